@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transport ABI: all that Talaria's core and a transport plugin share.
+ *
+ * A plugin is one shared object with one exported symbol, na_plugin_v1, a
+ * constant na_plugin. It calls nothing of the core by name: what it needs
+ * arrives in a na_plugin_host. Numbers in brackets name the rules of the ABI,
+ * which README.md beside this file lists.
+ *
+ * Threads. Each function carries one of these tags:
+ *   [any thread]     concurrently with anything but the destruction of what it
+ *                    is given
+ *   [serial/context] one at a time per context; different contexts in parallel
+ *   [serial/class]   one at a time per class, and together with [any thread]
+ *                    calls on other contexts
+ *   [exclusive]      nothing else runs on the class
+ * Under a thread mode other than 0 the caller promises more; see there.
+ *
+ * Blocking. Only addr_lookup may block, and only to resolve a name. Everything
+ * else returns at once; a large copy is cut into slices that poll works off.
+ *
+ * Errors. A negative NA_PLUGIN_E code; outputs are then untouched. Who finds
+ * an error logs it once through the host, with the values that explain it.
+ *
+ * After fork the child may only exec or exit. Descriptors are close-on-exec.
+ */
+#ifndef NA_PLUGIN_H
+#define NA_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NA_PLUGIN_ABI_MAJOR 1
+#define NA_PLUGIN_ABI_MINOR 0
+
+/* "NApd": a draft. What is built on it loads only into a core with the same
+ * draft; the magic of the final 1.0 differs. */
+#define NA_PLUGIN_MAGIC 0x6470414EU
+
+/*
+ * Results. Success is one of the first two; what a function says about them
+ * goes. Errors are the negated numbers of na_return_t.
+ */
+#define NA_PLUGIN_OK 0
+#define NA_PLUGIN_PENDING 0 /* of a submission: one final event will follow */
+#define NA_PLUGIN_DONE 1    /* of a submission: done, no event follows */
+#define NA_PLUGIN_E_PERMISSION (-1)
+#define NA_PLUGIN_E_NOENTRY (-2)
+#define NA_PLUGIN_E_INTERRUPT (-3)
+#define NA_PLUGIN_E_AGAIN (-4)
+#define NA_PLUGIN_E_NOMEM (-5)
+#define NA_PLUGIN_E_ACCESS (-6)
+#define NA_PLUGIN_E_FAULT (-7)
+#define NA_PLUGIN_E_BUSY (-8)
+#define NA_PLUGIN_E_EXIST (-9)
+#define NA_PLUGIN_E_NODEV (-10)
+#define NA_PLUGIN_E_INVALID_ARG (-11)
+#define NA_PLUGIN_E_PROTOCOL_ERROR (-12)
+#define NA_PLUGIN_E_OVERFLOW (-13)
+#define NA_PLUGIN_E_MSGSIZE (-14)
+#define NA_PLUGIN_E_PROTONOSUPPORT (-15)
+#define NA_PLUGIN_E_OPNOTSUPPORTED (-16)
+#define NA_PLUGIN_E_ADDRINUSE (-17)
+#define NA_PLUGIN_E_ADDRNOTAVAIL (-18)
+#define NA_PLUGIN_E_HOSTUNREACH (-19)
+#define NA_PLUGIN_E_TIMEOUT (-20)
+#define NA_PLUGIN_E_CANCELED (-21)
+#define NA_PLUGIN_E_IO_ERROR (-22)
+
+/* Objects of the plugin. The core keeps pointers and looks at nothing. */
+typedef struct na_plugin_class na_plugin_class;
+typedef struct na_plugin_ctx na_plugin_ctx;
+typedef struct na_plugin_addr na_plugin_addr;
+typedef struct na_plugin_mem na_plugin_mem;
+
+/*
+ * What poll reports. 48 bytes, frozen: it stands in arrays [4].
+ */
+typedef struct na_plugin_event {
+    void *op;               /* the operation, as it was submitted */
+    void *buffer;           /* message received: where it begins, else NULL */
+    uint64_t length;        /* and its bytes, header space included, else 0 */
+    na_plugin_addr *source; /* unexpected message: its sender, one reference
+                               that the core frees with addr_free, else NULL */
+    uint64_t tag;           /* message received: its tag, else 0 */
+    int32_t status;         /* NA_PLUGIN_OK or an error */
+    uint32_t flags;         /* NA_PLUGIN_EVENT_* */
+} na_plugin_event;
+
+#define NA_PLUGIN_EVENT_MESSAGE 0x1U /* buffer, length, tag are a message */
+#define NA_PLUGIN_EVENT_MORE 0x2U    /* multi-receive: the operation goes on */
+
+/* A piece of memory. 16 bytes, frozen. */
+typedef struct na_plugin_segment {
+    void *base;
+    uint64_t length; /* bytes, at least 1 */
+} na_plugin_segment;
+
+/* Log levels, in *na_plugin_host.log_level and in log. */
+#define NA_PLUGIN_LOG_NONE 0
+#define NA_PLUGIN_LOG_ERROR 1
+#define NA_PLUGIN_LOG_WARNING 2
+#define NA_PLUGIN_LOG_INFO 3
+#define NA_PLUGIN_LOG_DEBUG 4
+
+/*
+ * What the core gives to a class. It stays where it is, and valid, until close
+ * has returned. A plugin keeps it in its class and never in a static: several
+ * hosts may share the plugin [2].
+ */
+typedef struct na_plugin_host {
+    uint32_t size; /* bytes of this table in the core */
+    uint16_t abi_major;
+    uint16_t abi_minor;
+    void *priv; /* the core's */
+
+    /* Read (atomically, relaxed) before a text is formatted for log: texts
+     * of a level above it are not wanted. */
+    const int32_t *log_level;
+
+    /* Logs one line. file: as __FILE__; text: without a newline; both copied.
+     * The last line at level ERROR that a failing open logs is what the user
+     * is shown as its reason. [any thread] */
+    void (*log)(const struct na_plugin_host *host, int32_t level,
+        const char *file, uint32_t line, const char *text);
+
+    /* The value of a setting, NULL when it is not set. key: lower case, begins
+     * with the plugin's name and a dot ("sm.ring_size", which the user sets as
+     * TALARIA_SM_RING_SIZE). Valid until the plugin returns to the core. The
+     * plugin checks what it gets. [any thread] */
+    const char *(*config)(const struct na_plugin_host *host, const char *key);
+
+    /* There is work that only a poll of the context will finish and for which
+     * its descriptor does not become readable. core_ctx: as ctx_create got it.
+     * Cheap; may come too often. Not from within poll or arm. [any thread] */
+    void (*wake)(const struct na_plugin_host *host, void *core_ctx);
+
+    /* A service of the core beyond this table, by id; NULL if it has none of
+     * that name. 1.0 defines no id. [any thread] */
+    const void *(*extension)(const struct na_plugin_host *host, const char *id);
+} na_plugin_host;
+
+/* na_plugin_open_info.flags */
+#define NA_PLUGIN_OPEN_LISTEN 0x1U     /* peers may look this class up */
+#define NA_PLUGIN_OPEN_NO_BLOCK 0x2U   /* na.wait/1 will not be used */
+#define NA_PLUGIN_OPEN_NO_RETRY 0x4U   /* submissions may return AGAIN [7] */
+#define NA_PLUGIN_OPEN_MEM_DEVICE 0x8U /* device memory will be registered */
+
+/* na_plugin_open_info.thread_mode: what the caller promises, added up */
+#define NA_PLUGIN_THREAD_SINGLE_CLASS 0x1U   /* class: one thread at once */
+#define NA_PLUGIN_THREAD_SINGLE_CONTEXT 0x2U /* each context likewise */
+
+/* na_plugin_open_info.addr_format */
+#define NA_PLUGIN_ADDR_UNSPEC 0U
+#define NA_PLUGIN_ADDR_IPV4 1U
+#define NA_PLUGIN_ADDR_IPV6 2U
+#define NA_PLUGIN_ADDR_NATIVE 3U
+
+/* na_plugin_open_info.traffic_class */
+#define NA_PLUGIN_TC_UNSPEC 0U
+#define NA_PLUGIN_TC_BEST_EFFORT 1U
+#define NA_PLUGIN_TC_LOW_LATENCY 2U
+#define NA_PLUGIN_TC_BULK_DATA 3U
+#define NA_PLUGIN_TC_DEDICATED_ACCESS 4U
+#define NA_PLUGIN_TC_SCAVENGER 5U
+#define NA_PLUGIN_TC_NETWORK_CTRL 6U
+
+/*
+ * What a class is opened with. The core's, valid during open. What a plugin
+ * cannot honour it ignores, and says so once at level INFO; what it does not
+ * know (a bit, a value) it refuses with INVALID_ARG.
+ */
+typedef struct na_plugin_open_info {
+    uint32_t size;  /* bytes of this table in the core */
+    uint32_t flags; /* NA_PLUGIN_OPEN_* */
+
+    /* From "plugin+protocol://name". name is what follows "://", or NULL. If
+     * the plugin has not said NA_PLUGIN_OPAQUE_NAME, the core has split it:
+     * "device/host:port"; what is missing is NULL, or -1. A host without its
+     * brackets if it is an IPv6 address; it may be a host's name, an address,
+     * an interface, or a device if device is NULL. port 0: any. */
+    const char *protocol;
+    const char *name;
+    const char *device;
+    const char *host;
+    int32_t port;
+
+    uint32_t thread_mode;         /* NA_PLUGIN_THREAD_* */
+    const char *ip_subnet;        /* preferred subnet "10.1.0.0/16", or NULL */
+    const char *auth_key;         /* authorization key, or NULL */
+    uint64_t max_unexpected_size; /* wanted message sizes in bytes, header */
+    uint64_t max_expected_size;   /* space included; 0: the plugin's choice */
+    uint32_t addr_format;         /* NA_PLUGIN_ADDR_* */
+    uint32_t traffic_class;       /* NA_PLUGIN_TC_* */
+    uint32_t max_contexts;        /* expected number of contexts, at least 1 */
+    uint32_t reserved_zero;
+} na_plugin_open_info;
+
+/* Which kind of message a buffer is for, added up */
+#define NA_PLUGIN_BUF_SEND 0x1U
+#define NA_PLUGIN_BUF_RECV 0x2U
+#define NA_PLUGIN_BUF_MULTI_RECV 0x4U
+
+/* Which header buf_init writes */
+#define NA_PLUGIN_MSG_UNEXPECTED 0U
+#define NA_PLUGIN_MSG_EXPECTED 1U
+
+/* mem_register: what peers, and operations of this side, may do with it */
+#define NA_PLUGIN_MEM_READ 0x1U  /* be the source: remote get, local put */
+#define NA_PLUGIN_MEM_WRITE 0x2U /* be the sink: remote put, local get */
+
+/* mem_register: where it lies */
+#define NA_PLUGIN_MEM_HOST 0U
+#define NA_PLUGIN_MEM_CUDA 1U
+#define NA_PLUGIN_MEM_ROCM 2U
+#define NA_PLUGIN_MEM_ZE 3U
+
+/*
+ * The operations. At open the core copies them one by one over stubs that
+ * return OPNOTSUPPORTED, so that an entry may be NULL [5]; the groups
+ * address, message and progress must be there, addr_forget excepted.
+ */
+typedef struct na_plugin_ops {
+    uint32_t size; /* bytes of this table in the plugin */
+    uint32_t reserved_zero;
+
+    /* CONTEXTS. A context has its own completion queue and, towards peers, its
+     * number: a message is sent to a context of the peer. */
+
+    /* Creates context number id (0 to 255; 0 comes first). core_ctx: the core's
+     * name for it, for wake. NOMEM, EXIST, OVERFLOW (above opened.max_contexts).
+     * [serial/class] */
+    int32_t (*ctx_create)(na_plugin_class *cls, uint32_t id, void *core_ctx,
+        na_plugin_ctx **ctx_p);
+
+    /* Destroys it, whatever is pending on it: when it returns, neither plugin
+     * nor device touches any operation, buffer or memory of that context; the
+     * core ends what had no final event [10]. Unreported messages that the
+     * plugin has queued are lost. Nothing else runs on the context.
+     * [serial/class] */
+    void (*ctx_destroy)(na_plugin_ctx *ctx);
+
+    /* ADDRESSES are counted. An operation takes no reference: the core keeps
+     * the address until its final event [7]. */
+
+    /* This class's own address, one reference. [any thread] */
+    int32_t (*addr_self)(na_plugin_class *cls, na_plugin_addr **addr_p);
+
+    /* The address that a string stands for ("protocol://…", as addr_to_string
+     * writes it or as a user may), one reference. Local and lazy: it does not
+     * contact the peer, and may succeed for one that is not there. May block to
+     * resolve a name. INVALID_ARG (text), PROTONOSUPPORT (a protocol that this
+     * class does not speak, with words in the log), NOENTRY (unknown name),
+     * NOMEM. Equal strings may give the same object. [any thread] */
+    int32_t (*addr_lookup)(
+        na_plugin_class *cls, const char *name, na_plugin_addr **addr_p);
+
+    /* One reference more; one less. The last one gone, the plugin may forget
+     * the peer when it likes. [any thread] */
+    void (*addr_dup)(na_plugin_class *cls, na_plugin_addr *addr);
+    void (*addr_free)(na_plugin_class *cls, na_plugin_addr *addr);
+
+    /* 1 if both name the same peer, else 0. [any thread] */
+    int32_t (*addr_equal)(
+        na_plugin_class *cls, const na_plugin_addr *a, const na_plugin_addr *b);
+
+    /* The string "protocol://…" of an address, with its zero. *size_p: in, the
+     * room in buffer; out, always, the bytes needed. A NULL buffer only asks.
+     * OVERFLOW when there is no room, OPNOTSUPPORTED when it has no string
+     * form. [any thread] */
+    int32_t (*addr_to_string)(na_plugin_class *cls, const na_plugin_addr *addr,
+        char *buffer, uint64_t *size_p);
+
+    /* The same as bytes for another class of this plugin, on any host; and
+     * back, one reference, from bytes that a stranger may have sent: at most
+     * length of them are read. INVALID_ARG, OVERFLOW, NOMEM. [any thread] */
+    int32_t (*addr_serialize)(na_plugin_class *cls, const na_plugin_addr *addr,
+        void *buffer, uint64_t *size_p);
+    int32_t (*addr_deserialize)(na_plugin_class *cls, const void *buffer,
+        uint64_t length, na_plugin_addr **addr_p);
+
+    /* Drops what ties this class to that peer, dead or alive: what is pending
+     * to or from it ends with an error, the next use of the address begins
+     * anew, with a successor if there is one. [any thread] */
+    void (*addr_forget)(na_plugin_class *cls, na_plugin_addr *addr);
+
+    /* MESSAGES. A buffer begins with opened.unexpected_header_size (or
+     * expected_header_size) bytes that are the plugin's; all lengths include
+     * them. A buffer from elsewhere comes with buffer_data NULL and has to work
+     * too. The core does not touch a buffer while an operation has it. */
+
+    /* Memory for messages, aligned to 64 bytes; *buffer_data_p is the plugin's
+     * and goes along with the buffer. kinds: NA_PLUGIN_BUF_*. NOMEM.
+     * [any thread] */
+    int32_t (*buf_alloc)(na_plugin_class *cls, uint64_t length, uint32_t kinds,
+        void **buffer_p, void **buffer_data_p);
+    void (*buf_free)(na_plugin_class *cls, void *buffer, void *buffer_data);
+
+    /* Writes the plugin's header into a buffer, once before its first send;
+     * sending does not change it. kind: NA_PLUGIN_MSG_*. MSGSIZE: length does
+     * not hold the header. [any thread] */
+    int32_t (*buf_init)(
+        na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind);
+
+    /*
+     * Submissions: they return PENDING (poll gives one final event), DONE
+     * (nothing more will come) or an error (nothing was started) [7]. Shortage
+     * inside the plugin is not an error: it queues, and retries in order with
+     * a deadline; AGAIN only under NO_RETRY. The operation, its buffer, address
+     * and memory stay valid until the final event. A failed peer shows as
+     * HOSTUNREACH or IO_ERROR, here or in the event, promptly.
+     *
+     * op: the plugin's part of the operation, opened.op_size bytes, zeroed when
+     * made and the plugin's ever after: it may keep values in it between uses,
+     * not resources. Before a submission returns, another thread may have
+     * polled the event, and used the operation again: once the library below
+     * has accepted it, the submitting call no longer touches it [9].
+     *
+     * peer_ctx: the number of the peer's context. tag: at most opened.max_tag.
+     * No order is promised between messages [11]. Too long for the peer: the
+     * receive ends with MSGSIZE; longer than the own maximum: MSGSIZE at once.
+     */
+
+    /* An unexpected message. Final event: the buffer can be used again.
+     * [any thread] */
+    int32_t (*send_unexpected)(na_plugin_ctx *ctx, void *op, const void *buffer,
+        uint64_t length, void *buffer_data, na_plugin_addr *peer,
+        uint32_t peer_ctx, uint64_t tag);
+
+    /* Receives one unexpected message from anyone. Never returns DONE. Final
+     * event: MESSAGE with source, tag, length. A message without a receive is
+     * queued, or its sender held back, never dropped. [any thread] */
+    int32_t (*recv_unexpected)(na_plugin_ctx *ctx, void *op, void *buffer,
+        uint64_t length, void *buffer_data);
+
+    /* An expected message: the peer should have posted a receive for it. One
+     * that finds none is kept while there is room, and may be dropped.
+     * [any thread] */
+    int32_t (*send_expected)(na_plugin_ctx *ctx, void *op, const void *buffer,
+        uint64_t length, void *buffer_data, na_plugin_addr *peer,
+        uint32_t peer_ctx, uint64_t tag);
+
+    /* Receives the expected message with this tag that context peer_ctx of peer
+     * sends to this context. Never returns DONE. Final event: MESSAGE with
+     * length. Ends with an error if the peer dies. [any thread] */
+    int32_t (*recv_expected)(na_plugin_ctx *ctx, void *op, void *buffer,
+        uint64_t length, void *buffer_data, na_plugin_addr *peer,
+        uint32_t peer_ctx, uint64_t tag);
+
+    /* MEMORY that can be source or sink of a put or get. */
+
+    /* Registers segments (at most opened.max_segments) as one range: offsets
+     * count through them in order. The array is copied, the memory stays the
+     * caller's and must outlive the registration. access: NA_PLUGIN_MEM_READ,
+     * _WRITE; mem_type, device: where it lies. Holds for every context, later
+     * ones included. INVALID_ARG, NOMEM, OPNOTSUPPORTED (memory type).
+     * [any thread] */
+    int32_t (*mem_register)(na_plugin_class *cls,
+        const na_plugin_segment *segments, uint64_t count, uint32_t access,
+        uint32_t mem_type, uint64_t device, na_plugin_mem **mem_p);
+    void (*mem_deregister)(na_plugin_class *cls, na_plugin_mem *mem);
+
+    /* A registration as bytes for peers; and, at a peer, back from bytes of a
+     * stranger, to be freed by mem_free. As addr_serialize. [any thread] */
+    int32_t (*mem_serialize)(na_plugin_class *cls, const na_plugin_mem *mem,
+        void *buffer, uint64_t *size_p);
+    int32_t (*mem_deserialize)(na_plugin_class *cls, const void *buffer,
+        uint64_t length, na_plugin_mem **mem_p);
+    void (*mem_free)(na_plugin_class *cls, na_plugin_mem *mem);
+
+    /* REMOTE MEMORY ACCESS, submissions as above. local: a registration of this
+     * class; remote: a deserialized one of peer's. Final event of a put: the
+     * data is visible to the peer before any message submitted afterwards; of
+     * a get: the data is here. Out of range: INVALID_ARG; not permitted:
+     * PERMISSION; each where it is noticed. length 0 is allowed.
+     * [any thread] */
+    int32_t (*put)(na_plugin_ctx *ctx, void *op, const na_plugin_mem *local,
+        uint64_t local_offset, const na_plugin_mem *remote,
+        uint64_t remote_offset, uint64_t length, na_plugin_addr *peer,
+        uint32_t peer_ctx);
+    int32_t (*get)(na_plugin_ctx *ctx, void *op, const na_plugin_mem *local,
+        uint64_t local_offset, const na_plugin_mem *remote,
+        uint64_t remote_offset, uint64_t length, na_plugin_addr *peer,
+        uint32_t peer_ctx);
+
+    /* PROGRESS */
+
+    /* Advances the work of the whole class and fills in up to max (at least 1)
+     * events of this context. How many; negative only when the context itself
+     * is dead: a peer's failure is an event [8]. After a final event nothing
+     * of the operation is touched. Calls nothing of the core but log.
+     * [serial/context] */
+    int32_t (*poll)(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
+
+    /* Asks to end a pending operation, which then has its one final event:
+     * CANCELED, or what came first. What the library below cannot cancel stays
+     * pending. OK, also if it has ended already or is unknown.
+     * [serial/context], and not in parallel with poll */
+    int32_t (*cancel)(na_plugin_ctx *ctx, void *op);
+
+    /* A table beyond this one by its id (below, or "com.vendor.name/1"), NULL
+     * if there is none. Asked once, at open; constant. [any thread] */
+    const void *(*extension)(na_plugin_class *cls, const char *id);
+} na_plugin_ops;
+
+/*
+ * "na.multi_recv/1": unexpected messages packed into one large buffer.
+ */
+#define NA_PLUGIN_MULTI_RECV_ID "na.multi_recv/1"
+typedef struct na_plugin_multi_recv {
+    uint32_t size;
+    uint32_t reserved_zero;
+    uint64_t min_length; /* smallest buffer in bytes */
+
+    /* Each event with MESSAGE carries one message in a part of the buffer that
+     * is never written again, at any alignment, with its source and tag. With
+     * MORE the operation goes on (an error with MORE lost one message only);
+     * the event without MORE is the last, with or without a message, and
+     * returns operation and buffer. It comes when less than a largest message
+     * is free, on cancel, or on failure. [any thread] */
+    int32_t (*recv_multi)(na_plugin_ctx *ctx, void *op, void *buffer,
+        uint64_t length, void *buffer_data);
+} na_plugin_multi_recv;
+
+/*
+ * "na.wait/1": sleeping in the kernel instead of polling.
+ */
+#define NA_PLUGIN_WAIT_ID "na.wait/1"
+typedef struct na_plugin_wait {
+    uint32_t size;
+    uint32_t reserved_zero;
+
+    /* A descriptor, the plugin's, constant for the context, that becomes and
+     * stays readable when an armed context has something to poll.
+     * [any thread] */
+    int32_t (*fd)(na_plugin_ctx *ctx);
+
+    /* Before sleeping: enables the descriptor, then looks. OK: armed; sleep at
+     * most *sleep_ns nanoseconds (UINT64_MAX: any time). DONE: do not sleep,
+     * poll. Each poll disarms. [serial/context], and not in parallel with
+     * poll */
+    int32_t (*arm)(na_plugin_ctx *ctx, uint64_t *sleep_ns_p);
+} na_plugin_wait;
+
+/*
+ * "na.mem_alloc/1": memory that this plugin transfers from and to fastest.
+ */
+#define NA_PLUGIN_MEM_ALLOC_ID "na.mem_alloc/1"
+typedef struct na_plugin_mem_alloc {
+    uint32_t size;
+    uint32_t reserved_zero;
+
+    /* Zeroed, page-aligned memory, of use only once registered as any other.
+     * It may be registered in parts, and is freed when no registration refers
+     * to it. NOMEM. [any thread] */
+    int32_t (*alloc)(na_plugin_class *cls, uint64_t length, void **memory_p);
+    void (*free)(na_plugin_class *cls, void *memory);
+} na_plugin_mem_alloc;
+
+/*
+ * "na.report/1": what a class has to say of itself: choices made at open,
+ * counters. For people and tools; names are the plugin's.
+ */
+#define NA_PLUGIN_REPORT_ID "na.report/1"
+typedef struct na_plugin_report_entry { /* 24 bytes, frozen */
+    const char *name;                   /* constant as long as the class */
+    const char *text;                   /* likewise; NULL: value is meant */
+    uint64_t value;
+} na_plugin_report_entry;
+typedef struct na_plugin_report {
+    uint32_t size;
+    uint32_t reserved_zero;
+
+    /* Fills in up to max entries from number first on; how many. The order is
+     * constant, a counter's value is of this moment. [any thread] */
+    uint32_t (*entries)(na_plugin_class *cls, uint32_t first,
+        na_plugin_report_entry *entries, uint32_t max);
+} na_plugin_report;
+
+/* na_plugin_opened.features */
+#define NA_PLUGIN_FEATURE_NODE_LOCAL 0x1U   /* reaches this node only */
+#define NA_PLUGIN_FEATURE_RMA_NATIVE 0x2U   /* the owner need not progress */
+#define NA_PLUGIN_FEATURE_MEM_DEVICE 0x4U   /* registers device memory */
+#define NA_PLUGIN_FEATURE_CTX_PARALLEL 0x8U /* contexts progress in parallel */
+
+/*
+ * What open returns. The core zeroes it and sets size; the plugin fills in what
+ * lies within it.
+ */
+typedef struct na_plugin_opened {
+    uint32_t size;     /* bytes of this table in the core */
+    uint32_t features; /* NA_PLUGIN_FEATURE_* */
+    na_plugin_class *cls;
+    const na_plugin_ops *ops;        /* constant until close */
+    uint32_t op_size;                /* bytes of the plugin's part of an op */
+    uint32_t op_align;               /* power of two, at most 64 */
+    uint64_t max_unexpected_size;    /* largest messages in bytes, header */
+    uint64_t max_expected_size;      /* space included */
+    uint32_t unexpected_header_size; /* the plugin's space at the front */
+    uint32_t expected_header_size;
+    uint64_t max_tag;      /* at least 2^15-1; the core uses 32 bits at most */
+    uint64_t max_segments; /* of one registration, at least 1 */
+    uint64_t max_rma_size; /* bytes in one put or get; 0: no limit */
+    uint32_t max_contexts; /* at least 1, at most 256 */
+    uint32_t reserved_zero;
+} na_plugin_opened;
+
+/* A device that a protocol could use here. What is unknown is NULL. */
+typedef struct na_plugin_device {
+    uint32_t size; /* bytes of this table in the plugin */
+    uint32_t reserved_zero;
+    const char *protocol; /* as the info string names it */
+    const char *name;     /* as the device or host part names it */
+    const char *detail;   /* for people: provider, address, speed … */
+} na_plugin_device;
+
+/* na_plugin.flags */
+#define NA_PLUGIN_OPAQUE_NAME 0x1U     /* do not split open_info.name */
+#define NA_PLUGIN_OTHER_PROTOCOLS 0x2U /* may know more than protocols lists */
+
+/*
+ * The plugin: constant data, read before any of its functions is called. The
+ * core accepts it if the magic and the major agree, it is at least as long as
+ * in 1.0, and min_host_minor is not above the core's minor [3]. Once any
+ * function has run, the object stays mapped [13].
+ */
+typedef struct na_plugin {
+    uint32_t magic; /* the first 16 bytes never change */
+    uint16_t abi_major;
+    uint16_t abi_minor;
+    uint32_t size; /* bytes of this table in the plugin */
+    uint16_t min_host_minor;
+    uint16_t reserved_zero;
+
+    const char *name;             /* before the '+': [A-Za-z0-9_-]+ */
+    const char *version;          /* the plugin's own */
+    const char *const *protocols; /* after the '+'; NULL ends them */
+    uint32_t flags;               /* NA_PLUGIN_OPAQUE_NAME … */
+    int32_t priority;             /* of several with a protocol, highest wins */
+
+    /* Calls found for each device of a protocol (NULL: of every one); what it
+     * is given is valid during that call. Opens no device. PROTONOSUPPORT:
+     * unknown protocol; none found is OK. [any thread] */
+    int32_t (*info)(const na_plugin_host *host, const char *protocol, void *arg,
+        void (*found)(void *arg, const na_plugin_device *device));
+
+    /* Opens a class. On error nothing is left behind, and one line at level
+     * ERROR says why. PROTONOSUPPORT, NODEV, ADDRINUSE, ADDRNOTAVAIL,
+     * INVALID_ARG, NOMEM … [any thread] */
+    int32_t (*open)(const na_plugin_host *host, const na_plugin_open_info *info,
+        na_plugin_opened *opened);
+
+    /* Closes it. Contexts, registrations and buffers are gone before;
+     * addresses too. [exclusive] */
+    void (*close)(na_plugin_class *cls);
+} na_plugin;
+
+/*
+ * The one symbol. A plugin sm defines, in one file,
+ *     NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(sm) = {…};
+ * which is na_plugin_v1, or with NA_PLUGIN_STATIC defined, so that several can
+ * be linked into one program and registered by pointer, na_plugin_v1_sm.
+ */
+#define NA_PLUGIN_SYMBOL_NAME "na_plugin_v1"
+#ifdef NA_PLUGIN_STATIC
+#define NA_PLUGIN_SYMBOL(name) na_plugin_v1_##name
+#else
+#define NA_PLUGIN_SYMBOL(name) na_plugin_v1
+#endif
+#if defined(__GNUC__) && defined(__cplusplus)
+#define NA_PLUGIN_EXPORT extern "C" __attribute__((visibility("default")))
+#elif defined(__GNUC__)
+#define NA_PLUGIN_EXPORT __attribute__((visibility("default")))
+#elif defined(__cplusplus)
+#define NA_PLUGIN_EXPORT extern "C"
+#else
+#define NA_PLUGIN_EXPORT
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NA_PLUGIN_H */

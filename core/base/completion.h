@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The queue between progress and trigger: what has completed and waits for its
+ * callback to be run. An entry lies in the object that it completes.
+ */
+#ifndef BASE_COMPLETION_H
+#define BASE_COMPLETION_H
+
+#include "base/lock.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct base_completion {
+    STAILQ_ENTRY(base_completion) next;
+    /* Runs the user's callback; may free what the entry lies in. */
+    void (*run)(struct base_completion *completion);
+};
+
+struct base_completion_queue {
+    _Atomic uint32_t count; /* written under the lock, read without */
+    uint32_t waiters;
+    STAILQ_HEAD(, base_completion) entries;
+    struct base_lock lock;
+    pthread_cond_t filled;
+};
+
+void base_completion_queue_init(
+    struct base_completion_queue *queue, bool single);
+void base_completion_queue_finish(struct base_completion_queue *queue);
+
+/* [any thread] */
+void base_completion_push(
+    struct base_completion_queue *queue, struct base_completion *completion);
+
+/* The oldest entry, NULL if there is none. [any thread] */
+struct base_completion *base_completion_pop(
+    struct base_completion_queue *queue);
+
+/* Waits until there is an entry; false when the deadline passes first. */
+bool base_completion_wait(
+    struct base_completion_queue *queue, uint64_t deadline);
+
+/* Runs up to max_count entries, waiting for the first one until the deadline;
+ * how many it ran. [any thread] */
+uint32_t base_completion_trigger(
+    struct base_completion_queue *queue, uint64_t deadline, uint32_t max_count);
+
+static inline uint32_t
+base_completion_count(const struct base_completion_queue *queue)
+{
+    /* Acquire pairs with the release in push: who sees the count may expect
+     * what happened before the push. */
+    return atomic_load_explicit(&queue->count, memory_order_acquire);
+}
+
+#endif /* BASE_COMPLETION_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one place that reads the environment. What is read:
+ *
+ *   HG_LOG_LEVEL          none, error (default), warning, info, debug
+ *   HG_LOG_SUBSYS         which subsystems log, see base/log.h
+ *   TALARIA_PLUGIN_FILES  colon-separated shared objects: only these plugins
+ *   TALARIA_PLUGIN_PATH   colon-separated folders with manifests
+ *   TALARIA_<PLUGIN>_*    settings of a plugin, see base_env_plugin_setting
+ *
+ * In a privileged process (AT_SECURE) all but the first two are ignored, with
+ * a log line.
+ */
+#ifndef BASE_ENV_H
+#define BASE_ENV_H
+
+/* The value of a variable, NULL when unset, empty, or not to be trusted.
+ * Valid until the environment changes. */
+const char *base_env_get(const char *name);
+
+/* The value of a plugin's setting: key "sm.ring_size" is the variable
+ * TALARIA_SM_RING_SIZE. NULL when it is unset or the key has other characters
+ * than letters, digits, '_', '-' and '.'. */
+const char *base_env_plugin_setting(const char *key);
+
+#endif /* BASE_ENV_H */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The process's log: its level, its subsystems, its outlets. */
+#include "base/log.h"
+
+#include "base/env.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static const char *const level_names[] = {
+    "none", "error", "warning", "info", "debug"};
+static const char *const subsys_names[BASE_LOG_SUBSYS_MAX] = {
+    "plugin", "transport", "na", "hg", "bulk", "proc"};
+
+int32_t base_log_gate = BASE_LOG_ERROR;
+
+/* A bit per subsystem that logs more than errors. */
+static _Atomic uint32_t subsys_mask = UINT32_MAX;
+
+static pthread_mutex_t outlet_lock = PTHREAD_MUTEX_INITIALIZER;
+static int (*outlet_func)(FILE *, const char *, ...);
+static FILE *outlet_streams[BASE_LOG_DEBUG + 1];
+
+static int32_t
+level_parse(const char *name)
+{
+    for (int32_t i = BASE_LOG_NONE; name && i <= BASE_LOG_DEBUG; i++)
+        if (strcmp(name, level_names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static void
+init_once(void)
+{
+    const char *level = base_env_get("HG_LOG_LEVEL");
+    const char *subsys = base_env_get("HG_LOG_SUBSYS");
+
+    if (level && !base_log_set_level(level))
+        base_log_write(BASE_LOG_NA, BASE_LOG_ERROR, __FILE__, __LINE__,
+            "HG_LOG_LEVEL is \"%s\": expected none, error, warning, info or "
+            "debug",
+            level);
+    if (subsys)
+        base_log_set_subsys(subsys);
+}
+
+void
+base_log_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, init_once);
+}
+
+bool
+base_log_set_level(const char *level)
+{
+    int32_t value = level_parse(level);
+
+    if (value < 0)
+        return false;
+    __atomic_store_n(&base_log_gate, value, __ATOMIC_RELAXED);
+    return true;
+}
+
+static uint32_t
+subsys_bit(const char *name, size_t length)
+{
+    for (int i = 0; i < BASE_LOG_SUBSYS_MAX; i++)
+        if (strlen(subsys_names[i]) == length &&
+            memcmp(subsys_names[i], name, length) == 0)
+            return 1U << i;
+    return 0;
+}
+
+void
+base_log_set_subsys(const char *names)
+{
+    uint32_t with = 0, without = 0;
+
+    for (const char *p = names; p && *p;) {
+        bool negated = *p == '~';
+        size_t length;
+
+        p += negated;
+        length = strcspn(p, ",");
+        if (length == 3 && memcmp(p, "all", 3) == 0)
+            with = UINT32_MAX;
+        else if (negated)
+            without |= subsys_bit(p, length);
+        else
+            with |= subsys_bit(p, length);
+        p += length;
+        p += *p == ',';
+    }
+    if (with == 0)
+        with = UINT32_MAX;
+    atomic_store_explicit(&subsys_mask, with & ~without, memory_order_relaxed);
+}
+
+void
+base_log_set_func(int (*func)(FILE *stream, const char *format, ...))
+{
+    pthread_mutex_lock(&outlet_lock);
+    outlet_func = func;
+    pthread_mutex_unlock(&outlet_lock);
+}
+
+void
+base_log_set_stream(const char *level, FILE *stream)
+{
+    int32_t value = level_parse(level);
+
+    if (value < 0)
+        return;
+    pthread_mutex_lock(&outlet_lock);
+    outlet_streams[value] = stream;
+    pthread_mutex_unlock(&outlet_lock);
+}
+
+void
+base_log_text(enum base_log_subsys subsys, int32_t level, const char *file,
+    unsigned line, const char *text)
+{
+    const char *name = strrchr(file, '/');
+    uint32_t mask = atomic_load_explicit(&subsys_mask, memory_order_relaxed);
+    FILE *stream;
+
+    if (level < BASE_LOG_ERROR || level > BASE_LOG_DEBUG ||
+        (level > BASE_LOG_ERROR && !(mask & 1U << subsys)))
+        return;
+    name = name ? name + 1 : file;
+    pthread_mutex_lock(&outlet_lock);
+    stream = outlet_streams[level] ? outlet_streams[level] : stderr;
+    if (outlet_func)
+        outlet_func(stream, "# talaria: [%s] %s: %s:%u: %s\n",
+            level_names[level], subsys_names[subsys], name, line, text);
+    else
+        fprintf(stream, "# talaria: [%s] %s: %s:%u: %s\n", level_names[level],
+            subsys_names[subsys], name, line, text);
+    pthread_mutex_unlock(&outlet_lock);
+}
+
+void
+base_log_write(enum base_log_subsys subsys, int32_t level, const char *file,
+    unsigned line, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    base_log_text(subsys, level, file, line, text);
+}

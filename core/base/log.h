@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Logging: a gate that costs one relaxed load when closed, and one writer.
+ * Levels and outlets are the process's, as in Mercury's interface.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* The same numbers as NA_PLUGIN_LOG_*. */
+enum base_log_level {
+    BASE_LOG_NONE,
+    BASE_LOG_ERROR,
+    BASE_LOG_WARNING,
+    BASE_LOG_INFO,
+    BASE_LOG_DEBUG
+};
+
+/* What HG_LOG_SUBSYS names, in this order: see base_log_set_subsys. */
+enum base_log_subsys {
+    BASE_LOG_PLUGIN,    /* finding and opening plugins */
+    BASE_LOG_TRANSPORT, /* what plugins say */
+    BASE_LOG_NA,
+    BASE_LOG_HG,
+    BASE_LOG_BULK,
+    BASE_LOG_PROC,
+    BASE_LOG_SUBSYS_MAX
+};
+
+/* Read and written by atomic builtins: plugins get its address as
+ * na_plugin_host.log_level, which is a plain integer in their language. */
+extern int32_t base_log_gate;
+
+/* Reads HG_LOG_LEVEL and HG_LOG_SUBSYS, once per process. [any thread] */
+void base_log_init(void);
+
+/* level: "none", "error", "warning", "info", "debug"; others change nothing
+ * and return false. */
+bool base_log_set_level(const char *level);
+
+/* Comma-separated names of subsystems: "plugin", "transport", "na", "hg",
+ * "bulk", "proc", or "all". Those named log, the others only their errors;
+ * "~name" silences that one but for errors and leaves the others. Unknown names
+ * are passed over, for programs that name Mercury's. */
+void base_log_set_subsys(const char *names);
+
+/* Replaces vfprintf-like writing; NULL brings back the default. */
+void base_log_set_func(int (*func)(FILE *stream, const char *format, ...));
+
+/* Where a level goes; default stderr. */
+void base_log_set_stream(const char *level, FILE *stream);
+
+/* The words after base_log_wanted said yes. text is one line without its
+ * newline. [any thread] */
+void base_log_text(enum base_log_subsys subsys, int32_t level, const char *file,
+    unsigned line, const char *text);
+void base_log_write(enum base_log_subsys subsys, int32_t level,
+    const char *file, unsigned line, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static inline bool
+base_log_wanted(int32_t level)
+{
+    return level <= __atomic_load_n(&base_log_gate, __ATOMIC_RELAXED);
+}
+
+#define BASE_LOG(subsys, level, ...)                                           \
+    do {                                                                       \
+        if (base_log_wanted(level))                                            \
+            base_log_write(subsys, level, __FILE__, __LINE__, __VA_ARGS__);    \
+    } while (0)
+#define LOG_ERROR(subsys, ...)                                                 \
+    BASE_LOG(BASE_LOG_##subsys, BASE_LOG_ERROR, __VA_ARGS__)
+#define LOG_WARNING(subsys, ...)                                               \
+    BASE_LOG(BASE_LOG_##subsys, BASE_LOG_WARNING, __VA_ARGS__)
+#define LOG_INFO(subsys, ...)                                                  \
+    BASE_LOG(BASE_LOG_##subsys, BASE_LOG_INFO, __VA_ARGS__)
+#define LOG_DEBUG(subsys, ...)                                                 \
+    BASE_LOG(BASE_LOG_##subsys, BASE_LOG_DEBUG, __VA_ARGS__)
+
+#endif /* BASE_LOG_H */

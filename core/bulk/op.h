@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A transfer: it walks over both descriptors, cuts what is contiguous in the
+ * registrations of both into puts or gets, and keeps several of them going.
+ * It is used again and again by its context, and named outside by an id that
+ * changes with each use, so that a late cancel finds nothing.
+ */
+#ifndef BULK_OP_H
+#define BULK_OP_H
+
+#include "bulk/bulk.h"
+#include "na/op.h"
+
+/* Puts or gets in flight for one transfer. */
+#define BULK_LANES 4U
+
+/* A position in a descriptor. */
+struct bulk_cursor {
+    const struct hg_bulk *bulk;
+    uint32_t part;
+    hg_size_t offset; /* within the part */
+};
+
+struct bulk_op {
+    struct base_completion completion;
+    LIST_ENTRY(bulk_op) next;
+    struct bulk_context *context;
+    hg_cb_t callback;
+    void *arg;
+    hg_bulk_op_t op;
+    struct hg_bulk *origin;
+    struct hg_bulk *local;
+    struct hg_addr addr;
+    uint8_t origin_id;
+    hg_size_t size;
+
+    /* Under lock, but for a transfer of one piece, which has none of this
+     * shared. */
+    struct base_lock lock;
+    struct bulk_cursor origin_at;
+    struct bulk_cursor local_at;
+    hg_size_t left;      /* bytes not yet submitted */
+    uint32_t busy;       /* lanes in flight, and one while submitting */
+    uint32_t free_lanes; /* a bit each */
+    hg_return_t ret;     /* the first error */
+
+    uint32_t slot;       /* in the table of ids */
+    uint32_t generation; /* of the slot; odd while in use */
+    struct na_op *lanes[BULK_LANES];
+};
+
+/* A transfer from the context's free ones, or a new one. */
+struct bulk_op *bulk_op_get(struct bulk_context *context);
+
+/* Gives it back, before its callback runs: what it held is released after. */
+void bulk_op_put(struct bulk_op *op);
+
+void bulk_op_destroy(struct bulk_op *op);
+
+/* The table of ids. add: NOMEM when it is full. begin makes the id valid, end
+ * makes it stale: once it has returned no cancel is at work on the transfer. */
+hg_return_t bulk_op_table_add(struct bulk_op *op);
+void bulk_op_table_remove(struct bulk_op *op);
+hg_op_id_t bulk_op_table_begin(struct bulk_op *op);
+void bulk_op_table_end(struct bulk_op *op);
+
+/* Calls cancel with the transfer of an id, if it is still under way. */
+void bulk_op_table_cancel(hg_op_id_t id, void (*cancel)(struct bulk_op *op));
+
+#endif /* BULK_OP_H */

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ids of transfers. HG_Bulk_cancel gets nothing but the id, perhaps long after
+ * the transfer ended and its memory was used again or freed: so the id is a
+ * slot of this table and the slot's generation, not a pointer.
+ */
+#include "bulk/op.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+
+#define CHUNK_SLOTS 256U
+#define CHUNKS 4096U
+#define SLOT_BITS 20U
+
+_Static_assert(CHUNK_SLOTS *CHUNKS == 1U << SLOT_BITS, "a slot fits its bits");
+_Static_assert(sizeof(hg_op_id_t) == 8, "an id holds slot and generation");
+
+struct slot {
+    struct bulk_op *op;
+    uint32_t generation; /* odd: in use */
+    uint32_t next_free;
+};
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct slot *chunks[CHUNKS];
+static uint32_t chunk_count, live_count;
+static uint32_t first_free = UINT32_MAX;
+
+static struct slot *
+slot_at(uint32_t index)
+{
+    return &chunks[index / CHUNK_SLOTS][index % CHUNK_SLOTS];
+}
+
+/* Lock held. */
+static hg_return_t
+add_chunk(void)
+{
+    struct slot *chunk;
+
+    if (chunk_count == CHUNKS)
+        return HG_NOMEM;
+    chunk = calloc(CHUNK_SLOTS, sizeof *chunk);
+    if (!chunk)
+        return HG_NOMEM;
+    chunks[chunk_count] = chunk;
+    for (uint32_t i = 0; i < CHUNK_SLOTS; i++) {
+        chunk[i].next_free = first_free;
+        first_free = chunk_count * CHUNK_SLOTS + i;
+    }
+    chunk_count++;
+    return HG_SUCCESS;
+}
+
+hg_return_t
+bulk_op_table_add(struct bulk_op *op)
+{
+    hg_return_t ret = HG_SUCCESS;
+
+    pthread_mutex_lock(&table_lock);
+    if (first_free == UINT32_MAX)
+        ret = add_chunk();
+    if (ret == HG_SUCCESS) {
+        op->slot = first_free;
+        first_free = slot_at(op->slot)->next_free;
+        slot_at(op->slot)->op = op;
+        op->generation = slot_at(op->slot)->generation;
+        live_count++;
+    }
+    pthread_mutex_unlock(&table_lock);
+    return ret;
+}
+
+void
+bulk_op_table_remove(struct bulk_op *op)
+{
+    struct slot *slot;
+
+    pthread_mutex_lock(&table_lock);
+    slot = slot_at(op->slot);
+    slot->op = NULL;
+    slot->next_free = first_free;
+    first_free = op->slot;
+    live_count--;
+    pthread_mutex_unlock(&table_lock);
+}
+
+/* A slot's generation goes on when another transfer gets it. */
+static void
+set_generation(struct bulk_op *op)
+{
+    op->generation++;
+    slot_at(op->slot)->generation = op->generation;
+}
+
+hg_op_id_t
+bulk_op_table_begin(struct bulk_op *op)
+{
+    uint64_t id;
+
+    pthread_mutex_lock(&table_lock);
+    set_generation(op);
+    id = (uint64_t) op->generation << SLOT_BITS | op->slot;
+    pthread_mutex_unlock(&table_lock);
+    /* Odd generations only: never 0, which is HG_OP_ID_NULL. */
+    return (hg_op_id_t) (uintptr_t) id;
+}
+
+void
+bulk_op_table_end(struct bulk_op *op)
+{
+    pthread_mutex_lock(&table_lock);
+    set_generation(op);
+    pthread_mutex_unlock(&table_lock);
+}
+
+/* The transfer of an id if it is under way. Lock held. */
+static struct bulk_op *
+find(uint64_t id)
+{
+    uint32_t index = (uint32_t) (id & ((1U << SLOT_BITS) - 1));
+    const struct slot *slot;
+
+    if (index / CHUNK_SLOTS >= chunk_count)
+        return NULL;
+    slot = slot_at(index);
+    if (!slot->op || (slot->generation & 1) == 0 ||
+        slot->generation != id >> SLOT_BITS)
+        return NULL;
+    return slot->op;
+}
+
+void
+bulk_op_table_cancel(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
+{
+    uint64_t value = (uint64_t) (uintptr_t) id;
+    struct na_progress *progress = NULL;
+    struct bulk_op *op;
+
+    pthread_mutex_lock(&table_lock);
+    op = find(value);
+    if (op)
+        progress = op->context->na_context->progress;
+    pthread_mutex_unlock(&table_lock);
+    if (!op)
+        return;
+    /* The context stays: nobody destroys one that is being cancelled on. */
+    na_progress_acquire(progress);
+    pthread_mutex_lock(&table_lock);
+    op = find(value);
+    if (op)
+        cancel(op);
+    pthread_mutex_unlock(&table_lock);
+    na_progress_release(progress);
+}

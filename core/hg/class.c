@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening and closing a class, and its options. */
+#include "hg/class.h"
+
+#include "base/log.h"
+#include "hg/handle.h"
+#include "na.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POST_INIT 64U
+#define POST_INCR 64U
+
+/* Handles of a context that tags can tell apart, as a power of two, where the
+ * transport's tags are wide enough; the rest counts a handle's uses. */
+#define INDEX_BITS_MAX 20U
+
+/* The fields of a version of the interface, over the defaults. */
+static struct hg_init_info
+read_init_info(const struct hg_init_info *given, unsigned int version)
+{
+    struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
+
+    if (!given)
+        return info;
+    if (HG_VERSION_GE(version, HG_VERSION(2, 4)))
+        info = *given;
+    else if (HG_VERSION_GE(version, HG_VERSION(2, 3)))
+        memcpy(&info, given, offsetof(struct hg_init_info, traffic_class));
+    else
+        memcpy(&info, given, offsetof(struct hg_init_info, no_multi_recv));
+    return info;
+}
+
+static struct na_init_info
+na_options(const struct hg_init_info *info)
+{
+    struct na_init_info options = NA_INIT_INFO_INITIALIZER;
+
+    memcpy(&options, &info->na_init_info,
+        offsetof(struct na_init_info, traffic_class));
+    options.traffic_class = info->traffic_class;
+    return options;
+}
+
+/* Bits that a value takes. */
+static uint32_t
+bits_of(uint64_t value)
+{
+    uint32_t bits = 0;
+
+    while (bits < 64 && value >> bits != 0)
+        bits++;
+    return bits;
+}
+
+/* Where everything lies in messages and handles of this transport. */
+static void
+lay_out(struct hg_class *hg_class)
+{
+    const na_plugin_opened *opened = &hg_class_na(hg_class)->opened;
+    uint64_t max_tag = NA_Msg_get_max_tag(hg_class_na(hg_class));
+    uint32_t tag_bits = bits_of(max_tag);
+    size_t end = sizeof(struct hg_handle);
+
+    /* All tags below a power of two can be used. */
+    if (max_tag != (1ULL << tag_bits) - 1)
+        tag_bits--;
+    hg_class->tag_mask = (1ULL << tag_bits) - 1;
+    hg_class->index_bits =
+        tag_bits < INDEX_BITS_MAX ? tag_bits : INDEX_BITS_MAX;
+    hg_class->in_size = opened->max_unexpected_size;
+    hg_class->out_size = opened->max_expected_size;
+    hg_class->in_payload =
+        opened->unexpected_header_size + HG_HEADER_REQUEST_SIZE;
+    hg_class->out_payload =
+        opened->expected_header_size + HG_HEADER_RESPONSE_SIZE;
+    hg_class->send_at = na_op_layout(hg_class_na(hg_class), &end);
+    hg_class->recv_at = na_op_layout(hg_class_na(hg_class), &end);
+    hg_class->handle_size = end;
+}
+
+static bool
+options_usable(const struct hg_init_info *info)
+{
+    if (info->checksum_level == HG_CHECKSUM_NONE)
+        return true;
+    LOG_ERROR(
+        HG, "checksum_level %d is not supported", (int) info->checksum_level);
+    return false;
+}
+
+/* What can be left out without breaking a promise. */
+static void
+tell_unused(const struct hg_init_info *info)
+{
+    if (info->auto_sm)
+        LOG_INFO(HG, "auto_sm is not honoured: peers of this node are reached "
+                     "as all others");
+}
+
+static hg_class_t *
+class_open(
+    const char *info_string, bool listen, const struct hg_init_info *info)
+{
+    struct na_init_info options = na_options(info);
+    struct hg_class *hg_class = calloc(1, sizeof *hg_class);
+
+    if (!hg_class)
+        return NULL;
+    hg_class->own_na_class = info->na_class == NULL;
+    hg_class->bulk.na_class =
+        info->na_class ? info->na_class
+                       : na_class_open(info_string, listen, &options);
+    if (!hg_class->bulk.na_class)
+        goto free_class;
+    if (hg_registry_init(&hg_class->registry,
+            hg_class_na(hg_class)->single_class) != HG_SUCCESS)
+        goto close_na_class;
+    hg_class->stats = info->stats;
+    hg_class->post_init =
+        info->request_post_init > 0 ? info->request_post_init : POST_INIT;
+    hg_class->post_incr = info->request_post_incr < 0 ? 0
+                          : info->request_post_incr > 0
+                              ? (uint32_t) info->request_post_incr
+                              : POST_INCR;
+    lay_out(hg_class);
+    return hg_class;
+
+close_na_class:
+    if (hg_class->own_na_class)
+        NA_Finalize(hg_class->bulk.na_class);
+free_class:
+    free(hg_class);
+    return NULL;
+}
+
+hg_class_t *
+HG_Init(const char *na_info_string, uint8_t na_listen)
+{
+    return HG_Init_opt2(na_info_string, na_listen, HG_VERSION(2, 4), NULL);
+}
+
+hg_class_t *
+HG_Init_opt(const char *na_info_string, uint8_t na_listen,
+    const struct hg_init_info *hg_init_info)
+{
+    return HG_Init_opt2(
+        na_info_string, na_listen, HG_VERSION(2, 2), hg_init_info);
+}
+
+hg_class_t *
+HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
+    unsigned int version, const struct hg_init_info *hg_init_info)
+{
+    struct hg_init_info info = read_init_info(hg_init_info, version);
+
+    base_log_init();
+    if (!options_usable(&info))
+        return NULL;
+    tell_unused(&info);
+    return class_open(na_info_string, na_listen != 0, &info);
+}
+
+static void
+dump_counters(const struct hg_class *hg_class)
+{
+    struct hg_diag_counters counters;
+
+    HG_Class_get_counters(hg_class, &counters);
+    fprintf(stderr,
+        "%s+%s: requests sent %llu, received %llu; answers sent %llu, "
+        "received %llu\n",
+        HG_Class_get_name(hg_class), HG_Class_get_protocol(hg_class),
+        (unsigned long long) counters.rpc_req_sent_count,
+        (unsigned long long) counters.rpc_req_recv_count,
+        (unsigned long long) counters.rpc_resp_sent_count,
+        (unsigned long long) counters.rpc_resp_recv_count);
+}
+
+hg_return_t
+HG_Finalize(hg_class_t *hg_class)
+{
+    uint32_t contexts, addrs;
+
+    if (!hg_class)
+        return HG_SUCCESS;
+    contexts =
+        atomic_load_explicit(&hg_class->context_count, memory_order_relaxed);
+    addrs = atomic_load_explicit(&hg_class->addr_count, memory_order_relaxed);
+    if (contexts > 0 || addrs > 0) {
+        LOG_ERROR(HG, "class %s+%s still has %u contexts and %u addresses",
+            HG_Class_get_name(hg_class), HG_Class_get_protocol(hg_class),
+            contexts, addrs);
+        return HG_BUSY;
+    }
+    if (hg_class->stats)
+        dump_counters(hg_class);
+    hg_registry_finish(&hg_class->registry);
+    if (hg_class->data && hg_class->data_free)
+        hg_class->data_free(hg_class->data);
+    if (hg_class->own_na_class)
+        NA_Finalize(hg_class->bulk.na_class);
+    free(hg_class);
+    return HG_SUCCESS;
+}
+
+const char *
+HG_Class_get_name(const hg_class_t *hg_class)
+{
+    return hg_class ? NA_Get_class_name(hg_class_na(hg_class)) : NULL;
+}
+
+const char *
+HG_Class_get_protocol(const hg_class_t *hg_class)
+{
+    return hg_class ? NA_Get_class_protocol(hg_class_na(hg_class)) : NULL;
+}
+
+bool
+HG_Class_is_listening(const hg_class_t *hg_class)
+{
+    return hg_class && NA_Is_listening(hg_class_na(hg_class));
+}
+
+hg_size_t
+HG_Class_get_input_eager_size(const hg_class_t *hg_class)
+{
+    if (!hg_class)
+        return 0;
+    return hg_class->in_size - hg_class->in_payload - hg_class->in_offset;
+}
+
+hg_size_t
+HG_Class_get_output_eager_size(const hg_class_t *hg_class)
+{
+    if (!hg_class)
+        return 0;
+    return hg_class->out_size - hg_class->out_payload - hg_class->out_offset;
+}
+
+hg_return_t
+HG_Class_set_input_offset(hg_class_t *hg_class, hg_size_t offset)
+{
+    if (!hg_class || offset > hg_class->in_size - hg_class->in_payload)
+        return HG_INVALID_ARG;
+    hg_class->in_offset = offset;
+    return HG_SUCCESS;
+}
+
+hg_return_t
+HG_Class_set_output_offset(hg_class_t *hg_class, hg_size_t offset)
+{
+    if (!hg_class || offset > hg_class->out_size - hg_class->out_payload)
+        return HG_INVALID_ARG;
+    hg_class->out_offset = offset;
+    return HG_SUCCESS;
+}
+
+hg_return_t
+HG_Class_set_data(
+    hg_class_t *hg_class, void *data, void (*free_callback)(void *))
+{
+    if (!hg_class)
+        return HG_INVALID_ARG;
+    hg_class->data = data;
+    hg_class->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void *
+HG_Class_get_data(const hg_class_t *hg_class)
+{
+    return hg_class ? hg_class->data : NULL;
+}
+
+static uint64_t
+counted(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+hg_return_t
+HG_Class_get_counters(
+    const hg_class_t *hg_class, struct hg_diag_counters *diag_counters)
+{
+    const struct hg_counters *counters;
+
+    if (!hg_class || !diag_counters)
+        return HG_INVALID_ARG;
+    if (!hg_class->stats)
+        return HG_OPNOTSUPPORTED;
+    counters = &hg_class->counters;
+    *diag_counters = (struct hg_diag_counters){
+        .rpc_req_sent_count = counted(&counters->request_sent),
+        .rpc_req_recv_count = counted(&counters->request_received),
+        .rpc_resp_sent_count = counted(&counters->response_sent),
+        .rpc_resp_recv_count = counted(&counters->response_received),
+    };
+    return HG_SUCCESS;
+}
+
+hg_return_t
+HG_Class_set_handle_create_callback(hg_class_t *hg_class,
+    hg_return_t (*callback)(hg_handle_t, void *), void *arg)
+{
+    if (!hg_class)
+        return HG_INVALID_ARG;
+    hg_class->handle_create = callback;
+    hg_class->handle_create_arg = arg;
+    return HG_SUCCESS;
+}

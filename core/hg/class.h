@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The class: what the RPCs of a process have in common. */
+#ifndef HG_CLASS_H
+#define HG_CLASS_H
+
+#include "bulk/bulk.h"
+#include "hg/header.h"
+#include "hg/registry.h"
+#include "mercury.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+struct hg_counters {
+    _Atomic uint64_t request_sent;
+    _Atomic uint64_t request_received;
+    _Atomic uint64_t response_sent;
+    _Atomic uint64_t response_received;
+    _Atomic uint64_t active;
+    _Atomic uint64_t bulk;
+};
+
+struct hg_class {
+    struct bulk_class bulk; /* first: bulk_class_of */
+    bool own_na_class;
+    bool stats;
+    uint32_t post_init; /* receives of a listening context at first */
+    uint32_t post_incr; /* and how many more when all are taken */
+    size_t in_payload;  /* where the payload of a request begins */
+    size_t out_payload; /* and of an answer */
+    size_t in_size;     /* bytes of a request's buffer */
+    size_t out_size;    /* and of an answer's */
+    size_t in_offset;   /* the user's own space at the payload's front */
+    size_t out_offset;
+    size_t handle_size; /* bytes of a handle with its operations */
+    size_t send_at;     /* where the operations lie in it */
+    size_t recv_at;
+    uint32_t index_bits; /* of a tag: a handle's number in its context */
+    uint64_t tag_mask;
+    struct hg_registry registry;
+    _Atomic uint32_t context_count;
+    _Atomic uint32_t addr_count;
+    hg_return_t (*handle_create)(hg_handle_t handle, void *arg);
+    void *handle_create_arg;
+    void *data;
+    void (*data_free)(void *);
+    struct hg_counters counters;
+};
+
+_Static_assert(offsetof(struct hg_class, bulk) == 0, "bulk_class_of casts");
+
+static inline struct na_class *
+hg_class_na(const struct hg_class *hg_class)
+{
+    return hg_class->bulk.na_class;
+}
+
+/* Counts, if the class was opened with stats. */
+static inline void
+hg_count(const struct hg_class *hg_class, _Atomic uint64_t *counter)
+{
+    if (hg_class->stats)
+        atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+#endif /* HG_CLASS_H */

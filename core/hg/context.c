@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Creating and destroying contexts. */
+#include "hg/context.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "hg/handle.h"
+#include "na.h"
+
+#include <stdlib.h>
+
+/* How long a context that is destroyed waits for its handles. */
+#define DESTROY_TIMEOUT_MS 5000U
+#define DESTROY_STEP_MS 10U
+
+hg_context_t *
+HG_Context_create(hg_class_t *hg_class)
+{
+    return HG_Context_create_id(hg_class, 0);
+}
+
+hg_context_t *
+HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
+{
+    struct hg_context *context;
+    struct na_context *na_context;
+
+    if (!hg_class)
+        return NULL;
+    context = calloc(1, sizeof *context);
+    if (!context)
+        return NULL;
+    na_context = NA_Context_create_id(hg_class_na(hg_class), id);
+    if (!na_context)
+        goto free_context;
+    context->hg_class = hg_class;
+    bulk_context_init(&context->bulk, &hg_class->bulk, na_context);
+    na_context->progress->queue = &context->bulk.completions;
+    base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
+    LIST_INIT(&context->handles);
+    SLIST_INIT(&context->free_handles);
+    atomic_fetch_add_explicit(
+        &hg_class->context_count, 1, memory_order_relaxed);
+    if (!HG_Class_is_listening(hg_class))
+        return context;
+    atomic_store_explicit(&context->accepting, true, memory_order_relaxed);
+    if (hg_target_post(context, hg_class->post_init) != HG_SUCCESS) {
+        HG_Context_destroy(context);
+        return NULL;
+    }
+    return context;
+
+free_context:
+    free(context);
+    return NULL;
+}
+
+/* Waits until count says that nothing is left; what is. */
+static uint32_t
+wait_for_none(
+    struct hg_context *context, uint32_t (*count)(struct hg_context *context))
+{
+    uint64_t deadline = base_time_deadline(DESTROY_TIMEOUT_MS);
+    uint32_t left;
+
+    while ((left = count(context)) > 0 && base_time_left(deadline) > 0) {
+        hg_target_unpost(context);
+        na_progress_poll(hg_context_na(context)->progress);
+        if (count(context) > 0)
+            na_progress_wait(hg_context_na(context)->progress, DESTROY_STEP_MS);
+    }
+    return left;
+}
+
+static uint32_t
+posted(struct hg_context *context)
+{
+    struct hg_handle *handle;
+    uint32_t count = 0;
+
+    base_lock_acquire(&context->pool_lock);
+    LIST_FOREACH(handle, &context->handles, all_next)
+    count += atomic_load_explicit(&handle->place, memory_order_relaxed) ==
+             HG_PLACE_POSTED;
+    base_lock_release(&context->pool_lock);
+    return count;
+}
+
+hg_return_t
+HG_Context_unpost(hg_context_t *context)
+{
+    if (!context)
+        return HG_INVALID_ARG;
+    hg_target_unpost(context);
+    return wait_for_none(context, posted) == 0 ? HG_SUCCESS : HG_TIMEOUT;
+}
+
+/* Handles and transfers that are not over. */
+static uint32_t
+in_use(struct hg_context *context)
+{
+    /* Acquire pairs with the release at the end of a transfer's callback. */
+    return hg_pool_used(context) +
+           atomic_load_explicit(&context->bulk.op_count, memory_order_acquire);
+}
+
+hg_return_t
+HG_Context_destroy(hg_context_t *context)
+{
+    struct hg_class *hg_class;
+    uint32_t left;
+
+    if (!context)
+        return HG_SUCCESS;
+    hg_class = context->hg_class;
+    left = wait_for_none(context, in_use);
+    if (left > 0) {
+        LOG_ERROR(HG, "context %u still has %u handles and transfers in use",
+            hg_context_na(context)->id, left);
+        return HG_BUSY;
+    }
+    hg_pool_finish(context);
+    if (context->data && context->data_free)
+        context->data_free(context->data);
+    NA_Context_destroy(hg_class_na(hg_class), hg_context_na(context));
+    bulk_context_finish(&context->bulk);
+    base_lock_finish(&context->pool_lock);
+    free(context);
+    atomic_fetch_sub_explicit(
+        &hg_class->context_count, 1, memory_order_relaxed);
+    return HG_SUCCESS;
+}
+
+hg_class_t *
+HG_Context_get_class(const hg_context_t *context)
+{
+    return context ? context->hg_class : NULL;
+}
+
+uint8_t
+HG_Context_get_id(const hg_context_t *context)
+{
+    return context ? hg_context_na(context)->id : 0;
+}
+
+hg_return_t
+HG_Context_set_data(
+    hg_context_t *context, void *data, void (*free_callback)(void *))
+{
+    if (!context)
+        return HG_INVALID_ARG;
+    context->data = data;
+    context->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void *
+HG_Context_get_data(const hg_context_t *context)
+{
+    return context ? context->data : NULL;
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a handle, and what its owner may ask and set. */
+#include "hg/handle.h"
+
+#include "base/log.h"
+#include "na.h"
+
+#include <stdlib.h>
+
+static hg_return_t
+message_init(struct hg_message *message, struct hg_handle *handle, size_t size,
+    size_t payload, uint32_t kinds)
+{
+    struct na_class *na_class = hg_class_na(handle->context->hg_class);
+    void *buffer;
+    int32_t code = na_class->ops.buf_alloc(
+        na_class->plugin_class, size, kinds, &buffer, &message->buffer_data);
+
+    if (code != NA_PLUGIN_OK)
+        return (hg_return_t) na_code(code);
+    message->buffer = buffer;
+    message->payload = message->buffer + payload;
+    proc_init(&message->proc, (hg_class_t *) handle->context->hg_class, handle,
+        HG_NOHASH);
+    return HG_SUCCESS;
+}
+
+static void
+message_finish(struct hg_message *message, struct na_class *na_class)
+{
+    if (!message->buffer)
+        return;
+    proc_finish(&message->proc);
+    na_class->ops.buf_free(
+        na_class->plugin_class, message->buffer, message->buffer_data);
+}
+
+static hg_return_t
+messages_init(struct hg_handle *handle)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    struct na_class *na_class = hg_class_na(hg_class);
+    bool origin = handle->role == HG_ROLE_ORIGIN;
+    int32_t code;
+    hg_return_t ret = message_init(&handle->in, handle, hg_class->in_size,
+        hg_class->in_payload, origin ? NA_PLUGIN_BUF_SEND : NA_PLUGIN_BUF_RECV);
+
+    if (ret == HG_SUCCESS)
+        ret = message_init(&handle->out, handle, hg_class->out_size,
+            hg_class->out_payload,
+            origin ? NA_PLUGIN_BUF_RECV : NA_PLUGIN_BUF_SEND);
+    if (ret != HG_SUCCESS)
+        return ret;
+    code =
+        origin
+            ? na_class->ops.buf_init(na_class->plugin_class, handle->in.buffer,
+                  hg_class->in_size, NA_PLUGIN_MSG_UNEXPECTED)
+            : na_class->ops.buf_init(na_class->plugin_class, handle->out.buffer,
+                  hg_class->out_size, NA_PLUGIN_MSG_EXPECTED);
+    return (hg_return_t) na_code(code);
+}
+
+/* Numbers the handle and puts it on the context's list. */
+static hg_return_t
+enlist(struct hg_handle *handle)
+{
+    struct hg_context *context = handle->context;
+    uint32_t bits = context->hg_class->index_bits;
+    hg_return_t ret = HG_SUCCESS;
+
+    base_lock_acquire(&context->pool_lock);
+    if (context->index_next >> bits != 0) {
+        ret = HG_NOMEM;
+    } else {
+        handle->index = context->index_next++;
+        LIST_INSERT_HEAD(&context->handles, handle, all_next);
+    }
+    base_lock_release(&context->pool_lock);
+    if (ret != HG_SUCCESS)
+        LOG_ERROR(HG, "no tag is left for another handle than the %u there",
+            1U << bits);
+    return ret;
+}
+
+static hg_return_t
+created(struct hg_handle *handle)
+{
+    struct hg_class *hg_class = handle->context->hg_class;
+
+    if (!hg_class->handle_create)
+        return HG_SUCCESS;
+    return hg_class->handle_create(handle, hg_class->handle_create_arg);
+}
+
+hg_return_t
+hg_handle_create(
+    struct hg_context *context, enum hg_role role, struct hg_handle **handle_p)
+{
+    struct hg_class *hg_class = context->hg_class;
+    struct hg_handle *handle = na_op_block_alloc(hg_class->handle_size);
+    hg_return_t ret;
+
+    if (!handle)
+        return HG_NOMEM;
+    handle->context = context;
+    handle->role = role;
+    handle->info.hg_class = hg_class;
+    handle->info.context = context;
+    atomic_init(&handle->place, HG_PLACE_USED);
+    handle->send = (struct na_op *) ((char *) handle + hg_class->send_at);
+    handle->recv = (struct na_op *) ((char *) handle + hg_class->recv_at);
+    handle->send->owner = handle->recv->owner = handle;
+    if (role == HG_ROLE_ORIGIN)
+        hg_origin_prepare(handle);
+    else
+        hg_target_prepare(handle);
+    ret = messages_init(handle);
+    if (ret == HG_SUCCESS)
+        ret = created(handle);
+    if (ret == HG_SUCCESS)
+        ret = enlist(handle);
+    if (ret != HG_SUCCESS) {
+        hg_handle_destroy(handle);
+        return ret;
+    }
+    *handle_p = handle;
+    return HG_SUCCESS;
+}
+
+static void
+free_data(struct hg_handle *handle)
+{
+    if (handle->data_free && handle->data)
+        handle->data_free(handle->data);
+    handle->data = NULL;
+    handle->data_free = NULL;
+}
+
+void
+hg_handle_destroy(struct hg_handle *handle)
+{
+    struct na_class *na_class = hg_class_na(handle->context->hg_class);
+
+    free_data(handle);
+    na_peer_release(&handle->peer);
+    message_finish(&handle->in, na_class);
+    message_finish(&handle->out, na_class);
+    free(handle);
+}
+
+void
+hg_handle_ref(struct hg_handle *handle)
+{
+    atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+}
+
+void
+hg_handle_unref(struct hg_handle *handle, int32_t count)
+{
+    /* Release and acquire: what was done through the other references comes
+     * before the handle is used anew. */
+    if (atomic_fetch_sub_explicit(&handle->refs, count, memory_order_acq_rel) ==
+        count)
+        hg_pool_put(handle);
+}
+
+static void
+set_rpc(struct hg_handle *handle, struct hg_rpc *rpc)
+{
+    handle->rpc = rpc;
+    handle->info.id = rpc->id;
+}
+
+static void
+set_peer(struct hg_handle *handle, const struct hg_addr *addr)
+{
+    struct hg_addr before = handle->peer;
+
+    na_peer_copy(&handle->peer, addr);
+    handle->info.addr = &handle->peer;
+    na_peer_release(&before);
+}
+
+hg_return_t
+HG_Create(
+    hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle_p)
+{
+    struct hg_rpc *rpc = NULL;
+    struct hg_handle *handle;
+    hg_return_t ret;
+
+    if (!context || !handle_p ||
+        (addr && addr->na_class != hg_context_na(context)->na_class))
+        return HG_INVALID_ARG;
+    if (id != 0) {
+        rpc = hg_registry_find(&context->hg_class->registry, id);
+        if (!rpc) {
+            LOG_ERROR(
+                HG, "RPC id %llu is not registered", (unsigned long long) id);
+            return HG_NOENTRY;
+        }
+    }
+    ret = hg_pool_get(context, &handle);
+    if (ret != HG_SUCCESS)
+        return ret;
+    atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
+    handle->target_id = 0;
+    handle->info.context_id = 0;
+    handle->rpc = NULL;
+    handle->info.id = 0;
+    if (rpc)
+        set_rpc(handle, rpc);
+    handle->info.addr = HG_ADDR_NULL;
+    if (addr)
+        set_peer(handle, addr);
+    *handle_p = handle;
+    return HG_SUCCESS;
+}
+
+hg_return_t
+HG_Destroy(hg_handle_t handle)
+{
+    if (handle)
+        hg_handle_unref(handle, 1);
+    return HG_SUCCESS;
+}
+
+hg_return_t
+HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
+{
+    struct hg_rpc *rpc = NULL;
+
+    if (!handle || handle->role != HG_ROLE_ORIGIN ||
+        (addr && addr->na_class != hg_context_na(handle->context)->na_class))
+        return HG_INVALID_ARG;
+    /* Acquire pairs with the release in forward_run. */
+    if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
+        return HG_BUSY;
+    if (id != 0) {
+        rpc = hg_registry_find(&handle->context->hg_class->registry, id);
+        if (!rpc)
+            return HG_NOENTRY;
+        set_rpc(handle, rpc);
+    }
+    if (addr && addr != &handle->peer)
+        set_peer(handle, addr);
+    handle->in.size = 0;
+    handle->out.size = 0;
+    return HG_SUCCESS;
+}
+
+hg_return_t
+HG_Ref_incr(hg_handle_t hg_handle)
+{
+    if (!hg_handle)
+        return HG_INVALID_ARG;
+    hg_handle_ref(hg_handle);
+    return HG_SUCCESS;
+}
+
+int32_t
+HG_Ref_get(hg_handle_t handle)
+{
+    if (!handle)
+        return -1;
+    return atomic_load_explicit(&handle->refs, memory_order_relaxed) &
+           ~HG_HANDLE_IN_HANDLER;
+}
+
+const struct hg_info *
+HG_Get_info(hg_handle_t handle)
+{
+    return handle ? &handle->info : NULL;
+}
+
+hg_return_t
+HG_Set_data(hg_handle_t handle, void *data, void (*free_callback)(void *))
+{
+    if (!handle)
+        return HG_INVALID_ARG;
+    handle->data = data;
+    handle->data_free = free_callback;
+    return HG_SUCCESS;
+}
+
+void *
+HG_Get_data(hg_handle_t handle)
+{
+    return handle ? handle->data : NULL;
+}
+
+hg_return_t
+HG_Set_target_id(hg_handle_t handle, uint8_t id)
+{
+    if (!handle || handle->role != HG_ROLE_ORIGIN)
+        return HG_INVALID_ARG;
+    handle->target_id = id;
+    handle->info.context_id = id;
+    return HG_SUCCESS;
+}
+
+hg_return_t
+hg_pool_get(struct hg_context *context, struct hg_handle **handle_p)
+{
+    struct hg_handle *handle;
+
+    base_lock_acquire(&context->pool_lock);
+    handle = SLIST_FIRST(&context->free_handles);
+    if (handle) {
+        SLIST_REMOVE_HEAD(&context->free_handles, free_next);
+        atomic_store_explicit(
+            &handle->place, HG_PLACE_USED, memory_order_relaxed);
+    }
+    base_lock_release(&context->pool_lock);
+    if (!handle)
+        return hg_handle_create(context, HG_ROLE_ORIGIN, handle_p);
+    /* To the program it is a new one. */
+    if (created(handle) != HG_SUCCESS) {
+        hg_pool_put(handle);
+        return HG_OTHER_ERROR;
+    }
+    *handle_p = handle;
+    return HG_SUCCESS;
+}
+
+void
+hg_pool_put(struct hg_handle *handle)
+{
+    struct hg_context *context = handle->context;
+
+    na_peer_release(&handle->peer);
+    if (handle->role == HG_ROLE_TARGET) {
+        hg_target_repost(handle);
+        return;
+    }
+    free_data(handle);
+    base_lock_acquire(&context->pool_lock);
+    atomic_store_explicit(&handle->place, HG_PLACE_FREE, memory_order_relaxed);
+    SLIST_INSERT_HEAD(&context->free_handles, handle, free_next);
+    base_lock_release(&context->pool_lock);
+}
+
+uint32_t
+hg_pool_used(struct hg_context *context)
+{
+    struct hg_handle *handle;
+    uint32_t used = 0;
+
+    base_lock_acquire(&context->pool_lock);
+    LIST_FOREACH(handle, &context->handles, all_next)
+    used += atomic_load_explicit(&handle->place, memory_order_relaxed) !=
+            HG_PLACE_FREE;
+    base_lock_release(&context->pool_lock);
+    return used;
+}
+
+void
+hg_pool_finish(struct hg_context *context)
+{
+    struct hg_handle *handle;
+
+    while ((handle = LIST_FIRST(&context->handles)) != NULL) {
+        LIST_REMOVE(handle, all_next);
+        hg_handle_destroy(handle);
+    }
+}

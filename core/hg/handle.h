@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A handle: one RPC at a time, at its origin or at its target, with its buffers,
+ * procs and operations. One block: the struct, the sending operation, the
+ * receiving one.
+ */
+#ifndef HG_HANDLE_H
+#define HG_HANDLE_H
+
+#include "base/completion.h"
+#include "hg/class.h"
+#include "hg/context.h"
+#include "na/op.h"
+#include "na/peer.h"
+#include "proc/proc.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+/* One of a handle's two messages. */
+struct hg_message {
+    char *buffer;      /* the transport's */
+    void *buffer_data; /* and what belongs to it */
+    char *payload;     /* in buffer, the user's offset included */
+    hg_size_t size;    /* bytes of payload, likewise */
+    struct hg_proc proc;
+};
+
+enum hg_role { HG_ROLE_ORIGIN, HG_ROLE_TARGET };
+
+/* Where a handle is; for who destroys or unposts a context. */
+enum hg_place {
+    HG_PLACE_FREE,   /* in the pool */
+    HG_PLACE_POSTED, /* its receive waits for a request */
+    HG_PLACE_USED
+};
+
+/* In refs: the handler runs, and the handle stays until it has returned. */
+#define HG_HANDLE_IN_HANDLER (1 << 30)
+
+struct hg_handle {
+    struct base_completion completion;
+    struct hg_info info;
+    struct hg_context *context;
+    struct hg_rpc *rpc; /* NULL: none yet, or not known here */
+    struct na_op *send;
+    struct na_op *recv;
+    _Atomic int32_t refs;   /* the user's, and HG_HANDLE_IN_HANDLER */
+    _Atomic int32_t parts;  /* of a forward or respond still to end */
+    _Atomic int32_t ret;    /* how it went so far, an hg_return_t */
+    _Atomic bool in_flight; /* a forward is not over */
+    _Atomic bool responded; /* respond was called */
+    enum hg_role role;
+    _Atomic int place; /* enum hg_place */
+    bool no_response;  /* of this request */
+    uint8_t target_id; /* origin: the target's context */
+    uint32_t index;    /* in its context, the lower bits of its tags */
+    uint32_t cookie;   /* of this request */
+    uint64_t tag;      /* of the answer */
+    hg_cb_t callback;
+    void *arg;
+    struct hg_addr peer;
+    struct hg_message in;
+    struct hg_message out;
+    void *data;
+    void (*data_free)(void *);
+    LIST_ENTRY(hg_handle) all_next;
+    SLIST_ENTRY(hg_handle) free_next;
+};
+
+static inline struct hg_handle *
+hg_handle_of(struct base_completion *completion)
+{
+    return (struct hg_handle *) completion;
+}
+
+/* Makes a handle for a role and puts it on the context's list. Runs the user's
+ * create callback. */
+hg_return_t hg_handle_create(
+    struct hg_context *context, enum hg_role role, struct hg_handle **handle_p);
+
+/* The end of its memory; it is not on the context's list any more. */
+void hg_handle_destroy(struct hg_handle *handle);
+
+/* One reference more; one less, and with the last one the handle goes back to
+ * the pool, or its receive is posted again. */
+void hg_handle_ref(struct hg_handle *handle);
+void hg_handle_unref(struct hg_handle *handle, int32_t count);
+
+/* Frees the handles of a context, all of which are free. */
+void hg_pool_finish(struct hg_context *context);
+
+/* Takes an origin's handle from the pool, or makes one. */
+hg_return_t hg_pool_get(
+    struct hg_context *context, struct hg_handle **handle_p);
+
+/* Where handles go when nobody refers to them. */
+void hg_pool_put(struct hg_handle *handle);
+
+/* Handles that are in use. */
+uint32_t hg_pool_used(struct hg_context *context);
+
+/* target.c: posts count more receives for requests; posts the receive of a
+ * handle that is free again; asks for the end of all posted receives. */
+hg_return_t hg_target_post(struct hg_context *context, uint32_t count);
+void hg_target_repost(struct hg_handle *handle);
+void hg_target_unpost(struct hg_context *context);
+
+/* origin.c: sets the functions of a handle's operations for its role. */
+void hg_origin_prepare(struct hg_handle *handle);
+void hg_target_prepare(struct hg_handle *handle);
+
+/* payload.c: encodes a struct behind the user's offset. proc_cb NULL or
+ * data NULL: no payload but the offset. */
+hg_return_t hg_message_encode(struct hg_message *message, size_t offset,
+    size_t capacity, hg_proc_cb_t proc_cb, void *data);
+
+/* The first error counts. */
+static inline void
+hg_handle_record(struct hg_handle *handle, hg_return_t ret)
+{
+    int32_t none = HG_SUCCESS;
+
+    if (ret != HG_SUCCESS)
+        atomic_compare_exchange_strong_explicit(&handle->ret, &none,
+            (int32_t) ret, memory_order_relaxed, memory_order_relaxed);
+}
+
+#endif /* HG_HANDLE_H */

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The origin's side: a request goes out, the answer comes in, the callback is
+ * queued. A forward has two parts, the send and the receive; whichever ends
+ * last completes the handle.
+ */
+#include "hg/handle.h"
+
+#include "base/log.h"
+#include "na.h"
+
+/* Runs the user's callback; the handle may be forwarded again inside it. */
+static void
+forward_run(struct base_completion *completion)
+{
+    struct hg_handle *handle = hg_handle_of(completion);
+    struct hg_cb_info info = {.arg = handle->arg,
+        .type = HG_CB_FORWARD,
+        .ret = (hg_return_t) atomic_load_explicit(
+            &handle->ret, memory_order_relaxed)};
+    hg_cb_t callback = handle->callback;
+
+    info.info.forward.handle = handle;
+    /* Release pairs with the acquire in HG_Forward and HG_Reset. */
+    atomic_store_explicit(&handle->in_flight, false, memory_order_release);
+    if (callback)
+        callback(&info);
+    hg_handle_unref(handle, 1);
+}
+
+/* One of the two parts has ended. */
+static bool
+part_ended(struct hg_handle *handle)
+{
+    /* Release: this part's traces come before the completion; acquire: the
+     * other's as well. */
+    if (atomic_fetch_sub_explicit(&handle->parts, 1, memory_order_acq_rel) != 1)
+        return false;
+    handle->completion.run = forward_run;
+    return true;
+}
+
+static void
+part_ended_in_progress(struct hg_handle *handle)
+{
+    if (part_ended(handle))
+        base_completion_push(
+            &handle->context->bulk.completions, &handle->completion);
+}
+
+static int32_t
+post_receive(struct hg_handle *handle)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    struct na_class *na_class = handle->peer.na_class;
+
+    return na_class->ops.recv_expected(
+        hg_context_na(handle->context)->plugin_ctx, na_op_part(handle->recv),
+        handle->out.buffer, hg_class->out_size, handle->out.buffer_data,
+        handle->peer.addr, handle->target_id, handle->tag);
+}
+
+/* false: not the answer to this request; the receive is to be posted again. */
+static bool
+take_answer(struct hg_handle *handle, const na_plugin_event *event)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    size_t at = hg_class->out_payload - HG_HEADER_RESPONSE_SIZE;
+    struct hg_header_response header;
+    hg_return_t ret = HG_PROTOCOL_ERROR;
+
+    if (event->length >= at)
+        ret = hg_header_response_decode(
+            handle->out.buffer + at, event->length - at, &header);
+    if (ret == HG_SUCCESS && header.cookie != handle->cookie)
+        return false;
+    if (ret != HG_SUCCESS) {
+        LOG_ERROR(HG, "an answer of %llu bytes cannot be understood: %s",
+            (unsigned long long) event->length, HG_Error_to_string(ret));
+        hg_handle_record(handle, ret);
+        return true;
+    }
+    handle->out.size = header.payload_size;
+    hg_handle_record(handle, header.ret);
+    hg_count(hg_class, &handle->context->hg_class->counters.response_received);
+    return true;
+}
+
+static void
+answer_received(struct na_op *op, const na_plugin_event *event)
+{
+    struct hg_handle *handle = op->owner;
+
+    if (event->status != NA_PLUGIN_OK) {
+        hg_handle_record(handle, (hg_return_t) na_code(event->status));
+    } else if (!take_answer(handle, event)) {
+        int32_t code = post_receive(handle);
+
+        if (code >= 0)
+            return;
+        hg_handle_record(handle, (hg_return_t) na_code(code));
+    }
+    part_ended_in_progress(handle);
+}
+
+static void
+request_sent(struct na_op *op, const na_plugin_event *event)
+{
+    struct hg_handle *handle = op->owner;
+    struct na_context *na_context = hg_context_na(handle->context);
+
+    if (event->status != NA_PLUGIN_OK) {
+        hg_handle_record(handle, (hg_return_t) na_code(event->status));
+        if (!handle->no_response)
+            na_context->na_class->ops.cancel(
+                na_context->plugin_ctx, na_op_part(handle->recv));
+    }
+    part_ended_in_progress(handle);
+}
+
+void
+hg_origin_prepare(struct hg_handle *handle)
+{
+    handle->send->complete = request_sent;
+    handle->recv->complete = answer_received;
+}
+
+static hg_return_t
+encode_request(struct hg_handle *handle, void *in_struct)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    hg_return_t ret = hg_message_encode(&handle->in, hg_class->in_offset,
+        hg_class->in_size - hg_class->in_payload, handle->rpc->in_proc,
+        in_struct);
+    struct hg_header_request header = {
+        .flags = handle->no_response ? HG_HEADER_NO_RESPONSE : 0,
+        .context_id = hg_context_na(handle->context)->id,
+        .cookie = handle->cookie,
+        .payload_size = (uint32_t) handle->in.size,
+        .id = handle->rpc->id};
+
+    if (ret == HG_SUCCESS)
+        hg_header_request_encode(
+            handle->in.payload - HG_HEADER_REQUEST_SIZE, &header);
+    return ret;
+}
+
+static int32_t
+send_request(struct hg_handle *handle)
+{
+    struct na_class *na_class = handle->peer.na_class;
+
+    return na_class->ops.send_unexpected(
+        hg_context_na(handle->context)->plugin_ctx, na_op_part(handle->send),
+        handle->in.buffer,
+        handle->context->hg_class->in_payload + handle->in.size,
+        handle->in.buffer_data, handle->peer.addr, handle->target_id,
+        handle->tag);
+}
+
+/* Nothing was started after all. */
+static hg_return_t
+take_back(struct hg_handle *handle, int32_t code)
+{
+    atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&handle->in_flight, false, memory_order_relaxed);
+    return (hg_return_t) na_code(code);
+}
+
+/* Sends; the receive, if there is one, is out already. */
+static hg_return_t
+start(struct hg_handle *handle, bool no_response)
+{
+    int32_t code = send_request(handle);
+
+    if (code == NA_PLUGIN_PENDING)
+        return HG_SUCCESS;
+    if (code < 0 && no_response)
+        return take_back(handle, code);
+    if (code < 0) {
+        /* The receive cannot be taken back at once, so the error comes by the
+         * callback, when the receive has ended. */
+        hg_handle_record(handle, (hg_return_t) na_code(code));
+        na_progress_cancel(hg_context_na(handle->context)->progress,
+            hg_context_na(handle->context), handle->recv);
+    }
+    if (part_ended(handle))
+        hg_context_complete(handle->context, &handle->completion);
+    return HG_SUCCESS;
+}
+
+/* A tag is the handle's number and a count of its uses, so that an answer that
+ * comes late does not meet the next request's receive. */
+static void
+next_tag(struct hg_handle *handle)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+
+    handle->cookie++;
+    handle->tag =
+        ((uint64_t) handle->cookie << hg_class->index_bits | handle->index) &
+        hg_class->tag_mask;
+}
+
+hg_return_t
+HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    bool no_response;
+    hg_return_t ret;
+
+    if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc ||
+        !handle->peer.addr)
+        return HG_INVALID_ARG;
+    /* Acquire pairs with the release in forward_run. */
+    if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
+        return HG_BUSY;
+    next_tag(handle);
+    no_response =
+        atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed);
+    handle->no_response = no_response;
+    ret = encode_request(handle, in_struct);
+    if (ret != HG_SUCCESS)
+        return ret;
+    handle->callback = callback;
+    handle->arg = arg;
+    handle->out.size = 0;
+    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
+    atomic_store_explicit(
+        &handle->parts, no_response ? 1 : 2, memory_order_relaxed);
+    atomic_store_explicit(&handle->in_flight, true, memory_order_relaxed);
+    hg_handle_ref(handle);
+    if (!no_response) {
+        int32_t code = post_receive(handle);
+
+        if (code < 0)
+            return take_back(handle, code);
+    }
+    hg_count(handle->context->hg_class,
+        &handle->context->hg_class->counters.request_sent);
+    return start(handle, no_response);
+}

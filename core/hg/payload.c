@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments and results: encoding them into a message, decoding them from it,
+ * handing out the bytes. */
+#include "hg/handle.h"
+
+#include "base/log.h"
+
+hg_return_t
+hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
+    hg_proc_cb_t proc_cb, void *data)
+{
+    struct hg_proc *proc = &message->proc;
+    hg_return_t ret;
+
+    message->size = offset;
+    if (!data)
+        return HG_SUCCESS;
+    if (!proc_cb)
+        return HG_FAULT;
+    ret = hg_proc_reset(
+        proc, message->payload + offset, capacity - offset, HG_ENCODE);
+    if (ret == HG_SUCCESS)
+        ret = proc_cb(proc, data);
+    if (ret != HG_SUCCESS)
+        return ret;
+    if (hg_proc_get_extra_buf(proc)) {
+        LOG_ERROR(HG, "encoded arguments take %llu bytes, at most %zu fit",
+            (unsigned long long) hg_proc_get_size_used(proc),
+            capacity - offset);
+        hg_proc_reset(proc, NULL, 0, HG_ENCODE); /* frees what did not fit */
+        return HG_OVERFLOW;
+    }
+    message->size += hg_proc_get_size_used(proc);
+    return HG_SUCCESS;
+}
+
+/* A reference is held from here to the matching free. */
+static hg_return_t
+message_decode(struct hg_handle *handle, struct hg_message *message,
+    size_t offset, hg_proc_cb_t proc_cb, void *data)
+{
+    hg_return_t ret;
+
+    if (!data)
+        return HG_SUCCESS;
+    if (!proc_cb)
+        return HG_FAULT;
+    if (message->size < offset)
+        return HG_OVERFLOW;
+    ret = hg_proc_reset(&message->proc, message->payload + offset,
+        message->size - offset, HG_DECODE);
+    if (ret == HG_SUCCESS)
+        ret = proc_cb(&message->proc, data);
+    if (ret == HG_SUCCESS)
+        hg_handle_ref(handle);
+    return ret;
+}
+
+static hg_return_t
+message_free(struct hg_handle *handle, struct hg_message *message,
+    hg_proc_cb_t proc_cb, void *data)
+{
+    hg_return_t ret;
+
+    if (!data)
+        return HG_SUCCESS;
+    if (!proc_cb)
+        return HG_FAULT;
+    ret = hg_proc_reset(&message->proc, NULL, 0, HG_FREE);
+    if (ret == HG_SUCCESS)
+        ret = proc_cb(&message->proc, data);
+    hg_handle_unref(handle, 1);
+    return ret;
+}
+
+hg_return_t
+HG_Get_input(hg_handle_t handle, void *in_struct)
+{
+    if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
+        return HG_INVALID_ARG;
+    return message_decode(handle, &handle->in,
+        handle->context->hg_class->in_offset, handle->rpc->in_proc, in_struct);
+}
+
+hg_return_t
+HG_Free_input(hg_handle_t handle, void *in_struct)
+{
+    if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
+        return HG_INVALID_ARG;
+    return message_free(handle, &handle->in, handle->rpc->in_proc, in_struct);
+}
+
+hg_return_t
+HG_Get_output(hg_handle_t handle, void *out_struct)
+{
+    if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc)
+        return HG_INVALID_ARG;
+    return message_decode(handle, &handle->out,
+        handle->context->hg_class->out_offset, handle->rpc->out_proc,
+        out_struct);
+}
+
+hg_return_t
+HG_Free_output(hg_handle_t handle, void *out_struct)
+{
+    if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc)
+        return HG_INVALID_ARG;
+    return message_free(
+        handle, &handle->out, handle->rpc->out_proc, out_struct);
+}
+
+hg_size_t
+HG_Get_input_payload_size(hg_handle_t handle)
+{
+    return handle ? handle->in.size : 0;
+}
+
+hg_size_t
+HG_Get_output_payload_size(hg_handle_t handle)
+{
+    return handle ? handle->out.size : 0;
+}
+
+static hg_return_t
+give(const struct hg_message *message, hg_size_t size, void **buf_p,
+    hg_size_t *size_p)
+{
+    if (buf_p)
+        *buf_p = message->payload;
+    if (size_p)
+        *size_p = size;
+    return HG_SUCCESS;
+}
+
+/* Who sends a message may fill all of its payload, who got it has what came. */
+hg_return_t
+HG_Get_input_buf(hg_handle_t handle, void **in_buf_p, hg_size_t *in_buf_size_p)
+{
+    const struct hg_class *hg_class;
+
+    if (!handle)
+        return HG_INVALID_ARG;
+    hg_class = handle->context->hg_class;
+    return give(&handle->in,
+        handle->role == HG_ROLE_ORIGIN
+            ? hg_class->in_size - hg_class->in_payload
+            : handle->in.size,
+        in_buf_p, in_buf_size_p);
+}
+
+hg_return_t
+HG_Get_output_buf(
+    hg_handle_t handle, void **out_buf_p, hg_size_t *out_buf_size_p)
+{
+    const struct hg_class *hg_class;
+
+    if (!handle)
+        return HG_INVALID_ARG;
+    hg_class = handle->context->hg_class;
+    return give(&handle->out,
+        handle->role == HG_ROLE_TARGET
+            ? hg_class->out_size - hg_class->out_payload
+            : handle->out.size,
+        out_buf_p, out_buf_size_p);
+}
+
+/* The buffer goes back with the handle: nothing else waits for it. */
+hg_return_t
+HG_Release_input_buf(hg_handle_t handle)
+{
+    if (!handle || handle->role != HG_ROLE_TARGET)
+        return HG_INVALID_ARG;
+    handle->in.size = 0;
+    return HG_SUCCESS;
+}
+
+/* Every message is within the eager size: there is nothing extra. */
+static hg_return_t
+give_none(hg_handle_t handle, void **buf_p, hg_size_t *size_p)
+{
+    if (!handle)
+        return HG_INVALID_ARG;
+    if (buf_p)
+        *buf_p = NULL;
+    if (size_p)
+        *size_p = 0;
+    return HG_SUCCESS;
+}
+
+hg_return_t
+HG_Get_input_extra_buf(
+    hg_handle_t handle, void **in_buf_p, hg_size_t *in_buf_size_p)
+{
+    return give_none(handle, in_buf_p, in_buf_size_p);
+}
+
+hg_return_t
+HG_Get_output_extra_buf(
+    hg_handle_t handle, void **out_buf_p, hg_size_t *out_buf_size_p)
+{
+    return give_none(handle, out_buf_p, out_buf_size_p);
+}

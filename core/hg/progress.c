@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Progress, trigger and cancel. */
+#include "hg/context.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "hg/handle.h"
+#include "na.h"
+
+/* More receives when all are taken: outside of progress, since making handles
+ * runs the user's callback. */
+static void
+feed(struct hg_context *context)
+{
+    bool starving = true;
+
+    if (!atomic_load_explicit(&context->starving, memory_order_relaxed) ||
+        !atomic_load_explicit(&context->accepting, memory_order_relaxed) ||
+        !atomic_compare_exchange_strong_explicit(&context->starving, &starving,
+            false, memory_order_relaxed, memory_order_relaxed))
+        return;
+    if (context->hg_class->post_incr > 0)
+        hg_target_post(context, context->hg_class->post_incr);
+}
+
+hg_return_t
+HG_Progress(hg_context_t *context, unsigned int timeout)
+{
+    if (!context)
+        return HG_INVALID_ARG;
+    feed(context);
+    return (hg_return_t) na_progress_wait(
+        hg_context_na(context)->progress, timeout);
+}
+
+hg_return_t
+HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
+    unsigned int *actual_count_p)
+{
+    uint32_t count;
+
+    if (!context)
+        return HG_INVALID_ARG;
+    count = base_completion_trigger(&context->bulk.completions,
+        timeout > 0 ? base_time_deadline(timeout) : 0, max_count);
+    if (actual_count_p)
+        *actual_count_p = count;
+    return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
+}
+
+int
+HG_Event_get_wait_fd(const hg_context_t *context)
+{
+    return context ? na_progress_fd(hg_context_na(context)->progress) : -1;
+}
+
+bool
+HG_Event_ready(hg_context_t *context)
+{
+    return context && !na_progress_try_wait(hg_context_na(context)->progress);
+}
+
+hg_return_t
+HG_Event_progress(hg_context_t *context, unsigned int *count_p)
+{
+    na_return_t ret;
+
+    if (!context)
+        return HG_INVALID_ARG;
+    feed(context);
+    ret = na_progress_poll(hg_context_na(context)->progress);
+    if (ret == NA_SUCCESS && count_p)
+        *count_p = base_completion_count(&context->bulk.completions);
+    return (hg_return_t) ret;
+}
+
+hg_return_t
+HG_Event_trigger(
+    hg_context_t *context, unsigned int max_count, unsigned int *actual_count_p)
+{
+    uint32_t count;
+
+    if (!context)
+        return HG_INVALID_ARG;
+    count = base_completion_trigger(&context->bulk.completions, 0, max_count);
+    if (actual_count_p)
+        *actual_count_p = count;
+    return HG_SUCCESS;
+}
+
+hg_return_t
+HG_Cancel(hg_handle_t handle)
+{
+    struct na_context *na_context;
+
+    if (!handle)
+        return HG_INVALID_ARG;
+    na_context = hg_context_na(handle->context);
+    na_progress_acquire(na_context->progress);
+    na_context->na_class->ops.cancel(
+        na_context->plugin_ctx, na_op_part(handle->send));
+    if (handle->role == HG_ROLE_ORIGIN)
+        na_context->na_class->ops.cancel(
+            na_context->plugin_ctx, na_op_part(handle->recv));
+    na_progress_release(na_context->progress);
+    return HG_SUCCESS;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The RPCs of a class by id. */
+#include "hg/registry.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define CAPACITY_MIN 64U
+
+hg_id_t
+hg_registry_id(const char *name)
+{
+    hg_id_t id = XXH32(name, strlen(name), 0);
+
+    return id != 0 ? id : 1; /* 0 means no RPC */
+}
+
+static uint32_t
+slot_of(hg_id_t id, uint32_t capacity)
+{
+    /* Ids of names are hashes already; ids of the user's choice are spread by
+     * a multiplication with 2^64 / golden ratio. */
+    return (uint32_t) (id * 0x9e3779b97f4a7c15ULL >> 32) & (capacity - 1);
+}
+
+/* The slot of an id, or the empty one where it would stand. */
+static _Atomic(struct hg_rpc *) *
+slot_find(struct hg_rpc_table *table, hg_id_t id)
+{
+    uint32_t i = slot_of(id, table->capacity);
+
+    for (;;) {
+        /* Acquire pairs with the release in slot_set. */
+        struct hg_rpc *rpc =
+            atomic_load_explicit(&table->slots[i], memory_order_acquire);
+
+        if (!rpc || rpc->id == id)
+            return &table->slots[i];
+        i = (i + 1) & (table->capacity - 1);
+    }
+}
+
+static struct hg_rpc_table *
+table_create(uint32_t capacity, struct hg_rpc_table *older)
+{
+    struct hg_rpc_table *table =
+        calloc(1, sizeof *table + capacity * sizeof table->slots[0]);
+
+    if (!table)
+        return NULL;
+    table->capacity = capacity;
+    table->older = older;
+    return table;
+}
+
+hg_return_t
+hg_registry_init(struct hg_registry *registry, bool single)
+{
+    struct hg_rpc_table *table = table_create(CAPACITY_MIN, NULL);
+
+    if (!table)
+        return HG_NOMEM;
+    atomic_init(&registry->table, table);
+    SLIST_INIT(&registry->all);
+    base_lock_init(&registry->lock, single);
+    return HG_SUCCESS;
+}
+
+static void
+data_free(struct hg_rpc *rpc)
+{
+    if (rpc->data && rpc->data_free)
+        rpc->data_free(rpc->data);
+    rpc->data = NULL;
+}
+
+void
+hg_registry_finish(struct hg_registry *registry)
+{
+    struct hg_rpc_table *table =
+        atomic_load_explicit(&registry->table, memory_order_relaxed);
+    struct hg_rpc *rpc;
+
+    while ((rpc = SLIST_FIRST(&registry->all)) != NULL) {
+        SLIST_REMOVE_HEAD(&registry->all, next);
+        data_free(rpc);
+        free(rpc->name);
+        free(rpc);
+    }
+    while (table) {
+        struct hg_rpc_table *older = table->older;
+
+        free(table);
+        table = older;
+    }
+    base_lock_finish(&registry->lock);
+}
+
+struct hg_rpc *
+hg_registry_find(const struct hg_registry *registry, hg_id_t id)
+{
+    /* Acquire pairs with the release in table_grow. */
+    struct hg_rpc_table *table =
+        atomic_load_explicit(&registry->table, memory_order_acquire);
+    struct hg_rpc *rpc =
+        atomic_load_explicit(slot_find(table, id), memory_order_relaxed);
+
+    if (!rpc || atomic_load_explicit(&rpc->removed, memory_order_relaxed))
+        return NULL;
+    return rpc;
+}
+
+static void
+slot_set(_Atomic(struct hg_rpc *) *slot, struct hg_rpc *rpc)
+{
+    /* Release pairs with the acquire in slot_find. */
+    atomic_store_explicit(slot, rpc, memory_order_release);
+}
+
+/* Room for one more. Lock held. */
+static struct hg_rpc_table *
+table_grow(struct hg_registry *registry)
+{
+    struct hg_rpc_table *table =
+        atomic_load_explicit(&registry->table, memory_order_relaxed);
+    struct hg_rpc_table *larger;
+
+    if (table->used < table->capacity / 2)
+        return table;
+    larger = table_create(table->capacity * 2, table);
+    if (!larger)
+        return NULL;
+    larger->used = table->used;
+    for (uint32_t i = 0; i < table->capacity; i++) {
+        struct hg_rpc *rpc =
+            atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+
+        if (rpc)
+            slot_set(slot_find(larger, rpc->id), rpc);
+    }
+    /* Release pairs with the acquire in hg_registry_find. */
+    atomic_store_explicit(&registry->table, larger, memory_order_release);
+    return larger;
+}
+
+/* Whether an id already belongs to another name. */
+static bool
+taken(const struct hg_rpc *rpc, const char *name)
+{
+    return rpc && !atomic_load_explicit(&rpc->removed, memory_order_relaxed) &&
+           rpc->name && name && strcmp(rpc->name, name) != 0;
+}
+
+/* Lock held. */
+static hg_return_t
+add_locked(struct hg_registry *registry, struct hg_rpc *rpc)
+{
+    struct hg_rpc_table *table = table_grow(registry);
+    _Atomic(struct hg_rpc *) *slot;
+    struct hg_rpc *before;
+
+    if (!table)
+        return HG_NOMEM;
+    slot = slot_find(table, rpc->id);
+    before = atomic_load_explicit(slot, memory_order_relaxed);
+    if (taken(before, rpc->name)) {
+        LOG_ERROR(HG, "RPCs \"%s\" and \"%s\" have the same id: rename one",
+            before->name, rpc->name);
+        return HG_EXIST;
+    }
+    if (!before) {
+        table->used++;
+    } else if (!atomic_load_explicit(&before->removed, memory_order_relaxed)) {
+        rpc->data = before->data;
+        rpc->data_free = before->data_free;
+        before->data = NULL;
+        atomic_store_explicit(&rpc->no_response,
+            atomic_load_explicit(&before->no_response, memory_order_relaxed),
+            memory_order_relaxed);
+    }
+    SLIST_INSERT_HEAD(&registry->all, rpc, next);
+    slot_set(slot, rpc);
+    return HG_SUCCESS;
+}
+
+hg_return_t
+hg_registry_add(struct hg_registry *registry, hg_id_t id, const char *name,
+    hg_proc_cb_t in_proc, hg_proc_cb_t out_proc, hg_rpc_cb_t handler)
+{
+    struct hg_rpc *rpc = calloc(1, sizeof *rpc);
+    hg_return_t ret = HG_NOMEM;
+
+    if (!rpc)
+        return HG_NOMEM;
+    rpc->id = id;
+    rpc->in_proc = in_proc;
+    rpc->out_proc = out_proc;
+    rpc->handler = handler;
+    rpc->name = name ? strdup(name) : NULL;
+    if (name && !rpc->name)
+        goto free_rpc;
+    base_lock_acquire(&registry->lock);
+    ret = add_locked(registry, rpc);
+    base_lock_release(&registry->lock);
+    if (ret == HG_SUCCESS)
+        return HG_SUCCESS;
+    free(rpc->name);
+free_rpc:
+    free(rpc);
+    return ret;
+}
+
+hg_return_t
+hg_registry_remove(struct hg_registry *registry, hg_id_t id)
+{
+    struct hg_rpc *rpc;
+    void *data = NULL;
+    void (*free_callback)(void *) = NULL;
+
+    base_lock_acquire(&registry->lock);
+    rpc = hg_registry_find(registry, id);
+    if (rpc) {
+        atomic_store_explicit(&rpc->removed, true, memory_order_relaxed);
+        data = rpc->data;
+        free_callback = rpc->data_free;
+        rpc->data = NULL;
+    }
+    base_lock_release(&registry->lock);
+    if (data && free_callback)
+        free_callback(data);
+    return rpc ? HG_SUCCESS : HG_NOENTRY;
+}

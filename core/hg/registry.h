@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The RPCs of a class by id. Looked up with each request without a lock, while
+ * others may be added: entries and tables are only added to and exchanged, and
+ * live until the class ends.
+ */
+#ifndef HG_REGISTRY_H
+#define HG_REGISTRY_H
+
+#include "base/lock.h"
+#include "mercury_types.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+struct hg_rpc {
+    hg_id_t id;
+    char *name; /* NULL: registered by id */
+    hg_proc_cb_t in_proc;
+    hg_proc_cb_t out_proc;
+    hg_rpc_cb_t handler;
+    _Atomic bool no_response;
+    _Atomic bool removed;
+    void *data;
+    void (*data_free)(void *);
+    SLIST_ENTRY(hg_rpc) next; /* all that were ever made */
+};
+
+struct hg_rpc_table {
+    struct hg_rpc_table *older;
+    uint32_t capacity; /* a power of two, never more than half full */
+    uint32_t used;
+    _Atomic(struct hg_rpc *) slots[];
+};
+
+struct hg_registry {
+    _Atomic(struct hg_rpc_table *) table;
+    SLIST_HEAD(, hg_rpc) all;
+    struct base_lock lock;
+};
+
+hg_return_t hg_registry_init(struct hg_registry *registry, bool single);
+void hg_registry_finish(struct hg_registry *registry);
+
+/* The RPC of an id, NULL if it is not registered. [any thread] */
+struct hg_rpc *hg_registry_find(const struct hg_registry *registry, hg_id_t id);
+
+/* Adds one, or replaces its procs and handler. name may be NULL. EXIST: the id
+ * is that of another name; NOMEM. [any thread] */
+hg_return_t hg_registry_add(struct hg_registry *registry, hg_id_t id,
+    const char *name, hg_proc_cb_t in_proc, hg_proc_cb_t out_proc,
+    hg_rpc_cb_t handler);
+
+/* NOENTRY: it is not registered. [any thread] */
+hg_return_t hg_registry_remove(struct hg_registry *registry, hg_id_t id);
+
+/* The id that a name stands for, everywhere. */
+hg_id_t hg_registry_id(const char *name);
+
+#endif /* HG_REGISTRY_H */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The target's side: receives are posted for requests, a request that comes is
+ * checked and queued, its handler runs and responds. A handle that nobody
+ * refers to any more is posted again.
+ */
+#include "hg/handle.h"
+
+#include "base/log.h"
+#include "na.h"
+
+static void request_received(struct na_op *op, const na_plugin_event *event);
+static void response_sent(struct na_op *op, const na_plugin_event *event);
+
+void
+hg_target_prepare(struct hg_handle *handle)
+{
+    handle->recv->complete = request_received;
+    handle->send->complete = response_sent;
+}
+
+static void
+set_place(struct hg_handle *handle, enum hg_place place)
+{
+    atomic_store_explicit(&handle->place, place, memory_order_relaxed);
+}
+
+/* Posts the receive of a handle that nobody uses. */
+static hg_return_t
+post(struct hg_handle *handle)
+{
+    struct hg_context *context = handle->context;
+    const struct hg_class *hg_class = context->hg_class;
+    struct na_context *na_context = hg_context_na(context);
+    int32_t code;
+
+    atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
+    set_place(handle, HG_PLACE_POSTED);
+    code = na_context->na_class->ops.recv_unexpected(na_context->plugin_ctx,
+        na_op_part(handle->recv), handle->in.buffer, hg_class->in_size,
+        handle->in.buffer_data);
+    if (code >= 0)
+        return HG_SUCCESS;
+    set_place(handle, HG_PLACE_FREE);
+    LOG_ERROR(HG, "a receive for requests cannot be posted: %s",
+        NA_Error_to_string(na_code(code)));
+    return (hg_return_t) na_code(code);
+}
+
+void
+hg_target_repost(struct hg_handle *handle)
+{
+    struct hg_context *context = handle->context;
+
+    /* One that slips by who unposts just now is met when he looks again. */
+    if (!atomic_load_explicit(&context->accepting, memory_order_relaxed)) {
+        set_place(handle, HG_PLACE_FREE);
+        return;
+    }
+    atomic_fetch_add_explicit(&context->posted, 1, memory_order_relaxed);
+    post(handle);
+}
+
+hg_return_t
+hg_target_post(struct hg_context *context, uint32_t count)
+{
+    atomic_store_explicit(&context->starving, false, memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++) {
+        struct hg_handle *handle;
+        hg_return_t ret = hg_handle_create(context, HG_ROLE_TARGET, &handle);
+
+        if (ret != HG_SUCCESS)
+            return ret;
+        atomic_fetch_add_explicit(&context->posted, 1, memory_order_relaxed);
+        ret = post(handle);
+        if (ret != HG_SUCCESS)
+            return ret;
+    }
+    return HG_SUCCESS;
+}
+
+void
+hg_target_unpost(struct hg_context *context)
+{
+    struct na_context *na_context = hg_context_na(context);
+    struct hg_handle *handle;
+
+    atomic_store_explicit(&context->accepting, false, memory_order_relaxed);
+    na_progress_acquire(na_context->progress);
+    base_lock_acquire(&context->pool_lock);
+    LIST_FOREACH(handle, &context->handles, all_next)
+    if (handle->role == HG_ROLE_TARGET)
+        na_context->na_class->ops.cancel(
+            na_context->plugin_ctx, na_op_part(handle->recv));
+    base_lock_release(&context->pool_lock);
+    na_progress_release(na_context->progress);
+}
+
+/* The last posted receive has got its message. In progress. */
+static void
+count_taken(struct hg_context *context)
+{
+    context->taken++;
+    if (context->taken ==
+        atomic_load_explicit(&context->posted, memory_order_relaxed))
+        atomic_store_explicit(&context->starving, true, memory_order_relaxed);
+}
+
+/* The callback of a response, which the user wanted. */
+static void
+respond_run(struct base_completion *completion)
+{
+    struct hg_handle *handle = hg_handle_of(completion);
+    struct hg_cb_info info = {.arg = handle->arg,
+        .type = HG_CB_RESPOND,
+        .ret = (hg_return_t) atomic_load_explicit(
+            &handle->ret, memory_order_relaxed)};
+
+    info.info.respond.handle = handle;
+    handle->callback(&info);
+    hg_handle_unref(handle, 1);
+}
+
+/* The response has left, or failed to. true: the callback is to be queued. */
+static bool
+respond_ended(struct hg_handle *handle)
+{
+    if (handle->callback) {
+        handle->completion.run = respond_run;
+        return true;
+    }
+    hg_handle_unref(handle, 1);
+    return false;
+}
+
+static void
+response_sent(struct na_op *op, const na_plugin_event *event)
+{
+    struct hg_handle *handle = op->owner;
+
+    hg_handle_record(handle, (hg_return_t) na_code(event->status));
+    if (respond_ended(handle))
+        base_completion_push(
+            &handle->context->bulk.completions, &handle->completion);
+}
+
+/* Sends the answer, whose payload is encoded; holds a reference meanwhile. */
+static hg_return_t
+respond(struct hg_handle *handle, hg_return_t result)
+{
+    struct hg_class *hg_class = handle->context->hg_class;
+    struct na_context *na_context = hg_context_na(handle->context);
+    struct hg_header_response header = {.cookie = handle->cookie,
+        .payload_size = (uint32_t) handle->out.size,
+        .ret = result};
+    int32_t code;
+
+    hg_header_response_encode(
+        handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
+    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
+    hg_handle_ref(handle);
+    code = handle->peer.na_class->ops.send_expected(na_context->plugin_ctx,
+        na_op_part(handle->send), handle->out.buffer,
+        hg_class->out_payload + handle->out.size, handle->out.buffer_data,
+        handle->peer.addr, handle->info.context_id, handle->tag);
+    if (code < 0) {
+        hg_handle_unref(handle, 1);
+        return (hg_return_t) na_code(code);
+    }
+    hg_count(hg_class, &hg_class->counters.response_sent);
+    if (code == NA_PLUGIN_DONE && respond_ended(handle))
+        hg_context_complete(handle->context, &handle->completion);
+    return HG_SUCCESS;
+}
+
+/* Answers without a payload, if there is to be an answer and none was given. */
+static void
+respond_with_code(struct hg_handle *handle, hg_return_t code)
+{
+    if (handle->no_response || atomic_exchange_explicit(&handle->responded,
+                                   true, memory_order_relaxed))
+        return;
+    handle->callback = NULL;
+    handle->out.size = handle->context->hg_class->out_offset;
+    respond(handle, code);
+}
+
+/* Runs the handler. The user's reference is the handler's to destroy. */
+static void
+handler_run(struct base_completion *completion)
+{
+    struct hg_handle *handle = hg_handle_of(completion);
+    hg_return_t ret;
+
+    atomic_store_explicit(
+        &handle->refs, 1 + HG_HANDLE_IN_HANDLER, memory_order_relaxed);
+    ret = handle->rpc->handler(handle);
+    if (ret != HG_SUCCESS)
+        respond_with_code(handle, ret);
+    hg_handle_unref(handle, HG_HANDLE_IN_HANDLER);
+}
+
+/* Takes over the message. NOENTRY, OPNOTSUPPORTED (another version),
+ * PROTOCOL_ERROR: it is no request that can be run. */
+static hg_return_t
+take_request(struct hg_handle *handle, const na_plugin_event *event)
+{
+    struct hg_class *hg_class = handle->context->hg_class;
+    size_t at = hg_class->in_payload - HG_HEADER_REQUEST_SIZE;
+    struct hg_header_request header = {0};
+    hg_return_t ret = HG_PROTOCOL_ERROR;
+
+    if (event->length >= at)
+        ret = hg_header_request_decode(
+            handle->in.buffer + at, event->length - at, &header);
+    handle->cookie = header.cookie;
+    handle->tag = event->tag;
+    if (ret != HG_SUCCESS) {
+        LOG_WARNING(HG, "%llu bytes that came as a request are none: %s",
+            (unsigned long long) event->length, HG_Error_to_string(ret));
+        return ret;
+    }
+    handle->no_response = header.flags & HG_HEADER_NO_RESPONSE;
+    handle->in.size = header.payload_size;
+    handle->info.id = header.id;
+    handle->info.context_id = header.context_id;
+    handle->rpc = hg_registry_find(&hg_class->registry, header.id);
+    hg_count(hg_class, &hg_class->counters.request_received);
+    if (!handle->rpc || !handle->rpc->handler) {
+        LOG_WARNING(HG, "RPC id %llu that was asked for is not registered",
+            (unsigned long long) header.id);
+        return HG_NOENTRY;
+    }
+    return HG_SUCCESS;
+}
+
+/* Tells the origin that its request cannot be run, as far as it can be told;
+ * then the handle is free again. */
+static void
+refuse(struct hg_handle *handle, hg_return_t ret)
+{
+    atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
+    if (ret == HG_NOENTRY)
+        respond_with_code(handle, ret);
+    else if (ret == HG_OPNOTSUPPORTED)
+        respond_with_code(handle, HG_PROTOCOL_ERROR);
+    hg_handle_unref(handle, 1);
+}
+
+static void
+request_received(struct na_op *op, const na_plugin_event *event)
+{
+    struct hg_handle *handle = op->owner;
+    struct hg_context *context = handle->context;
+    hg_return_t ret;
+
+    count_taken(context);
+    if (event->status != NA_PLUGIN_OK) {
+        if (event->status != NA_PLUGIN_E_CANCELED)
+            LOG_WARNING(HG, "a request could not be received: %s",
+                NA_Error_to_string(na_code(event->status)));
+        hg_target_repost(handle);
+        return;
+    }
+    set_place(handle, HG_PLACE_USED);
+    na_peer_set(&handle->peer, hg_context_na(context)->na_class, event->source);
+    handle->info.addr = &handle->peer;
+    handle->no_response = false;
+    handle->info.context_id = 0;
+    ret = take_request(handle, event);
+    if (ret != HG_SUCCESS) {
+        refuse(handle, ret);
+        return;
+    }
+    handle->completion.run = handler_run;
+    base_completion_push(&context->bulk.completions, &handle->completion);
+}
+
+hg_return_t
+HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
+{
+    const struct hg_class *hg_class;
+    hg_return_t ret;
+
+    if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
+        return HG_INVALID_ARG;
+    if (handle->no_response ||
+        atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed))
+        return HG_OPNOTSUPPORTED;
+    if (atomic_exchange_explicit(
+            &handle->responded, true, memory_order_relaxed))
+        return HG_BUSY;
+    hg_class = handle->context->hg_class;
+    handle->callback = callback;
+    handle->arg = arg;
+    ret = hg_message_encode(&handle->out, hg_class->out_offset,
+        hg_class->out_size - hg_class->out_payload, handle->rpc->out_proc,
+        out_struct);
+    if (ret == HG_SUCCESS)
+        ret = respond(handle, HG_SUCCESS);
+    if (ret != HG_SUCCESS)
+        atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
+    return ret;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every HG header needs: the version of the interface that is offered,
+ * what this build has, the names of its integer types, and how its functions
+ * are exported. */
+#ifndef MERCURY_CONFIG_H
+#define MERCURY_CONFIG_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Version of the Mercury interface, not of Talaria. */
+#define HG_VERSION_MAJOR 2
+#define HG_VERSION_MINOR 4
+#define HG_VERSION_PATCH 1
+
+/* The generator macros of mercury_macros.h are there. */
+#define HG_HAS_BOOST
+
+/* Messages can be checksummed: see hg_checksum_level_t. */
+#define HG_HAS_CHECKSUMS
+
+/* Set on each public function. The shared library is built with every other
+ * symbol hidden; whoever embeds the static one exports nothing of it. */
+#ifdef TALARIA_BUILD_SHARED
+#define HG_PUBLIC __attribute__((visibility("default")))
+#else
+#define HG_PUBLIC
+#endif
+
+/* Older names of the standard integer types. */
+typedef int8_t hg_int8_t;
+typedef uint8_t hg_uint8_t;
+typedef int16_t hg_int16_t;
+typedef uint16_t hg_uint16_t;
+typedef int32_t hg_int32_t;
+typedef uint32_t hg_uint32_t;
+typedef int64_t hg_int64_t;
+typedef uint64_t hg_uint64_t;
+
+/* An address in memory, as wide on every machine. */
+typedef uint64_t hg_ptr_t;
+
+typedef uint8_t hg_bool_t;
+#define HG_TRUE 1
+#define HG_FALSE 0
+
+#endif /* MERCURY_CONFIG_H */

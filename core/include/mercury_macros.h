@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Generates a struct and its proc from a list of fields, and registers RPCs by
+ * the names of such structs. */
+#ifndef MERCURY_MACROS_H
+#define MERCURY_MACROS_H
+
+#include "mercury.h"
+#include "mercury_bulk.h"
+#include "mercury_proc.h"
+#include "mercury_proc_bulk.h"
+#include "mercury_proc_string.h"
+
+/* Nothing here needs Boost, but programs use BOOST_PP_* through this header. */
+#ifdef __has_include
+#if __has_include(<boost/preprocessor.hpp>)
+#include <boost/preprocessor.hpp>
+#endif
+#endif
+
+/* MERCURY_REGISTER(hg_class, "name", in_t, out_t, rpc_cb)
+ *
+ * HG_Register_name with the procs hg_proc_<in_t> and hg_proc_<out_t>. `void`
+ * stands for no argument, or no answer but the fact that it came. */
+#define MERCURY_REGISTER(hg_class, func_name, in_t, out_t, rpc_cb)             \
+    HG_Register_name(hg_class, func_name, HG_GEN_CAT(hg_proc_, in_t),          \
+        HG_GEN_CAT(hg_proc_, out_t), rpc_cb)
+
+/* MERCURY_GEN_PROC(open_in_t, ((hg_const_string_t)(path)) ((int32_t)(mode)))
+ *
+ * Defines the struct type open_in_t with these fields, and its proc
+ * hg_proc_open_in_t. Any number of fields; each type is one identifier for
+ * which hg_proc_<type> exists. */
+#define MERCURY_GEN_PROC(struct_t, fields)                                     \
+    typedef struct {                                                           \
+        HG_GEN_END(HG_GEN_DECL_1 fields)                                       \
+    } struct_t;                                                                \
+    MERCURY_GEN_STRUCT_PROC(struct_t, fields)
+
+/* MERCURY_GEN_STRUCT_PROC(open_in_t, fields as above)
+ *
+ * Defines the proc alone, for a struct type that exists already: fields in the
+ * order given, up to the first error, which is returned. When decoding stops
+ * there, the fields before it are set and those from it on are not. */
+#define MERCURY_GEN_STRUCT_PROC(struct_t, fields)                              \
+    HG_GEN_FUNCTION HG_GEN_CAT(hg_proc_, struct_t)(hg_proc_t proc, void *data) \
+    {                                                                          \
+        struct_t *struct_data = (struct_t *) data;                             \
+        hg_return_t ret;                                                       \
+        HG_GEN_END(HG_GEN_PROC_1 fields)                                       \
+        return HG_SUCCESS;                                                     \
+    }
+
+/* The rest is how it is done: don't use it.
+ *
+ * A sequence of any length is walked by two macros. Each takes one element and
+ * leaves the other's name in front of the next: it can't leave its own, which
+ * the preprocessor would no longer expand. HG_GEN_END makes the name left after
+ * the last element vanish. An element (type)(name) is taken apart in the same
+ * way: what takes the type leaves in front of (name) what takes the name. */
+#define HG_GEN_CAT(a, b) HG_GEN_PASTE(a, b)
+#define HG_GEN_PASTE(a, b) a##b
+
+#define HG_GEN_END(...) HG_GEN_PASTE_END(__VA_ARGS__)
+#define HG_GEN_PASTE_END(...) __VA_ARGS__##_END
+
+#define HG_GEN_DECL_1(field) HG_GEN_DECL_TYPE field HG_GEN_DECL_2
+#define HG_GEN_DECL_2(field) HG_GEN_DECL_TYPE field HG_GEN_DECL_1
+#define HG_GEN_DECL_1_END
+#define HG_GEN_DECL_2_END
+#define HG_GEN_DECL_TYPE(type) type HG_GEN_DECL_NAME
+#define HG_GEN_DECL_NAME(name) name;
+
+#define HG_GEN_PROC_1(field) HG_GEN_PROC_TYPE field HG_GEN_PROC_2
+#define HG_GEN_PROC_2(field) HG_GEN_PROC_TYPE field HG_GEN_PROC_1
+#define HG_GEN_PROC_1_END
+#define HG_GEN_PROC_2_END
+#define HG_GEN_PROC_TYPE(type) ret = hg_proc_##type HG_GEN_PROC_NAME
+#define HG_GEN_PROC_NAME(name)                                                 \
+    (proc, &struct_data->name);                                                \
+    if (ret != HG_SUCCESS)                                                     \
+        return ret;
+
+/* A program may generate a proc that it doesn't call. */
+#ifdef __GNUC__
+#define HG_GEN_FUNCTION static HG_INLINE __attribute__((unused)) hg_return_t
+#else
+#define HG_GEN_FUNCTION static HG_INLINE hg_return_t
+#endif
+
+#endif /* MERCURY_MACROS_H */

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Serialization: a proc walks one message, and turns each piece of data that it
+ * is called on into bytes of it, or back, or frees what was made of them. */
+#ifndef MERCURY_PROC_H
+#define MERCURY_PROC_H
+
+/* Programs have always got these two through this header. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mercury_proc_bulk.h"
+#include "mercury_types.h"
+
+#ifndef HG_INLINE
+#define HG_INLINE inline
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A proc is used by one thread at a time; nothing here blocks. Functions that
+ * return a code say HG_INVALID_ARG to a null proc, other accessors 0 or NULL;
+ * those that run for each field, and hg_proc_get_op, need a valid one.
+ *
+ * The message starts in the buffer that hg_proc_reset was given. When encoding
+ * runs past its end, everything encoded so far moves to an extra buffer, where
+ * encoding goes on and which grows. Decoding never goes past the end of the
+ * buffer. HG_FREE touches no buffer at all: its sizes are 0. */
+
+/* Makes a proc that has no message yet: until the first hg_proc_reset it
+ * decodes an empty one.
+ *
+ * hg_class: handed back by hg_proc_get_class and not used otherwise; not NULL.
+ * hash: what hg_proc_checksum_get gives. The names are Mercury's and say how
+ *       many bytes: HG_CRC16 2, HG_CRC32 4, HG_CRC64 8, HG_NOHASH none. The
+ *       algorithm is always XXH3.
+ * proc_p: set on success; to be freed with hg_proc_free.
+ *
+ * Returns HG_SUCCESS, HG_INVALID_ARG, HG_NOMEM. */
+HG_PUBLIC hg_return_t hg_proc_create(
+    hg_class_t *hg_class, hg_proc_hash_t hash, hg_proc_t *proc_p);
+
+/* hg_proc_create and hg_proc_reset in one. */
+HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
+    hg_size_t buf_size, hg_proc_op_t op, hg_proc_hash_t hash,
+    hg_proc_t *proc_p);
+
+/* Frees a proc, and its extra buffer unless that is the caller's (see
+ * hg_proc_set_extra_buf_is_mine). The message's own buffer is left alone.
+ *
+ * proc: NULL is allowed.
+ *
+ * Returns HG_SUCCESS. */
+HG_PUBLIC hg_return_t hg_proc_free(hg_proc_t proc);
+
+/* Turns a proc to the beginning of another message, without allocating. Keeps
+ * class, handle and hash; clears the flags; frees the extra buffer unless that
+ * is the caller's.
+ *
+ * buf: the message's buffer, which stays the caller's and has to stay valid
+ *      while the proc is used on it. NULL with a size of 0, and with HG_FREE.
+ * buf_size: its size in bytes; for HG_DECODE the length of the message.
+ *
+ * Returns HG_SUCCESS; HG_INVALID_ARG, which leaves the proc as it was. */
+HG_PUBLIC hg_return_t hg_proc_reset(
+    hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op);
+
+/* Returns the class that the proc was created with. */
+HG_PUBLIC hg_class_t *hg_proc_get_class(hg_proc_t proc);
+
+/* Says which RPC the message belongs to.
+ *
+ * handle: handed back by hg_proc_get_handle and not used otherwise. */
+HG_PUBLIC void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle);
+
+/* Returns the handle of the RPC that the message belongs to, or
+ * HG_HANDLE_NULL; borrowed. */
+HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
+
+/* Returns what is being done: HG_ENCODE, HG_DECODE or HG_FREE. */
+HG_PUBLIC hg_proc_op_t hg_proc_get_op(hg_proc_t proc);
+
+/* Sets bits that the library keeps with a message; what they mean is the
+ * library's own business. Cleared by hg_proc_reset. */
+HG_PUBLIC void hg_proc_set_flags(hg_proc_t proc, uint8_t flags);
+
+/* Returns the bits set by hg_proc_set_flags. */
+HG_PUBLIC uint8_t hg_proc_get_flags(hg_proc_t proc);
+
+/* Returns the size in bytes of the buffer that the message is in now: that
+ * given, or the extra buffer. */
+HG_PUBLIC hg_size_t hg_proc_get_size(hg_proc_t proc);
+
+/* Returns how many bytes of the message have been encoded or decoded. */
+HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
+
+/* Sees to it that the message's buffer has at least a given size, by moving to
+ * an extra buffer if need be.
+ *
+ * buf_size: in bytes, counted from the beginning of the message. A size that
+ *           is there already changes nothing.
+ *
+ * Returns HG_SUCCESS; HG_OVERFLOW: no buffer can have that size, or the
+ * message isn't being encoded and has the length that it has; HG_NOMEM;
+ * HG_INVALID_ARG. */
+HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t buf_size);
+
+/* Returns how many bytes are left between the current position and the end of
+ * the buffer. Encoding more than that is allowed. */
+HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
+
+/* Takes the next bytes of the message, to be written (HG_ENCODE) or read
+ * (HG_DECODE) in place, and goes past them. hg_proc_restore_ptr follows when
+ * that is done, with no other call on this proc in between.
+ *
+ * data_size: in bytes; 0 gives the current position and stays there.
+ *
+ * Returns a pointer into the buffer, at any alignment; when decoding valid
+ * until the buffer isn't, when encoding until the next call on this proc. NULL
+ * with HG_FREE, when decoding and fewer bytes are left, and when an extra
+ * buffer is needed and can't be had. */
+HG_PUBLIC void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
+
+/* Says that the bytes taken by hg_proc_save_ptr have been written or read.
+ *
+ * data, data_size: the pointer that it returned, and the size it was given.
+ *
+ * Returns HG_SUCCESS; HG_INVALID_ARG: these aren't bytes of the message that
+ * have been taken, or the buffer has moved since. */
+HG_PUBLIC hg_return_t hg_proc_restore_ptr(
+    hg_proc_t proc, void *data, hg_size_t data_size);
+
+/* Returns the extra buffer, or NULL when everything is in the buffer that
+ * hg_proc_reset was given. It holds the message from its first byte on. */
+HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
+
+/* Returns the size in bytes of the extra buffer, or 0. The message fills the
+ * first hg_proc_get_size_used of them; the others hold nothing in particular
+ * and should not be sent. */
+HG_PUBLIC hg_size_t hg_proc_get_extra_size(hg_proc_t proc);
+
+/* Says who frees the extra buffer.
+ *
+ * mine: not 0: the caller of this function, by free(); the proc uses it until
+ *       the next hg_proc_reset or hg_proc_free, or until it needs a larger
+ *       one, which then is the proc's again. 0: the proc.
+ *
+ * Returns HG_SUCCESS; HG_INVALID_ARG: there is no extra buffer. */
+HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
+    hg_proc_t proc, uint8_t mine);
+
+/* Ends a message: everything encoded is in the buffer, and the checksum covers
+ * it. Programs call it before hg_proc_checksum_get and _verify.
+ *
+ * Returns HG_SUCCESS, HG_INVALID_ARG. */
+HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
+
+/* Gives the checksum of all bytes encoded or decoded since hg_proc_reset. The
+ * bytes are looked at now: what has been done to them in the buffer counts.
+ *
+ * hash: gets as many bytes as the proc's hash has (see hg_proc_create), the
+ *       same on every machine, to be sent as they are.
+ * hash_size: room there in bytes; what is too much stays untouched.
+ *
+ * Returns HG_SUCCESS; HG_OPNOTSUPPORTED: the proc has no hash; HG_OVERFLOW:
+ * hash_size is too small; HG_INVALID_ARG. */
+HG_PUBLIC hg_return_t hg_proc_checksum_get(
+    hg_proc_t proc, void *hash, hg_size_t hash_size);
+
+/* Compares the checksum with one got by hg_proc_checksum_get.
+ *
+ * hash, hash_size: as there.
+ *
+ * Returns HG_SUCCESS; HG_CHECKSUM_ERROR: they differ; otherwise as
+ * hg_proc_checksum_get. */
+HG_PUBLIC hg_return_t hg_proc_checksum_verify(
+    hg_proc_t proc, const void *hash, hg_size_t hash_size);
+
+/* Lets the checksum cover data that isn't in the message. Both sides have to
+ * call it on the same pieces in the same order. Bytes of the message count by
+ * themselves, and giving them changes nothing.
+ *
+ * data: data_size bytes; only read. */
+HG_PUBLIC void hg_proc_checksum_update(
+    hg_proc_t proc, void *data, hg_size_t data_size);
+
+/* Encodes or decodes an integer; HG_FREE does nothing. In the message it has
+ * the size of its type, little-endian, at any alignment.
+ *
+ * data: points to a variable of the type, at any alignment; set on success
+ *       only.
+ *
+ * Returns HG_SUCCESS; HG_OVERFLOW: fewer bytes are left of the message;
+ * HG_NOMEM: an extra buffer is needed and can't be had. After an error the
+ * proc is where it was. */
+HG_PUBLIC hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data);
+HG_PUBLIC hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data);
+HG_PUBLIC hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data);
+HG_PUBLIC hg_return_t hg_proc_uint16_t(hg_proc_t proc, void *data);
+HG_PUBLIC hg_return_t hg_proc_int32_t(hg_proc_t proc, void *data);
+HG_PUBLIC hg_return_t hg_proc_uint32_t(hg_proc_t proc, void *data);
+HG_PUBLIC hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data);
+HG_PUBLIC hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data);
+
+/* Encodes or decodes bytes as they are; HG_FREE does nothing.
+ *
+ * data: data_size bytes; written on success only. May be NULL for 0 bytes.
+ * data_size: not part of the message; both sides have to know it.
+ *
+ * Returns: as hg_proc_uint64_t, and HG_OVERFLOW when encoding more than a
+ * buffer can have. */
+HG_PUBLIC hg_return_t hg_proc_bytes(
+    hg_proc_t proc, void *data, hg_size_t data_size);
+
+/* Encodes or decodes the id of an RPC, in 4 bytes; HG_FREE does nothing.
+ *
+ * data: an hg_id_t *; set on success only.
+ *
+ * Returns: as hg_proc_uint32_t; HG_INVALID_ARG when encoding what takes more
+ * than 32 bits. */
+static HG_INLINE hg_return_t
+hg_proc_hg_id_t(hg_proc_t proc, void *data)
+{
+    hg_id_t *id = (hg_id_t *) data;
+    hg_proc_op_t op = hg_proc_get_op(proc);
+    uint32_t wire = 0;
+    hg_return_t ret;
+
+    if (op == HG_ENCODE) {
+        wire = (uint32_t) *id;
+        if (wire != *id)
+            return HG_INVALID_ARG;
+    }
+    ret = hg_proc_uint32_t(proc, &wire);
+    if (ret == HG_SUCCESS && op == HG_DECODE)
+        *id = wire;
+    return ret;
+}
+
+/* Other names. */
+#define hg_proc_raw hg_proc_bytes
+#define hg_proc_memcpy hg_proc_bytes
+#define hg_proc_hg_int8_t hg_proc_int8_t
+#define hg_proc_hg_uint8_t hg_proc_uint8_t
+#define hg_proc_hg_int16_t hg_proc_int16_t
+#define hg_proc_hg_uint16_t hg_proc_uint16_t
+#define hg_proc_hg_int32_t hg_proc_int32_t
+#define hg_proc_hg_uint32_t hg_proc_uint32_t
+#define hg_proc_hg_int64_t hg_proc_int64_t
+#define hg_proc_hg_uint64_t hg_proc_uint64_t
+#define hg_proc_hg_bool_t hg_proc_uint8_t
+#define hg_proc_hg_size_t hg_proc_uint64_t
+#define hg_proc_hg_ptr_t hg_proc_uint64_t
+
+/* The proc of no argument. */
+#define hg_proc_void ((hg_proc_cb_t) 0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MERCURY_PROC_H */

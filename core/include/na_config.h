@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every NA header needs: the version of the interface that is offered,
+ * the standard types it is written in, and how its functions are exported. */
+#ifndef NA_CONFIG_H
+#define NA_CONFIG_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Version of the NA interface, not of Talaria. */
+#define NA_VERSION_MAJOR 6
+#define NA_VERSION_MINOR 0
+#define NA_VERSION_PATCH 0
+
+/* Set on each public function. The shared library is built with every other
+ * symbol hidden; whoever embeds the static one exports nothing of it. */
+#ifdef TALARIA_BUILD_SHARED
+#define NA_PUBLIC __attribute__((visibility("default")))
+#else
+#define NA_PUBLIC
+#endif
+
+#endif /* NA_CONFIG_H */

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What Talaria offers beside the Mercury interface: plugins that a program
+ * brings along or finds elsewhere, which plugins there are, and why one could
+ * not be opened.
+ *
+ * What a function returns in structs is made by the library and freed by the
+ * function named beside it; later versions may add fields at the end of a
+ * struct, which is why lists hold pointers.
+ */
+#ifndef TALARIA_H
+#define TALARIA_H
+
+#include "na_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A transport plugin, see na_plugin.h. */
+struct na_plugin;
+
+/* How far a candidate for opening came. What is not OK has a code and a text
+ * that say what was needed and what was found. */
+enum talaria_stage {
+    TALARIA_STAGE_OK,            /* nothing speaks against it, or: opened */
+    TALARIA_STAGE_INFO_STRING,   /* the info string is not understood */
+    TALARIA_STAGE_NOT_FOUND,     /* not there, or not the one that is named */
+    TALARIA_STAGE_MANIFEST,      /* its manifest is broken, or contradicts it */
+    TALARIA_STAGE_PERMISSION,    /* others may write the file or its folder */
+    TALARIA_STAGE_DLOPEN,        /* the system cannot load the shared object */
+    TALARIA_STAGE_SYMBOL,        /* the shared object is not a plugin */
+    TALARIA_STAGE_ABI,           /* its ABI, or its description, is not ours */
+    TALARIA_STAGE_NAME_MISMATCH, /* its name is not the manifest's */
+    TALARIA_STAGE_OPEN,          /* the plugin itself refused to open */
+    TALARIA_STAGE_PROTOCOL,      /* it does not offer the protocol */
+    TALARIA_STAGE_MAX
+};
+
+/* "ok", "info_string", "not_found", "manifest", "permission", "dlopen",
+ * "symbol", "abi", "name_mismatch", "open", "protocol"; NULL for others.
+ * Constant. [any thread] */
+NA_PUBLIC const char *talaria_stage_to_string(enum talaria_stage stage);
+
+/* Where a plugin was found, in the order of the search. */
+enum talaria_source {
+    TALARIA_SOURCE_REGISTERED,  /* talaria_plugin_register */
+    TALARIA_SOURCE_API_PATH,    /* talaria_plugin_path_add */
+    TALARIA_SOURCE_ENV_FILES,   /* TALARIA_PLUGIN_FILES; ends the search */
+    TALARIA_SOURCE_ENV_PATH,    /* TALARIA_PLUGIN_PATH */
+    TALARIA_SOURCE_SYSCONF,     /* SYSCONFDIR/talaria/plugins.d */
+    TALARIA_SOURCE_BESIDE_CORE, /* talaria/plugins-1 beside libtalaria.so */
+    TALARIA_SOURCE_LIBDIR,      /* where Talaria's own are installed */
+    TALARIA_SOURCE_MAX
+};
+
+/* "registered", "api_path", "env_files", "env_path", "sysconf",
+ * "beside_core", "libdir"; NULL for others. Constant. [any thread] */
+NA_PUBLIC const char *talaria_source_to_string(enum talaria_source source);
+
+/* Registers a plugin that is part of the program: first in the search, it needs
+ * neither file nor manifest.
+ *
+ * plugin: constant, and mapped until the last class that uses it is finalized
+ * and NA_Cleanup or HG_Cleanup has forgotten it. FAULT: NULL; PROTOCOL_ERROR:
+ * it breaks the ABI; EXIST: one of that name is registered; NOMEM. The first
+ * three after a log line. Calls none of its functions. [any thread] */
+NA_PUBLIC na_return_t talaria_plugin_register(const struct na_plugin *plugin);
+
+/* Adds a folder with manifests, searched after those added before and ahead of
+ * what the environment names. It need not exist yet. NA_Cleanup and HG_Cleanup
+ * forget it.
+ *
+ * dir: copied; relative to the working directory of this moment. INVALID_ARG:
+ * NULL, empty, or too long; NOMEM. [any thread] */
+NA_PUBLIC na_return_t talaria_plugin_path_add(const char *dir);
+
+/* One plugin, as its manifest describes it. What is not known is NULL. */
+struct talaria_plugin_entry {
+    enum talaria_source source;
+    enum talaria_stage stage;     /* OK, or what speaks against it: */
+    na_return_t code;             /* SUCCESS if OK */
+    const char *text;             /* words to go with it, "" if OK */
+    bool shadowed;                /* one of the same name comes before it */
+    bool other_protocols;         /* may know more than protocols lists */
+    int32_t priority;             /* of several with a protocol, highest wins */
+    const char *name;             /* what stands before the '+' */
+    const char *version;          /* the plugin's own */
+    const char *const *protocols; /* after the '+'; a NULL ends them */
+    const char *manifest_path;    /* real path; or a folder that is refused */
+    const char *library_path;     /* the shared object's */
+    uint16_t abi_major;           /* what it was built on */
+    uint16_t abi_minor;
+    uint16_t min_host_minor; /* oldest core it runs in */
+};
+
+struct talaria_plugin_list {
+    size_t count;
+    struct talaria_plugin_entry *const *entries; /* in search order */
+};
+
+/* Every plugin that the search comes by, those that are refused or shadowed
+ * included, from manifests: nothing is loaded. A shared object named in
+ * TALARIA_PLUGIN_FILES that has no manifest has no name here. NOMEM. Reads
+ * files. [any thread] */
+NA_PUBLIC na_return_t talaria_plugin_list(struct talaria_plugin_list **list_p);
+NA_PUBLIC void talaria_plugin_list_free(struct talaria_plugin_list *list);
+
+/* One plugin that was looked at to open an info string. */
+struct talaria_candidate {
+    enum talaria_stage stage; /* OK: could be opened, and the last one was */
+    na_return_t code;
+    const char *text;   /* what was needed, what was found */
+    const char *path;   /* manifest, shared object or folder, or NULL */
+    const char *plugin; /* its name if known, or NULL */
+};
+
+struct talaria_open_result {
+    const char *info_string;
+    na_return_t code; /* how it ended */
+    const char *text; /* why: the text of the last candidate */
+    size_t dropped;   /* candidates lost for want of memory */
+    size_t count;
+    struct talaria_candidate *const *candidates; /* the last one decided */
+};
+
+/* What this thread's last NA_Initialize or HG_Init (or one of their variants)
+ * looked at, failed or not. An entry with neither path nor plugin is a verdict
+ * on all before it. NOENTRY: there was none, or more than 256 other threads have
+ * opened something since; NOMEM. [any thread] */
+NA_PUBLIC na_return_t talaria_open_report(
+    struct talaria_open_result **result_p);
+NA_PUBLIC void talaria_open_report_free(struct talaria_open_result *result);
+
+/* The manifest of a shared object: JSON text that ends in a newline, to be
+ * freed with free, for a file in the same folder. Loads the object and unloads
+ * it; calls none of its functions, but the system runs its constructors. Does
+ * not ask who may write it.
+ *
+ * NOENTRY: no such file, or not a plugin; FAULT: it cannot be loaded;
+ * PROTOCOL_ERROR: it breaks the ABI; NOMEM. The first three after a log line.
+ * [any thread] */
+NA_PUBLIC na_return_t talaria_plugin_describe(const char *path, char **json_p);
+
+/* One thing that a class has to say of itself. */
+struct talaria_report_entry {
+    const char *name;
+    const char *text; /* NULL: value is meant */
+    uint64_t value;
+};
+
+/* Limits, features, choices and counters of a class, at this moment: *count_p
+ * entries in one array. INVALID_ARG, NOMEM. [any thread] */
+NA_PUBLIC na_return_t talaria_class_report(na_class_t *na_class,
+    struct talaria_report_entry **entries_p, size_t *count_p);
+NA_PUBLIC void talaria_class_report_free(struct talaria_report_entry *entries);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TALARIA_H */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses of the NA interface. An address is the plugin's object itself: the
+ * core adds nothing per peer but a count of what it handed out.
+ */
+#include "na/addr.h"
+
+#include "na.h"
+#include "na/class.h"
+#include "na/op.h"
+
+#include "base/error.h"
+#include "base/log.h"
+
+#include <string.h>
+
+static void
+addr_counted(struct na_class *na_class, uint32_t change)
+{
+    atomic_fetch_add_explicit(
+        &na_class->addr_count, change, memory_order_relaxed);
+}
+
+/* What a plugin's lookup takes of a string: without "plugin+" in front. NULL
+ * when the string is for another plugin. */
+static const char *
+name_for_plugin(const struct na_class *na_class, const char *name)
+{
+    const char *plugin = na_class->plugin->name;
+    size_t scheme = strcspn(name, ":");
+    const char *plus = memchr(name, '+', scheme);
+
+    if (!plus)
+        return name;
+    if ((size_t) (plus - name) == strlen(plugin) &&
+        memcmp(name, plugin, strlen(plugin)) == 0)
+        return plus + 1;
+    return NULL;
+}
+
+na_return_t
+na_addr_lookup(
+    struct na_class *na_class, const char *name, na_plugin_addr **addr_p)
+{
+    const char *rest = name_for_plugin(na_class, name);
+    int32_t code;
+
+    if (!rest) {
+        LOG_ERROR(NA, "\"%s\" is no address of plugin %s", name,
+            na_class->plugin->name);
+        return NA_PROTONOSUPPORT;
+    }
+    code = na_class->ops.addr_lookup(na_class->plugin_class, rest, addr_p);
+    return na_code(code);
+}
+
+na_return_t
+na_addr_to_string(struct na_class *na_class, const na_plugin_addr *addr,
+    char *buf, size_t *buf_size_p)
+{
+    const char *plugin = na_class->plugin->name;
+    size_t front = strlen(plugin) + 1, needed;
+    uint64_t size = 0;
+    int32_t code =
+        na_class->ops.addr_to_string(na_class->plugin_class, addr, NULL, &size);
+
+    if (code != NA_PLUGIN_OK)
+        return na_code(code);
+    needed = front + size;
+    if (buf && *buf_size_p >= needed) {
+        memcpy(buf, plugin, front - 1);
+        buf[front - 1] = '+';
+        code = na_class->ops.addr_to_string(
+            na_class->plugin_class, addr, buf + front, &size);
+    } else if (buf) {
+        code = NA_PLUGIN_E_OVERFLOW;
+    }
+    *buf_size_p = needed;
+    return na_code(code);
+}
+
+na_return_t
+NA_Addr_lookup(na_class_t *na_class, const char *name, na_addr_t **addr_p)
+{
+    na_plugin_addr *addr;
+    na_return_t ret;
+
+    if (!na_class || !name || !addr_p)
+        return NA_INVALID_ARG;
+    ret = na_addr_lookup(na_class, name, &addr);
+    if (ret != NA_SUCCESS)
+        return ret;
+    addr_counted(na_class, 1);
+    *addr_p = na_addr_public(addr);
+    return NA_SUCCESS;
+}
+
+na_return_t
+NA_Addr_free(na_class_t *na_class, na_addr_t *addr)
+{
+    if (!addr)
+        return NA_SUCCESS;
+    if (!na_class)
+        return NA_INVALID_ARG;
+    na_class->ops.addr_free(na_class->plugin_class, na_addr_plugin(addr));
+    addr_counted(na_class, UINT32_MAX);
+    return NA_SUCCESS;
+}
+
+na_return_t
+NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr)
+{
+    if (!na_class || !addr)
+        return NA_INVALID_ARG;
+    na_class->ops.addr_forget(na_class->plugin_class, na_addr_plugin(addr));
+    return NA_SUCCESS;
+}
+
+na_return_t
+NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p)
+{
+    na_plugin_addr *addr;
+    int32_t code;
+
+    if (!na_class || !addr_p)
+        return NA_INVALID_ARG;
+    code = na_class->ops.addr_self(na_class->plugin_class, &addr);
+    if (code != NA_PLUGIN_OK)
+        return na_code(code);
+    addr_counted(na_class, 1);
+    *addr_p = na_addr_public(addr);
+    return NA_SUCCESS;
+}
+
+na_return_t
+NA_Addr_dup(na_class_t *na_class, na_addr_t *addr, na_addr_t **new_addr_p)
+{
+    if (!na_class || !addr || !new_addr_p)
+        return NA_INVALID_ARG;
+    na_class->ops.addr_dup(na_class->plugin_class, na_addr_plugin(addr));
+    addr_counted(na_class, 1);
+    *new_addr_p = addr;
+    return NA_SUCCESS;
+}
+
+bool
+NA_Addr_cmp(na_class_t *na_class, na_addr_t *addr1, na_addr_t *addr2)
+{
+    if (!na_class || !addr1 || !addr2)
+        return false;
+    return na_class->ops.addr_equal(na_class->plugin_class,
+               na_addr_plugin(addr1), na_addr_plugin(addr2)) == 1;
+}
+
+bool
+NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr)
+{
+    na_plugin_addr *self;
+    bool equal;
+
+    if (!na_class || !addr ||
+        na_class->ops.addr_self(na_class->plugin_class, &self) != NA_PLUGIN_OK)
+        return false;
+    equal = na_class->ops.addr_equal(
+                na_class->plugin_class, na_addr_plugin(addr), self) == 1;
+    na_class->ops.addr_free(na_class->plugin_class, self);
+    return equal;
+}
+
+na_return_t
+NA_Addr_to_string(
+    na_class_t *na_class, char *buf, size_t *buf_size, na_addr_t *addr)
+{
+    if (!na_class || !buf_size || !addr)
+        return NA_INVALID_ARG;
+    return na_addr_to_string(na_class, na_addr_plugin(addr), buf, buf_size);
+}
+
+size_t
+NA_Addr_get_serialize_size(na_class_t *na_class, na_addr_t *addr)
+{
+    uint64_t size = 0;
+
+    if (!na_class || !addr ||
+        na_class->ops.addr_serialize(na_class->plugin_class,
+            na_addr_plugin(addr), NULL, &size) != NA_PLUGIN_OK)
+        return 0;
+    return size;
+}
+
+na_return_t
+NA_Addr_serialize(
+    na_class_t *na_class, void *buf, size_t buf_size, na_addr_t *addr)
+{
+    uint64_t size = buf_size;
+
+    if (!na_class || !buf || !addr)
+        return NA_INVALID_ARG;
+    return na_code(na_class->ops.addr_serialize(
+        na_class->plugin_class, na_addr_plugin(addr), buf, &size));
+}
+
+na_return_t
+NA_Addr_deserialize(na_class_t *na_class, na_addr_t **addr_p, const void *buf,
+    size_t buf_size, uint64_t flags)
+{
+    na_plugin_addr *addr;
+    int32_t code;
+
+    if (!na_class || !addr_p || !buf)
+        return NA_INVALID_ARG;
+    code = na_class->ops.addr_deserialize(
+        na_class->plugin_class, buf, buf_size, &addr);
+    if (code != NA_PLUGIN_OK)
+        return na_code(code);
+    addr_counted(na_class, 1);
+    *addr_p = na_addr_public(addr);
+    return NA_SUCCESS;
+}

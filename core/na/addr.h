@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses: the plugin's objects under the interface's name. */
+#ifndef NA_ADDR_H
+#define NA_ADDR_H
+
+#include "na_plugin.h"
+#include "na_types.h"
+
+static inline na_plugin_addr *
+na_addr_plugin(na_addr_t *addr)
+{
+    return (na_plugin_addr *) addr;
+}
+
+static inline na_addr_t *
+na_addr_public(na_plugin_addr *addr)
+{
+    return (na_addr_t *) addr;
+}
+
+/* As NA_Addr_lookup and NA_Addr_to_string, uncounted. */
+na_return_t na_addr_lookup(
+    struct na_class *na_class, const char *name, na_plugin_addr **addr_p);
+na_return_t na_addr_to_string(struct na_class *na_class,
+    const na_plugin_addr *addr, char *buf, size_t *buf_size_p);
+
+#endif /* NA_ADDR_H */

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening and closing a class: from an info string to a plugin's class. */
+#include "na/class.h"
+
+#include "na.h"
+#include "na/op.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "plugin/info_string.h"
+#include "plugin/report.h"
+#include "plugin/resolve.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Limits that a transport must stay within for the core to work on it. */
+#define MIN_MAX_TAG 0x7fffU
+#define MIN_MESSAGE_SIZE 256U
+#define MAX_MESSAGE_SIZE (1U << 30)
+#define MAX_OP_SIZE (1U << 16)
+
+static na_return_t
+fill_open_info(na_plugin_open_info *open_info, struct plugin_info *info,
+    const na_plugin *plugin, bool listen, const struct na_init_info *init)
+{
+    uint32_t flags = listen ? NA_PLUGIN_OPEN_LISTEN : 0;
+
+    if (init->progress_mode & ~(NA_NO_BLOCK | NA_NO_RETRY) ||
+        init->thread_mode & ~NA_THREAD_MODE_SINGLE ||
+        init->addr_format > NA_ADDR_NATIVE ||
+        init->traffic_class > NA_TC_NETWORK_CTRL) {
+        LOG_ERROR(NA,
+            "an init option is out of range: progress_mode %u, thread_mode "
+            "%u, addr_format %d, traffic_class %d",
+            init->progress_mode, init->thread_mode, (int) init->addr_format,
+            (int) init->traffic_class);
+        return NA_INVALID_ARG;
+    }
+    if (init->progress_mode & NA_NO_BLOCK)
+        flags |= NA_PLUGIN_OPEN_NO_BLOCK;
+    if (init->progress_mode & NA_NO_RETRY)
+        flags |= NA_PLUGIN_OPEN_NO_RETRY;
+    if (init->request_mem_device)
+        flags |= NA_PLUGIN_OPEN_MEM_DEVICE;
+    if (!(plugin->flags & NA_PLUGIN_OPAQUE_NAME)) {
+        na_return_t ret = plugin_info_split(info);
+
+        if (ret != NA_SUCCESS)
+            return ret;
+    }
+    *open_info = (na_plugin_open_info){
+        .size = sizeof *open_info,
+        .flags = flags,
+        .protocol = info->protocol,
+        .name = info->name,
+        .device = info->device,
+        .host = info->host,
+        .port = info->port,
+        .thread_mode = init->thread_mode,
+        .ip_subnet = init->ip_subnet,
+        .auth_key = init->auth_key,
+        .max_unexpected_size = init->max_unexpected_size,
+        .max_expected_size = init->max_expected_size,
+        .addr_format = init->addr_format,
+        .traffic_class = init->traffic_class,
+        .max_contexts = init->max_contexts > 0 ? init->max_contexts : 1,
+    };
+    return NA_SUCCESS;
+}
+
+/* What is wrong with what a plugin returned, NULL if nothing. */
+static const char *
+opened_fault(const na_plugin_opened *opened)
+{
+    uint32_t align = opened->op_align;
+
+    if (!opened->cls || !opened->ops)
+        return "no class or no operations";
+    if (opened->ops->size < sizeof(na_plugin_ops))
+        return "its table of operations is shorter than in 1.0";
+    if (align == 0 || align > 64 || (align & (align - 1)) != 0 ||
+        opened->op_size > MAX_OP_SIZE)
+        return "size or alignment of an operation";
+    if (opened->max_unexpected_size < MIN_MESSAGE_SIZE ||
+        opened->max_unexpected_size > MAX_MESSAGE_SIZE ||
+        opened->max_expected_size < MIN_MESSAGE_SIZE ||
+        opened->max_expected_size > MAX_MESSAGE_SIZE)
+        return "size of a message";
+    if (opened->unexpected_header_size > opened->max_unexpected_size / 2 ||
+        opened->expected_header_size > opened->max_expected_size / 2)
+        return "size of a message's header";
+    if (opened->max_tag < MIN_MAX_TAG || opened->max_segments == 0 ||
+        opened->max_contexts == 0 || opened->max_contexts > 256)
+        return "highest tag, segments or contexts";
+    return NULL;
+}
+
+/* The table of an extension, NULL if it is not there or not usable: tables
+ * begin with their size, which must be at least that of 1.0. */
+static const void *
+find_extension(const struct na_class *na_class, const char *id, uint32_t size)
+{
+    const uint32_t *table = na_class->ops.extension(na_class->plugin_class, id);
+
+    if (table && *table < size) {
+        LOG_WARNING(NA, "%s: table of %s is %u bytes, %u expected: not used",
+            na_class->plugin->name, id, *table, size);
+        return NULL;
+    }
+    return table;
+}
+
+/* Takes over what the plugin opened. */
+static na_return_t
+adopt(struct na_class *na_class, const char **fault_p)
+{
+    na_return_t ret;
+
+    *fault_p = opened_fault(&na_class->opened);
+    if (*fault_p)
+        return NA_PROTOCOL_ERROR;
+    ret = na_ops_copy(&na_class->ops, na_class->opened.ops, fault_p);
+    if (ret != NA_SUCCESS)
+        return NA_PROTOCOL_ERROR;
+    na_class->plugin_class = na_class->opened.cls;
+    if (!na_class->no_block)
+        na_class->wait =
+            find_extension(na_class, NA_PLUGIN_WAIT_ID, sizeof(na_plugin_wait));
+    na_class->multi_recv = find_extension(
+        na_class, NA_PLUGIN_MULTI_RECV_ID, sizeof(na_plugin_multi_recv));
+    na_class->mem_alloc = find_extension(
+        na_class, NA_PLUGIN_MEM_ALLOC_ID, sizeof(na_plugin_mem_alloc));
+    na_class->report =
+        find_extension(na_class, NA_PLUGIN_REPORT_ID, sizeof(na_plugin_report));
+    return NA_SUCCESS;
+}
+
+/* Makes a failed open the report's last word. A plugin that gave its reason has
+ * logged it; of one that did not, the core says what is known. */
+static void
+report_failure(const struct na_class *na_class, struct plugin_report *report,
+    na_return_t ret, const char *fault)
+{
+    const na_plugin *plugin = na_class->plugin;
+    const char *reason = fault ? fault : na_class->open_error;
+
+    plugin_report_add(report,
+        ret == NA_PROTONOSUPPORT ? TALARIA_STAGE_PROTOCOL : TALARIA_STAGE_OPEN,
+        plugin_path(plugin), plugin->name, ret, "%s",
+        reason ? reason : base_error_name((int) ret));
+    if (reason != na_class->open_error || !reason)
+        plugin_report_log(report);
+}
+
+static na_return_t
+open_plugin(struct na_class *na_class, const na_plugin_open_info *open_info,
+    struct plugin_report *report)
+{
+    const na_plugin *plugin = na_class->plugin;
+    const char *fault = NULL;
+    int32_t code;
+    na_return_t ret;
+
+    na_class->opened.size = sizeof na_class->opened;
+    code = plugin->open(&na_class->host, open_info, &na_class->opened);
+    if (code == NA_PLUGIN_OK) {
+        ret = adopt(na_class, &fault);
+        if (ret != NA_SUCCESS && na_class->opened.cls)
+            plugin->close(na_class->opened.cls);
+    } else {
+        ret = code < 0 ? na_code(code) : NA_PROTOCOL_ERROR;
+    }
+    if (ret != NA_SUCCESS)
+        report_failure(na_class, report, ret, fault);
+    return ret;
+}
+
+static void
+class_free(struct na_class *na_class)
+{
+    base_lock_finish(&na_class->setup_lock);
+    free(na_class->open_error);
+    free(na_class->protocol);
+    free(na_class);
+}
+
+static na_return_t
+class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
+    const struct na_init_info *init, struct na_class **na_class_p)
+{
+    const na_plugin *plugin;
+    na_plugin_open_info open_info;
+    struct na_class *na_class;
+    na_return_t ret = plugin_resolve(info, report, &plugin);
+
+    if (ret != NA_SUCCESS)
+        return ret;
+    ret = fill_open_info(&open_info, info, plugin, listen, init);
+    if (ret != NA_SUCCESS)
+        return ret;
+    na_class = calloc(1, sizeof *na_class);
+    if (!na_class)
+        return NA_NOMEM;
+    na_class->plugin = plugin;
+    na_class->listen = listen;
+    na_class->no_block = (init->progress_mode & NA_NO_BLOCK) != 0;
+    na_class->single_class =
+        (init->thread_mode & NA_THREAD_MODE_SINGLE_CLS) != 0;
+    na_class->single_context =
+        (init->thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
+    na_class->max_contexts = (uint8_t) open_info.max_contexts;
+    base_lock_init(&na_class->setup_lock, na_class->single_class);
+    na_host_init(na_class);
+    na_class->protocol = strdup(info->protocol);
+    ret = na_class->protocol ? open_plugin(na_class, &open_info, report)
+                             : NA_NOMEM;
+    if (ret != NA_SUCCESS) {
+        class_free(na_class);
+        return ret;
+    }
+    *na_class_p = na_class;
+    return NA_SUCCESS;
+}
+
+na_class_t *
+na_class_open(
+    const char *info_string, bool listen, const struct na_init_info *init)
+{
+    struct plugin_info info;
+    struct plugin_report *report;
+    struct na_class *na_class = NULL;
+    na_return_t ret;
+
+    base_log_init();
+    if (!info_string) {
+        LOG_ERROR(NA, "no info string");
+        return NULL;
+    }
+    report = plugin_report_create();
+    ret = plugin_info_parse(info_string, &info);
+    if (ret != NA_SUCCESS) {
+        plugin_report_set_string(report, info_string);
+        plugin_report_add(report, TALARIA_STAGE_INFO_STRING, NULL, NULL, ret,
+            "%s", plugin_info_fault(info_string, false));
+        plugin_report_publish(report);
+        return NULL;
+    }
+    class_open(&info, report, listen, init, &na_class);
+    plugin_report_publish(report);
+    plugin_info_finish(&info);
+    return na_class;
+}
+
+na_class_t *
+NA_Initialize(const char *info_string, bool listen)
+{
+    struct na_init_info init = NA_INIT_INFO_INITIALIZER;
+
+    return na_class_open(info_string, listen, &init);
+}
+
+na_class_t *
+NA_Initialize_opt(const char *info_string, bool listen,
+    const struct na_init_info *na_init_info)
+{
+    return NA_Initialize_opt2(
+        info_string, listen, NA_VERSION(4, 0), na_init_info);
+}
+
+na_class_t *
+NA_Initialize_opt2(const char *info_string, bool listen, unsigned int version,
+    const struct na_init_info *na_init_info)
+{
+    struct na_init_info init = NA_INIT_INFO_INITIALIZER;
+
+    if (na_init_info && NA_VERSION_GE(version, NA_VERSION(5, 0)))
+        init = *na_init_info;
+    else if (na_init_info)
+        memcpy(
+            &init, na_init_info, offsetof(struct na_init_info, traffic_class));
+    return na_class_open(info_string, listen, &init);
+}
+
+na_return_t
+NA_Finalize(na_class_t *na_class)
+{
+    uint32_t contexts, addrs;
+
+    if (!na_class)
+        return NA_SUCCESS;
+    contexts =
+        atomic_load_explicit(&na_class->context_count, memory_order_relaxed);
+    addrs = atomic_load_explicit(&na_class->addr_count, memory_order_relaxed);
+    if (contexts > 0 || addrs > 0) {
+        LOG_ERROR(NA, "class %s+%s still has %u contexts and %u addresses",
+            na_class->plugin->name, na_class->protocol, contexts, addrs);
+        return NA_BUSY;
+    }
+    na_class->plugin->close(na_class->plugin_class);
+    class_free(na_class);
+    return NA_SUCCESS;
+}
+
+void
+NA_Cleanup(void)
+{
+    plugin_cleanup();
+}
+
+void
+NA_Set_log_level(const char *level)
+{
+    base_log_init();
+    base_log_set_level(level);
+}
+
+void
+NA_Version_get(unsigned int *major, unsigned int *minor, unsigned int *patch)
+{
+    if (major)
+        *major = NA_VERSION_MAJOR;
+    if (minor)
+        *minor = NA_VERSION_MINOR;
+    if (patch)
+        *patch = NA_VERSION_PATCH;
+}
+
+const char *
+NA_Error_to_string(na_return_t errnum)
+{
+    const char *name = base_error_name((int) errnum);
+
+    return name ? name : "NA_UNKNOWN";
+}
+
+const char *
+NA_Get_class_name(const na_class_t *na_class)
+{
+    return na_class ? na_class->plugin->name : NULL;
+}
+
+const char *
+NA_Get_class_protocol(const na_class_t *na_class)
+{
+    return na_class ? na_class->protocol : NULL;
+}
+
+bool
+NA_Is_listening(const na_class_t *na_class)
+{
+    return na_class && na_class->listen;
+}
+
+bool
+NA_Has_opt_feature(na_class_t *na_class, unsigned long flags)
+{
+    unsigned long offered =
+        na_class && na_class->multi_recv ? NA_OPT_MULTI_RECV : 0;
+
+    return na_class && (flags & ~offered) == 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A class: one opened transport, with the plugin's operations copied over stubs
+ * so that each of them can be called without a test.
+ */
+#ifndef NA_CLASS_H
+#define NA_CLASS_H
+
+#include "na_plugin.h"
+#include "na_types.h"
+
+#include "base/lock.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct na_class {
+    na_plugin_ops ops;
+    na_plugin_class *plugin_class;
+    const na_plugin_wait *wait; /* NULL: not offered, as below */
+    const na_plugin_multi_recv *multi_recv;
+    const na_plugin_mem_alloc *mem_alloc;
+    const na_plugin_report *report;
+    na_plugin_opened opened;
+    const na_plugin *plugin;
+    char *protocol;
+    bool listen;
+    bool no_block;
+    bool single_class;   /* promised by the thread mode: no lock of the class */
+    bool single_context; /* or of its contexts */
+    uint8_t max_contexts;
+    _Atomic uint32_t context_count;
+    _Atomic uint32_t addr_count; /* references that the interface gave out */
+    na_plugin_host host;
+    struct base_lock setup_lock; /* creating and destroying contexts */
+    char *open_error;            /* last error logged while opening */
+};
+
+/* As NA_Initialize_opt2, from the fields of every version. */
+na_class_t *na_class_open(
+    const char *info_string, bool listen, const struct na_init_info *init);
+
+/* The host table of a class. */
+void na_host_init(struct na_class *na_class);
+
+/* Copies a plugin's operations over the stubs. INVALID_ARG when one that must
+ * be there is missing. */
+na_return_t na_ops_copy(na_plugin_ops *ops, const na_plugin_ops *plugin_ops,
+    const char **missing_p);
+
+#endif /* NA_CLASS_H */

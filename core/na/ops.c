@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The copy of a plugin's operations: what the plugin does not have is a stub
+ * that says so. A table longer than ours is cut, a shorter one filled up.
+ */
+#include "na/class.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static int32_t
+addr_to_string_stub(na_plugin_class *cls, const na_plugin_addr *addr,
+    char *buffer, uint64_t *size_p)
+{
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static int32_t
+addr_serialize_stub(na_plugin_class *cls, const na_plugin_addr *addr,
+    void *buffer, uint64_t *size_p)
+{
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static int32_t
+addr_deserialize_stub(na_plugin_class *cls, const void *buffer, uint64_t length,
+    na_plugin_addr **addr_p)
+{
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static void
+addr_forget_stub(na_plugin_class *cls, na_plugin_addr *addr)
+{
+}
+
+static int32_t
+mem_register_stub(na_plugin_class *cls, const na_plugin_segment *segments,
+    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
+    na_plugin_mem **mem_p)
+{
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static void
+mem_release_stub(na_plugin_class *cls, na_plugin_mem *mem)
+{
+}
+
+static int32_t
+mem_serialize_stub(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
+    uint64_t *size_p)
+{
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static int32_t
+mem_deserialize_stub(na_plugin_class *cls, const void *buffer, uint64_t length,
+    na_plugin_mem **mem_p)
+{
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static int32_t
+rma_stub(na_plugin_ctx *ctx, void *op, const na_plugin_mem *local,
+    uint64_t local_offset, const na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+{
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static const void *
+extension_stub(na_plugin_class *cls, const char *id)
+{
+    return NULL;
+}
+
+static const na_plugin_ops stubs = {
+    .size = sizeof(na_plugin_ops),
+    .addr_to_string = addr_to_string_stub,
+    .addr_serialize = addr_serialize_stub,
+    .addr_deserialize = addr_deserialize_stub,
+    .addr_forget = addr_forget_stub,
+    .mem_register = mem_register_stub,
+    .mem_deregister = mem_release_stub,
+    .mem_serialize = mem_serialize_stub,
+    .mem_deserialize = mem_deserialize_stub,
+    .mem_free = mem_release_stub,
+    .put = rma_stub,
+    .get = rma_stub,
+    .extension = extension_stub,
+};
+
+/* Names of the entries in their order, to tell which one is missing. */
+static const char *const entry_names[] = {"ctx_create", "ctx_destroy",
+    "addr_self", "addr_lookup", "addr_dup", "addr_free", "addr_equal",
+    "addr_to_string", "addr_serialize", "addr_deserialize", "addr_forget",
+    "buf_alloc", "buf_free", "buf_init", "send_unexpected", "recv_unexpected",
+    "send_expected", "recv_expected", "mem_register", "mem_deregister",
+    "mem_serialize", "mem_deserialize", "mem_free", "put", "get", "poll",
+    "cancel", "extension"};
+
+#define ENTRY_FIRST offsetof(na_plugin_ops, ctx_create)
+#define ENTRY_SIZE sizeof(void (*)(void))
+#define ENTRY_COUNT (sizeof entry_names / sizeof entry_names[0])
+
+_Static_assert(ENTRY_FIRST + ENTRY_COUNT * ENTRY_SIZE == sizeof(na_plugin_ops),
+    "every entry has a name");
+
+na_return_t
+na_ops_copy(
+    na_plugin_ops *ops, const na_plugin_ops *plugin_ops, const char **missing_p)
+{
+    static const char absent[ENTRY_SIZE];
+
+    *ops = stubs;
+    for (size_t i = 0; i < ENTRY_COUNT; i++) {
+        size_t offset = ENTRY_FIRST + i * ENTRY_SIZE;
+        const char *from = (const char *) plugin_ops + offset;
+        char *to = (char *) ops + offset;
+
+        if (offset + ENTRY_SIZE <= plugin_ops->size &&
+            memcmp(from, absent, ENTRY_SIZE) != 0)
+            memcpy(to, from, ENTRY_SIZE);
+        if (memcmp(to, absent, ENTRY_SIZE) == 0) {
+            *missing_p = entry_names[i];
+            return NA_INVALID_ARG;
+        }
+    }
+    return NA_SUCCESS;
+}

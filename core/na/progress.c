@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Polling the plugins of a context and waiting for them. */
+#include "na/progress.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "na/context.h"
+#include "na/op.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define POLL_BATCH 16U
+
+/* Longer than waking a sleeping process takes: a shorter spin lets one hiccup
+ * put both sides of a conversation to sleep, again and again. */
+#define SPIN_NS 50000U
+/* After a wait in which nothing came at all. */
+#define SPIN_IDLE_NS 1000U
+/* Spinning on makes way for others on the same core after this. */
+#define SPIN_YIELD_NS 1000U
+
+#define NAP_MIN_NS 10000U
+#define NAP_MAX_NS 1000000U
+
+na_return_t
+na_progress_init(struct na_progress *progress, struct na_context *context,
+    struct base_completion_queue *queue)
+{
+    pthread_condattr_t attr;
+
+    progress->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (progress->wake_fd < 0) {
+        LOG_ERROR(NA, "eventfd: errno %d", errno);
+        return (na_return_t) base_error_from_errno(errno);
+    }
+    base_lock_init(&progress->lock, context->na_class->single_context);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&progress->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    progress->sources[0] = context;
+    progress->source_count = 1;
+    progress->queue = queue;
+    atomic_init(&progress->contenders, 0);
+    atomic_init(&progress->sleeping, 0);
+    progress->leading = false;
+    progress->no_block = context->na_class->no_block;
+    progress->followers = 0;
+    progress->spin_ns = SPIN_NS;
+    progress->nap_ns = NAP_MIN_NS;
+    progress->epoll_fd = -1;
+    progress->timer_fd = -1;
+    return NA_SUCCESS;
+}
+
+void
+na_progress_finish(struct na_progress *progress)
+{
+    if (progress->epoll_fd >= 0)
+        close(progress->epoll_fd);
+    if (progress->timer_fd >= 0)
+        close(progress->timer_fd);
+    close(progress->wake_fd);
+    pthread_cond_destroy(&progress->changed);
+    base_lock_finish(&progress->lock);
+}
+
+na_return_t
+na_progress_add(struct na_progress *progress, struct na_context *context)
+{
+    if (progress->source_count == NA_PROGRESS_SOURCES ||
+        progress->epoll_fd >= 0)
+        return NA_BUSY;
+    progress->sources[progress->source_count++] = context;
+    progress->no_block = progress->no_block && context->na_class->no_block;
+    context->progress = progress;
+    return NA_SUCCESS;
+}
+
+/* Gets the lock, letting a leader that spins know that somebody wants it. */
+static void
+enter(struct na_progress *progress)
+{
+    if (progress->lock.single)
+        return;
+    if (pthread_mutex_trylock(&progress->lock.mutex) == 0)
+        return;
+    atomic_fetch_add_explicit(&progress->contenders, 1, memory_order_relaxed);
+    pthread_mutex_lock(&progress->lock.mutex);
+    atomic_fetch_sub_explicit(&progress->contenders, 1, memory_order_relaxed);
+}
+
+static bool
+filled(const struct na_progress *progress)
+{
+    return base_completion_count(progress->queue) > 0;
+}
+
+static void
+handle_events(
+    struct na_context *context, const na_plugin_event *events, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        struct na_op *op = na_op_of(events[i].op);
+
+        op->complete(op, &events[i]);
+    }
+}
+
+/* Polls every source once. *any_p: there were events. */
+static na_return_t
+poll_sources(struct na_progress *progress, bool *any_p)
+{
+    na_plugin_event events[POLL_BATCH];
+    bool any = false;
+
+    for (unsigned i = 0; i < progress->source_count; i++) {
+        struct na_context *context = progress->sources[i];
+        int32_t count = context->na_class->ops.poll(
+            context->plugin_ctx, events, POLL_BATCH);
+
+        if (count < 0) {
+            LOG_ERROR(NA, "context %u of %s is dead: %s", context->id,
+                context->na_class->plugin->name,
+                base_error_name(na_code(count)));
+            return na_code(count);
+        }
+        any = any || count > 0;
+        handle_events(context, events, count);
+    }
+    *any_p = any;
+    return NA_SUCCESS;
+}
+
+static void
+rouse(struct na_progress *progress)
+{
+    uint64_t one = 1;
+    ssize_t written = write(progress->wake_fd, &one, sizeof one);
+
+    (void) written; /* full means that it is readable already */
+}
+
+static void
+drain(struct na_progress *progress)
+{
+    uint64_t value;
+    ssize_t got = read(progress->wake_fd, &value, sizeof value);
+
+    (void) got; /* empty is as good */
+}
+
+void
+na_progress_notify(struct na_progress *progress)
+{
+    /* Pairs with the fence in announce: either the sleeper sees what was
+     * published before this call, or this call sees the sleeper. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed))
+        rouse(progress);
+}
+
+static void
+announce(struct na_progress *progress, uint32_t who)
+{
+    atomic_fetch_or_explicit(&progress->sleeping, who, memory_order_relaxed);
+    /* Pairs with the fence in na_progress_notify. */
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void
+awake(struct na_progress *progress, uint32_t who)
+{
+    atomic_fetch_and_explicit(&progress->sleeping, ~who, memory_order_relaxed);
+}
+
+/* Arms every source. false: poll again. *sleep_ns_p: how long to sleep at the
+ * most. */
+static bool
+arm_sources(struct na_progress *progress, uint64_t *sleep_ns_p)
+{
+    uint64_t sleep_ns = UINT64_MAX;
+
+    for (unsigned i = 0; i < progress->source_count; i++) {
+        struct na_context *context = progress->sources[i];
+        const na_plugin_wait *wait = context->na_class->wait;
+        uint64_t ns = UINT64_MAX;
+
+        if (context->wait_fd < 0) {
+            ns = progress->nap_ns;
+            progress->nap_ns = progress->nap_ns * 2 < NAP_MAX_NS
+                                   ? progress->nap_ns * 2
+                                   : NAP_MAX_NS;
+        } else if (wait->arm(context->plugin_ctx, &ns) != NA_PLUGIN_OK) {
+            return false;
+        }
+        sleep_ns = ns < sleep_ns ? ns : sleep_ns;
+    }
+    *sleep_ns_p = sleep_ns;
+    return true;
+}
+
+/* After a poll by somebody else than who sleeps: the plugins are disarmed. */
+static void
+arm_for_sleeper(struct na_progress *progress)
+{
+    uint64_t sleep_ns;
+
+    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) == 0)
+        return;
+    /* A shorter time than the sleeper's may have come up: it counts again. */
+    if (!arm_sources(progress, &sleep_ns) || sleep_ns != UINT64_MAX ||
+        filled(progress))
+        rouse(progress);
+}
+
+/* Sleeps in the kernel until there may be something, at most ns. Called and
+ * returns with the lock held. */
+static void
+sleep_in_kernel(struct na_progress *progress, uint64_t ns)
+{
+    struct pollfd fds[NA_PROGRESS_SOURCES + 1];
+    nfds_t count = 0;
+    struct timespec timeout = base_time_spec(ns);
+
+    for (unsigned i = 0; i < progress->source_count; i++)
+        if (progress->sources[i]->wait_fd >= 0)
+            fds[count++] = (struct pollfd){
+                .fd = progress->sources[i]->wait_fd, .events = POLLIN};
+    fds[count++] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
+    base_lock_release(&progress->lock);
+    ppoll(fds, count, &timeout, NULL);
+    enter(progress);
+    if (fds[count - 1].revents)
+        drain(progress);
+}
+
+/* Sleeps unless there is something already. */
+static void
+try_sleep(struct na_progress *progress, uint64_t deadline)
+{
+    uint64_t left = base_time_left(deadline), ns;
+
+    announce(progress, NA_PROGRESS_LEADER);
+    if (arm_sources(progress, &ns) && !filled(progress))
+        sleep_in_kernel(progress, ns < left ? ns : left);
+    awake(progress, NA_PROGRESS_LEADER);
+}
+
+static void
+let_others_in(struct na_progress *progress)
+{
+    if (atomic_load_explicit(&progress->contenders, memory_order_relaxed) == 0)
+        return;
+    base_lock_release(&progress->lock);
+    sched_yield();
+    enter(progress);
+}
+
+/* Polls, spins and sleeps until the queue is filled. Lock held. */
+static na_return_t
+lead(struct na_progress *progress, uint64_t deadline)
+{
+    uint64_t now = base_time_now(), spin_from = now;
+
+    while (now < deadline) {
+        bool any;
+        na_return_t ret = poll_sources(progress, &any);
+
+        if (ret != NA_SUCCESS)
+            return ret;
+        if (any) {
+            progress->spin_ns = SPIN_NS;
+            progress->nap_ns = NAP_MIN_NS;
+        }
+        if (filled(progress))
+            return NA_SUCCESS;
+        now = base_time_now();
+        if (any)
+            spin_from = now;
+        let_others_in(progress);
+        if (progress->no_block || now - spin_from < progress->spin_ns) {
+            if (now - spin_from > SPIN_YIELD_NS)
+                sched_yield();
+            continue;
+        }
+        try_sleep(progress, deadline);
+        now = base_time_now();
+        spin_from = now - progress->spin_ns; /* spin after events only */
+    }
+    progress->spin_ns = SPIN_IDLE_NS;
+    return NA_TIMEOUT;
+}
+
+/* Waits until the leader left, or the deadline. Lock held. */
+static bool
+follow(struct na_progress *progress, uint64_t deadline)
+{
+    struct timespec until = base_time_spec(deadline);
+    int err;
+
+    progress->followers++;
+    err = pthread_cond_timedwait(
+        &progress->changed, &progress->lock.mutex, &until);
+    progress->followers--;
+    return err == 0;
+}
+
+na_return_t
+na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
+{
+    uint64_t deadline;
+    bool any;
+    na_return_t ret;
+
+    enter(progress);
+    ret = poll_sources(progress, &any);
+    if (any)
+        progress->spin_ns = SPIN_NS;
+    if (ret == NA_SUCCESS && !filled(progress))
+        ret = NA_TIMEOUT;
+    if (ret != NA_TIMEOUT || timeout_ms == 0)
+        goto out;
+
+    deadline = base_time_deadline(timeout_ms);
+    while (progress->leading && !filled(progress))
+        if (!follow(progress, deadline))
+            break;
+    if (filled(progress)) {
+        ret = NA_SUCCESS;
+    } else if (!progress->leading) {
+        progress->leading = true;
+        ret = lead(progress, deadline);
+        progress->leading = false;
+        if (progress->followers > 0)
+            pthread_cond_broadcast(&progress->changed);
+    }
+out:
+    arm_for_sleeper(progress);
+    base_lock_release(&progress->lock);
+    return ret;
+}
+
+void
+na_progress_acquire(struct na_progress *progress)
+{
+    enter(progress);
+}
+
+void
+na_progress_release(struct na_progress *progress)
+{
+    base_lock_release(&progress->lock);
+    /* What was done may have left events in a plugin that is armed. */
+    na_progress_notify(progress);
+}
+
+na_return_t
+na_progress_cancel(
+    struct na_progress *progress, struct na_context *context, struct na_op *op)
+{
+    int32_t code;
+
+    na_progress_acquire(progress);
+    code = context->na_class->ops.cancel(context->plugin_ctx, na_op_part(op));
+    na_progress_release(progress);
+    return na_code(code);
+}
+
+na_return_t
+na_progress_poll(struct na_progress *progress)
+{
+    bool any;
+    na_return_t ret;
+
+    enter(progress);
+    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
+        NA_PROGRESS_OUTSIDE) {
+        awake(progress, NA_PROGRESS_OUTSIDE);
+        drain(progress);
+        if (progress->leading)
+            rouse(progress); /* it may have been meant for the leader */
+    }
+    ret = poll_sources(progress, &any);
+    arm_for_sleeper(progress);
+    base_lock_release(&progress->lock);
+    return ret;
+}
+
+static bool
+epoll_add(int epoll_fd, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/* Lock held. */
+static int
+open_outside(struct na_progress *progress)
+{
+    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    bool added = epoll_fd >= 0 && timer_fd >= 0 &&
+                 epoll_add(epoll_fd, timer_fd) &&
+                 epoll_add(epoll_fd, progress->wake_fd);
+
+    for (unsigned i = 0; added && i < progress->source_count; i++)
+        if (progress->sources[i]->wait_fd >= 0)
+            added = epoll_add(epoll_fd, progress->sources[i]->wait_fd);
+    if (!added) {
+        LOG_ERROR(NA, "no descriptor to wait on: errno %d", errno);
+        if (epoll_fd >= 0)
+            close(epoll_fd);
+        if (timer_fd >= 0)
+            close(timer_fd);
+        return -1;
+    }
+    progress->epoll_fd = epoll_fd;
+    progress->timer_fd = timer_fd;
+    return epoll_fd;
+}
+
+int
+na_progress_fd(struct na_progress *progress)
+{
+    int fd = -1;
+
+    if (progress->no_block)
+        return -1;
+    enter(progress);
+    fd = progress->epoll_fd >= 0 ? progress->epoll_fd : open_outside(progress);
+    base_lock_release(&progress->lock);
+    return fd;
+}
+
+/* Makes the outside descriptor readable after ns, never for UINT64_MAX. */
+static void
+set_timer(struct na_progress *progress, uint64_t ns)
+{
+    struct itimerspec spec = {0};
+
+    if (progress->timer_fd < 0)
+        return;
+    if (ns != UINT64_MAX)
+        spec.it_value = base_time_spec(ns > 0 ? ns : 1);
+    timerfd_settime(progress->timer_fd, 0, &spec, NULL);
+}
+
+bool
+na_progress_try_wait(struct na_progress *progress)
+{
+    uint64_t ns;
+    bool may_sleep;
+
+    enter(progress);
+    announce(progress, NA_PROGRESS_OUTSIDE);
+    may_sleep =
+        !progress->no_block && arm_sources(progress, &ns) && !filled(progress);
+    if (may_sleep)
+        set_timer(progress, ns);
+    else
+        awake(progress, NA_PROGRESS_OUTSIDE);
+    base_lock_release(&progress->lock);
+    return may_sleep;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Progress: polling the plugins of a context, spinning for a while, sleeping
+ * in the kernel without losing a wake-up. HG contexts and NA contexts both
+ * stand on it.
+ *
+ * Of the threads that wait on one context one leads: it polls, and it alone
+ * sleeps. The others wait for it on a condition. Before the leader sleeps it
+ * announces that (sleeping), arms every plugin, and looks at the completion
+ * queue. Whoever fills the queue from outside looks at sleeping afterwards;
+ * a full fence on both sides lets one of them see the other. Whoever polls
+ * while somebody sleeps has disarmed the plugins and arms them again.
+ */
+#ifndef NA_PROGRESS_H
+#define NA_PROGRESS_H
+
+#include "base/completion.h"
+#include "base/lock.h"
+#include "na_types.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct na_context;
+struct na_op;
+
+#define NA_PROGRESS_SOURCES 2U
+
+struct na_progress {
+    struct base_lock lock; /* serializes poll, arm and cancel */
+    struct na_context *sources[NA_PROGRESS_SOURCES];
+    unsigned source_count;
+    struct base_completion_queue *queue; /* what waiting waits for */
+    _Atomic uint32_t contenders;         /* threads that want the lock */
+    _Atomic uint32_t sleeping;           /* NA_PROGRESS_* bits */
+    bool leading;
+    bool no_block;
+    uint32_t followers;
+    pthread_cond_t changed; /* the leader left */
+    uint64_t spin_ns;       /* how long to spin before the next sleep */
+    uint64_t nap_ns;        /* next nap where a plugin cannot wait */
+    int wake_fd;            /* eventfd: rouses who sleeps */
+    int epoll_fd;           /* for an outside loop, -1 until asked for */
+    int timer_fd;           /* likewise: a plugin's retry timer */
+};
+
+/* Who sleeps: the leader; an outside event loop. */
+#define NA_PROGRESS_LEADER 0x1U
+#define NA_PROGRESS_OUTSIDE 0x2U
+
+na_return_t na_progress_init(struct na_progress *progress,
+    struct na_context *context, struct base_completion_queue *queue);
+void na_progress_finish(struct na_progress *progress);
+
+/* Makes another context's events come through this one too. */
+na_return_t na_progress_add(
+    struct na_progress *progress, struct na_context *context);
+
+/* Polls; when the queue is empty then, waits up to timeout_ms for it to fill.
+ * SUCCESS: there is something in the queue; TIMEOUT; an error only when a
+ * context of the plugin is dead. [any thread] */
+na_return_t na_progress_wait(struct na_progress *progress, unsigned timeout_ms);
+
+/* Polls once, without waiting; also ends what na_progress_try_wait began.
+ * SUCCESS whether or not there is something in the queue. [any thread] */
+na_return_t na_progress_poll(struct na_progress *progress);
+
+/* Something was put on the queue, or must be polled, by a thread that is not
+ * in progress. [any thread] */
+void na_progress_notify(struct na_progress *progress);
+
+/* Asks a plugin to end an operation. [any thread] */
+na_return_t na_progress_cancel(
+    struct na_progress *progress, struct na_context *context, struct na_op *op);
+
+/* The lock, for who has more to do under it than one cancel. */
+void na_progress_acquire(struct na_progress *progress);
+void na_progress_release(struct na_progress *progress);
+
+/* A descriptor for an outside loop, the progress's own; -1 on failure. */
+int na_progress_fd(struct na_progress *progress);
+
+/* true: the loop may sleep on it. false: progress first. */
+bool na_progress_try_wait(struct na_progress *progress);
+
+#endif /* NA_PROGRESS_H */

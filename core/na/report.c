@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a class has to say of itself: limits, features, the plugin's report. */
+#include "talaria.h"
+
+#include "na.h"
+#include "na/class.h"
+
+#include "plugin/resolve.h"
+
+#include <stdlib.h>
+
+#define CORE_ENTRIES 16U
+#define PLUGIN_ENTRIES_MAX 256U
+
+static const char *
+yes_no(bool yes)
+{
+    return yes ? "yes" : "no";
+}
+
+static size_t
+fill_core(const struct na_class *na_class, struct talaria_report_entry *entry)
+{
+    const na_plugin_opened *opened = &na_class->opened;
+    const struct talaria_report_entry entries[] = {
+        {"plugin", na_class->plugin->name, 0},
+        {"version", na_class->plugin->version, 0},
+        {"path", plugin_path(na_class->plugin), 0},
+        {"protocol", na_class->protocol, 0},
+        {"max_unexpected_size", NULL, opened->max_unexpected_size},
+        {"max_expected_size", NULL, opened->max_expected_size},
+        {"max_tag", NULL, NA_Msg_get_max_tag(na_class)},
+        {"max_segments", NULL, opened->max_segments},
+        {"max_contexts", NULL, opened->max_contexts},
+        {"operation_size", NULL, opened->op_size},
+        {"multi_recv", yes_no(na_class->multi_recv), 0},
+        {"wait", yes_no(na_class->wait), 0},
+        {"mem_alloc", yes_no(na_class->mem_alloc), 0},
+        {"node_local", yes_no(opened->features & NA_PLUGIN_FEATURE_NODE_LOCAL),
+            0},
+        {"rma_native", yes_no(opened->features & NA_PLUGIN_FEATURE_RMA_NATIVE),
+            0},
+        {"mem_device", yes_no(opened->features & NA_PLUGIN_FEATURE_MEM_DEVICE),
+            0},
+    };
+    size_t count = 0;
+
+    _Static_assert(
+        sizeof entries / sizeof entries[0] == CORE_ENTRIES, "room for each");
+    for (size_t i = 0; i < CORE_ENTRIES; i++) {
+        /* A registered plugin has no path. */
+        if (i == 2 && !entries[i].text)
+            continue;
+        entry[count++] = entries[i];
+    }
+    return count;
+}
+
+na_return_t
+talaria_class_report(na_class_t *na_class,
+    struct talaria_report_entry **entries_p, size_t *count_p)
+{
+    struct talaria_report_entry *entries;
+    na_plugin_report_entry said[PLUGIN_ENTRIES_MAX];
+    uint32_t said_count = 0;
+    size_t count;
+
+    if (!na_class || !entries_p || !count_p)
+        return NA_INVALID_ARG;
+    if (na_class->report)
+        said_count = na_class->report->entries(
+            na_class->plugin_class, 0, said, PLUGIN_ENTRIES_MAX);
+    if (said_count > PLUGIN_ENTRIES_MAX)
+        return NA_PROTOCOL_ERROR;
+    entries = calloc(CORE_ENTRIES + said_count, sizeof *entries);
+    if (!entries)
+        return NA_NOMEM;
+    count = fill_core(na_class, entries);
+    for (uint32_t i = 0; i < said_count; i++)
+        entries[count++] = (struct talaria_report_entry){
+            said[i].name, said[i].text, said[i].value};
+    *entries_p = entries;
+    *count_p = count;
+    return NA_SUCCESS;
+}
+
+void
+talaria_class_report_free(struct talaria_report_entry *entries)
+{
+    free(entries);
+}

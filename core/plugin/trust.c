@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who may write a plugin. */
+#include "plugin/trust.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+na_return_t
+plugin_trust_stat(
+    const char *path, const struct stat *st, struct plugin_fault *fault)
+{
+    if (st->st_uid != 0 && st->st_uid != geteuid())
+        return plugin_fault_set(fault, TALARIA_STAGE_PERMISSION, NA_PERMISSION,
+            "%s is owned by user %ju, wanted root or %ju", path,
+            (uintmax_t) st->st_uid, (uintmax_t) geteuid());
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return plugin_fault_set(fault, TALARIA_STAGE_PERMISSION, NA_PERMISSION,
+            "%s may be written by %s (mode %04o), wanted its owner only", path,
+            st->st_mode & S_IWOTH ? "everyone" : "its group",
+            st->st_mode & 07777U);
+    return NA_SUCCESS;
+}
+
+na_return_t
+plugin_trust_folder_of(const char *path, struct plugin_fault *fault)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t) (slash - path) : 0;
+    char folder[PATH_MAX];
+    struct stat st;
+
+    /* The root, and what has no real path, have no name before the slash. */
+    if (length == 0 || length >= sizeof folder) {
+        strcpy(folder, "/");
+    } else {
+        memcpy(folder, path, length);
+        folder[length] = '\0';
+    }
+    if (stat(folder, &st) != 0)
+        return plugin_fault_errno(
+            fault, TALARIA_STAGE_PERMISSION, errno, folder);
+    return plugin_trust_stat(folder, &st, fault);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fields of a known size: integers, and bytes. Each message runs through here
+ * once a field, so the common case is inline and the rest is not. */
+#include "proc/proc.h"
+
+static inline void
+copy_integer(struct hg_proc *proc, void *data, size_t size)
+{
+    if (proc->op == HG_ENCODE)
+        proc_copy_integer(proc->pos, data, size);
+    else
+        proc_copy_integer(data, proc->pos, size);
+    proc->pos += size;
+}
+
+__attribute__((cold, noinline)) static hg_return_t
+slow_integer(struct hg_proc *proc, void *data, size_t size)
+{
+    hg_return_t ret;
+
+    if (proc->op == HG_FREE)
+        return HG_SUCCESS;
+    ret = proc_grow(proc, size);
+    if (ret != HG_SUCCESS)
+        return ret;
+    copy_integer(proc, data, size);
+    return HG_SUCCESS;
+}
+
+static inline hg_return_t
+integer(struct hg_proc *proc, void *data, size_t size)
+{
+    if (__builtin_expect(size > proc_left(proc), 0))
+        return slow_integer(proc, data, size);
+    copy_integer(proc, data, size);
+    return HG_SUCCESS;
+}
+
+hg_return_t
+hg_proc_int8_t(hg_proc_t proc, void *data)
+{
+    return integer(proc, data, sizeof(int8_t));
+}
+
+hg_return_t
+hg_proc_uint8_t(hg_proc_t proc, void *data)
+{
+    return integer(proc, data, sizeof(uint8_t));
+}
+
+hg_return_t
+hg_proc_int16_t(hg_proc_t proc, void *data)
+{
+    return integer(proc, data, sizeof(int16_t));
+}
+
+hg_return_t
+hg_proc_uint16_t(hg_proc_t proc, void *data)
+{
+    return integer(proc, data, sizeof(uint16_t));
+}
+
+hg_return_t
+hg_proc_int32_t(hg_proc_t proc, void *data)
+{
+    return integer(proc, data, sizeof(int32_t));
+}
+
+hg_return_t
+hg_proc_uint32_t(hg_proc_t proc, void *data)
+{
+    return integer(proc, data, sizeof(uint32_t));
+}
+
+hg_return_t
+hg_proc_int64_t(hg_proc_t proc, void *data)
+{
+    return integer(proc, data, sizeof(int64_t));
+}
+
+hg_return_t
+hg_proc_uint64_t(hg_proc_t proc, void *data)
+{
+    return integer(proc, data, sizeof(uint64_t));
+}
+
+static inline void
+copy_bytes(struct hg_proc *proc, void *data, size_t size)
+{
+    if (proc->op == HG_ENCODE)
+        memcpy(proc->pos, data, size);
+    else
+        memcpy(data, proc->pos, size);
+    proc->pos += size;
+}
+
+__attribute__((cold, noinline)) static hg_return_t
+slow_bytes(struct hg_proc *proc, void *data, hg_size_t size)
+{
+    hg_return_t ret;
+
+    if (proc->op == HG_FREE)
+        return HG_SUCCESS;
+    ret = proc_grow(proc, size);
+    if (ret != HG_SUCCESS)
+        return ret;
+    copy_bytes(proc, data, (size_t) size);
+    return HG_SUCCESS;
+}
+
+hg_return_t
+hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
+{
+    if (__builtin_expect(data_size > proc_left(proc), 0))
+        return slow_bytes(proc, data, data_size);
+    /* memcpy takes no null pointer, not even for no bytes. */
+    if (data_size > 0)
+        copy_bytes(proc, data, (size_t) data_size);
+    return HG_SUCCESS;
+}

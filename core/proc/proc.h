@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The inside of a proc: a position in one buffer. What runs for each field is
+ * a comparison and a copy, everything else is out of line. */
+#ifndef PROC_PROC_H
+#define PROC_PROC_H
+
+#include <string.h>
+
+#include "mercury_proc.h"
+
+/* No object, and so no buffer, is larger: sizes up to here can be added to one
+ * another, and pointers into a buffer subtracted. */
+#define PROC_SIZE_MAX ((hg_size_t) PTRDIFF_MAX)
+
+/* start <= pos <= end, and all three are NULL with HG_FREE, so that the fast
+ * path of a field, which asks only for the room left, never sees it. */
+struct hg_proc {
+    char *pos;   /* next byte of the message */
+    char *end;   /* past the last byte of the buffer it is in */
+    char *start; /* first byte: the buffer of the caller, or the extra one */
+    hg_proc_op_t op;
+    hg_proc_hash_t hash;
+    bool extra;            /* start is an extra buffer, from malloc */
+    bool extra_is_callers; /* who frees it */
+    uint8_t flags;
+    uint64_t seed; /* of the checksum: the data that isn't in the message */
+    hg_class_t *hg_class;
+    hg_handle_t handle;
+};
+
+_Static_assert(sizeof(struct hg_proc) <= 64, "a proc fits in a cache line");
+
+/* Makes a proc on memory of the caller. It decodes an empty message until the
+ * first reset. hg_class and handle may be NULL. */
+void proc_init(struct hg_proc *proc, hg_class_t *hg_class, hg_handle_t handle,
+    hg_proc_hash_t hash);
+
+/* Frees what a proc holds: its extra buffer, unless that is the caller's. */
+void proc_finish(struct hg_proc *proc);
+
+/* Gets room for `size` more bytes, of which there are fewer. HG_OVERFLOW
+ * unless encoding. */
+hg_return_t proc_grow(struct hg_proc *proc, hg_size_t size);
+
+/* Encodes a string, which may be NULL. */
+hg_return_t proc_string_encode(struct hg_proc *proc, const char *string);
+
+/* Decodes a string: a copy from malloc, or NULL for a NULL string. After an
+ * error the proc is where it was. */
+hg_return_t proc_string_decode(struct hg_proc *proc, char **string_p);
+
+/* Bytes between the position and the end of the buffer. */
+static inline size_t
+proc_left(const struct hg_proc *proc)
+{
+    return (size_t) (proc->end - proc->pos);
+}
+
+/* Bytes of the message so far. */
+static inline size_t
+proc_used(const struct hg_proc *proc)
+{
+    return (size_t) (proc->pos - proc->start);
+}
+
+/* Makes sure that `size` bytes can be encoded, or are there to be decoded. Not
+ * for HG_FREE. */
+static inline hg_return_t
+proc_need(struct hg_proc *proc, hg_size_t size)
+{
+    if (__builtin_expect(size > proc_left(proc), 0))
+        return proc_grow(proc, size);
+    return HG_SUCCESS;
+}
+
+/* Copies an integer with its bytes in reverse. */
+static inline void
+proc_copy_swapped(char *dst, const char *src, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        dst[i] = src[size - 1 - i];
+}
+
+/* Copies an integer between a variable and a message, in either direction. */
+static inline void
+proc_copy_integer(char *dst, const char *src, size_t size)
+{
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+        memcpy(dst, src, size);
+    else
+        proc_copy_swapped(dst, src, size);
+}
+
+#endif /* PROC_PROC_H */

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of `talaria copy`: its subcommands, their options and
+ * arguments. */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy.h"
+
+#define JOBS_DEFAULT 8
+#define JOBS_MAX 64
+#define IDLE_DEFAULT 600
+#define IDLE_MAX (7 * 24 * 3600)
+
+enum {
+    KEY_ADDRESS_FILE = 256,
+    KEY_IDLE,
+    KEY_INTO
+};
+
+/* What a subcommand is called with, and how few arguments are too few. */
+struct command {
+    const char *name;
+    int (*run)(const struct copy_options *options);
+    int least;
+    int most; /* -1: any number */
+    const struct argp argp;
+};
+
+struct input {
+    const struct command *command;
+    struct copy_options options;
+    char **arguments;
+    int count;
+};
+
+static unsigned int
+number(struct argp_state *state, const char *arg, const char *what,
+    unsigned int least, unsigned int most)
+{
+    char *end;
+    unsigned long value;
+
+    errno = 0;
+    value = strtoul(arg, &end, 10);
+    if (errno != 0 || end == arg || *end != 0 || arg[0] == '-' ||
+        value < least || value > most)
+        argp_error(state, "%s: '%s' is not a number from %u to %u", what, arg,
+            least, most);
+    return (unsigned int) value;
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+    struct input *input = state->input;
+    struct copy_options *options = &input->options;
+
+    switch (key) {
+    case 'f':
+        options->force = true;
+        return 0;
+    case 'j':
+        options->jobs = number(state, arg, "--jobs", 1, JOBS_MAX);
+        return 0;
+    case KEY_ADDRESS_FILE:
+        options->address_file = arg;
+        return 0;
+    case KEY_IDLE:
+        options->idle = number(state, arg, "--idle", 1, IDLE_MAX);
+        return 0;
+    case KEY_INTO:
+        options->into = arg;
+        return 0;
+    case ARGP_KEY_ARGS:
+        input->arguments = state->argv + state->next;
+        input->count = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_END:
+        if (input->count < input->command->least)
+            argp_error(state, "too few arguments");
+        if (input->command->most >= 0 && input->count > input->command->most)
+            argp_error(state, "too many arguments");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option serve_options[] = {
+    {.name = "address-file",
+        .key = KEY_ADDRESS_FILE,
+        .arg = "FILE",
+        .doc = "Write the address to FILE, which is removed in the end"},
+    {.name = "idle",
+        .key = KEY_IDLE,
+        .arg = "SECONDS",
+        .doc = "Forget a client that asks for nothing so long (default 600)"},
+    {0}};
+
+/* The first is put's own, the others are get's too. */
+static const struct argp_option put_options[] = {
+    {.name = "into",
+        .key = KEY_INTO,
+        .arg = "DIR",
+        .doc = "Copy into DIR beneath the exported directory, made if needed"},
+    {.name = "force",
+        .key = 'f',
+        .doc = "Replace files that exist, instead of refusing"},
+    {.name = "jobs",
+        .key = 'j',
+        .arg = "N",
+        .doc = "Requests in flight (default 8, at most 64)"},
+    {0}};
+
+static const struct command commands[] = {
+    {"serve", copy_serve, 2, 2,
+        {serve_options, parse, "INFO DIR",
+            "Exports the directory DIR over the transport INFO, such as na+sm, "
+            "until SIGINT or SIGTERM. The first line of standard output is "
+            "\"address: \" and the address for clients.",
+            NULL, NULL, NULL}},
+    {"put", copy_put, 2, -1,
+        {put_options, parse, "SOURCE... ADDRESS",
+            "Copies files and whole directories to the server at ADDRESS.",
+            NULL, NULL, NULL}},
+    {"get", copy_get, 3, -1,
+        {put_options + 1, parse, "ADDRESS PATH... TARGET",
+            "Copies files and whole directories from the server at ADDRESS: "
+            "into TARGET if that is a directory, otherwise as TARGET.",
+            NULL, NULL, NULL}},
+    {"ls", copy_ls, 1, 2,
+        {NULL, parse, "ADDRESS [PATH]",
+            "Lists a directory at the server at ADDRESS: type, size, time of "
+            "the last change (UTC), name.",
+            NULL, NULL, NULL}},
+};
+
+/* The arguments that aren't options, as each subcommand means them. */
+static void
+assign(struct input *input)
+{
+    struct copy_options *options = &input->options;
+    char **arguments = input->arguments;
+    int count = input->count;
+
+    if (input->command->run == copy_serve) {
+        options->info = arguments[0];
+        options->target = arguments[1];
+        return;
+    }
+    if (input->command->run == copy_put) {
+        options->address = arguments[count - 1];
+        options->paths = arguments;
+        options->path_count = count - 1;
+        return;
+    }
+    options->address = arguments[0];
+    options->paths = arguments + 1;
+    options->path_count = count - 1;
+    if (input->command->run == copy_get) {
+        options->target = arguments[count - 1];
+        options->path_count--;
+    }
+}
+
+static int
+run(const struct command *command, int argc, char **argv)
+{
+    struct input input = {.command = command,
+        .options = {.jobs = JOBS_DEFAULT, .idle = IDLE_DEFAULT}};
+    char name[32] = "talaria copy ";
+
+    strncat(name, command->name, sizeof(name) - strlen(name) - 1);
+    argv[0] = name;
+    argp_err_exit_status = COPY_EXIT_USAGE;
+    if (argp_parse(&command->argp, argc, argv, 0, NULL, &input) != 0)
+        return COPY_EXIT_USAGE;
+    assign(&input);
+    return command->run(&input.options);
+}
+
+static void
+print_usage(FILE *stream)
+{
+    fputs("Usage: talaria copy serve INFO DIR\n"
+          "       talaria copy put SOURCE... ADDRESS\n"
+          "       talaria copy get ADDRESS PATH... TARGET\n"
+          "       talaria copy ls ADDRESS [PATH]\n"
+          "Copies files between machines, or processes, over RPCs and bulk "
+          "transfers.\n"
+          "`talaria copy COMMAND --help` says more about each.\n",
+        stream);
+}
+
+int
+copy_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return COPY_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0) {
+        print_usage(stdout);
+        return COPY_EXIT_OK;
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return run(&commands[i], argc - 1, argv + 1);
+    fprintf(stderr, "talaria copy: no command '%s'\n", argv[1]);
+    print_usage(stderr);
+    return COPY_EXIT_USAGE;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `talaria copy`: a file service over RPCs and bulk transfers. What its
+ * subcommands were told on the command line, and their entries. */
+#ifndef COPY_H
+#define COPY_H
+
+#include <stdbool.h>
+
+/* How the program ends. */
+#define COPY_EXIT_OK 0
+#define COPY_EXIT_FAILED 1
+#define COPY_EXIT_USAGE 2
+
+struct copy_options {
+    const char *info;         /* serve: what to listen on */
+    const char *address;      /* others: of the server */
+    char **paths;             /* put: sources; get, ls: paths at the server */
+    int path_count;           /* of paths */
+    const char *target;       /* serve: what is exported; get: where to */
+    const char *into;         /* put: directory at the server, NULL: the top */
+    const char *address_file; /* serve: NULL: none */
+    unsigned int jobs;        /* put, get: requests in flight */
+    unsigned int idle;        /* serve: s until a silent client is forgotten */
+    bool force;               /* put, get: replace files */
+};
+
+/* `talaria copy ARGUMENT...`; argv[0] is "copy" or the like. Returns the exit
+ * status of the program. */
+int copy_main(int argc, char **argv);
+
+int copy_serve(const struct copy_options *options);
+int copy_put(const struct copy_options *options);
+int copy_get(const struct copy_options *options);
+int copy_ls(const struct copy_options *options);
+
+#endif /* COPY_H */
