@@ -11,13 +11,14 @@
  *   [any thread]     concurrently with anything but the destruction of what it
  *                    is given
  *   [serial/context] one at a time per context; different contexts in parallel
- *   [serial/class]   one at a time per class, and together with [any thread]
- *                    calls on other contexts
+ *   [serial/class]   one at a time per class; anything else may run meanwhile
+ *                    on the class and on its other contexts
  *   [exclusive]      nothing else runs on the class
  * Under a thread mode other than 0 the caller promises more; see there.
  *
- * Blocking. Only addr_lookup may block, and only to resolve a name. Everything
- * else returns at once; a large copy is cut into slices that poll works off.
+ * Blocking. open and addr_lookup may block to resolve a name; open, close,
+ * ctx_*, info and mem_register take the time that the library below takes. No
+ * other waits for anything; a large copy is cut into slices that poll works off.
  *
  * Errors. A negative NA_PLUGIN_E code; outputs are then untouched. Who finds
  * an error logs it once through the host, with the values that explain it.
@@ -70,6 +71,7 @@ extern "C" {
 #define NA_PLUGIN_E_TIMEOUT (-20)
 #define NA_PLUGIN_E_CANCELED (-21)
 #define NA_PLUGIN_E_IO_ERROR (-22)
+#define NA_PLUGIN_E_HOSTFIREWALL (-23)
 
 /* Objects of the plugin. The core keeps pointers and looks at nothing. */
 typedef struct na_plugin_class na_plugin_class;
@@ -87,7 +89,7 @@ typedef struct na_plugin_event {
     na_plugin_addr *source; /* unexpected message: its sender, one reference
                                that the core frees with addr_free, else NULL */
     uint64_t tag;           /* message received: its tag, else 0 */
-    int32_t status;         /* NA_PLUGIN_OK or an error */
+    int32_t status;         /* NA_PLUGIN_OK, or an error and no message */
     uint32_t flags;         /* NA_PLUGIN_EVENT_* */
 } na_plugin_event;
 
@@ -136,7 +138,8 @@ typedef struct na_plugin_host {
 
     /* There is work that only a poll of the context will finish and for which
      * its descriptor does not become readable. core_ctx: as ctx_create got it.
-     * Cheap; may come too often. Not from within poll or arm. [any thread] */
+     * Cheap; may come too often. Not from within poll or arm of that context,
+     * nor once its ctx_destroy has returned. [any thread] */
     void (*wake)(const struct na_plugin_host *host, void *core_ctx);
 
     /* A service of the core beyond this table, by id; NULL if it has none of
@@ -171,8 +174,8 @@ typedef struct na_plugin_host {
 
 /*
  * What a class is opened with. The core's, valid during open. What a plugin
- * cannot honour it ignores, and says so once at level INFO; what it does not
- * know (a bit, a value) it refuses with INVALID_ARG.
+ * cannot honour it ignores, and says so once at level INFO, an auth_key at
+ * WARNING; what it does not know (a bit, a value) it refuses with INVALID_ARG.
  */
 typedef struct na_plugin_open_info {
     uint32_t size;  /* bytes of this table in the core */
@@ -231,7 +234,7 @@ typedef struct na_plugin_ops {
     /* CONTEXTS. A context has its own completion queue and, towards peers, its
      * number: a message is sent to a context of the peer. */
 
-    /* Creates context number id (0 to 255; 0 comes first). core_ctx: the core's
+    /* Creates context number id (0 to 255, in any order). core_ctx: the core's
      * name for it, for wake. NOMEM, EXIST, OVERFLOW (above opened.max_contexts).
      * [serial/class] */
     int32_t (*ctx_create)(na_plugin_class *cls, uint32_t id, void *core_ctx,
@@ -239,9 +242,9 @@ typedef struct na_plugin_ops {
 
     /* Destroys it, whatever is pending on it: when it returns, neither plugin
      * nor device touches any operation, buffer or memory of that context; the
-     * core ends what had no final event [10]. Unreported messages that the
-     * plugin has queued are lost. Nothing else runs on the context.
-     * [serial/class] */
+     * core ends what had no final event [10]. Messages whose send has ended are
+     * let out first, for at most a second; received ones that were not reported
+     * are lost. Nothing else runs on the context. [serial/class] */
     void (*ctx_destroy)(na_plugin_ctx *ctx);
 
     /* ADDRESSES are counted. An operation takes no reference: the core keeps
@@ -250,8 +253,8 @@ typedef struct na_plugin_ops {
     /* This class's own address, one reference. [any thread] */
     int32_t (*addr_self)(na_plugin_class *cls, na_plugin_addr **addr_p);
 
-    /* The address that a string stands for ("protocol://…", as addr_to_string
-     * writes it or as a user may), one reference. Local and lazy: it does not
+    /* The address that a string stands for ("protocol://…" without "plugin+",
+     * as addr_to_string writes it or a user may), one reference. Local and lazy: it does not
      * contact the peer, and may succeed for one that is not there. May block to
      * resolve a name. INVALID_ARG (text), PROTONOSUPPORT (a protocol that this
      * class does not speak, with words in the log), NOENTRY (unknown name),
@@ -277,21 +280,24 @@ typedef struct na_plugin_ops {
 
     /* The same as bytes for another class of this plugin, on any host; and
      * back, one reference, from bytes that a stranger may have sent: at most
-     * length of them are read. INVALID_ARG, OVERFLOW, NOMEM. [any thread] */
+     * length of them are read. INVALID_ARG, PROTOCOL_ERROR, OVERFLOW, NOMEM,
+     * OPNOTSUPPORTED (as addr_to_string). [any thread] */
     int32_t (*addr_serialize)(na_plugin_class *cls, const na_plugin_addr *addr,
         void *buffer, uint64_t *size_p);
     int32_t (*addr_deserialize)(na_plugin_class *cls, const void *buffer,
         uint64_t length, na_plugin_addr **addr_p);
 
     /* Drops what ties this class to that peer, dead or alive: what is pending
-     * to or from it ends with an error, the next use of the address begins
-     * anew, with a successor if there is one. [any thread] */
+     * to or from it ends with an error as far as cancel could end it, the next
+     * use of the address begins anew, with a successor if there is one.
+     * [any thread] */
     void (*addr_forget)(na_plugin_class *cls, na_plugin_addr *addr);
 
     /* MESSAGES. A buffer begins with opened.unexpected_header_size (or
      * expected_header_size) bytes that are the plugin's; all lengths include
-     * them. A buffer from elsewhere comes with buffer_data NULL and has to work
-     * too. The core does not touch a buffer while an operation has it. */
+     * them, and are not below that. A buffer from elsewhere, at any alignment,
+     * comes with buffer_data NULL and has to work too. The core does not touch a
+     * buffer while an operation has it. Sending to oneself works. */
 
     /* Memory for messages, aligned to 64 bytes; *buffer_data_p is the plugin's
      * and goes along with the buffer. kinds: NA_PLUGIN_BUF_*. NOMEM.
@@ -312,7 +318,8 @@ typedef struct na_plugin_ops {
      * inside the plugin is not an error: it queues, and retries in order with
      * a deadline; AGAIN only under NO_RETRY. The operation, its buffer, address
      * and memory stay valid until the final event. A failed peer shows as
-     * HOSTUNREACH or IO_ERROR, here or in the event, promptly.
+     * HOSTUNREACH or IO_ERROR, here or in the event: at once where the transport
+     * tells, else within the time of the plugin's own probes.
      *
      * op: the plugin's part of the operation, opened.op_size bytes, zeroed when
      * made and the plugin's ever after: it may keep values in it between uses,
@@ -321,8 +328,8 @@ typedef struct na_plugin_ops {
      * has accepted it, the submitting call no longer touches it [9].
      *
      * peer_ctx: the number of the peer's context. tag: at most opened.max_tag.
-     * No order is promised between messages [11]. Too long for the peer: the
-     * receive ends with MSGSIZE; longer than the own maximum: MSGSIZE at once.
+     * No order is promised between messages [11]. Too long for the receive: that
+     * or the send ends with MSGSIZE; longer than the own maximum: at once.
      */
 
     /* An unexpected message. Final event: the buffer can be used again.
@@ -378,22 +385,21 @@ typedef struct na_plugin_ops {
      * a get: the data is here. Out of range: INVALID_ARG; not permitted:
      * PERMISSION; each where it is noticed. length 0 is allowed.
      * [any thread] */
-    int32_t (*put)(na_plugin_ctx *ctx, void *op, const na_plugin_mem *local,
-        uint64_t local_offset, const na_plugin_mem *remote,
-        uint64_t remote_offset, uint64_t length, na_plugin_addr *peer,
-        uint32_t peer_ctx);
-    int32_t (*get)(na_plugin_ctx *ctx, void *op, const na_plugin_mem *local,
-        uint64_t local_offset, const na_plugin_mem *remote,
-        uint64_t remote_offset, uint64_t length, na_plugin_addr *peer,
-        uint32_t peer_ctx);
+    int32_t (*put)(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+        uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    int32_t (*get)(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+        uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
 
     /* PROGRESS */
 
-    /* Advances the work of the whole class and fills in up to max (at least 1)
-     * events of this context. How many; negative only when the context itself
-     * is dead: a peer's failure is an event [8]. After a final event nothing
-     * of the operation is touched. Calls nothing of the core but log.
-     * [serial/context] */
+    /* Advances this context and what belongs to none (connections, listening,
+     * what peers put and get), without CTX_PARALLEL all contexts, and fills in
+     * up to max (at least 1) events of this one. How many; negative only when
+     * the context itself is dead: a peer's failure is an event [8]. After a
+     * final event nothing of the operation is touched. Calls nothing of the
+     * core but log, and wake for other contexts. [serial/context] */
     int32_t (*poll)(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
 
     /* Asks to end a pending operation, which then has its one final event:

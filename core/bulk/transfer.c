@@ -91,8 +91,8 @@ static int32_t
 submit_piece(struct bulk_op *op, struct na_op *lane)
 {
     struct na_class *na_class = op->addr.na_class;
-    const na_mem_handle_t *local = op->local->parts[op->local_at.part].mem;
-    const na_mem_handle_t *origin = op->origin->parts[op->origin_at.part].mem;
+    na_mem_handle_t *local = op->local->parts[op->local_at.part].mem;
+    na_mem_handle_t *origin = op->origin->parts[op->origin_at.part].mem;
     hg_size_t local_offset = op->local_at.offset;
     hg_size_t origin_offset = op->origin_at.offset;
     hg_size_t size = op->left, max = na_class->opened.max_rma_size;

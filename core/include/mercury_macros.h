@@ -40,14 +40,23 @@
  *
  * Defines the proc alone, for a struct type that exists already: fields in the
  * order given, up to the first error, which is returned. When decoding stops
- * there, the fields before it are set and those from it on are not. */
+ * there, the fields before it have been freed again: what a peer sends cannot
+ * make a target keep memory. */
 #define MERCURY_GEN_STRUCT_PROC(struct_t, fields)                              \
     HG_GEN_FUNCTION HG_GEN_CAT(hg_proc_, struct_t)(hg_proc_t proc, void *data) \
     {                                                                          \
         struct_t *struct_data = (struct_t *) data;                             \
+        const hg_proc_op_t proc_op = hg_proc_get_op(proc);                     \
+        unsigned int fields_done = 0;                                          \
         hg_return_t ret;                                                       \
         HG_GEN_END(HG_GEN_PROC_1 fields)                                       \
         return HG_SUCCESS;                                                     \
+    undo_fields:                                                               \
+        if (proc_op != HG_DECODE)                                              \
+            return ret;                                                        \
+        (void) hg_proc_reset(proc, NULL, 0, HG_FREE);                          \
+        HG_GEN_END(HG_GEN_UNDO_1 fields)                                       \
+        return ret;                                                            \
     }
 
 /* The rest is how it is done: don't use it.
@@ -78,7 +87,18 @@
 #define HG_GEN_PROC_NAME(name)                                                 \
     (proc, &struct_data->name);                                                \
     if (ret != HG_SUCCESS)                                                     \
-        return ret;
+        goto undo_fields;                                                      \
+    fields_done++;
+
+#define HG_GEN_UNDO_1(field) HG_GEN_UNDO_TYPE field HG_GEN_UNDO_2
+#define HG_GEN_UNDO_2(field) HG_GEN_UNDO_TYPE field HG_GEN_UNDO_1
+#define HG_GEN_UNDO_1_END
+#define HG_GEN_UNDO_2_END
+#define HG_GEN_UNDO_TYPE(type)                                                 \
+    if (fields_done-- == 0)                                                    \
+        return ret;                                                            \
+    (void) hg_proc_##type HG_GEN_UNDO_NAME
+#define HG_GEN_UNDO_NAME(name) (proc, &struct_data->name);
 
 /* A program may generate a proc that it doesn't call. */
 #ifdef __GNUC__

@@ -21,6 +21,11 @@
 #define MAX_MESSAGE_SIZE (1U << 30)
 #define MAX_OP_SIZE (1U << 16)
 
+/* The size that a table had when this was its last entry: later ones are no
+ * condition. */
+#define END_OF(type, member)                                                   \
+    (offsetof(type, member) + sizeof(((type *) 0)->member))
+
 static na_return_t
 fill_open_info(na_plugin_open_info *open_info, struct plugin_info *info,
     const na_plugin *plugin, bool listen, const struct na_init_info *init)
@@ -78,7 +83,7 @@ opened_fault(const na_plugin_opened *opened)
 
     if (!opened->cls || !opened->ops)
         return "no class or no operations";
-    if (opened->ops->size < sizeof(na_plugin_ops))
+    if (opened->ops->size < END_OF(na_plugin_ops, extension))
         return "its table of operations is shorter than in 1.0";
     if (align == 0 || align > 64 || (align & (align - 1)) != 0 ||
         opened->op_size > MAX_OP_SIZE)
@@ -126,14 +131,14 @@ adopt(struct na_class *na_class, const char **fault_p)
         return NA_PROTOCOL_ERROR;
     na_class->plugin_class = na_class->opened.cls;
     if (!na_class->no_block)
-        na_class->wait =
-            find_extension(na_class, NA_PLUGIN_WAIT_ID, sizeof(na_plugin_wait));
-    na_class->multi_recv = find_extension(
-        na_class, NA_PLUGIN_MULTI_RECV_ID, sizeof(na_plugin_multi_recv));
+        na_class->wait = find_extension(
+            na_class, NA_PLUGIN_WAIT_ID, END_OF(na_plugin_wait, arm));
+    na_class->multi_recv = find_extension(na_class, NA_PLUGIN_MULTI_RECV_ID,
+        END_OF(na_plugin_multi_recv, recv_multi));
     na_class->mem_alloc = find_extension(
-        na_class, NA_PLUGIN_MEM_ALLOC_ID, sizeof(na_plugin_mem_alloc));
-    na_class->report =
-        find_extension(na_class, NA_PLUGIN_REPORT_ID, sizeof(na_plugin_report));
+        na_class, NA_PLUGIN_MEM_ALLOC_ID, END_OF(na_plugin_mem_alloc, free));
+    na_class->report = find_extension(
+        na_class, NA_PLUGIN_REPORT_ID, END_OF(na_plugin_report, entries));
     return NA_SUCCESS;
 }
 

@@ -62,8 +62,8 @@ mem_deserialize_stub(na_plugin_class *cls, const void *buffer, uint64_t length,
 }
 
 static int32_t
-rma_stub(na_plugin_ctx *ctx, void *op, const na_plugin_mem *local,
-    uint64_t local_offset, const na_plugin_mem *remote, uint64_t remote_offset,
+rma_stub(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
     return NA_PLUGIN_E_OPNOTSUPPORTED;

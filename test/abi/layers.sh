@@ -1,0 +1,239 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Who includes whom, and how long a source file is:
+#
+#   layers.sh SOURCE_ROOT               checks the tree
+#   layers.sh --self-test SOURCE_ROOT   spoils copies of it, each of which has
+#                                       to be refused for its own reason
+#
+# Every #include of core, plugins, tools and subprojects that names a header of
+# this tree has to follow one of the arrows in `allowed`; no .c file is longer
+# than 800 lines. Exit status 0, or 1 with what failed.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=lib.sh disable=SC1091
+. "$here/lib.sh"
+max_lines=800
+folders='abi core plugins tools subprojects test'
+foreign='^(rdma|ucp|uct|ucs|infiniband|psm[23]?)/|^mpi\.h$|^ibverbs'
+
+# allowed ROOM OTHER: may a file of ROOM include one of OTHER? An arrow may
+# skip rooms and never turns back.
+allowed() {
+    [ "$1" = "$2" ] && return
+    case $1 in
+    base) set -- "$2" include ;;
+    proc) set -- "$2" include base ;;
+    plugin) set -- "$2" include base abi ;;
+    na) set -- "$2" include base abi plugin ;;
+    bulk) set -- "$2" include base abi plugin na proc ;;
+    hg) set -- "$2" include base abi plugin na proc bulk ;;
+    tools) set -- "$2" include ;;
+    plugins/*) set -- "$2" abi ;;
+    *) set -- "$2" ;;
+    esac
+    local to=$1 room
+    shift
+    for room; do
+        [ "$room" = "$to" ] && return
+    done
+    return 1
+}
+
+# Sets room to that of a path below the root, "" if it is in none.
+set_room() {
+    case $1 in
+    core/include/*) room=include ;;
+    core/*/*) room=${1#core/} room=${room%%/*} ;;
+    abi/*.h) room=abi ;;
+    plugins/*/* | subprojects/*/*) room=${1#*/} room=${1%%/*}/${room%%/*} ;;
+    tools/*) room=tools ;;
+    test/*) room='test' ;;
+    *) room='' ;;
+    esac
+}
+
+# Sets plain to a path without "." and "..".
+set_plain() {
+    local rest=$1/ part
+    plain=''
+    while [ -n "$rest" ]; do
+        part=${rest%%/*} rest=${rest#*/}
+        case $part in
+        '' | .) ;;
+        ..) case $plain in */*) plain=${plain%/*} ;; *) plain='' ;; esac ;;
+        *) plain=${plain:+$plain/}$part ;;
+        esac
+    done
+}
+
+# Sets found to the file of this tree that an include means, "" if there is
+# none. One that is generated has a template beside it.
+set_found() {
+    local root=$1 file=$2 name=$3 style=$4 candidate candidates
+    candidates="core/$name core/include/$name abi/$name"
+    [ "$style" = '<' ] || candidates="${file%/*}/$name $candidates"
+    case $file in
+    plugins/*/*/* | tools/*/* | subprojects/*)
+        set_room "$file"
+        candidates="$candidates $room/$name"
+        ;;
+    esac
+    for candidate in $candidates; do
+        set_plain "$candidate"
+        found=$plain
+        [ -e "$root/$found" ] || [ -e "$root/$found.in" ] && return
+    done
+    found=''
+}
+
+check_include() {
+    local root=$1 file=$2 line=$3 style=$4 name=$5 from
+    local what="$file:$line: includes $name"
+    set_found "$root" "$file" "$name" "$style"
+    set_room "$file"
+    from=$room
+    if [ -z "$found" ]; then
+        [ "$style" = '<' ] || fail "$what, which is not in this tree"
+        case $file in
+        core/*) [[ ! $name =~ $foreign ]] ||
+            fail "$what: the core knows no network" ;;
+        esac
+        return
+    fi
+    set_room "$found"
+    if [ -z "$from" ] || [ -z "$room" ]; then
+        fail "$what: $file or $found is in no room of the house"
+        return
+    fi
+    case $from in
+    subprojects/*)
+        # By its bare name alone: that is how an installed one is found.
+        if [ "$from" != "$room" ] && [[ $name == */* ||
+            ! $room =~ ^(include|abi)$ ]]; then
+            fail "$what: $from sees only what is installed"
+        fi
+        ;;
+    *)
+        allowed "$from" "$room" ||
+            fail "$what: $from may not include $room"
+        ;;
+    esac
+}
+
+sources() {
+    local folder
+    for folder in $folders; do
+        [ ! -d "$1/$folder" ] || (cd "$1" && find "$folder" -type f \
+            \( -name '*.c' -o -name '*.h' -o -name '*.cc' -o -name '*.in' \) \
+            ! -path 'subprojects/packagecache/*')
+    done | sort
+}
+
+check_file() {
+    local root=$1 file=$2 line style name lines
+    if [[ $file == *.c ]]; then
+        lines=$(wc -l <"$root/$file")
+        [ "$lines" -le "$max_lines" ] ||
+            fail "$file: $lines lines, at most $max_lines"
+    fi
+    [[ $file == test/* ]] && return
+    while read -r line style name; do
+        check_include "$root" "$file" "$line" "$style" "$name"
+    done < <(sed -nE \
+        -e '/^[ \t]*#[ \t]*include[ \t]*["<]/{' -e '=' \
+        -e 's/^[ \t]*#[ \t]*include[ \t]*(["<])([^">]*)[">].*/\1 \2/p' \
+        -e '}' "$root/$file" | paste -d' ' - -)
+}
+
+check() {
+    local root=$1 file count=0
+    if [ ! -d "$root/core" ]; then
+        fail "$root: there is no core"
+        return
+    fi
+    while read -r file; do
+        count=$((count + 1))
+        check_file "$root" "$file"
+    done < <(sources "$root")
+    printf '%s files\n' "$count"
+}
+
+# control NAME WANTED FILE CONTENT: with FILE added to a copy of the tree, the
+# check must complain of it with WANTED; with WANTED "ok", not at all.
+control() {
+    local name=$1 wanted=$2 file=$3 content=$4
+    mkdir -p "$(dirname "$tmp/tree/$file")"
+    printf '%s\n' "$content" >"$tmp/tree/$file"
+    sources "$tmp/tree" | grep -qxF "$file" || fail "$file is not looked at"
+    (check_file "$tmp/tree" "$file") >"$tmp/complaints"
+    rm "$tmp/tree/$file"
+    if [ "$wanted" = ok ]; then
+        grep "^FAIL: $file" "$tmp/complaints" &&
+            fail "control '$name' is refused"
+    elif ! grep -q "^FAIL: $file.*$wanted" "$tmp/complaints"; then
+        fail "control '$name' is not refused for '$wanted'"
+    fi
+}
+
+self_test() {
+    local root=$1 folder file
+    tmp=$(mktemp -d)
+    trap 'rm -rf "$tmp"' EXIT
+    mkdir "$tmp/tree"
+    for folder in $folders; do
+        [ ! -d "$root/$folder" ] || cp -R "$root/$folder" "$tmp/tree/"
+    done
+    for file in core/base core/proc core/na core/hg core/include \
+        plugins/ofi plugins/sm; do
+        mkdir -p "$tmp/tree/$file"
+        printf '\n' >"$tmp/tree/$file/control_x.h"
+    done
+
+    control 'base up to na' 'base may not include na' \
+        core/base/control.c '#include "na/control_x.h"'
+    control 'proc up to hg' 'proc may not include hg' \
+        core/proc/control.c '  #  include "hg/control_x.h" /* why */'
+    control 'na up to hg' 'na may not include hg' \
+        core/na/control.h '#include <hg/control_x.h>'
+    control 'back by a relative path' 'base may not include hg' \
+        core/base/control.c '#include "../hg/./control_x.h"'
+    control 'a public header in' 'include may not include base' \
+        core/include/control.h '#include "base/control_x.h"'
+    control 'a plugin into the core' 'plugins/sm may not include base' \
+        plugins/sm/control.c '#include "base/control_x.h"'
+    control 'a plugin into the interface' 'plugins/sm may not include include' \
+        plugins/sm/control.c '#include <control_x.h>'
+    control 'a plugin into another' 'plugins/sm may not include plugins/ofi' \
+        plugins/sm/control.c '#include "../ofi/control_x.h"'
+    control 'a tool into the core' 'tools may not include na' \
+        tools/control.c '#include "na/control_x.h"'
+    control 'a subproject into the tree' 'sees only what is installed' \
+        subprojects/control/a.c '#include "../../core/include/control_x.h"'
+    control 'a network in the core' 'knows no network' \
+        core/plugin/control.c '#include <rdma/fabric.h>'
+    control 'a header that is nowhere' 'not in this tree' \
+        core/na/control.c '#include "na/nowhere_x.h"'
+    control 'a file too long' '801 lines' \
+        core/na/control.c "$(seq 801)"
+
+    control 'the longest file' ok core/na/control.c "$(seq 800)"
+    control 'hg down to base' ok core/hg/control.c \
+        '#include "base/control_x.h"'
+    control 'a plugin and the ABI' ok plugins/sm/control.c \
+        '#include "na_plugin.h"
+#include "control_x.h"'
+    control 'a subproject and what is installed' ok \
+        subprojects/control/a.c '#include "na_plugin.h"
+#include <control_x.h>'
+}
+
+if [ "$#" -eq 1 ]; then
+    check "$1"
+elif [ "$#" -eq 2 ] && [ "$1" = --self-test ]; then
+    self_test "$2"
+else
+    fail 'usage: layers.sh [--self-test] SOURCE_ROOT'
+fi
+finish layers.sh

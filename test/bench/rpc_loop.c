@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Origin and target in one thread over one transport: the yardstick of what a
+ * remote procedure call costs in instructions and in calls of malloc.
+ *
+ * rpc_loop INFO COUNT [single]: COUNT calls with 64 bytes each way, after
+ * enough of them to be warm. Prints how often malloc and its kin were called
+ * in the meantime.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mercury.h"
+#include "mercury_macros.h"
+
+#define WARM_UP 1000U
+#define BYTES 64U
+
+/* Interposed: every allocation of the process passes here. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+extern void *__libc_memalign(size_t align, size_t size);
+
+static unsigned long allocations;
+
+void *
+malloc(size_t size)
+{
+    allocations++;
+    return __libc_malloc(size);
+}
+
+void *
+calloc(size_t count, size_t size)
+{
+    allocations++;
+    return __libc_calloc(count, size);
+}
+
+void *
+realloc(void *memory, size_t size)
+{
+    allocations++;
+    return __libc_realloc(memory, size);
+}
+
+void *
+aligned_alloc(size_t align, size_t size)
+{
+    allocations++;
+    return __libc_memalign(align, size);
+}
+
+int
+posix_memalign(void **memory_p, size_t align, size_t size)
+{
+    allocations++;
+    *memory_p = __libc_memalign(align, size);
+    return *memory_p ? 0 : ENOMEM;
+}
+
+struct payload {
+    char bytes[BYTES];
+};
+
+static hg_return_t
+proc_payload(hg_proc_t proc, void *data)
+{
+    struct payload *payload = data;
+
+    return hg_proc_bytes(proc, payload->bytes, sizeof payload->bytes);
+}
+
+static hg_return_t
+echo(hg_handle_t handle)
+{
+    struct payload payload;
+    hg_return_t ret = HG_Get_input(handle, &payload);
+
+    if (ret != HG_SUCCESS)
+        return ret;
+    ret = HG_Respond(handle, NULL, NULL, &payload);
+    HG_Free_input(handle, &payload);
+    HG_Destroy(handle);
+    return ret;
+}
+
+struct call {
+    bool done;
+    bool right;
+    struct payload sent;
+};
+
+static hg_return_t
+answered(const struct hg_cb_info *info)
+{
+    struct call *call = info->arg;
+    hg_handle_t handle = info->info.forward.handle;
+    struct payload got;
+
+    call->done = true;
+    if (info->ret != HG_SUCCESS || HG_Get_output(handle, &got) != HG_SUCCESS)
+        return HG_SUCCESS;
+    call->right = memcmp(&got, &call->sent, sizeof got) == 0;
+    return HG_Free_output(handle, &got);
+}
+
+struct side {
+    hg_class_t *hg_class;
+    hg_context_t *context;
+    hg_id_t id;
+};
+
+static bool
+open_side(struct side *side, const char *info, bool listen, bool single)
+{
+    struct hg_init_info init = HG_INIT_INFO_INITIALIZER;
+
+    init.na_init_info.progress_mode = NA_NO_BLOCK;
+    init.na_init_info.thread_mode = single ? NA_THREAD_MODE_SINGLE : 0;
+    side->hg_class = HG_Init_opt2(info, listen, HG_VERSION(2, 4), &init);
+    if (!side->hg_class)
+        return false;
+    side->context = HG_Context_create(side->hg_class);
+    side->id = HG_Register_name(side->hg_class, "echo", proc_payload,
+        proc_payload, listen ? echo : NULL);
+    return side->context && side->id != 0;
+}
+
+static void
+close_side(struct side *side)
+{
+    HG_Context_destroy(side->context);
+    HG_Finalize(side->hg_class);
+}
+
+/* As the loop of any program, for both sides in turn. */
+static void
+progress(struct side *side)
+{
+    if (HG_Progress(side->context, 0) == HG_SUCCESS)
+        HG_Trigger(side->context, 0, 1, NULL);
+}
+
+static bool
+run(struct side *origin, struct side *target, hg_handle_t handle,
+    unsigned long count)
+{
+    struct call call = {.sent = {.bytes = "sixty-four bytes there and back"}};
+
+    for (unsigned long i = 0; i < count; i++) {
+        call.done = call.right = false;
+        memcpy(call.sent.bytes + 40, &i, sizeof i);
+        if (HG_Forward(handle, answered, &call, &call.sent) != HG_SUCCESS)
+            return false;
+        while (!call.done) {
+            progress(target);
+            progress(origin);
+        }
+        if (!call.right)
+            return false;
+    }
+    return true;
+}
+
+static hg_handle_t
+reach(struct side *origin, struct side *target, hg_addr_t *addr_p)
+{
+    char name[256];
+    hg_size_t size = sizeof name;
+    hg_addr_t self;
+    hg_handle_t handle = HG_HANDLE_NULL;
+
+    if (HG_Addr_self(target->hg_class, &self) != HG_SUCCESS)
+        return HG_HANDLE_NULL;
+    if (HG_Addr_to_string(target->hg_class, name, &size, self) == HG_SUCCESS &&
+        HG_Addr_lookup2(origin->hg_class, name, addr_p) == HG_SUCCESS)
+        HG_Create(origin->context, *addr_p, origin->id, &handle);
+    HG_Addr_free(target->hg_class, self);
+    return handle;
+}
+
+int
+main(int argc, char **argv)
+{
+    bool single = argc > 3 && strcmp(argv[3], "single") == 0;
+    unsigned long count = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, before;
+    struct side origin, target;
+    hg_addr_t addr = HG_ADDR_NULL;
+    hg_handle_t handle;
+    bool right;
+
+    if (argc < 3) {
+        fprintf(stderr, "usage: %s INFO COUNT [single]\n", argv[0]);
+        return 2;
+    }
+    if (!open_side(&target, argv[1], true, single) ||
+        !open_side(&origin, argv[1], false, single))
+        return 1;
+    handle = reach(&origin, &target, &addr);
+    if (!handle || !run(&origin, &target, handle, WARM_UP))
+        return 1;
+    before = allocations;
+    right = run(&origin, &target, handle, count);
+    printf("allocations %lu\n", allocations - before);
+    HG_Destroy(handle);
+    HG_Addr_free(origin.hg_class, addr);
+    close_side(&origin);
+    close_side(&target);
+    return right ? 0 : 1;
+}
