@@ -13,11 +13,7 @@
 #define IDLE_DEFAULT 600
 #define IDLE_MAX (7 * 24 * 3600)
 
-enum {
-    KEY_ADDRESS_FILE = 256,
-    KEY_IDLE,
-    KEY_INTO
-};
+enum { KEY_ADDRESS_FILE = 256, KEY_IDLE, KEY_INTO };
 
 /* What a subcommand is called with, and how few arguments are too few. */
 struct command {
@@ -174,9 +170,9 @@ run(const struct command *command, int argc, char **argv)
 
     strncat(name, command->name, sizeof(name) - strlen(name) - 1);
     argv[0] = name;
-    argp_err_exit_status = COPY_EXIT_USAGE;
+    argp_err_exit_status = TOOL_USAGE;
     if (argp_parse(&command->argp, argc, argv, 0, NULL, &input) != 0)
-        return COPY_EXIT_USAGE;
+        return TOOL_USAGE;
     assign(&input);
     return command->run(&input.options);
 }
@@ -195,20 +191,20 @@ print_usage(FILE *stream)
 }
 
 int
-copy_main(int argc, char **argv)
+tool_copy(int argc, char **argv)
 {
     if (argc < 2) {
         print_usage(stderr);
-        return COPY_EXIT_USAGE;
+        return TOOL_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0) {
         print_usage(stdout);
-        return COPY_EXIT_OK;
+        return TOOL_OK;
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return run(&commands[i], argc - 1, argv + 1);
     fprintf(stderr, "talaria copy: no command '%s'\n", argv[1]);
     print_usage(stderr);
-    return COPY_EXIT_USAGE;
+    return TOOL_USAGE;
 }

@@ -6,10 +6,7 @@
 
 #include <stdbool.h>
 
-/* How the program ends. */
-#define COPY_EXIT_OK 0
-#define COPY_EXIT_FAILED 1
-#define COPY_EXIT_USAGE 2
+#include "tool.h"
 
 struct copy_options {
     const char *info;         /* serve: what to listen on */
@@ -24,10 +21,7 @@ struct copy_options {
     bool force;               /* put, get: replace files */
 };
 
-/* `talaria copy ARGUMENT...`; argv[0] is "copy" or the like. Returns the exit
- * status of the program. */
-int copy_main(int argc, char **argv);
-
+/* The subcommands. Each returns the exit status of the program. */
 int copy_serve(const struct copy_options *options);
 int copy_put(const struct copy_options *options);
 int copy_get(const struct copy_options *options);

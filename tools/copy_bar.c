@@ -9,15 +9,15 @@
 #include "copy_clock.h"
 #include "copy_text.h"
 
-#define WIDTH 30          /* characters between the brackets */
+#define WIDTH 30 /* characters between the brackets */
 #define REDRAW_SECONDS 0.1
 #define FIRST_SECONDS 0.3 /* what is done by then needs no bar */
 
 void
 copy_bar_start(struct copy_bar *bar)
 {
-    *bar = (struct copy_bar){.shown = isatty(STDERR_FILENO) == 1,
-        .started = copy_clock()};
+    *bar = (struct copy_bar){
+        .shown = isatty(STDERR_FILENO) == 1, .started = copy_clock()};
     bar->drawn_at = bar->started + FIRST_SECONDS - REDRAW_SECONDS;
 }
 

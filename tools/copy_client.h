@@ -41,12 +41,13 @@ struct copy_client {
     unsigned int slot_count;
     unsigned int busy; /* slots in use */
     hg_bulk_t beacon;
-    uint64_t light;      /* what the beacon shows */
-    uint64_t session;    /* 0: none */
-    uint32_t chunk_size; /* bytes */
+    uint64_t light;        /* what the beacon shows */
+    uint64_t session;      /* 0: none */
+    uint32_t chunk_size;   /* bytes */
     unsigned int open_max; /* how many ids the server grants at a time */
     size_t path_max;       /* bytes that a path of a request may have */
     bool lost;             /* no request will be answered any more */
+    bool interrupted;      /* and that is because of a signal */
 };
 
 /* Connects to a server and says hello.
@@ -71,9 +72,9 @@ struct copy_slot *copy_client_slot(struct copy_client *client);
 /* Gives a slot back that wasn't used for a request. */
 void copy_client_slot_free(struct copy_slot *slot);
 
-/* Sends a request. in: the input of the RPC, with the session filled in here.
- * `answered` runs in copy_client_progress, or before the return when sending
- * fails. */
+/* Sends a request. in: the input of the RPC; session and bulk are filled in
+ * here. `answered` runs in copy_client_progress, or before the return when
+ * sending fails. */
 void copy_slot_send(struct copy_slot *slot, enum copy_rpc rpc,
     union copy_in *in, copy_answered_t answered, void *arg);
 
@@ -82,16 +83,14 @@ void copy_slot_send(struct copy_slot *slot, enum copy_rpc rpc,
 enum copy_status copy_slot_answer(
     struct copy_slot *slot, union copy_out *out_p);
 
-/* Waits up to `timeout` ms for answers, and handles those that came. */
+/* Waits up to `timeout` ms for answers, and handles those that came. A signal
+ * (copy_signal.h) ends all requests, as if the server were gone. */
 void copy_client_progress(struct copy_client *client, unsigned int timeout);
 
-/* Asks all requests in flight to end. */
-void copy_client_cancel(struct copy_client *client);
-
 /* Sends a request and waits for its answer, handling others meanwhile. A slot
- * must be free. memory_p: NULL, or set to the slot's memory, which holds what
+ * must be free. memory_p: NULL, or set to the slot's memory, which keeps what
  * the server pushed until the next request is sent. */
 enum copy_status copy_client_call(struct copy_client *client, enum copy_rpc rpc,
-    union copy_in *in, union copy_out *out_p);
+    union copy_in *in, union copy_out *out_p, void **memory_p);
 
 #endif /* COPY_CLIENT_H */

@@ -81,7 +81,8 @@ copy_path_join(const char *dir, const char *name)
 {
     size_t dir_length = strlen(dir);
     size_t name_length = strlen(name);
-    bool slash = dir_length > 0 && name_length > 0 && dir[dir_length - 1] != '/';
+    bool slash =
+        dir_length > 0 && name_length > 0 && dir[dir_length - 1] != '/';
     char *path = malloc(dir_length + slash + name_length + 1);
 
     if (path == NULL)
@@ -93,12 +94,17 @@ copy_path_join(const char *dir, const char *name)
     return path;
 }
 
-const char *
-copy_path_base(const char *path)
+char *
+copy_path_base(char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *base = slash == NULL ? path : slash + 1;
+    size_t length = strlen(path);
+    char *slash;
+    char *base;
 
+    while (length > 1 && path[length - 1] == '/')
+        path[--length] = 0;
+    slash = strrchr(path, '/');
+    base = slash == NULL ? path : slash + 1;
     if (strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
         return base + strlen(base);
     return base;
@@ -327,9 +333,7 @@ copy_path_mkdir(int root, const char *path, mode_t mode, bool *is_new_p)
         *is_new_p = true;
     } else if (error == EEXIST &&
                fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        error = S_ISDIR(st.st_mode) ? 0
-                : S_ISLNK(st.st_mode) ? ELOOP
-                                      : ENOTDIR;
+        error = S_ISDIR(st.st_mode) ? 0 : S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
         if (error == 0)
             *is_new_p = false;
     }

@@ -28,9 +28,9 @@ void copy_path_clean(char *path);
  * memory. */
 char *copy_path_join(const char *dir, const char *name);
 
-/* Returns the last component, within path; "" when that is no name of its own
- * ("", "/", ".", ".."). */
-const char *copy_path_base(const char *path);
+/* Returns the last component, within path, without the trailing slashes, which
+ * it takes off; "" when that is no name of its own ("", "/", ".", "a/.."). */
+char *copy_path_base(char *path);
 
 /* Opens the directory that `path` is in. *dir_p is to be closed, *name_p points
  * into path. EINVAL: the empty path isn't in anything. */

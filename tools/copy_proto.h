@@ -68,6 +68,12 @@
 #define COPY_CHUNK_MAX (16u << 20)
 #define COPY_CHUNK_SIZE (1u << 20)
 
+/* Fewest bytes of the memory that a list offers, and most of a page. */
+#define COPY_PAGE_SIZE COPY_CHUNK_MIN
+
+/* Files that a client may have open at a time, and as many listings. */
+#define COPY_OPEN_MAX 64u
+
 /* Bytes of a request beside its path, a serialized descriptor not included. */
 #define COPY_REQUEST_FIXED 64u
 
@@ -111,7 +117,7 @@ typedef struct {
     uint64_t high;
 } copy_sum_t;
 
-MERCURY_GEN_STRUCT_PROC(copy_sum_t, ((uint64_t) (low)) ((uint64_t) (high)))
+MERCURY_GEN_STRUCT_PROC(copy_sum_t, ((uint64_t) (low))((uint64_t) (high)))
 
 /* clang-format off */
 MERCURY_GEN_PROC(copy_meta_t,

@@ -70,5 +70,5 @@ copy_report_end(struct copy_report *report)
         report->verb, report->progress.files, report->bytes, seconds, rate,
         report->failed, report->skipped);
     fflush(stdout);
-    return report->failed > 0 ? COPY_EXIT_FAILED : COPY_EXIT_OK;
+    return report->failed > 0 ? TOOL_FAILED : TOOL_OK;
 }

@@ -37,7 +37,8 @@ enum copy_status {
     COPY_IO,
     COPY_OTHER,
     COPY_STATUS_COUNT,
-    COPY_LOST = COPY_STATUS_COUNT /* never sent: there was no answer */
+    COPY_LOST = COPY_STATUS_COUNT, /* never sent: there was no answer */
+    COPY_LATER                     /* never sent: the answer comes later */
 };
 
 /* Returns the status of an errno value; 0 is COPY_OK. */

@@ -60,7 +60,7 @@ int
 copy_temp_create(int dir, struct copy_temp *temp_p)
 {
     char name[sizeof(temp_p->name)] = "";
-    int fd;
+    int fd = -1;
     int error = create_nameless(dir, &fd);
 
     if (error != 0)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const struct tool tools[] = {
+    {"copy", "copy files to and from a server, or be one", tool_copy},
     {"info", "list plugins, or show what one offers", tool_info},
     {"manifest", "write the manifest of a plugin", tool_manifest},
 };
@@ -41,7 +42,7 @@ help_filter(int key, const char *text, void *input)
     fputs("Subcommands:\n", stream);
     for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++)
         fprintf(stream, "  %-10s %s\n", tools[i].name, tools[i].summary);
-    fprintf(stream, "\n\"talaria SUBCOMMAND --help\" tells more. %s\n", text);
+    fprintf(stream, "\n\"talaria SUBCOMMAND --help\" tells more.\n%s\n", text);
     fclose(stream);
     return list;
 }

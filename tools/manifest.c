@@ -5,9 +5,11 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct arguments {
     const char *plugin;
@@ -42,17 +44,20 @@ parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* A file that was not written in full is not left behind. */
+/* A file that was not written in full is not left behind; a device is. */
 static int
 write_file(const char *path, const char *text)
 {
     FILE *file = fopen(path, "we");
+    bool is_file;
+    struct stat st;
     int err = 0;
 
     if (!file) {
         fprintf(stderr, "talaria manifest: %s: %s\n", path, strerror(errno));
         return TOOL_FAILED;
     }
+    is_file = fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
     if (fputs(text, file) == EOF)
         err = errno;
     if (fclose(file) != 0 && err == 0)
@@ -60,7 +65,8 @@ write_file(const char *path, const char *text)
     if (err == 0)
         return TOOL_OK;
     fprintf(stderr, "talaria manifest: %s: %s\n", path, strerror(err));
-    remove(path);
+    if (is_file)
+        remove(path);
     return TOOL_FAILED;
 }
 

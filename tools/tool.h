@@ -25,6 +25,7 @@ struct tool {
     "Exits with 0 when it succeeds, 1 when it fails, 2 when it is not "        \
     "understood."
 
+int tool_copy(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_manifest(int argc, char **argv);
 

@@ -7,26 +7,14 @@
 void
 base_completion_queue_init(struct base_completion_queue *queue, bool single)
 {
-    pthread_condattr_t attr;
-
     atomic_init(&queue->count, 0);
-    queue->waiters = 0;
     STAILQ_INIT(&queue->entries);
     base_lock_init(&queue->lock, single);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&queue->filled, &attr);
-    pthread_condattr_destroy(&attr);
+    base_signal_init(&queue->filled);
 }
 
-void
-base_completion_queue_finish(struct base_completion_queue *queue)
-{
-    pthread_cond_destroy(&queue->filled);
-    base_lock_finish(&queue->lock);
-}
-
-static void
+/* Lock held. */
+static inline void
 count_add(struct base_completion_queue *queue, uint32_t change)
 {
     uint32_t count = atomic_load_explicit(&queue->count, memory_order_relaxed);
@@ -42,13 +30,13 @@ base_completion_push(
     base_lock_acquire(&queue->lock);
     STAILQ_INSERT_TAIL(&queue->entries, completion, next);
     count_add(queue, 1);
-    if (queue->waiters > 0)
-        pthread_cond_signal(&queue->filled);
+    if (__builtin_expect(queue->filled.waiters > 0, 0))
+        base_signal_all(&queue->filled);
     base_lock_release(&queue->lock);
 }
 
-struct base_completion *
-base_completion_pop(struct base_completion_queue *queue)
+static inline struct base_completion *
+pop(struct base_completion_queue *queue)
 {
     struct base_completion *first;
 
@@ -67,19 +55,15 @@ base_completion_pop(struct base_completion_queue *queue)
 bool
 base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
 {
-    struct timespec until = base_time_spec(deadline);
-    int err = 0;
+    bool in_time = true;
 
     if (base_completion_count(queue) > 0)
         return true;
     if (queue->lock.single)
         return false; /* nobody else is there to fill it */
     base_lock_acquire(&queue->lock);
-    queue->waiters++;
-    while (STAILQ_EMPTY(&queue->entries) && err == 0)
-        err =
-            pthread_cond_timedwait(&queue->filled, &queue->lock.mutex, &until);
-    queue->waiters--;
+    while (STAILQ_EMPTY(&queue->entries) && in_time)
+        in_time = base_signal_wait(&queue->filled, &queue->lock, deadline);
     base_lock_release(&queue->lock);
     return base_completion_count(queue) > 0;
 }
@@ -91,15 +75,15 @@ base_completion_trigger(
     uint32_t count = 0;
 
     while (count < max_count) {
-        struct base_completion *completion = base_completion_pop(queue);
+        struct base_completion *completion = pop(queue);
 
-        if (completion) {
-            completion->run(completion);
-            count++;
-        } else if (count > 0 || deadline == 0 ||
-                   !base_completion_wait(queue, deadline)) {
+        if (!completion && count == 0 && deadline > 0 &&
+            base_completion_wait(queue, deadline))
+            continue;
+        if (!completion)
             break;
-        }
+        completion->run(completion);
+        count++;
     }
     return count;
 }

@@ -20,23 +20,17 @@ struct base_completion {
 
 struct base_completion_queue {
     _Atomic uint32_t count; /* written under the lock, read without */
-    uint32_t waiters;
     STAILQ_HEAD(, base_completion) entries;
     struct base_lock lock;
-    pthread_cond_t filled;
+    struct base_signal filled;
 };
 
 void base_completion_queue_init(
     struct base_completion_queue *queue, bool single);
-void base_completion_queue_finish(struct base_completion_queue *queue);
 
 /* [any thread] */
 void base_completion_push(
     struct base_completion_queue *queue, struct base_completion *completion);
-
-/* The oldest entry, NULL if there is none. [any thread] */
-struct base_completion *base_completion_pop(
-    struct base_completion_queue *queue);
 
 /* Waits until there is an entry; false when the deadline passes first. */
 bool base_completion_wait(

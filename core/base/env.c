@@ -34,7 +34,8 @@ base_env_plugin_setting(const char *key)
         if (length + 1 == sizeof name ||
             (!separator && !isalnum((unsigned char) *key)))
             return NULL;
-        name[length++] = separator ? '_' : (char) toupper((unsigned char) *key);
+        name[length++] =
+            (char) (separator ? '_' : toupper((unsigned char) *key));
     }
     name[length] = '\0';
     return base_env_get(name);

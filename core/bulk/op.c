@@ -25,7 +25,6 @@ op_create(struct bulk_context *context)
         op->lanes[i]->owner = op;
     }
     if (bulk_op_table_add(op) != HG_SUCCESS) {
-        base_lock_finish(&op->lock);
         free(op);
         return NULL;
     }
@@ -36,7 +35,6 @@ void
 bulk_op_destroy(struct bulk_op *op)
 {
     bulk_op_table_remove(op);
-    base_lock_finish(&op->lock);
     free(op);
 }
 
@@ -90,6 +88,4 @@ bulk_context_finish(struct bulk_context *context)
         LIST_REMOVE(op, next);
         bulk_op_destroy(op);
     }
-    base_lock_finish(&context->bulk_lock);
-    base_completion_queue_finish(&context->completions);
 }

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #define CHUNK_SLOTS 256U

@@ -124,7 +124,6 @@ HG_Context_destroy(hg_context_t *context)
         context->data_free(context->data);
     NA_Context_destroy(hg_class_na(hg_class), hg_context_na(context));
     bulk_context_finish(&context->bulk);
-    base_lock_finish(&context->pool_lock);
     free(context);
     atomic_fetch_sub_explicit(
         &hg_class->context_count, 1, memory_order_relaxed);

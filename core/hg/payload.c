@@ -17,20 +17,18 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
         return HG_SUCCESS;
     if (!proc_cb)
         return HG_FAULT;
-    ret = hg_proc_reset(
-        proc, message->payload + offset, capacity - offset, HG_ENCODE);
-    if (ret == HG_SUCCESS)
-        ret = proc_cb(proc, data);
+    proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
+    ret = proc_cb(proc, data);
     if (ret != HG_SUCCESS)
         return ret;
-    if (hg_proc_get_extra_buf(proc)) {
+    if (proc->extra) {
         LOG_ERROR(HG, "encoded arguments take %llu bytes, at most %zu fit",
             (unsigned long long) hg_proc_get_size_used(proc),
             capacity - offset);
         hg_proc_reset(proc, NULL, 0, HG_ENCODE); /* frees what did not fit */
         return HG_OVERFLOW;
     }
-    message->size += hg_proc_get_size_used(proc);
+    message->size += proc_used(proc);
     return HG_SUCCESS;
 }
 
@@ -47,10 +45,9 @@ message_decode(struct hg_handle *handle, struct hg_message *message,
         return HG_FAULT;
     if (message->size < offset)
         return HG_OVERFLOW;
-    ret = hg_proc_reset(&message->proc, message->payload + offset,
+    proc_begin(&message->proc, message->payload + offset,
         message->size - offset, HG_DECODE);
-    if (ret == HG_SUCCESS)
-        ret = proc_cb(&message->proc, data);
+    ret = proc_cb(&message->proc, data);
     if (ret == HG_SUCCESS)
         hg_handle_ref(handle);
     return ret;
@@ -66,9 +63,8 @@ message_free(struct hg_handle *handle, struct hg_message *message,
         return HG_SUCCESS;
     if (!proc_cb)
         return HG_FAULT;
-    ret = hg_proc_reset(&message->proc, NULL, 0, HG_FREE);
-    if (ret == HG_SUCCESS)
-        ret = proc_cb(&message->proc, data);
+    proc_begin(&message->proc, NULL, 0, HG_FREE);
+    ret = proc_cb(&message->proc, data);
     hg_handle_unref(handle, 1);
     return ret;
 }

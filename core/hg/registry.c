@@ -98,7 +98,6 @@ hg_registry_finish(struct hg_registry *registry)
         free(table);
         table = older;
     }
-    base_lock_finish(&registry->lock);
 }
 
 struct hg_rpc *

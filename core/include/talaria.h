@@ -138,8 +138,8 @@ NA_PUBLIC void talaria_open_report_free(struct talaria_open_result *result);
  * not ask who may write it.
  *
  * NOENTRY: no such file, or not a plugin; FAULT: it cannot be loaded;
- * PROTOCOL_ERROR: it breaks the ABI; NOMEM. The first three after a log line.
- * [any thread] */
+ * PROTOCOL_ERROR: it breaks the ABI; NOMEM. Each after a log line. INVALID_ARG:
+ * an argument is NULL. [any thread] */
 NA_PUBLIC na_return_t talaria_plugin_describe(const char *path, char **json_p);
 
 /* One thing that a class has to say of itself. */

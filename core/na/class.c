@@ -185,7 +185,6 @@ open_plugin(struct na_class *na_class, const na_plugin_open_info *open_info,
 static void
 class_free(struct na_class *na_class)
 {
-    base_lock_finish(&na_class->setup_lock);
     free(na_class->open_error);
     free(na_class->protocol);
     free(na_class);

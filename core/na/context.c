@@ -68,7 +68,6 @@ NA_Context_create_id(na_class_t *na_class, uint8_t id)
 finish_progress:
     na_progress_finish(context->progress);
 free_context:
-    base_completion_queue_finish(&context->completions);
     free(context);
     return NULL;
 }
@@ -96,7 +95,6 @@ NA_Context_destroy(na_class_t *na_class, na_context_t *context)
     na_class->ops.ctx_destroy(context->plugin_ctx);
     base_lock_release(&na_class->setup_lock);
     na_progress_finish(&context->own_progress);
-    base_completion_queue_finish(&context->completions);
     free(context);
     atomic_fetch_sub_explicit(
         &na_class->context_count, 1, memory_order_relaxed);

@@ -33,18 +33,13 @@ na_return_t
 na_progress_init(struct na_progress *progress, struct na_context *context,
     struct base_completion_queue *queue)
 {
-    pthread_condattr_t attr;
-
     progress->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress->wake_fd < 0) {
         LOG_ERROR(NA, "eventfd: errno %d", errno);
         return (na_return_t) base_error_from_errno(errno);
     }
     base_lock_init(&progress->lock, context->na_class->single_context);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&progress->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    base_signal_init(&progress->left);
     progress->sources[0] = context;
     progress->source_count = 1;
     progress->queue = queue;
@@ -52,7 +47,6 @@ na_progress_init(struct na_progress *progress, struct na_context *context,
     atomic_init(&progress->sleeping, 0);
     progress->leading = false;
     progress->no_block = context->na_class->no_block;
-    progress->followers = 0;
     progress->spin_ns = SPIN_NS;
     progress->nap_ns = NAP_MIN_NS;
     progress->epoll_fd = -1;
@@ -68,8 +62,6 @@ na_progress_finish(struct na_progress *progress)
     if (progress->timer_fd >= 0)
         close(progress->timer_fd);
     close(progress->wake_fd);
-    pthread_cond_destroy(&progress->changed);
-    base_lock_finish(&progress->lock);
 }
 
 na_return_t
@@ -88,12 +80,10 @@ na_progress_add(struct na_progress *progress, struct na_context *context)
 static void
 enter(struct na_progress *progress)
 {
-    if (progress->lock.single)
-        return;
-    if (pthread_mutex_trylock(&progress->lock.mutex) == 0)
+    if (__builtin_expect(base_lock_try(&progress->lock), 1))
         return;
     atomic_fetch_add_explicit(&progress->contenders, 1, memory_order_relaxed);
-    pthread_mutex_lock(&progress->lock.mutex);
+    base_lock_acquire(&progress->lock);
     atomic_fetch_sub_explicit(&progress->contenders, 1, memory_order_relaxed);
 }
 
@@ -103,39 +93,44 @@ filled(const struct na_progress *progress)
     return base_completion_count(progress->queue) > 0;
 }
 
-static void
-handle_events(
-    struct na_context *context, const na_plugin_event *events, int32_t count)
+/* Polls one source once; how many events there were, or the plugin's code. */
+static inline int32_t
+poll_source(struct na_context *context)
 {
+    na_plugin_event events[POLL_BATCH];
+    int32_t count =
+        context->na_class->ops.poll(context->plugin_ctx, events, POLL_BATCH);
+
     for (int32_t i = 0; i < count; i++) {
         struct na_op *op = na_op_of(events[i].op);
 
         op->complete(op, &events[i]);
     }
+    return count;
+}
+
+static na_return_t
+report_dead(const struct na_context *context, int32_t code)
+{
+    LOG_ERROR(NA, "context %u of %s is dead: %s", context->id,
+        context->na_class->plugin->name, base_error_name((int) na_code(code)));
+    return na_code(code);
 }
 
 /* Polls every source once. *any_p: there were events. */
 static na_return_t
 poll_sources(struct na_progress *progress, bool *any_p)
 {
-    na_plugin_event events[POLL_BATCH];
-    bool any = false;
+    int32_t total = 0;
 
     for (unsigned i = 0; i < progress->source_count; i++) {
-        struct na_context *context = progress->sources[i];
-        int32_t count = context->na_class->ops.poll(
-            context->plugin_ctx, events, POLL_BATCH);
+        int32_t count = poll_source(progress->sources[i]);
 
-        if (count < 0) {
-            LOG_ERROR(NA, "context %u of %s is dead: %s", context->id,
-                context->na_class->plugin->name,
-                base_error_name(na_code(count)));
-            return na_code(count);
-        }
-        any = any || count > 0;
-        handle_events(context, events, count);
+        if (__builtin_expect(count < 0, 0))
+            return report_dead(progress->sources[i], count);
+        total += count;
     }
-    *any_p = any;
+    *any_p = total > 0;
     return NA_SUCCESS;
 }
 
@@ -213,8 +208,6 @@ arm_for_sleeper(struct na_progress *progress)
 {
     uint64_t sleep_ns;
 
-    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) == 0)
-        return;
     /* A shorter time than the sleeper's may have come up: it counts again. */
     if (!arm_sources(progress, &sleep_ns) || sleep_ns != UINT64_MAX ||
         filled(progress))
@@ -299,51 +292,43 @@ lead(struct na_progress *progress, uint64_t deadline)
     return NA_TIMEOUT;
 }
 
-/* Waits until the leader left, or the deadline. Lock held. */
-static bool
-follow(struct na_progress *progress, uint64_t deadline)
+/* Waits as the leader, or for the leader. Lock held. */
+static na_return_t
+wait_filled(struct na_progress *progress, unsigned timeout_ms)
 {
-    struct timespec until = base_time_spec(deadline);
-    int err;
+    uint64_t deadline = base_time_deadline(timeout_ms);
+    na_return_t ret;
 
-    progress->followers++;
-    err = pthread_cond_timedwait(
-        &progress->changed, &progress->lock.mutex, &until);
-    progress->followers--;
-    return err == 0;
+    while (progress->leading && !filled(progress))
+        if (!base_signal_wait(&progress->left, &progress->lock, deadline))
+            break;
+    if (filled(progress))
+        return NA_SUCCESS;
+    if (progress->leading)
+        return NA_TIMEOUT;
+    progress->leading = true;
+    ret = lead(progress, deadline);
+    progress->leading = false;
+    base_signal_all(&progress->left);
+    return ret;
 }
 
 na_return_t
 na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 {
-    uint64_t deadline;
     bool any;
     na_return_t ret;
 
     enter(progress);
     ret = poll_sources(progress, &any);
-    if (any)
+    if (ret == NA_SUCCESS && any)
         progress->spin_ns = SPIN_NS;
     if (ret == NA_SUCCESS && !filled(progress))
-        ret = NA_TIMEOUT;
-    if (ret != NA_TIMEOUT || timeout_ms == 0)
-        goto out;
-
-    deadline = base_time_deadline(timeout_ms);
-    while (progress->leading && !filled(progress))
-        if (!follow(progress, deadline))
-            break;
-    if (filled(progress)) {
-        ret = NA_SUCCESS;
-    } else if (!progress->leading) {
-        progress->leading = true;
-        ret = lead(progress, deadline);
-        progress->leading = false;
-        if (progress->followers > 0)
-            pthread_cond_broadcast(&progress->changed);
-    }
-out:
-    arm_for_sleeper(progress);
+        ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
+    if (__builtin_expect(atomic_load_explicit(
+                             &progress->sleeping, memory_order_relaxed) != 0,
+            0))
+        arm_for_sleeper(progress);
     base_lock_release(&progress->lock);
     return ret;
 }
@@ -389,7 +374,8 @@ na_progress_poll(struct na_progress *progress)
             rouse(progress); /* it may have been meant for the leader */
     }
     ret = poll_sources(progress, &any);
-    arm_for_sleeper(progress);
+    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0)
+        arm_for_sleeper(progress);
     base_lock_release(&progress->lock);
     return ret;
 }

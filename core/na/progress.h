@@ -36,13 +36,12 @@ struct na_progress {
     _Atomic uint32_t sleeping;           /* NA_PROGRESS_* bits */
     bool leading;
     bool no_block;
-    uint32_t followers;
-    pthread_cond_t changed; /* the leader left */
-    uint64_t spin_ns;       /* how long to spin before the next sleep */
-    uint64_t nap_ns;        /* next nap where a plugin cannot wait */
-    int wake_fd;            /* eventfd: rouses who sleeps */
-    int epoll_fd;           /* for an outside loop, -1 until asked for */
-    int timer_fd;           /* likewise: a plugin's retry timer */
+    struct base_signal left; /* the leader has */
+    uint64_t spin_ns;        /* how long to spin before the next sleep */
+    uint64_t nap_ns;         /* next nap where a plugin cannot wait */
+    int wake_fd;             /* eventfd: rouses who sleeps */
+    int epoll_fd;            /* for an outside loop, -1 until asked for */
+    int timer_fd;            /* likewise: a plugin's retry timer */
 };
 
 /* Who sleeps: the leader; an outside event loop. */

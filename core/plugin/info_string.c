@@ -225,7 +225,9 @@ make_printable(const char *string, char text[SHOWN_MAX])
     size_t i = 0;
 
     for (; i + 1 < SHOWN_MAX && string[i]; i++)
-        text[i] = is_printable(string + i, 1) ? string[i] : '?';
+        text[i] = '?';
+    if (is_printable(string + i, 1))
+        text[i] = string[i];
     if (string[i])
         memset(text + i - 3, '.', 3);
     text[i] = '\0';
@@ -314,7 +316,13 @@ plugin_info_fault(const char *string, bool split)
 
     if (parts.fault || !split || !parts.name.begin)
         return parts.fault;
-    return name_location(parts.name.begin).fault;
+    return plugin_info_name_fault(parts.name.begin);
+}
+
+const char *
+plugin_info_name_fault(const char *name)
+{
+    return name_location(name).fault;
 }
 
 bool

@@ -29,16 +29,19 @@ struct plugin_info {
 na_return_t plugin_info_parse(const char *string, struct plugin_info *info_p);
 
 /* Takes the name apart: "device/host:port", of which each may be missing. For
- * a plugin without NA_PLUGIN_OPAQUE_NAME. INVALID_ARG, after one log line;
- * NOMEM; info is then as it was. */
+ * a plugin without NA_PLUGIN_OPAQUE_NAME. INVALID_ARG, after one log line (not
+ * once plugin_resolve has succeeded, which looks first); NOMEM; info is then as
+ * it was. */
 na_return_t plugin_info_split(struct plugin_info *info);
 
 /* Frees what the two have allocated, not info itself. NULL is allowed. */
 void plugin_info_finish(struct plugin_info *info);
 
 /* Why plugin_info_parse refuses a string or, with split, plugin_info_split its
- * name: words for a report, constant; NULL if they do not. */
+ * name: words for a report, constant; NULL if they do not. And the latter of a
+ * name alone. */
 const char *plugin_info_fault(const char *string, bool split);
+const char *plugin_info_name_fault(const char *name);
 
 /* What may stand before the '+' and, as a plugin says, after it. */
 bool plugin_info_is_plugin(const char *name);

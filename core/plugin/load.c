@@ -59,29 +59,28 @@ find_descriptor(void *object, const struct na_plugin **plugin_p,
     return NA_SUCCESS;
 }
 
-static na_return_t
+/* A shared object that is open; false: the fault says why it is not. */
+static bool
 open_object(const char *path, void **object_p,
     const struct na_plugin **plugin_p, struct plugin_fault *fault)
 {
     const struct na_plugin *plugin = NULL;
     size_t mapped = 0;
-    void *object;
-    na_return_t ret;
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-    object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!object)
-        return plugin_fault_set(
+    if (!object) {
+        plugin_fault_set(
             fault, TALARIA_STAGE_DLOPEN, NA_FAULT, "%s", last_dlerror());
-    ret = find_descriptor(object, &plugin, &mapped, fault);
-    if (ret == NA_SUCCESS)
-        ret = plugin_descriptor_check(plugin, mapped, fault);
-    if (ret != NA_SUCCESS) {
+        return false;
+    }
+    if (find_descriptor(object, &plugin, &mapped, fault) != NA_SUCCESS ||
+        plugin_descriptor_check(plugin, mapped, fault) != NA_SUCCESS) {
         dlclose(object);
-        return ret;
+        return false;
     }
     *object_p = object;
     *plugin_p = plugin;
-    return NA_SUCCESS;
+    return true;
 }
 
 static struct loaded *
@@ -120,8 +119,8 @@ load_locked(const char *path, const struct plugin_manifest *manifest,
     const struct na_plugin **plugin_p, struct plugin_fault *fault)
 {
     struct loaded *loaded = find_loaded(path);
-    const struct na_plugin *plugin = NULL;
-    void *object = NULL;
+    const struct na_plugin *plugin;
+    void *object;
     na_return_t ret;
 
     /* Only the name counts for one that is in use: its file, and with it the
@@ -132,9 +131,8 @@ load_locked(const char *path, const struct plugin_manifest *manifest,
     }
     if (loaded)
         return plugin_manifest_compare(manifest, loaded->plugin, fault);
-    ret = open_object(path, &object, &plugin, fault);
-    if (ret != NA_SUCCESS)
-        return ret;
+    if (!open_object(path, &object, &plugin, fault))
+        return fault->code;
     ret = plugin_manifest_compare(manifest, plugin, fault);
     if (ret == NA_SUCCESS)
         ret = add_loaded(path, plugin, fault);
@@ -164,12 +162,12 @@ na_return_t
 plugin_load_describe(const char *path, const char *library_path,
     struct plugin_manifest **manifest_p, struct plugin_fault *fault)
 {
-    const struct na_plugin *plugin = NULL;
-    void *object = NULL;
-    na_return_t ret = open_object(path, &object, &plugin, fault);
+    const struct na_plugin *plugin;
+    void *object;
+    na_return_t ret;
 
-    if (ret != NA_SUCCESS)
-        return ret;
+    if (!open_object(path, &object, &plugin, fault))
+        return fault->code;
     ret = plugin_manifest_copy(plugin, library_path, manifest_p, fault);
     dlclose(object);
     return ret;

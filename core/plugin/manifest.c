@@ -30,6 +30,17 @@ refuse_nomem(struct plugin_fault *fault)
         fault, TALARIA_STAGE_MANIFEST, NA_NOMEM, "out of memory");
 }
 
+/* What jansson does not like about what. */
+static na_return_t
+refuse_json(
+    struct plugin_fault *fault, const char *what, const json_error_t *error)
+{
+    if (json_error_code(error) == json_error_out_of_memory)
+        return refuse_nomem(fault);
+    return plugin_fault_set(fault, TALARIA_STAGE_MANIFEST, NA_PROTOCOL_ERROR,
+        "%s: %s", what, error->text);
+}
+
 /* Reads up to size bytes; negative errno when that fails. */
 static ssize_t
 read_all(int fd, char *buffer, size_t size)
@@ -88,6 +99,7 @@ read_json(const char *path, json_t **json_p, struct plugin_fault *fault)
     char *buffer = NULL;
     size_t length = 0;
     json_error_t error;
+    char line[32];
     na_return_t ret;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
@@ -104,12 +116,10 @@ read_json(const char *path, json_t **json_p, struct plugin_fault *fault)
     if (ret != NA_SUCCESS)
         goto free_buffer;
     *json_p = json_loadb(buffer, length, JSON_REJECT_DUPLICATES, &error);
-    if (!*json_p)
-        ret = plugin_fault_set(fault, TALARIA_STAGE_MANIFEST,
-            json_error_code(&error) == json_error_out_of_memory
-                ? NA_NOMEM
-                : NA_PROTOCOL_ERROR,
-            "line %d: %s", error.line, error.text);
+    if (!*json_p) {
+        snprintf(line, sizeof line, "line %d", error.line);
+        ret = refuse_json(fault, line, &error);
+    }
 
 free_buffer:
     free(buffer);
@@ -271,8 +281,7 @@ parse_json(json_t *json, struct plugin_manifest **manifest_p,
     na_return_t ret;
 
     if (json_unpack_ex(json, &error, 0, "{s:s}", "format", &format) != 0)
-        return plugin_fault_set(fault, TALARIA_STAGE_MANIFEST,
-            NA_PROTOCOL_ERROR, "format: %s", error.text);
+        return refuse_json(fault, "format", &error);
     if (!is_format(format))
         return plugin_fault_set(fault, TALARIA_STAGE_MANIFEST,
             NA_PROTOCOL_ERROR, "its format is \"%.16s\", wanted \"1.x\"",
@@ -283,8 +292,7 @@ parse_json(json_t *json, struct plugin_manifest **manifest_p,
             "major", &numbers.major, "minor", &numbers.minor, "min_host_minor",
             &numbers.min_host_minor, "protocols", &protocols, "priority",
             &numbers.priority, "other_protocols", &other) != 0)
-        return plugin_fault_set(fault, TALARIA_STAGE_MANIFEST,
-            NA_PROTOCOL_ERROR, "plugin: %s", error.text);
+        return refuse_json(fault, "plugin", &error);
     ret = check_strings(name, version, library, fault);
     if (ret == NA_SUCCESS)
         ret = check_numbers(&numbers, fault);

@@ -3,6 +3,7 @@
 #include "plugin/resolve.h"
 
 #include "base/log.h"
+#include "na_plugin.h"
 #include "plugin/info_string.h"
 #include "plugin/load.h"
 #include "plugin/registered.h"
@@ -17,6 +18,7 @@
 struct wanted {
     const char *plugin;
     const char *protocol;
+    const char *name; /* what the plugin has to understand */
 };
 
 /* A shared object without a manifest has to be asked what it is. */
@@ -183,11 +185,27 @@ report_none(struct plugin_report *report, const struct plugin_search *search,
     return code;
 }
 
-/* Nothing speaks against the one that is chosen, or that is the end of it. */
+/* The core takes a name apart for a plugin that does not do it itself. */
+static void
+check_name(const struct na_plugin *plugin, const char *name,
+    struct plugin_fault *fault)
+{
+    const char *reason = NULL;
+
+    if (name && !(plugin->flags & NA_PLUGIN_OPAQUE_NAME))
+        reason = plugin_info_name_fault(name);
+    if (reason)
+        plugin_fault_set(fault, TALARIA_STAGE_INFO_STRING, NA_INVALID_ARG,
+            "\"%s\": %s", name, reason);
+}
+
+/* Loads the one that is chosen, unless something speaks against it: that is then
+ * the end of it. */
 static na_return_t
 load_chosen(struct plugin_report *report, struct plugin_candidate *candidate,
     const struct wanted *wanted, const struct na_plugin **plugin_p)
 {
+    const struct na_plugin *plugin = candidate->registered;
     struct plugin_fault *fault = &candidate->fault;
 
     if (fault->stage == TALARIA_STAGE_OK && wanted->protocol &&
@@ -195,15 +213,15 @@ load_chosen(struct plugin_report *report, struct plugin_candidate *candidate,
         plugin_fault_set(fault, TALARIA_STAGE_PROTOCOL, NA_PROTONOSUPPORT,
             "plugin \"%s\" does not offer protocol \"%s\"",
             plugin_candidate_name(candidate), wanted->protocol);
-    if (fault->stage == TALARIA_STAGE_OK) {
-        if (candidate->registered)
-            *plugin_p = candidate->registered;
-        else
-            plugin_load(
-                candidate->library_path, candidate->manifest, plugin_p, fault);
-    }
+    if (fault->stage == TALARIA_STAGE_OK && !plugin)
+        plugin_load(
+            candidate->library_path, candidate->manifest, &plugin, fault);
+    if (fault->stage == TALARIA_STAGE_OK)
+        check_name(plugin, wanted->name, fault);
     plugin_report_add(report, fault->stage, candidate->path,
         plugin_candidate_name(candidate), fault->code, "%s", fault->text);
+    if (fault->stage == TALARIA_STAGE_OK)
+        *plugin_p = plugin;
     return fault->code;
 }
 
@@ -294,7 +312,7 @@ na_return_t
 plugin_resolve(const struct plugin_info *info, struct plugin_report *report,
     const struct na_plugin **plugin_p)
 {
-    const struct wanted wanted = {info->plugin, info->protocol};
+    const struct wanted wanted = {info->plugin, info->protocol, info->name};
     na_return_t ret;
 
     plugin_report_set_info(report, info);
@@ -308,7 +326,7 @@ static na_return_t
 each_named(struct plugin_report *report, const struct wanted *wanted,
     na_return_t (*visit)(void *arg, const struct na_plugin *plugin), void *arg)
 {
-    const struct na_plugin *plugin;
+    const struct na_plugin *plugin = NULL;
     na_return_t ret = resolve(report, wanted, &plugin);
 
     if (ret == NA_SUCCESS)
@@ -324,7 +342,7 @@ visit_all(const struct plugin_search *search, const struct wanted *wanted,
 {
     for (size_t i = 0; i < search->count; i++) {
         struct plugin_candidate *candidate = search->candidates[i];
-        const struct na_plugin *plugin;
+        const struct na_plugin *plugin = NULL;
         na_return_t ret;
 
         if (candidate->shadowed ||
@@ -370,7 +388,7 @@ na_return_t
 plugin_each(const char *plugin, const char *protocol,
     na_return_t (*visit)(void *arg, const struct na_plugin *plugin), void *arg)
 {
-    const struct wanted wanted = {plugin, protocol};
+    const struct wanted wanted = {plugin, protocol, NULL};
     const struct plugin_info info = {(char *) (uintptr_t) plugin,
         (char *) (uintptr_t) (protocol ? protocol : "*"), NULL, NULL, NULL, -1};
     struct plugin_report *report = plugin_report_create();

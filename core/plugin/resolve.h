@@ -19,6 +19,7 @@ struct plugin_report;
  *
  * report: gets an entry for each candidate, the last of which decides; or NULL.
  *
+ * INVALID_ARG: it does not understand the name (see plugin_info_split);
  * NOENTRY: none of that name; PROTONOSUPPORT: it, or none, has the protocol;
  * PERMISSION: others may write the file; FAULT: it cannot be loaded;
  * PROTOCOL_ERROR: it breaks the ABI, or contradicts its manifest; NOMEM. One

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,17 +28,12 @@ na_return_t
 plugin_trust_folder_of(const char *path, struct plugin_fault *fault)
 {
     const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t) (slash - path) : 0;
+    int length = slash ? (int) (slash - path) : 0;
     char folder[PATH_MAX];
     struct stat st;
 
-    /* The root, and what has no real path, have no name before the slash. */
-    if (length == 0 || length >= sizeof folder) {
-        strcpy(folder, "/");
-    } else {
-        memcpy(folder, path, length);
-        folder[length] = '\0';
-    }
+    /* What lies in the root has nothing before its slash. */
+    snprintf(folder, sizeof folder, "%.*s", length > 0 ? length : 1, path);
     if (stat(folder, &st) != 0)
         return plugin_fault_errno(
             fault, TALARIA_STAGE_PERMISSION, errno, folder);

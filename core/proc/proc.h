@@ -49,6 +49,25 @@ hg_return_t proc_string_encode(struct hg_proc *proc, const char *string);
  * error the proc is where it was. */
 hg_return_t proc_string_decode(struct hg_proc *proc, char **string_p);
 
+/* hg_proc_reset on what the caller knows to be right: a proc without an extra
+ * buffer of its own, and a buffer for op, NULL with HG_FREE. */
+static inline void
+proc_begin(struct hg_proc *proc, void *buf, size_t size, hg_proc_op_t op)
+{
+    char *start = (char *) buf;
+
+    if (__builtin_expect(proc->extra, 0)) {
+        hg_proc_reset(proc, buf, size, op);
+        return;
+    }
+    proc->start = start;
+    proc->pos = start;
+    proc->end = start + size;
+    proc->op = op;
+    proc->flags = 0;
+    proc->seed = 0;
+}
+
 /* Bytes between the position and the end of the buffer. */
 static inline size_t
 proc_left(const struct hg_proc *proc)

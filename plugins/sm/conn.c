@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a connection, from the hello of its peer to its end. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "conn.h"
+#include "connect.h"
+#include "context.h"
+#include "match.h"
+#include "wait.h"
+
+uint64_t
+sm_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
+           (uint64_t) now.tv_nsec;
+}
+
+const char *
+sm_conn_name(const struct sm_conn *conn)
+{
+    const na_plugin_addr *addr = conn->peer != NULL ? conn->peer : conn->called;
+    return addr != NULL ? addr->name : "a stranger";
+}
+
+static struct sm_conn *
+obtain(na_plugin_class *cls)
+{
+    struct sm_conn *conn = cls->spare;
+    if (conn != NULL) {
+        cls->spare = conn->next;
+        return conn;
+    }
+
+    conn = aligned_alloc(64, (sizeof(*conn) + 63) & ~(size_t) 63);
+    if (conn == NULL)
+        return NULL;
+    *conn = (struct sm_conn){.fd = -1, .pidfd = -1};
+    sm_lock_init(&conn->lock, cls->single);
+    return conn;
+}
+
+struct sm_conn *
+sm_conn_make(na_plugin_class *cls)
+{
+    struct sm_conn *conn = obtain(cls);
+    if (conn == NULL)
+        return NULL;
+
+    /* a put or get that began on the connection this memory was before
+     * compares the number under the lock */
+    sm_lock_take(&conn->lock);
+    conn->serial = ++cls->serial;
+    conn->users = 0;
+    conn->stalled = false;
+    conn->stall_next = NULL;
+    conn->fd = conn->pidfd = -1;
+    conn->pid = 0;
+    conn->owner = 0;
+    conn->state = SM_CONN_FREE;
+    conn->denied = conn->watched = false;
+    sm_lock_drop(&conn->lock);
+
+    atomic_store_explicit(&conn->sent, 0, memory_order_relaxed);
+    conn->misses = 0;
+    conn->blocked = NULL;
+    conn->slot = UINT32_MAX;
+    conn->retry_ns = conn->deadline_ns = 0;
+    conn->prev = NULL;
+    conn->next = cls->conns;
+    if (cls->conns != NULL)
+        cls->conns->prev = conn;
+    cls->conns = conn;
+    return conn;
+}
+
+void
+sm_conn_move(struct sm_conn *conn, enum sm_conn_state state)
+{
+    sm_lock_take(&conn->lock);
+    conn->state = (uint8_t) state;
+    sm_lock_drop(&conn->lock);
+}
+
+int32_t
+sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
+    const struct sm_process *process)
+{
+    sm_lock_take(&conn->lock);
+    conn->fd = fd;
+    conn->pid = process->pid;
+    conn->uid = process->uid;
+    conn->pidfd = process->pidfd;
+    sm_lock_drop(&conn->lock);
+
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP,
+        .data.u64 = sm_connect_tag(conn, false)};
+    if (epoll_ctl(cls->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+        return NA_PLUGIN_E_NOMEM;
+
+    event = (struct epoll_event){
+        .events = EPOLLIN, .data.u64 = sm_connect_tag(conn, true)};
+    if (conn->pidfd >= 0 && !process->dead) {
+        if (epoll_ctl(cls->epoll, EPOLL_CTL_ADD, conn->pidfd, &event) != 0)
+            return NA_PLUGIN_E_NOMEM;
+        conn->watched = true;
+    }
+    return NA_PLUGIN_OK;
+}
+
+static bool
+scan_add(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (cls->scan_count == cls->scan_room) {
+        uint32_t room = cls->scan_room != 0 ? 2 * cls->scan_room : 16;
+        struct sm_conn **scan = realloc(cls->scan, room * sizeof(*scan));
+        if (scan == NULL)
+            return false;
+        cls->scan = scan;
+        cls->scan_room = room;
+    }
+    conn->slot = cls->scan_count++;
+    cls->scan[conn->slot] = conn;
+    sm_conn_heat(cls, conn);
+    return true;
+}
+
+static void
+scan_swap(na_plugin_class *cls, uint32_t a, uint32_t b)
+{
+    struct sm_conn *conn = cls->scan[a];
+    cls->scan[a] = cls->scan[b];
+    cls->scan[b] = conn;
+    cls->scan[a]->slot = a;
+    cls->scan[b]->slot = b;
+}
+
+static void
+scan_remove(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (conn->slot == UINT32_MAX)
+        return;
+    sm_conn_cool(cls, conn);
+    scan_swap(cls, conn->slot, cls->scan_count - 1);
+    cls->scan_count--;
+    conn->slot = UINT32_MAX;
+}
+
+void
+sm_conn_heat(na_plugin_class *cls, struct sm_conn *conn)
+{
+    conn->misses = 0;
+    if (conn->slot >= cls->hot && conn->slot != UINT32_MAX)
+        scan_swap(cls, conn->slot, cls->hot++);
+}
+
+void
+sm_conn_cool(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (conn->slot < cls->hot)
+        scan_swap(cls, conn->slot, --cls->hot);
+}
+
+/* Receives that were posted for the looked-up name wait for the unique one. */
+static void
+rename_receives(
+    na_plugin_class *cls, const na_plugin_addr *from, const na_plugin_addr *to)
+{
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *ctx = sm_class_context(cls, i);
+        if (ctx == NULL)
+            continue;
+        struct sm_list list = {NULL, NULL};
+        struct sm_link *link;
+        sm_lock_take(&ctx->lock);
+        if (ctx->alive)
+            sm_match_rename(ctx, from, to, &list);
+        while ((link = sm_list_pop(&list)) != NULL)
+            sm_ctx_ready(ctx, (struct sm_op *) link);
+        sm_lock_drop(&ctx->lock);
+    }
+}
+
+const char *
+sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
+    const struct sm_hello *hello, int ring)
+{
+    const char *wrong = ring < 0 ? "it has sent no ring"
+                                 : sm_ring_open(&conn->rx, hello->capacity,
+                                       hello->longest, ring);
+    if (wrong != NULL)
+        return wrong;
+
+    na_plugin_addr *peer;
+    if (sm_addr_get(cls, hello->name, hello->name_length, &peer) !=
+        NA_PLUGIN_OK)
+        return "no memory for its name";
+    if (peer == cls->self) {
+        sm_addr_release(cls, peer);
+        return "it has the name of this class";
+    }
+    if (!scan_add(cls, conn)) {
+        sm_addr_release(cls, peer);
+        return "no memory for another connection";
+    }
+
+    bool ordered =
+        !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
+    sm_lock_take(&conn->lock);
+    conn->owner = hello->owner;
+    conn->rx.ordered = conn->tx.ordered = ordered;
+    conn->peer = peer;
+    conn->state = SM_CONN_UP;
+    if (atomic_load_explicit(&peer->conn, memory_order_relaxed) == NULL)
+        /* release: pairs with the acquire of a sender */
+        atomic_store_explicit(&peer->conn, conn, memory_order_release);
+    sm_lock_drop(&conn->lock);
+
+    if (conn->called != NULL && conn->called != peer) {
+        sm_addr_unite(cls, conn->called, peer);
+        rename_receives(cls, conn->called, peer);
+    }
+    sm_wait_arm_conn(cls, conn);
+    sm_count(&cls->counters.connects, 1);
+    SM_LOG(cls->host, DEBUG, "%s: connected, process %d, %s", conn->peer->name,
+        (int) conn->pid, ordered ? "fences" : "membarrier");
+    return NULL;
+}
+
+/* Ends the receives that wait for a peer. */
+static void
+fail_receives(na_plugin_class *cls, const na_plugin_addr *peer, int32_t status)
+{
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *ctx = sm_class_context(cls, i);
+        if (ctx == NULL)
+            continue;
+        struct sm_list list = {NULL, NULL};
+        sm_lock_take(&ctx->lock);
+        if (ctx->alive)
+            sm_match_take_peer(ctx, peer, &list);
+        sm_lock_drop(&ctx->lock);
+        sm_ctx_finish_all(&list, status);
+    }
+}
+
+/* Takes connection and addresses apart: no sender finds it any more. Another
+ * connection to the same peer takes its place. */
+static struct sm_list
+detach(na_plugin_class *cls, struct sm_conn *conn)
+{
+    na_plugin_addr *ends[2] = {conn->called, conn->peer};
+
+    sm_lock_take(&conn->lock);
+    for (int i = 0; i < 2; i++)
+        if (ends[i] != NULL &&
+            atomic_load_explicit(&ends[i]->conn, memory_order_relaxed) == conn)
+            atomic_store_explicit(&ends[i]->conn, NULL, memory_order_relaxed);
+    struct sm_list queue = conn->queue;
+    conn->queue = (struct sm_list){NULL, NULL};
+    for (struct sm_link *link = queue.head; link != NULL; link = link->next)
+        sm_op_set((struct sm_op *) link, SM_OP_READY);
+    conn->state = SM_CONN_FREE;
+    sm_count(&cls->counters.sent_bytes, conn->tx.produced);
+    sm_ring_close_tx(&conn->tx);
+    sm_lock_drop(&conn->lock);
+
+    for (struct sm_conn *other = cls->conns; other != NULL;
+         other = other->next) {
+        if (conn->peer == NULL || other == conn || other->peer != conn->peer ||
+            other->state != SM_CONN_UP)
+            continue;
+        sm_lock_take(&other->lock);
+        if (atomic_load_explicit(&conn->peer->conn, memory_order_relaxed) ==
+            NULL)
+            /* release: pairs with the acquire of a sender */
+            atomic_store_explicit(
+                &conn->peer->conn, other, memory_order_release);
+        sm_lock_drop(&other->lock);
+    }
+    return queue;
+}
+
+static void
+unlist(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (conn->prev != NULL)
+        conn->prev->next = conn->next;
+    else
+        cls->conns = conn->next;
+    if (conn->next != NULL)
+        conn->next->prev = conn->prev;
+
+    sm_conn_absorb(cls);
+    for (struct sm_conn **link = &cls->stalled; *link != NULL;
+         link = &(*link)->stall_next) {
+        if (*link == conn) {
+            *link = conn->stall_next;
+            sm_chore_drop(cls);
+            break;
+        }
+    }
+}
+
+/* A forked child may hold the same descriptors: the epoll set would go on
+ * seeing them. */
+static void
+close_descriptors(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (conn->fd >= 0) {
+        epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->fd, NULL);
+        sm_socket_close(conn->fd);
+    }
+    if (conn->watched)
+        epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->pidfd, NULL);
+    conn->watched = false;
+
+    sm_lock_take(&conn->lock);
+    conn->fd = -1;
+    if (conn->users == 0 && conn->pidfd >= 0) {
+        close(conn->pidfd);
+        conn->pidfd = -1;
+    }
+    sm_lock_drop(&conn->lock);
+}
+
+void
+sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
+{
+    if (conn->state == SM_CONN_RETRY)
+        cls->retries--;
+    if (conn->state == SM_CONN_CALLED)
+        cls->called--;
+    if (conn->state == SM_CONN_UP)
+        sm_count(&cls->counters.losses, 1);
+
+    scan_remove(cls, conn);
+    struct sm_list queue = detach(cls, conn);
+    unlist(cls, conn);
+    close_descriptors(cls, conn);
+    sm_ring_close_rx(&conn->rx);
+    sm_count_shared(&cls->counters.sent,
+        atomic_load_explicit(&conn->sent, memory_order_relaxed));
+
+    sm_ctx_finish_all(&queue, status);
+    if (conn->peer != NULL)
+        fail_receives(cls, conn->peer, status);
+    if (conn->called != NULL && conn->called != conn->peer)
+        fail_receives(cls, conn->called, status);
+
+    sm_lock_take(&conn->lock);
+    na_plugin_addr *called = conn->called;
+    na_plugin_addr *peer = conn->peer;
+    conn->peer = conn->called = NULL;
+    sm_lock_drop(&conn->lock);
+    if (called != NULL) {
+        sm_addr_unite(cls, called, called);
+        sm_addr_release(cls, called);
+    }
+    if (peer != NULL)
+        sm_addr_release(cls, peer);
+
+    conn->next = cls->ended;
+    cls->ended = conn;
+}
+
+void
+sm_conn_break(na_plugin_class *cls, struct sm_conn *conn, const char *wrong)
+{
+    SM_LOG(cls->host, WARNING, "connection with %s (process %d) ended: %s",
+        sm_conn_name(conn), (int) conn->pid, wrong);
+    sm_count(&cls->counters.broken, 1);
+    sm_conn_end(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
+}
+
+void
+sm_conn_recycle(na_plugin_class *cls)
+{
+    struct sm_conn **link = &cls->ended;
+
+    while (*link != NULL) {
+        struct sm_conn *conn = *link;
+        sm_lock_take(&conn->lock);
+        bool used = conn->users != 0;
+        if (!used && conn->pidfd >= 0) {
+            close(conn->pidfd);
+            conn->pidfd = -1;
+        }
+        sm_lock_drop(&conn->lock);
+        if (used) {
+            link = &conn->next;
+            continue;
+        }
+        *link = conn->next;
+        conn->next = cls->spare;
+        cls->spare = conn;
+    }
+}
+
+void
+sm_conn_fini(na_plugin_class *cls)
+{
+    while (cls->conns != NULL)
+        sm_conn_end(cls, cls->conns, NA_PLUGIN_E_HOSTUNREACH);
+    sm_conn_recycle(cls);
+    while (cls->spare != NULL) {
+        struct sm_conn *conn = cls->spare;
+        cls->spare = conn->next;
+        free(conn);
+    }
+    free(cls->scan);
+}
+
+void
+sm_conn_stall(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (conn->stalled)
+        return;
+    conn->stalled = true;
+    sm_chore_add(cls);
+    conn->stall_next =
+        atomic_load_explicit(&cls->stalled_new, memory_order_relaxed);
+    /* release: pairs with the acquire in sm_conn_absorb */
+    while (!atomic_compare_exchange_weak_explicit(&cls->stalled_new,
+        &conn->stall_next, conn, memory_order_release, memory_order_relaxed))
+        ;
+}
+
+void
+sm_conn_absorb(na_plugin_class *cls)
+{
+    if (atomic_load_explicit(&cls->stalled_new, memory_order_relaxed) == NULL)
+        return;
+    /* acquire: pairs with the release in sm_conn_stall */
+    struct sm_conn *conn =
+        atomic_exchange_explicit(&cls->stalled_new, NULL, memory_order_acquire);
+    while (conn != NULL) {
+        struct sm_conn *next = conn->stall_next;
+        conn->stall_next = cls->stalled;
+        cls->stalled = conn;
+        conn = next;
+    }
+}
+
+void
+sm_conn_ring(na_plugin_class *cls, struct sm_conn *conn)
+{
+    sm_count_shared(&cls->counters.bells, 1);
+    if (conn->fd >= 0)
+        sm_socket_ring(conn->fd);
+}

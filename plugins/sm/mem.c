@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registering memory costs no system call: a registration is its segments, a
+ * number to know it again, and the number of its class. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+
+#define TABLE_BITS 6
+#define SMALL 4U    /* segments that a recycled object has room for */
+#define SPARES 256U /* objects kept for the next registration */
+#define SERIAL_VERSION 1
+#define SERIAL_HEADER 24U
+#define SERIAL_SEGMENT 16U
+#define ACCESS (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
+
+int32_t
+sm_mem_init(na_plugin_class *cls)
+{
+    sm_lock_init(&cls->memory, cls->single);
+    cls->mems_bits = TABLE_BITS;
+    cls->mems = calloc((size_t) 1 << TABLE_BITS, sizeof(na_plugin_mem *));
+    return cls->mems != NULL ? NA_PLUGIN_OK : NA_PLUGIN_E_NOMEM;
+}
+
+static void
+free_chain(na_plugin_mem *mem)
+{
+    while (mem != NULL) {
+        na_plugin_mem *next = mem->next;
+        free(mem);
+        mem = next;
+    }
+}
+
+uint32_t
+sm_mem_fini(na_plugin_class *cls)
+{
+    uint32_t left = cls->mems_count;
+
+    for (size_t i = 0; cls->mems != NULL && i >> cls->mems_bits == 0; i++)
+        free_chain(cls->mems[i]);
+    free_chain(cls->mem_spare);
+    free(cls->mems);
+    cls->mems = NULL;
+    cls->mem_spare = NULL;
+    return left;
+}
+
+/* An object with room for count segments. */
+static na_plugin_mem *
+obtain(na_plugin_class *cls, uint32_t count)
+{
+    na_plugin_mem *mem = NULL;
+
+    if (count <= SMALL) {
+        sm_lock_take(&cls->memory);
+        mem = cls->mem_spare;
+        if (mem != NULL) {
+            cls->mem_spare = mem->next;
+            cls->mem_spares--;
+        }
+        sm_lock_drop(&cls->memory);
+    }
+    if (mem != NULL)
+        return mem;
+
+    uint32_t room = count > SMALL ? count : SMALL;
+    mem = malloc(sizeof(*mem) + room * sizeof(mem->segments[0]));
+    if (mem != NULL)
+        mem->room = room;
+    return mem;
+}
+
+void
+sm_mem_free(na_plugin_class *cls, na_plugin_mem *mem)
+{
+    sm_lock_take(&cls->memory);
+    bool keep = mem->room == SMALL && cls->mem_spares < SPARES;
+    if (keep) {
+        mem->next = cls->mem_spare;
+        cls->mem_spare = mem;
+        cls->mem_spares++;
+    }
+    sm_lock_drop(&cls->memory);
+    if (!keep)
+        free(mem);
+}
+
+/* Checks segments that the caller or a stranger has given, and adds up their
+ * length; 0: they cannot be. */
+static uint64_t
+total_length(const na_plugin_segment *segments, uint64_t count)
+{
+    uint64_t total = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t base = (uintptr_t) segments[i].base;
+        uint64_t length = segments[i].length;
+        if (base == 0 || length == 0 || length > UINTPTR_MAX - base ||
+            length > INT64_MAX - total)
+            return 0;
+        total += length;
+    }
+    return total;
+}
+
+/* Doubles the table; without memory for it, it stays as it is. [memory] */
+static void
+grow(na_plugin_class *cls)
+{
+    uint64_t mask = (UINT64_C(2) << cls->mems_bits) - 1;
+    na_plugin_mem **mems = calloc((size_t) mask + 1, sizeof(*mems));
+    if (mems == NULL)
+        return;
+
+    for (size_t i = 0; i >> cls->mems_bits == 0; i++) {
+        while (cls->mems[i] != NULL) {
+            na_plugin_mem *mem = cls->mems[i];
+            cls->mems[i] = mem->next;
+            mem->next = mems[mem->id & mask];
+            mems[mem->id & mask] = mem;
+        }
+    }
+    free(cls->mems);
+    cls->mems = mems;
+    cls->mems_bits++;
+}
+
+/* Where the registration with this number stands, or would. [memory] */
+static na_plugin_mem **
+find(na_plugin_class *cls, uint64_t id)
+{
+    uint64_t mask = (UINT64_C(1) << cls->mems_bits) - 1;
+    na_plugin_mem **link = &cls->mems[id & mask];
+    while (*link != NULL && (*link)->id != id)
+        link = &(*link)->next;
+    return link;
+}
+
+int32_t
+sm_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
+    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
+    na_plugin_mem **mem_p)
+{
+    if (mem_type != NA_PLUGIN_MEM_HOST) {
+        SM_LOG(cls->host, ERROR,
+            "memory of type %" PRIu32 "; only the host's can be shared",
+            mem_type);
+        return NA_PLUGIN_E_OPNOTSUPPORTED;
+    }
+
+    uint64_t length = 0;
+    if (count >= 1 && count <= SM_SEGMENTS)
+        length = total_length(segments, count);
+    if (length == 0 || access == 0 || (access & ~ACCESS) != 0) {
+        SM_LOG(cls->host, ERROR,
+            "%" PRIu64 " segments, access 0x%" PRIx32
+            ": not 1 to %u, or one is empty, or access unknown",
+            count, access, SM_SEGMENTS);
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+
+    na_plugin_mem *mem = obtain(cls, (uint32_t) count);
+    if (mem == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    mem->owner = cls->owner;
+    mem->length = length;
+    mem->access = access;
+    mem->count = (uint32_t) count;
+    memcpy(mem->segments, segments, count * sizeof(*segments));
+
+    sm_lock_take(&cls->memory);
+    if (cls->mems_count >> cls->mems_bits != 0 && cls->mems_bits < 30)
+        grow(cls);
+    mem->id = ++cls->mem_serial;
+    na_plugin_mem **link = find(cls, mem->id);
+    mem->next = *link;
+    *link = mem;
+    cls->mems_count++;
+    sm_lock_drop(&cls->memory);
+    *mem_p = mem;
+    return NA_PLUGIN_OK;
+}
+
+void
+sm_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
+{
+    sm_lock_take(&cls->memory);
+    na_plugin_mem **link = find(cls, mem->id);
+    *link = mem->next;
+    cls->mems_count--;
+    sm_lock_drop(&cls->memory);
+    sm_mem_free(cls, mem);
+}
+
+bool
+sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem)
+{
+    sm_lock_take(&cls->memory);
+    const na_plugin_mem *own = *find(cls, mem->id);
+    bool genuine = mem->owner == cls->owner && own != NULL &&
+                   own->count == mem->count &&
+                   (mem->access & ~own->access) == 0 &&
+                   memcmp(own->segments, mem->segments,
+                       mem->count * sizeof(mem->segments[0])) == 0;
+    sm_lock_drop(&cls->memory);
+    return genuine;
+}
+
+static unsigned char *
+pack(unsigned char *bytes, uint64_t value, unsigned width)
+{
+    for (unsigned i = 0; i < width; i++)
+        bytes[i] = (unsigned char) (value >> 8 * i);
+    return bytes + width;
+}
+
+static uint64_t
+unpack(const unsigned char *bytes, unsigned width)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < width; i++)
+        value |= (uint64_t) bytes[i] << 8 * i;
+    return value;
+}
+
+int32_t
+sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
+    uint64_t *size_p)
+{
+    uint64_t room = *size_p;
+    *size_p = SERIAL_HEADER + (uint64_t) mem->count * SERIAL_SEGMENT;
+    if (buffer == NULL)
+        return NA_PLUGIN_OK;
+    if (room < *size_p)
+        return NA_PLUGIN_E_OVERFLOW;
+
+    unsigned char *bytes = buffer;
+    bytes = pack(bytes, SERIAL_VERSION, 1);
+    bytes = pack(bytes, mem->access, 1);
+    bytes = pack(bytes, mem->count, 2);
+    bytes = pack(bytes, 0, 4);
+    bytes = pack(bytes, mem->owner, 8);
+    bytes = pack(bytes, mem->id, 8);
+    for (uint32_t i = 0; i < mem->count; i++) {
+        bytes = pack(bytes, (uintptr_t) mem->segments[i].base, 8);
+        bytes = pack(bytes, mem->segments[i].length, 8);
+    }
+    return NA_PLUGIN_OK;
+}
+
+int32_t
+sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
+    na_plugin_mem **mem_p)
+{
+    const unsigned char *bytes = buffer;
+    uint32_t access = 0;
+    uint32_t count = 0;
+
+    if (length >= SERIAL_HEADER && bytes[0] != SERIAL_VERSION) {
+        SM_LOG(cls->host, WARNING,
+            "serialized registration of version %u; known is %d", bytes[0],
+            SERIAL_VERSION);
+        return NA_PLUGIN_E_PROTOCOL_ERROR;
+    }
+    if (length >= SERIAL_HEADER) {
+        access = bytes[1];
+        count = (uint32_t) unpack(bytes + 2, 2);
+    }
+    if (access == 0 || (access & ~ACCESS) != 0 || count == 0 ||
+        count > SM_SEGMENTS || unpack(bytes + 4, 4) != 0 ||
+        length < SERIAL_HEADER + (uint64_t) count * SERIAL_SEGMENT)
+        goto refuse;
+
+    na_plugin_mem *mem = obtain(cls, count);
+    if (mem == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    mem->access = access;
+    mem->count = count;
+    mem->owner = unpack(bytes + 8, 8);
+    mem->id = unpack(bytes + 16, 8);
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += i == 0 ? SERIAL_HEADER : SERIAL_SEGMENT;
+        mem->segments[i].base = (void *) (uintptr_t) unpack(bytes, 8);
+        mem->segments[i].length = unpack(bytes + 8, 8);
+    }
+    mem->length = total_length(mem->segments, count);
+    if (mem->length == 0) {
+        sm_mem_free(cls, mem);
+        goto refuse;
+    }
+    *mem_p = mem;
+    return NA_PLUGIN_OK;
+
+refuse:
+    SM_LOG(cls->host, WARNING,
+        "%" PRIu64 " bytes are no serialized registration", length);
+    return NA_PLUGIN_E_INVALID_ARG;
+}

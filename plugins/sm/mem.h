@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registered memory: segments that make up one range, here or at a peer. */
+#ifndef SM_MEM_H
+#define SM_MEM_H
+
+#include "sm.h"
+
+/* A registration of this class, or a peer's that came as bytes. */
+struct na_plugin_mem {
+    na_plugin_mem *next; /* in the class's table, or among the spare ones */
+    uint64_t owner;      /* number of the class that registered it */
+    uint64_t id;         /* that class's number for it */
+    uint64_t length;     /* of all segments */
+    uint32_t access;     /* NA_PLUGIN_MEM_READ, _WRITE */
+    uint32_t count;
+    uint32_t room; /* for segments */
+    uint32_t spare;
+    na_plugin_segment segments[];
+};
+
+/* The table of a class. NOMEM. */
+int32_t sm_mem_init(na_plugin_class *cls);
+
+/* Frees it with what is in it; how many registrations were left. */
+uint32_t sm_mem_fini(na_plugin_class *cls);
+
+/* Whether bytes that claim to be a registration of this class are one. */
+bool sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem);
+
+/* Functions of the ABI. */
+int32_t sm_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
+    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
+    na_plugin_mem **mem_p);
+void sm_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem);
+int32_t sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem,
+    void *buffer, uint64_t *size_p);
+int32_t sm_mem_deserialize(na_plugin_class *cls, const void *buffer,
+    uint64_t length, na_plugin_mem **mem_p);
+void sm_mem_free(na_plugin_class *cls, na_plugin_mem *mem);
+
+#endif /* SM_MEM_H */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sending and receiving: straight from the sender's buffer into the ring; what
+ * finds no room waits in the connection's queue, in order. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "conn.h"
+#include "connect.h"
+#include "context.h"
+#include "match.h"
+#include "message.h"
+#include "self.h"
+
+#define CONNECT_TRIES 3 /* a peer that is lost again and again meanwhile */
+
+int32_t
+sm_buf_alloc(na_plugin_class *cls, uint64_t length, uint32_t kinds,
+    void **buffer_p, void **buffer_data_p)
+{
+    if (length > SIZE_MAX - 64)
+        return NA_PLUGIN_E_NOMEM;
+    void *buffer = aligned_alloc(64, (length + 64) & ~(uint64_t) 63);
+    if (buffer == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    *buffer_p = buffer;
+    *buffer_data_p = NULL;
+    return NA_PLUGIN_OK;
+}
+
+void
+sm_buf_free(na_plugin_class *cls, void *buffer, void *buffer_data)
+{
+    free(buffer);
+}
+
+int32_t
+sm_buf_init(na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind)
+{
+    return NA_PLUGIN_OK; /* the header travels in the ring's record */
+}
+
+/* A send that cannot be. */
+static __attribute__((noinline)) int32_t
+refuse_send(na_plugin_class *cls, uint64_t length, uint32_t longest,
+    uint32_t peer_ctx, uint64_t tag)
+{
+    if (length > longest) {
+        SM_LOG(cls->host, ERROR,
+            "message of %" PRIu64 " bytes; the longest is %" PRIu32, length,
+            longest);
+        return NA_PLUGIN_E_MSGSIZE;
+    }
+    SM_LOG(cls->host, ERROR,
+        "message with tag %" PRIu64 " to context %" PRIu32
+        "; the highest are %u and %u",
+        tag, peer_ctx, SM_TAG_MAX, SM_CONTEXTS - 1);
+    return NA_PLUGIN_E_INVALID_ARG;
+}
+
+/* Puts a send at the end of a connection's queue. [conn->lock] */
+static void
+enqueue(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op,
+    const void *buffer, uint64_t word, uint32_t tag)
+{
+    op->kind = SM_OP_SEND;
+    sm_op_set(op, SM_OP_POSTED);
+    op->buffer = (void *) (uintptr_t) buffer;
+    op->length = sm_ring_length(word);
+    op->to.conn = conn;
+    op->send.word = word;
+    op->send.tag = tag;
+    op->send.deadline_ns = cls->send_timeout_ns == 0
+                               ? UINT64_MAX
+                               : sm_now() + cls->send_timeout_ns;
+    sm_list_append(&conn->queue, &op->link);
+    sm_conn_stall(cls, conn);
+}
+
+/* The send that found no room, or others waiting before it. Drops the lock. */
+static __attribute__((noinline)) int32_t
+send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
+    struct sm_conn *conn, uint64_t word, uint32_t tag)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    sm_count_shared(&cls->counters.stalls, 1);
+    if (cls->no_retry && !conn->tx.broken) {
+        sm_lock_drop(&conn->lock);
+        return NA_PLUGIN_E_AGAIN;
+    }
+    op->ctx = ctx;
+    enqueue(cls, conn, op, buffer, word, tag);
+    sm_lock_drop(&conn->lock);
+    /* op may be over by now; a sleeping poller has to know of the queue */
+    sm_ctx_rouse_unlocked(ctx);
+    return NA_PLUGIN_PENDING;
+}
+
+/* Publishes a record, and rouses the target if it sleeps. [conn->lock] */
+static inline __attribute__((always_inline)) bool
+put_record(na_plugin_class *cls, struct sm_conn *conn, uint64_t word,
+    uint32_t tag, const void *buffer, uint32_t length)
+{
+    if (__builtin_expect(!sm_ring_put(&conn->tx, word, tag, buffer, length), 0))
+        return false;
+    if (sm_ring_sleeps(&conn->tx, sm_ring_target(word)))
+        sm_conn_ring(cls, conn);
+    sm_count(&conn->sent, 1);
+    return true;
+}
+
+/* The first send to a peer, and those to oneself. */
+static __attribute__((noinline)) int32_t
+send_first(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
+    na_plugin_addr *peer, uint64_t word, uint32_t tag)
+{
+    na_plugin_class *cls = ctx->cls;
+    struct sm_conn *conn;
+
+    if (peer == cls->self)
+        return sm_self_send(ctx, op, buffer, word, tag);
+    int32_t ret = sm_connect_lock(cls, peer, &conn);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    if (conn->queue.head != NULL ||
+        !put_record(cls, conn, word, tag, buffer, sm_ring_length(word)))
+        return send_later(ctx, op, buffer, conn, word, tag);
+    sm_lock_drop(&conn->lock);
+    return NA_PLUGIN_DONE;
+}
+
+static inline __attribute__((always_inline)) int32_t
+send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
+    uint32_t longest, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t kind)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    if (__builtin_expect(
+            length > longest || peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
+        return refuse_send(cls, length, longest, peer_ctx, tag);
+
+    uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
+    /* acquire: pairs with the release where connections are made */
+    struct sm_conn *conn =
+        atomic_load_explicit(&peer->conn, memory_order_acquire);
+    if (__builtin_expect(conn == NULL, 0))
+        return send_first(ctx, op, buffer, peer, word, (uint32_t) tag);
+
+    sm_lock_take(&conn->lock);
+    if (__builtin_expect(
+            atomic_load_explicit(&peer->conn, memory_order_relaxed) != conn,
+            0)) {
+        sm_lock_drop(&conn->lock);
+        return send_first(ctx, op, buffer, peer, word, (uint32_t) tag);
+    }
+    if (__builtin_expect(conn->queue.head != NULL ||
+                             !put_record(cls, conn, word, (uint32_t) tag,
+                                 buffer, (uint32_t) length),
+            0))
+        return send_later(ctx, op, buffer, conn, word, (uint32_t) tag);
+    sm_lock_drop(&conn->lock);
+    return NA_PLUGIN_DONE;
+}
+
+int32_t
+sm_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
+        peer_ctx, tag, SM_RING_UNEXPECTED);
+}
+
+int32_t
+sm_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
+        peer_ctx, tag, SM_RING_EXPECTED);
+}
+
+static inline void
+prepare_recv(struct sm_op *op, na_plugin_ctx *ctx, void *buffer,
+    uint64_t length, uint8_t kind)
+{
+    op->ctx = ctx;
+    op->buffer = buffer;
+    op->length = length <= UINT32_MAX ? (uint32_t) length : UINT32_MAX;
+    op->kind = kind;
+}
+
+int32_t
+sm_recv_unexpected(na_plugin_ctx *ctx, void *operation, void *buffer,
+    uint64_t length, void *buffer_data)
+{
+    struct sm_op *op = operation;
+
+    prepare_recv(op, ctx, buffer, length, SM_OP_RECV_UNEXPECTED);
+    sm_lock_take(&ctx->lock);
+    if (__builtin_expect(sm_match_recv_unexpected(ctx, op), 0))
+        sm_ctx_ready(ctx, op);
+    if (__builtin_expect(ctx->held.head != NULL, 0))
+        sm_self_ask(ctx);
+    sm_lock_drop(&ctx->lock);
+    return NA_PLUGIN_PENDING;
+}
+
+/* Posts a receive, or finds its message there already; false if there is no
+ * connection whose end would end it. */
+static inline bool
+post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer)
+{
+    sm_lock_take(&ctx->lock);
+    op->link.peer = sm_addr_unique(peer);
+    if (__builtin_expect(sm_match_take_early(ctx, op), 0)) {
+        sm_ctx_ready(ctx, op);
+        sm_lock_drop(&ctx->lock);
+        return true;
+    }
+    /* A connection that ends takes itself out of the address first, then looks
+     * through the receives of each context under this lock. */
+    bool connected =
+        atomic_load_explicit(&peer->conn, memory_order_relaxed) != NULL ||
+        peer == ctx->cls->self;
+    if (connected)
+        sm_match_post(ctx, op);
+    sm_lock_drop(&ctx->lock);
+    return connected;
+}
+
+int32_t
+sm_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    struct sm_op *op = operation;
+
+    if (__builtin_expect(peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
+        return refuse_send(ctx->cls, 0, 0, peer_ctx, tag);
+    prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
+    op->link.key = sm_match_key(peer_ctx, (uint32_t) tag);
+    for (int i = 0; i < CONNECT_TRIES; i++) {
+        if (__builtin_expect(post_expected(ctx, op, peer), 1))
+            return NA_PLUGIN_PENDING;
+        int32_t ret = sm_connect_to(ctx->cls, peer);
+        if (ret != NA_PLUGIN_OK)
+            return ret;
+    }
+    return NA_PLUGIN_E_HOSTUNREACH;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plugin's one symbol, the table of its operations, and how a class is
+ * opened and closed. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "conn.h"
+#include "connect.h"
+#include "context.h"
+#include "mem.h"
+#include "message.h"
+#include "progress.h"
+#include "queue.h"
+#include "report.h"
+#include "rma.h"
+#include "sm.h"
+#include "wait.h"
+
+#define FLAGS_KNOWN                                                            \
+    (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
+        NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
+#define THREADS_KNOWN                                                          \
+    (NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT)
+#define QUEUE_DEFAULT (1U << 20)
+#define QUEUE_MAX (UINT64_C(1) << 40)
+#define TIMEOUT_DEFAULT_S 300
+#define TIMEOUT_MAX_S 1000000
+#define SECOND UINT64_C(1000000000)
+
+static const void *
+extension(na_plugin_class *cls, const char *id)
+{
+    if (strcmp(id, NA_PLUGIN_WAIT_ID) == 0 && !cls->no_block)
+        return &sm_wait;
+    if (strcmp(id, NA_PLUGIN_REPORT_ID) == 0)
+        return &sm_report;
+    return NULL;
+}
+
+static const na_plugin_ops ops = {
+    .size = sizeof(ops),
+    .ctx_create = sm_ctx_create,
+    .ctx_destroy = sm_ctx_destroy,
+    .addr_self = sm_addr_self,
+    .addr_lookup = sm_addr_lookup,
+    .addr_dup = sm_addr_dup,
+    .addr_free = sm_addr_free,
+    .addr_equal = sm_addr_equal,
+    .addr_to_string = sm_addr_to_string,
+    .addr_serialize = sm_addr_serialize,
+    .addr_deserialize = sm_addr_deserialize,
+    .addr_forget = sm_addr_forget,
+    .buf_alloc = sm_buf_alloc,
+    .buf_free = sm_buf_free,
+    .buf_init = sm_buf_init,
+    .send_unexpected = sm_send_unexpected,
+    .recv_unexpected = sm_recv_unexpected,
+    .send_expected = sm_send_expected,
+    .recv_expected = sm_recv_expected,
+    .mem_register = sm_mem_register,
+    .mem_deregister = sm_mem_deregister,
+    .mem_serialize = sm_mem_serialize,
+    .mem_deserialize = sm_mem_deserialize,
+    .mem_free = sm_mem_free,
+    .put = sm_put,
+    .get = sm_get,
+    .poll = sm_poll,
+    .cancel = sm_cancel,
+    .extension = extension,
+};
+
+static int32_t
+info(const na_plugin_host *host, const char *protocol, void *arg,
+    void (*found)(void *arg, const na_plugin_device *device))
+{
+    static const na_plugin_device device = {
+        .size = sizeof(device),
+        .protocol = SM_PROTOCOL,
+        .name = "sm",
+        .detail = "shared memory of this host",
+    };
+
+    if (protocol != NULL && strcmp(protocol, SM_PROTOCOL) != 0)
+        return NA_PLUGIN_E_PROTONOSUPPORT;
+    found(arg, &device);
+    return NA_PLUGIN_OK;
+}
+
+/* Refuses what this version does not know. */
+static int32_t
+check_info(const na_plugin_host *host, const na_plugin_open_info *info)
+{
+    if (info->size < sizeof(*info)) {
+        SM_LOG(host, ERROR, "open_info of %" PRIu32 " bytes is too short",
+            info->size);
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+    if (info->protocol == NULL || strcmp(info->protocol, SM_PROTOCOL) != 0) {
+        SM_LOG(host, ERROR, "protocol \"%s\"; this plugin speaks %s",
+            info->protocol != NULL ? info->protocol : "", SM_PROTOCOL);
+        return NA_PLUGIN_E_PROTONOSUPPORT;
+    }
+    if ((info->flags & ~FLAGS_KNOWN) != 0 ||
+        (info->thread_mode & ~THREADS_KNOWN) != 0 ||
+        info->addr_format > NA_PLUGIN_ADDR_NATIVE ||
+        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL ||
+        info->reserved_zero != 0) {
+        SM_LOG(host, ERROR,
+            "unknown among flags 0x%" PRIx32 ", threads 0x%" PRIx32
+            ", address format %" PRIu32 ", traffic class %" PRIu32,
+            info->flags, info->thread_mode, info->addr_format,
+            info->traffic_class);
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+    if (info->name != NULL && info->name[0] != '\0' &&
+        !sm_name_valid(info->name, strlen(info->name), SM_PREFIX_MAX)) {
+        SM_LOG(host, ERROR,
+            "\"%.120s\" is no name: 1 to %u of A-Z a-z 0-9 . _ + -", info->name,
+            SM_PREFIX_MAX);
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+    return NA_PLUGIN_OK;
+}
+
+/* Says what of the wishes is not heard. */
+static void
+mention_ignored(const na_plugin_host *host, const na_plugin_open_info *info)
+{
+    if ((info->flags & NA_PLUGIN_OPEN_MEM_DEVICE) != 0)
+        SM_LOG(host, INFO, "device memory cannot be registered");
+    if (info->ip_subnet != NULL)
+        SM_LOG(host, INFO, "no subnet is used: %s", info->ip_subnet);
+    if (info->auth_key != NULL)
+        SM_LOG(host, WARNING, "the authorization key is not used");
+    if (info->addr_format == NA_PLUGIN_ADDR_IPV4 ||
+        info->addr_format == NA_PLUGIN_ADDR_IPV6)
+        SM_LOG(host, INFO, "addresses are names, not of IP");
+    if (info->traffic_class > NA_PLUGIN_TC_BEST_EFFORT)
+        SM_LOG(host, INFO, "there are no traffic classes");
+    if (info->max_contexts > SM_CONTEXTS)
+        SM_LOG(host, INFO, "%" PRIu32 " contexts expected; at most %u",
+            info->max_contexts, SM_CONTEXTS);
+}
+
+static uint32_t
+message_size(const na_plugin_host *host, uint64_t wanted, const char *kind)
+{
+    if (wanted == 0)
+        return SM_MESSAGE_DEFAULT;
+    if (wanted <= SM_MESSAGE_MAX)
+        return (uint32_t) wanted;
+    SM_LOG(host, INFO, "%s messages of %" PRIu64 " bytes wanted; at most %u",
+        kind, wanted, SM_MESSAGE_MAX);
+    return SM_MESSAGE_MAX;
+}
+
+/* The smallest ring for these messages, as large as wanted if that is more. */
+static uint32_t
+ring_capacity(uint32_t longest, uint64_t wanted)
+{
+    uint32_t page = sm_ring_page();
+    uint64_t capacity = wanted > 2 * page ? wanted - page : page;
+
+    capacity -= capacity % page;
+    if (capacity > SM_RING_CAPACITY_MAX)
+        capacity = SM_RING_CAPACITY_MAX;
+    while (!sm_ring_fits(capacity, longest))
+        capacity += page;
+    return (uint32_t) capacity;
+}
+
+/* Sizes and settings. */
+static int32_t
+configure(na_plugin_class *cls, const na_plugin_open_info *info)
+{
+    uint64_t ring = SM_RING_DEFAULT;
+    uint64_t queue = QUEUE_DEFAULT;
+    uint64_t timeout = TIMEOUT_DEFAULT_S;
+
+    if (!sm_log_setting(
+            cls->host, "sm.ring_size", 0, SM_RING_CAPACITY_MAX, &ring) ||
+        !sm_log_setting(cls->host, "sm.queue_size", 0, QUEUE_MAX, &queue) ||
+        !sm_log_setting(
+            cls->host, "sm.send_timeout", 0, TIMEOUT_MAX_S, &timeout))
+        return NA_PLUGIN_E_INVALID_ARG;
+
+    cls->max_unexpected =
+        message_size(cls->host, info->max_unexpected_size, "unexpected");
+    cls->max_expected =
+        message_size(cls->host, info->max_expected_size, "expected");
+    cls->ring_capacity = ring_capacity(cls->max_unexpected > cls->max_expected
+                                           ? cls->max_unexpected
+                                           : cls->max_expected,
+        ring);
+    cls->queue_limit = queue;
+    cls->send_timeout_ns = timeout * SECOND;
+    cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
+    cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
+    cls->no_retry = (info->flags & NA_PLUGIN_OPEN_NO_RETRY) != 0;
+    cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
+    return NA_PLUGIN_OK;
+}
+
+/* A number that no other class has. */
+static int32_t
+draw_number(na_plugin_class *cls)
+{
+    while (cls->owner == 0)
+        if (getrandom(&cls->owner, sizeof(cls->owner), 0) !=
+            (ssize_t) sizeof(cls->owner)) {
+            SM_LOG(cls->host, ERROR, "no random number: %s", strerror(errno));
+            return NA_PLUGIN_E_IO_ERROR;
+        }
+    return NA_PLUGIN_OK;
+}
+
+/* Frees a class that has been begun, from whatever stage of it. */
+static void
+destroy(na_plugin_class *cls)
+{
+    sm_conn_fini(cls);
+    sm_connect_fini(cls);
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *ctx = sm_class_context(cls, i);
+        if (ctx != NULL && ctx->alive)
+            sm_ctx_destroy(ctx);
+        free(ctx);
+    }
+    if (cls->self != NULL)
+        sm_addr_release(cls, cls->self);
+    cls->self = NULL;
+    uint32_t addrs = sm_addr_fini(cls);
+    uint32_t mems = sm_mem_fini(cls);
+    if (addrs != 0 || mems != 0)
+        SM_LOG(cls->host, WARNING,
+            "closed with %" PRIu32 " addresses and %" PRIu32
+            " registrations left",
+            addrs, mems);
+    if (cls->epoll >= 0)
+        close(cls->epoll);
+    free(cls);
+}
+
+/* Builds a class; what was built of one that fails is the caller's to
+ * destroy. */
+static int32_t
+build(na_plugin_class *cls, const na_plugin_open_info *info)
+{
+    int32_t ret = configure(cls, info);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    sm_lock_init(&cls->progress, cls->single);
+    cls->membarrier = sm_wait_register();
+    sm_kernel_due(cls);
+    ret = draw_number(cls);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+
+    if (sm_addr_init(cls) != NA_PLUGIN_OK || sm_mem_init(cls) != NA_PLUGIN_OK) {
+        SM_LOG(cls->host, ERROR, "no memory for a class");
+        return NA_PLUGIN_E_NOMEM;
+    }
+    cls->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (cls->epoll < 0) {
+        SM_LOG(
+            cls->host, ERROR, "no descriptor for a class: %s", strerror(errno));
+        return NA_PLUGIN_E_NOMEM;
+    }
+    const char *prefix =
+        info->name != NULL && info->name[0] != '\0' ? info->name : NULL;
+    return sm_connect_init(cls, prefix);
+}
+
+static int32_t
+open_class(const na_plugin_host *host, const na_plugin_open_info *info,
+    na_plugin_opened *opened)
+{
+    int32_t ret = check_info(host, info);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    if (opened->size < sizeof(*opened)) {
+        SM_LOG(host, ERROR, "opened of %" PRIu32 " bytes is too short",
+            opened->size);
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+
+    na_plugin_class *cls =
+        aligned_alloc(64, (sizeof(*cls) + 63) & ~(size_t) 63);
+    if (cls == NULL) {
+        SM_LOG(host, ERROR, "no memory for a class");
+        return NA_PLUGIN_E_NOMEM;
+    }
+    memset(cls, 0, sizeof(*cls));
+    cls->host = host;
+    cls->epoll = cls->name_fd = cls->alias_fd = -1;
+    ret = build(cls, info);
+    if (ret != NA_PLUGIN_OK) {
+        destroy(cls);
+        return ret;
+    }
+    mention_ignored(host, info);
+
+    opened->features =
+        NA_PLUGIN_FEATURE_NODE_LOCAL | NA_PLUGIN_FEATURE_RMA_NATIVE;
+    opened->cls = cls;
+    opened->ops = &ops;
+    opened->op_size = sizeof(struct sm_op);
+    opened->op_align = _Alignof(struct sm_op);
+    opened->max_unexpected_size = cls->max_unexpected;
+    opened->max_expected_size = cls->max_expected;
+    opened->unexpected_header_size = 0;
+    opened->expected_header_size = 0;
+    opened->max_tag = SM_TAG_MAX;
+    opened->max_segments = SM_SEGMENTS;
+    opened->max_rma_size = 0;
+    opened->max_contexts = SM_CONTEXTS;
+    return NA_PLUGIN_OK;
+}
+
+static const char *const protocols[] = {SM_PROTOCOL, NULL};
+
+NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(sm) = {
+    .magic = NA_PLUGIN_MAGIC,
+    .abi_major = NA_PLUGIN_ABI_MAJOR,
+    .abi_minor = NA_PLUGIN_ABI_MINOR,
+    .size = sizeof(na_plugin),
+    .min_host_minor = 0,
+    .name = "na",
+    .version = SM_VERSION,
+    .protocols = protocols,
+    .flags = NA_PLUGIN_OPAQUE_NAME,
+    .priority = 100,
+    .info = info,
+    .open = open_class,
+    .close = destroy,
+};

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The path of a message from the ring to its receive. One poll at a time works
+ * for the whole class: hot rings each time, some of the cold ones, queued
+ * sends, and the kernel now and then. */
+#include "progress.h"
+#include "address.h"
+#include "conn.h"
+#include "connect.h"
+#include "context.h"
+#include "match.h"
+#include "queue.h"
+#include "rma.h"
+#include "self.h"
+#include "wait.h"
+
+#define CLOCK_POLLS 8U   /* between two looks at the clock */
+#define COOL_MISSES 4096 /* polls without a message: tens of microseconds */
+#define COLD_LOOKS 4U    /* at cold rings in each poll */
+#define TURN 16U         /* messages of one connection before the next one's */
+#define RMA_PATIENCE 8U  /* polls with events between two slices */
+
+static inline void
+lock_own(struct sm_batch *batch)
+{
+    if (!batch->locked) {
+        sm_lock_take(&batch->ctx->lock);
+        batch->locked = true;
+    }
+}
+
+static inline void
+unlock_own(struct sm_batch *batch)
+{
+    if (batch->locked) {
+        sm_lock_drop(&batch->ctx->lock);
+        batch->locked = false;
+    }
+}
+
+/* A message for a context that this class does not have. */
+static enum sm_fate
+stray(na_plugin_class *cls, const struct sm_message *message)
+{
+    SM_LOG(cls->host, INFO, "message from %s to a context that is not there",
+        message->from->name);
+    sm_count(&cls->counters.strayed, 1);
+    return SM_FATE_LOST;
+}
+
+/* Delivers to a context that is not the poller's, or for whose event the batch
+ * has no room: into the ready list. */
+static enum sm_fate
+deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_message *message,
+    struct sm_batch *batch)
+{
+    na_plugin_event event;
+    enum sm_fate fate = SM_FATE_LOST;
+    bool own = ctx == batch->ctx;
+
+    if (own)
+        lock_own(batch);
+    else
+        sm_lock_take(&ctx->lock);
+    bool alive = ctx->alive;
+    if (alive)
+        fate = sm_match_message(ctx, message, &event);
+    if (fate == SM_FATE_MATCHED) {
+        struct sm_op *op = event.op;
+        op->result = event;
+        sm_ctx_ready(ctx, op);
+    }
+    if (!own)
+        sm_lock_drop(&ctx->lock);
+    return alive ? fate : stray(ctx->cls, message);
+}
+
+/* What became of the front of a ring. */
+enum outcome {
+    TAKEN,
+    HELD_BACK, /* its context has no room */
+    BROKEN,    /* it could not be: the connection has ended */
+};
+
+/* Takes a message in the general case: any context, with a receive or without,
+ * with room for its event or not. */
+static __attribute__((noinline)) enum outcome
+take_slowly(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
+    uint64_t word, bool insist)
+{
+    struct sm_ring_rx *rx = &conn->rx;
+    if (!sm_ring_valid(rx, word)) {
+        unlock_own(batch);
+        sm_conn_break(cls, conn, "a record in its ring cannot be");
+        return BROKEN;
+    }
+
+    na_plugin_ctx *ctx = sm_class_context(cls, sm_ring_target(word));
+    struct sm_message message = {
+        .from = conn->peer,
+        .data = rx->data + rx->position + SM_RING_HEADER,
+        .word = word,
+        .tag = sm_ring_tag(rx),
+        .insist = insist,
+    };
+    enum sm_fate fate = SM_FATE_LOST;
+    if (ctx == NULL)
+        stray(cls, &message);
+    else if (ctx != batch->ctx || batch->next == batch->end)
+        fate = deliver_elsewhere(ctx, &message, batch);
+    else {
+        lock_own(batch);
+        fate = sm_match_message(ctx, &message, batch->next);
+        batch->next += fate == SM_FATE_MATCHED;
+    }
+    conn->blocked = fate == SM_FATE_BLOCKED ? ctx : NULL;
+    if (fate == SM_FATE_BLOCKED)
+        return HELD_BACK;
+    if (sm_ring_advance(rx, sm_ring_length(word)))
+        sm_conn_ring(cls, conn);
+    sm_count(&cls->counters.received, 1);
+    return TAKEN;
+}
+
+/*
+ * Takes up to limit messages of a connection, for which there is room in the
+ * batch. What stands in shared memory is read once, and checked before use;
+ * payload is just bytes. One comparison tells that a message is for the
+ * poller's context and of a kind that there is.
+ */
+static inline enum outcome
+take(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
+    uint64_t word, uint32_t limit)
+{
+    na_plugin_ctx *ctx = batch->ctx;
+    struct sm_ring_rx *rx = &conn->rx;
+    na_plugin_addr *from = conn->peer;
+    uint32_t own = ctx->id << 8;
+    uint32_t count = 0;
+
+    conn->misses = 0;
+    lock_own(batch);
+    do {
+        uint32_t kind = ((uint32_t) word & 0xFFFFFF00U) ^ own;
+        uint32_t length = sm_ring_length(word);
+        uint32_t tag = sm_ring_tag(rx);
+        na_plugin_addr *source = NULL;
+        struct sm_op *op = NULL;
+
+        if (__builtin_expect(length > rx->longest, 0)) {
+            /* broken */
+        } else if (kind == SM_RING_UNEXPECTED << 16) {
+            op = (struct sm_op *) ctx->recvs.head;
+            if (__builtin_expect(op != NULL && length <= op->length, 1)) {
+                sm_list_remove(&ctx->recvs, &op->link);
+                sm_addr_hold(cls, from);
+                source = from;
+            } else {
+                op = NULL;
+            }
+        } else if (kind == SM_RING_EXPECTED << 16) {
+            op = (struct sm_op *) sm_table_take(
+                &ctx->posted, from, sm_match_key(sm_ring_source(word), tag));
+        }
+        if (__builtin_expect(op == NULL, 0)) {
+            enum outcome outcome = take_slowly(cls, conn, batch, word, false);
+            if (outcome != TAKEN)
+                return outcome;
+            continue;
+        }
+        sm_op_set(op, SM_OP_IDLE);
+        sm_match_fill(op, rx->data + rx->position + SM_RING_HEADER, length, tag,
+            source, batch->next++);
+        sm_count(&cls->counters.received, 1);
+        if (__builtin_expect(sm_ring_advance(rx, length), 0))
+            sm_conn_ring(cls, conn);
+    } while (++count < limit && batch->next != batch->end &&
+             (word = sm_ring_peek(rx)) != 0);
+    return TAKEN;
+}
+
+bool
+sm_progress_drain(
+    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
+{
+    /* a ring holds no more records than lines: a neighbour that goes on
+     * writing is not listened to for ever */
+    uint32_t left = conn->rx.capacity / SM_RING_LINE;
+    enum outcome outcome = TAKEN;
+    uint64_t word;
+
+    while (left-- != 0 && outcome == TAKEN &&
+           (word = sm_ring_peek(&conn->rx)) != 0)
+        outcome = take_slowly(cls, conn, batch, word, true);
+    unlock_own(batch);
+    return outcome != BROKEN;
+}
+
+bool
+sm_progress_waits(na_plugin_class *cls, struct sm_conn *conn)
+{
+    uint64_t word = sm_ring_look(&conn->rx);
+    if (word == 0)
+        return false;
+
+    na_plugin_ctx *ctx = sm_class_context(cls, sm_ring_target(word));
+    if (conn->blocked == NULL || conn->blocked != ctx)
+        return true;
+    sm_lock_take(&ctx->lock);
+    bool room = !ctx->alive || sm_match_has_room(ctx, sm_ring_length(word));
+    sm_lock_drop(&ctx->lock);
+    return room;
+}
+
+/* All rings that had a message of late, beginning where the last poll ran out
+ * of room for events. */
+static inline void
+scan_hot(na_plugin_class *cls, struct sm_batch *batch)
+{
+    for (uint32_t left = cls->hot; left != 0 && cls->hot != 0; left--) {
+        if (cls->turn >= cls->hot)
+            cls->turn = 0;
+        struct sm_conn *conn = cls->scan[cls->turn];
+        uint64_t word = sm_ring_peek(&conn->rx);
+        if (word == 0) {
+            if (__builtin_expect(++conn->misses > COOL_MISSES, 0))
+                sm_conn_cool(cls, conn); /* another one is in its place */
+            else
+                cls->turn++;
+            continue;
+        }
+        if (take(cls, conn, batch, word, cls->hot == 1 ? UINT32_MAX : TURN) ==
+            BROKEN)
+            continue;
+        cls->turn++;
+        if (batch->next == batch->end)
+            return;
+    }
+}
+
+/* Some of the others. */
+static __attribute__((noinline)) void
+scan_cold(na_plugin_class *cls, struct sm_batch *batch)
+{
+    uint32_t cold = cls->scan_count - cls->hot;
+    uint32_t looks = cold < COLD_LOOKS ? cold : COLD_LOOKS;
+
+    while (looks-- != 0 && batch->next != batch->end &&
+           cls->scan_count != cls->hot) {
+        if (++cls->cold_turn >= cls->scan_count || cls->cold_turn < cls->hot)
+            cls->cold_turn = cls->hot;
+        struct sm_conn *conn = cls->scan[cls->cold_turn];
+        uint64_t word = sm_ring_peek(&conn->rx);
+        if (word == 0)
+            continue;
+        sm_conn_heat(cls, conn);
+        take_slowly(cls, conn, batch, word, false);
+    }
+}
+
+/* Asks the kernel, if it is time to. [progress] */
+static __attribute__((noinline)) void
+look_around(na_plugin_class *cls, struct sm_batch *batch)
+{
+    cls->countdown = CLOCK_POLLS;
+    if (cls->kernel_due || sm_now() >= cls->kernel_ns)
+        sm_connect_check(cls, batch);
+}
+
+/* What is there to do for the class besides. */
+static __attribute__((noinline)) void
+do_chores(na_plugin_ctx *ctx, bool idle)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    if (sm_lock_try(&cls->progress)) {
+        sm_queue_flush(cls);
+        sm_self_refill(cls);
+        sm_lock_drop(&cls->progress);
+    }
+    if (idle || ++ctx->rma_skipped >= RMA_PATIENCE) {
+        ctx->rma_skipped = 0;
+        sm_rma_advance(ctx);
+    }
+}
+
+/* Reports what others have ended. */
+static __attribute__((noinline)) void
+take_ready(struct sm_batch *batch)
+{
+    batch->next += sm_ctx_take_ready(
+        batch->ctx, batch->next, (uint32_t) (batch->end - batch->next));
+}
+
+static inline bool
+has_ready(const na_plugin_ctx *ctx)
+{
+    return __builtin_expect(
+        atomic_load_explicit(&ctx->ready_count, memory_order_relaxed) != 0, 0);
+}
+
+int32_t
+sm_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+{
+    na_plugin_class *cls = ctx->cls;
+    struct sm_batch batch = {.ctx = ctx, .next = events, .end = events + max};
+
+    if (__builtin_expect(
+            atomic_load_explicit(&ctx->bits_set, memory_order_relaxed), 0))
+        sm_wait_disarm(ctx);
+    if (has_ready(ctx))
+        take_ready(&batch);
+    /* who is at work already delivers to this context as well */
+    if (batch.next != batch.end && sm_lock_try(&cls->progress)) {
+        if (__builtin_expect(--cls->countdown == 0, 0))
+            look_around(cls, &batch);
+        scan_hot(cls, &batch);
+        if (__builtin_expect(cls->hot != cls->scan_count, 0))
+            scan_cold(cls, &batch);
+        unlock_own(&batch);
+        sm_lock_drop(&cls->progress);
+    }
+    if (__builtin_expect(
+            atomic_load_explicit(&cls->chores, memory_order_relaxed) != 0, 0))
+        do_chores(ctx, batch.next == events);
+    if (has_ready(ctx))
+        take_ready(&batch);
+    return (int32_t) (batch.next - events);
+}

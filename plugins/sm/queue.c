@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends that wait for room, and the ends of operations that nobody waits for any
+ * more: cancelled, forgotten with their peer, abandoned with their context. */
+#include "queue.h"
+#include "address.h"
+#include "conn.h"
+#include "context.h"
+#include "match.h"
+#include "rma.h"
+
+/* Sends from the front of a connection's queue what the ring has room for, into
+ * done; the first that has waited too long goes into late. [conn->lock] */
+static void
+flush_conn(na_plugin_class *cls, struct sm_conn *conn, struct sm_list *done,
+    struct sm_list *late)
+{
+    struct sm_op *op;
+
+    while ((op = (struct sm_op *) conn->queue.head) != NULL) {
+        if (!sm_ring_put(&conn->tx, op->send.word, op->send.tag, op->buffer,
+                op->length)) {
+            if (op->send.deadline_ns > cls->now_ns)
+                return;
+            sm_list_remove(&conn->queue, &op->link);
+            sm_op_set(op, SM_OP_READY);
+            sm_list_append(late, &op->link);
+            continue;
+        }
+        if (sm_ring_sleeps(&conn->tx, sm_ring_target(op->send.word)))
+            sm_conn_ring(cls, conn);
+        sm_count(&conn->sent, 1);
+        sm_list_remove(&conn->queue, &op->link);
+        sm_op_set(op, SM_OP_READY);
+        sm_list_append(done, &op->link);
+    }
+}
+
+void
+sm_queue_flush(na_plugin_class *cls)
+{
+    sm_conn_absorb(cls);
+    for (struct sm_conn **link = &cls->stalled; *link != NULL;) {
+        struct sm_conn *conn = *link;
+        struct sm_list done = {NULL, NULL};
+        struct sm_list late = {NULL, NULL};
+
+        sm_lock_take(&conn->lock);
+        flush_conn(cls, conn, &done, &late);
+        bool broken = conn->tx.broken;
+        if (conn->queue.head == NULL) {
+            *link = conn->stall_next;
+            conn->stalled = false;
+            sm_chore_drop(cls);
+        } else {
+            link = &conn->stall_next;
+        }
+        sm_lock_drop(&conn->lock);
+
+        sm_ctx_finish_all(&done, NA_PLUGIN_OK);
+        if (late.head != NULL) {
+            SM_LOG(cls->host, WARNING,
+                "%s (process %d) makes no room for sends", sm_conn_name(conn),
+                (int) conn->pid);
+            sm_ctx_finish_all(&late, NA_PLUGIN_E_TIMEOUT);
+        }
+        if (broken) {
+            sm_conn_break(cls, conn, "the count in its ring cannot be");
+            link = &cls->stalled;
+        }
+    }
+}
+
+void
+sm_queue_ask(na_plugin_class *cls)
+{
+    sm_conn_absorb(cls);
+    for (struct sm_conn *conn = cls->stalled; conn != NULL;
+         conn = conn->stall_next) {
+        sm_lock_take(&conn->lock);
+        /* seq_cst: see sm_ring_report, whose part is the consumer's */
+        if (conn->tx.control != NULL)
+            atomic_store_explicit(
+                &conn->tx.control->waiting, 1, memory_order_seq_cst);
+        sm_lock_drop(&conn->lock);
+    }
+}
+
+uint64_t
+sm_queue_sleep(na_plugin_class *cls)
+{
+    uint64_t first = UINT64_MAX;
+    bool room = false;
+
+    for (struct sm_conn *conn = cls->stalled; conn != NULL;
+         conn = conn->stall_next) {
+        sm_lock_take(&conn->lock);
+        struct sm_op *op = (struct sm_op *) conn->queue.head;
+        if (op != NULL) {
+            room = sm_ring_refresh(&conn->tx, sm_ring_record(op->length)) ||
+                   conn->tx.broken || room;
+            if (op->send.deadline_ns < first)
+                first = op->send.deadline_ns;
+        }
+        sm_lock_drop(&conn->lock);
+    }
+    if (room)
+        return 0;
+    if (first == UINT64_MAX)
+        return first;
+    uint64_t now = sm_now();
+    return first > now ? first - now : 0;
+}
+
+/* Takes the operations of a context out of a list. */
+static void
+strip(struct sm_list *list, const na_plugin_ctx *ctx)
+{
+    struct sm_link *next;
+    for (struct sm_link *link = list->head; link != NULL; link = next) {
+        next = link->next;
+        if (((struct sm_op *) link)->ctx == ctx)
+            sm_list_remove(list, link);
+    }
+}
+
+void
+sm_queue_abandon(na_plugin_ctx *ctx)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
+        sm_lock_take(&conn->lock);
+        strip(&conn->queue, ctx);
+        sm_lock_drop(&conn->lock);
+    }
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *target = sm_class_context(cls, i);
+        if (target == NULL)
+            continue;
+        sm_lock_take(&target->lock);
+        strip(&target->held, ctx);
+        sm_lock_drop(&target->lock);
+    }
+}
+
+/* Takes a send out of the queue it stands in, a list under lock; false if it
+ * has left it. */
+static bool
+withdraw_send(struct sm_op *op, struct sm_lock *lock, struct sm_list *list)
+{
+    sm_lock_take(lock);
+    bool queued = sm_op_state(op) == SM_OP_POSTED;
+    if (queued) {
+        sm_list_remove(list, &op->link);
+        sm_op_set(op, SM_OP_READY);
+    }
+    sm_lock_drop(lock);
+    return queued;
+}
+
+static bool
+withdraw_recv(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    sm_lock_take(&ctx->lock);
+    bool posted = sm_op_state(op) == SM_OP_POSTED;
+    if (posted) {
+        sm_match_unpost(ctx, op);
+        sm_op_set(op, SM_OP_READY);
+    }
+    sm_lock_drop(&ctx->lock);
+    return posted;
+}
+
+int32_t
+sm_cancel(na_plugin_ctx *ctx, void *operation)
+{
+    struct sm_op *op = operation;
+    bool withdrawn = false;
+
+    if (sm_op_state(op) != SM_OP_POSTED)
+        return NA_PLUGIN_OK;
+    switch (op->kind) {
+    case SM_OP_RECV_UNEXPECTED:
+    case SM_OP_RECV_EXPECTED:
+        withdrawn = withdraw_recv(ctx, op);
+        break;
+    case SM_OP_SEND:
+        withdrawn = withdraw_send(op, &op->to.conn->lock, &op->to.conn->queue);
+        break;
+    case SM_OP_SEND_SELF:
+        withdrawn =
+            withdraw_send(op, &op->to.target->lock, &op->to.target->held);
+        break;
+    case SM_OP_PUT:
+    case SM_OP_GET:
+        withdrawn = sm_rma_withdraw(ctx, op);
+        break;
+    default:
+        break;
+    }
+    if (withdrawn)
+        sm_ctx_finish(op, NA_PLUGIN_E_CANCELED);
+    return NA_PLUGIN_OK;
+}
+
+/* Ends the receives from a peer that has, or no longer has, a connection, and
+ * drops the expected messages that were kept of it. */
+static void
+forget_receives(na_plugin_class *cls, const na_plugin_addr *peer)
+{
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *ctx = sm_class_context(cls, i);
+        if (ctx == NULL)
+            continue;
+        struct sm_list list = {NULL, NULL};
+        sm_lock_take(&ctx->lock);
+        if (ctx->alive) {
+            sm_match_take_peer(ctx, peer, &list);
+            sm_match_drop_peer(ctx, peer);
+        }
+        sm_lock_drop(&ctx->lock);
+        sm_ctx_finish_all(&list, NA_PLUGIN_E_HOSTUNREACH);
+    }
+}
+
+void
+sm_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
+{
+    struct sm_conn *next;
+
+    sm_lock_take(&cls->progress);
+    /* a connection that ends may take the unique name's address with it */
+    na_plugin_addr *peer = sm_addr_unique(addr);
+    sm_addr_hold(cls, peer);
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
+        next = conn->next;
+        if (conn->peer == peer || conn->called == peer || conn->called == addr)
+            sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
+    }
+    forget_receives(cls, peer);
+    sm_addr_release(cls, peer);
+    sm_lock_drop(&cls->progress);
+}

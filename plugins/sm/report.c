@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The report: choices made at open, then counters. */
+#include <stddef.h>
+
+#include "conn.h"
+#include "report.h"
+
+#define CHOICES 6U
+
+static const struct {
+    const char *name;
+    size_t offset; /* in struct sm_counters */
+} counters[] = {
+    {"messages_sent", offsetof(struct sm_counters, sent)},
+    {"ring_bytes_sent", offsetof(struct sm_counters, sent_bytes)},
+    {"messages_received", offsetof(struct sm_counters, received)},
+    {"messages_to_self", offsetof(struct sm_counters, self)},
+    {"unexpected_queued", offsetof(struct sm_counters, queued)},
+    {"expected_dropped", offsetof(struct sm_counters, dropped)},
+    {"context_missing", offsetof(struct sm_counters, strayed)},
+    {"sends_queued", offsetof(struct sm_counters, stalls)},
+    {"connections_made", offsetof(struct sm_counters, connects)},
+    {"connections_lost", offsetof(struct sm_counters, losses)},
+    {"connections_broken", offsetof(struct sm_counters, broken)},
+    {"bells_rung", offsetof(struct sm_counters, bells)},
+    {"put_bytes", offsetof(struct sm_counters, put_bytes)},
+    {"get_bytes", offsetof(struct sm_counters, get_bytes)},
+};
+
+#define COUNTERS (sizeof(counters) / sizeof(counters[0]))
+
+static na_plugin_report_entry
+choice(const na_plugin_class *cls, uint32_t index)
+{
+    switch (index) {
+    case 0:
+        return (na_plugin_report_entry){
+            .name = "name", .text = cls->self->name};
+    case 1:
+        return (na_plugin_report_entry){
+            .name = "ring_bytes", .value = cls->ring_capacity + sm_ring_page()};
+    case 2:
+        return (na_plugin_report_entry){
+            .name = "queue_bytes", .value = cls->queue_limit};
+    case 3:
+        return (na_plugin_report_entry){.name = "fences",
+            .text = cls->membarrier ? "membarrier" : "every message"};
+    case 4:
+        return (na_plugin_report_entry){
+            .name = "locks", .text = cls->single ? "none" : "yes"};
+    default:
+        return (na_plugin_report_entry){.name = "send_timeout_s",
+            .value = cls->send_timeout_ns / UINT64_C(1000000000)};
+    }
+}
+
+/* What live connections have counted so far belongs to two of the counters. */
+static void
+add_live(na_plugin_class *cls, uint64_t *sent_p, uint64_t *bytes_p)
+{
+    sm_lock_take(&cls->progress);
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
+        *sent_p += atomic_load_explicit(&conn->sent, memory_order_relaxed);
+        sm_lock_take(&conn->lock);
+        *bytes_p += conn->tx.produced;
+        sm_lock_drop(&conn->lock);
+    }
+    sm_lock_drop(&cls->progress);
+}
+
+static uint32_t
+entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
+    uint32_t max)
+{
+    uint64_t sent = 0;
+    uint64_t bytes = 0;
+    uint32_t count = 0;
+
+    add_live(cls, &sent, &bytes);
+    for (uint32_t i = first; i < CHOICES + COUNTERS && count < max; i++) {
+        if (i < CHOICES) {
+            list[count++] = choice(cls, i);
+            continue;
+        }
+        size_t offset = counters[i - CHOICES].offset;
+        const _Atomic uint64_t *counter =
+            (const void *) ((const char *) &cls->counters + offset);
+        uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
+        if (offset == offsetof(struct sm_counters, sent))
+            value += sent;
+        if (offset == offsetof(struct sm_counters, sent_bytes))
+            value += bytes;
+        list[count++] = (na_plugin_report_entry){
+            .name = counters[i - CHOICES].name, .value = value};
+    }
+    return count;
+}
+
+const na_plugin_report sm_report = {
+    .size = sizeof(sm_report),
+    .entries = entries,
+};

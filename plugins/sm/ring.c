@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making, checking and mapping a ring's memory, and the rare steps of its two
+ * ends. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "ring.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+uint32_t
+sm_ring_page(void)
+{
+    return (uint32_t) sysconf(_SC_PAGESIZE);
+}
+
+bool
+sm_ring_fits(uint64_t capacity, uint64_t longest)
+{
+    return capacity % sm_ring_page() == 0 && capacity <= SM_RING_CAPACITY_MAX &&
+           longest + SM_RING_HEADER + 2 * SM_RING_LINE <= capacity / 2;
+}
+
+bool
+sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size)
+{
+    if (tx->capacity == 0 || tx->broken)
+        return false;
+
+    /* acquire: pairs with the release in sm_ring_report; seq_cst: as in
+     * sm_ring_sleeps, with the parts of the two swapped */
+    uint64_t consumed =
+        atomic_load_explicit(&tx->control->consumed, memory_order_seq_cst);
+    uint64_t limit = consumed + tx->capacity - SM_RING_LINE;
+    if (consumed > tx->produced || limit < tx->limit) {
+        tx->broken = true;
+        tx->limit = 0;
+        return false;
+    }
+    tx->limit = limit;
+    return tx->produced + size <= limit;
+}
+
+/* When a consumer that has come this far reports next. A producer that waits
+ * has room for its largest record, at most half a ring, when all but a quarter
+ * has been consumed. */
+static uint64_t
+next_report(const struct sm_ring_rx *rx)
+{
+    return rx->consumed + rx->capacity / 4;
+}
+
+bool
+sm_ring_report(struct sm_ring_rx *rx)
+{
+    struct sm_ring_control *control = rx->control;
+
+    rx->report_at = next_report(rx);
+    /* release: pairs with the acquire in sm_ring_refresh, the records have
+     * been read; seq_cst: with the producer that goes to sleep */
+    if (rx->ordered)
+        atomic_store_explicit(
+            &control->consumed, rx->consumed, memory_order_seq_cst);
+    else
+        atomic_store_explicit(
+            &control->consumed, rx->consumed, memory_order_release);
+
+    atomic_signal_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&control->waiting, memory_order_seq_cst) == 0)
+        return false;
+    atomic_store_explicit(&control->waiting, 0, memory_order_relaxed);
+    return true;
+}
+
+/* Maps control page and records, and the records once more behind them. */
+static unsigned char *
+map_twice(uint32_t capacity, int fd)
+{
+    size_t page = sm_ring_page();
+    size_t length = page + 2 * (size_t) capacity;
+    unsigned char *base = mmap(NULL, length, PROT_NONE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return NULL;
+
+    if (mmap(base, page + capacity, PROT_READ | PROT_WRITE,
+            MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED ||
+        mmap(base + page + capacity, capacity, PROT_READ | PROT_WRITE,
+            MAP_SHARED | MAP_FIXED, fd, (off_t) page) == MAP_FAILED) {
+        int error = errno;
+        munmap(base, length);
+        errno = error;
+        return NULL;
+    }
+    return base;
+}
+
+int
+sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p)
+{
+    uint32_t page = sm_ring_page();
+    int fd = memfd_create("talaria-sm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return errno;
+
+    unsigned char *base = NULL;
+    if (ftruncate(fd, (off_t) page + capacity) != 0 ||
+        fcntl(fd, F_ADD_SEALS, SEALS) != 0 ||
+        (base = map_twice(capacity, fd)) == NULL) {
+        int error = errno;
+        close(fd);
+        return error;
+    }
+
+    struct sm_ring_control *control = (void *) base;
+    control->magic = SM_RING_MAGIC;
+    control->capacity = capacity;
+    *tx = (struct sm_ring_tx){
+        .data = base + page,
+        .control = control,
+        .capacity = capacity,
+        .limit = capacity - SM_RING_LINE,
+        .ordered = true,
+    };
+    *fd_p = fd;
+    return 0;
+}
+
+/* Memory that cannot shrink under our feet, of exactly this size. A huge page
+ * could be missing when it is touched, so it has to be the ordinary kind. */
+static const char *
+check_memory(uint32_t capacity, int fd)
+{
+    struct stat st;
+    struct statfs fs;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    if (seals < 0 || (seals & SEALS) != SEALS)
+        return "its memory is not sealed";
+    if (fstat(fd, &st) != 0 ||
+        st.st_size != (off_t) sm_ring_page() + (off_t) capacity)
+        return "its memory has another size than it said";
+    if (fstatfs(fd, &fs) != 0 || (unsigned long) fs.f_type != TMPFS_MAGIC)
+        return "its memory is of an unknown kind";
+    return NULL;
+}
+
+const char *
+sm_ring_open(struct sm_ring_rx *rx, uint32_t capacity, uint32_t longest, int fd)
+{
+    if (!sm_ring_fits(capacity, longest))
+        return "its ring does not fit its messages";
+
+    const char *wrong = check_memory(capacity, fd);
+    if (wrong != NULL)
+        return wrong;
+
+    unsigned char *base = map_twice(capacity, fd);
+    if (base == NULL)
+        return "its memory cannot be mapped";
+
+    struct sm_ring_control *control = (void *) base;
+    *rx = (struct sm_ring_rx){
+        .data = base + sm_ring_page(),
+        .control = control,
+        .capacity = capacity,
+        .longest = longest,
+        .ordered = true,
+    };
+    rx->report_at = next_report(rx);
+    if (control->magic != SM_RING_MAGIC || control->capacity != capacity) {
+        sm_ring_close_rx(rx);
+        return "its memory is not a ring";
+    }
+    return NULL;
+}
+
+void
+sm_ring_close_tx(struct sm_ring_tx *tx)
+{
+    if (tx->control != NULL)
+        munmap(tx->control, sm_ring_page() + 2 * (size_t) tx->capacity);
+    *tx = (struct sm_ring_tx){0};
+}
+
+void
+sm_ring_close_rx(struct sm_ring_rx *rx)
+{
+    if (rx->control != NULL)
+        munmap(rx->control, sm_ring_page() + 2 * (size_t) rx->capacity);
+    *rx = (struct sm_ring_rx){0};
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One direction of a connection: a ring of records in memory that two
+ * processes map, each record announced by the word at its front. The producer
+ * owns the memory's contents, the consumer believes nothing of them. */
+#ifndef SM_RING_H
+#define SM_RING_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SM_RING_MAGIC 0x31676E52U /* "Rng1" */
+#define SM_RING_LINE 64U          /* records begin at multiples of it */
+#define SM_RING_HEADER 16U        /* bytes of a record before its payload: */
+#define SM_RING_TAG 8U            /* word, tag, four bytes not used */
+#define SM_RING_CAPACITY_MAX (1U << 20)
+
+/* Kinds of record; 0 in its place: there is no record yet. */
+#define SM_RING_UNEXPECTED 1U
+#define SM_RING_EXPECTED 2U
+
+/* The first page of the memory. Everything is in the byte order of the
+ * machine, which both sides share. */
+struct sm_ring_control {
+    uint32_t magic;
+    uint32_t capacity; /* bytes of records, which begin at the second page */
+
+    /* The consumer's line: bytes consumed since the beginning. Written now
+     * and then, read when the producer runs out of room. */
+    alignas(64) _Atomic uint64_t consumed;
+
+    /* One bit for each of the consumer's contexts that sleeps: set by the
+     * consumer, cleared by the producer when it rings the bell. */
+    alignas(64) _Atomic uint64_t asleep[4];
+
+    /* The producer sleeps and wants the bell when there is room again. */
+    alignas(64) _Atomic uint32_t waiting;
+};
+
+static_assert(sizeof(_Atomic uint64_t) == 8, "no lock inside an atomic");
+static_assert(offsetof(struct sm_ring_control, consumed) == 64, "layout");
+static_assert(offsetof(struct sm_ring_control, asleep) == 128, "layout");
+static_assert(offsetof(struct sm_ring_control, waiting) == 192, "layout");
+
+/* The producer's end. */
+struct sm_ring_tx {
+    unsigned char *data; /* mapped twice in a row, so that no record wraps */
+    struct sm_ring_control *control;
+    uint32_t position; /* of the next record */
+    uint32_t capacity; /* 0: no ring yet */
+    bool ordered;      /* a full fence after publishing is ours to do */
+    bool broken;       /* the consumer's word was a lie */
+    uint64_t produced; /* bytes since the beginning */
+    uint64_t limit;    /* bytes that may have been produced, as far as known: a
+                          ring and what was consumed, but for a line, since the
+                          word after the last record is zeroed */
+};
+
+/* The consumer's end. */
+struct sm_ring_rx {
+    const unsigned char *data;
+    struct sm_ring_control *control;
+    uint32_t position;
+    uint32_t capacity;
+    uint32_t longest; /* payload that the producer announced to keep to */
+    bool ordered;     /* as in sm_ring_tx, after writing consumed */
+    uint64_t consumed;
+    uint64_t report_at; /* when the producer is to be told next */
+};
+
+/* Bytes that a record with this payload takes. */
+static inline uint32_t
+sm_ring_record(uint32_t length)
+{
+    return (length + SM_RING_HEADER + SM_RING_LINE - 1) & ~(SM_RING_LINE - 1);
+}
+
+/* The word that announces a record: source context, target context, kind (two
+ * bytes), length of the payload (four). */
+static inline uint64_t
+sm_ring_word(uint32_t kind, uint32_t source, uint32_t target, uint32_t length)
+{
+    return (uint64_t) source | (uint64_t) target << 8 | (uint64_t) kind << 16 |
+           (uint64_t) length << 32;
+}
+
+static inline uint32_t
+sm_ring_source(uint64_t word)
+{
+    return word & 0xFF;
+}
+
+static inline uint32_t
+sm_ring_target(uint64_t word)
+{
+    return word >> 8 & 0xFF;
+}
+
+static inline uint32_t
+sm_ring_kind(uint64_t word)
+{
+    return word >> 16 & 0xFFFF;
+}
+
+static inline uint32_t
+sm_ring_length(uint64_t word)
+{
+    return (uint32_t) (word >> 32);
+}
+
+static inline _Atomic uint64_t *
+sm_ring_word_at(const unsigned char *data, uint32_t position)
+{
+    return (_Atomic uint64_t *) (uintptr_t) (data + position);
+}
+
+/* Copies a payload. Most are short, and a call costs more than the copy. */
+static inline void
+sm_ring_copy(void *to, const void *from, uint32_t length)
+{
+    if (__builtin_expect(length - 32 > 256 - 32, 0)) {
+        if (length != 0)
+            memcpy(to, from, length);
+        return;
+    }
+    unsigned char *out = to;
+    const unsigned char *in = from;
+    uint32_t done = 0;
+    do {
+        memcpy(out + done, in + done, 32);
+        done += 32;
+    } while (done + 32 <= length);
+    memcpy(out + length - 32, in + length - 32, 32);
+}
+
+/* Learns how much the consumer has freed; true if a record of size bytes fits
+ * now. A count that cannot be marks the ring as broken. */
+bool sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size);
+
+/* Appends a record; false when there is no room for it. The caller then looks
+ * whether the target sleeps: see sm_ring_sleeps. */
+static inline bool
+sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
+    const void *payload, uint32_t length)
+{
+    uint32_t size = sm_ring_record(length);
+
+    if (__builtin_expect(tx->produced + size > tx->limit, 0) &&
+        !sm_ring_refresh(tx, size))
+        return false;
+
+    unsigned char *record = tx->data + tx->position;
+    uint32_t next = tx->position + size;
+    next -= next >= tx->capacity ? tx->capacity : 0;
+
+    /* before this record shows, there is none after it */
+    atomic_store_explicit(
+        sm_ring_word_at(tx->data, next), 0, memory_order_relaxed);
+    memcpy(record + SM_RING_TAG, &tag, sizeof(tag));
+    sm_ring_copy(record + SM_RING_HEADER, payload, length);
+
+    /* release: pairs with the acquire in sm_ring_peek; seq_cst: with the
+     * sleeper's, see sm_ring_sleeps */
+    if (__builtin_expect(tx->ordered, 0))
+        atomic_store_explicit(
+            sm_ring_word_at(record, 0), word, memory_order_seq_cst);
+    else
+        atomic_store_explicit(
+            sm_ring_word_at(record, 0), word, memory_order_release);
+
+    tx->position = next;
+    tx->produced += size;
+    return true;
+}
+
+/*
+ * After publishing: does the target context sleep? If so this producer, and no
+ * other, has to ring the bell.
+ *
+ * No wake-up is lost: the sleeper sets its bit, then looks for records; the
+ * producer publishes, then looks at the bit; one of them sees the other,
+ * provided that neither's look overtakes its own write. Where both processes
+ * are registered for it, the sleeper's membarrier puts a full fence between the
+ * two on every processor that runs the producer, which pays nothing itself.
+ * Elsewhere (ordered) all four are seq_cst.
+ */
+static inline bool
+sm_ring_sleeps(struct sm_ring_tx *tx, uint32_t target)
+{
+    _Atomic uint64_t *set = &tx->control->asleep[target >> 6];
+    uint64_t bit = UINT64_C(1) << (target & 63);
+
+    /* the compiler must not move the load up; see above for the processor */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(
+            (atomic_load_explicit(set, memory_order_seq_cst) & bit) == 0, 1))
+        return false;
+    return (atomic_fetch_and_explicit(set, ~bit, memory_order_relaxed) & bit) !=
+           0;
+}
+
+/* The word of the next record, 0 when there is none. */
+static inline uint64_t
+sm_ring_peek(const struct sm_ring_rx *rx)
+{
+    /* acquire: pairs with the release in sm_ring_put */
+    return atomic_load_explicit(
+        sm_ring_word_at(rx->data, rx->position), memory_order_acquire);
+}
+
+/* The same for a consumer that is about to sleep. */
+static inline uint64_t
+sm_ring_look(const struct sm_ring_rx *rx)
+{
+    /* seq_cst: see sm_ring_sleeps */
+    return atomic_load_explicit(
+        sm_ring_word_at(rx->data, rx->position), memory_order_seq_cst);
+}
+
+/* The tag beside it: read once, as the neighbour may change it. */
+static inline uint32_t
+sm_ring_tag(const struct sm_ring_rx *rx)
+{
+    const unsigned char *record = rx->data + rx->position;
+    return atomic_load_explicit(
+        (_Atomic uint32_t *) (uintptr_t) (record + SM_RING_TAG),
+        memory_order_relaxed);
+}
+
+/* Whether a record with this word can stand in the ring. */
+static inline bool
+sm_ring_valid(const struct sm_ring_rx *rx, uint64_t word)
+{
+    return sm_ring_kind(word) - 1 < 2 && sm_ring_length(word) <= rx->longest;
+}
+
+/* Tells the producer what has been consumed; true if it sleeps and has to be
+ * roused by the bell. */
+bool sm_ring_report(struct sm_ring_rx *rx);
+
+/* Goes on to the next record; true as sm_ring_report. */
+static inline bool
+sm_ring_advance(struct sm_ring_rx *rx, uint32_t length)
+{
+    uint32_t size = sm_ring_record(length);
+    uint32_t next = rx->position + size;
+
+    next -= next >= rx->capacity ? rx->capacity : 0;
+    rx->position = next;
+    rx->consumed += size;
+    return __builtin_expect(rx->consumed >= rx->report_at, 0) &&
+           sm_ring_report(rx);
+}
+
+/* Bytes of the control page. */
+uint32_t sm_ring_page(void);
+
+/* Whether a ring of this capacity lets records of that payload pass. */
+bool sm_ring_fits(uint64_t capacity, uint64_t longest);
+
+/* Makes a ring, empty and sealed, and its producer's end. *fd_p: the memory, to
+ * be passed to the consumer and closed. An errno, or 0. */
+int sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p);
+
+/* Maps the ring that a peer has passed, after checking that it is memory of
+ * exactly that size which cannot shrink. fd stays the caller's. NULL, or what
+ * is wrong with it. */
+const char *sm_ring_open(
+    struct sm_ring_rx *rx, uint32_t capacity, uint32_t longest, int fd);
+
+/* Unmaps an end; nothing to do for one that was never mapped. */
+void sm_ring_close_tx(struct sm_ring_tx *tx);
+void sm_ring_close_rx(struct sm_ring_rx *rx);
+
+#endif /* SM_RING_H */

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Put and get by process_vm_writev and process_vm_readv. A process number may
+ * be given to another process when its owner has died, so the peer's pidfd is
+ * looked at before and after each call. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "address.h"
+#include "conn.h"
+#include "connect.h"
+#include "context.h"
+#include "mem.h"
+#include "rma.h"
+
+#define AT_ONCE (256U << 10) /* bytes done within the submission */
+#define SLICE (1U << 20)     /* bytes done in one poll */
+#define VECTOR 256           /* pieces in one call, a quarter of IOV_MAX */
+
+/* Whose memory: a process, or this one's. */
+struct target {
+    pid_t pid; /* 0: this class's own memory */
+    int pidfd;
+    struct sm_conn *conn;
+};
+
+/* Lists the pieces of up to length bytes from offset on; how many. */
+static uint32_t
+gather(const na_plugin_mem *mem, uint64_t offset, uint64_t length,
+    struct iovec vector[VECTOR])
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < mem->count && length > 0 && count < VECTOR; i++) {
+        const na_plugin_segment *segment = &mem->segments[i];
+        if (offset >= segment->length) {
+            offset -= segment->length;
+            continue;
+        }
+        uint64_t piece = segment->length - offset;
+        if (piece > length)
+            piece = length;
+        vector[count++] = (struct iovec){
+            .iov_base = (char *) segment->base + offset, .iov_len = piece};
+        length -= piece;
+        offset = 0;
+    }
+    return count;
+}
+
+/* Copies between two lists of pieces of this process; how many bytes. */
+static uint64_t
+copy_own(struct iovec *to, uint32_t to_count, struct iovec *from,
+    uint32_t from_count)
+{
+    uint64_t copied = 0;
+
+    while (to_count != 0 && from_count != 0) {
+        size_t piece =
+            to->iov_len < from->iov_len ? to->iov_len : from->iov_len;
+        memmove(to->iov_base, from->iov_base, piece);
+        copied += piece;
+        to->iov_base = (char *) to->iov_base + piece;
+        from->iov_base = (char *) from->iov_base + piece;
+        to->iov_len -= piece;
+        from->iov_len -= piece;
+        if (to->iov_len == 0) {
+            to++;
+            to_count--;
+        }
+        if (from->iov_len == 0) {
+            from++;
+            from_count--;
+        }
+    }
+    return copied;
+}
+
+/* What the kernel's refusal means; what to do about it is said once for each
+ * connection. */
+static int32_t
+vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
+{
+    if (error == ESRCH)
+        return NA_PLUGIN_E_HOSTUNREACH;
+
+    sm_lock_take(&conn->lock);
+    bool said = conn->denied;
+    conn->denied = true;
+    sm_lock_drop(&conn->lock);
+    if (error == EPERM || error == ENOSYS) {
+        if (!said)
+            SM_LOG(cls->host, ERROR,
+                "the kernel forbids access to the memory of process %d (%s): "
+                "both processes must run as the same user, without a filter on "
+                "process_vm_readv, and kernel.yama.ptrace_scope be 0, or the "
+                "owner call prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)",
+                (int) conn->pid, strerror(error));
+        return NA_PLUGIN_E_PERMISSION;
+    }
+    if (!said)
+        SM_LOG(cls->host, ERROR, "access to the memory of process %d: %s",
+            (int) conn->pid, strerror(error));
+    if (error == EFAULT)
+        return NA_PLUGIN_E_FAULT;
+    return error == ENOMEM ? NA_PLUGIN_E_NOMEM : NA_PLUGIN_E_IO_ERROR;
+}
+
+static bool
+gone(const struct target *target)
+{
+    return target->pidfd >= 0 && sm_socket_process_ended(target->pidfd);
+}
+
+/* Moves the next length bytes of an operation, and its offsets on. */
+static int32_t
+transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
+    uint64_t length)
+{
+    struct iovec here[VECTOR];
+    struct iovec there[VECTOR];
+    bool put = op->kind == SM_OP_PUT;
+
+    if (target->pid != 0 && gone(target))
+        return NA_PLUGIN_E_HOSTUNREACH;
+    while (length > 0) {
+        uint32_t here_count =
+            gather(op->rma.local, op->rma.local_offset, length, here);
+        uint32_t there_count =
+            gather(op->rma.remote, op->rma.remote_offset, length, there);
+        int64_t moved;
+        if (target->pid == 0)
+            moved =
+                (int64_t) (put ? copy_own(there, there_count, here, here_count)
+                               : copy_own(
+                                     here, here_count, there, there_count));
+        else
+            moved = put ? process_vm_writev(target->pid, here, here_count,
+                              there, there_count, 0)
+                        : process_vm_readv(target->pid, here, here_count, there,
+                              there_count, 0);
+        int error = moved < 0 ? errno : 0;
+        if (target->pid != 0 && gone(target))
+            return NA_PLUGIN_E_HOSTUNREACH;
+        if (moved <= 0)
+            return vm_error(cls, target->conn, moved < 0 ? error : EIO);
+        op->rma.local_offset += (uint64_t) moved;
+        op->rma.remote_offset += (uint64_t) moved;
+        op->rma.length -= (uint64_t) moved;
+        length -= (uint64_t) moved;
+        sm_count_shared(
+            put ? &cls->counters.put_bytes : &cls->counters.get_bytes,
+            (uint64_t) moved);
+    }
+    return NA_PLUGIN_OK;
+}
+
+/* Finds the process behind a connection and holds it: OK, to be released; AGAIN
+ * while it is not connected yet. [conn->lock] */
+static int32_t
+hold(na_plugin_class *cls, struct sm_conn *conn, const na_plugin_mem *remote,
+    struct target *target_p)
+{
+    if (conn->state == SM_CONN_RETRY)
+        return NA_PLUGIN_E_AGAIN;
+    if (conn->pid == 0) {
+        SM_LOG(cls->host, ERROR,
+            "%s is in another process namespace: its memory is out of reach",
+            sm_conn_name(conn));
+        return NA_PLUGIN_E_PERMISSION;
+    }
+    /* a successor under the same name has other things at these places */
+    if (conn->owner != 0 && conn->owner != remote->owner) {
+        SM_LOG(cls->host, ERROR, "the registration is none of %s's",
+            sm_conn_name(conn));
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+    conn->users++;
+    *target_p =
+        (struct target){.pid = conn->pid, .pidfd = conn->pidfd, .conn = conn};
+    return NA_PLUGIN_OK;
+}
+
+static void
+release(const struct target *target)
+{
+    if (target->conn == NULL)
+        return;
+    sm_lock_take(&target->conn->lock);
+    target->conn->users--;
+    sm_lock_drop(&target->conn->lock);
+}
+
+/* Checks what both handles and the offsets allow. */
+static int32_t
+check_access(na_plugin_class *cls, const struct sm_op *op)
+{
+    const na_plugin_mem *local = op->rma.local;
+    const na_plugin_mem *remote = op->rma.remote;
+    uint64_t length = op->rma.length;
+    bool put = op->kind == SM_OP_PUT;
+    uint32_t here = put ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE;
+    uint32_t there = put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
+
+    if ((local->access & here) == 0 || (remote->access & there) == 0) {
+        SM_LOG(cls->host, ERROR, "%s: the %s registration does not permit it",
+            put ? "put" : "get",
+            (local->access & here) == 0 ? "local" : "remote");
+        return NA_PLUGIN_E_PERMISSION;
+    }
+    if (local->owner != cls->owner || op->rma.local_offset > local->length ||
+        length > local->length - op->rma.local_offset ||
+        op->rma.remote_offset > remote->length ||
+        length > remote->length - op->rma.remote_offset) {
+        SM_LOG(cls->host, ERROR,
+            "%s of %" PRIu64 " bytes, from offset %" PRIu64 " of %" PRIu64
+            " here, %" PRIu64 " of %" PRIu64 " there: out of range",
+            put ? "put" : "get", length, op->rma.local_offset, local->length,
+            op->rma.remote_offset, remote->length);
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+    return NA_PLUGIN_OK;
+}
+
+/* Where the operation goes: OK with the target held, AGAIN if it has to wait for
+ * its connection. */
+static int32_t
+aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
+    struct target *target_p)
+{
+    struct sm_conn *conn;
+
+    if (peer == cls->self) {
+        op->to.conn = NULL;
+        *target_p = (struct target){.pidfd = -1};
+        if (sm_mem_genuine(cls, op->rma.remote))
+            return NA_PLUGIN_OK;
+        SM_LOG(cls->host, ERROR, "the registration is none of this class's");
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+
+    int32_t ret = sm_connect_lock(cls, peer, &conn);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    op->to.conn = conn;
+    op->rma.serial = conn->serial;
+    ret = hold(cls, conn, op->rma.remote, target_p);
+    sm_lock_drop(&conn->lock);
+    return ret;
+}
+
+static void
+enqueue(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    sm_lock_take(&ctx->lock);
+    op->ctx = ctx;
+    op->stop = 0;
+    sm_op_set(op, SM_OP_POSTED);
+    sm_list_append(&ctx->rma, &op->link);
+    sm_chore_add(ctx->cls);
+    sm_ctx_rouse(ctx);
+    sm_lock_drop(&ctx->lock);
+}
+
+static int32_t
+submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
+{
+    na_plugin_class *cls = ctx->cls;
+    struct target target = {.pidfd = -1};
+
+    int32_t ret = check_access(cls, op);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    if (op->rma.length == 0)
+        return NA_PLUGIN_DONE;
+
+    ret = aim(cls, op, peer, &target);
+    if (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry) {
+        enqueue(ctx, op);
+        return NA_PLUGIN_PENDING;
+    }
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    if (op->rma.length > AT_ONCE) {
+        release(&target);
+        enqueue(ctx, op);
+        return NA_PLUGIN_PENDING;
+    }
+    ret = transfer(cls, &target, op, op->rma.length);
+    release(&target);
+    return ret == NA_PLUGIN_OK ? NA_PLUGIN_DONE : ret;
+}
+
+static void
+prepare(struct sm_op *op, enum sm_kind kind, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length)
+{
+    op->kind = (uint8_t) kind;
+    op->rma.local = local;
+    op->rma.remote = remote;
+    op->rma.local_offset = local_offset;
+    op->rma.remote_offset = remote_offset;
+    op->rma.length = length;
+}
+
+int32_t
+sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+{
+    prepare(op, SM_OP_PUT, local, local_offset, remote, remote_offset, length);
+    return submit(ctx, op, peer);
+}
+
+int32_t
+sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+{
+    prepare(op, SM_OP_GET, local, local_offset, remote, remote_offset, length);
+    return submit(ctx, op, peer);
+}
+
+/* Does the next slice of an operation, on the connection that it began with. */
+static int32_t
+do_slice(na_plugin_class *cls, struct sm_op *op)
+{
+    struct target target = {.pidfd = -1};
+    struct sm_conn *conn = op->to.conn;
+    int32_t ret = NA_PLUGIN_OK;
+
+    if (conn != NULL) {
+        sm_lock_take(&conn->lock);
+        if (conn->serial != op->rma.serial || conn->state == SM_CONN_FREE)
+            ret = NA_PLUGIN_E_HOSTUNREACH;
+        else
+            ret = hold(cls, conn, op->rma.remote, &target);
+        sm_lock_drop(&conn->lock);
+    }
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    ret = transfer(
+        cls, &target, op, op->rma.length < SLICE ? op->rma.length : SLICE);
+    release(&target);
+    return ret;
+}
+
+/* Works on the first operation of a context's queue. One whose connection is
+ * not there yet goes to the end. [rma_lock] */
+static void
+work(na_plugin_ctx *ctx)
+{
+    sm_lock_take(&ctx->lock);
+    struct sm_op *op = (struct sm_op *) ctx->rma.head;
+    ctx->rma_active = op;
+    sm_lock_drop(&ctx->lock);
+    if (op == NULL)
+        return;
+
+    int32_t ret = do_slice(ctx->cls, op);
+
+    sm_lock_take(&ctx->lock);
+    ctx->rma_active = NULL;
+    if (op->stop != 0 && ret >= 0 && op->rma.length != 0)
+        ret = NA_PLUGIN_E_CANCELED;
+    if (ret == NA_PLUGIN_E_AGAIN) {
+        if (op->stop != 0)
+            ret = NA_PLUGIN_E_CANCELED;
+        sm_list_remove(&ctx->rma, &op->link);
+        sm_list_append(&ctx->rma, &op->link);
+    }
+    if (ret != NA_PLUGIN_E_AGAIN &&
+        (ret != NA_PLUGIN_OK || op->rma.length == 0)) {
+        sm_list_remove(&ctx->rma, &op->link);
+        sm_chore_drop(ctx->cls);
+        op->result = (na_plugin_event){.op = op, .status = ret};
+        sm_ctx_ready(ctx, op);
+    }
+    sm_lock_drop(&ctx->lock);
+}
+
+static bool
+queue_empty(na_plugin_ctx *ctx)
+{
+    sm_lock_take(&ctx->lock);
+    bool empty = ctx->rma.head == NULL;
+    sm_lock_drop(&ctx->lock);
+    return empty;
+}
+
+void
+sm_rma_advance(na_plugin_ctx *ctx)
+{
+    bool helps = queue_empty(ctx);
+
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *other = helps ? sm_class_context(ctx->cls, i) : ctx;
+        if (other != NULL && !queue_empty(other) &&
+            sm_lock_try(&other->rma_lock)) {
+            work(other);
+            sm_lock_drop(&other->rma_lock);
+            return;
+        }
+        if (!helps)
+            return;
+    }
+}
+
+bool
+sm_rma_pending(na_plugin_ctx *ctx)
+{
+    bool pending = false;
+
+    sm_lock_take(&ctx->lock);
+    for (struct sm_link *link = ctx->rma.head; link != NULL && !pending;
+         link = link->next) {
+        const struct sm_op *op = (struct sm_op *) link;
+        const struct sm_conn *conn = op->to.conn;
+        pending = conn == NULL || conn->serial != op->rma.serial ||
+                  conn->state != SM_CONN_RETRY;
+    }
+    sm_lock_drop(&ctx->lock);
+    return pending;
+}
+
+bool
+sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    sm_lock_take(&ctx->lock);
+    bool queued = sm_op_state(op) == SM_OP_POSTED;
+    bool active = queued && ctx->rma_active == op;
+    if (active) {
+        op->stop = 1;
+    } else if (queued) {
+        sm_list_remove(&ctx->rma, &op->link);
+        sm_op_set(op, SM_OP_READY);
+        sm_chore_drop(ctx->cls);
+    }
+    sm_lock_drop(&ctx->lock);
+    return queued && !active;
+}
+
+void
+sm_rma_abandon(na_plugin_ctx *ctx)
+{
+    sm_lock_take(&ctx->rma_lock);
+    sm_lock_take(&ctx->lock);
+    while (sm_list_pop(&ctx->rma) != NULL)
+        sm_chore_drop(ctx->cls);
+    sm_lock_drop(&ctx->lock);
+    sm_lock_drop(&ctx->rma_lock);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Remote memory access: the kernel copies between the two processes, small
+ * transfers at once, large ones slice by slice in polls. */
+#ifndef SM_RMA_H
+#define SM_RMA_H
+
+#include "sm.h"
+
+/* Functions of the ABI. */
+int32_t sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+int32_t sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+
+/* Works one slice of the context's queue off, or, if that is empty, of another
+ * context's. */
+void sm_rma_advance(na_plugin_ctx *ctx);
+
+/* Whether a poll would find a slice to do. [progress] */
+bool sm_rma_pending(na_plugin_ctx *ctx);
+
+/* Takes an operation out of its context's queue: true; or, if a slice of it is
+ * being done, sees to it that it is the last one: false. */
+bool sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op);
+
+/* Empties a context's queue without events, and waits for a slice that is being
+ * done. */
+void sm_rma_abandon(na_plugin_ctx *ctx);
+
+#endif /* SM_RMA_H */

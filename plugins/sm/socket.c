@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sockets and processes: what this plugin asks of the kernel to find a peer and
+ * to know that it lives. */
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "socket.h"
+
+#ifndef SO_PEERPIDFD /* since Linux 6.5 */
+#define SO_PEERPIDFD 77
+#endif
+
+#define PATH_PREFIX "talaria-sm/"
+#define BACKLOG 4096
+#define DRAIN_ROUNDS 64
+
+/* The abstract address of a name: a zero byte first, no zero at the end. */
+static socklen_t
+abstract(struct sockaddr_un *address, const char *name)
+{
+    memset(address, 0, sizeof(*address));
+    address->sun_family = AF_UNIX;
+    int length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
+        "%s%s", PATH_PREFIX, name);
+    return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 +
+                        (size_t) length);
+}
+
+static int
+make_socket(void)
+{
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int
+sm_socket_bind(const char *name, bool listens, int *fd_p)
+{
+    struct sockaddr_un address;
+    socklen_t length = abstract(&address, name);
+    int fd = make_socket();
+    if (fd < 0)
+        return errno;
+
+    if (bind(fd, (struct sockaddr *) &address, length) != 0 ||
+        (listens && listen(fd, BACKLOG) != 0)) {
+        int error = errno;
+        close(fd);
+        return error;
+    }
+    *fd_p = fd;
+    return 0;
+}
+
+int
+sm_socket_connect(const char *name, int *fd_p)
+{
+    struct sockaddr_un address;
+    socklen_t length = abstract(&address, name);
+    int fd = make_socket();
+    if (fd < 0)
+        return errno;
+
+    if (connect(fd, (struct sockaddr *) &address, length) != 0) {
+        int error = errno;
+        close(fd);
+        return error;
+    }
+    *fd_p = fd;
+    return 0;
+}
+
+int
+sm_socket_accept(int listener, int *fd_p)
+{
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return errno;
+    *fd_p = fd;
+    return 0;
+}
+
+void
+sm_socket_close(int fd)
+{
+    if (fd < 0)
+        return;
+    shutdown(fd, SHUT_RDWR);
+    close(fd);
+}
+
+int
+sm_socket_process(int fd, struct sm_process *process_p)
+{
+    struct ucred cred;
+    socklen_t length = sizeof(cred);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &length) != 0)
+        return errno;
+
+    struct sm_process process = {.pid = cred.pid, .uid = cred.uid, .pidfd = -1};
+    int pidfd = -1;
+    length = sizeof(pidfd);
+    if (cred.pid <= 0) {
+        process.pid = 0;
+    } else if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) == 0) {
+        process.pidfd = pidfd;
+    } else {
+        process.pidfd = (int) syscall(SYS_pidfd_open, cred.pid, 0);
+        if (process.pidfd < 0 && (errno == EMFILE || errno == ENFILE))
+            return errno;
+        process.dead = process.pidfd < 0 && errno == ESRCH;
+    }
+    if (process.pidfd >= 0)
+        process.dead = sm_socket_process_ended(process.pidfd);
+    *process_p = process;
+    return 0;
+}
+
+bool
+sm_socket_process_ended(int pidfd)
+{
+    struct pollfd entry = {.fd = pidfd, .events = POLLIN};
+    return poll(&entry, 1, 0) > 0;
+}
+
+/* The number that a process has in its own namespace, 0 if that is not to be
+ * learned: the last one of the line NSpid. */
+static uint32_t
+own_number(pid_t pid)
+{
+    char path[64];
+    char line[256];
+    uint32_t number = 0;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
+
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "NSpid:", 6) != 0)
+            continue;
+        char *last = strrchr(line, '\t');
+        if (last != NULL)
+            number = (uint32_t) strtoul(last, NULL, 10);
+        break;
+    }
+    fclose(file);
+    return number;
+}
+
+bool
+sm_socket_believable(const struct sm_process *process, uint32_t claimed)
+{
+    if (claimed == 0)
+        return false;
+    if (process->pid == 0)
+        return process->uid == geteuid();
+    return claimed == (uint32_t) process->pid ||
+           claimed == own_number(process->pid);
+}
+
+void
+sm_socket_ring(int fd)
+{
+    /* a full socket is readable already, a closed one tells its owner so */
+    ssize_t sent = send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void) sent;
+}
+
+bool
+sm_socket_drain(int fd)
+{
+    char bytes[64];
+
+    for (int i = 0; i < DRAIN_ROUNDS; i++) {
+        ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        if (got > 0 || (got < 0 && errno == EINTR))
+            continue;
+        return got < 0 && errno == EAGAIN;
+    }
+    return true; /* there is more; it stays readable */
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sockets in the abstract namespace: the names of classes, and who is at the
+ * other end. Every descriptor is close-on-exec and does not block. */
+#ifndef SM_SOCKET_H
+#define SM_SOCKET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The process at the other end, as the kernel tells it. */
+struct sm_process {
+    pid_t pid; /* 0: in a process namespace that cannot be seen from here */
+    uid_t uid;
+    int pidfd; /* -1: there is none */
+    bool dead;
+};
+
+/* Binds a socket to a name, and listens if wanted. *fd_p; 0, or an errno. */
+int sm_socket_bind(const char *name, bool listens, int *fd_p);
+
+/* Connects to a name. *fd_p; 0, or an errno: EAGAIN when the listener's backlog
+ * is full, ECONNREFUSED when there is no listener. */
+int sm_socket_connect(const char *name, int *fd_p);
+
+/* Accepts a connection. *fd_p; 0, or an errno: EAGAIN when there is none. */
+int sm_socket_accept(int listener, int *fd_p);
+
+/* Ends a socket for everyone who holds it, a forked child included, and closes
+ * it. */
+void sm_socket_close(int fd);
+
+/* Who is at the other end of a connected socket. *process_p; 0, or an errno.
+ * The pidfd is the caller's to close. */
+int sm_socket_process(int fd, struct sm_process *process_p);
+
+/* Whether the process of a pidfd has ended. */
+bool sm_socket_process_ended(int pidfd);
+
+/* Whether process may call itself claimed: as the kernel numbers it here, or in
+ * a process namespace of its own below ours. Where the kernel knows no number
+ * for it, its user must be ours. */
+bool sm_socket_believable(const struct sm_process *process, uint32_t claimed);
+
+/* Sends one byte, which rouses whoever waits for the other end. */
+void sm_socket_ring(int fd);
+
+/* Reads such bytes away; false when the other end has hung up. */
+bool sm_socket_drain(int fd);
+
+#endif /* SM_SOCKET_H */

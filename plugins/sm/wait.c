@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arming: tell every peer that this context sleeps, then look whether anything
+ * came meanwhile. ring.h (sm_ring_sleeps) says why no wake-up is lost. */
+#include <linux/membarrier.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "conn.h"
+#include "connect.h"
+#include "progress.h"
+#include "queue.h"
+#include "rma.h"
+#include "wait.h"
+
+bool
+sm_wait_register(void)
+{
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0,
+               0) == 0;
+}
+
+/* A full fence here, and on every processor that runs a registered process. */
+static void
+fence_everywhere(const na_plugin_class *cls)
+{
+    if (cls->membarrier && cls->scan_count != 0)
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+/* The context's descriptor: readable when the class's set is, or the bell. */
+int32_t
+sm_wait_init(na_plugin_ctx *ctx)
+{
+    na_plugin_class *cls = ctx->cls;
+    struct epoll_event event = {.events = EPOLLIN};
+
+    atomic_store_explicit(&ctx->armed, false, memory_order_relaxed);
+    atomic_store_explicit(&ctx->bits_set, false, memory_order_relaxed);
+    ctx->bell_rung = false;
+    if (cls->no_block)
+        return NA_PLUGIN_OK;
+
+    ctx->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (ctx->bell < 0)
+        goto refuse;
+    ctx->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (ctx->wait_fd < 0)
+        goto close_bell;
+    if (epoll_ctl(ctx->wait_fd, EPOLL_CTL_ADD, ctx->bell, &event) != 0 ||
+        epoll_ctl(ctx->wait_fd, EPOLL_CTL_ADD, cls->epoll, &event) != 0)
+        goto close_wait;
+    return NA_PLUGIN_OK;
+
+close_wait:
+    close(ctx->wait_fd);
+close_bell:
+    close(ctx->bell);
+refuse:
+    ctx->wait_fd = ctx->bell = -1;
+    SM_LOG(cls->host, ERROR, "no descriptors for context %u", ctx->id);
+    return NA_PLUGIN_E_NOMEM;
+}
+
+/* Clears the context's bit in all rings, lest their producers ring in vain.
+ * [progress] */
+static void
+clear_bits(na_plugin_ctx *ctx)
+{
+    na_plugin_class *cls = ctx->cls;
+    uint64_t bit = UINT64_C(1) << (ctx->id & 63);
+
+    for (uint32_t i = 0; i < cls->scan_count; i++) {
+        _Atomic uint64_t *set = &cls->scan[i]->rx.control->asleep[ctx->id >> 6];
+        if ((atomic_load_explicit(set, memory_order_relaxed) & bit) != 0)
+            atomic_fetch_and_explicit(set, ~bit, memory_order_relaxed);
+    }
+    atomic_store_explicit(&ctx->bits_set, false, memory_order_relaxed);
+}
+
+void
+sm_wait_fini(na_plugin_ctx *ctx)
+{
+    clear_bits(ctx);
+    sm_lock_take(&ctx->lock);
+    atomic_store_explicit(&ctx->armed, false, memory_order_relaxed);
+    if (ctx->wait_fd >= 0)
+        close(ctx->wait_fd);
+    if (ctx->bell >= 0)
+        close(ctx->bell);
+    ctx->wait_fd = ctx->bell = -1;
+    sm_lock_drop(&ctx->lock);
+}
+
+void
+sm_wait_rouse(na_plugin_ctx *ctx)
+{
+    ctx->bell_rung = eventfd_write(ctx->bell, 1) == 0;
+}
+
+void
+sm_wait_disarm(na_plugin_ctx *ctx)
+{
+    na_plugin_class *cls = ctx->cls;
+    eventfd_t rings;
+
+    sm_lock_take(&ctx->lock);
+    atomic_store_explicit(&ctx->armed, false, memory_order_relaxed);
+    if (ctx->bell_rung)
+        eventfd_read(ctx->bell, &rings);
+    ctx->bell_rung = false;
+    sm_lock_drop(&ctx->lock);
+
+    /* else in the next poll: a bit too many costs a ring of the bell */
+    if (sm_lock_try(&cls->progress)) {
+        clear_bits(ctx);
+        sm_lock_drop(&cls->progress);
+    }
+}
+
+/* seq_cst: see sm_ring_sleeps */
+static void
+set_bit(const na_plugin_ctx *ctx, struct sm_conn *conn)
+{
+    atomic_fetch_or_explicit(&conn->rx.control->asleep[ctx->id >> 6],
+        UINT64_C(1) << (ctx->id & 63), memory_order_seq_cst);
+}
+
+void
+sm_wait_arm_conn(na_plugin_class *cls, struct sm_conn *conn)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *ctx = sm_class_context(cls, i);
+        if (ctx != NULL &&
+            atomic_load_explicit(&ctx->bits_set, memory_order_relaxed)) {
+            set_bit(ctx, conn);
+            any = true;
+        }
+    }
+    if (any)
+        fence_everywhere(cls);
+}
+
+/* Whether a ring has a message that can be delivered; its connection is then
+ * the next poll's to look at. */
+static bool
+ring_waits(na_plugin_class *cls)
+{
+    for (uint32_t i = 0; i < cls->scan_count; i++) {
+        if (sm_progress_waits(cls, cls->scan[i])) {
+            sm_conn_heat(cls, cls->scan[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int32_t
+arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
+{
+    na_plugin_class *cls = ctx->cls;
+    uint64_t sleep_ns = 0;
+
+    sm_lock_take(&cls->progress);
+    sm_lock_take(&ctx->lock);
+    atomic_store_explicit(&ctx->armed, true, memory_order_relaxed);
+    bool busy = ctx->ready.head != NULL;
+    sm_lock_drop(&ctx->lock);
+
+    atomic_store_explicit(&ctx->bits_set, true, memory_order_relaxed);
+    for (uint32_t i = 0; i < cls->scan_count; i++)
+        set_bit(ctx, cls->scan[i]);
+    sm_queue_ask(cls);
+    fence_everywhere(cls);
+
+    sm_kernel_due(cls);
+    if (!busy && !ring_waits(cls) && !sm_rma_pending(ctx) &&
+        !atomic_load_explicit(&cls->refill, memory_order_relaxed) &&
+        !sm_connect_pending(cls)) {
+        uint64_t connect_ns = sm_connect_sleep(cls);
+        sleep_ns = sm_queue_sleep(cls);
+        if (connect_ns < sleep_ns)
+            sleep_ns = connect_ns;
+    }
+    sm_lock_drop(&cls->progress);
+
+    if (sleep_ns == 0)
+        return NA_PLUGIN_DONE;
+    *sleep_ns_p = sleep_ns;
+    return NA_PLUGIN_OK;
+}
+
+static int32_t
+descriptor(na_plugin_ctx *ctx)
+{
+    return ctx->wait_fd;
+}
+
+const na_plugin_wait sm_wait = {
+    .size = sizeof(sm_wait),
+    .fd = descriptor,
+    .arm = arm,
+};

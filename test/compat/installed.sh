@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What is installed is all that programs and plugins need:
+#
+#   installed.sh MESON SOURCE_ROOT
+#
+# Builds the source for a prefix of its own, installs it there, looks at what is
+# there, and builds with pkg-config: programs in C and C++, on the shared and on
+# the static library, and a plugin. None gets a variable to find plugins by. CC
+# and CXX: lists of compilers, of which those are used that are installed. Exit
+# status 0, or 1 with what failed.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=../abi/lib.sh disable=SC1091
+. "$here/../abi/lib.sh"
+
+if [ $# -ne 2 ] || [ ! -f "$2/meson.build" ]; then
+    echo 'usage: installed.sh MESON SOURCE_ROOT' >&2
+    exit 1
+fi
+meson=$1 source_root=$2
+warnings='-Wall -Wextra -Wpedantic -Werror'
+patience=60 # seconds for a program that runs
+for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} DESTDIR \
+    LD_LIBRARY_PATH; do
+    unset "$variable"
+done
+
+# The real path, since manifests are found by theirs.
+tmp=$(realpath "$(mktemp -d)") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+prefix=$tmp/prefix
+
+# quiet WHAT COMMAND...: what it says is shown if it fails.
+quiet() {
+    local what=$1
+    shift
+    "$@" >"$tmp/said" 2>&1 && return
+    fail "$what"
+    sed 's/^/    /' "$tmp/said"
+    return 1
+}
+
+# expect WHAT WANTED FOUND
+expect() {
+    [ "$2" = "$3" ] || fail "$1: '$3', not '$2'"
+}
+
+# The installed tool; the variable stands for an ldconfig.
+talaria() {
+    LD_LIBRARY_PATH=$libdir timeout "$patience" "$prefix/bin/talaria" "$@"
+}
+
+compilers() {
+    local compiler
+    for compiler; do
+        if have "$compiler"; then
+            printf '%s\n' "$compiler"
+        fi
+    done
+}
+
+# run_program SOURCE PROGRAM: it finds its plugin there
+run_program() {
+    local source
+    if ! source=$(timeout "$patience" "$2" 2>"$tmp/said" </dev/null); then
+        fail "$2: exit status $?"
+        sed 's/^/    /' "$tmp/said"
+    fi
+    expect "where ${2##*/} found the plugin" "$1" "$source"
+}
+
+check_layout() {
+    local wanted found json
+    wanted=$({ basename -a "$source_root"/core/include/*.h na_plugin.h; } | sort)
+    found=$(find "$prefix/include/talaria" -type f -printf '%f\n' | sort)
+    expect 'headers installed' "$wanted" "$found"
+
+    for found in "$libdir/libtalaria.a" "$libdir/libtalaria.so.0.1.0" \
+        "$prefix/bin/talaria" "$plugins/libna_sm.so"; do
+        if [ ! -f "$found" ] || [ -L "$found" ]; then
+            fail "$found is not there"
+        fi
+    done
+    expect soname libtalaria.so.0 "$(LC_ALL=C readelf -d \
+        "$libdir/libtalaria.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')"
+    expect 'what libtalaria.so.0 is' libtalaria.so.0.1.0 \
+        "$(readlink "$libdir/libtalaria.so.0")"
+
+    json=$(find "$plugins" -name '*.json')
+    expect 'the object that the manifest names' libna_sm.so \
+        "$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$json")"
+    expect 'what is in the folder of plugins' \
+        "$(printf '%s\n' libna_sm.so "${json##*/}")" \
+        "$(find "$plugins" -mindepth 1 -printf '%f\n' | sort)"
+}
+
+check_destdir() {
+    quiet 'meson install with DESTDIR' env DESTDIR="$tmp/stage" \
+        "$meson" install -C "$tmp/build" --no-rebuild || return
+    expect 'what DESTDIR changes' '' \
+        "$(diff -r --no-dereference "$prefix" "$tmp/stage$prefix" 2>&1)"
+}
+
+check_pkg_config() {
+    local wanted
+    quiet 'talaria.pc' pkg-config --print-errors --exists talaria
+    quiet 'talaria-plugin.pc' pkg-config --print-errors --exists talaria-plugin
+    wanted=$(sed -n "s/^  version: '\(.*\)',/\1/p" "$source_root/meson.build")
+    expect 'version of talaria.pc' "$wanted" "$(pkg-config --modversion talaria)"
+    expect plugindir "$plugins" \
+        "$(pkg-config --variable=plugindir talaria-plugin)"
+    for wanted in major minor; do
+        expect "abi_$wanted" "$(sed -n \
+            "s/^#define NA_PLUGIN_ABI_${wanted^^} \([0-9]*\).*/\1/p" \
+            "$prefix/include/talaria/na_plugin.h")" \
+            "$(pkg-config --variable=abi_$wanted talaria-plugin)"
+    done
+    expect 'libraries of a plugin' '' "$(pkg-config --libs talaria-plugin)"
+}
+
+# build_programs COMPILER LANGUAGE
+# shellcheck disable=SC2046,SC2086
+build_programs() {
+    local static
+    quiet "$1 -x $2, shared" "$1" $warnings -x "$2" "$here/use_installed.c" \
+        -x none -o "$tmp/shared-$1" $(pkg-config --cflags --libs talaria) \
+        -Wl,-rpath,"$libdir" && run_program beside_core "$tmp/shared-$1"
+
+    static=$(pkg-config --static --cflags --libs talaria)
+    quiet "$1 -x $2, static" "$1" $warnings -x "$2" "$here/use_installed.c" \
+        -x none -o "$tmp/static-$1" ${static//-ltalaria/-l:libtalaria.a} || return
+    expect "shared libraries of $1's static program" '' "$(LC_ALL=C \
+        readelf -d "$tmp/static-$1" | grep -F talaria)"
+    run_program libdir "$tmp/static-$1"
+}
+
+# A plugin that stands in no tree of ours, by its author's Makefile.
+# shellcheck disable=SC2046,SC2086
+build_plugin() {
+    local object=$plugins/libna_probe.so listed
+    cp "$here/../plugins/probe.c" "$tmp/probe.c"
+    (cd "$tmp" && quiet "a plugin, $1" "$1" -shared -fPIC -fvisibility=hidden \
+        $warnings -Wno-unused-parameter probe.c -o "$object" \
+        $(pkg-config --cflags talaria-plugin)) || {
+        failures=$((failures + 1))
+        return
+    }
+    quiet "what $1's plugin exports" \
+        "$here/../abi/symbols.sh" --plugin "$object"
+    quiet 'talaria manifest' talaria manifest "$object" \
+        -o "$plugins/probe.json"
+    listed=$(talaria info 2>&1)
+    [[ $listed = *probe*1.2.3* ]] ||
+        fail "talaria info doesn't list $1's plugin: $listed"
+    rm -f "$object" "$plugins/probe.json"
+}
+
+quiet 'meson setup' "$meson" setup "$tmp/build" "$source_root" \
+    --prefix "$prefix" --buildtype debug -Dtests=false || finish installed.sh
+quiet 'ninja' ninja -C "$tmp/build" || finish installed.sh
+quiet 'meson install' "$meson" install -C "$tmp/build" --no-rebuild ||
+    finish installed.sh
+
+libdir=$(dirname "$(find "$prefix" -name libtalaria.a)")
+plugins=$libdir/talaria/plugins-1
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+check_layout
+check_destdir
+check_pkg_config
+
+# shellcheck disable=SC2086
+{
+    mapfile -t c_compilers < <(compilers ${CC:-gcc clang})
+    mapfile -t cxx_compilers < <(compilers ${CXX:-g++ clang++})
+}
+[ ${#c_compilers[@]} -gt 0 ] || fail 'no C compiler'
+[ ${#cxx_compilers[@]} -gt 0 ] || fail 'no C++ compiler'
+for compiler in "${c_compilers[@]}"; do
+    build_programs "$compiler" c
+    build_plugin "$compiler"
+done
+for compiler in "${cxx_compilers[@]}"; do
+    build_programs "$compiler" c++
+done
+
+# An installation that is moved takes its plugins along.
+mv "$prefix" "$tmp/moved"
+for compiler in "${c_compilers[@]}"; do
+    LD_LIBRARY_PATH=${libdir/"$prefix"/"$tmp/moved"} \
+        run_program beside_core "$tmp/shared-$compiler"
+done
+finish installed.sh

@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Nothing is left behind: no process, no socket, no shared memory, no file.
+#
+#   leftovers.sh before DIR          notes in DIR what there is
+#   leftovers.sh after DIR TMP       complains of what is new since then, and
+#                                    of anything in TMP, which the tests had as
+#                                    TMPDIR; ends the processes
+#   leftovers.sh end                 ends the processes
+#   leftovers.sh --self-test         leaves each of these behind, and looks
+#                                    whether that is noticed
+#
+# Processes of a run have TEST_RUN=$TEST_RUN in their environment. Exit status
+# 0, or 1 with what was left.
+set -u
+
+mine=talaria
+patience=10 # seconds for what is ending, also another user's tests
+
+# Names of sockets, then of files in shared folders, that are ours. The TMPDIR
+# of another run is that run's affair.
+sockets() {
+    awk -v mine="$mine" 'NR > 1 && $8 ~ mine { print $7, $8 }' /proc/net/unix |
+        sort
+}
+
+shared_files() {
+    local folder
+    for folder in /dev/shm /tmp /var/tmp; do
+        find "$folder" -maxdepth 1 -name "*$mine*" \
+            ! -name "$mine-run-*" 2>/dev/null
+    done | sort
+}
+
+parent_of() {
+    awk '/^PPid:/ { print $2 }' "/proc/$1/status" 2>/dev/null
+}
+
+# below PID ANCESTOR
+below() {
+    local pid=$1
+    while [ "${pid:-0}" -gt 1 ]; do
+        [ "$pid" = "$2" ] && return 0
+        pid=$(parent_of "$pid")
+    done
+    return 1
+}
+
+# The processes of this run, but for what this script came from and started.
+processes() {
+    local file pid
+    for file in /proc/[0-9]*/environ; do
+        pid=${file#/proc/} pid=${pid%/environ}
+        if grep -qzFx "TEST_RUN=$TEST_RUN" "$file" 2>/dev/null &&
+            ! below $$ "$pid" && ! below "$pid" $$; then
+            printf '%s\n' "$pid"
+        fi
+    done
+}
+
+# Whose socket it is that has this inode: another program's, of which there may
+# be some at work here, is none of ours.
+foreign_socket() {
+    local holder pid
+    holder=$(find /proc/[0-9]*/fd -lname "socket:\\[$1\\]" 2>/dev/null |
+        head -n 1)
+    [ -n "$holder" ] || return 1
+    pid=${holder#/proc/} pid=${pid%%/*}
+    ! grep -qzFx "TEST_RUN=$TEST_RUN" "/proc/$pid/environ" 2>/dev/null
+}
+
+left() {
+    local dir=$1 tmp=$2 pid inode name
+    for pid in $(processes); do
+        printf 'process %s: %s\n' "$pid" \
+            "$(ps -o args= -p "$pid")"
+    done
+    sockets | comm -13 "$dir/sockets" - | while read -r inode name; do
+        foreign_socket "$inode" || printf 'socket %s\n' "$name"
+    done
+    shared_files | comm -13 "$dir/files" - | sed 's/^/file /'
+    find "$tmp" -mindepth 1 2>/dev/null | sed 's/^/file /'
+}
+
+end_processes() {
+    processes | xargs -r kill -KILL 2>/dev/null
+}
+
+before() {
+    sockets >"$1/sockets" && shared_files >"$1/files"
+}
+
+after() {
+    local found deadline=$((SECONDS + patience))
+    while found=$(left "$1" "$2") && [ -n "$found" ] &&
+        [ $SECONDS -lt $deadline ]; do
+        sleep 0.2
+    done
+    [ -n "$found" ] || return 0
+    printf '%s\n' "$found" | sed 's/^/left behind: /'
+    end_processes
+    return 1
+}
+
+# expect WANTED: what is left is complained of, in these words
+expect() {
+    local said
+    said=$(left "$dir/state" "$dir/tmp")
+    if [ -z "$1" ] && [ -n "$said" ]; then
+        printf 'FAIL: nothing is left, and it says: %s\n' "$said"
+        failures=$((failures + 1))
+    elif [[ $said != *"$1"* ]]; then
+        printf 'FAIL: not noticed: %s; it says: %s\n' "$1" "$said"
+        failures=$((failures + 1))
+    fi
+}
+
+self_test() {
+    local child deadline
+    failures=0
+    mine=leftovers-$$
+    name=$mine-left
+    export TEST_RUN=self-test.$$
+    dir=$(mktemp -d) && mkdir "$dir/state" "$dir/tmp" || exit 1
+    trap 'rm -rf "$dir" "/dev/shm/$name"' EXIT
+    before "$dir/state"
+    expect ''
+
+    : >"/dev/shm/$name"
+    expect "file /dev/shm/$name"
+    rm "/dev/shm/$name"
+    : >"$dir/tmp/some"
+    expect "file $dir/tmp/some"
+    rm "$dir/tmp/some"
+
+    # A grandchild that has a socket; the shell between them has gone.
+    (setsid python3 -c '
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind("\0" + sys.argv[1])
+open(sys.argv[2], "w").close()
+time.sleep(60)' "$name" "$dir/bound" &)
+    deadline=$((SECONDS + 10))
+    while [ ! -e "$dir/bound" ] && [ $SECONDS -lt $deadline ]; do
+        sleep 0.1
+    done
+    expect 'process '
+    expect "socket @$name"
+    child=$(processes)
+    patience=1
+    after "$dir/state" "$dir/tmp" >/dev/null && {
+        echo 'FAIL: a process was left, and it succeeds'
+        failures=$((failures + 1))
+    }
+    patience=10
+    after "$dir/state" "$dir/tmp" || {
+        echo "FAIL: process $child was not ended"
+        failures=$((failures + 1))
+    }
+    [ "$failures" -eq 0 ]
+}
+
+case ${1-}:$# in
+before:2) before "$2" ;;
+after:3) after "$2" "$3" ;;
+end:1) end_processes ;;
+--self-test:1) self_test ;;
+*)
+    echo 'usage: leftovers.sh before DIR | after DIR TMP | end |' \
+        '--self-test' >&2
+    exit 1
+    ;;
+esac

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What became of the tests of one Meson build directory.
+
+    report.py list BUILD_DIR
+        the suites there are, one a line
+    report.py results BUILD_NAME BUILD_DIR RESULTS [SUITE...]
+        prints a line for each test of these suites (of all), and the output of
+        those that failed; appends STATUS, name and reason to the file RESULTS
+
+A test that should have run and has no result has failed, and so has one that
+succeeded although a sanitizer complained.
+"""
+
+import json
+import os
+import re
+import sys
+
+LINES_SHOWN = 200
+STATUS = {'OK': 'PASS', 'EXPECTEDFAIL': 'PASS', 'SKIP': 'SKIP'}
+REASON = {'TIMEOUT': 'did not end in time', 'INTERRUPT': 'interrupted',
+          'UNEXPECTEDPASS': 'passes, and should fail'}
+COMPLAINT = re.compile(r'(ERROR|WARNING): \w+Sanitizer|: runtime error: ')
+
+
+def plain(suite):
+    """Suites stand as project:suite."""
+    return suite.split(':', 1)[-1]
+
+
+def defined(build, suites):
+    """(suite, name) of every test that should run."""
+    path = os.path.join(build, 'meson-info', 'intro-tests.json')
+    with open(path, encoding='utf-8') as file:
+        for test in json.load(file):
+            for suite in map(plain, test['suite'] or ['']):
+                if not suites or suite in suites:
+                    yield suite, test['name']
+                    break
+
+
+def logged(build):
+    """The results, by (suite, name)."""
+    path = os.path.join(build, 'meson-logs', 'testlog.json')
+    results = {}
+    if os.path.exists(path):
+        with open(path, encoding='utf-8') as file:
+            for line in file:
+                result = json.loads(line)
+                suites, _, name = result['name'].rpartition(' / ')
+                for suite in plain(suites).split('+'):
+                    results[suite, name] = result
+    return results
+
+
+def output(result):
+    return result.get('stdout', '') + result.get('stderr', '')
+
+
+def judge(result):
+    """Status and reason."""
+    if result is None:
+        return 'FAIL', 'did not run'
+    status = STATUS.get(result['result'], 'FAIL')
+    lines = output(result).split('\n')
+    if status == 'PASS' and COMPLAINT.search(output(result)):
+        return 'FAIL', 'a sanitizer complained'
+    if status == 'SKIP':
+        said = [line.strip() for line in lines if line.strip()]
+        return status, said[-1] if said else 'no reason given'
+    if status == 'FAIL':
+        code = result['returncode']
+        ended = f'signal {-code}' if code < 0 else f'exit status {code}'
+        return status, REASON.get(result['result'], ended)
+    return status, ''
+
+
+def report(build_name, build, results_path, suites):
+    results = logged(build)
+    with open(results_path, 'a', encoding='utf-8') as file:
+        for suite, name in sorted(defined(build, suites)):
+            result = results.get((suite, name)) or results.get(('', name))
+            status, reason = judge(result)
+            full = f'{build_name} {suite}/{name}'
+            seconds = result['duration'] if result else 0
+            print(f'{status}  {full:<40} {seconds:7.2f} s  {reason}'.rstrip())
+            file.write(f'{status}\t{full}\t{reason}\n')
+            if status == 'FAIL' and result:
+                for line in output(result).rstrip().split('\n')[-LINES_SHOWN:]:
+                    print('    | ' + line)
+
+
+def main():
+    if sys.argv[1] == 'list':
+        print('\n'.join(sorted({s for s, _ in defined(sys.argv[2], [])})))
+    else:
+        report(*sys.argv[2:5], sys.argv[5:])
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plugin loaded as the core would, with a host that remembers what it is
+ * told, and other processes at the end of two pipes. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define PATIENCE_NS UINT64_C(5000000000)
+
+uint64_t
+now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
+           (uint64_t) now.tv_nsec;
+}
+
+const na_plugin *
+load_plugin(void)
+{
+    const char *path = getenv("NA_SM_PLUGIN");
+    ck_assert_msg(path != NULL, "NA_SM_PLUGIN is not set");
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(object != NULL, "%s", dlerror());
+    const na_plugin *plugin = dlsym(object, NA_PLUGIN_SYMBOL_NAME);
+    ck_assert_ptr_nonnull(plugin);
+    return plugin;
+}
+
+static void
+host_log(const na_plugin_host *host, int32_t level, const char *file,
+    uint32_t line, const char *text)
+{
+    struct node *node = host->priv;
+    snprintf(node->last_line, sizeof(node->last_line), "%s", text);
+    if (level <= NA_PLUGIN_LOG_WARNING)
+        node->warnings++;
+    if (getenv("SM_TEST_LOG") != NULL)
+        fprintf(stderr, "[%d] %d %s:%u %s\n", (int) getpid(), level, file, line,
+            text);
+}
+
+static const char *
+host_config(const na_plugin_host *host, const char *key)
+{
+    const struct node *node = host->priv;
+    if (node->setting_key != NULL && strcmp(key, node->setting_key) == 0)
+        return node->setting_value;
+    return NULL;
+}
+
+static void
+host_wake(const na_plugin_host *host, void *core_ctx)
+{
+    struct node *node = host->priv;
+    node->wakes++;
+}
+
+static const void *
+host_extension(const na_plugin_host *host, const char *id)
+{
+    return NULL;
+}
+
+void
+node_host(struct node *node)
+{
+    memset(node, 0, sizeof(*node));
+    node->log_level = NA_PLUGIN_LOG_DEBUG;
+    node->host = (na_plugin_host) {
+        .size = sizeof(node->host),
+        .abi_major = NA_PLUGIN_ABI_MAJOR,
+        .abi_minor = NA_PLUGIN_ABI_MINOR,
+        .priv = node,
+        .log_level = &node->log_level,
+        .log = host_log,
+        .config = host_config,
+        .wake = host_wake,
+        .extension = host_extension,
+    };
+}
+
+int32_t
+node_try(struct node *node, const struct node_options *options)
+{
+    node_host(node);
+    node->plugin = load_plugin();
+    node->setting_key = options->setting_key;
+    node->setting_value = options->setting_value;
+    na_plugin_open_info info = {
+        .size = sizeof(info),
+        .flags = options->flags | (options->mute ? 0 : NA_PLUGIN_OPEN_LISTEN),
+        .protocol = "sm",
+        .name = options->name,
+        .port = -1,
+        .thread_mode = options->threads,
+        .max_unexpected_size = options->max_unexpected,
+        .max_expected_size = options->max_expected,
+        .max_contexts = options->contexts != 0 ? options->contexts : 1,
+    };
+    node->opened.size = sizeof(node->opened);
+    return node->plugin->open(&node->host, &info, &node->opened);
+}
+
+void
+node_open(struct node *node, const struct node_options *options)
+{
+    static const struct node_options plain;
+    if (options == NULL)
+        options = &plain;
+
+    ck_assert_int_eq(node_try(node, options), NA_PLUGIN_OK);
+    node->ops = node->opened.ops;
+    node->cls = node->opened.cls;
+    node->wait = node->ops->extension(node->cls, NA_PLUGIN_WAIT_ID);
+    uint32_t contexts = options->contexts != 0 ? options->contexts : 1;
+    for (uint32_t i = 0; i < contexts; i++)
+        ck_assert_int_eq(
+            node->ops->ctx_create(node->cls, i, node, &node->ctx[i]),
+            NA_PLUGIN_OK);
+}
+
+void
+node_close(struct node *node)
+{
+    for (uint32_t i = 0; i < NODE_CONTEXTS; i++)
+        if (node->ctx[i] != NULL)
+            node->ops->ctx_destroy(node->ctx[i]);
+    node->plugin->close(node->cls);
+    ck_assert_msg(node->warnings == 0, "%u warnings, the last: %s",
+        node->warnings, node->last_line);
+}
+
+uint32_t
+node_warnings(struct node *node)
+{
+    return atomic_exchange(&node->warnings, 0);
+}
+
+uint64_t
+node_counter(struct node *node, const char *name)
+{
+    const na_plugin_report *report =
+        node->ops->extension(node->cls, NA_PLUGIN_REPORT_ID);
+    na_plugin_report_entry entry;
+
+    for (uint32_t i = 0; report->entries(node->cls, i, &entry, 1) == 1; i++)
+        if (strcmp(entry.name, name) == 0)
+            return entry.value;
+    ck_abort_msg("no counter %s", name);
+    return 0;
+}
+
+void *
+op_new(const struct node *node)
+{
+    size_t align = node->opened.op_align;
+    size_t size = (node->opened.op_size + align - 1) / align * align;
+    void *op = aligned_alloc(align, size);
+    ck_assert_ptr_nonnull(op);
+    memset(op, 0, size);
+    return op;
+}
+
+void
+self_string(const struct node *node, char text[TEXT])
+{
+    na_plugin_addr *self;
+    uint64_t size = TEXT;
+    ck_assert_int_eq(node->ops->addr_self(node->cls, &self), NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        node->ops->addr_to_string(node->cls, self, text, &size), NA_PLUGIN_OK);
+    node->ops->addr_free(node->cls, self);
+}
+
+na_plugin_addr *
+lookup(const struct node *node, const char *text)
+{
+    na_plugin_addr *addr;
+    ck_assert_int_eq(
+        node->ops->addr_lookup(node->cls, text, &addr), NA_PLUGIN_OK);
+    return addr;
+}
+
+na_plugin_event
+await_event(struct node *node, uint32_t index)
+{
+    na_plugin_event event;
+    uint64_t deadline = now_ns() + PATIENCE_NS;
+
+    while (now_ns() < deadline) {
+        int32_t count = node->ops->poll(node->ctx[index], &event, 1);
+        ck_assert_int_ge(count, 0);
+        if (count == 1)
+            return event;
+    }
+    ck_abort_msg("no event");
+    return event;
+}
+
+na_plugin_event
+await_op(struct node *node, uint32_t index, const void *op)
+{
+    na_plugin_event event;
+    do {
+        event = await_event(node, index);
+        if (event.op != op && event.source != NULL)
+            node->ops->addr_free(node->cls, event.source);
+    } while (event.op != op);
+    return event;
+}
+
+void
+expect_silence(struct node *node, uint32_t index, uint32_t milliseconds)
+{
+    na_plugin_event event;
+    uint64_t end = now_ns() + milliseconds * UINT64_C(1000000);
+    while (now_ns() < end)
+        ck_assert_int_eq(node->ops->poll(node->ctx[index], &event, 1), 0);
+}
+
+static int32_t
+settle(struct node *node, void *op, int32_t ret)
+{
+    if (ret == NA_PLUGIN_PENDING)
+        ret = await_op(node, 0, op).status;
+    free(op);
+    return ret == NA_PLUGIN_DONE ? NA_PLUGIN_OK : ret;
+}
+
+int32_t
+send_unexpected(struct node *node, const void *data, uint64_t length,
+    na_plugin_addr *peer, uint64_t tag)
+{
+    void *op = op_new(node);
+    return settle(node, op,
+        node->ops->send_unexpected(
+            node->ctx[0], op, data, length, NULL, peer, 0, tag));
+}
+
+int32_t
+send_expected(struct node *node, const void *data, uint64_t length,
+    na_plugin_addr *peer, uint64_t tag)
+{
+    void *op = op_new(node);
+    return settle(node, op,
+        node->ops->send_expected(
+            node->ctx[0], op, data, length, NULL, peer, 0, tag));
+}
+
+struct child
+child_start(child_body body, const void *arg)
+{
+    int down[2];
+    int up[2];
+    ck_assert_int_eq(pipe(down), 0);
+    ck_assert_int_eq(pipe(up), 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        close(down[1]);
+        close(up[0]);
+        struct parent parent = {.in = down[0], .out = up[1], .arg = arg};
+        exit(body(&parent));
+    }
+    close(down[0]);
+    close(up[1]);
+    return (struct child) {.pid = pid, .in = up[0], .out = down[1]};
+}
+
+void
+tell(int fd, const char *text)
+{
+    char line[TEXT] = {0};
+    snprintf(line, sizeof(line), "%s", text);
+    ck_assert_int_eq(write(fd, line, sizeof(line)), sizeof(line));
+}
+
+void
+hear(int fd, char text[TEXT])
+{
+    size_t got = 0;
+    while (got < TEXT) {
+        ssize_t n = read(fd, text + got, TEXT - got);
+        ck_assert_msg(n > 0, "the other process is gone");
+        got += (size_t) n;
+    }
+}
+
+void
+hear_is(int fd, const char *text)
+{
+    char line[TEXT];
+    hear(fd, line);
+    ck_assert_str_eq(line, text);
+}
+
+void
+child_join(struct child *child)
+{
+    int status;
+    ck_assert_int_eq(waitpid(child->pid, &status, 0), child->pid);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+        "child ended with status 0x%x", (unsigned) status);
+    close(child->in);
+    close(child->out);
+}
+
+void
+child_kill(struct child *child)
+{
+    int status;
+    kill(child->pid, SIGKILL);
+    ck_assert_int_eq(waitpid(child->pid, &status, 0), child->pid);
+    close(child->in);
+    close(child->out);
+}
+
+uint32_t
+count_descriptors(void)
+{
+    uint32_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static uint32_t
+count_lines(const char *path, const char *part)
+{
+    char line[1024];
+    uint32_t count = 0;
+    FILE *file = fopen(path, "re");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof(line), file) != NULL)
+        count += strstr(line, part) != NULL;
+    fclose(file);
+    return count;
+}
+
+uint32_t
+count_mappings(void)
+{
+    return count_lines("/proc/self/maps", "memfd:talaria-sm");
+}
+
+uint32_t
+count_sockets(void)
+{
+    return count_lines("/proc/net/unix", "@talaria-sm/");
+}
+
+int
+run_cases(const char *name, TCase *const *cases, uint32_t count)
+{
+    Suite *suite = suite_create(name);
+    for (uint32_t i = 0; i < count; i++)
+        suite_add_tcase(suite, cases[i]);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

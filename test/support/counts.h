@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How often and how long: the one place for counts and durations of tests. The
+ * first column is the full one, for soaking (TALARIA_TEST_SOAK=1), the second
+ * is for everyday.
+ */
+#ifndef COUNTS_H
+#define COUNTS_H
+
+#include <stdint.h>
+
+#define TEST_COUNTS(X)                                                         \
+    X(WAIT_MS, 60000, 20000)        /* longest wait for what must come */      \
+    X(QUIET_MS, 200, 50)            /* wait for what must not come */          \
+    X(DEATH_MS, 5000, 5000)         /* longest wait after a peer's end */      \
+    X(FORWARD_REPEATS, 20000, 2000) /* calls on one handle */                  \
+    X(FORWARD_ROUNDS, 100, 10)      /* of 64 calls in flight */                \
+    X(PROGRESS_CALLS, 10000, 1000)  /* of each of several threads */           \
+    X(EVENT_CALLS, 5000, 500)       /* through an outside event loop */        \
+    X(CANCEL_ROUNDS, 1000, 100)     /* cancels that race with answers */       \
+    X(KILL_ROUNDS, 20, 2)           /* peers killed */                         \
+    X(NA_MESSAGES, 10000, 1000)     /* through one operation */                \
+    X(TRANSFER_ROUNDS, 1000, 100)   /* random descriptors */                   \
+    X(TRANSFER_MAX_MIB, 64, 64)     /* largest transfer */                     \
+    X(TRANSFERS_IN_FLIGHT, 64, 32)                                             \
+    X(WIRE_MUTATIONS, 2000000, 200000) /* of a serialized descriptor */        \
+    X(TABLE_ROUNDS, 1000000, 100000)   /* uses of transfer ids */              \
+    X(QUEUE_ENTRIES, 1000000, 100000)  /* through a completion queue */        \
+    X(REGISTRY_IDS, 100000, 10000)     /* RPCs registered */                   \
+    X(FAULT_STEPS, 64, 64)             /* operations failed one by one */
+
+enum test_count {
+#define TEST_COUNT_NAME(name, full, everyday) TEST_##name,
+    TEST_COUNTS(TEST_COUNT_NAME)
+#undef TEST_COUNT_NAME
+};
+
+uint32_t test_count(enum test_count count);
+
+#endif /* COUNTS_H */

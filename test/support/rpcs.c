@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Handlers of the RPCs that many cases need. */
+#include "rpcs.h"
+
+#include "counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_MAX 1024U
+
+static hg_id_t ids[RPC_COUNT];
+
+/* Handles whose answer is owed, in the target's process. */
+static hg_handle_t kept[KEPT_MAX];
+static uint32_t kept_count;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+hg_return_t
+hg_proc_blob_t(hg_proc_t proc, void *data)
+{
+    blob_t *blob = data;
+    hg_return_t ret = hg_proc_uint32_t(proc, &blob->size);
+
+    if (ret != HG_SUCCESS)
+        return ret;
+    if (hg_proc_get_op(proc) == HG_FREE) {
+        free(blob->data);
+        blob->data = NULL;
+        return HG_SUCCESS;
+    }
+    if (hg_proc_get_op(proc) == HG_DECODE) {
+        if (blob->size > hg_proc_get_size_left(proc))
+            return HG_OVERFLOW;
+        blob->data = malloc(blob->size + 1UL);
+        if (!blob->data)
+            return HG_NOMEM;
+    }
+    return hg_proc_bytes(proc, blob->data, blob->size);
+}
+
+struct rpcs_shared *
+rpcs_shared(void)
+{
+    return session_user();
+}
+
+hg_id_t
+rpcs_id(enum rpc rpc)
+{
+    return ids[rpc];
+}
+
+static void
+count(enum rpc rpc)
+{
+    atomic_fetch_add(&rpcs_shared()->handled[rpc], 1);
+}
+
+static hg_return_t
+on_empty(hg_handle_t handle)
+{
+    count(RPC_EMPTY);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+on_echo(hg_handle_t handle)
+{
+    blob_t blob;
+    hg_return_t ret = HG_Get_input(handle, &blob);
+
+    count(RPC_ECHO);
+    TARGET_ASSERT(ret == HG_SUCCESS);
+    if (ret == HG_SUCCESS) {
+        ret = HG_Respond(handle, NULL, NULL, &blob);
+        TARGET_ASSERT(HG_Free_input(handle, &blob) == HG_SUCCESS);
+    }
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return ret;
+}
+
+static hg_return_t
+on_code(hg_handle_t handle)
+{
+    int32_t code;
+
+    count(RPC_CODE);
+    TARGET_ASSERT(HG_Get_input(handle, &code) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Free_input(handle, &code) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return (hg_return_t) code;
+}
+
+static hg_return_t
+on_keep(hg_handle_t handle)
+{
+    pthread_mutex_lock(&kept_lock);
+    TARGET_ASSERT(kept_count < KEPT_MAX);
+    kept[kept_count++] = handle;
+    pthread_mutex_unlock(&kept_lock);
+    count(RPC_KEEP);
+    return HG_SUCCESS;
+}
+
+/* Answers as many of those kept as are wanted. */
+static void
+answer_kept(uint32_t wanted)
+{
+    for (; wanted > 0; wanted--) {
+        hg_handle_t handle = HG_HANDLE_NULL;
+
+        pthread_mutex_lock(&kept_lock);
+        if (kept_count > 0)
+            handle = kept[--kept_count];
+        pthread_mutex_unlock(&kept_lock);
+        if (!handle)
+            return;
+        /* Its origin may be gone. */
+        HG_Respond(handle, NULL, NULL, NULL);
+        HG_Destroy(handle);
+    }
+}
+
+static hg_return_t
+on_let_go(hg_handle_t handle)
+{
+    uint32_t wanted, there;
+
+    count(RPC_LET_GO);
+    pthread_mutex_lock(&kept_lock);
+    there = kept_count;
+    pthread_mutex_unlock(&kept_lock);
+    TARGET_ASSERT(HG_Get_input(handle, &wanted) == HG_SUCCESS);
+    answer_kept(wanted);
+    TARGET_ASSERT(HG_Free_input(handle, &wanted) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, &there) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+on_notify(hg_handle_t handle)
+{
+    uint64_t value;
+
+    TARGET_ASSERT(HG_Get_input(handle, &value) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Free_input(handle, &value) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_OPNOTSUPPORTED);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    atomic_fetch_add(&rpcs_shared()->notified, value);
+    count(RPC_NOTIFY);
+    return HG_SUCCESS;
+}
+
+void
+rpcs_open(hg_class_t *hg_class)
+{
+    ids[RPC_EMPTY] = MERCURY_REGISTER(hg_class, "empty", void, void, on_empty);
+    ids[RPC_ECHO] = MERCURY_REGISTER(hg_class, "echo", blob_t, blob_t, on_echo);
+    ids[RPC_CODE] = MERCURY_REGISTER(hg_class, "code", int32_t, void, on_code);
+    ids[RPC_KEEP] = MERCURY_REGISTER(hg_class, "keep", blob_t, void, on_keep);
+    ids[RPC_LET_GO] =
+        MERCURY_REGISTER(hg_class, "let_go", uint32_t, uint32_t, on_let_go);
+    ids[RPC_NOTIFY] =
+        MERCURY_REGISTER(hg_class, "notify", uint64_t, void, on_notify);
+    HG_Registered_disable_response(hg_class, ids[RPC_NOTIFY], 1);
+    ids[RPC_MISSING] = MERCURY_REGISTER(hg_class, "missing", void, void, NULL);
+}
+
+void
+rpcs_wait_handled(struct session *session, enum rpc rpc, uint32_t handled)
+{
+    session_wait(session, &rpcs_shared()->handled[rpc], handled);
+}
+
+blob_t
+blob_make(uint32_t encoded_size, uint32_t seed)
+{
+    blob_t blob = {.size = encoded_size - 4};
+
+    ck_assert_uint_ge(encoded_size, 4);
+    blob.data = malloc(blob.size + 1UL);
+    ck_assert_ptr_nonnull(blob.data);
+    for (uint32_t i = 0; i < blob.size; i++) {
+        seed = seed * 1664525 + 1013904223; /* Numerical Recipes' constants */
+        blob.data[i] = (unsigned char) (seed >> 24);
+    }
+    return blob;
+}
+
+void
+blob_free(blob_t *blob)
+{
+    free(blob->data);
+    blob->data = NULL;
+}
+
+bool
+blob_equal(const blob_t *a, const blob_t *b)
+{
+    return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+uint32_t
+rpcs_let_go(struct session *session, uint32_t wanted)
+{
+    hg_handle_t handle = session_handle(session, rpcs_id(RPC_LET_GO));
+    uint32_t there = 0;
+
+    ck_assert_int_eq(session_forward(session, handle, &wanted), HG_SUCCESS);
+    ck_assert_int_eq(HG_Get_output(handle, &there), HG_SUCCESS);
+    ck_assert_int_eq(HG_Free_output(handle, &there), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    return there;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An origin and a target, to run one case on: within one class, as two classes
+ * of one process with a thread each, or as two processes; busy or waiting. The
+ * program is told the transport ("na+sm", "loop+mem") and runs each case in
+ * each mode of that.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "loop_plugin.h"
+#include "mercury.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#define SESSION_USER_SIZE 16384U
+
+enum session_shape { SESSION_SELF, SESSION_THREADS, SESSION_PROCESSES };
+
+struct session_mode {
+    const char *name;
+    enum session_shape shape;
+    uint8_t progress_mode;
+    uint8_t thread_mode;
+    const struct loop_limits *limits; /* loop: NULL for the usual */
+    bool late;                        /* loop: what is sent ends later */
+};
+
+/* What differs from case to case, at both sides. Each may be NULL. */
+struct session_setup {
+    void (*init)(struct hg_init_info *info); /* options */
+    void (*open)(hg_class_t *hg_class);      /* registers RPCs */
+    void (*started)(hg_context_t *context);  /* target only */
+    bool origin_listens;
+};
+
+struct session_shared;
+
+struct session {
+    const struct session_mode *mode;
+    const struct session_setup *setup;
+    struct session_shared *shared;
+    void *user;           /* session_user() */
+    hg_class_t *hg_class; /* the origin's */
+    hg_context_t *context;
+    hg_addr_t target;
+    char address[256]; /* the target's */
+    int pipe[2];
+    pthread_t thread;
+    pid_t process; /* -1: none, or gone */
+};
+
+/* The transport of this run. */
+const char *session_transport(void);
+bool session_is_loop(void);
+
+/* How many modes there are, for tcase_add_loop_test, and one of them. */
+int session_modes(void);
+const struct session_mode *session_mode_at(int mode);
+
+/* Starts both sides; fails the test when that fails. First call of a test,
+ * before any of the library. */
+void session_begin(
+    struct session *session, int mode, const struct session_setup *setup);
+
+/* Ends both; everything must have been given back, and no unannounced line
+ * logged. */
+void session_end(struct session *session);
+
+/* SESSION_USER_SIZE bytes, zeroed, that both sides see. Valid in handlers. */
+void *session_user(void);
+
+/* For handlers and whatever runs at the target, where the test can't be failed
+ * at once: session_end fails it. */
+#define TARGET_ASSERT(condition)                                               \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            session_complain(__FILE__, __LINE__, #condition);                  \
+    } while (0)
+void session_complain(const char *file, int line, const char *text);
+
+/* Kills the target's process, or does as if. */
+void session_kill(struct session *session);
+
+/* Opens a class as a mode wants it: options of the setup included. */
+hg_class_t *session_open_class(const struct session_mode *mode,
+    const struct session_setup *setup, bool listen);
+
+/* Progresses and triggers the origin once, for at most so long. */
+void session_step(struct session *session, unsigned timeout_ms);
+
+/* Steps until *counter is at least `value`; fails the test when it doesn't
+ * come to that in time. */
+void session_wait(
+    struct session *session, const _Atomic uint32_t *counter, uint32_t value);
+
+/* Steps for a while in which nothing should happen. */
+void session_quiet(struct session *session);
+
+/* Milliseconds of a clock that only goes forward. */
+uint64_t session_now_ms(void);
+
+/* One operation's end. */
+struct call {
+    _Atomic uint32_t called;
+    hg_return_t ret;
+    hg_cb_type_t type;
+    hg_handle_t handle;
+    hg_size_t size; /* of a transfer */
+};
+
+/* The callback that fills in the struct call that arg is. */
+hg_return_t call_done(const struct hg_cb_info *info);
+
+/* Creates a handle for the target. */
+hg_handle_t session_handle(struct session *session, hg_id_t id);
+
+/* Forwards and waits; what the callback said. */
+hg_return_t session_forward(
+    struct session *session, hg_handle_t handle, void *in_struct);
+
+/* Main of a program: argv[1] is the transport. add: adds the cases. */
+int session_main(
+    int argc, char **argv, const char *name, void (*add)(TCase *tcase));
+
+/* Adds a case that runs in every mode. */
+#define session_add(tcase, test)                                               \
+    tcase_add_loop_test(tcase, test, 0, session_modes())
+
+#endif /* SESSION_H */

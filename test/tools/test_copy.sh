@@ -1,0 +1,348 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# talaria copy between living peers: trees both ways, what is refused, listings.
+#
+#   test_copy.sh BUILD_DIR
+. "$(dirname "$0")/test_copy_common.sh"
+
+source=$work/source
+
+# Names of every byte that a name can have, and a little of everything else.
+make_tree() {
+    local i byte
+    mkdir -p "$source/empty dir" "$source/a/b/c/d/e/f" "$source/many"
+    : >"$source/empty"
+    printf x >"$source/-f"
+    printf x >"$source/ "
+    printf x >"$source/a/..."
+    printf 'deep\n' >"$source/a/b/c/d/e/f/file"
+    for i in $(seq 1 255); do
+        [ "$i" -ne 47 ] || continue
+        byte=$(printf '\\x%02x' "$i")
+        # shellcheck disable=SC2059
+        printf "$i" >"$source/a/byte_$(printf "${byte}_")"
+    done
+    printf long >"$source/$(printf 'n%.0s' $(seq 255))"
+    for i in $(seq 1 100); do
+        head -c $((i * 37)) /dev/urandom >"$source/many/$i"
+    done
+    head -c 50000000 /dev/urandom >"$source/large"
+    # One chunk exactly, a byte less, a byte more.
+    for i in 1048575 1048576 1048577; do
+        head -c $i /dev/urandom >"$source/chunk_$i"
+    done
+    chmod 0700 "$source/empty"
+    chmod 0444 "$source/-f"
+    chmod 0750 "$source/a/b"
+    mkdir "$source/read only"
+    printf x >"$source/read only/file"
+    chmod 0555 "$source/read only"
+}
+
+test_usage() {
+    ran="no server"
+    : >"$out"
+    : >"$server_err"
+    copy 2
+    copy 2 frobnicate
+    copy 2 serve na+sm
+    copy 2 put "$source"
+    copy 2 put -j 0 a na+sm://1-0
+    copy 2 get na+sm://1-0 a
+    copy 2 ls
+    copy 0 --help
+    out_has "talaria copy get"
+    copy 0 put --help
+    out_has "--into"
+    copy 1 ls nonsense
+    err_has "not an address"
+    copy 1 ls nosuch+thing://x
+    copy 1 ls na+sm://1-0
+    copy 1 serve nosuch+thing "$work"
+    copy 1 serve na+sm "$work/nowhere"
+    err_has "no such file"
+}
+
+test_trees() {
+    local count
+    count=$(find "$source" -type f -printf x | wc -c)
+    copy 0 put "$source" "$address"
+    err_empty
+    out_has "put: $count files"
+    out_has "0 failed, 0 skipped"
+    same "$source" "$exported/source"
+
+    copy 0 get "$address" source "$work/back"
+    err_empty
+    out_has "get: $count files"
+    same "$source" "$work/back"
+
+    # Into a directory; several; one at a time.
+    mkdir "$work/into"
+    copy 0 get -j 1 "$address" source/a source/large "$work/into"
+    same "$source/a" "$work/into/a"
+    same "$source/large" "$work/into/large"
+    copy 0 get "$address" source/large "$work/as"
+    same "$source/large" "$work/as"
+    copy 1 get "$address" source/a source/many "$work/nowhere"
+
+    copy 0 put --into x/y/z -j 64 "$source/a" "$source/large" "$address"
+    same "$source/a" "$exported/x/y/z/a"
+    same "$source/large" "$exported/x/y/z/large"
+
+    # The contents of a directory, and all that is exported.
+    mkdir "$work/top"
+    copy 0 put --into top "$source/a/." "$address"
+    same "$source/a" "$exported/top"
+    copy 0 get "$address" . "$work/all"
+    same "$exported" "$work/all"
+    rm -rf "$work/into" "$work/as" "$exported/x" "$exported/top" "$work/top"
+    chmod -R u+w "$work/all" "$work/back"
+    rm -rf "$work/all" "$work/back"
+}
+
+test_force() {
+    printf new >"$work/large"
+    copy 1 put "$work/large" --into source "$address"
+    err_has "large: exists already"
+    out_has "1 failed"
+    same "$source/large" "$exported/source/large"
+    copy 0 put -f "$work/large" --into source "$address"
+    same "$work/large" "$exported/source/large"
+
+    copy 1 get "$address" source/large "$work/large"
+    err_has "exists already"
+    cp "$source/large" "$exported/source/large"
+    copy 0 get --force "$address" source/large "$work/large"
+    same "$source/large" "$work/large"
+
+    # Neither takes the place of the other.
+    mkdir "$work/many"
+    copy 1 get --force "$address" source/large source/empty "$work/large"
+    copy 1 put --force "$work/large" --into source/many/1 "$address"
+    err_has "not a directory"
+    mkdir "$exported/source/dir" "$work/d"
+    printf x >"$work/d/dir"
+    copy 1 put --force "$work/d/dir" --into source "$address"
+    err_has "is a directory"
+    rm -rf "$work/large" "$work/many" "$work/d" "$exported/source/dir"
+}
+
+# The rest goes on when something fails, and the failure is named.
+test_failures() {
+    mkdir "$work/mixed"
+    printf a >"$work/mixed/a"
+    printf b >"$work/mixed/b"
+    ln -s a "$work/mixed/link"
+    mkfifo "$work/mixed/fifo"
+    copy 0 put "$work/mixed" "$address"
+    err_has "skipped $work/mixed/link: symbolic link"
+    err_has "skipped $work/mixed/fifo: special file"
+    out_has "put: 2 files, 2 bytes"
+    out_has "0 failed, 2 skipped"
+    rm "$exported/mixed/a"
+    copy 1 put "$work/mixed" "$work/nowhere" "$address"
+    err_has "mixed/b: exists already"
+    err_has "nowhere: no such file or directory"
+    out_has "put: 1 files"
+    out_has "2 failed, 2 skipped"
+
+    ln -s b "$exported/mixed/link"
+    mkfifo "$exported/mixed/fifo"
+    copy 0 get "$address" mixed "$work/got"
+    err_has "skipped mixed/link: symbolic link"
+    err_has "skipped mixed/fifo: special file"
+    out_has "get: 2 files, 2 bytes"
+    copy 1 get "$address" mixed/b nowhere source/empty "$work/got"
+    err_has "nowhere: no such file"
+    err_has "mixed/b: exists already"
+    out_has "get: 1 files, 0 bytes"
+    rm -rf "$work/mixed" "$work/got" "$exported/mixed"
+}
+
+# Nothing outside the exported directory is read, listed or written.
+test_climbing() {
+    local path
+    printf secret >"$work/secret"
+    mkdir "$work/outside" "$work/got"
+    printf secret >"$work/outside/secret"
+    ln -s ../outside "$exported/out"
+    ln -s ../secret "$exported/secret"
+    ln -s "$work" "$exported/absolute"
+    ln -s .. "$exported/source/up"
+    for path in ../secret .. source/../../secret "$work/secret" / \
+        source/up/../secret; do
+        copy 1 get "$address" "$path" "$work/got"
+        err_has "leaves the directory"
+        copy 1 ls "$address" "$path"
+        err_has "leaves the directory"
+    done
+    for path in out/secret absolute/secret source/up/source/empty; do
+        copy 1 get "$address" "$path" "$work/got"
+        err_has "a symbolic link is in the way"
+        copy 1 ls "$address" "$path"
+        err_has "a symbolic link is in the way"
+    done
+    for path in .. ../outside "$work/outside" source/../../outside; do
+        copy 1 put --into "$path" "$source/many/1" "$address"
+        err_has "leaves the directory"
+    done
+    for path in out absolute out/new absolute/outside; do
+        copy 1 put --into "$path" "$source/many/1" "$address"
+        err_has "a symbolic link is in the way"
+    done
+    # The link itself is replaced, not what it points to.
+    printf mine >"$work/got/secret"
+    copy 0 put --force "$work/got/secret" "$address"
+    [ "$(cat "$work/secret")" = secret ] || fail "$ran: wrote through a link"
+    [ ! -L "$exported/secret" ] || fail "$ran: the link is still there"
+    [ "$(ls "$work/outside")" = secret ] || fail "something was written outside"
+
+    # Nor through links of the target's, when a client gets.
+    ln -s "$work/outside" "$work/got/many"
+    copy 1 get "$address" source/many "$work/got"
+    [ "$(ls "$work/outside")" = secret ] || fail "$ran: wrote through a link"
+    rm -rf "$work/got" "$work/outside" "$work/secret" "$exported/out" \
+        "$exported/secret" "$exported/absolute" "$exported/source/up"
+}
+
+test_long_names() {
+    local dir=$work/long name i
+    name=$(printf 'd%.0s' $(seq 200))
+    mkdir "$dir"
+    printf x >"$dir/short"
+    (
+        cd "$dir" || exit
+        for i in $(seq 1 25); do
+            mkdir "$name" && cd "$name" || exit
+        done
+        printf x >deep
+    )
+    copy 1 put "$dir" "$address"
+    err_has "name too long"
+    [ -f "$exported/long/short" ] || fail "$ran: the rest did not go on"
+    copy 1 ls "$address" "$(printf 'x/%.0s' $(seq 3000))"
+    err_has "name too long"
+    copy 1 ls "$address" "$(printf 'x%.0s' $(seq 256))"
+    err_has "name too long"
+    rm -rf "$dir" "$exported/long"
+}
+
+test_listing() {
+    local i
+    mkdir "$exported/listed" "$exported/listed/dir"
+    for i in $(seq 1 3000); do
+        : >"$exported/listed/a_name_that_is_not_too_short_$i"
+    done
+    copy 0 ls "$address" listed
+    err_empty
+    [ "$(wc -l <"$out")" -eq 3001 ] || fail "$ran: $(wc -l <"$out") lines"
+    awk '{ print $4 }' "$out" | cmp -s - <(LC_ALL=C ls "$exported/listed") ||
+        fail "$ran: other names"
+    out_has "d "
+    copy 0 get "$address" listed "$work/listed"
+    same "$exported/listed" "$work/listed"
+
+    mkdir "$exported/odd"
+    printf 12345 >"$exported/odd/"$'a\tb\x1b[31m\nc\\'
+    ln -s x "$exported/odd/link"
+    mkfifo "$exported/odd/pipe"
+    touch -d 2001-02-03T04:05:06Z "$exported/odd/"$'a\tb\x1b[31m\nc\\'
+    copy 0 ls "$address" odd
+    out_has '-            5 2001-02-03T04:05:06Z a\x09b\x1b[31m\x0ac\x5c'
+    grep -q '^l .* link$' "$out" || fail "$ran: no link"
+    grep -q '^? .* pipe$' "$out" || fail "$ran: no pipe"
+    copy 0 ls "$address" odd/link
+    [ "$(wc -l <"$out")" -eq 1 ] || fail "$ran: not one line"
+    mkdir "$exported/odd/empty"
+    copy 0 ls "$address" odd/empty
+    [ ! -s "$out" ] || fail "$ran: not empty"
+    copy 1 ls "$address" nowhere
+    err_has "nowhere: no such file"
+    copy 0 ls "$address"
+    out_has " odd"
+    rm -rf "$exported/listed" "$exported/odd" "$work/listed"
+}
+
+test_two_clients() {
+    local first second
+    "$talaria" copy put "$source" --into one "$address" >"$work/one" 2>&1 &
+    first=$!
+    "$talaria" copy put "$source" --into two "$address" >"$work/two" 2>&1 &
+    second=$!
+    wait "$first" || fail "the first of two fails: $(cat "$work/one")"
+    wait "$second" || fail "the second of two fails: $(cat "$work/two")"
+    ran="two clients"
+    same "$source" "$exported/one/source"
+    same "$source" "$exported/two/source"
+    chmod -R u+w "$exported/one" "$exported/two"
+    rm -rf "$exported/one" "$exported/two"
+}
+
+# A file that is written to while it is read never appears half old, half new.
+test_changing() {
+    local writer
+    truncate -s 64M "$work/changing" "$exported/changing"
+    (while :; do printf x >>"$work/changing"; done) &
+    writer=$!
+    copy 1 put --into fresh "$work/changing" "$address"
+    kill -9 $writer
+    wait $writer 2>/dev/null
+    err_has "changed while it was copied"
+    [ ! -e "$exported/fresh/changing" ] || fail "$ran: it is there"
+    (while :; do printf x >>"$exported/changing"; done) &
+    writer=$!
+    copy 1 get "$address" changing "$work/gotten"
+    kill -9 $writer
+    wait $writer 2>/dev/null
+    err_has "changed while it was copied"
+    [ ! -e "$work/gotten" ] || fail "$ran: it is there"
+    rm -rf "$work/changing" "$exported/changing" "$exported/fresh"
+}
+
+test_address_file() {
+    printf old >"$work/address"
+    serve --address-file "$work/address"
+    [ "$(cat "$work/address")" = "$address" ] || fail "another address in a file"
+    copy 0 ls "$address"
+    serve_end
+    [ ! -e "$work/address" ] || fail "the address file is still there"
+    serve --address-file "$work/address"
+    printf other >"$work/other" && mv "$work/other" "$work/address"
+    serve_end
+    [ -e "$work/address" ] || fail "somebody else's address file was removed"
+}
+
+# The same where the system has less to offer.
+test_fallbacks() {
+    rm -rf "$exported"
+    mkdir "$exported"
+    serve
+    test_trees
+    test_force
+    test_climbing
+    chmod -R u+w "$exported"
+    nothing_left_in "$exported"
+    serve_end
+    wrapper=()
+}
+
+make_tree
+test_usage
+serve
+test_trees
+test_force
+test_failures
+test_climbing
+test_long_names
+test_listing
+test_two_clients
+test_changing
+[ ! -s "$server_err" ] || fail "the server complained"
+serve_end
+test_address_file
+chmod -R u+w "$exported"
+wrap_without_proc && test_fallbacks
+wrap_without_openat2 && test_fallbacks
+nothing_left
+finish

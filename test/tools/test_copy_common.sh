@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+# What the tests of `talaria copy` share: a server to talk to, checks, and that
+# nothing is left in the end. Sourced with the build directory as $1.
+set -u
+
+build=$(cd "${1:?usage: $0 BUILD_DIR}" && pwd -P) || exit 99
+talaria=$build/tools/talaria
+export TALARIA_PLUGIN_PATH=$build/plugins/sm
+unset TALARIA_PLUGIN_FILES HG_LOG_LEVEL HG_LOG_SUBSYS
+umask 022
+
+# A /tmp and a /dev/shm of our own show what is left there, whatever else runs on
+# this machine. Where they can't be had, that check is left out, and said so.
+if [ -z "${COPY_TEST_PRIVATE+set}" ]; then
+    for kind in -m -rm; do
+        unshare $kind true 2>/dev/null || continue
+        COPY_TEST_PRIVATE=yes exec unshare $kind -- "$BASH" "$0" "$@"
+    done
+    COPY_TEST_PRIVATE=no
+fi
+if [ "$COPY_TEST_PRIVATE" = yes ]; then
+    mount -t tmpfs tmpfs /dev/shm || COPY_TEST_PRIVATE=no
+    case "$build/" in
+    /tmp/*) ;;
+    *) mount -t tmpfs tmpfs /tmp || COPY_TEST_PRIVATE=no ;;
+    esac
+fi
+
+work=$(mktemp -d "/var/tmp/talaria-test-XXXXXX") || exit 99
+export TMPDIR=$work
+exported=$work/exported
+out=$work/out
+err=$work/err
+server_err=$work/server_err
+server=
+address=
+failures=0
+ran=
+mkdir "$exported"
+
+clean_up() {
+    # shellcheck disable=SC2046
+    kill -9 $(jobs -p) 2>/dev/null
+    wait 2>/dev/null
+    chmod -R u+rwx "$work"
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+fail() {
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n' "$*"
+    sed 's/^/  out: /' "$out"
+    sed 's/^/  err: /' "$err"
+    sed 's/^/  server: /' "$server_err"
+}
+
+# What a system may lack: /proc, and with it files without a name; openat2.
+wrap_without_proc() {
+    # shellcheck disable=SC2016
+    wrapper=(unshare -m sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh)
+    "${wrapper[@]}" true 2>/dev/null && return
+    wrapper=()
+    echo "left out: /proc can't be hidden"
+    return 1
+}
+
+wrap_without_openat2() {
+    wrapper=(strace -D -o /dev/null -e trace=openat2
+        -e inject=openat2:error=ENOSYS)
+    "${wrapper[@]}" true 2>/dev/null && return
+    wrapper=()
+    echo "left out: no strace to take openat2 away"
+    return 1
+}
+
+finish() {
+    [ "$COPY_TEST_PRIVATE" = yes ] ||
+        echo "left out: no private /tmp and /dev/shm to look for remains in"
+    [ "$failures" -eq 0 ] && exit 0
+    echo "$failures failed"
+    exit 1
+}
+
+# until_true SECONDS COMMAND...: waits for it to succeed, at most so long.
+until_true() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.02
+    done
+}
+
+has_line() { grep -q "^$1" "$2"; }
+
+# serve OPTION...: starts a server on $exported, by the command in `wrapper` if
+# there is one; sets server and address.
+wrapper=()
+serve() {
+    : >"$work/serve_out"
+    "${wrapper[@]}" "$talaria" copy serve na+sm "$exported" "$@" >"$work/serve_out" \
+        2>"$server_err" &
+    server=$!
+    until_true 10 has_line 'address: ' "$work/serve_out" ||
+        fail "the server tells no address"
+    address=$(sed -n 's/^address: //p' "$work/serve_out")
+}
+
+# Ends the server as a user does; it has to end well, and soon.
+serve_end() {
+    local code
+    kill -TERM "$server"
+    wait_code "$server" 5
+    code=$waited
+    [ "$code" = 0 ] || fail "the server ends with $code"
+    server=
+}
+
+# wait_code PID SECONDS: sets waited to the exit code of a child, or "never".
+wait_code() {
+    if until_true "$2" gone "$1"; then
+        wait "$1" 2>/dev/null
+        waited=$?
+    else
+        waited=never
+    fi
+}
+
+gone() {
+    local state
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" \
+        2>/dev/null) || return 0
+    [ -z "$state" ] || [ "$state" = Z ]
+}
+
+# copy CODE ARGUMENT...: runs talaria copy, which exits with CODE.
+copy() {
+    local wanted=$1 code
+    shift
+    ran="copy $*"
+    timeout -k 5 60 "$talaria" copy "$@" >"$out" 2>"$err"
+    code=$?
+    [ "$code" -eq "$wanted" ] || fail "$ran: exit code $code, not $wanted"
+}
+
+out_has() { grep -qF -- "$1" "$out" || fail "$ran: no \"$1\" in its output"; }
+err_has() { grep -qF -- "$1" "$err" || fail "$ran: no \"$1\" in its errors"; }
+err_empty() { [ ! -s "$err" ] || fail "$ran: prints errors"; }
+
+# same A B: two files or trees have the same contents, names, types and modes.
+same() {
+    diff -r -- "$1" "$2" >"$work/diff" 2>&1 ||
+        fail "$ran: $1 and $2 differ: $(head -3 "$work/diff")"
+    diff <(list_modes "$1") <(list_modes "$2") >"$work/diff" ||
+        fail "$ran: modes of $1 and $2 differ: $(head -3 "$work/diff")"
+}
+
+list_modes() {
+    (cd "$1" 2>/dev/null && find . -printf '%y %m %p\0' | sort -z |
+        tr '\0\n' '\n?') || stat -c %a "$1"
+}
+
+# No file with a hidden name is beneath these directories.
+nothing_left_in() {
+    local found
+    found=$(find "$@" -name '.talaria-*')
+    [ -z "$found" ] || fail "left: $found"
+}
+
+# Nothing of ours is in the exported directory, /tmp, /dev/shm, or still runs.
+nothing_left() {
+    local found
+    nothing_left_in "$work"
+    if [ "$COPY_TEST_PRIVATE" = yes ]; then
+        found=$(find /dev/shm -mindepth 1)
+        case "$build/" in
+        /tmp/*) ;;
+        *) found=$found$(find /tmp -mindepth 1) ;;
+        esac
+        [ -z "$found" ] || fail "left: $found"
+    fi
+    found=$(jobs -pr)
+    [ -z "$found" ] || fail "still running: $found"
+}

@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# talaria copy when a peer dies, stops or is interrupted: the other side ends
+# soon and says so, nothing half-copied is left, and the next peer is served.
+#
+#   test_copy_kill.sh BUILD_DIR
+. "$(dirname "$0")/test_copy_common.sh"
+
+# So large that a transfer that has moved MIDDLE bytes is far from its end, and
+# sparse, so that nobody has to write it first.
+large=$((64 << 30))
+middle=$((64 << 20))
+client=
+
+# wrote PID BYTES: a process has written at least so much.
+wrote() {
+    local bytes
+    bytes=$(sed -n 's/^wchar: //p' "/proc/$1/io" 2>/dev/null)
+    [ "${bytes:-0}" -ge "$2" ]
+}
+
+# The number of files without a name, or with a hidden one, that a process has
+# open beneath a directory.
+unfinished() {
+    find "/proc/$1/fd" -mindepth 1 -printf '%l\n' 2>/dev/null |
+        grep -cE "^$2.*(\(deleted\)|/#[0-9]+|\.talaria-[^/]*)$"
+}
+
+none_unfinished() { [ "$(unfinished "$1" "$2")" -eq 0 ]; }
+some_unfinished() { [ "$(unfinished "$1" "$2")" -gt 0 ]; }
+
+# start_client ARGUMENT...: in the background; sets client.
+start_client() {
+    ran="copy $*"
+    "$talaria" copy "$@" >"$out" 2>"$err" &
+    client=$!
+}
+
+# in_the_middle PID: that process is writing what the client transfers.
+in_the_middle() {
+    local written
+    written=$(sed -n 's/^wchar: //p' "/proc/$1/io")
+    until_true 60 wrote "$1" $((written + middle)) ||
+        fail "$ran: never came to its middle"
+    gone "$client" && fail "$ran: was over before its middle"
+}
+
+# client_ends CODE: within five seconds.
+client_ends() {
+    wait_code "$client" 5
+    [ "$waited" = "$1" ] || fail "$ran: ended with $waited, not $1"
+    if [ "$waited" = never ]; then
+        kill -9 "$client"
+        wait "$client" 2>/dev/null
+    fi
+}
+
+# The server has dropped what a client had open, and said so once.
+server_noticed() {
+    until_true 5 none_unfinished "$server" "$exported" ||
+        fail "$ran: the server keeps its unfinished upload"
+    until_true 5 has_line 'talaria copy: client [0-9]*: ' "$server_err" ||
+        fail "$ran: the server does not say that its client is gone"
+    [ "$(wc -l <"$server_err")" -eq 1 ] || fail "$ran: more than one line"
+    : >"$server_err"
+}
+
+# Others are served as if nothing had been.
+still_serves() {
+    copy 0 put -f "$work/small" "$address"
+    copy 0 get -f "$address" small "$work/small_back"
+    same "$work/small" "$work/small_back"
+    [ "$(ls "$exported")" = "$1" ] ||
+        fail "left behind: $(ls -A "$exported")"
+}
+
+test_client_killed_in_put() {
+    start_client put "$work/large" "$address"
+    in_the_middle "$server"
+    kill -9 "$client"
+    wait "$client" 2>/dev/null
+    server_noticed
+    still_serves small
+}
+
+test_client_killed_in_get() {
+    truncate -s $large "$exported/large"
+    start_client get "$address" large "$work/got"
+    in_the_middle "$client"
+    kill -9 "$client"
+    wait "$client" 2>/dev/null
+    server_noticed
+    [ ! -e "$work/got" ] || fail "$ran: its target is there"
+    rm "$exported/large"
+    still_serves small
+}
+
+# Nothing is in flight then: only its silence tells.
+test_client_killed_while_idle() {
+    start_client put "$work/large" "$address"
+    in_the_middle "$server"
+    kill -STOP "$client"
+    until_true 5 stopped "$client"
+    sleep 2
+    some_unfinished "$server" "$exported" ||
+        fail "$ran: a stopped client was dropped"
+    kill -9 "$client"
+    wait "$client" 2>/dev/null
+    server_noticed
+    still_serves small
+}
+
+stopped() { grep -q '^State:.*T' "/proc/$1/status"; }
+
+test_client_interrupted() {
+    start_client put "$work/large" "$address"
+    in_the_middle "$server"
+    kill -INT "$client"
+    client_ends 1
+    err_has "interrupted"
+    out_has "put: 0 files"
+    until_true 5 none_unfinished "$server" "$exported" ||
+        fail "$ran: the server keeps its unfinished upload"
+    [ ! -s "$server_err" ] || fail "$ran: it did not say bye"
+    still_serves small
+}
+
+test_client_too_idle() {
+    serve_end
+    serve --idle 2
+    start_client put "$work/large" "$address"
+    in_the_middle "$server"
+    kill -STOP "$client"
+    server_noticed
+    kill -CONT "$client"
+    client_ends 1
+    err_has "the server has closed the session"
+    still_serves small
+    serve_end
+    serve
+}
+
+# stop_server SIGNAL
+server_ends_in_the_middle() {
+    kill "$1" "$server"
+    wait "$server" 2>/dev/null
+    server_code=$?
+    client_ends 1
+    out_has "0 files"
+}
+
+test_server_killed_in_put() {
+    start_client put "$work/large" "$address"
+    in_the_middle "$server"
+    server_ends_in_the_middle -9
+    err_has "lost the server"
+    err_has "large: not copied"
+    serve
+    still_serves small
+}
+
+test_server_killed_in_get() {
+    truncate -s $large "$exported/large"
+    start_client get "$address" large "$work/got"
+    in_the_middle "$client"
+    server_ends_in_the_middle -9
+    err_has "lost the server"
+    [ ! -e "$work/got" ] || fail "$ran: its target is there"
+    copy 1 ls "$address"
+    rm "$exported/large"
+    serve
+    still_serves small
+}
+
+test_server_ended_in_put() {
+    start_client put "$work/large" "$address"
+    in_the_middle "$server"
+    server_ends_in_the_middle -TERM
+    [ "$server_code" -eq 0 ] || fail "$ran: the server ends with $server_code"
+    serve
+    still_serves small
+}
+
+# A stopped server is no failure: the client waits, and goes on.
+test_server_stopped() {
+    head -c 300000000 /dev/zero >"$work/medium"
+    kill -STOP "$server"
+    start_client put "$work/medium" "$address"
+    sleep 3
+    gone "$client" && fail "$ran: did not wait for a stopped server"
+    kill -CONT "$server"
+    client_ends 0
+    same "$work/medium" "$exported/medium"
+    rm "$work/medium" "$exported/medium"
+}
+
+truncate -s $large "$work/large"
+printf small >"$work/small"
+serve
+test_client_killed_in_put
+test_client_killed_in_get
+test_client_killed_while_idle
+test_client_interrupted
+test_client_too_idle
+test_server_killed_in_put
+test_server_killed_in_get
+test_server_ended_in_put
+test_server_stopped
+serve_end
+if wrap_without_proc; then
+    serve
+    test_client_killed_in_put
+    test_client_interrupted
+    test_server_ended_in_put
+    serve_end
+fi
+nothing_left
+finish

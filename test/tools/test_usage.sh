@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The command itself: help, version, what it does not understand, full disks.
+. "$(dirname "$0")/lib.sh"
+
+run 0 --help
+out_has "Usage: talaria"
+out_has "  info "
+out_has "  manifest "
+out_has "0 when it succeeds, 1 when it fails, 2 when"
+err_empty
+for tool in info manifest; do
+    run 0 "$tool" --help
+    out_has "Usage: talaria $tool"
+    out_has "0 when it succeeds, 1 when it fails, 2 when"
+done
+run 0 --version
+out_has "talaria $TALARIA_VERSION"
+
+run 2
+err_has "a subcommand is missing"
+out_empty
+run 2 frobnicate
+err_has 'no subcommand "frobnicate"'
+err_has "talaria --help"
+out_empty
+run 2 --frobnicate
+err_has "frobnicate"
+run 2 info --frobnicate
+err_has "frobnicate"
+run 2 info a b
+err_has "one INFO at a time"
+run 2 manifest
+err_has "PLUGIN is missing"
+run 2 manifest a b
+err_has "one plugin at a time"
+run 2 manifest a -o
+
+if [ -w /dev/full ]; then
+    ran="talaria info, on a full disk"
+    "$TALARIA" info >/dev/full 2>"$err"
+    [ $? -eq 1 ] || fail "$ran: exit code"
+    err_has "No space left"
+    "$TALARIA" info --json >/dev/full 2>"$err"
+    [ $? -eq 1 ] || fail "$ran: exit code with JSON"
+fi
+finish

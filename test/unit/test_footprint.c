@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a process with a class on na+sm shows of it: mapped objects, signal
+ * dispositions, threads, descriptors; and what is left when it is finalized. */
+#include <check.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mercury.h"
+
+static unsigned
+count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    unsigned count = 0;
+
+    ck_assert_ptr_nonnull(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* Lines of /proc/self/maps that name the words. */
+static unsigned
+count_mapped(const char *words)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[1024];
+    unsigned count = 0;
+
+    ck_assert_ptr_nonnull(maps);
+    while (fgets(line, sizeof line, maps))
+        count += strstr(line, words) != NULL;
+    fclose(maps);
+    return count;
+}
+
+static void
+read_dispositions(struct sigaction actions[NSIG])
+{
+    memset(actions, 0, NSIG * sizeof actions[0]);
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, NULL, &actions[i]);
+}
+
+START_TEST(process_with_class_maps_only_its_plugin)
+{
+    hg_class_t *hg_class;
+    hg_context_t *context;
+
+    ck_assert_uint_eq(count_mapped("libna_"), 0);
+    hg_class = HG_Init("na+sm", HG_TRUE);
+    ck_assert_ptr_nonnull(hg_class);
+    context = HG_Context_create(hg_class);
+    ck_assert_ptr_nonnull(context);
+    ck_assert_uint_gt(count_mapped("libna_sm.so"), 0);
+    ck_assert_uint_eq(count_mapped("libna_"), count_mapped("libna_sm.so"));
+    ck_assert_uint_eq(count_mapped("libfabric"), 0);
+    ck_assert_uint_eq(count_mapped("libucp"), 0);
+    ck_assert_int_eq(HG_Context_destroy(context), HG_SUCCESS);
+    ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
+}
+END_TEST
+
+START_TEST(process_with_class_keeps_signals_and_threads)
+{
+    struct sigaction before[NSIG], after[NSIG];
+    sigset_t mask_before, mask_after;
+    unsigned threads = count_entries("/proc/self/task");
+    hg_class_t *hg_class;
+    hg_context_t *context;
+
+    read_dispositions(before);
+    sigprocmask(SIG_SETMASK, NULL, &mask_before);
+    hg_class = HG_Init("na+sm", HG_TRUE);
+    ck_assert_ptr_nonnull(hg_class);
+    context = HG_Context_create(hg_class);
+    ck_assert_int_eq(HG_Progress(context, 1), HG_TIMEOUT);
+    read_dispositions(after);
+    sigprocmask(SIG_SETMASK, NULL, &mask_after);
+    ck_assert_mem_eq(before, after, sizeof before);
+    ck_assert_mem_eq(&mask_before, &mask_after, sizeof mask_before);
+    ck_assert_uint_eq(count_entries("/proc/self/task"), threads);
+    HG_Context_destroy(context);
+    HG_Finalize(hg_class);
+}
+END_TEST
+
+START_TEST(process_after_finalize_has_its_descriptors_back)
+{
+    unsigned before = 0;
+
+    /* The first time opens what a process opens once. */
+    for (int i = 0; i < 10; i++) {
+        hg_class_t *hg_class = HG_Init("na+sm", HG_TRUE);
+        hg_context_t *context = HG_Context_create(hg_class);
+
+        ck_assert_ptr_nonnull(context);
+        ck_assert_int_ge(HG_Event_get_wait_fd(context), 0);
+        HG_Context_destroy(context);
+        HG_Finalize(hg_class);
+        if (i == 0)
+            before = count_entries("/proc/self/fd");
+    }
+    ck_assert_uint_eq(count_entries("/proc/self/fd"), before);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("footprint");
+    TCase *tc = tcase_create("process");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    suite_add_tcase(suite, tc);
+    tcase_add_test(tc, process_with_class_maps_only_its_plugin);
+    tcase_add_test(tc, process_with_class_keeps_signals_and_threads);
+    tcase_add_test(tc, process_after_finalize_has_its_descriptors_back);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where plugins are looked for: the places in their order, what shadows what,
+ * and what is refused before anything is loaded. Through talaria_plugin_list,
+ * without the places that belong to the machine.
+ */
+#include "talaria.h"
+
+#include "fixture.h"
+#include "na_plugin.h"
+#include "plugin/resolve.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern const na_plugin na_plugin_v1_probe; /* named built_in */
+
+static struct talaria_plugin_list *list;
+
+/* How many entries are not the machine's. */
+static size_t
+list_make(void)
+{
+    size_t count = 0;
+
+    talaria_plugin_list_free(list);
+    ck_assert_int_eq(talaria_plugin_list(&list), NA_SUCCESS);
+    while (count < list->count &&
+           list->entries[count]->source <= TALARIA_SOURCE_ENV_PATH)
+        count++;
+    return count;
+}
+
+static void
+list_free(void)
+{
+    talaria_plugin_list_free(list);
+    list = NULL;
+}
+
+static void
+assert_entry(size_t index, enum talaria_source source, const char *name,
+    const char *manifest)
+{
+    const struct talaria_plugin_entry *entry = list->entries[index];
+
+    ck_assert_str_eq(talaria_source_to_string(entry->source),
+        talaria_source_to_string(source));
+    if (name)
+        ck_assert_str_eq(entry->name, name);
+    else
+        ck_assert_ptr_null(entry->name);
+    if (manifest)
+        ck_assert_str_eq(entry->manifest_path, manifest);
+    else
+        ck_assert_ptr_null(entry->manifest_path);
+}
+
+static void
+assert_refused(size_t index, enum talaria_stage stage, na_return_t code,
+    const char *reason)
+{
+    const struct talaria_plugin_entry *entry = list->entries[index];
+
+    ck_assert_str_eq(
+        talaria_stage_to_string(entry->stage), talaria_stage_to_string(stage));
+    ck_assert_int_eq(entry->code, code);
+    ck_assert_msg(strstr(entry->text, reason), "\"%s\" lacks \"%s\"",
+        entry->text, reason);
+}
+
+static void
+assert_usable(size_t index)
+{
+    const struct talaria_plugin_entry *entry = list->entries[index];
+
+    ck_assert_msg(entry->stage == TALARIA_STAGE_OK, "%s", entry->text);
+    ck_assert_str_eq(entry->text, "");
+    ck_assert_int_eq(entry->code, NA_SUCCESS);
+}
+
+static void
+set_path(const char *variable, const char *first, const char *second)
+{
+    char value[2 * PATH_MAX + 2];
+
+    snprintf(value, sizeof value, "%s:%s", first, second);
+    setenv(variable, value, 1);
+}
+
+START_TEST(search_places_are_in_order)
+{
+    fixture_begin();
+    fixture_mkdir("api1");
+    fixture_mkdir("api2");
+    fixture_mkdir("env1");
+    fixture_mkdir("env2");
+    for (int i = 1; i <= 2; i++) {
+        char path[32];
+
+        snprintf(path, sizeof path, "api%d/m.json", i);
+        fixture_manifest(path, "m.so", i == 1 ? "a1" : "a2", "[\"p\"]", 0);
+        snprintf(path, sizeof path, "env%d/m.json", i);
+        fixture_manifest(path, "m.so", i == 1 ? "e1" : "e2", "[\"p\"]", 0);
+    }
+    set_path("TALARIA_PLUGIN_PATH", fixture_path("env1"), fixture_path("env2"));
+    ck_assert_int_eq(talaria_plugin_path_add(fixture_path("api1")), NA_SUCCESS);
+    ck_assert_int_eq(talaria_plugin_path_add(fixture_path("api2")), NA_SUCCESS);
+    ck_assert_int_eq(talaria_plugin_register(&na_plugin_v1_probe), NA_SUCCESS);
+    ck_assert_uint_eq(list_make(), 5);
+    assert_entry(0, TALARIA_SOURCE_REGISTERED, "built_in", NULL);
+    assert_usable(0);
+    assert_entry(1, TALARIA_SOURCE_API_PATH, "a1", fixture_path("api1/m.json"));
+    assert_entry(2, TALARIA_SOURCE_API_PATH, "a2", fixture_path("api2/m.json"));
+    assert_entry(3, TALARIA_SOURCE_ENV_PATH, "e1", fixture_path("env1/m.json"));
+    assert_entry(4, TALARIA_SOURCE_ENV_PATH, "e2", fixture_path("env2/m.json"));
+
+    /* The files end the search. */
+    set_path("TALARIA_PLUGIN_FILES", fixture_copy("f.so", "other"), "");
+    ck_assert_uint_eq(list_make(), 4);
+    ck_assert_uint_eq(list->count, 4);
+    assert_entry(0, TALARIA_SOURCE_REGISTERED, "built_in", NULL);
+    assert_entry(2, TALARIA_SOURCE_API_PATH, "a2", fixture_path("api2/m.json"));
+    assert_entry(3, TALARIA_SOURCE_ENV_FILES, NULL, NULL);
+    ck_assert_str_eq(list->entries[3]->library_path, fixture_path("f.so"));
+    list_free();
+
+    plugin_cleanup();
+    ck_assert_uint_eq(list_make(), 1);
+    list_free();
+    ck_assert_uint_eq(fixture_log_count("error"), 0);
+}
+END_TEST
+
+START_TEST(search_manifest_is_listed_without_loading)
+{
+    const struct talaria_plugin_entry *entry;
+
+    fixture_begin();
+    fixture_write("p.so", "this cannot be loaded");
+    fixture_write("p.json",
+        "{\"format\": \"1.0\", \"plugin\": {\"name\": \"p\", \"version\": "
+        "\"0.9\", \"library_path\": \"p.so\", \"abi\": {\"major\": 1, "
+        "\"minor\": 3, \"min_host_minor\": 0}, \"protocols\": [\"x\", \"y\"], "
+        "\"priority\": 33, \"other_protocols\": true}}");
+    setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
+    ck_assert_uint_eq(list_make(), 1);
+    assert_usable(0);
+    entry = list->entries[0];
+    ck_assert_str_eq(entry->name, "p");
+    ck_assert_str_eq(entry->version, "0.9");
+    ck_assert_str_eq(entry->library_path, fixture_path("p.so"));
+    ck_assert_str_eq(entry->protocols[0], "x");
+    ck_assert_str_eq(entry->protocols[1], "y");
+    ck_assert_ptr_null(entry->protocols[2]);
+    ck_assert_int_eq(entry->priority, 33);
+    ck_assert(entry->other_protocols);
+    ck_assert(!entry->shadowed);
+    ck_assert_uint_eq(entry->abi_major, 1);
+    ck_assert_uint_eq(entry->abi_minor, 3);
+    ck_assert_uint_eq(entry->min_host_minor, 0);
+    list_free();
+}
+END_TEST
+
+START_TEST(search_folder_is_read_by_name)
+{
+    fixture_begin();
+    fixture_write("m.so", "");
+    fixture_manifest("b.json", "m.so", "b", "[\"p\"]", 0);
+    fixture_manifest("a.json", "m.so", "a", "[\"p\"]", 0);
+    fixture_manifest("C.json", "m.so", "c", "[\"p\"]", 0);
+    fixture_manifest(".hidden.json", "m.so", "h", "[\"p\"]", 0);
+    fixture_manifest("a.json~", "m.so", "backup", "[\"p\"]", 0);
+    fixture_manifest("json", "m.so", "j", "[\"p\"]", 0);
+    /* The same folder twice is one. */
+    set_path("TALARIA_PLUGIN_PATH", fixture_path("."), fixture_path("./."));
+    ck_assert_uint_eq(list_make(), 3);
+    assert_entry(0, TALARIA_SOURCE_ENV_PATH, "c", fixture_path("C.json"));
+    assert_entry(1, TALARIA_SOURCE_ENV_PATH, "a", fixture_path("a.json"));
+    assert_entry(2, TALARIA_SOURCE_ENV_PATH, "b", fixture_path("b.json"));
+    list_free();
+}
+END_TEST
+
+START_TEST(search_second_of_a_name_is_shadowed)
+{
+    fixture_begin();
+    fixture_write("m.so", "");
+    fixture_manifest("1.json", "none.so", "p", "[\"x\"]", 0);
+    fixture_manifest("2.json", "m.so", "p", "[\"x\"]", 99);
+    fixture_manifest("3.json", "m.so", "q", "[\"x\"]", 0);
+    setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
+    ck_assert_uint_eq(list_make(), 3);
+    /* One that is refused keeps its name. */
+    ck_assert(!list->entries[0]->shadowed);
+    assert_refused(0, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY, "none.so");
+    ck_assert(list->entries[1]->shadowed);
+    ck_assert(!list->entries[2]->shadowed);
+    list_free();
+}
+END_TEST
+
+START_TEST(search_library_is_relative_to_real_manifest)
+{
+    char absolute[PATH_MAX + 64];
+
+    fixture_begin();
+    fixture_mkdir("real");
+    fixture_mkdir("real/sub");
+    fixture_mkdir("links");
+    fixture_write("m.so", "");
+    fixture_write("real/m.so", "");
+    fixture_write("real/sub/m.so", "");
+    fixture_manifest("real/beside.json", "m.so", "beside", "[\"x\"]", 0);
+    fixture_manifest("real/below.json", "sub/m.so", "below", "[\"x\"]", 0);
+    fixture_manifest("real/above.json", "../m.so", "above", "[\"x\"]", 0);
+    snprintf(absolute, sizeof absolute, "%s", fixture_path("m.so"));
+    fixture_manifest("real/absolute.json", absolute, "absolute", "[\"x\"]", 0);
+    ck_assert_int_eq(
+        symlink(fixture_path("real/beside.json"), fixture_path("links/1.json")),
+        0);
+    ck_assert_int_eq(symlink("nowhere", fixture_path("links/2.json")), 0);
+    set_path(
+        "TALARIA_PLUGIN_PATH", fixture_path("links"), fixture_path("real"));
+    ck_assert_uint_eq(list_make(), 6);
+    assert_entry(
+        0, TALARIA_SOURCE_ENV_PATH, "beside", fixture_path("real/beside.json"));
+    ck_assert_str_eq(list->entries[0]->library_path, fixture_path("real/m.so"));
+    assert_refused(1, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY, "links/2.json");
+    ck_assert_str_eq(list->entries[2]->name, "above");
+    ck_assert_str_eq(list->entries[2]->library_path, fixture_path("m.so"));
+    ck_assert_str_eq(list->entries[3]->name, "absolute");
+    ck_assert_str_eq(list->entries[3]->library_path, fixture_path("m.so"));
+    ck_assert_str_eq(list->entries[4]->name, "below");
+    ck_assert_str_eq(
+        list->entries[4]->library_path, fixture_path("real/sub/m.so"));
+    ck_assert_str_eq(list->entries[5]->name, "beside");
+    ck_assert(list->entries[5]->shadowed);
+    list_free();
+}
+END_TEST
+
+START_TEST(search_broken_candidates_are_refused)
+{
+    fixture_begin();
+    fixture_mkdir("m.d");
+    fixture_write("1.json", "{");
+    fixture_manifest("2.json", "m.d", "folder", "[\"x\"]", 0);
+    fixture_write("3.json",
+        "{\"format\": \"1.0\", \"plugin\": {\"name\": \"p\", \"version\": "
+        "\"1\", \"library_path\": \"m.so\", \"abi\": {\"major\": 2, \"minor\": "
+        "1, \"min_host_minor\": 0}, \"protocols\": [\"x\"]}}");
+    fixture_write("4.json",
+        "{\"format\": \"1.0\", \"plugin\": {\"name\": \"q\", \"version\": "
+        "\"1\", \"library_path\": \"m.so\", \"abi\": {\"major\": 1, \"minor\": "
+        "8, \"min_host_minor\": 5}, \"protocols\": [\"x\"]}}");
+    setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
+    ck_assert_uint_eq(list_make(), 4);
+    assert_refused(0, TALARIA_STAGE_MANIFEST, NA_PROTOCOL_ERROR, "line 1");
+    assert_refused(1, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY, "is not a file");
+    assert_refused(2, TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR,
+        "built on transport ABI 2.1 and needs a core with 2.0, this one has "
+        "1.0");
+    assert_refused(
+        3, TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR, "needs a core with 1.5");
+    list_free();
+}
+END_TEST
+
+START_TEST(search_what_others_may_write_is_refused)
+{
+    fixture_begin();
+    fixture_mkdir("folder");
+    fixture_mkdir("libs");
+    fixture_mkdir("open_libs");
+    fixture_manifest("folder/m.json", "m.so", "unseen", "[\"x\"]", 0);
+    ck_assert_int_eq(chmod(fixture_path("folder"), 0775), 0);
+    fixture_write("libs/m.so", "");
+    fixture_write("libs/n.so", "");
+    fixture_write("open_libs/m.so", "");
+    ck_assert_int_eq(chmod(fixture_path("libs/m.so"), 0775), 0);
+    ck_assert_int_eq(chmod(fixture_path("open_libs"), 01777), 0);
+    fixture_manifest("1.json", "libs/m.so", "p", "[\"x\"]", 0);
+    fixture_manifest("2.json", "libs/n.so", "q", "[\"x\"]", 0);
+    fixture_manifest("3.json", "open_libs/m.so", "r", "[\"x\"]", 0);
+    set_path("TALARIA_PLUGIN_PATH", fixture_path("folder"), fixture_path("."));
+    ck_assert_uint_eq(list_make(), 4);
+    assert_entry(0, TALARIA_SOURCE_ENV_PATH, NULL, fixture_path("folder"));
+    assert_refused(0, TALARIA_STAGE_PERMISSION, NA_PERMISSION, "its group");
+    assert_refused(1, TALARIA_STAGE_PERMISSION, NA_PERMISSION, "libs/m.so may");
+    assert_usable(2);
+    assert_refused(3, TALARIA_STAGE_PERMISSION, NA_PERMISSION, "open_libs may");
+
+    set_path("TALARIA_PLUGIN_FILES", fixture_path("libs/m.so"),
+        fixture_path("open_libs/m.so"));
+    ck_assert_uint_eq(list_make(), 2);
+    assert_refused(0, TALARIA_STAGE_PERMISSION, NA_PERMISSION, "libs/m.so may");
+    assert_refused(1, TALARIA_STAGE_PERMISSION, NA_PERMISSION, "open_libs may");
+    list_free();
+}
+END_TEST
+
+START_TEST(search_missing_folder_is_named)
+{
+    char value[2 * PATH_MAX + 16];
+
+    fixture_begin();
+    fixture_write("file", "");
+    fixture_manifest("m.json", "m.so", "p", "[\"x\"]", 0);
+    fixture_write("m.so", "");
+    snprintf(value, sizeof value, ":%s::%s:%s:", fixture_path("none"),
+        fixture_path("file"), fixture_path("."));
+    setenv("TALARIA_PLUGIN_PATH", value, 1);
+    ck_assert_int_eq(
+        talaria_plugin_path_add(fixture_path("later")), NA_SUCCESS);
+    ck_assert_uint_eq(list_make(), 4);
+    assert_refused(0, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY, "later");
+    assert_refused(1, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY, "none");
+    assert_refused(2, TALARIA_STAGE_NOT_FOUND, NA_IO_ERROR, "Not a directory");
+    assert_usable(3);
+
+    fixture_mkdir("later");
+    ck_assert_uint_eq(list_make(), 3);
+    list_free();
+    plugin_cleanup();
+}
+END_TEST
+
+START_TEST(search_unreadable_folder_is_refused)
+{
+    fixture_begin();
+    fixture_mkdir("closed");
+    ck_assert_int_eq(chmod(fixture_path("closed"), 0), 0);
+    ck_assert_int_eq(chmod(fixture_path("."), 0755), 0);
+    ck_assert_int_eq(chmod(fixture_path(".."), 0755), 0);
+    setenv("TALARIA_PLUGIN_PATH", fixture_path("closed"), 1);
+    if (getuid() == 0)
+        ck_assert_int_eq(seteuid(4321), 0);
+    ck_assert_uint_eq(list_make(), 1);
+    assert_refused(0, TALARIA_STAGE_PERMISSION, NA_ACCESS, "denied");
+    if (getuid() == 0)
+        ck_assert_int_eq(seteuid(0), 0);
+    list_free();
+}
+END_TEST
+
+START_TEST(search_path_added_is_checked_and_made_absolute)
+{
+    char longest[PATH_MAX + 1];
+
+    fixture_begin();
+    fixture_mkdir("d");
+    fixture_write("d/m.so", "");
+    fixture_manifest("d/m.json", "m.so", "p", "[\"x\"]", 0);
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    ck_assert_int_eq(talaria_plugin_path_add(NULL), NA_INVALID_ARG);
+    ck_assert_int_eq(talaria_plugin_path_add(""), NA_INVALID_ARG);
+    ck_assert_int_eq(talaria_plugin_path_add(longest), NA_INVALID_ARG);
+    ck_assert_int_eq(chdir(fixture_path(".")), 0);
+    ck_assert_int_eq(talaria_plugin_path_add("d"), NA_SUCCESS);
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_uint_eq(list_make(), 1);
+    assert_entry(0, TALARIA_SOURCE_API_PATH, "p", fixture_path("d/m.json"));
+    list_free();
+    plugin_cleanup();
+}
+END_TEST
+
+START_TEST(search_file_takes_the_manifest_beside_it)
+{
+    fixture_begin();
+    fixture_write("with.so", "");
+    fixture_manifest("with.json", "with.so", "with", "[\"x\"]", 0);
+    fixture_write("without.so", "");
+    fixture_write("foreign.so", "");
+    fixture_manifest("foreign.json", "with.so", "foreign", "[\"x\"]", 0);
+    fixture_write("module", "");
+    fixture_manifest("module.json", "module", "module", "[\"x\"]", 0);
+    set_path("TALARIA_PLUGIN_FILES", fixture_path("with.so"),
+        fixture_path("without.so"));
+    ck_assert_uint_eq(list_make(), 2);
+    assert_entry(
+        0, TALARIA_SOURCE_ENV_FILES, "with", fixture_path("with.json"));
+    assert_usable(0);
+    assert_entry(1, TALARIA_SOURCE_ENV_FILES, NULL, NULL);
+    assert_usable(1);
+    set_path("TALARIA_PLUGIN_FILES", fixture_path("foreign.so"),
+        fixture_path("none.so"));
+    ck_assert_uint_eq(list_make(), 2);
+    assert_refused(
+        0, TALARIA_STAGE_MANIFEST, NA_PROTOCOL_ERROR, "is the manifest of");
+    assert_refused(1, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY, "none.so");
+    set_path("TALARIA_PLUGIN_FILES", fixture_path("module"), "");
+    ck_assert_uint_eq(list_make(), 1);
+    assert_entry(
+        0, TALARIA_SOURCE_ENV_FILES, "module", fixture_path("module.json"));
+    list_free();
+}
+END_TEST
+
+/* What search_privileged_process_ignores_environment runs as another user. */
+static int
+privileged_child(void)
+{
+    if (!getauxval(AT_SECURE))
+        return 77;
+    if (talaria_plugin_list(&list) != NA_SUCCESS)
+        return 1;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->entries[i]->source == TALARIA_SOURCE_ENV_PATH)
+            return 2;
+    list_free();
+    return 0;
+}
+
+START_TEST(search_privileged_process_ignores_environment)
+{
+    const char *program, *log;
+    char text[4096] = "", command[3 * PATH_MAX];
+    FILE *file;
+    int status;
+
+    fixture_begin();
+    program = fixture_path("child");
+    log = fixture_path("log");
+    fixture_manifest("m.json", "m.so", "p", "[\"x\"]", 0);
+    setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
+    setenv("HG_LOG_LEVEL", "warning", 1);
+    snprintf(command, sizeof command,
+        "cp /proc/%d/exe %s && chown 4321 %s && chmod 4755 %s && "
+        "%s --privileged-child 2>%s",
+        (int) getpid(), program, program, program, program, log);
+    status = system(command);
+    ck_assert(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        puts("skipped: this file system does not let a program be privileged");
+        return;
+    }
+    file = fopen(log, "re");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+    fclose(file);
+    ck_assert_msg(WEXITSTATUS(status) == 0, "%d: %s", status, text);
+    ck_assert_ptr_nonnull(
+        strstr(text, "TALARIA_PLUGIN_PATH is ignored in a privileged process"));
+}
+END_TEST
+
+START_TEST(stage_and_source_have_names)
+{
+    for (int i = 0; i < TALARIA_STAGE_MAX; i++)
+        ck_assert_ptr_nonnull(talaria_stage_to_string((enum talaria_stage) i));
+    ck_assert_ptr_null(talaria_stage_to_string(TALARIA_STAGE_MAX));
+    for (int i = 0; i < TALARIA_SOURCE_MAX; i++)
+        ck_assert_ptr_nonnull(
+            talaria_source_to_string((enum talaria_source) i));
+    ck_assert_ptr_null(talaria_source_to_string(TALARIA_SOURCE_MAX));
+    ck_assert_str_eq(
+        talaria_stage_to_string(TALARIA_STAGE_NAME_MISMATCH), "name_mismatch");
+    ck_assert_str_eq(
+        talaria_source_to_string(TALARIA_SOURCE_BESIDE_CORE), "beside_core");
+    talaria_plugin_list_free(NULL);
+}
+END_TEST
+
+int
+main(int argc, char **argv)
+{
+    Suite *suite = suite_create("plugin_search");
+    TCase *tcase = tcase_create("plugin_search");
+    SRunner *runner;
+    int failed;
+
+    /* Not by exit: a leak checker cannot look into a privileged process. */
+    if (argc > 1 && strcmp(argv[1], "--privileged-child") == 0)
+        _exit(privileged_child());
+    runner = srunner_create(suite);
+    suite_add_tcase(suite, tcase);
+    tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
+    tcase_add_test(tcase, search_places_are_in_order);
+    tcase_add_test(tcase, search_manifest_is_listed_without_loading);
+    tcase_add_test(tcase, search_folder_is_read_by_name);
+    tcase_add_test(tcase, search_second_of_a_name_is_shadowed);
+    tcase_add_test(tcase, search_library_is_relative_to_real_manifest);
+    tcase_add_test(tcase, search_broken_candidates_are_refused);
+    tcase_add_test(tcase, search_what_others_may_write_is_refused);
+    tcase_add_test(tcase, search_missing_folder_is_named);
+    tcase_add_test(tcase, search_unreadable_folder_is_refused);
+    tcase_add_test(tcase, search_path_added_is_checked_and_made_absolute);
+    tcase_add_test(tcase, search_file_takes_the_manifest_beside_it);
+    if (geteuid() == 0)
+        tcase_add_test(tcase, search_privileged_process_ignores_environment);
+    else
+        puts("skipped: only root can make a program privileged");
+    tcase_add_test(tcase, stage_and_source_have_names);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

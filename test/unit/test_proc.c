@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Procs: life, integers and bytes, ends of buffers, growth, checksums. Buffers
+ * of messages that end too early are allocated at their exact size, so that the
+ * address sanitizer sees every byte too many. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "proc/proc.h"
+
+#define CLASS ((hg_class_t *) 1) /* only handed back */
+#define HANDLE ((hg_handle_t) 2) /* likewise */
+#define NO_SUCH_SIZE ((hg_size_t) 1 << 60)
+
+/* Allocations of NO_SUCH_SIZE have to fail here as they do elsewhere. */
+const char *__asan_default_options(void);
+const char *
+__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+/* Each integer proc, with a number that shows order and sign. */
+static const struct {
+    hg_proc_cb_t callback;
+    const void *value;
+    const char *wire;
+    size_t size;
+} integers[] = {
+    {hg_proc_int8_t, &(const int8_t){-2}, "\xfe", 1},
+    {hg_proc_uint8_t, &(const uint8_t){0xfe}, "\xfe", 1},
+    {hg_proc_int16_t, &(const int16_t){-0x0102}, "\xfe\xfe", 2},
+    {hg_proc_uint16_t, &(const uint16_t){0xf1f2}, "\xf2\xf1", 2},
+    {hg_proc_int32_t, &(const int32_t){-0x01020304}, "\xfc\xfc\xfd\xfe", 4},
+    {hg_proc_uint32_t, &(const uint32_t){0xe1e2e3e4}, "\xe4\xe3\xe2\xe1", 4},
+    {hg_proc_int64_t, &(const int64_t){-0x0102030405060708},
+        "\xf8\xf8\xf9\xfa\xfb\xfc\xfd\xfe", 8},
+    {hg_proc_uint64_t, &(const uint64_t){0xd1d2d3d4d5d6d7d8},
+        "\xd8\xd7\xd6\xd5\xd4\xd3\xd2\xd1", 8},
+};
+
+enum { INTEGERS = sizeof(integers) / sizeof(integers[0]) };
+
+static hg_proc_t
+make(hg_proc_hash_t hash)
+{
+    hg_proc_t proc = HG_PROC_NULL;
+
+    ck_assert_int_eq(hg_proc_create(CLASS, hash, &proc), HG_SUCCESS);
+    return proc;
+}
+
+static void
+reset(hg_proc_t proc, void *buf, size_t size, hg_proc_op_t op)
+{
+    ck_assert_int_eq(hg_proc_reset(proc, buf, size, op), HG_SUCCESS);
+}
+
+static void *
+copy_of(const void *data, size_t size)
+{
+    void *copy = malloc(size > 0 ? size : 1);
+
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, data, size);
+    return copy;
+}
+
+/* Encodes `count` numbers, each its index. */
+static void
+put_numbers(hg_proc_t proc, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        ck_assert_int_eq(hg_proc_uint64_t(proc, &i), HG_SUCCESS);
+}
+
+static void
+ck_numbers(void *buf, uint64_t count)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+
+    reset(proc, buf, count * sizeof(uint64_t), HG_DECODE);
+    for (uint64_t i = 0, number; i < count; i++) {
+        ck_assert_int_eq(hg_proc_uint64_t(proc, &number), HG_SUCCESS);
+        ck_assert_uint_eq(number, i);
+    }
+    hg_proc_free(proc);
+}
+
+START_TEST(proc_create_bad_argument_invalid)
+{
+    hg_proc_hash_t hash = HG_CRC32, none = (hg_proc_hash_t) (HG_NOHASH + 1);
+    hg_proc_t proc = (hg_proc_t) 3;
+    char b[8];
+
+    ck_assert_int_eq(hg_proc_create(NULL, hash, &proc), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_create(CLASS, hash, NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_create(CLASS, none, &proc), HG_INVALID_ARG);
+    ck_assert_int_eq(
+        hg_proc_create_set(CLASS, b, 8, HG_ENCODE, hash, NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(
+        hg_proc_create_set(NULL, b, 8, HG_ENCODE, hash, &proc), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_create_set(CLASS, NULL, 8, HG_ENCODE, hash, &proc),
+        HG_INVALID_ARG);
+    ck_assert_ptr_eq(proc, (hg_proc_t) 3);
+}
+END_TEST
+
+START_TEST(proc_null_proc_refused)
+{
+    char buf[8];
+
+    ck_assert_int_eq(hg_proc_free(NULL), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_reset(NULL, buf, 8, HG_ENCODE), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_set_size(NULL, 8), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(NULL, 1), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_flush(NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_checksum_get(NULL, buf, 8), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_checksum_verify(NULL, buf, 8), HG_INVALID_ARG);
+    hg_proc_checksum_update(NULL, buf, 8);
+    hg_proc_set_handle(NULL, HANDLE);
+    hg_proc_set_flags(NULL, 1);
+    ck_assert_ptr_null(hg_proc_get_class(NULL));
+    ck_assert_ptr_null(hg_proc_get_handle(NULL));
+    ck_assert_ptr_null(hg_proc_get_extra_buf(NULL));
+    ck_assert_uint_eq(hg_proc_get_extra_size(NULL), 0);
+    ck_assert_uint_eq(hg_proc_get_flags(NULL), 0);
+    ck_assert_uint_eq(hg_proc_get_size(NULL), 0);
+    ck_assert_uint_eq(hg_proc_get_size_used(NULL), 0);
+    ck_assert_uint_eq(hg_proc_get_size_left(NULL), 0);
+}
+END_TEST
+
+START_TEST(proc_before_reset_decodes_nothing)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t byte = 7;
+
+    ck_assert_int_eq(hg_proc_get_op(proc), HG_DECODE);
+    ck_assert_int_eq(hg_proc_uint8_t(proc, &byte), HG_OVERFLOW);
+    ck_assert_uint_eq(byte, 7);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(proc_reset_bad_argument_keeps_message)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t buf[4] = {1, 2, 3, 4}, byte = 0;
+    hg_size_t huge = PROC_SIZE_MAX + 1;
+    hg_proc_op_t none = (hg_proc_op_t) (HG_FREE + 1);
+
+    reset(proc, buf, sizeof(buf), HG_DECODE);
+    ck_assert_int_eq(hg_proc_reset(proc, NULL, 1, HG_DECODE), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_reset(proc, buf, huge, HG_DECODE), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_reset(proc, buf, huge, HG_ENCODE), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_reset(proc, buf, 4, none), HG_INVALID_ARG);
+    ck_assert_int_eq(hg_proc_uint8_t(proc, &byte), HG_SUCCESS);
+    ck_assert_uint_eq(byte, 1);
+    ck_assert_uint_eq(hg_proc_get_size_left(proc), 3);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(proc_reset_other_message_keeps_owner)
+{
+    hg_proc_t proc;
+    char buf[16];
+
+    ck_assert_int_eq(
+        hg_proc_create_set(CLASS, buf, 16, HG_ENCODE, HG_NOHASH, &proc),
+        HG_SUCCESS);
+    hg_proc_set_handle(proc, HANDLE);
+    hg_proc_set_flags(proc, 0x81);
+    ck_assert_uint_eq(hg_proc_get_flags(proc), 0x81);
+    put_numbers(proc, 1);
+    ck_assert_uint_eq(hg_proc_get_size(proc), 16);
+    ck_assert_uint_eq(hg_proc_get_size_used(proc), 8);
+
+    reset(proc, buf, 12, HG_DECODE);
+    ck_assert_int_eq(hg_proc_get_op(proc), HG_DECODE);
+    ck_assert_ptr_eq(hg_proc_get_class(proc), CLASS);
+    ck_assert_ptr_eq(hg_proc_get_handle(proc), HANDLE);
+    ck_assert_uint_eq(hg_proc_get_flags(proc), 0);
+    ck_assert_uint_eq(hg_proc_get_size(proc), 12);
+    ck_assert_uint_eq(hg_proc_get_size_used(proc), 0);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(proc_init_own_memory_works)
+{
+    struct hg_proc proc;
+    char buf[8], data[16] = "more than fits";
+
+    proc_init(&proc, NULL, HANDLE, HG_NOHASH);
+    ck_assert_ptr_null(hg_proc_get_class(&proc));
+    ck_assert_ptr_eq(hg_proc_get_handle(&proc), HANDLE);
+    reset(&proc, buf, sizeof(buf), HG_ENCODE);
+    ck_assert_int_eq(hg_proc_bytes(&proc, data, 16), HG_SUCCESS);
+    ck_assert_mem_eq(hg_proc_get_extra_buf(&proc), data, 16);
+    proc_finish(&proc);
+}
+END_TEST
+
+START_TEST(integer_encoded_little_endian)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t buf[32];
+    size_t used = 0;
+
+    reset(proc, buf, sizeof(buf), HG_ENCODE);
+    for (size_t i = 0; i < INTEGERS; i++) {
+        uint8_t value[8];
+
+        memcpy(value, integers[i].value, integers[i].size);
+        ck_assert_int_eq(integers[i].callback(proc, value), HG_SUCCESS);
+        ck_assert_mem_eq(value, integers[i].value, integers[i].size);
+        ck_assert_mem_eq(buf + used, integers[i].wire, integers[i].size);
+        used += integers[i].size;
+        ck_assert_uint_eq(hg_proc_get_size_used(proc), used);
+        ck_assert_uint_eq(hg_proc_get_size_left(proc), sizeof(buf) - used);
+    }
+    ck_assert_ptr_null(hg_proc_get_extra_buf(proc));
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(integer_decoded_at_any_alignment)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t buf[16], value[16];
+
+    for (size_t i = 0; i < INTEGERS; i++) {
+        for (size_t shift = 0; shift < 8; shift++) {
+            uint8_t *to = value + 8 - shift;
+
+            memcpy(buf + shift, integers[i].wire, integers[i].size);
+            memset(value, 0x55, sizeof(value));
+            reset(proc, buf + shift, integers[i].size, HG_DECODE);
+            ck_assert_int_eq(integers[i].callback(proc, to), HG_SUCCESS);
+            ck_assert_mem_eq(to, integers[i].value, integers[i].size);
+            ck_assert_uint_eq(hg_proc_get_size_left(proc), 0);
+        }
+    }
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(integer_swapped_reverses)
+{
+    const char src[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    char dst[8];
+
+    proc_copy_swapped(dst, src, 8);
+    ck_assert_mem_eq(dst, "\x08\x07\x06\x05\x04\x03\x02\x01", 8);
+    proc_copy_swapped(dst, src, 2);
+    ck_assert_mem_eq(dst, "\x02\x01\x06", 3);
+}
+END_TEST
+
+START_TEST(decode_truncated_at_each_byte_overflow)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+
+    for (size_t i = 0; i < INTEGERS; i++) {
+        for (size_t cut = 0; cut < integers[i].size; cut++) {
+            uint8_t *buf = copy_of(integers[i].wire, cut);
+            uint8_t value[9] = {0};
+
+            reset(proc, buf, cut, HG_DECODE);
+            ck_assert_int_eq(integers[i].callback(proc, value), HG_OVERFLOW);
+            ck_assert_int_eq(hg_proc_bytes(proc, value, cut + 1), HG_OVERFLOW);
+            ck_assert_mem_eq(value, "\0\0\0\0\0\0\0\0", 9);
+            ck_assert_uint_eq(hg_proc_get_size_used(proc), 0);
+            ck_assert_int_eq(hg_proc_bytes(proc, value, cut), HG_SUCCESS);
+            if (cut > 0)
+                ck_assert_mem_eq(value, integers[i].wire, cut);
+            ck_assert_ptr_null(hg_proc_get_extra_buf(proc));
+            free(buf);
+        }
+    }
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(decode_huge_size_overflow)
+{
+    static const hg_size_t sizes[] = {9, PROC_SIZE_MAX, PROC_SIZE_MAX + 1,
+        UINT64_MAX - 8, UINT64_MAX - 7, UINT64_MAX};
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t *buf = copy_of("12345678", 8), byte;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        reset(proc, buf, 8, HG_DECODE);
+        ck_assert_int_eq(hg_proc_bytes(proc, &byte, sizes[i]), HG_OVERFLOW);
+        ck_assert_ptr_null(hg_proc_save_ptr(proc, sizes[i]));
+        ck_assert_int_eq(hg_proc_set_size(proc, sizes[i]), HG_OVERFLOW);
+        ck_assert_uint_eq(hg_proc_get_size_left(proc), 8);
+    }
+    hg_proc_free(proc);
+    free(buf);
+}
+END_TEST
+
+START_TEST(encode_huge_size_refused)
+{
+    static const hg_size_t sizes[] = {PROC_SIZE_MAX, PROC_SIZE_MAX + 1,
+        UINT64_MAX - 1, UINT64_MAX, NO_SUCH_SIZE};
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t buf[8], byte = 9;
+
+    reset(proc, buf, sizeof(buf), HG_ENCODE);
+    for (int moved = 0; moved < 2; moved++) {
+        ck_assert_int_eq(hg_proc_uint8_t(proc, &byte), HG_SUCCESS);
+        for (int i = 0; i < 5; i++) {
+            ck_assert_int_eq(hg_proc_bytes(proc, &byte, sizes[i]),
+                sizes[i] == NO_SUCH_SIZE ? HG_NOMEM : HG_OVERFLOW);
+            ck_assert_ptr_null(hg_proc_save_ptr(proc, sizes[i]));
+        }
+        ck_assert_int_eq(hg_proc_set_size(proc, sizes[1]), HG_OVERFLOW);
+        ck_assert_int_eq(hg_proc_set_size(proc, NO_SUCH_SIZE), HG_NOMEM);
+        ck_assert_uint_eq(hg_proc_get_size_used(proc), (hg_size_t) moved + 1);
+        ck_assert_int_eq(hg_proc_set_size(proc, 100), HG_SUCCESS);
+    }
+    ck_assert_mem_eq(hg_proc_get_extra_buf(proc), "\x09\x09", 2);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(encode_past_end_moves_everything)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t buf[20];
+
+    reset(proc, buf, 20, HG_ENCODE);
+    put_numbers(proc, 2);
+    ck_assert_ptr_null(hg_proc_get_extra_buf(proc));
+    ck_assert_uint_eq(hg_proc_get_extra_size(proc), 0);
+
+    /* Through several sizes of the extra buffer. */
+    reset(proc, buf, 20, HG_ENCODE);
+    put_numbers(proc, 10000);
+    ck_assert_uint_eq(hg_proc_get_size_used(proc), 80000);
+    ck_assert_uint_ge(hg_proc_get_extra_size(proc), 80000);
+    ck_assert_uint_eq(hg_proc_get_extra_size(proc), hg_proc_get_size(proc));
+    ck_numbers(hg_proc_get_extra_buf(proc), 10000);
+    ck_numbers(buf, 2);
+
+    /* The next message is in its own buffer again. */
+    reset(proc, buf, 20, HG_ENCODE);
+    ck_assert_uint_eq(hg_proc_get_size(proc), 20);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(set_size_larger_moves_once)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t buf[16];
+    void *extra;
+
+    reset(proc, buf, sizeof(buf), HG_ENCODE);
+    put_numbers(proc, 1);
+    ck_assert_int_eq(hg_proc_set_size(proc, 16), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_set_size(proc, 3), HG_SUCCESS);
+    ck_assert_ptr_null(hg_proc_get_extra_buf(proc));
+    ck_assert_int_eq(hg_proc_set_size(proc, 8000), HG_SUCCESS);
+    extra = hg_proc_get_extra_buf(proc);
+    ck_assert_uint_eq(hg_proc_get_extra_size(proc), 8000);
+    ck_assert_uint_eq(hg_proc_get_size_used(proc), 8);
+    ck_assert_uint_eq(hg_proc_get_size_left(proc), 7992);
+    put_numbers(proc, 999);
+    ck_assert_ptr_eq(hg_proc_get_extra_buf(proc), extra);
+    ck_assert_uint_eq(hg_proc_get_size_left(proc), 0);
+
+    /* A message that came has the length that it has. */
+    reset(proc, buf, sizeof(buf), HG_DECODE);
+    ck_assert_int_eq(hg_proc_set_size(proc, 16), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_set_size(proc, 17), HG_OVERFLOW);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(extra_buf_taken_not_freed)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t buf[8];
+    void *mine;
+
+    reset(proc, buf, sizeof(buf), HG_ENCODE);
+    ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 1), HG_INVALID_ARG);
+    put_numbers(proc, 3);
+    mine = hg_proc_get_extra_buf(proc);
+    ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 1), HG_SUCCESS);
+    reset(proc, buf, sizeof(buf), HG_ENCODE);
+    ck_assert_ptr_null(hg_proc_get_extra_buf(proc));
+    ck_numbers(mine, 3);
+    free(mine);
+
+    /* A larger one doesn't take it away, and is the proc's own. */
+    put_numbers(proc, 3);
+    mine = hg_proc_get_extra_buf(proc);
+    ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, HG_TRUE), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_set_size(proc, 100000), HG_SUCCESS);
+    ck_assert_ptr_ne(hg_proc_get_extra_buf(proc), mine);
+    ck_numbers(hg_proc_get_extra_buf(proc), 3);
+    ck_numbers(mine, 3);
+    free(mine);
+
+    reset(proc, buf, sizeof(buf), HG_ENCODE);
+
+    /* Taken and given back; taken and kept past the proc. */
+    put_numbers(proc, 3);
+    ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 1), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 0), HG_SUCCESS);
+    reset(proc, buf, sizeof(buf), HG_ENCODE);
+    put_numbers(proc, 3);
+    mine = hg_proc_get_extra_buf(proc);
+    ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 1), HG_SUCCESS);
+    hg_proc_free(proc);
+    ck_numbers(mine, 3);
+    free(mine);
+}
+END_TEST
+
+START_TEST(free_op_touches_nothing)
+{
+    hg_proc_t proc = make(HG_CRC64);
+    uint8_t buf[8] = "buffer", data[8] = "data";
+
+    reset(proc, buf, sizeof(buf), HG_FREE);
+    for (size_t i = 0; i < INTEGERS; i++)
+        ck_assert_int_eq(integers[i].callback(proc, data), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_bytes(proc, data, sizeof(data)), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_bytes(proc, NULL, UINT64_MAX), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_set_size(proc, 1), HG_OVERFLOW);
+    hg_proc_checksum_update(proc, data, sizeof(data));
+    ck_assert_int_eq(hg_proc_flush(proc), HG_SUCCESS);
+    ck_assert_uint_eq(hg_proc_get_size(proc), 0);
+    ck_assert_mem_eq(buf, "buffer\0", 8);
+    ck_assert_mem_eq(data, "data\0\0\0", 8);
+    reset(proc, NULL, UINT64_MAX, HG_FREE);
+    hg_proc_free(proc);
+}
+END_TEST
+
+/* Encodes three numbers and gives their checksum. */
+static void
+put_hashed(hg_proc_t proc, void *buf, size_t size, void *hash)
+{
+    memset(hash, 0, 8);
+    reset(proc, buf, size, HG_ENCODE);
+    put_numbers(proc, 3);
+    ck_assert_int_eq(hg_proc_flush(proc), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_SUCCESS);
+}
+
+START_TEST(checksum_of_message_verified)
+{
+    static const size_t widths[] = {2, 4, 8};
+
+    for (int kind = HG_CRC16; kind <= HG_CRC64; kind++) {
+        hg_proc_t proc = make((hg_proc_hash_t) kind);
+        size_t width = widths[kind];
+        uint8_t buf[24], hash[8], again[8], number[8];
+
+        /* Wherever the message goes. */
+        put_hashed(proc, buf, 9, again);
+        ck_assert_ptr_nonnull(hg_proc_get_extra_buf(proc));
+        put_hashed(proc, buf, sizeof(buf), hash);
+        ck_assert_mem_eq(hash, again, 8);
+        for (size_t i = width; i < 8; i++)
+            ck_assert_uint_eq(hash[i], 0);
+        ck_assert_int_eq(
+            hg_proc_checksum_get(proc, again, width - 1), HG_OVERFLOW);
+        ck_assert_int_eq(hg_proc_checksum_get(proc, NULL, 8), HG_INVALID_ARG);
+
+        reset(proc, buf, sizeof(buf), HG_DECODE);
+        for (int i = 0; i < 3; i++) {
+            /* A part isn't the whole. */
+            ck_assert_int_eq(
+                hg_proc_checksum_verify(proc, hash, 8), HG_CHECKSUM_ERROR);
+            ck_assert_int_eq(hg_proc_uint64_t(proc, number), HG_SUCCESS);
+        }
+        ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 8), HG_SUCCESS);
+        ck_assert_int_eq(
+            hg_proc_checksum_verify(proc, hash, width - 1), HG_OVERFLOW);
+        hg_proc_free(proc);
+    }
+}
+END_TEST
+
+START_TEST(checksum_any_byte_changed_mismatch)
+{
+    hg_proc_t proc = make(HG_CRC32);
+    uint8_t buf[24], hash[8], number[8];
+
+    put_hashed(proc, buf, sizeof(buf), hash);
+    for (size_t i = 0; i < sizeof(buf) + 4; i++) {
+        uint8_t *byte = i < sizeof(buf) ? &buf[i] : &hash[i - sizeof(buf)];
+
+        *byte ^= 0x10;
+        reset(proc, buf, sizeof(buf), HG_DECODE);
+        for (int n = 0; n < 3; n++)
+            ck_assert_int_eq(hg_proc_uint64_t(proc, number), HG_SUCCESS);
+        ck_assert_int_eq(
+            hg_proc_checksum_verify(proc, hash, 4), HG_CHECKSUM_ERROR);
+        *byte ^= 0x10;
+    }
+    ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 4), HG_SUCCESS);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(checksum_of_other_data_counts)
+{
+    hg_proc_t proc = make(HG_CRC64);
+    uint8_t buf[24], plain[8], hash[8], other[] = "other";
+
+    put_hashed(proc, buf, sizeof(buf), plain);
+    /* Bytes of the message, and none, change nothing. */
+    hg_proc_checksum_update(proc, buf, 24);
+    hg_proc_checksum_update(proc, buf + 3, 8);
+    hg_proc_checksum_update(proc, other, 0);
+    ck_assert_int_eq(hg_proc_checksum_verify(proc, plain, 8), HG_SUCCESS);
+
+    hg_proc_checksum_update(proc, other, sizeof(other));
+    ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_SUCCESS);
+    ck_assert_mem_ne(hash, plain, 8);
+    put_hashed(proc, buf, sizeof(buf), plain);
+    hg_proc_checksum_update(proc, other, sizeof(other));
+    ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 8), HG_SUCCESS);
+    other[0] ^= 1;
+    put_hashed(proc, buf, sizeof(buf), plain);
+    hg_proc_checksum_update(proc, other, sizeof(other));
+    ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 8), HG_CHECKSUM_ERROR);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(checksum_of_nothing_is_xxh3)
+{
+    hg_proc_t proc = make(HG_CRC64);
+    uint8_t hash[8];
+
+    /* XXH3_64bits of no bytes: 0x2d06800538d394c2. */
+    ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_SUCCESS);
+    ck_assert_mem_eq(hash, "\xc2\x94\xd3\x38\x05\x80\x06\x2d", 8);
+    hg_proc_free(proc);
+}
+END_TEST
+
+START_TEST(checksum_without_hash_unsupported)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    uint8_t hash[8] = {0};
+
+    hg_proc_checksum_update(proc, hash, sizeof(hash));
+    ck_assert_int_eq(hg_proc_flush(proc), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_OPNOTSUPPORTED);
+    ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 8), HG_OPNOTSUPPORTED);
+    hg_proc_free(proc);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("proc");
+    TCase *tc = tcase_create("proc");
+    SRunner *sr = srunner_create(suite);
+    int failed;
+
+    tcase_add_test(tc, proc_create_bad_argument_invalid);
+    tcase_add_test(tc, proc_null_proc_refused);
+    tcase_add_test(tc, proc_before_reset_decodes_nothing);
+    tcase_add_test(tc, proc_reset_bad_argument_keeps_message);
+    tcase_add_test(tc, proc_reset_other_message_keeps_owner);
+    tcase_add_test(tc, proc_init_own_memory_works);
+    tcase_add_test(tc, integer_encoded_little_endian);
+    tcase_add_test(tc, integer_decoded_at_any_alignment);
+    tcase_add_test(tc, integer_swapped_reverses);
+    tcase_add_test(tc, decode_truncated_at_each_byte_overflow);
+    tcase_add_test(tc, decode_huge_size_overflow);
+    tcase_add_test(tc, encode_huge_size_refused);
+    tcase_add_test(tc, encode_past_end_moves_everything);
+    tcase_add_test(tc, set_size_larger_moves_once);
+    tcase_add_test(tc, extra_buf_taken_not_freed);
+    tcase_add_test(tc, free_op_touches_nothing);
+    tcase_add_test(tc, checksum_of_message_verified);
+    tcase_add_test(tc, checksum_any_byte_changed_mismatch);
+    tcase_add_test(tc, checksum_of_other_data_counts);
+    tcase_add_test(tc, checksum_of_nothing_is_xxh3);
+    tcase_add_test(tc, checksum_without_hash_unsupported);
+    suite_add_tcase(suite, tc);
+    srunner_run_all(sr, CK_ENV);
+    failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

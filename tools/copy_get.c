@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `talaria copy get`: lets the server push files chunk by chunk, and writes
+ * them here. What has been found at the server comes from copy_remote.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "copy.h"
+#include "copy_get.h"
+#include "copy_hash.h"
+#include "copy_io.h"
+#include "copy_path.h"
+#include "copy_signal.h"
+
+static void
+on_open(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    struct copy_get *get = item->pipe->owner;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+    const char *name;
+    int dir;
+    int error;
+
+    if (status == COPY_LOST)
+        return;
+    if (status != COPY_OK) {
+        copy_item_fail(item, copy_status_text(status));
+        copy_pipe_retire(item);
+        return;
+    }
+    item->id = out.open.id;
+    item->size = out.open.meta.size;
+    item->mode = out.open.meta.mode;
+    item->state = COPY_ITEM_MOVING;
+    error = item->size > INT64_MAX
+                ? EFBIG
+                : copy_path_parent(get->root, item->local, &dir, &name);
+    if (error == 0) {
+        error = copy_temp_create(dir, &item->temp);
+        if (error == 0)
+            item->has_temp = true;
+        else
+            close(dir);
+    }
+    if (error != 0)
+        copy_item_fail(item, copy_status_error_text(error));
+}
+
+static enum copy_step
+get_start(struct copy_item *item, struct copy_slot *slot)
+{
+    struct copy_get *get = item->pipe->owner;
+    union copy_in in;
+    struct stat st;
+
+    if (!get->force && copy_path_stat(get->root, item->local, &st) == 0) {
+        copy_item_fail(item, copy_status_error_text(EEXIST));
+        copy_pipe_retire(item);
+        return COPY_STEP_DONE;
+    }
+    copy_proto_path(&in.path.path, item->remote);
+    copy_slot_send(slot, COPY_OPEN, &in, on_open, item);
+    return COPY_STEP_SENT;
+}
+
+static void
+on_read(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+    int error;
+
+    item->in_flight--;
+    if (status == COPY_LOST || item->failed)
+        return;
+    if (status != COPY_OK) {
+        copy_item_fail(item, copy_status_text(status));
+        return;
+    }
+    copy_hash_add(&item->sum, slot->offset, slot->memory, slot->size);
+    error =
+        copy_io_write(item->temp.fd, slot->memory, slot->size, slot->offset);
+    if (error != 0)
+        copy_item_fail(item, copy_status_error_text(error));
+    else
+        item->pipe->report.progress.moved += slot->size;
+}
+
+static enum copy_step
+get_move(struct copy_item *item, struct copy_slot *slot)
+{
+    union copy_in in = {
+        .chunk = {.id = item->id, .offset = slot->offset, .size = slot->size}};
+
+    copy_slot_send(slot, COPY_READ, &in, on_read, item);
+    return COPY_STEP_SENT;
+}
+
+static void
+on_close(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    struct copy_get *get = item->pipe->owner;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+    int error;
+
+    if (status == COPY_LOST)
+        return;
+    if (status != COPY_OK)
+        copy_item_fail(item, copy_status_text(status));
+    if (!item->failed) {
+        error = copy_hash_equal(&item->sum, &out.close.sum)
+                    ? copy_temp_publish(&item->temp,
+                          copy_path_base(item->local), item->mode, get->force)
+                    : EBADMSG;
+        if (error == 0) {
+            item->has_temp = false;
+            copy_report_done(&item->pipe->report, item->size);
+        } else {
+            copy_item_fail(item, copy_status_error_text(error));
+        }
+    }
+    copy_pipe_retire(item);
+}
+
+static enum copy_step
+get_finish(struct copy_item *item, struct copy_slot *slot)
+{
+    union copy_in in = {.close = {.id = item->id}};
+
+    copy_slot_send(slot, COPY_CLOSE, &in, on_close, item);
+    return COPY_STEP_SENT;
+}
+
+static void
+get_release(struct copy_item *item)
+{
+    if (item->has_temp)
+        copy_temp_drop(&item->temp);
+}
+
+static const struct copy_pipe_ops get_ops = {
+    .walk = copy_remote_walk,
+    .start = get_start,
+    .move = get_move,
+    .finish = get_finish,
+    .release = get_release,
+};
+
+static void
+set_modes(struct copy_get *get)
+{
+    char *path;
+    mode_t mode;
+
+    while ((path = copy_modes_take(&get->modes, &mode)) != NULL) {
+        int error = copy_path_chmod(get->root, path, mode);
+        if (error != 0)
+            copy_report_failed(
+                &get->pipe.report, path, copy_status_error_text(error));
+        free(path);
+    }
+}
+
+/* As cp: into the target when it is a directory, otherwise as the target. */
+static int
+open_target(struct copy_get *get, char *target)
+{
+    char *base;
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+    get->root = open(target, flags);
+    if (get->root >= 0)
+        return 0;
+    if ((errno != ENOENT && errno != ENOTDIR) || get->path_count != 1)
+        return errno;
+    copy_path_clean(target);
+    base = copy_path_base(target);
+    get->as = strdup(base);
+    if (get->as == NULL)
+        return ENOMEM;
+    *base = 0;
+    get->root = open(target[0] == 0 ? "." : target, flags);
+    return get->root < 0 ? errno : 0;
+}
+
+int
+copy_get(const struct copy_options *options)
+{
+    struct copy_get get = {.force = options->force,
+        .root = -1,
+        .paths = options->paths,
+        .path_count = options->path_count};
+    struct copy_client *client = NULL;
+    char *target = strdup(options->target);
+    int status = TOOL_FAILED;
+    int error = target == NULL ? ENOMEM : open_target(&get, target);
+
+    copy_signal_catch();
+    if (error != 0)
+        copy_report_error(options->target, copy_status_error_text(error));
+    else
+        client = copy_client_open(
+            options->address, options->jobs, HG_BULK_WRITE_ONLY);
+    if (client != NULL) {
+        copy_pipe_init(&get.pipe, client, &get_ops, &get, "get");
+        copy_pipe_run(&get.pipe);
+        copy_remote_free(&get);
+        set_modes(&get);
+        status = copy_report_end(&get.pipe.report);
+    }
+    copy_client_close(client);
+    if (get.root >= 0)
+        close(get.root);
+    free(get.as);
+    free(target);
+    return status;
+}

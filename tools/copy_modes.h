@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Directories get permission bits that forbid writing to them only when
+ * everything is in them; until then they are kept here. */
+#ifndef COPY_MODES_H
+#define COPY_MODES_H
+
+#include <sys/types.h>
+
+#include "copy_report.h"
+
+struct copy_modes {
+    struct copy_mode *last;
+};
+
+/* Returns the bits that a directory is made with, so that it can be filled. */
+mode_t copy_modes_first(mode_t mode);
+
+/* Remembers that a new directory is to have other bits in the end. */
+void copy_modes_add(struct copy_modes *modes, struct copy_report *report,
+    const char *path, mode_t mode);
+
+/* Takes the directory that was added last, whose path is to be freed. Returns
+ * NULL when there are no more. */
+char *copy_modes_take(struct copy_modes *modes, mode_t *mode_p);
+
+#endif /* COPY_MODES_H */
