@@ -71,7 +71,10 @@ xargs -d '\n' -P "$(nproc)" -n 1 bash -c 'check "$@"' check \
 if [ -s "$tmp/failed" ]; then
     sort "$tmp/failed" | while read -r name; do
         grep -vE '^[0-9]+ (warning|error)s?.* generated\.$' "$tmp/$name.out"
-    done | sed "s#$root/##"
+    done | sed "s#[^ ]*/\.\./##; s#$root/##" >"$tmp/all"
+    cat "$tmp/all"
+    echo
+    grep -E '^[^ ]+: (warning|error): ' "$tmp/all" | sort -u
     echo "$(wc -l <"$tmp/failed") of $(wc -l <"$tmp/files") files"
     exit 1
 fi

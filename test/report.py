@@ -21,7 +21,7 @@ LINES_SHOWN = 200
 STATUS = {'OK': 'PASS', 'EXPECTEDFAIL': 'PASS', 'SKIP': 'SKIP'}
 REASON = {'TIMEOUT': 'did not end in time', 'INTERRUPT': 'interrupted',
           'UNEXPECTEDPASS': 'passes, and should fail'}
-COMPLAINT = re.compile(r'(ERROR|WARNING): \w+Sanitizer|: runtime error: ')
+COMPLAINT = re.compile(r'(ERROR: \w+|WARNING: Thread)Sanitizer|: runtime error: ')
 
 
 def plain(suite):

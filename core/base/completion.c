@@ -52,7 +52,7 @@ pop(struct base_completion_queue *queue)
     return first;
 }
 
-bool
+__attribute__((noinline)) bool
 base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
 {
     bool in_time = true;

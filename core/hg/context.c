@@ -66,7 +66,8 @@ wait_for_none(
     while ((left = count(context)) > 0 && base_time_left(deadline) > 0) {
         hg_target_unpost(context);
         na_progress_poll(hg_context_na(context)->progress);
-        if (count(context) > 0)
+        /* A poll brings one batch: as long as it helps there is no waiting. */
+        if (count(context) == left)
             na_progress_wait(hg_context_na(context)->progress, DESTROY_STEP_MS);
     }
     return left;

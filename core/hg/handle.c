@@ -303,6 +303,7 @@ hg_return_t
 hg_pool_get(struct hg_context *context, struct hg_handle **handle_p)
 {
     struct hg_handle *handle;
+    hg_return_t ret;
 
     base_lock_acquire(&context->pool_lock);
     handle = SLIST_FIRST(&context->free_handles);
@@ -315,9 +316,10 @@ hg_pool_get(struct hg_context *context, struct hg_handle **handle_p)
     if (!handle)
         return hg_handle_create(context, HG_ROLE_ORIGIN, handle_p);
     /* To the program it is a new one. */
-    if (created(handle) != HG_SUCCESS) {
+    ret = created(handle);
+    if (ret != HG_SUCCESS) {
         hg_pool_put(handle);
-        return HG_OTHER_ERROR;
+        return ret;
     }
     *handle_p = handle;
     return HG_SUCCESS;

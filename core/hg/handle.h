@@ -24,6 +24,7 @@ struct hg_message {
     void *buffer_data; /* and what belongs to it */
     char *payload;     /* in buffer, the user's offset included */
     hg_size_t size;    /* bytes of payload, likewise */
+    uint32_t decoded;  /* structs made of it that are not freed yet */
     struct hg_proc proc;
 };
 

@@ -48,9 +48,11 @@ message_decode(struct hg_handle *handle, struct hg_message *message,
     proc_begin(&message->proc, message->payload + offset,
         message->size - offset, HG_DECODE);
     ret = proc_cb(&message->proc, data);
-    if (ret == HG_SUCCESS)
-        hg_handle_ref(handle);
-    return ret;
+    if (ret != HG_SUCCESS)
+        return ret;
+    message->decoded++;
+    hg_handle_ref(handle);
+    return HG_SUCCESS;
 }
 
 static hg_return_t
@@ -65,6 +67,7 @@ message_free(struct hg_handle *handle, struct hg_message *message,
         return HG_FAULT;
     proc_begin(&message->proc, NULL, 0, HG_FREE);
     ret = proc_cb(&message->proc, data);
+    message->decoded--;
     hg_handle_unref(handle, 1);
     return ret;
 }
@@ -166,6 +169,8 @@ HG_Release_input_buf(hg_handle_t handle)
 {
     if (!handle || handle->role != HG_ROLE_TARGET)
         return HG_INVALID_ARG;
+    if (handle->in.decoded > 0)
+        return HG_BUSY;
     handle->in.size = 0;
     return HG_SUCCESS;
 }

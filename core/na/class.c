@@ -202,11 +202,17 @@ class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
     if (ret != NA_SUCCESS)
         return ret;
     ret = fill_open_info(&open_info, info, plugin, listen, init);
-    if (ret != NA_SUCCESS)
+    if (ret != NA_SUCCESS) {
+        plugin_report_add(report, TALARIA_STAGE_OPEN, plugin_path(plugin),
+            plugin->name, ret, "an init option or the name is out of range");
         return ret;
+    }
     na_class = calloc(1, sizeof *na_class);
-    if (!na_class)
+    if (!na_class) {
+        plugin_report_add(report, TALARIA_STAGE_OPEN, NULL, plugin->name,
+            NA_NOMEM, "out of memory");
         return NA_NOMEM;
+    }
     na_class->plugin = plugin;
     na_class->listen = listen;
     na_class->no_block = (init->progress_mode & NA_NO_BLOCK) != 0;
@@ -218,8 +224,11 @@ class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
     base_lock_init(&na_class->setup_lock, na_class->single_class);
     na_host_init(na_class);
     na_class->protocol = strdup(info->protocol);
-    ret = na_class->protocol ? open_plugin(na_class, &open_info, report)
-                             : NA_NOMEM;
+    ret = NA_NOMEM;
+    if (na_class->protocol)
+        ret = open_plugin(na_class, &open_info, report);
+    else
+        report_failure(na_class, report, ret, "out of memory");
     if (ret != NA_SUCCESS) {
         class_free(na_class);
         return ret;
@@ -247,7 +256,9 @@ na_class_open(
     if (ret != NA_SUCCESS) {
         plugin_report_set_string(report, info_string);
         plugin_report_add(report, TALARIA_STAGE_INFO_STRING, NULL, NULL, ret,
-            "%s", plugin_info_fault(info_string, false));
+            "%s",
+            ret == NA_NOMEM ? "out of memory"
+                            : plugin_info_fault(info_string, false));
         plugin_report_publish(report);
         return NULL;
     }

@@ -94,7 +94,7 @@ filled(const struct na_progress *progress)
 }
 
 /* Polls one source once; how many events there were, or the plugin's code. */
-static inline int32_t
+static inline __attribute__((always_inline)) int32_t
 poll_source(struct na_context *context)
 {
     na_plugin_event events[POLL_BATCH];
@@ -109,7 +109,7 @@ poll_source(struct na_context *context)
     return count;
 }
 
-static na_return_t
+static __attribute__((noinline, cold)) na_return_t
 report_dead(const struct na_context *context, int32_t code)
 {
     LOG_ERROR(NA, "context %u of %s is dead: %s", context->id,
@@ -118,7 +118,7 @@ report_dead(const struct na_context *context, int32_t code)
 }
 
 /* Polls every source once. *any_p: there were events. */
-static na_return_t
+static inline na_return_t
 poll_sources(struct na_progress *progress, bool *any_p)
 {
     int32_t total = 0;
@@ -155,19 +155,19 @@ drain(struct na_progress *progress)
 void
 na_progress_notify(struct na_progress *progress)
 {
-    /* Pairs with the fence in announce: either the sleeper sees what was
-     * published before this call, or this call sees the sleeper. */
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed))
+    /* A read-modify-write, so that it stands before or after that of announce:
+     * either the sleeper sees (acquire) what was published before this call
+     * (release), or this call sees the sleeper. */
+    if (atomic_fetch_or_explicit(
+            &progress->sleeping, 0, memory_order_acq_rel) != 0)
         rouse(progress);
 }
 
 static void
 announce(struct na_progress *progress, uint32_t who)
 {
-    atomic_fetch_or_explicit(&progress->sleeping, who, memory_order_relaxed);
-    /* Pairs with the fence in na_progress_notify. */
-    atomic_thread_fence(memory_order_seq_cst);
+    /* Pairs with na_progress_notify. */
+    atomic_fetch_or_explicit(&progress->sleeping, who, memory_order_acq_rel);
 }
 
 static void
@@ -203,7 +203,7 @@ arm_sources(struct na_progress *progress, uint64_t *sleep_ns_p)
 }
 
 /* After a poll by somebody else than who sleeps: the plugins are disarmed. */
-static void
+static __attribute__((noinline)) void
 arm_for_sleeper(struct na_progress *progress)
 {
     uint64_t sleep_ns;
@@ -292,8 +292,9 @@ lead(struct na_progress *progress, uint64_t deadline)
     return NA_TIMEOUT;
 }
 
-/* Waits as the leader, or for the leader. Lock held. */
-static na_return_t
+/* Waits as the leader, or for the leader. Lock held. Out of line, so that what
+ * it needs is not saved and restored by those who find something at once. */
+static __attribute__((noinline)) na_return_t
 wait_filled(struct na_progress *progress, unsigned timeout_ms)
 {
     uint64_t deadline = base_time_deadline(timeout_ms);

@@ -8,7 +8,7 @@
  * sleeps. The others wait for it on a condition. Before the leader sleeps it
  * announces that (sleeping), arms every plugin, and looks at the completion
  * queue. Whoever fills the queue from outside looks at sleeping afterwards;
- * a full fence on both sides lets one of them see the other. Whoever polls
+ * both do so by a read-modify-write, and so one of them sees the other. Whoever polls
  * while somebody sleeps has disarmed the plugins and arms them again.
  */
 #ifndef NA_PROGRESS_H

@@ -14,6 +14,7 @@
 
 struct listing {
     const char *protocol; /* NULL: every one */
+    bool named;           /* one plugin is asked, and its answer counts */
     const na_plugin *plugin;
     struct na_protocol_info *first;
     struct na_protocol_info **end;
@@ -71,7 +72,9 @@ visit(void *arg, const na_plugin *plugin)
     listing->plugin = plugin;
     code = plugin->info(&asking.host, listing->protocol, listing, found);
     free(asking.open_error);
-    return listing->out_of_memory ? NA_NOMEM : na_code(code);
+    if (listing->out_of_memory)
+        return NA_NOMEM;
+    return listing->named ? na_code(code) : NA_SUCCESS;
 }
 
 na_return_t
@@ -90,6 +93,7 @@ NA_Get_protocol_info(
     if (ret != NA_SUCCESS)
         return ret;
     listing.protocol = info.protocol;
+    listing.named = info.plugin != NULL;
     listing.end = &listing.first;
     ret = plugin_each(info.plugin, info.protocol, visit, &listing);
     plugin_info_finish(&info);

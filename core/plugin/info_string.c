@@ -224,10 +224,11 @@ make_printable(const char *string, char text[SHOWN_MAX])
 {
     size_t i = 0;
 
-    for (; i + 1 < SHOWN_MAX && string[i]; i++)
-        text[i] = '?';
-    if (is_printable(string + i, 1))
+    for (; i + 1 < SHOWN_MAX && string[i]; i++) {
         text[i] = string[i];
+        if (!is_printable(string + i, 1))
+            text[i] = '?';
+    }
     if (string[i])
         memset(text + i - 3, '.', 3);
     text[i] = '\0';

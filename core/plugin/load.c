@@ -33,11 +33,10 @@ last_dlerror(void)
     return text ? text : "no reason given";
 }
 
-/* The descriptor, and how many bytes of it there are by the symbol table; one
- * that only a dependency of the object has is not the object's. */
-static na_return_t
-find_descriptor(void *object, const struct na_plugin **plugin_p,
-    size_t *mapped_p, struct plugin_fault *fault)
+/* The descriptor, and how many bytes of it there are by the symbol table. One
+ * that only a dependency of the object has is not the object's: NULL. */
+static const struct na_plugin *
+find_descriptor(void *object, size_t *mapped_p, struct plugin_fault *fault)
 {
     struct link_map *own = NULL, *map = NULL;
     ElfW(Sym) *symbol = NULL;
@@ -46,25 +45,28 @@ find_descriptor(void *object, const struct na_plugin **plugin_p,
     size_t size = 0;
 
     if (!address || dlinfo(object, RTLD_DI_LINKMAP, &own) != 0 ||
-        !dladdr1(address, &info, (void **) &map, RTLD_DL_LINKMAP) || map != own)
-        return plugin_fault_set(fault, TALARIA_STAGE_SYMBOL, NA_NOENTRY,
+        !dladdr1(address, &info, (void **) &map, RTLD_DL_LINKMAP) ||
+        map != own) {
+        plugin_fault_set(fault, TALARIA_STAGE_SYMBOL, NA_NOENTRY,
             "it exports no object " NA_PLUGIN_SYMBOL_NAME
             ": not a plugin of transport ABI %d",
             NA_PLUGIN_ABI_MAJOR);
+        return NULL;
+    }
     if (dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) && symbol &&
         info.dli_saddr == address)
         size = symbol->st_size;
     *mapped_p = size > 0 ? size : SIZE_MAX;
-    *plugin_p = address;
-    return NA_SUCCESS;
+    return address;
 }
 
-/* A shared object that is open; false: the fault says why it is not. */
+/* A shared object that is open, with its accepted descriptor; false: the fault
+ * says why there is none. */
 static bool
 open_object(const char *path, void **object_p,
     const struct na_plugin **plugin_p, struct plugin_fault *fault)
 {
-    const struct na_plugin *plugin = NULL;
+    const struct na_plugin *plugin;
     size_t mapped = 0;
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
@@ -73,7 +75,8 @@ open_object(const char *path, void **object_p,
             fault, TALARIA_STAGE_DLOPEN, NA_FAULT, "%s", last_dlerror());
         return false;
     }
-    if (find_descriptor(object, &plugin, &mapped, fault) != NA_SUCCESS ||
+    plugin = find_descriptor(object, &mapped, fault);
+    if (!plugin ||
         plugin_descriptor_check(plugin, mapped, fault) != NA_SUCCESS) {
         dlclose(object);
         return false;

@@ -144,7 +144,7 @@ append_found(char *text, size_t size, const struct plugin_search *search,
             append(text, size, "%s%s",
                 p == candidate->manifest->protocols ? "+" : "|", *p);
         if (!wanted->plugin && strcmp(name, wanted->protocol) == 0)
-            append(text, size, " (a plugin's name stands before a '+')");
+            append(text, size, " (a plugin: name its protocol too)");
     }
     if (separator[0] == ';')
         append(text, size, "; found none");

@@ -126,12 +126,23 @@ queue_keep(na_plugin_ctx *ctx, const struct sm_message *message)
     return SM_FATE_KEPT;
 }
 
-enum sm_fate
-sm_match_keep(na_plugin_ctx *ctx, const struct sm_message *message)
+/* Ends a receive with a message, or with an error if that is too long for it;
+ * whose it is goes to the event. */
+static void
+end_recv(na_plugin_ctx *ctx, struct sm_op *op, const void *data,
+    uint32_t length, uint32_t tag, na_plugin_addr *source,
+    na_plugin_event *event)
 {
-    return sm_ring_kind(message->word) == SM_RING_UNEXPECTED
-               ? queue_keep(ctx, message)
-               : early_keep(ctx, message);
+    if (length <= op->length) {
+        if (source != NULL)
+            sm_addr_hold(ctx->cls, source);
+        sm_match_fill(op, data, length, tag, source, event);
+        return;
+    }
+    SM_LOG(ctx->cls->host, INFO, "message of %u bytes for a receive of %u",
+        (unsigned) length, (unsigned) op->length);
+    sm_op_set(op, SM_OP_IDLE);
+    *event = (na_plugin_event){.op = op, .status = NA_PLUGIN_E_MSGSIZE};
 }
 
 enum sm_fate
@@ -139,56 +150,42 @@ sm_match_message(na_plugin_ctx *ctx, const struct sm_message *message,
     na_plugin_event *event)
 {
     uint64_t word = message->word;
-    struct sm_op *op = sm_match_take(ctx, message->from, word, message->tag);
-    if (op == NULL)
-        return sm_match_keep(ctx, message);
-    sm_match_fill(op, message->data, sm_ring_length(word), message->tag,
-        sm_match_source(ctx->cls, op, message->from, word), event);
-    sm_op_set(op, SM_OP_IDLE);
+    bool unexpected = sm_ring_kind(word) == SM_RING_UNEXPECTED;
+    struct sm_link *link =
+        unexpected ? sm_list_pop(&ctx->recvs)
+                   : sm_table_take(&ctx->posted, message->from,
+                         sm_match_key(sm_ring_source(word), message->tag));
+    if (link == NULL)
+        return unexpected ? queue_keep(ctx, message) : early_keep(ctx, message);
+    end_recv(ctx, (struct sm_op *) link, message->data, sm_ring_length(word),
+        message->tag, unexpected ? message->from : NULL, event);
     return SM_FATE_MATCHED;
 }
 
 bool
-sm_match_recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op)
+sm_match_take_queued(na_plugin_ctx *ctx, struct sm_op *op)
 {
     struct sm_kept *kept = (struct sm_kept *) sm_list_pop(&ctx->queue);
-    if (__builtin_expect(kept == NULL, 1)) {
-        sm_op_set(op, SM_OP_POSTED);
-        sm_list_append(&ctx->recvs, &op->link);
+    if (kept == NULL)
         return false;
-    }
-
     ctx->queue_bytes -= kept->length + sizeof(*kept);
-    sm_match_fill(
-        op, kept->data, kept->length, kept->tag, kept->from, &op->result);
-    /* its reference goes to the event */
-    if (op->result.source == NULL)
-        sm_addr_release(ctx->cls, kept->from);
-    free(kept);
+    end_recv(
+        ctx, op, kept->data, kept->length, kept->tag, kept->from, &op->result);
+    kept_free(ctx->cls, kept);
     return true;
 }
 
 bool
 sm_match_take_early(na_plugin_ctx *ctx, struct sm_op *op)
 {
-    if (__builtin_expect(ctx->early.count == 0, 1))
-        return false;
-
     struct sm_kept *kept = (struct sm_kept *) sm_table_take(
         &ctx->early, op->link.peer, op->link.key);
     if (kept == NULL)
         return false;
     early_removed(ctx, kept);
-    sm_match_fill(op, kept->data, kept->length, kept->tag, NULL, &op->result);
+    end_recv(ctx, op, kept->data, kept->length, kept->tag, NULL, &op->result);
     kept_free(ctx->cls, kept);
     return true;
-}
-
-void
-sm_match_post(na_plugin_ctx *ctx, struct sm_op *op)
-{
-    sm_op_set(op, SM_OP_POSTED);
-    sm_table_insert(&ctx->posted, &op->link);
 }
 
 void
@@ -231,7 +228,7 @@ sm_match_rename(na_plugin_ctx *ctx, const na_plugin_addr *from,
         if (sm_match_take_early(ctx, (struct sm_op *) link))
             sm_list_append(list, link);
         else
-            sm_match_post(ctx, (struct sm_op *) link);
+            sm_match_post_expected(ctx, (struct sm_op *) link);
     }
 }
 

@@ -37,23 +37,15 @@ void sm_match_fini(na_plugin_ctx *ctx);
 enum sm_fate sm_match_message(na_plugin_ctx *ctx,
     const struct sm_message *message, na_plugin_event *event_p);
 
-/* The same for one that has no receive. */
-enum sm_fate sm_match_keep(
-    na_plugin_ctx *ctx, const struct sm_message *message);
-
 /* Whether an unexpected message of length would find room in the queue. */
 bool sm_match_has_room(const na_plugin_ctx *ctx, uint32_t length);
 
 /* Gives op the oldest queued unexpected message, if there is one: true, and its
- * result is written. Else op is appended to the posted ones. */
-bool sm_match_recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op);
+ * result is written. */
+bool sm_match_take_queued(na_plugin_ctx *ctx, struct sm_op *op);
 
-/* The same for an expected message, whose peer and key stand in op's link: true
- * if it has come already. Does not post op. */
+/* The same for an expected message, whose peer and key stand in op's link. */
 bool sm_match_take_early(na_plugin_ctx *ctx, struct sm_op *op);
-
-/* Posts a receive for an expected message. */
-void sm_match_post(na_plugin_ctx *ctx, struct sm_op *op);
 
 /* Takes a posted receive, of either kind, away. */
 void sm_match_unpost(na_plugin_ctx *ctx, struct sm_op *op);
@@ -77,27 +69,30 @@ sm_match_key(uint32_t source, uint32_t tag)
     return (uint64_t) source << 32 | tag;
 }
 
-/* Takes the receive for a message out of its list or table, NULL without. */
-static inline struct sm_op *
-sm_match_take(
-    na_plugin_ctx *ctx, const na_plugin_addr *from, uint64_t word, uint32_t tag)
+/* Posts a receive for an unexpected message. */
+static inline void
+sm_match_post_unexpected(na_plugin_ctx *ctx, struct sm_op *op)
 {
-    if (sm_ring_kind(word) == SM_RING_UNEXPECTED)
-        return (struct sm_op *) sm_list_pop(&ctx->recvs);
-    return (struct sm_op *) sm_table_take(
-        &ctx->posted, from, sm_match_key(sm_ring_source(word), tag));
+    sm_op_set(op, SM_OP_POSTED);
+    sm_list_append(&ctx->recvs, &op->link);
 }
 
-/* Fills a receive, and its final event. */
+/* The same for an expected one, whose peer and key stand in op's link. */
+static inline void
+sm_match_post_expected(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    sm_op_set(op, SM_OP_POSTED);
+    sm_table_insert(&ctx->posted, &op->link);
+}
+
+/* Fills a receive that is long enough, and its final event. source: what the
+ * event says, a reference included. */
 static inline void
 sm_match_fill(struct sm_op *op, const void *data, uint32_t length, uint32_t tag,
     na_plugin_addr *source, na_plugin_event *event)
 {
+    sm_op_set(op, SM_OP_IDLE);
     event->op = op;
-    if (__builtin_expect(length > op->length, 0)) {
-        *event = (na_plugin_event){.op = op, .status = NA_PLUGIN_E_MSGSIZE};
-        return;
-    }
     event->buffer = op->buffer;
     event->length = length;
     event->source = source;
@@ -105,18 +100,6 @@ sm_match_fill(struct sm_op *op, const void *data, uint32_t length, uint32_t tag,
     event->status = NA_PLUGIN_OK;
     event->flags = NA_PLUGIN_EVENT_MESSAGE;
     sm_ring_copy(op->buffer, data, length);
-}
-
-/* The sender, with a reference for the event, if op is to report it. */
-static inline na_plugin_addr *
-sm_match_source(na_plugin_class *cls, const struct sm_op *op,
-    na_plugin_addr *from, uint64_t word)
-{
-    if (sm_ring_kind(word) != SM_RING_UNEXPECTED ||
-        sm_ring_length(word) > op->length)
-        return NULL;
-    sm_addr_hold(cls, from);
-    return from;
 }
 
 #endif /* SM_MATCH_H */

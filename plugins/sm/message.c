@@ -189,8 +189,21 @@ prepare_recv(struct sm_op *op, na_plugin_ctx *ctx, void *buffer,
 {
     op->ctx = ctx;
     op->buffer = buffer;
-    op->length = length <= UINT32_MAX ? (uint32_t) length : UINT32_MAX;
+    op->length = length;
     op->kind = kind;
+}
+
+/* A receive whose message is there already, or that lets sends to oneself move
+ * up. [ctx->lock] */
+static __attribute__((noinline)) void
+recv_queued(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    if (sm_match_take_queued(ctx, op))
+        sm_ctx_ready(ctx, op);
+    else
+        sm_match_post_unexpected(ctx, op);
+    if (ctx->held.head != NULL)
+        sm_self_ask(ctx);
 }
 
 int32_t
@@ -201,12 +214,22 @@ sm_recv_unexpected(na_plugin_ctx *ctx, void *operation, void *buffer,
 
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_UNEXPECTED);
     sm_lock_take(&ctx->lock);
-    if (__builtin_expect(sm_match_recv_unexpected(ctx, op), 0))
-        sm_ctx_ready(ctx, op);
-    if (__builtin_expect(ctx->held.head != NULL, 0))
-        sm_self_ask(ctx);
+    if (__builtin_expect(ctx->queue.head == NULL && ctx->held.head == NULL, 1))
+        sm_match_post_unexpected(ctx, op);
+    else
+        recv_queued(ctx, op);
     sm_lock_drop(&ctx->lock);
     return NA_PLUGIN_PENDING;
+}
+
+/* Gives a receive a message that has come already. [ctx->lock] */
+static __attribute__((noinline)) bool
+recv_early(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    bool taken = sm_match_take_early(ctx, op);
+    if (taken)
+        sm_ctx_ready(ctx, op);
+    return taken;
 }
 
 /* Posts a receive, or finds its message there already; false if there is no
@@ -216,20 +239,31 @@ post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer)
 {
     sm_lock_take(&ctx->lock);
     op->link.peer = sm_addr_unique(peer);
-    if (__builtin_expect(sm_match_take_early(ctx, op), 0)) {
-        sm_ctx_ready(ctx, op);
-        sm_lock_drop(&ctx->lock);
-        return true;
-    }
+    bool taken =
+        __builtin_expect(ctx->early.count != 0, 0) && recv_early(ctx, op);
     /* A connection that ends takes itself out of the address first, then looks
      * through the receives of each context under this lock. */
     bool connected =
         atomic_load_explicit(&peer->conn, memory_order_relaxed) != NULL ||
         peer == ctx->cls->self;
-    if (connected)
-        sm_match_post(ctx, op);
+    if (__builtin_expect(connected && !taken, 1))
+        sm_match_post_expected(ctx, op);
     sm_lock_drop(&ctx->lock);
-    return connected;
+    return connected || taken;
+}
+
+/* The first use of a peer, or one that has been lost. */
+static __attribute__((noinline)) int32_t
+recv_first(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
+{
+    for (int i = 0; i < CONNECT_TRIES; i++) {
+        int32_t ret = sm_connect_to(ctx->cls, peer);
+        if (ret != NA_PLUGIN_OK)
+            return ret;
+        if (post_expected(ctx, op, peer))
+            return NA_PLUGIN_PENDING;
+    }
+    return NA_PLUGIN_E_HOSTUNREACH;
 }
 
 int32_t
@@ -243,12 +277,7 @@ sm_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
         return refuse_send(ctx->cls, 0, 0, peer_ctx, tag);
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
     op->link.key = sm_match_key(peer_ctx, (uint32_t) tag);
-    for (int i = 0; i < CONNECT_TRIES; i++) {
-        if (__builtin_expect(post_expected(ctx, op, peer), 1))
-            return NA_PLUGIN_PENDING;
-        int32_t ret = sm_connect_to(ctx->cls, peer);
-        if (ret != NA_PLUGIN_OK)
-            return ret;
-    }
-    return NA_PLUGIN_E_HOSTUNREACH;
+    if (__builtin_expect(post_expected(ctx, op, peer), 1))
+        return NA_PLUGIN_PENDING;
+    return recv_first(ctx, op, peer);
 }

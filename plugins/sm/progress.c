@@ -121,61 +121,82 @@ take_slowly(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
     return TAKEN;
 }
 
-/*
- * Takes up to limit messages of a connection, for which there is room in the
- * batch. What stands in shared memory is read once, and checked before use;
- * payload is just bytes. One comparison tells that a message is for the
- * poller's context and of a kind that there is.
- */
-static inline enum outcome
-take(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
-    uint64_t word, uint32_t limit)
+/* The receive that a message has in the poller's context and that is long
+ * enough, taken out of its list or table; NULL if the case is not as simple.
+ * One comparison tells that the message is for this context, own, and of a kind
+ * that there is. */
+static inline __attribute__((always_inline)) struct sm_op *
+take_recv(na_plugin_ctx *ctx, const na_plugin_addr *from, uint64_t word,
+    uint32_t tag, uint32_t own, bool *unexpected_p)
 {
-    na_plugin_ctx *ctx = batch->ctx;
+    uint32_t kind = ((uint32_t) word & 0xFFFFFF00U) ^ own;
+    uint32_t length = sm_ring_length(word);
+
+    *unexpected_p = kind == SM_RING_UNEXPECTED << 16;
+    if (*unexpected_p) {
+        struct sm_op *op = (struct sm_op *) ctx->recvs.head;
+        if (__builtin_expect(op == NULL || length > op->length, 0))
+            return NULL;
+        sm_list_remove(&ctx->recvs, &op->link);
+        return op;
+    }
+    if (__builtin_expect(kind != SM_RING_EXPECTED << 16, 0))
+        return NULL;
+    uint64_t key = sm_match_key(sm_ring_source(word), tag);
+    struct sm_list *bucket = sm_table_bucket(&ctx->posted, from, key);
+    struct sm_op *op = (struct sm_op *) sm_table_find(bucket, from, key);
+    if (__builtin_expect(op == NULL || length > op->length, 0))
+        return NULL;
+    sm_list_remove(bucket, &op->link);
+    ctx->posted.count--;
+    return op;
+}
+
+/*
+ * Takes messages of a connection, the first of which word announces, as long as
+ * there is room for events; a number of them, then it is the next one's turn.
+ * What stands in shared memory is read once, and checked before use; payload is
+ * just bytes. The new end of the events, or NULL when the connection was broken
+ * and is no more; *next_p is that end as well. [ctx->lock, which it drops for
+ * the latter]
+ */
+static inline __attribute__((always_inline)) enum outcome
+take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
+    uint64_t word, na_plugin_event **next_p, na_plugin_event *end)
+{
     struct sm_ring_rx *rx = &conn->rx;
     na_plugin_addr *from = conn->peer;
+    na_plugin_event *next = *next_p;
+    enum outcome outcome = TAKEN;
     uint32_t own = ctx->id << 8;
-    uint32_t count = 0;
+    uint32_t left = TURN;
 
     conn->misses = 0;
-    lock_own(batch);
     do {
-        uint32_t kind = ((uint32_t) word & 0xFFFFFF00U) ^ own;
         uint32_t length = sm_ring_length(word);
         uint32_t tag = sm_ring_tag(rx);
-        na_plugin_addr *source = NULL;
+        bool unexpected;
         struct sm_op *op = NULL;
-
-        if (__builtin_expect(length > rx->longest, 0)) {
-            /* broken */
-        } else if (kind == SM_RING_UNEXPECTED << 16) {
-            op = (struct sm_op *) ctx->recvs.head;
-            if (__builtin_expect(op != NULL && length <= op->length, 1)) {
-                sm_list_remove(&ctx->recvs, &op->link);
-                sm_addr_hold(cls, from);
-                source = from;
-            } else {
-                op = NULL;
-            }
-        } else if (kind == SM_RING_EXPECTED << 16) {
-            op = (struct sm_op *) sm_table_take(
-                &ctx->posted, from, sm_match_key(sm_ring_source(word), tag));
-        }
+        if (__builtin_expect(length <= rx->longest, 1))
+            op = take_recv(ctx, from, word, tag, own, &unexpected);
         if (__builtin_expect(op == NULL, 0)) {
-            enum outcome outcome = take_slowly(cls, conn, batch, word, false);
+            struct sm_batch batch = {ctx, next, end, true};
+            outcome = take_slowly(cls, conn, &batch, word, false);
+            next = batch.next;
             if (outcome != TAKEN)
-                return outcome;
+                break;
             continue;
         }
-        sm_op_set(op, SM_OP_IDLE);
+        if (unexpected)
+            sm_addr_hold(cls, from);
         sm_match_fill(op, rx->data + rx->position + SM_RING_HEADER, length, tag,
-            source, batch->next++);
+            unexpected ? from : NULL, next++);
         sm_count(&cls->counters.received, 1);
         if (__builtin_expect(sm_ring_advance(rx, length), 0))
             sm_conn_ring(cls, conn);
-    } while (++count < limit && batch->next != batch->end &&
-             (word = sm_ring_peek(rx)) != 0);
-    return TAKEN;
+    } while (next != end && --left != 0 && (word = sm_ring_peek(rx)) != 0);
+    *next_p = next;
+    return outcome;
 }
 
 bool
@@ -211,14 +232,20 @@ sm_progress_waits(na_plugin_class *cls, struct sm_conn *conn)
     return room;
 }
 
-/* All rings that had a message of late, beginning where the last poll ran out
- * of room for events. */
-static inline void
-scan_hot(na_plugin_class *cls, struct sm_batch *batch)
+/* Looks at all rings that had a message of late, beginning where the last poll
+ * ran out of room for events; the new end of these. */
+static inline __attribute__((always_inline)) na_plugin_event *
+scan_hot(na_plugin_class *cls, na_plugin_ctx *ctx, na_plugin_event *next,
+    na_plugin_event *end)
 {
-    for (uint32_t left = cls->hot; left != 0 && cls->hot != 0; left--) {
-        if (cls->turn >= cls->hot)
+    bool locked = false;
+
+    for (uint32_t left = cls->hot; left != 0; left--) {
+        if (cls->turn >= cls->hot) {
             cls->turn = 0;
+            if (cls->hot == 0)
+                break;
+        }
         struct sm_conn *conn = cls->scan[cls->turn];
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0) {
@@ -228,23 +255,28 @@ scan_hot(na_plugin_class *cls, struct sm_batch *batch)
                 cls->turn++;
             continue;
         }
-        if (take(cls, conn, batch, word, cls->hot == 1 ? UINT32_MAX : TURN) ==
-            BROKEN)
-            continue;
-        cls->turn++;
-        if (batch->next == batch->end)
-            return;
+        if (!locked)
+            sm_lock_take(&ctx->lock);
+        locked = take(cls, ctx, conn, word, &next, end) != BROKEN;
+        cls->turn += locked;
+        if (next == end)
+            break;
     }
+    if (locked)
+        sm_lock_drop(&ctx->lock);
+    return next;
 }
 
 /* Some of the others. */
-static __attribute__((noinline)) void
-scan_cold(na_plugin_class *cls, struct sm_batch *batch)
+static __attribute__((noinline)) na_plugin_event *
+scan_cold(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
+    na_plugin_class *cls = ctx->cls;
+    struct sm_batch batch = {ctx, next, end, false};
     uint32_t cold = cls->scan_count - cls->hot;
     uint32_t looks = cold < COLD_LOOKS ? cold : COLD_LOOKS;
 
-    while (looks-- != 0 && batch->next != batch->end &&
+    while (looks-- != 0 && batch.next != batch.end &&
            cls->scan_count != cls->hot) {
         if (++cls->cold_turn >= cls->scan_count || cls->cold_turn < cls->hot)
             cls->cold_turn = cls->hot;
@@ -253,17 +285,23 @@ scan_cold(na_plugin_class *cls, struct sm_batch *batch)
         if (word == 0)
             continue;
         sm_conn_heat(cls, conn);
-        take_slowly(cls, conn, batch, word, false);
+        take_slowly(cls, conn, &batch, word, false);
     }
+    unlock_own(&batch);
+    return batch.next;
 }
 
 /* Asks the kernel, if it is time to. [progress] */
-static __attribute__((noinline)) void
-look_around(na_plugin_class *cls, struct sm_batch *batch)
+static __attribute__((noinline)) na_plugin_event *
+look_around(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
+    na_plugin_class *cls = ctx->cls;
+    struct sm_batch batch = {ctx, next, end, false};
+
     cls->countdown = CLOCK_POLLS;
     if (cls->kernel_due || sm_now() >= cls->kernel_ns)
-        sm_connect_check(cls, batch);
+        sm_connect_check(cls, &batch);
+    return batch.next;
 }
 
 /* What is there to do for the class besides. */
@@ -283,14 +321,6 @@ do_chores(na_plugin_ctx *ctx, bool idle)
     }
 }
 
-/* Reports what others have ended. */
-static __attribute__((noinline)) void
-take_ready(struct sm_batch *batch)
-{
-    batch->next += sm_ctx_take_ready(
-        batch->ctx, batch->next, (uint32_t) (batch->end - batch->next));
-}
-
 static inline bool
 has_ready(const na_plugin_ctx *ctx)
 {
@@ -302,27 +332,28 @@ int32_t
 sm_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
     na_plugin_class *cls = ctx->cls;
-    struct sm_batch batch = {.ctx = ctx, .next = events, .end = events + max};
+    na_plugin_event *next = events;
+    na_plugin_event *end = events + max;
 
     if (__builtin_expect(
             atomic_load_explicit(&ctx->bits_set, memory_order_relaxed), 0))
         sm_wait_disarm(ctx);
     if (has_ready(ctx))
-        take_ready(&batch);
+        next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
     /* who is at work already delivers to this context as well */
-    if (batch.next != batch.end && sm_lock_try(&cls->progress)) {
+    if (next != end && sm_lock_try(&cls->progress)) {
         if (__builtin_expect(--cls->countdown == 0, 0))
-            look_around(cls, &batch);
-        scan_hot(cls, &batch);
+            next = look_around(ctx, next, end);
+        if (next != end)
+            next = scan_hot(cls, ctx, next, end);
         if (__builtin_expect(cls->hot != cls->scan_count, 0))
-            scan_cold(cls, &batch);
-        unlock_own(&batch);
+            next = scan_cold(ctx, next, end);
         sm_lock_drop(&cls->progress);
     }
     if (__builtin_expect(
             atomic_load_explicit(&cls->chores, memory_order_relaxed) != 0, 0))
-        do_chores(ctx, batch.next == events);
+        do_chores(ctx, next == events);
     if (has_ready(ctx))
-        take_ready(&batch);
-    return (int32_t) (batch.next - events);
+        next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
+    return (int32_t) (next - events);
 }

@@ -18,7 +18,7 @@ flush_conn(na_plugin_class *cls, struct sm_conn *conn, struct sm_list *done,
 
     while ((op = (struct sm_op *) conn->queue.head) != NULL) {
         if (!sm_ring_put(&conn->tx, op->send.word, op->send.tag, op->buffer,
-                op->length)) {
+                (uint32_t) op->length)) {
             if (op->send.deadline_ns > cls->now_ns)
                 return;
             sm_list_remove(&conn->queue, &op->link);
@@ -96,7 +96,8 @@ sm_queue_sleep(na_plugin_class *cls)
         sm_lock_take(&conn->lock);
         struct sm_op *op = (struct sm_op *) conn->queue.head;
         if (op != NULL) {
-            room = sm_ring_refresh(&conn->tx, sm_ring_record(op->length)) ||
+            room = sm_ring_refresh(
+                       &conn->tx, sm_ring_record((uint32_t) op->length)) ||
                    conn->tx.broken || room;
             if (op->send.deadline_ns < first)
                 first = op->send.deadline_ns;

@@ -129,11 +129,8 @@ sm_ring_copy(void *to, const void *from, uint32_t length)
     }
     unsigned char *out = to;
     const unsigned char *in = from;
-    uint32_t done = 0;
-    do {
+    for (uint32_t done = 0; done + 32 < length; done += 32)
         memcpy(out + done, in + done, 32);
-        done += 32;
-    } while (done + 32 <= length);
     memcpy(out + length - 32, in + length - 32, 32);
 }
 

@@ -108,7 +108,7 @@ struct sm_op {
     alignas(64) struct sm_link link;
     na_plugin_ctx *ctx;
     void *buffer; /* a send only reads it */
-    uint32_t length;
+    uint64_t length;
     uint8_t kind;          /* enum sm_kind */
     _Atomic uint8_t state; /* enum sm_state; written under the lock of the
                               list it enters or leaves */

@@ -40,15 +40,23 @@ sm_table_remove(struct sm_table *table, struct sm_link *link)
     sm_list_remove(sm_table_bucket(table, link->peer, link->key), link);
 }
 
-/* Takes the oldest link with this peer and key out, NULL if there is none. */
+/* The oldest link with this peer and key in a bucket, NULL if there is none. */
+static inline struct sm_link *
+sm_table_find(
+    const struct sm_list *bucket, const na_plugin_addr *peer, uint64_t key)
+{
+    struct sm_link *link = bucket->head;
+    while (link != NULL && (link->key != key || link->peer != peer))
+        link = link->next;
+    return link;
+}
+
+/* The same in the whole table, and takes it out. */
 static inline struct sm_link *
 sm_table_take(struct sm_table *table, const na_plugin_addr *peer, uint64_t key)
 {
     struct sm_list *bucket = sm_table_bucket(table, peer, key);
-    struct sm_link *link = bucket->head;
-
-    while (link != NULL && (link->key != key || link->peer != peer))
-        link = link->next;
+    struct sm_link *link = sm_table_find(bucket, peer, key);
     if (link != NULL) {
         sm_list_remove(bucket, link);
         table->count--;

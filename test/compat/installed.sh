@@ -91,7 +91,7 @@ check_layout() {
     expect 'the object that the manifest names' libna_sm.so \
         "$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$json")"
     expect 'what is in the folder of plugins' \
-        "$(printf '%s\n' libna_sm.so "${json##*/}")" \
+        "$(printf '%s\n' libna_sm.so "${json##*/}" | sort)" \
         "$(find "$plugins" -mindepth 1 -printf '%f\n' | sort)"
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,10 @@
 #include "harness.h"
 
 #define PATIENCE_NS UINT64_C(5000000000)
+#define NODES 8
+
+/* The classes that are open in this process. */
+static struct node *nodes[NODES];
 
 uint64_t
 now_ns(void)
@@ -76,7 +81,7 @@ node_host(struct node *node)
 {
     memset(node, 0, sizeof(*node));
     node->log_level = NA_PLUGIN_LOG_DEBUG;
-    node->host = (na_plugin_host) {
+    node->host = (na_plugin_host){
         .size = sizeof(node->host),
         .abi_major = NA_PLUGIN_ABI_MAJOR,
         .abi_minor = NA_PLUGIN_ABI_MINOR,
@@ -127,11 +132,21 @@ node_open(struct node *node, const struct node_options *options)
         ck_assert_int_eq(
             node->ops->ctx_create(node->cls, i, node, &node->ctx[i]),
             NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < NODES; i++) {
+        if (nodes[i] == NULL) {
+            nodes[i] = node;
+            return;
+        }
+    }
+    ck_abort_msg("too many classes");
 }
 
 void
 node_close(struct node *node)
 {
+    for (uint32_t i = 0; i < NODES; i++)
+        if (nodes[i] == node)
+            nodes[i] = NULL;
     for (uint32_t i = 0; i < NODE_CONTEXTS; i++)
         if (node->ctx[i] != NULL)
             node->ops->ctx_destroy(node->ctx[i]);
@@ -191,31 +206,77 @@ lookup(const struct node *node, const char *text)
     return addr;
 }
 
-na_plugin_event
-await_event(struct node *node, uint32_t index)
+static void
+pump_context(struct node *node, uint32_t index)
 {
-    na_plugin_event event;
-    uint64_t deadline = now_ns() + PATIENCE_NS;
+    uint32_t *count = &node->event_count[index];
+    uint32_t room = NODE_EVENTS - *count;
+    if (room == 0)
+        return;
+    int32_t got =
+        node->ops->poll(node->ctx[index], &node->events[index][*count], room);
+    ck_assert_int_ge(got, 0);
+    ck_assert_int_le(got, room);
+    *count += (uint32_t) got;
+}
 
-    while (now_ns() < deadline) {
-        int32_t count = node->ops->poll(node->ctx[index], &event, 1);
-        ck_assert_int_ge(count, 0);
-        if (count == 1)
-            return event;
+void
+pump(void)
+{
+    for (uint32_t i = 0; i < NODES; i++)
+        for (uint32_t j = 0; nodes[i] != NULL && j < NODE_CONTEXTS; j++)
+            if (nodes[i]->ctx[j] != NULL)
+                pump_context(nodes[i], j);
+}
+
+/* Takes the first kept event of an operation, NULL: of any. */
+static bool
+take_event(
+    struct node *node, uint32_t index, const void *op, na_plugin_event *event_p)
+{
+    na_plugin_event *events = node->events[index];
+    for (uint32_t i = 0; i < node->event_count[index]; i++) {
+        if (op != NULL && events[i].op != op)
+            continue;
+        *event_p = events[i];
+        node->event_count[index]--;
+        memmove(&events[i], &events[i + 1],
+            (node->event_count[index] - i) * sizeof(*events));
+        return true;
     }
-    ck_abort_msg("no event");
-    return event;
+    return false;
 }
 
 na_plugin_event
 await_op(struct node *node, uint32_t index, const void *op)
 {
-    na_plugin_event event;
-    do {
-        event = await_event(node, index);
-        if (event.op != op && event.source != NULL)
-            node->ops->addr_free(node->cls, event.source);
-    } while (event.op != op);
+    na_plugin_event event = {0};
+    uint64_t deadline = now_ns() + PATIENCE_NS;
+
+    while (!take_event(node, index, op, &event)) {
+        ck_assert_msg(
+            now_ns() < deadline, "no event; last logged: %s", node->last_line);
+        pump();
+    }
+    return event;
+}
+
+na_plugin_event
+await_event(struct node *node, uint32_t index)
+{
+    return await_op(node, index, NULL);
+}
+
+na_plugin_event
+await_message(struct node *node, uint32_t index, const void *op,
+    uint64_t length, uint64_t tag, bool source)
+{
+    na_plugin_event event = await_op(node, index, op);
+    ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(event.flags, NA_PLUGIN_EVENT_MESSAGE);
+    ck_assert_uint_eq(event.length, length);
+    ck_assert_uint_eq(event.tag, tag);
+    ck_assert_int_eq(event.source != NULL, source);
     return event;
 }
 
@@ -224,8 +285,31 @@ expect_silence(struct node *node, uint32_t index, uint32_t milliseconds)
 {
     na_plugin_event event;
     uint64_t end = now_ns() + milliseconds * UINT64_C(1000000);
-    while (now_ns() < end)
-        ck_assert_int_eq(node->ops->poll(node->ctx[index], &event, 1), 0);
+    do {
+        pump();
+        ck_assert(!take_event(node, index, NULL, &event));
+    } while (now_ns() < end);
+}
+
+void *
+post_unexpected(struct node *node, void *buffer, uint64_t length)
+{
+    void *op = op_new(node);
+    ck_assert_int_eq(
+        node->ops->recv_unexpected(node->ctx[0], op, buffer, length, NULL),
+        NA_PLUGIN_PENDING);
+    return op;
+}
+
+void *
+post_expected(struct node *node, void *buffer, uint64_t length,
+    na_plugin_addr *peer, uint64_t tag)
+{
+    void *op = op_new(node);
+    ck_assert_int_eq(node->ops->recv_expected(
+                         node->ctx[0], op, buffer, length, NULL, peer, 0, tag),
+        NA_PLUGIN_PENDING);
+    return op;
 }
 
 static int32_t
@@ -268,6 +352,7 @@ child_start(child_body body, const void *arg)
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(down[1]);
         close(up[0]);
         struct parent parent = {.in = down[0], .out = up[1], .arg = arg};
@@ -275,7 +360,7 @@ child_start(child_body body, const void *arg)
     }
     close(down[0]);
     close(up[1]);
-    return (struct child) {.pid = pid, .in = up[0], .out = down[1]};
+    return (struct child){.pid = pid, .in = up[0], .out = down[1]};
 }
 
 void

@@ -13,6 +13,7 @@
 #include "na_plugin.h"
 
 #define NODE_CONTEXTS 8
+#define NODE_EVENTS 1024
 #define TEXT 128
 
 /* A class of the plugin, its host, and its contexts. */
@@ -31,6 +32,10 @@ struct node {
     const na_plugin_wait *wait;
     na_plugin_class *cls;
     na_plugin_ctx *ctx[NODE_CONTEXTS];
+
+    /* polled, not yet awaited */
+    na_plugin_event events[NODE_CONTEXTS][NODE_EVENTS];
+    uint32_t event_count[NODE_CONTEXTS];
 };
 
 /* How node_open opens; zero is a listening class without a name, thread-safe,
@@ -77,15 +82,29 @@ void self_string(const struct node *node, char text[TEXT]);
 /* The address of a string; must work. */
 na_plugin_addr *lookup(const struct node *node, const char *text);
 
-/* Polls context number index until an event comes, or fails after five seconds:
- * the event. */
+/* Polls each context of each class of this process once, and keeps the
+ * events. */
+void pump(void);
+
+/* Pumps until context number index of node has an event, or fails after five
+ * seconds: the event. */
 na_plugin_event await_event(struct node *node, uint32_t index);
 
-/* The same for one operation among several; the events of others are lost. */
+/* The same for one operation; the events of others stay. */
 na_plugin_event await_op(struct node *node, uint32_t index, const void *op);
 
-/* Polls for this long, and fails if there is an event. */
+/* The same, and it must be a message of this length and tag, with a source or
+ * without. */
+na_plugin_event await_message(struct node *node, uint32_t index, const void *op,
+    uint64_t length, uint64_t tag, bool source);
+
+/* Pumps for this long, and fails if the context has an event. */
 void expect_silence(struct node *node, uint32_t index, uint32_t milliseconds);
+
+/* Posts a receive on context 0. The memory of op and buffer is malloc's. */
+void *post_unexpected(struct node *node, void *buffer, uint64_t length);
+void *post_expected(struct node *node, void *buffer, uint64_t length,
+    na_plugin_addr *peer, uint64_t tag);
 
 /* Sends, and waits for the end if it is pending; what it ended with. */
 int32_t send_unexpected(struct node *node, const void *data, uint64_t length,

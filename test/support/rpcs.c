@@ -124,6 +124,12 @@ answer_kept(uint32_t wanted)
     }
 }
 
+void
+rpcs_stopping(void)
+{
+    answer_kept(UINT32_MAX);
+}
+
 static hg_return_t
 on_let_go(hg_handle_t handle)
 {
@@ -173,7 +179,7 @@ rpcs_open(hg_class_t *hg_class)
 void
 rpcs_wait_handled(struct session *session, enum rpc rpc, uint32_t handled)
 {
-    session_wait(session, &rpcs_shared()->handled[rpc], handled);
+    session_wait_other(session, &rpcs_shared()->handled[rpc], handled);
 }
 
 blob_t

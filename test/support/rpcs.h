@@ -33,8 +33,10 @@ struct rpcs_shared {
 
 #define RPCS_USER_OFFSET 1024U /* what follows is the case's own */
 
-/* Registers them all; for session_setup.open. Their ids. */
+/* Registers them all, for session_setup.open; answers what is still kept, for
+ * session_setup.stopping. Their ids. */
 void rpcs_open(hg_class_t *hg_class);
+void rpcs_stopping(void);
 hg_id_t rpcs_id(enum rpc rpc);
 struct rpcs_shared *rpcs_shared(void);
 

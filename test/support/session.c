@@ -205,6 +205,9 @@ write_address(const struct session *session, hg_class_t *hg_class)
 static int
 serve(const struct session *session)
 {
+    unsigned step_ms = session->setup->serve_step_ms > 0
+                           ? session->setup->serve_step_ms
+                           : SERVE_STEP_MS;
     hg_class_t *hg_class;
     hg_context_t *context;
 
@@ -220,13 +223,15 @@ serve(const struct session *session)
         session->setup->started(context);
     write_address(session, hg_class);
     while (!atomic_load(&session->shared->stop)) {
-        hg_return_t ret = HG_Progress(context, SERVE_STEP_MS);
+        hg_return_t ret = HG_Progress(context, step_ms);
 
         if (ret != HG_SUCCESS && ret != HG_TIMEOUT)
             return __LINE__;
         while (HG_Trigger(context, 0, 16, NULL) == HG_SUCCESS)
             ;
     }
+    if (session->setup->stopping)
+        session->setup->stopping();
     drain(context);
     if (HG_Context_destroy(context) != HG_SUCCESS)
         return __LINE__;
@@ -360,12 +365,18 @@ session_kill(struct session *session)
     session->process = -1;
 }
 
+void
+session_stop(struct session *session)
+{
+    atomic_store(&session->shared->stop, true);
+}
+
 static void
 join_target(struct session *session)
 {
     int status = 0;
 
-    atomic_store(&session->shared->stop, true);
+    session_stop(session);
     if (session->mode->shape == SESSION_THREADS)
         ck_assert_int_eq(pthread_join(session->thread, NULL), 0);
     if (session->process >= 0)
@@ -380,6 +391,8 @@ join_target(struct session *session)
 void
 session_end(struct session *session)
 {
+    if (session->mode->shape == SESSION_SELF && session->setup->stopping)
+        session->setup->stopping();
     drain(session->context);
     join_target(session);
     drain(session->context);
@@ -407,18 +420,34 @@ session_step(struct session *session, unsigned timeout_ms)
         ;
 }
 
-void
-session_wait(
-    struct session *session, const _Atomic uint32_t *counter, uint32_t value)
+static void
+wait_for(struct session *session, const _Atomic uint32_t *counter,
+    uint32_t value, unsigned step_ms)
 {
     uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
 
     while (atomic_load(counter) < value) {
-        ck_assert_msg(session_now_ms() < deadline,
-            "waited in vain for %u of %u in mode \"%s\"", atomic_load(counter),
-            value, session->mode->name);
-        session_step(session, 100);
+        uint64_t now = session_now_ms();
+
+        ck_assert_msg(now < deadline, "waited in vain for %u of %u in \"%s\"",
+            atomic_load(counter), value, session->mode->name);
+        session_step(session,
+            deadline - now < step_ms ? (unsigned) (deadline - now) : step_ms);
     }
+}
+
+void
+session_wait(
+    struct session *session, const _Atomic uint32_t *counter, uint32_t value)
+{
+    wait_for(session, counter, value, test_count(TEST_WAIT_MS));
+}
+
+void
+session_wait_other(
+    struct session *session, const _Atomic uint32_t *counter, uint32_t value)
+{
+    wait_for(session, counter, value, 1);
 }
 
 void

@@ -34,7 +34,10 @@ struct session_setup {
     void (*init)(struct hg_init_info *info); /* options */
     void (*open)(hg_class_t *hg_class);      /* registers RPCs */
     void (*started)(hg_context_t *context);  /* target only */
+    void (*stopping)(void);                  /* likewise; gives back */
     bool origin_listens;
+    unsigned serve_step_ms; /* the target's waits; 0: short ones. After long
+                               ones it has to be woken: session_stop */
 };
 
 struct session_shared;
@@ -70,6 +73,9 @@ void session_begin(
  * logged. */
 void session_end(struct session *session);
 
+/* Asks the target to end once it has handled the next request. */
+void session_stop(struct session *session);
+
 /* SESSION_USER_SIZE bytes, zeroed, that both sides see. Valid in handlers. */
 void *session_user(void);
 
@@ -92,9 +98,14 @@ hg_class_t *session_open_class(const struct session_mode *mode,
 /* Progresses and triggers the origin once, for at most so long. */
 void session_step(struct session *session, unsigned timeout_ms);
 
-/* Steps until *counter is at least `value`; fails the test when it doesn't
- * come to that in time. */
+/* Steps until *counter, which the origin's callbacks advance, is at least
+ * `value`; fails the test when that doesn't come in time. A wake-up that is
+ * lost is not made up for. */
 void session_wait(
+    struct session *session, const _Atomic uint32_t *counter, uint32_t value);
+
+/* The same for a counter that somebody else advances. */
+void session_wait_other(
     struct session *session, const _Atomic uint32_t *counter, uint32_t value);
 
 /* Steps for a while in which nothing should happen. */

@@ -56,10 +56,16 @@ fail() {
     sed 's/^/  server: /' "$server_err"
 }
 
-# What a system may lack: /proc, and with it files without a name; openat2.
+# Whether the server has printed anything. (A sanitizer has to, without /proc.)
+server_spoke() { grep -qvE '^ *==[0-9]+==' "$server_err"; }
+
+# What a system may lack: /proc, and with it files without a name; openat2. Leaks
+# can't be looked for then.
+without_leaks="ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0"
 wrap_without_proc() {
+    # Without /proc the loader can't find what is beside the program.
     # shellcheck disable=SC2016
-    wrapper=(unshare -m sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh)
+    wrapper=(env "$without_leaks" "LD_LIBRARY_PATH=$build/core" unshare -m sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh)
     "${wrapper[@]}" true 2>/dev/null && return
     wrapper=()
     echo "left out: /proc can't be hidden"
@@ -67,7 +73,7 @@ wrap_without_proc() {
 }
 
 wrap_without_openat2() {
-    wrapper=(strace -D -o /dev/null -e trace=openat2
+    wrapper=(env "$without_leaks" strace -D -o /dev/null -e trace=openat2
         -e inject=openat2:error=ENOSYS)
     "${wrapper[@]}" true 2>/dev/null && return
     wrapper=()
@@ -103,8 +109,10 @@ serve() {
     "${wrapper[@]}" "$talaria" copy serve na+sm "$exported" "$@" >"$work/serve_out" \
         2>"$server_err" &
     server=$!
-    until_true 10 has_line 'address: ' "$work/serve_out" ||
+    if ! until_true 10 has_line 'address: ' "$work/serve_out"; then
         fail "the server tells no address"
+        exit 1
+    fi
     address=$(sed -n 's/^address: //p' "$work/serve_out")
 }
 

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Addresses: lookup, strings, copies, comparing, oneself, and nobody there. */
+#include "counts.h"
+#include "log_watch.h"
+#include "rpcs.h"
+
+#include <string.h>
+
+static const struct session_setup setup = {
+    .open = rpcs_open, .stopping = rpcs_stopping};
+static const struct session_setup setup_listening = {
+    .open = rpcs_open, .stopping = rpcs_stopping, .origin_listens = true};
+
+START_TEST(addr_string_names_the_same_peer)
+{
+    struct session s;
+    hg_addr_t again;
+    hg_size_t needed = 0, size;
+    char text[sizeof s.address];
+
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(
+        HG_Addr_to_string(s.hg_class, NULL, &needed, s.target), HG_SUCCESS);
+    ck_assert_uint_eq(needed, strlen(s.address) + 1);
+    size = needed;
+    memset(text, 'x', sizeof text);
+    ck_assert_int_eq(
+        HG_Addr_to_string(s.hg_class, text, &size, s.target), HG_SUCCESS);
+    ck_assert_uint_eq(size, needed);
+    ck_assert_str_eq(text, s.address);
+    ck_assert_int_eq(text[needed], 'x');
+    size = needed - 1;
+    ck_assert_int_eq(
+        HG_Addr_to_string(s.hg_class, text, &size, s.target), HG_OVERFLOW);
+    ck_assert_uint_eq(size, needed);
+    ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, text, &again), HG_SUCCESS);
+    ck_assert_uint_eq(HG_Addr_cmp(s.hg_class, again, s.target), 1);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, again), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(addr_null_is_refused_but_freed)
+{
+    struct session s;
+    hg_addr_t addr = HG_ADDR_NULL;
+    hg_size_t size = 0;
+
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, HG_ADDR_NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, NULL, &addr), HG_INVALID_ARG);
+    ck_assert_int_eq(
+        HG_Addr_lookup2(s.hg_class, s.address, NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Addr_lookup2(NULL, s.address, &addr), HG_INVALID_ARG);
+    ck_assert_int_eq(
+        HG_Addr_dup(s.hg_class, HG_ADDR_NULL, &addr), HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Addr_dup(s.hg_class, s.target, NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Addr_self(s.hg_class, NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Addr_self(NULL, &addr), HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Addr_to_string(s.hg_class, NULL, &size, HG_ADDR_NULL),
+        HG_INVALID_ARG);
+    ck_assert_int_eq(
+        HG_Addr_to_string(s.hg_class, NULL, NULL, s.target), HG_INVALID_ARG);
+    ck_assert_int_eq(
+        HG_Addr_set_remove(s.hg_class, HG_ADDR_NULL), HG_INVALID_ARG);
+    ck_assert_uint_eq(HG_Addr_cmp(s.hg_class, HG_ADDR_NULL, s.target), 0);
+    ck_assert_uint_eq(HG_Addr_cmp(s.hg_class, s.target, HG_ADDR_NULL), 0);
+    ck_assert_uint_eq(HG_Addr_cmp(s.hg_class, HG_ADDR_NULL, HG_ADDR_NULL), 0);
+    ck_assert_ptr_null(addr);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(addr_copy_outlives_the_original)
+{
+    struct session s;
+    hg_addr_t first, second, third;
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(
+        HG_Addr_lookup2(s.hg_class, s.address, &first), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_dup(s.hg_class, first, &second), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, first), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_dup(s.hg_class, second, &third), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, second), HG_SUCCESS);
+    ck_assert_uint_eq(HG_Addr_cmp(s.hg_class, third, s.target), 1);
+    ck_assert_int_eq(
+        HG_Create(s.context, third, rpcs_id(RPC_EMPTY), &handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, third), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(addr_self_reaches_ourselves)
+{
+    struct session s;
+    hg_addr_t self, copy, looked_up;
+    hg_handle_t handle;
+    char text[256];
+    hg_size_t size = sizeof text;
+
+    session_begin(&s, _i, &setup_listening);
+    ck_assert_int_eq(HG_Addr_self(s.hg_class, &self), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_dup(s.hg_class, self, &copy), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Addr_to_string(s.hg_class, text, &size, self), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, text, &looked_up), HG_SUCCESS);
+    ck_assert_uint_eq(HG_Addr_cmp(s.hg_class, self, copy), 1);
+    ck_assert_uint_eq(HG_Addr_cmp(s.hg_class, self, looked_up), 1);
+    ck_assert_uint_eq(
+        HG_Addr_cmp(s.hg_class, self, s.target), s.mode->shape == SESSION_SELF);
+    ck_assert_int_eq(
+        HG_Create(s.context, copy, rpcs_id(RPC_EMPTY), &handle), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Reset(handle, looked_up, 0), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, self), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, copy), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, looked_up), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(addr_that_is_none_is_refused)
+{
+    static const char *const wrong[] = {"", "x", "loop", "+", "://",
+        "no_such_plugin+tcp://10.0.0.1:1", "sm", "na+", "loop+"};
+    struct session s;
+    hg_addr_t addr = HG_ADDR_NULL;
+
+    session_begin(&s, _i, &setup);
+    log_expect("address", 0, 20);
+    log_expect("na+", 0, 20);
+    log_expect("\"", 0, 20);
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        hg_return_t ret = HG_Addr_lookup2(s.hg_class, wrong[i], &addr);
+
+        ck_assert_msg(ret == HG_INVALID_ARG || ret == HG_PROTONOSUPPORT,
+            "\"%s\": %s", wrong[i], HG_Error_to_string(ret));
+        ck_assert_ptr_null(addr);
+    }
+    ck_assert_int_eq(
+        HG_Addr_lookup2(s.hg_class, "no_such_plugin+tcp://10.0.0.1:1", &addr),
+        HG_PROTONOSUPPORT);
+    session_end(&s);
+}
+END_TEST
+
+static hg_return_t
+take_looked_up(const struct hg_cb_info *info)
+{
+    hg_addr_t *addr = info->arg;
+
+    ck_assert_int_eq(info->type, HG_CB_LOOKUP);
+    ck_assert_int_eq(info->ret, HG_SUCCESS);
+    ck_assert_ptr_null(*addr);
+    *addr = info->info.lookup.addr;
+    return HG_SUCCESS;
+}
+
+START_TEST(addr_lookup_with_callback_gives_the_address_there)
+{
+    struct session s;
+    hg_addr_t addr = HG_ADDR_NULL;
+    hg_op_id_t op = (hg_op_id_t) &s;
+
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(
+        HG_Addr_lookup(s.context, take_looked_up, &addr, s.address, &op),
+        HG_SUCCESS);
+    ck_assert_ptr_null(op);
+    ck_assert_ptr_null(addr);
+    while (!addr)
+        session_step(&s, 10);
+    ck_assert_uint_eq(HG_Addr_cmp(s.hg_class, addr, s.target), 1);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, addr), HG_SUCCESS);
+    addr = HG_ADDR_NULL;
+    ck_assert_int_eq(HG_Addr_lookup1(s.context, take_looked_up, &addr,
+                         s.address, HG_OP_ID_IGNORE),
+        HG_SUCCESS);
+    while (!addr)
+        session_step(&s, 10);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, addr), HG_SUCCESS);
+    log_expect("x://y", 0, 1);
+    log_expect("address", 0, 1);
+    addr = HG_ADDR_NULL;
+    ck_assert_int_ne(
+        HG_Addr_lookup1(s.context, take_looked_up, &addr, "x://y", NULL),
+        HG_SUCCESS);
+    session_quiet(&s);
+    ck_assert_ptr_null(addr);
+    ck_assert_int_eq(HG_Addr_lookup(s.hg_class, s.address, &addr), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, addr), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* The address of a class that has gone. */
+static void
+address_of_nobody(char text[256])
+{
+    hg_class_t *hg_class = HG_Init(session_transport(), true);
+    hg_size_t size = 256;
+    hg_addr_t addr;
+
+    ck_assert_ptr_nonnull(hg_class);
+    ck_assert_int_eq(HG_Addr_self(hg_class, &addr), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Addr_to_string(hg_class, text, &size, addr), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(hg_class, addr), HG_SUCCESS);
+    ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
+}
+
+START_TEST(addr_of_nobody_fails_at_once)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    char text[256];
+    hg_addr_t nobody;
+    hg_handle_t handle;
+    hg_return_t ret;
+    uint64_t begin;
+
+    session_begin(&s, _i, &setup);
+    address_of_nobody(text);
+    ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, text, &nobody), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Create(s.context, nobody, rpcs_id(RPC_EMPTY), &handle), HG_SUCCESS);
+    begin = session_now_ms();
+    for (unsigned i = 0; i < 10; i++) {
+        call.called = 0;
+        ret = HG_Forward(handle, call_done, &call, NULL);
+        if (ret == HG_SUCCESS) {
+            session_wait(&s, &call.called, 1);
+            ret = call.ret;
+        } else {
+            session_step(&s, 0);
+            ck_assert_uint_eq(call.called, 0);
+        }
+        ck_assert_msg(ret == HG_HOSTUNREACH || ret == HG_IO_ERROR, "%s",
+            HG_Error_to_string(ret));
+        ck_assert_int_eq(HG_Ref_get(handle), 1);
+    }
+    ck_assert_uint_lt(session_now_ms() - begin, 2000);
+    /* Who is there is reached all the same, with the same handle. */
+    ck_assert_int_eq(HG_Reset(handle, s.target, 0), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, nobody), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(addr_removed_is_reached_afresh)
+{
+    struct session s;
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    for (unsigned i = 0; i < 10; i++) {
+        ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+        ck_assert_int_eq(HG_Addr_set_remove(s.hg_class, s.target), HG_SUCCESS);
+    }
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(addr_removed_ends_what_is_pending_with_an_error)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    blob_t in;
+
+    session_begin(&s, _i, &setup);
+    if (s.mode->shape != SESSION_SELF) {
+        in = blob_make(10, 1);
+        handle = session_handle(&s, rpcs_id(RPC_KEEP));
+        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+        rpcs_wait_handled(&s, RPC_KEEP, 1);
+        session_step(&s, 0);
+        ck_assert_int_eq(HG_Addr_set_remove(s.hg_class, s.target), HG_SUCCESS);
+        session_wait(&s, &call.called, 1);
+        ck_assert_int_ne(call.ret, HG_SUCCESS);
+        ck_assert_int_ne(call.ret, HG_TIMEOUT);
+        ck_assert_int_eq(HG_Ref_get(handle), 1);
+        ck_assert_int_eq(
+            HG_Reset(handle, s.target, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
+        ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+        ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+        blob_free(&in);
+    }
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(addr_many_are_looked_up_and_freed)
+{
+    enum { MANY = 200 };
+    struct session s;
+    hg_addr_t addrs[MANY];
+
+    session_begin(&s, _i, &setup);
+    for (unsigned i = 0; i < MANY; i++)
+        ck_assert_int_eq(
+            HG_Addr_lookup2(s.hg_class, s.address, &addrs[i]), HG_SUCCESS);
+    for (unsigned i = 0; i < MANY; i++)
+        ck_assert_int_eq(HG_Addr_free(s.hg_class, addrs[i]), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, addr_string_names_the_same_peer);
+    session_add(tcase, addr_null_is_refused_but_freed);
+    session_add(tcase, addr_copy_outlives_the_original);
+    session_add(tcase, addr_self_reaches_ourselves);
+    session_add(tcase, addr_that_is_none_is_refused);
+    session_add(tcase, addr_lookup_with_callback_gives_the_address_there);
+    session_add(tcase, addr_of_nobody_fails_at_once);
+    session_add(tcase, addr_removed_is_reached_afresh);
+    session_add(tcase, addr_removed_ends_what_is_pending_with_an_error);
+    session_add(tcase, addr_many_are_looked_up_and_freed);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "addr", add);
+}

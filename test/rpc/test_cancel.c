@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cancelling calls at each of their stages. */
+#include "counts.h"
+#include "log_watch.h"
+#include "rpcs.h"
+
+#include <string.h>
+
+static const struct session_setup setup = {
+    .open = rpcs_open, .stopping = rpcs_stopping};
+
+/* Cancels a call that nobody will answer; the callback comes once. */
+static void
+cancel_kept(struct session *s, hg_handle_t handle, uint32_t before)
+{
+    struct call call = {.called = 0};
+    blob_t in = blob_make(20, 1);
+
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+    rpcs_wait_handled(s, RPC_KEEP, before + 1);
+    ck_assert_uint_eq(call.called, 0);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_assert_uint_eq(call.called, 0);
+    session_wait(s, &call.called, 1);
+    ck_assert_int_eq(call.ret, HG_CANCELED);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    blob_free(&in);
+    session_step(s, 0);
+    ck_assert_uint_eq(call.called, 1);
+}
+
+START_TEST(cancel_of_what_is_never_answered_canceled_once)
+{
+    struct session s;
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_KEEP));
+    for (uint32_t i = 0; i < 5; i++)
+        cancel_kept(&s, handle, i);
+    /* The answers that come now are nobody's. */
+    ck_assert_uint_eq(rpcs_let_go(&s, 5), 5);
+    session_quiet(&s);
+    ck_assert_int_eq(
+        HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(cancel_before_progress_canceled_or_answered)
+{
+    struct session s;
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    for (uint32_t i = 0; i < test_count(TEST_CANCEL_ROUNDS); i++) {
+        struct call call = {.called = 0};
+
+        ck_assert_int_eq(
+            HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+        session_wait(&s, &call.called, 1);
+        ck_assert(call.ret == HG_CANCELED || call.ret == HG_SUCCESS);
+        ck_assert_int_eq(HG_Ref_get(handle), 1);
+        ck_assert_uint_eq(call.called, 1);
+    }
+    session_quiet(&s);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(cancel_of_what_has_ended_changes_nothing)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS); /* never forwarded */
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    /* Complete, its callback still to run. */
+    for (unsigned i = 0; i < 10000; i++)
+        if (HG_Progress(s.context, 10) == HG_SUCCESS &&
+            rpcs_shared()->handled[RPC_EMPTY] > 0)
+            break;
+        else
+            HG_Trigger(s.context, 0, 1, NULL);
+    session_wait(&s, &call.called, 1);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_assert_int_eq(call.ret, HG_SUCCESS);
+    session_quiet(&s);
+    ck_assert_uint_eq(call.called, 1);
+    /* What comes next on the handle has nothing of it. */
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static hg_return_t
+cancel_in_callback(const struct hg_cb_info *info)
+{
+    ck_assert_int_eq(HG_Cancel(info->info.forward.handle), HG_SUCCESS);
+    return call_done(info);
+}
+
+START_TEST(cancel_inside_the_callback_changes_nothing)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    ck_assert_int_eq(
+        HG_Forward(handle, cancel_in_callback, &call, NULL), HG_SUCCESS);
+    session_wait(&s, &call.called, 1);
+    ck_assert_int_eq(call.ret, HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(cancel_of_many_each_calls_back_once)
+{
+    enum { MANY = 64 };
+    struct session s;
+    struct call calls[MANY];
+    hg_handle_t handles[MANY];
+    blob_t in;
+
+    memset(calls, 0, sizeof calls);
+    session_begin(&s, _i, &setup);
+    in = blob_make(40, 4);
+    for (unsigned i = 0; i < MANY; i++) {
+        handles[i] = session_handle(&s, rpcs_id(RPC_KEEP));
+        ck_assert_int_eq(
+            HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
+    }
+    rpcs_wait_handled(&s, RPC_KEEP, MANY);
+    for (unsigned i = 0; i < MANY; i += 2)
+        ck_assert_int_eq(HG_Cancel(handles[i]), HG_SUCCESS);
+    for (unsigned i = 0; i < MANY; i += 2)
+        session_wait(&s, &calls[i].called, 1);
+    ck_assert_uint_eq(rpcs_let_go(&s, MANY), MANY);
+    for (unsigned i = 0; i < MANY; i++) {
+        session_wait(&s, &calls[i].called, 1);
+        ck_assert_int_eq(calls[i].ret, i % 2 == 0 ? HG_CANCELED : HG_SUCCESS);
+    }
+    session_quiet(&s);
+    for (unsigned i = 0; i < MANY; i++) {
+        ck_assert_uint_eq(calls[i].called, 1);
+        ck_assert_int_eq(HG_Destroy(handles[i]), HG_SUCCESS);
+    }
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(cancel_then_destroy_before_the_callback)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    blob_t in;
+
+    session_begin(&s, _i, &setup);
+    in = blob_make(20, 1);
+    handle = session_handle(&s, rpcs_id(RPC_KEEP));
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_wait(&s, &call.called, 1);
+    ck_assert_int_eq(call.ret, HG_CANCELED);
+    session_quiet(&s);
+    ck_assert_uint_eq(call.called, 1);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+/* A call that is cancelled before it is answered, another on the same handle,
+ * and the late answer of the first: it is not the second's. */
+START_TEST(cancel_late_answer_is_not_the_next_calls)
+{
+    struct session s;
+    hg_handle_t handle;
+    blob_t in, out;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_KEEP));
+    for (uint32_t i = 0; i < 20; i++) {
+        struct call call = {.called = 0};
+
+        in = blob_make(30, i);
+        ck_assert_int_eq(
+            HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_KEEP)), HG_SUCCESS);
+        cancel_kept(&s, handle, i);
+        ck_assert_int_eq(
+            HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_ECHO)), HG_SUCCESS);
+        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+        ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+        session_wait(&s, &call.called, 1);
+        ck_assert_int_eq(call.ret, HG_SUCCESS);
+        ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+        ck_assert(blob_equal(&in, &out));
+        ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
+        blob_free(&in);
+    }
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, cancel_of_what_is_never_answered_canceled_once);
+    session_add(tcase, cancel_before_progress_canceled_or_answered);
+    session_add(tcase, cancel_of_what_has_ended_changes_nothing);
+    session_add(tcase, cancel_inside_the_callback_changes_nothing);
+    session_add(tcase, cancel_of_many_each_calls_back_once);
+    session_add(tcase, cancel_then_destroy_before_the_callback);
+    session_add(tcase, cancel_late_answer_is_not_the_next_calls);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "cancel", add);
+}

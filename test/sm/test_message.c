@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages between processes, within one, and to oneself: lengths, tags, order
+ * of send and receive. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+#define ROOM 65536
+
+/* Bytes that tell their place and their message. */
+static void
+fill(unsigned char *buffer, uint64_t length, uint64_t tag)
+{
+    for (uint64_t i = 0; i < length; i++)
+        buffer[i] = (unsigned char) (i * 7 + tag * 13 + (i >> 8));
+}
+
+static void
+check_bytes(const unsigned char *buffer, uint64_t length, uint64_t tag)
+{
+    for (uint64_t i = 0; i < length; i++)
+        if (buffer[i] != (unsigned char) (i * 7 + tag * 13 + (i >> 8)))
+            ck_abort_msg(
+                "byte %u of %u differs", (unsigned) i, (unsigned) length);
+}
+
+/* Answers each unexpected message by an expected one with its bytes and tag,
+ * until one of length 3 with tag 0 comes. */
+static int
+echo(const struct parent *parent)
+{
+    static struct node node;
+    static unsigned char buffer[ROOM];
+    char text[TEXT];
+    const struct node_options *options = parent->arg;
+    node_open(&node, options);
+    self_string(&node, text);
+    tell(parent->out, text);
+
+    for (bool more = true; more;) {
+        void *op = post_unexpected(&node, buffer, sizeof(buffer));
+        na_plugin_event event = await_op(&node, 0, op);
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        ck_assert_ptr_eq(event.buffer, buffer);
+        more = event.length != 3 || event.tag != 0;
+        ck_assert_int_eq(
+            send_expected(&node, buffer, event.length, event.source, event.tag),
+            NA_PLUGIN_OK);
+        node.ops->addr_free(node.cls, event.source);
+        free(op);
+    }
+    hear_is(parent->in, "end");
+    node_close(&node);
+    return 0;
+}
+
+static void
+round_trip(
+    struct node *node, na_plugin_addr *peer, uint64_t length, uint64_t tag)
+{
+    static unsigned char out[ROOM];
+    static unsigned char in[ROOM];
+    fill(out, length, tag);
+    void *op = post_expected(node, in, sizeof(in), peer, tag);
+    ck_assert_int_eq(
+        send_unexpected(node, out, length, peer, tag), NA_PLUGIN_OK);
+    await_message(node, 0, op, length, tag, false);
+    check_bytes(in, length, tag);
+    free(op);
+}
+
+static void
+talk(const struct node_options *server, const struct node_options *client)
+{
+    static struct node node;
+    char text[TEXT];
+    struct child child = child_start(echo, server);
+    hear(child.in, text);
+    node_open(&node, client);
+    na_plugin_addr *peer = lookup(&node, text);
+    uint64_t longest = node.opened.max_unexpected_size;
+
+    for (uint64_t length = 0; length <= 300 && length <= longest; length++)
+        round_trip(&node, peer, length, length + 1);
+    for (uint64_t length = longest - 65; length <= longest; length++)
+        round_trip(&node, peer, length, length);
+    for (uint64_t i = 1; i < 3000; i++)
+        round_trip(&node, peer, i * 37 % longest, i);
+    round_trip(&node, peer, 8, UINT32_MAX);
+    round_trip(&node, peer, 3, 0);
+    tell(child.out, "end");
+    child_join(&child);
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+
+START_TEST(message_all_lengths_arrive_between_processes)
+{
+    talk(NULL, NULL);
+}
+END_TEST
+
+START_TEST(message_non_listening_client_is_answered)
+{
+    talk(NULL, &(struct node_options){.mute = true});
+}
+END_TEST
+
+START_TEST(message_single_thread_mode_works)
+{
+    struct node_options options = {.threads = NA_PLUGIN_THREAD_SINGLE_CLASS |
+                                              NA_PLUGIN_THREAD_SINGLE_CONTEXT,
+        .flags = NA_PLUGIN_OPEN_NO_BLOCK};
+    talk(&options, &options);
+}
+END_TEST
+
+START_TEST(message_largest_size_works)
+{
+    struct node_options options = {
+        .max_unexpected = ROOM, .max_expected = ROOM};
+    talk(&options, &options);
+}
+END_TEST
+
+START_TEST(message_short_maximum_meets_long_one)
+{
+    talk(&(struct node_options){.max_expected = ROOM},
+        &(struct node_options){.max_unexpected = 100});
+}
+END_TEST
+
+START_TEST(message_beyond_limits_is_refused)
+{
+    struct node node;
+    static unsigned char buffer[5000];
+    char text[TEXT];
+    node_open(&node, &(struct node_options){.max_expected = 1000});
+    self_string(&node, text);
+    na_plugin_addr *self = lookup(&node, text);
+    void *op = op_new(&node);
+
+    ck_assert_int_eq(
+        send_unexpected(&node, buffer, 4097, self, 1), NA_PLUGIN_E_MSGSIZE);
+    ck_assert_int_eq(
+        send_expected(&node, buffer, 1001, self, 1), NA_PLUGIN_E_MSGSIZE);
+    ck_assert_int_eq(send_unexpected(&node, buffer, 1, self, 1ULL << 32),
+        NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_int_eq(
+        node.ops->send_expected(node.ctx[0], op, buffer, 1, NULL, self, 256, 1),
+        NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_int_eq(
+        node.ops->recv_expected(node.ctx[0], op, buffer, 1, NULL, self, 256, 1),
+        NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_uint_eq(node_warnings(&node), 5);
+    expect_silence(&node, 0, 5);
+    node.ops->addr_free(node.cls, self);
+    free(op);
+    node_close(&node);
+}
+END_TEST
+
+/* Two classes of one process, or one and itself. */
+struct pair {
+    struct node a;
+    struct node b;
+    na_plugin_addr *to_b;
+    na_plugin_addr *to_a;
+};
+
+static struct pair *
+pair_open(bool self)
+{
+    static struct pair pair;
+    char text[TEXT];
+    node_open(&pair.b, NULL);
+    self_string(&pair.b, text);
+    if (self) {
+        pair.a.ops = NULL;
+        pair.to_b = lookup(&pair.b, text);
+        return &pair;
+    }
+    node_open(&pair.a, NULL);
+    pair.to_b = lookup(&pair.a, text);
+    self_string(&pair.a, text);
+    pair.to_a = lookup(&pair.b, text);
+    return &pair;
+}
+
+static void
+pair_close(struct pair *pair, struct node *sender)
+{
+    sender->ops->addr_free(sender->cls, pair->to_b);
+    if (pair->to_a != NULL)
+        pair->b.ops->addr_free(pair->b.cls, pair->to_a);
+    if (sender == &pair->a)
+        node_close(&pair->a);
+    node_close(&pair->b);
+}
+
+static void
+unexpected_first(bool self)
+{
+    struct pair *pair = pair_open(self);
+    struct node *sender = self ? &pair->b : &pair->a;
+    unsigned char buffer[4096];
+    unsigned char got[100];
+
+    for (uint64_t i = 0; i < 100; i++) {
+        fill(buffer, i * 40, i);
+        ck_assert_int_eq(
+            send_unexpected(sender, buffer, i * 40, pair->to_b, i), 0);
+    }
+    expect_silence(&pair->b, 0, 5);
+    memset(got, 0, sizeof(got));
+    for (uint64_t i = 0; i < 100; i++) {
+        void *op = post_unexpected(&pair->b, buffer, sizeof(buffer));
+        na_plugin_event event = await_op(&pair->b, 0, op);
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        ck_assert_uint_eq(event.length, event.tag * 40);
+        check_bytes(buffer, event.length, event.tag);
+        ck_assert_uint_eq(got[event.tag]++, 0);
+        pair->b.ops->addr_free(pair->b.cls, event.source);
+        free(op);
+    }
+    pair_close(pair, sender);
+}
+
+START_TEST(message_unexpected_before_receive_is_queued)
+{
+    unexpected_first(false);
+}
+END_TEST
+
+START_TEST(message_to_self_before_receive_is_queued)
+{
+    unexpected_first(true);
+}
+END_TEST
+
+static void
+expected_first(bool self)
+{
+    struct pair *pair = pair_open(self);
+    struct node *sender = self ? &pair->b : &pair->a;
+    na_plugin_addr *from = self ? pair->to_b : pair->to_a;
+    unsigned char buffer[64];
+
+    for (uint64_t i = 0; i < 50; i++) {
+        fill(buffer, 50, i);
+        ck_assert_int_eq(send_expected(sender, buffer, 50, pair->to_b, i), 0);
+    }
+    expect_silence(&pair->b, 0, 5);
+    for (uint64_t i = 50; i-- > 0;) {
+        void *op = post_expected(&pair->b, buffer, sizeof(buffer), from, i);
+        await_message(&pair->b, 0, op, 50, i, false);
+        check_bytes(buffer, 50, i);
+        free(op);
+    }
+    ck_assert_uint_eq(node_counter(&pair->b, "expected_dropped"), 0);
+    pair_close(pair, sender);
+}
+
+START_TEST(message_expected_before_receive_is_kept)
+{
+    expected_first(false);
+}
+END_TEST
+
+START_TEST(message_expected_to_self_before_receive_is_kept)
+{
+    expected_first(true);
+}
+END_TEST
+
+START_TEST(message_expected_without_receive_oldest_is_dropped)
+{
+    struct pair *pair = pair_open(false);
+    unsigned char buffer[64] = {0};
+    for (uint64_t i = 0; i < 300; i++) {
+        ck_assert_int_eq(send_expected(&pair->a, buffer, 8, pair->to_b, i), 0);
+        pump();
+    }
+    expect_silence(&pair->b, 0, 5);
+    ck_assert_uint_eq(node_counter(&pair->b, "expected_dropped"), 300 - 256);
+
+    void *op = post_expected(&pair->b, buffer, sizeof(buffer), pair->to_a, 44);
+    await_message(&pair->b, 0, op, 8, 44, false);
+    void *lost =
+        post_expected(&pair->b, buffer, sizeof(buffer), pair->to_a, 43);
+    expect_silence(&pair->b, 0, 5);
+    ck_assert_int_eq(pair->b.ops->cancel(pair->b.ctx[0], lost), 0);
+    ck_assert_int_eq(await_op(&pair->b, 0, lost).status, NA_PLUGIN_E_CANCELED);
+    free(op);
+    free(lost);
+    pair_close(pair, &pair->a);
+}
+END_TEST
+
+static void
+too_long(bool self)
+{
+    struct pair *pair = pair_open(self);
+    struct node *sender = self ? &pair->b : &pair->a;
+    na_plugin_addr *from = self ? pair->to_b : pair->to_a;
+    unsigned char buffer[64] = {0};
+
+    void *op = post_unexpected(&pair->b, buffer, 10);
+    ck_assert_int_eq(send_unexpected(sender, buffer, 11, pair->to_b, 1), 0);
+    na_plugin_event event = await_op(&pair->b, 0, op);
+    ck_assert_int_eq(event.status, NA_PLUGIN_E_MSGSIZE);
+    ck_assert_uint_eq(event.flags, 0);
+    ck_assert_ptr_null(event.source);
+    void *expected = post_expected(&pair->b, buffer, 10, from, 2);
+    ck_assert_int_eq(send_expected(sender, buffer, 11, pair->to_b, 2), 0);
+    event = await_op(&pair->b, 0, expected);
+    ck_assert_int_eq(event.status, NA_PLUGIN_E_MSGSIZE);
+    /* queued first, then found too long */
+    ck_assert_int_eq(send_unexpected(sender, buffer, 11, pair->to_b, 3), 0);
+    expect_silence(&pair->b, 0, 2);
+    void *late = post_unexpected(&pair->b, buffer, 10);
+    ck_assert_int_eq(await_op(&pair->b, 0, late).status, NA_PLUGIN_E_MSGSIZE);
+    /* and what fits still arrives */
+    void *next = post_unexpected(&pair->b, buffer, 10);
+    ck_assert_int_eq(send_unexpected(sender, buffer, 10, pair->to_b, 4), 0);
+    event = await_message(&pair->b, 0, next, 10, 4, true);
+    pair->b.ops->addr_free(pair->b.cls, event.source);
+    free(op);
+    free(expected);
+    free(late);
+    free(next);
+    pair_close(pair, sender);
+}
+
+START_TEST(message_longer_than_receive_ends_with_msgsize)
+{
+    too_long(false);
+}
+END_TEST
+
+START_TEST(message_to_self_longer_than_receive_ends_with_msgsize)
+{
+    too_long(true);
+}
+END_TEST
+
+START_TEST(message_expected_matches_peer_and_tag)
+{
+    struct pair *pair = pair_open(false);
+    static struct node third;
+    char text[TEXT];
+    char one[8];
+    char two[8];
+    char three[8];
+    node_open(&third, NULL);
+    self_string(&third, text);
+    na_plugin_addr *from_third = lookup(&pair->b, text);
+    self_string(&pair->b, text);
+    na_plugin_addr *to_b = lookup(&third, text);
+
+    void *first = post_expected(&pair->b, one, 8, pair->to_a, 1);
+    void *second = post_expected(&pair->b, two, 8, pair->to_a, 2);
+    void *other = post_expected(&pair->b, three, 8, from_third, 1);
+    ck_assert_int_eq(send_expected(&third, "t", 2, to_b, 1), 0);
+    ck_assert_int_eq(send_expected(&pair->a, "2", 2, pair->to_b, 2), 0);
+    ck_assert_int_eq(send_expected(&pair->a, "1", 2, pair->to_b, 1), 0);
+    await_message(&pair->b, 0, first, 2, 1, false);
+    await_message(&pair->b, 0, second, 2, 2, false);
+    await_message(&pair->b, 0, other, 2, 1, false);
+    ck_assert_str_eq(one, "1");
+    ck_assert_str_eq(two, "2");
+    ck_assert_str_eq(three, "t");
+    pair->b.ops->addr_free(pair->b.cls, from_third);
+    third.ops->addr_free(third.cls, to_b);
+    free(first);
+    free(second);
+    free(other);
+    node_close(&third);
+    pair_close(pair, &pair->a);
+}
+END_TEST
+
+START_TEST(message_thousands_of_receives_match)
+{
+    struct pair *pair = pair_open(false);
+    enum { COUNT = 5000 };
+    static void *ops[COUNT];
+    static char buffers[COUNT][8];
+
+    for (uint64_t i = 0; i < COUNT; i++)
+        ops[i] = post_expected(&pair->b, buffers[i], 8, pair->to_a, i);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint64_t tag = i * 1237 % COUNT;
+        ck_assert_int_eq(
+            send_expected(&pair->a, &tag, sizeof(tag), pair->to_b, tag), 0);
+        await_message(&pair->b, 0, ops[tag], sizeof(tag), tag, false);
+        ck_assert_int_eq(memcmp(buffers[tag], &tag, sizeof(tag)), 0);
+        free(ops[tag]);
+    }
+    pair_close(pair, &pair->a);
+}
+END_TEST
+
+/* Both call each other before either has heard of the other. */
+START_TEST(message_crossing_calls_both_work)
+{
+    struct pair *pair = pair_open(false);
+    char at_a[8];
+    char at_b[8];
+    struct node *a = &pair->a;
+    struct node *b = &pair->b;
+    void *from_b = post_expected(a, at_a, 8, pair->to_b, 1);
+    void *from_a = post_expected(b, at_b, 8, pair->to_a, 1);
+
+    ck_assert_int_eq(send_expected(a, "a", 2, pair->to_b, 1), 0);
+    ck_assert_int_eq(send_expected(b, "b", 2, pair->to_a, 1), 0);
+    await_message(a, 0, from_b, 2, 1, false);
+    await_message(b, 0, from_a, 2, 1, false);
+    void *op = post_unexpected(a, at_a, 8);
+    ck_assert_int_eq(send_unexpected(b, "c", 2, pair->to_a, 4), 0);
+    na_plugin_event event = await_message(a, 0, op, 2, 4, true);
+    ck_assert_int_eq(a->ops->addr_equal(a->cls, event.source, pair->to_b), 1);
+    a->ops->addr_free(a->cls, event.source);
+    free(op);
+    free(from_a);
+    free(from_b);
+    pair_close(pair, a);
+}
+END_TEST
+
+#define SENDERS 6
+#define EACH 2000
+
+static int
+sender(const struct parent *parent)
+{
+    static struct node node;
+    char text[TEXT];
+    hear(parent->in, text);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, text);
+    for (uint64_t i = 0; i < EACH; i++) {
+        uint64_t data[2] = {(uint64_t) (uintptr_t) parent->arg, i};
+        ck_assert_int_eq(
+            send_unexpected(&node, data, sizeof(data), peer, data[0]), 0);
+    }
+    hear_is(parent->in, "end");
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+    return 0;
+}
+
+START_TEST(message_several_senders_all_arrive)
+{
+    static struct node node;
+    struct child children[SENDERS];
+    uint32_t counts[SENDERS] = {0};
+    uint64_t buffers[16][2];
+    void *ops[16];
+    char text[TEXT];
+    for (uint64_t i = 0; i < SENDERS; i++)
+        children[i] = child_start(sender, (const void *) (uintptr_t) i);
+    node_open(&node, NULL);
+    self_string(&node, text);
+    for (int i = 0; i < SENDERS; i++)
+        tell(children[i].out, text);
+    for (int i = 0; i < 16; i++)
+        ops[i] = post_unexpected(&node, buffers[i], sizeof(buffers[i]));
+
+    for (int i = 0; i < SENDERS * EACH; i++) {
+        na_plugin_event event = await_event(&node, 0);
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        const uint64_t *data = event.buffer;
+        ck_assert_uint_eq(data[0], event.tag);
+        ck_assert_uint_lt(event.tag, SENDERS);
+        counts[event.tag]++;
+        node.ops->addr_free(node.cls, event.source);
+        ck_assert_int_eq(node.ops->recv_unexpected(
+                             node.ctx[0], event.op, event.buffer, 16, NULL),
+            NA_PLUGIN_PENDING);
+    }
+    for (int i = 0; i < SENDERS; i++) {
+        ck_assert_uint_eq(counts[i], EACH);
+        tell(children[i].out, "end");
+        child_join(&children[i]);
+    }
+    for (int i = 0; i < 16; i++) {
+        node.ops->cancel(node.ctx[0], ops[i]);
+        await_op(&node, 0, ops[i]);
+        free(ops[i]);
+    }
+    node_close(&node);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("message");
+    tcase_add_test(cases, message_all_lengths_arrive_between_processes);
+    tcase_add_test(cases, message_non_listening_client_is_answered);
+    tcase_add_test(cases, message_single_thread_mode_works);
+    tcase_add_test(cases, message_largest_size_works);
+    tcase_add_test(cases, message_short_maximum_meets_long_one);
+    tcase_add_test(cases, message_beyond_limits_is_refused);
+    tcase_add_test(cases, message_unexpected_before_receive_is_queued);
+    tcase_add_test(cases, message_to_self_before_receive_is_queued);
+    tcase_add_test(cases, message_expected_before_receive_is_kept);
+    tcase_add_test(cases, message_expected_to_self_before_receive_is_kept);
+    tcase_add_test(cases, message_expected_without_receive_oldest_is_dropped);
+    tcase_add_test(cases, message_longer_than_receive_ends_with_msgsize);
+    tcase_add_test(
+        cases, message_to_self_longer_than_receive_ends_with_msgsize);
+    tcase_add_test(cases, message_expected_matches_peer_and_tag);
+    tcase_add_test(cases, message_thousands_of_receives_match);
+    tcase_add_test(cases, message_crossing_calls_both_work);
+    tcase_add_test(cases, message_several_senders_all_arrive);
+    return run_cases("message", &cases, 1);
+}

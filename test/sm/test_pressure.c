@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* More than there is room for: full rings, full queues, and who waits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+#define LENGTH 4000
+#define MANY 400
+
+static unsigned char data[LENGTH];
+static void *copies[MANY]; /* what pending sends are sending */
+
+/* Submits sends until one is pending, then some more; how many are pending, and
+ * their operations in ops. */
+static uint32_t
+fill_up(struct node *node, na_plugin_addr *peer, void **ops, uint64_t count)
+{
+    uint32_t pending = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(data, &i, sizeof(i));
+        unsigned char *copy = malloc(LENGTH);
+        memcpy(copy, data, LENGTH);
+        void *op = op_new(node);
+        int32_t ret = node->ops->send_unexpected(
+            node->ctx[0], op, copy, LENGTH, NULL, peer, 0, i);
+        if (ret == NA_PLUGIN_DONE) {
+            ck_assert_uint_eq(pending, 0);
+            free(op);
+            free(copy);
+            continue;
+        }
+        ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
+        copies[pending] = copy;
+        ops[pending++] = op;
+    }
+    return pending;
+}
+
+START_TEST(pressure_full_ring_holds_sends_in_order)
+{
+    static struct node a, b;
+    static void *ops[MANY];
+    static unsigned char buffer[4096];
+    char text[TEXT];
+    node_open(&b, NULL);
+    node_open(&a, NULL);
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+
+    uint32_t pending = fill_up(&a, peer, ops, MANY);
+    ck_assert_uint_gt(pending, MANY - 10);
+    ck_assert_uint_eq(node_counter(&a, "sends_queued"), pending);
+    /* one connection keeps its order, though none is promised */
+    for (uint64_t i = 0; i < MANY; i++) {
+        void *op = post_unexpected(&b, buffer, sizeof(buffer));
+        na_plugin_event event = await_message(&b, 0, op, LENGTH, i, true);
+        ck_assert_int_eq(memcmp(buffer, &i, sizeof(i)), 0);
+        b.ops->addr_free(b.cls, event.source);
+        free(op);
+    }
+    for (uint32_t i = 0; i < pending; i++) {
+        na_plugin_event event = await_op(&a, 0, ops[i]);
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        ck_assert_uint_eq(event.flags, 0);
+        ck_assert_ptr_null(event.buffer);
+        free(ops[i]);
+        free(copies[i]);
+    }
+    a.ops->addr_free(a.cls, peer);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
+START_TEST(pressure_no_retry_says_again)
+{
+    static struct node a, b;
+    char text[TEXT];
+    node_open(&b, NULL);
+    node_open(&a, &(struct node_options){.flags = NA_PLUGIN_OPEN_NO_RETRY});
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+    void *op = op_new(&a);
+    int32_t ret = NA_PLUGIN_DONE;
+    int sent = 0;
+
+    for (; ret == NA_PLUGIN_DONE && sent < 100; sent++)
+        ret = a.ops->send_unexpected(
+            a.ctx[0], op, data, LENGTH, NULL, peer, 0, 1);
+    ck_assert_int_eq(ret, NA_PLUGIN_E_AGAIN);
+    ck_assert_int_gt(sent, 4);
+    /* once the peer has taken something it works */
+    expect_silence(&b, 0, 5);
+    ck_assert_int_eq(
+        a.ops->send_unexpected(a.ctx[0], op, data, LENGTH, NULL, peer, 0, 1),
+        NA_PLUGIN_DONE);
+    free(op);
+    a.ops->addr_free(a.cls, peer);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
+/* A receiver that posts nothing takes so many bytes and no more; nothing is
+ * lost. */
+static void
+flood(bool self)
+{
+    static struct node a, b;
+    static void *ops[MANY];
+    static unsigned char buffer[4096];
+    char text[TEXT];
+    struct node_options options = {
+        .setting_key = "sm.queue_size", .setting_value = "100000"};
+    struct node *sender = self ? &b : &a;
+    node_open(&b, &options);
+    if (!self)
+        node_open(&a, NULL);
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(sender, text);
+
+    uint32_t pending = fill_up(sender, peer, ops, MANY);
+    for (int i = 0; i < 1000; i++)
+        pump();
+    uint64_t queued = node_counter(&b, "unexpected_queued");
+    ck_assert_uint_gt(queued, 10);
+    ck_assert_uint_le(queued, 100000 / LENGTH);
+    ck_assert_uint_gt(pending, MANY / 2);
+    for (uint64_t i = 0; i < MANY; i++) {
+        void *op = post_unexpected(&b, buffer, sizeof(buffer));
+        na_plugin_event event = await_message(&b, 0, op, LENGTH, i, true);
+        b.ops->addr_free(b.cls, event.source);
+        free(op);
+    }
+    for (uint32_t i = 0; i < pending; i++) {
+        ck_assert_int_eq(await_op(sender, 0, ops[i]).status, NA_PLUGIN_OK);
+        free(ops[i]);
+        free(copies[i]);
+    }
+    sender->ops->addr_free(sender->cls, peer);
+    if (!self)
+        node_close(&a);
+    node_close(&b);
+}
+
+START_TEST(pressure_unreceived_messages_hold_the_sender_back)
+{
+    flood(false);
+}
+END_TEST
+
+START_TEST(pressure_unreceived_messages_hold_oneself_back)
+{
+    flood(true);
+}
+END_TEST
+
+START_TEST(pressure_stuck_peer_ends_sends_with_timeout)
+{
+    static struct node a, b;
+    static void *ops[MANY];
+    char text[TEXT];
+    node_open(&b, NULL);
+    node_open(&a, &(struct node_options){
+                      .setting_key = "sm.send_timeout", .setting_value = "1"});
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+    uint32_t pending = fill_up(&a, peer, ops, 20);
+    ck_assert_uint_gt(pending, 0);
+
+    /* only the sender is polled */
+    na_plugin_event event;
+    uint64_t begin = now_ns();
+    for (uint32_t i = 0; i < pending;) {
+        ck_assert_uint_lt(now_ns() - begin, UINT64_C(4000000000));
+        if (a.ops->poll(a.ctx[0], &event, 1) != 1)
+            continue;
+        ck_assert_int_eq(event.status, NA_PLUGIN_E_TIMEOUT);
+        ck_assert_ptr_eq(event.op, ops[i]);
+        free(copies[i]);
+        free(ops[i++]);
+    }
+    ck_assert_uint_ge(now_ns() - begin, UINT64_C(900000000));
+    ck_assert_uint_ge(node_warnings(&a), 1);
+    a.ops->addr_free(a.cls, peer);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
+/* Small and large messages in turn: records end everywhere in the ring. */
+START_TEST(pressure_ring_wraps_at_every_place)
+{
+    static struct node a, b;
+    static unsigned char buffer[4096];
+    char text[TEXT];
+    node_open(&b, NULL);
+    node_open(&a, NULL);
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+    void *op = op_new(&b);
+
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint64_t length = i * 2654435761U % 4097;
+        memset(data, (int) i, sizeof(data));
+        length = length > LENGTH ? LENGTH : length;
+        ck_assert_int_eq(
+            b.ops->recv_unexpected(b.ctx[0], op, buffer, sizeof(buffer), NULL),
+            NA_PLUGIN_PENDING);
+        ck_assert_int_eq(
+            send_unexpected(&a, data, length, peer, i), NA_PLUGIN_OK);
+        na_plugin_event event = await_message(&b, 0, op, length, i, true);
+        ck_assert_int_eq(memcmp(buffer, data, length), 0);
+        b.ops->addr_free(b.cls, event.source);
+    }
+    free(op);
+    a.ops->addr_free(a.cls, peer);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("pressure");
+    tcase_add_test(cases, pressure_full_ring_holds_sends_in_order);
+    tcase_add_test(cases, pressure_no_retry_says_again);
+    tcase_add_test(cases, pressure_unreceived_messages_hold_the_sender_back);
+    tcase_add_test(cases, pressure_unreceived_messages_hold_oneself_back);
+    tcase_add_test(cases, pressure_stuck_peer_ends_sends_with_timeout);
+    tcase_add_test(cases, pressure_ring_wraps_at_every_place);
+    return run_cases("pressure", &cases, 1);
+}
