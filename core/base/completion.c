@@ -68,22 +68,39 @@ base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
     return base_completion_count(queue) > 0;
 }
 
-uint32_t
-base_completion_trigger(
+/* The ways of base_completion_trigger that are not the common one: to wait for
+ * the first entry, to run more than one. */
+static __attribute__((noinline)) uint32_t
+trigger_slowly(
     struct base_completion_queue *queue, uint64_t deadline, uint32_t max_count)
 {
     uint32_t count = 0;
 
+    if (deadline > 0)
+        base_completion_wait(queue, deadline);
     while (count < max_count) {
         struct base_completion *completion = pop(queue);
 
-        if (!completion && count == 0 && deadline > 0 &&
-            base_completion_wait(queue, deadline))
-            continue;
         if (!completion)
             break;
         completion->run(completion);
         count++;
     }
     return count;
+}
+
+uint32_t
+base_completion_trigger(
+    struct base_completion_queue *queue, uint64_t deadline, uint32_t max_count)
+{
+    struct base_completion *completion = max_count > 0 ? pop(queue) : NULL;
+
+    if (!completion)
+        return deadline > 0 && max_count > 0
+                   ? trigger_slowly(queue, deadline, max_count)
+                   : 0;
+    completion->run(completion);
+    if (__builtin_expect(max_count == 1, 1))
+        return 1;
+    return 1 + trigger_slowly(queue, 0, max_count - 1);
 }

@@ -10,18 +10,23 @@
 
 /* More receives when all are taken: outside of progress, since making handles
  * runs the user's callback. */
-static void
+static __attribute__((noinline)) void
 feed(struct hg_context *context)
 {
     bool starving = true;
 
-    if (!atomic_load_explicit(&context->starving, memory_order_relaxed) ||
-        !atomic_load_explicit(&context->accepting, memory_order_relaxed) ||
-        !atomic_compare_exchange_strong_explicit(&context->starving, &starving,
-            false, memory_order_relaxed, memory_order_relaxed))
-        return;
-    if (context->hg_class->post_incr > 0)
+    if (atomic_load_explicit(&context->accepting, memory_order_relaxed) &&
+        atomic_compare_exchange_strong_explicit(&context->starving, &starving,
+            false, memory_order_relaxed, memory_order_relaxed) &&
+        context->hg_class->post_incr > 0)
         hg_target_post(context, context->hg_class->post_incr);
+}
+
+static inline bool
+starving(struct hg_context *context)
+{
+    return __builtin_expect(
+        atomic_load_explicit(&context->starving, memory_order_relaxed), 0);
 }
 
 hg_return_t
@@ -29,7 +34,8 @@ HG_Progress(hg_context_t *context, unsigned int timeout)
 {
     if (!context)
         return HG_INVALID_ARG;
-    feed(context);
+    if (starving(context))
+        feed(context);
     return (hg_return_t) na_progress_wait(
         hg_context_na(context)->progress, timeout);
 }
@@ -68,7 +74,8 @@ HG_Event_progress(hg_context_t *context, unsigned int *count_p)
 
     if (!context)
         return HG_INVALID_ARG;
-    feed(context);
+    if (starving(context))
+        feed(context);
     ret = na_progress_poll(hg_context_na(context)->progress);
     if (ret == NA_SUCCESS && count_p)
         *count_p = base_completion_count(&context->bulk.completions);

@@ -109,29 +109,29 @@ poll_source(struct na_context *context)
     return count;
 }
 
-static __attribute__((noinline, cold)) na_return_t
+static __attribute__((noinline, cold)) int32_t
 report_dead(const struct na_context *context, int32_t code)
 {
     LOG_ERROR(NA, "context %u of %s is dead: %s", context->id,
         context->na_class->plugin->name, base_error_name((int) na_code(code)));
-    return na_code(code);
+    return code;
 }
 
-/* Polls every source once. *any_p: there were events. */
-static inline na_return_t
-poll_sources(struct na_progress *progress, bool *any_p)
+/* Polls every source once; how many events there were, or the plugin's code. */
+static inline __attribute__((always_inline)) int32_t
+poll_sources(struct na_progress *progress)
 {
     int32_t total = 0;
+    unsigned i = 0;
 
-    for (unsigned i = 0; i < progress->source_count; i++) {
+    do { /* there is one at least, and mostly only one */
         int32_t count = poll_source(progress->sources[i]);
 
         if (__builtin_expect(count < 0, 0))
             return report_dead(progress->sources[i], count);
         total += count;
-    }
-    *any_p = total > 0;
-    return NA_SUCCESS;
+    } while (__builtin_expect(++i < progress->source_count, 0));
+    return total;
 }
 
 static void
@@ -264,19 +264,18 @@ lead(struct na_progress *progress, uint64_t deadline)
     uint64_t now = base_time_now(), spin_from = now;
 
     while (now < deadline) {
-        bool any;
-        na_return_t ret = poll_sources(progress, &any);
+        int32_t count = poll_sources(progress);
 
-        if (ret != NA_SUCCESS)
-            return ret;
-        if (any) {
+        if (count < 0)
+            return na_code(count);
+        if (count > 0) {
             progress->spin_ns = SPIN_NS;
             progress->nap_ns = NAP_MIN_NS;
         }
         if (filled(progress))
             return NA_SUCCESS;
         now = base_time_now();
-        if (any)
+        if (count > 0)
             spin_from = now;
         let_others_in(progress);
         if (progress->no_block || now - spin_from < progress->spin_ns) {
@@ -317,14 +316,16 @@ wait_filled(struct na_progress *progress, unsigned timeout_ms)
 na_return_t
 na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 {
-    bool any;
-    na_return_t ret;
+    na_return_t ret = NA_SUCCESS;
+    int32_t count;
 
     enter(progress);
-    ret = poll_sources(progress, &any);
-    if (ret == NA_SUCCESS && any)
+    count = poll_sources(progress);
+    if (count > 0)
         progress->spin_ns = SPIN_NS;
-    if (ret == NA_SUCCESS && !filled(progress))
+    if (__builtin_expect(count < 0, 0))
+        ret = na_code(count);
+    else if (!filled(progress))
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
     if (__builtin_expect(atomic_load_explicit(
                              &progress->sleeping, memory_order_relaxed) != 0,
@@ -363,8 +364,7 @@ na_progress_cancel(
 na_return_t
 na_progress_poll(struct na_progress *progress)
 {
-    bool any;
-    na_return_t ret;
+    int32_t count;
 
     enter(progress);
     if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
@@ -374,11 +374,11 @@ na_progress_poll(struct na_progress *progress)
         if (progress->leading)
             rouse(progress); /* it may have been meant for the leader */
     }
-    ret = poll_sources(progress, &any);
+    count = poll_sources(progress);
     if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0)
         arm_for_sleeper(progress);
     base_lock_release(&progress->lock);
-    return ret;
+    return na_code(count);
 }
 
 static bool

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A peer of `talaria copy` that does as the test likes: it speaks the protocol,
+ * and keeps none of its rules. And the command itself, as a child process. */
+#ifndef COPY_PEER_H
+#define COPY_PEER_H
+
+#include <sys/types.h>
+
+#include "copy_proto.h"
+
+struct peer {
+    hg_class_t *hg_class;
+    hg_context_t *context;
+    hg_id_t ids[COPY_RPC_COUNT];
+    hg_addr_t addr; /* of the server, at a client */
+    uint64_t light;
+    hg_bulk_t beacon;
+    uint64_t session;
+};
+
+/* A directory for the test, removed by peer_folder_remove. */
+extern char peer_folder[64];
+void peer_folder_create(void);
+void peer_folder_remove(void);
+
+/* Writes "peer_folder/name" into a static buffer, the same for all calls. */
+const char *peer_path(const char *name);
+
+/* Opens a class on na+sm: a client of `address`, or with NULL a server, whose
+ * RPCs `handler` handles. */
+void peer_open(struct peer *peer, const char *address, hg_rpc_cb_t handler);
+void peer_close(struct peer *peer);
+
+/* Runs what is due, and waits up to 10 ms for more. */
+void peer_progress(struct peer *peer);
+
+/* Calls an RPC and waits for its answer. Returns the code of the forward; *out_p
+ * is set when that is HG_SUCCESS. */
+hg_return_t peer_call(struct peer *peer, enum copy_rpc rpc, union copy_in *in,
+    union copy_out *out_p);
+
+/* peer_call for its status, with the session filled in. Fails the test when
+ * there is no answer. */
+unsigned int peer_status(struct peer *peer, enum copy_rpc rpc,
+    union copy_in *in, union copy_out *out_p);
+
+/* Sends these bytes as the input of an RPC, and returns the status. */
+unsigned int peer_raw(
+    struct peer *peer, enum copy_rpc rpc, const void *bytes, size_t size);
+
+/* Says hello as one should. */
+void peer_hello(struct peer *peer);
+
+/* Starts "talaria copy ARGUMENT...", up to NULL, with its output and errors in
+ * peer_path("out") and peer_path("err"). */
+pid_t peer_start(const char *argument, ...);
+
+/* Starts a server on peer_path("exported"), and gives its address. */
+pid_t peer_start_server(char *address_p, size_t size);
+
+/* Whether a child has ended: *status_p is its exit code, or -1. */
+bool peer_ended(pid_t pid, int *status_p);
+
+/* Seconds of a clock that only moves forward. */
+double peer_clock(void);
+
+#endif /* COPY_PEER_H */

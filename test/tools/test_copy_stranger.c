@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A server of `talaria copy` and clients that keep no rule: everything they
+ * send is refused, and others are served on. */
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "copy_hash.h"
+#include "copy_peer.h"
+
+static pid_t server;
+static char address[256];
+static struct peer peer;
+static char *chunk;
+static hg_bulk_t bulk; /* of chunk */
+
+static void
+setup(void)
+{
+    hg_size_t size = COPY_CHUNK_SIZE;
+    void *memory;
+
+    peer_folder_create();
+    server = peer_start_server(address, sizeof(address));
+    peer_open(&peer, address, NULL);
+    peer_hello(&peer);
+    chunk = calloc(1, COPY_CHUNK_SIZE);
+    memory = chunk;
+    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, &memory, &size,
+                         HG_BULK_READWRITE, &bulk),
+        HG_SUCCESS);
+}
+
+/* However it was treated, the server ends as it should. */
+static void
+teardown(void)
+{
+    int status;
+
+    HG_Bulk_free(bulk);
+    free(chunk);
+    peer_close(&peer);
+    ck_assert_int_eq(kill(server, SIGTERM), 0);
+    ck_assert_int_eq(waitpid(server, &status, 0), server);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+    peer_folder_remove();
+}
+
+static unsigned int
+status_of_path(enum copy_rpc rpc, const char *path)
+{
+    union copy_in in;
+    union copy_out out;
+
+    memset(&in, 0, sizeof(in));
+    switch (rpc) {
+    case COPY_LIST:
+        in.list.bulk = bulk;
+        copy_proto_path(&in.list.path, path);
+        break;
+    case COPY_MKDIR:
+    case COPY_CHMOD:
+        in.mode.mode = 0755;
+        copy_proto_path(&in.mode.path, path);
+        break;
+    case COPY_CREATE:
+        copy_proto_path(&in.create.path, path);
+        break;
+    default:
+        copy_proto_path(&in.path.path, path);
+        break;
+    }
+    return peer_status(&peer, rpc, &in, &out);
+}
+
+static uint64_t
+create(const char *path, uint64_t size)
+{
+    union copy_in in = {.create = {.size = size}};
+    union copy_out out;
+
+    copy_proto_path(&in.create.path, path);
+    ck_assert_uint_eq(peer_status(&peer, COPY_CREATE, &in, &out), COPY_OK);
+    return out.create.id;
+}
+
+static unsigned int
+move(enum copy_rpc rpc, uint64_t id, uint64_t offset, uint32_t size,
+    hg_bulk_t memory)
+{
+    union copy_in in = {
+        .chunk = {.id = id, .offset = offset, .size = size, .bulk = memory}};
+    union copy_out out;
+
+    return peer_status(&peer, rpc, &in, &out);
+}
+
+static unsigned int
+commit(uint64_t id, copy_sum_t sum)
+{
+    union copy_in in = {.commit = {.id = id, .mode = 0644, .sum = sum}};
+    union copy_out out;
+
+    return peer_status(&peer, COPY_COMMIT, &in, &out);
+}
+
+static unsigned int
+close_id(uint64_t id)
+{
+    union copy_in in = {.close = {.id = id}};
+    union copy_out out;
+
+    return peer_status(&peer, COPY_CLOSE, &in, &out);
+}
+
+START_TEST(path_that_climbs_refused)
+{
+    static const char *const outside[] = {"..", "../x", "/", "/etc/passwd",
+        "a/..", "a/../..", "a/../../x", "../exported/a"};
+    static const char *const invalid[] = {".", "./a", "a/.", "a//b", "a/"};
+    static const enum copy_rpc rpcs[] = {
+        COPY_STAT, COPY_LIST, COPY_MKDIR, COPY_CHMOD, COPY_CREATE, COPY_OPEN};
+
+    ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
+    for (size_t r = 0; r < sizeof(rpcs) / sizeof(rpcs[0]); r++) {
+        for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+            ck_assert_uint_eq(
+                status_of_path(rpcs[r], outside[i]), COPY_OUTSIDE);
+        for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++)
+            ck_assert_uint_eq(
+                status_of_path(rpcs[r], invalid[i]), COPY_INVALID);
+    }
+}
+END_TEST
+
+START_TEST(path_too_long_refused)
+{
+    char name[COPY_NAME_MAX + 2];
+
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = 0;
+    ck_assert_uint_eq(status_of_path(COPY_MKDIR, name), COPY_TOO_LONG);
+    name[COPY_NAME_MAX] = 0;
+    ck_assert_uint_eq(status_of_path(COPY_MKDIR, name), COPY_OK);
+}
+END_TEST
+
+START_TEST(session_of_nobody_refused)
+{
+    uint64_t session = peer.session;
+
+    peer.session = session + 1;
+    for (int rpc = COPY_BYE; rpc < COPY_RPC_COUNT; rpc++) {
+        union copy_in in;
+        union copy_out out;
+        memset(&in, 0, sizeof(in));
+        ck_assert_uint_eq(peer_status(&peer, (enum copy_rpc) rpc, &in, &out),
+            COPY_NO_SESSION);
+    }
+    peer.session = session;
+    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+}
+END_TEST
+
+START_TEST(session_of_another_refused)
+{
+    uint64_t id = create("mine", 5);
+    struct peer other;
+    union copy_in in = {.commit = {.id = id}};
+    union copy_out out;
+
+    peer_open(&other, address, NULL);
+    other.session = peer.session;
+    ck_assert_uint_eq(
+        peer_status(&other, COPY_COMMIT, &in, &out), COPY_NO_SESSION);
+    /* Nor is an id worth anything in another session. */
+    peer_hello(&other);
+    ck_assert_uint_ne(other.session, peer.session);
+    ck_assert_uint_eq(peer_status(&other, COPY_COMMIT, &in, &out), COPY_NO_ID);
+    in.close.id = id;
+    ck_assert_uint_eq(peer_status(&other, COPY_CLOSE, &in, &out), COPY_NO_ID);
+    peer_close(&other);
+    ck_assert_uint_eq(close_id(id), COPY_OK);
+}
+END_TEST
+
+START_TEST(hello_wrong_refused)
+{
+    union copy_in in = {
+        .hello = {.version = COPY_PROTOCOL_VERSION + 1, .beacon = peer.beacon}};
+    union copy_out out;
+    hg_size_t size = 7;
+    hg_bulk_t small;
+
+    ck_assert_uint_eq(
+        peer_status(&peer, COPY_HELLO, &in, &out), COPY_OTHER_VERSION);
+    ck_assert_uint_eq(out.hello.version, COPY_PROTOCOL_VERSION);
+    in.hello.version = COPY_PROTOCOL_VERSION;
+    in.hello.beacon = HG_BULK_NULL;
+    ck_assert_uint_eq(peer_status(&peer, COPY_HELLO, &in, &out), COPY_INVALID);
+    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &size,
+                         HG_BULK_READWRITE, &small),
+        HG_SUCCESS);
+    in.hello.beacon = small;
+    ck_assert_uint_eq(peer_status(&peer, COPY_HELLO, &in, &out), COPY_INVALID);
+    HG_Bulk_free(small);
+    /* The session that there was is none the worse. */
+    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+}
+END_TEST
+
+START_TEST(hello_twice_drops_uploads)
+{
+    uint64_t id = create("mine", 5);
+    uint64_t session = peer.session;
+
+    peer_hello(&peer);
+    ck_assert_uint_ne(peer.session, session);
+    ck_assert_uint_eq(close_id(id), COPY_NO_ID);
+    peer.session = session;
+    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_NO_SESSION);
+}
+END_TEST
+
+START_TEST(write_wrong_refused)
+{
+    uint64_t size = COPY_CHUNK_SIZE + 10;
+    uint64_t id = create("file", size);
+    hg_size_t small_size = 9;
+    hg_bulk_t small;
+
+    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &small_size,
+                         HG_BULK_READWRITE, &small),
+        HG_SUCCESS);
+    ck_assert_uint_eq(
+        move(COPY_WRITE, id + 1, 0, COPY_CHUNK_SIZE, bulk), COPY_NO_ID);
+    ck_assert_uint_eq(
+        move(COPY_READ, id, 0, COPY_CHUNK_SIZE, bulk), COPY_NO_ID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 1, 10, bulk), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, bulk), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 0, bulk), COPY_INVALID);
+    ck_assert_uint_eq(
+        move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE + 1, bulk), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, UINT32_MAX, bulk), COPY_INVALID);
+    ck_assert_uint_eq(
+        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 11, bulk), COPY_INVALID);
+    ck_assert_uint_eq(
+        move(COPY_WRITE, id, 2 * COPY_CHUNK_SIZE, 10, bulk), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, UINT64_MAX - COPY_CHUNK_SIZE + 1,
+                          COPY_CHUNK_SIZE, bulk),
+        COPY_INVALID);
+    ck_assert_uint_eq(
+        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, HG_BULK_NULL), COPY_INVALID);
+    ck_assert_uint_eq(
+        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, small), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, bulk), COPY_OK);
+    HG_Bulk_free(small);
+}
+END_TEST
+
+START_TEST(commit_wrong_leaves_nothing)
+{
+    copy_sum_t sum = {0, 0};
+    uint64_t id = create("file", 10);
+
+    /* Before all is there. */
+    ck_assert_uint_eq(commit(id, sum), COPY_INVALID);
+    ck_assert_uint_eq(commit(id, sum), COPY_NO_ID);
+    ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
+
+    /* Another checksum. */
+    id = create("file", 10);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, bulk), COPY_OK);
+    ck_assert_uint_eq(commit(id, sum), COPY_CHECKSUM);
+    ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
+
+    /* The same chunk twice, where there should be two. */
+    id = create("file", 2 * COPY_CHUNK_SIZE);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(
+            move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE, bulk), COPY_OK);
+        copy_hash_add(
+            &sum, i * (uint64_t) COPY_CHUNK_SIZE, chunk, COPY_CHUNK_SIZE);
+    }
+    ck_assert_uint_eq(commit(id, sum), COPY_CHECKSUM);
+    ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
+
+    /* As it should be; and then once more. */
+    id = create("file", 10);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, bulk), COPY_OK);
+    sum = (copy_sum_t){0, 0};
+    copy_hash_add(&sum, 0, chunk, 10);
+    ck_assert_uint_eq(commit(id, sum), COPY_OK);
+    ck_assert_int_eq(access(peer_path("exported/file"), F_OK), 0);
+    ck_assert_uint_eq(commit(id, sum), COPY_NO_ID);
+    ck_assert_uint_eq(status_of_path(COPY_CREATE, "file"), COPY_EXISTS);
+}
+END_TEST
+
+START_TEST(create_too_large_refused)
+{
+    union copy_in in = {.create = {.size = (uint64_t) INT64_MAX + 1}};
+    union copy_out out;
+
+    copy_proto_path(&in.create.path, "file");
+    ck_assert_uint_eq(
+        peer_status(&peer, COPY_CREATE, &in, &out), COPY_TOO_LARGE);
+    ck_assert_uint_eq(status_of_path(COPY_CREATE, ""), COPY_IS_DIRECTORY);
+}
+END_TEST
+
+START_TEST(opens_too_many_refused)
+{
+    unsigned int status = COPY_OK;
+    char name[16];
+    int count = 0;
+
+    for (; status == COPY_OK && count < 1000; count++) {
+        snprintf(name, sizeof(name), "file%d", count);
+        status = status_of_path(COPY_CREATE, name);
+    }
+    ck_assert_uint_eq(status, COPY_LIMIT);
+    ck_assert_int_ge(count, (int) COPY_OPEN_MAX);
+    ck_assert_int_lt(count, 1000);
+}
+END_TEST
+
+START_TEST(list_wrong_refused)
+{
+    hg_size_t size = COPY_PAGE_SIZE - 1;
+    union copy_in in = {.list = {.id = 77, .bulk = bulk}};
+    union copy_out out;
+    hg_bulk_t small;
+
+    ck_assert_uint_eq(peer_status(&peer, COPY_LIST, &in, &out), COPY_NO_ID);
+    in.list.id = create("file", 5);
+    ck_assert_uint_eq(peer_status(&peer, COPY_LIST, &in, &out), COPY_NO_ID);
+    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &size,
+                         HG_BULK_READWRITE, &small),
+        HG_SUCCESS);
+    in.list.id = 0;
+    in.list.bulk = small;
+    ck_assert_uint_eq(peer_status(&peer, COPY_LIST, &in, &out), COPY_INVALID);
+    in.list.bulk = HG_BULK_NULL;
+    ck_assert_uint_eq(peer_status(&peer, COPY_LIST, &in, &out), COPY_INVALID);
+    HG_Bulk_free(small);
+}
+END_TEST
+
+/* Lengths, zeros and descriptors that a proc would never write. */
+START_TEST(bytes_senseless_refused)
+{
+    unsigned char bytes[8 + 2 + 100] = {0};
+
+    for (int rpc = 0; rpc < COPY_RPC_COUNT; rpc++) {
+        ck_assert_uint_eq(
+            peer_raw(&peer, (enum copy_rpc) rpc, bytes, 1), COPY_INVALID);
+        memset(bytes, 0xff, sizeof(bytes));
+        ck_assert_uint_ne(
+            peer_raw(&peer, (enum copy_rpc) rpc, bytes, sizeof(bytes)),
+            COPY_OK);
+        memset(bytes, 0, sizeof(bytes));
+    }
+    /* A path with a zero inside, in the session that there is. */
+    memcpy(bytes, &peer.session, 8);
+    bytes[8] = 3;
+    memcpy(bytes + 10, "a\0b", 3);
+    ck_assert_uint_eq(peer_raw(&peer, COPY_STAT, bytes, 13), COPY_INVALID);
+    bytes[8] = 0xff;
+    bytes[9] = 0xff;
+    ck_assert_uint_eq(
+        peer_raw(&peer, COPY_STAT, bytes, sizeof(bytes)), COPY_INVALID);
+    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+}
+END_TEST
+
+/* The transfer fails, and with it the session; nobody else minds. */
+START_TEST(memory_forbidden_ends_session)
+{
+    uint64_t id = create("file", 10);
+    hg_size_t size = COPY_CHUNK_SIZE;
+    struct peer other;
+    hg_bulk_t memory;
+
+    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &size,
+                         HG_BULK_WRITE_ONLY, &memory),
+        HG_SUCCESS);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, memory), COPY_NO_SESSION);
+    HG_Bulk_free(memory);
+    ck_assert_uint_eq(close_id(id), COPY_NO_SESSION);
+    peer_open(&other, address, NULL);
+    peer_hello(&other);
+    peer_close(&other);
+}
+END_TEST
+
+/* A beacon that shows something else than it said is another process's. */
+START_TEST(beacon_wrong_ends_session)
+{
+    double deadline = peer_clock() + 10;
+
+    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+    peer.light++;
+    for (;;) {
+        struct timespec nap = {.tv_sec = 2};
+        nanosleep(&nap, NULL);
+        if (status_of_path(COPY_STAT, "") == COPY_NO_SESSION)
+            break;
+        ck_assert_msg(peer_clock() < deadline, "the session is still there");
+    }
+}
+END_TEST
+
+static Suite *
+copy_stranger_suite(void)
+{
+    Suite *suite = suite_create("copy_stranger");
+    TCase *tcase = tcase_create("server");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, path_that_climbs_refused);
+    tcase_add_test(tcase, path_too_long_refused);
+    tcase_add_test(tcase, session_of_nobody_refused);
+    tcase_add_test(tcase, session_of_another_refused);
+    tcase_add_test(tcase, hello_wrong_refused);
+    tcase_add_test(tcase, hello_twice_drops_uploads);
+    tcase_add_test(tcase, write_wrong_refused);
+    tcase_add_test(tcase, commit_wrong_leaves_nothing);
+    tcase_add_test(tcase, create_too_large_refused);
+    tcase_add_test(tcase, opens_too_many_refused);
+    tcase_add_test(tcase, list_wrong_refused);
+    tcase_add_test(tcase, bytes_senseless_refused);
+    tcase_add_test(tcase, memory_forbidden_ends_session);
+    tcase_add_test(tcase, beacon_wrong_ends_session);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+int
+main(void)
+{
+    SRunner *runner = srunner_create(copy_stranger_suite());
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
