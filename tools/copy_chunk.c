@@ -366,6 +366,7 @@ static enum copy_status
 open_listing(struct copy_session *session, const copy_path_t *path,
     struct copy_open **open_p)
 {
+    struct copy_open *open = NULL;
     enum copy_status status;
     int fd = -1;
     int error = copy_path_check(path->bytes, path->length);
@@ -374,18 +375,20 @@ open_listing(struct copy_session *session, const copy_path_t *path,
         error = copy_path_directory(session->server->root, path->bytes, &fd);
     if (error != 0)
         return copy_status_of(error);
-    status = copy_open_create(session, COPY_LISTING, open_p);
+    status = copy_open_create(session, COPY_LISTING, &open);
     if (status != COPY_OK) {
         close(fd);
         return status;
     }
-    (*open_p)->dir = fdopendir(fd);
-    if ((*open_p)->dir != NULL)
-        return COPY_OK;
-    status = copy_status_of(errno);
-    close(fd);
-    copy_open_close(*open_p);
-    return status;
+    open->dir = fdopendir(fd);
+    if (open->dir == NULL) {
+        status = copy_status_of(errno);
+        close(fd);
+        copy_open_close(open);
+        return status;
+    }
+    *open_p = open;
+    return COPY_OK;
 }
 
 enum copy_status
@@ -400,7 +403,7 @@ copy_chunk_list(
         return COPY_INVALID;
     if (in->id == 0) {
         status = open_listing(session, &in->path, &open);
-        if (status != COPY_OK)
+        if (open == NULL)
             return status;
     } else {
         open = copy_open_find(session, in->id, COPY_LISTING);

@@ -153,7 +153,7 @@ open_by_components(int root, const char *path, int flags, int *fd_p)
     for (;;) {
         size_t length = strcspn(path, "/");
         bool last = path[length] == 0;
-        int next;
+        int next = -1;
 
         error = copy_name_check(path, length);
         if (error == 0) {
@@ -243,7 +243,7 @@ int
 copy_path_file(int root, const char *path, int *fd_p, struct stat *stat_p)
 {
     struct stat st;
-    int fd;
+    int fd = -1;
     /* Looked at before it is opened: opening a device can do things. */
     int error = copy_path_stat(root, path, &st);
 
@@ -266,8 +266,8 @@ copy_path_file(int root, const char *path, int *fd_p, struct stat *stat_p)
 int
 copy_path_stat(int root, const char *path, struct stat *stat_p)
 {
-    const char *name;
-    int dir;
+    const char *name = NULL;
+    int dir = -1;
     int error;
 
     if (path[0] == 0)
@@ -284,7 +284,7 @@ copy_path_stat(int root, const char *path, struct stat *stat_p)
 int
 copy_path_chmod(int root, const char *path, mode_t mode)
 {
-    int fd;
+    int fd = -1;
     int error = copy_path_directory(root, path, &fd);
 
     if (error != 0)
@@ -299,7 +299,7 @@ copy_path_chmod(int root, const char *path, mode_t mode)
 static int
 make_directory(int dir, const char *name, mode_t mode)
 {
-    int fd;
+    int fd = -1;
     int error;
 
     if (mkdirat(dir, name, mode & 0700) < 0)
@@ -316,9 +316,9 @@ make_directory(int dir, const char *name, mode_t mode)
 int
 copy_path_mkdir(int root, const char *path, mode_t mode, bool *is_new_p)
 {
-    const char *name;
+    const char *name = NULL;
     struct stat st;
-    int dir;
+    int dir = -1;
     int error;
 
     if (path[0] == 0) {

@@ -96,13 +96,18 @@ HG_Context_unpost(hg_context_t *context)
     return wait_for_none(context, posted) == 0 ? HG_SUCCESS : HG_TIMEOUT;
 }
 
-/* Handles and transfers that are not over. */
+/* Handles, transfers and lookups that are not over. */
 static uint32_t
 in_use(struct hg_context *context)
 {
     /* Acquire pairs with the release at the end of a transfer's callback. */
-    return hg_pool_used(context) +
-           atomic_load_explicit(&context->bulk.op_count, memory_order_acquire);
+    uint32_t count =
+        hg_pool_used(context) +
+        atomic_load_explicit(&context->bulk.op_count, memory_order_acquire);
+
+    /* A lookup is nowhere but in the queue. */
+    return count > 0 ? count
+                     : base_completion_count(&context->bulk.completions);
 }
 
 hg_return_t
@@ -116,7 +121,8 @@ HG_Context_destroy(hg_context_t *context)
     hg_class = context->hg_class;
     left = wait_for_none(context, in_use);
     if (left > 0) {
-        LOG_ERROR(HG, "context %u still has %u handles and transfers in use",
+        LOG_ERROR(HG,
+            "context %u still has %u handles, transfers or lookups in use",
             hg_context_na(context)->id, left);
         return HG_BUSY;
     }

@@ -51,6 +51,7 @@ struct hg_handle {
     _Atomic int32_t parts;  /* of a forward or respond still to end */
     _Atomic int32_t ret;    /* how it went so far, an hg_return_t */
     _Atomic bool in_flight; /* a forward is not over */
+    _Atomic bool canceled;  /* the forward's end was asked for */
     _Atomic bool responded; /* respond was called */
     enum hg_role role;
     _Atomic int place; /* enum hg_place */

@@ -94,7 +94,11 @@ answer_received(struct na_op *op, const na_plugin_event *event)
     if (event->status != NA_PLUGIN_OK) {
         hg_handle_record(handle, (hg_return_t) na_code(event->status));
     } else if (!take_answer(handle, event)) {
-        int32_t code = post_receive(handle);
+        /* A cancel that met this event instead of the receive still holds. */
+        int32_t code =
+            atomic_load_explicit(&handle->canceled, memory_order_relaxed)
+                ? NA_PLUGIN_E_CANCELED
+                : post_receive(handle);
 
         if (code >= 0)
             return;
@@ -227,6 +231,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
     atomic_store_explicit(
         &handle->parts, no_response ? 1 : 2, memory_order_relaxed);
+    atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
     atomic_store_explicit(&handle->in_flight, true, memory_order_relaxed);
     hg_handle_ref(handle);
     if (!no_response) {

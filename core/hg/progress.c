@@ -105,6 +105,8 @@ HG_Cancel(hg_handle_t handle)
         return HG_INVALID_ARG;
     na_context = hg_context_na(handle->context);
     na_progress_acquire(na_context->progress);
+    /* Looked at by answer_received, under the same lock. */
+    atomic_store_explicit(&handle->canceled, true, memory_order_relaxed);
     na_context->na_class->ops.cancel(
         na_context->plugin_ctx, na_op_part(handle->send));
     if (handle->role == HG_ROLE_ORIGIN)

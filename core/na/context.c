@@ -5,7 +5,6 @@
 #include "na.h"
 #include "na/op.h"
 
-#include "base/error.h"
 #include "base/log.h"
 
 #include <stdlib.h>
@@ -24,12 +23,8 @@ context_open(struct na_context *context)
     int32_t code = na_class->ops.ctx_create(
         na_class->plugin_class, context->id, context, &context->plugin_ctx);
 
-    if (code != NA_PLUGIN_OK) {
-        LOG_ERROR(NA, "context %u of %s+%s: %s", context->id,
-            na_class->plugin->name, na_class->protocol,
-            base_error_name((int) na_code(code)));
+    if (code != NA_PLUGIN_OK)
         return na_code(code);
-    }
     context->wait_fd =
         na_class->wait ? na_class->wait->fd(context->plugin_ctx) : -1;
     atomic_fetch_add_explicit(
@@ -45,6 +40,11 @@ NA_Context_create_id(na_class_t *na_class, uint8_t id)
 
     if (!na_class) {
         LOG_ERROR(NA, "no class");
+        return NULL;
+    }
+    if (id >= na_class->max_contexts) {
+        LOG_ERROR(NA, "context %u of %s+%s: max_contexts is %u", id,
+            na_class->plugin->name, na_class->protocol, na_class->max_contexts);
         return NULL;
     }
     context = calloc(1, sizeof *context);

@@ -404,8 +404,14 @@ child_join(struct child *child)
 void
 child_kill(struct child *child)
 {
-    int status;
     kill(child->pid, SIGKILL);
+    child_reap(child);
+}
+
+void
+child_reap(struct child *child)
+{
+    int status;
     ck_assert_int_eq(waitpid(child->pid, &status, 0), child->pid);
     close(child->in);
     close(child->out);

@@ -139,8 +139,9 @@ void hear_is(int fd, const char *text); /* fails if it is another one */
 /* Waits for its end: it must have returned 0. */
 void child_join(struct child *child);
 
-/* Kills and reaps it. */
+/* Kills and reaps it; or waits until it has killed itself. */
 void child_kill(struct child *child);
+void child_reap(struct child *child);
 
 /* Descriptors of this process, and lines of /proc/self/maps. */
 uint32_t count_descriptors(void);

@@ -164,10 +164,12 @@ ctx_create(
 {
     na_plugin_ctx *ctx;
 
-    if (id >= cls->limits.max_contexts || id >= LOOP_CONTEXTS_MAX)
-        return NA_PLUGIN_E_OVERFLOW;
-    if (cls->contexts[id])
+    if (id >= cls->limits.max_contexts || id >= LOOP_CONTEXTS_MAX ||
+        cls->contexts[id]) {
+        cls->host->log(cls->host, NA_PLUGIN_LOG_ERROR, __FILE__, __LINE__,
+            "the number of a context is too high, or taken");
         return NA_PLUGIN_E_EXIST;
+    }
     ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return NA_PLUGIN_E_NOMEM;

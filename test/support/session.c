@@ -173,9 +173,8 @@ set_loop(const struct session_mode *mode)
             (struct loop_fault){.act = LOOP_LATER, .delay = LATE_POLLS});
 }
 
-/* Runs what is due until nothing is. */
-static void
-drain(hg_context_t *context)
+void
+session_drain(hg_context_t *context)
 {
     unsigned count;
 
@@ -201,13 +200,24 @@ write_address(const struct session *session, hg_class_t *hg_class)
         abort();
 }
 
+static bool
+serve_simply(hg_context_t *context, const _Atomic bool *stop)
+{
+    while (!atomic_load(stop)) {
+        hg_return_t ret = HG_Progress(context, SERVE_STEP_MS);
+
+        if (ret != HG_SUCCESS && ret != HG_TIMEOUT)
+            return false;
+        while (HG_Trigger(context, 0, 16, NULL) == HG_SUCCESS)
+            ;
+    }
+    return true;
+}
+
 /* The target: 0, or the line where it failed. */
 static int
 serve(const struct session *session)
 {
-    unsigned step_ms = session->setup->serve_step_ms > 0
-                           ? session->setup->serve_step_ms
-                           : SERVE_STEP_MS;
     hg_class_t *hg_class;
     hg_context_t *context;
 
@@ -222,17 +232,13 @@ serve(const struct session *session)
     if (session->setup->started)
         session->setup->started(context);
     write_address(session, hg_class);
-    while (!atomic_load(&session->shared->stop)) {
-        hg_return_t ret = HG_Progress(context, step_ms);
-
-        if (ret != HG_SUCCESS && ret != HG_TIMEOUT)
-            return __LINE__;
-        while (HG_Trigger(context, 0, 16, NULL) == HG_SUCCESS)
-            ;
-    }
+    if (session->setup->serve)
+        session->setup->serve(context, &session->shared->stop);
+    else if (!serve_simply(context, &session->shared->stop))
+        return __LINE__;
     if (session->setup->stopping)
         session->setup->stopping();
-    drain(context);
+    session_drain(context);
     if (HG_Context_destroy(context) != HG_SUCCESS)
         return __LINE__;
     if (HG_Finalize(hg_class) != HG_SUCCESS)
@@ -393,9 +399,9 @@ session_end(struct session *session)
 {
     if (session->mode->shape == SESSION_SELF && session->setup->stopping)
         session->setup->stopping();
-    drain(session->context);
+    session_drain(session->context);
     join_target(session);
-    drain(session->context);
+    session_drain(session->context);
     ck_assert_int_eq(
         HG_Addr_free(session->hg_class, session->target), HG_SUCCESS);
     ck_assert_int_eq(HG_Context_destroy(session->context), HG_SUCCESS);

@@ -36,8 +36,8 @@ struct session_setup {
     void (*started)(hg_context_t *context);  /* target only */
     void (*stopping)(void);                  /* likewise; gives back */
     bool origin_listens;
-    unsigned serve_step_ms; /* the target's waits; 0: short ones. After long
-                               ones it has to be woken: session_stop */
+    /* Replaces the target's loop; returns once *stop is set. */
+    void (*serve)(hg_context_t *context, const _Atomic bool *stop);
 };
 
 struct session_shared;
@@ -73,7 +73,7 @@ void session_begin(
  * logged. */
 void session_end(struct session *session);
 
-/* Asks the target to end once it has handled the next request. */
+/* Sets the target's *stop, which it may see only once it is woken. */
 void session_stop(struct session *session);
 
 /* SESSION_USER_SIZE bytes, zeroed, that both sides see. Valid in handlers. */
@@ -94,6 +94,9 @@ void session_kill(struct session *session);
 /* Opens a class as a mode wants it: options of the setup included. */
 hg_class_t *session_open_class(const struct session_mode *mode,
     const struct session_setup *setup, bool listen);
+
+/* Runs everything that is due on a context, until nothing is. */
+void session_drain(hg_context_t *context);
 
 /* Progresses and triggers the origin once, for at most so long. */
 void session_step(struct session *session, unsigned timeout_ms);

@@ -9,6 +9,9 @@ talaria=$build/tools/talaria
 export TALARIA_PLUGIN_PATH=$build/plugins/sm
 unset TALARIA_PLUGIN_FILES HG_LOG_LEVEL HG_LOG_SUBSYS
 umask 022
+# What a sanitizer finds is another failure than those expected.
+export ASAN_OPTIONS=exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+export UBSAN_OPTIONS=halt_on_error=1:exitcode=99
 
 # A /tmp and a /dev/shm of our own show what is left there, whatever else runs on
 # this machine. Where they can't be had, that check is left out, and said so.
@@ -56,16 +59,18 @@ fail() {
     sed 's/^/  server: /' "$server_err"
 }
 
-# Whether the server has printed anything. (A sanitizer has to, without /proc.)
-server_spoke() { grep -qvE '^ *==[0-9]+==' "$server_err"; }
-
-# What a system may lack: /proc, and with it files without a name; openat2. Leaks
-# can't be looked for then.
-without_leaks="ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0"
+# What a system may lack: /proc, and with it files without a name; openat2. A
+# sanitizer can't look for leaks in a process that is traced, and can't do at all
+# without /proc.
 wrap_without_proc() {
-    # Without /proc the loader can't find what is beside the program.
+    if grep -q __asan_init "$talaria"; then
+        echo "left out: /proc hidden from a sanitizer"
+        return 1
+    fi
+    # Nor can the loader then find what is beside the program.
     # shellcheck disable=SC2016
-    wrapper=(env "$without_leaks" "LD_LIBRARY_PATH=$build/core" unshare -m sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh)
+    wrapper=(env "LD_LIBRARY_PATH=$build/core" unshare -m
+        sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh)
     "${wrapper[@]}" true 2>/dev/null && return
     wrapper=()
     echo "left out: /proc can't be hidden"
@@ -73,7 +78,8 @@ wrap_without_proc() {
 }
 
 wrap_without_openat2() {
-    wrapper=(env "$without_leaks" strace -D -o /dev/null -e trace=openat2
+    wrapper=(env "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0"
+        strace -D -o /dev/null -e trace=openat2
         -e inject=openat2:error=ENOSYS)
     "${wrapper[@]}" true 2>/dev/null && return
     wrapper=()
@@ -106,8 +112,10 @@ has_line() { grep -q "^$1" "$2"; }
 wrapper=()
 serve() {
     : >"$work/serve_out"
-    "${wrapper[@]}" "$talaria" copy serve na+sm "$exported" "$@" >"$work/serve_out" \
-        2>"$server_err" &
+    : >"$server_err"
+    # Appended, so that a test may empty the file.
+    "${wrapper[@]}" "$talaria" copy serve na+sm "$exported" "$@" \
+        >"$work/serve_out" 2>>"$server_err" &
     server=$!
     if ! until_true 10 has_line 'address: ' "$work/serve_out"; then
         fail "the server tells no address"

@@ -61,8 +61,7 @@ server_noticed() {
         fail "$ran: the server keeps its unfinished upload"
     until_true 5 has_line 'talaria copy: client [0-9]*: ' "$server_err" ||
         fail "$ran: the server does not say that its client is gone"
-    [ "$(grep -cvE '^ *==[0-9]+==' "$server_err")" -eq 1 ] ||
-        fail "$ran: more than one line"
+    [ "$(wc -l <"$server_err")" -eq 1 ] || fail "$ran: more than one line"
     : >"$server_err"
 }
 
@@ -122,7 +121,7 @@ test_client_interrupted() {
     out_has "put: 0 files"
     until_true 5 none_unfinished "$server" "$exported" ||
         fail "$ran: the server keeps its unfinished upload"
-    ! server_spoke || fail "$ran: it did not say bye"
+    [ ! -s "$server_err" ] || fail "$ran: it did not say bye"
     still_serves small
 }
 

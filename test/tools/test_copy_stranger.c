@@ -251,7 +251,8 @@ START_TEST(write_wrong_refused)
     ck_assert_uint_eq(
         move(COPY_WRITE, id, COPY_CHUNK_SIZE, 11, bulk), COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, 2 * COPY_CHUNK_SIZE, 10, bulk), COPY_INVALID);
+        move(COPY_WRITE, id, 2 * (uint64_t) COPY_CHUNK_SIZE, 10, bulk),
+        COPY_INVALID);
     ck_assert_uint_eq(move(COPY_WRITE, id, UINT64_MAX - COPY_CHUNK_SIZE + 1,
                           COPY_CHUNK_SIZE, bulk),
         COPY_INVALID);
@@ -281,7 +282,7 @@ START_TEST(commit_wrong_leaves_nothing)
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
     /* The same chunk twice, where there should be two. */
-    id = create("file", 2 * COPY_CHUNK_SIZE);
+    id = create("file", 2 * (uint64_t) COPY_CHUNK_SIZE);
     for (int i = 0; i < 2; i++) {
         ck_assert_uint_eq(
             move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE, bulk), COPY_OK);

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that die, close, and come back. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define NAME "sm://phoenix"
+
+static const struct node_options phoenix = {.name = "phoenix"};
+
+/* Shared with a child that shows memory. */
+struct window {
+    uint64_t size;
+    unsigned char bytes[256];
+    _Atomic uint64_t rounds;
+};
+
+/* Opens when it is told to, and does as it is told from there on. */
+static int
+peer_body(const struct parent *parent)
+{
+    static struct node node;
+    static unsigned char buffer[4096];
+    char text[TEXT];
+    hear_is(parent->in, "open");
+    node_open(&node, &phoenix);
+    self_string(&node, text);
+    tell(parent->out, text);
+
+    for (;;) {
+        hear(parent->in, text);
+        if (strcmp(text, "answer") == 0) {
+            void *op = post_unexpected(&node, buffer, sizeof(buffer));
+            na_plugin_event event = await_op(&node, 0, op);
+            ck_assert_int_eq(send_expected(&node, buffer, event.length,
+                                 event.source, event.tag),
+                0);
+            node.ops->addr_free(node.cls, event.source);
+            free(op);
+            tell(parent->out, "answered");
+        } else if (strcmp(text, "send and die") == 0) {
+            void *op = post_unexpected(&node, buffer, sizeof(buffer));
+            na_plugin_event event = await_op(&node, 0, op);
+            for (uint64_t i = 0; i < 20; i++)
+                ck_assert_int_eq(
+                    send_unexpected(&node, &i, sizeof(i), event.source, i), 0);
+            raise(SIGKILL);
+        } else if (strcmp(text, "fork") == 0) {
+            /* a child that holds every descriptor and does nothing */
+            pid_t pid = fork();
+            if (pid == 0) {
+                pause();
+                _exit(0);
+            }
+            snprintf(text, sizeof(text), "%d", (int) pid);
+            tell(parent->out, text);
+        } else if (strcmp(text, "poll") == 0) {
+            tell(parent->out, "polling");
+            for (;;)
+                pump();
+        } else if (strcmp(text, "close") == 0) {
+            node_close(&node);
+            tell(parent->out, "closed");
+        } else {
+            return 0;
+        }
+    }
+}
+
+/* Starts a peer, and opens it: its address. */
+static struct child
+begin(char text[TEXT])
+{
+    struct child child = child_start(peer_body, NULL);
+    tell(child.out, "open");
+    hear(child.in, text);
+    return child;
+}
+
+/* One message there and back. */
+static void
+greet(struct node *node, struct child *child, na_plugin_addr *peer)
+{
+    char buffer[64];
+    tell(child->out, "answer");
+    void *op = post_expected(node, buffer, sizeof(buffer), peer, 11);
+    ck_assert_int_eq(send_unexpected(node, "hello", 6, peer, 11), 0);
+    await_message(node, 0, op, 6, 11, false);
+    ck_assert_str_eq(buffer, "hello");
+    hear_is(child->in, "answered");
+    free(op);
+}
+
+/* Three generations under one name: killed, killed, closed. */
+START_TEST(death_pending_receives_end_and_successor_is_reached)
+{
+    static struct node node;
+    struct child children[3];
+    char text[TEXT];
+    char buffer[64];
+    void *ops[5];
+    load_plugin();
+    uint32_t descriptors = 0;
+
+    for (int i = 0; i < 3; i++)
+        children[i] = child_start(peer_body, NULL);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, NAME);
+    for (int i = 0; i < 3; i++) {
+        tell(children[i].out, "open");
+        hear(children[i].in, text);
+        greet(&node, &children[i], peer);
+        for (uint64_t j = 0; j < 5; j++)
+            ops[j] = post_expected(&node, buffer, sizeof(buffer), peer, j);
+        expect_silence(&node, 0, 5);
+        if (i < 2)
+            child_kill(&children[i]);
+        else
+            tell(children[i].out, "close");
+        for (int j = 0; j < 5; j++) {
+            ck_assert_int_eq(
+                await_op(&node, 0, ops[j]).status, NA_PLUGIN_E_HOSTUNREACH);
+            free(ops[j]);
+        }
+        expect_silence(&node, 0, 5);
+        ck_assert_uint_eq(count_mappings(), 0);
+        if (i == 0)
+            descriptors = count_descriptors();
+        ck_assert_uint_le(count_descriptors(), descriptors + 2);
+        ck_assert_int_eq(
+            send_unexpected(&node, "x", 1, peer, 1), NA_PLUGIN_E_HOSTUNREACH);
+    }
+    hear_is(children[2].in, "closed");
+    tell(children[2].out, "end");
+    child_join(&children[2]);
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+END_TEST
+
+START_TEST(death_messages_sent_before_are_delivered)
+{
+    static struct node node;
+    uint64_t values[20];
+    void *ops[20];
+    char text[TEXT];
+    struct child child = begin(text);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, text);
+    tell(child.out, "send and die");
+    ck_assert_int_eq(send_unexpected(&node, "go", 3, peer, 1), 0);
+    /* it has died, and is reaped, before this process looks */
+    child_reap(&child);
+
+    for (int i = 0; i < 20; i++)
+        ops[i] = post_unexpected(&node, &values[i], sizeof(values[i]));
+    for (uint64_t i = 0; i < 20; i++) {
+        na_plugin_event event = await_message(&node, 0, ops[i], 8, i, true);
+        ck_assert_uint_eq(values[i], i);
+        node.ops->addr_free(node.cls, event.source);
+        free(ops[i]);
+    }
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+END_TEST
+
+/* A caller that dies before it was noticed. */
+static int
+shout_and_die(const struct parent *parent)
+{
+    static struct node node;
+    char text[TEXT];
+    node_open(&node, NULL);
+    hear(parent->in, text);
+    na_plugin_addr *peer = lookup(&node, text);
+    ck_assert_int_eq(send_unexpected(&node, "last words", 11, peer, 3), 0);
+    tell(parent->out, "dying");
+    raise(SIGKILL);
+    return 1;
+}
+
+START_TEST(death_of_unnoticed_caller_delivers_its_message)
+{
+    static struct node node;
+    char text[TEXT];
+    char buffer[64];
+    struct child child = child_start(shout_and_die, NULL);
+    node_open(&node, NULL);
+    self_string(&node, text);
+    tell(child.out, text);
+    hear_is(child.in, "dying");
+    child_reap(&child);
+
+    void *op = post_unexpected(&node, buffer, sizeof(buffer));
+    na_plugin_event event = await_message(&node, 0, op, 11, 3, true);
+    ck_assert_str_eq(buffer, "last words");
+    /* nobody there to be answered */
+    expect_silence(&node, 0, 5);
+    ck_assert_int_eq(
+        send_expected(&node, "x", 1, event.source, 3), NA_PLUGIN_E_HOSTUNREACH);
+    node.ops->addr_free(node.cls, event.source);
+    free(op);
+    node_close(&node);
+}
+END_TEST
+
+START_TEST(death_while_sends_are_queued_ends_them)
+{
+    static struct node node;
+    static unsigned char data[4000];
+    void *ops[50];
+    uint32_t pending = 0;
+    char text[TEXT];
+    struct child child = begin(text);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, text);
+    greet(&node, &child, peer);
+
+    while (pending < 50) {
+        ops[pending] = op_new(&node);
+        int32_t ret = node.ops->send_unexpected(
+            node.ctx[0], ops[pending], data, sizeof(data), NULL, peer, 0, 1);
+        if (ret == NA_PLUGIN_DONE)
+            free(ops[pending]);
+        else
+            pending++;
+    }
+    child_kill(&child);
+    for (uint32_t i = 0; i < pending; i++) {
+        ck_assert_int_eq(
+            await_op(&node, 0, ops[i]).status, NA_PLUGIN_E_HOSTUNREACH);
+        free(ops[i]);
+    }
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+END_TEST
+
+/* Shows memory, polls, and is killed while it is read. */
+static int
+window_body(const struct parent *parent)
+{
+    static struct node node;
+    struct window *window = *(struct window *const *) parent->arg;
+    na_plugin_segment segment = {
+        .base = calloc(1, 64 << 20), .length = 64 << 20};
+    na_plugin_mem *mem;
+    char text[TEXT];
+    node_open(&node, NULL);
+    ck_assert_int_eq(
+        node.ops->mem_register(node.cls, &segment, 1, 3, 0, 0, &mem), 0);
+    window->size = sizeof(window->bytes);
+    ck_assert_int_eq(
+        node.ops->mem_serialize(node.cls, mem, window->bytes, &window->size),
+        0);
+    self_string(&node, text);
+    tell(parent->out, text);
+    for (;;)
+        pump();
+    return 0;
+}
+
+START_TEST(death_while_being_read_ends_the_get)
+{
+    static struct node node;
+    struct window *window = mmap(NULL, sizeof(*window), PROT_READ | PROT_WRITE,
+        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    na_plugin_segment segment = {.base = malloc(64 << 20), .length = 64 << 20};
+    na_plugin_mem *local;
+    na_plugin_mem *remote;
+    na_plugin_event event;
+    char text[TEXT];
+    struct child child = child_start(window_body, &window);
+    hear(child.in, text);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, text);
+    ck_assert_int_eq(
+        node.ops->mem_register(node.cls, &segment, 1, 3, 0, 0, &local), 0);
+    ck_assert_int_eq(node.ops->mem_deserialize(
+                         node.cls, window->bytes, window->size, &remote),
+        0);
+
+    void *op = op_new(&node);
+    ck_assert_int_eq(
+        node.ops->get(node.ctx[0], op, local, 0, remote, 0, 64 << 20, peer, 0),
+        NA_PLUGIN_PENDING);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(node.ops->poll(node.ctx[0], &event, 1), 0);
+    child_kill(&child);
+    ck_assert_int_eq(await_op(&node, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
+    /* small ones too, and with the number of a dead process */
+    ck_assert_int_eq(
+        node.ops->get(node.ctx[0], op, local, 0, remote, 0, 64, peer, 0),
+        NA_PLUGIN_E_HOSTUNREACH);
+    free(op);
+    free(segment.base);
+    node.ops->mem_deregister(node.cls, local);
+    node.ops->mem_free(node.cls, remote);
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+    munmap(window, sizeof(*window));
+}
+END_TEST
+
+START_TEST(death_shows_though_a_forked_child_lives)
+{
+    static struct node node;
+    char text[TEXT];
+    char number[TEXT];
+    char buffer[64];
+    /* so that the grandchild's end can be waited for */
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    struct child child = begin(text);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, text);
+    greet(&node, &child, peer);
+    tell(child.out, "fork");
+    hear(child.in, number);
+    void *op = post_expected(&node, buffer, sizeof(buffer), peer, 1);
+    child_kill(&child);
+    ck_assert_int_eq(await_op(&node, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
+    /* its listening socket is open in the grandchild: nobody accepts there */
+    ck_assert_int_eq(
+        send_unexpected(&node, "x", 1, peer, 1), NA_PLUGIN_E_HOSTUNREACH);
+    pid_t grandchild = (pid_t) atoi(number);
+    ck_assert_int_eq(kill(grandchild, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(grandchild, NULL, 0), grandchild);
+    free(op);
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+END_TEST
+
+START_TEST(death_forget_ends_what_is_pending_and_begins_anew)
+{
+    static struct node node;
+    static unsigned char data[4000];
+    char text[TEXT];
+    char buffer[64];
+    struct child next = child_start(peer_body, NULL);
+    struct child child = begin(text);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, NAME);
+    greet(&node, &child, peer);
+
+    void *op = post_expected(&node, buffer, sizeof(buffer), peer, 1);
+    void *send = NULL;
+    int32_t ret = NA_PLUGIN_DONE;
+    while (ret == NA_PLUGIN_DONE) {
+        free(send);
+        send = op_new(&node);
+        ret = node.ops->send_unexpected(
+            node.ctx[0], send, data, sizeof(data), NULL, peer, 0, 1);
+    }
+    ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
+    node.ops->addr_forget(node.cls, peer);
+    node.ops->addr_forget(node.cls, peer);
+    ck_assert_int_eq(await_op(&node, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_int_eq(await_op(&node, 0, send).status, NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_uint_eq(count_mappings(), 0);
+    child_kill(&child);
+
+    tell(next.out, "open");
+    hear(next.in, text);
+    greet(&node, &next, peer);
+    child_kill(&next);
+    free(op);
+    free(send);
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+END_TEST
+
+START_TEST(death_forget_works_on_the_living)
+{
+    static struct node a, b;
+    char text[TEXT];
+    char buffer[64];
+    node_open(&a, NULL);
+    node_open(&b, NULL);
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+    for (uint64_t i = 0; i < 5; i++) {
+        void *op = post_unexpected(&b, buffer, sizeof(buffer));
+        ck_assert_int_eq(send_unexpected(&a, "x", 1, peer, i), 0);
+        na_plugin_event event = await_message(&b, 0, op, 1, i, true);
+        void *wait = post_expected(&b, buffer, 64, event.source, 1);
+        a.ops->addr_forget(a.cls, peer);
+        ck_assert_int_eq(await_op(&b, 0, wait).status, NA_PLUGIN_E_HOSTUNREACH);
+        b.ops->addr_free(b.cls, event.source);
+        free(op);
+        free(wait);
+    }
+    a.ops->addr_free(a.cls, peer);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
+/* Connections come and go without leaving descriptors or memory. */
+START_TEST(death_many_connections_leave_nothing)
+{
+    static struct node a, b;
+    char text[TEXT];
+    char buffer[64];
+    node_open(&a, NULL);
+    self_string(&a, text);
+    uint32_t before = 0;
+    for (uint64_t i = 0; i < 100; i++) {
+        node_open(&b, &(struct node_options){.mute = true});
+        na_plugin_addr *peer = lookup(&b, text);
+        void *op = post_unexpected(&a, buffer, sizeof(buffer));
+        ck_assert_int_eq(send_unexpected(&b, "x", 1, peer, i), 0);
+        na_plugin_event event = await_message(&a, 0, op, 1, i, true);
+        a.ops->addr_free(a.cls, event.source);
+        b.ops->addr_free(b.cls, peer);
+        free(op);
+        node_close(&b);
+        uint64_t deadline = now_ns() + UINT64_C(2000000000);
+        while (count_mappings() != 0 && now_ns() < deadline)
+            pump();
+        ck_assert_uint_eq(count_mappings(), 0);
+        if (i == 0)
+            before = count_descriptors();
+        ck_assert_uint_eq(count_descriptors(), before);
+    }
+    ck_assert_uint_eq(node_counter(&a, "connections_lost"), 100);
+    ck_assert_uint_eq(node_counter(&a, "connections_broken"), 0);
+    node_close(&a);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("death");
+    tcase_add_test(cases, death_pending_receives_end_and_successor_is_reached);
+    tcase_add_test(cases, death_messages_sent_before_are_delivered);
+    tcase_add_test(cases, death_of_unnoticed_caller_delivers_its_message);
+    tcase_add_test(cases, death_while_sends_are_queued_ends_them);
+    tcase_add_test(cases, death_while_being_read_ends_the_get);
+    tcase_add_test(cases, death_shows_though_a_forked_child_lives);
+    tcase_add_test(cases, death_forget_ends_what_is_pending_and_begins_anew);
+    tcase_add_test(cases, death_forget_works_on_the_living);
+    tcase_add_test(cases, death_many_connections_leave_nothing);
+    return run_cases("death", &cases, 1);
+}
