@@ -46,27 +46,43 @@ below() {
     return 1
 }
 
+of_this_run() {
+    grep -qzFx "TEST_RUN=$TEST_RUN" "/proc/$1/environ" 2>/dev/null
+}
+
 # The processes of this run, but for what this script came from and started.
 processes() {
-    local file pid
-    for file in /proc/[0-9]*/environ; do
-        pid=${file#/proc/} pid=${pid%/environ}
-        if grep -qzFx "TEST_RUN=$TEST_RUN" "$file" 2>/dev/null &&
-            ! below $$ "$pid" && ! below "$pid" $$; then
+    local pid
+    for pid in /proc/[0-9]*; do
+        pid=${pid#/proc/}
+        if of_this_run "$pid" && ! below $$ "$pid" && ! below "$pid" $$; then
             printf '%s\n' "$pid"
         fi
     done
 }
 
-# Whose socket it is that has this inode: another program's, of which there may
-# be some at work here, is none of ours.
+# Is one of the processes whose entries in /proc are read from stdin another
+# run's? What a program holds that is at work here besides is none of ours.
+foreign() {
+    local entry pid
+    while read -r entry; do
+        pid=${entry#/proc/} pid=${pid%%/*}
+        if ! of_this_run "$pid" && [ -e "/proc/$pid" ]; then
+            return 0
+        fi
+    done
+    return 1
+}
+
 foreign_socket() {
-    local holder pid
-    holder=$(find /proc/[0-9]*/fd -lname "socket:\\[$1\\]" 2>/dev/null |
-        head -n 1)
-    [ -n "$holder" ] || return 1
-    pid=${holder#/proc/} pid=${pid%%/*}
-    ! grep -qzFx "TEST_RUN=$TEST_RUN" "/proc/$pid/environ" 2>/dev/null
+    find /proc/[0-9]*/fd -lname "socket:\\[$1\\]" 2>/dev/null | foreign
+}
+
+foreign_file() {
+    {
+        find /proc/[0-9]*/fd /proc/[0-9]*/cwd -lname "$1*"
+        grep -lF -- "$1" /proc/[0-9]*/cmdline
+    } 2>/dev/null | foreign
 }
 
 left() {
@@ -78,12 +94,21 @@ left() {
     sockets | comm -13 "$dir/sockets" - | while read -r inode name; do
         foreign_socket "$inode" || printf 'socket %s\n' "$name"
     done
-    shared_files | comm -13 "$dir/files" - | sed 's/^/file /'
+    shared_files | comm -13 "$dir/files" - | while read -r name; do
+        foreign_file "$name" || printf 'file %s\n' "$name"
+    done
     find "$tmp" -mindepth 1 2>/dev/null | sed 's/^/file /'
 }
 
+# Again until there is none: some start others meanwhile.
 end_processes() {
-    processes | xargs -r kill -KILL 2>/dev/null
+    local pids round
+    for round in 1 2 3 4 5 6 7 8 9; do
+        pids=$(processes)
+        [ -n "$pids" ] || return 0
+        printf '%s\n' "$pids" | xargs kill -KILL 2>/dev/null
+    done
+    echo "left behind after $round rounds of kill: $pids"
 }
 
 before() {

@@ -115,21 +115,25 @@ static const struct command commands[] = {
         {serve_options, parse, "INFO DIR",
             "Exports the directory DIR over the transport INFO, such as na+sm, "
             "until SIGINT or SIGTERM. The first line of standard output is "
-            "\"address: \" and the address for clients.",
+            "\"address: \" and the address for clients."
+            "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"put", copy_put, 2, -1,
         {put_options, parse, "SOURCE... ADDRESS",
-            "Copies files and whole directories to the server at ADDRESS.",
+            "Copies files and whole directories to the server at ADDRESS."
+            "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"get", copy_get, 3, -1,
         {put_options + 1, parse, "ADDRESS PATH... TARGET",
             "Copies files and whole directories from the server at ADDRESS: "
-            "into TARGET if that is a directory, otherwise as TARGET.",
+            "into TARGET if that is a directory, otherwise as TARGET."
+            "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"ls", copy_ls, 1, 2,
         {NULL, parse, "ADDRESS [PATH]",
             "Lists a directory at the server at ADDRESS: type, size, time of "
-            "the last change (UTC), name.",
+            "the last change (UTC), name."
+            "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
 };
 
@@ -186,7 +190,7 @@ print_usage(FILE *stream)
           "       talaria copy ls ADDRESS [PATH]\n"
           "Copies files between machines, or processes, over RPCs and bulk "
           "transfers.\n"
-          "`talaria copy COMMAND --help` says more about each.\n",
+          "\"talaria copy COMMAND --help\" tells more.\n" TOOL_EXIT_CODES "\n",
         stream);
 }
 

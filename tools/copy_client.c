@@ -23,8 +23,9 @@ lose(struct copy_client *client, const char *reason)
     if (client->lost)
         return;
     client->lost = true;
-    copy_report_error(
-        client->address, client->interrupted ? "interrupted" : reason);
+    if (!client->leaving)
+        copy_report_error(
+            client->address, client->interrupted ? "interrupted" : reason);
     for (unsigned int i = 0; i < client->slot_count; i++)
         if (client->slots[i].busy)
             HG_Cancel(client->slots[i].handle);
@@ -207,7 +208,7 @@ open_transport(struct copy_client *client)
     }
     memcpy(info, client->address, length);
     info[length] = 0;
-    client->hg_class = HG_Init(info, 0);
+    client->hg_class = copy_proto_init(info, false);
     if (client->hg_class == NULL) {
         copy_report_error(info, "can't open the transport");
         return -1;
@@ -370,6 +371,7 @@ say_bye(struct copy_client *client)
         return;
     client->lost = false;
     client->interrupted = true;
+    client->leaving = true;
     copy_slot_send(
         copy_client_slot(client), COPY_BYE, &in, on_call_answer, &call);
     while (!call.answered) {

@@ -48,6 +48,7 @@ struct copy_client {
     size_t path_max;       /* bytes that a path of a request may have */
     bool lost;             /* no request will be answered any more */
     bool interrupted;      /* and that is because of a signal */
+    bool leaving;          /* it doesn't matter any more */
 };
 
 /* Connects to a server and says hello.

@@ -62,6 +62,16 @@ hg_proc_copy_path_t(hg_proc_t proc, void *data)
     return HG_SUCCESS;
 }
 
+hg_class_t *
+copy_proto_init(const char *info, bool listen)
+{
+    struct hg_init_info options = HG_INIT_INFO_INITIALIZER;
+
+    options.no_overflow = true;
+    return HG_Init_opt2(info, listen,
+        HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &options);
+}
+
 hg_return_t
 copy_proto_register(
     hg_class_t *hg_class, hg_rpc_cb_t handler, hg_id_t ids_p[COPY_RPC_COUNT])

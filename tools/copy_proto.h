@@ -41,7 +41,8 @@
  * modulo 2^128 of the XXH3-128 hashes of its chunks, each seeded with the
  * chunk's offset: whoever reads computes it from what was read, whoever writes
  * from what was written. create, write..., commit makes a file; until the
- * commit succeeded it has no name. open, read..., close fetches one; the answer
+ * commit succeeded it has no name, and when it failed the upload is gone (but
+ * for COPY_BUSY: writes are running). open, read..., close fetches one; the answer
  * to close has the reader's checksum, or COPY_CHANGED.
  *
  * A listing is paged: the first list gives a path and id 0; as long as the
@@ -206,6 +207,10 @@ union copy_out {
     copy_open_out_t open;
     copy_close_out_t close;
 };
+
+/* Opens a class as HG_Init does, for messages that are all small: a stranger's
+ * larger ones needn't be fetched to be refused. */
+hg_class_t *copy_proto_init(const char *info, bool listen);
 
 /* Registers every RPC with a class. handler: the server's, the same for all, or
  * NULL at a client. ids_p: set to the id of each, by enum copy_rpc. HG_NOMEM.

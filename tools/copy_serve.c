@@ -175,7 +175,7 @@ announce(struct copy_server *server, struct address_file *file,
 static int
 start(struct copy_server *server, const char *info)
 {
-    server->hg_class = HG_Init(info, 1);
+    server->hg_class = copy_proto_init(info, true);
     if (server->hg_class == NULL) {
         copy_report_error(info, "can't open the transport");
         return -1;

@@ -34,23 +34,34 @@ descriptor_path(int fd, char *path, size_t size)
     snprintf(path, size, "/proc/self/fd/%d", fd);
 }
 
-/* A file system may not have O_TMPFILE, and a root may not have /proc, without
- * which the file could never be linked: *fd_p is then -1. */
+/* A root may not have /proc, without which a file without a name could never be
+ * linked. */
+static bool
+can_be_linked(int fd)
+{
+    static int can = -1;
+    char path[64];
+
+    if (can < 0) {
+        descriptor_path(fd, path, sizeof(path));
+        can = access(path, F_OK) == 0;
+    }
+    return can;
+}
+
+/* *fd_p is -1 when that can't be done here: the file system may not have
+ * O_TMPFILE. */
 static int
 create_nameless(int dir, int *fd_p)
 {
-    char path[64];
     int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
     if (fd < 0 && errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT &&
         errno != EINVAL)
         return errno;
-    if (fd >= 0) {
-        descriptor_path(fd, path, sizeof(path));
-        if (access(path, F_OK) < 0) {
-            close(fd);
-            fd = -1;
-        }
+    if (fd >= 0 && !can_be_linked(fd)) {
+        close(fd);
+        fd = -1;
     }
     *fd_p = fd;
     return 0;

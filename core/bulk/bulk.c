@@ -208,6 +208,7 @@ HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
     struct bulk_context *bulk_context = bulk_context_of(context);
     struct na_class *na_class;
     na_plugin_addr *addr;
+    uint64_t size = 0;
     int32_t code;
 
     if (!handle || handle->remote || !context ||
@@ -217,6 +218,13 @@ HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
     code = na_class->ops.addr_self(na_class->plugin_class, &addr);
     if (code != NA_PLUGIN_OK)
         return (hg_return_t) na_code(code);
+    /* Not every address has a form that a peer could use. */
+    code =
+        na_class->ops.addr_serialize(na_class->plugin_class, addr, NULL, &size);
+    if (code != NA_PLUGIN_OK) {
+        na_class->ops.addr_free(na_class->plugin_class, addr);
+        return (hg_return_t) na_code(code);
+    }
     na_peer_release(&handle->addr);
     na_peer_set(&handle->addr, na_class, addr);
     handle->context_id = bulk_context->na_context->id;

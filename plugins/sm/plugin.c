@@ -182,12 +182,14 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     uint64_t ring = SM_RING_DEFAULT;
     uint64_t queue = QUEUE_DEFAULT;
     uint64_t timeout = TIMEOUT_DEFAULT_S;
+    uint64_t membarrier = 1;
 
     if (!sm_log_setting(
             cls->host, "sm.ring_size", 0, SM_RING_CAPACITY_MAX, &ring) ||
         !sm_log_setting(cls->host, "sm.queue_size", 0, QUEUE_MAX, &queue) ||
         !sm_log_setting(
-            cls->host, "sm.send_timeout", 0, TIMEOUT_MAX_S, &timeout))
+            cls->host, "sm.send_timeout", 0, TIMEOUT_MAX_S, &timeout) ||
+        !sm_log_setting(cls->host, "sm.membarrier", 0, 1, &membarrier))
         return NA_PLUGIN_E_INVALID_ARG;
 
     cls->max_unexpected =
@@ -200,6 +202,7 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
         ring);
     cls->queue_limit = queue;
     cls->send_timeout_ns = timeout * SECOND;
+    cls->membarrier = membarrier != 0 && sm_wait_register();
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->no_retry = (info->flags & NA_PLUGIN_OPEN_NO_RETRY) != 0;
@@ -256,7 +259,6 @@ build(na_plugin_class *cls, const na_plugin_open_info *info)
     if (ret != NA_PLUGIN_OK)
         return ret;
     sm_lock_init(&cls->progress, cls->single);
-    cls->membarrier = sm_wait_register();
     sm_kernel_due(cls);
     ret = draw_number(cls);
     if (ret != NA_PLUGIN_OK)

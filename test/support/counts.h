@@ -17,6 +17,7 @@
     X(FORWARD_ROUNDS, 100, 10)      /* of 64 calls in flight */                \
     X(PROGRESS_CALLS, 10000, 1000)  /* of each of several threads */           \
     X(EVENT_CALLS, 5000, 500)       /* through an outside event loop */        \
+    X(TRIGGER_CALLS, 2000, 200)     /* that another thread triggers */         \
     X(CANCEL_ROUNDS, 1000, 100)     /* cancels that race with answers */       \
     X(KILL_ROUNDS, 20, 2)           /* peers killed */                         \
     X(NA_MESSAGES, 10000, 1000)     /* through one operation */                \

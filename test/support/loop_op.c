@@ -216,6 +216,26 @@ loop_release(void)
 }
 
 void
+loop_hurry(void)
+{
+    na_plugin_class *cls;
+    struct loop_event *entry;
+
+    pthread_mutex_lock(&loop_lock);
+    LIST_FOREACH(cls, &loop_classes, next)
+    for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++) {
+        na_plugin_ctx *ctx = cls->contexts[i];
+
+        if (!ctx || TAILQ_EMPTY(&ctx->events))
+            continue;
+        TAILQ_FOREACH(entry, &ctx->events, next)
+        entry->due = ctx->polls;
+        rouse(ctx);
+    }
+    pthread_mutex_unlock(&loop_lock);
+}
+
+void
 loop_held_drop(na_plugin_ctx *ctx)
 {
     struct loop_op *op = TAILQ_FIRST(&held);

@@ -69,6 +69,9 @@ void loop_fault_set(enum loop_kind kind, struct loop_fault fault);
 /* Every kind is honest, cancelling works, no message is tampered with. */
 void loop_faults_clear(void);
 
+/* What was to be told later is told with the next poll. */
+void loop_hurry(void);
+
 /* Does what was held. Returns how many operations. */
 uint32_t loop_release(void);
 

@@ -221,6 +221,13 @@ test_long_names() {
     copy 1 put "$dir" "$address"
     err_has "name too long"
     [ -f "$exported/long/short" ] || fail "$ran: the rest did not go on"
+    # At the limit, whatever that is, a path is too long or it isn't: requests
+    # that don't fit a message would end the connection.
+    for i in $(seq 3600 3 4200); do
+        copy 1 ls "$address" "$(printf 'x/%.0s' $(seq $((i / 2))))"
+        grep -qE 'name too long|no such file' "$err" ||
+            fail "$ran: another error"
+    done
     copy 1 ls "$address" "$(printf 'x/%.0s' $(seq 3000))"
     err_has "name too long"
     copy 1 ls "$address" "$(printf 'x%.0s' $(seq 256))"

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* RPCs that move bulk data, and memory cut into pieces to move. */
+#include "mover.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP 16U /* untouched bytes around each piece */
+
+static hg_id_t ids[MOVER_RPCS];
+
+static uint32_t
+next_random(uint32_t *state)
+{
+    *state = *state * 1664525U + 1013904223U;
+    return *state >> 8;
+}
+
+void
+pieces_make(struct pieces *pieces, size_t size, uint32_t seed)
+{
+    uint32_t state = seed, filled;
+    size_t left = size, at = GAP;
+
+    pieces->count = 1 + next_random(&state) % 24;
+    pieces->size = size;
+    pieces->memory_size = size + (pieces->count + 1) * GAP;
+    pieces->memory = calloc(1, pieces->memory_size);
+    pieces->bases = calloc(pieces->count, sizeof *pieces->bases);
+    pieces->sizes = calloc(pieces->count, sizeof *pieces->sizes);
+    ck_assert(pieces->memory && pieces->bases && pieces->sizes);
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        filled = next_random(&state) % 4;
+        pieces->sizes[i] =
+            i + 1 == pieces->count ? left
+            : filled == 0          ? 0
+                          : next_random(&state) * (uint64_t) 7919 % (left + 1);
+        left -= pieces->sizes[i];
+        pieces->bases[i] = pieces->memory + at;
+        at += pieces->sizes[i] + GAP;
+    }
+}
+
+void
+pieces_free(struct pieces *pieces)
+{
+    free(pieces->memory);
+    free(pieces->bases);
+    free(pieces->sizes);
+}
+
+unsigned char
+pattern_at(uint32_t seed, size_t at)
+{
+    uint64_t x = (at + 1) * 0x9e3779b97f4a7c15ULL + seed * 2654435761U;
+
+    return (unsigned char) (x >> 37);
+}
+
+/* The piece that holds a byte. */
+static unsigned char *
+byte_at(const struct pieces *pieces, size_t offset, uint32_t *piece_p,
+    size_t *in_piece_p)
+{
+    uint32_t i = *piece_p;
+
+    while (i < pieces->count && *in_piece_p >= pieces->sizes[i])
+        *in_piece_p -= pieces->sizes[i++];
+    *piece_p = i;
+    (void) offset;
+    return (unsigned char *) pieces->bases[i] + (*in_piece_p)++;
+}
+
+void
+pieces_fill(struct pieces *pieces, uint32_t seed)
+{
+    uint32_t piece = 0;
+    size_t in_piece = 0;
+
+    for (size_t i = 0; i < pieces->size; i++)
+        *byte_at(pieces, i, &piece, &in_piece) = pattern_at(seed, i);
+}
+
+bool
+pieces_match(const struct pieces *pieces, size_t offset, size_t size,
+    uint32_t seed, size_t from)
+{
+    uint32_t piece = 0;
+    size_t in_piece = offset;
+
+    for (size_t i = 0; i < size; i++)
+        if (*byte_at(pieces, offset + i, &piece, &in_piece) !=
+            pattern_at(seed, from + i))
+            return false;
+    return true;
+}
+
+uint64_t
+pieces_hash(const struct pieces *pieces, size_t offset, size_t size)
+{
+    uint64_t hash = 1469598103934665603ULL; /* FNV-1a */
+    uint32_t piece = 0;
+    size_t in_piece = offset;
+
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ *byte_at(pieces, offset + i, &piece, &in_piece)) *
+               1099511628211ULL;
+    return hash;
+}
+
+/* A transfer at the target, from the request to the answer. */
+struct job {
+    hg_handle_t handle;
+    move_in_t in;
+    move_out_t out;
+    struct pieces pieces;
+    hg_op_id_t id;
+    uint32_t calls;
+};
+
+static void
+job_answer(struct job *job)
+{
+    TARGET_ASSERT(HG_Respond(job->handle, NULL, NULL, &job->out) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Free_input(job->handle, &job->in) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(job->handle) == HG_SUCCESS);
+    pieces_free(&job->pieces);
+    free(job);
+}
+
+static hg_return_t
+moved(const struct hg_cb_info *info)
+{
+    struct job *job = info->arg;
+
+    TARGET_ASSERT(info->type == HG_CB_BULK);
+    TARGET_ASSERT(info->info.bulk.op == (hg_bulk_op_t) job->in.op);
+    TARGET_ASSERT(++job->calls == 1);
+    if (job->in.how & MOVE_CANCEL_LATE)
+        TARGET_ASSERT(HG_Bulk_cancel(job->id) == HG_SUCCESS);
+    job->out.end = (int32_t) info->ret;
+    job->out.moved = info->info.bulk.size;
+    if (info->ret == HG_SUCCESS && job->in.op == HG_BULK_PULL)
+        job->out.hash =
+            pieces_hash(&job->pieces, job->in.local_offset, job->in.size);
+    job_answer(job);
+    return HG_SUCCESS;
+}
+
+static uint8_t
+local_flags(uint8_t how)
+{
+    if (how & MOVE_READ_ONLY)
+        return HG_BULK_READ_ONLY;
+    return how & MOVE_WRITE_ONLY ? HG_BULK_WRITE_ONLY : HG_BULK_READWRITE;
+}
+
+static hg_return_t
+job_start(struct job *job, hg_bulk_t local)
+{
+    const struct hg_info *info = HG_Get_info(job->handle);
+
+    if (job->in.how & MOVE_BOUND)
+        return HG_Bulk_bind_transfer(info->context, moved, job,
+            (hg_bulk_op_t) job->in.op, job->in.bulk, job->in.origin_offset,
+            local, job->in.local_offset, job->in.size, &job->id);
+    return HG_Bulk_transfer(info->context, moved, job,
+        (hg_bulk_op_t) job->in.op, info->addr, job->in.bulk,
+        job->in.origin_offset, local, job->in.local_offset, job->in.size,
+        &job->id);
+}
+
+static hg_return_t
+on_move(hg_handle_t handle)
+{
+    struct job *job = calloc(1, sizeof *job);
+    hg_bulk_t local = HG_BULK_NULL;
+    hg_return_t ret;
+
+    TARGET_ASSERT(job != NULL);
+    job->handle = handle;
+    ret = HG_Get_input(handle, &job->in);
+    TARGET_ASSERT(ret == HG_SUCCESS);
+    pieces_make(&job->pieces, job->in.local_size, job->in.seed);
+    pieces_fill(&job->pieces, job->in.seed);
+    ret = HG_Bulk_create(HG_Get_info(handle)->hg_class, job->pieces.count,
+        job->pieces.bases, job->pieces.sizes, local_flags(job->in.how), &local);
+    TARGET_ASSERT(ret == HG_SUCCESS);
+    ret = job_start(job, local);
+    /* The transfer holds it from here on. */
+    TARGET_ASSERT(HG_Bulk_free(local) == HG_SUCCESS);
+    if (ret != HG_SUCCESS) {
+        job->out.start = (int32_t) ret;
+        job_answer(job);
+    } else if (job->in.how & MOVE_CANCEL) {
+        TARGET_ASSERT(HG_Bulk_cancel(job->id) == HG_SUCCESS);
+    }
+    return HG_SUCCESS;
+}
+
+static struct {
+    char *memory;
+    hg_bulk_t bulk;
+} exposed;
+
+static hg_return_t
+on_expose(hg_handle_t handle)
+{
+    hg_size_t size = MOVER_EXPOSED;
+    void *base;
+    expose_out_t out;
+
+    if (!exposed.memory) {
+        exposed.memory = malloc(size);
+        TARGET_ASSERT(exposed.memory != NULL);
+        for (size_t i = 0; i < size; i++)
+            exposed.memory[i] = (char) pattern_at(7, i);
+        base = exposed.memory;
+        TARGET_ASSERT(
+            HG_Bulk_create(HG_Get_info(handle)->hg_class, 1, &base, &size,
+                HG_BULK_READ_ONLY, &exposed.bulk) == HG_SUCCESS);
+    }
+    out.bulk = exposed.bulk;
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, &out) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+void
+mover_open(hg_class_t *hg_class)
+{
+    ids[MOVER_MOVE] =
+        MERCURY_REGISTER(hg_class, "move", move_in_t, move_out_t, on_move);
+    ids[MOVER_EXPOSE] =
+        MERCURY_REGISTER(hg_class, "expose", void, expose_out_t, on_expose);
+}
+
+void
+mover_stopping(void)
+{
+    HG_Bulk_free(exposed.bulk);
+    free(exposed.memory);
+    exposed.bulk = HG_BULK_NULL;
+    exposed.memory = NULL;
+}
+
+hg_id_t
+mover_id(enum mover_rpc rpc)
+{
+    return ids[rpc];
+}
+
+move_out_t
+mover_move(struct session *session, const move_in_t *in)
+{
+    hg_handle_t handle = session_handle(session, mover_id(MOVER_MOVE));
+    move_in_t sent = *in;
+    move_out_t out;
+
+    ck_assert_int_eq(session_forward(session, handle, &sent), HG_SUCCESS);
+    ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+    ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    return out;
+}

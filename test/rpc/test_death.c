@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that die: every call ends, once, soon, with an error. */
+#include "counts.h"
+#include "log_watch.h"
+#include "rpcs.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define IN_FLIGHT 32U
+
+static const struct session_setup setup = {
+    .open = rpcs_open, .stopping = rpcs_stopping};
+
+/* Whether a mode has a target that can be killed. */
+static bool
+mortal(int mode)
+{
+    return session_mode_at(mode)->shape == SESSION_PROCESSES ||
+           (session_is_loop() &&
+               session_mode_at(mode)->shape == SESSION_THREADS);
+}
+
+static void
+ck_dead(hg_return_t ret)
+{
+    ck_assert_msg(ret == HG_HOSTUNREACH || ret == HG_IO_ERROR,
+        "a dead peer is %s", HG_Error_to_string(ret));
+}
+
+static void
+forward_many(
+    struct session *s, hg_handle_t *handles, struct call *calls, enum rpc rpc)
+{
+    blob_t in = blob_make(20, 2);
+
+    memset(calls, 0, IN_FLIGHT * sizeof *calls);
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        handles[i] = session_handle(s, rpcs_id(rpc));
+        ck_assert_int_eq(
+            HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
+    }
+    blob_free(&in);
+}
+
+/* All end within the time; how long they took. */
+static void
+ck_all_end(struct session *s, hg_handle_t *handles, struct call *calls)
+{
+    uint64_t begin = session_now_ms();
+
+    for (unsigned i = 0; i < IN_FLIGHT; i++)
+        session_wait(s, &calls[i].called, 1);
+    ck_assert_uint_le(session_now_ms() - begin, test_count(TEST_DEATH_MS));
+    session_quiet(s);
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        ck_assert_uint_eq(calls[i].called, 1);
+        ck_assert_int_eq(HG_Ref_get(handles[i]), 1);
+        ck_assert_int_eq(HG_Destroy(handles[i]), HG_SUCCESS);
+    }
+}
+
+START_TEST(death_of_target_ends_calls_in_flight)
+{
+    struct session s;
+    struct call calls[IN_FLIGHT];
+    hg_handle_t handles[IN_FLIGHT];
+
+    if (!mortal(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    forward_many(&s, handles, calls, RPC_KEEP);
+    rpcs_wait_handled(&s, RPC_KEEP, IN_FLIGHT);
+    session_kill(&s);
+    ck_all_end(&s, handles, calls);
+    for (unsigned i = 0; i < IN_FLIGHT; i++)
+        ck_dead(calls[i].ret);
+    session_end(&s);
+}
+END_TEST
+
+/* Killed in the middle of it all: some are answered, some not even sent. */
+START_TEST(death_of_target_amid_traffic_ends_each_call_once)
+{
+    struct session s;
+    struct call calls[IN_FLIGHT];
+    hg_handle_t handles[IN_FLIGHT];
+
+    if (!mortal(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    forward_many(&s, handles, calls, RPC_ECHO);
+    rpcs_wait_handled(&s, RPC_ECHO, 4);
+    session_kill(&s);
+    ck_all_end(&s, handles, calls);
+    for (unsigned i = 0; i < IN_FLIGHT; i++)
+        if (calls[i].ret != HG_SUCCESS)
+            ck_dead(calls[i].ret);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(death_of_target_fails_later_calls_at_once)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    uint64_t begin;
+    hg_return_t ret;
+
+    if (!mortal(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    session_kill(&s);
+    begin = session_now_ms();
+    for (unsigned i = 0; i < 20; i++) {
+        call.called = 0;
+        ret = HG_Forward(handle, call_done, &call, NULL);
+        if (ret == HG_SUCCESS) {
+            session_wait(&s, &call.called, 1);
+            ret = call.ret;
+        }
+        ck_dead(ret);
+        ck_assert_int_eq(HG_Ref_get(handle), 1);
+    }
+    ck_assert_uint_le(session_now_ms() - begin, test_count(TEST_DEATH_MS));
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(death_of_target_ends_unanswered_notifications)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    hg_return_t ret = HG_SUCCESS;
+    uint64_t value = 1;
+
+    if (!mortal(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_NOTIFY));
+    session_kill(&s);
+    /* The first ones may leave before the loss is seen. */
+    for (unsigned i = 0; i < 1000 && ret == HG_SUCCESS; i++) {
+        call.called = 0;
+        ret = HG_Forward(handle, call_done, &call, &value);
+        if (ret == HG_SUCCESS) {
+            session_wait(&s, &call.called, 1);
+            ret = call.ret;
+        }
+    }
+    ck_dead(ret);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* In a process of its own: calls whoever's address comes through the pipe, and
+ * waits for answers that never come. */
+static void
+be_an_origin(int mode, int pipe_fd)
+{
+    char address[256];
+    hg_class_t *hg_class;
+    hg_context_t *context;
+    hg_addr_t target;
+    hg_handle_t handle;
+    blob_t in = blob_make(20, 3);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(pipe_fd, address, sizeof address) != sizeof address)
+        _exit(1);
+    hg_class = session_open_class(session_mode_at(mode), &setup, false);
+    rpcs_open(hg_class);
+    context = HG_Context_create(hg_class);
+    if (HG_Addr_lookup2(hg_class, address, &target) != HG_SUCCESS)
+        _exit(2);
+    for (unsigned i = 0; i < IN_FLIGHT; i++)
+        if (HG_Create(context, target, rpcs_id(RPC_KEEP), &handle) !=
+                HG_SUCCESS ||
+            HG_Forward(handle, NULL, NULL, &in) != HG_SUCCESS)
+            _exit(3);
+    for (;;)
+        HG_Progress(context, 1000);
+}
+
+static void
+call_once(struct session *s)
+{
+    hg_handle_t handle = session_handle(s, rpcs_id(RPC_EMPTY));
+
+    ck_assert_int_eq(session_forward(s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+}
+
+START_TEST(death_of_origin_leaves_the_target_serving)
+{
+    struct session s;
+    uint32_t rounds = test_count(TEST_KILL_ROUNDS);
+    int pipes[20][2], status;
+    pid_t origins[20];
+
+    if (session_mode_at(_i)->shape != SESSION_PROCESSES)
+        return;
+    ck_assert_uint_le(rounds, 20);
+    /* All of them before this process has called anything of the library. */
+    for (uint32_t i = 0; i < rounds; i++) {
+        ck_assert_int_eq(pipe(pipes[i]), 0);
+        origins[i] = fork();
+        ck_assert_int_ge(origins[i], 0);
+        if (origins[i] == 0)
+            be_an_origin(_i, pipes[i][0]);
+    }
+    session_begin(&s, _i, &setup);
+    for (uint32_t i = 0; i < rounds; i++) {
+        ck_assert_int_eq(
+            write(pipes[i][1], s.address, sizeof s.address), sizeof s.address);
+        rpcs_wait_handled(&s, RPC_KEEP, (i + 1) * IN_FLIGHT);
+        ck_assert_int_eq(kill(origins[i], SIGKILL), 0);
+        ck_assert_int_eq(waitpid(origins[i], &status, 0), origins[i]);
+        ck_assert(WIFSIGNALED(status));
+        call_once(&s);
+        /* Answers to the dead harm nobody. */
+        ck_assert_uint_eq(rpcs_let_go(&s, IN_FLIGHT), IN_FLIGHT);
+        call_once(&s);
+        close(pipes[i][0]);
+        close(pipes[i][1]);
+    }
+    session_end(&s);
+}
+END_TEST
+
+static hg_id_t drop_id;
+
+static hg_return_t
+on_drop(hg_handle_t handle)
+{
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    atomic_fetch_add(&rpcs_shared()->handled[RPC_KEEP], 1);
+    return HG_SUCCESS;
+}
+
+static void
+open_drop(hg_class_t *hg_class)
+{
+    rpcs_open(hg_class);
+    drop_id = MERCURY_REGISTER(hg_class, "drop", void, void, on_drop);
+}
+
+/* A target that has not answered and ends in good order. */
+START_TEST(death_target_that_leaves_ends_calls_in_flight)
+{
+    static const struct session_setup setup_drop = {
+        .open = open_drop, .stopping = rpcs_stopping};
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup_drop);
+    if (s.mode->shape != SESSION_SELF) {
+        handle = session_handle(&s, drop_id);
+        ck_assert_int_eq(
+            HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+        rpcs_wait_handled(&s, RPC_KEEP, 1);
+        session_quiet(&s);
+        ck_assert_uint_eq(call.called, 0);
+        session_stop(&s);
+        session_wait(&s, &call.called, 1);
+        ck_dead(call.ret);
+        ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    }
+    session_end(&s);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, death_of_target_ends_calls_in_flight);
+    session_add(tcase, death_of_target_amid_traffic_ends_each_call_once);
+    session_add(tcase, death_of_target_fails_later_calls_at_once);
+    session_add(tcase, death_of_target_ends_unanswered_notifications);
+    session_add(tcase, death_of_origin_leaves_the_target_serving);
+    session_add(tcase, death_target_that_leaves_ends_calls_in_flight);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "death", add);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sleeping: no wake-up is lost, whatever it is that happens, and who sleeps
+ * uses no processor. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness.h"
+
+#define ROUNDS 20000
+#define PATIENCE_MS 5000
+
+/* Sleeps on a context until it has an event, without polling meanwhile; fails
+ * if it is not roused within five seconds. */
+static na_plugin_event
+sleep_for_event(struct node *node, uint32_t index)
+{
+    na_plugin_ctx *ctx = node->ctx[index];
+    na_plugin_event event;
+
+    for (;;) {
+        if (node->ops->poll(ctx, &event, 1) == 1)
+            return event;
+        uint64_t sleep_ns = 0;
+        int32_t armed = node->wait->arm(ctx, &sleep_ns);
+        if (armed == NA_PLUGIN_DONE)
+            continue;
+        ck_assert_int_eq(armed, NA_PLUGIN_OK);
+        int timeout = PATIENCE_MS;
+        if (sleep_ns < PATIENCE_MS * UINT64_C(1000000))
+            timeout = (int) (sleep_ns / 1000000) + 1;
+        struct pollfd entry = {.fd = node->wait->fd(ctx), .events = POLLIN};
+        int ready = poll(&entry, 1, timeout);
+        ck_assert_msg(ready == 1 || timeout != PATIENCE_MS,
+            "nothing roused context %u", index);
+    }
+}
+
+/* Arms a context that has nothing to do: it must be willing to sleep. */
+static void
+arm_idle(struct node *node, uint32_t index)
+{
+    na_plugin_event event;
+    uint64_t sleep_ns = 0;
+    int32_t armed = NA_PLUGIN_DONE;
+    for (int i = 0; i < 100 && armed == NA_PLUGIN_DONE; i++) {
+        ck_assert_int_eq(node->ops->poll(node->ctx[index], &event, 1), 0);
+        armed = node->wait->arm(node->ctx[index], &sleep_ns);
+    }
+    ck_assert_int_eq(armed, NA_PLUGIN_OK);
+    ck_assert_uint_eq(sleep_ns, UINT64_MAX);
+}
+
+static bool
+readable(struct node *node, uint32_t index, int timeout_ms)
+{
+    struct pollfd entry = {
+        .fd = node->wait->fd(node->ctx[index]), .events = POLLIN};
+    return poll(&entry, 1, timeout_ms) == 1;
+}
+
+static int
+sleeping_echo(const struct parent *parent)
+{
+    static struct node node;
+    uint64_t value;
+    char text[TEXT];
+    node_open(&node, parent->arg);
+    self_string(&node, text);
+    tell(parent->out, text);
+    void *op = op_new(&node);
+    void *send = op_new(&node);
+    do {
+        ck_assert_int_eq(node.ops->recv_unexpected(
+                             node.ctx[0], op, &value, sizeof(value), NULL),
+            NA_PLUGIN_PENDING);
+        na_plugin_event event = sleep_for_event(&node, 0);
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        ck_assert_int_eq(node.ops->send_expected(node.ctx[0], send, &value,
+                             sizeof(value), NULL, event.source, 0, event.tag),
+            NA_PLUGIN_DONE);
+        node.ops->addr_free(node.cls, event.source);
+    } while (value != UINT64_MAX);
+    hear_is(parent->in, "end");
+    free(op);
+    free(send);
+    node_close(&node);
+    return 0;
+}
+
+static void
+sleeping_rounds(const struct node_options *options, uint64_t rounds)
+{
+    static struct node node;
+    char text[TEXT];
+    struct child child = child_start(sleeping_echo, options);
+    hear(child.in, text);
+    node_open(&node, options);
+    na_plugin_addr *peer = lookup(&node, text);
+    void *op = op_new(&node);
+    void *send = op_new(&node);
+    for (uint64_t i = 0; i < rounds; i++) {
+        uint64_t value = i + 1 == rounds ? UINT64_MAX : i;
+        uint64_t answer = 0;
+        ck_assert_int_eq(node.ops->recv_expected(node.ctx[0], op, &answer,
+                             sizeof(answer), NULL, peer, 0, i & 0xFFFF),
+            NA_PLUGIN_PENDING);
+        ck_assert_int_eq(node.ops->send_unexpected(node.ctx[0], send, &value,
+                             sizeof(value), NULL, peer, 0, i & 0xFFFF),
+            NA_PLUGIN_DONE);
+        /* every so often by polling, so that the peer meets us awake, asleep
+         * and in between */
+        if (i % 5 == 0)
+            await_op(&node, 0, op);
+        else
+            ck_assert_ptr_eq(sleep_for_event(&node, 0).op, op);
+        ck_assert_uint_eq(answer, value);
+    }
+    tell(child.out, "end");
+    child_join(&child);
+    free(op);
+    free(send);
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+
+static uint64_t
+rounds_wanted(void)
+{
+    const char *text = getenv("SM_WAIT_ROUNDS");
+    return text != NULL ? strtoull(text, NULL, 10) : ROUNDS;
+}
+
+START_TEST(wait_no_wakeup_is_lost_by_membarrier)
+{
+    sleeping_rounds(NULL, rounds_wanted());
+}
+END_TEST
+
+START_TEST(wait_no_wakeup_is_lost_by_fences)
+{
+    sleeping_rounds(&(struct node_options){.setting_key = "sm.membarrier",
+                        .setting_value = "0"},
+        rounds_wanted() / 4);
+}
+END_TEST
+
+START_TEST(wait_single_thread_mode_sleeps_too)
+{
+    sleeping_rounds(
+        &(struct node_options){.threads = NA_PLUGIN_THREAD_SINGLE_CLASS},
+        rounds_wanted() / 10);
+}
+END_TEST
+
+/* Two classes of this process. */
+static struct node a, b;
+static na_plugin_addr *to_b;
+
+static void
+open_both(uint32_t contexts)
+{
+    char text[TEXT];
+    node_open(&a, &(struct node_options){.contexts = contexts});
+    node_open(&b, &(struct node_options){.contexts = contexts});
+    self_string(&b, text);
+    to_b = lookup(&a, text);
+}
+
+static void
+close_both(void)
+{
+    a.ops->addr_free(a.cls, to_b);
+    node_close(&a);
+    node_close(&b);
+}
+
+/* Makes the connection, so that both sides are quiet afterwards. */
+static void
+connect_both(void)
+{
+    char buffer[8];
+    void *op = post_unexpected(&b, buffer, sizeof(buffer));
+    ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, 1), 0);
+    na_plugin_event event = await_message(&b, 0, op, 1, 1, true);
+    b.ops->addr_free(b.cls, event.source);
+    free(op);
+    expect_silence(&a, 0, 10);
+}
+
+static uint64_t
+cpu_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t) used.tv_sec * UINT64_C(1000000000) +
+           (uint64_t) used.tv_nsec;
+}
+
+START_TEST(wait_idle_class_uses_no_processor)
+{
+    open_both(1);
+    connect_both();
+    arm_idle(&a, 0);
+    arm_idle(&b, 0);
+    uint64_t before = cpu_ns();
+    ck_assert(!readable(&b, 0, 300));
+    ck_assert(!readable(&a, 0, 0));
+    ck_assert_uint_lt(cpu_ns() - before, 20000000);
+    close_both();
+}
+END_TEST
+
+START_TEST(wait_arm_finds_what_is_there)
+{
+    uint64_t sleep_ns;
+    char buffer[8];
+    open_both(1);
+    connect_both();
+    void *op = post_unexpected(&b, buffer, sizeof(buffer));
+    ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, 1), 0);
+    ck_assert_int_eq(b.wait->arm(b.ctx[0], &sleep_ns), NA_PLUGIN_DONE);
+    na_plugin_event event = await_message(&b, 0, op, 1, 1, true);
+    b.ops->addr_free(b.cls, event.source);
+    free(op);
+    close_both();
+}
+END_TEST
+
+START_TEST(wait_message_rouses_and_bell_rings_once)
+{
+    char buffer[8];
+    void *ops[4];
+    open_both(1);
+    connect_both();
+    for (int i = 0; i < 4; i++)
+        ops[i] = post_unexpected(&b, buffer, sizeof(buffer));
+    arm_idle(&b, 0);
+    uint64_t bells = node_counter(&a, "bells_rung");
+    for (uint64_t i = 0; i < 4; i++)
+        ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, i), 0);
+    ck_assert_uint_eq(node_counter(&a, "bells_rung"), bells + 1);
+    ck_assert(readable(&b, 0, PATIENCE_MS));
+    for (uint64_t i = 0; i < 4; i++) {
+        na_plugin_event event = await_message(&b, 0, ops[i], 1, i, true);
+        b.ops->addr_free(b.cls, event.source);
+        free(ops[i]);
+    }
+    arm_idle(&b, 0);
+    ck_assert(!readable(&b, 0, 0));
+    /* a poll disarms: no bell for who is awake */
+    void *op = post_unexpected(&b, buffer, sizeof(buffer));
+    expect_silence(&b, 0, 2);
+    ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, 9), 0);
+    ck_assert_uint_eq(node_counter(&a, "bells_rung"), bells + 1);
+    na_plugin_event event = await_message(&b, 0, op, 1, 9, true);
+    b.ops->addr_free(b.cls, event.source);
+    free(op);
+    close_both();
+}
+END_TEST
+
+START_TEST(wait_new_connection_and_its_message_rouse)
+{
+    char buffer[8];
+    open_both(1);
+    void *op = post_unexpected(&b, buffer, sizeof(buffer));
+    arm_idle(&b, 0);
+    ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, 1), 0);
+    na_plugin_event event = sleep_for_event(&b, 0);
+    ck_assert_ptr_eq(event.op, op);
+    b.ops->addr_free(b.cls, event.source);
+    free(op);
+    close_both();
+}
+END_TEST
+
+START_TEST(wait_lost_peer_rouses)
+{
+    char buffer[8];
+    open_both(1);
+    connect_both();
+    void *op = post_expected(&a, buffer, sizeof(buffer), to_b, 1);
+    arm_idle(&a, 0);
+    node_close(&b);
+    na_plugin_event event = sleep_for_event(&a, 0);
+    ck_assert_ptr_eq(event.op, op);
+    ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
+    free(op);
+    a.ops->addr_free(a.cls, to_b);
+    node_close(&a);
+}
+END_TEST
+
+START_TEST(wait_room_in_a_full_ring_rouses_the_sender)
+{
+    static unsigned char data[4000];
+    static unsigned char buffer[4096];
+    void *op = NULL;
+    int32_t ret = NA_PLUGIN_DONE;
+    uint64_t sent = 0;
+    open_both(1);
+    connect_both();
+    for (; ret == NA_PLUGIN_DONE; sent++) {
+        free(op);
+        op = op_new(&a);
+        ret = a.ops->send_unexpected(
+            a.ctx[0], op, data, sizeof(data), NULL, to_b, 0, sent);
+    }
+    ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
+    uint64_t sleep_ns = 0;
+    na_plugin_event event;
+    int32_t armed = NA_PLUGIN_DONE;
+    while (armed == NA_PLUGIN_DONE) {
+        ck_assert_int_eq(a.ops->poll(a.ctx[0], &event, 1), 0);
+        armed = a.wait->arm(a.ctx[0], &sleep_ns);
+    }
+    /* until the deadline of the send */
+    ck_assert_uint_lt(sleep_ns, UINT64_C(400000000000));
+    ck_assert(!readable(&a, 0, 20));
+    /* the receiver takes things out, and rings */
+    for (uint64_t i = 0; i + 1 < sent; i++) {
+        ck_assert_int_eq(b.ops->poll(b.ctx[0], &event, 1), 0);
+        if (readable(&a, 0, 0))
+            break;
+    }
+    event = sleep_for_event(&a, 0);
+    ck_assert_ptr_eq(event.op, op);
+    ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    for (uint64_t i = 0; i < sent; i++) {
+        void *recv = post_unexpected(&b, buffer, sizeof(buffer));
+        event = await_message(&b, 0, recv, sizeof(data), i, true);
+        b.ops->addr_free(b.cls, event.source);
+        free(recv);
+    }
+    free(op);
+    close_both();
+}
+END_TEST
+
+/* A context sleeps; another one of its class is polled and takes its message
+ * out of the ring: that rouses it. */
+START_TEST(wait_message_taken_by_another_context_rouses)
+{
+    char buffer[8];
+    na_plugin_event event;
+    open_both(2);
+    connect_both();
+    void *op = op_new(&b);
+    void *send = op_new(&a);
+    for (uint64_t i = 0; i < 200; i++) {
+        ck_assert_int_eq(
+            b.ops->recv_unexpected(b.ctx[1], op, buffer, sizeof(buffer), NULL),
+            NA_PLUGIN_PENDING);
+        arm_idle(&b, 1);
+        ck_assert_int_eq(
+            a.ops->send_unexpected(a.ctx[0], send, "x", 1, NULL, to_b, 1, i),
+            NA_PLUGIN_DONE);
+        for (int j = 0; j < 100; j++)
+            ck_assert_int_eq(b.ops->poll(b.ctx[0], &event, 1), 0);
+        ck_assert(readable(&b, 1, PATIENCE_MS));
+        event = sleep_for_event(&b, 1);
+        ck_assert_ptr_eq(event.op, op);
+        ck_assert_uint_eq(event.tag, i);
+        b.ops->addr_free(b.cls, event.source);
+    }
+    free(op);
+    free(send);
+    close_both();
+}
+END_TEST
+
+/* A busy context beside a sleeping one costs its peers no bells. */
+START_TEST(wait_busy_context_beside_sleeping_one_needs_no_bells)
+{
+    char buffer[8];
+    open_both(2);
+    connect_both();
+    arm_idle(&b, 1);
+    uint64_t bells = node_counter(&a, "bells_rung");
+    void *op = op_new(&b);
+    for (uint64_t i = 0; i < 1000; i++) {
+        na_plugin_event event;
+        ck_assert_int_eq(
+            b.ops->recv_unexpected(b.ctx[0], op, buffer, sizeof(buffer), NULL),
+            NA_PLUGIN_PENDING);
+        ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, i), 0);
+        while (b.ops->poll(b.ctx[0], &event, 1) == 0)
+            ;
+        b.ops->addr_free(b.cls, event.source);
+    }
+    ck_assert_uint_eq(node_counter(&a, "bells_rung"), bells);
+    ck_assert(!readable(&b, 1, 0));
+    free(op);
+    close_both();
+}
+END_TEST
+
+/* What another thread submits while the context sleeps. */
+static void *
+submit_receive(void *arg)
+{
+    static char buffer[8];
+    ck_assert_int_eq(
+        b.ops->recv_unexpected(b.ctx[0], arg, buffer, sizeof(buffer), NULL),
+        NA_PLUGIN_PENDING);
+    return NULL;
+}
+
+START_TEST(wait_receive_posted_by_another_thread_rouses)
+{
+    pthread_t thread;
+    open_both(1);
+    connect_both();
+    ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, 1), 0);
+    expect_silence(&b, 0, 5);
+    arm_idle(&b, 0);
+    void *op = op_new(&b);
+    ck_assert_int_eq(pthread_create(&thread, NULL, submit_receive, op), 0);
+    ck_assert(readable(&b, 0, PATIENCE_MS));
+    na_plugin_event event = sleep_for_event(&b, 0);
+    ck_assert_ptr_eq(event.op, op);
+    b.ops->addr_free(b.cls, event.source);
+    pthread_join(thread, NULL);
+    free(op);
+    close_both();
+}
+END_TEST
+
+static void *
+submit_self_send(void *arg)
+{
+    char text[TEXT];
+    self_string(&b, text);
+    na_plugin_addr *self = lookup(&b, text);
+    ck_assert_int_eq(
+        b.ops->send_unexpected(b.ctx[0], arg, "x", 1, NULL, self, 0, 1),
+        NA_PLUGIN_DONE);
+    b.ops->addr_free(b.cls, self);
+    return NULL;
+}
+
+START_TEST(wait_message_to_self_by_another_thread_rouses)
+{
+    char buffer[8];
+    pthread_t thread;
+    node_open(&b, NULL);
+    void *op = post_unexpected(&b, buffer, sizeof(buffer));
+    void *send = op_new(&b);
+    arm_idle(&b, 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, submit_self_send, send), 0);
+    ck_assert(readable(&b, 0, PATIENCE_MS));
+    na_plugin_event event = sleep_for_event(&b, 0);
+    ck_assert_ptr_eq(event.op, op);
+    b.ops->addr_free(b.cls, event.source);
+    pthread_join(thread, NULL);
+    free(op);
+    free(send);
+    node_close(&b);
+}
+END_TEST
+
+static void *
+submit_forget(void *arg)
+{
+    a.ops->addr_forget(a.cls, to_b);
+    return arg;
+}
+
+START_TEST(wait_forget_by_another_thread_rouses)
+{
+    char buffer[8];
+    pthread_t thread;
+    open_both(1);
+    connect_both();
+    void *op = post_expected(&a, buffer, sizeof(buffer), to_b, 1);
+    arm_idle(&a, 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, submit_forget, NULL), 0);
+    ck_assert(readable(&a, 0, PATIENCE_MS));
+    na_plugin_event event = sleep_for_event(&a, 0);
+    ck_assert_ptr_eq(event.op, op);
+    ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
+    pthread_join(thread, NULL);
+    free(op);
+    close_both();
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("wait");
+    tcase_add_test(cases, wait_no_wakeup_is_lost_by_membarrier);
+    tcase_add_test(cases, wait_no_wakeup_is_lost_by_fences);
+    tcase_add_test(cases, wait_single_thread_mode_sleeps_too);
+    tcase_add_test(cases, wait_idle_class_uses_no_processor);
+    tcase_add_test(cases, wait_arm_finds_what_is_there);
+    tcase_add_test(cases, wait_message_rouses_and_bell_rings_once);
+    tcase_add_test(cases, wait_new_connection_and_its_message_rouse);
+    tcase_add_test(cases, wait_lost_peer_rouses);
+    tcase_add_test(cases, wait_room_in_a_full_ring_rouses_the_sender);
+    tcase_add_test(cases, wait_message_taken_by_another_context_rouses);
+    tcase_add_test(cases, wait_busy_context_beside_sleeping_one_needs_no_bells);
+    tcase_add_test(cases, wait_receive_posted_by_another_thread_rouses);
+    tcase_add_test(cases, wait_message_to_self_by_another_thread_rouses);
+    tcase_add_test(cases, wait_forget_by_another_thread_rouses);
+    return run_cases("wait", &cases, 1);
+}

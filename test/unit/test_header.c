@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The headers of requests and answers: their bytes, and every way in which a
+ * peer's may be wrong. */
+#include "hg/header.h"
+
+#include "log_watch.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct hg_header_request request = {
+    .flags = HG_HEADER_NO_RESPONSE,
+    .context_id = 0xa7,
+    .cookie = 0x04030201,
+    .payload_size = 5,
+    .id = 0x1817161514131211,
+};
+
+/* The request as it travels, with its payload. */
+static const unsigned char request_bytes[HG_HEADER_REQUEST_SIZE + 5] = {0x52,
+    0x51,                                           /* "RQ" */
+    0x01, 0x01,                                     /* version, flags */
+    0x01, 0x02, 0x03, 0x04,                         /* cookie */
+    0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, /* id */
+    0x05, 0x00, 0x00, 0x00,                         /* bytes of payload */
+    0xa7, 0x00, 0x00, 0x00,                         /* context, reserved */
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* reserved */
+    'h', 'e', 'l', 'l', 'o'};
+
+static const struct hg_header_response response = {
+    .cookie = 0x84838281, .payload_size = 3, .ret = HG_NOENTRY};
+
+static const unsigned char response_bytes[HG_HEADER_RESPONSE_SIZE + 3] = {0x52,
+    0x53,                                           /* "RS" */
+    0x01, 0x00,                                     /* version, flags */
+    0x81, 0x82, 0x83, 0x84,                         /* cookie */
+    0x03, 0x00, 0x00, 0x00,                         /* bytes of payload */
+    0x02, 0x00, 0x00, 0x00,                         /* HG_NOENTRY */
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* reserved */
+    'y', 'e', 's'};
+
+/* Decodes from a block of exactly that size, for what watches memory. */
+static hg_return_t
+decode_request(
+    const void *bytes, size_t size, struct hg_header_request *header_p)
+{
+    void *block = malloc(size > 0 ? size : 1);
+    hg_return_t ret;
+
+    ck_assert_ptr_nonnull(block);
+    memcpy(block, bytes, size);
+    ret = hg_header_request_decode(block, size, header_p);
+    free(block);
+    return ret;
+}
+
+static hg_return_t
+decode_response(
+    const void *bytes, size_t size, struct hg_header_response *header_p)
+{
+    void *block = malloc(size > 0 ? size : 1);
+    hg_return_t ret;
+
+    ck_assert_ptr_nonnull(block);
+    memcpy(block, bytes, size);
+    ret = hg_header_response_decode(block, size, header_p);
+    free(block);
+    return ret;
+}
+
+/* What a request becomes when one of its bytes is another. */
+static hg_return_t
+decode_request_with(
+    size_t at, unsigned char byte, struct hg_header_request *header_p)
+{
+    unsigned char bytes[sizeof request_bytes];
+
+    memcpy(bytes, request_bytes, sizeof bytes);
+    bytes[at] = byte;
+    return decode_request(bytes, sizeof bytes, header_p);
+}
+
+static hg_return_t
+decode_response_with(
+    size_t at, unsigned char byte, struct hg_header_response *header_p)
+{
+    unsigned char bytes[sizeof response_bytes];
+
+    memcpy(bytes, response_bytes, sizeof bytes);
+    bytes[at] = byte;
+    return decode_response(bytes, sizeof bytes, header_p);
+}
+
+START_TEST(request_encoded_has_golden_bytes)
+{
+    unsigned char bytes[HG_HEADER_REQUEST_SIZE + 2];
+
+    memset(bytes, 0xee, sizeof bytes);
+    hg_header_request_encode(bytes + 1, &request); /* at any alignment */
+    for (size_t i = 0; i < HG_HEADER_REQUEST_SIZE; i++)
+        ck_assert_msg(bytes[1 + i] == request_bytes[i],
+            "byte %zu is 0x%02x, not 0x%02x", i, bytes[1 + i],
+            request_bytes[i]);
+    ck_assert_uint_eq(bytes[0], 0xee);
+    ck_assert_uint_eq(bytes[sizeof bytes - 1], 0xee);
+}
+END_TEST
+
+START_TEST(request_golden_bytes_decoded)
+{
+    struct hg_header_request got;
+
+    ck_assert_int_eq(
+        decode_request(request_bytes, sizeof request_bytes, &got), HG_SUCCESS);
+    ck_assert_uint_eq(got.flags, request.flags);
+    ck_assert_uint_eq(got.context_id, request.context_id);
+    ck_assert_uint_eq(got.cookie, request.cookie);
+    ck_assert_uint_eq(got.payload_size, request.payload_size);
+    ck_assert_uint_eq(got.id, request.id);
+}
+END_TEST
+
+START_TEST(request_cut_anywhere_is_protocol_error)
+{
+    struct hg_header_request got;
+
+    for (size_t size = 0; size < sizeof request_bytes; size++)
+        ck_assert_msg(
+            decode_request(request_bytes, size, &got) == HG_PROTOCOL_ERROR,
+            "%zu bytes", size);
+}
+END_TEST
+
+START_TEST(request_of_other_magic_is_protocol_error)
+{
+    struct hg_header_request got;
+
+    for (unsigned byte = 0; byte < 256; byte++) {
+        if (byte != request_bytes[0])
+            ck_assert_int_eq(decode_request_with(0, (unsigned char) byte, &got),
+                HG_PROTOCOL_ERROR);
+        if (byte != request_bytes[1])
+            ck_assert_int_eq(decode_request_with(1, (unsigned char) byte, &got),
+                HG_PROTOCOL_ERROR);
+    }
+    ck_assert_int_eq(
+        decode_request(response_bytes, sizeof response_bytes, &got),
+        HG_PROTOCOL_ERROR);
+}
+END_TEST
+
+/* It need not be as long as ours, and its flags are its own. */
+START_TEST(request_of_other_version_gives_cookie)
+{
+    struct hg_header_request got = {.id = 77, .payload_size = 78};
+    unsigned char bytes[8];
+
+    for (unsigned byte = 0; byte < 256; byte++)
+        if (byte != HG_HEADER_VERSION) {
+            got.cookie = 0;
+            ck_assert_int_eq(decode_request_with(2, (unsigned char) byte, &got),
+                HG_OPNOTSUPPORTED);
+            ck_assert_uint_eq(got.cookie, request.cookie);
+        }
+    memcpy(bytes, request_bytes, sizeof bytes);
+    bytes[2] = HG_HEADER_VERSION + 1;
+    bytes[3] = 0xff;
+    got.cookie = 0;
+    ck_assert_int_eq(
+        decode_request(bytes, sizeof bytes, &got), HG_OPNOTSUPPORTED);
+    ck_assert_uint_eq(got.cookie, request.cookie);
+    ck_assert_uint_eq(got.id, 77);
+    ck_assert_uint_eq(got.payload_size, 78);
+    bytes[0] ^= 1;
+    ck_assert_int_eq(
+        decode_request(bytes, sizeof bytes, &got), HG_PROTOCOL_ERROR);
+}
+END_TEST
+
+START_TEST(request_of_unknown_flags_is_protocol_error)
+{
+    struct hg_header_request got;
+
+    for (unsigned byte = 0; byte < 256; byte++)
+        ck_assert_int_eq(decode_request_with(3, (unsigned char) byte, &got),
+            byte & ~HG_HEADER_NO_RESPONSE ? HG_PROTOCOL_ERROR : HG_SUCCESS);
+    ck_assert_int_eq(decode_request_with(3, 0, &got), HG_SUCCESS);
+    ck_assert_uint_eq(got.flags, 0);
+}
+END_TEST
+
+START_TEST(request_payload_beyond_message_is_protocol_error)
+{
+    struct hg_header_request got;
+
+    ck_assert_int_eq(decode_request_with(16, 6, &got), HG_PROTOCOL_ERROR);
+    ck_assert_int_eq(decode_request_with(19, 0x80, &got), HG_PROTOCOL_ERROR);
+    ck_assert_int_eq(decode_request_with(16, 4, &got), HG_SUCCESS);
+    ck_assert_uint_eq(got.payload_size, 4);
+    ck_assert_int_eq(decode_request_with(16, 0, &got), HG_SUCCESS);
+    ck_assert_uint_eq(got.payload_size, 0);
+}
+END_TEST
+
+/* A later minor may give them a meaning. */
+START_TEST(request_reserved_bytes_ignored)
+{
+    struct hg_header_request got;
+
+    for (size_t at = 21; at < HG_HEADER_REQUEST_SIZE; at++) {
+        ck_assert_int_eq(decode_request_with(at, 0xff, &got), HG_SUCCESS);
+        ck_assert_uint_eq(got.context_id, request.context_id);
+        ck_assert_uint_eq(got.payload_size, request.payload_size);
+    }
+}
+END_TEST
+
+START_TEST(response_encoded_has_golden_bytes)
+{
+    unsigned char bytes[HG_HEADER_RESPONSE_SIZE + 2];
+
+    memset(bytes, 0xee, sizeof bytes);
+    hg_header_response_encode(bytes + 1, &response);
+    for (size_t i = 0; i < HG_HEADER_RESPONSE_SIZE; i++)
+        ck_assert_msg(bytes[1 + i] == response_bytes[i],
+            "byte %zu is 0x%02x, not 0x%02x", i, bytes[1 + i],
+            response_bytes[i]);
+    ck_assert_uint_eq(bytes[0], 0xee);
+    ck_assert_uint_eq(bytes[sizeof bytes - 1], 0xee);
+}
+END_TEST
+
+START_TEST(response_golden_bytes_decoded)
+{
+    struct hg_header_response got;
+
+    ck_assert_int_eq(
+        decode_response(response_bytes, sizeof response_bytes, &got),
+        HG_SUCCESS);
+    ck_assert_uint_eq(got.cookie, response.cookie);
+    ck_assert_uint_eq(got.payload_size, response.payload_size);
+    ck_assert_int_eq(got.ret, response.ret);
+}
+END_TEST
+
+START_TEST(response_cut_anywhere_is_protocol_error)
+{
+    struct hg_header_response got;
+
+    for (size_t size = 0; size < sizeof response_bytes; size++)
+        ck_assert_msg(
+            decode_response(response_bytes, size, &got) == HG_PROTOCOL_ERROR,
+            "%zu bytes", size);
+}
+END_TEST
+
+START_TEST(response_of_other_magic_is_protocol_error)
+{
+    struct hg_header_response got;
+
+    for (unsigned byte = 0; byte < 256; byte++) {
+        if (byte != response_bytes[0])
+            ck_assert_int_eq(
+                decode_response_with(0, (unsigned char) byte, &got),
+                HG_PROTOCOL_ERROR);
+        if (byte != response_bytes[1])
+            ck_assert_int_eq(
+                decode_response_with(1, (unsigned char) byte, &got),
+                HG_PROTOCOL_ERROR);
+    }
+    ck_assert_int_eq(decode_response(request_bytes, sizeof request_bytes, &got),
+        HG_PROTOCOL_ERROR);
+}
+END_TEST
+
+START_TEST(response_of_other_version_gives_cookie)
+{
+    struct hg_header_response got = {.payload_size = 78, .ret = HG_BUSY};
+
+    for (unsigned byte = 0; byte < 256; byte++)
+        if (byte != HG_HEADER_VERSION) {
+            got.cookie = 0;
+            ck_assert_int_eq(
+                decode_response_with(2, (unsigned char) byte, &got),
+                HG_OPNOTSUPPORTED);
+            ck_assert_uint_eq(got.cookie, response.cookie);
+        }
+    ck_assert_uint_eq(got.payload_size, 78);
+    ck_assert_int_eq(got.ret, HG_BUSY);
+}
+END_TEST
+
+START_TEST(response_of_any_flags_is_protocol_error)
+{
+    struct hg_header_response got;
+
+    for (unsigned byte = 1; byte < 256; byte++)
+        ck_assert_int_eq(decode_response_with(3, (unsigned char) byte, &got),
+            HG_PROTOCOL_ERROR);
+}
+END_TEST
+
+START_TEST(response_payload_beyond_message_is_protocol_error)
+{
+    struct hg_header_response got;
+
+    ck_assert_int_eq(decode_response_with(8, 4, &got), HG_PROTOCOL_ERROR);
+    ck_assert_int_eq(decode_response_with(11, 0x80, &got), HG_PROTOCOL_ERROR);
+    ck_assert_int_eq(decode_response_with(8, 2, &got), HG_SUCCESS);
+    ck_assert_uint_eq(got.payload_size, 2);
+}
+END_TEST
+
+START_TEST(response_every_code_survives_trip)
+{
+    struct hg_header_response header = response, got;
+    unsigned char bytes[HG_HEADER_RESPONSE_SIZE];
+
+    header.payload_size = 0;
+    for (int code = HG_SUCCESS; code < HG_RETURN_MAX; code++) {
+        header.ret = (hg_return_t) code;
+        hg_header_response_encode(bytes, &header);
+        ck_assert_int_eq(
+            decode_response(bytes, sizeof bytes, &got), HG_SUCCESS);
+        ck_assert_int_eq(got.ret, header.ret);
+    }
+}
+END_TEST
+
+START_TEST(response_unknown_code_is_other_error)
+{
+    struct hg_header_response got;
+
+    ck_assert_int_eq(decode_response_with(12, HG_RETURN_MAX, &got), HG_SUCCESS);
+    ck_assert_int_eq(got.ret, HG_OTHER_ERROR);
+    ck_assert_int_eq(decode_response_with(15, 0xff, &got), HG_SUCCESS);
+    ck_assert_int_eq(got.ret, HG_OTHER_ERROR);
+}
+END_TEST
+
+static void
+begin(void)
+{
+    log_watch_begin();
+    log_watch_install();
+}
+
+int
+main(void)
+{
+    Suite *suite = suite_create("header");
+    TCase *tcase = tcase_create("header");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    suite_add_tcase(suite, tcase);
+    tcase_add_checked_fixture(tcase, begin, log_watch_check);
+    tcase_add_test(tcase, request_encoded_has_golden_bytes);
+    tcase_add_test(tcase, request_golden_bytes_decoded);
+    tcase_add_test(tcase, request_cut_anywhere_is_protocol_error);
+    tcase_add_test(tcase, request_of_other_magic_is_protocol_error);
+    tcase_add_test(tcase, request_of_other_version_gives_cookie);
+    tcase_add_test(tcase, request_of_unknown_flags_is_protocol_error);
+    tcase_add_test(tcase, request_payload_beyond_message_is_protocol_error);
+    tcase_add_test(tcase, request_reserved_bytes_ignored);
+    tcase_add_test(tcase, response_encoded_has_golden_bytes);
+    tcase_add_test(tcase, response_golden_bytes_decoded);
+    tcase_add_test(tcase, response_cut_anywhere_is_protocol_error);
+    tcase_add_test(tcase, response_of_other_magic_is_protocol_error);
+    tcase_add_test(tcase, response_of_other_version_gives_cookie);
+    tcase_add_test(tcase, response_of_any_flags_is_protocol_error);
+    tcase_add_test(tcase, response_payload_beyond_message_is_protocol_error);
+    tcase_add_test(tcase, response_every_code_survives_trip);
+    tcase_add_test(tcase, response_unknown_code_is_other_error);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
