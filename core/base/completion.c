@@ -55,7 +55,7 @@ pop(struct base_completion_queue *queue)
 __attribute__((noinline)) bool
 base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
 {
-    bool in_time = true;
+    bool in_time = true, filled;
 
     if (base_completion_count(queue) > 0)
         return true;
@@ -64,8 +64,9 @@ base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
     base_lock_acquire(&queue->lock);
     while (STAILQ_EMPTY(&queue->entries) && in_time)
         in_time = base_signal_wait(&queue->filled, &queue->lock, deadline);
+    filled = !STAILQ_EMPTY(&queue->entries);
     base_lock_release(&queue->lock);
-    return base_completion_count(queue) > 0;
+    return filled;
 }
 
 /* The ways of base_completion_trigger that are not the common one: to wait for
@@ -76,15 +77,17 @@ trigger_slowly(
 {
     uint32_t count = 0;
 
-    if (deadline > 0)
-        base_completion_wait(queue, deadline);
     while (count < max_count) {
         struct base_completion *completion = pop(queue);
 
-        if (!completion)
+        if (completion) {
+            completion->run(completion);
+            count++;
+            /* What came may be another thread's: then the wait goes on. */
+        } else if (count > 0 || deadline == 0 ||
+                   !base_completion_wait(queue, deadline)) {
             break;
-        completion->run(completion);
-        count++;
+        }
     }
     return count;
 }

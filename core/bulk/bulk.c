@@ -83,8 +83,12 @@ set_segments(struct hg_bulk *bulk, void **buf_ptrs, const hg_size_t *buf_sizes)
         void *base = buf_ptrs ? buf_ptrs[i] : NULL;
         size_t size = buf_sizes[i];
 
-        if (size > SIZE_MAX / 2 || bulk->size + size < bulk->size)
+        /* No more than a process could have, so that sums do not wrap. */
+        if (size > PTRDIFF_MAX - bulk->size) {
+            LOG_ERROR(
+                BULK, "segment %u of %zu bytes: too many in all", i, size);
             return HG_INVALID_ARG;
+        }
         if (!base && size > 0) {
             size_t rounded = (size + ALLOC_ALIGN - 1) & ~(ALLOC_ALIGN - 1UL);
 
@@ -192,9 +196,6 @@ HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count, void **buf_ptrs,
         ret = register_parts(
             bulk, (enum na_mem_type) mem_type, attrs ? attrs->device : 0);
     if (ret != HG_SUCCESS) {
-        LOG_ERROR(BULK, "descriptor of %u segments, %llu bytes: %s", count,
-            (unsigned long long) bulk->size,
-            NA_Error_to_string((na_return_t) ret));
         HG_Bulk_free(bulk);
         return ret;
     }

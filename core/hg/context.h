@@ -18,7 +18,8 @@ struct hg_context {
     _Atomic bool accepting;  /* requests are received */
     uint32_t taken;          /* receives that got a message; in progress */
     _Atomic uint32_t posted; /* receives that were ever posted */
-    _Atomic bool starving;   /* none is posted any more */
+    _Atomic bool starving;   /* none is posted any more, or: */
+    _Atomic bool postponed;  /* one could not be posted again */
     void *data;
     void (*data_free)(void *);
 };

@@ -103,9 +103,11 @@ void hg_pool_put(struct hg_handle *handle);
 /* Handles that are in use. */
 uint32_t hg_pool_used(struct hg_context *context);
 
-/* target.c: posts count more receives for requests; posts the receive of a
- * handle that is free again; asks for the end of all posted receives. */
+/* target.c: posts count more receives for requests; does something about a
+ * context that starves; posts the receive of a handle that is free again; asks
+ * for the end of all posted receives. */
 hg_return_t hg_target_post(struct hg_context *context, uint32_t count);
+void hg_target_feed(struct hg_context *context);
 void hg_target_repost(struct hg_handle *handle);
 void hg_target_unpost(struct hg_context *context);
 

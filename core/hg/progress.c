@@ -17,9 +17,8 @@ feed(struct hg_context *context)
 
     if (atomic_load_explicit(&context->accepting, memory_order_relaxed) &&
         atomic_compare_exchange_strong_explicit(&context->starving, &starving,
-            false, memory_order_relaxed, memory_order_relaxed) &&
-        context->hg_class->post_incr > 0)
-        hg_target_post(context, context->hg_class->post_incr);
+            false, memory_order_relaxed, memory_order_relaxed))
+        hg_target_feed(context);
 }
 
 static inline bool

@@ -34,6 +34,7 @@ post(struct hg_handle *handle)
     struct na_context *na_context = hg_context_na(context);
     int32_t code;
 
+    atomic_fetch_add_explicit(&context->posted, 1, memory_order_relaxed);
     atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
     set_place(handle, HG_PLACE_POSTED);
     code = na_context->na_class->ops.recv_unexpected(na_context->plugin_ctx,
@@ -42,39 +43,99 @@ post(struct hg_handle *handle)
     if (code >= 0)
         return HG_SUCCESS;
     set_place(handle, HG_PLACE_FREE);
-    LOG_ERROR(HG, "a receive for requests cannot be posted: %s",
-        NA_Error_to_string(na_code(code)));
+    atomic_fetch_sub_explicit(&context->posted, 1, memory_order_relaxed);
     return (hg_return_t) na_code(code);
+}
+
+static void
+log_not_posted(hg_return_t ret)
+{
+    LOG_ERROR(HG, "a receive for requests cannot be posted: %s",
+        HG_Error_to_string(ret));
+}
+
+/* A receive that could not be posted: hg_target_feed tries again. */
+static void
+postpone(struct hg_context *context)
+{
+    atomic_store_explicit(&context->postponed, true, memory_order_relaxed);
+    atomic_store_explicit(&context->starving, true, memory_order_relaxed);
 }
 
 void
 hg_target_repost(struct hg_handle *handle)
 {
     struct hg_context *context = handle->context;
+    hg_return_t ret;
 
     /* One that slips by who unposts just now is met when he looks again. */
     if (!atomic_load_explicit(&context->accepting, memory_order_relaxed)) {
         set_place(handle, HG_PLACE_FREE);
         return;
     }
-    atomic_fetch_add_explicit(&context->posted, 1, memory_order_relaxed);
-    post(handle);
+    ret = post(handle);
+    if (ret == HG_SUCCESS)
+        return;
+    log_not_posted(ret);
+    postpone(context);
+}
+
+/* A handle whose receive could not be posted, or NULL. */
+static struct hg_handle *
+take_postponed(struct hg_context *context)
+{
+    struct hg_handle *handle;
+
+    base_lock_acquire(&context->pool_lock);
+    LIST_FOREACH(handle, &context->handles, all_next)
+    if (handle->role == HG_ROLE_TARGET &&
+        atomic_load_explicit(&handle->place, memory_order_relaxed) ==
+            HG_PLACE_FREE) {
+        set_place(handle, HG_PLACE_USED);
+        break;
+    }
+    base_lock_release(&context->pool_lock);
+    return handle;
+}
+
+void
+hg_target_feed(struct hg_context *context)
+{
+    struct hg_handle *handle;
+
+    if (!atomic_exchange_explicit(
+            &context->postponed, false, memory_order_relaxed)) {
+        if (context->hg_class->post_incr > 0)
+            hg_target_post(context, context->hg_class->post_incr);
+        return;
+    }
+    while ((handle = take_postponed(context)) != NULL) {
+        if (post(handle) == HG_SUCCESS)
+            continue;
+        /* It was logged when it failed first. */
+        postpone(context);
+        return;
+    }
 }
 
 hg_return_t
 hg_target_post(struct hg_context *context, uint32_t count)
 {
-    atomic_store_explicit(&context->starving, false, memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++) {
         struct hg_handle *handle;
         hg_return_t ret = hg_handle_create(context, HG_ROLE_TARGET, &handle);
 
-        if (ret != HG_SUCCESS)
+        if (ret != HG_SUCCESS) {
+            atomic_store_explicit(
+                &context->starving, true, memory_order_relaxed);
             return ret;
-        atomic_fetch_add_explicit(&context->posted, 1, memory_order_relaxed);
+        }
         ret = post(handle);
-        if (ret != HG_SUCCESS)
+        if (ret != HG_SUCCESS) {
+            log_not_posted(ret);
+            postpone(context);
             return ret;
+        }
     }
     return HG_SUCCESS;
 }

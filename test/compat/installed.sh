@@ -6,9 +6,9 @@
 #
 # Builds the source for a prefix of its own, installs it there, looks at what is
 # there, and builds with pkg-config: programs in C and C++, on the shared and on
-# the static library, and a plugin. None gets a variable to find plugins by. CC
-# and CXX: lists of compilers, of which those are used that are installed. Exit
-# status 0, or 1 with what failed.
+# the static library, one by CMake, and a plugin. None gets a variable to find
+# plugins by. CC and CXX: lists of compilers, of which those are used that are
+# installed. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091
@@ -135,6 +135,26 @@ build_programs() {
     run_program libdir "$tmp/static-$1"
 }
 
+# A project of CMake, which asks pkg-config.
+build_cmake() {
+    if ! have cmake; then
+        echo 'left out: cmake is not installed'
+        return
+    fi
+    mkdir "$tmp/cmake"
+    cat >"$tmp/cmake/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.13)
+project(program C)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(TALARIA REQUIRED IMPORTED_TARGET talaria)
+add_executable(program $here/use_installed.c)
+target_link_libraries(program PkgConfig::TALARIA)
+END
+    quiet 'cmake' cmake -S "$tmp/cmake" -B "$tmp/cmake/build" &&
+        quiet 'cmake --build' cmake --build "$tmp/cmake/build" &&
+        run_program beside_core "$tmp/cmake/build/program"
+}
+
 # A plugin that stands in no tree of ours, by its author's Makefile.
 # shellcheck disable=SC2046,SC2086
 build_plugin() {
@@ -183,6 +203,7 @@ done
 for compiler in "${cxx_compilers[@]}"; do
     build_programs "$compiler" c++
 done
+build_cmake
 
 # An installation that is moved takes its plugins along.
 mv "$prefix" "$tmp/moved"
