@@ -28,9 +28,11 @@ slot_of(hg_id_t id, uint32_t capacity)
     return (uint32_t) (id * 0x9e3779b97f4a7c15ULL >> 32) & (capacity - 1);
 }
 
-/* The slot of an id, or the empty one where it would stand. */
+/* The slot of an id and the RPC in it, or the empty one where it would stand
+ * and NULL. Without the lock the slot may be filled at any time, with another id
+ * too: what counts is the RPC that was read. */
 static _Atomic(struct hg_rpc *) *
-slot_find(struct hg_rpc_table *table, hg_id_t id)
+slot_find(struct hg_rpc_table *table, hg_id_t id, struct hg_rpc **rpc_p)
 {
     uint32_t i = slot_of(id, table->capacity);
 
@@ -39,8 +41,10 @@ slot_find(struct hg_rpc_table *table, hg_id_t id)
         struct hg_rpc *rpc =
             atomic_load_explicit(&table->slots[i], memory_order_acquire);
 
-        if (!rpc || rpc->id == id)
+        if (!rpc || rpc->id == id) {
+            *rpc_p = rpc;
             return &table->slots[i];
+        }
         i = (i + 1) & (table->capacity - 1);
     }
 }
@@ -106,9 +110,9 @@ hg_registry_find(const struct hg_registry *registry, hg_id_t id)
     /* Acquire pairs with the release in table_grow. */
     struct hg_rpc_table *table =
         atomic_load_explicit(&registry->table, memory_order_acquire);
-    struct hg_rpc *rpc =
-        atomic_load_explicit(slot_find(table, id), memory_order_relaxed);
+    struct hg_rpc *rpc;
 
+    slot_find(table, id, &rpc);
     if (!rpc || atomic_load_explicit(&rpc->removed, memory_order_relaxed))
         return NULL;
     return rpc;
@@ -139,8 +143,10 @@ table_grow(struct hg_registry *registry)
         struct hg_rpc *rpc =
             atomic_load_explicit(&table->slots[i], memory_order_relaxed);
 
+        struct hg_rpc *none;
+
         if (rpc)
-            slot_set(slot_find(larger, rpc->id), rpc);
+            slot_set(slot_find(larger, rpc->id, &none), rpc);
     }
     /* Release pairs with the acquire in hg_registry_find. */
     atomic_store_explicit(&registry->table, larger, memory_order_release);
@@ -165,8 +171,7 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc)
 
     if (!table)
         return HG_NOMEM;
-    slot = slot_find(table, rpc->id);
-    before = atomic_load_explicit(slot, memory_order_relaxed);
+    slot = slot_find(table, rpc->id, &before);
     if (taken(before, rpc->name)) {
         LOG_ERROR(HG, "RPCs \"%s\" and \"%s\" have the same id: rename one",
             before->name, rpc->name);

@@ -604,7 +604,7 @@ START_TEST(faults_of_each_operation_leave_nothing_behind)
             ret = HG_Forward(handle, call_done, &call, &in);
             if (ret != HG_SUCCESS)
                 continue;
-            for (unsigned turn = 0; turn < 200 && call.called == 0; turn++)
+            for (unsigned turn = 0; turn < 130 && call.called == 0; turn++)
                 session_step(&s, turn < 100 ? 0 : 1);
             if (call.called == 0)
                 ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);

@@ -28,7 +28,7 @@
     X(TABLE_ROUNDS, 1000000, 100000)   /* uses of transfer ids */              \
     X(QUEUE_ENTRIES, 1000000, 100000)  /* through a completion queue */        \
     X(REGISTRY_IDS, 100000, 10000)     /* RPCs registered */                   \
-    X(FAULT_STEPS, 64, 64)             /* operations failed one by one */
+    X(FAULT_STEPS, 360, 36)            /* operations failed one by one */
 
 enum test_count {
 #define TEST_COUNT_NAME(name, full, everyday) TEST_##name,

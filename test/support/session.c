@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SERVE_STEP_MS 10U
+#define SERVE_STEP_MS 2U
 #define LATE_POLLS 3U
 
 struct session_shared {
