@@ -237,8 +237,12 @@ fill(struct copy_pipe *pipe)
 static void
 abandon(struct copy_pipe *pipe)
 {
+    const char *reason = pipe->client->interrupted
+                             ? "not copied: interrupted"
+                             : "not copied: the connection has ended";
+
     while (pipe->active != NULL) {
-        copy_item_fail(pipe->active, "not copied: the connection has ended");
+        copy_item_fail(pipe->active, reason);
         copy_pipe_retire(pipe->active);
     }
     while (pipe->queue != NULL) {

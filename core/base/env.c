@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,18 @@ base_env_get(const char *name)
     return value && *value ? value : NULL;
 }
 
+/* The character of a variable's name for one of a key, 0 if there is none. Not
+ * by <ctype.h>: in a Turkish locale the capital of 'i' is not 'I'. */
+static char
+variable_char(char c)
+{
+    if (c >= 'a' && c <= 'z')
+        return (char) (c - 'a' + 'A');
+    if ((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
+        return c;
+    return c == '.' || c == '-' || c == '_' ? '_' : '\0';
+}
+
 const char *
 base_env_plugin_setting(const char *key)
 {
@@ -29,13 +40,11 @@ base_env_plugin_setting(const char *key)
 
     memcpy(name, prefix, length);
     for (; *key; key++) {
-        bool separator = *key == '.' || *key == '-' || *key == '_';
+        char c = variable_char(*key);
 
-        if (length + 1 == sizeof name ||
-            (!separator && !isalnum((unsigned char) *key)))
+        if (c == '\0' || length + 1 == sizeof name)
             return NULL;
-        name[length++] =
-            (char) (separator ? '_' : toupper((unsigned char) *key));
+        name[length++] = c;
     }
     name[length] = '\0';
     return base_env_get(name);

@@ -67,8 +67,10 @@ base_log_set_level(const char *level)
 }
 
 static uint32_t
-subsys_bit(const char *name, size_t length)
+subsys_bits(const char *name, size_t length)
 {
+    if (length == 3 && memcmp(name, "all", 3) == 0)
+        return UINT32_MAX;
     for (int i = 0; i < BASE_LOG_SUBSYS_MAX; i++)
         if (strlen(subsys_names[i]) == length &&
             memcmp(subsys_names[i], name, length) == 0)
@@ -87,12 +89,10 @@ base_log_set_subsys(const char *names)
 
         p += negated;
         length = strcspn(p, ",");
-        if (length == 3 && memcmp(p, "all", 3) == 0)
-            with = UINT32_MAX;
-        else if (negated)
-            without |= subsys_bit(p, length);
+        if (negated)
+            without |= subsys_bits(p, length);
         else
-            with |= subsys_bit(p, length);
+            with |= subsys_bits(p, length);
         p += length;
         p += *p == ',';
     }

@@ -80,9 +80,9 @@ posted(struct hg_context *context)
     uint32_t count = 0;
 
     base_lock_acquire(&context->pool_lock);
-    LIST_FOREACH(handle, &context->handles, all_next)
-    count += atomic_load_explicit(&handle->place, memory_order_relaxed) ==
-             HG_PLACE_POSTED;
+    LIST_FOREACH (handle, &context->handles, all_next)
+        count += atomic_load_explicit(&handle->place, memory_order_relaxed) ==
+                 HG_PLACE_POSTED;
     base_lock_release(&context->pool_lock);
     return count;
 }

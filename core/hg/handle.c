@@ -349,9 +349,9 @@ hg_pool_used(struct hg_context *context)
     uint32_t used = 0;
 
     base_lock_acquire(&context->pool_lock);
-    LIST_FOREACH(handle, &context->handles, all_next)
-    used += atomic_load_explicit(&handle->place, memory_order_relaxed) !=
-            HG_PLACE_FREE;
+    LIST_FOREACH (handle, &context->handles, all_next)
+        used += atomic_load_explicit(&handle->place, memory_order_relaxed) !=
+                HG_PLACE_FREE;
     base_lock_release(&context->pool_lock);
     return used;
 }

@@ -142,7 +142,6 @@ table_grow(struct hg_registry *registry)
     for (uint32_t i = 0; i < table->capacity; i++) {
         struct hg_rpc *rpc =
             atomic_load_explicit(&table->slots[i], memory_order_relaxed);
-
         struct hg_rpc *none;
 
         if (rpc)

@@ -87,13 +87,13 @@ take_postponed(struct hg_context *context)
     struct hg_handle *handle;
 
     base_lock_acquire(&context->pool_lock);
-    LIST_FOREACH(handle, &context->handles, all_next)
-    if (handle->role == HG_ROLE_TARGET &&
-        atomic_load_explicit(&handle->place, memory_order_relaxed) ==
-            HG_PLACE_FREE) {
-        set_place(handle, HG_PLACE_USED);
-        break;
-    }
+    LIST_FOREACH (handle, &context->handles, all_next)
+        if (handle->role == HG_ROLE_TARGET &&
+            atomic_load_explicit(&handle->place, memory_order_relaxed) ==
+                HG_PLACE_FREE) {
+            set_place(handle, HG_PLACE_USED);
+            break;
+        }
     base_lock_release(&context->pool_lock);
     return handle;
 }
@@ -149,10 +149,10 @@ hg_target_unpost(struct hg_context *context)
     atomic_store_explicit(&context->accepting, false, memory_order_relaxed);
     na_progress_acquire(na_context->progress);
     base_lock_acquire(&context->pool_lock);
-    LIST_FOREACH(handle, &context->handles, all_next)
-    if (handle->role == HG_ROLE_TARGET)
-        na_context->na_class->ops.cancel(
-            na_context->plugin_ctx, na_op_part(handle->recv));
+    LIST_FOREACH (handle, &context->handles, all_next)
+        if (handle->role == HG_ROLE_TARGET)
+            na_context->na_class->ops.cancel(
+                na_context->plugin_ctx, na_op_part(handle->recv));
     base_lock_release(&context->pool_lock);
     na_progress_release(na_context->progress);
 }

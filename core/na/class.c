@@ -12,6 +12,7 @@
 #include "plugin/resolve.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,18 +118,21 @@ find_extension(const struct na_class *na_class, const char *id, uint32_t size)
     return table;
 }
 
-/* Takes over what the plugin opened. */
+/* Takes over what the plugin opened; fault: what is wrong with it. */
 static na_return_t
-adopt(struct na_class *na_class, const char **fault_p)
+adopt(struct na_class *na_class, char *fault, size_t size)
 {
-    na_return_t ret;
+    const char *text = opened_fault(&na_class->opened), *missing;
 
-    *fault_p = opened_fault(&na_class->opened);
-    if (*fault_p)
+    if (text) {
+        snprintf(fault, size, "%s", text);
         return NA_PROTOCOL_ERROR;
-    ret = na_ops_copy(&na_class->ops, na_class->opened.ops, fault_p);
-    if (ret != NA_SUCCESS)
+    }
+    if (na_ops_copy(&na_class->ops, na_class->opened.ops, &missing) !=
+        NA_SUCCESS) {
+        snprintf(fault, size, "its table of operations lacks %s", missing);
         return NA_PROTOCOL_ERROR;
+    }
     na_class->plugin_class = na_class->opened.cls;
     if (!na_class->no_block)
         na_class->wait = find_extension(
@@ -149,7 +153,7 @@ report_failure(const struct na_class *na_class, struct plugin_report *report,
     na_return_t ret, const char *fault)
 {
     const na_plugin *plugin = na_class->plugin;
-    const char *reason = fault ? fault : na_class->open_error;
+    const char *reason = *fault ? fault : na_class->open_error;
 
     plugin_report_add(report,
         ret == NA_PROTONOSUPPORT ? TALARIA_STAGE_PROTOCOL : TALARIA_STAGE_OPEN,
@@ -164,14 +168,14 @@ open_plugin(struct na_class *na_class, const na_plugin_open_info *open_info,
     struct plugin_report *report)
 {
     const na_plugin *plugin = na_class->plugin;
-    const char *fault = NULL;
+    char fault[96] = "";
     int32_t code;
     na_return_t ret;
 
     na_class->opened.size = sizeof na_class->opened;
     code = plugin->open(&na_class->host, open_info, &na_class->opened);
     if (code == NA_PLUGIN_OK) {
-        ret = adopt(na_class, &fault);
+        ret = adopt(na_class, fault, sizeof fault);
         if (ret != NA_SUCCESS && na_class->opened.cls)
             plugin->close(na_class->opened.cls);
     } else {

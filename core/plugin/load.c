@@ -91,9 +91,9 @@ find_loaded(const char *path)
 {
     struct loaded *loaded;
 
-    SLIST_FOREACH(loaded, &list, next)
-    if (strcmp(loaded->path, path) == 0)
-        return loaded;
+    SLIST_FOREACH (loaded, &list, next)
+        if (strcmp(loaded->path, path) == 0)
+            return loaded;
     return NULL;
 }
 
@@ -183,9 +183,9 @@ plugin_load_path(const struct na_plugin *plugin)
     const char *path = NULL;
 
     pthread_mutex_lock(&lock);
-    SLIST_FOREACH(loaded, &list, next)
-    if (loaded->plugin == plugin)
-        path = loaded->path;
+    SLIST_FOREACH (loaded, &list, next)
+        if (loaded->plugin == plugin)
+            path = loaded->path;
     pthread_mutex_unlock(&lock);
     return path;
 }

@@ -212,9 +212,9 @@ find_published(uint64_t thread)
 {
     struct plugin_report *report;
 
-    TAILQ_FOREACH(report, &published, next)
-    if (report->thread == thread)
-        return report;
+    TAILQ_FOREACH (report, &published, next)
+        if (report->thread == thread)
+            return report;
     return NULL;
 }
 

@@ -201,17 +201,20 @@ work(void *arg)
     return NULL;
 }
 
+/* As many as the mode of this run allows. */
+static unsigned server_threads;
+
 static void
 serve_with_threads(hg_context_t *context, const _Atomic bool *stop)
 {
     struct worker workers[THREADS];
 
-    for (unsigned i = 0; i < THREADS; i++) {
+    for (unsigned i = 0; i < server_threads; i++) {
         workers[i] = (struct worker){.context = context, .stop = stop};
         TARGET_ASSERT(
             pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
     }
-    for (unsigned i = 0; i < THREADS; i++)
+    for (unsigned i = 0; i < server_threads; i++)
         pthread_join(workers[i].thread, NULL);
 }
 
@@ -320,6 +323,7 @@ START_TEST(progress_by_four_threads_for_four_clients)
     struct client clients[THREADS];
 
     memset(clients, 0, sizeof clients);
+    server_threads = session_mode_at(_i)->thread_mode == 0 ? THREADS : 1;
     session_begin(&s, _i, &setup_threads);
     if (s.mode->thread_mode == 0 && s.mode->shape != SESSION_SELF) {
         for (unsigned i = 0; i < THREADS; i++)

@@ -19,6 +19,7 @@ static hg_id_t own_ids[OWN_COUNT];
 
 struct shared {
     _Atomic uint32_t responded;
+    _Atomic uint32_t responding; /* a thread that is to be joined */
     _Atomic uint32_t refs_in_callback;
 };
 
@@ -75,12 +76,26 @@ respond_in_thread(void *arg)
 
 static pthread_t responder;
 
+static void
+join_responder(void)
+{
+    if (atomic_exchange(&shared()->responding, 0) > 0)
+        TARGET_ASSERT(pthread_join(responder, NULL) == 0);
+}
+
+static void
+stopping(void)
+{
+    rpcs_stopping();
+    join_responder();
+}
+
 static hg_return_t
 on_thread(hg_handle_t handle)
 {
     /* The previous one has answered, or there would be no next request. */
-    if (atomic_fetch_add(&shared()->responded, 1) > 0)
-        TARGET_ASSERT(pthread_join(responder, NULL) == 0);
+    join_responder();
+    atomic_store(&shared()->responding, 1);
     TARGET_ASSERT(
         pthread_create(&responder, NULL, respond_in_thread, handle) == 0);
     return HG_SUCCESS;
@@ -126,7 +141,7 @@ open_own(hg_class_t *hg_class)
 }
 
 static const struct session_setup setup = {
-    .open = open_own, .stopping = rpcs_stopping};
+    .open = open_own, .stopping = stopping};
 
 static void
 call_own(struct session *s, enum own own, hg_return_t expected)
@@ -333,7 +348,7 @@ post_one(struct hg_init_info *info)
 }
 
 static const struct session_setup setup_one = {
-    .open = open_own, .init = post_one, .stopping = rpcs_stopping};
+    .open = open_own, .init = post_one, .stopping = stopping};
 
 /* Each kept request takes a receive; more must be posted for what follows. */
 START_TEST(respond_receives_are_posted_as_they_are_used_up)
@@ -370,7 +385,7 @@ post_two_only(struct hg_init_info *info)
 }
 
 static const struct session_setup setup_two = {
-    .open = open_own, .init = post_two_only, .stopping = rpcs_stopping};
+    .open = open_own, .init = post_two_only, .stopping = stopping};
 
 START_TEST(respond_requests_beyond_the_receives_wait)
 {

@@ -580,43 +580,70 @@ trap_close(struct trap *trap)
     close(trap->listener);
 }
 
-START_TEST(hostile_consumer_that_lies_ends_its_connection)
+/* Sends until one is pending, or there were 30 of them: the last result, and its
+ * operation. */
+static int32_t
+send_until_pending(na_plugin_addr *peer, void **op_p)
 {
     static unsigned char data[4000];
-    static const int64_t lies[] = {64, 1 << 20, -64, INT64_MIN};
+    int32_t ret = NA_PLUGIN_DONE;
+    for (int i = 0; i < 30 && ret == NA_PLUGIN_DONE; i++) {
+        *op_p = op_new(&node);
+        ret = node.ops->send_unexpected(
+            node.ctx[0], *op_p, data, sizeof(data), NULL, peer, 0, 1);
+        if (ret == NA_PLUGIN_DONE)
+            free(*op_p);
+    }
+    return ret;
+}
+
+/* A consumer whose count goes through these two values; the second cannot be. */
+static void
+lie(int64_t first, int64_t second)
+{
     char buffer[8];
     char text[TEXT];
-    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-        struct trap trap;
-        open_both();
-        trap_open(&trap, text);
-        na_plugin_addr *peer = lookup(&node, text);
-        void *wait = post_expected(&node, buffer, sizeof(buffer), peer, 1);
-        trap_accept(&trap);
-        ck_assert_int_eq(send_unexpected(&node, "x", 1, peer, 1), 0);
-        /* more than was ever produced, or less than was known */
-        atomic_store(
-            (_Atomic int64_t *) (void *) (trap.ring + 64), lies[i] + 64);
-        void *op = NULL;
-        int32_t ret = NA_PLUGIN_DONE;
-        for (int j = 0; j < 30 && ret == NA_PLUGIN_DONE; j++) {
-            free(op);
-            op = op_new(&node);
-            ret = node.ops->send_unexpected(
-                node.ctx[0], op, data, sizeof(data), NULL, peer, 0, 1);
-        }
-        ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
-        ck_assert_int_eq(
-            await_op(&node, 0, op).status, NA_PLUGIN_E_PROTOCOL_ERROR);
-        ck_assert_int_eq(
-            await_op(&node, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
-        check_friend();
-        node.ops->addr_free(node.cls, peer);
-        free(op);
-        free(wait);
-        trap_close(&trap);
-        close_both();
-    }
+    struct trap trap;
+    void *op = NULL;
+    open_both();
+    trap_open(&trap, text);
+    na_plugin_addr *peer = lookup(&node, text);
+    void *wait = post_expected(&node, buffer, sizeof(buffer), peer, 1);
+    trap_accept(&trap);
+    _Atomic int64_t *consumed = (void *) (trap.ring + 64);
+
+    ck_assert_int_eq(send_until_pending(peer, &op), NA_PLUGIN_PENDING);
+    atomic_store(consumed, first);
+    ck_assert_int_eq(await_op(&node, 0, op).status, NA_PLUGIN_OK);
+    free(op);
+    atomic_store(consumed, second);
+    ck_assert_int_eq(send_until_pending(peer, &op), NA_PLUGIN_PENDING);
+    ck_assert_int_eq(await_op(&node, 0, op).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+    ck_assert_int_eq(
+        await_op(&node, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+    check_friend();
+    node.ops->addr_free(node.cls, peer);
+    free(op);
+    free(wait);
+    trap_close(&trap);
+    close_both();
+}
+
+START_TEST(hostile_consumer_ahead_of_producer_ends_connection)
+{
+    lie(8192, 1 << 20);
+}
+END_TEST
+
+START_TEST(hostile_consumer_that_goes_back_ends_connection)
+{
+    lie(8192, 4096);
+}
+END_TEST
+
+START_TEST(hostile_consumer_below_zero_ends_connection)
+{
+    lie(8192, -64);
 }
 END_TEST
 
@@ -674,7 +701,9 @@ main(void)
         cases, hostile_record_too_long_for_missing_context_ends_connection);
     tcase_add_test(cases, hostile_endless_ring_is_listened_to_within_bounds);
     tcase_add_test(cases, hostile_bells_do_no_harm);
-    tcase_add_test(cases, hostile_consumer_that_lies_ends_its_connection);
+    tcase_add_test(cases, hostile_consumer_ahead_of_producer_ends_connection);
+    tcase_add_test(cases, hostile_consumer_that_goes_back_ends_connection);
+    tcase_add_test(cases, hostile_consumer_below_zero_ends_connection);
     tcase_add_test(cases, hostile_answer_ends_the_call);
     return run_cases("hostile", &cases, 1);
 }

@@ -129,9 +129,9 @@ owner_of(const na_plugin_mem *remote)
 
     if (!cls)
         return NULL;
-    LIST_FOREACH(mem, &cls->mems, next)
-    if (mem->id == remote->id)
-        return mem;
+    LIST_FOREACH (mem, &cls->mems, next)
+        if (mem->id == remote->id)
+            return mem;
     return NULL;
 }
 

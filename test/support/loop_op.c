@@ -95,10 +95,10 @@ loop_pending(void)
     uint32_t count = 0;
 
     pthread_mutex_lock(&loop_lock);
-    LIST_FOREACH(cls, &loop_classes, next)
-    for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++)
-        if (cls->contexts[i])
-            count += cls->contexts[i]->pending;
+    LIST_FOREACH (cls, &loop_classes, next)
+        for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++)
+            if (cls->contexts[i])
+                count += cls->contexts[i]->pending;
     pthread_mutex_unlock(&loop_lock);
     return count;
 }
@@ -222,16 +222,16 @@ loop_hurry(void)
     struct loop_event *entry;
 
     pthread_mutex_lock(&loop_lock);
-    LIST_FOREACH(cls, &loop_classes, next)
-    for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++) {
-        na_plugin_ctx *ctx = cls->contexts[i];
+    LIST_FOREACH (cls, &loop_classes, next)
+        for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++) {
+            na_plugin_ctx *ctx = cls->contexts[i];
 
-        if (!ctx || TAILQ_EMPTY(&ctx->events))
-            continue;
-        TAILQ_FOREACH(entry, &ctx->events, next)
-        entry->due = ctx->polls;
-        rouse(ctx);
-    }
+            if (!ctx || TAILQ_EMPTY(&ctx->events))
+                continue;
+            TAILQ_FOREACH (entry, &ctx->events, next)
+                entry->due = ctx->polls;
+            rouse(ctx);
+        }
     pthread_mutex_unlock(&loop_lock);
 }
 
@@ -280,10 +280,10 @@ loop_peer_gone(uint32_t number)
 {
     na_plugin_class *cls;
 
-    LIST_FOREACH(cls, &loop_classes, next)
-    for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++)
-        if (cls->contexts[i])
-            loop_ctx_peer_gone(cls->contexts[i], number);
+    LIST_FOREACH (cls, &loop_classes, next)
+        for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++)
+            if (cls->contexts[i])
+                loop_ctx_peer_gone(cls->contexts[i], number);
 }
 
 static void
@@ -308,16 +308,16 @@ check_named(const na_plugin_ctx *ctx, const struct loop_op *op)
 
     if (op->kind == LOOP_RECV_UNEXPECTED)
         return;
-    LIST_FOREACH(addr, &ctx->cls->addrs, next)
-    if (addr->number == op->peer)
-        break;
+    LIST_FOREACH (addr, &ctx->cls->addrs, next)
+        if (addr->number == op->peer)
+            break;
     if (!addr)
         loop_violated("address %u freed before the operation ended", op->peer);
     if (op->kind != LOOP_PUT && op->kind != LOOP_GET)
         return;
-    LIST_FOREACH(mem, &ctx->cls->mems, next)
-    if (mem == op->local)
-        return;
+    LIST_FOREACH (mem, &ctx->cls->mems, next)
+        if (mem == op->local)
+            return;
     loop_violated("memory deregistered before the operation ended");
 }
 
@@ -391,11 +391,11 @@ loop_arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     serial_begin(ctx);
     pthread_mutex_lock(&loop_lock);
     *sleep_ns_p = UINT64_MAX;
-    TAILQ_FOREACH(entry, &ctx->events, next)
-    if (entry->due <= ctx->polls + 1)
-        code = NA_PLUGIN_DONE;
-    else
-        *sleep_ns_p = DELAYED_SLEEP_NS;
+    TAILQ_FOREACH (entry, &ctx->events, next)
+        if (entry->due <= ctx->polls + 1)
+            code = NA_PLUGIN_DONE;
+        else
+            *sleep_ns_p = DELAYED_SLEEP_NS;
     ctx->armed = code == NA_PLUGIN_OK;
     pthread_mutex_unlock(&loop_lock);
     serial_end(ctx);

@@ -64,9 +64,9 @@ loop_class_find(uint32_t number)
 {
     na_plugin_class *cls;
 
-    LIST_FOREACH(cls, &loop_classes, next)
-    if (cls->number == number)
-        return cls->dead ? NULL : cls;
+    LIST_FOREACH (cls, &loop_classes, next)
+        if (cls->number == number)
+            return cls->dead ? NULL : cls;
     return NULL;
 }
 
@@ -241,11 +241,11 @@ loop_addr_get(na_plugin_class *cls, uint32_t number)
 {
     na_plugin_addr *addr;
 
-    LIST_FOREACH(addr, &cls->addrs, next)
-    if (addr->number == number) {
-        addr->refs++;
-        return addr;
-    }
+    LIST_FOREACH (addr, &cls->addrs, next)
+        if (addr->number == number) {
+            addr->refs++;
+            return addr;
+        }
     addr = calloc(1, sizeof *addr);
     if (!addr)
         return NULL;

@@ -276,7 +276,7 @@ start_target(struct session *session)
 {
     switch (session->mode->shape) {
     case SESSION_SELF:
-        break;
+        return;
     case SESSION_THREADS:
         log_watch_install();
         ck_assert_int_eq(
@@ -313,13 +313,19 @@ open_origin(struct session *session)
         write_address(session, session->hg_class);
 }
 
-/* The target's address, as it comes through the pipe. */
+/* The target's address, once the target is ready: both sides register RPCs, and
+ * keep their ids in the same variables, one after the other. */
 static void
-find_target(struct session *session)
+read_address(struct session *session)
 {
     ck_assert_msg(read(session->pipe[0], session->address,
                       sizeof session->address) == sizeof session->address,
         "the target failed in line %d", atomic_load(&session->shared->failed));
+}
+
+static void
+find_target(struct session *session)
+{
     if (session->mode->shape == SESSION_SELF)
         ck_assert_int_eq(
             HG_Addr_self(session->hg_class, &session->target), HG_SUCCESS);
@@ -350,10 +356,15 @@ session_begin(
         set_loop(session->mode);
         ck_assert_int_eq(talaria_plugin_register(&loop_plugin), NA_SUCCESS);
     }
-    start_target(session);
-    if (session->mode->shape == SESSION_SELF)
+    if (session->mode->shape == SESSION_SELF) {
         log_watch_install();
-    open_origin(session);
+        open_origin(session);
+        read_address(session);
+    } else {
+        start_target(session);
+        read_address(session);
+        open_origin(session);
+    }
     find_target(session);
 }
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The environment: which variable a plugin's setting is, and what counts as
+ * unset. */
+#include "base/env.h"
+
+#include "log_watch.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+begin(void)
+{
+    log_watch_begin();
+    log_watch_install();
+}
+
+START_TEST(env_variable_set_is_returned)
+{
+    setenv("TALARIA_X_Y", "value with spaces", 1);
+    ck_assert_str_eq(base_env_get("TALARIA_X_Y"), "value with spaces");
+    setenv("HG_LOG_LEVEL", "info", 1);
+    ck_assert_str_eq(base_env_get("HG_LOG_LEVEL"), "info");
+}
+END_TEST
+
+START_TEST(env_variable_empty_counts_as_unset)
+{
+    unsetenv("TALARIA_X_Y");
+    ck_assert_ptr_null(base_env_get("TALARIA_X_Y"));
+    setenv("TALARIA_X_Y", "", 1);
+    ck_assert_ptr_null(base_env_get("TALARIA_X_Y"));
+    ck_assert_ptr_null(base_env_plugin_setting("x.y"));
+    setenv("HG_LOG_LEVEL", "", 1);
+    ck_assert_ptr_null(base_env_get("HG_LOG_LEVEL"));
+    setenv("TALARIA_X_Y", " ", 1);
+    ck_assert_str_eq(base_env_get("TALARIA_X_Y"), " ");
+}
+END_TEST
+
+static const struct {
+    const char *key;
+    const char *variable;
+} mapped[] = {
+    {"sm.ring_size", "TALARIA_SM_RING_SIZE"},
+    {"my-plugin.max-2", "TALARIA_MY_PLUGIN_MAX_2"},
+    {"A.b_C-9", "TALARIA_A_B_C_9"},
+    {"x", "TALARIA_X"},
+    {"abcdefghijklmnopqrstuvwxyz", "TALARIA_ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
+    {"0123456789", "TALARIA_0123456789"},
+    {"a..b", "TALARIA_A__B"},
+};
+
+START_TEST(env_setting_is_its_variable)
+{
+    ck_assert_ptr_null(base_env_plugin_setting(mapped[_i].key));
+    setenv(mapped[_i].variable, "here", 1);
+    ck_assert_str_eq(base_env_plugin_setting(mapped[_i].key), "here");
+}
+END_TEST
+
+static const char *const refused[] = {"a b", "a=b", "a/b", "a:b", "a.b\n",
+    "a$b", "a*", "\xc3\xa4", "a\x80", "~", "a,b"};
+
+START_TEST(env_setting_of_other_characters_refused)
+{
+    char variable[64] = "TALARIA_";
+    char *to = variable + strlen(variable);
+
+    /* Also where somebody has set what it would be, or what it would be with
+     * the character left out or replaced. */
+    for (const char *from = refused[_i]; *from; from++)
+        *to++ = *from >= 'a' && *from <= 'z' ? (char) (*from - 32) : '_';
+    setenv(variable, "here", 1);
+    setenv("TALARIA_A", "here", 1);
+    setenv("TALARIA_AB", "here", 1);
+    ck_assert_ptr_null(base_env_plugin_setting(refused[_i]));
+}
+END_TEST
+
+/* A name that is too long is none, not another one that begins as it does. */
+START_TEST(env_setting_too_long_refused)
+{
+    char variable[256] = "TALARIA_", key[256];
+    size_t prefix = strlen(variable), longest = 0;
+
+    for (size_t length = 1; length < 200; length++) {
+        memset(key, 'k', length);
+        key[length] = '\0';
+        memset(variable + prefix, 'K', length);
+        variable[prefix + length] = '\0';
+        setenv(variable, "here", 1);
+        if (base_env_plugin_setting(key))
+            longest = length;
+        ck_assert(base_env_plugin_setting(key) || length > longest);
+    }
+    ck_assert_uint_ge(longest, 64);
+    ck_assert_uint_lt(longest, 199);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("env");
+    TCase *tcase = tcase_create("env");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    suite_add_tcase(suite, tcase);
+    tcase_add_checked_fixture(tcase, begin, log_watch_check);
+    tcase_add_test(tcase, env_variable_set_is_returned);
+    tcase_add_test(tcase, env_variable_empty_counts_as_unset);
+    tcase_add_loop_test(tcase, env_setting_is_its_variable, 0,
+        sizeof mapped / sizeof mapped[0]);
+    tcase_add_loop_test(tcase, env_setting_of_other_characters_refused, 0,
+        sizeof refused / sizeof refused[0]);
+    tcase_add_test(tcase, env_setting_too_long_refused);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
