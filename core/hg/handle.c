@@ -148,22 +148,6 @@ hg_handle_destroy(struct hg_handle *handle)
     free(handle);
 }
 
-void
-hg_handle_ref(struct hg_handle *handle)
-{
-    atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
-}
-
-void
-hg_handle_unref(struct hg_handle *handle, int32_t count)
-{
-    /* Release and acquire: what was done through the other references comes
-     * before the handle is used anew. */
-    if (atomic_fetch_sub_explicit(&handle->refs, count, memory_order_acq_rel) ==
-        count)
-        hg_pool_put(handle);
-}
-
 static void
 set_rpc(struct hg_handle *handle, struct hg_rpc *rpc)
 {

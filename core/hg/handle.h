@@ -85,11 +85,6 @@ hg_return_t hg_handle_create(
 /* The end of its memory; it is not on the context's list any more. */
 void hg_handle_destroy(struct hg_handle *handle);
 
-/* One reference more; one less, and with the last one the handle goes back to
- * the pool, or its receive is posted again. */
-void hg_handle_ref(struct hg_handle *handle);
-void hg_handle_unref(struct hg_handle *handle, int32_t count);
-
 /* Frees the handles of a context, all of which are free. */
 void hg_pool_finish(struct hg_context *context);
 
@@ -99,6 +94,24 @@ hg_return_t hg_pool_get(
 
 /* Where handles go when nobody refers to them. */
 void hg_pool_put(struct hg_handle *handle);
+
+/* One reference more; some less, and with the last one the handle goes back to
+ * the pool, or its receive is posted again. */
+static inline void
+hg_handle_ref(struct hg_handle *handle)
+{
+    atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+}
+
+static inline void
+hg_handle_unref(struct hg_handle *handle, int32_t count)
+{
+    /* Release and acquire: what was done through the other references comes
+     * before the handle is used anew. */
+    if (atomic_fetch_sub_explicit(&handle->refs, count, memory_order_acq_rel) ==
+        count)
+        hg_pool_put(handle);
+}
 
 /* Handles that are in use. */
 uint32_t hg_pool_used(struct hg_context *context);

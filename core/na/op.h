@@ -48,7 +48,7 @@ na_code(int32_t code)
 {
     if (code >= 0)
         return NA_SUCCESS;
-    return -code < NA_RETURN_MAX ? (na_return_t) -code : NA_IO_ERROR;
+    return code > -NA_RETURN_MAX ? (na_return_t) -code : NA_IO_ERROR;
 }
 
 /* Where an operation can stand in a block that is aligned to NA_OP_ALIGN:
