@@ -68,8 +68,8 @@ copy_proto_init(const char *info, bool listen)
     struct hg_init_info options = HG_INIT_INFO_INITIALIZER;
 
     options.no_overflow = true;
-    return HG_Init_opt2(info, listen,
-        HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &options);
+    return HG_Init_opt2(
+        info, listen, HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &options);
 }
 
 hg_return_t

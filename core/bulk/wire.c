@@ -196,7 +196,7 @@ decode_addr(struct hg_proc *proc, struct hg_bulk *bulk, uint32_t length)
     code = na_class->ops.addr_deserialize(
         na_class->plugin_class, bytes, length, &addr);
     if (code != NA_PLUGIN_OK)
-        return (hg_return_t) na_code(code);
+        return (hg_return_t) na_code_of_bytes(code);
     na_peer_set(&bulk->addr, na_class, addr);
     bulk->bound = true;
     return HG_SUCCESS;

@@ -75,12 +75,22 @@ hg_registry_init(struct hg_registry *registry, bool single)
     return HG_SUCCESS;
 }
 
+void
+hg_rpc_set_data(struct hg_rpc *rpc, void *data, void (*free_callback)(void *))
+{
+    /* Release pairs with the acquire in hg_rpc_data. */
+    atomic_store_explicit(&rpc->data, data, memory_order_release);
+    rpc->data_free = free_callback;
+}
+
 static void
 data_free(struct hg_rpc *rpc)
 {
-    if (rpc->data && rpc->data_free)
-        rpc->data_free(rpc->data);
-    rpc->data = NULL;
+    void *data = hg_rpc_data(rpc);
+
+    if (data && rpc->data_free)
+        rpc->data_free(data);
+    hg_rpc_set_data(rpc, NULL, NULL);
 }
 
 void
@@ -179,9 +189,9 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc)
     if (!before) {
         table->used++;
     } else if (!atomic_load_explicit(&before->removed, memory_order_relaxed)) {
-        rpc->data = before->data;
-        rpc->data_free = before->data_free;
-        before->data = NULL;
+        /* Who has found the one before may still read its data. */
+        hg_rpc_set_data(rpc, hg_rpc_data(before), before->data_free);
+        before->data_free = NULL;
         atomic_store_explicit(&rpc->no_response,
             atomic_load_explicit(&before->no_response, memory_order_relaxed),
             memory_order_relaxed);
@@ -229,9 +239,9 @@ hg_registry_remove(struct hg_registry *registry, hg_id_t id)
     rpc = hg_registry_find(registry, id);
     if (rpc) {
         atomic_store_explicit(&rpc->removed, true, memory_order_relaxed);
-        data = rpc->data;
+        data = hg_rpc_data(rpc);
         free_callback = rpc->data_free;
-        rpc->data = NULL;
+        hg_rpc_set_data(rpc, NULL, NULL);
     }
     base_lock_release(&registry->lock);
     if (data && free_callback)

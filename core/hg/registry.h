@@ -22,7 +22,7 @@ struct hg_rpc {
     hg_rpc_cb_t handler;
     _Atomic bool no_response;
     _Atomic bool removed;
-    void *data;
+    _Atomic(void *) data; /* read without the lock */
     void (*data_free)(void *);
     SLIST_ENTRY(hg_rpc) next; /* all that were ever made */
 };
@@ -51,6 +51,17 @@ struct hg_rpc *hg_registry_find(const struct hg_registry *registry, hg_id_t id);
 hg_return_t hg_registry_add(struct hg_registry *registry, hg_id_t id,
     const char *name, hg_proc_cb_t in_proc, hg_proc_cb_t out_proc,
     hg_rpc_cb_t handler);
+
+/* The data attached to one: set under the lock, read without. */
+void hg_rpc_set_data(
+    struct hg_rpc *rpc, void *data, void (*free_callback)(void *));
+
+static inline void *
+hg_rpc_data(const struct hg_rpc *rpc)
+{
+    /* Acquire pairs with the release in hg_rpc_set_data. */
+    return atomic_load_explicit(&rpc->data, memory_order_acquire);
+}
 
 /* NOENTRY: it is not registered. [any thread] */
 hg_return_t hg_registry_remove(struct hg_registry *registry, hg_id_t id);

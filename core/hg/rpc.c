@@ -88,10 +88,8 @@ HG_Register_data(
         return HG_INVALID_ARG;
     base_lock_acquire(&hg_class->registry.lock);
     rpc = hg_registry_find(&hg_class->registry, id);
-    if (rpc) {
-        rpc->data = data;
-        rpc->data_free = free_callback;
-    }
+    if (rpc)
+        hg_rpc_set_data(rpc, data, free_callback);
     base_lock_release(&hg_class->registry.lock);
     return rpc ? HG_SUCCESS : HG_NOENTRY;
 }
@@ -102,7 +100,7 @@ HG_Registered_data(hg_class_t *hg_class, hg_id_t id)
     const struct hg_rpc *rpc =
         hg_class ? hg_registry_find(&hg_class->registry, id) : NULL;
 
-    return rpc ? rpc->data : NULL;
+    return rpc ? hg_rpc_data(rpc) : NULL;
 }
 
 hg_return_t

@@ -212,7 +212,7 @@ NA_Addr_deserialize(na_class_t *na_class, na_addr_t **addr_p, const void *buf,
     code = na_class->ops.addr_deserialize(
         na_class->plugin_class, buf, buf_size, &addr);
     if (code != NA_PLUGIN_OK)
-        return na_code(code);
+        return na_code_of_bytes(code);
     addr_counted(na_class, 1);
     *addr_p = na_addr_public(addr);
     return NA_SUCCESS;

@@ -41,7 +41,8 @@ NA_Mem_handle_create_segments(na_class_t *na_class, struct na_segment *segments,
         LOG_ERROR(NA, "%zu segments in one handle, at most %llu with %s",
             segment_count, (unsigned long long) na_class->opened.max_segments,
             na_class->plugin->name);
-        return NA_INVALID_ARG;
+        return na_class->opened.max_segments == 1 ? NA_OPNOTSUPPORTED
+                                                  : NA_INVALID_ARG;
     }
     for (size_t i = 0; i < segment_count; i++)
         if (!segments[i].base || segments[i].len == 0)
@@ -89,7 +90,7 @@ NA_Mem_register(na_class_t *na_class, na_mem_handle_t *mem_handle,
         mem_type >= NA_MEM_TYPE_MAX)
         return NA_INVALID_ARG;
     if (mem_handle->mem)
-        return NA_EXIST;
+        return NA_BUSY;
     code = na_class->ops.mem_register(na_class->plugin_class,
         mem_handle->segments, mem_handle->count, mem_handle->access,
         (uint32_t) mem_type, device, &mem_handle->mem);
@@ -149,7 +150,7 @@ NA_Mem_handle_deserialize(na_class_t *na_class, na_mem_handle_t **mem_handle_p,
         na_class->plugin_class, buf, buf_size, &handle->mem);
     if (code != NA_PLUGIN_OK) {
         free(handle);
-        return na_code(code);
+        return na_code_of_bytes(code);
     }
     *mem_handle_p = handle;
     return NA_SUCCESS;

@@ -68,10 +68,14 @@ NA_Msg_buf_free(na_class_t *na_class, void *buf, void *plugin_data)
 static na_return_t
 buf_init(na_class_t *na_class, void *buf, size_t buf_size, uint32_t kind)
 {
+    na_return_t ret;
+
     if (!na_class || !buf)
         return NA_INVALID_ARG;
-    return na_code(
+    ret = na_code(
         na_class->ops.buf_init(na_class->plugin_class, buf, buf_size, kind));
+    /* Too short for the transport's header: no message is too long here. */
+    return ret == NA_MSGSIZE ? NA_OVERFLOW : ret;
 }
 
 na_return_t

@@ -24,7 +24,7 @@ bool
 sm_ring_fits(uint64_t capacity, uint64_t longest)
 {
     return capacity % sm_ring_page() == 0 && capacity <= SM_RING_CAPACITY_MAX &&
-           longest + SM_RING_HEADER + 2 * SM_RING_LINE <= capacity / 2;
+           longest + SM_RING_HEADER + SM_RING_LINE <= capacity / 2;
 }
 
 bool
@@ -37,7 +37,7 @@ sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size)
      * sm_ring_sleeps, with the parts of the two swapped */
     uint64_t consumed =
         atomic_load_explicit(&tx->control->consumed, memory_order_seq_cst);
-    uint64_t limit = consumed + tx->capacity - SM_RING_LINE;
+    uint64_t limit = consumed + tx->capacity;
     if (consumed > tx->produced || limit < tx->limit) {
         tx->broken = true;
         tx->limit = 0;
@@ -63,7 +63,7 @@ sm_ring_report(struct sm_ring_rx *rx)
 
     rx->report_at = next_report(rx);
     /* release: pairs with the acquire in sm_ring_refresh, the records have
-     * been read; seq_cst: with the producer that goes to sleep */
+     * been read, and cleared; seq_cst: with the producer that goes to sleep */
     if (rx->ordered)
         atomic_store_explicit(
             &control->consumed, rx->consumed, memory_order_seq_cst);
@@ -125,7 +125,7 @@ sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p)
         .data = base + page,
         .control = control,
         .capacity = capacity,
-        .limit = capacity - SM_RING_LINE,
+        .limit = capacity,
         .ordered = true,
     };
     *fd_p = fd;

@@ -13,6 +13,9 @@ static char logged[65536];
 static size_t logged_length;
 static FILE *logged_to;
 
+static int keep(FILE *stream, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 static int
 keep(FILE *stream, const char *format, ...)
 {

@@ -2,6 +2,7 @@
 /* Threads that submit, poll, look up and forget at the same time. Assertions in
  * threads are counted and checked at the end. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,8 @@ poll_a(void *arg)
     na_plugin_event events[8];
     while (!stop) {
         int32_t count = a.ops->poll(a.ctx[0], events, 8);
+        if (count == 0)
+            sched_yield();
         for (int32_t i = 0; i < count; i++) {
             int owner = -1;
             for (int j = 0; j < THREADS; j++)
@@ -83,6 +86,7 @@ wait_call(struct call *call)
             wrong++;
             return 0;
         }
+        sched_yield(); /* there are more threads than processors */
     }
     return call->ended;
 }
@@ -125,6 +129,8 @@ START_TEST(threads_many_senders_share_a_connection)
 
     for (uint32_t got = 0; got < THREADS * EACH;) {
         int32_t count = b.ops->poll(b.ctx[0], events, 4);
+        if (count == 0)
+            sched_yield();
         for (int32_t i = 0; i < count; i++, got++) {
             ck_assert_int_eq(events[i].status, NA_PLUGIN_OK);
             ck_assert_uint_eq(events[i].length, 300);
@@ -184,8 +190,10 @@ START_TEST(threads_calls_are_answered)
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, call_many, &calls[i]);
     for (uint32_t got = 0; got < THREADS * EACH;) {
-        if (b.ops->poll(b.ctx[0], &event, 1) != 1)
+        if (b.ops->poll(b.ctx[0], &event, 1) != 1) {
+            sched_yield();
             continue;
+        }
         got++;
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
         ck_assert_int_eq(b.ops->send_expected(b.ctx[0], send, event.buffer,
@@ -241,8 +249,10 @@ work(void *arg)
             wrong += ret < 0;
             sent++;
         }
-        if (node->ops->poll(ctx, &event, 1) != 1)
+        if (node->ops->poll(ctx, &event, 1) != 1) {
+            sched_yield();
             continue;
+        }
         wrong += event.status != NA_PLUGIN_OK;
         if (event.op == send) {
             pending = false;
@@ -321,8 +331,10 @@ poll_b(void *arg)
         b.ops->recv_unexpected(
             b.ctx[0], op_new(&b), buffers[i], sizeof(buffers[i]), NULL);
     while (!stop) {
-        if (b.ops->poll(b.ctx[0], &event, 1) != 1)
+        if (b.ops->poll(b.ctx[0], &event, 1) != 1) {
+            sched_yield();
             continue;
+        }
         wrong += event.status != NA_PLUGIN_OK;
         b.ops->addr_free(b.cls, event.source);
         b.ops->recv_unexpected(b.ctx[0], event.op, event.buffer, 2048, NULL);
@@ -335,8 +347,8 @@ forget_often(void *arg)
 {
     while (!stop) {
         a.ops->addr_forget(a.cls, to_b);
-        for (volatile int i = 0; i < 20000; i++)
-            ;
+        for (int i = 0; i < 20; i++)
+            sched_yield();
     }
     return arg;
 }
@@ -410,7 +422,8 @@ get_many(void *arg)
     struct call *call = arg;
     for (uint32_t i = 0; i < 60; i++) {
         call->ended = 0;
-        int32_t ret = a.ops->get(a.ctx[0], call->op, local, 0, remote, 0,
+        int32_t ret = a.ops->get(a.ctx[0], call->op, local,
+            (uint64_t) (call - calls) << 22, remote, 0,
             i % 2 == 0 ? 1000 : 3 << 20, to_b, 0);
         if (ret == NA_PLUGIN_PENDING)
             ret = wait_call(call);
@@ -428,7 +441,8 @@ START_TEST(threads_forget_while_getting_ends_each_once)
     uint64_t size = sizeof(bytes);
     na_plugin_mem *owned;
     na_plugin_segment segment = {.base = malloc(4 << 20), .length = 4 << 20};
-    na_plugin_segment sink = {.base = malloc(4 << 20), .length = 4 << 20};
+    na_plugin_segment sink = {
+        .base = malloc(THREADS << 22), .length = THREADS << 22};
     memset(segment.base, 1, segment.length);
     open_both(1);
     ck_assert_int_eq(

@@ -47,6 +47,9 @@ log_watch_begin(void)
     expected_count = 0;
 }
 
+static int collect(FILE *stream, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 static int
 collect(FILE *stream, const char *format, ...)
 {

@@ -17,14 +17,14 @@ pthread_mutex_t loop_lock = PTHREAD_MUTEX_INITIALIZER;
 struct loop_classes loop_classes = LIST_HEAD_INITIALIZER(loop_classes);
 static uint32_t last_number;
 
-static const struct loop_limits default_limits = {
-    .max_unexpected_size = 4096,
-    .max_expected_size = 4096,
-    .max_tag = UINT32_MAX,
-    .max_segments = 64,
-    .max_contexts = LOOP_CONTEXTS_MAX,
-};
-static struct loop_limits limits = default_limits;
+#define DEFAULT_LIMITS                                                         \
+    {                                                                          \
+        .max_unexpected_size = 4096, .max_expected_size = 4096,                \
+        .max_tag = UINT32_MAX, .max_segments = 64,                             \
+        .max_contexts = LOOP_CONTEXTS_MAX                                      \
+    }
+static const struct loop_limits default_limits = DEFAULT_LIMITS;
+static struct loop_limits limits = DEFAULT_LIMITS;
 
 void
 loop_violated(const char *format, ...)

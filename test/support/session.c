@@ -159,13 +159,16 @@ session_open_class(const struct session_mode *mode,
     return HG_Init_opt2(transport, listen, HG_VERSION(2, 4), &info);
 }
 
-static void
-set_loop(const struct session_mode *mode)
+void
+session_prepare(const struct session_mode *mode)
 {
     static const enum loop_kind kinds[] = {
         LOOP_SEND_UNEXPECTED, LOOP_SEND_EXPECTED, LOOP_PUT, LOOP_GET};
     static const struct loop_limits usual;
 
+    if (!session_is_loop())
+        return;
+    ck_assert_int_eq(talaria_plugin_register(&loop_plugin), NA_SUCCESS);
     loop_faults_clear();
     loop_limits_set(mode->limits ? mode->limits : &usual);
     for (int i = 0; mode->late && i < COUNT(kinds); i++)
@@ -352,10 +355,7 @@ session_begin(
     session->user = current->user;
     ck_assert_int_eq(pipe(session->pipe), 0);
     log_watch_begin();
-    if (session_is_loop()) {
-        set_loop(session->mode);
-        ck_assert_int_eq(talaria_plugin_register(&loop_plugin), NA_SUCCESS);
-    }
+    session_prepare(session->mode);
     if (session->mode->shape == SESSION_SELF) {
         log_watch_install();
         open_origin(session);

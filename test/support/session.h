@@ -64,6 +64,10 @@ bool session_is_loop(void);
 int session_modes(void);
 const struct session_mode *session_mode_at(int mode);
 
+/* Sets the loop plugin up for a mode and registers it, if it is the transport:
+ * what session_begin does first. Touches nothing of the library else. */
+void session_prepare(const struct session_mode *mode);
+
 /* Starts both sides; fails the test when that fails. First call of a test,
  * before any of the library. */
 void session_begin(

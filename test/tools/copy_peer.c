@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer of `talaria copy` for tests of what it makes of strangers. */
-#include <check.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
@@ -14,7 +13,9 @@
 
 #define WAIT_SECONDS 20.0
 
-char peer_folder[64];
+/* Of all tests, and of the one that runs in this process. */
+static char suite_folder[] = "/var/tmp/talaria-test-XXXXXX";
+static char folder[64];
 
 double
 peer_clock(void)
@@ -28,8 +29,8 @@ peer_clock(void)
 void
 peer_folder_create(void)
 {
-    strcpy(peer_folder, "/var/tmp/talaria-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(peer_folder));
+    snprintf(folder, sizeof(folder), "%s/%d", suite_folder, (int) getpid());
+    ck_assert_int_eq(mkdir(folder, 0755), 0);
     ck_assert_int_eq(mkdir(peer_path("exported"), 0755), 0);
 }
 
@@ -46,7 +47,25 @@ remove_one(
 void
 peer_folder_remove(void)
 {
-    nftw(peer_folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int
+peer_run(Suite *suite)
+{
+    SRunner *runner;
+    int failed;
+
+    if (mkdtemp(suite_folder) == NULL) {
+        perror(suite_folder);
+        return EXIT_FAILURE;
+    }
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    nftw(suite_folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 const char *
@@ -54,7 +73,7 @@ peer_path(const char *name)
 {
     static char path[256];
 
-    snprintf(path, sizeof(path), "%s/%s", peer_folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     return path;
 }
 

@@ -4,6 +4,7 @@
 #ifndef COPY_PEER_H
 #define COPY_PEER_H
 
+#include <check.h>
 #include <sys/types.h>
 
 #include "copy_proto.h"
@@ -18,12 +19,16 @@ struct peer {
     uint64_t session;
 };
 
-/* A directory for the test, removed by peer_folder_remove. */
-extern char peer_folder[64];
+/* Runs a suite with a folder around the folders of its tests, which is removed
+ * also when they fail. Returns the exit status of the program. */
+int peer_run(Suite *suite);
+
+/* Creates the folder of a test, with "exported" in it, and removes it. */
 void peer_folder_create(void);
 void peer_folder_remove(void);
 
-/* Writes "peer_folder/name" into a static buffer, the same for all calls. */
+/* Returns the path of something in the folder, in a static buffer that is the
+ * same for all calls. */
 const char *peer_path(const char *name);
 
 /* Opens a class on na+sm: a client of `address`, or with NULL a server, whose

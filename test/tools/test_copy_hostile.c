@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Clients of `talaria copy` and a server that lies: nothing is written outside
  * the target, nothing wrong gets a name, and the client ends with an error. */
-#include <check.h>
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -416,11 +415,5 @@ copy_hostile_suite(void)
 int
 main(void)
 {
-    SRunner *runner = srunner_create(copy_hostile_suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return peer_run(copy_hostile_suite());
 }

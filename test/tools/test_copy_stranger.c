@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server of `talaria copy` and clients that keep no rule: everything they
  * send is refused, and others are served on. */
-#include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -447,11 +446,5 @@ copy_stranger_suite(void)
 int
 main(void)
 {
-    SRunner *runner = srunner_create(copy_stranger_suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return peer_run(copy_stranger_suite());
 }

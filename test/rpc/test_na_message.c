@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages of the NA interface: sizes, tags, buffers, operations used again,
+ * cancelled, refused. */
+#include "counts.h"
+#include "log_watch.h"
+#include "na_pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t
+max_unexpected(const struct na_pair *pair)
+{
+    return NA_Msg_get_max_unexpected_size(pair->na_class);
+}
+
+static size_t
+max_expected(const struct na_pair *pair)
+{
+    return NA_Msg_get_max_expected_size(pair->na_class);
+}
+
+/* One end to send requests with, one to receive answers. */
+static void
+open_both(struct na_pair *pair, struct na_end *send, struct na_end *recv)
+{
+    na_end_open(pair, send, max_unexpected(pair));
+    na_end_open(pair, recv, max_expected(pair));
+}
+
+static void
+close_both(struct na_pair *pair, struct na_end *send, struct na_end *recv)
+{
+    na_end_close(pair, send);
+    na_end_close(pair, recv);
+}
+
+static void
+echo(struct na_pair *pair, struct na_end *send, struct na_end *recv,
+    size_t length, na_tag_t tag)
+{
+    char *out = send->buffer + na_send_header(pair);
+
+    out[0] = NA_ASK_ECHO;
+    for (size_t i = 1; i < length; i++)
+        out[i] = (char) (i * 7 + tag);
+    memset(recv->buffer, 0, recv->buffer_size);
+    ck_assert_int_eq(na_pair_call(pair, send, recv, length, tag), NA_SUCCESS);
+    ck_assert_uint_eq(recv->length, na_recv_header(pair) + length);
+    ck_assert_mem_eq(recv->buffer + na_recv_header(pair), out, length);
+}
+
+START_TEST(message_sizes_up_to_the_largest_come_back)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+    size_t max;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    max = max_unexpected(&pair) - na_send_header(&pair);
+    if (max > max_expected(&pair) - na_recv_header(&pair))
+        max = max_expected(&pair) - na_recv_header(&pair);
+    for (size_t length = 1; length < 70; length++)
+        echo(&pair, &send, &recv, length, 1);
+    for (size_t length = 128; length < max; length *= 2)
+        echo(&pair, &send, &recv, length + 1, 2);
+    echo(&pair, &send, &recv, max - 1, 3);
+    echo(&pair, &send, &recv, max, 4);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_longer_than_the_largest_msgsize_at_once)
+{
+    struct na_pair pair;
+    struct na_end send;
+    size_t over = 8;
+
+    na_pair_begin(&pair, _i);
+    log_expect("the longest is", 0, 2);
+    na_end_open(&pair, &send, 0);
+    send.buffer = calloc(1, max_unexpected(&pair) + max_expected(&pair) + over);
+    ck_assert_int_eq(NA_Msg_init_unexpected(
+                         pair.na_class, send.buffer, max_unexpected(&pair) + 1),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_send_unexpected(pair.na_class, pair.context, na_end_called,
+            &send, send.buffer, max_unexpected(&pair) + 1, NULL, pair.addr, 0,
+            0, send.op),
+        NA_MSGSIZE);
+    ck_assert_int_eq(NA_Msg_init_expected(
+                         pair.na_class, send.buffer, max_expected(&pair) + 1),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_send_expected(pair.na_class, pair.context, na_end_called, &send,
+            send.buffer, max_expected(&pair) + 1, NULL, pair.addr, 0, 0,
+            send.op),
+        NA_MSGSIZE);
+    na_pair_quiet(&pair);
+    ck_assert_uint_eq(send.called, 0);
+    free(send.buffer);
+    send.buffer = NULL;
+    na_end_close(&pair, &send);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_longer_than_its_receive_msgsize)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+
+    na_pair_begin(&pair, _i);
+    na_end_open(&pair, &send, max_unexpected(&pair));
+    na_end_open(&pair, &recv, na_recv_header(&pair) + 20);
+    send.buffer[na_send_header(&pair)] = NA_ASK_ECHO;
+    ck_assert_int_eq(na_pair_call(&pair, &send, &recv, 20, 5), NA_SUCCESS);
+    ck_assert_int_eq(na_pair_call(&pair, &send, &recv, 21, 5), NA_MSGSIZE);
+    ck_assert_int_eq(na_pair_call(&pair, &send, &recv, 200, 5), NA_MSGSIZE);
+    ck_assert_int_eq(na_pair_call(&pair, &send, &recv, 20, 5), NA_SUCCESS);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_tags_sort_answers_out)
+{
+    enum { MANY = 20 };
+    struct na_pair pair;
+    struct na_end send[MANY], recv[MANY];
+    na_tag_t tags[MANY];
+
+    na_pair_begin(&pair, _i);
+    for (unsigned i = 0; i < MANY; i++) {
+        open_both(&pair, &send[i], &recv[i]);
+        tags[i] = i < MANY / 2 ? i : NA_Msg_get_max_tag(pair.na_class) - i;
+        ck_assert_int_eq(
+            NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called,
+                &recv[i], recv[i].buffer, recv[i].buffer_size,
+                recv[i].buffer_data, pair.addr, 0, tags[i], recv[i].op),
+            NA_SUCCESS);
+    }
+    for (unsigned n = MANY; n-- > 0;) {
+        char *out = send[n].buffer + na_send_header(&pair);
+
+        out[0] = NA_ASK_ECHO;
+        out[1] = (char) n;
+        ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class, send[n].buffer,
+                             send[n].buffer_size),
+            NA_SUCCESS);
+        ck_assert_int_eq(
+            NA_Msg_send_unexpected(pair.na_class, pair.context, na_end_called,
+                &send[n], send[n].buffer, na_send_header(&pair) + 2,
+                send[n].buffer_data, pair.addr, 0, tags[n], send[n].op),
+            NA_SUCCESS);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        na_pair_wait(&pair, &recv[i], 1);
+        na_pair_wait(&pair, &send[i], 1);
+        ck_assert_int_eq(recv[i].ret, NA_SUCCESS);
+        ck_assert_int_eq(recv[i].buffer[na_recv_header(&pair) + 1], (char) i);
+        close_both(&pair, &send[i], &recv[i]);
+    }
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_highest_tag_is_the_highest)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+    na_tag_t max;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    max = NA_Msg_get_max_tag(pair.na_class);
+    ck_assert_uint_ge(max, 0x7fff);
+    echo(&pair, &send, &recv, 30, max);
+    echo(&pair, &send, &recv, 30, 0);
+    if (max < UINT32_MAX) {
+        ck_assert_int_eq(
+            NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called,
+                &recv, recv.buffer, recv.buffer_size, recv.buffer_data,
+                pair.addr, 0, max + 1, recv.op),
+            NA_INVALID_ARG);
+        ck_assert_int_eq(NA_Msg_send_unexpected(pair.na_class, pair.context,
+                             na_end_called, &send, send.buffer, 100,
+                             send.buffer_data, pair.addr, 0, max + 1, send.op),
+            NA_INVALID_ARG);
+    }
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+/* A ball that goes back and forth, each submission within a callback. */
+struct ball {
+    struct na_pair *pair;
+    struct na_end send;
+    struct na_end recv;
+    _Atomic uint32_t round;
+    uint32_t rounds;
+    uint32_t parts; /* of a round that are still to end */
+};
+
+static void ball_part_ended(const struct na_cb_info *info);
+
+static void
+throw_ball(struct ball *ball)
+{
+    struct na_pair *pair = ball->pair;
+    na_tag_t tag = ball->round % 1000;
+
+    ball->parts = 2;
+    ball->send.buffer[na_send_header(pair)] = NA_ASK_ECHO;
+    ck_assert_int_eq(
+        NA_Msg_recv_expected(pair->na_class, pair->context, ball_part_ended,
+            ball, ball->recv.buffer, ball->recv.buffer_size,
+            ball->recv.buffer_data, pair->addr, 0, tag, ball->recv.op),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_send_unexpected(pair->na_class, pair->context, ball_part_ended,
+            ball, ball->send.buffer, na_send_header(pair) + 16,
+            ball->send.buffer_data, pair->addr, 0, tag, ball->send.op),
+        NA_SUCCESS);
+}
+
+static void
+ball_part_ended(const struct na_cb_info *info)
+{
+    struct ball *ball = info->arg;
+
+    ck_assert_int_eq(info->ret, NA_SUCCESS);
+    if (--ball->parts > 0)
+        return;
+    if (atomic_fetch_add(&ball->round, 1) + 1 < ball->rounds)
+        throw_ball(ball);
+}
+
+START_TEST(message_operation_is_used_again_inside_its_callback)
+{
+    struct na_pair pair;
+    struct ball ball;
+
+    na_pair_begin(&pair, _i);
+    memset(&ball, 0, sizeof ball);
+    ball.pair = &pair;
+    ball.rounds = test_count(TEST_NA_MESSAGES);
+    open_both(&pair, &ball.send, &ball.recv);
+    ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class, ball.send.buffer,
+                         ball.send.buffer_size),
+        NA_SUCCESS);
+    throw_ball(&ball);
+    while (ball.round < ball.rounds)
+        na_pair_step(&pair, 100);
+    close_both(&pair, &ball.send, &ball.recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_operation_pending_busy)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
+                         na_end_called, &recv, recv.buffer, recv.buffer_size,
+                         recv.buffer_data, pair.addr, 0, 9, recv.op),
+        NA_SUCCESS);
+    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
+                         na_end_called, &recv, recv.buffer, recv.buffer_size,
+                         recv.buffer_data, pair.addr, 0, 9, recv.op),
+        NA_BUSY);
+    ck_assert_int_eq(
+        NA_Msg_recv_unexpected(pair.na_class, pair.context, na_end_called,
+            &recv, recv.buffer, recv.buffer_size, recv.buffer_data, recv.op),
+        NA_BUSY);
+    ck_assert_int_eq(
+        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+    na_pair_wait(&pair, &recv, 1);
+    ck_assert_int_eq(recv.ret, NA_CANCELED);
+    echo(&pair, &send, &recv, 10, 9);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_cancelled_receive_calls_back_once)
+{
+    struct na_pair pair;
+    struct na_end send, recv, anyone;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    na_end_open(&pair, &anyone, max_unexpected(&pair));
+    /* Never submitted: nothing to cancel. */
+    ck_assert_int_eq(
+        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+    for (uint32_t i = 1; i <= 10; i++) {
+        ck_assert_int_eq(
+            NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called,
+                &recv, recv.buffer, recv.buffer_size, recv.buffer_data,
+                pair.addr, 0, 77, recv.op),
+            NA_SUCCESS);
+        ck_assert_int_eq(NA_Msg_recv_unexpected(pair.na_class, pair.context,
+                             na_end_called, &anyone, anyone.buffer,
+                             anyone.buffer_size, anyone.buffer_data, anyone.op),
+            NA_SUCCESS);
+        ck_assert_int_eq(
+            NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+        ck_assert_int_eq(
+            NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+        ck_assert_int_eq(
+            NA_Cancel(pair.na_class, pair.context, anyone.op), NA_SUCCESS);
+        na_pair_wait(&pair, &recv, i);
+        na_pair_wait(&pair, &anyone, i);
+        ck_assert_int_eq(recv.ret, NA_CANCELED);
+        ck_assert_int_eq(anyone.ret, NA_CANCELED);
+        ck_assert_int_eq(anyone.type, NA_CB_RECV_UNEXPECTED);
+    }
+    na_pair_quiet(&pair);
+    ck_assert_uint_eq(recv.called, 10);
+    ck_assert_int_eq(
+        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+    echo(&pair, &send, &recv, 40, 77);
+    na_end_close(&pair, &anyone);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+/* What finds no receive waits for one. */
+START_TEST(message_unexpected_without_receive_waits)
+{
+    enum { MANY = 40 };
+    struct na_pair pair;
+    struct na_end send[MANY], recv[MANY];
+
+    na_pair_begin(&pair, _i);
+    if (pair.peer) {
+        na_pair_deafen(&pair);
+        for (unsigned i = 0; i < MANY; i++) {
+            open_both(&pair, &send[i], &recv[i]);
+            send[i].buffer[na_send_header(&pair)] = NA_ASK_ECHO;
+            send[i].buffer[na_send_header(&pair) + 1] = (char) i;
+            ck_assert_int_eq(
+                NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called,
+                    &recv[i], recv[i].buffer, recv[i].buffer_size,
+                    recv[i].buffer_data, pair.addr, 0, i, recv[i].op),
+                NA_SUCCESS);
+            ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class,
+                                 send[i].buffer, send[i].buffer_size),
+                NA_SUCCESS);
+            ck_assert_int_eq(
+                NA_Msg_send_unexpected(pair.na_class, pair.context,
+                    na_end_called, &send[i], send[i].buffer,
+                    na_send_header(&pair) + 100, send[i].buffer_data, pair.addr,
+                    0, i, send[i].op),
+                NA_SUCCESS);
+        }
+        na_pair_quiet(&pair);
+        for (unsigned i = 0; i < MANY; i++)
+            ck_assert_uint_eq(recv[i].called, 0);
+        na_pair_listen(&pair);
+        for (unsigned i = 0; i < MANY; i++) {
+            na_pair_wait(&pair, &recv[i], 1);
+            na_pair_wait(&pair, &send[i], 1);
+            ck_assert_int_eq(recv[i].ret, NA_SUCCESS);
+            ck_assert_int_eq(
+                recv[i].buffer[na_recv_header(&pair) + 1], (char) i);
+            close_both(&pair, &send[i], &recv[i]);
+        }
+    }
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_buffers_from_elsewhere_work)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+    char *memory;
+    size_t size;
+
+    na_pair_begin(&pair, _i);
+    size = max_unexpected(&pair) + max_expected(&pair) + 16;
+    memory = calloc(1, size);
+    na_end_open(&pair, &send, 0);
+    na_end_open(&pair, &recv, 0);
+    for (size_t skew = 0; skew < 4; skew++) {
+        send.buffer = memory + skew;
+        send.buffer_size = max_unexpected(&pair);
+        recv.buffer = memory + max_unexpected(&pair) + 4 + skew;
+        recv.buffer_size = max_expected(&pair);
+        echo(&pair, &send, &recv, 150, 1);
+    }
+    free(memory);
+    send.buffer = recv.buffer = NULL;
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_header_that_does_not_fit_overflow)
+{
+    struct na_pair pair;
+    char buffer[256];
+
+    na_pair_begin(&pair, _i);
+    if (na_send_header(&pair) > 0)
+        ck_assert_int_eq(NA_Msg_init_unexpected(
+                             pair.na_class, buffer, na_send_header(&pair) - 1),
+            NA_OVERFLOW);
+    if (na_recv_header(&pair) > 0)
+        ck_assert_int_eq(NA_Msg_init_expected(
+                             pair.na_class, buffer, na_recv_header(&pair) - 1),
+            NA_OVERFLOW);
+    ck_assert_int_eq(
+        NA_Msg_init_unexpected(pair.na_class, buffer, na_send_header(&pair)),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_init_expected(pair.na_class, buffer, na_recv_header(&pair)),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_init_unexpected(NULL, buffer, sizeof buffer), NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Msg_init_expected(pair.na_class, NULL, sizeof buffer),
+        NA_INVALID_ARG);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_to_nobody_fails_at_once)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+    na_class_t *other;
+    na_addr_t *self, *nobody;
+    char text[256];
+    size_t size = sizeof text;
+    na_return_t ret;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    other = NA_Initialize(session_transport(), true);
+    ck_assert_ptr_nonnull(other);
+    ck_assert_int_eq(NA_Addr_self(other, &self), NA_SUCCESS);
+    ck_assert_int_eq(NA_Addr_to_string(other, text, &size, self), NA_SUCCESS);
+    ck_assert_int_eq(NA_Addr_free(other, self), NA_SUCCESS);
+    ck_assert_int_eq(NA_Finalize(other), NA_SUCCESS);
+    ck_assert_int_eq(NA_Addr_lookup(pair.na_class, text, &nobody), NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
+        NA_SUCCESS);
+    ret = NA_Msg_send_unexpected(pair.na_class, pair.context, na_end_called,
+        &send, send.buffer, na_send_header(&pair) + 8, send.buffer_data, nobody,
+        0, 0, send.op);
+    if (ret == NA_SUCCESS) {
+        na_pair_wait(&pair, &send, 1);
+        ret = send.ret;
+    }
+    ck_assert_int_eq(ret, NA_HOSTUNREACH);
+    ck_assert_int_eq(NA_Addr_free(pair.na_class, nobody), NA_SUCCESS);
+    echo(&pair, &send, &recv, 8, 1);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+static void
+destroy_own(const struct na_cb_info *info)
+{
+    struct na_end *end = info->arg;
+
+    /* The class is not in the info: the end's buffer knows the way. */
+    NA_Op_destroy((na_class_t *) end->buffer, end->op);
+    atomic_fetch_add(&end->called, 1);
+}
+
+START_TEST(message_operation_destroyed_inside_its_callback)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+    na_op_id_t *op;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    op = send.op;
+    /* A send without an answer, whose operation goes with its callback. */
+    send.buffer[na_send_header(&pair)] = NA_ASK_SILENCE;
+    ck_assert_int_eq(
+        NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
+        NA_SUCCESS);
+    recv.called = 0;
+    {
+        struct na_end own = {.op = op, .buffer = (char *) pair.na_class};
+
+        ck_assert_int_eq(
+            NA_Msg_send_unexpected(pair.na_class, pair.context, destroy_own,
+                &own, send.buffer, na_send_header(&pair) + 1, send.buffer_data,
+                pair.addr, 0, 0, op),
+            NA_SUCCESS);
+        na_pair_wait(&pair, &own, 1);
+    }
+    NA_Op_destroy(pair.na_class, NULL);
+    send.op = NULL;
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_operation_destroyed_while_pending_is_told)
+{
+    struct na_pair pair;
+    struct na_end recv;
+
+    na_pair_begin(&pair, _i);
+    log_expect("operation destroyed while pending", 1, 1);
+    na_end_open(&pair, &recv, max_expected(&pair));
+    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
+                         na_end_called, &recv, recv.buffer, recv.buffer_size,
+                         recv.buffer_data, pair.addr, 0, 3, recv.op),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+    NA_Op_destroy(pair.na_class, recv.op);
+    recv.op = NULL;
+    na_pair_wait(&pair, &recv, 1);
+    ck_assert_int_eq(recv.ret, NA_CANCELED);
+    na_end_close(&pair, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_without_callback_ends_all_the_same)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+    unsigned count = 0;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    send.buffer[na_send_header(&pair)] = NA_ASK_SILENCE;
+    ck_assert_int_eq(
+        NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
+        NA_SUCCESS);
+    for (unsigned i = 0; i < 20; i++) {
+        na_return_t ret = NA_BUSY;
+
+        while (ret == NA_BUSY) {
+            ret = NA_Msg_send_unexpected(pair.na_class, pair.context, NULL,
+                NULL, send.buffer, na_send_header(&pair) + 1, send.buffer_data,
+                pair.addr, 0, 0, send.op);
+            na_pair_step(&pair, 1);
+        }
+        ck_assert_int_eq(ret, NA_SUCCESS);
+    }
+    na_pair_quiet(&pair);
+    ck_assert_int_eq(NA_Trigger(pair.context, 10, &count), NA_SUCCESS);
+    ck_assert_uint_eq(count, 0);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(message_senseless_arguments_invalid)
+{
+    struct na_pair pair;
+    struct na_end send;
+    na_class_t *c;
+    na_context_t *x;
+    char *b;
+    na_op_id_t *multi;
+    void *data;
+
+    na_pair_begin(&pair, _i);
+    na_end_open(&pair, &send, max_unexpected(&pair));
+    c = pair.na_class;
+    x = pair.context;
+    b = send.buffer;
+    multi = NA_Op_create(c, NA_OP_MULTI);
+    ck_assert_ptr_nonnull(multi);
+    ck_assert_ptr_null(NA_Op_create(NULL, NA_OP_SINGLE));
+    ck_assert_ptr_null(NA_Op_create(c, 0x80));
+    ck_assert_int_eq(NA_Msg_send_unexpected(NULL, x, NULL, NULL, b, 64, NULL,
+                         pair.addr, 0, 0, send.op),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Msg_send_unexpected(c, NULL, NULL, NULL, b, 64, NULL,
+                         pair.addr, 0, 0, send.op),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Msg_send_unexpected(c, x, NULL, NULL, NULL, 64, NULL,
+                         pair.addr, 0, 0, send.op),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Msg_send_unexpected(
+                         c, x, NULL, NULL, b, 64, NULL, NULL, 0, 0, send.op),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Msg_send_unexpected(
+                         c, x, NULL, NULL, b, 64, NULL, pair.addr, 0, 0, NULL),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Msg_send_expected(
+                         c, x, NULL, NULL, b, 64, NULL, NULL, 0, 0, send.op),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(
+        NA_Msg_recv_unexpected(c, x, NULL, NULL, NULL, 64, NULL, send.op),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(
+        NA_Msg_recv_unexpected(c, x, NULL, NULL, b, 64, NULL, multi),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Msg_recv_expected(
+                         c, x, NULL, NULL, b, 64, NULL, NULL, 0, 0, send.op),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Msg_multi_recv_unexpected(
+                         c, x, NULL, NULL, b, send.buffer_size, NULL, send.op),
+        NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Cancel(c, x, NULL), NA_INVALID_ARG);
+    ck_assert_int_eq(NA_Cancel(NULL, x, send.op), NA_INVALID_ARG);
+    ck_assert_ptr_null(NA_Msg_buf_alloc(NULL, 64, NA_SEND, &data));
+    ck_assert_ptr_null(NA_Msg_buf_alloc(c, 0, NA_SEND, &data));
+    ck_assert_ptr_null(NA_Msg_buf_alloc(c, 64, NA_SEND, NULL));
+    NA_Msg_buf_free(c, NULL, NULL);
+    ck_assert_uint_eq(NA_Msg_get_max_unexpected_size(NULL), 0);
+    ck_assert_uint_eq(NA_Msg_get_max_expected_size(NULL), 0);
+    ck_assert_uint_eq(NA_Msg_get_unexpected_header_size(NULL), 0);
+    ck_assert_uint_eq(NA_Msg_get_expected_header_size(NULL), 0);
+    ck_assert_uint_eq(NA_Msg_get_max_tag(NULL), 0);
+    NA_Op_destroy(c, multi);
+    na_end_close(&pair, &send);
+    na_pair_end(&pair);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, message_sizes_up_to_the_largest_come_back);
+    session_add(tcase, message_longer_than_the_largest_msgsize_at_once);
+    session_add(tcase, message_longer_than_its_receive_msgsize);
+    session_add(tcase, message_tags_sort_answers_out);
+    session_add(tcase, message_highest_tag_is_the_highest);
+    session_add(tcase, message_operation_is_used_again_inside_its_callback);
+    session_add(tcase, message_operation_pending_busy);
+    session_add(tcase, message_cancelled_receive_calls_back_once);
+    session_add(tcase, message_unexpected_without_receive_waits);
+    session_add(tcase, message_buffers_from_elsewhere_work);
+    session_add(tcase, message_header_that_does_not_fit_overflow);
+    session_add(tcase, message_to_nobody_fails_at_once);
+    session_add(tcase, message_operation_destroyed_inside_its_callback);
+    session_add(tcase, message_operation_destroyed_while_pending_is_told);
+    session_add(tcase, message_without_callback_ends_all_the_same);
+    session_add(tcase, message_senseless_arguments_invalid);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "na_message", add);
+}
