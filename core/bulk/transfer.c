@@ -225,7 +225,8 @@ check(hg_bulk_op_t op, const struct hg_addr *addr, const struct hg_bulk *origin,
 
     if (!addr || !addr->addr || !origin || !local || local->remote ||
         (op != HG_BULK_PULL && op != HG_BULK_PUSH) ||
-        origin->bulk_class != local->bulk_class)
+        origin->bulk_class != local->bulk_class ||
+        addr->na_class != local->bulk_class->na_class)
         return HG_INVALID_ARG;
     if (origin_offset > origin->size || size > origin->size - origin_offset ||
         local_offset > local->size || size > local->size - local_offset) {
@@ -272,7 +273,8 @@ HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback, void *arg,
     hg_op_id_t id;
     hg_return_t ret;
 
-    if (!context)
+    if (!context || !local_handle ||
+        bulk_context_of(context)->bulk_class != local_handle->bulk_class)
         return HG_INVALID_ARG;
     ret = check(op, origin_addr, origin_handle, origin_offset, local_handle,
         local_offset, size);

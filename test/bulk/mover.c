@@ -57,54 +57,83 @@ pattern_at(uint32_t seed, size_t at)
     return (unsigned char) (x >> 37);
 }
 
-/* The piece that holds a byte. */
-static unsigned char *
-byte_at(const struct pieces *pieces, size_t offset, uint32_t *piece_p,
-    size_t *in_piece_p)
-{
-    uint32_t i = *piece_p;
+/* Walks over bytes of pieces, a run of memory at a time. */
+struct walk {
+    const struct pieces *pieces;
+    uint32_t piece;
+    size_t in_piece;
+    size_t left;
+};
 
-    while (i < pieces->count && *in_piece_p >= pieces->sizes[i])
-        *in_piece_p -= pieces->sizes[i++];
-    *piece_p = i;
-    (void) offset;
-    return (unsigned char *) pieces->bases[i] + (*in_piece_p)++;
+static struct walk
+walk_begin(const struct pieces *pieces, size_t offset, size_t size)
+{
+    struct walk walk = {.pieces = pieces, .in_piece = offset, .left = size};
+
+    while (walk.piece < pieces->count &&
+           walk.in_piece >= pieces->sizes[walk.piece])
+        walk.in_piece -= pieces->sizes[walk.piece++];
+    return walk;
+}
+
+static unsigned char *
+walk_next(struct walk *walk, size_t *size_p)
+{
+    unsigned char *run;
+
+    if (walk->left == 0)
+        return NULL;
+    while (walk->in_piece == walk->pieces->sizes[walk->piece]) {
+        walk->piece++;
+        walk->in_piece = 0;
+    }
+    run = (unsigned char *) walk->pieces->bases[walk->piece] + walk->in_piece;
+    *size_p = walk->pieces->sizes[walk->piece] - walk->in_piece;
+    if (*size_p > walk->left)
+        *size_p = walk->left;
+    walk->in_piece += *size_p;
+    walk->left -= *size_p;
+    return run;
 }
 
 void
 pieces_fill(struct pieces *pieces, uint32_t seed)
 {
-    uint32_t piece = 0;
-    size_t in_piece = 0;
+    struct walk walk = walk_begin(pieces, 0, pieces->size);
+    unsigned char *run;
+    size_t size, at = 0;
 
-    for (size_t i = 0; i < pieces->size; i++)
-        *byte_at(pieces, i, &piece, &in_piece) = pattern_at(seed, i);
+    while ((run = walk_next(&walk, &size)) != NULL)
+        for (size_t i = 0; i < size; i++)
+            run[i] = pattern_at(seed, at++);
 }
 
 bool
 pieces_match(const struct pieces *pieces, size_t offset, size_t size,
     uint32_t seed, size_t from)
 {
-    uint32_t piece = 0;
-    size_t in_piece = offset;
+    struct walk walk = walk_begin(pieces, offset, size);
+    const unsigned char *run;
+    size_t length;
 
-    for (size_t i = 0; i < size; i++)
-        if (*byte_at(pieces, offset + i, &piece, &in_piece) !=
-            pattern_at(seed, from + i))
-            return false;
+    while ((run = walk_next(&walk, &length)) != NULL)
+        for (size_t i = 0; i < length; i++)
+            if (run[i] != pattern_at(seed, from++))
+                return false;
     return true;
 }
 
 uint64_t
 pieces_hash(const struct pieces *pieces, size_t offset, size_t size)
 {
+    struct walk walk = walk_begin(pieces, offset, size);
     uint64_t hash = 1469598103934665603ULL; /* FNV-1a */
-    uint32_t piece = 0;
-    size_t in_piece = offset;
+    const unsigned char *run;
+    size_t length;
 
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ *byte_at(pieces, offset + i, &piece, &in_piece)) *
-               1099511628211ULL;
+    while ((run = walk_next(&walk, &length)) != NULL)
+        for (size_t i = 0; i < length; i++)
+            hash = (hash ^ run[i]) * 1099511628211ULL;
     return hash;
 }
 

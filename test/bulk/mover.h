@@ -33,7 +33,7 @@ void mover_stopping(void);
 hg_id_t mover_id(enum mover_rpc rpc);
 
 /* Bytes that RPC_EXPOSE exposes: the pattern of seed 7. */
-#define MOVER_EXPOSED ((size_t) 64 << 20)
+#define MOVER_EXPOSED ((size_t) 8 << 20)
 
 /* Memory in pieces, some of them empty, cut as seed says. */
 struct pieces {

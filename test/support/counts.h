@@ -22,7 +22,7 @@
     X(KILL_ROUNDS, 20, 2)           /* peers killed */                         \
     X(NA_MESSAGES, 10000, 1000)     /* through one operation */                \
     X(TRANSFER_ROUNDS, 1000, 100)   /* random descriptors */                   \
-    X(TRANSFER_MAX_MIB, 64, 64)     /* largest transfer */                     \
+    X(TRANSFER_MAX_MIB, 64, 4)      /* largest transfer */                     \
     X(TRANSFERS_IN_FLIGHT, 64, 32)                                             \
     X(WIRE_MUTATIONS, 2000000, 200000) /* of a serialized descriptor */        \
     X(TABLE_ROUNDS, 1000000, 100000)   /* uses of transfer ids */              \

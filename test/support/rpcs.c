@@ -222,3 +222,37 @@ rpcs_let_go(struct session *session, uint32_t wanted)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     return there;
 }
+
+void
+rpcs_ck_works(struct session *s)
+{
+    hg_handle_t handle = session_handle(s, rpcs_id(RPC_ECHO));
+    blob_t in = blob_make(33, 3), out;
+
+    ck_assert_int_eq(session_forward(s, handle, &in), HG_SUCCESS);
+    ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+    ck_assert(blob_equal(&in, &out));
+    ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+}
+
+hg_return_t
+rpcs_try(struct session *s, enum rpc rpc, void *in)
+{
+    struct call call = {.called = 0};
+    hg_handle_t handle = session_handle(s, rpcs_id(rpc));
+    hg_return_t ret = HG_Forward(handle, call_done, &call, in);
+    bool accepted = ret == HG_SUCCESS;
+
+    if (accepted) {
+        session_wait(s, &call.called, 1);
+        ret = call.ret;
+    }
+    for (unsigned i = 0; i < 30; i++)
+        session_step(s, 0);
+    ck_assert_uint_eq(call.called, accepted);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    return ret;
+}

@@ -52,4 +52,11 @@ bool blob_equal(const blob_t *a, const blob_t *b);
 /* RPC_LET_GO as a call of its own; how many were kept. */
 uint32_t rpcs_let_go(struct session *session, uint32_t count);
 
+/* Calls the target, which works as it should. */
+void rpcs_ck_works(struct session *session);
+
+/* One call on a handle of its own, which may fail: by the submission, without a
+ * callback, or by the callback, once. What it was. */
+hg_return_t rpcs_try(struct session *session, enum rpc rpc, void *in);
+
 #endif /* RPCS_H */
