@@ -86,6 +86,17 @@ take_answer(struct hg_handle *handle, const na_plugin_event *event)
     return true;
 }
 
+/* The end of the receive was asked for, by a cancel or because the request could
+ * not be sent. That still holds when an answer to an earlier request took the
+ * receive first. */
+static bool
+ending(const struct hg_handle *handle)
+{
+    return atomic_load_explicit(&handle->canceled, memory_order_relaxed) ||
+           atomic_load_explicit(&handle->ret, memory_order_relaxed) !=
+               HG_SUCCESS;
+}
+
 static void
 answer_received(struct na_op *op, const na_plugin_event *event)
 {
@@ -94,11 +105,8 @@ answer_received(struct na_op *op, const na_plugin_event *event)
     if (event->status != NA_PLUGIN_OK) {
         hg_handle_record(handle, (hg_return_t) na_code(event->status));
     } else if (!take_answer(handle, event)) {
-        /* A cancel that met this event instead of the receive still holds. */
         int32_t code =
-            atomic_load_explicit(&handle->canceled, memory_order_relaxed)
-                ? NA_PLUGIN_E_CANCELED
-                : post_receive(handle);
+            ending(handle) ? NA_PLUGIN_E_CANCELED : post_receive(handle);
 
         if (code >= 0)
             return;

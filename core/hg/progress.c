@@ -8,16 +8,17 @@
 #include "hg/handle.h"
 #include "na.h"
 
+/* Between attempts to post receives that the transport did not take. */
+#define FEED_STEP_MS 10U
+
 /* More receives when all are taken: outside of progress, since making handles
  * runs the user's callback. */
 static __attribute__((noinline)) void
 feed(struct hg_context *context)
 {
-    bool starving = true;
-
-    if (atomic_load_explicit(&context->accepting, memory_order_relaxed) &&
-        atomic_compare_exchange_strong_explicit(&context->starving, &starving,
-            false, memory_order_relaxed, memory_order_relaxed))
+    if (atomic_exchange_explicit(
+            &context->starving, false, memory_order_relaxed) &&
+        atomic_load_explicit(&context->accepting, memory_order_relaxed))
         hg_target_feed(context);
 }
 
@@ -28,13 +29,34 @@ starving(struct hg_context *context)
         atomic_load_explicit(&context->starving, memory_order_relaxed), 0);
 }
 
+/* Progress that does not wait for long while receives could not be posted: the
+ * transport may take them soon. */
+static __attribute__((noinline)) na_return_t
+progress_starving(struct hg_context *context, unsigned timeout)
+{
+    uint64_t deadline = base_time_deadline(timeout), left;
+    na_return_t ret;
+
+    do {
+        unsigned step;
+
+        feed(context);
+        left = base_time_left(deadline);
+        step = (unsigned) ((left + BASE_TIME_MS - 1) / BASE_TIME_MS);
+        if (starving(context) && step > FEED_STEP_MS)
+            step = FEED_STEP_MS;
+        ret = na_progress_wait(hg_context_na(context)->progress, step);
+    } while (ret == NA_TIMEOUT && left > 0 && starving(context));
+    return ret;
+}
+
 hg_return_t
 HG_Progress(hg_context_t *context, unsigned int timeout)
 {
     if (!context)
         return HG_INVALID_ARG;
     if (starving(context))
-        feed(context);
+        return (hg_return_t) progress_starving(context, timeout);
     return (hg_return_t) na_progress_wait(
         hg_context_na(context)->progress, timeout);
 }
@@ -63,7 +85,9 @@ HG_Event_get_wait_fd(const hg_context_t *context)
 bool
 HG_Event_ready(hg_context_t *context)
 {
-    return context && !na_progress_try_wait(hg_context_na(context)->progress);
+    return context &&
+           (starving(context) ||
+               !na_progress_try_wait(hg_context_na(context)->progress));
 }
 
 hg_return_t

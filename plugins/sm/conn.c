@@ -67,10 +67,10 @@ sm_conn_make(na_plugin_class *cls)
     conn->denied = conn->watched = false;
     sm_lock_drop(&conn->lock);
 
-    atomic_store_explicit(&conn->sent, 0, memory_order_relaxed);
+    conn->sent = 0;
     conn->misses = 0;
     conn->blocked = NULL;
-    conn->slot = UINT32_MAX;
+    conn->listed = false;
     conn->retry_ns = conn->deadline_ns = 0;
     conn->prev = NULL;
     conn->next = cls->conns;
@@ -114,57 +114,73 @@ sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
     return NA_PLUGIN_OK;
 }
 
-static bool
-scan_add(na_plugin_class *cls, struct sm_conn *conn)
+/* Puts a connection at the end of a circle: before the one that is next. */
+static void
+circle_add(struct sm_conn **circle, uint32_t *count, struct sm_conn *conn)
 {
-    if (cls->scan_count == cls->scan_room) {
-        uint32_t room = cls->scan_room != 0 ? 2 * cls->scan_room : 16;
-        struct sm_conn **scan = realloc(cls->scan, room * sizeof(*scan));
-        if (scan == NULL)
-            return false;
-        cls->scan = scan;
-        cls->scan_room = room;
+    struct sm_conn *next = *circle;
+    if (next == NULL) {
+        conn->around = conn->before = conn;
+        *circle = conn;
+    } else {
+        conn->around = next;
+        conn->before = next->before;
+        conn->before->around = conn;
+        next->before = conn;
     }
-    conn->slot = cls->scan_count++;
-    cls->scan[conn->slot] = conn;
-    sm_conn_heat(cls, conn);
-    return true;
+    (*count)++;
 }
 
 static void
-scan_swap(na_plugin_class *cls, uint32_t a, uint32_t b)
+circle_remove(struct sm_conn **circle, uint32_t *count, struct sm_conn *conn)
 {
-    struct sm_conn *conn = cls->scan[a];
-    cls->scan[a] = cls->scan[b];
-    cls->scan[b] = conn;
-    cls->scan[a]->slot = a;
-    cls->scan[b]->slot = b;
+    if (*circle == conn)
+        *circle = conn->around != conn ? conn->around : NULL;
+    conn->before->around = conn->around;
+    conn->around->before = conn->before;
+    (*count)--;
+}
+
+/* Begins to look at a connection's ring, or ends that. */
+static void
+list(na_plugin_class *cls, struct sm_conn *conn)
+{
+    conn->listed = conn->hot = true;
+    conn->misses = 0;
+    circle_add(&cls->hot, &cls->hot_count, conn);
 }
 
 static void
-scan_remove(na_plugin_class *cls, struct sm_conn *conn)
+unlist(na_plugin_class *cls, struct sm_conn *conn)
 {
-    if (conn->slot == UINT32_MAX)
+    if (!conn->listed)
         return;
-    sm_conn_cool(cls, conn);
-    scan_swap(cls, conn->slot, cls->scan_count - 1);
-    cls->scan_count--;
-    conn->slot = UINT32_MAX;
+    if (conn->hot)
+        circle_remove(&cls->hot, &cls->hot_count, conn);
+    else
+        circle_remove(&cls->cold, &cls->cold_count, conn);
+    conn->listed = false;
 }
 
 void
 sm_conn_heat(na_plugin_class *cls, struct sm_conn *conn)
 {
     conn->misses = 0;
-    if (conn->slot >= cls->hot && conn->slot != UINT32_MAX)
-        scan_swap(cls, conn->slot, cls->hot++);
+    if (!conn->listed || conn->hot)
+        return;
+    circle_remove(&cls->cold, &cls->cold_count, conn);
+    conn->hot = true;
+    circle_add(&cls->hot, &cls->hot_count, conn);
 }
 
 void
 sm_conn_cool(na_plugin_class *cls, struct sm_conn *conn)
 {
-    if (conn->slot < cls->hot)
-        scan_swap(cls, conn->slot, --cls->hot);
+    if (!conn->listed || !conn->hot)
+        return;
+    circle_remove(&cls->hot, &cls->hot_count, conn);
+    conn->hot = false;
+    circle_add(&cls->cold, &cls->cold_count, conn);
 }
 
 /* Receives that were posted for the looked-up name wait for the unique one. */
@@ -205,10 +221,7 @@ sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
         sm_addr_release(cls, peer);
         return "it has the name of this class";
     }
-    if (!scan_add(cls, conn)) {
-        sm_addr_release(cls, peer);
-        return "no memory for another connection";
-    }
+    list(cls, conn);
 
     bool ordered =
         !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
@@ -267,6 +280,7 @@ detach(na_plugin_class *cls, struct sm_conn *conn)
     for (struct sm_link *link = queue.head; link != NULL; link = link->next)
         sm_op_set((struct sm_op *) link, SM_OP_READY);
     conn->state = SM_CONN_FREE;
+    sm_count(&cls->counters.sent, conn->sent);
     sm_count(&cls->counters.sent_bytes, conn->tx.produced);
     sm_ring_close_tx(&conn->tx);
     sm_lock_drop(&conn->lock);
@@ -288,7 +302,7 @@ detach(na_plugin_class *cls, struct sm_conn *conn)
 }
 
 static void
-unlist(na_plugin_class *cls, struct sm_conn *conn)
+take_out(na_plugin_class *cls, struct sm_conn *conn)
 {
     if (conn->prev != NULL)
         conn->prev->next = conn->next;
@@ -340,13 +354,11 @@ sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
     if (conn->state == SM_CONN_UP)
         sm_count(&cls->counters.losses, 1);
 
-    scan_remove(cls, conn);
-    struct sm_list queue = detach(cls, conn);
     unlist(cls, conn);
+    struct sm_list queue = detach(cls, conn);
+    take_out(cls, conn);
     close_descriptors(cls, conn);
     sm_ring_close_rx(&conn->rx);
-    sm_count_shared(&cls->counters.sent,
-        atomic_load_explicit(&conn->sent, memory_order_relaxed));
 
     sm_ctx_finish_all(&queue, status);
     if (conn->peer != NULL)
@@ -414,7 +426,6 @@ sm_conn_fini(na_plugin_class *cls)
         cls->spare = conn->next;
         free(conn);
     }
-    free(cls->scan);
 }
 
 void

@@ -452,10 +452,9 @@ accept_callers(
 }
 
 void
-sm_connect_check(na_plugin_class *cls, struct sm_batch *batch)
+sm_connect_check(na_plugin_class *cls, uint64_t now, struct sm_batch *batch)
 {
     struct epoll_event events[EVENTS];
-    uint64_t now = sm_now();
 
     sm_conn_recycle(cls);
     int count = epoll_wait(cls->epoll, events, EVENTS, 0);

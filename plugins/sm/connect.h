@@ -27,7 +27,8 @@ int32_t sm_connect_lock(
 
 /* Asks the kernel what is new, and acts on it; messages that a lost peer has
  * left are delivered to batch. [progress] */
-void sm_connect_check(na_plugin_class *cls, struct sm_batch *batch);
+void sm_connect_check(
+    na_plugin_class *cls, uint64_t now, struct sm_batch *batch);
 
 /* Whether the kernel has anything new. [progress] */
 bool sm_connect_pending(na_plugin_class *cls);

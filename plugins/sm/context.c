@@ -90,7 +90,7 @@ sm_ctx_destroy(na_plugin_ctx *ctx)
         if (op->result.source != NULL)
             sm_addr_release(cls, op->result.source);
     }
-    atomic_store_explicit(&ctx->ready_count, 0, memory_order_relaxed);
+    atomic_store_explicit(&ctx->notices, 0, memory_order_relaxed);
     sm_match_fini(ctx);
     orphans = ctx->held;
     ctx->held = (struct sm_list){NULL, NULL};
@@ -124,9 +124,7 @@ sm_ctx_ready(na_plugin_ctx *ctx, struct sm_op *op)
 {
     sm_op_set(op, SM_OP_READY);
     sm_list_append(&ctx->ready, &op->link);
-    atomic_store_explicit(&ctx->ready_count,
-        atomic_load_explicit(&ctx->ready_count, memory_order_relaxed) + 1,
-        memory_order_relaxed);
+    atomic_fetch_add_explicit(&ctx->notices, 1, memory_order_relaxed);
     sm_ctx_rouse(ctx);
 }
 
@@ -162,9 +160,7 @@ sm_ctx_take_ready(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         events[count++] = op->result;
         sm_op_set(op, SM_OP_IDLE);
     }
-    atomic_store_explicit(&ctx->ready_count,
-        atomic_load_explicit(&ctx->ready_count, memory_order_relaxed) - count,
-        memory_order_relaxed);
+    atomic_fetch_sub_explicit(&ctx->notices, count, memory_order_relaxed);
     sm_lock_drop(&ctx->lock);
     return count;
 }

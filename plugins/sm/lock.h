@@ -56,4 +56,29 @@ sm_lock_drop(struct sm_lock *lock)
         atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
 
+/* The same where it is known at compile time whether there is but one thread:
+ * on the path of a message. */
+static inline __attribute__((always_inline)) bool
+sm_lock_try_fast(struct sm_lock *lock, const bool single)
+{
+    /* acquire: pairs with the release in sm_lock_drop */
+    return single ||
+           atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
+}
+
+static inline __attribute__((always_inline)) void
+sm_lock_take_fast(struct sm_lock *lock, const bool single)
+{
+    if (__builtin_expect(!sm_lock_try_fast(lock, single), 0))
+        sm_lock_wait(lock);
+}
+
+static inline __attribute__((always_inline)) void
+sm_lock_drop_fast(struct sm_lock *lock, const bool single)
+{
+    /* release: pairs with the acquire in sm_lock_take and sm_lock_try */
+    if (!single)
+        atomic_store_explicit(&lock->held, 0, memory_order_release);
+}
+
 #endif /* SM_LOCK_H */

@@ -107,7 +107,7 @@ put_record(na_plugin_class *cls, struct sm_conn *conn, uint64_t word,
         return false;
     if (sm_ring_sleeps(&conn->tx, sm_ring_target(word)))
         sm_conn_ring(cls, conn);
-    sm_count(&conn->sent, 1);
+    conn->sent++;
     return true;
 }
 
@@ -134,13 +134,11 @@ send_first(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
 static inline __attribute__((always_inline)) int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     uint32_t longest, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
-    uint32_t kind)
+    uint32_t kind, const bool single)
 {
-    na_plugin_class *cls = ctx->cls;
-
     if (__builtin_expect(
             length > longest || peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
-        return refuse_send(cls, length, longest, peer_ctx, tag);
+        return refuse_send(ctx->cls, length, longest, peer_ctx, tag);
 
     uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
     /* acquire: pairs with the release where connections are made */
@@ -149,19 +147,19 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     if (__builtin_expect(conn == NULL, 0))
         return send_first(ctx, op, buffer, peer, word, (uint32_t) tag);
 
-    sm_lock_take(&conn->lock);
-    if (__builtin_expect(
-            atomic_load_explicit(&peer->conn, memory_order_relaxed) != conn,
+    sm_lock_take_fast(&conn->lock, single);
+    if (__builtin_expect(!single && atomic_load_explicit(&peer->conn,
+                                        memory_order_relaxed) != conn,
             0)) {
         sm_lock_drop(&conn->lock);
         return send_first(ctx, op, buffer, peer, word, (uint32_t) tag);
     }
     if (__builtin_expect(conn->queue.head != NULL ||
-                             !put_record(cls, conn, word, (uint32_t) tag,
+                             !put_record(ctx->cls, conn, word, (uint32_t) tag,
                                  buffer, (uint32_t) length),
             0))
         return send_later(ctx, op, buffer, conn, word, (uint32_t) tag);
-    sm_lock_drop(&conn->lock);
+    sm_lock_drop_fast(&conn->lock, single);
     return NA_PLUGIN_DONE;
 }
 
@@ -171,7 +169,16 @@ sm_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t tag)
 {
     return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
-        peer_ctx, tag, SM_RING_UNEXPECTED);
+        peer_ctx, tag, SM_RING_UNEXPECTED, false);
+}
+
+int32_t
+sm_send_unexpected_single(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
+        peer_ctx, tag, SM_RING_UNEXPECTED, true);
 }
 
 int32_t
@@ -180,7 +187,16 @@ sm_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t tag)
 {
     return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
-        peer_ctx, tag, SM_RING_EXPECTED);
+        peer_ctx, tag, SM_RING_EXPECTED, false);
+}
+
+int32_t
+sm_send_expected_single(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
+        peer_ctx, tag, SM_RING_EXPECTED, true);
 }
 
 static inline void
@@ -206,20 +222,32 @@ recv_queued(na_plugin_ctx *ctx, struct sm_op *op)
         sm_self_ask(ctx);
 }
 
-int32_t
-sm_recv_unexpected(na_plugin_ctx *ctx, void *operation, void *buffer,
-    uint64_t length, void *buffer_data)
+static inline __attribute__((always_inline)) int32_t
+recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
+    uint64_t length, const bool single)
 {
-    struct sm_op *op = operation;
-
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_UNEXPECTED);
-    sm_lock_take(&ctx->lock);
+    sm_lock_take_fast(&ctx->lock, single);
     if (__builtin_expect(ctx->queue.head == NULL && ctx->held.head == NULL, 1))
         sm_match_post_unexpected(ctx, op);
     else
         recv_queued(ctx, op);
-    sm_lock_drop(&ctx->lock);
+    sm_lock_drop_fast(&ctx->lock, single);
     return NA_PLUGIN_PENDING;
+}
+
+int32_t
+sm_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
+    void *buffer_data)
+{
+    return recv_unexpected(ctx, op, buffer, length, false);
+}
+
+int32_t
+sm_recv_unexpected_single(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data)
+{
+    return recv_unexpected(ctx, op, buffer, length, true);
 }
 
 /* Gives a receive a message that has come already. [ctx->lock] */
@@ -234,10 +262,11 @@ recv_early(na_plugin_ctx *ctx, struct sm_op *op)
 
 /* Posts a receive, or finds its message there already; false if there is no
  * connection whose end would end it. */
-static inline bool
-post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer)
+static inline __attribute__((always_inline)) bool
+post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer,
+    const bool single)
 {
-    sm_lock_take(&ctx->lock);
+    sm_lock_take_fast(&ctx->lock, single);
     op->link.peer = sm_addr_unique(peer);
     bool taken =
         __builtin_expect(ctx->early.count != 0, 0) && recv_early(ctx, op);
@@ -248,7 +277,7 @@ post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer)
         peer == ctx->cls->self;
     if (__builtin_expect(connected && !taken, 1))
         sm_match_post_expected(ctx, op);
-    sm_lock_drop(&ctx->lock);
+    sm_lock_drop_fast(&ctx->lock, single);
     return connected || taken;
 }
 
@@ -260,24 +289,37 @@ recv_first(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
         int32_t ret = sm_connect_to(ctx->cls, peer);
         if (ret != NA_PLUGIN_OK)
             return ret;
-        if (post_expected(ctx, op, peer))
+        if (post_expected(ctx, op, peer, ctx->cls->single))
             return NA_PLUGIN_PENDING;
     }
     return NA_PLUGIN_E_HOSTUNREACH;
 }
 
-int32_t
-sm_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+static inline __attribute__((always_inline)) int32_t
+recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    const bool single)
 {
-    struct sm_op *op = operation;
-
     if (__builtin_expect(peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
         return refuse_send(ctx->cls, 0, 0, peer_ctx, tag);
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
     op->link.key = sm_match_key(peer_ctx, (uint32_t) tag);
-    if (__builtin_expect(post_expected(ctx, op, peer), 1))
+    if (__builtin_expect(post_expected(ctx, op, peer, single), 1))
         return NA_PLUGIN_PENDING;
     return recv_first(ctx, op, peer);
+}
+
+int32_t
+sm_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+{
+    return recv_expected(ctx, op, buffer, length, peer, peer_ctx, tag, false);
+}
+
+int32_t
+sm_recv_expected_single(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    return recv_expected(ctx, op, buffer, length, peer, peer_ctx, tag, true);
 }

@@ -23,4 +23,17 @@ int32_t sm_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag);
 
+/* The same for a class that has one thread at once. */
+int32_t sm_send_unexpected_single(na_plugin_ctx *ctx, void *op,
+    const void *buffer, uint64_t length, void *buffer_data,
+    na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag);
+int32_t sm_recv_unexpected_single(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data);
+int32_t sm_send_expected_single(na_plugin_ctx *ctx, void *op,
+    const void *buffer, uint64_t length, void *buffer_data,
+    na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag);
+int32_t sm_recv_expected_single(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag);
+
 #endif /* SM_MESSAGE_H */

@@ -43,6 +43,8 @@ extension(na_plugin_class *cls, const char *id)
     return NULL;
 }
 
+/* The operations, and those of a class that has one thread at once: without the
+ * locks on the path of a message. */
 static const na_plugin_ops ops = {
     .size = sizeof(ops),
     .ctx_create = sm_ctx_create,
@@ -59,10 +61,6 @@ static const na_plugin_ops ops = {
     .buf_alloc = sm_buf_alloc,
     .buf_free = sm_buf_free,
     .buf_init = sm_buf_init,
-    .send_unexpected = sm_send_unexpected,
-    .recv_unexpected = sm_recv_unexpected,
-    .send_expected = sm_send_expected,
-    .recv_expected = sm_recv_expected,
     .mem_register = sm_mem_register,
     .mem_deregister = sm_mem_deregister,
     .mem_serialize = sm_mem_serialize,
@@ -70,9 +68,45 @@ static const na_plugin_ops ops = {
     .mem_free = sm_mem_free,
     .put = sm_put,
     .get = sm_get,
-    .poll = sm_poll,
     .cancel = sm_cancel,
     .extension = extension,
+    .send_unexpected = sm_send_unexpected,
+    .recv_unexpected = sm_recv_unexpected,
+    .send_expected = sm_send_expected,
+    .recv_expected = sm_recv_expected,
+    .poll = sm_poll,
+};
+
+static const na_plugin_ops ops_single = {
+    .size = sizeof(ops_single),
+    .ctx_create = sm_ctx_create,
+    .ctx_destroy = sm_ctx_destroy,
+    .addr_self = sm_addr_self,
+    .addr_lookup = sm_addr_lookup,
+    .addr_dup = sm_addr_dup,
+    .addr_free = sm_addr_free,
+    .addr_equal = sm_addr_equal,
+    .addr_to_string = sm_addr_to_string,
+    .addr_serialize = sm_addr_serialize,
+    .addr_deserialize = sm_addr_deserialize,
+    .addr_forget = sm_addr_forget,
+    .buf_alloc = sm_buf_alloc,
+    .buf_free = sm_buf_free,
+    .buf_init = sm_buf_init,
+    .mem_register = sm_mem_register,
+    .mem_deregister = sm_mem_deregister,
+    .mem_serialize = sm_mem_serialize,
+    .mem_deserialize = sm_mem_deserialize,
+    .mem_free = sm_mem_free,
+    .put = sm_put,
+    .get = sm_get,
+    .cancel = sm_cancel,
+    .extension = extension,
+    .send_unexpected = sm_send_unexpected_single,
+    .recv_unexpected = sm_recv_unexpected_single,
+    .send_expected = sm_send_expected_single,
+    .recv_expected = sm_recv_expected_single,
+    .poll = sm_poll_single,
 };
 
 static int32_t
@@ -164,7 +198,7 @@ message_size(const na_plugin_host *host, uint64_t wanted, const char *kind)
 static uint32_t
 ring_capacity(uint32_t longest, uint64_t wanted)
 {
-    uint32_t page = sm_ring_page();
+    uint64_t page = sm_ring_page();
     uint64_t capacity = wanted > 2 * page ? wanted - page : page;
 
     capacity -= capacity % page;
@@ -311,7 +345,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     opened->features =
         NA_PLUGIN_FEATURE_NODE_LOCAL | NA_PLUGIN_FEATURE_RMA_NATIVE;
     opened->cls = cls;
-    opened->ops = &ops;
+    opened->ops = cls->single ? &ops_single : &ops;
     opened->op_size = sizeof(struct sm_op);
     opened->op_align = _Alignof(struct sm_op);
     opened->max_unexpected_size = cls->max_unexpected;

@@ -13,7 +13,8 @@
 #include "self.h"
 #include "wait.h"
 
-#define CLOCK_POLLS 8U   /* between two looks at the clock */
+#define CLOCK_POLLS 32U  /* between two looks at the clock, */
+#define SELDOM_NS 200000 /* a sixteenth of that if they were so long apart */
 #define COOL_MISSES 4096 /* polls without a message: tens of microseconds */
 #define COLD_LOOKS 4U    /* at cold rings in each poll */
 #define TURN 16U         /* messages of one connection before the next one's */
@@ -97,9 +98,9 @@ take_slowly(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
     na_plugin_ctx *ctx = sm_class_context(cls, sm_ring_target(word));
     struct sm_message message = {
         .from = conn->peer,
-        .data = rx->data + rx->position + SM_RING_HEADER,
+        .data = rx->record + SM_RING_HEADER,
         .word = word,
-        .tag = sm_ring_tag(rx),
+        .tag = sm_ring_tag(rx->record),
         .insist = insist,
     };
     enum sm_fate fate = SM_FATE_LOST;
@@ -117,7 +118,7 @@ take_slowly(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
         return HELD_BACK;
     if (sm_ring_advance(rx, sm_ring_length(word)))
         sm_conn_ring(cls, conn);
-    sm_count(&cls->counters.received, 1);
+    cls->received++;
     return TAKEN;
 }
 
@@ -137,7 +138,7 @@ take_recv(na_plugin_ctx *ctx, const na_plugin_addr *from, uint64_t word,
         struct sm_op *op = (struct sm_op *) ctx->recvs.head;
         if (__builtin_expect(op == NULL || length > op->length, 0))
             return NULL;
-        sm_list_remove(&ctx->recvs, &op->link);
+        sm_list_drop_head(&ctx->recvs);
         return op;
     }
     if (__builtin_expect(kind != SM_RING_EXPECTED << 16, 0))
@@ -156,9 +157,8 @@ take_recv(na_plugin_ctx *ctx, const na_plugin_addr *from, uint64_t word,
  * Takes messages of a connection, the first of which word announces, as long as
  * there is room for events; a number of them, then it is the next one's turn.
  * What stands in shared memory is read once, and checked before use; payload is
- * just bytes. The new end of the events, or NULL when the connection was broken
- * and is no more; *next_p is that end as well. [ctx->lock, which it drops for
- * the latter]
+ * just bytes. *next_p: the new end of the events. BROKEN: the connection is no
+ * more, and ctx->lock, which is held else, has been dropped.
  */
 static inline __attribute__((always_inline)) enum outcome
 take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
@@ -173,9 +173,10 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
 
     conn->misses = 0;
     do {
+        unsigned char *record = rx->record;
         uint32_t length = sm_ring_length(word);
-        uint32_t tag = sm_ring_tag(rx);
-        bool unexpected;
+        uint32_t tag = sm_ring_tag(record);
+        bool unexpected = false;
         struct sm_op *op = NULL;
         if (__builtin_expect(length <= rx->longest, 1))
             op = take_recv(ctx, from, word, tag, own, &unexpected);
@@ -189,9 +190,9 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
         }
         if (unexpected)
             sm_addr_hold(cls, from);
-        sm_match_fill(op, rx->data + rx->position + SM_RING_HEADER, length, tag,
+        sm_match_fill(op, record + SM_RING_HEADER, length, tag,
             unexpected ? from : NULL, next++);
-        sm_count(&cls->counters.received, 1);
+        cls->received++;
         if (__builtin_expect(sm_ring_advance(rx, length), 0))
             sm_conn_ring(cls, conn);
     } while (next != end && --left != 0 && (word = sm_ring_peek(rx)) != 0);
@@ -236,34 +237,32 @@ sm_progress_waits(na_plugin_class *cls, struct sm_conn *conn)
  * ran out of room for events; the new end of these. */
 static inline __attribute__((always_inline)) na_plugin_event *
 scan_hot(na_plugin_class *cls, na_plugin_ctx *ctx, na_plugin_event *next,
-    na_plugin_event *end)
+    na_plugin_event *end, const bool single)
 {
+    struct sm_conn *conn = cls->hot;
+    uint32_t left = cls->hot_count;
     bool locked = false;
 
-    for (uint32_t left = cls->hot; left != 0; left--) {
-        if (cls->turn >= cls->hot) {
-            cls->turn = 0;
-            if (cls->hot == 0)
-                break;
-        }
-        struct sm_conn *conn = cls->scan[cls->turn];
+    for (; left != 0; left--) {
+        struct sm_conn *around = conn->around;
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0) {
             if (__builtin_expect(++conn->misses > COOL_MISSES, 0))
-                sm_conn_cool(cls, conn); /* another one is in its place */
-            else
-                cls->turn++;
-            continue;
+                sm_conn_cool(cls, conn);
+        } else {
+            if (!locked)
+                sm_lock_take_fast(&ctx->lock, single);
+            locked = take(cls, ctx, conn, word, &next, end) != BROKEN;
+            if (next == end)
+                left = 1;
         }
-        if (!locked)
-            sm_lock_take(&ctx->lock);
-        locked = take(cls, ctx, conn, word, &next, end) != BROKEN;
-        cls->turn += locked;
-        if (next == end)
-            break;
+        conn = around;
     }
+    /* NULL: there was one only, and it is no more */
+    if (cls->hot != NULL)
+        cls->hot = conn;
     if (locked)
-        sm_lock_drop(&ctx->lock);
+        sm_lock_drop_fast(&ctx->lock, single);
     return next;
 }
 
@@ -273,14 +272,12 @@ scan_cold(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
     struct sm_batch batch = {ctx, next, end, false};
-    uint32_t cold = cls->scan_count - cls->hot;
-    uint32_t looks = cold < COLD_LOOKS ? cold : COLD_LOOKS;
+    uint32_t looks =
+        cls->cold_count < COLD_LOOKS ? cls->cold_count : COLD_LOOKS;
 
-    while (looks-- != 0 && batch.next != batch.end &&
-           cls->scan_count != cls->hot) {
-        if (++cls->cold_turn >= cls->scan_count || cls->cold_turn < cls->hot)
-            cls->cold_turn = cls->hot;
-        struct sm_conn *conn = cls->scan[cls->cold_turn];
+    while (looks-- != 0 && batch.next != batch.end && cls->cold != NULL) {
+        struct sm_conn *conn = cls->cold;
+        cls->cold = conn->around;
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0)
             continue;
@@ -291,69 +288,97 @@ scan_cold(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
     return batch.next;
 }
 
-/* Asks the kernel, if it is time to. [progress] */
+/* Looks at the clock, and asks the kernel if it is time to. Who polls seldom
+ * looks more often. [progress] */
 static __attribute__((noinline)) na_plugin_event *
 look_around(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
     struct sm_batch batch = {ctx, next, end, false};
+    uint64_t now = sm_now();
 
-    cls->countdown = CLOCK_POLLS;
-    if (cls->kernel_due || sm_now() >= cls->kernel_ns)
-        sm_connect_check(cls, &batch);
+    cls->countdown =
+        now - cls->look_ns > SELDOM_NS ? CLOCK_POLLS / 16 : CLOCK_POLLS;
+    cls->look_ns = now;
+    if (cls->kernel_due || now >= cls->kernel_ns)
+        sm_connect_check(cls, now, &batch);
     return batch.next;
 }
 
-/* What is there to do for the class besides. */
-static __attribute__((noinline)) void
-do_chores(na_plugin_ctx *ctx, bool idle)
+/* Takes what has come, for the whole class. [progress] */
+static inline __attribute__((always_inline)) na_plugin_event *
+advance(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
+    const bool single)
 {
     na_plugin_class *cls = ctx->cls;
 
-    if (sm_lock_try(&cls->progress)) {
-        sm_queue_flush(cls);
-        sm_self_refill(cls);
-        sm_lock_drop(&cls->progress);
+    if (__builtin_expect(--cls->countdown == 0, 0)) {
+        next = look_around(ctx, next, end);
+        if (next == end)
+            return next;
     }
-    if (idle || ++ctx->rma_skipped >= RMA_PATIENCE) {
-        ctx->rma_skipped = 0;
-        sm_rma_advance(ctx);
-    }
+    next = scan_hot(cls, ctx, next, end, single);
+    if (__builtin_expect(cls->cold_count != 0, 0))
+        next = scan_cold(ctx, next, end);
+    return next;
 }
 
-static inline bool
-has_ready(const na_plugin_ctx *ctx)
-{
-    return __builtin_expect(
-        atomic_load_explicit(&ctx->ready_count, memory_order_relaxed) != 0, 0);
-}
-
-int32_t
-sm_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+/* A poll that has more to do than look at rings: for its context, or for the
+ * class. */
+static __attribute__((noinline)) int32_t
+poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
     na_plugin_class *cls = ctx->cls;
     na_plugin_event *next = events;
     na_plugin_event *end = events + max;
 
-    if (__builtin_expect(
-            atomic_load_explicit(&ctx->bits_set, memory_order_relaxed), 0))
+    if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         sm_wait_disarm(ctx);
-    if (has_ready(ctx))
-        next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
-    /* who is at work already delivers to this context as well */
+    next += sm_ctx_take_ready(ctx, next, max);
     if (next != end && sm_lock_try(&cls->progress)) {
-        if (__builtin_expect(--cls->countdown == 0, 0))
-            next = look_around(ctx, next, end);
-        if (next != end)
-            next = scan_hot(cls, ctx, next, end);
-        if (__builtin_expect(cls->hot != cls->scan_count, 0))
-            next = scan_cold(ctx, next, end);
+        next = cls->single ? advance(ctx, next, end, true)
+                           : advance(ctx, next, end, false);
+        sm_queue_flush(cls);
+        sm_self_refill(cls);
         sm_lock_drop(&cls->progress);
     }
-    if (__builtin_expect(
-            atomic_load_explicit(&cls->chores, memory_order_relaxed) != 0, 0))
-        do_chores(ctx, next == events);
-    if (has_ready(ctx))
-        next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
+    /* a slice takes long: what is to be reported does not wait for it */
+    if (atomic_load_explicit(&cls->chores, memory_order_relaxed) != 0 &&
+        (next == events || ++ctx->rma_skipped >= RMA_PATIENCE)) {
+        ctx->rma_skipped = 0;
+        sm_rma_advance(ctx);
+    }
+    next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
     return (int32_t) (next - events);
+}
+
+static inline __attribute__((always_inline)) int32_t
+poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+    const bool single)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    if (__builtin_expect(
+            (atomic_load_explicit(&cls->chores, memory_order_relaxed) |
+                atomic_load_explicit(&ctx->notices, memory_order_relaxed)) != 0,
+            0))
+        return poll_slowly(ctx, events, max);
+    /* who is at work already delivers to this context as well */
+    if (!sm_lock_try_fast(&cls->progress, single))
+        return 0;
+    na_plugin_event *next = advance(ctx, events, events + max, single);
+    sm_lock_drop_fast(&cls->progress, single);
+    return (int32_t) (next - events);
+}
+
+int32_t
+sm_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+{
+    return poll_class(ctx, events, max, false);
+}
+
+int32_t
+sm_poll_single(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+{
+    return poll_class(ctx, events, max, true);
 }

@@ -13,8 +13,10 @@ struct sm_batch {
     bool locked; /* ctx->lock is held: taken at its first message */
 };
 
-/* Function of the ABI. */
+/* Function of the ABI; and for a class that has one thread at once. */
 int32_t sm_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
+int32_t sm_poll_single(
+    na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
 
 /* Delivers all that is left in a connection's ring, whatever the bounds. False:
  * it was broken, and the connection has ended. [progress] */

@@ -28,7 +28,7 @@ flush_conn(na_plugin_class *cls, struct sm_conn *conn, struct sm_list *done,
         }
         if (sm_ring_sleeps(&conn->tx, sm_ring_target(op->send.word)))
             sm_conn_ring(cls, conn);
-        sm_count(&conn->sent, 1);
+        conn->sent++;
         sm_list_remove(&conn->queue, &op->link);
         sm_op_set(op, SM_OP_READY);
         sm_list_append(done, &op->link);

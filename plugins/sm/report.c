@@ -56,12 +56,14 @@ choice(const na_plugin_class *cls, uint32_t index)
 
 /* What live connections have counted so far belongs to two of the counters. */
 static void
-add_live(na_plugin_class *cls, uint64_t *sent_p, uint64_t *bytes_p)
+add_live(na_plugin_class *cls, uint64_t *sent_p, uint64_t *bytes_p,
+    uint64_t *received_p)
 {
     sm_lock_take(&cls->progress);
+    *received_p = cls->received;
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
-        *sent_p += atomic_load_explicit(&conn->sent, memory_order_relaxed);
         sm_lock_take(&conn->lock);
+        *sent_p += conn->sent;
         *bytes_p += conn->tx.produced;
         sm_lock_drop(&conn->lock);
     }
@@ -74,9 +76,10 @@ entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
 {
     uint64_t sent = 0;
     uint64_t bytes = 0;
+    uint64_t received = 0;
     uint32_t count = 0;
 
-    add_live(cls, &sent, &bytes);
+    add_live(cls, &sent, &bytes, &received);
     for (uint32_t i = first; i < CHOICES + COUNTERS && count < max; i++) {
         if (i < CHOICES) {
             list[count++] = choice(cls, i);
@@ -88,6 +91,8 @@ entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
         uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
         if (offset == offsetof(struct sm_counters, sent))
             value += sent;
+        if (offset == offsetof(struct sm_counters, received))
+            value = received;
         if (offset == offsetof(struct sm_counters, sent_bytes))
             value += bytes;
         list[count++] = (na_plugin_report_entry){

@@ -78,6 +78,48 @@ sm_ring_report(struct sm_ring_rx *rx)
     return true;
 }
 
+bool
+sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target)
+{
+    _Atomic uint64_t *set = &tx->control->asleep[target >> 6 & 3];
+    uint64_t bit = UINT64_C(1) << (target & 63);
+
+    /* seq_cst: see sm_ring_sleeps */
+    if ((atomic_load_explicit(set, memory_order_seq_cst) & bit) == 0)
+        return false;
+    return (atomic_fetch_and_explicit(set, ~bit, memory_order_relaxed) & bit) !=
+           0;
+}
+
+void
+sm_ring_set_sleeper(struct sm_ring_rx *rx, uint32_t context)
+{
+    struct sm_ring_control *control = rx->control;
+    uint64_t bit = UINT64_C(1) << (context & 63);
+
+    /* seq_cst: see sm_ring_sleeps */
+    atomic_fetch_or_explicit(
+        &control->asleep[context >> 6], bit, memory_order_seq_cst);
+    atomic_store_explicit(&control->any, 1, memory_order_seq_cst);
+}
+
+void
+sm_ring_clear_sleeper(struct sm_ring_rx *rx, uint32_t context)
+{
+    struct sm_ring_control *control = rx->control;
+    uint64_t bit = UINT64_C(1) << (context & 63);
+    uint64_t left = 0;
+
+    if (atomic_load_explicit(&control->any, memory_order_relaxed) == 0)
+        return;
+    atomic_fetch_and_explicit(
+        &control->asleep[context >> 6], ~bit, memory_order_relaxed);
+    for (uint32_t i = 0; i < 4; i++)
+        left |= atomic_load_explicit(&control->asleep[i], memory_order_relaxed);
+    if (left == 0)
+        atomic_store_explicit(&control->any, 0, memory_order_relaxed);
+}
+
 /* Maps control page and records, and the records once more behind them. */
 static unsigned char *
 map_twice(uint32_t capacity, int fd)
@@ -122,7 +164,8 @@ sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p)
     control->magic = SM_RING_MAGIC;
     control->capacity = capacity;
     *tx = (struct sm_ring_tx){
-        .data = base + page,
+        .record = base + page,
+        .end = base + page + capacity,
         .control = control,
         .capacity = capacity,
         .limit = capacity,
@@ -167,7 +210,8 @@ sm_ring_open(struct sm_ring_rx *rx, uint32_t capacity, uint32_t longest, int fd)
 
     struct sm_ring_control *control = (void *) base;
     *rx = (struct sm_ring_rx){
-        .data = base + sm_ring_page(),
+        .record = base + sm_ring_page(),
+        .end = base + sm_ring_page() + capacity,
         .control = control,
         .capacity = capacity,
         .longest = longest,

@@ -33,9 +33,11 @@ struct sm_ring_control {
      * and then, read when the producer runs out of room. */
     alignas(64) _Atomic uint64_t consumed;
 
-    /* One bit for each of the consumer's contexts that sleeps: set by the
-     * consumer, cleared by the producer when it rings the bell. */
+    /* Contexts of the consumer that sleep. asleep has one bit for each: set by
+     * the consumer, cleared by it or by the producer, which rings the bell
+     * then. any is the consumer's: whether asleep is worth a look. */
     alignas(64) _Atomic uint64_t asleep[4];
+    _Atomic uint64_t any;
 
     /* The producer sleeps and wants the bell when there is room again. */
     alignas(64) _Atomic uint32_t waiting;
@@ -44,31 +46,33 @@ struct sm_ring_control {
 static_assert(sizeof(_Atomic uint64_t) == 8, "no lock inside an atomic");
 static_assert(offsetof(struct sm_ring_control, consumed) == 64, "layout");
 static_assert(offsetof(struct sm_ring_control, asleep) == 128, "layout");
+static_assert(offsetof(struct sm_ring_control, any) == 160, "layout");
 static_assert(offsetof(struct sm_ring_control, waiting) == 192, "layout");
 
-/* The producer's end. */
+/* The producer's end. The records are mapped twice in a row, so that none
+ * wraps. */
 struct sm_ring_tx {
-    unsigned char *data; /* mapped twice in a row, so that no record wraps */
+    unsigned char *record; /* the next one */
+    unsigned char *end;    /* of the first mapping */
     struct sm_ring_control *control;
-    uint32_t position; /* of the next record */
-    uint32_t capacity; /* 0: no ring yet */
-    bool ordered;      /* a full fence after publishing is ours to do */
-    bool broken;       /* the consumer's word was a lie */
     uint64_t produced; /* bytes since the beginning */
     uint64_t limit;    /* bytes that may have been produced: a ring and what is
                           known to have been consumed */
+    uint32_t capacity; /* 0: no ring yet */
+    bool ordered;      /* a full fence after publishing is ours to do */
+    bool broken;       /* the consumer's word was a lie */
 };
 
 /* The consumer's end. */
 struct sm_ring_rx {
-    const unsigned char *data;
+    unsigned char *record; /* the next one */
+    unsigned char *end;
     struct sm_ring_control *control;
-    uint32_t position;
+    uint64_t consumed;
+    uint64_t report_at; /* when the producer is to be told next */
     uint32_t capacity;
     uint32_t longest; /* payload that the producer announced to keep to */
     bool ordered;     /* as in sm_ring_tx, after writing consumed */
-    uint64_t consumed;
-    uint64_t report_at; /* when the producer is to be told next */
 };
 
 /* Bytes that a record with this payload takes. */
@@ -112,25 +116,35 @@ sm_ring_length(uint64_t word)
 }
 
 static inline _Atomic uint64_t *
-sm_ring_word_at(const unsigned char *data, uint32_t position)
+sm_ring_word_of(unsigned char *record)
 {
-    return (_Atomic uint64_t *) (uintptr_t) (data + position);
+    return (_Atomic uint64_t *) (void *) record;
 }
 
-/* Copies a payload. Most are short, and a call costs more than the copy. */
+static inline void
+sm_ring_copy_line(unsigned char *to, const unsigned char *from)
+{
+    memcpy(to, from, 64);
+}
+
+/* Copies a payload. Most are short, and a call would cost more than the copy:
+ * two pieces that may overlap do for up to 128 bytes. */
 static inline void
 sm_ring_copy(void *to, const void *from, uint32_t length)
 {
-    if (__builtin_expect(length - 32 > 256 - 32, 0)) {
-        if (length != 0)
-            memcpy(to, from, length);
-        return;
-    }
     unsigned char *out = to;
     const unsigned char *in = from;
-    for (uint32_t done = 0; done + 32 < length; done += 32)
-        memcpy(out + done, in + done, 32);
-    memcpy(out + length - 32, in + length - 32, 32);
+
+    if (__builtin_expect(length - 32 > 128 - 32, 0)) {
+        if (length != 0)
+            memcpy(to, from, length);
+    } else if (length <= 64) {
+        memcpy(out, in, 32);
+        memcpy(out + length - 32, in + length - 32, 32);
+    } else {
+        sm_ring_copy_line(out, in);
+        sm_ring_copy_line(out + length - 64, in + length - 64);
+    }
 }
 
 /* Learns how much the consumer has freed; true if a record of size bytes fits
@@ -149,10 +163,7 @@ sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
         !sm_ring_refresh(tx, size))
         return false;
 
-    unsigned char *record = tx->data + tx->position;
-    uint32_t next = tx->position + size;
-    next -= next >= tx->capacity ? tx->capacity : 0;
-
+    unsigned char *record = tx->record;
     memcpy(record + SM_RING_TAG, &tag, sizeof(tag));
     sm_ring_copy(record + SM_RING_HEADER, payload, length);
 
@@ -160,15 +171,19 @@ sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
      * sleeper's, see sm_ring_sleeps */
     if (__builtin_expect(tx->ordered, 0))
         atomic_store_explicit(
-            sm_ring_word_at(record, 0), word, memory_order_seq_cst);
+            sm_ring_word_of(record), word, memory_order_seq_cst);
     else
         atomic_store_explicit(
-            sm_ring_word_at(record, 0), word, memory_order_release);
+            sm_ring_word_of(record), word, memory_order_release);
 
-    tx->position = next;
     tx->produced += size;
+    record += size;
+    tx->record = record >= tx->end ? record - tx->capacity : record;
     return true;
 }
+
+/* Takes the bit of a context that sleeps, if it does. */
+bool sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target);
 
 /*
  * After publishing: does the target context sleep? If so this producer, and no
@@ -184,17 +199,18 @@ sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
 static inline bool
 sm_ring_sleeps(struct sm_ring_tx *tx, uint32_t target)
 {
-    _Atomic uint64_t *set = &tx->control->asleep[target >> 6];
-    uint64_t bit = UINT64_C(1) << (target & 63);
-
     /* the compiler must not move the load up; see above for the processor */
     atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(
-            (atomic_load_explicit(set, memory_order_seq_cst) & bit) == 0, 1))
-        return false;
-    return (atomic_fetch_and_explicit(set, ~bit, memory_order_relaxed) & bit) !=
-           0;
+    return __builtin_expect(atomic_load_explicit(
+                                &tx->control->any, memory_order_seq_cst) != 0,
+               0) &&
+           sm_ring_take_sleeper(tx, target);
 }
+
+/* A context of the consumer is about to sleep, or has stopped sleeping. Under
+ * the consumer's one lock. */
+void sm_ring_set_sleeper(struct sm_ring_rx *rx, uint32_t context);
+void sm_ring_clear_sleeper(struct sm_ring_rx *rx, uint32_t context);
 
 /* The word of the next record, 0 when there is none. */
 static inline uint64_t
@@ -202,7 +218,7 @@ sm_ring_peek(const struct sm_ring_rx *rx)
 {
     /* acquire: pairs with the release in sm_ring_put */
     return atomic_load_explicit(
-        sm_ring_word_at(rx->data, rx->position), memory_order_acquire);
+        sm_ring_word_of(rx->record), memory_order_acquire);
 }
 
 /* The same for a consumer that is about to sleep. */
@@ -211,16 +227,15 @@ sm_ring_look(const struct sm_ring_rx *rx)
 {
     /* seq_cst: see sm_ring_sleeps */
     return atomic_load_explicit(
-        sm_ring_word_at(rx->data, rx->position), memory_order_seq_cst);
+        sm_ring_word_of(rx->record), memory_order_seq_cst);
 }
 
 /* The tag beside it: read once, as the neighbour may change it. */
 static inline uint32_t
-sm_ring_tag(const struct sm_ring_rx *rx)
+sm_ring_tag(const unsigned char *record)
 {
-    const unsigned char *record = rx->data + rx->position;
     return atomic_load_explicit(
-        (_Atomic uint32_t *) (uintptr_t) (record + SM_RING_TAG),
+        (const _Atomic uint32_t *) (const void *) (record + SM_RING_TAG),
         memory_order_relaxed);
 }
 
@@ -246,13 +261,14 @@ static inline bool
 sm_ring_advance(struct sm_ring_rx *rx, uint32_t length)
 {
     uint32_t size = sm_ring_record(length);
-    uint32_t next = rx->position + size;
+    unsigned char *line = rx->record;
+    unsigned char *next = line + size;
 
-    for (uint32_t line = rx->position; line != next; line += SM_RING_LINE)
-        atomic_store_explicit(
-            sm_ring_word_at(rx->data, line), 0, memory_order_relaxed);
-    next -= next >= rx->capacity ? rx->capacity : 0;
-    rx->position = next;
+    do {
+        atomic_store_explicit(sm_ring_word_of(line), 0, memory_order_relaxed);
+        line += SM_RING_LINE;
+    } while (line != next);
+    rx->record = next >= rx->end ? next - rx->capacity : next;
     rx->consumed += size;
     return __builtin_expect(rx->consumed >= rx->report_at, 0) &&
            sm_ring_report(rx);

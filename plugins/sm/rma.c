@@ -83,6 +83,8 @@ copy_own(struct iovec *to, uint32_t to_count, struct iovec *from,
 static int32_t
 vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
 {
+    if (conn == NULL) /* an own range that ended before its length did */
+        return NA_PLUGIN_E_INVALID_ARG;
     if (error == ESRCH)
         return NA_PLUGIN_E_HOSTUNREACH;
 

@@ -77,6 +77,18 @@ sm_list_pop(struct sm_list *list)
     return link;
 }
 
+/* Takes the first link away, of which there is one. */
+static inline void
+sm_list_drop_head(struct sm_list *list)
+{
+    struct sm_link *next = list->head->next;
+    list->head = next;
+    if (next != NULL)
+        next->prev = NULL;
+    else
+        list->tail = NULL;
+}
+
 /* A hash table of links by peer and key; each bucket is in order of arrival. */
 struct sm_table {
     struct sm_list *buckets;
@@ -172,7 +184,7 @@ struct na_plugin_addr {
     /* NULL: not connected. Written under the connection's tx lock. */
     _Atomic(struct sm_conn *) conn;
     /* Itself, or the unique name's address, which it then has a reference
-     * of. Written under names. */
+     * of. Written under progress. */
     _Atomic(na_plugin_addr *) unique;
     _Atomic uint32_t refs;
     uint32_t hash;
@@ -197,17 +209,21 @@ enum sm_conn_state {
 struct sm_conn {
     /* Receiving: progress. */
     alignas(64) struct sm_ring_rx rx;
-    uint32_t misses; /* polls without a message since the last one */
+    uint32_t misses;        /* polls without a message since the last one */
+    bool hot;               /* in the circle of those looked at in each poll; */
+    bool listed;            /* in that one or in the cold one */
+    struct sm_conn *around; /* the next of its circle */
+    struct sm_conn *before;
 
     /* Sending: lock; whoever ends the connection has progress as well. */
     alignas(64) struct sm_lock lock;
     struct sm_ring_tx tx;
     struct sm_list queue; /* sends for which there was no room */
 
-    alignas(64) _Atomic uint64_t sent;
-    uint64_t serial; /* counts the uses of this memory */
-    uint32_t users;  /* puts and gets at work on it: lock */
-    bool stalled;    /* in one of the class's two lists: lock */
+    alignas(64) uint64_t sent; /* messages */
+    uint64_t serial;           /* counts the uses of this memory */
+    uint32_t users;            /* puts and gets at work on it: lock */
+    bool stalled;              /* in one of the class's two lists: lock */
     struct sm_conn *stall_next;
 
     /* The rest: progress; down to called, lock as well to write, so that
@@ -225,7 +241,6 @@ struct sm_conn {
     uint64_t retry_ns;      /* SM_CONN_RETRY: when to try again */
     uint64_t deadline_ns;   /* SM_CONN_RETRY, _CALLED: when to give up */
     na_plugin_ctx *blocked; /* context whose queue holds the ring back */
-    uint32_t slot;          /* in class.scan, UINT32_MAX: not there */
     struct sm_conn *next;   /* in class.conns, .spare or .ended */
     struct sm_conn *prev;
 };
@@ -234,7 +249,8 @@ struct sm_conn {
 struct na_plugin_ctx {
     na_plugin_class *cls;
     uint32_t id;
-    _Atomic uint32_t ready_count; /* lock to write */
+    /* what its polls have to do besides: results in ready, and bits_set */
+    _Atomic uint32_t notices;
 
     struct sm_lock lock; /* guards all down to the RMA queue */
     bool alive;
@@ -266,16 +282,16 @@ struct na_plugin_ctx {
 struct sm_counters {
     _Atomic uint64_t sent;
     _Atomic uint64_t sent_bytes; /* with the records' headers and padding */
-    _Atomic uint64_t received;
-    _Atomic uint64_t self;     /* messages to oneself */
-    _Atomic uint64_t queued;   /* unexpected messages without a receive */
-    _Atomic uint64_t dropped;  /* expected messages that nobody received */
-    _Atomic uint64_t strayed;  /* messages for a context that is not there */
-    _Atomic uint64_t stalls;   /* sends that found the ring full */
-    _Atomic uint64_t connects; /* connections made by either side */
-    _Atomic uint64_t losses;   /* connections ended */
-    _Atomic uint64_t broken;   /* of these, for breach of the protocol */
-    _Atomic uint64_t bells;    /* rung for a sleeping peer */
+    _Atomic uint64_t received;   /* of the report: class.received counts */
+    _Atomic uint64_t self;       /* messages to oneself */
+    _Atomic uint64_t queued;     /* unexpected messages without a receive */
+    _Atomic uint64_t dropped;    /* expected messages that nobody received */
+    _Atomic uint64_t strayed;    /* messages for a context that is not there */
+    _Atomic uint64_t stalls;     /* sends that found the ring full */
+    _Atomic uint64_t connects;   /* connections made by either side */
+    _Atomic uint64_t losses;     /* connections ended */
+    _Atomic uint64_t broken;     /* of these, for breach of the protocol */
+    _Atomic uint64_t bells;      /* rung for a sleeping peer */
     _Atomic uint64_t put_bytes;
     _Atomic uint64_t get_bytes;
 };
@@ -306,15 +322,16 @@ struct na_plugin_class {
     alignas(64) struct sm_lock progress; /* guards all down to names */
     uint32_t countdown;     /* polls until the next look at the clock */
     bool kernel_due;        /* ask the kernel then, whatever the time */
+    uint64_t look_ns;       /* when the clock was looked at last */
     uint64_t now_ns;        /* when it was asked last */
     uint64_t kernel_ns;     /* when it is to be asked next */
     uint64_t deaf_until_ns; /* no descriptors left to accept; 0: listening */
-    struct sm_conn **scan;  /* connections with a ring to receive from: */
-    uint32_t scan_count;    /* first those */
-    uint32_t hot;           /* that had a message of late, */
-    uint32_t turn;          /* one of which is the next */
-    uint32_t cold_turn;
-    uint32_t scan_room;
+    struct sm_conn *hot;    /* circle: had a message of late; the next to be
+                             looked at */
+    struct sm_conn *cold;   /* circle of the others that can have one */
+    uint32_t hot_count;
+    uint32_t cold_count;
+    uint64_t received;     /* messages */
     struct sm_conn *conns; /* all that are in use */
     struct sm_conn *ended; /* waiting for their last user */
     struct sm_conn *spare;
@@ -339,8 +356,8 @@ struct na_plugin_class {
     /* connections whose queue has just got its first send: pushed by any
      * thread, taken whole by the poller */
     _Atomic(struct sm_conn *) stalled_new;
-    /* what polls have to do beside looking at rings: connections with queued
-     * sends, puts and gets in queues, and refill */
+    /* what all polls have to do beside looking at rings: connections with queued
+     * sends, puts and gets in queues, refill */
     _Atomic uint32_t chores;
     _Atomic bool refill; /* sends to oneself may find room in a queue now */
 };

@@ -25,7 +25,7 @@ sm_wait_register(void)
 static void
 fence_everywhere(const na_plugin_class *cls)
 {
-    if (cls->membarrier && cls->scan_count != 0)
+    if (cls->membarrier && cls->conns != NULL)
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
 }
 
@@ -68,15 +68,14 @@ refuse:
 static void
 clear_bits(na_plugin_ctx *ctx)
 {
-    na_plugin_class *cls = ctx->cls;
-    uint64_t bit = UINT64_C(1) << (ctx->id & 63);
-
-    for (uint32_t i = 0; i < cls->scan_count; i++) {
-        _Atomic uint64_t *set = &cls->scan[i]->rx.control->asleep[ctx->id >> 6];
-        if ((atomic_load_explicit(set, memory_order_relaxed) & bit) != 0)
-            atomic_fetch_and_explicit(set, ~bit, memory_order_relaxed);
-    }
+    if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
+        return;
+    for (struct sm_conn *conn = ctx->cls->conns; conn != NULL;
+         conn = conn->next)
+        if (conn->state == SM_CONN_UP)
+            sm_ring_clear_sleeper(&conn->rx, ctx->id);
     atomic_store_explicit(&ctx->bits_set, false, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&ctx->notices, 1, memory_order_relaxed);
 }
 
 void
@@ -119,14 +118,6 @@ sm_wait_disarm(na_plugin_ctx *ctx)
     }
 }
 
-/* seq_cst: see sm_ring_sleeps */
-static void
-set_bit(const na_plugin_ctx *ctx, struct sm_conn *conn)
-{
-    atomic_fetch_or_explicit(&conn->rx.control->asleep[ctx->id >> 6],
-        UINT64_C(1) << (ctx->id & 63), memory_order_seq_cst);
-}
-
 void
 sm_wait_arm_conn(na_plugin_class *cls, struct sm_conn *conn)
 {
@@ -136,7 +127,7 @@ sm_wait_arm_conn(na_plugin_class *cls, struct sm_conn *conn)
         na_plugin_ctx *ctx = sm_class_context(cls, i);
         if (ctx != NULL &&
             atomic_load_explicit(&ctx->bits_set, memory_order_relaxed)) {
-            set_bit(ctx, conn);
+            sm_ring_set_sleeper(&conn->rx, i);
             any = true;
         }
     }
@@ -149,13 +140,26 @@ sm_wait_arm_conn(na_plugin_class *cls, struct sm_conn *conn)
 static bool
 ring_waits(na_plugin_class *cls)
 {
-    for (uint32_t i = 0; i < cls->scan_count; i++) {
-        if (sm_progress_waits(cls, cls->scan[i])) {
-            sm_conn_heat(cls, cls->scan[i]);
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
+        if (conn->state == SM_CONN_UP && sm_progress_waits(cls, conn)) {
+            sm_conn_heat(cls, conn);
             return true;
         }
     }
     return false;
+}
+
+/* Tells every producer that this context sleeps. [progress] */
+static void
+set_bits(na_plugin_ctx *ctx)
+{
+    for (struct sm_conn *conn = ctx->cls->conns; conn != NULL;
+         conn = conn->next)
+        if (conn->state == SM_CONN_UP)
+            sm_ring_set_sleeper(&conn->rx, ctx->id);
+    if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
+        atomic_fetch_add_explicit(&ctx->notices, 1, memory_order_relaxed);
+    atomic_store_explicit(&ctx->bits_set, true, memory_order_relaxed);
 }
 
 static int32_t
@@ -170,9 +174,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     bool busy = ctx->ready.head != NULL;
     sm_lock_drop(&ctx->lock);
 
-    atomic_store_explicit(&ctx->bits_set, true, memory_order_relaxed);
-    for (uint32_t i = 0; i < cls->scan_count; i++)
-        set_bit(ctx, cls->scan[i]);
+    set_bits(ctx);
     sm_queue_ask(cls);
     fence_everywhere(cls);
 

@@ -25,6 +25,7 @@ enum own {
     OWN_TWICE,
     OWN_BARE,
     OWN_PEEK,
+    OWN_SHORT,
     OWN_HEADER,
     OWN_COUNT
 };
@@ -107,6 +108,19 @@ on_peek(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
+/* Gets less than a number, whatever space the callers' headers have. */
+static hg_return_t
+on_short(hg_handle_t handle)
+{
+    uint32_t value;
+
+    TARGET_ASSERT(HG_Get_input(handle, &value) == HG_OVERFLOW);
+    TARGET_ASSERT(HG_Ref_get(handle) == 1);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
 /* Turns the caller's header around, and echoes a number. */
 static hg_return_t
 on_header(hg_handle_t handle)
@@ -143,6 +157,8 @@ open_own(hg_class_t *hg_class)
     own_ids[OWN_BARE] = MERCURY_REGISTER(hg_class, "bare", void, void, on_bare);
     own_ids[OWN_PEEK] =
         MERCURY_REGISTER(hg_class, "peek", uint32_t, uint32_t, on_peek);
+    own_ids[OWN_SHORT] =
+        MERCURY_REGISTER(hg_class, "short", uint32_t, uint32_t, on_short);
     own_ids[OWN_HEADER] =
         MERCURY_REGISTER(hg_class, "header", uint32_t, uint32_t, on_header);
 }
@@ -412,6 +428,22 @@ START_TEST(forward_offsets_carry_the_users_headers)
 }
 END_TEST
 
+/* What is decoded begins behind the headers and ends with the message. */
+START_TEST(forward_offsets_are_no_payload)
+{
+    struct session s;
+    hg_handle_t handle;
+    uint32_t value;
+
+    session_begin(&s, _i, &setup_offsets);
+    handle = session_handle(&s, own_ids[OWN_SHORT]);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Get_output(handle, &value), HG_OVERFLOW);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
 START_TEST(forward_offsets_leave_the_eager_size_less)
 {
     struct session s;
@@ -565,6 +597,7 @@ add(TCase *tcase)
     session_add(tcase, forward_without_proc_fault);
     session_add(tcase, forward_null_struct_sends_no_payload);
     session_add(tcase, forward_offsets_carry_the_users_headers);
+    session_add(tcase, forward_offsets_are_no_payload);
     session_add(tcase, forward_offsets_leave_the_eager_size_less);
     session_add(tcase, forward_64_in_flight_each_answered_once);
     session_add(tcase, forward_same_handle_again_and_again);

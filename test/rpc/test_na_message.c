@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of the NA interface: sizes, tags, buffers, operations used again,
- * cancelled, refused. */
+/* Messages of the NA interface: sizes, tags, buffers, refusals. */
 #include "counts.h"
 #include "log_watch.h"
 #include "na_pair.h"
@@ -195,144 +194,6 @@ START_TEST(message_highest_tag_is_the_highest)
 }
 END_TEST
 
-/* A ball that goes back and forth, each submission within a callback. */
-struct ball {
-    struct na_pair *pair;
-    struct na_end send;
-    struct na_end recv;
-    _Atomic uint32_t round;
-    uint32_t rounds;
-    uint32_t parts; /* of a round that are still to end */
-};
-
-static void ball_part_ended(const struct na_cb_info *info);
-
-static void
-throw_ball(struct ball *ball)
-{
-    struct na_pair *pair = ball->pair;
-    na_tag_t tag = ball->round % 1000;
-
-    ball->parts = 2;
-    ball->send.buffer[na_send_header(pair)] = NA_ASK_ECHO;
-    ck_assert_int_eq(
-        NA_Msg_recv_expected(pair->na_class, pair->context, ball_part_ended,
-            ball, ball->recv.buffer, ball->recv.buffer_size,
-            ball->recv.buffer_data, pair->addr, 0, tag, ball->recv.op),
-        NA_SUCCESS);
-    ck_assert_int_eq(
-        NA_Msg_send_unexpected(pair->na_class, pair->context, ball_part_ended,
-            ball, ball->send.buffer, na_send_header(pair) + 16,
-            ball->send.buffer_data, pair->addr, 0, tag, ball->send.op),
-        NA_SUCCESS);
-}
-
-static void
-ball_part_ended(const struct na_cb_info *info)
-{
-    struct ball *ball = info->arg;
-
-    ck_assert_int_eq(info->ret, NA_SUCCESS);
-    if (--ball->parts > 0)
-        return;
-    if (atomic_fetch_add(&ball->round, 1) + 1 < ball->rounds)
-        throw_ball(ball);
-}
-
-START_TEST(message_operation_is_used_again_inside_its_callback)
-{
-    struct na_pair pair;
-    struct ball ball;
-
-    na_pair_begin(&pair, _i);
-    memset(&ball, 0, sizeof ball);
-    ball.pair = &pair;
-    ball.rounds = test_count(TEST_NA_MESSAGES);
-    open_both(&pair, &ball.send, &ball.recv);
-    ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class, ball.send.buffer,
-                         ball.send.buffer_size),
-        NA_SUCCESS);
-    throw_ball(&ball);
-    while (ball.round < ball.rounds)
-        na_pair_step(&pair, 100);
-    close_both(&pair, &ball.send, &ball.recv);
-    na_pair_end(&pair);
-}
-END_TEST
-
-START_TEST(message_operation_pending_busy)
-{
-    struct na_pair pair;
-    struct na_end send, recv;
-
-    na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
-    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
-                         na_end_called, &recv, recv.buffer, recv.buffer_size,
-                         recv.buffer_data, pair.addr, 0, 9, recv.op),
-        NA_SUCCESS);
-    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
-                         na_end_called, &recv, recv.buffer, recv.buffer_size,
-                         recv.buffer_data, pair.addr, 0, 9, recv.op),
-        NA_BUSY);
-    ck_assert_int_eq(
-        NA_Msg_recv_unexpected(pair.na_class, pair.context, na_end_called,
-            &recv, recv.buffer, recv.buffer_size, recv.buffer_data, recv.op),
-        NA_BUSY);
-    ck_assert_int_eq(
-        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
-    na_pair_wait(&pair, &recv, 1);
-    ck_assert_int_eq(recv.ret, NA_CANCELED);
-    echo(&pair, &send, &recv, 10, 9);
-    close_both(&pair, &send, &recv);
-    na_pair_end(&pair);
-}
-END_TEST
-
-START_TEST(message_cancelled_receive_calls_back_once)
-{
-    struct na_pair pair;
-    struct na_end send, recv, anyone;
-
-    na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
-    na_end_open(&pair, &anyone, max_unexpected(&pair));
-    /* Never submitted: nothing to cancel. */
-    ck_assert_int_eq(
-        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
-    for (uint32_t i = 1; i <= 10; i++) {
-        ck_assert_int_eq(
-            NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called,
-                &recv, recv.buffer, recv.buffer_size, recv.buffer_data,
-                pair.addr, 0, 77, recv.op),
-            NA_SUCCESS);
-        ck_assert_int_eq(NA_Msg_recv_unexpected(pair.na_class, pair.context,
-                             na_end_called, &anyone, anyone.buffer,
-                             anyone.buffer_size, anyone.buffer_data, anyone.op),
-            NA_SUCCESS);
-        ck_assert_int_eq(
-            NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
-        ck_assert_int_eq(
-            NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
-        ck_assert_int_eq(
-            NA_Cancel(pair.na_class, pair.context, anyone.op), NA_SUCCESS);
-        na_pair_wait(&pair, &recv, i);
-        na_pair_wait(&pair, &anyone, i);
-        ck_assert_int_eq(recv.ret, NA_CANCELED);
-        ck_assert_int_eq(anyone.ret, NA_CANCELED);
-        ck_assert_int_eq(anyone.type, NA_CB_RECV_UNEXPECTED);
-    }
-    na_pair_quiet(&pair);
-    ck_assert_uint_eq(recv.called, 10);
-    ck_assert_int_eq(
-        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
-    echo(&pair, &send, &recv, 40, 77);
-    na_end_close(&pair, &anyone);
-    close_both(&pair, &send, &recv);
-    na_pair_end(&pair);
-}
-END_TEST
-
 /* What finds no receive waits for one. */
 START_TEST(message_unexpected_without_receive_waits)
 {
@@ -470,102 +331,6 @@ START_TEST(message_to_nobody_fails_at_once)
 }
 END_TEST
 
-static void
-destroy_own(const struct na_cb_info *info)
-{
-    struct na_end *end = info->arg;
-
-    /* The class is not in the info: the end's buffer knows the way. */
-    NA_Op_destroy((na_class_t *) end->buffer, end->op);
-    atomic_fetch_add(&end->called, 1);
-}
-
-START_TEST(message_operation_destroyed_inside_its_callback)
-{
-    struct na_pair pair;
-    struct na_end send, recv;
-    na_op_id_t *op;
-
-    na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
-    op = send.op;
-    /* A send without an answer, whose operation goes with its callback. */
-    send.buffer[na_send_header(&pair)] = NA_ASK_SILENCE;
-    ck_assert_int_eq(
-        NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
-        NA_SUCCESS);
-    recv.called = 0;
-    {
-        struct na_end own = {.op = op, .buffer = (char *) pair.na_class};
-
-        ck_assert_int_eq(
-            NA_Msg_send_unexpected(pair.na_class, pair.context, destroy_own,
-                &own, send.buffer, na_send_header(&pair) + 1, send.buffer_data,
-                pair.addr, 0, 0, op),
-            NA_SUCCESS);
-        na_pair_wait(&pair, &own, 1);
-    }
-    NA_Op_destroy(pair.na_class, NULL);
-    send.op = NULL;
-    close_both(&pair, &send, &recv);
-    na_pair_end(&pair);
-}
-END_TEST
-
-START_TEST(message_operation_destroyed_while_pending_is_told)
-{
-    struct na_pair pair;
-    struct na_end recv;
-
-    na_pair_begin(&pair, _i);
-    log_expect("operation destroyed while pending", 1, 1);
-    na_end_open(&pair, &recv, max_expected(&pair));
-    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
-                         na_end_called, &recv, recv.buffer, recv.buffer_size,
-                         recv.buffer_data, pair.addr, 0, 3, recv.op),
-        NA_SUCCESS);
-    ck_assert_int_eq(
-        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
-    NA_Op_destroy(pair.na_class, recv.op);
-    recv.op = NULL;
-    na_pair_wait(&pair, &recv, 1);
-    ck_assert_int_eq(recv.ret, NA_CANCELED);
-    na_end_close(&pair, &recv);
-    na_pair_end(&pair);
-}
-END_TEST
-
-START_TEST(message_without_callback_ends_all_the_same)
-{
-    struct na_pair pair;
-    struct na_end send, recv;
-    unsigned count = 0;
-
-    na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
-    send.buffer[na_send_header(&pair)] = NA_ASK_SILENCE;
-    ck_assert_int_eq(
-        NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
-        NA_SUCCESS);
-    for (unsigned i = 0; i < 20; i++) {
-        na_return_t ret = NA_BUSY;
-
-        while (ret == NA_BUSY) {
-            ret = NA_Msg_send_unexpected(pair.na_class, pair.context, NULL,
-                NULL, send.buffer, na_send_header(&pair) + 1, send.buffer_data,
-                pair.addr, 0, 0, send.op);
-            na_pair_step(&pair, 1);
-        }
-        ck_assert_int_eq(ret, NA_SUCCESS);
-    }
-    na_pair_quiet(&pair);
-    ck_assert_int_eq(NA_Trigger(pair.context, 10, &count), NA_SUCCESS);
-    ck_assert_uint_eq(count, 0);
-    close_both(&pair, &send, &recv);
-    na_pair_end(&pair);
-}
-END_TEST
-
 START_TEST(message_senseless_arguments_invalid)
 {
     struct na_pair pair;
@@ -640,16 +405,10 @@ add(TCase *tcase)
     session_add(tcase, message_longer_than_its_receive_msgsize);
     session_add(tcase, message_tags_sort_answers_out);
     session_add(tcase, message_highest_tag_is_the_highest);
-    session_add(tcase, message_operation_is_used_again_inside_its_callback);
-    session_add(tcase, message_operation_pending_busy);
-    session_add(tcase, message_cancelled_receive_calls_back_once);
     session_add(tcase, message_unexpected_without_receive_waits);
     session_add(tcase, message_buffers_from_elsewhere_work);
     session_add(tcase, message_header_that_does_not_fit_overflow);
     session_add(tcase, message_to_nobody_fails_at_once);
-    session_add(tcase, message_operation_destroyed_inside_its_callback);
-    session_add(tcase, message_operation_destroyed_while_pending_is_told);
-    session_add(tcase, message_without_callback_ends_all_the_same);
     session_add(tcase, message_senseless_arguments_invalid);
 }
 

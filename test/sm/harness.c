@@ -15,10 +15,13 @@
 #include "harness.h"
 
 #define PATIENCE_NS UINT64_C(5000000000)
-#define NODES 8
+#define NODES 64
 
 /* The classes that are open in this process. */
 static struct node *nodes[NODES];
+
+/* The process that runs the program, which forks one for each test. */
+static pid_t run;
 
 uint64_t
 now_ns(void)
@@ -451,12 +454,50 @@ count_mappings(void)
 uint32_t
 count_sockets(void)
 {
-    return count_lines("/proc/net/unix", "@talaria-sm/");
+    char process[32];
+    char program[32];
+    snprintf(process, sizeof(process), "%d-", (int) getpid());
+    snprintf(program, sizeof(program), ".%d", (int) run);
+    uint32_t count = 0;
+    char line[1024];
+    FILE *file = fopen("/proc/net/unix", "re");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        const char *name = strstr(line, "@talaria-sm/");
+        if (name != NULL &&
+            (strstr(name, process) != NULL || strstr(name, program) != NULL))
+            count++;
+    }
+    fclose(file);
+    return count;
+}
+
+static const char *
+compose(const char *front, const char *base)
+{
+    static char names[8][TEXT];
+    static uint32_t next;
+    char *name = names[next++ % 8];
+    snprintf(name, TEXT, "%s%s.%d", front, base, (int) run);
+    return name;
+}
+
+const char *
+own_name(const char *base)
+{
+    return compose("", base);
+}
+
+const char *
+own_address(const char *base)
+{
+    return compose("sm://", base);
 }
 
 int
 run_cases(const char *name, TCase *const *cases, uint32_t count)
 {
+    run = getpid();
     Suite *suite = suite_create(name);
     for (uint32_t i = 0; i < count; i++)
         suite_add_tcase(suite, cases[i]);

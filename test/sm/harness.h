@@ -147,8 +147,13 @@ void child_reap(struct child *child);
 uint32_t count_descriptors(void);
 uint32_t count_mappings(void);
 
-/* Sockets of the plugin in this network namespace, all processes. */
+/* Sockets with names of this process, or of this run of the program. */
 uint32_t count_sockets(void);
+
+/* base with a number that no other run of a test program has; behind "sm://" if
+ * wanted. Valid until the eighth call after this one. */
+const char *own_name(const char *base);
+const char *own_address(const char *base);
 
 uint64_t now_ns(void);
 

@@ -32,7 +32,7 @@ START_TEST(address_strings_are_unique)
     char texts[4][TEXT];
     for (int i = 0; i < 4; i++) {
         node_open(&nodes[i], &(struct node_options){.mute = i % 2 != 0,
-                                 .name = i < 2 ? "twin" : NULL});
+                                 .name = i < 2 ? own_name("twin") : NULL});
         self_string(&nodes[i], texts[i]);
         for (int j = 0; j < i; j++)
             ck_assert_str_ne(texts[i], texts[j]);
@@ -68,16 +68,18 @@ END_TEST
 START_TEST(address_lookup_refuses_what_is_no_address)
 {
     static const char *const bad[] = {"", "sm", "sm:/x", "sm://", "sm://a/b",
-        "sm://a b", "sm://\xC3\xA4",
-        "sm://0123456789012345678901234567890123456789012345678901234567890123"
-        "4567890123456789012345678901234567890123456789"};
+        "sm://a b", "sm://\xC3\xA4", NULL};
     struct node node;
     na_plugin_addr *addr = NULL;
     node_open(&node, NULL);
 
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; bad[i] != NULL; i++)
         ck_assert_int_eq(node.ops->addr_lookup(node.cls, bad[i], &addr),
             NA_PLUGIN_E_INVALID_ARG);
+    char text[TEXT] = "sm://";
+    memset(text + 5, 'x', 88);
+    ck_assert_int_eq(
+        node.ops->addr_lookup(node.cls, text, &addr), NA_PLUGIN_E_INVALID_ARG);
     ck_assert_int_eq(node.ops->addr_lookup(node.cls, "tcp://host:1", &addr),
         NA_PLUGIN_E_PROTONOSUPPORT);
     ck_assert_int_eq(node.ops->addr_lookup(node.cls, "smx://a", &addr),
@@ -93,11 +95,11 @@ START_TEST(address_equal_by_name)
     struct node node;
     char text[TEXT];
     na_plugin_addr *self;
-    node_open(&node, &(struct node_options){.name = "alias"});
+    node_open(&node, &(struct node_options){.name = own_name("alias")});
     self_string(&node, text);
     ck_assert_int_eq(node.ops->addr_self(node.cls, &self), NA_PLUGIN_OK);
     na_plugin_addr *full = lookup(&node, text);
-    na_plugin_addr *brief = lookup(&node, "sm://alias");
+    na_plugin_addr *brief = lookup(&node, own_address("alias"));
     na_plugin_addr *other = lookup(&node, "sm://other");
     na_plugin_addr *again = lookup(&node, "sm://other");
 
@@ -165,10 +167,10 @@ START_TEST(address_source_equals_what_was_looked_up)
     static struct node a, b;
     char full_text[TEXT];
     char buffer[64];
-    node_open(&a, &(struct node_options){.name = "server"});
+    node_open(&a, &(struct node_options){.name = own_name("server")});
     node_open(&b, NULL);
     self_string(&a, full_text);
-    na_plugin_addr *brief = lookup(&b, "sm://server");
+    na_plugin_addr *brief = lookup(&b, own_address("server"));
     na_plugin_addr *full = lookup(&b, full_text);
 
     void *op = post_unexpected(&a, buffer, sizeof(buffer));
@@ -209,12 +211,12 @@ START_TEST(address_short_name_goes_to_the_first)
     static struct node a, b, c;
     char buffer[64];
     char text[TEXT];
-    node_open(&a, &(struct node_options){.name = "taken"});
-    node_open(&b, &(struct node_options){.name = "taken"});
+    node_open(&a, &(struct node_options){.name = own_name("taken")});
+    node_open(&b, &(struct node_options){.name = own_name("taken")});
     node_open(&c, NULL);
-    ck_assert_ptr_nonnull(strstr(b.last_line, "sm://taken"));
+    ck_assert_ptr_nonnull(strstr(b.last_line, own_address("taken")));
 
-    na_plugin_addr *brief = lookup(&c, "sm://taken");
+    na_plugin_addr *brief = lookup(&c, own_address("taken"));
     void *op = post_unexpected(&a, buffer, sizeof(buffer));
     ck_assert_int_eq(send_unexpected(&c, "x", 1, brief, 5), 0);
     na_plugin_event event = await_message(&a, 0, op, 1, 5, true);

@@ -11,10 +11,6 @@
 
 #include "harness.h"
 
-#define NAME "sm://phoenix"
-
-static const struct node_options phoenix = {.name = "phoenix"};
-
 /* Shared with a child that shows memory. */
 struct window {
     uint64_t size;
@@ -30,7 +26,7 @@ peer_body(const struct parent *parent)
     static unsigned char buffer[4096];
     char text[TEXT];
     hear_is(parent->in, "open");
-    node_open(&node, &phoenix);
+    node_open(&node, &(struct node_options){.name = own_name("phoenix")});
     self_string(&node, text);
     tell(parent->out, text);
 
@@ -112,7 +108,7 @@ START_TEST(death_pending_receives_end_and_successor_is_reached)
     for (int i = 0; i < 3; i++)
         children[i] = child_start(peer_body, NULL);
     node_open(&node, NULL);
-    na_plugin_addr *peer = lookup(&node, NAME);
+    na_plugin_addr *peer = lookup(&node, own_address("phoenix"));
     for (int i = 0; i < 3; i++) {
         tell(children[i].out, "open");
         hear(children[i].in, text);
@@ -348,7 +344,7 @@ START_TEST(death_forget_ends_what_is_pending_and_begins_anew)
     struct child next = child_start(peer_body, NULL);
     struct child child = begin(text);
     node_open(&node, NULL);
-    na_plugin_addr *peer = lookup(&node, NAME);
+    na_plugin_addr *peer = lookup(&node, own_address("phoenix"));
     greet(&node, &child, peer);
 
     void *op = post_expected(&node, buffer, sizeof(buffer), peer, 1);

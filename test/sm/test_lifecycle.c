@@ -159,7 +159,8 @@ START_TEST(close_leaves_nothing)
     char buffer[64];
 
     for (int round = 0; round < 3; round++) {
-        node_open(&a, &(struct node_options){.name = "leaves", .contexts = 3});
+        node_open(&a,
+            &(struct node_options){.name = own_name("leaves"), .contexts = 3});
         node_open(&b, &(struct node_options){.mute = true});
         self_string(&a, text);
         na_plugin_addr *addr = lookup(&b, text);

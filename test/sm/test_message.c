@@ -495,6 +495,55 @@ START_TEST(message_several_senders_all_arrive)
 }
 END_TEST
 
+/* More peers than a poll looks at: those that fall silent are looked at now and
+ * then, and are heard when they speak again. */
+START_TEST(message_many_peers_fall_silent_and_speak_again)
+{
+    enum { PEERS = 40 };
+    static struct node server;
+    static na_plugin_addr *addrs[PEERS];
+    struct node *peers = calloc(PEERS, sizeof(*peers));
+    uint64_t value;
+    char text[TEXT];
+    node_open(&server, NULL);
+    self_string(&server, text);
+    for (int i = 0; i < PEERS; i++) {
+        node_open(&peers[i], &(struct node_options){.mute = true});
+        addrs[i] = lookup(&peers[i], text);
+    }
+    void *op = op_new(&server);
+    for (uint64_t round = 0; round < 6; round++) {
+        for (uint64_t i = 0; i < PEERS; i++) {
+            /* all of them, or one alone */
+            if (round > 2 && i != round * 7)
+                continue;
+            uint64_t tag = round * PEERS + i;
+            ck_assert_int_eq(
+                send_unexpected(&peers[i], &tag, sizeof(tag), addrs[i], tag),
+                0);
+            ck_assert_int_eq(server.ops->recv_unexpected(server.ctx[0], op,
+                                 &value, sizeof(value), NULL),
+                NA_PLUGIN_PENDING);
+            na_plugin_event event =
+                await_message(&server, 0, op, sizeof(tag), tag, true);
+            ck_assert_uint_eq(value, tag);
+            server.ops->addr_free(server.cls, event.source);
+        }
+        /* until everyone counts as silent */
+        na_plugin_event event;
+        for (int i = 0; i < 10000; i++)
+            ck_assert_int_eq(server.ops->poll(server.ctx[0], &event, 1), 0);
+    }
+    for (int i = 0; i < PEERS; i++) {
+        peers[i].ops->addr_free(peers[i].cls, addrs[i]);
+        node_close(&peers[i]);
+    }
+    free(op);
+    free(peers);
+    node_close(&server);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -517,5 +566,6 @@ main(void)
     tcase_add_test(cases, message_thousands_of_receives_match);
     tcase_add_test(cases, message_crossing_calls_both_work);
     tcase_add_test(cases, message_several_senders_all_arrive);
+    tcase_add_test(cases, message_many_peers_fall_silent_and_speak_again);
     return run_cases("message", &cases, 1);
 }

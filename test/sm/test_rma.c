@@ -425,14 +425,14 @@ START_TEST(rma_registration_of_predecessor_is_refused)
     static unsigned char here[4096];
     char buffer[8];
     struct parcel parcel;
-    struct node_options named = {.name = "throne"};
+    struct node_options named = {.name = own_name("throne")};
     node_open(&a, NULL);
     node_open(&b, &named);
     na_plugin_mem *owned = register_cut(&b, memory, 4096, 1, 3);
     pack(&b, owned, &parcel);
     na_plugin_mem *remote = unpack(&a, &parcel);
     na_plugin_mem *local = register_cut(&a, here, 4096, 1, 3);
-    na_plugin_addr *peer = lookup(&a, "sm://throne");
+    na_plugin_addr *peer = lookup(&a, own_address("throne"));
     ck_assert_int_eq(transfer(&a, true, local, 0, remote, 0, 16, peer), 0);
     b.ops->mem_deregister(b.cls, owned);
     node_close(&b);

@@ -12,12 +12,15 @@
 #define THREADS 4
 #define EACH 3000
 #define RECVS 32
+#define LASTING 64
 
 static struct node a, b;
 static na_plugin_addr *to_b;
 static na_plugin_addr *to_a;
 static _Atomic uint32_t wrong; /* what should not have been */
 static _Atomic bool stop;
+static void *lasting[LASTING];
+static _Atomic uint32_t lasting_count;
 
 static void
 open_both(uint32_t contexts)
@@ -41,6 +44,22 @@ close_both(void)
     b.ops->addr_free(b.cls, to_a);
     node_close(&a);
     node_close(&b);
+    for (uint32_t i = 0; i < lasting_count && i < LASTING; i++)
+        free(lasting[i]);
+    lasting_count = 0;
+}
+
+/* Operations that stay posted until the classes are closed. */
+static void *
+lasting_op(const struct node *node)
+{
+    uint32_t place = atomic_fetch_add(&lasting_count, 1);
+    if (place >= LASTING) {
+        wrong++;
+        return op_new(node);
+    }
+    lasting[place] = op_new(node);
+    return lasting[place];
 }
 
 /* An operation that tells its submitter when it has ended. */
@@ -118,7 +137,7 @@ START_TEST(threads_many_senders_share_a_connection)
     na_plugin_event events[4];
     open_both(1);
     for (int i = 0; i < RECVS; i++)
-        ck_assert_int_eq(b.ops->recv_unexpected(b.ctx[0], op_new(&b),
+        ck_assert_int_eq(b.ops->recv_unexpected(b.ctx[0], lasting_op(&b),
                              buffers[i], sizeof(buffers[i]), NULL),
             NA_PLUGIN_PENDING);
     for (int i = 0; i < THREADS; i++)
@@ -183,7 +202,7 @@ START_TEST(threads_calls_are_answered)
     void *send = op_new(&b);
     for (int i = 0; i < RECVS; i++)
         b.ops->recv_unexpected(
-            b.ctx[0], op_new(&b), buffers[i], sizeof(buffers[i]), NULL);
+            b.ctx[0], lasting_op(&b), buffers[i], sizeof(buffers[i]), NULL);
     for (int i = 0; i < THREADS; i++)
         calls[i].op = op_new(&a);
     pthread_create(&poller, NULL, poll_a, NULL);
@@ -236,7 +255,7 @@ work(void *arg)
     bool pending = false;
     uint64_t deadline = now_ns() + UINT64_C(30000000000);
     for (int i = 0; i < 4; i++)
-        node->ops->recv_unexpected(ctx, op_new(node), buffers[i], 64, NULL);
+        node->ops->recv_unexpected(ctx, lasting_op(node), buffers[i], 64, NULL);
     while (sent < EACH || received < EACH || pending) {
         if (now_ns() > deadline) {
             wrong++;
@@ -329,7 +348,7 @@ poll_b(void *arg)
     na_plugin_event event;
     for (int i = 0; i < RECVS; i++)
         b.ops->recv_unexpected(
-            b.ctx[0], op_new(&b), buffers[i], sizeof(buffers[i]), NULL);
+            b.ctx[0], lasting_op(&b), buffers[i], sizeof(buffers[i]), NULL);
     while (!stop) {
         if (b.ops->poll(b.ctx[0], &event, 1) != 1) {
             sched_yield();

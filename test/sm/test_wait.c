@@ -126,11 +126,12 @@ sleeping_rounds(const struct node_options *options, uint64_t rounds)
     node_close(&node);
 }
 
+/* Ten times as many when soaking. */
 static uint64_t
 rounds_wanted(void)
 {
-    const char *text = getenv("SM_WAIT_ROUNDS");
-    return text != NULL ? strtoull(text, NULL, 10) : ROUNDS;
+    const char *soak = getenv("TALARIA_TEST_SOAK");
+    return soak != NULL && strcmp(soak, "1") == 0 ? 10 * ROUNDS : ROUNDS;
 }
 
 START_TEST(wait_no_wakeup_is_lost_by_membarrier)
@@ -492,6 +493,7 @@ int
 main(void)
 {
     TCase *cases = tcase_create("wait");
+    tcase_set_timeout(cases, 250);
     tcase_add_test(cases, wait_no_wakeup_is_lost_by_membarrier);
     tcase_add_test(cases, wait_no_wakeup_is_lost_by_fences);
     tcase_add_test(cases, wait_single_thread_mode_sleeps_too);

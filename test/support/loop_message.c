@@ -308,6 +308,12 @@ submit_receive(struct loop_op *op)
     TAILQ_INSERT_TAIL(
         op->kind == LOOP_RECV_UNEXPECTED ? &ctx->unexpected : &ctx->expected,
         op, next);
+    if (fault.act == LOOP_LATER && fault.stray) {
+        message = loop_message_create(op->peer, op->peer_ctx, op->tag,
+            fault.stray, fault.stray_length, header_size(ctx->cls, op->kind));
+        receive(op, message);
+        free(message);
+    }
     while (op->state == LOOP_POSTED && (message = take_arrived(op)) != NULL) {
         receive(op, message);
         free(message);

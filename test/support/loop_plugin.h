@@ -59,8 +59,10 @@ struct loop_fault {
     enum loop_act act;
     int32_t code;
     uint32_t delay;
-    uint32_t skip;  /* so many operations first are honest */
-    uint32_t count; /* so many are not, then they are again; 0: all */
+    const void *stray; /* LOOP_LATER, receives: what it gets at once instead, */
+    uint64_t stray_length; /* behind the header space */
+    uint32_t skip;         /* so many operations first are honest */
+    uint32_t count;        /* so many are not, then they are again; 0: all */
 };
 
 /* Sets what happens to operations of a kind, in every class. */

@@ -256,3 +256,15 @@ rpcs_try(struct session *s, enum rpc rpc, void *in)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     return ret;
 }
+
+void
+rpcs_stop(struct session *session)
+{
+    hg_handle_t handle = session_handle(session, rpcs_id(RPC_EMPTY));
+    hg_return_t ret;
+
+    session_stop(session);
+    ret = session_forward(session, handle, NULL);
+    ck_assert(ret == HG_SUCCESS || ret == HG_HOSTUNREACH);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+}

@@ -52,6 +52,10 @@ bool blob_equal(const blob_t *a, const blob_t *b);
 /* RPC_LET_GO as a call of its own; how many were kept. */
 uint32_t rpcs_let_go(struct session *session, uint32_t count);
 
+/* Stops a target that may be asleep for long: it is called once more, and may
+ * be gone before it answers. */
+void rpcs_stop(struct session *session);
+
 /* Calls the target, which works as it should. */
 void rpcs_ck_works(struct session *session);
 

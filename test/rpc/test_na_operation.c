@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations of the NA interface: used again, pending, cancelled, destroyed. */
+#include "counts.h"
+#include "log_watch.h"
+#include "na_pair.h"
+
+#include <string.h>
+
+static size_t
+max_unexpected(const struct na_pair *pair)
+{
+    return NA_Msg_get_max_unexpected_size(pair->na_class);
+}
+
+static size_t
+max_expected(const struct na_pair *pair)
+{
+    return NA_Msg_get_max_expected_size(pair->na_class);
+}
+
+/* One end to send requests with, one to receive answers. */
+static void
+open_both(struct na_pair *pair, struct na_end *send, struct na_end *recv)
+{
+    na_end_open(pair, send, max_unexpected(pair));
+    na_end_open(pair, recv, max_expected(pair));
+}
+
+static void
+close_both(struct na_pair *pair, struct na_end *send, struct na_end *recv)
+{
+    na_end_close(pair, send);
+    na_end_close(pair, recv);
+}
+
+static void
+echo(struct na_pair *pair, struct na_end *send, struct na_end *recv,
+    size_t length, na_tag_t tag)
+{
+    char *out = send->buffer + na_send_header(pair);
+
+    out[0] = NA_ASK_ECHO;
+    for (size_t i = 1; i < length; i++)
+        out[i] = (char) (i * 7 + tag);
+    memset(recv->buffer, 0, recv->buffer_size);
+    ck_assert_int_eq(na_pair_call(pair, send, recv, length, tag), NA_SUCCESS);
+    ck_assert_uint_eq(recv->length, na_recv_header(pair) + length);
+    ck_assert_mem_eq(recv->buffer + na_recv_header(pair), out, length);
+}
+
+/* A ball that goes back and forth, each submission within a callback. */
+struct ball {
+    struct na_pair *pair;
+    struct na_end send;
+    struct na_end recv;
+    _Atomic uint32_t round;
+    uint32_t rounds;
+    uint32_t parts; /* of a round that are still to end */
+};
+
+static void ball_part_ended(const struct na_cb_info *info);
+
+static void
+throw_ball(struct ball *ball)
+{
+    struct na_pair *pair = ball->pair;
+    na_tag_t tag = ball->round % 1000;
+
+    ball->parts = 2;
+    ball->send.buffer[na_send_header(pair)] = NA_ASK_ECHO;
+    ck_assert_int_eq(
+        NA_Msg_recv_expected(pair->na_class, pair->context, ball_part_ended,
+            ball, ball->recv.buffer, ball->recv.buffer_size,
+            ball->recv.buffer_data, pair->addr, 0, tag, ball->recv.op),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_send_unexpected(pair->na_class, pair->context, ball_part_ended,
+            ball, ball->send.buffer, na_send_header(pair) + 16,
+            ball->send.buffer_data, pair->addr, 0, tag, ball->send.op),
+        NA_SUCCESS);
+}
+
+static void
+ball_part_ended(const struct na_cb_info *info)
+{
+    struct ball *ball = info->arg;
+
+    ck_assert_int_eq(info->ret, NA_SUCCESS);
+    if (--ball->parts > 0)
+        return;
+    if (atomic_fetch_add(&ball->round, 1) + 1 < ball->rounds)
+        throw_ball(ball);
+}
+
+START_TEST(operation_is_used_again_inside_its_callback)
+{
+    struct na_pair pair;
+    struct ball ball;
+
+    na_pair_begin(&pair, _i);
+    memset(&ball, 0, sizeof ball);
+    ball.pair = &pair;
+    ball.rounds = test_count(TEST_NA_MESSAGES);
+    open_both(&pair, &ball.send, &ball.recv);
+    ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class, ball.send.buffer,
+                         ball.send.buffer_size),
+        NA_SUCCESS);
+    throw_ball(&ball);
+    while (ball.round < ball.rounds)
+        na_pair_step(&pair, 100);
+    close_both(&pair, &ball.send, &ball.recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(operation_pending_busy)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
+                         na_end_called, &recv, recv.buffer, recv.buffer_size,
+                         recv.buffer_data, pair.addr, 0, 9, recv.op),
+        NA_SUCCESS);
+    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
+                         na_end_called, &recv, recv.buffer, recv.buffer_size,
+                         recv.buffer_data, pair.addr, 0, 9, recv.op),
+        NA_BUSY);
+    ck_assert_int_eq(
+        NA_Msg_recv_unexpected(pair.na_class, pair.context, na_end_called,
+            &recv, recv.buffer, recv.buffer_size, recv.buffer_data, recv.op),
+        NA_BUSY);
+    ck_assert_int_eq(
+        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+    na_pair_wait(&pair, &recv, 1);
+    ck_assert_int_eq(recv.ret, NA_CANCELED);
+    echo(&pair, &send, &recv, 10, 9);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(operation_cancelled_receive_calls_back_once)
+{
+    struct na_pair pair;
+    struct na_end send, recv, anyone;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    na_end_open(&pair, &anyone, max_unexpected(&pair));
+    /* Never submitted: nothing to cancel. */
+    ck_assert_int_eq(
+        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+    for (uint32_t i = 1; i <= 10; i++) {
+        ck_assert_int_eq(
+            NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called,
+                &recv, recv.buffer, recv.buffer_size, recv.buffer_data,
+                pair.addr, 0, 77, recv.op),
+            NA_SUCCESS);
+        ck_assert_int_eq(NA_Msg_recv_unexpected(pair.na_class, pair.context,
+                             na_end_called, &anyone, anyone.buffer,
+                             anyone.buffer_size, anyone.buffer_data, anyone.op),
+            NA_SUCCESS);
+        ck_assert_int_eq(
+            NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+        ck_assert_int_eq(
+            NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+        ck_assert_int_eq(
+            NA_Cancel(pair.na_class, pair.context, anyone.op), NA_SUCCESS);
+        na_pair_wait(&pair, &recv, i);
+        na_pair_wait(&pair, &anyone, i);
+        ck_assert_int_eq(recv.ret, NA_CANCELED);
+        ck_assert_int_eq(anyone.ret, NA_CANCELED);
+        ck_assert_int_eq(anyone.type, NA_CB_RECV_UNEXPECTED);
+    }
+    na_pair_quiet(&pair);
+    ck_assert_uint_eq(recv.called, 10);
+    ck_assert_int_eq(
+        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+    echo(&pair, &send, &recv, 40, 77);
+    na_end_close(&pair, &anyone);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+struct own {
+    na_class_t *na_class;
+    na_op_id_t *op;
+    _Atomic uint32_t called;
+};
+
+static void
+destroy_own(const struct na_cb_info *info)
+{
+    struct own *own = info->arg;
+
+    NA_Op_destroy(own->na_class, own->op);
+    atomic_fetch_add(&own->called, 1);
+}
+
+START_TEST(operation_destroyed_inside_its_callback)
+{
+    struct na_pair pair;
+    struct na_end send;
+    struct own own = {.called = 0};
+
+    na_pair_begin(&pair, _i);
+    na_end_open(&pair, &send, max_unexpected(&pair));
+    own.na_class = pair.na_class;
+    own.op = NA_Op_create(pair.na_class, NA_OP_SINGLE);
+    ck_assert_ptr_nonnull(own.op);
+    send.buffer[na_send_header(&pair)] = NA_ASK_SILENCE;
+    ck_assert_int_eq(
+        NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_send_unexpected(pair.na_class, pair.context, destroy_own, &own,
+            send.buffer, na_send_header(&pair) + 1, send.buffer_data, pair.addr,
+            0, 0, own.op),
+        NA_SUCCESS);
+    while (own.called == 0)
+        na_pair_step(&pair, 10);
+    NA_Op_destroy(pair.na_class, NULL);
+    na_end_close(&pair, &send);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(operation_destroyed_while_pending_is_told)
+{
+    struct na_pair pair;
+    struct na_end recv;
+
+    na_pair_begin(&pair, _i);
+    log_expect("operation destroyed while pending", 1, 1);
+    na_end_open(&pair, &recv, max_expected(&pair));
+    ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
+                         na_end_called, &recv, recv.buffer, recv.buffer_size,
+                         recv.buffer_data, pair.addr, 0, 3, recv.op),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
+    NA_Op_destroy(pair.na_class, recv.op);
+    recv.op = NULL;
+    na_pair_wait(&pair, &recv, 1);
+    ck_assert_int_eq(recv.ret, NA_CANCELED);
+    na_end_close(&pair, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+START_TEST(operation_without_callback_ends_all_the_same)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+    unsigned count = 0;
+
+    na_pair_begin(&pair, _i);
+    open_both(&pair, &send, &recv);
+    send.buffer[na_send_header(&pair)] = NA_ASK_SILENCE;
+    ck_assert_int_eq(
+        NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
+        NA_SUCCESS);
+    for (unsigned i = 0; i < 20; i++) {
+        na_return_t ret = NA_BUSY;
+
+        while (ret == NA_BUSY) {
+            ret = NA_Msg_send_unexpected(pair.na_class, pair.context, NULL,
+                NULL, send.buffer, na_send_header(&pair) + 1, send.buffer_data,
+                pair.addr, 0, 0, send.op);
+            na_pair_step(&pair, 1);
+        }
+        ck_assert_int_eq(ret, NA_SUCCESS);
+    }
+    na_pair_quiet(&pair);
+    ck_assert_int_eq(NA_Trigger(pair.context, 10, &count), NA_SUCCESS);
+    ck_assert_uint_eq(count, 0);
+    close_both(&pair, &send, &recv);
+    na_pair_end(&pair);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, operation_is_used_again_inside_its_callback);
+    session_add(tcase, operation_pending_busy);
+    session_add(tcase, operation_cancelled_receive_calls_back_once);
+    session_add(tcase, operation_destroyed_inside_its_callback);
+    session_add(tcase, operation_destroyed_while_pending_is_told);
+    session_add(tcase, operation_without_callback_ends_all_the_same);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "na_operation", add);
+}

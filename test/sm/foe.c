@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The hostile neighbour's hands: sockets, hellos, memory, rings. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "foe.h"
+
+struct node foe_target;
+struct node foe_friend;
+na_plugin_addr *foe_friend_to_target;
+
+static uint32_t
+number(void)
+{
+    static uint32_t next = 7000;
+    return next++;
+}
+
+struct hello
+good_hello(void)
+{
+    struct hello hello = {
+        .magic = HELLO_MAGIC,
+        .major = 1,
+        .size = sizeof(hello),
+        .capacity = CAPACITY,
+        .longest = 4096,
+        .owner = 77,
+    };
+    hello.name_length = (uint32_t) snprintf(
+        hello.name, sizeof(hello.name), "foe-%d-%u", (int) getpid(), number());
+    return hello;
+}
+
+int
+make_memory(uint64_t length, int seals)
+{
+    int fd = memfd_create("foe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, (off_t) length), 0);
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, seals), 0);
+    return fd;
+}
+
+static unsigned char *
+map_ring(int memory)
+{
+    unsigned char *ring = mmap(
+        NULL, PAGE + CAPACITY, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    ck_assert_ptr_ne(ring, MAP_FAILED);
+    return ring;
+}
+
+static socklen_t
+address_of(const char *name, struct sockaddr_un *address)
+{
+    memset(address, 0, sizeof(*address));
+    address->sun_family = AF_UNIX;
+    int length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
+        "talaria-sm/%s", name);
+    return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 +
+                        (size_t) length);
+}
+
+int
+call(struct node *target)
+{
+    struct sockaddr_un address;
+    char text[TEXT];
+    self_string(target, text);
+    socklen_t length = address_of(text + strlen("sm://"), &address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *) &address, length), 0);
+    return fd;
+}
+
+void
+send_with(
+    int fd, const void *bytes, size_t length, const int *fds, size_t count)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(64 * sizeof(int))];
+    } control = {0};
+    struct iovec iov = {
+        .iov_base = (void *) (uintptr_t) bytes, .iov_len = length};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (count != 0) {
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(rights), fds, count * sizeof(int));
+    }
+    ck_assert_int_eq(sendmsg(fd, &message, MSG_NOSIGNAL), (ssize_t) length);
+}
+
+int
+make_ring_memory(void)
+{
+    int memory = make_memory(PAGE + CAPACITY, SEALS);
+    unsigned char *ring = map_ring(memory);
+    uint32_t front[2] = {RING_MAGIC, CAPACITY};
+    memcpy(ring, front, sizeof(front));
+    munmap(ring, PAGE + CAPACITY);
+    return memory;
+}
+
+struct foe
+foe_open(struct node *target)
+{
+    struct hello hello = good_hello();
+    struct foe foe = {.socket = call(target), .memory = make_ring_memory()};
+    foe.ring = map_ring(foe.memory);
+    send_with(foe.socket, &hello, sizeof(hello), &foe.memory, 1);
+    return foe;
+}
+
+void
+foe_close(struct foe *foe)
+{
+    close(foe->socket);
+    close(foe->memory);
+    munmap(foe->ring, PAGE + CAPACITY);
+}
+
+void
+put_word(unsigned char *ring, uint32_t position, uint32_t kind, uint32_t target,
+    uint32_t length, uint32_t tag)
+{
+    uint64_t word = (uint64_t) target << 8 | (uint64_t) kind << 16 |
+                    (uint64_t) length << 32;
+    memcpy(ring + PAGE + position + 8, &tag, sizeof(tag));
+    atomic_store((_Atomic uint64_t *) (void *) (ring + PAGE + position), word);
+}
+
+void
+open_both(void)
+{
+    char text[TEXT];
+    node_open(&foe_target, NULL);
+    node_open(&foe_friend, NULL);
+    self_string(&foe_target, text);
+    foe_friend_to_target = lookup(&foe_friend, text);
+}
+
+void
+close_both(void)
+{
+    node_warnings(&foe_target);
+    foe_friend.ops->addr_free(foe_friend.cls, foe_friend_to_target);
+    node_close(&foe_friend);
+    node_close(&foe_target);
+}
+
+void
+check_friend(void)
+{
+    char buffer[8];
+    void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
+    ck_assert_int_eq(
+        send_unexpected(&foe_friend, "friend", 7, foe_friend_to_target, 5), 0);
+    na_plugin_event event = await_message(&foe_target, 0, op, 7, 5, true);
+    foe_target.ops->addr_free(foe_target.cls, event.source);
+    free(op);
+}
+
+void
+expect_hangup(int fd)
+{
+    unsigned char bytes[4096];
+    ssize_t got = 1;
+    uint64_t deadline = now_ns() + UINT64_C(5000000000);
+    while (got > 0 || (got < 0 && errno == EAGAIN)) {
+        ck_assert_msg(now_ns() < deadline, "the connection is still there");
+        pump();
+        got = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+    }
+}
+
+struct hello
+await_answer(const struct foe *foe)
+{
+    struct hello hello = {0};
+    ssize_t got = -1;
+    uint64_t deadline = now_ns() + UINT64_C(5000000000);
+    while (got < 0) {
+        ck_assert_uint_lt(now_ns(), deadline);
+        pump();
+        got = recv(foe->socket, &hello, sizeof(hello), MSG_DONTWAIT);
+    }
+    ck_assert_int_eq(got, sizeof(hello));
+    return hello;
+}
+
+void
+trap_open(struct trap *trap, char text[TEXT])
+{
+    struct sockaddr_un address;
+    char name[64];
+    snprintf(name, sizeof(name), "trap-%d-%u", (int) getpid(), number());
+    socklen_t length = address_of(name, &address);
+    snprintf(text, TEXT, "sm://%s", name);
+    trap->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(
+        bind(trap->listener, (struct sockaddr *) &address, length), 0);
+    ck_assert_int_eq(listen(trap->listener, 8), 0);
+}
+
+void
+trap_accept(struct trap *trap)
+{
+    trap->socket = accept4(trap->listener, NULL, NULL, SOCK_CLOEXEC);
+    ck_assert_int_ge(trap->socket, 0);
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec iov = {
+        .iov_base = &trap->heard, .iov_len = sizeof(trap->heard)};
+    struct msghdr message = {.msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof(control)};
+    ck_assert_int_eq(
+        recvmsg(trap->socket, &message, 0), (ssize_t) sizeof(trap->heard));
+    memcpy(&trap->memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+    /* nobody can take it away from under the class */
+    ck_assert_int_eq(fcntl(trap->memory, F_GET_SEALS) & SEALS, SEALS);
+    ck_assert_int_ne(ftruncate(trap->memory, 0), 0);
+    trap->ring = mmap(NULL, PAGE + trap->heard.capacity, PROT_READ | PROT_WRITE,
+        MAP_SHARED, trap->memory, 0);
+    ck_assert_ptr_ne(trap->ring, MAP_FAILED);
+}
+
+void
+trap_close(struct trap *trap)
+{
+    munmap(trap->ring, PAGE + trap->heard.capacity);
+    close(trap->memory);
+    close(trap->socket);
+    close(trap->listener);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A neighbour that writes into shared memory what cannot be: it loses its
+ * connection, and nobody else anything. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "foe.h"
+
+START_TEST(hostile_good_neighbour_is_heard)
+{
+    char buffer[64];
+    open_both();
+    struct foe foe = foe_open(&foe_target);
+    struct hello hello = await_answer(&foe);
+    ck_assert_uint_eq(hello.magic, HELLO_MAGIC);
+    ck_assert_int_eq(hello.status, 0);
+    void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
+    memcpy(foe.ring + PAGE + 16, "hello", 6);
+    put_word(foe.ring, 0, UNEXPECTED, 0, 6, 9);
+    na_plugin_event event = await_message(&foe_target, 0, op, 6, 9, true);
+    ck_assert_str_eq(buffer, "hello");
+    foe_target.ops->addr_free(foe_target.cls, event.source);
+    free(op);
+    foe_close(&foe);
+    close_both();
+}
+END_TEST
+
+/* One record that cannot be: the connection ends, with what waits for it. */
+static void
+bad_record(uint32_t kind, uint32_t target, uint32_t length)
+{
+    char buffer[64];
+    open_both();
+    check_friend();
+    struct foe foe = foe_open(&foe_target);
+    await_answer(&foe);
+    void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
+    put_word(foe.ring, 0, UNEXPECTED, 0, 6, 9);
+    na_plugin_event event = await_message(&foe_target, 0, op, 6, 9, true);
+    void *wait =
+        post_expected(&foe_target, buffer, sizeof(buffer), event.source, 1);
+
+    put_word(foe.ring, 64, kind, target, length, 9);
+    ck_assert_int_eq(
+        await_op(&foe_target, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+    ck_assert_uint_eq(node_warnings(&foe_target), 1);
+    ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 1);
+    expect_hangup(foe.socket);
+    foe_target.ops->addr_free(foe_target.cls, event.source);
+    free(op);
+    free(wait);
+    foe_close(&foe);
+    check_friend();
+    close_both();
+}
+
+START_TEST(hostile_record_of_unknown_kind_ends_connection)
+{
+    bad_record(3, 0, 8);
+}
+END_TEST
+
+START_TEST(hostile_record_with_stray_bits_ends_connection)
+{
+    bad_record(0x8001, 0, 8);
+}
+END_TEST
+
+START_TEST(hostile_record_too_long_ends_connection)
+{
+    bad_record(UNEXPECTED, 0, 4097);
+}
+END_TEST
+
+START_TEST(hostile_record_of_four_gib_ends_connection)
+{
+    bad_record(EXPECTED, 0, UINT32_MAX);
+}
+END_TEST
+
+START_TEST(hostile_record_too_long_for_missing_context_ends_connection)
+{
+    bad_record(UNEXPECTED, 99, 65536);
+}
+END_TEST
+
+static _Atomic bool stop;
+
+/* Announces a message in every line of a ring, for ever. */
+static void *
+announce(void *ring)
+{
+    while (!stop)
+        for (uint32_t i = 0; i < CAPACITY; i += 64)
+            put_word(ring, i, UNEXPECTED, 0, 8, i);
+    return NULL;
+}
+
+START_TEST(hostile_endless_ring_is_listened_to_within_bounds)
+{
+    pthread_t writer;
+    char buffer[64];
+    open_both();
+    struct foe foe = foe_open(&foe_target);
+    await_answer(&foe);
+    ck_assert_int_eq(pthread_create(&writer, NULL, announce, foe.ring), 0);
+    uint64_t deadline = now_ns() + UINT64_C(10000000000);
+    while (node_counter(&foe_target, "unexpected_queued") < 1000) {
+        ck_assert_uint_lt(now_ns(), deadline);
+        pump();
+    }
+    for (int i = 0; i < 1000; i++)
+        pump();
+    ck_assert_uint_le(
+        node_counter(&foe_target, "unexpected_queued"), (1 << 20) / 64);
+    /* it goes on writing while what it left is delivered */
+    close(foe.socket);
+    while (node_counter(&foe_target, "connections_lost") == 0) {
+        ck_assert_uint_lt(now_ns(), deadline);
+        pump();
+    }
+    stop = true;
+    pthread_join(writer, NULL);
+    close(foe.memory);
+    munmap(foe.ring, PAGE + CAPACITY);
+    for (uint32_t i = 0; i < 100; i++) {
+        void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
+        na_plugin_event event = await_op(&foe_target, 0, op);
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        foe_target.ops->addr_free(foe_target.cls, event.source);
+        free(op);
+    }
+    close_both();
+}
+END_TEST
+
+START_TEST(hostile_bells_do_no_harm)
+{
+    static char noise[4096];
+    open_both();
+    struct foe foe = foe_open(&foe_target);
+    await_answer(&foe);
+    for (int i = 0; i < 2000; i++) {
+        ssize_t sent = send(foe.socket, noise, 1 + (size_t) i % sizeof(noise),
+            MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void) sent;
+        pump();
+    }
+    /* descriptors that come with it are not kept */
+    uint32_t descriptors = count_descriptors();
+    for (int i = 0; i < 50; i++) {
+        send_with(foe.socket, "x", 1, &foe.memory, 1);
+        for (int j = 0; j < 100; j++)
+            pump();
+    }
+    for (int i = 0; i < 5000; i++)
+        pump();
+    ck_assert_uint_eq(count_descriptors(), descriptors);
+    check_friend();
+    ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 0);
+    foe_close(&foe);
+    close_both();
+}
+END_TEST
+
+/* Sends until one is pending, or there were 30 of them: the last result, and its
+ * operation. */
+static int32_t
+send_until_pending(na_plugin_addr *peer, void **op_p)
+{
+    static unsigned char data[4000];
+    int32_t ret = NA_PLUGIN_DONE;
+    for (int i = 0; i < 30 && ret == NA_PLUGIN_DONE; i++) {
+        *op_p = op_new(&foe_target);
+        ret = foe_target.ops->send_unexpected(
+            foe_target.ctx[0], *op_p, data, sizeof(data), NULL, peer, 0, 1);
+        if (ret == NA_PLUGIN_DONE)
+            free(*op_p);
+    }
+    return ret;
+}
+
+/* A consumer whose count goes through these two values; the second cannot be. */
+static void
+lie(int64_t first, int64_t second)
+{
+    char buffer[8];
+    char text[TEXT];
+    struct trap trap;
+    void *op = NULL;
+    open_both();
+    trap_open(&trap, text);
+    na_plugin_addr *peer = lookup(&foe_target, text);
+    void *wait = post_expected(&foe_target, buffer, sizeof(buffer), peer, 1);
+    trap_accept(&trap);
+    _Atomic int64_t *consumed = (void *) (trap.ring + 64);
+
+    ck_assert_int_eq(send_until_pending(peer, &op), NA_PLUGIN_PENDING);
+    atomic_store(consumed, first);
+    ck_assert_int_eq(await_op(&foe_target, 0, op).status, NA_PLUGIN_OK);
+    free(op);
+    atomic_store(consumed, second);
+    ck_assert_int_eq(send_until_pending(peer, &op), NA_PLUGIN_PENDING);
+    ck_assert_int_eq(
+        await_op(&foe_target, 0, op).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+    ck_assert_int_eq(
+        await_op(&foe_target, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+    check_friend();
+    foe_target.ops->addr_free(foe_target.cls, peer);
+    free(op);
+    free(wait);
+    trap_close(&trap);
+    close_both();
+}
+
+START_TEST(hostile_consumer_ahead_of_producer_ends_connection)
+{
+    lie(8192, 1 << 20);
+}
+END_TEST
+
+START_TEST(hostile_consumer_that_goes_back_ends_connection)
+{
+    lie(8192, 4096);
+}
+END_TEST
+
+START_TEST(hostile_consumer_below_zero_ends_connection)
+{
+    lie(8192, -64);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("hostile_ring");
+    tcase_add_test(cases, hostile_good_neighbour_is_heard);
+    tcase_add_test(cases, hostile_record_of_unknown_kind_ends_connection);
+    tcase_add_test(cases, hostile_record_with_stray_bits_ends_connection);
+    tcase_add_test(cases, hostile_record_too_long_ends_connection);
+    tcase_add_test(cases, hostile_record_of_four_gib_ends_connection);
+    tcase_add_test(
+        cases, hostile_record_too_long_for_missing_context_ends_connection);
+    tcase_add_test(cases, hostile_endless_ring_is_listened_to_within_bounds);
+    tcase_add_test(cases, hostile_bells_do_no_harm);
+    tcase_add_test(cases, hostile_consumer_ahead_of_producer_ends_connection);
+    tcase_add_test(cases, hostile_consumer_that_goes_back_ends_connection);
+    tcase_add_test(cases, hostile_consumer_below_zero_ends_connection);
+    return run_cases("hostile_ring", &cases, 1);
+}
