@@ -22,8 +22,8 @@ if [ -z "$tool" ]; then
 fi
 
 if [ $# -eq 0 ]; then
-    mapfile -t files < <(find abi core plugins subprojects test tools \
-        -name '*.c' -o -name '*.h' -o -name '*.cc' | sort)
+    mapfile -t files < <(find . -name build -prune -o \
+        \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -print | sort)
     set -- "${files[@]}"
 fi
 if [ $# -eq 0 ]; then

@@ -25,8 +25,8 @@ uint32_t sm_addr_fini(na_plugin_class *cls);
 int32_t sm_addr_get(na_plugin_class *cls, const char *name, size_t length,
     na_plugin_addr **addr_p);
 
-/* Notes that the peer which addr reaches has this unique name; addr itself: that
- * it is not known any more. References are kept as needed. [progress] */
+/* Notes that the peer which addr reaches has this unique name; addr itself:
+ * that it is not known any more. References are kept as needed. [progress] */
 void sm_addr_unite(
     na_plugin_class *cls, na_plugin_addr *addr, na_plugin_addr *unique);
 

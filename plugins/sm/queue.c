@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends that wait for room, and the ends of operations that nobody waits for any
- * more: cancelled, forgotten with their peer, abandoned with their context. */
+/* Sends that wait for room, and the ends of operations that nobody waits for
+ * any more: cancelled, forgotten with their peer, abandoned with their context. */
 #include "queue.h"
 #include "address.h"
 #include "conn.h"

@@ -226,8 +226,8 @@ check_access(na_plugin_class *cls, const struct sm_op *op)
     return NA_PLUGIN_OK;
 }
 
-/* Where the operation goes: OK with the target held, AGAIN if it has to wait for
- * its connection. */
+/* Where the operation goes: OK with the target held, AGAIN if it has to wait
+ * for its connection. */
 static int32_t
 aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
     struct target *target_p)

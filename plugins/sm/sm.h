@@ -112,7 +112,7 @@ enum sm_kind {
 enum sm_state {
     SM_OP_IDLE,   /* zeroed memory, or its final event has been reported */
     SM_OP_POSTED, /* in a list or table that its kind tells */
-    SM_OP_READY,  /* result holds the final event */
+    SM_OP_READY,  /* has ended: about to be, or in, the ready list */
 };
 
 /* The plugin's part of an operation. */
@@ -181,7 +181,8 @@ struct sm_kept {
  * address; matching and comparing go by that.
  */
 struct na_plugin_addr {
-    /* NULL: not connected. Written under the connection's tx lock. */
+    /* NULL: not connected. Written under progress and the connection's
+     * lock. */
     _Atomic(struct sm_conn *) conn;
     /* Itself, or the unique name's address, which it then has a reference
      * of. Written under progress. */
@@ -204,7 +205,7 @@ enum sm_conn_state {
 
 /*
  * A connection. The memory is never freed before the class, as a sender may
- * look at one that has just been lost: it takes tx.lock and compares again.
+ * look at one that has just been lost: it takes the lock and compares again.
  */
 struct sm_conn {
     /* Receiving: progress. */
@@ -219,21 +220,20 @@ struct sm_conn {
     alignas(64) struct sm_lock lock;
     struct sm_ring_tx tx;
     struct sm_list queue; /* sends for which there was no room */
-
-    alignas(64) uint64_t sent; /* messages */
-    uint64_t serial;           /* counts the uses of this memory */
-    uint32_t users;            /* puts and gets at work on it: lock */
-    bool stalled;              /* in one of the class's two lists: lock */
+    uint64_t sent;        /* messages */
+    uint64_t serial;      /* counts the uses of this memory */
+    uint32_t users;       /* puts and gets at work on it */
+    bool stalled;         /* in one of the class's two lists */
     struct sm_conn *stall_next;
 
     /* The rest: progress; down to called, lock as well to write, so that
      * either will do to read. */
-    uint8_t state; /* enum sm_conn_state */
-    bool denied;   /* put and get: the kernel's refusal has been logged */
-    bool watched;  /* pidfd stands in the class's epoll set */
-    int fd;        /* the socket, -1 when there is none */
-    int pidfd;     /* the peer's process, -1 when unknown */
-    pid_t pid;     /* 0: in a process namespace that cannot be seen from here */
+    alignas(64) uint8_t state; /* enum sm_conn_state */
+    bool denied;  /* put and get: the kernel's refusal has been logged */
+    bool watched; /* pidfd stands in the class's epoll set */
+    int fd;       /* the socket, -1 when there is none */
+    int pidfd;    /* the peer's process, -1 when unknown */
+    pid_t pid;    /* 0: in a process namespace that cannot be seen from here */
     uid_t uid;
     uint64_t owner;         /* the peer class's number, 0: not known yet */
     na_plugin_addr *peer;   /* one reference; NULL before hello */
@@ -323,7 +323,7 @@ struct na_plugin_class {
     uint32_t countdown;     /* polls until the next look at the clock */
     bool kernel_due;        /* ask the kernel then, whatever the time */
     uint64_t look_ns;       /* when the clock was looked at last */
-    uint64_t now_ns;        /* when it was asked last */
+    uint64_t now_ns;        /* when the kernel was asked last */
     uint64_t kernel_ns;     /* when it is to be asked next */
     uint64_t deaf_until_ns; /* no descriptors left to accept; 0: listening */
     struct sm_conn *hot;    /* circle: had a message of late; the next to be
@@ -356,8 +356,8 @@ struct na_plugin_class {
     /* connections whose queue has just got its first send: pushed by any
      * thread, taken whole by the poller */
     _Atomic(struct sm_conn *) stalled_new;
-    /* what all polls have to do beside looking at rings: connections with queued
-     * sends, puts and gets in queues, refill */
+    /* what all polls have to do beside looking at rings: connections with
+     * queued sends, puts and gets in queues, refill */
     _Atomic uint32_t chores;
     _Atomic bool refill; /* sends to oneself may find room in a queue now */
 };

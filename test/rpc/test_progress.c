@@ -489,6 +489,40 @@ START_TEST(progress_is_roused_by_what_another_thread_completes)
 }
 END_TEST
 
+/* One of them leads, the other waits for it: what is due is due for both. */
+START_TEST(progress_of_two_threads_both_see_what_is_due)
+{
+    struct session s;
+    pthread_t threads[2];
+    void *failed;
+    struct timespec pause = {.tv_nsec = 2000000};
+    uint64_t begin;
+
+    session_begin(&s, _i, &setup);
+    if (s.mode->thread_mode == 0) {
+        begin = session_now_ms();
+        for (unsigned i = 0; i < 10; i++) {
+            for (unsigned t = 0; t < 2; t++)
+                ck_assert_int_eq(
+                    pthread_create(&threads[t], NULL, progress_long, s.context),
+                    0);
+            nanosleep(&pause, NULL);
+            ck_assert_int_eq(HG_Addr_lookup1(s.context, free_address,
+                                 s.hg_class, s.address, NULL),
+                HG_SUCCESS);
+            for (unsigned t = 0; t < 2; t++) {
+                ck_assert_int_eq(pthread_join(threads[t], &failed), 0);
+                ck_assert_ptr_null(failed);
+            }
+            ck_assert_int_eq(HG_Trigger(s.context, 0, 1, NULL), HG_SUCCESS);
+        }
+        ck_assert_uint_lt(
+            session_now_ms() - begin, test_count(TEST_WAIT_MS) / 2);
+    }
+    session_end(&s);
+}
+END_TEST
+
 static uint64_t
 processor_ms(void)
 {
@@ -524,6 +558,7 @@ add(TCase *tcase)
     session_add(tcase, progress_of_one_context_by_four_origins_threads);
     session_add(tcase, progress_loses_no_wake_up);
     session_add(tcase, progress_is_roused_by_what_another_thread_completes);
+    session_add(tcase, progress_of_two_threads_both_see_what_is_due);
     session_add(tcase, progress_that_waits_uses_no_processor);
 }
 

@@ -167,8 +167,8 @@ START_TEST(hostile_bells_do_no_harm)
 }
 END_TEST
 
-/* Sends until one is pending, or there were 30 of them: the last result, and its
- * operation. */
+/* Sends until one is pending, or there were 30 of them: the last result, and
+ * its operation. */
 static int32_t
 send_until_pending(na_plugin_addr *peer, void **op_p)
 {
@@ -184,7 +184,8 @@ send_until_pending(na_plugin_addr *peer, void **op_p)
     return ret;
 }
 
-/* A consumer whose count goes through these two values; the second cannot be. */
+/* A consumer whose count goes through these two values; the second cannot
+ * be. */
 static void
 lie(int64_t first, int64_t second)
 {

@@ -96,8 +96,8 @@ ck_long(hg_proc_cb_t callback, size_t count)
         ck_assert_int_eq(callback(proc, decoded),
             complete == count ? HG_SUCCESS : HG_OVERFLOW);
         /* What is cut short is undone. */
-        ck_assert_int_eq(hg_proc_get_op(proc),
-            complete == count ? HG_DECODE : HG_FREE);
+        ck_assert_int_eq(
+            hg_proc_get_op(proc), complete == count ? HG_DECODE : HG_FREE);
         for (size_t i = 0; i < count; i++)
             ck_assert_uint_eq(decoded[i], i < complete ? values[i] : 0);
         free(buf);
