@@ -57,7 +57,7 @@ map_ring(int memory)
     return ring;
 }
 
-static socklen_t
+socklen_t
 address_of(const char *name, struct sockaddr_un *address)
 {
     memset(address, 0, sizeof(*address));

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -52,6 +53,10 @@ int make_memory(uint64_t length, int seals);
 
 /* The same as an empty ring. */
 int make_ring_memory(void);
+
+/* The abstract socket address of a name. */
+struct sockaddr_un;
+socklen_t address_of(const char *name, struct sockaddr_un *address);
 
 /* A connection to a class: its socket. */
 int call(struct node *target);

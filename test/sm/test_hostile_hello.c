@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Callers and listeners that introduce themselves wrongly: they are refused,
  * and nobody else notices. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "foe.h"
 
@@ -189,6 +192,120 @@ START_TEST(hostile_answer_ends_the_call)
 }
 END_TEST
 
+/* Calls a listener until its backlog is full; how many sockets that took. */
+static int
+fill_backlog(const char *text, int fds[64])
+{
+    struct sockaddr_un address;
+    socklen_t length = address_of(text + strlen("sm://"), &address);
+    for (int i = 0; i < 64; i++) {
+        fds[i] =
+            socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        ck_assert_int_ge(fds[i], 0);
+        if (connect(fds[i], (struct sockaddr *) &address, length) != 0) {
+            ck_assert_int_eq(errno, EAGAIN);
+            close(fds[i]);
+            return i;
+        }
+    }
+    ck_abort_msg("the backlog takes more than 64");
+    return 0;
+}
+
+/* A listener that is slow to accept: what is submitted waits, in order, and the
+ * call is repeated. */
+START_TEST(hostile_full_backlog_makes_calls_wait)
+{
+    static unsigned char memory[64];
+    struct trap trap;
+    int fds[64];
+    char text[TEXT];
+    char buffer[8];
+    void *ops[4];
+    na_plugin_segment segment = {.base = memory, .length = sizeof(memory)};
+    na_plugin_mem *mem;
+    na_plugin_event event;
+    uint64_t sleep_ns = 0;
+    open_both();
+    trap_open(&trap, text);
+    int waiting = fill_backlog(text, fds);
+    na_plugin_addr *peer = lookup(&foe_target, text);
+    const na_plugin_ops *ops_of = foe_target.ops;
+    na_plugin_ctx *ctx = foe_target.ctx[0];
+    ck_assert_int_eq(ops_of->mem_register(foe_target.cls, &segment, 1, 3,
+                         NA_PLUGIN_MEM_HOST, 0, &mem),
+        NA_PLUGIN_OK);
+    for (int i = 0; i < 4; i++)
+        ops[i] = op_new(&foe_target);
+    ck_assert_int_eq(
+        ops_of->send_unexpected(ctx, ops[0], "one", 4, NULL, peer, 0, 1),
+        NA_PLUGIN_PENDING);
+    ck_assert_int_eq(
+        ops_of->send_expected(ctx, ops[1], "two", 4, NULL, peer, 0, 2),
+        NA_PLUGIN_PENDING);
+    ck_assert_int_eq(ops_of->recv_expected(
+                         ctx, ops[2], buffer, sizeof(buffer), NULL, peer, 0, 3),
+        NA_PLUGIN_PENDING);
+    ck_assert_int_eq(ops_of->put(ctx, ops[3], mem, 0, mem, 0, 8, peer, 0),
+        NA_PLUGIN_PENDING);
+    expect_silence(&foe_target, 0, 20);
+    /* it sleeps, but not for long */
+    ck_assert_int_eq(ops_of->poll(ctx, &event, 1), 0);
+    ck_assert_int_eq(foe_target.wait->arm(ctx, &sleep_ns), NA_PLUGIN_OK);
+    ck_assert_uint_le(sleep_ns, 10000000);
+    ck_assert_int_eq(ops_of->cancel(ctx, ops[3]), NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        await_op(&foe_target, 0, ops[3]).status, NA_PLUGIN_E_CANCELED);
+
+    for (int i = 0; i < waiting; i++) {
+        int fd = accept4(trap.listener, NULL, NULL, SOCK_CLOEXEC);
+        ck_assert_int_ge(fd, 0);
+        close(fd);
+        close(fds[i]);
+    }
+    ck_assert_int_eq(await_op(&foe_target, 0, ops[0]).status, NA_PLUGIN_OK);
+    ck_assert_int_eq(await_op(&foe_target, 0, ops[1]).status, NA_PLUGIN_OK);
+    trap_accept(&trap);
+    ck_assert_str_eq((char *) trap.ring + PAGE + 16, "one");
+    ck_assert_str_eq((char *) trap.ring + PAGE + 64 + 16, "two");
+    close(trap.socket);
+    trap.socket = -1;
+    ck_assert_int_eq(
+        await_op(&foe_target, 0, ops[2]).status, NA_PLUGIN_E_HOSTUNREACH);
+    ops_of->mem_deregister(foe_target.cls, mem);
+    ops_of->addr_free(foe_target.cls, peer);
+    for (int i = 0; i < 4; i++)
+        free(ops[i]);
+    trap_close(&trap);
+    close_both();
+}
+END_TEST
+
+/* One that is gone before it accepted: what waits ends. */
+START_TEST(hostile_listener_gone_ends_waiting_calls)
+{
+    struct trap trap;
+    int fds[64];
+    char text[TEXT];
+    open_both();
+    trap_open(&trap, text);
+    int waiting = fill_backlog(text, fds);
+    na_plugin_addr *peer = lookup(&foe_target, text);
+    void *op = op_new(&foe_target);
+    ck_assert_int_eq(foe_target.ops->send_unexpected(
+                         foe_target.ctx[0], op, "one", 4, NULL, peer, 0, 1),
+        NA_PLUGIN_PENDING);
+    close(trap.listener);
+    ck_assert_int_eq(
+        await_op(&foe_target, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
+    for (int i = 0; i < waiting; i++)
+        close(fds[i]);
+    foe_target.ops->addr_free(foe_target.cls, peer);
+    free(op);
+    close_both();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -198,5 +315,7 @@ main(void)
     tcase_add_test(cases, hostile_memory_is_refused);
     tcase_add_test(cases, hostile_silent_callers_are_bounded);
     tcase_add_test(cases, hostile_answer_ends_the_call);
+    tcase_add_test(cases, hostile_full_backlog_makes_calls_wait);
+    tcase_add_test(cases, hostile_listener_gone_ends_waiting_calls);
     return run_cases("hostile_hello", &cases, 1);
 }

@@ -2,6 +2,7 @@
 /* More than there is room for: full rings, full queues, and who waits. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "harness.h"
 
@@ -221,6 +222,61 @@ START_TEST(pressure_ring_wraps_at_every_place)
 }
 END_TEST
 
+/* Sends one message to the address that it is told. */
+static int
+send_one(const struct parent *parent)
+{
+    static struct node node;
+    char text[TEXT];
+    hear(parent->in, text);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, text);
+    ck_assert_int_eq(send_unexpected(&node, "late", 5, peer, 9), 0);
+    tell(parent->out, "sent");
+    hear_is(parent->in, "end");
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+    return 0;
+}
+
+/* Without descriptors for callers, they wait; nobody is kept awake by them. */
+START_TEST(pressure_no_descriptors_left_lets_callers_wait)
+{
+    static struct node node;
+    char text[TEXT];
+    char buffer[16];
+    na_plugin_event event;
+    uint64_t sleep_ns = 0;
+    struct child child = child_start(send_one, NULL);
+    node_open(&node, NULL);
+    self_string(&node, text);
+    void *op = post_unexpected(&node, buffer, sizeof(buffer));
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct rlimit none = {.rlim_cur = 3, .rlim_max = limit.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    tell(child.out, text);
+    hear_is(child.in, "sent");
+
+    uint64_t deadline = now_ns() + UINT64_C(5000000000);
+    while (node.warnings == 0) {
+        ck_assert_uint_lt(now_ns(), deadline);
+        ck_assert_int_eq(node.ops->poll(node.ctx[0], &event, 1), 0);
+    }
+    ck_assert_int_eq(node.wait->arm(node.ctx[0], &sleep_ns), NA_PLUGIN_OK);
+    ck_assert_uint_le(sleep_ns, UINT64_C(1000000000));
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    event = await_message(&node, 0, op, 5, 9, true);
+    ck_assert_str_eq(buffer, "late");
+    node_warnings(&node);
+    node.ops->addr_free(node.cls, event.source);
+    tell(child.out, "end");
+    child_join(&child);
+    free(op);
+    node_close(&node);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -231,5 +287,6 @@ main(void)
     tcase_add_test(cases, pressure_unreceived_messages_hold_oneself_back);
     tcase_add_test(cases, pressure_stuck_peer_ends_sends_with_timeout);
     tcase_add_test(cases, pressure_ring_wraps_at_every_place);
+    tcase_add_test(cases, pressure_no_descriptors_left_lets_callers_wait);
     return run_cases("pressure", &cases, 1);
 }
