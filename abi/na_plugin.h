@@ -131,9 +131,10 @@ typedef struct na_plugin_host {
         const char *file, uint32_t line, const char *text);
 
     /* The value of a setting, NULL when it is not set. key: lower case, begins
-     * with the plugin's name and a dot ("sm.ring_size", which the user sets as
-     * TALARIA_SM_RING_SIZE). Valid until the plugin returns to the core. The
-     * plugin checks what it gets. [any thread] */
+     * with the plugin's name or a protocol of its own, and a dot
+     * ("sm.ring_size", which the user sets as TALARIA_SM_RING_SIZE). Valid
+     * until the plugin returns to the core, and checked by the plugin.
+     * [any thread] */
     const char *(*config)(const struct na_plugin_host *host, const char *key);
 
     /* There is work that only a poll of the context will finish and for which
