@@ -121,6 +121,8 @@ call_error(na_plugin_class *cls, const char *name, int error)
             strerror(error));
         return NA_PLUGIN_E_HOSTUNREACH;
     }
+    if (error == EKEYREJECTED) /* has been said */
+        return NA_PLUGIN_E_PERMISSION;
     SM_LOG(cls->host, ERROR, "cannot connect to sm://%s: %s", name,
         strerror(error));
     if (error == EACCES || error == EPERM)
@@ -145,6 +147,14 @@ make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p)
     return 0;
 }
 
+/* Whether a process may be at the other end: of the same user, unless this
+ * class was opened for any. */
+static bool
+welcome(const na_plugin_class *cls, const struct sm_process *process)
+{
+    return cls->any_user || process->uid == cls->uid;
+}
+
 /* Calls a connection's peer: socket, ring, hello. AGAIN when its backlog is
  * full; whatever is there already is the caller's to end. */
 static int32_t
@@ -161,6 +171,13 @@ call(na_plugin_class *cls, struct sm_conn *conn)
     /* a forked child may hold the listening socket of a dead peer */
     if (error == 0 && process.dead)
         error = ESRCH;
+    if (error == 0 && !welcome(cls, &process)) {
+        SM_LOG(cls->host, ERROR,
+            "sm://%s belongs to user %d, and this class, of user %d, was not "
+            "opened for any (na+sm://any/)",
+            name, (int) process.uid, (int) cls->uid);
+        error = EKEYREJECTED;
+    }
     if (error == 0)
         error = make_ring(cls, conn, &ring);
     if (error == 0)
@@ -332,6 +349,15 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     struct sm_process process = process_of(conn);
     const char *wrong;
 
+    if (hello->major == SM_HELLO_MAJOR &&
+        hello->status == NA_PLUGIN_E_PERMISSION) {
+        SM_LOG(cls->host, ERROR,
+            "%s admits processes of its own user only: it was not opened for "
+            "any (na+sm://any/)",
+            sm_conn_name(conn));
+        sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
+        return;
+    }
     if (hello->major != SM_HELLO_MAJOR)
         wrong = "it speaks another version of the protocol";
     else if (hello->status != NA_PLUGIN_OK)
@@ -397,6 +423,23 @@ drop_oldest_caller(na_plugin_class *cls)
         sm_conn_end(cls, oldest, NA_PLUGIN_E_TIMEOUT);
 }
 
+/* Tells a caller of another user that it is not welcome. Its hello is read
+ * first: a socket that is closed with something unread takes the answer with
+ * it. */
+static void
+refuse(na_plugin_class *cls, int fd, const struct sm_process *process)
+{
+    struct sm_hello hello;
+    int ring = -1;
+
+    if (sm_hello_recv(fd, &hello, &ring) > 0 && ring >= 0)
+        close(ring);
+    sm_hello_send(cls, fd, NA_PLUGIN_E_PERMISSION, -1);
+    sm_count(&cls->counters.refused, 1);
+    SM_LOG(cls->host, INFO, "process %d of user %d is refused",
+        (int) process->pid, (int) process->uid);
+}
+
 /* Takes a new caller in. */
 static void
 admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
@@ -405,7 +448,10 @@ admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
     struct sm_conn *conn = NULL;
 
     if (sm_socket_process(fd, &process) == 0) {
-        conn = sm_conn_make(cls);
+        if (welcome(cls, &process))
+            conn = sm_conn_make(cls);
+        else
+            refuse(cls, fd, &process);
         if (conn == NULL && process.pidfd >= 0)
             close(process.pidfd);
     }

@@ -291,6 +291,7 @@ struct sm_counters {
     _Atomic uint64_t connects;   /* connections made by either side */
     _Atomic uint64_t losses;     /* connections ended */
     _Atomic uint64_t broken;     /* of these, for breach of the protocol */
+    _Atomic uint64_t refused;    /* callers of another user */
     _Atomic uint64_t bells;      /* rung for a sleeping peer */
     _Atomic uint64_t put_bytes;
     _Atomic uint64_t get_bytes;
@@ -300,6 +301,8 @@ struct na_plugin_class {
     const na_plugin_host *host;
     bool single; /* one thread at once: no lock, no read-modify-write */
     bool listens;
+    bool any_user; /* else peers are processes of uid */
+    uid_t uid;     /* the effective one when it was opened */
     bool no_block; /* na.wait/1 is not used */
     bool no_retry; /* submissions may return AGAIN */
     bool membarrier;

@@ -97,11 +97,11 @@ pack(struct node *node, na_plugin_mem *mem, struct parcel *parcel)
 
 /* Owns the memory; polls only to be reachable, then not at all. */
 static int
-owner(const struct parent *parent)
+own_memory(const struct parent *parent, const struct node_options *options)
 {
     static struct node node;
     struct shared *shared = *(struct shared *const *) parent->arg;
-    node_open(&node, NULL);
+    node_open(&node, options);
     na_plugin_mem *mem = register_cut(
         &node, shared->space, SPACE, shared->segments, shared->access);
     pack(&node, mem, &shared->parcel);
@@ -111,6 +111,12 @@ owner(const struct parent *parent)
     node.ops->mem_deregister(node.cls, mem);
     node_close(&node);
     return 0;
+}
+
+static int
+owner(const struct parent *parent)
+{
+    return own_memory(parent, NULL);
 }
 
 static struct shared *
@@ -458,12 +464,15 @@ START_TEST(rma_registration_of_predecessor_is_refused)
 END_TEST
 
 /* As another user, the kernel refuses; the log tells what to do. */
+/* Classes that admit each other all the same. */
+static const struct node_options any_user = {.name = "any/"};
+
 static int
 owner_as_nobody(const struct parent *parent)
 {
     if (setgid(65534) != 0 || setuid(65534) != 0)
         return 1;
-    return owner(parent);
+    return own_memory(parent, &any_user);
 }
 
 START_TEST(rma_other_user_is_refused_with_advice)
@@ -476,7 +485,7 @@ START_TEST(rma_other_user_is_refused_with_advice)
     hear_is(child.in, "ready");
     ck_assert_int_eq(setgid(65533), 0);
     ck_assert_int_eq(setuid(65533), 0);
-    node_open(&node, NULL);
+    node_open(&node, &any_user);
     na_plugin_addr *peer = lookup(&node, shared->parcel.text);
     na_plugin_mem *remote = unpack(&node, &shared->parcel);
     na_plugin_mem *local = register_cut(&node, memory, 4096, 1, 3);
