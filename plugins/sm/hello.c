@@ -11,21 +11,25 @@
 
 #define DESCRIPTORS 8 /* that a packet may bring: all but one are closed */
 
+uint32_t
+sm_hello_longest(const na_plugin_class *cls)
+{
+    return cls->max_unexpected > cls->max_expected ? cls->max_unexpected
+                                                   : cls->max_expected;
+}
+
 int
 sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring)
 {
-    uint32_t longest = cls->max_unexpected > cls->max_expected
-                           ? cls->max_unexpected
-                           : cls->max_expected;
     struct sm_hello hello = {
         .magic = SM_HELLO_MAGIC,
         .major = SM_HELLO_MAJOR,
         .minor = SM_HELLO_MINOR,
         .size = sizeof(hello),
-        .flags = cls->membarrier ? SM_HELLO_MEMBARRIER : 0,
+        .flags = SM_HELLO_HELPS | (cls->membarrier ? SM_HELLO_MEMBARRIER : 0),
         .status = status,
         .capacity = cls->ring_capacity,
-        .longest = longest,
+        .longest = sm_hello_longest(cls),
         .name_length = cls->self->length,
         .owner = cls->owner,
     };

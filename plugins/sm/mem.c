@@ -209,6 +209,99 @@ sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem)
     return genuine;
 }
 
+/* The next piece of a range: where it is; *offset_p and *length_p move on to
+ * what follows. */
+static char *
+next_piece(const na_plugin_mem *mem, uint32_t *segment_p, uint64_t *offset_p,
+    uint64_t length, uint64_t *piece_p)
+{
+    const na_plugin_segment *segment = &mem->segments[*segment_p];
+
+    while (*offset_p >= segment->length) {
+        *offset_p -= segment->length;
+        segment = &mem->segments[++*segment_p];
+    }
+    uint64_t rest = segment->length - *offset_p;
+    *piece_p = rest < length ? rest : length;
+    char *at = (char *) segment->base + *offset_p;
+    *offset_p += *piece_p;
+    return at;
+}
+
+void
+sm_mem_gather(
+    const na_plugin_mem *mem, uint64_t offset, void *to, uint64_t length)
+{
+    unsigned char *out = to;
+    uint32_t segment = 0;
+    uint64_t piece;
+
+    for (; length > 0; length -= piece, out += piece) {
+        const char *at = next_piece(mem, &segment, &offset, length, &piece);
+        memcpy(out, at, piece);
+    }
+}
+
+void
+sm_mem_scatter(const na_plugin_mem *mem, uint64_t offset, const void *from,
+    uint64_t length)
+{
+    const unsigned char *in = from;
+    uint32_t segment = 0;
+    uint64_t piece;
+
+    for (; length > 0; length -= piece, in += piece) {
+        char *at = next_piece(mem, &segment, &offset, length, &piece);
+        memcpy(at, in, piece);
+    }
+}
+
+/* The registration with a number, if it permits access to a range; else why
+ * not. [memory] */
+static int32_t
+find_range(na_plugin_class *cls, uint64_t id, uint32_t access, uint64_t offset,
+    uint32_t length, const na_plugin_mem **mem_p)
+{
+    const na_plugin_mem *mem = *find(cls, id);
+
+    if (mem == NULL || offset > mem->length || length > mem->length - offset)
+        return NA_PLUGIN_E_INVALID_ARG;
+    if ((mem->access & access) == 0)
+        return NA_PLUGIN_E_PERMISSION;
+    *mem_p = mem;
+    return NA_PLUGIN_OK;
+}
+
+int32_t
+sm_mem_read(na_plugin_class *cls, uint64_t id, uint64_t offset, void *to,
+    uint32_t length)
+{
+    const na_plugin_mem *mem;
+
+    /* held while copying: who deregisters may free the memory then */
+    sm_lock_take(&cls->memory);
+    int32_t ret = find_range(cls, id, NA_PLUGIN_MEM_READ, offset, length, &mem);
+    if (ret == NA_PLUGIN_OK)
+        sm_mem_gather(mem, offset, to, length);
+    sm_lock_drop(&cls->memory);
+    return ret;
+}
+
+int32_t
+sm_mem_write(na_plugin_class *cls, uint64_t id, uint64_t offset,
+    const void *from, uint32_t length)
+{
+    const na_plugin_mem *mem;
+
+    sm_lock_take(&cls->memory);
+    int32_t ret =
+        find_range(cls, id, NA_PLUGIN_MEM_WRITE, offset, length, &mem);
+    if (ret == NA_PLUGIN_OK)
+        sm_mem_scatter(mem, offset, from, length);
+    sm_lock_drop(&cls->memory);
+    return ret;
+}
+
 static unsigned char *
 pack(unsigned char *bytes, uint64_t value, unsigned width)
 {

@@ -256,6 +256,13 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->no_retry = (info->flags & NA_PLUGIN_OPEN_NO_RETRY) != 0;
+    cls->copies_denied = sm_rma_permitted() != 0;
+    if (cls->copies_denied)
+        SM_LOG(cls->host, INFO,
+            "process_vm_readv is forbidden (%s): whoever owns the memory of a "
+            "put or get copies, through the rings",
+            strerror(sm_rma_permitted()));
+    atomic_init(&cls->denial_said, cls->copies_denied);
     own_name(info, &cls->any_user);
     cls->any_user = cls->any_user || any_user != 0;
     cls->uid = geteuid();
@@ -361,8 +368,9 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     }
     mention_ignored(host, info);
 
-    opened->features =
-        NA_PLUGIN_FEATURE_NODE_LOCAL | NA_PLUGIN_FEATURE_RMA_NATIVE;
+    opened->features = NA_PLUGIN_FEATURE_NODE_LOCAL;
+    if (!cls->copies_denied)
+        opened->features |= NA_PLUGIN_FEATURE_RMA_NATIVE;
     opened->cls = cls;
     opened->ops = cls->single ? &ops_single : &ops;
     opened->op_size = sizeof(struct sm_op);

@@ -26,6 +26,7 @@ static const struct {
     {"bells_rung", offsetof(struct sm_counters, bells)},
     {"put_bytes", offsetof(struct sm_counters, put_bytes)},
     {"get_bytes", offsetof(struct sm_counters, get_bytes)},
+    {"helped_bytes", offsetof(struct sm_counters, helped_bytes)},
 };
 
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))

@@ -7,16 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "address.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
+#include "help.h"
 #include "mem.h"
 #include "rma.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission */
 #define SLICE (1U << 20)     /* bytes done in one poll */
+#define HELP 1               /* instead of a code: the peer has to copy */
 #define VECTOR 256           /* pieces in one call, a quarter of IOV_MAX */
 
 /* Whose memory: a process, or this one's. */
@@ -78,6 +81,27 @@ copy_own(struct iovec *to, uint32_t to_count, struct iovec *from,
     return copied;
 }
 
+/* The kernel refuses: HELP, or AGAIN while the peer has not said whether it
+ * does; OK if it does not. */
+static int32_t
+by_help(na_plugin_class *cls, struct sm_conn *conn, int error)
+{
+    sm_lock_take(&conn->lock);
+    bool up = conn->state == SM_CONN_UP;
+    bool helps = conn->helps;
+    sm_lock_drop(&conn->lock);
+
+    if (up && !helps)
+        return NA_PLUGIN_OK;
+    if (!atomic_exchange_explicit(
+            &cls->denial_said, true, memory_order_relaxed))
+        SM_LOG(cls->host, INFO,
+            "the kernel does not let this process copy from and to process %d "
+            "(%s): whoever owns the memory copies, through the rings",
+            (int) conn->pid, strerror(error));
+    return up ? HELP : NA_PLUGIN_E_AGAIN;
+}
+
 /* What the kernel's refusal means; what to do about it is said once for each
  * connection. */
 static int32_t
@@ -88,11 +112,12 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
     if (error == ESRCH)
         return NA_PLUGIN_E_HOSTUNREACH;
 
-    sm_lock_take(&conn->lock);
-    bool said = conn->denied;
-    conn->denied = true;
-    sm_lock_drop(&conn->lock);
+    bool said =
+        atomic_exchange_explicit(&conn->denied, true, memory_order_relaxed);
     if (error == EPERM || error == ENOSYS) {
+        int32_t ret = by_help(cls, conn, error);
+        if (ret != NA_PLUGIN_OK)
+            return ret;
         if (!said)
             SM_LOG(cls->host, ERROR,
                 "the kernel forbids access to the memory of process %d (%s): "
@@ -108,6 +133,17 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
     if (error == EFAULT)
         return NA_PLUGIN_E_FAULT;
     return error == ENOMEM ? NA_PLUGIN_E_NOMEM : NA_PLUGIN_E_IO_ERROR;
+}
+
+int
+sm_rma_permitted(void)
+{
+    char from = 0;
+    char to;
+    struct iovec here = {&to, 1};
+    struct iovec there = {&from, 1};
+
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 ? 0 : errno;
 }
 
 static bool
@@ -159,25 +195,33 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
     return NA_PLUGIN_OK;
 }
 
-/* Finds the process behind a connection and holds it: OK, to be released; AGAIN
- * while it is not connected yet. [conn->lock] */
+/* Finds the process behind a connection and holds it: OK, to be released; HELP
+ * if there is no other way; AGAIN while it is not connected yet. [conn->lock]
+ */
 static int32_t
 hold(na_plugin_class *cls, struct sm_conn *conn, const na_plugin_mem *remote,
     struct target *target_p)
 {
     if (conn->state == SM_CONN_RETRY)
         return NA_PLUGIN_E_AGAIN;
-    if (conn->pid == 0) {
-        SM_LOG(cls->host, ERROR,
-            "%s is in another process namespace: its memory is out of reach",
-            sm_conn_name(conn));
-        return NA_PLUGIN_E_PERMISSION;
-    }
     /* a successor under the same name has other things at these places */
     if (conn->owner != 0 && conn->owner != remote->owner) {
         SM_LOG(cls->host, ERROR, "the registration is none of %s's",
             sm_conn_name(conn));
         return NA_PLUGIN_E_INVALID_ARG;
+    }
+    if (conn->pid == 0 ||
+        atomic_load_explicit(&conn->denied, memory_order_relaxed)) {
+        if (conn->state != SM_CONN_UP)
+            return NA_PLUGIN_E_AGAIN;
+        if (conn->helps)
+            return HELP;
+    }
+    if (conn->pid == 0) {
+        SM_LOG(cls->host, ERROR,
+            "%s is in another process namespace: its memory is out of reach",
+            sm_conn_name(conn));
+        return NA_PLUGIN_E_PERMISSION;
     }
     conn->users++;
     *target_p =
@@ -279,7 +323,7 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
         return NA_PLUGIN_DONE;
 
     ret = aim(cls, op, peer, &target);
-    if (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry) {
+    if (ret == HELP || (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
         enqueue(ctx, op);
         return NA_PLUGIN_PENDING;
     }
@@ -292,15 +336,21 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
     }
     ret = transfer(cls, &target, op, op->rma.length);
     release(&target);
+    if (ret == HELP || (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
+        enqueue(ctx, op);
+        return NA_PLUGIN_PENDING;
+    }
     return ret == NA_PLUGIN_OK ? NA_PLUGIN_DONE : ret;
 }
 
 static void
 prepare(struct sm_op *op, enum sm_kind kind, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length)
+    uint64_t length, uint32_t peer_ctx)
 {
     op->kind = (uint8_t) kind;
+    op->peer_ctx = (uint8_t) peer_ctx;
+    atomic_store_explicit(&op->helped, false, memory_order_relaxed);
     op->rma.local = local;
     op->rma.remote = remote;
     op->rma.local_offset = local_offset;
@@ -313,7 +363,8 @@ sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
-    prepare(op, SM_OP_PUT, local, local_offset, remote, remote_offset, length);
+    prepare(op, SM_OP_PUT, local, local_offset, remote, remote_offset, length,
+        peer_ctx);
     return submit(ctx, op, peer);
 }
 
@@ -322,7 +373,8 @@ sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
-    prepare(op, SM_OP_GET, local, local_offset, remote, remote_offset, length);
+    prepare(op, SM_OP_GET, local, local_offset, remote, remote_offset, length,
+        peer_ctx);
     return submit(ctx, op, peer);
 }
 
@@ -350,6 +402,35 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
     return ret;
 }
 
+/* Leaves an operation to the peer's help: OK; AGAIN if somebody else is at work
+ * on the connections, or this one is not what it was. [rma_lock] */
+static int32_t
+hand_over(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    na_plugin_class *cls = ctx->cls;
+    struct sm_conn *conn = op->to.conn;
+
+    if (!sm_lock_try(&cls->progress))
+        return NA_PLUGIN_E_AGAIN;
+    bool same = conn->serial == op->rma.serial && conn->state == SM_CONN_UP;
+    if (same) {
+        sm_lock_take(&ctx->lock);
+        ctx->rma_active = NULL;
+        sm_list_remove(&ctx->rma, &op->link);
+        sm_chore_drop(cls);
+        if (op->stop != 0) {
+            op->result =
+                (na_plugin_event){.op = op, .status = NA_PLUGIN_E_CANCELED};
+            sm_ctx_ready(ctx, op);
+        } else {
+            sm_help_adopt(cls, conn, op);
+        }
+        sm_lock_drop(&ctx->lock);
+    }
+    sm_lock_drop(&cls->progress);
+    return same ? NA_PLUGIN_OK : NA_PLUGIN_E_AGAIN;
+}
+
 /* Works on the first operation of a context's queue. One whose connection is
  * not there yet goes to the end. [rma_lock] */
 static void
@@ -363,6 +444,11 @@ work(na_plugin_ctx *ctx)
         return;
 
     int32_t ret = do_slice(ctx->cls, op);
+    if (ret == HELP) {
+        ret = hand_over(ctx, op);
+        if (ret == NA_PLUGIN_OK)
+            return;
+    }
 
     sm_lock_take(&ctx->lock);
     ctx->rma_active = NULL;
@@ -421,8 +507,11 @@ sm_rma_pending(na_plugin_ctx *ctx)
          link = link->next) {
         const struct sm_op *op = (struct sm_op *) link;
         const struct sm_conn *conn = op->to.conn;
-        pending = conn == NULL || conn->serial != op->rma.serial ||
-                  conn->state != SM_CONN_RETRY;
+        pending =
+            conn == NULL || conn->serial != op->rma.serial ||
+            conn->state == SM_CONN_UP || conn->state == SM_CONN_FREE ||
+            (conn->state != SM_CONN_RETRY &&
+                !atomic_load_explicit(&conn->denied, memory_order_relaxed));
     }
     sm_lock_drop(&ctx->lock);
     return pending;
@@ -433,6 +522,10 @@ sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op)
 {
     sm_lock_take(&ctx->lock);
     bool queued = sm_op_state(op) == SM_OP_POSTED;
+    if (queued && atomic_load_explicit(&op->helped, memory_order_relaxed)) {
+        sm_lock_drop(&ctx->lock);
+        return sm_help_withdraw(ctx->cls, op);
+    }
     bool active = queued && ctx->rma_active == op;
     if (active) {
         op->stop = 1;
