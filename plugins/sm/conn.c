@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "area.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
@@ -414,6 +415,7 @@ sm_conn_recycle(na_plugin_class *cls)
             link = &conn->next;
             continue;
         }
+        sm_area_forget(conn);
         *link = conn->next;
         conn->next = cls->spare;
         cls->spare = conn;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "area.h"
 #include "conn.h"
 #include "connect.h"
 #include "hello.h"
@@ -23,6 +24,7 @@
 #define CALLED_MAX 256 /* callers without a hello at a time */
 #define ACCEPTS 16     /* callers answered at a time */
 #define EVENTS 32
+#define DRAIN_ROUNDS 64 /* packets read at a time */
 #define KERNEL_NS 20000 /* between two looks of a busy poller */
 #define CONNECT_TRIES 4 /* a peer that is lost again and again meanwhile */
 #define NUMBERS 65536   /* unique names tried */
@@ -370,6 +372,28 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
         sm_conn_break(cls, conn, wrong);
 }
 
+/* Reads bells away, and takes memory that the peer shares; false when it has
+ * hung up. What is left stays readable. */
+static bool
+drain(na_plugin_class *cls, struct sm_conn *conn)
+{
+    const char *wrong = NULL;
+    int got = 1;
+
+    for (int i = 0; i < DRAIN_ROUNDS && got > 0 && wrong == NULL; i++) {
+        struct sm_area_packet packet = {0};
+        int shared = -1;
+        got = sm_socket_next(conn->fd, &packet, sizeof(packet), &shared);
+        if (got == (int) sizeof(packet))
+            wrong = sm_area_take(cls, conn, &packet, shared);
+        if (shared >= 0)
+            close(shared);
+    }
+    if (wrong != NULL)
+        sm_conn_break(cls, conn, wrong);
+    return wrong != NULL || got >= 0;
+}
+
 /* Reads from a connection's socket; false when the peer has hung up. */
 static bool
 read_socket(na_plugin_class *cls, struct sm_conn *conn)
@@ -379,7 +403,7 @@ read_socket(na_plugin_class *cls, struct sm_conn *conn)
 
     if (conn->state == SM_CONN_UP) {
         sm_conn_heat(cls, conn);
-        return sm_socket_drain(conn->fd);
+        return drain(cls, conn);
     }
 
     int got = sm_hello_recv(conn->fd, &hello, &ring);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "area.h"
 #include "conn.h"
 #include "context.h"
 #include "hello.h"
@@ -73,6 +74,20 @@ publish(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
         &conn->tx, sm_ring_word(SM_RING_HELP, source, target, length));
     if (sm_ring_sleeps(&conn->tx, target))
         sm_conn_ring(cls, conn);
+}
+
+void
+sm_help_want_area(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
+    uint8_t target, uint64_t area)
+{
+    struct sm_help help = {
+        .verb = SM_HELP_AREA, .reply_to = source, .mem = area};
+    unsigned char *payload = sm_ring_reserve(&conn->tx, sizeof(help));
+
+    if (payload == NULL)
+        return;
+    memcpy(payload, &help, sizeof(help));
+    publish(cls, conn, source, target, sizeof(help));
 }
 
 /* Sends the next piece of an operation; false when there is no room, or enough
@@ -309,6 +324,9 @@ sm_help_take(na_plugin_class *cls, struct sm_conn *conn,
         break;
     case SM_HELP_DONE:
         take_done(cls, conn, &help);
+        break;
+    case SM_HELP_AREA:
+        sm_area_give(cls, conn, help.mem);
         break;
     default:
         return "a request in its ring is of no kind";

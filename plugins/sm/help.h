@@ -16,6 +16,7 @@ enum sm_help_verb {
                         DONE */
     SM_HELP_DATA = 3, /* brings bytes of a get, or a status */
     SM_HELP_DONE = 4, /* status of a put */
+    SM_HELP_AREA = 5, /* wants area number mem; it comes over the socket */
 };
 
 struct sm_help {
@@ -45,6 +46,10 @@ struct sm_job {
  * [progress, ctx->lock] */
 void sm_help_adopt(
     na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op);
+
+/* Asks a peer for one of its areas. [conn->lock] */
+void sm_help_want_area(na_plugin_class *cls, struct sm_conn *conn,
+    uint8_t source, uint8_t target, uint64_t area);
 
 /* A record of kind SM_RING_HELP has come. NULL, or what is wrong with it.
  * [progress, and no lock of a context] */

@@ -9,6 +9,15 @@
 
 #include "log.h"
 
+/* Names of users and peers may stand in a line, and end it nowhere. */
+static void
+keep_one_line(char *text)
+{
+    for (; *text; text++)
+        if (iscntrl((unsigned char) *text))
+            *text = '?';
+}
+
 void
 sm_log(const na_plugin_host *host, int32_t level, const char *file,
     uint32_t line, const char *format, ...)
@@ -21,6 +30,7 @@ sm_log(const na_plugin_host *host, int32_t level, const char *file,
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    keep_one_line(text);
     host->log(host, level, file, line, text);
 }
 

@@ -15,6 +15,9 @@ struct na_plugin_mem {
     uint32_t count;
     uint32_t room; /* for segments */
     uint32_t spare;
+    uint64_t area;      /* all segments lie in this one of the owner's; 0: no */
+    uint64_t area_base; /* address there, */
+    uint64_t area_length;
     na_plugin_segment segments[];
 };
 

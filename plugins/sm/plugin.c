@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "area.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
@@ -39,6 +40,8 @@ extension(na_plugin_class *cls, const char *id)
 {
     if (strcmp(id, NA_PLUGIN_WAIT_ID) == 0 && !cls->no_block)
         return &sm_wait;
+    if (strcmp(id, NA_PLUGIN_MEM_ALLOC_ID) == 0)
+        return &sm_mem_alloc;
     if (strcmp(id, NA_PLUGIN_REPORT_ID) == 0)
         return &sm_report;
     return NULL;
@@ -300,11 +303,12 @@ destroy(na_plugin_class *cls)
     cls->self = NULL;
     uint32_t addrs = sm_addr_fini(cls);
     uint32_t mems = sm_mem_fini(cls);
-    if (addrs != 0 || mems != 0)
+    uint32_t areas = sm_area_fini(cls);
+    if (addrs != 0 || mems != 0 || areas != 0)
         SM_LOG(cls->host, WARNING,
-            "closed with %" PRIu32 " addresses and %" PRIu32
-            " registrations left",
-            addrs, mems);
+            "closed with %" PRIu32 " addresses, %" PRIu32
+            " registrations and %" PRIu32 " pieces of memory left",
+            addrs, mems, areas);
     if (cls->epoll >= 0)
         close(cls->epoll);
     free(cls);

@@ -27,6 +27,8 @@ static const struct {
     {"put_bytes", offsetof(struct sm_counters, put_bytes)},
     {"get_bytes", offsetof(struct sm_counters, get_bytes)},
     {"helped_bytes", offsetof(struct sm_counters, helped_bytes)},
+    {"mapped_bytes", offsetof(struct sm_counters, mapped_bytes)},
+    {"areas_mapped", offsetof(struct sm_counters, areas)},
 };
 
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))

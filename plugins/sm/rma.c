@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "area.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
@@ -24,7 +25,8 @@
 
 /* Whose memory: a process, or this one's. */
 struct target {
-    pid_t pid; /* 0: this class's own memory */
+    pid_t pid;            /* 0: this class's own memory, or mapped */
+    int64_t displacement; /* mapped: how much higher than at the owner */
     int pidfd;
     struct sm_conn *conn;
 };
@@ -51,6 +53,17 @@ gather(const na_plugin_mem *mem, uint64_t offset, uint64_t length,
         offset = 0;
     }
     return count;
+}
+
+/* Moves the places of pieces from where the owner has them to here. */
+static void
+displace(struct iovec *vector, uint32_t count, int64_t displacement)
+{
+    if (displacement == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        vector[i].iov_base = (void *) ((uintptr_t) vector[i].iov_base +
+                                       (uintptr_t) displacement);
 }
 
 /* Copies between two lists of pieces of this process; how many bytes. */
@@ -107,7 +120,7 @@ by_help(na_plugin_class *cls, struct sm_conn *conn, int error)
 static int32_t
 vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
 {
-    if (conn == NULL) /* an own range that ended before its length did */
+    if (conn == NULL || error == EIO) /* an own range that ended before its length did */
         return NA_PLUGIN_E_INVALID_ARG;
     if (error == ESRCH)
         return NA_PLUGIN_E_HOSTUNREACH;
@@ -161,7 +174,7 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
     struct iovec there[VECTOR];
     bool put = op->kind == SM_OP_PUT;
 
-    if (target->pid != 0 && gone(target))
+    if (gone(target))
         return NA_PLUGIN_E_HOSTUNREACH;
     while (length > 0) {
         uint32_t here_count =
@@ -169,6 +182,7 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
         uint32_t there_count =
             gather(op->rma.remote, op->rma.remote_offset, length, there);
         int64_t moved;
+        displace(there, there_count, target->displacement);
         if (target->pid == 0)
             moved =
                 (int64_t) (put ? copy_own(there, there_count, here, here_count)
@@ -180,7 +194,7 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
                         : process_vm_readv(target->pid, here, here_count, there,
                               there_count, 0);
         int error = moved < 0 ? errno : 0;
-        if (target->pid != 0 && gone(target))
+        if (gone(target))
             return NA_PLUGIN_E_HOSTUNREACH;
         if (moved <= 0)
             return vm_error(cls, target->conn, moved < 0 ? error : EIO);
@@ -191,17 +205,44 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
         sm_count_shared(
             put ? &cls->counters.put_bytes : &cls->counters.get_bytes,
             (uint64_t) moved);
+        if (target->pid == 0 && target->conn != NULL)
+            sm_count_shared(&cls->counters.mapped_bytes, (uint64_t) moved);
     }
     return NA_PLUGIN_OK;
+}
+
+/* Whether the peer's memory is mapped here; the first time it is asked for, to
+ * be had for later slices and operations. [conn->lock] */
+static bool
+map(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
+    struct target *target_p)
+{
+    const na_plugin_mem *remote = op->rma.remote;
+    bool wanted = false;
+
+    if (conn->state != SM_CONN_UP || !conn->helps)
+        return false;
+    unsigned char *mapping = sm_area_find(conn, remote, &wanted);
+    if (wanted)
+        sm_help_want_area(cls, conn, op->own_ctx, op->peer_ctx, remote->area);
+    if (mapping == NULL)
+        return false;
+    *target_p = (struct target){
+        .displacement = (int64_t) ((uintptr_t) mapping - remote->area_base),
+        .pidfd = conn->pidfd,
+        .conn = conn};
+    return true;
 }
 
 /* Finds the process behind a connection and holds it: OK, to be released; HELP
  * if there is no other way; AGAIN while it is not connected yet. [conn->lock]
  */
 static int32_t
-hold(na_plugin_class *cls, struct sm_conn *conn, const na_plugin_mem *remote,
+hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     struct target *target_p)
 {
+    const na_plugin_mem *remote = op->rma.remote;
+
     if (conn->state == SM_CONN_RETRY)
         return NA_PLUGIN_E_AGAIN;
     /* a successor under the same name has other things at these places */
@@ -209,6 +250,10 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const na_plugin_mem *remote,
         SM_LOG(cls->host, ERROR, "the registration is none of %s's",
             sm_conn_name(conn));
         return NA_PLUGIN_E_INVALID_ARG;
+    }
+    if (remote->area != 0 && map(cls, conn, op, target_p)) {
+        conn->users++;
+        return NA_PLUGIN_OK;
     }
     if (conn->pid == 0 ||
         atomic_load_explicit(&conn->denied, memory_order_relaxed)) {
@@ -292,7 +337,7 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
         return ret;
     op->to.conn = conn;
     op->rma.serial = conn->serial;
-    ret = hold(cls, conn, op->rma.remote, target_p);
+    ret = hold(cls, conn, op, target_p);
     sm_lock_drop(&conn->lock);
     return ret;
 }
@@ -344,11 +389,12 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
 }
 
 static void
-prepare(struct sm_op *op, enum sm_kind kind, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, uint32_t peer_ctx)
+prepare(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
+    na_plugin_mem *local, uint64_t local_offset, na_plugin_mem *remote,
+    uint64_t remote_offset, uint64_t length, uint32_t peer_ctx)
 {
     op->kind = (uint8_t) kind;
+    op->own_ctx = (uint8_t) ctx->id;
     op->peer_ctx = (uint8_t) peer_ctx;
     atomic_store_explicit(&op->helped, false, memory_order_relaxed);
     op->rma.local = local;
@@ -363,8 +409,8 @@ sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
-    prepare(op, SM_OP_PUT, local, local_offset, remote, remote_offset, length,
-        peer_ctx);
+    prepare(ctx, op, SM_OP_PUT, local, local_offset, remote, remote_offset,
+        length, peer_ctx);
     return submit(ctx, op, peer);
 }
 
@@ -373,8 +419,8 @@ sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
-    prepare(op, SM_OP_GET, local, local_offset, remote, remote_offset, length,
-        peer_ctx);
+    prepare(ctx, op, SM_OP_GET, local, local_offset, remote, remote_offset,
+        length, peer_ctx);
     return submit(ctx, op, peer);
 }
 
@@ -391,7 +437,7 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
         if (conn->serial != op->rma.serial || conn->state == SM_CONN_FREE)
             ret = NA_PLUGIN_E_HOSTUNREACH;
         else
-            ret = hold(cls, conn, op->rma.remote, &target);
+            ret = hold(cls, conn, op, &target);
         sm_lock_drop(&conn->lock);
     }
     if (ret != NA_PLUGIN_OK)

@@ -127,7 +127,8 @@ struct sm_op {
     uint8_t stop;          /* put, get: cancelled during a slice */
     /* put, get: in conn.helped. Written under progress and ctx->lock. */
     _Atomic bool helped;
-    uint8_t peer_ctx; /* put, get: the peer's context */
+    uint8_t own_ctx;  /* put, get: number of the context */
+    uint8_t peer_ctx; /* and of the peer's */
     union {
         struct sm_conn *conn;  /* send, put, get; NULL: to oneself */
         na_plugin_ctx *target; /* send to oneself: the context */
@@ -225,11 +226,14 @@ struct sm_conn {
     /* Sending: lock; whoever ends the connection has progress as well. */
     alignas(64) struct sm_lock lock;
     struct sm_ring_tx tx;
-    struct sm_list queue; /* sends for which there was no room */
-    uint64_t sent;        /* messages */
-    uint64_t serial;      /* counts the uses of this memory */
-    uint32_t users;       /* puts and gets at work on it */
-    bool stalled;         /* in one of the class's two lists */
+    struct sm_list queue;       /* sends for which there was no room */
+    uint64_t sent;              /* messages */
+    uint64_t serial;            /* counts the uses of this memory */
+    uint32_t users;             /* puts and gets at work on it */
+    struct sm_area_seen *areas; /* memory of the peer's that is mapped, or asked
+                                   for; NULL: none */
+    uint32_t areas_count;
+    bool stalled; /* in one of the class's two lists */
     struct sm_conn *stall_next;
 
     /* The rest: progress; down to called, lock as well to write, so that
@@ -309,6 +313,8 @@ struct sm_counters {
     _Atomic uint64_t put_bytes;
     _Atomic uint64_t get_bytes;
     _Atomic uint64_t helped_bytes; /* of both, by the owner's help */
+    _Atomic uint64_t mapped_bytes; /* of both, through mapped memory */
+    _Atomic uint64_t areas;        /* of peers, mapped */
 };
 
 struct na_plugin_class {
@@ -371,6 +377,10 @@ struct na_plugin_class {
     uint32_t mems_bits;
     uint32_t mems_count;
     uint64_t mem_serial;
+    struct sm_area **areas; /* memory that peers may map */
+    uint32_t areas_count;
+    uint32_t areas_room;
+    uint64_t area_serial;
     na_plugin_mem *mem_spare;
     uint32_t mem_spares;
 

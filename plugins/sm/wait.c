@@ -9,8 +9,8 @@
 
 #include "conn.h"
 #include "connect.h"
-#include "progress.h"
 #include "help.h"
+#include "progress.h"
 #include "queue.h"
 #include "rma.h"
 #include "wait.h"
