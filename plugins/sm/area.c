@@ -284,6 +284,19 @@ seen(struct sm_conn *conn, uint64_t id)
     return NULL;
 }
 
+/* Whether a packet is the answer to a request. Nothing is taken out of the list
+ * before the connection ends, and only packets add mappings. [progress] */
+static bool
+wanted(struct sm_conn *conn, const struct sm_area_packet *packet)
+{
+    sm_lock_take(&conn->lock);
+    const struct sm_area_seen *area = seen(conn, packet->id);
+    bool wanted =
+        area != NULL && area->mapping == NULL && area->length == packet->length;
+    sm_lock_drop(&conn->lock);
+    return wanted;
+}
+
 const char *
 sm_area_take(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_area_packet *packet, int fd)
@@ -294,21 +307,15 @@ sm_area_take(na_plugin_class *cls, struct sm_conn *conn,
         return "a packet from it cannot be";
     if (fd < 0) /* it does not share it */
         return NULL;
+    if (!wanted(conn, packet))
+        return "it shares memory that nobody asked for";
     unsigned char *mapping = map_area(packet->length, fd, &wrong);
     if (mapping == NULL)
         return wrong;
 
     sm_lock_take(&conn->lock);
-    struct sm_area_seen *area = seen(conn, packet->id);
-    bool wanted =
-        area != NULL && area->mapping == NULL && area->length == packet->length;
-    if (wanted)
-        area->mapping = mapping;
+    seen(conn, packet->id)->mapping = mapping;
     sm_lock_drop(&conn->lock);
-    if (!wanted) {
-        munmap(mapping, packet->length);
-        return "it shares memory that nobody asked for";
-    }
     sm_count_shared(&cls->counters.areas, 1);
     return NULL;
 }

@@ -386,6 +386,8 @@ drain(na_plugin_class *cls, struct sm_conn *conn)
         got = sm_socket_next(conn->fd, &packet, sizeof(packet), &shared);
         if (got == (int) sizeof(packet))
             wrong = sm_area_take(cls, conn, &packet, shared);
+        else if (got > 1)
+            wrong = "a packet from it cannot be";
         if (shared >= 0)
             close(shared);
     }

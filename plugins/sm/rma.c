@@ -120,7 +120,8 @@ by_help(na_plugin_class *cls, struct sm_conn *conn, int error)
 static int32_t
 vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
 {
-    if (conn == NULL || error == EIO) /* an own range that ended before its length did */
+    if (conn == NULL ||
+        error == EIO) /* an own range that ended before its length did */
         return NA_PLUGIN_E_INVALID_ARG;
     if (error == ESRCH)
         return NA_PLUGIN_E_HOSTUNREACH;
