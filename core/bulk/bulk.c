@@ -4,13 +4,16 @@
 
 #include "base/log.h"
 #include "na.h"
+#include "na/class.h"
 #include "na/op.h"
+#include "talaria.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Memory that a descriptor allocates itself. */
 #define ALLOC_ALIGN 64U
+#define PLUGIN_ALLOC (1U << 20) /* bytes from which the plugin's is worth it */
 
 struct hg_bulk *
 bulk_alloc(
@@ -45,7 +48,9 @@ bulk_destroy(struct hg_bulk *bulk)
     for (uint32_t i = 0; bulk->allocated && bulk->segments && !bulk->remote &&
                          i < bulk->segment_count;
          i++)
-        if (bulk->allocated[i])
+        if (bulk->allocated[i] == BULK_PLUGINS)
+            talaria_mem_free(na_class, bulk->segments[i].base);
+        else if (bulk->allocated[i] == BULK_SYSTEMS)
             free(bulk->segments[i].base);
     na_peer_release(&bulk->addr);
     free(bulk->segments);
@@ -75,6 +80,28 @@ HG_Bulk_ref_incr(hg_bulk_t handle)
     return HG_SUCCESS;
 }
 
+/* Memory for a segment, zeroed. What the plugin may lack is descriptors, hence
+ * the second try. */
+static void *
+segment_alloc(struct hg_bulk *bulk, uint32_t i, size_t size)
+{
+    struct na_class *na_class = bulk->bulk_class->na_class;
+    size_t rounded = (size + ALLOC_ALIGN - 1) & ~(ALLOC_ALIGN - 1UL);
+    void *base;
+
+    if (size >= PLUGIN_ALLOC && na_class->mem_alloc &&
+        talaria_mem_alloc(na_class, size, &base) == NA_SUCCESS) {
+        bulk->allocated[i] = BULK_PLUGINS;
+        return base;
+    }
+    base = aligned_alloc(ALLOC_ALIGN, rounded);
+    if (!base)
+        return NULL;
+    memset(base, 0, rounded);
+    bulk->allocated[i] = BULK_SYSTEMS;
+    return base;
+}
+
 /* Fills in the segments, allocating what the caller has no memory for. */
 static hg_return_t
 set_segments(struct hg_bulk *bulk, void **buf_ptrs, const hg_size_t *buf_sizes)
@@ -90,13 +117,9 @@ set_segments(struct hg_bulk *bulk, void **buf_ptrs, const hg_size_t *buf_sizes)
             return HG_INVALID_ARG;
         }
         if (!base && size > 0) {
-            size_t rounded = (size + ALLOC_ALIGN - 1) & ~(ALLOC_ALIGN - 1UL);
-
-            base = aligned_alloc(ALLOC_ALIGN, rounded);
+            base = segment_alloc(bulk, i, size);
             if (!base)
                 return HG_NOMEM;
-            memset(base, 0, rounded);
-            bulk->allocated[i] = true;
         }
         bulk->segments[i] = (struct na_segment){.base = base, .len = size};
         bulk->size += size;

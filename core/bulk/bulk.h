@@ -58,6 +58,13 @@ struct bulk_part {
     hg_size_t size;
 };
 
+/* Whose a segment's memory is. */
+enum bulk_allocated {
+    BULK_CALLERS,
+    BULK_SYSTEMS, /* ours, to be freed */
+    BULK_PLUGINS  /* likewise, by talaria_mem_free */
+};
+
 struct hg_bulk {
     struct bulk_class *bulk_class;
     _Atomic int32_t refs;
@@ -70,7 +77,7 @@ struct hg_bulk {
     hg_size_t size;
     struct hg_addr addr;
     struct na_segment *segments; /* local */
-    bool *allocated;             /* local: which segments are ours to free */
+    uint8_t *allocated; /* local: enum bulk_allocated of each segment */
     struct bulk_part *parts;     /* in the order of the segments */
 };
 

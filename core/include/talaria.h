@@ -142,6 +142,19 @@ NA_PUBLIC void talaria_open_report_free(struct talaria_open_result *result);
  * an argument is NULL. [any thread] */
 NA_PUBLIC na_return_t talaria_plugin_describe(const char *path, char **json_p);
 
+/* Allocates memory that the class's transport puts into and gets from fastest:
+ * na+sm's is mapped by peers, who then copy without the kernel. Where a transport
+ * has no such memory it is the system's. It is of use once it is registered, by
+ * HG_Bulk_create or NA_Mem_register, whole or in parts.
+ *
+ * size: bytes, at least 1. *memory_p: zeroed, aligned to 64 bytes at least, to
+ * be freed with talaria_mem_free, after what is registered of it and before the
+ * class is finalized. INVALID_ARG: NULL, or no bytes; NOMEM. Each piece may take
+ * a descriptor: for few and large ones. [any thread] */
+NA_PUBLIC na_return_t talaria_mem_alloc(
+    na_class_t *na_class, size_t size, void **memory_p);
+NA_PUBLIC void talaria_mem_free(na_class_t *na_class, void *memory);
+
 /* One thing that a class has to say of itself. */
 struct talaria_report_entry {
     const char *name;

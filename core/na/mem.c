@@ -7,8 +7,13 @@
 #include "na/op.h"
 
 #include "base/log.h"
+#include "talaria.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define ALLOC_ALIGN 64UL /* where the plugin has no memory of its own */
 
 _Static_assert(NA_MEM_READ_ONLY == NA_PLUGIN_MEM_READ &&
                    NA_MEM_WRITE_ONLY == NA_PLUGIN_MEM_WRITE,
@@ -78,6 +83,36 @@ size_t
 NA_Mem_handle_get_max_segments(const na_class_t *na_class)
 {
     return na_class ? na_class->opened.max_segments : 0;
+}
+
+na_return_t
+talaria_mem_alloc(na_class_t *na_class, size_t size, void **memory_p)
+{
+    size_t rounded = (size + ALLOC_ALIGN - 1) & ~(ALLOC_ALIGN - 1);
+    void *memory;
+
+    if (!na_class || !memory_p || size == 0 || size > PTRDIFF_MAX)
+        return NA_INVALID_ARG;
+    if (na_class->mem_alloc)
+        return na_code(
+            na_class->mem_alloc->alloc(na_class->plugin_class, size, memory_p));
+    memory = aligned_alloc(ALLOC_ALIGN, rounded);
+    if (!memory)
+        return NA_NOMEM;
+    memset(memory, 0, rounded);
+    *memory_p = memory;
+    return NA_SUCCESS;
+}
+
+void
+talaria_mem_free(na_class_t *na_class, void *memory)
+{
+    if (!na_class || !memory)
+        return;
+    if (na_class->mem_alloc)
+        na_class->mem_alloc->free(na_class->plugin_class, memory);
+    else
+        free(memory);
 }
 
 na_return_t

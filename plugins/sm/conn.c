@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "area.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
+#include "help.h"
 #include "match.h"
 #include "wait.h"
 
@@ -64,7 +66,9 @@ sm_conn_make(na_plugin_class *cls)
     conn->pid = 0;
     conn->owner = 0;
     conn->state = SM_CONN_FREE;
-    conn->denied = conn->watched = false;
+    atomic_store_explicit(
+        &conn->denied, cls->copies_denied, memory_order_relaxed);
+    conn->helps = conn->watched = false;
     sm_lock_drop(&conn->lock);
 
     conn->sent = 0;
@@ -227,6 +231,7 @@ sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
         !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
     sm_lock_take(&conn->lock);
     conn->owner = hello->owner;
+    conn->helps = (hello->flags & SM_HELLO_HELPS) != 0;
     conn->rx.ordered = conn->tx.ordered = ordered;
     conn->peer = peer;
     conn->state = SM_CONN_UP;
@@ -356,6 +361,7 @@ sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
 
     unlist(cls, conn);
     struct sm_list queue = detach(cls, conn);
+    sm_help_end(cls, conn, status);
     take_out(cls, conn);
     close_descriptors(cls, conn);
     sm_ring_close_rx(&conn->rx);
@@ -409,6 +415,7 @@ sm_conn_recycle(na_plugin_class *cls)
             link = &conn->next;
             continue;
         }
+        sm_area_forget(conn);
         *link = conn->next;
         conn->next = cls->spare;
         cls->spare = conn;

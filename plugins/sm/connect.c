@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "area.h"
 #include "conn.h"
 #include "connect.h"
 #include "hello.h"
@@ -23,6 +24,7 @@
 #define CALLED_MAX 256 /* callers without a hello at a time */
 #define ACCEPTS 16     /* callers answered at a time */
 #define EVENTS 32
+#define DRAIN_ROUNDS 64 /* packets read at a time */
 #define KERNEL_NS 20000 /* between two looks of a busy poller */
 #define CONNECT_TRIES 4 /* a peer that is lost again and again meanwhile */
 #define NUMBERS 65536   /* unique names tried */
@@ -121,6 +123,8 @@ call_error(na_plugin_class *cls, const char *name, int error)
             strerror(error));
         return NA_PLUGIN_E_HOSTUNREACH;
     }
+    if (error == EKEYREJECTED) /* has been said */
+        return NA_PLUGIN_E_PERMISSION;
     SM_LOG(cls->host, ERROR, "cannot connect to sm://%s: %s", name,
         strerror(error));
     if (error == EACCES || error == EPERM)
@@ -145,6 +149,14 @@ make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p)
     return 0;
 }
 
+/* Whether a process may be at the other end: of the same user, unless this
+ * class was opened for any. */
+static bool
+welcome(const na_plugin_class *cls, const struct sm_process *process)
+{
+    return cls->any_user || process->uid == cls->uid;
+}
+
 /* Calls a connection's peer: socket, ring, hello. AGAIN when its backlog is
  * full; whatever is there already is the caller's to end. */
 static int32_t
@@ -161,6 +173,13 @@ call(na_plugin_class *cls, struct sm_conn *conn)
     /* a forked child may hold the listening socket of a dead peer */
     if (error == 0 && process.dead)
         error = ESRCH;
+    if (error == 0 && !welcome(cls, &process)) {
+        SM_LOG(cls->host, ERROR,
+            "sm://%s belongs to user %d, and this class, of user %d, was not "
+            "opened for any (na+sm://any/)",
+            name, (int) process.uid, (int) cls->uid);
+        error = EKEYREJECTED;
+    }
     if (error == 0)
         error = make_ring(cls, conn, &ring);
     if (error == 0)
@@ -332,6 +351,15 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     struct sm_process process = process_of(conn);
     const char *wrong;
 
+    if (hello->major == SM_HELLO_MAJOR &&
+        hello->status == NA_PLUGIN_E_PERMISSION) {
+        SM_LOG(cls->host, ERROR,
+            "%s admits processes of its own user only: it was not opened for "
+            "any (na+sm://any/)",
+            sm_conn_name(conn));
+        sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
+        return;
+    }
     if (hello->major != SM_HELLO_MAJOR)
         wrong = "it speaks another version of the protocol";
     else if (hello->status != NA_PLUGIN_OK)
@@ -344,6 +372,30 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
         sm_conn_break(cls, conn, wrong);
 }
 
+/* Reads bells away, and takes memory that the peer shares; false when it has
+ * hung up. What is left stays readable. */
+static bool
+drain(na_plugin_class *cls, struct sm_conn *conn)
+{
+    const char *wrong = NULL;
+    int got = 1;
+
+    for (int i = 0; i < DRAIN_ROUNDS && got > 0 && wrong == NULL; i++) {
+        struct sm_area_packet packet = {0};
+        int shared = -1;
+        got = sm_socket_next(conn->fd, &packet, sizeof(packet), &shared);
+        if (got == (int) sizeof(packet))
+            wrong = sm_area_take(cls, conn, &packet, shared);
+        else if (got > 1)
+            wrong = "a packet from it cannot be";
+        if (shared >= 0)
+            close(shared);
+    }
+    if (wrong != NULL)
+        sm_conn_break(cls, conn, wrong);
+    return wrong != NULL || got >= 0;
+}
+
 /* Reads from a connection's socket; false when the peer has hung up. */
 static bool
 read_socket(na_plugin_class *cls, struct sm_conn *conn)
@@ -353,7 +405,7 @@ read_socket(na_plugin_class *cls, struct sm_conn *conn)
 
     if (conn->state == SM_CONN_UP) {
         sm_conn_heat(cls, conn);
-        return sm_socket_drain(conn->fd);
+        return drain(cls, conn);
     }
 
     int got = sm_hello_recv(conn->fd, &hello, &ring);
@@ -397,6 +449,23 @@ drop_oldest_caller(na_plugin_class *cls)
         sm_conn_end(cls, oldest, NA_PLUGIN_E_TIMEOUT);
 }
 
+/* Tells a caller of another user that it is not welcome. Its hello is read
+ * first: a socket that is closed with something unread takes the answer with
+ * it. */
+static void
+refuse(na_plugin_class *cls, int fd, const struct sm_process *process)
+{
+    struct sm_hello hello;
+    int ring = -1;
+
+    if (sm_hello_recv(fd, &hello, &ring) > 0 && ring >= 0)
+        close(ring);
+    sm_hello_send(cls, fd, NA_PLUGIN_E_PERMISSION, -1);
+    sm_count(&cls->counters.refused, 1);
+    SM_LOG(cls->host, INFO, "process %d of user %d is refused",
+        (int) process->pid, (int) process->uid);
+}
+
 /* Takes a new caller in. */
 static void
 admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
@@ -405,7 +474,10 @@ admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
     struct sm_conn *conn = NULL;
 
     if (sm_socket_process(fd, &process) == 0) {
-        conn = sm_conn_make(cls);
+        if (welcome(cls, &process))
+            conn = sm_conn_make(cls);
+        else
+            refuse(cls, fd, &process);
         if (conn == NULL && process.pidfd >= 0)
             close(process.pidfd);
     }

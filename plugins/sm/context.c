@@ -5,6 +5,7 @@
 
 #include "address.h"
 #include "context.h"
+#include "help.h"
 #include "match.h"
 #include "queue.h"
 #include "rma.h"
@@ -79,6 +80,7 @@ sm_ctx_destroy(na_plugin_ctx *ctx)
     /* with these no poll and no slice of another context is at work */
     sm_lock_take(&cls->progress);
     sm_rma_abandon(ctx);
+    sm_help_abandon(ctx);
     sm_queue_abandon(ctx);
     sm_wait_fini(ctx);
 

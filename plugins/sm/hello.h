@@ -15,6 +15,7 @@
 #define SM_HELLO_MINOR 0
 
 #define SM_HELLO_MEMBARRIER 0x1U /* registered for global expedited ones */
+#define SM_HELLO_HELPS 0x2U      /* understands records of help.h */
 
 /* 128 bytes in the machine's byte order. A minor may append: what is longer is
  * accepted and the rest not looked at. */
@@ -33,6 +34,9 @@ struct sm_hello {
 };
 
 static_assert(sizeof(struct sm_hello) == 128, "layout of the hello");
+
+/* The longest payload that a class puts into its rings. */
+uint32_t sm_hello_longest(const na_plugin_class *cls);
 
 /* Sends it with the memory of the ring, or with a refusal and no memory
  * (ring -1). 0, or an errno. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "area.h"
 #include "mem.h"
 
 #define TABLE_BITS 6
@@ -12,7 +13,9 @@
 #define SPARES 256U /* objects kept for the next registration */
 #define SERIAL_VERSION 1
 #define SERIAL_HEADER 24U
+#define SERIAL_AREA 24U /* if there is one */
 #define SERIAL_SEGMENT 16U
+#define FLAG_AREA 1U
 #define ACCESS (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
 
 int32_t
@@ -179,6 +182,7 @@ sm_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
     mem->next = *link;
     *link = mem;
     cls->mems_count++;
+    sm_area_join(cls, mem);
     sm_lock_drop(&cls->memory);
     *mem_p = mem;
     return NA_PLUGIN_OK;
@@ -191,6 +195,7 @@ sm_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
     na_plugin_mem **link = find(cls, mem->id);
     *link = mem->next;
     cls->mems_count--;
+    sm_area_leave(cls, mem);
     sm_lock_drop(&cls->memory);
     sm_mem_free(cls, mem);
 }
@@ -207,6 +212,99 @@ sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem)
                        mem->count * sizeof(mem->segments[0])) == 0;
     sm_lock_drop(&cls->memory);
     return genuine;
+}
+
+/* The next piece of a range: where it is; *offset_p and *length_p move on to
+ * what follows. */
+static char *
+next_piece(const na_plugin_mem *mem, uint32_t *segment_p, uint64_t *offset_p,
+    uint64_t length, uint64_t *piece_p)
+{
+    const na_plugin_segment *segment = &mem->segments[*segment_p];
+
+    while (*offset_p >= segment->length) {
+        *offset_p -= segment->length;
+        segment = &mem->segments[++*segment_p];
+    }
+    uint64_t rest = segment->length - *offset_p;
+    *piece_p = rest < length ? rest : length;
+    char *at = (char *) segment->base + *offset_p;
+    *offset_p += *piece_p;
+    return at;
+}
+
+void
+sm_mem_gather(
+    const na_plugin_mem *mem, uint64_t offset, void *to, uint64_t length)
+{
+    unsigned char *out = to;
+    uint32_t segment = 0;
+    uint64_t piece;
+
+    for (; length > 0; length -= piece, out += piece) {
+        const char *at = next_piece(mem, &segment, &offset, length, &piece);
+        memcpy(out, at, piece);
+    }
+}
+
+void
+sm_mem_scatter(const na_plugin_mem *mem, uint64_t offset, const void *from,
+    uint64_t length)
+{
+    const unsigned char *in = from;
+    uint32_t segment = 0;
+    uint64_t piece;
+
+    for (; length > 0; length -= piece, in += piece) {
+        char *at = next_piece(mem, &segment, &offset, length, &piece);
+        memcpy(at, in, piece);
+    }
+}
+
+/* The registration with a number, if it permits access to a range; else why
+ * not. [memory] */
+static int32_t
+find_range(na_plugin_class *cls, uint64_t id, uint32_t access, uint64_t offset,
+    uint32_t length, const na_plugin_mem **mem_p)
+{
+    const na_plugin_mem *mem = *find(cls, id);
+
+    if (mem == NULL || offset > mem->length || length > mem->length - offset)
+        return NA_PLUGIN_E_INVALID_ARG;
+    if ((mem->access & access) == 0)
+        return NA_PLUGIN_E_PERMISSION;
+    *mem_p = mem;
+    return NA_PLUGIN_OK;
+}
+
+int32_t
+sm_mem_read(na_plugin_class *cls, uint64_t id, uint64_t offset, void *to,
+    uint32_t length)
+{
+    const na_plugin_mem *mem;
+
+    /* held while copying: who deregisters may free the memory then */
+    sm_lock_take(&cls->memory);
+    int32_t ret = find_range(cls, id, NA_PLUGIN_MEM_READ, offset, length, &mem);
+    if (ret == NA_PLUGIN_OK)
+        sm_mem_gather(mem, offset, to, length);
+    sm_lock_drop(&cls->memory);
+    return ret;
+}
+
+int32_t
+sm_mem_write(na_plugin_class *cls, uint64_t id, uint64_t offset,
+    const void *from, uint32_t length)
+{
+    const na_plugin_mem *mem;
+
+    sm_lock_take(&cls->memory);
+    int32_t ret =
+        find_range(cls, id, NA_PLUGIN_MEM_WRITE, offset, length, &mem);
+    if (ret == NA_PLUGIN_OK)
+        sm_mem_scatter(mem, offset, from, length);
+    sm_lock_drop(&cls->memory);
+    return ret;
 }
 
 static unsigned char *
@@ -231,7 +329,8 @@ sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     uint64_t *size_p)
 {
     uint64_t room = *size_p;
-    *size_p = SERIAL_HEADER + (uint64_t) mem->count * SERIAL_SEGMENT;
+    *size_p = SERIAL_HEADER + (mem->area != 0 ? SERIAL_AREA : 0) +
+              (uint64_t) mem->count * SERIAL_SEGMENT;
     if (buffer == NULL)
         return NA_PLUGIN_OK;
     if (room < *size_p)
@@ -241,14 +340,36 @@ sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     bytes = pack(bytes, SERIAL_VERSION, 1);
     bytes = pack(bytes, mem->access, 1);
     bytes = pack(bytes, mem->count, 2);
-    bytes = pack(bytes, 0, 4);
+    bytes = pack(bytes, mem->area != 0 ? FLAG_AREA : 0, 4);
     bytes = pack(bytes, mem->owner, 8);
     bytes = pack(bytes, mem->id, 8);
+    if (mem->area != 0) {
+        bytes = pack(bytes, mem->area, 8);
+        bytes = pack(bytes, mem->area_base, 8);
+        bytes = pack(bytes, mem->area_length, 8);
+    }
     for (uint32_t i = 0; i < mem->count; i++) {
         bytes = pack(bytes, (uintptr_t) mem->segments[i].base, 8);
         bytes = pack(bytes, mem->segments[i].length, 8);
     }
     return NA_PLUGIN_OK;
+}
+
+/* Whether the segments that a stranger has given lie in the area that it has
+ * given, if it has. */
+static bool
+area_holds(const na_plugin_mem *mem)
+{
+    if (mem->area == 0)
+        return mem->area_length == 0;
+    for (uint32_t i = 0; i < mem->count; i++) {
+        uint64_t base = (uintptr_t) mem->segments[i].base;
+        uint64_t at = base - mem->area_base;
+        if (base < mem->area_base || at > mem->area_length ||
+            mem->segments[i].length > mem->area_length - at)
+            return false;
+    }
+    return true;
 }
 
 int32_t
@@ -258,6 +379,8 @@ sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     const unsigned char *bytes = buffer;
     uint32_t access = 0;
     uint32_t count = 0;
+    uint32_t flags = 0;
+    uint64_t head = SERIAL_HEADER;
 
     if (length >= SERIAL_HEADER && bytes[0] != SERIAL_VERSION) {
         SM_LOG(cls->host, WARNING,
@@ -268,10 +391,13 @@ sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     if (length >= SERIAL_HEADER) {
         access = bytes[1];
         count = (uint32_t) unpack(bytes + 2, 2);
+        flags = (uint32_t) unpack(bytes + 4, 4);
     }
+    if ((flags & FLAG_AREA) != 0)
+        head += SERIAL_AREA;
     if (access == 0 || (access & ~ACCESS) != 0 || count == 0 ||
-        count > SM_SEGMENTS || unpack(bytes + 4, 4) != 0 ||
-        length < SERIAL_HEADER + (uint64_t) count * SERIAL_SEGMENT)
+        count > SM_SEGMENTS || (flags & ~FLAG_AREA) != 0 ||
+        length < head + (uint64_t) count * SERIAL_SEGMENT)
         goto refuse;
 
     na_plugin_mem *mem = obtain(cls, count);
@@ -281,13 +407,19 @@ sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     mem->count = count;
     mem->owner = unpack(bytes + 8, 8);
     mem->id = unpack(bytes + 16, 8);
+    mem->area = mem->area_base = mem->area_length = 0;
+    if ((flags & FLAG_AREA) != 0) {
+        mem->area = unpack(bytes + SERIAL_HEADER, 8);
+        mem->area_base = unpack(bytes + SERIAL_HEADER + 8, 8);
+        mem->area_length = unpack(bytes + SERIAL_HEADER + 16, 8);
+    }
     for (uint32_t i = 0; i < count; i++) {
-        bytes += i == 0 ? SERIAL_HEADER : SERIAL_SEGMENT;
+        bytes += i == 0 ? head : SERIAL_SEGMENT;
         mem->segments[i].base = (void *) (uintptr_t) unpack(bytes, 8);
         mem->segments[i].length = unpack(bytes + 8, 8);
     }
     mem->length = total_length(mem->segments, count);
-    if (mem->length == 0) {
+    if (mem->length == 0 || !area_holds(mem)) {
         sm_mem_free(cls, mem);
         goto refuse;
     }

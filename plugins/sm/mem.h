@@ -15,6 +15,9 @@ struct na_plugin_mem {
     uint32_t count;
     uint32_t room; /* for segments */
     uint32_t spare;
+    uint64_t area;      /* all segments lie in this one of the owner's; 0: no */
+    uint64_t area_base; /* address there, */
+    uint64_t area_length;
     na_plugin_segment segments[];
 };
 
@@ -26,6 +29,20 @@ uint32_t sm_mem_fini(na_plugin_class *cls);
 
 /* Whether bytes that claim to be a registration of this class are one. */
 bool sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem);
+
+/* Copies for a peer that may not do it itself: between its bytes and the
+ * registration with this number, if there is one that permits it and is long
+ * enough. INVALID_ARG, PERMISSION. [any thread] */
+int32_t sm_mem_read(na_plugin_class *cls, uint64_t id, uint64_t offset,
+    void *to, uint32_t length);
+int32_t sm_mem_write(na_plugin_class *cls, uint64_t id, uint64_t offset,
+    const void *from, uint32_t length);
+
+/* The same between bytes and a range that is known to be there. */
+void sm_mem_gather(
+    const na_plugin_mem *mem, uint64_t offset, void *to, uint64_t length);
+void sm_mem_scatter(const na_plugin_mem *mem, uint64_t offset, const void *from,
+    uint64_t length);
 
 /* Functions of the ABI. */
 int32_t sm_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "area.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
@@ -27,6 +28,7 @@
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
 #define THREADS_KNOWN                                                          \
     (NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT)
+#define ANY_USER "any/" /* before the name */
 #define QUEUE_DEFAULT (1U << 20)
 #define QUEUE_MAX (UINT64_C(1) << 40)
 #define TIMEOUT_DEFAULT_S 300
@@ -38,6 +40,8 @@ extension(na_plugin_class *cls, const char *id)
 {
     if (strcmp(id, NA_PLUGIN_WAIT_ID) == 0 && !cls->no_block)
         return &sm_wait;
+    if (strcmp(id, NA_PLUGIN_MEM_ALLOC_ID) == 0)
+        return &sm_mem_alloc;
     if (strcmp(id, NA_PLUGIN_REPORT_ID) == 0)
         return &sm_report;
     return NULL;
@@ -126,6 +130,17 @@ info(const na_plugin_host *host, const char *protocol, void *arg,
     return NA_PLUGIN_OK;
 }
 
+/* The name that a class is opened with, "" if none: what follows "any/", which
+ * admits every user's processes, or all of it. */
+static const char *
+own_name(const na_plugin_open_info *info, bool *any_user_p)
+{
+    const char *name = info->name != NULL ? info->name : "";
+
+    *any_user_p = strncmp(name, ANY_USER, sizeof(ANY_USER) - 1) == 0;
+    return *any_user_p ? name + sizeof(ANY_USER) - 1 : name;
+}
+
 /* Refuses what this version does not know. */
 static int32_t
 check_info(const na_plugin_host *host, const na_plugin_open_info *info)
@@ -152,11 +167,13 @@ check_info(const na_plugin_host *host, const na_plugin_open_info *info)
             info->traffic_class);
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    if (info->name != NULL && info->name[0] != '\0' &&
-        !sm_name_valid(info->name, strlen(info->name), SM_PREFIX_MAX)) {
+    bool any_user;
+    const char *name = own_name(info, &any_user);
+    if (name[0] != '\0' && !sm_name_valid(name, strlen(name), SM_PREFIX_MAX)) {
         SM_LOG(host, ERROR,
-            "\"%.120s\" is no name: 1 to %u of A-Z a-z 0-9 . _ + -", info->name,
-            SM_PREFIX_MAX);
+            "\"%.120s\" is no name: 1 to %u of A-Z a-z 0-9 . _ + -, with "
+            "\"any/\" before it or not",
+            info->name, SM_PREFIX_MAX);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     return NA_PLUGIN_OK;
@@ -217,13 +234,15 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     uint64_t queue = QUEUE_DEFAULT;
     uint64_t timeout = TIMEOUT_DEFAULT_S;
     uint64_t membarrier = 1;
+    uint64_t any_user = 0;
 
     if (!sm_log_setting(
             cls->host, "sm.ring_size", 0, SM_RING_CAPACITY_MAX, &ring) ||
         !sm_log_setting(cls->host, "sm.queue_size", 0, QUEUE_MAX, &queue) ||
         !sm_log_setting(
             cls->host, "sm.send_timeout", 0, TIMEOUT_MAX_S, &timeout) ||
-        !sm_log_setting(cls->host, "sm.membarrier", 0, 1, &membarrier))
+        !sm_log_setting(cls->host, "sm.membarrier", 0, 1, &membarrier) ||
+        !sm_log_setting(cls->host, "sm.any_user", 0, 1, &any_user))
         return NA_PLUGIN_E_INVALID_ARG;
 
     cls->max_unexpected =
@@ -240,6 +259,16 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->no_retry = (info->flags & NA_PLUGIN_OPEN_NO_RETRY) != 0;
+    cls->copies_denied = sm_rma_permitted() != 0;
+    if (cls->copies_denied)
+        SM_LOG(cls->host, INFO,
+            "process_vm_readv is forbidden (%s): whoever owns the memory of a "
+            "put or get copies, through the rings",
+            strerror(sm_rma_permitted()));
+    atomic_init(&cls->denial_said, cls->copies_denied);
+    own_name(info, &cls->any_user);
+    cls->any_user = cls->any_user || any_user != 0;
+    cls->uid = geteuid();
     cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
     return NA_PLUGIN_OK;
 }
@@ -274,11 +303,12 @@ destroy(na_plugin_class *cls)
     cls->self = NULL;
     uint32_t addrs = sm_addr_fini(cls);
     uint32_t mems = sm_mem_fini(cls);
-    if (addrs != 0 || mems != 0)
+    uint32_t areas = sm_area_fini(cls);
+    if (addrs != 0 || mems != 0 || areas != 0)
         SM_LOG(cls->host, WARNING,
-            "closed with %" PRIu32 " addresses and %" PRIu32
-            " registrations left",
-            addrs, mems);
+            "closed with %" PRIu32 " addresses, %" PRIu32
+            " registrations and %" PRIu32 " pieces of memory left",
+            addrs, mems, areas);
     if (cls->epoll >= 0)
         close(cls->epoll);
     free(cls);
@@ -308,9 +338,9 @@ build(na_plugin_class *cls, const na_plugin_open_info *info)
             cls->host, ERROR, "no descriptor for a class: %s", strerror(errno));
         return NA_PLUGIN_E_NOMEM;
     }
-    const char *prefix =
-        info->name != NULL && info->name[0] != '\0' ? info->name : NULL;
-    return sm_connect_init(cls, prefix);
+    bool any_user;
+    const char *name = own_name(info, &any_user);
+    return sm_connect_init(cls, name[0] != '\0' ? name : NULL);
 }
 
 static int32_t
@@ -342,8 +372,9 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     }
     mention_ignored(host, info);
 
-    opened->features =
-        NA_PLUGIN_FEATURE_NODE_LOCAL | NA_PLUGIN_FEATURE_RMA_NATIVE;
+    opened->features = NA_PLUGIN_FEATURE_NODE_LOCAL;
+    if (!cls->copies_denied)
+        opened->features |= NA_PLUGIN_FEATURE_RMA_NATIVE;
     opened->cls = cls;
     opened->ops = cls->single ? &ops_single : &ops;
     opened->op_size = sizeof(struct sm_op);

@@ -7,6 +7,7 @@
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
+#include "help.h"
 #include "match.h"
 #include "queue.h"
 #include "rma.h"
@@ -82,6 +83,24 @@ enum outcome {
     BROKEN,    /* it could not be: the connection has ended */
 };
 
+/* A record of a put or get. */
+static enum outcome
+take_help(na_plugin_class *cls, struct sm_conn *conn, uint64_t word)
+{
+    struct sm_ring_rx *rx = &conn->rx;
+    const char *wrong = sm_help_take(
+        cls, conn, rx->record + SM_RING_HEADER, sm_ring_length(word));
+
+    if (wrong != NULL) {
+        sm_conn_break(cls, conn, wrong);
+        return BROKEN;
+    }
+    conn->blocked = NULL;
+    if (sm_ring_advance(rx, sm_ring_length(word)))
+        sm_conn_ring(cls, conn);
+    return TAKEN;
+}
+
 /* Takes a message in the general case: any context, with a receive or without,
  * with room for its event or not. */
 static __attribute__((noinline)) enum outcome
@@ -93,6 +112,11 @@ take_slowly(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
         unlock_own(batch);
         sm_conn_break(cls, conn, "a record in its ring cannot be");
         return BROKEN;
+    }
+
+    if (sm_ring_kind(word) == SM_RING_HELP) {
+        unlock_own(batch);
+        return take_help(cls, conn, word);
     }
 
     na_plugin_ctx *ctx = sm_class_context(cls, sm_ring_target(word));
@@ -339,6 +363,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         next = cls->single ? advance(ctx, next, end, true)
                            : advance(ctx, next, end, false);
         sm_queue_flush(cls);
+        sm_help_flush(cls);
         sm_self_refill(cls);
         sm_lock_drop(&cls->progress);
     }

@@ -5,7 +5,7 @@
 #include "conn.h"
 #include "report.h"
 
-#define CHOICES 6U
+#define CHOICES 7U
 
 static const struct {
     const char *name;
@@ -22,9 +22,13 @@ static const struct {
     {"connections_made", offsetof(struct sm_counters, connects)},
     {"connections_lost", offsetof(struct sm_counters, losses)},
     {"connections_broken", offsetof(struct sm_counters, broken)},
+    {"callers_refused", offsetof(struct sm_counters, refused)},
     {"bells_rung", offsetof(struct sm_counters, bells)},
     {"put_bytes", offsetof(struct sm_counters, put_bytes)},
     {"get_bytes", offsetof(struct sm_counters, get_bytes)},
+    {"helped_bytes", offsetof(struct sm_counters, helped_bytes)},
+    {"mapped_bytes", offsetof(struct sm_counters, mapped_bytes)},
+    {"areas_mapped", offsetof(struct sm_counters, areas)},
 };
 
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
@@ -48,6 +52,9 @@ choice(const na_plugin_class *cls, uint32_t index)
     case 4:
         return (na_plugin_report_entry){
             .name = "locks", .text = cls->single ? "none" : "yes"};
+    case 5:
+        return (na_plugin_report_entry){
+            .name = "peers", .text = cls->any_user ? "any" : "user"};
     default:
         return (na_plugin_report_entry){.name = "send_timeout_s",
             .value = cls->send_timeout_ns / UINT64_C(1000000000)};

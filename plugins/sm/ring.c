@@ -47,6 +47,31 @@ sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size)
     return tx->produced + size <= limit;
 }
 
+unsigned char *
+sm_ring_reserve(struct sm_ring_tx *tx, uint32_t length)
+{
+    uint32_t size = sm_ring_record(length);
+    if (tx->produced + size > tx->limit && !sm_ring_refresh(tx, size))
+        return NULL;
+    return tx->record + SM_RING_HEADER;
+}
+
+void
+sm_ring_publish(struct sm_ring_tx *tx, uint64_t word)
+{
+    uint32_t size = sm_ring_record(sm_ring_length(word));
+    unsigned char *record = tx->record;
+
+    memset(record + SM_RING_TAG, 0, sizeof(uint32_t));
+    /* release: pairs with the acquire in sm_ring_peek; seq_cst: with the
+     * sleeper's, see sm_ring_sleeps */
+    atomic_store_explicit(sm_ring_word_of(record), word,
+        tx->ordered ? memory_order_seq_cst : memory_order_release);
+    tx->produced += size;
+    record += size;
+    tx->record = record >= tx->end ? record - tx->capacity : record;
+}
+
 /* When a consumer that has come this far reports next. A producer that waits
  * has room for its largest record, at most half a ring, when all but a quarter
  * has been consumed. */

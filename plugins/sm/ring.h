@@ -22,6 +22,7 @@
 /* Kinds of record; 0 in its place: there is no record yet. */
 #define SM_RING_UNEXPECTED 1U
 #define SM_RING_EXPECTED 2U
+#define SM_RING_HELP 3U /* of a put or get: help.h */
 
 /* The first page of the memory. Everything is in the byte order of the
  * machine, which both sides share. */
@@ -182,6 +183,11 @@ sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
     return true;
 }
 
+/* Room for a record of length bytes, to be written and then published; NULL if
+ * there is none. For payloads that come in pieces. */
+unsigned char *sm_ring_reserve(struct sm_ring_tx *tx, uint32_t length);
+void sm_ring_publish(struct sm_ring_tx *tx, uint64_t word);
+
 /* Takes the bit of a context that sleeps, if it does. */
 bool sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target);
 
@@ -243,7 +249,7 @@ sm_ring_tag(const unsigned char *record)
 static inline bool
 sm_ring_valid(const struct sm_ring_rx *rx, uint64_t word)
 {
-    return sm_ring_kind(word) - 1 < 2 && sm_ring_length(word) <= rx->longest;
+    return sm_ring_kind(word) - 1 < 3 && sm_ring_length(word) <= rx->longest;
 }
 
 /* Tells the producer what has been consumed; true if it sleeps and has to be

@@ -7,21 +7,26 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "address.h"
+#include "area.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
+#include "help.h"
 #include "mem.h"
 #include "rma.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission */
 #define SLICE (1U << 20)     /* bytes done in one poll */
+#define HELP 1               /* instead of a code: the peer has to copy */
 #define VECTOR 256           /* pieces in one call, a quarter of IOV_MAX */
 
 /* Whose memory: a process, or this one's. */
 struct target {
-    pid_t pid; /* 0: this class's own memory */
+    pid_t pid;            /* 0: this class's own memory, or mapped */
+    int64_t displacement; /* mapped: how much higher than at the owner */
     int pidfd;
     struct sm_conn *conn;
 };
@@ -48,6 +53,17 @@ gather(const na_plugin_mem *mem, uint64_t offset, uint64_t length,
         offset = 0;
     }
     return count;
+}
+
+/* Moves the places of pieces from where the owner has them to here. */
+static void
+displace(struct iovec *vector, uint32_t count, int64_t displacement)
+{
+    if (displacement == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        vector[i].iov_base = (void *) ((uintptr_t) vector[i].iov_base +
+                                       (uintptr_t) displacement);
 }
 
 /* Copies between two lists of pieces of this process; how many bytes. */
@@ -78,21 +94,44 @@ copy_own(struct iovec *to, uint32_t to_count, struct iovec *from,
     return copied;
 }
 
+/* The kernel refuses: HELP, or AGAIN while the peer has not said whether it
+ * does; OK if it does not. */
+static int32_t
+by_help(na_plugin_class *cls, struct sm_conn *conn, int error)
+{
+    sm_lock_take(&conn->lock);
+    bool up = conn->state == SM_CONN_UP;
+    bool helps = conn->helps;
+    sm_lock_drop(&conn->lock);
+
+    if (up && !helps)
+        return NA_PLUGIN_OK;
+    if (!atomic_exchange_explicit(
+            &cls->denial_said, true, memory_order_relaxed))
+        SM_LOG(cls->host, INFO,
+            "the kernel does not let this process copy from and to process %d "
+            "(%s): whoever owns the memory copies, through the rings",
+            (int) conn->pid, strerror(error));
+    return up ? HELP : NA_PLUGIN_E_AGAIN;
+}
+
 /* What the kernel's refusal means; what to do about it is said once for each
  * connection. */
 static int32_t
 vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
 {
-    if (conn == NULL) /* an own range that ended before its length did */
+    if (conn == NULL ||
+        error == EIO) /* an own range that ended before its length did */
         return NA_PLUGIN_E_INVALID_ARG;
     if (error == ESRCH)
         return NA_PLUGIN_E_HOSTUNREACH;
 
-    sm_lock_take(&conn->lock);
-    bool said = conn->denied;
-    conn->denied = true;
-    sm_lock_drop(&conn->lock);
+    bool said =
+        atomic_exchange_explicit(&conn->denied, true, memory_order_relaxed);
     if (error == EPERM || error == ENOSYS) {
+        int32_t ret = by_help(cls, conn, error);
+        if (ret != NA_PLUGIN_OK)
+            return ret;
         if (!said)
             SM_LOG(cls->host, ERROR,
                 "the kernel forbids access to the memory of process %d (%s): "
@@ -110,6 +149,17 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
     return error == ENOMEM ? NA_PLUGIN_E_NOMEM : NA_PLUGIN_E_IO_ERROR;
 }
 
+int
+sm_rma_permitted(void)
+{
+    char from = 0;
+    char to;
+    struct iovec here = {&to, 1};
+    struct iovec there = {&from, 1};
+
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 ? 0 : errno;
+}
+
 static bool
 gone(const struct target *target)
 {
@@ -125,7 +175,7 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
     struct iovec there[VECTOR];
     bool put = op->kind == SM_OP_PUT;
 
-    if (target->pid != 0 && gone(target))
+    if (gone(target))
         return NA_PLUGIN_E_HOSTUNREACH;
     while (length > 0) {
         uint32_t here_count =
@@ -133,6 +183,7 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
         uint32_t there_count =
             gather(op->rma.remote, op->rma.remote_offset, length, there);
         int64_t moved;
+        displace(there, there_count, target->displacement);
         if (target->pid == 0)
             moved =
                 (int64_t) (put ? copy_own(there, there_count, here, here_count)
@@ -144,7 +195,7 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
                         : process_vm_readv(target->pid, here, here_count, there,
                               there_count, 0);
         int error = moved < 0 ? errno : 0;
-        if (target->pid != 0 && gone(target))
+        if (gone(target))
             return NA_PLUGIN_E_HOSTUNREACH;
         if (moved <= 0)
             return vm_error(cls, target->conn, moved < 0 ? error : EIO);
@@ -155,29 +206,68 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
         sm_count_shared(
             put ? &cls->counters.put_bytes : &cls->counters.get_bytes,
             (uint64_t) moved);
+        if (target->pid == 0 && target->conn != NULL)
+            sm_count_shared(&cls->counters.mapped_bytes, (uint64_t) moved);
     }
     return NA_PLUGIN_OK;
 }
 
-/* Finds the process behind a connection and holds it: OK, to be released; AGAIN
- * while it is not connected yet. [conn->lock] */
-static int32_t
-hold(na_plugin_class *cls, struct sm_conn *conn, const na_plugin_mem *remote,
+/* Whether the peer's memory is mapped here; the first time it is asked for, to
+ * be had for later slices and operations. [conn->lock] */
+static bool
+map(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     struct target *target_p)
 {
+    const na_plugin_mem *remote = op->rma.remote;
+    bool wanted = false;
+
+    if (conn->state != SM_CONN_UP || !conn->helps)
+        return false;
+    unsigned char *mapping = sm_area_find(conn, remote, &wanted);
+    if (wanted)
+        sm_help_want_area(cls, conn, op->own_ctx, op->peer_ctx, remote->area);
+    if (mapping == NULL)
+        return false;
+    *target_p = (struct target){
+        .displacement = (int64_t) ((uintptr_t) mapping - remote->area_base),
+        .pidfd = conn->pidfd,
+        .conn = conn};
+    return true;
+}
+
+/* Finds the process behind a connection and holds it: OK, to be released; HELP
+ * if there is no other way; AGAIN while it is not connected yet. [conn->lock]
+ */
+static int32_t
+hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
+    struct target *target_p)
+{
+    const na_plugin_mem *remote = op->rma.remote;
+
     if (conn->state == SM_CONN_RETRY)
         return NA_PLUGIN_E_AGAIN;
-    if (conn->pid == 0) {
-        SM_LOG(cls->host, ERROR,
-            "%s is in another process namespace: its memory is out of reach",
-            sm_conn_name(conn));
-        return NA_PLUGIN_E_PERMISSION;
-    }
     /* a successor under the same name has other things at these places */
     if (conn->owner != 0 && conn->owner != remote->owner) {
         SM_LOG(cls->host, ERROR, "the registration is none of %s's",
             sm_conn_name(conn));
         return NA_PLUGIN_E_INVALID_ARG;
+    }
+    if (remote->area != 0 && map(cls, conn, op, target_p)) {
+        conn->users++;
+        return NA_PLUGIN_OK;
+    }
+    if (conn->pid == 0 ||
+        atomic_load_explicit(&conn->denied, memory_order_relaxed)) {
+        if (conn->state != SM_CONN_UP)
+            return NA_PLUGIN_E_AGAIN;
+        if (conn->helps)
+            return HELP;
+    }
+    if (conn->pid == 0) {
+        SM_LOG(cls->host, ERROR,
+            "%s is in another process namespace: its memory is out of reach",
+            sm_conn_name(conn));
+        return NA_PLUGIN_E_PERMISSION;
     }
     conn->users++;
     *target_p =
@@ -248,7 +338,7 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
         return ret;
     op->to.conn = conn;
     op->rma.serial = conn->serial;
-    ret = hold(cls, conn, op->rma.remote, target_p);
+    ret = hold(cls, conn, op, target_p);
     sm_lock_drop(&conn->lock);
     return ret;
 }
@@ -279,7 +369,7 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
         return NA_PLUGIN_DONE;
 
     ret = aim(cls, op, peer, &target);
-    if (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry) {
+    if (ret == HELP || (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
         enqueue(ctx, op);
         return NA_PLUGIN_PENDING;
     }
@@ -292,15 +382,22 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
     }
     ret = transfer(cls, &target, op, op->rma.length);
     release(&target);
+    if (ret == HELP || (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
+        enqueue(ctx, op);
+        return NA_PLUGIN_PENDING;
+    }
     return ret == NA_PLUGIN_OK ? NA_PLUGIN_DONE : ret;
 }
 
 static void
-prepare(struct sm_op *op, enum sm_kind kind, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length)
+prepare(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
+    na_plugin_mem *local, uint64_t local_offset, na_plugin_mem *remote,
+    uint64_t remote_offset, uint64_t length, uint32_t peer_ctx)
 {
     op->kind = (uint8_t) kind;
+    op->own_ctx = (uint8_t) ctx->id;
+    op->peer_ctx = (uint8_t) peer_ctx;
+    atomic_store_explicit(&op->helped, false, memory_order_relaxed);
     op->rma.local = local;
     op->rma.remote = remote;
     op->rma.local_offset = local_offset;
@@ -313,7 +410,8 @@ sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
-    prepare(op, SM_OP_PUT, local, local_offset, remote, remote_offset, length);
+    prepare(ctx, op, SM_OP_PUT, local, local_offset, remote, remote_offset,
+        length, peer_ctx);
     return submit(ctx, op, peer);
 }
 
@@ -322,7 +420,8 @@ sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
-    prepare(op, SM_OP_GET, local, local_offset, remote, remote_offset, length);
+    prepare(ctx, op, SM_OP_GET, local, local_offset, remote, remote_offset,
+        length, peer_ctx);
     return submit(ctx, op, peer);
 }
 
@@ -339,7 +438,7 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
         if (conn->serial != op->rma.serial || conn->state == SM_CONN_FREE)
             ret = NA_PLUGIN_E_HOSTUNREACH;
         else
-            ret = hold(cls, conn, op->rma.remote, &target);
+            ret = hold(cls, conn, op, &target);
         sm_lock_drop(&conn->lock);
     }
     if (ret != NA_PLUGIN_OK)
@@ -348,6 +447,35 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
         cls, &target, op, op->rma.length < SLICE ? op->rma.length : SLICE);
     release(&target);
     return ret;
+}
+
+/* Leaves an operation to the peer's help: OK; AGAIN if somebody else is at work
+ * on the connections, or this one is not what it was. [rma_lock] */
+static int32_t
+hand_over(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    na_plugin_class *cls = ctx->cls;
+    struct sm_conn *conn = op->to.conn;
+
+    if (!sm_lock_try(&cls->progress))
+        return NA_PLUGIN_E_AGAIN;
+    bool same = conn->serial == op->rma.serial && conn->state == SM_CONN_UP;
+    if (same) {
+        sm_lock_take(&ctx->lock);
+        ctx->rma_active = NULL;
+        sm_list_remove(&ctx->rma, &op->link);
+        sm_chore_drop(cls);
+        if (op->stop != 0) {
+            op->result =
+                (na_plugin_event){.op = op, .status = NA_PLUGIN_E_CANCELED};
+            sm_ctx_ready(ctx, op);
+        } else {
+            sm_help_adopt(cls, conn, op);
+        }
+        sm_lock_drop(&ctx->lock);
+    }
+    sm_lock_drop(&cls->progress);
+    return same ? NA_PLUGIN_OK : NA_PLUGIN_E_AGAIN;
 }
 
 /* Works on the first operation of a context's queue. One whose connection is
@@ -363,6 +491,11 @@ work(na_plugin_ctx *ctx)
         return;
 
     int32_t ret = do_slice(ctx->cls, op);
+    if (ret == HELP) {
+        ret = hand_over(ctx, op);
+        if (ret == NA_PLUGIN_OK)
+            return;
+    }
 
     sm_lock_take(&ctx->lock);
     ctx->rma_active = NULL;
@@ -421,8 +554,11 @@ sm_rma_pending(na_plugin_ctx *ctx)
          link = link->next) {
         const struct sm_op *op = (struct sm_op *) link;
         const struct sm_conn *conn = op->to.conn;
-        pending = conn == NULL || conn->serial != op->rma.serial ||
-                  conn->state != SM_CONN_RETRY;
+        pending =
+            conn == NULL || conn->serial != op->rma.serial ||
+            conn->state == SM_CONN_UP || conn->state == SM_CONN_FREE ||
+            (conn->state != SM_CONN_RETRY &&
+                !atomic_load_explicit(&conn->denied, memory_order_relaxed));
     }
     sm_lock_drop(&ctx->lock);
     return pending;
@@ -433,6 +569,10 @@ sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op)
 {
     sm_lock_take(&ctx->lock);
     bool queued = sm_op_state(op) == SM_OP_POSTED;
+    if (queued && atomic_load_explicit(&op->helped, memory_order_relaxed)) {
+        sm_lock_drop(&ctx->lock);
+        return sm_help_withdraw(ctx->cls, op);
+    }
     bool active = queued && ctx->rma_active == op;
     if (active) {
         op->stop = 1;

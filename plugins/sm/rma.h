@@ -14,6 +14,10 @@ int32_t sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
 
+/* Whether the kernel lets a process as this one copy from and to another of its
+ * user: 0, or the errno of its refusal. */
+int sm_rma_permitted(void);
+
 /* Works one slice of the context's queue off, or, if that is empty, of another
  * context's. */
 void sm_rma_advance(na_plugin_ctx *ctx);

@@ -125,7 +125,10 @@ struct sm_op {
     _Atomic uint8_t state; /* enum sm_state; written under the lock of the
                               list it enters or leaves */
     uint8_t stop;          /* put, get: cancelled during a slice */
-    uint8_t spare;
+    /* put, get: in conn.helped. Written under progress and ctx->lock. */
+    _Atomic bool helped;
+    uint8_t own_ctx;  /* put, get: number of the context */
+    uint8_t peer_ctx; /* and of the peer's */
     union {
         struct sm_conn *conn;  /* send, put, get; NULL: to oneself */
         na_plugin_ctx *target; /* send to oneself: the context */
@@ -144,7 +147,11 @@ struct sm_op {
             uint64_t local_offset; /* these three move on with each slice */
             uint64_t remote_offset;
             uint64_t length;
-            uint64_t serial; /* of the connection */
+            union {
+                uint64_t serial; /* of the connection */
+                uint64_t asked;  /* helped: bytes asked for, or sent */
+            };
+            uint64_t arrived; /* helped: bytes of a get that have come */
         } rma;
     };
 };
@@ -219,21 +226,25 @@ struct sm_conn {
     /* Sending: lock; whoever ends the connection has progress as well. */
     alignas(64) struct sm_lock lock;
     struct sm_ring_tx tx;
-    struct sm_list queue; /* sends for which there was no room */
-    uint64_t sent;        /* messages */
-    uint64_t serial;      /* counts the uses of this memory */
-    uint32_t users;       /* puts and gets at work on it */
-    bool stalled;         /* in one of the class's two lists */
+    struct sm_list queue;       /* sends for which there was no room */
+    uint64_t sent;              /* messages */
+    uint64_t serial;            /* counts the uses of this memory */
+    uint32_t users;             /* puts and gets at work on it */
+    struct sm_area_seen *areas; /* memory of the peer's that is mapped, or asked
+                                   for; NULL: none */
+    uint32_t areas_count;
+    bool stalled; /* in one of the class's two lists */
     struct sm_conn *stall_next;
 
     /* The rest: progress; down to called, lock as well to write, so that
      * either will do to read. */
     alignas(64) uint8_t state; /* enum sm_conn_state */
-    bool denied;  /* put and get: the kernel's refusal has been logged */
-    bool watched; /* pidfd stands in the class's epoll set */
-    int fd;       /* the socket, -1 when there is none */
-    int pidfd;    /* the peer's process, -1 when unknown */
-    pid_t pid;    /* 0: in a process namespace that cannot be seen from here */
+    _Atomic bool denied;       /* put and get: the kernel refuses */
+    bool helps;                /* the peer copies on request */
+    bool watched;              /* pidfd stands in the class's epoll set */
+    int fd;                    /* the socket, -1 when there is none */
+    int pidfd;                 /* the peer's process, -1 when unknown */
+    pid_t pid; /* 0: in a process namespace that cannot be seen from here */
     uid_t uid;
     uint64_t owner;         /* the peer class's number, 0: not known yet */
     na_plugin_addr *peer;   /* one reference; NULL before hello */
@@ -241,7 +252,13 @@ struct sm_conn {
     uint64_t retry_ns;      /* SM_CONN_RETRY: when to try again */
     uint64_t deadline_ns;   /* SM_CONN_RETRY, _CALLED: when to give up */
     na_plugin_ctx *blocked; /* context whose queue holds the ring back */
-    struct sm_conn *next;   /* in class.conns, .spare or .ended */
+    struct sm_list helped;  /* puts and gets that the peer helps with */
+    uint32_t unanswered;    /* pieces asked of it */
+    struct sm_job *jobs;    /* what it asked of us, NULL before it did */
+    uint32_t jobs_first;    /* a ring of SM_JOBS */
+    uint32_t jobs_count;
+    bool helping;         /* helped or jobs are not empty: a chore */
+    struct sm_conn *next; /* in class.conns, .spare or .ended */
     struct sm_conn *prev;
 };
 
@@ -291,17 +308,25 @@ struct sm_counters {
     _Atomic uint64_t connects;   /* connections made by either side */
     _Atomic uint64_t losses;     /* connections ended */
     _Atomic uint64_t broken;     /* of these, for breach of the protocol */
+    _Atomic uint64_t refused;    /* callers of another user */
     _Atomic uint64_t bells;      /* rung for a sleeping peer */
     _Atomic uint64_t put_bytes;
     _Atomic uint64_t get_bytes;
+    _Atomic uint64_t helped_bytes; /* of both, by the owner's help */
+    _Atomic uint64_t mapped_bytes; /* of both, through mapped memory */
+    _Atomic uint64_t areas;        /* of peers, mapped */
 };
 
 struct na_plugin_class {
     const na_plugin_host *host;
     bool single; /* one thread at once: no lock, no read-modify-write */
     bool listens;
-    bool no_block; /* na.wait/1 is not used */
-    bool no_retry; /* submissions may return AGAIN */
+    _Atomic bool denial_said; /* that the kernel refuses to copy */
+    bool copies_denied;       /* the kernel refuses this process to copy */
+    bool any_user;            /* else peers are processes of uid */
+    uid_t uid;                /* the effective one when it was opened */
+    bool no_block;            /* na.wait/1 is not used */
+    bool no_retry;            /* submissions may return AGAIN */
     bool membarrier;
     uint32_t max_unexpected;
     uint32_t max_expected;
@@ -339,6 +364,8 @@ struct na_plugin_class {
     uint32_t called;         /* connections without a hello yet */
     uint64_t serial;
     uint32_t retries; /* connections in SM_CONN_RETRY */
+    uint32_t helping; /* connections with puts and gets that need help */
+    uint64_t help_serial;
 
     struct sm_lock names; /* guards the table of addresses */
     na_plugin_addr **table;
@@ -350,6 +377,10 @@ struct na_plugin_class {
     uint32_t mems_bits;
     uint32_t mems_count;
     uint64_t mem_serial;
+    struct sm_area **areas; /* memory that peers may map */
+    uint32_t areas_count;
+    uint32_t areas_room;
+    uint64_t area_serial;
     na_plugin_mem *mem_spare;
     uint32_t mem_spares;
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@
 
 #define PATH_PREFIX "talaria-sm/"
 #define BACKLOG 4096
-#define DRAIN_ROUNDS 64
+#define DESCRIPTORS 8 /* that a packet may bring: all but one are closed */
 
 /* The abstract address of a name: a zero byte first, no zero at the end. */
 static socklen_t
@@ -175,16 +176,76 @@ sm_socket_ring(int fd)
     (void) sent;
 }
 
-bool
-sm_socket_drain(int fd)
+int
+sm_socket_pass(int fd, const void *packet, size_t length, int passed)
 {
-    char bytes[64];
-
-    for (int i = 0; i < DRAIN_ROUNDS; i++) {
-        ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-        if (got > 0 || (got < 0 && errno == EINTR))
-            continue;
-        return got < 0 && errno == EAGAIN;
+    struct iovec iov = {
+        .iov_base = (void *) (uintptr_t) packet, .iov_len = length};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (passed >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof(control);
+        struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(rights), &passed, sizeof(int));
     }
-    return true; /* there is more; it stays readable */
+
+    ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent == (ssize_t) length)
+        return 0;
+    return sent < 0 ? errno : EPROTO;
+}
+
+/* The first descriptor that a packet brought, -1 if none; the others are
+ * closed. */
+static int
+take_descriptor(struct msghdr *message)
+{
+    int kept = -1;
+
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL;
+         part = CMSG_NXTHDR(message, part)) {
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+            if (kept < 0)
+                kept = fd;
+            else
+                close(fd);
+        }
+    }
+    return kept;
+}
+
+int
+sm_socket_next(int fd, void *packet, size_t room, int *passed_p)
+{
+    struct iovec iov = {.iov_base = packet, .iov_len = room};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
+    } control = {0};
+    struct msghdr message = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof(control),
+    };
+
+    ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    if (got == 0)
+        return -1;
+    *passed_p = take_descriptor(&message);
+    return (int) got;
 }

@@ -5,6 +5,7 @@
 #define SM_SOCKET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* The process at the other end, as the kernel tells it. */
@@ -44,7 +45,12 @@ bool sm_socket_believable(const struct sm_process *process, uint32_t claimed);
 /* Sends one byte, which rouses whoever waits for the other end. */
 void sm_socket_ring(int fd);
 
-/* Reads such bytes away; false when the other end has hung up. */
-bool sm_socket_drain(int fd);
+/* Sends a packet, with a descriptor if fd is not -1. 0, or an errno. */
+int sm_socket_pass(int fd, const void *packet, size_t length, int passed);
+
+/* Reads the next packet, up to room bytes of it, and the first descriptor that
+ * it brings, -1 if none, the caller's to close. How many bytes; 0: there is
+ * none; -1: the other end has hung up. */
+int sm_socket_next(int fd, void *packet, size_t room, int *passed_p);
 
 #endif /* SM_SOCKET_H */

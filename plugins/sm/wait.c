@@ -9,6 +9,7 @@
 
 #include "conn.h"
 #include "connect.h"
+#include "help.h"
 #include "progress.h"
 #include "queue.h"
 #include "rma.h"
@@ -176,10 +177,12 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 
     set_bits(ctx);
     sm_queue_ask(cls);
+    sm_help_ask(cls);
     fence_everywhere(cls);
 
     sm_kernel_due(cls);
     if (!busy && !ring_waits(cls) && !sm_rma_pending(ctx) &&
+        !sm_help_ready(cls) &&
         !atomic_load_explicit(&cls->refill, memory_order_relaxed) &&
         !sm_connect_pending(cls)) {
         uint64_t connect_ns = sm_connect_sleep(cls);

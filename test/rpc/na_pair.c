@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two ends of the NA interface, and what the peer does. */
 #include "na_pair.h"
+#include "talaria.h"
 
 #include "counts.h"
 #include "log_watch.h"
@@ -167,8 +168,8 @@ peer_start(struct na_peer *peer, na_class_t *na_class, na_context_t *context)
 {
     peer->na_class = na_class;
     peer->context = context;
-    peer->memory = calloc(1, NA_PAIR_MEMORY);
-    if (!peer->memory ||
+    if (talaria_mem_alloc(na_class, NA_PAIR_MEMORY, (void **) &peer->memory) !=
+            NA_SUCCESS ||
         NA_Mem_handle_create(na_class, peer->memory, NA_PAIR_MEMORY,
             NA_MEM_READWRITE, &peer->mem) != NA_SUCCESS ||
         NA_Mem_register(na_class, peer->mem, NA_MEM_TYPE_HOST, 0) != NA_SUCCESS)
@@ -232,7 +233,7 @@ peer_stop(struct na_peer *peer)
     if (NA_Mem_deregister(peer->na_class, peer->mem) != NA_SUCCESS)
         abort();
     NA_Mem_handle_free(peer->na_class, peer->mem);
-    free(peer->memory);
+    talaria_mem_free(peer->na_class, peer->memory);
 }
 
 static void

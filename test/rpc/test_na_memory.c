@@ -3,6 +3,7 @@
 #include "counts.h"
 #include "log_watch.h"
 #include "na_pair.h"
+#include "talaria.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +162,12 @@ START_TEST(memory_get_brings_what_was_put)
     na_mem_handle_t *sink;
 
     mover_begin(&mover, _i);
-    back = calloc(1, NA_PAIR_MEMORY);
+    ck_assert_int_eq(
+        talaria_mem_alloc(mover.pair.na_class, NA_PAIR_MEMORY, (void **) &back),
+        NA_SUCCESS);
+    ck_assert_uint_eq((uintptr_t) back % 64, 0);
+    for (size_t i = 0; i < NA_PAIR_MEMORY; i++)
+        ck_assert_int_eq(back[i], 0);
     sink = expose(&mover.pair, back, NA_PAIR_MEMORY, NA_MEM_WRITE_ONLY);
     for (size_t size = 1; size <= largest(&mover); size = size * 3 + 1) {
         size_t from = size / 2 % 17, to = NA_PAIR_MEMORY - size;
@@ -179,7 +185,7 @@ START_TEST(memory_get_brings_what_was_put)
             ck_assert_int_eq(back[from + size], 0);
     }
     hide(&mover.pair, sink);
-    free(back);
+    talaria_mem_free(mover.pair.na_class, back);
     mover_end(&mover);
 }
 END_TEST
@@ -468,11 +474,32 @@ START_TEST(memory_gone_at_the_peer_fails_the_transfer)
 }
 END_TEST
 
+START_TEST(memory_alloc_of_senseless_arguments_refused)
+{
+    struct mover mover;
+    void *memory = &mover;
+
+    mover_begin(&mover, _i);
+    ck_assert_int_eq(talaria_mem_alloc(NULL, 1, &memory), NA_INVALID_ARG);
+    ck_assert_int_eq(
+        talaria_mem_alloc(mover.pair.na_class, 0, &memory), NA_INVALID_ARG);
+    ck_assert_int_eq(
+        talaria_mem_alloc(mover.pair.na_class, 1, NULL), NA_INVALID_ARG);
+    ck_assert_int_eq(talaria_mem_alloc(mover.pair.na_class, SIZE_MAX, &memory),
+        NA_INVALID_ARG);
+    ck_assert_ptr_eq(memory, &mover);
+    talaria_mem_free(mover.pair.na_class, NULL);
+    talaria_mem_free(NULL, &mover);
+    mover_end(&mover);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
     session_add(tcase, memory_put_is_seen_by_the_next_message);
     session_add(tcase, memory_get_brings_what_was_put);
+    session_add(tcase, memory_alloc_of_senseless_arguments_refused);
     session_add(tcase, memory_out_of_range_invalid);
     session_add(tcase, memory_flags_are_kept);
     session_add(tcase, memory_of_several_pieces_is_one);

@@ -140,13 +140,12 @@ END_TEST
 
 START_TEST(hostile_bells_do_no_harm)
 {
-    static char noise[4096];
+    static const char noise[1];
     open_both();
     struct foe foe = foe_open(&foe_target);
     await_answer(&foe);
     for (int i = 0; i < 2000; i++) {
-        ssize_t sent = send(foe.socket, noise, 1 + (size_t) i % sizeof(noise),
-            MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent = send(foe.socket, noise, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
         (void) sent;
         pump();
     }
@@ -164,6 +163,49 @@ START_TEST(hostile_bells_do_no_harm)
     ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 0);
     foe_close(&foe);
     close_both();
+}
+END_TEST
+
+/* Packets that are neither bells nor memory that was asked for. */
+static void
+bad_packet(const void *packet, size_t length, bool with_memory)
+{
+    open_both();
+    struct foe foe = foe_open(&foe_target);
+    await_answer(&foe);
+    uint32_t descriptors = count_descriptors();
+    send_with(foe.socket, packet, length, &foe.memory, with_memory);
+    for (int i = 0;
+         i < 20000 && node_counter(&foe_target, "connections_broken") == 0; i++)
+        pump();
+    ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 1);
+    /* the connection's own: socket, process */
+    ck_assert_uint_le(count_descriptors(), descriptors);
+    node_warnings(&foe_target);
+    check_friend();
+    foe_close(&foe);
+    close_both();
+}
+
+START_TEST(hostile_packet_of_no_kind_ends_connection)
+{
+    static const char noise[64] = {1};
+
+    for (size_t length = 2; length <= sizeof(noise); length += 11)
+        bad_packet(noise, length, length % 2 == 0);
+}
+END_TEST
+
+START_TEST(hostile_memory_that_nobody_asked_for_ends_connection)
+{
+    struct {
+        uint32_t magic;
+        uint32_t zero;
+        uint64_t id;
+        uint64_t length;
+    } packet = {0x31417253, 0, 1, 28672 + 4096};
+
+    bad_packet(&packet, sizeof(packet), true);
 }
 END_TEST
 
@@ -249,6 +291,8 @@ main(void)
         cases, hostile_record_too_long_for_missing_context_ends_connection);
     tcase_add_test(cases, hostile_endless_ring_is_listened_to_within_bounds);
     tcase_add_test(cases, hostile_bells_do_no_harm);
+    tcase_add_test(cases, hostile_packet_of_no_kind_ends_connection);
+    tcase_add_test(cases, hostile_memory_that_nobody_asked_for_ends_connection);
     tcase_add_test(cases, hostile_consumer_ahead_of_producer_ends_connection);
     tcase_add_test(cases, hostile_consumer_that_goes_back_ends_connection);
     tcase_add_test(cases, hostile_consumer_below_zero_ends_connection);
