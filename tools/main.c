@@ -10,9 +10,11 @@
 #include <string.h>
 
 static const struct tool tools[] = {
+    {"check", "check whether a plugin keeps the contract", tool_check},
     {"copy", "copy files to and from a server, or be one", tool_copy},
     {"info", "list plugins, or show what one offers", tool_info},
     {"manifest", "write the manifest of a plugin", tool_manifest},
+    {"perf", "measure a transport", tool_perf},
 };
 
 const char *argp_program_version = "talaria " TALARIA_VERSION;

@@ -25,8 +25,10 @@ struct tool {
     "Exits with 0 when it succeeds, 1 when it fails, 2 when it is not "        \
     "understood."
 
+int tool_check(int argc, char **argv);
 int tool_copy(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_manifest(int argc, char **argv);
+int tool_perf(int argc, char **argv);
 
 #endif /* TOOL_H */

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs of a peer's benchmark: its server as the tool needs it, then its client,
+ * for about as long as one of our rounds.
+ */
+#include "perf/against.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "perf/against_parse.h"
+#include "perf/against_process.h"
+#include "perf/clock.h"
+#include "perf/process.h"
+
+#define RUN_NS (120 * PERF_SECOND_NS)  /* a round at most */
+#define START_NS (20 * PERF_SECOND_NS) /* a server until it is ready */
+#define END_NS (5 * PERF_SECOND_NS)    /* one after its client */
+/* Repetitions where nothing is known yet, and the fewest of all. */
+#define REPEAT_FIRST 100U
+#define REPEAT_FIRST_HG 10U
+#define REPEAT_LEAST 10U
+#define REPEAT_MOST 50000000U
+/* What hg_bw_* has for each handle in flight unless told otherwise, and how
+ * much memory that may be. */
+#define HG_BUFFERS 64U
+#define HG_MEMORY (UINT64_C(256) << 20)
+#define WORDS_MORE 16 /* that are added to the user's */
+
+struct perf_against {
+    enum perf_peer peer;
+    char **words;       /* the user's, settings of variables in front */
+    char **environment; /* ours and those */
+    char *const *options;
+    char *client;
+    char *server;
+    char folder[64];
+    uint32_t inflight;
+    uint64_t operations;
+    uint64_t round_ns;
+    int32_t origin_cpu;
+    int32_t target_cpu;
+    /* What was measured last: it tells how often to repeat. */
+    enum perf_test test;
+    uint64_t size;
+    double operation_ns; /* 0: not yet */
+    uint64_t deadline;   /* of the round */
+};
+
+/* The words of one process, and room for those that are numbers. */
+struct words {
+    char **words;
+    size_t count;
+    char texts[WORDS_MORE][32];
+    size_t text_count;
+};
+
+static bool
+words_begin(struct words *words, char *const *options)
+{
+    size_t count = 0;
+
+    while (options[count])
+        count++;
+    memset(words, 0, sizeof *words);
+    words->words = calloc(count + WORDS_MORE + 1, sizeof *words->words);
+    if (!words->words)
+        fputs("talaria perf: no memory\n", stderr);
+    return words->words != NULL;
+}
+
+static void
+add(struct words *words, const char *text)
+{
+    char *copy = words->texts[words->text_count++];
+
+    snprintf(copy, sizeof words->texts[0], "%s", text);
+    words->words[words->count++] = copy;
+}
+
+static void
+add_number(struct words *words, const char *option, uint64_t number)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    add(words, option);
+    add(words, text);
+}
+
+static void
+add_all(struct words *words, char *const *options)
+{
+    for (; *options; options++)
+        words->words[words->count++] = *options;
+}
+
+static bool
+is_setting(const char *word)
+{
+    size_t length = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz_0123456789");
+
+    return length > 0 && word[length] == '=' &&
+           !(word[0] >= '0' && word[0] <= '9');
+}
+
+/* Our environment with the first words that set variables; *options_p: what
+ * follows them. NULL: no memory. */
+static char **
+make_environment(char **words, char *const **command_p)
+{
+    size_t count = 0, settings = 0, n = 0;
+    char **environment;
+
+    while (environ[count])
+        count++;
+    while (words[settings] && is_setting(words[settings]))
+        settings++;
+    environment = calloc(count + settings + 1, sizeof *environment);
+    if (!environment)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        bool replaced = false;
+
+        for (size_t j = 0; j < settings; j++)
+            replaced |=
+                strncmp(environ[i], words[j], strcspn(words[j], "=") + 1) == 0;
+        if (!replaced)
+            environment[n++] = environ[i];
+    }
+    memcpy(environment + n, words, settings * sizeof *environment);
+    *command_p = words + settings;
+    return environment;
+}
+
+/* The program's absolute path: of one with a slash as it is, else the first of
+ * $PATH. NULL: there is none. Free it. */
+static char *
+find_program(const char *name)
+{
+    const char *path = getenv("PATH");
+    char *found = NULL;
+
+    if (strchr(name, '/'))
+        return access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
+    path = path ? path : "/usr/bin:/bin";
+    while (*path && !found) {
+        int length = (int) strcspn(path, ":");
+        char *full = NULL;
+
+        if (length > 0 && asprintf(&full, "%.*s/%s", length, path, name) < 0)
+            return NULL;
+        if (full && access(full, X_OK) == 0)
+            found = realpath(full, NULL);
+        free(full);
+        path += length;
+        path += *path == ':';
+    }
+    return found;
+}
+
+/* The client and, where that is a program of its own, the server, which lies
+ * beside it. */
+static bool
+find_programs(struct perf_against *against, const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    char *name = NULL;
+    int length = slash ? (int) (slash - program) + 1 : 0;
+
+    against->client = find_program(program);
+    if (!against->client) {
+        fprintf(stderr,
+            "talaria perf: --against: %s isn't there, or isn't a "
+            "program\n",
+            program);
+        return false;
+    }
+    if (against->peer == PERF_FI_PINGPONG ||
+        against->peer == PERF_UCX_PERFTEST) {
+        against->server = strdup(against->client);
+        return against->server != NULL;
+    }
+    if (asprintf(&name, "%.*shg_perf_server", length, program) < 0)
+        return false;
+    against->server = find_program(name);
+    if (!against->server)
+        fprintf(stderr,
+            "talaria perf: --against: %s isn't there, the server of %s\n", name,
+            perf_peer_name(against->peer));
+    free(name);
+    return against->server != NULL;
+}
+
+static bool
+make_folder(struct perf_against *against)
+{
+    const char *parent = getenv("TMPDIR");
+    int length = snprintf(against->folder, sizeof against->folder,
+        "%s/talaria-perf-XXXXXX", parent && *parent ? parent : "/tmp");
+
+    /* One that is too long for us is not used. */
+    if (length < 0 || (size_t) length >= sizeof against->folder)
+        strcpy(against->folder, "/tmp/talaria-perf-XXXXXX");
+    if (mkdtemp(against->folder))
+        return true;
+    fprintf(stderr, "talaria perf: %s: %s\n", against->folder, strerror(errno));
+    against->folder[0] = '\0';
+    return false;
+}
+
+/* The files that the tools have left in the folder. */
+static void
+empty_folder(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    struct dirent *entry;
+
+    while (stream && (entry = readdir(stream)))
+        unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+}
+
+bool
+perf_against_start(const char *command, const struct perf_settings *settings,
+    struct perf_against **against_p)
+{
+    struct perf_against *against = calloc(1, sizeof *against);
+
+    if (!against) {
+        fputs("talaria perf: no memory\n", stderr);
+        return false;
+    }
+    against->inflight = settings->inflight > 0 ? settings->inflight : 1;
+    against->operations = settings->operations;
+    against->round_ns = settings->round_ns;
+    against->origin_cpu = settings->origin_cpu;
+    against->target_cpu = settings->target_cpu;
+    if (!perf_words_split(command, &against->words))
+        goto stop;
+    against->environment = make_environment(against->words, &against->options);
+    if (!against->environment)
+        goto stop;
+    if (!against->options[0] ||
+        !perf_peer_find(against->options[0], &against->peer)) {
+        fprintf(stderr,
+            "talaria perf: --against: \"%s\" is none of fi_pingpong, "
+            "ucx_perftest, hg_rate, hg_bw_read, hg_bw_write\n",
+            against->options[0] ? against->options[0] : command);
+        goto stop;
+    }
+    if (!find_programs(against, against->options[0]) || !make_folder(against))
+        goto stop;
+    against->options++;
+    *against_p = against;
+    return true;
+stop:
+    perf_against_stop(against);
+    return false;
+}
+
+/* Whatever the user leaves open comes before the user's options, since the last
+ * of two counts; what has to be ours, after them. */
+static void
+add_hg(const struct perf_against *against, uint64_t repeat, uint64_t size,
+    struct words *words)
+{
+    uint64_t room = HG_MEMORY / (size + 1) / against->inflight;
+
+    add_number(words, "-l", repeat);
+    add_number(words, "-x", against->inflight);
+    if (against->peer != PERF_HG_RATE && room < HG_BUFFERS)
+        add_number(words, "-w", room > 0 ? room : 1);
+    add_all(words, against->options);
+    add_number(words, "-y", size);
+    add_number(words, "-z", size > 0 ? size : 1);
+}
+
+static void
+add_server(const struct perf_against *against, uint64_t repeat, uint64_t size,
+    uint16_t port, struct words *words)
+{
+    add(words, against->peer == PERF_FI_PINGPONG    ? "fi_pingpong"
+               : against->peer == PERF_UCX_PERFTEST ? "ucx_perftest"
+                                                    : "hg_perf_server");
+    switch (against->peer) {
+    case PERF_FI_PINGPONG:
+        add_number(words, "-I", repeat);
+        add_all(words, against->options);
+        add_number(words, "-S", size);
+        add_number(words, "-B", port);
+        break;
+    case PERF_UCX_PERFTEST:
+        /* It is told everything else by its client. */
+        add_number(words, "-p", port);
+        break;
+    default:
+        add_hg(against, repeat, size, words);
+    }
+}
+
+static void
+add_client(const struct perf_against *against, enum perf_test test,
+    uint64_t repeat, uint64_t size, uint16_t port, struct words *words)
+{
+    add(words, perf_peer_name(against->peer));
+    switch (against->peer) {
+    case PERF_FI_PINGPONG:
+        add_number(words, "-I", repeat);
+        add_all(words, against->options);
+        add_number(words, "-S", size);
+        add_number(words, "-P", port);
+        add(words, "127.0.0.1");
+        break;
+    case PERF_UCX_PERFTEST:
+        add_number(words, "-n", repeat);
+        add_number(words, "-w", repeat / 10 + 1);
+        if (test != PERF_LAT)
+            add_number(words, "-O", against->inflight);
+        add_all(words, against->options);
+        add_number(words, "-s", size);
+        add_number(words, "-p", port);
+        add(words, "-f");
+        add(words, "-v");
+        add(words, "127.0.0.1");
+        break;
+    default:
+        add_hg(against, repeat, size, words);
+    }
+}
+
+/* Whether a client can be started. */
+static bool
+is_ready(const struct perf_against *against, const struct perf_child *server,
+    uint16_t port)
+{
+    char *output;
+    bool ready;
+
+    if (against->peer == PERF_FI_PINGPONG || against->peer == PERF_UCX_PERFTEST)
+        return perf_port_listens(port);
+    output = perf_child_output(server);
+    ready = output && strstr(output, "Waiting for client");
+    free(output);
+    return ready;
+}
+
+/* Until the server can be asked; false: it has ended, or isn't so in time. */
+static bool
+wait_ready(const struct perf_against *against, struct perf_child *server,
+    uint16_t port)
+{
+    uint64_t deadline = perf_clock_now() + START_NS;
+
+    if (deadline > against->deadline)
+        deadline = against->deadline;
+    while (!is_ready(against, server, port)) {
+        uint64_t now = perf_clock_now();
+
+        if (now >= deadline || perf_process_interrupted())
+            return false;
+        /* Looks again soon, at once if the server ends. */
+        if (perf_child_wait(server, now + 2 * PERF_MS_NS))
+            return false;
+    }
+    return true;
+}
+
+static bool
+start_server(const struct perf_against *against, uint64_t repeat, uint64_t size,
+    uint16_t port, struct perf_child *server)
+{
+    struct words words;
+    struct perf_launch launch = {.path = against->server,
+        .environment = against->environment,
+        .folder = against->folder,
+        .cpu = against->target_cpu};
+    bool good;
+
+    if (!words_begin(&words, against->options))
+        return false;
+    add_server(against, repeat, size, port, &words);
+    launch.words = words.words;
+    good = perf_child_start(server, "the peer's server", &launch);
+    free(words.words);
+    if (!good)
+        return false;
+    if (wait_ready(against, server, port))
+        return true;
+    if (!perf_process_interrupted()) {
+        fputs("talaria perf: the peer's server did not become ready\n", stderr);
+        perf_child_show(server);
+    }
+    return false;
+}
+
+/* The client's run and its value. */
+static bool
+run_client(const struct perf_against *against, enum perf_test test,
+    uint64_t repeat, uint64_t size, uint16_t port, struct perf_child *client,
+    double *value_p)
+{
+    struct words words;
+    struct perf_launch launch = {.path = against->client,
+        .environment = against->environment,
+        .folder = against->folder,
+        .cpu = against->origin_cpu};
+    const char *wrong = NULL;
+    char *output;
+    bool good;
+
+    if (!words_begin(&words, against->options))
+        return false;
+    add_client(against, test, repeat, size, port, &words);
+    launch.words = words.words;
+    good = perf_child_start(client, "the peer's client", &launch);
+    free(words.words);
+    if (!good)
+        return false;
+    if (!perf_child_wait(client, against->deadline)) {
+        if (perf_process_interrupted())
+            return false;
+        wrong = "did not end";
+    } else if (!WIFEXITED(client->status) || WEXITSTATUS(client->status)) {
+        wrong = "failed";
+    }
+    output = perf_child_output(client);
+    if (!wrong &&
+        (!output || !perf_peer_parse(against->peer,
+                        perf_peer_trips(against->peer, against->options), test,
+                        size, output, value_p)))
+        wrong = "printed no result that is known";
+    free(output);
+    if (wrong) {
+        fprintf(stderr, "talaria perf: the peer's %s %s\n",
+            perf_peer_name(against->peer), wrong);
+        perf_child_show(client);
+    }
+    return !wrong;
+}
+
+static bool
+run_both(const struct perf_against *against, enum perf_test test,
+    uint64_t repeat, uint64_t size, double *value_p)
+{
+    struct perf_child server = {.pidfd = -1, .output = -1}, client = server;
+    uint16_t port = perf_port_choose();
+    bool good;
+
+    if (port == 0) {
+        fputs("talaria perf: no free port for the peer\n", stderr);
+        return false;
+    }
+    good = start_server(against, repeat, size, port, &server) &&
+           run_client(against, test, repeat, size, port, &client, value_p);
+    perf_child_end(&client);
+    /* It ends by itself after its client, and tidies up. */
+    if (good)
+        perf_child_wait(&server, perf_clock_now() + END_NS);
+    else if (server.pid > 0 && !perf_process_interrupted())
+        perf_child_show(&server);
+    perf_child_end(&server);
+    empty_folder(against->folder);
+    return good;
+}
+
+/* ns of one operation at the rate of a value. */
+static double
+operation_of(
+    const struct perf_against *against, enum perf_test test, double value)
+{
+    switch (test) {
+    case PERF_LAT:
+        return against->peer == PERF_HG_RATE ? value / against->inflight
+                                             : value;
+    case PERF_RATE:
+        return 1e9 / value;
+    default:
+        return (double) against->size * 1e9 / value;
+    }
+}
+
+/* How often the tool is to repeat so that it takes as long as our round. */
+static uint64_t
+repeat_of(const struct perf_against *against, uint64_t size)
+{
+    double each = against->operation_ns, times;
+
+    if (against->peer >= PERF_HG_RATE) {
+        uint64_t room = HG_MEMORY / (size + 1) / against->inflight;
+
+        each *= against->inflight;
+        if (against->peer != PERF_HG_RATE)
+            each *= (double) (room < HG_BUFFERS ? room + !room : HG_BUFFERS);
+    }
+    times = against->operations > 0
+                ? (double) against->operations * against->operation_ns / each
+                : (double) against->round_ns / each;
+    if (times < REPEAT_LEAST)
+        return REPEAT_LEAST;
+    return times < REPEAT_MOST ? (uint64_t) times : REPEAT_MOST;
+}
+
+bool
+perf_against_round(struct perf_against *against, enum perf_test test,
+    uint64_t size, double *value_p)
+{
+    const char *refused =
+        perf_peer_refuse(against->peer, against->options, test);
+    uint64_t first =
+        against->peer >= PERF_HG_RATE ? REPEAT_FIRST_HG : REPEAT_FIRST;
+    double value;
+
+    if (refused) {
+        fprintf(stderr, "talaria perf: --against: %s\n", refused);
+        return false;
+    }
+    if (against->test != test || against->size != size)
+        against->operation_ns = 0;
+    against->test = test;
+    against->size = size;
+    against->deadline = perf_clock_now() + RUN_NS;
+    if (against->operation_ns == 0) {
+        if (!run_both(against, test, first, size, &value))
+            return false;
+        against->operation_ns = operation_of(against, test, value);
+    }
+    if (!run_both(against, test, repeat_of(against, size), size, &value))
+        return false;
+    against->operation_ns = operation_of(against, test, value);
+    *value_p = value;
+    return true;
+}
+
+void
+perf_against_stop(struct perf_against *against)
+{
+    if (!against)
+        return;
+    if (against->folder[0]) {
+        empty_folder(against->folder);
+        rmdir(against->folder);
+    }
+    perf_words_free(against->words);
+    free(against->environment);
+    free(against->client);
+    free(against->server);
+    free(against);
+}

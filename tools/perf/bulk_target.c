@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Level bulk, serving side: pulls or pushes what a request names, then
+ * responds. Each operation of an origin has a slot of the memory. */
+#include <stdlib.h>
+
+#include "perf/hg_target.h"
+#include "perf/pattern.h"
+
+struct bulk_slot {
+    _Atomic bool taken; /* by a request that isn't answered yet */
+    struct hg_target *target;
+    hg_handle_t handle;
+    perf_bulk_in_t in;
+};
+
+bool
+perf_hg_memory_open(struct hg_target *target)
+{
+    const struct perf_plan *plan = target->base.plan;
+    uint32_t slots = perf_plan_slots(plan);
+    hg_size_t size = slots * perf_plan_stride(plan->size_max);
+    hg_return_t ret = HG_NOMEM;
+
+    if (plan->level != PERF_BULK)
+        return true;
+    target->slots = calloc(slots, sizeof *target->slots);
+    target->memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+    if (target->slots && target->memory) {
+        /* Not by the first operations: pages are there from now on. */
+        memset(target->memory, 0, size);
+        ret = HG_Bulk_create(target->hg.hg_class, 1, (void **) &target->memory,
+            &size, HG_BULK_READWRITE, &target->local);
+    }
+    if (ret != HG_SUCCESS)
+        perf_failure_set(target->base.failure, "no memory for bulk data: %s",
+            HG_Error_to_string(ret));
+    return ret == HG_SUCCESS;
+}
+
+void
+perf_hg_memory_close(struct hg_target *target)
+{
+    HG_Bulk_free(target->local);
+    free(target->memory);
+    free(target->slots);
+}
+
+static void
+respond(struct hg_target *target, hg_handle_t handle, perf_bulk_in_t *in,
+    hg_return_t result)
+{
+    perf_bulk_out_t out = {(int32_t) result};
+    hg_return_t ret = HG_Respond(handle, NULL, NULL, &out);
+
+    if (ret != HG_SUCCESS && ret != HG_HOSTUNREACH)
+        perf_failure_set(
+            target->base.failure, "can't respond: %s", HG_Error_to_string(ret));
+    HG_Free_input(handle, in);
+    HG_Destroy(handle);
+}
+
+static void *
+slot_memory(const struct bulk_slot *slot)
+{
+    return slot->target->memory +
+           slot->in.slot * perf_plan_stride(slot->in.size);
+}
+
+static hg_return_t
+transferred(const struct hg_cb_info *info)
+{
+    struct bulk_slot *slot = info->arg;
+    struct hg_target *target = slot->target;
+    perf_bulk_in_t in = slot->in;
+    hg_handle_t handle = slot->handle;
+
+    if (info->ret == HG_SUCCESS && info->info.bulk.op == HG_BULK_PULL &&
+        target->base.plan->verify)
+        perf_target_check(&target->base, slot_memory(slot), in.size, in.key);
+    /* With the acquire in perf_hg_transfer. */
+    atomic_store_explicit(&slot->taken, false, memory_order_release);
+    respond(target, handle, &in, info->ret);
+    return HG_SUCCESS;
+}
+
+/* What a request asks for is within what was agreed. */
+static bool
+is_allowed(const struct hg_target *target, const perf_bulk_in_t *in)
+{
+    const struct perf_plan *plan = target->base.plan;
+
+    return target->slots && in->memory != HG_BULK_NULL &&
+           in->slot < perf_plan_slots(plan) && in->size <= plan->size_max;
+}
+
+static hg_return_t
+start(struct bulk_slot *slot, hg_bulk_op_t direction)
+{
+    const struct hg_info *info = HG_Get_info(slot->handle);
+
+    if (direction == HG_BULK_PUSH && slot->target->base.plan->verify)
+        perf_pattern_fill(slot_memory(slot), slot->in.size, ~slot->in.key);
+    return HG_Bulk_transfer_id(info->context, transferred, slot, direction,
+        info->addr, info->context_id, slot->in.memory, 0, slot->target->local,
+        slot->in.slot * perf_plan_stride(slot->in.size), slot->in.size,
+        HG_OP_ID_IGNORE);
+}
+
+hg_return_t
+perf_hg_transfer(
+    struct hg_target *target, hg_handle_t handle, hg_bulk_op_t direction)
+{
+    struct bulk_slot *slot;
+    perf_bulk_in_t in;
+    hg_return_t ret = HG_Get_input(handle, &in);
+
+    if (ret != HG_SUCCESS) {
+        HG_Destroy(handle);
+        return ret;
+    }
+    if (!is_allowed(target, &in)) {
+        respond(target, handle, &in, HG_INVALID_ARG);
+        return HG_SUCCESS;
+    }
+    slot = &target->slots[in.slot];
+    /* With the release in transferred, and below. */
+    if (atomic_exchange_explicit(&slot->taken, true, memory_order_acquire)) {
+        respond(target, handle, &in, HG_BUSY);
+        return HG_SUCCESS;
+    }
+    slot->target = target;
+    slot->handle = handle;
+    slot->in = in;
+    ret = start(slot, direction);
+    if (ret != HG_SUCCESS) {
+        atomic_store_explicit(&slot->taken, false, memory_order_release);
+        respond(target, handle, &in, ret);
+    }
+    return HG_SUCCESS;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asks the server, one request after the other. */
+#include "perf/client.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/clock.h"
+#include "perf/process.h"
+
+#define ANSWER_NS (30 * PERF_SECOND_NS)
+#define LAST_ANSWER_NS (3 * PERF_SECOND_NS) /* to a request that may fail */
+#define POLL_MS 100
+
+struct call {
+    bool done;
+    hg_return_t ret;
+};
+
+static hg_return_t
+answered(const struct hg_cb_info *info)
+{
+    struct call *call = info->arg;
+
+    call->done = true;
+    call->ret = info->ret;
+    return HG_SUCCESS;
+}
+
+static void
+progress(struct perf_client *client)
+{
+    unsigned int count;
+
+    if (HG_Progress(client->context, POLL_MS) == HG_SUCCESS)
+        HG_Trigger(client->context, 0, 1, &count);
+}
+
+/* One request and its answer. */
+static hg_return_t
+ask(struct perf_client *client, enum perf_control which, uint64_t patience_ns,
+    void *in, void *out)
+{
+    /* Who has failed already does not wait for long. */
+    uint64_t deadline =
+        perf_clock_now() +
+        (perf_failure_is_set(client->failure) ? LAST_ANSWER_NS : patience_ns);
+    struct call call = {false, HG_SUCCESS};
+    bool canceled = false;
+    hg_handle_t handle;
+    hg_return_t ret =
+        HG_Create(client->context, client->addr, client->ids[which], &handle);
+
+    if (ret != HG_SUCCESS)
+        return ret;
+    ret = HG_Forward(handle, answered, &call, in);
+    while (ret == HG_SUCCESS && !call.done) {
+        progress(client);
+        if (!call.done && !canceled &&
+            (perf_clock_now() > deadline || perf_process_interrupted())) {
+            HG_Cancel(handle);
+            canceled = true;
+        }
+    }
+    if (ret == HG_SUCCESS)
+        ret = canceled && call.ret == HG_CANCELED ? HG_TIMEOUT : call.ret;
+    if (ret == HG_SUCCESS)
+        ret = HG_Get_output(handle, out);
+    if (ret == HG_SUCCESS)
+        ret = HG_Free_output(handle, out);
+    HG_Destroy(handle);
+    client->last_ns = perf_clock_now();
+    return ret;
+}
+
+/* What became of a request, and what the server says. */
+static bool
+is_answered(
+    struct perf_client *client, hg_return_t ret, const perf_text_t *error)
+{
+    char text[PERF_TEXT_SIZE];
+
+    if (ret == HG_TIMEOUT)
+        perf_failure_set(client->failure, "the server does not answer");
+    else if (ret == HG_HOSTUNREACH)
+        perf_failure_set(client->failure, "the server is not there");
+    else if (ret == HG_NOENTRY)
+        perf_failure_set(
+            client->failure, "the server is none of talaria perf serve");
+    else if (ret != HG_SUCCESS)
+        perf_failure_set(client->failure, "the server can't be asked: %s",
+            HG_Error_to_string(ret));
+    if (ret != HG_SUCCESS || !error || error->text[0] == 0)
+        return ret == HG_SUCCESS;
+    perf_text_copy(text, sizeof text, error->text, sizeof error->text);
+    perf_failure_set(client->failure, "the server says: %s", text);
+    return false;
+}
+
+bool
+perf_client_connect(struct perf_client *client, const char *info,
+    const char *address, struct perf_failure *failure,
+    perf_hello_out_t *hello_p)
+{
+    perf_hello_in_t in = {PERF_CONTROL_VERSION};
+    hg_return_t ret;
+
+    *client = (struct perf_client){.failure = failure};
+    client->hg_class = HG_Init(info, false);
+    if (client->hg_class && perf_control_register(client->hg_class, NULL,
+                                client->ids) == HG_SUCCESS)
+        client->context = HG_Context_create(client->hg_class);
+    if (!client->context) {
+        perf_failure_set(failure, "can't open the transport %s", info);
+        return false;
+    }
+    ret = HG_Addr_lookup2(client->hg_class, address, &client->addr);
+    if (ret != HG_SUCCESS) {
+        perf_failure_set(failure, "can't look up \"%s\": %s", address,
+            HG_Error_to_string(ret));
+        return false;
+    }
+    ret = ask(client, PERF_CONTROL_HELLO, ANSWER_NS, &in, hello_p);
+    if (!is_answered(client, ret, NULL))
+        return false;
+    if (hello_p->version == PERF_CONTROL_VERSION)
+        return true;
+    perf_failure_set(failure,
+        "the server's protocol is version %u, ours is version %u",
+        hello_p->version, PERF_CONTROL_VERSION);
+    return false;
+}
+
+static bool
+get_place(struct perf_client *client, uint32_t index, struct perf_place *place)
+{
+    perf_place_in_t in = {client->session, index};
+    perf_place_out_t *out = calloc(1, sizeof *out);
+    hg_return_t ret =
+        out ? ask(client, PERF_CONTROL_PLACE, ANSWER_NS, &in, out) : HG_NOMEM;
+    bool good = is_answered(client, ret, out ? &out->error : NULL);
+
+    if (good) {
+        perf_text_copy(place->address, sizeof place->address, out->address.text,
+            sizeof out->address.text);
+        place->key_size = out->key.size;
+        memcpy(place->key, out->key.bytes, out->key.size);
+    }
+    free(out);
+    return good;
+}
+
+bool
+perf_client_open(struct perf_client *client, const struct perf_plan *plan,
+    struct perf_place *places)
+{
+    perf_open_in_t in = {.level = (uint8_t) plan->level,
+        .bandwidth = plan->bandwidth,
+        .verify = plan->verify,
+        .inflight = plan->inflight,
+        .threads = plan->threads,
+        .contexts = plan->contexts,
+        .classes = plan->classes,
+        .clients = plan->clients,
+        .size_max = plan->size_max};
+    perf_open_out_t out = {.session = 0};
+    hg_return_t ret = ask(client, PERF_CONTROL_OPEN, ANSWER_NS, &in, &out);
+
+    if (!is_answered(client, ret, &out.error))
+        return false;
+    client->session = out.session;
+    for (uint32_t i = 0; i < plan->classes; i++)
+        if (!get_place(client, i, &places[i]))
+            return false;
+    return true;
+}
+
+bool
+perf_client_run(
+    struct perf_client *client, enum perf_run what, uint64_t *cpu_ns_p)
+{
+    perf_run_in_t in = {client->session, (uint8_t) what};
+    perf_run_out_t out;
+    hg_return_t ret = ask(client, PERF_CONTROL_RUN, ANSWER_NS, &in, &out);
+
+    if (!is_answered(client, ret, &out.error))
+        return false;
+    *cpu_ns_p = out.cpu_ns;
+    if (out.faults == 0)
+        return true;
+    perf_failure_set(client->failure,
+        "verification: %" PRIu64 " of the operations brought the target wrong "
+        "bytes; in the first, byte %" PRIu64,
+        out.faults, out.fault_offset);
+    return false;
+}
+
+void
+perf_client_finish(struct perf_client *client)
+{
+    perf_close_in_t in = {client->session};
+    perf_close_out_t out;
+
+    if (client->session != 0)
+        ask(client, PERF_CONTROL_CLOSE, LAST_ANSWER_NS, &in, &out);
+    if (client->hg_class)
+        HG_Addr_free(client->hg_class, client->addr);
+    if (client->context)
+        HG_Context_destroy(client->context);
+    if (client->hg_class)
+        HG_Finalize(client->hg_class);
+    *client = (struct perf_client){.hg_class = NULL};
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the leading process and the server tell each other, beside what is
+ * measured: five RPCs. A session is one plan, from open to close.
+ */
+#ifndef PERF_CONTROL_H
+#define PERF_CONTROL_H
+
+#include "mercury_macros.h"
+#include "perf/origin.h"
+
+#define PERF_CONTROL_VERSION 1U
+#define PERF_TEXT_SIZE 300U
+
+/* A server drops a session that runs when nothing has been asked for so long,
+ * and one that is paused. Who measures asks in between. */
+#define PERF_RUNNING_SILENCE_NS (30 * PERF_SECOND_NS)
+#define PERF_PAUSED_SILENCE_NS (300 * PERF_SECOND_NS)
+#define PERF_PING_NS (5 * PERF_SECOND_NS)
+
+enum perf_control {
+    PERF_CONTROL_HELLO,
+    PERF_CONTROL_OPEN,
+    PERF_CONTROL_PLACE,
+    PERF_CONTROL_RUN,
+    PERF_CONTROL_CLOSE,
+    PERF_CONTROLS
+};
+
+/* A string, and other bytes, with a bound. */
+typedef struct {
+    char text[PERF_TEXT_SIZE];
+} perf_text_t;
+
+typedef struct {
+    uint32_t size;
+    char bytes[PERF_MEMORY_KEY_SIZE];
+} perf_bytes_t;
+
+hg_return_t hg_proc_perf_text_t(hg_proc_t proc, void *data);
+hg_return_t hg_proc_perf_bytes_t(hg_proc_t proc, void *data);
+
+MERCURY_GEN_PROC(perf_hello_in_t, ((hg_uint32_t) (version)))
+
+/* How the server was told to serve; cpu: -1 if it isn't pinned. */
+MERCURY_GEN_PROC(
+    perf_hello_out_t, ((hg_uint32_t) (version))((hg_uint8_t) (busy))(
+                          (hg_uint8_t) (single))((hg_int32_t) (cpu)))
+
+MERCURY_GEN_PROC(perf_open_in_t,
+    ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))((hg_uint8_t) (verify))(
+        (hg_uint32_t) (inflight))((hg_uint32_t) (threads))(
+        (hg_uint32_t) (contexts))((hg_uint32_t) (classes))(
+        (hg_uint32_t) (clients))((hg_uint64_t) (size_max)))
+
+/* In each response: error is "" or why it was refused. */
+MERCURY_GEN_PROC(
+    perf_open_out_t, ((perf_text_t) (error))((hg_uint64_t) (session)))
+
+MERCURY_GEN_PROC(
+    perf_place_in_t, ((hg_uint64_t) (session))((hg_uint32_t) (index)))
+MERCURY_GEN_PROC(perf_place_out_t,
+    ((perf_text_t) (error))((perf_text_t) (address))((perf_bytes_t) (key)))
+
+enum perf_run { PERF_RUN_PAUSE, PERF_RUN_START, PERF_RUN_ASK, PERF_RUNS };
+
+MERCURY_GEN_PROC(perf_run_in_t, ((hg_uint64_t) (session))((hg_uint8_t) (what)))
+
+/* cpu_ns: processor time of the server since it began; fault_offset: in the
+ * first of the messages found wrong. */
+MERCURY_GEN_PROC(
+    perf_run_out_t, ((perf_text_t) (error))((hg_uint64_t) (cpu_ns))(
+                        (hg_uint64_t) (faults))((hg_uint64_t) (fault_offset)))
+
+MERCURY_GEN_PROC(perf_close_in_t, ((hg_uint64_t) (session)))
+MERCURY_GEN_PROC(perf_close_out_t, ((perf_text_t) (error)))
+
+/* Registers the five; handlers: NULL at the side that asks. */
+hg_return_t perf_control_register(hg_class_t *hg_class,
+    const hg_rpc_cb_t handlers[PERF_CONTROLS], hg_id_t ids[PERF_CONTROLS]);
+
+#endif /* PERF_CONTROL_H */

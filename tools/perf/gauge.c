@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ping-pong of a cache line: a helper process sleeps in the kernel until it
+ * is asked, then answers each odd number with the next even one.
+ */
+#include "perf/gauge.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "perf/clock.h"
+#include "perf/stats.h"
+
+#define LINE 64
+#define BATCH 16 /* round trips between two looks at the clock */
+#define BATCHES_MAX 4096
+#define MEASURE_NS (2 * PERF_MS_NS)
+/* At least so many, where others take the processor from us: else the median
+ * would be one of what they take. */
+#define BATCHES_MIN 64
+/* Longer the machine may not take to let the helper answer. */
+#define PATIENCE_NS (200 * PERF_MS_NS)
+/* So long the helper spins for a question before it sleeps again. */
+#define IDLE_NS (500 * PERF_MS_NS)
+/* Spins between two looks at the clock. */
+#define SPINS 256
+
+struct page {
+    _Alignas(LINE) _Atomic uint32_t ball;  /* the line that goes to and fro */
+    _Alignas(LINE) _Atomic uint32_t asked; /* counts measurements; a futex */
+    _Alignas(LINE) _Atomic uint32_t over;  /* the last that is over */
+};
+_Static_assert(sizeof(struct page) == (size_t) 3 * LINE, "a line each");
+
+struct perf_gauge {
+    struct page *page;
+    pid_t helper; /* 0: it has died */
+    int32_t cpu_a;
+    int32_t cpu_b;
+    double batches[BATCHES_MAX];
+};
+
+static inline void
+spin_hint(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* The helper's part of one measurement. */
+static void
+answer(struct page *page, uint32_t serial)
+{
+    uint64_t deadline = perf_clock_now() + IDLE_NS;
+    unsigned int spins = 0;
+
+    while (atomic_load_explicit(&page->over, memory_order_relaxed) != serial) {
+        uint32_t ball = atomic_load_explicit(&page->ball, memory_order_relaxed);
+
+        if (ball & 1) {
+            atomic_store_explicit(&page->ball, ball + 1, memory_order_relaxed);
+            continue;
+        }
+        spin_hint();
+        if (++spins % SPINS == 0 && perf_clock_now() > deadline)
+            return;
+    }
+}
+
+static void __attribute__((noreturn)) help(struct page *page, pid_t parent)
+{
+    uint32_t serial = 0;
+
+    signal(SIGINT, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* The parent may have ended before that. */
+    if (getppid() != parent)
+        _exit(1);
+    /* What the parent has open and closes must be closed. */
+    close_range(0, ~0U, 0);
+    for (;;) {
+        uint32_t asked =
+            atomic_load_explicit(&page->asked, memory_order_relaxed);
+
+        if (asked == serial) {
+            syscall(SYS_futex, &page->asked, FUTEX_WAIT, serial, NULL, NULL, 0);
+            continue;
+        }
+        serial = asked;
+        answer(page, serial);
+    }
+}
+
+static bool
+put_on(pid_t pid, int32_t cpu)
+{
+    cpu_set_t set;
+
+    if (cpu < 0 || cpu >= CPU_SETSIZE)
+        return false;
+    CPU_ZERO(&set);
+    CPU_SET((size_t) cpu, &set);
+    return sched_setaffinity(pid, sizeof set, &set) == 0;
+}
+
+/* Puts the helper on cpu_b or, if that is none or the measuring thread's own,
+ * on another one: of those that the thread may use or, if it is pinned, of
+ * all. */
+static bool
+place_helper(const struct perf_gauge *gauge, int32_t own, const cpu_set_t *mine)
+{
+    bool pinned = CPU_COUNT(mine) == 1 && gauge->cpu_a >= 0;
+
+    if (gauge->cpu_b >= 0 && gauge->cpu_b != own &&
+        put_on(gauge->helper, gauge->cpu_b))
+        return true;
+    for (int32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (cpu != own && (pinned || CPU_ISSET((size_t) cpu, mine)) &&
+            put_on(gauge->helper, cpu))
+            return true;
+    return false;
+}
+
+/* Both sides on processors of their own; *mine_p: where the measuring thread
+ * was allowed to run. */
+static bool
+place(const struct perf_gauge *gauge, cpu_set_t *mine_p)
+{
+    int32_t own = gauge->cpu_a >= 0 ? gauge->cpu_a : sched_getcpu();
+
+    if (sched_getaffinity(0, sizeof *mine_p, mine_p) != 0)
+        return false;
+    return place_helper(gauge, own, mine_p) && put_on(0, own);
+}
+
+bool
+perf_gauge_start(int32_t cpu_a, int32_t cpu_b, struct perf_gauge **gauge_p)
+{
+    struct perf_gauge *gauge = calloc(1, sizeof *gauge);
+    pid_t parent = getpid();
+    cpu_set_t mine;
+    bool placed;
+
+    if (!gauge)
+        goto failed;
+    gauge->cpu_a = cpu_a;
+    gauge->cpu_b = cpu_b;
+    gauge->page = mmap(NULL, sizeof *gauge->page, PROT_READ | PROT_WRITE,
+        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (gauge->page == MAP_FAILED)
+        goto free_gauge;
+    fflush(NULL);
+    gauge->helper = fork();
+    if (gauge->helper < 0)
+        goto unmap_page;
+    if (gauge->helper == 0)
+        help(gauge->page, parent);
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+        goto stop;
+    placed = place(gauge, &mine);
+    sched_setaffinity(0, sizeof mine, &mine);
+    if (!placed) {
+        perf_gauge_stop(gauge);
+        gauge = NULL;
+    }
+    *gauge_p = gauge;
+    return true;
+stop:
+    perf_gauge_stop(gauge);
+    goto failed;
+unmap_page:
+    munmap(gauge->page, sizeof *gauge->page);
+free_gauge:
+    free(gauge);
+failed:
+    fprintf(stderr,
+        "talaria perf: the machine's gauge could not be started: "
+        "%s\n",
+        strerror(errno));
+    return false;
+}
+
+/* Whether the ball comes back before the deadline. */
+static bool
+play(struct page *page, uint32_t ball, uint64_t deadline)
+{
+    atomic_store_explicit(&page->ball, ball + 1, memory_order_relaxed);
+    for (unsigned int spins = 1;
+         atomic_load_explicit(&page->ball, memory_order_relaxed) != ball + 2;
+         spins++) {
+        spin_hint();
+        if (spins % SPINS == 0 && perf_clock_now() > deadline)
+            return false;
+    }
+    return true;
+}
+
+/* Plays for MEASURE_NS from the helper's first answer. Returns how many batches
+ * are filled in; *waited_p: ns for the ball that did not come back, or 0. */
+static size_t
+play_batches(struct perf_gauge *gauge, uint64_t *waited_p)
+{
+    struct page *page = gauge->page;
+    uint32_t ball = 0;
+    uint64_t start = perf_clock_now(), before, now;
+    size_t count = 0;
+
+    *waited_p = 0;
+    atomic_store_explicit(&page->ball, 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&page->asked, 1, memory_order_relaxed);
+    syscall(SYS_futex, &page->asked, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if (!play(page, ball, start + PATIENCE_NS)) {
+        *waited_p = perf_clock_now() - start;
+        return 0;
+    }
+    start = before = perf_clock_now();
+    while (count < BATCHES_MIN ||
+           (count < BATCHES_MAX && before - start < MEASURE_NS)) {
+        for (int i = 0; i < BATCH; i++) {
+            ball += 2;
+            if (!play(page, ball, start + PATIENCE_NS)) {
+                *waited_p = perf_clock_now() - before;
+                return 0;
+            }
+        }
+        now = perf_clock_now();
+        gauge->batches[count++] = (double) (now - before) / BATCH;
+        before = now;
+    }
+    return count;
+}
+
+double
+perf_gauge_measure(struct perf_gauge *gauge)
+{
+    double value = (double) NAN;
+    uint64_t waited;
+    cpu_set_t mine;
+    size_t count;
+
+    if (!gauge || gauge->helper == 0 ||
+        sched_getaffinity(0, sizeof mine, &mine) != 0)
+        return value;
+    if (waitpid(gauge->helper, NULL, WNOHANG) != 0) {
+        gauge->helper = 0;
+        return value;
+    }
+    if (place(gauge, &mine)) {
+        count = play_batches(gauge, &waited);
+        atomic_store_explicit(&gauge->page->over,
+            atomic_load_explicit(&gauge->page->asked, memory_order_relaxed),
+            memory_order_relaxed);
+        perf_stats_sort(gauge->batches, count);
+        value = perf_stats_quantile(gauge->batches, count, 0.5);
+        /* A helper that lives but is not let run: so slow is the machine. */
+        if (waited > 0 && waitpid(gauge->helper, NULL, WNOHANG) != 0) {
+            gauge->helper = 0;
+            value = (double) NAN;
+        } else if (waited > 0) {
+            value = (double) waited;
+        }
+    }
+    sched_setaffinity(0, sizeof mine, &mine);
+    return value;
+}
+
+void
+perf_gauge_stop(struct perf_gauge *gauge)
+{
+    if (!gauge)
+        return;
+    if (gauge->helper > 0) {
+        kill(gauge->helper, SIGKILL);
+        waitpid(gauge->helper, NULL, 0);
+    }
+    munmap(gauge->page, sizeof *gauge->page);
+    free(gauge);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Levels rpc and bulk, serving side: the class, and the handlers of the RPCs
+ * that carry their bytes themselves. */
+#include "perf/hg_target.h"
+
+#include <stdlib.h>
+
+#include "perf/pattern.h"
+
+static struct hg_target *
+target_of(hg_handle_t handle)
+{
+    return HG_Class_get_data(HG_Get_info(handle)->hg_class);
+}
+
+/* Decodes the bytes of a request into this thread's memory. */
+static hg_return_t
+receive(
+    hg_handle_t handle, struct hg_target *target, struct perf_payload *payload)
+{
+    hg_return_t ret;
+
+    payload->bytes = perf_target_scratch;
+    payload->size = HG_Get_input_payload_size(handle);
+    if (payload->size > target->base.plan->size_max)
+        return HG_OVERFLOW;
+    ret = HG_Get_input(handle, payload);
+    if (ret == HG_SUCCESS)
+        ret = HG_Free_input(handle, payload);
+    return ret;
+}
+
+/* In each handler: what it returns instead of having responded, is the answer.
+ */
+static hg_return_t
+echo(hg_handle_t handle)
+{
+    struct hg_target *target = target_of(handle);
+    struct perf_payload payload;
+    uint64_t key;
+    hg_return_t ret = receive(handle, target, &payload);
+
+    if (ret == HG_SUCCESS && target->base.plan->verify) {
+        key = perf_pattern_key(payload.bytes, payload.size);
+        perf_target_check(&target->base, payload.bytes, payload.size, key);
+        perf_pattern_fill(payload.bytes, payload.size, ~key);
+    }
+    if (ret == HG_SUCCESS)
+        ret = HG_Respond(handle, NULL, NULL, &payload);
+    HG_Destroy(handle);
+    return ret;
+}
+
+static hg_return_t
+take(hg_handle_t handle)
+{
+    struct hg_target *target = target_of(handle);
+    struct perf_payload payload;
+    hg_return_t ret = receive(handle, target, &payload);
+
+    if (ret == HG_SUCCESS && target->base.plan->verify)
+        perf_target_check(&target->base, payload.bytes, payload.size,
+            perf_pattern_key(payload.bytes, payload.size));
+    if (ret == HG_SUCCESS)
+        ret = HG_Respond(handle, NULL, NULL, NULL);
+    HG_Destroy(handle);
+    return ret;
+}
+
+static hg_return_t
+give(hg_handle_t handle)
+{
+    struct hg_target *target = target_of(handle);
+    struct perf_payload payload = {.bytes = perf_target_scratch};
+    perf_read_in_t in;
+    hg_return_t ret = HG_Get_input(handle, &in);
+
+    if (ret == HG_SUCCESS)
+        ret = HG_Free_input(handle, &in);
+    if (ret == HG_SUCCESS && in.size > target->base.plan->size_max)
+        ret = HG_OVERFLOW;
+    if (ret == HG_SUCCESS) {
+        payload.size = in.size;
+        if (target->base.plan->verify)
+            perf_pattern_fill(payload.bytes, payload.size, ~in.key);
+        ret = HG_Respond(handle, NULL, NULL, &payload);
+    }
+    HG_Destroy(handle);
+    return ret;
+}
+
+static hg_return_t
+pull(hg_handle_t handle)
+{
+    return perf_hg_transfer(target_of(handle), handle, HG_BULK_PULL);
+}
+
+static hg_return_t
+push(hg_handle_t handle)
+{
+    return perf_hg_transfer(target_of(handle), handle, HG_BULK_PUSH);
+}
+
+static enum perf_poll
+poll_context(
+    struct perf_target *base, uint32_t context, unsigned int timeout_ms)
+{
+    return perf_hg_poll(&((struct hg_target *) base)->hg, context, timeout_ms);
+}
+
+static bool
+get_place(struct perf_target *base, struct perf_place *place)
+{
+    struct hg_target *target = (struct hg_target *) base;
+    hg_size_t size = sizeof place->address;
+    hg_addr_t self;
+    hg_return_t ret = HG_Addr_self(target->hg.hg_class, &self);
+
+    place->key_size = 0;
+    if (ret == HG_SUCCESS) {
+        ret =
+            HG_Addr_to_string(target->hg.hg_class, place->address, &size, self);
+        HG_Addr_free(target->hg.hg_class, self);
+    }
+    if (ret != HG_SUCCESS)
+        perf_failure_set(base->failure, "the transport has no address: %s",
+            HG_Error_to_string(ret));
+    return ret == HG_SUCCESS;
+}
+
+static void
+close_target(struct perf_target *base)
+{
+    struct hg_target *target = (struct hg_target *) base;
+
+    perf_hg_memory_close(target);
+    perf_hg_close(&target->hg, base->plan);
+    free(target);
+}
+
+static struct perf_target *
+open_target(const struct perf_target_setup *setup)
+{
+    static const hg_rpc_cb_t handlers[PERF_RPCS] = {
+        [PERF_RPC_ECHO] = echo,
+        [PERF_RPC_WRITE] = take,
+        [PERF_RPC_READ] = give,
+        [PERF_RPC_PULL] = pull,
+        [PERF_RPC_PUSH] = push,
+    };
+    struct hg_target *target = calloc(1, sizeof *target);
+
+    if (!target) {
+        perf_failure_set(setup->failure, "no memory");
+        return NULL;
+    }
+    target->base = (struct perf_target){
+        &perf_hg_target, setup->plan, setup->failure, setup->faults};
+    if (!perf_hg_open(
+            &target->hg, setup->info, setup->plan, handlers, setup->failure)) {
+        free(target);
+        return NULL;
+    }
+    HG_Class_set_data(target->hg.hg_class, target, NULL);
+    if (perf_hg_memory_open(target))
+        return &target->base;
+    close_target(&target->base);
+    return NULL;
+}
+
+const struct perf_target_ops perf_hg_target = {
+    .open = open_target,
+    .place = get_place,
+    .poll = poll_context,
+    .close = close_target,
+};

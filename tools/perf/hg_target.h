@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The target of the levels rpc and bulk, as its two files see it. */
+#ifndef PERF_HG_TARGET_H
+#define PERF_HG_TARGET_H
+
+#include "perf/hg_side.h"
+#include "perf/target.h"
+
+struct bulk_slot;
+
+struct hg_target {
+    struct perf_target base;
+    struct perf_hg hg;
+    /* Of level bulk; otherwise NULL: */
+    char *memory; /* of all slots */
+    hg_bulk_t local;
+    struct bulk_slot *slots;
+};
+
+/* The memory that is pulled into and pushed from. false: the failure is set,
+ * and what is there is for perf_hg_memory_close. */
+bool perf_hg_memory_open(struct hg_target *target);
+void perf_hg_memory_close(struct hg_target *target);
+
+/* Handles a request for a bulk transfer. */
+hg_return_t perf_hg_transfer(
+    struct hg_target *target, hg_handle_t handle, hg_bulk_op_t direction);
+
+#endif /* PERF_HG_TARGET_H */

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Level na, serving side: answers each unexpected message with an expected one
+ * of the same length, and has memory for put and get. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/na_side.h"
+#include "perf/pattern.h"
+#include "perf/target.h"
+
+/* Receives posted in a context at most; more messages wait in the transport. */
+#define RECEIVES_MAX 256U
+
+/* Receives a message, answers it, and again. */
+struct answerer {
+    struct na_target *target;
+    uint32_t context;
+    bool busy; /* one of its two operations is under way */
+    struct perf_na_buffer in;
+    struct perf_na_buffer out;
+    na_addr_t *source; /* while the answer is under way */
+};
+
+struct na_target {
+    struct perf_target base;
+    struct perf_na na;
+    struct answerer *answerers;
+    uint32_t count;
+    bool closing;
+    char *memory; /* of all slots, for put and get; or NULL */
+    na_mem_handle_t *handle;
+    bool registered;
+};
+
+static void received(const struct na_cb_info *info);
+
+static void
+post(struct answerer *answerer)
+{
+    struct na_target *target = answerer->target;
+    struct perf_na *na = &target->na;
+    na_return_t ret;
+
+    answerer->busy = !target->closing;
+    if (target->closing)
+        return;
+    ret = NA_Msg_recv_unexpected(na->na_class, na->contexts[answerer->context],
+        received, answerer, answerer->in.start,
+        na->unexpected_header + perf_na_message_size(target->base.plan),
+        answerer->in.plugin_data, answerer->in.op);
+    if (ret == NA_SUCCESS)
+        return;
+    answerer->busy = false;
+    perf_failure_set(target->base.failure, "can't post a receive: %s",
+        NA_Error_to_string(ret));
+}
+
+static void
+answered(const struct na_cb_info *info)
+{
+    struct answerer *answerer = info->arg;
+
+    NA_Addr_free(answerer->target->na.na_class, answerer->source);
+    post(answerer);
+}
+
+/* Does what a command says. */
+static void
+follow(struct na_target *target, const void *bytes, size_t size, void *reply)
+{
+    const struct perf_plan *plan = target->base.plan;
+    struct perf_na_command command;
+    struct perf_na_reply out = {.refused = 1};
+    char *slot;
+
+    if (size == sizeof command) {
+        memcpy(&command, bytes, sizeof command);
+        if (command.magic == PERF_NA_MAGIC && command.size <= plan->size_max &&
+            command.slot < perf_plan_slots(plan)) {
+            slot =
+                target->memory + command.slot * perf_plan_stride(command.size);
+            out = (struct perf_na_reply){0, command.size};
+            if (command.fill != 0)
+                perf_pattern_fill(slot, command.size, command.key);
+            else
+                out.offset =
+                    perf_pattern_check(slot, command.size, command.key);
+        }
+    }
+    memcpy(reply, &out, sizeof out);
+}
+
+/* Writes the answer to a message. Returns its size. */
+static size_t
+answer(struct answerer *answerer, size_t size)
+{
+    struct na_target *target = answerer->target;
+    const char *in = answerer->in.data;
+    uint64_t key;
+
+    if (target->memory) {
+        follow(target, in, size, answerer->out.data);
+        return sizeof(struct perf_na_reply);
+    }
+    if (target->base.plan->verify) {
+        key = perf_pattern_key(in, size);
+        perf_target_check(&target->base, in, size, key);
+        perf_pattern_fill(answerer->out.data, size, ~key);
+    }
+    return size;
+}
+
+static void
+received(const struct na_cb_info *info)
+{
+    struct answerer *answerer = info->arg;
+    struct perf_na *na = &answerer->target->na;
+    na_tag_t tag = info->info.recv_unexpected.tag;
+    size_t size = info->info.recv_unexpected.actual_buf_size;
+    na_return_t ret = info->ret;
+
+    answerer->busy = false;
+    if (ret == NA_CANCELED)
+        return;
+    if (ret == NA_SUCCESS && size < na->unexpected_header)
+        ret = NA_MSGSIZE;
+    if (ret == NA_SUCCESS)
+        ret = NA_Addr_dup(
+            na->na_class, info->info.recv_unexpected.source, &answerer->source);
+    if (ret != NA_SUCCESS) {
+        post(answerer);
+        return;
+    }
+    answerer->busy = true;
+    size = answer(answerer, size - na->unexpected_header);
+    ret = NA_Msg_send_expected(na->na_class, na->contexts[answerer->context],
+        answered, answerer, answerer->out.start, na->expected_header + size,
+        answerer->out.plugin_data, answerer->source,
+        (uint8_t) (tag >> PERF_NA_TAG_BITS), tag, answerer->out.op);
+    if (ret == NA_SUCCESS)
+        return;
+    /* The peer is gone, and needs no answer. */
+    NA_Addr_free(na->na_class, answerer->source);
+    post(answerer);
+}
+
+static bool
+create_answerers(struct na_target *target)
+{
+    const struct perf_plan *plan = target->base.plan;
+    uint32_t each = perf_plan_slots(plan) / plan->contexts + 1;
+    uint64_t size = perf_na_message_size(plan);
+    na_return_t ret = NA_NOMEM;
+
+    if (each > RECEIVES_MAX)
+        each = RECEIVES_MAX;
+    target->answerers =
+        calloc((size_t) each * plan->contexts, sizeof *target->answerers);
+    if (target->answerers)
+        ret = NA_SUCCESS;
+    for (uint32_t i = 0; ret == NA_SUCCESS && i < each * plan->contexts; i++) {
+        struct answerer *answerer = &target->answerers[target->count++];
+
+        answerer->target = target;
+        answerer->context = i % plan->contexts;
+        ret = perf_na_buffer_create(
+            &target->na, PERF_NA_UNEXPECTED, NA_RECV, size, &answerer->in);
+        if (ret == NA_SUCCESS)
+            ret = perf_na_buffer_create(
+                &target->na, PERF_NA_EXPECTED, NA_SEND, size, &answerer->out);
+    }
+    if (ret != NA_SUCCESS)
+        perf_failure_set(target->base.failure, "no memory for receives: %s",
+            NA_Error_to_string(ret));
+    for (uint32_t i = 0; ret == NA_SUCCESS && i < target->count; i++)
+        post(&target->answerers[i]);
+    return ret == NA_SUCCESS && !perf_failure_is_set(target->base.failure);
+}
+
+static bool
+create_memory(struct na_target *target)
+{
+    const struct perf_plan *plan = target->base.plan;
+    size_t size = perf_plan_slots(plan) * perf_plan_stride(plan->size_max);
+    na_return_t ret = NA_NOMEM;
+
+    if (!plan->bandwidth)
+        return true;
+    size = (size + 4095) / 4096 * 4096;
+    target->memory = aligned_alloc(4096, size);
+    if (target->memory) {
+        /* Not by the first operations: pages are there from now on. */
+        memset(target->memory, 0, size);
+        ret = NA_Mem_handle_create(target->na.na_class, target->memory, size,
+            NA_MEM_READWRITE, &target->handle);
+    }
+    if (ret == NA_SUCCESS)
+        ret = NA_Mem_register(
+            target->na.na_class, target->handle, NA_MEM_TYPE_HOST, 0);
+    target->registered = ret == NA_SUCCESS;
+    if (ret != NA_SUCCESS)
+        perf_failure_set(target->base.failure, "no memory for put and get: %s",
+            NA_Error_to_string(ret));
+    return ret == NA_SUCCESS;
+}
+
+static bool
+get_place(struct perf_target *base, struct perf_place *place)
+{
+    struct na_target *target = (struct na_target *) base;
+    na_class_t *na_class = target->na.na_class;
+    size_t size = sizeof place->address;
+    na_addr_t *self;
+    na_return_t ret = NA_Addr_self(na_class, &self);
+
+    if (ret == NA_SUCCESS) {
+        ret = NA_Addr_to_string(na_class, place->address, &size, self);
+        NA_Addr_free(na_class, self);
+    }
+    place->key_size = 0;
+    if (ret == NA_SUCCESS && target->handle) {
+        size = NA_Mem_handle_get_serialize_size(na_class, target->handle);
+        ret = size > sizeof place->key ? NA_OVERFLOW
+                                       : NA_Mem_handle_serialize(na_class,
+                                             place->key, size, target->handle);
+        place->key_size = (uint32_t) size;
+    }
+    if (ret != NA_SUCCESS)
+        perf_failure_set(base->failure, "can't tell where the target is: %s",
+            NA_Error_to_string(ret));
+    return ret == NA_SUCCESS;
+}
+
+static enum perf_poll
+poll_context(
+    struct perf_target *base, uint32_t context, unsigned int timeout_ms)
+{
+    return perf_na_poll(&((struct na_target *) base)->na, context, timeout_ms);
+}
+
+/* Cancels what is posted, and waits a little for what is under way. */
+static void
+stop_answerers(struct na_target *target)
+{
+    struct perf_na *na = &target->na;
+    uint32_t busy = target->count;
+
+    target->closing = true;
+    for (uint32_t i = 0; i < target->count; i++)
+        if (target->answerers[i].busy) {
+            NA_Cancel(na->na_class, na->contexts[target->answerers[i].context],
+                target->answerers[i].in.op);
+            NA_Cancel(na->na_class, na->contexts[target->answerers[i].context],
+                target->answerers[i].out.op);
+        }
+    for (int turn = 0; turn < 200 && busy > 0; turn++) {
+        for (uint32_t i = 0; i < target->base.plan->contexts; i++)
+            perf_na_poll(na, i, turn < 2 ? 0 : 10);
+        busy = 0;
+        for (uint32_t i = 0; i < target->count; i++)
+            busy += target->answerers[i].busy ? 1 : 0;
+    }
+}
+
+static void
+close_target(struct perf_target *base)
+{
+    struct na_target *target = (struct na_target *) base;
+    struct perf_na *na = &target->na;
+
+    stop_answerers(target);
+    for (uint32_t i = 0; i < target->count; i++) {
+        perf_na_buffer_finish(na, &target->answerers[i].in);
+        perf_na_buffer_finish(na, &target->answerers[i].out);
+    }
+    if (target->registered)
+        NA_Mem_deregister(na->na_class, target->handle);
+    NA_Mem_handle_free(na->na_class, target->handle);
+    perf_na_close(na, base->plan);
+    free(target->memory);
+    free(target->answerers);
+    free(target);
+}
+
+static struct perf_target *
+open_target(const struct perf_target_setup *setup)
+{
+    struct na_target *target = calloc(1, sizeof *target);
+
+    if (!target) {
+        perf_failure_set(setup->failure, "no memory");
+        return NULL;
+    }
+    target->base = (struct perf_target){
+        &perf_na_target, setup->plan, setup->failure, setup->faults};
+    if (!perf_na_open(
+            &target->na, setup->info, true, setup->plan, setup->failure)) {
+        free(target);
+        return NULL;
+    }
+    if (create_memory(target) && create_answerers(target))
+        return &target->base;
+    close_target(&target->base);
+    return NULL;
+}
+
+const struct perf_target_ops perf_na_target = {
+    .open = open_target,
+    .place = get_place,
+    .poll = poll_context,
+    .close = close_target,
+};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of the actions lat, rate and bw. */
+#ifndef PERF_OPTIONS_H
+#define PERF_OPTIONS_H
+
+#include "perf/plan.h"
+
+#define PERF_SIZES_MAX 64
+
+enum perf_action { PERF_ACTION_LAT, PERF_ACTION_RATE, PERF_ACTION_BW };
+
+enum perf_form { PERF_FORM_TABLE, PERF_FORM_CSV, PERF_FORM_JSON };
+
+struct perf_options {
+    struct perf_settings settings; /* its strings are of argv */
+    const char *via;               /* info string of this side, or NULL */
+    enum perf_test tests[2];
+    uint32_t test_count;
+    uint64_t sizes[PERF_SIZES_MAX];
+    uint32_t size_count;
+    uint64_t warm_up_ns; /* UINT64_MAX: as long as it takes */
+    enum perf_form form;
+    bool callgrind;
+    bool keep_slow;
+    bool busy_asked; /* by an option, as against the server's */
+    bool single_asked;
+    bool target_cpu_asked;
+};
+
+/* Parses; ends the program by TOOL_USAGE if it is wrong. argv[0]: name of the
+ * action. */
+void perf_options_parse(enum perf_action action, int argc, char **argv,
+    struct perf_options *options_p);
+
+/* The plan that follows from them. */
+void perf_options_plan(
+    const struct perf_options *options, struct perf_plan *plan_p);
+
+#endif /* PERF_OPTIONS_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks a plan, ours or one that a client sent. */
+#include "perf/plan.h"
+
+#include <stddef.h>
+
+const char *
+perf_plan_check(const struct perf_plan *plan)
+{
+    uint64_t slots;
+
+    if ((unsigned int) plan->level >= PERF_LEVELS)
+        return "there is no such level";
+    if (plan->inflight < 1 || plan->inflight > PERF_INFLIGHT_MAX)
+        return "at least 1 and at most 4096 operations of a thread in flight";
+    if (plan->threads < 1 || plan->threads > PERF_THREADS_MAX)
+        return "at least 1 and at most 64 threads of a class";
+    if (plan->contexts < 1 || plan->contexts > plan->threads)
+        return "at least 1 context of a class, and a thread for each";
+    if (plan->classes < 1 || plan->classes > PERF_CLASSES_MAX)
+        return "at least 1 and at most 16 classes";
+    if (plan->clients < 1 || plan->clients > PERF_CLIENTS_MAX)
+        return "at least 1 and at most 256 clients";
+    if (plan->single && plan->threads > 1)
+        return "single-thread mode has one thread for each class";
+    slots = (uint64_t) plan->clients * plan->threads * plan->inflight;
+    if (slots > PERF_SLOTS_MAX)
+        return "more than 65536 operations in flight with one class";
+    if (plan->size_max > PERF_SIZE_MAX)
+        return "more than 1 GiB of one operation";
+    if (perf_plan_has_memory(plan) &&
+        slots * plan->classes * perf_plan_stride(plan->size_max) >
+            PERF_MEMORY_MAX)
+        return "more than 4 GiB of memory for the operations in flight";
+    return NULL;
+}

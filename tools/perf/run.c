@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measures point by point, round by round, with the machine gauged and a peer
+ * measured in between. */
+#include "perf/run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/against.h"
+#include "perf/callgrind.h"
+#include "perf/crew.h"
+#include "perf/gauge.h"
+#include "perf/process.h"
+#include "perf/progress.h"
+#include "tool.h"
+
+/* The clock may take this share of the time of the operations. */
+#define CLOCK_SHARE 0.02
+#define EVERY_MAX 1000
+
+struct run {
+    const struct perf_options *options;
+    struct perf_plan plan;
+    struct perf_result result;
+    struct perf_crew crew;
+    struct perf_client control;
+    struct perf_gauge *gauge;
+    struct perf_against *against;
+    double clock_ns; /* what reading it takes */
+};
+
+static struct perf_failure *
+failure_of(struct run *run)
+{
+    return &run->crew.board->failure;
+}
+
+static double
+measure_clock(void)
+{
+    enum { READINGS = 2000 };
+    uint64_t start = perf_clock_now(), end = start;
+
+    for (int i = 0; i < READINGS; i++)
+        end = perf_clock_now();
+    return (double) (end - start) / READINGS;
+}
+
+/* What all lanes together did. */
+struct sum {
+    uint64_t operations;
+    uint64_t elapsed_ns;
+    struct perf_histogram histogram;
+};
+
+static void
+add_up(const struct perf_board *board, struct sum *sum)
+{
+    uint32_t lanes = board->plan.clients * perf_plan_lanes(&board->plan);
+    uint64_t start = UINT64_MAX, end = 0;
+
+    memset(sum, 0, sizeof *sum);
+    for (uint32_t i = 0; i < lanes; i++) {
+        const struct perf_report *report = &board->reports[i];
+
+        sum->operations += report->operations;
+        if (report->start_ns < start)
+            start = report->start_ns;
+        if (report->end_ns > end)
+            end = report->end_ns;
+        perf_histogram_merge(&sum->histogram, &report->histogram);
+    }
+    sum->elapsed_ns = end > start ? end - start : 1;
+}
+
+/* How many operations pass between two samples. */
+static uint32_t
+choose_every(const struct run *run, const struct sum *sum)
+{
+    double lanes = run->plan.clients * perf_plan_lanes(&run->plan), each;
+
+    if (sum->operations == 0)
+        return 1;
+    each = (double) sum->elapsed_ns * lanes / (double) sum->operations;
+    each = ceil(2 * run->clock_ns / (CLOCK_SHARE * each));
+    return each > EVERY_MAX ? EVERY_MAX : (uint32_t) each;
+}
+
+/* So many operations, or until the time is over. */
+static bool
+go(struct run *run, uint64_t operations, uint64_t duration_ns, struct sum *sum)
+{
+    struct perf_board *board = run->crew.board;
+
+    board->operations = operations;
+    board->duration_ns = duration_ns;
+    if (!perf_crew_do(&run->crew, PERF_COMMAND_ARM) ||
+        !perf_crew_do(&run->crew, PERF_COMMAND_GO))
+        return false;
+    add_up(board, sum);
+    board->every = choose_every(run, sum);
+    if (sum->operations > 0)
+        return true;
+    perf_failure_set(&board->failure, "no operation ended in time");
+    return false;
+}
+
+/* The target serves while that lasts; its processor time. */
+static bool
+go_served(struct run *run, uint64_t operations, uint64_t duration_ns,
+    struct sum *sum, uint64_t *target_cpu_p)
+{
+    uint64_t before, after;
+    bool good;
+
+    if (!perf_client_run(&run->control, PERF_RUN_START, &before))
+        return false;
+    good = go(run, operations, duration_ns, sum);
+    /* What the target found wrong is for it to say first. */
+    if (!perf_client_run(&run->control, PERF_RUN_PAUSE, &after) || !good)
+        return false;
+    *target_cpu_p = after - before;
+    return true;
+}
+
+static double
+value_of(const struct run *run, const struct perf_point *point,
+    const struct sum *sum)
+{
+    double seconds = (double) sum->elapsed_ns / 1e9;
+    double operations = (double) sum->operations;
+    double at_once = (double) run->plan.clients * perf_plan_lanes(&run->plan) *
+                     run->plan.inflight;
+
+    switch (point->test) {
+    case PERF_LAT:
+        return (double) sum->elapsed_ns * at_once / operations;
+    case PERF_RATE:
+        return operations / seconds;
+    default:
+        return operations * (double) point->size / seconds;
+    }
+}
+
+static bool
+measure_round(struct run *run, struct perf_point *point)
+{
+    const struct perf_settings *settings = &run->result.settings;
+    struct perf_round round = {.peer_value = (double) NAN};
+    bool by_time = settings->operations == 0;
+    double before = perf_gauge_measure(run->gauge);
+    uint64_t cpu = perf_crew_cpu(&run->crew);
+    struct sum sum;
+
+    if (!go_served(run, by_time ? UINT64_MAX : settings->operations,
+            by_time ? settings->round_ns : UINT64_MAX, &sum,
+            &round.target_cpu_ns))
+        return false;
+    round.origin_cpu_ns = perf_crew_cpu(&run->crew) - cpu;
+    round.gauge_ns = fmax(before, perf_gauge_measure(run->gauge));
+    round.operations = sum.operations;
+    round.elapsed_ns = sum.elapsed_ns;
+    round.value = value_of(run, point, &sum);
+    perf_histogram_quantiles(&sum.histogram, round.quantiles_ns);
+    if (run->against && !perf_against_round(run->against, point->test,
+                            point->size, &round.peer_value)) {
+        perf_failure_set(failure_of(run), "the peer's benchmark failed");
+        return false;
+    }
+    if (perf_point_add(point, &round))
+        return true;
+    perf_failure_set(failure_of(run), "no memory");
+    return false;
+}
+
+/* Makes the clients ready for a test at a size. */
+static bool
+prepare(struct run *run, enum perf_test test, uint64_t size)
+{
+    struct perf_board *board = run->crew.board;
+
+    board->test = test;
+    board->size = size;
+    board->every = 1;
+    return perf_crew_do(&run->crew, PERF_COMMAND_PREPARE);
+}
+
+/* One operation of each lane at the largest size: what cannot work, is found
+ * before anything is measured. */
+static bool
+try_largest(struct run *run, enum perf_test test)
+{
+    struct sum sum;
+    uint64_t cpu;
+
+    return prepare(run, test, run->plan.size_max) &&
+           go_served(run, run->plan.clients * perf_plan_lanes(&run->plan),
+               UINT64_MAX, &sum, &cpu);
+}
+
+static bool
+measure_point(struct run *run, enum perf_test test, uint64_t size)
+{
+    const struct perf_settings *settings = &run->result.settings;
+    struct perf_point *point = perf_result_add(&run->result, test, size);
+    struct sum sum;
+    uint64_t cpu;
+
+    if (!point) {
+        perf_failure_set(failure_of(run), "no memory");
+        return false;
+    }
+    if (!prepare(run, test, size))
+        return false;
+    if (settings->warm_up > 0 && !go_served(run, settings->warm_up,
+                                     run->options->warm_up_ns, &sum, &cpu))
+        return false;
+    for (uint32_t i = 0; i < settings->rounds; i++) {
+        perf_progress_show("%s %s, %" PRIu64 " bytes: round %u of %u",
+            perf_test_name(test), perf_level_name(settings->level), size, i + 1,
+            settings->rounds);
+        if (!measure_round(run, point))
+            return false;
+    }
+    return true;
+}
+
+/* Instructions, once nothing else runs. */
+static bool
+count_instructions(struct run *run)
+{
+    bool good = true;
+
+    for (size_t i = 0; good && i < run->result.count; i++) {
+        struct perf_point *point = &run->result.points[i];
+
+        perf_progress_show("counting instructions of %s, %" PRIu64 " bytes",
+            perf_test_name(point->test), point->size);
+        good = perf_callgrind_count(run->options->settings.info, &run->plan,
+            point->test, point->size, &point->instructions);
+    }
+    return good;
+}
+
+static bool
+measure(struct run *run)
+{
+    const struct perf_options *options = run->options;
+    bool good = true;
+
+    run->clock_ns = measure_clock();
+    for (uint32_t i = 0; good && i < options->test_count; i++)
+        good = try_largest(run, options->tests[i]);
+    for (uint32_t i = 0; i < options->test_count; i++)
+        for (uint32_t j = 0; good && j < options->size_count; j++)
+            good = measure_point(run, options->tests[i], options->sizes[j]);
+    return good;
+}
+
+/* What the server does, the client does too. */
+static void
+take_over(struct run *run, const perf_hello_out_t *hello)
+{
+    const struct perf_options *options = run->options;
+    struct perf_settings *settings = &run->result.settings;
+
+    if (settings->local)
+        return;
+    settings->busy = hello->busy != 0;
+    settings->single = hello->single != 0;
+    settings->target_cpu = hello->cpu;
+    if (options->busy_asked && !settings->busy)
+        fputs("talaria perf: the server waits, and so does this side; \"serve "
+              "--busy\" polls\n",
+            stderr);
+    if (options->single_asked && !settings->single)
+        fputs("talaria perf: the server has several threads; \"serve "
+              "--single-thread\" has one\n",
+            stderr);
+    if (options->target_cpu_asked &&
+        options->settings.target_cpu != settings->target_cpu)
+        fputs("talaria perf: the server is pinned by \"serve --pin\" only\n",
+            stderr);
+}
+
+/* The info string of this side. false: the failure is set. */
+static bool
+choose_info(struct run *run, char *info, size_t size)
+{
+    const struct perf_options *options = run->options;
+    const char *text = options->via ? options->via : options->settings.info;
+    const char *end =
+        options->via || options->settings.local ? NULL : strstr(text, "://");
+    size_t length = end ? (size_t) (end - text) : strlen(text);
+
+    if (!end && !options->via && !options->settings.local) {
+        perf_failure_set(failure_of(run),
+            "\"%s\" is not an address such as na+sm://1234-0", text);
+        return false;
+    }
+    if (length >= size) {
+        perf_failure_set(
+            failure_of(run), "an info string of %zu bytes", length);
+        return false;
+    }
+    memcpy(info, text, length);
+    info[length] = 0;
+    return true;
+}
+
+/* Everything up to the first operation. */
+static bool
+set_up(struct run *run)
+{
+    const struct perf_options *options = run->options;
+    struct perf_board *board = run->crew.board;
+    char address[PERF_ADDRESS_SIZE];
+    perf_hello_out_t hello;
+    const char *wrong;
+
+    if (!choose_info(run, board->info, sizeof board->info) ||
+        !perf_crew_start(&run->crew, options, &run->plan))
+        return false;
+    if (!perf_gauge_start(options->settings.origin_cpu,
+            options->settings.target_cpu, &run->gauge)) {
+        perf_failure_set(&board->failure, "the machine can't be gauged");
+        return false;
+    }
+    if (options->settings.against &&
+        !perf_against_start(
+            options->settings.against, &run->result.settings, &run->against)) {
+        perf_failure_set(&board->failure, "the peer can't be started");
+        return false;
+    }
+    if (options->settings.local) {
+        if (!perf_crew_read_address(&run->crew, address, sizeof address))
+            return false;
+    } else {
+        perf_text_copy(address, sizeof address, options->settings.info,
+            strlen(options->settings.info));
+    }
+    if (!perf_client_connect(
+            &run->control, board->info, address, &board->failure, &hello))
+        return false;
+    take_over(run, &hello);
+    run->plan.busy = run->result.settings.busy;
+    run->plan.single = run->result.settings.single;
+    board->plan = run->plan;
+    wrong = perf_plan_check(&run->plan);
+    if (wrong) {
+        perf_failure_set(&board->failure, "%s", wrong);
+        return false;
+    }
+    return perf_client_open(&run->control, &run->plan, board->places) &&
+           perf_crew_do(&run->crew, PERF_COMMAND_OPEN);
+}
+
+static void
+take_down(struct run *run)
+{
+    perf_against_stop(run->against);
+    perf_gauge_stop(run->gauge);
+    perf_crew_end_clients(&run->crew);
+    perf_client_finish(&run->control);
+    perf_crew_end_server(&run->crew);
+}
+
+/* The result's own copies of the settings. */
+static bool
+copy_settings(struct run *run)
+{
+    const struct perf_settings *from = &run->options->settings;
+    struct perf_settings *to = &run->result.settings;
+
+    *to = *from;
+    to->info = strdup(from->info);
+    to->label = from->label ? strdup(from->label) : NULL;
+    to->against = from->against ? strdup(from->against) : NULL;
+    return to->info && !to->label == !from->label &&
+           !to->against == !from->against;
+}
+
+static int
+print(const struct run *run)
+{
+    switch (run->options->form) {
+    case PERF_FORM_CSV:
+        return perf_print_csv(&run->result, stdout);
+    case PERF_FORM_JSON:
+        return perf_print_json(&run->result, stdout);
+    default:
+        return perf_print_table(&run->result, stdout);
+    }
+}
+
+int
+perf_run(const char *name, const struct perf_options *options)
+{
+    struct run run = {.options = options, .crew = {.address_fd = -1}};
+    int result = TOOL_FAILED;
+    bool good;
+
+    if (options->callgrind && !perf_callgrind_is_there())
+        return TOOL_FAILED;
+    if (!perf_result_init(&run.result) || !copy_settings(&run)) {
+        fprintf(stderr, "%s: no memory\n", name);
+        return TOOL_FAILED;
+    }
+    perf_options_plan(options, &run.plan);
+    run.crew.board = perf_board_create(&run.plan);
+    if (!run.crew.board) {
+        fprintf(stderr, "%s: no memory\n", name);
+        perf_result_finish(&run.result);
+        return TOOL_FAILED;
+    }
+    run.crew.control = &run.control;
+    perf_process_catch();
+    good = set_up(&run) && measure(&run);
+    take_down(&run);
+    if (good && options->callgrind)
+        good = count_instructions(&run);
+    perf_progress_clear();
+    if (perf_failure_is_set(failure_of(&run)))
+        fprintf(stderr, "%s: %s\n", name, perf_failure_text(failure_of(&run)));
+    else if (good && !options->keep_slow)
+        perf_result_mark_slow(&run.result);
+    if (good && !perf_failure_is_set(failure_of(&run)))
+        result = print(&run);
+    perf_result_finish(&run.result);
+    perf_board_destroy(run.crew.board);
+    return result;
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* talaria perf serve: answers control requests; what is measured, goes on in
+ * the threads of sessions. */
+#include "perf/serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "perf/clock.h"
+#include "perf/control.h"
+#include "perf/process.h"
+#include "perf/session.h"
+#include "tool.h"
+
+#define SESSIONS_MAX 16
+#define POLL_MS 200 /* until signals and silent sessions are looked at */
+#define STOP_NS (2 * PERF_SECOND_NS)
+
+struct entry {
+    uint64_t id; /* 0: free */
+    uint64_t last_ns;
+    uint64_t memory; /* bytes */
+    struct perf_session *session;
+};
+
+struct server {
+    const struct perf_serve_options *options;
+    char *info; /* of sessions: without a port */
+    hg_class_t *hg_class;
+    hg_context_t *context;
+    hg_id_t ids[PERF_CONTROLS];
+    struct perf_failure failure;
+    struct entry entries[SESSIONS_MAX];
+    uint32_t responses; /* under way */
+    uint64_t closed;    /* sessions */
+};
+
+static void
+complain(const char *text)
+{
+    fprintf(stderr, "talaria perf serve: %s\n", text);
+}
+
+static struct server *
+server_of(hg_handle_t handle)
+{
+    return HG_Class_get_data(HG_Get_info(handle)->hg_class);
+}
+
+static struct entry *
+find(struct server *server, uint64_t id)
+{
+    for (int i = 0; i < SESSIONS_MAX; i++)
+        if (server->entries[i].id == id)
+            return &server->entries[i];
+    return NULL;
+}
+
+/* The session that a client names, which it may have lost. */
+static struct entry *
+find_named(struct server *server, uint64_t id, perf_text_t *error)
+{
+    struct entry *entry = id != 0 ? find(server, id) : NULL;
+
+    if (entry)
+        entry->last_ns = perf_clock_now();
+    else
+        snprintf(error->text, sizeof error->text, "no such session");
+    return entry;
+}
+
+static void
+drop(struct server *server, struct entry *entry)
+{
+    perf_session_close(entry->session);
+    *entry = (struct entry){.id = 0};
+    server->closed++;
+}
+
+static hg_return_t
+responded(const struct hg_cb_info *info)
+{
+    struct server *server = info->arg;
+
+    server->responses--;
+    return HG_SUCCESS;
+}
+
+/* Ends a handler: with a response, or with the code that is the answer. */
+static hg_return_t
+respond(hg_handle_t handle, hg_return_t ret, void *out)
+{
+    struct server *server = server_of(handle);
+
+    if (ret == HG_SUCCESS)
+        ret = HG_Respond(handle, responded, server, out);
+    if (ret == HG_SUCCESS)
+        server->responses++;
+    HG_Destroy(handle);
+    return ret;
+}
+
+/* Decodes what needs no memory of its own. */
+static hg_return_t
+get_input(hg_handle_t handle, void *in)
+{
+    hg_return_t ret = HG_Get_input(handle, in);
+
+    if (ret == HG_SUCCESS)
+        ret = HG_Free_input(handle, in);
+    return ret;
+}
+
+static hg_return_t
+hello(hg_handle_t handle)
+{
+    const struct perf_serve_options *options = server_of(handle)->options;
+    perf_hello_in_t in;
+    perf_hello_out_t out = {.version = PERF_CONTROL_VERSION,
+        .busy = options->busy,
+        .single = options->single,
+        .cpu = options->cpu};
+
+    return respond(handle, get_input(handle, &in), &out);
+}
+
+/* Bytes that the sessions of a plan take, with those of all others. */
+static uint64_t
+memory_of(const struct perf_plan *plan)
+{
+    uint64_t each = perf_plan_stride(plan->size_max);
+    uint64_t scratch = each * perf_plan_lanes(plan);
+
+    if (!perf_plan_has_memory(plan))
+        return scratch;
+    return scratch + each * perf_plan_slots(plan) * plan->classes;
+}
+
+static const char *
+check(const struct server *server, const struct perf_plan *plan)
+{
+    const char *wrong = perf_plan_check(plan);
+    uint64_t memory;
+
+    if (wrong)
+        return wrong;
+    memory = memory_of(plan);
+    for (int i = 0; i < SESSIONS_MAX; i++)
+        memory += server->entries[i].memory;
+    return memory > 2 * PERF_MEMORY_MAX
+               ? "more than 8 GiB of memory for all sessions of the server"
+               : NULL;
+}
+
+/* Opens a session if all its numbers are within limits. */
+static void
+admit(struct server *server, const struct perf_plan *plan, perf_open_out_t *out)
+{
+    struct entry *entry = find(server, 0);
+    struct perf_failure failure = {0};
+    const char *wrong = check(server, plan);
+    uint64_t id = 0;
+
+    if (!entry)
+        wrong = "the server has too many sessions already";
+    while (!wrong && id == 0)
+        if (getrandom(&id, sizeof id, 0) < 0)
+            wrong = "the server has no random numbers";
+    if (wrong) {
+        snprintf(out->error.text, sizeof out->error.text, "%s", wrong);
+        return;
+    }
+    entry->session = perf_session_open(plan, server->info, &failure);
+    if (!entry->session) {
+        perf_text_copy(out->error.text, sizeof out->error.text, failure.text,
+            sizeof failure.text);
+        return;
+    }
+    entry->id = out->session = id;
+    entry->last_ns = perf_clock_now();
+    entry->memory = memory_of(plan);
+}
+
+static hg_return_t
+open_session(hg_handle_t handle)
+{
+    struct server *server = server_of(handle);
+    perf_open_out_t *out = calloc(1, sizeof *out);
+    perf_open_in_t in;
+    hg_return_t ret = out ? get_input(handle, &in) : HG_NOMEM;
+
+    if (ret == HG_SUCCESS) {
+        struct perf_plan plan = {.level = (enum perf_level) in.level,
+            .bandwidth = in.bandwidth != 0,
+            .busy = server->options->busy,
+            .single = server->options->single,
+            .verify = in.verify != 0,
+            .inflight = in.inflight,
+            .threads = in.threads,
+            .contexts = in.contexts,
+            .classes = in.classes,
+            .clients = in.clients,
+            .size_max = in.size_max};
+
+        admit(server, &plan, out);
+    }
+    ret = respond(handle, ret, out);
+    free(out);
+    return ret;
+}
+
+static hg_return_t
+tell_place(hg_handle_t handle)
+{
+    struct server *server = server_of(handle);
+    perf_place_out_t *out = calloc(1, sizeof *out);
+    struct perf_place place;
+    struct entry *entry = NULL;
+    perf_place_in_t in;
+    hg_return_t ret = out ? get_input(handle, &in) : HG_NOMEM;
+
+    if (ret == HG_SUCCESS)
+        entry = find_named(server, in.session, &out->error);
+    if (entry && !perf_session_place(entry->session, in.index, &place)) {
+        snprintf(out->error.text, sizeof out->error.text, "no such class");
+    } else if (entry) {
+        perf_text_copy(out->address.text, sizeof out->address.text,
+            place.address, sizeof place.address);
+        out->key.size = place.key_size;
+        memcpy(out->key.bytes, place.key, place.key_size);
+    }
+    ret = respond(handle, ret, out);
+    free(out);
+    return ret;
+}
+
+static hg_return_t
+run(hg_handle_t handle)
+{
+    struct server *server = server_of(handle);
+    perf_run_out_t out = {.faults = 0};
+    const struct perf_faults *faults;
+    struct entry *entry = NULL;
+    perf_run_in_t in;
+    hg_return_t ret = get_input(handle, &in);
+
+    out.error.text[0] = 0;
+    if (ret == HG_SUCCESS)
+        entry = find_named(server, in.session, &out.error);
+    if (entry && in.what >= PERF_RUNS) {
+        snprintf(out.error.text, sizeof out.error.text, "no such request");
+    } else if (entry) {
+        if (in.what != PERF_RUN_ASK)
+            perf_session_run(entry->session, in.what == PERF_RUN_START);
+        faults = perf_session_faults(entry->session);
+        out.faults = atomic_load_explicit(&faults->count, memory_order_relaxed);
+        out.fault_offset =
+            atomic_load_explicit(&faults->offset, memory_order_relaxed);
+        perf_text_copy(out.error.text, sizeof out.error.text,
+            perf_failure_text(perf_session_failure(entry->session)),
+            sizeof out.error.text);
+    }
+    out.cpu_ns = perf_clock_cpu(0);
+    return respond(handle, ret, &out);
+}
+
+static hg_return_t
+close_session(hg_handle_t handle)
+{
+    struct server *server = server_of(handle);
+    perf_close_out_t out = {.error = {.text = ""}};
+    struct entry *entry = NULL;
+    perf_close_in_t in;
+    hg_return_t ret = get_input(handle, &in);
+
+    if (ret == HG_SUCCESS)
+        entry = find_named(server, in.session, &out.error);
+    ret = respond(handle, ret, &out);
+    if (entry)
+        drop(server, entry);
+    return ret;
+}
+
+/* Drops the sessions of clients that must have gone. */
+static void
+drop_silent(struct server *server)
+{
+    uint64_t now = perf_clock_now(), silence;
+
+    for (int i = 0; i < SESSIONS_MAX; i++) {
+        struct entry *entry = &server->entries[i];
+
+        if (entry->id == 0)
+            continue;
+        silence = perf_session_is_running(entry->session)
+                      ? PERF_RUNNING_SILENCE_NS
+                      : PERF_PAUSED_SILENCE_NS;
+        if (now - entry->last_ns > silence) {
+            complain("a client has fallen silent; its session is closed");
+            drop(server, entry);
+        }
+    }
+}
+
+static bool
+progress(struct server *server)
+{
+    hg_return_t ret = HG_Progress(server->context, POLL_MS);
+    unsigned int count;
+
+    if (ret != HG_SUCCESS && ret != HG_TIMEOUT && ret != HG_INTERRUPT) {
+        perf_failure_set(&server->failure, "the transport failed: %s",
+            HG_Error_to_string(ret));
+        return false;
+    }
+    do {
+        count = 0;
+        HG_Trigger(server->context, 0, 16, &count);
+    } while (count > 0);
+    return true;
+}
+
+static bool
+is_over(const struct server *server)
+{
+    if (perf_process_interrupted())
+        return true;
+    if (!server->options->once || server->closed == 0)
+        return false;
+    for (int i = 0; i < SESSIONS_MAX; i++)
+        if (server->entries[i].id != 0)
+            return false;
+    return true;
+}
+
+static void
+loop(struct server *server)
+{
+    uint64_t deadline;
+
+    while (!is_over(server) && progress(server))
+        drop_silent(server);
+    for (int i = 0; i < SESSIONS_MAX; i++)
+        if (server->entries[i].id != 0)
+            drop(server, &server->entries[i]);
+    deadline = perf_clock_now() + STOP_NS;
+    while (server->responses > 0 && perf_clock_now() < deadline)
+        if (!progress(server))
+            break;
+}
+
+/* The address as a line. */
+static bool
+announce(struct server *server)
+{
+    char line[PERF_ADDRESS_SIZE + 1];
+    hg_size_t size = PERF_ADDRESS_SIZE;
+    hg_addr_t self;
+    hg_return_t ret = HG_Addr_self(server->hg_class, &self);
+
+    if (ret == HG_SUCCESS) {
+        ret = HG_Addr_to_string(server->hg_class, line, &size, self);
+        HG_Addr_free(server->hg_class, self);
+    }
+    if (ret != HG_SUCCESS) {
+        perf_failure_set(&server->failure,
+            "the transport has no address to tell: %s",
+            HG_Error_to_string(ret));
+        return false;
+    }
+    strcat(line, "\n");
+    if (write(server->options->fd, line, strlen(line)) ==
+        (ssize_t) strlen(line))
+        return true;
+    perf_failure_set(
+        &server->failure, "can't tell the address: %s", strerror(errno));
+    return false;
+}
+
+/* An info string without the port that the server itself has taken. */
+static char *
+strip_port(const char *info)
+{
+    char *copy = strdup(info), *host, *colon, *end;
+
+    host = copy ? strstr(copy, "://") : NULL;
+    if (!host)
+        return copy;
+    host += 3;
+    colon = strrchr(host, ':');
+    end = strrchr(host, ']');
+    /* More colons and no brackets: the numbers of IPv6 itself. */
+    if (colon && (end ? colon > end : strchr(host, ':') == colon))
+        *colon = 0;
+    return copy;
+}
+
+static bool
+start(struct server *server)
+{
+    static const hg_rpc_cb_t handlers[PERF_CONTROLS] = {
+        [PERF_CONTROL_HELLO] = hello,
+        [PERF_CONTROL_OPEN] = open_session,
+        [PERF_CONTROL_PLACE] = tell_place,
+        [PERF_CONTROL_RUN] = run,
+        [PERF_CONTROL_CLOSE] = close_session,
+    };
+
+    if (!perf_process_pin(server->options->cpu, &server->failure))
+        return false;
+    server->info = strip_port(server->options->info);
+    server->hg_class = HG_Init(server->options->info, true);
+    if (server->info && server->hg_class) {
+        HG_Class_set_data(server->hg_class, server, NULL);
+        if (perf_control_register(server->hg_class, handlers, server->ids) ==
+            HG_SUCCESS)
+            server->context = HG_Context_create(server->hg_class);
+    }
+    if (server->context)
+        return true;
+    perf_failure_set(
+        &server->failure, "can't open the transport %s", server->options->info);
+    return false;
+}
+
+static void
+stop(struct server *server)
+{
+    hg_return_t ret = HG_SUCCESS;
+
+    if (server->context)
+        ret = HG_Context_destroy(server->context);
+    if (server->hg_class && ret == HG_SUCCESS)
+        ret = HG_Finalize(server->hg_class);
+    if (ret != HG_SUCCESS)
+        perf_failure_set(&server->failure, "can't close the transport: %s",
+            HG_Error_to_string(ret));
+    free(server->info);
+}
+
+int
+perf_serve(const struct perf_serve_options *options)
+{
+    struct server *server = calloc(1, sizeof *server);
+    bool failed;
+
+    if (!server) {
+        complain("no memory");
+        return TOOL_FAILED;
+    }
+    server->options = options;
+    perf_process_catch();
+    if (start(server) && announce(server))
+        loop(server);
+    stop(server);
+    failed = perf_failure_is_set(&server->failure);
+    if (failed)
+        complain(perf_failure_text(&server->failure));
+    free(server);
+    return failed ? TOOL_FAILED : TOOL_OK;
+}

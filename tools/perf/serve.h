@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The server of measurements. */
+#ifndef PERF_SERVE_H
+#define PERF_SERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct perf_serve_options {
+    const char *info;
+    bool busy;
+    bool single;
+    bool once;   /* ends when a session has been closed and none is left */
+    int32_t cpu; /* -1: any */
+    int fd;      /* gets the address, one line */
+};
+
+/* Serves until SIGINT or SIGTERM. Returns what a subcommand does. */
+int perf_serve(const struct perf_serve_options *options);
+
+/* The action `talaria perf serve`; argv[0] is its name. */
+int perf_serve_main(int argc, char **argv);
+
+#endif /* PERF_SERVE_H */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The serving side of a level: one class with its contexts, which answers what
+ * an origin of the same level sends. Each level fills in the functions.
+ */
+#ifndef PERF_TARGET_H
+#define PERF_TARGET_H
+
+#include <stdatomic.h>
+
+#include "perf/origin.h"
+
+/* What was found wrong in bytes that came. */
+struct perf_faults {
+    _Atomic uint64_t count;
+    _Atomic uint64_t offset; /* of the first */
+};
+
+struct perf_target_setup {
+    const struct perf_plan *plan;
+    const char *info;
+    struct perf_failure *failure;
+    struct perf_faults *faults;
+};
+
+struct perf_target_ops {
+    /* NULL: the failure is set. */
+    struct perf_target *(*open)(const struct perf_target_setup *setup);
+
+    /* Where it is. false: the failure is set. */
+    bool (*place)(struct perf_target *target, struct perf_place *place);
+
+    /* Progresses a context and runs callbacks. */
+    enum perf_poll (*poll)(
+        struct perf_target *target, uint32_t context, unsigned int timeout_ms);
+
+    /* Once no thread polls any more. */
+    void (*close)(struct perf_target *target);
+};
+
+/* Begins what a level keeps of its target. */
+struct perf_target {
+    const struct perf_target_ops *ops;
+    const struct perf_plan *plan;
+    struct perf_failure *failure;
+    struct perf_faults *faults;
+};
+
+extern const struct perf_target_ops perf_na_target;
+extern const struct perf_target_ops perf_hg_target; /* rpc and bulk */
+
+struct perf_target *perf_target_open(const struct perf_target_setup *setup);
+
+/* Room for one message, of the thread that serves. */
+extern _Thread_local char *perf_target_scratch;
+
+/* Allocates perf_target_scratch; NULL: no memory. */
+char *perf_target_scratch_create(const struct perf_plan *plan);
+
+static inline enum perf_poll
+perf_target_poll(
+    struct perf_target *target, uint32_t context, unsigned int timeout_ms)
+{
+    return target->ops->poll(target, context, timeout_ms);
+}
+
+/* Checks bytes that came against a key; counts a fault. */
+void perf_target_check(
+    struct perf_target *target, const void *bytes, uint64_t size, uint64_t key);
+
+#endif /* PERF_TARGET_H */

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The main thread of a client opens and prepares; its lanes run the rounds. */
+#include "perf/worker.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf/process.h"
+#include "tool.h"
+
+struct worker {
+    struct perf_board *board;
+    uint32_t client;
+    uint32_t last; /* command that was seen */
+    struct perf_origin *origins[PERF_CLASSES_MAX];
+    struct perf_group *groups; /* of class after class */
+    struct thread *threads;    /* the same */
+    uint32_t started;
+};
+
+struct thread {
+    pthread_t id;
+    struct worker *worker;
+    struct perf_lane lane;
+    uint32_t last;
+};
+
+static void *
+run_lane(void *arg)
+{
+    struct thread *thread = arg;
+    struct perf_board *board = thread->worker->board;
+    enum perf_command command;
+
+    do {
+        command = perf_board_next(board, &thread->last);
+        if (command != PERF_COMMAND_GO)
+            continue;
+        thread->lane.every = board->every;
+        thread->lane.duration_ns = board->duration_ns;
+        perf_lane_run(&thread->lane);
+        perf_board_done(board);
+    } while (command != PERF_COMMAND_END);
+    return NULL;
+}
+
+static bool
+open_origins(struct worker *worker)
+{
+    struct perf_board *board = worker->board;
+    struct perf_origin_setup setup = {.plan = &board->plan,
+        .info = board->info,
+        .failure = &board->failure,
+        .client = worker->client};
+
+    for (uint32_t i = 0; i < board->plan.classes; i++) {
+        setup.place = &board->places[i];
+        worker->origins[i] = perf_origin_ops(board->plan.level)->open(&setup);
+        if (!worker->origins[i])
+            return false;
+    }
+    return true;
+}
+
+static void
+set_up_lane(struct worker *worker, uint32_t number)
+{
+    struct perf_board *board = worker->board;
+    const struct perf_plan *plan = &board->plan;
+    struct thread *thread = &worker->threads[number];
+    uint32_t class = number / plan->threads, index = number % plan->threads;
+    uint32_t first = worker->client * perf_plan_lanes(plan);
+
+    thread->worker = worker;
+    thread->last = worker->last;
+    thread->lane = (struct perf_lane){
+        .group =
+            &worker->groups[class * plan->contexts + index % plan->contexts],
+        .origin = worker->origins[class],
+        .failure = &board->failure,
+        .report = &board->reports[first + number],
+        .index = index,
+    };
+}
+
+static bool
+start(struct worker *worker)
+{
+    const struct perf_plan *plan = &worker->board->plan;
+    uint32_t lanes = perf_plan_lanes(plan);
+    int error;
+
+    worker->groups =
+        calloc(plan->classes * plan->contexts, sizeof *worker->groups);
+    worker->threads = calloc(lanes, sizeof *worker->threads);
+    if (!worker->groups || !worker->threads) {
+        perf_failure_set(&worker->board->failure, "no memory");
+        return false;
+    }
+    if (!open_origins(worker))
+        return false;
+    for (uint32_t i = 0; i < lanes; i++) {
+        set_up_lane(worker, i);
+        error = pthread_create(
+            &worker->threads[i].id, NULL, run_lane, &worker->threads[i]);
+        if (error != 0) {
+            perf_failure_set(&worker->board->failure,
+                "can't start a thread: %s", strerror(error));
+            return false;
+        }
+        worker->started++;
+    }
+    return true;
+}
+
+static void
+prepare(struct worker *worker)
+{
+    struct perf_board *board = worker->board;
+
+    for (uint32_t i = 0; i < board->plan.classes; i++)
+        if (!worker->origins[i]->ops->prepare(
+                worker->origins[i], board->test, board->size))
+            return;
+}
+
+/* The share of a lane in all operations. */
+static uint64_t
+share(uint64_t operations, uint64_t lane, uint64_t lanes)
+{
+    if (operations == UINT64_MAX)
+        return operations;
+    return operations / lanes + (lane < operations % lanes ? 1 : 0);
+}
+
+/* Lets each group have the operations of its lanes. */
+static void
+arm(struct worker *worker)
+{
+    struct perf_board *board = worker->board;
+    const struct perf_plan *plan = &board->plan;
+    uint32_t lanes = perf_plan_lanes(plan);
+    uint32_t first = worker->client * lanes;
+
+    for (uint32_t i = 0; i < plan->classes * plan->contexts; i++) {
+        uint32_t class = i / plan->contexts, context = i % plan->contexts;
+        uint64_t budget = 0;
+        uint32_t count = 0;
+
+        for (uint32_t t = context; t < plan->threads; t += plan->contexts) {
+            uint64_t own = share(board->operations,
+                first + class * plan->threads + t, plan->clients * lanes);
+
+            budget = own == UINT64_MAX ? own : budget + own;
+            count++;
+        }
+        perf_group_arm(
+            &worker->groups[i], budget, count, count * plan->inflight);
+    }
+    memset(&board->reports[first], 0, lanes * sizeof *board->reports);
+}
+
+static void
+stop(struct worker *worker)
+{
+    struct perf_board *board = worker->board;
+
+    for (uint32_t i = 0; i < worker->started; i++)
+        pthread_join(worker->threads[i].id, NULL);
+    for (uint32_t i = 0; i < board->plan.classes; i++)
+        if (worker->origins[i])
+            worker->origins[i]->ops->close(worker->origins[i]);
+    free(worker->threads);
+    free(worker->groups);
+}
+
+int
+perf_worker_run(struct perf_board *board, uint32_t client, int32_t cpu)
+{
+    struct worker worker = {.board = board, .client = client};
+    enum perf_command command;
+
+    perf_process_pin(cpu, &board->failure);
+    do {
+        command = perf_board_next(board, &worker.last);
+        if (command == PERF_COMMAND_OPEN)
+            start(&worker);
+        else if (command == PERF_COMMAND_PREPARE)
+            prepare(&worker);
+        else if (command == PERF_COMMAND_ARM)
+            arm(&worker);
+        else
+            continue;
+        perf_board_done(board);
+    } while (command != PERF_COMMAND_END);
+    stop(&worker);
+    return perf_failure_is_set(&board->failure) ? TOOL_FAILED : TOOL_OK;
+}
