@@ -30,6 +30,8 @@ allowed() {
     bulk) set -- "$2" include base abi plugin na proc ;;
     hg) set -- "$2" include base abi plugin na proc bulk ;;
     tools) set -- "$2" include ;;
+    # The kit stands on the ABI alone.
+    tools/check) set -- "$2" abi tools ;;
     plugins/*) set -- "$2" abi ;;
     *) set -- "$2" ;;
     esac
@@ -48,6 +50,7 @@ set_room() {
     core/*/*) room=${1#core/} room=${room%%/*} ;;
     abi/*.h) room=abi ;;
     plugins/*/* | subprojects/*/*) room=${1#*/} room=${1%%/*}/${room%%/*} ;;
+    tools/check/*) room=tools/check ;;
     tools/*) room=tools ;;
     test/*) room='test' ;;
     *) room='' ;;
@@ -75,7 +78,8 @@ set_found() {
     candidates="core/$name core/include/$name abi/$name"
     [ "$style" = '<' ] || candidates="${file%/*}/$name $candidates"
     case $file in
-    plugins/*/*/* | tools/*/* | subprojects/*)
+    tools/*/*) candidates="$candidates tools/$name" ;;
+    plugins/*/*/* | subprojects/*)
         set_room "$file"
         candidates="$candidates $room/$name"
         ;;
@@ -209,6 +213,10 @@ self_test() {
         plugins/sm/control.c '#include "../ofi/control_x.h"'
     control 'a tool into the core' 'tools may not include na' \
         tools/control.c '#include "na/control_x.h"'
+    control 'the kit into the interface' 'tools/check may not include include' \
+        tools/check/control.c '#include "mercury.h"'
+    control 'a tool into the ABI' 'tools may not include abi' \
+        tools/control.c '#include "na_plugin.h"'
     control 'a subproject into the tree' 'sees only what is installed' \
         subprojects/control/a.c '#include "../../core/include/control_x.h"'
     control 'a network in the core' 'knows no network' \
@@ -224,6 +232,10 @@ self_test() {
     control 'a plugin and the ABI' ok plugins/sm/control.c \
         '#include "na_plugin.h"
 #include "control_x.h"'
+    control 'the kit and the ABI' ok tools/check/control.c \
+        '#include "na_plugin.h"
+#include "check/kit.h"
+#include "tool.h"'
     control 'a subproject and what is installed' ok \
         subprojects/control/a.c '#include "na_plugin.h"
 #include <control_x.h>'

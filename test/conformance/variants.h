@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a class of the wire plugin breaks: an enumerator for each line of the
+ * file variants, in its order. */
+#ifndef VARIANTS_H
+#define VARIANTS_H
+
+enum wire_variant {
+#define WIRE_VARIANT(name) WIRE_##name,
+#include "variants.def"
+#undef WIRE_VARIANT
+    WIRE_VARIANTS
+};
+
+#endif /* VARIANTS_H */

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases: addresses as texts and bytes, and what is equal. */
+#include "check/board.h"
+#include "check/cases.h"
+#include "check/class.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static na_plugin_addr *const untouched =
+    (na_plugin_addr *) (uintptr_t) 0x5A5A5A5A;
+
+static na_plugin_addr *
+self_of(struct kit_side *side)
+{
+    return kit_class_of(side)->addrs[kit_number(side)];
+}
+
+/* Too little room: OVERFLOW, the bytes needed, nothing written behind. */
+static void
+text_room(void)
+{
+    struct kit_side *side = kit_here(NULL);
+    struct kit_class *cls = kit_class_of(side);
+    char text[KIT_TEXT_MAX], *again;
+    struct kit_piece piece;
+    uint64_t needed, size;
+    int32_t result;
+
+    kit_class_text(cls, self_of(side), text, sizeof text);
+    needed = strlen(text) + 1;
+    for (uint64_t room = 0; room < needed; room++) {
+        kit_piece_create(&piece, room + 1, 1);
+        size = room;
+        result = cls->ops.addr_to_string(
+            cls->cls, self_of(side), (char *) piece.memory, &size);
+        kit_expect(result == NA_PLUGIN_E_OVERFLOW, 12,
+            "addr_to_string: OVERFLOW when there is no room",
+            "%s with %llu bytes of %llu", kit_code_text(result),
+            (unsigned long long) room, (unsigned long long) needed);
+        kit_expect(size == needed, 12,
+            "addr_to_string always tells the bytes needed", "%llu, not %llu",
+            (unsigned long long) size, (unsigned long long) needed);
+        kit_expect(piece.memory[room] == 0, 12,
+            "addr_to_string writes no further than the room",
+            "it wrote behind %llu bytes", (unsigned long long) room);
+        kit_piece_destroy(&piece);
+    }
+    again = strstr(text, "://");
+    kit_expect(again && again > text, 12,
+        "an address's text is \"protocol://...\"", "\"%s\"", text);
+}
+
+/* What was told is found again, here and elsewhere, and is the same. */
+static void
+text_round(bool apart)
+{
+    struct kit_side *a = kit_here(NULL);
+    struct kit_side *b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    struct kit_class *cls = kit_class_of(a);
+    char first[KIT_TEXT_MAX], second[KIT_TEXT_MAX];
+    na_plugin_addr *addr, *twice;
+    int32_t result;
+
+    kit_know(a, b);
+    addr = cls->addrs[kit_number(b)];
+    strcpy(first, kit_address(b));
+    kit_class_text(cls, addr, second, sizeof second);
+    result = cls->ops.addr_lookup(cls->cls, second, &twice);
+    kit_expect(result == NA_PLUGIN_OK, 12,
+        "what addr_to_string writes addr_lookup finds", "\"%s\": %s", second,
+        kit_code_text(result));
+    kit_expect(cls->ops.addr_equal(cls->cls, addr, twice) == 1, 12,
+        "two lookups of a text name the same peer", "\"%s\" and \"%s\"", first,
+        second);
+    kit_expect(cls->ops.addr_equal(cls->cls, addr, self_of(a)) == 0, 12,
+        "a peer is not oneself", "\"%s\" equals the own address", first);
+    cls->ops.addr_dup(cls->cls, twice);
+    cls->ops.addr_free(cls->cls, twice);
+    kit_expect(cls->ops.addr_equal(cls->cls, addr, twice) == 1, 12,
+        "an address lives until its last reference is gone", "it changed");
+    cls->ops.addr_free(cls->cls, twice);
+}
+
+static void
+text_round_here(void)
+{
+    text_round(false);
+}
+
+static void
+text_round_apart(void)
+{
+    text_round(true);
+}
+
+static void
+own_text(void)
+{
+    struct kit_side *a = kit_here(NULL);
+    struct kit_class *cls = kit_class_of(a);
+    na_plugin_addr *addr;
+    int32_t result = cls->ops.addr_lookup(cls->cls, kit_address(a), &addr);
+
+    kit_expect(result == NA_PLUGIN_OK, 12, "the own text is found", "%s",
+        kit_code_text(result));
+    kit_expect(cls->ops.addr_equal(cls->cls, addr, self_of(a)) == 1, 12,
+        "the own text names oneself", "another");
+    cls->ops.addr_free(cls->cls, addr);
+}
+
+/* Texts that are none: an error, and outputs untouched. Names may be looked up
+ * somewhere slow; so there is none that looks like one. */
+static void
+text_wrong(void)
+{
+    static const char *const texts[] = {"", ":", "://", "x", "no-such://x",
+        "no-such-protocol://host:1", "+++", "\n\n\n"};
+    struct kit_side *a = kit_here(NULL);
+    struct kit_class *cls = kit_class_of(a);
+    static char longest[70000];
+
+    memset(longest, 'a', sizeof longest - 1);
+    for (size_t i = 0; i <= sizeof texts / sizeof texts[0]; i++) {
+        const char *text =
+            i < sizeof texts / sizeof texts[0] ? texts[i] : longest;
+        na_plugin_addr *addr = untouched;
+        int32_t result = cls->ops.addr_lookup(cls->cls, text, &addr);
+
+        kit_expect(result == NA_PLUGIN_E_INVALID_ARG ||
+                       result == NA_PLUGIN_E_PROTONOSUPPORT ||
+                       result == NA_PLUGIN_E_NOENTRY,
+            12, "addr_lookup refuses what is no address", "\"%.64s\": %s", text,
+            kit_code_text(result));
+        kit_expect(addr == untouched, 12, "outputs are untouched on an error",
+            "addr_lookup wrote its own");
+    }
+}
+
+/* An address as bytes: out, back, the same; room and rubbish. */
+static size_t
+to_bytes(
+    struct kit_class *cls, const na_plugin_addr *addr, void *bytes, size_t room)
+{
+    uint64_t needed = 0, size;
+    int32_t result;
+
+    result = cls->ops.addr_serialize(cls->cls, addr, NULL, &needed);
+    if (result == NA_PLUGIN_E_OPNOTSUPPORTED)
+        kit_not_offered("addresses have no form as bytes here");
+    kit_expect(result == NA_PLUGIN_OK && needed > 0 && needed <= room, 12,
+        "addr_serialize tells the bytes that it needs", "%s, %llu",
+        kit_code_text(result), (unsigned long long) needed);
+    size = needed - 1;
+    result = cls->ops.addr_serialize(cls->cls, addr, bytes, &size);
+    kit_expect(result == NA_PLUGIN_E_OVERFLOW && size == needed, 12,
+        "addr_serialize: OVERFLOW when there is no room", "%s, %llu",
+        kit_code_text(result), (unsigned long long) size);
+    size = needed;
+    result = cls->ops.addr_serialize(cls->cls, addr, bytes, &size);
+    kit_expect(result == NA_PLUGIN_OK && size == needed, 12,
+        "addr_serialize fills in what it asked for", "%s, %llu",
+        kit_code_text(result), (unsigned long long) size);
+    return (size_t) needed;
+}
+
+static int32_t
+from_bytes(struct kit_class *cls, const void *bytes, size_t length,
+    na_plugin_addr **addr_p)
+{
+    struct kit_piece copy;
+    int32_t result;
+
+    kit_piece_create(&copy, length > 0 ? length : 1, 1);
+    memcpy(copy.memory, bytes, length);
+    result = cls->ops.addr_deserialize(
+        cls->cls, copy.memory + (length > 0 ? 0 : 1), length, addr_p);
+    kit_piece_destroy(&copy);
+    return result;
+}
+
+static void
+bytes_round(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    struct kit_side *c = kit_here(NULL);
+    struct kit_class *cls = kit_class_of(a), *other = kit_class_of(c);
+    uint64_t length = kit_opened(a)->unexpected_header_size + 64;
+    unsigned char bytes[4096];
+    size_t size;
+    int32_t result;
+
+    kit_know(a, b);
+    kit_know(b, a);
+    kit_know(b, c);
+    size = to_bytes(cls, cls->addrs[kit_number(b)], bytes, sizeof bytes);
+    result = from_bytes(other, bytes, size, &other->addrs[kit_number(b)]);
+    kit_expect(result == NA_PLUGIN_OK, 12,
+        "bytes of an address are understood by another class", "%s",
+        kit_code_text(result));
+    kit_recv_unexpected(b, 0, length);
+    kit_send_unexpected(c, 0, b, length, 3, 3);
+    kit_await_message(b, 0, 12, length, 3, 3, kit_number(c));
+    kit_await_ok(c, 0, 7);
+}
+
+/* Cut short at every length, and with each byte spoiled: an error, or an
+ * address that is one. Never a look beyond the end, which the kit guards. */
+static void
+bytes_wrong(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_class *cls = kit_class_of(a);
+    unsigned char bytes[4096];
+    size_t size;
+
+    kit_know(a, b);
+    size = to_bytes(cls, cls->addrs[kit_number(b)], bytes, sizeof bytes);
+    for (size_t i = 0; i < size; i++) {
+        na_plugin_addr *addr = untouched;
+        int32_t result = from_bytes(cls, bytes, i, &addr);
+
+        kit_expect(result < 0 && kit_code_known(result), 12,
+            "addr_deserialize refuses an address that is cut short",
+            "%s for %zu bytes of %zu", kit_code_text(result), i, size);
+        kit_expect(addr == untouched, 12, "outputs are untouched on an error",
+            "addr_deserialize wrote its own");
+    }
+    for (size_t i = 0; i < size * 8; i++) {
+        na_plugin_addr *addr = untouched;
+        int32_t result;
+        char text[KIT_TEXT_MAX];
+        uint64_t room = sizeof text;
+
+        bytes[i / 8] ^= (unsigned char) (1U << i % 8);
+        result = from_bytes(cls, bytes, size, &addr);
+        bytes[i / 8] ^= (unsigned char) (1U << i % 8);
+        if (result != NA_PLUGIN_OK) {
+            kit_expect(addr == untouched, 12,
+                "outputs are untouched on an error",
+                "addr_deserialize wrote its own");
+            continue;
+        }
+        cls->ops.addr_to_string(cls->cls, addr, text, &room);
+        cls->ops.addr_free(cls->cls, addr);
+    }
+}
+
+/* A message from one that was never looked up can be answered. */
+static void
+answer_stranger(bool apart)
+{
+    struct kit_side *a = kit_here(NULL);
+    struct kit_side *b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    uint64_t length = kit_opened(a)->unexpected_header_size + 32;
+    uint64_t expected = kit_opened(a)->expected_header_size + 32;
+    const uint32_t stranger = 40;
+    struct kit_end end;
+
+    kit_know(b, a);
+    kit_recv_unexpected(a, 0, length);
+    kit_recv_expected(b, 1, a, expected, 9);
+    kit_send_unexpected(b, 0, a, length, 1, 1);
+    kit_await(a, 0, 11, &end);
+    kit_expect(end.status == NA_PLUGIN_OK && end.source == KIT_NOBODY, 11,
+        "a stranger's address equals nobody else's", "that of number %d",
+        (int) end.source);
+    kit_adopt(a, 0, stranger);
+    kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
+                    .op = 2,
+                    .peer = stranger,
+                    .tag = 9,
+                    .length = expected,
+                    .seed = 5});
+    kit_await_message(b, 1, 11, expected, 9, 5, KIT_NOBODY);
+    kit_await_ok(a, 2, 7);
+    kit_await_ok(b, 0, 7);
+    kit_unknow(a, stranger);
+}
+
+static void
+answer_stranger_here(void)
+{
+    answer_stranger(false);
+}
+
+static void
+answer_stranger_apart(void)
+{
+    answer_stranger(true);
+}
+
+/* A class that does not listen can still be answered. */
+static void
+answer_deaf(void)
+{
+    static const struct kit_how deaf = {.deaf = true};
+    struct kit_side *a = kit_here(NULL), *b = kit_there(0, &deaf);
+    uint64_t length = kit_opened(a)->unexpected_header_size + 32;
+    uint64_t expected = kit_opened(a)->expected_header_size + 32;
+    const uint32_t stranger = 40;
+
+    kit_know(b, a);
+    for (uint32_t i = 0; i < 20; i++) {
+        struct kit_end end;
+
+        kit_recv_unexpected(a, 0, length);
+        kit_recv_expected(b, 1, a, expected, i);
+        kit_send_unexpected(b, 0, a, length, i, i);
+        kit_await(a, 0, 11, &end);
+        kit_expect(end.status == NA_PLUGIN_OK, 11, "the message comes", "%s",
+            kit_end_text(&end));
+        kit_adopt(a, 0, stranger);
+        kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
+                        .op = 2,
+                        .peer = stranger,
+                        .tag = i,
+                        .length = expected,
+                        .seed = i});
+        kit_await_message(b, 1, 11, expected, i, i, KIT_NOBODY);
+        kit_await_ok(a, 2, 7);
+        kit_await_ok(b, 0, 7);
+        kit_unknow(a, stranger);
+    }
+}
+
+/* Thousands of lookups of one that is not there cost neither time nor
+ * descriptors: lookups are lazy. */
+static void
+lookups_are_lazy(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_class *cls = kit_class_of(a);
+    char text[KIT_TEXT_MAX];
+    uint64_t began;
+
+    strcpy(text, kit_address(b));
+    kit_close(b);
+    began = kit_now();
+    for (uint32_t i = 0; i < 1000; i++) {
+        na_plugin_addr *addr;
+        int32_t result = cls->ops.addr_lookup(cls->cls, text, &addr);
+
+        kit_expect(result == NA_PLUGIN_OK, 12,
+            "addr_lookup does not contact the peer", "\"%s\": %s", text,
+            kit_code_text(result));
+        cls->ops.addr_free(cls->cls, addr);
+    }
+    kit_expect(kit_now() - began < kit_patience(), 12,
+        "addr_lookup does not contact the peer",
+        "1000 lookups of one that is gone took %llu ms",
+        (unsigned long long) ((kit_now() - began) / 1000000U));
+}
+
+static const struct kit_case cases[] = {
+    {"text_room", 12, 0, 0, 0, "addr_to_string keeps to its room", text_room},
+    {"text_round", 12, 0, 0, 0, "texts name the peer that told them",
+        text_round_here},
+    {"text_round_apart", 12, 0, 1, 0, "likewise between processes",
+        text_round_apart},
+    {"own_text", 12, 0, 0, 0, "the own text names oneself", own_text},
+    {"text_wrong", 12, 0, 0, 0, "what is no address is refused", text_wrong},
+    {"bytes_round", 12, KIT_NEEDS_SERIALIZE, 1, 0, "addresses travel as bytes",
+        bytes_round},
+    {"bytes_wrong", 12, KIT_NEEDS_SERIALIZE, 0, 0,
+        "damaged bytes of an address do no harm", bytes_wrong},
+    {"answer_stranger", 11, 0, 0, 0, "the source of a message is its sender",
+        answer_stranger_here},
+    {"answer_stranger_apart", 11, 0, 1, 0, "likewise between processes",
+        answer_stranger_apart},
+    {"answer_deaf", 11, 0, 1, 0, "a class that does not listen can be answered",
+        answer_deaf},
+    {"lookups_are_lazy", 12, 0, 0, 0, "a lookup does not contact the peer",
+        lookups_are_lazy},
+};
+
+const struct kit_group kit_cases_address = {
+    cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases: cancelling at each stage, and ctx_destroy with work pending. */
+#include "check/cases.h"
+
+#include "check/class.h"
+
+struct pair {
+    struct kit_side *a;
+    struct kit_side *b;
+    uint64_t length;   /* of an unexpected message */
+    uint64_t expected; /* of an expected one */
+};
+
+static struct pair
+open_pair(bool apart)
+{
+    struct pair pair = {.a = kit_here(NULL)};
+
+    pair.b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    pair.length = kit_opened(pair.a)->unexpected_header_size + 64;
+    pair.expected = kit_opened(pair.a)->expected_header_size + 64;
+    kit_know(pair.a, pair.b);
+    kit_know(pair.b, pair.a);
+    return pair;
+}
+
+static void
+expect_end(const struct kit_end *end, const char *what)
+{
+    kit_expect(
+        end->status == NA_PLUGIN_E_CANCELED || end->status == NA_PLUGIN_OK, 10,
+        "what is cancelled ends with CANCELED, or with what came first",
+        "%s: %s", what, kit_end_text(end));
+}
+
+/* A receive of nothing is cancelled; the next message meets the next one. */
+static void
+receives(bool apart)
+{
+    struct pair p = open_pair(apart);
+    struct kit_end end;
+
+    for (uint32_t i = 0; i < 50; i++) {
+        kit_recv_unexpected(p.a, 0, p.length);
+        kit_recv_unexpected(p.a, 1, p.length);
+        kit_recv_expected(p.a, 2, p.b, p.expected, 3);
+        kit_cancel(p.a, 0);
+        kit_cancel(p.a, 2);
+        kit_await(p.a, 0, 10, &end);
+        kit_expect(end.status == NA_PLUGIN_E_CANCELED, 10,
+            "a receive of nothing ends with CANCELED", "%s",
+            kit_end_text(&end));
+        kit_await(p.a, 2, 10, &end);
+        kit_expect(end.status == NA_PLUGIN_E_CANCELED, 10,
+            "a receive of nothing ends with CANCELED", "%s",
+            kit_end_text(&end));
+        /* The one that was not cancelled gets the message. */
+        kit_send_unexpected(p.b, 0, p.a, p.length, i, i);
+        kit_await_message(p.a, 1, 10, p.length, i, i, kit_number(p.b));
+        kit_recv_expected(p.a, 2, p.b, p.expected, 3);
+        kit_send_expected(p.b, 1, p.a, p.expected, 3, i);
+        kit_await_message(p.a, 2, 10, p.expected, 3, i, KIT_NOBODY);
+        kit_await_ok(p.b, 0, 7);
+        kit_await_ok(p.b, 1, 7);
+    }
+}
+
+static void
+receives_here(void)
+{
+    receives(false);
+}
+
+static void
+receives_apart(void)
+{
+    receives(true);
+}
+
+/* Never submitted, ended by itself, cancelled twice: OK, and no event. */
+static void
+not_pending(void)
+{
+    struct pair p = open_pair(false);
+    struct kit_end end;
+
+    kit_recv_unexpected(p.b, 0, p.length);
+    kit_send_unexpected(p.a, 0, p.b, p.length, 1, 1);
+    kit_await_message(p.b, 0, 11, p.length, 1, 1, kit_number(p.a));
+    kit_await_ok(p.a, 0, 7);
+    kit_cancel(p.b, 0);
+    kit_cancel(p.a, 0);
+    kit_cancel(p.a, 100);
+    kit_recv_unexpected(p.b, 1, p.length);
+    kit_cancel(p.b, 1);
+    kit_cancel(p.b, 1);
+    kit_await(p.b, 1, 10, &end);
+    kit_cancel(p.b, 1);
+    /* An event for any of them would break rule 7. */
+    kit_run_for(kit_quiet());
+    kit_recv_unexpected(p.b, 0, p.length);
+    kit_send_unexpected(p.a, 0, p.b, p.length, 2, 2);
+    kit_await_message(p.b, 0, 10, p.length, 2, 2, kit_number(p.a));
+}
+
+/* The message may have come before the cancel: then it is delivered, here or
+ * to the next receive, and never twice. */
+static void
+race(bool apart)
+{
+    struct pair p = open_pair(apart);
+
+    for (uint32_t i = 0; i < kit_times(1000); i++) {
+        struct kit_end end;
+
+        kit_recv_unexpected(p.a, 0, p.length);
+        kit_send_unexpected(p.b, 0, p.a, p.length, i, i);
+        for (uint32_t j = 0; j < i % 5; j++)
+            kit_run();
+        kit_look(p.a, 0, &end);
+        kit_cancel(p.a, 0);
+        kit_await(p.a, 0, 10, &end);
+        expect_end(&end, "a receive whose message is on its way");
+        if (end.status == NA_PLUGIN_E_CANCELED) {
+            kit_recv_unexpected(p.a, 0, p.length);
+            kit_await_message(p.a, 0, 10, p.length, i, i, kit_number(p.b));
+        } else {
+            kit_expect(end.seed == i, 10,
+                "a cancelled receive ends with the message that came",
+                "another one");
+        }
+        kit_await_ok(p.b, 0, 7);
+    }
+}
+
+static void
+race_here(void)
+{
+    race(false);
+}
+
+static void
+race_apart(void)
+{
+    race(true);
+}
+
+/* Sends that are held back by a receiver that does not poll. */
+static void
+sends(void)
+{
+    struct pair p = open_pair(true);
+    uint64_t length = kit_opened(p.a)->max_unexpected_size;
+    const uint32_t count = 300;
+    uint32_t canceled = 0, arrived = 0;
+    bool gone[300] = {false};
+
+    kit_polls(p.b, false);
+    for (uint32_t i = 0; i < count; i++)
+        kit_send_unexpected(p.a, i, p.b, length, i, i);
+    for (uint32_t i = 0; i < count; i += 2)
+        kit_cancel(p.a, i);
+    kit_polls(p.b, true);
+    for (uint32_t i = 0; i < count; i++)
+        kit_recv_unexpected(p.b, i, length);
+    for (uint32_t i = 0; i < count; i++) {
+        struct kit_end end;
+
+        kit_await(p.a, i, 10, &end);
+        expect_end(&end, "a send that waits");
+        gone[i] = end.status == NA_PLUGIN_E_CANCELED;
+        canceled += gone[i];
+        kit_expect(!gone[i] || i % 2 == 0, 10, "only what is cancelled is",
+            "send %u was not", i);
+    }
+    kit_run_for(kit_quiet());
+    for (uint32_t i = 0; i < count; i++) {
+        struct kit_end end;
+
+        kit_look(p.b, i, &end);
+        if (!end.ended)
+            continue;
+        arrived++;
+        kit_expect(end.status == NA_PLUGIN_OK && end.tag < count &&
+                       end.hash ==
+                           kit_pattern_hash(
+                               length - kit_opened(p.b)->unexpected_header_size,
+                               end.tag),
+            10, "cancelling a send spoils no message", "%s",
+            kit_end_text(&end));
+    }
+    /* One that was cancelled may have gone out all the same. */
+    kit_expect(arrived >= count - canceled, 10,
+        "cancelling a send loses no other", "%u came of %u, %u cancelled",
+        arrived, count, canceled);
+}
+
+/* Puts and gets: cancelled at once, or after a few polls. */
+static void
+transfers(void)
+{
+    struct pair p = open_pair(true);
+    const uint64_t size = 8U << 20;
+
+    kit_region(p.a, &(struct kit_region){.number = 0,
+                        .length = size,
+                        .access = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                        .seed = 1});
+    kit_region(p.b, &(struct kit_region){.number = 0,
+                        .length = size,
+                        .access = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                        .seed = 2});
+    kit_expose(p.b, 0, p.a, 1);
+    for (uint32_t i = 0; i < 20; i++) {
+        struct kit_request request = {.kind = i % 2 ? KIT_PUT : KIT_GET,
+            .op = i % 4,
+            .peer = kit_number(p.b),
+            .local = 0,
+            .remote = 1,
+            .length = size};
+        struct kit_end end;
+
+        kit_post(p.a, &request);
+        for (uint32_t j = 0; j < i / 2; j++)
+            kit_run();
+        kit_cancel(p.a, i % 4);
+        kit_await(p.a, i % 4, 10, &end);
+        expect_end(&end, "a transfer");
+    }
+    /* And one that nobody disturbs. */
+    kit_region_fill(p.b, 0, 0, size, 99);
+    kit_post(p.a, &(struct kit_request){.kind = KIT_GET,
+                      .op = 5,
+                      .peer = kit_number(p.b),
+                      .remote = 1,
+                      .length = size});
+    kit_await_ok(p.a, 5, 10);
+    kit_expect(
+        kit_region_hash(p.a, 0, 0, size) == kit_region_hash(p.b, 0, 0, size),
+        10, "a get after cancelled ones brings the data", "other data");
+}
+
+/* ctx_destroy with receives, sends and a get pending: the kit closes storage
+ * and buffers when it has returned; the peer and the class go on. */
+static void
+destroy_pending(bool apart)
+{
+    static const struct kit_how how = {.contexts = 1};
+    struct kit_side *a = kit_here(&how);
+    struct kit_side *b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    uint64_t length = kit_opened(a)->max_unexpected_size;
+    uint64_t expected = kit_opened(a)->expected_header_size + 64;
+
+    kit_know(a, b);
+    kit_know(b, a);
+    for (uint32_t round = 0; round < 10; round++) {
+        for (uint32_t i = 0; i < 8; i++) {
+            kit_recv_unexpected(a, i, length);
+            kit_recv_expected(a, 8 + i, b, expected, i);
+        }
+        for (uint32_t i = 0; i < 200; i++)
+            kit_send_unexpected(a, 20 + i, b, length, i, i);
+        kit_ctx_destroy(a, 0);
+        /* What comes now finds no receive. */
+        for (uint32_t i = 0; i < 4; i++)
+            kit_post(b, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
+                            .op = i,
+                            .peer = kit_number(a),
+                            .tag = i,
+                            .may_fail = true,
+                            .length = expected,
+                            .own_buffer = true});
+        kit_run_for(kit_quiet() / 4);
+        kit_ctx_create(a, 0);
+        kit_run_for(kit_quiet() / 4);
+        for (uint32_t i = 0; i < 4; i++)
+            kit_cancel(b, i);
+        for (uint32_t i = 0; i < 4; i++) {
+            struct kit_end end;
+
+            kit_await(b, i, 10, &end);
+        }
+    }
+}
+
+static void
+destroy_pending_here(void)
+{
+    destroy_pending(false);
+}
+
+static void
+destroy_pending_apart(void)
+{
+    destroy_pending(true);
+}
+
+/* One context of several goes; the others' work goes on. */
+static void
+destroy_one(void)
+{
+    static const struct kit_how two = {.contexts = 2};
+    struct kit_side *a = kit_here(&two), *b = kit_there(0, NULL);
+    uint64_t length = kit_opened(a)->unexpected_header_size + 64;
+
+    kit_know(a, b);
+    kit_know(b, a);
+    kit_post(a, &(struct kit_request){.kind = KIT_RECV_UNEXPECTED,
+                    .op = 0,
+                    .ctx = 1,
+                    .length = length,
+                    .own_buffer = true});
+    kit_recv_unexpected(a, 1, length);
+    kit_ctx_destroy(a, 1);
+    kit_post(b, &(struct kit_request){.kind = KIT_SEND_UNEXPECTED,
+                    .op = 0,
+                    .peer = kit_number(a),
+                    .peer_ctx = 1,
+                    .length = length,
+                    .may_fail = true});
+    kit_send_unexpected(b, 1, a, length, 7, 7);
+    kit_await_message(a, 1, 10, length, 7, 7, kit_number(b));
+    kit_await_ok(b, 1, 7);
+    kit_run_for(kit_quiet());
+}
+
+static const struct kit_case cases[] = {
+    {"cancel_receives", 10, 0, 0, 0, "receives of nothing are cancelled",
+        receives_here},
+    {"cancel_receives_apart", 10, 0, 1, 0, "likewise between processes",
+        receives_apart},
+    {"cancel_not_pending", 10, 0, 0, 0,
+        "cancelling what is not pending does nothing", not_pending},
+    {"cancel_race", 10, 0, 0, 0,
+        "a cancelled receive and its message part cleanly", race_here},
+    {"cancel_race_apart", 10, 0, 1, 0, "likewise between processes",
+        race_apart},
+    {"cancel_sends", 10, 0, 1, 0, "sends that wait are cancelled", sends},
+    {"cancel_transfers", 10, KIT_NEEDS_RMA, 1, 0, "puts and gets are cancelled",
+        transfers},
+    {"destroy_pending", 10, 0, 0, 0, "ctx_destroy lets go of what is pending",
+        destroy_pending_here},
+    {"destroy_pending_apart", 10, 0, 1, 0, "likewise between processes",
+        destroy_pending_apart},
+    {"destroy_one", 10, KIT_NEEDS_CONTEXTS, 1, 0,
+        "ctx_destroy leaves other contexts alone", destroy_one},
+};
+
+const struct kit_group kit_cases_cancel = {
+    cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases: addresses of nobody; peers that die while they come; many peers that
+ * come and go, of which nothing must stay. */
+#include "check/board.h"
+#include "check/cases.h"
+#include "check/class.h"
+#include "check/peers.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* One send of each kind, and a receive, to who is not there; each ends, with
+ * an error. */
+static void
+use_nobody(struct kit_side *a, uint32_t number)
+{
+    static const enum kit_kind kinds[] = {
+        KIT_SEND_UNEXPECTED, KIT_SEND_EXPECTED};
+
+    for (uint32_t i = 0; i < 4; i++) {
+        struct kit_request request = {.kind = kinds[i % 2],
+            .op = i,
+            .peer = number,
+            .length = kit_small(a),
+            .own_buffer = i % 2 == 1,
+            .may_fail = true};
+
+        kit_post(a, &request);
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        kit_await_dead(a, i, false);
+}
+
+/* Looked up when it was there, first used when it is not. */
+static void
+nobody(void)
+{
+    struct kit_side *a = kit_here(NULL), *c = kit_there(2, NULL);
+    struct kit_side *closed = kit_there(0, NULL), *killed = kit_there(1, NULL);
+
+    kit_acquaint(a, c);
+    kit_know(a, closed);
+    kit_know(a, killed);
+    kit_close(closed);
+    kit_signal(killed, SIGKILL);
+    kit_step("sends to a class that was closed");
+    use_nobody(a, kit_number(closed));
+    kit_trip(a, c, 12);
+    kit_step("sends to a class that was killed");
+    use_nobody(a, kit_number(killed));
+    kit_trip(a, c, 12);
+}
+
+/* Looked up when it is gone: the lookup is local and succeeds, or finds out. */
+static void
+nobody_looked_up(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    struct kit_class *cls = kit_class_of(a);
+    char text[KIT_TEXT_MAX];
+    const char *before;
+    int32_t result;
+    uint32_t number = KIT_ADDRS - 1;
+
+    memcpy(text, kit_address(b), sizeof text);
+    kit_signal(b, SIGKILL);
+    before = kit_call_enter("addr_lookup");
+    result = cls->ops.addr_lookup(cls->cls, text, &cls->addrs[number]);
+    kit_call_leave(before);
+    if (result == NA_PLUGIN_OK) {
+        use_nobody(a, number);
+        return;
+    }
+    kit_expect(result < 0 && kit_code_known(result), 12,
+        "addr_lookup returns OK or one of the errors", "%d", result);
+    kit_expect(!cls->addrs[number], 12, "outputs are untouched on an error",
+        "the address is not");
+}
+
+/* A class that does not listen: sends to it end, either way. */
+static void
+deaf(void)
+{
+    struct kit_how how = {.deaf = true};
+    struct kit_side *a = kit_here(NULL), *b = kit_there(0, &how);
+    struct kit_side *c = kit_there(1, NULL);
+
+    kit_know(a, b);
+    kit_acquaint(a, c);
+    kit_recv_unexpected(b, 0, kit_small(a));
+    for (uint32_t i = 0; i < 4; i++) {
+        struct kit_request request = {.kind = KIT_SEND_UNEXPECTED,
+            .op = i,
+            .peer = kit_number(b),
+            .length = kit_small(a),
+            .may_fail = true};
+
+        kit_post(a, &request);
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        kit_await_dead(a, i, true);
+    kit_trip(a, c, 12);
+    /* It may begin itself, and is reached by the way that it came. */
+    kit_step("the class that does not listen sends");
+    kit_know(b, a);
+    kit_recv_unexpected(a, 10, kit_small(a));
+    kit_send_unexpected(b, 10, a, kit_small(a), 1, 1);
+    kit_await_ok(a, 10, 11);
+    kit_await_ok(b, 10, 7);
+    kit_adopt(a, 10, 40);
+    kit_recv_expected(b, 12, a, kit_small(a), 3);
+    kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
+                    .op = 12,
+                    .peer = 40,
+                    .tag = 3,
+                    .length = kit_small(a),
+                    .seed = 4});
+    kit_await_message(b, 12, 11, kit_small(a), 3, 4, KIT_NOBODY);
+}
+
+/* Killed when its first send has been submitted, without a poll of its own. */
+#define FIRST_SENDS 7U
+static void
+killed_at_first_send(void)
+{
+    struct kit_side *a = kit_here(NULL), *c = kit_there(FIRST_SENDS, NULL);
+    uint64_t length = kit_small(a);
+    uint64_t header = kit_opened(a)->unexpected_header_size;
+
+    kit_acquaint(a, c);
+    kit_recv_unexpected(a, 0, length);
+    for (uint32_t i = 0; i < FIRST_SENDS; i++) {
+        struct kit_side *b = kit_there(i, NULL);
+        struct kit_end end;
+
+        kit_polls(b, false);
+        kit_know(b, a);
+        kit_know(a, b);
+        kit_recv_expected(a, 2, b, length, 1);
+        if (i % 2 == 1)
+            kit_run_for(1000000);
+        kit_send_unexpected(b, 0, a, length, 1, i);
+        if (i % 3 == 1)
+            kit_run();
+        kit_signal(b, SIGKILL);
+        kit_trip(a, c, 12);
+        kit_await_dead(a, 2, false);
+        /* It may have come, then its sender can be used like any other. */
+        kit_look(a, 0, &end);
+        if (end.ended) {
+            kit_expect(
+                end.status == NA_PLUGIN_OK && end.seed <= i &&
+                    end.hash == kit_pattern_hash(length - header, end.seed),
+                11, "what arrives from a peer that dies is whole", "%s",
+                kit_end_text(&end));
+            kit_recv_unexpected(a, 0, length);
+        }
+        kit_unknow(a, kit_number(b));
+    }
+}
+
+/* LIVES, many: processes that a bare puppet forks, and kills at any moment. */
+struct lives {
+    uint32_t count;
+    uint64_t length;
+    char host[KIT_TEXT_MAX - 16];
+};
+
+/* Comes, and sends without end. */
+__attribute__((noreturn)) static void
+live(const struct lives *lives)
+{
+    static const struct kit_how usual;
+    struct kit_class *cls = kit_class_open(&usual, 1);
+    uint64_t length = lives->length;
+
+    kit_class_lookup(cls, 0, lives->host);
+    for (uint64_t seed = 0;; seed++) {
+        struct kit_request request = {.kind = KIT_SEND_UNEXPECTED,
+            .op = seed % 4,
+            .length = length,
+            .seed = seed};
+        struct kit_end end;
+
+        kit_class_post(cls, &request);
+        do {
+            kit_class_poll(cls, 0);
+            kit_class_end(cls, (seed + 1) % 4, &end);
+        } while (!end.ended);
+    }
+}
+
+static void
+act_lives(struct kit_class *cls, void *bytes)
+{
+    const struct lives *lives = bytes;
+
+    (void) cls;
+    for (uint32_t i = 0; i < lives->count; i++) {
+        struct timespec age = {.tv_nsec = 300000L * (i % 20)};
+        pid_t parent = getpid(), child = fork();
+        int status = 0;
+
+        if (child < 0)
+            kit_not_run("no process");
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent)
+                _exit(0);
+            live(lives);
+        }
+        nanosleep(&age, NULL);
+        kill(child, SIGKILL);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            ;
+        if (WIFEXITED(status))
+            _exit(WEXITSTATUS(status));
+    }
+}
+
+/* Receives what comes, and answers to whom it came from: dead or not. */
+static uint32_t
+answer(struct kit_side *a, uint64_t length)
+{
+    struct kit_request request = {.kind = KIT_SEND_EXPECTED,
+        .op = 8,
+        .peer = 40,
+        .length = length,
+        .may_fail = true};
+    struct kit_end end;
+
+    kit_look(a, 0, &end);
+    if (!end.ended)
+        return 0;
+    kit_expect(end.status == NA_PLUGIN_OK, 12,
+        "an unexpected receive is nobody's and ends with a message", "%s",
+        kit_end_text(&end));
+    kit_adopt(a, 0, 40);
+    kit_post(a, &request);
+    kit_await_dead(a, 8, true);
+    kit_unknow(a, 40);
+    kit_recv_unexpected(a, 0, length);
+    return 1;
+}
+
+/* What the process has is what it had, if need be after a while. */
+static void
+expect_returned(uint32_t descriptors)
+{
+    uint64_t limit = kit_now() + kit_patience();
+
+    kit_step("gives descriptors back");
+    while (kit_descriptors() > descriptors) {
+        kit_run_for(1000000);
+        kit_expect(kit_now() < limit, 12,
+            "what a peer that is gone took is given back",
+            "%u descriptors, not %u", kit_descriptors(), descriptors);
+    }
+}
+
+static uint32_t
+run_lives(struct kit_side *a, struct kit_side *bare, uint32_t count)
+{
+    struct lives lives = {.count = count, .length = kit_small(a)};
+    uint32_t got = 0;
+
+    strncpy(lives.host, kit_address(a), sizeof lives.host - 1);
+    if (strlen(kit_address(a)) >= sizeof lives.host)
+        kit_not_run("an address of %zu bytes", strlen(kit_address(a)));
+    kit_begin(bare, act_lives, &lives, sizeof lives);
+    while (!kit_joined(bare)) {
+        kit_run();
+        got += answer(a, lives.length);
+    }
+    kit_join(bare, &lives, sizeof lives);
+    kit_run_for(kit_quiet());
+    while (answer(a, kit_small(a)) > 0)
+        kit_run();
+    return got;
+}
+
+static void
+many_killed(void)
+{
+    struct kit_side *bare = kit_bare(0), *a = kit_here(NULL);
+    struct kit_side *c = kit_there(1, NULL);
+    uint32_t descriptors, count = kit_times(400);
+    long kib;
+
+    kit_recv_unexpected(a, 0, kit_small(a));
+    kit_know(a, c);
+    kit_know(c, a);
+    kit_trip(a, c, 11);
+    descriptors = kit_descriptors();
+    kit_step("peers come and are killed");
+    run_lives(a, bare, count / 4);
+    expect_returned(descriptors);
+    kib = kit_anonymous_kib();
+    run_lives(a, bare, count);
+    expect_returned(descriptors);
+    kit_expect(kit_anonymous_kib() - kib < 1024 + 4 * (long) count, 12,
+        "what a peer that is gone took is given back",
+        "%ld KiB more after %u lives", kit_anonymous_kib() - kib, count);
+    kit_trip(a, c, 12);
+}
+
+/* Comes, is greeted, goes in order. */
+static void
+visit(struct kit_side *a)
+{
+    struct kit_side *b = kit_there(0, NULL);
+
+    kit_acquaint(a, b);
+    kit_unknow(a, kit_number(b));
+    kit_close(b);
+}
+
+static void
+many_closed(void)
+{
+    struct kit_side *a = kit_here(NULL);
+    uint32_t descriptors, count = kit_times(200);
+    long kib;
+
+    for (uint32_t i = 0; i < 5; i++)
+        visit(a);
+    kit_run_for(kit_quiet());
+    descriptors = kit_descriptors();
+    for (uint32_t i = 0; i < count / 4; i++)
+        visit(a);
+    expect_returned(descriptors);
+    kib = kit_anonymous_kib();
+    kit_step("peers come and go");
+    for (uint32_t i = 0; i < count; i++)
+        visit(a);
+    expect_returned(descriptors);
+    kit_expect(kit_anonymous_kib() - kib < 1024 + 4 * (long) count, 12,
+        "what a peer that is gone took is given back",
+        "%ld KiB more after %u visits", kit_anonymous_kib() - kib, count);
+}
+
+static const struct kit_case cases[] = {
+    {"nobody", 12, 0, 3, 0, "sends to who is no longer there end with an error",
+        nobody},
+    {"nobody_looked_up", 12, 0, 1, 0,
+        "one who is not there is looked up, or not found", nobody_looked_up},
+    {"deaf", 12, 0, 2, 0, "a class that does not listen reaches others", deaf},
+    {"killed_at_first_send", 12, 0, FIRST_SENDS + 1, 0,
+        "peers that die while they connect do no harm", killed_at_first_send},
+    {"many_killed", 12, 0, 2, 0,
+        "of peers that come and are killed nothing stays", many_killed},
+    {"many_closed", 12, 0, 1, 0, "of peers that come and go nothing stays",
+        many_closed},
+};
+
+const struct kit_group kit_cases_gone = {cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases: opening and closing, two hosts, what is left behind, fork. */
+#include "check/board.h"
+#include "check/cases.h"
+#include "check/class.h"
+#include "check/host.h"
+#include "check/run.h"
+#include "check/target.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void
+first(void)
+{
+    struct kit_side *side = kit_here(NULL);
+    struct kit_class *cls = kit_class_of(side);
+    struct kit_facts *facts = &kit_board->facts;
+
+    facts->rma = kit_class_offers(cls, KIT_NEEDS_RMA);
+    facts->multi_recv = kit_class_offers(cls, KIT_NEEDS_MULTI_RECV);
+    facts->wait = kit_class_offers(cls, KIT_NEEDS_WAIT);
+    facts->serialize = kit_class_offers(cls, KIT_NEEDS_SERIALIZE);
+    facts->alloc = kit_class_offers(cls, KIT_NEEDS_ALLOC);
+    facts->report = kit_class_offers(cls, KIT_NEEDS_REPORT);
+    facts->forget = kit_class_offers(cls, KIT_NEEDS_FORGET);
+    facts->max_contexts = cls->opened.max_contexts;
+    snprintf(facts->name, sizeof facts->name, "%s", cls->plugin->name);
+    snprintf(facts->version, sizeof facts->version, "%s", cls->plugin->version);
+    snprintf(
+        facts->protocol, sizeof facts->protocol, "%s", kit_target.protocol);
+    facts->known = true;
+    kit_close(side);
+}
+
+const struct kit_case kit_case_first = {"opens", 12, 0, 0, 0,
+    "a class opens with what it must offer, and closes", first};
+
+/* Entries of a folder of /proc/self, without what is counted while counting. */
+static uint32_t
+count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    uint32_t count = 0;
+
+    if (!dir)
+        kit_not_run("%s cannot be read", path);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* Anonymous memory of the process in KiB. */
+static long
+anonymous_kib(void)
+{
+    FILE *stream = fopen("/proc/self/status", "re");
+    char line[256];
+    long kib = -1;
+
+    while (stream && fgets(line, sizeof line, stream))
+        if (sscanf(line, "RssAnon: %ld", &kib) == 1)
+            break;
+    if (stream)
+        fclose(stream);
+    return kib;
+}
+
+/* A class that has sent a message to another, and both closed. */
+static void
+whole_life(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    uint64_t length = kit_opened(a)->unexpected_header_size + 100;
+
+    kit_know(a, b);
+    kit_know(b, a);
+    kit_recv_unexpected(b, 0, length);
+    kit_send_unexpected(a, 0, b, length, 1, 1);
+    kit_await_message(b, 0, 11, length, 1, 1, kit_number(a));
+    kit_await_ok(a, 0, 7);
+    kit_close(a);
+    kit_close(b);
+}
+
+static void
+open_close_again(void)
+{
+    uint32_t fds, threads;
+    long kib, grown;
+
+    /* What a library sets up once for the process stays. */
+    for (int i = 0; i < 5; i++)
+        whole_life();
+    fds = count_entries("/proc/self/fd");
+    threads = count_entries("/proc/self/task");
+    kib = anonymous_kib();
+    for (uint32_t i = 0; i < kit_times(100); i++)
+        whole_life();
+    kit_expect(count_entries("/proc/self/fd") == fds, 12,
+        "closing gives descriptors back", "%u before, %u after %u lives", fds,
+        count_entries("/proc/self/fd"), kit_times(100));
+    kit_expect(count_entries("/proc/self/task") == threads, 12,
+        "closing ends the threads of a class", "%u before, %u after", threads,
+        count_entries("/proc/self/task"));
+    grown = anonymous_kib() - kib;
+    kit_expect(grown < 16 * (long) kit_times(100), 12,
+        "closing gives memory back", "%ld KiB more after %u lives", grown,
+        kit_times(100));
+}
+
+/* Flags of each descriptor, by number; 0 where there is none. */
+#define FDS 1024
+static void
+list_fds(bool *there)
+{
+    for (int fd = 0; fd < FDS; fd++)
+        there[fd] = fcntl(fd, F_GETFD) >= 0;
+}
+
+static void
+close_on_exec(void)
+{
+    static bool before[FDS], after[FDS];
+    struct kit_side *a, *b;
+    uint64_t length;
+
+    list_fds(before);
+    a = kit_here(NULL);
+    b = kit_there(0, NULL);
+    length = kit_opened(a)->unexpected_header_size + 8;
+    kit_know(a, b);
+    kit_know(b, a);
+    kit_recv_unexpected(a, 0, length);
+    kit_send_unexpected(b, 0, a, length, 0, 0);
+    kit_await_message(a, 0, 11, length, 0, 0, kit_number(b));
+    list_fds(after);
+    for (int fd = 0; fd < FDS; fd++)
+        kit_expect(
+            before[fd] || !after[fd] || (fcntl(fd, F_GETFD) & FD_CLOEXEC), 12,
+            "descriptors are opened close-on-exec", "descriptor %d is not", fd);
+}
+
+/* Dispositions of signals, and variables of the environment. */
+static void
+process_untouched(void)
+{
+    struct sigaction before[NSIG], after;
+    extern char **environ;
+    uint32_t variables = 0, count = 0;
+
+    for (char **p = environ; *p; p++)
+        variables++;
+    for (int i = 1; i < NSIG; i++)
+        if (sigaction(i, NULL, &before[i]) != 0)
+            before[i].sa_handler = SIG_ERR;
+    whole_life();
+    for (int i = 1; i < NSIG; i++)
+        kit_expect(before[i].sa_handler == SIG_ERR ||
+                       (sigaction(i, NULL, &after) == 0 &&
+                           after.sa_handler == before[i].sa_handler),
+            12, "the dispositions of signals stay as they were",
+            "that of signal %d changed", i);
+    for (char **p = environ; *p; p++)
+        count++;
+    kit_expect(count == variables, 12, "the environment stays as it was",
+        "%u variables, not %u", count, variables);
+}
+
+/* Two hosts at once, closed in either order, the other still at work. */
+static void
+two_hosts(void)
+{
+    for (uint32_t round = 0; round < 2; round++) {
+        struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+        struct kit_side *c = kit_here(NULL);
+        uint64_t length = kit_opened(a)->unexpected_header_size + 100;
+
+        kit_expect(kit_class_of(a)->cls != kit_class_of(b)->cls, 2,
+            "each open makes a class of its own", "the same twice");
+        kit_close(round == 0 ? a : b);
+        if (round == 0)
+            a = b;
+        kit_know(a, c);
+        kit_know(c, a);
+        kit_recv_unexpected(c, 0, length);
+        kit_send_unexpected(a, 0, c, length, 1, 1);
+        kit_await_message(c, 0, 11, length, 1, 1, kit_number(a));
+        kit_close(a);
+        kit_close(c);
+    }
+}
+
+/* Opens with one thing wrong: how many lines at level ERROR there were. */
+static uint32_t
+refused(const na_plugin_open_info *info, const char *what)
+{
+    uint32_t lines;
+    struct kit_class *cls = calloc(1, sizeof *cls);
+    int32_t result;
+
+    if (!cls)
+        kit_not_run("no memory");
+    result = kit_class_try(cls, info);
+    kit_expect(result == NA_PLUGIN_E_INVALID_ARG, 4,
+        "what open does not know it refuses with INVALID_ARG", "%s: %s", what,
+        kit_code_text(result));
+    lines = atomic_load_explicit(&cls->errors, memory_order_relaxed);
+    free(cls);
+    return lines;
+}
+
+/* A failing open says why, once. */
+static void
+refusal_told(void)
+{
+    static const struct kit_how usual;
+    na_plugin_open_info info;
+    uint32_t lines;
+
+    kit_target_load();
+    kit_class_info(&info, &usual);
+    info.flags |= 1U << 30;
+    lines = refused(&info, "an unknown flag");
+    kit_expect(lines == 1, 14, "a failing open logs one line at level ERROR",
+        "%u lines", lines);
+}
+
+static void
+unknown_bits(void)
+{
+    static const struct kit_how usual;
+    na_plugin_open_info info;
+
+    kit_target_load();
+    kit_class_info(&info, &usual);
+    info.flags |= 1U << 30;
+    refused(&info, "an unknown flag");
+    kit_class_info(&info, &usual);
+    info.thread_mode = 1U << 20;
+    refused(&info, "an unknown thread mode");
+    kit_class_info(&info, &usual);
+    info.addr_format = 77;
+    refused(&info, "an unknown address format");
+    kit_class_info(&info, &usual);
+    info.traffic_class = 77;
+    refused(&info, "an unknown traffic class");
+}
+
+/* A newer core's open_info, longer than the plugin knows. */
+static void
+longer_info(void)
+{
+    static const struct kit_how usual;
+    struct {
+        na_plugin_open_info info;
+        unsigned char beyond[KIT_BEYOND];
+    } room;
+    struct kit_class *cls = calloc(1, sizeof *cls);
+    int32_t result;
+
+    if (!cls)
+        kit_not_run("no memory");
+    kit_target_load();
+    kit_class_info(&room.info, &usual);
+    memset(room.beyond, 0x77, sizeof room.beyond);
+    room.info.size = sizeof room;
+    result = kit_class_try(cls, &room.info);
+    kit_expect(result == NA_PLUGIN_OK, 4,
+        "longer tables of a newer core are accepted", "%s",
+        kit_code_text(result));
+    kit_class_close(cls);
+}
+
+static void
+other_protocol(void)
+{
+    static const struct kit_how usual;
+    struct kit_class *cls = calloc(1, sizeof *cls);
+    const na_plugin *table = kit_target_load();
+    na_plugin_open_info info;
+    int32_t result;
+
+    if (!cls)
+        kit_not_run("no memory");
+    kit_class_info(&info, &usual);
+    info.protocol = "no-such-protocol";
+    result = kit_class_try(cls, &info);
+    kit_expect(
+        result == NA_PLUGIN_E_PROTONOSUPPORT ||
+            (table->flags & NA_PLUGIN_OTHER_PROTOCOLS && result < NA_PLUGIN_OK),
+        12, "an unknown protocol is refused with PROTONOSUPPORT", "%s",
+        kit_code_text(result));
+    kit_expect(atomic_load_explicit(&cls->errors, memory_order_relaxed) == 1,
+        14, "a failing open logs one line at level ERROR", "%u lines",
+        atomic_load_explicit(&cls->errors, memory_order_relaxed));
+    free(cls);
+}
+
+/* What info tells of devices. */
+static void
+device_found(void *arg, const na_plugin_device *device)
+{
+    uint32_t *count = arg;
+
+    kit_expect(device && device->size >= sizeof *device, 3,
+        "a device's table is as long as in 1.0", "%u bytes",
+        device ? device->size : 0);
+    kit_expect(device->protocol && *device->protocol, 12,
+        "a device has a protocol", "it has none");
+    kit_expect(device->reserved_zero == 0, 4, "what must be zero is",
+        "it is not, in a device");
+    ++*count;
+}
+
+static void
+devices(void)
+{
+    const na_plugin *table = kit_target_load();
+    struct kit_class *cls = calloc(1, sizeof *cls);
+    uint32_t all = 0, one = 0, none = 0;
+    int32_t result;
+
+    if (!table->info)
+        kit_not_offered("no info");
+    if (!cls)
+        kit_not_run("no memory");
+    cls->plugin = table;
+    kit_host_init(cls);
+    result = table->info(&cls->host.table, NULL, &all, device_found);
+    kit_expect(result == NA_PLUGIN_OK, 12, "info lists what is there", "%s",
+        kit_code_text(result));
+    result =
+        table->info(&cls->host.table, kit_target.protocol, &one, device_found);
+    kit_expect(result == NA_PLUGIN_OK && one >= 1, 12,
+        "info has a device for a protocol that opens here", "%s, %u devices",
+        kit_code_text(result), one);
+    result =
+        table->info(&cls->host.table, "no-such-protocol", &none, device_found);
+    kit_expect(result == NA_PLUGIN_E_PROTONOSUPPORT ||
+                   table->flags & NA_PLUGIN_OTHER_PROTOCOLS,
+        12, "info: PROTONOSUPPORT for an unknown protocol", "%s",
+        kit_code_text(result));
+    free(cls);
+}
+
+/* A child that only exits or executes, in the midst of traffic. */
+static void
+fork_and_go_on(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    uint64_t length = kit_opened(a)->unexpected_header_size + 100;
+
+    kit_know(a, b);
+    kit_know(b, a);
+    for (uint32_t i = 0; i < 40; i++) {
+        pid_t child = -1;
+        int status = 0;
+
+        kit_recv_unexpected(b, 0, length);
+        if (i % 4 == 1)
+            child = fork();
+        if (child == 0) {
+            if (i % 8 == 1)
+                execl("/bin/true", "true", (char *) NULL);
+            _exit(0);
+        }
+        kit_send_unexpected(a, 0, b, length, i, i);
+        kit_await_message(b, 0, 12, length, i, i, kit_number(a));
+        kit_await_ok(a, 0, 12);
+        if (child > 0 && (waitpid(child, &status, 0) != child || status != 0))
+            kit_fail(12, "a forked child exits or executes in peace",
+                "its status is %d", status);
+    }
+}
+
+static const struct kit_case cases[] = {
+    {"open_close_again", 12, 0, 0, 0,
+        "a hundred lives leave no descriptor, thread or memory behind",
+        open_close_again},
+    {"two_hosts", 2, 0, 0, 0, "several hosts share a plugin", two_hosts},
+    {"unknown_bits", 4, 0, 0, 0,
+        "bits and values that open does not know are refused", unknown_bits},
+    {"longer_info", 4, 0, 0, 0, "tables of a newer core are accepted",
+        longer_info},
+    {"refusal_told", 14, 0, 0, 0, "a failing open says why", refusal_told},
+    {"other_protocol", 14, 0, 0, 0, "an unknown protocol is refused",
+        other_protocol},
+    {"devices", 12, 0, 0, 0, "info tells the devices of a protocol", devices},
+    {"close_on_exec", 12, 0, 1, 0, "descriptors are close-on-exec",
+        close_on_exec},
+    {"process_untouched", 12, 0, 0, 0,
+        "signals and environment of the process stay as they were",
+        process_untouched},
+    {"fork_and_go_on", 12, 0, 1, 0, "a class survives a fork of its process",
+        fork_and_go_on},
+};
+
+const struct kit_group kit_cases_life = {cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases: which message meets which receive; several senders; oneself. */
+#include "check/cases.h"
+
+static struct kit_side *
+other_side(bool apart, uint32_t puppet)
+{
+    return apart ? kit_there(puppet, NULL) : kit_here(NULL);
+}
+
+/* Receives of many tags, messages in another order, smallest and largest tag
+ * among them: each gets its own. */
+static void
+tags(bool apart)
+{
+    struct kit_side *a = kit_here(NULL), *b = other_side(apart, 0);
+    uint64_t length = kit_opened(a)->expected_header_size + 40;
+    uint64_t top = kit_opened(a)->max_tag;
+    const uint32_t count = 60;
+
+    if (top > UINT32_MAX)
+        top = UINT32_MAX;
+    kit_know(a, b);
+    kit_know(b, a);
+    for (uint32_t i = 0; i < count; i++)
+        kit_recv_expected(b, i, a, length, i % 2 ? top - i : i);
+    for (uint32_t i = count; i-- > 0;)
+        kit_send_expected(a, i, b, length, i % 2 ? top - i : i, i);
+    for (uint32_t i = 0; i < count; i++) {
+        kit_await_message(b, i, 11, length, i % 2 ? top - i : i, i, KIT_NOBODY);
+        kit_await_ok(a, i, 7);
+    }
+}
+
+static void
+tags_here(void)
+{
+    tags(false);
+}
+
+static void
+tags_apart(void)
+{
+    tags(true);
+}
+
+/* A receive with a tag that nobody sends stays, whatever else comes. */
+static void
+tag_of_nobody(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    uint64_t length = kit_opened(a)->expected_header_size + 40;
+    struct kit_end end;
+
+    kit_know(a, b);
+    kit_know(b, a);
+    kit_recv_expected(b, 0, a, length, 1000);
+    for (uint32_t i = 0; i < 20; i++) {
+        kit_recv_expected(b, 1, a, length, i);
+        kit_send_expected(a, 1, b, length, i, i);
+        kit_await_message(b, 1, 11, length, i, i, KIT_NOBODY);
+        kit_await_ok(a, 1, 7);
+    }
+    kit_look(b, 0, &end);
+    kit_expect(!end.ended, 11, "an expected receive waits for its own tag",
+        "%s", kit_end_text(&end));
+    kit_send_expected(a, 1, b, length, 1000, 7);
+    kit_await_message(b, 0, 11, length, 1000, 7, KIT_NOBODY);
+}
+
+/* The same tag from two senders: each receive gets that of its source. */
+static void
+sources(bool apart)
+{
+    struct kit_side *a = kit_here(NULL), *b = other_side(apart, 0);
+    struct kit_side *c = other_side(apart, 1);
+    uint64_t length = kit_opened(a)->expected_header_size + 40;
+
+    kit_know(a, b);
+    kit_know(a, c);
+    kit_know(b, a);
+    kit_know(c, a);
+    for (uint32_t i = 0; i < 20; i++) {
+        kit_recv_expected(a, 0, b, length, 5);
+        kit_recv_expected(a, 1, c, length, 5);
+        kit_send_expected(c, 1, a, length, 5, 100 + i);
+        kit_await_message(a, 1, 11, length, 5, 100 + i, KIT_NOBODY);
+        kit_send_expected(b, 0, a, length, 5, 200 + i);
+        kit_await_message(a, 0, 11, length, 5, 200 + i, KIT_NOBODY);
+        kit_await_ok(b, 0, 7);
+        kit_await_ok(c, 1, 7);
+    }
+}
+
+static void
+sources_here(void)
+{
+    sources(false);
+}
+
+static void
+sources_apart(void)
+{
+    sources(true);
+}
+
+/* Unexpected and expected messages with one tag do not meet each other's
+ * receives. */
+static void
+kinds(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    uint64_t length = kit_opened(a)->unexpected_header_size + 40;
+    uint64_t expected = kit_opened(a)->expected_header_size + 41;
+
+    kit_know(a, b);
+    kit_know(b, a);
+    kit_recv_expected(b, 0, a, expected, 5);
+    kit_send_unexpected(a, 0, b, length, 5, 1);
+    kit_recv_unexpected(b, 1, length);
+    kit_await_message(b, 1, 11, length, 5, 1, kit_number(a));
+    kit_send_expected(a, 1, b, expected, 5, 2);
+    kit_await_message(b, 0, 11, expected, 5, 2, KIT_NOBODY);
+    kit_await_ok(a, 0, 7);
+    kit_await_ok(a, 1, 7);
+}
+
+/* Several processes send at once: every message once, with its sender. */
+static void
+senders(void)
+{
+    struct kit_side *a = kit_here(NULL), *from[3];
+    uint64_t header = kit_opened(a)->unexpected_header_size;
+    uint32_t counts[KIT_SIDES] = {0}, total = 0;
+    const uint32_t each = 100;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        from[i] = kit_there(i, NULL);
+        kit_know(from[i], a);
+        kit_know(a, from[i]);
+    }
+    for (uint32_t i = 0; i < 16; i++)
+        kit_recv_unexpected(a, i, header + 16);
+    for (uint32_t j = 0; j < each; j++)
+        for (uint32_t i = 0; i < 3; i++)
+            kit_send_unexpected(
+                from[i], j, a, header + 8 + i, kit_number(from[i]), j);
+    for (uint32_t op = 0; total < 3 * each; op = (op + 1) % 16) {
+        struct kit_end end;
+
+        kit_run();
+        kit_look(a, op, &end);
+        if (!end.ended) {
+            /* Order is nobody's promise: any of the receives may be next. */
+            kit_await(a, op, 11, &end);
+        }
+        kit_expect(end.status == NA_PLUGIN_OK && end.source < KIT_SIDES &&
+                       end.source == end.tag,
+            11, "an unexpected message names its sender",
+            "address %d for a message of %d", (int) end.source, (int) end.tag);
+        kit_expect(end.seed == counts[end.source]++ || end.seed < each, 11,
+            "each message comes whole", "another one came");
+        total++;
+        if (total + 16 <= 3 * each)
+            kit_recv_unexpected(a, op, header + 16);
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        kit_expect(counts[kit_number(from[i])] == each, 11,
+            "no sender's messages are lost", "%u of %u",
+            counts[kit_number(from[i])], each);
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t j = 0; j < each; j++)
+            kit_await_ok(from[i], j, 7);
+}
+
+/* To oneself: all kinds, with and without a receive. */
+static void
+oneself(void)
+{
+    struct kit_side *a = kit_here(NULL);
+    uint64_t length = kit_opened(a)->max_unexpected_size;
+    uint64_t expected = kit_opened(a)->max_expected_size;
+
+    for (uint32_t i = 0; i < 20; i++) {
+        kit_recv_unexpected(a, 0, length);
+        kit_send_unexpected(a, 1, a, length, i, i);
+        kit_await_message(a, 0, 11, length, i, i, kit_number(a));
+        kit_await_ok(a, 1, 7);
+        kit_send_unexpected(a, 1, a, length, i, i + 1);
+        kit_recv_unexpected(a, 0, length);
+        kit_await_message(a, 0, 11, length, i, i + 1, kit_number(a));
+        kit_await_ok(a, 1, 7);
+        kit_recv_expected(a, 2, a, expected, i);
+        kit_send_expected(a, 3, a, expected, i, i + 2);
+        kit_await_message(a, 2, 11, expected, i, i + 2, KIT_NOBODY);
+        kit_await_ok(a, 3, 7);
+    }
+}
+
+/* Both ask each other at once, over and over. */
+static void
+both_ways(void)
+{
+    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    uint64_t length = kit_opened(a)->unexpected_header_size + 64;
+    uint64_t expected = kit_opened(a)->expected_header_size + 64;
+
+    kit_know(a, b);
+    kit_know(b, a);
+    for (uint32_t i = 0; i < kit_times(200); i++) {
+        kit_recv_unexpected(a, 0, length);
+        kit_recv_unexpected(b, 0, length);
+        kit_recv_expected(a, 1, b, expected, i);
+        kit_recv_expected(b, 1, a, expected, i);
+        kit_send_unexpected(a, 2, b, length, i, i);
+        kit_send_unexpected(b, 2, a, length, i, i + 1);
+        kit_await_message(a, 0, 11, length, i, i + 1, kit_number(b));
+        kit_send_expected(a, 3, b, expected, i, i + 2);
+        kit_await_message(b, 0, 11, length, i, i, kit_number(a));
+        kit_send_expected(b, 3, a, expected, i, i + 3);
+        kit_await_message(a, 1, 11, expected, i, i + 3, KIT_NOBODY);
+        kit_await_message(b, 1, 11, expected, i, i + 2, KIT_NOBODY);
+        kit_await_ok(a, 2, 7);
+        kit_await_ok(a, 3, 7);
+        kit_await_ok(b, 2, 7);
+        kit_await_ok(b, 3, 7);
+    }
+}
+
+static const struct kit_case cases[] = {
+    {"tags", 11, 0, 0, 0, "expected receives match by tag", tags_here},
+    {"tags_apart", 11, 0, 1, 0, "likewise between processes", tags_apart},
+    {"tag_of_nobody", 11, 0, 0, 0, "an expected receive waits for its own tag",
+        tag_of_nobody},
+    {"sources", 11, 0, 0, 0, "expected receives match by source", sources_here},
+    {"sources_apart", 11, 0, 2, 0, "likewise between processes", sources_apart},
+    {"kinds", 11, 0, 0, 0, "expected and unexpected messages are kept apart",
+        kinds},
+    {"senders", 11, 0, 3, 0, "several senders lose nothing, and are known",
+        senders},
+    {"oneself", 11, 0, 0, 0, "sending to oneself works", oneself},
+    {"both_ways", 11, 0, 1, 0, "two peers ask and answer at once", both_ways},
+};
+
+const struct kit_group kit_cases_match = {
+    cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases: sizes of messages, their buffers, the storage of their operations. */
+#include "check/cases.h"
+
+#include <string.h>
+
+/* Two sides that know each other; puppet: the other is in its process. */
+struct pair {
+    struct kit_side *a;
+    struct kit_side *b;
+};
+
+static struct pair
+open_pair(bool apart)
+{
+    struct pair pair = {.a = kit_here(NULL)};
+
+    pair.b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    kit_know(pair.a, pair.b);
+    kit_know(pair.b, pair.a);
+    return pair;
+}
+
+/* One message from a to b, with a receive for it posted before. */
+static void
+carry_unexpected(const struct pair *pair, uint32_t op, uint64_t length,
+    uint64_t tag, uint64_t seed)
+{
+    kit_recv_unexpected(pair->b, op, kit_opened(pair->b)->max_unexpected_size);
+    kit_send_unexpected(pair->a, op, pair->b, length, tag, seed);
+    kit_await_ok(pair->a, op, 7);
+    kit_await_message(pair->b, op, 11, length, tag, seed, kit_number(pair->a));
+}
+
+static void
+carry_expected(const struct pair *pair, uint32_t op, uint64_t length,
+    uint64_t tag, uint64_t seed)
+{
+    kit_recv_expected(
+        pair->b, op, pair->a, kit_opened(pair->b)->max_expected_size, tag);
+    kit_send_expected(pair->a, op, pair->b, length, tag, seed);
+    kit_await_ok(pair->a, op, 7);
+    kit_await_message(pair->b, op, 11, length, tag, seed, KIT_NOBODY);
+}
+
+/* Header only, a few bytes, round sizes and their neighbours, the largest. */
+static void
+all_sizes(const struct pair *pair, bool expected)
+{
+    const na_plugin_opened *opened = kit_opened(pair->a);
+    uint64_t header = expected ? opened->expected_header_size
+                               : opened->unexpected_header_size;
+    uint64_t max =
+        expected ? opened->max_expected_size : opened->max_unexpected_size;
+    uint64_t size = 1;
+    uint32_t op = 0;
+
+    if (header == 0)
+        header = 1;
+    while (header + size + 1 < max) {
+        for (uint64_t d = 0; d < 3; d++, op = (op + 1) % 4) {
+            uint64_t length = header + size + d - 1;
+
+            if (expected)
+                carry_expected(pair, op, length, size % 100, length);
+            else
+                carry_unexpected(pair, op, length, size % 100, length);
+        }
+        size *= 2;
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        if (expected)
+            carry_expected(pair, i, max, 7, 1000 + i);
+        else
+            carry_unexpected(pair, i, max, 7, 1000 + i);
+    }
+}
+
+static void
+unexpected_sizes(void)
+{
+    struct pair pair = open_pair(false);
+
+    all_sizes(&pair, false);
+}
+
+static void
+unexpected_sizes_apart(void)
+{
+    struct pair pair = open_pair(true);
+
+    all_sizes(&pair, false);
+}
+
+static void
+expected_sizes(void)
+{
+    struct pair pair = open_pair(false);
+
+    all_sizes(&pair, true);
+}
+
+static void
+expected_sizes_apart(void)
+{
+    struct pair pair = open_pair(true);
+
+    all_sizes(&pair, true);
+}
+
+/* Longer than the own maximum: refused at once; and no trace of it later. */
+static void
+over_maximum(void)
+{
+    struct pair pair = open_pair(false);
+    const na_plugin_opened *opened = kit_opened(pair.a);
+    struct kit_request request = {.kind = KIT_SEND_UNEXPECTED,
+        .peer = kit_number(pair.b),
+        .length = opened->max_unexpected_size + 1,
+        .own_buffer = true,
+        .may_fail = true};
+    int32_t result = kit_post(pair.a, &request);
+
+    kit_expect(result == NA_PLUGIN_E_MSGSIZE, 11,
+        "a message longer than the maximum is refused at once with MSGSIZE",
+        "send_unexpected: %s", kit_code_text(result));
+    request.kind = KIT_SEND_EXPECTED;
+    request.length = opened->max_expected_size + 1;
+    result = kit_post(pair.a, &request);
+    kit_expect(result == NA_PLUGIN_E_MSGSIZE, 11,
+        "a message longer than the maximum is refused at once with MSGSIZE",
+        "send_expected: %s", kit_code_text(result));
+    carry_unexpected(&pair, 2, opened->max_unexpected_size, 1, 1);
+}
+
+/* Too long for the receive: that, or the send, ends with MSGSIZE. */
+static void
+over_receive(const struct pair *pair, bool expected)
+{
+    const na_plugin_opened *opened = kit_opened(pair->a);
+    uint64_t header = expected ? opened->expected_header_size
+                               : opened->unexpected_header_size;
+    uint64_t end_of_wait = kit_now() + kit_patience();
+    struct kit_end sent, received;
+
+    if (expected) {
+        kit_recv_expected(pair->b, 1, pair->a, header + 16, 5);
+        kit_send_expected(pair->a, 1, pair->b, header + 17, 5, 3);
+    } else {
+        kit_recv_unexpected(pair->b, 1, header + 16);
+        kit_send_unexpected(pair->a, 1, pair->b, header + 17, 5, 3);
+    }
+    do {
+        kit_run();
+        kit_look(pair->a, 1, &sent);
+        kit_look(pair->b, 1, &received);
+        if (received.ended || (sent.ended && sent.status != NA_PLUGIN_OK))
+            break;
+    } while (kit_now() < end_of_wait);
+    kit_expect((received.ended && received.status == NA_PLUGIN_E_MSGSIZE) ||
+                   (sent.ended && sent.status == NA_PLUGIN_E_MSGSIZE),
+        11,
+        "a message too long for its receive ends that or the send with "
+        "MSGSIZE",
+        "receive: %s", kit_end_text(&received));
+    if (!received.ended) {
+        kit_cancel(pair->b, 1);
+        kit_await(pair->b, 1, 10, &received);
+    }
+    kit_await(pair->a, 1, 7, &sent);
+    /* The next one finds everything as it was. */
+    if (expected)
+        carry_expected(pair, 3, header + 16, 6, 4);
+    else
+        carry_unexpected(pair, 3, header + 16, 6, 4);
+}
+
+static void
+over_receive_unexpected(void)
+{
+    struct pair pair = open_pair(false);
+
+    over_receive(&pair, false);
+}
+
+static void
+over_receive_expected(void)
+{
+    struct pair pair = open_pair(true);
+
+    over_receive(&pair, true);
+}
+
+/* One operation, many uses, for everything in turn: what its storage holds
+ * from before must not matter. */
+static void
+use_again(const struct pair *pair, bool expected, uint64_t length, uint64_t i)
+{
+    uint32_t source = expected ? KIT_NOBODY : kit_number(pair->a);
+
+    if (expected) {
+        kit_recv_expected(pair->b, 1, pair->a, length, i % 7);
+        kit_send_expected(pair->a, 1, pair->b, length, i % 7, i);
+    } else {
+        kit_recv_unexpected(pair->b, 1, length);
+        kit_send_unexpected(pair->a, 1, pair->b, length, i % 7, i);
+    }
+    kit_await_ok(pair->a, 1, 6);
+    kit_await_message(pair->b, 1, 6, length, i % 7, i, source);
+}
+
+static void
+storage_reused(void)
+{
+    struct pair pair = open_pair(false);
+    struct pair back = {.a = pair.b, .b = pair.a};
+    uint64_t unexpected = kit_opened(pair.a)->max_unexpected_size / 2 + 8;
+    uint64_t expected = kit_opened(pair.a)->expected_header_size + 9;
+
+    for (uint32_t i = 0; i < 200; i++) {
+        use_again(&pair, i % 3 != 0, i % 3 != 0 ? expected : unexpected, i);
+        if (i % 5 == 0)
+            use_again(&back, false, unexpected, i);
+    }
+}
+
+/* As many at once as operations can be: each event names its own. */
+static void
+many_at_once(bool apart)
+{
+    struct pair pair = open_pair(apart);
+    uint64_t header = kit_opened(pair.a)->unexpected_header_size;
+    const uint32_t count = 128;
+    bool seen[128] = {false};
+
+    for (uint32_t i = 0; i < count; i++)
+        kit_recv_unexpected(pair.b, i, header + 64);
+    for (uint32_t i = 0; i < count; i++)
+        kit_send_unexpected(pair.a, i, pair.b, header + 8 + i % 56, i, i);
+    for (uint32_t i = 0; i < count; i++) {
+        struct kit_end end;
+        uint64_t n;
+
+        kit_await(pair.b, i, 11, &end);
+        kit_expect(end.status == NA_PLUGIN_OK, 11, "receives end with OK", "%s",
+            kit_end_text(&end));
+        n = end.tag;
+        kit_expect(n < count && !seen[n], 11, "each message comes once",
+            "tag %llu came twice, or was never sent", (unsigned long long) n);
+        seen[n] = true;
+        kit_expect(end.length == header + 8 + n % 56 &&
+                       end.hash == kit_pattern_hash(8 + n % 56, n),
+            11, "each message comes whole", "number %llu did not",
+            (unsigned long long) n);
+        kit_await_ok(pair.a, i, 7);
+    }
+    kit_run_for(kit_quiet());
+}
+
+static void
+many_at_once_here(void)
+{
+    many_at_once(false);
+}
+
+static void
+many_at_once_apart(void)
+{
+    many_at_once(true);
+}
+
+/* poll with room for one event: nothing that waits is lost. */
+static void
+poll_one(void)
+{
+    struct pair pair = open_pair(false);
+    uint64_t header = kit_opened(pair.a)->unexpected_header_size;
+
+    kit_poll_max(pair.a, 1);
+    kit_poll_max(pair.b, 1);
+    for (uint32_t i = 0; i < 32; i++)
+        kit_recv_unexpected(pair.b, i, header + 64);
+    for (uint32_t i = 0; i < 32; i++)
+        kit_send_unexpected(pair.a, i, pair.b, header + 9, i, i);
+    for (uint32_t i = 0; i < 32; i++) {
+        struct kit_end end;
+
+        kit_await(pair.b, i, 8, &end);
+        kit_await_ok(pair.a, i, 8);
+    }
+}
+
+/* Sends beyond what any queue holds, at a receiver that polls late. */
+static void
+flood(bool apart)
+{
+    struct pair pair = open_pair(apart);
+    uint64_t length = kit_opened(pair.a)->max_unexpected_size;
+    const uint32_t count = 400;
+    bool seen[400] = {false};
+
+    kit_polls(pair.b, false);
+    for (uint32_t i = 0; i < count; i++)
+        kit_send_unexpected(pair.a, i, pair.b, length, i, i);
+    kit_run_for(kit_quiet());
+    kit_polls(pair.b, true);
+    for (uint32_t i = 0; i < count; i++) {
+        struct kit_end end;
+        uint64_t n;
+
+        kit_recv_unexpected(pair.b, 0, length);
+        kit_await(pair.b, 0, 11, &end);
+        n = end.tag;
+        kit_expect(end.status == NA_PLUGIN_OK && n < count && !seen[n], 11,
+            "unexpected messages that found no receive all come, once", "%s",
+            kit_end_text(&end));
+        seen[n] = true;
+        kit_expect(
+            end.hash ==
+                kit_pattern_hash(
+                    length - kit_opened(pair.b)->unexpected_header_size, n),
+            11, "each message comes whole", "number %llu did not",
+            (unsigned long long) n);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        kit_await_ok(pair.a, i, 7);
+}
+
+static void
+flood_here(void)
+{
+    flood(false);
+}
+
+static void
+flood_apart(void)
+{
+    flood(true);
+}
+
+static void
+flood_small_apart(void)
+{
+    struct pair pair = open_pair(true);
+    uint64_t header = kit_opened(pair.a)->unexpected_header_size;
+
+    kit_polls(pair.b, false);
+    for (uint32_t i = 0; i < KIT_OPS; i++)
+        kit_send_unexpected(pair.a, i, pair.b, header + 8, i, i);
+    kit_run_for(kit_quiet());
+    kit_polls(pair.b, true);
+    for (uint32_t i = 0; i < KIT_OPS; i++) {
+        struct kit_end end;
+
+        kit_recv_unexpected(pair.b, i, header + 8);
+        kit_await(pair.b, i, 11, &end);
+        kit_expect(end.status == NA_PLUGIN_OK && end.tag == end.seed, 11,
+            "unexpected messages that found no receive all come, once", "%s",
+            kit_end_text(&end));
+    }
+    for (uint32_t i = 0; i < KIT_OPS; i++)
+        kit_await_ok(pair.a, i, 7);
+}
+
+/* The buffer of a send that has ended is overwritten at once. The kit closes
+ * it; a transport that still reads it is caught, or sends other bytes. */
+static void
+early_reuse(void)
+{
+    struct pair pair = open_pair(true);
+    uint64_t length = kit_opened(pair.a)->max_unexpected_size;
+
+    kit_polls(pair.b, false);
+    for (uint32_t i = 0; i < 64; i++) {
+        struct kit_end end;
+
+        /* The same few operations: their buffers are freed on reuse. */
+        kit_look(pair.a, i % 8, &end);
+        if (i >= 8 && !end.ended)
+            break;
+        kit_send_unexpected(pair.a, i % 8, pair.b, length, i, i);
+        for (uint32_t j = 0; j < 100 && !end.ended; j++)
+            kit_run();
+    }
+    kit_polls(pair.b, true);
+    for (uint32_t i = 0; i < 8; i++) {
+        struct kit_end end;
+
+        kit_recv_unexpected(pair.b, i, length);
+        kit_await(pair.b, i, 11, &end);
+        kit_expect(
+            end.status == NA_PLUGIN_OK &&
+                end.hash ==
+                    kit_pattern_hash(
+                        length - kit_opened(pair.b)->unexpected_header_size,
+                        end.tag),
+            11, "a message is what the buffer held when it was sent", "%s",
+            kit_end_text(&end));
+    }
+}
+
+static const struct kit_case cases[] = {
+    {"unexpected_sizes", 11, 0, 0, 0,
+        "unexpected messages of all sizes come whole", unexpected_sizes},
+    {"unexpected_sizes_apart", 11, 0, 1, 0, "likewise between processes",
+        unexpected_sizes_apart},
+    {"expected_sizes", 11, 0, 0, 0, "expected messages of all sizes come whole",
+        expected_sizes},
+    {"expected_sizes_apart", 11, 0, 1, 0, "likewise between processes",
+        expected_sizes_apart},
+    {"over_maximum", 11, 0, 0, 0,
+        "what exceeds the largest message is refused at once", over_maximum},
+    {"over_receive_unexpected", 11, 0, 0, 0,
+        "what exceeds its receive ends with MSGSIZE", over_receive_unexpected},
+    {"over_receive_expected", 11, 0, 1, 0,
+        "likewise expected, between processes", over_receive_expected},
+    {"storage_reused", 6, 0, 0, 0,
+        "an operation may be used for anything, again and again",
+        storage_reused},
+    {"many_at_once", 6, 0, 0, 0, "events name the operation that they end",
+        many_at_once_here},
+    {"many_at_once_apart", 7, 0, 1, 0,
+        "each of many operations has one final event", many_at_once_apart},
+    {"poll_one", 8, 0, 0, 0, "poll works with room for one event", poll_one},
+    {"flood", 11, 0, 0, 0,
+        "large unexpected messages without a receive are not lost", flood_here},
+    {"flood_apart", 11, 0, 1, 0, "likewise between processes", flood_apart},
+    {"flood_small_apart", 11, 0, 1, 0, "likewise small ones",
+        flood_small_apart},
+    {"early_reuse", 11, 0, 1, 0, "the buffer of a send that has ended is free",
+        early_reuse},
+};
+
+const struct kit_group kit_cases_message = {
+    cases, sizeof cases / sizeof cases[0]};

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* talaria check: the conformance kit's command line. */
+#include "check/report.h"
+#include "check/target.h"
+#include "tool.h"
+
+#include <argp.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    OPT_JUNIT = 256,
+    OPT_LIST,
+    OPT_MANIFEST,
+    OPT_PATIENCE,
+    OPT_LIMIT,
+    OPT_QUICK,
+    OPT_FAIL_FAST,
+    OPT_CASE
+};
+
+struct options {
+    const char *plugin;
+    const char *info;
+    const char *junit;
+    const char *pattern; /* of names of cases */
+    uint32_t rules;      /* bits; 0: all */
+    bool json;
+    bool list;
+    bool verbose;
+    bool fail_fast;
+    bool stopped;
+};
+
+static const struct argp_option option_list[] = {
+    {"json", 'j', NULL, 0, "Print the report as JSON", 0},
+    {"junit", OPT_JUNIT, "FILE", 0, "Also write it as JUnit's XML", 0},
+    {"rule", 'r', "N", 0, "Only cases about this rule; may be repeated", 0},
+    {"case", OPT_CASE, "PATTERN", 0, "Only cases whose name fits", 0},
+    {"list", OPT_LIST, NULL, 0, "List the cases, and run none", 0},
+    {"manifest", OPT_MANIFEST, "FILE", 0,
+        "The plugin's manifest (default: the object's name with .json)", 0},
+    {"set", 's', "KEY=VALUE", 0,
+        "A setting for the plugin (na.ring_size=65536)", 0},
+    {"patience", OPT_PATIENCE, "SECONDS", 0,
+        "Longest wait for what must come (default: 10)", 0},
+    {"limit", OPT_LIMIT, "SECONDS", 0, "Limit of one case (default: 60)", 0},
+    {"quick", OPT_QUICK, NULL, 0, "A tenth of the repetitions", 0},
+    {"fail-fast", OPT_FAIL_FAST, NULL, 0,
+        "Stop at the first case that finds a wanted rule broken", 0},
+    {"verbose", 'v', NULL, 0, "A line for each case", 0},
+    {0},
+};
+
+static unsigned long
+parse_number(const char *text, unsigned long max, const char *what,
+    const struct argp_state *state)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || value < 1 || value > max)
+        argp_error(
+            state, "%s is a number from 1 to %lu, not \"%s\"", what, max, text);
+    return value;
+}
+
+static void
+add_setting(char *text, const struct argp_state *state)
+{
+    struct kit_target *target = &kit_target;
+    size_t size = (target->settings_count + 1) * sizeof *target->settings;
+    char *equals = strchr(text, '=');
+    struct kit_setting *settings;
+
+    if (!equals || equals == text) {
+        argp_error(state, "\"%s\" is not KEY=VALUE", text);
+        return;
+    }
+    settings = realloc(target->settings, size);
+    if (!settings) {
+        argp_failure(state, TOOL_FAILED, 0, "no memory");
+        return;
+    }
+    *equals = '\0';
+    settings[target->settings_count++] = (struct kit_setting){text, equals + 1};
+    target->settings = settings;
+}
+
+static error_t
+parse_argument(
+    char *arg, struct options *options, const struct argp_state *state)
+{
+    if (!options->plugin)
+        options->plugin = arg;
+    else if (!options->info)
+        options->info = arg;
+    else
+        argp_error(state, "\"%s\" is one argument too many", arg);
+    return 0;
+}
+
+static error_t
+parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case 'j':
+        options->json = true;
+        return 0;
+    case 'r':
+        options->rules |= 1U << parse_number(arg, 15, "a rule", state);
+        return 0;
+    case 's':
+        add_setting(arg, state);
+        return 0;
+    case 'v':
+        options->verbose = true;
+        return 0;
+    case OPT_JUNIT:
+        options->junit = arg;
+        return 0;
+    case OPT_CASE:
+        options->pattern = arg;
+        return 0;
+    case OPT_LIST:
+        options->list = true;
+        return 0;
+    case OPT_MANIFEST:
+        kit_target.manifest = arg;
+        return 0;
+    case OPT_PATIENCE:
+        kit_target.patience_ns =
+            parse_number(arg, 3600, "--patience", state) * 1000000000UL;
+        return 0;
+    case OPT_LIMIT:
+        kit_target.seconds =
+            (uint32_t) parse_number(arg, 86400, "--limit", state);
+        return 0;
+    case OPT_FAIL_FAST:
+        options->fail_fast = true;
+        return 0;
+    case OPT_QUICK:
+        kit_target.quick = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return parse_argument(arg, options, state);
+    case ARGP_KEY_END:
+        if (!options->plugin && !options->list)
+            argp_error(state, "the plugin is missing");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool
+wanted(const struct options *options, const struct kit_case *it)
+{
+    if (options->rules && !(options->rules & (1U << it->rule)))
+        return false;
+    return !options->pattern || fnmatch(options->pattern, it->name, 0) == 0;
+}
+
+static int
+list_cases(const struct options *options)
+{
+    for (uint32_t rule = 1; rule < KIT_RULES; rule++) {
+        bool named = false;
+
+        for (size_t i = 0; i < kit_groups_count; i++)
+            for (size_t j = 0; j < kit_groups[i]->count; j++) {
+                const struct kit_case *it = &kit_groups[i]->cases[j];
+
+                if (it->rule != rule || !wanted(options, it))
+                    continue;
+                if (!named)
+                    printf("rule %u: %s\n", rule, kit_rule_title(rule));
+                named = true;
+                printf("  %-34s %s\n", it->name, it->text);
+            }
+    }
+    return TOOL_OK;
+}
+
+/* On a terminal, what is running. */
+static void
+show_progress(const struct kit_case *it)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K%s", it ? it->name : "");
+}
+
+static void
+run_one(struct options *options, const struct kit_case *it,
+    struct kit_facts *facts, struct kit_report *report)
+{
+    struct kit_outcome *outcome = &report->outcomes[report->count++];
+
+    show_progress(it);
+    kit_run_case(it, facts, outcome);
+    show_progress(NULL);
+    if (options->fail_fast && outcome->verdict == KIT_FAILED &&
+        (!options->rules || options->rules & (1U << outcome->rule)))
+        options->stopped = true;
+    if (options->json)
+        return;
+    if (options->verbose)
+        printf("%-11s rule %2u  %-34s %7.2f s%s%s\n",
+            kit_verdict_text(outcome->verdict), it->rule, it->name,
+            outcome->seconds, *outcome->came ? "  " : "",
+            outcome->verdict == KIT_FAILED ? "" : outcome->came);
+    if (outcome->verdict == KIT_FAILED)
+        kit_print_failure(stdout, outcome);
+    fflush(stdout);
+}
+
+/* The static cases say what is wrong with an object that does not open; the
+ * others are then not run. */
+static void
+run_cases(
+    struct options *options, struct kit_facts *facts, struct kit_report *report)
+{
+    for (size_t i = 0; i < kit_groups_count; i++) {
+        if (i == 1)
+            run_one(options, &kit_case_first, facts, report);
+        for (size_t j = 0; j < kit_groups[i]->count; j++) {
+            const struct kit_case *it = &kit_groups[i]->cases[j];
+
+            if (options->stopped || !wanted(options, it))
+                continue;
+            if (i == 0 || facts->known) {
+                run_one(options, it, facts, report);
+                continue;
+            }
+            report->outcomes[report->count++] = (struct kit_outcome){.it = it,
+                .verdict = KIT_NOT_RUN,
+                .came = "the class does not open"};
+        }
+    }
+    if (facts->known) {
+        report->name = facts->name;
+        report->version = facts->version;
+        report->protocol = facts->protocol;
+    }
+}
+
+/* The manifest beside an object: .json in the place of .so. */
+static char *
+manifest_beside(const char *path)
+{
+    size_t length = strlen(path);
+    char *text;
+
+    if (length > 3 && strcmp(path + length - 3, ".so") == 0)
+        length -= 3;
+    if (asprintf(&text, "%.*s.json", (int) length, path) < 0)
+        return NULL;
+    return text;
+}
+
+static int
+check_plugin(struct options *options)
+{
+    struct kit_report report = {.path = options->plugin,
+        .name = "?",
+        .version = "?",
+        .protocol = options->info ? options->info : "?"};
+    struct kit_facts facts = {.known = false};
+    size_t count = 1, failed = 0, passed = 0;
+    int result = TOOL_OK;
+
+    for (size_t i = 0; i < kit_groups_count; i++)
+        count += kit_groups[i]->count;
+    report.outcomes = calloc(count, sizeof *report.outcomes);
+    /* With a slash, or the loader searches elsewhere. */
+    kit_target.path = realpath(options->plugin, NULL);
+    if (!report.outcomes || !kit_target.path) {
+        perror(options->plugin);
+        free(report.outcomes);
+        return TOOL_FAILED;
+    }
+    if (!kit_target.manifest)
+        kit_target.manifest = manifest_beside(kit_target.path);
+    run_cases(options, &facts, &report);
+    for (size_t i = 0; i < report.count; i++) {
+        failed += report.outcomes[i].verdict == KIT_FAILED;
+        passed += report.outcomes[i].verdict == KIT_PASSED;
+    }
+    if (options->json)
+        result = kit_print_json(&report);
+    else
+        kit_print_summary(stdout, &report);
+    if (options->junit && kit_write_junit(&report, options->junit) != TOOL_OK)
+        result = TOOL_FAILED;
+    free(report.outcomes);
+    return failed == 0 && passed > 0 ? result : TOOL_FAILED;
+}
+
+int
+tool_check(int argc, char **argv)
+{
+    static const struct argp argp = {.options = option_list,
+        .parser = parse_option,
+        .args_doc = "PLUGIN.so [PROTOCOL | INFO]",
+        .doc = "Checks whether a transport plugin keeps the contract of "
+               "na_plugin.h, rule by rule, in processes of its own. INFO is "
+               "an info string, the protocol by default the first that the "
+               "plugin lists.\v" TOOL_EXIT_CODES};
+    struct options options = {.plugin = NULL};
+
+    kit_target.patience_ns = 10000000000U;
+    kit_target.seconds = 60;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
+        return TOOL_FAILED;
+    if (options.list)
+        return list_cases(&options);
+    if (options.info && !kit_target_parse(&kit_target, options.info)) {
+        fprintf(
+            stderr, "talaria check: \"%s\" names no protocol\n", options.info);
+        return TOOL_USAGE;
+    }
+    return check_plugin(&options);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A class of the plugin in this process, its operations, and the checks that
+ * each call of them passes through. A puppet's and a script's class are the
+ * same.
+ */
+#ifndef KIT_CLASS_H
+#define KIT_CLASS_H
+
+#include "check/guard.h"
+#include "check/kit.h"
+
+#include <stdatomic.h>
+
+#define KIT_MESSAGES 1024U
+#define KIT_BEYOND 64U
+#define KIT_POLL_MAX 64U
+
+/* The host table, longer than this kit's version of it: a newer core's. */
+struct kit_host {
+    na_plugin_host table;
+    unsigned char beyond[KIT_BEYOND];
+};
+
+enum kit_op_state { KIT_IDLE, KIT_PENDING, KIT_ENDED };
+
+/* A message that an operation received. */
+struct kit_received {
+    unsigned char *bytes; /* in the buffer, header space included */
+    uint64_t length;
+    uint64_t tag;
+    uint64_t hash; /* of all of it */
+    uint32_t source;
+    int32_t status; /* an error with MORE */
+};
+
+struct kit_op {
+    _Atomic uint32_t state;
+    uint32_t number;
+    struct kit_request request;
+    struct kit_piece storage; /* the plugin's part; made on first use */
+    _Atomic bool stored;
+    /* The buffer: the plugin's, or a piece of the kit's. */
+    unsigned char *buffer;
+    unsigned char *former; /* where the buffer of the use before was */
+    bool cancelled;        /* in this use */
+    void *buffer_data;
+    struct kit_piece piece;
+    bool own;
+    uint32_t ctx;
+    _Atomic int32_t result;
+    int32_t status;
+    na_plugin_addr *source; /* of the last message: held until reuse */
+    struct kit_received *received;
+    _Atomic uint32_t messages;
+};
+
+struct kit_mem {
+    na_plugin_mem *mem;
+    bool remote; /* made by mem_deserialize */
+    uint32_t segments;
+    uint64_t length;
+    uint64_t share; /* of one segment, but for the last */
+    uint32_t access;
+    struct kit_piece *pieces;
+    void *allocated;
+    unsigned char *base; /* of what is allocated, or inside another's */
+    bool inside;
+};
+
+struct kit_class {
+    struct kit_host host;
+    int32_t log_level;
+    _Atomic uint32_t errors; /* lines at level ERROR */
+    struct kit_how how;
+    const na_plugin *plugin;
+    na_plugin_class *cls;
+    na_plugin_opened opened;
+    na_plugin_ops ops; /* copied over NULLs */
+    const na_plugin_wait *wait;
+    const na_plugin_multi_recv *multi;
+    const na_plugin_mem_alloc *alloc;
+    const na_plugin_report *report;
+    na_plugin_ctx *contexts[KIT_CONTEXTS];
+    /* core_ctx of a context is the address of its counter here. */
+    _Atomic uint32_t wakes[KIT_CONTEXTS];
+    _Atomic bool gone[KIT_CONTEXTS]; /* destroyed */
+    /* Of contexts that sleep (sleep.c): what wake writes to meanwhile, made on
+     * first use, and what na.wait/1 gave; -1: none. */
+    _Atomic uint32_t sleeping[KIT_CONTEXTS];
+    int bells[KIT_CONTEXTS];
+    int wait_fds[KIT_CONTEXTS];
+    na_plugin_addr *addrs[KIT_ADDRS];
+    struct kit_mem mems[KIT_MEMS];
+    struct kit_op ops_made[KIT_OPS];
+    uint32_t poll_max; /* 0: varies */
+    _Atomic uint32_t poll_turn;
+    bool polls;
+    bool unlocked; /* storage is not locked between uses: for many rounds */
+};
+
+/* Opens a class as told, with its contexts and its own address as number self.
+ * Any other end than success ends the case. */
+struct kit_class *kit_class_open(const struct kit_how *how, uint32_t self);
+void kit_class_close(struct kit_class *cls);
+
+/* Opens with an info of the caller's, which may be wrong; on success the class
+ * is kept in cls, which the caller has zeroed. */
+int32_t kit_class_try(struct kit_class *cls, const na_plugin_open_info *info);
+void kit_class_info(na_plugin_open_info *info, const struct kit_how *how);
+
+/* Whether the plugin offers what these bits name. */
+bool kit_class_offers(const struct kit_class *cls, uint32_t needs);
+
+void kit_class_ctx_create(struct kit_class *cls, uint32_t ctx);
+void kit_class_ctx_destroy(struct kit_class *cls, uint32_t ctx);
+
+/* Addresses. */
+void kit_class_lookup(struct kit_class *cls, uint32_t number, const char *text);
+void kit_class_text(
+    struct kit_class *cls, const na_plugin_addr *addr, char *text, size_t room);
+
+/* Submits. [any thread], for different operations; the result has been
+ * checked, and so has been every other call below. */
+int32_t kit_class_post(
+    struct kit_class *cls, const struct kit_request *request);
+void kit_class_end(struct kit_class *cls, uint32_t op, struct kit_end *end_p);
+void kit_class_message(struct kit_class *cls, uint32_t op, uint32_t message,
+    struct kit_end *end_p);
+void kit_class_cancel(struct kit_class *cls, uint32_t op);
+
+/* Polls a context, checks its events, notes them with their operations. How
+ * many there were. One thread per context at a time. */
+uint32_t kit_class_poll(struct kit_class *cls, uint32_t ctx);
+/* All contexts. */
+uint32_t kit_class_progress(struct kit_class *cls);
+
+/* Sleeping by na.wait/1. Arms a context: true if it may sleep, at most *ns_p.
+ * As kit_class_poll. */
+bool kit_class_arm(struct kit_class *cls, uint32_t ctx, uint64_t *ns_p);
+/* What na.wait/1 says; breaks rule 12 if that was something else before. */
+int kit_class_wait_fd(struct kit_class *cls, uint32_t ctx);
+/* Arms count contexts from first on, and sleeps in the kernel until there may
+ * be something to poll, by their descriptors, by wake or by the time that arm
+ * told; at most ns. false: ns were over. One thread for each context. */
+bool kit_class_sleep(
+    struct kit_class *cls, uint32_t first, uint32_t count, uint64_t ns);
+/* Sleeps, and polls these contexts, by turns until the operation has ended;
+ * rule 12 is broken if it ends only because a long sleep was given up. The
+ * same while something is pending, which what names for the finding. */
+void kit_class_sleep_for(
+    struct kit_class *cls, uint32_t first, uint32_t count, uint32_t op);
+typedef bool (*kit_pending_t)(const void *arg);
+void kit_class_sleep_while(struct kit_class *cls, uint32_t first,
+    uint32_t count, kit_pending_t pending, const void *arg, const char *what);
+
+/* Memory. */
+void kit_class_region(struct kit_class *cls, const struct kit_region *region);
+void kit_class_mem_free(struct kit_class *cls, uint32_t number);
+size_t kit_class_mem_bytes(
+    struct kit_class *cls, uint32_t number, void *bytes, size_t room);
+void kit_class_mem_remote(
+    struct kit_class *cls, uint32_t number, const void *bytes, size_t length);
+unsigned char *kit_class_mem_at(struct kit_class *cls, uint32_t number,
+    uint64_t offset, uint64_t *length_p);
+
+/* A code that na_plugin.h knows: 0 or one of the errors. */
+bool kit_code_known(int32_t code);
+const char *kit_kind_name(enum kit_kind kind);
+
+/* Inside: op.c's parts of opening and closing. */
+void kit_ops_finish(struct kit_class *cls);
+void kit_mems_finish(struct kit_class *cls);
+/* sleep.c's. */
+void kit_sleep_init(struct kit_class *cls);
+void kit_sleep_finish(struct kit_class *cls);
+/* wake was called for a context. [any thread] */
+void kit_sleep_rouse(struct kit_class *cls, uint32_t ctx);
+
+#endif /* KIT_CLASS_H */

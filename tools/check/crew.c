@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A crew at work. Each worker has operations of its own and looks after them by
+ * turns: conversations by expected messages, unexpected messages of which each
+ * must arrive once, gets and puts, receives that only cancelling ends.
+ */
+#include "check/crew.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Operations of a worker, from its first one on. */
+#define OPS 64U
+#define CHAIN_RECEIVE 0U
+#define CHAIN_SEND (CHAIN_RECEIVE + CREW_CHAINS)
+#define SEND 8U
+#define RECEIVE 12U
+#define GET 16U
+#define PUT 17U
+#define NEVER 18U
+#define SLOTS 4U /* sends, and receives, that are out at once */
+#define NEVERS 2U
+#define CHURNERS 2U
+
+struct worker {
+    struct crew *crew;
+    uint32_t index;
+    uint32_t ctx;
+    uint32_t rounds[CREW_CHAINS]; /* done, of each conversation */
+    uint32_t sent;
+    uint32_t got; /* gets and puts begun */
+    uint32_t put;
+};
+
+struct seen {
+    _Atomic bool it;
+};
+
+struct crew {
+    struct kit_class *cls;
+    const struct kit_crew_plan *plan;
+    uint32_t messages; /* unexpected ones of each worker */
+    struct seen *seen; /* unexpected messages, by number */
+    _Atomic uint32_t received;
+    _Atomic uint32_t moves;  /* steps done by all */
+    _Atomic uint32_t active; /* workers that have not finished */
+    _Atomic bool stop;
+    _Atomic bool posted[KIT_OPS]; /* its submission has returned */
+    struct worker workers[CREW];
+};
+
+static uint32_t
+op_of(const struct worker *worker, uint32_t op)
+{
+    return worker->index * OPS + op;
+}
+
+static bool
+pending(const struct crew *crew, uint32_t op)
+{
+    /* Pairs with the release of who ended it. */
+    return atomic_load_explicit(&crew->cls->ops_made[op].state,
+               memory_order_acquire) == KIT_PENDING;
+}
+
+static void
+post(struct crew *crew, const struct kit_request *request)
+{
+    atomic_store_explicit(
+        &crew->posted[request->op], false, memory_order_relaxed);
+    kit_class_post(crew->cls, request);
+    /* Pairs with the acquire of cancel_one. */
+    atomic_store_explicit(
+        &crew->posted[request->op], true, memory_order_release);
+}
+
+/* The end of an operation of this worker: OK, or CANCELED where that may be. */
+static void
+look(const struct worker *worker, uint32_t op, struct kit_end *end_p)
+{
+    struct kit_class *cls = worker->crew->cls;
+
+    kit_class_end(cls, op, end_p);
+    kit_expect(end_p->status == NA_PLUGIN_OK ||
+                   (worker->crew->plan->cancels &&
+                       end_p->status == NA_PLUGIN_E_CANCELED),
+        9, "an operation ends with OK", "%s: %s",
+        kit_kind_name(cls->ops_made[op].request.kind),
+        kit_code_text(end_p->status));
+}
+
+struct kit_request
+kit_crew_receive(
+    const struct kit_crew_plan *plan, uint32_t worker, uint32_t chain)
+{
+    return (struct kit_request){.kind = KIT_RECV_EXPECTED,
+        .op = worker * OPS + CHAIN_RECEIVE + chain,
+        .ctx = worker % plan->contexts,
+        .peer = plan->peer,
+        .peer_ctx = worker % plan->contexts,
+        .tag = worker * CREW_CHAINS + chain,
+        .length = plan->length,
+        .own_buffer = chain % 2 == 1};
+}
+
+static uint64_t
+chain_seed(uint32_t worker, uint32_t chain, uint32_t round, bool begins)
+{
+    return 1ULL << 40 | (uint64_t) (worker * CREW_CHAINS + chain) << 32 |
+           round << 1 | begins;
+}
+
+static void
+chain_send(struct worker *worker, uint32_t chain, uint32_t round)
+{
+    const struct kit_crew_plan *plan = worker->crew->plan;
+    struct kit_request request = kit_crew_receive(plan, worker->index, chain);
+
+    request.kind = KIT_SEND_EXPECTED;
+    request.op = op_of(worker, CHAIN_SEND + chain);
+    request.seed = chain_seed(worker->index, chain, round, plan->begins);
+    post(worker->crew, &request);
+}
+
+static bool
+chain_step(struct worker *worker, uint32_t chain)
+{
+    struct crew *crew = worker->crew;
+    const struct kit_crew_plan *plan = crew->plan;
+    uint32_t round = worker->rounds[chain];
+    struct kit_request receive = kit_crew_receive(plan, worker->index, chain);
+    uint64_t header = crew->cls->opened.expected_header_size;
+    struct kit_end end;
+
+    if (round == plan->rounds || pending(crew, receive.op) ||
+        pending(crew, op_of(worker, CHAIN_SEND + chain)))
+        return false;
+    kit_class_end(crew->cls, receive.op, &end);
+    kit_expect(end.status == NA_PLUGIN_OK &&
+                   end.hash == kit_pattern_hash(plan->length - header,
+                                   chain_seed(worker->index, chain, round,
+                                       !plan->begins)),
+        9, "an expected receive gets its message", "%s, round %u",
+        kit_end_text(&end), round);
+    worker->rounds[chain] = ++round;
+    if (round < plan->rounds)
+        post(crew, &receive);
+    if (!plan->begins)
+        chain_send(worker, chain, round - 1);
+    else if (round < plan->rounds)
+        chain_send(worker, chain, round);
+    return true;
+}
+
+static bool
+send_step(struct worker *worker, uint32_t slot)
+{
+    struct crew *crew = worker->crew;
+    uint32_t op = op_of(worker, SEND + slot);
+    struct kit_request request = {.kind = KIT_SEND_UNEXPECTED,
+        .op = op,
+        .ctx = worker->ctx,
+        .peer = crew->plan->peer,
+        .peer_ctx = worker->ctx,
+        .tag = slot,
+        .length = crew->plan->length,
+        .seed = worker->index * crew->messages + worker->sent,
+        .own_buffer = slot % 2 == 1};
+
+    if (worker->sent == crew->messages || pending(crew, op))
+        return false;
+    worker->sent++;
+    post(crew, &request);
+    return true;
+}
+
+/* Counts a message that came; each of them must be another one. */
+static void
+take_message(struct worker *worker, const struct kit_end *end)
+{
+    struct crew *crew = worker->crew;
+    uint64_t header = crew->cls->opened.unexpected_header_size;
+
+    kit_expect(end->seed < CREW * crew->messages &&
+                   end->hash ==
+                       kit_pattern_hash(crew->plan->length - header, end->seed),
+        11, "an unexpected message has the contents sent", "%s, seed %llu",
+        kit_end_text(end), (unsigned long long) end->seed);
+    kit_expect(!atomic_exchange_explicit(
+                   &crew->seen[end->seed].it, true, memory_order_relaxed),
+        11, "an unexpected message arrives once", "number %llu came twice",
+        (unsigned long long) end->seed);
+    atomic_fetch_add_explicit(&crew->received, 1, memory_order_relaxed);
+}
+
+static bool
+all_received(const struct crew *crew)
+{
+    return atomic_load_explicit(&crew->received, memory_order_relaxed) ==
+           CREW * crew->messages;
+}
+
+static bool
+receive_step(struct worker *worker, uint32_t slot)
+{
+    struct crew *crew = worker->crew;
+    struct kit_request request = {.kind = KIT_RECV_UNEXPECTED,
+        .op = op_of(worker, RECEIVE + slot),
+        .ctx = worker->ctx,
+        .length = crew->plan->length,
+        .own_buffer = slot % 2 == 1};
+    struct kit_op *op = &crew->cls->ops_made[request.op];
+    struct kit_end end;
+
+    if (pending(crew, request.op) || all_received(crew))
+        return false;
+    /* An idle one has not been used yet. */
+    if (atomic_load_explicit(&op->state, memory_order_relaxed) == KIT_ENDED) {
+        look(worker, request.op, &end);
+        if (end.status == NA_PLUGIN_OK)
+            take_message(worker, &end);
+        /* So that it counts once, also if this was the last of all. */
+        atomic_store_explicit(&op->state, KIT_IDLE, memory_order_relaxed);
+    }
+    post(crew, &request);
+    return true;
+}
+
+/* A get into this worker's part of region 2's second half. */
+static bool
+get_step(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    uint32_t op = op_of(worker, GET);
+    uint64_t from = worker->index * CREW_PIECE, room = CREW_PIECE;
+    uint64_t to = (CREW + worker->index) * CREW_PIECE;
+    struct kit_request request = {.kind = KIT_GET,
+        .op = op,
+        .ctx = worker->ctx,
+        .peer = crew->plan->peer,
+        .peer_ctx = worker->ctx,
+        .local = 2,
+        .remote = 4,
+        .local_offset = to,
+        .remote_offset = from,
+        .length = CREW_PIECE};
+    struct kit_end end;
+    unsigned char *memory;
+
+    if (worker->got > crew->messages || pending(crew, op))
+        return false;
+    memory = kit_class_mem_at(crew->cls, 2, to, &room);
+    if (worker->got++ > 0) {
+        look(worker, op, &end);
+        kit_expect(memcmp(memory, kit_class_mem_at(crew->cls, 0, from, &room),
+                       CREW_PIECE) == 0,
+            11, "the end of a get means that the data is here", "other bytes");
+    }
+    memset(memory, 0, CREW_PIECE);
+    if (worker->got <= crew->messages)
+        post(crew, &request);
+    return true;
+}
+
+/* A put of this worker's part of region 2's first half. */
+static bool
+put_step(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    uint32_t op = op_of(worker, PUT);
+    struct kit_request request = {.kind = KIT_PUT,
+        .op = op,
+        .ctx = worker->ctx,
+        .peer = crew->plan->peer,
+        .peer_ctx = worker->ctx,
+        .local = 2,
+        .remote = 5,
+        .local_offset = worker->index * CREW_PIECE,
+        .remote_offset = worker->index * CREW_PIECE,
+        .length = CREW_PIECE};
+    struct kit_end end;
+
+    if (worker->put > crew->messages || pending(crew, op))
+        return false;
+    if (worker->put++ > 0)
+        look(worker, op, &end);
+    if (worker->put <= crew->messages)
+        post(crew, &request);
+    return true;
+}
+
+/* A receive that nobody sends to. */
+static bool
+never_step(struct worker *worker, uint32_t slot)
+{
+    struct kit_request request =
+        kit_crew_receive(worker->crew->plan, worker->index, slot);
+
+    request.op = op_of(worker, NEVER + slot);
+    request.tag += 1000;
+    if (pending(worker->crew, request.op))
+        return false;
+    post(worker->crew, &request);
+    return true;
+}
+
+static bool
+step(struct worker *worker)
+{
+    const struct kit_crew_plan *plan = worker->crew->plan;
+    bool moved = false;
+
+    for (uint32_t i = 0; i < CREW_CHAINS; i++)
+        moved = chain_step(worker, i) || moved;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        moved = send_step(worker, i) || moved;
+        moved = receive_step(worker, i) || moved;
+    }
+    if (plan->rma) {
+        moved = get_step(worker) || moved;
+        moved = put_step(worker) || moved;
+    }
+    for (uint32_t i = 0; plan->cancels && i < NEVERS; i++)
+        moved = never_step(worker, i) || moved;
+    return moved;
+}
+
+static bool
+finished(const struct worker *worker)
+{
+    const struct crew *crew = worker->crew;
+
+    if (!all_received(crew) || worker->sent < crew->messages)
+        return false;
+    for (uint32_t i = 0; i < CREW_CHAINS; i++)
+        if (worker->rounds[i] < crew->plan->rounds ||
+            pending(crew, op_of(worker, CHAIN_SEND + i)))
+            return false;
+    for (uint32_t i = 0; i < SLOTS; i++)
+        if (pending(crew, op_of(worker, SEND + i)))
+            return false;
+    return !crew->plan->rma ||
+           (worker->got > crew->messages && worker->put > crew->messages);
+}
+
+static void *
+work(void *arg)
+{
+    struct worker *worker = arg;
+    struct crew *crew = worker->crew;
+    uint64_t room = CREW_PIECE;
+
+    if (crew->plan->rma)
+        kit_pattern(
+            kit_class_mem_at(crew->cls, 2, worker->index * CREW_PIECE, &room),
+            CREW_PIECE, 1000 + worker->index);
+    for (uint32_t i = 0; crew->plan->begins && i < CREW_CHAINS; i++)
+        chain_send(worker, i, 0);
+    while (!finished(worker))
+        if (step(worker))
+            atomic_fetch_add_explicit(&crew->moves, 1, memory_order_relaxed);
+        else
+            sched_yield();
+    /* Pairs with the acquire of kit_crew_act. */
+    atomic_fetch_sub_explicit(&crew->active, 1, memory_order_release);
+    return NULL;
+}
+
+/* In between polls, of what no submission is at. */
+static void
+cancel_one(struct crew *crew, uint32_t turn)
+{
+    static const uint32_t ops[] = {RECEIVE, NEVER, RECEIVE + 1, NEVER + 1};
+    uint32_t op = turn / 4 % CREW * OPS + ops[turn % 4];
+
+    /* What is pending stays so until the next poll, and then posted tells of
+     * this submission. Pairs with the release of post. */
+    if (pending(crew, op) &&
+        atomic_load_explicit(&crew->posted[op], memory_order_acquire))
+        kit_class_cancel(crew->cls, op);
+}
+
+/* Objects made, used and freed while the class works for others. */
+static void
+churn_address(struct crew *crew, uint32_t number)
+{
+    struct kit_class *cls = crew->cls;
+    const na_plugin_ops *ops = &cls->ops;
+    na_plugin_addr *addr = cls->addrs[number], *found = NULL;
+    char text[KIT_TEXT_MAX];
+    int32_t result;
+
+    ops->addr_dup(cls->cls, addr);
+    kit_class_text(cls, addr, text, sizeof text);
+    result = ops->addr_lookup(cls->cls, text, &found);
+    kit_expect(result == NA_PLUGIN_OK && found, 12,
+        "an address that a class has told is found", "\"%s\": %s", text,
+        kit_code_text(result));
+    kit_expect(ops->addr_equal(cls->cls, addr, found) == 1, 12,
+        "a name stands for the address that it was made from", "it does not");
+    ops->addr_free(cls->cls, found);
+    ops->addr_free(cls->cls, addr);
+}
+
+static void
+churn_buffers(struct crew *crew, uint64_t seed)
+{
+    const na_plugin_ops *ops = &crew->cls->ops;
+    na_plugin_class *cls = crew->cls->cls;
+    void *buffers[4], *data[4];
+    uint64_t length = 300 + seed % 3000;
+
+    for (uint32_t i = 0; i < 4; i++) {
+        int32_t result = ops->buf_alloc(
+            cls, length, NA_PLUGIN_BUF_SEND, &buffers[i], &data[i]);
+
+        kit_expect(result == NA_PLUGIN_OK, 12, "buf_alloc gives a buffer", "%s",
+            kit_code_text(result));
+        kit_pattern(buffers[i], length, seed + i);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        kit_expect(
+            kit_hash(buffers[i], length) == kit_pattern_hash(length, seed + i),
+            12, "a buffer of buf_alloc's is for its owner alone",
+            "its contents changed");
+        ops->buf_free(cls, buffers[i], data[i]);
+    }
+}
+
+static void
+churn_memory(struct crew *crew)
+{
+    const na_plugin_ops *ops = &crew->cls->ops;
+    na_plugin_class *cls = crew->cls->cls;
+    unsigned char memory[256], bytes[KIT_TEXT_MAX];
+    na_plugin_segment segment = {memory, sizeof memory};
+    na_plugin_mem *mem = NULL, *remote = NULL;
+    uint64_t size = sizeof bytes;
+    int32_t result = ops->mem_register(
+        cls, &segment, 1, NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_HOST, 0, &mem);
+
+    kit_expect(result == NA_PLUGIN_OK && mem, 12, "memory is registered", "%s",
+        kit_code_text(result));
+    result = ops->mem_serialize(cls, mem, bytes, &size);
+    if (result == NA_PLUGIN_OK) {
+        result = ops->mem_deserialize(cls, bytes, size, &remote);
+        kit_expect(result == NA_PLUGIN_OK && remote, 12,
+            "what mem_serialize wrote is understood", "%s",
+            kit_code_text(result));
+        ops->mem_free(cls, remote);
+    }
+    ops->mem_deregister(cls, mem);
+}
+
+static void *
+churn(void *arg)
+{
+    struct crew *crew = arg;
+
+    for (uint64_t i = 0;
+         !atomic_load_explicit(&crew->stop, memory_order_relaxed); i++) {
+        churn_address(crew, i % 2 == 0 ? crew->plan->self : crew->plan->peer);
+        churn_buffers(crew, i);
+        if (crew->plan->rma)
+            churn_memory(crew);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* Polls, and makes way for others when there was nothing for a while. */
+#define EMPTY_POLLS 64U
+static void
+poll_on(struct crew *crew, uint32_t ctx, uint32_t *empty)
+{
+    if (kit_class_poll(crew->cls, ctx) > 0)
+        *empty = 0;
+    else if (++*empty % EMPTY_POLLS == 0)
+        sched_yield();
+}
+
+/* Somebody gets on with something. */
+struct pulse {
+    uint32_t moves;
+    uint64_t limit;
+};
+
+static void
+feel(const struct crew *crew, struct pulse *pulse)
+{
+    uint32_t moves = atomic_load_explicit(&crew->moves, memory_order_relaxed);
+    uint64_t now = kit_now();
+
+    if (moves != pulse->moves || pulse->limit == 0)
+        *pulse = (struct pulse){moves, now + kit_patience()};
+    kit_expect(now < pulse->limit, 7,
+        "what threads submit ends while others poll", "nothing ends in %llu ms",
+        (unsigned long long) (kit_patience() / 1000000U));
+}
+
+/* Polls context 1. */
+static void *
+poll_second(void *arg)
+{
+    struct crew *crew = arg;
+    uint32_t empty = 0;
+
+    while (!atomic_load_explicit(&crew->stop, memory_order_relaxed))
+        poll_on(crew, 1, &empty);
+    return NULL;
+}
+
+static void
+start(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+    if (pthread_create(thread, NULL, run, arg) != 0)
+        kit_not_run("no thread");
+}
+
+void
+kit_crew_act(struct kit_class *cls, void *bytes)
+{
+    const struct kit_crew_plan *plan = bytes;
+    struct crew *crew = calloc(1, sizeof *crew);
+    pthread_t workers[CREW], others[CHURNERS + 1];
+    uint32_t churners = plan->objects ? CHURNERS : 0;
+    uint32_t second = plan->contexts > 1, empty = 0;
+    struct pulse pulse = {.limit = 0};
+
+    if (!crew)
+        kit_not_run("no memory");
+    crew->cls = cls;
+    crew->plan = plan;
+    crew->messages = plan->rounds / 2;
+    crew->active = CREW;
+    crew->seen = calloc((size_t) CREW * crew->messages, sizeof *crew->seen);
+    if (!crew->seen)
+        kit_not_run("no memory");
+    for (uint32_t i = 0; i < CREW; i++) {
+        crew->workers[i] = (struct worker){
+            .crew = crew, .index = i, .ctx = i % plan->contexts};
+        start(&workers[i], work, &crew->workers[i]);
+    }
+    for (uint32_t i = 0; i < churners + second; i++)
+        start(&others[i], i < churners ? churn : poll_second, crew);
+    /* Pairs with the release of work. */
+    for (uint32_t turn = 0;
+         atomic_load_explicit(&crew->active, memory_order_acquire) > 0;
+         turn++) {
+        poll_on(crew, 0, &empty);
+        if (turn % 1024 == 0)
+            feel(crew, &pulse);
+        if (plan->cancels && turn % 8 == 0)
+            cancel_one(crew, turn / 8);
+    }
+    atomic_store_explicit(&crew->stop, true, memory_order_relaxed);
+    for (uint32_t i = 0; i < CREW; i++)
+        pthread_join(workers[i], NULL);
+    for (uint32_t i = 0; i < churners + second; i++)
+        pthread_join(others[i], NULL);
+    free(crew->seen);
+    free(crew);
+}

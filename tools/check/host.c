@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* na_plugin_host, as the kit plays it. */
+#include "check/host.h"
+
+#include "check/board.h"
+#include "check/target.h"
+
+#include <string.h>
+
+#define BEYOND_BYTE 0x5A
+
+/* Of this thread: on the path of a message, and in poll or arm of which. */
+static _Thread_local bool on_path;
+static _Thread_local const void *polling;
+
+void
+kit_host_path_enter(const void *core_ctx)
+{
+    on_path = true;
+    polling = core_ctx;
+}
+
+void
+kit_host_path_leave(void)
+{
+    on_path = false;
+    polling = NULL;
+}
+
+static struct kit_class *
+class_of(const na_plugin_host *host)
+{
+    struct kit_class *cls;
+
+    /* A host of another class, or one that is gone, has another priv. */
+    kit_expect(host && host->priv, 2,
+        "host functions are called with the class's own host",
+        "one was called with %s", host ? "a spoiled one" : "NULL");
+    cls = host->priv;
+    kit_expect(&cls->host.table == host, 2,
+        "host functions are called with the class's own host",
+        "one was called with a copy, or with that of another class");
+    return cls;
+}
+
+static void
+on_log(const na_plugin_host *host, int32_t level, const char *file,
+    uint32_t line, const char *text)
+{
+    struct kit_class *cls = class_of(host);
+
+    kit_expect(file && text, 12, "log gets a file and a text", "NULL");
+    kit_expect(level > NA_PLUGIN_LOG_NONE && level <= NA_PLUGIN_LOG_DEBUG, 12,
+        "log gets a level of the header's", "%d", level);
+    kit_expect(!strchr(text, '\n'), 12, "log gets one line without its end",
+        "\"%.200s\"", text);
+    if (level == NA_PLUGIN_LOG_ERROR)
+        atomic_fetch_add_explicit(&cls->errors, 1, memory_order_relaxed);
+    kit_board_log(level, text);
+}
+
+static bool
+has_prefix(const char *key, const char *word)
+{
+    size_t length = strlen(word);
+
+    return strncmp(key, word, length) == 0 && key[length] == '.';
+}
+
+static bool
+begins_rightly(const na_plugin *plugin, const char *key)
+{
+    if (has_prefix(key, plugin->name))
+        return true;
+    for (const char *const *p = plugin->protocols; *p; p++)
+        if (has_prefix(key, *p))
+            return true;
+    return false;
+}
+
+static const char *
+on_config(const na_plugin_host *host, const char *key)
+{
+    struct kit_class *cls = class_of(host);
+
+    kit_expect(!on_path, 8,
+        "on the path of a message only log and wake "
+        "are called",
+        "config(\"%.64s\") was", key ? key : "(NULL)");
+    kit_expect(key && begins_rightly(cls->plugin, key), 12,
+        "keys of settings begin with the plugin's name or protocol, and a dot",
+        "\"%.64s\"", key ? key : "(NULL)");
+    for (const char *p = key; *p; p++)
+        kit_expect(*p < 'A' || *p > 'Z', 12, "keys of settings are lower case",
+            "\"%.64s\"", key);
+    for (size_t i = 0; i < kit_target.settings_count; i++)
+        if (strcmp(kit_target.settings[i].key, key) == 0)
+            return kit_target.settings[i].value;
+    return NULL;
+}
+
+static void
+on_wake(const na_plugin_host *host, void *core_ctx)
+{
+    struct kit_class *cls = class_of(host);
+    _Atomic uint32_t *counter = core_ctx;
+
+    kit_expect(counter >= cls->wakes && counter < cls->wakes + KIT_CONTEXTS, 12,
+        "wake gets a core_ctx of the class", "%p", core_ctx);
+    kit_expect(!atomic_load_explicit(
+                   &cls->gone[counter - cls->wakes], memory_order_relaxed),
+        10, "wake is not called for a context that was destroyed", "it was");
+    kit_expect(!polling || polling != core_ctx, 8,
+        "wake is not called within poll or arm of that context", "it was");
+    atomic_fetch_add_explicit(counter, 1, memory_order_release);
+    kit_sleep_rouse(cls, (uint32_t) (counter - cls->wakes));
+}
+
+static const void *
+on_extension(const na_plugin_host *host, const char *id)
+{
+    class_of(host);
+    kit_expect(!on_path, 8,
+        "on the path of a message only log and wake "
+        "are called",
+        "extension(\"%.64s\") was", id ? id : "(NULL)");
+    kit_expect(id != NULL, 12, "extension gets an id", "NULL");
+    return NULL;
+}
+
+void
+kit_host_init(struct kit_class *cls)
+{
+    na_plugin_host *table = &cls->host.table;
+
+    cls->log_level = NA_PLUGIN_LOG_INFO;
+    *table = (na_plugin_host){.size = sizeof cls->host,
+        .abi_major = NA_PLUGIN_ABI_MAJOR,
+        .abi_minor = NA_PLUGIN_ABI_MINOR,
+        .priv = cls,
+        .log_level = &cls->log_level,
+        .log = on_log,
+        .config = on_config,
+        .wake = on_wake,
+        .extension = on_extension};
+    memset(cls->host.beyond, BEYOND_BYTE, sizeof cls->host.beyond);
+    kit_sleep_init(cls);
+}
+
+void
+kit_host_verify(const struct kit_class *cls)
+{
+    bool same = true;
+
+    for (size_t i = 0; i < sizeof cls->host.beyond; i++)
+        same = same && cls->host.beyond[i] == BEYOND_BYTE;
+    kit_expect(same && cls->host.table.size == sizeof cls->host &&
+                   cls->host.table.log == on_log && cls->host.table.priv == cls,
+        4, "the host's table is only read", "it was written to");
+}

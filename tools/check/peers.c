@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What cases about peers that go have in common. */
+#include "check/peers.h"
+
+#include "check/board.h"
+
+#include <dirent.h>
+
+#define RECEIVE KIT_PEERS_OPS
+#define SEND (KIT_PEERS_OPS + 1)
+#define ANSWER (KIT_PEERS_OPS + 2)
+#define ANSWERED (KIT_PEERS_OPS + 3)
+#define TAG 9U
+
+uint64_t
+kit_small(struct kit_side *side)
+{
+    const na_plugin_opened *opened = kit_opened(side);
+
+    return opened->unexpected_header_size + opened->expected_header_size + 64;
+}
+
+void
+kit_acquaint(struct kit_side *a, struct kit_side *b)
+{
+    kit_know(a, b);
+    kit_know(b, a);
+    kit_trip(a, b, 11);
+    kit_trip(b, a, 11);
+}
+
+void
+kit_trip(struct kit_side *a, struct kit_side *b, uint32_t rule)
+{
+    uint64_t length = kit_small(a);
+
+    kit_recv_unexpected(b, RECEIVE, length);
+    kit_recv_expected(a, ANSWERED, b, length, TAG);
+    kit_send_unexpected(a, SEND, b, length, 1, 77);
+    kit_await_message(b, RECEIVE, rule, length, 1, 77, kit_number(a));
+    kit_send_expected(b, ANSWER, a, length, TAG, 78);
+    kit_await_message(a, ANSWERED, rule, length, TAG, 78, KIT_NOBODY);
+    kit_await_ok(a, SEND, rule);
+    kit_await_ok(b, ANSWER, rule);
+}
+
+uint32_t
+kit_fill(struct kit_side *from, struct kit_side *to, uint32_t first,
+    uint32_t *count_p)
+{
+    uint64_t length = kit_opened(from)->max_unexpected_size;
+    uint32_t waiting = 0;
+    struct kit_end end;
+
+    for (*count_p = 0; *count_p < KIT_FILL && waiting < 8; ++*count_p) {
+        uint32_t op = first + *count_p;
+
+        kit_send_unexpected(from, op, to, length, 1, op);
+        kit_run();
+        kit_run();
+        kit_look(from, op, &end);
+        waiting += !end.ended;
+    }
+    /* Some may only have been slow. */
+    kit_run_for(20000000);
+    for (uint32_t op = first; op < first + *count_p; op++) {
+        kit_look(from, op, &end);
+        if (!end.ended)
+            return op;
+    }
+    return KIT_NOBODY;
+}
+
+void
+kit_await_dead(struct kit_side *side, uint32_t op, bool in_time)
+{
+    struct kit_end end;
+
+    kit_await(side, op, kit_running->rule, &end);
+    kit_expect(end.status == NA_PLUGIN_E_HOSTUNREACH ||
+                   end.status == NA_PLUGIN_E_IO_ERROR ||
+                   (in_time && end.status == NA_PLUGIN_OK),
+        12,
+        in_time ? "what is pending ends with HOSTUNREACH or IO_ERROR if the "
+                  "peer dies, or with OK"
+                : "what needs a peer that is dead ends with HOSTUNREACH or "
+                  "IO_ERROR",
+        "%s", kit_end_text(&end));
+}
+
+uint32_t
+kit_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    uint32_t count = 0;
+
+    if (!dir)
+        kit_not_run("/proc/self/fd cannot be read");
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Carries out commands on a class. */
+#include "check/player.h"
+
+#include "check/board.h"
+
+#include <string.h>
+
+static void
+adopt(struct kit_class *cls, uint32_t number, uint32_t as)
+{
+    struct kit_op *op = &cls->ops_made[number];
+
+    if (!op->source || cls->addrs[as])
+        kit_not_run("operation %u has no source for number %u", number, as);
+    cls->addrs[as] = op->source;
+    op->source = NULL;
+}
+
+static void
+unknow(struct kit_class *cls, uint32_t number)
+{
+    const char *before = kit_call_enter("addr_free");
+
+    cls->ops.addr_free(cls->cls, cls->addrs[number]);
+    kit_call_leave(before);
+    cls->addrs[number] = NULL;
+}
+
+static void
+forget(struct kit_class *cls, uint32_t number)
+{
+    const char *before = kit_call_enter("addr_forget");
+
+    cls->ops.addr_forget(cls->cls, cls->addrs[number]);
+    kit_call_leave(before);
+}
+
+/* Writes, or hashes, a part of a region, segment by segment. */
+static uint64_t
+walk_region(struct kit_class *cls, const struct kit_command *command)
+{
+    uint64_t offset = command->wide[0], rest = command->wide[1];
+    uint64_t hash = 0;
+
+    while (rest > 0) {
+        uint64_t length = rest;
+        unsigned char *at =
+            kit_class_mem_at(cls, command->numbers[0], offset, &length);
+
+        if (command->verb == KIT_FILL)
+            kit_pattern(at, length, command->wide[2] + offset);
+        else
+            for (uint64_t i = 0; i < length; i++)
+                hash = (hash ^ at[i]) * 0x100000001B3U;
+        offset += length;
+        rest -= length;
+    }
+    return hash;
+}
+
+static void
+play_memory(struct kit_class *cls, const struct kit_command *command,
+    struct kit_answer *answer)
+{
+    switch (command->verb) {
+    case KIT_MAKE_REGION:
+        kit_class_region(cls, &command->region);
+        break;
+    case KIT_FREE_MEM:
+        kit_class_mem_free(cls, command->numbers[0]);
+        break;
+    case KIT_TELL_MEM:
+        answer->length = (uint32_t) kit_class_mem_bytes(
+            cls, command->numbers[0], answer->bytes, sizeof answer->bytes);
+        break;
+    case KIT_TAKE_MEM:
+        kit_class_mem_remote(
+            cls, command->numbers[0], command->bytes, command->length);
+        break;
+    default:
+        answer->wide = walk_region(cls, command);
+        break;
+    }
+}
+
+static void
+play_address(struct kit_player *player, const struct kit_command *command,
+    struct kit_answer *answer)
+{
+    struct kit_class *cls = player->cls;
+
+    switch (command->verb) {
+    case KIT_TELL_ADDRESS:
+        kit_class_text(cls, cls->addrs[player->number], (char *) answer->bytes,
+            KIT_TEXT_MAX);
+        answer->length = (uint32_t) strlen((char *) answer->bytes) + 1;
+        break;
+    case KIT_LOOK_UP:
+        kit_class_lookup(
+            cls, command->numbers[0], (const char *) command->bytes);
+        break;
+    case KIT_ADOPT:
+        adopt(cls, command->numbers[0], command->numbers[1]);
+        break;
+    case KIT_UNKNOW:
+        unknow(cls, command->numbers[0]);
+        break;
+    default:
+        forget(cls, command->numbers[0]);
+        break;
+    }
+}
+
+static void
+play_operation(struct kit_class *cls, const struct kit_command *command,
+    struct kit_answer *answer)
+{
+    switch (command->verb) {
+    case KIT_POLL_ONCE:
+        answer->number = kit_class_poll(cls, command->numbers[0]);
+        break;
+    case KIT_POST:
+        answer->result = kit_class_post(cls, &command->request);
+        break;
+    case KIT_LOOK:
+        kit_class_end(cls, command->numbers[0], &answer->end);
+        break;
+    case KIT_MESSAGE:
+        kit_class_message(
+            cls, command->numbers[0], command->numbers[1], &answer->end);
+        break;
+    default:
+        kit_class_cancel(cls, command->numbers[0]);
+        break;
+    }
+}
+
+void
+kit_play(struct kit_player *player, const struct kit_command *command,
+    struct kit_answer *answer)
+{
+    answer->length = 0;
+    switch (command->verb) {
+    case KIT_OPEN_CLASS:
+        player->number = command->numbers[0];
+        player->cls = kit_class_open(&command->how, player->number);
+        answer->opened = player->cls->opened;
+        break;
+    case KIT_CLOSE_CLASS:
+        kit_class_close(player->cls);
+        player->cls = NULL;
+        break;
+    case KIT_CREATE_CTX:
+        kit_class_ctx_create(player->cls, command->numbers[0]);
+        break;
+    case KIT_DESTROY_CTX:
+        kit_class_ctx_destroy(player->cls, command->numbers[0]);
+        break;
+    case KIT_SET_POLLS:
+        player->cls->polls = command->numbers[0] != 0;
+        break;
+    case KIT_SET_POLL_MAX:
+        player->cls->poll_max = command->numbers[0];
+        break;
+    case KIT_TELL_ADDRESS:
+    case KIT_LOOK_UP:
+    case KIT_ADOPT:
+    case KIT_UNKNOW:
+    case KIT_FORGET_PEER:
+        play_address(player, command, answer);
+        break;
+    case KIT_MAKE_REGION:
+    case KIT_FREE_MEM:
+    case KIT_TELL_MEM:
+    case KIT_TAKE_MEM:
+    case KIT_FILL:
+    case KIT_HASH:
+        play_memory(player->cls, command, answer);
+        break;
+    default:
+        play_operation(player->cls, command, answer);
+        break;
+    }
+}

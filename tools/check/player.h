@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a script has a side do: commands that a class carries out, in this
+ * process by a call, in a puppet's by a packet there and one back.
+ */
+#ifndef KIT_PLAYER_H
+#define KIT_PLAYER_H
+
+#include "check/class.h"
+
+#define KIT_BYTES_MAX 16384U
+
+enum kit_verb {
+    KIT_OPEN_CLASS,
+    KIT_CLOSE_CLASS,
+    KIT_TELL_ADDRESS, /* answer: bytes */
+    KIT_LOOK_UP,      /* bytes: text; numbers[0] */
+    KIT_ADOPT,        /* numbers: operation, address */
+    KIT_UNKNOW,       /* numbers[0] */
+    KIT_FORGET_PEER,
+    KIT_CREATE_CTX,
+    KIT_DESTROY_CTX,
+    KIT_SET_POLLS,
+    KIT_SET_POLL_MAX,
+    KIT_POLL_ONCE, /* numbers: context; answer: number of events */
+    KIT_POST,
+    KIT_LOOK, /* numbers[0]: operation */
+    KIT_MESSAGE,
+    KIT_CANCEL,
+    KIT_MAKE_REGION,
+    KIT_FREE_MEM,
+    KIT_TELL_MEM, /* answer: bytes */
+    KIT_TAKE_MEM, /* bytes */
+    KIT_FILL,     /* numbers[0], wide: offset, length, seed */
+    KIT_HASH,     /* likewise; answer: wide */
+    KIT_ACT,      /* function, bytes */
+    KIT_JOIN,     /* answer: bytes */
+    KIT_EXIT
+};
+
+struct kit_command {
+    enum kit_verb verb;
+    uint32_t numbers[2];
+    uint64_t wide[3];
+    struct kit_how how;
+    struct kit_request request;
+    struct kit_region region;
+    kit_act_t act;
+    uint32_t length;
+    unsigned char bytes[KIT_BYTES_MAX];
+};
+
+struct kit_answer {
+    uint32_t number;
+    int32_t result;
+    uint64_t wide;
+    struct kit_end end;
+    na_plugin_opened opened; /* its pointers mean nothing elsewhere */
+    uint32_t length;
+    unsigned char bytes[KIT_BYTES_MAX];
+};
+
+struct kit_player {
+    struct kit_class *cls;
+    uint32_t number;
+};
+
+void kit_play(struct kit_player *player, const struct kit_command *command,
+    struct kit_answer *answer);
+
+#endif /* KIT_PLAYER_H */

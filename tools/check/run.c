@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A case in its process: started, timed, and its end understood. */
+#include "check/run.h"
+
+#include "check/puppet.h"
+#include "check/target.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((noreturn)) static void
+case_main(const struct kit_case *it, struct kit_board *board, int output,
+    pid_t parent)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    close(output);
+    kit_board = board;
+    kit_running = it;
+    kit_board_sit(0);
+    kit_puppets_start(it->puppets);
+    it->run();
+    kit_sides_end();
+    kit_puppets_end();
+    exit(0);
+}
+
+/* Whether it ended within its limit; then its status. */
+static bool
+await_end(pid_t pid, uint32_t seconds, int *status_p)
+{
+    uint64_t end = kit_now() + (uint64_t) seconds * 1000000000U;
+    struct pollfd ended = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+    bool in_time = false;
+
+    while (ended.fd >= 0) {
+        uint64_t now = kit_now();
+        int left = now < end ? (int) ((end - now) / 1000000U) + 1 : 0;
+        int ready = poll(&ended, 1, left);
+
+        if (ready > 0)
+            in_time = true;
+        if (ready > 0 || (ready == 0 && left == 0))
+            break;
+    }
+    if (ended.fd >= 0)
+        close(ended.fd);
+    /* Whatever else belongs to it goes too. */
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, status_p, 0) < 0 && errno == EINTR)
+        ;
+    return in_time;
+}
+
+static void
+read_output(int fd, char *text)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    off_t from = size > (off_t) KIT_OUTPUT_MAX - 1
+                     ? size - ((off_t) KIT_OUTPUT_MAX - 1)
+                     : 0;
+    ssize_t n = size > 0 ? pread(fd, text, KIT_OUTPUT_MAX - 1, from) : 0;
+
+    text[n > 0 ? n : 0] = '\0';
+}
+
+__attribute__((format(printf, 3, 4))) static void
+blame(struct kit_outcome *outcome, const char *expected, const char *came, ...)
+{
+    va_list values;
+
+    va_start(values, came);
+    outcome->verdict = KIT_FAILED;
+    outcome->rule = outcome->it->rule;
+    snprintf(outcome->expected, sizeof outcome->expected, "%s", expected);
+    vsnprintf(outcome->came, sizeof outcome->came, came, values);
+    va_end(values);
+}
+
+static void
+judge(struct kit_outcome *outcome, struct kit_board *board, bool in_time,
+    uint32_t seconds, int status)
+{
+    const struct kit_seat *seat = &board->seats[0];
+
+    outcome->step = atomic_load_explicit(&seat->step, memory_order_relaxed);
+    outcome->call = atomic_load_explicit(&seat->call, memory_order_relaxed);
+    for (uint32_t i = 1; !outcome->call && i <= KIT_PUPPETS; i++)
+        outcome->call =
+            atomic_load_explicit(&board->seats[i].call, memory_order_relaxed);
+    if (atomic_load_explicit(&board->taken, memory_order_acquire) != 0) {
+        outcome->verdict = board->verdict;
+        outcome->rule = board->rule;
+        memcpy(outcome->expected, board->expected, sizeof outcome->expected);
+        memcpy(outcome->came, board->came, sizeof outcome->came);
+    } else if (!in_time) {
+        blame(outcome, "an end", "none after %d s", (int) seconds);
+    } else if (WIFSIGNALED(status)) {
+        blame(outcome, "no crash", "signal %d", WTERMSIG(status));
+    } else if (WEXITSTATUS(status) != 0) {
+        blame(
+            outcome, "an end in order", "exit status %d", WEXITSTATUS(status));
+    } else {
+        outcome->verdict = KIT_PASSED;
+    }
+}
+
+/* What the case needs and the plugin does not offer, NULL if nothing. */
+static const char *
+lacking(uint32_t needs, const struct kit_facts *facts)
+{
+    if (needs & KIT_NEEDS_RMA && !facts->rma)
+        return "no put, get and registration";
+    if (needs & KIT_NEEDS_MULTI_RECV && !facts->multi_recv)
+        return "no " NA_PLUGIN_MULTI_RECV_ID;
+    if (needs & KIT_NEEDS_WAIT && !facts->wait)
+        return "no " NA_PLUGIN_WAIT_ID;
+    if (needs & KIT_NEEDS_CONTEXTS && facts->max_contexts < 2)
+        return "one context only";
+    if (needs & KIT_NEEDS_SERIALIZE && !facts->serialize)
+        return "addresses have no form as bytes";
+    if (needs & KIT_NEEDS_ALLOC && !facts->alloc)
+        return "no " NA_PLUGIN_MEM_ALLOC_ID;
+    if (needs & KIT_NEEDS_REPORT && !facts->report)
+        return "no " NA_PLUGIN_REPORT_ID;
+    if (needs & KIT_NEEDS_FORGET && !facts->forget)
+        return "no addr_forget";
+    return NULL;
+}
+
+void
+kit_run_case(const struct kit_case *it, struct kit_facts *facts,
+    struct kit_outcome *outcome_p)
+{
+    uint32_t seconds = it->seconds ? it->seconds : kit_target.seconds;
+    const char *lacks = lacking(it->needs, facts);
+    struct kit_board *board = kit_board_create();
+    int output = memfd_create("kit-output", MFD_CLOEXEC), status = 0;
+    uint64_t began = kit_now();
+    pid_t pid = -1, self = getpid();
+
+    memset(outcome_p, 0, sizeof *outcome_p);
+    outcome_p->it = it;
+    if (lacks && facts->known) {
+        outcome_p->verdict = KIT_NOT_OFFERED;
+        snprintf(outcome_p->came, sizeof outcome_p->came, "%s", lacks);
+    } else if (!board || output < 0 || (pid = fork()) < 0) {
+        outcome_p->verdict = KIT_NOT_RUN;
+        snprintf(
+            outcome_p->came, sizeof outcome_p->came, "%s", strerror(errno));
+    } else {
+        bool in_time;
+
+        if (pid == 0)
+            case_main(it, board, output, self);
+        setpgid(pid, pid);
+        in_time = await_end(pid, seconds, &status);
+        judge(outcome_p, board, in_time, seconds, status);
+        outcome_p->seconds = (double) (kit_now() - began) / 1e9;
+        outcome_p->lines =
+            atomic_load_explicit(&board->lines, memory_order_relaxed);
+        memcpy(outcome_p->log, board->log, sizeof outcome_p->log);
+        read_output(output, outcome_p->output);
+        if (!facts->known && board->facts.known)
+            *facts = board->facts;
+    }
+    if (output >= 0)
+        close(output);
+    kit_board_destroy(board);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shorthands for scripts: the usual requests, and waiting for their ends. */
+#include "check/kit.h"
+
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static int32_t
+message_post(struct kit_side *side, const struct kit_request *request)
+{
+    struct kit_request whole = *request;
+
+    whole.own_buffer = request->op % 2 == 1;
+    return kit_post(side, &whole);
+}
+
+int32_t
+kit_send_unexpected(struct kit_side *side, uint32_t op, struct kit_side *to,
+    uint64_t length, uint64_t tag, uint64_t seed)
+{
+    return message_post(side, &(struct kit_request){.kind = KIT_SEND_UNEXPECTED,
+                                  .op = op,
+                                  .peer = kit_number(to),
+                                  .tag = tag,
+                                  .length = length,
+                                  .seed = seed});
+}
+
+int32_t
+kit_recv_unexpected(struct kit_side *side, uint32_t op, uint64_t length)
+{
+    return message_post(
+        side, &(struct kit_request){
+                  .kind = KIT_RECV_UNEXPECTED, .op = op, .length = length});
+}
+
+int32_t
+kit_send_expected(struct kit_side *side, uint32_t op, struct kit_side *to,
+    uint64_t length, uint64_t tag, uint64_t seed)
+{
+    return message_post(side, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
+                                  .op = op,
+                                  .peer = kit_number(to),
+                                  .tag = tag,
+                                  .length = length,
+                                  .seed = seed});
+}
+
+int32_t
+kit_recv_expected(struct kit_side *side, uint32_t op, struct kit_side *from,
+    uint64_t length, uint64_t tag)
+{
+    return message_post(side, &(struct kit_request){.kind = KIT_RECV_EXPECTED,
+                                  .op = op,
+                                  .peer = kit_number(from),
+                                  .tag = tag,
+                                  .length = length});
+}
+
+void
+kit_await(
+    struct kit_side *side, uint32_t op, uint32_t rule, struct kit_end *end_p)
+{
+    uint64_t end = kit_now() + kit_patience();
+
+    for (;;) {
+        kit_run();
+        kit_look(side, op, end_p);
+        if (end_p->ended)
+            return;
+        sched_yield();
+        if (kit_now() > end)
+            kit_fail(rule, "the operation ends", "it is pending after %llu ms",
+                (unsigned long long) (kit_patience() / 1000000U));
+    }
+}
+
+void
+kit_await_ok(struct kit_side *side, uint32_t op, uint32_t rule)
+{
+    struct kit_end end;
+
+    kit_await(side, op, rule, &end);
+    kit_expect(end.status == NA_PLUGIN_OK, rule, "the operation ends with OK",
+        "%s", kit_end_text(&end));
+}
+
+void
+kit_await_message(struct kit_side *side, uint32_t op, uint32_t rule,
+    uint64_t length, uint64_t tag, uint64_t seed, uint32_t source)
+{
+    const na_plugin_opened *opened = kit_opened(side);
+    struct kit_end end;
+    uint64_t header;
+
+    kit_await(side, op, rule, &end);
+    kit_expect(end.status == NA_PLUGIN_OK, rule, "the receive ends with OK",
+        "%s", kit_end_text(&end));
+    kit_expect(end.length == length, rule, "the message has the length sent",
+        "%llu bytes, not %llu", (unsigned long long) end.length,
+        (unsigned long long) length);
+    kit_expect(end.tag == tag, rule, "the message has the tag sent",
+        "%llu, not %llu", (unsigned long long) end.tag,
+        (unsigned long long) tag);
+    kit_expect(end.source == source, rule,
+        "an unexpected message names its sender", "address %d, not %d",
+        (int) end.source, (int) source);
+    header = source == KIT_NOBODY ? opened->expected_header_size
+                                  : opened->unexpected_header_size;
+    kit_expect(end.hash == kit_pattern_hash(length - header, seed), rule,
+        "the message has the contents sent", "other bytes%s",
+        length >= header + 8 && end.seed != seed
+            ? ", of another message perhaps"
+            : "");
+}
+
+void
+kit_transfer(struct kit_side *side, const struct kit_request *request)
+{
+    kit_post(side, request);
+    kit_await_ok(side, request->op, 11);
+}
+
+void
+kit_refused(struct kit_side *side, const struct kit_request *request,
+    int32_t code, const char *expected)
+{
+    struct kit_request doubtful = *request;
+    struct kit_end end;
+    int32_t result;
+
+    doubtful.may_fail = true;
+    result = kit_post(side, &doubtful);
+    if (result == NA_PLUGIN_PENDING) {
+        kit_await(side, request->op, 11, &end);
+        result = end.status;
+    }
+    kit_expect(result == code, 11, expected,
+        "%s of %llu bytes, from %llu on here, %llu there: %s",
+        request->kind == KIT_PUT ? "put" : "get",
+        (unsigned long long) request->length,
+        (unsigned long long) request->local_offset,
+        (unsigned long long) request->remote_offset, kit_code_text(result));
+}
+
+long
+kit_anonymous_kib(void)
+{
+    FILE *stream = fopen("/proc/self/status", "re");
+    char line[256];
+    long kib = -1;
+
+    while (stream && fgets(line, sizeof line, stream))
+        if (sscanf(line, "RssAnon: %ld", &kib) == 1)
+            break;
+    if (stream)
+        fclose(stream);
+    return kib;
+}

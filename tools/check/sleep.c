@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sleeping by na.wait/1, as a core does it: announce the sleeper, arm, sleep on
+ * the plugin's descriptors and on one that wake writes to while the sleeper is
+ * announced, and poll. What wake reports to nobody, the next arm has to find.
+ */
+#include "check/class.h"
+
+#include "check/board.h"
+#include "check/host.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define UNTOUCHED 0xC3C3C3C3C3C3C3C3U
+#define NS_PER_S 1000000000U
+
+/* After a sleep that was given up, what there is shows within this time. */
+#define LOOK_NS 50000000U
+
+void
+kit_sleep_init(struct kit_class *cls)
+{
+    for (uint32_t i = 0; i < KIT_CONTEXTS; i++)
+        cls->bells[i] = cls->wait_fds[i] = -1;
+}
+
+void
+kit_sleep_finish(struct kit_class *cls)
+{
+    for (uint32_t i = 0; i < KIT_CONTEXTS; i++)
+        if (cls->bells[i] >= 0)
+            close(cls->bells[i]);
+}
+
+void
+kit_sleep_rouse(struct kit_class *cls, uint32_t ctx)
+{
+    /* A read-modify-write: it stands before or after that of announce. Either
+     * arm sees (acquire) what was published before this call (release), or
+     * this call sees the sleeper. */
+    if (atomic_fetch_or_explicit(
+            &cls->sleeping[ctx], 0, memory_order_acq_rel) != 0)
+        eventfd_write(cls->bells[ctx], 1);
+}
+
+static void
+announce(struct kit_class *cls, uint32_t ctx)
+{
+    if (cls->bells[ctx] < 0)
+        cls->bells[ctx] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (cls->bells[ctx] < 0)
+        kit_not_run("no eventfd: %s", strerror(errno));
+    /* Pairs with kit_sleep_rouse. */
+    atomic_fetch_or_explicit(&cls->sleeping[ctx], 1, memory_order_acq_rel);
+}
+
+static void
+awake(struct kit_class *cls, uint32_t ctx)
+{
+    eventfd_t value;
+
+    atomic_store_explicit(&cls->sleeping[ctx], 0, memory_order_relaxed);
+    eventfd_read(cls->bells[ctx], &value);
+}
+
+bool
+kit_class_arm(struct kit_class *cls, uint32_t ctx, uint64_t *ns_p)
+{
+    uint64_t ns = UNTOUCHED;
+    const char *before = kit_call_enter("arm");
+    int32_t result;
+
+    kit_host_path_enter(&cls->wakes[ctx]);
+    result = cls->wait->arm(cls->contexts[ctx], &ns);
+    kit_host_path_leave();
+    kit_call_leave(before);
+    kit_expect(result == NA_PLUGIN_OK || result == NA_PLUGIN_DONE, 12,
+        "arm returns OK or DONE", "%s", kit_code_text(result));
+    kit_expect(result != NA_PLUGIN_OK || ns != UNTOUCHED, 12,
+        "arm says how long to sleep when it returns OK", "it does not");
+    if (result == NA_PLUGIN_OK)
+        *ns_p = ns;
+    return result == NA_PLUGIN_OK;
+}
+
+int
+kit_class_wait_fd(struct kit_class *cls, uint32_t ctx)
+{
+    const char *before = kit_call_enter("na.wait/1 fd");
+    int32_t fd = cls->wait->fd(cls->contexts[ctx]);
+
+    kit_call_leave(before);
+    kit_expect(fd >= 0, 12, "a context has a descriptor to wait on", "%d", fd);
+    kit_expect(cls->wait_fds[ctx] == -1 || cls->wait_fds[ctx] == fd, 12,
+        "the descriptor to wait on is constant for the context", "%d, then %d",
+        cls->wait_fds[ctx], fd);
+    cls->wait_fds[ctx] = fd;
+    return fd;
+}
+
+/* Whether something was there before ns were over. */
+static bool
+sleep_on(const struct pollfd *wanted, uint32_t count, uint64_t ns)
+{
+    struct pollfd fds[2 * KIT_CONTEXTS];
+    struct timespec timeout = {
+        .tv_sec = (time_t) (ns / NS_PER_S), .tv_nsec = (long) (ns % NS_PER_S)};
+    int ready;
+
+    memcpy(fds, wanted, count * sizeof *fds);
+    ready = ppoll(fds, count, &timeout, NULL);
+    for (uint32_t i = 0; i < count; i++)
+        kit_expect(!(fds[i].revents & POLLNVAL), 12,
+            "the descriptor to wait on is open", "%d is not", fds[i].fd);
+    return ready != 0;
+}
+
+bool
+kit_class_sleep(
+    struct kit_class *cls, uint32_t first, uint32_t count, uint64_t ns)
+{
+    struct pollfd fds[2 * KIT_CONTEXTS];
+    uint64_t least = UINT64_MAX, told;
+    bool armed = true, found = true;
+
+    for (uint32_t i = first; i < first + count; i++)
+        announce(cls, i);
+    for (uint32_t i = first; armed && i < first + count; i++) {
+        armed = kit_class_arm(cls, i, &told);
+        if (armed && told < least)
+            least = told;
+    }
+    for (uint32_t i = 0; armed && i < count; i++) {
+        fds[2 * i].fd = kit_class_wait_fd(cls, first + i);
+        fds[2 * i + 1].fd = cls->bells[first + i];
+        fds[2 * i].events = fds[2 * i + 1].events = POLLIN;
+    }
+    if (armed)
+        found = sleep_on(fds, 2 * count, least < ns ? least : ns) || least < ns;
+    for (uint32_t i = first; i < first + count; i++)
+        awake(cls, i);
+    return found;
+}
+
+static void
+poll_all(struct kit_class *cls, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = first; i < first + count; i++)
+        kit_class_poll(cls, i);
+}
+
+/* The longest that a sleep may take before it counts as lost. */
+static uint64_t
+longest_sleep(void)
+{
+    uint64_t half = kit_patience() / 2;
+
+    return half < 2ULL * NS_PER_S ? half : 2ULL * NS_PER_S;
+}
+
+void
+kit_class_sleep_while(struct kit_class *cls, uint32_t first, uint32_t count,
+    kit_pending_t pending, const void *arg, const char *what)
+{
+    uint64_t end = kit_now() + kit_patience();
+
+    while (pending(arg)) {
+        bool found = kit_class_sleep(cls, first, count, longest_sleep());
+        uint64_t look = kit_now() + LOOK_NS;
+
+        poll_all(cls, first, count);
+        while (!found && pending(arg) && kit_now() < look)
+            poll_all(cls, first, count);
+        kit_expect(found || pending(arg), 12,
+            "who sleeps is woken when there is something to poll",
+            "after %llu ms of sleep polling ended a %s at once",
+            (unsigned long long) (longest_sleep() / 1000000U), what);
+        kit_expect(!pending(arg) || kit_now() < end, 12,
+            "who sleeps, and polls when woken, finds the end of an operation",
+            "a %s is pending after %llu ms", what,
+            (unsigned long long) (kit_patience() / 1000000U));
+    }
+}
+
+static bool
+op_pending(const void *arg)
+{
+    const struct kit_op *op = arg;
+
+    /* Pairs with the release of who ended it. */
+    return atomic_load_explicit(&op->state, memory_order_acquire) ==
+           KIT_PENDING;
+}
+
+void
+kit_class_sleep_for(
+    struct kit_class *cls, uint32_t first, uint32_t count, uint32_t op)
+{
+    const struct kit_op *pending = &cls->ops_made[op];
+
+    kit_class_sleep_while(cls, first, count, op_pending, pending,
+        kit_kind_name(pending->request.kind));
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is checked: a plugin's object, and what it is opened with. */
+#ifndef KIT_TARGET_H
+#define KIT_TARGET_H
+
+#include "check/kit.h"
+
+/* A value for na_plugin_host.config. */
+struct kit_setting {
+    const char *key;
+    const char *value;
+};
+
+struct kit_target {
+    const char *path;
+    const char *manifest; /* beside it, or as asked for */
+    char *protocol;       /* NULL: the first that it lists */
+    char *name;           /* what follows "://", or NULL */
+    char *device;         /* split as the core does, or NULL */
+    char *host;
+    int32_t port;
+    struct kit_setting *settings;
+    size_t settings_count;
+    uint64_t patience_ns;
+    bool quick;
+    uint32_t seconds; /* default limit of a case */
+};
+
+extern struct kit_target kit_target;
+
+/* Takes a protocol or an info string apart. false: not understood. */
+bool kit_target_parse(struct kit_target *target, const char *info);
+
+/* Loads the object, once, and finds its table; without a table that this kit
+ * can read the case fails. Takes the first protocol if none was named. */
+const na_plugin *kit_target_load(void);
+
+#endif /* KIT_TARGET_H */
