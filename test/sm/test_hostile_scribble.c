@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A neighbour that scribbles over everything it can write, during traffic: both
+ * rings of its connection, requests for memory, packets. Each trial is another
+ * one; the same number repeats it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "foe.h"
+
+#define TRIALS 10000
+#define HELP 3U
+#define AREA_MAGIC 0x31417253U
+#define REGION 8192U
+#define SENDS 12
+
+/* One side's memory, of which peers may only read the first part. */
+struct exposed {
+    unsigned char
+        bytes[3 * REGION]; /* not exposed, read only, read and write */
+    na_plugin_mem *readable;
+    na_plugin_mem *writable;
+};
+
+static uint64_t state;
+
+static uint64_t
+draw(void)
+{
+    state += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t x = state;
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+/* Mostly what is nearly right: small, at an edge, or anything. */
+static uint64_t
+draw_value(void)
+{
+    static const uint64_t edges[] = {0, 1, 4096, REGION, REGION - 1, REGION + 1,
+        UINT32_MAX, UINT64_MAX, UINT64_MAX - 7, INT64_MAX, 1ULL << 32};
+    switch (draw() % 3) {
+    case 0:
+        return draw() % 16;
+    case 1:
+        return edges[draw() % (sizeof(edges) / sizeof(edges[0]))];
+    default:
+        return draw();
+    }
+}
+
+static void
+expose(struct exposed *exposed)
+{
+    na_plugin_segment segment = {exposed->bytes + REGION, REGION};
+
+    memset(exposed->bytes, 0x11, sizeof(exposed->bytes));
+    ck_assert_int_eq(
+        foe_target.ops->mem_register(foe_target.cls, &segment, 1,
+            NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_HOST, 0, &exposed->readable),
+        0);
+    segment.base = exposed->bytes + 2 * (size_t) REGION;
+    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls, &segment, 1,
+                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                         NA_PLUGIN_MEM_HOST, 0, &exposed->writable),
+        0);
+}
+
+static void
+ck_untouched(const struct exposed *exposed)
+{
+    for (size_t i = 0; i < 2 * (size_t) REGION; i++)
+        ck_assert_msg(exposed->bytes[i] == 0x11, "byte %zu is written", i);
+}
+
+/* The target's ring, which came with its answer. */
+static unsigned char *
+take_ring(const struct foe *foe)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct hello hello;
+    struct iovec iov = {.iov_base = &hello, .iov_len = sizeof(hello)};
+    struct msghdr message = {.msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = sizeof(control)};
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+    int memory;
+
+    while (
+        recvmsg(foe->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
+        ck_assert_uint_lt(now_ns(), deadline);
+        pump();
+    }
+    memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+    unsigned char *ring = mmap(NULL, PAGE + hello.capacity,
+        PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    ck_assert_ptr_ne(ring, MAP_FAILED);
+    ck_assert_uint_eq(hello.capacity, CAPACITY);
+    close(memory);
+    return ring;
+}
+
+/* A request, or an answer, that looks like one. */
+static void
+send_help(struct foe *foe, uint32_t *position)
+{
+    struct {
+        uint8_t verb, last, reply_to, zero;
+        int32_t status;
+        uint64_t number, mem, offset;
+        uint32_t length, zero_too;
+    } help = {
+        .verb = (uint8_t) (draw() % 7),
+        .last = (uint8_t) draw(),
+        .reply_to = (uint8_t) draw_value(),
+        .status = draw() % 2 ? 0 : (int32_t) draw_value(),
+        .number = draw_value(),
+        .mem = draw() % 8 != 0 ? draw() % 5 : draw_value(),
+        .offset = draw_value(),
+        .length = (uint32_t) draw_value(),
+    };
+    uint32_t payload = (uint32_t) (sizeof(help) + draw() % 2048);
+
+    if (draw() % 2 == 0)
+        help.length = payload - (uint32_t) sizeof(help);
+    if (*position + 4096 > CAPACITY)
+        return;
+    memcpy(foe->ring + PAGE + *position + 16, &help, sizeof(help));
+    put_word(foe->ring, *position, HELP, (uint32_t) (draw() % 3), payload, 0);
+    *position += (payload + 16 + 63) & ~63U;
+}
+
+static void
+send_packet(const struct foe *foe)
+{
+    uint64_t words[4] = {AREA_MAGIC, draw_value(), draw_value(), draw()};
+    struct iovec iov = {words, 1 + draw() % sizeof(words)};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+
+    if (draw() % 2 == 0)
+        iov.iov_len = 24;
+    ssize_t sent = sendmsg(foe->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void) sent;
+}
+
+/* Eight bytes anywhere in a ring, its control page more often than not. */
+static void
+scribble(unsigned char *ring)
+{
+    static const uint32_t fields[] = {0, 4, 64, 128, 136, 160, 192};
+    uint64_t value = draw_value();
+    uint32_t at;
+
+    if (draw() % 3 == 0)
+        at = fields[draw() % 7];
+    else if (draw() % 2 == 0)
+        at = PAGE + (uint32_t) (draw() % (CAPACITY / 64)) * 64;
+    else
+        at = (uint32_t) (draw() % (PAGE + CAPACITY - 8));
+    memcpy(ring + at, &value, at == 0 || at == 4 || at == 192 ? 4 : 8);
+}
+
+/* The target's own doings with that peer, all of which must end. */
+struct traffic {
+    void *sends[SENDS];
+    bool pending[SENDS];
+    void *recv;
+    char buffer[64];
+};
+
+static void
+begin_traffic(struct traffic *traffic, na_plugin_addr *peer)
+{
+    static unsigned char data[4000];
+
+    traffic->recv = post_expected(
+        &foe_target, traffic->buffer, sizeof(traffic->buffer), peer, 1);
+    for (int i = 0; i < SENDS; i++) {
+        traffic->sends[i] = op_new(&foe_target);
+        traffic->pending[i] = foe_target.ops->send_unexpected(foe_target.ctx[0],
+                                  traffic->sends[i], data, sizeof(data), NULL,
+                                  peer, 0, 1) == NA_PLUGIN_PENDING;
+    }
+}
+
+static void
+end_traffic(struct traffic *traffic)
+{
+    await_op(&foe_target, 0, traffic->recv);
+    free(traffic->recv);
+    for (int i = 0; i < SENDS; i++) {
+        if (traffic->pending[i])
+            await_op(&foe_target, 0, traffic->sends[i]);
+        free(traffic->sends[i]);
+    }
+}
+
+static void
+trial(uint32_t number)
+{
+    struct traffic traffic;
+    uint32_t position = 64;
+    char buffer[64];
+
+    state = number;
+    struct foe foe = foe_open(&foe_target);
+    unsigned char *ring = take_ring(&foe);
+    void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
+    put_word(foe.ring, 0, UNEXPECTED, 0, 6, 9);
+    na_plugin_event event = await_message(&foe_target, 0, op, 6, 9, true);
+    begin_traffic(&traffic, event.source);
+    for (uint64_t i = 2 + draw() % 12; i > 0; i--) {
+        switch (draw() % 5) {
+        case 0:
+            send_packet(&foe);
+            break;
+        case 1:
+        case 2:
+            send_help(&foe, &position);
+            break;
+        default:
+            scribble(draw() % 2 ? foe.ring : ring);
+            break;
+        }
+        for (uint64_t j = draw() % 4; j > 0; j--)
+            pump();
+    }
+    munmap(ring, PAGE + CAPACITY);
+    foe_close(&foe);
+    end_traffic(&traffic);
+    foe_target.ops->addr_free(foe_target.cls, event.source);
+    free(op);
+    node_warnings(&foe_target);
+}
+
+/* Unexpected messages that the scribbling made are received, lest they fill the
+ * target's queue. */
+static void
+empty_queue(void)
+{
+    static char buffer[4096];
+
+    while (true) {
+        void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
+        ck_assert_int_eq(
+            foe_target.ops->cancel(foe_target.ctx[0], op), NA_PLUGIN_OK);
+        na_plugin_event event = await_op(&foe_target, 0, op);
+        free(op);
+        if (event.status != NA_PLUGIN_OK)
+            return;
+        foe_target.ops->addr_free(foe_target.cls, event.source);
+    }
+}
+
+START_TEST(scribbles_cost_a_connection_each)
+{
+    static struct exposed exposed;
+    uint32_t descriptors, mappings;
+
+    open_both();
+    expose(&exposed);
+    check_friend();
+    descriptors = count_descriptors();
+    mappings = count_mappings();
+    for (uint32_t i = 0; i < TRIALS; i++) {
+        trial(i);
+        if (i % 50 != 0)
+            continue;
+        empty_queue();
+        ck_untouched(&exposed);
+        check_friend();
+    }
+    for (int i = 0; i < 1000; i++)
+        pump();
+    ck_assert_uint_le(count_descriptors(), descriptors);
+    ck_assert_uint_le(count_mappings(), mappings + 8); /* malloc's */
+    ck_assert_uint_gt(node_counter(&foe_target, "connections_broken"), 1000);
+    printf("%d trials: %d connections broken, %d others lost\n", TRIALS,
+        (int) node_counter(&foe_target, "connections_broken"),
+        (int) (node_counter(&foe_target, "connections_lost") -
+               node_counter(&foe_target, "connections_broken")));
+    foe_target.ops->mem_deregister(foe_target.cls, exposed.readable);
+    foe_target.ops->mem_deregister(foe_target.cls, exposed.writable);
+    close_both();
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("hostile_scribble");
+
+    tcase_set_timeout(cases, 250);
+    tcase_add_test(cases, scribbles_cost_a_connection_each);
+    return run_cases("hostile_scribble", &cases, 1);
+}
