@@ -3,6 +3,7 @@
  * woken by what comes. Races of waking with arming: case_wake.c. */
 #include "check/cases.h"
 #include "check/class.h"
+#include "check/peers.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #define NS_PER_MS 1000000U
-#define GREETING 500U /* operations of greet */
 
 struct pair {
     struct kit_side *a; /* here, and it sleeps */
@@ -20,15 +20,6 @@ struct pair {
     uint64_t length;       /* of a small message, and of all others */
 };
 
-static void
-greet(const struct pair *pair, struct kit_side *from, struct kit_side *to)
-{
-    kit_recv_unexpected(to, GREETING, pair->length);
-    kit_send_unexpected(from, GREETING + 1, to, pair->length, 1, 1);
-    kit_await_message(to, GREETING, 11, pair->length, 1, 1, kit_number(from));
-    kit_await_ok(from, GREETING + 1, 7);
-}
-
 /* Two that have sent to each other. */
 static struct pair
 open_pair(void)
@@ -36,13 +27,8 @@ open_pair(void)
     struct pair pair = {.a = kit_here(NULL), .b = kit_there(0, NULL)};
 
     pair.cls = kit_class_of(pair.a);
-    pair.length = kit_opened(pair.a)->unexpected_header_size + 64;
-    if (pair.length < kit_opened(pair.a)->expected_header_size + 64)
-        pair.length = kit_opened(pair.a)->expected_header_size + 64;
-    kit_know(pair.a, pair.b);
-    kit_know(pair.b, pair.a);
-    greet(&pair, pair.a, pair.b);
-    greet(&pair, pair.b, pair.a);
+    pair.length = kit_small(pair.a);
+    kit_acquaint(pair.a, pair.b);
     return pair;
 }
 
@@ -82,7 +68,7 @@ descriptor(void)
                 i, fd);
         }
         kit_class_sleep(pair.cls, 0, count, NS_PER_MS);
-        greet(&pair, pair.b, pair.a);
+        kit_trip(pair.b, pair.a, 12);
     }
 }
 
@@ -156,37 +142,16 @@ idle_connected(void)
     kit_await_message(pair.a, 0, 11, pair.length, 3, 3, kit_number(pair.b));
 }
 
-/* Sends until some have to wait, to a side that does not poll. The first that
- * waits; *count_p: how many there are in all, from operation 0 on. */
-#define FILL 256U
+/* Sends until some have to wait. How many there are, from operation 0 on. */
 static uint32_t
-fill(const struct pair *pair, uint32_t *count_p)
+fill(const struct pair *pair)
 {
-    uint64_t length = kit_opened(pair->a)->max_unexpected_size;
-    uint32_t waiting = 0, first = 0;
+    uint32_t count;
 
-    for (uint32_t op = 0; op < FILL; op++) {
-        struct kit_end end;
-
-        kit_send_unexpected(pair->a, op, pair->b, length, op, op);
-        kit_run();
-        kit_run();
-        kit_look(pair->a, op, &end);
-        if (!end.ended && waiting++ == 0)
-            first = op;
-        *count_p = op + 1;
-        if (waiting == 8)
-            break;
-    }
-    kit_run_for(20 * NS_PER_MS);
-    for (uint32_t op = first; waiting > 0 && op < *count_p; op++) {
-        struct kit_end end;
-
-        kit_look(pair->a, op, &end);
-        if (!end.ended)
-            return op;
-    }
-    kit_not_offered("sends do not wait here: %u were taken", *count_p);
+    kit_polls(pair->b, false);
+    if (kit_fill(pair->a, pair->b, 0, &count) == KIT_NOBODY)
+        kit_not_offered("sends do not wait here: %u were taken", count);
+    return count;
 }
 
 /* What waits can only be released by a peer that does nothing. */
@@ -194,10 +159,8 @@ static void
 idle_stuck(void)
 {
     struct pair pair = open_pair();
-    uint32_t count;
 
-    kit_polls(pair.b, false);
-    fill(&pair, &count);
+    fill(&pair);
     expect_idle(pair.cls, 1, 200);
 }
 
@@ -232,9 +195,8 @@ backpressure(void)
         struct drain plan = {.length = kit_opened(pair.b)->max_unexpected_size,
             .delay_ns = round % 4 * 700000};
 
-        kit_polls(pair.b, false);
         kit_step("fills the peer's queue");
-        fill(&pair, &plan.count);
+        plan.count = fill(&pair);
         kit_begin(pair.b, drain, &plan, sizeof plan);
         kit_step("sleeps until the peer makes room");
         for (uint32_t op = 0; op < plan.count; op++)
@@ -401,17 +363,13 @@ peer_dies(void)
     struct pair pair = {.a = kit_here(NULL)};
 
     pair.cls = kit_class_of(pair.a);
-    pair.length = kit_opened(pair.a)->unexpected_header_size +
-                  kit_opened(pair.a)->expected_header_size + 64;
+    pair.length = kit_small(pair.a);
     for (uint32_t i = 0; i < 4; i++) {
         struct dying plan = {delays[i]};
         struct kit_end end;
 
         pair.b = kit_there(i, NULL);
-        kit_know(pair.a, pair.b);
-        kit_know(pair.b, pair.a);
-        greet(&pair, pair.a, pair.b);
-        greet(&pair, pair.b, pair.a);
+        kit_acquaint(pair.a, pair.b);
         kit_recv_expected(pair.a, 2 * i, pair.b, pair.length, 1);
         kit_begin(pair.b, die, &plan, sizeof plan);
         kit_class_sleep_for(pair.cls, 0, 1, 2 * i);

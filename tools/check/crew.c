@@ -193,6 +193,7 @@ take_message(struct worker *worker, const struct kit_end *end)
         11, "an unexpected message arrives once", "number %llu came twice",
         (unsigned long long) end->seed);
     atomic_fetch_add_explicit(&crew->received, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&crew->moves, 1, memory_order_relaxed);
 }
 
 static bool
@@ -306,25 +307,36 @@ never_step(struct worker *worker, uint32_t slot)
     return true;
 }
 
+/* What goes on only because it is cancelled again and again. */
+static bool
+step_idly(struct worker *worker)
+{
+    bool moved = false;
+
+    for (uint32_t i = 0; i < SLOTS; i++)
+        moved = receive_step(worker, i) || moved;
+    for (uint32_t i = 0; worker->crew->plan->cancels && i < NEVERS; i++)
+        moved = never_step(worker, i) || moved;
+    return moved;
+}
+
 static bool
 step(struct worker *worker)
 {
-    const struct kit_crew_plan *plan = worker->crew->plan;
     bool moved = false;
 
     for (uint32_t i = 0; i < CREW_CHAINS; i++)
         moved = chain_step(worker, i) || moved;
-    for (uint32_t i = 0; i < SLOTS; i++) {
+    for (uint32_t i = 0; i < SLOTS; i++)
         moved = send_step(worker, i) || moved;
-        moved = receive_step(worker, i) || moved;
-    }
-    if (plan->rma) {
+    if (worker->crew->plan->rma) {
         moved = get_step(worker) || moved;
         moved = put_step(worker) || moved;
     }
-    for (uint32_t i = 0; plan->cancels && i < NEVERS; i++)
-        moved = never_step(worker, i) || moved;
-    return moved;
+    if (moved)
+        atomic_fetch_add_explicit(
+            &worker->crew->moves, 1, memory_order_relaxed);
+    return step_idly(worker) || moved;
 }
 
 static bool
@@ -359,9 +371,7 @@ work(void *arg)
     for (uint32_t i = 0; crew->plan->begins && i < CREW_CHAINS; i++)
         chain_send(worker, i, 0);
     while (!finished(worker))
-        if (step(worker))
-            atomic_fetch_add_explicit(&crew->moves, 1, memory_order_relaxed);
-        else
+        if (!step(worker))
             sched_yield();
     /* Pairs with the acquire of kit_crew_act. */
     atomic_fetch_sub_explicit(&crew->active, 1, memory_order_release);
