@@ -42,37 +42,6 @@ first(void)
 const struct kit_case kit_case_first = {"opens", 12, 0, 0, 0,
     "a class opens with what it must offer, and closes", first};
 
-/* Entries of a folder of /proc/self, without what is counted while counting. */
-static uint32_t
-count_entries(const char *path)
-{
-    DIR *dir = opendir(path);
-    uint32_t count = 0;
-
-    if (!dir)
-        kit_not_run("%s cannot be read", path);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
-}
-
-/* Anonymous memory of the process in KiB. */
-static long
-anonymous_kib(void)
-{
-    FILE *stream = fopen("/proc/self/status", "re");
-    char line[256];
-    long kib = -1;
-
-    while (stream && fgets(line, sizeof line, stream))
-        if (sscanf(line, "RssAnon: %ld", &kib) == 1)
-            break;
-    if (stream)
-        fclose(stream);
-    return kib;
-}
-
 /* A class that has sent a message to another, and both closed. */
 static void
 whole_life(void)
@@ -99,18 +68,17 @@ open_close_again(void)
     /* What a library sets up once for the process stays. */
     for (int i = 0; i < 5; i++)
         whole_life();
-    fds = count_entries("/proc/self/fd");
-    threads = count_entries("/proc/self/task");
-    kib = anonymous_kib();
+    fds = kit_descriptors();
+    threads = kit_threads();
+    kib = kit_anonymous_kib();
     for (uint32_t i = 0; i < kit_times(100); i++)
         whole_life();
-    kit_expect(count_entries("/proc/self/fd") == fds, 12,
-        "closing gives descriptors back", "%u before, %u after %u lives", fds,
-        count_entries("/proc/self/fd"), kit_times(100));
-    kit_expect(count_entries("/proc/self/task") == threads, 12,
+    kit_expect(kit_descriptors() == fds, 12, "closing gives descriptors back",
+        "%u before, %u after %u lives", fds, kit_descriptors(), kit_times(100));
+    kit_expect(kit_threads() == threads, 12,
         "closing ends the threads of a class", "%u before, %u after", threads,
-        count_entries("/proc/self/task"));
-    grown = anonymous_kib() - kib;
+        kit_threads());
+    grown = kit_anonymous_kib() - kib;
     kit_expect(grown < 16 * (long) kit_times(100), 12,
         "closing gives memory back", "%ld KiB more after %u lives", grown,
         kit_times(100));

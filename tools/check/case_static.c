@@ -358,28 +358,14 @@ struct traces {
     off_t printed;
 };
 
-static uint32_t
-count_entries(const char *path)
-{
-    DIR *dir = opendir(path);
-    uint32_t count = 0;
-
-    if (!dir)
-        kit_not_run("%s cannot be read", path);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
-}
-
 static void
 look(struct traces *traces)
 {
     extern char **environ;
 
     fflush(NULL);
-    traces->descriptors = count_entries("/proc/self/fd");
-    traces->threads = count_entries("/proc/self/task");
+    traces->descriptors = kit_descriptors();
+    traces->threads = kit_threads();
     traces->environment = 0;
     for (char **p = environ; *p; p++)
         traces->environment =

@@ -81,6 +81,10 @@ uint64_t kit_quiet(void);
 /* Anonymous memory of this process in KiB, -1 if unknown. */
 long kit_anonymous_kib(void);
 
+/* Descriptors and threads of this process, and a few more: to be compared. */
+uint32_t kit_descriptors(void);
+uint32_t kit_threads(void);
+
 /* Repetitions: full, or a tenth of it under --quick. */
 uint32_t kit_times(uint32_t full);
 

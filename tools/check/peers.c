@@ -87,17 +87,3 @@ kit_await_dead(struct kit_side *side, uint32_t op, bool in_time)
                   "IO_ERROR",
         "%s", kit_end_text(&end));
 }
-
-uint32_t
-kit_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    uint32_t count = 0;
-
-    if (!dir)
-        kit_not_run("/proc/self/fd cannot be read");
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
-}

@@ -31,6 +31,5 @@ uint32_t kit_fill(struct kit_side *from, struct kit_side *to, uint32_t first,
 void kit_await_dead(struct kit_side *side, uint32_t op, bool in_time);
 
 /* Entries in /proc/self/fd. */
-uint32_t kit_descriptors(void);
 
 #endif /* KIT_PEERS_H */

@@ -2,6 +2,7 @@
 /* Shorthands for scripts: the usual requests, and waiting for their ends. */
 #include "check/kit.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -142,6 +143,32 @@ kit_refused(struct kit_side *side, const struct kit_request *request,
         (unsigned long long) request->length,
         (unsigned long long) request->local_offset,
         (unsigned long long) request->remote_offset, kit_code_text(result));
+}
+
+static uint32_t
+count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    uint32_t count = 0;
+
+    if (!dir)
+        kit_not_run("%s cannot be read", path);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+uint32_t
+kit_descriptors(void)
+{
+    return count_entries("/proc/self/fd");
+}
+
+uint32_t
+kit_threads(void)
+{
+    return count_entries("/proc/self/task");
 }
 
 long
