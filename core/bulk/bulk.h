@@ -77,8 +77,8 @@ struct hg_bulk {
     hg_size_t size;
     struct hg_addr addr;
     struct na_segment *segments; /* local */
-    uint8_t *allocated; /* local: enum bulk_allocated of each segment */
-    struct bulk_part *parts;     /* in the order of the segments */
+    uint8_t *allocated;      /* local: enum bulk_allocated of each segment */
+    struct bulk_part *parts; /* in the order of the segments */
 };
 
 /* A descriptor with room for that many segments and parts, one reference. */

@@ -64,7 +64,7 @@ text_round(bool apart)
 
     kit_know(a, b);
     addr = cls->addrs[kit_number(b)];
-    strcpy(first, kit_address(b));
+    memcpy(first, kit_address(b), sizeof first);
     kit_class_text(cls, addr, second, sizeof second);
     result = cls->ops.addr_lookup(cls->cls, second, &twice);
     kit_expect(result == NA_PLUGIN_OK, 12,
@@ -334,7 +334,7 @@ lookups_are_lazy(void)
     char text[KIT_TEXT_MAX];
     uint64_t began;
 
-    strcpy(text, kit_address(b));
+    memcpy(text, kit_address(b), sizeof text);
     kit_close(b);
     began = kit_now();
     for (uint32_t i = 0; i < 1000; i++) {

@@ -8,6 +8,47 @@
 static const struct kit_how two = {.contexts = 2};
 static const struct kit_how three = {.contexts = 3};
 
+/* Receives at context to, and in vain at the other; sends from a context. */
+static void
+post_numbered(struct kit_side *a, struct kit_side *b, uint32_t from,
+    uint32_t to, uint32_t i)
+{
+    uint64_t length = kit_opened(a)->unexpected_header_size + 64;
+    uint64_t expected = kit_opened(a)->expected_header_size + 64;
+    struct kit_request request = {
+        .kind = KIT_RECV_UNEXPECTED, .ctx = to, .length = length};
+
+    kit_post(b, &request);
+    request.op = 1;
+    request.ctx = 1 - to;
+    request.own_buffer = true;
+    kit_post(b, &request);
+    request = (struct kit_request){.kind = KIT_RECV_EXPECTED,
+        .op = 2,
+        .ctx = to,
+        .peer = kit_number(a),
+        .peer_ctx = from,
+        .tag = 5,
+        .length = expected};
+    kit_post(b, &request);
+    request.op = 3;
+    request.ctx = 1 - to;
+    kit_post(b, &request);
+    request = (struct kit_request){.kind = KIT_SEND_UNEXPECTED,
+        .ctx = from,
+        .peer = kit_number(b),
+        .peer_ctx = to,
+        .tag = i,
+        .length = length,
+        .seed = i};
+    kit_post(a, &request);
+    request.kind = KIT_SEND_EXPECTED;
+    request.op = 1;
+    request.tag = 5;
+    request.length = expected;
+    kit_post(a, &request);
+}
+
 /* Messages reach the context that they are sent to, from each to each. */
 static void
 numbered(bool apart)
@@ -20,48 +61,9 @@ numbered(bool apart)
     kit_know(a, b);
     kit_know(b, a);
     for (uint32_t i = 0; i < 40; i++) {
-        uint32_t from = i % 2, to = i / 2 % 2, other = 1 - to;
         struct kit_end end;
 
-        kit_post(b, &(struct kit_request){.kind = KIT_RECV_UNEXPECTED,
-                        .op = 0,
-                        .ctx = to,
-                        .length = length});
-        kit_post(b, &(struct kit_request){.kind = KIT_RECV_UNEXPECTED,
-                        .op = 1,
-                        .ctx = other,
-                        .length = length,
-                        .own_buffer = true});
-        kit_post(b, &(struct kit_request){.kind = KIT_RECV_EXPECTED,
-                        .op = 2,
-                        .ctx = to,
-                        .peer = kit_number(a),
-                        .peer_ctx = from,
-                        .tag = 5,
-                        .length = expected});
-        kit_post(b, &(struct kit_request){.kind = KIT_RECV_EXPECTED,
-                        .op = 3,
-                        .ctx = other,
-                        .peer = kit_number(a),
-                        .peer_ctx = from,
-                        .tag = 5,
-                        .length = expected});
-        kit_post(a, &(struct kit_request){.kind = KIT_SEND_UNEXPECTED,
-                        .op = 0,
-                        .ctx = from,
-                        .peer = kit_number(b),
-                        .peer_ctx = to,
-                        .tag = i,
-                        .length = length,
-                        .seed = i});
-        kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
-                        .op = 1,
-                        .ctx = from,
-                        .peer = kit_number(b),
-                        .peer_ctx = to,
-                        .tag = 5,
-                        .length = expected,
-                        .seed = i});
+        post_numbered(a, b, i % 2, i / 2 % 2, i);
         kit_await_message(b, 0, 11, length, i, i, kit_number(a));
         kit_await_message(b, 2, 11, expected, 5, i, KIT_NOBODY);
         kit_await_ok(a, 0, 7);

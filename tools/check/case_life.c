@@ -278,9 +278,9 @@ device_found(void *arg, const na_plugin_device *device)
 {
     uint32_t *count = arg;
 
-    kit_expect(device && device->size >= sizeof *device, 3,
-        "a device's table is as long as in 1.0", "%u bytes",
-        device ? device->size : 0);
+    if (!device || device->size < sizeof *device)
+        kit_fail(3, "a device's table is as long as in 1.0", "%u bytes",
+            device ? device->size : 0);
     kit_expect(device->protocol && *device->protocol, 12,
         "a device has a protocol", "it has none");
     kit_expect(device->reserved_zero == 0, 4, "what must be zero is",

@@ -324,7 +324,7 @@ bytes_noise(void)
     kit_rma_regions(&pair, 16, 1, 1);
     length = kit_region_bytes(pair.b, 0, bytes, sizeof bytes);
     for (uint32_t i = 0; i < kit_times(300); i++) {
-        size_t from = i % 3 == 0 ? 0 : i * 13 % length;
+        size_t from = i % 3 == 0 ? 0 : (size_t) i * 13 % length;
 
         kit_pattern(noise, sizeof noise, i * UINT64_C(0x9E3779B97F4A7C15));
         memcpy(noise, bytes, from);
@@ -425,11 +425,12 @@ allocated_in_parts(void)
                                  .length = whole,
                                  .seed = i});
         for (uint32_t j = 0; j < 3; j++)
-            kit_region(sides[i], &(struct kit_region){.number = 2 + j,
-                                     .access = KIT_BOTH,
-                                     .length = part,
-                                     .inside = 1,
-                                     .inside_offset = j * part + i * 4097});
+            kit_region(
+                sides[i], &(struct kit_region){.number = 2 + j,
+                              .access = KIT_BOTH,
+                              .length = part,
+                              .inside = 1,
+                              .inside_offset = j * part + (uint64_t) i * 4097});
     }
     for (uint32_t j = 0; j < 9; j++) {
         uint32_t here = 2 + j % 3, there = 2 + j / 3;

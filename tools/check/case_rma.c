@@ -129,9 +129,10 @@ segments_most(void)
     kit_rma_regions(&pair, count, count, 1);
     kit_rma_move_both(&pair, count, 0, 0, count);
     kit_rma_free(&pair);
-    kit_rma_regions(&pair, count * 5, 1, count);
-    kit_rma_move_both(&pair, count * 5, 0, 0, count * 5);
-    kit_rma_move_both(&pair, count * 5, 1, 2, count * 5 - 3);
+    kit_rma_regions(&pair, count * UINT64_C(5), 1, count);
+    kit_rma_move_both(&pair, count * UINT64_C(5), 0, 0, count * UINT64_C(5));
+    kit_rma_move_both(
+        &pair, count * UINT64_C(5), 1, 2, count * UINT64_C(5) - 3);
 }
 
 /* Nothing of both memories has changed. */

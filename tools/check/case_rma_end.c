@@ -327,7 +327,7 @@ own_context(void)
             request.op = op;
             request.ctx = op / 2 % 2;
             request.peer_ctx = op / 4;
-            request.length = 1 + op * 1000 % length;
+            request.length = 1 + (uint64_t) op * 1000 % length;
             if (round > 0)
                 kit_await_ok(pair.a, op, 8);
             kit_post(pair.a, &request);

@@ -220,7 +220,7 @@ arrived_before(void)
 
         kit_recv_unexpected(pair.a, i % 4, pair.length);
         kit_send_unexpected(pair.b, i % 4, pair.a, pair.length, i, i);
-        until = kit_now() + 2U * NS_PER_MS;
+        until = kit_now() + UINT64_C(2) * NS_PER_MS;
         do
             kit_look(pair.b, i % 4, &end);
         while (!end.ended && kit_now() < until);

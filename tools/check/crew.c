@@ -183,7 +183,7 @@ take_message(struct worker *worker, const struct kit_end *end)
     struct crew *crew = worker->crew;
     uint64_t header = crew->cls->opened.unexpected_header_size;
 
-    kit_expect(end->seed < CREW * crew->messages &&
+    kit_expect(end->seed < (uint64_t) CREW * crew->messages &&
                    end->hash ==
                        kit_pattern_hash(crew->plan->length - header, end->seed),
         11, "an unexpected message has the contents sent", "%s, seed %llu",

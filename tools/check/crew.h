@@ -7,8 +7,8 @@
 
 #define CREW 4U        /* threads that submit */
 #define CREW_CHAINS 4U /* conversations by expected messages, of each thread */
-#define CREW_PIECE 512U
-#define CREW_MEMORY (2U * CREW * CREW_PIECE)
+#define CREW_PIECE UINT64_C(512)
+#define CREW_MEMORY (CREW_PIECE * 2 * CREW)
 #define CREW_SEED 5U
 
 /* What a crew does; passed to a puppet as bytes. The other crew's differs in

@@ -109,10 +109,10 @@ take_one(struct kit_flow *flow, const struct kit_end *end)
         "number %llu: %llu bytes, not %llu, or other ones",
         (unsigned long long) end->tag, (unsigned long long) end->length,
         (unsigned long long) length);
-    kit_expect(!flow->seen[sender * flow->count + end->tag], 11,
+    kit_expect(!flow->seen[(size_t) sender * flow->count + end->tag], 11,
         "each message comes once", "number %llu of sender %u came twice",
         (unsigned long long) end->tag, sender);
-    flow->seen[sender * flow->count + end->tag] = true;
+    flow->seen[(size_t) sender * flow->count + end->tag] = true;
     flow->came++;
 }
 

@@ -33,9 +33,9 @@ class_of(const na_plugin_host *host)
     struct kit_class *cls;
 
     /* A host of another class, or one that is gone, has another priv. */
-    kit_expect(host && host->priv, 2,
-        "host functions are called with the class's own host",
-        "one was called with %s", host ? "a spoiled one" : "NULL");
+    if (!host || !host->priv)
+        kit_fail(2, "host functions are called with the class's own host",
+            "one was called with %s", host ? "a spoiled one" : "NULL");
     cls = host->priv;
     kit_expect(&cls->host.table == host, 2,
         "host functions are called with the class's own host",
@@ -87,9 +87,11 @@ on_config(const na_plugin_host *host, const char *key)
         "on the path of a message only log and wake "
         "are called",
         "config(\"%.64s\") was", key ? key : "(NULL)");
-    kit_expect(key && begins_rightly(cls->plugin, key), 12,
-        "keys of settings begin with the plugin's name or protocol, and a dot",
-        "\"%.64s\"", key ? key : "(NULL)");
+    if (!key || !begins_rightly(cls->plugin, key))
+        kit_fail(12,
+            "keys of settings begin with the plugin's name or protocol, and a "
+            "dot",
+            "\"%.64s\"", key ? key : "(NULL)");
     for (const char *p = key; *p; p++)
         kit_expect(*p < 'A' || *p > 'Z', 12, "keys of settings are lower case",
             "\"%.64s\"", key);

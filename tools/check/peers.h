@@ -30,6 +30,4 @@ uint32_t kit_fill(struct kit_side *from, struct kit_side *to, uint32_t first,
  * or with OK if it may have been in time. */
 void kit_await_dead(struct kit_side *side, uint32_t op, bool in_time);
 
-/* Entries in /proc/self/fd. */
-
 #endif /* KIT_PEERS_H */

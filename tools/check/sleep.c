@@ -135,9 +135,11 @@ kit_class_sleep(
             least = told;
     }
     for (uint32_t i = 0; armed && i < count; i++) {
-        fds[2 * i].fd = kit_class_wait_fd(cls, first + i);
-        fds[2 * i + 1].fd = cls->bells[first + i];
-        fds[2 * i].events = fds[2 * i + 1].events = POLLIN;
+        struct pollfd *pair = fds + 2 * (size_t) i;
+
+        pair[0].fd = kit_class_wait_fd(cls, first + i);
+        pair[1].fd = cls->bells[first + i];
+        pair[0].events = pair[1].events = POLLIN;
     }
     if (armed)
         found = sleep_on(fds, 2 * count, least < ns ? least : ns) || least < ns;
