@@ -32,6 +32,16 @@ static const struct {
 };
 
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
+#define LIVE 2U
+
+/* What live connections add up to. */
+struct live {
+    uint64_t sent;
+    uint64_t bytes;
+    uint64_t received;
+    uint64_t peers;
+    uint64_t memory; /* their structures, and rings as far as mapped */
+};
 
 static na_plugin_report_entry
 choice(const na_plugin_class *cls, uint32_t index)
@@ -61,35 +71,52 @@ choice(const na_plugin_class *cls, uint32_t index)
     }
 }
 
-/* What live connections have counted so far belongs to two of the counters. */
-static void
-add_live(na_plugin_class *cls, uint64_t *sent_p, uint64_t *bytes_p,
-    uint64_t *received_p)
+/* Bytes of a ring of this capacity, 0 if there is none. */
+static uint64_t
+ring_bytes(uint32_t capacity)
 {
+    return capacity != 0 ? (uint64_t) capacity + sm_ring_page() : 0;
+}
+
+/* What live connections have counted so far belongs to two of the counters. */
+static struct live
+add_live(na_plugin_class *cls)
+{
+    struct live live = {0};
+
     sm_lock_take(&cls->progress);
-    *received_p = cls->received;
+    live.received = cls->received;
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
         sm_lock_take(&conn->lock);
-        *sent_p += conn->sent;
-        *bytes_p += conn->tx.produced;
+        live.sent += conn->sent;
+        live.bytes += conn->tx.produced;
+        live.peers += conn->state == SM_CONN_UP;
+        live.memory += sizeof(*conn) + ring_bytes(conn->tx.capacity) +
+                       ring_bytes(conn->rx.capacity);
         sm_lock_drop(&conn->lock);
     }
     sm_lock_drop(&cls->progress);
+    return live;
 }
 
 static uint32_t
 entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
     uint32_t max)
 {
-    uint64_t sent = 0;
-    uint64_t bytes = 0;
-    uint64_t received = 0;
+    struct live live = add_live(cls);
     uint32_t count = 0;
 
-    add_live(cls, &sent, &bytes, &received);
-    for (uint32_t i = first; i < CHOICES + COUNTERS && count < max; i++) {
+    for (uint32_t i = first; i < CHOICES + COUNTERS + LIVE && count < max;
+         i++) {
         if (i < CHOICES) {
             list[count++] = choice(cls, i);
+            continue;
+        }
+        if (i >= CHOICES + COUNTERS) {
+            bool memory = i != CHOICES + COUNTERS;
+            list[count++] = (na_plugin_report_entry){
+                .name = memory ? "peers_bytes" : "peers_connected",
+                .value = memory ? live.memory : live.peers};
             continue;
         }
         size_t offset = counters[i - CHOICES].offset;
@@ -97,11 +124,11 @@ entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
             (const void *) ((const char *) &cls->counters + offset);
         uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
         if (offset == offsetof(struct sm_counters, sent))
-            value += sent;
+            value += live.sent;
         if (offset == offsetof(struct sm_counters, received))
-            value = received;
+            value = live.received;
         if (offset == offsetof(struct sm_counters, sent_bytes))
-            value += bytes;
+            value += live.bytes;
         list[count++] = (na_plugin_report_entry){
             .name = counters[i - CHOICES].name, .value = value};
     }

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* 256 processes connected to one server: what they cost while they are idle,
+ * and what they leave behind when they are killed. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "harness.h"
+
+#define PEERS 256
+#define IDLE_BYTES (64U << 10) /* of a peer: both rings and what it takes */
+
+/* Sends once, awaits the answer, and is idle until it is killed. */
+static int
+peer_body(const struct parent *parent)
+{
+    static struct node node;
+    char text[TEXT];
+    char buffer[64];
+
+    hear(parent->in, text);
+    node_open(&node, NULL);
+    na_plugin_addr *server = lookup(&node, text);
+    void *op = post_expected(&node, buffer, sizeof(buffer), server, 2);
+    ck_assert_int_eq(send_unexpected(&node, "hello", 6, server, 1), 0);
+    tell(parent->out, "sent");
+    /* however long the server takes for all of them */
+    hear_is(parent->in, "answered");
+    await_message(&node, 0, op, 6, 2, false);
+    tell(parent->out, "up");
+    hear(parent->in, text); /* never comes */
+    return 1;
+}
+
+/* KiB of a line of this process's status. */
+static long
+status_kib(const char *name)
+{
+    FILE *stream = fopen("/proc/self/status", "re");
+    char line[256];
+    long kib = -1;
+
+    ck_assert_ptr_nonnull(stream);
+    while (fgets(line, sizeof(line), stream) != NULL)
+        if (strncmp(line, name, strlen(name)) == 0)
+            kib = strtol(line + strlen(name) + 1, NULL, 10);
+    fclose(stream);
+    return kib;
+}
+
+static long
+memory_kib(void)
+{
+    return status_kib("RssShmem") + status_kib("RssAnon");
+}
+
+/* A message there and back between the server and a friend of this process. */
+static void
+round_trip(struct node *server, struct node *friend, na_plugin_addr *to)
+{
+    char buffer[64], answer[64];
+    void *op = post_unexpected(server, buffer, sizeof(buffer));
+    void *back = post_expected(friend, answer, sizeof(answer), to, 4);
+
+    ck_assert_int_eq(send_unexpected(friend, "friend", 7, to, 3), 0);
+    na_plugin_event event = await_message(server, 0, op, 7, 3, true);
+    ck_assert_int_eq(send_expected(server, buffer, 7, event.source, 4), 0);
+    await_message(friend, 0, back, 7, 4, false);
+    server->ops->addr_free(server->cls, event.source);
+    free(op);
+    free(back);
+}
+
+static void
+connect_all(struct node *server, struct child *children)
+{
+    char text[TEXT];
+    char buffer[64];
+
+    self_string(server, text);
+    for (int i = 0; i < PEERS; i++)
+        tell(children[i].out, text);
+    for (int i = 0; i < PEERS; i++)
+        hear_is(children[i].in, "sent");
+    for (int i = 0; i < PEERS; i++) {
+        void *op = post_unexpected(server, buffer, sizeof(buffer));
+        na_plugin_event event = await_message(server, 0, op, 6, 1, true);
+        ck_assert_int_eq(send_expected(server, buffer, 6, event.source, 2), 0);
+        server->ops->addr_free(server->cls, event.source);
+        free(op);
+    }
+    for (int i = 0; i < PEERS; i++) {
+        tell(children[i].out, "answered");
+        hear_is(children[i].in, "up");
+    }
+}
+
+START_TEST(peers_many_cost_little_and_leave_nothing)
+{
+    static struct node server, friend;
+    static struct child children[PEERS];
+
+    for (int i = 0; i < PEERS; i++)
+        children[i] = child_start(peer_body, NULL);
+    node_open(&server, NULL);
+    node_open(&friend, NULL);
+    char text[TEXT];
+    self_string(&server, text);
+    na_plugin_addr *to = lookup(&friend, text);
+    round_trip(&server, &friend, to);
+    uint32_t descriptors = count_descriptors();
+    long before = memory_kib();
+
+    connect_all(&server, children);
+    ck_assert_uint_eq(node_counter(&server, "peers_connected"), PEERS + 1);
+    ck_assert_uint_le(
+        node_counter(&server, "peers_bytes") / (PEERS + 1), IDLE_BYTES + 1024);
+    long each = (memory_kib() - before) / PEERS;
+    printf("%d peers: %ld KiB each, %llu bytes mapped at most\n", PEERS, each,
+        (unsigned long long) (node_counter(&server, "peers_bytes") /
+                              (PEERS + 1)));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    ck_assert_int_le(each, IDLE_BYTES / 1024);
+#endif
+    for (int i = 0; i < 1000; i++)
+        round_trip(&server, &friend, to);
+
+    for (int i = 0; i < PEERS; i++)
+        kill(children[i].pid, SIGKILL);
+    for (uint64_t end = now_ns() + UINT64_C(20000000000);
+         node_counter(&server, "peers_connected") > 1;) {
+        ck_assert_msg(now_ns() < end, "some still count as alive");
+        pump();
+    }
+    for (int i = 0; i < PEERS; i++)
+        child_reap(&children[i]);
+    for (int i = 0; i < 2000; i++)
+        pump();
+    /* reaping has closed the pipes */
+    ck_assert_uint_le(count_descriptors(), descriptors - 2 * PEERS);
+    round_trip(&server, &friend, to);
+    friend.ops->addr_free(friend.cls, to);
+    node_close(&friend);
+    node_close(&server);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("many_peers");
+
+    tcase_set_timeout(cases, 120);
+    tcase_add_test(cases, peers_many_cost_little_and_leave_nothing);
+    return run_cases("many_peers", &cases, 1);
+}
