@@ -88,6 +88,9 @@ perf_board_next(struct perf_board *board, uint32_t *last)
         sleep_on(&board->order, order, NULL);
     }
     *last = order;
+    /* With the release in perf_board_done: of what others of this process did,
+     * too. */
+    (void) atomic_load_explicit(&board->finished, memory_order_acquire);
     return (enum perf_command)(order & ((1U << COMMAND_BITS) - 1));
 }
 

@@ -164,11 +164,9 @@ create_ops(struct bulk_origin *origin)
     hg_return_t ret = HG_SUCCESS;
 
     origin->ops = calloc(count, sizeof *origin->ops);
-    origin->memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+    origin->memory = perf_memory_create(size);
     if (!origin->ops || !origin->memory)
         ret = HG_NOMEM;
-    else
-        memset(origin->memory, 1, size);
     for (uint32_t i = 0; ret == HG_SUCCESS && i < count; i++) {
         struct bulk_op *op = &origin->ops[i];
 

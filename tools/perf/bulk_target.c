@@ -24,13 +24,10 @@ perf_hg_memory_open(struct hg_target *target)
     if (plan->level != PERF_BULK)
         return true;
     target->slots = calloc(slots, sizeof *target->slots);
-    target->memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
-    if (target->slots && target->memory) {
-        /* Not by the first operations: pages are there from now on. */
-        memset(target->memory, 0, size);
+    target->memory = perf_memory_create(size);
+    if (target->slots && target->memory)
         ret = HG_Bulk_create(target->hg.hg_class, 1, (void **) &target->memory,
             &size, HG_BULK_READWRITE, &target->local);
-    }
     if (ret != HG_SUCCESS)
         perf_failure_set(target->base.failure, "no memory for bulk data: %s",
             HG_Error_to_string(ret));

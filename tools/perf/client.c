@@ -158,12 +158,9 @@ perf_client_open(struct perf_client *client, const struct perf_plan *plan,
     perf_open_in_t in = {.level = (uint8_t) plan->level,
         .bandwidth = plan->bandwidth,
         .verify = plan->verify,
-        .inflight = plan->inflight,
-        .threads = plan->threads,
-        .contexts = plan->contexts,
-        .classes = plan->classes,
-        .clients = plan->clients,
-        .size_max = plan->size_max};
+        .size_max = plan->size_max,
+        .amounts = {plan->inflight, plan->threads, plan->contexts,
+            plan->classes, plan->clients}};
     perf_open_out_t out = {.session = 0};
     hg_return_t ret = ask(client, PERF_CONTROL_OPEN, ANSWER_NS, &in, &out);
 

@@ -47,11 +47,14 @@ MERCURY_GEN_PROC(
     perf_hello_out_t, ((hg_uint32_t) (version))((hg_uint8_t) (busy))(
                           (hg_uint8_t) (single))((hg_int32_t) (cpu)))
 
+/* A plan, but for what is the server's to say. */
+MERCURY_GEN_PROC(
+    perf_amounts_t, ((hg_uint32_t) (inflight))((hg_uint32_t) (threads))(
+                        (hg_uint32_t) (contexts))((hg_uint32_t) (classes))(
+                        (hg_uint32_t) (clients)))
 MERCURY_GEN_PROC(perf_open_in_t,
     ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))((hg_uint8_t) (verify))(
-        (hg_uint32_t) (inflight))((hg_uint32_t) (threads))(
-        (hg_uint32_t) (contexts))((hg_uint32_t) (classes))(
-        (hg_uint32_t) (clients))((hg_uint64_t) (size_max)))
+        (hg_uint64_t) (size_max))((perf_amounts_t) (amounts)))
 
 /* In each response: error is "" or why it was refused. */
 MERCURY_GEN_PROC(

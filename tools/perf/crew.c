@@ -18,7 +18,7 @@
 #define END_MS 10000 /* for a process to end that was asked to */
 
 /* After a failure, for the others to notice. */
-#define PATIENCE_NS (10 * PERF_SECOND_NS)
+#define PATIENCE_NS (4 * PERF_SECOND_NS)
 
 static bool
 start_server(struct perf_crew *crew, const struct perf_options *options)

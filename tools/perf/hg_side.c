@@ -88,11 +88,10 @@ perf_hg_close(struct perf_hg *hg, const struct perf_plan *plan)
 enum perf_poll
 perf_hg_poll(struct perf_hg *hg, uint32_t context, unsigned int timeout_ms)
 {
-    unsigned int count = 0;
     hg_return_t ret = HG_Progress(hg->contexts[context], timeout_ms);
 
     if (ret == HG_SUCCESS)
-        ret = HG_Trigger(hg->contexts[context], 0, hg->at_once, &count);
+        ret = HG_Trigger(hg->contexts[context], 0, hg->at_once, NULL);
     if (ret == HG_SUCCESS)
         return PERF_POLL_WORK;
     if (ret == HG_TIMEOUT || ret == HG_INTERRUPT)

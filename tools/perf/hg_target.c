@@ -7,11 +7,8 @@
 
 #include "perf/pattern.h"
 
-static struct hg_target *
-target_of(hg_handle_t handle)
-{
-    return HG_Class_get_data(HG_Get_info(handle)->hg_class);
-}
+/* Handlers run in poll_context alone, which says for whom. */
+static _Thread_local struct hg_target *polled;
 
 /* Decodes the bytes of a request into this thread's memory. */
 static hg_return_t
@@ -35,7 +32,7 @@ receive(
 static hg_return_t
 echo(hg_handle_t handle)
 {
-    struct hg_target *target = target_of(handle);
+    struct hg_target *target = polled;
     struct perf_payload payload;
     uint64_t key;
     hg_return_t ret = receive(handle, target, &payload);
@@ -54,7 +51,7 @@ echo(hg_handle_t handle)
 static hg_return_t
 take(hg_handle_t handle)
 {
-    struct hg_target *target = target_of(handle);
+    struct hg_target *target = polled;
     struct perf_payload payload;
     hg_return_t ret = receive(handle, target, &payload);
 
@@ -70,7 +67,7 @@ take(hg_handle_t handle)
 static hg_return_t
 give(hg_handle_t handle)
 {
-    struct hg_target *target = target_of(handle);
+    struct hg_target *target = polled;
     struct perf_payload payload = {.bytes = perf_target_scratch};
     perf_read_in_t in;
     hg_return_t ret = HG_Get_input(handle, &in);
@@ -92,20 +89,21 @@ give(hg_handle_t handle)
 static hg_return_t
 pull(hg_handle_t handle)
 {
-    return perf_hg_transfer(target_of(handle), handle, HG_BULK_PULL);
+    return perf_hg_transfer(polled, handle, HG_BULK_PULL);
 }
 
 static hg_return_t
 push(hg_handle_t handle)
 {
-    return perf_hg_transfer(target_of(handle), handle, HG_BULK_PUSH);
+    return perf_hg_transfer(polled, handle, HG_BULK_PUSH);
 }
 
 static enum perf_poll
 poll_context(
     struct perf_target *base, uint32_t context, unsigned int timeout_ms)
 {
-    return perf_hg_poll(&((struct hg_target *) base)->hg, context, timeout_ms);
+    polled = (struct hg_target *) base;
+    return perf_hg_poll(&polled->hg, context, timeout_ms);
 }
 
 static bool
@@ -161,7 +159,6 @@ open_target(const struct perf_target_setup *setup)
         free(target);
         return NULL;
     }
-    HG_Class_set_data(target->hg.hg_class, target, NULL);
     if (perf_hg_memory_open(target))
         return &target->base;
     close_target(&target->base);

@@ -18,7 +18,8 @@ perf_group_arm(
     group->budget = budget;
     atomic_store_explicit(&group->taken, 0, memory_order_relaxed);
     atomic_store_explicit(&group->stop, false, memory_order_relaxed);
-    atomic_store_explicit(&group->outstanding, ops, memory_order_relaxed);
+    /* With the acquire at the start of perf_lane_run. */
+    atomic_store_explicit(&group->outstanding, ops, memory_order_release);
 }
 
 void
@@ -39,7 +40,7 @@ perf_lane_fail(struct perf_op *op)
 static uint32_t
 outstanding(const struct perf_group *group)
 {
-    /* With the release in perf_lane_drop. */
+    /* With the releases in perf_lane_drop and perf_group_arm. */
     return atomic_load_explicit(&group->outstanding, memory_order_acquire);
 }
 
@@ -129,6 +130,8 @@ perf_lane_run(struct perf_lane *lane)
     enum perf_poll polled;
 
     perf_lane_here = lane;
+    /* From here on all that was armed is seen. */
+    (void) outstanding(lane->group);
     lane->until = 1;
     lane->report->start_ns = perf_clock_now();
     lane->deadline_ns = lane->duration_ns == UINT64_MAX

@@ -345,11 +345,9 @@ create_memory(struct na_origin *origin, const struct perf_place *place)
     na_class_t *na_class = origin->na.na_class;
     na_return_t ret;
 
-    size = (size + 4095) / 4096 * 4096;
-    origin->memory = aligned_alloc(4096, size);
+    origin->memory = perf_memory_create(size);
     if (!origin->memory)
         return NA_NOMEM;
-    memset(origin->memory, 1, size);
     ret = NA_Mem_handle_create(
         na_class, origin->memory, size, NA_MEM_READWRITE, &origin->local);
     if (ret == NA_SUCCESS)

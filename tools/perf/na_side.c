@@ -84,12 +84,11 @@ perf_na_close(struct perf_na *na, const struct perf_plan *plan)
 enum perf_poll
 perf_na_poll(struct perf_na *na, uint32_t context, unsigned int timeout_ms)
 {
-    unsigned int count = 0;
     na_return_t ret =
         NA_Progress(na->na_class, na->contexts[context], timeout_ms);
 
     if (ret == NA_SUCCESS)
-        ret = NA_Trigger(na->contexts[context], na->at_once, &count);
+        ret = NA_Trigger(na->contexts[context], na->at_once, NULL);
     if (ret == NA_SUCCESS)
         return PERF_POLL_WORK;
     if (ret == NA_TIMEOUT || ret == NA_INTERRUPT)

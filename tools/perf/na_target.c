@@ -35,9 +35,8 @@ struct na_target {
 static void received(const struct na_cb_info *info);
 
 static void
-post(struct answerer *answerer)
+post(struct na_target *target, struct answerer *answerer)
 {
-    struct na_target *target = answerer->target;
     struct perf_na *na = &target->na;
     na_return_t ret;
 
@@ -61,7 +60,7 @@ answered(const struct na_cb_info *info)
     struct answerer *answerer = info->arg;
 
     NA_Addr_free(answerer->target->na.na_class, answerer->source);
-    post(answerer);
+    post(answerer->target, answerer);
 }
 
 /* Does what a command says. */
@@ -114,7 +113,8 @@ static void
 received(const struct na_cb_info *info)
 {
     struct answerer *answerer = info->arg;
-    struct perf_na *na = &answerer->target->na;
+    struct na_target *target = answerer->target;
+    struct perf_na *na = &target->na;
     na_tag_t tag = info->info.recv_unexpected.tag;
     size_t size = info->info.recv_unexpected.actual_buf_size;
     na_return_t ret = info->ret;
@@ -128,7 +128,7 @@ received(const struct na_cb_info *info)
         ret = NA_Addr_dup(
             na->na_class, info->info.recv_unexpected.source, &answerer->source);
     if (ret != NA_SUCCESS) {
-        post(answerer);
+        post(target, answerer);
         return;
     }
     answerer->busy = true;
@@ -141,7 +141,7 @@ received(const struct na_cb_info *info)
         return;
     /* The peer is gone, and needs no answer. */
     NA_Addr_free(na->na_class, answerer->source);
-    post(answerer);
+    post(target, answerer);
 }
 
 static bool
@@ -173,7 +173,7 @@ create_answerers(struct na_target *target)
         perf_failure_set(target->base.failure, "no memory for receives: %s",
             NA_Error_to_string(ret));
     for (uint32_t i = 0; ret == NA_SUCCESS && i < target->count; i++)
-        post(&target->answerers[i]);
+        post(target, &target->answerers[i]);
     return ret == NA_SUCCESS && !perf_failure_is_set(target->base.failure);
 }
 
@@ -186,14 +186,10 @@ create_memory(struct na_target *target)
 
     if (!plan->bandwidth)
         return true;
-    size = (size + 4095) / 4096 * 4096;
-    target->memory = aligned_alloc(4096, size);
-    if (target->memory) {
-        /* Not by the first operations: pages are there from now on. */
-        memset(target->memory, 0, size);
+    target->memory = perf_memory_create(size);
+    if (target->memory)
         ret = NA_Mem_handle_create(target->na.na_class, target->memory, size,
             NA_MEM_READWRITE, &target->handle);
-    }
     if (ret == NA_SUCCESS)
         ret = NA_Mem_register(
             target->na.na_class, target->handle, NA_MEM_TYPE_HOST, 0);

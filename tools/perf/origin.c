@@ -3,7 +3,10 @@
 #include "perf/origin.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define PAGE 4096U
 
 const struct perf_origin_ops *
 perf_origin_ops(enum perf_level level)
@@ -53,4 +56,16 @@ perf_origin_explain(struct perf_origin *origin, const char *code,
     else
         perf_failure_set(origin->failure,
             "an operation of %" PRIu64 " bytes failed: %s", origin->size, code);
+}
+
+char *
+perf_memory_create(uint64_t size)
+{
+    char *memory;
+
+    size = (size + PAGE - 1) / PAGE * PAGE;
+    memory = aligned_alloc(PAGE, size);
+    if (memory)
+        memset(memory, 1, size);
+    return memory;
 }

@@ -99,4 +99,9 @@ void perf_origin_init_op(
 void perf_origin_explain(struct perf_origin *origin, const char *code,
     bool too_large, uint64_t limit);
 
+/* Memory for what is sent and received, of either side: whole pages that are
+ * there already, so that no operation is the first to touch one. Freed by free;
+ * NULL: no memory. */
+char *perf_memory_create(uint64_t size);
+
 #endif /* PERF_ORIGIN_H */

@@ -9,8 +9,12 @@
 struct rpc_op {
     struct perf_op base;
     hg_handle_t handle;
+    void *arguments; /* one of: */
     struct perf_payload sent;
+    perf_read_in_t read;
     struct perf_payload received;
+    bool verify;
+    bool responds; /* with a payload */
 };
 
 struct rpc_origin {
@@ -58,14 +62,13 @@ static void
 start(struct perf_op *base)
 {
     struct rpc_op *op = (struct rpc_op *) base;
-    struct perf_origin *origin = base->origin;
-    perf_read_in_t read = {origin->size, base->key};
     hg_return_t ret;
 
-    if (origin->plan->verify)
+    if (op->verify) {
+        op->read.key = base->key;
         perf_pattern_fill(op->sent.bytes, op->sent.size, base->key);
-    ret = HG_Forward(op->handle, answered, op,
-        origin->test == PERF_BW_READ ? (void *) &read : &op->sent);
+    }
+    ret = HG_Forward(op->handle, answered, op, op->arguments);
     if (ret != HG_SUCCESS)
         explain(base, ret);
 }
@@ -76,15 +79,14 @@ answered(const struct hg_cb_info *info)
     struct rpc_op *op = info->arg;
     hg_return_t ret = info->ret;
 
-    if (ret == HG_SUCCESS && op->base.origin->test != PERF_BW_WRITE) {
+    if (ret == HG_SUCCESS && op->responds) {
         ret = HG_Get_output(op->handle, &op->received);
         if (ret == HG_SUCCESS)
             ret = HG_Free_output(op->handle, &op->received);
     }
     if (ret != HG_SUCCESS)
         explain(&op->base, ret);
-    else if ((!op->base.origin->plan->verify || check(op)) &&
-             perf_lane_turn(&op->base))
+    else if ((!op->verify || check(op)) && perf_lane_turn(&op->base))
         start(&op->base);
     return HG_SUCCESS;
 }
@@ -113,7 +115,11 @@ prepare(struct perf_origin *base, enum perf_test test, uint64_t size)
     for (uint32_t i = 0; i < perf_plan_ops(base->plan); i++) {
         struct rpc_op *op = &origin->ops[i];
 
-        op->sent.bytes = origin->memory + 2 * i * base->stride;
+        op->verify = base->plan->verify;
+        op->responds = test != PERF_BW_WRITE;
+        op->read.size = size;
+        op->arguments = test == PERF_BW_READ ? (void *) &op->read : &op->sent;
+        op->sent.bytes = origin->memory + 2 * (size_t) i * base->stride;
         op->sent.size = test == PERF_BW_READ ? 0 : size;
         op->received.bytes = (char *) op->sent.bytes + base->stride;
         op->received.size = test == PERF_BW_WRITE ? 0 : size;
@@ -164,8 +170,8 @@ create_ops(struct rpc_origin *origin)
     hg_return_t ret = HG_SUCCESS;
 
     origin->ops = calloc(count, sizeof *origin->ops);
-    origin->memory =
-        calloc(2 * (size_t) count, perf_plan_stride(plan->size_max));
+    origin->memory = perf_memory_create(
+        (uint64_t) 2 * count * perf_plan_stride(plan->size_max));
     if (!origin->ops || !origin->memory)
         ret = HG_NOMEM;
     for (uint32_t i = 0; ret == HG_SUCCESS && i < count; i++) {

@@ -16,8 +16,10 @@
 #include "perf/progress.h"
 #include "tool.h"
 
-/* The clock may take this share of the time of the operations. */
-#define CLOCK_SHARE 0.02
+/* The clock may take this share of the time of the operations, as far as
+ * readings in a row tell: a sample amid other work costs ten times as much.
+ */
+#define CLOCK_SHARE 0.001
 #define EVERY_MAX 1000
 
 struct run {
@@ -85,6 +87,8 @@ choose_every(const struct run *run, const struct sum *sum)
         return 1;
     each = (double) sum->elapsed_ns * lanes / (double) sum->operations;
     each = ceil(2 * run->clock_ns / (CLOCK_SHARE * each));
+    if (!(each >= 1))
+        return 1;
     return each > EVERY_MAX ? EVERY_MAX : (uint32_t) each;
 }
 
@@ -196,8 +200,26 @@ try_largest(struct run *run, enum perf_test test)
     uint64_t cpu;
 
     return prepare(run, test, run->plan.size_max) &&
-           go_served(run, run->plan.clients * perf_plan_lanes(&run->plan),
+           go_served(run,
+               (uint64_t) run->plan.clients * perf_plan_lanes(&run->plan),
                UINT64_MAX, &sum, &cpu);
+}
+
+/* The first tenth is timed one by one, which tells how often to do so. */
+static bool
+warm_up(struct run *run)
+{
+    uint64_t count = run->result.settings.warm_up, first = (count + 9) / 10;
+    uint64_t cpu, end_ns = run->options->warm_up_ns, begun = perf_clock_now();
+    struct sum sum;
+
+    if (count == 0)
+        return true;
+    if (!go_served(run, first, end_ns, &sum, &cpu))
+        return false;
+    if (end_ns != UINT64_MAX && perf_clock_now() - begun > end_ns / 2)
+        return true;
+    return count == first || go_served(run, count - first, end_ns, &sum, &cpu);
 }
 
 static bool
@@ -205,17 +227,12 @@ measure_point(struct run *run, enum perf_test test, uint64_t size)
 {
     const struct perf_settings *settings = &run->result.settings;
     struct perf_point *point = perf_result_add(&run->result, test, size);
-    struct sum sum;
-    uint64_t cpu;
 
     if (!point) {
         perf_failure_set(failure_of(run), "no memory");
         return false;
     }
-    if (!prepare(run, test, size))
-        return false;
-    if (settings->warm_up > 0 && !go_served(run, settings->warm_up,
-                                     run->options->warm_up_ns, &sum, &cpu))
+    if (!prepare(run, test, size) || !warm_up(run))
         return false;
     for (uint32_t i = 0; i < settings->rounds; i++) {
         perf_progress_show("%s %s, %" PRIu64 " bytes: round %u of %u",

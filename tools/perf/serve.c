@@ -199,11 +199,11 @@ open_session(hg_handle_t handle)
             .busy = server->options->busy,
             .single = server->options->single,
             .verify = in.verify != 0,
-            .inflight = in.inflight,
-            .threads = in.threads,
-            .contexts = in.contexts,
-            .classes = in.classes,
-            .clients = in.clients,
+            .inflight = in.amounts.inflight,
+            .threads = in.amounts.threads,
+            .contexts = in.amounts.contexts,
+            .classes = in.amounts.classes,
+            .clients = in.amounts.clients,
             .size_max = in.size_max};
 
         admit(server, &plan, out);
@@ -357,13 +357,13 @@ loop(struct server *server)
 static bool
 announce(struct server *server)
 {
-    char line[PERF_ADDRESS_SIZE + 1];
+    char address[PERF_ADDRESS_SIZE];
     hg_size_t size = PERF_ADDRESS_SIZE;
     hg_addr_t self;
     hg_return_t ret = HG_Addr_self(server->hg_class, &self);
 
     if (ret == HG_SUCCESS) {
-        ret = HG_Addr_to_string(server->hg_class, line, &size, self);
+        ret = HG_Addr_to_string(server->hg_class, address, &size, self);
         HG_Addr_free(server->hg_class, self);
     }
     if (ret != HG_SUCCESS) {
@@ -372,9 +372,7 @@ announce(struct server *server)
             HG_Error_to_string(ret));
         return false;
     }
-    strcat(line, "\n");
-    if (write(server->options->fd, line, strlen(line)) ==
-        (ssize_t) strlen(line))
+    if (dprintf(server->options->fd, "%s\n", address) > 0)
         return true;
     perf_failure_set(
         &server->failure, "can't tell the address: %s", strerror(errno));

@@ -20,7 +20,7 @@ perf_target_open(const struct perf_target_setup *setup)
 char *
 perf_target_scratch_create(const struct perf_plan *plan)
 {
-    return calloc(1, perf_plan_stride(plan->size_max));
+    return perf_memory_create(perf_plan_stride(plan->size_max));
 }
 
 void

@@ -92,7 +92,7 @@ start(struct worker *worker)
     int error;
 
     worker->groups =
-        calloc(plan->classes * plan->contexts, sizeof *worker->groups);
+        calloc((size_t) plan->classes * plan->contexts, sizeof *worker->groups);
     worker->threads = calloc(lanes, sizeof *worker->threads);
     if (!worker->groups || !worker->threads) {
         perf_failure_set(&worker->board->failure, "no memory");
@@ -127,7 +127,7 @@ prepare(struct worker *worker)
 
 /* The share of a lane in all operations. */
 static uint64_t
-share(uint64_t operations, uint64_t lane, uint64_t lanes)
+share(uint64_t operations, uint32_t lane, uint32_t lanes)
 {
     if (operations == UINT64_MAX)
         return operations;
@@ -143,14 +143,16 @@ arm(struct worker *worker)
     uint32_t lanes = perf_plan_lanes(plan);
     uint32_t first = worker->client * lanes;
 
+    memset(&board->reports[first], 0, lanes * sizeof *board->reports);
     for (uint32_t i = 0; i < plan->classes * plan->contexts; i++) {
         uint32_t class = i / plan->contexts, context = i % plan->contexts;
         uint64_t budget = 0;
         uint32_t count = 0;
 
         for (uint32_t t = context; t < plan->threads; t += plan->contexts) {
-            uint64_t own = share(board->operations,
-                first + class * plan->threads + t, plan->clients * lanes);
+            uint32_t lane = first + class * plan->threads + t;
+            uint64_t own =
+                share(board->operations, lane, plan->clients * lanes);
 
             budget = own == UINT64_MAX ? own : budget + own;
             count++;
@@ -158,7 +160,6 @@ arm(struct worker *worker)
         perf_group_arm(
             &worker->groups[i], budget, count, count * plan->inflight);
     }
-    memset(&board->reports[first], 0, lanes * sizeof *board->reports);
 }
 
 static void
