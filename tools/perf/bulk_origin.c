@@ -17,7 +17,6 @@ struct bulk_op {
 struct bulk_origin {
     struct perf_origin base;
     struct perf_hg hg;
-    hg_addr_t addr;
     char *memory; /* of all operations */
     struct bulk_op *ops;
 };
@@ -98,7 +97,7 @@ prepare_op(struct bulk_origin *origin, struct bulk_op *op)
     ret = HG_Bulk_create(origin->hg.hg_class, 1, (void **) &op->bytes, &size,
         read ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY, &op->in.memory);
     if (ret == HG_SUCCESS)
-        ret = HG_Reset(op->handle, origin->addr,
+        ret = HG_Reset(op->handle, origin->hg.addr,
             origin->hg.ids[read ? PERF_RPC_PUSH : PERF_RPC_PULL]);
     if (ret == HG_SUCCESS)
         ret = HG_Set_target_id(op->handle, (uint8_t) op->base.context);
@@ -148,7 +147,6 @@ close_origin(struct perf_origin *base)
         HG_Destroy(origin->ops[i].handle);
         HG_Bulk_free(origin->ops[i].in.memory);
     }
-    HG_Addr_free(origin->hg.hg_class, origin->addr);
     perf_hg_close(&origin->hg, base->plan);
     free(origin->ops);
     free(origin->memory);
@@ -171,7 +169,7 @@ create_ops(struct bulk_origin *origin)
         struct bulk_op *op = &origin->ops[i];
 
         perf_origin_init_op(&origin->base, i, &op->base);
-        ret = HG_Create(origin->hg.contexts[op->base.context], origin->addr,
+        ret = HG_Create(origin->hg.contexts[op->base.context], origin->hg.addr,
             origin->hg.ids[PERF_RPC_PULL], &op->handle);
     }
     if (ret != HG_SUCCESS)
@@ -184,7 +182,6 @@ static struct perf_origin *
 open_origin(const struct perf_origin_setup *setup)
 {
     struct bulk_origin *origin = calloc(1, sizeof *origin);
-    hg_return_t ret;
 
     if (!origin) {
         perf_failure_set(setup->failure, "no memory");
@@ -192,17 +189,11 @@ open_origin(const struct perf_origin_setup *setup)
     }
     perf_origin_init(&origin->base, setup);
     origin->base.ops = &perf_bulk_origin;
-    if (!perf_hg_open(
-            &origin->hg, setup->info, setup->plan, NULL, setup->failure)) {
+    if (!perf_hg_connect(&origin->hg, setup)) {
         free(origin);
         return NULL;
     }
-    ret = HG_Addr_lookup2(
-        origin->hg.hg_class, setup->place->address, &origin->addr);
-    if (ret != HG_SUCCESS)
-        perf_failure_set(setup->failure, "can't look up %s: %s",
-            setup->place->address, HG_Error_to_string(ret));
-    if (ret == HG_SUCCESS && create_ops(origin))
+    if (create_ops(origin))
         return &origin->base;
     close_origin(&origin->base);
     return NULL;

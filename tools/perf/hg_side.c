@@ -70,11 +70,29 @@ perf_hg_open(struct perf_hg *hg, const char *info, const struct perf_plan *plan,
     return false;
 }
 
+bool
+perf_hg_connect(struct perf_hg *hg, const struct perf_origin_setup *setup)
+{
+    const char *address = setup->place->address;
+    hg_return_t ret;
+
+    if (!perf_hg_open(hg, setup->info, setup->plan, NULL, setup->failure))
+        return false;
+    ret = HG_Addr_lookup2(hg->hg_class, address, &hg->addr);
+    if (ret == HG_SUCCESS)
+        return true;
+    perf_failure_set(setup->failure, "can't look up %s: %s", address,
+        HG_Error_to_string(ret));
+    perf_hg_close(hg, setup->plan);
+    return false;
+}
+
 void
 perf_hg_close(struct perf_hg *hg, const struct perf_plan *plan)
 {
     hg_return_t ret = HG_SUCCESS;
 
+    HG_Addr_free(hg->hg_class, hg->addr);
     for (uint32_t i = 0; i < plan->contexts && ret == HG_SUCCESS; i++)
         if (hg->contexts[i])
             ret = HG_Context_destroy(hg->contexts[i]);

@@ -34,6 +34,7 @@ struct perf_hg {
     hg_class_t *hg_class;
     hg_context_t *contexts[PERF_THREADS_MAX];
     hg_id_t ids[PERF_RPCS];
+    hg_addr_t addr;   /* of the target; at the origin */
     uint32_t at_once; /* callbacks between two polls */
     struct perf_failure *failure;
 };
@@ -43,6 +44,9 @@ struct perf_hg {
 bool perf_hg_open(struct perf_hg *hg, const char *info,
     const struct perf_plan *plan, const hg_rpc_cb_t handlers[PERF_RPCS],
     struct perf_failure *failure);
+
+/* Opens the origin's, and looks the target up. */
+bool perf_hg_connect(struct perf_hg *hg, const struct perf_origin_setup *setup);
 
 void perf_hg_close(struct perf_hg *hg, const struct perf_plan *plan);
 

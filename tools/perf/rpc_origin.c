@@ -20,7 +20,6 @@ struct rpc_op {
 struct rpc_origin {
     struct perf_origin base;
     struct perf_hg hg;
-    hg_addr_t addr;
     char *memory; /* of all operations, a sent and a received payload each */
     struct rpc_op *ops;
 };
@@ -123,7 +122,7 @@ prepare(struct perf_origin *base, enum perf_test test, uint64_t size)
         op->sent.size = test == PERF_BW_READ ? 0 : size;
         op->received.bytes = (char *) op->sent.bytes + base->stride;
         op->received.size = test == PERF_BW_WRITE ? 0 : size;
-        ret = HG_Reset(op->handle, origin->addr, origin->hg.ids[rpcs[test]]);
+        ret = HG_Reset(op->handle, origin->hg.addr, origin->hg.ids[rpcs[test]]);
         if (ret == HG_SUCCESS)
             ret = HG_Set_target_id(op->handle, (uint8_t) op->base.context);
         if (ret != HG_SUCCESS) {
@@ -155,7 +154,6 @@ close_origin(struct perf_origin *base)
 
     for (uint32_t i = 0; origin->ops && i < perf_plan_ops(base->plan); i++)
         HG_Destroy(origin->ops[i].handle);
-    HG_Addr_free(origin->hg.hg_class, origin->addr);
     perf_hg_close(&origin->hg, base->plan);
     free(origin->ops);
     free(origin->memory);
@@ -178,7 +176,7 @@ create_ops(struct rpc_origin *origin)
         struct rpc_op *op = &origin->ops[i];
 
         perf_origin_init_op(&origin->base, i, &op->base);
-        ret = HG_Create(origin->hg.contexts[op->base.context], origin->addr,
+        ret = HG_Create(origin->hg.contexts[op->base.context], origin->hg.addr,
             origin->hg.ids[PERF_RPC_ECHO], &op->handle);
     }
     if (ret != HG_SUCCESS)
@@ -191,7 +189,6 @@ static struct perf_origin *
 open_origin(const struct perf_origin_setup *setup)
 {
     struct rpc_origin *origin = calloc(1, sizeof *origin);
-    hg_return_t ret;
 
     if (!origin) {
         perf_failure_set(setup->failure, "no memory");
@@ -199,17 +196,11 @@ open_origin(const struct perf_origin_setup *setup)
     }
     perf_origin_init(&origin->base, setup);
     origin->base.ops = &perf_rpc_origin;
-    if (!perf_hg_open(
-            &origin->hg, setup->info, setup->plan, NULL, setup->failure)) {
+    if (!perf_hg_connect(&origin->hg, setup)) {
         free(origin);
         return NULL;
     }
-    ret = HG_Addr_lookup2(
-        origin->hg.hg_class, setup->place->address, &origin->addr);
-    if (ret != HG_SUCCESS)
-        perf_failure_set(setup->failure, "can't look up %s: %s",
-            setup->place->address, HG_Error_to_string(ret));
-    if (ret == HG_SUCCESS && create_ops(origin))
+    if (create_ops(origin))
         return &origin->base;
     close_origin(&origin->base);
     return NULL;
