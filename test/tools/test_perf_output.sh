@@ -49,6 +49,8 @@ measure two.json lat --size 64,1K --rounds 7 --busy
 measure rate.json rate --rounds 2
 json '.points[0] | .test == "rate" and .summary.median_ops_per_s > 0 and
     .summary.median_low95_ops_per_s == null'
+measure na.json lat --level na --rounds 2
+json '.settings.level == "na" and .points[0].summary.median_ns > 0'
 measure bw.json bw --level bulk --size 4K --rounds 2
 json '[.points[].test] == ["bw_read", "bw_write"]'
 json '.points | all(.summary.median_bytes_per_s > 0)'
