@@ -7,11 +7,13 @@
  * Victims come from a nursery, a process that has opened nothing itself.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -346,12 +348,27 @@ victim_main(const struct order *order, int out)
     }
 }
 
+/* What libcheck is told of each assertion goes into a file that all processes
+ * of a case share, and from buffers of their own: a process that is killed
+ * leaves half a message there. Victims tell nothing. */
+static void
+leave_check(void)
+{
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    struct stat st;
+
+    for (int fd = 3; fd < 64; fd++)
+        if (fd != nowhere && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+            dup2(nowhere, fd);
+}
+
 /* Bears victims, one after the other, and tells how each ended. */
 static int
 nursery(const struct parent *parent)
 {
     struct order order;
 
+    leave_check();
     for (;;) {
         ssize_t got = read(parent->in, &order, sizeof(order));
         if (got != (ssize_t) sizeof(order))
