@@ -13,7 +13,7 @@
 #define IDLE_DEFAULT 600
 #define IDLE_MAX (7 * 24 * 3600)
 
-enum { KEY_ADDRESS_FILE = 256, KEY_IDLE, KEY_INTO };
+enum { KEY_ADDRESS_FILE = 256, KEY_IDLE, KEY_INTO, KEY_RESUME, KEY_JSON };
 
 /* What a subcommand is called with, and how few arguments are too few. */
 struct command {
@@ -59,6 +59,15 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'j':
         options->jobs = number(state, arg, "--jobs", 1, JOBS_MAX);
+        return 0;
+    case 'r':
+        options->recursive = true;
+        return 0;
+    case KEY_RESUME:
+        options->resume = true;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
         return 0;
     case KEY_ADDRESS_FILE:
         options->address_file = arg;
@@ -108,6 +117,28 @@ static const struct argp_option put_options[] = {
         .key = 'j',
         .arg = "N",
         .doc = "Requests in flight (default 8, at most 64)"},
+    {.name = "resume",
+        .key = KEY_RESUME,
+        .doc = "Go on with a copy that was interrupted: leave out what is "
+               "there with the same size and checksum"},
+    {.name = "json",
+        .key = KEY_JSON,
+        .doc = "Print the summary as a JSON object: command, files, bytes, "
+               "seconds, links, present, failed, skipped"},
+    {0}};
+
+static const struct argp_option json_options[] = {
+    {.name = "json",
+        .key = KEY_JSON,
+        .doc = "Print JSON: for each entry name, type (file, directory, link "
+               "or special), mode, size, mtime, mtime_nanos, and in stat the "
+               "target of a link; bytes of a name that is not UTF-8 are ?"},
+    {0}};
+
+static const struct argp_option rm_options[] = {
+    {.name = "recursive",
+        .key = 'r',
+        .doc = "Remove directories, with all that is in them"},
     {0}};
 
 static const struct command commands[] = {
@@ -120,19 +151,31 @@ static const struct command commands[] = {
             NULL, NULL, NULL}},
     {"put", copy_put, 2, -1,
         {put_options, parse, "SOURCE... ADDRESS",
-            "Copies files and whole directories to the server at ADDRESS."
+            "Copies files and whole directories to the server at ADDRESS, with "
+            "modes, times and the symbolic links that stay in the tree."
             "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"get", copy_get, 3, -1,
         {put_options + 1, parse, "ADDRESS PATH... TARGET",
             "Copies files and whole directories from the server at ADDRESS: "
-            "into TARGET if that is a directory, otherwise as TARGET."
+            "into TARGET if that is a directory, otherwise as TARGET; with "
+            "modes, times and the symbolic links that stay in the tree."
             "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"ls", copy_ls, 1, 2,
-        {NULL, parse, "ADDRESS [PATH]",
+        {json_options, parse, "ADDRESS [PATH]",
             "Lists a directory at the server at ADDRESS: type, size, time of "
             "the last change (UTC), name."
+            "\v" TOOL_EXIT_CODES,
+            NULL, NULL, NULL}},
+    {"stat", copy_stat, 2, 2,
+        {json_options, parse, "PATH ADDRESS",
+            "Tells what stands at PATH at the server at ADDRESS."
+            "\v" TOOL_EXIT_CODES,
+            NULL, NULL, NULL}},
+    {"rm", copy_rm, 2, -1,
+        {rm_options, parse, "PATH... ADDRESS",
+            "Removes files and links at the server at ADDRESS."
             "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
 };
@@ -150,7 +193,8 @@ assign(struct input *input)
         options->target = arguments[1];
         return;
     }
-    if (input->command->run == copy_put) {
+    if (input->command->run == copy_put || input->command->run == copy_stat ||
+        input->command->run == copy_rm) {
         options->address = arguments[count - 1];
         options->paths = arguments;
         options->path_count = count - 1;
@@ -188,6 +232,8 @@ print_usage(FILE *stream)
           "       talaria copy put SOURCE... ADDRESS\n"
           "       talaria copy get ADDRESS PATH... TARGET\n"
           "       talaria copy ls ADDRESS [PATH]\n"
+          "       talaria copy stat PATH ADDRESS\n"
+          "       talaria copy rm [-r] PATH... ADDRESS\n"
           "Copies files between machines, or processes, over RPCs and bulk "
           "transfers.\n"
           "\"talaria copy COMMAND --help\" tells more.\n" TOOL_EXIT_CODES "\n",

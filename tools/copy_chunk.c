@@ -250,7 +250,7 @@ begin(struct copy_chunk *chunk)
     enum copy_status status = prepare(chunk);
     hg_return_t ret;
 
-    if (status != COPY_OK || chunk->size == 0) {
+    if (status != COPY_OK || chunk->size == 0 || chunk->rpc == COPY_HASH) {
         end(chunk, status);
         return;
     }
@@ -325,7 +325,8 @@ start(struct copy_session *session, struct copy_open *open, hg_handle_t handle,
     chunk->open = open;
     chunk->handle = handle;
     chunk->buffer = buffer;
-    HG_Bulk_ref_incr(chunk->remote);
+    if (chunk->remote != HG_BULK_NULL)
+        HG_Bulk_ref_incr(chunk->remote);
     session->refs++;
     session->chunk_count++;
     open->refs++;
@@ -356,7 +357,8 @@ copy_chunk_start(struct copy_session *session, hg_handle_t handle,
         return COPY_INVALID;
     left = open->size - in->offset;
     if (in->size != (left < COPY_CHUNK_SIZE ? left : COPY_CHUNK_SIZE) ||
-        in->bulk == HG_BULK_NULL || HG_Bulk_get_size(in->bulk) < in->size)
+        (rpc != COPY_HASH && (in->bulk == HG_BULK_NULL ||
+                                 HG_Bulk_get_size(in->bulk) < in->size)))
         return COPY_INVALID;
     return start(session, open, handle, &request);
 }

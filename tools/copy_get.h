@@ -15,6 +15,7 @@ struct copy_get {
     struct copy_remote_dir *dirs; /* found, and not listed to the end */
     struct copy_modes modes;
     bool force;
+    bool resume;
 };
 
 /* Asks for the next page of a directory, or what one of the paths is. What the

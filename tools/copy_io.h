@@ -10,6 +10,8 @@
 /* ESTALE: the file ends before the chunk does. */
 int copy_io_read(int fd, void *data, size_t size, uint64_t offset);
 
+/* Blocks of zeros are left out: in a new file, whose size is set in the end,
+ * they are holes. */
 int copy_io_write(int fd, const void *data, size_t size, uint64_t offset);
 
 #endif /* COPY_IO_H */

@@ -1,63 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria copy ls`: fetches a listing page by page, and prints it in the order
- * of the names. */
+/* `talaria copy ls` and `talaria copy stat`: what stands at the server, printed
+ * in the order of the names. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "copy.h"
-#include "copy_client.h"
-#include "copy_page.h"
+#include "copy_listing.h"
 #include "copy_path.h"
 #include "copy_report.h"
 #include "copy_signal.h"
 #include "copy_text.h"
-
-struct line {
-    copy_meta_t meta;
-    char *name;
-};
-
-struct listing {
-    struct line *lines;
-    size_t count;
-    size_t room;
-};
-
-static int
-add_line(struct listing *listing, const copy_meta_t *meta, const char *name)
-{
-    struct line *line;
-
-    if (listing->count == listing->room) {
-        size_t room = listing->room == 0 ? 256 : listing->room * 2;
-        line = realloc(listing->lines, room * sizeof(*line));
-        if (line == NULL)
-            return ENOMEM;
-        listing->lines = line;
-        listing->room = room;
-    }
-    line = &listing->lines[listing->count];
-    line->meta = *meta;
-    line->name = strdup(name);
-    if (line->name == NULL)
-        return ENOMEM;
-    listing->count++;
-    return 0;
-}
+#include "output.h"
 
 static int
 compare(const void *a, const void *b)
 {
-    const struct line *left = a;
-    const struct line *right = b;
+    const struct copy_line *left = a;
+    const struct copy_line *right = b;
 
     return strcmp(left->name, right->name);
 }
 
 static void
-print_line(const struct line *line)
+print_line(const struct copy_line *line)
 {
     static const char types[COPY_TYPE_COUNT] = {
         [COPY_FILE] = '-',
@@ -65,12 +31,9 @@ print_line(const struct line *line)
         [COPY_LINK] = 'l',
         [COPY_SPECIAL_FILE] = '?',
     };
-    char when[32] = "?";
-    time_t seconds = (time_t) line->meta.mtime;
-    struct tm tm;
+    char when[32];
 
-    if (gmtime_r(&seconds, &tm) != NULL)
-        strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    copy_listing_time(when, sizeof(when), &line->meta.mtime);
     printf(
         "%c %12" PRIu64 " %s ", types[line->meta.type], line->meta.size, when);
     copy_text_name(stdout, line->name);
@@ -78,70 +41,33 @@ print_line(const struct line *line)
 }
 
 static int
-read_page(struct copy_client *client, struct listing *listing,
-    const copy_list_out_t *out, void *memory)
+print(const struct copy_listing *listing, bool json)
 {
-    struct copy_page page;
-    copy_entry_t entry;
-    int more = -1;
-    int error = 0;
+    json_t *array = json ? json_array() : NULL;
 
-    if (out->bytes > client->chunk_size)
-        return EPROTO;
-    if (copy_page_read(client->hg_class, memory, out->bytes, out->count,
-            &page) != HG_SUCCESS)
-        return ENOMEM;
-    while (error == 0 && (more = copy_page_next(&page, &entry)) > 0)
-        error = add_line(listing, &entry.meta, entry.name.bytes);
-    copy_page_end(&page);
-    return error != 0 ? error : more < 0 ? EPROTO : 0;
-}
-
-/* Returns NULL, or why the directory can't be listed. */
-static const char *
-list_directory(
-    struct copy_client *client, struct listing *listing, const char *path)
-{
-    union copy_in in = {.list = {.id = 0}};
-    union copy_out out;
-
-    copy_proto_path(&in.list.path, path);
-    do {
-        void *memory;
-        enum copy_status status =
-            copy_client_call(client, COPY_LIST, &in, &out, &memory);
-        int error;
-
-        if (status != COPY_OK)
-            return copy_status_text(status);
-        error = read_page(client, listing, &out.list, memory);
-        if (error != 0)
-            return copy_status_error_text(error);
-        in.list.id = out.list.id;
-        in.list.path.length = 0;
-    } while (in.list.id != 0);
-    return NULL;
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct copy_line *line = &listing->lines[i];
+        if (json)
+            output_json_append(
+                &array, copy_listing_json(line->name, &line->meta));
+        else
+            print_line(line);
+    }
+    return json ? output_json(array) : TOOL_OK;
 }
 
 /* Returns NULL, or why there is nothing to print. */
 static const char *
-list(struct copy_client *client, struct listing *listing, const char *path)
+list(struct copy_client *client, struct copy_listing *listing, const char *path)
 {
-    union copy_in in;
-    union copy_out out;
-    enum copy_status status;
+    copy_meta_t meta;
+    const char *reason = copy_listing_stat(client, path, &meta);
 
-    if (copy_client_path_check(client, path) != 0)
-        return copy_status_error_text(ENAMETOOLONG);
-    copy_proto_path(&in.path.path, path);
-    status = copy_client_call(client, COPY_STAT, &in, &out, NULL);
-    if (status != COPY_OK)
-        return copy_status_text(status);
-    if (out.stat.meta.type == COPY_DIRECTORY)
-        return list_directory(client, listing, path);
-    if (out.stat.meta.type >= COPY_TYPE_COUNT)
-        return copy_status_error_text(EPROTO);
-    if (add_line(listing, &out.stat.meta, path) != 0)
+    if (reason != NULL)
+        return reason;
+    if (meta.type == COPY_DIRECTORY)
+        return copy_listing_fetch(client, path, listing);
+    if (copy_listing_add(listing, &meta, path) != 0)
         return copy_status_error_text(ENOMEM);
     return NULL;
 }
@@ -150,7 +76,7 @@ int
 copy_ls(const struct copy_options *options)
 {
     char *path = strdup(options->path_count > 0 ? options->paths[0] : "");
-    struct listing listing = {0};
+    struct copy_listing listing = {0};
     struct copy_client *client;
     int status = TOOL_FAILED;
 
@@ -171,12 +97,99 @@ copy_ls(const struct copy_options *options)
     copy_client_close(client);
     if (listing.count > 1)
         qsort(listing.lines, listing.count, sizeof(*listing.lines), compare);
-    for (size_t i = 0; i < listing.count; i++) {
-        if (status == TOOL_OK)
-            print_line(&listing.lines[i]);
-        free(listing.lines[i].name);
+    if (status == TOOL_OK)
+        status = print(&listing, options->json);
+    copy_listing_free(&listing);
+    free(path);
+    return status;
+}
+
+/* What a stat has found. */
+struct found {
+    copy_meta_t meta;
+    char target[COPY_PATH_SIZE]; /* of a link, otherwise "" */
+};
+
+/* Returns NULL, or why there is nothing to print. */
+static const char *
+find(struct copy_client *client, const char *path, struct found *found)
+{
+    union copy_in in;
+    union copy_out out;
+    enum copy_status status;
+    const char *reason = copy_listing_stat(client, path, &found->meta);
+
+    found->target[0] = 0;
+    if (reason != NULL || found->meta.type != COPY_LINK)
+        return reason;
+    copy_proto_path(&in.path.path, path);
+    status = copy_client_call(client, COPY_LINK_READ, &in, &out, NULL);
+    if (status != COPY_OK)
+        return copy_status_text(status);
+    memcpy(found->target, out.link.target.bytes, out.link.target.length + 1u);
+    return NULL;
+}
+
+static int
+print_found(const char *path, const struct found *found, bool json)
+{
+    static const char *const types[COPY_TYPE_COUNT] = {
+        [COPY_FILE] = "file",
+        [COPY_DIRECTORY] = "directory",
+        [COPY_LINK] = "symbolic link",
+        [COPY_SPECIAL_FILE] = "special file",
+    };
+    const copy_meta_t *meta = &found->meta;
+    json_t *value;
+    char when[32];
+
+    if (json) {
+        value = copy_listing_json(path, meta);
+        if (value != NULL && found->target[0] != 0 &&
+            json_object_set_new(
+                value, "target", output_json_text(found->target)) != 0) {
+            json_decref(value);
+            value = NULL;
+        }
+        return output_json(value);
     }
-    free(listing.lines);
+    copy_listing_time(when, sizeof(when), &meta->mtime);
+    printf("name:  ");
+    copy_text_name(stdout, path[0] == 0 ? "." : path);
+    printf("\ntype:  %s\nsize:  %" PRIu64 "\nmode:  %04o\nmtime: %s\n",
+        types[meta->type], meta->size, (unsigned int) meta->mode & 0777, when);
+    if (found->target[0] != 0) {
+        printf("to:    ");
+        copy_text_name(stdout, found->target);
+        putchar('\n');
+    }
+    return TOOL_OK;
+}
+
+int
+copy_stat(const struct copy_options *options)
+{
+    char *path = strdup(options->paths[0]);
+    struct copy_client *client;
+    struct found found;
+    const char *reason;
+    int status = TOOL_FAILED;
+
+    if (path == NULL) {
+        copy_report_error("", copy_status_error_text(ENOMEM));
+        return status;
+    }
+    copy_path_clean(path);
+    copy_signal_catch();
+    client = copy_client_open(options->address, 1, HG_BULK_WRITE_ONLY);
+    if (client != NULL) {
+        reason = find(client, path, &found);
+        if (reason == NULL)
+            status = print_found(path, &found, options->json);
+        else
+            copy_report_error(path, reason);
+    }
+    copy_client_close(client);
     free(path);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directories whose permission bits are set last, the inner ones first. */
+/* Directories whose permission bits and times are set last, the inner ones
+ * first. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 struct copy_mode {
     struct copy_mode *before;
     mode_t mode;
+    copy_time_t mtime;
     char *path;
 };
 
@@ -23,11 +25,11 @@ copy_modes_first(mode_t mode)
 
 void
 copy_modes_add(struct copy_modes *modes, struct copy_report *report,
-    const char *path, mode_t mode)
+    const char *path, mode_t mode, const copy_time_t *mtime)
 {
     struct copy_mode *added;
 
-    if ((mode & WORK_MODE) == WORK_MODE)
+    if ((mode & WORK_MODE) == WORK_MODE && mtime->nanos == COPY_TIME_NONE)
         return;
     added = malloc(sizeof(*added));
     if (added != NULL)
@@ -38,12 +40,13 @@ copy_modes_add(struct copy_modes *modes, struct copy_report *report,
         return;
     }
     added->mode = mode;
+    added->mtime = *mtime;
     added->before = modes->last;
     modes->last = added;
 }
 
 char *
-copy_modes_take(struct copy_modes *modes, mode_t *mode_p)
+copy_modes_take(struct copy_modes *modes, mode_t *mode_p, copy_time_t *mtime_p)
 {
     struct copy_mode *last = modes->last;
     char *path;
@@ -52,6 +55,7 @@ copy_modes_take(struct copy_modes *modes, mode_t *mode_p)
         return NULL;
     path = last->path;
     *mode_p = last->mode;
+    *mtime_p = last->mtime;
     modes->last = last->before;
     free(last);
     return path;

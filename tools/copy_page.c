@@ -4,7 +4,7 @@
 #include "copy_path.h"
 
 /* Bytes of an encoded entry beside its name. */
-#define ENTRY_FIXED (1 + 4 + 8 + 8 + 2)
+#define ENTRY_FIXED (1 + 4 + 8 + 8 + 4 + 2)
 
 copy_meta_t
 copy_page_meta(const struct stat *st)
@@ -12,7 +12,7 @@ copy_page_meta(const struct stat *st)
     copy_meta_t meta = {.type = COPY_SPECIAL_FILE,
         .mode = st->st_mode & 0777,
         .size = (uint64_t) st->st_size,
-        .mtime = st->st_mtime};
+        .mtime = {st->st_mtim.tv_sec, (uint32_t) st->st_mtim.tv_nsec}};
 
     if (S_ISREG(st->st_mode))
         meta.type = COPY_FILE;

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "copy_path.h"
-#include "copy_proto.h"
 
 /* Permission bits that are kept: what a stranger sends never becomes a program
  * that runs with somebody else's rights. */
@@ -282,16 +281,53 @@ copy_path_stat(int root, const char *path, struct stat *stat_p)
 }
 
 int
-copy_path_chmod(int root, const char *path, mode_t mode)
+copy_path_times(const copy_time_t *mtime, struct timespec times_p[2])
 {
-    int fd = -1;
-    int error = copy_path_directory(root, path, &fd);
+    times_p[0] = (struct timespec){.tv_nsec = UTIME_OMIT};
+    times_p[1] = times_p[0];
+    if (mtime->nanos == COPY_TIME_NONE)
+        return 0;
+    if (mtime->nanos >= 1000000000 ||
+        (int64_t) (time_t) mtime->seconds != mtime->seconds)
+        return EINVAL;
+    times_p[1].tv_sec = (time_t) mtime->seconds;
+    times_p[1].tv_nsec = (long) mtime->nanos;
+    return 0;
+}
 
+int
+copy_path_attr(
+    int root, const char *path, mode_t mode, const copy_time_t *mtime)
+{
+    struct timespec times[2];
+    int fd = -1;
+    int error = copy_path_times(mtime, times);
+
+    if (error == 0)
+        error = copy_path_directory(root, path, &fd);
     if (error != 0)
         return error;
-    if (fchmod(fd, mode & MODE_BITS) < 0)
+    if (fchmod(fd, mode & MODE_BITS) < 0 || futimens(fd, times) < 0)
         error = errno;
     close(fd);
+    return error;
+}
+
+int
+copy_path_remove(int root, const char *path, bool directory)
+{
+    const char *name = NULL;
+    int dir = -1;
+    int error;
+
+    if (path[0] == 0)
+        return EPERM;
+    error = copy_path_parent(root, path, &dir, &name);
+    if (error != 0)
+        return error;
+    if (unlinkat(dir, name, directory ? AT_REMOVEDIR : 0) < 0)
+        error = errno == EEXIST ? ENOTEMPTY : errno;
+    close(dir);
     return error;
 }
 

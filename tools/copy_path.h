@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "copy_proto.h"
+
 /* Says whether a path is one of the protocol's: EXDEV, it is absolute or has a
  * ".." component; EINVAL, an empty or "." component, or a zero among its
  * `length` bytes; ENAMETOOLONG. The empty path is fine. */
@@ -51,7 +53,16 @@ int copy_path_stat(int root, const char *path, struct stat *stat_p);
  * it was there already, and was left as it is. ENOTDIR: something else was. */
 int copy_path_mkdir(int root, const char *path, mode_t mode, bool *is_new_p);
 
-/* Sets the permission bits of a directory. */
-int copy_path_chmod(int root, const char *path, mode_t mode);
+/* Sets the permission bits of a directory, and if it has one its time. */
+int copy_path_attr(
+    int root, const char *path, mode_t mode, const copy_time_t *mtime);
+
+/* Removes what stands at a path: an empty directory, or anything else. EPERM:
+ * the empty path. */
+int copy_path_remove(int root, const char *path, bool directory);
+
+/* Turns a time into the two of utimensat, the first of them left out. EINVAL:
+ * there is no such time. */
+int copy_path_times(const copy_time_t *mtime, struct timespec times_p[2]);
 
 #endif /* COPY_PATH_H */

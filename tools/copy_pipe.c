@@ -73,6 +73,7 @@ free_item(struct copy_item *item)
     copy_dir_unref(item->made);
     free(item->local);
     free(item->remote);
+    free(item->target);
     free(item);
 }
 
@@ -83,21 +84,53 @@ copy_pipe_add(struct copy_pipe *pipe, struct copy_item *item)
     *pipe->queue_end = item;
     pipe->queue_end = &item->next;
     pipe->queued++;
-    if (item->made == NULL)
+    if (item->made == NULL && !item->is_link)
         copy_report_found(&pipe->report, item->size);
+}
+
+static void
+deactivate(struct copy_item *item)
+{
+    struct copy_item **at = &item->pipe->active;
+
+    while (*at != item)
+        at = &(*at)->next;
+    *at = item->next;
+    item->pipe->active_count--;
 }
 
 void
 copy_pipe_retire(struct copy_item *item)
 {
-    struct copy_pipe *pipe = item->pipe;
-    struct copy_item **at = &pipe->active;
-
-    while (*at != item)
-        at = &(*at)->next;
-    *at = item->next;
-    pipe->active_count--;
+    deactivate(item);
     free_item(item);
+}
+
+void
+copy_pipe_again(struct copy_item *item)
+{
+    struct copy_pipe *pipe = item->pipe;
+
+    deactivate(item);
+    pipe->ops->release(item);
+    item->fd = -1;
+    item->has_temp = false;
+    item->id = 0;
+    item->offset = 0;
+    item->sum = (copy_sum_t){0, 0};
+    item->state = COPY_ITEM_STARTING;
+    item->check = COPY_CHECK_NONE;
+    item->next = pipe->queue;
+    if (pipe->queue == NULL)
+        pipe->queue_end = &item->next;
+    pipe->queue = item;
+    pipe->queued++;
+}
+
+copy_time_t
+copy_item_time(const struct stat *st)
+{
+    return (copy_time_t){st->st_mtim.tv_sec, (uint32_t) st->st_mtim.tv_nsec};
 }
 
 void

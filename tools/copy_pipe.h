@@ -42,13 +42,22 @@ struct copy_item {
     } state;
     bool failed;
     mode_t mode;
+    char *target; /* put: a link, and where it points */
+    bool is_link;
+    size_t base; /* components of the path that are above its tree */
+    enum copy_item_check {
+        COPY_CHECK_NONE,    /* it is copied */
+        COPY_CHECK_WANTED,  /* what stands at the target is looked at first */
+        COPY_CHECK_RUNNING, /* chunks are hashed, not moved */
+        COPY_CHECK_DIFFERS  /* in size */
+    } check;
     uint64_t size;
     uint64_t offset;        /* of the next chunk to be asked for */
     unsigned int in_flight; /* chunks */
     uint64_t id;            /* at the server, 0: none */
     copy_sum_t sum;
-    int fd;                /* put: what is read; -1: nothing is open */
-    struct timespec mtime; /* put: as it was opened */
+    int fd; /* what is read: by put, or to be checked; -1: none */
+    copy_time_t mtime;
     struct copy_temp temp; /* get: what is written */
     bool has_temp;
 };
@@ -114,6 +123,12 @@ void copy_pipe_add(struct copy_pipe *pipe, struct copy_item *item);
 
 /* Takes an item that is started out, and frees it. */
 void copy_pipe_retire(struct copy_item *item);
+
+/* Puts an item that is started back, to be started anew, without a check. */
+void copy_pipe_again(struct copy_item *item);
+
+/* The time of a stat, for the wire. */
+copy_time_t copy_item_time(const struct stat *st);
 
 /* Marks an item as failed, with a line about it unless it had failed before. */
 void copy_item_fail(struct copy_item *item, const char *reason);

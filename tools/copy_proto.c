@@ -22,7 +22,7 @@ static const struct rpc rpcs[COPY_RPC_COUNT] = {
         hg_proc_copy_list_out_t},
     [COPY_MKDIR] = {"talaria.copy.mkdir", hg_proc_copy_mode_in_t,
         hg_proc_copy_mkdir_out_t},
-    [COPY_CHMOD] = {"talaria.copy.chmod", hg_proc_copy_mode_in_t,
+    [COPY_ATTR] = {"talaria.copy.attr", hg_proc_copy_mode_in_t,
         hg_proc_copy_status_out_t},
     [COPY_CREATE] = {"talaria.copy.create", hg_proc_copy_create_in_t,
         hg_proc_copy_create_out_t},
@@ -36,6 +36,14 @@ static const struct rpc rpcs[COPY_RPC_COUNT] = {
         hg_proc_copy_status_out_t},
     [COPY_CLOSE] = {"talaria.copy.close", hg_proc_copy_close_in_t,
         hg_proc_copy_close_out_t},
+    [COPY_HASH] = {"talaria.copy.hash", hg_proc_copy_chunk_in_t,
+        hg_proc_copy_status_out_t},
+    [COPY_LINK_READ] = {"talaria.copy.readlink", hg_proc_copy_path_in_t,
+        hg_proc_copy_link_out_t},
+    [COPY_LINK_MAKE] = {"talaria.copy.symlink", hg_proc_copy_link_in_t,
+        hg_proc_copy_mkdir_out_t},
+    [COPY_REMOVE] = {"talaria.copy.remove", hg_proc_copy_remove_in_t,
+        hg_proc_copy_status_out_t},
 };
 
 hg_return_t

@@ -23,17 +23,22 @@
  *   stat    path                      -> type, mode, size, time
  *   list    path or id, bulk          -> id, bytes, count
  *   mkdir   path, mode                -> whether it is new
- *   chmod   path, mode                   of directories only
+ *   attr    path, mode, time             of directories only
  *   create  path, size, replace       -> id
  *   write   id, offset, size, bulk       the server pulls one chunk
- *   commit  id, mode, checksum           gives the file its name
+ *   commit  id, mode, time, checksum     gives the file its name
  *   open    path                      -> id, size, mode
  *   read    id, offset, size, bulk       the server pushes one chunk
+ *   hash    id, offset, size             as read, but moves nothing
  *   close   id                        -> checksum
+ *   readlink path                     -> target of a symbolic link
+ *   symlink path, target, time, how   -> whether it is new
+ *   remove  path, directory              a file, a link or an empty directory
  *
  * Paths are bytes, relative to the exported directory, with no empty, "." or
  * ".." component and no zero; the empty path is the directory itself. The
- * server follows no symbolic link.
+ * server follows no symbolic link, and makes only those that stay beneath the
+ * exported directory (copy_link.h).
  *
  * A file is moved in chunks of the size that hello gave: offsets are multiples
  * of it, and all chunks but the last are whole. They may be asked for in any
@@ -56,7 +61,7 @@
  * that is eight bytes of the client's memory, which the server pulls now and
  * then while nothing else shows that the client lives. Unfinished uploads
  * vanish with their session. */
-#define COPY_PROTOCOL_VERSION 1u
+#define COPY_PROTOCOL_VERSION 2u
 
 /* Room for a path and its terminating zero. */
 #define COPY_PATH_SIZE 4096u
@@ -84,13 +89,17 @@ enum copy_rpc {
     COPY_STAT,
     COPY_LIST,
     COPY_MKDIR,
-    COPY_CHMOD,
+    COPY_ATTR,
     COPY_CREATE,
     COPY_WRITE,
     COPY_COMMIT,
     COPY_OPEN,
     COPY_READ,
     COPY_CLOSE,
+    COPY_HASH,
+    COPY_LINK_READ,
+    COPY_LINK_MAKE,
+    COPY_REMOVE,
     COPY_RPC_COUNT
 };
 
@@ -120,10 +129,25 @@ typedef struct {
 
 MERCURY_GEN_STRUCT_PROC(copy_sum_t, ((uint64_t) (low))((uint64_t) (high)))
 
+/* When something was changed last: seconds since 1970, and nanoseconds beneath
+ * 10^9, or COPY_TIME_NONE: it isn't known, and isn't set. */
+#define COPY_TIME_NONE UINT32_MAX
+typedef struct {
+    int64_t seconds;
+    uint32_t nanos;
+} copy_time_t;
+
+MERCURY_GEN_STRUCT_PROC(copy_time_t, ((int64_t) (seconds))((uint32_t) (nanos)))
+
+/* How a symbolic link is made where something stands already; together, what is
+ * equal is left and anything else replaced. */
+#define COPY_HOW_REPLACE 1u /* it takes the place of that, not of a directory */
+#define COPY_HOW_RESUME 2u  /* a link with the same target is fine */
+
 /* clang-format off */
 MERCURY_GEN_PROC(copy_meta_t,
     ((uint8_t)(type)) ((uint32_t)(mode)) ((uint64_t)(size))
-    ((int64_t)(mtime)))
+    ((copy_time_t)(mtime)))
 
 /* One entry of a listing. */
 MERCURY_GEN_PROC(copy_entry_t, ((copy_meta_t)(meta)) ((copy_path_t)(name)))
@@ -137,10 +161,11 @@ MERCURY_GEN_PROC(copy_hello_out_t,
 
 /* Of bye. */
 MERCURY_GEN_PROC(copy_session_in_t, ((uint64_t)(session)))
-/* Of bye, chmod, write, commit and read, and of every refusal. */
+/* Of bye, attr, write, commit, read, hash and remove, and of every
+ * refusal. */
 MERCURY_GEN_PROC(copy_status_out_t, ((uint32_t)(status)))
 
-/* Of stat and open. */
+/* Of stat, open and readlink. */
 MERCURY_GEN_PROC(copy_path_in_t,
     ((uint64_t)(session)) ((copy_path_t)(path)))
 MERCURY_GEN_PROC(copy_stat_out_t,
@@ -155,9 +180,11 @@ MERCURY_GEN_PROC(copy_list_out_t,
     ((uint32_t)(status)) ((uint64_t)(id)) ((uint32_t)(bytes))
     ((uint32_t)(count)))
 
-/* Of mkdir and chmod. */
+/* Of mkdir and attr; mkdir sets no time. */
 MERCURY_GEN_PROC(copy_mode_in_t,
-    ((uint64_t)(session)) ((uint32_t)(mode)) ((copy_path_t)(path)))
+    ((uint64_t)(session)) ((uint32_t)(mode)) ((copy_time_t)(mtime))
+    ((copy_path_t)(path)))
+/* Of mkdir and symlink. */
 MERCURY_GEN_PROC(copy_mkdir_out_t,
     ((uint32_t)(status)) ((uint8_t)(is_new)))
 
@@ -167,18 +194,28 @@ MERCURY_GEN_PROC(copy_create_in_t,
 MERCURY_GEN_PROC(copy_create_out_t,
     ((uint32_t)(status)) ((uint64_t)(id)))
 
-/* Of write and read. */
+/* Of write, read and hash, which has no bulk. */
 MERCURY_GEN_PROC(copy_chunk_in_t,
     ((uint64_t)(session)) ((uint64_t)(id)) ((uint64_t)(offset))
     ((uint32_t)(size)) ((hg_bulk_t)(bulk)))
 
 MERCURY_GEN_PROC(copy_commit_in_t,
     ((uint64_t)(session)) ((uint64_t)(id)) ((uint32_t)(mode))
-    ((copy_sum_t)(sum)))
+    ((copy_time_t)(mtime)) ((copy_sum_t)(sum)))
 
 MERCURY_GEN_PROC(copy_close_in_t, ((uint64_t)(session)) ((uint64_t)(id)))
 MERCURY_GEN_PROC(copy_close_out_t,
     ((uint32_t)(status)) ((copy_sum_t)(sum)))
+
+/* The target is any text that isn't empty. */
+MERCURY_GEN_PROC(copy_link_out_t,
+    ((uint32_t)(status)) ((copy_path_t)(target)))
+MERCURY_GEN_PROC(copy_link_in_t,
+    ((uint64_t)(session)) ((uint8_t)(how)) ((copy_time_t)(mtime))
+    ((copy_path_t)(path)) ((copy_path_t)(target)))
+
+MERCURY_GEN_PROC(copy_remove_in_t,
+    ((uint64_t)(session)) ((uint8_t)(directory)) ((copy_path_t)(path)))
 /* clang-format on */
 
 /* Any request; each but hello begins with the session. */
@@ -186,26 +223,29 @@ union copy_in {
     uint64_t session;
     copy_hello_in_t hello;
     copy_session_in_t bye;
-    copy_path_in_t path; /* stat, open */
+    copy_path_in_t path; /* stat, open, readlink */
     copy_list_in_t list;
-    copy_mode_in_t mode; /* mkdir, chmod */
+    copy_mode_in_t mode; /* mkdir, attr */
     copy_create_in_t create;
-    copy_chunk_in_t chunk; /* write, read */
+    copy_chunk_in_t chunk; /* write, read, hash */
     copy_commit_in_t commit;
     copy_close_in_t close;
+    copy_link_in_t link;
+    copy_remove_in_t remove;
 };
 
 /* Any answer; each begins with the status. */
 union copy_out {
     uint32_t status;
     copy_hello_out_t hello;
-    copy_status_out_t plain; /* bye, chmod, write, commit, read */
+    copy_status_out_t plain; /* those that have no more */
     copy_stat_out_t stat;
     copy_list_out_t list;
-    copy_mkdir_out_t mkdir;
+    copy_mkdir_out_t mkdir; /* mkdir, symlink */
     copy_create_out_t create;
     copy_open_out_t open;
     copy_close_out_t close;
+    copy_link_out_t link;
 };
 
 /* Opens a class as HG_Init does, for messages that are all small: a stranger's

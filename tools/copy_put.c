@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "copy.h"
+#include "copy_check.h"
 #include "copy_hash.h"
 #include "copy_io.h"
 #include "copy_modes.h"
@@ -18,6 +19,7 @@ struct put {
     struct copy_tree tree;
     struct copy_modes modes;
     bool force;
+    bool resume;
 };
 
 static enum copy_step
@@ -41,9 +43,11 @@ on_mkdir(struct copy_slot *slot, void *arg)
         return;
     if (status == COPY_OK) {
         item->made->state = COPY_DIR_READY;
-        if (out.mkdir.is_new)
-            copy_modes_add(
-                &put->modes, &put->pipe.report, item->remote, item->mode);
+        /* An interrupted put left it without its bits and its time. */
+        if (out.mkdir.is_new ||
+            (put->resume && item->mtime.nanos != COPY_TIME_NONE))
+            copy_modes_add(&put->modes, &put->pipe.report, item->remote,
+                item->mode, &item->mtime);
     } else {
         item->made->state = COPY_DIR_FAILED;
         copy_item_fail(item, copy_status_text(status));
@@ -69,6 +73,39 @@ on_create(struct copy_slot *slot, void *arg)
     }
 }
 
+static void
+on_link(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+
+    if (status == COPY_LOST)
+        return;
+    if (status == COPY_OK && out.mkdir.is_new)
+        copy_report_linked(&item->pipe->report);
+    else if (status == COPY_OK)
+        copy_report_present(&item->pipe->report, 0);
+    else
+        copy_item_fail(item, copy_status_text(status));
+    copy_pipe_retire(item);
+}
+
+static void
+on_check_open(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+
+    if (status == COPY_LOST)
+        return;
+    if (status == COPY_OK)
+        copy_check_begin(item, out.open.id, item->size, out.open.meta.size);
+    else
+        copy_pipe_again(item); /* creating it tells what is wrong */
+}
+
 /* It may be another file than the one that the walk saw. */
 static int
 open_source(struct copy_item *item)
@@ -86,7 +123,7 @@ open_source(struct copy_item *item)
         return ESTALE;
     item->size = (uint64_t) st.st_size;
     item->mode = st.st_mode;
-    item->mtime = st.st_mtim;
+    item->mtime = copy_item_time(&st);
     return 0;
 }
 
@@ -99,8 +136,18 @@ put_start(struct copy_item *item, struct copy_slot *slot)
 
     if (item->made != NULL) {
         in.mode.mode = copy_modes_first(item->mode);
+        in.mode.mtime = (copy_time_t){0, COPY_TIME_NONE};
         copy_proto_path(&in.mode.path, item->remote);
         copy_slot_send(slot, COPY_MKDIR, &in, on_mkdir, item);
+        return COPY_STEP_SENT;
+    }
+    if (item->is_link) {
+        in.link.how = (uint8_t) ((put->force ? COPY_HOW_REPLACE : 0) |
+                                 (put->resume ? COPY_HOW_RESUME : 0));
+        in.link.mtime = item->mtime;
+        copy_proto_path(&in.link.path, item->remote);
+        copy_proto_path(&in.link.target, item->target);
+        copy_slot_send(slot, COPY_LINK_MAKE, &in, on_link, item);
         return COPY_STEP_SENT;
     }
     error = open_source(item);
@@ -108,6 +155,11 @@ put_start(struct copy_item *item, struct copy_slot *slot)
         copy_item_fail(item, copy_status_error_text(error));
         copy_pipe_retire(item);
         return COPY_STEP_DONE;
+    }
+    if (item->check == COPY_CHECK_WANTED) {
+        copy_proto_path(&in.path.path, item->remote);
+        copy_slot_send(slot, COPY_OPEN, &in, on_check_open, item);
+        return COPY_STEP_SENT;
     }
     in.create.size = item->size;
     in.create.replace = put->force;
@@ -135,8 +187,11 @@ put_move(struct copy_item *item, struct copy_slot *slot)
 {
     union copy_in in = {
         .chunk = {.id = item->id, .offset = slot->offset, .size = slot->size}};
-    int error = copy_io_read(item->fd, slot->memory, slot->size, slot->offset);
+    int error;
 
+    if (item->check != COPY_CHECK_NONE)
+        return copy_check_move(item, slot);
+    error = copy_io_read(item->fd, slot->memory, slot->size, slot->offset);
     if (error != 0) {
         copy_item_fail(item, copy_status_error_text(error));
         return COPY_STEP_DONE;
@@ -167,10 +222,12 @@ static bool
 source_changed(const struct copy_item *item)
 {
     struct stat st;
+    copy_time_t now;
 
-    return fstat(item->fd, &st) < 0 || (uint64_t) st.st_size != item->size ||
-           st.st_mtim.tv_sec != item->mtime.tv_sec ||
-           st.st_mtim.tv_nsec != item->mtime.tv_nsec;
+    if (fstat(item->fd, &st) < 0 || (uint64_t) st.st_size != item->size)
+        return true;
+    now = copy_item_time(&st);
+    return now.seconds != item->mtime.seconds || now.nanos != item->mtime.nanos;
 }
 
 static enum copy_step
@@ -178,14 +235,19 @@ put_finish(struct copy_item *item, struct copy_slot *slot)
 {
     union copy_in in;
 
+    if (item->check == COPY_CHECK_DIFFERS)
+        return copy_check_finish(item, slot);
     if (!item->failed && source_changed(item))
         copy_item_fail(item, copy_status_error_text(ESTALE));
+    if (item->check != COPY_CHECK_NONE)
+        return copy_check_finish(item, slot);
     if (item->failed) {
         in.close.id = item->id;
         copy_slot_send(slot, COPY_CLOSE, &in, on_finish, item);
     } else {
         in.commit.id = item->id;
         in.commit.mode = item->mode;
+        in.commit.mtime = item->mtime;
         in.commit.sum = item->sum;
         copy_slot_send(slot, COPY_COMMIT, &in, on_finish, item);
     }
@@ -215,14 +277,15 @@ set_modes(struct put *put)
     union copy_out out;
     char *path;
     mode_t mode;
+    copy_time_t mtime;
 
-    while ((path = copy_modes_take(&put->modes, &mode)) != NULL) {
+    while ((path = copy_modes_take(&put->modes, &mode, &mtime)) != NULL) {
         if (!pipe->client->lost) {
             enum copy_status status;
             in.mode.mode = mode;
+            in.mode.mtime = mtime;
             copy_proto_path(&in.mode.path, path);
-            status =
-                copy_client_call(pipe->client, COPY_CHMOD, &in, &out, NULL);
+            status = copy_client_call(pipe->client, COPY_ATTR, &in, &out, NULL);
             if (status != COPY_OK)
                 copy_report_failed(
                     &pipe->report, path, copy_status_text(status));
@@ -234,7 +297,7 @@ set_modes(struct put *put)
 int
 copy_put(const struct copy_options *options)
 {
-    struct put put = {.force = options->force};
+    struct put put = {.force = options->force, .resume = options->resume};
     struct copy_client *client;
     char *into = strdup(options->into == NULL ? "" : options->into);
     int status = TOOL_FAILED;
@@ -251,8 +314,10 @@ copy_put(const struct copy_options *options)
         copy_report_error(into, copy_status_error_text(ENAMETOOLONG));
     } else if (client != NULL) {
         copy_pipe_init(&put.pipe, client, &put_ops, &put, "put");
+        put.pipe.report.json = options->json;
         copy_tree_start(
             &put.tree, &put.pipe, options->paths, options->path_count, into);
+        put.tree.check = options->resume;
         copy_pipe_run(&put.pipe);
         set_modes(&put);
         copy_tree_free(&put.tree);

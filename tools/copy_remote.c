@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "copy_get.h"
+#include "copy_link.h"
 #include "copy_page.h"
 #include "copy_path.h"
 
@@ -13,6 +14,7 @@ struct copy_remote_dir {
     struct copy_get *get;
     char *remote;
     char *local;
+    size_t base; /* components of local that are above its tree */
     uint64_t id;
 };
 
@@ -40,7 +42,7 @@ failed(struct copy_get *get, const char *remote, int error)
 
 /* Takes the strings over, which may be NULL. Returns NULL: no memory. */
 static struct copy_remote_dir *
-create_dir(struct copy_get *get, char *remote, char *local)
+create_dir(struct copy_get *get, char *remote, char *local, size_t base)
 {
     struct copy_remote_dir *dir = calloc(1, sizeof(*dir));
 
@@ -54,6 +56,7 @@ create_dir(struct copy_get *get, char *remote, char *local)
     dir->get = get;
     dir->remote = remote;
     dir->local = local;
+    dir->base = base;
     return dir;
 }
 
@@ -70,13 +73,14 @@ sort(struct copy_remote_dir *found, const copy_meta_t *meta)
         error = copy_path_mkdir(
             get->root, found->local, copy_modes_first(meta->mode), &is_new);
         if (error == 0) {
-            if (is_new)
-                copy_modes_add(
-                    &get->modes, &get->pipe.report, found->local, meta->mode);
+            /* An interrupted get left it without its bits and its time. */
+            if (is_new || (get->resume && found->local[0] != 0))
+                copy_modes_add(&get->modes, &get->pipe.report, found->local,
+                    meta->mode, &meta->mtime);
             push(found);
             return;
         }
-    } else if (meta->type == COPY_FILE) {
+    } else if (meta->type == COPY_FILE || meta->type == COPY_LINK) {
         item = copy_item_create(found->local, found->remote);
         found->local = NULL;
         found->remote = NULL;
@@ -85,11 +89,15 @@ sort(struct copy_remote_dir *found, const copy_meta_t *meta)
         } else {
             item->shown = item->remote;
             item->size = meta->size;
+            item->mtime = meta->mtime;
+            item->base = found->base;
+            item->is_link = meta->type == COPY_LINK;
+            if (get->resume)
+                item->check = COPY_CHECK_WANTED;
             copy_pipe_add(&get->pipe, item);
         }
     } else {
-        copy_report_skipped(&get->pipe.report, found->remote,
-            meta->type == COPY_LINK ? "symbolic link" : "special file");
+        copy_report_skipped(&get->pipe.report, found->remote, "special file");
     }
     if (error != 0)
         failed(get, found->remote, error);
@@ -101,8 +109,9 @@ found_entry(struct copy_remote_dir *dir, const copy_entry_t *entry)
 {
     struct copy_get *get = dir->get;
     const char *name = entry->name.bytes;
-    struct copy_remote_dir *found = create_dir(get,
-        copy_path_join(dir->remote, name), copy_path_join(dir->local, name));
+    struct copy_remote_dir *found =
+        create_dir(get, copy_path_join(dir->remote, name),
+            copy_path_join(dir->local, name), dir->base);
     int error;
 
     if (found == NULL)
@@ -198,7 +207,8 @@ look_at_path(struct copy_get *get, struct copy_slot *slot)
         local = strdup(get->as != NULL ? get->as : copy_path_base(remote));
         copy_path_clean(remote);
     }
-    found = create_dir(get, remote, local);
+    found = create_dir(
+        get, remote, local, local == NULL ? 0 : copy_link_depth(local));
     if (found == NULL)
         return COPY_STEP_DONE;
     if (copy_client_path_check(get->pipe.client, found->remote) != 0) {

@@ -7,6 +7,7 @@
 #include "copy_clock.h"
 #include "copy_report.h"
 #include "copy_text.h"
+#include "output.h"
 
 void
 copy_report_start(struct copy_report *report, const char *verb)
@@ -57,18 +58,56 @@ copy_report_done(struct copy_report *report, uint64_t size)
     report->bytes += size;
 }
 
+void
+copy_report_linked(struct copy_report *report)
+{
+    report->links++;
+}
+
+void
+copy_report_present(struct copy_report *report, uint64_t size)
+{
+    report->present++;
+    report->progress.moved += size;
+}
+
+static int
+print_json(const struct copy_report *report, double seconds)
+{
+    return output_json(json_pack("{s:s s:I s:I s:f s:I s:I s:I s:I}", "command",
+        report->verb, "files", (json_int_t) report->progress.files, "bytes",
+        (json_int_t) report->bytes, "seconds", seconds, "links",
+        (json_int_t) report->links, "present", (json_int_t) report->present,
+        "failed", (json_int_t) report->failed, "skipped",
+        (json_int_t) report->skipped));
+}
+
+static void
+print_text(const struct copy_report *report, double seconds)
+{
+    printf("%s: %" PRIu64 " files, %" PRIu64
+           " bytes in %.3f s, %.1f MiB/s; %" PRIu64 " failed, %" PRIu64
+           " skipped",
+        report->verb, report->progress.files, report->bytes, seconds,
+        (double) report->bytes / (1024 * 1024) / seconds, report->failed,
+        report->skipped);
+    if (report->links > 0)
+        printf(", %" PRIu64 " links", report->links);
+    if (report->present > 0)
+        printf(", %" PRIu64 " there already", report->present);
+    putchar('\n');
+    fflush(stdout);
+}
+
 int
 copy_report_end(struct copy_report *report)
 {
     double seconds = copy_clock() - report->bar.started;
-    double rate = (double) report->bytes / (1024 * 1024) / seconds;
 
     copy_bar_clear(&report->bar);
-    printf("%s: %" PRIu64 " files, %" PRIu64
-           " bytes in %.3f s, %.1f MiB/s; %" PRIu64 " failed, %" PRIu64
-           " skipped\n",
-        report->verb, report->progress.files, report->bytes, seconds, rate,
-        report->failed, report->skipped);
-    fflush(stdout);
+    if (!report->json)
+        print_text(report, seconds);
+    else if (print_json(report, seconds) != TOOL_OK)
+        return TOOL_FAILED;
     return report->failed > 0 ? TOOL_FAILED : TOOL_OK;
 }

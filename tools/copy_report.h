@@ -12,7 +12,10 @@ struct copy_report {
     struct copy_progress progress;
     uint64_t bytes;   /* of the files that are whole */
     uint64_t failed;  /* files and directories that aren't there */
-    uint64_t skipped; /* links, special files */
+    uint64_t skipped; /* special files */
+    uint64_t links;   /* made */
+    uint64_t present; /* files and links that were there already */
+    bool json;        /* the summary */
 };
 
 /* Starts the clock. verb: "put" or "get". */
@@ -31,6 +34,12 @@ void copy_report_found(struct copy_report *report, uint64_t size);
 
 /* A file of `size` bytes is whole. */
 void copy_report_done(struct copy_report *report, uint64_t size);
+
+/* A link was made. */
+void copy_report_linked(struct copy_report *report);
+
+/* A file of `size` bytes, or a link, was there already, as it should be. */
+void copy_report_present(struct copy_report *report, uint64_t size);
 
 /* Prints the summary on standard output. Returns the exit status. */
 int copy_report_end(struct copy_report *report);

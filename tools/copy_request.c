@@ -8,6 +8,7 @@
 #include "copy_chunk.h"
 #include "copy_clock.h"
 #include "copy_hash.h"
+#include "copy_link.h"
 #include "copy_page.h"
 #include "copy_path.h"
 
@@ -90,14 +91,62 @@ run_mkdir(struct request *request)
 }
 
 static enum copy_status
-run_chmod(struct request *request)
+run_attr(struct request *request)
 {
     const copy_mode_in_t *in = &request->in->mode;
     enum copy_status status = check_path(&in->path);
 
     if (status == COPY_OK)
+        status = copy_status_of(copy_path_attr(
+            request->server->root, in->path.bytes, in->mode, &in->mtime));
+    return status;
+}
+
+static enum copy_status
+run_link_read(struct request *request)
+{
+    const copy_path_t *path = &request->in->path.path;
+    copy_path_t *target = &request->out->link.target;
+    enum copy_status status = check_path(path);
+    size_t room = HG_Class_get_output_eager_size(request->server->hg_class);
+
+    if (status == COPY_OK)
+        status = copy_status_of(copy_link_read_beneath(
+            request->server->root, path->bytes, target->bytes));
+    if (status != COPY_OK)
+        return status;
+    target->length = (uint16_t) strlen(target->bytes);
+    return target->length + COPY_REQUEST_FIXED > room ? COPY_TOO_LONG : COPY_OK;
+}
+
+static enum copy_status
+run_link_make(struct request *request)
+{
+    const copy_link_in_t *in = &request->in->link;
+    enum copy_status status = check_path(&in->path);
+    bool is_new = false;
+
+    if (status == COPY_OK && in->path.length == 0)
+        status = COPY_IS_DIRECTORY;
+    if (status == COPY_OK)
         status = copy_status_of(
-            copy_path_chmod(request->server->root, in->path.bytes, in->mode));
+            copy_link_check(in->path.bytes, 0, in->target.bytes));
+    if (status == COPY_OK)
+        status = copy_status_of(copy_link_make(request->server->root,
+            in->path.bytes, in->target.bytes, &in->mtime, in->how, &is_new));
+    request->out->mkdir.is_new = is_new;
+    return status;
+}
+
+static enum copy_status
+run_remove(struct request *request)
+{
+    const copy_remove_in_t *in = &request->in->remove;
+    enum copy_status status = check_path(&in->path);
+
+    if (status == COPY_OK)
+        status = copy_status_of(copy_path_remove(
+            request->server->root, in->path.bytes, in->directory != 0));
     return status;
 }
 
@@ -158,6 +207,10 @@ run_create(struct request *request)
 static enum copy_status
 publish(struct copy_open *open, const copy_commit_in_t *in)
 {
+    struct copy_final final = {.size = open->size,
+        .mode = in->mode,
+        .mtime = in->mtime,
+        .replace = open->replace};
     int error;
 
     if (open->failure != COPY_OK)
@@ -166,7 +219,7 @@ publish(struct copy_open *open, const copy_commit_in_t *in)
         return COPY_INVALID;
     if (!copy_hash_equal(&open->sum, &in->sum))
         return COPY_CHECKSUM;
-    error = copy_temp_publish(&open->temp, open->name, in->mode, open->replace);
+    error = copy_temp_publish(&open->temp, open->name, &final);
     if (error == 0)
         open->temp.fd = -1;
     return copy_status_of(error);
@@ -274,13 +327,17 @@ static const run_t runs[COPY_RPC_COUNT] = {
     [COPY_STAT] = run_stat,
     [COPY_LIST] = run_list,
     [COPY_MKDIR] = run_mkdir,
-    [COPY_CHMOD] = run_chmod,
+    [COPY_ATTR] = run_attr,
     [COPY_CREATE] = run_create,
     [COPY_WRITE] = run_chunk,
     [COPY_COMMIT] = run_commit,
     [COPY_OPEN] = run_open,
     [COPY_READ] = run_chunk,
     [COPY_CLOSE] = run_close,
+    [COPY_HASH] = run_chunk,
+    [COPY_LINK_READ] = run_link_read,
+    [COPY_LINK_MAKE] = run_link_make,
+    [COPY_REMOVE] = run_remove,
 };
 
 static hg_return_t

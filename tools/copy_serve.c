@@ -13,6 +13,7 @@
 #include "copy_clock.h"
 #include "copy_report.h"
 #include "copy_signal.h"
+#include "ping.h"
 
 #define PROGRESS_MS 250     /* until signals and silent clients are looked at */
 #define STOP_SECONDS 5.0    /* for running operations to end */
@@ -183,7 +184,8 @@ start(struct copy_server *server, const char *info)
     HG_Class_set_data(server->hg_class, server, NULL);
     /* Requests are received as soon as there is a context. */
     if (copy_proto_register(
-            server->hg_class, copy_server_handle, server->ids) == HG_SUCCESS)
+            server->hg_class, copy_server_handle, server->ids) == HG_SUCCESS &&
+        ping_register(server->hg_class) == 0)
         server->context = HG_Context_create(server->hg_class);
     if (server->context == NULL) {
         copy_report_error(info, "can't start the transport");

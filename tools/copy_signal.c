@@ -24,6 +24,10 @@ copy_signal_catch(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    /* A file that may not grow is an error of the write. */
+    action.sa_handler = SIG_IGN;
+    action.sa_flags = 0;
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 bool

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* From now on the two signals are only noted. The second one of them ends the
- * program as usual. */
+ * program as usual. SIGXFSZ is ignored. */
 void copy_signal_catch(void);
 
 /* Says whether one has come. */

@@ -9,20 +9,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "copy_path.h"
 #include "copy_temp.h"
 
 /* Hidden names are tried until one is free; two of 64 random bits don't meet.
  */
 #define NAME_TRIES 8
 
-static int
-hidden_name(char *name, size_t size)
+int
+copy_temp_name(char name_p[COPY_TEMP_NAME_SIZE])
 {
     uint64_t number;
 
     if (getrandom(&number, sizeof(number), 0) != (ssize_t) sizeof(number))
         return EIO;
-    snprintf(name, size, ".talaria-%016" PRIx64 ".part", number);
+    snprintf(
+        name_p, COPY_TEMP_NAME_SIZE, ".talaria-%016" PRIx64 ".part", number);
     return 0;
 }
 
@@ -77,7 +79,7 @@ copy_temp_create(int dir, struct copy_temp *temp_p)
     if (error != 0)
         return error;
     for (int i = 0; fd < 0; i++) {
-        error = hidden_name(name, sizeof(name));
+        error = copy_temp_name(name);
         if (error != 0)
             return error;
         fd = openat(dir, name,
@@ -110,7 +112,7 @@ give_hidden_name(struct copy_temp *temp)
     int error = EEXIST;
 
     for (int i = 0; error == EEXIST && i < NAME_TRIES; i++) {
-        error = hidden_name(name, sizeof(name));
+        error = copy_temp_name(name);
         if (error == 0)
             error = link_nameless(temp, name);
     }
@@ -146,11 +148,17 @@ rename_fresh(struct copy_temp *temp, const char *name)
 
 int
 copy_temp_publish(
-    struct copy_temp *temp, const char *name, mode_t mode, bool replace)
+    struct copy_temp *temp, const char *name, const struct copy_final *final)
 {
-    int error = 0;
+    struct timespec times[2];
+    bool replace = final->replace;
+    int error = copy_path_times(&final->mtime, times);
 
-    if (fchmod(temp->fd, mode & 0777) < 0)
+    if (error != 0)
+        return error;
+    if (ftruncate(temp->fd, (off_t) final->size) < 0 ||
+        fchmod(temp->fd, final->mode & 0777) < 0 ||
+        futimens(temp->fd, times) < 0)
         return errno;
     if (temp->name[0] == 0) {
         error = link_nameless(temp, name);

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "copy_path.h"
+#include "copy_link.h"
 #include "copy_tree.h"
 
 /* Of directories that the user asked for by --into. */
@@ -31,7 +31,7 @@ check_remote(const struct copy_pipe *pipe, const char *remote)
 static int
 add_directory(struct copy_pipe *pipe, struct copy_dir *parent,
     const char *local, const char *remote, mode_t mode,
-    struct copy_dir **made_p)
+    const copy_time_t *mtime, struct copy_dir **made_p)
 {
     struct copy_dir *made = copy_dir_create();
     struct copy_item *item = NULL;
@@ -45,6 +45,7 @@ add_directory(struct copy_pipe *pipe, struct copy_dir *parent,
     item->parent = copy_dir_ref(parent);
     item->made = copy_dir_ref(made);
     item->mode = mode;
+    item->mtime = *mtime;
     copy_pipe_add(pipe, item);
     *made_p = made;
     return 0;
@@ -53,15 +54,18 @@ add_directory(struct copy_pipe *pipe, struct copy_dir *parent,
 /* Queues a directory, and remembers to read it. Takes the strings over. */
 static int
 found_directory(struct copy_tree *tree, struct copy_pipe *pipe,
-    struct copy_dir *parent, char *local, char *remote, mode_t mode)
+    struct copy_dir *parent, char *local, char *remote, size_t base,
+    const struct stat *st)
 {
     struct copy_tree_dir *found = calloc(1, sizeof(*found));
+    copy_time_t mtime = copy_item_time(st);
     int error = found == NULL ? ENOMEM : 0;
 
     if (error == 0 && remote[0] == 0)
         found->dir = copy_dir_ref(parent); /* the top is there */
     else if (error == 0)
-        error = add_directory(pipe, parent, local, remote, mode, &found->dir);
+        error = add_directory(
+            pipe, parent, local, remote, st->st_mode, &mtime, &found->dir);
     if (error != 0) {
         free(found);
         free(local);
@@ -70,14 +74,15 @@ found_directory(struct copy_tree *tree, struct copy_pipe *pipe,
     }
     found->local = local;
     found->remote = remote;
+    found->base = base;
     found->next = tree->dirs;
     tree->dirs = found;
     return 0;
 }
 
 static int
-found_file(struct copy_pipe *pipe, struct copy_dir *parent, char *local,
-    char *remote, const struct stat *st)
+found_file(struct copy_tree *tree, struct copy_pipe *pipe,
+    struct copy_dir *parent, char *local, char *remote, const struct stat *st)
 {
     struct copy_item *item = copy_item_create(local, remote);
 
@@ -86,6 +91,50 @@ found_file(struct copy_pipe *pipe, struct copy_dir *parent, char *local,
     item->parent = copy_dir_ref(parent);
     item->mode = st->st_mode;
     item->size = (uint64_t) st->st_size;
+    if (tree->check)
+        item->check = COPY_CHECK_WANTED;
+    copy_pipe_add(pipe, item);
+    return 0;
+}
+
+/* A link goes as it is, if it may. Takes the strings over. */
+static int
+found_link(struct copy_pipe *pipe, struct copy_dir *parent, char *local,
+    char *remote, size_t base, const struct stat *st)
+{
+    char target[COPY_PATH_SIZE];
+    struct copy_item *item;
+    char *text;
+    const char *reason = NULL;
+    int error = copy_link_read(AT_FDCWD, local, target);
+
+    if (error == 0 && strlen(remote) + strlen(target) > pipe->client->path_max)
+        error = ENAMETOOLONG;
+    if (error != 0)
+        reason = copy_status_error_text(error);
+    else if (copy_link_check(remote, base, target) != 0)
+        reason = COPY_LINK_LEAVES;
+    if (reason != NULL) {
+        copy_report_failed(&pipe->report, local, reason);
+        free(local);
+        free(remote);
+        return 0;
+    }
+    text = strdup(target);
+    if (text == NULL) {
+        free(local);
+        free(remote);
+        return ENOMEM;
+    }
+    item = copy_item_create(local, remote);
+    if (item == NULL) {
+        free(text);
+        return ENOMEM;
+    }
+    item->target = text;
+    item->is_link = true;
+    item->parent = copy_dir_ref(parent);
+    item->mtime = copy_item_time(st);
     copy_pipe_add(pipe, item);
     return 0;
 }
@@ -93,9 +142,8 @@ found_file(struct copy_pipe *pipe, struct copy_dir *parent, char *local,
 /* Sorts one thing that was found. Takes the strings over, which may be NULL. */
 static void
 found(struct copy_tree *tree, struct copy_pipe *pipe, struct copy_dir *parent,
-    char *local, char *remote, const struct stat *st)
+    char *local, char *remote, size_t base, const struct stat *st)
 {
-    const char *kind = "special file";
     int error;
 
     if (local == NULL || remote == NULL) {
@@ -107,18 +155,20 @@ found(struct copy_tree *tree, struct copy_pipe *pipe, struct copy_dir *parent,
     error = check_remote(pipe, remote);
     if (error != 0) {
         copy_report_failed(&pipe->report, local, copy_status_error_text(error));
-    } else if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode)) {
-        error = S_ISREG(st->st_mode)
-                    ? found_file(pipe, parent, local, remote, st)
-                    : found_directory(
-                          tree, pipe, parent, local, remote, st->st_mode);
+    } else if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) ||
+               S_ISLNK(st->st_mode)) {
+        if (S_ISREG(st->st_mode))
+            error = found_file(tree, pipe, parent, local, remote, st);
+        else if (S_ISDIR(st->st_mode))
+            error =
+                found_directory(tree, pipe, parent, local, remote, base, st);
+        else
+            error = found_link(pipe, parent, local, remote, base, st);
         if (error != 0)
             out_of_memory(pipe, "");
         return;
     } else {
-        if (S_ISLNK(st->st_mode))
-            kind = "symbolic link";
-        copy_report_skipped(&pipe->report, local, kind);
+        copy_report_skipped(&pipe->report, local, "special file");
     }
     free(local);
     free(remote);
@@ -129,6 +179,7 @@ look_at_source(struct copy_tree *tree, struct copy_pipe *pipe, char *source)
 {
     struct stat st;
     char *local = strdup(source);
+    char *remote;
 
     if (local == NULL) {
         out_of_memory(pipe, source);
@@ -140,8 +191,9 @@ look_at_source(struct copy_tree *tree, struct copy_pipe *pipe, char *source)
         free(local);
         return;
     }
-    found(tree, pipe, tree->parent, strdup(source),
-        copy_path_join(tree->into, copy_path_base(local)), &st);
+    remote = copy_path_join(tree->into, copy_path_base(local));
+    found(tree, pipe, tree->parent, strdup(source), remote,
+        remote == NULL ? 0 : copy_link_depth(remote), &st);
     free(local);
 }
 
@@ -171,7 +223,7 @@ read_directory(
         local = copy_path_join(from->local, name);
         if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             found(tree, pipe, from->dir, local,
-                copy_path_join(from->remote, name), &st);
+                copy_path_join(from->remote, name), from->base, &st);
         } else {
             copy_report_failed(&pipe->report, local == NULL ? name : local,
                 copy_status_error_text(errno));
@@ -189,6 +241,7 @@ void
 copy_tree_start(struct copy_tree *tree, struct copy_pipe *pipe, char **sources,
     int count, const char *into)
 {
+    const copy_time_t now = {0, COPY_TIME_NONE};
     char *path = strdup(into);
     mode_t mask = umask(0);
     int error = path == NULL ? ENOMEM : 0;
@@ -203,7 +256,7 @@ copy_tree_start(struct copy_tree *tree, struct copy_pipe *pipe, char **sources,
         memcpy(path, into, end);
         path[end] = 0;
         error = add_directory(
-            pipe, tree->parent, path, path, INTO_MODE & ~mask, &made);
+            pipe, tree->parent, path, path, INTO_MODE & ~mask, &now, &made);
         if (error == 0) {
             copy_dir_unref(tree->parent);
             tree->parent = made;

@@ -15,6 +15,7 @@ static const struct tool tools[] = {
     {"info", "list plugins, or show what one offers", tool_info},
     {"manifest", "write the manifest of a plugin", tool_manifest},
     {"perf", "measure a transport", tool_perf},
+    {"ping", "call a server, or say why it does not answer", tool_ping},
 };
 
 const char *argp_program_version = "talaria " TALARIA_VERSION;

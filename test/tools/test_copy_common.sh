@@ -165,17 +165,18 @@ out_has() { grep -qF -- "$1" "$out" || fail "$ran: no \"$1\" in its output"; }
 err_has() { grep -qF -- "$1" "$err" || fail "$ran: no \"$1\" in its errors"; }
 err_empty() { [ ! -s "$err" ] || fail "$ran: prints errors"; }
 
-# same A B: two files or trees have the same contents, names, types and modes.
+# same A B: two files or trees have the same contents, names, types, modes,
+# times and links.
 same() {
-    diff -r -- "$1" "$2" >"$work/diff" 2>&1 ||
+    diff -r --no-dereference -- "$1" "$2" >"$work/diff" 2>&1 ||
         fail "$ran: $1 and $2 differ: $(head -3 "$work/diff")"
     diff <(list_modes "$1") <(list_modes "$2") >"$work/diff" ||
         fail "$ran: modes of $1 and $2 differ: $(head -3 "$work/diff")"
 }
 
 list_modes() {
-    (cd "$1" 2>/dev/null && find . -printf '%y %m %p\0' | sort -z |
-        tr '\0\n' '\n?') || stat -c %a "$1"
+    (cd "$1" 2>/dev/null && find . -printf '%y %m %T@ %l %p\0' | sort -z |
+        tr '\0\n' '\n?') || stat -c '%a %Y' "$1"
 }
 
 # No file with a hidden name is beneath these directories.

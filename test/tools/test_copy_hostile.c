@@ -26,6 +26,8 @@ static struct lie {
     uint64_t size;       /* of each file */
     copy_sum_t sum;      /* of each file */
     unsigned int status; /* of each read */
+    uint32_t nanos;      /* of each file's time */
+    const char *target;  /* of each link */
 } lie;
 
 static struct peer peer;
@@ -123,6 +125,10 @@ on_request(hg_handle_t handle)
     case COPY_OPEN:
         out.open.id = 9;
         out.open.meta.size = lie.size;
+        out.open.meta.mtime.nanos = lie.nanos;
+        break;
+    case COPY_LINK_READ:
+        copy_proto_path(&out.link.target, lie.target);
         break;
     case COPY_CLOSE:
         out.close.sum = lie.sum;
@@ -363,6 +369,34 @@ START_TEST(size_senseless_refused)
 }
 END_TEST
 
+START_TEST(link_that_climbs_refused)
+{
+    static const char *const targets[] = {
+        "", "/", "/etc", "..", "../evil", "a/../..", "./../x"};
+
+    lie.type = COPY_LINK;
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        lie.target = targets[i];
+        ck_assert_int_eq(get(), 1);
+        ck_assert(printed("symbolic link that may leave the tree"));
+        assert_nothing_outside();
+        ck_assert_uint_eq(count_entries("exported/target"), 0);
+    }
+    lie.target = "beside";
+    ck_assert_int_eq(get(), 0);
+    ck_assert_uint_eq(count_entries("exported/target"), 1);
+}
+END_TEST
+
+START_TEST(time_senseless_leaves_nothing)
+{
+    copy_hash_add(&lie.sum, 0, page_memory, 1);
+    lie.nanos = 1000000000;
+    ck_assert_int_eq(get(), 1);
+    ck_assert_uint_eq(count_entries("exported/target"), 0);
+}
+END_TEST
+
 START_TEST(status_unknown_fails)
 {
     lie.status = 123456;
@@ -406,6 +440,8 @@ copy_hostile_suite(void)
     tcase_add_test(tcase, greeting_senseless_refused);
     tcase_add_test(tcase, checksum_wrong_leaves_nothing);
     tcase_add_test(tcase, size_senseless_refused);
+    tcase_add_test(tcase, link_that_climbs_refused);
+    tcase_add_test(tcase, time_senseless_leaves_nothing);
     tcase_add_test(tcase, status_unknown_fails);
     tcase_add_test(tcase, list_with_control_bytes_escaped);
     suite_add_tcase(suite, tcase);

@@ -12,10 +12,11 @@ large=$((64 << 30))
 middle=$((64 << 20))
 client=
 
-# wrote PID BYTES: a process has written at least so much.
-wrote() {
+# has_read PID BYTES: a process has read at least so much. (What it reads are
+# holes, and stays out of files.)
+has_read() {
     local bytes
-    bytes=$(sed -n 's/^wchar: //p' "/proc/$1/io" 2>/dev/null)
+    bytes=$(sed -n 's/^rchar: //p' "/proc/$1/io" 2>/dev/null)
     [ "${bytes:-0}" -ge "$2" ]
 }
 
@@ -36,11 +37,11 @@ start_client() {
     client=$!
 }
 
-# in_the_middle PID: that process is writing what the client transfers.
+# in_the_middle PID: that process is reading what the client transfers.
 in_the_middle() {
-    local written
-    written=$(sed -n 's/^wchar: //p' "/proc/$1/io")
-    until_true 60 wrote "$1" $((written + middle)) ||
+    local before
+    before=$(sed -n 's/^rchar: //p' "/proc/$1/io")
+    until_true 60 has_read "$1" $((before + middle)) ||
         fail "$ran: never came to its middle"
     gone "$client" && fail "$ran: was over before its middle"
 }
@@ -76,7 +77,7 @@ still_serves() {
 
 test_client_killed_in_put() {
     start_client put "$work/large" "$address"
-    in_the_middle "$server"
+    in_the_middle "$client"
     kill -9 "$client"
     wait "$client" 2>/dev/null
     server_noticed
@@ -86,7 +87,7 @@ test_client_killed_in_put() {
 test_client_killed_in_get() {
     truncate -s $large "$exported/large"
     start_client get "$address" large "$work/got"
-    in_the_middle "$client"
+    in_the_middle "$server"
     kill -9 "$client"
     wait "$client" 2>/dev/null
     server_noticed
@@ -98,7 +99,7 @@ test_client_killed_in_get() {
 # Nothing is in flight then: only its silence tells.
 test_client_killed_while_idle() {
     start_client put "$work/large" "$address"
-    in_the_middle "$server"
+    in_the_middle "$client"
     kill -STOP "$client"
     until_true 5 stopped "$client"
     sleep 2
@@ -114,7 +115,7 @@ stopped() { grep -q '^State:.*T' "/proc/$1/status"; }
 
 test_client_interrupted() {
     start_client put "$work/large" "$address"
-    in_the_middle "$server"
+    in_the_middle "$client"
     kill -INT "$client"
     client_ends 1
     err_has "interrupted"
@@ -129,7 +130,7 @@ test_client_too_idle() {
     serve_end
     serve --idle 2
     start_client put "$work/large" "$address"
-    in_the_middle "$server"
+    in_the_middle "$client"
     kill -STOP "$client"
     server_noticed
     kill -CONT "$client"
@@ -151,7 +152,7 @@ server_ends_in_the_middle() {
 
 test_server_killed_in_put() {
     start_client put "$work/large" "$address"
-    in_the_middle "$server"
+    in_the_middle "$client"
     server_ends_in_the_middle -9
     err_has "lost the server"
     err_has "large: not copied"
@@ -162,7 +163,7 @@ test_server_killed_in_put() {
 test_server_killed_in_get() {
     truncate -s $large "$exported/large"
     start_client get "$address" large "$work/got"
-    in_the_middle "$client"
+    in_the_middle "$server"
     server_ends_in_the_middle -9
     err_has "lost the server"
     [ ! -e "$work/got" ] || fail "$ran: its target is there"
@@ -174,7 +175,7 @@ test_server_killed_in_get() {
 
 test_server_ended_in_put() {
     start_client put "$work/large" "$address"
-    in_the_middle "$server"
+    in_the_middle "$client"
     server_ends_in_the_middle -TERM
     [ "$server_code" -eq 0 ] || fail "$ran: the server ends with $server_code"
     serve

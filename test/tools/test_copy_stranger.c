@@ -64,12 +64,19 @@ status_of_path(enum copy_rpc rpc, const char *path)
         copy_proto_path(&in.list.path, path);
         break;
     case COPY_MKDIR:
-    case COPY_CHMOD:
+    case COPY_ATTR:
         in.mode.mode = 0755;
         copy_proto_path(&in.mode.path, path);
         break;
     case COPY_CREATE:
         copy_proto_path(&in.create.path, path);
+        break;
+    case COPY_LINK_MAKE:
+        copy_proto_path(&in.link.path, path);
+        copy_proto_path(&in.link.target, "a");
+        break;
+    case COPY_REMOVE:
+        copy_proto_path(&in.remove.path, path);
         break;
     default:
         copy_proto_path(&in.path.path, path);
@@ -123,8 +130,9 @@ START_TEST(path_that_climbs_refused)
     static const char *const outside[] = {"..", "../x", "/", "/etc/passwd",
         "a/..", "a/../..", "a/../../x", "../exported/a"};
     static const char *const invalid[] = {".", "./a", "a/.", "a//b", "a/"};
-    static const enum copy_rpc rpcs[] = {
-        COPY_STAT, COPY_LIST, COPY_MKDIR, COPY_CHMOD, COPY_CREATE, COPY_OPEN};
+    static const enum copy_rpc rpcs[] = {COPY_STAT, COPY_LIST, COPY_MKDIR,
+        COPY_ATTR, COPY_CREATE, COPY_OPEN, COPY_LINK_READ, COPY_LINK_MAKE,
+        COPY_REMOVE};
 
     ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
     for (size_t r = 0; r < sizeof(rpcs) / sizeof(rpcs[0]); r++) {
@@ -315,6 +323,100 @@ START_TEST(create_too_large_refused)
 }
 END_TEST
 
+static unsigned int
+make_link(const char *path, const char *target, unsigned int how)
+{
+    union copy_in in = {.link = {.how = (uint8_t) how}};
+    union copy_out out;
+
+    copy_proto_path(&in.link.path, path);
+    copy_proto_path(&in.link.target, target);
+    return peer_status(&peer, COPY_LINK_MAKE, &in, &out);
+}
+
+START_TEST(link_that_climbs_refused)
+{
+    static const char *const targets[] = {"/", "/etc/passwd", "..", "../..",
+        "./../..", "a/../..", "../a/..", "../../exported", "..//../x"};
+
+    ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+        unsigned int how = i % 4;
+        ck_assert_uint_eq(make_link("link", targets[i], how), COPY_OUTSIDE);
+        if (strcmp(targets[i], "..") != 0)
+            ck_assert_uint_eq(
+                make_link("a/link", targets[i], how), COPY_OUTSIDE);
+    }
+    ck_assert_uint_eq(make_link("link", "", 0), COPY_INVALID);
+    ck_assert_uint_eq(make_link("", "a", 0), COPY_IS_DIRECTORY);
+    ck_assert_uint_eq(make_link("a", "b", COPY_HOW_REPLACE), COPY_IS_DIRECTORY);
+    ck_assert_uint_eq(make_link("a/up", "..", 0), COPY_OK);
+    ck_assert_uint_eq(make_link("a/up", "..", 0), COPY_EXISTS);
+    ck_assert_uint_eq(make_link("a/up", "..", COPY_HOW_RESUME), COPY_OK);
+    /* Nothing goes through it. */
+    ck_assert_uint_eq(status_of_path(COPY_CREATE, "a/up/x"), COPY_SYMLINK);
+    ck_assert_uint_eq(status_of_path(COPY_REMOVE, "a/up/a"), COPY_SYMLINK);
+    ck_assert_uint_eq(status_of_path(COPY_LIST, "a/up"), COPY_SYMLINK);
+}
+END_TEST
+
+START_TEST(remove_wrong_refused)
+{
+    union copy_in in = {.remove = {.directory = 1}};
+    union copy_out out;
+
+    ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
+    ck_assert_int_eq(mkdir(peer_path("exported/a/b"), 0755), 0);
+    ck_assert_uint_eq(status_of_path(COPY_REMOVE, ""), COPY_DENIED);
+    copy_proto_path(&in.remove.path, "");
+    ck_assert_uint_eq(peer_status(&peer, COPY_REMOVE, &in, &out), COPY_DENIED);
+    ck_assert_uint_eq(status_of_path(COPY_REMOVE, "a"), COPY_IS_DIRECTORY);
+    copy_proto_path(&in.remove.path, "a");
+    ck_assert_uint_eq(
+        peer_status(&peer, COPY_REMOVE, &in, &out), COPY_NOT_EMPTY);
+    ck_assert_int_eq(access(peer_path("exported/a/b"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(time_senseless_refused)
+{
+    union copy_in in = {.mode = {.mode = 0755, .mtime = {0, 1000000000}}};
+    union copy_out out;
+    uint64_t id = create("file", 0);
+
+    ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
+    copy_proto_path(&in.mode.path, "a");
+    ck_assert_uint_eq(peer_status(&peer, COPY_ATTR, &in, &out), COPY_INVALID);
+    in = (union copy_in){.commit = {.id = id, .mtime = {0, UINT32_MAX - 1}}};
+    ck_assert_uint_eq(peer_status(&peer, COPY_COMMIT, &in, &out), COPY_INVALID);
+    ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(hash_wrong_refused)
+{
+    FILE *stream = fopen(peer_path("exported/file"), "w");
+    union copy_in in;
+    union copy_out out;
+    uint64_t id;
+
+    ck_assert_int_ge(fputs("0123456789", stream), 0);
+    fclose(stream);
+    copy_proto_path(&in.path.path, "file");
+    ck_assert_uint_eq(peer_status(&peer, COPY_OPEN, &in, &out), COPY_OK);
+    id = out.open.id;
+    ck_assert_uint_eq(move(COPY_HASH, id + 1, 0, 10, NULL), COPY_NO_ID);
+    ck_assert_uint_eq(move(COPY_HASH, id, 0, 11, NULL), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_HASH, id, 10, 0, NULL), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_HASH, id, UINT64_MAX, 10, NULL), COPY_INVALID);
+    ck_assert_uint_eq(
+        move(COPY_HASH, create("new", 10), 0, 10, NULL), COPY_NO_ID);
+    ck_assert_uint_eq(move(COPY_HASH, id, 0, 10, NULL), COPY_OK);
+    ck_assert_uint_eq(move(COPY_HASH, id, 0, 10, bulk), COPY_OK);
+    ck_assert_uint_eq(close_id(id), COPY_OK);
+}
+END_TEST
+
 START_TEST(opens_too_many_refused)
 {
     unsigned int status = COPY_OK;
@@ -434,6 +536,10 @@ copy_stranger_suite(void)
     tcase_add_test(tcase, write_wrong_refused);
     tcase_add_test(tcase, commit_wrong_leaves_nothing);
     tcase_add_test(tcase, create_too_large_refused);
+    tcase_add_test(tcase, link_that_climbs_refused);
+    tcase_add_test(tcase, remove_wrong_refused);
+    tcase_add_test(tcase, time_senseless_refused);
+    tcase_add_test(tcase, hash_wrong_refused);
     tcase_add_test(tcase, opens_too_many_refused);
     tcase_add_test(tcase, list_wrong_refused);
     tcase_add_test(tcase, bytes_senseless_refused);
