@@ -157,6 +157,28 @@ welcome(const na_plugin_class *cls, const struct sm_process *process)
     return cls->any_user || process->uid == cls->uid;
 }
 
+static void
+say_refused(const na_plugin_class *cls, const char *name)
+{
+    SM_LOG(cls->host, ERROR,
+        "%s admits processes of its own user only: it was not opened for any "
+        "(na+sm://any/)",
+        name);
+}
+
+/* Whether a peer that has hung up, maybe before our hello, has refused us. */
+static bool
+refused(int fd)
+{
+    struct sm_hello hello;
+    int ring = -1;
+    int got = sm_hello_recv(fd, &hello, &ring);
+
+    if (got > 0 && ring >= 0)
+        close(ring);
+    return got > 0 && hello.status == NA_PLUGIN_E_PERMISSION;
+}
+
 /* Calls a connection's peer: socket, ring, hello. AGAIN when its backlog is
  * full; whatever is there already is the caller's to end. */
 static int32_t
@@ -186,6 +208,10 @@ call(na_plugin_class *cls, struct sm_conn *conn)
         error = sm_hello_send(cls, fd, NA_PLUGIN_OK, ring);
     if (ring >= 0)
         close(ring);
+    if ((error == EPIPE || error == ECONNRESET) && refused(fd)) {
+        say_refused(cls, name);
+        error = EKEYREJECTED;
+    }
     if (error == 0 && sm_conn_attach(cls, conn, fd, &process) != NA_PLUGIN_OK)
         return call_error(cls, name, ENOMEM);
     if (error == 0) {
@@ -353,10 +379,7 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
 
     if (hello->major == SM_HELLO_MAJOR &&
         hello->status == NA_PLUGIN_E_PERMISSION) {
-        SM_LOG(cls->host, ERROR,
-            "%s admits processes of its own user only: it was not opened for "
-            "any (na+sm://any/)",
-            sm_conn_name(conn));
+        say_refused(cls, sm_conn_name(conn));
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }

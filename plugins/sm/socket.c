@@ -241,7 +241,10 @@ sm_socket_next(int fd, void *packet, size_t room, int *passed_p)
         .msg_controllen = sizeof(control),
     };
 
+    /* a reset is told first, once; what was sent before it is behind it */
     ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && errno == ECONNRESET)
+        got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
     if (got == 0)
