@@ -139,7 +139,7 @@ remove_path(struct rm *rm, const char *text, bool recursive)
         else if (reason == NULL && meta.type == COPY_DIRECTORY && !recursive)
             reason = "is a directory; -r removes it";
     }
-    if (reason == NULL &&
+    if (path != NULL && reason == NULL &&
         push(rm, NULL, strdup(path), meta.type == COPY_DIRECTORY) != 0)
         reason = copy_status_error_text(ENOMEM);
     if (reason != NULL) {
