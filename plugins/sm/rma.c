@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Put and get by process_vm_writev and process_vm_readv, by plain copies where
- * the peer's memory is mapped; help.c does what neither can. A process number may
- * be given to another process when its owner has died, so the peer's pidfd is
- * looked at before and after each call. */
+ * the peer's memory is mapped; help.c does what neither can. A process number
+ * may be given to another process when its owner has died, so the peer's pidfd
+ * is looked at before and after each call. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
