@@ -21,12 +21,14 @@ struct bulk_op;
 /* The beginning of hg_class. */
 struct bulk_class {
     struct na_class *na_class;
+    struct na_class *sm_class; /* reaches peers of this node, or NULL */
 };
 
 /* The beginning of hg_context. */
 struct bulk_context {
     struct bulk_class *bulk_class;
     struct na_context *na_context;
+    struct na_context *sm_context; /* of sm_class, or NULL */
     struct base_completion_queue completions;
     struct base_lock bulk_lock;
     LIST_HEAD(, bulk_op) free_ops;
