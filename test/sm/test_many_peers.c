@@ -56,6 +56,27 @@ memory_kib(void)
     return status_kib("RssShmem") + status_kib("RssAnon");
 }
 
+/* Nanoseconds of a poll that finds nothing: the best of many batches, since
+ * the machine has other things to do as well. */
+static uint64_t
+idle_poll_ns(struct node *node)
+{
+    enum { BATCHES = 50, POLLS = 1000 };
+    na_plugin_event events[16];
+    uint64_t best = UINT64_MAX;
+
+    for (int batch = 0; batch < BATCHES; batch++) {
+        int32_t found = 0;
+        uint64_t from = now_ns();
+        for (int i = 0; i < POLLS; i++)
+            found |= node->ops->poll(node->ctx[0], events, 16);
+        uint64_t each = (now_ns() - from) / POLLS;
+        ck_assert_int_eq(found, 0);
+        best = each < best ? each : best;
+    }
+    return best;
+}
+
 /* A message there and back between the server and a friend of this process. */
 static void
 round_trip(struct node *server, struct node *friend, na_plugin_addr *to)
@@ -112,6 +133,7 @@ START_TEST(peers_many_cost_little_and_leave_nothing)
     round_trip(&server, &friend, to);
     uint32_t descriptors = count_descriptors();
     long before = memory_kib();
+    uint64_t alone_ns = idle_poll_ns(&server);
 
     connect_all(&server, children);
     ck_assert_uint_eq(node_counter(&server, "peers_connected"), PEERS + 1);
@@ -121,8 +143,14 @@ START_TEST(peers_many_cost_little_and_leave_nothing)
     printf("%d peers: %ld KiB each, %llu bytes mapped at most\n", PEERS, each,
         (unsigned long long) (node_counter(&server, "peers_bytes") /
                               (PEERS + 1)));
+    uint64_t crowded_ns = idle_poll_ns(&server);
+    printf(
+        "a poll: %llu ns with one peer, %llu ns with %d more that are idle\n",
+        (unsigned long long) alone_ns, (unsigned long long) crowded_ns, PEERS);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     ck_assert_int_le(each, IDLE_BYTES / 1024);
+    /* Looking at each ring would take a cache line for each of the idle. */
+    ck_assert_uint_le(crowded_ns, 2 * alone_ns + 50);
 #endif
     for (int i = 0; i < 1000; i++)
         round_trip(&server, &friend, to);
