@@ -22,6 +22,8 @@ struct bulk_op;
 struct bulk_class {
     struct na_class *na_class;
     struct na_class *sm_class; /* reaches peers of this node, or NULL */
+    bool stats;                /* what follows is counted */
+    _Atomic uint64_t transfer_count;
 };
 
 /* The beginning of hg_context. */

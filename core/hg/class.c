@@ -118,7 +118,7 @@ class_open(
     if (hg_registry_init(&hg_class->registry,
             hg_class_na(hg_class)->single_class) != HG_SUCCESS)
         goto close_na_class;
-    hg_class->stats = info->stats;
+    hg_class->bulk.stats = info->stats;
     hg_class->post_init =
         info->request_post_init > 0 ? info->request_post_init : POST_INIT;
     hg_class->post_incr = info->request_post_incr < 0 ? 0
@@ -195,7 +195,7 @@ HG_Finalize(hg_class_t *hg_class)
             contexts, addrs);
         return HG_BUSY;
     }
-    if (hg_class->stats)
+    if (hg_class->bulk.stats)
         dump_counters(hg_class);
     hg_registry_finish(&hg_class->registry);
     if (hg_class->data && hg_class->data_free)
@@ -289,7 +289,7 @@ HG_Class_get_counters(
 
     if (!hg_class || !diag_counters)
         return HG_INVALID_ARG;
-    if (!hg_class->stats)
+    if (!hg_class->bulk.stats)
         return HG_OPNOTSUPPORTED;
     counters = &hg_class->counters;
     *diag_counters = (struct hg_diag_counters){
@@ -297,6 +297,11 @@ HG_Class_get_counters(
         .rpc_req_recv_count = counted(&counters->request_received),
         .rpc_resp_sent_count = counted(&counters->response_sent),
         .rpc_resp_recv_count = counted(&counters->response_received),
+        .rpc_req_extra_count = counted(&counters->request_extra),
+        .rpc_resp_extra_count = counted(&counters->response_extra),
+        .rpc_req_recv_active_count = counted(&counters->active),
+        .rpc_multi_recv_copy_count = counted(&counters->multi_recv_copy),
+        .bulk_count = counted(&hg_class->bulk.transfer_count),
     };
     return HG_SUCCESS;
 }

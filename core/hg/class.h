@@ -16,14 +16,15 @@ struct hg_counters {
     _Atomic uint64_t request_received;
     _Atomic uint64_t response_sent;
     _Atomic uint64_t response_received;
-    _Atomic uint64_t active;
-    _Atomic uint64_t bulk;
+    _Atomic uint64_t request_extra;  /* sent, with input moved by RMA */
+    _Atomic uint64_t response_extra; /* sent, with output moved by RMA */
+    _Atomic uint64_t active;         /* requests that are being handled */
+    _Atomic uint64_t multi_recv_copy;
 };
 
 struct hg_class {
     struct bulk_class bulk; /* first: bulk_class_of */
     bool own_na_class;
-    bool stats;
     uint32_t post_init; /* receives of a listening context at first */
     uint32_t post_incr; /* and how many more when all are taken */
     size_t in_payload;  /* where the payload of a request begins */
@@ -59,7 +60,7 @@ hg_class_na(const struct hg_class *hg_class)
 static inline void
 hg_count(const struct hg_class *hg_class, _Atomic uint64_t *counter)
 {
-    if (hg_class->stats)
+    if (__builtin_expect(hg_class->bulk.stats, 0))
         atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
