@@ -21,11 +21,24 @@ struct bulk_cursor {
     hg_size_t offset; /* within the part */
 };
 
+/* What is to be moved. */
+struct bulk_request {
+    hg_bulk_op_t op;
+    uint8_t origin_id; /* the origin's context */
+    struct hg_addr *addr;
+    struct hg_bulk *origin;
+    hg_size_t origin_offset;
+    struct hg_bulk *local;
+    hg_size_t local_offset;
+    hg_size_t size;
+};
+
 struct bulk_op {
     struct base_completion completion;
     LIST_ENTRY(bulk_op) next;
     struct bulk_context *context;
-    hg_cb_t callback;
+    hg_cb_t callback;                         /* in trigger, or: */
+    void (*done)(void *arg, hg_return_t ret); /* in progress */
     void *arg;
     hg_bulk_op_t op;
     struct hg_bulk *origin;
@@ -56,6 +69,23 @@ struct bulk_op *bulk_op_get(struct bulk_context *context);
 void bulk_op_put(struct bulk_op *op);
 
 void bulk_op_destroy(struct bulk_op *op);
+
+/*
+ * A transfer for the core itself, which needs no trigger; checked, and its
+ * descriptors and address held, as in HG_Bulk_transfer.
+ *
+ * *pending_p false: it is over, and the code returned is how it went. true
+ * (with HG_SUCCESS): progress calls done once, with how it went, under the lock
+ * of na/progress.h; done may submit and queue completions, it runs no user
+ * code, and another thread may run it before this call returns.
+ *
+ * id_p: as of HG_Bulk_transfer, set before done can run; NULL if not wanted.
+ * HG_Bulk_cancel takes that lock: not for who holds it. [any thread]
+ */
+hg_return_t bulk_transfer_internal(struct bulk_context *context,
+    const struct bulk_request *request,
+    void (*done)(void *arg, hg_return_t ret), void *arg, hg_op_id_t *id_p,
+    bool *pending_p);
 
 /* The table of ids. add: NOMEM when it is full. begin makes the id valid, end
  * makes it stale: once it has returned no cancel is at work on the transfer. */

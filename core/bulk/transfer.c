@@ -37,6 +37,14 @@ cursor_advance(struct bulk_cursor *cursor, hg_size_t size)
     }
 }
 
+static void
+leave(struct bulk_context *context)
+{
+    /* Release pairs with the acquire of who waits for the context to be
+     * idle. */
+    atomic_fetch_sub_explicit(&context->op_count, 1, memory_order_release);
+}
+
 /* Runs the user's callback. The transfer is free for the next one by then. */
 static void
 transfer_run(struct base_completion *completion)
@@ -61,11 +69,28 @@ transfer_run(struct base_completion *completion)
     HG_Bulk_free(origin);
     HG_Bulk_free(local);
     na_peer_release(&addr);
-    /* Release pairs with the acquire of who waits for the context to be
-     * idle. */
-    atomic_fetch_sub_explicit(&context->op_count, 1, memory_order_release);
+    leave(context);
 }
 
+/* Ends a transfer of the core's own: how it went. Its context stays until it
+ * is left. */
+static hg_return_t
+internal_end(struct bulk_op *op)
+{
+    struct hg_bulk *origin = op->origin, *local = op->local;
+    struct hg_addr addr = op->addr;
+    hg_return_t ret = op->ret;
+
+    op->addr.addr = NULL;
+    bulk_op_table_end(op);
+    bulk_op_put(op);
+    HG_Bulk_free(origin);
+    HG_Bulk_free(local);
+    na_peer_release(&addr);
+    return ret;
+}
+
+/* In progress, or where the transfer was started. */
 static void
 finish(struct bulk_op *op)
 {
@@ -74,6 +99,18 @@ finish(struct bulk_op *op)
     op->completion.run = transfer_run;
     base_completion_push(&context->completions, &op->completion);
     na_progress_notify(context->na_context->progress);
+}
+
+/* In progress only. */
+static void
+finish_internal(struct bulk_op *op)
+{
+    struct bulk_context *context = op->context;
+    void (*done)(void *arg, hg_return_t ret) = op->done;
+    void *arg = op->arg;
+
+    done(arg, internal_end(op));
+    leave(context);
 }
 
 /* Lock held. */
@@ -152,13 +189,15 @@ lane_complete(struct na_op *lane, const na_plugin_event *event)
     submit_pieces(op);
     done = --op->busy == 0;
     base_lock_release(&op->lock);
-    if (done)
+    if (done && op->done)
+        finish_internal(op);
+    else if (done)
         finish(op);
 }
 
-/* Starts a transfer that has something to move. */
-static void
-start(struct bulk_op *op)
+/* Starts a transfer that has something to move. true: it is over. */
+static bool
+start_remote(struct bulk_op *op)
 {
     bool done;
 
@@ -168,8 +207,7 @@ start(struct bulk_op *op)
     submit_pieces(op);
     done = --op->busy == 0;
     base_lock_release(&op->lock);
-    if (done)
-        finish(op);
+    return done;
 }
 
 /* Both descriptors are ours: a transfer to oneself is a copy. */
@@ -213,35 +251,41 @@ is_self(const struct hg_addr *addr)
     return NA_Addr_is_self(addr->na_class, (na_addr_t *) addr->addr);
 }
 
-static hg_return_t
-check(hg_bulk_op_t op, const struct hg_addr *addr, const struct hg_bulk *origin,
-    hg_size_t origin_offset, const struct hg_bulk *local,
-    hg_size_t local_offset, hg_size_t size)
+static bool
+in_range(const struct hg_bulk *bulk, hg_size_t offset, hg_size_t size)
 {
-    uint8_t origin_needs =
-        op == HG_BULK_PULL ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY;
-    uint8_t local_needs =
-        op == HG_BULK_PULL ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY;
+    return offset <= bulk->size && size <= bulk->size - offset;
+}
 
-    if (!addr || !addr->addr || !origin || !local || local->remote ||
-        (op != HG_BULK_PULL && op != HG_BULK_PUSH) ||
-        origin->bulk_class != local->bulk_class ||
-        addr->na_class != local->bulk_class->na_class)
+static hg_return_t
+check(const struct bulk_context *context, const struct bulk_request *request)
+{
+    const struct hg_bulk *origin = request->origin, *local = request->local;
+    const struct hg_addr *addr = request->addr;
+    bool pull = request->op == HG_BULK_PULL;
+
+    if (!context || !addr || !addr->addr || !origin || !local ||
+        local->remote || (!pull && request->op != HG_BULK_PUSH) ||
+        local->bulk_class != context->bulk_class ||
+        origin->bulk_class != context->bulk_class ||
+        addr->na_class != context->bulk_class->na_class)
         return HG_INVALID_ARG;
-    if (origin_offset > origin->size || size > origin->size - origin_offset ||
-        local_offset > local->size || size > local->size - local_offset) {
+    if (!in_range(origin, request->origin_offset, request->size) ||
+        !in_range(local, request->local_offset, request->size)) {
         LOG_ERROR(BULK,
             "transfer of %llu bytes from %llu, %llu is beyond a descriptor "
             "of %llu or %llu bytes",
-            (unsigned long long) size, (unsigned long long) origin_offset,
-            (unsigned long long) local_offset,
+            (unsigned long long) request->size,
+            (unsigned long long) request->origin_offset,
+            (unsigned long long) request->local_offset,
             (unsigned long long) origin->size,
             (unsigned long long) local->size);
         return HG_INVALID_ARG;
     }
-    if (!(origin->flags & origin_needs) || !(local->flags & local_needs)) {
+    if (!(origin->flags & (pull ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY)) ||
+        !(local->flags & (pull ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY))) {
         LOG_ERROR(BULK, "descriptors with flags %u and %u do not allow a %s",
-            origin->flags, local->flags, op == HG_BULK_PULL ? "pull" : "push");
+            origin->flags, local->flags, pull ? "pull" : "push");
         return HG_PERMISSION;
     }
     /* A descriptor that was not deserialized is this process's own. */
@@ -250,17 +294,84 @@ check(hg_bulk_op_t op, const struct hg_addr *addr, const struct hg_bulk *origin,
     return HG_SUCCESS;
 }
 
-static void
-transfer_local(
-    struct bulk_op *op, hg_size_t origin_offset, hg_size_t local_offset)
+/* Takes a transfer that holds what it will need. */
+static hg_return_t
+prepare(struct bulk_context *context, const struct bulk_request *request,
+    struct bulk_op **op_p)
 {
+    hg_return_t ret = check(context, request);
+    struct bulk_op *op;
+
+    if (ret != HG_SUCCESS)
+        return ret;
+    op = bulk_op_get(context);
+    if (!op)
+        return HG_NOMEM;
+    HG_Bulk_ref_incr(request->origin);
+    HG_Bulk_ref_incr(request->local);
+    na_peer_copy(&op->addr, request->addr);
+    op->op = request->op;
+    op->origin = request->origin;
+    op->local = request->local;
+    op->origin_id = request->origin_id;
+    op->size = op->left = request->size;
+    op->ret = HG_SUCCESS;
+    *op_p = op;
+    return HG_SUCCESS;
+}
+
+/* true: it is over. */
+static bool
+start(struct bulk_op *op, const struct bulk_request *request)
+{
+    if (op->origin->remote) {
+        op->origin_at = cursor_at(op->origin, request->origin_offset);
+        op->local_at = cursor_at(op->local, request->local_offset);
+        return start_remote(op);
+    }
     if (op->size > 0 && op->op == HG_BULK_PULL)
-        copy_local(
-            op->origin, origin_offset, op->local, local_offset, op->size);
+        copy_local(op->origin, request->origin_offset, op->local,
+            request->local_offset, op->size);
     else if (op->size > 0)
-        copy_local(
-            op->local, local_offset, op->origin, origin_offset, op->size);
-    finish(op);
+        copy_local(op->local, request->local_offset, op->origin,
+            request->origin_offset, op->size);
+    return true;
+}
+
+hg_return_t
+bulk_transfer_internal(struct bulk_context *context,
+    const struct bulk_request *request,
+    void (*done)(void *arg, hg_return_t ret), void *arg, hg_op_id_t *id_p,
+    bool *pending_p)
+{
+    struct bulk_op *op;
+    hg_op_id_t id;
+    hg_return_t ret;
+
+    *pending_p = false;
+    ret = prepare(context, request, &op);
+    if (ret != HG_SUCCESS)
+        return ret;
+    op->done = done;
+    op->arg = arg;
+    id = bulk_op_table_begin(op);
+    if (id_p)
+        *id_p = id;
+    if (!start(op, request)) {
+        *pending_p = true;
+        return HG_SUCCESS;
+    }
+    ret = internal_end(op);
+    leave(context);
+    return ret;
+}
+
+static void
+count(struct bulk_class *bulk_class)
+{
+    if (__builtin_expect(bulk_class->stats, 0))
+        atomic_fetch_add_explicit(
+            &bulk_class->transfer_count, 1, memory_order_relaxed);
 }
 
 hg_return_t
@@ -269,41 +380,30 @@ HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback, void *arg,
     hg_bulk_t origin_handle, hg_size_t origin_offset, hg_bulk_t local_handle,
     hg_size_t local_offset, hg_size_t size, hg_op_id_t *op_id)
 {
+    const struct bulk_request request = {.op = op,
+        .origin_id = origin_id,
+        .addr = origin_addr,
+        .origin = origin_handle,
+        .origin_offset = origin_offset,
+        .local = local_handle,
+        .local_offset = local_offset,
+        .size = size};
     struct bulk_op *transfer;
     hg_op_id_t id;
     hg_return_t ret;
 
-    if (!context || !local_handle ||
-        bulk_context_of(context)->bulk_class != local_handle->bulk_class)
-        return HG_INVALID_ARG;
-    ret = check(op, origin_addr, origin_handle, origin_offset, local_handle,
-        local_offset, size);
+    ret = prepare(bulk_context_of(context), &request, &transfer);
     if (ret != HG_SUCCESS)
         return ret;
-    transfer = bulk_op_get(bulk_context_of(context));
-    if (!transfer)
-        return HG_NOMEM;
-    HG_Bulk_ref_incr(origin_handle);
-    HG_Bulk_ref_incr(local_handle);
-    na_peer_copy(&transfer->addr, origin_addr);
     transfer->callback = callback;
+    transfer->done = NULL;
     transfer->arg = arg;
-    transfer->op = op;
-    transfer->origin = origin_handle;
-    transfer->local = local_handle;
-    transfer->origin_id = origin_id;
-    transfer->size = transfer->left = size;
-    transfer->ret = HG_SUCCESS;
     id = bulk_op_table_begin(transfer);
     if (op_id && op_id != HG_OP_ID_IGNORE)
         *op_id = id;
-    if (!origin_handle->remote) {
-        transfer_local(transfer, origin_offset, local_offset);
-        return HG_SUCCESS;
-    }
-    transfer->origin_at = cursor_at(origin_handle, origin_offset);
-    transfer->local_at = cursor_at(local_handle, local_offset);
-    start(transfer);
+    count(transfer->context->bulk_class);
+    if (start(transfer, &request))
+        finish(transfer);
     return HG_SUCCESS;
 }
 
