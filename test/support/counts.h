@@ -19,6 +19,8 @@
     X(EVENT_CALLS, 5000, 500)       /* through an outside event loop */        \
     X(TRIGGER_CALLS, 2000, 200)     /* that another thread triggers */         \
     X(CANCEL_ROUNDS, 1000, 100)     /* cancels that race with answers */       \
+    X(COMPOSE_ROUNDS, 1000, 100)    /* walks along chains of processes */      \
+    X(COMPOSE_BURST, 2000, 200)     /* calls around a ring, of each */         \
     X(KILL_ROUNDS, 20, 2)           /* peers killed */                         \
     X(NA_MESSAGES, 10000, 1000)     /* through one operation */                \
     X(TRANSFER_ROUNDS, 1000, 100)   /* random descriptors */                   \
