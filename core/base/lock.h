@@ -10,14 +10,15 @@
  *
  *   1. na_progress.lock          na/progress.c   serializes poll, arm, cancel
  *   2. hg_context.pool_lock      hg/pool.c       free and posted handles
- *   3. hg_class.rpc_lock         hg/registry.c   adding and removing RPCs
- *   4. bulk_op table             bulk/op_table.c which transfer an id names
- *   5. bulk_context.lock         bulk/op.c       free transfers
- *   6. base_completion_queue     base/completion.c
- *   7. plugin registry           plugin/…        opened plugins, search paths
- *   8. the log's outlets         base/log.c
+ *   3. hg_loopback.lock          hg/loopback.c   contexts; who waits for whom
+ *   4. hg_class.rpc_lock         hg/registry.c   adding and removing RPCs
+ *   5. bulk_op table             bulk/op_table.c which transfer an id names
+ *   6. bulk_context.lock         bulk/op.c       free transfers
+ *   7. base_completion_queue     base/completion.c
+ *   8. plugin registry           plugin/…        opened plugins, search paths
+ *   9. the log's outlets         base/log.c
  *
- * A plugin's own locks lie between 1 and 8: no function of a plugin is called
+ * A plugin's own locks lie between 1 and 9: no function of a plugin is called
  * with a lock below 1 held, but for the log.
  */
 #ifndef BASE_LOCK_H

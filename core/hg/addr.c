@@ -10,7 +10,8 @@
 
 /* An address that stands alone; takes over the plugin's reference. */
 static hg_return_t
-addr_create(struct hg_class *hg_class, na_plugin_addr *addr, hg_addr_t *addr_p)
+addr_create(struct hg_class *hg_class, na_plugin_addr *addr, bool self,
+    hg_addr_t *addr_p)
 {
     struct na_class *na_class = hg_class_na(hg_class);
     struct hg_addr *peer = calloc(1, sizeof *peer);
@@ -21,6 +22,7 @@ addr_create(struct hg_class *hg_class, na_plugin_addr *addr, hg_addr_t *addr_p)
     }
     peer->na_class = na_class;
     peer->addr = addr;
+    peer->self = self;
     atomic_init(&peer->refs, 1);
     atomic_fetch_add_explicit(&hg_class->addr_count, 1, memory_order_relaxed);
     *addr_p = peer;
@@ -84,7 +86,8 @@ HG_Addr_lookup2(hg_class_t *hg_class, const char *name, hg_addr_t *addr_p)
     ret = na_addr_lookup(hg_class_na(hg_class), name, &addr);
     if (ret != NA_SUCCESS)
         return (hg_return_t) ret;
-    return addr_create(hg_class, addr, addr_p);
+    return addr_create(hg_class, addr,
+        NA_Addr_is_self(hg_class_na(hg_class), na_addr_public(addr)), addr_p);
 }
 
 hg_return_t
@@ -125,7 +128,7 @@ HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr_p)
     code = na_class->ops.addr_self(na_class->plugin_class, &addr);
     if (code != NA_PLUGIN_OK)
         return (hg_return_t) na_code(code);
-    return addr_create(hg_class, addr, addr_p);
+    return addr_create(hg_class, addr, true, addr_p);
 }
 
 hg_return_t
@@ -135,7 +138,7 @@ HG_Addr_dup(hg_class_t *hg_class, hg_addr_t addr, hg_addr_t *new_addr_p)
         return HG_INVALID_ARG;
     if (addr->embedded) {
         addr->na_class->ops.addr_dup(addr->na_class->plugin_class, addr->addr);
-        return addr_create(hg_class, addr->addr, new_addr_p);
+        return addr_create(hg_class, addr->addr, addr->self, new_addr_p);
     }
     atomic_fetch_add_explicit(&addr->refs, 1, memory_order_relaxed);
     *new_addr_p = addr;

@@ -119,6 +119,7 @@ class_open(
             hg_class_na(hg_class)->single_class) != HG_SUCCESS)
         goto close_na_class;
     hg_class->bulk.stats = info->stats;
+    hg_loopback_init(hg_class, info->no_loopback != 0);
     hg_class->post_init =
         info->request_post_init > 0 ? info->request_post_init : POST_INIT;
     hg_class->post_incr = info->request_post_incr < 0 ? 0

@@ -5,6 +5,7 @@
 
 #include "bulk/bulk.h"
 #include "hg/header.h"
+#include "hg/loopback.h"
 #include "hg/registry.h"
 #include "mercury.h"
 
@@ -39,6 +40,7 @@ struct hg_class {
     uint32_t index_bits; /* of a tag: a handle's number in its context */
     uint64_t tag_mask;
     struct hg_registry registry;
+    struct hg_loopback loopback;
     _Atomic uint32_t context_count;
     _Atomic uint32_t addr_count;
     hg_return_t (*handle_create)(hg_handle_t handle, void *arg);

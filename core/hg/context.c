@@ -39,8 +39,10 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
     LIST_INIT(&context->handles);
     SLIST_INIT(&context->free_handles);
+    SLIST_INIT(&context->free_local);
     atomic_fetch_add_explicit(
         &hg_class->context_count, 1, memory_order_relaxed);
+    hg_loopback_enter(context);
     if (!HG_Class_is_listening(hg_class))
         return context;
     atomic_store_explicit(&context->accepting, true, memory_order_relaxed);
@@ -92,6 +94,7 @@ HG_Context_unpost(hg_context_t *context)
 {
     if (!context)
         return HG_INVALID_ARG;
+    hg_loopback_leave(context);
     hg_target_unpost(context);
     return wait_for_none(context, posted) == 0 ? HG_SUCCESS : HG_TIMEOUT;
 }
@@ -100,9 +103,11 @@ HG_Context_unpost(hg_context_t *context)
 static uint32_t
 in_use(struct hg_context *context)
 {
-    /* Acquire pairs with the release at the end of a transfer's callback. */
+    /* Acquire pairs with the release at the end of a visit (loopback.c), and of
+     * a transfer's callback. */
     uint32_t count =
         hg_pool_used(context) +
+        atomic_load_explicit(&context->visitors, memory_order_acquire) +
         atomic_load_explicit(&context->bulk.op_count, memory_order_acquire);
 
     /* A lookup is nowhere but in the queue. */
@@ -119,8 +124,11 @@ HG_Context_destroy(hg_context_t *context)
     if (!context)
         return HG_SUCCESS;
     hg_class = context->hg_class;
+    hg_loopback_leave(context);
     left = wait_for_none(context, in_use);
     if (left > 0) {
+        /* Their callbacks come with what else is triggered. */
+        hg_loopback_cancel_all(context);
         LOG_ERROR(HG,
             "context %u still has %u handles, transfers or lookups in use",
             hg_context_na(context)->id, left);

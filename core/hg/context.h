@@ -11,15 +11,19 @@ struct hg_handle;
 struct hg_context {
     struct bulk_context bulk; /* first: bulk_context_of */
     struct hg_class *hg_class;
-    struct base_lock pool_lock;           /* the two lists, index_next */
+    struct base_lock pool_lock;           /* the lists, index_next */
     LIST_HEAD(, hg_handle) handles;       /* all of them */
     SLIST_HEAD(, hg_handle) free_handles; /* origin's, to be used again */
+    SLIST_HEAD(, hg_handle) free_local;   /* loopback.c's, likewise */
     uint32_t index_next;
     _Atomic bool accepting;  /* requests are received */
     uint32_t taken;          /* receives that got a message; in progress */
     _Atomic uint32_t posted; /* receives that were ever posted */
     _Atomic bool starving;   /* none is posted any more, or: */
     _Atomic bool postponed;  /* one could not be posted again */
+    LIST_ENTRY(hg_context) loopback_next;
+    bool listed;               /* in the class's loopback.contexts */
+    _Atomic uint32_t visitors; /* threads that bring a message */
     void *data;
     void (*data_free)(void *);
 };

@@ -53,9 +53,12 @@ struct hg_handle {
     _Atomic bool in_flight; /* a forward is not over */
     _Atomic bool canceled;  /* the forward's end was asked for */
     _Atomic bool responded; /* respond was called */
+    bool awaiting;          /* an answer from loopback.c, under its lock */
     enum hg_role role;
     _Atomic int place; /* enum hg_place */
     bool no_response;  /* of this request */
+    bool loopback;     /* origin: the peer is reached without the transport */
+    bool local;        /* target: of loopback.c, no receive is posted */
     uint8_t target_id; /* origin: the target's context */
     uint32_t index;    /* in its context, the lower bits of its tags */
     uint32_t cookie;   /* of this request */
@@ -63,6 +66,7 @@ struct hg_handle {
     hg_cb_t callback;
     void *arg;
     struct hg_addr peer;
+    _Atomic(struct hg_handle *) partner; /* the other side, in loopback.c */
     struct hg_message in;
     struct hg_message out;
     void *data;

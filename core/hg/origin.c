@@ -242,6 +242,10 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
     atomic_store_explicit(&handle->in_flight, true, memory_order_relaxed);
     hg_handle_ref(handle);
+    if (__builtin_expect(handle->loopback, 0)) {
+        hg_loopback_forward(handle);
+        return HG_SUCCESS;
+    }
     if (!no_response) {
         int32_t code = post_receive(handle);
 

@@ -88,7 +88,7 @@ take_postponed(struct hg_context *context)
 
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (handle, &context->handles, all_next)
-        if (handle->role == HG_ROLE_TARGET &&
+        if (handle->role == HG_ROLE_TARGET && !handle->local &&
             atomic_load_explicit(&handle->place, memory_order_relaxed) ==
                 HG_PLACE_FREE) {
             set_place(handle, HG_PLACE_USED);
@@ -220,10 +220,13 @@ respond(struct hg_handle *handle, hg_return_t result)
         handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
     atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
     hg_handle_ref(handle);
-    code = handle->peer.na_class->ops.send_expected(na_context->plugin_ctx,
-        na_op_part(handle->send), handle->out.buffer,
-        hg_class->out_payload + handle->out.size, handle->out.buffer_data,
-        handle->peer.addr, handle->info.context_id, handle->tag);
+    if (__builtin_expect(handle->local, 0))
+        code = hg_loopback_answer(handle);
+    else
+        code = handle->peer.na_class->ops.send_expected(na_context->plugin_ctx,
+            na_op_part(handle->send), handle->out.buffer,
+            hg_class->out_payload + handle->out.size, handle->out.buffer_data,
+            handle->peer.addr, handle->info.context_id, handle->tag);
     if (code < 0) {
         hg_handle_unref(handle, 1);
         return (hg_return_t) na_code(code);
@@ -315,7 +318,8 @@ request_received(struct na_op *op, const na_plugin_event *event)
     struct hg_context *context = handle->context;
     hg_return_t ret;
 
-    count_taken(context);
+    if (__builtin_expect(!handle->local, 1))
+        count_taken(context);
     if (event->status != NA_PLUGIN_OK) {
         if (event->status != NA_PLUGIN_E_CANCELED)
             LOG_WARNING(HG, "a request could not be received: %s",
@@ -325,6 +329,7 @@ request_received(struct na_op *op, const na_plugin_event *event)
     }
     set_place(handle, HG_PLACE_USED);
     na_peer_set(&handle->peer, hg_context_na(context)->na_class, event->source);
+    handle->peer.self = handle->local;
     handle->info.addr = &handle->peer;
     handle->no_response = false;
     handle->info.context_id = 0;

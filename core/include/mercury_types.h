@@ -141,7 +141,8 @@ struct hg_init_info {
     /* Never carry small bulk data inside the serialized descriptor. */
     uint8_t no_bulk_eager;
 
-    /* Send RPCs to oneself through the transport. */
+    /* Send RPCs to oneself through the transport, which needs a class that
+     * listens, instead of handing them over within the process. */
     uint8_t no_loopback;
 
     /* Print counters when the class is finalized. */

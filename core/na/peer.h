@@ -19,6 +19,7 @@ struct hg_addr {
     na_plugin_addr *addr; /* one reference */
     _Atomic int32_t refs; /* of one that stands alone */
     bool embedded;
+    bool self; /* the class's own, as far as was known */
 };
 
 /* Empties an embedded peer. */
@@ -39,6 +40,7 @@ na_peer_set(
     peer->na_class = na_class;
     peer->addr = addr;
     peer->embedded = true;
+    peer->self = false;
 }
 
 /* Sets an embedded, empty peer to the same as another. */
@@ -47,6 +49,7 @@ na_peer_copy(struct hg_addr *peer, const struct hg_addr *from)
 {
     from->na_class->ops.addr_dup(from->na_class->plugin_class, from->addr);
     na_peer_set(peer, from->na_class, from->addr);
+    peer->self = from->self;
 }
 
 #endif /* NA_PEER_H */

@@ -14,7 +14,7 @@ bound() {
     awk -v name="$1" '$1 == name { print $2 }' "$bounds"
 }
 
-# collected COUNT [single]: instructions of a whole run.
+# collected COUNT [single|self]: instructions of a whole run.
 collected() {
     local said
     if ! said=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null \
@@ -25,7 +25,7 @@ collected() {
     awk '/Collected *:/ { print $NF }' <<<"$said"
 }
 
-# allocated COUNT [single]: allocations of that many calls once warm.
+# allocated COUNT [single|self]: allocations of that many calls once warm.
 allocated() {
     local said
     said=$("$loop" "$info" "$@") || return 1
@@ -41,7 +41,7 @@ check() {
     fi
 }
 
-for mode in '' single; do
+for mode in '' single self; do
     # shellcheck disable=SC2086 # no word where mode is empty
     a=$(collected $short $mode) && b=$(collected $long $mode) &&
         count=$(allocated $long $mode) || exit 1

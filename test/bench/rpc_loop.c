@@ -3,8 +3,8 @@
  * Origin and target in one thread over one transport: the yardstick of what a
  * remote procedure call costs in instructions and in calls of malloc.
  *
- * rpc_loop INFO COUNT [single]: COUNT calls with 64 bytes each way, after
- * enough of them to be warm. Prints how often malloc and its kin were called
+ * rpc_loop INFO COUNT [single|self]: COUNT calls with 64 bytes each way, after
+ * enough of them to be warm; self: of a class to itself. Prints how often malloc and its kin were called
  * in the meantime.
  */
 #include <errno.h>
@@ -188,28 +188,30 @@ int
 main(int argc, char **argv)
 {
     bool single = argc > 3 && strcmp(argv[3], "single") == 0;
+    bool self = argc > 3 && strcmp(argv[3], "self") == 0;
     unsigned long count = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, before;
-    struct side origin, target;
+    struct side other, target, *origin = self ? &target : &other;
     hg_addr_t addr = HG_ADDR_NULL;
     hg_handle_t handle;
     bool right;
 
     if (argc < 3) {
-        fprintf(stderr, "usage: %s INFO COUNT [single]\n", argv[0]);
+        fprintf(stderr, "usage: %s INFO COUNT [single|self]\n", argv[0]);
         return 2;
     }
     if (!open_side(&target, argv[1], true, single) ||
-        !open_side(&origin, argv[1], false, single))
+        (!self && !open_side(&other, argv[1], false, single)))
         return 1;
-    handle = reach(&origin, &target, &addr);
-    if (!handle || !run(&origin, &target, handle, WARM_UP))
+    handle = reach(origin, &target, &addr);
+    if (!handle || !run(origin, &target, handle, WARM_UP))
         return 1;
     before = allocations;
-    right = run(&origin, &target, handle, count);
+    right = run(origin, &target, handle, count);
     printf("allocations %lu\n", allocations - before);
     HG_Destroy(handle);
-    HG_Addr_free(origin.hg_class, addr);
-    close_side(&origin);
+    HG_Addr_free(origin->hg_class, addr);
+    if (!self)
+        close_side(&other);
     close_side(&target);
     return right ? 0 : 1;
 }

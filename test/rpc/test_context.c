@@ -157,6 +157,8 @@ START_TEST(context_unposted_receives_no_more)
     hg_handle_t handle;
 
     session_begin(&s, _i, &setup);
+    /* To oneself that is told. */
+    log_expect("no context 0 of this class", 0, 1);
     if (s.mode->shape == SESSION_SELF) {
         handle = session_handle(&s, rpcs_id(RPC_EMPTY));
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
@@ -164,12 +166,12 @@ START_TEST(context_unposted_receives_no_more)
         ck_assert_int_eq(
             HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
         session_quiet(&s);
-        ck_assert_uint_eq(call.called, 0);
+        ck_assert_uint_eq(call.called, s.mode->loopback);
         ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 1);
         ck_assert_int_eq(HG_Context_unpost(s.context), HG_SUCCESS);
         ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
         session_wait(&s, &call.called, 1);
-        ck_assert_int_eq(call.ret, HG_CANCELED);
+        ck_assert_int_eq(call.ret, s.mode->loopback ? HG_NODEV : HG_CANCELED);
         ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     }
     session_end(&s);

@@ -382,6 +382,7 @@ post_two_only(struct hg_init_info *info)
 {
     info->request_post_init = 2;
     info->request_post_incr = -1;
+    info->no_loopback = 1; /* which takes no receives */
 }
 
 static const struct session_setup setup_two = {

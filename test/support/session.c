@@ -74,11 +74,12 @@ static const struct session_mode loop_modes[] = {
 };
 
 static const struct session_mode other_modes[] = {
-    {.name = "self", .shape = SESSION_SELF},
+    {.name = "self", .shape = SESSION_SELF, .loopback = true},
     {.name = "self, busy", .shape = SESSION_SELF, .progress_mode = NA_NO_BLOCK},
     {.name = "self, single thread",
         .shape = SESSION_SELF,
-        .thread_mode = NA_THREAD_MODE_SINGLE},
+        .thread_mode = NA_THREAD_MODE_SINGLE,
+        .loopback = true},
     {.name = "threads", .shape = SESSION_THREADS},
     {.name = "threads, busy",
         .shape = SESSION_THREADS,
@@ -154,6 +155,7 @@ session_open_class(const struct session_mode *mode,
 
     info.na_init_info.progress_mode = mode->progress_mode;
     info.na_init_info.thread_mode = mode->thread_mode;
+    info.no_loopback = !mode->loopback;
     if (setup && setup->init)
         setup->init(&info);
     return HG_Init_opt2(transport, listen, HG_VERSION(2, 4), &info);

@@ -27,6 +27,7 @@ struct session_mode {
     uint8_t thread_mode;
     const struct loop_limits *limits; /* loop: NULL for the usual */
     bool late;                        /* loop: what is sent ends later */
+    bool loopback;                    /* self: without the transport */
 };
 
 /* What differs from case to case, at both sides. Each may be NULL. */

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls to oneself, which need no transport: within one context, across
+ * contexts and threads, of a class that does not listen. */
+#include "counts.h"
+#include "log_watch.h"
+#include "rpcs.h"
+
+#include <string.h>
+
+static bool
+is_self(int mode)
+{
+    return session_mode_at(mode)->shape == SESSION_SELF;
+}
+
+static void
+with_loopback(struct hg_init_info *info)
+{
+    info->no_loopback = 0;
+}
+
+static void
+with_contexts(struct hg_init_info *info)
+{
+    info->no_loopback = 0;
+    info->na_init_info.max_contexts = 2;
+}
+
+static void
+without_loopback(struct hg_init_info *info)
+{
+    info->no_loopback = 1;
+}
+
+static const struct session_setup setup = {
+    .open = rpcs_open, .stopping = rpcs_stopping, .init = with_loopback};
+static const struct session_setup setup_two = {
+    .open = rpcs_open, .stopping = rpcs_stopping, .init = with_contexts};
+
+static hg_return_t
+forward_to(struct session *s, hg_addr_t addr, enum rpc rpc, void *in)
+{
+    hg_handle_t handle;
+    hg_return_t ret;
+
+    ck_assert_int_eq(
+        HG_Create(s->context, addr, rpcs_id(rpc), &handle), HG_SUCCESS);
+    ret = session_forward(s, handle, in);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    return ret;
+}
+
+/* Requests that the transport was given, as far as that can be told. */
+static uint32_t
+sent(void)
+{
+    return session_is_loop() ? loop_submitted(LOOP_SEND_UNEXPECTED) : 0;
+}
+
+START_TEST(loopback_of_every_self_address_spares_the_transport)
+{
+    struct session s;
+    hg_addr_t copy, found, again;
+
+    if (!is_self(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(HG_Addr_dup(s.hg_class, s.target, &copy), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Addr_lookup2(s.hg_class, s.address, &found), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_self(s.hg_class, &again), HG_SUCCESS);
+    for (unsigned i = 0; i < 3; i++) {
+        rpcs_ck_works(&s);
+        ck_assert_int_eq(forward_to(&s, copy, RPC_EMPTY, NULL), HG_SUCCESS);
+        ck_assert_int_eq(forward_to(&s, found, RPC_EMPTY, NULL), HG_SUCCESS);
+        ck_assert_int_eq(forward_to(&s, again, RPC_EMPTY, NULL), HG_SUCCESS);
+    }
+    ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 9);
+    ck_assert_uint_eq(sent(), 0);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, copy), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, found), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, again), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(loopback_off_takes_the_transport)
+{
+    static const struct session_setup setup_off = {
+        .open = rpcs_open, .stopping = rpcs_stopping, .init = without_loopback};
+    struct session s;
+
+    if (!is_self(_i))
+        return;
+    session_begin(&s, _i, &setup_off);
+    rpcs_ck_works(&s);
+    ck_assert_uint_eq(sent(), session_is_loop() ? 1 : 0);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(loopback_ends_as_any_call_does)
+{
+    struct session s;
+    int32_t code = HG_PERMISSION;
+    uint64_t value = 5;
+
+    if (!is_self(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(forward_to(&s, s.target, RPC_CODE, &code), HG_PERMISSION);
+    ck_assert_int_eq(forward_to(&s, s.target, RPC_NOTIFY, &value), HG_SUCCESS);
+    rpcs_wait_handled(&s, RPC_NOTIFY, 1);
+    ck_assert_uint_eq(rpcs_shared()->notified, 5);
+    log_expect("is not registered", 1, 1);
+    ck_assert_int_eq(forward_to(&s, s.target, RPC_MISSING, NULL), HG_NOENTRY);
+    ck_assert_uint_eq(sent(), 0);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(loopback_to_a_context_that_is_not_there_is_told)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+
+    if (!is_self(_i))
+        return;
+    session_begin(&s, _i, &setup_two);
+    log_expect("no context 1 of this class", 1, 1);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    ck_assert_int_eq(HG_Set_target_id(handle, 1), HG_SUCCESS);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    ck_assert_uint_eq(call.called, 0);
+    session_wait(&s, &call.called, 1);
+    ck_assert_int_eq(call.ret, HG_NODEV);
+    ck_assert_int_eq(HG_Set_target_id(handle, 0), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* The origin of the other modes does not listen. */
+START_TEST(loopback_works_without_listening)
+{
+    struct session s;
+    hg_addr_t self;
+    uint32_t before;
+
+    if (is_self(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    ck_assert(!HG_Class_is_listening(s.hg_class));
+    ck_assert_int_eq(HG_Addr_self(s.hg_class, &self), HG_SUCCESS);
+    rpcs_ck_works(&s);
+    before = sent();
+    for (unsigned i = 0; i < 10; i++)
+        ck_assert_int_eq(forward_to(&s, self, RPC_EMPTY, NULL), HG_SUCCESS);
+    ck_assert_uint_eq(sent(), before);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, self), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static hg_id_t relay_id;
+
+static hg_return_t
+relayed(const struct hg_cb_info *info)
+{
+    hg_handle_t asked = info->arg;
+
+    TARGET_ASSERT(info->ret == HG_SUCCESS);
+    TARGET_ASSERT(HG_Respond(asked, NULL, NULL, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(asked) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(info->info.forward.handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+/* Asks who asked, and answers afterwards. */
+static hg_return_t
+on_relay(hg_handle_t handle)
+{
+    const struct hg_info *info = HG_Get_info(handle);
+    hg_addr_t self;
+    hg_handle_t further;
+
+    TARGET_ASSERT(HG_Addr_self(info->hg_class, &self) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Addr_cmp(info->hg_class, info->addr, self) == HG_TRUE);
+    TARGET_ASSERT(HG_Addr_free(info->hg_class, self) == HG_SUCCESS);
+    TARGET_ASSERT(info->context_id == 0);
+    TARGET_ASSERT(HG_Create(info->context, info->addr, rpcs_id(RPC_EMPTY),
+                      &further) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Forward(further, relayed, handle, NULL) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+static void
+open_relay(hg_class_t *hg_class)
+{
+    rpcs_open(hg_class);
+    relay_id = MERCURY_REGISTER(hg_class, "relay", void, void, on_relay);
+}
+
+START_TEST(loopback_shows_the_self_address_that_can_be_forwarded_to)
+{
+    static const struct session_setup setup_relay = {
+        .open = open_relay, .init = with_loopback};
+    struct session s;
+    hg_handle_t handle;
+
+    if (!is_self(_i))
+        return;
+    session_begin(&s, _i, &setup_relay);
+    handle = session_handle(&s, relay_id);
+    for (unsigned i = 0; i < 20; i++)
+        ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 20);
+    ck_assert_uint_eq(sent(), 0);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static _Atomic uint32_t created;
+
+static hg_return_t
+count_created(hg_handle_t handle, void *arg)
+{
+    atomic_fetch_add(&created, 1);
+    return HG_SUCCESS;
+}
+
+START_TEST(loopback_uses_its_handles_again)
+{
+    struct session s;
+    hg_handle_t handle;
+    blob_t in, out;
+
+    if (!is_self(_i))
+        return;
+    atomic_store(&created, 0);
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(
+        HG_Class_set_handle_create_callback(s.hg_class, count_created, NULL),
+        HG_SUCCESS);
+    handle = session_handle(&s, rpcs_id(RPC_ECHO));
+    for (uint32_t i = 0; i < test_count(TEST_FORWARD_REPEATS); i++) {
+        in = blob_make(4 + i % 300, i);
+        ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);
+        ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+        ck_assert(blob_equal(&in, &out));
+        ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
+        blob_free(&in);
+    }
+    /* One at each side. */
+    ck_assert_uint_eq(created, 2);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* A context that another thread drives, asleep most of the time. */
+struct other {
+    hg_context_t *context;
+    _Atomic bool stop;
+    pthread_t thread;
+};
+
+static void *
+drive(void *arg)
+{
+    struct other *other = arg;
+
+    while (!atomic_load(&other->stop)) {
+        HG_Progress(other->context, test_count(TEST_WAIT_MS));
+        while (HG_Trigger(other->context, 0, 1, NULL) == HG_SUCCESS)
+            ;
+    }
+    return NULL;
+}
+
+static void
+other_start(struct other *other, struct session *s)
+{
+    other->context = HG_Context_create_id(s->hg_class, 1);
+    ck_assert_ptr_nonnull(other->context);
+    atomic_store(&other->stop, false);
+    ck_assert_int_eq(pthread_create(&other->thread, NULL, drive, other), 0);
+}
+
+/* Its last call sees stop. */
+static void
+other_stop(struct other *other, struct session *s)
+{
+    struct call call = {.called = 0};
+    hg_handle_t handle = session_handle(s, rpcs_id(RPC_EMPTY));
+
+    ck_assert_int_eq(HG_Set_target_id(handle, 1), HG_SUCCESS);
+    atomic_store(&other->stop, true);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    ck_assert_int_eq(pthread_join(other->thread, NULL), 0);
+    session_drain(other->context);
+    session_wait(s, &call.called, 1);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Context_destroy(other->context), HG_SUCCESS);
+}
+
+static bool
+is_threaded(int mode)
+{
+    return is_self(mode) && session_mode_at(mode)->thread_mode == 0;
+}
+
+START_TEST(loopback_across_contexts_wakes_the_other_thread)
+{
+    enum { IN_FLIGHT = 16 };
+    struct session s;
+    struct other other;
+    struct call calls[IN_FLIGHT];
+    hg_handle_t handles[IN_FLIGHT];
+    blob_t in, out;
+
+    if (!is_threaded(_i))
+        return;
+    session_begin(&s, _i, &setup_two);
+    other_start(&other, &s);
+    in = blob_make(77, 1);
+    for (unsigned i = 0; i < IN_FLIGHT; i++) {
+        handles[i] = session_handle(&s, rpcs_id(RPC_ECHO));
+        ck_assert_int_eq(HG_Set_target_id(handles[i], 1), HG_SUCCESS);
+    }
+    for (uint32_t round = 0; round < test_count(TEST_PROGRESS_CALLS) / 10;
+         round++) {
+        unsigned count = round % 2 == 0 ? 1 : IN_FLIGHT;
+
+        memset(calls, 0, sizeof calls);
+        for (unsigned i = 0; i < count; i++)
+            ck_assert_int_eq(
+                HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
+        for (unsigned i = 0; i < count; i++) {
+            session_wait(&s, &calls[i].called, 1);
+            ck_assert_int_eq(calls[i].ret, HG_SUCCESS);
+            ck_assert_int_eq(HG_Get_output(handles[i], &out), HG_SUCCESS);
+            ck_assert(blob_equal(&in, &out));
+            ck_assert_int_eq(HG_Free_output(handles[i], &out), HG_SUCCESS);
+        }
+    }
+    for (unsigned i = 0; i < IN_FLIGHT; i++)
+        ck_assert_int_eq(HG_Destroy(handles[i]), HG_SUCCESS);
+    blob_free(&in);
+    ck_assert_uint_eq(sent(), 0);
+    other_stop(&other, &s);
+    session_end(&s);
+}
+END_TEST
+
+/* Contexts that have a thread each are not reached into by another's. */
+START_TEST(loopback_across_contexts_of_one_thread_each_takes_the_transport)
+{
+    struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
+    struct session s;
+    struct call call = {.called = 0};
+    hg_class_t *hg_class;
+    hg_context_t *contexts[2];
+    hg_addr_t self;
+    hg_handle_t handle;
+
+    session_begin(&s, 0, &setup);
+    info.na_init_info.thread_mode = NA_THREAD_MODE_SINGLE_CTX;
+    info.na_init_info.max_contexts = 2;
+    hg_class = HG_Init_opt2(session_transport(), 1, HG_VERSION(2, 4), &info);
+    ck_assert_ptr_nonnull(hg_class);
+    rpcs_open(hg_class);
+    for (uint8_t i = 0; i < 2; i++)
+        contexts[i] = HG_Context_create_id(hg_class, i);
+    ck_assert_int_eq(HG_Addr_self(hg_class, &self), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Create(contexts[0], self, rpcs_id(RPC_EMPTY), &handle), HG_SUCCESS);
+    for (uint32_t to = 0; to < 2; to++) {
+        ck_assert_int_eq(HG_Set_target_id(handle, (uint8_t) to), HG_SUCCESS);
+        ck_assert_int_eq(
+            HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+        while (call.called <= to) {
+            session_drain(contexts[0]);
+            session_drain(contexts[1]);
+        }
+        ck_assert_int_eq(call.ret, HG_SUCCESS);
+        ck_assert_uint_eq(sent(), session_is_loop() ? to : 0);
+    }
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(hg_class, self), HG_SUCCESS);
+    for (uint8_t i = 0; i < 2; i++)
+        ck_assert_int_eq(HG_Context_destroy(contexts[i]), HG_SUCCESS);
+    ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* Answers what is kept, in a thread of its own. */
+static void *
+answer_in_thread(void *arg)
+{
+    rpcs_stopping();
+    return NULL;
+}
+
+START_TEST(loopback_answered_from_another_thread)
+{
+    struct session s;
+    hg_handle_t handle;
+    blob_t in;
+
+    if (!is_threaded(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    in = blob_make(50, 9);
+    handle = session_handle(&s, rpcs_id(RPC_KEEP));
+    for (uint32_t i = 0; i < 20; i++) {
+        struct call call = {.called = 0};
+        pthread_t thread;
+
+        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+        rpcs_wait_handled(&s, RPC_KEEP, i + 1);
+        ck_assert_int_eq(
+            pthread_create(&thread, NULL, answer_in_thread, NULL), 0);
+        session_wait(&s, &call.called, 1);
+        ck_assert_int_eq(call.ret, HG_SUCCESS);
+        ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    }
+    blob_free(&in);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* The answer, from another thread, races with the cancel; and with the next
+ * use of both handles. */
+START_TEST(loopback_cancelled_while_it_is_answered_calls_back_once)
+{
+    struct session s;
+    hg_handle_t handle;
+    blob_t in;
+    uint32_t canceled = 0;
+
+    if (!is_threaded(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    in = blob_make(50, 9);
+    handle = session_handle(&s, rpcs_id(RPC_KEEP));
+    for (uint32_t i = 0; i < test_count(TEST_CANCEL_ROUNDS); i++) {
+        struct call call = {.called = 0};
+        pthread_t thread;
+
+        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+        rpcs_wait_handled(&s, RPC_KEEP, i + 1);
+        ck_assert_int_eq(
+            pthread_create(&thread, NULL, answer_in_thread, NULL), 0);
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+        session_wait(&s, &call.called, 1);
+        ck_assert(call.ret == HG_CANCELED || call.ret == HG_SUCCESS);
+        canceled += call.ret == HG_CANCELED;
+        ck_assert_int_eq(HG_Ref_get(handle), 1);
+        if (i % 2 == 0)
+            ck_assert_int_eq(pthread_join(thread, NULL), 0);
+        else
+            ck_assert_int_eq(pthread_detach(thread), 0);
+        ck_assert_uint_eq(call.called, 1);
+    }
+    ck_assert_uint_gt(canceled, 0);
+    blob_free(&in);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static hg_return_t
+on_drop(hg_handle_t handle)
+{
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+static hg_id_t drop_id;
+
+static void
+open_drop(hg_class_t *hg_class)
+{
+    rpcs_open(hg_class);
+    drop_id = MERCURY_REGISTER(hg_class, "drop", void, void, on_drop);
+}
+
+START_TEST(loopback_never_answered_waits_until_cancelled)
+{
+    static const struct session_setup setup_drop = {
+        .open = open_drop, .init = with_loopback};
+    struct session s;
+    hg_handle_t handle;
+
+    if (!is_self(_i))
+        return;
+    session_begin(&s, _i, &setup_drop);
+    handle = session_handle(&s, drop_id);
+    for (unsigned i = 0; i < 3; i++) {
+        struct call call = {.called = 0};
+
+        ck_assert_int_eq(
+            HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+        session_quiet(&s);
+        ck_assert_uint_eq(call.called, 0);
+        /* What was dropped serves others meanwhile. */
+        rpcs_ck_works(&s);
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+        session_wait(&s, &call.called, 1);
+        ck_assert_int_eq(call.ret, HG_CANCELED);
+        session_quiet(&s);
+        ck_assert_uint_eq(call.called, 1);
+    }
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* Waits for seconds, and runs in one mode. */
+START_TEST(loopback_under_way_ends_with_its_context)
+{
+    static const struct session_setup setup_drop = {
+        .open = open_drop, .init = with_loopback};
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+
+    session_begin(&s, 0, &setup_drop);
+    log_expect("still has 1 handles", 1, 1);
+    handle = session_handle(&s, drop_id);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    session_quiet(&s);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Context_destroy(s.context), HG_BUSY);
+    ck_assert_uint_eq(call.called, 0);
+    session_drain(s.context);
+    ck_assert_uint_eq(call.called, 1);
+    ck_assert_int_eq(call.ret, HG_CANCELED);
+    session_end(&s);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, loopback_of_every_self_address_spares_the_transport);
+    session_add(tcase, loopback_off_takes_the_transport);
+    session_add(tcase, loopback_ends_as_any_call_does);
+    session_add(tcase, loopback_to_a_context_that_is_not_there_is_told);
+    session_add(tcase, loopback_works_without_listening);
+    session_add(
+        tcase, loopback_shows_the_self_address_that_can_be_forwarded_to);
+    session_add(tcase, loopback_uses_its_handles_again);
+    session_add(tcase, loopback_across_contexts_wakes_the_other_thread);
+    tcase_add_test(
+        tcase, loopback_across_contexts_of_one_thread_each_takes_the_transport);
+    session_add(tcase, loopback_answered_from_another_thread);
+    session_add(tcase, loopback_cancelled_while_it_is_answered_calls_back_once);
+    session_add(tcase, loopback_never_answered_waits_until_cancelled);
+    tcase_add_test(tcase, loopback_under_way_ends_with_its_context);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "loopback", add);
+}
