@@ -12,6 +12,9 @@
 /* How long a context that is destroyed waits for its handles. */
 #define DESTROY_TIMEOUT_MS 5000U
 #define DESTROY_STEP_MS 10U
+/* How long it waits for receives, which the transport gives back in any case
+ * when its context is destroyed. */
+#define UNPOST_TIMEOUT_MS 200U
 
 hg_context_t *
 HG_Context_create(hg_class_t *hg_class)
@@ -37,6 +40,7 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     bulk_context_init(&context->bulk, &hg_class->bulk, na_context);
     na_context->progress->queue = &context->bulk.completions;
     base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
+    hg_timers_init(context);
     LIST_INIT(&context->handles);
     SLIST_INIT(&context->free_handles);
     SLIST_INIT(&context->free_local);
@@ -59,10 +63,10 @@ free_context:
 
 /* Waits until count says that nothing is left; what is. */
 static uint32_t
-wait_for_none(
-    struct hg_context *context, uint32_t (*count)(struct hg_context *context))
+wait_for_none(struct hg_context *context,
+    uint32_t (*count)(struct hg_context *context), unsigned timeout_ms)
 {
-    uint64_t deadline = base_time_deadline(DESTROY_TIMEOUT_MS);
+    uint64_t deadline = base_time_deadline(timeout_ms);
     uint32_t left;
 
     while ((left = count(context)) > 0 && base_time_left(deadline) > 0) {
@@ -96,7 +100,8 @@ HG_Context_unpost(hg_context_t *context)
         return HG_INVALID_ARG;
     hg_loopback_leave(context);
     hg_target_unpost(context);
-    return wait_for_none(context, posted) == 0 ? HG_SUCCESS : HG_TIMEOUT;
+    return wait_for_none(context, posted, DESTROY_TIMEOUT_MS) == 0 ? HG_SUCCESS
+                                                                   : HG_TIMEOUT;
 }
 
 /* Handles, transfers and lookups that are not over. */
@@ -125,7 +130,9 @@ HG_Context_destroy(hg_context_t *context)
         return HG_SUCCESS;
     hg_class = context->hg_class;
     hg_loopback_leave(context);
-    left = wait_for_none(context, in_use);
+    hg_target_unpost(context);
+    wait_for_none(context, posted, UNPOST_TIMEOUT_MS);
+    left = wait_for_none(context, in_use, DESTROY_TIMEOUT_MS);
     if (left > 0) {
         /* Their callbacks come with what else is triggered. */
         hg_loopback_cancel_all(context);
@@ -134,10 +141,12 @@ HG_Context_destroy(hg_context_t *context)
             hg_context_na(context)->id, left);
         return HG_BUSY;
     }
+    /* What the transport still has of handles it gives back now. */
+    NA_Context_destroy(hg_class_na(hg_class), hg_context_na(context));
     hg_pool_finish(context);
     if (context->data && context->data_free)
         context->data_free(context->data);
-    NA_Context_destroy(hg_class_na(hg_class), hg_context_na(context));
+    hg_timers_finish(context);
     bulk_context_finish(&context->bulk);
     free(context);
     atomic_fetch_sub_explicit(

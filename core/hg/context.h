@@ -5,6 +5,7 @@
 
 #include "bulk/bulk.h"
 #include "hg/class.h"
+#include "hg/timer.h"
 
 struct hg_handle;
 
@@ -16,6 +17,7 @@ struct hg_context {
     SLIST_HEAD(, hg_handle) free_handles; /* origin's, to be used again */
     SLIST_HEAD(, hg_handle) free_local;   /* loopback.c's, likewise */
     uint32_t index_next;
+    struct hg_timers timers;
     _Atomic bool accepting;  /* requests are received */
     uint32_t taken;          /* receives that got a message; in progress */
     _Atomic uint32_t posted; /* receives that were ever posted */

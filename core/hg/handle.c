@@ -259,10 +259,14 @@ HG_Ref_incr(hg_handle_t hg_handle)
 int32_t
 HG_Ref_get(hg_handle_t handle)
 {
+    int32_t refs;
+
     if (!handle)
         return -1;
-    return atomic_load_explicit(&handle->refs, memory_order_relaxed) &
-           ~HG_HANDLE_IN_HANDLER;
+    refs = atomic_load_explicit(&handle->refs, memory_order_relaxed);
+    if (refs & HG_HANDLE_RESPONDING)
+        refs++;
+    return refs & (HG_HANDLE_RESPONDING - 1);
 }
 
 const struct hg_info *
@@ -353,8 +357,10 @@ hg_pool_used(struct hg_context *context)
 
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (handle, &context->handles, all_next)
-        used += atomic_load_explicit(&handle->place, memory_order_relaxed) !=
-                HG_PLACE_FREE;
+        used += atomic_load_explicit(&handle->place, memory_order_relaxed) ==
+                    HG_PLACE_USED &&
+                atomic_load_explicit(&handle->refs, memory_order_relaxed) !=
+                    HG_HANDLE_ASIDE;
     base_lock_release(&context->pool_lock);
     return used;
 }

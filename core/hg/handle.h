@@ -37,8 +37,22 @@ enum hg_place {
     HG_PLACE_USED
 };
 
-/* In refs: the handler runs, and the handle stays until it has returned. */
+/* In refs: the handler runs, and the handle stays until it has returned; the
+ * transport still has something of a handle that was finished without it; the
+ * answer is on its way. */
 #define HG_HANDLE_IN_HANDLER (1 << 30)
+#define HG_HANDLE_ASIDE (1 << 29)
+#define HG_HANDLE_RESPONDING (1 << 28)
+
+/* In parts: what of a forward still has to end. DETACHED: its callback does not
+ * wait for the others, but is one of them. Above it the number of the forward,
+ * so that who means one does not meet the next. */
+#define HG_PART_SEND 0x1U
+#define HG_PART_RECV 0x2U
+#define HG_PART_CALLBACK 0x4U
+#define HG_PART_DETACHED 0x8U
+#define HG_PART_MASK 0xfU
+#define HG_PART_SHIFT 4
 
 struct hg_handle {
     struct base_completion completion;
@@ -47,11 +61,12 @@ struct hg_handle {
     struct hg_rpc *rpc; /* NULL: none yet, or not known here */
     struct na_op *send;
     struct na_op *recv;
-    _Atomic int32_t refs;   /* the user's, and HG_HANDLE_IN_HANDLER */
-    _Atomic int32_t parts;  /* of a forward or respond still to end */
+    _Atomic int32_t refs;   /* the user's, and HG_HANDLE_* */
+    _Atomic uint32_t parts; /* of a forward, HG_PART_* */
     _Atomic int32_t ret;    /* how it went so far, an hg_return_t */
     _Atomic bool in_flight; /* a forward is not over */
-    _Atomic bool canceled;  /* the forward's end was asked for */
+    _Atomic bool timed;     /* timer may be set */
+    _Atomic bool canceled;  /* the forward's or respond's end was asked for */
     _Atomic bool responded; /* respond was called */
     bool awaiting;          /* an answer from loopback.c, under its lock */
     enum hg_role role;
@@ -67,6 +82,7 @@ struct hg_handle {
     void *arg;
     struct hg_addr peer;
     _Atomic(struct hg_handle *) partner; /* the other side, in loopback.c */
+    struct hg_timer timer;
     struct hg_message in;
     struct hg_message out;
     void *data;
@@ -117,7 +133,7 @@ hg_handle_unref(struct hg_handle *handle, int32_t count)
         hg_pool_put(handle);
 }
 
-/* Handles that are in use. */
+/* Handles that are in use, but for those that only the transport uses. */
 uint32_t hg_pool_used(struct hg_context *context);
 
 /* target.c: posts count more receives for requests; does something about a
@@ -136,6 +152,27 @@ void hg_target_prepare(struct hg_handle *handle);
  * data NULL: no payload but the offset. */
 hg_return_t hg_message_encode(struct hg_message *message, size_t offset,
     size_t capacity, hg_proc_cb_t proc_cb, void *data);
+
+/* target.c: the answer's end is queued for the user's callback. */
+void hg_target_responded(struct hg_handle *handle);
+
+/* cancel.c, each with the lock of progress held. end: makes what is under way
+ * end soon, with or without the transport. expired: what is to be done now that
+ * the handle's timer has run out; when to ask again (base/time.h). */
+void hg_handle_end(struct hg_handle *handle);
+uint64_t hg_handle_expired(struct hg_handle *handle, uint64_t now);
+
+/* The transport has ended the last operation of a forward that did not wait for
+ * it. [any thread] */
+void hg_handle_aside_ended(struct hg_handle *handle);
+
+/* Which use of a handle this is. */
+static inline uint32_t
+hg_handle_use(const struct hg_handle *handle)
+{
+    return atomic_load_explicit(&handle->parts, memory_order_relaxed) >>
+           HG_PART_SHIFT;
+}
 
 /* The first error counts. */
 static inline void

@@ -164,7 +164,8 @@ complete(struct hg_handle *origin, struct na_op *op, na_plugin_event event)
 static void
 fail(struct hg_handle *origin, hg_return_t ret)
 {
-    complete(origin, origin->recv, (na_plugin_event){.status = -(int32_t) ret});
+    complete(origin, origin->no_response ? origin->send : origin->recv,
+        (na_plugin_event){.status = -(int32_t) ret});
 }
 
 void
@@ -177,7 +178,10 @@ hg_loopback_forward(struct hg_handle *origin)
 
     hg_count(origin->context->hg_class,
         &origin->context->hg_class->counters.request_sent);
-    atomic_store_explicit(&origin->parts, 1, memory_order_relaxed);
+    if (!no_response)
+        /* The request does not stay underway. */
+        atomic_fetch_sub_explicit(
+            &origin->parts, HG_PART_SEND, memory_order_relaxed);
     if (context)
         ret = take_target(context, &target);
     else

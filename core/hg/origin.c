@@ -21,6 +21,9 @@ forward_run(struct base_completion *completion)
     hg_cb_t callback = handle->callback;
 
     info.info.forward.handle = handle;
+    if (__builtin_expect(
+            atomic_load_explicit(&handle->timed, memory_order_relaxed), 0))
+        hg_timer_stop(handle);
     /* Release pairs with the acquire in HG_Forward and HG_Reset. */
     atomic_store_explicit(&handle->in_flight, false, memory_order_release);
     if (callback)
@@ -28,22 +31,29 @@ forward_run(struct base_completion *completion)
     hg_handle_unref(handle, 1);
 }
 
-/* One of the two parts has ended. */
+/* One of the two parts, or both, have ended. true: the forward is over. */
 static bool
-part_ended(struct hg_handle *handle)
+part_ended(struct hg_handle *handle, uint32_t part)
 {
     /* Release: this part's traces come before the completion; acquire: the
      * other's as well. */
-    if (atomic_fetch_sub_explicit(&handle->parts, 1, memory_order_acq_rel) != 1)
+    uint32_t before =
+        atomic_fetch_sub_explicit(&handle->parts, part, memory_order_acq_rel) &
+        HG_PART_MASK;
+
+    if (before != part) {
+        if (__builtin_expect(before == (part | HG_PART_DETACHED), 0))
+            hg_handle_aside_ended(handle);
         return false;
+    }
     handle->completion.run = forward_run;
     return true;
 }
 
 static void
-part_ended_in_progress(struct hg_handle *handle)
+part_ended_in_progress(struct hg_handle *handle, uint32_t part)
 {
-    if (part_ended(handle))
+    if (part_ended(handle, part))
         base_completion_push(
             &handle->context->bulk.completions, &handle->completion);
 }
@@ -112,22 +122,20 @@ answer_received(struct na_op *op, const na_plugin_event *event)
             return;
         hg_handle_record(handle, (hg_return_t) na_code(code));
     }
-    part_ended_in_progress(handle);
+    part_ended_in_progress(handle, HG_PART_RECV);
 }
 
 static void
 request_sent(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
-    struct na_context *na_context = hg_context_na(handle->context);
 
     if (event->status != NA_PLUGIN_OK) {
         hg_handle_record(handle, (hg_return_t) na_code(event->status));
         if (!handle->no_response)
-            na_context->na_class->ops.cancel(
-                na_context->plugin_ctx, na_op_part(handle->recv));
+            hg_handle_end(handle);
     }
-    part_ended_in_progress(handle);
+    part_ended_in_progress(handle, HG_PART_SEND);
 }
 
 void
@@ -170,13 +178,36 @@ send_request(struct hg_handle *handle)
         handle->tag);
 }
 
-/* Nothing was started after all. */
+/* None of the parts was started after all. */
 static hg_return_t
-take_back(struct hg_handle *handle, int32_t code)
+take_back(struct hg_handle *handle, uint32_t part, int32_t code)
 {
+    uint32_t parts = handle->cookie << HG_PART_SHIFT | part;
+
+    if (!atomic_compare_exchange_strong_explicit(&handle->parts, &parts,
+            parts - part, memory_order_relaxed, memory_order_relaxed)) {
+        /* Meanwhile it was cancelled, and its callback tells that. */
+        part_ended(handle, part);
+        return HG_SUCCESS;
+    }
+    if (atomic_load_explicit(&handle->timed, memory_order_relaxed))
+        hg_timer_stop(handle);
     atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&handle->in_flight, false, memory_order_relaxed);
     return (hg_return_t) na_code(code);
+}
+
+/* The request could not be sent. The receive cannot be taken back at once, so
+ * the error comes by the callback, when the receive has ended. */
+static __attribute__((noinline)) void
+not_sent(struct hg_handle *handle, int32_t code)
+{
+    struct na_progress *progress = hg_context_na(handle->context)->progress;
+
+    hg_handle_record(handle, (hg_return_t) na_code(code));
+    na_progress_acquire(progress);
+    hg_handle_end(handle);
+    na_progress_release(progress);
 }
 
 /* Sends; the receive, if there is one, is out already. */
@@ -188,15 +219,10 @@ start(struct hg_handle *handle, bool no_response)
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
     if (code < 0 && no_response)
-        return take_back(handle, code);
-    if (code < 0) {
-        /* The receive cannot be taken back at once, so the error comes by the
-         * callback, when the receive has ended. */
-        hg_handle_record(handle, (hg_return_t) na_code(code));
-        na_progress_cancel(hg_context_na(handle->context)->progress,
-            hg_context_na(handle->context), handle->recv);
-    }
-    if (part_ended(handle))
+        return take_back(handle, HG_PART_SEND, code);
+    if (code < 0)
+        not_sent(handle, code);
+    if (part_ended(handle, HG_PART_SEND))
         hg_context_complete(handle->context, &handle->completion);
     return HG_SUCCESS;
 }
@@ -218,6 +244,7 @@ hg_return_t
 HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
     bool no_response;
+    uint32_t parts;
     hg_return_t ret;
 
     if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc ||
@@ -237,9 +264,11 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     handle->arg = arg;
     handle->out.size = 0;
     atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
-    atomic_store_explicit(
-        &handle->parts, no_response ? 1 : 2, memory_order_relaxed);
+    parts = no_response ? HG_PART_SEND : HG_PART_SEND | HG_PART_RECV;
     atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
+    /* Release pairs with the acquire in hg_handle_expired. */
+    atomic_store_explicit(&handle->parts,
+        handle->cookie << HG_PART_SHIFT | parts, memory_order_release);
     atomic_store_explicit(&handle->in_flight, true, memory_order_relaxed);
     hg_handle_ref(handle);
     if (__builtin_expect(handle->loopback, 0)) {
@@ -250,7 +279,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         int32_t code = post_receive(handle);
 
         if (code < 0)
-            return take_back(handle, code);
+            return take_back(handle, parts, code);
     }
     hg_count(handle->context->hg_class,
         &handle->context->hg_class->counters.request_sent);

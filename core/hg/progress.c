@@ -122,25 +122,13 @@ HG_Event_trigger(
 hg_return_t
 HG_Cancel(hg_handle_t handle)
 {
-    struct na_context *na_context;
+    struct na_progress *progress;
 
     if (!handle)
         return HG_INVALID_ARG;
-    if (handle->local)
-        return HG_SUCCESS; /* answers leave at once */
-    if (handle->loopback) {
-        hg_loopback_cancel(handle);
-        return HG_SUCCESS;
-    }
-    na_context = hg_context_na(handle->context);
-    na_progress_acquire(na_context->progress);
-    /* Looked at by answer_received, under the same lock. */
-    atomic_store_explicit(&handle->canceled, true, memory_order_relaxed);
-    na_context->na_class->ops.cancel(
-        na_context->plugin_ctx, na_op_part(handle->send));
-    if (handle->role == HG_ROLE_ORIGIN)
-        na_context->na_class->ops.cancel(
-            na_context->plugin_ctx, na_op_part(handle->recv));
-    na_progress_release(na_context->progress);
+    progress = hg_context_na(handle->context)->progress;
+    na_progress_acquire(progress);
+    hg_handle_end(handle);
+    na_progress_release(progress);
     return HG_SUCCESS;
 }

@@ -182,16 +182,39 @@ respond_run(struct base_completion *completion)
     hg_handle_unref(handle, 1);
 }
 
-/* The response has left, or failed to. true: the callback is to be queued. */
+void
+hg_target_responded(struct hg_handle *handle)
+{
+    handle->completion.run = respond_run;
+    base_completion_push(
+        &handle->context->bulk.completions, &handle->completion);
+}
+
+/* The response has left, or failed to; a callback keeps a reference. false: it
+ * was finished before, and now the transport is through with it as well. */
+static bool
+give_back(struct hg_handle *handle, int32_t keep)
+{
+    /* As hg_handle_unref. */
+    int32_t before = atomic_fetch_sub_explicit(
+        &handle->refs, HG_HANDLE_RESPONDING - keep, memory_order_acq_rel);
+
+    if (__builtin_expect((before & HG_HANDLE_RESPONDING) == 0, 0)) {
+        hg_handle_unref(handle, HG_HANDLE_ASIDE - HG_HANDLE_RESPONDING + keep);
+        return false;
+    }
+    if (before == HG_HANDLE_RESPONDING && keep == 0)
+        hg_pool_put(handle);
+    return true;
+}
+
+/* true: the callback is to be queued. */
 static bool
 respond_ended(struct hg_handle *handle)
 {
-    if (handle->callback) {
-        handle->completion.run = respond_run;
-        return true;
-    }
-    hg_handle_unref(handle, 1);
-    return false;
+    bool wanted = handle->callback != NULL;
+
+    return give_back(handle, wanted) && wanted;
 }
 
 static void
@@ -201,8 +224,7 @@ response_sent(struct na_op *op, const na_plugin_event *event)
 
     hg_handle_record(handle, (hg_return_t) na_code(event->status));
     if (respond_ended(handle))
-        base_completion_push(
-            &handle->context->bulk.completions, &handle->completion);
+        hg_target_responded(handle);
 }
 
 /* Sends the answer, whose payload is encoded; holds a reference meanwhile. */
@@ -219,7 +241,10 @@ respond(struct hg_handle *handle, hg_return_t result)
     hg_header_response_encode(
         handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
     atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
-    hg_handle_ref(handle);
+    atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
+    /* Release pairs with the acquire in detach_respond. */
+    atomic_fetch_add_explicit(
+        &handle->refs, HG_HANDLE_RESPONDING, memory_order_release);
     if (__builtin_expect(handle->local, 0))
         code = hg_loopback_answer(handle);
     else
@@ -227,13 +252,13 @@ respond(struct hg_handle *handle, hg_return_t result)
             na_op_part(handle->send), handle->out.buffer,
             hg_class->out_payload + handle->out.size, handle->out.buffer_data,
             handle->peer.addr, handle->info.context_id, handle->tag);
-    if (code < 0) {
-        hg_handle_unref(handle, 1);
-        return (hg_return_t) na_code(code);
-    }
+    if (code < 0)
+        return give_back(handle, 0) ? (hg_return_t) na_code(code) : HG_SUCCESS;
     hg_count(hg_class, &hg_class->counters.response_sent);
-    if (code == NA_PLUGIN_DONE && respond_ended(handle))
-        hg_context_complete(handle->context, &handle->completion);
+    if (code == NA_PLUGIN_DONE && respond_ended(handle)) {
+        hg_target_responded(handle);
+        na_progress_notify(na_context->progress);
+    }
     return HG_SUCCESS;
 }
 

@@ -45,6 +45,7 @@ na_progress_init(struct na_progress *progress, struct na_context *context,
     progress->queue = queue;
     atomic_init(&progress->contenders, 0);
     atomic_init(&progress->sleeping, 0);
+    atomic_init(&progress->timer, BASE_TIME_NEVER);
     progress->leading = false;
     progress->no_block = context->na_class->no_block;
     progress->spin_ns = SPIN_NS;
@@ -158,9 +159,52 @@ na_progress_notify(struct na_progress *progress)
     /* A read-modify-write, so that it stands before or after that of announce:
      * either the sleeper sees (acquire) what was published before this call
      * (release), or this call sees the sleeper. */
-    if (atomic_fetch_or_explicit(
-            &progress->sleeping, 0, memory_order_acq_rel) != 0)
+    if (atomic_fetch_or_explicit(&progress->sleeping, 0, memory_order_acq_rel) &
+        NA_PROGRESS_SLEEPERS)
         rouse(progress);
+}
+
+void
+na_progress_timer_init(struct na_progress *progress,
+    void (*expire)(void *arg, uint64_t now), void *arg)
+{
+    progress->expire = expire;
+    progress->expire_arg = arg;
+}
+
+void
+na_progress_timer_set(struct na_progress *progress, uint64_t when)
+{
+    uint64_t before =
+        atomic_exchange_explicit(&progress->timer, when, memory_order_relaxed);
+
+    if (when == BASE_TIME_NEVER) {
+        atomic_fetch_and_explicit(
+            &progress->sleeping, ~NA_PROGRESS_TIMED, memory_order_relaxed);
+        return;
+    }
+    /* As in na_progress_notify. */
+    if (atomic_fetch_or_explicit(
+            &progress->sleeping, NA_PROGRESS_TIMED, memory_order_acq_rel) &
+            NA_PROGRESS_SLEEPERS &&
+        when < before)
+        rouse(progress);
+}
+
+static uint64_t
+timer(const struct na_progress *progress)
+{
+    return atomic_load_explicit(&progress->timer, memory_order_relaxed);
+}
+
+/* Lock held. */
+static __attribute__((noinline)) void
+run_timer(struct na_progress *progress)
+{
+    uint64_t now = base_time_now();
+
+    if (now >= timer(progress))
+        progress->expire(progress->expire_arg, now);
 }
 
 static void
@@ -239,9 +283,11 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
 static void
 try_sleep(struct na_progress *progress, uint64_t deadline)
 {
-    uint64_t left = base_time_left(deadline), ns;
+    uint64_t left = base_time_left(deadline), ns, timer_left;
 
     announce(progress, NA_PROGRESS_LEADER);
+    timer_left = base_time_left(timer(progress));
+    left = timer_left < left ? timer_left : left;
     if (arm_sources(progress, &ns) && !filled(progress))
         sleep_in_kernel(progress, ns < left ? ns : left);
     awake(progress, NA_PROGRESS_LEADER);
@@ -272,6 +318,8 @@ lead(struct na_progress *progress, uint64_t deadline)
             progress->spin_ns = SPIN_NS;
             progress->nap_ns = NAP_MIN_NS;
         }
+        if (__builtin_expect(now >= timer(progress), 0))
+            run_timer(progress);
         if (filled(progress))
             return NA_SUCCESS;
         now = base_time_now();
@@ -313,6 +361,19 @@ wait_filled(struct na_progress *progress, unsigned timeout_ms)
     return ret;
 }
 
+/* What is to be done after a poll if there is a timer, or somebody sleeps. */
+static __attribute__((noinline)) void
+attend(struct na_progress *progress)
+{
+    uint32_t state =
+        atomic_load_explicit(&progress->sleeping, memory_order_relaxed);
+
+    if (state & NA_PROGRESS_TIMED)
+        run_timer(progress);
+    if (state & NA_PROGRESS_SLEEPERS)
+        arm_for_sleeper(progress);
+}
+
 na_return_t
 na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 {
@@ -329,8 +390,11 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
     if (__builtin_expect(atomic_load_explicit(
                              &progress->sleeping, memory_order_relaxed) != 0,
-            0))
-        arm_for_sleeper(progress);
+            0)) {
+        attend(progress);
+        if (ret == NA_TIMEOUT && filled(progress))
+            ret = NA_SUCCESS;
+    }
     base_lock_release(&progress->lock);
     return ret;
 }
@@ -376,7 +440,7 @@ na_progress_poll(struct na_progress *progress)
     }
     count = poll_sources(progress);
     if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0)
-        arm_for_sleeper(progress);
+        attend(progress);
     base_lock_release(&progress->lock);
     return na_code(count);
 }
@@ -444,15 +508,16 @@ set_timer(struct na_progress *progress, uint64_t ns)
 bool
 na_progress_try_wait(struct na_progress *progress)
 {
-    uint64_t ns;
+    uint64_t ns, left;
     bool may_sleep;
 
     enter(progress);
     announce(progress, NA_PROGRESS_OUTSIDE);
-    may_sleep =
-        !progress->no_block && arm_sources(progress, &ns) && !filled(progress);
+    left = base_time_left(timer(progress));
+    may_sleep = !progress->no_block && left > 0 && arm_sources(progress, &ns) &&
+                !filled(progress);
     if (may_sleep)
-        set_timer(progress, ns);
+        set_timer(progress, ns < left ? ns : left);
     else
         awake(progress, NA_PROGRESS_OUTSIDE);
     base_lock_release(&progress->lock);

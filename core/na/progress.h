@@ -34,6 +34,9 @@ struct na_progress {
     struct base_completion_queue *queue; /* what waiting waits for */
     _Atomic uint32_t contenders;         /* threads that want the lock */
     _Atomic uint32_t sleeping;           /* NA_PROGRESS_* bits */
+    _Atomic uint64_t timer; /* when expire is to be called, or never */
+    void (*expire)(void *arg, uint64_t now);
+    void *expire_arg;
     bool leading;
     bool no_block;
     struct base_signal left; /* the leader has */
@@ -44,9 +47,12 @@ struct na_progress {
     int timer_fd;            /* likewise: a plugin's retry timer */
 };
 
-/* Who sleeps: the leader; an outside event loop. */
+/* Who sleeps: the leader; an outside event loop. And that the timer is set,
+ * since both are looked at together. */
 #define NA_PROGRESS_LEADER 0x1U
 #define NA_PROGRESS_OUTSIDE 0x2U
+#define NA_PROGRESS_SLEEPERS (NA_PROGRESS_LEADER | NA_PROGRESS_OUTSIDE)
+#define NA_PROGRESS_TIMED 0x4U
 
 na_return_t na_progress_init(struct na_progress *progress,
     struct na_context *context, struct base_completion_queue *queue);
@@ -72,6 +78,13 @@ void na_progress_notify(struct na_progress *progress);
 /* Asks a plugin to end an operation. [any thread] */
 na_return_t na_progress_cancel(
     struct na_progress *progress, struct na_context *context, struct na_op *op);
+
+/* The one timer: expire is called, in progress and under its lock, once it is
+ * past `when` (base/time.h; BASE_TIME_NEVER: not set), until it sets another
+ * time. Setting is serialized by the caller; a sleeper is roused for it. */
+void na_progress_timer_init(struct na_progress *progress,
+    void (*expire)(void *arg, uint64_t now), void *arg);
+void na_progress_timer_set(struct na_progress *progress, uint64_t when);
 
 /* The lock, for who has more to do under it than one cancel. */
 void na_progress_acquire(struct na_progress *progress);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ending what is under way before its time. The transport is asked to end its
+ * operations; if it has not soon, the handle is finished without it, and kept
+ * aside, with operations and buffers, until the transport is done with them.
+ */
+#include "hg/handle.h"
+
+#include "base/time.h"
+
+/* How long a transport may take to end what it was asked to. */
+#define GRACE_NS (10 * BASE_TIME_MS)
+
+/* A handle is done with: nobody waits for it, and the transport is through. In
+ * HG_Trigger, since the pool may run the user's functions. */
+static void
+aside_run(struct base_completion *completion)
+{
+    struct hg_handle *handle = hg_handle_of(completion);
+
+    /* Release pairs with the acquire in HG_Forward and HG_Reset. */
+    atomic_store_explicit(&handle->in_flight, false, memory_order_release);
+    hg_handle_unref(handle, HG_HANDLE_ASIDE);
+}
+
+/* The callback of a forward that was finished without the transport. */
+static void
+detached_run(struct base_completion *completion)
+{
+    struct hg_handle *handle = hg_handle_of(completion);
+    struct hg_cb_info info = {.arg = handle->arg,
+        .type = HG_CB_FORWARD,
+        .ret = (hg_return_t) atomic_load_explicit(
+            &handle->ret, memory_order_relaxed)};
+    hg_cb_t callback = handle->callback;
+    int32_t refs = 1;
+
+    info.info.forward.handle = handle;
+    hg_timer_stop(handle);
+    /* As in part_ended: what is left comes before the next use. */
+    if ((atomic_fetch_sub_explicit(
+             &handle->parts, HG_PART_CALLBACK, memory_order_acq_rel) &
+            HG_PART_MASK) == (HG_PART_CALLBACK | HG_PART_DETACHED)) {
+        refs += HG_HANDLE_ASIDE;
+        /* Release pairs with the acquire in HG_Forward and HG_Reset. */
+        atomic_store_explicit(&handle->in_flight, false, memory_order_release);
+    }
+    if (callback)
+        callback(&info);
+    hg_handle_unref(handle, refs);
+}
+
+void
+hg_handle_aside_ended(struct hg_handle *handle)
+{
+    handle->completion.run = aside_run;
+    hg_context_complete(handle->context, &handle->completion);
+}
+
+/* true: what the timer was set for is still under way. */
+static bool
+forward_pending(const struct hg_handle *handle, uint32_t parts)
+{
+    return parts >> HG_PART_SHIFT == handle->timer.use &&
+           (parts & HG_PART_DETACHED) == 0 && (parts & HG_PART_MASK) != 0;
+}
+
+static void
+detach_forward(struct hg_handle *handle, uint32_t parts)
+{
+    do {
+        if (!forward_pending(handle, parts))
+            return;
+        /* Acquire and release: as the end of a part. */
+    } while (!atomic_compare_exchange_weak_explicit(&handle->parts, &parts,
+        parts + HG_PART_DETACHED + HG_PART_CALLBACK, memory_order_acq_rel,
+        memory_order_relaxed));
+    hg_handle_record(handle, HG_CANCELED);
+    atomic_fetch_add_explicit(
+        &handle->refs, HG_HANDLE_ASIDE, memory_order_relaxed);
+    handle->completion.run = detached_run;
+    base_completion_push(
+        &handle->context->bulk.completions, &handle->completion);
+}
+
+static void
+detach_respond(struct hg_handle *handle)
+{
+    /* Acquire pairs with the release in respond. */
+    int32_t refs = atomic_load_explicit(&handle->refs, memory_order_acquire);
+    int32_t keep = handle->callback != NULL;
+
+    do {
+        if ((refs & HG_HANDLE_RESPONDING) == 0)
+            return;
+        /* Acquire and release: as the end of the answer. */
+    } while (!atomic_compare_exchange_weak_explicit(&handle->refs, &refs,
+        refs - HG_HANDLE_RESPONDING + HG_HANDLE_ASIDE + keep,
+        memory_order_acq_rel, memory_order_relaxed));
+    if (keep) {
+        hg_handle_record(handle, HG_CANCELED);
+        hg_target_responded(handle);
+    }
+}
+
+static void
+cancel_operations(struct hg_handle *handle)
+{
+    struct na_context *na_context = hg_context_na(handle->context);
+
+    na_context->na_class->ops.cancel(
+        na_context->plugin_ctx, na_op_part(handle->send));
+    if (handle->role == HG_ROLE_ORIGIN)
+        na_context->na_class->ops.cancel(
+            na_context->plugin_ctx, na_op_part(handle->recv));
+}
+
+static bool
+under_way(const struct hg_handle *handle)
+{
+    if (handle->role == HG_ROLE_ORIGIN)
+        return atomic_load_explicit(&handle->in_flight, memory_order_relaxed);
+    return atomic_load_explicit(&handle->refs, memory_order_relaxed) &
+           HG_HANDLE_RESPONDING;
+}
+
+void
+hg_handle_end(struct hg_handle *handle)
+{
+    bool again;
+
+    if (!under_way(handle))
+        return;
+    if (handle->loopback) {
+        hg_loopback_cancel(handle);
+        return;
+    }
+    /* Looked at by answer_received, under the same lock. */
+    again =
+        atomic_exchange_explicit(&handle->canceled, true, memory_order_relaxed);
+    cancel_operations(handle);
+    /* Without the memory for it the transport alone ends what it can. */
+    if (!again)
+        hg_timer_start(handle, base_time_now() + GRACE_NS);
+}
+
+uint64_t
+hg_handle_expired(struct hg_handle *handle, uint64_t now)
+{
+    uint32_t parts;
+
+    if (handle->role == HG_ROLE_TARGET) {
+        if (atomic_load_explicit(&handle->canceled, memory_order_relaxed))
+            detach_respond(handle);
+        return BASE_TIME_NEVER;
+    }
+    if (handle->loopback)
+        return BASE_TIME_NEVER; /* nothing of the transport's */
+    /* Acquire pairs with the release in HG_Forward. */
+    parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
+    detach_forward(handle, parts);
+    return BASE_TIME_NEVER;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations that the transport cannot cancel: who waits for them is let go at
+ * once, and what they refer to is kept until they have ended. */
+#include "counts.h"
+#include "log_watch.h"
+#include "rpcs.h"
+
+#include <string.h>
+
+#define PROMPT_MS 2000U
+
+static const struct session_setup setup = {
+    .open = rpcs_open, .stopping = rpcs_stopping};
+
+static void
+hold(enum loop_kind kind)
+{
+    loop_fault_set(kind, (struct loop_fault){.act = LOOP_HOLD, .count = 1});
+}
+
+/* The callback comes once, soon, and leaves one reference. */
+static void
+ck_canceled(struct session *s, struct call *call, hg_handle_t handle)
+{
+    uint64_t begin = session_now_ms();
+
+    session_wait(s, &call->called, 1);
+    ck_assert_uint_lt(session_now_ms() - begin, PROMPT_MS);
+    ck_assert_int_eq(call->ret, HG_CANCELED);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
+    session_quiet(s);
+    ck_assert_uint_eq(call->called, 1);
+}
+
+START_TEST(detach_answer_that_comes_later_is_nobodys)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    blob_t in;
+
+    session_begin(&s, _i, &setup);
+    in = blob_make(20, 1);
+    handle = session_handle(&s, rpcs_id(RPC_KEEP));
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+    for (uint32_t i = 0; i < 3; i++) {
+        call.called = 0;
+        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+        rpcs_wait_handled(&s, RPC_KEEP, i + 1);
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+        ck_canceled(&s, &call, handle);
+        /* The transport has its buffer still. */
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_BUSY);
+        ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL, 0), HG_BUSY);
+        rpcs_ck_works(&s);
+        ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+        session_quiet(&s);
+        ck_assert_uint_eq(call.called, 1);
+        ck_assert_int_eq(HG_Ref_get(handle), 1);
+    }
+    ck_assert_int_eq(
+        HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+/* Destroyed, the handle goes to nobody else before the transport is through. */
+START_TEST(detach_handle_is_used_again_only_when_it_has_ended)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle, other, again;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+    hold(LOOP_SEND_UNEXPECTED);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_canceled(&s, &call, handle);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    other = session_handle(&s, rpcs_id(RPC_EMPTY));
+    ck_assert_ptr_ne(other, handle);
+    ck_assert_int_eq(session_forward(&s, other, NULL), HG_SUCCESS);
+    ck_assert_uint_eq(loop_release(), 1);
+    session_quiet(&s); /* its answer comes, and ends the receive */
+    again = session_handle(&s, rpcs_id(RPC_EMPTY));
+    ck_assert_ptr_eq(again, handle);
+    ck_assert_int_eq(session_forward(&s, again, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(again), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(other), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* Nothing that was cancelled ever ends; contexts and classes end all the same,
+ * soon. */
+START_TEST(detach_then_destroy_the_context)
+{
+    enum { MANY = 8 };
+    struct session s;
+    struct call calls[MANY];
+    hg_handle_t handles[MANY];
+    uint64_t begin;
+    blob_t in;
+
+    memset(calls, 0, sizeof calls);
+    session_begin(&s, _i, &setup);
+    in = blob_make(20, 1);
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+    for (unsigned i = 0; i < MANY; i++) {
+        if (i % 2 == 0)
+            hold(LOOP_SEND_UNEXPECTED);
+        handles[i] = session_handle(&s, rpcs_id(RPC_KEEP));
+        ck_assert_int_eq(
+            HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
+    }
+    rpcs_wait_handled(&s, RPC_KEEP, MANY / 2);
+    for (unsigned i = 0; i < MANY; i++)
+        ck_assert_int_eq(HG_Cancel(handles[i]), HG_SUCCESS);
+    for (unsigned i = 0; i < MANY; i++) {
+        ck_canceled(&s, &calls[i], handles[i]);
+        ck_assert_int_eq(HG_Destroy(handles[i]), HG_SUCCESS);
+    }
+    blob_free(&in);
+    begin = session_now_ms();
+    session_end(&s);
+    ck_assert_uint_lt(session_now_ms() - begin, PROMPT_MS);
+}
+END_TEST
+
+/* A request that fails while its receive cannot be taken back. */
+START_TEST(detach_request_that_cannot_be_sent)
+{
+    static const enum loop_act acts[] = {LOOP_FAIL_NOW, LOOP_FAIL_LATER};
+    struct session s;
+    uint64_t begin;
+
+    session_begin(&s, _i, &setup);
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+    for (unsigned i = 0; i < 4; i++) {
+        loop_fault_set(LOOP_SEND_UNEXPECTED,
+            (struct loop_fault){
+                .act = acts[i % 2], .count = 1, .code = NA_PLUGIN_E_IO_ERROR});
+        begin = session_now_ms();
+        ck_assert_int_eq(rpcs_try(&s, RPC_EMPTY, NULL), HG_IO_ERROR);
+        ck_assert_uint_lt(session_now_ms() - begin, PROMPT_MS);
+        rpcs_ck_works(&s);
+    }
+    session_end(&s);
+}
+END_TEST
+
+static hg_id_t stuck_id;
+static _Atomic uint32_t responded;
+static _Atomic(hg_handle_t) stuck;
+
+static hg_return_t
+on_responded(const struct hg_cb_info *info)
+{
+    hg_handle_t handle = info->info.respond.handle;
+
+    TARGET_ASSERT(info->type == HG_CB_RESPOND);
+    TARGET_ASSERT(info->ret == HG_CANCELED);
+    TARGET_ASSERT(HG_Ref_get(handle) == 2);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    atomic_fetch_add(&responded, 1);
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+on_stuck(hg_handle_t handle)
+{
+    hold(LOOP_SEND_EXPECTED);
+    TARGET_ASSERT(HG_Ref_get(handle) == 1);
+    TARGET_ASSERT(HG_Cancel(handle) == HG_SUCCESS); /* nothing to cancel yet */
+    TARGET_ASSERT(HG_Respond(handle, on_responded, NULL, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Ref_get(handle) == 2);
+    TARGET_ASSERT(HG_Respond(handle, on_responded, NULL, NULL) == HG_BUSY);
+    atomic_store(&stuck, handle);
+    TARGET_ASSERT(HG_Cancel(handle) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Cancel(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+static void
+open_stuck(hg_class_t *hg_class)
+{
+    rpcs_open(hg_class);
+    stuck_id = MERCURY_REGISTER(hg_class, "stuck", void, void, on_stuck);
+}
+
+static const struct session_setup setup_stuck = {
+    .open = open_stuck, .stopping = rpcs_stopping};
+
+/* One answer that does not leave, cancelled by the target. */
+static void
+stuck_answer(struct session *s, enum loop_cancel cancel, uint32_t released)
+{
+    struct call call = {.called = 0};
+    hg_handle_t handle = session_handle(s, stuck_id);
+    uint32_t before = atomic_load(&responded);
+
+    loop_cancel_set(cancel);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    session_wait_other(s, &responded, before + 1);
+    session_quiet(s);
+    ck_assert_uint_eq(atomic_load(&responded), before + 1);
+    ck_assert_uint_eq(call.called, 0);
+    rpcs_ck_works(s);
+    ck_assert_uint_eq(loop_release(), released);
+    loop_cancel_set(LOOP_CANCEL_PROMPT);
+    if (released == 0)
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    session_wait(s, &call.called, 1);
+    ck_assert_int_eq(call.ret, released == 0 ? HG_CANCELED : HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+}
+
+START_TEST(detach_answer_that_does_not_leave)
+{
+    struct session s;
+    uint32_t pending;
+
+    atomic_store(&responded, 0);
+    session_begin(&s, _i, &setup_stuck);
+    rpcs_ck_works(&s);
+    session_quiet(&s);
+    pending = loop_pending();
+    for (unsigned i = 0; i < 3; i++) {
+        stuck_answer(&s, LOOP_CANCEL_PROMPT, 0);
+        stuck_answer(&s, LOOP_CANCEL_LATE, 0);
+        stuck_answer(&s, LOOP_CANCEL_REFUSED, 1);
+    }
+    session_quiet(&s);
+    ck_assert_uint_eq(loop_pending(), pending); /* all are posted again */
+    session_end(&s);
+}
+END_TEST
+
+/* The same answer is still on its way when the context ends. */
+START_TEST(detach_answer_then_destroy_the_context)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+
+    atomic_store(&responded, 0);
+    session_begin(&s, _i, &setup_stuck);
+    handle = session_handle(&s, stuck_id);
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    session_wait_other(&s, &responded, 1);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_canceled(&s, &call, handle);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, detach_answer_that_comes_later_is_nobodys);
+    session_add(tcase, detach_handle_is_used_again_only_when_it_has_ended);
+    session_add(tcase, detach_then_destroy_the_context);
+    session_add(tcase, detach_request_that_cannot_be_sent);
+    session_add(tcase, detach_answer_that_does_not_leave);
+    session_add(tcase, detach_answer_then_destroy_the_context);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "detach", add);
+}
