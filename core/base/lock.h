@@ -9,17 +9,18 @@
  * only, and none of them is held while user code runs:
  *
  *   1. na_progress.lock          na/progress.c   serializes poll, arm, cancel
- *   2. hg_context.pool_lock      hg/pool.c       free and posted handles
- *   3. hg_loopback.lock          hg/loopback.c   contexts; who waits for whom
- *   4. hg_class.rpc_lock         hg/registry.c   adding and removing RPCs
- *   5. bulk_op table             bulk/op_table.c which transfer an id names
- *   6. bulk_context.lock         bulk/op.c       free transfers
- *   7. base_completion_queue     base/completion.c
- *   8. plugin registry           plugin/…        opened plugins, search paths
- *   9. the log's outlets         base/log.c
+ *   2. hg_context.timers         hg/timer.c      deadlines, ends that were asked
+ *   3. hg_context.pool_lock      hg/handle.c     free and posted handles
+ *   4. hg_loopback.lock          hg/loopback.c   contexts; who waits for whom
+ *   5. hg_class.rpc_lock         hg/registry.c   adding and removing RPCs
+ *   6. bulk_op table             bulk/op_table.c which transfer an id names
+ *   7. bulk_context.lock         bulk/op.c       free transfers
+ *   8. base_completion_queue     base/completion.c
+ *   9. plugin registry           plugin/…        opened plugins, search paths
+ *  10. the log's outlets         base/log.c
  *
- * A plugin's own locks lie between 1 and 9: no function of a plugin is called
- * with a lock below 1 held, but for the log.
+ * A plugin's own locks lie between 3 and 10: no function of a plugin is called
+ * with a lock below 3 held, but for the log.
  */
 #ifndef BASE_LOCK_H
 #define BASE_LOCK_H
