@@ -12,6 +12,7 @@
 #include "area.h"
 #include "conn.h"
 #include "connect.h"
+#include "entry.h"
 #include "hello.h"
 #include "progress.h"
 #include "socket.h"
@@ -149,36 +150,6 @@ make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p)
     return 0;
 }
 
-/* Whether a process may be at the other end: of the same user, unless this
- * class was opened for any. */
-static bool
-welcome(const na_plugin_class *cls, const struct sm_process *process)
-{
-    return cls->any_user || process->uid == cls->uid;
-}
-
-static void
-say_refused(const na_plugin_class *cls, const char *name)
-{
-    SM_LOG(cls->host, ERROR,
-        "%s admits processes of its own user only: it was not opened for any "
-        "(na+sm://any/)",
-        name);
-}
-
-/* Whether a peer that has hung up, maybe before our hello, has refused us. */
-static bool
-refused(int fd)
-{
-    struct sm_hello hello;
-    int ring = -1;
-    int got = sm_hello_recv(fd, &hello, &ring);
-
-    if (got > 0 && ring >= 0)
-        close(ring);
-    return got > 0 && hello.status == NA_PLUGIN_E_PERMISSION;
-}
-
 /* Calls a connection's peer: socket, ring, hello. AGAIN when its backlog is
  * full; whatever is there already is the caller's to end. */
 static int32_t
@@ -195,7 +166,7 @@ call(na_plugin_class *cls, struct sm_conn *conn)
     /* a forked child may hold the listening socket of a dead peer */
     if (error == 0 && process.dead)
         error = ESRCH;
-    if (error == 0 && !welcome(cls, &process)) {
+    if (error == 0 && !sm_entry_welcome(cls, &process)) {
         SM_LOG(cls->host, ERROR,
             "sm://%s belongs to user %d, and this class, of user %d, was not "
             "opened for any (na+sm://any/)",
@@ -205,11 +176,11 @@ call(na_plugin_class *cls, struct sm_conn *conn)
     if (error == 0)
         error = make_ring(cls, conn, &ring);
     if (error == 0)
-        error = sm_hello_send(cls, fd, NA_PLUGIN_OK, ring);
+        error = sm_hello_send(cls, fd, NA_PLUGIN_OK, ring, process.pid, 0);
     if (ring >= 0)
         close(ring);
-    if ((error == EPIPE || error == ECONNRESET) && refused(fd)) {
-        say_refused(cls, name);
+    if ((error == EPIPE || error == ECONNRESET) && sm_entry_was_refused(fd)) {
+        sm_entry_say_refused(cls, name);
         error = EKEYREJECTED;
     }
     if (error == 0 && sm_conn_attach(cls, conn, fd, &process) != NA_PLUGIN_OK)
@@ -335,7 +306,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     int ring = -1;
 
     if (hello->major != SM_HELLO_MAJOR) {
-        sm_hello_send(cls, conn->fd, NA_PLUGIN_E_PROTONOSUPPORT, -1);
+        sm_hello_send(cls, conn->fd, NA_PLUGIN_E_PROTONOSUPPORT, -1, 0, 0);
         SM_LOG(cls->host, WARNING,
             "process %d speaks version %u of the protocol, this class %d",
             (int) conn->pid, hello->major, SM_HELLO_MAJOR);
@@ -345,6 +316,11 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
 
     int error = 0;
     const char *wrong = sm_hello_check(hello, &process);
+    if (wrong == NULL && !sm_entry_proven(cls, hello, conn->pid, false)) {
+        sm_entry_refuse(cls, conn->fd, &process, "it has not this class's key");
+        sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
+        return;
+    }
     if (wrong == NULL) {
         error = make_ring(cls, conn, &ring);
         if (error != 0)
@@ -357,11 +333,12 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     }
     /* a caller that has gone already will show as such */
     if (wrong == NULL) {
-        error = sm_hello_send(cls, conn->fd, NA_PLUGIN_OK, ring);
+        error = sm_hello_send(
+            cls, conn->fd, NA_PLUGIN_OK, ring, conn->pid, hello->owner);
         if (error != 0 && error != EPIPE && error != ECONNRESET)
             wrong = strerror(error);
     } else {
-        sm_hello_send(cls, conn->fd, NA_PLUGIN_E_PROTOCOL_ERROR, -1);
+        sm_hello_send(cls, conn->fd, NA_PLUGIN_E_PROTOCOL_ERROR, -1, 0, 0);
     }
     if (ring >= 0)
         close(ring);
@@ -379,7 +356,7 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
 
     if (hello->major == SM_HELLO_MAJOR &&
         hello->status == NA_PLUGIN_E_PERMISSION) {
-        say_refused(cls, sm_conn_name(conn));
+        sm_entry_say_refused(cls, sm_conn_name(conn));
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }
@@ -389,6 +366,12 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
         wrong = "it has refused this class";
     else
         wrong = sm_hello_check(hello, &process);
+    if (wrong == NULL && !sm_entry_proven(cls, hello, conn->pid, true)) {
+        SM_LOG(cls->host, ERROR, "%s does not hold the key of this class",
+            sm_conn_name(conn));
+        sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
+        return;
+    }
     if (wrong == NULL)
         wrong = sm_conn_begin(cls, conn, hello, ring);
     if (wrong != NULL)
@@ -472,23 +455,6 @@ drop_oldest_caller(na_plugin_class *cls)
         sm_conn_end(cls, oldest, NA_PLUGIN_E_TIMEOUT);
 }
 
-/* Tells a caller of another user that it is not welcome. Its hello is read
- * first: a socket that is closed with something unread takes the answer with
- * it. */
-static void
-refuse(na_plugin_class *cls, int fd, const struct sm_process *process)
-{
-    struct sm_hello hello;
-    int ring = -1;
-
-    if (sm_hello_recv(fd, &hello, &ring) > 0 && ring >= 0)
-        close(ring);
-    sm_hello_send(cls, fd, NA_PLUGIN_E_PERMISSION, -1);
-    sm_count(&cls->counters.refused, 1);
-    SM_LOG(cls->host, INFO, "process %d of user %d is refused",
-        (int) process->pid, (int) process->uid);
-}
-
 /* Takes a new caller in. */
 static void
 admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
@@ -497,10 +463,10 @@ admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
     struct sm_conn *conn = NULL;
 
     if (sm_socket_process(fd, &process) == 0) {
-        if (welcome(cls, &process))
+        if (sm_entry_welcome(cls, &process))
             conn = sm_conn_make(cls);
         else
-            refuse(cls, fd, &process);
+            sm_entry_refuse(cls, fd, &process, "its user is another");
         if (conn == NULL && process.pidfd >= 0)
             close(process.pidfd);
     }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "entry.h"
 #include "hello.h"
 
 uint32_t
@@ -14,7 +15,8 @@ sm_hello_longest(const na_plugin_class *cls)
 }
 
 int
-sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring)
+sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring,
+    pid_t peer, uint64_t owner)
 {
     struct sm_hello hello = {
         .magic = SM_HELLO_MAGIC,
@@ -29,6 +31,9 @@ sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring)
         .owner = cls->owner,
     };
     memcpy(hello.name, cls->self->name, cls->self->length);
+    /* a refusal shows nothing */
+    if (status == NA_PLUGIN_OK)
+        sm_entry_prove(cls, &hello, peer, owner);
 
     return sm_socket_pass(fd, &hello, sizeof(hello), ring);
 }

@@ -17,7 +17,9 @@
 #define SM_HELLO_MEMBARRIER 0x1U /* registered for global expedited ones */
 #define SM_HELLO_HELPS 0x2U      /* understands records of help.h */
 
-/* 128 bytes in the machine's byte order. A minor may append: what is longer is
+#define SM_PROOF_SIZE 32
+
+/* 160 bytes in the machine's byte order. A minor may append: what is longer is
  * accepted and the rest not looked at. */
 struct sm_hello {
     uint32_t magic;
@@ -31,16 +33,19 @@ struct sm_hello {
     uint32_t name_length;
     uint64_t owner; /* random number of the class */
     char name[SM_NAME_MAX + 1];
+    uint8_t proof[SM_PROOF_SIZE]; /* of the authorization key; zeros: none */
 };
 
-static_assert(sizeof(struct sm_hello) == 128, "layout of the hello");
+static_assert(sizeof(struct sm_hello) == 160, "layout of the hello");
 
 /* The longest payload that a class puts into its rings. */
 uint32_t sm_hello_longest(const na_plugin_class *cls);
 
 /* Sends it with the memory of the ring, or with a refusal and no memory
- * (ring -1). 0, or an errno. */
-int sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring);
+ * (ring -1). peer: the process it is for; owner: its class's number in an answer,
+ * 0 in a call. 0, or an errno. */
+int sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring,
+    pid_t peer, uint64_t owner);
 
 /* Receives one. 1: *hello_p, name ended by a zero if it is no longer than
  * allowed, and *ring_p, -1 without one, the caller's to close; 0: not there

@@ -14,6 +14,7 @@
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
+#include "entry.h"
 #include "mem.h"
 #include "message.h"
 #include "progress.h"
@@ -187,8 +188,6 @@ mention_ignored(const na_plugin_host *host, const na_plugin_open_info *info)
         SM_LOG(host, INFO, "device memory cannot be registered");
     if (info->ip_subnet != NULL)
         SM_LOG(host, INFO, "no subnet is used: %s", info->ip_subnet);
-    if (info->auth_key != NULL)
-        SM_LOG(host, WARNING, "the authorization key is not used");
     if (info->addr_format == NA_PLUGIN_ADDR_IPV4 ||
         info->addr_format == NA_PLUGIN_ADDR_IPV6)
         SM_LOG(host, INFO, "addresses are names, not of IP");
@@ -270,6 +269,9 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->any_user = cls->any_user || any_user != 0;
     cls->uid = geteuid();
     cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
+    if (sm_entry_set_key(cls, info->auth_key) != NA_PLUGIN_OK)
+        SM_LOG(cls->host, WARNING,
+            "the authorization key is not used: this build has no libsodium");
     return NA_PLUGIN_OK;
 }
 

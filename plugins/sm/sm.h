@@ -25,6 +25,7 @@
 #define SM_RING_DEFAULT 32768U /* bytes of a direction, control page included */
 
 #define SM_PREFIX_MAX 64U /* a name that a class is opened with */
+#define SM_KEY_SIZE 32U   /* bytes of a hash */
 #define SM_NAME_MAX 87U   /* the same with "-<pid>-<number>" */
 
 /*
@@ -308,7 +309,7 @@ struct sm_counters {
     _Atomic uint64_t connects;   /* connections made by either side */
     _Atomic uint64_t losses;     /* connections ended */
     _Atomic uint64_t broken;     /* of these, for breach of the protocol */
-    _Atomic uint64_t refused;    /* callers of another user */
+    _Atomic uint64_t refused;    /* callers of another user or key */
     _Atomic uint64_t bells;      /* rung for a sleeping peer */
     _Atomic uint64_t put_bytes;
     _Atomic uint64_t get_bytes;
@@ -325,6 +326,8 @@ struct na_plugin_class {
     bool copies_denied;       /* the kernel refuses this process to copy */
     bool any_user;            /* else peers are processes of uid */
     uid_t uid;                /* the effective one when it was opened */
+    bool has_key;             /* peers must hold it too: */
+    uint8_t key[SM_KEY_SIZE]; /* a hash of open_info.auth_key */
     bool no_block;            /* na.wait/1 is not used */
     bool no_retry;            /* submissions may return AGAIN */
     bool membarrier;

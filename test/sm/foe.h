@@ -32,6 +32,7 @@ struct hello {
     uint32_t name_length;
     uint64_t owner;
     char name[88];
+    uint8_t proof[32];
 };
 
 /* A ring of ours, and our end of a connection. */

@@ -111,6 +111,7 @@ node_try(struct node *node, const struct node_options *options)
         .name = options->name,
         .port = -1,
         .thread_mode = options->threads,
+        .auth_key = options->auth_key,
         .max_unexpected_size = options->max_unexpected,
         .max_expected_size = options->max_expected,
         .max_contexts = options->contexts != 0 ? options->contexts : 1,

@@ -50,6 +50,7 @@ struct node_options {
     uint64_t max_expected;
     const char *setting_key;
     const char *setting_value;
+    const char *auth_key;
 };
 
 /* The plugin, from the path in NA_SM_PLUGIN. */
