@@ -106,7 +106,7 @@ detach_respond(struct hg_handle *handle)
 static void
 cancel_operations(struct hg_handle *handle)
 {
-    struct na_context *na_context = hg_context_na(handle->context);
+    struct na_context *na_context = handle->port->na_context;
 
     na_context->na_class->ops.cancel(
         na_context->plugin_ctx, na_op_part(handle->send));

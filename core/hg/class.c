@@ -12,10 +12,6 @@
 #define POST_INIT 64U
 #define POST_INCR 64U
 
-/* Handles of a context that tags can tell apart, as a power of two, where the
- * transport's tags are wide enough; the rest counts a handle's uses. */
-#define INDEX_BITS_MAX 20U
-
 /* The fields of a version of the interface, over the defaults. */
 static struct hg_init_info
 read_init_info(const struct hg_init_info *given, unsigned int version)
@@ -44,40 +40,24 @@ na_options(const struct hg_init_info *info)
     return options;
 }
 
-/* Bits that a value takes. */
-static uint32_t
-bits_of(uint64_t value)
-{
-    uint32_t bits = 0;
-
-    while (bits < 64 && value >> bits != 0)
-        bits++;
-    return bits;
-}
-
-/* Where everything lies in messages and handles of this transport. */
+/* Where everything lies, in messages of each transport, and in handles, which
+ * may be used with any. */
 static void
 lay_out(struct hg_class *hg_class)
 {
-    const na_plugin_opened *opened = &hg_class_na(hg_class)->opened;
-    uint64_t max_tag = NA_Msg_get_max_tag(hg_class_na(hg_class));
-    uint32_t tag_bits = bits_of(max_tag);
+    struct na_class *classes[HG_NETS] = {
+        hg_class->bulk.na_class, hg_class->bulk.sm_class};
+    const struct na_class *widest = classes[HG_NET_MAIN];
     size_t end = sizeof(struct hg_handle);
 
-    /* All tags below a power of two can be used. */
-    if (max_tag != (1ULL << tag_bits) - 1)
-        tag_bits--;
-    hg_class->tag_mask = (1ULL << tag_bits) - 1;
-    hg_class->index_bits =
-        tag_bits < INDEX_BITS_MAX ? tag_bits : INDEX_BITS_MAX;
-    hg_class->in_size = opened->max_unexpected_size;
-    hg_class->out_size = opened->max_expected_size;
-    hg_class->in_payload =
-        opened->unexpected_header_size + HG_HEADER_REQUEST_SIZE;
-    hg_class->out_payload =
-        opened->expected_header_size + HG_HEADER_RESPONSE_SIZE;
-    hg_class->send_at = na_op_layout(hg_class_na(hg_class), &end);
-    hg_class->recv_at = na_op_layout(hg_class_na(hg_class), &end);
+    for (unsigned i = 0; i < HG_NETS && classes[i]; i++) {
+        hg_net_init(&hg_class->nets[i], classes[i]);
+        hg_class->net_count = i + 1;
+        if (classes[i]->opened.op_size > widest->opened.op_size)
+            widest = classes[i];
+    }
+    hg_class->send_at = na_op_layout(widest, &end);
+    hg_class->recv_at = na_op_layout(widest, &end);
     hg_class->handle_size = end;
 }
 
@@ -225,26 +205,38 @@ HG_Class_is_listening(const hg_class_t *hg_class)
     return hg_class && NA_Is_listening(hg_class_na(hg_class));
 }
 
+/* What fits whichever transport it takes. */
+static size_t
+least_room(
+    const struct hg_class *hg_class, size_t (*room)(const struct hg_net *net))
+{
+    size_t least = SIZE_MAX;
+
+    for (unsigned i = 0; i < hg_class->net_count; i++)
+        if (room(&hg_class->nets[i]) < least)
+            least = room(&hg_class->nets[i]);
+    return least;
+}
+
 hg_size_t
 HG_Class_get_input_eager_size(const hg_class_t *hg_class)
 {
-    if (!hg_class)
-        return 0;
-    return hg_class->in_size - hg_class->in_payload - hg_class->in_offset;
+    return hg_class ? least_room(hg_class, hg_net_in_room) - hg_class->in_offset
+                    : 0;
 }
 
 hg_size_t
 HG_Class_get_output_eager_size(const hg_class_t *hg_class)
 {
-    if (!hg_class)
-        return 0;
-    return hg_class->out_size - hg_class->out_payload - hg_class->out_offset;
+    return hg_class
+               ? least_room(hg_class, hg_net_out_room) - hg_class->out_offset
+               : 0;
 }
 
 hg_return_t
 HG_Class_set_input_offset(hg_class_t *hg_class, hg_size_t offset)
 {
-    if (!hg_class || offset > hg_class->in_size - hg_class->in_payload)
+    if (!hg_class || offset > least_room(hg_class, hg_net_in_room))
         return HG_INVALID_ARG;
     hg_class->in_offset = offset;
     return HG_SUCCESS;
@@ -253,7 +245,7 @@ HG_Class_set_input_offset(hg_class_t *hg_class, hg_size_t offset)
 hg_return_t
 HG_Class_set_output_offset(hg_class_t *hg_class, hg_size_t offset)
 {
-    if (!hg_class || offset > hg_class->out_size - hg_class->out_payload)
+    if (!hg_class || offset > least_room(hg_class, hg_net_out_room))
         return HG_INVALID_ARG;
     hg_class->out_offset = offset;
     return HG_SUCCESS;

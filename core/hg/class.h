@@ -6,6 +6,7 @@
 #include "bulk/bulk.h"
 #include "hg/header.h"
 #include "hg/loopback.h"
+#include "hg/net.h"
 #include "hg/registry.h"
 #include "mercury.h"
 
@@ -28,17 +29,13 @@ struct hg_class {
     bool own_na_class;
     uint32_t post_init; /* receives of a listening context at first */
     uint32_t post_incr; /* and how many more when all are taken */
-    size_t in_payload;  /* where the payload of a request begins */
-    size_t out_payload; /* and of an answer */
-    size_t in_size;     /* bytes of a request's buffer */
-    size_t out_size;    /* and of an answer's */
     size_t in_offset;   /* the user's own space at the payload's front */
     size_t out_offset;
     size_t handle_size; /* bytes of a handle with its operations */
     size_t send_at;     /* where the operations lie in it */
     size_t recv_at;
-    uint32_t index_bits; /* of a tag: a handle's number in its context */
-    uint64_t tag_mask;
+    struct hg_net nets[HG_NETS];
+    unsigned net_count;
     struct hg_registry registry;
     struct hg_loopback loopback;
     _Atomic uint32_t context_count;

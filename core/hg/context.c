@@ -22,6 +22,52 @@ HG_Context_create(hg_class_t *hg_class)
     return HG_Context_create_id(hg_class, 0);
 }
 
+/* Closes the ports, the first one, whose progress covers all, last. */
+static void
+close_ports(struct hg_context *context)
+{
+    while (context->port_count > 0) {
+        struct hg_port *port = &context->ports[--context->port_count];
+
+        NA_Context_destroy(port->net.na_class, port->na_context);
+    }
+}
+
+static hg_return_t
+open_ports(struct hg_context *context, uint8_t id)
+{
+    const struct hg_class *hg_class = context->hg_class;
+
+    for (unsigned i = 0; i < hg_class->net_count; i++) {
+        const struct hg_net *net = &hg_class->nets[i];
+        struct na_context *na_context = NA_Context_create_id(net->na_class, id);
+        na_return_t ret = NA_SUCCESS;
+
+        if (na_context && i > 0)
+            ret = na_progress_add(
+                context->ports[HG_NET_MAIN].na_context->progress, na_context);
+        if (!na_context || ret != NA_SUCCESS) {
+            NA_Context_destroy(net->na_class, na_context);
+            close_ports(context);
+            return HG_OTHER_ERROR;
+        }
+        hg_port_init(&context->ports[i], net, na_context);
+        context->port_count = i + 1;
+    }
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+post_all(struct hg_context *context)
+{
+    hg_return_t ret = HG_SUCCESS;
+
+    for (unsigned i = 0; ret == HG_SUCCESS && i < context->port_count; i++)
+        ret = hg_target_post(
+            &context->ports[i], context, context->hg_class->post_init);
+    return ret;
+}
+
 hg_context_t *
 HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
 {
@@ -33,16 +79,17 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     context = calloc(1, sizeof *context);
     if (!context)
         return NULL;
-    na_context = NA_Context_create_id(hg_class_na(hg_class), id);
-    if (!na_context)
-        goto free_context;
     context->hg_class = hg_class;
+    if (open_ports(context, id) != HG_SUCCESS)
+        goto free_context;
+    na_context = context->ports[HG_NET_MAIN].na_context;
     bulk_context_init(&context->bulk, &hg_class->bulk, na_context);
+    if (context->port_count > HG_NET_SM)
+        context->bulk.sm_context = context->ports[HG_NET_SM].na_context;
     na_context->progress->queue = &context->bulk.completions;
     base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
     hg_timers_init(context);
     LIST_INIT(&context->handles);
-    SLIST_INIT(&context->free_handles);
     SLIST_INIT(&context->free_local);
     atomic_fetch_add_explicit(
         &hg_class->context_count, 1, memory_order_relaxed);
@@ -50,7 +97,7 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     if (!HG_Class_is_listening(hg_class))
         return context;
     atomic_store_explicit(&context->accepting, true, memory_order_relaxed);
-    if (hg_target_post(context, hg_class->post_init) != HG_SUCCESS) {
+    if (post_all(context) != HG_SUCCESS) {
         HG_Context_destroy(context);
         return NULL;
     }
@@ -142,7 +189,7 @@ HG_Context_destroy(hg_context_t *context)
         return HG_BUSY;
     }
     /* What the transport still has of handles it gives back now. */
-    NA_Context_destroy(hg_class_na(hg_class), hg_context_na(context));
+    close_ports(context);
     hg_pool_finish(context);
     if (context->data && context->data_free)
         context->data_free(context->data);

@@ -12,17 +12,15 @@ struct hg_handle;
 struct hg_context {
     struct bulk_context bulk; /* first: bulk_context_of */
     struct hg_class *hg_class;
-    struct base_lock pool_lock;           /* the lists, index_next */
-    LIST_HEAD(, hg_handle) handles;       /* all of them */
-    SLIST_HEAD(, hg_handle) free_handles; /* origin's, to be used again */
-    SLIST_HEAD(, hg_handle) free_local;   /* loopback.c's, likewise */
+    struct base_lock pool_lock;         /* the lists, index_next */
+    LIST_HEAD(, hg_handle) handles;     /* all of them */
+    SLIST_HEAD(, hg_handle) free_local; /* loopback.c's, to be used again */
     uint32_t index_next;
     struct hg_timers timers;
-    _Atomic bool accepting;  /* requests are received */
-    uint32_t taken;          /* receives that got a message; in progress */
-    _Atomic uint32_t posted; /* receives that were ever posted */
-    _Atomic bool starving;   /* none is posted any more, or: */
-    _Atomic bool postponed;  /* one could not be posted again */
+    _Atomic bool accepting; /* requests are received */
+    _Atomic bool starving;  /* a port is hungry, or postponed something */
+    struct hg_port ports[HG_NETS];
+    unsigned port_count;
     LIST_ENTRY(hg_context) loopback_next;
     bool listed;               /* in the class's loopback.contexts */
     _Atomic uint32_t visitors; /* threads that bring a message */
@@ -36,6 +34,19 @@ static inline struct na_context *
 hg_context_na(const struct hg_context *context)
 {
     return context->bulk.na_context;
+}
+
+/* The port through which a class of the transport goes; NULL: none does. */
+static inline struct hg_port *
+hg_context_port(struct hg_context *context, const struct na_class *na_class)
+{
+    if (__builtin_expect(
+            na_class == context->ports[HG_NET_MAIN].net.na_class, 1))
+        return &context->ports[HG_NET_MAIN];
+    if (context->port_count > HG_NET_SM &&
+        na_class == context->ports[HG_NET_SM].net.na_class)
+        return &context->ports[HG_NET_SM];
+    return NULL;
 }
 
 /* Queues a completion from a thread that is not in progress. */

@@ -6,12 +6,13 @@
 #include "na.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+/* A buffer for messages of a kind. */
 static hg_return_t
-message_init(struct hg_message *message, struct hg_handle *handle, size_t size,
+buffer_alloc(struct hg_message *message, struct na_class *na_class, size_t size,
     size_t payload, uint32_t kinds)
 {
-    struct na_class *na_class = hg_class_na(handle->context->hg_class);
     void *buffer;
     int32_t code = na_class->ops.buf_alloc(
         na_class->plugin_class, size, kinds, &buffer, &message->buffer_data);
@@ -20,44 +21,92 @@ message_init(struct hg_message *message, struct hg_handle *handle, size_t size,
         return (hg_return_t) na_code(code);
     message->buffer = buffer;
     message->payload = message->buffer + payload;
-    proc_init(&message->proc, (hg_class_t *) handle->context->hg_class, handle,
-        HG_NOHASH);
     return HG_SUCCESS;
 }
 
 static void
-message_finish(struct hg_message *message, struct na_class *na_class)
+buffer_free(struct hg_message *message, struct na_class *na_class)
 {
-    if (!message->buffer)
-        return;
-    proc_finish(&message->proc);
-    na_class->ops.buf_free(
-        na_class->plugin_class, message->buffer, message->buffer_data);
+    if (message->buffer)
+        na_class->ops.buf_free(
+            na_class->plugin_class, message->buffer, message->buffer_data);
+    message->buffer = NULL;
 }
 
+/* Buffers of a net, for a handle of that role. After a failure too they are to
+ * be freed. */
 static hg_return_t
-messages_init(struct hg_handle *handle)
+buffers_alloc(const struct hg_net *net, enum hg_role role,
+    struct hg_message *in, struct hg_message *out)
 {
-    const struct hg_class *hg_class = handle->context->hg_class;
-    struct na_class *na_class = hg_class_na(hg_class);
-    bool origin = handle->role == HG_ROLE_ORIGIN;
+    struct na_class *na_class = net->na_class;
+    bool origin = role == HG_ROLE_ORIGIN;
     int32_t code;
-    hg_return_t ret = message_init(&handle->in, handle, hg_class->in_size,
-        hg_class->in_payload, origin ? NA_PLUGIN_BUF_SEND : NA_PLUGIN_BUF_RECV);
+    hg_return_t ret = buffer_alloc(in, na_class, net->in_size, net->in_payload,
+        origin ? NA_PLUGIN_BUF_SEND : NA_PLUGIN_BUF_RECV);
 
     if (ret == HG_SUCCESS)
-        ret = message_init(&handle->out, handle, hg_class->out_size,
-            hg_class->out_payload,
+        ret = buffer_alloc(out, na_class, net->out_size, net->out_payload,
             origin ? NA_PLUGIN_BUF_RECV : NA_PLUGIN_BUF_SEND);
     if (ret != HG_SUCCESS)
         return ret;
-    code =
-        origin
-            ? na_class->ops.buf_init(na_class->plugin_class, handle->in.buffer,
-                  hg_class->in_size, NA_PLUGIN_MSG_UNEXPECTED)
-            : na_class->ops.buf_init(na_class->plugin_class, handle->out.buffer,
-                  hg_class->out_size, NA_PLUGIN_MSG_EXPECTED);
+    code = origin ? na_class->ops.buf_init(na_class->plugin_class, in->buffer,
+                        net->in_size, NA_PLUGIN_MSG_UNEXPECTED)
+                  : na_class->ops.buf_init(na_class->plugin_class, out->buffer,
+                        net->out_size, NA_PLUGIN_MSG_EXPECTED);
     return (hg_return_t) na_code(code);
+}
+
+static void
+buffers_free(
+    struct hg_message *in, struct hg_message *out, struct na_class *na_class)
+{
+    buffer_free(in, na_class);
+    buffer_free(out, na_class);
+}
+
+static void
+buffer_take(struct hg_message *message, const struct hg_message *from)
+{
+    message->buffer = from->buffer;
+    message->buffer_data = from->buffer_data;
+    message->payload = from->payload;
+    message->size = 0;
+}
+
+/* Too many handles for the tags of a net. */
+static hg_return_t
+check_index(const struct hg_net *net, uint32_t index)
+{
+    if (index >> net->index_bits == 0)
+        return HG_SUCCESS;
+    LOG_ERROR(HG, "no tag is left for another handle than the %u there",
+        1U << net->index_bits);
+    return HG_NOMEM;
+}
+
+/* Makes an origin's handle, which nothing uses, one of another transport. */
+static hg_return_t
+change_port(struct hg_handle *handle, struct hg_port *port)
+{
+    struct hg_message in = {0}, out = {0};
+    struct na_op *ops[] = {handle->send, handle->recv};
+    hg_return_t ret = check_index(&port->net, handle->index);
+
+    if (ret == HG_SUCCESS)
+        ret = buffers_alloc(&port->net, handle->role, &in, &out);
+    if (ret != HG_SUCCESS) {
+        buffers_free(&in, &out, port->net.na_class);
+        return ret;
+    }
+    buffers_free(&handle->in, &handle->out, handle->port->net.na_class);
+    buffer_take(&handle->in, &in);
+    buffer_take(&handle->out, &out);
+    /* To this plugin they are new. */
+    for (unsigned i = 0; i < 2; i++)
+        memset(na_op_part(ops[i]), 0, port->net.na_class->opened.op_size);
+    handle->port = port;
+    return HG_SUCCESS;
 }
 
 /* Numbers the handle and puts it on the context's list. */
@@ -65,20 +114,15 @@ static hg_return_t
 enlist(struct hg_handle *handle)
 {
     struct hg_context *context = handle->context;
-    uint32_t bits = context->hg_class->index_bits;
-    hg_return_t ret = HG_SUCCESS;
+    hg_return_t ret;
 
     base_lock_acquire(&context->pool_lock);
-    if (context->index_next >> bits != 0) {
-        ret = HG_NOMEM;
-    } else {
+    ret = check_index(&handle->port->net, context->index_next);
+    if (ret == HG_SUCCESS) {
         handle->index = context->index_next++;
         LIST_INSERT_HEAD(&context->handles, handle, all_next);
     }
     base_lock_release(&context->pool_lock);
-    if (ret != HG_SUCCESS)
-        LOG_ERROR(HG, "no tag is left for another handle than the %u there",
-            1U << bits);
     return ret;
 }
 
@@ -93,8 +137,8 @@ created(struct hg_handle *handle)
 }
 
 hg_return_t
-hg_handle_create(
-    struct hg_context *context, enum hg_role role, struct hg_handle **handle_p)
+hg_handle_create(struct hg_context *context, struct hg_port *port,
+    enum hg_role role, struct hg_handle **handle_p)
 {
     struct hg_class *hg_class = context->hg_class;
     struct hg_handle *handle = na_op_block_alloc(hg_class->handle_size);
@@ -103,6 +147,7 @@ hg_handle_create(
     if (!handle)
         return HG_NOMEM;
     handle->context = context;
+    handle->port = port;
     handle->role = role;
     handle->info.hg_class = hg_class;
     handle->info.context = context;
@@ -114,7 +159,9 @@ hg_handle_create(
         hg_origin_prepare(handle);
     else
         hg_target_prepare(handle);
-    ret = messages_init(handle);
+    proc_init(&handle->in.proc, hg_class, handle, HG_NOHASH);
+    proc_init(&handle->out.proc, hg_class, handle, HG_NOHASH);
+    ret = buffers_alloc(&port->net, role, &handle->in, &handle->out);
     if (ret == HG_SUCCESS)
         ret = created(handle);
     if (ret == HG_SUCCESS)
@@ -139,12 +186,11 @@ free_data(struct hg_handle *handle)
 void
 hg_handle_destroy(struct hg_handle *handle)
 {
-    struct na_class *na_class = hg_class_na(handle->context->hg_class);
-
     free_data(handle);
     na_peer_release(&handle->peer);
-    message_finish(&handle->in, na_class);
-    message_finish(&handle->out, na_class);
+    proc_finish(&handle->in.proc);
+    proc_finish(&handle->out.proc);
+    buffers_free(&handle->in, &handle->out, handle->port->net.na_class);
     free(handle);
 }
 
@@ -184,11 +230,15 @@ HG_Create(
     hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle_p)
 {
     struct hg_rpc *rpc = NULL;
+    struct hg_port *port;
     struct hg_handle *handle;
     hg_return_t ret;
 
-    if (!context || !handle_p ||
-        (addr && addr->na_class != hg_context_na(context)->na_class))
+    if (!context || !handle_p)
+        return HG_INVALID_ARG;
+    port = addr ? hg_context_port(context, addr->na_class)
+                : &context->ports[HG_NET_MAIN];
+    if (!port)
         return HG_INVALID_ARG;
     if (id != 0) {
         rpc = hg_registry_find(&context->hg_class->registry, id);
@@ -198,7 +248,7 @@ HG_Create(
             return HG_NOENTRY;
         }
     }
-    ret = hg_pool_get(context, &handle);
+    ret = hg_pool_get(context, port, &handle);
     if (ret != HG_SUCCESS)
         return ret;
     atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
@@ -227,9 +277,14 @@ hg_return_t
 HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
 {
     struct hg_rpc *rpc = NULL;
+    struct hg_port *port;
+    hg_return_t ret;
 
-    if (!handle || handle->role != HG_ROLE_ORIGIN ||
-        (addr && addr->na_class != hg_context_na(handle->context)->na_class))
+    if (!handle || handle->role != HG_ROLE_ORIGIN)
+        return HG_INVALID_ARG;
+    port =
+        addr ? hg_context_port(handle->context, addr->na_class) : handle->port;
+    if (!port)
         return HG_INVALID_ARG;
     /* Acquire pairs with the release in forward_run. */
     if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
@@ -238,8 +293,12 @@ HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
         rpc = hg_registry_find(&handle->context->hg_class->registry, id);
         if (!rpc)
             return HG_NOENTRY;
-        set_rpc(handle, rpc);
     }
+    ret = port != handle->port ? change_port(handle, port) : HG_SUCCESS;
+    if (ret != HG_SUCCESS)
+        return ret;
+    if (rpc)
+        set_rpc(handle, rpc);
     if (addr && addr != &handle->peer)
         set_peer(handle, addr);
     handle->in.size = 0;
@@ -303,21 +362,22 @@ HG_Set_target_id(hg_handle_t handle, uint8_t id)
 }
 
 hg_return_t
-hg_pool_get(struct hg_context *context, struct hg_handle **handle_p)
+hg_pool_get(struct hg_context *context, struct hg_port *port,
+    struct hg_handle **handle_p)
 {
     struct hg_handle *handle;
     hg_return_t ret;
 
     base_lock_acquire(&context->pool_lock);
-    handle = SLIST_FIRST(&context->free_handles);
+    handle = SLIST_FIRST(&port->free_handles);
     if (handle) {
-        SLIST_REMOVE_HEAD(&context->free_handles, free_next);
+        SLIST_REMOVE_HEAD(&port->free_handles, free_next);
         atomic_store_explicit(
             &handle->place, HG_PLACE_USED, memory_order_relaxed);
     }
     base_lock_release(&context->pool_lock);
     if (!handle)
-        return hg_handle_create(context, HG_ROLE_ORIGIN, handle_p);
+        return hg_handle_create(context, port, HG_ROLE_ORIGIN, handle_p);
     /* To the program it is a new one. */
     ret = created(handle);
     if (ret != HG_SUCCESS) {
@@ -345,7 +405,7 @@ hg_pool_put(struct hg_handle *handle)
     free_data(handle);
     base_lock_acquire(&context->pool_lock);
     atomic_store_explicit(&handle->place, HG_PLACE_FREE, memory_order_relaxed);
-    SLIST_INSERT_HEAD(&context->free_handles, handle, free_next);
+    SLIST_INSERT_HEAD(&handle->port->free_handles, handle, free_next);
     base_lock_release(&context->pool_lock);
 }
 

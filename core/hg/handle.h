@@ -58,7 +58,8 @@ struct hg_handle {
     struct base_completion completion;
     struct hg_info info;
     struct hg_context *context;
-    struct hg_rpc *rpc; /* NULL: none yet, or not known here */
+    struct hg_port *port; /* of the context: its transport */
+    struct hg_rpc *rpc;   /* NULL: none yet, or not known here */
     struct na_op *send;
     struct na_op *recv;
     _Atomic int32_t refs;   /* the user's, and HG_HANDLE_* */
@@ -97,10 +98,17 @@ hg_handle_of(struct base_completion *completion)
     return (struct hg_handle *) completion;
 }
 
+/* The plugin's context that the handle's operations go through. */
+static inline na_plugin_ctx *
+hg_handle_ctx(const struct hg_handle *handle)
+{
+    return handle->port->na_context->plugin_ctx;
+}
+
 /* Makes a handle for a role and puts it on the context's list. Runs the user's
  * create callback. */
-hg_return_t hg_handle_create(
-    struct hg_context *context, enum hg_role role, struct hg_handle **handle_p);
+hg_return_t hg_handle_create(struct hg_context *context, struct hg_port *port,
+    enum hg_role role, struct hg_handle **handle_p);
 
 /* The end of its memory; it is not on the context's list any more. */
 void hg_handle_destroy(struct hg_handle *handle);
@@ -109,8 +117,8 @@ void hg_handle_destroy(struct hg_handle *handle);
 void hg_pool_finish(struct hg_context *context);
 
 /* Takes an origin's handle from the pool, or makes one. */
-hg_return_t hg_pool_get(
-    struct hg_context *context, struct hg_handle **handle_p);
+hg_return_t hg_pool_get(struct hg_context *context, struct hg_port *port,
+    struct hg_handle **handle_p);
 
 /* Where handles go when nobody refers to them. */
 void hg_pool_put(struct hg_handle *handle);
@@ -139,7 +147,8 @@ uint32_t hg_pool_used(struct hg_context *context);
 /* target.c: posts count more receives for requests; does something about a
  * context that starves; posts the receive of a handle that is free again; asks
  * for the end of all posted receives. */
-hg_return_t hg_target_post(struct hg_context *context, uint32_t count);
+hg_return_t hg_target_post(
+    struct hg_port *port, struct hg_context *context, uint32_t count);
 void hg_target_feed(struct hg_context *context);
 void hg_target_repost(struct hg_handle *handle);
 void hg_target_unpost(struct hg_context *context);

@@ -95,7 +95,8 @@ take_target(struct hg_context *context, struct hg_handle **target_p)
     }
     base_lock_release(&context->pool_lock);
     if (!target) {
-        ret = hg_handle_create(context, HG_ROLE_TARGET, &target);
+        ret = hg_handle_create(
+            context, &context->ports[HG_NET_MAIN], HG_ROLE_TARGET, &target);
         if (ret != HG_SUCCESS)
             return ret;
         target->local = true;
@@ -134,10 +135,9 @@ join(struct hg_handle *origin, struct hg_handle *target)
 static void
 hand_over(struct hg_handle *origin, struct hg_handle *target)
 {
-    const struct hg_class *hg_class = origin->context->hg_class;
     struct hg_context *context = target->context;
     na_plugin_event event = {.tag = origin->tag,
-        .length = hg_class->in_payload + origin->in.size,
+        .length = origin->port->net.in_payload + origin->in.size,
         .source = origin->peer.addr};
 
     memcpy(target->in.payload - HG_HEADER_REQUEST_SIZE,
@@ -204,7 +204,7 @@ hg_loopback_answer(struct hg_handle *target)
 {
     struct hg_loopback *loopback = loopback_of(target);
     na_plugin_event event = {
-        .length = target->context->hg_class->out_payload + target->out.size};
+        .length = target->port->net.out_payload + target->out.size};
     struct hg_context *context;
     struct hg_handle *origin;
 

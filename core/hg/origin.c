@@ -61,13 +61,12 @@ part_ended_in_progress(struct hg_handle *handle, uint32_t part)
 static int32_t
 post_receive(struct hg_handle *handle)
 {
-    const struct hg_class *hg_class = handle->context->hg_class;
-    struct na_class *na_class = handle->peer.na_class;
+    const struct hg_net *net = &handle->port->net;
 
-    return na_class->ops.recv_expected(
-        hg_context_na(handle->context)->plugin_ctx, na_op_part(handle->recv),
-        handle->out.buffer, hg_class->out_size, handle->out.buffer_data,
-        handle->peer.addr, handle->target_id, handle->tag);
+    return net->na_class->ops.recv_expected(hg_handle_ctx(handle),
+        na_op_part(handle->recv), handle->out.buffer, net->out_size,
+        handle->out.buffer_data, handle->peer.addr, handle->target_id,
+        handle->tag);
 }
 
 /* false: not the answer to this request; the receive is to be posted again. */
@@ -75,7 +74,7 @@ static bool
 take_answer(struct hg_handle *handle, const na_plugin_event *event)
 {
     const struct hg_class *hg_class = handle->context->hg_class;
-    size_t at = hg_class->out_payload - HG_HEADER_RESPONSE_SIZE;
+    size_t at = handle->port->net.out_payload - HG_HEADER_RESPONSE_SIZE;
     struct hg_header_response header;
     hg_return_t ret = HG_PROTOCOL_ERROR;
 
@@ -150,8 +149,7 @@ encode_request(struct hg_handle *handle, void *in_struct)
 {
     const struct hg_class *hg_class = handle->context->hg_class;
     hg_return_t ret = hg_message_encode(&handle->in, hg_class->in_offset,
-        hg_class->in_size - hg_class->in_payload, handle->rpc->in_proc,
-        in_struct);
+        hg_net_in_room(&handle->port->net), handle->rpc->in_proc, in_struct);
     struct hg_header_request header = {
         .flags = handle->no_response ? HG_HEADER_NO_RESPONSE : 0,
         .context_id = hg_context_na(handle->context)->id,
@@ -168,14 +166,12 @@ encode_request(struct hg_handle *handle, void *in_struct)
 static int32_t
 send_request(struct hg_handle *handle)
 {
-    struct na_class *na_class = handle->peer.na_class;
+    const struct hg_net *net = &handle->port->net;
 
-    return na_class->ops.send_unexpected(
-        hg_context_na(handle->context)->plugin_ctx, na_op_part(handle->send),
-        handle->in.buffer,
-        handle->context->hg_class->in_payload + handle->in.size,
-        handle->in.buffer_data, handle->peer.addr, handle->target_id,
-        handle->tag);
+    return net->na_class->ops.send_unexpected(hg_handle_ctx(handle),
+        na_op_part(handle->send), handle->in.buffer,
+        net->in_payload + handle->in.size, handle->in.buffer_data,
+        handle->peer.addr, handle->target_id, handle->tag);
 }
 
 /* None of the parts was started after all. */
@@ -232,12 +228,12 @@ start(struct hg_handle *handle, bool no_response)
 static void
 next_tag(struct hg_handle *handle)
 {
-    const struct hg_class *hg_class = handle->context->hg_class;
+    const struct hg_net *net = &handle->port->net;
 
     handle->cookie++;
     handle->tag =
-        ((uint64_t) handle->cookie << hg_class->index_bits | handle->index) &
-        hg_class->tag_mask;
+        ((uint64_t) handle->cookie << net->index_bits | handle->index) &
+        net->tag_mask;
 }
 
 hg_return_t

@@ -135,15 +135,11 @@ give(const struct hg_message *message, hg_size_t size, void **buf_p,
 hg_return_t
 HG_Get_input_buf(hg_handle_t handle, void **in_buf_p, hg_size_t *in_buf_size_p)
 {
-    const struct hg_class *hg_class;
-
     if (!handle)
         return HG_INVALID_ARG;
-    hg_class = handle->context->hg_class;
     return give(&handle->in,
-        handle->role == HG_ROLE_ORIGIN
-            ? hg_class->in_size - hg_class->in_payload
-            : handle->in.size,
+        handle->role == HG_ROLE_ORIGIN ? hg_net_in_room(&handle->port->net)
+                                       : handle->in.size,
         in_buf_p, in_buf_size_p);
 }
 
@@ -151,15 +147,11 @@ hg_return_t
 HG_Get_output_buf(
     hg_handle_t handle, void **out_buf_p, hg_size_t *out_buf_size_p)
 {
-    const struct hg_class *hg_class;
-
     if (!handle)
         return HG_INVALID_ARG;
-    hg_class = handle->context->hg_class;
     return give(&handle->out,
-        handle->role == HG_ROLE_TARGET
-            ? hg_class->out_size - hg_class->out_payload
-            : handle->out.size,
+        handle->role == HG_ROLE_TARGET ? hg_net_out_room(&handle->port->net)
+                                       : handle->out.size,
         out_buf_p, out_buf_size_p);
 }
 

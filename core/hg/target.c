@@ -29,21 +29,19 @@ set_place(struct hg_handle *handle, enum hg_place place)
 static hg_return_t
 post(struct hg_handle *handle)
 {
-    struct hg_context *context = handle->context;
-    const struct hg_class *hg_class = context->hg_class;
-    struct na_context *na_context = hg_context_na(context);
+    struct hg_port *port = handle->port;
     int32_t code;
 
-    atomic_fetch_add_explicit(&context->posted, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&port->posted, 1, memory_order_relaxed);
     atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
     set_place(handle, HG_PLACE_POSTED);
-    code = na_context->na_class->ops.recv_unexpected(na_context->plugin_ctx,
-        na_op_part(handle->recv), handle->in.buffer, hg_class->in_size,
+    code = port->net.na_class->ops.recv_unexpected(hg_handle_ctx(handle),
+        na_op_part(handle->recv), handle->in.buffer, port->net.in_size,
         handle->in.buffer_data);
     if (code >= 0)
         return HG_SUCCESS;
     set_place(handle, HG_PLACE_FREE);
-    atomic_fetch_sub_explicit(&context->posted, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&port->posted, 1, memory_order_relaxed);
     return (hg_return_t) na_code(code);
 }
 
@@ -56,9 +54,11 @@ log_not_posted(hg_return_t ret)
 
 /* A receive that could not be posted: hg_target_feed tries again. */
 static void
-postpone(struct hg_context *context)
+postpone(struct hg_handle *handle)
 {
-    atomic_store_explicit(&context->postponed, true, memory_order_relaxed);
+    struct hg_context *context = handle->context;
+
+    atomic_store_explicit(&handle->port->postponed, true, memory_order_relaxed);
     atomic_store_explicit(&context->starving, true, memory_order_relaxed);
 }
 
@@ -77,18 +77,19 @@ hg_target_repost(struct hg_handle *handle)
     if (ret == HG_SUCCESS)
         return;
     log_not_posted(ret);
-    postpone(context);
+    postpone(handle);
 }
 
 /* A handle whose receive could not be posted, or NULL. */
 static struct hg_handle *
-take_postponed(struct hg_context *context)
+take_postponed(struct hg_context *context, const struct hg_port *port)
 {
     struct hg_handle *handle;
 
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (handle, &context->handles, all_next)
         if (handle->role == HG_ROLE_TARGET && !handle->local &&
+            handle->port == port &&
             atomic_load_explicit(&handle->place, memory_order_relaxed) ==
                 HG_PLACE_FREE) {
             set_place(handle, HG_PLACE_USED);
@@ -98,42 +99,59 @@ take_postponed(struct hg_context *context)
     return handle;
 }
 
-void
-hg_target_feed(struct hg_context *context)
+static void
+feed_port(struct hg_context *context, struct hg_port *port)
 {
     struct hg_handle *handle;
 
     if (!atomic_exchange_explicit(
-            &context->postponed, false, memory_order_relaxed)) {
-        if (context->hg_class->post_incr > 0)
-            hg_target_post(context, context->hg_class->post_incr);
+            &port->postponed, false, memory_order_relaxed)) {
+        if (atomic_exchange_explicit(
+                &port->hungry, false, memory_order_relaxed) &&
+            context->hg_class->post_incr > 0)
+            hg_target_post(port, context, context->hg_class->post_incr);
         return;
     }
-    while ((handle = take_postponed(context)) != NULL) {
+    while ((handle = take_postponed(context, port)) != NULL) {
         if (post(handle) == HG_SUCCESS)
             continue;
         /* It was logged when it failed first. */
-        postpone(context);
+        postpone(handle);
         return;
     }
 }
 
+void
+hg_target_feed(struct hg_context *context)
+{
+    for (unsigned i = 0; i < context->port_count; i++)
+        feed_port(context, &context->ports[i]);
+}
+
+/* All receives of a port are taken. */
+static void
+hunger(struct hg_context *context, struct hg_port *port)
+{
+    atomic_store_explicit(&port->hungry, true, memory_order_relaxed);
+    atomic_store_explicit(&context->starving, true, memory_order_relaxed);
+}
+
 hg_return_t
-hg_target_post(struct hg_context *context, uint32_t count)
+hg_target_post(struct hg_port *port, struct hg_context *context, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct hg_handle *handle;
-        hg_return_t ret = hg_handle_create(context, HG_ROLE_TARGET, &handle);
+        hg_return_t ret =
+            hg_handle_create(context, port, HG_ROLE_TARGET, &handle);
 
         if (ret != HG_SUCCESS) {
-            atomic_store_explicit(
-                &context->starving, true, memory_order_relaxed);
+            hunger(context, port);
             return ret;
         }
         ret = post(handle);
         if (ret != HG_SUCCESS) {
             log_not_posted(ret);
-            postpone(context);
+            postpone(handle);
             return ret;
         }
     }
@@ -143,28 +161,29 @@ hg_target_post(struct hg_context *context, uint32_t count)
 void
 hg_target_unpost(struct hg_context *context)
 {
-    struct na_context *na_context = hg_context_na(context);
+    struct na_progress *progress = hg_context_na(context)->progress;
     struct hg_handle *handle;
 
     atomic_store_explicit(&context->accepting, false, memory_order_relaxed);
-    na_progress_acquire(na_context->progress);
+    na_progress_acquire(progress);
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (handle, &context->handles, all_next)
         if (handle->role == HG_ROLE_TARGET)
-            na_context->na_class->ops.cancel(
-                na_context->plugin_ctx, na_op_part(handle->recv));
+            handle->port->net.na_class->ops.cancel(
+                hg_handle_ctx(handle), na_op_part(handle->recv));
     base_lock_release(&context->pool_lock);
-    na_progress_release(na_context->progress);
+    na_progress_release(progress);
 }
 
 /* The last posted receive has got its message. In progress. */
 static void
-count_taken(struct hg_context *context)
+count_taken(struct hg_context *context, struct hg_port *port)
 {
-    context->taken++;
-    if (context->taken ==
-        atomic_load_explicit(&context->posted, memory_order_relaxed))
-        atomic_store_explicit(&context->starving, true, memory_order_relaxed);
+    port->taken++;
+    if (__builtin_expect(port->taken == atomic_load_explicit(&port->posted,
+                                            memory_order_relaxed),
+            0))
+        hunger(context, port);
 }
 
 /* The callback of a response, which the user wanted. */
@@ -232,7 +251,7 @@ static hg_return_t
 respond(struct hg_handle *handle, hg_return_t result)
 {
     struct hg_class *hg_class = handle->context->hg_class;
-    struct na_context *na_context = hg_context_na(handle->context);
+    const struct hg_net *net = &handle->port->net;
     struct hg_header_response header = {.cookie = handle->cookie,
         .payload_size = (uint32_t) handle->out.size,
         .ret = result};
@@ -248,16 +267,16 @@ respond(struct hg_handle *handle, hg_return_t result)
     if (__builtin_expect(handle->local, 0))
         code = hg_loopback_answer(handle);
     else
-        code = handle->peer.na_class->ops.send_expected(na_context->plugin_ctx,
+        code = net->na_class->ops.send_expected(hg_handle_ctx(handle),
             na_op_part(handle->send), handle->out.buffer,
-            hg_class->out_payload + handle->out.size, handle->out.buffer_data,
+            net->out_payload + handle->out.size, handle->out.buffer_data,
             handle->peer.addr, handle->info.context_id, handle->tag);
     if (code < 0)
         return give_back(handle, 0) ? (hg_return_t) na_code(code) : HG_SUCCESS;
     hg_count(hg_class, &hg_class->counters.response_sent);
     if (code == NA_PLUGIN_DONE && respond_ended(handle)) {
         hg_target_responded(handle);
-        na_progress_notify(na_context->progress);
+        na_progress_notify(handle->port->na_context->progress);
     }
     return HG_SUCCESS;
 }
@@ -295,7 +314,7 @@ static hg_return_t
 take_request(struct hg_handle *handle, const na_plugin_event *event)
 {
     struct hg_class *hg_class = handle->context->hg_class;
-    size_t at = hg_class->in_payload - HG_HEADER_REQUEST_SIZE;
+    size_t at = handle->port->net.in_payload - HG_HEADER_REQUEST_SIZE;
     struct hg_header_request header = {0};
     hg_return_t ret = HG_PROTOCOL_ERROR;
 
@@ -344,7 +363,7 @@ request_received(struct na_op *op, const na_plugin_event *event)
     hg_return_t ret;
 
     if (__builtin_expect(!handle->local, 1))
-        count_taken(context);
+        count_taken(context, handle->port);
     if (event->status != NA_PLUGIN_OK) {
         if (event->status != NA_PLUGIN_E_CANCELED)
             LOG_WARNING(HG, "a request could not be received: %s",
@@ -353,7 +372,7 @@ request_received(struct na_op *op, const na_plugin_event *event)
         return;
     }
     set_place(handle, HG_PLACE_USED);
-    na_peer_set(&handle->peer, hg_context_na(context)->na_class, event->source);
+    na_peer_set(&handle->peer, handle->port->net.na_class, event->source);
     handle->peer.self = handle->local;
     handle->info.addr = &handle->peer;
     handle->no_response = false;
@@ -385,8 +404,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     handle->callback = callback;
     handle->arg = arg;
     ret = hg_message_encode(&handle->out, hg_class->out_offset,
-        hg_class->out_size - hg_class->out_payload, handle->rpc->out_proc,
-        out_struct);
+        hg_net_out_room(&handle->port->net), handle->rpc->out_proc, out_struct);
     if (ret == HG_SUCCESS)
         ret = respond(handle, HG_SUCCESS);
     if (ret != HG_SUCCESS)

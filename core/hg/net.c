@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a class knows of each of its transports. */
+#include "hg/net.h"
+
+#include "hg/header.h"
+#include "na.h"
+
+/* Handles of a context that tags can tell apart, as a power of two, where the
+ * transport's tags are wide enough; the rest counts a handle's uses. */
+#define INDEX_BITS_MAX 20U
+
+/* Bits that a value takes. */
+static uint32_t
+bits_of(uint64_t value)
+{
+    uint32_t bits = 0;
+
+    while (bits < 64 && value >> bits != 0)
+        bits++;
+    return bits;
+}
+
+void
+hg_net_init(struct hg_net *net, struct na_class *na_class)
+{
+    const na_plugin_opened *opened = &na_class->opened;
+    uint64_t max_tag = NA_Msg_get_max_tag(na_class);
+    uint32_t tag_bits = bits_of(max_tag);
+
+    /* All tags below a power of two can be used. */
+    if (max_tag != (1ULL << tag_bits) - 1)
+        tag_bits--;
+    net->na_class = na_class;
+    net->tag_mask = (1ULL << tag_bits) - 1;
+    net->index_bits = tag_bits < INDEX_BITS_MAX ? tag_bits : INDEX_BITS_MAX;
+    net->in_size = opened->max_unexpected_size;
+    net->out_size = opened->max_expected_size;
+    net->in_payload = opened->unexpected_header_size + HG_HEADER_REQUEST_SIZE;
+    net->out_payload = opened->expected_header_size + HG_HEADER_RESPONSE_SIZE;
+}
+
+void
+hg_port_init(struct hg_port *port, const struct hg_net *net,
+    struct na_context *na_context)
+{
+    port->net = *net;
+    port->na_context = na_context;
+    SLIST_INIT(&port->free_handles);
+    port->taken = 0;
+    atomic_init(&port->posted, 0);
+    atomic_init(&port->hungry, false);
+    atomic_init(&port->postponed, false);
+}

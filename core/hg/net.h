@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transports of a class: its own one, and with auto_sm one that reaches
+ * the peers of this node. What depends on the transport lies here: of a class
+ * the net, of a context the port.
+ */
+#ifndef HG_NET_H
+#define HG_NET_H
+
+#include "na/context.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+struct hg_handle;
+
+enum { HG_NET_MAIN, HG_NET_SM, HG_NETS };
+
+/* Where everything lies in messages and tags. */
+struct hg_net {
+    struct na_class *na_class;
+    size_t in_payload;   /* where the payload of a request begins */
+    size_t out_payload;  /* and of an answer */
+    size_t in_size;      /* bytes of a request's buffer */
+    size_t out_size;     /* and of an answer's */
+    uint32_t index_bits; /* of a tag: a handle's number in its context */
+    uint64_t tag_mask;
+};
+
+struct hg_port {
+    struct hg_net net; /* a copy, at hand with each message */
+    struct na_context *na_context;
+    SLIST_HEAD(, hg_handle) free_handles; /* origin's, under pool_lock */
+    uint32_t taken;          /* receives that got a message; in progress */
+    _Atomic uint32_t posted; /* receives that were ever posted */
+    _Atomic bool hungry;     /* none is posted any more */
+    _Atomic bool postponed;  /* one could not be posted again */
+};
+
+void hg_net_init(struct hg_net *net, struct na_class *na_class);
+
+void hg_port_init(struct hg_port *port, const struct hg_net *net,
+    struct na_context *na_context);
+
+/* Bytes of an argument's payload that fit in a request, a result's in an
+ * answer. */
+static inline size_t
+hg_net_in_room(const struct hg_net *net)
+{
+    return net->in_size - net->in_payload;
+}
+
+static inline size_t
+hg_net_out_room(const struct hg_net *net)
+{
+    return net->out_size - net->out_payload;
+}
+
+#endif /* HG_NET_H */
