@@ -7,6 +7,7 @@
 #include "hg/handle.h"
 
 #include "base/time.h"
+#include "talaria.h"
 
 /* How long a transport may take to end what it was asked to. */
 #define GRACE_NS (10 * BASE_TIME_MS)
@@ -108,6 +109,11 @@ cancel_operations(struct hg_handle *handle)
 {
     struct na_context *na_context = handle->port->na_context;
 
+    if (handle->loopback) {
+        /* Not yet handed over, it is looked at again when the timer is due. */
+        hg_loopback_cancel(handle);
+        return;
+    }
     na_context->na_class->ops.cancel(
         na_context->plugin_ctx, na_op_part(handle->send));
     if (handle->role == HG_ROLE_ORIGIN)
@@ -131,10 +137,6 @@ hg_handle_end(struct hg_handle *handle)
 
     if (!under_way(handle))
         return;
-    if (handle->loopback) {
-        hg_loopback_cancel(handle);
-        return;
-    }
     /* Looked at by answer_received, under the same lock. */
     again =
         atomic_exchange_explicit(&handle->canceled, true, memory_order_relaxed);
@@ -142,6 +144,18 @@ hg_handle_end(struct hg_handle *handle)
     /* Without the memory for it the transport alone ends what it can. */
     if (!again)
         hg_timer_start(handle, base_time_now() + GRACE_NS);
+}
+
+hg_return_t
+talaria_handle_set_deadline(hg_handle_t handle, unsigned int timeout_ms)
+{
+    if (!handle || handle->role != HG_ROLE_ORIGIN)
+        return HG_INVALID_ARG;
+    /* Acquire pairs with the release in forward_run. */
+    if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
+        return HG_BUSY;
+    handle->timeout_ms = timeout_ms;
+    return HG_SUCCESS;
 }
 
 uint64_t
@@ -154,10 +168,17 @@ hg_handle_expired(struct hg_handle *handle, uint64_t now)
             detach_respond(handle);
         return BASE_TIME_NEVER;
     }
-    if (handle->loopback)
-        return BASE_TIME_NEVER; /* nothing of the transport's */
     /* Acquire pairs with the release in HG_Forward. */
     parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
-    detach_forward(handle, parts);
-    return BASE_TIME_NEVER;
+    if (!forward_pending(handle, parts))
+        return BASE_TIME_NEVER;
+    if (!atomic_exchange_explicit(
+            &handle->canceled, true, memory_order_relaxed)) {
+        hg_handle_record(handle, HG_TIMEOUT); /* the deadline, then */
+    } else if (!handle->loopback) {
+        detach_forward(handle, parts);
+        return BASE_TIME_NEVER;
+    }
+    cancel_operations(handle);
+    return now + GRACE_NS;
 }

@@ -253,6 +253,7 @@ HG_Create(
         return ret;
     atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
     handle->target_id = 0;
+    handle->timeout_ms = 0;
     handle->info.context_id = 0;
     handle->rpc = NULL;
     handle->info.id = 0;

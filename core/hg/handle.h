@@ -71,14 +71,15 @@ struct hg_handle {
     _Atomic bool responded; /* respond was called */
     bool awaiting;          /* an answer from loopback.c, under its lock */
     enum hg_role role;
-    _Atomic int place; /* enum hg_place */
-    bool no_response;  /* of this request */
-    bool loopback;     /* origin: the peer is reached without the transport */
-    bool local;        /* target: of loopback.c, no receive is posted */
-    uint8_t target_id; /* origin: the target's context */
-    uint32_t index;    /* in its context, the lower bits of its tags */
-    uint32_t cookie;   /* of this request */
-    uint64_t tag;      /* of the answer */
+    _Atomic int place;   /* enum hg_place */
+    bool no_response;    /* of this request */
+    bool loopback;       /* origin: the peer is reached without the transport */
+    bool local;          /* target: of loopback.c, no receive is posted */
+    uint8_t target_id;   /* origin: the target's context */
+    uint32_t timeout_ms; /* of a forward; 0: none */
+    uint32_t index;      /* in its context, the lower bits of its tags */
+    uint32_t cookie;     /* of this request */
+    uint64_t tag;        /* of the answer */
     hg_cb_t callback;
     void *arg;
     struct hg_addr peer;

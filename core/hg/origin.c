@@ -7,6 +7,7 @@
 #include "hg/handle.h"
 
 #include "base/log.h"
+#include "base/time.h"
 #include "na.h"
 
 /* Runs the user's callback; the handle may be forwarded again inside it. */
@@ -267,6 +268,11 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         handle->cookie << HG_PART_SHIFT | parts, memory_order_release);
     atomic_store_explicit(&handle->in_flight, true, memory_order_relaxed);
     hg_handle_ref(handle);
+    if (__builtin_expect(handle->timeout_ms > 0, 0)) {
+        ret = hg_timer_start(handle, base_time_deadline(handle->timeout_ms));
+        if (ret != HG_SUCCESS)
+            return take_back(handle, parts, -(int32_t) ret);
+    }
     if (__builtin_expect(handle->loopback, 0)) {
         hg_loopback_forward(handle);
         return HG_SUCCESS;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "na.h"
+#include "talaria.h"
 
 static void request_received(struct na_op *op, const na_plugin_event *event);
 static void response_sent(struct na_op *op, const na_plugin_event *event);
@@ -410,4 +411,15 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     if (ret != HG_SUCCESS)
         atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
     return ret;
+}
+
+hg_return_t
+talaria_request_drop(hg_handle_t handle)
+{
+    if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
+        return HG_INVALID_ARG;
+    return atomic_exchange_explicit(
+               &handle->responded, true, memory_order_relaxed)
+               ? HG_BUSY
+               : HG_SUCCESS;
 }

@@ -2,7 +2,7 @@
 /*
  * What Talaria offers beside the Mercury interface: plugins that a program
  * brings along or finds elsewhere, which plugins there are, and why one could
- * not be opened.
+ * not be opened; deadlines of calls, requests that are not answered.
  *
  * What a function returns in structs is made by the library and freed by the
  * function named beside it; later versions may add fields at the end of a
@@ -11,6 +11,7 @@
 #ifndef TALARIA_H
 #define TALARIA_H
 
+#include "mercury_types.h"
 #include "na_types.h"
 
 #ifdef __cplusplus
@@ -167,6 +168,26 @@ struct talaria_report_entry {
 NA_PUBLIC na_return_t talaria_class_report(na_class_t *na_class,
     struct talaria_report_entry **entries_p, size_t *count_p);
 NA_PUBLIC void talaria_class_report_free(struct talaria_report_entry *entries);
+
+/* Sets how long each forward of a handle may take, from HG_Forward on. When the
+ * time has passed the forward is cancelled, as by HG_Cancel, and its callback
+ * gets HG_TIMEOUT, soon also if the transport cannot cancel. The target is not
+ * told, and its answer is dropped when it comes. HG_Progress, HG_Event_progress
+ * and who sleeps on a context's descriptor see to it.
+ *
+ * handle: an origin's. timeout_ms: milliseconds; 0: no limit, as in a handle
+ * that HG_Create just gave. HG_INVALID_ARG: NULL, or a target's; HG_BUSY: it is
+ * being forwarded. HG_Forward may then return HG_NOMEM. [any thread] */
+HG_PUBLIC hg_return_t talaria_handle_set_deadline(
+    hg_handle_t handle, unsigned int timeout_ms);
+
+/* Gives up answering a request: nothing is sent, also if the handler returns an
+ * error, and HG_Respond is HG_BUSY from here on. The handle still has to be
+ * destroyed. The origin waits until its deadline, or until it cancels.
+ *
+ * handle: a target's. HG_INVALID_ARG: NULL, or an origin's; HG_BUSY: answered or
+ * dropped before. [any thread] */
+HG_PUBLIC hg_return_t talaria_request_drop(hg_handle_t handle);
 
 #ifdef __cplusplus
 }
