@@ -15,47 +15,91 @@
 #define ALLOC_ALIGN 64U
 #define PLUGIN_ALLOC (1U << 20) /* bytes from which the plugin's is worth it */
 
+/* A part's place must fit that of a segment before it. */
+_Static_assert(sizeof(na_plugin_segment) % _Alignof(struct bulk_part) == 0 &&
+                   sizeof(struct hg_bulk) % _Alignof(na_plugin_segment) == 0,
+    "what a descriptor points to follows it");
+
+/* What is aligned best follows what is cut into bytes last. */
+#define WIRE_ALIGN 16U
+
 struct hg_bulk *
-bulk_alloc(
-    struct bulk_class *bulk_class, uint32_t segment_count, uint32_t part_count)
+bulk_alloc(struct bulk_class *bulk_class, uint32_t segment_count,
+    const uint32_t part_counts[BULK_SIDES], size_t bytes)
 {
-    struct hg_bulk *bulk = calloc(1, sizeof *bulk);
+    size_t parts = (size_t) part_counts[BULK_MAIN] + part_counts[BULK_SM];
+    size_t zeroed = sizeof(struct hg_bulk) +
+                    segment_count * sizeof(na_plugin_segment) +
+                    parts * sizeof(struct bulk_part);
+    size_t front = (zeroed + WIRE_ALIGN - 1) & ~(WIRE_ALIGN - 1UL);
+    struct hg_bulk *bulk = malloc(front + bytes);
 
     if (!bulk)
         return NULL;
+    memset(bulk, 0, zeroed);
     bulk->bulk_class = bulk_class;
     atomic_init(&bulk->refs, 1);
     bulk->segment_count = segment_count;
-    bulk->part_count = part_count;
-    /* One more than needed, so that none is no special case. */
-    bulk->segments = calloc(segment_count + 1UL, sizeof *bulk->segments);
-    bulk->allocated = calloc(segment_count + 1UL, sizeof *bulk->allocated);
-    bulk->parts = calloc(part_count + 1UL, sizeof *bulk->parts);
-    if (!bulk->segments || !bulk->allocated || !bulk->parts) {
-        HG_Bulk_free(bulk);
-        return NULL;
-    }
+    bulk->segments = (na_plugin_segment *) (bulk + 1);
+    bulk->sides[BULK_MAIN].parts =
+        (struct bulk_part *) (bulk->segments + segment_count);
+    bulk->sides[BULK_MAIN].part_count = part_counts[BULK_MAIN];
+    bulk->sides[BULK_SM].parts =
+        bulk->sides[BULK_MAIN].parts + part_counts[BULK_MAIN];
+    bulk->sides[BULK_SM].part_count = part_counts[BULK_SM];
+    bulk->wire = (unsigned char *) bulk + front;
     return bulk;
+}
+
+/* Whose memory large segments are best in, or NULL. */
+static struct na_class *
+class_with_memory(const struct bulk_class *bulk_class)
+{
+    if (bulk_class->na_class->mem_alloc)
+        return bulk_class->na_class;
+    return bulk_class->sm_class && bulk_class->sm_class->mem_alloc
+               ? bulk_class->sm_class
+               : NULL;
+}
+
+static void
+free_segments(struct hg_bulk *bulk)
+{
+    for (uint32_t i = 0; i < bulk->segment_count; i++)
+        if (bulk->allocated[i] == BULK_PLUGINS)
+            talaria_mem_free(
+                class_with_memory(bulk->bulk_class), bulk->segments[i].base);
+        else if (bulk->allocated[i] == BULK_SYSTEMS)
+            free(bulk->segments[i].base);
+}
+
+static void
+free_parts(struct hg_bulk *bulk, unsigned side)
+{
+    struct na_class *na_class = bulk_side_class(bulk->bulk_class, side);
+    struct bulk_side *from = &bulk->sides[side];
+
+    for (uint32_t i = 0; i < from->part_count; i++) {
+        if (from->parts[i].mem && bulk->remote)
+            na_class->ops.mem_free(na_class->plugin_class, from->parts[i].mem);
+        else if (from->parts[i].mem)
+            na_class->ops.mem_deregister(
+                na_class->plugin_class, from->parts[i].mem);
+    }
+    from->part_count = 0;
+    from->usable = false;
 }
 
 static void
 bulk_destroy(struct hg_bulk *bulk)
 {
-    struct na_class *na_class = bulk->bulk_class->na_class;
-
-    for (uint32_t i = 0; bulk->parts && i < bulk->part_count; i++)
-        NA_Mem_handle_free(na_class, bulk->parts[i].mem);
-    for (uint32_t i = 0; bulk->allocated && bulk->segments && !bulk->remote &&
-                         i < bulk->segment_count;
-         i++)
-        if (bulk->allocated[i] == BULK_PLUGINS)
-            talaria_mem_free(na_class, bulk->segments[i].base);
-        else if (bulk->allocated[i] == BULK_SYSTEMS)
-            free(bulk->segments[i].base);
-    na_peer_release(&bulk->addr);
-    free(bulk->segments);
-    free(bulk->allocated);
-    free(bulk->parts);
+    bulk_owned_forget(bulk);
+    for (unsigned side = 0; side < BULK_SIDES; side++) {
+        free_parts(bulk, side);
+        na_peer_release(&bulk->sides[side].addr);
+    }
+    if (bulk->allocated)
+        free_segments(bulk);
     free(bulk);
 }
 
@@ -85,11 +129,11 @@ HG_Bulk_ref_incr(hg_bulk_t handle)
 static void *
 segment_alloc(struct hg_bulk *bulk, uint32_t i, size_t size)
 {
-    struct na_class *na_class = bulk->bulk_class->na_class;
+    struct na_class *na_class = class_with_memory(bulk->bulk_class);
     size_t rounded = (size + ALLOC_ALIGN - 1) & ~(ALLOC_ALIGN - 1UL);
     void *base;
 
-    if (size >= PLUGIN_ALLOC && na_class->mem_alloc &&
+    if (size >= PLUGIN_ALLOC && na_class &&
         talaria_mem_alloc(na_class, size, &base) == NA_SUCCESS) {
         bulk->allocated[i] = BULK_PLUGINS;
         return base;
@@ -121,69 +165,132 @@ set_segments(struct hg_bulk *bulk, void **buf_ptrs, const hg_size_t *buf_sizes)
             if (!base)
                 return HG_NOMEM;
         }
-        bulk->segments[i] = (struct na_segment){.base = base, .len = size};
+        bulk->segments[i] = (na_plugin_segment){.base = base, .length = size};
         bulk->size += size;
     }
     return HG_SUCCESS;
 }
 
-/* Registers the next segments that are not empty as one part. */
-static na_return_t
-register_part(struct hg_bulk *bulk, struct bulk_part *part, uint32_t *next_p,
-    enum na_mem_type mem_type, uint64_t device)
+/* Registers segments, none of them empty, as one part. */
+static int32_t
+register_part(struct hg_bulk *bulk, struct na_class *na_class,
+    struct bulk_part *part, const na_plugin_segment *segments, size_t count,
+    const struct hg_bulk_attr *attrs)
 {
-    struct na_class *na_class = bulk->bulk_class->na_class;
-    size_t max = na_class->opened.max_segments, count = 0;
-    struct na_segment *segments;
-    uint32_t i = *next_p;
-    na_return_t ret;
-
-    if (max > bulk->segment_count - i)
-        max = bulk->segment_count - i;
-    segments = calloc(max, sizeof *segments);
-    if (!segments)
-        return NA_NOMEM;
-    for (; i < bulk->segment_count && count < max; i++) {
-        if (bulk->segments[i].len == 0)
-            continue;
-        segments[count++] = bulk->segments[i];
-        part->size += bulk->segments[i].len;
-    }
-    ret = NA_Mem_handle_create_segments(
-        na_class, segments, count, bulk->flags, &part->mem);
-    free(segments);
-    if (ret != NA_SUCCESS)
-        return ret;
-    *next_p = i;
-    /* On failure the part is freed with the descriptor. */
-    return NA_Mem_register(na_class, part->mem, mem_type, device);
+    for (size_t i = 0; i < count; i++)
+        part->size += segments[i].length;
+    return na_class->ops.mem_register(na_class->plugin_class, segments, count,
+        bulk->flags, (uint32_t) attrs->mem_type, attrs->device, &part->mem);
 }
 
+/* Registers with one transport. filled: the segments without the empty ones. */
 static hg_return_t
-register_parts(struct hg_bulk *bulk, enum na_mem_type mem_type, uint64_t device)
+register_side(struct hg_bulk *bulk, unsigned side,
+    const na_plugin_segment *filled, size_t count,
+    const struct hg_bulk_attr *attrs)
 {
-    uint32_t next = 0;
+    struct na_class *na_class = bulk_side_class(bulk->bulk_class, side);
+    struct bulk_side *to = &bulk->sides[side];
+    size_t max = na_class->opened.max_segments;
 
-    for (uint32_t i = 0; i < bulk->part_count; i++) {
-        na_return_t ret =
-            register_part(bulk, &bulk->parts[i], &next, mem_type, device);
+    for (uint32_t i = 0; i < to->part_count; i++) {
+        size_t take = count < max ? count : max;
+        int32_t code =
+            register_part(bulk, na_class, &to->parts[i], filled, take, attrs);
 
-        if (ret != NA_SUCCESS)
-            return (hg_return_t) ret;
+        /* On failure the parts are freed with the descriptor. */
+        if (code != NA_PLUGIN_OK)
+            return (hg_return_t) na_code(code);
+        filled += take;
+        count -= take;
+    }
+    to->usable = true;
+    return HG_SUCCESS;
+}
+
+/* Registers with the transports that the class has. */
+static hg_return_t
+register_sides(struct hg_bulk *bulk, const na_plugin_segment *filled,
+    size_t count, const struct hg_bulk_attr *attrs)
+{
+    hg_return_t ret = register_side(bulk, BULK_MAIN, filled, count, attrs);
+
+    if (ret != HG_SUCCESS || !bulk->bulk_class->sm_class)
+        return ret;
+    if (register_side(bulk, BULK_SM, filled, count, attrs) != HG_SUCCESS) {
+        LOG_INFO(BULK, "%zu segments are not registered for peers of this node",
+            count);
+        free_parts(bulk, BULK_SM);
     }
     return HG_SUCCESS;
 }
 
-/* Registrations that so many pieces of memory take. */
-static uint32_t
-parts_needed(
-    const struct na_class *na_class, uint32_t count, const hg_size_t *buf_sizes)
+/* The same where some segments may be empty, which no plugin wants. */
+static hg_return_t
+register_filled(
+    struct hg_bulk *bulk, uint32_t filled, const struct hg_bulk_attr *attrs)
 {
-    uint64_t filled = 0, max = na_class->opened.max_segments;
+    na_plugin_segment *segments;
+    uint32_t count = 0;
+    hg_return_t ret;
 
-    for (uint32_t i = 0; i < count; i++)
-        filled += buf_sizes[i] > 0;
-    return (uint32_t) ((filled + max - 1) / max);
+    if (filled == bulk->segment_count)
+        return register_sides(bulk, bulk->segments, filled, attrs);
+    segments = calloc(filled + 1UL, sizeof *segments);
+    if (!segments)
+        return HG_NOMEM;
+    for (uint32_t i = 0; i < bulk->segment_count; i++)
+        if (bulk->segments[i].length > 0)
+            segments[count++] = bulk->segments[i];
+    ret = register_sides(bulk, segments, count, attrs);
+    free(segments);
+    return ret;
+}
+
+/* What the caller gives: segments that are not empty, and whether memory is
+ * missing for some of them. */
+static uint32_t
+survey(uint32_t count, void **buf_ptrs, const hg_size_t *buf_sizes,
+    bool *missing_p)
+{
+    uint32_t filled = 0;
+
+    *missing_p = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (buf_sizes[i] == 0)
+            continue;
+        filled++;
+        *missing_p = *missing_p || !buf_ptrs || !buf_ptrs[i];
+    }
+    return filled;
+}
+
+/* Registrations that so many segments take. */
+static uint32_t
+parts_needed(const struct na_class *na_class, uint64_t filled)
+{
+    uint64_t max = na_class ? na_class->opened.max_segments : UINT64_MAX;
+
+    return na_class ? (uint32_t) (filled / max + (filled % max > 0)) : 0;
+}
+
+static bool
+device_refused(const struct bulk_class *bulk_class,
+    const struct hg_bulk_attr *attrs, bool missing)
+{
+    const struct na_class *na_class = bulk_class->na_class;
+
+    if (attrs->mem_type == HG_MEM_TYPE_HOST)
+        return false;
+    if (!(na_class->opened.features & NA_PLUGIN_FEATURE_MEM_DEVICE)) {
+        LOG_ERROR(BULK, "%s+%s can't reach memory of type %d",
+            na_class->plugin->name, na_class->protocol, (int) attrs->mem_type);
+        return true;
+    }
+    if (missing)
+        LOG_ERROR(BULK, "memory of type %d can't be allocated here",
+            (int) attrs->mem_type);
+    return missing;
 }
 
 hg_return_t
@@ -199,25 +306,35 @@ HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count, void **buf_ptrs,
     const hg_size_t *buf_sizes, uint8_t flags, const struct hg_bulk_attr *attrs,
     hg_bulk_t *handle)
 {
+    static const struct hg_bulk_attr host = {.mem_type = HG_MEM_TYPE_HOST};
     struct bulk_class *bulk_class = bulk_class_of(hg_class);
-    hg_mem_type_t mem_type = attrs ? attrs->mem_type : HG_MEM_TYPE_HOST;
+    uint32_t parts[BULK_SIDES], filled;
     struct hg_bulk *bulk;
     hg_return_t ret;
+    bool missing;
 
+    if (!attrs)
+        attrs = &host;
     if (!hg_class || count == 0 || !buf_sizes || !handle || flags == 0 ||
-        (flags & ~HG_BULK_READWRITE) != 0 || mem_type >= HG_MEM_TYPE_MAX)
+        (flags & ~HG_BULK_READWRITE) != 0 || attrs->mem_type >= HG_MEM_TYPE_MAX)
         return HG_INVALID_ARG;
-    if (mem_type != HG_MEM_TYPE_HOST && !buf_ptrs)
+    filled = survey(count, buf_ptrs, buf_sizes, &missing);
+    if (device_refused(bulk_class, attrs, missing))
         return HG_OPNOTSUPPORTED;
-    bulk = bulk_alloc(bulk_class, count,
-        parts_needed(bulk_class->na_class, count, buf_sizes));
+    parts[BULK_MAIN] = parts_needed(bulk_class->na_class, filled);
+    parts[BULK_SM] = parts_needed(bulk_class->sm_class, filled);
+    bulk = bulk_alloc(bulk_class, count, parts, missing ? count : 0);
     if (!bulk)
         return HG_NOMEM;
+    if (missing) {
+        bulk->allocated = bulk->wire;
+        memset(bulk->allocated, BULK_CALLERS, count);
+    }
     bulk->flags = flags;
+    bulk->device = attrs->mem_type != HG_MEM_TYPE_HOST;
     ret = set_segments(bulk, buf_ptrs, buf_sizes);
     if (ret == HG_SUCCESS)
-        ret = register_parts(
-            bulk, (enum na_mem_type) mem_type, attrs ? attrs->device : 0);
+        ret = register_filled(bulk, filled, attrs);
     if (ret != HG_SUCCESS) {
         HG_Bulk_free(bulk);
         return ret;
@@ -226,31 +343,44 @@ HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count, void **buf_ptrs,
     return HG_SUCCESS;
 }
 
+/* Our own address of a transport, if it has a form that a peer could use. */
+static int32_t
+self_with_form(struct na_class *na_class, na_plugin_addr **addr_p)
+{
+    uint64_t size = 0;
+    int32_t code = na_class->ops.addr_self(na_class->plugin_class, addr_p);
+
+    if (code != NA_PLUGIN_OK)
+        return code;
+    code = na_class->ops.addr_serialize(
+        na_class->plugin_class, *addr_p, NULL, &size);
+    if (code != NA_PLUGIN_OK)
+        na_class->ops.addr_free(na_class->plugin_class, *addr_p);
+    return code;
+}
+
 hg_return_t
 HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
 {
     struct bulk_context *bulk_context = bulk_context_of(context);
-    struct na_class *na_class;
-    na_plugin_addr *addr;
-    uint64_t size = 0;
-    int32_t code;
 
     if (!handle || handle->remote || !context ||
         bulk_context->bulk_class != handle->bulk_class)
         return HG_INVALID_ARG;
-    na_class = handle->bulk_class->na_class;
-    code = na_class->ops.addr_self(na_class->plugin_class, &addr);
-    if (code != NA_PLUGIN_OK)
-        return (hg_return_t) na_code(code);
-    /* Not every address has a form that a peer could use. */
-    code =
-        na_class->ops.addr_serialize(na_class->plugin_class, addr, NULL, &size);
-    if (code != NA_PLUGIN_OK) {
-        na_class->ops.addr_free(na_class->plugin_class, addr);
-        return (hg_return_t) na_code(code);
+    for (unsigned side = 0; side < BULK_SIDES; side++) {
+        struct na_class *na_class = bulk_side_class(handle->bulk_class, side);
+        struct hg_addr *addr = &handle->sides[side].addr;
+        na_plugin_addr *self;
+        int32_t code;
+
+        if (!na_class || addr->addr) /* bound before: our address is the same */
+            continue;
+        code = self_with_form(na_class, &self);
+        if (code == NA_PLUGIN_OK)
+            na_peer_set(addr, na_class, self);
+        else if (side == BULK_MAIN)
+            return (hg_return_t) na_code(code);
     }
-    na_peer_release(&handle->addr);
-    na_peer_set(&handle->addr, na_class, addr);
     handle->context_id = bulk_context->na_context->id;
     handle->bound = true;
     return HG_SUCCESS;
@@ -259,7 +389,13 @@ HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
 hg_addr_t
 HG_Bulk_get_addr(hg_bulk_t handle)
 {
-    return handle && handle->bound ? &handle->addr : HG_ADDR_NULL;
+    if (!handle || !handle->bound)
+        return HG_ADDR_NULL;
+    /* A peer's by shared memory, where that is known to lead to it. */
+    if (handle->remote && handle->sides[BULK_SM].addr.addr)
+        return &handle->sides[BULK_SM].addr;
+    return handle->sides[BULK_MAIN].addr.addr ? &handle->sides[BULK_MAIN].addr
+                                              : HG_ADDR_NULL;
 }
 
 uint8_t
@@ -291,23 +427,32 @@ HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
     uint8_t flags, uint32_t max_count, void **buf_ptrs, hg_size_t *buf_sizes,
     uint32_t *actual_count)
 {
+    const na_plugin_segment *segments;
+    na_plugin_segment inside;
     uint32_t count = 0;
 
     if (!handle || offset > handle->size || size > handle->size - offset)
         return HG_INVALID_ARG;
     if ((flags & ~handle->flags) != 0)
         return HG_PERMISSION;
-    if (handle->remote)
+    if (handle->remote && !handle->data)
         return HG_OPNOTSUPPORTED;
-    for (uint32_t i = 0; i < handle->segment_count && size > 0; i++) {
-        const struct na_segment *segment = &handle->segments[i];
+    segments = handle->segments;
+    if (handle->remote) {
+        inside =
+            (na_plugin_segment){.base = handle->data, .length = handle->size};
+        segments = &inside;
+    }
+    for (uint32_t i = 0; size > 0; i++) {
+        const na_plugin_segment *segment = &segments[i];
         hg_size_t length;
 
-        if (offset >= segment->len) {
-            offset -= segment->len;
+        if (offset >= segment->length) {
+            offset -= segment->length;
             continue;
         }
-        length = segment->len - offset < size ? segment->len - offset : size;
+        length =
+            segment->length - offset < size ? segment->length - offset : size;
         if (count < max_count && buf_ptrs)
             buf_ptrs[count] = (char *) segment->base + offset;
         if (count < max_count && buf_sizes)

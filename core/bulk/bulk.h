@@ -11,19 +11,38 @@
 #include "mercury_bulk.h"
 #include "na/context.h"
 #include "na/peer.h"
+#include "na_sm.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/queue.h>
 
 struct bulk_op;
+struct bulk_slot;
+
+/* The transports of a class, as what descriptors have of each is numbered. */
+enum { BULK_MAIN, BULK_SM, BULK_SIDES };
+
+/* The class's own descriptors that have been serialized, by number: a peer may
+ * bring one back. All zero at first. */
+struct bulk_owned {
+    struct base_lock lock;
+    _Atomic uint64_t owner; /* random: the class, among all; 0 until needed */
+    struct bulk_slot *slots;
+    uint32_t slot_count;
+    uint32_t first_free; /* slot + 1, or 0 */
+};
 
 /* The beginning of hg_class. */
 struct bulk_class {
     struct na_class *na_class;
     struct na_class *sm_class; /* reaches peers of this node, or NULL */
+    na_sm_id_t host;           /* this node, with sm_class */
     bool stats;                /* what follows is counted */
+    bool no_eager;             /* data never travel inside descriptors */
     _Atomic uint64_t transfer_count;
+    struct bulk_owned owned;
 };
 
 /* The beginning of hg_context. */
@@ -33,7 +52,7 @@ struct bulk_context {
     struct na_context *sm_context; /* of sm_class, or NULL */
     struct base_completion_queue completions;
     struct base_lock bulk_lock;
-    LIST_HEAD(, bulk_op) free_ops;
+    LIST_HEAD(, bulk_op) free_ops[BULK_SIDES];
     _Atomic uint32_t op_count; /* transfers whose callback has not returned */
 };
 
@@ -49,17 +68,35 @@ bulk_context_of(hg_context_t *context)
     return (struct bulk_context *) context;
 }
 
+/* The transport of a side, or NULL. */
+static inline struct na_class *
+bulk_side_class(const struct bulk_class *bulk_class, unsigned side)
+{
+    return side == BULK_MAIN ? bulk_class->na_class : bulk_class->sm_class;
+}
+
+/* No descriptor is left. */
+void bulk_class_finish(struct bulk_class *bulk_class);
+
 void bulk_context_init(struct bulk_context *context,
     struct bulk_class *bulk_class, struct na_context *na_context);
 
 /* No transfer runs. */
 void bulk_context_finish(struct bulk_context *context);
 
-/* Memory that the transport knows as one registration: some of the segments of
+/* Memory that a transport knows as one registration: some of the segments of
  * a descriptor, at most as many as the plugin takes. */
 struct bulk_part {
-    na_mem_handle_t *mem;
+    na_plugin_mem *mem;
     hg_size_t size;
+};
+
+/* A descriptor as one transport knows it. */
+struct bulk_side {
+    bool usable; /* this transport can move its data */
+    uint32_t part_count;
+    struct bulk_part *parts; /* in the order of the segments */
+    struct hg_addr addr;     /* the owner, when bound */
 };
 
 /* Whose a segment's memory is. */
@@ -69,24 +106,64 @@ enum bulk_allocated {
     BULK_PLUGINS  /* likewise, by talaria_mem_free */
 };
 
+/* One block with all that it points to, but for memory of segments. */
 struct hg_bulk {
     struct bulk_class *bulk_class;
     _Atomic int32_t refs;
     uint8_t flags;      /* HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY */
     uint8_t context_id; /* of the owner, when bound */
     bool remote;        /* deserialized */
-    bool bound;         /* addr is the owner's */
+    bool bound;
+    bool device; /* local: the memory is none that a processor reads */
     uint32_t segment_count;
-    uint32_t part_count;
     hg_size_t size;
-    struct hg_addr addr;
-    struct na_segment *segments; /* local */
-    uint8_t *allocated;      /* local: enum bulk_allocated of each segment */
-    struct bulk_part *parts; /* in the order of the segments */
+    struct bulk_side sides[BULK_SIDES];
+    _Atomic uint64_t number; /* among the owner's, 0: none */
+
+    na_plugin_segment *segments; /* local */
+    uint8_t *allocated;          /* local: enum bulk_allocated, or NULL */
+
+    uint64_t owner;      /* remote: number of the owner's class */
+    unsigned char *wire; /* remote: the form that it came in */
+    size_t wire_size;
+    unsigned char *data; /* remote: in wire, the memory's bytes, or NULL */
 };
 
-/* A descriptor with room for that many segments and parts, one reference. */
-struct hg_bulk *bulk_alloc(
-    struct bulk_class *bulk_class, uint32_t segment_count, uint32_t part_count);
+/* A descriptor with one reference and room for that many segments, for parts
+ * of each side, and for bytes of wire form; the bytes aside, zeroed. */
+struct hg_bulk *bulk_alloc(struct bulk_class *bulk_class,
+    uint32_t segment_count, const uint32_t part_counts[BULK_SIDES],
+    size_t bytes);
+
+/* Writes the wire form (wire.c), with flags as HG_Bulk_serialize: *size_p are
+ * the bytes that it takes. OVERFLOW: that is more than room; buf holds nothing
+ * of use then. */
+hg_return_t bulk_encode(struct hg_bulk *bulk, unsigned long flags, void *buf,
+    size_t room, size_t *size_p);
+
+/* Whether a descriptor is serialized with its data when that is asked for. */
+bool bulk_may_be_eager(const struct hg_bulk *bulk);
+
+/* The number of a local descriptor, from now on until it is freed, or 0. */
+uint64_t bulk_owned_number(struct hg_bulk *bulk);
+
+/* The number of a class, or 0: none of its descriptors went out yet. */
+static inline uint64_t
+bulk_owner(const struct bulk_class *bulk_class)
+{
+    return atomic_load_explicit(&bulk_class->owned.owner, memory_order_relaxed);
+}
+
+/* The local descriptor of a number, with one reference more; NULL when it is
+ * freed. */
+struct hg_bulk *bulk_owned_find(struct bulk_class *bulk_class, uint64_t number);
+
+/* A descriptor that ends. */
+void bulk_owned_forget(struct hg_bulk *bulk);
+
+/* Copies memory between descriptors that lie in this process: from is local or
+ * has its data inside, to is local. The ranges may overlap. NOMEM. */
+hg_return_t bulk_copy(const struct hg_bulk *from, hg_size_t from_offset,
+    const struct hg_bulk *to, hg_size_t to_offset, hg_size_t size);
 
 #endif /* BULK_BULK_H */

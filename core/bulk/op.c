@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 static struct bulk_op *
-op_create(struct bulk_context *context)
+op_create(struct bulk_context *context, unsigned side)
 {
-    struct na_class *na_class = context->bulk_class->na_class;
+    struct na_class *na_class = bulk_side_class(context->bulk_class, side);
     size_t size = sizeof(struct bulk_op), offsets[BULK_LANES];
     struct bulk_op *op;
 
@@ -19,6 +19,9 @@ op_create(struct bulk_context *context)
     if (!op)
         return NULL;
     op->context = context;
+    op->side = side;
+    op->na_context =
+        side == BULK_MAIN ? context->na_context : context->sm_context;
     base_lock_init(&op->lock, na_class->single_context);
     for (unsigned i = 0; i < BULK_LANES; i++) {
         op->lanes[i] = (struct na_op *) ((char *) op + offsets[i]);
@@ -39,17 +42,17 @@ bulk_op_destroy(struct bulk_op *op)
 }
 
 struct bulk_op *
-bulk_op_get(struct bulk_context *context)
+bulk_op_get(struct bulk_context *context, unsigned side)
 {
     struct bulk_op *op;
 
     base_lock_acquire(&context->bulk_lock);
-    op = LIST_FIRST(&context->free_ops);
+    op = LIST_FIRST(&context->free_ops[side]);
     if (op)
         LIST_REMOVE(op, next);
     base_lock_release(&context->bulk_lock);
     if (!op)
-        op = op_create(context);
+        op = op_create(context, side);
     if (op)
         atomic_fetch_add_explicit(&context->op_count, 1, memory_order_relaxed);
     return op;
@@ -61,7 +64,7 @@ bulk_op_put(struct bulk_op *op)
     struct bulk_context *context = op->context;
 
     base_lock_acquire(&context->bulk_lock);
-    LIST_INSERT_HEAD(&context->free_ops, op, next);
+    LIST_INSERT_HEAD(&context->free_ops[op->side], op, next);
     base_lock_release(&context->bulk_lock);
 }
 
@@ -75,7 +78,8 @@ bulk_context_init(struct bulk_context *context, struct bulk_class *bulk_class,
     context->na_context = na_context;
     base_completion_queue_init(&context->completions, single);
     base_lock_init(&context->bulk_lock, single);
-    LIST_INIT(&context->free_ops);
+    for (unsigned side = 0; side < BULK_SIDES; side++)
+        LIST_INIT(&context->free_ops[side]);
     atomic_init(&context->op_count, 0);
 }
 
@@ -84,8 +88,9 @@ bulk_context_finish(struct bulk_context *context)
 {
     struct bulk_op *op;
 
-    while ((op = LIST_FIRST(&context->free_ops)) != NULL) {
-        LIST_REMOVE(op, next);
-        bulk_op_destroy(op);
-    }
+    for (unsigned side = 0; side < BULK_SIDES; side++)
+        while ((op = LIST_FIRST(&context->free_ops[side])) != NULL) {
+            LIST_REMOVE(op, next);
+            bulk_op_destroy(op);
+        }
 }

@@ -16,8 +16,7 @@
 
 /* A position in a descriptor. */
 struct bulk_cursor {
-    const struct hg_bulk *bulk;
-    uint32_t part;
+    const struct bulk_part *part;
     hg_size_t offset; /* within the part */
 };
 
@@ -37,7 +36,9 @@ struct bulk_op {
     struct base_completion completion;
     LIST_ENTRY(bulk_op) next;
     struct bulk_context *context;
-    hg_cb_t callback;                         /* in trigger, or: */
+    unsigned side;                 /* the transport that it is made for */
+    struct na_context *na_context; /* of that */
+    hg_cb_t callback;              /* in trigger, or: */
     void (*done)(void *arg, hg_return_t ret); /* in progress */
     void *arg;
     hg_bulk_op_t op;
@@ -62,8 +63,8 @@ struct bulk_op {
     struct na_op *lanes[BULK_LANES];
 };
 
-/* A transfer from the context's free ones, or a new one. */
-struct bulk_op *bulk_op_get(struct bulk_context *context);
+/* A transfer from the context's free ones for a transport, or a new one. */
+struct bulk_op *bulk_op_get(struct bulk_context *context, unsigned side);
 
 /* Gives it back, before its callback runs: what it held is released after. */
 void bulk_op_put(struct bulk_op *op);

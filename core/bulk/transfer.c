@@ -4,19 +4,17 @@
 
 #include "base/log.h"
 #include "na.h"
-#include "na/mem.h"
 
-#include <string.h>
-
-/* The cursor at an offset into a descriptor. */
+/* The cursor at an offset into a descriptor, before its end. */
 static struct bulk_cursor
-cursor_at(const struct hg_bulk *bulk, hg_size_t offset)
+cursor_at(const struct bulk_side *side, hg_size_t offset)
 {
-    struct bulk_cursor cursor = {.bulk = bulk};
+    struct bulk_cursor cursor = {.part = side->parts};
 
-    while (cursor.part < bulk->part_count &&
-           offset >= bulk->parts[cursor.part].size)
-        offset -= bulk->parts[cursor.part++].size;
+    while (offset >= cursor.part->size) {
+        offset -= cursor.part->size;
+        cursor.part++;
+    }
     cursor.offset = offset;
     return cursor;
 }
@@ -24,7 +22,7 @@ cursor_at(const struct hg_bulk *bulk, hg_size_t offset)
 static hg_size_t
 cursor_left(const struct bulk_cursor *cursor)
 {
-    return cursor->bulk->parts[cursor->part].size - cursor->offset;
+    return cursor->part->size - cursor->offset;
 }
 
 static void
@@ -128,12 +126,12 @@ static int32_t
 submit_piece(struct bulk_op *op, struct na_op *lane)
 {
     struct na_class *na_class = op->addr.na_class;
-    na_mem_handle_t *local = op->local->parts[op->local_at.part].mem;
-    na_mem_handle_t *origin = op->origin->parts[op->origin_at.part].mem;
+    na_plugin_mem *local = op->local_at.part->mem;
+    na_plugin_mem *origin = op->origin_at.part->mem;
     hg_size_t local_offset = op->local_at.offset;
     hg_size_t origin_offset = op->origin_at.offset;
     hg_size_t size = op->left, max = na_class->opened.max_rma_size;
-    na_plugin_ctx *ctx = op->context->na_context->plugin_ctx;
+    na_plugin_ctx *ctx = op->na_context->plugin_ctx;
 
     if (cursor_left(&op->local_at) < size)
         size = cursor_left(&op->local_at);
@@ -145,11 +143,10 @@ submit_piece(struct bulk_op *op, struct na_op *lane)
     cursor_advance(&op->origin_at, size);
     op->left -= size;
     if (op->op == HG_BULK_PULL)
-        return na_class->ops.get(ctx, na_op_part(lane), local->mem,
-            local_offset, origin->mem, origin_offset, size, op->addr.addr,
-            op->origin_id);
-    return na_class->ops.put(ctx, na_op_part(lane), local->mem, local_offset,
-        origin->mem, origin_offset, size, op->addr.addr, op->origin_id);
+        return na_class->ops.get(ctx, na_op_part(lane), local, local_offset,
+            origin, origin_offset, size, op->addr.addr, op->origin_id);
+    return na_class->ops.put(ctx, na_op_part(lane), local, local_offset, origin,
+        origin_offset, size, op->addr.addr, op->origin_id);
 }
 
 static void lane_complete(struct na_op *lane, const na_plugin_event *event);
@@ -210,51 +207,49 @@ start_remote(struct bulk_op *op)
     return done;
 }
 
-/* Both descriptors are ours: a transfer to oneself is a copy. */
-static void
-copy_local(const struct hg_bulk *from, hg_size_t from_offset,
-    const struct hg_bulk *to, hg_size_t to_offset, hg_size_t size)
-{
-    uint32_t f = 0, t = 0;
-
-    while (from_offset >= from->segments[f].len)
-        from_offset -= from->segments[f++].len;
-    while (to_offset >= to->segments[t].len)
-        to_offset -= to->segments[t++].len;
-    while (size > 0) {
-        hg_size_t length = size;
-
-        if (from->segments[f].len - from_offset < length)
-            length = from->segments[f].len - from_offset;
-        if (to->segments[t].len - to_offset < length)
-            length = to->segments[t].len - to_offset;
-        memmove((char *) to->segments[t].base + to_offset,
-            (const char *) from->segments[f].base + from_offset, length);
-        size -= length;
-        from_offset += length;
-        to_offset += length;
-        /* Empty segments are stepped over as well. */
-        while (size > 0 && from_offset == from->segments[f].len) {
-            f++;
-            from_offset = 0;
-        }
-        while (size > 0 && to_offset == to->segments[t].len) {
-            t++;
-            to_offset = 0;
-        }
-    }
-}
-
 static bool
 is_self(const struct hg_addr *addr)
 {
-    return NA_Addr_is_self(addr->na_class, (na_addr_t *) addr->addr);
+    return addr->self ||
+           NA_Addr_is_self(addr->na_class, (na_addr_t *) addr->addr);
 }
 
-static bool
-in_range(const struct hg_bulk *bulk, hg_size_t offset, hg_size_t size)
+static hg_return_t
+check_range(const struct hg_bulk *bulk, hg_size_t offset, hg_size_t size)
 {
-    return offset <= bulk->size && size <= bulk->size - offset;
+    if (offset <= bulk->size && size <= bulk->size - offset)
+        return HG_SUCCESS;
+    LOG_ERROR(BULK,
+        "transfer of %llu bytes from %llu on is beyond a descriptor of %llu "
+        "bytes",
+        (unsigned long long) size, (unsigned long long) offset,
+        (unsigned long long) bulk->size);
+    return HG_INVALID_ARG;
+}
+
+/* source: the data come from there. */
+static hg_return_t
+check_flags(const struct hg_bulk *bulk, bool source)
+{
+    if (bulk->flags & (source ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY))
+        return HG_SUCCESS;
+    LOG_ERROR(BULK, "a descriptor with flags %u does not allow to %s",
+        bulk->flags, source ? "read" : "write");
+    return HG_PERMISSION;
+}
+
+static hg_return_t
+check_use(const struct bulk_request *request, const struct hg_bulk *origin)
+{
+    bool pull = request->op == HG_BULK_PULL;
+    hg_return_t ret =
+        check_range(origin, request->origin_offset, request->size);
+
+    if (ret == HG_SUCCESS)
+        ret = check_range(request->local, request->local_offset, request->size);
+    if (ret == HG_SUCCESS)
+        ret = check_flags(origin, pull);
+    return ret == HG_SUCCESS ? check_flags(request->local, !pull) : ret;
 }
 
 static hg_return_t
@@ -262,51 +257,95 @@ check(const struct bulk_context *context, const struct bulk_request *request)
 {
     const struct hg_bulk *origin = request->origin, *local = request->local;
     const struct hg_addr *addr = request->addr;
-    bool pull = request->op == HG_BULK_PULL;
 
     if (!context || !addr || !addr->addr || !origin || !local ||
-        local->remote || (!pull && request->op != HG_BULK_PUSH) ||
+        local->remote ||
+        (request->op != HG_BULK_PULL && request->op != HG_BULK_PUSH) ||
         local->bulk_class != context->bulk_class ||
         origin->bulk_class != context->bulk_class ||
-        addr->na_class != context->bulk_class->na_class)
+        (addr->na_class != context->bulk_class->na_class &&
+            addr->na_class != context->bulk_class->sm_class))
         return HG_INVALID_ARG;
-    if (!in_range(origin, request->origin_offset, request->size) ||
-        !in_range(local, request->local_offset, request->size)) {
-        LOG_ERROR(BULK,
-            "transfer of %llu bytes from %llu, %llu is beyond a descriptor "
-            "of %llu or %llu bytes",
-            (unsigned long long) request->size,
-            (unsigned long long) request->origin_offset,
-            (unsigned long long) request->local_offset,
-            (unsigned long long) origin->size,
-            (unsigned long long) local->size);
-        return HG_INVALID_ARG;
+    return check_use(request, origin);
+}
+
+/* The transport that an address is of, if it can move this data. */
+static hg_return_t
+find_side(const struct bulk_request *request, unsigned *side_p)
+{
+    const struct na_class *na_class = request->addr->na_class;
+    unsigned side =
+        na_class == request->local->bulk_class->na_class ? BULK_MAIN : BULK_SM;
+
+    if (request->size > 0 && (!request->origin->sides[side].usable ||
+                                 !request->local->sides[side].usable)) {
+        LOG_ERROR(BULK, "the %s descriptor is not registered with %s+%s",
+            request->local->sides[side].usable ? "origin's" : "local",
+            na_class->plugin->name, na_class->protocol);
+        return HG_OPNOTSUPPORTED;
     }
-    if (!(origin->flags & (pull ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY)) ||
-        !(local->flags & (pull ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY))) {
-        LOG_ERROR(BULK, "descriptors with flags %u and %u do not allow a %s",
-            origin->flags, local->flags, pull ? "pull" : "push");
-        return HG_PERMISSION;
-    }
-    /* A descriptor that was not deserialized is this process's own. */
-    if (!origin->remote && !is_self(addr))
-        return HG_INVALID_ARG;
+    *side_p = side;
     return HG_SUCCESS;
 }
 
-/* Takes a transfer that holds what it will need. */
+/* Where the data lie in this process, with a reference; NULL: they are moved by
+ * the transport. */
+static hg_return_t
+find_memory(const struct bulk_request *request, struct hg_bulk **memory_p)
+{
+    struct hg_bulk *origin = request->origin;
+    hg_return_t ret;
+
+    *memory_p = NULL;
+    if (!origin->remote || origin->data) {
+        /* One that was not deserialized is this process's own. */
+        if (!origin->remote && !is_self(request->addr))
+            return HG_INVALID_ARG;
+        if (origin->device || request->local->device)
+            return HG_OPNOTSUPPORTED;
+        *memory_p = origin;
+        return HG_Bulk_ref_incr(origin);
+    }
+    if (__builtin_expect(origin->owner == 0 ||
+                             origin->owner != bulk_owner(origin->bulk_class),
+            1) ||
+        !is_self(request->addr))
+        return HG_SUCCESS;
+    origin = bulk_owned_find(origin->bulk_class,
+        atomic_load_explicit(&origin->number, memory_order_relaxed));
+    if (!origin) {
+        LOG_ERROR(BULK, "the descriptor of our own that was to be used has "
+                        "been freed");
+        return HG_NOENTRY;
+    }
+    ret = check_use(request, origin);
+    if (ret == HG_SUCCESS && !origin->device && !request->local->device)
+        *memory_p = origin;
+    else
+        HG_Bulk_free(origin);
+    return ret;
+}
+
+/* Takes a transfer that holds what it will need. memory_p: as find_memory. */
 static hg_return_t
 prepare(struct bulk_context *context, const struct bulk_request *request,
-    struct bulk_op **op_p)
+    struct bulk_op **op_p, struct hg_bulk **memory_p)
 {
     hg_return_t ret = check(context, request);
+    unsigned side = BULK_MAIN;
     struct bulk_op *op;
 
+    if (ret == HG_SUCCESS)
+        ret = find_memory(request, memory_p);
+    if (ret == HG_SUCCESS && !*memory_p)
+        ret = find_side(request, &side);
     if (ret != HG_SUCCESS)
         return ret;
-    op = bulk_op_get(context);
-    if (!op)
+    op = bulk_op_get(context, side);
+    if (!op) {
+        HG_Bulk_free(*memory_p);
         return HG_NOMEM;
+    }
     HG_Bulk_ref_incr(request->origin);
     HG_Bulk_ref_incr(request->local);
     na_peer_copy(&op->addr, request->addr);
@@ -320,21 +359,28 @@ prepare(struct bulk_context *context, const struct bulk_request *request,
     return HG_SUCCESS;
 }
 
-/* true: it is over. */
+/* memory: as of find_memory, given back. true: the transfer is over. */
 static bool
-start(struct bulk_op *op, const struct bulk_request *request)
+start(struct bulk_op *op, const struct bulk_request *request,
+    struct hg_bulk *memory)
 {
-    if (op->origin->remote) {
-        op->origin_at = cursor_at(op->origin, request->origin_offset);
-        op->local_at = cursor_at(op->local, request->local_offset);
+    if (!memory) {
+        if (op->size > 0) {
+            op->origin_at =
+                cursor_at(&op->origin->sides[op->side], request->origin_offset);
+            op->local_at =
+                cursor_at(&op->local->sides[op->side], request->local_offset);
+        }
         return start_remote(op);
     }
-    if (op->size > 0 && op->op == HG_BULK_PULL)
-        copy_local(op->origin, request->origin_offset, op->local,
+    if (op->op == HG_BULK_PULL)
+        op->ret = bulk_copy(memory, request->origin_offset, op->local,
             request->local_offset, op->size);
-    else if (op->size > 0)
-        copy_local(op->local, request->local_offset, op->origin,
+    else
+        op->ret = bulk_copy(op->local, request->local_offset, memory,
             request->origin_offset, op->size);
+    op->busy = 0;
+    HG_Bulk_free(memory);
     return true;
 }
 
@@ -344,12 +390,13 @@ bulk_transfer_internal(struct bulk_context *context,
     void (*done)(void *arg, hg_return_t ret), void *arg, hg_op_id_t *id_p,
     bool *pending_p)
 {
+    struct hg_bulk *memory;
     struct bulk_op *op;
     hg_op_id_t id;
     hg_return_t ret;
 
     *pending_p = false;
-    ret = prepare(context, request, &op);
+    ret = prepare(context, request, &op, &memory);
     if (ret != HG_SUCCESS)
         return ret;
     op->done = done;
@@ -357,7 +404,7 @@ bulk_transfer_internal(struct bulk_context *context,
     id = bulk_op_table_begin(op);
     if (id_p)
         *id_p = id;
-    if (!start(op, request)) {
+    if (!start(op, request, memory)) {
         *pending_p = true;
         return HG_SUCCESS;
     }
@@ -388,11 +435,12 @@ HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback, void *arg,
         .local = local_handle,
         .local_offset = local_offset,
         .size = size};
+    struct hg_bulk *memory;
     struct bulk_op *transfer;
     hg_op_id_t id;
     hg_return_t ret;
 
-    ret = prepare(bulk_context_of(context), &request, &transfer);
+    ret = prepare(bulk_context_of(context), &request, &transfer, &memory);
     if (ret != HG_SUCCESS)
         return ret;
     transfer->callback = callback;
@@ -402,7 +450,7 @@ HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback, void *arg,
     if (op_id && op_id != HG_OP_ID_IGNORE)
         *op_id = id;
     count(transfer->context->bulk_class);
-    if (start(transfer, &request))
+    if (start(transfer, &request, memory))
         finish(transfer);
     return HG_SUCCESS;
 }
@@ -432,7 +480,7 @@ HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback, void *arg,
 static void
 cancel(struct bulk_op *op)
 {
-    struct na_context *na_context = op->context->na_context;
+    struct na_context *na_context = op->na_context;
 
     base_lock_acquire(&op->lock);
     if (op->busy > 0)

@@ -2,315 +2,532 @@
 /*
  * The wire form of a descriptor, little-endian:
  *
- *    0  u8   version (1)
- *    1  u8   flags: HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY, bit 7: bound
- *    2  u8   context id of the owner, when bound
- *    3  u8   0
+ *    0  u8   version (2)
+ *    1  u8   flags: 1 readable, 2 writable, 16 data inside, 128 bound
+ *    2  u8   context id of the owner, when bound, else 0
+ *    3  u8   sections
  *    4  u32  segments
  *    8  u64  bytes of all segments
- *   16  u32  parts
- *   20  u32  bytes of the owner's address, when bound, else 0
- *   24       for each part: u64 bytes of memory, u32 length of the transport's
+ *   16  u64  number of the owner's class, random
+ *   24  u64  number of the descriptor in that class, or 0
+ *   32       the data, when inside; only of what is readable and not writable
+ *            sections, one for each transport that the owner has
+ *
+ *    0  u8   kind: 0 the owner's transport, 1 the one for peers of its node
+ *    1  u8   bytes of the name
+ *    2  u16  0
+ *    4  u32  parts; none when the data are inside
+ *    8  u32  bytes that follow the name
+ *   12       name of the plugin
+ *            for each part: u64 bytes of memory, u32 length of the transport's
  *            form of its registration, that form
- *            the transport's form of the owner's address
+ *            when bound: for kind 1 the owner's node (u64 high, u64 low); then
+ *            the transport's form of the owner's address, or nothing
+ *
+ * Who lacks a section's plugin skips it unread. Data that are inside need no
+ * section but for the address.
  */
 #include "bulk/bulk.h"
 
 #include "base/log.h"
 #include "na.h"
 #include "na/op.h"
-#include "proc/proc.h"
 
-#define WIRE_VERSION 1U
+#include <endian.h>
+#include <string.h>
+
+#define WIRE_VERSION 2U
+#define WIRE_DATA 0x10U
 #define WIRE_BOUND 0x80U
-#define WIRE_HEADER_SIZE 24U
+#define WIRE_HEADER_SIZE 32U
+#define WIRE_SECTION_SIZE 12U
+#define WIRE_NAME_MAX 255U
 #define WIRE_PART_SIZE 12U
 
-static uint64_t
-addr_size(const struct hg_bulk *bulk)
-{
-    struct na_class *na_class = bulk->bulk_class->na_class;
-    uint64_t size = 0;
+/* More than that is not small, whatever fits in a message. */
+#define EAGER_MAX (64U << 10)
 
-    if (bulk->bound)
-        na_class->ops.addr_serialize(
-            na_class->plugin_class, bulk->addr.addr, NULL, &size);
-    return size;
+/* Writes while there is room, and counts beyond. */
+struct writer {
+    unsigned char *at;
+    size_t left;
+    size_t size; /* of all that was to be written */
+};
+
+/* Passes over what has been written at the position, or did not fit there. */
+static void
+pass(struct writer *writer, size_t size)
+{
+    writer->size += size;
+    if (size > writer->left) {
+        writer->left = 0;
+        return;
+    }
+    writer->at += size;
+    writer->left -= size;
+}
+
+static void
+put(struct writer *writer, const void *bytes, size_t size)
+{
+    if (size > 0 && size <= writer->left)
+        memcpy(writer->at, bytes, size);
+    pass(writer, size);
+}
+
+static void
+put_u32(struct writer *writer, uint32_t value)
+{
+    value = htole32(value);
+    put(writer, &value, sizeof value);
+}
+
+static void
+put_u64(struct writer *writer, uint64_t value)
+{
+    value = htole64(value);
+    put(writer, &value, sizeof value);
+}
+
+static uint8_t
+name_length(const struct na_class *na_class)
+{
+    return (uint8_t) strnlen(na_class->plugin->name, WIRE_NAME_MAX);
+}
+
+static int32_t
+put_part(struct writer *writer, struct na_class *na_class,
+    const struct bulk_part *part)
+{
+    bool room = writer->left > WIRE_PART_SIZE;
+    uint64_t length = room ? writer->left - WIRE_PART_SIZE : 0;
+    int32_t code = na_class->ops.mem_serialize(na_class->plugin_class,
+        part->mem, room ? writer->at + WIRE_PART_SIZE : NULL, &length);
+
+    if (code != NA_PLUGIN_OK && code != NA_PLUGIN_E_OVERFLOW)
+        return code;
+    if (length > UINT32_MAX)
+        return NA_PLUGIN_E_MSGSIZE;
+    put_u64(writer, part->size);
+    put_u32(writer, (uint32_t) length);
+    pass(writer, length);
+    return NA_PLUGIN_OK;
+}
+
+static int32_t
+put_addr(struct writer *writer, const struct hg_addr *addr)
+{
+    uint64_t length = writer->left;
+    int32_t code;
+
+    if (!addr->addr)
+        return NA_PLUGIN_OK;
+    code = addr->na_class->ops.addr_serialize(addr->na_class->plugin_class,
+        addr->addr, length > 0 ? writer->at : NULL, &length);
+    if (code != NA_PLUGIN_OK && code != NA_PLUGIN_E_OVERFLOW)
+        return code;
+    pass(writer, length);
+    return NA_PLUGIN_OK;
+}
+
+static int32_t
+put_section(
+    struct writer *writer, const struct hg_bulk *bulk, unsigned kind, bool data)
+{
+    struct na_class *na_class = bulk_side_class(bulk->bulk_class, kind);
+    const struct bulk_side *side = &bulk->sides[kind];
+    const uint8_t front[4] = {(uint8_t) kind, name_length(na_class), 0, 0};
+    uint32_t count = data ? 0 : side->part_count, length;
+    unsigned char *length_at;
+    int32_t code = NA_PLUGIN_OK;
+    size_t before;
+
+    put(writer, front, sizeof front);
+    put_u32(writer, count);
+    length_at = writer->at;
+    put_u32(writer, 0);
+    put(writer, na_class->plugin->name, front[1]);
+    before = writer->size;
+    for (uint32_t i = 0; code == NA_PLUGIN_OK && i < count; i++)
+        code = put_part(writer, na_class, &side->parts[i]);
+    if (code == NA_PLUGIN_OK && bulk->bound && kind == BULK_SM) {
+        put_u64(writer, bulk->bulk_class->host.high);
+        put_u64(writer, bulk->bulk_class->host.low);
+    }
+    if (code == NA_PLUGIN_OK && bulk->bound)
+        code = put_addr(writer, &side->addr);
+    if (code != NA_PLUGIN_OK)
+        return code;
+    if (writer->size - before > UINT32_MAX)
+        return NA_PLUGIN_E_MSGSIZE;
+    length = htole32((uint32_t) (writer->size - before));
+    if (writer->at > length_at) /* there was room for it */
+        memcpy(length_at, &length, sizeof length);
+    return NA_PLUGIN_OK;
+}
+
+bool
+bulk_may_be_eager(const struct hg_bulk *bulk)
+{
+    return !bulk->remote && !bulk->device && bulk->flags == HG_BULK_READ_ONLY &&
+           bulk->size <= EAGER_MAX && !bulk->bulk_class->no_eager;
+}
+
+static void
+put_header(
+    struct writer *writer, struct hg_bulk *bulk, bool data, uint8_t sections)
+{
+    const uint8_t front[4] = {WIRE_VERSION,
+        (uint8_t) (bulk->flags | (data ? WIRE_DATA : 0) |
+                   (bulk->bound ? WIRE_BOUND : 0)),
+        bulk->bound ? bulk->context_id : 0, sections};
+    /* First: it may choose the number of the class. */
+    uint64_t number = data ? 0 : bulk_owned_number(bulk);
+
+    put(writer, front, sizeof front);
+    put_u32(writer, bulk->segment_count);
+    put_u64(writer, bulk->size);
+    put_u64(writer, number != 0 ? bulk_owner(bulk->bulk_class) : 0);
+    put_u64(writer, number);
+    for (uint32_t i = 0; data && i < bulk->segment_count; i++)
+        put(writer, bulk->segments[i].base, bulk->segments[i].length);
+}
+
+static int32_t
+put_descriptor(struct writer *writer, struct hg_bulk *bulk, unsigned long flags)
+{
+    bool data = (flags & HG_BULK_EAGER) && bulk_may_be_eager(bulk);
+    bool sides[BULK_SIDES] = {true, bulk->sides[BULK_SM].usable};
+    int32_t code = NA_PLUGIN_OK;
+
+    if ((flags & HG_BULK_SM) && sides[BULK_SM])
+        sides[BULK_MAIN] = false;
+    if (data && !bulk->bound)
+        sides[BULK_MAIN] = sides[BULK_SM] = false;
+    put_header(
+        writer, bulk, data, (uint8_t) (sides[BULK_MAIN] + sides[BULK_SM]));
+    for (unsigned kind = 0; code == NA_PLUGIN_OK && kind < BULK_SIDES; kind++)
+        if (sides[kind])
+            code = put_section(writer, bulk, kind, data);
+    return code;
+}
+
+hg_return_t
+bulk_encode(struct hg_bulk *bulk, unsigned long flags, void *buf, size_t room,
+    size_t *size_p)
+{
+    struct writer writer = {.at = buf, .left = room};
+    int32_t code = NA_PLUGIN_OK;
+
+    if (bulk->remote)
+        put(&writer, bulk->wire, bulk->wire_size);
+    else
+        code = put_descriptor(&writer, bulk, flags);
+    if (code != NA_PLUGIN_OK)
+        return (hg_return_t) na_code(code);
+    *size_p = writer.size;
+    return writer.size <= room ? HG_SUCCESS : HG_OVERFLOW;
 }
 
 hg_size_t
 HG_Bulk_get_serialize_size(hg_bulk_t handle, unsigned long flags)
 {
-    hg_size_t size = WIRE_HEADER_SIZE;
+    size_t size = 0;
 
-    if (!handle)
-        return 0;
-    for (uint32_t i = 0; i < handle->part_count; i++)
-        size += WIRE_PART_SIZE +
-                NA_Mem_handle_get_serialize_size(
-                    handle->bulk_class->na_class, handle->parts[i].mem);
-    return size + addr_size(handle);
-}
-
-static hg_return_t
-encode_header(struct hg_proc *proc, const struct hg_bulk *bulk)
-{
-    uint8_t bytes[4] = {WIRE_VERSION,
-        (uint8_t) (bulk->flags | (bulk->bound ? WIRE_BOUND : 0)),
-        bulk->context_id, 0};
-    uint32_t segments = bulk->segment_count, parts = bulk->part_count;
-    uint32_t addr = (uint32_t) addr_size(bulk);
-    uint64_t size = bulk->size;
-    hg_return_t ret = hg_proc_bytes(proc, bytes, sizeof bytes);
-
-    if (ret == HG_SUCCESS)
-        ret = hg_proc_uint32_t(proc, &segments);
-    if (ret == HG_SUCCESS)
-        ret = hg_proc_uint64_t(proc, &size);
-    if (ret == HG_SUCCESS)
-        ret = hg_proc_uint32_t(proc, &parts);
-    return ret == HG_SUCCESS ? hg_proc_uint32_t(proc, &addr) : ret;
-}
-
-static hg_return_t
-encode_part(struct hg_proc *proc, struct na_class *na_class,
-    const struct bulk_part *part)
-{
-    uint64_t size = part->size;
-    uint32_t length =
-        (uint32_t) NA_Mem_handle_get_serialize_size(na_class, part->mem);
-    hg_return_t ret = hg_proc_uint64_t(proc, &size);
-    void *bytes;
-
-    if (ret == HG_SUCCESS)
-        ret = hg_proc_uint32_t(proc, &length);
-    if (ret != HG_SUCCESS)
-        return ret;
-    bytes = hg_proc_save_ptr(proc, length);
-    if (!bytes)
-        return HG_OVERFLOW;
-    return (hg_return_t) NA_Mem_handle_serialize(
-        na_class, bytes, length, part->mem);
-}
-
-static hg_return_t
-encode(struct hg_proc *proc, const struct hg_bulk *bulk)
-{
-    struct na_class *na_class = bulk->bulk_class->na_class;
-    hg_return_t ret = encode_header(proc, bulk);
-    uint64_t length;
-    void *bytes;
-
-    for (uint32_t i = 0; ret == HG_SUCCESS && i < bulk->part_count; i++)
-        ret = encode_part(proc, na_class, &bulk->parts[i]);
-    if (ret != HG_SUCCESS || !bulk->bound)
-        return ret;
-    length = addr_size(bulk);
-    bytes = hg_proc_save_ptr(proc, length);
-    if (!bytes)
-        return HG_OVERFLOW;
-    return (hg_return_t) na_code(na_class->ops.addr_serialize(
-        na_class->plugin_class, bulk->addr.addr, bytes, &length));
+    if (handle)
+        (void) bulk_encode(handle, flags, NULL, 0, &size);
+    return size;
 }
 
 hg_return_t
 HG_Bulk_serialize(
     void *buf, hg_size_t buf_size, unsigned long flags, hg_bulk_t handle)
 {
-    struct hg_proc proc;
+    size_t size;
+
+    if (!buf || !handle)
+        return HG_INVALID_ARG;
+    return bulk_encode(handle, flags, buf, buf_size, &size);
+}
+
+struct reader {
+    const unsigned char *at;
+    size_t left;
+};
+
+/* The next bytes, or NULL when there are fewer. */
+static const unsigned char *
+get(struct reader *reader, size_t size)
+{
+    const unsigned char *bytes = reader->at;
+
+    if (size > reader->left)
+        return NULL;
+    reader->at += size;
+    reader->left -= size;
+    return bytes;
+}
+
+static uint32_t
+u32_at(const unsigned char *bytes)
+{
+    uint32_t value;
+
+    memcpy(&value, bytes, sizeof value);
+    return le32toh(value);
+}
+
+static uint64_t
+u64_at(const unsigned char *bytes)
+{
+    uint64_t value;
+
+    memcpy(&value, bytes, sizeof value);
+    return le64toh(value);
+}
+
+struct section {
+    unsigned kind;
+    uint32_t part_count;
+    const unsigned char *name; /* NULL: there is none */
+    size_t name_length;
+    struct reader body;
+};
+
+/* What the bytes of a descriptor say, as far as it can be said without the
+ * transports. */
+struct parsed {
+    uint8_t flags;
+    uint8_t context_id;
+    uint32_t segment_count;
+    hg_size_t size;
+    uint64_t owner;
+    uint64_t number;
+    const unsigned char *data;
+    struct section sections[BULK_SIDES]; /* for each of our transports */
+    size_t wire_size;
+};
+
+static hg_return_t
+parse_header(struct reader *reader, struct parsed *parsed, uint8_t *sections_p)
+{
+    const unsigned char *header = get(reader, WIRE_HEADER_SIZE);
+
+    if (!header)
+        return HG_PROTOCOL_ERROR;
+    if (header[0] != WIRE_VERSION) {
+        LOG_ERROR(BULK, "descriptor of version %u, known is %u", header[0],
+            WIRE_VERSION);
+        return HG_PROTOCOL_ERROR;
+    }
+    parsed->flags = header[1];
+    parsed->context_id = header[2];
+    *sections_p = header[3];
+    parsed->segment_count = u32_at(header + 4);
+    parsed->size = u64_at(header + 8);
+    parsed->owner = u64_at(header + 16);
+    parsed->number = u64_at(header + 24);
+    if ((parsed->flags & HG_BULK_READWRITE) == 0 ||
+        (parsed->flags & ~(HG_BULK_READWRITE | WIRE_DATA | WIRE_BOUND)) != 0 ||
+        (!(parsed->flags & WIRE_BOUND) && parsed->context_id != 0) ||
+        parsed->segment_count == 0 || parsed->size > PTRDIFF_MAX)
+        return HG_PROTOCOL_ERROR;
+    if (!(parsed->flags & WIRE_DATA))
+        return HG_SUCCESS;
+    parsed->data = get(reader, parsed->size);
+    return parsed->data && !(parsed->flags & HG_BULK_WRITE_ONLY)
+               ? HG_SUCCESS
+               : HG_PROTOCOL_ERROR;
+}
+
+static hg_return_t
+parse_section(struct reader *reader, const struct parsed *parsed,
+    struct section *section_p)
+{
+    const unsigned char *front = get(reader, WIRE_SECTION_SIZE);
+
+    if (!front || front[2] != 0 || front[3] != 0)
+        return HG_PROTOCOL_ERROR;
+    section_p->kind = front[0];
+    section_p->name_length = front[1];
+    section_p->part_count = u32_at(front + 4);
+    section_p->name = get(reader, section_p->name_length);
+    section_p->body.left = u32_at(front + 8);
+    section_p->body.at = get(reader, section_p->body.left);
+    if (!section_p->name || !section_p->body.at ||
+        section_p->part_count > section_p->body.left / WIRE_PART_SIZE ||
+        section_p->part_count > parsed->segment_count ||
+        (parsed->data && section_p->part_count > 0))
+        return HG_PROTOCOL_ERROR;
+    return HG_SUCCESS;
+}
+
+/* Keeps a section for a transport that it is for: of several, one of the same
+ * kind. */
+static void
+choose(const struct bulk_class *bulk_class, struct parsed *parsed,
+    const struct section *section)
+{
+    for (unsigned side = 0; side < BULK_SIDES; side++) {
+        const struct na_class *na_class = bulk_side_class(bulk_class, side);
+        struct section *chosen = &parsed->sections[side];
+
+        if (na_class && name_length(na_class) == section->name_length &&
+            memcmp(na_class->plugin->name, section->name,
+                section->name_length) == 0 &&
+            (!chosen->name || (chosen->kind != side && section->kind == side)))
+            *chosen = *section;
+    }
+}
+
+static hg_return_t
+parse(const struct bulk_class *bulk_class, const void *buf, size_t size,
+    struct parsed *parsed)
+{
+    struct reader reader = {.at = buf, .left = size};
+    struct section section;
+    uint8_t count;
     hg_return_t ret;
 
-    if (!buf || !handle || handle->remote)
-        return HG_INVALID_ARG;
-    if (buf_size < HG_Bulk_get_serialize_size(handle, flags))
-        return HG_OVERFLOW;
-    proc_init(&proc, NULL, NULL, HG_NOHASH);
-    ret = hg_proc_reset(&proc, buf, buf_size, HG_ENCODE);
-    if (ret == HG_SUCCESS)
-        ret = encode(&proc, handle);
-    proc_finish(&proc);
+    memset(parsed, 0, sizeof *parsed);
+    ret = parse_header(&reader, parsed, &count);
+    for (uint8_t i = 0; ret == HG_SUCCESS && i < count; i++) {
+        ret = parse_section(&reader, parsed, &section);
+        if (ret == HG_SUCCESS)
+            choose(bulk_class, parsed, &section);
+    }
+    parsed->wire_size = size - reader.left;
     return ret;
 }
 
 static hg_return_t
-decode_header(struct hg_proc *proc, struct bulk_class *bulk_class,
-    struct hg_bulk **bulk_p, uint32_t *addr_size_p)
-{
-    uint8_t bytes[4];
-    uint32_t segments, parts, addr;
-    uint64_t size;
-    struct hg_bulk *bulk;
-
-    if (hg_proc_bytes(proc, bytes, sizeof bytes) != HG_SUCCESS ||
-        hg_proc_uint32_t(proc, &segments) != HG_SUCCESS ||
-        hg_proc_uint64_t(proc, &size) != HG_SUCCESS ||
-        hg_proc_uint32_t(proc, &parts) != HG_SUCCESS ||
-        hg_proc_uint32_t(proc, &addr) != HG_SUCCESS ||
-        bytes[0] != WIRE_VERSION || bytes[3] != 0 ||
-        (bytes[1] & HG_BULK_READWRITE) == 0 ||
-        (bytes[1] & ~(HG_BULK_READWRITE | WIRE_BOUND)) != 0 ||
-        (addr > 0) != ((bytes[1] & WIRE_BOUND) != 0) || segments == 0 ||
-        parts > segments || parts > proc_left(proc) / WIRE_PART_SIZE)
-        return HG_PROTOCOL_ERROR;
-    /* Segments are only counted here, their memory is the owner's. */
-    bulk = bulk_alloc(bulk_class, 0, parts);
-    if (!bulk)
-        return HG_NOMEM;
-    bulk->remote = true;
-    bulk->segment_count = segments;
-    bulk->size = size;
-    bulk->flags = bytes[1] & HG_BULK_READWRITE;
-    bulk->context_id = bytes[2];
-    *bulk_p = bulk;
-    *addr_size_p = addr;
-    return HG_SUCCESS;
-}
-
-static hg_return_t
 decode_part(
-    struct hg_proc *proc, struct na_class *na_class, struct bulk_part *part)
+    struct reader *body, struct na_class *na_class, struct bulk_part *part)
 {
+    const unsigned char *front = get(body, WIRE_PART_SIZE), *form;
     uint32_t length;
-    const void *bytes;
 
-    if (hg_proc_uint64_t(proc, &part->size) != HG_SUCCESS ||
-        hg_proc_uint32_t(proc, &length) != HG_SUCCESS)
+    if (!front)
         return HG_PROTOCOL_ERROR;
-    bytes = hg_proc_save_ptr(proc, length);
-    if (!bytes)
+    length = u32_at(front + 8);
+    form = get(body, length);
+    if (!form)
         return HG_PROTOCOL_ERROR;
-    return (hg_return_t) NA_Mem_handle_deserialize(
-        na_class, &part->mem, bytes, length);
+    part->size = u64_at(front);
+    return (hg_return_t) na_code_of_bytes(na_class->ops.mem_deserialize(
+        na_class->plugin_class, form, length, &part->mem));
 }
 
 static hg_return_t
-decode_addr(struct hg_proc *proc, struct hg_bulk *bulk, uint32_t length)
+decode_addr(
+    struct hg_bulk *bulk, unsigned side, unsigned kind, struct reader *body)
 {
-    struct na_class *na_class = bulk->bulk_class->na_class;
-    const void *bytes = hg_proc_save_ptr(proc, length);
+    struct na_class *na_class = bulk_side_class(bulk->bulk_class, side);
+    na_sm_id_t host = bulk->bulk_class->host, theirs;
     na_plugin_addr *addr;
     int32_t code;
 
-    if (!bytes)
-        return HG_PROTOCOL_ERROR;
+    if (kind == BULK_SM) {
+        const unsigned char *node = get(body, 2 * sizeof(uint64_t));
+
+        if (!node)
+            return HG_PROTOCOL_ERROR;
+        theirs.high = u64_at(node);
+        theirs.low = u64_at(node + 8);
+        /* On another node, or on one that does not know itself, shared memory
+         * does not lead to the owner. */
+        if (side == BULK_SM && ((host.high == 0 && host.low == 0) ||
+                                   !NA_SM_Host_id_cmp(host, theirs)))
+            return HG_SUCCESS;
+    }
+    if (body->left == 0)
+        return HG_SUCCESS;
     code = na_class->ops.addr_deserialize(
-        na_class->plugin_class, bytes, length, &addr);
+        na_class->plugin_class, body->at, body->left, &addr);
     if (code != NA_PLUGIN_OK)
         return (hg_return_t) na_code_of_bytes(code);
-    na_peer_set(&bulk->addr, na_class, addr);
-    bulk->bound = true;
+    na_peer_set(&bulk->sides[side].addr, na_class, addr);
     return HG_SUCCESS;
 }
 
 static hg_return_t
-decode(struct hg_proc *proc, struct hg_bulk *bulk, uint32_t addr_length)
+decode_side(struct hg_bulk *bulk, unsigned side, struct section *section)
 {
-    struct na_class *na_class = bulk->bulk_class->na_class;
+    struct bulk_side *to = &bulk->sides[side];
     hg_size_t total = 0;
 
-    for (uint32_t i = 0; i < bulk->part_count; i++) {
-        hg_return_t ret = decode_part(proc, na_class, &bulk->parts[i]);
+    if (!section->name)
+        return HG_SUCCESS;
+    for (uint32_t i = 0; i < to->part_count; i++) {
+        hg_return_t ret = decode_part(&section->body,
+            bulk_side_class(bulk->bulk_class, side), &to->parts[i]);
 
         if (ret != HG_SUCCESS)
             return ret;
-        if (bulk->parts[i].size > bulk->size - total)
+        if (to->parts[i].size == 0 || to->parts[i].size > bulk->size - total)
             return HG_PROTOCOL_ERROR;
-        total += bulk->parts[i].size;
+        total += to->parts[i].size;
     }
-    if (total != bulk->size)
+    if (!bulk->data && total != bulk->size)
         return HG_PROTOCOL_ERROR;
-    return addr_length > 0 ? decode_addr(proc, bulk, addr_length) : HG_SUCCESS;
+    to->usable = !bulk->data;
+    if (bulk->bound)
+        return decode_addr(bulk, side, section->kind, &section->body);
+    return section->body.left == 0 ? HG_SUCCESS : HG_PROTOCOL_ERROR;
+}
+
+/* A descriptor of what was parsed, with a copy of its bytes, to be serialized
+ * again as it came. */
+static hg_return_t
+decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
+    struct hg_bulk **bulk_p)
+{
+    const uint32_t part_counts[BULK_SIDES] = {
+        parsed->sections[BULK_MAIN].part_count,
+        parsed->sections[BULK_SM].part_count};
+    struct hg_bulk *bulk =
+        bulk_alloc(bulk_class, 0, part_counts, parsed->wire_size);
+    hg_return_t ret = HG_SUCCESS;
+
+    if (!bulk)
+        return HG_NOMEM;
+    memcpy(bulk->wire, buf, parsed->wire_size);
+    bulk->wire_size = parsed->wire_size;
+    if (parsed->data)
+        bulk->data = bulk->wire + WIRE_HEADER_SIZE;
+    bulk->remote = true;
+    bulk->bound = (parsed->flags & WIRE_BOUND) != 0;
+    bulk->flags = parsed->flags & HG_BULK_READWRITE;
+    bulk->context_id = parsed->context_id;
+    bulk->segment_count = parsed->segment_count;
+    bulk->size = parsed->size;
+    bulk->owner = parsed->owner;
+    atomic_init(&bulk->number, parsed->number);
+    for (unsigned side = 0; ret == HG_SUCCESS && side < BULK_SIDES; side++)
+        ret = decode_side(bulk, side, &parsed->sections[side]);
+    if (ret == HG_SUCCESS)
+        *bulk_p = bulk;
+    else
+        HG_Bulk_free(bulk);
+    return ret;
 }
 
 hg_return_t
 HG_Bulk_deserialize(hg_class_t *hg_class, hg_bulk_t *handle, const void *buf,
     hg_size_t buf_size)
 {
-    struct hg_proc proc;
-    struct hg_bulk *bulk = NULL;
-    uint32_t addr_length;
+    struct bulk_class *bulk_class = bulk_class_of(hg_class);
+    struct parsed parsed;
     hg_return_t ret;
-    union {
-        const void *in;
-        void *out;
-    } bytes = {.in = buf}; /* only read when decoding */
 
     if (!hg_class || !handle || !buf)
         return HG_INVALID_ARG;
-    proc_init(&proc, NULL, NULL, HG_NOHASH);
-    ret = hg_proc_reset(&proc, bytes.out, buf_size, HG_DECODE);
+    ret = parse(bulk_class, buf, buf_size, &parsed);
     if (ret == HG_SUCCESS)
-        ret =
-            decode_header(&proc, bulk_class_of(hg_class), &bulk, &addr_length);
-    if (ret == HG_SUCCESS)
-        ret = decode(&proc, bulk, addr_length);
-    proc_finish(&proc);
-    if (ret != HG_SUCCESS) {
+        ret = decode(bulk_class, &parsed, buf, handle);
+    if (ret != HG_SUCCESS)
         LOG_ERROR(BULK, "%llu bytes are not a descriptor: %s",
             (unsigned long long) buf_size,
             NA_Error_to_string((na_return_t) ret));
-        HG_Bulk_free(bulk);
-        return ret;
-    }
-    *handle = bulk;
-    return HG_SUCCESS;
-}
-
-static hg_return_t
-proc_encode(hg_proc_t proc, hg_bulk_t bulk)
-{
-    hg_size_t size = HG_Bulk_get_serialize_size(bulk, 0);
-    hg_return_t ret = hg_proc_hg_size_t(proc, &size);
-    void *bytes;
-
-    if (ret != HG_SUCCESS || size == 0)
-        return ret;
-    bytes = hg_proc_save_ptr(proc, size);
-    if (!bytes)
-        return HG_NOMEM;
-    ret = HG_Bulk_serialize(bytes, size, 0, bulk);
-    if (ret != HG_SUCCESS)
-        return ret;
-    return hg_proc_restore_ptr(proc, bytes, size);
-}
-
-static hg_return_t
-proc_decode(hg_proc_t proc, hg_bulk_t *bulk_p)
-{
-    hg_size_t size;
-    hg_return_t ret = hg_proc_hg_size_t(proc, &size);
-    void *bytes;
-
-    if (ret != HG_SUCCESS)
-        return ret;
-    if (size == 0) {
-        *bulk_p = HG_BULK_NULL;
-        return HG_SUCCESS;
-    }
-    bytes = hg_proc_save_ptr(proc, size);
-    if (!bytes)
-        return HG_OVERFLOW;
-    ret = HG_Bulk_deserialize(hg_proc_get_class(proc), bulk_p, bytes, size);
-    if (ret != HG_SUCCESS)
-        return ret;
-    return hg_proc_restore_ptr(proc, bytes, size);
-}
-
-hg_return_t
-hg_proc_hg_bulk_t(hg_proc_t proc, void *data)
-{
-    hg_bulk_t *bulk_p = data;
-    hg_return_t ret = HG_SUCCESS;
-
-    switch (hg_proc_get_op(proc)) {
-    case HG_ENCODE:
-        return proc_encode(proc, *bulk_p);
-    case HG_DECODE:
-        return proc_decode(proc, bulk_p);
-    case HG_FREE:
-        ret = HG_Bulk_free(*bulk_p);
-        *bulk_p = HG_BULK_NULL;
-        return ret;
-    }
-    return HG_INVALID_ARG;
+    return ret;
 }

@@ -100,6 +100,7 @@ class_open(
         goto close_na_class;
     hg_class->bulk.stats = info->stats;
     hg_loopback_init(hg_class, info->no_loopback != 0);
+    hg_class->bulk.no_eager = info->no_bulk_eager;
     hg_class->post_init =
         info->request_post_init > 0 ? info->request_post_init : POST_INIT;
     hg_class->post_incr = info->request_post_incr < 0 ? 0
@@ -179,6 +180,7 @@ HG_Finalize(hg_class_t *hg_class)
     if (hg_class->bulk.stats)
         dump_counters(hg_class);
     hg_registry_finish(&hg_class->registry);
+    bulk_class_finish(&hg_class->bulk);
     if (hg_class->data && hg_class->data_free)
         hg_class->data_free(hg_class->data);
     if (hg_class->own_na_class)

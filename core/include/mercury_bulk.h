@@ -14,8 +14,15 @@
 #define HG_BULK_WRITE_ONLY NA_MEM_WRITE_ONLY
 #define HG_BULK_READWRITE NA_MEM_READWRITE
 
-/* How a descriptor is serialized: with its data, when that is small and read
- * only; for a peer on the same node, reached through shared memory. */
+/* How a descriptor is serialized, added up.
+ * HG_BULK_EAGER: with a copy of its data, if it is HG_BULK_READ_ONLY, of host
+ *   memory and at most 64 KiB, and the class was not opened with no_bulk_eager;
+ *   else no effect. A pull from what a peer makes of that copies the data, as
+ *   they were when it was serialized: what the owner writes afterwards is not
+ *   seen, and neither is the owner's end. hg_proc_hg_bulk_t asks for it by
+ *   itself where the data fit into the message.
+ * HG_BULK_SM: for a peer of the same node, reached through shared memory
+ *   (auto_sm): without what only others need; else no effect. */
 #define HG_BULK_EAGER 0x10
 #define HG_BULK_SM 0x20
 
@@ -37,7 +44,7 @@ HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t *hg_class, uint32_t count,
 
 /* HG_Bulk_create for the memory that attrs names; NULL: host memory.
  * HG_OPNOTSUPPORTED: the transport can't reach that type of memory, or it
- * should be allocated here. */
+ * should be allocated here; either is logged. */
 HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
     void **buf_ptrs, const hg_size_t *buf_sizes, uint8_t flags,
     const struct hg_bulk_attr *attrs, hg_bulk_t *handle);
@@ -49,9 +56,12 @@ HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
 /* Takes another reference, to be given back by HG_Bulk_free. */
 HG_PUBLIC hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle);
 
-/* Makes a local descriptor carry its owner's address and context id when it is
- * serialized, so that a third process can use it (HG_Bulk_bind_transfer).
- * HG_OPNOTSUPPORTED: our address has no form that others can read. */
+/* Makes a local descriptor carry its owner's address and the id of one of its
+ * contexts from now on when it is serialized, so that a process which got it
+ * from somebody else can use it (HG_Bulk_bind_transfer). Again, with another
+ * context: changes the id. Not while other threads use the descriptor.
+ * HG_OPNOTSUPPORTED: our address has no form that others can read.
+ * HG_INVALID_ARG: also for a deserialized one, which its owner alone binds. */
 HG_PUBLIC hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context);
 
 /* Returns the owner's address of a bound descriptor, borrowed from it, or
@@ -90,21 +100,23 @@ HG_PUBLIC hg_size_t HG_Bulk_get_serialize_size(
     hg_bulk_t handle, unsigned long flags);
 
 /* Writes a descriptor as bytes that a peer can read; it must live until the
- * peer is done. flags: as asked for the size. HG_OVERFLOW: buf_size bytes are
- * too few. */
+ * peer is done, unless its data are inside. A deserialized one is written as it
+ * came, for a third process, with its owner's address only if it is bound.
+ * flags: as asked for the size. HG_OVERFLOW: buf_size bytes are too few. */
 HG_PUBLIC hg_return_t HG_Bulk_serialize(
     void *buf, hg_size_t buf_size, unsigned long flags, hg_bulk_t handle);
 
 /* Makes the descriptor of a peer's memory from buf_size bytes that the peer's
  * HG_Bulk_serialize wrote, to be given back by HG_Bulk_free.
- * HG_PROTOCOL_ERROR: not such bytes; HG_NOMEM. */
+ * Bytes behind it are ignored. HG_PROTOCOL_ERROR: not such bytes; HG_NOMEM. */
 HG_PUBLIC hg_return_t HG_Bulk_deserialize(hg_class_t *hg_class,
     hg_bulk_t *handle, const void *buf, hg_size_t buf_size);
 
 /* Transfers data between a peer's memory and our own. An operation.
  * op: HG_BULK_PULL, the origin's memory (readable) to ours (writable), or
  *   HG_BULK_PUSH, ours (readable) to the origin's (writable).
- * origin_addr: the owner of origin_handle; our own address copies memory.
+ * origin_addr: the owner of origin_handle; with our own, memory is copied
+ *   before this returns, and the two sides may overlap.
  * origin_offset, local_offset: bytes, counted over all pieces, which needn't be
  *   cut alike on the two sides.
  * size: bytes; 0 completes at once.
@@ -113,7 +125,9 @@ HG_PUBLIC hg_return_t HG_Bulk_deserialize(hg_class_t *hg_class,
  * Descriptors and address are held until the callback, which gets info.bulk and
  * runs in HG_Trigger(context). Both sides' memory must stay until then.
  * HG_INVALID_ARG: beyond the end of either; HG_PERMISSION: flags of either
- * forbid it. */
+ * forbid it; HG_NOENTRY: with ourselves, and the origin's descriptor has been
+ * freed; HG_OPNOTSUPPORTED: the address is of a transport that one of the two
+ * isn't registered with, or device memory would have to be copied. */
 HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback,
     void *arg, hg_bulk_op_t op, hg_addr_t origin_addr, hg_bulk_t origin_handle,
     hg_size_t origin_offset, hg_bulk_t local_handle, hg_size_t local_offset,

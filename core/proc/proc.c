@@ -108,6 +108,7 @@ hg_proc_reset(hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op)
         set_buffer(proc, buf, (size_t) buf_size, 0);
     proc->op = op;
     proc->flags = 0;
+    proc->eager = 0;
     proc->seed = 0;
     return HG_SUCCESS;
 }

@@ -23,12 +23,18 @@ struct hg_proc {
     bool extra;            /* start is an extra buffer, from malloc */
     bool extra_is_callers; /* who frees it */
     uint8_t flags;
+    uint8_t eager; /* PROC_EAGER_* */
     uint64_t seed; /* of the checksum: the data that isn't in the message */
     hg_class_t *hg_class;
     hg_handle_t handle;
 };
 
 _Static_assert(sizeof(struct hg_proc) <= 64, "a proc fits in a cache line");
+
+/* Of data that travel inside a descriptor: there are some in this message; none
+ * are to be put there, so that the rest fits. */
+#define PROC_EAGER_THERE 0x1U
+#define PROC_EAGER_NEVER 0x2U
 
 /* Makes a proc on memory of the caller. It decodes an empty message until the
  * first reset. hg_class and handle may be NULL. */
@@ -65,6 +71,7 @@ proc_begin(struct hg_proc *proc, void *buf, size_t size, hg_proc_op_t op)
     proc->end = start + size;
     proc->op = op;
     proc->flags = 0;
+    proc->eager = 0;
     proc->seed = 0;
 }
 

@@ -133,7 +133,7 @@ START_TEST(transfer_out_of_range_or_forbidden_refused)
 
     session_begin(&s, _i, &setup);
     log_expect("is beyond a descriptor", 5, 5);
-    log_expect("do not allow a", 4, 4);
+    log_expect("does not allow to", 4, 4);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         move_in_t in = {.op = cases[i].op,
             .how = cases[i].how,

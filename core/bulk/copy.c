@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moving data where no transport is needed: both sides lie in this process. */
+#include "bulk/bulk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A position in the memory of a descriptor. */
+struct place {
+    const na_plugin_segment *segment;
+    hg_size_t offset; /* within it */
+};
+
+static struct place
+place_at(const struct hg_bulk *bulk, hg_size_t offset)
+{
+    return (struct place){.segment = bulk->segments, .offset = offset};
+}
+
+/* The memory at a place, of which *size_p becomes what is contiguous. The place
+ * moves on behind it. At least one byte is left there. */
+static char *
+take(struct place *place, hg_size_t *size_p)
+{
+    hg_size_t length;
+    char *memory;
+
+    while (place->offset >= place->segment->length) {
+        place->offset -= place->segment->length;
+        place->segment++;
+    }
+    length = place->segment->length - place->offset;
+    if (length < *size_p)
+        *size_p = length;
+    memory = (char *) place->segment->base + place->offset;
+    place->offset += *size_p;
+    return memory;
+}
+
+/* Between a place and a buffer. */
+static void
+gather(char *buffer, struct place from, hg_size_t size)
+{
+    for (hg_size_t length = size; size > 0; length = size) {
+        const char *source = take(&from, &length);
+
+        memcpy(buffer, source, length);
+        buffer += length;
+        size -= length;
+    }
+}
+
+static void
+scatter(struct place to, const char *buffer, hg_size_t size)
+{
+    for (hg_size_t length = size; size > 0; length = size) {
+        char *sink = take(&to, &length);
+
+        memcpy(sink, buffer, length);
+        buffer += length;
+        size -= length;
+    }
+}
+
+/* The lowest and highest address of what lies at a place. */
+static void
+bounds(struct place place, hg_size_t size, uintptr_t *low_p, uintptr_t *high_p)
+{
+    uintptr_t low = UINTPTR_MAX, high = 0;
+
+    for (hg_size_t length = size; size > 0; length = size) {
+        uintptr_t at = (uintptr_t) take(&place, &length);
+
+        low = at < low ? at : low;
+        high = at + length > high ? at + length : high;
+        size -= length;
+    }
+    *low_p = low;
+    *high_p = high;
+}
+
+static bool
+may_overlap(struct place from, struct place to, hg_size_t size)
+{
+    uintptr_t from_low, from_high, to_low, to_high;
+
+    bounds(from, size, &from_low, &from_high);
+    bounds(to, size, &to_low, &to_high);
+    return from_low < to_high && to_low < from_high;
+}
+
+/* By way of a buffer: in pieces, one could change what a later one is to
+ * read. */
+static hg_return_t
+copy_overlapping(struct place from, struct place to, hg_size_t size)
+{
+    char *buffer = malloc(size);
+
+    if (!buffer)
+        return HG_NOMEM;
+    gather(buffer, from, size);
+    scatter(to, buffer, size);
+    free(buffer);
+    return HG_SUCCESS;
+}
+
+static void
+copy_pieces(struct place from, struct place to, hg_size_t size)
+{
+    for (hg_size_t length = size; size > 0; length = size) {
+        struct place ahead = to;
+        const char *source;
+        char *sink;
+
+        (void) take(&ahead, &length);
+        source = take(&from, &length);
+        sink = take(&to, &length);
+        memmove(sink, source, length);
+        size -= length;
+    }
+}
+
+hg_return_t
+bulk_copy(const struct hg_bulk *from, hg_size_t from_offset,
+    const struct hg_bulk *to, hg_size_t to_offset, hg_size_t size)
+{
+    struct place sink = place_at(to, to_offset), source;
+
+    if (size == 0)
+        return HG_SUCCESS;
+    if (from->remote) {
+        scatter(sink, (const char *) from->data + from_offset, size);
+        return HG_SUCCESS;
+    }
+    source = place_at(from, from_offset);
+    if ((from->segment_count > 1 || to->segment_count > 1) &&
+        may_overlap(source, sink, size))
+        return copy_overlapping(source, sink, size);
+    copy_pieces(source, sink, size);
+    return HG_SUCCESS;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Serialized descriptors of a stranger, against the static library, linked so
+ * that what is allocated comes by here: bytes are refused, or are a descriptor,
+ * and never make more to be allocated than they are themselves worth.
+ */
+#include "counts.h"
+#include "far.h"
+#include "log_watch.h"
+
+#include "bulk/bulk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A descriptor and what the loop makes of a part, for each part of 12 bytes at
+ * least, and once the bytes themselves. */
+#define WORTH(size) (1024U + (size) *9U)
+
+static size_t allocated;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+
+void *
+__wrap_malloc(size_t size)
+{
+    allocated += size;
+    return __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+    allocated += count * size;
+    return __real_calloc(count, size);
+}
+
+static const struct session_setup setup = {.origin_listens = true};
+
+/* Deserializes bytes that end where memory ends, and looks at what comes. */
+static bool
+feed(struct far *far, const unsigned char *bytes, size_t size)
+{
+    unsigned char *copy = __real_malloc(size > 0 ? size : 1);
+    hg_bulk_t bulk = HG_BULK_NULL, before = bulk;
+    hg_return_t ret;
+    void *data;
+    hg_size_t length;
+
+    memcpy(copy, bytes, size);
+    allocated = 0;
+    ret = HG_Bulk_deserialize(far->s.hg_class, &bulk, copy, size);
+    ck_assert_uint_le(allocated, WORTH(size));
+    free(copy);
+    if (ret != HG_SUCCESS) {
+        ck_assert_ptr_eq(bulk, before);
+        return false;
+    }
+    ck_assert_uint_gt(HG_Bulk_get_segment_count(bulk), 0);
+    ck_assert_uint_ne(HG_Bulk_get_flags(bulk), 0);
+    ck_assert_uint_le(HG_Bulk_get_serialize_size(bulk, 0), size);
+    if (HG_Bulk_access(bulk, 0, HG_Bulk_get_size(bulk), HG_BULK_READ_ONLY, 1,
+            &data, &length, NULL) == HG_SUCCESS &&
+        length > 0)
+        ck_assert_uint_le(
+            *(unsigned char *) data + ((unsigned char *) data)[length - 1],
+            510);
+    HG_Bulk_free(bulk);
+    return true;
+}
+
+static uint32_t
+next_random(uint32_t *state)
+{
+    *state = *state * 1664525U + 1013904223U;
+    return *state >> 8;
+}
+
+static void
+try_mutations(struct far *far, const unsigned char *bytes, size_t size)
+{
+    static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
+    uint32_t rounds = test_count(TEST_WIRE_MUTATIONS) / 100, state = 1;
+    unsigned char *altered = __real_malloc(size);
+
+    ck_assert(feed(far, bytes, size));
+    for (size_t cut = 0; cut < size; cut++)
+        ck_assert(!feed(far, bytes, cut));
+    for (size_t at = 0; at < size; at++)
+        for (unsigned i = 0; i < 8 + sizeof values; i++) {
+            memcpy(altered, bytes, size);
+            if (i < 8)
+                altered[at] ^= (unsigned char) (1U << i);
+            else
+                altered[at] = values[i - 8];
+            feed(far, altered, size);
+        }
+    for (size_t at = 0; at + 8 <= size; at++)
+        for (unsigned width = 4; width <= 8; width += 4)
+            for (unsigned fill = 0; fill <= 0xff; fill += 0xff) {
+                memcpy(altered, bytes, size);
+                memset(altered + at, (int) fill, width);
+                feed(far, altered, size);
+            }
+    for (uint32_t round = 0; round < rounds; round++) {
+        memcpy(altered, bytes, size);
+        for (uint32_t n = 0; n <= round % 4; n++)
+            altered[next_random(&state) % size] ^=
+                (unsigned char) (1 + next_random(&state));
+        feed(far, altered, size);
+    }
+    free(altered);
+}
+
+/* Bound or not, with data or not, of one part or several. */
+START_TEST(hostile_bytes_are_refused_or_a_descriptor)
+{
+    struct far far;
+    hg_size_t sizes[3] = {70, 0, 80};
+    hg_context_t *context;
+
+    far_begin(&far, _i, &setup);
+    context = HG_Context_create(far.owner_class);
+    ck_assert_ptr_nonnull(context);
+    HG_Set_log_level("none"); /* a line for each would be right */
+    for (unsigned form = 0; form < 4; form++) {
+        unsigned long flags = form & 2 ? HG_BULK_EAGER : 0;
+        unsigned char *bytes;
+        hg_size_t size;
+        hg_bulk_t bulk;
+
+        ck_assert_int_eq(HG_Bulk_create(far.owner_class, 3, NULL, sizes,
+                             HG_BULK_READ_ONLY, &bulk),
+            HG_SUCCESS);
+        if (form & 1)
+            ck_assert_int_eq(HG_Bulk_bind(bulk, context), HG_SUCCESS);
+        size = HG_Bulk_get_serialize_size(bulk, flags);
+        bytes = malloc(size);
+        ck_assert_int_eq(
+            HG_Bulk_serialize(bytes, size, flags, bulk), HG_SUCCESS);
+        try_mutations(&far, bytes, size);
+        free(bytes);
+        HG_Bulk_free(bulk);
+    }
+    HG_Set_log_level("warning");
+    ck_assert_int_eq(HG_Context_destroy(context), HG_SUCCESS);
+    far_end(&far);
+}
+END_TEST
+
+/* What the header says may not be believed, each by itself. */
+START_TEST(hostile_header_is_refused)
+{
+    static const struct {
+        unsigned at, width;
+        uint64_t value;
+    } cases[] = {
+        {0, 1, 1}, /* another version */
+        {0, 1, 3},
+        {1, 1, 0},    /* neither readable nor writable */
+        {1, 1, 0x43}, /* a flag that nobody knows */
+        {1, 1, 0x13}, /* data of what is writable */
+        {1, 1, 0x11}, /* data that are not there */
+        {1, 1, 0x83}, /* bound to nobody: the section ends */
+        {2, 1, 1},    /* a context of what is not bound */
+        {3, 1, 2},    /* a section that is not there */
+        {3, 1, 255},
+        {4, 4, 0}, /* no segments */
+        {8, 8, 0}, /* fewer bytes than the parts */
+        {8, 8, FAR_SIZE - 1},
+        {8, 8, FAR_SIZE + 1},
+        {8, 8, UINT64_MAX},
+        {8, 8, (uint64_t) INT64_MAX + 1},
+        {34, 2, 1},          /* not zero */
+        {36, 4, UINT32_MAX}, /* parts */
+        {36, 4, FAR_PIECES + 1},
+        {40, 4, UINT32_MAX}, /* bytes of the section */
+        {40, 4, 0},
+        {48, 8, 0}, /* of the first part's memory */
+        {48, 8, UINT64_MAX},
+        {56, 4, UINT32_MAX}, /* of its form */
+        {56, 4, 0},
+    };
+    struct far far;
+    hg_size_t size;
+    unsigned char *bytes, *altered;
+
+    far_begin(&far, _i, &setup);
+    size = HG_Bulk_get_serialize_size(far.owned, 0);
+    bytes = malloc(size);
+    altered = malloc(size);
+    ck_assert_int_eq(HG_Bulk_serialize(bytes, size, 0, far.owned), HG_SUCCESS);
+    HG_Set_log_level("none");
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool bound = cases[i].at == 1 && cases[i].value == 0x83;
+
+        memcpy(altered, bytes, size);
+        for (unsigned n = 0; n < cases[i].width; n++)
+            altered[cases[i].at + n] =
+                (unsigned char) (cases[i].value >> (8 * n));
+        ck_assert_msg(feed(&far, altered, size) == bound, "case %u", i);
+    }
+    /* Segments are only counted. */
+    memcpy(altered, bytes, size);
+    memset(altered + 4, 0xff, 4);
+    ck_assert(feed(&far, altered, size));
+    HG_Set_log_level("warning");
+    free(bytes);
+    free(altered);
+    far_end(&far);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, hostile_bytes_are_refused_or_a_descriptor);
+    session_add(tcase, hostile_header_is_refused);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "hostile", add);
+}
