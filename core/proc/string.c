@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Strings in a message: 8 bytes of length, which counts the terminating zero
- * and is 0 for a NULL string, and the bytes. */
+ * and is 0 for a NULL string; otherwise the bytes, and two that are zero.
+ * Mercury's strings have these two as well, and programs count on the size. */
 #include <stdlib.h>
 
 #include "mercury_proc_string.h"
 #include "proc/proc.h"
 
 #define LENGTH_SIZE sizeof(uint64_t)
+#define TAIL_SIZE 2
 
 hg_return_t
 proc_string_encode(struct hg_proc *proc, const char *string)
 {
     uint64_t length = string != NULL ? strlen(string) + 1 : 0;
-    hg_return_t ret = proc_need(proc, LENGTH_SIZE + length);
+    uint64_t tail = string != NULL ? TAIL_SIZE : 0;
+    hg_return_t ret = proc_need(proc, LENGTH_SIZE + length + tail);
 
     if (ret != HG_SUCCESS)
         return ret;
@@ -20,7 +23,8 @@ proc_string_encode(struct hg_proc *proc, const char *string)
     proc->pos += LENGTH_SIZE;
     if (length > 0) {
         memcpy(proc->pos, string, (size_t) length);
-        proc->pos += length;
+        memset(proc->pos + length, 0, TAIL_SIZE);
+        proc->pos += length + TAIL_SIZE;
     }
     return HG_SUCCESS;
 }
@@ -28,7 +32,7 @@ proc_string_encode(struct hg_proc *proc, const char *string)
 hg_return_t
 proc_string_decode(struct hg_proc *proc, char **string_p)
 {
-    uint64_t length;
+    uint64_t length, left;
     const char *bytes;
     char *string;
 
@@ -40,10 +44,12 @@ proc_string_decode(struct hg_proc *proc, char **string_p)
         *string_p = NULL;
         return HG_SUCCESS;
     }
-    if (length > proc_left(proc) - LENGTH_SIZE)
+    left = proc_left(proc) - LENGTH_SIZE;
+    if (left < TAIL_SIZE || length > left - TAIL_SIZE)
         return HG_OVERFLOW;
     bytes = proc->pos + LENGTH_SIZE;
-    if (memchr(bytes, '\0', (size_t) length) != bytes + length - 1)
+    if (memchr(bytes, '\0', (size_t) length) != bytes + length - 1 ||
+        bytes[length] != '\0' || bytes[length + 1] != '\0')
         return HG_PROTOCOL_ERROR;
 
     string = malloc((size_t) length);
@@ -52,7 +58,7 @@ proc_string_decode(struct hg_proc *proc, char **string_p)
     /* The zero is our own: the buffer may be one that a peer can write to. */
     memcpy(string, bytes, (size_t) length - 1);
     string[length - 1] = '\0';
-    proc->pos += LENGTH_SIZE + length;
+    proc->pos += LENGTH_SIZE + length + TAIL_SIZE;
     *string_p = string;
     return HG_SUCCESS;
 }

@@ -147,7 +147,7 @@ START_TEST(generated_of_mixed_fields_survives_trip)
 
     ck_assert_int_eq(hg_proc_mixed_t(proc, &sent), HG_SUCCESS);
     size = hg_proc_get_size_used(proc);
-    ck_assert_uint_eq(size, 1 + 2 + 1 + (8 + 5) + 8 + 4 + (8 + 5) + 4);
+    ck_assert_uint_eq(size, 1 + 2 + 1 + (8 + 7) + 8 + 4 + (8 + 7) + 4);
 
     hg_proc_reset(proc, wire, size, HG_DECODE);
     ck_assert_int_eq(hg_proc_mixed_t(proc, &got), HG_SUCCESS);

@@ -74,42 +74,42 @@ START_TEST(string_encoded_with_length_and_zero)
     hg_string_t string = hello, nothing = empty, null = NULL;
 
     ck_assert_int_eq(hg_proc_hg_string_t(proc, &string), HG_SUCCESS);
-    ck_assert_uint_eq(hg_proc_get_size_used(proc), 14);
-    ck_assert_mem_eq(buf, "\6\0\0\0\0\0\0\0hello\0", 14);
+    ck_assert_uint_eq(hg_proc_get_size_used(proc), 16);
+    ck_assert_mem_eq(buf, "\6\0\0\0\0\0\0\0hello\0\0\0", 16);
     ck_assert_ptr_eq(string, hello);
     ck_assert_int_eq(hg_proc_hg_string_t(proc, &nothing), HG_SUCCESS);
-    ck_assert_uint_eq(hg_proc_get_size_used(proc), 23);
-    ck_assert_mem_eq(buf + 14, "\1\0\0\0\0\0\0\0\0", 9);
+    ck_assert_uint_eq(hg_proc_get_size_used(proc), 27);
+    ck_assert_mem_eq(buf + 16, "\1\0\0\0\0\0\0\0\0\0\0", 11);
     ck_assert_int_eq(hg_proc_hg_string_t(proc, &null), HG_SUCCESS);
-    ck_assert_uint_eq(hg_proc_get_size_used(proc), 31);
-    ck_assert_mem_eq(buf + 23, "\0\0\0\0\0\0\0\0", 8);
+    ck_assert_uint_eq(hg_proc_get_size_used(proc), 35);
+    ck_assert_mem_eq(buf + 27, "\0\0\0\0\0\0\0\0", 8);
     hg_proc_free(proc);
 }
 END_TEST
 
 START_TEST(string_well_formed_decoded)
 {
-    ck_decode("\6\0\0\0\0\0\0\0hello\0", 14, HG_SUCCESS, "hello");
-    ck_decode("\1\0\0\0\0\0\0\0\0", 9, HG_SUCCESS, "");
+    ck_decode("\6\0\0\0\0\0\0\0hello\0\0\0", 16, HG_SUCCESS, "hello");
+    ck_decode("\1\0\0\0\0\0\0\0\0\0\0", 11, HG_SUCCESS, "");
     ck_decode("\0\0\0\0\0\0\0\0", 8, HG_SUCCESS, NULL);
 }
 END_TEST
 
 START_TEST(string_truncated_at_each_byte_overflow)
 {
-    for (size_t cut = 0; cut < 14; cut++)
-        ck_decode("\6\0\0\0\0\0\0\0hello\0", cut, HG_OVERFLOW, NULL);
+    for (size_t cut = 0; cut < 16; cut++)
+        ck_decode("\6\0\0\0\0\0\0\0hello\0\0\0", cut, HG_OVERFLOW, NULL);
 }
 END_TEST
 
 START_TEST(string_length_lies_refused)
 {
-    static const uint64_t lengths[] = {7, 1 << 20, (uint64_t) 1 << 32,
-        PROC_SIZE_MAX, PROC_SIZE_MAX + 1, UINT64_MAX - 8, UINT64_MAX - 7,
-        UINT64_MAX};
-    char wire[14];
+    static const uint64_t lengths[] = {7, 8, 1 << 20, (uint64_t) 1 << 32,
+        PROC_SIZE_MAX, PROC_SIZE_MAX + 1, UINT64_MAX - 10, UINT64_MAX - 9,
+        UINT64_MAX - 8, UINT64_MAX - 7, UINT64_MAX};
+    char wire[16];
 
-    memcpy(wire + 8, "hello", 6);
+    memcpy(wire + 8, "hello\0\0", 8);
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         for (int byte = 0; byte < 8; byte++)
             wire[byte] = (char) (lengths[i] >> 8 * byte);
@@ -125,10 +125,17 @@ END_TEST
 
 START_TEST(string_zero_not_at_end_refused)
 {
-    ck_decode("\6\0\0\0\0\0\0\0hello!", 14, HG_PROTOCOL_ERROR, NULL);
-    ck_decode("\6\0\0\0\0\0\0\0hel\0o\0", 14, HG_PROTOCOL_ERROR, NULL);
-    ck_decode("\6\0\0\0\0\0\0\0\0ello\0", 14, HG_PROTOCOL_ERROR, NULL);
-    ck_decode("\1\0\0\0\0\0\0\0x", 9, HG_PROTOCOL_ERROR, NULL);
+    ck_decode("\6\0\0\0\0\0\0\0hello!\0\0", 16, HG_PROTOCOL_ERROR, NULL);
+    ck_decode("\6\0\0\0\0\0\0\0hel\0o\0\0\0", 16, HG_PROTOCOL_ERROR, NULL);
+    ck_decode("\6\0\0\0\0\0\0\0\0ello\0\0\0", 16, HG_PROTOCOL_ERROR, NULL);
+    ck_decode("\1\0\0\0\0\0\0\0x\0\0", 11, HG_PROTOCOL_ERROR, NULL);
+}
+END_TEST
+
+START_TEST(string_tail_not_zero_refused)
+{
+    ck_decode("\6\0\0\0\0\0\0\0hello\0\1\0", 16, HG_PROTOCOL_ERROR, NULL);
+    ck_decode("\6\0\0\0\0\0\0\0hello\0\0x", 16, HG_PROTOCOL_ERROR, NULL);
 }
 END_TEST
 
@@ -167,12 +174,12 @@ START_TEST(string_past_end_moves_everything)
 
         ck_assert_int_eq(hg_proc_hg_string_t(proc, &string), HG_SUCCESS);
         ck_assert_int_eq(hg_proc_hg_string_t(proc, &large), HG_SUCCESS);
-        ck_assert_uint_eq(hg_proc_get_size_used(proc), 14 + 8 + LENGTH + 1);
+        ck_assert_uint_eq(hg_proc_get_size_used(proc), 16 + 8 + LENGTH + 3);
         extra = hg_proc_get_extra_buf(proc);
         ck_assert_ptr_nonnull(extra);
         ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 1), HG_SUCCESS);
 
-        reset(proc, extra, 14 + 8 + LENGTH + 1, HG_DECODE);
+        reset(proc, extra, 16 + 8 + LENGTH + 3, HG_DECODE);
         ck_assert_int_eq(hg_proc_hg_string_t(proc, &got), HG_SUCCESS);
         ck_assert_str_eq(got, first);
         free(got);
@@ -282,9 +289,9 @@ START_TEST(object_survives_trip_owned)
     hg_string_object_init(&null);
     ck_assert_int_eq(hg_proc_hg_string_object_t(proc, &sent), HG_SUCCESS);
     ck_assert_int_eq(hg_proc_hg_string_object_t(proc, &null), HG_SUCCESS);
-    ck_assert_uint_eq(hg_proc_get_size_used(proc), 8 + 5 + 8);
+    ck_assert_uint_eq(hg_proc_get_size_used(proc), 8 + 7 + 8);
 
-    reset(proc, buf, 8 + 5 + 8, HG_DECODE);
+    reset(proc, buf, 8 + 7 + 8, HG_DECODE);
     ck_assert_int_eq(hg_proc_hg_string_object_t(proc, &got), HG_SUCCESS);
     ck_assert_str_eq(got.data, "text");
     ck_assert_ptr_ne(got.data, text);
@@ -302,7 +309,7 @@ START_TEST(object_survives_trip_owned)
     ck_assert_str_eq(text, "text");
 
     /* In the message it is a string. */
-    reset(proc, buf, 13, HG_DECODE);
+    reset(proc, buf, 15, HG_DECODE);
     ck_assert_int_eq(hg_proc_hg_string_t(proc, &string), HG_SUCCESS);
     ck_assert_str_eq(string, "text");
     free(string);
@@ -384,6 +391,7 @@ main(void)
     tcase_add_test(tc, string_truncated_at_each_byte_overflow);
     tcase_add_test(tc, string_length_lies_refused);
     tcase_add_test(tc, string_zero_not_at_end_refused);
+    tcase_add_test(tc, string_tail_not_zero_refused);
     tcase_add_test(tc, string_const_survives_trip);
     tcase_add_test(tc, string_past_end_moves_everything);
     tcase_add_test(tc, in_place_encoded_and_decoded);
