@@ -127,14 +127,15 @@ struct na_protocol_info {
     char *device_name;             /* such as "eth0" */
 };
 
-/* `source` is borrowed: NA_Addr_dup keeps it past the callback. */
+/* `source` is the callback's, to be freed by NA_Addr_free. */
 struct na_cb_info_recv_unexpected {
     size_t actual_buf_size; /* bytes received, header space included */
     na_addr_t *source;      /* NULL unless ret is NA_SUCCESS */
     na_tag_t tag;
 };
 
-/* One message of a multi-receive; there is one callback for each. */
+/* One message of a multi-receive; there is one callback for each, which owns
+ * the source that it is given. */
 struct na_cb_info_multi_recv_unexpected {
     size_t actual_buf_size; /* bytes received, header space included */
     na_addr_t *source;      /* NULL when there is no message */

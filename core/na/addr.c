@@ -21,6 +21,12 @@ addr_counted(struct na_class *na_class, uint32_t change)
         &na_class->addr_count, change, memory_order_relaxed);
 }
 
+void
+na_addr_given(struct na_class *na_class)
+{
+    addr_counted(na_class, 1);
+}
+
 /* What a plugin's lookup takes of a string: without "plugin+" in front. NULL
  * when the string is for another plugin. */
 static const char *

@@ -18,6 +18,10 @@ na_addr_public(na_plugin_addr *addr)
     return (na_addr_t *) addr;
 }
 
+/* Counts a reference that the user is given with a message, to be freed by
+ * NA_Addr_free. */
+void na_addr_given(struct na_class *na_class);
+
 /* As NA_Addr_lookup and NA_Addr_to_string, uncounted. */
 na_return_t na_addr_lookup(
     struct na_class *na_class, const char *name, na_plugin_addr **addr_p);

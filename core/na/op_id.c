@@ -130,10 +130,12 @@ result_run(struct base_completion *completion)
         finish(op_id);
     else
         free(result);
+    if (source && callback)
+        na_addr_given(na_class);
+    else if (source)
+        na_class->ops.addr_free(na_class->plugin_class, source);
     if (callback)
         callback(&info);
-    if (source)
-        na_class->ops.addr_free(na_class->plugin_class, source);
     if (last)
         /* Release pairs with the acquire in NA_Context_destroy. */
         atomic_fetch_sub_explicit(&context->pending, 1, memory_order_release);

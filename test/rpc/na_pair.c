@@ -148,12 +148,11 @@ peer_received(const struct na_cb_info *info)
         info->info.recv_unexpected.actual_buf_size - in,
         slot->send.buffer + out, slot->send.buffer_size - out);
     if (length < 0) {
+        NA_Addr_free(peer->na_class, info->info.recv_unexpected.source);
         post(slot);
         return;
     }
-    if (NA_Addr_dup(peer->na_class, info->info.recv_unexpected.source,
-            &slot->source) != NA_SUCCESS)
-        abort();
+    slot->source = info->info.recv_unexpected.source;
     if (NA_Msg_send_expected(peer->na_class, peer->context, peer_answered, slot,
             slot->send.buffer, out + (size_t) length, slot->send.buffer_data,
             slot->source, 0, info->info.recv_unexpected.tag,

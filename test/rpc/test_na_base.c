@@ -424,6 +424,9 @@ collect(const struct na_cb_info *info)
         ck_assert_ptr_nonnull(got->source);
         ck_assert_int_eq(
             bytes[na_send_header(collector->pair)], (char) got->tag);
+        /* With the message comes a reference. */
+        ck_assert_int_eq(
+            NA_Addr_free(collector->pair->na_class, got->source), NA_SUCCESS);
         collector->messages++;
         collector->sum += got->tag;
     }

@@ -122,12 +122,13 @@ received(const struct na_cb_info *info)
     answerer->busy = false;
     if (ret == NA_CANCELED)
         return;
-    if (ret == NA_SUCCESS && size < na->unexpected_header)
-        ret = NA_MSGSIZE;
-    if (ret == NA_SUCCESS)
-        ret = NA_Addr_dup(
-            na->na_class, info->info.recv_unexpected.source, &answerer->source);
     if (ret != NA_SUCCESS) {
+        post(target, answerer);
+        return;
+    }
+    answerer->source = info->info.recv_unexpected.source;
+    if (size < na->unexpected_header) {
+        NA_Addr_free(na->na_class, answerer->source);
         post(target, answerer);
         return;
     }
