@@ -29,6 +29,15 @@
 #define HG_PUBLIC
 #endif
 
+/* By the names that programs use: a symbol for the program's own files, and
+ * what may go unused. */
+#define HG_PRIVATE __attribute__((visibility("hidden")))
+#define HG_UNUSED __attribute__((unused))
+
+#ifndef HG_INLINE
+#define HG_INLINE inline
+#endif
+
 /* Older names of the standard integer types. */
 typedef int8_t hg_int8_t;
 typedef uint8_t hg_uint8_t;

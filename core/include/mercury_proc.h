@@ -11,10 +11,6 @@
 #include "mercury_proc_bulk.h"
 #include "mercury_types.h"
 
-#ifndef HG_INLINE
-#define HG_INLINE inline
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif

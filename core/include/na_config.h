@@ -22,4 +22,13 @@
 #define NA_PUBLIC
 #endif
 
+/* By the names that programs use: a symbol for the program's own files, and
+ * what may go unused. */
+#define NA_PRIVATE __attribute__((visibility("hidden")))
+#define NA_UNUSED __attribute__((unused))
+
+#ifndef NA_INLINE
+#define NA_INLINE inline
+#endif
+
 #endif /* NA_CONFIG_H */

@@ -6,8 +6,9 @@
 #
 # Builds the source for a prefix of its own, installs it there, looks at what is
 # there, and builds with pkg-config: programs in C and C++, on the shared and on
-# the static library, one by CMake, and a plugin. None gets a variable to find
-# plugins by. CC and CXX: lists of compilers, of which those are used that are
+# the static library, one by CMake, and a plugin. Then it installs what programs
+# look for under the name mercury, and builds them by that. None gets a variable
+# to find plugins by. CC and CXX: lists of compilers, of which those are used that are
 # installed. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -90,6 +91,9 @@ check_layout() {
     json=$(find "$plugins" -name '*.json')
     expect 'the object that the manifest names' libna_sm.so \
         "$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$json")"
+    found=$(find "$prefix" -name '*mercury*' ! -path '*/include/*' -o \
+        -name na.pc -o -name hg_info)
+    expect 'what is installed unasked' '' "$found"
     expect 'what is in the folder of plugins' \
         "$(printf '%s\n' libna_sm.so "${json##*/}" | sort)" \
         "$(find "$plugins" -mindepth 1 -printf '%f\n' | sort)"
@@ -119,16 +123,18 @@ check_pkg_config() {
     expect 'libraries of a plugin' '' "$(pkg-config --libs talaria-plugin)"
 }
 
-# build_programs COMPILER LANGUAGE
+# build_programs PACKAGE COMPILER LANGUAGE
 # shellcheck disable=SC2046,SC2086
 build_programs() {
-    local static
-    quiet "$1 -x $2, shared" "$1" $warnings -x "$2" "$here/use_installed.c" \
-        -x none -o "$tmp/shared-$1" $(pkg-config --cflags --libs talaria) \
+    local static package=$1
+    shift
+    quiet "$1 -x $2, shared $package" "$1" $warnings -x "$2" \
+        "$here/use_installed.c" -x none -o "$tmp/shared-$1" \
+        $(pkg-config --cflags --libs $package) \
         -Wl,-rpath,"$libdir" && run_program beside_core "$tmp/shared-$1"
 
-    static=$(pkg-config --static --cflags --libs talaria)
-    quiet "$1 -x $2, static" "$1" $warnings -x "$2" "$here/use_installed.c" \
+    static=$(pkg-config --static --cflags --libs $package)
+    quiet "$1 -x $2, static $package" "$1" $warnings -x "$2" "$here/use_installed.c" \
         -x none -o "$tmp/static-$1" ${static//-ltalaria/-l:libtalaria.a} || return
     expect "shared libraries of $1's static program" '' "$(LC_ALL=C \
         readelf -d "$tmp/static-$1" | grep -F talaria)"
@@ -153,6 +159,80 @@ END
     quiet 'cmake' cmake -S "$tmp/cmake" -B "$tmp/cmake/build" &&
         quiet 'cmake --build' cmake --build "$tmp/cmake/build" &&
         run_program beside_core "$tmp/cmake/build/program"
+}
+
+check_mercury() {
+    local name version
+    for name in mercury na; do
+        quiet "$name.pc" pkg-config --print-errors --exists "$name"
+        version=$(awk -v prefix="${name/mercury/hg}" '
+            $2 ~ toupper(prefix) "_VERSION_(MAJOR|MINOR|PATCH)" {
+                printf "%s%s", dot, $3
+                dot = "."
+            }' "$prefix/include/talaria/${name}_config.h")
+        expect "version of $name.pc" "$version" \
+            "$(pkg-config --modversion "$name")"
+    done
+}
+
+hg_info() {
+    LD_LIBRARY_PATH=$libdir timeout "$patience" "$prefix/bin/hg_info" "$@"
+}
+
+check_hg_info() {
+    local found
+    found=$(hg_info | awk '$1 == "na" && NF == 3 { print $2 }')
+    expect 'the protocol that hg_info lists' sm "$found"
+    expect 'the protocol of hg_info na+sm' sm \
+        "$(hg_info na+sm | awk '$1 == "na" { print $2 }')"
+    found=$(hg_info -c | sed -n '/^class,protocol,device$/,$p' | cut -d, -f1,2)
+    expect 'hg_info --csv' "$(printf 'class,protocol\nna,sm')" "$found"
+    if have jq; then
+        expect 'hg_info --json' 'na sm string' "$(hg_info --json |
+            jq -r '.protocols[] | .class, .protocol, (.device | type)' |
+            paste -sd ' ')"
+    else
+        echo 'left out: jq is not installed'
+    fi
+    hg_info na+nosuch >"$tmp/said" 2>&1 && fail 'hg_info finds na+nosuch'
+    grep -q 'na+nosuch' "$tmp/said" || fail 'hg_info does not name na+nosuch'
+    hg_info na sm >"$tmp/said" 2>&1 && fail 'hg_info takes two arguments'
+    hg_info --help | grep -q -e --csv || fail 'hg_info --help'
+}
+
+# cmake_project FOLDER LANGUAGE: find_package(mercury), both its targets, in a
+# prefix that CMake is told of as it would know of the real one.
+cmake_project() {
+    local dir=$tmp/$1
+    mkdir "$dir"
+    cp "$here/use_installed.c" "$dir/program.${2,,}"
+    cat >"$dir/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.13)
+project(program $2)
+set(CMAKE_CXX_STANDARD 11)
+find_package(mercury 2.3 REQUIRED COMPONENTS mercury na)
+add_executable(program program.${2,,})
+target_link_libraries(program mercury)
+add_executable(below program.${2,,})
+target_link_libraries(below na)
+file(WRITE \${CMAKE_BINARY_DIR}/version "\${mercury_VERSION}")
+find_package(mercury 2.4 REQUIRED)
+find_package(mercury QUIET 3.0)
+if(mercury_FOUND)
+  message(FATAL_ERROR "what is found claims to be version 3")
+endif()
+find_package(mercury QUIET 2.99)
+if(mercury_FOUND)
+  message(FATAL_ERROR "what is found claims to be version 2.99")
+endif()
+END
+    quiet "cmake, mercury, $2" cmake -S "$dir" -B "$dir/build" \
+        -DCMAKE_PREFIX_PATH="$3" -DCMAKE_"$2"_FLAGS="$warnings" &&
+        quiet "cmake --build, mercury, $2" cmake --build "$dir/build" || return
+    expect 'version of the CMake package' \
+        "$(pkg-config --modversion mercury)" "$(cat "$dir/build/version")"
+    run_program beside_core "$dir/build/program"
+    run_program beside_core "$dir/build/below"
 }
 
 # A plugin that stands in no tree of ours, by its author's Makefile.
@@ -197,13 +277,27 @@ check_pkg_config
 [ ${#c_compilers[@]} -gt 0 ] || fail 'no C compiler'
 [ ${#cxx_compilers[@]} -gt 0 ] || fail 'no C++ compiler'
 for compiler in "${c_compilers[@]}"; do
-    build_programs "$compiler" c
+    build_programs talaria "$compiler" c
     build_plugin "$compiler"
 done
 for compiler in "${cxx_compilers[@]}"; do
-    build_programs "$compiler" c++
+    build_programs talaria "$compiler" c++
 done
 build_cmake
+
+quiet 'meson configure' "$meson" configure "$tmp/build" -Dmercury_compat=true ||
+    finish installed.sh
+quiet 'ninja, mercury' ninja -C "$tmp/build" || finish installed.sh
+quiet 'meson install, mercury' "$meson" install -C "$tmp/build" --no-rebuild ||
+    finish installed.sh
+check_mercury
+check_hg_info
+build_programs mercury "${c_compilers[0]}" c
+build_programs na "${cxx_compilers[0]}" c++
+if have cmake; then
+    cmake_project mercury-c C "$prefix"
+    cmake_project mercury-cxx CXX "$prefix"
+fi
 
 # An installation that is moved takes its plugins along.
 mv "$prefix" "$tmp/moved"
@@ -211,4 +305,8 @@ for compiler in "${c_compilers[@]}"; do
     LD_LIBRARY_PATH=${libdir/"$prefix"/"$tmp/moved"} \
         run_program beside_core "$tmp/shared-$compiler"
 done
+if have cmake; then
+    PKG_CONFIG_PATH=${libdir/"$prefix"/"$tmp/moved"}/pkgconfig \
+        cmake_project mercury-moved C "$tmp/moved"
+fi
 finish installed.sh
