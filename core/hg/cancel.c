@@ -9,8 +9,8 @@
 #include "base/time.h"
 #include "talaria.h"
 
-/* How long a transport may take to end what it was asked to. */
-#define GRACE_NS (10 * BASE_TIME_MS)
+/* How long a transport may take to end what it was asked to, twice. */
+#define GRACE_NS (5 * BASE_TIME_MS)
 
 /* A handle is done with: nobody waits for it, and the transport is through. In
  * HG_Trigger, since the pool may run the user's functions. */
@@ -158,16 +158,38 @@ talaria_handle_set_deadline(hg_handle_t handle, unsigned int timeout_ms)
     return HG_SUCCESS;
 }
 
+/* Once more, for what was being submitted when the end was asked for; then it
+ * ends without the transport. */
+static bool
+ask_again(struct hg_handle *handle)
+{
+    bool asked = handle->timer.asked;
+
+    handle->timer.asked = true;
+    if (!asked || handle->loopback)
+        cancel_operations(handle);
+    return !asked || handle->loopback;
+}
+
+static uint64_t
+respond_expired(struct hg_handle *handle, uint64_t now)
+{
+    if (!atomic_load_explicit(&handle->canceled, memory_order_relaxed) ||
+        !under_way(handle))
+        return BASE_TIME_NEVER;
+    if (ask_again(handle))
+        return now + GRACE_NS;
+    detach_respond(handle);
+    return BASE_TIME_NEVER;
+}
+
 uint64_t
 hg_handle_expired(struct hg_handle *handle, uint64_t now)
 {
     uint32_t parts;
 
-    if (handle->role == HG_ROLE_TARGET) {
-        if (atomic_load_explicit(&handle->canceled, memory_order_relaxed))
-            detach_respond(handle);
-        return BASE_TIME_NEVER;
-    }
+    if (handle->role == HG_ROLE_TARGET)
+        return respond_expired(handle, now);
     /* Acquire pairs with the release in HG_Forward. */
     parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
     if (!forward_pending(handle, parts))
@@ -175,10 +197,10 @@ hg_handle_expired(struct hg_handle *handle, uint64_t now)
     if (!atomic_exchange_explicit(
             &handle->canceled, true, memory_order_relaxed)) {
         hg_handle_record(handle, HG_TIMEOUT); /* the deadline, then */
-    } else if (!handle->loopback) {
+        cancel_operations(handle);
+    } else if (!ask_again(handle)) {
         detach_forward(handle, parts);
         return BASE_TIME_NEVER;
     }
-    cancel_operations(handle);
     return now + GRACE_NS;
 }

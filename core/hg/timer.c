@@ -91,6 +91,7 @@ hg_timer_start(struct hg_handle *handle, uint64_t due)
         at = handle->timer.at > 0 ? handle->timer.at - 1 : timers->count++;
         handle->timer.due = due;
         handle->timer.use = hg_handle_use(handle);
+        handle->timer.asked = false;
         settle(timers, at, handle);
         atomic_store_explicit(&handle->timed, true, memory_order_relaxed);
         tell(handle->context);

@@ -22,6 +22,7 @@ struct hg_timer {
     uint64_t due; /* base/time.h */
     uint32_t at;  /* its place plus one; 0: not in the heap */
     uint32_t use; /* of the handle: see hg_handle_use */
+    bool asked;   /* its end, once more after the first time */
 };
 
 struct hg_timers {

@@ -4,6 +4,7 @@
 #include "log_watch.h"
 #include "rpcs.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const struct session_setup setup = {
@@ -221,6 +222,137 @@ START_TEST(cancel_late_answer_is_not_the_next_calls)
 }
 END_TEST
 
+enum { CROWD = 16 };
+
+struct crowd {
+    hg_handle_t handles[CROWD];
+    struct call calls[CROWD];
+    _Atomic bool over;
+};
+
+static void *
+cancel_all_the_time(void *arg)
+{
+    struct crowd *crowd = arg;
+
+    while (!atomic_load(&crowd->over))
+        for (unsigned i = 0; i < CROWD; i++)
+            if (HG_Cancel(crowd->handles[i]) != HG_SUCCESS)
+                return crowd;
+    return NULL;
+}
+
+/* Forwards whatever is over; how many. Its callback came once. */
+static uint32_t
+forward_idle(struct crowd *crowd)
+{
+    uint32_t count = 0;
+
+    for (unsigned i = 0; i < CROWD; i++) {
+        struct call *call = &crowd->calls[i];
+        uint32_t called = atomic_load(&call->called);
+
+        ck_assert_uint_le(called, 1);
+        if (called == 0)
+            continue;
+        ck_assert_msg(call->ret == HG_SUCCESS || call->ret == HG_CANCELED,
+            "a call that is cancelled is %s", HG_Error_to_string(call->ret));
+        atomic_store(&call->called, 0);
+        ck_assert_int_eq(
+            HG_Forward(crowd->handles[i], call_done, call, NULL), HG_SUCCESS);
+        count++;
+    }
+    return count;
+}
+
+/* At whatever stage they are, again and again. */
+START_TEST(cancel_from_another_thread_each_calls_back_once)
+{
+    struct session s;
+    struct crowd crowd;
+    pthread_t thread;
+    void *failed;
+    uint32_t count = 0;
+
+    session_begin(&s, _i, &setup);
+    if (s.mode->thread_mode == NA_THREAD_MODE_SINGLE) {
+        session_end(&s);
+        return;
+    }
+    memset(&crowd, 0, sizeof crowd);
+    for (unsigned i = 0; i < CROWD; i++) {
+        crowd.handles[i] = session_handle(&s, rpcs_id(RPC_EMPTY));
+        crowd.calls[i].called = 1;
+    }
+    ck_assert_int_eq(
+        pthread_create(&thread, NULL, cancel_all_the_time, &crowd), 0);
+    while (count < test_count(TEST_CANCEL_ROUNDS) * CROWD) {
+        count += forward_idle(&crowd);
+        session_step(&s, 1);
+    }
+    atomic_store(&crowd.over, true);
+    ck_assert_int_eq(pthread_join(thread, &failed), 0);
+    ck_assert_ptr_null(failed);
+    for (unsigned i = 0; i < CROWD; i++)
+        session_wait(&s, &crowd.calls[i].called, 1);
+    session_quiet(&s);
+    for (unsigned i = 0; i < CROWD; i++) {
+        ck_assert_uint_eq(crowd.calls[i].called, 1);
+        ck_assert_int_eq(HG_Ref_get(crowd.handles[i]), 1);
+        ck_assert_int_eq(
+            session_forward(&s, crowd.handles[i], NULL), HG_SUCCESS);
+        ck_assert_int_eq(HG_Destroy(crowd.handles[i]), HG_SUCCESS);
+    }
+    session_end(&s);
+}
+END_TEST
+
+/* More than the transport holds for a target that is stopped: some are on the
+ * way, some still here. */
+START_TEST(cancel_of_calls_to_a_target_that_is_stopped)
+{
+    enum { MANY = 512 };
+    struct session s;
+    static struct call calls[MANY];
+    static hg_handle_t handles[MANY];
+    blob_t in;
+
+    if (session_mode_at(_i)->shape != SESSION_PROCESSES)
+        return;
+    memset(calls, 0, sizeof calls);
+    session_begin(&s, _i, &setup);
+    in = blob_make(
+        (uint32_t) HG_Class_get_input_eager_size(s.hg_class) - 100, 1);
+    rpcs_ck_works(&s);
+    ck_assert_int_eq(kill(s.process, SIGSTOP), 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        handles[i] = session_handle(&s, rpcs_id(RPC_ECHO));
+        ck_assert_int_eq(
+            HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
+    }
+    session_quiet(&s);
+    for (unsigned i = 0; i < MANY; i++) {
+        ck_assert_uint_eq(calls[i].called, 0);
+        ck_assert_int_eq(HG_Cancel(handles[i]), HG_SUCCESS);
+    }
+    for (unsigned i = 0; i < MANY; i++) {
+        session_wait(&s, &calls[i].called, 1);
+        ck_assert_int_eq(calls[i].ret, HG_CANCELED);
+        ck_assert_int_eq(HG_Ref_get(handles[i]), 1);
+    }
+    ck_assert_int_eq(kill(s.process, SIGCONT), 0);
+    rpcs_ck_works(&s);
+    session_quiet(&s);
+    for (unsigned i = 0; i < MANY; i++) {
+        ck_assert_uint_eq(calls[i].called, 1);
+        ck_assert_int_eq(session_forward(&s, handles[i], &in), HG_SUCCESS);
+        ck_assert_int_eq(HG_Destroy(handles[i]), HG_SUCCESS);
+    }
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -231,6 +363,8 @@ add(TCase *tcase)
     session_add(tcase, cancel_of_many_each_calls_back_once);
     session_add(tcase, cancel_then_destroy_before_the_callback);
     session_add(tcase, cancel_late_answer_is_not_the_next_calls);
+    session_add(tcase, cancel_from_another_thread_each_calls_back_once);
+    session_add(tcase, cancel_of_calls_to_a_target_that_is_stopped);
 }
 
 int

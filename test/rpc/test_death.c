@@ -280,6 +280,101 @@ START_TEST(death_target_that_leaves_ends_calls_in_flight)
 }
 END_TEST
 
+/* Without the session, which is not there yet. */
+static hg_return_t
+on_alive(hg_handle_t handle)
+{
+    HG_Respond(handle, NULL, NULL, NULL);
+    return HG_Destroy(handle);
+}
+
+/* A target of a given name, in a process of its own: serves once the pipe says
+ * so, and says when it does. */
+static pid_t
+fork_named(const char *info_string, const int *go, const int *ready)
+{
+    pid_t process = fork();
+    hg_class_t *hg_class;
+    hg_context_t *context;
+    char byte;
+
+    ck_assert_int_ge(process, 0);
+    if (process != 0)
+        return process;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(go[0], &byte, 1) != 1)
+        _exit(1);
+    hg_class = HG_Init(info_string, HG_TRUE);
+    MERCURY_REGISTER(hg_class, "empty", void, void, on_alive);
+    context = HG_Context_create(hg_class);
+    if (!context || write(ready[1], "r", 1) != 1)
+        _exit(2);
+    for (;;) {
+        HG_Progress(context, 1000);
+        while (HG_Trigger(context, 0, 16, NULL) == HG_SUCCESS)
+            ;
+    }
+}
+
+/* The same object of an address reaches whoever has the name now. Only the
+ * calls that meet the loss fail. */
+START_TEST(death_of_target_that_is_started_again_is_mended)
+{
+    enum { LIVES = 3 };
+    struct session s;
+    struct call call = {.called = 0};
+    int go[LIVES][2], ready[2], status;
+    pid_t processes[LIVES];
+    char name[64], address[80], byte;
+    hg_addr_t addr;
+    hg_handle_t handle;
+    hg_return_t ret;
+    unsigned failed;
+
+    if (session_mode_at(_i)->shape != SESSION_PROCESSES)
+        return;
+    snprintf(name, sizeof name, "%s://again%d", session_transport(), getpid());
+    snprintf(address, sizeof address, "%s", name);
+    ck_assert_int_eq(pipe(ready), 0);
+    for (unsigned life = 0; life < LIVES; life++) {
+        ck_assert_int_eq(pipe(go[life]), 0);
+        processes[life] = fork_named(name, go[life], ready);
+    }
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, address, &addr), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Create(s.context, addr, rpcs_id(RPC_EMPTY), &handle), HG_SUCCESS);
+    for (unsigned life = 0; life < LIVES; life++) {
+        ck_assert_int_eq(write(go[life][1], "g", 1), 1);
+        ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+        for (failed = 0; failed < 100; failed++) {
+            call.called = 0;
+            ret = HG_Forward(handle, call_done, &call, NULL);
+            if (ret == HG_SUCCESS) {
+                session_wait(&s, &call.called, 1);
+                ret = call.ret;
+            }
+            ck_assert_int_eq(HG_Ref_get(handle), 1);
+            if (ret == HG_SUCCESS)
+                break;
+            ck_dead(ret);
+        }
+        ck_assert_msg(
+            ret == HG_SUCCESS, "life %u: %s", life, HG_Error_to_string(ret));
+        ck_assert_uint_le(failed, life == 0 ? 0 : 10);
+        ck_assert_int_eq(kill(processes[life], SIGKILL), 0);
+        ck_assert_int_eq(waitpid(processes[life], &status, 0), processes[life]);
+        close(go[life][0]);
+        close(go[life][1]);
+    }
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, addr), HG_SUCCESS);
+    close(ready[0]);
+    close(ready[1]);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -289,6 +384,7 @@ add(TCase *tcase)
     session_add(tcase, death_of_target_ends_unanswered_notifications);
     session_add(tcase, death_of_origin_leaves_the_target_serving);
     session_add(tcase, death_target_that_leaves_ends_calls_in_flight);
+    session_add(tcase, death_of_target_that_is_started_again_is_mended);
 }
 
 int
