@@ -2,27 +2,29 @@
 /* Addresses of the HG interface. */
 #include "hg/context.h"
 
+#include "hg/host_address.h"
 #include "na.h"
 #include "na/addr.h"
 #include "na/op.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* An address that stands alone; takes over the plugin's reference. */
+/* An address that stands alone; takes over what from holds. */
 static hg_return_t
-addr_create(struct hg_class *hg_class, na_plugin_addr *addr, bool self,
-    hg_addr_t *addr_p)
+addr_create(
+    struct hg_class *hg_class, const struct hg_addr *from, hg_addr_t *addr_p)
 {
-    struct na_class *na_class = hg_class_na(hg_class);
     struct hg_addr *peer = calloc(1, sizeof *peer);
 
     if (!peer) {
-        na_class->ops.addr_free(na_class->plugin_class, addr);
+        struct hg_addr gone = *from;
+
+        na_peer_release(&gone);
         return HG_NOMEM;
     }
-    peer->na_class = na_class;
-    peer->addr = addr;
-    peer->self = self;
+    *peer = *from;
+    peer->embedded = false;
     atomic_init(&peer->refs, 1);
     atomic_fetch_add_explicit(&hg_class->addr_count, 1, memory_order_relaxed);
     *addr_p = peer;
@@ -75,19 +77,90 @@ HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
     return HG_SUCCESS;
 }
 
+/* The class of the node's transport that an address names; NULL: none does. */
+static struct na_class *
+near_class(const struct hg_class *hg_class, const char *name)
+{
+    struct na_class *classes[] = {
+        hg_class->bulk.sm_class, hg_class->bulk.na_class};
+
+    for (unsigned i = 0; i < 2; i++)
+        if (classes[i] && na_addr_is_for(classes[i], name))
+            return classes[i];
+    return NULL;
+}
+
+static bool
+is_here(const struct hg_class *hg_class, na_sm_id_t host)
+{
+    na_sm_id_t own = hg_class->host;
+
+    return (hg_class->bulk.sm_class || NA_SM_Host_id_get(&own) == NA_SUCCESS) &&
+           NA_SM_Host_id_cmp(own, host);
+}
+
+/* The way to a peer that there are two to: on this node, if it is there and can
+ * be gone, else through the network. */
+static hg_return_t
+lookup_way(const struct hg_class *hg_class, const char *name,
+    const struct hg_host_address *parts, struct hg_addr *peer)
+{
+    struct na_class *near = near_class(hg_class, parts->near);
+    char main[HG_HOST_ADDRESS_MAX];
+
+    if (near && is_here(hg_class, parts->host)) {
+        peer->na_class = near;
+        return (hg_return_t) na_addr_lookup(near, parts->near, &peer->addr);
+    }
+    memcpy(main, name, parts->main_length);
+    main[parts->main_length] = '\0';
+    peer->na_class = hg_class_na(hg_class);
+    return (hg_return_t) na_addr_lookup(peer->na_class, main, &peer->addr);
+}
+
+/* The way to a peer that there is one to. */
+static hg_return_t
+lookup_plain(
+    const struct hg_class *hg_class, const char *name, struct hg_addr *peer)
+{
+    struct na_class *sm_class = hg_class->bulk.sm_class;
+
+    peer->na_class = hg_class_na(hg_class);
+    if (sm_class && !na_addr_is_for(peer->na_class, name) &&
+        na_addr_is_for(sm_class, name))
+        peer->na_class = sm_class;
+    return (hg_return_t) na_addr_lookup(peer->na_class, name, &peer->addr);
+}
+
 hg_return_t
 HG_Addr_lookup2(hg_class_t *hg_class, const char *name, hg_addr_t *addr_p)
 {
-    na_plugin_addr *addr;
-    na_return_t ret;
+    struct hg_host_address parts;
+    struct hg_addr peer = {0};
+    hg_return_t ret;
 
     if (!hg_class || !name || !addr_p)
         return HG_INVALID_ARG;
-    ret = na_addr_lookup(hg_class_na(hg_class), name, &addr);
-    if (ret != NA_SUCCESS)
-        return (hg_return_t) ret;
-    return addr_create(hg_class, addr,
-        NA_Addr_is_self(hg_class_na(hg_class), na_addr_public(addr)), addr_p);
+    ret = hg_host_address_parse(name, &parts);
+    if (ret != HG_SUCCESS)
+        return ret;
+    ret = parts.near ? lookup_way(hg_class, name, &parts, &peer)
+                     : lookup_plain(hg_class, name, &peer);
+    if (ret != HG_SUCCESS)
+        return ret;
+    peer.self = NA_Addr_is_self(peer.na_class, na_addr_public(peer.addr));
+    if (peer.self && peer.na_class != hg_class_na(hg_class)) {
+        na_peer_release(&peer);
+        return HG_Addr_self(hg_class, addr_p);
+    }
+    if (parts.near && !peer.self) {
+        peer.name = na_peer_name_create(name);
+        if (!peer.name) {
+            na_peer_release(&peer);
+            return HG_NOMEM;
+        }
+    }
+    return addr_create(hg_class, &peer, addr_p);
 }
 
 hg_return_t
@@ -118,17 +191,17 @@ HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr)
 hg_return_t
 HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr_p)
 {
-    struct na_class *na_class;
-    na_plugin_addr *addr;
+    struct hg_addr peer = {.self = true};
     int32_t code;
 
     if (!hg_class || !addr_p)
         return HG_INVALID_ARG;
-    na_class = hg_class_na(hg_class);
-    code = na_class->ops.addr_self(na_class->plugin_class, &addr);
+    peer.na_class = hg_class_na(hg_class);
+    code =
+        peer.na_class->ops.addr_self(peer.na_class->plugin_class, &peer.addr);
     if (code != NA_PLUGIN_OK)
         return (hg_return_t) na_code(code);
-    return addr_create(hg_class, addr, true, addr_p);
+    return addr_create(hg_class, &peer, addr_p);
 }
 
 hg_return_t
@@ -137,21 +210,77 @@ HG_Addr_dup(hg_class_t *hg_class, hg_addr_t addr, hg_addr_t *new_addr_p)
     if (!hg_class || !addr || !new_addr_p)
         return HG_INVALID_ARG;
     if (addr->embedded) {
-        addr->na_class->ops.addr_dup(addr->na_class->plugin_class, addr->addr);
-        return addr_create(hg_class, addr->addr, addr->self, new_addr_p);
+        struct hg_addr peer = {0};
+
+        na_peer_copy(&peer, addr);
+        return addr_create(hg_class, &peer, new_addr_p);
     }
     atomic_fetch_add_explicit(&addr->refs, 1, memory_order_relaxed);
     *new_addr_p = addr;
     return HG_SUCCESS;
 }
 
+static bool
+is_self(const struct hg_addr *addr)
+{
+    return addr->self ||
+           NA_Addr_is_self(addr->na_class, na_addr_public(addr->addr));
+}
+
 uint8_t
 HG_Addr_cmp(hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2)
 {
-    if (!hg_class || !addr1 || !addr2 || addr1->na_class != addr2->na_class)
+    if (!hg_class || !addr1 || !addr2)
         return HG_FALSE;
+    /* Of two ways, and yet one peer, nothing is known but of oneself. */
+    if (addr1->na_class != addr2->na_class)
+        return is_self(addr1) && is_self(addr2);
     return addr1->na_class->ops.addr_equal(
                addr1->na_class->plugin_class, addr1->addr, addr2->addr) == 1;
+}
+
+/* The string of the class itself carries its address on this node as well. */
+static na_return_t
+self_to_string(
+    const struct hg_class *hg_class, char *buf, size_t *size_p, hg_addr_t addr)
+{
+    struct na_class *sm_class = hg_class->bulk.sm_class;
+    size_t front = 0, back = 0, needed;
+    na_plugin_addr *near;
+    na_return_t ret =
+        na_addr_to_string(addr->na_class, addr->addr, NULL, &front);
+
+    if (ret != NA_SUCCESS)
+        return ret;
+    ret = na_code(sm_class->ops.addr_self(sm_class->plugin_class, &near));
+    if (ret != NA_SUCCESS)
+        return ret;
+    ret = na_addr_to_string(sm_class, near, NULL, &back);
+    needed = front - 1 + HG_HOST_ADDRESS_MIDDLE + back;
+    if (ret == NA_SUCCESS && buf && *size_p < needed)
+        ret = NA_OVERFLOW;
+    else if (ret == NA_SUCCESS && buf)
+        ret = na_addr_to_string(addr->na_class, addr->addr, buf, &front);
+    if (ret == NA_SUCCESS && buf) {
+        hg_host_address_middle(hg_class->host, buf + front - 1);
+        ret = na_addr_to_string(sm_class, near, buf + needed - back, &back);
+    }
+    sm_class->ops.addr_free(sm_class->plugin_class, near);
+    *size_p = needed;
+    return ret;
+}
+
+static na_return_t
+name_to_string(const struct na_peer_name *name, char *buf, size_t *size_p)
+{
+    size_t needed = strlen(name->text) + 1, room = *size_p;
+
+    *size_p = needed;
+    if (buf && room < needed)
+        return NA_OVERFLOW;
+    if (buf)
+        memcpy(buf, name->text, needed);
+    return NA_SUCCESS;
 }
 
 hg_return_t
@@ -164,7 +293,13 @@ HG_Addr_to_string(
     if (!hg_class || !buf_size_p || !addr)
         return HG_INVALID_ARG;
     size = buf ? *buf_size_p : 0;
-    ret = na_addr_to_string(addr->na_class, addr->addr, buf, &size);
+    if (addr->name)
+        ret = name_to_string(addr->name, buf, &size);
+    else if (addr->self && hg_class->bulk.sm_class &&
+             NA_Is_listening(addr->na_class))
+        ret = self_to_string(hg_class, buf, &size, addr);
+    else
+        ret = na_addr_to_string(addr->na_class, addr->addr, buf, &size);
     if (ret == NA_SUCCESS || ret == NA_OVERFLOW)
         *buf_size_p = size;
     return (hg_return_t) ret;

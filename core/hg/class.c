@@ -3,6 +3,7 @@
 #include "hg/class.h"
 
 #include "base/log.h"
+#include "hg/auto_sm.h"
 #include "hg/handle.h"
 #include "na.h"
 
@@ -71,15 +72,6 @@ options_usable(const struct hg_init_info *info)
     return false;
 }
 
-/* What can be left out without breaking a promise. */
-static void
-tell_unused(const struct hg_init_info *info)
-{
-    if (info->auto_sm)
-        LOG_INFO(HG, "auto_sm is not honoured: peers of this node are reached "
-                     "as all others");
-}
-
 static hg_class_t *
 class_open(
     const char *info_string, bool listen, const struct hg_init_info *info)
@@ -107,6 +99,7 @@ class_open(
                           : info->request_post_incr > 0
                               ? (uint32_t) info->request_post_incr
                               : POST_INCR;
+    hg_auto_sm_open(hg_class, info);
     lay_out(hg_class);
     return hg_class;
 
@@ -141,7 +134,6 @@ HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
     base_log_init();
     if (!options_usable(&info))
         return NULL;
-    tell_unused(&info);
     return class_open(na_info_string, na_listen != 0, &info);
 }
 
@@ -183,6 +175,7 @@ HG_Finalize(hg_class_t *hg_class)
     bulk_class_finish(&hg_class->bulk);
     if (hg_class->data && hg_class->data_free)
         hg_class->data_free(hg_class->data);
+    hg_auto_sm_close(hg_class);
     if (hg_class->own_na_class)
         NA_Finalize(hg_class->bulk.na_class);
     free(hg_class);

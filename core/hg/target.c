@@ -253,6 +253,7 @@ respond(struct hg_handle *handle, hg_return_t result)
 {
     struct hg_class *hg_class = handle->context->hg_class;
     const struct hg_net *net = &handle->port->net;
+    struct na_progress *progress = handle->port->na_context->progress;
     struct hg_header_response header = {.cookie = handle->cookie,
         .payload_size = (uint32_t) handle->out.size,
         .ret = result};
@@ -277,7 +278,7 @@ respond(struct hg_handle *handle, hg_return_t result)
     hg_count(hg_class, &hg_class->counters.response_sent);
     if (code == NA_PLUGIN_DONE && respond_ended(handle)) {
         hg_target_responded(handle);
-        na_progress_notify(handle->port->na_context->progress);
+        na_progress_notify(progress);
     }
     return HG_SUCCESS;
 }

@@ -112,7 +112,7 @@ HG_PUBLIC const char *HG_Class_get_protocol(const hg_class_t *hg_class);
 HG_PUBLIC bool HG_Class_is_listening(const hg_class_t *hg_class);
 
 /* Returns the most bytes of encoded input that travel in the request itself;
- * larger ones are moved by RMA. */
+ * larger ones are moved by RMA. With auto_sm: whichever way it takes. */
 HG_PUBLIC hg_size_t HG_Class_get_input_eager_size(const hg_class_t *hg_class);
 
 /* Returns the most bytes of encoded output that travel in the answer itself. */
@@ -240,7 +240,9 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
     void *arg, const char *name, hg_op_id_t *op_id_p);
 
 /* Makes an address from the string that a peer's HG_Addr_to_string gave. Says
- * nothing about whether the peer is there: its first use does. *addr_p is freed
+ * nothing about whether the peer is there: its first use does. A string with two
+ * ways (auto_sm) is taken by each class: which way is decided here, once. *addr_p
+ * is freed
  * by HG_Addr_free. Blocks only to resolve a host name. HG_INVALID_ARG: not an
  * address; HG_PROTONOSUPPORT: of another transport; HG_NOMEM. */
 HG_PUBLIC hg_return_t HG_Addr_lookup2(
@@ -270,7 +272,8 @@ HG_PUBLIC hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr_p);
 HG_PUBLIC hg_return_t HG_Addr_dup(
     hg_class_t *hg_class, hg_addr_t addr, hg_addr_t *new_addr_p);
 
-/* Tells, by 1 or 0, whether both name the same peer. Null equals nothing. */
+/* Tells, by 1 or 0, whether both name the same peer. Null equals nothing; and
+ * with auto_sm an address of one way none of the other, but one's own. */
 HG_PUBLIC uint8_t HG_Addr_cmp(
     hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2);
 

@@ -130,10 +130,13 @@ struct hg_init_info {
      * 0: the default, -1: none, the transport queues what comes. */
     int32_t request_post_incr;
 
-    /* Reach peers of the same node through shared memory. */
+    /* Reach peers of the same node through shared memory, if they have this
+     * set as well: the string of the class's own address then carries both
+     * ways. Where shared memory cannot be had a warning says so. */
     uint8_t auto_sm;
 
-    /* Name of the objects in shared memory, with auto_sm; NULL: a default. */
+    /* With auto_sm: the info string of the transport that takes its place, or
+     * the name of this class in na+sm; NULL: na+sm, a name of its own. */
     const char *sm_info_string;
 
     hg_checksum_level_t checksum_level;

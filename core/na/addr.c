@@ -8,10 +8,12 @@
 #include "na.h"
 #include "na/class.h"
 #include "na/op.h"
+#include "na/peer.h"
 
 #include "base/error.h"
 #include "base/log.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void
@@ -83,6 +85,35 @@ na_addr_to_string(struct na_class *na_class, const na_plugin_addr *addr,
     }
     *buf_size_p = needed;
     return na_code(code);
+}
+
+struct na_peer_name *
+na_peer_name_create(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    struct na_peer_name *name = malloc(sizeof *name + size);
+
+    if (!name)
+        return NULL;
+    atomic_init(&name->refs, 1);
+    memcpy(name->text, text, size);
+    return name;
+}
+
+void
+na_peer_name_release(struct na_peer_name *name)
+{
+    /* Release and acquire: uses of the text come before its end. */
+    if (atomic_fetch_sub_explicit(&name->refs, 1, memory_order_acq_rel) == 1)
+        free(name);
+}
+
+bool
+na_addr_is_for(const struct na_class *na_class, const char *name)
+{
+    const char *rest = name_for_plugin(na_class, name);
+
+    return rest && rest != name;
 }
 
 na_return_t

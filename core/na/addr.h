@@ -22,6 +22,9 @@ na_addr_public(na_plugin_addr *addr)
  * NA_Addr_free. */
 void na_addr_given(struct na_class *na_class);
 
+/* The string names the class's plugin. */
+bool na_addr_is_for(const struct na_class *na_class, const char *name);
+
 /* As NA_Addr_lookup and NA_Addr_to_string, uncounted. */
 na_return_t na_addr_lookup(
     struct na_class *na_class, const char *name, na_plugin_addr **addr_p);

@@ -241,14 +241,33 @@ class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
     return NA_SUCCESS;
 }
 
+static struct na_class *
+open_reported(const char *info_string, bool listen,
+    const struct na_init_info *init, struct plugin_report *report)
+{
+    struct plugin_info info;
+    struct na_class *na_class = NULL;
+    na_return_t ret = plugin_info_parse(info_string, &info);
+
+    if (ret != NA_SUCCESS) {
+        plugin_report_set_string(report, info_string);
+        plugin_report_add(report, TALARIA_STAGE_INFO_STRING, NULL, NULL, ret,
+            "%s",
+            ret == NA_NOMEM ? "out of memory"
+                            : plugin_info_fault(info_string, false));
+        return NULL;
+    }
+    class_open(&info, report, listen, init, &na_class);
+    plugin_info_finish(&info);
+    return na_class;
+}
+
 na_class_t *
 na_class_open(
     const char *info_string, bool listen, const struct na_init_info *init)
 {
-    struct plugin_info info;
     struct plugin_report *report;
-    struct na_class *na_class = NULL;
-    na_return_t ret;
+    struct na_class *na_class;
 
     base_log_init();
     if (!info_string) {
@@ -256,19 +275,23 @@ na_class_open(
         return NULL;
     }
     report = plugin_report_create();
-    ret = plugin_info_parse(info_string, &info);
-    if (ret != NA_SUCCESS) {
-        plugin_report_set_string(report, info_string);
-        plugin_report_add(report, TALARIA_STAGE_INFO_STRING, NULL, NULL, ret,
-            "%s",
-            ret == NA_NOMEM ? "out of memory"
-                            : plugin_info_fault(info_string, false));
-        plugin_report_publish(report);
-        return NULL;
-    }
-    class_open(&info, report, listen, init, &na_class);
+    na_class = open_reported(info_string, listen, init, report);
     plugin_report_publish(report);
-    plugin_info_finish(&info);
+    return na_class;
+}
+
+na_class_t *
+na_class_try_open(const char *info_string, bool listen,
+    const struct na_init_info *init, char *why, size_t size)
+{
+    struct plugin_report *report = plugin_report_create();
+    struct na_class *na_class;
+
+    plugin_report_silence(report);
+    na_class = open_reported(info_string, listen, init, report);
+    if (!na_class)
+        snprintf(why, size, "%s", plugin_report_text(report));
+    plugin_report_destroy(report);
     return na_class;
 }
 

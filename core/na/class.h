@@ -40,6 +40,11 @@ struct na_class {
 na_class_t *na_class_open(
     const char *info_string, bool listen, const struct na_init_info *init);
 
+/* The same for one that nobody misses: a failure is neither logged nor what
+ * talaria_open_report tells, but written to why, cut to size bytes. */
+na_class_t *na_class_try_open(const char *info_string, bool listen,
+    const struct na_init_info *init, char *why, size_t size);
+
 /* The host table of a class. */
 void na_host_init(struct na_class *na_class);
 

@@ -14,13 +14,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The string of a peer that there are two ways to, as it was given. */
+struct na_peer_name {
+    _Atomic uint32_t refs;
+    char text[];
+};
+
 struct hg_addr {
     struct na_class *na_class;
-    na_plugin_addr *addr; /* one reference */
-    _Atomic int32_t refs; /* of one that stands alone */
+    na_plugin_addr *addr;      /* one reference */
+    struct na_peer_name *name; /* likewise; NULL: the plugin's */
+    _Atomic int32_t refs;      /* of one that stands alone */
     bool embedded;
     bool self; /* the class's own, as far as was known */
 };
+
+/* A copy of a string, with one reference; NULL: no memory. */
+struct na_peer_name *na_peer_name_create(const char *text);
+void na_peer_name_release(struct na_peer_name *name);
+
+static inline struct na_peer_name *
+na_peer_name_hold(struct na_peer_name *name)
+{
+    if (name)
+        atomic_fetch_add_explicit(&name->refs, 1, memory_order_relaxed);
+    return name;
+}
 
 /* Empties an embedded peer. */
 static inline void
@@ -30,6 +49,8 @@ na_peer_release(struct hg_addr *peer)
         return;
     peer->na_class->ops.addr_free(peer->na_class->plugin_class, peer->addr);
     peer->addr = NULL;
+    if (__builtin_expect(peer->name != NULL, 0))
+        na_peer_name_release(peer->name);
 }
 
 /* Sets an embedded, empty peer; takes over the reference. */
@@ -39,6 +60,7 @@ na_peer_set(
 {
     peer->na_class = na_class;
     peer->addr = addr;
+    peer->name = NULL;
     peer->embedded = true;
     peer->self = false;
 }
@@ -50,6 +72,7 @@ na_peer_copy(struct hg_addr *peer, const struct hg_addr *from)
     from->na_class->ops.addr_dup(from->na_class->plugin_class, from->addr);
     na_peer_set(peer, from->na_class, from->addr);
     peer->self = from->self;
+    peer->name = na_peer_name_hold(from->name);
 }
 
 #endif /* NA_PEER_H */

@@ -22,6 +22,7 @@ struct plugin_report {
     struct talaria_open_result result; /* first: what a program gets */
     struct talaria_candidate **entries;
     uint64_t thread;
+    bool silent;
     TAILQ_ENTRY(plugin_report) next;
 };
 
@@ -192,7 +193,7 @@ plugin_report_log(const struct plugin_report *report)
     const char *info_string;
     size_t count;
 
-    if (!report)
+    if (!report || report->silent)
         return;
     info_string = report->result.info_string ? report->result.info_string : "?";
     count = candidate_count(report);
@@ -205,6 +206,19 @@ plugin_report_log(const struct plugin_report *report)
         info_string, last->path ? last->path : "", last->path ? ": " : "",
         talaria_stage_to_string(last->stage), last->text, count,
         count == 1 ? "" : "s");
+}
+
+void
+plugin_report_silence(struct plugin_report *report)
+{
+    if (report)
+        report->silent = true;
+}
+
+const char *
+plugin_report_text(const struct plugin_report *report)
+{
+    return report ? report->result.text : "";
 }
 
 static struct plugin_report *

@@ -37,6 +37,11 @@ void plugin_report_add(struct plugin_report *report, enum talaria_stage stage,
  * entry for a plugin that failed to open does it then. */
 void plugin_report_log(const struct plugin_report *report);
 
+/* Logs nothing of it any more. The text of its last entry, "" if there is
+ * none. */
+void plugin_report_silence(struct plugin_report *report);
+const char *plugin_report_text(const struct plugin_report *report);
+
 /* Makes it what talaria_open_report returns in this thread, in place of the one
  * before. Takes the report over. */
 void plugin_report_publish(struct plugin_report *report);

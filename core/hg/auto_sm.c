@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening the transport that reaches the peers of this node. */
+#include "hg/auto_sm.h"
+
+#include "base/log.h"
+#include "hg/class.h"
+#include "na.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define INFO_DEFAULT "na+sm"
+#define INFO_MAX 256U
+
+/* The info string: a whole one that was given, or one made of a name. */
+static hg_return_t
+choose_info(const char *given, char info[INFO_MAX])
+{
+    const char *front = "";
+    int length;
+
+    if (!given || !*given)
+        given = INFO_DEFAULT;
+    else if (!strchr(given, '+') && !strstr(given, "://"))
+        front = INFO_DEFAULT "://";
+    length = snprintf(info, INFO_MAX, "%s%s", front, given);
+    return length > 0 && (size_t) length < INFO_MAX ? HG_SUCCESS
+                                                    : HG_INVALID_ARG;
+}
+
+/* The class's own transport is the one that an info string names. */
+static bool
+is_that(const struct na_class *na_class, const char *info)
+{
+    char own[INFO_MAX];
+    int length = snprintf(own, sizeof own, "%s+%s", NA_Get_class_name(na_class),
+        NA_Get_class_protocol(na_class));
+
+    return length > 0 && strncmp(own, info, (size_t) length) == 0 &&
+           (info[length] == '\0' || info[length] == ':');
+}
+
+/* What the two transports have in common. */
+static struct na_init_info
+options_of(const struct hg_init_info *info)
+{
+    struct na_init_info options = NA_INIT_INFO_INITIALIZER;
+
+    options.auth_key = info->na_init_info.auth_key;
+    options.max_unexpected_size = info->na_init_info.max_unexpected_size;
+    options.max_expected_size = info->na_init_info.max_expected_size;
+    options.progress_mode = info->na_init_info.progress_mode;
+    options.max_contexts = info->na_init_info.max_contexts;
+    options.thread_mode = info->na_init_info.thread_mode;
+    return options;
+}
+
+void
+hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info)
+{
+    struct na_class *na_class = hg_class_na(hg_class);
+    struct na_init_info options = options_of(info);
+    char text[INFO_MAX], why[160] = "its info string is too long";
+
+    if (!info->auto_sm)
+        return;
+    if (choose_info(info->sm_info_string, text) == HG_SUCCESS) {
+        if (is_that(na_class, text))
+            return; /* all peers are reached by it */
+        if (NA_SM_Host_id_get(&hg_class->host) != NA_SUCCESS)
+            snprintf(why, sizeof why, "this host has no id");
+        else
+            hg_class->bulk.sm_class = na_class_try_open(
+                text, NA_Is_listening(na_class), &options, why, sizeof why);
+    }
+    if (!hg_class->bulk.sm_class)
+        LOG_WARNING(HG,
+            "auto_sm without effect, peers of this node are reached by %s+%s "
+            "as all others: %s",
+            NA_Get_class_name(na_class), NA_Get_class_protocol(na_class), why);
+}
+
+void
+hg_auto_sm_close(struct hg_class *hg_class)
+{
+    NA_Finalize(hg_class->bulk.sm_class);
+    hg_class->bulk.sm_class = NULL;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The second transport of a class, for peers of its own node. */
+#ifndef HG_AUTO_SM_H
+#define HG_AUTO_SM_H
+
+#include "mercury_types.h"
+#include "na_sm.h"
+
+struct hg_class;
+
+/* Opens it beside the first, which is open, if the options say so. Without
+ * success the class goes on alone. */
+void hg_auto_sm_open(
+    struct hg_class *hg_class, const struct hg_init_info *info);
+
+/* Closes it, if it is open. */
+void hg_auto_sm_close(struct hg_class *hg_class);
+
+#endif /* HG_AUTO_SM_H */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Strings of peers with an address on their own node, and such that are none. */
+#include "hg/host_address.h"
+
+#include "log_watch.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ID "01234567-89ab-cdef-fedc-ba9876543210"
+#define WHOLE "ofi+tcp://192.0.2.7:4000#sm=" ID ":na+sm://77-0"
+
+static void
+begin(void)
+{
+    log_watch_begin();
+    log_watch_install();
+}
+
+START_TEST(host_address_gives_its_parts)
+{
+    struct hg_host_address parts;
+
+    begin();
+    ck_assert_int_eq(hg_host_address_parse(WHOLE, &parts), HG_SUCCESS);
+    ck_assert_uint_eq(parts.main_length, strlen("ofi+tcp://192.0.2.7:4000"));
+    ck_assert_str_eq(parts.near, "na+sm://77-0");
+    ck_assert_uint_eq(parts.host.high, 0x0123456789abcdef);
+    ck_assert_uint_eq(parts.host.low, 0xfedcba9876543210);
+    log_watch_check();
+}
+END_TEST
+
+START_TEST(host_address_plain_string_is_left_alone)
+{
+    static const char *const plain[] = {"", "na+sm://1-0", "x", "sm=", "#",
+        "#sm", "tcp://h:1#smile", "two words", "ofi+tcp://h#" ID};
+
+    begin();
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        struct hg_host_address parts = {.near = "x"};
+
+        ck_assert_int_eq(hg_host_address_parse(plain[i], &parts), HG_SUCCESS);
+        ck_assert_uint_eq(parts.main_length, strlen(plain[i]));
+        ck_assert_ptr_null(parts.near);
+    }
+    log_watch_check();
+}
+END_TEST
+
+START_TEST(host_address_malformed_is_invalid)
+{
+    static const char *const wrong[] = {"#sm=", "a#sm=", "a#sm=:", "a#sm=" ID,
+        "a#sm=" ID ":", "#sm=" ID ":b", "a#sm=" ID "b", "a#sm=" ID "::b c",
+        "a b#sm=" ID ":c", "a#sm=" ID ":b\n", "a#sm=" ID ":\xc3\xa9",
+        "a#sm=01234567-89ab-cdef-fedc-ba987654321:b",
+        "a#sm=01234567-89ab-cdef-fedc-ba98765432100:b",
+        "a#sm=01234567-89AB-cdef-fedc-ba9876543210:b",
+        "a#sm=0123456789ab-cdef-fedc-ba9876543210--:b",
+        "a#sm=g1234567-89ab-cdef-fedc-ba9876543210:b",
+        "a#sm=" ID ":b#sm=" ID ":c", "a#sm=" ID ";b"};
+    size_t count = sizeof wrong / sizeof wrong[0];
+
+    begin();
+    log_expect("is no address with one of its node", (uint32_t) count,
+        (uint32_t) count);
+    for (size_t i = 0; i < count; i++) {
+        struct hg_host_address parts = {.main_length = 12345};
+
+        ck_assert_msg(hg_host_address_parse(wrong[i], &parts) == HG_INVALID_ARG,
+            "%s", wrong[i]);
+        ck_assert_uint_eq(parts.main_length, 12345);
+    }
+    log_watch_check();
+}
+END_TEST
+
+/* Every string that one is cut down to is another kind, or refused. */
+START_TEST(host_address_truncated_is_never_the_whole)
+{
+    char text[sizeof WHOLE];
+
+    begin();
+    log_expect("is no address with one of its node", 1, 1000);
+    for (size_t length = 0; length + 1 < sizeof WHOLE; length++) {
+        struct hg_host_address parts;
+        hg_return_t ret;
+
+        memcpy(text, WHOLE, length);
+        text[length] = '\0';
+        ret = hg_host_address_parse(text, &parts);
+        ck_assert(ret == HG_SUCCESS || ret == HG_INVALID_ARG);
+        if (ret == HG_SUCCESS && parts.near)
+            ck_assert_uint_gt(strlen(parts.near), 0);
+    }
+    log_watch_check();
+}
+END_TEST
+
+START_TEST(host_address_too_long_is_invalid)
+{
+    char *text = malloc(HG_HOST_ADDRESS_MAX + 100);
+    struct hg_host_address parts;
+    size_t length = strlen(WHOLE);
+
+    begin();
+    log_expect("is no address with one of its node", 1, 1);
+    ck_assert_ptr_nonnull(text);
+    memcpy(text, WHOLE, length);
+    memset(text + length, 'x', HG_HOST_ADDRESS_MAX - length);
+    text[HG_HOST_ADDRESS_MAX - 1] = '\0';
+    ck_assert_int_eq(hg_host_address_parse(text, &parts), HG_SUCCESS);
+    text[HG_HOST_ADDRESS_MAX - 1] = 'x';
+    text[HG_HOST_ADDRESS_MAX] = '\0';
+    ck_assert_int_eq(hg_host_address_parse(text, &parts), HG_INVALID_ARG);
+    free(text);
+    log_watch_check();
+}
+END_TEST
+
+START_TEST(host_address_middle_is_what_parse_takes)
+{
+    na_sm_id_t id = {.high = 0x0123456789abcdef, .low = 0xfedcba9876543210};
+    char middle[HG_HOST_ADDRESS_MIDDLE + 1];
+
+    memset(middle, 'z', sizeof middle);
+    hg_host_address_middle(id, middle);
+    ck_assert_int_eq(middle[HG_HOST_ADDRESS_MIDDLE], 'z');
+    ck_assert_int_eq(memcmp(middle, "#sm=" ID ":", HG_HOST_ADDRESS_MIDDLE), 0);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("host_address");
+    TCase *tcase = tcase_create("host_address");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    suite_add_tcase(suite, tcase);
+    tcase_add_test(tcase, host_address_gives_its_parts);
+    tcase_add_test(tcase, host_address_plain_string_is_left_alone);
+    tcase_add_test(tcase, host_address_malformed_is_invalid);
+    tcase_add_test(tcase, host_address_truncated_is_never_the_whole);
+    tcase_add_test(tcase, host_address_too_long_is_invalid);
+    tcase_add_test(tcase, host_address_middle_is_what_parse_takes);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
