@@ -88,6 +88,9 @@ hg_return_t bulk_transfer_internal(struct bulk_context *context,
     void (*done)(void *arg, hg_return_t ret), void *arg, hg_op_id_t *id_p,
     bool *pending_p);
 
+/* HG_Bulk_cancel for who holds the lock of na/progress.h. */
+void bulk_transfer_cancel(hg_op_id_t id);
+
 /* The table of ids. add: NOMEM when it is full. begin makes the id valid, end
  * makes it stale: once it has returned no cancel is at work on the transfer. */
 hg_return_t bulk_op_table_add(struct bulk_op *op);
@@ -97,5 +100,9 @@ void bulk_op_table_end(struct bulk_op *op);
 
 /* Calls cancel with the transfer of an id, if it is still under way. */
 void bulk_op_table_cancel(hg_op_id_t id, void (*cancel)(struct bulk_op *op));
+
+/* The same for who holds the lock of progress. */
+void bulk_op_table_cancel_locked(
+    hg_op_id_t id, void (*cancel)(struct bulk_op *op));
 
 #endif /* BULK_OP_H */

@@ -134,6 +134,18 @@ find(uint64_t id)
 }
 
 void
+bulk_op_table_cancel_locked(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
+{
+    struct bulk_op *op;
+
+    pthread_mutex_lock(&table_lock);
+    op = find((uint64_t) (uintptr_t) id);
+    if (op)
+        cancel(op);
+    pthread_mutex_unlock(&table_lock);
+}
+
+void
 bulk_op_table_cancel(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
 {
     uint64_t value = (uint64_t) (uintptr_t) id;
@@ -149,10 +161,6 @@ bulk_op_table_cancel(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
         return;
     /* The context stays: nobody destroys one that is being cancelled on. */
     na_progress_acquire(progress);
-    pthread_mutex_lock(&table_lock);
-    op = find(value);
-    if (op)
-        cancel(op);
-    pthread_mutex_unlock(&table_lock);
+    bulk_op_table_cancel_locked(id, cancel);
     na_progress_release(progress);
 }

@@ -491,6 +491,12 @@ cancel(struct bulk_op *op)
             na_context->plugin_ctx, na_op_part(op->lanes[i]));
 }
 
+void
+bulk_transfer_cancel(hg_op_id_t id)
+{
+    bulk_op_table_cancel_locked(id, cancel);
+}
+
 hg_return_t
 HG_Bulk_cancel(hg_op_id_t op_id)
 {

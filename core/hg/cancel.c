@@ -119,6 +119,7 @@ cancel_operations(struct hg_handle *handle)
     if (handle->role == HG_ROLE_ORIGIN)
         na_context->na_class->ops.cancel(
             na_context->plugin_ctx, na_op_part(handle->recv));
+    hg_overflow_cancel(handle);
 }
 
 static bool

@@ -91,6 +91,8 @@ class_open(
             hg_class_na(hg_class)->single_class) != HG_SUCCESS)
         goto close_na_class;
     hg_class->bulk.stats = info->stats;
+    hg_class->no_overflow = info->no_overflow;
+    hg_class->release_input_early = info->release_input_early;
     hg_loopback_init(hg_class, info->no_loopback != 0);
     hg_class->bulk.no_eager = info->no_bulk_eager;
     hg_class->post_init =

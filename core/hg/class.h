@@ -23,11 +23,14 @@ struct hg_counters {
     _Atomic uint64_t response_extra; /* sent, with output moved by RMA */
     _Atomic uint64_t active;         /* requests that are being handled */
     _Atomic uint64_t multi_recv_copy;
+    _Atomic uint64_t dropped; /* messages that were none; always counted */
 };
 
 struct hg_class {
     struct bulk_class bulk; /* first: bulk_class_of */
     bool own_na_class;
+    bool no_overflow;
+    bool release_input_early;
     uint32_t post_init; /* receives of a listening context at first */
     uint32_t post_incr; /* and how many more when all are taken */
     size_t in_offset;   /* the user's own space at the payload's front */
@@ -63,6 +66,14 @@ hg_count(const struct hg_class *hg_class, _Atomic uint64_t *counter)
 {
     if (__builtin_expect(hg_class->bulk.stats, 0))
         atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* A message of a peer was not what it should be. */
+static inline void
+hg_count_dropped(struct hg_class *hg_class)
+{
+    atomic_fetch_add_explicit(
+        &hg_class->counters.dropped, 1, memory_order_relaxed);
 }
 
 #endif /* HG_CLASS_H */

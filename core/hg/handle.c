@@ -302,6 +302,7 @@ HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
         set_rpc(handle, rpc);
     if (addr && addr != &handle->peer)
         set_peer(handle, addr);
+    hg_overflow_clear(handle);
     handle->in.size = 0;
     handle->out.size = 0;
     return HG_SUCCESS;
@@ -394,6 +395,8 @@ hg_pool_put(struct hg_handle *handle)
 {
     struct hg_context *context = handle->context;
 
+    if (__builtin_expect(handle->in.overflow || handle->out.overflow, 0))
+        hg_overflow_clear(handle);
     na_peer_release(&handle->peer);
     if (__builtin_expect(handle->local, 0)) {
         hg_loopback_put(handle);

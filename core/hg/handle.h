@@ -10,6 +10,7 @@
 #include "base/completion.h"
 #include "hg/class.h"
 #include "hg/context.h"
+#include "hg/overflow.h"
 #include "na/op.h"
 #include "na/peer.h"
 #include "proc/proc.h"
@@ -25,6 +26,9 @@ struct hg_message {
     char *payload;     /* in buffer, the user's offset included */
     hg_size_t size;    /* bytes of payload, likewise */
     uint32_t decoded;  /* structs made of it that are not freed yet */
+    bool more;         /* received: the arguments are elsewhere */
+    bool released;     /* received: the program has given it back */
+    struct hg_overflow *overflow; /* the arguments that it has no room for */
     struct hg_proc proc;
 };
 
@@ -80,6 +84,10 @@ struct hg_handle {
     uint32_t index;      /* in its context, the lower bits of its tags */
     uint32_t cookie;     /* of this request */
     uint64_t tag;        /* of the answer */
+    uint32_t ack_count;  /* target: answers that were to be acknowledged */
+    /* What a cancel ends of in.overflow or out.overflow; under the lock of
+     * progress. */
+    _Atomic(struct hg_overflow *) moving;
     hg_cb_t callback;
     void *arg;
     struct hg_addr peer;
@@ -154,6 +162,18 @@ void hg_target_feed(struct hg_context *context);
 void hg_target_repost(struct hg_handle *handle);
 void hg_target_unpost(struct hg_context *context);
 
+/* What overflow.c has fetched is there, or is not to be had: goes on with the
+ * request (target.c) or the answer (origin.c). In progress. */
+void hg_target_fetched(struct hg_handle *handle, hg_return_t ret);
+void hg_origin_fetched(struct hg_handle *handle, hg_return_t ret);
+
+/* target.c: the answer that overflow.c waits about is acknowledged, or nothing
+ * will come. In progress. */
+void hg_target_acknowledged(struct hg_handle *handle);
+
+/* origin.c: the end of the receive was asked for. In progress. */
+bool hg_origin_ending(const struct hg_handle *handle);
+
 /* origin.c: sets the functions of a handle's operations for its role. */
 void hg_origin_prepare(struct hg_handle *handle);
 void hg_target_prepare(struct hg_handle *handle);
@@ -182,6 +202,16 @@ hg_handle_use(const struct hg_handle *handle)
 {
     return atomic_load_explicit(&handle->parts, memory_order_relaxed) >>
            HG_PART_SHIFT;
+}
+
+/* A tag is the handle's number and a count of its uses, so that what comes late
+ * does not meet the receive for what comes next. */
+static inline uint64_t
+hg_handle_tag(const struct hg_handle *handle, uint32_t use)
+{
+    const struct hg_net *net = &handle->port->net;
+
+    return ((uint64_t) use << net->index_bits | handle->index) & net->tag_mask;
 }
 
 /* The first error counts. */

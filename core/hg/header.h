@@ -15,6 +15,22 @@
  *   20  u8   origin's context id      16  u64  reserved, 0
  *   21  u8   reserved[3], 0
  *   24  u64  reserved, 0
+ *
+ * With HG_HEADER_MORE the arguments are not in the message, but in memory of
+ * its sender. The payload is then the user's space and
+ *
+ *    0  u64  seal: the last eight bytes of that memory, as long as it is valid
+ *    8  u32  answer: tag of the acknowledgement, an expected message
+ *   12  u32  answer: its cookie
+ *   16       the descriptor of the memory: the arguments and the seal
+ *
+ *   acknowledgement of an answer
+ *    0  u16  magic
+ *    2  u8   version
+ *    3  u8   flags, 0
+ *    4  u32  cookie, the answer's
+ *    8  i32  how it went, an hg_return_t
+ *   12  u32  reserved, 0
  */
 #ifndef HG_HEADER_H
 #define HG_HEADER_H
@@ -29,7 +45,13 @@
 #define HG_HEADER_REQUEST_SIZE 32U
 #define HG_HEADER_RESPONSE_SIZE 24U
 
-#define HG_HEADER_NO_RESPONSE 0x1U /* request: the origin waits for nothing */
+#define HG_HEADER_MORE_SIZE 16U
+#define HG_HEADER_ACK_SIZE 16U
+
+#define HG_HEADER_NO_RESPONSE                                                  \
+    0x1U                    /* request: nothing but an error, or that
+                                      the rest was fetched, is answered */
+#define HG_HEADER_MORE 0x2U /* the arguments are to be fetched */
 
 struct hg_header_request {
     uint8_t flags;
@@ -40,8 +62,20 @@ struct hg_header_request {
 };
 
 struct hg_header_response {
+    uint8_t flags;
     uint32_t cookie;
     uint32_t payload_size;
+    hg_return_t ret;
+};
+
+struct hg_header_more {
+    uint64_t seal;
+    uint32_t tag;
+    uint32_t cookie;
+};
+
+struct hg_header_ack {
+    uint32_t cookie;
     hg_return_t ret;
 };
 
@@ -51,6 +85,7 @@ struct hg_header_response {
 
 #define HG_HEADER_MAGIC_REQUEST 0x5152U  /* "RQ" */
 #define HG_HEADER_MAGIC_RESPONSE 0x5352U /* "RS" */
+#define HG_HEADER_MAGIC_ACK 0x4B41U      /* "AK" */
 
 struct hg_header_front {
     uint16_t magic;
@@ -75,10 +110,20 @@ struct hg_header_wire_response {
     uint64_t reserved;
 };
 
+struct hg_header_wire_ack {
+    struct hg_header_front front;
+    int32_t ret;
+    uint32_t reserved;
+};
+
 _Static_assert(sizeof(struct hg_header_wire_request) == HG_HEADER_REQUEST_SIZE,
     "no padding on the wire");
 _Static_assert(
     sizeof(struct hg_header_wire_response) == HG_HEADER_RESPONSE_SIZE,
+    "no padding on the wire");
+_Static_assert(sizeof(struct hg_header_wire_ack) == HG_HEADER_ACK_SIZE,
+    "no padding on the wire");
+_Static_assert(sizeof(struct hg_header_more) == HG_HEADER_MORE_SIZE,
     "no padding on the wire");
 
 static inline struct hg_header_front
@@ -99,6 +144,15 @@ hg_header_front_check(
     if (front->version != HG_HEADER_VERSION)
         return HG_OPNOTSUPPORTED;
     return front->flags & ~known_flags ? HG_PROTOCOL_ERROR : HG_SUCCESS;
+}
+
+/* A peer's code as ours. */
+static inline hg_return_t
+hg_header_code(int32_t wire)
+{
+    uint32_t code = le32toh((uint32_t) wire);
+
+    return code < HG_RETURN_MAX ? (hg_return_t) code : HG_OTHER_ERROR;
 }
 
 static inline void
@@ -125,8 +179,8 @@ hg_header_request_decode(
     if (size < sizeof front)
         return HG_PROTOCOL_ERROR;
     memcpy(&front, bytes, sizeof front);
-    ret = hg_header_front_check(
-        &front, HG_HEADER_MAGIC_REQUEST, HG_HEADER_NO_RESPONSE);
+    ret = hg_header_front_check(&front, HG_HEADER_MAGIC_REQUEST,
+        HG_HEADER_NO_RESPONSE | HG_HEADER_MORE);
     header_p->cookie = le32toh(front.cookie);
     if (ret != HG_SUCCESS)
         return ret;
@@ -146,8 +200,8 @@ static inline void
 hg_header_response_encode(void *bytes, const struct hg_header_response *header)
 {
     struct hg_header_wire_response wire = {
-        .front =
-            hg_header_front_make(HG_HEADER_MAGIC_RESPONSE, 0, header->cookie),
+        .front = hg_header_front_make(
+            HG_HEADER_MAGIC_RESPONSE, header->flags, header->cookie),
         .payload_size = htole32(header->payload_size),
         .ret = (int32_t) htole32((uint32_t) header->ret)};
 
@@ -160,24 +214,76 @@ hg_header_response_decode(
 {
     struct hg_header_wire_response wire;
     struct hg_header_front front;
-    uint32_t code;
     hg_return_t ret;
 
     if (size < sizeof front)
         return HG_PROTOCOL_ERROR;
     memcpy(&front, bytes, sizeof front);
-    ret = hg_header_front_check(&front, HG_HEADER_MAGIC_RESPONSE, 0);
+    ret =
+        hg_header_front_check(&front, HG_HEADER_MAGIC_RESPONSE, HG_HEADER_MORE);
     header_p->cookie = le32toh(front.cookie);
     if (ret != HG_SUCCESS)
         return ret;
     if (size < sizeof wire)
         return HG_PROTOCOL_ERROR;
     memcpy(&wire, bytes, sizeof wire);
+    header_p->flags = front.flags;
     header_p->payload_size = le32toh(wire.payload_size);
-    code = le32toh((uint32_t) wire.ret);
-    header_p->ret = code < HG_RETURN_MAX ? (hg_return_t) code : HG_OTHER_ERROR;
+    header_p->ret = hg_header_code(wire.ret);
     if (header_p->payload_size > size - sizeof wire)
         return HG_PROTOCOL_ERROR;
+    return HG_SUCCESS;
+}
+
+/* The two that follow are rare. A hg_header_more has HG_HEADER_MORE_SIZE
+ * bytes. */
+
+static inline void
+hg_header_more_encode(void *bytes, const struct hg_header_more *more)
+{
+    const struct hg_header_more wire = {.seal = htole64(more->seal),
+        .tag = htole32(more->tag),
+        .cookie = htole32(more->cookie)};
+
+    memcpy(bytes, &wire, sizeof wire);
+}
+
+static inline void
+hg_header_more_decode(const void *bytes, struct hg_header_more *more_p)
+{
+    struct hg_header_more wire;
+
+    memcpy(&wire, bytes, sizeof wire);
+    more_p->seal = le64toh(wire.seal);
+    more_p->tag = le32toh(wire.tag);
+    more_p->cookie = le32toh(wire.cookie);
+}
+
+static inline void
+hg_header_ack_encode(void *bytes, const struct hg_header_ack *ack)
+{
+    const struct hg_header_wire_ack wire = {
+        .front = hg_header_front_make(HG_HEADER_MAGIC_ACK, 0, ack->cookie),
+        .ret = (int32_t) htole32((uint32_t) ack->ret)};
+
+    memcpy(bytes, &wire, sizeof wire);
+}
+
+static inline hg_return_t
+hg_header_ack_decode(
+    const void *bytes, size_t size, struct hg_header_ack *ack_p)
+{
+    struct hg_header_wire_ack wire;
+    hg_return_t ret;
+
+    if (size < sizeof wire)
+        return HG_PROTOCOL_ERROR;
+    memcpy(&wire, bytes, sizeof wire);
+    ret = hg_header_front_check(&wire.front, HG_HEADER_MAGIC_ACK, 0);
+    if (ret != HG_SUCCESS)
+        return ret;
+    ack_p->cookie = le32toh(wire.front.cookie);
+    ack_p->ret = hg_header_code(wire.ret);
     return HG_SUCCESS;
 }
 

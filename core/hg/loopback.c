@@ -145,6 +145,8 @@ hand_over(struct hg_handle *origin, struct hg_handle *target)
         HG_HEADER_REQUEST_SIZE + origin->in.size);
     origin->peer.na_class->ops.addr_dup(
         origin->peer.na_class->plugin_class, event.source);
+    if (__builtin_expect(origin->in.overflow != NULL, 0))
+        hg_overflow_share(&origin->in, &target->in);
     if (!origin->no_response)
         join(origin, target);
     target->recv->complete(target->recv, &event);
@@ -221,6 +223,8 @@ hg_loopback_answer(struct hg_handle *target)
     memcpy(origin->out.payload - HG_HEADER_RESPONSE_SIZE,
         target->out.payload - HG_HEADER_RESPONSE_SIZE,
         HG_HEADER_RESPONSE_SIZE + target->out.size);
+    if (__builtin_expect(target->out.overflow != NULL, 0))
+        hg_overflow_share(&target->out, &origin->out);
     complete(origin, origin->recv, event);
     leave(context);
     return NA_PLUGIN_DONE;

@@ -25,6 +25,8 @@ forward_run(struct base_completion *completion)
     if (__builtin_expect(
             atomic_load_explicit(&handle->timed, memory_order_relaxed), 0))
         hg_timer_stop(handle);
+    if (__builtin_expect(handle->in.overflow != NULL, 0))
+        hg_overflow_withdraw(handle->in.overflow);
     /* Release pairs with the acquire in HG_Forward and HG_Reset. */
     atomic_store_explicit(&handle->in_flight, false, memory_order_release);
     if (callback)
@@ -91,6 +93,7 @@ take_answer(struct hg_handle *handle, const na_plugin_event *event)
         return true;
     }
     handle->out.size = header.payload_size;
+    handle->out.more = header.flags & HG_HEADER_MORE;
     hg_handle_record(handle, header.ret);
     hg_count(hg_class, &handle->context->hg_class->counters.response_received);
     return true;
@@ -99,8 +102,8 @@ take_answer(struct hg_handle *handle, const na_plugin_event *event)
 /* The end of the receive was asked for, by a cancel or because the request could
  * not be sent. That still holds when an answer to an earlier request took the
  * receive first. */
-static bool
-ending(const struct hg_handle *handle)
+bool
+hg_origin_ending(const struct hg_handle *handle)
 {
     return atomic_load_explicit(&handle->canceled, memory_order_relaxed) ||
            atomic_load_explicit(&handle->ret, memory_order_relaxed) !=
@@ -115,14 +118,39 @@ answer_received(struct na_op *op, const na_plugin_event *event)
     if (event->status != NA_PLUGIN_OK) {
         hg_handle_record(handle, (hg_return_t) na_code(event->status));
     } else if (!take_answer(handle, event)) {
-        int32_t code =
-            ending(handle) ? NA_PLUGIN_E_CANCELED : post_receive(handle);
+        int32_t code = hg_origin_ending(handle) ? NA_PLUGIN_E_CANCELED
+                                                : post_receive(handle);
 
         if (code >= 0)
             return;
         hg_handle_record(handle, (hg_return_t) na_code(code));
+    } else if (__builtin_expect(handle->out.more, 0)) {
+        handle->out.more = false;
+        if (!handle->out.overflow) { /* else of loopback.c */
+            hg_overflow_fetch(handle);
+            return;
+        }
     }
     part_ended_in_progress(handle, HG_PART_RECV);
+}
+
+void
+hg_origin_fetched(struct hg_handle *handle, hg_return_t ret)
+{
+    hg_handle_record(handle, ret);
+    if (atomic_load_explicit(&handle->ret, memory_order_relaxed) != HG_SUCCESS)
+        hg_overflow_drop(&handle->out);
+    part_ended_in_progress(handle, HG_PART_RECV);
+}
+
+/* A request that is not to be answered is, all the same, when the target has
+ * fetched the arguments. */
+static inline bool
+awaits_answer(const struct hg_handle *handle)
+{
+    return !handle->no_response ||
+           (__builtin_expect(handle->in.overflow != NULL, 0) &&
+               !handle->loopback);
 }
 
 static void
@@ -132,7 +160,7 @@ request_sent(struct na_op *op, const na_plugin_event *event)
 
     if (event->status != NA_PLUGIN_OK) {
         hg_handle_record(handle, (hg_return_t) na_code(event->status));
-        if (!handle->no_response)
+        if (awaits_answer(handle))
             hg_handle_end(handle);
     }
     part_ended_in_progress(handle, HG_PART_SEND);
@@ -152,7 +180,8 @@ encode_request(struct hg_handle *handle, void *in_struct)
     hg_return_t ret = hg_message_encode(&handle->in, hg_class->in_offset,
         hg_net_in_room(&handle->port->net), handle->rpc->in_proc, in_struct);
     struct hg_header_request header = {
-        .flags = handle->no_response ? HG_HEADER_NO_RESPONSE : 0,
+        .flags = (uint8_t) ((handle->no_response ? HG_HEADER_NO_RESPONSE : 0) |
+                            (handle->in.overflow ? HG_HEADER_MORE : 0)),
         .context_id = hg_context_na(handle->context)->id,
         .cookie = handle->cookie,
         .payload_size = (uint32_t) handle->in.size,
@@ -209,13 +238,13 @@ not_sent(struct hg_handle *handle, int32_t code)
 
 /* Sends; the receive, if there is one, is out already. */
 static hg_return_t
-start(struct hg_handle *handle, bool no_response)
+start(struct hg_handle *handle, bool awaiting)
 {
     int32_t code = send_request(handle);
 
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
-    if (code < 0 && no_response)
+    if (code < 0 && !awaiting)
         return take_back(handle, HG_PART_SEND, code);
     if (code < 0)
         not_sent(handle, code);
@@ -224,23 +253,10 @@ start(struct hg_handle *handle, bool no_response)
     return HG_SUCCESS;
 }
 
-/* A tag is the handle's number and a count of its uses, so that an answer that
- * comes late does not meet the next request's receive. */
-static void
-next_tag(struct hg_handle *handle)
-{
-    const struct hg_net *net = &handle->port->net;
-
-    handle->cookie++;
-    handle->tag =
-        ((uint64_t) handle->cookie << net->index_bits | handle->index) &
-        net->tag_mask;
-}
-
 hg_return_t
 HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
-    bool no_response;
+    bool awaiting;
     uint32_t parts;
     hg_return_t ret;
 
@@ -250,18 +266,21 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     /* Acquire pairs with the release in forward_run. */
     if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
         return HG_BUSY;
-    next_tag(handle);
-    no_response =
+    handle->cookie++;
+    handle->tag = hg_handle_tag(handle, handle->cookie);
+    handle->no_response =
         atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed);
-    handle->no_response = no_response;
     ret = encode_request(handle, in_struct);
     if (ret != HG_SUCCESS)
         return ret;
+    awaiting = awaits_answer(handle);
     handle->callback = callback;
     handle->arg = arg;
+    if (__builtin_expect(handle->out.overflow != NULL, 0))
+        hg_overflow_drop(&handle->out);
     handle->out.size = 0;
     atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
-    parts = no_response ? HG_PART_SEND : HG_PART_SEND | HG_PART_RECV;
+    parts = awaiting ? HG_PART_SEND | HG_PART_RECV : HG_PART_SEND;
     atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
     /* Release pairs with the acquire in hg_handle_expired. */
     atomic_store_explicit(&handle->parts,
@@ -273,11 +292,14 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         if (ret != HG_SUCCESS)
             return take_back(handle, parts, -(int32_t) ret);
     }
+    if (__builtin_expect(handle->in.overflow != NULL, 0))
+        hg_count(handle->context->hg_class,
+            &handle->context->hg_class->counters.request_extra);
     if (__builtin_expect(handle->loopback, 0)) {
         hg_loopback_forward(handle);
         return HG_SUCCESS;
     }
-    if (!no_response) {
+    if (awaiting) {
         int32_t code = post_receive(handle);
 
         if (code < 0)
@@ -285,5 +307,5 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     }
     hg_count(handle->context->hg_class,
         &handle->context->hg_class->counters.request_sent);
-    return start(handle, no_response);
+    return start(handle, awaiting);
 }

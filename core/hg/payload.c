@@ -5,6 +5,18 @@
 
 #include "base/log.h"
 
+/* Encoding, which gave ret, went on in an extra buffer. */
+static __attribute__((noinline)) hg_return_t
+outgrown(
+    struct hg_message *message, size_t offset, size_t capacity, hg_return_t ret)
+{
+    if (ret == HG_SUCCESS)
+        ret = hg_overflow_keep(message, offset, capacity);
+    /* Frees the extra buffer, if it was not kept. */
+    hg_proc_reset(&message->proc, NULL, 0, HG_FREE);
+    return ret;
+}
+
 hg_return_t
 hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     hg_proc_cb_t proc_cb, void *data)
@@ -13,21 +25,18 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     hg_return_t ret;
 
     message->size = offset;
+    if (__builtin_expect(message->overflow != NULL, 0))
+        hg_overflow_drop(message);
     if (!data)
         return HG_SUCCESS;
     if (!proc_cb)
         return HG_FAULT;
     proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
     ret = proc_cb(proc, data);
+    if (__builtin_expect(proc->extra, 0))
+        return outgrown(message, offset, capacity, ret);
     if (ret != HG_SUCCESS)
         return ret;
-    if (proc->extra) {
-        LOG_ERROR(HG, "encoded arguments take %llu bytes, at most %zu fit",
-            (unsigned long long) hg_proc_get_size_used(proc),
-            capacity - offset);
-        hg_proc_reset(proc, NULL, 0, HG_ENCODE); /* frees what did not fit */
-        return HG_OVERFLOW;
-    }
     message->size += proc_used(proc);
     return HG_SUCCESS;
 }
@@ -43,10 +52,14 @@ message_decode(struct hg_handle *handle, struct hg_message *message,
         return HG_SUCCESS;
     if (!proc_cb)
         return HG_FAULT;
-    if (message->size < offset)
+    if (__builtin_expect(message->overflow != NULL, 0))
+        proc_begin(&message->proc, message->overflow->data,
+            message->overflow->size, HG_DECODE);
+    else if (message->size >= offset)
+        proc_begin(&message->proc, message->payload + offset,
+            message->size - offset, HG_DECODE);
+    else
         return HG_OVERFLOW;
-    proc_begin(&message->proc, message->payload + offset,
-        message->size - offset, HG_DECODE);
     ret = proc_cb(&message->proc, data);
     if (ret != HG_SUCCESS)
         return ret;
@@ -72,13 +85,31 @@ message_free(struct hg_handle *handle, struct hg_message *message,
     return ret;
 }
 
+/* Gives back what the input was decoded from. */
+static void
+release_input(struct hg_handle *handle)
+{
+    hg_overflow_drop(&handle->in);
+    handle->in.size = 0;
+    handle->in.released = true;
+}
+
 hg_return_t
 HG_Get_input(hg_handle_t handle, void *in_struct)
 {
+    const struct hg_class *hg_class;
+    hg_return_t ret;
+
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    return message_decode(handle, &handle->in,
-        handle->context->hg_class->in_offset, handle->rpc->in_proc, in_struct);
+    if (__builtin_expect(handle->in.released, 0))
+        return HG_FAULT;
+    hg_class = handle->context->hg_class;
+    ret = message_decode(handle, &handle->in, hg_class->in_offset,
+        handle->rpc->in_proc, in_struct);
+    if (ret == HG_SUCCESS && __builtin_expect(hg_class->release_input_early, 0))
+        release_input(handle);
+    return ret;
 }
 
 hg_return_t
@@ -108,16 +139,30 @@ HG_Free_output(hg_handle_t handle, void *out_struct)
         handle, &handle->out, handle->rpc->out_proc, out_struct);
 }
 
+/* The user's space and the encoded arguments, wherever they are. */
+static hg_size_t
+payload_size(const struct hg_handle *handle, const struct hg_message *message,
+    enum hg_role sender)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+
+    if (!message->overflow)
+        return message->size;
+    return message->overflow->size + (sender == HG_ROLE_ORIGIN
+                                             ? hg_class->in_offset
+                                             : hg_class->out_offset);
+}
+
 hg_size_t
 HG_Get_input_payload_size(hg_handle_t handle)
 {
-    return handle ? handle->in.size : 0;
+    return handle ? payload_size(handle, &handle->in, HG_ROLE_ORIGIN) : 0;
 }
 
 hg_size_t
 HG_Get_output_payload_size(hg_handle_t handle)
 {
-    return handle ? handle->out.size : 0;
+    return handle ? payload_size(handle, &handle->out, HG_ROLE_TARGET) : 0;
 }
 
 static hg_return_t
@@ -155,7 +200,8 @@ HG_Get_output_buf(
         out_buf_p, out_buf_size_p);
 }
 
-/* The buffer goes back with the handle: nothing else waits for it. */
+/* The message's own buffer goes back with the handle: nothing else waits for
+ * it. */
 hg_return_t
 HG_Release_input_buf(hg_handle_t handle)
 {
@@ -163,20 +209,19 @@ HG_Release_input_buf(hg_handle_t handle)
         return HG_INVALID_ARG;
     if (handle->in.decoded > 0)
         return HG_BUSY;
-    handle->in.size = 0;
+    release_input(handle);
     return HG_SUCCESS;
 }
 
-/* Every message is within the eager size: there is nothing extra. */
 static hg_return_t
-give_none(hg_handle_t handle, void **buf_p, hg_size_t *size_p)
+give_extra(const struct hg_message *message, void **buf_p, hg_size_t *size_p)
 {
-    if (!handle)
-        return HG_INVALID_ARG;
+    const struct hg_overflow *overflow = message->overflow;
+
     if (buf_p)
-        *buf_p = NULL;
+        *buf_p = overflow ? overflow->data : NULL;
     if (size_p)
-        *size_p = 0;
+        *size_p = overflow ? overflow->size : 0;
     return HG_SUCCESS;
 }
 
@@ -184,12 +229,14 @@ hg_return_t
 HG_Get_input_extra_buf(
     hg_handle_t handle, void **in_buf_p, hg_size_t *in_buf_size_p)
 {
-    return give_none(handle, in_buf_p, in_buf_size_p);
+    return handle ? give_extra(&handle->in, in_buf_p, in_buf_size_p)
+                  : HG_INVALID_ARG;
 }
 
 hg_return_t
 HG_Get_output_extra_buf(
     hg_handle_t handle, void **out_buf_p, hg_size_t *out_buf_size_p)
 {
-    return give_none(handle, out_buf_p, out_buf_size_p);
+    return handle ? give_extra(&handle->out, out_buf_p, out_buf_size_p)
+                  : HG_INVALID_ARG;
 }

@@ -169,9 +169,11 @@ hg_target_unpost(struct hg_context *context)
     na_progress_acquire(progress);
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (handle, &context->handles, all_next)
-        if (handle->role == HG_ROLE_TARGET)
+        if (handle->role == HG_ROLE_TARGET) {
             handle->port->net.na_class->ops.cancel(
                 hg_handle_ctx(handle), na_op_part(handle->recv));
+            hg_overflow_cancel_fetch(handle);
+        }
     base_lock_release(&context->pool_lock);
     na_progress_release(progress);
 }
@@ -228,12 +230,16 @@ give_back(struct hg_handle *handle, int32_t keep)
     return true;
 }
 
-/* true: the callback is to be queued. */
+/* The response has left, or failed to, or is acknowledged. true: the callback
+ * is to be queued. */
 static bool
 respond_ended(struct hg_handle *handle)
 {
     bool wanted = handle->callback != NULL;
 
+    if (__builtin_expect(handle->out.overflow != NULL, 0) &&
+        !hg_overflow_part_ended(handle->out.overflow))
+        return false;
     return give_back(handle, wanted) && wanted;
 }
 
@@ -247,6 +253,13 @@ response_sent(struct na_op *op, const na_plugin_event *event)
         hg_target_responded(handle);
 }
 
+void
+hg_target_acknowledged(struct hg_handle *handle)
+{
+    if (respond_ended(handle))
+        hg_target_responded(handle);
+}
+
 /* Sends the answer, whose payload is encoded; holds a reference meanwhile. */
 static hg_return_t
 respond(struct hg_handle *handle, hg_return_t result)
@@ -254,14 +267,17 @@ respond(struct hg_handle *handle, hg_return_t result)
     struct hg_class *hg_class = handle->context->hg_class;
     const struct hg_net *net = &handle->port->net;
     struct na_progress *progress = handle->port->na_context->progress;
-    struct hg_header_response header = {.cookie = handle->cookie,
+    bool more = handle->out.overflow != NULL;
+    struct hg_header_response header = {.flags = more ? HG_HEADER_MORE : 0,
+        .cookie = handle->cookie,
         .payload_size = (uint32_t) handle->out.size,
         .ret = result};
     int32_t code;
 
     hg_header_response_encode(
         handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
-    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
+    if (__builtin_expect(!more, 1)) /* else in hg_overflow_await */
+        atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
     atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
     /* Release pairs with the acquire in detach_respond. */
     atomic_fetch_add_explicit(
@@ -273,14 +289,26 @@ respond(struct hg_handle *handle, hg_return_t result)
             na_op_part(handle->send), handle->out.buffer,
             net->out_payload + handle->out.size, handle->out.buffer_data,
             handle->peer.addr, handle->info.context_id, handle->tag);
+    if (__builtin_expect(code < 0 && more, 0))
+        hg_overflow_unsent(handle);
     if (code < 0)
         return give_back(handle, 0) ? (hg_return_t) na_code(code) : HG_SUCCESS;
     hg_count(hg_class, &hg_class->counters.response_sent);
+    if (__builtin_expect(more, 0))
+        hg_count(hg_class, &hg_class->counters.response_extra);
     if (code == NA_PLUGIN_DONE && respond_ended(handle)) {
         hg_target_responded(handle);
         na_progress_notify(progress);
     }
     return HG_SUCCESS;
+}
+
+static hg_return_t
+send_code(struct hg_handle *handle, hg_return_t code)
+{
+    handle->callback = NULL;
+    handle->out.size = handle->context->hg_class->out_offset;
+    return respond(handle, code);
 }
 
 /* Answers without a payload, if there is to be an answer and none was given. */
@@ -290,9 +318,17 @@ respond_with_code(struct hg_handle *handle, hg_return_t code)
     if (handle->no_response || atomic_exchange_explicit(&handle->responded,
                                    true, memory_order_relaxed))
         return;
-    handle->callback = NULL;
-    handle->out.size = handle->context->hg_class->out_offset;
-    respond(handle, code);
+    send_code(handle, code);
+}
+
+static void
+run_handler(struct hg_handle *handle)
+{
+    hg_return_t ret = handle->rpc->handler(handle);
+
+    if (ret != HG_SUCCESS)
+        respond_with_code(handle, ret);
+    hg_handle_unref(handle, HG_HANDLE_IN_HANDLER);
 }
 
 /* Runs the handler. The user's reference is the handler's to destroy. */
@@ -300,14 +336,42 @@ static void
 handler_run(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
-    hg_return_t ret;
 
     atomic_store_explicit(
         &handle->refs, 1 + HG_HANDLE_IN_HANDLER, memory_order_relaxed);
-    ret = handle->rpc->handler(handle);
-    if (ret != HG_SUCCESS)
-        respond_with_code(handle, ret);
-    hg_handle_unref(handle, HG_HANDLE_IN_HANDLER);
+    run_handler(handle);
+}
+
+/* The same for a handle that has the user's reference already. */
+static void
+handler_run_fetched(struct base_completion *completion)
+{
+    struct hg_handle *handle = hg_handle_of(completion);
+
+    atomic_fetch_add_explicit(
+        &handle->refs, HG_HANDLE_IN_HANDLER, memory_order_relaxed);
+    run_handler(handle);
+}
+
+/* Also who does not wait for an answer waits to hear that the arguments need
+ * not be kept any longer. */
+void
+hg_target_fetched(struct hg_handle *handle, hg_return_t ret)
+{
+    if (ret != HG_SUCCESS || handle->no_response) {
+        hg_return_t sent = send_code(handle, ret);
+
+        if (sent != HG_SUCCESS)
+            LOG_WARNING(HG, "an origin is not told that its arguments came: %s",
+                HG_Error_to_string(sent));
+    }
+    if (ret != HG_SUCCESS) {
+        hg_handle_unref(handle, 1);
+        return;
+    }
+    handle->completion.run = handler_run_fetched;
+    base_completion_push(
+        &handle->context->bulk.completions, &handle->completion);
 }
 
 /* Takes over the message. NOENTRY, OPNOTSUPPORTED (another version),
@@ -328,10 +392,13 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     if (ret != HG_SUCCESS) {
         LOG_WARNING(HG, "%llu bytes that came as a request are none: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
+        hg_count_dropped(hg_class);
         return ret;
     }
     handle->no_response = header.flags & HG_HEADER_NO_RESPONSE;
     handle->in.size = header.payload_size;
+    handle->in.more = header.flags & HG_HEADER_MORE;
+    handle->in.released = false;
     handle->info.id = header.id;
     handle->info.context_id = header.context_id;
     handle->rpc = hg_registry_find(&hg_class->registry, header.id);
@@ -350,7 +417,9 @@ static void
 refuse(struct hg_handle *handle, hg_return_t ret)
 {
     atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
-    if (ret == HG_NOENTRY)
+    if (ret == HG_NOENTRY && handle->no_response && handle->in.more)
+        send_code(handle, ret); /* its arguments need not be kept */
+    else if (ret == HG_NOENTRY)
         respond_with_code(handle, ret);
     else if (ret == HG_OPNOTSUPPORTED)
         respond_with_code(handle, HG_PROTOCOL_ERROR);
@@ -384,6 +453,12 @@ request_received(struct na_op *op, const na_plugin_event *event)
         refuse(handle, ret);
         return;
     }
+    /* Those of loopback.c are there already. */
+    if (__builtin_expect(handle->in.more, 0) && !handle->in.overflow) {
+        atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
+        hg_overflow_fetch(handle);
+        return;
+    }
     handle->completion.run = handler_run;
     base_completion_push(&context->bulk.completions, &handle->completion);
 }
@@ -407,10 +482,14 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     handle->arg = arg;
     ret = hg_message_encode(&handle->out, hg_class->out_offset,
         hg_net_out_room(&handle->port->net), handle->rpc->out_proc, out_struct);
+    if (ret == HG_SUCCESS && __builtin_expect(handle->out.overflow != NULL, 0))
+        ret = hg_overflow_await(handle);
     if (ret == HG_SUCCESS)
         ret = respond(handle, HG_SUCCESS);
-    if (ret != HG_SUCCESS)
+    if (ret != HG_SUCCESS) {
+        hg_overflow_drop(&handle->out);
         atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
+    }
     return ret;
 }
 

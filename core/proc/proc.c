@@ -43,6 +43,18 @@ proc_finish(struct hg_proc *proc)
     free_extra(proc);
 }
 
+char *
+proc_take_extra(struct hg_proc *proc, bool *callers_p)
+{
+    char *buf = proc->start;
+
+    *callers_p = proc->extra_is_callers;
+    proc->extra = false;
+    proc->extra_is_callers = false;
+    proc_begin(proc, NULL, 0, HG_DECODE);
+    return buf;
+}
+
 hg_return_t
 hg_proc_create(hg_class_t *hg_class, hg_proc_hash_t hash, hg_proc_t *proc_p)
 {

@@ -75,6 +75,11 @@ proc_begin(struct hg_proc *proc, void *buf, size_t size, hg_proc_op_t op)
     proc->seed = 0;
 }
 
+/* Takes the extra buffer, which there is, out of a proc, which decodes an empty
+ * message then. *callers_p: the program has said that it frees it; else it is
+ * the taker's, to be freed with free. */
+char *proc_take_extra(struct hg_proc *proc, bool *callers_p);
+
 /* Bytes between the position and the end of the buffer. */
 static inline size_t
 proc_left(const struct hg_proc *proc)

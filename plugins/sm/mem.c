@@ -201,7 +201,7 @@ sm_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 }
 
 bool
-sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem)
+sm_mem_hold(na_plugin_class *cls, const na_plugin_mem *mem)
 {
     sm_lock_take(&cls->memory);
     const na_plugin_mem *own = *find(cls, mem->id);
@@ -210,7 +210,23 @@ sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem)
                    (mem->access & ~own->access) == 0 &&
                    memcmp(own->segments, mem->segments,
                        mem->count * sizeof(mem->segments[0])) == 0;
+    if (!genuine)
+        sm_lock_drop(&cls->memory);
+    return genuine;
+}
+
+void
+sm_mem_let_go(na_plugin_class *cls)
+{
     sm_lock_drop(&cls->memory);
+}
+
+bool
+sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem)
+{
+    bool genuine = sm_mem_hold(cls, mem);
+    if (genuine)
+        sm_mem_let_go(cls);
     return genuine;
 }
 

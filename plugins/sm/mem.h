@@ -30,6 +30,10 @@ uint32_t sm_mem_fini(na_plugin_class *cls);
 /* Whether bytes that claim to be a registration of this class are one. */
 bool sm_mem_genuine(na_plugin_class *cls, const na_plugin_mem *mem);
 
+/* The same; true: it stays so until sm_mem_let_go. */
+bool sm_mem_hold(na_plugin_class *cls, const na_plugin_mem *mem);
+void sm_mem_let_go(na_plugin_class *cls);
+
 /* Copies for a peer that may not do it itself: between its bytes and the
  * registration with this number, if there is one that permits it and is long
  * enough. INVALID_ARG, PERMISSION. [any thread] */

@@ -185,6 +185,10 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
             gather(op->rma.remote, op->rma.remote_offset, length, there);
         int64_t moved;
         displace(there, there_count, target->displacement);
+        /* Its owner, which this is, may have freed it since the last slice. */
+        bool own = target->pid == 0 && target->conn == NULL;
+        if (own && !sm_mem_hold(cls, op->rma.remote))
+            return NA_PLUGIN_E_INVALID_ARG;
         if (target->pid == 0)
             moved =
                 (int64_t) (put ? copy_own(there, there_count, here, here_count)
@@ -196,6 +200,8 @@ transfer(na_plugin_class *cls, const struct target *target, struct sm_op *op,
                         : process_vm_readv(target->pid, here, here_count, there,
                               there_count, 0);
         int error = moved < 0 ? errno : 0;
+        if (own)
+            sm_mem_let_go(cls);
         if (gone(target))
             return NA_PLUGIN_E_HOSTUNREACH;
         if (moved <= 0)

@@ -166,6 +166,15 @@ static const struct session_setup setup = {
     .open = open_own, .stopping = rpcs_stopping};
 
 static void
+without_overflow(struct hg_init_info *info)
+{
+    info->no_overflow = true;
+}
+
+static const struct session_setup setup_eager = {
+    .open = open_own, .init = without_overflow, .stopping = rpcs_stopping};
+
+static void
 open_with_offsets(hg_class_t *hg_class)
 {
     open_own(hg_class);
@@ -173,7 +182,8 @@ open_with_offsets(hg_class_t *hg_class)
     HG_Class_set_output_offset(hg_class, OUT_OFFSET);
 }
 
-static const struct session_setup setup_offsets = {.open = open_with_offsets};
+static const struct session_setup setup_offsets = {
+    .open = open_with_offsets, .init = without_overflow};
 
 static uint32_t
 eager_in(const struct session *session)
@@ -295,7 +305,7 @@ START_TEST(forward_input_of_eager_size_fits_one_byte_more_overflows)
     hg_handle_t handle;
     blob_t in;
 
-    session_begin(&s, _i, &setup);
+    session_begin(&s, _i, &setup_eager);
     log_expect("encoded arguments take", 1, 1);
     handle = session_handle(&s, own_ids[OWN_TWICE]);
     in = blob_make(eager_in(&s), 5);
@@ -320,7 +330,7 @@ START_TEST(forward_output_of_eager_size_fits_one_byte_more_overflows)
     uint32_t size;
     blob_t out, expected;
 
-    session_begin(&s, _i, &setup);
+    session_begin(&s, _i, &setup_eager);
     log_expect("encoded arguments take", 1, 1);
     handle = session_handle(&s, own_ids[OWN_MAKE]);
     size = eager_out(&s);

@@ -184,7 +184,8 @@ START_TEST(request_of_unknown_flags_is_protocol_error)
 
     for (unsigned byte = 0; byte < 256; byte++)
         ck_assert_int_eq(decode_request_with(3, (unsigned char) byte, &got),
-            byte & ~HG_HEADER_NO_RESPONSE ? HG_PROTOCOL_ERROR : HG_SUCCESS);
+            byte & ~(HG_HEADER_NO_RESPONSE | HG_HEADER_MORE) ? HG_PROTOCOL_ERROR
+                                                             : HG_SUCCESS);
     ck_assert_int_eq(decode_request_with(3, 0, &got), HG_SUCCESS);
     ck_assert_uint_eq(got.flags, 0);
 }
@@ -291,13 +292,111 @@ START_TEST(response_of_other_version_gives_cookie)
 }
 END_TEST
 
-START_TEST(response_of_any_flags_is_protocol_error)
+START_TEST(response_of_unknown_flags_is_protocol_error)
 {
     struct hg_header_response got;
 
-    for (unsigned byte = 1; byte < 256; byte++)
-        ck_assert_int_eq(decode_response_with(3, (unsigned char) byte, &got),
-            HG_PROTOCOL_ERROR);
+    for (unsigned byte = 0; byte < 256; byte++) {
+        hg_return_t ret = decode_response_with(3, (unsigned char) byte, &got);
+
+        ck_assert_int_eq(
+            ret, byte & ~HG_HEADER_MORE ? HG_PROTOCOL_ERROR : HG_SUCCESS);
+        if (ret == HG_SUCCESS)
+            ck_assert_uint_eq(got.flags, byte);
+    }
+}
+END_TEST
+
+/* Flags stand where they are decoded, at both kinds. */
+START_TEST(more_is_flag_two_of_both)
+{
+    struct hg_header_request more_request = request;
+    struct hg_header_response more_response = response;
+    unsigned char bytes[HG_HEADER_REQUEST_SIZE];
+
+    more_request.flags |= HG_HEADER_MORE;
+    hg_header_request_encode(bytes, &more_request);
+    ck_assert_uint_eq(bytes[3], 0x03);
+    more_response.flags = HG_HEADER_MORE;
+    hg_header_response_encode(bytes, &more_response);
+    ck_assert_uint_eq(bytes[3], 0x02);
+}
+END_TEST
+
+START_TEST(more_has_golden_bytes)
+{
+    static const unsigned char golden[HG_HEADER_MORE_SIZE] = {0x11, 0x12, 0x13,
+        0x14, 0x15, 0x16, 0x17, 0x18, /* seal */
+        0x21, 0x22, 0x23, 0x24,       /* tag */
+        0x31, 0x32, 0x33, 0x34};      /* cookie */
+    const struct hg_header_more more = {
+        .seal = 0x1817161514131211, .tag = 0x24232221, .cookie = 0x34333231};
+    struct hg_header_more got;
+    unsigned char bytes[HG_HEADER_MORE_SIZE + 1];
+
+    hg_header_more_encode(bytes + 1, &more);
+    ck_assert_mem_eq(bytes + 1, golden, sizeof golden);
+    hg_header_more_decode(bytes + 1, &got);
+    ck_assert_uint_eq(got.seal, more.seal);
+    ck_assert_uint_eq(got.tag, more.tag);
+    ck_assert_uint_eq(got.cookie, more.cookie);
+}
+END_TEST
+
+static const unsigned char ack_bytes[HG_HEADER_ACK_SIZE] = {0x41, 0x4b, /* AK */
+    0x01, 0x00,              /* version, flags */
+    0x51, 0x52, 0x53, 0x54,  /* cookie */
+    0x15, 0x00, 0x00, 0x00,  /* HG_CANCELED */
+    0x00, 0x00, 0x00, 0x00}; /* reserved */
+
+START_TEST(ack_has_golden_bytes)
+{
+    const struct hg_header_ack ack = {.cookie = 0x54535251, .ret = HG_CANCELED};
+    struct hg_header_ack got;
+    unsigned char bytes[HG_HEADER_ACK_SIZE + 1];
+
+    hg_header_ack_encode(bytes + 1, &ack);
+    ck_assert_mem_eq(bytes + 1, ack_bytes, sizeof ack_bytes);
+    ck_assert_int_eq(
+        hg_header_ack_decode(bytes + 1, sizeof ack_bytes, &got), HG_SUCCESS);
+    ck_assert_uint_eq(got.cookie, ack.cookie);
+    ck_assert_int_eq(got.ret, ack.ret);
+}
+END_TEST
+
+/* Decodes a block of exactly that size. */
+static hg_return_t
+decode_ack(const unsigned char *bytes, size_t size, struct hg_header_ack *ack_p)
+{
+    unsigned char *block = malloc(size > 0 ? size : 1);
+    hg_return_t ret;
+
+    ck_assert_ptr_nonnull(block);
+    memcpy(block, bytes, size);
+    ret = hg_header_ack_decode(block, size, ack_p);
+    free(block);
+    return ret;
+}
+
+START_TEST(ack_that_is_none_is_an_error)
+{
+    struct hg_header_ack got;
+    unsigned char bytes[sizeof ack_bytes];
+
+    for (size_t size = 0; size < sizeof ack_bytes; size++)
+        ck_assert_int_eq(decode_ack(ack_bytes, size, &got), HG_PROTOCOL_ERROR);
+    for (size_t at = 0; at < 4; at++) {
+        memcpy(bytes, ack_bytes, sizeof bytes);
+        bytes[at] ^= 0x40;
+        ck_assert_int_eq(decode_ack(bytes, sizeof bytes, &got),
+            at == 2 ? HG_OPNOTSUPPORTED : HG_PROTOCOL_ERROR);
+    }
+    memcpy(bytes, ack_bytes, sizeof bytes);
+    bytes[9] = 1;
+    ck_assert_int_eq(decode_ack(bytes, sizeof bytes, &got), HG_SUCCESS);
+    ck_assert_int_eq(got.ret, HG_OTHER_ERROR);
+    ck_assert_int_eq(decode_ack(response_bytes, sizeof response_bytes, &got),
+        HG_PROTOCOL_ERROR);
 }
 END_TEST
 
@@ -369,7 +468,11 @@ main(void)
     tcase_add_test(tcase, response_cut_anywhere_is_protocol_error);
     tcase_add_test(tcase, response_of_other_magic_is_protocol_error);
     tcase_add_test(tcase, response_of_other_version_gives_cookie);
-    tcase_add_test(tcase, response_of_any_flags_is_protocol_error);
+    tcase_add_test(tcase, response_of_unknown_flags_is_protocol_error);
+    tcase_add_test(tcase, more_is_flag_two_of_both);
+    tcase_add_test(tcase, more_has_golden_bytes);
+    tcase_add_test(tcase, ack_has_golden_bytes);
+    tcase_add_test(tcase, ack_that_is_none_is_an_error);
     tcase_add_test(tcase, response_payload_beyond_message_is_protocol_error);
     tcase_add_test(tcase, response_every_code_survives_trip);
     tcase_add_test(tcase, response_unknown_code_is_other_error);
