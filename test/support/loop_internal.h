@@ -165,6 +165,9 @@ void loop_held_drop(na_plugin_ctx *ctx);
 /* The fault of the next operation of a kind, which it counts. */
 struct loop_fault loop_fault_take(enum loop_kind kind);
 
+/* A put or get to a context. */
+void loop_rma_count(uint32_t ctx);
+
 void loop_tamper(enum loop_kind kind, unsigned char *bytes, uint64_t *length);
 
 /* The groups of the table. */

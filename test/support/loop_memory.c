@@ -217,6 +217,7 @@ submit(na_plugin_ctx *ctx, struct loop_op *op, enum loop_kind kind,
     op->length = length;
     op->peer = peer->number;
     op->peer_ctx = peer_ctx;
+    loop_rma_count(peer_ctx);
     code = loop_op_submit(op);
     pthread_mutex_unlock(&loop_lock);
     return code;

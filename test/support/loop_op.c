@@ -13,6 +13,7 @@
 /* Under the lock. */
 static struct loop_fault faults[LOOP_KINDS];
 static uint32_t submitted[LOOP_KINDS];
+static uint32_t rma_to[LOOP_CONTEXTS_MAX];
 static enum loop_cancel cancel_mode;
 static loop_tamper_t tamper_func;
 static struct loop_ops held = TAILQ_HEAD_INITIALIZER(held);
@@ -31,6 +32,7 @@ loop_faults_clear(void)
     pthread_mutex_lock(&loop_lock);
     memset(faults, 0, sizeof faults);
     memset(submitted, 0, sizeof submitted);
+    memset(rma_to, 0, sizeof rma_to);
     cancel_mode = LOOP_CANCEL_PROMPT;
     tamper_func = NULL;
     pthread_mutex_unlock(&loop_lock);
@@ -66,6 +68,24 @@ loop_submitted(enum loop_kind kind)
 
     pthread_mutex_lock(&loop_lock);
     count = submitted[kind];
+    pthread_mutex_unlock(&loop_lock);
+    return count;
+}
+
+void
+loop_rma_count(uint32_t ctx)
+{
+    if (ctx < LOOP_CONTEXTS_MAX)
+        rma_to[ctx]++;
+}
+
+uint32_t
+loop_rma_submitted_to(uint32_t ctx)
+{
+    uint32_t count;
+
+    pthread_mutex_lock(&loop_lock);
+    count = ctx < LOOP_CONTEXTS_MAX ? rma_to[ctx] : 0;
     pthread_mutex_unlock(&loop_lock);
     return count;
 }

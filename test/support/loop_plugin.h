@@ -109,4 +109,7 @@ uint32_t loop_pending(void);
 /* Operations of a kind that were submitted since loop_faults_clear. */
 uint32_t loop_submitted(enum loop_kind kind);
 
+/* Puts and gets among them that went to a context of this number. */
+uint32_t loop_rma_submitted_to(uint32_t ctx);
+
 #endif /* LOOP_PLUGIN_H */
