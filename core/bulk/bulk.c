@@ -208,6 +208,45 @@ register_side(struct hg_bulk *bulk, unsigned side,
     return HG_SUCCESS;
 }
 
+/* Our own address of a transport, if it has a form that a peer could use. */
+static int32_t
+self_with_form(struct na_class *na_class, na_plugin_addr **addr_p)
+{
+    uint64_t size = 0;
+    int32_t code = na_class->ops.addr_self(na_class->plugin_class, addr_p);
+
+    if (code != NA_PLUGIN_OK)
+        return code;
+    code = na_class->ops.addr_serialize(
+        na_class->plugin_class, *addr_p, NULL, &size);
+    if (code != NA_PLUGIN_OK)
+        na_class->ops.addr_free(na_class->plugin_class, *addr_p);
+    return code;
+}
+
+static hg_return_t
+bind(struct hg_bulk *bulk)
+{
+    for (unsigned side = 0; side < BULK_SIDES; side++) {
+        struct na_class *na_class = bulk_side_class(bulk->bulk_class, side);
+        struct hg_addr *addr = &bulk->sides[side].addr;
+        na_plugin_addr *self;
+        int32_t code;
+
+        if (!na_class || addr->addr) /* bound before: our address is the same */
+            continue;
+        code = self_with_form(na_class, &self);
+        if (code == NA_PLUGIN_OK) {
+            na_peer_set(addr, na_class, self);
+            addr->self = true;
+        } else if (side == BULK_MAIN) {
+            return (hg_return_t) na_code(code);
+        }
+    }
+    bulk->bound = true;
+    return HG_SUCCESS;
+}
+
 /* Registers with the transports that the class has. */
 static hg_return_t
 register_sides(struct hg_bulk *bulk, const na_plugin_segment *filled,
@@ -215,13 +254,14 @@ register_sides(struct hg_bulk *bulk, const na_plugin_segment *filled,
 {
     hg_return_t ret = register_side(bulk, BULK_MAIN, filled, count, attrs);
 
-    if (ret != HG_SUCCESS || !bulk->bulk_class->sm_class)
+    if (ret != HG_SUCCESS || !bulk->bulk_class->sm_class ||
+        register_side(bulk, BULK_SM, filled, count, attrs) == HG_SUCCESS)
         return ret;
-    if (register_side(bulk, BULK_SM, filled, count, attrs) != HG_SUCCESS) {
-        LOG_INFO(BULK, "%zu segments are not registered for peers of this node",
-            count);
-        free_parts(bulk, BULK_SM);
-    }
+    LOG_INFO(
+        BULK, "%zu segments are not registered for peers of this node", count);
+    free_parts(bulk, BULK_SM);
+    /* Peers who know us by shared memory will need our other address. */
+    (void) bind(bulk);
     return HG_SUCCESS;
 }
 
@@ -343,47 +383,18 @@ HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count, void **buf_ptrs,
     return HG_SUCCESS;
 }
 
-/* Our own address of a transport, if it has a form that a peer could use. */
-static int32_t
-self_with_form(struct na_class *na_class, na_plugin_addr **addr_p)
-{
-    uint64_t size = 0;
-    int32_t code = na_class->ops.addr_self(na_class->plugin_class, addr_p);
-
-    if (code != NA_PLUGIN_OK)
-        return code;
-    code = na_class->ops.addr_serialize(
-        na_class->plugin_class, *addr_p, NULL, &size);
-    if (code != NA_PLUGIN_OK)
-        na_class->ops.addr_free(na_class->plugin_class, *addr_p);
-    return code;
-}
-
 hg_return_t
 HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context)
 {
-    struct bulk_context *bulk_context = bulk_context_of(context);
+    hg_return_t ret;
 
     if (!handle || handle->remote || !context ||
-        bulk_context->bulk_class != handle->bulk_class)
+        bulk_context_of(context)->bulk_class != handle->bulk_class)
         return HG_INVALID_ARG;
-    for (unsigned side = 0; side < BULK_SIDES; side++) {
-        struct na_class *na_class = bulk_side_class(handle->bulk_class, side);
-        struct hg_addr *addr = &handle->sides[side].addr;
-        na_plugin_addr *self;
-        int32_t code;
-
-        if (!na_class || addr->addr) /* bound before: our address is the same */
-            continue;
-        code = self_with_form(na_class, &self);
-        if (code == NA_PLUGIN_OK)
-            na_peer_set(addr, na_class, self);
-        else if (side == BULK_MAIN)
-            return (hg_return_t) na_code(code);
-    }
-    handle->context_id = bulk_context->na_context->id;
-    handle->bound = true;
-    return HG_SUCCESS;
+    ret = bind(handle);
+    if (ret == HG_SUCCESS)
+        handle->context_id = bulk_context_of(context)->na_context->id;
+    return ret;
 }
 
 hg_addr_t

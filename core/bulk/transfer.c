@@ -269,22 +269,37 @@ check(const struct bulk_context *context, const struct bulk_request *request)
     return check_use(request, origin);
 }
 
-/* The transport that an address is of, if it can move this data. */
-static hg_return_t
-find_side(const struct bulk_request *request, unsigned *side_p)
+static bool
+usable(const struct bulk_request *request, unsigned side)
 {
-    const struct na_class *na_class = request->addr->na_class;
-    unsigned side =
-        na_class == request->local->bulk_class->na_class ? BULK_MAIN : BULK_SM;
+    return request->size == 0 || (request->origin->sides[side].usable &&
+                                     request->local->sides[side].usable);
+}
 
-    if (request->size > 0 && (!request->origin->sides[side].usable ||
-                                 !request->local->sides[side].usable)) {
+/* The transport that an address is of, and the address; or, if that can't move
+ * this data, the main one and the address that the descriptor has of it. */
+static hg_return_t
+find_side(const struct bulk_request *request, unsigned *side_p,
+    const struct hg_addr **addr_p)
+{
+    const struct hg_addr *addr = request->addr;
+    const struct hg_addr *other = &request->origin->sides[BULK_MAIN].addr;
+    unsigned side = addr->na_class == request->local->bulk_class->na_class
+                        ? BULK_MAIN
+                        : BULK_SM;
+
+    if (!usable(request, side) && usable(request, BULK_MAIN) && other->addr) {
+        side = BULK_MAIN;
+        addr = other;
+    }
+    if (!usable(request, side)) {
         LOG_ERROR(BULK, "the %s descriptor is not registered with %s+%s",
             request->local->sides[side].usable ? "origin's" : "local",
-            na_class->plugin->name, na_class->protocol);
+            addr->na_class->plugin->name, addr->na_class->protocol);
         return HG_OPNOTSUPPORTED;
     }
     *side_p = side;
+    *addr_p = addr;
     return HG_SUCCESS;
 }
 
@@ -332,13 +347,14 @@ prepare(struct bulk_context *context, const struct bulk_request *request,
     struct bulk_op **op_p, struct hg_bulk **memory_p)
 {
     hg_return_t ret = check(context, request);
+    const struct hg_addr *addr = request->addr;
     unsigned side = BULK_MAIN;
     struct bulk_op *op;
 
     if (ret == HG_SUCCESS)
         ret = find_memory(request, memory_p);
     if (ret == HG_SUCCESS && !*memory_p)
-        ret = find_side(request, &side);
+        ret = find_side(request, &side, &addr);
     if (ret != HG_SUCCESS)
         return ret;
     op = bulk_op_get(context, side);
@@ -348,7 +364,7 @@ prepare(struct bulk_context *context, const struct bulk_request *request,
     }
     HG_Bulk_ref_incr(request->origin);
     HG_Bulk_ref_incr(request->local);
-    na_peer_copy(&op->addr, request->addr);
+    na_peer_copy(&op->addr, addr);
     op->op = request->op;
     op->origin = request->origin;
     op->local = request->local;

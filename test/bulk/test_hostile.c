@@ -7,8 +7,7 @@
 #include "counts.h"
 #include "far.h"
 #include "log_watch.h"
-
-#include "bulk/bulk.h"
+#include "second.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,24 +114,19 @@ try_mutations(struct far *far, const unsigned char *bytes, size_t size)
     free(altered);
 }
 
-/* Bound or not, with data or not, of one part or several. */
-START_TEST(hostile_bytes_are_refused_or_a_descriptor)
+/* Bound or not, with data or not. */
+static void
+try_forms(struct far *far, hg_context_t *context)
 {
-    struct far far;
     hg_size_t sizes[3] = {70, 0, 80};
-    hg_context_t *context;
 
-    far_begin(&far, _i, &setup);
-    context = HG_Context_create(far.owner_class);
-    ck_assert_ptr_nonnull(context);
-    HG_Set_log_level("none"); /* a line for each would be right */
     for (unsigned form = 0; form < 4; form++) {
         unsigned long flags = form & 2 ? HG_BULK_EAGER : 0;
         unsigned char *bytes;
         hg_size_t size;
         hg_bulk_t bulk;
 
-        ck_assert_int_eq(HG_Bulk_create(far.owner_class, 3, NULL, sizes,
+        ck_assert_int_eq(HG_Bulk_create(far->owner_class, 3, NULL, sizes,
                              HG_BULK_READ_ONLY, &bulk),
             HG_SUCCESS);
         if (form & 1)
@@ -141,12 +135,32 @@ START_TEST(hostile_bytes_are_refused_or_a_descriptor)
         bytes = malloc(size);
         ck_assert_int_eq(
             HG_Bulk_serialize(bytes, size, flags, bulk), HG_SUCCESS);
-        try_mutations(&far, bytes, size);
+        try_mutations(far, bytes, size);
         free(bytes);
         HG_Bulk_free(bulk);
     }
-    HG_Set_log_level("warning");
+}
+
+/* Of one transport, of two, of two to who has one. */
+START_TEST(hostile_bytes_are_refused_or_a_descriptor)
+{
+    struct far far;
+    hg_context_t *context;
+    struct second owner, local;
+
+    far_begin(&far, _i, &setup);
+    context = HG_Context_create(far.owner_class);
+    ck_assert_ptr_nonnull(context);
+    HG_Set_log_level("none"); /* a line for each would be right */
+    try_forms(&far, context);
+    second_open(&owner, "loop+mem", far.owner_class, NULL);
+    try_forms(&far, context);
+    second_open(&local, "loop+mem", far.s.hg_class, NULL);
+    try_forms(&far, context);
+    second_close(&local);
     ck_assert_int_eq(HG_Context_destroy(context), HG_SUCCESS);
+    second_close(&owner);
+    HG_Set_log_level("warning");
     far_end(&far);
 }
 END_TEST
