@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allocations, which all come by here (--wrap): each in turn fails, and what
+ * was to be done says so and leaves nothing; and how few there are.
+ */
+#include "far.h"
+#include "log_watch.h"
+
+#include "bulk/bulk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static long countdown = -1; /* successes before a failure; negative: all */
+static uint32_t allocations;
+
+static bool
+fails(void)
+{
+    allocations++;
+    return countdown >= 0 && countdown-- == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+
+void *
+__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *
+__wrap_realloc(void *memory, size_t size)
+{
+    return fails() ? NULL : __real_realloc(memory, size);
+}
+
+void *
+__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+static const struct session_setup setup = {.origin_listens = true};
+
+/* Everything that can be done with a descriptor; the first error. */
+static hg_return_t
+do_all(struct far *far, const unsigned char *bytes, size_t size, bool *moved_p)
+{
+    hg_size_t sizes[4] = {10, 0, 2 << 20, 7};
+    hg_bulk_t bulk = HG_BULK_NULL, copy = HG_BULK_NULL;
+    struct call call = {.called = 0};
+    hg_return_t ret;
+
+    *moved_p = false;
+    ret = HG_Bulk_create(
+        far->s.hg_class, 4, NULL, sizes, HG_BULK_READWRITE, &bulk);
+    if (ret == HG_SUCCESS)
+        ret = HG_Bulk_bind(bulk, far->s.context);
+    if (ret == HG_SUCCESS && HG_Bulk_get_serialize_size(bulk, 0) == 0)
+        ret = HG_NOMEM;
+    if (ret == HG_SUCCESS)
+        ret = HG_Bulk_deserialize(far->s.hg_class, &copy, bytes, size);
+    if (ret == HG_SUCCESS)
+        ret = HG_Bulk_transfer(far->s.context, call_done, &call, HG_BULK_PULL,
+            far->owner, copy, 0, far->local, 0, FAR_SIZE, HG_OP_ID_IGNORE);
+    if (ret == HG_SUCCESS) {
+        long left = countdown;
+
+        countdown = -1; /* what waits allocates, too */
+        *moved_p = true;
+        session_wait(&far->s, &call.called, 1);
+        ret = call.ret;
+        countdown = left;
+    }
+    HG_Bulk_free(copy);
+    HG_Bulk_free(bulk);
+    return ret;
+}
+
+START_TEST(memory_that_runs_out_is_told)
+{
+    struct far far;
+    hg_size_t size;
+    unsigned char *bytes;
+    hg_return_t ret;
+    uint32_t failed = 0;
+    bool moved;
+
+    far_begin(&far, _i, &setup);
+    size = HG_Bulk_get_serialize_size(far.owned, 0);
+    bytes = malloc(size);
+    ck_assert_int_eq(HG_Bulk_serialize(bytes, size, 0, far.owned), HG_SUCCESS);
+    HG_Set_log_level("none");
+    for (long at = 0;; at++) {
+        countdown = at;
+        ret = do_all(&far, bytes, size, &moved);
+        if (countdown >= 0)
+            break; /* fewer than that are made */
+        countdown = -1;
+        ck_assert(ret == HG_NOMEM || ret == HG_SUCCESS);
+        failed += ret == HG_NOMEM;
+    }
+    countdown = -1;
+    ck_assert_int_eq(ret, HG_SUCCESS);
+    ck_assert_uint_ge(failed, 4);
+    ck_assert(moved);
+    ck_assert_mem_eq(far.local_memory, far.origin_memory, FAR_SIZE);
+    HG_Set_log_level("warning");
+    free(bytes);
+    far_end(&far);
+}
+END_TEST
+
+/* Without a number a descriptor goes out all the same. */
+START_TEST(memory_lacking_for_a_number_does_no_harm)
+{
+    struct far far;
+    hg_bulk_t bulk;
+    hg_size_t size = 4000;
+    unsigned char bytes[512];
+
+    far_begin(&far, _i, &setup);
+    ck_assert_int_eq(HG_Bulk_create(far.s.hg_class, 1, NULL, &size,
+                         HG_BULK_READWRITE, &bulk),
+        HG_SUCCESS);
+    countdown = 0;
+    ck_assert_int_eq(
+        HG_Bulk_serialize(bytes, sizeof bytes, 0, bulk), HG_SUCCESS);
+    ck_assert_int_lt(countdown, 0);
+    for (unsigned i = 16; i < 32; i++)
+        ck_assert_uint_eq(bytes[i], 0);
+    countdown = -1;
+    ck_assert_int_eq(
+        HG_Bulk_serialize(bytes, sizeof bytes, 0, bulk), HG_SUCCESS);
+    ck_assert_uint_ne(bytes[16], 0);
+    HG_Bulk_free(bulk);
+    far_end(&far);
+}
+END_TEST
+
+/* A descriptor there and back, and its data; libcheck, which allocates, is left
+ * alone meanwhile. What it took. */
+static hg_return_t
+go_round(struct far *far, uint32_t *describing_p, uint32_t *moving_p)
+{
+    uint64_t deadline = session_now_ms() + 10000;
+    uint32_t before = allocations;
+    struct call call = {.called = 0};
+    unsigned char bytes[1024];
+    hg_size_t size = FAR_SIZE;
+    void *base = far->local_memory;
+    hg_bulk_t bulk = HG_BULK_NULL, copy = HG_BULK_NULL;
+    hg_return_t ret = HG_Bulk_create(
+        far->s.hg_class, 1, &base, &size, HG_BULK_READWRITE, &bulk);
+
+    if (ret == HG_SUCCESS)
+        ret = HG_Bulk_serialize(bytes, sizeof bytes, 0, bulk);
+    if (ret == HG_SUCCESS)
+        ret = HG_Bulk_deserialize(far->s.hg_class, &copy, bytes, sizeof bytes);
+    *describing_p = allocations - before;
+    before = allocations;
+    if (ret == HG_SUCCESS)
+        ret = HG_Bulk_transfer(far->s.context, call_done, &call, HG_BULK_PULL,
+            far->owner, far->origin, 0, bulk, 0, FAR_SIZE, HG_OP_ID_IGNORE);
+    while (
+        ret == HG_SUCCESS && call.called == 0 && session_now_ms() < deadline) {
+        HG_Progress(far->s.context, 10);
+        HG_Trigger(far->s.context, 0, 1, NULL);
+    }
+    HG_Bulk_free(copy);
+    HG_Bulk_free(bulk);
+    *moving_p = allocations - before;
+    return ret == HG_SUCCESS && call.called == 1 ? call.ret : ret;
+}
+
+/* Once warm: a descriptor is one block, a transfer is none. What the transport
+ * allocates does not come by here, unless it is the loop. */
+START_TEST(memory_is_not_allocated_where_it_need_not_be)
+{
+    struct far far;
+
+    far_begin(&far, _i, &setup);
+    for (unsigned i = 0; i < 20; i++) {
+        uint32_t describing, moving;
+
+        ck_assert_int_eq(go_round(&far, &describing, &moving), HG_SUCCESS);
+        ck_assert_mem_eq(far.local_memory, far.origin_memory, FAR_SIZE);
+        if (i == 0)
+            continue;
+        ck_assert_uint_eq(describing, 2);
+        ck_assert_uint_eq(moving, 0);
+    }
+    far_end(&far);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    if (session_is_loop()) {
+        session_add(tcase, memory_that_runs_out_is_told);
+        session_add(tcase, memory_lacking_for_a_number_does_no_harm);
+    } else {
+        session_add(tcase, memory_is_not_allocated_where_it_need_not_be);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "memory", add);
+}
