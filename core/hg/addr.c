@@ -93,7 +93,7 @@ near_class(const struct hg_class *hg_class, const char *name)
 static bool
 is_here(const struct hg_class *hg_class, na_sm_id_t host)
 {
-    na_sm_id_t own = hg_class->host;
+    na_sm_id_t own = hg_class->bulk.host;
 
     return (hg_class->bulk.sm_class || NA_SM_Host_id_get(&own) == NA_SUCCESS) &&
            NA_SM_Host_id_cmp(own, host);
@@ -262,7 +262,7 @@ self_to_string(
     else if (ret == NA_SUCCESS && buf)
         ret = na_addr_to_string(addr->na_class, addr->addr, buf, &front);
     if (ret == NA_SUCCESS && buf) {
-        hg_host_address_middle(hg_class->host, buf + front - 1);
+        hg_host_address_middle(hg_class->bulk.host, buf + front - 1);
         ret = na_addr_to_string(sm_class, near, buf + needed - back, &back);
     }
     sm_class->ops.addr_free(sm_class->plugin_class, near);

@@ -67,7 +67,7 @@ hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info)
     if (choose_info(info->sm_info_string, text) == HG_SUCCESS) {
         if (is_that(na_class, text))
             return; /* all peers are reached by it */
-        if (NA_SM_Host_id_get(&hg_class->host) != NA_SUCCESS)
+        if (NA_SM_Host_id_get(&hg_class->bulk.host) != NA_SUCCESS)
             snprintf(why, sizeof why, "this host has no id");
         else
             hg_class->bulk.sm_class = na_class_try_open(

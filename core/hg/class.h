@@ -38,7 +38,6 @@ struct hg_class {
     size_t handle_size; /* bytes of a handle with its operations */
     size_t send_at;     /* where the operations lie in it */
     size_t recv_at;
-    na_sm_id_t host; /* with a second net */
     struct hg_net nets[HG_NETS];
     unsigned net_count;
     struct hg_registry registry;
