@@ -17,9 +17,10 @@
  *   7. bulk_context.lock         bulk/op.c       free transfers
  *   8. base_completion_queue     base/completion.c
  *   9. plugin registry           plugin/…        opened plugins, search paths
- *  10. the log's outlets         base/log.c
+ *  10. classes with statistics   hg/stats.c
+ *  11. the log's outlets         base/log.c
  *
- * A plugin's own locks lie between 3 and 10: no function of a plugin is called
+ * A plugin's own locks lie between 3 and 11: no function of a plugin is called
  * with a lock below 3 held, but for the log.
  */
 #ifndef BASE_LOCK_H

@@ -37,7 +37,9 @@ detached_run(struct base_completion *completion)
     int32_t refs = 1;
 
     info.info.forward.handle = handle;
-    hg_timer_stop(handle);
+    hg_forward_watched(handle);
+    if (handle->in.overflow)
+        hg_overflow_withdraw(handle->in.overflow);
     /* As in part_ended: what is left comes before the next use. */
     if ((atomic_fetch_sub_explicit(
              &handle->parts, HG_PART_CALLBACK, memory_order_acq_rel) &

@@ -88,7 +88,8 @@ class_open(
     if (!hg_class->bulk.na_class)
         goto free_class;
     if (hg_registry_init(&hg_class->registry,
-            hg_class_na(hg_class)->single_class) != HG_SUCCESS)
+            hg_class_na(hg_class)->single_class,
+            info->stats != 0) != HG_SUCCESS)
         goto close_na_class;
     hg_class->bulk.stats = info->stats;
     hg_class->no_overflow = info->no_overflow;
@@ -103,6 +104,8 @@ class_open(
                               : POST_INCR;
     hg_auto_sm_open(hg_class, info);
     lay_out(hg_class);
+    if (hg_class->bulk.stats)
+        hg_stats_enter(hg_class);
     return hg_class;
 
 close_na_class:
@@ -139,22 +142,6 @@ HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
     return class_open(na_info_string, na_listen != 0, &info);
 }
 
-static void
-dump_counters(const struct hg_class *hg_class)
-{
-    struct hg_diag_counters counters;
-
-    HG_Class_get_counters(hg_class, &counters);
-    fprintf(stderr,
-        "%s+%s: requests sent %llu, received %llu; answers sent %llu, "
-        "received %llu\n",
-        HG_Class_get_name(hg_class), HG_Class_get_protocol(hg_class),
-        (unsigned long long) counters.rpc_req_sent_count,
-        (unsigned long long) counters.rpc_req_recv_count,
-        (unsigned long long) counters.rpc_resp_sent_count,
-        (unsigned long long) counters.rpc_resp_recv_count);
-}
-
 hg_return_t
 HG_Finalize(hg_class_t *hg_class)
 {
@@ -172,7 +159,7 @@ HG_Finalize(hg_class_t *hg_class)
         return HG_BUSY;
     }
     if (hg_class->bulk.stats)
-        dump_counters(hg_class);
+        hg_stats_leave(hg_class);
     hg_registry_finish(&hg_class->registry);
     bulk_class_finish(&hg_class->bulk);
     if (hg_class->data && hg_class->data_free)

@@ -24,6 +24,8 @@ struct hg_counters {
     _Atomic uint64_t active;         /* requests that are being handled */
     _Atomic uint64_t multi_recv_copy;
     _Atomic uint64_t dropped; /* messages that were none; always counted */
+    _Atomic uint64_t request_unknown; /* requests of no RPC of ours */
+    _Atomic uint64_t response_late;   /* to requests that were given up */
 };
 
 struct hg_class {
@@ -49,6 +51,7 @@ struct hg_class {
     void *data;
     void (*data_free)(void *);
     struct hg_counters counters;
+    LIST_ENTRY(hg_class) stats_next; /* of those with statistics */
 };
 
 _Static_assert(offsetof(struct hg_class, bulk) == 0, "bulk_class_of casts");

@@ -398,6 +398,11 @@ hg_pool_put(struct hg_handle *handle)
     if (__builtin_expect(handle->in.overflow || handle->out.overflow, 0))
         hg_overflow_clear(handle);
     na_peer_release(&handle->peer);
+    if (__builtin_expect(
+            atomic_load_explicit(&handle->watch, memory_order_relaxed) &
+                HG_WATCH_STATS,
+            0))
+        hg_stats_released(handle);
     if (__builtin_expect(handle->local, 0)) {
         hg_loopback_put(handle);
         return;

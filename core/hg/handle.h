@@ -58,6 +58,10 @@ enum hg_place {
 #define HG_PART_MASK 0xfU
 #define HG_PART_SHIFT 4
 
+/* In watch: the timer may be set; it is counted. */
+#define HG_WATCH_TIMER 0x1U
+#define HG_WATCH_STATS 0x2U
+
 struct hg_handle {
     struct base_completion completion;
     struct hg_info info;
@@ -70,7 +74,7 @@ struct hg_handle {
     _Atomic uint32_t parts; /* of a forward, HG_PART_* */
     _Atomic int32_t ret;    /* how it went so far, an hg_return_t */
     _Atomic bool in_flight; /* a forward is not over */
-    _Atomic bool timed;     /* timer may be set */
+    _Atomic uint8_t watch;  /* HG_WATCH_*: what its end is to be told */
     _Atomic bool canceled;  /* the forward's or respond's end was asked for */
     _Atomic bool responded; /* respond was called */
     bool awaiting;          /* an answer from loopback.c, under its lock */
@@ -93,6 +97,7 @@ struct hg_handle {
     struct hg_addr peer;
     _Atomic(struct hg_handle *) partner; /* the other side, in loopback.c */
     struct hg_timer timer;
+    uint64_t began; /* for statistics */
     struct hg_message in;
     struct hg_message out;
     void *data;
@@ -185,6 +190,9 @@ hg_return_t hg_message_encode(struct hg_message *message, size_t offset,
 
 /* target.c: the answer's end is queued for the user's callback. */
 void hg_target_responded(struct hg_handle *handle);
+
+/* origin.c: tells who watches that a forward is over, before its callback. */
+void hg_forward_watched(struct hg_handle *handle);
 
 /* cancel.c, each with the lock of progress held. end: makes what is under way
  * end soon, with or without the transport. expired: what is to be done now that

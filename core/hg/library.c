@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "hg/stats.h"
 #include "na.h"
 
 _Static_assert((int) HG_HOSTFIREWALL == (int) NA_HOSTFIREWALL &&
@@ -112,5 +113,5 @@ HG_Set_log_stream(const char *level, FILE *stream)
 void
 HG_Diag_dump_counters(void)
 {
-    NA_Diag_dump_counters();
+    hg_stats_dump_all();
 }

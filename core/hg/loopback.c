@@ -178,8 +178,6 @@ hg_loopback_forward(struct hg_handle *origin)
     struct hg_handle *target;
     hg_return_t ret = HG_NODEV;
 
-    hg_count(origin->context->hg_class,
-        &origin->context->hg_class->counters.request_sent);
     if (!no_response)
         /* The request does not stay underway. */
         atomic_fetch_sub_explicit(

@@ -10,6 +10,17 @@
 #include "base/time.h"
 #include "na.h"
 
+__attribute__((noinline, cold)) void
+hg_forward_watched(struct hg_handle *handle)
+{
+    uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
+
+    if (watch & HG_WATCH_TIMER)
+        hg_timer_stop(handle);
+    if (watch & HG_WATCH_STATS)
+        hg_stats_forwarded(handle);
+}
+
 /* Runs the user's callback; the handle may be forwarded again inside it. */
 static void
 forward_run(struct base_completion *completion)
@@ -23,8 +34,8 @@ forward_run(struct base_completion *completion)
 
     info.info.forward.handle = handle;
     if (__builtin_expect(
-            atomic_load_explicit(&handle->timed, memory_order_relaxed), 0))
-        hg_timer_stop(handle);
+            atomic_load_explicit(&handle->watch, memory_order_relaxed) != 0, 0))
+        hg_forward_watched(handle);
     if (__builtin_expect(handle->in.overflow != NULL, 0))
         hg_overflow_withdraw(handle->in.overflow);
     /* Release pairs with the acquire in HG_Forward and HG_Reset. */
@@ -84,9 +95,12 @@ take_answer(struct hg_handle *handle, const na_plugin_event *event)
     if (event->length >= at)
         ret = hg_header_response_decode(
             handle->out.buffer + at, event->length - at, &header);
-    if (ret == HG_SUCCESS && header.cookie != handle->cookie)
+    if (ret == HG_SUCCESS && header.cookie != handle->cookie) {
+        hg_count(hg_class, &handle->context->hg_class->counters.response_late);
         return false;
+    }
     if (ret != HG_SUCCESS) {
+        hg_count_dropped(handle->context->hg_class);
         LOG_ERROR(HG, "an answer of %llu bytes cannot be understood: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
         hg_handle_record(handle, ret);
@@ -216,8 +230,8 @@ take_back(struct hg_handle *handle, uint32_t part, int32_t code)
         part_ended(handle, part);
         return HG_SUCCESS;
     }
-    if (atomic_load_explicit(&handle->timed, memory_order_relaxed))
-        hg_timer_stop(handle);
+    hg_handle_record(handle, (hg_return_t) na_code(code));
+    hg_forward_watched(handle);
     atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&handle->in_flight, false, memory_order_relaxed);
     return (hg_return_t) na_code(code);
@@ -287,6 +301,8 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         handle->cookie << HG_PART_SHIFT | parts, memory_order_release);
     atomic_store_explicit(&handle->in_flight, true, memory_order_relaxed);
     hg_handle_ref(handle);
+    if (__builtin_expect(handle->context->hg_class->bulk.stats, 0))
+        hg_stats_forward(handle);
     if (__builtin_expect(handle->timeout_ms > 0, 0)) {
         ret = hg_timer_start(handle, base_time_deadline(handle->timeout_ms));
         if (ret != HG_SUCCESS)
@@ -305,7 +321,5 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         if (code < 0)
             return take_back(handle, parts, code);
     }
-    hg_count(handle->context->hg_class,
-        &handle->context->hg_class->counters.request_sent);
     return start(handle, awaiting);
 }

@@ -63,7 +63,7 @@ table_create(uint32_t capacity, struct hg_rpc_table *older)
 }
 
 hg_return_t
-hg_registry_init(struct hg_registry *registry, bool single)
+hg_registry_init(struct hg_registry *registry, bool single, bool stats)
 {
     struct hg_rpc_table *table = table_create(CAPACITY_MIN, NULL);
 
@@ -71,6 +71,8 @@ hg_registry_init(struct hg_registry *registry, bool single)
         return HG_NOMEM;
     atomic_init(&registry->table, table);
     SLIST_INIT(&registry->all);
+    SLIST_INIT(&registry->all_stats);
+    registry->stats = stats;
     base_lock_init(&registry->lock, single);
     return HG_SUCCESS;
 }
@@ -98,6 +100,7 @@ hg_registry_finish(struct hg_registry *registry)
 {
     struct hg_rpc_table *table =
         atomic_load_explicit(&registry->table, memory_order_relaxed);
+    struct hg_rpc_stats *stats;
     struct hg_rpc *rpc;
 
     while ((rpc = SLIST_FIRST(&registry->all)) != NULL) {
@@ -105,6 +108,10 @@ hg_registry_finish(struct hg_registry *registry)
         data_free(rpc);
         free(rpc->name);
         free(rpc);
+    }
+    while ((stats = SLIST_FIRST(&registry->all_stats)) != NULL) {
+        SLIST_REMOVE_HEAD(&registry->all_stats, next);
+        free(stats);
     }
     while (table) {
         struct hg_rpc_table *older = table->older;
@@ -170,6 +177,22 @@ taken(const struct hg_rpc *rpc, const char *name)
            rpc->name && name && strcmp(rpc->name, name) != 0;
 }
 
+/* What is counted of an id goes on when it is registered anew. Lock held. */
+static bool
+stats_add(struct hg_registry *registry, struct hg_rpc *rpc,
+    const struct hg_rpc *before)
+{
+    if (!registry->stats)
+        return true;
+    rpc->stats = before ? before->stats : calloc(1, sizeof *rpc->stats);
+    if (!rpc->stats)
+        return false;
+    rpc->stats->latest = rpc;
+    if (!before)
+        SLIST_INSERT_HEAD(&registry->all_stats, rpc->stats, next);
+    return true;
+}
+
 /* Lock held. */
 static hg_return_t
 add_locked(struct hg_registry *registry, struct hg_rpc *rpc)
@@ -186,6 +209,8 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc)
             before->name, rpc->name);
         return HG_EXIST;
     }
+    if (!stats_add(registry, rpc, before))
+        return HG_NOMEM;
     if (!before) {
         table->used++;
     } else if (!atomic_load_explicit(&before->removed, memory_order_relaxed)) {

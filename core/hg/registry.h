@@ -8,6 +8,7 @@
 #define HG_REGISTRY_H
 
 #include "base/lock.h"
+#include "hg/stats.h"
 #include "mercury_types.h"
 
 #include <stdatomic.h>
@@ -24,7 +25,8 @@ struct hg_rpc {
     _Atomic bool removed;
     _Atomic(void *) data; /* read without the lock */
     void (*data_free)(void *);
-    SLIST_ENTRY(hg_rpc) next; /* all that were ever made */
+    struct hg_rpc_stats *stats; /* NULL: without statistics */
+    SLIST_ENTRY(hg_rpc) next;   /* all that were ever made */
 };
 
 struct hg_rpc_table {
@@ -37,10 +39,13 @@ struct hg_rpc_table {
 struct hg_registry {
     _Atomic(struct hg_rpc_table *) table;
     SLIST_HEAD(, hg_rpc) all;
+    bool stats; /* is to be kept for each id */
+    SLIST_HEAD(, hg_rpc_stats) all_stats;
     struct base_lock lock;
 };
 
-hg_return_t hg_registry_init(struct hg_registry *registry, bool single);
+hg_return_t hg_registry_init(
+    struct hg_registry *registry, bool single, bool stats);
 void hg_registry_finish(struct hg_registry *registry);
 
 /* The RPC of an id, NULL if it is not registered. [any thread] */

@@ -248,7 +248,12 @@ response_sent(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
 
-    hg_handle_record(handle, (hg_return_t) na_code(event->status));
+    if (event->status != NA_PLUGIN_OK) {
+        hg_handle_record(handle, (hg_return_t) na_code(event->status));
+        if (handle->context->hg_class->bulk.stats)
+            hg_stats_not_responded(
+                handle, (hg_return_t) na_code(event->status));
+    }
     if (respond_ended(handle))
         hg_target_responded(handle);
 }
@@ -260,11 +265,19 @@ hg_target_acknowledged(struct hg_handle *handle)
         hg_target_responded(handle);
 }
 
+/* The answer could not be sent. */
+static __attribute__((noinline, cold)) hg_return_t
+not_responded(struct hg_handle *handle, hg_return_t ret)
+{
+    if (handle->context->hg_class->bulk.stats)
+        hg_stats_not_responded(handle, ret);
+    return give_back(handle, 0) ? ret : HG_SUCCESS;
+}
+
 /* Sends the answer, whose payload is encoded; holds a reference meanwhile. */
 static hg_return_t
 respond(struct hg_handle *handle, hg_return_t result)
 {
-    struct hg_class *hg_class = handle->context->hg_class;
     const struct hg_net *net = &handle->port->net;
     struct na_progress *progress = handle->port->na_context->progress;
     bool more = handle->out.overflow != NULL;
@@ -278,6 +291,8 @@ respond(struct hg_handle *handle, hg_return_t result)
         handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
     if (__builtin_expect(!more, 1)) /* else in hg_overflow_await */
         atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
+    if (__builtin_expect(handle->context->hg_class->bulk.stats, 0))
+        hg_stats_respond(handle, result);
     atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
     /* Release pairs with the acquire in detach_respond. */
     atomic_fetch_add_explicit(
@@ -292,10 +307,7 @@ respond(struct hg_handle *handle, hg_return_t result)
     if (__builtin_expect(code < 0 && more, 0))
         hg_overflow_unsent(handle);
     if (code < 0)
-        return give_back(handle, 0) ? (hg_return_t) na_code(code) : HG_SUCCESS;
-    hg_count(hg_class, &hg_class->counters.response_sent);
-    if (__builtin_expect(more, 0))
-        hg_count(hg_class, &hg_class->counters.response_extra);
+        return not_responded(handle, (hg_return_t) na_code(code));
     if (code == NA_PLUGIN_DONE && respond_ended(handle)) {
         hg_target_responded(handle);
         na_progress_notify(progress);
@@ -402,7 +414,8 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     handle->info.id = header.id;
     handle->info.context_id = header.context_id;
     handle->rpc = hg_registry_find(&hg_class->registry, header.id);
-    hg_count(hg_class, &hg_class->counters.request_received);
+    if (__builtin_expect(hg_class->bulk.stats, 0))
+        hg_stats_received(handle);
     if (!handle->rpc || !handle->rpc->handler) {
         LOG_WARNING(HG, "RPC id %llu that was asked for is not registered",
             (unsigned long long) header.id);
@@ -498,8 +511,10 @@ talaria_request_drop(hg_handle_t handle)
 {
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    return atomic_exchange_explicit(
-               &handle->responded, true, memory_order_relaxed)
-               ? HG_BUSY
-               : HG_SUCCESS;
+    if (atomic_exchange_explicit(
+            &handle->responded, true, memory_order_relaxed))
+        return HG_BUSY;
+    if (handle->context->hg_class->bulk.stats)
+        hg_stats_dropped(handle);
+    return HG_SUCCESS;
 }

@@ -93,7 +93,8 @@ hg_timer_start(struct hg_handle *handle, uint64_t due)
         handle->timer.use = hg_handle_use(handle);
         handle->timer.asked = false;
         settle(timers, at, handle);
-        atomic_store_explicit(&handle->timed, true, memory_order_relaxed);
+        atomic_fetch_or_explicit(
+            &handle->watch, HG_WATCH_TIMER, memory_order_relaxed);
         tell(handle->context);
         ret = HG_SUCCESS;
     }
@@ -111,7 +112,8 @@ hg_timer_stop(struct hg_handle *handle)
         take_out(timers, handle);
         tell(handle->context);
     }
-    atomic_store_explicit(&handle->timed, false, memory_order_relaxed);
+    atomic_fetch_and_explicit(
+        &handle->watch, (uint8_t) ~HG_WATCH_TIMER, memory_order_relaxed);
     base_lock_release(&timers->lock);
 }
 

@@ -2,7 +2,7 @@
 /*
  * What Talaria offers beside the Mercury interface: plugins that a program
  * brings along or finds elsewhere, which plugins there are, and why one could
- * not be opened; deadlines of calls, requests that are not answered.
+ * not be opened; deadlines of calls, requests that are not answered; statistics.
  *
  * What a function returns in structs is made by the library and freed by the
  * function named beside it; later versions may add fields at the end of a
@@ -180,6 +180,74 @@ NA_PUBLIC void talaria_class_report_free(struct talaria_report_entry *entries);
  * being forwarded. HG_Forward may then return HG_NOMEM. [any thread] */
 HG_PUBLIC hg_return_t talaria_handle_set_deadline(
     hg_handle_t handle, unsigned int timeout_ms);
+
+/* Why RPCs fail, in classes of codes. */
+enum talaria_failure {
+    TALARIA_FAILURE_CANCELED,    /* HG_CANCELED */
+    TALARIA_FAILURE_TIMEOUT,     /* HG_TIMEOUT */
+    TALARIA_FAILURE_UNREACHABLE, /* HG_HOSTUNREACH, HG_IO_ERROR … */
+    TALARIA_FAILURE_MESSAGE,     /* HG_PROTOCOL_ERROR, HG_CHECKSUM_ERROR,
+                                    HG_MSGSIZE, HG_OVERFLOW */
+    TALARIA_FAILURE_UNKNOWN_RPC, /* HG_NOENTRY */
+    TALARIA_FAILURE_OTHER,       /* what handlers return, and all others */
+    TALARIA_FAILURE_MAX
+};
+
+/* "canceled", "timeout", "unreachable", "message", "unknown_rpc", "other"; NULL
+ * for others. Constant. [any thread] */
+HG_PUBLIC const char *talaria_failure_to_string(enum talaria_failure failure);
+
+#define TALARIA_LATENCY_BUCKETS 40
+
+/* What became of RPCs, at their origin: forwards, their callbacks, the time
+ * from one to the other; or at their target: requests that came, answers that
+ * were sent, the time from one to the other. Bytes are payload. */
+struct talaria_call_stats {
+    uint64_t requests;
+    uint64_t request_bytes;
+    uint64_t answers; /* origin: callbacks with HG_SUCCESS */
+    uint64_t answer_bytes;
+    uint64_t dropped;                          /* talaria_request_drop */
+    uint64_t failures[TALARIA_FAILURE_MAX];    /* at the target: answers with a
+                                               code, and those not sent */
+    uint64_t latency_ns;                       /* sum over those answered */
+    uint64_t latency[TALARIA_LATENCY_BUCKETS]; /* how many took at least 2^i,
+                                                  less than 2^(i+1) ns; the last
+                                                  also what took longer */
+};
+
+struct talaria_rpc_stats {
+    hg_id_t id;
+    const char *name; /* NULL: registered by id */
+    struct talaria_call_stats origin;
+    struct talaria_call_stats target;
+};
+
+struct talaria_class_stats {
+    const char *plugin;
+    const char *protocol;
+    struct talaria_call_stats origin; /* sums over the RPCs */
+    struct talaria_call_stats target;
+    uint64_t messages_dropped; /* that were not what they came as */
+    uint64_t requests_unknown; /* requests of RPCs that are not registered */
+    uint64_t answers_late;     /* to requests that had been given up */
+    struct hg_diag_counters counters;
+    size_t count;
+    struct talaria_rpc_stats *const *rpcs;
+};
+
+/* Statistics of a class that was opened with the option stats, since then.
+ * What goes on meanwhile may be counted in one place and not yet in another.
+ * Names are valid as long as the class. HG_OPNOTSUPPORTED: opened without;
+ * HG_INVALID_ARG; HG_NOMEM. [any thread] */
+HG_PUBLIC hg_return_t talaria_class_stats(
+    hg_class_t *hg_class, struct talaria_class_stats **stats_p);
+HG_PUBLIC void talaria_class_stats_free(struct talaria_class_stats *stats);
+
+/* The same as one line of JSON, to be freed with free. Ids are strings, a
+ * histogram ends with its last bucket that is not 0. Errors as above. */
+HG_PUBLIC hg_return_t talaria_class_stats_json(
+    hg_class_t *hg_class, char **json_p);
 
 /* Gives up answering a request: nothing is sent, also if the handler returns an
  * error, and HG_Respond is HG_BUSY from here on. The handle still has to be

@@ -51,7 +51,7 @@ begin(void)
 {
     log_watch_begin();
     log_watch_install();
-    ck_assert_int_eq(hg_registry_init(&registry, false), HG_SUCCESS);
+    ck_assert_int_eq(hg_registry_init(&registry, false, false), HG_SUCCESS);
 }
 
 static void
@@ -184,7 +184,7 @@ START_TEST(registry_replaced_keeps_data_and_response)
     ck_assert_uint_eq(freed, 0);
     hg_registry_finish(&registry);
     ck_assert_uint_eq(freed, 1);
-    ck_assert_int_eq(hg_registry_init(&registry, false), HG_SUCCESS);
+    ck_assert_int_eq(hg_registry_init(&registry, false, false), HG_SUCCESS);
 }
 END_TEST
 
@@ -205,7 +205,7 @@ START_TEST(registry_removed_is_gone_with_its_data)
     ck_assert_int_eq(hg_registry_remove(&registry, 7), HG_NOENTRY);
     hg_registry_finish(&registry);
     ck_assert_uint_eq(freed, 1);
-    ck_assert_int_eq(hg_registry_init(&registry, false), HG_SUCCESS);
+    ck_assert_int_eq(hg_registry_init(&registry, false, false), HG_SUCCESS);
 }
 END_TEST
 
@@ -279,7 +279,7 @@ START_TEST(registry_single_thread_works_without_lock)
 {
     struct hg_registry own;
 
-    ck_assert_int_eq(hg_registry_init(&own, true), HG_SUCCESS);
+    ck_assert_int_eq(hg_registry_init(&own, true, false), HG_SUCCESS);
     for (uint32_t i = 0; i < 1000; i++)
         ck_assert_int_eq(
             hg_registry_add(&own, id_at(i), NULL, NULL, NULL, NULL),

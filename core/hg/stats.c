@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counting what becomes of RPCs, and handing the counts out. */
+#include "hg/stats.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "hg/handle.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The place of a field. */
+#define FIELD(name) (offsetof(struct talaria_call_stats, name) / 8)
+
+static void
+add(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+}
+
+static struct hg_counters *
+counters_of(const struct hg_handle *handle)
+{
+    return &handle->context->hg_class->counters;
+}
+
+static enum talaria_failure
+failure_of(hg_return_t ret)
+{
+    switch (ret) {
+    case HG_CANCELED:
+        return TALARIA_FAILURE_CANCELED;
+    case HG_TIMEOUT:
+        return TALARIA_FAILURE_TIMEOUT;
+    case HG_HOSTUNREACH:
+    case HG_HOSTFIREWALL:
+    case HG_IO_ERROR:
+        return TALARIA_FAILURE_UNREACHABLE;
+    case HG_PROTOCOL_ERROR:
+    case HG_CHECKSUM_ERROR:
+    case HG_MSGSIZE:
+    case HG_OVERFLOW:
+        return TALARIA_FAILURE_MESSAGE;
+    case HG_NOENTRY:
+        return TALARIA_FAILURE_UNKNOWN_RPC;
+    default:
+        return TALARIA_FAILURE_OTHER;
+    }
+}
+
+static void
+add_failure(_Atomic uint64_t *fields, hg_return_t ret)
+{
+    add(&fields[FIELD(failures) + (size_t) failure_of(ret)], 1);
+}
+
+static void
+add_latency(_Atomic uint64_t *fields, uint64_t began)
+{
+    uint64_t ns = base_time_now() - began;
+    size_t bucket = ns > 1 ? 63U - (size_t) __builtin_clzll(ns) : 0;
+
+    if (bucket >= TALARIA_LATENCY_BUCKETS)
+        bucket = TALARIA_LATENCY_BUCKETS - 1;
+    add(&fields[FIELD(latency_ns)], ns);
+    add(&fields[FIELD(latency) + bucket], 1);
+}
+
+/* The handle's end is to be counted. */
+static void
+watch(struct hg_handle *handle)
+{
+    handle->began = base_time_now();
+    atomic_fetch_or_explicit(
+        &handle->watch, HG_WATCH_STATS, memory_order_relaxed);
+}
+
+static void
+unwatch(struct hg_handle *handle)
+{
+    atomic_fetch_and_explicit(
+        &handle->watch, (uint8_t) ~HG_WATCH_STATS, memory_order_relaxed);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_forward(struct hg_handle *handle)
+{
+    _Atomic uint64_t *fields = handle->rpc->stats->origin;
+
+    add(&counters_of(handle)->request_sent, 1);
+    add(&fields[FIELD(requests)], 1);
+    add(&fields[FIELD(request_bytes)], handle->in.size);
+    watch(handle);
+}
+
+__attribute__((cold)) void
+hg_stats_forwarded(struct hg_handle *handle)
+{
+    _Atomic uint64_t *fields = handle->rpc->stats->origin;
+    hg_return_t ret =
+        (hg_return_t) atomic_load_explicit(&handle->ret, memory_order_relaxed);
+
+    unwatch(handle);
+    if (ret != HG_SUCCESS) {
+        add_failure(fields, ret);
+        return;
+    }
+    add(&fields[FIELD(answers)], 1);
+    add(&fields[FIELD(answer_bytes)], handle->out.size);
+    add_latency(fields, handle->began);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_received(struct hg_handle *handle)
+{
+    _Atomic uint64_t *fields;
+
+    add(&counters_of(handle)->request_received, 1);
+    add(&counters_of(handle)->active, 1);
+    watch(handle);
+    if (!handle->rpc) {
+        add(&counters_of(handle)->request_unknown, 1);
+        return;
+    }
+    fields = handle->rpc->stats->target;
+    add(&fields[FIELD(requests)], 1);
+    add(&fields[FIELD(request_bytes)], handle->in.size);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_respond(struct hg_handle *handle, hg_return_t result)
+{
+    _Atomic uint64_t *fields;
+
+    add(&counters_of(handle)->response_sent, 1);
+    if (handle->out.overflow)
+        add(&counters_of(handle)->response_extra, 1);
+    if (!handle->rpc)
+        return;
+    fields = handle->rpc->stats->target;
+    if (result != HG_SUCCESS)
+        add_failure(fields, result);
+    add(&fields[FIELD(answers)], 1);
+    add(&fields[FIELD(answer_bytes)], handle->out.size);
+    add_latency(fields, handle->began);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_not_responded(struct hg_handle *handle, hg_return_t ret)
+{
+    if (handle->rpc)
+        add_failure(handle->rpc->stats->target, ret);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_dropped(struct hg_handle *handle)
+{
+    add(&handle->rpc->stats->target[FIELD(dropped)], 1);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_released(struct hg_handle *handle)
+{
+    unwatch(handle);
+    add(&counters_of(handle)->active, UINT64_MAX);
+}
+
+static uint64_t
+value(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* Copies one side's counts and adds them to its sum. */
+static void
+take(const _Atomic uint64_t *from, struct talaria_call_stats *stats,
+    struct talaria_call_stats *sum)
+{
+    uint64_t *to = (uint64_t *) stats, *total = (uint64_t *) sum;
+
+    for (size_t i = 0; i < HG_STATS_FIELDS; i++) {
+        to[i] = value(&from[i]);
+        total[i] += to[i];
+    }
+}
+
+/* What is handed out, in one piece. */
+struct stats {
+    struct talaria_class_stats public;
+    struct talaria_rpc_stats **pointers;
+    struct talaria_rpc_stats rpcs[];
+};
+
+/* Names live as long as the class. Registry lock held. */
+static size_t
+fill(struct stats *stats, const struct hg_registry *registry)
+{
+    const struct hg_rpc *rpc;
+    size_t count = 0;
+
+    SLIST_FOREACH (rpc, &registry->all, next) {
+        struct talaria_rpc_stats *to = &stats->rpcs[count];
+
+        if (rpc->stats->latest != rpc)
+            continue;
+        to->id = rpc->id;
+        to->name = rpc->name;
+        take(rpc->stats->origin, &to->origin, &stats->public.origin);
+        take(rpc->stats->target, &to->target, &stats->public.target);
+        stats->pointers[count++] = to;
+    }
+    return count;
+}
+
+static struct stats *
+stats_alloc(const struct hg_registry *registry)
+{
+    const struct hg_rpc *rpc;
+    struct stats *stats;
+    size_t count = 0;
+
+    SLIST_FOREACH (rpc, &registry->all, next)
+        count++;
+    stats = calloc(1, sizeof *stats + count * sizeof stats->rpcs[0]);
+    if (!stats)
+        return NULL;
+    stats->pointers = calloc(count + 1, sizeof(struct talaria_rpc_stats *));
+    if (!stats->pointers) {
+        free(stats);
+        return NULL;
+    }
+    return stats;
+}
+
+hg_return_t
+talaria_class_stats(hg_class_t *hg_class, struct talaria_class_stats **stats_p)
+{
+    struct hg_registry *registry;
+    struct stats *stats;
+
+    if (!hg_class || !stats_p)
+        return HG_INVALID_ARG;
+    if (!hg_class->bulk.stats)
+        return HG_OPNOTSUPPORTED;
+    registry = &hg_class->registry;
+    base_lock_acquire(&registry->lock);
+    stats = stats_alloc(registry);
+    if (stats) {
+        stats->public.count = fill(stats, registry);
+        stats->public.rpcs = stats->pointers;
+    }
+    base_lock_release(&registry->lock);
+    if (!stats)
+        return HG_NOMEM;
+    HG_Class_get_counters(hg_class, &stats->public.counters);
+    stats->public.plugin = HG_Class_get_name(hg_class);
+    stats->public.protocol = HG_Class_get_protocol(hg_class);
+    stats->public.messages_dropped = value(&hg_class->counters.dropped);
+    stats->public.requests_unknown = value(&hg_class->counters.request_unknown);
+    stats->public.answers_late = value(&hg_class->counters.response_late);
+    *stats_p = &stats->public;
+    return HG_SUCCESS;
+}
+
+void
+talaria_class_stats_free(struct talaria_class_stats *stats)
+{
+    struct stats *whole = (struct stats *) stats;
+
+    if (!whole)
+        return;
+    free(whole->pointers);
+    free(whole);
+}
+
+static LIST_HEAD(, hg_class) classes = LIST_HEAD_INITIALIZER(classes);
+static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Whatever the level of the log is: who calls this wants to see them. */
+static void
+dump(const struct hg_class *hg_class)
+{
+    static const char *const names[] = {"requests sent", "requests received",
+        "answers sent", "answers received", "requests with more than a message",
+        "answers with more than a message", "requests being handled",
+        "requests copied out", "bulk transfers"};
+    uint64_t values[sizeof(struct hg_diag_counters) / sizeof(uint64_t)];
+    struct hg_diag_counters counters;
+
+    _Static_assert(
+        sizeof names / sizeof names[0] == sizeof counters / sizeof(uint64_t),
+        "each has a name");
+    HG_Class_get_counters(hg_class, &counters);
+    memcpy(values, &counters, sizeof values);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        base_log_write(BASE_LOG_HG, BASE_LOG_INFO, __FILE__, __LINE__,
+            "%s+%s: %s: %llu", HG_Class_get_name(hg_class),
+            HG_Class_get_protocol(hg_class), names[i],
+            (unsigned long long) values[i]);
+}
+
+void
+hg_stats_enter(struct hg_class *hg_class)
+{
+    pthread_mutex_lock(&classes_lock);
+    LIST_INSERT_HEAD(&classes, hg_class, stats_next);
+    pthread_mutex_unlock(&classes_lock);
+}
+
+void
+hg_stats_leave(struct hg_class *hg_class)
+{
+    pthread_mutex_lock(&classes_lock);
+    LIST_REMOVE(hg_class, stats_next);
+    pthread_mutex_unlock(&classes_lock);
+    if (base_log_wanted(BASE_LOG_INFO))
+        dump(hg_class);
+}
+
+void
+hg_stats_dump_all(void)
+{
+    const struct hg_class *hg_class;
+
+    pthread_mutex_lock(&classes_lock);
+    LIST_FOREACH (hg_class, &classes, stats_next)
+        dump(hg_class);
+    pthread_mutex_unlock(&classes_lock);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statistics: each way that an RPC can end is counted once, at both sides. */
+#include "counts.h"
+#include "log_watch.h"
+#include "rpcs.h"
+#include "talaria.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLS 20U
+
+/* What the target has counted, in the session's memory. */
+struct seen {
+    struct talaria_call_stats echo;
+    struct talaria_call_stats code;
+    struct talaria_call_stats drop;
+    struct talaria_call_stats total;
+    struct hg_diag_counters counters;
+    uint64_t unknown;
+    uint64_t malformed;
+};
+
+static hg_id_t look_id, drop_id;
+
+static struct seen *
+seen(void)
+{
+    return (struct seen *) ((char *) session_user() + RPCS_USER_OFFSET);
+}
+
+static const struct talaria_rpc_stats *
+find(const struct talaria_class_stats *stats, hg_id_t id)
+{
+    const struct talaria_rpc_stats *found = NULL;
+
+    for (size_t i = 0; i < stats->count; i++)
+        if (stats->rpcs[i]->id == id) {
+            TARGET_ASSERT(!found); /* each id once */
+            found = stats->rpcs[i];
+        }
+    TARGET_ASSERT(found);
+    return found;
+}
+
+static hg_return_t
+on_look(hg_handle_t handle)
+{
+    hg_class_t *hg_class = HG_Get_info(handle)->hg_class;
+    struct talaria_class_stats *stats;
+
+    TARGET_ASSERT(talaria_class_stats(hg_class, &stats) == HG_SUCCESS);
+    seen()->echo = find(stats, rpcs_id(RPC_ECHO))->target;
+    seen()->code = find(stats, rpcs_id(RPC_CODE))->target;
+    seen()->drop = find(stats, drop_id)->target;
+    seen()->total = stats->target;
+    seen()->counters = stats->counters;
+    seen()->unknown = stats->requests_unknown;
+    seen()->malformed = stats->messages_dropped;
+    talaria_class_stats_free(stats);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
+    return HG_Destroy(handle);
+}
+
+static hg_return_t
+on_drop(hg_handle_t handle)
+{
+    TARGET_ASSERT(talaria_request_drop(handle) == HG_SUCCESS);
+    return HG_Destroy(handle);
+}
+
+static void
+open_all(hg_class_t *hg_class)
+{
+    rpcs_open(hg_class);
+    /* Registered anew it is still one. */
+    rpcs_open(hg_class);
+    look_id = MERCURY_REGISTER(hg_class, "look", void, void, on_look);
+    drop_id = MERCURY_REGISTER(hg_class, "drop", void, void, on_drop);
+}
+
+static void
+with_stats(struct hg_init_info *info)
+{
+    info->stats = 1;
+}
+
+static const struct session_setup setup = {
+    .open = open_all, .stopping = rpcs_stopping, .init = with_stats};
+
+static void
+look(struct session *s)
+{
+    hg_handle_t handle = session_handle(s, look_id);
+
+    ck_assert_int_eq(session_forward(s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+}
+
+static struct talaria_class_stats *
+stats_of(struct session *s)
+{
+    struct talaria_class_stats *stats;
+
+    ck_assert_int_eq(talaria_class_stats(s->hg_class, &stats), HG_SUCCESS);
+    return stats;
+}
+
+static uint64_t
+in_buckets(const struct talaria_call_stats *stats)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < TALARIA_LATENCY_BUCKETS; i++)
+        sum += stats->latency[i];
+    return sum;
+}
+
+START_TEST(stats_of_answered_calls)
+{
+    struct session s;
+    struct talaria_class_stats *stats;
+    const struct talaria_rpc_stats *echo;
+    blob_t in;
+
+    session_begin(&s, _i, &setup);
+    in = blob_make(100, 1);
+    for (unsigned i = 0; i < CALLS; i++)
+        ck_assert_int_eq(rpcs_try(&s, RPC_ECHO, &in), HG_SUCCESS);
+    look(&s);
+    stats = stats_of(&s);
+    echo = find(stats, rpcs_id(RPC_ECHO));
+    ck_assert_str_eq(echo->name, "echo");
+    ck_assert_uint_eq(echo->origin.requests, CALLS);
+    ck_assert_uint_eq(echo->origin.answers, CALLS);
+    ck_assert_uint_eq(echo->origin.request_bytes, CALLS * 100);
+    ck_assert_uint_eq(echo->origin.answer_bytes, CALLS * 100);
+    ck_assert_uint_eq(in_buckets(&echo->origin), CALLS);
+    ck_assert_uint_gt(echo->origin.latency_ns, 0);
+    ck_assert_uint_eq(seen()->echo.requests, CALLS);
+    ck_assert_uint_eq(seen()->echo.answers, CALLS);
+    ck_assert_uint_eq(seen()->echo.request_bytes, CALLS * 100);
+    ck_assert_uint_eq(seen()->echo.answer_bytes, CALLS * 100);
+    ck_assert_uint_eq(in_buckets(&seen()->echo), CALLS);
+    /* From the request to the answer is part of the whole. */
+    ck_assert_uint_lt(seen()->echo.latency_ns, echo->origin.latency_ns);
+    ck_assert_uint_eq(stats->origin.requests, CALLS + 1);
+    ck_assert_uint_eq(stats->origin.answers, CALLS + 1);
+    ck_assert_uint_eq(seen()->total.requests, CALLS + 1);
+    ck_assert_uint_eq(stats->counters.rpc_req_sent_count, CALLS + 1);
+    ck_assert_uint_eq(stats->counters.rpc_resp_recv_count, CALLS + 1);
+    ck_assert_uint_eq(seen()->counters.rpc_req_recv_count, CALLS + 1);
+    ck_assert_uint_eq(seen()->counters.rpc_req_recv_active_count, 1);
+    talaria_class_stats_free(stats);
+    talaria_class_stats_free(NULL);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(stats_of_each_kind_of_failure)
+{
+    struct session s;
+    struct talaria_class_stats *stats;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    blob_t in;
+
+    session_begin(&s, _i, &setup);
+    in = blob_make(20, 1);
+    ck_assert_int_eq(rpcs_try(&s, RPC_CODE, &(int32_t){HG_NOMEM}), HG_NOMEM);
+    if (s.mode->shape != SESSION_SELF) {
+        log_expect("that was asked for is not registered", 1, 1);
+        ck_assert_int_eq(HG_Deregister(s.hg_class, drop_id), HG_SUCCESS);
+    }
+    drop_id = MERCURY_REGISTER(s.hg_class, "drop", void, void, on_drop);
+    handle = session_handle(&s, drop_id);
+    ck_assert_int_eq(talaria_handle_set_deadline(handle, 20), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_TIMEOUT);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    handle = session_handle(&s, rpcs_id(RPC_KEEP));
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+    rpcs_wait_handled(&s, RPC_KEEP, 1);
+    look(&s);
+    ck_assert_uint_eq(seen()->counters.rpc_req_recv_active_count, 2);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    session_wait(&s, &call.called, 1);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+    if (s.mode->shape != SESSION_SELF) {
+        hg_id_t id = MERCURY_REGISTER(s.hg_class, "odd", void, void, NULL);
+
+        handle = session_handle(&s, id);
+        ck_assert_int_eq(session_forward(&s, handle, NULL), HG_NOENTRY);
+        ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    }
+    look(&s);
+    stats = stats_of(&s);
+    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_OTHER], 1);
+    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_TIMEOUT], 1);
+    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_CANCELED], 1);
+    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_UNKNOWN_RPC],
+        s.mode->shape != SESSION_SELF);
+    ck_assert_uint_eq(seen()->unknown, s.mode->shape != SESSION_SELF);
+    ck_assert_uint_eq(seen()->drop.requests, 1);
+    ck_assert_uint_eq(seen()->drop.dropped, 1);
+    ck_assert_uint_eq(seen()->drop.answers, 0);
+    ck_assert_uint_eq(seen()->code.failures[TALARIA_FAILURE_OTHER], 1);
+    ck_assert_uint_eq(seen()->counters.rpc_req_recv_active_count, 1);
+    /* Every request has become something. */
+    ck_assert_uint_eq(stats->origin.requests,
+        stats->origin.answers + 3U + (s.mode->shape != SESSION_SELF));
+    talaria_class_stats_free(stats);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(stats_of_wrong_bytes)
+{
+    struct session s;
+
+    if (!session_is_loop())
+        return;
+    session_begin(&s, _i, &setup);
+    log_expect("that came as a request are none", 1, 1);
+    ck_assert(loop_inject(
+        s.address, s.address, 0, LOOP_SEND_UNEXPECTED, "nonsense", 8, 1));
+    rpcs_ck_works(&s);
+    look(&s);
+    ck_assert_uint_eq(seen()->malformed, 1);
+    session_end(&s);
+}
+END_TEST
+
+static char dumped[16384];
+
+static int
+keep_line(FILE *stream, const char *format, ...)
+{
+    size_t used = strlen(dumped);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(dumped + used, sizeof dumped - used, format, args);
+    va_end(args);
+    return 0;
+}
+
+START_TEST(stats_dumped_to_the_log)
+{
+    struct session s;
+
+    session_begin(&s, _i, &setup);
+    rpcs_ck_works(&s);
+    rpcs_ck_works(&s);
+    dumped[0] = '\0';
+    HG_Set_log_func(keep_line);
+    HG_Diag_dump_counters();
+    log_watch_install();
+    ck_assert_ptr_nonnull(strstr(dumped, ": requests sent: 2\n"));
+    ck_assert_ptr_nonnull(strstr(dumped, ": answers received: 2\n"));
+    ck_assert_ptr_nonnull(strstr(dumped, ": bulk transfers: 0\n"));
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(stats_as_json)
+{
+    struct session s;
+    char *text;
+    const char *name, *id;
+    json_t *json, *rpcs, *rpc;
+    json_int_t requests, answers;
+    size_t i, named = 0;
+    blob_t in;
+
+    session_begin(&s, _i, &setup);
+    in = blob_make(100, 1);
+    for (unsigned n = 0; n < CALLS; n++)
+        ck_assert_int_eq(rpcs_try(&s, RPC_ECHO, &in), HG_SUCCESS);
+    ck_assert_int_eq(talaria_class_stats_json(s.hg_class, &text), HG_SUCCESS);
+    json = json_loads(text, 0, NULL);
+    ck_assert_ptr_nonnull(json);
+    ck_assert_int_eq(
+        json_unpack(json, "{s:{s:I, s:I}, s:o}", "origin", "requests",
+            &requests, "answers", &answers, "rpcs", &rpcs),
+        0);
+    ck_assert_int_eq(requests, CALLS);
+    ck_assert_int_eq(answers, CALLS);
+    json_array_foreach(rpcs, i, rpc)
+    {
+        json_t *histogram;
+        json_int_t sum = 0;
+        size_t bucket;
+        json_t *entry;
+
+        ck_assert_int_eq(json_unpack(rpc, "{s:s, s:s, s:{s:I, s:o}}", "id", &id,
+                             "name", &name, "origin", "answers", &answers,
+                             "latency_log2_ns", &histogram),
+            0);
+        json_array_foreach(histogram, bucket, entry) sum +=
+            json_integer_value(entry);
+        ck_assert_int_eq(sum, answers);
+        if (strcmp(name, "echo") != 0)
+            continue;
+        named++;
+        ck_assert_int_eq(answers, CALLS);
+        ck_assert_uint_eq(strtoull(id, NULL, 10), rpcs_id(RPC_ECHO));
+    }
+    ck_assert_uint_eq(named, 1);
+    json_decref(json);
+    free(text);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(stats_not_asked_for_are_none)
+{
+    static const struct session_setup without = {.open = rpcs_open};
+    struct session s;
+    struct talaria_class_stats *stats;
+    struct hg_diag_counters counters;
+    char *text;
+
+    session_begin(&s, _i, &without);
+    rpcs_ck_works(&s);
+    ck_assert_int_eq(
+        talaria_class_stats(s.hg_class, &stats), HG_OPNOTSUPPORTED);
+    ck_assert_int_eq(
+        talaria_class_stats_json(s.hg_class, &text), HG_OPNOTSUPPORTED);
+    ck_assert_int_eq(
+        HG_Class_get_counters(s.hg_class, &counters), HG_OPNOTSUPPORTED);
+    ck_assert_int_eq(talaria_class_stats(NULL, &stats), HG_INVALID_ARG);
+    ck_assert_int_eq(talaria_class_stats(s.hg_class, NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(
+        talaria_class_stats_json(s.hg_class, NULL), HG_INVALID_ARG);
+    ck_assert_str_eq(
+        talaria_failure_to_string(TALARIA_FAILURE_MESSAGE), "message");
+    ck_assert_ptr_null(talaria_failure_to_string(TALARIA_FAILURE_MAX));
+    session_end(&s);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, stats_of_answered_calls);
+    session_add(tcase, stats_of_each_kind_of_failure);
+    session_add(tcase, stats_of_wrong_bytes);
+    session_add(tcase, stats_dumped_to_the_log);
+    session_add(tcase, stats_as_json);
+    session_add(tcase, stats_not_asked_for_are_none);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "stats", add);
+}
