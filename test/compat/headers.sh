@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Each public header compiles by itself, without a warning, in every language
-# mode that is promised, and so do small programs that use them.
+# mode that is promised, and so do small programs that use them, with Boost's
+# headers at hand and without.
 #
 #   headers.sh INCLUDE_DIR [EXTRA_INCLUDE_DIR...]
 #
@@ -10,8 +11,8 @@
 
 c_compilers=${CC:-gcc clang}
 cxx_compilers=${CXX:-g++ clang++}
-c_modes='c99 c11 c17'
-cxx_modes='c++11 c++17'
+c_modes='c99 c11 c17 c2x gnu17'
+cxx_modes='c++11 c++14 c++17 c++20'
 here=$(dirname "$0")
 
 if [ $# -lt 1 ] || [ ! -d "$1" ]; then
@@ -27,8 +28,26 @@ for dir; do
 done
 set -- "$@" -Wall -Wextra -Wpedantic -Werror -fsyntax-only
 
-messages=$(mktemp) || exit 1
-trap 'rm -f "$messages"' EXIT
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+messages=$tmp/messages
+
+# Whether Boost is there is asked of its headers alone, so that a folder with one
+# stands for it.
+mkdir -p "$tmp/boost/boost"
+echo '#define BOOST_PP_CAT(a, b) a##b' >"$tmp/boost/boost/preprocessor.hpp"
+cat >"$tmp/boost.c" <<'END'
+#include "mercury_macros.h"
+MERCURY_GEN_PROC(pair_t, ((int32_t) (first))((int32_t) (second)))
+#ifdef WITH_BOOST
+static int BOOST_PP_CAT(one, word) = 1;
+int main(void) { return oneword; }
+#elif defined(BOOST_PP_CAT)
+#error "Boost's headers are not here"
+#else
+int main(void) { return 0; }
+#endif
+END
 
 compiled=0
 failed=0
@@ -90,6 +109,18 @@ END
                 compile "$(basename "$source"), $compiler -std=$mode $define" \
                     "$compiler" "-std=$mode" "$@" "$define" "$source"
             done
+            compile "api.c, $compiler -std=$mode" "$compiler" "-std=$mode" \
+                "$@" -x "$language" "$here/api.c"
+            compile "with Boost, $compiler -std=$mode" "$compiler" \
+                "-std=$mode" "$@" "-I$tmp/boost" -DWITH_BOOST \
+                -x "$language" "$tmp/boost.c"
+            if echo '#include <boost/preprocessor.hpp>' |
+                "$compiler" -E -x "$language" - >/dev/null 2>&1; then
+                echo "left out: no Boost, $compiler -std=$mode: it is installed"
+            else
+                compile "without Boost, $compiler -std=$mode" "$compiler" \
+                    "-std=$mode" "$@" -x "$language" "$tmp/boost.c"
+            fi
             must_fail "HG_Addr_lookup of four, $compiler -std=$mode" \
                 HG_Addr_lookup_takes_3_or_5_arguments \
                 "$compiler" "-std=$mode" "$@" -DLOOKUP_OF_FOUR "$source"
