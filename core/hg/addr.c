@@ -81,13 +81,12 @@ HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
 static struct na_class *
 near_class(const struct hg_class *hg_class, const char *name)
 {
-    struct na_class *classes[] = {
-        hg_class->bulk.sm_class, hg_class->bulk.na_class};
+    struct na_class *sm_class = hg_class->bulk.sm_class;
 
-    for (unsigned i = 0; i < 2; i++)
-        if (classes[i] && na_addr_is_for(classes[i], name))
-            return classes[i];
-    return NULL;
+    if (sm_class && na_addr_is_for(sm_class, name))
+        return sm_class;
+    return na_addr_is_for(hg_class_na(hg_class), name) ? hg_class_na(hg_class)
+                                                       : NULL;
 }
 
 static bool
@@ -137,10 +136,12 @@ HG_Addr_lookup2(hg_class_t *hg_class, const char *name, hg_addr_t *addr_p)
 {
     struct hg_host_address parts;
     struct hg_addr peer = {0};
+    struct na_class *sm_class;
     hg_return_t ret;
 
     if (!hg_class || !name || !addr_p)
         return HG_INVALID_ARG;
+    sm_class = hg_class->bulk.sm_class;
     ret = hg_host_address_parse(name, &parts);
     if (ret != HG_SUCCESS)
         return ret;
@@ -149,7 +150,7 @@ HG_Addr_lookup2(hg_class_t *hg_class, const char *name, hg_addr_t *addr_p)
     if (ret != HG_SUCCESS)
         return ret;
     peer.self = NA_Addr_is_self(peer.na_class, na_addr_public(peer.addr));
-    if (peer.self && peer.na_class != hg_class_na(hg_class)) {
+    if (peer.self && sm_class && peer.na_class == sm_class) {
         na_peer_release(&peer);
         return HG_Addr_self(hg_class, addr_p);
     }

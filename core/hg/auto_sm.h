@@ -4,7 +4,6 @@
 #define HG_AUTO_SM_H
 
 #include "mercury_types.h"
-#include "na_sm.h"
 
 struct hg_class;
 

@@ -9,7 +9,6 @@
 #include "hg/net.h"
 #include "hg/registry.h"
 #include "mercury.h"
-#include "na_sm.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -37,8 +37,9 @@ static hg_return_t
 open_ports(struct hg_context *context, uint8_t id)
 {
     const struct hg_class *hg_class = context->hg_class;
+    unsigned i = 0;
 
-    for (unsigned i = 0; i < hg_class->net_count; i++) {
+    do { /* there is one at least */
         const struct hg_net *net = &hg_class->nets[i];
         struct na_context *na_context = NA_Context_create_id(net->na_class, id);
         na_return_t ret = NA_SUCCESS;
@@ -53,7 +54,7 @@ open_ports(struct hg_context *context, uint8_t id)
         }
         hg_port_init(&context->ports[i], net, na_context);
         context->port_count = i + 1;
-    }
+    } while (++i < hg_class->net_count);
     return HG_SUCCESS;
 }
 

@@ -38,9 +38,10 @@ on_who(hg_handle_t handle)
     TARGET_ASSERT(HG_Addr_to_string(info->hg_class, text, &size, info->addr) ==
                   HG_SUCCESS);
     TARGET_ASSERT(!strstr(text, "#sm="));
-    atomic_fetch_add(strncmp(text, "na+sm://", 8) == 0 ? &ways_seen()->near
-                                                       : &ways_seen()->far,
-        1);
+    if (strncmp(text, "na+sm://", 8) == 0)
+        atomic_fetch_add(&ways_seen()->near, 1);
+    else
+        atomic_fetch_add(&ways_seen()->far, 1);
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
     return HG_SUCCESS;

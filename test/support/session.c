@@ -18,6 +18,9 @@
 #define SERVE_STEP_MS 2U
 #define LATE_POLLS 3U
 
+static const char *transport = "loop+mem";
+static bool auto_sm;
+
 struct session_shared {
     _Atomic bool stop;
     _Atomic int failed; /* a line of this file, where the target failed */
@@ -98,8 +101,6 @@ static const struct session_mode other_modes[] = {
 
 #define COUNT(array) ((int) (sizeof(array) / sizeof(array)[0]))
 
-static const char *transport = "loop+mem";
-
 const char *
 session_transport(void)
 {
@@ -156,6 +157,7 @@ session_open_class(const struct session_mode *mode,
     info.na_init_info.progress_mode = mode->progress_mode;
     info.na_init_info.thread_mode = mode->thread_mode;
     info.no_loopback = !mode->loopback;
+    info.auto_sm = auto_sm;
     if (setup && setup->init)
         setup->init(&info);
     return HG_Init_opt2(transport, listen, HG_VERSION(2, 4), &info);
@@ -529,6 +531,7 @@ session_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
 
     if (argc > 1)
         transport = argv[1];
+    auto_sm = argc > 2 && strcmp(argv[2], "auto_sm") == 0;
     suite_add_tcase(suite, tcase);
     add(tcase);
     runner = srunner_create(suite);

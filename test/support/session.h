@@ -2,8 +2,8 @@
 /*
  * An origin and a target, to run one case on: within one class, as two classes
  * of one process with a thread each, or as two processes; busy or waiting. The
- * program is told the transport ("na+sm", "loop+mem") and runs each case in
- * each mode of that.
+ * program is told the transport ("na+sm", "loop+mem"), with "auto_sm" behind it
+ * if na+sm is to be beside it, and runs each case in each mode of that.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -141,7 +141,8 @@ hg_handle_t session_handle(struct session *session, hg_id_t id);
 hg_return_t session_forward(
     struct session *session, hg_handle_t handle, void *in_struct);
 
-/* Main of a program: argv[1] is the transport. add: adds the cases. */
+/* Main of a program: argv[1] is the transport, argv[2] auto_sm. add: adds the
+ * cases. */
 int session_main(
     int argc, char **argv, const char *name, void (*add)(TCase *tcase));
 

@@ -35,7 +35,7 @@ END_TEST
 START_TEST(host_address_plain_string_is_left_alone)
 {
     static const char *const plain[] = {"", "na+sm://1-0", "x", "sm=", "#",
-        "#sm", "tcp://h:1#smile", "two words", "ofi+tcp://h#" ID};
+        "#sm", "tcp://h:1#smile", "two words", ("ofi+tcp://h#" ID)};
 
     begin();
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
@@ -51,15 +51,15 @@ END_TEST
 
 START_TEST(host_address_malformed_is_invalid)
 {
-    static const char *const wrong[] = {"#sm=", "a#sm=", "a#sm=:", "a#sm=" ID,
-        "a#sm=" ID ":", "#sm=" ID ":b", "a#sm=" ID "b", "a#sm=" ID "::b c",
-        "a b#sm=" ID ":c", "a#sm=" ID ":b\n", "a#sm=" ID ":\xc3\xa9",
-        "a#sm=01234567-89ab-cdef-fedc-ba987654321:b",
+    static const char *const wrong[] = {"#sm=", "a#sm=", "a#sm=:", ("a#sm=" ID),
+        ("a#sm=" ID ":"), ("#sm=" ID ":b"), ("a#sm=" ID "b"),
+        ("a#sm=" ID "::b c"), ("a b#sm=" ID ":c"), ("a#sm=" ID ":b\n"),
+        ("a#sm=" ID ":\xc3\xa9"), "a#sm=01234567-89ab-cdef-fedc-ba987654321:b",
         "a#sm=01234567-89ab-cdef-fedc-ba98765432100:b",
         "a#sm=01234567-89AB-cdef-fedc-ba9876543210:b",
         "a#sm=0123456789ab-cdef-fedc-ba9876543210--:b",
         "a#sm=g1234567-89ab-cdef-fedc-ba9876543210:b",
-        "a#sm=" ID ":b#sm=" ID ":c", "a#sm=" ID ";b"};
+        ("a#sm=" ID ":b#sm=" ID ":c"), ("a#sm=" ID ";b")};
     size_t count = sizeof wrong / sizeof wrong[0];
 
     begin();
