@@ -440,7 +440,7 @@ HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
 {
     const na_plugin_segment *segments;
     na_plugin_segment inside;
-    uint32_t count = 0;
+    uint32_t segment_count, count = 0;
 
     if (!handle || offset > handle->size || size > handle->size - offset)
         return HG_INVALID_ARG;
@@ -449,12 +449,13 @@ HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
     if (handle->remote && !handle->data)
         return HG_OPNOTSUPPORTED;
     segments = handle->segments;
+    segment_count = handle->remote ? 1 : handle->segment_count;
     if (handle->remote) {
         inside =
             (na_plugin_segment){.base = handle->data, .length = handle->size};
         segments = &inside;
     }
-    for (uint32_t i = 0; size > 0; i++) {
+    for (uint32_t i = 0; i < segment_count && size > 0; i++) {
         const na_plugin_segment *segment = &segments[i];
         hg_size_t length;
 
