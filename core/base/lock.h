@@ -10,18 +10,20 @@
  *
  *   1. na_progress.lock          na/progress.c   serializes poll, arm, cancel
  *   2. hg_context.timers         hg/timer.c      deadlines, ends that were asked
- *   3. hg_context.pool_lock      hg/handle.c     free and posted handles
- *   4. hg_loopback.lock          hg/loopback.c   contexts; who waits for whom
- *   5. hg_class.rpc_lock         hg/registry.c   adding and removing RPCs
- *   6. bulk_op table             bulk/op_table.c which transfer an id names
- *   7. bulk_context.lock         bulk/op.c       free transfers
- *   8. base_completion_queue     base/completion.c
- *   9. plugin registry           plugin/…        opened plugins, search paths
- *  10. classes with statistics   hg/stats.c
- *  11. the log's outlets         base/log.c
+ *   3. bulk_op table             bulk/op_table.c which transfer an id names
+ *   4. bulk_op.lock              bulk/transfer.c pieces of a transfer
+ *   5. hg_context.pool_lock      hg/handle.c     free and posted handles
+ *   6. hg_loopback.lock          hg/loopback.c   contexts; who waits for whom
+ *   7. hg_class.rpc_lock         hg/registry.c   adding and removing RPCs
+ *   8. bulk_owned.lock           bulk/owned.c    descriptors that went out
+ *   9. bulk_context.lock         bulk/op.c       free transfers
+ *  10. base_completion_queue     base/completion.c
+ *  11. plugin registry           plugin/…        opened plugins, search paths
+ *  12. classes with statistics   hg/stats.c
+ *  13. the log's outlets         base/log.c
  *
- * A plugin's own locks lie between 3 and 11: no function of a plugin is called
- * with a lock below 3 held, but for the log.
+ * A plugin's own locks lie between 5 and 13: no function of a plugin is called
+ * with a lock below 5 held, but for the log.
  */
 #ifndef BASE_LOCK_H
 #define BASE_LOCK_H

@@ -48,8 +48,7 @@ struct bulk_op {
     uint8_t origin_id;
     hg_size_t size;
 
-    /* Under lock, but for a transfer of one piece, which has none of this
-     * shared. */
+    /* Under lock. */
     struct base_lock lock;
     struct bulk_cursor origin_at;
     struct bulk_cursor local_at;
@@ -58,8 +57,8 @@ struct bulk_op {
     uint32_t free_lanes; /* a bit each */
     hg_return_t ret;     /* the first error */
 
-    uint32_t slot;       /* in the table of ids */
-    uint32_t generation; /* of the slot; odd while in use */
+    uint32_t slot;               /* in the table of ids */
+    _Atomic uint32_t generation; /* of the slot; odd while in use */
     struct na_op *lanes[BULK_LANES];
 };
 
@@ -98,7 +97,8 @@ void bulk_op_table_remove(struct bulk_op *op);
 hg_op_id_t bulk_op_table_begin(struct bulk_op *op);
 void bulk_op_table_end(struct bulk_op *op);
 
-/* Calls cancel with the transfer of an id, if it is still under way. */
+/* Calls cancel with the transfer of an id, if it is still under way, and with
+ * its lock held. */
 void bulk_op_table_cancel(hg_op_id_t id, void (*cancel)(struct bulk_op *op));
 
 /* The same for who holds the lock of progress. */

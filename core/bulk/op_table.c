@@ -19,8 +19,8 @@ _Static_assert(CHUNK_SLOTS *CHUNKS == 1U << SLOT_BITS, "a slot fits its bits");
 _Static_assert(sizeof(hg_op_id_t) == 8, "an id holds slot and generation");
 
 struct slot {
-    struct bulk_op *op;
-    uint32_t generation; /* odd: in use */
+    struct bulk_op *op;  /* NULL: free */
+    uint32_t generation; /* of a free one: the next op's goes on from there */
     uint32_t next_free;
 };
 
@@ -67,7 +67,7 @@ bulk_op_table_add(struct bulk_op *op)
         op->slot = first_free;
         first_free = slot_at(op->slot)->next_free;
         slot_at(op->slot)->op = op;
-        op->generation = slot_at(op->slot)->generation;
+        atomic_init(&op->generation, slot_at(op->slot)->generation);
         live_count++;
     }
     pthread_mutex_unlock(&table_lock);
@@ -82,29 +82,29 @@ bulk_op_table_remove(struct bulk_op *op)
     pthread_mutex_lock(&table_lock);
     slot = slot_at(op->slot);
     slot->op = NULL;
+    slot->generation =
+        atomic_load_explicit(&op->generation, memory_order_relaxed);
     slot->next_free = first_free;
     first_free = op->slot;
     live_count--;
     pthread_mutex_unlock(&table_lock);
 }
 
-/* A slot's generation goes on when another transfer gets it. */
-static void
-set_generation(struct bulk_op *op)
+static uint32_t
+next_generation(struct bulk_op *op)
 {
-    op->generation++;
-    slot_at(op->slot)->generation = op->generation;
+    uint32_t next =
+        atomic_load_explicit(&op->generation, memory_order_relaxed) + 1;
+
+    atomic_store_explicit(&op->generation, next, memory_order_relaxed);
+    return next;
 }
 
 hg_op_id_t
 bulk_op_table_begin(struct bulk_op *op)
 {
-    uint64_t id;
+    uint64_t id = (uint64_t) next_generation(op) << SLOT_BITS | op->slot;
 
-    pthread_mutex_lock(&table_lock);
-    set_generation(op);
-    id = (uint64_t) op->generation << SLOT_BITS | op->slot;
-    pthread_mutex_unlock(&table_lock);
     /* Odd generations only: never 0, which is HG_OP_ID_NULL. */
     return (hg_op_id_t) (uintptr_t) id;
 }
@@ -112,48 +112,60 @@ bulk_op_table_begin(struct bulk_op *op)
 void
 bulk_op_table_end(struct bulk_op *op)
 {
-    pthread_mutex_lock(&table_lock);
-    set_generation(op);
-    pthread_mutex_unlock(&table_lock);
+    base_lock_acquire(&op->lock);
+    (void) next_generation(op);
+    base_lock_release(&op->lock);
 }
 
-/* The transfer of an id if it is under way. Lock held. */
+static bool
+is_of(const struct bulk_op *op, uint64_t id)
+{
+    uint32_t generation =
+        atomic_load_explicit(&op->generation, memory_order_relaxed);
+
+    return (generation & 1) != 0 && generation == id >> SLOT_BITS;
+}
+
+/* The transfer of an id if it is under way. The table's lock is held. */
 static struct bulk_op *
 find(uint64_t id)
 {
     uint32_t index = (uint32_t) (id & ((1U << SLOT_BITS) - 1));
-    const struct slot *slot;
+    struct bulk_op *op;
 
     if (index / CHUNK_SLOTS >= chunk_count)
         return NULL;
-    slot = slot_at(index);
-    if (!slot->op || (slot->generation & 1) == 0 ||
-        slot->generation != id >> SLOT_BITS)
-        return NULL;
-    return slot->op;
+    op = slot_at(index)->op;
+    return op && is_of(op, id) ? op : NULL;
 }
 
 void
 bulk_op_table_cancel_locked(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
 {
+    uint64_t value = (uint64_t) (uintptr_t) id;
     struct bulk_op *op;
 
     pthread_mutex_lock(&table_lock);
-    op = find((uint64_t) (uintptr_t) id);
-    if (op)
-        cancel(op);
+    op = find(value);
+    if (op) {
+        /* Whoever ends the transfer waits for this lock before another one can
+         * begin in its place. */
+        base_lock_acquire(&op->lock);
+        if (is_of(op, value))
+            cancel(op);
+        base_lock_release(&op->lock);
+    }
     pthread_mutex_unlock(&table_lock);
 }
 
 void
 bulk_op_table_cancel(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
 {
-    uint64_t value = (uint64_t) (uintptr_t) id;
     struct na_progress *progress = NULL;
     struct bulk_op *op;
 
     pthread_mutex_lock(&table_lock);
-    op = find(value);
+    op = find((uint64_t) (uintptr_t) id);
     if (op)
         progress = op->context->na_context->progress;
     pthread_mutex_unlock(&table_lock);

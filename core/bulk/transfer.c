@@ -303,45 +303,53 @@ find_side(const struct bulk_request *request, unsigned *side_p,
     return HG_SUCCESS;
 }
 
-/* Where the data lie in this process, with a reference; NULL: they are moved by
- * the transport. */
-static hg_return_t
+/* Where the data lie in this process, with a reference: a descriptor of this
+ * process, or data that came with one, or what a descriptor that came back
+ * names. NULL: they are moved by the transport after all. */
+static __attribute__((noinline)) hg_return_t
 find_memory(const struct bulk_request *request, struct hg_bulk **memory_p)
 {
     struct hg_bulk *origin = request->origin;
+    bool device;
     hg_return_t ret;
 
-    *memory_p = NULL;
-    if (!origin->remote || origin->data) {
-        /* One that was not deserialized is this process's own. */
-        if (!origin->remote && !is_self(request->addr))
-            return HG_INVALID_ARG;
-        if (origin->device || request->local->device)
-            return HG_OPNOTSUPPORTED;
-        *memory_p = origin;
-        return HG_Bulk_ref_incr(origin);
+    if (!origin->data && !is_self(request->addr))
+        return origin->remote ? HG_SUCCESS : HG_INVALID_ARG;
+    if (origin->remote && !origin->data) {
+        origin = bulk_owned_find(origin->bulk_class,
+            atomic_load_explicit(&origin->number, memory_order_relaxed));
+        if (!origin) {
+            LOG_ERROR(BULK, "the descriptor of our own that was to be used has "
+                            "been freed");
+            return HG_NOENTRY;
+        }
+    } else {
+        HG_Bulk_ref_incr(origin);
     }
-    if (__builtin_expect(origin->owner == 0 ||
-                             origin->owner != bulk_owner(origin->bulk_class),
-            1) ||
-        !is_self(request->addr))
-        return HG_SUCCESS;
-    origin = bulk_owned_find(origin->bulk_class,
-        atomic_load_explicit(&origin->number, memory_order_relaxed));
-    if (!origin) {
-        LOG_ERROR(BULK, "the descriptor of our own that was to be used has "
-                        "been freed");
-        return HG_NOENTRY;
-    }
+    device = origin->device || request->local->device;
     ret = check_use(request, origin);
-    if (ret == HG_SUCCESS && !origin->device && !request->local->device)
+    if (ret == HG_SUCCESS && device && origin == request->origin)
+        ret = HG_OPNOTSUPPORTED;
+    if (ret == HG_SUCCESS && !device)
         *memory_p = origin;
     else
         HG_Bulk_free(origin);
     return ret;
 }
 
-/* Takes a transfer that holds what it will need. memory_p: as find_memory. */
+/* Whether the data could lie in this process. */
+static inline bool
+may_be_here(const struct hg_bulk *origin)
+{
+    return __builtin_expect(
+        !origin->remote || origin->data ||
+            (origin->owner != 0 &&
+                origin->owner == bulk_owner(origin->bulk_class)),
+        0);
+}
+
+/* Takes a transfer that holds what it will need. *memory_p: as of find_memory,
+ * which is for what may be in this process. */
 static hg_return_t
 prepare(struct bulk_context *context, const struct bulk_request *request,
     struct bulk_op **op_p, struct hg_bulk **memory_p)
@@ -351,7 +359,8 @@ prepare(struct bulk_context *context, const struct bulk_request *request,
     unsigned side = BULK_MAIN;
     struct bulk_op *op;
 
-    if (ret == HG_SUCCESS)
+    *memory_p = NULL;
+    if (ret == HG_SUCCESS && may_be_here(request->origin))
         ret = find_memory(request, memory_p);
     if (ret == HG_SUCCESS && !*memory_p)
         ret = find_side(request, &side, &addr);
@@ -395,7 +404,6 @@ start(struct bulk_op *op, const struct bulk_request *request,
     else
         op->ret = bulk_copy(op->local, request->local_offset, memory,
             request->origin_offset, op->size);
-    op->busy = 0;
     HG_Bulk_free(memory);
     return true;
 }
@@ -492,16 +500,15 @@ HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback, void *arg,
         origin_handle, origin_offset, local_handle, local_offset, size, op_id);
 }
 
-/* Progress and table locks held: no lane's event is handled meanwhile. */
+/* The locks of progress, of the table and of the transfer are held: no lane's
+ * event is handled meanwhile, and no other transfer takes its place. */
 static void
 cancel(struct bulk_op *op)
 {
     struct na_context *na_context = op->na_context;
 
-    base_lock_acquire(&op->lock);
     if (op->busy > 0)
         record(op, HG_CANCELED);
-    base_lock_release(&op->lock);
     for (unsigned i = 0; i < BULK_LANES; i++)
         na_context->na_class->ops.cancel(
             na_context->plugin_ctx, na_op_part(op->lanes[i]));

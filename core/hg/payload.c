@@ -17,6 +17,17 @@ outgrown(
     return ret;
 }
 
+/* Encodes again, without data that descriptors took along: the message may have
+ * room for the rest. */
+static __attribute__((noinline)) hg_return_t
+encode_lean(struct hg_proc *proc, char *buf, size_t size, hg_proc_cb_t proc_cb,
+    void *data)
+{
+    proc_begin(proc, buf, size, HG_ENCODE);
+    proc->eager = PROC_EAGER_NEVER;
+    return proc_cb(proc, data);
+}
+
 hg_return_t
 hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     hg_proc_cb_t proc_cb, void *data)
@@ -33,6 +44,9 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
         return HG_FAULT;
     proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
     ret = proc_cb(proc, data);
+    if (__builtin_expect(proc->extra, 0) && (proc->eager & PROC_EAGER_THERE))
+        ret = encode_lean(
+            proc, message->payload + offset, capacity - offset, proc_cb, data);
     if (__builtin_expect(proc->extra, 0))
         return outgrown(message, offset, capacity, ret);
     if (ret != HG_SUCCESS)

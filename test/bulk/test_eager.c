@@ -122,6 +122,32 @@ START_TEST(eager_not_wanted_is_not_done)
 }
 END_TEST
 
+/* Around the size of a message all sizes arrive, one way or the other. */
+START_TEST(eager_up_to_what_fits)
+{
+    struct session s;
+    hg_size_t room;
+    bool past = true;
+
+    session_begin(&s, _i, &setup);
+    room = HG_Class_get_input_eager_size(s.hg_class);
+    for (size_t size = room - 200; size < room + 4; size++) {
+        bool this = pull_of_the_past(&s, size, HG_BULK_READ_ONLY, false);
+
+        /* An RMA may have been as fast, where it does not wait for us. */
+        if (session_is_loop() && s.mode->shape == SESSION_SELF) {
+            ck_assert(past || !this);
+            past = this;
+        }
+    }
+    if (session_is_loop() && s.mode->shape == SESSION_SELF) {
+        ck_assert(pull_of_the_past(&s, room - 200, HG_BULK_READ_ONLY, false));
+        ck_assert(!past);
+    }
+    session_end(&s);
+}
+END_TEST
+
 START_TEST(eager_of_64_kib_at_most)
 {
     struct session s;
@@ -223,6 +249,7 @@ add(TCase *tcase)
     session_add(tcase, eager_small_data_are_those_of_the_moment);
     session_add(tcase, eager_data_of_what_can_be_written_are_not);
     session_add(tcase, eager_not_wanted_is_not_done);
+    session_add(tcase, eager_up_to_what_fits);
     session_add(tcase, eager_of_64_kib_at_most);
     session_add(tcase, eager_transfer_is_checked_as_any_other);
 }
