@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "hg/auto_sm.h"
+#include "hg/checksum.h"
 #include "hg/handle.h"
 #include "na.h"
 
@@ -65,10 +66,10 @@ lay_out(struct hg_class *hg_class)
 static bool
 options_usable(const struct hg_init_info *info)
 {
-    if (info->checksum_level == HG_CHECKSUM_NONE)
+    if ((unsigned) info->checksum_level <= HG_CHECKSUM_RPC_PAYLOAD)
         return true;
-    LOG_ERROR(
-        HG, "checksum_level %d is not supported", (int) info->checksum_level);
+    LOG_ERROR(HG, "checksum_level is %d, which is no hg_checksum_level_t",
+        (int) info->checksum_level);
     return false;
 }
 
@@ -93,6 +94,7 @@ class_open(
         goto close_na_class;
     hg_class->bulk.stats = info->stats;
     hg_class->no_overflow = info->no_overflow;
+    hg_class->checksum_flags = hg_checksum_flags(info->checksum_level);
     hg_class->release_input_early = info->release_input_early;
     hg_loopback_init(hg_class, info->no_loopback != 0);
     hg_class->bulk.no_eager = info->no_bulk_eager;

@@ -32,9 +32,10 @@ struct hg_class {
     bool own_na_class;
     bool no_overflow;
     bool release_input_early;
-    uint32_t post_init; /* receives of a listening context at first */
-    uint32_t post_incr; /* and how many more when all are taken */
-    size_t in_offset;   /* the user's own space at the payload's front */
+    uint8_t checksum_flags; /* of headers that are sent */
+    uint32_t post_init;     /* receives of a listening context at first */
+    uint32_t post_incr;     /* and how many more when all are taken */
+    size_t in_offset;       /* the user's own space at the payload's front */
     size_t out_offset;
     size_t handle_size; /* bytes of a handle with its operations */
     size_t send_at;     /* where the operations lie in it */

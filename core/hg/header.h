@@ -12,9 +12,15 @@
  *    4  u32  cookie                    4  u32  cookie, the request's
  *    8  u64  RPC id                    8  u32  bytes of payload
  *   16  u32  bytes of payload         12  i32  how it went, an hg_return_t
- *   20  u8   origin's context id      16  u64  reserved, 0
- *   21  u8   reserved[3], 0
- *   24  u64  reserved, 0
+ *   20  u8   origin's context id      16  u32  checksum of the header, or 0
+ *   21  u8   reserved[3], 0           20  u32  checksum of the payload, or 0
+ *   24  u32  checksum of the header, or 0
+ *   28  u32  checksum of the payload, or 0
+ *
+ * Checksums are the lower half of the 64-bit XXH3: of the header, as it is
+ * with its checksum 0; of the payload, with seed 0. Either side sends them
+ * according to its own checksum_level, and checks those that the flags
+ * announce.
  *
  * With HG_HEADER_MORE the arguments are not in the message, but in memory of
  * its sender. The payload is then the user's space and
@@ -24,13 +30,16 @@
  *   12  u32  answer: its cookie
  *   16       the descriptor of the memory: the arguments and the seal
  *
+ * and the checksum of the payload is the XXH3 of the arguments with that of the
+ * payload as its seed.
+ *
  *   acknowledgement of an answer
  *    0  u16  magic
  *    2  u8   version
- *    3  u8   flags, 0
+ *    3  u8   flags
  *    4  u32  cookie, the answer's
  *    8  i32  how it went, an hg_return_t
- *   12  u32  reserved, 0
+ *   12  u32  checksum of the header, or 0
  */
 #ifndef HG_HEADER_H
 #define HG_HEADER_H
@@ -38,6 +47,7 @@
 #include "mercury_types.h"
 
 #include <endian.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -49,9 +59,16 @@
 #define HG_HEADER_ACK_SIZE 16U
 
 #define HG_HEADER_NO_RESPONSE                                                  \
-    0x1U                    /* request: nothing but an error, or that
+    0x1U                           /* request: nothing but an error, or that
                                       the rest was fetched, is answered */
-#define HG_HEADER_MORE 0x2U /* the arguments are to be fetched */
+#define HG_HEADER_MORE 0x2U        /* the arguments are to be fetched */
+#define HG_HEADER_SUM 0x4U         /* the header has a checksum */
+#define HG_HEADER_PAYLOAD_SUM 0x8U /* and the payload */
+#define HG_HEADER_SUMS (HG_HEADER_SUM | HG_HEADER_PAYLOAD_SUM)
+
+/* Where the checksum of a request or an answer stands; of an acknowledgement. */
+#define HG_HEADER_SUM_AT(header_size) ((header_size) -2 * sizeof(uint32_t))
+#define HG_HEADER_ACK_SUM_AT 12U
 
 struct hg_header_request {
     uint8_t flags;
@@ -75,13 +92,26 @@ struct hg_header_more {
 };
 
 struct hg_header_ack {
+    uint8_t flags;
     uint32_t cookie;
     hg_return_t ret;
 };
 
-/* On the path of each call, and therefore inline. decode: size is the bytes of
- * the message from the header on. PROTOCOL_ERROR: these are not such a header;
- * OPNOTSUPPORTED: it is of another version, only cookie is then set. */
+/* checksum.c: puts the checksum of a header at its place; whether it agrees. */
+void hg_header_sum_put(void *header, size_t size, size_t at);
+bool hg_header_sum_agrees(const void *header, size_t size, size_t at);
+
+/* Whether the flags of a request or an answer, of which there are some, are
+ * among those known or HG_HEADER_SUMS, and the checksum that they announce
+ * agrees. PROTOCOL_ERROR, CHECKSUM_ERROR. */
+hg_return_t hg_header_flags_check(
+    const void *header, size_t size, uint8_t known);
+
+/* On the path of each call, and therefore inline. encode leaves the checksums
+ * 0. decode: size is the bytes of the message from the header on.
+ * PROTOCOL_ERROR: these are not such a header; CHECKSUM_ERROR: or not as they
+ * were sent; OPNOTSUPPORTED: it is of another version, only cookie is then
+ * set. */
 
 #define HG_HEADER_MAGIC_REQUEST 0x5152U  /* "RQ" */
 #define HG_HEADER_MAGIC_RESPONSE 0x5352U /* "RS" */
@@ -100,20 +130,22 @@ struct hg_header_wire_request {
     uint32_t payload_size;
     uint8_t context_id;
     uint8_t zero[3];
-    uint64_t reserved;
+    uint32_t sum;
+    uint32_t payload_sum;
 };
 
 struct hg_header_wire_response {
     struct hg_header_front front;
     uint32_t payload_size;
     int32_t ret;
-    uint64_t reserved;
+    uint32_t sum;
+    uint32_t payload_sum;
 };
 
 struct hg_header_wire_ack {
     struct hg_header_front front;
     int32_t ret;
-    uint32_t reserved;
+    uint32_t sum;
 };
 
 _Static_assert(sizeof(struct hg_header_wire_request) == HG_HEADER_REQUEST_SIZE,
@@ -136,14 +168,13 @@ hg_header_front_make(uint16_t magic, uint8_t flags, uint32_t cookie)
 }
 
 static inline hg_return_t
-hg_header_front_check(
-    const struct hg_header_front *front, uint16_t magic, uint8_t known_flags)
+hg_header_front_check(const struct hg_header_front *front, uint16_t magic)
 {
     if (le16toh(front->magic) != magic)
         return HG_PROTOCOL_ERROR;
     if (front->version != HG_HEADER_VERSION)
         return HG_OPNOTSUPPORTED;
-    return front->flags & ~known_flags ? HG_PROTOCOL_ERROR : HG_SUCCESS;
+    return HG_SUCCESS;
 }
 
 /* A peer's code as ours. */
@@ -179,13 +210,18 @@ hg_header_request_decode(
     if (size < sizeof front)
         return HG_PROTOCOL_ERROR;
     memcpy(&front, bytes, sizeof front);
-    ret = hg_header_front_check(&front, HG_HEADER_MAGIC_REQUEST,
-        HG_HEADER_NO_RESPONSE | HG_HEADER_MORE);
+    ret = hg_header_front_check(&front, HG_HEADER_MAGIC_REQUEST);
     header_p->cookie = le32toh(front.cookie);
     if (ret != HG_SUCCESS)
         return ret;
     if (size < sizeof wire)
         return HG_PROTOCOL_ERROR;
+    if (__builtin_expect(front.flags, 0)) {
+        ret = hg_header_flags_check(
+            bytes, sizeof wire, HG_HEADER_NO_RESPONSE | HG_HEADER_MORE);
+        if (ret != HG_SUCCESS)
+            return ret;
+    }
     memcpy(&wire, bytes, sizeof wire);
     header_p->flags = front.flags;
     header_p->context_id = wire.context_id;
@@ -219,13 +255,17 @@ hg_header_response_decode(
     if (size < sizeof front)
         return HG_PROTOCOL_ERROR;
     memcpy(&front, bytes, sizeof front);
-    ret =
-        hg_header_front_check(&front, HG_HEADER_MAGIC_RESPONSE, HG_HEADER_MORE);
+    ret = hg_header_front_check(&front, HG_HEADER_MAGIC_RESPONSE);
     header_p->cookie = le32toh(front.cookie);
     if (ret != HG_SUCCESS)
         return ret;
     if (size < sizeof wire)
         return HG_PROTOCOL_ERROR;
+    if (__builtin_expect(front.flags, 0)) {
+        ret = hg_header_flags_check(bytes, sizeof wire, HG_HEADER_MORE);
+        if (ret != HG_SUCCESS)
+            return ret;
+    }
     memcpy(&wire, bytes, sizeof wire);
     header_p->flags = front.flags;
     header_p->payload_size = le32toh(wire.payload_size);
@@ -263,10 +303,13 @@ static inline void
 hg_header_ack_encode(void *bytes, const struct hg_header_ack *ack)
 {
     const struct hg_header_wire_ack wire = {
-        .front = hg_header_front_make(HG_HEADER_MAGIC_ACK, 0, ack->cookie),
+        .front =
+            hg_header_front_make(HG_HEADER_MAGIC_ACK, ack->flags, ack->cookie),
         .ret = (int32_t) htole32((uint32_t) ack->ret)};
 
     memcpy(bytes, &wire, sizeof wire);
+    if (ack->flags & HG_HEADER_SUM)
+        hg_header_sum_put(bytes, sizeof wire, HG_HEADER_ACK_SUM_AT);
 }
 
 static inline hg_return_t
@@ -279,9 +322,15 @@ hg_header_ack_decode(
     if (size < sizeof wire)
         return HG_PROTOCOL_ERROR;
     memcpy(&wire, bytes, sizeof wire);
-    ret = hg_header_front_check(&wire.front, HG_HEADER_MAGIC_ACK, 0);
+    ret = hg_header_front_check(&wire.front, HG_HEADER_MAGIC_ACK);
     if (ret != HG_SUCCESS)
         return ret;
+    if (wire.front.flags & ~HG_HEADER_SUM)
+        return HG_PROTOCOL_ERROR;
+    if (wire.front.flags &&
+        !hg_header_sum_agrees(bytes, sizeof wire, HG_HEADER_ACK_SUM_AT))
+        return HG_CHECKSUM_ERROR;
+    ack_p->flags = wire.front.flags;
     ack_p->cookie = le32toh(wire.front.cookie);
     ack_p->ret = hg_header_code(wire.ret);
     return HG_SUCCESS;

@@ -8,7 +8,10 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "hg/checksum.h"
 #include "na.h"
+
+_Static_assert(HG_HEADER_NO_RESPONSE == true, "no_response is the flag");
 
 __attribute__((noinline, cold)) void
 hg_forward_watched(struct hg_handle *handle)
@@ -104,10 +107,11 @@ take_answer(struct hg_handle *handle, const na_plugin_event *event)
         LOG_ERROR(HG, "an answer of %llu bytes cannot be understood: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
         hg_handle_record(handle, ret);
+        handle->out.flags = 0;
         return true;
     }
     handle->out.size = header.payload_size;
-    handle->out.more = header.flags & HG_HEADER_MORE;
+    handle->out.flags = header.flags;
     hg_handle_record(handle, header.ret);
     hg_count(hg_class, &handle->context->hg_class->counters.response_received);
     return true;
@@ -124,6 +128,22 @@ hg_origin_ending(const struct hg_handle *handle)
                HG_SUCCESS;
 }
 
+/* An answer with flags; true: what it refers to is being fetched. */
+static __attribute__((cold, noinline)) bool
+take_flagged(struct hg_handle *handle)
+{
+    struct hg_message *message = &handle->out;
+
+    if (message->flags & HG_HEADER_PAYLOAD_SUM)
+        hg_checksum_note(message, message->payload - HG_HEADER_RESPONSE_SIZE,
+            HG_HEADER_RESPONSE_SIZE);
+    /* That of loopback.c is here already. */
+    if (!(message->flags & HG_HEADER_MORE) || message->overflow)
+        return false;
+    hg_overflow_fetch(handle);
+    return true;
+}
+
 static void
 answer_received(struct na_op *op, const na_plugin_event *event)
 {
@@ -138,12 +158,9 @@ answer_received(struct na_op *op, const na_plugin_event *event)
         if (code >= 0)
             return;
         hg_handle_record(handle, (hg_return_t) na_code(code));
-    } else if (__builtin_expect(handle->out.more, 0)) {
-        handle->out.more = false;
-        if (!handle->out.overflow) { /* else of loopback.c */
-            hg_overflow_fetch(handle);
-            return;
-        }
+    } else if (__builtin_expect(handle->out.flags != 0, 0) &&
+               take_flagged(handle)) {
+        return;
     }
     part_ended_in_progress(handle, HG_PART_RECV);
 }
@@ -187,24 +204,40 @@ hg_origin_prepare(struct hg_handle *handle)
     handle->recv->complete = answer_received;
 }
 
+/* What is special about a request: it is counted, or has checksums. */
+static __attribute__((cold, noinline)) void
+finish_flagged(struct hg_handle *handle, uint8_t flags)
+{
+    struct hg_class *hg_class = handle->context->hg_class;
+
+    if (flags & HG_HEADER_MORE)
+        hg_count(hg_class, &hg_class->counters.request_extra);
+    if (flags & HG_HEADER_SUM)
+        hg_checksum_put(handle->in.payload - HG_HEADER_REQUEST_SIZE,
+            HG_HEADER_REQUEST_SIZE, &handle->in);
+}
+
 static hg_return_t
 encode_request(struct hg_handle *handle, void *in_struct)
 {
     const struct hg_class *hg_class = handle->context->hg_class;
     hg_return_t ret = hg_message_encode(&handle->in, hg_class->in_offset,
         hg_net_in_room(&handle->port->net), handle->rpc->in_proc, in_struct);
-    struct hg_header_request header = {
-        .flags = (uint8_t) ((handle->no_response ? HG_HEADER_NO_RESPONSE : 0) |
-                            (handle->in.overflow ? HG_HEADER_MORE : 0)),
+    struct hg_header_request header = {.flags = hg_class->checksum_flags |
+                                                handle->in.flags |
+                                                handle->no_response,
         .context_id = hg_context_na(handle->context)->id,
         .cookie = handle->cookie,
         .payload_size = (uint32_t) handle->in.size,
         .id = handle->rpc->id};
 
-    if (ret == HG_SUCCESS)
-        hg_header_request_encode(
-            handle->in.payload - HG_HEADER_REQUEST_SIZE, &header);
-    return ret;
+    if (ret != HG_SUCCESS)
+        return ret;
+    hg_header_request_encode(
+        handle->in.payload - HG_HEADER_REQUEST_SIZE, &header);
+    if (__builtin_expect(header.flags & ~HG_HEADER_NO_RESPONSE, 0))
+        finish_flagged(handle, header.flags);
+    return HG_SUCCESS;
 }
 
 static int32_t
@@ -308,9 +341,6 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         if (ret != HG_SUCCESS)
             return take_back(handle, parts, -(int32_t) ret);
     }
-    if (__builtin_expect(handle->in.overflow != NULL, 0))
-        hg_count(handle->context->hg_class,
-            &handle->context->hg_class->counters.request_extra);
     if (__builtin_expect(handle->loopback, 0)) {
         hg_loopback_forward(handle);
         return HG_SUCCESS;

@@ -189,6 +189,7 @@ hg_overflow_keep(struct hg_message *message, size_t offset, size_t capacity)
             proc_used(&message->proc), capacity - offset);
         return HG_OVERFLOW;
     }
+    message->flags = HG_HEADER_MORE;
     message->overflow = create(handle);
     if (message->overflow)
         ret = take_over(message->overflow, &message->proc);
@@ -249,7 +250,11 @@ ack_sent(struct na_op *op, const na_plugin_event *event)
 static void
 acknowledge(struct hg_overflow *overflow, hg_return_t ret)
 {
-    const struct hg_header_ack ack = {.cookie = overflow->cookie, .ret = ret};
+    const struct hg_header_ack ack = {
+        .flags =
+            overflow->handle->context->hg_class->checksum_flags & HG_HEADER_SUM,
+        .cookie = overflow->cookie,
+        .ret = ret};
     struct na_class *na_class = overflow->handle->port->net.na_class;
     uint64_t header = na_class->opened.expected_header_size;
 
@@ -460,7 +465,6 @@ hg_overflow_await(struct hg_handle *handle)
     struct hg_overflow *overflow = handle->out.overflow;
     int32_t code;
 
-    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
     if (handle->local)
         return HG_SUCCESS; /* nobody fetches it */
     atomic_store_explicit(&overflow->parts, 2, memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include "hg/handle.h"
 
 #include "base/log.h"
+#include "hg/checksum.h"
 
 /* Encoding, which gave ret, went on in an extra buffer. */
 static __attribute__((noinline)) hg_return_t
@@ -36,6 +37,7 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     hg_return_t ret;
 
     message->size = offset;
+    message->flags = 0;
     if (__builtin_expect(message->overflow != NULL, 0))
         hg_overflow_drop(message);
     if (!data)
@@ -55,31 +57,65 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     return HG_SUCCESS;
 }
 
-/* A reference is held from here to the matching free. */
-static hg_return_t
-message_decode(struct hg_handle *handle, struct hg_message *message,
-    size_t offset, hg_proc_cb_t proc_cb, void *data)
+static inline __attribute__((always_inline)) hg_return_t
+decode(struct hg_handle *handle, struct hg_message *message, char *bytes,
+    size_t size, hg_proc_cb_t proc_cb, void *data)
 {
     hg_return_t ret;
 
-    if (!data)
-        return HG_SUCCESS;
-    if (!proc_cb)
-        return HG_FAULT;
-    if (__builtin_expect(message->overflow != NULL, 0))
-        proc_begin(&message->proc, message->overflow->data,
-            message->overflow->size, HG_DECODE);
-    else if (message->size >= offset)
-        proc_begin(&message->proc, message->payload + offset,
-            message->size - offset, HG_DECODE);
-    else
-        return HG_OVERFLOW;
+    proc_begin(&message->proc, bytes, size, HG_DECODE);
     ret = proc_cb(&message->proc, data);
     if (ret != HG_SUCCESS)
         return ret;
     message->decoded++;
     hg_handle_ref(handle);
     return HG_SUCCESS;
+}
+
+/* Of a message that is more than what lies in it: its arguments may be
+ * elsewhere, or have a checksum, and are then to be decoded to their end. */
+static __attribute__((cold, noinline)) hg_return_t
+decode_flagged(struct hg_handle *handle, struct hg_message *message,
+    size_t offset, hg_proc_cb_t proc_cb, void *data)
+{
+    bool summed = message->flags & HG_HEADER_PAYLOAD_SUM;
+    struct hg_overflow *overflow = message->overflow;
+    hg_return_t ret;
+    size_t left;
+
+    if (message->flags & HG_MESSAGE_RELEASED)
+        return HG_FAULT;
+    /* A target's were checked before its handler was run. */
+    if (summed && handle->role == HG_ROLE_ORIGIN &&
+        !hg_checksum_agrees(message))
+        return HG_CHECKSUM_ERROR;
+    ret = decode(handle, message,
+        overflow ? overflow->data : message->payload + offset,
+        overflow ? overflow->size : message->size - offset, proc_cb, data);
+    left = proc_left(&message->proc);
+    if (ret != HG_SUCCESS || !summed || left == 0)
+        return ret;
+    LOG_ERROR(HG, "%zu bytes of checksummed arguments were not decoded", left);
+    message->decoded--;
+    hg_handle_unref(handle, 1);
+    return HG_CHECKSUM_ERROR;
+}
+
+/* A reference is held from here to the matching free. */
+static inline __attribute__((always_inline)) hg_return_t
+message_decode(struct hg_handle *handle, struct hg_message *message,
+    size_t offset, hg_proc_cb_t proc_cb, void *data)
+{
+    if (!data)
+        return HG_SUCCESS;
+    if (!proc_cb)
+        return HG_FAULT;
+    if (message->size < offset)
+        return message->flags & HG_MESSAGE_RELEASED ? HG_FAULT : HG_OVERFLOW;
+    if (__builtin_expect(message->flags != 0, 0))
+        return decode_flagged(handle, message, offset, proc_cb, data);
+    return decode(handle, message, message->payload + offset,
+        message->size - offset, proc_cb, data);
 }
 
 static hg_return_t
@@ -94,6 +130,8 @@ message_free(struct hg_handle *handle, struct hg_message *message,
         return HG_FAULT;
     proc_begin(&message->proc, NULL, 0, HG_FREE);
     ret = proc_cb(&message->proc, data);
+    if (__builtin_expect(message->decoded == 0, 0))
+        return ret; /* what was decoded in part holds no reference */
     message->decoded--;
     hg_handle_unref(handle, 1);
     return ret;
@@ -105,7 +143,7 @@ release_input(struct hg_handle *handle)
 {
     hg_overflow_drop(&handle->in);
     handle->in.size = 0;
-    handle->in.released = true;
+    handle->in.flags = HG_MESSAGE_RELEASED;
 }
 
 hg_return_t
@@ -116,8 +154,6 @@ HG_Get_input(hg_handle_t handle, void *in_struct)
 
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    if (__builtin_expect(handle->in.released, 0))
-        return HG_FAULT;
     hg_class = handle->context->hg_class;
     ret = message_decode(handle, &handle->in, hg_class->in_offset,
         handle->rpc->in_proc, in_struct);

@@ -90,7 +90,7 @@ hg_stats_forward(struct hg_handle *handle)
 
     add(&counters_of(handle)->request_sent, 1);
     add(&fields[FIELD(requests)], 1);
-    add(&fields[FIELD(request_bytes)], handle->in.size);
+    add(&fields[FIELD(request_bytes)], HG_Get_input_payload_size(handle));
     watch(handle);
 }
 
@@ -107,7 +107,7 @@ hg_stats_forwarded(struct hg_handle *handle)
         return;
     }
     add(&fields[FIELD(answers)], 1);
-    add(&fields[FIELD(answer_bytes)], handle->out.size);
+    add(&fields[FIELD(answer_bytes)], HG_Get_output_payload_size(handle));
     add_latency(fields, handle->began);
 }
 
@@ -142,7 +142,7 @@ hg_stats_respond(struct hg_handle *handle, hg_return_t result)
     if (result != HG_SUCCESS)
         add_failure(fields, result);
     add(&fields[FIELD(answers)], 1);
-    add(&fields[FIELD(answer_bytes)], handle->out.size);
+    add(&fields[FIELD(answer_bytes)], HG_Get_output_payload_size(handle));
     add_latency(fields, handle->began);
 }
 

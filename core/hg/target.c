@@ -7,6 +7,7 @@
 #include "hg/handle.h"
 
 #include "base/log.h"
+#include "hg/checksum.h"
 #include "na.h"
 #include "talaria.h"
 
@@ -267,21 +268,25 @@ hg_target_acknowledged(struct hg_handle *handle)
 
 /* The answer could not be sent. */
 static __attribute__((noinline, cold)) hg_return_t
-not_responded(struct hg_handle *handle, hg_return_t ret)
+unsent(struct hg_handle *handle, hg_return_t ret)
 {
+    if (handle->out.overflow)
+        hg_overflow_unsent(handle);
     if (handle->context->hg_class->bulk.stats)
         hg_stats_not_responded(handle, ret);
     return give_back(handle, 0) ? ret : HG_SUCCESS;
 }
 
-/* Sends the answer, whose payload is encoded; holds a reference meanwhile. */
+/* Sends the answer, whose payload is encoded and whose ret is set; holds a
+ * reference meanwhile. */
 static hg_return_t
 respond(struct hg_handle *handle, hg_return_t result)
 {
+    const struct hg_class *hg_class = handle->context->hg_class;
     const struct hg_net *net = &handle->port->net;
     struct na_progress *progress = handle->port->na_context->progress;
-    bool more = handle->out.overflow != NULL;
-    struct hg_header_response header = {.flags = more ? HG_HEADER_MORE : 0,
+    struct hg_header_response header = {
+        .flags = hg_class->checksum_flags | handle->out.flags,
         .cookie = handle->cookie,
         .payload_size = (uint32_t) handle->out.size,
         .ret = result};
@@ -289,9 +294,10 @@ respond(struct hg_handle *handle, hg_return_t result)
 
     hg_header_response_encode(
         handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
-    if (__builtin_expect(!more, 1)) /* else in hg_overflow_await */
-        atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
-    if (__builtin_expect(handle->context->hg_class->bulk.stats, 0))
+    if (__builtin_expect(header.flags & HG_HEADER_SUM, 0))
+        hg_checksum_put(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
+            HG_HEADER_RESPONSE_SIZE, &handle->out);
+    if (__builtin_expect(hg_class->bulk.stats, 0))
         hg_stats_respond(handle, result);
     atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
     /* Release pairs with the acquire in detach_respond. */
@@ -304,10 +310,8 @@ respond(struct hg_handle *handle, hg_return_t result)
             na_op_part(handle->send), handle->out.buffer,
             net->out_payload + handle->out.size, handle->out.buffer_data,
             handle->peer.addr, handle->info.context_id, handle->tag);
-    if (__builtin_expect(code < 0 && more, 0))
-        hg_overflow_unsent(handle);
-    if (code < 0)
-        return not_responded(handle, (hg_return_t) na_code(code));
+    if (__builtin_expect(code < 0, 0))
+        return unsent(handle, (hg_return_t) na_code(code));
     if (code == NA_PLUGIN_DONE && respond_ended(handle)) {
         hg_target_responded(handle);
         na_progress_notify(progress);
@@ -320,6 +324,8 @@ send_code(struct hg_handle *handle, hg_return_t code)
 {
     handle->callback = NULL;
     handle->out.size = handle->context->hg_class->out_offset;
+    handle->out.flags = 0;
+    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
     return respond(handle, code);
 }
 
@@ -333,14 +339,21 @@ respond_with_code(struct hg_handle *handle, hg_return_t code)
     send_code(handle, code);
 }
 
-static void
-run_handler(struct hg_handle *handle)
+/* What is to be done for a request with flags before its handler is run: the
+ * references are counted. CHECKSUM_ERROR: it is not to be run at all. */
+static __attribute__((cold, noinline)) hg_return_t
+begin_flagged(struct hg_handle *handle)
 {
-    hg_return_t ret = handle->rpc->handler(handle);
-
-    if (ret != HG_SUCCESS)
-        respond_with_code(handle, ret);
-    hg_handle_unref(handle, HG_HANDLE_IN_HANDLER);
+    atomic_fetch_add_explicit(&handle->refs,
+        handle->in.flags & HG_MESSAGE_FETCHED ? HG_HANDLE_IN_HANDLER
+                                              : HG_HANDLE_IN_HANDLER + 1,
+        memory_order_relaxed);
+    if (!(handle->in.flags & HG_HEADER_PAYLOAD_SUM) ||
+        hg_checksum_agrees(&handle->in))
+        return HG_SUCCESS;
+    hg_count_dropped(handle->context->hg_class);
+    HG_Destroy(handle);
+    return HG_CHECKSUM_ERROR;
 }
 
 /* Runs the handler. The user's reference is the handler's to destroy. */
@@ -348,21 +361,18 @@ static void
 handler_run(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
+    hg_return_t ret = HG_SUCCESS;
 
-    atomic_store_explicit(
-        &handle->refs, 1 + HG_HANDLE_IN_HANDLER, memory_order_relaxed);
-    run_handler(handle);
-}
-
-/* The same for a handle that has the user's reference already. */
-static void
-handler_run_fetched(struct base_completion *completion)
-{
-    struct hg_handle *handle = hg_handle_of(completion);
-
-    atomic_fetch_add_explicit(
-        &handle->refs, HG_HANDLE_IN_HANDLER, memory_order_relaxed);
-    run_handler(handle);
+    if (__builtin_expect(handle->in.flags != 0, 0))
+        ret = begin_flagged(handle);
+    else
+        atomic_store_explicit(
+            &handle->refs, 1 + HG_HANDLE_IN_HANDLER, memory_order_relaxed);
+    if (__builtin_expect(ret == HG_SUCCESS, 1))
+        ret = handle->rpc->handler(handle);
+    if (ret != HG_SUCCESS)
+        respond_with_code(handle, ret);
+    hg_handle_unref(handle, HG_HANDLE_IN_HANDLER);
 }
 
 /* Also who does not wait for an answer waits to hear that the arguments need
@@ -381,7 +391,8 @@ hg_target_fetched(struct hg_handle *handle, hg_return_t ret)
         hg_handle_unref(handle, 1);
         return;
     }
-    handle->completion.run = handler_run_fetched;
+    handle->in.flags |= HG_MESSAGE_FETCHED;
+    handle->completion.run = handler_run;
     base_completion_push(
         &handle->context->bulk.completions, &handle->completion);
 }
@@ -409,8 +420,7 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     }
     handle->no_response = header.flags & HG_HEADER_NO_RESPONSE;
     handle->in.size = header.payload_size;
-    handle->in.more = header.flags & HG_HEADER_MORE;
-    handle->in.released = false;
+    handle->in.flags = header.flags & (uint8_t) ~HG_HEADER_NO_RESPONSE;
     handle->info.id = header.id;
     handle->info.context_id = header.context_id;
     handle->rpc = hg_registry_find(&hg_class->registry, header.id);
@@ -430,13 +440,32 @@ static void
 refuse(struct hg_handle *handle, hg_return_t ret)
 {
     atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
-    if (ret == HG_NOENTRY && handle->no_response && handle->in.more)
+    if (ret == HG_NOENTRY && handle->no_response &&
+        handle->in.flags & HG_HEADER_MORE)
         send_code(handle, ret); /* its arguments need not be kept */
     else if (ret == HG_NOENTRY)
         respond_with_code(handle, ret);
     else if (ret == HG_OPNOTSUPPORTED)
         respond_with_code(handle, HG_PROTOCOL_ERROR);
     hg_handle_unref(handle, 1);
+}
+
+/* A request with flags; true: what it refers to is being fetched. */
+static __attribute__((cold, noinline)) bool
+take_flagged(struct hg_handle *handle)
+{
+    struct hg_message *message = &handle->in;
+
+    if (message->flags & HG_HEADER_PAYLOAD_SUM)
+        hg_checksum_note(message, message->payload - HG_HEADER_REQUEST_SIZE,
+            HG_HEADER_REQUEST_SIZE);
+    atomic_store_explicit(&handle->refs, 0, memory_order_relaxed);
+    /* That of loopback.c is here already. */
+    if (!(message->flags & HG_HEADER_MORE) || message->overflow)
+        return false;
+    atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
+    hg_overflow_fetch(handle);
+    return true;
 }
 
 static void
@@ -466,14 +495,18 @@ request_received(struct na_op *op, const na_plugin_event *event)
         refuse(handle, ret);
         return;
     }
-    /* Those of loopback.c are there already. */
-    if (__builtin_expect(handle->in.more, 0) && !handle->in.overflow) {
-        atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
-        hg_overflow_fetch(handle);
+    if (__builtin_expect(handle->in.flags != 0, 0) && take_flagged(handle))
         return;
-    }
     handle->completion.run = handler_run;
     base_completion_push(&context->bulk.completions, &handle->completion);
+}
+
+static __attribute__((cold, noinline)) hg_return_t
+not_responded(struct hg_handle *handle, hg_return_t ret)
+{
+    hg_overflow_drop(&handle->out);
+    atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
+    return ret;
 }
 
 hg_return_t
@@ -493,17 +526,14 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     hg_class = handle->context->hg_class;
     handle->callback = callback;
     handle->arg = arg;
+    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
     ret = hg_message_encode(&handle->out, hg_class->out_offset,
         hg_net_out_room(&handle->port->net), handle->rpc->out_proc, out_struct);
-    if (ret == HG_SUCCESS && __builtin_expect(handle->out.overflow != NULL, 0))
+    if (ret == HG_SUCCESS && __builtin_expect(handle->out.flags != 0, 0))
         ret = hg_overflow_await(handle);
     if (ret == HG_SUCCESS)
         ret = respond(handle, HG_SUCCESS);
-    if (ret != HG_SUCCESS) {
-        hg_overflow_drop(&handle->out);
-        atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
-    }
-    return ret;
+    return ret == HG_SUCCESS ? HG_SUCCESS : not_responded(handle, ret);
 }
 
 hg_return_t

@@ -6,6 +6,12 @@
 
 #include "proc/proc.h"
 
+uint64_t
+proc_hash(const void *bytes, size_t size, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(bytes, size, seed);
+}
+
 /* Bytes kept of the 8 that XXH3 gives. */
 static size_t
 hash_width(const struct hg_proc *proc)
@@ -26,8 +32,7 @@ hash_width(const struct hg_proc *proc)
 static void
 compute(const struct hg_proc *proc, char wire[8])
 {
-    uint64_t hash =
-        XXH3_64bits_withSeed(proc->start, proc_used(proc), proc->seed);
+    uint64_t hash = proc_hash(proc->start, proc_used(proc), proc->seed);
 
     proc_copy_integer(wire, (const char *) &hash, sizeof(hash));
 }
@@ -86,5 +91,5 @@ hg_proc_checksum_update(hg_proc_t proc, void *data, hg_size_t data_size)
     /* Bytes of the message, which are covered anyway. */
     if (hg_proc_restore_ptr(proc, data, data_size) == HG_SUCCESS)
         return;
-    proc->seed = XXH3_64bits_withSeed(data, (size_t) data_size, proc->seed);
+    proc->seed = proc_hash(data, (size_t) data_size, proc->seed);
 }

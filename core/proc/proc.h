@@ -75,6 +75,9 @@ proc_begin(struct hg_proc *proc, void *buf, size_t size, hg_proc_op_t op)
     proc->seed = 0;
 }
 
+/* checksum.c: the 64-bit XXH3 of bytes. */
+uint64_t proc_hash(const void *bytes, size_t size, uint64_t seed);
+
 /* Takes the extra buffer, which there is, out of a proc, which decodes an empty
  * message then. *callers_p: the program has said that it frees it; else it is
  * the taker's, to be freed with free. */

@@ -180,12 +180,14 @@ END_TEST
 
 START_TEST(request_of_unknown_flags_is_protocol_error)
 {
+    unsigned known = HG_HEADER_NO_RESPONSE | HG_HEADER_MORE | HG_HEADER_SUMS;
     struct hg_header_request got;
 
     for (unsigned byte = 0; byte < 256; byte++)
         ck_assert_int_eq(decode_request_with(3, (unsigned char) byte, &got),
-            byte & ~(HG_HEADER_NO_RESPONSE | HG_HEADER_MORE) ? HG_PROTOCOL_ERROR
-                                                             : HG_SUCCESS);
+            byte & ~known           ? HG_PROTOCOL_ERROR
+            : byte & HG_HEADER_SUMS ? HG_CHECKSUM_ERROR
+                                    : HG_SUCCESS);
     ck_assert_int_eq(decode_request_with(3, 0, &got), HG_SUCCESS);
     ck_assert_uint_eq(got.flags, 0);
 }
@@ -299,8 +301,10 @@ START_TEST(response_of_unknown_flags_is_protocol_error)
     for (unsigned byte = 0; byte < 256; byte++) {
         hg_return_t ret = decode_response_with(3, (unsigned char) byte, &got);
 
-        ck_assert_int_eq(
-            ret, byte & ~HG_HEADER_MORE ? HG_PROTOCOL_ERROR : HG_SUCCESS);
+        ck_assert_int_eq(ret, byte & ~(HG_HEADER_MORE | HG_HEADER_SUMS)
+                                  ? HG_PROTOCOL_ERROR
+                              : byte & HG_HEADER_SUMS ? HG_CHECKSUM_ERROR
+                                                      : HG_SUCCESS);
         if (ret == HG_SUCCESS)
             ck_assert_uint_eq(got.flags, byte);
     }
@@ -377,6 +381,64 @@ decode_ack(const unsigned char *bytes, size_t size, struct hg_header_ack *ack_p)
     free(block);
     return ret;
 }
+
+static const unsigned char golden_request_sum[4] = {0xf6, 0x4f, 0xd7, 0xd7};
+static const unsigned char golden_response_sum[4] = {0xa3, 0x5f, 0x2d, 0x6f};
+static const unsigned char golden_ack_sum[4] = {0x95, 0xc8, 0x12, 0x89};
+
+START_TEST(sums_have_golden_bytes)
+{
+    struct hg_header_request got;
+    struct hg_header_response got_response;
+    unsigned char bytes[sizeof request_bytes];
+
+    memcpy(bytes, request_bytes, sizeof bytes);
+    bytes[3] |= HG_HEADER_SUM;
+    hg_header_sum_put(bytes, HG_HEADER_REQUEST_SIZE,
+        HG_HEADER_SUM_AT(HG_HEADER_REQUEST_SIZE));
+    ck_assert_mem_eq(bytes + 24, golden_request_sum, 4);
+    ck_assert_mem_eq(bytes + 28, request_bytes + 28, 4);
+    ck_assert_int_eq(decode_request(bytes, sizeof bytes, &got), HG_SUCCESS);
+    for (unsigned i = 4; i < HG_HEADER_REQUEST_SIZE; i++) {
+        bytes[i] ^= 0x80;
+        ck_assert_int_eq(
+            decode_request(bytes, sizeof bytes, &got), HG_CHECKSUM_ERROR);
+        bytes[i] ^= 0x80;
+    }
+    memcpy(bytes, response_bytes, sizeof response_bytes);
+    bytes[3] |= HG_HEADER_SUM;
+    hg_header_sum_put(bytes, HG_HEADER_RESPONSE_SIZE,
+        HG_HEADER_SUM_AT(HG_HEADER_RESPONSE_SIZE));
+    ck_assert_mem_eq(bytes + 16, golden_response_sum, 4);
+    for (unsigned i = 4; i < HG_HEADER_RESPONSE_SIZE; i++) {
+        bytes[i] ^= 0x80;
+        ck_assert_int_eq(
+            decode_response(bytes, sizeof response_bytes, &got_response),
+            HG_CHECKSUM_ERROR);
+        bytes[i] ^= 0x80;
+    }
+}
+END_TEST
+
+START_TEST(ack_with_a_sum_is_checked)
+{
+    const struct hg_header_ack ack = {
+        .flags = HG_HEADER_SUM, .cookie = 0x54535251, .ret = HG_CANCELED};
+    struct hg_header_ack got;
+    unsigned char bytes[HG_HEADER_ACK_SIZE];
+
+    hg_header_ack_encode(bytes, &ack);
+    ck_assert_mem_eq(bytes + 12, golden_ack_sum, 4);
+    ck_assert_int_eq(
+        hg_header_ack_decode(bytes, sizeof bytes, &got), HG_SUCCESS);
+    for (unsigned i = 4; i < HG_HEADER_ACK_SIZE; i++) {
+        bytes[i] ^= 0x80;
+        ck_assert_int_eq(
+            hg_header_ack_decode(bytes, sizeof bytes, &got), HG_CHECKSUM_ERROR);
+        bytes[i] ^= 0x80;
+    }
+}
+END_TEST
 
 START_TEST(ack_that_is_none_is_an_error)
 {
@@ -472,6 +534,8 @@ main(void)
     tcase_add_test(tcase, more_is_flag_two_of_both);
     tcase_add_test(tcase, more_has_golden_bytes);
     tcase_add_test(tcase, ack_has_golden_bytes);
+    tcase_add_test(tcase, sums_have_golden_bytes);
+    tcase_add_test(tcase, ack_with_a_sum_is_checked);
     tcase_add_test(tcase, ack_that_is_none_is_an_error);
     tcase_add_test(tcase, response_payload_beyond_message_is_protocol_error);
     tcase_add_test(tcase, response_every_code_survives_trip);
