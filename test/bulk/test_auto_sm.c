@@ -83,8 +83,58 @@ START_TEST(auto_sm_bulk_takes_the_way_of_its_request)
 END_TEST
 
 static void
+with_auto_sm_at_target(struct hg_init_info *info)
+{
+    static _Atomic bool target_first; /* both sides come by here, it first */
+
+    info->auto_sm = !atomic_exchange(&target_first, true);
+}
+
+/* Who has one transport finds its part in the descriptors of who has two, and
+ * the other way round. */
+START_TEST(auto_sm_bulk_of_a_peer_without_takes_the_network)
+{
+    static const struct session_setup one_sided = {.open = mover_open,
+        .stopping = mover_stopping,
+        .init = with_auto_sm_at_target,
+        .origin_listens = true};
+    struct session s;
+    hg_size_t size = SIZE;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    hg_bulk_t local;
+    expose_out_t out;
+
+    if (session_mode_at(_i)->shape == SESSION_SELF)
+        return;
+    session_begin(&s, _i, &one_sided);
+    ck_assert_ptr_nonnull(strstr(s.address, "#sm="));
+    move(&s, HG_BULK_PULL, 0);
+    move(&s, HG_BULK_PUSH, MOVE_BOUND);
+    handle = session_handle(&s, mover_id(MOVER_EXPOSE));
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Bulk_create(s.hg_class, 1, NULL, &size, HG_BULK_WRITE_ONLY, &local),
+        HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Bulk_transfer(s.context, call_done, &call, HG_BULK_PULL, s.target,
+            out.bulk, 0, local, 0, size, HG_OP_ID_IGNORE),
+        HG_SUCCESS);
+    session_wait(&s, &call.called, 1);
+    ck_assert_int_eq(call.ret, HG_SUCCESS);
+    ck_assert_uint_gt(moved_far(), 2);
+    HG_Bulk_free(local);
+    HG_Free_output(handle, &out);
+    HG_Destroy(handle);
+    session_end(&s);
+}
+END_TEST
+
+static void
 add(TCase *tcase)
 {
+    session_add(tcase, auto_sm_bulk_of_a_peer_without_takes_the_network);
     session_add(tcase, auto_sm_bulk_takes_the_way_of_its_request);
 }
 

@@ -57,7 +57,7 @@ START_TEST(descriptor_of_senseless_arguments_refused)
     struct session s;
     hg_size_t size = 8, huge[2] = {SIZE_MAX / 2, SIZE_MAX / 2};
     char memory[8];
-    void *base = memory, *huge_bases[2] = {memory, memory};
+    void *base = memory, *huge_bases[2] = {memory, memory}, *nowhere = NULL;
     struct hg_bulk_attr attr = {.mem_type = HG_MEM_TYPE_CUDA, .device = 0};
     hg_bulk_t bulk = HG_BULK_NULL;
     void *got;
@@ -65,7 +65,7 @@ START_TEST(descriptor_of_senseless_arguments_refused)
 
     session_begin(&s, _i, &setup);
     log_expect("too many in all", 1, 1);
-    log_expect("memory of type 1", 0, 1); /* of a transport with memory */
+    log_expect("can't reach memory of type 1", 3, 3);
     ck_assert_int_eq(
         HG_Bulk_create(s.hg_class, 0, &base, &size, 1, &bulk), HG_INVALID_ARG);
     ck_assert_int_eq(
@@ -81,6 +81,16 @@ START_TEST(descriptor_of_senseless_arguments_refused)
     ck_assert_int_eq(
         HG_Bulk_create_attr(s.hg_class, 1, &base, &size, 1, &attr, &bulk),
         HG_OPNOTSUPPORTED);
+    ck_assert_int_eq(
+        HG_Bulk_create_attr(s.hg_class, 1, &nowhere, &size, 1, &attr, &bulk),
+        HG_OPNOTSUPPORTED);
+    ck_assert_int_eq(
+        HG_Bulk_create_attr(s.hg_class, 1, NULL, &size, 1, &attr, &bulk),
+        HG_OPNOTSUPPORTED);
+    attr.mem_type = HG_MEM_TYPE_MAX;
+    ck_assert_int_eq(
+        HG_Bulk_create_attr(s.hg_class, 1, &base, &size, 1, &attr, &bulk),
+        HG_INVALID_ARG);
     ck_assert_ptr_null(bulk);
 
     ck_assert_int_eq(
@@ -97,6 +107,51 @@ START_TEST(descriptor_of_senseless_arguments_refused)
     ck_assert_ptr_null(HG_Bulk_get_addr(bulk));
     ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
     ck_assert_int_eq(HG_Bulk_free(HG_BULK_NULL), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static void
+with_stats(struct hg_init_info *info)
+{
+    info->stats = 1;
+}
+
+/* Those that were accepted, however they end. */
+START_TEST(descriptor_transfers_are_counted)
+{
+    static const struct session_setup counting = {.init = with_stats,
+        .open = mover_open,
+        .stopping = mover_stopping,
+        .origin_listens = true};
+    struct session s;
+    struct hg_diag_counters counters;
+    hg_size_t size = 100;
+    hg_bulk_t bulk;
+    hg_addr_t self;
+
+    session_begin(&s, _i, &counting);
+    log_expect("is beyond a descriptor", 1, 1);
+    ck_assert_int_eq(
+        HG_Bulk_create(s.hg_class, 1, NULL, &size, HG_BULK_READWRITE, &bulk),
+        HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_self(s.hg_class, &self), HG_SUCCESS);
+    for (uint32_t i = 0; i < 5; i++) {
+        struct call call = {.called = 0};
+
+        ck_assert_int_eq(
+            HG_Bulk_transfer(s.context, call_done, &call, HG_BULK_PULL, self,
+                bulk, 0, bulk, 50, i * 10, HG_OP_ID_IGNORE),
+            HG_SUCCESS);
+        session_wait(&s, &call.called, 1);
+    }
+    ck_assert_int_eq(HG_Bulk_transfer(s.context, NULL, NULL, HG_BULK_PULL, self,
+                         bulk, 0, bulk, 50, 51, HG_OP_ID_IGNORE),
+        HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Class_get_counters(s.hg_class, &counters), HG_SUCCESS);
+    ck_assert_uint_eq(counters.bulk_count, 5);
+    HG_Addr_free(s.hg_class, self);
+    HG_Bulk_free(bulk);
     session_end(&s);
 }
 END_TEST
@@ -286,6 +341,7 @@ add(TCase *tcase)
 {
     session_add(tcase, descriptor_without_memory_allocates_it);
     session_add(tcase, descriptor_of_senseless_arguments_refused);
+    session_add(tcase, descriptor_transfers_are_counted);
     session_add(tcase, transfer_out_of_range_or_forbidden_refused);
     session_add(
         tcase, transfer_cancelled_ends_once_and_late_cancel_does_nothing);

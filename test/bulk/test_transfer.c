@@ -163,6 +163,49 @@ START_TEST(transfer_of_many_at_once_moves_all)
 }
 END_TEST
 
+/* A descriptor that is larger than a message. */
+START_TEST(transfer_of_thousands_of_segments_in_a_call)
+{
+    enum { COUNT = 5000, UNIT = 40 };
+    struct session s;
+    unsigned char *memory = malloc((size_t) COUNT * UNIT * 2);
+    void **bases = calloc(COUNT, sizeof *bases);
+    hg_size_t *sizes = calloc(COUNT, sizeof *sizes);
+    move_in_t in = {.op = HG_BULK_PUSH, .seed = 9};
+    move_out_t out;
+    size_t at = 0, wrong = 0;
+
+    ck_assert(memory && bases && sizes);
+    session_begin(&s, _i, &setup);
+    memset(memory, 0xaa, (size_t) COUNT * UNIT * 2);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        bases[i] = memory + (size_t) i * UNIT * 2;
+        sizes[i] = i % UNIT;
+        in.size += sizes[i];
+    }
+    in.local_size = in.size;
+    ck_assert_int_eq(HG_Bulk_create(s.hg_class, COUNT, bases, sizes,
+                         HG_BULK_WRITE_ONLY, &in.bulk),
+        HG_SUCCESS);
+    out = mover_move(&s, &in);
+    ck_assert_int_eq(out.start, HG_SUCCESS);
+    ck_assert_int_eq(out.end, HG_SUCCESS);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const unsigned char *base = bases[i];
+
+        for (hg_size_t n = 0; n < UNIT * 2; n++)
+            wrong += base[n] != (n < sizes[i] ? pattern_at(9, at + n) : 0xaa);
+        at += sizes[i];
+    }
+    ck_assert_uint_eq(wrong, 0);
+    HG_Bulk_free(in.bulk);
+    session_end(&s);
+    free(memory);
+    free(bases);
+    free(sizes);
+}
+END_TEST
+
 /* The origin pulls from the target here, and knows the pattern. */
 START_TEST(transfer_by_the_origin_pulls_from_the_target)
 {
@@ -205,6 +248,7 @@ add(TCase *tcase)
     session_add(tcase, transfer_of_random_shapes_moves_what_it_should);
     session_add(tcase, transfer_of_each_size_moves_it_whole);
     session_add(tcase, transfer_of_many_at_once_moves_all);
+    session_add(tcase, transfer_of_thousands_of_segments_in_a_call);
     session_add(tcase, transfer_by_the_origin_pulls_from_the_target);
 }
 
