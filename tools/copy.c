@@ -13,7 +13,14 @@
 #define IDLE_DEFAULT 600
 #define IDLE_MAX (7 * 24 * 3600)
 
-enum { KEY_ADDRESS_FILE = 256, KEY_IDLE, KEY_INTO, KEY_RESUME, KEY_JSON };
+enum {
+    KEY_ADDRESS_FILE = 256,
+    KEY_IDLE,
+    KEY_INTO,
+    KEY_RESUME,
+    KEY_JSON,
+    KEY_TOKEN
+};
 
 /* What a subcommand is called with, and how few arguments are too few. */
 struct command {
@@ -69,6 +76,9 @@ parse(int key, char *arg, struct argp_state *state)
     case KEY_JSON:
         options->json = true;
         return 0;
+    case KEY_TOKEN:
+        options->token_file = arg;
+        return 0;
     case KEY_ADDRESS_FILE:
         options->address_file = arg;
         return 0;
@@ -93,6 +103,14 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* Of all clients. */
+#define TOKEN_OPTION                                                           \
+    {                                                                          \
+        .name = "token-file", .key = KEY_TOKEN, .arg = "FILE",                 \
+        .doc = "Prove to the server, without telling it, that this side has "  \
+               "its token, too; the server has to prove the same"              \
+    }
+
 static const struct argp_option serve_options[] = {
     {.name = "address-file",
         .key = KEY_ADDRESS_FILE,
@@ -102,6 +120,11 @@ static const struct argp_option serve_options[] = {
         .key = KEY_IDLE,
         .arg = "SECONDS",
         .doc = "Forget a client that asks for nothing so long (default 600)"},
+    {.name = "token-file",
+        .key = KEY_TOKEN,
+        .arg = "FILE",
+        .doc = "Serve only those who prove that they have the token in FILE; "
+               "16 to 4096 bytes, and nobody else's to read"},
     {0}};
 
 /* The first is put's own, the others are get's too. */
@@ -125,7 +148,7 @@ static const struct argp_option put_options[] = {
         .key = KEY_JSON,
         .doc = "Print the summary as a JSON object: command, files, bytes, "
                "seconds, links, present, failed, skipped"},
-    {0}};
+    TOKEN_OPTION, {0}};
 
 static const struct argp_option json_options[] = {
     {.name = "json",
@@ -133,34 +156,44 @@ static const struct argp_option json_options[] = {
         .doc = "Print JSON: for each entry name, type (file, directory, link "
                "or special), mode, size, mtime, mtime_nanos, and in stat the "
                "target of a link; bytes of a name that is not UTF-8 are ?"},
-    {0}};
+    TOKEN_OPTION, {0}};
 
 static const struct argp_option rm_options[] = {
     {.name = "recursive",
         .key = 'r',
         .doc = "Remove directories, with all that is in them"},
-    {0}};
+    {.name = "json",
+        .key = KEY_JSON,
+        .doc = "Print the summary as a JSON object: command, removed, failed"},
+    TOKEN_OPTION, {0}};
+
+#define LINK_RULE                                                              \
+    " A link stays if its target is relative and climbs only at its "          \
+    "beginning, no further than to the tree's top: foo/../bar is refused, "    \
+    "since foo may be a link itself."
 
 static const struct command commands[] = {
     {"serve", copy_serve, 2, 2,
         {serve_options, parse, "INFO DIR",
             "Exports the directory DIR over the transport INFO, such as na+sm, "
             "until SIGINT or SIGTERM. The first line of standard output is "
-            "\"address: \" and the address for clients."
+            "\"address: \" and the address for clients. A transport that "
+            "reaches other machines is bound to the loopback address, unless "
+            "INFO names another one, which needs --token-file."
             "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"put", copy_put, 2, -1,
         {put_options, parse, "SOURCE... ADDRESS",
             "Copies files and whole directories to the server at ADDRESS, with "
-            "modes, times and the symbolic links that stay in the tree."
-            "\v" TOOL_EXIT_CODES,
+            "modes, times and the symbolic links that stay in the "
+            "tree." LINK_RULE "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"get", copy_get, 3, -1,
         {put_options + 1, parse, "ADDRESS PATH... TARGET",
             "Copies files and whole directories from the server at ADDRESS: "
             "into TARGET if that is a directory, otherwise as TARGET; with "
-            "modes, times and the symbolic links that stay in the tree."
-            "\v" TOOL_EXIT_CODES,
+            "modes, times and the symbolic links that stay in the "
+            "tree." LINK_RULE "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"ls", copy_ls, 1, 2,
         {json_options, parse, "ADDRESS [PATH]",

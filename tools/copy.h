@@ -16,6 +16,7 @@ struct copy_options {
     const char *target;       /* serve: what is exported; get: where to */
     const char *into;         /* put: directory at the server, NULL: the top */
     const char *address_file; /* serve: NULL: none */
+    const char *token_file;   /* NULL: none */
     unsigned int jobs;        /* put, get: requests in flight */
     unsigned int idle;        /* serve: s until a silent client is forgotten */
     bool force;               /* put, get: replace files */

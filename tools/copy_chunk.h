@@ -6,8 +6,8 @@
 
 #include "copy_session.h"
 
-/* Starts a write, a read or a hash, or lets it wait. Returns COPY_LATER, and the handle
- * is taken over and answered in the end; or why it is refused. */
+/* Starts a write, a read or a hash, or lets it wait. Returns COPY_LATER, and the
+ * handle is taken over and answered in the end; or why it is refused. */
 enum copy_status copy_chunk_start(struct copy_session *session,
     hg_handle_t handle, enum copy_rpc rpc, const copy_chunk_in_t *in);
 

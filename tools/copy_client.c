@@ -213,6 +213,7 @@ open_transport(struct copy_client *client)
         copy_report_error(info, "can't open the transport");
         return -1;
     }
+    copy_signal_catch();
     client->context = HG_Context_create(client->hg_class);
     if (client->context == NULL || copy_proto_register(client->hg_class, NULL,
                                        client->ids) != HG_SUCCESS) {
@@ -309,14 +310,75 @@ create_memory(struct copy_client *client, uint8_t access)
 }
 
 static int
+read_token(struct copy_client *client, const char *token_file)
+{
+    const char *reason = NULL;
+
+    if (token_file != NULL)
+        reason = copy_token_read(token_file, &client->token);
+    if (reason == NULL)
+        return 0;
+    copy_report_error(token_file, reason);
+    return -1;
+}
+
+/* Who has a token doesn't talk to a server that hasn't. */
+static int
+prove(struct copy_client *client, const copy_key_t *nonce,
+    const copy_hello_out_t *hello)
+{
+    struct copy_bond bond = {hello->session, *nonce, hello->terms.nonce};
+    union copy_in in;
+    union copy_out out;
+    enum copy_status status;
+
+    if (!hello->terms.wants_proof && client->token == NULL)
+        return 0;
+    if (client->token == NULL) {
+        copy_report_error(client->address,
+            "permission denied: the server wants a token; see --token-file");
+        return -1;
+    }
+    if (!hello->terms.wants_proof) {
+        copy_report_error(
+            client->address, "the server has no token, and may be anybody's");
+        return -1;
+    }
+    copy_token_prove(client->token, COPY_TOKEN_CLIENT, &bond, &in.auth.proof);
+    status = copy_client_call(client, COPY_AUTH, &in, &out, NULL);
+    if (status == COPY_DENIED)
+        copy_report_error(
+            client->address, "permission denied: the server has another token");
+    else if (status != COPY_OK && status != COPY_LOST)
+        copy_report_error(client->address, copy_status_text(status));
+    if (status != COPY_OK)
+        return -1;
+    if (copy_token_check(
+            client->token, COPY_TOKEN_SERVER, &bond, &out.auth.proof))
+        return 0;
+    copy_report_error(client->address,
+        "the server accepts the token and doesn't have it: it is not the one "
+        "that it should be");
+    return -1;
+}
+
+static int
 say_hello(struct copy_client *client)
 {
     union copy_in in = {.hello = {.version = COPY_PROTOCOL_VERSION,
                             .light = client->light,
                             .beacon = client->beacon}};
     union copy_out out;
-    enum copy_status status =
-        copy_client_call(client, COPY_HELLO, &in, &out, NULL);
+    copy_key_t nonce;
+    enum copy_status status;
+
+    if (getrandom(nonce.bytes, sizeof(nonce.bytes), 0) !=
+        (ssize_t) sizeof(nonce.bytes)) {
+        copy_report_error(client->address, "no random numbers");
+        return -1;
+    }
+    in.hello.nonce = nonce;
+    status = copy_client_call(client, COPY_HELLO, &in, &out, NULL);
 
     if (status == COPY_OTHER_VERSION)
         fprintf(stderr, "talaria copy: this is version %u, the server's %u\n",
@@ -326,21 +388,22 @@ say_hello(struct copy_client *client)
             copy_report_error(client->address, copy_status_text(status));
         return -1;
     }
-    if (out.hello.chunk_size < COPY_CHUNK_MIN ||
-        out.hello.chunk_size > COPY_CHUNK_MAX || out.hello.open_max == 0 ||
-        out.hello.session == 0) {
+    if (out.hello.terms.chunk_size < COPY_CHUNK_MIN ||
+        out.hello.terms.chunk_size > COPY_CHUNK_MAX ||
+        out.hello.terms.open_max == 0 || out.hello.session == 0) {
         copy_report_error(
             client->address, "the server's greeting is senseless");
         return -1;
     }
     client->session = out.hello.session;
-    client->chunk_size = out.hello.chunk_size;
-    client->open_max = out.hello.open_max;
-    return 0;
+    client->chunk_size = out.hello.terms.chunk_size;
+    client->open_max = out.hello.terms.open_max;
+    return prove(client, &nonce, &out.hello);
 }
 
 struct copy_client *
-copy_client_open(const char *address, unsigned int slots, uint8_t access)
+copy_client_open(const char *address, const char *token_file,
+    unsigned int slots, uint8_t access)
 {
     struct copy_client *client = calloc(1, sizeof(*client));
 
@@ -349,9 +412,10 @@ copy_client_open(const char *address, unsigned int slots, uint8_t access)
         return NULL;
     }
     client->address = address;
-    if (open_transport(client) < 0 || light_beacon(client) < 0 ||
-        look_up(client) < 0 || create_slots(client, slots) < 0 ||
-        say_hello(client) < 0 || create_memory(client, access) < 0) {
+    if (read_token(client, token_file) < 0 || open_transport(client) < 0 ||
+        light_beacon(client) < 0 || look_up(client) < 0 ||
+        create_slots(client, slots) < 0 || say_hello(client) < 0 ||
+        create_memory(client, access) < 0) {
         copy_client_close(client);
         return NULL;
     }
@@ -399,5 +463,6 @@ copy_client_close(struct copy_client *client)
         HG_Context_destroy(client->context);
     if (client->hg_class != NULL)
         HG_Finalize(client->hg_class);
+    copy_token_free(client->token);
     free(client);
 }

@@ -5,6 +5,7 @@
 #define COPY_CLIENT_H
 
 #include "copy_proto.h"
+#include "copy_token.h"
 
 struct copy_client;
 struct copy_slot;
@@ -41,24 +42,26 @@ struct copy_client {
     unsigned int slot_count;
     unsigned int busy; /* slots in use */
     hg_bulk_t beacon;
-    uint64_t light;        /* what the beacon shows */
-    uint64_t session;      /* 0: none */
-    uint32_t chunk_size;   /* bytes */
-    unsigned int open_max; /* how many ids the server grants at a time */
-    size_t path_max;       /* bytes that a path of a request may have */
-    bool lost;             /* no request will be answered any more */
-    bool interrupted;      /* and that is because of a signal */
-    bool leaving;          /* it doesn't matter any more */
+    uint64_t light;           /* what the beacon shows */
+    struct copy_token *token; /* that the server has to have, or NULL */
+    uint64_t session;         /* 0: none */
+    uint32_t chunk_size;      /* bytes */
+    unsigned int open_max;    /* how many ids the server grants at a time */
+    size_t path_max;          /* bytes that a path of a request may have */
+    bool lost;                /* no request will be answered any more */
+    bool interrupted;         /* and that is because of a signal */
+    bool leaving;             /* it doesn't matter any more */
 };
 
-/* Connects to a server and says hello.
- * address: must stay valid. slots: at most so many requests in flight.
+/* Connects to a server, says hello, and proves what is to be proven.
+ * address: must stay valid. token_file: NULL, or the server has to have the
+ * same token. slots: at most so many requests in flight.
  * access: HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY, what the server does with the
  *   memory of slots.
  * Returns the client for copy_client_close; NULL: why not is on standard error.
  * Blocks until the server answers. */
-struct copy_client *copy_client_open(
-    const char *address, unsigned int slots, uint8_t access);
+struct copy_client *copy_client_open(const char *address,
+    const char *token_file, unsigned int slots, uint8_t access);
 
 /* Ends the session if there is one, and frees everything. No request may be in
  * flight. NULL is allowed. */

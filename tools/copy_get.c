@@ -289,8 +289,8 @@ copy_get(const struct copy_options *options)
     if (error != 0)
         copy_report_error(options->target, copy_status_error_text(error));
     else
-        client = copy_client_open(
-            options->address, options->jobs, HG_BULK_WRITE_ONLY);
+        client = copy_client_open(options->address, options->token_file,
+            options->jobs, HG_BULK_WRITE_ONLY);
     if (client != NULL) {
         copy_pipe_init(&get.pipe, client, &get_ops, &get, "get");
         get.pipe.report.json = options->json;

@@ -86,7 +86,8 @@ copy_ls(const struct copy_options *options)
     }
     copy_path_clean(path);
     copy_signal_catch();
-    client = copy_client_open(options->address, 1, HG_BULK_WRITE_ONLY);
+    client = copy_client_open(
+        options->address, options->token_file, 1, HG_BULK_WRITE_ONLY);
     if (client != NULL) {
         const char *reason = list(client, &listing, path);
         if (reason == NULL)
@@ -181,7 +182,8 @@ copy_stat(const struct copy_options *options)
     }
     copy_path_clean(path);
     copy_signal_catch();
-    client = copy_client_open(options->address, 1, HG_BULK_WRITE_ONLY);
+    client = copy_client_open(
+        options->address, options->token_file, 1, HG_BULK_WRITE_ONLY);
     if (client != NULL) {
         reason = find(client, path, &found);
         if (reason == NULL)

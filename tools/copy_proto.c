@@ -44,6 +44,8 @@ static const struct rpc rpcs[COPY_RPC_COUNT] = {
         hg_proc_copy_mkdir_out_t},
     [COPY_REMOVE] = {"talaria.copy.remove", hg_proc_copy_remove_in_t,
         hg_proc_copy_status_out_t},
+    [COPY_AUTH] = {"talaria.copy.auth", hg_proc_copy_auth_in_t,
+        hg_proc_copy_auth_out_t},
 };
 
 hg_return_t
@@ -68,6 +70,14 @@ hg_proc_copy_path_t(hg_proc_t proc, void *data)
     path->bytes[length] = 0;
     path->length = length;
     return HG_SUCCESS;
+}
+
+hg_return_t
+hg_proc_copy_key_t(hg_proc_t proc, void *data)
+{
+    copy_key_t *key = data;
+
+    return hg_proc_bytes(proc, key->bytes, sizeof(key->bytes));
 }
 
 hg_class_t *

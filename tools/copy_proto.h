@@ -18,7 +18,9 @@
  * something only with COPY_OK. Each request but hello begins with the number
  * of the session; the server accepts it from the address that said hello only.
  *
- *   hello   version, beacon           -> version, session, chunk size, opens
+ *   hello   version, nonce, beacon    -> version, session, chunk size, opens,
+ *                                        whether a proof is wanted, nonce
+ *   auth    proof                     -> proof
  *   bye                                  ends the session and drops its opens
  *   stat    path                      -> type, mode, size, time
  *   list    path or id, bulk          -> id, bytes, count
@@ -35,6 +37,11 @@
  *   symlink path, target, time, how   -> whether it is new
  *   remove  path, directory              a file, a link or an empty directory
  *
+ * A server with a token answers anything but auth and bye with COPY_DENIED
+ * until the client has proven that it has the same token, in auth, which it may
+ * try once. The server's answer has its own proof, for who asks for it
+ * (copy_token.h).
+ *
  * Paths are bytes, relative to the exported directory, with no empty, "." or
  * ".." component and no zero; the empty path is the directory itself. The
  * server follows no symbolic link, and makes only those that stay beneath the
@@ -47,8 +54,8 @@
  * chunk's offset: whoever reads computes it from what was read, whoever writes
  * from what was written. create, write..., commit makes a file; until the
  * commit succeeded it has no name, and when it failed the upload is gone (but
- * for COPY_BUSY: writes are running). open, read..., close fetches one; the answer
- * to close has the reader's checksum, or COPY_CHANGED.
+ * for COPY_BUSY: writes are running). open, read..., close fetches one; the
+ * answer to close has the reader's checksum, or COPY_CHANGED.
  *
  * A listing is paged: the first list gives a path and id 0; as long as the
  * answer has an id other than 0, another list with that id gives the next page.
@@ -56,12 +63,12 @@
  *
  * An id (of an upload, a download or a listing) is a random number that is
  * valid in its session only. A session ends by bye, when the same address says
- * hello again, when a transfer or an answer to the client fails, when the
- * client has asked for nothing for the idle time, or when its beacon goes out:
- * that is eight bytes of the client's memory, which the server pulls now and
- * then while nothing else shows that the client lives. Unfinished uploads
- * vanish with their session. */
-#define COPY_PROTOCOL_VERSION 2u
+ * hello again (and has proven itself, where that is wanted), when a transfer or
+ * an answer to the client fails, when the client has asked for nothing for the
+ * idle time, or when its beacon goes out: that is eight bytes of the client's
+ * memory, which the server pulls now and then while nothing else shows that the
+ * client lives. Unfinished uploads vanish with their session. */
+#define COPY_PROTOCOL_VERSION 3u
 
 /* Room for a path and its terminating zero. */
 #define COPY_PATH_SIZE 4096u
@@ -100,6 +107,7 @@ enum copy_rpc {
     COPY_LINK_READ,
     COPY_LINK_MAKE,
     COPY_REMOVE,
+    COPY_AUTH,
     COPY_RPC_COUNT
 };
 
@@ -129,6 +137,15 @@ typedef struct {
 
 MERCURY_GEN_STRUCT_PROC(copy_sum_t, ((uint64_t) (low))((uint64_t) (high)))
 
+/* A number that is used once, or a proof. */
+#define COPY_KEY_SIZE 32u
+typedef struct {
+    uint8_t bytes[COPY_KEY_SIZE];
+} copy_key_t;
+
+/* Encodes or decodes a copy_key_t, as it is. */
+hg_return_t hg_proc_copy_key_t(hg_proc_t proc, void *data);
+
 /* When something was changed last: seconds since 1970, and nanoseconds beneath
  * 10^9, or COPY_TIME_NONE: it isn't known, and isn't set. */
 #define COPY_TIME_NONE UINT32_MAX
@@ -154,10 +171,20 @@ MERCURY_GEN_PROC(copy_entry_t, ((copy_meta_t)(meta)) ((copy_path_t)(name)))
 
 /* The beacon is readable memory of 8 bytes that hold `light`. */
 MERCURY_GEN_PROC(copy_hello_in_t,
-    ((uint32_t)(version)) ((uint64_t)(light)) ((hg_bulk_t)(beacon)))
+    ((uint32_t)(version)) ((copy_key_t)(nonce)) ((uint64_t)(light))
+    ((hg_bulk_t)(beacon)))
+/* What a server grants, and whether it wants a proof, with its own nonce. */
+MERCURY_GEN_PROC(copy_terms_t,
+    ((uint32_t)(chunk_size)) ((uint32_t)(open_max)) ((uint8_t)(wants_proof))
+    ((copy_key_t)(nonce)))
 MERCURY_GEN_PROC(copy_hello_out_t,
     ((uint32_t)(status)) ((uint32_t)(version)) ((uint64_t)(session))
-    ((uint32_t)(chunk_size)) ((uint32_t)(open_max)))
+    ((copy_terms_t)(terms)))
+
+MERCURY_GEN_PROC(copy_auth_in_t,
+    ((uint64_t)(session)) ((copy_key_t)(proof)))
+MERCURY_GEN_PROC(copy_auth_out_t,
+    ((uint32_t)(status)) ((copy_key_t)(proof)))
 
 /* Of bye. */
 MERCURY_GEN_PROC(copy_session_in_t, ((uint64_t)(session)))
@@ -232,6 +259,7 @@ union copy_in {
     copy_close_in_t close;
     copy_link_in_t link;
     copy_remove_in_t remove;
+    copy_auth_in_t auth;
 };
 
 /* Any answer; each begins with the status. */
@@ -246,6 +274,7 @@ union copy_out {
     copy_open_out_t open;
     copy_close_out_t close;
     copy_link_out_t link;
+    copy_auth_out_t auth;
 };
 
 /* Opens a class as HG_Init does, for messages that are all small: a stranger's

@@ -308,8 +308,8 @@ copy_put(const struct copy_options *options)
     }
     copy_path_clean(into);
     copy_signal_catch();
-    client =
-        copy_client_open(options->address, options->jobs, HG_BULK_READ_ONLY);
+    client = copy_client_open(options->address, options->token_file,
+        options->jobs, HG_BULK_READ_ONLY);
     if (client != NULL && copy_client_path_check(client, into) != 0) {
         copy_report_error(into, copy_status_error_text(ENAMETOOLONG));
     } else if (client != NULL) {

@@ -48,9 +48,22 @@ run_hello(struct request *request)
     if (status != COPY_OK)
         return status;
     out->session = session->id;
-    out->chunk_size = COPY_CHUNK_SIZE;
-    out->open_max = COPY_OPEN_MAX;
+    out->terms.wants_proof = !session->proven;
+    out->terms.nonce = session->server_nonce;
+    out->terms.chunk_size = COPY_CHUNK_SIZE;
+    out->terms.open_max = COPY_OPEN_MAX;
     return COPY_OK;
+}
+
+static enum copy_status
+run_auth(struct request *request)
+{
+    enum copy_status status = copy_session_prove(
+        request->session, &request->in->auth.proof, &request->out->auth.proof);
+
+    if (status == COPY_DENIED)
+        request->session = NULL;
+    return status;
 }
 
 static enum copy_status
@@ -338,6 +351,7 @@ static const run_t runs[COPY_RPC_COUNT] = {
     [COPY_LINK_READ] = run_link_read,
     [COPY_LINK_MAKE] = run_link_make,
     [COPY_REMOVE] = run_remove,
+    [COPY_AUTH] = run_auth,
 };
 
 static hg_return_t
@@ -388,6 +402,9 @@ run(struct request *request)
             request->server, request->in->session, request->addr);
         if (request->session == NULL)
             return COPY_NO_SESSION;
+        if (!request->session->proven && request->rpc != COPY_AUTH &&
+            request->rpc != COPY_BYE)
+            return COPY_DENIED;
     }
     return runs[request->rpc](request);
 }

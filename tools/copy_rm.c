@@ -10,6 +10,7 @@
 #include "copy_path.h"
 #include "copy_report.h"
 #include "copy_signal.h"
+#include "output.h"
 
 /* Something to be removed. */
 struct node {
@@ -151,13 +152,28 @@ remove_path(struct rm *rm, const char *text, bool recursive)
         step(rm);
 }
 
+/* Returns the exit status. */
+static int
+print_summary(const struct rm *rm, bool json)
+{
+    if (!json)
+        printf("rm: %" PRIu64 " removed, %" PRIu64 " failed\n", rm->removed,
+            rm->failed);
+    else if (output_json(json_pack("{s:s s:I s:I}", "command", "rm", "removed",
+                 (json_int_t) rm->removed, "failed",
+                 (json_int_t) rm->failed)) != TOOL_OK)
+        return TOOL_FAILED;
+    return rm->failed > 0 ? TOOL_FAILED : TOOL_OK;
+}
+
 int
 copy_rm(const struct copy_options *options)
 {
     struct rm rm = {0};
 
     copy_signal_catch();
-    rm.client = copy_client_open(options->address, 1, HG_BULK_WRITE_ONLY);
+    rm.client = copy_client_open(
+        options->address, options->token_file, 1, HG_BULK_WRITE_ONLY);
     if (rm.client == NULL)
         return TOOL_FAILED;
     for (int i = 0; i < options->path_count; i++)
@@ -166,7 +182,5 @@ copy_rm(const struct copy_options *options)
     if (rm.client->lost && rm.failed == 0)
         rm.failed = 1;
     copy_client_close(rm.client);
-    printf(
-        "rm: %" PRIu64 " removed, %" PRIu64 " failed\n", rm.removed, rm.failed);
-    return rm.failed > 0 ? TOOL_FAILED : TOOL_OK;
+    return print_summary(&rm, options->json);
 }

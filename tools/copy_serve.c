@@ -11,6 +11,7 @@
 #include "copy.h"
 #include "copy_chunk.h"
 #include "copy_clock.h"
+#include "copy_listen.h"
 #include "copy_report.h"
 #include "copy_signal.h"
 #include "ping.h"
@@ -173,14 +174,47 @@ announce(struct copy_server *server, struct address_file *file,
     return error == 0 ? 0 : -1;
 }
 
+/* What the transport made of a host's name, or of none, may be anything. */
+static int
+check_address(struct copy_server *server, const char *info)
+{
+    char *address = own_address(server);
+    int result = 0;
+
+    if (address == NULL || !copy_listen_is_loopback(address)) {
+        copy_report_error(address == NULL ? info : address,
+            "not known to be for this machine only, which needs --token-file");
+        result = -1;
+    }
+    free(address);
+    return result;
+}
+
+static int
+open_class(struct copy_server *server, const char *info)
+{
+    struct copy_listen listen;
+    int result = 0;
+
+    if (copy_listen_decide(info, server->token != NULL, &listen) < 0)
+        return -1;
+    server->hg_class = copy_proto_init(listen.info, true);
+    if (server->hg_class == NULL) {
+        copy_report_error(listen.info, "can't open the transport");
+        result = -1;
+    } else if (listen.loopback_only) {
+        result = check_address(server, listen.info);
+    }
+    free(listen.info);
+    return result;
+}
+
 static int
 start(struct copy_server *server, const char *info)
 {
-    server->hg_class = copy_proto_init(info, true);
-    if (server->hg_class == NULL) {
-        copy_report_error(info, "can't open the transport");
+    if (open_class(server, info) < 0)
         return -1;
-    }
+    copy_signal_catch();
     HG_Class_set_data(server->hg_class, server, NULL);
     /* Requests are received as soon as there is a context. */
     if (copy_proto_register(
@@ -223,6 +257,26 @@ allow_descriptors(void)
     }
 }
 
+/* What the command line names. Returns 0, or -1 after a line. */
+static int
+open_files(struct copy_server *server, const struct copy_options *options)
+{
+    const char *reason = NULL;
+
+    if (options->token_file != NULL)
+        reason = copy_token_read(options->token_file, &server->token);
+    if (reason != NULL) {
+        copy_report_error(options->token_file, reason);
+        return -1;
+    }
+    server->root = open(options->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (server->root >= 0)
+        return 0;
+    copy_report_error(options->target, copy_status_error_text(errno));
+    copy_token_free(server->token);
+    return -1;
+}
+
 int
 copy_serve(const struct copy_options *options)
 {
@@ -231,11 +285,8 @@ copy_serve(const struct copy_options *options)
     int status = TOOL_FAILED;
 
     server.waiting_end = &server.waiting;
-    server.root = open(options->target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (server.root < 0) {
-        copy_report_error(options->target, copy_status_error_text(errno));
+    if (open_files(&server, options) < 0)
         return TOOL_FAILED;
-    }
     allow_descriptors();
     copy_signal_catch();
     if (start(&server, options->info) == 0 &&
@@ -245,5 +296,6 @@ copy_serve(const struct copy_options *options)
     if (stop(&server) < 0)
         status = TOOL_FAILED;
     close(server.root);
+    copy_token_free(server.token);
     return status;
 }

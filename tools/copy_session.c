@@ -9,7 +9,9 @@
 #include "copy_clock.h"
 #include "copy_session.h"
 
-#define SESSIONS_MAX 256
+#define SESSIONS_MAX 1024
+#define UNPROVEN_MAX 64 /* of them, without a proof */
+#define UNPROVEN_SECONDS 10.0
 #define LOOK_SECONDS 1.0 /* how long a client may be silent unseen */
 
 uint64_t
@@ -167,24 +169,59 @@ share_beacon(struct copy_session *session, const copy_hello_in_t *hello)
     return COPY_OK;
 }
 
-static struct copy_session *
-find_by_address(struct copy_server *server, hg_addr_t addr)
+/* A client that says hello has begun anew. Where proofs are wanted anybody may
+ * say so in its name: what has one ends when the new one has one. */
+static void
+drop_former(struct copy_session *session)
 {
+    struct copy_server *server = session->server;
+    struct copy_session *next;
+
+    for (struct copy_session *former = server->sessions; former != NULL;
+         former = next) {
+        next = former->next;
+        if (former == session || (former->proven && !session->proven) ||
+            !HG_Addr_cmp(server->hg_class, former->addr, session->addr))
+            continue;
+        copy_session_drop(former, former->proven ? "has started again" : NULL);
+    }
+}
+
+/* Clients without a proof take no room from others: the oldest goes. */
+static void
+make_room(struct copy_server *server)
+{
+    struct copy_session *oldest = NULL;
+    unsigned int count = 0;
+
     for (struct copy_session *session = server->sessions; session != NULL;
          session = session->next)
-        if (HG_Addr_cmp(server->hg_class, session->addr, addr))
-            return session;
-    return NULL;
+        if (!session->proven) {
+            oldest = session;
+            count++;
+        }
+    if (oldest != NULL &&
+        (count >= UNPROVEN_MAX || server->session_count >= SESSIONS_MAX))
+        copy_session_drop(oldest, NULL);
+}
+
+static bool
+set_nonces(struct copy_session *session, const copy_key_t *client)
+{
+    copy_key_t *own = &session->server_nonce;
+
+    session->client_nonce = *client;
+    return getrandom(own->bytes, sizeof(own->bytes), 0) ==
+           (ssize_t) sizeof(own->bytes);
 }
 
 enum copy_status
 copy_session_create(struct copy_server *server, hg_addr_t addr,
     const copy_hello_in_t *hello, struct copy_session **session_p)
 {
-    struct copy_session *session = find_by_address(server, addr);
+    struct copy_session *session;
 
-    if (session != NULL)
-        copy_session_drop(session, "has started again");
+    make_room(server);
     if (server->session_count >= SESSIONS_MAX)
         return COPY_LIMIT;
     session = calloc(1, sizeof(*session));
@@ -192,7 +229,8 @@ copy_session_create(struct copy_server *server, hg_addr_t addr,
         return COPY_NO_MEMORY;
     session->server = server;
     session->id = copy_session_random();
-    if (session->id == 0 ||
+    session->proven = server->token == NULL;
+    if (session->id == 0 || !set_nonces(session, &hello->nonce) ||
         HG_Addr_dup(server->hg_class, addr, &session->addr) != HG_SUCCESS) {
         free(session);
         return COPY_NO_MEMORY;
@@ -207,6 +245,7 @@ copy_session_create(struct copy_server *server, hg_addr_t addr,
     session->next = server->sessions;
     server->sessions = session;
     server->session_count++;
+    drop_former(session);
     *session_p = session;
     return COPY_OK;
 }
@@ -223,6 +262,26 @@ copy_session_find(struct copy_server *server, uint64_t id, hg_addr_t addr)
     session->heard = copy_clock();
     session->alive = session->heard;
     return session;
+}
+
+enum copy_status
+copy_session_prove(
+    struct copy_session *session, const copy_key_t *proof, copy_key_t *proof_p)
+{
+    struct copy_bond bond = {
+        session->id, session->client_nonce, session->server_nonce};
+
+    if (session->proven)
+        return COPY_INVALID;
+    if (!copy_token_check(
+            session->server->token, COPY_TOKEN_CLIENT, &bond, proof)) {
+        copy_session_drop(session, "has another token");
+        return COPY_DENIED;
+    }
+    session->proven = true;
+    drop_former(session);
+    copy_token_prove(session->server->token, COPY_TOKEN_SERVER, &bond, proof_p);
+    return COPY_OK;
 }
 
 static hg_return_t
@@ -272,11 +331,17 @@ copy_session_tick(struct copy_server *server)
 
     for (struct copy_session *session = server->sessions; session != NULL;
          session = next) {
+        double silent = now - session->heard;
+
         next = session->next;
-        if (now - session->heard > server->idle)
+        if (!session->proven && silent > UNPROVEN_SECONDS)
+            copy_session_drop(session, NULL);
+        else if (silent > server->idle)
             copy_session_drop(session, "idle for too long");
-        else if (session->look == HG_OP_ID_NULL &&
+        else if (session->proven && session->look == HG_OP_ID_NULL &&
                  now - session->alive > LOOK_SECONDS)
             look(session);
     }
+    if (server->sessions == NULL)
+        copy_chunk_free_buffers(server);
 }

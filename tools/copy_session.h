@@ -23,13 +23,16 @@ struct copy_session {
     unsigned int moving;       /* of them, those that are moved */
     unsigned int refs;         /* operations that will call back */
     bool dropped;              /* is freed with the last of them */
-    double heard;              /* when it last asked for something */
-    double alive;              /* when it last showed that it lives */
-    uint64_t light;            /* what its beacon shows */
-    uint64_t seen;             /* what was pulled from it */
-    hg_bulk_t beacon;          /* its memory */
-    hg_bulk_t eye;             /* of `seen` */
-    hg_op_id_t look;           /* the running pull, or null */
+    bool proven;               /* it knows the token, or none is wanted */
+    copy_key_t client_nonce;
+    copy_key_t server_nonce;
+    double heard;     /* when it last asked for something */
+    double alive;     /* when it last showed that it lives */
+    uint64_t light;   /* what its beacon shows */
+    uint64_t seen;    /* what was pulled from it */
+    hg_bulk_t beacon; /* its memory */
+    hg_bulk_t eye;    /* of `seen` */
+    hg_op_id_t look;  /* the running pull, or null */
 };
 
 enum copy_open_kind { COPY_UPLOAD, COPY_DOWNLOAD, COPY_LISTING };
@@ -54,7 +57,8 @@ struct copy_open {
 };
 
 /* Starts a session. The address is borrowed, the beacon gets a reference.
- * Another session of the same address is dropped. */
+ * Another session of the same address is dropped, but for one with a proof,
+ * until this one has one. */
 enum copy_status copy_session_create(struct copy_server *server, hg_addr_t addr,
     const copy_hello_in_t *hello, struct copy_session **session_p);
 
@@ -67,6 +71,12 @@ struct copy_session *copy_session_find(
  * operations have ended, which are asked to. reason: for a line on standard
  * error, or NULL. */
 void copy_session_drop(struct copy_session *session, const char *reason);
+
+/* Looks at a client's proof. COPY_OK: it may ask for anything now, and *proof_p
+ * is the server's. COPY_DENIED: the proof is wrong, and the session is dropped;
+ * COPY_INVALID: none was wanted. */
+enum copy_status copy_session_prove(
+    struct copy_session *session, const copy_key_t *proof, copy_key_t *proof_p);
 
 /* Gives a reference back. */
 void copy_session_unref(struct copy_session *session);

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 
 /* From now on the two signals are only noted. The second one of them ends the
- * program as usual. SIGXFSZ is ignored. */
+ * program as usual. SIGXFSZ is ignored. To be called once more when a transport
+ * is open: there are libraries that take the two for themselves. */
 void copy_signal_catch(void);
 
 /* Says whether one has come. */

@@ -30,7 +30,8 @@ void copy_tree_start(struct copy_tree *tree, struct copy_pipe *pipe,
 
 /* Looks at one more source, or reads one more directory: files, directories and
  * links are added to the pipe, a directory before what is in it; anything else
- * is reported as skipped, a link that may leave the tree as failed. Returns false when nothing is left. */
+ * is reported as skipped, a link that may leave the tree as failed. Returns
+ * false when nothing is left. */
 bool copy_tree_step(struct copy_tree *tree, struct copy_pipe *pipe);
 
 void copy_tree_free(struct copy_tree *tree);

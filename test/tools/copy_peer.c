@@ -208,7 +208,7 @@ peer_raw(struct peer *peer, enum copy_rpc rpc, const void *bytes, size_t size)
 }
 
 void
-peer_hello(struct peer *peer)
+peer_hello(struct peer *peer, union copy_out *out_p)
 {
     union copy_in in = {.hello = {.version = COPY_PROTOCOL_VERSION,
                             .light = peer->light,
@@ -219,6 +219,8 @@ peer_hello(struct peer *peer)
     ck_assert_uint_eq(out.hello.version, COPY_PROTOCOL_VERSION);
     ck_assert_uint_ne(out.hello.session, 0);
     peer->session = out.hello.session;
+    if (out_p != NULL)
+        *out_p = out;
 }
 
 static void
@@ -275,18 +277,22 @@ peer_ended(pid_t pid, int *status_p)
 }
 
 pid_t
-peer_start_server(char *address_p, size_t size)
+peer_start_server(const char *token_file, char *address_p, size_t size)
 {
     double deadline = peer_clock() + WAIT_SECONDS;
     char exported[256];
     char file[256];
+    char token[256];
     FILE *stream;
     pid_t pid;
 
     snprintf(exported, sizeof(exported), "%s", peer_path("exported"));
     snprintf(file, sizeof(file), "%s", peer_path("address"));
-    pid = peer_start(
-        "serve", "na+sm", exported, "--address-file", file, (char *) NULL);
+    snprintf(token, sizeof(token), "%s",
+        peer_path(token_file == NULL ? "" : token_file));
+    pid = peer_start("serve", "na+sm", exported, "--address-file", file,
+        token_file == NULL ? (char *) NULL : "--token-file", token,
+        (char *) NULL);
     while ((stream = fopen(file, "r")) == NULL) {
         struct timespec nap = {.tv_nsec = 10000000};
         ck_assert_msg(peer_clock() < deadline, "no server");

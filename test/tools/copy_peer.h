@@ -53,15 +53,16 @@ unsigned int peer_status(struct peer *peer, enum copy_rpc rpc,
 unsigned int peer_raw(
     struct peer *peer, enum copy_rpc rpc, const void *bytes, size_t size);
 
-/* Says hello as one should. */
-void peer_hello(struct peer *peer);
+/* Says hello as one should. out_p: NULL, or the answer. */
+void peer_hello(struct peer *peer, union copy_out *out_p);
 
 /* Starts "talaria copy ARGUMENT...", up to NULL, with its output and errors in
  * peer_path("out") and peer_path("err"). */
 pid_t peer_start(const char *argument, ...);
 
-/* Starts a server on peer_path("exported"), and gives its address. */
-pid_t peer_start_server(char *address_p, size_t size);
+/* Starts a server on peer_path("exported"), and gives its address. token_file:
+ * a name for peer_path, or NULL. */
+pid_t peer_start_server(const char *token_file, char *address_p, size_t size);
 
 /* Whether a child has ended: *status_p is its exit code, or -1. */
 bool peer_ended(pid_t pid, int *status_p);

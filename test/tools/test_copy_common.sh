@@ -107,14 +107,15 @@ until_true() {
 
 has_line() { grep -q "^$1" "$2"; }
 
-# serve OPTION...: starts a server on $exported, by the command in `wrapper` if
-# there is one; sets server and address.
+# serve OPTION...: starts a server of $exported over $info, by the command in
+# `wrapper` if there is one; sets server and address.
 wrapper=()
+info=na+sm
 serve() {
     : >"$work/serve_out"
     : >"$server_err"
     # Appended, so that a test may empty the file.
-    "${wrapper[@]}" "$talaria" copy serve na+sm "$exported" "$@" \
+    "${wrapper[@]}" "$talaria" copy serve "$info" "$exported" "$@" \
         >"$work/serve_out" 2>>"$server_err" &
     server=$!
     if ! until_true 10 has_line 'address: ' "$work/serve_out"; then

@@ -115,8 +115,8 @@ on_request(hg_handle_t handle)
     case COPY_HELLO:
         out.hello.version = COPY_PROTOCOL_VERSION;
         out.hello.session = 1;
-        out.hello.chunk_size = lie.chunk_size;
-        out.hello.open_max = 4;
+        out.hello.terms.chunk_size = lie.chunk_size;
+        out.hello.terms.open_max = 4;
         break;
     case COPY_STAT:
         out.stat.meta.type = COPY_DIRECTORY;

@@ -25,9 +25,9 @@ setup(void)
     void *memory;
 
     peer_folder_create();
-    server = peer_start_server(address, sizeof(address));
+    server = peer_start_server(NULL, address, sizeof(address));
     peer_open(&peer, address, NULL);
-    peer_hello(&peer);
+    peer_hello(&peer, NULL);
     chunk = calloc(1, COPY_CHUNK_SIZE);
     memory = chunk;
     ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, &memory, &size,
@@ -175,6 +175,18 @@ START_TEST(session_of_nobody_refused)
 }
 END_TEST
 
+/* A server without a token wants no proof, and believes none. */
+START_TEST(proof_unwanted_refused)
+{
+    union copy_in in;
+    union copy_out out;
+
+    memset(&in, 0, sizeof(in));
+    ck_assert_uint_eq(peer_status(&peer, COPY_AUTH, &in, &out), COPY_INVALID);
+    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+}
+END_TEST
+
 START_TEST(session_of_another_refused)
 {
     uint64_t id = create("mine", 5);
@@ -187,7 +199,7 @@ START_TEST(session_of_another_refused)
     ck_assert_uint_eq(
         peer_status(&other, COPY_COMMIT, &in, &out), COPY_NO_SESSION);
     /* Nor is an id worth anything in another session. */
-    peer_hello(&other);
+    peer_hello(&other, NULL);
     ck_assert_uint_ne(other.session, peer.session);
     ck_assert_uint_eq(peer_status(&other, COPY_COMMIT, &in, &out), COPY_NO_ID);
     in.close.id = id;
@@ -227,7 +239,7 @@ START_TEST(hello_twice_drops_uploads)
     uint64_t id = create("mine", 5);
     uint64_t session = peer.session;
 
-    peer_hello(&peer);
+    peer_hello(&peer, NULL);
     ck_assert_uint_ne(peer.session, session);
     ck_assert_uint_eq(close_id(id), COPY_NO_ID);
     peer.session = session;
@@ -497,7 +509,7 @@ START_TEST(memory_forbidden_ends_session)
     HG_Bulk_free(memory);
     ck_assert_uint_eq(close_id(id), COPY_NO_SESSION);
     peer_open(&other, address, NULL);
-    peer_hello(&other);
+    peer_hello(&other, NULL);
     peer_close(&other);
 }
 END_TEST
@@ -531,6 +543,7 @@ copy_stranger_suite(void)
     tcase_add_test(tcase, path_too_long_refused);
     tcase_add_test(tcase, session_of_nobody_refused);
     tcase_add_test(tcase, session_of_another_refused);
+    tcase_add_test(tcase, proof_unwanted_refused);
     tcase_add_test(tcase, hello_wrong_refused);
     tcase_add_test(tcase, hello_twice_drops_uploads);
     tcase_add_test(tcase, write_wrong_refused);

@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# talaria copy over what other machines may reach: bound to the loopback address
+# or with a token, and what a token has to be.
+#
+#   test_copy_token.sh BUILD_DIR
+. "$(dirname "$0")/test_copy_common.sh"
+
+: >"$server_err"
+if [ "$(ldd "$talaria" | grep -c libsodium)" -eq 0 ]; then
+    ran="copy without libsodium"
+    printf '%016d' 1 >"$work/token"
+    chmod 600 "$work/token"
+    copy 1 ls --token-file "$work/token" na+sm://1-0
+    err_has "built without libsodium"
+    [ "$failures" -eq 0 ] || finish
+    echo "skipped: this talaria was built without libsodium"
+    exit 77
+fi
+export TALARIA_PLUGIN_PATH=$build/plugins/sm:$build/test/tools
+
+umask 077
+head -c 32 /dev/urandom >"$work/token"
+cp "$work/token" "$work/copy"
+printf '\n' >>"$work/copy" # what an editor puts there
+head -c 32 /dev/urandom >"$work/other"
+umask 022
+printf small >"$work/small"
+
+# refused INFO TEXT OPTION...: no server comes of it.
+refused() {
+    local info=$1 text=$2
+    shift 2
+    copy 1 serve "$info" "$exported" "$@"
+    err_has "$text"
+    ! grep -q '^address' "$out" || fail "$ran: tells an address"
+}
+
+test_loopback_alone() {
+    local host
+    for host in node7 0.0.0.0 10.0.0.1 128.0.0.1 eth0 1.127.0.0 eth0/127.0.0.1 \
+        eth0/ loo/127.0.0.1 l/localhost lo/10.0.0.1 lo/node7; do
+        refused "net+good://$host" "needs --token-file"
+    done
+    # A name that should be loopback's, and here is not.
+    for host in localhost lo/localhost; do
+        refused "net+good://$host" "not known to be for this machine only"
+    done
+    info=net+good serve
+    [ "$address" = net+good://127.0.0.1 ] || fail "is bound to $address"
+    works
+    serve_end
+    for host in lo lo/ lo/lo lo/127.0.0.1; do
+        info=net+good://$host serve
+        [ "$address" = net+good://127.0.0.1 ] || fail "is bound to $address"
+        serve_end
+    done
+    for host in 127.9.0.1 lo/127.9.0.1; do
+        info=net+good://$host serve
+        [ "$address" = net+good://127.9.0.1 ] || fail "is bound to $address"
+        serve_end
+    done
+}
+
+# works OPTION...: what clients do.
+works() {
+    rm -rf "$exported/small" "$work/back"
+    copy 0 put "$@" "$work/small" "$address"
+    copy 0 ls "$@" "$address"
+    out_has " small"
+    copy 0 stat "$@" small "$address"
+    copy 0 get "$@" "$address" small "$work/back"
+    same "$work/small" "$work/back"
+    copy 0 rm "$@" small "$address"
+    [ ! -e "$exported/small" ] || fail "$ran: it is still there"
+}
+
+# denied TEXT OPTION...: nor do they get at anything.
+denied() {
+    local text=$1
+    shift
+    printf kept >"$exported/kept"
+    copy 1 put "$@" "$work/small" "$address"
+    err_has "$text"
+    copy 1 get "$@" "$address" kept "$work/back"
+    err_has "$text"
+    copy 1 ls "$@" "$address"
+    err_has "$text"
+    [ ! -s "$out" ] || fail "$ran: prints something"
+    copy 1 stat "$@" kept "$address"
+    err_has "$text"
+    copy 1 rm "$@" kept "$address"
+    err_has "$text"
+    [ ! -e "$exported/small" ] || fail "$ran: it is there"
+    [ "$(cat "$exported/kept")" = kept ] || fail "$ran: it is gone"
+    [ ! -e "$work/back" ] || fail "$ran: it was fetched"
+    rm "$exported/kept"
+}
+
+test_token() {
+    rm -rf "$work/back"
+    denied "permission denied: the server wants a token"
+    [ ! -s "$server_err" ] || fail "the server complained"
+    denied "permission denied: the server has another token" \
+        --token-file "$work/other"
+    [ "$(grep -c 'has another token' "$server_err")" -eq 5 ] ||
+        fail "the server does not say so"
+    : >"$server_err"
+    works --token-file "$work/token"
+    works --token-file "$work/copy"
+    # A call that shows nothing needs none.
+    timeout 60 "$talaria" ping "$address" >"$out" 2>"$err" ||
+        fail "ping gets no answer"
+}
+
+# A client with a token doesn't talk to a server without.
+test_server_without() {
+    serve
+    rm -rf "$work/back"
+    denied "the server has no token" --token-file "$work/token"
+    works
+    serve_end
+}
+
+test_files() {
+    local name
+    head -c 15 /dev/urandom | tr '\n\r' ab >"$work/short"
+    head -c 4097 /dev/urandom | tr '\n\r' ab >"$work/long"
+    head -c 100000 /dev/urandom >"$work/longer"
+    : >"$work/empty"
+    printf '\r\n' >"$work/line"
+    mkfifo "$work/fifo"
+    chmod 600 "$work/short" "$work/long" "$work/longer" "$work/empty" \
+        "$work/line" "$work/fifo"
+    for name in short empty line; do
+        refused na+sm "$name: is too short" --token-file "$work/$name"
+    done
+    for name in long longer; do
+        refused na+sm "$name: is too long" --token-file "$work/$name"
+    done
+    refused na+sm "fifo: is no regular file" --token-file "$work/fifo"
+    refused na+sm "is no regular file" --token-file "$work"
+    refused na+sm "none: no such file" --token-file "$work/none"
+    cp "$work/token" "$work/open"
+    for name in 640 604 620 602; do
+        chmod $name "$work/open"
+        refused na+sm "open to other users" --token-file "$work/open"
+        copy 1 ls --token-file "$work/open" na+sm://1-0
+        err_has "open to other users"
+    done
+    chmod 600 "$work/open"
+    if [ "$(id -u)" -eq 0 ] && chown 65534 "$work/open"; then
+        refused na+sm "belongs to another user" --token-file "$work/open"
+    else
+        echo "left out: no file of another user"
+    fi
+    # The bounds themselves are fine.
+    head -c 16 /dev/urandom | tr '\n\r' ab >"$work/short"
+    head -c 4096 /dev/urandom | tr '\n\r' ab >"$work/long"
+    for name in short long; do
+        serve --token-file "$work/$name"
+        works --token-file "$work/$name"
+        serve_end
+    done
+}
+
+test_loopback_alone
+for info in net+good://node7 net+good na+sm; do
+    serve --token-file "$work/token"
+    test_token
+    serve_end
+done
+info=na+sm
+test_server_without
+test_files
+nothing_left
+finish

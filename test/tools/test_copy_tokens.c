@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A server of `talaria copy` with a token and clients that cheat, then servers
+ * that cheat a client with one: what either side says is worth nothing anywhere
+ * else. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "copy_peer.h"
+#include "copy_token.h"
+
+#define WAIT_SECONDS 20.0
+
+static pid_t server;
+static char address[256];
+static struct peer peer;
+static struct copy_token *token;
+
+static void
+write_token(const char *name, const char *text)
+{
+    int fd = open(peer_path(name), O_CREAT | O_WRONLY, 0600);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t) strlen(text));
+    close(fd);
+}
+
+static void
+read_token(void)
+{
+    peer_folder_create();
+    write_token("token", "the words that both sides know");
+    ck_assert_ptr_null(copy_token_read(peer_path("token"), &token));
+}
+
+static void
+setup_server(void)
+{
+    read_token();
+    server = peer_start_server("token", address, sizeof(address));
+    peer_open(&peer, address, NULL);
+}
+
+/* However it was treated, the server ends as it should. */
+static void
+teardown_server(void)
+{
+    int status;
+
+    peer_close(&peer);
+    ck_assert_int_eq(kill(server, SIGTERM), 0);
+    ck_assert_int_eq(waitpid(server, &status, 0), server);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+    copy_token_free(token);
+    peer_folder_remove();
+}
+
+/* peer_hello's nonce is all zeros. */
+static struct copy_bond
+say_hello(struct peer *who)
+{
+    struct copy_bond bond = {0};
+    union copy_out out;
+
+    peer_hello(who, &out);
+    ck_assert_uint_eq(out.hello.terms.wants_proof, 1);
+    bond.session = out.hello.session;
+    bond.server_nonce = out.hello.terms.nonce;
+    return bond;
+}
+
+static unsigned int
+authenticate(struct peer *who, const copy_key_t *proof, copy_key_t *answer_p)
+{
+    union copy_in in = {.auth = {.proof = *proof}};
+    union copy_out out;
+    unsigned int status = peer_status(who, COPY_AUTH, &in, &out);
+
+    *answer_p = out.auth.proof;
+    return status;
+}
+
+static unsigned int
+stat_top(struct peer *who)
+{
+    union copy_in in;
+    union copy_out out;
+
+    copy_proto_path(&in.path.path, "");
+    return peer_status(who, COPY_STAT, &in, &out);
+}
+
+static void
+make_proof(const struct copy_bond *bond, copy_key_t *proof_p)
+{
+    copy_token_prove(token, COPY_TOKEN_CLIENT, bond, proof_p);
+}
+
+START_TEST(proof_right_accepted)
+{
+    struct copy_bond bond = say_hello(&peer);
+    copy_key_t proof;
+    copy_key_t answer;
+
+    make_proof(&bond, &proof);
+    ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_OK);
+    ck_assert(copy_token_check(token, COPY_TOKEN_SERVER, &bond, &answer));
+    ck_assert_uint_eq(stat_top(&peer), COPY_OK);
+    /* It is done once. */
+    ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_INVALID);
+    ck_assert_uint_eq(stat_top(&peer), COPY_OK);
+}
+END_TEST
+
+START_TEST(request_before_proof_denied)
+{
+    struct copy_bond bond = say_hello(&peer);
+    copy_key_t proof;
+
+    for (int rpc = COPY_STAT; rpc < COPY_RPC_COUNT; rpc++) {
+        union copy_in in;
+        union copy_out out;
+        memset(&in, 0, sizeof(in));
+        if (rpc == COPY_AUTH)
+            continue;
+        if (rpc == COPY_CREATE)
+            copy_proto_path(&in.create.path, "made");
+        if (rpc == COPY_MKDIR)
+            copy_proto_path(&in.mode.path, "made");
+        ck_assert_uint_eq(
+            peer_status(&peer, (enum copy_rpc) rpc, &in, &out), COPY_DENIED);
+    }
+    ck_assert_int_ne(access(peer_path("exported/made"), F_OK), 0);
+    /* None of it ended the session. */
+    make_proof(&bond, &proof);
+    ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
+}
+END_TEST
+
+START_TEST(proof_wrong_denied_and_dropped)
+{
+    struct copy_bond bond;
+    copy_key_t proof;
+    copy_key_t answer;
+
+    /* One bit of it, anywhere. */
+    for (size_t i = 0; i < sizeof(proof.bytes); i++) {
+        bond = say_hello(&peer);
+        make_proof(&bond, &proof);
+        proof.bytes[i] ^= (uint8_t) (1u << i % 8);
+        ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_DENIED);
+        for (size_t j = 0; j < sizeof(answer.bytes); j++)
+            ck_assert_uint_eq(answer.bytes[j], 0);
+        /* There is no second try. */
+        make_proof(&bond, &proof);
+        ck_assert_uint_eq(
+            authenticate(&peer, &proof, &answer), COPY_NO_SESSION);
+        ck_assert_uint_eq(stat_top(&peer), COPY_NO_SESSION);
+    }
+}
+END_TEST
+
+/* What somebody has overheard. */
+START_TEST(proof_of_another_session_denied)
+{
+    struct copy_bond bond = say_hello(&peer);
+    struct peer other;
+    copy_key_t proof;
+    copy_key_t answer;
+
+    make_proof(&bond, &proof);
+    peer_open(&other, address, NULL);
+    say_hello(&other);
+    ck_assert_uint_eq(authenticate(&other, &proof, &answer), COPY_DENIED);
+    /* Nor in that session by somebody else. */
+    say_hello(&other);
+    other.session = peer.session;
+    ck_assert_uint_eq(authenticate(&other, &proof, &answer), COPY_NO_SESSION);
+    peer_close(&other);
+    ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_OK);
+    /* Nor in the same client's next session. */
+    say_hello(&peer);
+    ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_DENIED);
+}
+END_TEST
+
+/* What servers say is no client's proof. */
+START_TEST(proof_of_server_denied)
+{
+    struct copy_bond bond = say_hello(&peer);
+    copy_key_t proof;
+
+    copy_token_prove(token, COPY_TOKEN_SERVER, &bond, &proof);
+    ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_DENIED);
+}
+END_TEST
+
+/* Whoever says hello under a client's address ends nothing of that client's. */
+START_TEST(hello_twice_needs_proof_to_drop)
+{
+    struct copy_bond bond = say_hello(&peer);
+    uint64_t first = peer.session;
+    uint64_t second;
+    copy_key_t proof;
+
+    make_proof(&bond, &proof);
+    ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
+    bond = say_hello(&peer);
+    second = peer.session;
+    peer.session = first;
+    ck_assert_uint_eq(stat_top(&peer), COPY_OK);
+    peer.session = second;
+    ck_assert_uint_eq(stat_top(&peer), COPY_DENIED);
+    make_proof(&bond, &proof);
+    ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
+    ck_assert_uint_eq(stat_top(&peer), COPY_OK);
+    peer.session = first;
+    ck_assert_uint_eq(stat_top(&peer), COPY_NO_SESSION);
+}
+END_TEST
+
+START_TEST(nonces_never_twice)
+{
+    copy_key_t seen[64];
+
+    for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+        seen[i] = say_hello(&peer).server_nonce;
+        for (size_t j = 0; j < i; j++)
+            ck_assert_int_ne(
+                memcmp(seen[i].bytes, seen[j].bytes, sizeof(seen[i].bytes)), 0);
+    }
+}
+END_TEST
+
+/* Clients that prove nothing push out one another, and nobody else. */
+START_TEST(strangers_many_leave_room)
+{
+    enum { STRANGERS = 80 };
+    static struct peer strangers[STRANGERS];
+    struct copy_bond bond = say_hello(&peer);
+    copy_key_t proof;
+    unsigned int known = 0;
+
+    make_proof(&bond, &proof);
+    ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
+    for (int i = 0; i < STRANGERS; i++) {
+        peer_open(&strangers[i], address, NULL);
+        say_hello(&strangers[i]);
+    }
+    for (int i = 0; i < STRANGERS; i++)
+        known += stat_top(&strangers[i]) == COPY_DENIED;
+    ck_assert_uint_eq(known, 64);
+    ck_assert_uint_eq(stat_top(&strangers[0]), COPY_NO_SESSION);
+    ck_assert_uint_eq(stat_top(&strangers[STRANGERS - 1]), COPY_DENIED);
+    ck_assert_uint_eq(stat_top(&peer), COPY_OK);
+    for (int i = 0; i < STRANGERS; i++)
+        peer_close(&strangers[i]);
+}
+END_TEST
+
+/* What a false server does. */
+static struct {
+    bool wants_proof;
+    bool reflects; /* the client's own proof */
+    unsigned int asked[COPY_RPC_COUNT];
+    copy_key_t proof; /* that it got */
+    copy_key_t client_nonce;
+} liar;
+
+static hg_return_t
+on_request(hg_handle_t handle)
+{
+    union copy_in in;
+    union copy_out out;
+    int rpc = 0;
+
+    while (peer.ids[rpc] != HG_Get_info(handle)->id)
+        rpc++;
+    liar.asked[rpc]++;
+    memset(&out, 0, sizeof(out));
+    if (rpc == COPY_HELLO || rpc == COPY_AUTH) {
+        ck_assert_int_eq(HG_Get_input(handle, &in), HG_SUCCESS);
+        if (rpc == COPY_HELLO) {
+            out.hello.version = COPY_PROTOCOL_VERSION;
+            out.hello.session = 1;
+            out.hello.terms.chunk_size = COPY_CHUNK_SIZE;
+            out.hello.terms.open_max = 4;
+            out.hello.terms.wants_proof = liar.wants_proof;
+            liar.client_nonce = in.hello.nonce;
+        } else {
+            liar.proof = in.auth.proof;
+            if (liar.reflects)
+                out.auth.proof = in.auth.proof;
+        }
+        HG_Free_input(handle, &in);
+    }
+    HG_Respond(handle, NULL, NULL, &out);
+    HG_Destroy(handle);
+    return HG_SUCCESS;
+}
+
+static void
+setup_liar(void)
+{
+    hg_size_t size = sizeof(address);
+
+    read_token();
+    memset(&liar, 0, sizeof(liar));
+    liar.wants_proof = true;
+    peer_open(&peer, NULL, on_request);
+    ck_assert_int_eq(HG_Addr_self(peer.hg_class, &peer.addr), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Addr_to_string(peer.hg_class, address, &size, peer.addr),
+        HG_SUCCESS);
+}
+
+static void
+teardown_liar(void)
+{
+    peer_close(&peer);
+    copy_token_free(token);
+    peer_folder_remove();
+}
+
+/* Lets a client with the token put a file. Returns its exit code. */
+static int
+serve_client(void)
+{
+    double deadline = peer_clock() + WAIT_SECONDS;
+    char path[256];
+    pid_t client;
+    int status;
+
+    snprintf(path, sizeof(path), "%s", peer_path("token"));
+    client =
+        peer_start("put", "--token-file", path, path, address, (char *) NULL);
+    while (!peer_ended(client, &status)) {
+        if (peer_clock() > deadline) {
+            kill(client, SIGKILL);
+            ck_abort_msg("the client does not end");
+        }
+        peer_progress(&peer);
+    }
+    return status;
+}
+
+/* Nothing but the proof was said. */
+static void
+assert_nothing_asked(void)
+{
+    for (int rpc = COPY_STAT; rpc < COPY_RPC_COUNT; rpc++)
+        if (rpc != COPY_AUTH)
+            ck_assert_uint_eq(liar.asked[rpc], 0);
+}
+
+START_TEST(server_that_wants_no_proof_refused)
+{
+    liar.wants_proof = false;
+    ck_assert_int_eq(serve_client(), 1);
+    ck_assert_uint_eq(liar.asked[COPY_AUTH], 0);
+    assert_nothing_asked();
+}
+END_TEST
+
+START_TEST(server_that_accepts_all_refused)
+{
+    ck_assert_int_eq(serve_client(), 1);
+    ck_assert_uint_eq(liar.asked[COPY_AUTH], 1);
+    assert_nothing_asked();
+}
+END_TEST
+
+START_TEST(server_that_reflects_refused)
+{
+    liar.reflects = true;
+    ck_assert_int_eq(serve_client(), 1);
+    ck_assert_uint_eq(liar.asked[COPY_AUTH], 1);
+    assert_nothing_asked();
+}
+END_TEST
+
+/* The client takes a number of its own each time, so that what it says is never
+ * said again, whatever the server says. */
+START_TEST(server_learns_nothing_twice)
+{
+    struct copy_bond bond = {.session = 1};
+    copy_key_t first;
+    copy_key_t nonce;
+
+    ck_assert_int_eq(serve_client(), 1);
+    first = liar.proof;
+    nonce = liar.client_nonce;
+    bond.client_nonce = nonce;
+    ck_assert(copy_token_check(token, COPY_TOKEN_CLIENT, &bond, &first));
+    ck_assert_int_eq(serve_client(), 1);
+    ck_assert_int_ne(
+        memcmp(nonce.bytes, liar.client_nonce.bytes, sizeof(nonce.bytes)), 0);
+    ck_assert_int_ne(
+        memcmp(first.bytes, liar.proof.bytes, sizeof(first.bytes)), 0);
+}
+END_TEST
+
+/* What passes between two versions: RFC 2104 by another hand. */
+START_TEST(proof_has_its_bytes)
+{
+    static const uint8_t wanted[COPY_KEY_SIZE] = {0xba, 0x03, 0x65, 0xe7, 0x4b,
+        0xea, 0x89, 0x60, 0x81, 0x3e, 0x73, 0x89, 0x3e, 0x64, 0x12, 0xd0, 0x05,
+        0x28, 0x95, 0xae, 0xf3, 0x78, 0x73, 0xbe, 0x3a, 0xe1, 0x44, 0xfe, 0xad,
+        0x42, 0xb7, 0xac};
+    struct copy_bond bond = {.session = 0x0123456789abcdef};
+    copy_key_t proof;
+
+    for (size_t i = 0; i < COPY_KEY_SIZE; i++) {
+        bond.client_nonce.bytes[i] = (uint8_t) i;
+        bond.server_nonce.bytes[i] = (uint8_t) (255 - i);
+    }
+    make_proof(&bond, &proof);
+    ck_assert_mem_eq(proof.bytes, wanted, sizeof(wanted));
+}
+END_TEST
+
+static Suite *
+copy_tokens_suite(void)
+{
+    Suite *suite = suite_create("copy_tokens");
+    TCase *served = tcase_create("server");
+    TCase *lied_to = tcase_create("client");
+
+    tcase_add_checked_fixture(served, setup_server, teardown_server);
+    tcase_set_timeout(served, 60);
+    tcase_add_test(served, proof_right_accepted);
+    tcase_add_test(served, request_before_proof_denied);
+    tcase_add_test(served, proof_wrong_denied_and_dropped);
+    tcase_add_test(served, proof_of_another_session_denied);
+    tcase_add_test(served, proof_of_server_denied);
+    tcase_add_test(served, hello_twice_needs_proof_to_drop);
+    tcase_add_test(served, nonces_never_twice);
+    tcase_add_test(served, strangers_many_leave_room);
+    suite_add_tcase(suite, served);
+    tcase_add_checked_fixture(lied_to, setup_liar, teardown_liar);
+    tcase_set_timeout(lied_to, 60);
+    tcase_add_test(lied_to, server_that_wants_no_proof_refused);
+    tcase_add_test(lied_to, server_that_accepts_all_refused);
+    tcase_add_test(lied_to, server_that_reflects_refused);
+    tcase_add_test(lied_to, server_learns_nothing_twice);
+    tcase_add_test(lied_to, proof_has_its_bytes);
+    suite_add_tcase(suite, lied_to);
+    return suite;
+}
+
+int
+main(void)
+{
+    struct copy_token *none = NULL;
+    const char *reason = copy_token_read("/", &none);
+
+    if (strstr(reason, "libsodium") != NULL) {
+        printf("skipped: %s\n", reason);
+        return 77;
+    }
+    return peer_run(copy_tokens_suite());
+}
