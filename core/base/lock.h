@@ -8,6 +8,7 @@
  * Every lock of the core, outermost first; a thread takes them in this order
  * only, and none of them is held while user code runs:
  *
+ *   0. talaria_request_class     hg/request.c    who progresses; in no call held
  *   1. na_progress.lock          na/progress.c   serializes poll, arm, cancel
  *   2. hg_context.timers         hg/timer.c      deadlines, ends that were asked
  *   3. bulk_op table             bulk/op_table.c which transfer an id names

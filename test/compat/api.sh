@@ -3,10 +3,10 @@
 # The interface as a whole:
 #
 #   api.sh LIBRARY API INCLUDE_DIR TESTS   LIBRARY exports what the program API
-#                                          lists and talaria.h declares, and
-#                                          nothing else; an object below TESTS
-#                                          refers to each; a comment stands
-#                                          before each declaration
+#                                          lists, and talaria.h and mercury_hl.h
+#                                          declare, and nothing else; an object
+#                                          below TESTS refers to each; a comment
+#                                          stands before each declaration
 #   api.sh --self-test                     each of these refuses what it should
 #
 # Exit status 0, or 1 with what failed.
@@ -21,7 +21,8 @@ trap 'rm -rf "$tmp"' EXIT
 # The functions that a header declares, one a line.
 declared() {
     awk -f "$here/../abi/flatten.awk" "$@" |
-        grep -oE '^(NA|HG)_PUBLIC [^(]*\(' | sed 's/.*[ *]\([a-zA-Z_0-9]*\) *($/\1/'
+        grep -oE '^(} )?(NA|HG)_PUBLIC [^(]*\(' |
+        sed 's/.*[ *]\([a-zA-Z_0-9]*\) *($/\1/'
 }
 
 # compare WHAT WANTED FOUND: files of sorted names
@@ -102,6 +103,8 @@ self_test() {
 /* Both. */
 HG_PUBLIC const char *HG_One(
     int (*function)(void));
+static int two(void) { return 2; }
+/* One, after a function. */
 HG_PUBLIC int HG_Two(void);
 /* HG_PUBLIC int HG_Three(void); */
 END
@@ -121,7 +124,7 @@ END
 
 if [ "$#" -eq 4 ]; then
     "$2" >"$tmp/listed" || fail "$2: exit status $?"
-    { cat "$tmp/listed" && declared "$3/talaria.h"; } | sort >"$tmp/names"
+    { cat "$tmp/listed" && declared "$3/talaria.h" "$3/mercury_hl.h"; } | sort >"$tmp/names"
     [ "$(wc -l <"$tmp/listed")" -ge 200 ] || fail 'the list is too short'
     check_exported "$1" "$tmp/names"
     check_declared "$tmp/names" "$3"

@@ -11,7 +11,7 @@
 #define SHORT_MS 20U
 #define LATE_MS 2000U /* so much later than it was due is too late */
 
-static hg_id_t drop_id;
+static hg_id_t drop_id, forsake_id;
 
 static hg_return_t
 on_drop(hg_handle_t handle)
@@ -24,11 +24,23 @@ on_drop(hg_handle_t handle)
     return HG_OTHER_ERROR; /* is not an answer either */
 }
 
+/* As handlers written for Mercury give a request up. */
+static hg_return_t
+on_forsake(hg_handle_t handle)
+{
+    TARGET_ASSERT(HG_Ref_get(handle) == 1);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    atomic_fetch_add(&rpcs_shared()->handled[RPC_KEEP], 1);
+    return HG_SUCCESS;
+}
+
 static void
 open_drop(hg_class_t *hg_class)
 {
     rpcs_open(hg_class);
     drop_id = MERCURY_REGISTER(hg_class, "drop", void, void, on_drop);
+    forsake_id = MERCURY_REGISTER(hg_class, "forsake", void, void, on_forsake);
 }
 
 static const struct session_setup setup = {
@@ -315,6 +327,23 @@ START_TEST(deadline_of_what_cannot_be_cancelled)
 }
 END_TEST
 
+START_TEST(deadline_request_destroyed_twice_is_not_answered)
+{
+    struct session s;
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, forsake_id);
+    for (unsigned i = 1; i <= 3; i++) {
+        ck_times_out(&s, handle, NULL, SHORT_MS);
+        rpcs_wait_handled(&s, RPC_KEEP, i);
+    }
+    rpcs_ck_works(&s);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
 START_TEST(deadline_dropped_request_is_not_answered)
 {
     struct session s;
@@ -346,6 +375,7 @@ add(TCase *tcase)
     session_add(tcase, deadline_set_while_another_thread_sleeps);
     session_add(tcase, deadline_first_cancel_is_canceled);
     session_add(tcase, deadline_of_what_cannot_be_cancelled);
+    session_add(tcase, deadline_request_destroyed_twice_is_not_answered);
     session_add(tcase, deadline_dropped_request_is_not_answered);
 }
 

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The high-level layer, for programs that would rather wait than be called
+ * back: requests, lookup, and functions of C that are called as RPCs. To be
+ * included beside mercury.h; nothing of it is needed otherwise.
+ *
+ * An ordinary function becomes an RPC by one line, which both sides see:
+ *
+ *     int32_t add(int32_t a, int32_t b);
+ *     MERCURY_GEN_RPC(add, int32_t, ((int32_t)(a))((int32_t)(b)))
+ *
+ * The target defines add, registers it, and serves as ever:
+ *
+ *     int32_t add(int32_t a, int32_t b) { return a + b; }
+ *     ...
+ *     add_register(hg_class);
+ *
+ * The origin registers that it calls it, and calls it:
+ *
+ *     hg_request_class_t *requests = hg_request_init(NULL, NULL, context);
+ *     hg_addr_t target;
+ *     int32_t sum;
+ *
+ *     add_register_origin(hg_class);
+ *     if (HG_Addr_lookup_wait(context, name, &target) == HG_SUCCESS &&
+ *         add_call(requests, target, 1000, 19, 23, &sum) == HG_SUCCESS)
+ *         printf("%d\n", (int) sum);
+ *     HG_Addr_free(hg_class, target);
+ *     hg_request_finalize(requests, NULL);
+ */
+#ifndef MERCURY_HL_H
+#define MERCURY_HL_H
+
+#include "mercury.h"
+#include "mercury_macros.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Requests: what is waited for on top of progress and trigger. Different
+ * threads may wait on one class at once; whoever waits progresses and triggers,
+ * and so runs callbacks and handlers of others, which may wait in turn. A thread
+ * of the program's own may progress and trigger as well: a request that it
+ * completes is noticed within 20 ms.
+ *
+ * They have the names and types of those in Mercury's utility library, which a
+ * program may be linked with too, and therefore are macros (below). */
+typedef struct talaria_request_class talaria_request_class_t;
+typedef struct talaria_request talaria_request_t;
+
+/* Progresses for at most timeout ms. Returns 0 when something can be triggered,
+ * else another number. */
+typedef int (*talaria_request_progress_t)(unsigned int timeout, void *arg);
+
+/* Runs one callback that is due, waiting for it for at most timeout ms; *flag:
+ * 1 if it ran one, else 0. Returns 0, or another number: it ran none. */
+typedef int (*talaria_request_trigger_t)(
+    unsigned int timeout, unsigned int *flag, void *arg);
+
+/* Makes a class of requests that are waited for by progress and trigger, each
+ * called with arg; both NULL: by HG_Progress and HG_Trigger of the context that
+ * arg is. Any thread may call these functions, as far as they allow. Returns the
+ * class for talaria_request_finalize, which comes before the end of arg, or
+ * NULL: out of memory, or only one of both. */
+HG_PUBLIC talaria_request_class_t *talaria_request_init(
+    talaria_request_progress_t progress, talaria_request_trigger_t trigger,
+    void *arg);
+
+/* Frees a class, all requests of which have been destroyed. *arg_p, NULL if not
+ * wanted: the arg that it was made with. */
+HG_PUBLIC void talaria_request_finalize(
+    talaria_request_class_t *request_class, void **arg_p);
+
+/* Makes a request, which isn't completed. Returns it for
+ * talaria_request_destroy, or NULL. [any thread] */
+HG_PUBLIC talaria_request_t *talaria_request_create(
+    talaria_request_class_t *request_class);
+
+/* Frees a request that nobody waits for or will complete. NULL does nothing. */
+HG_PUBLIC void talaria_request_destroy(talaria_request_t *request);
+
+/* Makes a request that was completed one that isn't, to be used again. */
+HG_PUBLIC void talaria_request_reset(talaria_request_t *request);
+
+/* Completes a request, mostly in the callback of what it stands for. Doesn't
+ * touch it after who waits may have gone on. [any thread] */
+HG_PUBLIC void talaria_request_complete(talaria_request_t *request);
+
+/* Waits until a request is completed, for at most timeout ms (0: runs what is
+ * due now). *flag, NULL if not wanted: 1 if it is, else 0. Returns 0, or -1: no
+ * request. Blocks, also as long as the callbacks that it runs. [any thread] */
+HG_PUBLIC int talaria_request_wait(
+    talaria_request_t *request, unsigned int timeout, unsigned int *flag);
+
+/* Waits until `count` requests are completed, for at most timeout ms in all;
+ * otherwise as talaria_request_wait. */
+HG_PUBLIC int talaria_request_waitall(int count, talaria_request_t *request[],
+    unsigned int timeout, unsigned int *flag);
+
+/* Attaches data to a request, which stays the caller's. */
+HG_PUBLIC void talaria_request_set_data(talaria_request_t *request, void *data);
+
+/* Returns the data attached to a request, or NULL. */
+HG_PUBLIC void *talaria_request_get_data(talaria_request_t *request);
+
+/* A file that includes mercury_request.h of Mercury's utility library first has
+ * those requests by the names, and these as talaria_request_*. */
+#ifndef MERCURY_REQUEST_H
+#define MERCURY_REQUEST_H
+
+typedef talaria_request_class_t hg_request_class_t;
+typedef talaria_request_t hg_request_t;
+typedef talaria_request_progress_t hg_request_progress_func_t;
+typedef talaria_request_trigger_t hg_request_trigger_func_t;
+
+#define hg_request_init talaria_request_init
+#define hg_request_finalize talaria_request_finalize
+#define hg_request_create talaria_request_create
+#define hg_request_destroy talaria_request_destroy
+#define hg_request_reset talaria_request_reset
+#define hg_request_complete talaria_request_complete
+#define hg_request_wait talaria_request_wait
+#define hg_request_waitall talaria_request_waitall
+#define hg_request_set_data talaria_request_set_data
+#define hg_request_get_data talaria_request_get_data
+
+#endif /* MERCURY_REQUEST_H */
+
+/* Looks an address up and waits for it: HG_Addr_lookup2 of the context's class.
+ * *addr_p is freed by HG_Addr_free. */
+static HG_INLINE hg_return_t
+HG_Addr_lookup_wait(hg_context_t *context, const char *name, hg_addr_t *addr_p)
+{
+    return HG_Addr_lookup2(HG_Context_get_class(context), name, addr_p);
+}
+
+/* Calls an RPC and waits for its answer.
+ * request_class: of a context, made with two NULLs.
+ * func_name: what the RPC is registered by in the context's class.
+ * timeout_ms: most time until the answer has come (HG_TIMEOUT); 0: no limit.
+ * in_struct, out_struct: as for HG_Forward and HG_Get_output; NULL: none. What
+ *   is decoded into out_struct is freed again at once: it must not be or hold
+ *   what HG_Free_output frees.
+ * Returns how it ended: what HG_Forward, its callback or HG_Get_output says, or
+ * HG_NOENTRY: it isn't registered. Blocks, also as long as the callbacks that it
+ * runs. [any thread] */
+HG_PUBLIC hg_return_t talaria_call(talaria_request_class_t *request_class,
+    hg_addr_t addr, const char *func_name, unsigned int timeout_ms,
+    void *in_struct, void *out_struct);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* MERCURY_GEN_RPC(name, ret_t, ((type)(parameter))...)
+ * MERCURY_GEN_RPC_VOID(name, ((type)(parameter))...)
+ *
+ * Makes an RPC of the function `ret_t name(type parameter, ...)`, or of one that
+ * returns nothing, which has been declared. Types are as in MERCURY_GEN_PROC,
+ * such as hg_const_string_t for a parameter `const char *`; the list may be
+ * empty. What a parameter points to lives until the function returns. ret_t is a
+ * type that holds no pointer. It defines, each static:
+ *
+ * hg_id_t name_register(hg_class_t *)
+ *   registers it as "name" to be served, where the function is defined; it runs
+ *   as a handler does. The origin gets the code if its arguments can't be
+ *   decoded.
+ * hg_id_t name_register_origin(hg_class_t *)
+ *   registers it only to be called. Either returns the id, or 0.
+ * hg_return_t name_call(talaria_request_class_t *, hg_addr_t,
+ *     unsigned int timeout_ms, type parameter, ..., ret_t *result_p)
+ *   calls it and waits, as talaria_call; *result_p is set on HG_SUCCESS. Without
+ *   result_p for a function that returns nothing. */
+#define MERCURY_GEN_RPC(name, ret_t, fields)                                   \
+    MERCURY_GEN_PROC(name##_in_t, ((uint8_t) (call_form)) fields)              \
+    MERCURY_GEN_PROC(name##_out_t, ((ret_t) (result)))                         \
+    HG_GEN_FUNCTION name##_handler(hg_handle_t handle)                         \
+    {                                                                          \
+        name##_in_t hl_in;                                                     \
+        name##_out_t hl_out;                                                   \
+        hg_return_t hl_ret = HG_Get_input(handle, &hl_in);                     \
+        if (hl_ret == HG_SUCCESS) {                                            \
+            hl_out.result = name(HG_GEN_END(HG_HL_ARG_0 fields));              \
+            (void) HG_Free_input(handle, &hl_in);                              \
+            hl_ret = HG_Respond(handle, NULL, NULL, &hl_out);                  \
+        }                                                                      \
+        (void) HG_Destroy(handle);                                             \
+        return hl_ret;                                                         \
+    }                                                                          \
+    HG_GEN_FUNCTION name##_call(talaria_request_class_t *hl_class,             \
+        hg_addr_t hl_addr,                                                     \
+        unsigned int hl_timeout HG_GEN_END(HG_HL_PARAM_1 fields),              \
+        ret_t *hl_result_p)                                                    \
+    {                                                                          \
+        name##_in_t hl_in;                                                     \
+        name##_out_t hl_out;                                                   \
+        hg_return_t hl_ret;                                                    \
+        HG_GEN_END(HG_HL_SET_1 fields)                                         \
+        hl_in.call_form = 0;                                                   \
+        hl_ret = talaria_call(                                                 \
+            hl_class, hl_addr, #name, hl_timeout, &hl_in, &hl_out);            \
+        if (hl_ret == HG_SUCCESS && hl_result_p != NULL)                       \
+            *hl_result_p = hl_out.result;                                      \
+        return hl_ret;                                                         \
+    }                                                                          \
+    HG_HL_REGISTER(name, name##_out_t)
+
+#define MERCURY_GEN_RPC_VOID(name, fields)                                     \
+    MERCURY_GEN_PROC(name##_in_t, ((uint8_t) (call_form)) fields)              \
+    HG_GEN_FUNCTION name##_handler(hg_handle_t handle)                         \
+    {                                                                          \
+        name##_in_t hl_in;                                                     \
+        hg_return_t hl_ret = HG_Get_input(handle, &hl_in);                     \
+        if (hl_ret == HG_SUCCESS) {                                            \
+            name(HG_GEN_END(HG_HL_ARG_0 fields));                              \
+            (void) HG_Free_input(handle, &hl_in);                              \
+            hl_ret = HG_Respond(handle, NULL, NULL, NULL);                     \
+        }                                                                      \
+        (void) HG_Destroy(handle);                                             \
+        return hl_ret;                                                         \
+    }                                                                          \
+    HG_GEN_FUNCTION name##_call(talaria_request_class_t *hl_class,             \
+        hg_addr_t hl_addr,                                                     \
+        unsigned int hl_timeout HG_GEN_END(HG_HL_PARAM_1 fields))              \
+    {                                                                          \
+        name##_in_t hl_in;                                                     \
+        HG_GEN_END(HG_HL_SET_1 fields)                                         \
+        hl_in.call_form = 0;                                                   \
+        return talaria_call(                                                   \
+            hl_class, hl_addr, #name, hl_timeout, &hl_in, NULL);               \
+    }                                                                          \
+    HG_HL_REGISTER(name, void)
+
+/* The rest is how it is done: don't use it. Sequences are walked as in
+ * mercury_macros.h. */
+#define HG_HL_REGISTER(name, out_t)                                            \
+    HG_HL_FUNCTION hg_id_t name##_register(hg_class_t *hg_class)               \
+    {                                                                          \
+        return MERCURY_REGISTER(                                               \
+            hg_class, #name, name##_in_t, out_t, name##_handler);              \
+    }                                                                          \
+    HG_HL_FUNCTION hg_id_t name##_register_origin(hg_class_t *hg_class)        \
+    {                                                                          \
+        return MERCURY_REGISTER(hg_class, #name, name##_in_t, out_t, NULL);    \
+    }
+
+#define HG_HL_ARG_0(field) HG_HL_ARG_TYPE field HG_HL_ARG_1
+#define HG_HL_ARG_1(field) , HG_HL_ARG_TYPE field HG_HL_ARG_2
+#define HG_HL_ARG_2(field) , HG_HL_ARG_TYPE field HG_HL_ARG_1
+#define HG_HL_ARG_0_END
+#define HG_HL_ARG_1_END
+#define HG_HL_ARG_2_END
+#define HG_HL_ARG_TYPE(type) HG_HL_ARG_NAME
+#define HG_HL_ARG_NAME(name) hl_in.name
+
+#define HG_HL_PARAM_1(field) HG_HL_PARAM_TYPE field HG_HL_PARAM_2
+#define HG_HL_PARAM_2(field) HG_HL_PARAM_TYPE field HG_HL_PARAM_1
+#define HG_HL_PARAM_1_END
+#define HG_HL_PARAM_2_END
+#define HG_HL_PARAM_TYPE(type) , type HG_HL_PARAM_NAME
+#define HG_HL_PARAM_NAME(name) name
+
+#define HG_HL_SET_1(field) HG_HL_SET_TYPE field HG_HL_SET_2
+#define HG_HL_SET_2(field) HG_HL_SET_TYPE field HG_HL_SET_1
+#define HG_HL_SET_1_END
+#define HG_HL_SET_2_END
+#define HG_HL_SET_TYPE(type) HG_HL_SET_NAME
+#define HG_HL_SET_NAME(name) hl_in.name = name;
+
+#ifdef __GNUC__
+#define HG_HL_FUNCTION static HG_INLINE __attribute__((unused))
+#else
+#define HG_HL_FUNCTION static HG_INLINE
+#endif
+
+#endif /* MERCURY_HL_H */

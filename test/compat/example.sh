@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The example in the comment at the head of mercury_hl.h does what it says:
+#
+#   example.sh CC INCLUDE_DIR LIBRARY
+#
+# Its three pieces, what both sides see, the target's and the origin's, make one
+# program, whose process calls itself. Exit status 0, or 1 with what failed.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=../abi/lib.sh disable=SC1091
+. "$here/../abi/lib.sh"
+
+if [ $# -ne 3 ] || [ ! -f "$2/mercury_hl.h" ]; then
+    fail 'usage: example.sh CC INCLUDE_DIR LIBRARY'
+    finish example.sh
+fi
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+# Lines that stand further in, in a file for each piece.
+awk -v dir="$tmp/piece" '
+    NR == 1 { next }
+    /\*\// { exit }
+    /^ \*     / { piece += !inside; inside = 1
+                  print substr($0, 8) > (dir piece); next }
+    / [^*]/ { inside = 0 }' "$2/mercury_hl.h"
+for piece in 1 2 3; do
+    [ -s "$tmp/piece$piece" ] || fail "there is no piece $piece"
+done
+[ ! -e "$tmp/piece4" ] || fail 'there are more than three pieces'
+grep -qx '\.\.\.' "$tmp/piece2" || fail 'no ... between definition and use'
+
+{
+    printf '#include "mercury_hl.h"\n#include <stdio.h>\n'
+    cat "$tmp/piece1"
+    sed '/^\.\.\.$/,$d' "$tmp/piece2"
+    cat <<'END'
+static void
+ask(hg_class_t *hg_class, hg_context_t *context, const char *name)
+{
+END
+    sed 's/add_register_origin(hg_class);//' "$tmp/piece3"
+    cat <<'END'
+}
+
+/* That side alone: it is enough that it compiles. */
+void origin(hg_class_t *hg_class, hg_context_t *context, const char *name);
+void
+origin(hg_class_t *hg_class, hg_context_t *context, const char *name)
+{
+END
+    cat "$tmp/piece3"
+    cat <<'END'
+}
+
+int
+main(void)
+{
+    hg_class_t *hg_class = HG_Init("na+sm", HG_TRUE);
+    hg_context_t *context = HG_Context_create(hg_class);
+    hg_addr_t self;
+    char name[128];
+    hg_size_t size = sizeof name;
+
+END
+    sed '1,/^\.\.\.$/d' "$tmp/piece2"
+    cat <<'END'
+    if (HG_Addr_self(hg_class, &self) != HG_SUCCESS ||
+        HG_Addr_to_string(hg_class, name, &size, self) != HG_SUCCESS)
+        return 1;
+    ask(hg_class, context, name);
+    return HG_Addr_free(hg_class, self) != HG_SUCCESS ||
+           HG_Context_destroy(context) != HG_SUCCESS ||
+           HG_Finalize(hg_class) != HG_SUCCESS;
+}
+END
+} >"$tmp/example.c"
+
+# shellcheck disable=SC2086
+if ! $1 -std=c99 -Wall -Wextra -Wpedantic -Werror -I"$2" "$tmp/example.c" \
+    -o "$tmp/example" "$3" -Wl,-rpath,"${3%/*}" >"$tmp/said" 2>&1; then
+    fail 'the example does not compile'
+    cat "$tmp/said" "$tmp/example.c"
+elif ! said=$(timeout 60 "$tmp/example" 2>&1) || [ "$said" != 42 ]; then
+    fail "the example says '$said', not 42"
+fi
+finish example.sh
