@@ -13,6 +13,7 @@
 
 #define POST_INIT 64U
 #define POST_INCR 64U
+#define MULTI_RECV_OP_MAX 4U
 
 /* The fields of a version of the interface, over the defaults. */
 static struct hg_init_info
@@ -73,6 +74,19 @@ options_usable(const struct hg_init_info *info)
     return false;
 }
 
+static void
+set_multi_recv(struct hg_class *hg_class, const struct hg_init_info *info)
+{
+    uint32_t max = info->multi_recv_op_max > 0 ? info->multi_recv_op_max
+                                               : MULTI_RECV_OP_MAX;
+
+    hg_class->no_multi_recv = info->no_multi_recv;
+    hg_class->multi_recv_op_max = max;
+    hg_class->multi_recv_copy_threshold = info->multi_recv_copy_threshold < max
+                                              ? info->multi_recv_copy_threshold
+                                              : max;
+}
+
 static hg_class_t *
 class_open(
     const char *info_string, bool listen, const struct hg_init_info *info)
@@ -104,6 +118,7 @@ class_open(
                           : info->request_post_incr > 0
                               ? (uint32_t) info->request_post_incr
                               : POST_INCR;
+    set_multi_recv(hg_class, info);
     hg_auto_sm_open(hg_class, info);
     lay_out(hg_class);
     if (hg_class->bulk.stats)

@@ -35,7 +35,10 @@ struct hg_class {
     uint8_t checksum_flags; /* of headers that are sent */
     uint32_t post_init;     /* receives of a listening context at first */
     uint32_t post_incr;     /* and how many more when all are taken */
-    size_t in_offset;       /* the user's own space at the payload's front */
+    bool no_multi_recv;
+    uint32_t multi_recv_op_max;
+    uint32_t multi_recv_copy_threshold;
+    size_t in_offset; /* the user's own space at the payload's front */
     size_t out_offset;
     size_t handle_size; /* bytes of a handle with its operations */
     size_t send_at;     /* where the operations lie in it */

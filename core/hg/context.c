@@ -63,9 +63,14 @@ post_all(struct hg_context *context)
 {
     hg_return_t ret = HG_SUCCESS;
 
-    for (unsigned i = 0; ret == HG_SUCCESS && i < context->port_count; i++)
-        ret = hg_target_post(
-            &context->ports[i], context, context->hg_class->post_init);
+    for (unsigned i = 0; ret == HG_SUCCESS && i < context->port_count; i++) {
+        struct hg_port *port = &context->ports[i];
+
+        if (port->net.na_class->multi_recv && !context->hg_class->no_multi_recv)
+            ret = hg_multi_open(context, port);
+        if (ret == HG_SUCCESS)
+            ret = hg_target_post(port, context, context->hg_class->post_init);
+    }
     return ret;
 }
 
@@ -138,6 +143,10 @@ posted(struct hg_context *context)
         count += atomic_load_explicit(&handle->place, memory_order_relaxed) ==
                  HG_PLACE_POSTED;
     base_lock_release(&context->pool_lock);
+    for (unsigned i = 0; i < context->port_count; i++)
+        if (context->ports[i].multi)
+            count += atomic_load_explicit(
+                &context->ports[i].multi->posted, memory_order_relaxed);
     return count;
 }
 
@@ -177,6 +186,7 @@ HG_Context_destroy(hg_context_t *context)
     if (!context)
         return HG_SUCCESS;
     hg_class = context->hg_class;
+    atomic_store_explicit(&context->ending, true, memory_order_relaxed);
     hg_loopback_leave(context);
     hg_target_unpost(context);
     wait_for_none(context, posted, UNPOST_TIMEOUT_MS);
@@ -192,6 +202,8 @@ HG_Context_destroy(hg_context_t *context)
     /* What the transport still has of handles it gives back now. */
     close_ports(context);
     hg_pool_finish(context);
+    for (unsigned i = 0; i < HG_NETS; i++)
+        hg_multi_close(context->ports[i].multi);
     if (context->data && context->data_free)
         context->data_free(context->data);
     hg_timers_finish(context);

@@ -5,6 +5,7 @@
 
 #include "bulk/bulk.h"
 #include "hg/class.h"
+#include "hg/multi_recv.h"
 #include "hg/timer.h"
 
 struct hg_handle;
@@ -18,6 +19,7 @@ struct hg_context {
     uint32_t index_next;
     struct hg_timers timers;
     _Atomic bool accepting; /* requests are received */
+    _Atomic bool ending;    /* what waits for a handle gets none any more */
     _Atomic bool starving;  /* a port is hungry, or postponed something */
     struct hg_port ports[HG_NETS];
     unsigned port_count;

@@ -190,6 +190,8 @@ hg_handle_destroy(struct hg_handle *handle)
     na_peer_release(&handle->peer);
     proc_finish(&handle->in.proc);
     proc_finish(&handle->out.proc);
+    if (handle->multi_buffer)
+        handle->in.buffer = handle->own_buffer;
     buffers_free(&handle->in, &handle->out, handle->port->net.na_class);
     free(handle);
 }

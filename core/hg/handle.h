@@ -102,7 +102,10 @@ struct hg_handle {
     struct hg_addr peer;
     _Atomic(struct hg_handle *) partner; /* the other side, in loopback.c */
     struct hg_timer timer;
-    uint64_t began; /* for statistics */
+    uint64_t began;                         /* for statistics */
+    struct hg_multi_buffer *multi_buffer;   /* that in.buffer is part of */
+    char *own_buffer;                       /* in.buffer otherwise, then */
+    struct hg_multi_message *multi_message; /* that it is about to get */
     struct hg_message in;
     struct hg_message out;
     void *data;
@@ -192,6 +195,12 @@ void hg_target_prepare(struct hg_handle *handle);
  * data NULL: no payload but the offset. */
 hg_return_t hg_message_encode(struct hg_message *message, size_t offset,
     size_t capacity, hg_proc_cb_t proc_cb, void *data);
+
+/* Likewise: a request lies in a handle that nobody uses; all receives of a port
+ * are taken; one could not be posted. */
+void hg_target_take(struct hg_handle *handle, const na_plugin_event *event);
+void hg_target_hunger(struct hg_context *context, struct hg_port *port);
+void hg_target_postpone(struct hg_context *context, struct hg_port *port);
 
 /* target.c: the answer's end is queued for the user's callback. */
 void hg_target_responded(struct hg_handle *handle);

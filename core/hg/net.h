@@ -16,6 +16,7 @@
 #include <sys/queue.h>
 
 struct hg_handle;
+struct hg_multi;
 
 enum { HG_NET_MAIN, HG_NET_SM, HG_NETS };
 
@@ -38,6 +39,7 @@ struct hg_port {
     _Atomic uint32_t posted; /* receives that were ever posted */
     _Atomic bool hungry;     /* none is posted any more */
     _Atomic bool postponed;  /* one could not be posted again */
+    struct hg_multi *multi;  /* NULL: one receive a request */
 };
 
 void hg_net_init(struct hg_net *net, struct na_class *na_class);

@@ -144,6 +144,8 @@ release_input(struct hg_handle *handle)
     hg_overflow_drop(&handle->in);
     handle->in.size = 0;
     handle->in.flags = HG_MESSAGE_RELEASED;
+    if (__builtin_expect(handle->multi_buffer != NULL, 0))
+        hg_multi_release(handle);
 }
 
 hg_return_t

@@ -55,12 +55,10 @@ log_not_posted(hg_return_t ret)
 }
 
 /* A receive that could not be posted: hg_target_feed tries again. */
-static void
-postpone(struct hg_handle *handle)
+void
+hg_target_postpone(struct hg_context *context, struct hg_port *port)
 {
-    struct hg_context *context = handle->context;
-
-    atomic_store_explicit(&handle->port->postponed, true, memory_order_relaxed);
+    atomic_store_explicit(&port->postponed, true, memory_order_relaxed);
     atomic_store_explicit(&context->starving, true, memory_order_relaxed);
 }
 
@@ -70,6 +68,10 @@ hg_target_repost(struct hg_handle *handle)
     struct hg_context *context = handle->context;
     hg_return_t ret;
 
+    if (__builtin_expect(handle->port->multi != NULL, 0)) {
+        hg_multi_put(handle->port->multi, handle);
+        return;
+    }
     /* One that slips by who unposts just now is met when he looks again. */
     if (!atomic_load_explicit(&context->accepting, memory_order_relaxed)) {
         set_place(handle, HG_PLACE_FREE);
@@ -79,7 +81,7 @@ hg_target_repost(struct hg_handle *handle)
     if (ret == HG_SUCCESS)
         return;
     log_not_posted(ret);
-    postpone(handle);
+    hg_target_postpone(context, handle->port);
 }
 
 /* A handle whose receive could not be posted, or NULL. */
@@ -114,11 +116,15 @@ feed_port(struct hg_context *context, struct hg_port *port)
             hg_target_post(port, context, context->hg_class->post_incr);
         return;
     }
+    if (port->multi) {
+        hg_multi_feed(port->multi);
+        return;
+    }
     while ((handle = take_postponed(context, port)) != NULL) {
         if (post(handle) == HG_SUCCESS)
             continue;
         /* It was logged when it failed first. */
-        postpone(handle);
+        hg_target_postpone(context, handle->port);
         return;
     }
 }
@@ -131,8 +137,8 @@ hg_target_feed(struct hg_context *context)
 }
 
 /* All receives of a port are taken. */
-static void
-hunger(struct hg_context *context, struct hg_port *port)
+void
+hg_target_hunger(struct hg_context *context, struct hg_port *port)
 {
     atomic_store_explicit(&port->hungry, true, memory_order_relaxed);
     atomic_store_explicit(&context->starving, true, memory_order_relaxed);
@@ -147,13 +153,17 @@ hg_target_post(struct hg_port *port, struct hg_context *context, uint32_t count)
             hg_handle_create(context, port, HG_ROLE_TARGET, &handle);
 
         if (ret != HG_SUCCESS) {
-            hunger(context, port);
+            hg_target_hunger(context, port);
             return ret;
+        }
+        if (port->multi) {
+            hg_multi_put(port->multi, handle);
+            continue;
         }
         ret = post(handle);
         if (ret != HG_SUCCESS) {
             log_not_posted(ret);
-            postpone(handle);
+            hg_target_postpone(context, handle->port);
             return ret;
         }
     }
@@ -176,6 +186,9 @@ hg_target_unpost(struct hg_context *context)
             hg_overflow_cancel_fetch(handle);
         }
     base_lock_release(&context->pool_lock);
+    for (unsigned i = 0; i < context->port_count; i++)
+        if (context->ports[i].multi)
+            hg_multi_unpost(context->ports[i].multi);
     na_progress_release(progress);
 }
 
@@ -187,7 +200,7 @@ count_taken(struct hg_context *context, struct hg_port *port)
     if (__builtin_expect(port->taken == atomic_load_explicit(&port->posted,
                                             memory_order_relaxed),
             0))
-        hunger(context, port);
+        hg_target_hunger(context, port);
 }
 
 /* The callback of a response, which the user wanted. */
@@ -468,22 +481,11 @@ take_flagged(struct hg_handle *handle)
     return true;
 }
 
-static void
-request_received(struct na_op *op, const na_plugin_event *event)
+static inline __attribute__((always_inline)) void
+take(struct hg_handle *handle, const na_plugin_event *event)
 {
-    struct hg_handle *handle = op->owner;
-    struct hg_context *context = handle->context;
     hg_return_t ret;
 
-    if (__builtin_expect(!handle->local, 1))
-        count_taken(context, handle->port);
-    if (event->status != NA_PLUGIN_OK) {
-        if (event->status != NA_PLUGIN_E_CANCELED)
-            LOG_WARNING(HG, "a request could not be received: %s",
-                NA_Error_to_string(na_code(event->status)));
-        hg_target_repost(handle);
-        return;
-    }
     set_place(handle, HG_PLACE_USED);
     na_peer_set(&handle->peer, handle->port->net.na_class, event->source);
     handle->peer.self = handle->local;
@@ -498,7 +500,31 @@ request_received(struct na_op *op, const na_plugin_event *event)
     if (__builtin_expect(handle->in.flags != 0, 0) && take_flagged(handle))
         return;
     handle->completion.run = handler_run;
-    base_completion_push(&context->bulk.completions, &handle->completion);
+    base_completion_push(
+        &handle->context->bulk.completions, &handle->completion);
+}
+
+void
+hg_target_take(struct hg_handle *handle, const na_plugin_event *event)
+{
+    take(handle, event);
+}
+
+static void
+request_received(struct na_op *op, const na_plugin_event *event)
+{
+    struct hg_handle *handle = op->owner;
+
+    if (__builtin_expect(!handle->local, 1))
+        count_taken(handle->context, handle->port);
+    if (__builtin_expect(event->status == NA_PLUGIN_OK, 1)) {
+        take(handle, event);
+        return;
+    }
+    if (event->status != NA_PLUGIN_E_CANCELED)
+        LOG_WARNING(HG, "a request could not be received: %s",
+            NA_Error_to_string(na_code(event->status)));
+    hg_target_repost(handle);
 }
 
 static __attribute__((cold, noinline)) hg_return_t

@@ -158,6 +158,7 @@ session_open_class(const struct session_mode *mode,
     info.na_init_info.thread_mode = mode->thread_mode;
     info.no_loopback = !mode->loopback;
     info.auto_sm = auto_sm;
+    info.no_multi_recv = 1; /* has its own cases */
     if (setup && setup->init)
         setup->init(&info);
     return HG_Init_opt2(transport, listen, HG_VERSION(2, 4), &info);

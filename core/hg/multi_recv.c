@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receiving many requests in one buffer. */
+#include "hg/multi_recv.h"
+
+#include "base/log.h"
+#include "hg/handle.h"
+#include "na.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Largest messages that a buffer holds. */
+#define MESSAGES_PER_BUFFER 16U
+
+/* A buffer, followed by its operation. */
+struct hg_multi_buffer {
+    struct hg_multi *multi;
+    char *bytes;
+    void *bytes_data;
+    size_t size;
+    _Atomic uint32_t refs; /* of handles and messages; the transport's */
+    _Atomic bool postponed;
+    struct na_op *op;
+};
+
+struct hg_multi_message {
+    STAILQ_ENTRY(hg_multi_message) next;
+    struct hg_multi_buffer *buffer;
+    na_plugin_event event;
+};
+
+static void
+post(struct hg_multi_buffer *buffer)
+{
+    struct hg_multi *multi = buffer->multi;
+    struct na_class *na_class = multi->port->net.na_class;
+    int32_t code;
+
+    if (!atomic_load_explicit(&multi->context->accepting, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&multi->posted, 1, memory_order_relaxed);
+    code = na_class->multi_recv->recv_multi(multi->port->na_context->plugin_ctx,
+        na_op_part(buffer->op), buffer->bytes, buffer->size,
+        buffer->bytes_data);
+    if (code >= 0)
+        return;
+    LOG_ERROR(HG, "a buffer for requests cannot be posted: %s",
+        NA_Error_to_string(na_code(code)));
+    atomic_store_explicit(&buffer->refs, 0, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&multi->posted, 1, memory_order_relaxed);
+    /* Release pairs with the acquire in hg_multi_feed. */
+    atomic_store_explicit(&buffer->postponed, true, memory_order_release);
+    hg_target_postpone(multi->context, multi->port);
+}
+
+static void
+hold(struct hg_multi_buffer *buffer)
+{
+    atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
+}
+
+static void
+release(struct hg_multi_buffer *buffer)
+{
+    /* Release and acquire: who reads the bytes is done before they change. */
+    if (atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) == 1)
+        post(buffer);
+}
+
+void
+hg_multi_release(struct hg_handle *handle)
+{
+    struct hg_multi_buffer *buffer = handle->multi_buffer;
+
+    handle->multi_buffer = NULL;
+    handle->in.buffer = handle->own_buffer;
+    handle->in.payload = handle->own_buffer + handle->port->net.in_payload;
+    release(buffer);
+}
+
+/* Hands a message to a free handle, in its place or copied out of it. */
+static void
+deliver(struct hg_multi *multi, struct hg_handle *handle,
+    struct hg_multi_buffer *buffer, const na_plugin_event *event)
+{
+    if (event->length <= multi->port->net.in_size &&
+        atomic_load_explicit(&multi->posted, memory_order_relaxed) <=
+            multi->copy_threshold &&
+        multi->copy_threshold > 0) {
+        memcpy(handle->in.buffer, event->buffer, event->length);
+        hg_count(multi->context->hg_class,
+            &multi->context->hg_class->counters.multi_recv_copy);
+    } else {
+        hold(buffer);
+        handle->multi_buffer = buffer;
+        handle->own_buffer = handle->in.buffer;
+        handle->in.buffer = event->buffer;
+        handle->in.payload = handle->in.buffer + multi->port->net.in_payload;
+    }
+    hg_target_take(handle, event);
+}
+
+/* Without a handle it waits in the buffer. Pool lock held. */
+static bool
+keep_waiting(struct hg_multi *multi, struct hg_multi_buffer *buffer,
+    const na_plugin_event *event)
+{
+    struct hg_multi_message *message = malloc(sizeof *message);
+
+    if (!message)
+        return false;
+    message->buffer = buffer;
+    message->event = *event;
+    hold(buffer);
+    STAILQ_INSERT_TAIL(&multi->waiting, message, next);
+    return true;
+}
+
+static const struct hg_multi_message *
+first_waiting(struct hg_multi *multi)
+{
+    const struct hg_multi_message *first;
+
+    base_lock_acquire(&multi->context->pool_lock);
+    first = STAILQ_FIRST(&multi->waiting);
+    base_lock_release(&multi->context->pool_lock);
+    return first;
+}
+
+/* As long as there is more that waits, and it helps. */
+static void
+feeder_run(struct base_completion *completion)
+{
+    struct hg_multi *multi = (struct hg_multi *) completion;
+    const struct hg_multi_message *first = first_waiting(multi), *before;
+
+    atomic_store_explicit(&multi->feeding, false, memory_order_relaxed);
+    do {
+        before = first;
+        hg_target_hunger(multi->context, multi->port);
+        hg_target_feed(multi->context);
+        first = first_waiting(multi);
+    } while (first && first != before);
+}
+
+static struct hg_handle *
+take_free(struct hg_multi *multi)
+{
+    struct hg_handle *handle = SLIST_FIRST(&multi->free_handles);
+
+    if (handle) {
+        SLIST_REMOVE_HEAD(&multi->free_handles, free_next);
+        atomic_store_explicit(
+            &handle->place, HG_PLACE_USED, memory_order_relaxed);
+    }
+    return handle;
+}
+
+static void
+message_received(struct hg_multi *multi, struct hg_multi_buffer *buffer,
+    const na_plugin_event *event)
+{
+    struct hg_context *context = multi->context;
+    const struct na_class *na_class = multi->port->net.na_class;
+    struct hg_handle *handle;
+    bool kept = true;
+
+    base_lock_acquire(&context->pool_lock);
+    handle = take_free(multi);
+    if (!handle)
+        kept = keep_waiting(multi, buffer, event);
+    base_lock_release(&context->pool_lock);
+    if (handle) {
+        deliver(multi, handle, buffer, event);
+        return;
+    }
+    hg_target_hunger(context, multi->port);
+    /* Nothing else is queued, for which progress would return. */
+    if (context->hg_class->post_incr > 0 &&
+        !atomic_exchange_explicit(&multi->feeding, true, memory_order_relaxed))
+        base_completion_push(&context->bulk.completions, &multi->feeder);
+    if (kept)
+        return;
+    LOG_ERROR(HG, "no memory: a request of %llu bytes is lost",
+        (unsigned long long) event->length);
+    hg_count_dropped(context->hg_class);
+    na_class->ops.addr_free(na_class->plugin_class, event->source);
+}
+
+static void
+received(struct na_op *op, const na_plugin_event *event)
+{
+    struct hg_multi_buffer *buffer = op->owner;
+    struct hg_multi *multi = buffer->multi;
+    bool last = !(event->flags & NA_PLUGIN_EVENT_MORE);
+
+    if (last)
+        atomic_fetch_sub_explicit(&multi->posted, 1, memory_order_relaxed);
+    if (event->status != NA_PLUGIN_OK) {
+        if (event->status != NA_PLUGIN_E_CANCELED)
+            LOG_WARNING(HG, "a request could not be received: %s",
+                NA_Error_to_string(na_code(event->status)));
+    } else if (event->flags & NA_PLUGIN_EVENT_MESSAGE) {
+        message_received(multi, buffer, event);
+    }
+    if (last)
+        release(buffer);
+}
+
+/* What waited has got a handle. In HG_Trigger. */
+static void
+waited_run(struct base_completion *completion)
+{
+    struct hg_handle *handle = hg_handle_of(completion);
+    struct hg_multi_message *message = handle->multi_message;
+    struct na_progress *progress = hg_context_na(handle->context)->progress;
+
+    handle->multi_message = NULL;
+    na_progress_acquire(progress);
+    deliver(message->buffer->multi, handle, message->buffer, &message->event);
+    release(message->buffer);
+    na_progress_release(progress);
+    free(message);
+}
+
+void
+hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
+{
+    struct hg_context *context = multi->context;
+    struct hg_multi_message *message;
+
+    if (handle->multi_buffer)
+        hg_multi_release(handle);
+    atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
+    base_lock_acquire(&context->pool_lock);
+    message = atomic_load_explicit(&context->ending, memory_order_relaxed)
+                  ? NULL
+                  : STAILQ_FIRST(&multi->waiting);
+    if (message) {
+        STAILQ_REMOVE_HEAD(&multi->waiting, next);
+    } else {
+        atomic_store_explicit(
+            &handle->place, HG_PLACE_FREE, memory_order_relaxed);
+        SLIST_INSERT_HEAD(&multi->free_handles, handle, free_next);
+    }
+    base_lock_release(&context->pool_lock);
+    if (!message)
+        return;
+    handle->multi_message = message;
+    handle->completion.run = waited_run;
+    hg_context_complete(context, &handle->completion);
+}
+
+void
+hg_multi_feed(struct hg_multi *multi)
+{
+    for (uint32_t i = 0; i < multi->count; i++)
+        /* Acquire pairs with the release in post. */
+        if (atomic_exchange_explicit(
+                &multi->buffers[i]->postponed, false, memory_order_acquire))
+            post(multi->buffers[i]);
+}
+
+void
+hg_multi_unpost(struct hg_multi *multi)
+{
+    const struct hg_port *port = multi->port;
+
+    for (uint32_t i = 0; i < multi->count; i++)
+        port->net.na_class->ops.cancel(
+            port->na_context->plugin_ctx, na_op_part(multi->buffers[i]->op));
+}
+
+static struct hg_multi_buffer *
+buffer_create(struct hg_multi *multi)
+{
+    struct na_class *na_class = multi->port->net.na_class;
+    size_t end = sizeof(struct hg_multi_buffer);
+    size_t op_at = na_op_layout(na_class, &end);
+    struct hg_multi_buffer *buffer = na_op_block_alloc(end);
+    void *bytes;
+
+    if (!buffer)
+        return NULL;
+    buffer->multi = multi;
+    buffer->size = multi->port->net.in_size * MESSAGES_PER_BUFFER;
+    if (buffer->size < na_class->multi_recv->min_length)
+        buffer->size = na_class->multi_recv->min_length;
+    if (na_class->ops.buf_alloc(na_class->plugin_class, buffer->size,
+            NA_PLUGIN_BUF_MULTI_RECV, &bytes,
+            &buffer->bytes_data) != NA_PLUGIN_OK) {
+        free(buffer);
+        return NULL;
+    }
+    buffer->bytes = bytes;
+    buffer->op = (struct na_op *) ((char *) buffer + op_at);
+    buffer->op->owner = buffer;
+    buffer->op->complete = received;
+    return buffer;
+}
+
+static void
+buffer_destroy(struct hg_multi_buffer *buffer)
+{
+    const struct na_class *na_class = buffer->multi->port->net.na_class;
+
+    na_class->ops.buf_free(
+        na_class->plugin_class, buffer->bytes, buffer->bytes_data);
+    free(buffer);
+}
+
+hg_return_t
+hg_multi_open(struct hg_context *context, struct hg_port *port)
+{
+    const struct hg_class *hg_class = context->hg_class;
+    struct hg_multi *multi = calloc(1, sizeof *multi);
+
+    if (!multi)
+        return HG_NOMEM;
+    multi->context = context;
+    multi->port = port;
+    multi->feeder.run = feeder_run;
+    multi->copy_threshold = hg_class->multi_recv_copy_threshold;
+    SLIST_INIT(&multi->free_handles);
+    STAILQ_INIT(&multi->waiting);
+    multi->buffers =
+        calloc(hg_class->multi_recv_op_max, sizeof(struct hg_multi_buffer *));
+    while (multi->buffers && multi->count < hg_class->multi_recv_op_max) {
+        multi->buffers[multi->count] = buffer_create(multi);
+        if (!multi->buffers[multi->count])
+            break;
+        multi->count++;
+    }
+    if (multi->count == 0) {
+        hg_multi_close(multi);
+        return HG_NOMEM;
+    }
+    port->multi = multi;
+    for (uint32_t i = 0; i < multi->count; i++)
+        post(multi->buffers[i]);
+    return HG_SUCCESS;
+}
+
+void
+hg_multi_close(struct hg_multi *multi)
+{
+    struct hg_multi_message *message;
+
+    if (!multi)
+        return;
+    while ((message = STAILQ_FIRST(&multi->waiting)) != NULL) {
+        const struct na_class *na_class = multi->port->net.na_class;
+
+        STAILQ_REMOVE_HEAD(&multi->waiting, next);
+        na_class->ops.addr_free(na_class->plugin_class, message->event.source);
+        free(message);
+    }
+    for (uint32_t i = 0; i < multi->count; i++)
+        buffer_destroy(multi->buffers[i]);
+    free(multi->buffers);
+    free(multi);
+}
