@@ -481,8 +481,8 @@ take_flagged(struct hg_handle *handle)
     return true;
 }
 
-static inline __attribute__((always_inline)) void
-take(struct hg_handle *handle, const na_plugin_event *event)
+void
+hg_target_take(struct hg_handle *handle, const na_plugin_event *event)
 {
     hg_return_t ret;
 
@@ -504,12 +504,6 @@ take(struct hg_handle *handle, const na_plugin_event *event)
         &handle->context->bulk.completions, &handle->completion);
 }
 
-void
-hg_target_take(struct hg_handle *handle, const na_plugin_event *event)
-{
-    take(handle, event);
-}
-
 static void
 request_received(struct na_op *op, const na_plugin_event *event)
 {
@@ -518,7 +512,7 @@ request_received(struct na_op *op, const na_plugin_event *event)
     if (__builtin_expect(!handle->local, 1))
         count_taken(handle->context, handle->port);
     if (__builtin_expect(event->status == NA_PLUGIN_OK, 1)) {
-        take(handle, event);
+        hg_target_take(handle, event);
         return;
     }
     if (event->status != NA_PLUGIN_E_CANCELED)
