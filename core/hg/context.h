@@ -20,7 +20,7 @@ struct hg_context {
     struct hg_timers timers;
     _Atomic bool accepting; /* requests are received */
     _Atomic bool ending;    /* what waits for a handle gets none any more */
-    _Atomic bool starving;  /* a port is hungry, or postponed something */
+    _Atomic bool starving;  /* a port is hungry */
     struct hg_port ports[HG_NETS];
     unsigned port_count;
     LIST_ENTRY(hg_context) loopback_next;

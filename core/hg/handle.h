@@ -167,11 +167,13 @@ hg_handle_unref(struct hg_handle *handle, int32_t count)
 uint32_t hg_pool_used(struct hg_context *context);
 
 /* target.c: posts count more receives for requests; does something about a
- * context that starves; posts the receive of a handle that is free again; asks
- * for the end of all posted receives. */
+ * context that starves; posts again what could not be posted, in progress; posts
+ * the receive of a handle that is free again; asks for the end of all posted
+ * receives. */
 hg_return_t hg_target_post(
     struct hg_port *port, struct hg_context *context, uint32_t count);
 void hg_target_feed(struct hg_context *context);
+void hg_target_retry(struct hg_context *context);
 void hg_target_repost(struct hg_handle *handle);
 void hg_target_unpost(struct hg_context *context);
 

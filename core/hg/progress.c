@@ -8,9 +8,6 @@
 #include "hg/handle.h"
 #include "na.h"
 
-/* Between attempts to post receives that the transport did not take. */
-#define FEED_STEP_MS 10U
-
 /* More receives when all are taken: outside of progress, since making handles
  * runs the user's callback. */
 static __attribute__((noinline)) void
@@ -29,34 +26,13 @@ starving(struct hg_context *context)
         atomic_load_explicit(&context->starving, memory_order_relaxed), 0);
 }
 
-/* Progress that does not wait for long while receives could not be posted: the
- * transport may take them soon. */
-static __attribute__((noinline)) na_return_t
-progress_starving(struct hg_context *context, unsigned timeout)
-{
-    uint64_t deadline = base_time_deadline(timeout), left;
-    na_return_t ret;
-
-    do {
-        unsigned step;
-
-        feed(context);
-        left = base_time_left(deadline);
-        step = (unsigned) ((left + BASE_TIME_MS - 1) / BASE_TIME_MS);
-        if (starving(context) && step > FEED_STEP_MS)
-            step = FEED_STEP_MS;
-        ret = na_progress_wait(hg_context_na(context)->progress, step);
-    } while (ret == NA_TIMEOUT && left > 0 && starving(context));
-    return ret;
-}
-
 hg_return_t
 HG_Progress(hg_context_t *context, unsigned int timeout)
 {
     if (!context)
         return HG_INVALID_ARG;
     if (starving(context))
-        return (hg_return_t) progress_starving(context, timeout);
+        feed(context);
     return (hg_return_t) na_progress_wait(
         hg_context_na(context)->progress, timeout);
 }

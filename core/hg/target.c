@@ -54,12 +54,12 @@ log_not_posted(hg_return_t ret)
         HG_Error_to_string(ret));
 }
 
-/* A receive that could not be posted: hg_target_feed tries again. */
+/* A receive that could not be posted: hg_target_retry tries again. */
 void
 hg_target_postpone(struct hg_context *context, struct hg_port *port)
 {
     atomic_store_explicit(&port->postponed, true, memory_order_relaxed);
-    atomic_store_explicit(&context->starving, true, memory_order_relaxed);
+    hg_timers_retry(context);
 }
 
 void
@@ -103,19 +103,13 @@ take_postponed(struct hg_context *context, const struct hg_port *port)
     return handle;
 }
 
+/* In progress, and therefore without making handles: that would run the user's
+ * callback. */
 static void
-feed_port(struct hg_context *context, struct hg_port *port)
+retry_port(struct hg_context *context, struct hg_port *port)
 {
     struct hg_handle *handle;
 
-    if (!atomic_exchange_explicit(
-            &port->postponed, false, memory_order_relaxed)) {
-        if (atomic_exchange_explicit(
-                &port->hungry, false, memory_order_relaxed) &&
-            context->hg_class->post_incr > 0)
-            hg_target_post(port, context, context->hg_class->post_incr);
-        return;
-    }
     if (port->multi) {
         hg_multi_feed(port->multi);
         return;
@@ -124,16 +118,32 @@ feed_port(struct hg_context *context, struct hg_port *port)
         if (post(handle) == HG_SUCCESS)
             continue;
         /* It was logged when it failed first. */
-        hg_target_postpone(context, handle->port);
+        hg_target_postpone(context, port);
         return;
     }
 }
 
 void
-hg_target_feed(struct hg_context *context)
+hg_target_retry(struct hg_context *context)
 {
     for (unsigned i = 0; i < context->port_count; i++)
-        feed_port(context, &context->ports[i]);
+        if (atomic_exchange_explicit(
+                &context->ports[i].postponed, false, memory_order_relaxed) &&
+            atomic_load_explicit(&context->accepting, memory_order_relaxed))
+            retry_port(context, &context->ports[i]);
+}
+
+void
+hg_target_feed(struct hg_context *context)
+{
+    for (unsigned i = 0; i < context->port_count; i++) {
+        struct hg_port *port = &context->ports[i];
+
+        if (atomic_exchange_explicit(
+                &port->hungry, false, memory_order_relaxed) &&
+            context->hg_class->post_incr > 0)
+            hg_target_post(port, context, context->hg_class->post_incr);
+    }
 }
 
 /* All receives of a port are taken. */

@@ -9,6 +9,9 @@
 
 #define CAPACITY_MIN 64U
 
+/* Between attempts to post receives that the transport did not take. */
+#define RETRY_NS (10 * BASE_TIME_MS)
+
 static void
 put_at(struct hg_timers *timers, uint32_t at, struct hg_handle *handle)
 {
@@ -58,9 +61,11 @@ static void
 tell(struct hg_context *context)
 {
     const struct hg_timers *timers = &context->timers;
+    uint64_t due =
+        timers->count > 0 ? timers->heap[0]->timer.due : BASE_TIME_NEVER;
 
     na_progress_timer_set(hg_context_na(context)->progress,
-        timers->count > 0 ? timers->heap[0]->timer.due : BASE_TIME_NEVER);
+        due < timers->retry_due ? due : timers->retry_due);
 }
 
 static bool
@@ -123,6 +128,7 @@ expire(void *arg, uint64_t now)
 {
     struct hg_context *context = arg;
     struct hg_timers *timers = &context->timers;
+    bool retry;
 
     base_lock_acquire(&timers->lock);
     while (timers->count > 0 && timers->heap[0]->timer.due <= now) {
@@ -136,6 +142,22 @@ expire(void *arg, uint64_t now)
         timers->count++; /* there was room for it before */
         settle(timers, timers->count - 1, handle);
     }
+    retry = timers->retry_due <= now;
+    if (retry)
+        timers->retry_due = BASE_TIME_NEVER;
+    tell(context);
+    base_lock_release(&timers->lock);
+    if (retry)
+        hg_target_retry(context);
+}
+
+void
+hg_timers_retry(struct hg_context *context)
+{
+    struct hg_timers *timers = &context->timers;
+
+    base_lock_acquire(&timers->lock);
+    timers->retry_due = base_time_now() + RETRY_NS;
     tell(context);
     base_lock_release(&timers->lock);
 }
@@ -143,6 +165,7 @@ expire(void *arg, uint64_t now)
 void
 hg_timers_init(struct hg_context *context)
 {
+    context->timers.retry_due = BASE_TIME_NEVER;
     base_lock_init(
         &context->timers.lock, hg_class_na(context->hg_class)->single_context);
     na_progress_timer_init(hg_context_na(context)->progress, expire, context);

@@ -30,6 +30,7 @@ struct hg_timers {
     uint32_t count;
     uint32_t capacity;
     struct hg_handle **heap;
+    uint64_t retry_due; /* of receives that could not be posted */
 };
 
 void hg_timers_init(struct hg_context *context);
@@ -38,6 +39,9 @@ void hg_timers_finish(struct hg_context *context);
 /* Sets a handle's timer for what it does now, in place of what was set before.
  * NOMEM. */
 hg_return_t hg_timer_start(struct hg_handle *handle, uint64_t due);
+
+/* Makes progress call hg_target_retry soon. */
+void hg_timers_retry(struct hg_context *context);
 
 /* Once it has returned nobody is at work on the handle for its timer's sake. */
 void hg_timer_stop(struct hg_handle *handle);

@@ -5,6 +5,7 @@
 #include "log_watch.h"
 #include "rpcs.h"
 
+#include <poll.h>
 #include <string.h>
 
 static const struct session_setup setup = {
@@ -289,6 +290,49 @@ START_TEST(faults_receive_posted_again_refused_is_tried_later)
 }
 END_TEST
 
+static _Atomic uint32_t turns;
+
+/* Sleeps on the descriptor, and on nothing else for long. */
+static void
+serve_by_poll(hg_context_t *context, const _Atomic bool *stop)
+{
+    struct pollfd fd = {.fd = HG_Event_get_wait_fd(context), .events = POLLIN};
+
+    while (!atomic_load(stop)) {
+        if (!HG_Event_ready(context))
+            poll(&fd, 1, fd.fd < 0 ? 1 : 500);
+        HG_Event_progress(context, NULL);
+        HG_Event_trigger(context, 16, NULL);
+        atomic_fetch_add(&turns, 1);
+    }
+}
+
+/* An outside loop that sleeps is woken for the next attempt, and not before. */
+START_TEST(faults_receive_posted_again_wakes_an_event_loop)
+{
+    static const struct session_setup setup_poll = {.open = rpcs_open,
+        .stopping = rpcs_stopping,
+        .init = post_one_only,
+        .serve = serve_by_poll};
+    struct session s;
+
+    session_begin(&s, _i, &setup_poll);
+    if (s.mode->shape != SESSION_SELF) {
+        uint32_t before;
+
+        log_expect("a receive for requests cannot be posted", 1, 1);
+        call_awake(&s);
+        set_fault(LOOP_RECV_UNEXPECTED, LOOP_FAIL_NOW, NA_PLUGIN_E_NOMEM, 20);
+        call_awake(&s);
+        before = atomic_load(&turns);
+        call_awake(&s);
+        if (s.mode->progress_mode != NA_NO_BLOCK && !s.mode->limits)
+            ck_assert_uint_lt(atomic_load(&turns) - before, 500);
+    }
+    session_end(&s);
+}
+END_TEST
+
 START_TEST(faults_context_without_receives_is_not_made)
 {
     struct session s;
@@ -509,6 +553,7 @@ add(TCase *tcase)
     session_add(tcase, faults_receive_of_requests_fails_and_is_posted_again);
     session_add(tcase, faults_receive_of_requests_refused_others_are_posted);
     session_add(tcase, faults_receive_posted_again_refused_is_tried_later);
+    session_add(tcase, faults_receive_posted_again_wakes_an_event_loop);
     session_add(tcase, faults_context_without_receives_is_not_made);
     session_add(tcase, faults_answer_refused_the_error_is_answered);
     session_add(tcase, faults_answer_that_fails_later_is_told_to_the_target);
