@@ -26,8 +26,11 @@ enum { BULK_MAIN, BULK_SM, BULK_SIDES };
 
 /* The class's own descriptors that have been serialized, by number: a peer may
  * bring one back. All zero at first. */
+#define BULK_OWNED_RANDOM 16U
 struct bulk_owned {
     struct base_lock lock;
+    uint32_t random_left; /* of what follows */
+    uint64_t random[BULK_OWNED_RANDOM];
     _Atomic uint64_t owner; /* random: the class, among all; 0 until needed */
     struct bulk_slot *slots;
     uint32_t slot_count;

@@ -157,6 +157,7 @@ START_TEST(self_descriptor_keeps_its_own_rights_and_size)
 
     both_begin(&both, _i, HG_BULK_READ_ONLY);
     log_expect("does not allow to", 2, 2);
+    log_expect("has been freed", 64, 64);
     origin = come_back(&both.s, both.owned, 1 * 8 + 1); /* writable */
     ck_assert_uint_eq(HG_Bulk_get_flags(origin), HG_BULK_READWRITE);
     ck_assert_int_eq(
@@ -167,6 +168,13 @@ START_TEST(self_descriptor_keeps_its_own_rights_and_size)
         both_start(&both, &call, HG_BULK_PUSH, origin, SIZE), HG_PERMISSION);
     HG_Bulk_free(origin);
     ck_assert(pieces_match(&both.from, 0, SIZE, 23, 0));
+    /* A number that was not given is none. */
+    for (int bit = 24 * 8; bit < 32 * 8; bit++) {
+        origin = come_back(&both.s, both.owned, bit);
+        ck_assert_int_eq(
+            both_start(&both, &call, HG_BULK_PULL, origin, SIZE), HG_NOENTRY);
+        HG_Bulk_free(origin);
+    }
     both_end(&both);
 }
 END_TEST
