@@ -10,21 +10,22 @@
 #include <stdint.h>
 
 #define TEST_COUNTS(X)                                                         \
-    X(WAIT_MS, 60000, 20000)        /* longest wait for what must come */      \
-    X(QUIET_MS, 200, 50)            /* wait for what must not come */          \
-    X(DEATH_MS, 5000, 5000)         /* longest wait after a peer's end */      \
-    X(FORWARD_REPEATS, 20000, 2000) /* calls on one handle */                  \
-    X(FORWARD_ROUNDS, 100, 10)      /* of 64 calls in flight */                \
-    X(PROGRESS_CALLS, 10000, 1000)  /* of each of several threads */           \
-    X(EVENT_CALLS, 5000, 500)       /* through an outside event loop */        \
-    X(TRIGGER_CALLS, 2000, 200)     /* that another thread triggers */         \
-    X(CANCEL_ROUNDS, 1000, 100)     /* cancels that race with answers */       \
-    X(COMPOSE_ROUNDS, 1000, 100)    /* walks along chains of processes */      \
-    X(COMPOSE_BURST, 2000, 200)     /* calls around a ring, of each */         \
-    X(KILL_ROUNDS, 20, 2)           /* peers killed */                         \
-    X(NA_MESSAGES, 10000, 1000)     /* through one operation */                \
-    X(TRANSFER_ROUNDS, 1000, 100)   /* random descriptors */                   \
-    X(TRANSFER_MAX_MIB, 64, 4)      /* largest transfer */                     \
+    X(WAIT_MS, 60000, 20000)         /* longest wait for what must come */     \
+    X(QUIET_MS, 200, 50)             /* wait for what must not come */         \
+    X(DEATH_MS, 5000, 5000)          /* longest wait after a peer's end */     \
+    X(FORWARD_REPEATS, 20000, 2000)  /* calls on one handle */                 \
+    X(FORWARD_ROUNDS, 100, 10)       /* of 64 calls in flight */               \
+    X(PROGRESS_CALLS, 10000, 1000)   /* of each of several threads */          \
+    X(EVENT_CALLS, 5000, 500)        /* through an outside event loop */       \
+    X(DRIVEN_CALLS, 1000000, 100000) /* of four clients of an event loop */    \
+    X(TRIGGER_CALLS, 2000, 200)      /* that another thread triggers */        \
+    X(CANCEL_ROUNDS, 1000, 100)      /* cancels that race with answers */      \
+    X(COMPOSE_ROUNDS, 1000, 100)     /* walks along chains of processes */     \
+    X(COMPOSE_BURST, 2000, 200)      /* calls around a ring, of each */        \
+    X(KILL_ROUNDS, 20, 2)            /* peers killed */                        \
+    X(NA_MESSAGES, 10000, 1000)      /* through one operation */               \
+    X(TRANSFER_ROUNDS, 1000, 100)    /* random descriptors */                  \
+    X(TRANSFER_MAX_MIB, 64, 4)       /* largest transfer */                    \
     X(TRANSFERS_IN_FLIGHT, 64, 32)                                             \
     X(WIRE_MUTATIONS, 2000000, 200000) /* of a serialized descriptor */        \
     X(TABLE_ROUNDS, 1000000, 100000)   /* uses of transfer ids */              \
