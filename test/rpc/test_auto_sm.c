@@ -87,11 +87,12 @@ START_TEST(auto_sm_handle_changes_its_way_by_reset)
     struct session s;
     hg_handle_t handle;
     hg_addr_t far;
-    blob_t in = blob_make(100, 3), out;
+    blob_t in, out;
 
     if (ways_self(_i))
         return;
     ways_begin(&s, _i, &ways_setup);
+    in = blob_make(100, 3);
     far = ways_far(&s);
     ck_assert_int_eq(
         HG_Create(s.context, HG_ADDR_NULL, rpcs_id(RPC_ECHO), &handle),
@@ -122,11 +123,12 @@ START_TEST(auto_sm_reset_in_flight_is_busy_by_both_ways)
     struct call call = {.called = 0};
     hg_handle_t handle;
     hg_addr_t far;
-    blob_t in = blob_make(30, 3);
+    blob_t in;
 
     if (ways_self(_i))
         return;
     ways_begin(&s, _i, &ways_setup);
+    in = blob_make(30, 3);
     far = ways_far(&s);
     for (unsigned i = 0; i < 2; i++) {
         atomic_store(&call.called, 0);
@@ -192,12 +194,13 @@ START_TEST(auto_sm_many_requests_by_both_ways_at_once)
     struct call calls[MANY];
     hg_handle_t handles[MANY];
     hg_addr_t far;
-    blob_t in = blob_make(30, 3);
+    blob_t in;
 
     if (ways_self(_i))
         return;
     memset(calls, 0, sizeof calls);
     ways_begin(&s, _i, &narrow);
+    in = blob_make(30, 3);
     far = ways_far(&s);
     for (unsigned i = 0; i < MANY; i++) {
         ck_assert_int_eq(HG_Create(s.context, i % 2 ? far : s.target,
@@ -309,11 +312,12 @@ START_TEST(auto_sm_dead_peer_is_an_error_not_silence)
     struct session s;
     struct call calls[2] = {{.called = 0}};
     hg_handle_t handles[2];
-    blob_t in = blob_make(30, 1);
+    blob_t in;
 
     if (session_mode_at(_i)->shape != SESSION_PROCESSES)
         return;
     ways_begin(&s, _i, &ways_setup);
+    in = blob_make(30, 1);
     log_expect("", 0, 100);
     for (unsigned i = 0; i < 2; i++)
         handles[i] = session_handle(&s, rpcs_id(RPC_KEEP));
