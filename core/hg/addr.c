@@ -2,7 +2,7 @@
 /* Addresses of the HG interface. */
 #include "hg/context.h"
 
-#include "hg/host_address.h"
+#include "hg/auto_sm.h"
 #include "na.h"
 #include "na/addr.h"
 #include "na/op.h"
@@ -89,13 +89,22 @@ near_class(const struct hg_class *hg_class, const char *name)
                                                        : NULL;
 }
 
+/* The peer is on this node, and the class's transport there reaches it. */
 static bool
-is_here(const struct hg_class *hg_class, na_sm_id_t host)
+is_here(const struct hg_class *hg_class, struct na_class *near,
+    const struct hg_host_address *parts)
 {
-    na_sm_id_t own = hg_class->bulk.host;
+    na_sm_id_t host;
+    char user[HG_HOST_USER_MAX];
 
-    return (hg_class->bulk.sm_class || NA_SM_Host_id_get(&own) == NA_SUCCESS) &&
-           NA_SM_Host_id_cmp(own, host);
+    if (near == hg_class->bulk.sm_class)
+        return NA_SM_Host_id_cmp(hg_class->host, parts->host) &&
+               strcmp(hg_class->user, parts->user) == 0;
+    if (NA_SM_Host_id_get(&host) != NA_SUCCESS ||
+        !NA_SM_Host_id_cmp(host, parts->host))
+        return false;
+    hg_auto_sm_user(near, user);
+    return strcmp(user, parts->user) == 0;
 }
 
 /* The way to a peer that there are two to: on this node, if it is there and can
@@ -107,7 +116,7 @@ lookup_way(const struct hg_class *hg_class, const char *name,
     struct na_class *near = near_class(hg_class, parts->near);
     char main[HG_HOST_ADDRESS_MAX];
 
-    if (near && is_here(hg_class, parts->host)) {
+    if (near && is_here(hg_class, near, parts)) {
         peer->na_class = near;
         return (hg_return_t) na_addr_lookup(near, parts->near, &peer->addr);
     }
@@ -246,7 +255,8 @@ self_to_string(
     const struct hg_class *hg_class, char *buf, size_t *size_p, hg_addr_t addr)
 {
     struct na_class *sm_class = hg_class->bulk.sm_class;
-    size_t front = 0, back = 0, needed;
+    char middle[HG_HOST_ADDRESS_MIDDLE];
+    size_t front = 0, back = 0, needed, length;
     na_plugin_addr *near;
     na_return_t ret =
         na_addr_to_string(addr->na_class, addr->addr, NULL, &front);
@@ -257,13 +267,14 @@ self_to_string(
     if (ret != NA_SUCCESS)
         return ret;
     ret = na_addr_to_string(sm_class, near, NULL, &back);
-    needed = front - 1 + HG_HOST_ADDRESS_MIDDLE + back;
+    length = hg_host_address_middle(hg_class->host, hg_class->user, middle);
+    needed = front - 1 + length + back;
     if (ret == NA_SUCCESS && buf && *size_p < needed)
         ret = NA_OVERFLOW;
     else if (ret == NA_SUCCESS && buf)
         ret = na_addr_to_string(addr->na_class, addr->addr, buf, &front);
     if (ret == NA_SUCCESS && buf) {
-        hg_host_address_middle(hg_class->bulk.host, buf + front - 1);
+        memcpy(buf + front - 1, middle, length);
         ret = na_addr_to_string(sm_class, near, buf + needed - back, &back);
     }
     sm_class->ops.addr_free(sm_class->plugin_class, near);

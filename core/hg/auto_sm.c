@@ -5,9 +5,11 @@
 #include "base/log.h"
 #include "hg/class.h"
 #include "na.h"
+#include "talaria.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define INFO_DEFAULT "na+sm"
 #define INFO_MAX 256U
@@ -56,6 +58,36 @@ options_of(const struct hg_init_info *info)
 }
 
 void
+hg_auto_sm_user(struct na_class *na_class, char user[HG_HOST_USER_MAX])
+{
+    struct talaria_report_entry *entries;
+    size_t count;
+
+    snprintf(user, HG_HOST_USER_MAX, "any");
+    if (talaria_class_report(na_class, &entries, &count) != NA_SUCCESS)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(entries[i].name, "peers") == 0 && entries[i].text &&
+            strcmp(entries[i].text, "user") == 0)
+            snprintf(user, HG_HOST_USER_MAX, "%u", (unsigned) geteuid());
+    talaria_class_report_free(entries);
+}
+
+/* Memory, too, is reached where host and user are the same: descriptors tell
+ * both by one number. */
+static void
+identify(struct hg_class *hg_class)
+{
+    uint64_t user = 0;
+
+    hg_auto_sm_user(hg_class->bulk.sm_class, hg_class->user);
+    for (const char *c = hg_class->user; *c != '\0'; c++)
+        user = user * 31 + (uint64_t) *c;
+    hg_class->bulk.host = hg_class->host;
+    hg_class->bulk.host.low ^= user;
+}
+
+void
 hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info)
 {
     struct na_class *na_class = hg_class_na(hg_class);
@@ -67,13 +99,15 @@ hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info)
     if (choose_info(info->sm_info_string, text) == HG_SUCCESS) {
         if (is_that(na_class, text))
             return; /* all peers are reached by it */
-        if (NA_SM_Host_id_get(&hg_class->bulk.host) != NA_SUCCESS)
+        if (NA_SM_Host_id_get(&hg_class->host) != NA_SUCCESS)
             snprintf(why, sizeof why, "this host has no id");
         else
             hg_class->bulk.sm_class = na_class_try_open(
                 text, NA_Is_listening(na_class), &options, why, sizeof why);
     }
-    if (!hg_class->bulk.sm_class)
+    if (hg_class->bulk.sm_class)
+        identify(hg_class);
+    else
         LOG_WARNING(HG,
             "auto_sm without effect, peers of this node are reached by %s+%s "
             "as all others: %s",

@@ -3,6 +3,7 @@
 #ifndef HG_AUTO_SM_H
 #define HG_AUTO_SM_H
 
+#include "hg/host_address.h"
 #include "mercury_types.h"
 
 struct hg_class;
@@ -11,6 +12,9 @@ struct hg_class;
  * success the class goes on alone. */
 void hg_auto_sm_open(
     struct hg_class *hg_class, const struct hg_init_info *info);
+
+/* Whose processes a transport of the node admits: a user's, or any. */
+void hg_auto_sm_user(struct na_class *na_class, char user[HG_HOST_USER_MAX]);
 
 /* Closes it, if it is open. */
 void hg_auto_sm_close(struct hg_class *hg_class);

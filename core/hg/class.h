@@ -5,6 +5,7 @@
 
 #include "bulk/bulk.h"
 #include "hg/header.h"
+#include "hg/host_address.h"
 #include "hg/loopback.h"
 #include "hg/net.h"
 #include "hg/registry.h"
@@ -43,6 +44,8 @@ struct hg_class {
     size_t handle_size; /* bytes of a handle with its operations */
     size_t send_at;     /* where the operations lie in it */
     size_t recv_at;
+    na_sm_id_t host; /* with a second net, as the next: see host_address.h */
+    char user[HG_HOST_USER_MAX];
     struct hg_net nets[HG_NETS];
     unsigned net_count;
     struct hg_registry registry;

@@ -10,10 +10,6 @@ static const char mark[] = "#sm=";
 
 #define MARK_LENGTH (sizeof mark - 1)
 
-_Static_assert(
-    HG_HOST_ADDRESS_MIDDLE == MARK_LENGTH + NA_SM_HOST_ID_LEN + sizeof ":" - 1,
-    "mark, id, colon");
-
 /* One word of ASCII. */
 static bool
 is_word(const char *text, size_t length)
@@ -24,22 +20,36 @@ is_word(const char *text, size_t length)
     return length > 0;
 }
 
+/* The user's number or "any", up to a colon; what is behind that, or NULL. */
+static const char *
+parse_user(const char *text, char user[HG_HOST_USER_MAX])
+{
+    size_t length = strspn(text, "0123456789");
+
+    if (length == 0 && strncmp(text, "any", 3) == 0)
+        length = 3;
+    if (length == 0 || length >= HG_HOST_USER_MAX || text[length] != ':')
+        return NULL;
+    memcpy(user, text, length);
+    user[length] = '\0';
+    return text + length + 1;
+}
+
 static bool
 parse(const char *text, const char *middle, struct hg_host_address *address)
 {
     char id[NA_SM_HOST_ID_LEN + 1];
     size_t length = strnlen(text, HG_HOST_ADDRESS_MAX);
-    size_t front = (size_t) (middle - text);
+    const char *after = middle + MARK_LENGTH + NA_SM_HOST_ID_LEN;
 
-    if (length == HG_HOST_ADDRESS_MAX || !is_word(text, length) || front == 0 ||
-        length - front <= HG_HOST_ADDRESS_MIDDLE ||
-        middle[HG_HOST_ADDRESS_MIDDLE - 1] != ':')
+    address->main_length = (size_t) (middle - text);
+    if (length == HG_HOST_ADDRESS_MAX || !is_word(text, length) ||
+        address->main_length == 0 || after >= text + length || *after != '@')
         return false;
     memcpy(id, middle + MARK_LENGTH, NA_SM_HOST_ID_LEN);
     id[NA_SM_HOST_ID_LEN] = '\0';
-    address->main_length = front;
-    address->near = middle + HG_HOST_ADDRESS_MIDDLE;
-    return !strstr(address->near, mark) &&
+    address->near = parse_user(after + 1, address->user);
+    return address->near && *address->near && !strstr(address->near, mark) &&
            NA_SM_String_to_host_id(id, &address->host) == NA_SUCCESS;
 }
 
@@ -62,13 +72,19 @@ hg_host_address_parse(const char *text, struct hg_host_address *address_p)
     return HG_SUCCESS;
 }
 
-void
-hg_host_address_middle(na_sm_id_t host, char *to)
+size_t
+hg_host_address_middle(
+    na_sm_id_t host, const char *user, char to[HG_HOST_ADDRESS_MIDDLE])
 {
     char id[NA_SM_HOST_ID_LEN + 1];
+    size_t length = strlen(user);
+    char *end = to + MARK_LENGTH + NA_SM_HOST_ID_LEN;
 
     NA_SM_Host_id_to_string(host, id);
     memcpy(to, mark, MARK_LENGTH);
     memcpy(to + MARK_LENGTH, id, NA_SM_HOST_ID_LEN);
-    to[HG_HOST_ADDRESS_MIDDLE - 1] = ':';
+    *end++ = '@';
+    memcpy(end, user, length);
+    end[length] = ':';
+    return (size_t) (end + length + 1 - to);
 }

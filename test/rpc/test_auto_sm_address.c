@@ -36,13 +36,14 @@ START_TEST(auto_sm_string_carries_both_ways_and_the_host)
 {
     struct session s;
     na_sm_id_t host;
-    char id[NA_SM_HOST_ID_LEN + 1], middle[64];
+    char id[NA_SM_HOST_ID_LEN + 1], middle[80];
     hg_addr_t addr, copy;
 
     ways_begin(&s, _i, &ways_setup);
     ck_assert_int_eq(NA_SM_Host_id_get(&host), NA_SUCCESS);
     NA_SM_Host_id_to_string(host, id);
-    snprintf(middle, sizeof middle, "#sm=%s:na+sm://", id);
+    snprintf(
+        middle, sizeof middle, "#sm=%s@%u:na+sm://", id, (unsigned) geteuid());
     ck_assert_ptr_nonnull(strstr(s.address, middle));
     ck_assert_int_eq(
         strncmp(s.address, session_transport(), strlen(session_transport())),
@@ -135,6 +136,24 @@ START_TEST(auto_sm_peer_is_reached_by_a_class_of_shared_memory_alone)
     s.hg_class = own_class;
     s.context = own_context;
     s.target = own_target;
+    session_end(&s);
+}
+END_TEST
+
+/* Shared memory admits processes of one user, the network any. */
+START_TEST(auto_sm_peer_of_another_user_is_reached_by_the_network)
+{
+    struct session s;
+    char *user;
+
+    if (ways_self(_i))
+        return;
+    ways_begin(&s, _i, &ways_setup);
+    user = strchr(strstr(s.address, "#sm="), '@') + 1;
+    *user = *user == '9' ? '8' : '9';
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, s.target), HG_SUCCESS);
+    s.target = ways_look_up(&s, s.address);
+    ways_ck(&s, 0, 5);
     session_end(&s);
 }
 END_TEST
@@ -255,6 +274,7 @@ add(TCase *tcase)
     session_add(tcase, auto_sm_own_string_is_oneself);
     session_add(
         tcase, auto_sm_peer_is_reached_by_a_class_of_shared_memory_alone);
+    session_add(tcase, auto_sm_peer_of_another_user_is_reached_by_the_network);
     session_add(tcase, auto_sm_malformed_string_is_refused);
     session_add(tcase, auto_sm_that_cannot_be_opened_warns_once_and_goes_on);
     session_add(tcase, auto_sm_takes_the_name_that_it_is_given);

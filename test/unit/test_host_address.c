@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ID "01234567-89ab-cdef-fedc-ba9876543210"
-#define WHOLE "ofi+tcp://192.0.2.7:4000#sm=" ID ":na+sm://77-0"
+#define WHOLE "ofi+tcp://192.0.2.7:4000#sm=" ID "@1000:na+sm://77-0"
 
 static void
 begin(void)
@@ -26,6 +26,7 @@ START_TEST(host_address_gives_its_parts)
     ck_assert_int_eq(hg_host_address_parse(WHOLE, &parts), HG_SUCCESS);
     ck_assert_uint_eq(parts.main_length, strlen("ofi+tcp://192.0.2.7:4000"));
     ck_assert_str_eq(parts.near, "na+sm://77-0");
+    ck_assert_str_eq(parts.user, "1000");
     ck_assert_uint_eq(parts.host.high, 0x0123456789abcdef);
     ck_assert_uint_eq(parts.host.low, 0xfedcba9876543210);
     log_watch_check();
@@ -52,14 +53,18 @@ END_TEST
 START_TEST(host_address_malformed_is_invalid)
 {
     static const char *const wrong[] = {"#sm=", "a#sm=", "a#sm=:", ("a#sm=" ID),
-        ("a#sm=" ID ":"), ("#sm=" ID ":b"), ("a#sm=" ID "b"),
-        ("a#sm=" ID "::b c"), ("a b#sm=" ID ":c"), ("a#sm=" ID ":b\n"),
-        ("a#sm=" ID ":\xc3\xa9"), "a#sm=01234567-89ab-cdef-fedc-ba987654321:b",
-        "a#sm=01234567-89ab-cdef-fedc-ba98765432100:b",
-        "a#sm=01234567-89AB-cdef-fedc-ba9876543210:b",
-        "a#sm=0123456789ab-cdef-fedc-ba9876543210--:b",
-        "a#sm=g1234567-89ab-cdef-fedc-ba9876543210:b",
-        ("a#sm=" ID ":b#sm=" ID ":c"), ("a#sm=" ID ";b")};
+        ("a#sm=" ID "@1:"), ("#sm=" ID "@1:b"), ("a#sm=" ID "b"),
+        ("a#sm=" ID ":b"), ("a#sm=" ID "@:b"), ("a#sm=" ID "@one:b"),
+        ("a#sm=" ID "@anybody:b"), ("a#sm=" ID "@12345678901:b"),
+        ("a#sm=" ID "@-1:b"), ("a#sm=" ID "@1"), ("a#sm=" ID "@"),
+        ("a#sm=" ID "@1::b c"), ("a b#sm=" ID "@1:c"), ("a#sm=" ID "@1:b\n"),
+        ("a#sm=" ID "@1:\xc3\xa9"),
+        "a#sm=01234567-89ab-cdef-fedc-ba987654321@1:b",
+        "a#sm=01234567-89ab-cdef-fedc-ba98765432100@1:b",
+        "a#sm=01234567-89AB-cdef-fedc-ba9876543210@1:b",
+        "a#sm=0123456789ab-cdef-fedc-ba9876543210--@1:b",
+        "a#sm=g1234567-89ab-cdef-fedc-ba9876543210@1:b",
+        ("a#sm=" ID "@1:b#sm=" ID "@1:c"), ("a#sm=" ID ";b")};
     size_t count = sizeof wrong / sizeof wrong[0];
 
     begin();
@@ -123,11 +128,16 @@ START_TEST(host_address_middle_is_what_parse_takes)
 {
     na_sm_id_t id = {.high = 0x0123456789abcdef, .low = 0xfedcba9876543210};
     char middle[HG_HOST_ADDRESS_MIDDLE + 1];
+    size_t length;
 
     memset(middle, 'z', sizeof middle);
-    hg_host_address_middle(id, middle);
-    ck_assert_int_eq(middle[HG_HOST_ADDRESS_MIDDLE], 'z');
-    ck_assert_int_eq(memcmp(middle, "#sm=" ID ":", HG_HOST_ADDRESS_MIDDLE), 0);
+    length = hg_host_address_middle(id, "any", middle);
+    ck_assert_uint_eq(length, strlen("#sm=" ID "@any:"));
+    ck_assert_int_eq(middle[length], 'z');
+    ck_assert_int_eq(memcmp(middle, "#sm=" ID "@any:", length), 0);
+    length = hg_host_address_middle(id, "4294967295", middle);
+    ck_assert_uint_eq(length, HG_HOST_ADDRESS_MIDDLE);
+    ck_assert_int_eq(middle[length], 'z');
 }
 END_TEST
 
