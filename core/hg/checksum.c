@@ -48,7 +48,8 @@ hg_header_sum_agrees(const void *header, size_t size, size_t at)
 hg_return_t
 hg_header_flags_check(const void *header, size_t size, uint8_t known)
 {
-    uint8_t flags = ((const struct hg_header_front *) header)->flags;
+    uint8_t flags =
+        ((const uint8_t *) header)[offsetof(struct hg_header_front, flags)];
 
     if (flags & ~(known | HG_HEADER_SUMS))
         return HG_PROTOCOL_ERROR;
@@ -80,7 +81,7 @@ void
 hg_checksum_put(
     void *header, size_t header_size, const struct hg_message *message)
 {
-    if (((const struct hg_header_front *) header)->flags &
+    if (((const uint8_t *) header)[offsetof(struct hg_header_front, flags)] &
         HG_HEADER_PAYLOAD_SUM)
         put((char *) header + header_size - sizeof(uint32_t),
             sum_arguments(proc_hash(message->payload, message->size, 0),

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "hg/abandon.h"
 #include "hg/handle.h"
 #include "na.h"
 
@@ -199,6 +200,7 @@ HG_Context_destroy(hg_context_t *context)
             hg_context_na(context)->id, left);
         return HG_BUSY;
     }
+    hg_abandon_forget(context);
     /* What the transport still has of handles it gives back now. */
     close_ports(context);
     hg_pool_finish(context);
@@ -206,6 +208,7 @@ HG_Context_destroy(hg_context_t *context)
         hg_multi_close(context->ports[i].multi);
     if (context->data && context->data_free)
         context->data_free(context->data);
+    hg_abandon_finish(context);
     hg_timers_finish(context);
     bulk_context_finish(&context->bulk);
     free(context);

@@ -8,6 +8,7 @@
 #include "hg/multi_recv.h"
 #include "hg/timer.h"
 
+struct hg_abandoned;
 struct hg_handle;
 
 struct hg_context {
@@ -18,9 +19,12 @@ struct hg_context {
     SLIST_HEAD(, hg_handle) free_local; /* loopback.c's, to be used again */
     uint32_t index_next;
     struct hg_timers timers;
-    _Atomic bool accepting; /* requests are received */
-    _Atomic bool ending;    /* what waits for a handle gets none any more */
-    _Atomic bool starving;  /* a port is hungry */
+    LIST_HEAD(, hg_notice) notices; /* abandon.c's, under pool_lock */
+    struct hg_abandoned *abandoned; /* likewise, as what follows */
+    unsigned abandoned_next;        /* under the lock of progress */
+    _Atomic bool accepting;         /* requests are received */
+    _Atomic bool ending;   /* what waits for a handle gets none any more */
+    _Atomic bool starving; /* a port is hungry */
     struct hg_port ports[HG_NETS];
     unsigned port_count;
     LIST_ENTRY(hg_context) loopback_next;

@@ -30,7 +30,7 @@ struct hg_message {
     char *payload;      /* in buffer, the user's offset included */
     hg_size_t size;     /* bytes of payload, likewise */
     uint32_t decoded;   /* structs made of it that are not freed yet */
-    uint8_t flags;      /* of its header, and HG_MESSAGE_* */
+    uint32_t flags;     /* of its header, and HG_MESSAGE_* */
     uint32_t sum;       /* received: checksum of the payload, */
     uint64_t sum_begun; /* and this that of what the message held */
     struct hg_overflow *overflow; /* the arguments that it has no room for */
@@ -86,6 +86,7 @@ struct hg_handle {
     enum hg_role role;
     _Atomic int place;   /* enum hg_place */
     bool no_response;    /* of this request */
+    uint8_t fate;        /* origin: of the request, abandon.h */
     bool loopback;       /* origin: the peer is reached without the transport */
     bool local;          /* target: of loopback.c, no receive is posted */
     uint8_t target_id;   /* origin: the target's context */

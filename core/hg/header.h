@@ -33,6 +33,9 @@
  * and the checksum of the payload is the XXH3 of the arguments with that of the
  * payload as its seed.
  *
+ *   The first eight bytes alone, with a magic of their own, by the tag of a
+ *   request: its origin gives the request with this cookie up.
+ *
  *   acknowledgement of an answer
  *    0  u16  magic
  *    2  u8   version
@@ -116,6 +119,7 @@ hg_return_t hg_header_flags_check(
 #define HG_HEADER_MAGIC_REQUEST 0x5152U  /* "RQ" */
 #define HG_HEADER_MAGIC_RESPONSE 0x5352U /* "RS" */
 #define HG_HEADER_MAGIC_ACK 0x4B41U      /* "AK" */
+#define HG_HEADER_MAGIC_ABANDON 0x5147U  /* "GQ" */
 
 struct hg_header_front {
     uint16_t magic;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "hg/abandon.h"
 #include "hg/checksum.h"
 #include "na.h"
 
@@ -49,20 +50,27 @@ forward_run(struct base_completion *completion)
 }
 
 /* One of the two parts, or both, have ended. true: the forward is over. */
-static bool
+static inline __attribute__((always_inline)) bool
 part_ended(struct hg_handle *handle, uint32_t part)
 {
+    bool failed =
+        atomic_load_explicit(&handle->ret, memory_order_relaxed) != HG_SUCCESS;
+    uint32_t before;
+
+    if (__builtin_expect(failed, 0))
+        hg_abandon(handle, part);
     /* Release: this part's traces come before the completion; acquire: the
      * other's as well. */
-    uint32_t before =
+    before =
         atomic_fetch_sub_explicit(&handle->parts, part, memory_order_acq_rel) &
         HG_PART_MASK;
-
     if (before != part) {
         if (__builtin_expect(before == (part | HG_PART_DETACHED), 0))
             hg_handle_aside_ended(handle);
         return false;
     }
+    if (__builtin_expect(failed, 0))
+        hg_abandon(handle, 0); /* both ended at the same moment */
     handle->completion.run = forward_run;
     return true;
 }
@@ -108,10 +116,12 @@ take_answer(struct hg_handle *handle, const na_plugin_event *event)
             (unsigned long long) event->length, HG_Error_to_string(ret));
         hg_handle_record(handle, ret);
         handle->out.flags = 0;
+        handle->fate = HG_FATE_ANSWERED;
         return true;
     }
     handle->out.size = header.payload_size;
     handle->out.flags = header.flags;
+    handle->fate = HG_FATE_ANSWERED;
     hg_handle_record(handle, header.ret);
     hg_count(hg_class, &handle->context->hg_class->counters.response_received);
     return true;
@@ -189,7 +199,8 @@ request_sent(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
 
-    if (event->status != NA_PLUGIN_OK) {
+    if (__builtin_expect(event->status != NA_PLUGIN_OK, 0)) {
+        handle->fate = HG_FATE_UNSENT;
         hg_handle_record(handle, (hg_return_t) na_code(event->status));
         if (awaits_answer(handle))
             hg_handle_end(handle);
@@ -260,6 +271,7 @@ take_back(struct hg_handle *handle, uint32_t part, int32_t code)
     if (!atomic_compare_exchange_strong_explicit(&handle->parts, &parts,
             parts - part, memory_order_relaxed, memory_order_relaxed)) {
         /* Meanwhile it was cancelled, and its callback tells that. */
+        handle->fate = HG_FATE_UNSENT;
         part_ended(handle, part);
         return HG_SUCCESS;
     }
@@ -277,6 +289,7 @@ not_sent(struct hg_handle *handle, int32_t code)
 {
     struct na_progress *progress = hg_context_na(handle->context)->progress;
 
+    handle->fate = HG_FATE_UNSENT;
     hg_handle_record(handle, (hg_return_t) na_code(code));
     na_progress_acquire(progress);
     hg_handle_end(handle);
@@ -321,6 +334,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     if (ret != HG_SUCCESS)
         return ret;
     awaiting = awaits_answer(handle);
+    handle->fate = HG_FATE_OPEN;
     handle->callback = callback;
     handle->arg = arg;
     if (__builtin_expect(handle->out.overflow != NULL, 0))

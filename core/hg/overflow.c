@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "bulk/op.h"
+#include "hg/abandon.h"
 #include "hg/handle.h"
 #include "na.h"
 
@@ -50,7 +51,7 @@ destroy(struct hg_overflow *overflow)
     if (atomic_fetch_sub_explicit(&overflow->refs, 1, memory_order_acq_rel) !=
         1)
         return;
-    HG_Bulk_free(overflow->bulk);
+    hg_overflow_withdraw(overflow);
     if (!overflow->callers)
         free(overflow->data);
     free(overflow);
@@ -471,7 +472,7 @@ hg_overflow_await(struct hg_handle *handle)
     overflow->ack->complete = ack_received;
     /* Under the lock, so that who cancels finds it whole, or gone. */
     na_progress_acquire(progress);
-    code = post_ack(overflow);
+    code = hg_abandon_known(handle) ? NA_PLUGIN_E_CANCELED : post_ack(overflow);
     if (code >= 0)
         atomic_store_explicit(&handle->moving, overflow, memory_order_relaxed);
     na_progress_release(progress);

@@ -7,6 +7,7 @@
 #include "hg/handle.h"
 
 #include "base/log.h"
+#include "hg/abandon.h"
 #include "hg/checksum.h"
 #include "na.h"
 #include "talaria.h"
@@ -277,6 +278,7 @@ response_sent(struct na_op *op, const na_plugin_event *event)
         if (handle->context->hg_class->bulk.stats)
             hg_stats_not_responded(
                 handle, (hg_return_t) na_code(event->status));
+        hg_overflow_cancel(handle); /* nobody will acknowledge it */
     }
     if (respond_ended(handle))
         hg_target_responded(handle);
@@ -309,7 +311,7 @@ respond(struct hg_handle *handle, hg_return_t result)
     const struct hg_net *net = &handle->port->net;
     struct na_progress *progress = handle->port->na_context->progress;
     struct hg_header_response header = {
-        .flags = hg_class->checksum_flags | handle->out.flags,
+        .flags = (uint8_t) (hg_class->checksum_flags | handle->out.flags),
         .cookie = handle->cookie,
         .payload_size = (uint32_t) handle->out.size,
         .ret = result};
@@ -436,6 +438,9 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     handle->cookie = header.cookie;
     handle->tag = event->tag;
     if (ret != HG_SUCCESS) {
+        if (event->length >= at &&
+            hg_abandon_take(handle, handle->in.buffer + at, event->length - at))
+            return HG_CANCELED;
         LOG_WARNING(HG, "%llu bytes that came as a request are none: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
         hg_count_dropped(hg_class);

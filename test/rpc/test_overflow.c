@@ -351,6 +351,7 @@ START_TEST(overflow_is_counted)
     session_wait_other(&s, &shared()->one_way, 1);
     ck_assert_int_eq(HG_Reset(handle, s.target, own_ids[OWN_MAKE]), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, &size), HG_SUCCESS);
+    session_wait_other(&s, &shared()->responded, 1);
     ck_assert_int_eq(HG_Class_get_counters(s.hg_class, &counters), HG_SUCCESS);
     ck_assert_uint_eq(counters.rpc_req_sent_count, 2);
     ck_assert_uint_eq(counters.rpc_req_extra_count, 1);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests that their origin gives up: it tells the target, which otherwise
+ * would wait for ever for somebody to acknowledge a large answer. A target that
+ * has not answered yet remembers it until it does.
+ */
+#ifndef HG_ABANDON_H
+#define HG_ABANDON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hg_context;
+struct hg_handle;
+
+/* What became of a forward's request, in hg_handle.fate. */
+enum {
+    HG_FATE_OPEN,
+    HG_FATE_UNSENT,
+    HG_FATE_ANSWERED,
+    HG_FATE_ABANDONED /* the target is told */
+};
+
+/* A forward fails, of which this part alone has not ended, or (0) none: tells
+ * the target, unless that knows. [any thread] */
+void hg_abandon(struct hg_handle *handle, uint32_t part);
+
+/* Takes what came into a handle as the message of an origin that gives a
+ * request up; false: it is none. In progress. */
+bool hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size);
+
+/* Whether the request of a handle that is about to answer was given up. The
+ * lock of progress is held. */
+bool hg_abandon_known(const struct hg_handle *handle);
+
+/* Forgets what a context remembers; and, once the transport has nothing of it
+ * any more, frees it. */
+void hg_abandon_forget(struct hg_context *context);
+void hg_abandon_finish(struct hg_context *context);
+
+#endif /* HG_ABANDON_H */
