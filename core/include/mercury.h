@@ -297,7 +297,8 @@ HG_PUBLIC hg_return_t HG_Create(
     hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle_p);
 
 /* Gives back one reference. A running operation and each HG_Get_input or
- * HG_Get_output hold others: the handle goes with the last. */
+ * HG_Get_output hold others: the handle goes with the last. A handler that won't
+ * answer may destroy its handle a second time, at once, which does nothing. */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 
 /* Makes a handle of HG_Create ready for another target or RPC; a null addr or
@@ -391,7 +392,7 @@ HG_PUBLIC hg_return_t HG_Get_output_extra_buf(
  * HG_SUCCESS, or when there will be none: HG_NOENTRY, the target doesn't know
  * the RPC; what its handler returned instead of responding; HG_CANCELED;
  * HG_HOSTUNREACH or alike, the target is gone; HG_CHECKSUM_ERROR. There is no
- * time limit of its own: cancel.
+ * time limit of its own: cancel, or talaria_handle_set_deadline (HG_TIMEOUT).
  * HG_BUSY: the last forward isn't over; HG_FAULT: in_struct, but no proc;
  * HG_OVERFLOW: too large, and no_overflow; or what the proc returned. */
 HG_PUBLIC hg_return_t HG_Forward(

@@ -13,7 +13,8 @@ typedef char *hg_string_t;
 extern "C" {
 #endif
 
-/* Encodes, decodes or frees a zero-terminated string.
+/* Encodes, decodes or frees a zero-terminated string. In the message it takes 8
+ * bytes, its own with the zero, and 2; a NULL one the 8 alone.
  *
  * proc: what the proc callback was given.
  * data: an hg_string_t * or hg_const_string_t *; a NULL string arrives as

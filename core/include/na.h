@@ -227,17 +227,19 @@ NA_PUBLIC na_return_t NA_Msg_send_unexpected(na_class_t *na_class,
     na_tag_t tag, na_op_id_t *op_id);
 
 /* Receives one unexpected message, from anybody, with any tag. An operation;
- * what came is in info.recv_unexpected. A message longer than buf_size ends it
- * with NA_MSGSIZE. A message that finds no receive waits for the next one. */
+ * what came is in info.recv_unexpected, whose source the callback frees or keeps
+ * (NA_Addr_free). A message longer than buf_size ends it with NA_MSGSIZE. A
+ * message that finds no receive waits for the next one. */
 NA_PUBLIC na_return_t NA_Msg_recv_unexpected(na_class_t *na_class,
     na_context_t *context, na_cb_t callback, void *arg, void *buf,
     size_t buf_size, void *plugin_data, na_op_id_t *op_id);
 
 /* Receives unexpected messages into one buffer until it is used up. An
  * operation, made with NA_OP_MULTI, whose callback runs once for each message
- * (info.multi_recv_unexpected); the one with `last` set is the last, and may
- * come without a message. An error without `last` lost one message only. What
- * was received stays untouched until the buffer is posted again.
+ * (info.multi_recv_unexpected, its source as in NA_Msg_recv_unexpected); the
+ * one with `last` set is the last, and may come without a message. An error
+ * without `last` lost one message only. What was received stays untouched until
+ * the buffer is posted again.
  * NA_OPNOTSUPPORTED: the class lacks NA_OPT_MULTI_RECV. */
 NA_PUBLIC na_return_t NA_Msg_multi_recv_unexpected(na_class_t *na_class,
     na_context_t *context, na_cb_t callback, void *arg, void *buf,

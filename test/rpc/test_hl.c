@@ -303,7 +303,7 @@ static void *
 complete_later(void *arg)
 {
     /* So that who waits is in progress by then, as a rule. */
-    struct timespec nap = {.tv_nsec = 30 * 1000 * 1000};
+    struct timespec nap = {.tv_nsec = 30000000};
 
     nanosleep(&nap, NULL);
     hg_request_complete(arg);
