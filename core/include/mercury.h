@@ -408,8 +408,9 @@ HG_PUBLIC hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct);
 
 /* Asks for the handle's operation to end early: its callback runs, with
- * HG_CANCELED or with what came first. HG_SUCCESS also when it has ended, or
- * was cancelled before. */
+ * HG_CANCELED or with what came first, soon also if the transport can't end it:
+ * HG_Forward and HG_Reset of the handle are then HG_BUSY until it has. HG_SUCCESS
+ * also when it has ended, or was cancelled before. */
 HG_PUBLIC hg_return_t HG_Cancel(hg_handle_t handle);
 
 /* Progress */

@@ -237,6 +237,9 @@ END_TEST
 
 static char dumped[16384];
 
+static int keep_line(FILE *stream, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 static int
 keep_line(FILE *stream, const char *format, ...)
 {
