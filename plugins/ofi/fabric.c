@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fabric, domain, addresses, completions, endpoint: opening and closing. */
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fabric.h"
+#include "name.h"
+#include "peer.h"
+#include "waitset.h"
+
+static int32_t
+refuse(na_plugin_class *cls, const char *call, int ret)
+{
+    char where[OFI_TEXT_MAX] = "";
+    struct ofi_name name;
+
+    if (cls->info->src_addr != NULL &&
+        ofi_name_from_raw(
+            cls->trait, cls->info->src_addr, cls->info->src_addrlen, &name))
+        ofi_name_print(cls->trait, &name, where);
+    OFI_LOG(cls->host, ERROR, "provider %s, device %s%s%s: %s: %s",
+        cls->trait->provider, cls->info->domain_attr->name,
+        where[0] != '\0' ? ", address " : "", where, call, fi_strerror(-ret));
+    return ofi_peer_code(-ret);
+}
+
+static int32_t
+open_domain(na_plugin_class *cls)
+{
+    struct fi_av_attr attr = {.type = cls->info->domain_attr->av_type};
+    int ret = fi_fabric(cls->info->fabric_attr, &cls->fabric, NULL);
+
+    if (ret != 0)
+        return refuse(cls, "fi_fabric", ret);
+    ret = fi_domain(cls->fabric, cls->info, &cls->domain, NULL);
+    if (ret != 0)
+        return refuse(cls, "fi_domain", ret);
+    if (attr.type == FI_AV_UNSPEC)
+        attr.type = FI_AV_TABLE;
+    ret = fi_av_open(cls->domain, &attr, &cls->av, NULL);
+    if (ret != 0)
+        return refuse(cls, "fi_av_open", ret);
+    ret = ofi_waitset_open(
+        cls, !cls->no_block && !(cls->trait->flags & OFI_TRAIT_NO_WAIT));
+    if (ret != 0)
+        return refuse(cls, "fi_cq_open", ret);
+    return NA_PLUGIN_OK;
+}
+
+static int32_t
+open_endpoint(na_plugin_class *cls, struct fi_info *info, struct fid_ep **ep_p)
+{
+    struct fid_ep *ep = NULL;
+    const char *call = "fi_endpoint";
+    int ret = fi_endpoint(cls->domain, info, &ep, NULL);
+
+    if (ret == 0) {
+        call = "fi_ep_bind";
+        ret = fi_ep_bind(ep, &cls->av->fid, 0);
+    }
+    if (ret == 0)
+        ret = fi_ep_bind(ep, &cls->cq->fid, FI_TRANSMIT | FI_RECV);
+    if (ret == 0) {
+        call = "fi_enable";
+        ret = fi_enable(ep);
+    }
+    if (ret == 0) {
+        *ep_p = ep;
+        return NA_PLUGIN_OK;
+    }
+    if (ep != NULL)
+        fi_close(&ep->fid);
+    return refuse(cls, call, ret);
+}
+
+int32_t
+ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p)
+{
+    struct fi_info *info = fi_dupinfo(cls->info);
+
+    if (info == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    if (cls->trait->format == OFI_FORMAT_IP) {
+        struct sockaddr *address = info->src_addr;
+        if (address->sa_family == AF_INET)
+            ((struct sockaddr_in *) (void *) address)->sin_port = 0;
+        else
+            ((struct sockaddr_in6 *) (void *) address)->sin6_port = 0;
+    }
+    int32_t ret = open_endpoint(cls, info, ep_p);
+    fi_freeinfo(info);
+    return ret;
+}
+
+/* The name that peers will know the class by. */
+static int32_t
+learn_name(na_plugin_class *cls, struct ofi_name *name)
+{
+    uint64_t raw[OFI_RAW_MAX / 8];
+    size_t length = sizeof(raw);
+    int ret = fi_getname(&cls->ep->fid, raw, &length);
+
+    if (ret != 0)
+        return refuse(cls, "fi_getname", ret);
+    if (length > sizeof(raw) ||
+        !ofi_name_from_raw(cls->trait, raw, length, name)) {
+        OFI_LOG(cls->host, ERROR,
+            "provider %s: its endpoint's name, %zu bytes, is not one that can "
+            "be passed on",
+            cls->trait->provider, length);
+        return NA_PLUGIN_E_PROTONOSUPPORT;
+    }
+    return NA_PLUGIN_OK;
+}
+
+static void
+describe(na_plugin_class *cls)
+{
+    static const struct {
+        int bit;
+        const char *name;
+    } modes[] = {{FI_MR_LOCAL, "local"}, {FI_MR_VIRT_ADDR, "virtual"},
+        {FI_MR_ALLOCATED, "allocated"}, {FI_MR_PROV_KEY, "provider_key"},
+        {FI_MR_ENDPOINT, "endpoint"}, {FI_MR_HMEM, "device"}};
+    uint32_t version = fi_version();
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (cls->info->domain_attr->mr_mode & modes[i].bit)
+            used += (size_t) snprintf(cls->text_mr + used,
+                sizeof(cls->text_mr) - used, "%s%s", used != 0 ? "," : "",
+                modes[i].name);
+    if (used == 0)
+        snprintf(cls->text_mr, sizeof(cls->text_mr), "none");
+    snprintf(cls->text_version, sizeof(cls->text_version), "%u.%u",
+        FI_MAJOR(version), FI_MINOR(version));
+    snprintf(cls->text_provider, sizeof(cls->text_provider), "%s",
+        cls->info->fabric_attr->prov_name);
+    OFI_LOG(cls->host, INFO,
+        "provider %s of libfabric %s, fabric %s, device %s, registration "
+        "modes %s, wait objects %s",
+        cls->text_provider, cls->text_version, cls->info->fabric_attr->name,
+        cls->info->domain_attr->name, cls->text_mr,
+        cls->can_wait ? "used" : "not used");
+}
+
+int32_t
+ofi_fabric_open(na_plugin_class *cls)
+{
+    struct ofi_name name;
+
+    cls->info->tx_attr->op_flags = 0;
+    cls->info->rx_attr->op_flags = 0;
+    int32_t ret = open_domain(cls);
+    if (ret == NA_PLUGIN_OK)
+        ret = open_endpoint(cls, cls->info, &cls->ep);
+    if (ret == NA_PLUGIN_OK)
+        ret = learn_name(cls, &name);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+
+    cls->local_mr = (cls->info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+    cls->lock_mr = (cls->trait->flags & OFI_TRAIT_LOCK_MR) != 0;
+    cls->inject_size = cls->info->tx_attr->inject_size;
+    if (cls->inject_size > OFI_INJECT_LIMIT)
+        cls->inject_size = OFI_INJECT_LIMIT;
+    cls->fragment_max = cls->info->ep_attr->max_msg_size;
+    cls->own_name = name;
+    describe(cls);
+    return NA_PLUGIN_OK;
+}
+
+static void
+close_one(struct fid *fid)
+{
+    if (fid != NULL)
+        fi_close(fid);
+}
+
+void
+ofi_fabric_close_endpoint(na_plugin_class *cls)
+{
+    if (cls->ep != NULL)
+        fi_close(&cls->ep->fid);
+    cls->ep = NULL;
+}
+
+void
+ofi_fabric_close(na_plugin_class *cls)
+{
+    ofi_fabric_close_endpoint(cls);
+    if (cls->cq != NULL)
+        close_one(&cls->cq->fid);
+    ofi_waitset_close(cls);
+    if (cls->av != NULL)
+        close_one(&cls->av->fid);
+    if (cls->domain != NULL)
+        close_one(&cls->domain->fid);
+    if (cls->fabric != NULL)
+        close_one(&cls->fabric->fid);
+    fi_freeinfo(cls->info);
+}
+
+uint64_t
+ofi_fabric_key(na_plugin_class *cls)
+{
+    uint64_t key = __atomic_fetch_add(&cls->next_key, 1, __ATOMIC_RELAXED);
+    size_t bytes = cls->info->domain_attr->mr_key_size;
+
+    return bytes < sizeof(key) ? key & ((UINT64_C(1) << 8 * bytes) - 1) : key;
+}
+
+int
+ofi_fabric_bind_mr(na_plugin_class *cls, struct fid_mr *mr)
+{
+    if (!(cls->info->domain_attr->mr_mode & FI_MR_ENDPOINT))
+        return 0;
+    int ret = fi_mr_bind(mr, &cls->ep->fid, 0);
+    return ret != 0 ? ret : fi_mr_enable(mr);
+}
+
+int32_t
+ofi_fabric_register(na_plugin_class *cls, void *memory, size_t length,
+    uint64_t access, struct fid_mr **mr_p)
+{
+    struct fid_mr *mr = NULL;
+    int ret = fi_mr_reg(cls->domain, memory, length, access, 0,
+        ofi_fabric_key(cls), 0, &mr, NULL);
+
+    if (ret == 0)
+        ret = ofi_fabric_bind_mr(cls, mr);
+    if (ret == 0) {
+        *mr_p = mr;
+        return NA_PLUGIN_OK;
+    }
+    if (mr != NULL)
+        fi_close(&mr->fid);
+    return refuse(cls, "fi_mr_reg", ret);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libfabric's objects of a class: opened in order, closed in reverse. */
+#ifndef OFI_FABRIC_H
+#define OFI_FABRIC_H
+
+#include "ofi.h"
+
+/* Opens all of them for cls->info, and finds out the class's own name. A code,
+ * with a line at level ERROR; ofi_fabric_close takes back what there is. */
+int32_t ofi_fabric_open(na_plugin_class *cls);
+
+/* The endpoint first, so that buffers are free; then the rest. */
+void ofi_fabric_close_endpoint(na_plugin_class *cls);
+void ofi_fabric_close(na_plugin_class *cls);
+
+/* Opens one more endpoint, for puts and gets. A code, with a line. [lock] */
+int32_t ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p);
+
+/* Registers memory of the plugin's own. A code, with a line. */
+int32_t ofi_fabric_register(na_plugin_class *cls, void *memory, size_t length,
+    uint64_t access, struct fid_mr **mr_p);
+
+/* Binds a registration to the target of puts and gets, if the provider wants
+ * that. What libfabric returns. */
+int ofi_fabric_bind_mr(na_plugin_class *cls, struct fid_mr *mr);
+
+/* A key that nothing has been registered with. Any thread. */
+uint64_t ofi_fabric_key(na_plugin_class *cls);
+
+#endif /* OFI_FABRIC_H */

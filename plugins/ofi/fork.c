@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libfabric opens sockets without close-on-exec, and does not tell which. They
+ * are known by their ends: a class's own port, or a peer's address. */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fork.h"
+#include "name.h"
+#include "peer.h"
+
+#define SCAN_NS (20 * OFI_MS) /* between two looks at all descriptors */
+#define NUMBERS (sizeof(((struct ofi_fork_fds *) 0)->there) * 8)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static na_plugin_class *classes;
+
+/* Calls for each open descriptor; nothing but system calls, as it is also used
+ * in a child. */
+static void
+each_fd(void (*visit)(int fd, const void *arg), const void *arg)
+{
+    struct entry {
+        uint64_t inode;
+        int64_t offset;
+        unsigned short length;
+        unsigned char type;
+        char name[];
+    };
+    alignas(8) char bytes[2048];
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long got = 0;
+
+    if (folder < 0)
+        return;
+    while ((got = syscall(SYS_getdents64, folder, bytes, sizeof(bytes))) > 0)
+        for (long at = 0; at < got;) {
+            const struct entry *entry = (const void *) (bytes + at);
+            int fd = 0;
+            at += entry->length;
+            if (entry->name[0] < '0' || entry->name[0] > '9')
+                continue;
+            for (const char *c = entry->name; *c != '\0'; c++)
+                fd = fd * 10 + (*c - '0');
+            if (fd != folder)
+                visit(fd, arg);
+        }
+    close(folder);
+}
+
+static bool
+is_peer(const na_plugin_class *cls, const struct ofi_name *name)
+{
+    uint32_t hash = ofi_name_hash(name);
+    const na_plugin_addr *addr =
+        cls->names_size == 0 ? NULL : cls->names[hash & (cls->names_size - 1)];
+
+    while (addr != NULL && !ofi_name_equal(&addr->name, name))
+        addr = addr->next;
+    return addr != NULL;
+}
+
+/* A class of the same node that is about to go: its shared memory, which
+ * libfabric uses directly within a process, must not be touched any more. */
+static void
+mourn(na_plugin_class *cls, const na_plugin_class *gone)
+{
+    uint32_t hash = gone->self->hash;
+
+    ofi_lock_take(&cls->lock);
+    na_plugin_addr *peer =
+        cls->names_size == 0 ? NULL : cls->names[hash & (cls->names_size - 1)];
+    while (peer != NULL && !ofi_name_equal(&peer->name, &gone->self->name))
+        peer = peer->next;
+    if (peer != NULL) {
+        ofi_peer_lose(cls, peer, NA_PLUGIN_E_HOSTUNREACH, "it was closed");
+        ofi_peer_unknow(cls, peer);
+        peer->gone = true;
+    }
+    ofi_lock_drop(&cls->lock);
+}
+
+/* Whether a socket is one of libfabric's for this class. */
+static bool
+is_ours(const na_plugin_class *cls, int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof(address);
+    struct ofi_name name;
+
+    if (fd == cls->listener)
+        return true;
+    if (cls->trait->format != OFI_FORMAT_IP ||
+        getsockname(fd, (void *) &address, &length) != 0)
+        return false;
+    if (ofi_name_from_raw(cls->trait, &address, length, &name) &&
+        ofi_name_equal(&name, &cls->self->name))
+        return true;
+    length = sizeof(address);
+    return getpeername(fd, (void *) &address, &length) == 0 &&
+           ofi_name_from_raw(cls->trait, &address, length, &name) &&
+           is_peer(cls, &name);
+}
+
+static void
+before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+    for (na_plugin_class *cls = classes; cls != NULL; cls = cls->next)
+        ofi_lock_take(&cls->lock);
+}
+
+static void
+after_fork(void)
+{
+    for (na_plugin_class *cls = classes; cls != NULL; cls = cls->next)
+        ofi_lock_drop(&cls->lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void
+close_ours(int fd, const void *arg)
+{
+    (void) arg;
+    for (const na_plugin_class *cls = classes; cls != NULL; cls = cls->next)
+        if (is_ours(cls, fd)) {
+            close(fd);
+            return;
+        }
+}
+
+static void
+in_child(void)
+{
+    if (classes != NULL)
+        each_fd(close_ours, NULL);
+    after_fork();
+}
+
+static void
+begin(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static void
+note(int fd, const void *arg)
+{
+    uint64_t *there = (void *) (uintptr_t) arg;
+
+    if ((size_t) fd < NUMBERS)
+        there[fd / 64] |= UINT64_C(1) << fd % 64;
+}
+
+void
+ofi_fork_note(struct ofi_fork_fds *fds)
+{
+    memset(fds, 0, sizeof(*fds));
+    each_fd(note, fds->there);
+}
+
+static void
+set_close_on_exec(int fd)
+{
+    int flags = fcntl(fd, F_GETFD);
+
+    if (flags >= 0 && !(flags & FD_CLOEXEC))
+        fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+}
+
+/* What appeared while libfabric was opening, and is no file of somebody's. */
+static void
+mark_new(int fd, const void *arg)
+{
+    const uint64_t *there = arg;
+    struct stat status;
+
+    if ((size_t) fd >= NUMBERS || (there[fd / 64] >> fd % 64 & 1) != 0)
+        return;
+    if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) &&
+        !S_ISDIR(status.st_mode))
+        set_close_on_exec(fd);
+}
+
+static void
+mark_ours(int fd, const void *arg)
+{
+    if (is_ours(arg, fd))
+        set_close_on_exec(fd);
+}
+
+void
+ofi_fork_join(na_plugin_class *cls, const struct ofi_fork_fds *fds)
+{
+    each_fd(mark_new, fds->there);
+    pthread_once(&once, begin);
+    pthread_mutex_lock(&lock);
+    cls->next = classes;
+    classes = cls;
+    pthread_mutex_unlock(&lock);
+}
+
+void
+ofi_fork_leave(na_plugin_class *cls)
+{
+    pthread_mutex_lock(&lock);
+    for (na_plugin_class **link = &classes; *link != NULL;
+         link = &(*link)->next)
+        if (*link == cls) {
+            *link = cls->next;
+            break;
+        }
+    if (cls->self != NULL && (cls->trait->flags & OFI_TRAIT_NODE) != 0)
+        for (na_plugin_class *one = classes; one != NULL; one = one->next)
+            if (one->trait == cls->trait)
+                mourn(one, cls);
+    pthread_mutex_unlock(&lock);
+}
+
+void
+ofi_fork_scan(na_plugin_class *cls)
+{
+    uint64_t now = ofi_peer_now();
+
+    if (now - cls->scanned_ns < SCAN_NS)
+        return;
+    each_fd(mark_ours, cls);
+    cls->scanned_ns = now;
+    cls->scan_due = false;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Descriptors of libfabric's that a child must not have: it would keep a dead
+ * process's connections and ports alive. */
+#ifndef OFI_FORK_H
+#define OFI_FORK_H
+
+#include "ofi.h"
+
+/* Notes which descriptors there are, before libfabric opens its own. */
+struct ofi_fork_fds {
+    uint64_t there[1024 / 64];
+};
+void ofi_fork_note(struct ofi_fork_fds *fds);
+
+/* Marks what has been opened since as close-on-exec; from now on the class's
+ * sockets are closed in forked children. */
+void ofi_fork_join(na_plugin_class *cls, const struct ofi_fork_fds *fds);
+void ofi_fork_leave(na_plugin_class *cls);
+
+/* Marks sockets of connections that have come meanwhile; now, or, if that was
+ * done just before, by a later call. [lock] */
+void ofi_fork_scan(na_plugin_class *cls);
+
+#endif /* OFI_FORK_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What libfabric has here, and which of it a class gets. */
+#ifndef OFI_INFO_H
+#define OFI_INFO_H
+
+#include "ofi.h"
+
+/* The oldest libfabric whose interface will do. */
+#define OFI_API FI_VERSION(1, 17)
+
+struct ofi_choice {
+    const struct ofi_trait *trait;
+    struct ofi_trait other; /* trait, of a provider that the table lacks */
+    struct fi_info *info;   /* fi_freeinfo by whom it is given to */
+};
+
+/* Asks for every provider of endpoints that would do; NULL if there is none. */
+struct fi_info *ofi_info_query(
+    const char *provider, const na_plugin_open_info *wanted);
+
+/* Chooses for a class. PROTONOSUPPORT, NODEV, ADDRNOTAVAIL, INVALID_ARG, NOMEM,
+ * each with a line at level ERROR that says what there is instead. */
+int32_t ofi_info_choose(const na_plugin_host *host,
+    const na_plugin_open_info *wanted, struct ofi_choice *choice);
+
+/* Whether a put's completion can say that the data has arrived. */
+bool ofi_info_has_delivery(const struct ofi_trait *trait);
+
+/* The plugin's info. */
+int32_t ofi_info_list(const na_plugin_host *host, const char *protocol,
+    void *arg, void (*found)(void *arg, const na_plugin_device *device));
+
+#endif /* OFI_INFO_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages and receives brought together: a queue for unexpected ones, tables by
+ * peer, context and tag for expected ones. */
+#ifndef OFI_MATCH_H
+#define OFI_MATCH_H
+
+#include "header.h"
+#include "ofi.h"
+
+/* The operations of the ABI. */
+int32_t ofi_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data);
+int32_t ofi_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag);
+int32_t ofi_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data);
+
+/* The rest under the lock. */
+
+/* A message as it came. */
+struct ofi_message {
+    struct ofi_header header;
+    na_plugin_addr *from;
+    const unsigned char *data;
+    uint32_t length;
+    struct ofi_rx *rx; /* where it lies, NULL: to oneself */
+};
+
+/* Brings it to its receive, or keeps it. True: its rx is still in use. */
+bool ofi_match_deliver(na_plugin_class *cls, const struct ofi_message *message);
+
+/* A message to oneself: a submission. */
+int32_t ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op,
+    const void *buffer, uint64_t length, const struct ofi_header *header);
+
+/* Ends a receive, or a send to oneself, that is posted. */
+void ofi_match_cancel(na_plugin_ctx *ctx, struct ofi_op *op, int32_t status);
+
+/* Ends the receives from a peer. */
+void ofi_match_lose(na_plugin_addr *peer, int32_t status);
+
+/* Forgets receives, and drops what is kept for them. */
+void ofi_match_abandon(na_plugin_ctx *ctx);
+
+#endif /* OFI_MATCH_H */

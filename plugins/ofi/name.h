@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names of endpoints: as libfabric has them, as peers pass them on, as text. */
+#ifndef OFI_NAME_H
+#define OFI_NAME_H
+
+#include <sys/socket.h>
+
+#include "ofi.h"
+
+#define OFI_RAW_MAX 136U  /* bytes of a name as libfabric has it */
+#define OFI_TEXT_MAX 320U /* of it as text, the zero included */
+
+/* Checks and takes over a name of libfabric's. False: it is not one. */
+bool ofi_name_from_raw(const struct ofi_trait *trait, const void *raw,
+    size_t length, struct ofi_name *name);
+
+/* The other way; raw has room for OFI_RAW_MAX. Its length. */
+size_t ofi_name_to_raw(
+    const struct ofi_trait *trait, const struct ofi_name *name, void *raw);
+
+/* Checks bytes that a stranger sent: one that ofi_name_to_raw can turn round. */
+bool ofi_name_check(
+    const struct ofi_trait *trait, const uint8_t *bytes, size_t length);
+
+bool ofi_name_equal(const struct ofi_name *a, const struct ofi_name *b);
+uint32_t ofi_name_hash(const struct ofi_name *name);
+
+/* Writes what stands behind "scheme://". */
+void ofi_name_print(const struct ofi_trait *trait, const struct ofi_name *name,
+    char text[OFI_TEXT_MAX]);
+
+/* Reads it, and what a user may write: a host's name is resolved, which may
+ * block. INVALID_ARG, NOENTRY, with a line at level ERROR. */
+int32_t ofi_name_parse(const na_plugin_host *host,
+    const struct ofi_trait *trait, const char *text, int family,
+    struct ofi_name *name_p);
+
+/* The address and port of a name of an IP provider. */
+socklen_t ofi_name_sockaddr(
+    const struct ofi_name *name, struct sockaddr_storage *address);
+
+#endif /* OFI_NAME_H */

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plugin's objects: class, context, address, operation, and what is handed
+ * to libfabric. The class's lock guards all that does not say otherwise. */
+#ifndef OFI_H
+#define OFI_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include "list.h"
+#include "lock.h"
+#include "log.h"
+#include "na_plugin.h"
+#include "provider.h"
+
+#define OFI_VERSION "0.1.0"
+
+#define OFI_CONTEXTS 256U /* numbers of contexts: a byte in a header */
+#define OFI_TAG_MAX UINT32_MAX
+#define OFI_SEGMENTS 256U /* of a registration */
+#define OFI_MESSAGE_DEFAULT 4096U
+#define OFI_MESSAGE_MAX (1U << 20)
+#define OFI_NAME_MAX 120U /* bytes of an endpoint's name */
+
+#define OFI_INJECT_LIMIT 512U /* bytes that are put together on the stack */
+
+#define OFI_MS UINT64_C(1000000)
+#define OFI_SECOND UINT64_C(1000000000)
+
+/* The name of an endpoint as peers pass it on: what stands for an IPv4 address
+ * is 6 bytes, for IPv6 22, else the provider's own. */
+struct ofi_name {
+    uint32_t length;
+    uint8_t bytes[OFI_NAME_MAX];
+};
+
+/* What is handed to libfabric begins with this; completions lead back to it. */
+enum ofi_work_kind { OFI_WORK_TX, OFI_WORK_RX, OFI_WORK_FRAGMENT };
+
+struct ofi_work {
+    struct fi_context2 fi; /* the provider's, and first */
+    enum ofi_work_kind kind;
+};
+
+/* What an operation is, and where it stands. */
+enum ofi_kind {
+    OFI_OP_NONE, /* zeroed memory */
+    OFI_OP_RECV_UNEXPECTED,
+    OFI_OP_RECV_MULTI,
+    OFI_OP_RECV_EXPECTED,
+    OFI_OP_SEND,
+    OFI_OP_SEND_SELF, /* to oneself, for want of room in the queue */
+    OFI_OP_RMA,
+};
+
+enum ofi_state {
+    OFI_OP_IDLE, /* zeroed memory, or it has ended */
+    OFI_OP_POSTED,
+};
+
+/* The plugin's part of an operation. */
+struct ofi_op {
+    alignas(64) struct ofi_keyed keyed; /* in the list of its kind */
+    struct ofi_link by_peer;            /* expected receive: in peer.receives */
+    na_plugin_ctx *ctx;
+    void *buffer;
+    uint64_t length;
+    uint64_t used; /* multi-receive: bytes given away */
+    uint8_t kind;  /* enum ofi_kind */
+    uint8_t state; /* enum ofi_state */
+    uint8_t peer_ctx;
+    uint8_t own_ctx;
+    uint32_t tag;
+    union {
+        struct ofi_tx *tx;   /* send */
+        struct ofi_job *job; /* put, get */
+    };
+};
+
+/* A message on its way out, the plugin's copy. */
+struct ofi_tx {
+    struct ofi_work work;
+    struct ofi_link link;   /* peer.queue or peer.flying, or the pool */
+    struct ofi_link by_ctx; /* context.sends, while there is an operation */
+    na_plugin_addr *peer;   /* one reference */
+    struct ofi_op *op;      /* NULL: nobody waits for its end */
+    void *desc;             /* of libfabric, if it wants one */
+    struct ofi_pool *pool;
+    uint32_t length;
+    bool fence; /* counted in class.fences */
+    unsigned char data[];
+};
+
+/* Of one size. */
+struct ofi_pool {
+    struct ofi_list spare;
+    struct ofi_slab *slabs;
+    uint32_t room; /* bytes of a message */
+    uint32_t made;
+};
+
+/* A message that waits for its receive. */
+struct ofi_kept {
+    struct ofi_keyed keyed; /* context's queue, or table */
+    struct ofi_link by_age; /* expected: in context.early */
+    na_plugin_addr *from;   /* one reference */
+    const unsigned char *data;
+    uint32_t length;
+    uint32_t tag;
+    uint8_t source_ctx;
+    struct ofi_rx *rx; /* NULL: a copy */
+};
+
+/* A buffer that messages come into. */
+struct ofi_rx {
+    struct ofi_work work;
+    struct ofi_link link; /* class.unposted, as long as it is not posted */
+    struct ofi_kept kept; /* while a message is left in it */
+    unsigned char *data;
+    void *desc;
+};
+
+/* A piece of a registration: as it is known here, or at a peer. */
+struct ofi_segment {
+    uint64_t base;    /* address here */
+    uint64_t address; /* as the provider counts: the base again, or 0 */
+    uint64_t length;
+    uint64_t key;
+    struct fid_mr *mr; /* NULL: a peer's */
+};
+
+struct na_plugin_mem {
+    struct ofi_link link; /* registered here: in class.memory */
+    uint64_t owner;       /* number of the class whose memory it is */
+    uint64_t id;          /* among those of that class */
+    uint64_t length;
+    uint32_t access;
+    uint32_t count;
+    bool registered; /* here, not a peer's */
+    struct ofi_segment segments[];
+};
+
+/* A put or get at work. */
+struct ofi_job {
+    struct ofi_link by_ctx;  /* context.jobs, or the class's spare ones */
+    struct ofi_link by_peer; /* peer.jobs, while pending there */
+    na_plugin_ctx *ctx;
+    na_plugin_addr *peer; /* one reference */
+    struct ofi_op *op;    /* NULL: its context has gone */
+    const na_plugin_mem *local;
+    const na_plugin_mem *remote;
+    uint64_t local_offset; /* these three move on */
+    uint64_t remote_offset;
+    uint64_t left;
+    uint32_t flying; /* fragments that libfabric has */
+    int32_t status;  /* the first error */
+    bool put;
+    bool verifying;    /* the read behind a put is on its way, or done */
+    bool broken;       /* a fragment ended with its connection */
+    uint64_t pause_ns; /* not before */
+    uint8_t begun;     /* how often it has been begun again */
+    uint64_t whole;    /* bytes of it, to begin it again with */
+    uint64_t missed;   /* of those, what had not been begun when it broke */
+};
+
+/* What of it libfabric has in one call. */
+struct ofi_fragment {
+    struct ofi_work work;
+    struct ofi_link link; /* class.spare_fragments */
+    struct ofi_job *job;
+};
+
+/*
+ * An address, once per class for each name. It stays while there are references
+ * or something is tied to it, and a while longer.
+ */
+struct na_plugin_addr {
+    na_plugin_addr *next; /* in the class's table of names */
+    uint32_t hash;
+    _Atomic uint32_t refs; /* any thread */
+    bool self;             /* constant */
+    struct ofi_name name;  /* constant */
+
+    struct ofi_link idle;   /* class.idle, while there is no reference */
+    struct ofi_link active; /* class.active */
+    bool is_idle;
+    bool is_active;
+    fi_addr_t fi_addr;  /* FI_ADDR_NOTAVAIL: not in the AV */
+    uint64_t number;    /* of the class that is there, 0: not heard of */
+    uint64_t forgotten; /* of the one before: not listened to any more */
+
+    struct ofi_list queue;    /* messages that libfabric would not take */
+    struct ofi_list receives; /* expected from it */
+    struct ofi_list jobs;     /* puts and gets */
+    struct ofi_list flying;   /* messages that libfabric has */
+    uint32_t injected;        /* messages behind the last one of those */
+    bool heard;               /* since heard_ns */
+    bool blocked;             /* a job waits for libfabric */
+    bool careful;             /* jobs one at a time */
+    bool gone;         /* closed by this process: its memory must not be used */
+    uint64_t stuck_ns; /* since when it takes nothing, 0: it does */
+    uint64_t heard_ns;
+    uint64_t pinged_ns;
+    uint32_t unanswered; /* pings */
+    uint64_t knocked_ns; /* when the last look began whether anybody listens */
+    int knock;           /* its socket, -1 without */
+};
+
+/* A context. */
+struct na_plugin_ctx {
+    na_plugin_class *cls;
+    uint32_t id;
+    void *core;
+    bool armed;
+
+    na_plugin_event *ready; /* a ring of events that were not polled yet */
+    uint32_t ready_size;
+    uint32_t ready_first;
+    uint32_t ready_count;
+    uint32_t promised; /* operations that will want room in it */
+
+    struct ofi_list recvs;   /* for unexpected messages */
+    struct ofi_table posted; /* for expected messages */
+    struct ofi_list queue;   /* unexpected messages (struct ofi_kept) */
+    struct ofi_table kept;   /* expected ones that came before their receive */
+    struct ofi_list early;   /* the same by age */
+    uint64_t early_bytes;
+    struct ofi_list jobs;
+    struct ofi_list sends; /* messages of its operations */
+
+    struct fid_ep *rma_ep; /* puts and gets, NULL before the first one */
+    int wait_fd;           /* an epoll set: class.wait_fd, and bell */
+    int bell;
+    bool rung;
+};
+
+/* Counters of na.report/1. */
+struct ofi_counters {
+    uint64_t sent;
+    uint64_t injected;
+    uint64_t received;
+    uint64_t to_self;
+    uint64_t eagain_retries;
+    uint64_t queued;
+    uint64_t kept_unexpected;
+    uint64_t dropped_expected;
+    uint64_t strayed; /* for a context that is not there */
+    uint64_t malformed;
+    uint64_t pings;
+    uint64_t knocks;
+    uint64_t lost;
+    uint64_t replaced;
+    uint64_t put_bytes;
+    uint64_t get_bytes;
+    uint64_t fragments;
+    uint64_t completion_errors;
+};
+
+struct na_plugin_class {
+    const na_plugin_host *host;
+    const struct ofi_trait *trait;
+    struct ofi_lock lock;
+    bool single;
+    bool no_block;
+    bool no_retry;
+
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep; /* messages of all contexts, target of puts and gets */
+    bool delivery;     /* FI_DELIVERY_COMPLETE is there */
+    bool local_mr;     /* FI_MR_LOCAL */
+    bool lock_mr;      /* registering needs the class's lock */
+    uint64_t inject_size;
+    uint64_t fragment_max;
+
+    uint64_t number; /* random, not 0: this class, in headers */
+    struct ofi_name own_name;
+    na_plugin_addr *self;
+    uint32_t header_length;
+    unsigned char header[32 + OFI_NAME_MAX]; /* what all headers begin with */
+    uint64_t max_unexpected;
+    uint64_t max_expected;
+
+    na_plugin_addr **names; /* hash table */
+    uint32_t names_size;
+    uint32_t names_count;
+    struct ofi_list idle; /* without a reference, oldest first */
+    uint32_t idle_count;
+    struct ofi_list active; /* something of them is pending */
+    uint32_t stuck;         /* of those, how many wait for libfabric */
+    uint32_t polls;         /* since the clock was looked at */
+    uint64_t look_ns;       /* when to look at the active ones again */
+
+    struct ofi_list memory; /* registrations; memory_lock */
+    struct ofi_lock memory_lock;
+    uint64_t memory_id;
+    uint64_t next_key;
+
+    na_plugin_ctx *contexts[OFI_CONTEXTS];
+    uint32_t context_count;
+    uint32_t context_max;
+
+    struct ofi_pool small;
+    struct ofi_pool large;
+    struct ofi_rx *rxs;
+    uint32_t rx_count;
+    unsigned char *rx_memory;
+    size_t rx_bytes;
+    struct fid_mr *rx_mr;
+    struct ofi_list unposted;
+    struct ofi_list held;    /* sends to oneself that wait for room */
+    struct ofi_list copying; /* puts and gets to oneself, by_peer */
+    uint64_t kept_bytes;     /* copies of unexpected messages */
+    uint32_t fences;         /* on their way */
+    struct ofi_list spare_jobs;
+    struct ofi_list spare_fragments;
+    struct ofi_slab *slabs; /* of jobs and fragments */
+
+    int wait_fd; /* libfabric's */
+    bool can_wait;
+    struct fid_wait *wait_set; /* NULL: the queue's own object */
+    int listener; /* what peers of the same node knock at, -1 without */
+    uint64_t scanned_ns;
+    bool scan_due;
+
+    uint64_t queue_limit;
+    uint64_t retry_ns;
+    uint64_t silence_ns;
+    uint64_t send_ns;
+
+    na_plugin_class *next;      /* of all classes of the process, fork.c */
+    na_plugin_multi_recv multi; /* the extension, with this class's size */
+    struct ofi_counters counters;
+    char text_provider[64];
+    char text_mr[96];
+    char text_version[32];
+    struct ofi_trait other; /* of a provider that the table lacks */
+    char other_name[];
+};
+
+#endif /* OFI_H */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One queue of completions serves the class; whoever polls, polls for all. */
+#include <sched.h>
+#include <string.h>
+
+#include "context.h"
+#include "fork.h"
+#include "match.h"
+#include "peer.h"
+#include "progress.h"
+#include "receive.h"
+#include "rma.h"
+#include "send.h"
+#include "wait.h"
+
+#define BATCH 32U
+#define ROUNDS 4U /* batches of a poll that bring nothing to report */
+
+static void
+complete(
+    na_plugin_class *cls, struct ofi_work *work, uint64_t length, int error)
+{
+    switch (work->kind) {
+    case OFI_WORK_TX:
+        ofi_send_done(cls, OFI_OBJECT(work, struct ofi_tx, work), error);
+        break;
+    case OFI_WORK_RX:
+        ofi_rx_done(cls, OFI_OBJECT(work, struct ofi_rx, work), length, error);
+        break;
+    case OFI_WORK_FRAGMENT:
+        ofi_rma_done(cls, OFI_OBJECT(work, struct ofi_fragment, work), error);
+        break;
+    }
+}
+
+/* An error. One without a context is of something that was injected: whose, it
+ * does not say. */
+static uint32_t
+read_error(na_plugin_class *cls)
+{
+    struct fi_cq_err_entry entry = {0};
+
+    if (fi_cq_readerr(cls->cq, &entry, 0) != 1)
+        return 0;
+    OFI_LOG(cls->host, DEBUG, "completion with error %d (%s)", entry.err,
+        fi_strerror(entry.err));
+    if (entry.op_context != NULL)
+        complete(cls, entry.op_context, entry.len,
+            entry.err != 0 ? entry.err : FI_EIO);
+    else
+        cls->counters.completion_errors++;
+    return 1;
+}
+
+uint32_t
+ofi_progress_read(na_plugin_class *cls)
+{
+    struct fi_cq_msg_entry entries[BATCH];
+    ssize_t count = fi_cq_read(cls->cq, entries, BATCH);
+
+    if (count == -FI_EAVAIL)
+        return read_error(cls);
+    if (count < 0)
+        return 0;
+    for (ssize_t i = 0; i < count; i++)
+        if (entries[i].op_context != NULL)
+            complete(cls, entries[i].op_context, entries[i].len, 0);
+    return (uint32_t) count;
+}
+
+int32_t
+ofi_progress_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    if (__builtin_expect(
+            atomic_load_explicit(&cls->lock.waiting, memory_order_relaxed) != 0,
+            0))
+        sched_yield();
+    ofi_lock_take(&cls->lock);
+    if (ctx->armed)
+        ofi_wait_disarm(ctx);
+    for (uint32_t i = 0; ctx->ready_count == 0 && i < ROUNDS; i++)
+        if (ofi_progress_read(cls) == 0)
+            break;
+    if (cls->unposted.head != NULL)
+        ofi_rx_retry(cls);
+    if (cls->copying.head != NULL)
+        ofi_rma_copy(cls);
+    ofi_peer_work(cls);
+    if (cls->scan_due)
+        ofi_fork_scan(cls);
+    uint32_t count = ofi_ctx_take(ctx, events, max);
+    ofi_lock_drop(&cls->lock);
+    return (int32_t) count;
+}
+
+int32_t
+ofi_progress_cancel(na_plugin_ctx *ctx, void *operation)
+{
+    na_plugin_class *cls = ctx->cls;
+    struct ofi_op *op = operation;
+
+    ofi_lock_take(&cls->lock);
+    if (op->state == OFI_OP_POSTED && op->ctx == ctx)
+        switch (op->kind) {
+        case OFI_OP_SEND:
+            ofi_send_cancel(ctx, op);
+            break;
+        case OFI_OP_RMA:
+            ofi_rma_cancel(cls, op);
+            break;
+        default:
+            ofi_match_cancel(ctx, op, NA_PLUGIN_E_CANCELED);
+            break;
+        }
+    ofi_lock_drop(&cls->lock);
+    return NA_PLUGIN_OK;
+}

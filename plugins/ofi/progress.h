@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* poll and cancel: from libfabric's completions to events. */
+#ifndef OFI_PROGRESS_H
+#define OFI_PROGRESS_H
+
+#include "ofi.h"
+
+int32_t ofi_progress_poll(
+    na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
+int32_t ofi_progress_cancel(na_plugin_ctx *ctx, void *op);
+
+/* Reads one batch of completions. How many. [lock] */
+uint32_t ofi_progress_read(na_plugin_class *cls);
+
+#endif /* OFI_PROGRESS_H */

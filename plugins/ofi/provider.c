@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of providers. README.md says which of them were tested where. */
+#include <string.h>
+
+#include "provider.h"
+
+#define SOCKETS (OFI_TRAIT_TCP | OFI_TRAIT_LOCK_MR)
+#define LAYERED (SOCKETS | OFI_TRAIT_SLOW_LOSS)
+
+/*
+ * RDM endpoints over TCP of their own are called net in libfabric 1.17 and tcp
+ * since 1.18, and speak the same; those of the layer rxm speak another language.
+ */
+static const struct ofi_trait table[] = {
+    {"tcp", "tcp", "tcp", OFI_FORMAT_IP, SOCKETS},
+    {"tcp", "net", "tcp", OFI_FORMAT_IP, SOCKETS},
+    {"tcp", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED},
+    {"net", "net", "tcp", OFI_FORMAT_IP, SOCKETS},
+    {"tcp;ofi_rxm", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED},
+    {"net;ofi_rxm", "net;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED},
+    {"sockets", "sockets", "sockets", OFI_FORMAT_IP,
+        SOCKETS | OFI_TRAIT_TRUST_WAIT},
+    {"udp", "udp;ofi_rxd", "udp", OFI_FORMAT_IP,
+        OFI_TRAIT_LOCK_MR | OFI_TRAIT_MUST_ANSWER},
+    {"udp;ofi_rxd", "udp;ofi_rxd", "udp", OFI_FORMAT_IP,
+        OFI_TRAIT_LOCK_MR | OFI_TRAIT_MUST_ANSWER},
+    {"shm", "shm", "shm", OFI_FORMAT_STRING,
+        OFI_TRAIT_NODE | OFI_TRAIT_NO_WAIT | OFI_TRAIT_LOCK_MR},
+    {"verbs", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, OFI_TRAIT_NATIVE},
+    {"verbs;ofi_rxm", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP,
+        OFI_TRAIT_NATIVE},
+    {"cxi", "cxi", "cxi", OFI_FORMAT_BYTES, OFI_TRAIT_NATIVE},
+    {"opx", "opx", "opx", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT},
+    {"psm2", "psm2", "psm2", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT},
+    {"psm3", "psm3", "psm3", OFI_FORMAT_BYTES, 0},
+    {"gni", "gni", "gni", OFI_FORMAT_BYTES, OFI_TRAIT_NATIVE},
+};
+
+#define ROWS (sizeof(table) / sizeof(table[0]))
+
+const char *const ofi_protocols[OFI_PROTOCOLS] = {"tcp", "verbs", "shm", "opx",
+    "gni", "cxi", "sockets", "psm2", "psm3", "udp", NULL};
+
+const struct ofi_trait *
+ofi_provider_form(const char *protocol, uint32_t index, struct ofi_trait *other)
+{
+    uint32_t known = 0;
+
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strcmp(table[i].protocol, protocol) != 0)
+            continue;
+        if (known == index)
+            return &table[i];
+        known++;
+    }
+    if (known != 0 || index != 0)
+        return NULL;
+    *other = (struct ofi_trait){.protocol = protocol,
+        .provider = protocol,
+        .scheme = protocol,
+        .format = OFI_FORMAT_BYTES,
+        .flags = OFI_TRAIT_LOCK_MR};
+    return other;
+}
+
+bool
+ofi_provider_speaks(const struct ofi_trait *trait, const char *scheme)
+{
+    if (strcmp(trait->scheme, scheme) == 0 ||
+        strcmp(trait->provider, scheme) == 0)
+        return true;
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(table[i].protocol, scheme) == 0 &&
+            strcmp(table[i].scheme, trait->scheme) == 0 &&
+            strcmp(table[i].protocol, "tcp") != 0)
+            return true;
+    return false;
+}

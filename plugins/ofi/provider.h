@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is particular to a provider of libfabric: one table, and nothing of it
+ * anywhere else. */
+#ifndef OFI_PROVIDER_H
+#define OFI_PROVIDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How its endpoints are named. */
+enum ofi_format {
+    OFI_FORMAT_IP,     /* sockaddr_in, sockaddr_in6 */
+    OFI_FORMAT_STRING, /* FI_ADDR_STR, or anything that ends with a zero */
+    OFI_FORMAT_BYTES,  /* the provider's own */
+};
+
+/* A TCP port stands for the endpoint: whether somebody listens there says
+ * whether the peer is there. */
+#define OFI_TRAIT_TCP 0x1U
+/* Peers are processes of this node, and listen at a local socket besides. */
+#define OFI_TRAIT_NODE 0x2U
+/* Wait objects don't wake across processes, or there are none. */
+#define OFI_TRAIT_NO_WAIT 0x4U
+/* fi_mr_reg is not safe beside other calls on the domain. */
+#define OFI_TRAIT_LOCK_MR 0x8U
+/* Puts and gets need no help of the process whose memory it is. */
+#define OFI_TRAIT_NATIVE 0x10U
+/* A peer that doesn't answer a ping for long is gone: nothing else tells. */
+#define OFI_TRAIT_MUST_ANSWER 0x20U
+
+/* A wait object works, although it fails the test of waitset.c. */
+#define OFI_TRAIT_TRUST_WAIT 0x40U
+
+/* That a connection is lost is noticed some calls after its first failure. */
+#define OFI_TRAIT_SLOW_LOSS 0x80U
+
+struct ofi_trait {
+    const char *protocol; /* as in an info string */
+    const char *provider; /* fabric_attr->prov_name; several forms of one
+                             protocol stand in order of preference */
+    const char *scheme;   /* of address strings: what speaks with each other */
+    enum ofi_format format;
+    uint32_t flags; /* OFI_TRAIT_* */
+};
+
+/* Protocols that the plugin lists; NULL ends them. */
+#define OFI_PROTOCOLS 11U
+extern const char *const ofi_protocols[OFI_PROTOCOLS];
+
+/* The form number index of a protocol, NULL when there is none left. A protocol
+ * that the table does not know is taken for a provider's name: *other is then
+ * filled in, with protocol's memory, and returned. */
+const struct ofi_trait *ofi_provider_form(
+    const char *protocol, uint32_t index, struct ofi_trait *other);
+
+/* Whether an address with this scheme is one of this provider's. */
+bool ofi_provider_speaks(const struct ofi_trait *trait, const char *scheme);
+
+#endif /* OFI_PROVIDER_H */

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receiving: buffers of the plugin's, so that a message which nobody waits for
+ * never stands in the way of those behind it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "fabric.h"
+#include "header.h"
+#include "match.h"
+#include "name.h"
+#include "pages.h"
+#include "peer.h"
+#include "receive.h"
+#include "send.h"
+
+#define BYTES (1U << 20) /* of all buffers, within these numbers */
+#define COUNT_MOST 64U
+#define COUNT_LEAST 8U
+
+int32_t
+ofi_rx_init(na_plugin_class *cls)
+{
+    uint64_t most = cls->max_unexpected > cls->max_expected
+                        ? cls->max_unexpected
+                        : cls->max_expected;
+    size_t stride =
+        (most + ofi_header_length(OFI_NAME_MAX) + 63) & ~(size_t) 63;
+    uint32_t count = (uint32_t) (BYTES / stride);
+
+    count = count > COUNT_MOST ? COUNT_MOST : count;
+    count = count < COUNT_LEAST ? COUNT_LEAST : count;
+    cls->rxs = calloc(count, sizeof(*cls->rxs));
+    cls->rx_memory = ofi_pages_new(stride * count);
+    cls->rx_bytes = stride * count;
+    if (cls->rxs == NULL || cls->rx_memory == NULL) {
+        OFI_LOG(cls->host, ERROR, "no memory for %u messages of %zu bytes",
+            count, stride);
+        return NA_PLUGIN_E_NOMEM;
+    }
+    if (cls->local_mr) {
+        int32_t ret = ofi_fabric_register(cls, cls->rx_memory, stride * count,
+            FI_SEND | FI_RECV, &cls->rx_mr);
+        if (ret != NA_PLUGIN_OK)
+            return ret;
+    }
+    cls->rx_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ofi_rx *rx = &cls->rxs[i];
+        rx->work.kind = OFI_WORK_RX;
+        rx->data = cls->rx_memory + stride * i;
+        rx->desc = cls->rx_mr != NULL ? fi_mr_desc(cls->rx_mr) : NULL;
+        ofi_rx_post(cls, rx);
+    }
+    return NA_PLUGIN_OK;
+}
+
+void
+ofi_rx_fini(na_plugin_class *cls)
+{
+    if (cls->rx_mr != NULL)
+        fi_close(&cls->rx_mr->fid);
+    ofi_pages_free(cls->rx_memory, cls->rx_bytes);
+    free(cls->rxs);
+}
+
+static uint64_t
+room(const na_plugin_class *cls)
+{
+    uint64_t most = cls->max_unexpected > cls->max_expected
+                        ? cls->max_unexpected
+                        : cls->max_expected;
+    return most + ofi_header_length(OFI_NAME_MAX);
+}
+
+void
+ofi_rx_post(na_plugin_class *cls, struct ofi_rx *rx)
+{
+    if (cls->ep == NULL || fi_recv(cls->ep, rx->data, room(cls), rx->desc,
+                               FI_ADDR_UNSPEC, &rx->work.fi) != 0)
+        ofi_list_append(&cls->unposted, &rx->link);
+}
+
+void
+ofi_rx_retry(na_plugin_class *cls)
+{
+    struct ofi_list list = cls->unposted;
+    struct ofi_link *link = NULL;
+
+    cls->unposted = (struct ofi_list){0};
+    while ((link = ofi_list_pop(&list)) != NULL)
+        ofi_rx_post(cls, OFI_OBJECT(link, struct ofi_rx, link));
+}
+
+/* What is no message of this plugin's; said once at a time, not for each. */
+static void
+reject(na_plugin_class *cls, const char *why)
+{
+    uint64_t count = cls->counters.malformed++;
+
+    if ((count & (count + 1)) == 0)
+        OFI_LOG(cls->host, WARNING,
+            "a message was dropped, number %llu of its kind: %s",
+            (unsigned long long) count + 1, why);
+}
+
+static uint64_t
+longest(const na_plugin_class *cls, uint8_t kind)
+{
+    return kind == OFI_HEADER_UNEXPECTED ? cls->max_unexpected
+                                         : cls->max_expected;
+}
+
+/* A message in rx. True: it stays in use. */
+static bool
+dispatch(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length)
+{
+    struct ofi_message message = {.rx = rx};
+    struct ofi_name name;
+    uint32_t header = 0;
+
+    if (!ofi_header_read(rx->data, length, &message.header, &header) ||
+        !ofi_name_check(cls->trait, rx->data + OFI_HEADER_NAME, rx->data[24]) ||
+        (cls->trait->format == OFI_FORMAT_IP &&
+            rx->data[24] != cls->self->name.length)) {
+        reject(cls, "its header is not one of this version's");
+        return false;
+    }
+    name.length = rx->data[24];
+    memcpy(name.bytes, rx->data + OFI_HEADER_NAME, name.length);
+    message.from = ofi_addr_get(cls, &name);
+    message.data = rx->data + header;
+    message.length = (uint32_t) (length - header);
+    if (message.from == NULL)
+        return false;
+
+    bool kept = false;
+    bool for_us =
+        message.header.target == 0 || message.header.target == cls->number;
+    if (message.from->self)
+        reject(cls, "its sender claims to be this class");
+    else if (!ofi_peer_heard(cls, message.from, message.header.source))
+        cls->counters.strayed++;
+    else
+        switch (message.header.kind) {
+        case OFI_HEADER_UNEXPECTED:
+        case OFI_HEADER_EXPECTED:
+            cls->counters.received++;
+            if (message.length > longest(cls, message.header.kind))
+                reject(cls, "it is longer than this class's longest");
+            else if (for_us)
+                kept = ofi_match_deliver(cls, &message);
+            else
+                cls->counters.strayed++;
+            break;
+        case OFI_HEADER_PING:
+            ofi_send_pong(cls, message.from);
+            break;
+        case OFI_HEADER_PONG:
+        case OFI_HEADER_FENCE:
+            break;
+        default:
+            reject(cls, "it is of an unknown kind");
+        }
+    ofi_addr_drop(cls, message.from);
+    return kept;
+}
+
+void
+ofi_rx_done(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length, int error)
+{
+    if (error == 0 && length <= room(cls)) {
+        if (dispatch(cls, rx, length))
+            return;
+    } else if (error != FI_ECANCELED)
+        reject(cls,
+            error == 0 ? "it is longer than its buffer" : fi_strerror(error));
+    ofi_rx_post(cls, rx);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The buffers that all messages come into. */
+#ifndef OFI_RECEIVE_H
+#define OFI_RECEIVE_H
+
+#include "ofi.h"
+
+/* Allocates and posts them. A code, with a line at level ERROR. */
+int32_t ofi_rx_init(na_plugin_class *cls);
+
+/* When the endpoint is closed. */
+void ofi_rx_fini(na_plugin_class *cls);
+
+/* Gives one (back) to libfabric. [lock] */
+void ofi_rx_post(na_plugin_class *cls, struct ofi_rx *rx);
+
+/* The same for those that libfabric did not take. [lock] */
+void ofi_rx_retry(na_plugin_class *cls);
+
+/* One has been filled, or failed. [lock] */
+void ofi_rx_done(
+    na_plugin_class *cls, struct ofi_rx *rx, uint64_t length, int error);
+
+#endif /* OFI_RECEIVE_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The report: choices made at open, then counters. */
+#include <stddef.h>
+
+#include "pool.h"
+#include "report.h"
+
+static const struct {
+    const char *name;
+    size_t offset; /* in struct ofi_counters */
+} counters[] = {
+    {"messages_sent", offsetof(struct ofi_counters, sent)},
+    {"messages_injected", offsetof(struct ofi_counters, injected)},
+    {"messages_received", offsetof(struct ofi_counters, received)},
+    {"messages_to_self", offsetof(struct ofi_counters, to_self)},
+    {"sends_queued", offsetof(struct ofi_counters, queued)},
+    {"eagain_retries", offsetof(struct ofi_counters, eagain_retries)},
+    {"unexpected_queued", offsetof(struct ofi_counters, kept_unexpected)},
+    {"expected_dropped", offsetof(struct ofi_counters, dropped_expected)},
+    {"strayed", offsetof(struct ofi_counters, strayed)},
+    {"malformed", offsetof(struct ofi_counters, malformed)},
+    {"pings", offsetof(struct ofi_counters, pings)},
+    {"knocks", offsetof(struct ofi_counters, knocks)},
+    {"peers_lost", offsetof(struct ofi_counters, lost)},
+    {"peers_replaced", offsetof(struct ofi_counters, replaced)},
+    {"put_bytes", offsetof(struct ofi_counters, put_bytes)},
+    {"get_bytes", offsetof(struct ofi_counters, get_bytes)},
+    {"fragments", offsetof(struct ofi_counters, fragments)},
+    {"completion_errors", offsetof(struct ofi_counters, completion_errors)},
+};
+
+#define COUNTERS (sizeof(counters) / sizeof(counters[0]))
+#define CHOICES 12U
+
+static na_plugin_report_entry
+choice(const na_plugin_class *cls, uint32_t index)
+{
+    switch (index) {
+    case 0:
+        return (na_plugin_report_entry){
+            .name = "provider", .text = cls->text_provider};
+    case 1:
+        return (na_plugin_report_entry){
+            .name = "libfabric", .text = cls->text_version};
+    case 2:
+        return (na_plugin_report_entry){
+            .name = "fabric", .text = cls->info->fabric_attr->name};
+    case 3:
+        return (na_plugin_report_entry){
+            .name = "device", .text = cls->info->domain_attr->name};
+    case 4:
+        return (na_plugin_report_entry){
+            .name = "registration_modes", .text = cls->text_mr};
+    case 5:
+        return (na_plugin_report_entry){
+            .name = "wait", .text = cls->can_wait ? "descriptor" : "none"};
+    case 6:
+        return (na_plugin_report_entry){
+            .name = "locks", .text = cls->single ? "none" : "yes"};
+    case 7:
+        return (na_plugin_report_entry){.name = "put_completion",
+            .text = cls->delivery ? "delivery" : "read back"};
+    case 8:
+        return (na_plugin_report_entry){
+            .name = "inject_bytes", .value = cls->inject_size};
+    case 9:
+        return (na_plugin_report_entry){
+            .name = "receive_buffers", .value = cls->rx_count};
+    case 10:
+        return (na_plugin_report_entry){
+            .name = "peers", .value = cls->names_count};
+    default:
+        return (na_plugin_report_entry){.name = "peer_bytes",
+            .value = sizeof(struct na_plugin_addr) + sizeof(void *)};
+    }
+}
+
+static uint32_t
+entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
+    uint32_t max)
+{
+    uint32_t count = 0;
+
+    ofi_lock_take(&cls->lock);
+    for (uint32_t i = first; i < CHOICES + COUNTERS + 1 && count < max; i++) {
+        if (i < CHOICES) {
+            list[count++] = choice(cls, i);
+            continue;
+        }
+        if (i == CHOICES + COUNTERS) {
+            list[count++] = (na_plugin_report_entry){
+                .name = "copies_bytes", .value = ofi_pool_bytes(cls)};
+            continue;
+        }
+        const char *base = (const char *) &cls->counters;
+        const uint64_t *counter =
+            (const void *) (base + counters[i - CHOICES].offset);
+        list[count++] = (na_plugin_report_entry){
+            .name = counters[i - CHOICES].name, .value = *counter};
+    }
+    ofi_lock_drop(&cls->lock);
+    return count;
+}
+
+const na_plugin_report ofi_report = {
+    .size = sizeof(ofi_report),
+    .entries = entries,
+};

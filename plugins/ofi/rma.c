@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A put or get is a job, cut into fragments at the borders of segments and at
+ * what a provider takes at once. */
+#include <string.h>
+
+#include "address.h"
+#include "context.h"
+#include "fabric.h"
+#include "mem.h"
+#include "peer.h"
+#include "pool.h"
+#include "rma.h"
+#include "send.h"
+#include "wait.h"
+
+#define FLYING_MAX 16U   /* fragments of a job that libfabric has */
+#define AGAIN 1U         /* how often a job is begun again */
+#define AGAIN_SLOW 7U    /* the same where a loss is noticed late */
+#define PAUSE_NS OFI_MS  /* before the first time; doubled each time */
+#define SLICE (1U << 20) /* bytes to oneself in one poll */
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void
+job_end(na_plugin_class *cls, struct ofi_job *job)
+{
+    na_plugin_addr *peer = job->peer;
+
+    if (job->op != NULL) {
+        ofi_list_remove(&job->ctx->jobs, &job->by_ctx);
+        ofi_list_remove(
+            peer->self ? &cls->copying : &peer->jobs, &job->by_peer);
+        ofi_ctx_end(job->ctx, job->op, job->status);
+    }
+    ofi_list_append(&cls->spare_jobs, &job->by_ctx);
+    ofi_addr_drop(cls, peer);
+}
+
+/* Hands a fragment to libfabric. What it returns, positive. */
+static int
+submit(na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment,
+    const struct iovec *iov, const struct fi_rma_iov *rma_iov, void *desc)
+{
+    bool put = job->put && !job->verifying;
+    const struct fi_msg_rma message = {.msg_iov = iov,
+        .desc = &desc,
+        .iov_count = 1,
+        .addr = job->peer->fi_addr,
+        .rma_iov = rma_iov,
+        .rma_iov_count = 1,
+        .context = &fragment->work.fi};
+    ssize_t ret =
+        put ? fi_writemsg(job->ctx->rma_ep, &message,
+                  FI_COMPLETION | (cls->delivery ? FI_DELIVERY_COMPLETE : 0))
+            : fi_readmsg(job->ctx->rma_ep, &message, FI_COMPLETION);
+
+    return (int) -ret;
+}
+
+/* The next fragment of a job. */
+static int
+next_fragment(na_plugin_class *cls, struct ofi_job *job)
+{
+    uint64_t near = 0, far = 0;
+    const struct ofi_segment *local =
+        ofi_mem_find(job->local, job->local_offset, &near);
+    const struct ofi_segment *remote =
+        ofi_mem_find(job->remote, job->remote_offset, &far);
+    uint64_t length = least(least(local->length - near, remote->length - far),
+        least(job->left, cls->fragment_max));
+    struct ofi_fragment *fragment = ofi_pool_fragment(cls);
+
+    if (fragment == NULL)
+        return FI_ENOMEM;
+    const struct iovec iov = {
+        .iov_base = (void *) (uintptr_t) (local->base + near),
+        .iov_len = length};
+    const struct fi_rma_iov rma_iov = {
+        .addr = remote->address + far, .len = length, .key = remote->key};
+
+    fragment->job = job;
+    int error =
+        submit(cls, job, fragment, &iov, &rma_iov, fi_mr_desc(local->mr));
+    if (error != 0) {
+        ofi_list_append(&cls->spare_fragments, &fragment->link);
+        return error;
+    }
+    cls->counters.fragments++;
+    job->flying++;
+    job->local_offset += length;
+    job->remote_offset += length;
+    job->left -= length;
+    return 0;
+}
+
+/* Where the provider can't say that a put has arrived: one byte is read back
+ * behind it. */
+static void
+verify(struct ofi_job *job)
+{
+    job->verifying = true;
+    job->local_offset--;
+    job->remote_offset--;
+    job->left = 1;
+}
+
+/* A connection breaks when its peer dies, but also when another's put or get is
+ * refused by the owner of the memory. Then all is done once more, one job at a
+ * time, so that the one that is refused is alone with that. Who is dead is found
+ * to be so before it ends. */
+static void
+begin_again(struct ofi_job *job)
+{
+    uint64_t done = job->whole - job->missed;
+
+    job->broken = false;
+    job->verifying = false;
+    job->pause_ns = ofi_peer_now() + (PAUSE_NS << job->begun++);
+    job->status = NA_PLUGIN_OK;
+    job->local_offset -= done;
+    job->remote_offset -= done;
+    job->left = job->whole;
+}
+
+static uint8_t
+attempts(const na_plugin_class *cls)
+{
+    return cls->trait->flags & OFI_TRAIT_SLOW_LOSS ? AGAIN_SLOW : AGAIN;
+}
+
+/* Goes on with a job, which may end. */
+static void
+advance(na_plugin_class *cls, struct ofi_job *job)
+{
+    na_plugin_addr *peer = job->peer;
+
+    if (job->broken && job->flying == 0 && job->begun < attempts(cls)) {
+        begin_again(job);
+        peer->careful = true;
+        peer->blocked = true;
+        ofi_peer_stuck(cls, peer);
+        return;
+    }
+    if (job->pause_ns != 0 && job->pause_ns > ofi_peer_now()) {
+        peer->blocked = true;
+        return;
+    }
+    job->pause_ns = 0;
+    if (job->left == 0 && job->flying == 0 && job->status == NA_PLUGIN_OK &&
+        job->put && !cls->delivery && !job->verifying)
+        verify(job);
+    while (job->left != 0 && job->flying < FLYING_MAX) {
+        int error = next_fragment(cls, job);
+        if (error == FI_EAGAIN) {
+            peer->blocked = true;
+            ofi_peer_stuck(cls, peer);
+            return;
+        }
+        if (error != 0) {
+            job->status = ofi_peer_code(error);
+            job->left = 0;
+        }
+    }
+    if (job->left == 0 && job->flying == 0)
+        job_end(cls, job);
+}
+
+static bool
+is_flying(const na_plugin_addr *peer)
+{
+    for (struct ofi_link *link = peer->jobs.head; link != NULL;
+         link = link->next)
+        if (OFI_OBJECT(link, struct ofi_job, by_peer)->flying != 0)
+            return true;
+    return false;
+}
+
+static bool
+has_begun_again(const na_plugin_addr *peer)
+{
+    for (struct ofi_link *link = peer->jobs.head; link != NULL;
+         link = link->next)
+        if (OFI_OBJECT(link, struct ofi_job, by_peer)->begun != 0)
+            return true;
+    return false;
+}
+
+void
+ofi_rma_retry(na_plugin_class *cls, na_plugin_addr *peer)
+{
+    struct ofi_link *next = NULL;
+
+    peer->blocked = false;
+    for (struct ofi_link *link = peer->jobs.head; link != NULL; link = next) {
+        struct ofi_job *job = OFI_OBJECT(link, struct ofi_job, by_peer);
+        next = link->next;
+        if (job->flying == 0 && peer->careful && is_flying(peer)) {
+            peer->blocked = true;
+            break;
+        }
+        advance(cls, job);
+        cls->counters.eagain_retries++;
+    }
+    peer->careful = peer->careful && has_begun_again(peer);
+    if (!peer->blocked)
+        ofi_peer_moved(cls, peer);
+}
+
+void
+ofi_rma_done(na_plugin_class *cls, struct ofi_fragment *fragment, int error)
+{
+    struct ofi_job *job = fragment->job;
+    na_plugin_addr *peer = job->peer;
+
+    ofi_list_append(&cls->spare_fragments, &fragment->link);
+    job->flying--;
+    if (error != 0) {
+        cls->counters.completion_errors++;
+        if (job->status == NA_PLUGIN_OK) {
+            job->status = ofi_peer_code(error);
+            job->broken = ofi_peer_is_loss(error) && job->op != NULL;
+            job->missed = job->verifying ? 0 : job->left;
+        }
+        job->left = 0;
+        /* whether it is the peer that is lost, or this connection only */
+        if (job->op != NULL)
+            ofi_send_ping(cls, job->peer);
+    }
+    if (job->op == NULL ? job->flying == 0 : !peer->careful || error != 0)
+        advance(cls, job);
+    else if (job->op != NULL) {
+        /* its turn comes with the next retry */
+        peer->blocked = true;
+        ofi_peer_stuck(cls, peer);
+    }
+}
+
+/* TO ONESELF */
+
+static void
+copy_slice(struct ofi_job *job, uint64_t most)
+{
+    while (job->left != 0 && most != 0) {
+        uint64_t near = 0, far = 0;
+        const struct ofi_segment *local =
+            ofi_mem_find(job->local, job->local_offset, &near);
+        const struct ofi_segment *remote =
+            ofi_mem_find(job->remote, job->remote_offset, &far);
+        uint64_t length =
+            least(least(local->length - near, remote->length - far),
+                least(job->left, most));
+        void *here = (void *) (uintptr_t) (local->base + near);
+        void *there = (void *) (uintptr_t) (remote->base + far);
+        memmove(job->put ? there : here, job->put ? here : there, length);
+        job->local_offset += length;
+        job->remote_offset += length;
+        job->left -= length;
+        most -= length;
+    }
+}
+
+/* The registration that a description is of, under its lock. */
+static const na_plugin_mem *
+own_memory(na_plugin_class *cls, const na_plugin_mem *described)
+{
+    if (!ofi_mem_is_own(cls, described))
+        return NULL;
+    for (struct ofi_link *link = cls->memory.head; link != NULL;
+         link = link->next) {
+        const na_plugin_mem *mem = OFI_OBJECT(link, na_plugin_mem, link);
+        if (mem->id == described->id)
+            return mem;
+    }
+    return NULL;
+}
+
+void
+ofi_rma_copy(na_plugin_class *cls)
+{
+    struct ofi_job *job =
+        OFI_OBJECT(cls->copying.head, struct ofi_job, by_peer);
+    const na_plugin_mem *described = job->remote;
+
+    /* held during the slice: nobody deregisters what is copied */
+    ofi_lock_take(&cls->memory_lock);
+    job->remote = own_memory(cls, described);
+    if (job->remote != NULL)
+        copy_slice(job, SLICE);
+    else {
+        job->status = NA_PLUGIN_E_PERMISSION;
+        job->left = 0;
+    }
+    job->remote = described;
+    ofi_lock_drop(&cls->memory_lock);
+    if (job->left == 0)
+        job_end(cls, job);
+}
+
+/* SUBMISSION */
+
+static int32_t
+check(const na_plugin_mem *local, uint64_t local_offset,
+    const na_plugin_mem *remote, uint64_t remote_offset, uint64_t length,
+    const na_plugin_addr *peer, bool put)
+{
+    uint32_t here = put ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE;
+    uint32_t there = put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
+
+    if (local_offset > local->length || length > local->length - local_offset ||
+        remote_offset > remote->length ||
+        length > remote->length - remote_offset || !local->registered)
+        return NA_PLUGIN_E_INVALID_ARG;
+    if (!(local->access & here) || !(remote->access & there))
+        return NA_PLUGIN_E_PERMISSION;
+    /* memory of who was there before */
+    if (peer->forgotten != 0 && remote->owner == peer->forgotten)
+        return NA_PLUGIN_E_HOSTUNREACH;
+    return NA_PLUGIN_OK;
+}
+
+static int32_t
+begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
+{
+    na_plugin_class *cls = ctx->cls;
+    na_plugin_addr *peer = order->peer;
+    int32_t ret = NA_PLUGIN_OK;
+
+    if (!peer->self) {
+        ret = ofi_peer_reach(cls, peer);
+        if (ret == NA_PLUGIN_OK && ctx->rma_ep == NULL)
+            ret = ofi_fabric_rma_endpoint(cls, &ctx->rma_ep);
+        cls->scan_due = true;
+    }
+    if (ret == NA_PLUGIN_OK)
+        ret = ofi_ctx_promise(ctx);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    struct ofi_job *job = ofi_pool_job(cls);
+    if (job == NULL) {
+        ctx->promised--;
+        return NA_PLUGIN_E_NOMEM;
+    }
+    *job = *order;
+    job->ctx = ctx;
+    job->op = op;
+    job->whole = order->left;
+    ofi_addr_hold(peer);
+    op->kind = OFI_OP_RMA;
+    op->state = OFI_OP_POSTED;
+    op->ctx = ctx;
+    op->job = job;
+    ofi_list_append(&ctx->jobs, &job->by_ctx);
+    if (peer->self) {
+        ofi_list_append(&cls->copying, &job->by_peer);
+        if (ctx->armed)
+            ofi_wait_rouse(ctx);
+        return NA_PLUGIN_PENDING;
+    }
+    ofi_list_append(&peer->jobs, &job->by_peer);
+    ofi_peer_activate(cls, peer);
+    if (peer->careful) {
+        peer->blocked = true;
+        ofi_peer_stuck(cls, peer);
+    } else
+        advance(cls, job);
+    if (ctx->armed)
+        ofi_wait_rouse(ctx);
+    return NA_PLUGIN_PENDING;
+}
+
+static int32_t
+transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    int32_t ret = check(order->local, order->local_offset, order->remote,
+        order->remote_offset, order->left, order->peer, order->put);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    if (order->left == 0)
+        return NA_PLUGIN_DONE;
+    ofi_lock_take(&cls->lock);
+    if (order->put)
+        cls->counters.put_bytes += order->left;
+    else
+        cls->counters.get_bytes += order->left;
+    ret = begin(ctx, op, order);
+    ofi_lock_drop(&cls->lock);
+    return ret;
+}
+
+int32_t
+ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+{
+    const struct ofi_job order = {.peer = peer,
+        .local = local,
+        .remote = remote,
+        .local_offset = local_offset,
+        .remote_offset = remote_offset,
+        .left = length,
+        .put = true};
+
+    (void) peer_ctx;
+    return transfer(ctx, op, &order);
+}
+
+int32_t
+ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+{
+    const struct ofi_job order = {.peer = peer,
+        .local = local,
+        .remote = remote,
+        .local_offset = local_offset,
+        .remote_offset = remote_offset,
+        .left = length};
+
+    (void) peer_ctx;
+    return transfer(ctx, op, &order);
+}
+
+/* ENDS */
+
+/* Nothing more of a job is begun. */
+static void
+stop(na_plugin_class *cls, struct ofi_job *job, int32_t status)
+{
+    if (job->left == 0 && status == NA_PLUGIN_E_CANCELED)
+        return;
+    job->left = 0;
+    job->broken = false;
+    if (job->status == NA_PLUGIN_OK)
+        job->status = status;
+    if (job->flying == 0)
+        job_end(cls, job);
+}
+
+void
+ofi_rma_cancel(na_plugin_class *cls, struct ofi_op *op)
+{
+    stop(cls, op->job, NA_PLUGIN_E_CANCELED);
+}
+
+void
+ofi_rma_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status)
+{
+    struct ofi_link *next = NULL;
+
+    peer->blocked = false;
+    for (struct ofi_link *link = peer->jobs.head; link != NULL; link = next) {
+        next = link->next;
+        stop(cls, OFI_OBJECT(link, struct ofi_job, by_peer), status);
+    }
+}
+
+void
+ofi_rma_abandon(na_plugin_ctx *ctx)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    if (ctx->rma_ep != NULL)
+        fi_close(&ctx->rma_ep->fid);
+    ctx->rma_ep = NULL;
+    while (ctx->jobs.head != NULL) {
+        struct ofi_job *job =
+            OFI_OBJECT(ctx->jobs.head, struct ofi_job, by_ctx);
+        job->left = 0;
+        job->broken = false;
+        job->status = NA_PLUGIN_E_CANCELED;
+        if (job->flying == 0) {
+            job_end(cls, job);
+            continue;
+        }
+        ofi_list_remove(&ctx->jobs, &job->by_ctx);
+        ofi_list_remove(&job->peer->jobs, &job->by_peer);
+        ctx->promised--;
+        job->op = NULL;
+    }
+}

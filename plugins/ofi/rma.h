@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Puts and gets. */
+#ifndef OFI_RMA_H
+#define OFI_RMA_H
+
+#include "ofi.h"
+
+/* The operations of the ABI. */
+int32_t ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+int32_t ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+
+/* The rest under the lock. */
+
+/* Goes on with what libfabric would not take. */
+void ofi_rma_retry(na_plugin_class *cls, na_plugin_addr *peer);
+
+/* libfabric is done with one fragment. */
+void ofi_rma_done(
+    na_plugin_class *cls, struct ofi_fragment *fragment, int error);
+
+/* A slice of what goes to oneself. */
+void ofi_rma_copy(na_plugin_class *cls);
+
+/* Ends what has not begun; what has ends with its fragments. */
+void ofi_rma_cancel(na_plugin_class *cls, struct ofi_op *op);
+void ofi_rma_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status);
+
+/* Takes the memory of a context's puts and gets back from libfabric. */
+void ofi_rma_abandon(na_plugin_ctx *ctx);
+
+#endif /* OFI_RMA_H */

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sending: injected when it is short, else a copy that libfabric gets when it
+ * has room; in order for each peer. */
+#include <sched.h>
+#include <string.h>
+
+#include "address.h"
+#include "context.h"
+#include "header.h"
+#include "match.h"
+#include "peer.h"
+#include "pool.h"
+#include "progress.h"
+#include "rma.h"
+#include "send.h"
+#include "wait.h"
+
+#define INJECT_ROW 64U /* injected messages without one that is waited for */
+#define FLUSH_NS OFI_SECOND
+
+static void
+tx_free(na_plugin_class *cls, struct ofi_tx *tx)
+{
+    na_plugin_addr *peer = tx->peer;
+
+    if (tx->fence)
+        cls->fences--;
+    ofi_pool_tx_free(tx);
+    ofi_addr_drop(cls, peer);
+}
+
+/* Ends the operation of a message, if somebody waits for it. */
+static void
+end_op(struct ofi_tx *tx, int32_t status)
+{
+    struct ofi_op *op = tx->op;
+
+    if (op == NULL)
+        return;
+    tx->op = NULL;
+    ofi_list_remove(&op->ctx->sends, &tx->by_ctx);
+    ofi_ctx_end(op->ctx, op, status);
+}
+
+/* Hands one to libfabric. */
+static int
+submit(na_plugin_class *cls, struct ofi_tx *tx)
+{
+    na_plugin_addr *peer = tx->peer;
+
+    ssize_t ret = fi_send(
+        cls->ep, tx->data, tx->length, tx->desc, peer->fi_addr, &tx->work.fi);
+    if (ret != 0)
+        return (int) -ret;
+    ofi_list_append(&peer->flying, &tx->link);
+    peer->injected = 0;
+    ofi_peer_moved(cls, peer);
+    return 0;
+}
+
+/* The first of a peer's queue, as long as libfabric takes them. */
+static void
+retry_peer(na_plugin_class *cls, na_plugin_addr *peer)
+{
+    while (peer->queue.head != NULL) {
+        struct ofi_tx *tx = OFI_OBJECT(peer->queue.head, struct ofi_tx, link);
+        ofi_list_remove(&peer->queue, &tx->link);
+        int error = submit(cls, tx);
+        cls->counters.eagain_retries++;
+        if (error == 0)
+            continue;
+        tx->link.prev = NULL;
+        tx->link.next = peer->queue.head;
+        if (peer->queue.head != NULL)
+            peer->queue.head->prev = &tx->link;
+        else
+            peer->queue.tail = &tx->link;
+        peer->queue.head = &tx->link;
+        if (error != FI_EAGAIN)
+            ofi_peer_lose(cls, peer, ofi_peer_code(error), fi_strerror(error));
+        return;
+    }
+}
+
+void
+ofi_send_retry(na_plugin_class *cls)
+{
+    struct ofi_link *next = NULL;
+
+    for (struct ofi_link *link = cls->active.head; link != NULL; link = next) {
+        na_plugin_addr *peer = OFI_OBJECT(link, na_plugin_addr, active);
+        next = link->next;
+        if (peer->stuck_ns == 0)
+            continue;
+        ofi_addr_hold(peer);
+        retry_peer(cls, peer);
+        if (peer->blocked)
+            ofi_rma_retry(cls, peer);
+        ofi_addr_drop(cls, peer);
+    }
+}
+
+static struct ofi_tx *
+make(na_plugin_class *cls, na_plugin_addr *peer,
+    const struct ofi_header *header, const void *buffer, uint64_t length)
+{
+    struct ofi_tx *tx =
+        ofi_pool_tx(cls, cls->header_length + (uint32_t) length);
+    if (tx == NULL)
+        return NULL;
+    ofi_header_write(cls, tx->data, header);
+    if (length != 0)
+        memcpy(tx->data + cls->header_length, buffer, length);
+    tx->length = cls->header_length + (uint32_t) length;
+    tx->peer = peer;
+    ofi_addr_hold(peer);
+    return tx;
+}
+
+/* Sends one that nobody waits for; a queue of these would only grow. */
+static bool
+send_control(na_plugin_class *cls, na_plugin_addr *peer, uint8_t kind,
+    bool fence, bool queue)
+{
+    struct ofi_header header = {.kind = kind, .target = peer->number};
+
+    if (ofi_peer_reach(cls, peer) != NA_PLUGIN_OK || peer->queue.head != NULL)
+        return false;
+    struct ofi_tx *tx = make(cls, peer, &header, NULL, 0);
+    if (tx == NULL)
+        return false;
+    tx->fence = fence;
+    cls->fences += fence;
+    int error = submit(cls, tx);
+    if (error == 0)
+        return true;
+    if (error == FI_EAGAIN && queue) {
+        ofi_list_append(&peer->queue, &tx->link);
+        ofi_peer_stuck(cls, peer);
+        return true;
+    }
+    tx_free(cls, tx);
+    if (error != FI_EAGAIN)
+        ofi_peer_failed(cls, peer, error);
+    return false;
+}
+
+void
+ofi_send_ping(na_plugin_class *cls, na_plugin_addr *peer)
+{
+    if (peer->flying.head != NULL)
+        return; /* what is on its way will tell as much */
+    if (send_control(cls, peer, OFI_HEADER_PING, false, true))
+        cls->counters.pings++;
+}
+
+void
+ofi_send_pong(na_plugin_class *cls, na_plugin_addr *peer)
+{
+    send_control(cls, peer, OFI_HEADER_PONG, false, false);
+}
+
+/* Put together on the stack, and given to libfabric with all its worries. */
+static int
+inject(na_plugin_class *cls, na_plugin_addr *peer,
+    const struct ofi_header *header, const void *buffer, uint64_t length)
+{
+    alignas(8) unsigned char bytes[OFI_INJECT_LIMIT];
+
+    ofi_header_write(cls, bytes, header);
+    if (length != 0)
+        memcpy(bytes + cls->header_length, buffer, length);
+    return (int) -fi_inject(
+        cls->ep, bytes, cls->header_length + length, peer->fi_addr);
+}
+
+static int32_t
+post(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
+    const struct ofi_header *header, const void *buffer, uint64_t length)
+{
+    na_plugin_class *cls = ctx->cls;
+    bool waits = peer->queue.head != NULL;
+
+    if (!waits && cls->header_length + length <= cls->inject_size &&
+        peer->injected < INJECT_ROW && peer->flying.head == NULL &&
+        inject(cls, peer, header, buffer, length) == 0) {
+        peer->injected++;
+        cls->counters.injected++;
+        return NA_PLUGIN_DONE;
+    }
+    if (waits && cls->no_retry)
+        return NA_PLUGIN_E_AGAIN;
+
+    int32_t ret = ofi_ctx_promise(ctx);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    struct ofi_tx *tx = make(cls, peer, header, buffer, length);
+    int error = tx == NULL ? FI_ENOMEM : waits ? FI_EAGAIN : submit(cls, tx);
+    if (error != 0 && (error != FI_EAGAIN || cls->no_retry)) {
+        if (tx != NULL)
+            tx_free(cls, tx);
+        ctx->promised--;
+        if (error != FI_EAGAIN && error != FI_ENOMEM)
+            ofi_peer_failed(cls, peer, error);
+        return ofi_peer_code(error);
+    }
+    if (error != 0) {
+        cls->counters.queued++;
+        ofi_list_append(&peer->queue, &tx->link);
+        ofi_peer_stuck(cls, peer);
+    }
+    op->kind = OFI_OP_SEND;
+    op->state = OFI_OP_POSTED;
+    op->ctx = ctx;
+    op->tx = tx;
+    tx->op = op;
+    ofi_list_append(&ctx->sends, &tx->by_ctx);
+    /* its end may show on no descriptor */
+    if (ctx->armed)
+        ofi_wait_rouse(ctx);
+    return NA_PLUGIN_PENDING;
+}
+
+static int32_t
+send_message(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
+    uint64_t length, na_plugin_addr *peer, struct ofi_header *header)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    ofi_lock_take(&cls->lock);
+    cls->counters.sent++;
+    /* an expected message is not for who may be there after its receiver */
+    if (header->kind == OFI_HEADER_EXPECTED)
+        header->target = peer->number;
+    int32_t ret = NA_PLUGIN_OK;
+    if (peer->self)
+        ret = ofi_match_self(ctx, op, buffer, length, header);
+    else {
+        ret = ofi_peer_reach(cls, peer);
+        if (ret == NA_PLUGIN_OK)
+            ret = post(ctx, op, peer, header, buffer, length);
+    }
+    ofi_lock_drop(&cls->lock);
+    return ret;
+}
+
+int32_t
+ofi_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    struct ofi_header header = {.kind = OFI_HEADER_UNEXPECTED,
+        .source_ctx = (uint8_t) ctx->id,
+        .target_ctx = (uint8_t) peer_ctx,
+        .tag = (uint32_t) tag};
+
+    (void) buffer_data;
+    if (length > ctx->cls->max_unexpected)
+        return NA_PLUGIN_E_MSGSIZE;
+    if (tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS)
+        return NA_PLUGIN_E_INVALID_ARG;
+    return send_message(ctx, op, buffer, length, peer, &header);
+}
+
+int32_t
+ofi_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    struct ofi_header header = {.kind = OFI_HEADER_EXPECTED,
+        .source_ctx = (uint8_t) ctx->id,
+        .target_ctx = (uint8_t) peer_ctx,
+        .tag = (uint32_t) tag};
+
+    (void) buffer_data;
+    if (length > ctx->cls->max_expected)
+        return NA_PLUGIN_E_MSGSIZE;
+    if (tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS)
+        return NA_PLUGIN_E_INVALID_ARG;
+    return send_message(ctx, op, buffer, length, peer, &header);
+}
+
+void
+ofi_send_done(na_plugin_class *cls, struct ofi_tx *tx, int error)
+{
+    na_plugin_addr *peer = tx->peer;
+
+    ofi_list_remove(&peer->flying, &tx->link);
+    if (error == 0) {
+        end_op(tx, NA_PLUGIN_OK);
+        tx_free(cls, tx);
+        return;
+    }
+    end_op(tx, ofi_peer_code(error));
+    ofi_addr_hold(peer);
+    tx_free(cls, tx);
+    ofi_peer_failed(cls, peer, error);
+    ofi_addr_drop(cls, peer);
+}
+
+void
+ofi_send_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status)
+{
+    while (peer->queue.head != NULL) {
+        struct ofi_tx *tx =
+            OFI_OBJECT(ofi_list_pop(&peer->queue), struct ofi_tx, link);
+        end_op(tx, status);
+        tx_free(cls, tx);
+    }
+    /* libfabric has these still, but they are copies */
+    for (struct ofi_link *link = peer->flying.head; link != NULL;
+         link = link->next)
+        end_op(OFI_OBJECT(link, struct ofi_tx, link), status);
+    peer->injected = 0;
+}
+
+void
+ofi_send_cancel(na_plugin_ctx *ctx, struct ofi_op *op)
+{
+    struct ofi_tx *tx = op->tx;
+    na_plugin_addr *peer = tx->peer;
+
+    for (struct ofi_link *link = peer->queue.head; link != NULL;
+         link = link->next)
+        if (link == &tx->link) {
+            ofi_list_remove(&peer->queue, link);
+            end_op(tx, NA_PLUGIN_E_CANCELED);
+            ofi_peer_moved(ctx->cls, peer);
+            tx_free(ctx->cls, tx);
+            return;
+        }
+}
+
+void
+ofi_send_flush(na_plugin_class *cls)
+{
+    uint64_t end = ofi_peer_now() + FLUSH_NS;
+
+    for (uint32_t i = 0; i < cls->names_size; i++)
+        for (na_plugin_addr *peer = cls->names[i]; peer != NULL;
+             peer = peer->next)
+            if (peer->injected != 0 && !peer->gone)
+                send_control(cls, peer, OFI_HEADER_FENCE, true, false);
+    while (cls->fences != 0 && ofi_peer_now() < end)
+        if (ofi_progress_read(cls) == 0)
+            sched_yield();
+}
+
+void
+ofi_send_abandon(na_plugin_ctx *ctx)
+{
+    while (ctx->sends.head != NULL) {
+        struct ofi_tx *tx = OFI_OBJECT(ctx->sends.head, struct ofi_tx, by_ctx);
+        struct ofi_op *op = tx->op;
+        ofi_send_cancel(ctx, op);
+        if (ctx->sends.head != &tx->by_ctx)
+            continue;
+        ofi_list_remove(&ctx->sends, &tx->by_ctx);
+        tx->op = NULL;
+    }
+}

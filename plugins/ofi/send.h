@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages on their way out: the plugin's copies, so that no device ever looks
+ * into a buffer of the core's. */
+#ifndef OFI_SEND_H
+#define OFI_SEND_H
+
+#include "ofi.h"
+
+/* The operations of the ABI. */
+int32_t ofi_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag);
+int32_t ofi_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag);
+
+/* The rest under the lock. */
+
+/* Asks a peer for a sign of life; answers one. */
+void ofi_send_ping(na_plugin_class *cls, na_plugin_addr *peer);
+void ofi_send_pong(na_plugin_class *cls, na_plugin_addr *peer);
+
+/* Offers libfabric again what it would not take. */
+void ofi_send_retry(na_plugin_class *cls);
+
+/* libfabric is done with one; error as in a completion, 0 if there is none. */
+void ofi_send_done(na_plugin_class *cls, struct ofi_tx *tx, int error);
+
+/* Ends all to a peer. */
+void ofi_send_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status);
+
+/* Ends an operation that libfabric does not have yet; one that it has stays. */
+void ofi_send_cancel(na_plugin_ctx *ctx, struct ofi_op *op);
+
+/* Lets out what was injected; for at most a second. */
+void ofi_send_flush(na_plugin_class *cls);
+
+/* Drops what the context's operations have not handed over, and forgets the
+ * operations. */
+void ofi_send_abandon(na_plugin_ctx *ctx);
+
+#endif /* OFI_SEND_H */

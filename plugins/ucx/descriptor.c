@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which descriptors are UCX's: what has appeared while it was opened, and
+ * sockets with its options, or with a port that belongs to it. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "descriptor.h"
+#include "where.h"
+
+/* UCX's defaults for its sockets, seconds. */
+#define KEEP_IDLE 10
+#define KEEP_INTERVAL 2
+#define BEYOND 64 /* descriptors that a fork may meet before they are marked */
+
+static _Atomic uint64_t ports[(UINT16_MAX + 1) / 64]; /* UCX's, a bit each */
+static _Atomic int highest; /* descriptor that was marked */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Calls visit for each descriptor that there is. */
+static void
+visit_all(void *arg, void (*visit)(void *arg, int fd))
+{
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL)
+        return;
+    const struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        char *end;
+        long fd = strtol(entry->d_name, &end, 10);
+        if (*end == '\0' && end != entry->d_name && fd != dirfd(folder) &&
+            fd < (long) UCX_DESCRIPTORS)
+            visit(arg, (int) fd);
+    }
+    closedir(folder);
+}
+
+static void
+note(void *arg, int fd)
+{
+    struct ucx_descriptors *noted = arg;
+
+    noted->bits[fd / 64] |= UINT64_C(1) << (fd % 64);
+}
+
+struct ucx_descriptors *
+ucx_descriptor_note(void)
+{
+    struct ucx_descriptors *noted = calloc(1, sizeof(*noted));
+
+    if (noted != NULL)
+        visit_all(noted, note);
+    return noted;
+}
+
+/* Whether a descriptor is of a kind that UCX opens when it starts. */
+static bool
+kind_of_ucx(int fd)
+{
+    static const char *const kinds[] = {"pipe:", "anon_inode:[eventpoll]",
+        "anon_inode:[eventfd]", "anon_inode:[timerfd]", "socket:", "/dev/null",
+        "/dev/infiniband/", "/dev/shm/"};
+    char path[64];
+    char target[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(path, target, sizeof(target) - 1);
+    if (length < 0)
+        return false;
+    target[length] = '\0';
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strncmp(target, kinds[i], strlen(kinds[i])) == 0)
+            return true;
+    return false;
+}
+
+void
+ucx_descriptor_own_port(uint32_t port)
+{
+    if (port != 0 && port <= UINT16_MAX)
+        atomic_fetch_or_explicit(
+            &ports[port / 64], UINT64_C(1) << port % 64, memory_order_relaxed);
+}
+
+static bool
+is_option(int fd, int level, int option, int value)
+{
+    int set = 0;
+    socklen_t length = sizeof(set);
+
+    return getsockopt(fd, level, option, &set, &length) == 0 && set == value;
+}
+
+/* The same of a time, which the kernel may have rounded down. */
+static bool
+is_time(int fd, int option, int seconds)
+{
+    return is_option(fd, IPPROTO_TCP, option, seconds) ||
+           is_option(fd, IPPROTO_TCP, option, seconds - 1);
+}
+
+/* The port at one end of a socket, 0 if it has none. */
+static uint32_t
+port_of(int (*ask)(int, struct sockaddr *, socklen_t *), int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof(address);
+
+    if (ask(fd, (struct sockaddr *) &address, &length) != 0 ||
+        (address.ss_family != AF_INET && address.ss_family != AF_INET6))
+        return 0;
+    return ucx_where_port(&address);
+}
+
+static bool
+is_own_port(uint32_t port)
+{
+    return port != 0 &&
+           (atomic_load_explicit(&ports[port / 64], memory_order_relaxed) >>
+                   port % 64 &
+               1) != 0;
+}
+
+/* Whether a descriptor is a socket of UCX's. Only system calls: a child asks
+ * too. */
+static bool
+is_ours(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || (flags & O_NONBLOCK) == 0 ||
+        !is_option(fd, SOL_SOCKET, SO_TYPE, SOCK_STREAM))
+        return false;
+    return (is_time(fd, TCP_KEEPIDLE, KEEP_IDLE) &&
+               is_time(fd, TCP_KEEPINTVL, KEEP_INTERVAL)) ||
+           is_own_port(port_of(getsockname, fd)) ||
+           is_own_port(port_of(getpeername, fd));
+}
+
+static void
+in_child(void)
+{
+    int last = atomic_load_explicit(&highest, memory_order_relaxed) + BEYOND;
+
+    for (int fd = 0; fd <= last; fd++)
+        if (is_ours(fd))
+            close(fd);
+}
+
+static void
+watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+static void
+mark(int fd)
+{
+    int flags = fcntl(fd, F_GETFD);
+
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0)
+        fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+    int before = atomic_load_explicit(&highest, memory_order_relaxed);
+    while (
+        before < fd && !atomic_compare_exchange_weak_explicit(&highest, &before,
+                           fd, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+static void
+mark_new(void *arg, int fd)
+{
+    const struct ucx_descriptors *before = arg;
+
+    if ((before->bits[fd / 64] >> (fd % 64) & 1) != 0 || !kind_of_ucx(fd))
+        return;
+    mark(fd);
+    if (is_option(fd, SOL_SOCKET, SO_ACCEPTCONN, 1))
+        ucx_descriptor_own_port(port_of(getsockname, fd));
+}
+
+void
+ucx_descriptor_mark(const struct ucx_descriptors *before)
+{
+    pthread_once(&once, watch_forks);
+    if (before != NULL)
+        visit_all((void *) (uintptr_t) before, mark_new);
+}
+
+/* Whether it is the timer by which UCX looks after peers in shared memory. */
+static bool
+is_keepalive(int fd)
+{
+    struct itimerspec time;
+
+    return timerfd_gettime(fd, &time) == 0 &&
+           time.it_interval.tv_sec == UCX_KEEPALIVE_S &&
+           time.it_interval.tv_nsec == 0;
+}
+
+static void
+mark_socket(void *arg, int fd)
+{
+    int flags = fcntl(fd, F_GETFD);
+
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0 &&
+        (is_ours(fd) || is_keepalive(fd)))
+        mark(fd);
+}
+
+void
+ucx_descriptor_mark_sockets(void)
+{
+    visit_all(NULL, mark_socket);
+}

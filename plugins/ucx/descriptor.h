@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* UCX opens descriptors without close-on-exec, and does not tell which: they are
+ * marked afterwards. A child that holds its sockets would keep this process alive
+ * in the eyes of peers: they are closed in it. */
+#ifndef UCX_DESCRIPTOR_H
+#define UCX_DESCRIPTOR_H
+
+#include <stdint.h>
+
+#define UCX_KEEPALIVE_S 1      /* between UCX's looks after peers */
+#define UCX_DESCRIPTORS 65536U /* those above are not looked at */
+
+/* Those that there were at some time, a bit each. */
+struct ucx_descriptors {
+    uint64_t bits[UCX_DESCRIPTORS / 64];
+};
+
+/* Notes which there are; NULL: no memory. To be freed. */
+struct ucx_descriptors *ucx_descriptor_note(void);
+
+/* Marks those that have come since, of the kinds that UCX opens; the ports of
+ * sockets that listen among them are UCX's from now on. */
+void ucx_descriptor_mark(const struct ucx_descriptors *before);
+
+/* This port is UCX's, at either end of a socket. */
+void ucx_descriptor_own_port(uint32_t port);
+
+/* Marks sockets that are UCX's by their options, or by a port. */
+void ucx_descriptor_mark_sockets(void);
+
+#endif /* UCX_DESCRIPTOR_H */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* UCX's context, worker and listener. What the environment sets stays, other
+ * than transports and devices that the info string names. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conn.h"
+#include "descriptor.h"
+#include "library.h"
+#include "process.h"
+#include "receive.h"
+#include "transport.h"
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+/* What a service wants other than UCX's default: as UCX calls it in the
+ * environment, and as ucp_config_modify finds it. */
+static const struct {
+    const char *variable;
+    const char *name;
+    const char *value;
+    const char *transport; /* only with this one: UCX warns of others */
+} wishes[] = {
+    /* a server that was restarted gets its port back */
+    {"TCP_CM_REUSEADDR", "CM_REUSEADDR", "y", NULL},
+    /* peers in shared memory are noticed when they die */
+    {"POSIX_ERROR_HANDLING", "MM_ERROR_HANDLING", "y", "posix"},
+    {"KEEPALIVE_INTERVAL", "KEEPALIVE_INTERVAL", TEXT(UCX_KEEPALIVE_S) "s",
+        NULL},
+};
+
+/* A value of UCX's environment, NULL if it is not set. */
+static const char *
+from_environment(const char *name)
+{
+    char variable[64];
+
+    snprintf(variable, sizeof(variable), "UCX_%s", name);
+    return getenv(variable);
+}
+
+/* Sets what the info string has decided. */
+static void
+decide(na_plugin_class *cls, ucp_config_t *config, const char *name,
+    const char *value)
+{
+    const char *set = from_environment(name);
+
+    if (value[0] == '\0')
+        return;
+    if (set != NULL && strcmp(set, value) != 0)
+        UCX_LOG(cls->host, INFO,
+            "UCX_%s=%.100s of the environment gives way to \"%s\"", name, set,
+            value);
+    ucs_status_t status = ucp_config_modify(config, name, value);
+    if (status != UCS_OK)
+        UCX_LOG(cls->host, WARNING, "UCX takes no %s=%s: %s", name, value,
+            ucs_status_string(status));
+}
+
+/* TCP's interfaces are of one family each: that of the class. An interface of
+ * the other one would write beyond the room that UCX 1.13 has for addresses. */
+static void
+choose_family(na_plugin_class *cls, ucp_config_t *config)
+{
+    const char *set = from_environment("TCP_AF_PRIO");
+
+    if (set != NULL)
+        cls->family = strncmp(set, "inet6", 5) == 0 ? AF_INET6 : AF_INET;
+    else
+        ucp_config_modify(
+            config, "AF_PRIO", cls->family == AF_INET6 ? "inet6" : "inet");
+}
+
+static ucs_status_t
+read_config(na_plugin_class *cls, ucp_config_t **config_p)
+{
+    ucp_config_t *config;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+
+    if (status != UCS_OK)
+        return status;
+    /* UCX writes to standard output, which is the program's */
+    if (from_environment("LOG_LEVEL") == NULL)
+        ucp_config_modify(config, "LOG_LEVEL", "fatal");
+    decide(cls, config, "TLS", cls->tls);
+    decide(cls, config, "NET_DEVICES", cls->devices);
+    if (ucx_transport_used(cls, "tcp"))
+        choose_family(cls, config);
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
+        if (from_environment(wishes[i].variable) == NULL &&
+            (wishes[i].transport == NULL ||
+                ucx_transport_used(cls, wishes[i].transport)))
+            ucp_config_modify(config, wishes[i].name, wishes[i].value);
+    *config_p = config;
+    return UCS_OK;
+}
+
+static ucs_status_t
+open_context(na_plugin_class *cls, const ucp_config_t *config)
+{
+    ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
+        .features = UCP_FEATURE_AM | UCP_FEATURE_RMA};
+    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE};
+
+    if (!cls->no_block)
+        params.features |= UCP_FEATURE_WAKEUP;
+    ucs_status_t status = ucp_init(&params, config, &cls->context);
+    if (status == UCS_OK)
+        status = ucp_context_query(cls->context, &attr);
+    if (status == UCS_OK)
+        cls->op_front = (uint32_t) ((attr.request_size + 63) & ~(size_t) 63);
+    return status;
+}
+
+static ucs_status_t
+open_worker(na_plugin_class *cls)
+{
+    /* whoever calls holds the class's lock, or is the only one */
+    ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED};
+    ucp_am_handler_param_t handler = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id = UCX_AM_ID,
+        .cb = ucx_receive,
+        .arg = cls};
+
+    ucs_status_t status =
+        ucp_worker_create(cls->context, &params, &cls->worker);
+    if (status != UCS_OK)
+        return status;
+    if (!cls->no_block) {
+        status = ucp_worker_get_efd(cls->worker, &cls->worker_fd);
+        if (status != UCS_OK)
+            return status;
+    }
+    return ucp_worker_set_am_recv_handler(cls->worker, &handler);
+}
+
+int32_t
+ucx_library_open(na_plugin_class *cls)
+{
+    ucp_config_t *config;
+
+    ucx_process_restore_signals();
+    int32_t ret = ucx_transport_check(cls);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    struct ucx_descriptors *before = ucx_descriptor_note();
+    ucs_status_t status = read_config(cls, &config);
+    if (status == UCS_OK) {
+        status = open_context(cls, config);
+        ucp_config_release(config);
+    }
+    if (status == UCS_OK)
+        status = open_worker(cls);
+    ucx_descriptor_mark(before);
+    free(before);
+    if (status == UCS_OK)
+        return NA_PLUGIN_OK;
+    if (status == UCS_ERR_NO_DEVICE) {
+        ucx_transport_say_available(cls);
+        return NA_PLUGIN_E_NODEV;
+    }
+    UCX_LOG(cls->host, ERROR, "UCX %s cannot be opened: %s",
+        ucp_get_version_string(), ucs_status_string(status));
+    return ucx_conn_code(status);
+}
+
+int32_t
+ucx_library_listen(na_plugin_class *cls, struct ucx_where *where_p)
+{
+    ucp_listener_params_t params = {
+        .field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR |
+                      UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
+        .sockaddr = {.addr = (struct sockaddr *) &where_p->address,
+            .addrlen = where_p->length},
+        .conn_handler = {.cb = ucx_conn_on_request, .arg = cls}};
+    ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
+    char text[UCX_NAME_MAX + 1] = "?";
+
+    ucx_where_text(&where_p->address, text, sizeof(text));
+    ucs_status_t status =
+        ucp_listener_create(cls->worker, &params, &cls->listener);
+    if (status == UCS_OK)
+        status = ucp_listener_query(cls->listener, &attr);
+    if (status == UCS_OK) {
+        where_p->address = attr.sockaddr;
+        ucx_descriptor_own_port(ucx_where_port(&where_p->address));
+        ucx_descriptor_mark_sockets();
+        return NA_PLUGIN_OK;
+    }
+    UCX_LOG(cls->host, ERROR, "listening at %s: %s", text,
+        status == UCS_ERR_BUSY ? "the port is in use"
+                               : ucs_status_string(status));
+    if (status == UCS_ERR_BUSY)
+        return NA_PLUGIN_E_ADDRINUSE;
+    return status == UCS_ERR_INVALID_ADDR || status == UCS_ERR_IO_ERROR ||
+                   status == UCS_ERR_UNREACHABLE
+               ? NA_PLUGIN_E_ADDRNOTAVAIL
+               : ucx_conn_code(status);
+}
+
+void
+ucx_library_close(na_plugin_class *cls)
+{
+    if (cls->listener != NULL)
+        ucp_listener_destroy(cls->listener);
+    if (cls->worker != NULL)
+        ucp_worker_destroy(cls->worker);
+    if (cls->context != NULL)
+        ucp_cleanup(cls->context);
+}

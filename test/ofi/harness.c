@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The plugin loaded as the core would, with a host that remembers what it is
+ * told. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+uint64_t
+now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
+           (uint64_t) now.tv_nsec;
+}
+
+const na_plugin *
+load_plugin(void)
+{
+    const char *path = getenv("NA_OFI_PLUGIN");
+    ck_assert_msg(path != NULL, "NA_OFI_PLUGIN is not set");
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ck_assert_msg(object != NULL, "%s", dlerror());
+    const na_plugin *plugin = dlsym(object, NA_PLUGIN_SYMBOL_NAME);
+    ck_assert_ptr_nonnull(plugin);
+    return plugin;
+}
+
+static void
+host_log(const na_plugin_host *host, int32_t level, const char *file,
+    uint32_t line, const char *text)
+{
+    struct node *node = host->priv;
+    if (level == NA_PLUGIN_LOG_ERROR) {
+        node->errors++;
+        snprintf(node->last_error, sizeof(node->last_error), "%s", text);
+    }
+    if (getenv("OFI_TEST_LOG") != NULL)
+        fprintf(stderr, "[%d] %d %s:%u %s\n", (int) getpid(), level, file, line,
+            text);
+}
+
+static const char *
+host_config(const na_plugin_host *host, const char *key)
+{
+    const struct node *node = host->priv;
+    if (node->setting_key != NULL && strcmp(key, node->setting_key) == 0)
+        return node->setting_value;
+    return NULL;
+}
+
+static void
+host_wake(const na_plugin_host *host, void *core_ctx)
+{
+}
+
+static const void *
+host_extension(const na_plugin_host *host, const char *id)
+{
+    return NULL;
+}
+
+int32_t
+node_try(struct node *node, const struct node_options *options)
+{
+    memset(node, 0, sizeof(*node));
+    node->log_level = NA_PLUGIN_LOG_DEBUG;
+    node->host = (na_plugin_host){
+        .size = sizeof(node->host),
+        .abi_major = NA_PLUGIN_ABI_MAJOR,
+        .abi_minor = NA_PLUGIN_ABI_MINOR,
+        .priv = node,
+        .log_level = &node->log_level,
+        .log = host_log,
+        .config = host_config,
+        .wake = host_wake,
+        .extension = host_extension,
+    };
+    node->plugin = load_plugin();
+    node->setting_key = options->setting_key;
+    node->setting_value = options->setting_value;
+    const char *host = options->host != NULL ? options->host
+                       : options->anywhere   ? NULL
+                                             : "127.0.0.1";
+    na_plugin_open_info info = {
+        .size = sizeof(info),
+        .flags = options->flags | NA_PLUGIN_OPEN_LISTEN,
+        .protocol = options->protocol != NULL ? options->protocol : "tcp",
+        .host = host,
+        .device = options->device,
+        .port = options->port != 0 ? options->port : -1,
+        .ip_subnet = options->subnet,
+        .addr_format = options->addr_format,
+        .max_unexpected_size = options->max_unexpected,
+        .max_expected_size = options->max_expected,
+        .max_contexts = 1,
+    };
+    node->opened.size = sizeof(node->opened);
+    int32_t ret = node->plugin->open(&node->host, &info, &node->opened);
+    node->ops = node->opened.ops;
+    node->cls = node->opened.cls;
+    return ret;
+}
+
+void
+node_open(struct node *node, const struct node_options *options)
+{
+    static const struct node_options plain;
+    int32_t ret = node_try(node, options != NULL ? options : &plain);
+
+    ck_assert_msg(ret == NA_PLUGIN_OK, "%d: %s", ret, node->last_error);
+    ck_assert_int_eq(
+        node->ops->ctx_create(node->cls, 0, node, &node->ctx), NA_PLUGIN_OK);
+}
+
+void
+node_close(struct node *node)
+{
+    if (node->ctx != NULL)
+        node->ops->ctx_destroy(node->ctx);
+    node->plugin->close(node->cls);
+}
+
+uint64_t
+node_counter(struct node *node, const char *name)
+{
+    const na_plugin_report *report =
+        node->ops->extension(node->cls, NA_PLUGIN_REPORT_ID);
+    na_plugin_report_entry entry;
+
+    for (uint32_t i = 0; report->entries(node->cls, i, &entry, 1) == 1; i++)
+        if (strcmp(entry.name, name) == 0)
+            return entry.value;
+    ck_abort_msg("no counter %s", name);
+    return 0;
+}
+
+void
+self_string(const struct node *node, char text[TEXT])
+{
+    na_plugin_addr *self;
+    uint64_t size = TEXT;
+    ck_assert_int_eq(node->ops->addr_self(node->cls, &self), NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        node->ops->addr_to_string(node->cls, self, text, &size), NA_PLUGIN_OK);
+    node->ops->addr_free(node->cls, self);
+}
+
+na_plugin_addr *
+lookup(const struct node *node, const char *text)
+{
+    na_plugin_addr *addr;
+    ck_assert_int_eq(
+        node->ops->addr_lookup(node->cls, text, &addr), NA_PLUGIN_OK);
+    return addr;
+}
+
+void *
+op_new(const struct node *node)
+{
+    size_t align = node->opened.op_align;
+    size_t size = (node->opened.op_size + align - 1) / align * align;
+    void *op = aligned_alloc(align, size);
+    ck_assert_ptr_nonnull(op);
+    memset(op, 0, size);
+    return op;
+}
+
+bool
+poll_one(struct node *node, na_plugin_event *event)
+{
+    int32_t count = node->ops->poll(node->ctx, event, 1);
+    ck_assert_int_ge(count, 0);
+    return count == 1;
+}
+
+int
+run_case(const char *name, TCase *cases)
+{
+    Suite *suite = suite_create(name);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the tests of the ofi plugin share: the loaded object, a host for it that
+ * remembers, a class with a context, messages. */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "na_plugin.h"
+
+#define TEXT 400
+#define LINE 1024
+
+/* A class of the plugin, its host, and its context. */
+struct node {
+    na_plugin_host host;
+    int32_t log_level;
+    uint32_t errors; /* lines at level ERROR */
+    char last_error[LINE];
+    const char *setting_key; /* one setting, NULL without */
+    const char *setting_value;
+
+    const na_plugin *plugin;
+    na_plugin_opened opened;
+    const na_plugin_ops *ops;
+    na_plugin_class *cls;
+    na_plugin_ctx *ctx;
+};
+
+/* How node_open opens; zero is a listening class over tcp at 127.0.0.1, port of
+ * the provider's choice. */
+struct node_options {
+    const char *protocol;
+    const char *host;
+    const char *device;
+    int32_t port;
+    uint32_t flags;
+    uint32_t addr_format;
+    const char *subnet;
+    uint64_t max_unexpected;
+    uint64_t max_expected;
+    const char *setting_key;
+    const char *setting_value;
+    bool anywhere; /* no host at all */
+};
+
+/* The plugin, from the path in NA_OFI_PLUGIN. */
+const na_plugin *load_plugin(void);
+
+/* Opens the plugin with these options: what open returned. */
+int32_t node_try(struct node *node, const struct node_options *options);
+
+/* The same, and it must work, the context too. NULL: all zero. */
+void node_open(struct node *node, const struct node_options *options);
+void node_close(struct node *node);
+
+/* A counter of the class's report. */
+uint64_t node_counter(struct node *node, const char *name);
+
+/* The class's own address as a string. */
+void self_string(const struct node *node, char text[TEXT]);
+
+/* The address of a string; must work. */
+na_plugin_addr *lookup(const struct node *node, const char *text);
+
+/* Memory for one operation, zeroed. */
+void *op_new(const struct node *node);
+
+/* Polls once: whether there was an event. */
+bool poll_one(struct node *node, na_plugin_event *event);
+
+uint64_t now_ns(void);
+
+/* Runs one suite's cases. */
+int run_case(const char *name, TCase *cases);
+
+#endif /* HARNESS_H */

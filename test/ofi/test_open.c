@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a class can't be opened with: a code and one line that says why; and what
+ * it can. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+/* One thing wrong each, the code, and a word of the line. */
+static const struct {
+    const char *what;
+    struct node_options options;
+    int32_t code;
+    const char *word;
+} wrong[] = {
+    {"an unknown protocol", {.protocol = "carrier-pigeon", .anywhere = true},
+        NA_PLUGIN_E_PROTONOSUPPORT, "there are: "},
+    {"a protocol without a device", {.protocol = "verbs", .anywhere = true},
+        NA_PLUGIN_E_PROTONOSUPPORT, "verbs;ofi_rxm"},
+    {"a provider of no endpoints that would do",
+        {.protocol = "ofi_hook_noop", .anywhere = true},
+        NA_PLUGIN_E_PROTONOSUPPORT, "ofi_hook_noop"},
+    {"a host that can't be resolved", {.host = "no-such-host.invalid"},
+        NA_PLUGIN_E_ADDRNOTAVAIL, "no-such-host.invalid"},
+    {"another machine's address", {.host = "203.0.113.77"},
+        NA_PLUGIN_E_ADDRNOTAVAIL, "203.0.113.77"},
+    {"another machine's IPv6 address", {.host = "2001:db8::77"},
+        NA_PLUGIN_E_ADDRNOTAVAIL, "2001:db8::77"},
+    {"a device that is not there", {.device = "eth77", .anywhere = true},
+        NA_PLUGIN_E_NODEV, "eth77"},
+    {"a host that is not the device's", {.device = "lo", .host = "203.0.113.7"},
+        NA_PLUGIN_E_NODEV, "lo/203.0.113.7"},
+    {"a port above 65535", {.port = 70000}, NA_PLUGIN_E_INVALID_ARG, "70000"},
+    {"a subnet that is none", {.subnet = "10.0.0.0/99"},
+        NA_PLUGIN_E_INVALID_ARG, "10.0.0.0/99"},
+    {"a subnet of words", {.subnet = "the whole world"},
+        NA_PLUGIN_E_INVALID_ARG, "the whole world"},
+    {"a setting of words",
+        {.setting_key = "ofi.send_timeout", .setting_value = "soon"},
+        NA_PLUGIN_E_INVALID_ARG, "ofi.send_timeout"},
+    {"a setting out of range",
+        {.setting_key = "ofi.probe_interval", .setting_value = "1"},
+        NA_PLUGIN_E_INVALID_ARG, "ofi.probe_interval"},
+};
+
+START_TEST(open_with_something_wrong_says_what)
+{
+    struct node node;
+    int32_t ret = node_try(&node, &wrong[_i].options);
+
+    ck_assert_msg(ret == wrong[_i].code, "%s: %d, not %d (%s)", wrong[_i].what,
+        ret, wrong[_i].code, node.last_error);
+    ck_assert_msg(node.errors == 1, "%s: %u lines at level ERROR",
+        wrong[_i].what, node.errors);
+    ck_assert_msg(strstr(node.last_error, wrong[_i].word) != NULL,
+        "%s: \"%s\" lacks \"%s\"", wrong[_i].what, node.last_error,
+        wrong[_i].word);
+}
+END_TEST
+
+static const char *const over_tcp[] = {"tcp", "tcp;ofi_rxm", "sockets"};
+
+START_TEST(open_at_a_port_in_use_is_addrinuse)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t length = sizeof(address);
+    struct node node;
+    int taken = socket(AF_INET, SOCK_STREAM, 0);
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ck_assert_int_eq(bind(taken, (void *) &address, sizeof(address)), 0);
+    ck_assert_int_eq(listen(taken, 1), 0);
+    ck_assert_int_eq(getsockname(taken, (void *) &address, &length), 0);
+    int32_t ret =
+        node_try(&node, &(struct node_options){.protocol = over_tcp[_i],
+                            .port = ntohs(address.sin_port)});
+    ck_assert_msg(ret == NA_PLUGIN_E_ADDRINUSE, "%s: %d (%s)", over_tcp[_i],
+        ret, node.last_error);
+    ck_assert_uint_eq(node.errors, 1);
+    close(taken);
+}
+END_TEST
+
+/* Taken by a class of one's own. */
+START_TEST(open_at_the_port_of_a_class_is_addrinuse)
+{
+    struct node first, second;
+    char text[TEXT];
+    const char *colon;
+    int port = 0;
+
+    node_open(&first, &(struct node_options){.protocol = over_tcp[_i]});
+    self_string(&first, text);
+    colon = strrchr(text, ':');
+    ck_assert_ptr_nonnull(colon);
+    ck_assert_int_eq(sscanf(colon, ":%d", &port), 1);
+    int32_t ret = node_try(&second,
+        &(struct node_options){.protocol = over_tcp[_i], .port = port});
+    ck_assert_msg(ret == NA_PLUGIN_E_ADDRINUSE, "%s: %d (%s)", over_tcp[_i],
+        ret, second.last_error);
+    ck_assert_uint_eq(second.errors, 1);
+    node_close(&first);
+}
+END_TEST
+
+/* Host parts, and how the address begins. */
+static const struct {
+    struct node_options options;
+    const char *begins;
+} right[] = {
+    {{.host = "127.0.0.1"}, "tcp://127.0.0.1:"},
+    {{.host = "localhost", .addr_format = NA_PLUGIN_ADDR_IPV4},
+        "tcp://127.0.0.1:"},
+    {{.host = "lo"}, "tcp://127.0.0.1:"},
+    {{.device = "lo", .anywhere = true}, "tcp://127.0.0.1:"},
+    {{.device = "lo", .host = "127.0.0.1"}, "tcp://127.0.0.1:"},
+    {{.anywhere = true, .subnet = "127.0.0.0/8"}, "tcp://127.0.0.1:"},
+    {{.anywhere = true}, "tcp://"},
+    {{.host = "0.0.0.0"}, "tcp://"},
+    {{.protocol = "tcp;ofi_rxm"}, "tcp;ofi_rxm://127.0.0.1:"},
+    {{.protocol = "sockets"}, "sockets://127.0.0.1:"},
+    {{.protocol = "shm", .anywhere = true}, "shm://"},
+};
+
+START_TEST(open_takes_each_form_of_host)
+{
+    struct node node;
+    char text[TEXT];
+
+    node_open(&node, &right[_i].options);
+    self_string(&node, text);
+    ck_assert_msg(
+        strncmp(text, right[_i].begins, strlen(right[_i].begins)) == 0,
+        "\"%s\" does not begin with \"%s\"", text, right[_i].begins);
+    ck_assert_uint_eq(node.errors, 0);
+    node_close(&node);
+}
+END_TEST
+
+START_TEST(open_takes_ipv6_where_there_is_some)
+{
+    struct node node;
+    char text[TEXT];
+    int probe = socket(AF_INET6, SOCK_STREAM, 0);
+    struct sockaddr_in6 address = {
+        .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+
+    if (probe < 0 || bind(probe, (void *) &address, sizeof(address)) != 0) {
+        puts("skipped: no IPv6 here");
+        return;
+    }
+    close(probe);
+    node_open(&node, &(struct node_options){.host = "::1"});
+    self_string(&node, text);
+    ck_assert_msg(strncmp(text, "tcp://[::1]:", 12) == 0, "%s", text);
+    node_close(&node);
+    node_open(&node, &(struct node_options){
+                         .host = "lo", .addr_format = NA_PLUGIN_ADDR_IPV6});
+    self_string(&node, text);
+    ck_assert_msg(strncmp(text, "tcp://[::1]:", 12) == 0, "%s", text);
+    node_close(&node);
+}
+END_TEST
+
+START_TEST(open_with_oversized_hints_says_what_there_is)
+{
+    struct node node;
+
+    node_open(&node, &(struct node_options){
+                         .max_unexpected = UINT64_MAX, .max_expected = 1});
+    ck_assert_uint_ge(node.opened.max_unexpected_size, 4096);
+    ck_assert_uint_le(node.opened.max_unexpected_size, 64U << 20);
+    ck_assert_uint_eq(node.opened.max_expected_size, 1);
+    node_close(&node);
+}
+END_TEST
+
+/* Addresses of other kinds are refused with words, not with a hang. */
+START_TEST(lookup_of_another_provider_s_address_says_so)
+{
+    static const char *const strange[] = {"tcp;ofi_rxm://127.0.0.1:9",
+        "sockets://127.0.0.1:9", "shm://fi_shm://1:0:0", "verbs://10.0.0.1:9"};
+    struct node node;
+
+    node_open(&node, NULL);
+    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+        na_plugin_addr *addr = NULL;
+        node.errors = 0;
+        ck_assert_int_eq(node.ops->addr_lookup(node.cls, strange[i], &addr),
+            NA_PLUGIN_E_PROTONOSUPPORT);
+        ck_assert_uint_eq(node.errors, 1);
+        ck_assert_msg(strstr(node.last_error, "speaks tcp") != NULL, "%s",
+            node.last_error);
+    }
+    node_close(&node);
+}
+END_TEST
+
+START_TEST(lookup_of_absurd_strings_says_so)
+{
+    static const char *const absurd[] = {"", "tcp", "tcp:", "tcp://",
+        "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:0",
+        "tcp://127.0.0.1:99999", "tcp://127.0.0.1:1x", "tcp://:1",
+        "tcp://[::1:1", "tcp://::1:1", "tcp://[]:1", "://127.0.0.1:1"};
+    struct node node;
+
+    node_open(&node, NULL);
+    for (size_t i = 0; i < sizeof(absurd) / sizeof(absurd[0]); i++) {
+        na_plugin_addr *addr = NULL;
+        node.errors = 0;
+        int32_t ret = node.ops->addr_lookup(node.cls, absurd[i], &addr);
+        ck_assert_msg(
+            ret == NA_PLUGIN_E_INVALID_ARG, "\"%s\": %d", absurd[i], ret);
+        ck_assert_uint_eq(node.errors, 1);
+        ck_assert_ptr_null(addr);
+    }
+    node_close(&node);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("open");
+
+    tcase_add_loop_test(cases, open_with_something_wrong_says_what, 0,
+        sizeof(wrong) / sizeof(wrong[0]));
+    tcase_add_loop_test(cases, open_at_a_port_in_use_is_addrinuse, 0, 3);
+    tcase_add_loop_test(cases, open_at_the_port_of_a_class_is_addrinuse, 0, 3);
+    tcase_add_loop_test(cases, open_takes_each_form_of_host, 0,
+        sizeof(right) / sizeof(right[0]));
+    tcase_add_test(cases, open_takes_ipv6_where_there_is_some);
+    tcase_add_test(cases, open_with_oversized_hints_says_what_there_is);
+    tcase_add_test(cases, lookup_of_another_provider_s_address_says_so);
+    tcase_add_test(cases, lookup_of_absurd_strings_says_so);
+    return run_case("ofi open", cases);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which way the bytes of puts and gets go: over tcp by messages, in shared
+ * memory by UCX itself where it has allocated the memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "side.h"
+
+#define LENGTH (1U << 20)
+
+/* Two classes of this process, and memory of both. */
+struct couple {
+    struct side a, b;
+    na_plugin_addr *to_b;
+    unsigned char *memory[2];
+    const na_plugin_mem_alloc *alloc;
+    na_plugin_mem *own, *others, *remote;
+};
+
+static unsigned char *
+get_memory(struct couple *couple, struct side *side)
+{
+    void *memory = NULL;
+
+    if (couple->alloc != NULL)
+        ck_assert_int_eq(
+            couple->alloc->alloc(side->cls, LENGTH, &memory), NA_PLUGIN_OK);
+    else
+        memory = calloc(1, LENGTH);
+    ck_assert_ptr_nonnull(memory);
+    return memory;
+}
+
+static na_plugin_mem *
+register_memory(struct side *side, unsigned char *memory)
+{
+    na_plugin_segment segment = {memory, LENGTH};
+    na_plugin_mem *mem;
+
+    ck_assert_int_eq(side->ops->mem_register(side->cls, &segment, 1,
+                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                         NA_PLUGIN_MEM_HOST, 0, &mem),
+        NA_PLUGIN_OK);
+    return mem;
+}
+
+static void
+couple_open(struct couple *couple, const char *protocol, bool allocated)
+{
+    char name[SIDE_TEXT];
+    unsigned char bytes[4096];
+    uint64_t size = sizeof(bytes);
+    struct act send, recv;
+
+    memset(couple, 0, sizeof(*couple));
+    side_open(&couple->a, protocol, "127.0.0.1", 0, 0);
+    side_open(&couple->b, protocol, "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
+    side_name(&couple->b, name);
+    couple->to_b = side_lookup(&couple->a, name);
+    if (allocated) {
+        couple->alloc =
+            couple->a.ops->extension(couple->a.cls, NA_PLUGIN_MEM_ALLOC_ID);
+        ck_assert_ptr_nonnull(couple->alloc);
+    }
+    couple->memory[0] = get_memory(couple, &couple->a);
+    couple->memory[1] = get_memory(couple, &couple->b);
+    couple->own = register_memory(&couple->a, couple->memory[0]);
+    couple->others = register_memory(&couple->b, couple->memory[1]);
+    ck_assert_int_eq(couple->b.ops->mem_serialize(
+                         couple->b.cls, couple->others, bytes, &size),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(couple->a.ops->mem_deserialize(
+                         couple->a.cls, bytes, size, &couple->remote),
+        NA_PLUGIN_OK);
+    act_init(&send, &couple->a);
+    act_init(&recv, &couple->b);
+    act_recv_any(&recv);
+    act_send(&send, true, "hello", 5, couple->to_b, 1);
+    ck_assert_int_eq(act_await(&send, &couple->b), NA_PLUGIN_OK);
+    ck_assert_int_eq(act_await(&recv, &couple->a), NA_PLUGIN_OK);
+    couple->b.ops->addr_free(couple->b.cls, recv.end.source);
+    act_fini(&send);
+    act_fini(&recv);
+}
+
+static void
+couple_close(struct couple *couple)
+{
+    couple->a.ops->mem_free(couple->a.cls, couple->remote);
+    couple->a.ops->mem_deregister(couple->a.cls, couple->own);
+    couple->b.ops->mem_deregister(couple->b.cls, couple->others);
+    if (couple->alloc != NULL) {
+        couple->alloc->free(couple->a.cls, couple->memory[0]);
+        couple->alloc->free(couple->b.cls, couple->memory[1]);
+    } else {
+        free(couple->memory[0]);
+        free(couple->memory[1]);
+    }
+    couple->a.ops->addr_free(couple->a.cls, couple->to_b);
+    side_close(&couple->a);
+    side_close(&couple->b);
+}
+
+/* Puts, then gets, all of it; the bytes must be there. other: who has to poll
+ * too, or NULL. */
+static void
+move(struct couple *couple, struct side *other)
+{
+    struct act act;
+
+    act_init(&act, &couple->a);
+    for (uint32_t i = 0; i < LENGTH; i++)
+        couple->memory[0][i] = (unsigned char) (i * 7 + i / 251);
+    act_move(&act, true, couple->own, couple->remote, LENGTH, couple->to_b);
+    ck_assert_int_eq(act_await(&act, other), NA_PLUGIN_OK);
+    ck_assert_mem_eq(couple->memory[0], couple->memory[1], LENGTH);
+    memset(couple->memory[0], 0, LENGTH);
+    act_move(&act, false, couple->own, couple->remote, LENGTH, couple->to_b);
+    ck_assert_int_eq(act_await(&act, other), NA_PLUGIN_OK);
+    ck_assert_mem_eq(couple->memory[0], couple->memory[1], LENGTH);
+    act_fini(&act);
+    ck_assert_uint_eq(side_counter(&couple->a, "put_bytes"), LENGTH);
+    ck_assert_uint_eq(side_counter(&couple->a, "get_bytes"), LENGTH);
+}
+
+START_TEST(bytes_over_tcp_go_by_messages)
+{
+    struct couple couple;
+
+    couple_open(&couple, "tcp", false);
+    move(&couple, &couple.b);
+    ck_assert_uint_eq(
+        side_counter(&couple.a, "rma_message_bytes"), 2U * LENGTH);
+    ck_assert_uint_eq(side_counter(&couple.a, "rma_native_bytes"), 0);
+    couple_close(&couple);
+}
+END_TEST
+
+/* UCX does it alone: the owner does not poll. */
+START_TEST(bytes_in_shared_memory_go_by_ucx)
+{
+    struct couple couple;
+
+    couple_open(&couple, "all", true);
+    /* UCX goes on connecting lanes after the first message */
+    uint64_t until = now_ms() + 200;
+    while (now_ms() < until) {
+        side_poll(&couple.a);
+        side_poll(&couple.b);
+    }
+    move(&couple, NULL);
+    ck_assert_uint_eq(side_counter(&couple.a, "rma_native_bytes"), 2U * LENGTH);
+    ck_assert_uint_eq(side_counter(&couple.a, "rma_message_bytes"), 0);
+    couple_close(&couple);
+}
+END_TEST
+
+START_TEST(bytes_of_other_memory_go_by_messages)
+{
+    struct couple couple;
+
+    couple_open(&couple, "all", false);
+    move(&couple, &couple.b);
+    ck_assert_uint_eq(
+        side_counter(&couple.a, "rma_message_bytes"), 2U * LENGTH);
+    couple_close(&couple);
+}
+END_TEST
+
+START_TEST(bytes_to_oneself_are_copied)
+{
+    struct couple couple;
+    struct act act;
+    na_plugin_addr *self;
+
+    couple_open(&couple, "tcp", false);
+    ck_assert_int_eq(
+        couple.b.ops->addr_self(couple.b.cls, &self), NA_PLUGIN_OK);
+    act_init(&act, &couple.b);
+    act_move(&act, true, couple.others, couple.others, LENGTH, self);
+    ck_assert_int_eq(act_await(&act, NULL), NA_PLUGIN_OK);
+    ck_assert_uint_eq(side_counter(&couple.b, "rma_self_bytes"), LENGTH);
+    act_fini(&act);
+    couple.b.ops->addr_free(couple.b.cls, self);
+    couple_close(&couple);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("ucx bytes");
+    TCase *tcase = tcase_create("all");
+
+    tcase_add_test(tcase, bytes_over_tcp_go_by_messages);
+    tcase_add_test(tcase, bytes_in_shared_memory_go_by_ucx);
+    tcase_add_test(tcase, bytes_of_other_memory_go_by_messages);
+    tcase_add_test(tcase, bytes_to_oneself_are_copied);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What cannot be opened or reached: the code, and one line that says why. */
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "side.h"
+
+static const struct {
+    const char *protocol;
+    const char *device;
+    const char *host;
+    int32_t port;
+    int32_t code;
+    const char *says;
+} table[] = {
+    {"nosuch", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "tcp"},
+    {"tcp,nosuch", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "nosuch"},
+    {"rc,", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "commas"},
+    {"TCP", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "commas"},
+    {"tcp;x", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "tcp;x"},
+    {"", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "protocol"},
+    {"tcp", "nodev0", "127.0.0.1", 0, NA_PLUGIN_E_NODEV, "nodev0"},
+    {"tcp", NULL, "no-such-host.invalid", 0, NA_PLUGIN_E_ADDRNOTAVAIL,
+        "no-such-host"},
+    {"tcp", NULL, "198.51.100.77", 0, NA_PLUGIN_E_ADDRNOTAVAIL,
+        "198.51.100.77"},
+    {"tcp", NULL, "127.0.0.1", 65536, NA_PLUGIN_E_INVALID_ARG, "65535"},
+    {"tcp", NULL, "999.1.1.1", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "999"},
+};
+
+START_TEST(open_what_is_not_there_is_told_in_one_line)
+{
+    struct side side = {.log_level = 0};
+    int32_t ret = side_try(&side, table[_i].protocol, table[_i].device,
+        table[_i].host, table[_i].port, NA_PLUGIN_OPEN_LISTEN);
+
+    ck_assert_msg(ret == table[_i].code, "%s: %d: %s", table[_i].protocol,
+        (int) ret, side.last);
+    ck_assert_uint_eq(side.errors, 1);
+    ck_assert_msg(strstr(side.last, table[_i].says) != NULL, "%s", side.last);
+}
+END_TEST
+
+START_TEST(open_port_in_use_is_addrinuse)
+{
+    struct side first = {.log_level = 0};
+    struct side second = {.log_level = 0};
+    char name[SIDE_TEXT];
+
+    side_open(&first, "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
+    side_name(&first, name);
+    int32_t port = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
+    int32_t ret = side_try(
+        &second, "tcp", NULL, "127.0.0.1", port, NA_PLUGIN_OPEN_LISTEN);
+    ck_assert_int_eq(ret, NA_PLUGIN_E_ADDRINUSE);
+    ck_assert_uint_eq(second.errors, 1);
+    side_close(&first);
+}
+END_TEST
+
+START_TEST(open_setting_that_is_no_number_is_refused)
+{
+    static const char *const keys[] = {
+        "ucx.window", "ucx.connect_timeout", "ucx.send_timeout"};
+    static const char *const values[] = {
+        "", "x", "-1", "1k", "99999999999999999999"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
+            struct side side = {.key = keys[i], .value = values[j]};
+            ck_assert_int_eq(side_try(&side, "tcp", NULL, NULL, -1, 0),
+                NA_PLUGIN_E_INVALID_ARG);
+            ck_assert_uint_eq(side.errors, 1);
+            ck_assert_ptr_nonnull(strstr(side.last, keys[i]));
+        }
+    }
+}
+END_TEST
+
+START_TEST(lookup_of_wrong_text_is_refused)
+{
+    static const struct {
+        const char *text;
+        int32_t code;
+    } wrong[] = {
+        {"tcp", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://127.0.0.1", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://127.0.0.1:", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://127.0.0.1:0", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://127.0.0.1:70000", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://127.0.0.1:12x", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://[::1:80", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://[::1]80", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://no-such-host.invalid:80", NA_PLUGIN_E_NOENTRY},
+        {"all://127.0.0.1:80", NA_PLUGIN_E_PROTONOSUPPORT},
+    };
+    struct side side = {.log_level = 0};
+
+    side_open(&side, "tcp", NULL, -1, 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        na_plugin_addr *addr;
+        side.errors = 0;
+        int32_t ret = side.ops->addr_lookup(side.cls, wrong[i].text, &addr);
+        ck_assert_msg(ret == wrong[i].code, "%s: %d", wrong[i].text, (int) ret);
+        ck_assert_uint_eq(side.errors, 1);
+    }
+    side_close(&side);
+}
+END_TEST
+
+START_TEST(send_where_nobody_listens_is_told_at_once)
+{
+    struct side side = {.log_level = 0};
+
+    side_open(&side, "tcp", NULL, -1, 0);
+    na_plugin_addr *addr = side_lookup(&side, "tcp://127.0.0.1:1");
+    uint64_t begun = now_ms();
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_int_eq(echo_trip(&side, addr, i), NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_uint_lt(now_ms() - begun, 5000);
+    side.ops->addr_free(side.cls, addr);
+    side_close(&side);
+}
+END_TEST
+
+/* Somebody is there, but is no UCX: says nothing, or something else. */
+START_TEST(send_to_a_stranger_ends_by_the_timeout)
+{
+    struct side side = {.key = "ucx.connect_timeout", .value = "1"};
+
+    side_open(&side, "tcp", NULL, -1, 0);
+    /* a blackhole: nothing answers there */
+    na_plugin_addr *addr = side_lookup(&side, "tcp://198.51.100.77:9");
+    uint64_t begun = now_ms();
+    int32_t ret = echo_trip(&side, addr, 1);
+    ck_assert_msg(ret == NA_PLUGIN_E_HOSTUNREACH || ret == NA_PLUGIN_E_IO_ERROR,
+        "%d", (int) ret);
+    ck_assert_uint_lt(now_ms() - begun, 6000);
+    side.ops->addr_free(side.cls, addr);
+    side_close(&side);
+}
+END_TEST
+
+START_TEST(address_of_who_does_not_listen_has_no_string)
+{
+    struct side side = {.log_level = 0};
+    na_plugin_addr *addr;
+    uint64_t size = 0;
+
+    side_open(&side, "tcp", NULL, -1, 0);
+    ck_assert_int_eq(side.ops->addr_self(side.cls, &addr), NA_PLUGIN_OK);
+    ck_assert_int_eq(side.ops->addr_to_string(side.cls, addr, NULL, &size),
+        NA_PLUGIN_E_OPNOTSUPPORTED);
+    ck_assert_int_eq(side.ops->addr_serialize(side.cls, addr, NULL, &size),
+        NA_PLUGIN_E_OPNOTSUPPORTED);
+    side.ops->addr_free(side.cls, addr);
+    ck_assert_uint_eq(side.warnings, 0);
+    side_close(&side);
+}
+END_TEST
+
+START_TEST(open_oversized_hints_are_cut_to_the_most)
+{
+    struct side side = {.log_level = 0};
+    na_plugin_open_info info = {.size = sizeof(info),
+        .protocol = "tcp",
+        .port = -1,
+        .max_unexpected_size = UINT64_MAX,
+        .max_expected_size = UINT64_MAX,
+        .max_contexts = 1};
+
+    side_open(&side, "tcp", NULL, -1, 0);
+    na_plugin_opened opened = {.size = sizeof(opened)};
+    ck_assert_int_eq(
+        side_plugin()->open(&side.host, &info, &opened), NA_PLUGIN_OK);
+    ck_assert_uint_eq(opened.max_unexpected_size, 65536);
+    ck_assert_uint_eq(opened.max_expected_size, 65536);
+    side_plugin()->close(opened.cls);
+    side_close(&side);
+}
+END_TEST
+
+START_TEST(call_of_another_family_is_refused)
+{
+    struct side side = {.log_level = 0};
+
+    side_open(&side, "tcp", NULL, -1, 0);
+    na_plugin_addr *addr = side_lookup(&side, "tcp://[::1]:9");
+    ck_assert_int_eq(echo_trip(&side, addr, 1), NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_ptr_nonnull(strstr(side.last, "IPv4"));
+    side.ops->addr_free(side.cls, addr);
+    side_close(&side);
+}
+END_TEST
+
+/* An address of this host that is neither of the loopback interface, where UCX
+ * 1.13 has no IPv6, nor of a link only. */
+static bool
+find_ipv6(char text[INET6_ADDRSTRLEN])
+{
+    struct ifaddrs *list;
+    bool found = false;
+
+    ck_assert_int_eq(getifaddrs(&list), 0);
+    for (struct ifaddrs *i = list; i != NULL && !found; i = i->ifa_next) {
+        const struct sockaddr_in6 *address = (const void *) i->ifa_addr;
+        found = address != NULL && address->sin6_family == AF_INET6 &&
+                !IN6_IS_ADDR_LOOPBACK(&address->sin6_addr) &&
+                !IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr) &&
+                inet_ntop(AF_INET6, &address->sin6_addr, text,
+                    INET6_ADDRSTRLEN) != NULL;
+    }
+    freeifaddrs(list);
+    return found;
+}
+
+START_TEST(open_at_an_ipv6_address_works)
+{
+    struct side a = {.log_level = 0};
+    struct side b = {.log_level = 0};
+    struct act recv, send;
+    char name[SIDE_TEXT];
+    char host[INET6_ADDRSTRLEN];
+
+    if (!find_ipv6(host)) {
+        printf("skipped: no IPv6 address but of the loopback interface\n");
+        return;
+    }
+    side_open(&a, "tcp", host, 0, NA_PLUGIN_OPEN_LISTEN);
+    side_open(&b, "tcp", host, 0, 0);
+    side_name(&a, name);
+    ck_assert_int_eq(strncmp(name, "tcp://[", 7), 0);
+    na_plugin_addr *addr = side_lookup(&b, name);
+    act_init(&recv, &a);
+    act_init(&send, &b);
+    act_recv_any(&recv);
+    act_send(&send, true, "six", 3, addr, 6);
+    ck_assert_int_eq(act_await(&send, &a), NA_PLUGIN_OK);
+    ck_assert_int_eq(act_await(&recv, &b), NA_PLUGIN_OK);
+    ck_assert_uint_eq(recv.end.tag, 6);
+    a.ops->addr_free(a.cls, recv.end.source);
+    b.ops->addr_free(b.cls, addr);
+    act_fini(&recv);
+    act_fini(&send);
+    side_close(&b);
+    side_close(&a);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("ucx errors");
+    TCase *tcase = tcase_create("all");
+
+    tcase_add_loop_test(tcase, open_what_is_not_there_is_told_in_one_line, 0,
+        (int) (sizeof(table) / sizeof(table[0])));
+    tcase_add_test(tcase, open_port_in_use_is_addrinuse);
+    tcase_add_test(tcase, open_setting_that_is_no_number_is_refused);
+    tcase_add_test(tcase, lookup_of_wrong_text_is_refused);
+    tcase_add_test(tcase, send_where_nobody_listens_is_told_at_once);
+    tcase_add_test(tcase, send_to_a_stranger_ends_by_the_timeout);
+    tcase_add_test(tcase, address_of_who_does_not_listen_has_no_string);
+    tcase_add_test(tcase, open_oversized_hints_are_cut_to_the_most);
+    tcase_add_test(tcase, call_of_another_family_is_refused);
+    tcase_add_test(tcase, open_at_an_ipv6_address_works);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

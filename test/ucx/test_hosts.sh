@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Two hosts: namespaces of network and IPC, joined by a pair of virtual Ethernet
+# devices. A server in one, a client in the other.
+#
+#   test_hosts.sh TALARIA PLUGIN_FOLDER
+set -u
+
+talaria=$(realpath "$1") || exit 1
+TALARIA_PLUGIN_PATH=$(realpath "$2") || exit 1
+export TALARIA_PLUGIN_PATH
+work=$(mktemp -d) || exit 1
+pids=()
+
+clean_up() {
+    for pid in "${pids[@]}"; do
+        kill -KILL "$pid" 2>/dev/null
+    done
+    wait 2>/dev/null
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+fail() {
+    echo "FAIL $*"
+    cat "$work"/*.txt 2>/dev/null
+    exit 1
+}
+
+for tool in ip unshare nsenter; do
+    command -v "$tool" >/dev/null || skip "no $tool"
+done
+unshare -n -i -m mount -t sysfs sysfs /sys 2>/dev/null ||
+    skip 'no permission for namespaces'
+
+# Each host is a process that holds its namespaces. UCX looks for interfaces in
+# /sys, which shows those of whom it was mounted by.
+for host in 1 2; do
+    unshare -n -i -m sh -c 'mount -t sysfs sysfs /sys && exec sleep 120' \
+        2>>"$work/hosts.txt" &
+    pids+=($!)
+done
+inside() {
+    local pid=${pids[$1 - 1]}
+    shift
+    nsenter -n -i -m -t "$pid" "$@"
+}
+# The same in the background, as the process that $! names.
+inside_exec() {
+    local pid=${pids[$1 - 1]}
+    shift
+    exec nsenter -n -i -m -t "$pid" "$@"
+}
+# The namespaces are there once they differ from ours.
+for host in 0 1; do
+    for _ in $(seq 100); do
+        [ "$(readlink /proc/self/ns/net)" != \
+            "$(readlink "/proc/${pids[$host]}/ns/net")" ] && break
+        sleep 0.05
+    done
+done
+ip link add name ucx_a netns "${pids[0]}" type veth \
+    peer name ucx_b netns "${pids[1]}" 2>"$work/ip.txt" ||
+    skip "no veth: $(head -n 1 "$work/ip.txt")"
+inside 1 ip address add 10.99.0.1/24 dev ucx_a || fail 'address'
+inside 2 ip address add 10.99.0.2/24 dev ucx_b || fail 'address'
+inside 1 ip link set ucx_a up
+inside 2 ip link set ucx_b up
+inside 1 ip link set lo up
+inside 2 ip link set lo up
+for _ in $(seq 100); do
+    [ "$(inside 2 cat /sys/class/net/ucx_b/carrier 2>/dev/null)" = 1 ] &&
+        [ "$(inside 1 cat /sys/class/net/ucx_a/carrier 2>/dev/null)" = 1 ] &&
+        break
+    sleep 0.05
+done
+
+inside_exec 1 "$talaria" perf serve ucx+tcp://10.99.0.1:7777 \
+    >"$work/server.txt" 2>&1 &
+pids+=($!)
+for _ in $(seq 200); do
+    grep -q '10.99.0.1:7777' "$work/server.txt" && break
+    sleep 0.05
+done
+grep -q 'ucx+tcp://10.99.0.1:7777' "$work/server.txt" || fail 'no server'
+inside 2 timeout -k 5 60 "$talaria" ping ucx+tcp://10.99.0.1:7777 \
+    >"$work/ping.txt" 2>&1 || fail 'ping'
+inside 2 timeout -k 5 60 "$talaria" perf bw --size 1M --duration 0.2 --rounds 1 \
+    ucx+tcp://10.99.0.1:7777 >"$work/bw.txt" 2>&1 || fail 'bulk'
+
+# The link goes: who is called then is not reached, in bounded time.
+inside 1 ip link set ucx_a down
+started=$SECONDS
+inside 2 env TALARIA_UCX_CONNECT_TIMEOUT=2 timeout -k 5 60 "$talaria" ping \
+    --timeout 5 ucx+tcp://10.99.0.1:7777 >"$work/down.txt" 2>&1 &&
+    fail 'an answer over a link that is down'
+[ $((SECONDS - started)) -le 20 ] || fail 'told too late'
+echo 'ok'

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that are killed and come back, that call each other at the same instant,
+ * that are many, that sleep. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "side.h"
+
+static bool
+soaking(void)
+{
+    const char *soak = getenv("TALARIA_TEST_SOAK");
+
+    return soak != NULL && strcmp(soak, "1") == 0;
+}
+
+/* The server dies while requests are under way; what waits for it ends with an
+ * error, and its successor at the same port is reached. */
+START_TEST(peers_killed_are_reached_again_at_their_port)
+{
+    struct side side = {.log_level = 0};
+    char name[SIDE_TEXT], again[SIDE_TEXT];
+    uint32_t rounds = soaking() ? 50 : 4;
+
+    pid_t pid = echo_start("tcp", "127.0.0.1", 0, name);
+    int32_t port = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
+    /* no descriptor of this process's class stands in later servers */
+    echo_stop(pid, SIGKILL);
+    for (uint32_t i = 0; i < rounds; i++) {
+        pid = echo_start("tcp", "127.0.0.1", port, again);
+        ck_assert_str_eq(name, again);
+        side = (struct side){.log_level = 0};
+        side_open(&side, "tcp", "127.0.0.1", 0, 0);
+        na_plugin_addr *addr = side_lookup(&side, name);
+        for (uint32_t j = 0; j < 200; j++)
+            ck_assert_int_eq(echo_trip(&side, addr, j), NA_PLUGIN_OK);
+
+        struct act recv[8], send[8];
+        for (uint32_t j = 0; j < 8; j++) {
+            act_init(&recv[j], &side);
+            act_init(&send[j], &side);
+            act_recv(&recv[j], addr, 1000 + j);
+            act_send(&send[j], true, "under way", 9, addr, 1000 + j);
+        }
+        kill(pid, SIGKILL);
+        uint64_t begun = now_ms();
+        for (uint32_t j = 0; j < 8; j++) {
+            act_await(&send[j], NULL);
+            act_await(&recv[j], NULL);
+            act_fini(&recv[j]);
+            act_fini(&send[j]);
+        }
+        ck_assert_uint_lt(now_ms() - begun, 5000);
+        waitpid(pid, NULL, 0);
+        ck_assert_int_ne(echo_trip(&side, addr, 7), NA_PLUGIN_OK);
+        side.ops->addr_free(side.cls, addr);
+        side_close(&side);
+    }
+}
+END_TEST
+
+/* The same with one class that lives on: by itself it finds the successor. */
+struct phoenix {
+    int name_fd;
+    int next_fd; /* a byte: die and rise */
+};
+
+static void
+phoenix_run(void *arg)
+{
+    const struct phoenix *phoenix = arg;
+    int32_t port = 0;
+    char byte;
+    uint32_t count = soaking() ? 50 : 4;
+
+    for (uint32_t i = 0; i <= count; i++) {
+        char name[SIDE_TEXT];
+        pid_t pid = echo_start("tcp", "127.0.0.1", port, name);
+        port = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
+        if (write(phoenix->name_fd, name, sizeof(name)) !=
+                (ssize_t) sizeof(name) ||
+            read(phoenix->next_fd, &byte, 1) != 1)
+            _exit(1);
+        echo_stop(pid, SIGKILL);
+    }
+    _exit(0);
+}
+
+START_TEST(peers_restarted_are_found_by_the_same_class)
+{
+    struct side side = {.log_level = 0};
+    char name[SIDE_TEXT], again[SIDE_TEXT];
+    int names[2], nexts[2];
+    uint32_t count = soaking() ? 50 : 4;
+
+    ck_assert_int_eq(pipe(names), 0);
+    ck_assert_int_eq(pipe(nexts), 0);
+    struct phoenix phoenix = {names[1], nexts[0]};
+    pid_t pid = spawn(phoenix_run, &phoenix);
+    ck_assert_int_eq(read(names[0], name, SIDE_TEXT), SIDE_TEXT);
+    side_open(&side, "tcp", "127.0.0.1", 0, 0);
+    na_plugin_addr *addr = side_lookup(&side, name);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < 50; j++)
+            ck_assert_int_eq(echo_trip(&side, addr, j), NA_PLUGIN_OK);
+        struct act recv;
+        act_init(&recv, &side);
+        act_recv(&recv, addr, 77);
+        ck_assert_int_eq(write(nexts[1], "x", 1), 1);
+        int32_t status = act_await(&recv, NULL);
+        ck_assert_msg(
+            status == NA_PLUGIN_E_HOSTUNREACH || status == NA_PLUGIN_E_IO_ERROR,
+            "%d", (int) status);
+        act_fini(&recv);
+        ck_assert_int_eq(read(names[0], again, SIDE_TEXT), SIDE_TEXT);
+        ck_assert_str_eq(name, again);
+    }
+    ck_assert_int_eq(echo_trip(&side, addr, 5), NA_PLUGIN_OK);
+    ck_assert_uint_eq(side_counter(&side, "connections_lost"), count);
+    ck_assert_int_eq(write(nexts[1], "x", 1), 1);
+    waitpid(pid, NULL, 0);
+    side.ops->addr_free(side.cls, addr);
+    side_close(&side);
+}
+END_TEST
+
+/* Both look the other up, send at once, and answer what comes: one connection
+ * stays, and every message arrives once. */
+START_TEST(peers_that_call_each_other_at_once_keep_one_connection)
+{
+    uint32_t rounds = soaking() ? 1000 : 40;
+
+    for (uint32_t i = 0; i < rounds; i++) {
+        struct side side[2] = {{.log_level = 0}, {.log_level = 0}};
+        char name[2][SIDE_TEXT];
+        na_plugin_addr *addr[2];
+        struct act send[2], recv[2], answer[2], await[2];
+
+        for (uint32_t j = 0; j < 2; j++) {
+            side_open(&side[j], "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
+            side_name(&side[j], name[j]);
+        }
+        for (uint32_t j = 0; j < 2; j++) {
+            addr[j] = side_lookup(&side[j], name[1 - j]);
+            act_init(&send[j], &side[j]);
+            act_init(&recv[j], &side[j]);
+            act_init(&answer[j], &side[j]);
+            act_init(&await[j], &side[j]);
+            act_recv_any(&recv[j]);
+            act_recv(&await[j], addr[j], 5);
+            act_send(&send[j], true, "at once", 7, addr[j], i);
+        }
+        for (uint32_t j = 0; j < 2; j++) {
+            ck_assert_int_eq(act_await(&recv[j], &side[1 - j]), NA_PLUGIN_OK);
+            ck_assert_int_eq(act_await(&send[j], &side[1 - j]), NA_PLUGIN_OK);
+            ck_assert_uint_eq(recv[j].end.tag, i);
+            ck_assert_int_eq(side[j].ops->addr_equal(
+                                 side[j].cls, recv[j].end.source, addr[j]),
+                1);
+            act_send(&answer[j], false, "answer", 6, recv[j].end.source, 5);
+        }
+        for (uint32_t j = 0; j < 2; j++) {
+            ck_assert_int_eq(act_await(&answer[j], &side[1 - j]), NA_PLUGIN_OK);
+            ck_assert_int_eq(act_await(&await[j], &side[1 - j]), NA_PLUGIN_OK);
+        }
+        uint64_t until = now_ms() + SIDE_WAIT_MS;
+        while (side_counter(&side[0], "peers_connected") != 1 ||
+               side_counter(&side[1], "peers_connected") != 1) {
+            side_poll(&side[0]);
+            side_poll(&side[1]);
+            if (now_ms() > until)
+                ck_abort_msg("two connections stay");
+        }
+        for (uint32_t j = 0; j < 2; j++) {
+            ck_assert_uint_eq(side_counter(&side[j], "connections_lost"), 0);
+            side[j].ops->addr_free(side[j].cls, recv[j].end.source);
+            side[j].ops->addr_free(side[j].cls, addr[j]);
+            act_fini(&send[j]);
+            act_fini(&recv[j]);
+            act_fini(&answer[j]);
+            act_fini(&await[j]);
+        }
+        side_close(&side[0]);
+        side_close(&side[1]);
+    }
+}
+END_TEST
+
+struct many {
+    uint32_t classes;
+    char name[SIDE_TEXT];
+    int done_fd;
+    int stay_fd;
+};
+
+/* Many classes of one process, each a peer of its own that doesn't listen. */
+static void
+many_run(void *arg)
+{
+    const struct many *many = arg;
+    static struct side sides[64];
+    char byte;
+
+    for (uint32_t i = 0; i < many->classes; i++) {
+        side_open(&sides[i], "tcp", "127.0.0.1", 0, 0);
+        na_plugin_addr *addr = side_lookup(&sides[i], many->name);
+        if (echo_trip(&sides[i], addr, i) != NA_PLUGIN_OK ||
+            write(many->done_fd, "x", 1) != 1)
+            _exit(1);
+    }
+    if (read(many->stay_fd, &byte, 1) != 0)
+        _exit(1);
+    _exit(0);
+}
+
+static uint64_t
+resident_kib(pid_t pid)
+{
+    char path[64], line[256];
+    unsigned long kib = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, "VmRSS:", 6) == 0)
+            kib = strtoul(line + 6, NULL, 10);
+    if (file != NULL)
+        fclose(file);
+    return kib;
+}
+
+START_TEST(peers_by_the_hundreds_are_served_by_one)
+{
+    uint32_t processes = 10;
+    uint32_t each = soaking() ? 30 : 6;
+    struct many many = {.classes = each};
+    int done[2], stay[2];
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    ck_assert_int_eq(pipe(done), 0);
+    ck_assert_int_eq(pipe(stay), 0);
+    pid_t server = echo_start("tcp", "127.0.0.1", 0, many.name);
+    many.done_fd = done[1];
+    many.stay_fd = stay[0];
+    uint64_t before = resident_kib(server);
+    pid_t pids[10];
+    for (uint32_t i = 0; i < processes; i++)
+        pids[i] = spawn(many_run, &many);
+    close(done[1]);
+    char byte;
+    for (uint32_t i = 0; i < processes * each; i++)
+        ck_assert_int_eq(read(done[0], &byte, 1), 1);
+    uint64_t after = resident_kib(server);
+    printf("%u peers: %lu KiB each at the server\n",
+        (unsigned) processes * each,
+        (unsigned long) ((after - before) / (processes * each)));
+    for (uint32_t i = 0; i < processes; i++)
+        echo_stop(pids[i], SIGKILL);
+    echo_stop(server, SIGKILL);
+}
+END_TEST
+
+/* An armed class sleeps: its descriptor is quiet, and it takes no time. */
+START_TEST(peers_asleep_take_no_time_and_are_roused)
+{
+    struct side side = {.log_level = 0};
+    char name[SIDE_TEXT];
+    struct timespec before, after;
+    uint64_t sleep_ns;
+
+    pid_t pid = echo_start("tcp", "127.0.0.1", 0, name);
+    side_open(&side, "tcp", "127.0.0.1", 0, 0);
+    na_plugin_addr *addr = side_lookup(&side, name);
+    ck_assert_int_eq(echo_trip(&side, addr, 1), NA_PLUGIN_OK);
+    struct pollfd fd = {.fd = side.wait->fd(side.ctx), .events = POLLIN};
+    for (uint32_t i = 0; i < 50; i++) {
+        struct act recv, send;
+        act_init(&recv, &side);
+        act_init(&send, &side);
+        act_recv(&recv, addr, i);
+        act_send(&send, true, &i, sizeof(i), addr, i);
+        uint64_t until = now_ms() + SIDE_WAIT_MS;
+        while (recv.pending || send.pending) {
+            if (side.wait->arm(side.ctx, &sleep_ns) == NA_PLUGIN_OK)
+                ck_assert_int_ge(poll(&fd, 1, 5000), 0);
+            side_poll(&side);
+            ck_assert_uint_lt(now_ms(), until);
+        }
+        ck_assert_int_eq(recv.end.status, NA_PLUGIN_OK);
+        act_fini(&recv);
+        act_fini(&send);
+    }
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    uint64_t until = now_ms() + 1500;
+    while (now_ms() < until) {
+        if (side.wait->arm(side.ctx, &sleep_ns) == NA_PLUGIN_OK)
+            poll(&fd, 1, 500);
+        side_poll(&side);
+    }
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    int64_t used = (int64_t) (after.tv_sec - before.tv_sec) * 1000000000 +
+                   (after.tv_nsec - before.tv_nsec);
+    ck_assert_msg(used < 20000000, "%ld ns of processor in 1.5 s", (long) used);
+    side.ops->addr_free(side.cls, addr);
+    side_close(&side);
+    echo_stop(pid, SIGKILL);
+}
+END_TEST
+
+/* A stopped peer holds nobody else up; when it goes on it answers. */
+START_TEST(peers_stopped_hold_nobody_up)
+{
+    struct side side = {.log_level = 0};
+    char name[2][SIDE_TEXT];
+    na_plugin_addr *addr[2];
+    struct act recv, send;
+
+    pid_t pid[2] = {echo_start("tcp", "127.0.0.1", 0, name[0]),
+        echo_start("tcp", "127.0.0.1", 0, name[1])};
+    side_open(&side, "tcp", "127.0.0.1", 0, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        addr[i] = side_lookup(&side, name[i]);
+        ck_assert_int_eq(echo_trip(&side, addr[i], i), NA_PLUGIN_OK);
+    }
+    kill(pid[0], SIGSTOP);
+    act_init(&recv, &side);
+    act_init(&send, &side);
+    act_recv(&recv, addr[0], 9);
+    act_send(&send, true, "stopped", 7, addr[0], 9);
+    uint64_t begun = now_ms();
+    for (uint32_t i = 0; i < 100; i++)
+        ck_assert_int_eq(echo_trip(&side, addr[1], i), NA_PLUGIN_OK);
+    ck_assert_uint_lt(now_ms() - begun, 5000);
+    ck_assert(recv.pending);
+    kill(pid[0], SIGCONT);
+    ck_assert_int_eq(act_await(&recv, NULL), NA_PLUGIN_OK);
+    ck_assert_int_eq(act_await(&send, NULL), NA_PLUGIN_OK);
+    act_fini(&recv);
+    act_fini(&send);
+    for (uint32_t i = 0; i < 2; i++)
+        side.ops->addr_free(side.cls, addr[i]);
+    side_close(&side);
+    echo_stop(pid[0], SIGKILL);
+    echo_stop(pid[1], SIGKILL);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("ucx peers");
+    TCase *tcase = tcase_create("all");
+
+    tcase_set_timeout(tcase, 280);
+    tcase_add_test(tcase, peers_killed_are_reached_again_at_their_port);
+    tcase_add_test(tcase, peers_restarted_are_found_by_the_same_class);
+    tcase_add_test(
+        tcase, peers_that_call_each_other_at_once_keep_one_connection);
+    tcase_add_test(tcase, peers_by_the_hundreds_are_served_by_one);
+    tcase_add_test(tcase, peers_asleep_take_no_time_and_are_roused);
+    tcase_add_test(tcase, peers_stopped_hold_nobody_up);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
