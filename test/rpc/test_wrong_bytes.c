@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define REQUEST_HEADER 32U
+#define REFERENCE_SIZE (16U + 32U + 16U + 12U + 32U)
 
 static const struct session_setup setup = {
     .open = rpcs_open, .stopping = rpcs_stopping};
@@ -244,6 +245,107 @@ START_TEST(wrong_requests_that_are_none_are_passed_over)
 END_TEST
 
 static void
+put_number(unsigned char *bytes, uint64_t value, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        bytes[i] = (unsigned char) (value >> 8 * i);
+}
+
+/* A request whose arguments are elsewhere, by a descriptor of one part and so
+ * many bytes; how long it is. */
+static uint64_t
+make_reference(unsigned char bytes[REQUEST_HEADER + 128], uint64_t announced,
+    uint64_t of_part)
+{
+    unsigned char *at = bytes + REQUEST_HEADER;
+
+    memset(bytes, 0, REQUEST_HEADER + 128);
+    make_request(bytes, rpcs_id(RPC_KEEP));
+    bytes[3] = 2;
+    put_number(bytes + 16, REFERENCE_SIZE, 4);
+    put_number(at, 0x1122334455667788U, 8); /* seal */
+    at += 16;
+    at[0] = 2; /* version */
+    at[1] = 1; /* to be read */
+    at[3] = 1; /* one section */
+    put_number(at + 4, 1, 4);
+    put_number(at + 8, announced, 8);
+    at += 32;
+    at[1] = 4;
+    put_number(at + 4, 1, 4);
+    put_number(at + 8, 8 + 4 + 32, 4);
+    memcpy(at + 12, "loop", 4);
+    put_number(at + 16, of_part, 8);
+    put_number(at + 24, 32, 4);
+    at += 28; /* a registration as the loop plugin writes it */
+    put_number(at, 0x314d504c, 4);
+    put_number(at + 4, 1, 4);
+    put_number(at + 8, 123456789, 8);
+    put_number(at + 16, of_part, 8);
+    put_number(at + 24, 1, 4);
+    return REQUEST_HEADER + REFERENCE_SIZE;
+}
+
+START_TEST(wrong_references_are_refused)
+{
+    static const uint64_t sizes[] = {
+        0, 1, 8, 9, 1 << 20, 1ULL << 62, INT64_MAX, 1ULL << 63, UINT64_MAX};
+    unsigned char bytes[REQUEST_HEADER + 128];
+    struct session s;
+
+    session_begin(&s, _i, &setup);
+    log_expect("not a descriptor", 1, 2000);
+    log_expect("do not refer", 1, 2000);
+    log_expect("bytes of arguments", 0, 2000);
+    log_expect("are none", 0, 2000);
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (unsigned j = 0; j < 2; j++) {
+            uint64_t length = make_reference(bytes, sizes[i], sizes[i] - j);
+
+            ck_assert(loop_inject("mem://1", s.address, 0, LOOP_SEND_UNEXPECTED,
+                bytes, length, 1));
+        }
+    /* Cut anywhere, with a payload size that agrees. */
+    for (unsigned size = 0; size < REFERENCE_SIZE; size++) {
+        make_reference(bytes, 1000, 1000);
+        put_number(bytes + 16, size, 4);
+        ck_assert(loop_inject("mem://1", s.address, 0, LOOP_SEND_UNEXPECTED,
+            bytes, REQUEST_HEADER + size, 1));
+    }
+    for (unsigned i = 0; i < 10; i++)
+        rpcs_ck_works(&s);
+    ck_assert_uint_eq(rpcs_shared()->handled[RPC_KEEP], 0);
+    session_end(&s);
+}
+END_TEST
+
+/* What says that a request is given up, for requests that nobody made. */
+START_TEST(wrong_notices_are_passed_over)
+{
+    unsigned char bytes[8] = {'G', 'Q', 1, 0, 99};
+    struct session s;
+
+    session_begin(&s, _i, &setup);
+    log_expect("are none", 9, 9);
+    for (uint32_t length = 0; length < 8; length++)
+        ck_assert(loop_inject(
+            "mem://1", s.address, 0, LOOP_SEND_UNEXPECTED, bytes, length, 1));
+    bytes[2] = 2;
+    ck_assert(loop_inject(
+        "mem://1", s.address, 0, LOOP_SEND_UNEXPECTED, bytes, 8, 1));
+    bytes[2] = 1;
+    for (unsigned i = 0; i < 200; i++) {
+        bytes[4] = (unsigned char) i;
+        ck_assert(loop_inject(
+            "mem://1", s.address, 0, LOOP_SEND_UNEXPECTED, bytes, 8, i));
+    }
+    for (unsigned i = 0; i < 10; i++)
+        rpcs_ck_works(&s);
+    session_end(&s);
+}
+END_TEST
+
+static void
 add(TCase *tcase)
 {
     session_add(tcase, wrong_answer_that_is_none_is_an_error);
@@ -251,6 +353,8 @@ add(TCase *tcase)
     session_add(tcase, wrong_cancel_beside_an_answer_to_another_request);
     session_add(tcase, wrong_answer_beside_a_request_that_cannot_be_sent);
     session_add(tcase, wrong_requests_that_are_none_are_passed_over);
+    session_add(tcase, wrong_references_are_refused);
+    session_add(tcase, wrong_notices_are_passed_over);
 }
 
 int
