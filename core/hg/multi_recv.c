@@ -14,12 +14,14 @@
 
 /* A buffer, followed by its operation. */
 struct hg_multi_buffer {
+    struct hg_multi_buffer *next;
     struct hg_multi *multi;
     char *bytes;
     void *bytes_data;
     size_t size;
     _Atomic uint32_t refs; /* of handles and messages; the transport's */
     _Atomic bool postponed;
+    _Atomic bool spare; /* there are enough without it */
     struct na_op *op;
 };
 
@@ -54,18 +56,80 @@ post(struct hg_multi_buffer *buffer)
     hg_target_postpone(multi->context, multi->port);
 }
 
+static struct hg_multi_buffer *
+first_buffer(struct hg_multi *multi)
+{
+    /* Acquire pairs with the release in add_buffer. */
+    return atomic_load_explicit(&multi->buffers, memory_order_acquire);
+}
+
 static void
 hold(struct hg_multi_buffer *buffer)
 {
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
 }
 
+/* It can be posted again, if it is needed. */
 static void
 release(struct hg_multi_buffer *buffer)
 {
+    const struct hg_multi *multi = buffer->multi;
+
     /* Release and acquire: who reads the bytes is done before they change. */
-    if (atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (atomic_load_explicit(&multi->posted, memory_order_relaxed) <
+        multi->wanted)
         post(buffer);
+    else
+        /* Release pairs with the acquire in replenish. */
+        atomic_store_explicit(&buffer->spare, true, memory_order_release);
+}
+
+static struct hg_multi_buffer *buffer_create(struct hg_multi *multi);
+
+static void
+add_buffer(struct hg_multi *multi, struct hg_multi_buffer *buffer)
+{
+    buffer->next = atomic_load_explicit(&multi->buffers, memory_order_relaxed);
+    /* Release pairs with the acquire in first_buffer. */
+    atomic_store_explicit(&multi->buffers, buffer, memory_order_release);
+}
+
+/* The transport has no buffer, and more can be taken in: it gets one. Lock of
+ * progress held. */
+static __attribute__((noinline)) void
+replenish(struct hg_multi *multi)
+{
+    struct hg_context *context = multi->context;
+    struct hg_multi_buffer *buffer = first_buffer(multi);
+    bool takes;
+
+    base_lock_acquire(&context->pool_lock);
+    takes = !SLIST_EMPTY(&multi->free_handles) && STAILQ_EMPTY(&multi->waiting);
+    base_lock_release(&context->pool_lock);
+    if (!takes ||
+        !atomic_load_explicit(&context->accepting, memory_order_relaxed))
+        return;
+    /* Acquire pairs with the release in release. */
+    while (buffer && !atomic_exchange_explicit(
+                         &buffer->spare, false, memory_order_acquire))
+        buffer = buffer->next;
+    if (!buffer) {
+        buffer = buffer_create(multi);
+        if (buffer)
+            add_buffer(multi, buffer);
+    }
+    if (buffer)
+        post(buffer);
+    else
+        hg_target_postpone(context, multi->port);
+}
+
+static inline bool
+exhausted(const struct hg_multi *multi)
+{
+    return atomic_load_explicit(&multi->posted, memory_order_relaxed) == 0;
 }
 
 void
@@ -206,6 +270,8 @@ received(struct na_op *op, const na_plugin_event *event)
     }
     if (last)
         release(buffer);
+    if (last && exhausted(multi))
+        replenish(multi);
 }
 
 /* What waited has got a handle. In HG_Trigger. */
@@ -214,12 +280,15 @@ waited_run(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
     struct hg_multi_message *message = handle->multi_message;
+    struct hg_multi *multi = message->buffer->multi;
     struct na_progress *progress = hg_context_na(handle->context)->progress;
 
     handle->multi_message = NULL;
     na_progress_acquire(progress);
-    deliver(message->buffer->multi, handle, message->buffer, &message->event);
+    deliver(multi, handle, message->buffer, &message->event);
     release(message->buffer);
+    if (exhausted(multi))
+        replenish(multi);
     na_progress_release(progress);
     free(message);
 }
@@ -245,8 +314,14 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
         SLIST_INSERT_HEAD(&multi->free_handles, handle, free_next);
     }
     base_lock_release(&context->pool_lock);
-    if (!message)
+    if (!message) {
+        /* Others may still keep every buffer, now that one more request can be
+         * taken in. */
+        if (__builtin_expect(exhausted(multi), 0) &&
+            atomic_load_explicit(&context->accepting, memory_order_relaxed))
+            hg_target_postpone(context, multi->port);
         return;
+    }
     handle->multi_message = message;
     handle->completion.run = waited_run;
     hg_context_complete(context, &handle->completion);
@@ -255,11 +330,14 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
 void
 hg_multi_feed(struct hg_multi *multi)
 {
-    for (uint32_t i = 0; i < multi->count; i++)
+    for (struct hg_multi_buffer *buffer = first_buffer(multi); buffer;
+         buffer = buffer->next)
         /* Acquire pairs with the release in post. */
         if (atomic_exchange_explicit(
-                &multi->buffers[i]->postponed, false, memory_order_acquire))
-            post(multi->buffers[i]);
+                &buffer->postponed, false, memory_order_acquire))
+            post(buffer);
+    if (exhausted(multi))
+        replenish(multi);
 }
 
 void
@@ -267,9 +345,10 @@ hg_multi_unpost(struct hg_multi *multi)
 {
     const struct hg_port *port = multi->port;
 
-    for (uint32_t i = 0; i < multi->count; i++)
+    for (struct hg_multi_buffer *buffer = first_buffer(multi); buffer;
+         buffer = buffer->next)
         port->net.na_class->ops.cancel(
-            port->na_context->plugin_ctx, na_op_part(multi->buffers[i]->op));
+            port->na_context->plugin_ctx, na_op_part(buffer->op));
 }
 
 static struct hg_multi_buffer *
@@ -315,6 +394,7 @@ hg_multi_open(struct hg_context *context, struct hg_port *port)
 {
     const struct hg_class *hg_class = context->hg_class;
     struct hg_multi *multi = calloc(1, sizeof *multi);
+    struct hg_multi_buffer *buffer;
 
     if (!multi)
         return HG_NOMEM;
@@ -324,27 +404,27 @@ hg_multi_open(struct hg_context *context, struct hg_port *port)
     multi->copy_threshold = hg_class->multi_recv_copy_threshold;
     SLIST_INIT(&multi->free_handles);
     STAILQ_INIT(&multi->waiting);
-    multi->buffers =
-        calloc(hg_class->multi_recv_op_max, sizeof(struct hg_multi_buffer *));
-    while (multi->buffers && multi->count < hg_class->multi_recv_op_max) {
-        multi->buffers[multi->count] = buffer_create(multi);
-        if (!multi->buffers[multi->count])
+    while (multi->wanted < hg_class->multi_recv_op_max) {
+        buffer = buffer_create(multi);
+        if (!buffer)
             break;
-        multi->count++;
+        add_buffer(multi, buffer);
+        multi->wanted++;
     }
-    if (multi->count == 0) {
+    if (multi->wanted == 0) {
         hg_multi_close(multi);
         return HG_NOMEM;
     }
     port->multi = multi;
-    for (uint32_t i = 0; i < multi->count; i++)
-        post(multi->buffers[i]);
+    for (buffer = first_buffer(multi); buffer; buffer = buffer->next)
+        post(buffer);
     return HG_SUCCESS;
 }
 
 void
 hg_multi_close(struct hg_multi *multi)
 {
+    struct hg_multi_buffer *buffer, *next;
     struct hg_multi_message *message;
 
     if (!multi)
@@ -356,8 +436,9 @@ hg_multi_close(struct hg_multi *multi)
         na_class->ops.addr_free(na_class->plugin_class, message->event.source);
         free(message);
     }
-    for (uint32_t i = 0; i < multi->count; i++)
-        buffer_destroy(multi->buffers[i]);
-    free(multi->buffers);
+    for (buffer = first_buffer(multi); buffer; buffer = next) {
+        next = buffer->next;
+        buffer_destroy(buffer);
+    }
     free(multi);
 }

@@ -3,7 +3,9 @@
  * Receiving many requests in one buffer, where the transport does that. Handles
  * refer into the buffers; a buffer is posted again when the transport has given
  * it back and no handle refers into it. What comes while no handle is free
- * waits in its buffer.
+ * waits in its buffer. When each buffer is kept from the transport by handles
+ * that are in use, and there are free ones, another buffer is made: requests that
+ * are kept for long never stop the others.
  */
 #ifndef HG_MULTI_RECV_H
 #define HG_MULTI_RECV_H
@@ -30,12 +32,13 @@ struct hg_multi {
     _Atomic bool feeding;          /* it is queued */
     struct hg_context *context;
     struct hg_port *port;
-    uint32_t count;                       /* of buffers */
-    uint32_t copy_threshold;              /* see hg_init_info */
-    _Atomic uint32_t posted;              /* buffers that the transport has */
-    SLIST_HEAD(, hg_handle) free_handles; /* under pool_lock */
+    uint32_t wanted;         /* buffers that the transport should have */
+    uint32_t copy_threshold; /* see hg_init_info */
+    _Atomic uint32_t posted; /* buffers that the transport has */
+    SLIST_HEAD(, hg_handle) free_handles;    /* under pool_lock */
     STAILQ_HEAD(, hg_multi_message) waiting; /* likewise */
-    struct hg_multi_buffer **buffers;
+    /* Grows at the front, under the lock of progress; read without. */
+    _Atomic(struct hg_multi_buffer *) buffers;
 };
 
 /* Makes the buffers of a port and posts them. */
@@ -50,7 +53,7 @@ void hg_multi_put(struct hg_multi *multi, struct hg_handle *handle);
 /* Gives back what a handle refers to, before it is free. */
 void hg_multi_release(struct hg_handle *handle);
 
-/* Posts again what could not be posted. */
+/* Posts again what could not be posted. The lock of progress is held. */
 void hg_multi_feed(struct hg_multi *multi);
 
 /* Asks for the end of all receives. The lock of progress is held. */

@@ -240,6 +240,40 @@ START_TEST(multi_recv_holds_what_is_referred_to)
 }
 END_TEST
 
+/* Requests that are kept keep their buffers, each another one, and others come in
+ * all the same. */
+START_TEST(multi_recv_requests_kept_stop_nobody)
+{
+    static hg_handle_t kept[HELD_MAX];
+    static struct call calls[HELD_MAX];
+    static blob_t blobs[HELD_MAX];
+    struct session s;
+    unsigned count = HELD_MAX < 30 ? HELD_MAX : 30;
+
+    memset(calls, 0, sizeof calls);
+    session_begin(&s, _i, &setup_two);
+    for (unsigned i = 0; i < count; i++) {
+        blobs[i] = blob_make(600, i);
+        kept[i] = session_handle(&s, hold_id);
+        ck_assert_int_eq(
+            HG_Forward(kept[i], call_done, &calls[i], &blobs[i]), HG_SUCCESS);
+        for (unsigned n = 0; n < 20; n++)
+            rpcs_ck_works(&s);
+    }
+    call(&s, counters_id);
+    ck_assert_uint_eq(counters.rpc_multi_recv_copy_count, 0);
+    call(&s, go_id);
+    for (unsigned i = 0; i < count; i++) {
+        session_wait(&s, &calls[i].called, 1);
+        ck_assert_int_eq(calls[i].ret, HG_SUCCESS);
+        ck_assert_int_eq(HG_Destroy(kept[i]), HG_SUCCESS);
+        blob_free(&blobs[i]);
+    }
+    rounds(&s, 3);
+    session_end(&s);
+}
+END_TEST
+
 /* More is held than two buffers hold: it is copied out of them. */
 START_TEST(multi_recv_copies_when_buffers_run_short)
 {
@@ -373,6 +407,7 @@ add(TCase *tcase)
     session_add(tcase, multi_recv_takes_few_receives);
     session_add(tcase, multi_recv_off_posts_one_a_request);
     session_add(tcase, multi_recv_holds_what_is_referred_to);
+    session_add(tcase, multi_recv_requests_kept_stop_nobody);
     session_add(tcase, multi_recv_copies_when_buffers_run_short);
     session_add(tcase, multi_recv_input_released_early);
     session_add(tcase, multi_recv_more_requests_than_handles);

@@ -362,10 +362,12 @@ killed_streaming(void)
         }
         kit_signal(b, SIGKILL);
         kit_step("receives the rest of it");
+        /* All of it, or what is left would count as the next one's. */
         end = kit_now() + kit_quiet();
         while (kit_now() < end) {
             kit_run();
-            receive_stream(a, length, seen[i], SEEN);
+            if (receive_stream(a, length, seen[i], SEEN) > 0)
+                end = kit_now() + kit_quiet();
         }
         kit_unknow(a, kit_number(b));
         kit_trip(a, c, 12);
