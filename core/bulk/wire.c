@@ -487,7 +487,7 @@ decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
         parsed->sections[BULK_SM].part_count};
     struct hg_bulk *bulk =
         bulk_alloc(bulk_class, 0, part_counts, parsed->wire_size);
-    hg_return_t ret = HG_SUCCESS;
+    hg_return_t ret;
 
     if (!bulk)
         return HG_NOMEM;
@@ -503,8 +503,16 @@ decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
     bulk->size = parsed->size;
     bulk->owner = parsed->owner;
     atomic_init(&bulk->number, parsed->number);
-    for (unsigned side = 0; ret == HG_SUCCESS && side < BULK_SIDES; side++)
-        ret = decode_side(bulk, side, &parsed->sections[side]);
+    ret = decode_side(bulk, BULK_MAIN, &parsed->sections[BULK_MAIN]);
+    if (ret == HG_SUCCESS)
+        ret = decode_side(bulk, BULK_SM, &parsed->sections[BULK_SM]);
+    /* What the node's transport cannot read, of another version of it for one,
+     * leaves the main one. */
+    if (ret == HG_PROTOCOL_ERROR && bulk->sides[BULK_MAIN].usable &&
+        !bulk->bound) {
+        bulk->sides[BULK_SM].usable = false;
+        ret = HG_SUCCESS;
+    }
     if (ret == HG_SUCCESS)
         *bulk_p = bulk;
     else

@@ -177,6 +177,43 @@ START_TEST(sides_are_both_in_the_wire_form)
 END_TEST
 
 /* Who has but one transport takes its part, whichever that is to the owner. */
+/* Where the second section's first form begins, after its length. */
+static unsigned char *
+second_form(unsigned char *bytes, size_t size)
+{
+    static const unsigned char front[] = {1, 2, 0, 0};
+
+    for (size_t i = 32; i + 36 < size; i++)
+        if (memcmp(bytes + i, front, sizeof front) == 0 &&
+            memcmp(bytes + i + 12, "na", 2) == 0)
+            return bytes + i + 14 + 12;
+    ck_abort_msg("no section of na");
+}
+
+/* Of a node whose shared memory speaks another version. */
+START_TEST(sides_unreadable_second_leaves_the_first)
+{
+    unsigned char bytes[4096];
+    struct two two;
+    hg_size_t size;
+    hg_bulk_t bulk;
+
+    two_begin(&two, 2 * _i + 1);
+    size = HG_Bulk_get_serialize_size(two.far.owned, 0);
+    ck_assert_uint_le(size, sizeof bytes);
+    ck_assert_int_eq(
+        HG_Bulk_serialize(bytes, size, 0, two.far.owned), HG_SUCCESS);
+    *second_form(bytes, size) ^= 0x5a;
+    log_expect("", 1, 4);
+    ck_assert_int_eq(
+        HG_Bulk_deserialize(two.far.s.hg_class, &bulk, bytes, size),
+        HG_SUCCESS);
+    ck_moves(&two, two.far.owner, bulk);
+    ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
+    two_end(&two);
+}
+END_TEST
+
 START_TEST(sides_peer_with_one_takes_its_own)
 {
     struct two two;
@@ -349,6 +386,8 @@ add(TCase *tcase)
 {
     add_both(tcase, sides_address_chooses_the_transport);
     add_both(tcase, sides_are_both_in_the_wire_form);
+    tcase_add_loop_test(
+        tcase, sides_unreadable_second_leaves_the_first, 0, session_modes());
     add_both(tcase, sides_peer_with_one_takes_its_own);
     add_both(tcase, sides_bound_one_leads_by_the_node_only_on_it);
     add_both(tcase, sides_failed_second_leaves_the_first);
