@@ -210,12 +210,13 @@ START_TEST(checksum_altered_request_header_is_dropped)
 {
     struct session s;
     hg_handle_t handle;
-    blob_t in = blob_make(50, 1);
+    blob_t in;
 
     if (!session_is_loop())
         return;
     level = (hg_checksum_level_t) (1 + _i % 2);
     session_begin(&s, _i / 2, &setup);
+    in = blob_make(50, 1);
     log_expect("are none: HG_CHECKSUM_ERROR", 28, 28);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     /* All but magic, version and flags, which are looked at before. */
@@ -246,12 +247,13 @@ START_TEST(checksum_altered_answer_header_is_an_error)
 {
     struct session s;
     hg_handle_t handle;
-    blob_t in = blob_make(50, 1);
+    blob_t in;
 
     if (!session_is_loop())
         return;
     level = (hg_checksum_level_t) (1 + _i % 2);
     session_begin(&s, _i / 2, &setup);
+    in = blob_make(50, 1);
     log_expect("cannot be understood: HG_CHECKSUM_ERROR", 20, 20);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     for (unsigned at = 4; at < 24; at++) {
@@ -271,12 +273,13 @@ START_TEST(checksum_altered_arguments_are_an_error)
 {
     struct session s;
     hg_handle_t handle;
-    blob_t in = blob_make(50, 1), out;
+    blob_t in, out;
 
     if (!session_is_loop())
         return;
     level = HG_CHECKSUM_RPC_PAYLOAD;
     session_begin(&s, _i, &setup);
+    in = blob_make(50, 1);
     log_expect("do not agree with their checksum", 3, 3);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     set_spoilt(LOOP_SEND_UNEXPECTED, 32 + 40);
@@ -300,12 +303,13 @@ START_TEST(checksum_of_headers_leaves_arguments_alone)
 {
     struct session s;
     hg_handle_t handle;
-    blob_t in = blob_make(50, 1), out;
+    blob_t in, out;
 
     if (!session_is_loop())
         return;
     level = HG_CHECKSUM_RPC_HEADERS;
     session_begin(&s, _i, &setup);
+    in = blob_make(50, 1);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     set_spoilt(LOOP_SEND_EXPECTED, 24 + 40);
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);
@@ -324,7 +328,7 @@ START_TEST(checksum_covers_what_is_fetched)
     struct session s;
     struct call call = {.called = 0};
     hg_handle_t handle;
-    blob_t in = blob_make(LARGE, 1), out;
+    blob_t in, out;
     void *extra;
     hg_size_t size;
 
@@ -332,6 +336,7 @@ START_TEST(checksum_covers_what_is_fetched)
         return;
     level = HG_CHECKSUM_RPC_PAYLOAD;
     session_begin(&s, _i, &setup);
+    in = blob_make(LARGE, 1);
     log_expect("do not agree with their checksum", 2, 2);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HOLD});

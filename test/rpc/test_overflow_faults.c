@@ -170,11 +170,12 @@ START_TEST(overflow_get_that_fails_is_told_to_both)
     static const enum loop_act acts[] = {LOOP_FAIL_NOW, LOOP_FAIL_LATER};
     struct session s;
     hg_handle_t handle;
-    blob_t in = blob_make(LARGE, 1);
+    blob_t in;
 
     if (!fetches(_i))
         return;
     session_begin(&s, _i, &setup);
+    in = blob_make(LARGE, 1);
     handle = session_handle(&s, echo_id);
     for (uint32_t i = 0; i < 6; i++) {
         struct loop_fault fault = {.act = acts[i % 2],
@@ -252,11 +253,12 @@ START_TEST(overflow_cancelled_while_the_target_fetches)
     struct session s;
     struct call call = {.called = 0};
     hg_handle_t handle;
-    blob_t in = blob_make(LARGE, 1);
+    blob_t in;
 
     if (!fetches(_i))
         return;
     session_begin(&s, _i, &setup);
+    in = blob_make(LARGE, 1);
     log_expect("withdrawn", 0, 1);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     hold_gets();
@@ -336,11 +338,12 @@ START_TEST(overflow_target_dies_while_it_fetches)
     struct session s;
     struct call call = {.called = 0};
     hg_handle_t handle;
-    blob_t in = blob_make(LARGE, 1);
+    blob_t in;
 
     if (session_mode_at(_i)->shape != SESSION_THREADS)
         return;
     session_begin(&s, _i, &setup);
+    in = blob_make(LARGE, 1);
     log_expect("is not told that its arguments came", 0, 1);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     hold_gets();
