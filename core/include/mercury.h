@@ -297,8 +297,8 @@ HG_PUBLIC hg_return_t HG_Create(
     hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle_p);
 
 /* Gives back one reference. A running operation and each HG_Get_input or
- * HG_Get_output hold others: the handle goes with the last. A handler that won't
- * answer may destroy its handle a second time, at once, which does nothing. */
+ * HG_Get_output hold others: the handle goes with the last. A handler that
+ * won't answer may destroy its handle again at once, which does nothing. */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 
 /* Makes a handle of HG_Create ready for another target or RPC; a null addr or

@@ -40,9 +40,9 @@ extern "C" {
 
 /* Requests: what is waited for on top of progress and trigger. Different
  * threads may wait on one class at once; whoever waits progresses and triggers,
- * and so runs callbacks and handlers of others, which may wait in turn. A thread
- * of the program's own may progress and trigger as well: a request that it
- * completes is noticed within 20 ms.
+ * and so runs callbacks and handlers of others, which may wait in turn. Other
+ * threads may progress and trigger as well: a request that they complete is
+ * noticed within 20 ms.
  *
  * They have the names and types of those in Mercury's utility library, which a
  * program may be linked with too, and therefore are macros (below). */
@@ -60,8 +60,8 @@ typedef int (*talaria_request_trigger_t)(
 
 /* Makes a class of requests that are waited for by progress and trigger, each
  * called with arg; both NULL: by HG_Progress and HG_Trigger of the context that
- * arg is. Any thread may call these functions, as far as they allow. Returns the
- * class for talaria_request_finalize, which comes before the end of arg, or
+ * arg is. Any thread may call these functions, as far as they allow. Returns
+ * the class for talaria_request_finalize, which comes before the end of arg, or
  * NULL: out of memory, or only one of both. */
 HG_PUBLIC talaria_request_class_t *talaria_request_init(
     talaria_request_progress_t progress, talaria_request_trigger_t trigger,
@@ -143,8 +143,8 @@ HG_Addr_lookup_wait(hg_context_t *context, const char *name, hg_addr_t *addr_p)
  *   is decoded into out_struct is freed again at once: it must not be or hold
  *   what HG_Free_output frees.
  * Returns how it ended: what HG_Forward, its callback or HG_Get_output says, or
- * HG_NOENTRY: it isn't registered. Blocks, also as long as the callbacks that it
- * runs. [any thread] */
+ * HG_NOENTRY: it isn't registered. Blocks, also as long as the callbacks that
+ * it runs. [any thread] */
 HG_PUBLIC hg_return_t talaria_call(talaria_request_class_t *request_class,
     hg_addr_t addr, const char *func_name, unsigned int timeout_ms,
     void *in_struct, void *out_struct);
@@ -156,11 +156,11 @@ HG_PUBLIC hg_return_t talaria_call(talaria_request_class_t *request_class,
 /* MERCURY_GEN_RPC(name, ret_t, ((type)(parameter))...)
  * MERCURY_GEN_RPC_VOID(name, ((type)(parameter))...)
  *
- * Makes an RPC of the function `ret_t name(type parameter, ...)`, or of one that
- * returns nothing, which has been declared. Types are as in MERCURY_GEN_PROC,
+ * Makes an RPC of the function `ret_t name(type parameter, ...)`, or of one
+ * that returns nothing, which has been declared. Types are as in MERCURY_GEN_PROC,
  * such as hg_const_string_t for a parameter `const char *`; the list may be
- * empty. What a parameter points to lives until the function returns. ret_t is a
- * type that holds no pointer. It defines, each static:
+ * empty. What a parameter points to lives until the function returns. ret_t is
+ * a type that holds no pointer. It defines, each static:
  *
  * hg_id_t name_register(hg_class_t *)
  *   registers it as "name" to be served, where the function is defined; it runs
@@ -170,8 +170,8 @@ HG_PUBLIC hg_return_t talaria_call(talaria_request_class_t *request_class,
  *   registers it only to be called. Either returns the id, or 0.
  * hg_return_t name_call(talaria_request_class_t *, hg_addr_t,
  *     unsigned int timeout_ms, type parameter, ..., ret_t *result_p)
- *   calls it and waits, as talaria_call; *result_p is set on HG_SUCCESS. Without
- *   result_p for a function that returns nothing. */
+ *   calls it and waits, as talaria_call; *result_p is set on HG_SUCCESS.
+ *   Without result_p for a function that returns nothing. */
 #define MERCURY_GEN_RPC(name, ret_t, fields)                                   \
     MERCURY_GEN_PROC(name##_in_t, ((uint8_t) (call_form)) fields)              \
     MERCURY_GEN_PROC(name##_out_t, ((ret_t) (result)))                         \

@@ -227,8 +227,8 @@ NA_PUBLIC na_return_t NA_Msg_send_unexpected(na_class_t *na_class,
     na_tag_t tag, na_op_id_t *op_id);
 
 /* Receives one unexpected message, from anybody, with any tag. An operation;
- * what came is in info.recv_unexpected, whose source the callback frees or keeps
- * (NA_Addr_free). A message longer than buf_size ends it with NA_MSGSIZE. A
+ * what came is in info.recv_unexpected, whose source the callback keeps or frees
+ * by NA_Addr_free. A message longer than buf_size ends it with NA_MSGSIZE. A
  * message that finds no receive waits for the next one. */
 NA_PUBLIC na_return_t NA_Msg_recv_unexpected(na_class_t *na_class,
     na_context_t *context, na_cb_t callback, void *arg, void *buf,
