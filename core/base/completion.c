@@ -52,6 +52,24 @@ pop(struct base_completion_queue *queue)
     return first;
 }
 
+struct base_completion *
+base_completion_take(struct base_completion_queue *queue,
+    bool (*own)(const struct base_completion *completion))
+{
+    struct base_completion *completion;
+
+    base_lock_acquire(&queue->lock);
+    STAILQ_FOREACH (completion, &queue->entries, next)
+        if (own(completion))
+            break;
+    if (completion) {
+        STAILQ_REMOVE(&queue->entries, completion, base_completion, next);
+        count_add(queue, UINT32_MAX);
+    }
+    base_lock_release(&queue->lock);
+    return completion;
+}
+
 __attribute__((noinline)) bool
 base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
 {

@@ -41,6 +41,12 @@ bool base_completion_wait(
 uint32_t base_completion_trigger(
     struct base_completion_queue *queue, uint64_t deadline, uint32_t max_count);
 
+/* Takes the first entry out that `own` is true of; NULL: there is none. Under
+ * the lock of the queue. [any thread] */
+struct base_completion *base_completion_take(
+    struct base_completion_queue *queue,
+    bool (*own)(const struct base_completion *completion));
+
 static inline uint32_t
 base_completion_count(const struct base_completion_queue *queue)
 {

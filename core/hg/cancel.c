@@ -24,6 +24,12 @@ aside_run(struct base_completion *completion)
     hg_handle_unref(handle, HG_HANDLE_ASIDE);
 }
 
+bool
+hg_handle_is_aside(const struct base_completion *completion)
+{
+    return completion->run == aside_run;
+}
+
 /* The callback of a forward that was finished without the transport. */
 static void
 detached_run(struct base_completion *completion)

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "hg/abandon.h"
 #include "hg/handle.h"
+#include "hg/multi_recv.h"
 #include "na.h"
 
 #include <stdlib.h>
@@ -115,6 +116,24 @@ free_context:
     return NULL;
 }
 
+/* What is no callback of the program's. */
+static bool
+own(const struct base_completion *completion)
+{
+    return hg_handle_is_aside(completion) || hg_multi_is_feeder(completion);
+}
+
+/* Runs what nobody may come to trigger any more. */
+static void
+run_own(struct hg_context *context)
+{
+    struct base_completion *completion;
+
+    while ((completion = base_completion_take(
+                &context->bulk.completions, own)) != NULL)
+        completion->run(completion);
+}
+
 /* Waits until count says that nothing is left; what is. */
 static uint32_t
 wait_for_none(struct hg_context *context,
@@ -126,6 +145,7 @@ wait_for_none(struct hg_context *context,
     while ((left = count(context)) > 0 && base_time_left(deadline) > 0) {
         hg_target_unpost(context);
         na_progress_poll(hg_context_na(context)->progress);
+        run_own(context);
         /* A poll brings one batch: as long as it helps there is no waiting. */
         if (count(context) == left)
             na_progress_wait(hg_context_na(context)->progress, DESTROY_STEP_MS);

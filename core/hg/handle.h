@@ -221,6 +221,9 @@ uint64_t hg_handle_expired(struct hg_handle *handle, uint64_t now);
  * it. [any thread] */
 void hg_handle_aside_ended(struct hg_handle *handle);
 
+/* Whether an entry of the queue is of that: it runs no callback. */
+bool hg_handle_is_aside(const struct base_completion *completion);
+
 /* Which use of a handle this is. */
 static inline uint32_t
 hg_handle_use(const struct hg_handle *handle)

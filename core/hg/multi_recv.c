@@ -200,12 +200,20 @@ feeder_run(struct base_completion *completion)
     const struct hg_multi_message *first = first_waiting(multi), *before;
 
     atomic_store_explicit(&multi->feeding, false, memory_order_relaxed);
+    if (!atomic_load_explicit(&multi->context->accepting, memory_order_relaxed))
+        return;
     do {
         before = first;
         hg_target_hunger(multi->context, multi->port);
         hg_target_feed(multi->context);
         first = first_waiting(multi);
     } while (first && first != before);
+}
+
+bool
+hg_multi_is_feeder(const struct base_completion *completion)
+{
+    return completion->run == feeder_run;
 }
 
 static struct hg_handle *

@@ -59,4 +59,7 @@ void hg_multi_feed(struct hg_multi *multi);
 /* Asks for the end of all receives. The lock of progress is held. */
 void hg_multi_unpost(struct hg_multi *multi);
 
+/* Whether an entry of the queue is one that makes handles. */
+bool hg_multi_is_feeder(const struct base_completion *completion);
+
 #endif /* HG_MULTI_RECV_H */
