@@ -162,13 +162,15 @@ static_assert(sizeof(struct sm_op) == 128, "two lines an operation");
 static inline enum sm_state
 sm_op_state(const struct sm_op *op)
 {
-    return atomic_load_explicit(&op->state, memory_order_relaxed);
+    /* Acquire pairs with the release in sm_op_set: who finds an operation posted
+     * may look at what it is, without a lock (sm_cancel). */
+    return atomic_load_explicit(&op->state, memory_order_acquire);
 }
 
 static inline void
 sm_op_set(struct sm_op *op, enum sm_state state)
 {
-    atomic_store_explicit(&op->state, (uint8_t) state, memory_order_relaxed);
+    atomic_store_explicit(&op->state, (uint8_t) state, memory_order_release);
 }
 
 /* A message that waits for its receive, copied out of the ring. */
