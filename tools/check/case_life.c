@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,29 +60,45 @@ whole_life(void)
     kit_close(b);
 }
 
+/* The least that the process has grown by in one of several rounds of lives: a
+ * leak is there each time, an allocator that takes one more arena, as for a
+ * library's thread, is there once. */
+static long
+least_growth(uint32_t lives, long bound)
+{
+    long least = LONG_MAX;
+
+    for (int round = 0; round < 4 && least >= bound; round++) {
+        long kib = kit_anonymous_kib(), grown;
+
+        for (uint32_t i = 0; i < lives; i++)
+            whole_life();
+        grown = kit_anonymous_kib() - kib;
+        least = grown < least ? grown : least;
+    }
+    return least;
+}
+
 static void
 open_close_again(void)
 {
+    const uint32_t lives = kit_times(100);
     uint32_t fds, threads;
-    long kib, grown;
+    long grown;
 
     /* What a library sets up once for the process stays. */
     for (int i = 0; i < 5; i++)
         whole_life();
     fds = kit_descriptors();
     threads = kit_threads();
-    kib = kit_anonymous_kib();
-    for (uint32_t i = 0; i < kit_times(100); i++)
-        whole_life();
+    grown = least_growth(lives, 16 * (long) lives);
     kit_expect(kit_descriptors() == fds, 12, "closing gives descriptors back",
-        "%u before, %u after %u lives", fds, kit_descriptors(), kit_times(100));
+        "%u before, %u after %u lives", fds, kit_descriptors(), lives);
     kit_expect(kit_threads() == threads, 12,
         "closing ends the threads of a class", "%u before, %u after", threads,
         kit_threads());
-    grown = kit_anonymous_kib() - kib;
-    kit_expect(grown < 16 * (long) kit_times(100), 12,
-        "closing gives memory back", "%ld KiB more after %u lives", grown,
-        kit_times(100));
+    kit_expect(grown < 16 * (long) lives, 12, "closing gives memory back",
+        "%ld KiB more after each %u lives", grown, lives);
 }
 
 /* Flags of each descriptor, by number; 0 where there is none. */
