@@ -312,7 +312,7 @@ describe(const struct ofi_trait *trait, const struct fi_info *info,
     const char *protocol, void *arg,
     void (*found)(void *arg, const na_plugin_device *device))
 {
-    char detail[400], address[OFI_TEXT_MAX] = "", speed[64] = "";
+    char detail[OFI_TEXT_MAX + 256], address[OFI_TEXT_MAX] = "", speed[64] = "";
     struct fi_info one = *info;
 
     one.next = NULL;
