@@ -187,6 +187,7 @@ void
 hg_handle_destroy(struct hg_handle *handle)
 {
     free_data(handle);
+    hg_overflow_clear(handle);
     na_peer_release(&handle->peer);
     proc_finish(&handle->in.proc);
     proc_finish(&handle->out.proc);

@@ -505,8 +505,9 @@ hg_overflow_unsent(struct hg_handle *handle)
     struct na_progress *progress = hg_context_na(handle->context)->progress;
     struct hg_overflow *overflow = handle->out.overflow;
 
-    handle->out.overflow = NULL;
     na_progress_acquire(progress);
+    /* Not before: the end of the receive looks at it, in progress. */
+    handle->out.overflow = NULL;
     hg_overflow_withdraw(overflow);
     /* Unless the receive has ended already. */
     if (atomic_load_explicit(&handle->moving, memory_order_relaxed)) {

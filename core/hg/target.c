@@ -444,6 +444,7 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
         LOG_WARNING(HG, "%llu bytes that came as a request are none: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
         hg_count_dropped(hg_class);
+        handle->rpc = NULL; /* not the one of the request before */
         return ret;
     }
     handle->no_response = header.flags & HG_HEADER_NO_RESPONSE;

@@ -251,15 +251,19 @@ forward_idle(struct crowd *crowd)
     for (unsigned i = 0; i < CROWD; i++) {
         struct call *call = &crowd->calls[i];
         uint32_t called = atomic_load(&call->called);
+        hg_return_t ret;
 
         ck_assert_uint_le(called, 1);
         if (called == 0)
             continue;
         ck_assert_msg(call->ret == HG_SUCCESS || call->ret == HG_CANCELED,
             "a call that is cancelled is %s", HG_Error_to_string(call->ret));
+        ret = HG_Forward(crowd->handles[i], call_done, call, NULL);
+        /* The transport took its time to cancel: the handle is still aside. */
+        if (ret == HG_BUSY)
+            continue;
+        ck_assert_int_eq(ret, HG_SUCCESS);
         atomic_store(&call->called, 0);
-        ck_assert_int_eq(
-            HG_Forward(crowd->handles[i], call_done, call, NULL), HG_SUCCESS);
         count++;
     }
     return count;
