@@ -61,8 +61,9 @@ feed(struct far *far, const unsigned char *bytes, size_t size)
     unsigned char *copy = __real_malloc(size > 0 ? size : 1);
     hg_bulk_t bulk = HG_BULK_NULL, before = bulk;
     hg_return_t ret;
-    void *data;
-    hg_size_t length;
+    void *data = NULL;
+    hg_size_t length = 0;
+    uint32_t count = 0;
 
     memcpy(copy, bytes, size);
     allocated = 0;
@@ -77,8 +78,8 @@ feed(struct far *far, const unsigned char *bytes, size_t size)
     ck_assert_uint_ne(HG_Bulk_get_flags(bulk), 0);
     ck_assert_uint_le(HG_Bulk_get_serialize_size(bulk, 0), size);
     if (HG_Bulk_access(bulk, 0, HG_Bulk_get_size(bulk), HG_BULK_READ_ONLY, 1,
-            &data, &length, NULL) == HG_SUCCESS &&
-        length > 0)
+            &data, &length, &count) == HG_SUCCESS &&
+        count > 0 && data && length > 0)
         ck_assert_uint_le(
             *(unsigned char *) data + ((unsigned char *) data)[length - 1],
             510);

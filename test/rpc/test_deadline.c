@@ -306,11 +306,12 @@ START_TEST(deadline_of_what_cannot_be_cancelled)
 {
     struct session s;
     hg_handle_t handle;
-    blob_t in = blob_make(20, 1);
+    blob_t in;
 
     if (!session_is_loop())
         return;
     session_begin(&s, _i, &setup);
+    in = blob_make(20, 1);
     loop_cancel_set(LOOP_CANCEL_REFUSED);
     handle = session_handle(&s, rpcs_id(RPC_KEEP));
     ck_times_out(&s, handle, &in, SHORT_MS);
