@@ -65,7 +65,6 @@ enqueue(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op,
     const void *buffer, uint64_t word, uint32_t tag)
 {
     op->kind = SM_OP_SEND;
-    sm_op_set(op, SM_OP_POSTED);
     op->buffer = (void *) (uintptr_t) buffer;
     op->length = sm_ring_length(word);
     op->to.conn = conn;
@@ -74,6 +73,7 @@ enqueue(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op,
     op->send.deadline_ns = cls->send_timeout_ns == 0
                                ? UINT64_MAX
                                : sm_now() + cls->send_timeout_ns;
+    sm_op_set(op, SM_OP_POSTED); /* last: a cancel looks at what it is then */
     sm_list_append(&conn->queue, &op->link);
     sm_conn_stall(cls, conn);
 }

@@ -257,7 +257,8 @@ build_plugin() {
 }
 
 quiet 'meson setup' "$meson" setup "$tmp/build" "$source_root" \
-    --prefix "$prefix" --buildtype debug -Dtests=false || finish installed.sh
+    --prefix "$prefix" --buildtype debug -Dtests=false \
+    -Dofi=disabled -Ducx=disabled || finish installed.sh
 quiet 'ninja' ninja -C "$tmp/build" || finish installed.sh
 quiet 'meson install' "$meson" install -C "$tmp/build" --no-rebuild ||
     finish installed.sh
