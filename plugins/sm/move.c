@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moving a piece of an operation: by process_vm_writev and process_vm_readv, or
+ * by plain copies within this process's own and mapped memory. A process number
+ * may be given to another process when its owner has died, so the peer's pidfd
+ * is looked at before and after each call. */
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "mem.h"
+#include "move.h"
+#include "socket.h"
+
+#define VECTOR 256 /* pieces in one call, a quarter of IOV_MAX */
+
+/* Lists the pieces of up to length bytes from offset on; how many. */
+static uint32_t
+gather(const na_plugin_mem *mem, uint64_t offset, uint64_t length,
+    struct iovec vector[VECTOR])
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < mem->count && length > 0 && count < VECTOR; i++) {
+        const na_plugin_segment *segment = &mem->segments[i];
+        if (offset >= segment->length) {
+            offset -= segment->length;
+            continue;
+        }
+        uint64_t piece = segment->length - offset;
+        if (piece > length)
+            piece = length;
+        vector[count++] = (struct iovec){
+            .iov_base = (char *) segment->base + offset, .iov_len = piece};
+        length -= piece;
+        offset = 0;
+    }
+    return count;
+}
+
+/* Moves the places of pieces from where the owner has them to here. */
+static void
+displace(struct iovec *vector, uint32_t count, int64_t displacement)
+{
+    if (displacement == 0)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        vector[i].iov_base = (void *) ((uintptr_t) vector[i].iov_base +
+                                       (uintptr_t) displacement);
+}
+
+/* Copies between two lists of pieces of this process; how many bytes. */
+static uint64_t
+copy_own(struct iovec *to, uint32_t to_count, struct iovec *from,
+    uint32_t from_count)
+{
+    uint64_t copied = 0;
+
+    while (to_count != 0 && from_count != 0) {
+        size_t piece =
+            to->iov_len < from->iov_len ? to->iov_len : from->iov_len;
+        memmove(to->iov_base, from->iov_base, piece);
+        copied += piece;
+        to->iov_base = (char *) to->iov_base + piece;
+        from->iov_base = (char *) from->iov_base + piece;
+        to->iov_len -= piece;
+        from->iov_len -= piece;
+        if (to->iov_len == 0) {
+            to++;
+            to_count--;
+        }
+        if (from->iov_len == 0) {
+            from++;
+            from_count--;
+        }
+    }
+    return copied;
+}
+
+/* The kernel refuses: SM_MOVE_HELP, or AGAIN while the peer has not said whether it
+ * does; OK if it does not. */
+static int32_t
+by_help(na_plugin_class *cls, struct sm_conn *conn, int error)
+{
+    sm_lock_take(&conn->lock);
+    bool up = conn->state == SM_CONN_UP;
+    bool helps = conn->helps;
+    sm_lock_drop(&conn->lock);
+
+    if (up && !helps)
+        return NA_PLUGIN_OK;
+    if (!atomic_exchange_explicit(
+            &cls->denial_said, true, memory_order_relaxed))
+        SM_LOG(cls->host, INFO,
+            "the kernel does not let this process copy from and to process %d "
+            "(%s): whoever owns the memory copies, through the rings",
+            (int) conn->pid, strerror(error));
+    return up ? SM_MOVE_HELP : NA_PLUGIN_E_AGAIN;
+}
+
+/* What the kernel's refusal means; what to do about it is said once for each
+ * connection. */
+static int32_t
+vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
+{
+    if (conn == NULL ||
+        error == EIO) /* an own range that ended before its length did */
+        return NA_PLUGIN_E_INVALID_ARG;
+    if (error == ESRCH)
+        return NA_PLUGIN_E_HOSTUNREACH;
+
+    bool said =
+        atomic_exchange_explicit(&conn->denied, true, memory_order_relaxed);
+    if (error == EPERM || error == ENOSYS) {
+        int32_t ret = by_help(cls, conn, error);
+        if (ret != NA_PLUGIN_OK)
+            return ret;
+        if (!said)
+            SM_LOG(cls->host, ERROR,
+                "the kernel forbids access to the memory of process %d (%s): "
+                "both processes must run as the same user, without a filter on "
+                "process_vm_readv, and kernel.yama.ptrace_scope be 0, or the "
+                "owner call prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)",
+                (int) conn->pid, strerror(error));
+        return NA_PLUGIN_E_PERMISSION;
+    }
+    if (!said)
+        SM_LOG(cls->host, ERROR, "access to the memory of process %d: %s",
+            (int) conn->pid, strerror(error));
+    if (error == EFAULT)
+        return NA_PLUGIN_E_FAULT;
+    return error == ENOMEM ? NA_PLUGIN_E_NOMEM : NA_PLUGIN_E_IO_ERROR;
+}
+
+static bool
+gone(const struct sm_target *target)
+{
+    return target->pidfd >= 0 && sm_socket_process_ended(target->pidfd);
+}
+
+int32_t
+sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
+    uint64_t length)
+{
+    struct iovec here[VECTOR];
+    struct iovec there[VECTOR];
+    bool put = op->kind == SM_OP_PUT;
+
+    if (gone(target))
+        return NA_PLUGIN_E_HOSTUNREACH;
+    while (length > 0) {
+        uint32_t here_count =
+            gather(op->rma.local, op->rma.local_offset, length, here);
+        uint32_t there_count =
+            gather(op->rma.remote, op->rma.remote_offset, length, there);
+        int64_t moved;
+        displace(there, there_count, target->displacement);
+        /* Its owner, which this is, may have freed it since the last slice. */
+        bool own = target->pid == 0 && target->conn == NULL;
+        if (own && !sm_mem_hold(cls, op->rma.remote))
+            return NA_PLUGIN_E_INVALID_ARG;
+        if (target->pid == 0)
+            moved =
+                (int64_t) (put ? copy_own(there, there_count, here, here_count)
+                               : copy_own(
+                                     here, here_count, there, there_count));
+        else
+            moved = put ? process_vm_writev(target->pid, here, here_count,
+                              there, there_count, 0)
+                        : process_vm_readv(target->pid, here, here_count, there,
+                              there_count, 0);
+        int error = moved < 0 ? errno : 0;
+        if (own)
+            sm_mem_let_go(cls);
+        if (gone(target))
+            return NA_PLUGIN_E_HOSTUNREACH;
+        if (moved <= 0)
+            return vm_error(cls, target->conn, moved < 0 ? error : EIO);
+        op->rma.local_offset += (uint64_t) moved;
+        op->rma.remote_offset += (uint64_t) moved;
+        op->rma.length -= (uint64_t) moved;
+        length -= (uint64_t) moved;
+        sm_count_shared(
+            put ? &cls->counters.put_bytes : &cls->counters.get_bytes,
+            (uint64_t) moved);
+        if (target->pid == 0 && target->conn != NULL)
+            sm_count_shared(&cls->counters.mapped_bytes, (uint64_t) moved);
+    }
+    return NA_PLUGIN_OK;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moving a piece of an operation between the memories of two processes. */
+#ifndef SM_MOVE_H
+#define SM_MOVE_H
+
+#include "sm.h"
+
+#define SM_MOVE_HELP 1 /* instead of a code: the peer has to copy */
+
+/* Whose memory: a process, or this one's. */
+struct sm_target {
+    pid_t pid;            /* 0: this class's own memory, or mapped */
+    int64_t displacement; /* mapped: how much higher than at the owner */
+    int pidfd;
+    struct sm_conn *conn;
+};
+
+/* Moves the next length bytes of a put or get, and its offsets on: OK, HELP, or
+ * an error, which is logged. */
+int32_t sm_move(na_plugin_class *cls, const struct sm_target *target,
+    struct sm_op *op, uint64_t length);
+
+#endif /* SM_MOVE_H */
