@@ -9,6 +9,7 @@
 #include "log_watch.h"
 #include "second.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@
  * least, and once the bytes themselves. */
 #define WORTH(size) (1024U + (size) *9U)
 
-static size_t allocated;
+/* Both sides' threads add to it. */
+static atomic_size_t allocated;
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -26,14 +28,14 @@ void *__wrap_calloc(size_t count, size_t size);
 void *
 __wrap_malloc(size_t size)
 {
-    allocated += size;
+    atomic_fetch_add_explicit(&allocated, size, memory_order_relaxed);
     return __real_malloc(size);
 }
 
 void *
 __wrap_calloc(size_t count, size_t size)
 {
-    allocated += count * size;
+    atomic_fetch_add_explicit(&allocated, count * size, memory_order_relaxed);
     return __real_calloc(count, size);
 }
 

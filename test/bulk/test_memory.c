@@ -8,16 +8,18 @@
 
 #include "bulk/bulk.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-static long countdown = -1; /* successes before a failure; negative: all */
-static uint32_t allocations;
+/* Successes before a failure; negative: all. Any thread allocates. */
+static atomic_long countdown = -1;
+static atomic_uint allocations;
 
 static bool
 fails(void)
 {
-    allocations++;
+    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
     return countdown >= 0 && countdown-- == 0;
 }
 

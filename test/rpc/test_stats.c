@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +22,13 @@ struct seen {
     struct hg_diag_counters counters;
     uint64_t unknown;
     uint64_t malformed;
+    /* A message through memory that is mapped twice orders nothing that
+     * ThreadSanitizer could see; these do. */
+    atomic_uint asked;
+    atomic_uint looks;
 };
 
-static hg_id_t look_id, drop_id;
+static _Atomic hg_id_t look_id, drop_id; /* each side registers them */
 
 static struct seen *
 seen(void)
@@ -51,6 +56,8 @@ on_look(hg_handle_t handle)
     hg_class_t *hg_class = HG_Get_info(handle)->hg_class;
     struct talaria_class_stats *stats;
 
+    /* Pairs with the release in look(). */
+    TARGET_ASSERT(atomic_load_explicit(&seen()->asked, memory_order_acquire));
     TARGET_ASSERT(talaria_class_stats(hg_class, &stats) == HG_SUCCESS);
     seen()->echo = find(stats, rpcs_id(RPC_ECHO))->target;
     seen()->code = find(stats, rpcs_id(RPC_CODE))->target;
@@ -60,6 +67,8 @@ on_look(hg_handle_t handle)
     seen()->unknown = stats->requests_unknown;
     seen()->malformed = stats->messages_dropped;
     talaria_class_stats_free(stats);
+    /* Pairs with the load in look(). */
+    atomic_fetch_add_explicit(&seen()->looks, 1, memory_order_release);
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
     return HG_Destroy(handle);
 }
@@ -95,7 +104,12 @@ look(struct session *s)
 {
     hg_handle_t handle = session_handle(s, look_id);
 
+    /* Pairs with the load in on_look(). */
+    atomic_fetch_add_explicit(&seen()->asked, 1, memory_order_release);
     ck_assert_int_eq(session_forward(s, handle, NULL), HG_SUCCESS);
+    /* Pairs with the release in on_look(). */
+    ck_assert_uint_gt(
+        atomic_load_explicit(&seen()->looks, memory_order_acquire), 0);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
 }
 
