@@ -22,7 +22,8 @@ refuse(na_plugin_class *cls, const char *call, int ret)
         ofi_name_print(cls->trait, &name, where);
     OFI_LOG(cls->host, ERROR, "provider %s, device %s%s%s: %s: %s",
         cls->trait->provider, cls->info->domain_attr->name,
-        where[0] != '\0' ? ", address " : "", where, call, fi_strerror(-ret));
+        where[0] != '\0' ? ", address " : "", where, call,
+        ofi_library.strerror(-ret));
     return ofi_peer_code(-ret);
 }
 
@@ -30,7 +31,7 @@ static int32_t
 open_domain(na_plugin_class *cls)
 {
     struct fi_av_attr attr = {.type = cls->info->domain_attr->av_type};
-    int ret = fi_fabric(cls->info->fabric_attr, &cls->fabric, NULL);
+    int ret = ofi_library.fabric(cls->info->fabric_attr, &cls->fabric, NULL);
 
     if (ret != 0)
         return refuse(cls, "fi_fabric", ret);
@@ -78,7 +79,7 @@ open_endpoint(na_plugin_class *cls, struct fi_info *info, struct fid_ep **ep_p)
 int32_t
 ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p)
 {
-    struct fi_info *info = fi_dupinfo(cls->info);
+    struct fi_info *info = ofi_library.dupinfo(cls->info);
 
     if (info == NULL)
         return NA_PLUGIN_E_NOMEM;
@@ -90,7 +91,7 @@ ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p)
             ((struct sockaddr_in6 *) (void *) address)->sin6_port = 0;
     }
     int32_t ret = open_endpoint(cls, info, ep_p);
-    fi_freeinfo(info);
+    ofi_library.freeinfo(info);
     return ret;
 }
 
@@ -124,7 +125,7 @@ describe(na_plugin_class *cls)
     } modes[] = {{FI_MR_LOCAL, "local"}, {FI_MR_VIRT_ADDR, "virtual"},
         {FI_MR_ALLOCATED, "allocated"}, {FI_MR_PROV_KEY, "provider_key"},
         {FI_MR_ENDPOINT, "endpoint"}, {FI_MR_HMEM, "device"}};
-    uint32_t version = fi_version();
+    uint32_t version = ofi_library.version();
     size_t used = 0;
 
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
@@ -200,7 +201,7 @@ ofi_fabric_close(na_plugin_class *cls)
         close_one(&cls->domain->fid);
     if (cls->fabric != NULL)
         close_one(&cls->fabric->fid);
-    fi_freeinfo(cls->info);
+    ofi_library.freeinfo(cls->info);
 }
 
 uint64_t

@@ -33,7 +33,7 @@ traffic_class(uint32_t wanted)
 static struct fi_info *
 make_hints(const char *provider, const na_plugin_open_info *wanted)
 {
-    struct fi_info *hints = fi_allocinfo();
+    struct fi_info *hints = ofi_library.dupinfo(NULL);
     if (hints == NULL)
         return NULL;
 
@@ -72,9 +72,9 @@ query(const char *provider, const na_plugin_open_info *wanted)
 
     if (hints == NULL)
         return NULL;
-    if (fi_getinfo(OFI_API, NULL, NULL, 0, hints, &infos) != 0)
+    if (ofi_library.getinfo(OFI_API, NULL, NULL, 0, hints, &infos) != 0)
         infos = NULL;
-    fi_freeinfo(hints);
+    ofi_library.freeinfo(hints);
     return infos;
 }
 
@@ -119,7 +119,7 @@ keep_provider(struct fi_info *infos, const char *provider)
         }
         *link = info->next;
         info->next = NULL;
-        fi_freeinfo(info);
+        ofi_library.freeinfo(info);
     }
     return infos;
 }
@@ -142,7 +142,7 @@ name_providers(char *text, size_t room)
         used += (size_t) snprintf(
             text + used, room - used, "%s%s", used == 0 ? "" : ", ", name);
     }
-    fi_freeinfo(infos);
+    ofi_library.freeinfo(infos);
     if (used == 0)
         snprintf(text, room, "none");
 }
@@ -260,7 +260,7 @@ choose_where(const na_plugin_host *host, const na_plugin_open_info *wanted,
     if (best == NULL)
         return refuse_where(host, choice, &where, infos);
 
-    choice->info = fi_dupinfo(best);
+    choice->info = ofi_library.dupinfo(best);
     if (choice->info == NULL) {
         OFI_LOG(host, ERROR, "no memory for what libfabric says");
         return NA_PLUGIN_E_NOMEM;
@@ -285,7 +285,7 @@ ofi_info_choose(const na_plugin_host *host, const na_plugin_open_info *wanted,
         if (infos == NULL)
             continue;
         int32_t ret = choose_where(host, wanted, infos, choice);
-        fi_freeinfo(infos);
+        ofi_library.freeinfo(infos);
         return ret;
     }
 }
@@ -299,9 +299,9 @@ ofi_info_has_delivery(const struct ofi_trait *trait)
     if (hints == NULL)
         return false;
     hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-    bool has = fi_getinfo(OFI_API, NULL, NULL, 0, hints, &infos) == 0;
-    fi_freeinfo(infos);
-    fi_freeinfo(hints);
+    bool has = ofi_library.getinfo(OFI_API, NULL, NULL, 0, hints, &infos) == 0;
+    ofi_library.freeinfo(infos);
+    ofi_library.freeinfo(hints);
     return has;
 }
 
@@ -358,7 +358,7 @@ list_protocol(const char *protocol, void *arg,
                 describe(form, info, protocol, arg, found);
         }
         bool any = infos != NULL;
-        fi_freeinfo(infos);
+        ofi_library.freeinfo(infos);
         if (any)
             return true;
         if (form == &other)
@@ -373,9 +373,10 @@ ofi_info_list(const na_plugin_host *host, const char *protocol, void *arg,
     struct ofi_signals signals;
     bool known = true;
 
-    (void) host;
     ofi_signals_note(&signals);
-    if (protocol != NULL)
+    if (ofi_library_load(host) != NA_PLUGIN_OK)
+        known = false;
+    else if (protocol != NULL)
         known = list_protocol(protocol, arg, found);
     else
         for (uint32_t i = 0; ofi_protocols[i] != NULL; i++)

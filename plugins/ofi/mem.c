@@ -149,7 +149,8 @@ ofi_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
     if (error != 0) {
         OFI_LOG(cls->host, ERROR,
             "memory of %llu bytes in %u segments can't be registered: %s",
-            (unsigned long long) mem->length, mem->count, fi_strerror(-error));
+            (unsigned long long) mem->length, mem->count,
+            ofi_library.strerror(-error));
         close_segments(cls, mem);
         free(mem);
         return ofi_peer_code(-error);

@@ -16,6 +16,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include "library.h"
 #include "list.h"
 #include "lock.h"
 #include "log.h"

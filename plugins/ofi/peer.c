@@ -107,7 +107,7 @@ ofi_peer_reach(na_plugin_class *cls, na_plugin_addr *peer)
         char text[OFI_TEXT_MAX];
         ofi_name_print(cls->trait, &peer->name, text);
         OFI_LOG(cls->host, ERROR, "libfabric does not take address %s: %s",
-            text, ret < 0 ? fi_strerror(-ret) : "no reason given");
+            text, ret < 0 ? ofi_library.strerror(-ret) : "no reason given");
         return NA_PLUGIN_E_HOSTUNREACH;
     }
     peer->fi_addr = addr;
@@ -220,7 +220,8 @@ ofi_peer_failed(na_plugin_class *cls, na_plugin_addr *peer, int error)
 {
     cls->counters.completion_errors++;
     if (ofi_peer_is_loss(error))
-        ofi_peer_lose(cls, peer, NA_PLUGIN_E_HOSTUNREACH, fi_strerror(error));
+        ofi_peer_lose(
+            cls, peer, NA_PLUGIN_E_HOSTUNREACH, ofi_library.strerror(error));
 }
 
 void

@@ -330,7 +330,7 @@ class_new(const na_plugin_host *host, const na_plugin_open_info *info,
     na_plugin_class *cls = calloc(1, sizeof(*cls) + protocol);
 
     if (cls == NULL) {
-        fi_freeinfo(choice->info);
+        ofi_library.freeinfo(choice->info);
         OFI_LOG(host, ERROR, "no memory for a class");
         return NULL;
     }
@@ -356,7 +356,9 @@ make_class(const na_plugin_host *host, const na_plugin_open_info *info,
     struct ofi_fork_fds fds;
 
     ofi_fork_note(&fds);
-    int32_t ret = ofi_info_choose(host, info, &choice);
+    int32_t ret = ofi_library_load(host);
+    if (ret == NA_PLUGIN_OK)
+        ret = ofi_info_choose(host, info, &choice);
     if (ret != NA_PLUGIN_OK)
         return ret;
     na_plugin_class *cls = class_new(host, info, &choice);

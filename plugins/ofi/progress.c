@@ -43,7 +43,7 @@ read_error(na_plugin_class *cls)
     if (fi_cq_readerr(cls->cq, &entry, 0) != 1)
         return 0;
     OFI_LOG(cls->host, DEBUG, "completion with error %d (%s)", entry.err,
-        fi_strerror(entry.err));
+        ofi_library.strerror(entry.err));
     if (entry.op_context != NULL)
         complete(cls, entry.op_context, entry.len,
             entry.err != 0 ? entry.err : FI_EIO);

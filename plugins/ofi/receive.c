@@ -173,7 +173,7 @@ ofi_rx_done(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length, int error)
         if (dispatch(cls, rx, length))
             return;
     } else if (error != FI_ECANCELED)
-        reject(cls,
-            error == 0 ? "it is longer than its buffer" : fi_strerror(error));
+        reject(cls, error == 0 ? "it is longer than its buffer"
+                               : ofi_library.strerror(error));
     ofi_rx_post(cls, rx);
 }

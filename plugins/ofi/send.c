@@ -77,7 +77,8 @@ retry_peer(na_plugin_class *cls, na_plugin_addr *peer)
             peer->queue.tail = &tx->link;
         peer->queue.head = &tx->link;
         if (error != FI_EAGAIN)
-            ofi_peer_lose(cls, peer, ofi_peer_code(error), fi_strerror(error));
+            ofi_peer_lose(
+                cls, peer, ofi_peer_code(error), ofi_library.strerror(error));
         return;
     }
 }

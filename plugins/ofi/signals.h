@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The dispositions of signals stay the program's: libfabric's provider shm sets
- * handlers of its own as soon as it is loaded. */
+/* The dispositions of signals stay the program's: some of libfabric's libraries
+ * and its provider shm set handlers of their own when they are loaded. */
 #ifndef OFI_SIGNALS_H
 #define OFI_SIGNALS_H
 
@@ -10,7 +10,8 @@ struct ofi_signals {
     struct sigaction actions[NSIG];
 };
 
-/* Before and after calls that may load or open a provider. */
+/* Before and after calls that may load or open something; one thread at a time,
+ * others wait in ofi_signals_note. */
 void ofi_signals_note(struct ofi_signals *signals);
 void ofi_signals_restore(const struct ofi_signals *signals);
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libfabric is loaded when it is first needed, so that what it does to the
+ * process meanwhile can be undone. Most of its interface is inline; these are
+ * the functions that it exports. */
+#ifndef OFI_LIBRARY_H
+#define OFI_LIBRARY_H
+
+#include <stdint.h>
+
+#include <rdma/fabric.h>
+
+#include "na_plugin.h"
+
+/* Constant once it is loaded. */
+struct ofi_library {
+    __typeof__(fi_version) *version;
+    __typeof__(fi_getinfo) *getinfo;
+    __typeof__(fi_dupinfo) *dupinfo; /* NULL: a new one */
+    __typeof__(fi_freeinfo) *freeinfo;
+    __typeof__(fi_fabric) *fabric;
+    __typeof__(fi_strerror) *strerror;
+};
+
+extern struct ofi_library ofi_library;
+
+/* Loads it, unless that has been done; it stays. Between ofi_signals_note and
+ * ofi_signals_restore. PROTONOSUPPORT, with a line at level ERROR, when it is
+ * not there, cannot be loaded, or is too old. */
+int32_t ofi_library_load(const na_plugin_host *host);
+
+#endif /* OFI_LIBRARY_H */

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# libfabric is no part of what the plugin is linked with, is named for those who
+# make packages, and where it is missing, broken, too old or something else the
+# open says so: library.sh TALARIA PLUGIN OLD STRANGE, the last two built from
+# library/fabric.c.
+set -u
+talaria=$1
+plugin=$2
+old=$3
+strange=$4
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+fail() {
+    echo "FAIL $*"
+    failed=1
+}
+
+# refused WORDS: with what stands in the folder the open fails, and says so in
+# one line.
+refused() {
+    LD_LIBRARY_PATH=$folder "$talaria" info ofi+tcp >"$folder/out" 2>&1 &&
+        fail "$1: it opened"
+    grep -q 'NA_PROTONOSUPPORT' "$folder/out" || fail "$1: another code"
+    [ "$(grep -c '\[error\]' "$folder/out")" -eq 1 ] ||
+        fail "$1: not one line at level error"
+    grep -q "$1" "$folder/out" || fail "no word of: $1"
+    [ $failed -eq 0 ] || cat "$folder/out"
+}
+
+if command -v readelf >/dev/null; then
+    readelf -d "$plugin" | grep NEEDED | grep -q libfabric &&
+        fail 'the plugin is linked with libfabric'
+    readelf -p .note.dlopen "$plugin" | grep -q '"libfabric\.so\.1"' ||
+        fail 'no note names libfabric.so.1'
+fi
+: >"$folder/libfabric.so.1"
+refused 'libfabric cannot be loaded: .*file too short'
+cp "$old" "$folder/libfabric.so.1"
+refused 'libfabric 1\.5 is too old: 1\.17 is needed'
+cp "$strange" "$folder/libfabric.so.1"
+refused 'libfabric\.so\.1 has no fi_version'
+exit $failed
