@@ -15,27 +15,49 @@ base_completion_queue_init(struct base_completion_queue *queue, bool single)
 
 /* Lock held. */
 static inline void
-count_add(struct base_completion_queue *queue, uint32_t change)
+append(struct base_completion_queue *queue, struct base_completion *completion)
 {
-    uint32_t count = atomic_load_explicit(&queue->count, memory_order_relaxed);
-
-    /* Release pairs with the acquire in base_completion_count. */
-    atomic_store_explicit(&queue->count, count + change, memory_order_release);
+    STAILQ_INSERT_TAIL(&queue->entries, completion, next);
+    base_completion_count_add(queue, 1);
 }
 
+/* Somebody else has the lock. */
+static __attribute__((noinline, cold)) void
+push_slowly(
+    struct base_completion_queue *queue, struct base_completion *completion)
+{
+    base_lock_acquire(&queue->lock);
+    append(queue, completion);
+    base_signal_all(&queue->filled);
+    base_lock_release(&queue->lock);
+}
+
+/* Somebody waits for an entry. Lock held. */
+static __attribute__((noinline, cold)) void
+wake(struct base_completion_queue *queue)
+{
+    base_signal_all(&queue->filled);
+    base_lock_release(&queue->lock);
+}
+
+/* Calls nothing, so that it saves no registers, but for the ways that end it. */
 void
 base_completion_push(
     struct base_completion_queue *queue, struct base_completion *completion)
 {
-    base_lock_acquire(&queue->lock);
-    STAILQ_INSERT_TAIL(&queue->entries, completion, next);
-    count_add(queue, 1);
-    if (__builtin_expect(queue->filled.waiters > 0, 0))
-        base_signal_all(&queue->filled);
+    if (__builtin_expect(!base_lock_try(&queue->lock), 0)) {
+        push_slowly(queue, completion);
+        return;
+    }
+    append(queue, completion);
+    if (__builtin_expect(queue->filled.waiters > 0, 0)) {
+        wake(queue);
+        return;
+    }
     base_lock_release(&queue->lock);
 }
 
-static inline struct base_completion *
+static struct base_completion *
 pop(struct base_completion_queue *queue)
 {
     struct base_completion *first;
@@ -43,11 +65,7 @@ pop(struct base_completion_queue *queue)
     if (base_completion_count(queue) == 0)
         return NULL;
     base_lock_acquire(&queue->lock);
-    first = STAILQ_FIRST(&queue->entries);
-    if (first) {
-        STAILQ_REMOVE_HEAD(&queue->entries, next);
-        count_add(queue, UINT32_MAX);
-    }
+    first = base_completion_remove(queue);
     base_lock_release(&queue->lock);
     return first;
 }
@@ -64,13 +82,13 @@ base_completion_take(struct base_completion_queue *queue,
             break;
     if (completion) {
         STAILQ_REMOVE(&queue->entries, completion, base_completion, next);
-        count_add(queue, UINT32_MAX);
+        base_completion_count_add(queue, UINT32_MAX);
     }
     base_lock_release(&queue->lock);
     return completion;
 }
 
-__attribute__((noinline)) bool
+bool
 base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
 {
     bool in_time = true, filled;
@@ -87,10 +105,8 @@ base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
     return filled;
 }
 
-/* The ways of base_completion_trigger that are not the common one: to wait for
- * the first entry, to run more than one. */
-static __attribute__((noinline)) uint32_t
-trigger_slowly(
+uint32_t
+base_completion_trigger(
     struct base_completion_queue *queue, uint64_t deadline, uint32_t max_count)
 {
     uint32_t count = 0;
@@ -108,20 +124,4 @@ trigger_slowly(
         }
     }
     return count;
-}
-
-uint32_t
-base_completion_trigger(
-    struct base_completion_queue *queue, uint64_t deadline, uint32_t max_count)
-{
-    struct base_completion *completion = max_count > 0 ? pop(queue) : NULL;
-
-    if (!completion)
-        return deadline > 0 && max_count > 0
-                   ? trigger_slowly(queue, deadline, max_count)
-                   : 0;
-    completion->run(completion);
-    if (__builtin_expect(max_count == 1, 1))
-        return 1;
-    return 1 + trigger_slowly(queue, 0, max_count - 1);
 }

@@ -9,6 +9,7 @@
 #include "base/lock.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -53,6 +54,43 @@ base_completion_count(const struct base_completion_queue *queue)
     /* Acquire pairs with the release in push: who sees the count may expect
      * what happened before the push. */
     return atomic_load_explicit(&queue->count, memory_order_acquire);
+}
+
+/* Lock held. */
+static inline void
+base_completion_count_add(struct base_completion_queue *queue, uint32_t change)
+{
+    uint32_t count = atomic_load_explicit(&queue->count, memory_order_relaxed);
+
+    /* Release pairs with the acquire in base_completion_count. */
+    atomic_store_explicit(&queue->count, count + change, memory_order_release);
+}
+
+/* Takes the first entry, if there is one. Lock held. */
+static inline struct base_completion *
+base_completion_remove(struct base_completion_queue *queue)
+{
+    struct base_completion *first = STAILQ_FIRST(&queue->entries);
+
+    if (first) {
+        STAILQ_REMOVE_HEAD(&queue->entries, next);
+        base_completion_count_add(queue, UINT32_MAX);
+    }
+    return first;
+}
+
+/* The first entry, which is then the caller's to run; NULL: there is none, or
+ * somebody else has the lock. [any thread] */
+static inline struct base_completion *
+base_completion_try_pop(struct base_completion_queue *queue)
+{
+    struct base_completion *first;
+
+    if (base_completion_count(queue) == 0 || !base_lock_try(&queue->lock))
+        return NULL;
+    first = base_completion_remove(queue);
+    base_lock_release(&queue->lock);
+    return first;
 }
 
 #endif /* BASE_COMPLETION_H */

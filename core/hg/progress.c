@@ -37,19 +37,37 @@ HG_Progress(hg_context_t *context, unsigned int timeout)
         hg_context_na(context)->progress, timeout);
 }
 
+/* The ways that are not the common one: to wait for the first entry, to run more
+ * than one, or none. */
+static __attribute__((noinline)) hg_return_t
+trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
+    unsigned int *actual_count_p)
+{
+    uint32_t count = base_completion_trigger(&context->bulk.completions,
+        timeout > 0 ? base_time_deadline(timeout) : 0, max_count);
+
+    if (actual_count_p)
+        *actual_count_p = count;
+    return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
+}
+
 hg_return_t
 HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     unsigned int *actual_count_p)
 {
-    uint32_t count;
+    struct base_completion *completion;
 
     if (!context)
         return HG_INVALID_ARG;
-    count = base_completion_trigger(&context->bulk.completions,
-        timeout > 0 ? base_time_deadline(timeout) : 0, max_count);
+    if (max_count != 1)
+        return trigger(context, timeout, max_count, actual_count_p);
+    completion = base_completion_try_pop(&context->bulk.completions);
+    if (!completion)
+        return trigger(context, timeout, 1, actual_count_p);
+    completion->run(completion);
     if (actual_count_p)
-        *actual_count_p = count;
-    return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
+        *actual_count_p = 1;
+    return HG_SUCCESS;
 }
 
 int

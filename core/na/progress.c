@@ -102,10 +102,11 @@ poll_source(struct na_context *context)
     int32_t count =
         context->na_class->ops.poll(context->plugin_ctx, events, POLL_BATCH);
 
-    for (int32_t i = 0; i < count; i++) {
-        struct na_op *op = na_op_of(events[i].op);
+    for (const na_plugin_event *event = events; event < events + count;
+         event++) {
+        struct na_op *op = na_op_of(event->op);
 
-        op->complete(op, &events[i]);
+        op->complete(op, event);
     }
     return count;
 }
@@ -118,21 +119,30 @@ report_dead(const struct na_context *context, int32_t code)
     return code;
 }
 
+/* Polls the sources after the first, in which there were count events. */
+static __attribute__((noinline)) int32_t
+poll_more(struct na_progress *progress, int32_t count)
+{
+    for (unsigned i = 1; count >= 0 && i < progress->source_count; i++) {
+        int32_t more = poll_source(progress->sources[i]);
+
+        count =
+            more < 0 ? report_dead(progress->sources[i], more) : count + more;
+    }
+    return count;
+}
+
 /* Polls every source once; how many events there were, or the plugin's code. */
 static inline __attribute__((always_inline)) int32_t
 poll_sources(struct na_progress *progress)
 {
-    int32_t total = 0;
-    unsigned i = 0;
+    int32_t count = poll_source(progress->sources[0]);
 
-    do { /* there is one at least, and mostly only one */
-        int32_t count = poll_source(progress->sources[i]);
-
-        if (__builtin_expect(count < 0, 0))
-            return report_dead(progress->sources[i], count);
-        total += count;
-    } while (__builtin_expect(++i < progress->source_count, 0));
-    return total;
+    if (__builtin_expect(count < 0, 0))
+        return report_dead(progress->sources[0], count);
+    if (__builtin_expect(progress->source_count > 1, 0))
+        return poll_more(progress, count);
+    return count;
 }
 
 static void
@@ -374,29 +384,41 @@ attend(struct na_progress *progress)
         arm_for_sleeper(progress);
 }
 
-na_return_t
-na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
+/* Goes on after a poll with count events, or a plugin's code, if there is more to
+ * do than to say that the queue is filled. Gives the lock back. */
+static __attribute__((noinline)) na_return_t
+wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 {
-    na_return_t ret = NA_SUCCESS;
-    int32_t count;
+    na_return_t ret = na_code(count);
 
-    enter(progress);
-    count = poll_sources(progress);
-    if (count > 0)
-        progress->spin_ns = SPIN_NS;
-    if (__builtin_expect(count < 0, 0))
-        ret = na_code(count);
-    else if (!filled(progress))
+    if (ret == NA_SUCCESS && !filled(progress))
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
-    if (__builtin_expect(atomic_load_explicit(
-                             &progress->sleeping, memory_order_relaxed) != 0,
-            0)) {
+    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0) {
         attend(progress);
         if (ret == NA_TIMEOUT && filled(progress))
             ret = NA_SUCCESS;
     }
     base_lock_release(&progress->lock);
     return ret;
+}
+
+na_return_t
+na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
+{
+    int32_t count;
+
+    enter(progress);
+    count = poll_sources(progress);
+    if (count <= 0)
+        return wait_on(progress, timeout_ms, count);
+    progress->spin_ns = SPIN_NS;
+    if (!filled(progress) ||
+        __builtin_expect(atomic_load_explicit(
+                             &progress->sleeping, memory_order_relaxed) != 0,
+            0))
+        return wait_on(progress, timeout_ms, count);
+    base_lock_release(&progress->lock);
+    return NA_SUCCESS;
 }
 
 void

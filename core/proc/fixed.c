@@ -3,6 +3,8 @@
  * once a field, so the common case is inline and the rest is not. */
 #include "proc/proc.h"
 
+#include "base/copy.h"
+
 static inline void
 copy_integer(struct hg_proc *proc, void *data, size_t size)
 {
@@ -84,16 +86,6 @@ hg_proc_uint64_t(hg_proc_t proc, void *data)
     return integer(proc, data, sizeof(uint64_t));
 }
 
-static inline void
-copy_bytes(struct hg_proc *proc, void *data, size_t size)
-{
-    if (proc->op == HG_ENCODE)
-        memcpy(proc->pos, data, size);
-    else
-        memcpy(data, proc->pos, size);
-    proc->pos += size;
-}
-
 __attribute__((cold, noinline)) static hg_return_t
 slow_bytes(struct hg_proc *proc, void *data, hg_size_t size)
 {
@@ -102,19 +94,18 @@ slow_bytes(struct hg_proc *proc, void *data, hg_size_t size)
     if (proc->op == HG_FREE)
         return HG_SUCCESS;
     ret = proc_grow(proc, size);
-    if (ret != HG_SUCCESS)
-        return ret;
-    copy_bytes(proc, data, (size_t) size);
-    return HG_SUCCESS;
+    return ret == HG_SUCCESS ? hg_proc_bytes(proc, data, size) : ret;
 }
 
 hg_return_t
 hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
 {
+    bool encode = proc->op == HG_ENCODE;
+    char *pos = proc->pos;
+
     if (__builtin_expect(data_size > proc_left(proc), 0))
         return slow_bytes(proc, data, data_size);
-    /* memcpy takes no null pointer, not even for no bytes. */
-    if (data_size > 0)
-        copy_bytes(proc, data, (size_t) data_size);
+    proc->pos = pos + data_size;
+    base_copy(encode ? pos : data, encode ? data : pos, (size_t) data_size);
     return HG_SUCCESS;
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Copying messages, most of which are so short that a call would cost more than
+ * the copy. */
+#ifndef BASE_COPY_H
+#define BASE_COPY_H
+
+#include <stddef.h>
+#include <string.h>
+
+/* As memcpy, but for no bytes the pointers may be null. 32 to 128 bytes are two
+ * pieces, which may overlap in what they copy. */
+static inline void
+base_copy(void *to, const void *from, size_t size)
+{
+    char *out = to;
+    const char *in = from;
+
+    if (__builtin_expect(size - 32 > 128 - 32, 0)) {
+        if (size > 0)
+            memcpy(to, from, size);
+    } else if (size <= 64) {
+        memcpy(out, in, 32);
+        memcpy(out + size - 32, in + size - 32, 32);
+    } else {
+        memcpy(out, in, 64);
+        memcpy(out + size - 64, in + size - 64, 64);
+    }
+}
+
+#endif /* BASE_COPY_H */
