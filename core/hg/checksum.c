@@ -46,15 +46,25 @@ hg_header_sum_agrees(const void *header, size_t size, size_t at)
 }
 
 hg_return_t
-hg_header_flags_check(const void *header, size_t size, uint8_t known)
+hg_header_check(const void *bytes, size_t size, size_t header_size,
+    uint16_t magic, uint8_t known, uint32_t *cookie_p)
 {
-    uint8_t flags =
-        ((const uint8_t *) header)[offsetof(struct hg_header_front, flags)];
+    struct hg_header_front front;
+    hg_return_t ret;
 
-    if (flags & ~(known | HG_HEADER_SUMS))
+    *cookie_p = 0;
+    if (size < sizeof front)
         return HG_PROTOCOL_ERROR;
-    if (flags & HG_HEADER_SUMS &&
-        !hg_header_sum_agrees(header, size, HG_HEADER_SUM_AT(size)))
+    memcpy(&front, bytes, sizeof front);
+    *cookie_p = le32toh(front.cookie);
+    ret = hg_header_front_check(&front, magic);
+    if (ret != HG_SUCCESS)
+        return ret;
+    if (size < header_size || front.flags & ~(known | HG_HEADER_SUMS))
+        return HG_PROTOCOL_ERROR;
+    if (front.flags & HG_HEADER_SUMS &&
+        !hg_header_sum_agrees(
+            bytes, header_size, HG_HEADER_SUM_AT(header_size)))
         return HG_CHECKSUM_ERROR;
     return HG_SUCCESS;
 }

@@ -194,10 +194,9 @@ bool hg_origin_ending(const struct hg_handle *handle);
 void hg_origin_prepare(struct hg_handle *handle);
 void hg_target_prepare(struct hg_handle *handle);
 
-/* payload.c: encodes a struct behind the user's offset. proc_cb NULL or
- * data NULL: no payload but the offset. */
-hg_return_t hg_message_encode(struct hg_message *message, size_t offset,
-    size_t capacity, hg_proc_cb_t proc_cb, void *data);
+/* payload.c: goes on when encoding, which gave ret, has outgrown the message. */
+hg_return_t hg_message_outgrown(struct hg_message *message, size_t offset,
+    size_t capacity, hg_proc_cb_t proc_cb, void *data, hg_return_t ret);
 
 /* Likewise: a request lies in a handle that nobody uses; all receives of a port
  * are taken; one could not be posted. */
@@ -251,6 +250,33 @@ hg_handle_record(struct hg_handle *handle, hg_return_t ret)
     if (ret != HG_SUCCESS)
         atomic_compare_exchange_strong_explicit(&handle->ret, &none,
             (int32_t) ret, memory_order_relaxed, memory_order_relaxed);
+}
+
+/* Encodes a struct behind the user's offset. data NULL: no payload but the
+ * offset; else FAULT without a proc_cb. */
+static inline __attribute__((always_inline)) hg_return_t
+hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
+    hg_proc_cb_t proc_cb, void *data)
+{
+    struct hg_proc *proc = &message->proc;
+    hg_return_t ret;
+
+    message->size = offset;
+    message->flags = 0;
+    if (__builtin_expect(message->overflow != NULL, 0))
+        hg_overflow_drop(message);
+    if (!data)
+        return HG_SUCCESS;
+    if (!proc_cb)
+        return HG_FAULT;
+    proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
+    ret = proc_cb(proc, data);
+    if (__builtin_expect(proc->extra, 0))
+        return hg_message_outgrown(
+            message, offset, capacity, proc_cb, data, ret);
+    if (ret == HG_SUCCESS)
+        message->size = offset + proc_used(proc);
+    return ret;
 }
 
 #endif /* HG_HANDLE_H */

@@ -104,11 +104,12 @@ struct hg_header_ack {
 void hg_header_sum_put(void *header, size_t size, size_t at);
 bool hg_header_sum_agrees(const void *header, size_t size, size_t at);
 
-/* Whether the flags of a request or an answer, of which there are some, are
- * among those known or HG_HEADER_SUMS, and the checksum that they announce
- * agrees. PROTOCOL_ERROR, CHECKSUM_ERROR. */
-hg_return_t hg_header_flags_check(
-    const void *header, size_t size, uint8_t known);
+/* Whether the size bytes of a message begin with a header of this magic and of
+ * header_size, our version and flags among those known or HG_HEADER_SUMS, with
+ * which the checksum agrees. PROTOCOL_ERROR, CHECKSUM_ERROR, OPNOTSUPPORTED
+ * (another version). *cookie_p is 0 when the message is too short for it. */
+hg_return_t hg_header_check(const void *bytes, size_t size, size_t header_size,
+    uint16_t magic, uint8_t known, uint32_t *cookie_p);
 
 /* On the path of each call, and therefore inline. encode leaves the checksums
  * 0. decode: size is the bytes of the message from the header on.
@@ -128,35 +129,12 @@ struct hg_header_front {
     uint32_t cookie;
 };
 
-struct hg_header_wire_request {
-    struct hg_header_front front;
-    uint64_t id;
-    uint32_t payload_size;
-    uint8_t context_id;
-    uint8_t zero[3];
-    uint32_t sum;
-    uint32_t payload_sum;
-};
-
-struct hg_header_wire_response {
-    struct hg_header_front front;
-    uint32_t payload_size;
-    int32_t ret;
-    uint32_t sum;
-    uint32_t payload_sum;
-};
-
 struct hg_header_wire_ack {
     struct hg_header_front front;
     int32_t ret;
     uint32_t sum;
 };
 
-_Static_assert(sizeof(struct hg_header_wire_request) == HG_HEADER_REQUEST_SIZE,
-    "no padding on the wire");
-_Static_assert(
-    sizeof(struct hg_header_wire_response) == HG_HEADER_RESPONSE_SIZE,
-    "no padding on the wire");
 _Static_assert(sizeof(struct hg_header_wire_ack) == HG_HEADER_ACK_SIZE,
     "no padding on the wire");
 _Static_assert(sizeof(struct hg_header_more) == HG_HEADER_MORE_SIZE,
@@ -183,55 +161,77 @@ hg_header_front_check(const struct hg_header_front *front, uint16_t magic)
 
 /* A peer's code as ours. */
 static inline hg_return_t
-hg_header_code(int32_t wire)
+hg_header_code(uint32_t code)
 {
-    uint32_t code = le32toh((uint32_t) wire);
-
     return code < HG_RETURN_MAX ? (hg_return_t) code : HG_OTHER_ERROR;
+}
+
+/* The headers of requests and answers are words of eight bytes, which are read
+ * and written one by one. The first one's lower half is PLAIN without flags. */
+#define HG_HEADER_PLAIN(magic) ((uint32_t) (magic) | HG_HEADER_VERSION << 16)
+
+static inline uint64_t
+hg_header_word(const void *bytes, unsigned number)
+{
+    uint64_t word;
+
+    memcpy(&word, (const char *) bytes + number * sizeof word, sizeof word);
+    return le64toh(word);
+}
+
+static inline void
+hg_header_word_put(void *bytes, unsigned number, uint64_t word)
+{
+    word = htole64(word);
+    memcpy((char *) bytes + number * sizeof word, &word, sizeof word);
+}
+
+static inline uint64_t
+hg_header_front_word(uint16_t magic, uint8_t flags, uint32_t cookie)
+{
+    return HG_HEADER_PLAIN(magic) | (uint32_t) flags << 24 |
+           (uint64_t) cookie << 32;
 }
 
 static inline void
 hg_header_request_encode(void *bytes, const struct hg_header_request *header)
 {
-    struct hg_header_wire_request wire = {
-        .front = hg_header_front_make(
-            HG_HEADER_MAGIC_REQUEST, header->flags, header->cookie),
-        .id = htole64(header->id),
-        .payload_size = htole32(header->payload_size),
-        .context_id = header->context_id};
-
-    memcpy(bytes, &wire, sizeof wire);
+    hg_header_word_put(bytes, 0,
+        hg_header_front_word(
+            HG_HEADER_MAGIC_REQUEST, header->flags, header->cookie));
+    hg_header_word_put(bytes, 1, header->id);
+    hg_header_word_put(
+        bytes, 2, header->payload_size | (uint64_t) header->context_id << 32);
+    hg_header_word_put(bytes, 3, 0);
 }
 
 static inline hg_return_t
 hg_header_request_decode(
     const void *bytes, size_t size, struct hg_header_request *header_p)
 {
-    struct hg_header_wire_request wire;
-    struct hg_header_front front;
-    hg_return_t ret;
+    uint64_t front, word;
+    uint32_t cookie;
 
-    if (size < sizeof front)
-        return HG_PROTOCOL_ERROR;
-    memcpy(&front, bytes, sizeof front);
-    ret = hg_header_front_check(&front, HG_HEADER_MAGIC_REQUEST);
-    header_p->cookie = le32toh(front.cookie);
-    if (ret != HG_SUCCESS)
-        return ret;
-    if (size < sizeof wire)
-        return HG_PROTOCOL_ERROR;
-    if (__builtin_expect(front.flags, 0)) {
-        ret = hg_header_flags_check(
-            bytes, sizeof wire, HG_HEADER_NO_RESPONSE | HG_HEADER_MORE);
+    if (__builtin_expect(size < HG_HEADER_REQUEST_SIZE ||
+                             (uint32_t) hg_header_word(bytes, 0) !=
+                                 HG_HEADER_PLAIN(HG_HEADER_MAGIC_REQUEST),
+            0)) {
+        hg_return_t ret = hg_header_check(bytes, size, HG_HEADER_REQUEST_SIZE,
+            HG_HEADER_MAGIC_REQUEST, HG_HEADER_NO_RESPONSE | HG_HEADER_MORE,
+            &cookie);
+
+        header_p->cookie = cookie;
         if (ret != HG_SUCCESS)
             return ret;
     }
-    memcpy(&wire, bytes, sizeof wire);
-    header_p->flags = front.flags;
-    header_p->context_id = wire.context_id;
-    header_p->payload_size = le32toh(wire.payload_size);
-    header_p->id = le64toh(wire.id);
-    if (header_p->payload_size > size - sizeof wire)
+    front = hg_header_word(bytes, 0);
+    word = hg_header_word(bytes, 2);
+    header_p->flags = (uint8_t) (front >> 24);
+    header_p->cookie = (uint32_t) (front >> 32);
+    header_p->id = hg_header_word(bytes, 1);
+    header_p->payload_size = (uint32_t) word;
+    header_p->context_id = (uint8_t) (word >> 32);
+    if (header_p->payload_size > size - HG_HEADER_REQUEST_SIZE)
         return HG_PROTOCOL_ERROR;
     return HG_SUCCESS;
 }
@@ -239,42 +239,39 @@ hg_header_request_decode(
 static inline void
 hg_header_response_encode(void *bytes, const struct hg_header_response *header)
 {
-    struct hg_header_wire_response wire = {
-        .front = hg_header_front_make(
-            HG_HEADER_MAGIC_RESPONSE, header->flags, header->cookie),
-        .payload_size = htole32(header->payload_size),
-        .ret = (int32_t) htole32((uint32_t) header->ret)};
-
-    memcpy(bytes, &wire, sizeof wire);
+    hg_header_word_put(bytes, 0,
+        hg_header_front_word(
+            HG_HEADER_MAGIC_RESPONSE, header->flags, header->cookie));
+    hg_header_word_put(bytes, 1,
+        header->payload_size | (uint64_t) (uint32_t) header->ret << 32);
+    hg_header_word_put(bytes, 2, 0);
 }
 
 static inline hg_return_t
 hg_header_response_decode(
     const void *bytes, size_t size, struct hg_header_response *header_p)
 {
-    struct hg_header_wire_response wire;
-    struct hg_header_front front;
-    hg_return_t ret;
+    uint64_t front, word;
+    uint32_t cookie;
 
-    if (size < sizeof front)
-        return HG_PROTOCOL_ERROR;
-    memcpy(&front, bytes, sizeof front);
-    ret = hg_header_front_check(&front, HG_HEADER_MAGIC_RESPONSE);
-    header_p->cookie = le32toh(front.cookie);
-    if (ret != HG_SUCCESS)
-        return ret;
-    if (size < sizeof wire)
-        return HG_PROTOCOL_ERROR;
-    if (__builtin_expect(front.flags, 0)) {
-        ret = hg_header_flags_check(bytes, sizeof wire, HG_HEADER_MORE);
+    if (__builtin_expect(size < HG_HEADER_RESPONSE_SIZE ||
+                             (uint32_t) hg_header_word(bytes, 0) !=
+                                 HG_HEADER_PLAIN(HG_HEADER_MAGIC_RESPONSE),
+            0)) {
+        hg_return_t ret = hg_header_check(bytes, size, HG_HEADER_RESPONSE_SIZE,
+            HG_HEADER_MAGIC_RESPONSE, HG_HEADER_MORE, &cookie);
+
+        header_p->cookie = cookie;
         if (ret != HG_SUCCESS)
             return ret;
     }
-    memcpy(&wire, bytes, sizeof wire);
-    header_p->flags = front.flags;
-    header_p->payload_size = le32toh(wire.payload_size);
-    header_p->ret = hg_header_code(wire.ret);
-    if (header_p->payload_size > size - sizeof wire)
+    front = hg_header_word(bytes, 0);
+    word = hg_header_word(bytes, 1);
+    header_p->flags = (uint8_t) (front >> 24);
+    header_p->cookie = (uint32_t) (front >> 32);
+    header_p->payload_size = (uint32_t) word;
+    header_p->ret = hg_header_code((uint32_t) (word >> 32));
+    if (header_p->payload_size > size - HG_HEADER_RESPONSE_SIZE)
         return HG_PROTOCOL_ERROR;
     return HG_SUCCESS;
 }
@@ -336,7 +333,7 @@ hg_header_ack_decode(
         return HG_CHECKSUM_ERROR;
     ack_p->flags = wire.front.flags;
     ack_p->cookie = le32toh(wire.front.cookie);
-    ack_p->ret = hg_header_code(wire.ret);
+    ack_p->ret = hg_header_code(le32toh((uint32_t) wire.ret));
     return HG_SUCCESS;
 }
 

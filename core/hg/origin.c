@@ -49,28 +49,43 @@ forward_run(struct base_completion *completion)
     hg_handle_unref(handle, 1);
 }
 
+/* true: none of the parts is left. */
+static inline __attribute__((always_inline)) bool
+take_part(struct hg_handle *handle, uint32_t part)
+{
+    /* Release: this part's traces come before the completion; acquire: the
+     * other's as well. */
+    uint32_t before =
+        atomic_fetch_sub_explicit(&handle->parts, part, memory_order_acq_rel) &
+        HG_PART_MASK;
+
+    if (before == part)
+        return true;
+    if (__builtin_expect(before == (part | HG_PART_DETACHED), 0))
+        hg_handle_aside_ended(handle);
+    return false;
+}
+
+static __attribute__((cold, noinline)) bool
+take_failed_part(struct hg_handle *handle, uint32_t part)
+{
+    hg_abandon(handle, part);
+    if (!take_part(handle, part))
+        return false;
+    hg_abandon(handle, 0); /* both ended at the same moment */
+    return true;
+}
+
 /* One of the two parts, or both, have ended. true: the forward is over. */
 static inline __attribute__((always_inline)) bool
 part_ended(struct hg_handle *handle, uint32_t part)
 {
     bool failed =
         atomic_load_explicit(&handle->ret, memory_order_relaxed) != HG_SUCCESS;
-    uint32_t before;
 
-    if (__builtin_expect(failed, 0))
-        hg_abandon(handle, part);
-    /* Release: this part's traces come before the completion; acquire: the
-     * other's as well. */
-    before =
-        atomic_fetch_sub_explicit(&handle->parts, part, memory_order_acq_rel) &
-        HG_PART_MASK;
-    if (before != part) {
-        if (__builtin_expect(before == (part | HG_PART_DETACHED), 0))
-            hg_handle_aside_ended(handle);
+    if (!(__builtin_expect(failed, 0) ? take_failed_part(handle, part)
+                                      : take_part(handle, part)))
         return false;
-    }
-    if (__builtin_expect(failed, 0))
-        hg_abandon(handle, 0); /* both ended at the same moment */
     handle->completion.run = forward_run;
     return true;
 }
@@ -83,7 +98,7 @@ part_ended_in_progress(struct hg_handle *handle, uint32_t part)
             &handle->context->bulk.completions, &handle->completion);
 }
 
-static int32_t
+static inline __attribute__((always_inline)) int32_t
 post_receive(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
@@ -92,39 +107,6 @@ post_receive(struct hg_handle *handle)
         na_op_part(handle->recv), handle->out.buffer, net->out_size,
         handle->out.buffer_data, handle->peer.addr, handle->target_id,
         handle->tag);
-}
-
-/* false: not the answer to this request; the receive is to be posted again. */
-static bool
-take_answer(struct hg_handle *handle, const na_plugin_event *event)
-{
-    const struct hg_class *hg_class = handle->context->hg_class;
-    size_t at = handle->port->net.out_payload - HG_HEADER_RESPONSE_SIZE;
-    struct hg_header_response header;
-    hg_return_t ret = HG_PROTOCOL_ERROR;
-
-    if (event->length >= at)
-        ret = hg_header_response_decode(
-            handle->out.buffer + at, event->length - at, &header);
-    if (ret == HG_SUCCESS && header.cookie != handle->cookie) {
-        hg_count(hg_class, &handle->context->hg_class->counters.response_late);
-        return false;
-    }
-    if (ret != HG_SUCCESS) {
-        hg_count_dropped(handle->context->hg_class);
-        LOG_ERROR(HG, "an answer of %llu bytes cannot be understood: %s",
-            (unsigned long long) event->length, HG_Error_to_string(ret));
-        hg_handle_record(handle, ret);
-        handle->out.flags = 0;
-        handle->fate = HG_FATE_ANSWERED;
-        return true;
-    }
-    handle->out.size = header.payload_size;
-    handle->out.flags = header.flags;
-    handle->fate = HG_FATE_ANSWERED;
-    hg_handle_record(handle, header.ret);
-    hg_count(hg_class, &handle->context->hg_class->counters.response_received);
-    return true;
 }
 
 /* The end of the receive was asked for, by a cancel or because the request could
@@ -154,24 +136,69 @@ take_flagged(struct hg_handle *handle)
     return true;
 }
 
+/* The receive has ended without an answer, or with one that cannot be
+ * understood. */
+static __attribute__((cold, noinline)) void
+not_received(
+    struct hg_handle *handle, const na_plugin_event *event, hg_return_t ret)
+{
+    if (event->status != NA_PLUGIN_OK) {
+        ret = (hg_return_t) na_code(event->status);
+    } else {
+        hg_count_dropped(handle->context->hg_class);
+        LOG_ERROR(HG, "an answer of %llu bytes cannot be understood: %s",
+            (unsigned long long) event->length, HG_Error_to_string(ret));
+        handle->out.flags = 0;
+        handle->fate = HG_FATE_ANSWERED;
+    }
+    hg_handle_record(handle, ret);
+    part_ended_in_progress(handle, HG_PART_RECV);
+}
+
+/* Not the answer to this request: the receive is posted again. */
+static __attribute__((cold, noinline)) void
+late_received(struct hg_handle *handle)
+{
+    struct hg_class *hg_class = handle->context->hg_class;
+    int32_t code;
+
+    hg_count(hg_class, &hg_class->counters.response_late);
+    code =
+        hg_origin_ending(handle) ? NA_PLUGIN_E_CANCELED : post_receive(handle);
+    if (code >= 0)
+        return;
+    hg_handle_record(handle, (hg_return_t) na_code(code));
+    part_ended_in_progress(handle, HG_PART_RECV);
+}
+
 static void
 answer_received(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
+    size_t at = handle->port->net.out_payload - HG_HEADER_RESPONSE_SIZE;
+    struct hg_header_response header;
+    hg_return_t ret = HG_PROTOCOL_ERROR;
 
-    if (event->status != NA_PLUGIN_OK) {
-        hg_handle_record(handle, (hg_return_t) na_code(event->status));
-    } else if (!take_answer(handle, event)) {
-        int32_t code = hg_origin_ending(handle) ? NA_PLUGIN_E_CANCELED
-                                                : post_receive(handle);
-
-        if (code >= 0)
-            return;
-        hg_handle_record(handle, (hg_return_t) na_code(code));
-    } else if (__builtin_expect(handle->out.flags != 0, 0) &&
-               take_flagged(handle)) {
+    if (__builtin_expect(
+            event->status == NA_PLUGIN_OK && event->length >= at, 1))
+        ret = hg_header_response_decode(
+            handle->out.buffer + at, event->length - at, &header);
+    if (__builtin_expect(ret != HG_SUCCESS, 0)) {
+        not_received(handle, event, ret);
         return;
     }
+    if (__builtin_expect(header.cookie != handle->cookie, 0)) {
+        late_received(handle);
+        return;
+    }
+    handle->out.size = header.payload_size;
+    handle->out.flags = header.flags;
+    handle->fate = HG_FATE_ANSWERED;
+    hg_handle_record(handle, header.ret);
+    hg_count(handle->context->hg_class,
+        &handle->context->hg_class->counters.response_received);
+    if (__builtin_expect(header.flags != 0, 0) && take_flagged(handle))
+        return;
     part_ended_in_progress(handle, HG_PART_RECV);
 }
 

@@ -6,55 +6,30 @@
 #include "base/log.h"
 #include "hg/checksum.h"
 
-/* Encoding, which gave ret, went on in an extra buffer. */
-static __attribute__((noinline)) hg_return_t
-outgrown(
-    struct hg_message *message, size_t offset, size_t capacity, hg_return_t ret)
+hg_return_t
+hg_message_outgrown(struct hg_message *message, size_t offset, size_t capacity,
+    hg_proc_cb_t proc_cb, void *data, hg_return_t ret)
 {
+    struct hg_proc *proc = &message->proc;
+
+    /* Without data that descriptors took along the message may have room for
+     * the rest. */
+    if (proc->eager & PROC_EAGER_THERE) {
+        proc_begin(
+            proc, message->payload + offset, capacity - offset, HG_ENCODE);
+        proc->eager = PROC_EAGER_NEVER;
+        ret = proc_cb(proc, data);
+        if (!proc->extra) {
+            if (ret == HG_SUCCESS)
+                message->size += proc_used(proc);
+            return ret;
+        }
+    }
     if (ret == HG_SUCCESS)
         ret = hg_overflow_keep(message, offset, capacity);
     /* Frees the extra buffer, if it was not kept. */
-    hg_proc_reset(&message->proc, NULL, 0, HG_FREE);
+    hg_proc_reset(proc, NULL, 0, HG_FREE);
     return ret;
-}
-
-/* Encodes again, without data that descriptors took along: the message may have
- * room for the rest. */
-static __attribute__((noinline)) hg_return_t
-encode_lean(struct hg_proc *proc, char *buf, size_t size, hg_proc_cb_t proc_cb,
-    void *data)
-{
-    proc_begin(proc, buf, size, HG_ENCODE);
-    proc->eager = PROC_EAGER_NEVER;
-    return proc_cb(proc, data);
-}
-
-hg_return_t
-hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
-    hg_proc_cb_t proc_cb, void *data)
-{
-    struct hg_proc *proc = &message->proc;
-    hg_return_t ret;
-
-    message->size = offset;
-    message->flags = 0;
-    if (__builtin_expect(message->overflow != NULL, 0))
-        hg_overflow_drop(message);
-    if (!data)
-        return HG_SUCCESS;
-    if (!proc_cb)
-        return HG_FAULT;
-    proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
-    ret = proc_cb(proc, data);
-    if (__builtin_expect(proc->extra, 0) && (proc->eager & PROC_EAGER_THERE))
-        ret = encode_lean(
-            proc, message->payload + offset, capacity - offset, proc_cb, data);
-    if (__builtin_expect(proc->extra, 0))
-        return outgrown(message, offset, capacity, ret);
-    if (ret != HG_SUCCESS)
-        return ret;
-    message->size += proc_used(proc);
-    return HG_SUCCESS;
 }
 
 static inline __attribute__((always_inline)) hg_return_t
@@ -118,7 +93,7 @@ message_decode(struct hg_handle *handle, struct hg_message *message,
         message->size - offset, proc_cb, data);
 }
 
-static hg_return_t
+static inline __attribute__((always_inline)) hg_return_t
 message_free(struct hg_handle *handle, struct hg_message *message,
     hg_proc_cb_t proc_cb, void *data)
 {

@@ -29,8 +29,8 @@ set_place(struct hg_handle *handle, enum hg_place place)
 }
 
 /* Posts the receive of a handle that nobody uses. */
-static hg_return_t
-post(struct hg_handle *handle)
+static inline __attribute__((always_inline)) hg_return_t
+post_inline(struct hg_handle *handle)
 {
     struct hg_port *port = handle->port;
     int32_t code;
@@ -48,6 +48,12 @@ post(struct hg_handle *handle)
     return (hg_return_t) na_code(code);
 }
 
+static __attribute__((noinline)) hg_return_t
+post(struct hg_handle *handle)
+{
+    return post_inline(handle);
+}
+
 static void
 log_not_posted(hg_return_t ret)
 {
@@ -61,6 +67,13 @@ hg_target_postpone(struct hg_context *context, struct hg_port *port)
 {
     atomic_store_explicit(&port->postponed, true, memory_order_relaxed);
     hg_timers_retry(context);
+}
+
+static __attribute__((cold, noinline)) void
+not_posted(struct hg_handle *handle, hg_return_t ret)
+{
+    log_not_posted(ret);
+    hg_target_postpone(handle->context, handle->port);
 }
 
 void
@@ -78,11 +91,9 @@ hg_target_repost(struct hg_handle *handle)
         set_place(handle, HG_PLACE_FREE);
         return;
     }
-    ret = post(handle);
-    if (ret == HG_SUCCESS)
-        return;
-    log_not_posted(ret);
-    hg_target_postpone(context, handle->port);
+    ret = post_inline(handle);
+    if (__builtin_expect(ret != HG_SUCCESS, 0))
+        not_posted(handle, ret);
 }
 
 /* A handle whose receive could not be posted, or NULL. */
@@ -239,7 +250,7 @@ hg_target_responded(struct hg_handle *handle)
 
 /* The response has left, or failed to; a callback keeps a reference. false: it
  * was finished before, and now the transport is through with it as well. */
-static bool
+static inline bool
 give_back(struct hg_handle *handle, int32_t keep)
 {
     /* As hg_handle_unref. */
@@ -257,7 +268,7 @@ give_back(struct hg_handle *handle, int32_t keep)
 
 /* The response has left, or failed to, or is acknowledged. true: the callback
  * is to be queued. */
-static bool
+static inline __attribute__((always_inline)) bool
 respond_ended(struct hg_handle *handle)
 {
     bool wanted = handle->callback != NULL;
@@ -280,8 +291,7 @@ response_sent(struct na_op *op, const na_plugin_event *event)
                 handle, (hg_return_t) na_code(event->status));
         hg_overflow_cancel(handle); /* nobody will acknowledge it */
     }
-    if (respond_ended(handle))
-        hg_target_responded(handle);
+    hg_target_acknowledged(handle);
 }
 
 void
@@ -304,7 +314,7 @@ unsent(struct hg_handle *handle, hg_return_t ret)
 
 /* Sends the answer, whose payload is encoded and whose ret is set; holds a
  * reference meanwhile. */
-static hg_return_t
+static inline __attribute__((always_inline)) hg_return_t
 respond(struct hg_handle *handle, hg_return_t result)
 {
     const struct hg_class *hg_class = handle->context->hg_class;
@@ -344,7 +354,7 @@ respond(struct hg_handle *handle, hg_return_t result)
     return HG_SUCCESS;
 }
 
-static hg_return_t
+static __attribute__((noinline)) hg_return_t
 send_code(struct hg_handle *handle, hg_return_t code)
 {
     handle->callback = NULL;
@@ -569,7 +579,9 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
         ret = hg_overflow_await(handle);
     if (ret == HG_SUCCESS)
         ret = respond(handle, HG_SUCCESS);
-    return ret == HG_SUCCESS ? HG_SUCCESS : not_responded(handle, ret);
+    if (__builtin_expect(ret != HG_SUCCESS, 0))
+        return not_responded(handle, ret);
+    return HG_SUCCESS;
 }
 
 hg_return_t
