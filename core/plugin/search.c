@@ -233,6 +233,7 @@ search_list(
     return ret;
 }
 
+/* Linked into a program, the core is no file of its own. */
 #ifdef TALARIA_BUILD_SHARED
 static na_return_t
 search_beside_core(struct plugin_search *search)
@@ -256,13 +257,6 @@ search_beside_core(struct plugin_search *search)
     free(core);
     return ret;
 }
-#else
-/* Linked into a program, the core is no file of its own. */
-static na_return_t
-search_beside_core(struct plugin_search *search)
-{
-    return NA_SUCCESS;
-}
 #endif
 
 static na_return_t
@@ -276,8 +270,10 @@ search_installed(struct plugin_search *search)
     if (ret == NA_SUCCESS)
         ret = search_folder(search, TALARIA_SOURCE_SYSCONF,
             TALARIA_SYSCONF_DIR FOLDER_IN_SYSCONF);
+#ifdef TALARIA_BUILD_SHARED
     if (ret == NA_SUCCESS)
         ret = search_beside_core(search);
+#endif
     if (ret == NA_SUCCESS)
         ret = search_folder(search, TALARIA_SOURCE_LIBDIR, TALARIA_PLUGIN_DIR);
     return ret;
