@@ -145,15 +145,21 @@ refuse(struct ucx_conn *conn, const struct ucx_hello *hello, const char *why)
 {
     na_plugin_class *cls = conn->cls;
 
+    if (!conn->ours && hello->version == UCX_HELLO_VERSION &&
+        hello->number != cls->number) {
+        ucx_conn_break(conn, why);
+        return;
+    }
+    if (!conn->ours && (conn->peer_token != 0 || hello->token == 0)) {
+        ucx_conn_break(conn, "it does not take a refusal");
+        return;
+    }
     UCX_LOG(cls->host, WARNING, "%s: %s", conn->peer_name, why);
+    ucx_count(&cls->counters.malformed, 1);
     if (conn->ours) {
         ucx_conn_fail(conn, hello->number == cls->number
                                 ? NA_PLUGIN_E_ADDRNOTAVAIL
                                 : NA_PLUGIN_E_PROTOCOL_ERROR);
-        return;
-    }
-    if (hello->version == UCX_HELLO_VERSION && hello->number != cls->number) {
-        ucx_conn_break(conn, why);
         return;
     }
     /* it hangs up when it has heard; if not, its time is over soon */

@@ -101,10 +101,13 @@ read_config(na_plugin_class *cls, ucp_config_t **config_p)
 static ucs_status_t
 open_context(na_plugin_class *cls, const ucp_config_t *config)
 {
-    ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
-        .features = UCP_FEATURE_AM | UCP_FEATURE_RMA};
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES, .features = UCP_FEATURE_AM};
     ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE};
 
+    /* with it UCX writes, over tcp, wherever a peer's message says */
+    if (cls->keys)
+        params.features |= UCP_FEATURE_RMA;
     if (!cls->no_block)
         params.features |= UCP_FEATURE_WAKEUP;
     ucs_status_t status = ucp_init(&params, config, &cls->context);

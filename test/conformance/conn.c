@@ -274,7 +274,8 @@ wire_conn_get(
 void
 wire_conn_retry(struct wire_conn *conn)
 {
-    int fd, error = dial(conn->cls, conn->peer->name, &fd);
+    int fd = -1;
+    int error = dial(conn->cls, conn->peer->name, &fd);
 
     if (error == EAGAIN)
         return;
