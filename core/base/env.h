@@ -6,6 +6,10 @@
  *   HG_LOG_SUBSYS         which subsystems log, see base/log.h
  *   TALARIA_PLUGIN_FILES  colon-separated shared objects: only these plugins
  *   TALARIA_PLUGIN_PATH   colon-separated folders with manifests
+ *   TALARIA_HG_ACK_TIMEOUT_MS
+ *                         milliseconds until an answer beyond a message, which
+ *                         its origin neither acknowledges nor gives up, ends
+ *                         with HG_TIMEOUT; 300000 by default, 0: never
  *   TALARIA_<PLUGIN>_*    settings of a plugin, see base_env_plugin_setting
  *
  * In a privileged process (AT_SECURE) all but the first two are ignored, with

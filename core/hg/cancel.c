@@ -6,6 +6,7 @@
  */
 #include "hg/handle.h"
 
+#include "base/log.h"
 #include "base/time.h"
 #include "talaria.h"
 
@@ -155,6 +156,21 @@ hg_handle_end(struct hg_handle *handle)
         hg_timer_start(handle, base_time_now() + GRACE_NS);
 }
 
+void
+hg_answers_end(struct hg_context *context)
+{
+    struct na_progress *progress = hg_context_na(context)->progress;
+    struct hg_handle *handle;
+
+    na_progress_acquire(progress);
+    for (handle = hg_pool_first(context); handle;
+         handle = LIST_NEXT(handle, all_next))
+        if (handle->role == HG_ROLE_TARGET &&
+            atomic_load_explicit(&handle->moving, memory_order_relaxed))
+            hg_handle_end(handle);
+    na_progress_release(progress);
+}
+
 hg_return_t
 talaria_handle_set_deadline(hg_handle_t handle, unsigned int timeout_ms)
 {
@@ -183,9 +199,19 @@ ask_again(struct hg_handle *handle)
 static uint64_t
 respond_expired(struct hg_handle *handle, uint64_t now)
 {
-    if (!atomic_load_explicit(&handle->canceled, memory_order_relaxed) ||
-        !under_way(handle))
-        return BASE_TIME_NEVER;
+    if (!under_way(handle))
+        /* An acknowledgement is awaited before the answer is sent. */
+        return atomic_load_explicit(&handle->moving, memory_order_relaxed)
+                   ? now + GRACE_NS
+                   : BASE_TIME_NEVER;
+    if (!atomic_exchange_explicit(
+            &handle->canceled, true, memory_order_relaxed)) {
+        LOG_WARNING(HG, "an answer was not acknowledged within %llu ms",
+            (unsigned long long) handle->context->hg_class->limits.ack_ms);
+        hg_handle_record(handle, HG_TIMEOUT);
+        cancel_operations(handle);
+        return now + GRACE_NS;
+    }
     if (ask_again(handle))
         return now + GRACE_NS;
     detach_respond(handle);

@@ -96,6 +96,8 @@ class_open(
 
     if (!hg_class)
         return NULL;
+    if (!hg_limits_read(&hg_class->limits))
+        goto free_class;
     hg_class->own_na_class = info->na_class == NULL;
     hg_class->bulk.na_class =
         info->na_class ? info->na_class

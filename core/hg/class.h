@@ -6,6 +6,7 @@
 #include "bulk/bulk.h"
 #include "hg/header.h"
 #include "hg/host_address.h"
+#include "hg/limits.h"
 #include "hg/loopback.h"
 #include "hg/net.h"
 #include "hg/registry.h"
@@ -50,6 +51,7 @@ struct hg_class {
     unsigned net_count;
     struct hg_registry registry;
     struct hg_loopback loopback;
+    struct hg_limits limits;
     _Atomic uint32_t context_count;
     _Atomic uint32_t addr_count;
     hg_return_t (*handle_create)(hg_handle_t handle, void *arg);

@@ -13,6 +13,8 @@
 
 /* How long a context that is destroyed waits for its handles. */
 #define DESTROY_TIMEOUT_MS 5000U
+/* How much of that is left when it ends answers that nobody acknowledges. */
+#define DESTROY_ENDING_MS 2500U
 #define DESTROY_STEP_MS 10U
 /* How long it waits for receives, which the transport gives back in any case
  * when its context is destroyed. */
@@ -211,7 +213,12 @@ HG_Context_destroy(hg_context_t *context)
     hg_loopback_leave(context);
     hg_target_unpost(context);
     wait_for_none(context, posted, UNPOST_TIMEOUT_MS);
-    left = wait_for_none(context, in_use, DESTROY_TIMEOUT_MS);
+    left =
+        wait_for_none(context, in_use, DESTROY_TIMEOUT_MS - DESTROY_ENDING_MS);
+    if (left > 0) {
+        hg_answers_end(context);
+        left = wait_for_none(context, in_use, DESTROY_ENDING_MS);
+    }
     if (left > 0) {
         /* Their callbacks come with what else is triggered. */
         hg_loopback_cancel_all(context);

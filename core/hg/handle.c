@@ -407,6 +407,18 @@ hg_pool_get(struct hg_context *context, struct hg_port *port,
     return HG_SUCCESS;
 }
 
+/* Who watches a handle is told that it is over, before its next use. */
+static __attribute__((cold, noinline)) void
+released_watched(struct hg_handle *handle)
+{
+    uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
+
+    if (watch & HG_WATCH_TIMER)
+        hg_timer_stop(handle);
+    if (watch & HG_WATCH_STATS)
+        hg_stats_released(handle);
+}
+
 void
 hg_pool_put(struct hg_handle *handle)
 {
@@ -416,10 +428,8 @@ hg_pool_put(struct hg_handle *handle)
         hg_overflow_clear(handle);
     na_peer_release(&handle->peer);
     if (__builtin_expect(
-            atomic_load_explicit(&handle->watch, memory_order_relaxed) &
-                HG_WATCH_STATS,
-            0))
-        hg_stats_released(handle);
+            atomic_load_explicit(&handle->watch, memory_order_relaxed) != 0, 0))
+        released_watched(handle);
     if (__builtin_expect(handle->local, 0)) {
         hg_loopback_put(handle);
         return;
@@ -433,6 +443,17 @@ hg_pool_put(struct hg_handle *handle)
     atomic_store_explicit(&handle->place, HG_PLACE_FREE, memory_order_relaxed);
     SLIST_INSERT_HEAD(&handle->port->free_handles, handle, free_next);
     base_lock_release(&context->pool_lock);
+}
+
+struct hg_handle *
+hg_pool_first(struct hg_context *context)
+{
+    struct hg_handle *first;
+
+    base_lock_acquire(&context->pool_lock);
+    first = LIST_FIRST(&context->handles);
+    base_lock_release(&context->pool_lock);
+    return first;
 }
 
 uint32_t

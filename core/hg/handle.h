@@ -139,6 +139,11 @@ void hg_handle_destroy(struct hg_handle *handle);
 /* Frees the handles of a context, all of which are free. */
 void hg_pool_finish(struct hg_context *context);
 
+/* The first of a context's handles. They stay, in their order, until the
+ * context ends, and new ones come before the first: going through them takes no
+ * lock. */
+struct hg_handle *hg_pool_first(struct hg_context *context);
+
 /* Takes an origin's handle from the pool, or makes one. */
 hg_return_t hg_pool_get(struct hg_context *context, struct hg_port *port,
     struct hg_handle **handle_p);
@@ -215,6 +220,10 @@ void hg_forward_watched(struct hg_handle *handle);
  * the handle's timer has run out; when to ask again (base/time.h). */
 void hg_handle_end(struct hg_handle *handle);
 uint64_t hg_handle_expired(struct hg_handle *handle, uint64_t now);
+
+/* Likewise, for all answers of a context that are to be acknowledged. Takes that
+ * lock. */
+void hg_answers_end(struct hg_context *context);
 
 /* The transport has ended the last operation of a forward that did not wait for
  * it. [any thread] */

@@ -225,6 +225,16 @@ send_ack(struct hg_overflow *overflow)
         handle->peer.addr, handle->target_id, overflow->tag);
 }
 
+/* Nobody acknowledges the answer: an origin whose forward fails gives its
+ * request up instead, as if nothing had come. */
+static void
+tell_in_vain(struct hg_handle *handle, hg_return_t ret)
+{
+    if (handle->role == HG_ROLE_ORIGIN)
+        handle->fate = HG_FATE_OPEN;
+    tell_fetched(handle, ret);
+}
+
 /* Sends the acknowledgement, again if it failed, since the target waits for
  * nothing else; then the origin's side is done with the answer. */
 static void
@@ -234,10 +244,13 @@ send_acks(struct hg_overflow *overflow, int32_t code)
         code = send_ack(overflow);
     if (code == NA_PLUGIN_PENDING)
         return;
-    if (code < 0)
-        LOG_WARNING(HG, "the target was not told that its answer came: %s",
-            NA_Error_to_string(na_code(code)));
-    tell_fetched(overflow->handle, HG_SUCCESS);
+    if (code >= 0) {
+        tell_fetched(overflow->handle, HG_SUCCESS);
+        return;
+    }
+    LOG_WARNING(HG, "the target was not told that its answer came: %s",
+        NA_Error_to_string(na_code(code)));
+    tell_in_vain(overflow->handle, HG_SUCCESS);
 }
 
 static void
@@ -368,13 +381,13 @@ hg_overflow_fetch(struct hg_handle *handle)
     if (size < offset + HG_HEADER_MORE_SIZE) {
         LOG_WARNING(HG, "%zu bytes do not refer to arguments elsewhere", size);
         hg_count_dropped(handle->context->hg_class);
-        tell_fetched(handle, HG_PROTOCOL_ERROR);
+        tell_in_vain(handle, HG_PROTOCOL_ERROR);
         return;
     }
     message->size = offset; /* what is left is the user's */
     message->overflow = create(handle);
     if (!message->overflow) {
-        tell_fetched(handle, HG_NOMEM);
+        tell_in_vain(handle, HG_NOMEM);
         return;
     }
     hg_header_more_decode(message->payload + offset, &more);
@@ -463,6 +476,7 @@ hg_return_t
 hg_overflow_await(struct hg_handle *handle)
 {
     struct na_progress *progress = hg_context_na(handle->context)->progress;
+    uint64_t limit = handle->context->hg_class->limits.ack_ms;
     struct hg_overflow *overflow = handle->out.overflow;
     int32_t code;
 
@@ -475,6 +489,9 @@ hg_overflow_await(struct hg_handle *handle)
     code = hg_abandon_known(handle) ? NA_PLUGIN_E_CANCELED : post_ack(overflow);
     if (code >= 0)
         atomic_store_explicit(&handle->moving, overflow, memory_order_relaxed);
+    /* Without the memory for it the answer has no limit. */
+    if (code >= 0 && limit > 0)
+        hg_timer_start(handle, base_time_now() + limit * BASE_TIME_MS);
     na_progress_release(progress);
     return (hg_return_t) na_code(code);
 }

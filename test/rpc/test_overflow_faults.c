@@ -5,6 +5,7 @@
 #include "log_watch.h"
 #include "rpcs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LARGE 300000U
@@ -14,6 +15,7 @@ enum own {
     OWN_REGRET, /* the same, and cancels it */
     OWN_LATER,  /* keeps the handle; counts */
     OWN_NOW,    /* answers that at last; counts again */
+    OWN_SMALL,  /* nothing in, nothing out; counts as OWN_MAKE */
     OWN_COUNT
 };
 static hg_id_t own_ids[OWN_COUNT];
@@ -55,6 +57,14 @@ make(hg_handle_t handle, bool regret)
     if (ret == HG_SUCCESS)
         atomic_fetch_add(&shared()->responding, 1);
     return ret;
+}
+
+static hg_return_t
+on_small(hg_handle_t handle)
+{
+    TARGET_ASSERT(HG_Respond(handle, on_responded, NULL, NULL) == HG_SUCCESS);
+    atomic_fetch_add(&shared()->responding, 1);
+    return HG_SUCCESS;
 }
 
 static hg_return_t
@@ -121,6 +131,8 @@ open_own(hg_class_t *hg_class)
     own_ids[OWN_LATER] =
         MERCURY_REGISTER(hg_class, "later", void, blob_t, on_later);
     own_ids[OWN_NOW] = MERCURY_REGISTER(hg_class, "now", void, void, on_now);
+    own_ids[OWN_SMALL] =
+        MERCURY_REGISTER(hg_class, "small", void, void, on_small);
     echo_id = MERCURY_REGISTER(hg_class, "large_echo", blob_t, blob_t, on_echo);
 }
 
@@ -414,6 +426,177 @@ START_TEST(overflow_answer_that_was_lost_is_given_up_by_both)
 }
 END_TEST
 
+/* What carries an acknowledgement, or an answer if the skip is 0, does nothing
+ * and says that it is done. */
+static void
+lose_expected(uint32_t skip)
+{
+    loop_fault_set(LOOP_SEND_EXPECTED,
+        (struct loop_fault){.act = LOOP_LOSE, .count = 1, .skip = skip});
+}
+
+static void
+set_ack_timeout(const char *ms)
+{
+    ck_assert_int_eq(setenv("TALARIA_HG_ACK_TIMEOUT_MS", ms, 1), 0);
+}
+
+/* Also where the transport cannot end the receive of the acknowledgement. */
+START_TEST(overflow_answer_that_is_never_acknowledged_times_out)
+{
+    static const enum loop_cancel cancels[] = {
+        LOOP_CANCEL_PROMPT, LOOP_CANCEL_LATE, LOOP_CANCEL_REFUSED};
+    struct session s;
+    hg_handle_t handle;
+
+    set_ack_timeout("30");
+    session_begin(&s, _i, &setup);
+    log_expect("not acknowledged within 30 ms", 3, 3);
+    handle = session_handle(&s, own_ids[OWN_MAKE]);
+    for (uint32_t i = 0; i < 3; i++) {
+        loop_cancel_set(cancels[i]);
+        lose_expected(1);
+        ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+        session_wait_other(&s, &shared()->responded, i + 1);
+        ck_assert_uint_eq(shared()->responded_ret, HG_TIMEOUT);
+        rpcs_ck_works(&s);
+    }
+    loop_cancel_set(LOOP_CANCEL_PROMPT);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    session_wait_other(&s, &shared()->responded, 4);
+    ck_assert_uint_eq(shared()->responded_ret, HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static void
+one_receive(struct hg_init_info *info)
+{
+    info->request_post_init = 1;
+    info->request_post_incr = -1;
+}
+
+/* The limit of one answer ends with it: the next one of the same handle, which
+ * the transport keeps for longer, is left alone. */
+START_TEST(overflow_limit_of_an_answer_is_not_of_the_next)
+{
+    static const struct session_setup setup_one = {
+        .init = one_receive, .open = open_own, .stopping = rpcs_stopping};
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    uint64_t begin;
+
+    set_ack_timeout("50");
+    session_begin(&s, _i, &setup_one);
+    handle = session_handle(&s, own_ids[OWN_MAKE]);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    begin = session_now_ms();
+    session_wait_other(&s, &shared()->responded, 1);
+    ck_assert_int_eq(
+        HG_Reset(handle, HG_ADDR_NULL, own_ids[OWN_SMALL]), HG_SUCCESS);
+    loop_fault_set(
+        LOOP_SEND_EXPECTED, (struct loop_fault){.act = LOOP_HOLD, .count = 1});
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    while (session_now_ms() - begin < 80)
+        session_step(&s, 10);
+    ck_assert_uint_eq(shared()->responding, 2);
+    loop_release();
+    session_wait(&s, &call.called, 1);
+    ck_assert_int_eq(call.ret, HG_SUCCESS);
+    session_wait_other(&s, &shared()->responded, 2);
+    ck_assert_uint_eq(shared()->responded_ret, HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* This one waits for seconds, and runs in one mode. */
+START_TEST(overflow_context_ends_beside_an_answer_that_is_never_acknowledged)
+{
+    struct session s;
+    hg_handle_t handle;
+    uint64_t begin;
+    blob_t in;
+    int mode = 0;
+
+    while (session_mode_at(mode)->shape != SESSION_THREADS)
+        mode++;
+    session_begin(&s, mode, &setup);
+    in = blob_make(LARGE, 1);
+    handle = session_handle(&s, echo_id);
+    lose_expected(1);
+    ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+    begin = session_now_ms();
+    session_end(&s);
+    ck_assert_uint_ge(session_now_ms() - begin, 2000);
+}
+END_TEST
+
+static void
+cut_reference(enum loop_kind kind, unsigned char *message, uint64_t *length)
+{
+    unsigned char *at = message;
+
+    if (kind != LOOP_SEND_EXPECTED)
+        return;
+    while (memcmp(at, "RS\1", 3) != 0)
+        at++;
+    if (at[3] & 2) /* the arguments are elsewhere */
+        at[8] = 15;
+}
+
+/* It cannot say by an acknowledgement that it gets nothing. */
+START_TEST(overflow_answer_with_a_broken_reference_is_given_up_by_both)
+{
+    struct session s;
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    log_expect("do not refer to arguments", 1, 1);
+    handle = session_handle(&s, own_ids[OWN_MAKE]);
+    loop_tamper_set(cut_reference);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_PROTOCOL_ERROR);
+    session_wait_other(&s, &shared()->responded, 1);
+    ck_assert_uint_eq(shared()->responded_ret, HG_CANCELED);
+    loop_tamper_set(NULL);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    session_wait_other(&s, &shared()->responded, 2);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+START_TEST(overflow_answer_not_had_nor_acknowledged_is_given_up_by_both)
+{
+    struct session s;
+    hg_handle_t handle;
+
+    if (!fetches(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    log_expect("not told that its answer came", 1, 1);
+    handle = session_handle(&s, own_ids[OWN_MAKE]);
+    loop_fault_set(LOOP_GET,
+        (struct loop_fault){
+            .act = LOOP_FAIL_LATER, .code = NA_PLUGIN_E_IO_ERROR, .count = 1});
+    loop_fault_set(LOOP_SEND_EXPECTED, (struct loop_fault){.act = LOOP_FAIL_NOW,
+                                           .code = NA_PLUGIN_E_IO_ERROR,
+                                           .skip = 1,
+                                           .count = 4});
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_IO_ERROR);
+    session_wait_other(&s, &shared()->responded, 1);
+    ck_assert_uint_eq(shared()->responded_ret, HG_CANCELED);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    session_wait_other(&s, &shared()->responded, 2);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -425,6 +608,14 @@ add(TCase *tcase)
     session_add(tcase, overflow_target_dies_while_it_fetches);
     session_add(tcase, overflow_answer_that_nobody_waits_for_any_more);
     session_add(tcase, overflow_answer_that_was_lost_is_given_up_by_both);
+    session_add(tcase, overflow_answer_that_is_never_acknowledged_times_out);
+    session_add(tcase, overflow_limit_of_an_answer_is_not_of_the_next);
+    tcase_add_test(tcase,
+        overflow_context_ends_beside_an_answer_that_is_never_acknowledged);
+    session_add(
+        tcase, overflow_answer_with_a_broken_reference_is_given_up_by_both);
+    session_add(
+        tcase, overflow_answer_not_had_nor_acknowledged_is_given_up_by_both);
 }
 
 int

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a peer can make a class hold, and for how long: settings of the core,
+ * which base/env.h lists. */
+#ifndef HG_LIMITS_H
+#define HG_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hg_limits {
+    uint64_t ack_ms; /* until an answer beyond a message is acknowledged; 0:
+                        no limit */
+};
+
+/* What the environment says, or the defaults. false, after a log line: it says
+ * what is no number, or one that is too large. */
+bool hg_limits_read(struct hg_limits *limits);
+
+#endif /* HG_LIMITS_H */
