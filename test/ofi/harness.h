@@ -49,6 +49,10 @@ struct node_options {
 /* The plugin, from the path in NA_OFI_PLUGIN. */
 const na_plugin *load_plugin(void);
 
+/* Lets libfabric be loaded, in the process that those of cases are forked from:
+ * each would take a moment for it. Nothing is open yet. */
+void warm_up(void);
+
 /* Opens the plugin with these options: what open returned. */
 int32_t node_try(struct node *node, const struct node_options *options);
 

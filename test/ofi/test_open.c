@@ -226,6 +226,7 @@ main(void)
 {
     TCase *cases = tcase_create("open");
 
+    warm_up();
     tcase_add_loop_test(cases, open_with_something_wrong_says_what, 0,
         sizeof(wrong) / sizeof(wrong[0]));
     tcase_add_loop_test(cases, open_at_a_port_in_use_is_addrinuse, 0, 3);

@@ -162,7 +162,8 @@ wanted(const struct options *options, const struct kit_case *it)
 {
     if (options->rules && !(options->rules & (1U << it->rule)))
         return false;
-    return !options->pattern || fnmatch(options->pattern, it->name, 0) == 0;
+    return !options->pattern ||
+           fnmatch(options->pattern, it->name, FNM_EXTMATCH) == 0;
 }
 
 static int
