@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a program does with HG when memory runs out: each allocation in turn
+ * fails; it succeeds or says so, leaves nothing, and what comes after it works.
+ * Linked so that the core's allocations come by here (--wrap), and those of the
+ * procs, but none of a transport.
+ */
+#include "log_watch.h"
+#include "nomem.h"
+#include "rpcs.h"
+#include "talaria.h"
+
+#include <stdlib.h>
+
+/* Successes before a failure; negative: all. */
+static long countdown = -1;
+
+static bool
+fails(void)
+{
+    return countdown >= 0 && countdown-- == 0;
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+
+void *
+__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *
+__wrap_realloc(void *memory, size_t size)
+{
+    return fails() ? NULL : __real_realloc(memory, size);
+}
+
+void *
+__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+char *
+__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : __real_strdup(text);
+}
+
+static hg_return_t (*const runs[])(struct nomem *) = {nomem_open_again,
+    nomem_open_both_ways, nomem_look_up, nomem_register, nomem_call,
+    nomem_call_with_strings, nomem_call_large, nomem_call_oneself,
+    nomem_call_and_wait, nomem_give_up, nomem_crowd, nomem_ask_stats,
+    nomem_ask_protocols, nomem_move_data, nomem_na_objects, nomem_na_messages};
+
+/* Once more, with all the memory there is. */
+static void
+ck_works(struct nomem *n)
+{
+    ck_assert_int_eq(nomem_call(n), HG_SUCCESS);
+    ck_assert_int_eq(nomem_call_large(n), HG_SUCCESS);
+}
+
+START_TEST(nomem_anywhere_is_told)
+{
+    struct nomem n;
+    uint32_t failed = 0;
+    bool over = false;
+
+    for (long at = 0; !over; at++) {
+        hg_return_t ret;
+
+        session_prepare(session_mode_at(0));
+        log_watch_begin();
+        log_watch_install();
+        ck_assert_int_eq(nomem_open(&n, false), HG_SUCCESS);
+        /* libcheck allocates too: it is called when all succeed. */
+        countdown = at;
+        ret = runs[_i](&n);
+        over = countdown >= 0;
+        countdown = -1;
+        ck_assert_msg(ret == HG_NOMEM || ret == HG_SUCCESS,
+            "allocation %ld of run %d: %s", at, _i, HG_Error_to_string(ret));
+        ck_assert(!over || ret == HG_SUCCESS);
+        failed += ret == HG_NOMEM;
+        ck_works(&n);
+        nomem_close(&n);
+        HG_Cleanup();
+    }
+    ck_assert_uint_gt(failed, 0);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    tcase_add_loop_test(
+        tcase, nomem_anywhere_is_told, 0, (int) (sizeof runs / sizeof runs[0]));
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "nomem", add);
+}
