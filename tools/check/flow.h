@@ -20,7 +20,6 @@ struct kit_flow {
     uint32_t came;        /* of all */
     uint32_t came_before; /* at the last look at the clock */
     uint64_t limit;       /* when the next one must have come */
-    bool *seen;           /* by sender and number */
     uint32_t taken
         [KIT_FLOW_OPS]; /* messages of operations 0 … that were looked at */
     uint64_t least, range; /* of lengths */
