@@ -210,6 +210,8 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
             next = batch.next;
             if (outcome != TAKEN)
                 break;
+            /* helping a put or get has dropped it */
+            lock_own(&batch);
             continue;
         }
         if (unexpected)

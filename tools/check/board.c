@@ -170,10 +170,19 @@ kit_board_log(int32_t level, const char *text)
     static const char *const names[] = {
         "", "error", "warning", "info", "debug"};
     uint32_t line =
-        atomic_fetch_add_explicit(&kit_board->lines, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&kit_board->lines, 1, memory_order_relaxed) %
+        KIT_LINES;
 
-    snprintf(kit_board->log[line % KIT_LINES], KIT_LINE_MAX, "%s: %s",
+    /* acquire: pairs with the release below. A line is lost where so many came
+     * at once that its place is still being written. */
+    if (atomic_exchange_explicit(
+            &kit_board->writing[line], true, memory_order_acquire))
+        return;
+    snprintf(kit_board->log[line], KIT_LINE_MAX, "%s: %s",
         level >= 0 && level <= NA_PLUGIN_LOG_DEBUG ? names[level] : "?", text);
+    /* release: pairs with the exchange above */
+    atomic_store_explicit(
+        &kit_board->writing[line], false, memory_order_release);
 }
 
 /* Uses nothing that a signal might have interrupted, other than on a process

@@ -49,6 +49,7 @@ struct kit_board {
     struct kit_seat seats[KIT_PUPPETS + 1];
     _Atomic uint32_t lines;
     char log[KIT_LINES][KIT_LINE_MAX];
+    atomic_bool writing[KIT_LINES]; /* somebody writes the line */
     struct kit_facts facts;
 };
 

@@ -79,7 +79,7 @@ uint64_t kit_patience(void);
 uint64_t kit_quiet(void);
 
 /* Anonymous memory of this process in KiB; -1 if unknown, 0 where what was freed
- * is kept (AddressSanitizer). */
+ * is kept (sanitizers). */
 long kit_anonymous_kib(void);
 
 /* Descriptors and threads of this process, and a few more: to be compared. */

@@ -171,19 +171,20 @@ kit_threads(void)
     return count_entries("/proc/self/task");
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define QUARANTINE 1
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define INSTRUMENTED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define QUARANTINE 1
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define INSTRUMENTED 1
 #endif
 #endif
 
 long
 kit_anonymous_kib(void)
 {
-#ifdef QUARANTINE
-    /* AddressSanitizer keeps what was freed, and finds what was not by itself. */
+#ifdef INSTRUMENTED
+    /* AddressSanitizer keeps what was freed, and finds by itself what was not;
+     * ThreadSanitizer keeps books of all memory that was ever touched. */
     return 0;
 #else
     FILE *stream = fopen("/proc/self/status", "re");
