@@ -10,9 +10,10 @@
 #include "peer.h"
 #include "where.h"
 
-#define TABLE_BITS 4 /* of an empty table */
-#define SERIAL_VERSION 1U
-#define SERIAL_HEADER 2U /* version, length of the name */
+#define TABLE_BITS 4     /* of an empty table */
+#define SERIAL_PLACE 1U  /* forms: where the class listens, */
+#define SERIAL_NUMBER 2U /* or its number */
+#define SERIAL_HEADER 2U /* form, length of what follows */
 
 static uint32_t
 hash_name(const char *name)
@@ -255,20 +256,64 @@ place(const na_plugin_addr *addr)
     return strstr(addr->name, "://") + 3;
 }
 
+/* The number of the class that an address leads to; 0: not known (now). */
+static uint64_t
+number_of(na_plugin_class *cls, const na_plugin_addr *addr)
+{
+    if (addr == cls->self)
+        return cls->number;
+    ucx_lock_take(&cls->lock);
+    uint64_t number = addr->peer != NULL ? ucx_peer_number(addr->peer) : 0;
+    ucx_lock_drop(&cls->lock);
+    return number;
+}
+
+/* A place if the class listens; else its number, which whoever it is connected
+ * with knows. */
 int32_t
 ucx_addr_serialize(na_plugin_class *cls, const na_plugin_addr *addr,
     void *buffer, uint64_t *size_p)
 {
-    if (addr->name[0] == '\0')
+    bool placed = addr->name[0] != '\0';
+    uint64_t number = placed ? 0 : number_of(cls, addr);
+    const void *content = placed ? (const void *) place(addr) : &number;
+    size_t length = placed ? strlen(place(addr)) : sizeof(number);
+
+    if (!placed && number == 0)
         return refuse_string(cls);
-    size_t length = strlen(place(addr));
     int32_t ret = ucx_settle_size(buffer, size_p, SERIAL_HEADER + length);
     if (ret != NA_PLUGIN_OK || buffer == NULL)
         return ret;
     unsigned char *bytes = buffer;
-    bytes[0] = SERIAL_VERSION;
+    bytes[0] = placed ? SERIAL_PLACE : SERIAL_NUMBER;
     bytes[1] = (unsigned char) length;
-    memcpy(bytes + SERIAL_HEADER, place(addr), length);
+    memcpy(bytes + SERIAL_HEADER, content, length);
+    return NA_PLUGIN_OK;
+}
+
+/* The address of a class that is connected with this one, or is it. */
+static int32_t
+get_by_number(
+    na_plugin_class *cls, const unsigned char *bytes, na_plugin_addr **addr_p)
+{
+    na_plugin_addr *addr = NULL;
+    uint64_t number;
+
+    memcpy(&number, bytes, sizeof(number));
+    ucx_lock_take(&cls->lock);
+    if (number == cls->number)
+        addr = cls->self;
+    else if (number != 0)
+        addr = ucx_peer_addr(cls, number);
+    if (addr != NULL)
+        ucx_addr_hold(addr);
+    ucx_lock_drop(&cls->lock);
+    if (addr == NULL) {
+        UCX_LOG(cls->host, INFO,
+            "an address of a class that does not listen, nor is connected");
+        return NA_PLUGIN_E_OPNOTSUPPORTED;
+    }
+    *addr_p = addr;
     return NA_PLUGIN_OK;
 }
 
@@ -279,18 +324,22 @@ ucx_addr_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     const unsigned char *bytes = buffer;
     struct ucx_where where;
 
-    if (length >= SERIAL_HEADER && bytes[0] != SERIAL_VERSION) {
+    if (length >= SERIAL_HEADER && bytes[0] != SERIAL_PLACE &&
+        bytes[0] != SERIAL_NUMBER) {
         UCX_LOG(cls->host, WARNING,
-            "serialized address of version %u; known is %u", bytes[0],
-            SERIAL_VERSION);
+            "serialized address of form %u; known are %u and %u", bytes[0],
+            SERIAL_PLACE, SERIAL_NUMBER);
         return NA_PLUGIN_E_PROTOCOL_ERROR;
     }
     if (length < SERIAL_HEADER || bytes[1] == 0 ||
-        bytes[1] > length - SERIAL_HEADER) {
+        bytes[1] > length - SERIAL_HEADER ||
+        (bytes[0] == SERIAL_NUMBER && bytes[1] != sizeof(uint64_t))) {
         UCX_LOG(cls->host, WARNING,
             "%" PRIu64 " bytes are no serialized address", length);
         return NA_PLUGIN_E_INVALID_ARG;
     }
+    if (bytes[0] == SERIAL_NUMBER)
+        return get_by_number(cls, bytes + SERIAL_HEADER, addr_p);
     int32_t ret = ucx_where_parse(cls->host,
         (const char *) bytes + SERIAL_HEADER, bytes[1], false, &where);
     return ret == NA_PLUGIN_OK ? get(cls, &where, addr_p) : ret;

@@ -25,7 +25,7 @@
 #define SLOTS_FIRST 16U
 #define HELLO_NS UINT64_C(5000000000) /* for a caller to say it */
 #define BYE_NS UINT64_C(5000000000)   /* for a peer to answer it */
-#define CALLED_MOST 256U              /* callers without a hello */
+#define CALLED_MOST 4096U             /* callers without a hello */
 
 int32_t
 ucx_conn_code(ucs_status_t status)

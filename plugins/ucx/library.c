@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UCX's context, worker and listener. What the environment sets stays, other
  * than transports and devices that the info string names. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "conn.h"
 #include "descriptor.h"
@@ -175,6 +177,46 @@ ucx_library_open(na_plugin_class *cls)
     return ucx_conn_code(status);
 }
 
+/* What the system says against listening there; 0: nothing. */
+static int
+bind_error(const struct ucx_where *where)
+{
+    int fd = socket(where->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = 0;
+
+    if (fd < 0 ||
+        bind(fd, (const struct sockaddr *) &where->address, where->length) != 0)
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+/* Says why there is no listener; the code for that. */
+static int32_t
+explain_listen(
+    na_plugin_class *cls, const struct ucx_where *where, ucs_status_t status)
+{
+    char text[UCX_NAME_MAX + 1] = "?";
+    int error = status == UCS_ERR_BUSY ? EADDRINUSE : bind_error(where);
+
+    ucx_where_text(&where->address, text, sizeof(text));
+    UCX_LOG(cls->host, ERROR, "listening at %s: %s", text,
+        error != 0 ? strerror(error) : ucs_status_string(status));
+    switch (error) {
+    case EADDRINUSE:
+        return NA_PLUGIN_E_ADDRINUSE;
+    case EADDRNOTAVAIL:
+        return NA_PLUGIN_E_ADDRNOTAVAIL;
+    case EACCES:
+        return NA_PLUGIN_E_ACCESS;
+    default:
+        return status == UCS_ERR_INVALID_ADDR || status == UCS_ERR_UNREACHABLE
+                   ? NA_PLUGIN_E_ADDRNOTAVAIL
+                   : ucx_conn_code(status);
+    }
+}
+
 int32_t
 ucx_library_listen(na_plugin_class *cls, struct ucx_where *where_p)
 {
@@ -185,9 +227,7 @@ ucx_library_listen(na_plugin_class *cls, struct ucx_where *where_p)
             .addrlen = where_p->length},
         .conn_handler = {.cb = ucx_conn_on_request, .arg = cls}};
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
-    char text[UCX_NAME_MAX + 1] = "?";
 
-    ucx_where_text(&where_p->address, text, sizeof(text));
     ucs_status_t status =
         ucp_listener_create(cls->worker, &params, &cls->listener);
     if (status == UCS_OK)
@@ -198,15 +238,7 @@ ucx_library_listen(na_plugin_class *cls, struct ucx_where *where_p)
         ucx_descriptor_mark_sockets();
         return NA_PLUGIN_OK;
     }
-    UCX_LOG(cls->host, ERROR, "listening at %s: %s", text,
-        status == UCS_ERR_BUSY ? "the port is in use"
-                               : ucs_status_string(status));
-    if (status == UCS_ERR_BUSY)
-        return NA_PLUGIN_E_ADDRINUSE;
-    return status == UCS_ERR_INVALID_ADDR || status == UCS_ERR_IO_ERROR ||
-                   status == UCS_ERR_UNREACHABLE
-               ? NA_PLUGIN_E_ADDRNOTAVAIL
-               : ucx_conn_code(status);
+    return explain_listen(cls, where_p, status);
 }
 
 void

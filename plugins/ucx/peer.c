@@ -30,6 +30,15 @@ ucx_peer_get(na_plugin_class *cls, uint64_t number)
     return peer;
 }
 
+na_plugin_addr *
+ucx_peer_addr(na_plugin_class *cls, uint64_t number)
+{
+    struct ucx_peer *peer =
+        (struct ucx_peer *) ucx_table_find(&cls->peers, NULL, number);
+
+    return peer != NULL && peer->conns.head != NULL ? peer->addr : NULL;
+}
+
 void
 ucx_peer_release(na_plugin_class *cls, struct ucx_peer *peer)
 {

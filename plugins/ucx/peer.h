@@ -9,6 +9,10 @@
 /* The peer of this number, found or made, one reference; NULL: no memory. */
 struct ucx_peer *ucx_peer_get(na_plugin_class *cls, uint64_t number);
 
+/* How the peer of a number is reported; no reference. NULL: it is not connected
+ * with this class. */
+na_plugin_addr *ucx_peer_addr(na_plugin_class *cls, uint64_t number);
+
 void ucx_peer_release(na_plugin_class *cls, struct ucx_peer *peer);
 
 /* An address turns out to lead to a peer: receives posted for it are posted for

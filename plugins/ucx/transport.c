@@ -143,9 +143,50 @@ collect(void *arg, const char *transport, const char *device)
             used != 0 ? " " : "", entry);
 }
 
+/* Looks for a device. */
+struct device_search {
+    const char *name;
+    size_t length;
+    bool found;
+};
+
+/* A device of several ports is meant by its name alone, too. */
+static void
+compare_device(void *arg, const char *transport, const char *device)
+{
+    struct device_search *search = arg;
+
+    if (strncmp(device, search->name, search->length) == 0 &&
+        (device[search->length] == '\0' || device[search->length] == ':'))
+        search->found = true;
+}
+
+/* UCX would do without a device that is not there. Patterns are its own. */
+static int32_t
+check_devices(na_plugin_class *cls)
+{
+    if (strpbrk(cls->devices, "*?[^") != NULL ||
+        strcmp(cls->devices, "all") == 0)
+        return NA_PLUGIN_OK;
+    for (const char *name = cls->devices; name != NULL && *name != '\0';) {
+        const char *comma = strchr(name, ',');
+        struct device_search search = {.name = name,
+            .length = comma != NULL ? (size_t) (comma - name) : strlen(name)};
+        visit_all(&search, compare_device);
+        if (!search.found) {
+            ucx_transport_say_available(cls);
+            return NA_PLUGIN_E_NODEV;
+        }
+        name = comma != NULL ? comma + 1 : NULL;
+    }
+    return NA_PLUGIN_OK;
+}
+
 int32_t
 ucx_transport_check(na_plugin_class *cls)
 {
+    if (check_devices(cls) != NA_PLUGIN_OK)
+        return NA_PLUGIN_E_NODEV;
     if (cls->tls[0] == '\0' || strcmp(cls->tls, "tcp") == 0)
         return NA_PLUGIN_OK;
     for (const char *name = cls->tls; name != NULL;) {

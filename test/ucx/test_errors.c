@@ -9,6 +9,10 @@
 
 #include "side.h"
 
+#define X16 "xxxxxxxxxxxxxxxx"
+#define X64 X16 X16 X16 X16
+#define LONG X64 X64 X64 X64 X64 X64 X64 X64
+
 static const struct {
     const char *protocol;
     const char *device;
@@ -23,7 +27,17 @@ static const struct {
     {"TCP", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "commas"},
     {"tcp;x", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "tcp;x"},
     {"", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "protocol"},
+    {"posix,,tcp", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "commas"},
+    {LONG, NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "commas"},
     {"tcp", "nodev0", "127.0.0.1", 0, NA_PLUGIN_E_NODEV, "nodev0"},
+    {"all", "nodev0", "127.0.0.1", 0, NA_PLUGIN_E_NODEV, "nodev0"},
+    {"all", "lo,nodev0", "127.0.0.1", 0, NA_PLUGIN_E_NODEV, "nodev0"},
+    {"tcp", LONG, "127.0.0.1", 0, NA_PLUGIN_E_NODEV, "xxxx"},
+    {"tcp", NULL, LONG, 0, NA_PLUGIN_E_ADDRNOTAVAIL, "xxxx"},
+    {"tcp", NULL, "nosuchif0", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "nosuchif0"},
+    {"tcp", NULL, "1.2.3", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "1.2.0.3"},
+    {"tcp", NULL, "127.0.0.1 ", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "127.0.0.1"},
+    {"tcp", NULL, "%s%n", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "%s%n"},
     {"tcp", NULL, "no-such-host.invalid", 0, NA_PLUGIN_E_ADDRNOTAVAIL,
         "no-such-host"},
     {"tcp", NULL, "198.51.100.77", 0, NA_PLUGIN_E_ADDRNOTAVAIL,
@@ -42,6 +56,56 @@ START_TEST(open_what_is_not_there_is_told_in_one_line)
         (int) ret, side.last);
     ck_assert_uint_eq(side.errors, 1);
     ck_assert_msg(strstr(side.last, table[_i].says) != NULL, "%s", side.last);
+}
+END_TEST
+
+/* Where there is no such hardware the line says what there is. */
+START_TEST(open_without_the_device_says_what_there_is)
+{
+    static const char *const protocols[] = {"rc", "ud", "dc", "rc,tcp"};
+    struct side side = {.log_level = 0};
+    int32_t ret =
+        side_try(&side, protocols[_i], NULL, NULL, -1, NA_PLUGIN_OPEN_LISTEN);
+
+    if (ret == NA_PLUGIN_OK) {
+        side_close(&side);
+        return;
+    }
+    ck_assert_int_eq(ret, NA_PLUGIN_E_PROTONOSUPPORT);
+    ck_assert_uint_eq(side.errors, 1);
+    ck_assert_ptr_nonnull(strstr(side.last, "it has:"));
+    ck_assert_ptr_nonnull(strstr(side.last, "tcp"));
+}
+END_TEST
+
+/* An interface as host, and as device; a list of transports. */
+START_TEST(open_takes_each_form_of_place)
+{
+    static const struct {
+        const char *protocol;
+        const char *device;
+        const char *host;
+        const char *begins;
+    } forms[] = {
+        {"tcp", NULL, "lo", "tcp://127.0.0.1:"},
+        {"tcp", "lo", NULL, "tcp://127.0.0.1:"},
+        {"tcp", "lo", "127.0.0.1", "tcp://127.0.0.1:"},
+        {"tcp", NULL, "localhost", "tcp://127.0.0.1:"},
+        {"tcp", NULL, NULL, "tcp://"},
+        {"tcp,posix", NULL, "127.0.0.1", "tcp,posix://127.0.0.1:"},
+        {"all", NULL, "127.0.0.1", "all://127.0.0.1:"},
+    };
+    struct side side = {.log_level = 0};
+    char name[SIDE_TEXT];
+    int32_t ret = side_try(&side, forms[_i].protocol, forms[_i].device,
+        forms[_i].host, 0, NA_PLUGIN_OPEN_LISTEN);
+
+    ck_assert_msg(ret == NA_PLUGIN_OK, "%d: %s", (int) ret, side.last);
+    side_name(&side, name);
+    ck_assert_msg(
+        strncmp(name, forms[_i].begins, strlen(forms[_i].begins)) == 0, "%s",
+        name);
+    side_close(&side);
 }
 END_TEST
 
@@ -97,6 +161,10 @@ START_TEST(lookup_of_wrong_text_is_refused)
         {"tcp://[::1:80", NA_PLUGIN_E_INVALID_ARG},
         {"tcp://[::1]80", NA_PLUGIN_E_INVALID_ARG},
         {"tcp://no-such-host.invalid:80", NA_PLUGIN_E_NOENTRY},
+        {"tcp://" LONG ":80", NA_PLUGIN_E_INVALID_ARG},
+        {"tcp://127.0.0.1:" LONG, NA_PLUGIN_E_INVALID_ARG},
+        {"", NA_PLUGIN_E_INVALID_ARG},
+        {"://127.0.0.1:80", NA_PLUGIN_E_PROTONOSUPPORT},
         {"all://127.0.0.1:80", NA_PLUGIN_E_PROTONOSUPPORT},
     };
     struct side side = {.log_level = 0};
@@ -146,21 +214,55 @@ START_TEST(send_to_a_stranger_ends_by_the_timeout)
 }
 END_TEST
 
+/* But it has bytes, for those whom it is connected with. */
 START_TEST(address_of_who_does_not_listen_has_no_string)
 {
     struct side side = {.log_level = 0};
-    na_plugin_addr *addr;
+    struct side server = {.log_level = 0};
+    struct act send, recv;
+    na_plugin_addr *self, *back;
+    unsigned char bytes[64];
+    char name[SIDE_TEXT];
     uint64_t size = 0;
 
     side_open(&side, "tcp", NULL, -1, 0);
-    ck_assert_int_eq(side.ops->addr_self(side.cls, &addr), NA_PLUGIN_OK);
-    ck_assert_int_eq(side.ops->addr_to_string(side.cls, addr, NULL, &size),
+    side_open(&server, "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
+    const na_plugin_ops *ops = side.ops;
+    ck_assert_int_eq(ops->addr_self(side.cls, &self), NA_PLUGIN_OK);
+    ck_assert_int_eq(ops->addr_to_string(side.cls, self, NULL, &size),
         NA_PLUGIN_E_OPNOTSUPPORTED);
-    ck_assert_int_eq(side.ops->addr_serialize(side.cls, addr, NULL, &size),
+    size = sizeof(bytes);
+    ck_assert_int_eq(
+        ops->addr_serialize(side.cls, self, bytes, &size), NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        ops->addr_deserialize(side.cls, bytes, size, &back), NA_PLUGIN_OK);
+    ck_assert_ptr_eq(back, self);
+    ops->addr_free(side.cls, back);
+    ck_assert_int_eq(ops->addr_deserialize(server.cls, bytes, size, &back),
         NA_PLUGIN_E_OPNOTSUPPORTED);
-    side.ops->addr_free(side.cls, addr);
+    ck_assert_int_eq(ops->addr_deserialize(server.cls, bytes, size - 1, &back),
+        NA_PLUGIN_E_INVALID_ARG);
+
+    side_name(&server, name);
+    na_plugin_addr *to_server = side_lookup(&side, name);
+    act_init(&send, &side);
+    act_init(&recv, &server);
+    act_recv_any(&recv);
+    act_send(&send, true, "me", 2, to_server, 1);
+    ck_assert_int_eq(act_await(&send, &server), NA_PLUGIN_OK);
+    ck_assert_int_eq(act_await(&recv, &side), NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        ops->addr_deserialize(server.cls, bytes, size, &back), NA_PLUGIN_OK);
+    ck_assert_int_eq(ops->addr_equal(server.cls, back, recv.end.source), 1);
+    ops->addr_free(server.cls, back);
+    ops->addr_free(server.cls, recv.end.source);
+    ops->addr_free(side.cls, to_server);
+    ops->addr_free(side.cls, self);
     ck_assert_uint_eq(side.warnings, 0);
+    act_fini(&send);
+    act_fini(&recv);
     side_close(&side);
+    side_close(&server);
 }
 END_TEST
 
@@ -260,6 +362,9 @@ main(void)
 
     tcase_add_loop_test(tcase, open_what_is_not_there_is_told_in_one_line, 0,
         (int) (sizeof(table) / sizeof(table[0])));
+    tcase_add_loop_test(
+        tcase, open_without_the_device_says_what_there_is, 0, 4);
+    tcase_add_loop_test(tcase, open_takes_each_form_of_place, 0, 7);
     tcase_add_test(tcase, open_port_in_use_is_addrinuse);
     tcase_add_test(tcase, open_setting_that_is_no_number_is_refused);
     tcase_add_test(tcase, lookup_of_wrong_text_is_refused);

@@ -193,6 +193,8 @@ START_TEST(peers_that_call_each_other_at_once_keep_one_connection)
 }
 END_TEST
 
+#define MANY_MOST 30U
+
 struct many {
     uint32_t classes;
     char name[SIDE_TEXT];
@@ -200,21 +202,43 @@ struct many {
     int stay_fd;
 };
 
-/* Many classes of one process, each a peer of its own that doesn't listen. */
+/* Many classes of one process, each a peer of its own that doesn't listen; they
+ * call at the same instant. */
 static void
 many_run(void *arg)
 {
     const struct many *many = arg;
-    static struct side sides[64];
+    static struct side sides[MANY_MOST];
+    static struct act recv[MANY_MOST], send[MANY_MOST];
+    na_plugin_addr *addr[MANY_MOST];
+    uint32_t left = many->classes;
+    uint64_t until = now_ms() + 4 * (uint64_t) SIDE_WAIT_MS;
     char byte;
 
     for (uint32_t i = 0; i < many->classes; i++) {
         side_open(&sides[i], "tcp", "127.0.0.1", 0, 0);
-        na_plugin_addr *addr = side_lookup(&sides[i], many->name);
-        if (echo_trip(&sides[i], addr, i) != NA_PLUGIN_OK ||
-            write(many->done_fd, "x", 1) != 1)
+        addr[i] = side_lookup(&sides[i], many->name);
+        act_init(&recv[i], &sides[i]);
+        act_init(&send[i], &sides[i]);
+    }
+    for (uint32_t i = 0; i < many->classes; i++) {
+        act_recv(&recv[i], addr[i], i);
+        act_send(&send[i], true, &i, sizeof(i), addr[i], i);
+    }
+    while (left != 0) {
+        left = 0;
+        for (uint32_t i = 0; i < many->classes; i++) {
+            side_poll(&sides[i]);
+            left += recv[i].pending || send[i].pending;
+        }
+        if (now_ms() > until)
             _exit(1);
     }
+    for (uint32_t i = 0; i < many->classes; i++)
+        if (recv[i].end.status != NA_PLUGIN_OK ||
+            send[i].end.status != NA_PLUGIN_OK ||
+            write(many->done_fd, "x", 1) != 1)
+            _exit(1);
     if (read(many->stay_fd, &byte, 1) != 0)
         _exit(1);
     _exit(0);
@@ -239,7 +263,7 @@ resident_kib(pid_t pid)
 START_TEST(peers_by_the_hundreds_are_served_by_one)
 {
     uint32_t processes = 10;
-    uint32_t each = soaking() ? 30 : 3;
+    uint32_t each = soaking() ? MANY_MOST : 3;
     uint64_t all = (uint64_t) processes * each;
     struct many many = {.classes = each};
     int done[2], stay[2];
