@@ -35,14 +35,20 @@ void sm_addr_release(na_plugin_class *cls, na_plugin_addr *addr);
 
 /* One reference more. [any thread] */
 static inline void
-sm_addr_hold(na_plugin_class *cls, na_plugin_addr *addr)
+sm_addr_hold_fast(na_plugin_addr *addr, const bool single)
 {
-    if (cls->single)
+    if (single)
         atomic_store_explicit(&addr->refs,
             atomic_load_explicit(&addr->refs, memory_order_relaxed) + 1,
             memory_order_relaxed);
     else
         atomic_fetch_add_explicit(&addr->refs, 1, memory_order_relaxed);
+}
+
+static inline void
+sm_addr_hold(na_plugin_class *cls, na_plugin_addr *addr)
+{
+    sm_addr_hold_fast(addr, cls->single);
 }
 
 /* What messages of this address's peer are matched by. Only to be compared,

@@ -136,7 +136,8 @@ end_recv(na_plugin_ctx *ctx, struct sm_op *op, const void *data,
     if (length <= op->length) {
         if (source != NULL)
             sm_addr_hold(ctx->cls, source);
-        sm_match_fill(op, data, length, tag, source, event);
+        sm_match_end(op, length, tag, source, event);
+        sm_ring_copy(op->buffer, data, length);
         return;
     }
     SM_LOG(ctx->cls->host, INFO, "message of %u bytes for a receive of %u",

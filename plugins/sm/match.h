@@ -85,10 +85,10 @@ sm_match_post_expected(na_plugin_ctx *ctx, struct sm_op *op)
     sm_table_insert(&ctx->posted, &op->link);
 }
 
-/* Fills a receive that is long enough, and its final event. source: what the
- * event says, a reference included. */
-static inline void
-sm_match_fill(struct sm_op *op, const void *data, uint32_t length, uint32_t tag,
+/* Ends a receive that is long enough; its final event. source: what the event
+ * says, a reference included. */
+static inline __attribute__((always_inline)) void
+sm_match_end(struct sm_op *op, uint32_t length, uint32_t tag,
     na_plugin_addr *source, na_plugin_event *event)
 {
     sm_op_set(op, SM_OP_IDLE);
@@ -99,7 +99,6 @@ sm_match_fill(struct sm_op *op, const void *data, uint32_t length, uint32_t tag,
     event->tag = tag;
     event->status = NA_PLUGIN_OK;
     event->flags = NA_PLUGIN_EVENT_MESSAGE;
-    sm_ring_copy(op->buffer, data, length);
 }
 
 #endif /* SM_MATCH_H */

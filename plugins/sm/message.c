@@ -98,23 +98,12 @@ send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     return NA_PLUGIN_PENDING;
 }
 
-/* Publishes a record, and rouses the target if it sleeps. [conn->lock] */
-static inline __attribute__((always_inline)) bool
-put_record(na_plugin_class *cls, struct sm_conn *conn, uint64_t word,
-    uint32_t tag, const void *buffer, uint32_t length)
-{
-    if (__builtin_expect(!sm_ring_put(&conn->tx, word, tag, buffer, length), 0))
-        return false;
-    if (sm_ring_sleeps(&conn->tx, sm_ring_target(word)))
-        sm_conn_ring(cls, conn);
-    conn->sent++;
-    return true;
-}
-
-/* The first send to a peer, and those to oneself. */
+/* A send that is not short, or to oneself, or the first one to a peer, or one
+ * whose connection somebody else is sending to, has no room, or is not known to
+ * have some. */
 static __attribute__((noinline)) int32_t
-send_first(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
-    na_plugin_addr *peer, uint64_t word, uint32_t tag)
+send_slowly(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
+    uint64_t word, uint32_t tag, na_plugin_addr *peer)
 {
     na_plugin_class *cls = ctx->cls;
     struct sm_conn *conn;
@@ -125,12 +114,27 @@ send_first(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     if (ret != NA_PLUGIN_OK)
         return ret;
     if (conn->queue.head != NULL ||
-        !put_record(cls, conn, word, tag, buffer, sm_ring_length(word)))
+        !sm_ring_put(&conn->tx, word, tag, buffer, sm_ring_length(word)))
         return send_later(ctx, op, buffer, conn, word, tag);
+    conn->sent++;
+    if (sm_ring_sleeps(&conn->tx, sm_ring_target(word)))
+        sm_conn_ring(cls, conn);
     sm_lock_drop(&conn->lock);
     return NA_PLUGIN_DONE;
 }
 
+/* After a send to a context that may sleep. Drops the lock. */
+static __attribute__((noinline)) int32_t
+rouse(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
+{
+    if (sm_ring_take_sleeper(&conn->tx, target))
+        sm_conn_ring(cls, conn);
+    sm_lock_drop(&conn->lock);
+    return NA_PLUGIN_DONE;
+}
+
+/* The common case calls nothing, so that it saves no registers; what is not as
+ * simple begins anew with send_slowly. */
 static inline __attribute__((always_inline)) int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     uint32_t longest, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
@@ -144,21 +148,24 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     /* acquire: pairs with the release where connections are made */
     struct sm_conn *conn =
         atomic_load_explicit(&peer->conn, memory_order_acquire);
-    if (__builtin_expect(conn == NULL, 0))
-        return send_first(ctx, op, buffer, peer, word, (uint32_t) tag);
-
-    sm_lock_take_fast(&conn->lock, single);
-    if (__builtin_expect(!single && atomic_load_explicit(&peer->conn,
-                                        memory_order_relaxed) != conn,
-            0)) {
-        sm_lock_drop(&conn->lock);
-        return send_first(ctx, op, buffer, peer, word, (uint32_t) tag);
-    }
-    if (__builtin_expect(conn->queue.head != NULL ||
-                             !put_record(ctx->cls, conn, word, (uint32_t) tag,
-                                 buffer, (uint32_t) length),
+    if (__builtin_expect(length > SM_RING_SHORT || conn == NULL ||
+                             !sm_lock_try_fast(&conn->lock, single),
             0))
-        return send_later(ctx, op, buffer, conn, word, (uint32_t) tag);
+        return send_slowly(ctx, op, buffer, word, (uint32_t) tag, peer);
+
+    bool same = single ||
+                atomic_load_explicit(&peer->conn, memory_order_relaxed) == conn;
+    if (__builtin_expect(
+            !same || conn->queue.head != NULL ||
+                !sm_ring_has_room(&conn->tx, sm_ring_record((uint32_t) length)),
+            0)) {
+        sm_lock_drop_fast(&conn->lock, single);
+        return send_slowly(ctx, op, buffer, word, (uint32_t) tag, peer);
+    }
+    sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
+    conn->sent++;
+    if (sm_ring_any_sleeps(&conn->tx))
+        return rouse(ctx->cls, conn, peer_ctx);
     sm_lock_drop_fast(&conn->lock, single);
     return NA_PLUGIN_DONE;
 }
@@ -210,16 +217,19 @@ prepare_recv(struct sm_op *op, na_plugin_ctx *ctx, void *buffer,
 }
 
 /* A receive whose message is there already, or that lets sends to oneself move
- * up. [ctx->lock] */
-static __attribute__((noinline)) void
+ * up, or that has to wait for the lock. */
+static __attribute__((noinline)) int32_t
 recv_queued(na_plugin_ctx *ctx, struct sm_op *op)
 {
+    sm_lock_take(&ctx->lock);
     if (sm_match_take_queued(ctx, op))
         sm_ctx_ready(ctx, op);
     else
         sm_match_post_unexpected(ctx, op);
     if (ctx->held.head != NULL)
         sm_self_ask(ctx);
+    sm_lock_drop(&ctx->lock);
+    return NA_PLUGIN_PENDING;
 }
 
 static inline __attribute__((always_inline)) int32_t
@@ -227,11 +237,14 @@ recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     uint64_t length, const bool single)
 {
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_UNEXPECTED);
-    sm_lock_take_fast(&ctx->lock, single);
-    if (__builtin_expect(ctx->queue.head == NULL && ctx->held.head == NULL, 1))
-        sm_match_post_unexpected(ctx, op);
-    else
-        recv_queued(ctx, op);
+    if (__builtin_expect(!sm_lock_try_fast(&ctx->lock, single), 0))
+        return recv_queued(ctx, op);
+    if (__builtin_expect(
+            ctx->queue.head != NULL || ctx->held.head != NULL, 0)) {
+        sm_lock_drop_fast(&ctx->lock, single);
+        return recv_queued(ctx, op);
+    }
+    sm_match_post_unexpected(ctx, op);
     sm_lock_drop_fast(&ctx->lock, single);
     return NA_PLUGIN_PENDING;
 }
@@ -250,51 +263,44 @@ sm_recv_unexpected_single(na_plugin_ctx *ctx, void *op, void *buffer,
     return recv_unexpected(ctx, op, buffer, length, true);
 }
 
-/* Gives a receive a message that has come already. [ctx->lock] */
-static __attribute__((noinline)) bool
-recv_early(na_plugin_ctx *ctx, struct sm_op *op)
-{
-    bool taken = sm_match_take_early(ctx, op);
-    if (taken)
-        sm_ctx_ready(ctx, op);
-    return taken;
-}
-
 /* Posts a receive, or finds its message there already; false if there is no
  * connection whose end would end it. */
-static inline __attribute__((always_inline)) bool
-post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer,
-    const bool single)
+static bool
+post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer)
 {
-    sm_lock_take_fast(&ctx->lock, single);
+    sm_lock_take(&ctx->lock);
     op->link.peer = sm_addr_unique(peer);
-    bool taken =
-        __builtin_expect(ctx->early.count != 0, 0) && recv_early(ctx, op);
+    bool taken = ctx->early.count != 0 && sm_match_take_early(ctx, op);
+    if (taken)
+        sm_ctx_ready(ctx, op);
     /* A connection that ends takes itself out of the address first, then looks
      * through the receives of each context under this lock. */
     bool connected =
         atomic_load_explicit(&peer->conn, memory_order_relaxed) != NULL ||
         peer == ctx->cls->self;
-    if (__builtin_expect(connected && !taken, 1))
+    if (connected && !taken)
         sm_match_post_expected(ctx, op);
-    sm_lock_drop_fast(&ctx->lock, single);
+    sm_lock_drop(&ctx->lock);
     return connected || taken;
 }
 
-/* The first use of a peer, or one that has been lost. */
+/* The general case; also the first use of a peer, or one that has been lost. */
 static __attribute__((noinline)) int32_t
-recv_first(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
+recv_slowly(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
 {
-    for (int i = 0; i < CONNECT_TRIES; i++) {
+    for (int i = 0; i <= CONNECT_TRIES; i++) {
+        if (post_expected(ctx, op, peer))
+            return NA_PLUGIN_PENDING;
+        if (i == CONNECT_TRIES)
+            break;
         int32_t ret = sm_connect_to(ctx->cls, peer);
         if (ret != NA_PLUGIN_OK)
             return ret;
-        if (post_expected(ctx, op, peer, ctx->cls->single))
-            return NA_PLUGIN_PENDING;
     }
     return NA_PLUGIN_E_HOSTUNREACH;
 }
 
+/* As send_message. */
 static inline __attribute__((always_inline)) int32_t
 recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
@@ -304,9 +310,21 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
         return refuse_send(ctx->cls, 0, 0, peer_ctx, tag);
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
     op->link.key = sm_match_key(peer_ctx, (uint32_t) tag);
-    if (__builtin_expect(post_expected(ctx, op, peer, single), 1))
-        return NA_PLUGIN_PENDING;
-    return recv_first(ctx, op, peer);
+    if (__builtin_expect(!sm_lock_try_fast(&ctx->lock, single), 0))
+        return recv_slowly(ctx, op, peer);
+    /* see post_expected */
+    if (__builtin_expect(
+            ctx->early.count != 0 || sm_table_full(&ctx->posted) ||
+                atomic_load_explicit(&peer->conn, memory_order_relaxed) == NULL,
+            0)) {
+        sm_lock_drop_fast(&ctx->lock, single);
+        return recv_slowly(ctx, op, peer);
+    }
+    op->link.peer = sm_addr_unique(peer);
+    sm_op_set(op, SM_OP_POSTED);
+    sm_table_add(&ctx->posted, &op->link);
+    sm_lock_drop_fast(&ctx->lock, single);
+    return NA_PLUGIN_PENDING;
 }
 
 int32_t

@@ -76,6 +76,14 @@ deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_message *message,
     return alive ? fate : stray(ctx->cls, message);
 }
 
+/* Tells the producer what has been consumed, now and then. */
+static inline void
+report_if_due(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (sm_ring_report_due(&conn->rx) && sm_ring_report(&conn->rx))
+        sm_conn_ring(cls, conn);
+}
+
 /* What became of the front of a ring. */
 enum outcome {
     TAKEN,
@@ -146,82 +154,82 @@ take_slowly(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
     return TAKEN;
 }
 
-/* The receive that a message has in the poller's context and that is long
- * enough, taken out of its list or table; NULL if the case is not as simple.
- * One comparison tells that the message is for this context, own, and of a kind
- * that there is. */
-static inline __attribute__((always_inline)) struct sm_op *
-take_recv(na_plugin_ctx *ctx, const na_plugin_addr *from, uint64_t word,
-    uint32_t tag, uint32_t own, bool *unexpected_p)
+/*
+ * Takes a short message whose receive in the poller's context is there and long
+ * enough; false, and nothing is changed, if the case is not as simple. What
+ * stands in shared memory is read once, and checked before use; payload is just
+ * bytes. One comparison tells that the message is for this context, and of a
+ * kind that there is. [progress, ctx->lock]
+ */
+static inline __attribute__((always_inline)) bool
+take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
+    uint64_t word, na_plugin_event *event, const bool single)
 {
-    uint32_t kind = ((uint32_t) word & 0xFFFFFF00U) ^ own;
+    unsigned char *record = conn->rx.record;
+    na_plugin_addr *from = conn->peer;
     uint32_t length = sm_ring_length(word);
+    uint32_t kind = ((uint32_t) word & 0xFFFFFF00U) ^ ctx->id << 8;
+    uint32_t tag = sm_ring_tag(record);
+    struct sm_op *op;
 
-    *unexpected_p = kind == SM_RING_UNEXPECTED << 16;
-    if (*unexpected_p) {
-        struct sm_op *op = (struct sm_op *) ctx->recvs.head;
+    if (__builtin_expect(length > conn->rx.plain, 0))
+        return false;
+    if (kind == SM_RING_UNEXPECTED << 16) {
+        op = (struct sm_op *) ctx->recvs.head;
         if (__builtin_expect(op == NULL || length > op->length, 0))
-            return NULL;
+            return false;
         sm_list_drop_head(&ctx->recvs);
-        return op;
+        sm_addr_hold_fast(from, single);
+    } else if (__builtin_expect(kind == SM_RING_EXPECTED << 16, 1)) {
+        uint64_t key = sm_match_key(sm_ring_source(word), tag);
+        struct sm_list *bucket = sm_table_bucket(&ctx->posted, from, key);
+        op = (struct sm_op *) sm_table_find(bucket, from, key);
+        if (__builtin_expect(op == NULL || length > op->length, 0))
+            return false;
+        sm_list_remove(bucket, &op->link);
+        ctx->posted.count--;
+        from = NULL;
+    } else {
+        return false;
     }
-    if (__builtin_expect(kind != SM_RING_EXPECTED << 16, 0))
-        return NULL;
-    uint64_t key = sm_match_key(sm_ring_source(word), tag);
-    struct sm_list *bucket = sm_table_bucket(&ctx->posted, from, key);
-    struct sm_op *op = (struct sm_op *) sm_table_find(bucket, from, key);
-    if (__builtin_expect(op == NULL || length > op->length, 0))
-        return NULL;
-    sm_list_remove(bucket, &op->link);
-    ctx->posted.count--;
-    return op;
+    sm_match_end(op, length, tag, from, event);
+    sm_ring_copy_short(op->buffer, record + SM_RING_HEADER, length);
+    cls->received++;
+    sm_ring_skip(&conn->rx, length);
+    return true;
 }
 
 /*
  * Takes messages of a connection, the first of which word announces, as long as
  * there is room for events; a number of them, then it is the next one's turn.
- * What stands in shared memory is read once, and checked before use; payload is
- * just bytes. *next_p: the new end of the events. BROKEN: the connection is no
- * more, and ctx->lock, which is held else, has been dropped.
+ * *next_p: the new end of the events. BROKEN: the connection is no more, and
+ * ctx->lock, which is held else, has been dropped.
  */
-static inline __attribute__((always_inline)) enum outcome
+static enum outcome
 take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     uint64_t word, na_plugin_event **next_p, na_plugin_event *end)
 {
-    struct sm_ring_rx *rx = &conn->rx;
-    na_plugin_addr *from = conn->peer;
     na_plugin_event *next = *next_p;
     enum outcome outcome = TAKEN;
-    uint32_t own = ctx->id << 8;
     uint32_t left = TURN;
 
     conn->misses = 0;
     do {
-        unsigned char *record = rx->record;
-        uint32_t length = sm_ring_length(word);
-        uint32_t tag = sm_ring_tag(record);
-        bool unexpected = false;
-        struct sm_op *op = NULL;
-        if (__builtin_expect(length <= rx->longest, 1))
-            op = take_recv(ctx, from, word, tag, own, &unexpected);
-        if (__builtin_expect(op == NULL, 0)) {
-            struct sm_batch batch = {ctx, next, end, true};
-            outcome = take_slowly(cls, conn, &batch, word, false);
-            next = batch.next;
-            if (outcome != TAKEN)
-                break;
-            /* helping a put or get has dropped it */
-            lock_own(&batch);
+        if (__builtin_expect(
+                take_plain(cls, ctx, conn, word, next, cls->single), 1)) {
+            next++;
+            report_if_due(cls, conn);
             continue;
         }
-        if (unexpected)
-            sm_addr_hold(cls, from);
-        sm_match_fill(op, record + SM_RING_HEADER, length, tag,
-            unexpected ? from : NULL, next++);
-        cls->received++;
-        if (__builtin_expect(sm_ring_advance(rx, length), 0))
-            sm_conn_ring(cls, conn);
-    } while (next != end && --left != 0 && (word = sm_ring_peek(rx)) != 0);
+        struct sm_batch batch = {ctx, next, end, true};
+        outcome = take_slowly(cls, conn, &batch, word, false);
+        next = batch.next;
+        if (outcome != TAKEN)
+            break;
+        /* helping a put or get has dropped it */
+        lock_own(&batch);
+    } while (
+        next != end && --left != 0 && (word = sm_ring_peek(&conn->rx)) != 0);
     *next_p = next;
     return outcome;
 }
@@ -260,24 +268,25 @@ sm_progress_waits(na_plugin_class *cls, struct sm_conn *conn)
 }
 
 /* Looks at all rings that had a message of late, beginning where the last poll
- * ran out of room for events; the new end of these. */
-static inline __attribute__((always_inline)) na_plugin_event *
-scan_hot(na_plugin_class *cls, na_plugin_ctx *ctx, na_plugin_event *next,
-    na_plugin_event *end, const bool single)
+ * ran out of room for events; the new end of these. Drops ctx->lock, if it is
+ * locked. */
+static na_plugin_event *
+scan_hot(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
+    bool locked)
 {
+    na_plugin_class *cls = ctx->cls;
     struct sm_conn *conn = cls->hot;
     uint32_t left = cls->hot_count;
-    bool locked = false;
 
     for (; left != 0; left--) {
         struct sm_conn *around = conn->around;
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0) {
-            if (__builtin_expect(++conn->misses > COOL_MISSES, 0))
+            if (++conn->misses > COOL_MISSES)
                 sm_conn_cool(cls, conn);
         } else {
             if (!locked)
-                sm_lock_take_fast(&ctx->lock, single);
+                sm_lock_take(&ctx->lock);
             locked = take(cls, ctx, conn, word, &next, end) != BROKEN;
             if (next == end)
                 left = 1;
@@ -288,7 +297,7 @@ scan_hot(na_plugin_class *cls, na_plugin_ctx *ctx, na_plugin_event *next,
     if (cls->hot != NULL)
         cls->hot = conn;
     if (locked)
-        sm_lock_drop_fast(&ctx->lock, single);
+        sm_lock_drop(&ctx->lock);
     return next;
 }
 
@@ -332,19 +341,18 @@ look_around(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 }
 
 /* Takes what has come, for the whole class. [progress] */
-static inline __attribute__((always_inline)) na_plugin_event *
-advance(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
-    const bool single)
+static na_plugin_event *
+advance(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
 
-    if (__builtin_expect(--cls->countdown == 0, 0)) {
+    if (--cls->countdown == 0) {
         next = look_around(ctx, next, end);
         if (next == end)
             return next;
     }
-    next = scan_hot(cls, ctx, next, end, single);
-    if (__builtin_expect(cls->cold_count != 0, 0))
+    next = scan_hot(ctx, next, end, false);
+    if (cls->cold_count != 0)
         next = scan_cold(ctx, next, end);
     return next;
 }
@@ -362,8 +370,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         sm_wait_disarm(ctx);
     next += sm_ctx_take_ready(ctx, next, max);
     if (next != end && sm_lock_try(&cls->progress)) {
-        next = cls->single ? advance(ctx, next, end, true)
-                           : advance(ctx, next, end, false);
+        next = advance(ctx, next, end);
         sm_queue_flush(cls);
         sm_help_flush(cls);
         sm_self_refill(cls);
@@ -379,11 +386,134 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     return (int32_t) (next - events);
 }
 
+/*
+ * What a common poll goes on with when something is not as simple, progress held,
+ * and ctx->lock if it is locked: all hot rings once more, from cls->hot on, ...
+ */
+static __attribute__((noinline)) int32_t
+go_on(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
+    na_plugin_event *next, bool locked)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    next = scan_hot(ctx, next, end, locked);
+    if (cls->cold_count != 0)
+        next = scan_cold(ctx, next, end);
+    sm_lock_drop(&cls->progress);
+    return (int32_t) (next - events);
+}
+
+/* ... the same after a report to the producer of cls->hot, ctx->lock held, ... */
+static __attribute__((noinline)) int32_t
+go_on_reporting(na_plugin_ctx *ctx, na_plugin_event *events,
+    na_plugin_event *end, na_plugin_event *next)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    report_if_due(cls, cls->hot);
+    if (next != end)
+        return go_on(ctx, events, end, next, true);
+    cls->hot = cls->hot->around;
+    sm_lock_drop(&ctx->lock);
+    sm_lock_drop(&cls->progress);
+    return (int32_t) (next - events);
+}
+
+/* ... a look at the clock first, ... */
+static __attribute__((noinline)) int32_t
+go_on_seldom(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end)
+{
+    na_plugin_class *cls = ctx->cls;
+    na_plugin_event *next;
+
+    cls->countdown = 1;
+    next = advance(ctx, events, end);
+    sm_lock_drop(&cls->progress);
+    return (int32_t) (next - events);
+}
+
+/* ... or cold rings. */
+static __attribute__((noinline)) int32_t
+go_on_cold(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
+    na_plugin_event *next)
+{
+    next = scan_cold(ctx, next, end);
+    sm_lock_drop(&ctx->cls->progress);
+    return (int32_t) (next - events);
+}
+
+static inline __attribute__((always_inline)) int32_t
+finish_poll(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
+    na_plugin_event *next, const bool single)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    if (__builtin_expect(cls->cold_count != 0, 0))
+        return go_on_cold(ctx, events, end, next);
+    sm_lock_drop_fast(&cls->progress, single);
+    return (int32_t) (next - events);
+}
+
+/* Takes what the hot rings have from conn on, the first that has something.
+ * Nothing is called, since all that is known here would have to be saved for it,
+ * but for the ways above. [progress, ctx->lock] */
+static inline __attribute__((always_inline)) int32_t
+take_hot(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
+    struct sm_conn *conn, const bool single)
+{
+    na_plugin_class *cls = ctx->cls;
+    na_plugin_event *next = events;
+
+    do {
+        uint64_t word = sm_ring_peek(&conn->rx);
+        if (word == 0) {
+            if (__builtin_expect(conn->misses >= COOL_MISSES, 0))
+                return go_on(ctx, events, end, next, true);
+            conn->misses++;
+        } else {
+            conn->misses = 0;
+            do {
+                if (__builtin_expect(
+                        !take_plain(cls, ctx, conn, word, next, single), 0)) {
+                    cls->hot = conn;
+                    return go_on(ctx, events, end, next, true);
+                }
+                next++;
+                if (sm_ring_report_due(&conn->rx)) {
+                    cls->hot = conn;
+                    return go_on_reporting(ctx, events, end, next);
+                }
+            } while (next != end && (word = sm_ring_peek(&conn->rx)) != 0);
+        }
+        conn = conn->around;
+        if (__builtin_expect(next == end, 0))
+            cls->hot = conn;
+    } while (conn != cls->hot);
+    sm_lock_drop_fast(&ctx->lock, single);
+    return finish_poll(ctx, events, end, next, single);
+}
+
+/* Out of line, so that a poll that finds nothing saves no registers either. */
+static __attribute__((noinline)) int32_t
+take_hot_shared(na_plugin_ctx *ctx, na_plugin_event *events,
+    na_plugin_event *end, struct sm_conn *conn)
+{
+    return take_hot(ctx, events, end, conn, false);
+}
+
+static __attribute__((noinline)) int32_t
+take_hot_single(na_plugin_ctx *ctx, na_plugin_event *events,
+    na_plugin_event *end, struct sm_conn *conn)
+{
+    return take_hot(ctx, events, end, conn, true);
+}
+
 static inline __attribute__((always_inline)) int32_t
 poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     const bool single)
 {
     na_plugin_class *cls = ctx->cls;
+    na_plugin_event *end = events + max;
 
     if (__builtin_expect(
             (atomic_load_explicit(&cls->chores, memory_order_relaxed) |
@@ -393,9 +523,26 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     /* who is at work already delivers to this context as well */
     if (!sm_lock_try_fast(&cls->progress, single))
         return 0;
-    na_plugin_event *next = advance(ctx, events, events + max, single);
-    sm_lock_drop_fast(&cls->progress, single);
-    return (int32_t) (next - events);
+    if (__builtin_expect(--cls->countdown == 0, 0))
+        return go_on_seldom(ctx, events, end);
+
+    struct sm_conn *conn = cls->hot;
+    if (conn == NULL)
+        return finish_poll(ctx, events, end, events, single);
+    if (__builtin_expect(max > TURN, 0))
+        return go_on(ctx, events, end, events, false);
+    while (sm_ring_peek(&conn->rx) == 0) {
+        if (__builtin_expect(conn->misses >= COOL_MISSES, 0))
+            return go_on(ctx, events, end, events, false);
+        conn->misses++;
+        conn = conn->around;
+        if (conn == cls->hot)
+            return finish_poll(ctx, events, end, events, single);
+    }
+    if (__builtin_expect(!sm_lock_try_fast(&ctx->lock, single), 0))
+        return go_on(ctx, events, end, events, false);
+    return single ? take_hot_single(ctx, events, end, conn)
+                  : take_hot_shared(ctx, events, end, conn);
 }
 
 int32_t

@@ -47,11 +47,25 @@ sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size)
     return tx->produced + size <= limit;
 }
 
+bool
+sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
+    const void *payload, uint32_t length)
+{
+    uint32_t size = sm_ring_record(length);
+
+    if (!sm_ring_has_room(tx, size) && !sm_ring_refresh(tx, size))
+        return false;
+    memcpy(tx->record + SM_RING_TAG, &tag, sizeof(tag));
+    sm_ring_copy(tx->record + SM_RING_HEADER, payload, length);
+    sm_ring_announce(tx, word, size);
+    return true;
+}
+
 unsigned char *
 sm_ring_reserve(struct sm_ring_tx *tx, uint32_t length)
 {
     uint32_t size = sm_ring_record(length);
-    if (tx->produced + size > tx->limit && !sm_ring_refresh(tx, size))
+    if (!sm_ring_has_room(tx, size) && !sm_ring_refresh(tx, size))
         return NULL;
     return tx->record + SM_RING_HEADER;
 }
@@ -60,16 +74,9 @@ void
 sm_ring_publish(struct sm_ring_tx *tx, uint64_t word)
 {
     uint32_t size = sm_ring_record(sm_ring_length(word));
-    unsigned char *record = tx->record;
 
-    memset(record + SM_RING_TAG, 0, sizeof(uint32_t));
-    /* release: pairs with the acquire in sm_ring_peek; seq_cst: with the
-     * sleeper's, see sm_ring_sleeps */
-    atomic_store_explicit(sm_ring_word_of(record), word,
-        tx->ordered ? memory_order_seq_cst : memory_order_release);
-    tx->produced += size;
-    record += size;
-    tx->record = record >= tx->end ? record - tx->capacity : record;
+    memset(tx->record + SM_RING_TAG, 0, sizeof(uint32_t));
+    sm_ring_announce(tx, word, size);
 }
 
 /* When a consumer that has come this far reports next. A producer that waits
@@ -241,6 +248,7 @@ sm_ring_open(struct sm_ring_rx *rx, uint32_t capacity, uint32_t longest, int fd)
         .capacity = capacity,
         .longest = longest,
         .ordered = true,
+        .plain = longest < SM_RING_SHORT ? longest : SM_RING_SHORT,
     };
     rx->report_at = next_report(rx);
     if (control->magic != SM_RING_MAGIC || control->capacity != capacity) {

@@ -19,6 +19,10 @@
 #define SM_RING_TAG 8U            /* word, tag, four bytes not used */
 #define SM_RING_CAPACITY_MAX (1U << 20)
 
+/* Payloads up to here are copied without a call, which would cost more than the
+ * copy, and make its caller save what it knows. */
+#define SM_RING_SHORT 512U
+
 /* Kinds of record; 0 in its place: there is no record yet. */
 #define SM_RING_UNEXPECTED 1U
 #define SM_RING_EXPECTED 2U
@@ -74,6 +78,7 @@ struct sm_ring_rx {
     uint32_t capacity;
     uint32_t longest; /* payload that the producer announced to keep to */
     bool ordered;     /* as in sm_ring_tx, after writing consumed */
+    uint32_t plain;   /* the same, or SM_RING_SHORT if that is less */
 };
 
 /* Bytes that a record with this payload takes. */
@@ -122,51 +127,77 @@ sm_ring_word_of(unsigned char *record)
     return (_Atomic uint64_t *) (void *) record;
 }
 
-static inline void
-sm_ring_copy_line(unsigned char *to, const unsigned char *from)
+/* Copies size bytes twice, from both ends of a piece of at least as many and at
+ * most twice as many. */
+static inline __attribute__((always_inline)) void
+sm_ring_copy_ends(
+    unsigned char *to, const unsigned char *from, uint32_t length, size_t size)
 {
-    memcpy(to, from, 64);
+    memcpy(to, from, size);
+    memcpy(to + length - size, from + length - size, size);
 }
 
-/* Copies a payload. Most are short, and a call would cost more than the copy:
- * two pieces that may overlap do for up to 128 bytes. */
-static inline void
-sm_ring_copy(void *to, const void *from, uint32_t length)
+/* Copies a short payload. */
+static inline __attribute__((always_inline)) void
+sm_ring_copy_short(void *to, const void *from, uint32_t length)
 {
     unsigned char *out = to;
     const unsigned char *in = from;
 
-    if (__builtin_expect(length - 32 > 128 - 32, 0)) {
-        if (length != 0)
-            memcpy(to, from, length);
-    } else if (length <= 64) {
-        memcpy(out, in, 32);
+    if (__builtin_expect(length > 128, 0)) {
+        unsigned char *last = out + length - 64;
+        memcpy(last, in + length - 64, 64);
+        do {
+            memcpy(out, in, 64);
+            out += 64;
+            in += 64;
+        } while (out < last);
+    } else if (length > 64) {
+        memcpy(out, in, 64);
+        if (length > 96)
+            memcpy(out + 64, in + 64, 32);
         memcpy(out + length - 32, in + length - 32, 32);
-    } else {
-        sm_ring_copy_line(out, in);
-        sm_ring_copy_line(out + length - 64, in + length - 64);
+    } else if (length >= 32) {
+        sm_ring_copy_ends(out, in, length, 32);
+    } else if (length >= 16) {
+        sm_ring_copy_ends(out, in, length, 16);
+    } else if (length >= 8) {
+        sm_ring_copy_ends(out, in, length, 8);
+    } else if (length >= 4) {
+        sm_ring_copy_ends(out, in, length, 4);
+    } else if (length > 0) {
+        out[0] = in[0];
+        out[length / 2] = in[length / 2];
+        out[length - 1] = in[length - 1];
     }
+}
+
+/* Copies a payload. */
+static inline void
+sm_ring_copy(void *to, const void *from, uint32_t length)
+{
+    if (length <= SM_RING_SHORT)
+        sm_ring_copy_short(to, from, length);
+    else
+        memcpy(to, from, length);
 }
 
 /* Learns how much the consumer has freed; true if a record of size bytes fits
  * now. A count that cannot be marks the ring as broken. */
 bool sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size);
 
-/* Appends a record; false when there is no room for it. The caller then looks
- * whether the target sleeps: see sm_ring_sleeps. */
+/* Whether a record of size bytes is known to fit. */
 static inline bool
-sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
-    const void *payload, uint32_t length)
+sm_ring_has_room(const struct sm_ring_tx *tx, uint32_t size)
 {
-    uint32_t size = sm_ring_record(length);
+    return tx->produced + size <= tx->limit;
+}
 
-    if (__builtin_expect(tx->produced + size > tx->limit, 0) &&
-        !sm_ring_refresh(tx, size))
-        return false;
-
+/* Announces the record whose tag and payload have been written. */
+static inline __attribute__((always_inline)) void
+sm_ring_announce(struct sm_ring_tx *tx, uint64_t word, uint32_t size)
+{
     unsigned char *record = tx->record;
-    memcpy(record + SM_RING_TAG, &tag, sizeof(tag));
-    sm_ring_copy(record + SM_RING_HEADER, payload, length);
 
     /* release: pairs with the acquire in sm_ring_peek; seq_cst: with the
      * sleeper's, see sm_ring_sleeps */
@@ -180,8 +211,22 @@ sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
     tx->produced += size;
     record += size;
     tx->record = record >= tx->end ? record - tx->capacity : record;
-    return true;
 }
+
+/* Appends a record that fits and whose payload is short. The caller then looks
+ * whether the target sleeps: see sm_ring_sleeps. */
+static inline __attribute__((always_inline)) void
+sm_ring_append(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
+    const void *payload, uint32_t length)
+{
+    memcpy(tx->record + SM_RING_TAG, &tag, sizeof(tag));
+    sm_ring_copy_short(tx->record + SM_RING_HEADER, payload, length);
+    sm_ring_announce(tx, word, sm_ring_record(length));
+}
+
+/* The same with any payload; false when there is no room for it. */
+bool sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
+    const void *payload, uint32_t length);
 
 /* Room for a record of length bytes, to be written and then published; NULL if
  * there is none. For payloads that come in pieces. */
@@ -203,14 +248,18 @@ bool sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target);
  * Elsewhere (ordered) all four are seq_cst.
  */
 static inline bool
-sm_ring_sleeps(struct sm_ring_tx *tx, uint32_t target)
+sm_ring_any_sleeps(const struct sm_ring_tx *tx)
 {
     /* the compiler must not move the load up; see above for the processor */
     atomic_signal_fence(memory_order_seq_cst);
-    return __builtin_expect(atomic_load_explicit(
-                                &tx->control->any, memory_order_seq_cst) != 0,
-               0) &&
-           sm_ring_take_sleeper(tx, target);
+    return __builtin_expect(
+        atomic_load_explicit(&tx->control->any, memory_order_seq_cst) != 0, 0);
+}
+
+static inline bool
+sm_ring_sleeps(struct sm_ring_tx *tx, uint32_t target)
+{
+    return sm_ring_any_sleeps(tx) && sm_ring_take_sleeper(tx, target);
 }
 
 /* A context of the consumer is about to sleep, or has stopped sleeping. Under
@@ -257,14 +306,15 @@ sm_ring_valid(const struct sm_ring_rx *rx, uint64_t word)
 bool sm_ring_report(struct sm_ring_rx *rx);
 
 /*
- * Goes on to the next record; true as sm_ring_report. Any line of this one may
+ * Goes on to the next record; advance also reports when that is due, true as
+ * sm_ring_report. Any line of this one may
  * be where a later record begins, so the word there is zeroed. That is the
  * consumer's to do: the lines are its own then, and it polls them at no cost
  * until the producer takes them back, one at a time. (Where the producer zeroed
  * the word after its record, a round trip took a third longer.)
  */
-static inline bool
-sm_ring_advance(struct sm_ring_rx *rx, uint32_t length)
+static inline void
+sm_ring_skip(struct sm_ring_rx *rx, uint32_t length)
 {
     uint32_t size = sm_ring_record(length);
     unsigned char *line = rx->record;
@@ -276,8 +326,20 @@ sm_ring_advance(struct sm_ring_rx *rx, uint32_t length)
     } while (line != next);
     rx->record = next >= rx->end ? next - rx->capacity : next;
     rx->consumed += size;
-    return __builtin_expect(rx->consumed >= rx->report_at, 0) &&
-           sm_ring_report(rx);
+}
+
+/* Whether it is time for sm_ring_report. */
+static inline bool
+sm_ring_report_due(const struct sm_ring_rx *rx)
+{
+    return __builtin_expect(rx->consumed >= rx->report_at, 0);
+}
+
+static inline bool
+sm_ring_advance(struct sm_ring_rx *rx, uint32_t length)
+{
+    sm_ring_skip(rx, length);
+    return sm_ring_report_due(rx) && sm_ring_report(rx);
 }
 
 /* Bytes of the control page. */

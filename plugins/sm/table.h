@@ -23,14 +23,28 @@ sm_table_bucket(
     return &table->buckets[mixed >> table->shift];
 }
 
-/* Inserts a link whose peer and key are filled in. */
+/* Whether it is time to make room for more. */
+static inline bool
+sm_table_full(const struct sm_table *table)
+{
+    return table->count >= table->room;
+}
+
+/* Inserts a link whose peer and key are filled in, into one that is not full. */
+static inline void
+sm_table_add(struct sm_table *table, struct sm_link *link)
+{
+    table->count++;
+    sm_list_append(sm_table_bucket(table, link->peer, link->key), link);
+}
+
+/* The same into any. */
 static inline void
 sm_table_insert(struct sm_table *table, struct sm_link *link)
 {
-    if (__builtin_expect(table->count >= table->room, 0))
+    if (__builtin_expect(sm_table_full(table), 0))
         sm_table_grow(table);
-    table->count++;
-    sm_list_append(sm_table_bucket(table, link->peer, link->key), link);
+    sm_table_add(table, link);
 }
 
 static inline void
