@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "fence.h"
 #include "mem.h"
 #include "peer.h"
 
 /*
  * Serialized, little-endian: version 1, access (1 byte each), number of segments
- * (2), 0 (4), number of the class (8), of the registration (8), then address,
- * length, key (8 each) for each segment.
+ * (2), whether there is a fence (1), 0 (3), number of the class (8), of the
+ * registration (8), then address, length, key (8 each) for each segment and for
+ * the fence.
  */
 #define BYTES_VERSION 1U
 #define BYTES_HEAD 24U
@@ -140,6 +142,7 @@ ofi_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
     mem->registered = true;
     mem->access = access;
     mem->owner = cls->number;
+    mem->fence = ofi_fence_offer(cls);
     for (uint64_t i = 0; i < count; i++) {
         mem->segments[i].base = (uintptr_t) segments[i].base;
         mem->segments[i].length = segments[i].length;
@@ -199,6 +202,25 @@ get64(const uint8_t *bytes)
     return le64toh(value);
 }
 
+static void
+write_segment(uint8_t *bytes, const struct ofi_segment *segment)
+{
+    put64(bytes, segment->address);
+    put64(bytes + 8, segment->length);
+    put64(bytes + 16, segment->key);
+}
+
+/* False: it can't be. */
+static bool
+read_segment(const uint8_t *bytes, struct ofi_segment *segment)
+{
+    segment->address = get64(bytes);
+    segment->length = get64(bytes + 8);
+    segment->key = get64(bytes + 16);
+    return segment->length != 0 &&
+           segment->length <= UINT64_MAX - segment->address;
+}
+
 int32_t
 ofi_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     uint64_t *size_p)
@@ -207,7 +229,8 @@ ofi_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     uint8_t *bytes = buffer;
 
     (void) cls;
-    *size_p = BYTES_HEAD + (uint64_t) mem->count * BYTES_SEGMENT;
+    bool fence = mem->fence.length != 0;
+    *size_p = BYTES_HEAD + ((uint64_t) mem->count + fence) * BYTES_SEGMENT;
     if (buffer == NULL)
         return NA_PLUGIN_OK;
     if (room < *size_p)
@@ -217,14 +240,14 @@ ofi_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     bytes[1] = (uint8_t) mem->access;
     bytes[2] = (uint8_t) mem->count;
     bytes[3] = (uint8_t) (mem->count >> 8);
+    bytes[4] = fence;
     put64(bytes + 8, mem->owner);
     put64(bytes + 16, mem->id);
     bytes += BYTES_HEAD;
-    for (uint32_t i = 0; i < mem->count; i++, bytes += BYTES_SEGMENT) {
-        put64(bytes, mem->segments[i].address);
-        put64(bytes + 8, mem->segments[i].length);
-        put64(bytes + 16, mem->segments[i].key);
-    }
+    for (uint32_t i = 0; i < mem->count; i++, bytes += BYTES_SEGMENT)
+        write_segment(bytes, &mem->segments[i]);
+    if (fence)
+        write_segment(bytes, &mem->fence);
     return NA_PLUGIN_OK;
 }
 
@@ -246,10 +269,11 @@ ofi_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     uint64_t count = bytes[2] | (uint64_t) bytes[3] << 8;
     if (bytes[0] != BYTES_VERSION || bytes[1] == 0 ||
         (bytes[1] & ~ACCESS_ALL) != 0 || count == 0 || count > OFI_SEGMENTS ||
-        (bytes[4] | bytes[5] | bytes[6] | bytes[7]) != 0)
+        bytes[4] > 1 || (bytes[5] | bytes[6] | bytes[7]) != 0)
         return refuse(
             cls, NA_PLUGIN_E_PROTOCOL_ERROR, "are not of this version's");
-    if (length < BYTES_HEAD + count * BYTES_SEGMENT)
+    bool fence = bytes[4] != 0;
+    if (length < BYTES_HEAD + (count + fence) * BYTES_SEGMENT)
         return refuse(cls, NA_PLUGIN_E_OVERFLOW, "are cut short");
     na_plugin_mem *mem = mem_new(count);
     if (mem == NULL)
@@ -259,19 +283,19 @@ ofi_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     mem->owner = get64(bytes + 8);
     mem->id = get64(bytes + 16);
     bytes += BYTES_HEAD;
-    for (uint64_t i = 0; i < count; i++, bytes += BYTES_SEGMENT) {
+    bool can_be = true;
+    for (uint64_t i = 0; i < count && can_be; i++, bytes += BYTES_SEGMENT) {
         struct ofi_segment *segment = &mem->segments[i];
-        segment->address = get64(bytes);
-        segment->length = get64(bytes + 8);
-        segment->key = get64(bytes + 16);
-        if (segment->length == 0 ||
-            segment->length > UINT64_MAX - segment->address ||
-            segment->length > UINT64_MAX - mem->length) {
-            free(mem);
-            return refuse(cls, NA_PLUGIN_E_PROTOCOL_ERROR,
-                "describe a segment that can't be");
-        }
+        can_be = read_segment(bytes, segment) &&
+                 segment->length <= UINT64_MAX - mem->length;
         mem->length += segment->length;
+    }
+    if (can_be && fence)
+        can_be = read_segment(bytes, &mem->fence);
+    if (!can_be) {
+        free(mem);
+        return refuse(cls, NA_PLUGIN_E_PROTOCOL_ERROR,
+            "describe a segment that can't be");
     }
     *mem_p = mem;
     return NA_PLUGIN_OK;

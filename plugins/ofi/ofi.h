@@ -146,7 +146,8 @@ struct na_plugin_mem {
     uint64_t length;
     uint32_t access;
     uint32_t count;
-    bool registered; /* here, not a peer's */
+    bool registered;          /* here, not a peer's */
+    struct ofi_segment fence; /* of its owner, length 0 without: see fence.h */
     struct ofi_segment segments[];
 };
 
@@ -165,7 +166,7 @@ struct ofi_job {
     uint32_t flying; /* fragments that libfabric has */
     int32_t status;  /* the first error */
     bool put;
-    bool verifying;    /* the read behind a put is on its way, or done */
+    bool verifying;    /* the get behind a put is on its way, or done */
     bool broken;       /* a fragment ended with its connection */
     uint64_t pause_ns; /* not before */
     uint8_t begun;     /* how often it has been begun again */
@@ -321,6 +322,8 @@ struct na_plugin_class {
     size_t rx_bytes;
     struct fid_mr *rx_mr;
     struct ofi_list unposted;
+    unsigned char *fence; /* see fence.h; NULL without */
+    struct fid_mr *fence_mr;
     struct ofi_list held;    /* sends to oneself that wait for room */
     struct ofi_list copying; /* puts and gets to oneself, by_peer */
     uint64_t kept_bytes;     /* copies of unexpected messages */

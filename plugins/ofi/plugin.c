@@ -10,6 +10,7 @@
 #include "address.h"
 #include "context.h"
 #include "fabric.h"
+#include "fence.h"
 #include "fork.h"
 #include "header.h"
 #include "info.h"
@@ -289,6 +290,7 @@ destroy(na_plugin_class *cls)
         ofi_addr_drop(cls, cls->self);
     ofi_lock_drop(&cls->lock);
     mems = ofi_mem_fini(cls);
+    ofi_fence_fini(cls);
     ofi_fabric_close_endpoint(cls);
     uint32_t addrs = ofi_addr_fini(cls);
     if (addrs != 0 || mems != 0)
@@ -313,11 +315,13 @@ build(na_plugin_class *cls, const na_plugin_open_info *info)
         ret = draw_numbers(cls);
     if (ret == NA_PLUGIN_OK)
         ret = ofi_fabric_open(cls);
+    cls->delivery = ret == NA_PLUGIN_OK && ofi_info_has_delivery(cls->trait);
+    if (ret == NA_PLUGIN_OK)
+        ret = ofi_fence_init(cls);
     if (ret == NA_PLUGIN_OK)
         ret = introduce(cls);
     if (ret == NA_PLUGIN_OK)
         ret = ofi_rx_init(cls);
-    cls->delivery = ret == NA_PLUGIN_OK && ofi_info_has_delivery(cls->trait);
     return ret;
 }
 

@@ -6,6 +6,7 @@
 #include "address.h"
 #include "context.h"
 #include "fabric.h"
+#include "fence.h"
 #include "mem.h"
 #include "peer.h"
 #include "pool.h"
@@ -61,9 +62,25 @@ submit(na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment,
     return (int) -ret;
 }
 
-/* The next fragment of a job. */
+/* The byte behind a put, see fence.h. */
 static int
-next_fragment(na_plugin_class *cls, struct ofi_job *job)
+submit_fence(
+    na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment)
+{
+    const struct ofi_segment *fence = &job->remote->fence;
+    void *desc = NULL;
+    const struct iovec iov = {
+        .iov_base = ofi_fence_here(cls, &desc), .iov_len = 1};
+    const struct fi_rma_iov rma_iov = {
+        .addr = fence->address, .len = 1, .key = fence->key};
+
+    return submit(cls, job, fragment, &iov, &rma_iov, desc);
+}
+
+/* The next piece of a job's memory: its length. */
+static uint64_t
+submit_piece(na_plugin_class *cls, struct ofi_job *job,
+    struct ofi_fragment *fragment, int *error_p)
 {
     uint64_t near = 0, far = 0;
     const struct ofi_segment *local =
@@ -72,40 +89,44 @@ next_fragment(na_plugin_class *cls, struct ofi_job *job)
         ofi_mem_find(job->remote, job->remote_offset, &far);
     uint64_t length = least(least(local->length - near, remote->length - far),
         least(job->left, cls->fragment_max));
-    struct ofi_fragment *fragment = ofi_pool_fragment(cls);
-
-    if (fragment == NULL)
-        return FI_ENOMEM;
     const struct iovec iov = {
         .iov_base = (void *) (uintptr_t) (local->base + near),
         .iov_len = length};
     const struct fi_rma_iov rma_iov = {
         .addr = remote->address + far, .len = length, .key = remote->key};
 
-    fragment->job = job;
-    int error =
+    *error_p =
         submit(cls, job, fragment, &iov, &rma_iov, fi_mr_desc(local->mr));
+    return length;
+}
+
+/* The next fragment of a job. */
+static int
+next_fragment(na_plugin_class *cls, struct ofi_job *job)
+{
+    struct ofi_fragment *fragment = ofi_pool_fragment(cls);
+    uint64_t length = 1;
+    int error = 0;
+
+    if (fragment == NULL)
+        return FI_ENOMEM;
+    fragment->job = job;
+    if (job->verifying)
+        error = submit_fence(cls, job, fragment);
+    else
+        length = submit_piece(cls, job, fragment, &error);
     if (error != 0) {
         ofi_list_append(&cls->spare_fragments, &fragment->link);
         return error;
     }
     cls->counters.fragments++;
     job->flying++;
+    job->left -= length;
+    if (job->verifying)
+        return 0;
     job->local_offset += length;
     job->remote_offset += length;
-    job->left -= length;
     return 0;
-}
-
-/* Where the provider can't say that a put has arrived: one byte is read back
- * behind it. */
-static void
-verify(struct ofi_job *job)
-{
-    job->verifying = true;
-    job->local_offset--;
-    job->remote_offset--;
-    job->left = 1;
 }
 
 /* A connection breaks when its peer dies, but also when another's put or get is
@@ -151,8 +172,11 @@ advance(na_plugin_class *cls, struct ofi_job *job)
     }
     job->pause_ns = 0;
     if (job->left == 0 && job->flying == 0 && job->status == NA_PLUGIN_OK &&
-        job->put && !cls->delivery && !job->verifying)
-        verify(job);
+        job->put && !cls->delivery && !job->verifying &&
+        job->remote->fence.length != 0) {
+        job->verifying = true;
+        job->left = 1;
+    }
     while (job->left != 0 && job->flying < FLYING_MAX) {
         int error = next_fragment(cls, job);
         if (error == FI_EAGAIN) {

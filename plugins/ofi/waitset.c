@@ -10,6 +10,37 @@
 
 enum object { QUEUE, SET, NEITHER };
 
+/* Newer versions have no wait sets, nor providers that need them. */
+#ifdef OFI_HAVE_WAIT_SET
+static int
+open_set(na_plugin_class *cls)
+{
+    struct fi_wait_attr attr = {.wait_obj = FI_WAIT_FD};
+
+    return fi_wait_open(cls->fabric, &attr, &cls->wait_set);
+}
+
+static bool
+try_set(na_plugin_class *cls)
+{
+    return fi_wait(cls->wait_set, 0) == -FI_ETIMEDOUT;
+}
+#else
+static int
+open_set(na_plugin_class *cls)
+{
+    (void) cls;
+    return -FI_ENOSYS;
+}
+
+static bool
+try_set(na_plugin_class *cls)
+{
+    (void) cls;
+    return false;
+}
+#endif
+
 static int
 open_queue(na_plugin_class *cls, enum object object)
 {
@@ -21,8 +52,7 @@ open_queue(na_plugin_class *cls, enum object object)
     int ret = 0;
 
     if (object == SET) {
-        struct fi_wait_attr set = {.wait_obj = FI_WAIT_FD};
-        ret = fi_wait_open(cls->fabric, &set, &cls->wait_set);
+        ret = open_set(cls);
         if (ret != 0)
             cls->wait_set = NULL;
         attr.wait_set = cls->wait_set;
@@ -36,7 +66,7 @@ ofi_waitset_try(na_plugin_class *cls)
     struct fid *fid = &cls->cq->fid;
 
     if (cls->wait_set != NULL)
-        return fi_wait(cls->wait_set, 0) == -FI_ETIMEDOUT;
+        return try_set(cls);
     return fi_trywait(cls->fabric, &fid, 1) == 0;
 }
 

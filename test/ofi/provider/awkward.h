@@ -34,7 +34,8 @@ struct settings {
     int no_delivery; /* FI_AWKWARD_NO_DELIVERY: no FI_DELIVERY_COMPLETE */
     int no_wait;     /* FI_AWKWARD_NO_WAIT: no wait objects */
     int stuck_wait;  /* FI_AWKWARD_STUCK_WAIT: readable once and for ever */
-    int late_wait;   /* FI_AWKWARD_LATE_WAIT: refusals of fi_trywait */
+    int late_wait;   /* FI_AWKWARD_LATE_WAIT: refusals of fi_trywait
+                        after each completion */
     int fail_send;   /* FI_AWKWARD_FAIL_SEND: the send that fails, from 1 */
     int fail_rma;    /* FI_AWKWARD_FAIL_RMA: the put or get that fails */
     int error;       /* FI_AWKWARD_ERROR: with which error */
@@ -129,7 +130,7 @@ struct ep {
     int refused;
     int sends;
     int transfers;
-    uint32_t looks;
+    int64_t looked; /* when, ns */
 };
 
 extern struct fi_provider awkward_provider;

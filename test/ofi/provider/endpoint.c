@@ -7,12 +7,13 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "awkward.h"
 
-#define BATCH 64U   /* datagrams in one call */
-#define LOOKS 1024U /* calls between two looks whether targets are there */
+#define BATCH 64U        /* datagrams in one call */
+#define LOOK_NS 20000000 /* between two looks whether targets are there */
 
 enum kind { MESSAGE, PUT, GET, ANSWER };
 
@@ -331,6 +332,13 @@ take_message(struct ep *ep, const unsigned char *data, size_t length)
 static void
 look(struct ep *ep)
 {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    int64_t now = time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+    if (now - ep->looked < LOOK_NS)
+        return;
+    ep->looked = now;
+
     struct sockaddr_un address;
     struct rma **link = &ep->rmas;
     int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -354,7 +362,7 @@ awkward_progress(struct ep *ep)
 
     if (ep->replies != NULL)
         answer_again(ep);
-    if (ep->rmas != NULL && ++ep->looks % LOOKS == 0)
+    if (ep->rmas != NULL)
         look(ep);
     pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < BATCH; i++) {

@@ -39,6 +39,7 @@ void
 awkward_complete(
     struct cq *cq, void *context, uint64_t flags, size_t length, int error)
 {
+    cq->refused = 0;
     if (cq->count == cq->room) {
         size_t room = cq->room == 0 ? 64 : 2 * cq->room;
         struct completion *ring = malloc(room * sizeof(*ring));
@@ -134,7 +135,6 @@ awkward_trywait(struct cq *cq)
     for (const struct ep *ep = cq->eps; ep != NULL; ep = ep->next)
         busy = busy || ep->replies != NULL;
     if (!busy && cq->refused++ >= cq->domain->set.late_wait) {
-        cq->refused = 0;
         if (!cq->domain->set.stuck_wait)
             eventfd_read(cq->bell, &rings);
         ret = 0;
