@@ -249,6 +249,58 @@ START_TEST(stats_of_wrong_bytes)
 }
 END_TEST
 
+/* Bytes behind the transport's header space that are no answer's. */
+static void
+spoil_answer(enum loop_kind kind, unsigned char *message, uint64_t *length)
+{
+    if (kind == LOOP_SEND_EXPECTED)
+        *length = 1;
+}
+
+/* Each counted where it shows: at the origin, or at the target. */
+START_TEST(stats_of_failures_of_the_transport)
+{
+    const struct loop_fault unreachable = {
+        .act = LOOP_FAIL_NOW, .code = NA_PLUGIN_E_HOSTUNREACH, .count = 1};
+    struct session s;
+    struct talaria_class_stats *stats;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    blob_t in;
+
+    if (!session_is_loop())
+        return;
+    session_begin(&s, _i, &setup);
+    log_expect("cannot be understood", 1, 1);
+    in = blob_make(20, 1);
+    loop_fault_set(LOOP_SEND_UNEXPECTED, unreachable);
+    ck_assert_int_eq(rpcs_try(&s, RPC_ECHO, &in), HG_HOSTUNREACH);
+    loop_tamper_set(spoil_answer);
+    ck_assert_int_eq(rpcs_try(&s, RPC_ECHO, &in), HG_PROTOCOL_ERROR);
+    loop_tamper_set(NULL);
+    /* A handler's code that could not be sent is nobody's to see. */
+    loop_fault_set(LOOP_SEND_EXPECTED, unreachable);
+    handle = session_handle(&s, rpcs_id(RPC_CODE));
+    ck_assert_int_eq(
+        HG_Forward(handle, call_done, &call, &(int32_t){HG_NOMEM}), HG_SUCCESS);
+    rpcs_wait_handled(&s, RPC_CODE, 1);
+    session_quiet(&s);
+    ck_assert_uint_eq(call.called, 0);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    session_wait(&s, &call.called, 1);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    look(&s);
+    stats = stats_of(&s);
+    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_UNREACHABLE], 1);
+    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_MESSAGE], 1);
+    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_CANCELED], 1);
+    ck_assert_uint_eq(seen()->code.failures[TALARIA_FAILURE_UNREACHABLE], 1);
+    talaria_class_stats_free(stats);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
 static char dumped[16384];
 
 static int keep_line(FILE *stream, const char *format, ...)
@@ -368,6 +420,7 @@ add(TCase *tcase)
     session_add(tcase, stats_of_answered_calls);
     session_add(tcase, stats_of_each_kind_of_failure);
     session_add(tcase, stats_of_wrong_bytes);
+    session_add(tcase, stats_of_failures_of_the_transport);
     session_add(tcase, stats_dumped_to_the_log);
     session_add(tcase, stats_as_json);
     session_add(tcase, stats_not_asked_for_are_none);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Large arguments beside bytes that are not what they should be: data that did
+ * not come, acknowledgements that are none; and those that no reference fits
+ * for, or whose buffer the program keeps. */
+#include "counts.h"
+#include "log_watch.h"
+#include "rpcs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGE 300000U
+#define ACK_SIZE 16U
+
+struct shared {
+    _Atomic uint32_t responded;
+    _Atomic uint32_t responded_ret; /* of the last one */
+    _Atomic uint32_t refused;       /* answers, by HG_Respond */
+};
+
+static _Atomic hg_id_t make_id, keep_id; /* each side registers them */
+
+static struct shared *
+shared(void)
+{
+    return (struct shared *) ((char *) session_user() + RPCS_USER_OFFSET);
+}
+
+static hg_return_t
+on_responded(const struct hg_cb_info *info)
+{
+    atomic_store(&shared()->responded_ret, (uint32_t) info->ret);
+    TARGET_ASSERT(HG_Destroy(info->info.respond.handle) == HG_SUCCESS);
+    atomic_fetch_add(&shared()->responded, 1);
+    return HG_SUCCESS;
+}
+
+/* Nothing in, LARGE bytes out. */
+static hg_return_t
+on_make(hg_handle_t handle)
+{
+    blob_t out = blob_make(LARGE, 1);
+    hg_return_t ret = HG_Respond(handle, on_responded, NULL, &out);
+
+    blob_free(&out);
+    if (ret == HG_SUCCESS)
+        return HG_SUCCESS;
+    TARGET_ASSERT(ret == HG_OVERFLOW);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    atomic_fetch_add(&shared()->refused, 1);
+    return ret;
+}
+
+/* As hg_proc_blob_t; what a large one is encoded into stays the program's. */
+static void *encoded;
+
+static hg_return_t
+proc_and_keep(hg_proc_t proc, void *data)
+{
+    hg_return_t ret = hg_proc_blob_t(proc, data);
+
+    if (ret == HG_SUCCESS && hg_proc_get_op(proc) == HG_ENCODE &&
+        hg_proc_get_extra_buf(proc)) {
+        encoded = hg_proc_get_extra_buf(proc);
+        ret = hg_proc_set_extra_buf_is_mine(proc, 1);
+    }
+    return ret;
+}
+
+static hg_return_t
+on_echo(hg_handle_t handle)
+{
+    blob_t blob;
+
+    TARGET_ASSERT(HG_Get_input(handle, &blob) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, &blob) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Free_input(handle, &blob) == HG_SUCCESS);
+    return HG_Destroy(handle);
+}
+
+static void
+open_all(hg_class_t *hg_class)
+{
+    rpcs_open(hg_class);
+    make_id = MERCURY_REGISTER(hg_class, "make", void, blob_t, on_make);
+    keep_id = HG_Register_name(
+        hg_class, "own buffer", proc_and_keep, hg_proc_blob_t, on_echo);
+}
+
+static const struct session_setup setup = {
+    .open = open_all, .stopping = rpcs_stopping};
+
+/* To oneself nothing is fetched through the transport. */
+static bool
+fetches(int mode)
+{
+    return session_mode_at(mode)->shape != SESSION_SELF;
+}
+
+/* A transport that says that data have come, and they have not. */
+START_TEST(overflow_data_that_did_not_come_are_noticed)
+{
+    struct session s;
+    hg_handle_t handle;
+    blob_t in;
+
+    if (!fetches(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    log_expect("were withdrawn by their sender", 2, 2);
+    in = blob_make(LARGE, 1);
+    handle = session_handle(&s, rpcs_id(RPC_ECHO));
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_LOSE});
+    ck_assert_int_eq(session_forward(&s, handle, &in), HG_CANCELED);
+    ck_assert_uint_eq(rpcs_shared()->handled[RPC_ECHO], 0);
+    ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL, make_id), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_CANCELED);
+    session_wait_other(&s, &shared()->responded, 1);
+    ck_assert_uint_eq(shared()->responded_ret, HG_CANCELED);
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+    rpcs_ck_works(&s);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+/* Where an acknowledgement begins in a message, or NULL. */
+static unsigned char *
+ack_in(enum loop_kind kind, unsigned char *message, uint64_t length)
+{
+    unsigned char *at = message + length - ACK_SIZE;
+
+    if (kind != LOOP_SEND_EXPECTED || length < ACK_SIZE || at[0] != 'A' ||
+        at[1] != 'K')
+        return NULL;
+    return at;
+}
+
+static void
+spoil_magic(enum loop_kind kind, unsigned char *message, uint64_t *length)
+{
+    unsigned char *ack = ack_in(kind, message, *length);
+
+    if (ack)
+        ack[0] ^= 0xff;
+}
+
+static void
+cut_off(enum loop_kind kind, unsigned char *message, uint64_t *length)
+{
+    if (ack_in(kind, message, *length))
+        *length -= 1;
+}
+
+/* To less than the transport's header, where that is long. */
+static void
+cut_short(enum loop_kind kind, unsigned char *message, uint64_t *length)
+{
+    if (ack_in(kind, message, *length))
+        *length = 5;
+}
+
+START_TEST(overflow_acknowledgement_that_is_none_ends_the_answer)
+{
+    static const loop_tamper_t tampers[] = {spoil_magic, cut_off, cut_short};
+    struct session s;
+    hg_handle_t handle;
+
+    if (!fetches(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    log_expect("an acknowledgement of", 3, 3);
+    handle = session_handle(&s, make_id);
+    for (uint32_t i = 0; i < 3; i++) {
+        loop_tamper_set(tampers[i]);
+        /* The origin has the answer. */
+        ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+        session_wait_other(&s, &shared()->responded, i + 1);
+        ck_assert_uint_eq(shared()->responded_ret, HG_PROTOCOL_ERROR);
+        loop_tamper_set(NULL);
+        rpcs_ck_works(&s);
+    }
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static void
+spoil_cookie(enum loop_kind kind, unsigned char *message, uint64_t *length)
+{
+    unsigned char *ack = ack_in(kind, message, *length);
+
+    if (ack)
+        ack[4] ^= 0xff;
+}
+
+/* It is passed over, and the receive for the right one posted again. */
+START_TEST(overflow_acknowledgement_of_another_answer_is_passed_over)
+{
+    struct session s;
+    hg_handle_t handle;
+
+    if (!fetches(_i))
+        return;
+    ck_assert_int_eq(setenv("TALARIA_HG_ACK_TIMEOUT_MS", "60", 1), 0);
+    session_begin(&s, _i, &setup);
+    log_expect("not acknowledged within 60 ms", 1, 1);
+    handle = session_handle(&s, make_id);
+    loop_tamper_set(spoil_cookie);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    session_wait_other(&s, &shared()->responded, 1);
+    ck_assert_uint_eq(shared()->responded_ret, HG_TIMEOUT);
+    loop_tamper_set(NULL);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    session_wait_other(&s, &shared()->responded, 2);
+    ck_assert_uint_eq(shared()->responded_ret, HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* All but a few bytes of each message are the program's. */
+static void
+open_full(hg_class_t *hg_class)
+{
+    open_all(hg_class);
+    TARGET_ASSERT(
+        HG_Class_set_input_offset(hg_class,
+            HG_Class_get_input_eager_size(hg_class) - 40) == HG_SUCCESS);
+    TARGET_ASSERT(
+        HG_Class_set_output_offset(hg_class,
+            HG_Class_get_output_eager_size(hg_class) - 40) == HG_SUCCESS);
+}
+
+START_TEST(overflow_without_room_for_a_reference_is_refused)
+{
+    static const struct session_setup full = {
+        .open = open_full, .stopping = rpcs_stopping};
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    blob_t in;
+
+    if (!fetches(_i))
+        return;
+    session_begin(&s, _i, &full);
+    log_expect("do not even hold a reference", 2, 2);
+    in = blob_make(LARGE, 1);
+    handle = session_handle(&s, rpcs_id(RPC_ECHO));
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_OVERFLOW);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
+    ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL, make_id), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_OVERFLOW);
+    ck_assert_uint_eq(shared()->refused, 1);
+    ck_assert_uint_eq(call.called, 0);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    rpcs_ck_works(&s);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+/* Also to oneself, where both sides share what is encoded. */
+START_TEST(overflow_buffer_that_is_the_programs_is_left_to_it)
+{
+    struct session s;
+    hg_handle_t handle;
+    blob_t in, out;
+
+    session_begin(&s, _i, &setup);
+    in = blob_make(LARGE, 1);
+    handle = session_handle(&s, keep_id);
+    for (unsigned i = 0; i < 3; i++) {
+        encoded = NULL;
+        ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);
+        ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+        ck_assert(blob_equal(&in, &out));
+        ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
+        ck_assert_ptr_nonnull(encoded);
+        free(encoded);
+    }
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    session_add(tcase, overflow_data_that_did_not_come_are_noticed);
+    session_add(tcase, overflow_acknowledgement_that_is_none_ends_the_answer);
+    session_add(
+        tcase, overflow_acknowledgement_of_another_answer_is_passed_over);
+    session_add(tcase, overflow_without_room_for_a_reference_is_refused);
+    session_add(tcase, overflow_buffer_that_is_the_programs_is_left_to_it);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "overflow_wrong", add);
+}
