@@ -212,7 +212,7 @@ ucx_conn_call(
         return NA_PLUGIN_E_NOMEM;
     conn->ours = true;
     conn->serial = ++cls->serial;
-    conn->deadline_ns = ucx_now() + cls->connect_ns;
+    conn->deadline_ns = ucx_deadline(cls, ucx_now() + cls->connect_ns);
     ucs_status_t status = make_ep(conn, &params);
     if (status != UCS_OK) {
         UCX_LOG(cls->host, WARNING, "calling %s: %s", addr->name,
@@ -253,7 +253,7 @@ ucx_conn_on_request(ucp_conn_request_h request, void *arg)
         return;
     }
     conn->client = attr.client_address;
-    conn->deadline_ns = ucx_now() + HELLO_NS;
+    conn->deadline_ns = ucx_deadline(cls, ucx_now() + HELLO_NS);
     ucs_status_t status = make_ep(conn, &params);
     if (status != UCS_OK) {
         UCX_LOG(cls->host, WARNING, "answering %s: %s", name,
@@ -447,7 +447,7 @@ say_bye(struct ucx_conn *conn)
     if (conn->bye_sent >= want || !drained(conn))
         return;
     if (conn->bye_sent == UCX_BYE_NONE)
-        conn->deadline_ns = ucx_now() + BYE_NS;
+        conn->deadline_ns = ucx_deadline(conn->cls, ucx_now() + BYE_NS);
     conn->bye_sent = want;
     ucx_parcel_post(conn, &header, sizeof(header.head), NULL, 0);
 }
@@ -486,8 +486,9 @@ ucx_conn_work(na_plugin_class *cls)
         free_closed(cls);
 }
 
-uint64_t
-ucx_conn_deadline(const na_plugin_class *cls)
+/* The earliest deadline there is, UINT64_MAX if none. */
+static uint64_t
+first_deadline(const na_plugin_class *cls)
 {
     uint64_t first = UINT64_MAX;
 
@@ -521,6 +522,7 @@ ucx_conn_expire(na_plugin_class *cls)
         ucx_conn_fail(conn, NA_PLUGIN_E_HOSTUNREACH);
     }
     ucx_conn_work(cls);
+    cls->first_ns = first_deadline(cls);
 }
 
 void

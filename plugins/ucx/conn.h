@@ -37,9 +37,6 @@ void ucx_conn_expire(na_plugin_class *cls);
 /* Ends all connections with an address or its peer, and receives from it. */
 void ucx_conn_forget(na_plugin_class *cls, na_plugin_addr *addr);
 
-/* When the next of them has to be looked at; UINT64_MAX: never. */
-uint64_t ucx_conn_deadline(const na_plugin_class *cls);
-
 /* The peer gets room back for this many bytes. */
 void ucx_conn_owe(struct ucx_conn *conn, uint64_t bytes);
 

@@ -413,6 +413,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     memset(cls, 0, sizeof(*cls));
     cls->host = host;
     cls->worker_fd = -1;
+    cls->first_ns = UINT64_MAX;
     ret = build(cls, info);
     if (ret != NA_PLUGIN_OK) {
         destroy(cls);

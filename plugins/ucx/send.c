@@ -87,7 +87,9 @@ enqueue(na_plugin_ctx *ctx, struct ucx_conn *conn, struct ucx_op *op)
 
     op->ctx = ctx;
     op->conn = conn;
-    op->deadline_ns = cls->send_ns == 0 ? UINT64_MAX : ucx_now() + cls->send_ns;
+    op->deadline_ns = cls->send_ns == 0
+                          ? UINT64_MAX
+                          : ucx_deadline(cls, ucx_now() + cls->send_ns);
     ucx_op_set(op, UCX_OP_POSTED);
     ucx_list_append(&conn->queue, &op->link);
     cls->stirred = true;

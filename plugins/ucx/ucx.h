@@ -279,11 +279,12 @@ struct na_plugin_class {
 
     alignas(64) struct ucx_lock lock;
     na_plugin_ctx *contexts[UCX_CONTEXTS];
-    uint32_t armed;  /* contexts that are */
-    bool stirred;    /* UCX was given something: who sleeps has to look */
-    uint64_t now_ns; /* when the clock was last looked at */
-    uint32_t polls;  /* since then */
-    bool marks_due;  /* UCX may have opened descriptors */
+    uint32_t armed;    /* contexts that are */
+    bool stirred;      /* UCX was given something: who sleeps has to look */
+    uint64_t now_ns;   /* when the clock was last looked at */
+    uint64_t first_ns; /* no deadline is earlier */
+    uint32_t polls;    /* since then */
+    bool marks_due;    /* UCX may have opened descriptors */
     struct ucx_list conns;
     struct ucx_list closed;
     struct ucx_conn *failed;
@@ -321,5 +322,14 @@ ucx_op_name(const na_plugin_class *cls, struct ucx_op *op)
 
 /* Nanoseconds of a clock that only goes on. */
 uint64_t ucx_now(void);
+
+/* There is a deadline; it, for whom it concerns. */
+static inline uint64_t
+ucx_deadline(na_plugin_class *cls, uint64_t deadline_ns)
+{
+    if (deadline_ns < cls->first_ns)
+        cls->first_ns = deadline_ns;
+    return deadline_ns;
+}
 
 #endif /* UCX_H */

@@ -98,7 +98,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
             cls->armed++;
         ctx->armed = true;
         cls->stirred = false;
-        uint64_t deadline = ucx_conn_deadline(cls);
+        uint64_t deadline = cls->first_ns;
         uint64_t now = ucx_now();
         *sleep_ns_p = deadline == UINT64_MAX ? UINT64_MAX
                       : deadline > now       ? deadline - now

@@ -19,8 +19,10 @@ struct side {
     int32_t log_level;
     uint32_t warnings; /* lines at WARNING or ERROR */
     uint32_t errors;
-    char last[512];  /* of these lines */
-    const char *key; /* one setting, NULL without */
+    char last[512];       /* of these lines */
+    const char *expected; /* a part of a line of any level, NULL: none */
+    uint32_t told;        /* lines that had it */
+    const char *key;      /* one setting, NULL without */
     const char *value;
     na_plugin_opened opened;
     const na_plugin_ops *ops;

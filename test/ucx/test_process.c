@@ -131,13 +131,22 @@ END_TEST
 /* What the environment says of transports gives way, and that is told. */
 START_TEST(environment_gives_way_to_the_info_string)
 {
-    struct side side = {.log_level = 0};
+    struct side side = {.expected = "UCX_TLS=posix"};
+    struct side local = {.expected = "UCX_NET_DEVICES=nodev0"};
     char name[SIDE_TEXT];
 
     pid_t pid = echo_start("tcp", "127.0.0.1", 0, name);
     setenv("UCX_TLS", "posix", 1);
     side_open(&side, "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
     unsetenv("UCX_TLS");
+    ck_assert_uint_eq(side.told, 1);
+    setenv("UCX_NET_DEVICES", "nodev0", 1);
+    ck_assert_int_eq(
+        side_try(&local, "tcp", "lo", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN),
+        NA_PLUGIN_OK);
+    unsetenv("UCX_NET_DEVICES");
+    ck_assert_uint_eq(local.told, 1);
+    side_close(&local);
     na_plugin_addr *addr = side_lookup(&side, name);
     ck_assert_int_eq(echo_trip(&side, addr, 1), NA_PLUGIN_OK);
     echo_stop(pid, SIGKILL);
