@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "hg/checksum.h"
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 hg_message_outgrown(struct hg_message *message, size_t offset, size_t capacity,
     hg_proc_cb_t proc_cb, void *data, hg_return_t ret)
 {

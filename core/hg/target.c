@@ -48,7 +48,7 @@ post_inline(struct hg_handle *handle)
     return (hg_return_t) na_code(code);
 }
 
-static __attribute__((noinline)) hg_return_t
+static __attribute__((cold, noinline)) hg_return_t
 post(struct hg_handle *handle)
 {
     return post_inline(handle);
@@ -354,7 +354,7 @@ respond(struct hg_handle *handle, hg_return_t result)
     return HG_SUCCESS;
 }
 
-static __attribute__((noinline)) hg_return_t
+static __attribute__((cold, noinline)) hg_return_t
 send_code(struct hg_handle *handle, hg_return_t code)
 {
     handle->callback = NULL;

@@ -132,7 +132,8 @@ poll_more(struct na_progress *progress, int32_t count)
     return count;
 }
 
-/* Polls every source once; how many events there were, or the plugin's code. */
+/* Polls every source once; how many events there were, or the plugin's code.
+ * poll_all: the same, where a call more does not matter. */
 static inline __attribute__((always_inline)) int32_t
 poll_sources(struct na_progress *progress)
 {
@@ -143,6 +144,12 @@ poll_sources(struct na_progress *progress)
     if (__builtin_expect(progress->source_count > 1, 0))
         return poll_more(progress, count);
     return count;
+}
+
+static __attribute__((noinline)) int32_t
+poll_all(struct na_progress *progress)
+{
+    return poll_sources(progress);
 }
 
 static void
@@ -320,7 +327,7 @@ lead(struct na_progress *progress, uint64_t deadline)
     uint64_t now = base_time_now(), spin_from = now;
 
     while (now < deadline) {
-        int32_t count = poll_sources(progress);
+        int32_t count = poll_all(progress);
 
         if (count < 0)
             return na_code(count);
@@ -460,7 +467,7 @@ na_progress_poll(struct na_progress *progress)
         if (progress->leading)
             rouse(progress); /* it may have been meant for the leader */
     }
-    count = poll_sources(progress);
+    count = poll_all(progress);
     if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0)
         attend(progress);
     base_lock_release(&progress->lock);
