@@ -37,15 +37,36 @@ far_send(hg_bulk_t bulk, unsigned long flags, hg_class_t *to)
     return got;
 }
 
+static void *
+progress_owner(void *arg)
+{
+    struct far *far = arg;
+
+    while (!atomic_load(&far->stop)) {
+        HG_Progress(far->owner_context, 2);
+        HG_Trigger(far->owner_context, 0, 16, NULL);
+    }
+    return NULL;
+}
+
 static void
 open_owner(struct far *far, const struct session_setup *setup)
 {
+    struct session_mode mode = *far->s.mode;
     char address[256];
     hg_size_t size = sizeof address;
     hg_addr_t self;
 
-    far->owner_class = session_open_class(far->s.mode, setup, true);
+    if (session_is_hosts())
+        mode.thread_mode = 0; /* it has two */
+    far->owner_class = session_open_class(&mode, setup, true);
     ck_assert_ptr_nonnull(far->owner_class);
+    if (session_is_hosts()) {
+        far->owner_context = HG_Context_create(far->owner_class);
+        ck_assert_ptr_nonnull(far->owner_context);
+        ck_assert_int_eq(
+            pthread_create(&far->owner_thread, NULL, progress_owner, far), 0);
+    }
     ck_assert_int_eq(HG_Addr_self(far->owner_class, &self), HG_SUCCESS);
     ck_assert_int_eq(
         HG_Addr_to_string(far->owner_class, address, &size, self), HG_SUCCESS);
@@ -79,6 +100,11 @@ far_end(struct far *far)
     ck_assert_int_eq(HG_Bulk_free(far->owned), HG_SUCCESS);
     ck_assert_int_eq(HG_Bulk_free(far->local), HG_SUCCESS);
     ck_assert_int_eq(HG_Addr_free(far->s.hg_class, far->owner), HG_SUCCESS);
+    if (far->owner_context) {
+        atomic_store(&far->stop, true);
+        ck_assert_int_eq(pthread_join(far->owner_thread, NULL), 0);
+        ck_assert_int_eq(HG_Context_destroy(far->owner_context), HG_SUCCESS);
+    }
     ck_assert_int_eq(HG_Finalize(far->owner_class), HG_SUCCESS);
     session_end(&far->s);
     free(far->origin_memory);

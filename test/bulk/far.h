@@ -2,7 +2,8 @@
 /*
  * A class, and memory of another class of the same process that it reaches
  * through the transport: what is wanted of a transfer whose puts and gets the
- * loop plugin is told to spoil.
+ * loop plugin is told to spoil. The owner is idle, except over the transports
+ * between hosts, which want it to progress: it has a thread for that.
  */
 #ifndef FAR_H
 #define FAR_H
@@ -16,6 +17,9 @@
 struct far {
     struct session s;
     hg_class_t *owner_class;
+    hg_context_t *owner_context; /* NULL: it is idle */
+    pthread_t owner_thread;
+    _Atomic bool stop;
     hg_addr_t owner;
     unsigned char *origin_memory;
     unsigned char *local_memory;

@@ -288,27 +288,59 @@ on_alive(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* A target of a given name, in a process of its own: serves once the pipe says
- * so, and says when it does. */
-static pid_t
-fork_named(const char *info_string, const int *go, const int *ready)
+/* Whose ends are named by the transport alone, each anew. */
+static bool
+nameless(void)
 {
-    pid_t process = fork();
+    return strcmp(session_transport(), "ofi+shm") == 0;
+}
+
+enum { LIVES = 3 };
+
+/* A target that is told where to listen, and tells where it does. */
+struct life {
+    pid_t process;
+    int go[2], ready[2];
+    char address[256];
+};
+
+static bool
+write_self(hg_class_t *hg_class, int fd)
+{
+    char text[sizeof(((struct life *) NULL)->address)] = "";
+    hg_size_t size = sizeof text;
+    hg_addr_t self;
+
+    if (HG_Addr_self(hg_class, &self) != HG_SUCCESS ||
+        HG_Addr_to_string(hg_class, text, &size, self) != HG_SUCCESS)
+        return false;
+    HG_Addr_free(hg_class, self);
+    return write(fd, text, sizeof text) == sizeof text;
+}
+
+static void
+life_fork(struct life *life)
+{
     hg_class_t *hg_class;
     hg_context_t *context;
-    char byte;
 
-    ck_assert_int_ge(process, 0);
-    if (process != 0)
-        return process;
+    ck_assert_int_eq(pipe(life->go), 0);
+    ck_assert_int_eq(pipe(life->ready), 0);
+    life->process = fork();
+    ck_assert_int_ge(life->process, 0);
+    if (life->process != 0)
+        return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (read(go[0], &byte, 1) != 1)
+    if (read(life->go[0], life->address, sizeof life->address) !=
+        sizeof life->address)
         _exit(1);
-    hg_class = HG_Init(info_string, HG_TRUE);
+    hg_class = HG_Init(life->address, HG_TRUE);
+    if (!hg_class)
+        _exit(2);
     MERCURY_REGISTER(hg_class, "empty", void, void, on_alive);
     context = HG_Context_create(hg_class);
-    if (!context || write(ready[1], "r", 1) != 1)
-        _exit(2);
+    if (!context || !write_self(hg_class, life->ready[1]))
+        _exit(3);
     for (;;) {
         HG_Progress(context, 1000);
         while (HG_Trigger(context, 0, 16, NULL) == HG_SUCCESS)
@@ -316,61 +348,92 @@ fork_named(const char *info_string, const int *go, const int *ready)
     }
 }
 
+/* Lets it begin; its address replaces what it was told. */
+static void
+life_begin(struct life *life, const char *info_string)
+{
+    snprintf(life->address, sizeof life->address, "%s", info_string);
+    ck_assert_int_eq(write(life->go[1], life->address, sizeof life->address),
+        sizeof life->address);
+    close(life->ready[1]);
+    life->ready[1] = -1;
+    ck_assert_msg(read(life->ready[0], life->address, sizeof life->address) ==
+                      sizeof life->address,
+        "\"%s\" is not opened", info_string);
+}
+
+static void
+life_end(struct life *life)
+{
+    int status;
+
+    ck_assert_int_eq(kill(life->process, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(life->process, &status, 0), life->process);
+    close(life->go[0]);
+    close(life->go[1]);
+    close(life->ready[0]);
+    if (life->ready[1] >= 0)
+        close(life->ready[1]);
+}
+
+/* Calls until it is answered; how often it was not. */
+static unsigned
+calls_failed(struct session *s, hg_handle_t handle)
+{
+    struct call call;
+    hg_return_t ret = HG_SUCCESS;
+
+    for (unsigned failed = 0; failed < 100; failed++) {
+        call.called = 0;
+        ret = HG_Forward(handle, call_done, &call, NULL);
+        if (ret == HG_SUCCESS) {
+            session_wait(s, &call.called, 1);
+            ret = call.ret;
+        }
+        ck_assert_int_eq(HG_Ref_get(handle), 1);
+        if (ret == HG_SUCCESS)
+            return failed;
+        ck_dead(ret);
+    }
+    ck_abort_msg("is not reached: %s", HG_Error_to_string(ret));
+}
+
 /* The same object of an address reaches whoever has the name now. Only the
  * calls that meet the loss fail. */
 START_TEST(death_of_target_that_is_started_again_is_mended)
 {
-    enum { LIVES = 3 };
     struct session s;
-    struct call call = {.called = 0};
-    int go[LIVES][2], ready[2], status;
-    pid_t processes[LIVES];
-    char name[64], address[80], byte;
-    hg_addr_t addr;
-    hg_handle_t handle;
-    hg_return_t ret;
-    unsigned failed;
+    struct life lives[LIVES];
+    char name[256];
+    hg_addr_t addr = HG_ADDR_NULL;
+    hg_handle_t handle = HG_HANDLE_NULL;
 
-    if (session_mode_at(_i)->shape != SESSION_PROCESSES)
+    if (session_mode_at(_i)->shape != SESSION_PROCESSES || nameless())
         return;
-    snprintf(name, sizeof name, "%s://again%d", session_transport(), getpid());
-    snprintf(address, sizeof address, "%s", name);
-    ck_assert_int_eq(pipe(ready), 0);
-    for (unsigned life = 0; life < LIVES; life++) {
-        ck_assert_int_eq(pipe(go[life]), 0);
-        processes[life] = fork_named(name, go[life], ready);
-    }
+    if (session_is_hosts()) /* at a port of its choice, which the next take */
+        snprintf(name, sizeof name, "%s", session_transport());
+    else
+        snprintf(
+            name, sizeof name, "%s://again%d", session_transport(), getpid());
+    for (unsigned i = 0; i < LIVES; i++)
+        life_fork(&lives[i]);
     session_begin(&s, _i, &setup);
-    ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, address, &addr), HG_SUCCESS);
-    ck_assert_int_eq(
-        HG_Create(s.context, addr, rpcs_id(RPC_EMPTY), &handle), HG_SUCCESS);
-    for (unsigned life = 0; life < LIVES; life++) {
-        ck_assert_int_eq(write(go[life][1], "g", 1), 1);
-        ck_assert_int_eq(read(ready[0], &byte, 1), 1);
-        for (failed = 0; failed < 100; failed++) {
-            call.called = 0;
-            ret = HG_Forward(handle, call_done, &call, NULL);
-            if (ret == HG_SUCCESS) {
-                session_wait(&s, &call.called, 1);
-                ret = call.ret;
-            }
-            ck_assert_int_eq(HG_Ref_get(handle), 1);
-            if (ret == HG_SUCCESS)
-                break;
-            ck_dead(ret);
+    for (unsigned i = 0; i < LIVES; i++) {
+        life_begin(&lives[i], name);
+        if (i == 0) {
+            snprintf(name, sizeof name, "%s", lives[0].address);
+            ck_assert_int_eq(
+                HG_Addr_lookup2(s.hg_class, name, &addr), HG_SUCCESS);
+            ck_assert_int_eq(
+                HG_Create(s.context, addr, rpcs_id(RPC_EMPTY), &handle),
+                HG_SUCCESS);
         }
-        ck_assert_msg(
-            ret == HG_SUCCESS, "life %u: %s", life, HG_Error_to_string(ret));
-        ck_assert_uint_le(failed, life == 0 ? 0 : 10);
-        ck_assert_int_eq(kill(processes[life], SIGKILL), 0);
-        ck_assert_int_eq(waitpid(processes[life], &status, 0), processes[life]);
-        close(go[life][0]);
-        close(go[life][1]);
+        ck_assert_str_eq(lives[i].address, name);
+        ck_assert_uint_le(calls_failed(&s, handle), i == 0 ? 0 : 10);
+        life_end(&lives[i]);
     }
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     ck_assert_int_eq(HG_Addr_free(s.hg_class, addr), HG_SUCCESS);
-    close(ready[0]);
-    close(ready[1]);
     session_end(&s);
 }
 END_TEST

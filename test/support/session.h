@@ -61,6 +61,9 @@ struct session {
 const char *session_transport(void);
 bool session_is_loop(void);
 
+/* Whether it names its ends by host and port, rather than as they please. */
+bool session_is_hosts(void);
+
 /* How many modes there are, for tcase_add_loop_test, and one of them. */
 int session_modes(void);
 const struct session_mode *session_mode_at(int mode);
