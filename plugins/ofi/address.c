@@ -115,6 +115,19 @@ ofi_addr_drop(na_plugin_class *cls, na_plugin_addr *addr)
         become_idle(cls, addr);
 }
 
+/* How many refer to an address on behalf of the program: not the messages that
+ * libfabric had when it was closed. */
+static uint32_t
+references(na_plugin_addr *addr)
+{
+    uint32_t refs = atomic_load_explicit(&addr->refs, memory_order_relaxed);
+
+    for (struct ofi_link *link = addr->flying.head; link != NULL;
+         link = link->next)
+        refs--;
+    return refs;
+}
+
 uint32_t
 ofi_addr_fini(na_plugin_class *cls)
 {
@@ -122,8 +135,7 @@ ofi_addr_fini(na_plugin_class *cls)
 
     for (uint32_t i = 0; i < cls->names_size; i++)
         while (cls->names[i] != NULL) {
-            left += atomic_load_explicit(
-                        &cls->names[i]->refs, memory_order_relaxed) != 0;
+            left += references(cls->names[i]) != 0;
             destroy(cls, cls->names[i]);
         }
     free(cls->names);

@@ -58,6 +58,7 @@ conclude(na_plugin_class *cls, na_plugin_addr *peer, int error)
     /* EAGAIN: a local socket whose backlog is full: somebody is there */
     if (error == 0 || error == EAGAIN)
         return;
+    peer->doubted = true;
     ofi_peer_lose(cls, peer, NA_PLUGIN_E_HOSTUNREACH, strerror(error));
 }
 

@@ -214,7 +214,8 @@ struct na_plugin_addr {
     uint64_t pinged_ns;
     uint32_t unanswered; /* pings */
     uint64_t knocked_ns; /* when the last look began whether anybody listens */
-    int knock;           /* its socket, -1 without */
+    bool doubted; /* nobody listened, and nothing was heard of it since */
+    int knock;    /* its socket, -1 without */
 };
 
 /* A context. */

@@ -118,6 +118,7 @@ bool
 ofi_peer_heard(na_plugin_class *cls, na_plugin_addr *peer, uint64_t number)
 {
     peer->heard = true;
+    peer->doubted = false;
     peer->unanswered = 0;
     if (peer->number == number)
         return true;
@@ -137,6 +138,10 @@ ofi_peer_heard(na_plugin_class *cls, na_plugin_addr *peer, uint64_t number)
 void
 ofi_peer_activate(na_plugin_class *cls, na_plugin_addr *peer)
 {
+    if (peer->doubted) {
+        cls->polls = POLLS;
+        cls->look_ns = 0;
+    }
     if (peer->is_active)
         return;
     peer->is_active = true;
@@ -295,11 +300,14 @@ look(na_plugin_class *cls, uint64_t now)
         /* the last thing of it may end, and with it the reference */
         ofi_addr_hold(peer);
         ofi_knock_look(cls, peer, now);
+        if (peer->doubted && now - peer->knocked_ns >= OFI_MS)
+            ofi_knock_begin(cls, peer, now);
         if (peer->stuck_ns != 0)
             look_stuck(cls, peer, now);
         if (peer->receives.head != NULL || peer->jobs.head != NULL)
             look_silent(cls, peer, now);
-        else if (peer->queue.head == NULL && peer->knock < 0)
+        else if (peer->queue.head == NULL && peer->knock < 0 &&
+                 peer->stuck_ns == 0)
             deactivate(cls, peer);
         ofi_addr_drop(cls, peer);
     }

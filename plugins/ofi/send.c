@@ -310,8 +310,12 @@ ofi_send_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status)
     }
     /* libfabric has these still, but they are copies */
     for (struct ofi_link *link = peer->flying.head; link != NULL;
-         link = link->next)
-        end_op(OFI_OBJECT(link, struct ofi_tx, link), status);
+         link = link->next) {
+        struct ofi_tx *tx = OFI_OBJECT(link, struct ofi_tx, link);
+        end_op(tx, status);
+        cls->fences -= tx->fence;
+        tx->fence = false;
+    }
     peer->injected = 0;
 }
 
@@ -337,14 +341,22 @@ ofi_send_flush(na_plugin_class *cls)
 {
     uint64_t end = ofi_peer_now() + FLUSH_NS;
 
+    /* stuck, to be knocked at: some providers go on trying to reach the gone */
     for (uint32_t i = 0; i < cls->names_size; i++)
         for (na_plugin_addr *peer = cls->names[i]; peer != NULL;
              peer = peer->next)
-            if (peer->injected != 0 && !peer->gone)
-                send_control(cls, peer, OFI_HEADER_FENCE, true, false);
-    while (cls->fences != 0 && ofi_peer_now() < end)
+            if (peer->injected != 0 && !peer->gone &&
+                send_control(cls, peer, OFI_HEADER_FENCE, true, false))
+                ofi_peer_stuck(cls, peer);
+    while (cls->fences != 0 && ofi_peer_now() < end) {
         if (ofi_progress_read(cls) == 0)
             sched_yield();
+        ofi_peer_work(cls);
+    }
+    for (uint32_t i = 0; i < cls->names_size; i++)
+        for (na_plugin_addr *peer = cls->names[i]; peer != NULL;
+             peer = peer->next)
+            ofi_peer_moved(cls, peer);
 }
 
 void

@@ -421,14 +421,16 @@ START_TEST(death_of_target_that_is_started_again_is_mended)
     for (unsigned i = 0; i < LIVES; i++) {
         life_begin(&lives[i], name);
         if (i == 0) {
-            snprintf(name, sizeof name, "%s", lives[0].address);
+            if (session_is_hosts())
+                snprintf(name, sizeof name, "%s", lives[0].address);
             ck_assert_int_eq(
                 HG_Addr_lookup2(s.hg_class, name, &addr), HG_SUCCESS);
             ck_assert_int_eq(
                 HG_Create(s.context, addr, rpcs_id(RPC_EMPTY), &handle),
                 HG_SUCCESS);
         }
-        ck_assert_str_eq(lives[i].address, name);
+        if (session_is_hosts())
+            ck_assert_str_eq(lives[i].address, name);
         ck_assert_uint_le(calls_failed(&s, handle), i == 0 ? 0 : 10);
         life_end(&lives[i]);
     }
