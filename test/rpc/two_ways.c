@@ -34,9 +34,13 @@ on_who(hg_handle_t handle)
     const struct hg_info *info = HG_Get_info(handle);
     char text[256] = "";
     hg_size_t size = sizeof text;
+    hg_return_t ret =
+        HG_Addr_to_string(info->hg_class, text, &size, info->addr);
 
-    TARGET_ASSERT(HG_Addr_to_string(info->hg_class, text, &size, info->addr) ==
-                  HG_SUCCESS);
+    /* Over UCX who does not listen has no string. */
+    TARGET_ASSERT(
+        ret == HG_SUCCESS || (ret == HG_OPNOTSUPPORTED &&
+                                 strncmp(session_transport(), "ucx+", 4) == 0));
     TARGET_ASSERT(!strstr(text, "#sm="));
     if (strncmp(text, "na+sm://", 8) == 0)
         atomic_fetch_add(&ways_seen()->near, 1);

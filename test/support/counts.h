@@ -13,7 +13,7 @@
     X(WAIT_MS, 60000, 20000)         /* longest wait for what must come */     \
     X(QUIET_MS, 200, 50)             /* wait for what must not come */         \
     X(DEATH_MS, 5000, 5000)          /* longest wait after a peer's end */     \
-    X(HOST_MODES, 9, 5)              /* of transports between hosts */         \
+    X(HOST_MODES, 9, 3)              /* of transports between hosts */         \
     X(FORWARD_REPEATS, 20000, 2000)  /* calls on one handle */                 \
     X(FORWARD_ROUNDS, 100, 10)       /* of 64 calls in flight */               \
     X(PROGRESS_CALLS, 10000, 1000)   /* of each of several threads */          \

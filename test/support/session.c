@@ -76,7 +76,7 @@ static const struct session_mode loop_modes[] = {
         .limits = &waking_limits},
 };
 
-/* The first of them, and least alike, are those of every day over transports
+/* The first of them, which differ most, are those of every day over transports
  * between hosts, where each costs more. */
 static const struct session_mode other_modes[] = {
     {.name = "self", .shape = SESSION_SELF, .loopback = true},
