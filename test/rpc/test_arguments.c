@@ -11,7 +11,7 @@
 #include "mercury_bulk.h"
 #include "na.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #define CK_INVALID(call) ck_assert_int_eq(call, HG_INVALID_ARG)
 
@@ -450,6 +450,34 @@ START_TEST(arguments_of_na_memory_and_addresses)
 }
 END_TEST
 
+/* A class is not opened with less than was meant. */
+START_TEST(arguments_from_the_environment)
+{
+    static const char *const wrong[] = {"soon", "-1", "+1", " 1", "1 ", "1s",
+        "4294967296", "99999999999999999999"};
+    static const char *const right[] = {"", "0", "4294967295"};
+    const uint32_t count = sizeof wrong / sizeof wrong[0];
+    hg_class_t *hg_class;
+
+    session_prepare(session_mode_at(0));
+    log_watch_begin();
+    log_watch_install();
+    log_expect("TALARIA_HG_ACK_TIMEOUT_MS is", count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        ck_assert_int_eq(setenv("TALARIA_HG_ACK_TIMEOUT_MS", wrong[i], 1), 0);
+        ck_assert_ptr_null(HG_Init(session_transport(), HG_TRUE));
+    }
+    for (uint32_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        ck_assert_int_eq(setenv("TALARIA_HG_ACK_TIMEOUT_MS", right[i], 1), 0);
+        hg_class = HG_Init(session_transport(), HG_TRUE);
+        ck_assert_ptr_nonnull(hg_class);
+        ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
+    }
+    HG_Cleanup();
+    log_watch_check();
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -459,6 +487,7 @@ add(TCase *tcase)
     tcase_add_test(tcase, arguments_of_descriptors);
     tcase_add_test(tcase, arguments_of_put_and_get);
     tcase_add_test(tcase, arguments_of_na_memory_and_addresses);
+    tcase_add_test(tcase, arguments_from_the_environment);
 }
 
 int
