@@ -10,6 +10,13 @@
  *                         milliseconds until an answer beyond a message, which
  *                         its origin neither acknowledges nor gives up, ends
  *                         with HG_TIMEOUT; 300000 by default, 0: never
+ *   TALARIA_HG_OVERFLOW_MAX
+ *                         bytes of arguments or results beyond a message that a
+ *                         peer may announce, 1 GiB by default; who announces
+ *                         more gets HG_MSGSIZE
+ *   TALARIA_HG_OVERFLOW_TOTAL
+ *                         bytes of such that a context holds at once, 4 GiB by
+ *                         default; who is too much gets HG_AGAIN
  *   TALARIA_<PLUGIN>_*    settings of a plugin, see base_env_plugin_setting
  *
  * In a privileged process (AT_SECURE) all but the first two are ignored, with

@@ -30,6 +30,7 @@ struct hg_context {
     LIST_ENTRY(hg_context) loopback_next;
     bool listed;               /* in the class's loopback.contexts */
     _Atomic uint32_t visitors; /* threads that bring a message */
+    _Atomic uint64_t fetched;  /* bytes that limits.h limits */
     void *data;
     void (*data_free)(void *);
 };

@@ -4,13 +4,18 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "proc/proc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* Long for a program that computes and makes no progress meanwhile, short for
  * one that serves for weeks. */
-#define ACK_MS (5U * 60 * 1000)
+#define ACK_MS UINT64_C(300000)
+
+#define GIB (UINT64_C(1) << 30)
+#define OVERFLOW_MAX GIB
+#define OVERFLOW_TOTAL (4 * GIB)
 
 /* Leaves the number as it is when the variable is unset. */
 static bool
@@ -37,7 +42,34 @@ read_number(const char *name, uint64_t max, uint64_t *number)
 bool
 hg_limits_read(struct hg_limits *limits)
 {
-    *limits = (struct hg_limits){.ack_ms = ACK_MS};
+    *limits = (struct hg_limits){.ack_ms = ACK_MS,
+        .overflow_max = OVERFLOW_MAX,
+        .overflow_total = OVERFLOW_TOTAL};
     return read_number(
-        "TALARIA_HG_ACK_TIMEOUT_MS", UINT32_MAX, &limits->ack_ms);
+               "TALARIA_HG_ACK_TIMEOUT_MS", UINT32_MAX, &limits->ack_ms) &&
+           read_number("TALARIA_HG_OVERFLOW_MAX", PROC_SIZE_MAX,
+               &limits->overflow_max) &&
+           read_number("TALARIA_HG_OVERFLOW_TOTAL", UINT64_MAX,
+               &limits->overflow_total);
+}
+
+hg_return_t
+hg_limits_add(
+    const struct hg_limits *limits, _Atomic uint64_t *held, uint64_t size)
+{
+    uint64_t before =
+        atomic_fetch_add_explicit(held, size, memory_order_relaxed);
+    bool large = size > limits->overflow_max;
+
+    if (!large && before <= limits->overflow_total &&
+        size <= limits->overflow_total - before)
+        return HG_SUCCESS;
+    atomic_fetch_sub_explicit(held, size, memory_order_relaxed);
+    LOG_WARNING(HG,
+        "a peer announces %llu bytes of arguments beside %llu; at most %llu "
+        "are taken",
+        (unsigned long long) size, (unsigned long long) (large ? 0 : before),
+        (unsigned long long) (large ? limits->overflow_max
+                                    : limits->overflow_total));
+    return large ? HG_MSGSIZE : HG_AGAIN;
 }

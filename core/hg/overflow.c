@@ -52,6 +52,9 @@ destroy(struct hg_overflow *overflow)
         1)
         return;
     hg_overflow_withdraw(overflow);
+    if (overflow->counted > 0)
+        atomic_fetch_sub_explicit(&overflow->handle->context->fetched,
+            overflow->counted, memory_order_relaxed);
     if (!overflow->callers)
         free(overflow->data);
     free(overflow);
@@ -318,14 +321,20 @@ fetched(void *arg, hg_return_t ret)
 static hg_return_t
 make_room(struct hg_overflow *overflow, const struct hg_bulk *remote)
 {
+    struct hg_context *context = overflow->handle->context;
     hg_size_t size = remote->size;
+    hg_return_t ret;
     void *data;
 
-    if (size <= SEAL_SIZE || size > PROC_SIZE_MAX) {
+    if (size <= SEAL_SIZE) {
         LOG_WARNING(HG, "a peer announces %llu bytes of arguments",
             (unsigned long long) size);
         return HG_PROTOCOL_ERROR;
     }
+    ret = hg_limits_add(&context->hg_class->limits, &context->fetched, size);
+    if (ret != HG_SUCCESS)
+        return ret;
+    overflow->counted = size;
     data = malloc(size);
     if (!data) {
         LOG_ERROR(HG, "no memory for %llu bytes of arguments",
@@ -491,7 +500,8 @@ hg_overflow_await(struct hg_handle *handle)
         atomic_store_explicit(&handle->moving, overflow, memory_order_relaxed);
     /* Without the memory for it the answer has no limit. */
     if (code >= 0 && limit > 0)
-        hg_timer_start(handle, base_time_now() + limit * BASE_TIME_MS);
+        hg_timer_start(handle, hg_handle_use(handle),
+            base_time_now() + limit * BASE_TIME_MS);
     na_progress_release(progress);
     return (hg_return_t) na_code(code);
 }

@@ -26,6 +26,7 @@ struct hg_overflow {
     char *data;           /* the encoded arguments, then the seal */
     size_t size;          /* of the arguments */
     bool callers;         /* who frees data */
+    size_t counted;       /* bytes of it in the context's fetched */
     _Atomic int32_t refs; /* messages that it goes along with */
     bool ending;          /* the end was asked for; in progress */
     uint8_t ack_tries;
