@@ -62,9 +62,10 @@ hg_header_check(const void *bytes, size_t size, size_t header_size,
         return ret;
     if (size < header_size || front.flags & ~(known | HG_HEADER_SUMS))
         return HG_PROTOCOL_ERROR;
-    if (front.flags & HG_HEADER_SUMS &&
-        !hg_header_sum_agrees(
-            bytes, header_size, HG_HEADER_SUM_AT(header_size)))
+    if (front.flags & HG_HEADER_SUMS
+            ? !hg_header_sum_agrees(
+                  bytes, header_size, HG_HEADER_SUM_AT(header_size))
+            : get((const char *) bytes + HG_HEADER_SUM_AT(header_size)) != 0)
         return HG_CHECKSUM_ERROR;
     return HG_SUCCESS;
 }

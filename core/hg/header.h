@@ -20,7 +20,7 @@
  * Checksums are the lower half of the 64-bit XXH3: of the header, as it is
  * with its checksum 0; of the payload, with seed 0. Either side sends them
  * according to its own checksum_level, and checks those that the flags
- * announce.
+ * announce; a header's that they do not announce, and that is not 0, is wrong.
  *
  * With HG_HEADER_MORE the arguments are not in the message, but in memory of
  * its sender. The payload is then the user's space and
@@ -179,6 +179,22 @@ hg_header_word(const void *bytes, unsigned number)
     return le64toh(word);
 }
 
+/* Less than a word, where nothing but that is wanted. */
+static inline uint32_t
+hg_header_half(const void *bytes, unsigned at)
+{
+    uint32_t half;
+
+    memcpy(&half, (const char *) bytes + at, sizeof half);
+    return le32toh(half);
+}
+
+static inline uint8_t
+hg_header_byte(const void *bytes, unsigned at)
+{
+    return ((const uint8_t *) bytes)[at];
+}
+
 static inline void
 hg_header_word_put(void *bytes, unsigned number, uint64_t word)
 {
@@ -209,12 +225,12 @@ static inline hg_return_t
 hg_header_request_decode(
     const void *bytes, size_t size, struct hg_header_request *header_p)
 {
-    uint64_t front, word;
     uint32_t cookie;
 
     if (__builtin_expect(size < HG_HEADER_REQUEST_SIZE ||
-                             (uint32_t) hg_header_word(bytes, 0) !=
-                                 HG_HEADER_PLAIN(HG_HEADER_MAGIC_REQUEST),
+                             hg_header_half(bytes, 0) !=
+                                 HG_HEADER_PLAIN(HG_HEADER_MAGIC_REQUEST) ||
+                             hg_header_half(bytes, 24) != 0,
             0)) {
         hg_return_t ret = hg_header_check(bytes, size, HG_HEADER_REQUEST_SIZE,
             HG_HEADER_MAGIC_REQUEST, HG_HEADER_NO_RESPONSE | HG_HEADER_MORE,
@@ -224,13 +240,11 @@ hg_header_request_decode(
         if (ret != HG_SUCCESS)
             return ret;
     }
-    front = hg_header_word(bytes, 0);
-    word = hg_header_word(bytes, 2);
-    header_p->flags = (uint8_t) (front >> 24);
-    header_p->cookie = (uint32_t) (front >> 32);
+    header_p->flags = hg_header_byte(bytes, 3);
+    header_p->cookie = hg_header_half(bytes, 4);
     header_p->id = hg_header_word(bytes, 1);
-    header_p->payload_size = (uint32_t) word;
-    header_p->context_id = (uint8_t) (word >> 32);
+    header_p->payload_size = hg_header_half(bytes, 16);
+    header_p->context_id = hg_header_byte(bytes, 20);
     if (header_p->payload_size > size - HG_HEADER_REQUEST_SIZE)
         return HG_PROTOCOL_ERROR;
     return HG_SUCCESS;
@@ -251,12 +265,12 @@ static inline hg_return_t
 hg_header_response_decode(
     const void *bytes, size_t size, struct hg_header_response *header_p)
 {
-    uint64_t front, word;
     uint32_t cookie;
 
     if (__builtin_expect(size < HG_HEADER_RESPONSE_SIZE ||
-                             (uint32_t) hg_header_word(bytes, 0) !=
-                                 HG_HEADER_PLAIN(HG_HEADER_MAGIC_RESPONSE),
+                             hg_header_half(bytes, 0) !=
+                                 HG_HEADER_PLAIN(HG_HEADER_MAGIC_RESPONSE) ||
+                             hg_header_half(bytes, 16) != 0,
             0)) {
         hg_return_t ret = hg_header_check(bytes, size, HG_HEADER_RESPONSE_SIZE,
             HG_HEADER_MAGIC_RESPONSE, HG_HEADER_MORE, &cookie);
@@ -265,12 +279,10 @@ hg_header_response_decode(
         if (ret != HG_SUCCESS)
             return ret;
     }
-    front = hg_header_word(bytes, 0);
-    word = hg_header_word(bytes, 1);
-    header_p->flags = (uint8_t) (front >> 24);
-    header_p->cookie = (uint32_t) (front >> 32);
-    header_p->payload_size = (uint32_t) word;
-    header_p->ret = hg_header_code((uint32_t) (word >> 32));
+    header_p->flags = hg_header_byte(bytes, 3);
+    header_p->cookie = hg_header_half(bytes, 4);
+    header_p->payload_size = hg_header_half(bytes, 8);
+    header_p->ret = hg_header_code(hg_header_half(bytes, 12));
     if (header_p->payload_size > size - HG_HEADER_RESPONSE_SIZE)
         return HG_PROTOCOL_ERROR;
     return HG_SUCCESS;
@@ -328,8 +340,9 @@ hg_header_ack_decode(
         return ret;
     if (wire.front.flags & ~HG_HEADER_SUM)
         return HG_PROTOCOL_ERROR;
-    if (wire.front.flags &&
-        !hg_header_sum_agrees(bytes, sizeof wire, HG_HEADER_ACK_SUM_AT))
+    if (wire.front.flags
+            ? !hg_header_sum_agrees(bytes, sizeof wire, HG_HEADER_ACK_SUM_AT)
+            : wire.sum != 0)
         return HG_CHECKSUM_ERROR;
     ack_p->flags = wire.front.flags;
     ack_p->cookie = le32toh(wire.front.cookie);
