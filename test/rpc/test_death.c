@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define IN_FLIGHT 32U
+#define MOVING (8U << 20)
 
 static const struct session_setup setup = {
     .open = rpcs_open, .stopping = rpcs_stopping};
@@ -79,6 +80,41 @@ START_TEST(death_of_target_ends_calls_in_flight)
     for (unsigned i = 0; i < IN_FLIGHT; i++)
         ck_dead(calls[i].ret);
     session_end(&s);
+}
+END_TEST
+
+/* While it fetches arguments, and while what it answers is fetched. */
+START_TEST(death_of_target_while_arguments_move_ends_calls)
+{
+    static const enum rpc rpcs[] = {RPC_KEEP, RPC_ECHO};
+    blob_t in = blob_make(MOVING, 1);
+
+    for (unsigned i = 0; mortal(_i) && i < 2; i++) {
+        struct session s;
+        struct call call = {.called = 0};
+        hg_handle_t handle;
+
+        session_begin(&s, _i, &setup);
+        log_expect("not told that its answer came", 0, 1);
+        log_expect("withdrawn", 0, 1);
+        log_expect("arguments came", 0, 1);
+        handle = session_handle(&s, rpcs_id(rpcs[i]));
+        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+        if (i == 1)
+            rpcs_wait_handled(&s, RPC_ECHO, 1);
+        else
+            session_step(&s, 1);
+        session_kill(&s);
+        session_wait(&s, &call.called, 1);
+        if (i == 0)
+            ck_dead(call.ret);
+        session_quiet(&s);
+        ck_assert_uint_eq(call.called, 1);
+        ck_assert_int_eq(HG_Ref_get(handle), 1);
+        ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+        session_end(&s);
+    }
+    blob_free(&in);
 }
 END_TEST
 
@@ -444,6 +480,7 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, death_of_target_ends_calls_in_flight);
+    session_add(tcase, death_of_target_while_arguments_move_ends_calls);
     session_add(tcase, death_of_target_amid_traffic_ends_each_call_once);
     session_add(tcase, death_of_target_fails_later_calls_at_once);
     session_add(tcase, death_of_target_ends_unanswered_notifications);
