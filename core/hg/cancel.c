@@ -13,6 +13,15 @@
 /* How long a transport may take to end what it was asked to, twice. */
 #define GRACE_NS (5 * BASE_TIME_MS)
 
+/* The transport is through with a forward that did not wait for it. */
+static void
+through(struct hg_handle *handle)
+{
+    hg_origin_prepare(handle);
+    /* Release pairs with the acquire in HG_Forward and HG_Reset. */
+    atomic_store_explicit(&handle->in_flight, false, memory_order_release);
+}
+
 /* A handle is done with: nobody waits for it, and the transport is through. In
  * HG_Trigger, since the pool may run the user's functions. */
 static void
@@ -20,8 +29,7 @@ aside_run(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
 
-    /* Release pairs with the acquire in HG_Forward and HG_Reset. */
-    atomic_store_explicit(&handle->in_flight, false, memory_order_release);
+    through(handle);
     hg_handle_unref(handle, HG_HANDLE_ASIDE);
 }
 
@@ -52,8 +60,7 @@ detached_run(struct base_completion *completion)
              &handle->parts, HG_PART_CALLBACK, memory_order_acq_rel) &
             HG_PART_MASK) == (HG_PART_CALLBACK | HG_PART_DETACHED)) {
         refs += HG_HANDLE_ASIDE;
-        /* Release pairs with the acquire in HG_Forward and HG_Reset. */
-        atomic_store_explicit(&handle->in_flight, false, memory_order_release);
+        through(handle);
     }
     if (callback)
         callback(&info);
@@ -75,6 +82,13 @@ forward_pending(const struct hg_handle *handle, uint32_t parts)
            (parts & HG_PART_DETACHED) == 0 && (parts & HG_PART_MASK) != 0;
 }
 
+/* Ends the receive of a forward that is over for its caller. */
+static void
+stray_received(struct na_op *op, const na_plugin_event *event)
+{
+    hg_origin_fetched(op->owner, HG_CANCELED);
+}
+
 static void
 detach_forward(struct hg_handle *handle, uint32_t parts)
 {
@@ -86,6 +100,12 @@ detach_forward(struct hg_handle *handle, uint32_t parts)
         parts + HG_PART_DETACHED + HG_PART_CALLBACK, memory_order_acq_rel,
         memory_order_relaxed));
     hg_handle_record(handle, HG_CANCELED);
+    if (parts & HG_PART_RECV) {
+        /* What still comes changes nothing that the callback may look at. */
+        handle->recv->complete = stray_received;
+        handle->out.size = 0;
+        handle->out.flags = HG_MESSAGE_RELEASED;
+    }
     atomic_fetch_add_explicit(
         &handle->refs, HG_HANDLE_ASIDE, memory_order_relaxed);
     handle->completion.run = detached_run;
@@ -140,20 +160,33 @@ under_way(const struct hg_handle *handle)
            HG_HANDLE_RESPONDING;
 }
 
+/* Looked at by late_received (origin.c), under the same lock. true: the end of
+ * this use was asked for before. */
+static bool
+ask(struct hg_handle *handle, uint32_t use)
+{
+    uint32_t asked = hg_handle_asked(use);
+
+    return atomic_exchange_explicit(
+               &handle->canceled, asked, memory_order_relaxed) == asked;
+}
+
 void
 hg_handle_end(struct hg_handle *handle)
 {
+    /* First: this use may end meanwhile, and another begin. Acquire pairs with
+     * the release in HG_Forward. */
+    uint32_t use = atomic_load_explicit(&handle->parts, memory_order_acquire) >>
+                   HG_PART_SHIFT;
     bool again;
 
     if (!under_way(handle))
         return;
-    /* Looked at by answer_received, under the same lock. */
-    again =
-        atomic_exchange_explicit(&handle->canceled, true, memory_order_relaxed);
+    again = ask(handle, use);
     cancel_operations(handle);
     /* Without the memory for it the transport alone ends what it can. */
     if (!again)
-        hg_timer_start(handle, base_time_now() + GRACE_NS);
+        hg_timer_start(handle, use, base_time_now() + GRACE_NS);
 }
 
 void
@@ -204,8 +237,7 @@ respond_expired(struct hg_handle *handle, uint64_t now)
         return atomic_load_explicit(&handle->moving, memory_order_relaxed)
                    ? now + GRACE_NS
                    : BASE_TIME_NEVER;
-    if (!atomic_exchange_explicit(
-            &handle->canceled, true, memory_order_relaxed)) {
+    if (!ask(handle, handle->timer.use)) {
         LOG_WARNING(HG, "an answer was not acknowledged within %llu ms",
             (unsigned long long) handle->context->hg_class->limits.ack_ms);
         hg_handle_record(handle, HG_TIMEOUT);
@@ -229,8 +261,7 @@ hg_handle_expired(struct hg_handle *handle, uint64_t now)
     parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
     if (!forward_pending(handle, parts))
         return BASE_TIME_NEVER;
-    if (!atomic_exchange_explicit(
-            &handle->canceled, true, memory_order_relaxed)) {
+    if (!ask(handle, handle->timer.use)) {
         hg_handle_record(handle, HG_TIMEOUT); /* the deadline, then */
         cancel_operations(handle);
     } else if (!ask_again(handle)) {

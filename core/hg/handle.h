@@ -75,14 +75,15 @@ struct hg_handle {
     struct hg_rpc *rpc;   /* NULL: none yet, or not known here */
     struct na_op *send;
     struct na_op *recv;
-    _Atomic int32_t refs;   /* the user's, and HG_HANDLE_* */
-    _Atomic uint32_t parts; /* of a forward, HG_PART_* */
-    _Atomic int32_t ret;    /* how it went so far, an hg_return_t */
-    _Atomic bool in_flight; /* a forward is not over */
-    _Atomic uint8_t watch;  /* HG_WATCH_*: what its end is to be told */
-    _Atomic bool canceled;  /* the forward's or respond's end was asked for */
-    _Atomic bool responded; /* respond was called */
-    bool awaiting;          /* an answer from loopback.c, under its lock */
+    _Atomic int32_t refs;      /* the user's, and HG_HANDLE_* */
+    _Atomic uint32_t parts;    /* of a forward, HG_PART_* */
+    _Atomic int32_t ret;       /* how it went so far, an hg_return_t */
+    _Atomic bool in_flight;    /* a forward is not over */
+    _Atomic uint8_t watch;     /* HG_WATCH_*: what its end is to be told */
+    _Atomic bool responded;    /* respond was called */
+    _Atomic uint32_t canceled; /* the use whose end was asked for, as of
+                                  hg_handle_asked; 0: none */
+    bool awaiting;             /* an answer from loopback.c, under its lock */
     enum hg_role role;
     _Atomic int place;   /* enum hg_place */
     bool no_response;    /* of this request */
@@ -238,6 +239,13 @@ hg_handle_use(const struct hg_handle *handle)
 {
     return atomic_load_explicit(&handle->parts, memory_order_relaxed) >>
            HG_PART_SHIFT;
+}
+
+/* What canceled is once the end of a use was asked for. */
+static inline uint32_t
+hg_handle_asked(uint32_t use)
+{
+    return use << 1 | 1;
 }
 
 /* A tag is the handle's number and a count of its uses, so that what comes late

@@ -99,7 +99,10 @@ take_target(struct hg_context *context, struct hg_handle **target_p)
             context, &context->ports[HG_NET_MAIN], HG_ROLE_TARGET, &target);
         if (ret != HG_SUCCESS)
             return ret;
+        /* Listed already, it may be looked at. */
+        base_lock_acquire(&context->pool_lock);
         target->local = true;
+        base_lock_release(&context->pool_lock);
     }
     atomic_store_explicit(&target->responded, false, memory_order_relaxed);
     *target_p = target;

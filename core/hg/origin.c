@@ -115,7 +115,8 @@ post_receive(struct hg_handle *handle)
 bool
 hg_origin_ending(const struct hg_handle *handle)
 {
-    return atomic_load_explicit(&handle->canceled, memory_order_relaxed) ||
+    return atomic_load_explicit(&handle->canceled, memory_order_relaxed) ==
+               hg_handle_asked(hg_handle_use(handle)) ||
            atomic_load_explicit(&handle->ret, memory_order_relaxed) !=
                HG_SUCCESS;
 }
@@ -369,7 +370,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     handle->out.size = 0;
     atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
     parts = awaiting ? HG_PART_SEND | HG_PART_RECV : HG_PART_SEND;
-    atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
+    atomic_store_explicit(&handle->canceled, 0, memory_order_relaxed);
     /* Release pairs with the acquire in hg_handle_expired. */
     atomic_store_explicit(&handle->parts,
         handle->cookie << HG_PART_SHIFT | parts, memory_order_release);
@@ -378,7 +379,8 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     if (__builtin_expect(handle->context->hg_class->bulk.stats, 0))
         hg_stats_forward(handle);
     if (__builtin_expect(handle->timeout_ms > 0, 0)) {
-        ret = hg_timer_start(handle, base_time_deadline(handle->timeout_ms));
+        ret = hg_timer_start(handle, hg_handle_use(handle),
+            base_time_deadline(handle->timeout_ms));
         if (ret != HG_SUCCESS)
             return take_back(handle, parts, -(int32_t) ret);
     }

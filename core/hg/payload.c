@@ -166,18 +166,25 @@ HG_Free_output(hg_handle_t handle, void *out_struct)
         handle, &handle->out, handle->rpc->out_proc, out_struct);
 }
 
+/* Arguments beyond the message; NULL: there are none, or not any more. */
+static const struct hg_overflow *
+overflow_of(const struct hg_message *message)
+{
+    return message->flags & HG_MESSAGE_RELEASED ? NULL : message->overflow;
+}
+
 /* The user's space and the encoded arguments, wherever they are. */
 static hg_size_t
 payload_size(const struct hg_handle *handle, const struct hg_message *message,
     enum hg_role sender)
 {
     const struct hg_class *hg_class = handle->context->hg_class;
+    const struct hg_overflow *overflow = overflow_of(message);
 
-    if (!message->overflow)
+    if (!overflow)
         return message->size;
-    return message->overflow->size + (sender == HG_ROLE_ORIGIN
-                                             ? hg_class->in_offset
-                                             : hg_class->out_offset);
+    return overflow->size + (sender == HG_ROLE_ORIGIN ? hg_class->in_offset
+                                                      : hg_class->out_offset);
 }
 
 hg_size_t
@@ -243,7 +250,7 @@ HG_Release_input_buf(hg_handle_t handle)
 static hg_return_t
 give_extra(const struct hg_message *message, void **buf_p, hg_size_t *size_p)
 {
-    const struct hg_overflow *overflow = message->overflow;
+    const struct hg_overflow *overflow = overflow_of(message);
 
     if (buf_p)
         *buf_p = overflow ? overflow->data : NULL;

@@ -200,14 +200,13 @@ hg_target_unpost(struct hg_context *context)
 
     atomic_store_explicit(&context->accepting, false, memory_order_relaxed);
     na_progress_acquire(progress);
-    base_lock_acquire(&context->pool_lock);
-    LIST_FOREACH (handle, &context->handles, all_next)
+    for (handle = hg_pool_first(context); handle;
+         handle = LIST_NEXT(handle, all_next))
         if (handle->role == HG_ROLE_TARGET) {
             handle->port->net.na_class->ops.cancel(
                 hg_handle_ctx(handle), na_op_part(handle->recv));
             hg_overflow_cancel_fetch(handle);
         }
-    base_lock_release(&context->pool_lock);
     for (unsigned i = 0; i < context->port_count; i++)
         if (context->ports[i].multi)
             hg_multi_unpost(context->ports[i].multi);
@@ -334,7 +333,7 @@ respond(struct hg_handle *handle, hg_return_t result)
             HG_HEADER_RESPONSE_SIZE, &handle->out);
     if (__builtin_expect(hg_class->bulk.stats, 0))
         hg_stats_respond(handle, result);
-    atomic_store_explicit(&handle->canceled, false, memory_order_relaxed);
+    atomic_store_explicit(&handle->canceled, 0, memory_order_relaxed);
     /* Release pairs with the acquire in detach_respond. */
     atomic_fetch_add_explicit(
         &handle->refs, HG_HANDLE_RESPONDING, memory_order_release);

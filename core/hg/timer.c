@@ -84,18 +84,21 @@ grow(struct hg_timers *timers)
 }
 
 hg_return_t
-hg_timer_start(struct hg_handle *handle, uint64_t due)
+hg_timer_start(struct hg_handle *handle, uint32_t use, uint64_t due)
 {
     struct hg_timers *timers = &handle->context->timers;
     hg_return_t ret = HG_NOMEM;
     uint32_t at;
 
     base_lock_acquire(&timers->lock);
-    if (handle->timer.at > 0 || timers->count < timers->capacity ||
-        grow(timers)) {
+    /* One that begins after this sets its own, or finds that this is not. */
+    if (use != hg_handle_use(handle)) {
+        ret = HG_SUCCESS;
+    } else if (handle->timer.at > 0 || timers->count < timers->capacity ||
+               grow(timers)) {
         at = handle->timer.at > 0 ? handle->timer.at - 1 : timers->count++;
         handle->timer.due = due;
-        handle->timer.use = hg_handle_use(handle);
+        handle->timer.use = use;
         handle->timer.asked = false;
         settle(timers, at, handle);
         atomic_fetch_or_explicit(

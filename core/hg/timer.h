@@ -36,9 +36,10 @@ struct hg_timers {
 void hg_timers_init(struct hg_context *context);
 void hg_timers_finish(struct hg_context *context);
 
-/* Sets a handle's timer for what it does now, in place of what was set before.
- * NOMEM. */
-hg_return_t hg_timer_start(struct hg_handle *handle, uint64_t due);
+/* Sets a handle's timer for one use of it, in place of what was set before; not
+ * if the use is over and the next one has begun. NOMEM. */
+hg_return_t hg_timer_start(
+    struct hg_handle *handle, uint32_t use, uint64_t due);
 
 /* Makes progress call hg_target_retry soon. */
 void hg_timers_retry(struct hg_context *context);

@@ -268,6 +268,131 @@ START_TEST(detach_answer_then_destroy_the_context)
 }
 END_TEST
 
+/* Nothing of an answer is seen. */
+static void
+ck_no_output(hg_handle_t handle)
+{
+    hg_size_t size = 1;
+    void *extra = &size;
+    blob_t out;
+
+    ck_assert_int_eq(HG_Get_output(handle, &out), HG_FAULT);
+    ck_assert_int_eq(
+        HG_Get_output_extra_buf(handle, &extra, &size), HG_SUCCESS);
+    ck_assert(!extra && size == 0);
+    ck_assert_uint_eq(HG_Get_output_payload_size(handle), 0);
+}
+
+/* An echo whose answer, or what that refers to, comes after the callback. */
+static void
+late_echo(struct session *s, enum loop_kind kind, uint32_t skip, uint32_t size)
+{
+    uint32_t handled = rpcs_shared()->handled[RPC_ECHO];
+    struct call call = {.called = 0};
+    hg_handle_t handle = session_handle(s, rpcs_id(RPC_ECHO));
+    blob_t in = blob_make(size, 1), out;
+
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+    loop_fault_set(
+        kind, (struct loop_fault){.act = LOOP_HOLD, .count = 4, .skip = skip});
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+    rpcs_wait_handled(s, RPC_ECHO, handled + 1);
+    session_quiet(s);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_canceled(s, &call, handle);
+    ck_no_output(handle);
+    ck_assert_uint_ge(loop_release(), 1);
+    session_quiet(s);
+    ck_no_output(handle);
+    loop_cancel_set(LOOP_CANCEL_PROMPT);
+    loop_fault_set(kind, (struct loop_fault){.act = LOOP_HONEST});
+    ck_assert_int_eq(session_forward(s, handle, &in), HG_SUCCESS);
+    ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+    ck_assert(blob_equal(&in, &out));
+    ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+}
+
+START_TEST(detach_answer_that_comes_later_is_not_to_be_seen)
+{
+    struct session s;
+
+    session_begin(&s, _i, &setup);
+    late_echo(&s, LOOP_SEND_EXPECTED, 0, 40);
+    /* The target's own come first: in one piece, or in those of 1000 bytes. To
+     * oneself nothing is fetched. */
+    if (s.mode->shape != SESSION_SELF)
+        late_echo(&s, LOOP_GET,
+            s.mode->limits && s.mode->limits->max_rma_size > 0 ? 301 : 1,
+            300000);
+    session_end(&s);
+}
+END_TEST
+
+static struct {
+    hg_context_t *context;
+    struct call again;
+    blob_t in;
+} reused;
+
+static hg_return_t
+forward_again(const struct hg_cb_info *info)
+{
+    hg_handle_t handle = info->info.forward.handle;
+
+    ck_assert_int_eq(
+        HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_KEEP)), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Forward(handle, call_done, &reused.again, &reused.in), HG_SUCCESS);
+    return call_done(info);
+}
+
+static void
+trigger_one(void)
+{
+    ck_assert_int_eq(HG_Trigger(reused.context, 0, 1, NULL), HG_SUCCESS);
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+}
+
+/* While a cancel is at work what it is for ends, and its handle is forwarded
+ * again: that is left alone, also when the time to look after it has come. */
+START_TEST(detach_cancel_beside_the_next_forward_of_the_handle)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    uint64_t deadline;
+
+    if (session_mode_at(_i)->shape != SESSION_THREADS)
+        return;
+    session_begin(&s, _i, &setup);
+    reused.in = blob_make(20, 1);
+    reused.context = s.context;
+    reused.again.called = 0;
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    ck_assert_int_eq(
+        HG_Forward(handle, forward_again, &call, NULL), HG_SUCCESS);
+    deadline = session_now_ms() + test_count(TEST_WAIT_MS);
+    while (HG_Progress(s.context, 100) != HG_SUCCESS)
+        ck_assert_uint_lt(session_now_ms(), deadline);
+    loop_cancel_hook_set(trigger_one);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_assert_uint_eq(call.called, 1);
+    ck_assert_int_eq(call.ret, HG_SUCCESS);
+    rpcs_wait_handled(&s, RPC_KEEP, 1);
+    session_quiet(&s);
+    ck_assert_uint_eq(reused.again.called, 0);
+    loop_cancel_set(LOOP_CANCEL_PROMPT);
+    ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+    session_wait(&s, &reused.again.called, 1);
+    ck_assert_int_eq(reused.again.ret, HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&reused.in);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -277,6 +402,8 @@ add(TCase *tcase)
     session_add(tcase, detach_request_that_cannot_be_sent);
     session_add(tcase, detach_answer_that_does_not_leave);
     session_add(tcase, detach_answer_then_destroy_the_context);
+    session_add(tcase, detach_answer_that_comes_later_is_not_to_be_seen);
+    session_add(tcase, detach_cancel_beside_the_next_forward_of_the_handle);
 }
 
 int

@@ -16,6 +16,7 @@ static uint32_t submitted[LOOP_KINDS];
 static uint32_t rma_to[LOOP_CONTEXTS_MAX];
 static enum loop_cancel cancel_mode;
 static loop_tamper_t tamper_func;
+static void (*cancel_hook)(void);
 static struct loop_ops held = TAILQ_HEAD_INITIALIZER(held);
 
 void
@@ -35,6 +36,7 @@ loop_faults_clear(void)
     memset(rma_to, 0, sizeof rma_to);
     cancel_mode = LOOP_CANCEL_PROMPT;
     tamper_func = NULL;
+    cancel_hook = NULL;
     pthread_mutex_unlock(&loop_lock);
 }
 
@@ -43,6 +45,14 @@ loop_cancel_set(enum loop_cancel cancel)
 {
     pthread_mutex_lock(&loop_lock);
     cancel_mode = cancel;
+    pthread_mutex_unlock(&loop_lock);
+}
+
+void
+loop_cancel_hook_set(void (*hook)(void))
+{
+    pthread_mutex_lock(&loop_lock);
+    cancel_hook = hook;
     pthread_mutex_unlock(&loop_lock);
 }
 
@@ -439,9 +449,12 @@ int32_t
 loop_cancel(na_plugin_ctx *ctx, void *part)
 {
     struct loop_op *op = part;
+    void (*hook)(void);
 
     serial_begin(ctx);
     pthread_mutex_lock(&loop_lock);
+    hook = cancel_hook;
+    cancel_hook = NULL;
     if ((op->state == LOOP_POSTED || op->state == LOOP_HELD)) {
         if (op->ctx != ctx)
             loop_violated("operation of another context cancelled");
@@ -450,5 +463,7 @@ loop_cancel(na_plugin_ctx *ctx, void *part)
     }
     pthread_mutex_unlock(&loop_lock);
     serial_end(ctx);
+    if (hook)
+        hook();
     return NA_PLUGIN_OK;
 }

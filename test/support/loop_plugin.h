@@ -84,6 +84,9 @@ enum loop_cancel {
 };
 void loop_cancel_set(enum loop_cancel cancel);
 
+/* Called, without a lock of the plugin's, at the end of the next cancel; once. */
+void loop_cancel_hook_set(void (*hook)(void));
+
 /* Called with a copy of each message that is on its way, header space
  * included; it may change the bytes and shorten the length. */
 typedef void (*loop_tamper_t)(
