@@ -86,6 +86,9 @@ take_slot(struct bulk_owned *owned, struct hg_bulk *bulk)
     return slot->number;
 }
 
+/* Relaxed here and below: a number, and an owner, are values that go out; what
+ * they lead to is looked at under the lock alone. Who ends a descriptor has its
+ * last reference, taken with acquire in HG_Bulk_free. */
 uint64_t
 bulk_owned_number(struct hg_bulk *bulk)
 {
