@@ -90,12 +90,20 @@ hg_return_t bulk_transfer_internal(struct bulk_context *context,
 /* HG_Bulk_cancel for who holds the lock of na/progress.h. */
 void bulk_transfer_cancel(hg_op_id_t id);
 
+/* Ends a transfer of the core's own without calling done: its transport's
+ * contexts are closed. */
+void bulk_transfer_discard(hg_op_id_t id);
+
 /* The table of ids. add: NOMEM when it is full. begin makes the id valid, end
  * makes it stale: once it has returned no cancel is at work on the transfer. */
 hg_return_t bulk_op_table_add(struct bulk_op *op);
 void bulk_op_table_remove(struct bulk_op *op);
 hg_op_id_t bulk_op_table_begin(struct bulk_op *op);
 void bulk_op_table_end(struct bulk_op *op);
+
+/* The transfer of an id if it is under way; NULL: it is not. Nobody ends it
+ * meanwhile. */
+struct bulk_op *bulk_op_table_find(hg_op_id_t id);
 
 /* Calls cancel with the transfer of an id, if it is still under way, and with
  * its lock held. */

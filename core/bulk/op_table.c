@@ -139,6 +139,17 @@ find(uint64_t id)
     return op && is_of(op, id) ? op : NULL;
 }
 
+struct bulk_op *
+bulk_op_table_find(hg_op_id_t id)
+{
+    struct bulk_op *op;
+
+    pthread_mutex_lock(&table_lock);
+    op = find((uint64_t) (uintptr_t) id);
+    pthread_mutex_unlock(&table_lock);
+    return op;
+}
+
 void
 bulk_op_table_cancel_locked(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
 {

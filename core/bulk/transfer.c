@@ -520,6 +520,15 @@ bulk_transfer_cancel(hg_op_id_t id)
     bulk_op_table_cancel_locked(id, cancel);
 }
 
+void
+bulk_transfer_discard(hg_op_id_t id)
+{
+    struct bulk_op *op = bulk_op_table_find(id);
+
+    if (op)
+        internal_end(op);
+}
+
 hg_return_t
 HG_Bulk_cancel(hg_op_id_t op_id)
 {

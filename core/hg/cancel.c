@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "bulk/op.h"
 #include "talaria.h"
 
 /* How long a transport may take to end what it was asked to, twice. */
@@ -202,6 +203,43 @@ hg_answers_end(struct hg_context *context)
             atomic_load_explicit(&handle->moving, memory_order_relaxed))
             hg_handle_end(handle);
     na_progress_release(progress);
+}
+
+/* Of a handle; HG_OP_ID_NULL: none is under way. The lock of progress is held. */
+static hg_op_id_t
+fetch_of(const struct hg_handle *handle)
+{
+    const struct hg_overflow *overflow =
+        atomic_load_explicit(&handle->moving, memory_order_relaxed);
+
+    return overflow ? overflow->fetch : HG_OP_ID_NULL;
+}
+
+uint32_t
+hg_fetches(struct hg_context *context)
+{
+    struct na_progress *progress = hg_context_na(context)->progress;
+    struct hg_handle *handle;
+    uint32_t count = 0;
+
+    na_progress_acquire(progress);
+    for (handle = hg_pool_first(context); handle;
+         handle = LIST_NEXT(handle, all_next))
+        if (fetch_of(handle) != HG_OP_ID_NULL)
+            /* The transfer; a target's handle, which nobody else has. */
+            count += handle->role == HG_ROLE_TARGET ? 2 : 1;
+    na_progress_release(progress);
+    return count;
+}
+
+void
+hg_fetches_discard(struct hg_context *context)
+{
+    struct hg_handle *handle;
+
+    LIST_FOREACH (handle, &context->handles, all_next)
+        if (fetch_of(handle) != HG_OP_ID_NULL)
+            bulk_transfer_discard(fetch_of(handle));
 }
 
 hg_return_t

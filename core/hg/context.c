@@ -19,6 +19,9 @@
 /* How long it waits for receives, which the transport gives back in any case
  * when its context is destroyed. */
 #define UNPOST_TIMEOUT_MS 200U
+/* And for arguments that are being fetched, of which that is true too, to be
+ * cancelled. */
+#define FETCH_TIMEOUT_MS 1000U
 
 hg_context_t *
 HG_Context_create(hg_class_t *hg_class)
@@ -200,6 +203,18 @@ in_use(struct hg_context *context)
                      : base_completion_count(&context->bulk.completions);
 }
 
+/* But for arguments that are being fetched: the transport gives those back in
+ * any case when its context is destroyed. */
+static uint32_t
+in_use_otherwise(struct hg_context *context)
+{
+    uint32_t fetches = hg_fetches(context);
+    uint32_t count = in_use(context);
+
+    return count > fetches ? count - fetches
+                           : base_completion_count(&context->bulk.completions);
+}
+
 hg_return_t
 HG_Context_destroy(hg_context_t *context)
 {
@@ -213,11 +228,13 @@ HG_Context_destroy(hg_context_t *context)
     hg_loopback_leave(context);
     hg_target_unpost(context);
     wait_for_none(context, posted, UNPOST_TIMEOUT_MS);
-    left =
-        wait_for_none(context, in_use, DESTROY_TIMEOUT_MS - DESTROY_ENDING_MS);
+    left = wait_for_none(context, in_use, FETCH_TIMEOUT_MS);
+    if (left > 0)
+        left = wait_for_none(context, in_use_otherwise,
+            DESTROY_TIMEOUT_MS - FETCH_TIMEOUT_MS - DESTROY_ENDING_MS);
     if (left > 0) {
         hg_answers_end(context);
-        left = wait_for_none(context, in_use, DESTROY_ENDING_MS);
+        left = wait_for_none(context, in_use_otherwise, DESTROY_ENDING_MS);
     }
     if (left > 0) {
         /* Their callbacks come with what else is triggered. */
@@ -230,6 +247,7 @@ HG_Context_destroy(hg_context_t *context)
     hg_abandon_forget(context);
     /* What the transport still has of handles it gives back now. */
     close_ports(context);
+    hg_fetches_discard(context);
     hg_pool_finish(context);
     for (unsigned i = 0; i < HG_NETS; i++)
         hg_multi_close(context->ports[i].multi);

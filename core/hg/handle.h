@@ -226,6 +226,12 @@ uint64_t hg_handle_expired(struct hg_handle *handle, uint64_t now);
  * lock. */
 void hg_answers_end(struct hg_context *context);
 
+/* What of a context in use (context.c) are arguments that are being fetched.
+ * Takes that lock. discard: the ports of the context are closed; ends that, to be
+ * freed with its handles. */
+uint32_t hg_fetches(struct hg_context *context);
+void hg_fetches_discard(struct hg_context *context);
+
 /* The transport has ended the last operation of a forward that did not wait for
  * it. [any thread] */
 void hg_handle_aside_ended(struct hg_handle *handle);

@@ -159,8 +159,9 @@ HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
 
 /* Destroys a context. Blocks up to 5 s for handles that are still in use, then
  * HG_BUSY, with their number in the log and the context still there. Answers
- * that their origins have not acknowledged by then are cancelled. No other
- * thread may be using it. */
+ * that their origins have not acknowledged by then are cancelled; arguments that
+ * are being fetched, and that the transport does not stop, keep no context. No
+ * other thread may be using it. */
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
 
 /* Stops receiving requests, for good; those received are still handled. May

@@ -330,6 +330,40 @@ START_TEST(detach_answer_that_comes_later_is_not_to_be_seen)
 }
 END_TEST
 
+/* Arguments, then an answer, that the transport fetches for ever: the context
+ * that wants them ends all the same. In one mode, since it waits. */
+START_TEST(detach_fetch_then_destroy_the_context)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
+    uint32_t before = _i == 0 ? 0 : 1;
+    blob_t in = blob_make(300000, 1);
+    int mode = 0;
+
+    while (session_mode_at(mode)->shape != SESSION_THREADS)
+        mode++;
+    session_begin(&s, mode, &setup);
+    /* What the end of the peer ends after all. */
+    log_expect("not told that its answer came", 0, 1);
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+    loop_fault_set(
+        LOOP_GET, (struct loop_fault){.act = LOOP_HOLD, .skip = before});
+    handle = session_handle(&s, rpcs_id(RPC_ECHO));
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+    while (loop_submitted(LOOP_GET) <= before) {
+        ck_assert_uint_lt(session_now_ms(), deadline);
+        session_step(&s, 1);
+    }
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    ck_canceled(&s, &call, handle);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
 static struct {
     hg_context_t *context;
     struct call again;
@@ -403,6 +437,7 @@ add(TCase *tcase)
     session_add(tcase, detach_answer_that_does_not_leave);
     session_add(tcase, detach_answer_then_destroy_the_context);
     session_add(tcase, detach_answer_that_comes_later_is_not_to_be_seen);
+    tcase_add_loop_test(tcase, detach_fetch_then_destroy_the_context, 0, 2);
     session_add(tcase, detach_cancel_beside_the_next_forward_of_the_handle);
 }
 
