@@ -6,6 +6,9 @@
 
 #define SOCKETS (OFI_TRAIT_TCP | OFI_TRAIT_LOCK_MR)
 #define LAYERED (SOCKETS | OFI_TRAIT_SLOW_LOSS)
+/* What was lost is sent again only by who calls: nobody may sleep. */
+#define DATAGRAMS                                                              \
+    (OFI_TRAIT_LOCK_MR | OFI_TRAIT_MUST_ANSWER | OFI_TRAIT_NO_WAIT)
 
 /*
  * RDM endpoints over TCP of their own are called net in libfabric 1.17 and tcp
@@ -20,10 +23,8 @@ static const struct ofi_trait table[] = {
     {"net;ofi_rxm", "net;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED},
     {"sockets", "sockets", "sockets", OFI_FORMAT_IP,
         SOCKETS | OFI_TRAIT_TRUST_WAIT},
-    {"udp", "udp;ofi_rxd", "udp", OFI_FORMAT_IP,
-        OFI_TRAIT_LOCK_MR | OFI_TRAIT_MUST_ANSWER},
-    {"udp;ofi_rxd", "udp;ofi_rxd", "udp", OFI_FORMAT_IP,
-        OFI_TRAIT_LOCK_MR | OFI_TRAIT_MUST_ANSWER},
+    {"udp", "udp;ofi_rxd", "udp", OFI_FORMAT_IP, DATAGRAMS},
+    {"udp;ofi_rxd", "udp;ofi_rxd", "udp", OFI_FORMAT_IP, DATAGRAMS},
     {"shm", "shm", "shm", OFI_FORMAT_STRING,
         OFI_TRAIT_NODE | OFI_TRAIT_NO_WAIT | OFI_TRAIT_LOCK_MR},
     {"verbs", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, OFI_TRAIT_NATIVE},
