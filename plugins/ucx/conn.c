@@ -23,9 +23,9 @@
 
 #define SLOT_BITS 24U /* of a token that are a place in the table */
 #define SLOTS_FIRST 16U
-#define HELLO_NS UINT64_C(5000000000) /* for a caller to say it */
-#define BYE_NS UINT64_C(5000000000)   /* for a peer to answer it */
-#define CALLED_MOST 4096U             /* callers without a hello */
+#define HELLO_NS UINT64_C(30000000000) /* for a caller, of many, to say it */
+#define BYE_NS UINT64_C(5000000000)    /* for a peer to answer it */
+#define CALLED_MOST 4096U              /* callers without a hello */
 
 int32_t
 ucx_conn_code(ucs_status_t status)
