@@ -243,7 +243,9 @@ START_TEST(faults_receive_of_requests_refused_others_are_posted)
     struct session s;
 
     session_begin(&s, _i, &setup_one);
-    log_expect("a receive for requests cannot be posted", 3, 3);
+    /* Where the processor is wanted elsewhere, a fault may meet what was refused
+     * a round before and is tried again, of which nothing is said. */
+    log_expect("a receive for requests cannot be posted", 1, 3);
     for (unsigned i = 0; i < 3; i++) {
         rpcs_ck_works(&s);
         set_fault(LOOP_RECV_UNEXPECTED, LOOP_FAIL_NOW, NA_PLUGIN_E_NOMEM, 1);
