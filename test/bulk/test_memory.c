@@ -5,56 +5,12 @@
  */
 #include "far.h"
 #include "log_watch.h"
+#include "scarce.h"
 
 #include "bulk/bulk.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Successes before a failure; negative: all. Any thread allocates. */
-static atomic_long countdown = -1;
-static atomic_uint allocations;
-
-static bool
-fails(void)
-{
-    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
-    return countdown >= 0 && countdown-- == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __real_realloc(memory, size);
-}
-
-void *
-__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return fails() ? NULL : __real_aligned_alloc(alignment, size);
-}
 
 static const struct session_setup setup = {.origin_listens = true};
 
@@ -80,13 +36,13 @@ do_all(struct far *far, const unsigned char *bytes, size_t size, bool *moved_p)
         ret = HG_Bulk_transfer(far->s.context, call_done, &call, HG_BULK_PULL,
             far->owner, copy, 0, far->local, 0, FAR_SIZE, HG_OP_ID_IGNORE);
     if (ret == HG_SUCCESS) {
-        long left = countdown;
+        long left = scarce_countdown;
 
-        countdown = -1; /* what waits allocates, too */
+        scarce_countdown = -1; /* what waits allocates, too */
         *moved_p = true;
         session_wait(&far->s, &call.called, 1);
         ret = call.ret;
-        countdown = left;
+        scarce_countdown = left;
     }
     HG_Bulk_free(copy);
     HG_Bulk_free(bulk);
@@ -108,15 +64,15 @@ START_TEST(memory_that_runs_out_is_told)
     ck_assert_int_eq(HG_Bulk_serialize(bytes, size, 0, far.owned), HG_SUCCESS);
     HG_Set_log_level("none");
     for (long at = 0;; at++) {
-        countdown = at;
+        scarce_countdown = at;
         ret = do_all(&far, bytes, size, &moved);
-        if (countdown >= 0)
+        if (scarce_countdown >= 0)
             break; /* fewer than that are made */
-        countdown = -1;
+        scarce_countdown = -1;
         ck_assert(ret == HG_NOMEM || ret == HG_SUCCESS);
         failed += ret == HG_NOMEM;
     }
-    countdown = -1;
+    scarce_countdown = -1;
     ck_assert_int_eq(ret, HG_SUCCESS);
     ck_assert_uint_ge(failed, 4);
     ck_assert(moved);
@@ -139,13 +95,13 @@ START_TEST(memory_lacking_for_a_number_does_no_harm)
     ck_assert_int_eq(HG_Bulk_create(far.s.hg_class, 1, NULL, &size,
                          HG_BULK_READWRITE, &bulk),
         HG_SUCCESS);
-    countdown = 0;
+    scarce_countdown = 0;
     ck_assert_int_eq(
         HG_Bulk_serialize(bytes, sizeof bytes, 0, bulk), HG_SUCCESS);
-    ck_assert_int_lt(countdown, 0);
+    ck_assert_int_lt(scarce_countdown, 0);
     for (unsigned i = 16; i < 32; i++)
         ck_assert_uint_eq(bytes[i], 0);
-    countdown = -1;
+    scarce_countdown = -1;
     ck_assert_int_eq(
         HG_Bulk_serialize(bytes, sizeof bytes, 0, bulk), HG_SUCCESS);
     ck_assert_uint_ne(bytes[16], 0);
@@ -160,7 +116,7 @@ static hg_return_t
 go_round(struct far *far, uint32_t *describing_p, uint32_t *moving_p)
 {
     uint64_t deadline = session_now_ms() + 10000;
-    uint32_t before = allocations;
+    uint32_t before = scarce_allocations;
     struct call call = {.called = 0};
     unsigned char bytes[1024];
     hg_size_t size = FAR_SIZE;
@@ -173,8 +129,8 @@ go_round(struct far *far, uint32_t *describing_p, uint32_t *moving_p)
         ret = HG_Bulk_serialize(bytes, sizeof bytes, 0, bulk);
     if (ret == HG_SUCCESS)
         ret = HG_Bulk_deserialize(far->s.hg_class, &copy, bytes, sizeof bytes);
-    *describing_p = allocations - before;
-    before = allocations;
+    *describing_p = scarce_allocations - before;
+    before = scarce_allocations;
     if (ret == HG_SUCCESS)
         ret = HG_Bulk_transfer(far->s.context, call_done, &call, HG_BULK_PULL,
             far->owner, far->origin, 0, bulk, 0, FAR_SIZE, HG_OP_ID_IGNORE);
@@ -185,7 +141,7 @@ go_round(struct far *far, uint32_t *describing_p, uint32_t *moving_p)
     }
     HG_Bulk_free(copy);
     HG_Bulk_free(bulk);
-    *moving_p = allocations - before;
+    *moving_p = scarce_allocations - before;
     return ret == HG_SUCCESS && call.called == 1 ? call.ret : ret;
 }
 

@@ -8,59 +8,8 @@
 #include "log_watch.h"
 #include "nomem.h"
 #include "rpcs.h"
+#include "scarce.h"
 #include "talaria.h"
-
-#include <stdlib.h>
-
-/* Successes before a failure; negative: all. */
-static long countdown = -1;
-
-static bool
-fails(void)
-{
-    return countdown >= 0 && countdown-- == 0;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
-
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __real_realloc(memory, size);
-}
-
-void *
-__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return fails() ? NULL : __real_aligned_alloc(alignment, size);
-}
-
-char *
-__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
 
 static hg_return_t (*const runs[])(struct nomem *) = {nomem_open_again,
     nomem_open_both_ways, nomem_look_up, nomem_register, nomem_call,
@@ -90,10 +39,10 @@ START_TEST(nomem_anywhere_is_told)
         log_watch_install();
         ck_assert_int_eq(nomem_open(&n, false), HG_SUCCESS);
         /* libcheck allocates too: it is called when all succeed. */
-        countdown = at;
+        scarce_countdown = at;
         ret = runs[_i](&n);
-        over = countdown >= 0;
-        countdown = -1;
+        over = scarce_countdown >= 0;
+        scarce_countdown = -1;
         ck_assert_msg(ret == HG_NOMEM || ret == HG_SUCCESS,
             "allocation %ld of run %d: %s", at, _i, HG_Error_to_string(ret));
         ck_assert(!over || ret == HG_SUCCESS);

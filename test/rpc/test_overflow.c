@@ -21,8 +21,6 @@ enum own {
 static hg_id_t own_ids[OWN_COUNT];
 
 struct shared {
-    _Atomic uint32_t responded;
-    _Atomic uint32_t responded_ret; /* of the last one */
     _Atomic uint32_t one_way;
 };
 
@@ -30,15 +28,6 @@ static struct shared *
 shared(void)
 {
     return (struct shared *) ((char *) session_user() + RPCS_USER_OFFSET);
-}
-
-static hg_return_t
-on_responded(const struct hg_cb_info *info)
-{
-    atomic_store(&shared()->responded_ret, (uint32_t) info->ret);
-    TARGET_ASSERT(HG_Destroy(info->info.respond.handle) == HG_SUCCESS);
-    atomic_fetch_add(&shared()->responded, 1);
-    return HG_SUCCESS;
 }
 
 static hg_return_t
@@ -51,7 +40,7 @@ on_make(hg_handle_t handle)
     TARGET_ASSERT(HG_Get_input(handle, &size) == HG_SUCCESS);
     TARGET_ASSERT(HG_Free_input(handle, &size) == HG_SUCCESS);
     out = blob_make(size, size);
-    ret = HG_Respond(handle, on_responded, NULL, &out);
+    ret = HG_Respond(handle, rpcs_on_responded, NULL, &out);
     blob_free(&out);
     if (ret != HG_SUCCESS)
         TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
@@ -272,11 +261,11 @@ START_TEST(overflow_respond_callback_waits_for_the_origin)
         ck_assert_int_eq(
             HG_Forward(handle, call_done, &call, &size), HG_SUCCESS);
         usleep(test_count(TEST_QUIET_MS) * 1000);
-        ck_assert_uint_eq(shared()->responded, 0);
+        ck_assert_uint_eq(rpcs_shared()->responded, 0);
         session_wait(&s, &call.called, 1);
         ck_assert_int_eq(call.ret, HG_SUCCESS);
-        session_wait_other(&s, &shared()->responded, 1);
-        ck_assert_uint_eq(shared()->responded_ret, HG_SUCCESS);
+        session_wait_other(&s, &rpcs_shared()->responded, 1);
+        ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_SUCCESS);
         ck_assert_int_eq(HG_Ref_get(handle), 1);
     }
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -351,7 +340,7 @@ START_TEST(overflow_is_counted)
     session_wait_other(&s, &shared()->one_way, 1);
     ck_assert_int_eq(HG_Reset(handle, s.target, own_ids[OWN_MAKE]), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, &size), HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 1);
+    session_wait_other(&s, &rpcs_shared()->responded, 1);
     ck_assert_int_eq(HG_Class_get_counters(s.hg_class, &counters), HG_SUCCESS);
     ck_assert_uint_eq(counters.rpc_req_sent_count, 2);
     ck_assert_uint_eq(counters.rpc_req_extra_count, 1);

@@ -25,8 +25,6 @@ static hg_id_t own_ids[OWN_COUNT];
 struct shared {
     _Atomic uint32_t size; /* 0: LARGE */
     _Atomic uint32_t responding;
-    _Atomic uint32_t responded;
-    _Atomic uint32_t responded_ret; /* of the last one */
     _Atomic uint32_t later;
     _Atomic uint32_t later_ret;
 };
@@ -38,20 +36,11 @@ shared(void)
 }
 
 static hg_return_t
-on_responded(const struct hg_cb_info *info)
-{
-    atomic_store(&shared()->responded_ret, (uint32_t) info->ret);
-    TARGET_ASSERT(HG_Destroy(info->info.respond.handle) == HG_SUCCESS);
-    atomic_fetch_add(&shared()->responded, 1);
-    return HG_SUCCESS;
-}
-
-static hg_return_t
 make(hg_handle_t handle, bool regret)
 {
     uint32_t size = atomic_load(&shared()->size);
     blob_t out = blob_make(size > 0 ? size : LARGE, 1);
-    hg_return_t ret = HG_Respond(handle, on_responded, NULL, &out);
+    hg_return_t ret = HG_Respond(handle, rpcs_on_responded, NULL, &out);
 
     blob_free(&out);
     if (ret != HG_SUCCESS)
@@ -66,7 +55,8 @@ make(hg_handle_t handle, bool regret)
 static hg_return_t
 on_small(hg_handle_t handle)
 {
-    TARGET_ASSERT(HG_Respond(handle, on_responded, NULL, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(
+        HG_Respond(handle, rpcs_on_responded, NULL, NULL) == HG_SUCCESS);
     atomic_fetch_add(&shared()->responding, 1);
     return HG_SUCCESS;
 }
@@ -211,8 +201,8 @@ START_TEST(overflow_get_that_fails_is_told_to_both)
             HG_Reset(handle, HG_ADDR_NULL, own_ids[OWN_MAKE]), HG_SUCCESS);
         loop_fault_set(LOOP_GET, fault);
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_IO_ERROR);
-        session_wait_other(&s, &shared()->responded, i + 1);
-        ck_assert_uint_eq(shared()->responded_ret, HG_IO_ERROR);
+        session_wait_other(&s, &rpcs_shared()->responded, i + 1);
+        ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_IO_ERROR);
     }
     rpcs_ck_works(&s);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -308,16 +298,16 @@ START_TEST(overflow_cancelled_while_the_origin_fetches)
     hold_gets();
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     wait_submitted(&s, LOOP_GET, 1);
-    ck_assert_uint_eq(shared()->responded, 0);
+    ck_assert_uint_eq(rpcs_shared()->responded, 0);
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_CANCELED);
-    session_wait_other(&s, &shared()->responded, 1);
-    ck_assert_uint_eq(shared()->responded_ret, HG_CANCELED);
+    session_wait_other(&s, &rpcs_shared()->responded, 1);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
     release_gets();
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 2);
-    ck_assert_uint_eq(shared()->responded_ret, HG_SUCCESS);
+    session_wait_other(&s, &rpcs_shared()->responded, 2);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -334,8 +324,8 @@ START_TEST(overflow_answer_cancelled_by_the_target)
     handle = session_handle(&s, own_ids[OWN_REGRET]);
     hold_gets();
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 1);
-    ck_assert_uint_eq(shared()->responded_ret, HG_CANCELED);
+    session_wait_other(&s, &rpcs_shared()->responded, 1);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
     release_gets();
     if (call.called == 0 && loop_submitted(LOOP_GET) == 0)
         ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS); /* was not sent */
@@ -415,16 +405,16 @@ START_TEST(overflow_answer_that_was_lost_is_given_up_by_both)
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     session_wait_other(&s, &shared()->responding, 1);
     session_quiet(&s);
-    ck_assert_uint_eq(shared()->responded, 0);
+    ck_assert_uint_eq(rpcs_shared()->responded, 0);
     ck_assert_uint_eq(call.called, 0);
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_CANCELED);
-    session_wait_other(&s, &shared()->responded, 1);
-    ck_assert_uint_eq(shared()->responded_ret, HG_CANCELED);
+    session_wait_other(&s, &rpcs_shared()->responded, 1);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 2);
-    ck_assert_uint_eq(shared()->responded_ret, HG_SUCCESS);
+    session_wait_other(&s, &rpcs_shared()->responded, 2);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -462,12 +452,12 @@ START_TEST(overflow_answer_that_is_never_acknowledged_times_out)
     loop_cancel_set(cancels[_i % 3]);
     lose_expected(1);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 1);
-    ck_assert_uint_eq(shared()->responded_ret, HG_TIMEOUT);
+    session_wait_other(&s, &rpcs_shared()->responded, 1);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_TIMEOUT);
     loop_cancel_set(LOOP_CANCEL_PROMPT);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 2);
-    ck_assert_uint_eq(shared()->responded_ret, HG_SUCCESS);
+    session_wait_other(&s, &rpcs_shared()->responded, 2);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -499,7 +489,7 @@ START_TEST(overflow_limit_of_an_answer_is_not_of_the_next)
     handle = session_handle(&s, own_ids[OWN_MAKE]);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     begin = session_now_ms();
-    session_wait_other(&s, &shared()->responded, 1);
+    session_wait_other(&s, &rpcs_shared()->responded, 1);
     ck_assert_int_eq(
         HG_Reset(handle, HG_ADDR_NULL, own_ids[OWN_SMALL]), HG_SUCCESS);
     loop_fault_set(
@@ -511,8 +501,8 @@ START_TEST(overflow_limit_of_an_answer_is_not_of_the_next)
     loop_release();
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 2);
-    ck_assert_uint_eq(shared()->responded_ret, HG_SUCCESS);
+    session_wait_other(&s, &rpcs_shared()->responded, 2);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -566,11 +556,11 @@ START_TEST(overflow_answer_with_a_broken_reference_is_given_up_by_both)
     handle = session_handle(&s, own_ids[OWN_MAKE]);
     loop_tamper_set(cut_reference);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_PROTOCOL_ERROR);
-    session_wait_other(&s, &shared()->responded, 1);
-    ck_assert_uint_eq(shared()->responded_ret, HG_CANCELED);
+    session_wait_other(&s, &rpcs_shared()->responded, 1);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
     loop_tamper_set(NULL);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 2);
+    session_wait_other(&s, &rpcs_shared()->responded, 2);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -594,10 +584,10 @@ START_TEST(overflow_answer_not_had_nor_acknowledged_is_given_up_by_both)
                                            .skip = 1,
                                            .count = 4});
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_IO_ERROR);
-    session_wait_other(&s, &shared()->responded, 1);
-    ck_assert_uint_eq(shared()->responded_ret, HG_CANCELED);
+    session_wait_other(&s, &rpcs_shared()->responded, 1);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    session_wait_other(&s, &shared()->responded, 2);
+    session_wait_other(&s, &rpcs_shared()->responded, 2);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }

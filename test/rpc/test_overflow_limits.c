@@ -13,26 +13,6 @@
 
 static hg_id_t make_id;
 
-struct shared {
-    _Atomic uint32_t responded;
-    _Atomic uint32_t responded_ret; /* of the last one */
-};
-
-static struct shared *
-shared(void)
-{
-    return (struct shared *) ((char *) session_user() + RPCS_USER_OFFSET);
-}
-
-static hg_return_t
-on_responded(const struct hg_cb_info *info)
-{
-    atomic_store(&shared()->responded_ret, (uint32_t) info->ret);
-    TARGET_ASSERT(HG_Destroy(info->info.respond.handle) == HG_SUCCESS);
-    atomic_fetch_add(&shared()->responded, 1);
-    return HG_SUCCESS;
-}
-
 /* uint32_t in: so many bytes out. */
 static hg_return_t
 on_make(hg_handle_t handle)
@@ -43,7 +23,8 @@ on_make(hg_handle_t handle)
     TARGET_ASSERT(HG_Get_input(handle, &size) == HG_SUCCESS);
     TARGET_ASSERT(HG_Free_input(handle, &size) == HG_SUCCESS);
     out = blob_make(size, 1);
-    TARGET_ASSERT(HG_Respond(handle, on_responded, NULL, &out) == HG_SUCCESS);
+    TARGET_ASSERT(
+        HG_Respond(handle, rpcs_on_responded, NULL, &out) == HG_SUCCESS);
     blob_free(&out);
     return HG_SUCCESS;
 }
@@ -68,12 +49,12 @@ set(const char *name, const char *value)
 static hg_return_t
 make(struct session *s, uint32_t size)
 {
-    uint32_t before = shared()->responded;
+    uint32_t before = rpcs_shared()->responded;
     hg_handle_t handle = session_handle(s, make_id);
     hg_return_t ret = session_forward(s, handle, &size);
 
-    session_wait_other(s, &shared()->responded, before + 1);
-    ck_assert_uint_eq(shared()->responded_ret, ret);
+    session_wait_other(s, &rpcs_shared()->responded, before + 1);
+    ck_assert_uint_eq(rpcs_shared()->responded_ret, ret);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     return ret;
 }
@@ -226,7 +207,7 @@ START_TEST(overflow_acknowledged_twice_and_from_nowhere_ends_once)
     ck_assert_int_eq(make(&s, LARGE), HG_SUCCESS);
     ck_assert_uint_eq(seen.tag, 2 * tags[1] - tags[0]);
     session_quiet(&s);
-    ck_assert_uint_eq(shared()->responded, 3);
+    ck_assert_uint_eq(rpcs_shared()->responded, 3);
     rpcs_ck_works(&s);
     session_end(&s);
 }

@@ -51,6 +51,15 @@ rpcs_id(enum rpc rpc)
     return ids[rpc];
 }
 
+hg_return_t
+rpcs_on_responded(const struct hg_cb_info *info)
+{
+    atomic_store(&rpcs_shared()->responded_ret, (uint32_t) info->ret);
+    TARGET_ASSERT(HG_Destroy(info->info.respond.handle) == HG_SUCCESS);
+    atomic_fetch_add(&rpcs_shared()->responded, 1);
+    return HG_SUCCESS;
+}
+
 static void
 count(enum rpc rpc)
 {

@@ -28,7 +28,9 @@ enum rpc {
 /* At the beginning of session_user(). */
 struct rpcs_shared {
     _Atomic uint32_t handled[RPC_COUNT];
-    _Atomic uint64_t notified; /* sum */
+    _Atomic uint64_t notified;      /* sum */
+    _Atomic uint32_t responded;     /* what rpcs_on_responded has seen */
+    _Atomic uint32_t responded_ret; /* of the last one */
 };
 
 #define RPCS_USER_OFFSET 1024U /* what follows is the case's own */
@@ -39,6 +41,9 @@ void rpcs_open(hg_class_t *hg_class);
 void rpcs_stopping(void);
 hg_id_t rpcs_id(enum rpc rpc);
 struct rpcs_shared *rpcs_shared(void);
+
+/* Counts an answer whose callback comes, and destroys its handle. */
+hg_return_t rpcs_on_responded(const struct hg_cb_info *info);
 
 /* Steps the origin until a handler has been called so often. */
 void rpcs_wait_handled(struct session *session, enum rpc rpc, uint32_t count);

@@ -11,6 +11,7 @@
 #include "na_plugin.h"
 #include "plugin/info_string.h"
 #include "plugin/report.h"
+#include "scarce.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -23,26 +24,6 @@
 
 extern const na_plugin na_plugin_v1_probe;
 
-/* How many allocations succeed before one fails; negative: all do. */
-static long countdown = -1;
-
-static bool
-fails(void)
-{
-    if (countdown < 0 || countdown-- > 0)
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
 char *__real_strndup(const char *text, size_t length);
 char *__wrap_strndup(const char *text, size_t length);
 char *__real_realpath(const char *path, char *resolved);
@@ -56,40 +37,16 @@ int __real_scandir(const char *path, struct dirent ***entries,
 int __wrap_scandir(const char *path, struct dirent ***entries,
     filter_func *filter, compare_func *compare);
 
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __real_realloc(memory, size);
-}
-
-char *
-__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : __real_strdup(text);
-}
-
 char *
 __wrap_strndup(const char *text, size_t length)
 {
-    return fails() ? NULL : __real_strndup(text, length);
+    return scarce_fails() ? NULL : __real_strndup(text, length);
 }
 
 char *
 __wrap_realpath(const char *path, char *resolved)
 {
-    return fails() ? NULL : __real_realpath(path, resolved);
+    return scarce_fails() ? NULL : __real_realpath(path, resolved);
 }
 
 int
@@ -98,7 +55,7 @@ __wrap_asprintf(char **text_p, const char *format, ...)
     va_list args;
     int length;
 
-    if (fails())
+    if (scarce_fails())
         return -1;
     va_start(args, format);
     length = vasprintf(text_p, format, args);
@@ -110,7 +67,7 @@ int
 __wrap_scandir(const char *path, struct dirent ***entries, filter_func *filter,
     compare_func *compare)
 {
-    return fails() ? -1 : __real_scandir(path, entries, filter, compare);
+    return scarce_fails() ? -1 : __real_scandir(path, entries, filter, compare);
 }
 
 static na_return_t
@@ -264,10 +221,10 @@ START_TEST(nomem_anywhere_is_reported)
 
     /* libcheck allocates too: it is called when all succeed. */
     do {
-        countdown = n++;
+        scarce_countdown = n++;
         ret = runs[_i]();
-        left = countdown;
-        countdown = -1;
+        left = scarce_countdown;
+        scarce_countdown = -1;
         ck_assert_msg(ret == NA_SUCCESS || ret == NA_NOMEM,
             "allocation %ld of run %d: %d, %s", n, _i, (int) ret,
             fixture_log());
