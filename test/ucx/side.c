@@ -88,6 +88,8 @@ side_try(struct side *side, const char *protocol, const char *device,
         .device = device,
         .host = host,
         .port = port,
+        .ip_subnet = side->subnet,
+        .addr_format = side->addr_format,
         .max_contexts = 1};
 
     if (host != NULL) {

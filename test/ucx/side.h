@@ -24,6 +24,8 @@ struct side {
     uint32_t told;        /* lines that had it */
     const char *key;      /* one setting, NULL without */
     const char *value;
+    const char *subnet; /* options of the next open */
+    uint32_t addr_format;
     na_plugin_opened opened;
     const na_plugin_ops *ops;
     const na_plugin_wait *wait;

@@ -109,6 +109,29 @@ START_TEST(open_takes_each_form_of_place)
 }
 END_TEST
 
+/* Among the addresses of the host. */
+START_TEST(open_subnet_chooses_the_address)
+{
+    static const char *const wrong[] = {
+        "10.0.0.0/99", "10.0.0.0/", "the whole world", "/8"};
+    struct side side = {.subnet = "127.0.0.0/8"};
+    char name[SIDE_TEXT];
+    int32_t ret = side_try(&side, "tcp", NULL, NULL, 0, NA_PLUGIN_OPEN_LISTEN);
+
+    ck_assert_msg(ret == NA_PLUGIN_OK, "%d: %s", (int) ret, side.last);
+    side_name(&side, name);
+    ck_assert_msg(strncmp(name, "tcp://127.0.0.1:", 16) == 0, "%s", name);
+    side_close(&side);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        side = (struct side){.subnet = wrong[i]};
+        ret = side_try(&side, "tcp", NULL, NULL, 0, NA_PLUGIN_OPEN_LISTEN);
+        ck_assert_msg(
+            ret == NA_PLUGIN_E_INVALID_ARG, "%s: %d", wrong[i], (int) ret);
+        ck_assert_uint_eq(side.errors, 1);
+    }
+}
+END_TEST
+
 START_TEST(open_port_in_use_is_addrinuse)
 {
     struct side first = {.log_level = 0};
@@ -321,6 +344,33 @@ find_ipv6(char text[INET6_ADDRSTRLEN])
     return found;
 }
 
+START_TEST(open_address_format_chooses_the_family)
+{
+    struct side side = {.addr_format = NA_PLUGIN_ADDR_IPV4};
+    char name[SIDE_TEXT];
+    char host[INET6_ADDRSTRLEN];
+
+    ck_assert_int_eq(
+        side_try(&side, "tcp", NULL, NULL, 0, NA_PLUGIN_OPEN_LISTEN),
+        NA_PLUGIN_OK);
+    side_name(&side, name);
+    ck_assert_msg(name[6] != '[', "%s", name);
+    side_close(&side);
+    if (!find_ipv6(host)) {
+        puts(
+            "skipped: no IPv6 address but of the loopback interface and links");
+        return;
+    }
+    side = (struct side){.addr_format = NA_PLUGIN_ADDR_IPV6};
+    ck_assert_int_eq(
+        side_try(&side, "tcp", NULL, NULL, 0, NA_PLUGIN_OPEN_LISTEN),
+        NA_PLUGIN_OK);
+    side_name(&side, name);
+    ck_assert_msg(name[6] == '[', "%s", name);
+    side_close(&side);
+}
+END_TEST
+
 START_TEST(open_at_an_ipv6_address_works)
 {
     struct side a = {.log_level = 0};
@@ -365,6 +415,8 @@ main(void)
     tcase_add_loop_test(
         tcase, open_without_the_device_says_what_there_is, 0, 4);
     tcase_add_loop_test(tcase, open_takes_each_form_of_place, 0, 7);
+    tcase_add_test(tcase, open_subnet_chooses_the_address);
+    tcase_add_test(tcase, open_address_format_chooses_the_family);
     tcase_add_test(tcase, open_port_in_use_is_addrinuse);
     tcase_add_test(tcase, open_setting_that_is_no_number_is_refused);
     tcase_add_test(tcase, lookup_of_wrong_text_is_refused);
