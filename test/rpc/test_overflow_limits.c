@@ -144,14 +144,10 @@ static struct {
 static void
 see_reference(enum loop_kind kind, unsigned char *message, uint64_t *length)
 {
-    const unsigned char *at = message;
+    const unsigned char *at = memmem(message, *length, "RS\1", 3);
 
-    if (kind != LOOP_SEND_EXPECTED || *length < 40)
-        return;
-    while (memcmp(at, "RS\1", 3) != 0)
-        if (++at == message + 200)
-            return;
-    if (!(at[3] & 2))
+    if (kind != LOOP_SEND_EXPECTED || !at || message + *length - at < 40 ||
+        !(at[3] & 2))
         return;
     memcpy(&seen.tag, at + 32, 4);
     memcpy(&seen.cookie, at + 36, 4);
