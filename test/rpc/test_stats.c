@@ -113,6 +113,20 @@ look(struct session *s)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
 }
 
+/* Looks until so many requests are being handled, the look among them: what was
+ * answered counts until the transport is through with the answer. */
+static void
+look_until_active(struct session *s, uint64_t count)
+{
+    uint64_t begin = session_now_ms();
+
+    do
+        look(s);
+    while (seen()->counters.rpc_req_recv_active_count != count &&
+           session_now_ms() - begin < test_count(TEST_WAIT_MS));
+    ck_assert_uint_eq(seen()->counters.rpc_req_recv_active_count, count);
+}
+
 static struct talaria_class_stats *
 stats_of(struct session *s)
 {
@@ -166,7 +180,9 @@ START_TEST(stats_of_answered_calls)
     ck_assert_uint_eq(stats->counters.rpc_req_sent_count, CALLS + 1);
     ck_assert_uint_eq(stats->counters.rpc_resp_recv_count, CALLS + 1);
     ck_assert_uint_eq(seen()->counters.rpc_req_recv_count, CALLS + 1);
-    ck_assert_uint_eq(seen()->counters.rpc_req_recv_active_count, 1);
+    /* The transport may not be through with the last call's answer. */
+    ck_assert_uint_ge(seen()->counters.rpc_req_recv_active_count, 1);
+    ck_assert_uint_le(seen()->counters.rpc_req_recv_active_count, 2);
     talaria_class_stats_free(stats);
     talaria_class_stats_free(NULL);
     blob_free(&in);
@@ -197,8 +213,7 @@ START_TEST(stats_of_each_kind_of_failure)
     handle = session_handle(&s, rpcs_id(RPC_KEEP));
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
     rpcs_wait_handled(&s, RPC_KEEP, 1);
-    look(&s);
-    ck_assert_uint_eq(seen()->counters.rpc_req_recv_active_count, 2);
+    look_until_active(&s, 2);
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -210,7 +225,7 @@ START_TEST(stats_of_each_kind_of_failure)
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_NOENTRY);
         ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     }
-    look(&s);
+    look_until_active(&s, 1);
     stats = stats_of(&s);
     ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_OTHER], 1);
     ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_TIMEOUT], 1);
@@ -222,7 +237,6 @@ START_TEST(stats_of_each_kind_of_failure)
     ck_assert_uint_eq(seen()->drop.dropped, 1);
     ck_assert_uint_eq(seen()->drop.answers, 0);
     ck_assert_uint_eq(seen()->code.failures[TALARIA_FAILURE_OTHER], 1);
-    ck_assert_uint_eq(seen()->counters.rpc_req_recv_active_count, 1);
     /* Every request has become something. */
     ck_assert_uint_eq(stats->origin.requests,
         stats->origin.answers + 3U + (s.mode->shape != SESSION_SELF));
