@@ -272,6 +272,9 @@ rpcs_stop(struct session *session)
     hg_handle_t handle = session_handle(session, rpcs_id(RPC_EMPTY));
     hg_return_t ret;
 
+    /* UCX 1.13 does not survive a peer that closes while a connection with it
+     * is being made: there is one before it is told to stop. */
+    ck_assert_int_eq(session_forward(session, handle, NULL), HG_SUCCESS);
     session_stop(session);
     ret = session_forward(session, handle, NULL);
     ck_assert(ret == HG_SUCCESS || ret == HG_HOSTUNREACH);
