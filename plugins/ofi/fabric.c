@@ -140,10 +140,10 @@ describe(na_plugin_class *cls)
     snprintf(cls->text_provider, sizeof(cls->text_provider), "%s",
         cls->info->fabric_attr->prov_name);
     OFI_LOG(cls->host, INFO,
-        "provider %s of libfabric %s, fabric %s, device %s, registration "
+        "provider %s of libfabric %s, fabric %s, device %s (%s), registration "
         "modes %s, wait objects %s",
         cls->text_provider, cls->text_version, cls->info->fabric_attr->name,
-        cls->info->domain_attr->name, cls->text_mr,
+        cls->info->domain_attr->name, cls->text_why, cls->text_mr,
         cls->can_wait ? "used" : "not used");
 }
 

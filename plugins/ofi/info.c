@@ -10,6 +10,7 @@
 
 #include "info.h"
 #include "name.h"
+#include "nearest.h"
 #include "signals.h"
 #include "where.h"
 
@@ -259,6 +260,7 @@ choose_where(const na_plugin_host *host, const na_plugin_open_info *wanted,
     }
     if (best == NULL)
         return refuse_where(host, choice, &where, infos);
+    best = ofi_nearest_choose(host, choice->trait, &where, best, choice->why);
 
     choice->info = ofi_library.dupinfo(best);
     if (choice->info == NULL) {

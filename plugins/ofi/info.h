@@ -12,6 +12,7 @@ struct ofi_choice {
     const struct ofi_trait *trait;
     struct ofi_trait other; /* trait, of a provider that the table lacks */
     struct fi_info *info;   /* fi_freeinfo by whom it is given to */
+    char why[OFI_WHY];      /* it is this device */
 };
 
 /* Asks for every provider of endpoints that would do; NULL if there is none. */

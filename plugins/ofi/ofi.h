@@ -32,6 +32,7 @@
 #define OFI_MESSAGE_MAX (1U << 20)
 #define OFI_NAME_MAX 120U /* bytes of an endpoint's name */
 
+#define OFI_WHY 128U          /* bytes of the reason for a device */
 #define OFI_INJECT_LIMIT 512U /* bytes that are put together on the stack */
 
 #define OFI_MS UINT64_C(1000000)
@@ -350,6 +351,7 @@ struct na_plugin_class {
     struct ofi_counters counters;
     char text_provider[64];
     char text_mr[96];
+    char text_why[OFI_WHY]; /* why this device */
     char text_version[32];
     struct ofi_trait other; /* of a provider that the table lacks */
     char other_name[];

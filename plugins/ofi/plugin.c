@@ -341,6 +341,7 @@ class_new(const na_plugin_host *host, const na_plugin_open_info *info,
     cls->host = host;
     cls->listener = -1;
     cls->info = choice->info;
+    memcpy(cls->text_why, choice->why, sizeof(cls->text_why));
     cls->trait = choice->trait;
     if (choice->trait == &choice->other) {
         memcpy(cls->other_name, info->protocol, protocol);

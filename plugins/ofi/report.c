@@ -30,7 +30,7 @@ static const struct {
 };
 
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
-#define CHOICES 12U
+#define CHOICES 13U
 
 static na_plugin_report_entry
 choice(const na_plugin_class *cls, uint32_t index)
@@ -50,23 +50,26 @@ choice(const na_plugin_class *cls, uint32_t index)
             .name = "device", .text = cls->info->domain_attr->name};
     case 4:
         return (na_plugin_report_entry){
-            .name = "registration_modes", .text = cls->text_mr};
+            .name = "device_choice", .text = cls->text_why};
     case 5:
         return (na_plugin_report_entry){
-            .name = "wait", .text = cls->can_wait ? "descriptor" : "none"};
+            .name = "registration_modes", .text = cls->text_mr};
     case 6:
         return (na_plugin_report_entry){
-            .name = "locks", .text = cls->single ? "none" : "yes"};
+            .name = "wait", .text = cls->can_wait ? "descriptor" : "none"};
     case 7:
+        return (na_plugin_report_entry){
+            .name = "locks", .text = cls->single ? "none" : "yes"};
+    case 8:
         return (na_plugin_report_entry){.name = "put_completion",
             .text = cls->delivery ? "delivery" : "read back"};
-    case 8:
-        return (na_plugin_report_entry){
-            .name = "inject_bytes", .value = cls->inject_size};
     case 9:
         return (na_plugin_report_entry){
-            .name = "receive_buffers", .value = cls->rx_count};
+            .name = "inject_bytes", .value = cls->inject_size};
     case 10:
+        return (na_plugin_report_entry){
+            .name = "receive_buffers", .value = cls->rx_count};
+    case 11:
         return (na_plugin_report_entry){
             .name = "peers", .value = cls->names_count};
     default:

@@ -33,8 +33,23 @@ refused() {
 if command -v readelf >/dev/null; then
     readelf -d "$plugin" | grep NEEDED | grep -q libfabric &&
         fail 'the plugin is linked with libfabric'
+    readelf -d "$plugin" | grep NEEDED | grep -q libhwloc &&
+        fail 'the plugin is linked with hwloc'
     readelf -p .note.dlopen "$plugin" | grep -q '"libfabric\.so\.1"' ||
         fail 'no note names libfabric.so.1'
+fi
+# Without hwloc it takes the first of several devices, and says so.
+if grep -q 'libhwloc\.so\.15' "$plugin"; then
+    : >"$folder/libhwloc.so.15"
+    LD_LIBRARY_PATH=$folder HG_LOG_LEVEL=info \
+        FI_AWKWARD_NICS=0000:02:00.0,0000:01:00.0 \
+        "$talaria" info ofi+awkward >"$folder/out" 2>&1 ||
+        fail 'without hwloc it does not open'
+    grep -q 'nearest is not known: .*libhwloc.so.15: file too short' \
+        "$folder/out" || fail 'no word of hwloc'
+    grep -q '^device  *awkward-0000:02:00.0$' "$folder/out" ||
+        fail 'without hwloc it takes another than the first'
+    [ $failed -eq 0 ] || cat "$folder/out"
 fi
 : >"$folder/libfabric.so.1"
 refused 'libfabric cannot be loaded: .*file too short'

@@ -140,6 +140,9 @@ void awkward_settings(struct settings *set);
 int awkward_getinfo(uint32_t version, const char *node, const char *service,
     uint64_t flags, const struct fi_info *hints, struct fi_info **infos_p);
 
+/* The next of FI_AWKWARD_NICS, which this moves on. False: no memory. */
+bool awkward_nic_read(const char **text_p, struct fi_info *info);
+
 /* fi_domain's part. */
 int awkward_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
     struct fid_cq **cq_p, void *context);

@@ -62,25 +62,20 @@ fits(const struct settings *set, const struct fi_info *hints)
            !(hints->tx_attr->op_flags & FI_DELIVERY_COMPLETE);
 }
 
-int
-awkward_getinfo(uint32_t version, const char *node, const char *service,
-    uint64_t flags, const struct fi_info *hints, struct fi_info **infos_p)
+static struct fi_info *
+describe(const struct settings *set, const struct fi_info *hints)
 {
-    struct settings set;
-
-    awkward_settings(&set);
-    if (!fits(&set, hints))
-        return -FI_ENODATA;
     struct fi_info *info = fi_allocinfo();
+
     if (info == NULL)
-        return -FI_ENOMEM;
+        return NULL;
     info->caps =
         hints != NULL && hints->caps != 0 ? hints->caps : FI_MSG | FI_RMA;
     info->mode = FI_CONTEXT2;
     info->addr_format = FI_FORMAT_UNSPEC;
     *info->tx_attr = (struct fi_tx_attr){.caps = info->caps,
         .mode = FI_CONTEXT2,
-        .inject_size = (size_t) set.inject,
+        .inject_size = (size_t) set->inject,
         .size = 256,
         .iov_limit = 1,
         .rma_iov_limit = 1};
@@ -98,12 +93,34 @@ awkward_getinfo(uint32_t version, const char *node, const char *service,
         .data_progress = FI_PROGRESS_MANUAL,
         .resource_mgmt = FI_RM_ENABLED,
         .av_type = FI_AV_TABLE,
-        .mr_mode = set.mr_mode,
-        .mr_key_size = (size_t) set.key_bytes,
+        .mr_mode = set->mr_mode,
+        .mr_key_size = (size_t) set->key_bytes,
         .mr_iov_limit = 1,
         .mr_cnt = 65536};
     info->fabric_attr->name = strdup(NAME);
     info->fabric_attr->prov_version = FI_VERSION(1, 0);
-    *infos_p = info;
+    return info;
+}
+
+int
+awkward_getinfo(uint32_t version, const char *node, const char *service,
+    uint64_t flags, const struct fi_info *hints, struct fi_info **infos_p)
+{
+    const char *nics = getenv("FI_AWKWARD_NICS");
+    struct fi_info *infos = NULL, **end = &infos;
+    struct settings set;
+
+    awkward_settings(&set);
+    if (!fits(&set, hints))
+        return -FI_ENODATA;
+    do {
+        *end = describe(&set, hints);
+        if (*end == NULL || (nics != NULL && !awkward_nic_read(&nics, *end))) {
+            fi_freeinfo(infos);
+            return -FI_ENOMEM;
+        }
+        end = &(*end)->next;
+    } while (nics != NULL && *nics != '\0');
+    *infos_p = infos;
     return 0;
 }
