@@ -104,7 +104,9 @@ struct hg_handle {
     struct hg_addr peer;
     _Atomic(struct hg_handle *) partner; /* the other side, in loopback.c */
     struct hg_timer timer;
-    uint64_t began;                         /* for statistics */
+    uint64_t began;                         /* for statistics; and of the */
+    uint64_t took;                          /* answer: after how long, and */
+    hg_return_t result;                     /* with which code it was sent */
     struct hg_multi_buffer *multi_buffer;   /* that in.buffer is part of */
     char *own_buffer;                       /* in.buffer otherwise, then */
     struct hg_multi_message *multi_message; /* that it is about to get */

@@ -50,21 +50,24 @@ failure_of(hg_return_t ret)
 }
 
 static void
-add_failure(_Atomic uint64_t *fields, hg_return_t ret)
+add_failure(_Atomic uint64_t *fields, uint64_t once, hg_return_t ret)
 {
-    add(&fields[FIELD(failures) + (size_t) failure_of(ret)], 1);
+    add(&fields[FIELD(failures) + (size_t) failure_of(ret)], once);
 }
 
+/* Counts an answer; once: 1, or UINT64_MAX to take back what was counted. */
 static void
-add_latency(_Atomic uint64_t *fields, uint64_t began)
+add_answer(
+    _Atomic uint64_t *fields, uint64_t once, uint64_t bytes, uint64_t took)
 {
-    uint64_t ns = base_time_now() - began;
-    size_t bucket = ns > 1 ? 63U - (size_t) __builtin_clzll(ns) : 0;
+    size_t bucket = took > 1 ? 63U - (size_t) __builtin_clzll(took) : 0;
 
     if (bucket >= TALARIA_LATENCY_BUCKETS)
         bucket = TALARIA_LATENCY_BUCKETS - 1;
-    add(&fields[FIELD(latency_ns)], ns);
-    add(&fields[FIELD(latency) + bucket], 1);
+    add(&fields[FIELD(answers)], once);
+    add(&fields[FIELD(answer_bytes)], once * bytes);
+    add(&fields[FIELD(latency_ns)], once * took);
+    add(&fields[FIELD(latency) + bucket], once);
 }
 
 /* The handle's end is to be counted. */
@@ -103,12 +106,11 @@ hg_stats_forwarded(struct hg_handle *handle)
 
     unwatch(handle);
     if (ret != HG_SUCCESS) {
-        add_failure(fields, ret);
+        add_failure(fields, 1, ret);
         return;
     }
-    add(&fields[FIELD(answers)], 1);
-    add(&fields[FIELD(answer_bytes)], HG_Get_output_payload_size(handle));
-    add_latency(fields, handle->began);
+    add_answer(fields, 1, HG_Get_output_payload_size(handle),
+        base_time_now() - handle->began);
 }
 
 __attribute__((noinline, cold)) void
@@ -128,29 +130,39 @@ hg_stats_received(struct hg_handle *handle)
     add(&fields[FIELD(request_bytes)], handle->in.size);
 }
 
-__attribute__((noinline, cold)) void
-hg_stats_respond(struct hg_handle *handle, hg_return_t result)
+/* The answer that the handle has; as add_answer. */
+static void
+add_response(struct hg_handle *handle, uint64_t once)
 {
     _Atomic uint64_t *fields;
 
-    add(&counters_of(handle)->response_sent, 1);
+    add(&counters_of(handle)->response_sent, once);
     if (handle->out.overflow)
-        add(&counters_of(handle)->response_extra, 1);
+        add(&counters_of(handle)->response_extra, once);
     if (!handle->rpc)
         return;
     fields = handle->rpc->stats->target;
-    if (result != HG_SUCCESS)
-        add_failure(fields, result);
-    add(&fields[FIELD(answers)], 1);
-    add(&fields[FIELD(answer_bytes)], HG_Get_output_payload_size(handle));
-    add_latency(fields, handle->began);
+    if (handle->result != HG_SUCCESS)
+        add_failure(fields, once, handle->result);
+    add_answer(fields, once, HG_Get_output_payload_size(handle), handle->took);
+}
+
+/* Before it is sent, since its origin may ask for the counts as soon as it has
+ * it. */
+__attribute__((noinline, cold)) void
+hg_stats_respond(struct hg_handle *handle, hg_return_t result)
+{
+    handle->took = base_time_now() - handle->began;
+    handle->result = result;
+    add_response(handle, 1);
 }
 
 __attribute__((noinline, cold)) void
 hg_stats_not_responded(struct hg_handle *handle, hg_return_t ret)
 {
+    add_response(handle, UINT64_MAX);
     if (handle->rpc)
-        add_failure(handle->rpc->stats->target, ret);
+        add_failure(handle->rpc->stats->target, 1, ret);
 }
 
 __attribute__((noinline, cold)) void

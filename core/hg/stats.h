@@ -37,7 +37,8 @@ void hg_stats_forward(struct hg_handle *handle);
 void hg_stats_forwarded(struct hg_handle *handle);
 
 /* A request is taken over; it is answered, before that is sent; the answer
- * could not be sent; it is not answered; its handle is free again. */
+ * could not be sent, so that it is none; it is not answered; its handle is free
+ * again. */
 void hg_stats_received(struct hg_handle *handle);
 void hg_stats_respond(struct hg_handle *handle, hg_return_t result);
 void hg_stats_not_responded(struct hg_handle *handle, hg_return_t ret);

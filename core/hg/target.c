@@ -304,10 +304,10 @@ hg_target_acknowledged(struct hg_handle *handle)
 static __attribute__((noinline, cold)) hg_return_t
 unsent(struct hg_handle *handle, hg_return_t ret)
 {
-    if (handle->out.overflow)
-        hg_overflow_unsent(handle);
     if (handle->context->hg_class->bulk.stats)
         hg_stats_not_responded(handle, ret);
+    if (handle->out.overflow)
+        hg_overflow_unsent(handle);
     return give_back(handle, 0) ? ret : HG_SUCCESS;
 }
 

@@ -205,7 +205,8 @@ HG_PUBLIC const char *talaria_failure_to_string(enum talaria_failure failure);
 struct talaria_call_stats {
     uint64_t requests;
     uint64_t request_bytes;
-    uint64_t answers; /* origin: callbacks with HG_SUCCESS */
+    uint64_t answers; /* origin: callbacks with HG_SUCCESS; target: also those
+                         with a code, but not those that could not be sent */
     uint64_t answer_bytes;
     uint64_t dropped;                          /* talaria_request_drop */
     uint64_t failures[TALARIA_FAILURE_MAX];    /* at the target: answers with a

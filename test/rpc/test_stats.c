@@ -271,15 +271,13 @@ spoil_answer(enum loop_kind kind, unsigned char *message, uint64_t *length)
         *length = 1;
 }
 
-/* Each counted where it shows: at the origin, or at the target. */
+/* Counted where they show, at the origin. */
 START_TEST(stats_of_failures_of_the_transport)
 {
     const struct loop_fault unreachable = {
         .act = LOOP_FAIL_NOW, .code = NA_PLUGIN_E_HOSTUNREACH, .count = 1};
     struct session s;
     struct talaria_class_stats *stats;
-    struct call call = {.called = 0};
-    hg_handle_t handle;
     blob_t in;
 
     if (!session_is_loop())
@@ -292,23 +290,58 @@ START_TEST(stats_of_failures_of_the_transport)
     loop_tamper_set(spoil_answer);
     ck_assert_int_eq(rpcs_try(&s, RPC_ECHO, &in), HG_PROTOCOL_ERROR);
     loop_tamper_set(NULL);
-    /* A handler's code that could not be sent is nobody's to see. */
-    loop_fault_set(LOOP_SEND_EXPECTED, unreachable);
-    handle = session_handle(&s, rpcs_id(RPC_CODE));
-    ck_assert_int_eq(
-        HG_Forward(handle, call_done, &call, &(int32_t){HG_NOMEM}), HG_SUCCESS);
-    rpcs_wait_handled(&s, RPC_CODE, 1);
-    session_quiet(&s);
-    ck_assert_uint_eq(call.called, 0);
-    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
-    session_wait(&s, &call.called, 1);
-    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     look(&s);
     stats = stats_of(&s);
     ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_UNREACHABLE], 1);
     ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_MESSAGE], 1);
-    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_CANCELED], 1);
-    ck_assert_uint_eq(seen()->code.failures[TALARIA_FAILURE_UNREACHABLE], 1);
+    talaria_class_stats_free(stats);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
+/* One that fails at once, or later, is no answer: only the failure is counted,
+ * and neither the code that nobody saw nor how long it took. */
+START_TEST(stats_of_answers_that_could_not_be_sent)
+{
+    static const enum loop_act acts[] = {LOOP_FAIL_NOW, LOOP_FAIL_LATER};
+    struct session s;
+    struct talaria_class_stats *stats;
+    blob_t in;
+
+    if (!session_is_loop())
+        return;
+    session_begin(&s, _i, &setup);
+    in = blob_make(20, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct call call = {.called = 0};
+        hg_handle_t handle = session_handle(&s, rpcs_id(RPC_CODE));
+
+        loop_fault_set(LOOP_SEND_EXPECTED,
+            (struct loop_fault){
+                .act = acts[i], .code = NA_PLUGIN_E_HOSTUNREACH, .count = 1});
+        ck_assert_int_eq(
+            HG_Forward(handle, call_done, &call, &(int32_t){HG_NOMEM}),
+            HG_SUCCESS);
+        rpcs_wait_handled(&s, RPC_CODE, i + 1);
+        session_quiet(&s);
+        ck_assert_uint_eq(call.called, 0);
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+        session_wait(&s, &call.called, 1);
+        ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+        look(&s);
+        ck_assert_uint_eq(seen()->code.requests, i + 1);
+        ck_assert_uint_eq(seen()->code.answers, 0);
+        ck_assert_uint_eq(seen()->code.answer_bytes, 0);
+        ck_assert_uint_eq(seen()->code.latency_ns, 0);
+        ck_assert_uint_eq(in_buckets(&seen()->code), 0);
+        ck_assert_uint_eq(seen()->code.failures[TALARIA_FAILURE_OTHER], 0);
+        ck_assert_uint_eq(
+            seen()->code.failures[TALARIA_FAILURE_UNREACHABLE], i + 1);
+        ck_assert_uint_eq(seen()->counters.rpc_resp_sent_count, i);
+    }
+    stats = stats_of(&s);
+    ck_assert_uint_eq(stats->origin.failures[TALARIA_FAILURE_CANCELED], 2);
     talaria_class_stats_free(stats);
     blob_free(&in);
     session_end(&s);
@@ -435,6 +468,7 @@ add(TCase *tcase)
     session_add(tcase, stats_of_each_kind_of_failure);
     session_add(tcase, stats_of_wrong_bytes);
     session_add(tcase, stats_of_failures_of_the_transport);
+    session_add(tcase, stats_of_answers_that_could_not_be_sent);
     session_add(tcase, stats_dumped_to_the_log);
     session_add(tcase, stats_as_json);
     session_add(tcase, stats_not_asked_for_are_none);
