@@ -1,44 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large arguments beside bytes that are not what they should be: data that did
- * not come, acknowledgements that are none; and those that no reference fits
- * for, or whose buffer the program keeps. */
+/* Large arguments that are not where they should be: data that did not come,
+ * those that no reference fits for, and those whose buffer the program keeps. */
 #include "counts.h"
+#include "large.h"
 #include "log_watch.h"
-#include "rpcs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#define LARGE 300000U
-#define ACK_SIZE 16U
-
-struct shared {
-    _Atomic uint32_t refused; /* answers, by HG_Respond */
-};
-
-static _Atomic hg_id_t make_id, keep_id; /* each side registers them */
-
-static struct shared *
-shared(void)
-{
-    return (struct shared *) ((char *) session_user() + RPCS_USER_OFFSET);
-}
-
-/* Nothing in, LARGE bytes out. */
-static hg_return_t
-on_make(hg_handle_t handle)
-{
-    blob_t out = blob_make(LARGE, 1);
-    hg_return_t ret = HG_Respond(handle, rpcs_on_responded, NULL, &out);
-
-    blob_free(&out);
-    if (ret == HG_SUCCESS)
-        return HG_SUCCESS;
-    TARGET_ASSERT(ret == HG_OVERFLOW);
-    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
-    atomic_fetch_add(&shared()->refused, 1);
-    return ret;
-}
+static _Atomic hg_id_t keep_id; /* each side registers it */
 
 /* As hg_proc_blob_t; what a large one is encoded into stays the program's. */
 static void *encoded;
@@ -70,21 +39,13 @@ on_echo(hg_handle_t handle)
 static void
 open_all(hg_class_t *hg_class)
 {
-    rpcs_open(hg_class);
-    make_id = MERCURY_REGISTER(hg_class, "make", void, blob_t, on_make);
+    large_open(hg_class);
     keep_id = HG_Register_name(
         hg_class, "own buffer", proc_and_keep, hg_proc_blob_t, on_echo);
 }
 
 static const struct session_setup setup = {
     .open = open_all, .stopping = rpcs_stopping};
-
-/* To oneself nothing is fetched through the transport. */
-static bool
-fetches(int mode)
-{
-    return session_mode_at(mode)->shape != SESSION_SELF;
-}
 
 /* A transport that says that data have come, and they have not. */
 START_TEST(overflow_data_that_did_not_come_are_noticed)
@@ -93,7 +54,7 @@ START_TEST(overflow_data_that_did_not_come_are_noticed)
     hg_handle_t handle;
     blob_t in;
 
-    if (!fetches(_i))
+    if (!large_fetches(_i))
         return;
     session_begin(&s, _i, &setup);
     log_expect("were withdrawn by their sender", 2, 2);
@@ -102,7 +63,8 @@ START_TEST(overflow_data_that_did_not_come_are_noticed)
     loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_LOSE});
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_CANCELED);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_ECHO], 0);
-    ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL, make_id), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Reset(handle, HG_ADDR_NULL, large_id(LARGE_MAKE)), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_CANCELED);
     session_wait_other(&s, &rpcs_shared()->responded, 1);
     ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
@@ -110,101 +72,6 @@ START_TEST(overflow_data_that_did_not_come_are_noticed)
     rpcs_ck_works(&s);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     blob_free(&in);
-    session_end(&s);
-}
-END_TEST
-
-/* Where an acknowledgement begins in a message, or NULL. */
-static unsigned char *
-ack_in(enum loop_kind kind, unsigned char *message, uint64_t length)
-{
-    unsigned char *at = message + length - ACK_SIZE;
-
-    if (kind != LOOP_SEND_EXPECTED || length < ACK_SIZE || at[0] != 'A' ||
-        at[1] != 'K')
-        return NULL;
-    return at;
-}
-
-static void
-spoil_magic(enum loop_kind kind, unsigned char *message, uint64_t *length)
-{
-    unsigned char *ack = ack_in(kind, message, *length);
-
-    if (ack)
-        ack[0] ^= 0xff;
-}
-
-static void
-cut_off(enum loop_kind kind, unsigned char *message, uint64_t *length)
-{
-    if (ack_in(kind, message, *length))
-        *length -= 1;
-}
-
-/* To less than the transport's header, where that is long. */
-static void
-cut_short(enum loop_kind kind, unsigned char *message, uint64_t *length)
-{
-    if (ack_in(kind, message, *length))
-        *length = 5;
-}
-
-START_TEST(overflow_acknowledgement_that_is_none_ends_the_answer)
-{
-    static const loop_tamper_t tampers[] = {spoil_magic, cut_off, cut_short};
-    struct session s;
-    hg_handle_t handle;
-
-    if (!fetches(_i))
-        return;
-    session_begin(&s, _i, &setup);
-    log_expect("an acknowledgement of", 3, 3);
-    handle = session_handle(&s, make_id);
-    for (uint32_t i = 0; i < 3; i++) {
-        loop_tamper_set(tampers[i]);
-        /* The origin has the answer. */
-        ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-        session_wait_other(&s, &rpcs_shared()->responded, i + 1);
-        ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_PROTOCOL_ERROR);
-        loop_tamper_set(NULL);
-        rpcs_ck_works(&s);
-    }
-    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    session_end(&s);
-}
-END_TEST
-
-static void
-spoil_cookie(enum loop_kind kind, unsigned char *message, uint64_t *length)
-{
-    unsigned char *ack = ack_in(kind, message, *length);
-
-    if (ack)
-        ack[4] ^= 0xff;
-}
-
-/* It is passed over, and the receive for the right one posted again. */
-START_TEST(overflow_acknowledgement_of_another_answer_is_passed_over)
-{
-    struct session s;
-    hg_handle_t handle;
-
-    if (!fetches(_i))
-        return;
-    ck_assert_int_eq(setenv("TALARIA_HG_ACK_TIMEOUT_MS", "300", 1), 0);
-    session_begin(&s, _i, &setup);
-    log_expect("not acknowledged within 300 ms", 1, 1);
-    handle = session_handle(&s, make_id);
-    loop_tamper_set(spoil_cookie);
-    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    session_wait_other(&s, &rpcs_shared()->responded, 1);
-    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_TIMEOUT);
-    loop_tamper_set(NULL);
-    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    session_wait_other(&s, &rpcs_shared()->responded, 2);
-    ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_SUCCESS);
-    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
 END_TEST
@@ -231,7 +98,7 @@ START_TEST(overflow_without_room_for_a_reference_is_refused)
     hg_handle_t handle;
     blob_t in;
 
-    if (!fetches(_i))
+    if (!large_fetches(_i))
         return;
     session_begin(&s, _i, &full);
     log_expect("do not even hold a reference", 2, 2);
@@ -239,9 +106,9 @@ START_TEST(overflow_without_room_for_a_reference_is_refused)
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_OVERFLOW);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
-    ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL, make_id), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Reset(handle, HG_ADDR_NULL, large_id(LARGE_MAKE)), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_OVERFLOW);
-    ck_assert_uint_eq(shared()->refused, 1);
     ck_assert_uint_eq(call.called, 0);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     rpcs_ck_works(&s);
@@ -279,9 +146,6 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, overflow_data_that_did_not_come_are_noticed);
-    session_add(tcase, overflow_acknowledgement_that_is_none_ends_the_answer);
-    session_add(
-        tcase, overflow_acknowledgement_of_another_answer_is_passed_over);
     session_add(tcase, overflow_without_room_for_a_reference_is_refused);
     session_add(tcase, overflow_buffer_that_is_the_programs_is_left_to_it);
 }
