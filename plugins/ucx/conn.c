@@ -141,6 +141,15 @@ ucx_conn_break(struct ucx_conn *conn, const char *why)
     ucx_conn_fail(conn, NA_PLUGIN_E_PROTOCOL_ERROR);
 }
 
+void
+ucx_conn_mark(na_plugin_class *cls, bool again)
+{
+    if (!ucx_descriptor_mark_some() || again) {
+        cls->marks_due = 2;
+        ucx_deadline(cls, ucx_now() + UCX_EXPIRE_NS);
+    }
+}
+
 static void
 on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
@@ -224,7 +233,7 @@ ucx_conn_call(
     conn->addr = addr;
     addr->call = conn;
     ucx_descriptor_own_port(ucx_where_port(&addr->where));
-    ucx_descriptor_mark_sockets();
+    ucx_conn_mark(cls, false);
     if (ucx_hello_send(conn, NA_PLUGIN_OK) != NA_PLUGIN_OK)
         ucx_conn_fail(conn, NA_PLUGIN_E_NOMEM);
     *conn_p = conn;
@@ -262,7 +271,7 @@ ucx_conn_on_request(ucp_conn_request_h request, void *arg)
         return;
     }
     cls->called++;
-    ucx_descriptor_mark_sockets();
+    ucx_conn_mark(cls, false);
 }
 
 void
@@ -281,8 +290,8 @@ ucx_conn_up(struct ucx_conn *conn)
     ucx_peer_add(conn->peer, conn);
     ucx_peer_choose(cls, conn->peer);
     ucx_conn_touch(conn);
-    ucx_descriptor_mark_sockets();
-    cls->marks_due = true;
+    /* UCX goes on opening things when a connection is up */
+    ucx_conn_mark(cls, true);
 }
 
 void
@@ -490,7 +499,8 @@ ucx_conn_work(na_plugin_class *cls)
 static uint64_t
 first_deadline(const na_plugin_class *cls)
 {
-    uint64_t first = UINT64_MAX;
+    uint64_t first =
+        cls->marks_due != 0 ? cls->now_ns + UCX_EXPIRE_NS : UINT64_MAX;
 
     for (struct ucx_link *link = cls->conns.head; link != NULL;
          link = link->next) {

@@ -46,6 +46,10 @@ void ucx_conn_touch(struct ucx_conn *conn);
 /* The peer's last message by it; answered: it has heard ours. */
 void ucx_conn_bye(struct ucx_conn *conn, bool answered);
 
+/* UCX may have opened descriptors for a connection, and may do so again: they are
+ * marked, now or soon. */
+void ucx_conn_mark(na_plugin_class *cls, bool again);
+
 /* What a status of UCX means for an operation. */
 int32_t ucx_conn_code(ucs_status_t status);
 

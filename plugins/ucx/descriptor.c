@@ -21,10 +21,14 @@
 /* UCX's defaults for its sockets, seconds. */
 #define KEEP_IDLE 10
 #define KEEP_INTERVAL 2
-#define BEYOND 64 /* descriptors that a fork may meet before they are marked */
+#define BEYOND 64 /* descriptors that a fork may meet before they are marked, */
+#define SHARE 8   /* and a part of all that there are */
+#define LOOKS 64U /* at descriptors that UCX's opening some is worth */
 
 static _Atomic uint64_t ports[(UINT16_MAX + 1) / 64]; /* UCX's, a bit each */
-static _Atomic int highest; /* descriptor that was marked */
+static _Atomic int highest;        /* descriptor that was marked */
+static _Atomic uint32_t looked_at; /* descriptors, the last time */
+static _Atomic uint32_t earned;    /* looks since then */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Calls visit for each descriptor that there is. */
@@ -150,8 +154,9 @@ is_ours(int fd)
 static void
 in_child(void)
 {
-    int last = atomic_load_explicit(&highest, memory_order_relaxed) + BEYOND;
+    int last = atomic_load_explicit(&highest, memory_order_relaxed);
 
+    last += last / SHARE + BEYOND;
     for (int fd = 0; fd <= last; fd++)
         if (is_ours(fd))
             close(fd);
@@ -211,8 +216,10 @@ is_keepalive(int fd)
 static void
 mark_socket(void *arg, int fd)
 {
+    uint32_t *count = arg;
     int flags = fcntl(fd, F_GETFD);
 
+    ++*count;
     if (flags >= 0 && (flags & FD_CLOEXEC) == 0 &&
         (is_ours(fd) || is_keepalive(fd)))
         mark(fd);
@@ -221,5 +228,21 @@ mark_socket(void *arg, int fd)
 void
 ucx_descriptor_mark_sockets(void)
 {
-    visit_all(NULL, mark_socket);
+    uint32_t count = 0;
+
+    atomic_store_explicit(&earned, 0, memory_order_relaxed);
+    visit_all(&count, mark_socket);
+    atomic_store_explicit(&looked_at, count, memory_order_relaxed);
+}
+
+bool
+ucx_descriptor_mark_some(void)
+{
+    uint32_t looks =
+        atomic_fetch_add_explicit(&earned, LOOKS, memory_order_relaxed) + LOOKS;
+
+    if (looks < atomic_load_explicit(&looked_at, memory_order_relaxed))
+        return false;
+    ucx_descriptor_mark_sockets();
+    return true;
 }

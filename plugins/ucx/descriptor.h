@@ -5,6 +5,7 @@
 #ifndef UCX_DESCRIPTOR_H
 #define UCX_DESCRIPTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define UCX_KEEPALIVE_S 1      /* between UCX's looks after peers */
@@ -25,7 +26,13 @@ void ucx_descriptor_mark(const struct ucx_descriptors *before);
 /* This port is UCX's, at either end of a socket. */
 void ucx_descriptor_own_port(uint32_t port);
 
-/* Marks sockets that are UCX's by their options, or by a port. */
+/* Marks sockets that are UCX's by their options, or by a port: looks at all
+ * descriptors that there are. */
 void ucx_descriptor_mark_sockets(void);
+
+/* The same when UCX has opened some, as it does for a connection; whether it was
+ * done. Of many descriptors not each time, so that all in all the looks cost as
+ * much as there are connections. If not, mark_sockets has to follow. */
+bool ucx_descriptor_mark_some(void);
 
 #endif /* UCX_DESCRIPTOR_H */

@@ -12,9 +12,8 @@
 #include "rma.h"
 #include "send.h"
 
-#define CLOCK_POLLS 256U             /* between two looks at the clock */
-#define EXPIRE_NS UINT64_C(20000000) /* between two at all deadlines */
-#define ROUNDS 8U                    /* of UCX's work in one poll */
+#define CLOCK_POLLS 256U /* between two looks at the clock */
+#define ROUNDS 8U        /* of UCX's work in one poll */
 
 uint64_t
 ucx_now(void)
@@ -31,13 +30,13 @@ look_at_clock(na_plugin_class *cls)
     uint64_t now = ucx_now();
 
     cls->polls = 0;
-    if (now - cls->now_ns < EXPIRE_NS)
+    if (now - cls->now_ns < UCX_EXPIRE_NS)
         return;
     cls->now_ns = now;
-    ucx_conn_expire(cls);
-    if (cls->marks_due)
+    /* not while connections go on being made */
+    if (cls->marks_due != 0 && --cls->marks_due == 0)
         ucx_descriptor_mark_sockets();
-    cls->marks_due = false;
+    ucx_conn_expire(cls);
 }
 
 /* UCX works once; how much it found to do. */

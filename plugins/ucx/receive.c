@@ -6,7 +6,6 @@
 
 #include "conn.h"
 #include "context.h"
-#include "descriptor.h"
 #include "hello.h"
 #include "match.h"
 #include "peer.h"
@@ -40,7 +39,7 @@ deliver(struct ucx_conn *conn, const struct ucx_head *head, const void *data,
     conn->unheard = false;
     if (!conn->seen) {
         conn->seen = true;
-        ucx_descriptor_mark_sockets();
+        ucx_conn_mark(cls, false);
     }
     ucx_count(&cls->counters.received, 1);
     if (ctx == NULL) {

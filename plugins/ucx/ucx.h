@@ -26,6 +26,7 @@
 #define UCX_MESSAGE_MAX 65536U
 #define UCX_PIECE 61440U  /* bytes of a put or get in one message */
 #define UCX_NAME_MAX 127U /* of the text of an address, protocol and all */
+#define UCX_EXPIRE_NS UINT64_C(20000000) /* between looks at all deadlines */
 
 /* What an operation is, and where it stands. An operation that was done within
  * its submission is never written to, and stays idle. */
@@ -284,7 +285,8 @@ struct na_plugin_class {
     uint64_t now_ns;   /* when the clock was last looked at */
     uint64_t first_ns; /* no deadline is earlier */
     uint32_t polls;    /* since then */
-    bool marks_due;    /* UCX may have opened descriptors */
+    uint8_t marks_due; /* looks at all deadlines until UCX's descriptors are
+                          marked; 0: they are */
     struct ucx_list conns;
     struct ucx_list closed;
     struct ucx_conn *failed;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers that are killed and come back, that call each other at the same instant,
- * that are many, that sleep. */
+ * that sleep, that are stopped. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -193,86 +192,6 @@ START_TEST(peers_that_call_each_other_at_once_keep_one_connection)
 }
 END_TEST
 
-#define MANY_MOST 30U
-
-struct many {
-    uint32_t classes;
-    char name[SIDE_TEXT];
-    int done_fd;
-    int stay_fd;
-};
-
-/* Many classes of one process, each a peer of its own that doesn't listen. */
-static void
-many_run(void *arg)
-{
-    const struct many *many = arg;
-    static struct side sides[MANY_MOST];
-    char byte;
-
-    for (uint32_t i = 0; i < many->classes; i++) {
-        side_open(&sides[i], "tcp", "127.0.0.1", 0, 0);
-        na_plugin_addr *addr = side_lookup(&sides[i], many->name);
-        if (echo_trip(&sides[i], addr, i) != NA_PLUGIN_OK ||
-            write(many->done_fd, "x", 1) != 1)
-            _exit(1);
-    }
-    if (read(many->stay_fd, &byte, 1) != 0)
-        _exit(1);
-    _exit(0);
-}
-
-static uint64_t
-resident_kib(pid_t pid)
-{
-    char path[64], line[256];
-    unsigned long kib = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-        if (strncmp(line, "VmRSS:", 6) == 0)
-            kib = strtoul(line + 6, NULL, 10);
-    if (file != NULL)
-        fclose(file);
-    return kib;
-}
-
-START_TEST(peers_by_the_hundreds_are_served_by_one)
-{
-    uint32_t processes = 10;
-    uint32_t each = soaking() ? MANY_MOST : 3;
-    uint64_t all = (uint64_t) processes * each;
-    struct many many = {.classes = each};
-    int done[2], stay[2];
-    struct rlimit limit;
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    /* first: it must not hold the pipes, whose ends tell */
-    pid_t server = echo_start("tcp", "127.0.0.1", 0, many.name);
-    ck_assert_int_eq(pipe(done), 0);
-    ck_assert_int_eq(pipe(stay), 0);
-    many.done_fd = done[1];
-    many.stay_fd = stay[0];
-    uint64_t before = resident_kib(server);
-    pid_t pids[10];
-    for (uint32_t i = 0; i < processes; i++)
-        pids[i] = spawn(many_run, &many);
-    close(done[1]);
-    char byte;
-    for (uint64_t i = 0; i < all; i++)
-        ck_assert_int_eq(read(done[0], &byte, 1), 1);
-    uint64_t after = resident_kib(server);
-    printf("%lu peers: %lu KiB each at the server\n", (unsigned long) all,
-        (unsigned long) ((after - before) / all));
-    for (uint32_t i = 0; i < processes; i++)
-        echo_stop(pids[i], SIGKILL);
-    echo_stop(server, SIGKILL);
-}
-END_TEST
-
 /* An armed class sleeps: its descriptor is quiet, and it takes no time. */
 START_TEST(peers_asleep_take_no_time_and_are_roused)
 {
@@ -369,7 +288,6 @@ main(void)
     tcase_add_test(tcase, peers_restarted_are_found_by_the_same_class);
     tcase_add_test(
         tcase, peers_that_call_each_other_at_once_keep_one_connection);
-    tcase_add_test(tcase, peers_by_the_hundreds_are_served_by_one);
     tcase_add_test(tcase, peers_asleep_take_no_time_and_are_roused);
     tcase_add_test(tcase, peers_stopped_hold_nobody_up);
     suite_add_tcase(suite, tcase);
