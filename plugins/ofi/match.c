@@ -24,7 +24,7 @@ forget_kept(na_plugin_class *cls, struct ofi_kept *kept)
 {
     ofi_addr_drop(cls, kept->from);
     if (kept->rx != NULL)
-        ofi_rx_post(cls, kept->rx);
+        ofi_rx_forget(cls, kept);
     else
         free(kept);
 }
@@ -261,9 +261,8 @@ deliver_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
         queue_copy(ctx, message))
         return false;
 
-    struct ofi_kept *kept = &message->rx->kept;
+    struct ofi_kept *kept = ofi_rx_keep(ctx->cls, message->rx);
     kept->data = message->data;
-    kept->rx = message->rx;
     describe_kept(kept, message);
     ofi_list_append(&ctx->queue, &kept->keyed.link);
     ctx->cls->counters.kept_unexpected++;

@@ -46,7 +46,12 @@ struct ofi_name {
 };
 
 /* What is handed to libfabric begins with this; completions lead back to it. */
-enum ofi_work_kind { OFI_WORK_TX, OFI_WORK_RX, OFI_WORK_FRAGMENT };
+enum ofi_work_kind {
+    OFI_WORK_TX,
+    OFI_WORK_RX,
+    OFI_WORK_MULTI,
+    OFI_WORK_FRAGMENT
+};
 
 struct ofi_work {
     struct fi_context2 fi; /* the provider's, and first */
@@ -122,11 +127,14 @@ struct ofi_kept {
     struct ofi_rx *rx; /* NULL: a copy */
 };
 
-/* A buffer that messages come into. */
+/* A buffer that messages come into: one, or, of kind OFI_WORK_MULTI, several
+ * until it is released. */
 struct ofi_rx {
     struct ofi_work work;
     struct ofi_link link; /* class.unposted, as long as it is not posted */
     struct ofi_kept kept; /* while a message is left in it */
+    uint32_t left;        /* multi: messages that are left in it */
+    bool released;        /* multi: libfabric puts nothing into it any more */
     unsigned char *data;
     void *desc;
 };
@@ -322,8 +330,13 @@ struct na_plugin_class {
     uint32_t rx_count;
     unsigned char *rx_memory;
     size_t rx_bytes;
+    size_t rx_room; /* bytes of the longest message, with its header */
     struct fid_mr *rx_mr;
     struct ofi_list unposted;
+    bool rx_multi; /* they are of kind OFI_WORK_MULTI, see multi.c */
+    struct ofi_list spare_kept;
+    uint32_t spare_kept_count;
+    struct ofi_kept_slab *kept_slabs;
     unsigned char *fence; /* see fence.h; NULL without */
     struct fid_mr *fence_mr;
     struct ofi_list held;    /* sends to oneself that wait for room */

@@ -6,6 +6,7 @@
 #include "context.h"
 #include "fork.h"
 #include "match.h"
+#include "multi.h"
 #include "peer.h"
 #include "progress.h"
 #include "receive.h"
@@ -17,15 +18,21 @@
 #define ROUNDS 4U /* batches of a poll that bring nothing to report */
 
 static void
-complete(
-    na_plugin_class *cls, struct ofi_work *work, uint64_t length, int error)
+complete(na_plugin_class *cls, const struct fi_cq_data_entry *entry, int error)
 {
+    struct ofi_work *work = entry->op_context;
+
     switch (work->kind) {
     case OFI_WORK_TX:
         ofi_send_done(cls, OFI_OBJECT(work, struct ofi_tx, work), error);
         break;
     case OFI_WORK_RX:
-        ofi_rx_done(cls, OFI_OBJECT(work, struct ofi_rx, work), length, error);
+        ofi_rx_done(
+            cls, OFI_OBJECT(work, struct ofi_rx, work), entry->len, error);
+        break;
+    case OFI_WORK_MULTI:
+        ofi_multi_done(
+            cls, OFI_OBJECT(work, struct ofi_rx, work), entry, error);
         break;
     case OFI_WORK_FRAGMENT:
         ofi_rma_done(cls, OFI_OBJECT(work, struct ofi_fragment, work), error);
@@ -44,9 +51,12 @@ read_error(na_plugin_class *cls)
         return 0;
     OFI_LOG(cls->host, DEBUG, "completion with error %d (%s)", entry.err,
         ofi_library.strerror(entry.err));
+    const struct fi_cq_data_entry failed = {.op_context = entry.op_context,
+        .flags = entry.flags,
+        .len = entry.len,
+        .buf = entry.buf};
     if (entry.op_context != NULL)
-        complete(cls, entry.op_context, entry.len,
-            entry.err != 0 ? entry.err : FI_EIO);
+        complete(cls, &failed, entry.err != 0 ? entry.err : FI_EIO);
     else
         cls->counters.completion_errors++;
     return 1;
@@ -55,7 +65,10 @@ read_error(na_plugin_class *cls)
 uint32_t
 ofi_progress_read(na_plugin_class *cls)
 {
-    struct fi_cq_msg_entry entries[BATCH];
+    struct fi_cq_data_entry entries[BATCH];
+
+    if (cls->rx_multi && !ofi_multi_prepare(cls, BATCH))
+        return 0;
     ssize_t count = fi_cq_read(cls->cq, entries, BATCH);
 
     if (count == -FI_EAVAIL)
@@ -64,7 +77,7 @@ ofi_progress_read(na_plugin_class *cls)
         return 0;
     for (ssize_t i = 0; i < count; i++)
         if (entries[i].op_context != NULL)
-            complete(cls, entries[i].op_context, entries[i].len, 0);
+            complete(cls, &entries[i], 0);
     return (uint32_t) count;
 }
 

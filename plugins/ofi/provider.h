@@ -41,6 +41,8 @@ struct ofi_trait {
     const char *scheme;   /* of address strings: what speaks with each other */
     enum ofi_format format;
     uint32_t flags; /* OFI_TRAIT_* */
+    uint32_t multi; /* the first libfabric whose FI_MULTI_RECV is sound and of
+                       use, 0: none */
 };
 
 /* Protocols that the plugin lists; NULL ends them. */

@@ -8,6 +8,7 @@
 #include "fabric.h"
 #include "header.h"
 #include "match.h"
+#include "multi.h"
 #include "name.h"
 #include "pages.h"
 #include "peer.h"
@@ -18,23 +19,35 @@
 #define COUNT_MOST 64U
 #define COUNT_LEAST 8U
 
+/* How many buffers of how many bytes. */
+static uint32_t
+size_buffers(const na_plugin_class *cls, size_t *stride_p)
+{
+    if (cls->rx_multi)
+        return ofi_multi_size(cls, stride_p);
+    *stride_p = (cls->rx_room + 63) & ~(size_t) 63;
+    uint32_t count = (uint32_t) (BYTES / *stride_p);
+    count = count > COUNT_MOST ? COUNT_MOST : count;
+    return count < COUNT_LEAST ? COUNT_LEAST : count;
+}
+
 int32_t
 ofi_rx_init(na_plugin_class *cls)
 {
-    uint64_t most = cls->max_unexpected > cls->max_expected
-                        ? cls->max_unexpected
-                        : cls->max_expected;
-    size_t stride =
-        (most + ofi_header_length(OFI_NAME_MAX) + 63) & ~(size_t) 63;
-    uint32_t count = (uint32_t) (BYTES / stride);
+    size_t stride = 0;
 
-    count = count > COUNT_MOST ? COUNT_MOST : count;
-    count = count < COUNT_LEAST ? COUNT_LEAST : count;
+    cls->rx_room =
+        ofi_header_length(OFI_NAME_MAX) +
+        (cls->max_unexpected > cls->max_expected ? cls->max_unexpected
+                                                 : cls->max_expected);
+    ofi_multi_choose(cls);
+    uint32_t count = size_buffers(cls, &stride);
+
     cls->rxs = calloc(count, sizeof(*cls->rxs));
     cls->rx_memory = ofi_pages_new(stride * count);
     cls->rx_bytes = stride * count;
     if (cls->rxs == NULL || cls->rx_memory == NULL) {
-        OFI_LOG(cls->host, ERROR, "no memory for %u messages of %zu bytes",
+        OFI_LOG(cls->host, ERROR, "no memory for %u buffers of %zu bytes",
             count, stride);
         return NA_PLUGIN_E_NOMEM;
     }
@@ -47,7 +60,7 @@ ofi_rx_init(na_plugin_class *cls)
     cls->rx_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct ofi_rx *rx = &cls->rxs[i];
-        rx->work.kind = OFI_WORK_RX;
+        rx->work.kind = cls->rx_multi ? OFI_WORK_MULTI : OFI_WORK_RX;
         rx->data = cls->rx_memory + stride * i;
         rx->desc = cls->rx_mr != NULL ? fi_mr_desc(cls->rx_mr) : NULL;
         ofi_rx_post(cls, rx);
@@ -62,23 +75,42 @@ ofi_rx_fini(na_plugin_class *cls)
         fi_close(&cls->rx_mr->fid);
     ofi_pages_free(cls->rx_memory, cls->rx_bytes);
     free(cls->rxs);
+    ofi_multi_fini(cls);
 }
 
-static uint64_t
-room(const na_plugin_class *cls)
+static inline ssize_t
+post(na_plugin_class *cls, struct ofi_rx *rx)
 {
-    uint64_t most = cls->max_unexpected > cls->max_expected
-                        ? cls->max_unexpected
-                        : cls->max_expected;
-    return most + ofi_header_length(OFI_NAME_MAX);
+    if (__builtin_expect(rx->work.kind == OFI_WORK_MULTI, 0))
+        return ofi_multi_post(cls, rx);
+    return fi_recv(cls->ep, rx->data, cls->rx_room, rx->desc, FI_ADDR_UNSPEC,
+        &rx->work.fi);
 }
 
 void
 ofi_rx_post(na_plugin_class *cls, struct ofi_rx *rx)
 {
-    if (cls->ep == NULL || fi_recv(cls->ep, rx->data, room(cls), rx->desc,
-                               FI_ADDR_UNSPEC, &rx->work.fi) != 0)
+    if (cls->ep == NULL || post(cls, rx) != 0)
         ofi_list_append(&cls->unposted, &rx->link);
+}
+
+struct ofi_kept *
+ofi_rx_keep(na_plugin_class *cls, struct ofi_rx *rx)
+{
+    struct ofi_kept *kept =
+        rx->work.kind == OFI_WORK_MULTI ? ofi_multi_keep(cls, rx) : &rx->kept;
+
+    kept->rx = rx;
+    return kept;
+}
+
+void
+ofi_rx_forget(na_plugin_class *cls, struct ofi_kept *kept)
+{
+    if (kept->rx->work.kind == OFI_WORK_MULTI)
+        ofi_multi_forget(cls, kept);
+    else
+        ofi_rx_post(cls, kept->rx);
 }
 
 void
@@ -93,8 +125,8 @@ ofi_rx_retry(na_plugin_class *cls)
 }
 
 /* What is no message of this plugin's; said once at a time, not for each. */
-static void
-reject(na_plugin_class *cls, const char *why)
+void
+ofi_rx_reject(na_plugin_class *cls, const char *why)
 {
     uint64_t count = cls->counters.malformed++;
 
@@ -111,25 +143,26 @@ longest(const na_plugin_class *cls, uint8_t kind)
                                          : cls->max_expected;
 }
 
-/* A message in rx. True: it stays in use. */
-static bool
-dispatch(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length)
+/* A message of the provider's. True: its rx stays in use. */
+static inline bool
+dispatch(na_plugin_class *cls, struct ofi_rx *rx, const unsigned char *data,
+    uint64_t length)
 {
     struct ofi_message message = {.rx = rx};
     struct ofi_name name;
     uint32_t header = 0;
 
-    if (!ofi_header_read(rx->data, length, &message.header, &header) ||
-        !ofi_name_check(cls->trait, rx->data + OFI_HEADER_NAME, rx->data[24]) ||
+    if (!ofi_header_read(data, length, &message.header, &header) ||
+        !ofi_name_check(cls->trait, data + OFI_HEADER_NAME, data[24]) ||
         (cls->trait->format == OFI_FORMAT_IP &&
-            rx->data[24] != cls->self->name.length)) {
-        reject(cls, "its header is not one of this version's");
+            data[24] != cls->self->name.length)) {
+        ofi_rx_reject(cls, "its header is not one of this version's");
         return false;
     }
-    name.length = rx->data[24];
-    memcpy(name.bytes, rx->data + OFI_HEADER_NAME, name.length);
+    name.length = data[24];
+    memcpy(name.bytes, data + OFI_HEADER_NAME, name.length);
     message.from = ofi_addr_get(cls, &name);
-    message.data = rx->data + header;
+    message.data = data + header;
     message.length = (uint32_t) (length - header);
     if (message.from == NULL)
         return false;
@@ -138,7 +171,7 @@ dispatch(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length)
     bool for_us =
         message.header.target == 0 || message.header.target == cls->number;
     if (message.from->self)
-        reject(cls, "its sender claims to be this class");
+        ofi_rx_reject(cls, "its sender claims to be this class");
     else if (!ofi_peer_heard(cls, message.from, message.header.source))
         cls->counters.strayed++;
     else
@@ -147,7 +180,7 @@ dispatch(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length)
         case OFI_HEADER_EXPECTED:
             cls->counters.received++;
             if (message.length > longest(cls, message.header.kind))
-                reject(cls, "it is longer than this class's longest");
+                ofi_rx_reject(cls, "it is longer than this class's longest");
             else if (for_us)
                 kept = ofi_match_deliver(cls, &message);
             else
@@ -160,7 +193,7 @@ dispatch(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length)
         case OFI_HEADER_FENCE:
             break;
         default:
-            reject(cls, "it is of an unknown kind");
+            ofi_rx_reject(cls, "it is of an unknown kind");
         }
     ofi_addr_drop(cls, message.from);
     return kept;
@@ -169,11 +202,18 @@ dispatch(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length)
 void
 ofi_rx_done(na_plugin_class *cls, struct ofi_rx *rx, uint64_t length, int error)
 {
-    if (error == 0 && length <= room(cls)) {
-        if (dispatch(cls, rx, length))
+    if (error == 0 && length <= cls->rx_room) {
+        if (dispatch(cls, rx, rx->data, length))
             return;
     } else if (error != FI_ECANCELED)
-        reject(cls, error == 0 ? "it is longer than its buffer"
-                               : ofi_library.strerror(error));
+        ofi_rx_reject(cls, error == 0 ? "it is longer than its buffer"
+                                      : ofi_library.strerror(error));
     ofi_rx_post(cls, rx);
+}
+
+void
+ofi_rx_dispatch(na_plugin_class *cls, struct ofi_rx *rx,
+    const unsigned char *data, uint64_t length)
+{
+    dispatch(cls, rx, data, length);
 }

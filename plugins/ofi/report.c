@@ -30,7 +30,7 @@ static const struct {
 };
 
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
-#define CHOICES 13U
+#define CHOICES 14U
 
 static na_plugin_report_entry
 choice(const na_plugin_class *cls, uint32_t index)
@@ -70,6 +70,9 @@ choice(const na_plugin_class *cls, uint32_t index)
         return (na_plugin_report_entry){
             .name = "receive_buffers", .value = cls->rx_count};
     case 11:
+        return (na_plugin_report_entry){.name = "receives",
+            .text = cls->rx_multi ? "many a buffer" : "one a buffer"};
+    case 12:
         return (na_plugin_report_entry){
             .name = "peers", .value = cls->names_count};
     default:

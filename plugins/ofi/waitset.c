@@ -45,7 +45,7 @@ static int
 open_queue(na_plugin_class *cls, enum object object)
 {
     struct fi_cq_attr attr = {.size = COMPLETIONS,
-        .format = FI_CQ_FORMAT_MSG,
+        .format = FI_CQ_FORMAT_DATA,
         .wait_obj = object == QUEUE ? FI_WAIT_FD
                     : object == SET ? FI_WAIT_SET
                                     : FI_WAIT_NONE};

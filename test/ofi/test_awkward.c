@@ -13,6 +13,7 @@
 
 #define DEADLINE_NS UINT64_C(20000000000)
 #define MESSAGES 40U
+#define FLOOD 2000U  /* messages */
 #define FIRST 20000U /* bytes of segments */
 #define MIDDLE 1U
 #define LAST 90001U
@@ -49,6 +50,10 @@ static const struct row rows[] = {
     {{{"NO_WAIT", "1"}}, "none", false, false, false},
     {{{"STUCK_WAIT", "1"}}, "none", false, false, false},
     {{{"LATE_WAIT", "1"}}, "none", true, false, false},
+    {{{"MULTI", "1"}}, "none", true, false, false},
+    {{{"MULTI", "2"}, {"MR", "local"}, {"INJECT", "0"}}, "local", true, false,
+        false},
+    {{{"MULTI", "2"}, {"EAGAIN", "3"}}, "none", true, true, false},
 };
 
 static void
@@ -78,10 +83,12 @@ struct pair {
 };
 
 static void
-pair_open(struct pair *pair)
+pair_open_with(struct pair *pair, const char *key, const char *value)
 {
-    const struct node_options options = {
-        .protocol = "awkward", .anywhere = true};
+    const struct node_options options = {.protocol = "awkward",
+        .anywhere = true,
+        .setting_key = key,
+        .setting_value = value};
     char text[TEXT];
 
     node_open(&pair->a, &options);
@@ -92,6 +99,12 @@ pair_open(struct pair *pair)
     pair->to_b = lookup(&pair->a, text);
     pair->a_op = op_new(&pair->a);
     pair->b_op = op_new(&pair->b);
+}
+
+static void
+pair_open(struct pair *pair)
+{
+    pair_open_with(pair, NULL, NULL);
 }
 
 static void
@@ -350,6 +363,8 @@ START_TEST(awkward_provider_gets_what_it_asks_for)
     set_all(row);
     pair_open(&pair);
     ck_assert_str_eq(report_text(&pair.a, "registration_modes"), row->modes);
+    ck_assert_str_eq(report_text(&pair.a, "receives"),
+        getenv("FI_AWKWARD_MULTI") != NULL ? "many a buffer" : "one a buffer");
     ck_assert_str_eq(report_text(&pair.a, "put_completion"),
         row->reads_back ? "read back" : "delivery");
     ck_assert_int_eq(
@@ -364,6 +379,77 @@ START_TEST(awkward_provider_gets_what_it_asks_for)
     if (row->refuses)
         ck_assert_uint_ge(node_counter(&pair.a, "eagain_retries"), MESSAGES);
     ck_assert_uint_ge(node_counter(&pair.a, "fragments"), 6);
+    pair_close(&pair);
+}
+END_TEST
+
+/* LEFT WHERE THEY CAME */
+
+/* Takes one on b, which must be this one; what a has sent meanwhile. */
+static uint32_t
+take_in_order(struct pair *pair, uint32_t number)
+{
+    static unsigned char bytes[4096];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event, sent;
+    uint32_t ended = 0;
+
+    ck_assert_int_eq(pair->b.ops->recv_unexpected(
+                         pair->b.ctx, pair->b_op, bytes, sizeof(bytes), NULL),
+        NA_PLUGIN_PENDING);
+    while (!poll_one(&pair->b, &event)) {
+        ended += poll_one(&pair->a, &sent) ? 1 : 0;
+        ck_assert_msg(now_ns() < end, "%u came", number);
+    }
+    ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(event.tag, number);
+    ck_assert_uint_eq(event.length, number % 4000);
+    ck_assert(is_filled(bytes, event.length, number));
+    pair->b.ops->addr_free(pair->b.cls, event.source);
+    return ended;
+}
+
+/* Sends one from a, and lets b have it without a receive; what a has sent. */
+static uint32_t
+send_into_nothing(struct pair *pair, void *op, uint32_t number)
+{
+    static unsigned char bytes[4096];
+    na_plugin_event event;
+
+    fill(bytes, number % 4000, number);
+    ck_assert_int_eq(pair->a.ops->send_unexpected(pair->a.ctx, op, bytes,
+                         number % 4000, NULL, pair->to_b, 0, number),
+        NA_PLUGIN_PENDING);
+    ck_assert(!poll_one(&pair->b, &event));
+    return poll_one(&pair->a, &event) ? 1 : 0;
+}
+
+/* The queue has room for few: the others are left in libfabric's buffers. They
+ * come in order, also through buffers that are used several times. */
+START_TEST(awkward_messages_are_left_in_their_buffers)
+{
+    static const char *const multi[] = {"0", "1", "2"};
+    uint32_t sent = 0, taken = 0, ended = 0;
+    static void *sends[FLOOD];
+    struct pair pair;
+
+    set("MULTI", multi[_i]);
+    set("INJECT", "0");
+    pair_open_with(&pair, "ofi.queue_size", "10000");
+    while (taken < FLOOD) {
+        for (uint32_t i = 0; i < 60 && sent < FLOOD; i++, sent++) {
+            sends[sent] = op_new(&pair.a);
+            ended += send_into_nothing(&pair, sends[sent], sent);
+        }
+        for (uint32_t i = 0; i < 50 && taken < sent; i++)
+            ended += take_in_order(&pair, taken++);
+    }
+    for (na_plugin_event event; ended < FLOOD;)
+        ended += poll_one(&pair.a, &event) ? 1 : 0;
+    for (uint32_t i = 0; i < FLOOD; i++)
+        free(sends[i]);
+    ck_assert_uint_eq(node_counter(&pair.b, "messages_received"), FLOOD);
+    ck_assert_uint_eq(node_counter(&pair.b, "malformed"), 0);
     pair_close(&pair);
 }
 END_TEST
@@ -398,6 +484,25 @@ START_TEST(awkward_send_that_fails_ends_with_its_code)
     ck_assert_int_eq(answer(&pair, 100, false), codes[_i].code);
     ck_assert_uint_ge(node_counter(&pair.b, "completion_errors"), 1);
     ck_assert_int_eq(answer(&pair, 200, true), NA_PLUGIN_OK);
+    pair_close(&pair);
+}
+END_TEST
+
+/* That message alone is lost, whatever else its buffer has. */
+START_TEST(awkward_message_that_fails_to_come_is_counted)
+{
+    static const char *const multi[] = {"0", "1", "2"};
+    struct pair pair;
+
+    set("MULTI", multi[_i]);
+    set("FAIL_RECV", "2");
+    set_error(EIO);
+    pair_open(&pair);
+    ck_assert_int_eq(answer(&pair, 100, true), NA_PLUGIN_OK);
+    ck_assert_int_eq(answer(&pair, 200, false), NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < 4 * MESSAGES; i++)
+        ck_assert_int_eq(answer(&pair, 300, true), NA_PLUGIN_OK);
+    ck_assert_uint_eq(node_counter(&pair.a, "malformed"), 1);
     pair_close(&pair);
 }
 END_TEST
@@ -483,6 +588,10 @@ main(void)
     warm_up();
     tcase_add_loop_test(cases, awkward_provider_gets_what_it_asks_for, 0,
         (int) (sizeof(rows) / sizeof(rows[0])));
+    tcase_add_loop_test(
+        cases, awkward_messages_are_left_in_their_buffers, 0, 3);
+    tcase_add_loop_test(
+        cases, awkward_message_that_fails_to_come_is_counted, 0, 3);
     tcase_add_loop_test(
         cases, awkward_send_that_fails_ends_with_its_code, 0, count);
     tcase_add_loop_test(cases,

@@ -37,8 +37,12 @@ struct settings {
     int late_wait;   /* FI_AWKWARD_LATE_WAIT: refusals of fi_trywait
                         after each completion */
     int fail_send;   /* FI_AWKWARD_FAIL_SEND: the send that fails, from 1 */
+    int fail_recv;   /* FI_AWKWARD_FAIL_RECV: the message that fails to come */
     int fail_rma;    /* FI_AWKWARD_FAIL_RMA: the put or get that fails */
     int error;       /* FI_AWKWARD_ERROR: with which error */
+    int multi;       /* FI_AWKWARD_MULTI: FI_MULTI_RECV is offered; 2: messages
+                        stand apart and at odd places, buffers are given up
+                        early, and released late and apart from messages */
 };
 
 struct domain {
@@ -70,6 +74,7 @@ struct av {
 struct completion {
     void *context;
     uint64_t flags;
+    void *buffer;
     size_t length;
     int error;
 };
@@ -91,6 +96,9 @@ struct receive {
     void *buffer;
     size_t length;
     void *context;
+    bool multi; /* FI_MULTI_RECV, of which the first bytes are used */
+    size_t used;
+    uint32_t taken; /* messages */
 };
 
 /* A put or get that has not been answered. */
@@ -124,11 +132,14 @@ struct ep {
     struct receive receives[RECEIVES_MAX];
     uint32_t first;
     uint32_t posted;
+    size_t min_multi;
+    void *late; /* context of a buffer that is to be released */
     struct rma *rmas;
     uint64_t cookie;
     struct reply *replies;
     int refused;
     int sends;
+    int received;
     int transfers;
     int64_t looked; /* when, ns */
 };
@@ -166,6 +177,8 @@ void awkward_mark(void *context);
 
 void awkward_complete(
     struct cq *cq, void *context, uint64_t flags, size_t length, int error);
+void awkward_complete_at(struct cq *cq, void *context, uint64_t flags,
+    void *buffer, size_t length, int error);
 int awkward_trywait(struct cq *cq);
 
 /* Reads and answers what has come to an endpoint. */

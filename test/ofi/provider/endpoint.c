@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoints: sockets of datagrams; what is handed over, and what comes in. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -76,17 +77,33 @@ refuses(struct ep *ep)
 
 /* SUBMISSION */
 
-static ssize_t
-post_receive(
-    struct ep *ep, void *buffer, size_t length, void *desc, void *context)
+/* A buffer that was not released must not come again. */
+static void
+check_released(const struct ep *ep, const void *context)
 {
+    bool lent = ep->late == context;
+
+    for (uint32_t i = 0; i < ep->posted; i++)
+        lent = lent ||
+               ep->receives[(ep->first + i) % RECEIVES_MAX].context == context;
+    if (lent) {
+        fputs(NAME ": somebody posts a buffer that is lent\n", stderr);
+        abort();
+    }
+}
+
+static ssize_t
+post_receive(struct ep *ep, void *buffer, size_t length, void *desc,
+    void *context, bool multi)
+{
+    check_released(ep, context);
     if (!awkward_mr_covers(ep->domain, desc, buffer, length, FI_RECV))
         return -FI_EACCES;
     if (ep->posted == RECEIVES_MAX || refuses(ep))
         return -FI_EAGAIN;
     awkward_mark(context);
-    ep->receives[(ep->first + ep->posted++) % RECEIVES_MAX] =
-        (struct receive){buffer, length, context};
+    ep->receives[(ep->first + ep->posted++) % RECEIVES_MAX] = (struct receive){
+        .buffer = buffer, .length = length, .context = context, .multi = multi};
     return 0;
 }
 
@@ -97,7 +114,23 @@ ep_recv(struct fid_ep *fid, void *buffer, size_t length, void *desc,
     struct ep *ep = OBJECT(fid, struct ep, fid);
 
     pthread_mutex_lock(&ep->domain->lock);
-    ssize_t ret = post_receive(ep, buffer, length, desc, context);
+    ssize_t ret = post_receive(ep, buffer, length, desc, context, false);
+    pthread_mutex_unlock(&ep->domain->lock);
+    return ret;
+}
+
+static ssize_t
+ep_recvmsg(struct fid_ep *fid, const struct fi_msg *message, uint64_t flags)
+{
+    struct ep *ep = OBJECT(fid, struct ep, fid);
+    const struct iovec *part = &message->msg_iov[0];
+
+    if (message->iov_count != 1 || ep->domain->set.multi == 0 ||
+        !(flags & FI_MULTI_RECV) || part->iov_len < ep->min_multi)
+        return -FI_EINVAL;
+    pthread_mutex_lock(&ep->domain->lock);
+    ssize_t ret = post_receive(ep, part->iov_base, part->iov_len,
+        message->desc[0], message->context, true);
     pthread_mutex_unlock(&ep->domain->lock);
     return ret;
 }
@@ -316,16 +349,70 @@ take_answer(struct ep *ep, const struct head *head, const unsigned char *data,
 }
 
 static void
+release_late(struct ep *ep)
+{
+    void *context = ep->late;
+
+    ep->late = NULL;
+    if (context != NULL)
+        awkward_complete(ep->cq, context, FI_MULTI_RECV, 0, 0);
+}
+
+static int
+fails(struct ep *ep)
+{
+    return ++ep->received == ep->domain->set.fail_recv ? ep->domain->set.error
+                                                       : 0;
+}
+
+/* Behind the messages that the buffer has. */
+static void
+take_into_multi(struct ep *ep, const unsigned char *data, size_t length)
+{
+    struct receive *receive = &ep->receives[ep->first];
+    bool odd = ep->domain->set.multi == 2;
+    size_t at = receive->used + (odd ? ++receive->taken % 8 : 0);
+    bool fits = at <= receive->length && length <= receive->length - at;
+    int error = fits ? fails(ep) : FI_ETRUNC;
+    uint64_t flags = FI_RECV | FI_MSG;
+    unsigned char *place = (unsigned char *) receive->buffer + at;
+    void *context = receive->context;
+
+    if (fits)
+        memcpy(place, data, length);
+    receive->used = fits ? at + length : receive->length;
+    bool last = receive->length - receive->used < ep->min_multi + 8 ||
+                (odd && receive->taken == 11);
+    if (last) {
+        ep->first = (ep->first + 1) % RECEIVES_MAX;
+        ep->posted--;
+    }
+    flags |= last && !odd ? FI_MULTI_RECV : 0;
+    if (error == 0)
+        awkward_complete_at(ep->cq, context, flags, place, length, 0);
+    else
+        awkward_complete(ep->cq, context, flags, 0, error);
+    if (last && odd) {
+        release_late(ep);
+        ep->late = context;
+    }
+}
+
+static void
 take_message(struct ep *ep, const unsigned char *data, size_t length)
 {
     struct receive *receive = &ep->receives[ep->first];
+    if (receive->multi) {
+        take_into_multi(ep, data, length);
+        return;
+    }
     bool fits = length <= receive->length;
 
     ep->first = (ep->first + 1) % RECEIVES_MAX;
     ep->posted--;
     memcpy(receive->buffer, data, fits ? length : receive->length);
     awkward_complete(ep->cq, receive->context, FI_RECV | FI_MSG, length,
-        fits ? 0 : FI_ETRUNC);
+        fits ? fails(ep) : FI_ETRUNC);
 }
 
 /* Puts and gets whose target is there no more. */
@@ -364,6 +451,8 @@ awkward_progress(struct ep *ep)
         answer_again(ep);
     if (ep->rmas != NULL)
         look(ep);
+    if (ep->posted == 0)
+        release_late(ep);
     pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < BATCH; i++) {
         ssize_t got =
@@ -500,10 +589,23 @@ static struct fi_ops ep_fid_ops = {.size = sizeof(ep_fid_ops),
     .close = ep_close,
     .bind = ep_bind,
     .control = ep_control};
+static int
+ep_setopt(
+    struct fid *fid, int level, int name, const void *value, size_t length)
+{
+    if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV ||
+        length != sizeof(size_t))
+        return -FI_ENOPROTOOPT;
+    memcpy(&OBJECT(fid, struct ep, fid.fid)->min_multi, value, length);
+    return 0;
+}
+
+static struct fi_ops_ep ep_ops = {.size = sizeof(ep_ops), .setopt = ep_setopt};
 static struct fi_ops_cm cm_ops = {
     .size = sizeof(cm_ops), .getname = ep_getname};
 static struct fi_ops_msg msg_ops = {.size = sizeof(msg_ops),
     .recv = ep_recv,
+    .recvmsg = ep_recvmsg,
     .send = ep_send,
     .inject = ep_inject};
 static struct fi_ops_rma rma_ops = {
@@ -521,6 +623,7 @@ awkward_endpoint(struct fid_domain *domain, struct fi_info *info,
     ep->domain = OBJECT(domain, struct domain, fid);
     ep->fid.fid.fclass = FI_CLASS_EP;
     ep->fid.fid.ops = &ep_fid_ops;
+    ep->fid.ops = &ep_ops;
     ep->fid.cm = &cm_ops;
     ep->fid.msg = &msg_ops;
     ep->fid.rma = &rma_ops;

@@ -39,6 +39,13 @@ void
 awkward_complete(
     struct cq *cq, void *context, uint64_t flags, size_t length, int error)
 {
+    awkward_complete_at(cq, context, flags, NULL, length, error);
+}
+
+void
+awkward_complete_at(struct cq *cq, void *context, uint64_t flags, void *buffer,
+    size_t length, int error)
+{
     cq->refused = 0;
     if (cq->count == cq->room) {
         size_t room = cq->room == 0 ? 64 : 2 * cq->room;
@@ -53,7 +60,7 @@ awkward_complete(
         cq->first = 0;
     }
     cq->ring[(cq->first + cq->count++) % cq->room] =
-        (struct completion){context, flags, length, error};
+        (struct completion){context, flags, buffer, length, error};
     if (cq->bell >= 0)
         eventfd_write(cq->bell, 1);
 }
@@ -80,15 +87,17 @@ static ssize_t
 cq_read(struct fid_cq *fid, void *buffer, size_t count)
 {
     struct cq *cq = OBJECT(fid, struct cq, fid);
-    struct fi_cq_msg_entry *entries = buffer;
+    struct fi_cq_data_entry *entries = buffer;
     size_t taken = 0;
 
     pthread_mutex_lock(&cq->domain->lock);
     progress(cq);
     while (taken < count && cq->count != 0 && cq->ring[cq->first].error == 0) {
         struct completion one = take(cq);
-        entries[taken++] = (struct fi_cq_msg_entry){
-            .op_context = one.context, .flags = one.flags, .len = one.length};
+        entries[taken++] = (struct fi_cq_data_entry){.op_context = one.context,
+            .flags = one.flags,
+            .len = one.length,
+            .buf = one.buffer};
     }
     ssize_t ret = taken != 0       ? (ssize_t) taken
                   : cq->count != 0 ? -FI_EAVAIL
@@ -184,7 +193,7 @@ awkward_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
     struct epoll_event event = {.events = EPOLLIN};
     const struct settings *set = &OBJECT(domain, struct domain, fid)->set;
 
-    if (attr->format != FI_CQ_FORMAT_MSG ||
+    if (attr->format != FI_CQ_FORMAT_DATA ||
         (attr->wait_obj != FI_WAIT_NONE &&
             (attr->wait_obj != FI_WAIT_FD || set->no_wait)))
         return -FI_ENOSYS;

@@ -33,8 +33,10 @@ awkward_settings(struct settings *set)
         .stuck_wait = number("FI_AWKWARD_STUCK_WAIT", 0),
         .late_wait = number("FI_AWKWARD_LATE_WAIT", 0),
         .fail_send = number("FI_AWKWARD_FAIL_SEND", 0),
+        .fail_recv = number("FI_AWKWARD_FAIL_RECV", 0),
         .fail_rma = number("FI_AWKWARD_FAIL_RMA", 0),
         .error = number("FI_AWKWARD_ERROR", FI_EIO),
+        .multi = number("FI_AWKWARD_MULTI", 0),
     };
     for (size_t i = 0; mr != NULL && i < sizeof(modes) / sizeof(modes[0]); i++)
         if (strstr(mr, modes[i].name) != NULL)
@@ -71,6 +73,7 @@ describe(const struct settings *set, const struct fi_info *hints)
         return NULL;
     info->caps =
         hints != NULL && hints->caps != 0 ? hints->caps : FI_MSG | FI_RMA;
+    info->caps |= set->multi != 0 ? FI_MULTI_RECV : 0;
     info->mode = FI_CONTEXT2;
     info->addr_format = FI_FORMAT_UNSPEC;
     *info->tx_attr = (struct fi_tx_attr){.caps = info->caps,
