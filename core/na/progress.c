@@ -23,8 +23,11 @@
 #define SPIN_NS 50000U
 /* After a wait in which nothing came at all. */
 #define SPIN_IDLE_NS 1000U
-/* Spinning on makes way for others on the same core after this. */
+/* Spinning on makes way for others on the same core after this, and again each
+ * time that it has gone on for twice as long, this at most later: who has the
+ * core alone pays for a call of the kernel that brings nothing. */
 #define SPIN_YIELD_NS 1000U
+#define SPIN_YIELD_MAX_NS 50000U
 
 #define NAP_MIN_NS 10000U
 #define NAP_MAX_NS 1000000U
@@ -320,11 +323,22 @@ let_others_in(struct na_progress *progress)
     enter(progress);
 }
 
+/* Whether to make way now, spun ns after the last event; *next_p says when to,
+ * and moves on. */
+static bool
+yields(uint64_t spun, uint64_t *next_p)
+{
+    if (spun <= *next_p)
+        return false;
+    *next_p = spun + (spun < SPIN_YIELD_MAX_NS ? spun : SPIN_YIELD_MAX_NS);
+    return true;
+}
+
 /* Polls, spins and sleeps until the queue is filled. Lock held. */
 static na_return_t
 lead(struct na_progress *progress, uint64_t deadline)
 {
-    uint64_t now = base_time_now(), spin_from = now;
+    uint64_t now = base_time_now(), spin_from = now, next = SPIN_YIELD_NS;
 
     while (now < deadline) {
         int32_t count = poll_all(progress);
@@ -340,11 +354,13 @@ lead(struct na_progress *progress, uint64_t deadline)
         if (filled(progress))
             return NA_SUCCESS;
         now = base_time_now();
-        if (count > 0)
+        if (count > 0) {
             spin_from = now;
+            next = SPIN_YIELD_NS;
+        }
         let_others_in(progress);
         if (progress->no_block || now - spin_from < progress->spin_ns) {
-            if (now - spin_from > SPIN_YIELD_NS)
+            if (yields(now - spin_from, &next))
                 sched_yield();
             continue;
         }
