@@ -89,6 +89,10 @@ read_config(na_plugin_class *cls, ucp_config_t **config_p)
         ucp_config_modify(config, "LOG_LEVEL", "fatal");
     decide(cls, config, "TLS", cls->tls);
     decide(cls, config, "NET_DEVICES", cls->devices);
+    /* without UCX's memory access nothing is sent by rendezvous: a second
+     * interface for that would be polled, and connected to, in vain; and UCX 1.13
+     * connects nobody with a peer that has another number of them */
+    decide(cls, config, "MAX_RNDV_RAILS", cls->keys ? "" : "1");
     if (ucx_transport_used(cls, "tcp"))
         choose_family(cls, config);
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)

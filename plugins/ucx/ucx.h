@@ -198,6 +198,9 @@ struct ucx_conn {
     struct ucx_list rma; /* puts and gets by messages that are not all sent */
     struct ucx_list rma_sent; /* and those that only wait for answers */
     uint32_t pieces;          /* sent, and not answered */
+    uint32_t quiet;           /* pieces of puts since an answer was wanted */
+    struct ucx_piece put;     /* the peer's: done, and not answered yet */
+    uint64_t refused;         /* number of the peer's put that failed */
     struct ucx_list flying;   /* the operations */
     struct ucx_keyring *keys; /* remote keys unpacked for this endpoint */
 };

@@ -18,10 +18,10 @@ enum ucx_message {
     UCX_HELLO = 3,  /* data: struct ucx_hello */
     UCX_CREDIT = 4, /* tag: bytes of unexpected messages that were received */
     UCX_BYE = 5,    /* the last message by this connection */
-    UCX_GET = 6,    /* wants a piece; answered by DATA */
-    UCX_DATA = 7,   /* brings it, or a status */
-    UCX_PUT = 8,    /* brings a piece; answered by DONE */
-    UCX_DONE = 9,   /* its status */
+    UCX_GET = 6,    /* wants pieces; answered by DATA */
+    UCX_DATA = 7,   /* brings one, or a status of all */
+    UCX_PUT = 8,    /* brings a piece; tag: whether an answer is wanted */
+    UCX_DONE = 9,   /* status of pieces, of one put */
 };
 
 struct ucx_head {

@@ -238,7 +238,9 @@ static const struct message late[] = {
     {"done of nothing", BROKEN, UCX_DONE, .header = 56, .piece = {.length = 9}},
     {"a get of nothing", BROKEN, UCX_GET, .header = 56},
     {"a get of too much", BROKEN, UCX_GET, .header = 56,
-        .piece = {.length = PIECE_MOST + 1}},
+        .piece = {.length = 16 * PIECE_MOST + 1}},
+    {"a put of too much", BROKEN, UCX_PUT, .header = 56,
+        .piece = {.length = PIECE_MOST + 1}, .data = PIECE_MOST + 1},
     {"a get of 4 GiB", BROKEN, UCX_GET, .header = 56,
         .piece = {.length = UINT32_MAX}},
     {"a get with data", BROKEN, UCX_GET, .header = 56, .piece = {.length = 9},
@@ -328,6 +330,84 @@ START_TEST(hostile_pieces_keep_to_range_and_rights)
     }
     ops->mem_deregister(scene.victim.cls, mem);
     scene_trip(&scene, "pieces");
+    scene_close(&scene);
+}
+END_TEST
+
+/* Pieces of puts that want no answer get one with those behind them; but none
+ * that come after a piece that was refused. */
+START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
+{
+    static unsigned char memory[100];
+    const struct {
+        struct message message;
+        uint64_t number;
+        uint32_t answered; /* bytes; 0: no answer */
+    } steps[] = {
+        {{.piece = {.length = 9}}, 7, 0},
+        {{.piece = {.at = 9, .offset = 9, .length = 9}}, 7, 0},
+        {{.tag = 1, .piece = {.at = 18, .offset = 18, .length = 4}}, 7, 22},
+        {{.piece = {.length = 9}}, 8, 0},
+        {{.piece = {.length = 5}}, 9, 9}, /* another put: of 8 */
+        {{.piece = {.at = 50, .length = 6}}, 9, 5}, /* a gap: what was before */
+        {{.tag = 1, .piece = {.at = 56, .length = 1}}, 9, 7},
+        {{.piece = {.offset = 99, .length = 9},
+             .status = NA_PLUGIN_E_INVALID_ARG},
+            10, 9},
+        {{.piece = {.at = 9, .length = 9}}, 10, 9}, /* behind that */
+    };
+    struct scene scene;
+    na_plugin_segment segment = {memory, sizeof(memory)};
+    na_plugin_mem *mem;
+    unsigned char serial[4096];
+    uint64_t size = sizeof(serial);
+    uint64_t number;
+
+    scene_open(&scene);
+    struct stranger *stranger = &scene.stranger;
+    const na_plugin_ops *ops = scene.victim.ops;
+    ck_assert_int_eq(ops->mem_register(scene.victim.cls, &segment, 1,
+                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                         NA_PLUGIN_MEM_HOST, 0, &mem),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        ops->mem_serialize(scene.victim.cls, mem, serial, &size), NA_PLUGIN_OK);
+    memcpy(&number, serial + 16, sizeof(number)); /* as README.md lays it out */
+    stranger_join(stranger, scene.sides, scene.port);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        const struct message *step = &steps[i].message;
+        union ucx_header header = {
+            .piece = {.head = {.token = stranger->hello.token,
+                          .tag = step->tag,
+                          .kind = UCX_PUT},
+                .number = steps[i].number,
+                .mem = number,
+                .at = step->piece.at,
+                .offset = step->piece.offset,
+                .length = step->piece.length}};
+        uint32_t messages = stranger->messages;
+        memset(bytes, (int) i + 1, 16);
+        stranger_send(stranger, scene.sides, &header, sizeof(header.piece),
+            bytes, step->piece.length, UCP_AM_SEND_FLAG_EAGER);
+        uint64_t until = now_ms() + (steps[i].answered != 0 ? SIDE_WAIT_MS : 50);
+        while (stranger->messages == messages && now_ms() < until)
+            stranger_turn(stranger, scene.sides);
+        ck_assert_msg((stranger->messages != messages) ==
+                          (steps[i].answered != 0),
+            "step %zu: %u answers", i, stranger->messages - messages);
+        if (steps[i].answered == 0)
+            continue;
+        ck_assert_uint_eq(stranger->messages, messages + 1);
+        ck_assert_uint_eq(stranger->got.head.kind, UCX_DONE);
+        ck_assert_uint_eq(stranger->got.piece.length, steps[i].answered);
+        ck_assert_int_eq(stranger->got.piece.status, step->status);
+    }
+    ck_assert_uint_eq(memory[0], 9);
+    ck_assert_uint_eq(memory[9], 2);
+    ck_assert_uint_eq(memory[21], 3);
+    ck_assert_uint_eq(memory[99], 0);
+    ops->mem_deregister(scene.victim.cls, mem);
+    scene_trip(&scene, "quiet pieces");
     scene_close(&scene);
 }
 END_TEST
@@ -710,6 +790,7 @@ main(void)
     tcase_add_test(tcase, hostile_messages_before_a_hello_are_counted);
     tcase_add_test(tcase, hostile_messages_with_a_good_token_are_counted);
     tcase_add_test(tcase, hostile_pieces_keep_to_range_and_rights);
+    tcase_add_test(tcase, hostile_quiet_pieces_are_answered_in_the_end);
     tcase_add_test(tcase, hostile_hellos_are_counted_and_end_the_connection);
     tcase_add_test(tcase, hostile_names_are_only_names);
     tcase_add_test(tcase, hostile_version_is_refused_once);
