@@ -184,11 +184,33 @@ name_devices(const struct ofi_trait *trait, const struct fi_info *infos,
     }
 }
 
+/* Whether libfabric has a provider at all, with or without a device. */
+static bool
+is_built(const char *provider)
+{
+    size_t length = strcspn(provider, ";");
+    struct fi_info *infos = NULL;
+    bool found = false;
+
+    if (ofi_library.getinfo(
+            OFI_API, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &infos) != 0)
+        return false;
+    for (struct fi_info *info = infos; info != NULL; info = info->next) {
+        const char *name = info->fabric_attr->prov_name;
+        found = found ||
+                (strncmp(name, provider, length) == 0 && name[length] == '\0');
+    }
+    ofi_library.freeinfo(infos);
+    return found;
+}
+
 static int32_t
 refuse_protocol(const na_plugin_host *host, const na_plugin_open_info *wanted,
     struct ofi_choice *choice)
 {
+    uint32_t version = ofi_library.version();
     char providers[300], wants[128];
+    bool built = false;
     size_t used = 0;
 
     for (uint32_t i = 0;; i++) {
@@ -198,12 +220,19 @@ refuse_protocol(const na_plugin_host *host, const na_plugin_open_info *wanted,
             break;
         used += (size_t) snprintf(wants + used, sizeof(wants) - used, "%s%s",
             used == 0 ? "" : " or ", form->provider);
+        built = built || is_built(form->provider);
     }
     name_providers(providers, sizeof(providers));
+    const char *only = getenv("FI_PROVIDER");
     OFI_LOG(host, ERROR,
-        "protocol \"%.64s\" needs provider %.120s of libfabric, which is not "
-        "there or has no device; there are: %s",
-        wanted->protocol, wants, providers);
+        "protocol \"%.64s\" needs provider %.120s, %s libfabric %u.%u "
+        "%s%s%.64s; "
+        "there are: %s",
+        wanted->protocol, wants, built ? "which" : "and", FI_MAJOR(version),
+        FI_MINOR(version),
+        built ? "has, but no device for it" : "here is built without it",
+        only != NULL ? ", under FI_PROVIDER=" : "", only != NULL ? only : "",
+        providers);
     return NA_PLUGIN_E_PROTONOSUPPORT;
 }
 

@@ -44,7 +44,8 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
     if (level == NA_PLUGIN_LOG_ERROR) {
         node->errors++;
         snprintf(node->last_error, sizeof(node->last_error), "%s", text);
-    }
+    } else if (node->word != NULL && strstr(text, node->word) != NULL)
+        node->told = true;
     if (getenv("OFI_TEST_LOG") != NULL)
         fprintf(stderr, "[%d] %d %s:%u %s\n", (int) getpid(), level, file, line,
             text);
@@ -109,11 +110,12 @@ node_try(struct node *node, const struct node_options *options)
     prepare(node);
     node->setting_key = options->setting_key;
     node->setting_value = options->setting_value;
+    node->word = options->word;
     const char *host = options->host != NULL ? options->host
                        : options->anywhere   ? NULL
                                              : "127.0.0.1";
     na_plugin_open_info info = {
-        .size = sizeof(info),
+        .size = options->info_size != 0 ? options->info_size : sizeof(info),
         .flags = options->flags | NA_PLUGIN_OPEN_LISTEN,
         .protocol = options->protocol != NULL ? options->protocol : "tcp",
         .host = host,
@@ -123,9 +125,13 @@ node_try(struct node *node, const struct node_options *options)
         .addr_format = options->addr_format,
         .max_unexpected_size = options->max_unexpected,
         .max_expected_size = options->max_expected,
-        .max_contexts = 1,
+        .max_contexts = options->max_contexts != 0 ? options->max_contexts : 1,
+        .traffic_class = options->traffic_class,
+        .thread_mode = options->thread_mode,
+        .auth_key = options->auth_key,
     };
-    node->opened.size = sizeof(node->opened);
+    node->opened.size =
+        options->opened_size != 0 ? options->opened_size : sizeof(node->opened);
     int32_t ret = node->plugin->open(&node->host, &info, &node->opened);
     node->ops = node->opened.ops;
     node->cls = node->opened.cls;

@@ -19,6 +19,8 @@ struct node {
     int32_t log_level;
     uint32_t errors; /* lines at level ERROR */
     char last_error[LINE];
+    const char *word;        /* NULL without */
+    bool told;               /* a line below that level had the word */
     const char *setting_key; /* one setting, NULL without */
     const char *setting_value;
 
@@ -43,7 +45,14 @@ struct node_options {
     uint64_t max_expected;
     const char *setting_key;
     const char *setting_value;
-    bool anywhere; /* no host at all */
+    uint32_t max_contexts;
+    uint32_t traffic_class;
+    uint32_t thread_mode;
+    uint32_t info_size;   /* 0: as it is */
+    uint32_t opened_size; /* likewise */
+    const char *auth_key;
+    const char *word; /* to listen for */
+    bool anywhere;    /* no host at all */
 };
 
 /* The plugin, from the path in NA_OFI_PLUGIN. */

@@ -38,6 +38,26 @@ if command -v readelf >/dev/null; then
     readelf -p .note.dlopen "$plugin" | grep -q '"libfabric\.so\.1"' ||
         fail 'no note names libfabric.so.1'
 fi
+# A restriction to other providers is named.
+FI_PROVIDER=shm "$talaria" info ofi+tcp >"$folder/out" 2>&1 &&
+    fail 'it opens a provider that is not permitted'
+grep -q 'under FI_PROVIDER=shm; there are: shm$' "$folder/out" || {
+    fail 'no word of FI_PROVIDER'
+    cat "$folder/out"
+}
+# An interface without an address is one, but of no use.
+if unshare -n ip link add bare type veth peer name other 2>/dev/null; then
+    unshare -n sh -c "ip link add bare type veth peer name other
+        exec '$talaria' info ofi+tcp://bare" >"$folder/out" 2>&1 &&
+        fail 'it opens at an interface without an address'
+    grep -q 'NA_NODEV: device "bare" is not one that provider .* can use' \
+        "$folder/out" || {
+        fail 'no word of an interface without an address'
+        cat "$folder/out"
+    }
+else
+    echo 'not tried: an interface without an address'
+fi
 # Without hwloc it takes the first of several devices, and says so.
 if grep -q 'libhwloc\.so\.15' "$plugin"; then
     : >"$folder/libhwloc.so.15"

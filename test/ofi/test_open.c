@@ -21,11 +21,50 @@ static const struct {
 } wrong[] = {
     {"an unknown protocol", {.protocol = "carrier-pigeon", .anywhere = true},
         NA_PLUGIN_E_PROTONOSUPPORT, "there are: "},
-    {"a protocol without a device", {.protocol = "verbs", .anywhere = true},
-        NA_PLUGIN_E_PROTONOSUPPORT, "verbs;ofi_rxm"},
+    {"a provider that is not there",
+        {.protocol = "carrier-pigeon", .anywhere = true},
+        NA_PLUGIN_E_PROTONOSUPPORT, "is built without it"},
     {"a provider of no endpoints that would do",
         {.protocol = "ofi_hook_noop", .anywhere = true},
-        NA_PLUGIN_E_PROTONOSUPPORT, "ofi_hook_noop"},
+        NA_PLUGIN_E_PROTONOSUPPORT, "provider ofi_hook_noop, which libfabric"},
+    {"a provider without a device",
+        {.protocol = "ofi_hook_noop", .anywhere = true},
+        NA_PLUGIN_E_PROTONOSUPPORT, "has, but no device for it"},
+    {"an interface that is not there", {.host = "eth77"},
+        NA_PLUGIN_E_ADDRNOTAVAIL, "\"eth77\" is neither an interface"},
+    {"an interface that is not there, over a layer",
+        {.protocol = "tcp;ofi_rxm", .host = "eth77"}, NA_PLUGIN_E_ADDRNOTAVAIL,
+        "\"eth77\" is neither an interface"},
+    {"an interface and the address of another",
+        {.device = "lo", .host = "::ffff:203.0.113.7"}, NA_PLUGIN_E_NODEV,
+        "there are: "},
+    {"a device that is not there, over a layer",
+        {.protocol = "tcp;ofi_rxm", .device = "eth77", .anywhere = true},
+        NA_PLUGIN_E_NODEV, "eth77"},
+    {"a device that is not there, over sockets",
+        {.protocol = "sockets", .device = "eth77", .anywhere = true},
+        NA_PLUGIN_E_NODEV, "eth77"},
+    {"a device that is not there, over udp",
+        {.protocol = "udp", .device = "eth77", .anywhere = true},
+        NA_PLUGIN_E_NODEV, "eth77"},
+    {"a host of formats", {.host = "%s%n%s%n"}, NA_PLUGIN_E_ADDRNOTAVAIL,
+        "%s%n%s%n"},
+    {"a host of blanks", {.host = " 127.0.0.1 "}, NA_PLUGIN_E_ADDRNOTAVAIL,
+        "\" 127.0.0.1 \""},
+    {"a host of bytes that are no text", {.host = "\xFF\xFE\x01"},
+        NA_PLUGIN_E_ADDRNOTAVAIL, "neither an interface"},
+    {"a path for a device", {.device = "../../etc/passwd", .anywhere = true},
+        NA_PLUGIN_E_NODEV, "../../etc/passwd"},
+    {"an address of five numbers", {.host = "10.0.0.0.1"},
+        NA_PLUGIN_E_ADDRNOTAVAIL, "10.0.0.0.1"},
+    {"a traffic class of the future", {.traffic_class = 77},
+        NA_PLUGIN_E_INVALID_ARG, "traffic class 77"},
+    {"a thread mode of the future", {.thread_mode = 1U << 29},
+        NA_PLUGIN_E_INVALID_ARG, "0x20000000"},
+    {"an open_info of another age", {.info_size = 8}, NA_PLUGIN_E_INVALID_ARG,
+        "open_info of 8 bytes"},
+    {"room for half an answer", {.opened_size = 8}, NA_PLUGIN_E_INVALID_ARG,
+        "opened of 8 bytes"},
     {"a host that can't be resolved", {.host = "no-such-host.invalid"},
         NA_PLUGIN_E_ADDRNOTAVAIL, "no-such-host.invalid"},
     {"another machine's address", {.host = "203.0.113.77"},
@@ -107,25 +146,84 @@ START_TEST(open_with_something_wrong_says_what)
 }
 END_TEST
 
-static const char *const over_tcp[] = {"tcp", "tcp;ofi_rxm", "sockets"};
+/* What a device is needed for, and which provider that is. What is available
+ * instead is said, too. */
+static const struct {
+    const char *protocol;
+    const char *provider;
+} devices[] = {{"verbs", "verbs;ofi_rxm"}, {"verbs;ofi_rxm", "verbs;ofi_rxm"},
+    {"cxi", "cxi"}, {"opx", "opx"}, {"gni", "gni"}, {"psm2", "psm2"},
+    {"psm3", "psm3"}, {"efa", "efa"}};
+
+START_TEST(open_without_a_device_says_what_there_is)
+{
+    const struct node_options forms[] = {{.anywhere = true},
+        {.host = "127.0.0.1"}, {.host = "hsn0"},
+        {.device = "mlx5_0", .anywhere = true}};
+    char wanted[160];
+    struct node node;
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct node_options options = forms[i];
+        options.protocol = devices[_i].protocol;
+        int32_t ret = node_try(&node, &options);
+        if (ret == NA_PLUGIN_OK) {
+            node_close(&node);
+            printf("skipped: there is a device for %s\n", options.protocol);
+            return;
+        }
+        if (ret == NA_PLUGIN_E_NODEV || ret == NA_PLUGIN_E_ADDRNOTAVAIL)
+            continue; /* another device */
+        ck_assert_msg(ret == NA_PLUGIN_E_PROTONOSUPPORT, "%s: %d (%s)",
+            options.protocol, ret, node.last_error);
+        ck_assert_uint_eq(node.errors, 1);
+        snprintf(wanted, sizeof(wanted), "protocol \"%s\" needs provider %s, ",
+            devices[_i].protocol, devices[_i].provider);
+        ck_assert_msg(strncmp(node.last_error, wanted, strlen(wanted)) == 0,
+            "\"%s\" does not begin with \"%s\"", node.last_error, wanted);
+        const char *there = strstr(node.last_error, "; there are: ");
+        ck_assert_msg(
+            there != NULL && strstr(there, "shm") != NULL &&
+                (strstr(there, "net") != NULL || strstr(there, "tcp") != NULL),
+            "%s", node.last_error);
+    }
+}
+END_TEST
+
+static const char *const over_ports[] = {
+    "tcp", "tcp;ofi_rxm", "sockets", "udp"};
+
+/* Which address, and what is with it. */
+static void
+says_in_use(const struct node *node, int port)
+{
+    char address[32];
+
+    snprintf(address, sizeof(address), "127.0.0.1:%d:", port);
+    ck_assert_msg(strstr(node->last_error, address) != NULL &&
+                      strstr(node->last_error, "in use") != NULL,
+        "\"%s\" lacks \"%s\" or \"in use\"", node->last_error, address);
+}
 
 START_TEST(open_at_a_port_in_use_is_addrinuse)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t length = sizeof(address);
     struct node node;
-    int taken = socket(AF_INET, SOCK_STREAM, 0);
+    bool datagrams = strcmp(over_ports[_i], "udp") == 0;
+    int taken = socket(AF_INET, datagrams ? SOCK_DGRAM : SOCK_STREAM, 0);
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ck_assert_int_eq(bind(taken, (void *) &address, sizeof(address)), 0);
-    ck_assert_int_eq(listen(taken, 1), 0);
+    ck_assert(datagrams || listen(taken, 1) == 0);
     ck_assert_int_eq(getsockname(taken, (void *) &address, &length), 0);
     int32_t ret =
-        node_try(&node, &(struct node_options){.protocol = over_tcp[_i],
+        node_try(&node, &(struct node_options){.protocol = over_ports[_i],
                             .port = ntohs(address.sin_port)});
-    ck_assert_msg(ret == NA_PLUGIN_E_ADDRINUSE, "%s: %d (%s)", over_tcp[_i],
+    ck_assert_msg(ret == NA_PLUGIN_E_ADDRINUSE, "%s: %d (%s)", over_ports[_i],
         ret, node.last_error);
     ck_assert_uint_eq(node.errors, 1);
+    says_in_use(&node, ntohs(address.sin_port));
     close(taken);
 }
 END_TEST
@@ -138,16 +236,17 @@ START_TEST(open_at_the_port_of_a_class_is_addrinuse)
     const char *colon;
     int port = 0;
 
-    node_open(&first, &(struct node_options){.protocol = over_tcp[_i]});
+    node_open(&first, &(struct node_options){.protocol = over_ports[_i]});
     self_string(&first, text);
     colon = strrchr(text, ':');
     ck_assert_ptr_nonnull(colon);
     ck_assert_int_eq(sscanf(colon, ":%d", &port), 1);
     int32_t ret = node_try(&second,
-        &(struct node_options){.protocol = over_tcp[_i], .port = port});
-    ck_assert_msg(ret == NA_PLUGIN_E_ADDRINUSE, "%s: %d (%s)", over_tcp[_i],
+        &(struct node_options){.protocol = over_ports[_i], .port = port});
+    ck_assert_msg(ret == NA_PLUGIN_E_ADDRINUSE, "%s: %d (%s)", over_ports[_i],
         ret, second.last_error);
     ck_assert_uint_eq(second.errors, 1);
+    says_in_use(&second, port);
     node_close(&first);
 }
 END_TEST
@@ -211,14 +310,45 @@ START_TEST(open_takes_ipv6_where_there_is_some)
 }
 END_TEST
 
+/* Wishes that are too large are no error: what there is instead is told. */
+static const struct {
+    struct node_options options;
+    const char *word;
+} oversized[] = {
+    {{.max_unexpected = UINT64_MAX},
+        "unexpected messages of 18446744073709551615 bytes wanted; at most "},
+    {{.max_expected = UINT64_MAX},
+        "expected messages of 18446744073709551615 bytes wanted; at most "},
+    {{.max_unexpected = (1U << 20) + 1},
+        "unexpected messages of 1048577 bytes wanted; at most "},
+    {{.max_contexts = UINT32_MAX}, "4294967295 contexts expected; at most 256"},
+    {{.auth_key = LONG}, "uses no authorization key"},
+};
+
 START_TEST(open_with_oversized_hints_says_what_there_is)
+{
+    struct node_options options = oversized[_i].options;
+    struct node node;
+
+    options.word = oversized[_i].word;
+    node_open(&node, &options);
+    ck_assert_msg(node.told, "nothing says \"%s\"", options.word);
+    ck_assert_uint_eq(node.errors, 0);
+    ck_assert_uint_ge(node.opened.max_unexpected_size, 4096);
+    ck_assert_uint_le(node.opened.max_unexpected_size, 1U << 20);
+    ck_assert_uint_le(node.opened.max_expected_size, 1U << 20);
+    ck_assert_uint_le(node.opened.max_contexts, 256);
+    node_close(&node);
+}
+END_TEST
+
+START_TEST(open_with_small_hints_gets_what_it_asks_for)
 {
     struct node node;
 
-    node_open(&node, &(struct node_options){
-                         .max_unexpected = UINT64_MAX, .max_expected = 1});
-    ck_assert_uint_ge(node.opened.max_unexpected_size, 4096);
-    ck_assert_uint_le(node.opened.max_unexpected_size, 64U << 20);
+    node_open(
+        &node, &(struct node_options){.max_unexpected = 77, .max_expected = 1});
+    ck_assert_uint_eq(node.opened.max_unexpected_size, 77);
     ck_assert_uint_eq(node.opened.max_expected_size, 1);
     node_close(&node);
 }
@@ -275,12 +405,16 @@ main(void)
     warm_up();
     tcase_add_loop_test(cases, open_with_something_wrong_says_what, 0,
         sizeof(wrong) / sizeof(wrong[0]));
-    tcase_add_loop_test(cases, open_at_a_port_in_use_is_addrinuse, 0, 3);
-    tcase_add_loop_test(cases, open_at_the_port_of_a_class_is_addrinuse, 0, 3);
+    tcase_add_loop_test(cases, open_without_a_device_says_what_there_is, 0,
+        sizeof(devices) / sizeof(devices[0]));
+    tcase_add_loop_test(cases, open_at_a_port_in_use_is_addrinuse, 0, 4);
+    tcase_add_loop_test(cases, open_at_the_port_of_a_class_is_addrinuse, 0, 4);
     tcase_add_loop_test(cases, open_takes_each_form_of_host, 0,
         sizeof(right) / sizeof(right[0]));
     tcase_add_test(cases, open_takes_ipv6_where_there_is_some);
-    tcase_add_test(cases, open_with_oversized_hints_says_what_there_is);
+    tcase_add_loop_test(cases, open_with_oversized_hints_says_what_there_is, 0,
+        sizeof(oversized) / sizeof(oversized[0]));
+    tcase_add_test(cases, open_with_small_hints_gets_what_it_asks_for);
     tcase_add_test(cases, lookup_of_another_provider_s_address_says_so);
     tcase_add_test(cases, lookup_of_absurd_strings_says_so);
     return run_case("ofi open", cases);
