@@ -36,7 +36,7 @@ on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 }
 
 void
-stranger_open(struct stranger *stranger)
+stranger_open(struct stranger *stranger, const char *transports)
 {
     ucp_config_t *config;
     ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
@@ -54,10 +54,13 @@ stranger_open(struct stranger *stranger)
 
     memset(stranger, 0, sizeof(*stranger));
     ck_assert_int_eq(ucp_config_read(NULL, NULL, &config), UCS_OK);
-    ck_assert_int_eq(ucp_config_modify(config, "TLS", "tcp"), UCS_OK);
+    ck_assert_int_eq(ucp_config_modify(config, "TLS", transports), UCS_OK);
     ucp_config_modify(config, "LOG_LEVEL", "fatal");
-    /* as many connections as the plugin makes: library.c says why */
-    ck_assert_int_eq(ucp_config_modify(config, "MAX_RNDV_RAILS", "1"), UCS_OK);
+    /* as the plugin: library.c says why */
+    if (strcmp(transports, "tcp") == 0)
+        ucp_config_modify(config, "MAX_RNDV_RAILS", "1");
+    else
+        ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
     ck_assert_int_eq(ucp_init(&params, config, &stranger->context), UCS_OK);
     ucp_config_release(config);
     ck_assert_int_eq(

@@ -22,7 +22,8 @@ struct stranger {
     uint32_t got_length;
 };
 
-void stranger_open(struct stranger *stranger);
+/* With these of UCX's transports. */
+void stranger_open(struct stranger *stranger, const char *transports);
 void stranger_close(struct stranger *stranger);
 
 /* Calls whoever listens at a port of this host. */

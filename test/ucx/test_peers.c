@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that are killed and come back, that call each other at the same instant,
- * that sleep, that are stopped. */
+/* Peers that are killed and come back, that sleep, that are stopped. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +10,8 @@
 #include <unistd.h>
 
 #include "side.h"
+
+static const char *const protocols[] = {"tcp", "all"};
 
 static bool
 soaking(void)
@@ -28,15 +29,15 @@ START_TEST(peers_killed_are_reached_again_at_their_port)
     char name[SIDE_TEXT], again[SIDE_TEXT];
     uint32_t rounds = soaking() ? 50 : 4;
 
-    pid_t pid = echo_start("tcp", "127.0.0.1", 0, name);
+    pid_t pid = echo_start(protocols[_i], "127.0.0.1", 0, name);
     int32_t port = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
     /* no descriptor of this process's class stands in later servers */
     echo_stop(pid, SIGKILL);
     for (uint32_t i = 0; i < rounds; i++) {
-        pid = echo_start("tcp", "127.0.0.1", port, again);
+        pid = echo_start(protocols[_i], "127.0.0.1", port, again);
         ck_assert_str_eq(name, again);
         side = (struct side){.log_level = 0};
-        side_open(&side, "tcp", "127.0.0.1", 0, 0);
+        side_open(&side, protocols[_i], "127.0.0.1", 0, 0);
         na_plugin_addr *addr = side_lookup(&side, name);
         for (uint32_t j = 0; j < 200; j++)
             ck_assert_int_eq(echo_trip(&side, addr, j), NA_PLUGIN_OK);
@@ -67,6 +68,7 @@ END_TEST
 
 /* The same with one class that lives on: by itself it finds the successor. */
 struct phoenix {
+    const char *protocol;
     int name_fd;
     int next_fd; /* a byte: die and rise */
 };
@@ -81,7 +83,7 @@ phoenix_run(void *arg)
 
     for (uint32_t i = 0; i <= count; i++) {
         char name[SIDE_TEXT];
-        pid_t pid = echo_start("tcp", "127.0.0.1", port, name);
+        pid_t pid = echo_start(phoenix->protocol, "127.0.0.1", port, name);
         port = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
         if (write(phoenix->name_fd, name, sizeof(name)) !=
                 (ssize_t) sizeof(name) ||
@@ -101,10 +103,10 @@ START_TEST(peers_restarted_are_found_by_the_same_class)
 
     ck_assert_int_eq(pipe(names), 0);
     ck_assert_int_eq(pipe(nexts), 0);
-    struct phoenix phoenix = {names[1], nexts[0]};
+    struct phoenix phoenix = {protocols[_i], names[1], nexts[0]};
     pid_t pid = spawn(phoenix_run, &phoenix);
     ck_assert_int_eq(read(names[0], name, SIDE_TEXT), SIDE_TEXT);
-    side_open(&side, "tcp", "127.0.0.1", 0, 0);
+    side_open(&side, protocols[_i], "127.0.0.1", 0, 0);
     na_plugin_addr *addr = side_lookup(&side, name);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t j = 0; j < 50; j++)
@@ -130,68 +132,6 @@ START_TEST(peers_restarted_are_found_by_the_same_class)
 }
 END_TEST
 
-/* Both look the other up, send at once, and answer what comes: one connection
- * stays, and every message arrives once. */
-START_TEST(peers_that_call_each_other_at_once_keep_one_connection)
-{
-    uint32_t rounds = soaking() ? 1000 : 15;
-
-    for (uint32_t i = 0; i < rounds; i++) {
-        struct side side[2] = {{.log_level = 0}, {.log_level = 0}};
-        char name[2][SIDE_TEXT];
-        na_plugin_addr *addr[2];
-        struct act send[2], recv[2], answer[2], await[2];
-
-        for (uint32_t j = 0; j < 2; j++) {
-            side_open(&side[j], "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
-            side_name(&side[j], name[j]);
-        }
-        for (uint32_t j = 0; j < 2; j++) {
-            addr[j] = side_lookup(&side[j], name[1 - j]);
-            act_init(&send[j], &side[j]);
-            act_init(&recv[j], &side[j]);
-            act_init(&answer[j], &side[j]);
-            act_init(&await[j], &side[j]);
-            act_recv_any(&recv[j]);
-            act_recv(&await[j], addr[j], 5);
-            act_send(&send[j], true, "at once", 7, addr[j], i);
-        }
-        for (uint32_t j = 0; j < 2; j++) {
-            ck_assert_int_eq(act_await(&recv[j], &side[1 - j]), NA_PLUGIN_OK);
-            ck_assert_int_eq(act_await(&send[j], &side[1 - j]), NA_PLUGIN_OK);
-            ck_assert_uint_eq(recv[j].end.tag, i);
-            ck_assert_int_eq(side[j].ops->addr_equal(
-                                 side[j].cls, recv[j].end.source, addr[j]),
-                1);
-            act_send(&answer[j], false, "answer", 6, recv[j].end.source, 5);
-        }
-        for (uint32_t j = 0; j < 2; j++) {
-            ck_assert_int_eq(act_await(&answer[j], &side[1 - j]), NA_PLUGIN_OK);
-            ck_assert_int_eq(act_await(&await[j], &side[1 - j]), NA_PLUGIN_OK);
-        }
-        uint64_t until = now_ms() + SIDE_WAIT_MS;
-        while (side_counter(&side[0], "peers_connected") != 1 ||
-               side_counter(&side[1], "peers_connected") != 1) {
-            side_poll(&side[0]);
-            side_poll(&side[1]);
-            if (now_ms() > until)
-                ck_abort_msg("two connections stay");
-        }
-        for (uint32_t j = 0; j < 2; j++) {
-            ck_assert_uint_eq(side_counter(&side[j], "connections_lost"), 0);
-            side[j].ops->addr_free(side[j].cls, recv[j].end.source);
-            side[j].ops->addr_free(side[j].cls, addr[j]);
-            act_fini(&send[j]);
-            act_fini(&recv[j]);
-            act_fini(&answer[j]);
-            act_fini(&await[j]);
-        }
-        side_close(&side[0]);
-        side_close(&side[1]);
-    }
-}
-END_TEST
-
 /* An armed class sleeps: its descriptor is quiet, and it takes no time. */
 START_TEST(peers_asleep_take_no_time_and_are_roused)
 {
@@ -200,8 +140,8 @@ START_TEST(peers_asleep_take_no_time_and_are_roused)
     struct timespec before, after;
     uint64_t sleep_ns;
 
-    pid_t pid = echo_start("tcp", "127.0.0.1", 0, name);
-    side_open(&side, "tcp", "127.0.0.1", 0, 0);
+    pid_t pid = echo_start(protocols[_i], "127.0.0.1", 0, name);
+    side_open(&side, protocols[_i], "127.0.0.1", 0, 0);
     na_plugin_addr *addr = side_lookup(&side, name);
     ck_assert_int_eq(echo_trip(&side, addr, 1), NA_PLUGIN_OK);
     struct pollfd fd = {.fd = side.wait->fd(side.ctx), .events = POLLIN};
@@ -247,9 +187,9 @@ START_TEST(peers_stopped_hold_nobody_up)
     na_plugin_addr *addr[2];
     struct act recv, send;
 
-    pid_t pid[2] = {echo_start("tcp", "127.0.0.1", 0, name[0]),
-        echo_start("tcp", "127.0.0.1", 0, name[1])};
-    side_open(&side, "tcp", "127.0.0.1", 0, 0);
+    pid_t pid[2] = {echo_start(protocols[_i], "127.0.0.1", 0, name[0]),
+        echo_start(protocols[_i], "127.0.0.1", 0, name[1])};
+    side_open(&side, protocols[_i], "127.0.0.1", 0, 0);
     for (uint32_t i = 0; i < 2; i++) {
         addr[i] = side_lookup(&side, name[i]);
         ck_assert_int_eq(echo_trip(&side, addr[i], i), NA_PLUGIN_OK);
@@ -284,12 +224,12 @@ main(void)
     TCase *tcase = tcase_create("all");
 
     tcase_set_timeout(tcase, 280);
-    tcase_add_test(tcase, peers_killed_are_reached_again_at_their_port);
-    tcase_add_test(tcase, peers_restarted_are_found_by_the_same_class);
-    tcase_add_test(
-        tcase, peers_that_call_each_other_at_once_keep_one_connection);
-    tcase_add_test(tcase, peers_asleep_take_no_time_and_are_roused);
-    tcase_add_test(tcase, peers_stopped_hold_nobody_up);
+    tcase_add_loop_test(
+        tcase, peers_killed_are_reached_again_at_their_port, 0, 2);
+    tcase_add_loop_test(
+        tcase, peers_restarted_are_found_by_the_same_class, 0, 2);
+    tcase_add_loop_test(tcase, peers_asleep_take_no_time_and_are_roused, 0, 2);
+    tcase_add_loop_test(tcase, peers_stopped_hold_nobody_up, 0, 2);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a stranger does beside the language: says what it has heard, says too
+ * much, uses UCX for something else, or is no UCX at all. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "scene.h"
+
+/* What somebody has recorded of a connection is worth nothing by another one,
+ * or once it has ended. */
+START_TEST(hostile_replays_are_counted)
+{
+    const struct message message = {
+        "recorded", STRAYED, UCX_UNEXPECTED, .tag = 8, .data = 9};
+    struct scene scene;
+
+    scene_open(&scene);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    uint64_t token = scene.stranger.hello.token;
+    for (uint32_t i = 0; i < 64; i++) {
+        uint64_t count = scene_count(&scene, STRAYED);
+        scene_say(&scene, &message, token ^ (UINT64_C(1) << i));
+        scene_await_counter(
+            &scene, "messages_strayed", count + 1, "another token");
+    }
+    /* its hello again, to whom it was said first: there is no such caller */
+    struct ucx_hello hello = stranger_hello();
+    uint64_t count = scene_count(&scene, STRAYED);
+    stranger_greet(&scene.stranger, scene.sides, 0, &hello, sizeof(hello));
+    scene_await_counter(&scene, "messages_strayed", count + 1, "a hello again");
+    scene_trip(&scene, "a hello again");
+    ck_assert_uint_eq(side_counter(&scene.victim, "peers_connected"), 2);
+    stranger_hang_up(&scene.stranger);
+    scene_await_counter(&scene, "connections_lost", 1, "hanging up");
+
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    ck_assert_uint_ne(scene.stranger.hello.token, token);
+    count = scene_count(&scene, STRAYED);
+    scene_say(&scene, &message, token);
+    scene_await_counter(
+        &scene, "messages_strayed", count + 1, "a token of before");
+    scene_trip(&scene, "replays");
+    scene_close(&scene);
+}
+END_TEST
+
+/* Who sends more than it was given room for is let go, and what is kept of it
+ * has a bound. */
+START_TEST(hostile_floods_end)
+{
+    const struct message message = {
+        "a flood", STRAYED, UCX_UNEXPECTED, .tag = 8, .data = 200};
+    const struct message lone = {
+        "for nobody", STRAYED, UCX_EXPECTED, .tag = 8, .data = 1024};
+    struct scene scene;
+    uint32_t got = 0;
+
+    scene_open(&scene);
+    scene.victim.ops->cancel(scene.victim.ctx, scene.recv.op);
+    act_await(&scene.recv, NULL);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    for (uint32_t i = 0; i < 1000 && !scene.stranger.gone; i++) {
+        scene_say(&scene, &message, scene.stranger.hello.token);
+        stranger_turn(&scene.stranger, scene.sides);
+    }
+    scene_await_gone(&scene, "a flood");
+    ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 1);
+    uint64_t kept = side_counter(&scene.victim, "unexpected_queued");
+    ck_assert_uint_le(kept * 264, (128U << 10) + SCENE_MESSAGE + 400);
+    /* what had room is there */
+    for (;;) {
+        act_recv_any(&scene.recv);
+        side_poll(&scene.victim);
+        if (scene.recv.pending)
+            break;
+        ck_assert_int_eq(scene.recv.end.status, NA_PLUGIN_OK);
+        scene.victim.ops->addr_free(scene.victim.cls, scene.recv.end.source);
+        got++;
+    }
+    ck_assert_uint_eq(got, kept);
+    scene_trip(&scene, "a flood");
+    stranger_hang_up(&scene.stranger);
+
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    for (uint32_t i = 0; i < 1000; i++)
+        scene_say(&scene, &lone, scene.stranger.hello.token);
+    scene_await_counter(&scene, "expected_dropped", 1000 - 256, "for nobody");
+    scene_trip(&scene, "for nobody");
+    scene_close(&scene);
+}
+END_TEST
+
+static void
+turn_for(struct scene *scene, uint64_t ms)
+{
+    uint64_t until = now_ms() + ms;
+
+    while (now_ms() < until)
+        stranger_turn(&scene->stranger, scene->sides);
+}
+
+START_TEST(hostile_tags_are_nothing)
+{
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    struct scene scene;
+
+    scene_open(&scene);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    for (uint32_t i = 0; i < 3; i++) {
+        void *request = ucp_tag_send_nbx(
+            scene.stranger.ep, scene_bytes, (size_t) i * 5000, 1, &param);
+        turn_for(&scene, 50);
+        scene_trip(&scene, "a tagged message");
+        if (UCS_PTR_IS_PTR(request))
+            ucp_request_free(request);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+/* UCX's own puts over TCP are written where their sender says. */
+START_TEST(hostile_puts_by_ucx_write_nothing)
+{
+    static unsigned char target[64];
+    ucp_mem_map_params_t map = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                                              UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+        .address = target,
+        .length = sizeof(target)};
+    ucp_request_param_t param = {.op_attr_mask = 0};
+    struct scene scene;
+    ucp_mem_h mem;
+    ucp_rkey_h key;
+    void *packed;
+    size_t size;
+
+    scene_open(&scene);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    ck_assert_int_eq(ucp_mem_map(scene.stranger.context, &map, &mem), UCS_OK);
+    ck_assert_int_eq(
+        ucp_rkey_pack(scene.stranger.context, mem, &packed, &size), UCS_OK);
+    ck_assert_int_eq(
+        ucp_ep_rkey_unpack(scene.stranger.ep, packed, &key), UCS_OK);
+    ucp_rkey_buffer_release(packed);
+    memset(scene_bytes, 0xee, sizeof(target));
+    void *request = ucp_put_nbx(scene.stranger.ep, scene_bytes, sizeof(target),
+        (uintptr_t) target, key, &param);
+    turn_for(&scene, 100);
+    for (size_t i = 0; i < sizeof(target); i++)
+        ck_assert_uint_eq(target[i], 0);
+    scene_trip(&scene, "a put of UCX");
+    stranger_hang_up(&scene.stranger);
+    turn_for(&scene, 20);
+    if (UCS_PTR_IS_PTR(request))
+        ucp_request_free(request);
+    ucp_rkey_destroy(key);
+    ucp_mem_unmap(scene.stranger.context, mem);
+    scene_close(&scene);
+}
+END_TEST
+
+/* No UCX at all: connects, and writes what it likes. */
+START_TEST(hostile_bytes_at_the_port_harm_nobody)
+{
+    struct scene scene;
+
+    scene_open(&scene);
+    srand(7);
+    for (uint32_t i = 0; i < 20; i++) {
+        struct sockaddr_in where = {.sin_family = AF_INET,
+            .sin_port = htons((uint16_t) scene.port),
+            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(
+            connect(fd, (struct sockaddr *) &where, sizeof(where)), 0);
+        size_t length = i == 0 ? 0 : (size_t) rand() % 3000;
+        for (size_t j = 0; j < length; j++)
+            scene_bytes[j] = (unsigned char) rand();
+        ck_assert_int_eq(
+            send(fd, scene_bytes, length, MSG_NOSIGNAL), (ssize_t) length);
+        for (uint32_t j = 0; j < 50; j++)
+            stranger_turn(&scene.stranger, scene.sides);
+        if (i % 2 == 0)
+            close(fd);
+        scene_trip(&scene, "bytes");
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    tcase_add_test(tcase, hostile_replays_are_counted);
+    tcase_add_test(tcase, hostile_floods_end);
+    tcase_add_test(tcase, hostile_tags_are_nothing);
+    tcase_add_test(tcase, hostile_bytes_at_the_port_harm_nobody);
+    /* opened with more, UCX trusts its peers */
+    if (strcmp(scene_protocol(), "tcp") == 0)
+        tcase_add_test(tcase, hostile_puts_by_ucx_write_nothing);
+}
+
+int
+main(int argc, char **argv)
+{
+    return scene_main(argc, argv, "ucx hostile deeds", add);
+}

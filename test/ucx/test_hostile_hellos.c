@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A stranger's hellos that are none, or lie; and its answers to a call. */
+#include <stdio.h>
+#include <string.h>
+
+#include "scene.h"
+
+/* Hellos with something wrong in them. */
+struct wrong_hello {
+    const char *what;
+    size_t offset; /* into the hello */
+    uint64_t value;
+    size_t size;   /* of it */
+    size_t length; /* of the hello; 0: all */
+};
+
+#define IN_HELLO(field) offsetof(struct ucx_hello, field)
+#define WIDTH(field) sizeof(((struct ucx_hello *) 0)->field)
+
+static const struct wrong_hello wrong_hellos[] = {
+    {"empty", 0, 0, 0, 1},
+    {"a byte too short", 0, 0, 0, sizeof(struct ucx_hello) - 1},
+    {"no magic", IN_HELLO(magic), 1, WIDTH(magic), 0},
+    {"says it is short", IN_HELLO(bytes), 175, WIDTH(bytes), 0},
+    {"no number", IN_HELLO(number), 0, WIDTH(number), 0},
+    {"no token", IN_HELLO(token), 0, WIDTH(token), 0},
+    {"no window", IN_HELLO(window), 0, WIDTH(window), 0},
+    {"a window of 255", IN_HELLO(window), 255, WIDTH(window), 0},
+    {"a space in its name", IN_HELLO(name), 0x20707574, 4, 0},
+    {"half a line in its name", IN_HELLO(name), 0x0a707574, 4, 0},
+    {"no ASCII in its name", IN_HELLO(name), 0xff707574, 4, 0},
+};
+
+START_TEST(hostile_hellos_are_counted_and_end_the_connection)
+{
+    struct scene scene;
+
+    scene_open(&scene);
+    for (size_t i = 0; i <= sizeof(wrong_hellos) / sizeof(wrong_hellos[0]);
+         i++) {
+        struct ucx_hello hello = stranger_hello();
+        const struct wrong_hello *wrong = &wrong_hellos[i];
+        const char *what = "a name without an end";
+        size_t length = sizeof(hello);
+        if (i == sizeof(wrong_hellos) / sizeof(wrong_hellos[0])) {
+            memset(hello.name, 'x', sizeof(hello.name));
+        } else {
+            what = wrong->what;
+            memcpy((char *) &hello + wrong->offset, &wrong->value, wrong->size);
+            length = wrong->length != 0 ? wrong->length : length;
+        }
+        uint64_t broken = scene_count(&scene, BROKEN);
+        uint64_t malformed = scene_count(&scene, MALFORMED);
+        stranger_call(&scene.stranger, scene.port);
+        stranger_greet(&scene.stranger, scene.sides, 0, &hello, length);
+        scene_await_fate(&scene, BROKEN, broken, 0, what);
+        scene_await_counter(&scene, "messages_malformed", malformed + 1, what);
+        ck_assert(!scene.stranger.greeted);
+        scene_trip(&scene, what);
+        stranger_hang_up(&scene.stranger);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+/* Names that are no address, or somebody else's, are not believed. */
+START_TEST(hostile_names_are_only_names)
+{
+    static const char *const names[] = {"x", "://", "tcp://", "tcp://127.0.0.1",
+        "tcp://[::1]:80", "tcp://198.51.100.77:80", "tcp://255.255.255.255:0",
+        "%s%s%s%n"};
+    struct scene scene;
+
+    scene_open(&scene);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct ucx_hello hello = stranger_hello();
+        struct message message = {"named", STRAYED, UCX_UNEXPECTED, .tag = 8};
+        char text[SIDE_TEXT];
+        uint64_t size = sizeof(text);
+        snprintf(hello.name, sizeof(hello.name), "%s", names[i]);
+        stranger_call(&scene.stranger, scene.port);
+        stranger_greet(&scene.stranger, scene.sides, 0, &hello, sizeof(hello));
+        while (!scene.stranger.greeted)
+            stranger_turn(&scene.stranger, scene.sides);
+        scene_say(&scene, &message, scene.stranger.hello.token);
+        while (scene.recv.pending)
+            stranger_turn(&scene.stranger, scene.sides);
+        ck_assert_int_eq(scene.recv.end.status, NA_PLUGIN_OK);
+        ck_assert_uint_eq(scene.recv.end.tag, 8);
+        const na_plugin_ops *ops = scene.victim.ops;
+        na_plugin_addr *source = scene.recv.end.source;
+        int32_t ret =
+            ops->addr_to_string(scene.victim.cls, source, text, &size);
+        ck_assert_msg(ret == NA_PLUGIN_OK || ret == NA_PLUGIN_E_OPNOTSUPPORTED,
+            "%s: %d", names[i], (int) ret);
+        ops->addr_free(scene.victim.cls, source);
+        act_recv_any(&scene.recv);
+        scene_trip(&scene, names[i]);
+        stranger_hang_up(&scene.stranger);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+/* Another version is told that it is one; it isn't told again and again. */
+START_TEST(hostile_version_is_refused_once)
+{
+    struct scene scene;
+    struct ucx_hello hello = stranger_hello();
+    uint64_t until = now_ms() + SIDE_WAIT_MS;
+
+    hello.version = 99;
+    scene_open(&scene);
+    stranger_call(&scene.stranger, scene.port);
+    stranger_greet(&scene.stranger, scene.sides, 0, &hello, sizeof(hello));
+    while (!scene.stranger.greeted) {
+        stranger_turn(&scene.stranger, scene.sides);
+        ck_assert_uint_lt(now_ms(), until);
+    }
+    ck_assert_int_ne(scene.stranger.hello.status, 0);
+    ck_assert_uint_eq(scene_count(&scene, MALFORMED), 1);
+    ck_assert_uint_eq(scene.victim.warnings, 1);
+    stranger_greet(&scene.stranger, scene.sides, 0, &hello, sizeof(hello));
+    scene_await_gone(&scene, "a second hello of another version");
+    ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 1);
+    scene_trip(&scene, "another version");
+    scene_close(&scene);
+}
+END_TEST
+
+/* The class calls, and whom it calls answers nonsense. */
+START_TEST(hostile_answers_end_the_call)
+{
+    static const struct {
+        const char *what;
+        int32_t code;
+        uint32_t kind; /* 0: no answer */
+        size_t offset;
+        uint64_t value;
+        size_t size;
+    } answers[] = {
+        {"a message first", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_UNEXPECTED, 0, 0,
+            0},
+        {"no magic", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_HELLO, IN_HELLO(magic), 0,
+            WIDTH(magic)},
+        {"another version", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_HELLO,
+            IN_HELLO(version), 2, WIDTH(version)},
+        {"a refusal", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_HELLO, IN_HELLO(status),
+            (uint64_t) -1, WIDTH(status)},
+        {"no number", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_HELLO, IN_HELLO(number),
+            0, WIDTH(number)},
+        {"nothing", NA_PLUGIN_E_HOSTUNREACH, 0, 0, 0, 0},
+    };
+    struct stranger stranger;
+    struct side side = {.key = "ucx.connect_timeout", .value = "1"};
+    struct side *sides[] = {&side, NULL};
+    struct act act;
+    char name[SIDE_TEXT];
+
+    stranger_open(&stranger, scene_protocol());
+    snprintf(name, sizeof(name), "%s://127.0.0.1:%u", scene_protocol(),
+        (unsigned) stranger_listen(&stranger));
+    side_open(&side, scene_protocol(), NULL, -1, 0);
+    na_plugin_addr *addr = side_lookup(&side, name);
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        struct ucx_hello hello = stranger_hello();
+        uint64_t until = now_ms() + SIDE_WAIT_MS;
+        stranger.gone = stranger.greeted = false;
+        act_init(&act, &side);
+        act_send(&act, true, "hi", 2, addr, 1);
+        while (!stranger.greeted) {
+            stranger_turn(&stranger, sides);
+            if (!act.pending || now_ms() > until)
+                ck_abort_msg(
+                    "%s: no call, %d", answers[i].what, (int) act.end.status);
+        }
+        memcpy((char *) &hello + answers[i].offset, &answers[i].value,
+            answers[i].size);
+        struct ucx_head head = {
+            .token = stranger.hello.token, .kind = (uint8_t) answers[i].kind};
+        if (head.kind != 0)
+            stranger_send(&stranger, sides, &head, sizeof(head), &hello,
+                sizeof(hello), UCP_AM_SEND_FLAG_EAGER);
+        while (act.pending) {
+            stranger_turn(&stranger, sides);
+            ck_assert_uint_lt(now_ms(), until);
+        }
+        if (act.end.status != answers[i].code)
+            ck_abort_msg("%s: %d", answers[i].what, (int) act.end.status);
+        act_fini(&act);
+        stranger_hang_up(&stranger);
+    }
+    side.ops->addr_free(side.cls, addr);
+    side_close(&side);
+    stranger_close(&stranger);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    tcase_add_test(tcase, hostile_hellos_are_counted_and_end_the_connection);
+    tcase_add_test(tcase, hostile_names_are_only_names);
+    tcase_add_test(tcase, hostile_version_is_refused_once);
+    tcase_add_test(tcase, hostile_answers_end_the_call);
+}
+
+int
+main(int argc, char **argv)
+{
+    return scene_main(argc, argv, "ucx hostile hellos", add);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A stranger's messages that make no sense: counted and dropped, or its
+ * connection ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene.h"
+
+static const struct message early[] = {
+    {"an unexpected message without a token", STRAYED, UCX_UNEXPECTED,
+        .data = 9},
+    {"an expected message", STRAYED, UCX_EXPECTED, .data = 9},
+    {"room given back", STRAYED, UCX_CREDIT, .tag = 100},
+    {"a bye", STRAYED, UCX_BYE, .tag = 1},
+    {"a get", STRAYED, UCX_GET, .header = 56, .piece = {.length = 10}},
+    {"a put", STRAYED, UCX_PUT, .header = 56, .piece = {.length = 9},
+        .data = 9},
+    {"data", STRAYED, UCX_DATA, .header = 56, .piece = {.length = 9},
+        .data = 9},
+    {"no known kind", STRAYED, 200, .tag = 1},
+    {"a header of 1 byte", MALFORMED, UCX_HELLO, .header = 1},
+    {"a header of 15 bytes", MALFORMED, UCX_UNEXPECTED, .header = 15},
+    {"a hello without a way back", STRAYED, UCX_HELLO, .data = 176},
+    {"by rendezvous", MALFORMED, UCX_UNEXPECTED, .data = SCENE_LONG,
+        .flags = UCP_AM_SEND_FLAG_RNDV},
+};
+
+/* One connection bears all of these: no hello is none to be broken. */
+START_TEST(hostile_messages_before_a_hello_are_counted)
+{
+    struct scene scene;
+
+    scene_open(&scene);
+    for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++) {
+        const struct message *message = &early[i];
+        uint64_t count = scene_count(&scene, message->fate);
+        stranger_call(&scene.stranger, scene.port);
+        scene_say(&scene, message, i % 2 == 0 ? 0 : UINT64_MAX);
+        scene_await_fate(&scene, message->fate, count, 0, message->what);
+        scene_trip(&scene, message->what);
+        stranger_hang_up(&scene.stranger);
+    }
+    ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 0);
+    ck_assert_uint_eq(side_counter(&scene.victim, "peers_connected"), 1);
+    scene_close(&scene);
+}
+END_TEST
+
+static const struct message late[] = {
+    {"kind 0", BROKEN, 0, .tag = 1},
+    {"kind 10", BROKEN, 10, .tag = 1},
+    {"a second hello", BROKEN, UCX_HELLO, .data = 176},
+    {"room that was not taken", BROKEN, UCX_CREDIT, .tag = 1},
+    {"all room there is", BROKEN, UCX_CREDIT, .tag = UINT32_MAX},
+    {"a get in a short header", BROKEN, UCX_GET, .tag = 1},
+    {"a put in a header of 55 bytes", BROKEN, UCX_PUT, .header = 55,
+        .piece = {.length = 9}, .data = 9},
+    {"data that nobody asked for", BROKEN, UCX_DATA, .header = 56,
+        .piece = {.length = 9}, .data = 9},
+    {"done of nothing", BROKEN, UCX_DONE, .header = 56, .piece = {.length = 9}},
+    {"a get of nothing", BROKEN, UCX_GET, .header = 56},
+    {"a get of too much", BROKEN, UCX_GET, .header = 56,
+        .piece = {.length = 16 * SCENE_PIECE + 1}},
+    {"a put of too much", BROKEN, UCX_PUT, .header = 56,
+        .piece = {.length = SCENE_PIECE + 1}, .data = SCENE_PIECE + 1},
+    {"a get of 4 GiB", BROKEN, UCX_GET, .header = 56,
+        .piece = {.length = UINT32_MAX}},
+    {"a get with data", BROKEN, UCX_GET, .header = 56, .piece = {.length = 9},
+        .data = 9},
+    {"a put with less than it says", BROKEN, UCX_PUT, .header = 56,
+        .piece = {.length = 10}, .data = 9},
+    {"a put with more", BROKEN, UCX_PUT, .header = 56, .piece = {.length = 8},
+        .data = 9},
+    {"a message of 65,537 bytes", BROKEN, UCX_UNEXPECTED,
+        .data = SCENE_MESSAGE + 1},
+    {"for a context that is not there", STRAYED, UCX_UNEXPECTED, .to = 200,
+        .data = 9},
+    {"an expected one for none", STRAYED, UCX_EXPECTED, .to = 1, .data = 9},
+    {"a header of 40 scene_bytes, short", BROKEN, UCX_DONE, .header = 40},
+    {"by rendezvous", MALFORMED, UCX_UNEXPECTED, .data = SCENE_LONG,
+        .flags = UCP_AM_SEND_FLAG_RNDV},
+    {"a get of no registration", ANSWERED, UCX_GET, .header = 56,
+        .piece = {.mem = 12345, .length = 9},
+        .status = NA_PLUGIN_E_INVALID_ARG},
+    {"a put into no registration", ANSWERED, UCX_PUT, .header = 56,
+        .piece = {.mem = UINT64_MAX, .length = 9}, .data = 9,
+        .status = NA_PLUGIN_E_INVALID_ARG},
+};
+
+START_TEST(hostile_messages_with_a_good_token_are_counted)
+{
+    struct scene scene;
+
+    scene_open(&scene);
+    for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+        const struct message *message = &late[i];
+        uint64_t count = scene_count(&scene, message->fate);
+        stranger_join(&scene.stranger, scene.sides, scene.port);
+        scene_say(&scene, message, scene.stranger.hello.token);
+        scene_await_fate(
+            &scene, message->fate, count, message->status, message->what);
+        scene_trip(&scene, message->what);
+        stranger_hang_up(&scene.stranger);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+/* What stands here of `all` is said through shared memory. */
+START_TEST(hostile_stranger_comes_as_the_protocol_says)
+{
+    struct scene scene;
+    char *lanes = NULL;
+    size_t size;
+    FILE *file = open_memstream(&lanes, &size);
+
+    scene_open(&scene);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    ucp_ep_print_info(scene.stranger.ep, file);
+    fclose(file);
+    bool shared =
+        strstr(lanes, "posix/") != NULL || strstr(lanes, "sysv/") != NULL;
+    ck_assert_msg(
+        shared == (strcmp(scene_protocol(), "all") == 0), "%s", lanes);
+    free(lanes);
+    scene_close(&scene);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    tcase_add_test(tcase, hostile_messages_before_a_hello_are_counted);
+    tcase_add_test(tcase, hostile_messages_with_a_good_token_are_counted);
+    tcase_add_test(tcase, hostile_stranger_comes_as_the_protocol_says);
+}
+
+int
+main(int argc, char **argv)
+{
+    return scene_main(argc, argv, "ucx hostile messages", add);
+}
