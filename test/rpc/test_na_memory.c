@@ -166,8 +166,11 @@ START_TEST(memory_get_brings_what_was_put)
         talaria_mem_alloc(mover.pair.na_class, NA_PAIR_MEMORY, (void **) &back),
         NA_SUCCESS);
     ck_assert_uint_eq((uintptr_t) back % 64, 0);
-    for (size_t i = 0; i < NA_PAIR_MEMORY; i++)
-        ck_assert_int_eq(back[i], 0);
+    /* one assertion: each is noted in a file */
+    size_t zeros = 0;
+    while (zeros < NA_PAIR_MEMORY && back[zeros] == 0)
+        zeros++;
+    ck_assert_uint_eq(zeros, NA_PAIR_MEMORY);
     sink = expose(&mover.pair, back, NA_PAIR_MEMORY, NA_MEM_WRITE_ONLY);
     for (size_t size = 1; size <= largest(&mover); size = size * 3 + 1) {
         size_t from = size / 2 % 17, to = NA_PAIR_MEMORY - size;

@@ -20,6 +20,7 @@
 
 static const char *transport = "loop+mem";
 static bool auto_sm;
+static bool one_mode;
 
 struct session_shared {
     _Atomic bool stop;
@@ -123,10 +124,22 @@ session_is_hosts(void)
 }
 
 int
+session_first_mode(void)
+{
+    int mode = 0;
+
+    while (one_mode && other_modes[mode].shape != SESSION_PROCESSES)
+        mode++;
+    return mode;
+}
+
+int
 session_modes(void)
 {
     if (session_is_loop())
         return COUNT(loop_modes);
+    if (one_mode)
+        return session_first_mode() + 1;
     return session_is_hosts() ? (int) test_count(TEST_HOST_MODES)
                               : COUNT(other_modes);
 }
@@ -562,6 +575,8 @@ session_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
     if (argc > 1)
         transport = argv[1];
     auto_sm = argc > 2 && strcmp(argv[2], "auto_sm") == 0;
+    one_mode = argc > 2 && strcmp(argv[2], "one") == 0 &&
+               (int) test_count(TEST_HOST_MODES) < COUNT(other_modes);
     suite_add_tcase(suite, tcase);
     add(tcase);
     warm_up();

@@ -3,7 +3,8 @@
  * An origin and a target, to run one case on: within one class, as two classes
  * of one process with a thread each, or as two processes; busy or waiting. The
  * program is told the transport ("na+sm", "loop+mem"), with "auto_sm" behind it
- * if na+sm is to be beside it, and runs each case in each mode of that.
+ * if na+sm is to be beside it, and runs each case in each mode of that; with
+ * "one" behind it between processes only, unless it is soaking.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -64,7 +65,9 @@ bool session_is_loop(void);
 /* Whether it names its ends by host and port, rather than as they please. */
 bool session_is_hosts(void);
 
-/* How many modes there are, for tcase_add_loop_test, and one of them. */
+/* The first mode, and the number behind the last one, for tcase_add_loop_test;
+ * and one of them. */
+int session_first_mode(void);
 int session_modes(void);
 const struct session_mode *session_mode_at(int mode);
 
@@ -151,6 +154,6 @@ int session_main(
 
 /* Adds a case that runs in every mode. */
 #define session_add(tcase, test)                                               \
-    tcase_add_loop_test(tcase, test, 0, session_modes())
+    tcase_add_loop_test(tcase, test, session_first_mode(), session_modes())
 
 #endif /* SESSION_H */
