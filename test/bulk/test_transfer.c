@@ -242,6 +242,30 @@ START_TEST(transfer_by_the_origin_pulls_from_the_target)
 }
 END_TEST
 
+/* Its address means something to the target only by the transport that the call
+ * has come by. */
+START_TEST(transfer_bound_of_an_origin_that_does_not_listen)
+{
+    static const struct session_setup silent = {
+        .open = mover_open, .stopping = mover_stopping};
+    struct session s;
+
+    if (session_is_loop()) /* has no address then, see test_rma.c */
+        return;
+    session_begin(&s, _i, &silent);
+    for (uint32_t i = 0; i < 4; i++) {
+        move_in_t in = {.op = i % 2 ? HG_BULK_PUSH : HG_BULK_PULL,
+            .how = MOVE_BOUND,
+            .seed = i,
+            .size = 10000U << i,
+            .local_size = 10000U << i};
+
+        move_and_check(&s, &in, in.size);
+    }
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -250,6 +274,7 @@ add(TCase *tcase)
     session_add(tcase, transfer_of_many_at_once_moves_all);
     session_add(tcase, transfer_of_thousands_of_segments_in_a_call);
     session_add(tcase, transfer_by_the_origin_pulls_from_the_target);
+    session_add(tcase, transfer_bound_of_an_origin_that_does_not_listen);
 }
 
 int
