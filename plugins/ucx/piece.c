@@ -125,8 +125,8 @@ ucx_piece_push(struct ucx_conn *conn)
         if (op->failed || op->rma.asked == op->length)
             wait_for_answers(conn, op);
         /* of a put some pieces may never be answered, and none needs it here */
-        if (op->failed && (op->kind == UCX_OP_PUT ||
-                              op->rma.done == op->rma.asked)) {
+        if (op->failed &&
+            (op->kind == UCX_OP_PUT || op->rma.done == op->rma.asked)) {
             ucx_list_remove(&conn->rma_sent, &op->link);
             ucx_ctx_finish(op, ret);
         }
