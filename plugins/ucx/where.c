@@ -196,6 +196,17 @@ resolve_host(const char *name, int family, bool names, struct ucx_where *where)
     return 0;
 }
 
+/* Whether it is one for multicast or broadcast, where the system would let us
+ * listen, and nobody could call. */
+static bool
+of_many(const struct sockaddr_storage *address)
+{
+    size_t length;
+    const unsigned char *bytes = host_bytes(address, &length);
+
+    return length == 4 ? bytes[0] >= 224 : bytes[0] == 0xff;
+}
+
 int32_t
 ucx_where_own(const na_plugin_host *host, const char *name, uint32_t port,
     int family, const char *subnet, struct ucx_where *where_p)
@@ -234,6 +245,11 @@ ucx_where_own(const na_plugin_host *host, const char *name, uint32_t port,
                 gai_strerror(error));
             return NA_PLUGIN_E_ADDRNOTAVAIL;
         }
+    }
+    if (of_many(&where.address)) {
+        UCX_LOG(host, ERROR,
+            "\"%.120s\" is an address of many hosts, not of one", name);
+        return NA_PLUGIN_E_ADDRNOTAVAIL;
     }
     set_port(&where.address, port);
     *where_p = where;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "side.h"
 
@@ -43,7 +45,29 @@ static const struct {
     {"tcp", NULL, "198.51.100.77", 0, NA_PLUGIN_E_ADDRNOTAVAIL,
         "198.51.100.77"},
     {"tcp", NULL, "127.0.0.1", 65536, NA_PLUGIN_E_INVALID_ARG, "65535"},
+    {"tcp", NULL, "127.0.0.1", INT32_MAX, NA_PLUGIN_E_INVALID_ARG, "65535"},
     {"tcp", NULL, "999.1.1.1", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "999"},
+    {"tcp", NULL, "", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "\"\""},
+    {"tcp", NULL, "[", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "\"[\""},
+    {"tcp", NULL, ":::::", 0, NA_PLUGIN_E_ADDRNOTAVAIL, ":::::"},
+    {"tcp", NULL, "\x01\x7f\n", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "no address"},
+    {"tcp", NULL, "224.0.0.1", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "many hosts"},
+    {"tcp", NULL, "255.255.255.255", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "many hosts"},
+    {"tcp", NULL, "ff02::1", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "many hosts"},
+    {"tcp", NULL, "2001:db8::77", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "2001:db8::77"},
+    {"tcp", "lo", "198.51.100.77", 0, NA_PLUGIN_E_ADDRNOTAVAIL,
+        "198.51.100.77"},
+    {"tcp", ",", "127.0.0.1", 0, NA_PLUGIN_E_NODEV, "here are: "},
+    {"tcp", "a/b/c", "127.0.0.1", 0, NA_PLUGIN_E_NODEV, "a/b/c"},
+    {"tcp", "\n", "127.0.0.1", 0, NA_PLUGIN_E_NODEV, "here are: "},
+    {"\x01\x02", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "commas"},
+    {"^tcp", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "^tcp"},
+    {"all,tcp", NULL, NULL, -1, NA_PLUGIN_E_PROTONOSUPPORT, "\"all\""},
+    {"all", NULL, "nosuchif0", 0, NA_PLUGIN_E_ADDRNOTAVAIL, "nosuchif0"},
+    {"all", NULL, "198.51.100.77", 0, NA_PLUGIN_E_ADDRNOTAVAIL,
+        "198.51.100.77"},
+    {"all", NULL, LONG, 0, NA_PLUGIN_E_ADDRNOTAVAIL, "xxxx"},
+    {"all", NULL, "127.0.0.1", 65536, NA_PLUGIN_E_INVALID_ARG, "65535"},
 };
 
 START_TEST(open_what_is_not_there_is_told_in_one_line)
@@ -132,19 +156,37 @@ START_TEST(open_subnet_chooses_the_address)
 }
 END_TEST
 
+static const char *const protocols[] = {"tcp", "all"};
+
+/* By another class, and by somebody who is no UCX. */
 START_TEST(open_port_in_use_is_addrinuse)
 {
     struct side first = {.log_level = 0};
-    struct side second = {.log_level = 0};
+    struct sockaddr_in where = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(where);
     char name[SIDE_TEXT];
+    int32_t ports[2];
 
-    side_open(&first, "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
+    side_open(&first, protocols[_i], "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
     side_name(&first, name);
-    int32_t port = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
-    int32_t ret = side_try(
-        &second, "tcp", NULL, "127.0.0.1", port, NA_PLUGIN_OPEN_LISTEN);
-    ck_assert_int_eq(ret, NA_PLUGIN_E_ADDRINUSE);
-    ck_assert_uint_eq(second.errors, 1);
+    ports[0] = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *) &where, length), 0);
+    ck_assert_int_eq(listen(fd, 1), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *) &where, &length), 0);
+    ports[1] = ntohs(where.sin_port);
+    for (size_t i = 0; i < 2; i++) {
+        struct side second = {.log_level = 0};
+        ck_assert_int_eq(side_try(&second, protocols[_i], NULL, "127.0.0.1",
+                             ports[i], NA_PLUGIN_OPEN_LISTEN),
+            NA_PLUGIN_E_ADDRINUSE);
+        ck_assert_uint_eq(second.errors, 1);
+        snprintf(name, sizeof(name), "127.0.0.1:%d: ", (int) ports[i]);
+        ck_assert_msg(strstr(second.last, name) != NULL, "%s", second.last);
+        ck_assert_msg(strstr(second.last, "in use") != NULL, "%s", second.last);
+    }
+    close(fd);
     side_close(&first);
 }
 END_TEST
@@ -207,9 +249,11 @@ END_TEST
 START_TEST(send_where_nobody_listens_is_told_at_once)
 {
     struct side side = {.log_level = 0};
+    char name[SIDE_TEXT];
 
-    side_open(&side, "tcp", NULL, -1, 0);
-    na_plugin_addr *addr = side_lookup(&side, "tcp://127.0.0.1:1");
+    side_open(&side, protocols[_i], NULL, -1, 0);
+    snprintf(name, sizeof(name), "%s://127.0.0.1:1", protocols[_i]);
+    na_plugin_addr *addr = side_lookup(&side, name);
     uint64_t begun = now_ms();
     for (uint32_t i = 0; i < 3; i++)
         ck_assert_int_eq(echo_trip(&side, addr, i), NA_PLUGIN_E_HOSTUNREACH);
@@ -293,18 +337,19 @@ START_TEST(open_oversized_hints_are_cut_to_the_most)
 {
     struct side side = {.log_level = 0};
     na_plugin_open_info info = {.size = sizeof(info),
-        .protocol = "tcp",
+        .protocol = protocols[_i],
         .port = -1,
         .max_unexpected_size = UINT64_MAX,
         .max_expected_size = UINT64_MAX,
-        .max_contexts = 1};
+        .max_contexts = UINT32_MAX};
 
-    side_open(&side, "tcp", NULL, -1, 0);
+    side_open(&side, protocols[_i], NULL, -1, 0);
     na_plugin_opened opened = {.size = sizeof(opened)};
     ck_assert_int_eq(
         side_plugin()->open(&side.host, &info, &opened), NA_PLUGIN_OK);
     ck_assert_uint_eq(opened.max_unexpected_size, 65536);
     ck_assert_uint_eq(opened.max_expected_size, 65536);
+    ck_assert_uint_eq(opened.max_contexts, 256);
     side_plugin()->close(opened.cls);
     side_close(&side);
 }
@@ -383,10 +428,10 @@ START_TEST(open_at_an_ipv6_address_works)
         printf("skipped: no IPv6 address but of the loopback interface\n");
         return;
     }
-    side_open(&a, "tcp", host, 0, NA_PLUGIN_OPEN_LISTEN);
-    side_open(&b, "tcp", host, 0, 0);
+    side_open(&a, protocols[_i], host, 0, NA_PLUGIN_OPEN_LISTEN);
+    side_open(&b, protocols[_i], host, 0, 0);
     side_name(&a, name);
-    ck_assert_int_eq(strncmp(name, "tcp://[", 7), 0);
+    ck_assert_int_eq(strncmp(strstr(name, "://"), "://[", 4), 0);
     na_plugin_addr *addr = side_lookup(&b, name);
     act_init(&recv, &a);
     act_init(&send, &b);
@@ -417,15 +462,15 @@ main(void)
     tcase_add_loop_test(tcase, open_takes_each_form_of_place, 0, 7);
     tcase_add_test(tcase, open_subnet_chooses_the_address);
     tcase_add_test(tcase, open_address_format_chooses_the_family);
-    tcase_add_test(tcase, open_port_in_use_is_addrinuse);
+    tcase_add_loop_test(tcase, open_port_in_use_is_addrinuse, 0, 2);
     tcase_add_test(tcase, open_setting_that_is_no_number_is_refused);
     tcase_add_test(tcase, lookup_of_wrong_text_is_refused);
-    tcase_add_test(tcase, send_where_nobody_listens_is_told_at_once);
+    tcase_add_loop_test(tcase, send_where_nobody_listens_is_told_at_once, 0, 2);
     tcase_add_test(tcase, send_to_a_stranger_ends_by_the_timeout);
     tcase_add_test(tcase, address_of_who_does_not_listen_has_no_string);
-    tcase_add_test(tcase, open_oversized_hints_are_cut_to_the_most);
+    tcase_add_loop_test(tcase, open_oversized_hints_are_cut_to_the_most, 0, 2);
     tcase_add_test(tcase, call_of_another_family_is_refused);
-    tcase_add_test(tcase, open_at_an_ipv6_address_works);
+    tcase_add_loop_test(tcase, open_at_an_ipv6_address_works, 0, 2);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -80,24 +80,32 @@ for _ in $(seq 100); do
     sleep 0.05
 done
 
-inside_exec 1 "$talaria" perf serve ucx+tcp://10.99.0.1:7777 \
-    >"$work/server.txt" 2>&1 &
-pids+=($!)
-for _ in $(seq 200); do
-    grep -q '10.99.0.1:7777' "$work/server.txt" && break
-    sleep 0.05
+# With everything there is UCX must not take shared memory: no IPC is shared.
+declare -A at=([tcp]=ucx+tcp://10.99.0.1:7777 [all]=ucx+all://10.99.0.1:7778)
+for protocol in tcp all; do
+    inside_exec 1 "$talaria" perf serve "${at[$protocol]}" \
+        >"$work/server.$protocol.txt" 2>&1 &
+    pids+=($!)
+    for _ in $(seq 200); do
+        grep -qF "${at[$protocol]}" "$work/server.$protocol.txt" && break
+        sleep 0.05
+    done
+    grep -qF "${at[$protocol]}" "$work/server.$protocol.txt" ||
+        fail "$protocol: no server"
+    inside 2 timeout -k 5 60 "$talaria" ping "${at[$protocol]}" \
+        >"$work/ping.txt" 2>&1 || fail "$protocol: ping"
+    inside 2 timeout -k 5 60 "$talaria" perf bw --size 1M --duration 0.2 \
+        --rounds 1 "${at[$protocol]}" >"$work/bw.txt" 2>&1 ||
+        fail "$protocol: bulk"
 done
-grep -q 'ucx+tcp://10.99.0.1:7777' "$work/server.txt" || fail 'no server'
-inside 2 timeout -k 5 60 "$talaria" ping ucx+tcp://10.99.0.1:7777 \
-    >"$work/ping.txt" 2>&1 || fail 'ping'
-inside 2 timeout -k 5 60 "$talaria" perf bw --size 1M --duration 0.2 --rounds 1 \
-    ucx+tcp://10.99.0.1:7777 >"$work/bw.txt" 2>&1 || fail 'bulk'
 
 # The link goes: who is called then is not reached, in bounded time.
 inside 1 ip link set ucx_a down
-started=$SECONDS
-inside 2 env TALARIA_UCX_CONNECT_TIMEOUT=2 timeout -k 5 60 "$talaria" ping \
-    --timeout 5 ucx+tcp://10.99.0.1:7777 >"$work/down.txt" 2>&1 &&
-    fail 'an answer over a link that is down'
-[ $((SECONDS - started)) -le 20 ] || fail 'told too late'
+for protocol in tcp all; do
+    started=$SECONDS
+    inside 2 env TALARIA_UCX_CONNECT_TIMEOUT=2 timeout -k 5 60 "$talaria" ping \
+        --timeout 5 "${at[$protocol]}" >"$work/down.txt" 2>&1 &&
+        fail "$protocol: an answer over a link that is down"
+    [ $((SECONDS - started)) -le 20 ] || fail "$protocol: told too late"
+done
 echo 'ok'
