@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One server: three hundred clients at once; and killed and started again at
- * the same port, while a client goes on calling. */
+ * the same port, while clients go on calling. */
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "harness.h"
 
 #define CLIENTS 300U
+#define CALLERS 4U
 #define BYTES 64U
 #define SECOND UINT64_C(1000000000)
 #define ANSWER_NS (30 * SECOND)
@@ -226,58 +228,116 @@ free_port(void)
     return port;
 }
 
-/* Calls until one is answered: those that met the loss fail. */
+/* Whether an error is one of a server that is lost. */
+static bool
+is_loss(int32_t status)
+{
+    return status == NA_PLUGIN_E_HOSTUNREACH ||
+           status == NA_PLUGIN_E_IO_ERROR || status == NA_PLUGIN_E_CANCELED;
+}
+
+/* Clients that call all the time, each until its call ends, and then again.
+ * They stop when each has been answered so often. */
 static void
-call_until_answered(struct client *client, uint64_t *tag)
+load(struct client *clients, uint64_t *tag, uint32_t answers)
 {
     uint64_t end = now_ns() + ANSWER_NS;
+    uint32_t answered[CALLERS] = {0};
 
-    for (;;) {
-        client_call(client, (*tag)++);
-        while (!client_poll(client))
-            ck_assert_msg(now_ns() < end, "a call ends neither way");
-        if (client->status == NA_PLUGIN_OK)
-            return;
-        ck_assert_msg(client->status == NA_PLUGIN_E_HOSTUNREACH ||
-                          client->status == NA_PLUGIN_E_IO_ERROR ||
-                          client->status == NA_PLUGIN_E_CANCELED,
-            "a call ended with %d", client->status);
-        ck_assert_msg(now_ns() < end, "nobody answers any more");
+    for (uint32_t done = 0; done < CALLERS;) {
+        done = 0;
+        for (uint32_t i = 0; i < CALLERS; i++) {
+            if (!client_poll(&clients[i]))
+                continue;
+            ck_assert_msg(
+                clients[i].status == NA_PLUGIN_OK || is_loss(clients[i].status),
+                "a call ended with %d", clients[i].status);
+            answered[i] += clients[i].status == NA_PLUGIN_OK;
+            if (answered[i] >= answers)
+                done++;
+            else
+                client_call(&clients[i], (*tag)++);
+        }
+        ck_assert_msg(now_ns() < end,
+            "%u of %u clients were answered, or a "
+            "call ends neither way",
+            done, CALLERS);
     }
 }
 
+/* Kilobytes of memory of this process. */
+static long
+resident(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%*d %ld", &pages), 1);
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static uint32_t
+descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    uint32_t count = 0;
+
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Under load, which goes on when it is there again. What the clients keep does
+ * not grow with the number of deaths. */
 START_TEST(peers_server_that_is_killed_and_started_again_is_reached)
 {
+    static struct client clients[CALLERS];
     int32_t port = free_port();
-    uint32_t rounds = test_count(TEST_KILL_ROUNDS);
-    struct client client;
+    uint32_t rounds = test_count(TEST_RESTARTS), fds = 0;
     char text[TEXT];
     uint64_t tag = 0;
+    long memory = 0;
     int status;
 
-    if (rounds > 2)
-        rounds = 50;
     pid_t pid = fork_server(port);
     snprintf(text, sizeof(text), "tcp://127.0.0.1:%d", port);
-    client_open(&client, text);
-    call_until_answered(&client, &tag);
+    for (uint32_t i = 0; i < CALLERS; i++) {
+        client_open(&clients[i], text);
+        clients[i].sent = clients[i].answered = true;
+    }
     for (uint32_t round = 0; round < rounds; round++) {
-        for (uint32_t i = 0; i < 100; i++)
-            call_until_answered(&client, &tag);
-        client_call(&client, tag++);
+        load(clients, &tag, 100);
+        if (round == 1) {
+            fds = descriptors();
+            memory = resident();
+        }
+        for (uint32_t i = 0; i < CALLERS; i++)
+            client_call(&clients[i], tag++);
         kill(pid, SIGKILL);
         ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-        /* what was under way ends, whichever way */
-        for (uint64_t end = now_ns() + ANSWER_NS; !client_poll(&client);)
+        /* half of them meet the loss, the others whoever is next */
+        for (uint64_t end = now_ns() + ANSWER_NS; !client_poll(&clients[0]);)
             ck_assert_msg(now_ns() < end, "a call outlives its server");
         pid = fork_server(port);
-        if (round % 2 == 0)
-            client.node.ops->addr_forget(client.node.cls, client.server);
-        call_until_answered(&client, &tag);
+        for (uint32_t i = 0; i < CALLERS && round % 2 == 0; i++)
+            clients[i].node.ops->addr_forget(
+                clients[i].node.cls, clients[i].server);
+        load(clients, &tag, 2); /* one of them may be from before */
     }
+    load(clients, &tag, 100);
+    ck_assert_uint_le(descriptors(), fds + 2);
+    ck_assert_msg(resident() - memory < 32 * (long) rounds * CALLERS,
+        "%ld kilobytes, and %ld in the second round", resident(), memory);
+    for (uint32_t i = 0; i < CALLERS; i++)
+        ck_assert_uint_le(node_counter(&clients[i].node, "peers"), 2);
     kill(pid, SIGKILL);
     waitpid(pid, &status, 0);
-    client_close(&client);
+    for (uint32_t i = 0; i < CALLERS; i++)
+        client_close(&clients[i]);
 }
 END_TEST
 

@@ -24,6 +24,7 @@
     X(COMPOSE_ROUNDS, 1000, 100)     /* walks along chains of processes */     \
     X(COMPOSE_BURST, 2000, 200)      /* calls around a ring, of each */        \
     X(KILL_ROUNDS, 20, 2)            /* peers killed */                        \
+    X(RESTARTS, 50, 4)               /* of a server at its port */             \
     X(NA_MESSAGES, 10000, 1000)      /* through one operation */               \
     X(TRANSFER_ROUNDS, 1000, 100)    /* random descriptors */                  \
     X(TRANSFER_MAX_MIB, 64, 4)       /* largest transfer */                    \
