@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -85,6 +86,40 @@ mourn(na_plugin_class *cls, const na_plugin_class *gone)
         peer->gone = true;
     }
     ofi_lock_drop(&cls->lock);
+}
+
+/* Names of classes of the node that were closed here. libfabric takes such a
+ * name for that of memory that is there still (smr_map_to_region), also in a
+ * forked child. None is given twice. */
+struct closed {
+    struct closed *next;
+    struct ofi_name name;
+};
+static struct closed *_Atomic closed;
+
+static void
+remember(const struct ofi_name *name)
+{
+    struct closed *one = malloc(sizeof(*one));
+
+    if (one == NULL)
+        return;
+    one->name = *name;
+    one->next = atomic_load_explicit(&closed, memory_order_relaxed);
+    /* release: pairs with ofi_fork_was_closed. The lock is held. */
+    atomic_store_explicit(&closed, one, memory_order_release);
+}
+
+bool
+ofi_fork_was_closed(const struct ofi_name *name)
+{
+    /* acquire: pairs with remember */
+    const struct closed *one =
+        atomic_load_explicit(&closed, memory_order_acquire);
+
+    while (one != NULL && !ofi_name_equal(&one->name, name))
+        one = one->next;
+    return one != NULL;
 }
 
 /* Whether a socket is one of libfabric's for this class. */
@@ -217,10 +252,12 @@ ofi_fork_leave(na_plugin_class *cls)
             *link = cls->next;
             break;
         }
-    if (cls->self != NULL && (cls->trait->flags & OFI_TRAIT_NODE) != 0)
+    if (cls->self != NULL && (cls->trait->flags & OFI_TRAIT_NODE) != 0) {
+        remember(&cls->self->name);
         for (na_plugin_class *one = classes; one != NULL; one = one->next)
             if (one->trait == cls->trait)
                 mourn(one, cls);
+    }
     pthread_mutex_unlock(&lock);
 }
 

@@ -17,6 +17,10 @@ void ofi_fork_note(struct ofi_fork_fds *fds);
 void ofi_fork_join(na_plugin_class *cls, const struct ofi_fork_fds *fds);
 void ofi_fork_leave(na_plugin_class *cls);
 
+/* Whether a class of this process had this name, over a provider of the node,
+ * and was closed. */
+bool ofi_fork_was_closed(const struct ofi_name *name);
+
 /* Marks sockets of connections that have come meanwhile; now, or, if that was
  * done just before, by a later call. [lock] */
 void ofi_fork_scan(na_plugin_class *cls);

@@ -13,7 +13,6 @@
 #include "peer.h"
 
 #define PATIENCE_NS (10 * OFI_SECOND) /* of one knock */
-#define BACKLOG 4096
 #define PREFIX "talaria-ofi/"
 
 /* The local socket of an endpoint: in the abstract namespace, by its name. */
@@ -31,6 +30,14 @@ local_address(const struct ofi_name *name, struct sockaddr_storage *address)
     memcpy(un->sun_path + sizeof(PREFIX), name->bytes,
         length - (sizeof(PREFIX) - 1));
     return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
+
+/* Connecting to a local socket for datagrams says at once whether it is there,
+ * and leaves nothing behind at it. */
+static int
+kind_of(const na_plugin_class *cls)
+{
+    return cls->trait->flags & OFI_TRAIT_NODE ? SOCK_DGRAM : SOCK_STREAM;
 }
 
 static socklen_t
@@ -55,8 +62,7 @@ static void
 conclude(na_plugin_class *cls, na_plugin_addr *peer, int error)
 {
     ofi_knock_end(peer);
-    /* EAGAIN: a local socket whose backlog is full: somebody is there */
-    if (error == 0 || error == EAGAIN)
+    if (error == 0)
         return;
     peer->doubted = true;
     ofi_peer_lose(cls, peer, NA_PLUGIN_E_HOSTUNREACH, strerror(error));
@@ -72,7 +78,7 @@ ofi_knock_begin(na_plugin_class *cls, na_plugin_addr *peer, uint64_t now)
     if (peer->knock >= 0)
         return;
     peer->knock = socket(
-        address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        address.ss_family, kind_of(cls) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (peer->knock < 0)
         return;
     cls->counters.knocks++;
@@ -107,10 +113,9 @@ ofi_knock_listen(na_plugin_class *cls)
     if (!(cls->trait->flags & OFI_TRAIT_NODE))
         return NA_PLUGIN_OK;
     cls->listener =
-        socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        socket(AF_UNIX, kind_of(cls) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (cls->listener >= 0 &&
-        bind(cls->listener, (const void *) &address, length) == 0 &&
-        listen(cls->listener, BACKLOG) == 0)
+        bind(cls->listener, (const void *) &address, length) == 0)
         return NA_PLUGIN_OK;
     OFI_LOG(cls->host, ERROR, "no local socket to be known by: %s",
         strerror(errno));

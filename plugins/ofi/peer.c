@@ -9,6 +9,7 @@
 
 #include "address.h"
 #include "context.h"
+#include "fork.h"
 #include "knock.h"
 #include "match.h"
 #include "name.h"
@@ -16,11 +17,12 @@
 #include "rma.h"
 #include "send.h"
 
-#define LOOK_NS (20 * OFI_MS)  /* between two looks, while sends are stuck */
-#define KNOCK_NS (20 * OFI_MS) /* after which it is asked who listens */
-#define AGAIN_NS (OFI_SECOND)  /* until it is asked again */
-#define UNANSWERED_MAX 3U      /* pings, after which it is asked as well */
-#define POLLS 64U              /* between two looks at the clock */
+#define LOOK_NS (20 * OFI_MS)   /* between two looks, while sends are stuck */
+#define KNOCK_NS (20 * OFI_MS)  /* after which it is asked who listens */
+#define AGAIN_NS (OFI_SECOND)   /* until it is asked again */
+#define UNANSWERED_MAX 3U       /* pings, after which it is asked as well */
+#define POLLS 64U               /* between two looks at the clock */
+#define PRESENT_NS (5 * OFI_MS) /* for which a peer of the node is there */
 
 uint64_t
 ofi_peer_now(void)
@@ -85,6 +87,7 @@ ofi_peer_is_loss(int error)
     case ETIMEDOUT:
     case EPIPE:
     case EIO:
+    case ENOENT: /* of sockets, when it could not connect */
         return true;
     default:
         return false;
@@ -99,7 +102,7 @@ ofi_peer_reach(na_plugin_class *cls, na_plugin_addr *peer)
 
     if (peer->fi_addr != FI_ADDR_NOTAVAIL)
         return NA_PLUGIN_OK;
-    if (peer->gone)
+    if (peer->gone || ofi_fork_was_closed(&peer->name))
         return NA_PLUGIN_E_HOSTUNREACH;
     ofi_name_to_raw(cls->trait, &peer->name, raw);
     int ret = fi_av_insert(cls->av, raw, 1, &addr, 0, NULL);
@@ -112,6 +115,21 @@ ofi_peer_reach(na_plugin_class *cls, na_plugin_addr *peer)
     }
     peer->fi_addr = addr;
     return NA_PLUGIN_OK;
+}
+
+/* libfabric puts what is for a process of the node into memory, which stays
+ * when that process has gone. */
+int32_t
+ofi_peer_present(na_plugin_class *cls, na_plugin_addr *peer)
+{
+    if (!(cls->trait->flags & OFI_TRAIT_NODE))
+        return NA_PLUGIN_OK;
+    uint64_t now = ofi_peer_now();
+    if (!peer->doubted && now - peer->knocked_ns < PRESENT_NS)
+        return NA_PLUGIN_OK;
+    peer->doubted = false;
+    ofi_knock_begin(cls, peer, now);
+    return peer->doubted ? NA_PLUGIN_E_HOSTUNREACH : NA_PLUGIN_OK;
 }
 
 bool
@@ -279,7 +297,9 @@ look_silent(na_plugin_class *cls, na_plugin_addr *peer, uint64_t now)
         return;
     }
     /* less and less often, so that one that is stopped is not flooded */
-    if (peer->unanswered++ >= UNANSWERED_MAX &&
+    uint32_t first =
+        cls->trait->flags & OFI_TRAIT_MUTE_LOSS ? 0 : UNANSWERED_MAX;
+    if (peer->unanswered++ >= first &&
         (peer->unanswered & (peer->unanswered - 1)) == 0 && !must)
         ofi_knock_begin(cls, peer, now);
     if (peer->unanswered <= UNANSWERED_MAX || must ||

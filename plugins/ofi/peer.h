@@ -9,6 +9,10 @@
 /* Tells libfabric of it, once. A code. */
 int32_t ofi_peer_reach(na_plugin_class *cls, na_plugin_addr *peer);
 
+/* Whether a peer is there still, where it can be seen at once: within a node.
+ * All that is pending with one that is not ends. A code. */
+int32_t ofi_peer_present(na_plugin_class *cls, na_plugin_addr *peer);
+
 /* A message of its class number `number` has come. False: of one that has been
  * replaced, and not to be listened to. */
 bool ofi_peer_heard(

@@ -34,6 +34,13 @@ enum ofi_format {
 /* That a connection is lost is noticed some calls after its first failure. */
 #define OFI_TRAIT_SLOW_LOSS 0x80U
 
+/* That a connection is lost is not told at all. */
+#define OFI_TRAIT_MUTE_LOSS 0x100U
+
+/* Puts to a peer are done one after the other, and waiting for each of them is
+ * dear: it is enough to wait for the last. */
+#define OFI_TRAIT_IN_ORDER 0x200U
+
 struct ofi_trait {
     const char *protocol; /* as in an info string */
     const char *provider; /* fabric_attr->prov_name; several forms of one

@@ -15,6 +15,7 @@
 #include "wait.h"
 
 #define FLYING_MAX 16U   /* fragments of a job that libfabric has */
+#define FLYING_NAP 256U  /* the same where nobody is woken */
 #define AGAIN 1U         /* how often a job is begun again */
 #define AGAIN_SLOW 7U    /* the same where a loss is noticed late */
 #define PAUSE_NS OFI_MS  /* before the first time; doubled each time */
@@ -47,6 +48,8 @@ submit(na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment,
     const struct iovec *iov, const struct fi_rma_iov *rma_iov, void *desc)
 {
     bool put = job->put && !job->verifying;
+    bool waits = cls->delivery && (!(cls->trait->flags & OFI_TRAIT_IN_ORDER) ||
+                                      iov->iov_len == job->left);
     const struct fi_msg_rma message = {.msg_iov = iov,
         .desc = &desc,
         .iov_count = 1,
@@ -54,10 +57,9 @@ submit(na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment,
         .rma_iov = rma_iov,
         .rma_iov_count = 1,
         .context = &fragment->work.fi};
-    ssize_t ret =
-        put ? fi_writemsg(job->ctx->rma_ep, &message,
-                  FI_COMPLETION | (cls->delivery ? FI_DELIVERY_COMPLETE : 0))
-            : fi_readmsg(job->ctx->rma_ep, &message, FI_COMPLETION);
+    ssize_t ret = put ? fi_writemsg(job->ctx->rma_ep, &message,
+                            FI_COMPLETION | (waits ? FI_DELIVERY_COMPLETE : 0))
+                      : fi_readmsg(job->ctx->rma_ep, &message, FI_COMPLETION);
 
     return (int) -ret;
 }
@@ -158,6 +160,8 @@ static void
 advance(na_plugin_class *cls, struct ofi_job *job)
 {
     na_plugin_addr *peer = job->peer;
+    uint32_t most =
+        cls->trait->flags & OFI_TRAIT_NO_WAIT ? FLYING_NAP : FLYING_MAX;
 
     if (job->broken && job->flying == 0 && job->begun < attempts(cls)) {
         begin_again(job);
@@ -177,7 +181,7 @@ advance(na_plugin_class *cls, struct ofi_job *job)
         job->verifying = true;
         job->left = 1;
     }
-    while (job->left != 0 && job->flying < FLYING_MAX) {
+    while (job->left != 0 && job->flying < most) {
         int error = next_fragment(cls, job);
         if (error == FI_EAGAIN) {
             peer->blocked = true;
@@ -355,6 +359,8 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
 
     if (!peer->self) {
         ret = ofi_peer_reach(cls, peer);
+        if (ret == NA_PLUGIN_OK)
+            ret = ofi_peer_present(cls, peer);
         if (ret == NA_PLUGIN_OK && ctx->rma_ep == NULL)
             ret = ofi_fabric_rma_endpoint(cls, &ctx->rma_ep);
         cls->scan_due = true;

@@ -239,6 +239,8 @@ send_message(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     else {
         ret = ofi_peer_reach(cls, peer);
         if (ret == NA_PLUGIN_OK)
+            ret = ofi_peer_present(cls, peer);
+        if (ret == NA_PLUGIN_OK)
             ret = post(ctx, op, peer, header, buffer, length);
     }
     ofi_lock_drop(&cls->lock);
