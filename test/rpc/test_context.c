@@ -326,7 +326,7 @@ START_TEST(class_says_what_it_is)
     session_begin(&s, _i, &setup);
     snprintf(info, sizeof info, "%s+%s", HG_Class_get_name(s.hg_class),
         HG_Class_get_protocol(s.hg_class));
-    ck_assert_str_eq(info, session_transport());
+    ck_assert_str_eq(info, session_protocol());
     ck_assert_int_eq(
         HG_Class_is_listening(s.hg_class), s.mode->shape == SESSION_SELF);
     in = HG_Class_get_input_eager_size(s.hg_class);

@@ -95,7 +95,7 @@ START_TEST(library_lists_the_devices_of_a_protocol)
     for (item = list; item; item = item->next) {
         snprintf(
             info, sizeof info, "%s+%s", item->class_name, item->protocol_name);
-        ck_assert_str_eq(info, session_transport());
+        ck_assert_str_eq(info, session_protocol());
         ck_assert_ptr_nonnull(item->device_name);
         found = true;
     }

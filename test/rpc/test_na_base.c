@@ -45,7 +45,7 @@ START_TEST(base_class_says_what_it_is)
     na_pair_begin(&pair, _i);
     snprintf(info, sizeof info, "%s+%s", NA_Get_class_name(pair.na_class),
         NA_Get_class_protocol(pair.na_class));
-    ck_assert_str_eq(info, session_transport());
+    ck_assert_str_eq(info, session_protocol());
     ck_assert(NA_Is_listening(pair.na_class));
     ck_assert(NA_Has_opt_feature(pair.na_class, 0));
     ck_assert(!NA_Has_opt_feature(pair.na_class, 1UL << 20));

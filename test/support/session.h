@@ -58,12 +58,17 @@ struct session {
     pid_t process; /* -1: none, or gone */
 };
 
-/* The transport of this run. */
+/* The transport of this run, and the same without a host ("ofi+tcp" of
+ * "ofi+tcp://[::1]"). */
 const char *session_transport(void);
+const char *session_protocol(void);
 bool session_is_loop(void);
 
 /* Whether it names its ends by host and port, rather than as they please. */
 bool session_is_hosts(void);
+
+/* Whether nothing of it wakes who sleeps: it looks every millisecond. */
+bool session_naps(void);
 
 /* The first mode, and the number behind the last one, for tcase_add_loop_test;
  * and one of them. */
