@@ -53,13 +53,16 @@ destroy(na_plugin_class *cls, na_plugin_addr *addr)
 static void
 become_idle(na_plugin_class *cls, na_plugin_addr *addr)
 {
+    if (addr->is_idle) /* it was, and somebody held it nevertheless */
+        return;
     addr->is_idle = true;
     ofi_list_append(&cls->idle, &addr->idle);
     if (++cls->idle_count <= IDLE_MAX)
         return;
     na_plugin_addr *oldest =
         OFI_OBJECT(ofi_list_pop(&cls->idle), na_plugin_addr, idle);
-    if (oldest->is_active) {
+    if (oldest->is_active ||
+        atomic_load_explicit(&oldest->refs, memory_order_relaxed) != 0) {
         /* ofi_peer_look will see that nothing of it is pending any more */
         ofi_list_append(&cls->idle, &oldest->idle);
         return;
