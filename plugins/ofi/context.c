@@ -10,6 +10,7 @@
 #include "fabric.h"
 #include "match.h"
 #include "progress.h"
+#include "retire.h"
 #include "rma.h"
 #include "send.h"
 #include "wait.h"
@@ -145,12 +146,13 @@ void
 ofi_ctx_destroy(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
+    bool settled = ctx->rma_ep == NULL || ofi_retire_settle(cls, true);
 
     ofi_lock_take(&cls->lock);
     if (cls->context_count == 1)
         ofi_send_flush(cls);
     ofi_send_abandon(ctx);
-    ofi_rma_abandon(ctx);
+    ofi_rma_abandon(ctx, settled);
     ofi_match_abandon(ctx);
     cls->contexts[ctx->id] = NULL;
     cls->context_count--;

@@ -10,6 +10,8 @@
 #include "peer.h"
 #include "waitset.h"
 
+#define STALE_MAX 64U
+
 static int32_t
 refuse(na_plugin_class *cls, const char *call, int ret)
 {
@@ -50,30 +52,45 @@ open_domain(na_plugin_class *cls)
     return NA_PLUGIN_OK;
 }
 
-static int32_t
-open_endpoint(na_plugin_class *cls, struct fi_info *info, struct fid_ep **ep_p)
+static int
+try_endpoint(na_plugin_class *cls, struct fi_info *info, struct fid_ep **ep_p,
+    const char **call_p)
 {
     struct fid_ep *ep = NULL;
-    const char *call = "fi_endpoint";
     int ret = fi_endpoint(cls->domain, info, &ep, NULL);
 
+    *call_p = "fi_endpoint";
     if (ret == 0) {
-        call = "fi_ep_bind";
+        *call_p = "fi_ep_bind";
         ret = fi_ep_bind(ep, &cls->av->fid, 0);
     }
     if (ret == 0)
         ret = fi_ep_bind(ep, &cls->cq->fid, FI_TRANSMIT | FI_RECV);
     if (ret == 0) {
-        call = "fi_enable";
+        *call_p = "fi_enable";
         ret = fi_enable(ep);
     }
-    if (ret == 0) {
+    if (ret == 0)
         *ep_p = ep;
-        return NA_PLUGIN_OK;
-    }
-    if (ep != NULL)
+    else if (ep != NULL)
         fi_close(&ep->fid);
-    return refuse(cls, call, ret);
+    return ret;
+}
+
+static int32_t
+open_endpoint(na_plugin_class *cls, struct fi_info *info, struct fid_ep **ep_p)
+{
+    const char *call = NULL;
+    int ret = try_endpoint(cls, info, ep_p, &call);
+
+    /* A process that was killed, and had the number that this one has now, left
+     * files of these names. shm takes them for its own, and removes them; the
+     * next try has another name. */
+    for (uint32_t i = 0; i < STALE_MAX && ret == -FI_EBUSY &&
+                         (cls->trait->flags & OFI_TRAIT_NODE) != 0;
+         i++)
+        ret = try_endpoint(cls, info, ep_p, &call);
+    return ret == 0 ? NA_PLUGIN_OK : refuse(cls, call, ret);
 }
 
 int32_t

@@ -15,8 +15,11 @@
 #include "fork.h"
 #include "name.h"
 #include "peer.h"
+#include "progress.h"
+#include "receive.h"
 
 #define SCAN_NS (20 * OFI_MS) /* between two looks at all descriptors */
+#define TAKES 64U             /* batches of completions at once */
 #define NUMBERS (sizeof(((struct ofi_fork_fds *) 0)->there) * 8)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -68,24 +71,50 @@ is_peer(const na_plugin_class *cls, const struct ofi_name *name)
     return addr != NULL;
 }
 
-/* A class of the same node that is about to go: its shared memory, which
- * libfabric uses directly within a process, must not be touched any more. */
-static void
-mourn(na_plugin_class *cls, const na_plugin_class *gone)
+static na_plugin_addr *
+find_peer(const na_plugin_class *cls, const na_plugin_class *other)
 {
-    uint32_t hash = gone->self->hash;
-
-    ofi_lock_take(&cls->lock);
+    uint32_t hash = other->self->hash;
     na_plugin_addr *peer =
         cls->names_size == 0 ? NULL : cls->names[hash & (cls->names_size - 1)];
-    while (peer != NULL && !ofi_name_equal(&peer->name, &gone->self->name))
+
+    while (peer != NULL && !ofi_name_equal(&peer->name, &other->self->name))
         peer = peer->next;
+    return peer;
+}
+
+/* Takes what has come for a class, whoever polls it. [lock of the class] */
+static void
+take_all(na_plugin_class *cls)
+{
+    for (uint32_t i = 0; i < TAKES && ofi_progress_read(cls) != 0; i++)
+        if (cls->unposted.head != NULL)
+            ofi_rx_retry(cls);
+}
+
+/* A class of the same node that is about to go: its shared memory, which
+ * libfabric uses directly within a process, must not be touched any more. Its
+ * place among libfabric's addresses is not given to another, who would get what
+ * is left of it. False: libfabric will touch it. */
+static bool
+mourn(na_plugin_class *cls, const na_plugin_class *gone)
+{
+    bool free_of_it = true;
+
+    ofi_lock_take(&cls->lock);
+    take_all(cls);
+    na_plugin_addr *peer = find_peer(cls, gone);
     if (peer != NULL) {
+        free_of_it = peer->flying.head == NULL;
+        for (struct ofi_link *link = peer->jobs.head; link != NULL;
+             link = link->next)
+            if (OFI_OBJECT(link, struct ofi_job, by_peer)->flying != 0)
+                free_of_it = false;
         ofi_peer_lose(cls, peer, NA_PLUGIN_E_HOSTUNREACH, "it was closed");
-        ofi_peer_unknow(cls, peer);
         peer->gone = true;
     }
     ofi_lock_drop(&cls->lock);
+    return free_of_it;
 }
 
 /* Names of classes of the node that were closed here. libfabric takes such a
@@ -242,9 +271,11 @@ ofi_fork_join(na_plugin_class *cls, const struct ofi_fork_fds *fds)
     pthread_mutex_unlock(&lock);
 }
 
-void
+bool
 ofi_fork_leave(na_plugin_class *cls)
 {
+    bool settled = true;
+
     pthread_mutex_lock(&lock);
     for (na_plugin_class **link = &classes; *link != NULL;
          link = &(*link)->next)
@@ -255,8 +286,28 @@ ofi_fork_leave(na_plugin_class *cls)
     if (cls->self != NULL && (cls->trait->flags & OFI_TRAIT_NODE) != 0) {
         remember(&cls->self->name);
         for (na_plugin_class *one = classes; one != NULL; one = one->next)
-            if (one->trait == cls->trait)
-                mourn(one, cls);
+            if (one->trait == cls->trait && !mourn(one, cls))
+                settled = false;
+    }
+    pthread_mutex_unlock(&lock);
+    return settled;
+}
+
+void
+ofi_fork_settle(na_plugin_class *cls)
+{
+    pthread_mutex_lock(&lock);
+    for (na_plugin_class *one = classes; one != NULL; one = one->next) {
+        if (one == cls || one->trait != cls->trait)
+            continue;
+        ofi_lock_take(&one->lock);
+        take_all(one);
+        ofi_lock_drop(&one->lock);
+        ofi_lock_take(&cls->lock);
+        na_plugin_addr *peer = find_peer(cls, one);
+        if (peer != NULL)
+            peer->here = true;
+        ofi_lock_drop(&cls->lock);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -15,7 +15,12 @@ void ofi_fork_note(struct ofi_fork_fds *fds);
 /* Marks what has been opened since as close-on-exec; from now on the class's
  * sockets are closed in forked children. */
 void ofi_fork_join(na_plugin_class *cls, const struct ofi_fork_fds *fds);
-void ofi_fork_leave(na_plugin_class *cls);
+/* False: another class of this process is not through with its memory. */
+bool ofi_fork_leave(na_plugin_class *cls);
+
+/* Lets the other classes of this process, over the same provider, take what has
+ * come for them, and marks them among the peers. Without the lock. */
+void ofi_fork_settle(na_plugin_class *cls);
 
 /* Whether a class of this process had this name, over a provider of the node,
  * and was closed. */

@@ -25,7 +25,7 @@
 enum ofi_header_kind {
     OFI_HEADER_UNEXPECTED = 1,
     OFI_HEADER_EXPECTED,
-    OFI_HEADER_PING, /* wants a pong */
+    OFI_HEADER_PING, /* wants a pong, with its tag */
     OFI_HEADER_PONG,
     OFI_HEADER_FENCE, /* means nothing: what was sent before it is out */
 };

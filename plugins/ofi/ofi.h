@@ -222,6 +222,11 @@ struct na_plugin_addr {
     uint64_t heard_ns;
     uint64_t pinged_ns;
     uint32_t unanswered; /* pings */
+    uint32_t asked;      /* number of the ping that retire.c waits for */
+    uint32_t answered;   /* number of the last ping that it answered */
+    uint32_t pinged;     /* number of the last ping that came from it */
+    bool here;           /* a class of this process */
+    bool met;            /* libfabric has taken a message for it */
     uint64_t knocked_ns; /* when the last look began whether anybody listens */
     bool doubted; /* nobody listened, and nothing was heard of it since */
     int knock;    /* its socket, -1 without */
@@ -314,6 +319,10 @@ struct na_plugin_class {
     uint32_t stuck;         /* of those, how many wait for libfabric */
     uint32_t polls;         /* since the clock was looked at */
     uint64_t look_ns;       /* when to look at the active ones again */
+
+    uint32_t ping_number;        /* of the last ping */
+    struct ofi_retired *retired; /* see retire.h */
+    bool lingers;                /* libfabric has something of it for longer */
 
     struct ofi_list memory; /* registrations; memory_lock */
     struct ofi_lock memory_lock;

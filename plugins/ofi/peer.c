@@ -100,9 +100,11 @@ ofi_peer_reach(na_plugin_class *cls, na_plugin_addr *peer)
     uint64_t raw[OFI_RAW_MAX / 8];
     fi_addr_t addr = FI_ADDR_NOTAVAIL;
 
+    if (peer->gone)
+        return NA_PLUGIN_E_HOSTUNREACH;
     if (peer->fi_addr != FI_ADDR_NOTAVAIL)
         return NA_PLUGIN_OK;
-    if (peer->gone || ofi_fork_was_closed(&peer->name))
+    if (ofi_fork_was_closed(&peer->name))
         return NA_PLUGIN_E_HOSTUNREACH;
     ofi_name_to_raw(cls->trait, &peer->name, raw);
     int ret = fi_av_insert(cls->av, raw, 1, &addr, 0, NULL);

@@ -22,6 +22,7 @@
 #include "progress.h"
 #include "receive.h"
 #include "report.h"
+#include "retire.h"
 #include "rma.h"
 #include "send.h"
 #include "signals.h"
@@ -222,7 +223,9 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->context_max = OFI_CONTEXTS;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->no_retry = (info->flags & NA_PLUGIN_OPEN_NO_RETRY) != 0;
-    cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
+    /* within a node, others of this process have to do with it when they go */
+    cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0 &&
+                  !(cls->trait->flags & OFI_TRAIT_NODE);
     cls->multi = (na_plugin_multi_recv){.size = sizeof(cls->multi),
         .min_length = cls->max_unexpected,
         .recv_multi = ofi_recv_multi};
@@ -278,10 +281,11 @@ introduce(na_plugin_class *cls)
 static void
 destroy(na_plugin_class *cls)
 {
-    ofi_fork_leave(cls);
     for (uint32_t i = 0; i < OFI_CONTEXTS; i++)
         if (cls->contexts[i] != NULL)
             ofi_ctx_destroy(cls->contexts[i]);
+    bool settled = ofi_retire_settle(cls, cls->retired != NULL);
+    settled = ofi_fork_leave(cls) && settled;
     if (cls->listener >= 0)
         close(cls->listener);
     ofi_lock_take(&cls->lock);
@@ -291,9 +295,10 @@ destroy(na_plugin_class *cls)
     ofi_lock_drop(&cls->lock);
     mems = ofi_mem_fini(cls);
     ofi_fence_fini(cls);
+    ofi_retire_class(cls, settled);
     ofi_fabric_close_endpoint(cls);
     uint32_t addrs = ofi_addr_fini(cls);
-    if (addrs != 0 || mems != 0)
+    if ((addrs != 0 && !cls->lingers) || mems != 0)
         OFI_LOG(cls->host, WARNING,
             "closed with %" PRIu32 " addresses and %" PRIu32
             " registrations left",

@@ -187,9 +187,12 @@ dispatch(na_plugin_class *cls, struct ofi_rx *rx, const unsigned char *data,
                 cls->counters.strayed++;
             break;
         case OFI_HEADER_PING:
+            message.from->pinged = message.header.tag;
             ofi_send_pong(cls, message.from);
             break;
         case OFI_HEADER_PONG:
+            message.from->answered = message.header.tag;
+            break;
         case OFI_HEADER_FENCE:
             break;
         default:

@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "peer.h"
 #include "pool.h"
+#include "retire.h"
 #include "rma.h"
 #include "send.h"
 #include "wait.h"
@@ -491,12 +492,12 @@ ofi_rma_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status)
 }
 
 void
-ofi_rma_abandon(na_plugin_ctx *ctx)
+ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
 {
     na_plugin_class *cls = ctx->cls;
 
     if (ctx->rma_ep != NULL)
-        fi_close(&ctx->rma_ep->fid);
+        ofi_retire_endpoint(cls, ctx->rma_ep, settled);
     ctx->rma_ep = NULL;
     while (ctx->jobs.head != NULL) {
         struct ofi_job *job =

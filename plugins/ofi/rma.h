@@ -30,6 +30,6 @@ void ofi_rma_cancel(na_plugin_class *cls, struct ofi_op *op);
 void ofi_rma_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status);
 
 /* Takes the memory of a context's puts and gets back from libfabric. */
-void ofi_rma_abandon(na_plugin_ctx *ctx);
+void ofi_rma_abandon(na_plugin_ctx *ctx, bool settled);
 
 #endif /* OFI_RMA_H */

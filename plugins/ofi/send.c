@@ -53,6 +53,7 @@ submit(na_plugin_class *cls, struct ofi_tx *tx)
     if (ret != 0)
         return (int) -ret;
     ofi_list_append(&peer->flying, &tx->link);
+    peer->met = true;
     peer->injected = 0;
     ofi_peer_moved(cls, peer);
     return 0;
@@ -125,6 +126,8 @@ send_control(na_plugin_class *cls, na_plugin_addr *peer, uint8_t kind,
 {
     struct ofi_header header = {.kind = kind, .target = peer->number};
 
+    header.tag = kind == OFI_HEADER_PING ? ++cls->ping_number : peer->pinged;
+
     if (ofi_peer_reach(cls, peer) != NA_PLUGIN_OK || peer->queue.head != NULL)
         return false;
     struct ofi_tx *tx = make(cls, peer, &header, NULL, 0);
@@ -153,6 +156,14 @@ ofi_send_ping(na_plugin_class *cls, na_plugin_addr *peer)
         return; /* what is on its way will tell as much */
     if (send_control(cls, peer, OFI_HEADER_PING, false, true))
         cls->counters.pings++;
+}
+
+uint32_t
+ofi_send_ask(na_plugin_class *cls, na_plugin_addr *peer)
+{
+    return send_control(cls, peer, OFI_HEADER_PING, false, true)
+               ? cls->ping_number
+               : 0;
 }
 
 void
@@ -186,6 +197,7 @@ post(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
         peer->injected < INJECT_ROW && peer->flying.head == NULL &&
         inject(cls, peer, header, buffer, length) == 0) {
         peer->injected++;
+        peer->met = true;
         cls->counters.injected++;
         return NA_PLUGIN_DONE;
     }

@@ -18,6 +18,9 @@ int32_t ofi_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
 
 /* Asks a peer for a sign of life; answers one. */
 void ofi_send_ping(na_plugin_class *cls, na_plugin_addr *peer);
+/* One whose number comes back with the pong: that number, 0 if it could not be
+ * sent. */
+uint32_t ofi_send_ask(na_plugin_class *cls, na_plugin_addr *peer);
 void ofi_send_pong(na_plugin_class *cls, na_plugin_addr *peer);
 
 /* Offers libfabric again what it would not take. */

@@ -2,6 +2,7 @@
 /* What a class can't be opened with: a code and one line that says why; and what
  * it can. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -310,6 +311,29 @@ START_TEST(open_takes_ipv6_where_there_is_some)
 }
 END_TEST
 
+/* Files as a process that was killed leaves them, which had this one's number. */
+START_TEST(open_over_what_a_dead_process_left_in_shared_memory)
+{
+    enum { LEFT = 8 };
+    static const char zeros[16384];
+    char paths[LEFT][64];
+    struct node node;
+
+    for (int i = 0; i < LEFT; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "/dev/shm/%d:%d:%d",
+            (int) getpid(), (int) getuid(), i);
+        int fd = open(paths[i], O_RDWR | O_CREAT | O_EXCL, 0600);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(write(fd, zeros, sizeof(zeros)), sizeof(zeros));
+        close(fd);
+    }
+    node_open(
+        &node, &(struct node_options){.protocol = "shm", .anywhere = true});
+    node_close(&node);
+    for (int i = 0; i < LEFT; i++)
+        unlink(paths[i]);
+}
+END_TEST
 /* Wishes that are too large are no error: what there is instead is told. */
 static const struct {
     struct node_options options;
@@ -412,6 +436,7 @@ main(void)
     tcase_add_loop_test(cases, open_takes_each_form_of_host, 0,
         sizeof(right) / sizeof(right[0]));
     tcase_add_test(cases, open_takes_ipv6_where_there_is_some);
+    tcase_add_test(cases, open_over_what_a_dead_process_left_in_shared_memory);
     tcase_add_loop_test(cases, open_with_oversized_hints_says_what_there_is, 0,
         sizeof(oversized) / sizeof(oversized[0]));
     tcase_add_test(cases, open_with_small_hints_gets_what_it_asks_for);

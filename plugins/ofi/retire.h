@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Endpoints in shared memory that cannot be closed yet. */
+#ifndef OFI_RETIRE_H
+#define OFI_RETIRE_H
+
+#include "ofi.h"
+
+/* Waits, for at most a second, until peers within the node have taken all that
+ * the class handed over, with or without puts and gets: whether they have. True at once over what is not of
+ * the node. */
+bool ofi_retire_settle(na_plugin_class *cls, bool rma);
+
+/* Closes an endpoint of the class; or, when peers are not through with it, keeps
+ * it until the class is closed. [lock] */
+void ofi_retire_endpoint(na_plugin_class *cls, struct fid_ep *ep, bool settled);
+
+/* Closes those that were kept; or takes all of libfabric's objects from the
+ * class, which stay as long as the process. */
+void ofi_retire_class(na_plugin_class *cls, bool settled);
+
+#endif /* OFI_RETIRE_H */
