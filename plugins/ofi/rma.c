@@ -246,6 +246,11 @@ ofi_rma_done(na_plugin_class *cls, struct ofi_fragment *fragment, int error)
     na_plugin_addr *peer = job->peer;
 
     ofi_list_append(&cls->spare_fragments, &fragment->link);
+    /* Whether it is the peer that is lost, or this connection only. A ping that
+     * fails at once ends all jobs of the peer that have nothing flying: not yet
+     * this one. */
+    if (error != 0 && job->op != NULL)
+        ofi_send_ping(cls, peer);
     job->flying--;
     if (error != 0) {
         cls->counters.completion_errors++;
@@ -255,9 +260,6 @@ ofi_rma_done(na_plugin_class *cls, struct ofi_fragment *fragment, int error)
             job->missed = job->verifying ? 0 : job->left;
         }
         job->left = 0;
-        /* whether it is the peer that is lost, or this connection only */
-        if (job->op != NULL)
-            ofi_send_ping(cls, job->peer);
     }
     if (job->op == NULL ? job->flying == 0 : !peer->careful || error != 0)
         advance(cls, job);
