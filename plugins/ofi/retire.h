@@ -6,8 +6,8 @@
 #include "ofi.h"
 
 /* Waits, for at most a second, until peers within the node have taken all that
- * the class handed over, with or without puts and gets: whether they have. True at once over what is not of
- * the node. */
+ * the class handed over, with or without puts and gets: whether they have. True
+ * at once over what is not of the node. */
 bool ofi_retire_settle(na_plugin_class *cls, bool rma);
 
 /* Closes an endpoint of the class; or, when peers are not through with it, keeps
