@@ -11,6 +11,7 @@
  * when that fails, and before 1.20 also while others still come into it. */
 #define TCP_MULTI FI_VERSION(2, 1)
 #define SOCKETS (OFI_TRAIT_TCP | OFI_TRAIT_LOCK_MR)
+#define STREAMS (SOCKETS | OFI_TRAIT_SPLIT_GETS)
 #define LAYERED (SOCKETS | OFI_TRAIT_SLOW_LOSS)
 /* What was lost is sent again only by who calls: nobody may sleep. */
 #define DATAGRAMS                                                              \
@@ -21,10 +22,10 @@
  * since 1.18, and speak the same; those of the layer rxm speak another language.
  */
 static const struct ofi_trait table[] = {
-    {"tcp", "tcp", "tcp", OFI_FORMAT_IP, SOCKETS, TCP_MULTI},
-    {"tcp", "net", "tcp", OFI_FORMAT_IP, SOCKETS, 0},
+    {"tcp", "tcp", "tcp", OFI_FORMAT_IP, STREAMS, TCP_MULTI},
+    {"tcp", "net", "tcp", OFI_FORMAT_IP, STREAMS, 0},
     {"tcp", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
-    {"net", "net", "tcp", OFI_FORMAT_IP, SOCKETS, 0},
+    {"net", "net", "tcp", OFI_FORMAT_IP, STREAMS, 0},
     {"tcp;ofi_rxm", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
     {"net;ofi_rxm", "net;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
     {"sockets", "sockets", "sockets", OFI_FORMAT_IP,

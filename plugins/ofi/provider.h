@@ -41,6 +41,10 @@ enum ofi_format {
  * dear: it is enough to wait for the last. */
 #define OFI_TRAIT_IN_ORDER 0x200U
 
+/* Whoever answers a get hands all of it to the system at once, and does nothing
+ * else meanwhile: long ones are faster in parts. */
+#define OFI_TRAIT_SPLIT_GETS 0x400U
+
 struct ofi_trait {
     const char *protocol; /* as in an info string */
     const char *provider; /* fabric_attr->prov_name; several forms of one

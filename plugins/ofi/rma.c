@@ -15,12 +15,13 @@
 #include "send.h"
 #include "wait.h"
 
-#define FLYING_MAX 16U   /* fragments of a job that libfabric has */
-#define FLYING_NAP 256U  /* the same where nobody is woken */
-#define AGAIN 1U         /* how often a job is begun again */
-#define AGAIN_SLOW 7U    /* the same where a loss is noticed late */
-#define PAUSE_NS OFI_MS  /* before the first time; doubled each time */
-#define SLICE (1U << 20) /* bytes to oneself in one poll */
+#define FLYING_MAX 16U     /* fragments of a job that libfabric has */
+#define FLYING_NAP 256U    /* the same where nobody is woken */
+#define SPLIT (512U << 10) /* bytes of a get at once, see the trait */
+#define AGAIN 1U           /* how often a job is begun again */
+#define AGAIN_SLOW 7U      /* the same where a loss is noticed late */
+#define PAUSE_NS OFI_MS    /* before the first time; doubled each time */
+#define SLICE (1U << 20)   /* bytes to oneself in one poll */
 
 static uint64_t
 least(uint64_t a, uint64_t b)
@@ -80,6 +81,14 @@ submit_fence(
     return submit(cls, job, fragment, &iov, &rma_iov, desc);
 }
 
+static uint64_t
+longest(const na_plugin_class *cls, const struct ofi_job *job)
+{
+    return !job->put && (cls->trait->flags & OFI_TRAIT_SPLIT_GETS) != 0
+               ? least(SPLIT, cls->fragment_max)
+               : cls->fragment_max;
+}
+
 /* The next piece of a job's memory: its length. */
 static uint64_t
 submit_piece(na_plugin_class *cls, struct ofi_job *job,
@@ -91,7 +100,7 @@ submit_piece(na_plugin_class *cls, struct ofi_job *job,
     const struct ofi_segment *remote =
         ofi_mem_find(job->remote, job->remote_offset, &far);
     uint64_t length = least(least(local->length - near, remote->length - far),
-        least(job->left, cls->fragment_max));
+        least(job->left, longest(cls, job)));
     const struct iovec iov = {
         .iov_base = (void *) (uintptr_t) (local->base + near),
         .iov_len = length};
