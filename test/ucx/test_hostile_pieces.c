@@ -5,6 +5,27 @@
 
 #include "scene.h"
 
+/* Registers memory of the victim's: the number that pieces name it by. */
+static uint64_t
+offer(struct scene *scene, void *memory, uint64_t length, uint32_t access,
+    na_plugin_mem **mem_p)
+{
+    const na_plugin_ops *ops = scene->victim.ops;
+    na_plugin_segment segment = {memory, length};
+    unsigned char serial[4096];
+    uint64_t size = sizeof(serial);
+    uint64_t number;
+
+    ck_assert_int_eq(ops->mem_register(scene->victim.cls, &segment, 1, access,
+                         NA_PLUGIN_MEM_HOST, 0, mem_p),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        ops->mem_serialize(scene->victim.cls, *mem_p, serial, &size),
+        NA_PLUGIN_OK);
+    memcpy(&number, serial + 16, sizeof(number)); /* as README.md lays it out */
+    return number;
+}
+
 /* A registration that may only be read, and where it ends. */
 START_TEST(hostile_pieces_keep_to_range_and_rights)
 {
@@ -24,20 +45,11 @@ START_TEST(hostile_pieces_keep_to_range_and_rights)
             .status = NA_PLUGIN_E_INVALID_ARG},
     };
     struct scene scene;
-    na_plugin_segment segment = {memory, sizeof(memory)};
     na_plugin_mem *mem;
-    unsigned char serial[4096];
-    uint64_t size = sizeof(serial);
-    uint64_t number;
 
     scene_open(&scene);
-    const na_plugin_ops *ops = scene.victim.ops;
-    ck_assert_int_eq(ops->mem_register(scene.victim.cls, &segment, 1,
-                         NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_HOST, 0, &mem),
-        NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        ops->mem_serialize(scene.victim.cls, mem, serial, &size), NA_PLUGIN_OK);
-    memcpy(&number, serial + 16, sizeof(number)); /* as README.md lays it out */
+    uint64_t number =
+        offer(&scene, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
     stranger_join(&scene.stranger, scene.sides, scene.port);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct message message = wrong[i];
@@ -49,7 +61,7 @@ START_TEST(hostile_pieces_keep_to_range_and_rights)
         for (size_t j = 0; j < sizeof(memory); j++)
             ck_assert_uint_eq(memory[j], 0);
     }
-    ops->mem_deregister(scene.victim.cls, mem);
+    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
     scene_trip(&scene, "pieces");
     scene_close(&scene);
 }
@@ -78,22 +90,12 @@ START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
         {{.piece = {.at = 9, .length = 9}}, 10, 9}, /* behind that */
     };
     struct scene scene;
-    na_plugin_segment segment = {memory, sizeof(memory)};
     na_plugin_mem *mem;
-    unsigned char serial[4096];
-    uint64_t size = sizeof(serial);
-    uint64_t number;
 
     scene_open(&scene);
     struct stranger *stranger = &scene.stranger;
-    const na_plugin_ops *ops = scene.victim.ops;
-    ck_assert_int_eq(ops->mem_register(scene.victim.cls, &segment, 1,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
-        NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        ops->mem_serialize(scene.victim.cls, mem, serial, &size), NA_PLUGIN_OK);
-    memcpy(&number, serial + 16, sizeof(number)); /* as README.md lays it out */
+    uint64_t number = offer(&scene, memory, sizeof(memory),
+        NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &mem);
     stranger_join(stranger, scene.sides, scene.port);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         const struct message *step = &steps[i].message;
@@ -128,7 +130,7 @@ START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
     ck_assert_uint_eq(memory[9], 2);
     ck_assert_uint_eq(memory[21], 3);
     ck_assert_uint_eq(memory[99], 0);
-    ops->mem_deregister(scene.victim.cls, mem);
+    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
     scene_trip(&scene, "quiet pieces");
     scene_close(&scene);
 }
