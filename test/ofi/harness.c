@@ -171,6 +171,19 @@ node_counter(struct node *node, const char *name)
     return 0;
 }
 
+const char *
+node_text(const struct node *node, const char *name)
+{
+    const na_plugin_report *report =
+        node->ops->extension(node->cls, NA_PLUGIN_REPORT_ID);
+    na_plugin_report_entry entry;
+
+    for (uint32_t i = 0; report->entries(node->cls, i, &entry, 1) == 1; i++)
+        if (strcmp(entry.name, name) == 0)
+            return entry.text;
+    return "";
+}
+
 void
 self_string(const struct node *node, char text[TEXT])
 {

@@ -72,6 +72,9 @@ void node_close(struct node *node);
 /* A counter of the class's report. */
 uint64_t node_counter(struct node *node, const char *name);
 
+/* A text of it, "" if there is none of that name. */
+const char *node_text(const struct node *node, const char *name);
+
 /* The class's own address as a string. */
 void self_string(const struct node *node, char text[TEXT]);
 

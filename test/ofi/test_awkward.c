@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plugin over a provider that is as awkward as the environment says:
- * registration modes, refusals, errors, wait objects. */
-#include <errno.h>
+ * registration modes, refusals, wait objects, buffers of several messages. */
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "harness.h"
+#include "pair.h"
 
-#define DEADLINE_NS UINT64_C(20000000000)
 #define MESSAGES 40U
-#define FLOOD 2000U  /* messages */
-#define FIRST 20000U /* bytes of segments */
-#define MIDDLE 1U
-#define LAST 90001U
-#define TOTAL (FIRST + MIDDLE + LAST)
+#define FLOOD 2000U /* messages */
 
 /* Of the provider's settings; two ends of a row are NULL. */
 struct row {
@@ -57,98 +48,10 @@ static const struct row rows[] = {
 };
 
 static void
-set(const char *name, const char *value)
-{
-    char variable[64];
-
-    snprintf(variable, sizeof(variable), "FI_AWKWARD_%s", name);
-    setenv(variable, value, 1);
-}
-
-static void
 set_all(const struct row *row)
 {
     for (size_t i = 0; i < 4 && row->settings[i][0] != NULL; i++)
-        set(row->settings[i][0], row->settings[i][1]);
-}
-
-/* Two classes that know each other. */
-struct pair {
-    struct node a;
-    struct node b;
-    na_plugin_addr *to_a;
-    na_plugin_addr *to_b;
-    void *a_op;
-    void *b_op;
-};
-
-static void
-pair_open_with(struct pair *pair, const char *key, const char *value)
-{
-    const struct node_options options = {.protocol = "awkward",
-        .anywhere = true,
-        .setting_key = key,
-        .setting_value = value};
-    char text[TEXT];
-
-    node_open(&pair->a, &options);
-    node_open(&pair->b, &options);
-    self_string(&pair->a, text);
-    pair->to_a = lookup(&pair->b, text);
-    self_string(&pair->b, text);
-    pair->to_b = lookup(&pair->a, text);
-    pair->a_op = op_new(&pair->a);
-    pair->b_op = op_new(&pair->b);
-}
-
-static void
-pair_open(struct pair *pair)
-{
-    pair_open_with(pair, NULL, NULL);
-}
-
-static void
-pair_close(struct pair *pair)
-{
-    pair->a.ops->addr_free(pair->a.cls, pair->to_b);
-    pair->b.ops->addr_free(pair->b.cls, pair->to_a);
-    ck_assert_uint_eq(pair->a.errors + pair->b.errors, 0);
-    node_close(&pair->a);
-    node_close(&pair->b);
-    free(pair->a_op);
-    free(pair->b_op);
-}
-
-/* Polls both until this operation of one of them has ended: its event. */
-static na_plugin_event
-await(struct pair *pair, struct node *whose, const void *op)
-{
-    struct node *other = whose == &pair->a ? &pair->b : &pair->a;
-    uint64_t end = now_ns() + DEADLINE_NS;
-    na_plugin_event event, stray;
-
-    for (;;) {
-        if (poll_one(whose, &event) && event.op == op)
-            return event;
-        ck_assert_msg(!poll_one(other, &stray), "an event of nobody's");
-        ck_assert_msg(now_ns() < end, "no end");
-    }
-}
-
-static void
-fill(unsigned char *bytes, size_t length, uint32_t seed)
-{
-    for (size_t i = 0; i < length; i++)
-        bytes[i] = (unsigned char) (seed + i * 7 + (i >> 8));
-}
-
-static bool
-is_filled(const unsigned char *bytes, size_t length, uint32_t seed)
-{
-    for (size_t i = 0; i < length; i++)
-        if (bytes[i] != (unsigned char) (seed + i * 7 + (i >> 8)))
-            return false;
-    return true;
+        awkward_set(row->settings[i][0], row->settings[i][1]);
 }
 
 /* MESSAGES */
@@ -193,91 +96,12 @@ send_many(struct pair *pair)
     for (uint32_t i = 0; i < MESSAGES; i++) {
         if (pending[i])
             ck_assert_int_eq(
-                await(pair, &pair->a, sends[i]).status, NA_PLUGIN_OK);
+                pair_await(pair, &pair->a, sends[i]).status, NA_PLUGIN_OK);
         free(sends[i]);
     }
 }
 
-/* One expected message from b to a: how it ended for the sender. One that does
- * not come is canceled at its receiver. */
-static int32_t
-answer(struct pair *pair, uint32_t length, bool comes)
-{
-    static unsigned char there[4096], here[4096];
-    const na_plugin_ops *ops = pair->a.ops;
-    uint64_t end = now_ns() + DEADLINE_NS;
-    na_plugin_event sent, received;
-
-    fill(there, length, length);
-    ck_assert_int_eq(ops->recv_expected(pair->a.ctx, pair->a_op, here,
-                         sizeof(here), NULL, pair->to_b, 0, length),
-        NA_PLUGIN_PENDING);
-    sent.status = ops->send_expected(
-        pair->b.ctx, pair->b_op, there, length, NULL, pair->to_a, 0, length);
-    ck_assert_int_ge(sent.status, 0);
-    bool is_sent = sent.status == NA_PLUGIN_DONE, is_received = false;
-    while (!is_sent || !is_received) {
-        is_sent = is_sent || poll_one(&pair->b, &sent);
-        if (is_sent && !comes)
-            ops->cancel(pair->a.ctx, pair->a_op);
-        is_received = is_received || poll_one(&pair->a, &received);
-        ck_assert_msg(now_ns() < end, "no answer");
-    }
-    if (comes) {
-        ck_assert_int_eq(received.status, NA_PLUGIN_OK);
-        ck_assert_uint_eq(received.length, length);
-        ck_assert(is_filled(here, length, length));
-    } else
-        ck_assert_int_lt(received.status, 0);
-    return sent.status == NA_PLUGIN_DONE ? NA_PLUGIN_OK : sent.status;
-}
-
 /* PUTS AND GETS */
-
-struct memory {
-    unsigned char bytes[TOTAL + 2];
-    na_plugin_mem *mem;
-};
-
-static void
-memory_register(struct node *node, struct memory *memory)
-{
-    const na_plugin_segment segments[] = {{memory->bytes + LAST, FIRST},
-        {memory->bytes + LAST + FIRST + 1, MIDDLE}, {memory->bytes, LAST}};
-
-    ck_assert_int_eq(node->ops->mem_register(node->cls, segments, 3,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &memory->mem),
-        NA_PLUGIN_OK);
-}
-
-static na_plugin_mem *
-describe(struct pair *pair, const na_plugin_mem *mem)
-{
-    unsigned char bytes[256];
-    uint64_t size = sizeof(bytes);
-    na_plugin_mem *description = NULL;
-
-    ck_assert_int_eq(pair->b.ops->mem_serialize(pair->b.cls, mem, bytes, &size),
-        NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        pair->a.ops->mem_deserialize(pair->a.cls, bytes, size, &description),
-        NA_PLUGIN_OK);
-    return description;
-}
-
-static int32_t
-transfer(struct pair *pair, na_plugin_mem *local, na_plugin_mem *remote,
-    uint64_t offset, uint64_t length, bool put)
-{
-    const na_plugin_ops *ops = pair->a.ops;
-    int32_t ret = (put ? ops->put : ops->get)(pair->a.ctx, pair->a_op, local,
-        offset, remote, offset, length, pair->to_b, 0);
-
-    if (ret != NA_PLUGIN_PENDING)
-        return ret;
-    return await(pair, &pair->a, pair->a_op).status;
-}
 
 static void
 transfer_all(struct pair *pair)
@@ -289,9 +113,9 @@ transfer_all(struct pair *pair)
     memset(there.bytes, 0, sizeof(there.bytes));
     memory_register(&pair->a, &here);
     memory_register(&pair->b, &there);
-    na_plugin_mem *remote = describe(pair, there.mem);
+    na_plugin_mem *remote = pair_describe(pair, there.mem);
     ck_assert_int_eq(
-        transfer(pair, here.mem, remote, 0, TOTAL, true), NA_PLUGIN_OK);
+        pair_transfer(pair, here.mem, remote, 0, TOTAL, true), NA_PLUGIN_OK);
     /* what lies between the segments was not touched */
     ck_assert_uint_eq(there.bytes[LAST + FIRST], 0);
     there.bytes[LAST + FIRST] = here.bytes[LAST + FIRST];
@@ -299,14 +123,15 @@ transfer_all(struct pair *pair)
     ck_assert(is_filled(there.bytes, sizeof(there.bytes), 1));
     fill(there.bytes, sizeof(there.bytes), 2);
     ck_assert_int_eq(
-        transfer(pair, here.mem, remote, middle, 50000, false), NA_PLUGIN_OK);
+        pair_transfer(pair, here.mem, remote, middle, 50000, false),
+        NA_PLUGIN_OK);
     ck_assert_mem_eq(here.bytes + LAST + middle, there.bytes + LAST + middle,
         FIRST - middle);
     ck_assert_mem_eq(here.bytes, there.bytes, 50000 - (FIRST - middle) - 1);
     /* memory that is gone */
     pair->b.ops->mem_deregister(pair->b.cls, there.mem);
-    ck_assert_int_eq(
-        transfer(pair, here.mem, remote, 0, 10, false), NA_PLUGIN_E_PERMISSION);
+    ck_assert_int_eq(pair_transfer(pair, here.mem, remote, 0, 10, false),
+        NA_PLUGIN_E_PERMISSION);
     pair->a.ops->mem_free(pair->a.cls, remote);
     pair->a.ops->mem_deregister(pair->a.cls, here.mem);
 }
@@ -342,19 +167,6 @@ sleep_and_wake(struct pair *pair)
     pair->b.ops->addr_free(pair->b.cls, event.source);
 }
 
-static const char *
-report_text(const struct node *node, const char *name)
-{
-    const na_plugin_report *report =
-        node->ops->extension(node->cls, NA_PLUGIN_REPORT_ID);
-    na_plugin_report_entry entry;
-
-    for (uint32_t i = 0; report->entries(node->cls, i, &entry, 1) == 1; i++)
-        if (strcmp(entry.name, name) == 0)
-            return entry.text;
-    return "";
-}
-
 START_TEST(awkward_provider_gets_what_it_asks_for)
 {
     const struct row *row = &rows[_i];
@@ -362,17 +174,17 @@ START_TEST(awkward_provider_gets_what_it_asks_for)
 
     set_all(row);
     pair_open(&pair);
-    ck_assert_str_eq(report_text(&pair.a, "registration_modes"), row->modes);
-    ck_assert_str_eq(report_text(&pair.a, "receives"),
+    ck_assert_str_eq(node_text(&pair.a, "registration_modes"), row->modes);
+    ck_assert_str_eq(node_text(&pair.a, "receives"),
         getenv("FI_AWKWARD_MULTI") != NULL ? "many a buffer" : "one a buffer");
-    ck_assert_str_eq(report_text(&pair.a, "put_completion"),
+    ck_assert_str_eq(node_text(&pair.a, "put_completion"),
         row->reads_back ? "read back" : "delivery");
     ck_assert_int_eq(
         pair.a.ops->extension(pair.a.cls, NA_PLUGIN_WAIT_ID) != NULL,
         row->waits);
     send_many(&pair);
     for (uint32_t length = 0; length <= 4000; length += 1000)
-        ck_assert_int_eq(answer(&pair, length, true), NA_PLUGIN_OK);
+        ck_assert_int_eq(pair_answer(&pair, length, true), NA_PLUGIN_OK);
     transfer_all(&pair);
     if (row->waits)
         sleep_and_wake(&pair);
@@ -433,8 +245,8 @@ START_TEST(awkward_messages_are_left_in_their_buffers)
     static void *sends[FLOOD];
     struct pair pair;
 
-    set("MULTI", multi[_i]);
-    set("INJECT", "0");
+    awkward_set("MULTI", multi[_i]);
+    awkward_set("INJECT", "0");
     pair_open_with(&pair, "ofi.queue_size", "10000");
     while (taken < FLOOD) {
         for (uint32_t i = 0; i < 60 && sent < FLOOD; i++, sent++) {
@@ -454,149 +266,15 @@ START_TEST(awkward_messages_are_left_in_their_buffers)
 }
 END_TEST
 
-/* ERRORS */
-
-static const struct {
-    int error;
-    int32_t code;
-} codes[] = {{EIO, NA_PLUGIN_E_HOSTUNREACH},
-    {ECONNRESET, NA_PLUGIN_E_HOSTUNREACH}, {ENOMEM, NA_PLUGIN_E_NOMEM},
-    {EACCES, NA_PLUGIN_E_PERMISSION}, {EMSGSIZE, NA_PLUGIN_E_MSGSIZE},
-    {EPROTO, NA_PLUGIN_E_IO_ERROR}};
-
-static void
-set_error(int error)
-{
-    char text[16];
-
-    snprintf(text, sizeof(text), "%d", error);
-    set("ERROR", text);
-}
-
-START_TEST(awkward_send_that_fails_ends_with_its_code)
-{
-    struct pair pair;
-
-    set("INJECT", "0");
-    set("FAIL_SEND", "1");
-    set_error(codes[_i].error);
-    pair_open(&pair);
-    ck_assert_int_eq(answer(&pair, 100, false), codes[_i].code);
-    ck_assert_uint_ge(node_counter(&pair.b, "completion_errors"), 1);
-    ck_assert_int_eq(answer(&pair, 200, true), NA_PLUGIN_OK);
-    pair_close(&pair);
-}
-END_TEST
-
-/* That message alone is lost, whatever else its buffer has. */
-START_TEST(awkward_message_that_fails_to_come_is_counted)
-{
-    static const char *const multi[] = {"0", "1", "2"};
-    struct pair pair;
-
-    set("MULTI", multi[_i]);
-    set("FAIL_RECV", "2");
-    set_error(EIO);
-    pair_open(&pair);
-    ck_assert_int_eq(answer(&pair, 100, true), NA_PLUGIN_OK);
-    ck_assert_int_eq(answer(&pair, 200, false), NA_PLUGIN_OK);
-    for (uint32_t i = 0; i < 4 * MESSAGES; i++)
-        ck_assert_int_eq(answer(&pair, 300, true), NA_PLUGIN_OK);
-    ck_assert_uint_eq(node_counter(&pair.a, "malformed"), 1);
-    pair_close(&pair);
-}
-END_TEST
-
-/* What looks like a lost connection is done once more, all else ends. */
-START_TEST(awkward_transfer_that_fails_is_redone_or_ends_with_its_code)
-{
-    static struct memory here, there;
-    int32_t wanted = codes[_i].code == NA_PLUGIN_E_HOSTUNREACH ? NA_PLUGIN_OK
-                                                               : codes[_i].code;
-    struct pair pair;
-
-    set("FAIL_RMA", "2");
-    set_error(codes[_i].error);
-    pair_open(&pair);
-    memory_register(&pair.a, &here);
-    memory_register(&pair.b, &there);
-    na_plugin_mem *remote = describe(&pair, there.mem);
-    fill(here.bytes, sizeof(here.bytes), 3);
-    ck_assert_int_eq(transfer(&pair, here.mem, remote, 0, TOTAL, true), wanted);
-    if (wanted == NA_PLUGIN_OK)
-        ck_assert(is_filled(there.bytes, LAST, 3));
-    ck_assert_int_eq(
-        transfer(&pair, here.mem, remote, 0, TOTAL, false), NA_PLUGIN_OK);
-    pair.a.ops->mem_free(pair.a.cls, remote);
-    pair.a.ops->mem_deregister(pair.a.cls, here.mem);
-    pair.b.ops->mem_deregister(pair.b.cls, there.mem);
-    pair_close(&pair);
-}
-END_TEST
-
-START_TEST(awkward_peer_that_is_gone_is_unreachable)
-{
-    struct pair pair;
-    na_plugin_event event;
-    unsigned char byte = 0;
-    uint64_t end = now_ns() + DEADLINE_NS;
-
-    pair_open(&pair);
-    ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, &byte, 1,
-                         NULL, pair.to_b, 0, 1),
-        NA_PLUGIN_PENDING);
-    pair.b.ops->addr_free(pair.b.cls, pair.to_a);
-    node_close(&pair.b);
-    while (!poll_one(&pair.a, &event))
-        ck_assert_msg(now_ns() < end, "a receive outlives its sender");
-    ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
-    pair.a.ops->addr_free(pair.a.cls, pair.to_b);
-    node_close(&pair.a);
-    free(pair.a_op);
-    free(pair.b_op);
-}
-END_TEST
-
-START_TEST(awkward_memory_that_is_not_there_is_refused)
-{
-    size_t page = (size_t) sysconf(_SC_PAGESIZE);
-    struct node node;
-
-    set("MR", "allocated");
-    node_open(
-        &node, &(struct node_options){.protocol = "awkward", .anywhere = true});
-    void *nothing =
-        mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    munmap(nothing, page);
-    na_plugin_mem *mem = NULL;
-    ck_assert_int_lt(
-        node.ops->mem_register(node.cls, &(na_plugin_segment){nothing, page}, 1,
-            NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_HOST, 0, &mem),
-        0);
-    ck_assert_uint_eq(node.errors, 1);
-    ck_assert_ptr_null(mem);
-    node_close(&node);
-}
-END_TEST
-
 int
 main(void)
 {
     TCase *cases = tcase_create("awkward");
-    int count = (int) (sizeof(codes) / sizeof(codes[0]));
 
     warm_up();
     tcase_add_loop_test(cases, awkward_provider_gets_what_it_asks_for, 0,
         (int) (sizeof(rows) / sizeof(rows[0])));
     tcase_add_loop_test(
         cases, awkward_messages_are_left_in_their_buffers, 0, 3);
-    tcase_add_loop_test(
-        cases, awkward_message_that_fails_to_come_is_counted, 0, 3);
-    tcase_add_loop_test(
-        cases, awkward_send_that_fails_ends_with_its_code, 0, count);
-    tcase_add_loop_test(cases,
-        awkward_transfer_that_fails_is_redone_or_ends_with_its_code, 0, count);
-    tcase_add_test(cases, awkward_peer_that_is_gone_is_unreachable);
-    tcase_add_test(cases, awkward_memory_that_is_not_there_is_refused);
     return run_case("ofi awkward", cases);
 }

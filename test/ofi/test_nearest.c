@@ -123,19 +123,6 @@ bind_to(int package)
     ck_assert_int_eq(sched_setaffinity(0, sizeof(set), &set), 0);
 }
 
-static const char *
-report_text(const struct node *node, const char *name)
-{
-    const na_plugin_report *report =
-        node->ops->extension(node->cls, NA_PLUGIN_REPORT_ID);
-    na_plugin_report_entry entry;
-
-    for (uint32_t i = 0; report->entries(node->cls, i, &entry, 1) == 1; i++)
-        if (strcmp(entry.name, name) == 0)
-            return entry.text;
-    return "";
-}
-
 static bool
 is_mapped(const char *name)
 {
@@ -163,8 +150,8 @@ expect(const char *nics, const char *device, const char *wanted,
     setenv("FI_AWKWARD_NICS", nics, 1);
     node_open(&node, &options);
     snprintf(domain, sizeof(domain), "awkward-%s", wanted);
-    const char *got = report_text(&node, "device");
-    const char *why = report_text(&node, "device_choice");
+    const char *got = node_text(&node, "device");
+    const char *why = node_text(&node, "device_choice");
     ck_assert_msg(strcmp(got, domain) == 0, "of %s: %s (%s), not %s", nics, got,
         why, domain);
     ck_assert_msg(strstr(why, reason) != NULL, "of %s: \"%s\" lacks \"%s\"",

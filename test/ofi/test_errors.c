@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What fails in the provider, or is not there, as its user is told of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pair.h"
+
+#define MESSAGES 160U
+
+static const struct {
+    int error;
+    int32_t code;
+} codes[] = {{EIO, NA_PLUGIN_E_HOSTUNREACH},
+    {ECONNRESET, NA_PLUGIN_E_HOSTUNREACH}, {ENOMEM, NA_PLUGIN_E_NOMEM},
+    {EACCES, NA_PLUGIN_E_PERMISSION}, {EMSGSIZE, NA_PLUGIN_E_MSGSIZE},
+    {EPROTO, NA_PLUGIN_E_IO_ERROR}};
+
+static void
+set_error(int error)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", error);
+    awkward_set("ERROR", text);
+}
+
+START_TEST(errors_of_a_send_end_it_with_their_code)
+{
+    struct pair pair;
+
+    awkward_set("INJECT", "0");
+    awkward_set("FAIL_SEND", "1");
+    set_error(codes[_i].error);
+    pair_open(&pair);
+    ck_assert_int_eq(pair_answer(&pair, 100, false), codes[_i].code);
+    ck_assert_uint_ge(node_counter(&pair.b, "completion_errors"), 1);
+    ck_assert_int_eq(pair_answer(&pair, 200, true), NA_PLUGIN_OK);
+    pair_close(&pair);
+}
+END_TEST
+
+/* That message alone is lost, whatever else its buffer has. */
+START_TEST(errors_of_a_message_are_counted)
+{
+    static const char *const multi[] = {"0", "1", "2"};
+    struct pair pair;
+
+    awkward_set("MULTI", multi[_i]);
+    awkward_set("FAIL_RECV", "2");
+    set_error(EIO);
+    pair_open(&pair);
+    ck_assert_int_eq(pair_answer(&pair, 100, true), NA_PLUGIN_OK);
+    ck_assert_int_eq(pair_answer(&pair, 200, false), NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < MESSAGES; i++)
+        ck_assert_int_eq(pair_answer(&pair, 300, true), NA_PLUGIN_OK);
+    ck_assert_uint_eq(node_counter(&pair.a, "malformed"), 1);
+    pair_close(&pair);
+}
+END_TEST
+
+/* What looks like a lost connection is done once more, all else ends. */
+START_TEST(errors_of_a_transfer_redo_it_or_end_it_with_their_code)
+{
+    static struct memory here, there;
+    int32_t wanted = codes[_i].code == NA_PLUGIN_E_HOSTUNREACH ? NA_PLUGIN_OK
+                                                               : codes[_i].code;
+    struct pair pair;
+
+    awkward_set("FAIL_RMA", "2");
+    set_error(codes[_i].error);
+    pair_open(&pair);
+    memory_register(&pair.a, &here);
+    memory_register(&pair.b, &there);
+    na_plugin_mem *remote = pair_describe(&pair, there.mem);
+    fill(here.bytes, sizeof(here.bytes), 3);
+    ck_assert_int_eq(
+        pair_transfer(&pair, here.mem, remote, 0, TOTAL, true), wanted);
+    if (wanted == NA_PLUGIN_OK)
+        ck_assert(is_filled(there.bytes, LAST, 3));
+    ck_assert_int_eq(
+        pair_transfer(&pair, here.mem, remote, 0, TOTAL, false), NA_PLUGIN_OK);
+    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_deregister(pair.a.cls, here.mem);
+    pair.b.ops->mem_deregister(pair.b.cls, there.mem);
+    pair_close(&pair);
+}
+END_TEST
+
+START_TEST(errors_of_a_peer_that_is_gone_say_unreachable)
+{
+    struct pair pair;
+    na_plugin_event event;
+    unsigned char byte = 0;
+    uint64_t end = now_ns() + DEADLINE_NS;
+
+    pair_open(&pair);
+    ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, &byte, 1,
+                         NULL, pair.to_b, 0, 1),
+        NA_PLUGIN_PENDING);
+    pair.b.ops->addr_free(pair.b.cls, pair.to_a);
+    node_close(&pair.b);
+    while (!poll_one(&pair.a, &event))
+        ck_assert_msg(now_ns() < end, "a receive outlives its sender");
+    ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
+    pair.a.ops->addr_free(pair.a.cls, pair.to_b);
+    node_close(&pair.a);
+    free(pair.a_op);
+    free(pair.b_op);
+}
+END_TEST
+
+START_TEST(errors_of_memory_that_is_not_there_refuse_it)
+{
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+    struct node node;
+
+    awkward_set("MR", "allocated");
+    node_open(
+        &node, &(struct node_options){.protocol = "awkward", .anywhere = true});
+    void *nothing =
+        mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(nothing, page);
+    na_plugin_mem *mem = NULL;
+    ck_assert_int_lt(
+        node.ops->mem_register(node.cls, &(na_plugin_segment){nothing, page}, 1,
+            NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_HOST, 0, &mem),
+        0);
+    ck_assert_uint_eq(node.errors, 1);
+    ck_assert_ptr_null(mem);
+    node_close(&node);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("errors");
+    int count = (int) (sizeof(codes) / sizeof(codes[0]));
+
+    warm_up();
+    tcase_add_loop_test(
+        cases, errors_of_a_send_end_it_with_their_code, 0, count);
+    tcase_add_loop_test(cases, errors_of_a_message_are_counted, 0, 3);
+    tcase_add_loop_test(cases,
+        errors_of_a_transfer_redo_it_or_end_it_with_their_code, 0, count);
+    tcase_add_test(cases, errors_of_a_peer_that_is_gone_say_unreachable);
+    tcase_add_test(cases, errors_of_memory_that_is_not_there_refuse_it);
+    return run_case("ofi errors", cases);
+}
