@@ -161,6 +161,10 @@ int awkward_endpoint(struct fid_domain *domain, struct fi_info *info,
     struct fid_ep **ep_p, void *context);
 extern struct fi_ops_mr awkward_mr_ops;
 
+/* An endpoint's part. */
+extern struct fi_ops_msg awkward_msg_ops;
+extern struct fi_ops_rma awkward_rma_ops;
+
 /* Under the domain's lock, all of these. */
 
 /* Whether a local buffer may be used for what access says: only FI_MR_LOCAL
