@@ -10,6 +10,7 @@
 #include "pair.h"
 
 #define MESSAGES 160U
+#define FLOOD 1000U /* messages */
 
 static const struct {
     int error;
@@ -58,6 +59,92 @@ START_TEST(errors_of_a_message_are_counted)
     for (uint32_t i = 0; i < MESSAGES; i++)
         ck_assert_int_eq(pair_answer(&pair, 300, true), NA_PLUGIN_OK);
     ck_assert_uint_eq(node_counter(&pair.a, "malformed"), 1);
+    pair_close(&pair);
+}
+END_TEST
+
+static uint32_t
+flood_length(uint64_t number)
+{
+    return (uint32_t) (number * 37 % 4000);
+}
+
+static void
+flood_send(struct pair *pair, void *sends[FLOOD])
+{
+    static unsigned char bytes[4000];
+
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        sends[i] = op_new(&pair->a);
+        fill(bytes, flood_length(i), i);
+        ck_assert_int_eq(pair->a.ops->send_unexpected(pair->a.ctx, sends[i],
+                             bytes, flood_length(i), NULL, pair->to_b, 0, i),
+            NA_PLUGIN_PENDING);
+    }
+}
+
+/* The next one at b, of this number or a later one: its number. FLOOD
+ * if there is none, all having come or failed. */
+static uint32_t
+flood_take(struct pair *pair, uint32_t taken, uint32_t least, uint32_t *sent_p)
+{
+    static unsigned char bytes[4096];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event, sent;
+
+    /* more comes than is taken */
+    *sent_p += poll_one(&pair->a, &sent) ? 1 : 0;
+    ck_assert(!poll_one(&pair->b, &event));
+    ck_assert_int_eq(pair->b.ops->recv_unexpected(
+                         pair->b.ctx, pair->b_op, bytes, sizeof(bytes), NULL),
+        NA_PLUGIN_PENDING);
+    while (!poll_one(&pair->b, &event)) {
+        uint64_t came = node_counter(&pair->b, "messages_received");
+        uint64_t failed = node_counter(&pair->b, "malformed");
+        if (came == taken && came + failed >= FLOOD)
+            pair->b.ops->cancel(pair->b.ctx, pair->b_op);
+        *sent_p += poll_one(&pair->a, &sent) ? 1 : 0;
+        if (now_ns() > end)
+            ck_abort_msg(
+                "%u came, %u failed", (uint32_t) came, (uint32_t) failed);
+    }
+    if (event.status == NA_PLUGIN_E_CANCELED)
+        return FLOOD;
+    ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    ck_assert(event.tag >= least);
+    ck_assert_uint_eq(event.length, flood_length(event.tag));
+    ck_assert(is_filled(bytes, event.length, (uint32_t) event.tag));
+    pair->b.ops->addr_free(pair->b.cls, event.source);
+    return (uint32_t) event.tag;
+}
+
+/* Nothing but the failure of its last message says that a buffer of many is
+ * released. It is of use again as soon as none is left in it, and not before:
+ * with a small queue they are left. */
+START_TEST(errors_of_a_last_message_release_its_buffer)
+{
+    static const char *const room[] = {"10000000", "10000"};
+    static void *sends[FLOOD];
+    uint32_t taken = 0, sent = 0;
+    struct pair pair;
+
+    awkward_set("MULTI", "1");
+    awkward_set("INJECT", "0");
+    awkward_set("FAIL_RECV", "-1");
+    set_error(EIO);
+    pair_open_with(&pair, "ofi.queue_size", room[_i]);
+    flood_send(&pair, sends);
+    for (uint32_t next = 0;; taken++) {
+        uint32_t number = flood_take(&pair, taken, next, &sent);
+        if (number == FLOOD)
+            break;
+        next = number + 1;
+    }
+    for (na_plugin_event event; sent < FLOOD;)
+        sent += poll_one(&pair.a, &event) ? 1 : 0;
+    for (uint32_t i = 0; i < FLOOD; i++)
+        free(sends[i]);
+    ck_assert_uint_ge(node_counter(&pair.b, "malformed"), 20);
     pair_close(&pair);
 }
 END_TEST
@@ -145,6 +232,8 @@ main(void)
     tcase_add_loop_test(
         cases, errors_of_a_send_end_it_with_their_code, 0, count);
     tcase_add_loop_test(cases, errors_of_a_message_are_counted, 0, 3);
+    tcase_add_loop_test(
+        cases, errors_of_a_last_message_release_its_buffer, 0, 2);
     tcase_add_loop_test(cases,
         errors_of_a_transfer_redo_it_or_end_it_with_their_code, 0, count);
     tcase_add_test(cases, errors_of_a_peer_that_is_gone_say_unreachable);

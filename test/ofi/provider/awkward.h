@@ -37,7 +37,8 @@ struct settings {
     int late_wait;   /* FI_AWKWARD_LATE_WAIT: refusals of fi_trywait
                         after each completion */
     int fail_send;   /* FI_AWKWARD_FAIL_SEND: the send that fails, from 1 */
-    int fail_recv;   /* FI_AWKWARD_FAIL_RECV: the message that fails to come */
+    int fail_recv;   /* FI_AWKWARD_FAIL_RECV: the message that fails to come;
+                        -1: each that fills a buffer of many */
     int fail_rma;    /* FI_AWKWARD_FAIL_RMA: the put or get that fails */
     int error;       /* FI_AWKWARD_ERROR: with which error */
     int multi;       /* FI_AWKWARD_MULTI: FI_MULTI_RECV is offered; 2: messages

@@ -103,10 +103,12 @@ release_late(struct ep *ep)
 }
 
 static int
-fails(struct ep *ep)
+fails(struct ep *ep, bool fills)
 {
-    return ++ep->received == ep->domain->set.fail_recv ? ep->domain->set.error
-                                                       : 0;
+    int which = ep->domain->set.fail_recv;
+    bool does = ++ep->received == which || (fills && which < 0);
+
+    return does ? ep->domain->set.error : 0;
 }
 
 /* Behind the messages that the buffer has. */
@@ -117,7 +119,6 @@ take_into_multi(struct ep *ep, const unsigned char *data, size_t length)
     bool odd = ep->domain->set.multi == 2;
     size_t at = receive->used + (odd ? ++receive->taken % 8 : 0);
     bool fits = at <= receive->length && length <= receive->length - at;
-    int error = fits ? fails(ep) : FI_ETRUNC;
     uint64_t flags = FI_RECV | FI_MSG;
     unsigned char *place = (unsigned char *) receive->buffer + at;
     void *context = receive->context;
@@ -127,6 +128,8 @@ take_into_multi(struct ep *ep, const unsigned char *data, size_t length)
     receive->used = fits ? at + length : receive->length;
     bool last = receive->length - receive->used < ep->min_multi + 8 ||
                 (odd && receive->taken == 11);
+    int error = fits ? fails(ep, last) : FI_ETRUNC;
+
     if (last) {
         ep->first = (ep->first + 1) % RECEIVES_MAX;
         ep->posted--;
@@ -156,7 +159,7 @@ take_message(struct ep *ep, const unsigned char *data, size_t length)
     ep->posted--;
     memcpy(receive->buffer, data, fits ? length : receive->length);
     awkward_complete(ep->cq, receive->context, FI_RECV | FI_MSG, length,
-        fits ? fails(ep) : FI_ETRUNC);
+        fits ? fails(ep, false) : FI_ETRUNC);
 }
 
 /* Puts and gets whose target is there no more. */
