@@ -8,6 +8,7 @@
 #include "address.h"
 #include "name.h"
 #include "peer.h"
+#include "valid.h"
 
 #define NAMES_FIRST 64U
 #define IDLE_MAX 1024U /* addresses without a reference that are kept */
@@ -45,6 +46,7 @@ destroy(na_plugin_class *cls, na_plugin_addr *addr)
     *link = addr->next;
     cls->names_count--;
     ofi_peer_unknow(cls, addr);
+    ofi_valid_leave(addr);
     free(addr);
 }
 

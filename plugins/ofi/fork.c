@@ -159,7 +159,7 @@ is_ours(const na_plugin_class *cls, int fd)
     socklen_t length = sizeof(address);
     struct ofi_name name;
 
-    if (fd == cls->listener)
+    if (fd == cls->listener || (cls->valid != NULL && fd == cls->valid_fd))
         return true;
     if (cls->trait->format != OFI_FORMAT_IP ||
         getsockname(fd, (void *) &address, &length) != 0)

@@ -8,6 +8,7 @@
 #include "fence.h"
 #include "mem.h"
 #include "peer.h"
+#include "valid.h"
 
 /*
  * Serialized, little-endian: version 1, access (1 byte each), number of segments
@@ -159,7 +160,7 @@ ofi_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
         return ofi_peer_code(-error);
     }
     ofi_lock_take(&cls->memory_lock);
-    mem->id = ++cls->memory_id;
+    ofi_valid_enter(cls, mem);
     ofi_list_append(&cls->memory, &mem->link);
     ofi_lock_drop(&cls->memory_lock);
     *mem_p = mem;
@@ -171,7 +172,9 @@ ofi_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
     ofi_lock_take(&cls->memory_lock);
     ofi_list_remove(&cls->memory, &mem->link);
+    ofi_valid_strike(cls, mem);
     ofi_lock_drop(&cls->memory_lock);
+    ofi_valid_settle(cls);
     close_segments(cls, mem);
     free(mem);
 }
@@ -181,6 +184,7 @@ ofi_mem_fini(na_plugin_class *cls)
 {
     uint32_t left = 0;
 
+    ofi_valid_fini(cls);
     for (; cls->memory.head != NULL; left++)
         ofi_mem_deregister(
             cls, OFI_OBJECT(cls->memory.head, na_plugin_mem, link));
@@ -297,6 +301,7 @@ ofi_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
         return refuse(cls, NA_PLUGIN_E_PROTOCOL_ERROR,
             "describe a segment that can't be");
     }
+    mem->digest = ofi_valid_digest(cls, mem);
     *mem_p = mem;
     return NA_PLUGIN_OK;
 }

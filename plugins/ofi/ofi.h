@@ -152,6 +152,7 @@ struct na_plugin_mem {
     struct ofi_link link; /* registered here: in class.memory */
     uint64_t owner;       /* number of the class whose memory it is */
     uint64_t id;          /* among those of that class */
+    uint64_t digest;      /* of all that is described, see valid.h */
     uint64_t length;
     uint32_t access;
     uint32_t count;
@@ -230,6 +231,9 @@ struct na_plugin_addr {
     uint64_t knocked_ns; /* when the last look began whether anybody listens */
     bool doubted; /* nobody listened, and nothing was heard of it since */
     int knock;    /* its socket, -1 without */
+    struct ofi_valid *valid; /* its table of registrations, see valid.h */
+    bool sought;             /* that was looked for, when its number was: */
+    uint64_t sought_number;
 };
 
 /* A context. */
@@ -327,6 +331,9 @@ struct na_plugin_class {
     struct ofi_list memory; /* registrations; memory_lock */
     struct ofi_lock memory_lock;
     uint64_t memory_id;
+    struct ofi_valid *valid; /* table for peers, see valid.h; NULL without */
+    uint32_t valid_count;
+    int valid_fd;
     uint64_t next_key;
 
     na_plugin_ctx *contexts[OFI_CONTEXTS];

@@ -26,6 +26,7 @@
 #include "rma.h"
 #include "send.h"
 #include "signals.h"
+#include "valid.h"
 #include "wait.h"
 
 #define FLAGS_KNOWN                                                            \
@@ -323,6 +324,8 @@ build(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->delivery = ret == NA_PLUGIN_OK && ofi_info_has_delivery(cls->trait);
     if (ret == NA_PLUGIN_OK)
         ret = ofi_fence_init(cls);
+    if (ret == NA_PLUGIN_OK)
+        ofi_valid_init(cls);
     if (ret == NA_PLUGIN_OK)
         ret = introduce(cls);
     if (ret == NA_PLUGIN_OK)

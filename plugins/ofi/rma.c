@@ -13,6 +13,7 @@
 #include "retire.h"
 #include "rma.h"
 #include "send.h"
+#include "valid.h"
 #include "wait.h"
 
 #define FLYING_MAX 16U     /* fragments of a job that libfabric has */
@@ -116,10 +117,12 @@ submit_piece(na_plugin_class *cls, struct ofi_job *job,
 static int
 next_fragment(na_plugin_class *cls, struct ofi_job *job)
 {
-    struct ofi_fragment *fragment = ofi_pool_fragment(cls);
     uint64_t length = 1;
     int error = 0;
 
+    if (!ofi_valid_check(cls, job->peer, job->remote))
+        return FI_EKEYREJECTED;
+    struct ofi_fragment *fragment = ofi_pool_fragment(cls);
     if (fragment == NULL)
         return FI_ENOMEM;
     fragment->job = job;

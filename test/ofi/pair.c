@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two classes over the awkward provider, and what they do to one another. */
+/* Two classes, and what they do to one another. */
 #include "pair.h"
 
 #include <stdio.h>
@@ -16,22 +16,27 @@ awkward_set(const char *name, const char *value)
 }
 
 void
-pair_open_with(struct pair *pair, const char *key, const char *value)
+pair_open_as(struct pair *pair, const struct node_options *options)
 {
-    const struct node_options options = {.protocol = "awkward",
-        .anywhere = true,
-        .setting_key = key,
-        .setting_value = value};
     char text[TEXT];
 
-    node_open(&pair->a, &options);
-    node_open(&pair->b, &options);
+    node_open(&pair->a, options);
+    node_open(&pair->b, options);
     self_string(&pair->a, text);
     pair->to_a = lookup(&pair->b, text);
     self_string(&pair->b, text);
     pair->to_b = lookup(&pair->a, text);
     pair->a_op = op_new(&pair->a);
     pair->b_op = op_new(&pair->b);
+}
+
+void
+pair_open_with(struct pair *pair, const char *key, const char *value)
+{
+    pair_open_as(pair, &(struct node_options){.protocol = "awkward",
+                           .anywhere = true,
+                           .setting_key = key,
+                           .setting_value = value});
 }
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two classes over the awkward provider, which is as awkward as its settings in
- * the environment say; and messages, puts and gets between the two. */
+/* Two classes, over the awkward provider, which is as awkward as its settings in
+ * the environment say, or another; messages, puts and gets between the two. */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -25,7 +25,9 @@ struct pair {
 /* Of the provider's settings: what follows FI_AWKWARD_, before a class opens. */
 void awkward_set(const char *name, const char *value);
 
-/* With one setting of the plugin's; key NULL: without. */
+/* Over what the options say; then over that provider, with one setting of the
+ * plugin's; key NULL: without. */
+void pair_open_as(struct pair *pair, const struct node_options *options);
 void pair_open_with(struct pair *pair, const char *key, const char *value);
 void pair_open(struct pair *pair);
 void pair_close(struct pair *pair);
