@@ -280,7 +280,9 @@ wire_message_arrived(struct wire_conn *conn)
             if ((op->peer == conn->peer ||
                     wire_breaks(cls, WIRE_match_any_source)) &&
                 (op->peer_ctx == record->source ||
-                    wire_breaks(cls, WIRE_match_any_context)) &&
+                    wire_breaks(cls, WIRE_match_any_context) ||
+                    (wire_breaks(cls, WIRE_match_context_bit) &&
+                        (op->peer_ctx ^ record->source) == 2)) &&
                 (op->tag == record->tag ||
                     wire_breaks(cls, WIRE_match_any_tag)))
                 break;
@@ -291,6 +293,8 @@ wire_message_arrived(struct wire_conn *conn)
             wire_mischief_arrived(ctx, arrival.bytes, arrival.length,
                 arrival.source, arrival.tag) ||
             (!op && wire_breaks(cls, WIRE_drops_unexpected)) ||
+            (cls->mischief.polled != ctx->id &&
+                wire_breaks(cls, WIRE_drops_unpolled)) ||
             (wire_breaks(cls, WIRE_drops_when_many) && ctx->kept_count >= 12);
         conn->due[ctx->id] += op != NULL || lost;
     }

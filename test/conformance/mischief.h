@@ -12,6 +12,7 @@ struct wire_op;
 
 struct wire_mischief {
     uint32_t count;        /* of something that is done now and then */
+    uint32_t polled;       /* number of the context whose poll it is */
     bool failed;           /* a peer has */
     na_plugin_event again; /* to be reported, to this context; NULL: nothing */
     na_plugin_ctx *again_ctx;

@@ -265,6 +265,9 @@ wire_advance(na_plugin_class *cls)
 
         struct wire_conn *conn = (struct wire_conn *) (what & ~(uintptr_t) 1);
 
+        if (what == (uintptr_t) cls && cls->mischief.polled > 0 &&
+            wire_breaks(cls, WIRE_context_0_accepts))
+            continue;
         if (what == (uintptr_t) cls)
             wire_accept(cls);
         else if (!only || conn->peer == only->peer)
@@ -318,6 +321,7 @@ wire_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 
     pthread_mutex_lock(&cls->lock);
     disarm(ctx);
+    cls->mischief.polled = ctx->id;
     wire_mischief_before_poll(ctx);
     if (ctx->id == 0 || !wire_breaks(cls, WIRE_context_0_only))
         wire_advance(cls);
@@ -356,7 +360,8 @@ wire_cancel(na_plugin_ctx *ctx, void *part)
 static int32_t
 wait_fd(na_plugin_ctx *ctx)
 {
-    if (wire_breaks(ctx->cls, WIRE_fd_deaf))
+    if (wire_breaks(ctx->cls, WIRE_fd_deaf) ||
+        (wire_breaks(ctx->cls, WIRE_fd_context_0) && ctx->id > 0))
         return ctx->bell;
     if (wire_breaks(ctx->cls, WIRE_fd_changes))
         return fcntl(ctx->wait_fd, F_DUPFD_CLOEXEC, 0);

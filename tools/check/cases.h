@@ -14,12 +14,13 @@ extern const struct kit_group kit_cases_message; /* sizes, buffers, storage */
 extern const struct kit_group kit_cases_match;   /* tags, sources, senders */
 extern const struct kit_group kit_cases_cancel;
 extern const struct kit_group kit_cases_context;
-extern const struct kit_group kit_cases_rma;     /* ranges, bounds, rights */
-extern const struct kit_group kit_cases_rma_end; /* what ends mean */
-extern const struct kit_group kit_cases_memory;  /* registrations */
-extern const struct kit_group kit_cases_multi;   /* na.multi_recv/1 */
-extern const struct kit_group kit_cases_wait;    /* na.wait/1 */
-extern const struct kit_group kit_cases_wake;    /* no wake-up is lost */
+extern const struct kit_group kit_cases_contexts; /* three on either side */
+extern const struct kit_group kit_cases_rma;      /* ranges, bounds, rights */
+extern const struct kit_group kit_cases_rma_end;  /* what ends mean */
+extern const struct kit_group kit_cases_memory;   /* registrations */
+extern const struct kit_group kit_cases_multi;    /* na.multi_recv/1 */
+extern const struct kit_group kit_cases_wait;     /* na.wait/1 */
+extern const struct kit_group kit_cases_wake;     /* no wake-up is lost */
 extern const struct kit_group kit_cases_thread;
 extern const struct kit_group kit_cases_death; /* killed, or exited */
 extern const struct kit_group kit_cases_stop;  /* stopped, forgotten, closed */

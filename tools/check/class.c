@@ -51,6 +51,22 @@ find_extension(struct kit_class *cls, const char *id, size_t minimum)
     return table;
 }
 
+/* As the user would write it who has that address. A case has one of them. */
+static void
+place(na_plugin_open_info *info, const char *text)
+{
+    static struct kit_target at = {.port = -1};
+
+    if (!kit_target_parse(&at, text) || !at.name ||
+        (!(kit_target_load()->flags & NA_PLUGIN_OPAQUE_NAME) &&
+            !kit_target_split(&at)))
+        kit_not_offered("\"%s\" is nothing to open a class with", text);
+    info->name = at.name;
+    info->device = at.device;
+    info->host = at.host;
+    info->port = at.port;
+}
+
 void
 kit_class_info(na_plugin_open_info *info, const struct kit_how *how)
 {
@@ -65,6 +81,8 @@ kit_class_info(na_plugin_open_info *info, const struct kit_how *how)
         .max_unexpected_size = how->max_unexpected_size,
         .max_expected_size = how->max_expected_size,
         .max_contexts = how->contexts ? how->contexts : 1};
+    if (how->at)
+        place(info, how->at);
 }
 
 static void
@@ -155,7 +173,11 @@ kit_class_open(const struct kit_how *how, uint32_t self)
     kit_target_load();
     cls->how = *how;
     kit_class_info(&info, how);
+    cls->how.at = NULL;
     result = kit_class_try(cls, &info);
+    if (how->at && result != NA_PLUGIN_OK)
+        kit_not_offered("a class does not open at \"%s\": %s", how->at,
+            kit_code_text(result));
     kit_expect(result == NA_PLUGIN_OK, kit_running->rule, "the class opens",
         "%s", kit_code_text(result));
     before = kit_call_enter("addr_self");

@@ -113,6 +113,8 @@ struct kit_how {
     bool no_contexts;     /* none is created */
     uint64_t max_unexpected_size;
     uint64_t max_expected_size;
+    const char *at; /* an address as text, of one that is gone and whose place
+                       it takes; NULL: any. Not offered where that fails */
 };
 
 /* Opens a side in this process, and in a puppet's (0 …). NULL how: as usual.

@@ -32,13 +32,42 @@ kit_acquaint(struct kit_side *a, struct kit_side *b)
 void
 kit_trip(struct kit_side *a, struct kit_side *b, uint32_t rule)
 {
-    uint64_t length = kit_small(a);
+    kit_trip_between(a, 0, b, 0, rule);
+}
 
-    kit_recv_unexpected(b, RECEIVE, length);
-    kit_recv_expected(a, ANSWERED, b, length, TAG);
-    kit_send_unexpected(a, SEND, b, length, 1, 77);
+void
+kit_trip_between(struct kit_side *a, uint32_t a_ctx, struct kit_side *b,
+    uint32_t b_ctx, uint32_t rule)
+{
+    uint64_t length = kit_small(a);
+    struct kit_request here = {.kind = KIT_RECV_EXPECTED,
+        .op = ANSWERED,
+        .ctx = a_ctx,
+        .peer = kit_number(b),
+        .peer_ctx = b_ctx,
+        .tag = TAG,
+        .length = length,
+        .own_buffer = true};
+    struct kit_request there = {.kind = KIT_RECV_UNEXPECTED,
+        .op = RECEIVE,
+        .ctx = b_ctx,
+        .length = length};
+
+    kit_post(b, &there);
+    kit_post(a, &here);
+    here.kind = KIT_SEND_UNEXPECTED;
+    here.op = SEND;
+    here.tag = 1;
+    here.seed = 77;
+    kit_post(a, &here);
     kit_await_message(b, RECEIVE, rule, length, 1, 77, kit_number(a));
-    kit_send_expected(b, ANSWER, a, length, TAG, 78);
+    there.kind = KIT_SEND_EXPECTED;
+    there.op = ANSWER;
+    there.peer = kit_number(a);
+    there.peer_ctx = a_ctx;
+    there.tag = TAG;
+    there.seed = 78;
+    kit_post(b, &there);
     kit_await_message(a, ANSWERED, rule, length, TAG, 78, KIT_NOBODY);
     kit_await_ok(a, SEND, rule);
     kit_await_ok(b, ANSWER, rule);

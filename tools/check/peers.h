@@ -20,6 +20,10 @@ void kit_acquaint(struct kit_side *a, struct kit_side *b);
  * come breaks the rule. */
 void kit_trip(struct kit_side *a, struct kit_side *b, uint32_t rule);
 
+/* The same between these contexts. */
+void kit_trip_between(struct kit_side *a, uint32_t a_ctx, struct kit_side *b,
+    uint32_t b_ctx, uint32_t rule);
+
 /* Sends largest messages to a side that does not poll until some of them have
  * to wait, at most KIT_FILL. From operation first on. The first that waits, or
  * KIT_NOBODY; *count_p: how many were sent. from: here. */

@@ -136,6 +136,16 @@ play_operation(struct kit_class *cls, const struct kit_command *command,
     }
 }
 
+static void
+open_class(struct kit_player *player, const struct kit_command *command)
+{
+    struct kit_how how = command->how;
+
+    how.at = command->length > 0 ? (const char *) command->bytes : NULL;
+    player->number = command->numbers[0];
+    player->cls = kit_class_open(&how, player->number);
+}
+
 void
 kit_play(struct kit_player *player, const struct kit_command *command,
     struct kit_answer *answer)
@@ -143,8 +153,7 @@ kit_play(struct kit_player *player, const struct kit_command *command,
     answer->length = 0;
     switch (command->verb) {
     case KIT_OPEN_CLASS:
-        player->number = command->numbers[0];
-        player->cls = kit_class_open(&command->how, player->number);
+        open_class(player, command);
         answer->opened = player->cls->opened;
         break;
     case KIT_CLOSE_CLASS:

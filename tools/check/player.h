@@ -11,7 +11,7 @@
 #define KIT_BYTES_MAX 16384U
 
 enum kit_verb {
-    KIT_OPEN_CLASS,
+    KIT_OPEN_CLASS, /* bytes: text of how.at, if there is one */
     KIT_CLOSE_CLASS,
     KIT_TELL_ADDRESS, /* answer: bytes */
     KIT_LOOK_UP,      /* bytes: text; numbers[0] */

@@ -77,6 +77,10 @@ open_side(bool there, uint32_t puppet, const struct kit_how *how)
     command.numbers[0] = side->number;
     if (how)
         command.how = *how;
+    if (how && how->at) {
+        command.length = (uint32_t) strlen(how->at) + 1;
+        memcpy(command.bytes, how->at, command.length);
+    }
     side->opened = ask(side)->opened;
     return side;
 }

@@ -9,8 +9,8 @@
 struct kit_target kit_target = {.port = -1};
 
 /* "host:port", "[v6]:port", "device/host:port". */
-static bool
-split_name(struct kit_target *target)
+bool
+kit_target_split(struct kit_target *target)
 {
     char *rest = strdup(target->name);
     char *slash, *colon, *end;
@@ -106,7 +106,8 @@ kit_target_load(void)
             kit_not_run("no memory");
     }
     if (kit_target.name && !(table->flags & NA_PLUGIN_OPAQUE_NAME) &&
-        !kit_target.host && !kit_target.device && !split_name(&kit_target))
+        !kit_target.host && !kit_target.device &&
+        !kit_target_split(&kit_target))
         kit_not_run("\"%s\" is not device/host:port", kit_target.name);
     return table;
 }

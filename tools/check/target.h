@@ -31,6 +31,9 @@ extern struct kit_target kit_target;
 /* Takes a protocol or an info string apart. false: not understood. */
 bool kit_target_parse(struct kit_target *target, const char *info);
 
+/* Splits the name as the core does. false: not understood. */
+bool kit_target_split(struct kit_target *target);
+
 /* Loads the object, once, and finds its table; without a table that this kit
  * can read the case fails. Takes the first protocol if none was named. */
 const na_plugin *kit_target_load(void);
