@@ -295,7 +295,9 @@ wire_message_arrived(struct wire_conn *conn)
             (!op && wire_breaks(cls, WIRE_drops_unexpected)) ||
             (cls->mischief.polled != ctx->id &&
                 wire_breaks(cls, WIRE_drops_unpolled)) ||
-            (wire_breaks(cls, WIRE_drops_when_many) && ctx->kept_count >= 12);
+            (wire_breaks(cls, WIRE_drops_when_many) && ctx->kept_count >= 12) ||
+            (wire_breaks(cls, WIRE_self_drops_many) &&
+                conn->peer == cls->self && ctx->kept_count >= 12);
         conn->due[ctx->id] += op != NULL || lost;
     }
     if (lost)

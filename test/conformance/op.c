@@ -47,9 +47,19 @@ need(const struct wire_op *op)
     return op->kind == WIRE_SEND_EXPECTED ? UNLIMITED : WIRE_CONTEXTS;
 }
 
+/* Of a variant: whether messages wait for context 1, and this is another's. */
+static bool
+stopped(const struct wire_conn *conn, uint32_t index)
+{
+    return wire_breaks(conn->cls, WIRE_full_stops_all) && index != 1 &&
+           index < WIRE_CONTEXTS && !TAILQ_EMPTY(&conn->blocked[1]);
+}
+
 static bool
 reserve(struct wire_conn *conn, uint32_t index)
 {
+    if (stopped(conn, index))
+        return false;
     if (index < WIRE_CONTEXTS && conn->credits[index] > 0)
         conn->credits[index]--;
     else if (index == WIRE_CONTEXTS && conn->rma_out < WIRE_RMA_MAX)
@@ -81,6 +91,10 @@ wire_conn_unblock(struct wire_conn *conn, uint32_t index)
         wire_op_move(op, &conn->out);
         wire_conn_watch(conn, true); /* whoever sleeps may have to send it */
     }
+    if (index == 1 && wire_breaks(conn->cls, WIRE_full_stops_all))
+        for (uint32_t i = 0; i < WIRE_CONTEXTS; i++)
+            if (i != 1)
+                wire_conn_unblock(conn, i);
 }
 
 void
@@ -198,6 +212,15 @@ push_credits(struct wire_conn *conn, uint32_t index)
     return error;
 }
 
+/* Whether a put or get of the peer's is to be answered by this poll. */
+static bool
+serves(const struct wire_conn *conn)
+{
+    return conn->serve_count > 0 &&
+           (conn->cls->mischief.polled == 0 ||
+               !wire_breaks(conn->cls, WIRE_context_0_serves));
+}
+
 void
 wire_conn_flush(struct wire_conn *conn)
 {
@@ -209,7 +232,7 @@ wire_conn_flush(struct wire_conn *conn)
 
         if (index != UNLIMITED)
             error = push_credits(conn, index);
-        else if (conn->serve_count > 0 && (!op || i % 2 == 0))
+        else if (serves(conn) && (!op || i % 2 == 0))
             error = wire_serve_push(conn);
         else if (op)
             error = push(op);

@@ -10,8 +10,8 @@
 
 #include <time.h>
 
-#define N 3U /* contexts of a class */
-#define PAIRS (N * N)
+#define N 3U     /* contexts of a class */
+#define PAIRS 9U /* N times N */
 
 static const struct kit_how three = {.contexts = N};
 
@@ -149,7 +149,7 @@ cross(struct crossing *x)
     kit_expect(seen == (1U << PAIRS) - 1, 11, "each message comes once",
         "of %u pairs those of %#x", PAIRS, seen);
     for (uint32_t k = 0; k < PAIRS; k++) {
-        uint32_t pair = (uint32_t) (x->seed + 4 * k) % PAIRS;
+        uint32_t pair = (uint32_t) (x->seed + UINT64_C(4) * k) % PAIRS;
 
         answer(x, pair / N, pair % N);
     }
@@ -286,7 +286,7 @@ polled_alone(bool apart)
         struct alone it = open_alone(apart, pair / N, pair % N);
 
         for (uint32_t i = 0; i < 10; i++)
-            trip_alone(&it, 10 * i);
+            trip_alone(&it, UINT64_C(10) * i);
         kit_close(it.a);
         kit_close(it.b);
     }
@@ -384,7 +384,7 @@ talk_asleep(struct kit_class *cls, void *bytes)
     const struct talk *talk = bytes;
     uint64_t last = UINT64_C(2) * talk->rounds;
 
-    for (uint32_t i = 0; i < talk->rounds; i++) {
+    for (uint64_t i = 0; i < talk->rounds; i++) {
         if (talk->begins) {
             struct timespec pause = {.tv_nsec = i % 5 == 4 ? 2000000 : 0};
 

@@ -14,6 +14,8 @@ extern const struct kit_group kit_cases_message; /* sizes, buffers, storage */
 extern const struct kit_group kit_cases_match;   /* tags, sources, senders */
 extern const struct kit_group kit_cases_cancel;
 extern const struct kit_group kit_cases_context;
+extern const struct kit_group kit_cases_contexts_work;
+extern const struct kit_group kit_cases_contexts_end;
 extern const struct kit_group kit_cases_contexts; /* three on either side */
 extern const struct kit_group kit_cases_rma;      /* ranges, bounds, rights */
 extern const struct kit_group kit_cases_rma_end;  /* what ends mean */

@@ -31,6 +31,7 @@ const struct kit_group *const kit_groups[] = {
     &kit_cases_cancel,
     &kit_cases_context,
     &kit_cases_contexts,
+    &kit_cases_contexts_work,
     &kit_cases_rma,
     &kit_cases_rma_end,
     &kit_cases_memory,
@@ -40,6 +41,7 @@ const struct kit_group *const kit_groups[] = {
     &kit_cases_thread,
     &kit_cases_death,
     &kit_cases_stop,
+    &kit_cases_contexts_end,
     &kit_cases_gone,
 };
 const size_t kit_groups_count = sizeof kit_groups / sizeof kit_groups[0];
