@@ -140,7 +140,8 @@ START_TEST(faults_answer_comes_while_the_request_is_still_being_sent)
     session_begin(&s, _i, &setup);
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
     loop_fault_set(LOOP_SEND_UNEXPECTED,
-        (struct loop_fault){.act = LOOP_LATER, .count = 1, .delay = 1000000});
+        (struct loop_fault){
+            .act = LOOP_LATER, .count = 1, .delay = LOOP_UNHURRIED});
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     rpcs_wait_handled(&s, RPC_EMPTY, 1);
     session_quiet(&s);

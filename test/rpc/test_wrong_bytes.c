@@ -144,7 +144,8 @@ START_TEST(wrong_cancel_beside_an_answer_to_another_request)
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
     loop_tamper_set(spoil_cookie);
     loop_fault_set(LOOP_RECV_EXPECTED,
-        (struct loop_fault){.act = LOOP_LATER, .count = 1, .delay = 1000000});
+        (struct loop_fault){
+            .act = LOOP_LATER, .count = 1, .delay = LOOP_UNHURRIED});
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     rpcs_wait_handled(&s, RPC_EMPTY, 1);
     session_quiet(&s);
@@ -177,7 +178,7 @@ START_TEST(wrong_answer_beside_a_request_that_cannot_be_sent)
         loop_fault_set(
             LOOP_RECV_EXPECTED, (struct loop_fault){.act = LOOP_LATER,
                                     .count = 1,
-                                    .delay = 1000000,
+                                    .delay = LOOP_UNHURRIED,
                                     .stray = stale,
                                     .stray_length = sizeof stale});
         loop_fault_set(LOOP_SEND_UNEXPECTED,

@@ -55,6 +55,9 @@ enum loop_act {
     LOOP_HOLD        /* does nothing until loop_release */
 };
 
+/* A delay that no test outlasts, however fast it polls: until loop_hurry. */
+#define LOOP_UNHURRIED UINT32_MAX
+
 struct loop_fault {
     enum loop_act act;
     int32_t code;
