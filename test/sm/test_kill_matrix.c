@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "counts.h"
 #include "harness.h"
 
 enum stage { CONNECTING, IDLE, MESSAGE, GET, PUT, CLOSING, STAGES };
@@ -28,8 +29,6 @@ static const char *const ending_names[] = {"killed", "stopped", "exit"};
 
 #define SLOTS 6
 #define MEMORY (4U << 20)
-#define ROUNDS_SOAK 28
-#define ROUNDS 3
 #define DEATH_NS UINT64_C(5000000000)
 
 /* Where a server is to be found, as it tells its client. */
@@ -497,13 +496,6 @@ run(struct side *server, const struct place *place, bool victim_serves,
     side_close(&client);
 }
 
-static uint32_t
-rounds(void)
-{
-    const char *soak = getenv("TALARIA_TEST_SOAK");
-    return soak != NULL && *soak == '1' ? ROUNDS_SOAK : ROUNDS;
-}
-
 static void
 one_combination(bool victim_serves, enum stage stage, enum ending ending)
 {
@@ -511,13 +503,14 @@ one_combination(bool victim_serves, enum stage stage, enum ending ending)
     static struct side server;
     struct place place;
     uint32_t sockets = count_sockets();
+    uint32_t rounds = test_count(TEST_KILL_MATRIX_ROUNDS);
 
     bearer = child_start(nursery, NULL);
     server_open(&server, &node, &place);
     ck_served(&server, &place);
     go_on(&server, NULL, 1000000);
     uint32_t descriptors = count_descriptors(), mappings = count_mappings();
-    for (uint32_t i = 0; i < rounds(); i++) {
+    for (uint32_t i = 0; i < rounds; i++) {
         run(&server, &place, victim_serves, stage, ending,
             i + 1 + 7 * (uint32_t) stage);
         ck_served(&server, &place);

@@ -4,12 +4,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "counts.h"
 #include "harness.h"
 
-#define ROUNDS 20000
 #define PATIENCE_MS 5000
 
 /* Sleeps on a context until it has an event, without polling meanwhile; fails
@@ -126,17 +125,9 @@ sleeping_rounds(const struct node_options *options, uint64_t rounds)
     node_close(&node);
 }
 
-/* Ten times as many when soaking. */
-static uint64_t
-rounds_wanted(void)
-{
-    const char *soak = getenv("TALARIA_TEST_SOAK");
-    return soak != NULL && strcmp(soak, "1") == 0 ? 10 * ROUNDS : ROUNDS;
-}
-
 START_TEST(wait_no_wakeup_is_lost_by_membarrier)
 {
-    sleeping_rounds(NULL, rounds_wanted());
+    sleeping_rounds(NULL, test_count(TEST_SLEEPS));
 }
 END_TEST
 
@@ -144,7 +135,7 @@ START_TEST(wait_no_wakeup_is_lost_by_fences)
 {
     sleeping_rounds(&(struct node_options){.setting_key = "sm.membarrier",
                         .setting_value = "0"},
-        rounds_wanted() / 4);
+        test_count(TEST_SLEEPS) / 4);
 }
 END_TEST
 
@@ -152,7 +143,7 @@ START_TEST(wait_single_thread_mode_sleeps_too)
 {
     sleeping_rounds(
         &(struct node_options){.threads = NA_PLUGIN_THREAD_SINGLE_CLASS},
-        rounds_wanted() / 10);
+        test_count(TEST_SLEEPS) / 10);
 }
 END_TEST
 

@@ -25,6 +25,13 @@
     X(COMPOSE_BURST, 2000, 200)      /* calls around a ring, of each */        \
     X(KILL_ROUNDS, 20, 2)            /* peers killed */                        \
     X(RESTARTS, 50, 4)               /* of a server at its port */             \
+    X(MEETINGS, 1000, 15)            /* of two that call each other at once */ \
+    X(CROWD_TCP_IN_TURN, 30, 3)      /* classes of each of ten processes */    \
+    X(CROWD_TCP_AT_ONCE, 30, 30)     /* likewise */                            \
+    X(CROWD_ALL_AT_ONCE, 30, 5)      /* likewise */                            \
+    X(CROWD_TCP_APART, 1, 0)         /* of each of 300 processes */            \
+    X(SLEEPS, 200000, 20000)         /* of who is woken by a message */        \
+    X(KILL_MATRIX_ROUNDS, 28, 3)     /* kills in each situation */             \
     X(NA_MESSAGES, 10000, 1000)      /* through one operation */               \
     X(TRANSFER_ROUNDS, 1000, 100)    /* random descriptors */                  \
     X(TRANSFER_MAX_MIB, 64, 4)       /* largest transfer */                    \

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "counts.h"
 #include "side.h"
 
 #define PROCESSES_MOST 300U
@@ -19,14 +20,12 @@ static const struct crowd {
     const char *protocol;
     bool at_once;
     uint32_t processes;
-    uint32_t classes; /* of each process */
-    uint32_t everyday;
+    enum test_count classes; /* of each process */
 } crowds[] = {
-    /* protocol, at once, processes, classes, every day: 0 in a soak only */
-    {"tcp", false, 10, 30, 3},
-    {"tcp", true, 10, 30, 30},
-    {"all", true, 10, 30, 5},
-    {"tcp", true, 300, 1, 0},
+    {"tcp", false, 10, TEST_CROWD_TCP_IN_TURN},
+    {"tcp", true, 10, TEST_CROWD_TCP_AT_ONCE},
+    {"all", true, 10, TEST_CROWD_ALL_AT_ONCE},
+    {"tcp", true, PROCESSES_MOST, TEST_CROWD_TCP_APART},
 };
 
 struct many {
@@ -206,10 +205,7 @@ serve_many(struct many *many, uint32_t processes)
 START_TEST(many_peers_are_served_by_one)
 {
     const struct crowd *crowd = &crowds[_i];
-    const char *soak = getenv("TALARIA_TEST_SOAK");
-    bool soaking = soak != NULL && strcmp(soak, "1") == 0;
-    struct many many = {
-        .crowd = crowd, .classes = soaking ? crowd->classes : crowd->everyday};
+    struct many many = {.crowd = crowd, .classes = test_count(crowd->classes)};
     struct rlimit limit;
 
     if (many.classes == 0)

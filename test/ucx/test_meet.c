@@ -2,28 +2,19 @@
 /* Two classes that call each other at the same instant, in one process and in
  * two: one connection stays, and every message arrives once. */
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "counts.h"
 #include "side.h"
 
 static const char *const protocols[] = {"tcp", "all"};
-
-static uint32_t
-rounds_of(uint32_t everyday)
-{
-    const char *soak = getenv("TALARIA_TEST_SOAK");
-
-    return soak != NULL && strcmp(soak, "1") == 0 ? 1000 : everyday;
-}
 
 /* Both look the other up, send at once, and answer what comes: one connection
  * stays, and every message arrives once. */
 START_TEST(meet_in_one_process_keeps_one_connection)
 {
-    uint32_t rounds = rounds_of(15);
+    uint32_t rounds = test_count(TEST_MEETINGS);
 
     for (uint32_t i = 0; i < rounds; i++) {
         struct side side[2] = {{.log_level = 0}, {.log_level = 0}};
@@ -162,8 +153,9 @@ START_TEST(meet_of_two_processes_keeps_one_connection)
 
     ck_assert_int_eq(pipe(there), 0);
     ck_assert_int_eq(pipe(back), 0);
-    struct end ends[2] = {{protocols[_i], rounds_of(15), back[0], there[1]},
-        {protocols[_i], rounds_of(15), there[0], back[1]}};
+    struct end ends[2] = {
+        {protocols[_i], test_count(TEST_MEETINGS), back[0], there[1]},
+        {protocols[_i], test_count(TEST_MEETINGS), there[0], back[1]}};
     pid_t pid = spawn(meet_run, &ends[1]);
     for (uint32_t i = 0; i < ends[0].rounds; i++)
         meet_once(&ends[0], i);

@@ -9,17 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "counts.h"
 #include "side.h"
 
 static const char *const protocols[] = {"tcp", "all"};
-
-static bool
-soaking(void)
-{
-    const char *soak = getenv("TALARIA_TEST_SOAK");
-
-    return soak != NULL && strcmp(soak, "1") == 0;
-}
 
 /* The server dies while requests are under way; what waits for it ends with an
  * error, and its successor at the same port is reached. */
@@ -27,7 +20,7 @@ START_TEST(peers_killed_are_reached_again_at_their_port)
 {
     struct side side = {.log_level = 0};
     char name[SIDE_TEXT], again[SIDE_TEXT];
-    uint32_t rounds = soaking() ? 50 : 4;
+    uint32_t rounds = test_count(TEST_RESTARTS);
 
     pid_t pid = echo_start(protocols[_i], "127.0.0.1", 0, name);
     int32_t port = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
@@ -79,7 +72,7 @@ phoenix_run(void *arg)
     const struct phoenix *phoenix = arg;
     int32_t port = 0;
     char byte;
-    uint32_t count = soaking() ? 50 : 4;
+    uint32_t count = test_count(TEST_RESTARTS);
 
     for (uint32_t i = 0; i <= count; i++) {
         char name[SIDE_TEXT];
@@ -99,7 +92,7 @@ START_TEST(peers_restarted_are_found_by_the_same_class)
     struct side side = {.log_level = 0};
     char name[SIDE_TEXT], again[SIDE_TEXT];
     int names[2], nexts[2];
-    uint32_t count = soaking() ? 50 : 4;
+    uint32_t count = test_count(TEST_RESTARTS);
 
     ck_assert_int_eq(pipe(names), 0);
     ck_assert_int_eq(pipe(nexts), 0);
