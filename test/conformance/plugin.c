@@ -375,7 +375,8 @@ wire_close(na_plugin_class *cls)
     if (left > 0)
         WIRE_LOG(cls->host, WARNING,
             "closed with %u addresses and registrations left", left);
-    if (cls->epoll >= 0 && !wire_breaks(cls, WIRE_leaks_descriptor))
+    if (cls->epoll >= 0 && !wire_breaks(cls, WIRE_leaks_descriptor) &&
+        !(cls->no_block && wire_breaks(cls, WIRE_busy_leaks_descriptor)))
         close(cls->epoll);
     pthread_mutex_destroy(&cls->lock);
     wire_mischief_finish(cls);

@@ -257,7 +257,10 @@ wire_advance(na_plugin_class *cls)
     wire_conns_free(&cls->ended);
     clock_work(cls);
     count = epoll_wait(cls->epoll, events, BATCH,
-        wire_breaks(cls, WIRE_poll_sleeps) ? 100 : 0);
+        wire_breaks(cls, WIRE_poll_sleeps) ||
+                (cls->no_block && wire_breaks(cls, WIRE_busy_sleeps))
+            ? 100
+            : 0);
     if (wire_breaks(cls, WIRE_stopped_stalls_all))
         only = find_stalled(cls);
     for (int i = 0; i < count; i++) {
@@ -323,7 +326,8 @@ wire_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     disarm(ctx);
     cls->mischief.polled = ctx->id;
     wire_mischief_before_poll(ctx);
-    if (ctx->id == 0 || !wire_breaks(cls, WIRE_context_0_only))
+    if ((ctx->id == 0 || !wire_breaks(cls, WIRE_context_0_only)) &&
+        !(cls->no_block && wire_breaks(cls, WIRE_busy_deaf)))
         wire_advance(cls);
     room = max + wire_breaks(cls, WIRE_poll_overfills);
     while (count < room && (op = TAILQ_FIRST(&ctx->ready)) != NULL)

@@ -23,6 +23,7 @@ extern const struct kit_group kit_cases_memory;   /* registrations */
 extern const struct kit_group kit_cases_multi;    /* na.multi_recv/1 */
 extern const struct kit_group kit_cases_wait;     /* na.wait/1 */
 extern const struct kit_group kit_cases_wake;     /* no wake-up is lost */
+extern const struct kit_group kit_cases_busy;     /* who never sleeps */
 extern const struct kit_group kit_cases_thread;
 extern const struct kit_group kit_cases_death; /* killed, or exited */
 extern const struct kit_group kit_cases_stop;  /* stopped, forgotten, closed */

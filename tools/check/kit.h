@@ -122,6 +122,11 @@ struct kit_how {
 struct kit_side *kit_here(const struct kit_how *how);
 struct kit_side *kit_there(uint32_t puppet, const struct kit_how *how);
 
+/* Which sides that are opened from now on get NA_PLUGIN_OPEN_NO_BLOCK beside
+ * what they ask for: none, each second one from the first on, all. */
+enum kit_busy { KIT_BUSY_NONE, KIT_BUSY_HALF, KIT_BUSY_ALL };
+void kit_open_busy(enum kit_busy busy);
+
 /* A puppet that has not loaded the plugin, only for kit_begin and kit_join. */
 struct kit_side *kit_bare(uint32_t puppet);
 

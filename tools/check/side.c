@@ -21,6 +21,7 @@ struct kit_side {
 };
 
 static struct kit_side sides[KIT_SIDES];
+static enum kit_busy all_busy;
 static struct kit_command command;
 static struct kit_answer answer;
 
@@ -81,8 +82,17 @@ open_side(bool there, uint32_t puppet, const struct kit_how *how)
         command.length = (uint32_t) strlen(how->at) + 1;
         memcpy(command.bytes, how->at, command.length);
     }
+    if (all_busy == KIT_BUSY_ALL ||
+        (all_busy == KIT_BUSY_HALF && side->number % 2 == 0))
+        command.how.flags |= NA_PLUGIN_OPEN_NO_BLOCK;
     side->opened = ask(side)->opened;
     return side;
+}
+
+void
+kit_open_busy(enum kit_busy busy)
+{
+    all_busy = busy;
 }
 
 struct kit_side *

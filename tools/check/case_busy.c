@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases: classes that are opened with NA_PLUGIN_OPEN_NO_BLOCK, since who polls
+ * them never sleeps. What other cases find out holds for them too. */
+#include "check/board.h"
+#include "check/cases.h"
+#include "check/run.h"
+
+#include <string.h>
+
+static const struct kit_case *
+find(const char *name)
+{
+    for (size_t i = 0; i < kit_groups_count; i++)
+        for (size_t j = 0; j < kit_groups[i]->count; j++)
+            if (strcmp(kit_groups[i]->cases[j].name, name) == 0)
+                return &kit_groups[i]->cases[j];
+    return NULL;
+}
+
+/* Runs that case with every class, or with each second one, opened so. It needs
+ * no more processes than the one that is running. */
+static void
+run_busy(const char *name, enum kit_busy busy)
+{
+    const struct kit_case *it = find(name);
+
+    if (!it || it->puppets > kit_running->puppets)
+        kit_not_run("there is no case %s for it", name);
+    kit_open_busy(busy);
+    it->run();
+}
+
+static void
+lives(void)
+{
+    run_busy("open_close_again", KIT_BUSY_ALL);
+}
+
+static void
+messages(void)
+{
+    run_busy("both_ways", KIT_BUSY_ALL);
+}
+
+static void
+beside_a_sleeper(void)
+{
+    run_busy("both_ways", KIT_BUSY_HALF);
+}
+
+static void
+sizes(void)
+{
+    run_busy("unexpected_sizes_apart", KIT_BUSY_ALL);
+}
+
+static void
+transfers(void)
+{
+    run_busy("rma_many_apart", KIT_BUSY_ALL);
+}
+
+static void
+multi(void)
+{
+    run_busy("multi_queued_before_apart", KIT_BUSY_ALL);
+}
+
+static void
+contexts(void)
+{
+    run_busy("contexts_polled", KIT_BUSY_ALL);
+}
+
+static void
+sends_cancelled(void)
+{
+    run_busy("cancel_sends", KIT_BUSY_ALL);
+}
+
+static void
+threads(void)
+{
+    run_busy("thread_submits", KIT_BUSY_ALL);
+}
+
+static void
+killed(void)
+{
+    run_busy("killed_receives", KIT_BUSY_ALL);
+}
+
+static void
+stopped(void)
+{
+    run_busy("stopped", KIT_BUSY_ALL);
+}
+
+static const struct kit_case cases[] = {
+    {"busy_messages", 11, 0, 1, 0,
+        "two that never sleep ask and answer at once", messages},
+    {"busy_beside_a_sleeper", 11, 0, 1, 0, "likewise if one of them may sleep",
+        beside_a_sleeper},
+    {"busy_sizes", 11, 0, 1, 0, "likewise messages of all sizes come whole",
+        sizes},
+    {"busy_transfers", 7, KIT_NEEDS_RMA, 1, 0,
+        "likewise many puts and gets both ways at once", transfers},
+    {"busy_multi", 11, KIT_NEEDS_MULTI_RECV, 1, 0,
+        "likewise messages come into a multi-receive", multi},
+    {"busy_contexts", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "polling any context advances a class that never sleeps", contexts},
+    {"busy_cancel_sends", 10, 0, 1, 0,
+        "sends that wait are cancelled by who never sleeps", sends_cancelled},
+    {"busy_threads", 9, 0, 1, 120,
+        "four threads submit while one polls and never sleeps", threads},
+    {"busy_killed", 12, 0, 2, 0,
+        "who never sleeps learns of the death of its peer", killed},
+    {"busy_stopped", 12, 0, 2, 40,
+        "a peer that is stopped blocks nobody who never sleeps", stopped},
+    {"busy_lives", 12, 0, 0, 0,
+        "lives without sleep leave no descriptor, thread or memory behind",
+        lives},
+};
+
+const struct kit_group kit_cases_busy = {cases, sizeof cases / sizeof cases[0]};
