@@ -210,11 +210,13 @@ wire_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
     if (wire_breaks(cls, WIRE_forget_does_nothing))
         return;
     pthread_mutex_lock(&cls->lock);
+    cls->mischief.forgetting = true;
     for (conn = TAILQ_FIRST(&cls->conns); conn; conn = after) {
         after = TAILQ_NEXT(conn, next);
         if (conn->peer == addr)
             wire_conn_end(conn, NA_PLUGIN_E_HOSTUNREACH);
     }
+    cls->mischief.forgetting = false;
     wire_messages_forget(cls, addr);
     pthread_mutex_unlock(&cls->lock);
 }

@@ -242,6 +242,8 @@ wire_conn_get(
         *conn_p = conn;
         return NA_PLUGIN_OK;
     }
+    if (addr->died)
+        return NA_PLUGIN_E_HOSTUNREACH;
     if (addr == cls->self)
         return connect_self(cls, conn_p);
     error = dial(cls, addr->name, &fd);
@@ -298,6 +300,18 @@ fail_all(struct wire_ops *list, int32_t status)
     }
 }
 
+/* Whether a variant leaves receives of a context pending. */
+static bool
+left_out(const na_plugin_ctx *ctx)
+{
+    const na_plugin_class *cls = ctx->cls;
+
+    return wire_breaks(cls, WIRE_recv_outlives_peer) ||
+           (ctx->id > 0 && (wire_breaks(cls, WIRE_death_context_0) ||
+                               (wire_breaks(cls, WIRE_forget_context_0) &&
+                                   cls->mischief.forgetting)));
+}
+
 /* Receives from a peer end with it, messages that came from it stay. */
 static void
 leave(const struct wire_conn *conn, na_plugin_ctx *ctx, int32_t status)
@@ -307,7 +321,7 @@ leave(const struct wire_conn *conn, na_plugin_ctx *ctx, int32_t status)
 
     for (op = TAILQ_FIRST(&ctx->expected); op; op = after) {
         after = TAILQ_NEXT(op, link);
-        if (op->conn == conn && !wire_breaks(ctx->cls, WIRE_recv_outlives_peer))
+        if (op->conn == conn && !left_out(ctx))
             wire_op_end(op, status);
     }
     TAILQ_FOREACH (message, &ctx->kept, next)
@@ -323,6 +337,8 @@ wire_conn_end(struct wire_conn *conn, int32_t status)
     struct wire_conn *other;
 
     conn->dead = true;
+    if (peer && wire_breaks(cls, WIRE_successor_unreached))
+        peer->died = true;
     cls->mischief.failed |= peer && wire_breaks(cls, WIRE_poll_negative);
     TAILQ_REMOVE(&cls->conns, conn, next);
     TAILQ_INSERT_TAIL(&cls->ended, conn, next);

@@ -293,6 +293,8 @@ wire_message_arrived(struct wire_conn *conn)
             wire_mischief_arrived(ctx, arrival.bytes, arrival.length,
                 arrival.source, arrival.tag) ||
             (!op && wire_breaks(cls, WIRE_drops_unexpected)) ||
+            (cls->mischief.destroyed >> ctx->id & 1 &&
+                wire_breaks(cls, WIRE_reborn_deaf)) ||
             (cls->mischief.polled != ctx->id &&
                 wire_breaks(cls, WIRE_drops_unpolled)) ||
             (wire_breaks(cls, WIRE_drops_when_many) && ctx->kept_count >= 12) ||

@@ -256,6 +256,11 @@ wire_mischief_destroy(na_plugin_ctx *ctx)
             mischief->late_buffer = op->buffer;
     if (wire_breaks(cls, WIRE_destroy_then_wake))
         mischief->gone_core_ctx = ctx->core_ctx;
+    mischief->destroyed |= 1U << ctx->id;
+    for (uint32_t i = 0; i < WIRE_CONTEXTS; i++)
+        while (wire_breaks(cls, WIRE_destroy_ends_beside) && i != ctx->id &&
+               (op = TAILQ_FIRST(&cls->contexts[i].expected)) != NULL)
+            wire_op_end(op, NA_PLUGIN_E_CANCELED);
     while (wire_breaks(cls, WIRE_destroy_waits) && !TAILQ_EMPTY(&ctx->pending))
         usleep(1000);
 }

@@ -11,9 +11,12 @@
 struct wire_op;
 
 struct wire_mischief {
-    uint32_t count;        /* of something that is done now and then */
-    uint32_t polled;       /* number of the context whose poll it is */
-    bool failed;           /* a peer has */
+    uint32_t count;           /* of something that is done now and then */
+    uint32_t polled;          /* number of the context whose poll it is */
+    bool failed;              /* a peer has */
+    bool forgetting;          /* addr_forget is at work */
+    uint32_t destroyed;       /* bits: contexts that were */
+    _Atomic uint32_t polling; /* threads in poll */
     na_plugin_event again; /* to be reported, to this context; NULL: nothing */
     na_plugin_ctx *again_ctx;
     struct wire_op *late_op; /* to be touched although it has ended */

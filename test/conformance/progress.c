@@ -322,6 +322,7 @@ wire_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     uint32_t count = 0, room;
     bool failed;
 
+    cls->mischief.polling++;
     pthread_mutex_lock(&cls->lock);
     disarm(ctx);
     cls->mischief.polled = ctx->id;
@@ -333,6 +334,10 @@ wire_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     while (count < room && (op = TAILQ_FIRST(&ctx->ready)) != NULL)
         events[count++] = report(ctx, op);
     count = wire_mischief_after_poll(ctx, events, count, max);
+    if (count > 0 && cls->mischief.polling > 1 &&
+        wire_breaks(cls, WIRE_polls_collide))
+        count--;
+    cls->mischief.polling--;
     failed = cls->mischief.failed;
     cls->mischief.failed = false;
     pthread_mutex_unlock(&cls->lock);

@@ -149,6 +149,7 @@ struct na_plugin_addr {
     TAILQ_ENTRY(na_plugin_addr) next;
     struct wire_conn *conn; /* to send on, NULL: none */
     uint64_t refs;
+    bool died; /* a variant: for good */
     char name[WIRE_NAME_MAX + 1];
 };
 

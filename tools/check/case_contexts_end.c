@@ -134,7 +134,7 @@ expect_pending(const struct sides *s, uint32_t op, const char *what)
     struct kit_end end;
 
     kit_look(s->a, op, &end);
-    kit_expect(!end.ended, 10, what, "a receive of context %u %s",
+    kit_expect(!end.ended, 10, what, "a receive of context %u: %s",
         (op - RECEIVE) / N, kit_end_text(&end));
 }
 

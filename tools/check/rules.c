@@ -40,6 +40,7 @@ const struct kit_group *const kit_groups[] = {
     &kit_cases_wake,
     &kit_cases_busy,
     &kit_cases_thread,
+    &kit_cases_contexts_thread,
     &kit_cases_death,
     &kit_cases_stop,
     &kit_cases_contexts_end,
