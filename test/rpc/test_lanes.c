@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contexts with a thread each at target and origin: every one of the origin's
+ * calls every one of the target's, and what the calls name is pulled and pushed
+ * meanwhile by the context that has the call. */
+#include "counts.h"
+#include "mercury_macros.h"
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTEXTS 3U
+#define LARGEST 70000U
+
+MERCURY_GEN_PROC(exchange_t, ((hg_bulk_t) (bulk))((uint32_t) (key)))
+
+static hg_id_t exchange_id;
+
+/* The target's contexts that are there. */
+static _Atomic uint32_t *
+ready(void)
+{
+    return session_user();
+}
+
+static void
+change(unsigned char *bytes, hg_size_t size, uint32_t key)
+{
+    for (hg_size_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char) (bytes[i] * 5 + key + i);
+}
+
+/* One call at the target: pulls, changes, pushes, answers with its context. */
+struct exchange {
+    hg_handle_t handle;
+    exchange_t in;
+    unsigned char *memory;
+    hg_size_t size;
+    hg_bulk_t local;
+};
+
+static hg_return_t
+answer(const struct hg_cb_info *callback)
+{
+    struct exchange *exchange = callback->arg;
+    uint32_t id = HG_Context_get_id(HG_Get_info(exchange->handle)->context);
+
+    TARGET_ASSERT(callback->ret == HG_SUCCESS);
+    TARGET_ASSERT(HG_Respond(exchange->handle, NULL, NULL, &id) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Bulk_free(exchange->local) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Free_input(exchange->handle, &exchange->in) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(exchange->handle) == HG_SUCCESS);
+    free(exchange->memory);
+    free(exchange);
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+transfer(struct exchange *exchange, hg_bulk_op_t op, hg_cb_t then)
+{
+    const struct hg_info *info = HG_Get_info(exchange->handle);
+
+    return HG_Bulk_transfer_id(info->context, then, exchange, op, info->addr,
+        info->context_id, exchange->in.bulk, 0, exchange->local, 0,
+        exchange->size, HG_OP_ID_IGNORE);
+}
+
+static hg_return_t
+push(const struct hg_cb_info *callback)
+{
+    struct exchange *exchange = callback->arg;
+
+    TARGET_ASSERT(callback->ret == HG_SUCCESS);
+    change(exchange->memory, exchange->size, exchange->in.key);
+    TARGET_ASSERT(transfer(exchange, HG_BULK_PUSH, answer) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+on_exchange(hg_handle_t handle)
+{
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    void *base;
+
+    if (!exchange)
+        return HG_NOMEM;
+    exchange->handle = handle;
+    TARGET_ASSERT(HG_Get_input(handle, &exchange->in) == HG_SUCCESS);
+    exchange->size = HG_Bulk_get_size(exchange->in.bulk);
+    exchange->memory = base = malloc(exchange->size);
+    TARGET_ASSERT(base);
+    TARGET_ASSERT(
+        HG_Bulk_create(HG_Get_info(handle)->hg_class, 1, &base, &exchange->size,
+            HG_BULK_READWRITE, &exchange->local) == HG_SUCCESS);
+    TARGET_ASSERT(transfer(exchange, HG_BULK_PULL, push) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+static void
+open_exchange(hg_class_t *hg_class)
+{
+    exchange_id = MERCURY_REGISTER(
+        hg_class, "exchange", exchange_t, uint32_t, on_exchange);
+}
+
+static void
+more_contexts(struct hg_init_info *info)
+{
+    info->na_init_info.max_contexts = CONTEXTS;
+}
+
+struct server {
+    hg_context_t *context;
+    const _Atomic bool *stop;
+    pthread_t thread;
+};
+
+static void *
+serve_one(void *arg)
+{
+    struct server *server = arg;
+
+    while (!atomic_load(server->stop)) {
+        HG_Progress(server->context, 20);
+        while (HG_Trigger(server->context, 0, 16, NULL) == HG_SUCCESS)
+            ;
+    }
+    session_drain(server->context);
+    return NULL;
+}
+
+static void
+serve_all(hg_context_t *context, const _Atomic bool *stop)
+{
+    struct server servers[CONTEXTS] = {{.context = context, .stop = stop}};
+
+    for (uint32_t i = 1; i < CONTEXTS; i++) {
+        servers[i].stop = stop;
+        servers[i].context =
+            HG_Context_create_id(HG_Context_get_class(context), (uint8_t) i);
+        TARGET_ASSERT(servers[i].context);
+        TARGET_ASSERT(pthread_create(&servers[i].thread, NULL, serve_one,
+                          &servers[i]) == 0);
+    }
+    atomic_store(ready(), 1);
+    serve_one(&servers[0]);
+    for (uint32_t i = 1; i < CONTEXTS; i++) {
+        TARGET_ASSERT(pthread_join(servers[i].thread, NULL) == 0);
+        TARGET_ASSERT(HG_Context_destroy(servers[i].context) == HG_SUCCESS);
+    }
+}
+
+static const struct session_setup setup = {
+    .open = open_exchange, .init = more_contexts, .serve = serve_all};
+
+/* A context of the origin's with its thread, and a call to each context of the
+ * target's at once, each with memory of its own. */
+struct lane {
+    struct session *session;
+    hg_context_t *context;
+    uint32_t index;
+    uint32_t rounds;
+    hg_handle_t handles[CONTEXTS];
+    struct call calls[CONTEXTS];
+    unsigned char *memory[CONTEXTS];
+    unsigned char *wanted[CONTEXTS];
+    hg_size_t size;
+    exchange_t in[CONTEXTS];
+    pthread_t thread;
+    uint32_t wrong; /* rounds */
+};
+
+static bool
+lane_start(struct lane *lane, uint32_t to, uint32_t round)
+{
+    void *base = lane->memory[to];
+
+    lane->size = 1 + (round * 7919U + lane->index * 31U) % LARGEST;
+    lane->in[to].key = round * CONTEXTS + to;
+    for (hg_size_t i = 0; i < lane->size; i++)
+        lane->memory[to][i] = lane->wanted[to][i] =
+            (unsigned char) (i * 3 + round + lane->index * 7 + to);
+    change(lane->wanted[to], lane->size, lane->in[to].key);
+    lane->calls[to].called = 0;
+    return HG_Bulk_create(lane->session->hg_class, 1, &base, &lane->size,
+               HG_BULK_READWRITE, &lane->in[to].bulk) == HG_SUCCESS &&
+           HG_Forward(lane->handles[to], call_done, &lane->calls[to],
+               &lane->in[to]) == HG_SUCCESS;
+}
+
+static bool
+lane_finish(struct lane *lane, uint32_t to)
+{
+    uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
+    uint32_t id = UINT32_MAX;
+
+    while (atomic_load(&lane->calls[to].called) == 0 &&
+           session_now_ms() < deadline) {
+        HG_Progress(lane->context, 100);
+        while (HG_Trigger(lane->context, 0, 16, NULL) == HG_SUCCESS)
+            ;
+    }
+    if (lane->calls[to].called != 1 || lane->calls[to].ret != HG_SUCCESS ||
+        HG_Get_output(lane->handles[to], &id) != HG_SUCCESS)
+        return false;
+    HG_Free_output(lane->handles[to], &id);
+    return HG_Bulk_free(lane->in[to].bulk) == HG_SUCCESS && id == to &&
+           memcmp(lane->memory[to], lane->wanted[to], lane->size) == 0;
+}
+
+static void *
+lane_run(void *arg)
+{
+    struct lane *lane = arg;
+    bool good = true;
+
+    for (uint32_t round = 0; good && round < lane->rounds; round++) {
+        for (uint32_t to = 0; to < CONTEXTS; to++)
+            good = lane_start(lane, to, round) && good;
+        for (uint32_t to = 0; good && to < CONTEXTS; to++)
+            good = lane_finish(lane, to);
+    }
+    lane->wrong = !good;
+    return NULL;
+}
+
+static void
+lane_open(struct lane *lane, struct session *s, uint32_t index)
+{
+    *lane = (struct lane){.session = s,
+        .index = index,
+        .rounds = test_count(TEST_TRANSFER_ROUNDS),
+        .context = index == 0
+                       ? s->context
+                       : HG_Context_create_id(s->hg_class, (uint8_t) index)};
+    ck_assert_ptr_nonnull(lane->context);
+    for (uint32_t to = 0; to < CONTEXTS; to++) {
+        lane->memory[to] = malloc(LARGEST);
+        lane->wanted[to] = malloc(LARGEST);
+        ck_assert(lane->memory[to] && lane->wanted[to]);
+        ck_assert_int_eq(HG_Create(lane->context, s->target, exchange_id,
+                             &lane->handles[to]),
+            HG_SUCCESS);
+        ck_assert_int_eq(
+            HG_Set_target_id(lane->handles[to], (uint8_t) to), HG_SUCCESS);
+    }
+}
+
+static void
+lane_close(struct lane *lane)
+{
+    for (uint32_t to = 0; to < CONTEXTS; to++) {
+        ck_assert_int_eq(HG_Destroy(lane->handles[to]), HG_SUCCESS);
+        free(lane->memory[to]);
+        free(lane->wanted[to]);
+    }
+    if (lane->index > 0)
+        ck_assert_int_eq(HG_Context_destroy(lane->context), HG_SUCCESS);
+}
+
+START_TEST(lanes_between_all_contexts_exchange)
+{
+    struct session s;
+    struct lane lanes[CONTEXTS];
+
+    if (session_mode_at(_i)->shape == SESSION_SELF ||
+        session_mode_at(_i)->thread_mode == NA_THREAD_MODE_SINGLE)
+        return;
+    session_begin(&s, _i, &setup);
+    session_wait_other(&s, ready(), 1);
+    for (uint32_t i = 0; i < CONTEXTS; i++)
+        lane_open(&lanes[i], &s, i);
+    for (uint32_t i = 0; i < CONTEXTS; i++)
+        ck_assert_int_eq(
+            pthread_create(&lanes[i].thread, NULL, lane_run, &lanes[i]), 0);
+    for (uint32_t i = 0; i < CONTEXTS; i++)
+        ck_assert_int_eq(pthread_join(lanes[i].thread, NULL), 0);
+    for (uint32_t i = 0; i < CONTEXTS; i++) {
+        ck_assert_msg(!lanes[i].wrong, "context %u", i);
+        lane_close(&lanes[i]);
+    }
+    session_end(&s);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    tcase_set_timeout(tcase, 300);
+    session_add(tcase, lanes_between_all_contexts_exchange);
+}
+
+int
+main(int argc, char **argv)
+{
+    return session_main(argc, argv, "lanes", add);
+}
