@@ -8,6 +8,7 @@
 #include "fabric.h"
 #include "name.h"
 #include "peer.h"
+#include "stale.h"
 #include "waitset.h"
 
 #define STALE_MAX 64U
@@ -90,7 +91,10 @@ open_endpoint(na_plugin_class *cls, struct fi_info *info, struct fid_ep **ep_p)
                          (cls->trait->flags & OFI_TRAIT_NODE) != 0;
          i++)
         ret = try_endpoint(cls, info, ep_p, &call);
-    return ret == 0 ? NA_PLUGIN_OK : refuse(cls, call, ret);
+    if (ret != 0)
+        return refuse(cls, call, ret);
+    ofi_stale_mark(cls, *ep_p);
+    return NA_PLUGIN_OK;
 }
 
 int32_t
@@ -171,6 +175,7 @@ ofi_fabric_open(na_plugin_class *cls)
 
     cls->info->tx_attr->op_flags = 0;
     cls->info->rx_attr->op_flags = 0;
+    ofi_stale_remove(cls);
     int32_t ret = open_domain(cls);
     if (ret == NA_PLUGIN_OK)
         ret = open_endpoint(cls, cls->info, &cls->ep);
@@ -200,8 +205,10 @@ close_one(struct fid *fid)
 void
 ofi_fabric_close_endpoint(na_plugin_class *cls)
 {
-    if (cls->ep != NULL)
+    if (cls->ep != NULL) {
+        ofi_stale_unmark(cls, cls->ep);
         fi_close(&cls->ep->fid);
+    }
     cls->ep = NULL;
 }
 
@@ -219,6 +226,7 @@ ofi_fabric_close(na_plugin_class *cls)
     if (cls->fabric != NULL)
         close_one(&cls->fabric->fid);
     ofi_library.freeinfo(cls->info);
+    ofi_stale_remove(cls);
 }
 
 uint64_t

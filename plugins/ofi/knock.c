@@ -104,6 +104,21 @@ ofi_knock_look(na_plugin_class *cls, na_plugin_addr *peer, uint64_t now)
         conclude(cls, peer, ETIMEDOUT);
 }
 
+bool
+ofi_knock_answers(const struct ofi_name *name)
+{
+    struct sockaddr_storage address;
+    socklen_t length = local_address(name, &address);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    bool refused = fd >= 0 &&
+                   connect(fd, (const void *) &address, length) != 0 &&
+                   errno == ECONNREFUSED;
+    if (fd >= 0)
+        close(fd);
+    return !refused;
+}
+
 int32_t
 ofi_knock_listen(na_plugin_class *cls)
 {

@@ -15,6 +15,10 @@ void ofi_knock_look(na_plugin_class *cls, na_plugin_addr *peer, uint64_t now);
 
 void ofi_knock_end(na_plugin_addr *peer);
 
+/* Whether a local socket for an endpoint of this name is there; true as well
+ * when it cannot be told. */
+bool ofi_knock_answers(const struct ofi_name *name);
+
 /* The local socket that peers of the same node knock at, where the transport
  * has none itself. */
 int32_t ofi_knock_listen(na_plugin_class *cls);

@@ -327,6 +327,7 @@ struct na_plugin_class {
     uint32_t ping_number;        /* of the last ping */
     struct ofi_retired *retired; /* see retire.h */
     bool lingers;                /* libfabric has something of it for longer */
+    struct ofi_mark *marks;      /* of its endpoints' files, see stale.h */
 
     struct ofi_list memory; /* registrations; memory_lock */
     struct ofi_lock memory_lock;

@@ -16,6 +16,7 @@
 #include "peer.h"
 #include "rma.h"
 #include "send.h"
+#include "stale.h"
 
 #define LOOK_NS (20 * OFI_MS)   /* between two looks, while sends are stuck */
 #define KNOCK_NS (20 * OFI_MS)  /* after which it is asked who listens */
@@ -107,6 +108,7 @@ ofi_peer_reach(na_plugin_class *cls, na_plugin_addr *peer)
     if (ofi_fork_was_closed(&peer->name))
         return NA_PLUGIN_E_HOSTUNREACH;
     ofi_name_to_raw(cls->trait, &peer->name, raw);
+    ofi_stale_meet(cls, &peer->name);
     int ret = fi_av_insert(cls->av, raw, 1, &addr, 0, NULL);
     if (ret != 1 || addr == FI_ADDR_NOTAVAIL) {
         char text[OFI_TEXT_MAX];

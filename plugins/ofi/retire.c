@@ -14,6 +14,7 @@
 #include "receive.h"
 #include "retire.h"
 #include "send.h"
+#include "stale.h"
 
 #define PATIENCE_NS OFI_SECOND
 
@@ -103,6 +104,7 @@ void
 ofi_retire_endpoint(na_plugin_class *cls, struct fid_ep *ep, bool settled)
 {
     if (settled) {
+        ofi_stale_unmark(cls, ep);
         fi_close(&ep->fid);
         return;
     }
@@ -121,6 +123,7 @@ ofi_retire_class(na_plugin_class *cls, bool settled)
         while (cls->retired != NULL) {
             struct ofi_retired *retired = cls->retired;
             cls->retired = retired->next;
+            ofi_stale_unmark(cls, retired->ep);
             fi_close(&retired->ep->fid);
             free(retired);
         }
@@ -144,6 +147,7 @@ ofi_retire_class(na_plugin_class *cls, bool settled)
     OFI_LOG(cls->host, INFO,
         "peers have not taken all that was sent to them: the endpoints stay "
         "until this process ends");
+    ofi_stale_unmark_all(cls);
     cls->lingers = true;
     cls->retired = NULL;
     cls->ep = NULL;
