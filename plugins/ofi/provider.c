@@ -29,7 +29,9 @@ static const struct ofi_trait table[] = {
     {"tcp;ofi_rxm", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
     {"net;ofi_rxm", "net;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
     {"sockets", "sockets", "sockets", OFI_FORMAT_IP,
-        SOCKETS | OFI_TRAIT_TRUST_WAIT | OFI_TRAIT_MUTE_LOSS, 0},
+        SOCKETS | OFI_TRAIT_TRUST_WAIT | OFI_TRAIT_MUTE_LOSS |
+            OFI_TRAIT_LATE_END,
+        0},
     {"udp", "udp;ofi_rxd", "udp", OFI_FORMAT_IP, DATAGRAMS, 0},
     {"udp;ofi_rxd", "udp;ofi_rxd", "udp", OFI_FORMAT_IP, DATAGRAMS, 0},
     {"shm", "shm", "shm", OFI_FORMAT_STRING,

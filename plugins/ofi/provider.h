@@ -45,6 +45,10 @@ enum ofi_format {
  * else meanwhile: long ones are faster in parts. */
 #define OFI_TRAIT_SPLIT_GETS 0x400U
 
+/* A message ends when its receiver has polled, unless FI_INJECT_COMPLETE says
+ * that it is enough for it to have left. */
+#define OFI_TRAIT_LATE_END 0x800U
+
 struct ofi_trait {
     const char *protocol; /* as in an info string */
     const char *provider; /* fabric_attr->prov_name; several forms of one

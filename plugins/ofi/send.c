@@ -42,14 +42,31 @@ end_op(struct ofi_tx *tx, int32_t status)
     ofi_ctx_end(op->ctx, op, status);
 }
 
+/* What a class that closes waits for: that it has left, and with it all before
+ * it. Its receiver may not poll for long. */
+static ssize_t
+hand_over_fence(na_plugin_class *cls, struct ofi_tx *tx)
+{
+    const struct iovec part = {tx->data, tx->length};
+    const struct fi_msg message = {.msg_iov = &part,
+        .desc = &tx->desc,
+        .iov_count = 1,
+        .addr = tx->peer->fi_addr,
+        .context = &tx->work.fi};
+
+    return fi_sendmsg(cls->ep, &message, FI_COMPLETION | FI_INJECT_COMPLETE);
+}
+
 /* Hands one to libfabric. */
 static int
 submit(na_plugin_class *cls, struct ofi_tx *tx)
 {
     na_plugin_addr *peer = tx->peer;
 
-    ssize_t ret = fi_send(
-        cls->ep, tx->data, tx->length, tx->desc, peer->fi_addr, &tx->work.fi);
+    ssize_t ret = tx->fence && (cls->trait->flags & OFI_TRAIT_LATE_END) != 0
+                      ? hand_over_fence(cls, tx)
+                      : fi_send(cls->ep, tx->data, tx->length, tx->desc,
+                            peer->fi_addr, &tx->work.fi);
     if (ret != 0)
         return (int) -ret;
     ofi_list_append(&peer->flying, &tx->link);
