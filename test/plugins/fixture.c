@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 
+#include <check.h>
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
@@ -200,4 +201,28 @@ fixture_log_clear(void)
 {
     log_length = 0;
     log_text[0] = '\0';
+}
+
+void
+fixture_ck_candidate(size_t index, const char *path, const char *plugin,
+    enum talaria_stage stage, na_return_t code)
+{
+    struct talaria_open_result *result;
+    const struct talaria_candidate *candidate;
+
+    ck_assert_int_eq(talaria_open_report(&result), NA_SUCCESS);
+    ck_assert_uint_lt(index, result->count);
+    candidate = result->candidates[index];
+    if (path)
+        ck_assert_str_eq(candidate->path, path);
+    else
+        ck_assert_ptr_null(candidate->path);
+    if (plugin)
+        ck_assert_str_eq(candidate->plugin, plugin);
+    else
+        ck_assert_ptr_null(candidate->plugin);
+    ck_assert_str_eq(talaria_stage_to_string(candidate->stage),
+        talaria_stage_to_string(stage));
+    ck_assert_int_eq(candidate->code, code);
+    talaria_open_report_free(result);
 }

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "talaria.h"
+
 /* Unchecked fixtures: they run in the process of libcheck, so that a test that
  * dies leaves nothing behind. */
 void fixture_setup(void);
@@ -42,5 +44,9 @@ size_t fixture_log_count(const char *level);
 const char *fixture_log(void);
 bool fixture_logged(const char *text);
 void fixture_log_clear(void);
+
+/* Candidate index of the last report is this one. */
+void fixture_ck_candidate(size_t index, const char *path, const char *plugin,
+    enum talaria_stage stage, na_return_t code);
 
 #endif /* FIXTURE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two ends of the NA interface, and what the peer does. */
 #include "na_pair.h"
-#include "talaria.h"
 
 #include "counts.h"
 #include "log_watch.h"
@@ -479,4 +478,45 @@ na_pair_call(struct na_pair *pair, struct na_end *send, struct na_end *recv,
     ck_assert_int_eq(send->type, NA_CB_SEND_UNEXPECTED);
     ck_assert_int_eq(recv->type, NA_CB_RECV_EXPECTED);
     return recv->ret;
+}
+
+size_t
+na_pair_max_unexpected(const struct na_pair *pair)
+{
+    return NA_Msg_get_max_unexpected_size(pair->na_class);
+}
+
+size_t
+na_pair_max_expected(const struct na_pair *pair)
+{
+    return NA_Msg_get_max_expected_size(pair->na_class);
+}
+
+void
+na_pair_open(struct na_pair *pair, struct na_end *send, struct na_end *recv)
+{
+    na_end_open(pair, send, na_pair_max_unexpected(pair));
+    na_end_open(pair, recv, na_pair_max_expected(pair));
+}
+
+void
+na_pair_close(struct na_pair *pair, struct na_end *send, struct na_end *recv)
+{
+    na_end_close(pair, send);
+    na_end_close(pair, recv);
+}
+
+void
+na_pair_echo(struct na_pair *pair, struct na_end *send, struct na_end *recv,
+    size_t length, na_tag_t tag)
+{
+    char *out = send->buffer + na_send_header(pair);
+
+    out[0] = NA_ASK_ECHO;
+    for (size_t i = 1; i < length; i++)
+        out[i] = (char) (i * 7 + tag);
+    memset(recv->buffer, 0, recv->buffer_size);
+    ck_assert_int_eq(na_pair_call(pair, send, recv, length, tag), NA_SUCCESS);
+    ck_assert_uint_eq(recv->length, na_recv_header(pair) + length);
+    ck_assert_mem_eq(recv->buffer + na_recv_header(pair), out, length);
 }

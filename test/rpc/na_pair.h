@@ -78,4 +78,18 @@ size_t na_recv_header(const struct na_pair *pair);
 na_return_t na_pair_call(struct na_pair *pair, struct na_end *send,
     struct na_end *recv, size_t length, na_tag_t tag);
 
+/* The largest messages, headers included. */
+size_t na_pair_max_unexpected(const struct na_pair *pair);
+size_t na_pair_max_expected(const struct na_pair *pair);
+
+/* One end to send requests with, one to receive answers, of these sizes. */
+void na_pair_open(
+    struct na_pair *pair, struct na_end *send, struct na_end *recv);
+void na_pair_close(
+    struct na_pair *pair, struct na_end *send, struct na_end *recv);
+
+/* Asks for length bytes of payload, and has them back. */
+void na_pair_echo(struct na_pair *pair, struct na_end *send,
+    struct na_end *recv, size_t length, na_tag_t tag);
+
 #endif /* NA_PAIR_H */

@@ -7,48 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t
-max_unexpected(const struct na_pair *pair)
-{
-    return NA_Msg_get_max_unexpected_size(pair->na_class);
-}
-
-static size_t
-max_expected(const struct na_pair *pair)
-{
-    return NA_Msg_get_max_expected_size(pair->na_class);
-}
-
-/* One end to send requests with, one to receive answers. */
-static void
-open_both(struct na_pair *pair, struct na_end *send, struct na_end *recv)
-{
-    na_end_open(pair, send, max_unexpected(pair));
-    na_end_open(pair, recv, max_expected(pair));
-}
-
-static void
-close_both(struct na_pair *pair, struct na_end *send, struct na_end *recv)
-{
-    na_end_close(pair, send);
-    na_end_close(pair, recv);
-}
-
-static void
-echo(struct na_pair *pair, struct na_end *send, struct na_end *recv,
-    size_t length, na_tag_t tag)
-{
-    char *out = send->buffer + na_send_header(pair);
-
-    out[0] = NA_ASK_ECHO;
-    for (size_t i = 1; i < length; i++)
-        out[i] = (char) (i * 7 + tag);
-    memset(recv->buffer, 0, recv->buffer_size);
-    ck_assert_int_eq(na_pair_call(pair, send, recv, length, tag), NA_SUCCESS);
-    ck_assert_uint_eq(recv->length, na_recv_header(pair) + length);
-    ck_assert_mem_eq(recv->buffer + na_recv_header(pair), out, length);
-}
-
 START_TEST(message_sizes_up_to_the_largest_come_back)
 {
     struct na_pair pair;
@@ -56,17 +14,17 @@ START_TEST(message_sizes_up_to_the_largest_come_back)
     size_t max;
 
     na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
-    max = max_unexpected(&pair) - na_send_header(&pair);
-    if (max > max_expected(&pair) - na_recv_header(&pair))
-        max = max_expected(&pair) - na_recv_header(&pair);
+    na_pair_open(&pair, &send, &recv);
+    max = na_pair_max_unexpected(&pair) - na_send_header(&pair);
+    if (max > na_pair_max_expected(&pair) - na_recv_header(&pair))
+        max = na_pair_max_expected(&pair) - na_recv_header(&pair);
     for (size_t length = 1; length < 70; length++)
-        echo(&pair, &send, &recv, length, 1);
+        na_pair_echo(&pair, &send, &recv, length, 1);
     for (size_t length = 128; length < max; length *= 2)
-        echo(&pair, &send, &recv, length + 1, 2);
-    echo(&pair, &send, &recv, max - 1, 3);
-    echo(&pair, &send, &recv, max, 4);
-    close_both(&pair, &send, &recv);
+        na_pair_echo(&pair, &send, &recv, length + 1, 2);
+    na_pair_echo(&pair, &send, &recv, max - 1, 3);
+    na_pair_echo(&pair, &send, &recv, max, 4);
+    na_pair_close(&pair, &send, &recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -80,21 +38,22 @@ START_TEST(message_longer_than_the_largest_msgsize_at_once)
     na_pair_begin(&pair, _i);
     log_expect("the longest is", 0, 2);
     na_end_open(&pair, &send, 0);
-    send.buffer = calloc(1, max_unexpected(&pair) + max_expected(&pair) + over);
-    ck_assert_int_eq(NA_Msg_init_unexpected(
-                         pair.na_class, send.buffer, max_unexpected(&pair) + 1),
+    send.buffer = calloc(
+        1, na_pair_max_unexpected(&pair) + na_pair_max_expected(&pair) + over);
+    ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class, send.buffer,
+                         na_pair_max_unexpected(&pair) + 1),
         NA_SUCCESS);
     ck_assert_int_eq(
         NA_Msg_send_unexpected(pair.na_class, pair.context, na_end_called,
-            &send, send.buffer, max_unexpected(&pair) + 1, NULL, pair.addr, 0,
-            0, send.op),
+            &send, send.buffer, na_pair_max_unexpected(&pair) + 1, NULL,
+            pair.addr, 0, 0, send.op),
         NA_MSGSIZE);
-    ck_assert_int_eq(NA_Msg_init_expected(
-                         pair.na_class, send.buffer, max_expected(&pair) + 1),
+    ck_assert_int_eq(NA_Msg_init_expected(pair.na_class, send.buffer,
+                         na_pair_max_expected(&pair) + 1),
         NA_SUCCESS);
     ck_assert_int_eq(
         NA_Msg_send_expected(pair.na_class, pair.context, na_end_called, &send,
-            send.buffer, max_expected(&pair) + 1, NULL, pair.addr, 0, 0,
+            send.buffer, na_pair_max_expected(&pair) + 1, NULL, pair.addr, 0, 0,
             send.op),
         NA_MSGSIZE);
     na_pair_quiet(&pair);
@@ -112,14 +71,14 @@ START_TEST(message_longer_than_its_receive_msgsize)
     struct na_end send, recv;
 
     na_pair_begin(&pair, _i);
-    na_end_open(&pair, &send, max_unexpected(&pair));
+    na_end_open(&pair, &send, na_pair_max_unexpected(&pair));
     na_end_open(&pair, &recv, na_recv_header(&pair) + 20);
     send.buffer[na_send_header(&pair)] = NA_ASK_ECHO;
     ck_assert_int_eq(na_pair_call(&pair, &send, &recv, 20, 5), NA_SUCCESS);
     ck_assert_int_eq(na_pair_call(&pair, &send, &recv, 21, 5), NA_MSGSIZE);
     ck_assert_int_eq(na_pair_call(&pair, &send, &recv, 200, 5), NA_MSGSIZE);
     ck_assert_int_eq(na_pair_call(&pair, &send, &recv, 20, 5), NA_SUCCESS);
-    close_both(&pair, &send, &recv);
+    na_pair_close(&pair, &send, &recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -133,7 +92,7 @@ START_TEST(message_tags_sort_answers_out)
 
     na_pair_begin(&pair, _i);
     for (unsigned i = 0; i < MANY; i++) {
-        open_both(&pair, &send[i], &recv[i]);
+        na_pair_open(&pair, &send[i], &recv[i]);
         tags[i] = i < MANY / 2 ? i : NA_Msg_get_max_tag(pair.na_class) - i;
         ck_assert_int_eq(
             NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called,
@@ -160,7 +119,7 @@ START_TEST(message_tags_sort_answers_out)
         na_pair_wait(&pair, &send[i], 1);
         ck_assert_int_eq(recv[i].ret, NA_SUCCESS);
         ck_assert_int_eq(recv[i].buffer[na_recv_header(&pair) + 1], (char) i);
-        close_both(&pair, &send[i], &recv[i]);
+        na_pair_close(&pair, &send[i], &recv[i]);
     }
     na_pair_end(&pair);
 }
@@ -173,11 +132,11 @@ START_TEST(message_highest_tag_is_the_highest)
     na_tag_t max;
 
     na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
+    na_pair_open(&pair, &send, &recv);
     max = NA_Msg_get_max_tag(pair.na_class);
     ck_assert_uint_ge(max, 0x7fff);
-    echo(&pair, &send, &recv, 30, max);
-    echo(&pair, &send, &recv, 30, 0);
+    na_pair_echo(&pair, &send, &recv, 30, max);
+    na_pair_echo(&pair, &send, &recv, 30, 0);
     if (max < UINT32_MAX) {
         ck_assert_int_eq(
             NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called,
@@ -189,7 +148,7 @@ START_TEST(message_highest_tag_is_the_highest)
                              send.buffer_data, pair.addr, 0, max + 1, send.op),
             NA_INVALID_ARG);
     }
-    close_both(&pair, &send, &recv);
+    na_pair_close(&pair, &send, &recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -205,7 +164,7 @@ START_TEST(message_unexpected_without_receive_waits)
     if (pair.peer) {
         na_pair_deafen(&pair);
         for (unsigned i = 0; i < MANY; i++) {
-            open_both(&pair, &send[i], &recv[i]);
+            na_pair_open(&pair, &send[i], &recv[i]);
             send[i].buffer[na_send_header(&pair)] = NA_ASK_ECHO;
             send[i].buffer[na_send_header(&pair) + 1] = (char) i;
             ck_assert_int_eq(
@@ -233,7 +192,7 @@ START_TEST(message_unexpected_without_receive_waits)
             ck_assert_int_eq(recv[i].ret, NA_SUCCESS);
             ck_assert_int_eq(
                 recv[i].buffer[na_recv_header(&pair) + 1], (char) i);
-            close_both(&pair, &send[i], &recv[i]);
+            na_pair_close(&pair, &send[i], &recv[i]);
         }
     }
     na_pair_end(&pair);
@@ -248,20 +207,20 @@ START_TEST(message_buffers_from_elsewhere_work)
     size_t size;
 
     na_pair_begin(&pair, _i);
-    size = max_unexpected(&pair) + max_expected(&pair) + 16;
+    size = na_pair_max_unexpected(&pair) + na_pair_max_expected(&pair) + 16;
     memory = calloc(1, size);
     na_end_open(&pair, &send, 0);
     na_end_open(&pair, &recv, 0);
     for (size_t skew = 0; skew < 4; skew++) {
         send.buffer = memory + skew;
-        send.buffer_size = max_unexpected(&pair);
-        recv.buffer = memory + max_unexpected(&pair) + 4 + skew;
-        recv.buffer_size = max_expected(&pair);
-        echo(&pair, &send, &recv, 150, 1);
+        send.buffer_size = na_pair_max_unexpected(&pair);
+        recv.buffer = memory + na_pair_max_unexpected(&pair) + 4 + skew;
+        recv.buffer_size = na_pair_max_expected(&pair);
+        na_pair_echo(&pair, &send, &recv, 150, 1);
     }
     free(memory);
     send.buffer = recv.buffer = NULL;
-    close_both(&pair, &send, &recv);
+    na_pair_close(&pair, &send, &recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -305,7 +264,7 @@ START_TEST(message_to_nobody_fails_at_once)
     na_return_t ret;
 
     na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
+    na_pair_open(&pair, &send, &recv);
     other = NA_Initialize(session_transport(), true);
     ck_assert_ptr_nonnull(other);
     ck_assert_int_eq(NA_Addr_self(other, &self), NA_SUCCESS);
@@ -325,8 +284,8 @@ START_TEST(message_to_nobody_fails_at_once)
     }
     ck_assert_int_eq(ret, NA_HOSTUNREACH);
     ck_assert_int_eq(NA_Addr_free(pair.na_class, nobody), NA_SUCCESS);
-    echo(&pair, &send, &recv, 8, 1);
-    close_both(&pair, &send, &recv);
+    na_pair_echo(&pair, &send, &recv, 8, 1);
+    na_pair_close(&pair, &send, &recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -342,7 +301,7 @@ START_TEST(message_senseless_arguments_invalid)
     void *data;
 
     na_pair_begin(&pair, _i);
-    na_end_open(&pair, &send, max_unexpected(&pair));
+    na_end_open(&pair, &send, na_pair_max_unexpected(&pair));
     c = pair.na_class;
     x = pair.context;
     b = send.buffer;

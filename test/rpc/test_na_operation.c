@@ -6,48 +6,6 @@
 
 #include <string.h>
 
-static size_t
-max_unexpected(const struct na_pair *pair)
-{
-    return NA_Msg_get_max_unexpected_size(pair->na_class);
-}
-
-static size_t
-max_expected(const struct na_pair *pair)
-{
-    return NA_Msg_get_max_expected_size(pair->na_class);
-}
-
-/* One end to send requests with, one to receive answers. */
-static void
-open_both(struct na_pair *pair, struct na_end *send, struct na_end *recv)
-{
-    na_end_open(pair, send, max_unexpected(pair));
-    na_end_open(pair, recv, max_expected(pair));
-}
-
-static void
-close_both(struct na_pair *pair, struct na_end *send, struct na_end *recv)
-{
-    na_end_close(pair, send);
-    na_end_close(pair, recv);
-}
-
-static void
-echo(struct na_pair *pair, struct na_end *send, struct na_end *recv,
-    size_t length, na_tag_t tag)
-{
-    char *out = send->buffer + na_send_header(pair);
-
-    out[0] = NA_ASK_ECHO;
-    for (size_t i = 1; i < length; i++)
-        out[i] = (char) (i * 7 + tag);
-    memset(recv->buffer, 0, recv->buffer_size);
-    ck_assert_int_eq(na_pair_call(pair, send, recv, length, tag), NA_SUCCESS);
-    ck_assert_uint_eq(recv->length, na_recv_header(pair) + length);
-    ck_assert_mem_eq(recv->buffer + na_recv_header(pair), out, length);
-}
-
 /* A ball that goes back and forth, each submission within a callback. */
 struct ball {
     struct na_pair *pair;
@@ -101,14 +59,14 @@ START_TEST(operation_is_used_again_inside_its_callback)
     memset(&ball, 0, sizeof ball);
     ball.pair = &pair;
     ball.rounds = test_count(TEST_NA_MESSAGES);
-    open_both(&pair, &ball.send, &ball.recv);
+    na_pair_open(&pair, &ball.send, &ball.recv);
     ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class, ball.send.buffer,
                          ball.send.buffer_size),
         NA_SUCCESS);
     throw_ball(&ball);
     while (ball.round < ball.rounds)
         na_pair_step(&pair, 100);
-    close_both(&pair, &ball.send, &ball.recv);
+    na_pair_close(&pair, &ball.send, &ball.recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -119,7 +77,7 @@ START_TEST(operation_pending_busy)
     struct na_end send, recv;
 
     na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
+    na_pair_open(&pair, &send, &recv);
     ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
                          na_end_called, &recv, recv.buffer, recv.buffer_size,
                          recv.buffer_data, pair.addr, 0, 9, recv.op),
@@ -136,8 +94,8 @@ START_TEST(operation_pending_busy)
         NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
     na_pair_wait(&pair, &recv, 1);
     ck_assert_int_eq(recv.ret, NA_CANCELED);
-    echo(&pair, &send, &recv, 10, 9);
-    close_both(&pair, &send, &recv);
+    na_pair_echo(&pair, &send, &recv, 10, 9);
+    na_pair_close(&pair, &send, &recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -148,8 +106,8 @@ START_TEST(operation_cancelled_receive_calls_back_once)
     struct na_end send, recv, anyone;
 
     na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
-    na_end_open(&pair, &anyone, max_unexpected(&pair));
+    na_pair_open(&pair, &send, &recv);
+    na_end_open(&pair, &anyone, na_pair_max_unexpected(&pair));
     /* Never submitted: nothing to cancel. */
     ck_assert_int_eq(
         NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
@@ -179,9 +137,9 @@ START_TEST(operation_cancelled_receive_calls_back_once)
     ck_assert_uint_eq(recv.called, 10);
     ck_assert_int_eq(
         NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
-    echo(&pair, &send, &recv, 40, 77);
+    na_pair_echo(&pair, &send, &recv, 40, 77);
     na_end_close(&pair, &anyone);
-    close_both(&pair, &send, &recv);
+    na_pair_close(&pair, &send, &recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -208,7 +166,7 @@ START_TEST(operation_destroyed_inside_its_callback)
     struct own own = {.called = 0};
 
     na_pair_begin(&pair, _i);
-    na_end_open(&pair, &send, max_unexpected(&pair));
+    na_end_open(&pair, &send, na_pair_max_unexpected(&pair));
     own.na_class = pair.na_class;
     own.op = NA_Op_create(pair.na_class, NA_OP_SINGLE);
     ck_assert_ptr_nonnull(own.op);
@@ -236,7 +194,7 @@ START_TEST(operation_destroyed_while_pending_is_told)
 
     na_pair_begin(&pair, _i);
     log_expect("operation destroyed while pending", 1, 1);
-    na_end_open(&pair, &recv, max_expected(&pair));
+    na_end_open(&pair, &recv, na_pair_max_expected(&pair));
     ck_assert_int_eq(NA_Msg_recv_expected(pair.na_class, pair.context,
                          na_end_called, &recv, recv.buffer, recv.buffer_size,
                          recv.buffer_data, pair.addr, 0, 3, recv.op),
@@ -259,7 +217,7 @@ START_TEST(operation_without_callback_ends_all_the_same)
     unsigned count = 0;
 
     na_pair_begin(&pair, _i);
-    open_both(&pair, &send, &recv);
+    na_pair_open(&pair, &send, &recv);
     send.buffer[na_send_header(&pair)] = NA_ASK_SILENCE;
     ck_assert_int_eq(
         NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
@@ -278,7 +236,7 @@ START_TEST(operation_without_callback_ends_all_the_same)
     na_pair_quiet(&pair);
     ck_assert_int_eq(NA_Trigger(pair.context, 10, &count), NA_SUCCESS);
     ck_assert_uint_eq(count, 0);
-    close_both(&pair, &send, &recv);
+    na_pair_close(&pair, &send, &recv);
     na_pair_end(&pair);
 }
 END_TEST

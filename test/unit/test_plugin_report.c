@@ -10,31 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidate index of the last report. */
-static void
-assert_candidate(size_t index, const char *path, const char *plugin,
-    enum talaria_stage stage, na_return_t code)
-{
-    struct talaria_open_result *result;
-    const struct talaria_candidate *candidate;
-
-    ck_assert_int_eq(talaria_open_report(&result), NA_SUCCESS);
-    ck_assert_uint_lt(index, result->count);
-    candidate = result->candidates[index];
-    if (path)
-        ck_assert_str_eq(candidate->path, path);
-    else
-        ck_assert_ptr_null(candidate->path);
-    if (plugin)
-        ck_assert_str_eq(candidate->plugin, plugin);
-    else
-        ck_assert_ptr_null(candidate->plugin);
-    ck_assert_str_eq(talaria_stage_to_string(candidate->stage),
-        talaria_stage_to_string(stage));
-    ck_assert_int_eq(candidate->code, code);
-    talaria_open_report_free(result);
-}
-
 START_TEST(report_of_failed_open_replaces_acceptance)
 {
     struct plugin_report *report = plugin_report_create();
@@ -51,9 +26,9 @@ START_TEST(report_of_failed_open_replaces_acceptance)
     ck_assert(fixture_logged("cannot open \"probe+alpha\": /b.so: open: no "
                              "device 7 (2 candidates)"));
     plugin_report_publish(report);
-    assert_candidate(
+    fixture_ck_candidate(
         0, "/a.json", "other", TALARIA_STAGE_NOT_FOUND, NA_NOENTRY);
-    assert_candidate(1, "/b.so", "probe", TALARIA_STAGE_OPEN, NA_NODEV);
+    fixture_ck_candidate(1, "/b.so", "probe", TALARIA_STAGE_OPEN, NA_NODEV);
     plugin_cleanup();
 }
 END_TEST

@@ -80,31 +80,6 @@ assert_fails(const char *string, na_return_t code, enum talaria_stage stage,
     talaria_open_report_free(result);
 }
 
-/* Candidate index of the last report. */
-static void
-assert_candidate(size_t index, const char *path, const char *plugin,
-    enum talaria_stage stage, na_return_t code)
-{
-    struct talaria_open_result *result;
-    const struct talaria_candidate *candidate;
-
-    ck_assert_int_eq(talaria_open_report(&result), NA_SUCCESS);
-    ck_assert_uint_lt(index, result->count);
-    candidate = result->candidates[index];
-    if (path)
-        ck_assert_str_eq(candidate->path, path);
-    else
-        ck_assert_ptr_null(candidate->path);
-    if (plugin)
-        ck_assert_str_eq(candidate->plugin, plugin);
-    else
-        ck_assert_ptr_null(candidate->plugin);
-    ck_assert_str_eq(talaria_stage_to_string(candidate->stage),
-        talaria_stage_to_string(stage));
-    ck_assert_int_eq(candidate->code, code);
-    talaria_open_report_free(result);
-}
-
 /* probe_good as "probe" and probe_other as "other", in the search path. */
 static void
 begin_with_two(void)
@@ -126,9 +101,9 @@ START_TEST(resolve_named_plugin_opens_that_one)
     ck_assert_str_eq(plugin->name, "other");
     ck_assert_str_eq(plugin_path(plugin), fixture_path("other.so"));
     ck_assert(!is_mapped(fixture_path("good.so")));
-    assert_candidate(0, fixture_path("1.json"), "probe",
+    fixture_ck_candidate(0, fixture_path("1.json"), "probe",
         TALARIA_STAGE_NOT_FOUND, NA_NOENTRY);
-    assert_candidate(
+    fixture_ck_candidate(
         1, fixture_path("2.json"), "other", TALARIA_STAGE_OK, NA_SUCCESS);
     ck_assert_int_eq(resolve("other+beta", &again), NA_SUCCESS);
     ck_assert_ptr_eq(plugin, again);
@@ -146,14 +121,14 @@ START_TEST(resolve_protocol_takes_highest_priority)
     ck_assert_int_eq(resolve("beta", &plugin), NA_SUCCESS);
     ck_assert_str_eq(plugin->name, "other");
     ck_assert(!is_mapped(fixture_path("good.so")));
-    assert_candidate(
+    fixture_ck_candidate(
         0, fixture_path("1.json"), "probe", TALARIA_STAGE_OK, NA_SUCCESS);
-    assert_candidate(
+    fixture_ck_candidate(
         1, fixture_path("2.json"), "other", TALARIA_STAGE_OK, NA_SUCCESS);
     ck_assert_int_eq(resolve("alpha", &plugin), NA_SUCCESS);
     ck_assert_str_eq(plugin->name, "probe");
-    assert_candidate(0, fixture_path("2.json"), "other", TALARIA_STAGE_PROTOCOL,
-        NA_PROTONOSUPPORT);
+    fixture_ck_candidate(0, fixture_path("2.json"), "other",
+        TALARIA_STAGE_PROTOCOL, NA_PROTONOSUPPORT);
     plugin_cleanup();
 }
 END_TEST
@@ -193,7 +168,7 @@ START_TEST(resolve_first_of_a_name_wins)
     ck_assert(fixture_logged("a/m.json is shadowed"));
     ck_assert_int_eq(resolve("alpha", &plugin), NA_SUCCESS);
     ck_assert_str_eq(plugin_path(plugin), fixture_path("b/good.so"));
-    assert_candidate(0, fixture_path("a/m.json"), "probe",
+    fixture_ck_candidate(0, fixture_path("a/m.json"), "probe",
         TALARIA_STAGE_NOT_FOUND, NA_EXIST);
     plugin_cleanup();
 }
@@ -209,7 +184,7 @@ START_TEST(resolve_registered_comes_first)
     ck_assert_int_eq(resolve("built_in+delta", &plugin), NA_SUCCESS);
     ck_assert_ptr_eq(plugin, &na_plugin_v1_probe);
     ck_assert_ptr_null(plugin_path(plugin));
-    assert_candidate(0, NULL, "built_in", TALARIA_STAGE_OK, NA_SUCCESS);
+    fixture_ck_candidate(0, NULL, "built_in", TALARIA_STAGE_OK, NA_SUCCESS);
     ck_assert_int_eq(resolve("delta", &plugin), NA_SUCCESS);
     ck_assert_ptr_eq(plugin, &na_plugin_v1_probe);
     ck_assert_int_eq(resolve("beta", &plugin), NA_SUCCESS);
@@ -253,7 +228,7 @@ START_TEST(resolve_unusable_plugin_does_not_fall_back)
     setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
     assert_fails("probe+alpha", unusable[_i].code, unusable[_i].stage,
         unusable[_i].reason);
-    assert_candidate(0, fixture_path("1.json"), "probe", unusable[_i].stage,
+    fixture_ck_candidate(0, fixture_path("1.json"), "probe", unusable[_i].stage,
         unusable[_i].code);
     ck_assert(fixture_logged("1.json: "));
     ck_assert(fixture_logged(talaria_stage_to_string(unusable[_i].stage)));
@@ -292,9 +267,9 @@ START_TEST(resolve_unknown_name_says_what_there_is)
     ck_assert(fixture_logged(found));
     ck_assert(fixture_logged("(3 candidates)"));
     ck_assert_uint_eq(fixture_log_count("warning"), 1);
-    assert_candidate(0, fixture_path("0.json"), NULL, TALARIA_STAGE_MANIFEST,
-        NA_PROTOCOL_ERROR);
-    assert_candidate(3, NULL, NULL, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY);
+    fixture_ck_candidate(0, fixture_path("0.json"), NULL,
+        TALARIA_STAGE_MANIFEST, NA_PROTOCOL_ERROR);
+    fixture_ck_candidate(3, NULL, NULL, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY);
     plugin_cleanup();
 }
 END_TEST
@@ -403,7 +378,7 @@ START_TEST(resolve_files_need_no_manifest)
     ck_assert_int_eq(resolve("other+gamma", &plugin), NA_SUCCESS);
     ck_assert_str_eq(plugin->name, "other");
     ck_assert_ptr_nonnull(getenv("PROBE_OTHER_LOADED"));
-    assert_candidate(0, fixture_path("good.so"), "probe",
+    fixture_ck_candidate(0, fixture_path("good.so"), "probe",
         TALARIA_STAGE_NOT_FOUND, NA_NOENTRY);
     ck_assert_int_eq(resolve("beta", &plugin), NA_SUCCESS);
     ck_assert_str_eq(plugin->name, "other");
@@ -421,7 +396,7 @@ START_TEST(resolve_files_passes_over_what_is_no_plugin)
     set_files(fixture_copy("no.so", "no_symbol"), fixture_copy("g.so", "good"));
     ck_assert_int_eq(resolve("probe+alpha", &plugin), NA_SUCCESS);
     ck_assert_uint_eq(fixture_log_count("warning"), 1);
-    assert_candidate(
+    fixture_ck_candidate(
         0, fixture_path("no.so"), NULL, TALARIA_STAGE_SYMBOL, NA_NOENTRY);
     ck_assert(!is_mapped(fixture_path("no.so")));
     plugin_cleanup();
