@@ -3,7 +3,6 @@
  * another process. */
 #include "rig.h"
 
-#include <dlfcn.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,34 +11,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PATIENCE_NS UINT64_C(20000000000)
 
-uint64_t
-rig_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
-           (uint64_t) now.tv_nsec;
-}
-
 const na_plugin *
 rig_load(void)
 {
-    const char *path = getenv("NA_WIRE_PLUGIN");
-    void *object;
-    const na_plugin *plugin;
-
-    ck_assert_msg(path != NULL, "NA_WIRE_PLUGIN is not set");
-    object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    ck_assert_msg(object != NULL, "%s", dlerror());
-    plugin = dlsym(object, NA_PLUGIN_SYMBOL_NAME);
-    ck_assert_ptr_nonnull(plugin);
-    return plugin;
+    return plugin_load("NA_WIRE_PLUGIN");
 }
 
 static void
@@ -57,23 +36,6 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
     rig->warnings++;
 }
 
-static const char *
-host_config(const na_plugin_host *host, const char *key)
-{
-    return NULL;
-}
-
-static void
-host_wake(const na_plugin_host *host, void *core_ctx)
-{
-}
-
-static const void *
-host_extension(const na_plugin_host *host, const char *id)
-{
-    return NULL;
-}
-
 int32_t
 rig_try(struct rig *rig, const char *protocol, uint32_t flags)
 {
@@ -85,15 +47,7 @@ rig_try(struct rig *rig, const char *protocol, uint32_t flags)
 
     memset(rig, 0, sizeof *rig);
     rig->log_level = NA_PLUGIN_LOG_DEBUG;
-    rig->host = (na_plugin_host){.size = sizeof rig->host,
-        .abi_major = NA_PLUGIN_ABI_MAJOR,
-        .abi_minor = NA_PLUGIN_ABI_MINOR,
-        .priv = rig,
-        .log_level = &rig->log_level,
-        .log = host_log,
-        .config = host_config,
-        .wake = host_wake,
-        .extension = host_extension};
+    plugin_host(&rig->host, rig, &rig->log_level, host_log);
     rig->plugin = rig_load();
     rig->opened.size = sizeof rig->opened;
     return rig->plugin->open(&rig->host, &info, &rig->opened);
@@ -156,21 +110,13 @@ rig_op_reset(struct rig_op *op)
 void
 rig_text(const struct rig *rig, char text[RIG_TEXT])
 {
-    na_plugin_addr *self;
-    uint64_t size = RIG_TEXT;
-
-    ck_assert_int_eq(rig->ops->addr_self(rig->cls, &self), 0);
-    ck_assert_int_eq(rig->ops->addr_to_string(rig->cls, self, text, &size), 0);
-    rig->ops->addr_free(rig->cls, self);
+    plugin_self(rig->ops, rig->cls, text, RIG_TEXT);
 }
 
 na_plugin_addr *
 rig_lookup(const struct rig *rig, const char *text)
 {
-    na_plugin_addr *addr;
-
-    ck_assert_int_eq(rig->ops->addr_lookup(rig->cls, text, &addr), 0);
-    return addr;
+    return plugin_lookup(rig->ops, rig->cls, text);
 }
 
 uint32_t
@@ -206,12 +152,12 @@ over(const struct rig_op *op)
 int32_t
 rig_await(struct rig *rig, struct rig *other, struct rig_op *op)
 {
-    uint64_t deadline = rig_now() + PATIENCE_NS;
+    uint64_t deadline = now_ns() + PATIENCE_NS;
 
     while (!over(op)) {
         uint32_t count = 0;
 
-        if (rig_now() >= deadline)
+        if (now_ns() >= deadline)
             ck_abort_msg("no event");
         count += rig_poll(rig, 0, 4);
         if (other)
@@ -234,7 +180,7 @@ rig_settle(struct rig *rig, struct rig *other, struct rig_op *op, int32_t code)
 int32_t
 rig_sleep(struct rig *rig, struct rig_op *op)
 {
-    uint64_t deadline = rig_now() + PATIENCE_NS;
+    uint64_t deadline = now_ns() + PATIENCE_NS;
     struct pollfd entry = {.fd = rig->wait->fd(rig->ctx[0]), .events = POLLIN};
 
     for (;;) {
@@ -243,7 +189,7 @@ rig_sleep(struct rig *rig, struct rig_op *op)
         rig_poll(rig, 0, RIG_EVENTS);
         if (over(op))
             return op->events[op->count - 1].status;
-        ck_assert_msg(rig_now() < deadline, "no event");
+        ck_assert_msg(now_ns() < deadline, "no event");
         if (rig->wait->arm(rig->ctx[0], &sleep_ns) == NA_PLUGIN_DONE)
             continue;
         if (sleep_ns == UINT64_MAX)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "na_plugin.h"
+#include "plugin_user.h"
 
 #define RIG_TEXT 128U
 #define RIG_EVENTS 64U
@@ -36,8 +37,6 @@ struct rig_op {
     _Atomic uint32_t count;              /* of events */
     na_plugin_event events[RIG_EVENTS];
 };
-
-uint64_t rig_now(void);
 
 const na_plugin *rig_load(void);
 

@@ -1,39 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The plugin loaded as the core would, with a host that remembers what it is
  * told. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness.h"
 
-uint64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
-           (uint64_t) now.tv_nsec;
-}
-
-/* Also used outside of cases, where nothing can be asserted. */
 const na_plugin *
 load_plugin(void)
 {
-    const char *path = getenv("NA_OFI_PLUGIN");
-    void *object = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    const na_plugin *plugin =
-        object != NULL ? dlsym(object, NA_PLUGIN_SYMBOL_NAME) : NULL;
-
-    if (plugin == NULL) {
-        fprintf(stderr, "%s\n",
-            path != NULL ? dlerror() : "NA_OFI_PLUGIN is not set");
-        exit(EXIT_FAILURE);
-    }
-    return plugin;
+    return plugin_load("NA_OFI_PLUGIN");
 }
 
 static void
@@ -61,32 +39,12 @@ host_config(const na_plugin_host *host, const char *key)
 }
 
 static void
-host_wake(const na_plugin_host *host, void *core_ctx)
-{
-}
-
-static const void *
-host_extension(const na_plugin_host *host, const char *id)
-{
-    return NULL;
-}
-
-static void
 prepare(struct node *node)
 {
     memset(node, 0, sizeof(*node));
     node->log_level = NA_PLUGIN_LOG_DEBUG;
-    node->host = (na_plugin_host){
-        .size = sizeof(node->host),
-        .abi_major = NA_PLUGIN_ABI_MAJOR,
-        .abi_minor = NA_PLUGIN_ABI_MINOR,
-        .priv = node,
-        .log_level = &node->log_level,
-        .log = host_log,
-        .config = host_config,
-        .wake = host_wake,
-        .extension = host_extension,
-    };
+    plugin_host(&node->host, node, &node->log_level, host_log);
+    node->host.config = host_config;
     node->plugin = load_plugin();
 }
 
@@ -160,59 +118,31 @@ node_close(struct node *node)
 uint64_t
 node_counter(struct node *node, const char *name)
 {
-    const na_plugin_report *report =
-        node->ops->extension(node->cls, NA_PLUGIN_REPORT_ID);
-    na_plugin_report_entry entry;
-
-    for (uint32_t i = 0; report->entries(node->cls, i, &entry, 1) == 1; i++)
-        if (strcmp(entry.name, name) == 0)
-            return entry.value;
-    ck_abort_msg("no counter %s", name);
-    return 0;
+    return plugin_counter(node->ops, node->cls, name);
 }
 
 const char *
 node_text(const struct node *node, const char *name)
 {
-    const na_plugin_report *report =
-        node->ops->extension(node->cls, NA_PLUGIN_REPORT_ID);
-    na_plugin_report_entry entry;
-
-    for (uint32_t i = 0; report->entries(node->cls, i, &entry, 1) == 1; i++)
-        if (strcmp(entry.name, name) == 0)
-            return entry.text;
-    return "";
+    return plugin_text(node->ops, node->cls, name);
 }
 
 void
 self_string(const struct node *node, char text[TEXT])
 {
-    na_plugin_addr *self;
-    uint64_t size = TEXT;
-    ck_assert_int_eq(node->ops->addr_self(node->cls, &self), NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        node->ops->addr_to_string(node->cls, self, text, &size), NA_PLUGIN_OK);
-    node->ops->addr_free(node->cls, self);
+    plugin_self(node->ops, node->cls, text, TEXT);
 }
 
 na_plugin_addr *
 lookup(const struct node *node, const char *text)
 {
-    na_plugin_addr *addr;
-    ck_assert_int_eq(
-        node->ops->addr_lookup(node->cls, text, &addr), NA_PLUGIN_OK);
-    return addr;
+    return plugin_lookup(node->ops, node->cls, text);
 }
 
 void *
 op_new(const struct node *node)
 {
-    size_t align = node->opened.op_align;
-    size_t size = (node->opened.op_size + align - 1) / align * align;
-    void *op = aligned_alloc(align, size);
-    ck_assert_ptr_nonnull(op);
-    memset(op, 0, size);
-    return op;
+    return plugin_op(&node->opened);
 }
 
 bool

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "na_plugin.h"
+#include "plugin_user.h"
 
 #define TEXT 400
 #define LINE 1024
@@ -86,8 +87,6 @@ void *op_new(const struct node *node);
 
 /* Polls once: whether there was an event. */
 bool poll_one(struct node *node, na_plugin_event *event);
-
-uint64_t now_ns(void);
 
 /* Runs one suite's cases. */
 int run_case(const char *name, TCase *cases);

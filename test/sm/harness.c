@@ -2,7 +2,6 @@
 /* The plugin loaded as the core would, with a host that remembers what it is
  * told, and other processes at the end of two pipes. */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,25 +23,10 @@ static struct node *nodes[NODES];
 /* The process that runs the program, which forks one for each test. */
 static pid_t run;
 
-uint64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
-           (uint64_t) now.tv_nsec;
-}
-
 const na_plugin *
 load_plugin(void)
 {
-    const char *path = getenv("NA_SM_PLUGIN");
-    ck_assert_msg(path != NULL, "NA_SM_PLUGIN is not set");
-    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    ck_assert_msg(object != NULL, "%s", dlerror());
-    const na_plugin *plugin = dlsym(object, NA_PLUGIN_SYMBOL_NAME);
-    ck_assert_ptr_nonnull(plugin);
-    return plugin;
+    return plugin_load("NA_SM_PLUGIN");
 }
 
 static void
@@ -74,28 +58,14 @@ host_wake(const na_plugin_host *host, void *core_ctx)
     node->wakes++;
 }
 
-static const void *
-host_extension(const na_plugin_host *host, const char *id)
-{
-    return NULL;
-}
-
 void
 node_host(struct node *node)
 {
     memset(node, 0, sizeof(*node));
     node->log_level = NA_PLUGIN_LOG_DEBUG;
-    node->host = (na_plugin_host){
-        .size = sizeof(node->host),
-        .abi_major = NA_PLUGIN_ABI_MAJOR,
-        .abi_minor = NA_PLUGIN_ABI_MINOR,
-        .priv = node,
-        .log_level = &node->log_level,
-        .log = host_log,
-        .config = host_config,
-        .wake = host_wake,
-        .extension = host_extension,
-    };
+    plugin_host(&node->host, node, &node->log_level, host_log);
+    node->host.config = host_config;
+    node->host.wake = host_wake;
 }
 
 int32_t
@@ -169,46 +139,25 @@ node_warnings(struct node *node)
 uint64_t
 node_counter(struct node *node, const char *name)
 {
-    const na_plugin_report *report =
-        node->ops->extension(node->cls, NA_PLUGIN_REPORT_ID);
-    na_plugin_report_entry entry;
-
-    for (uint32_t i = 0; report->entries(node->cls, i, &entry, 1) == 1; i++)
-        if (strcmp(entry.name, name) == 0)
-            return entry.value;
-    ck_abort_msg("no counter %s", name);
-    return 0;
+    return plugin_counter(node->ops, node->cls, name);
 }
 
 void *
 op_new(const struct node *node)
 {
-    size_t align = node->opened.op_align;
-    size_t size = (node->opened.op_size + align - 1) / align * align;
-    void *op = aligned_alloc(align, size);
-    ck_assert_ptr_nonnull(op);
-    memset(op, 0, size);
-    return op;
+    return plugin_op(&node->opened);
 }
 
 void
 self_string(const struct node *node, char text[TEXT])
 {
-    na_plugin_addr *self;
-    uint64_t size = TEXT;
-    ck_assert_int_eq(node->ops->addr_self(node->cls, &self), NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        node->ops->addr_to_string(node->cls, self, text, &size), NA_PLUGIN_OK);
-    node->ops->addr_free(node->cls, self);
+    plugin_self(node->ops, node->cls, text, TEXT);
 }
 
 na_plugin_addr *
 lookup(const struct node *node, const char *text)
 {
-    na_plugin_addr *addr;
-    ck_assert_int_eq(
-        node->ops->addr_lookup(node->cls, text, &addr), NA_PLUGIN_OK);
-    return addr;
+    return plugin_lookup(node->ops, node->cls, text);
 }
 
 static int32_t

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "na_plugin.h"
+#include "plugin_user.h"
 
 #define NODE_CONTEXTS 8
 #define NODE_EVENTS 1024
@@ -155,8 +156,6 @@ uint32_t count_sockets(void);
  * wanted. Valid until the eighth call after this one. */
 const char *own_name(const char *base);
 const char *own_address(const char *base);
-
-uint64_t now_ns(void);
 
 /* Runs the cases; the result of main. */
 int run_cases(const char *name, TCase *const *cases, uint32_t count);

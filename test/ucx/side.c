@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Classes, operations and processes for the tests of the ucx plugin. */
-#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,15 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plugin_user.h"
 #include "side.h"
 
 uint64_t
 now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+    return now_ns() / 1000000;
 }
 
 const na_plugin *
@@ -26,16 +23,8 @@ side_plugin(void)
 {
     static const na_plugin *plugin;
 
-    if (plugin != NULL)
-        return plugin;
-    const char *path = getenv("NA_UCX_PLUGIN");
-    void *object = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    plugin = object != NULL ? dlsym(object, NA_PLUGIN_SYMBOL_NAME) : NULL;
-    if (plugin == NULL) {
-        fprintf(stderr, "NA_UCX_PLUGIN: %s\n",
-            path != NULL ? dlerror() : "not set");
-        abort();
-    }
+    if (plugin == NULL)
+        plugin = plugin_load("NA_UCX_PLUGIN");
     return plugin;
 }
 
@@ -66,17 +55,6 @@ host_config(const na_plugin_host *host, const char *key)
                                                             : NULL;
 }
 
-static void
-host_wake(const na_plugin_host *host, void *core_ctx)
-{
-}
-
-static const void *
-host_extension(const na_plugin_host *host, const char *id)
-{
-    return NULL;
-}
-
 int32_t
 side_try(struct side *side, const char *protocol, const char *device,
     const char *host, int32_t port, uint32_t flags)
@@ -98,15 +76,8 @@ side_try(struct side *side, const char *protocol, const char *device,
         info.name = name;
     }
     side->log_level = NA_PLUGIN_LOG_INFO;
-    side->host = (na_plugin_host){.size = sizeof(side->host),
-        .abi_major = NA_PLUGIN_ABI_MAJOR,
-        .abi_minor = NA_PLUGIN_ABI_MINOR,
-        .priv = side,
-        .log_level = &side->log_level,
-        .log = host_log,
-        .config = host_config,
-        .wake = host_wake,
-        .extension = host_extension};
+    plugin_host(&side->host, side, &side->log_level, host_log);
+    side->host.config = host_config;
     side->opened = (na_plugin_opened){.size = sizeof(side->opened)};
     int32_t ret = side_plugin()->open(&side->host, &info, &side->opened);
     side->cls = ret == NA_PLUGIN_OK ? side->opened.cls : NULL;
@@ -137,13 +108,7 @@ side_close(struct side *side)
 void
 side_name(struct side *side, char name[SIDE_TEXT])
 {
-    na_plugin_addr *addr;
-    uint64_t room = SIDE_TEXT;
-
-    ck_assert_int_eq(side->ops->addr_self(side->cls, &addr), NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        side->ops->addr_to_string(side->cls, addr, name, &room), NA_PLUGIN_OK);
-    side->ops->addr_free(side->cls, addr);
+    plugin_self(side->ops, side->cls, name, SIDE_TEXT);
 }
 
 na_plugin_addr *
@@ -160,16 +125,7 @@ side_lookup(struct side *side, const char *name)
 uint64_t
 side_counter(struct side *side, const char *name)
 {
-    const na_plugin_report *report =
-        side->ops->extension(side->cls, NA_PLUGIN_REPORT_ID);
-    na_plugin_report_entry entries[64];
-    uint32_t count = report->entries(side->cls, 0, entries, 64);
-
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(entries[i].name, name) == 0)
-            return entries[i].value;
-    ck_abort_msg("no counter %s", name);
-    return 0;
+    return plugin_counter(side->ops, side->cls, name);
 }
 
 #define ACTS 64
@@ -181,9 +137,7 @@ act_init(struct act *act, struct side *side)
 {
     memset(act, 0, sizeof(*act));
     act->side = side;
-    act->op = aligned_alloc(64, (side->opened.op_size + 63U) & ~63U);
-    ck_assert_ptr_nonnull(act->op);
-    memset(act->op, 0, side->opened.op_size);
+    act->op = plugin_op(&side->opened);
     for (size_t i = 0; i < ACTS; i++) {
         if (acts[i] == NULL) {
             acts[i] = act;
