@@ -366,6 +366,7 @@ struct na_plugin_class {
 
     int wait_fd; /* libfabric's */
     bool can_wait;
+    bool naps; /* libfabric cannot be asked whether to sleep, see retire.h */
     struct fid_wait *wait_set; /* NULL: the queue's own object */
     int listener; /* what peers of the same node knock at, -1 without */
     uint64_t scanned_ns;

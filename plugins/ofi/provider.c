@@ -12,7 +12,8 @@
 #define TCP_MULTI FI_VERSION(2, 1)
 #define SOCKETS (OFI_TRAIT_TCP | OFI_TRAIT_LOCK_MR)
 #define STREAMS (SOCKETS | OFI_TRAIT_SPLIT_GETS)
-#define LAYERED (SOCKETS | OFI_TRAIT_SLOW_LOSS)
+#define LAYERED (SOCKETS | OFI_TRAIT_SLOW_LOSS | OFI_TRAIT_WAIT_KEEPS)
+#define LAYERED_NATIVE (OFI_TRAIT_NATIVE | OFI_TRAIT_WAIT_KEEPS)
 /* What was lost is sent again only by who calls: nobody may sleep. */
 #define DATAGRAMS                                                              \
     (OFI_TRAIT_LOCK_MR | OFI_TRAIT_MUST_ANSWER | OFI_TRAIT_NO_WAIT)
@@ -38,8 +39,8 @@ static const struct ofi_trait table[] = {
         OFI_TRAIT_NODE | OFI_TRAIT_NO_WAIT | OFI_TRAIT_LOCK_MR |
             OFI_TRAIT_IN_ORDER,
         0},
-    {"verbs", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, OFI_TRAIT_NATIVE, 0},
-    {"verbs;ofi_rxm", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, OFI_TRAIT_NATIVE,
+    {"verbs", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, LAYERED_NATIVE, 0},
+    {"verbs;ofi_rxm", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, LAYERED_NATIVE,
         0},
     {"cxi", "cxi", "cxi", OFI_FORMAT_BYTES, OFI_TRAIT_NATIVE, ALWAYS},
     {"opx", "opx", "opx", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT, 0},

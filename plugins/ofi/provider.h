@@ -49,6 +49,9 @@ enum ofi_format {
  * that it is enough for it to have left. */
 #define OFI_TRAIT_LATE_END 0x800U
 
+/* The wait object of a queue goes on asking an endpoint that was closed. */
+#define OFI_TRAIT_WAIT_KEEPS 0x1000U
+
 struct ofi_trait {
     const char *protocol; /* as in an info string */
     const char *provider; /* fabric_attr->prov_name; several forms of one

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer of libfabric's shm that takes an introduction or a transfer from its
+/* Endpoints that are closed later, for two reasons.
+ *
+ * A peer of libfabric's shm that takes an introduction or a transfer from its
  * queue looks for the memory of who sent it, and crashes when that endpoint has
  * been closed meanwhile (1.17: smr_progress_connreq, smr_progress_iov). So it is
  * closed when its peers have answered a ping that came behind all of that, or
- * are dead. */
+ * are dead.
+ *
+ * An endpoint of the layer rxm enters its own queue into the wait object of the
+ * class's, and does not take it out when it is closed (up to 2.6:
+ * rxm_ep_wait_fd_add): fi_trywait then asks what has been freed. */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -100,20 +106,45 @@ ofi_retire_settle(na_plugin_class *cls, bool rma)
     return all;
 }
 
-void
-ofi_retire_endpoint(na_plugin_class *cls, struct fid_ep *ep, bool settled)
+static bool
+waits_keep(const na_plugin_class *cls)
 {
-    if (settled) {
+    return cls->can_wait && (cls->trait->flags & OFI_TRAIT_WAIT_KEEPS) != 0;
+}
+
+void
+ofi_retire_endpoint(
+    na_plugin_class *cls, struct fid_ep *ep, bool settled, bool idle)
+{
+    bool keeps = waits_keep(cls);
+    struct ofi_retired *retired = NULL;
+
+    if (!settled || (keeps && idle))
+        retired = malloc(sizeof(*retired));
+    if (settled && retired == NULL) {
+        cls->naps = cls->naps || keeps;
         ofi_stale_unmark(cls, ep);
         fi_close(&ep->fid);
         return;
     }
-    struct ofi_retired *retired = malloc(sizeof(*retired));
-    cls->lingers = true;
+    cls->lingers = cls->lingers || !settled;
     if (retired == NULL)
         return;
     *retired = (struct ofi_retired){.next = cls->retired, .ep = ep};
     cls->retired = retired;
+}
+
+struct fid_ep *
+ofi_retire_recall(na_plugin_class *cls)
+{
+    struct ofi_retired *retired = cls->retired;
+
+    if (retired == NULL || !waits_keep(cls))
+        return NULL;
+    struct fid_ep *ep = retired->ep;
+    cls->retired = retired->next;
+    free(retired);
+    return ep;
 }
 
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints in shared memory that cannot be closed yet. */
+/* Endpoints that cannot be closed yet: in shared memory; and those that a wait
+ * object would be asked for afterwards. */
 #ifndef OFI_RETIRE_H
 #define OFI_RETIRE_H
 
@@ -11,8 +12,14 @@
 bool ofi_retire_settle(na_plugin_class *cls, bool rma);
 
 /* Closes an endpoint of the class; or, when peers are not through with it, keeps
- * it until the class is closed. [lock] */
-void ofi_retire_endpoint(na_plugin_class *cls, struct fid_ep *ep, bool settled);
+ * it until the class is closed. Likewise one that the wait object would not
+ * forget, if it is idle; if it is not, it has to be closed, and from then on the
+ * class naps. [lock] */
+void ofi_retire_endpoint(
+    na_plugin_class *cls, struct fid_ep *ep, bool settled, bool idle);
+
+/* One that was kept so, to be used again, or NULL. [lock] */
+struct fid_ep *ofi_retire_recall(na_plugin_class *cls);
 
 /* Closes those that were kept; or takes all of libfabric's objects from the
  * class, which stay as long as the process. */

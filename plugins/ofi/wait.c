@@ -76,6 +76,8 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     if (ctx->ready_count == 0 && cls->copying.head == NULL &&
         ofi_waitset_try(cls))
         sleep_ns = ofi_peer_sleep(cls);
+    if (cls->naps && sleep_ns > OFI_MS)
+        sleep_ns = OFI_MS;
     if (sleep_ns == 0)
         ofi_wait_disarm(ctx);
     ofi_lock_drop(&cls->lock);

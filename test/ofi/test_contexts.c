@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A context that has got something from a peer goes, while another of its class
+ * sleeps, is woken, and sleeps again. */
+#include <malloc.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+
+#define ROUNDS 3U
+#define BYTES ((size_t) 4 << 20)
+#define SECOND UINT64_C(1000000000)
+
+static const char *const protocols[] = {"tcp", "tcp;ofi_rxm"};
+
+/* A class with a context that stays, and one with memory. */
+struct scene {
+    struct node here;
+    struct node there;
+    na_plugin_addr *to_here;
+    na_plugin_addr *to_there;
+    void *op;
+    void *sending;
+    unsigned char *memory; /* both, one behind the other */
+    na_plugin_mem *local;
+    na_plugin_mem *owned;
+    na_plugin_mem *remote;
+};
+
+static na_plugin_mem *
+expose(struct node *node, unsigned char *memory)
+{
+    const na_plugin_segment segment = {memory, BYTES};
+    na_plugin_mem *mem = NULL;
+
+    ck_assert_int_eq(node->ops->mem_register(node->cls, &segment, 1,
+                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                         NA_PLUGIN_MEM_HOST, 0, &mem),
+        NA_PLUGIN_OK);
+    return mem;
+}
+
+static void
+scene_open(struct scene *scene, const char *protocol)
+{
+    const struct node_options options = {
+        .protocol = protocol, .max_contexts = 2};
+    unsigned char bytes[512];
+    uint64_t size = sizeof(bytes);
+    char text[TEXT];
+
+    /* what is freed is of no more use to anybody */
+    mallopt(M_PERTURB, 0x5A);
+    node_open(&scene->here, &options);
+    node_open(&scene->there, &options);
+    self_string(&scene->here, text);
+    scene->to_here = lookup(&scene->there, text);
+    self_string(&scene->there, text);
+    scene->to_there = lookup(&scene->here, text);
+    scene->op = op_new(&scene->here);
+    scene->sending = op_new(&scene->there);
+    scene->memory = malloc(2 * BYTES);
+    ck_assert_ptr_nonnull(scene->memory);
+    memset(scene->memory, 1, BYTES);
+    memset(scene->memory + BYTES, 2, BYTES);
+    scene->local = expose(&scene->here, scene->memory);
+    scene->owned = expose(&scene->there, scene->memory + BYTES);
+    ck_assert_int_eq(scene->there.ops->mem_serialize(
+                         scene->there.cls, scene->owned, bytes, &size),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(scene->here.ops->mem_deserialize(
+                         scene->here.cls, bytes, size, &scene->remote),
+        NA_PLUGIN_OK);
+}
+
+static void
+scene_close(struct scene *scene)
+{
+    scene->here.ops->mem_free(scene->here.cls, scene->remote);
+    scene->here.ops->mem_deregister(scene->here.cls, scene->local);
+    scene->there.ops->mem_deregister(scene->there.cls, scene->owned);
+    scene->here.ops->addr_free(scene->here.cls, scene->to_there);
+    scene->there.ops->addr_free(scene->there.cls, scene->to_here);
+    node_close(&scene->here);
+    node_close(&scene->there);
+    free(scene->op);
+    free(scene->sending);
+    free(scene->memory);
+}
+
+/* The context that stays sleeps until it gets a message. */
+static void
+sleep_and_wake(struct scene *scene)
+{
+    struct node *here = &scene->here, *there = &scene->there;
+    const na_plugin_wait *wait =
+        here->ops->extension(here->cls, NA_PLUGIN_WAIT_ID);
+    struct pollfd one = {.fd = wait->fd(here->ctx), .events = POLLIN};
+    uint64_t sleep_ns = 0, end = now_ns() + 20 * SECOND;
+    unsigned char sent = 1, got = 0;
+    na_plugin_event event, stray;
+
+    ck_assert_int_eq(
+        here->ops->recv_unexpected(here->ctx, scene->op, &got, 1, NULL),
+        NA_PLUGIN_PENDING);
+    for (int i = 0; i < 3; i++) {
+        while (wait->arm(here->ctx, &sleep_ns) != NA_PLUGIN_OK) {
+            ck_assert(!poll_one(here, &event));
+            ck_assert_msg(now_ns() < end, "it can't be armed");
+        }
+        poll(&one, 1, sleep_ns < 20000000 ? (int) (sleep_ns / 1000000) : 20);
+        poll_one(there, &stray);
+        ck_assert(!poll_one(here, &event));
+    }
+    ck_assert_int_ge(there->ops->send_unexpected(there->ctx, scene->sending,
+                         &sent, 1, NULL, scene->to_here, 0, 1),
+        0);
+    while (!poll_one(here, &event)) {
+        poll_one(there, &stray);
+        if (wait->arm(here->ctx, &sleep_ns) == NA_PLUGIN_OK)
+            poll(&one, 1, sleep_ns < SECOND ? (int) (sleep_ns / 1000000) : 20);
+        if (now_ns() > end)
+            ck_abort_msg("it was not woken");
+    }
+    ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(got, 1);
+    here->ops->addr_free(here->cls, event.source);
+    while (poll_one(there, &stray))
+        ;
+}
+
+static na_plugin_ctx *
+begin_get(struct scene *scene, void *op)
+{
+    const na_plugin_ops *ops = scene->here.ops;
+    na_plugin_ctx *ctx = NULL;
+
+    ck_assert_int_eq(
+        ops->ctx_create(scene->here.cls, 1, &scene->here, &ctx), NA_PLUGIN_OK);
+    ck_assert_int_eq(ops->get(ctx, op, scene->local, 0, scene->remote, 0, BYTES,
+                         scene->to_there, 0),
+        NA_PLUGIN_PENDING);
+    return ctx;
+}
+
+START_TEST(contexts_that_have_got_all_go)
+{
+    struct scene scene;
+
+    scene_open(&scene, protocols[_i]);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        uint64_t end = now_ns() + 20 * SECOND;
+        void *op = op_new(&scene.here);
+        na_plugin_event event, stray;
+        memset(scene.memory, 1, BYTES);
+        na_plugin_ctx *ctx = begin_get(&scene, op);
+        while (scene.here.ops->poll(ctx, &event, 1) == 0) {
+            poll_one(&scene.there, &stray);
+            if (now_ns() > end)
+                ck_abort_msg("a get does not end");
+        }
+        ck_assert_ptr_eq(event.op, op);
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        ck_assert_mem_eq(scene.memory, scene.memory + BYTES, BYTES);
+        scene.here.ops->ctx_destroy(ctx);
+        free(op);
+        sleep_and_wake(&scene);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+/* Its owner does not poll meanwhile; nothing comes afterwards. */
+START_TEST(contexts_that_are_getting_go)
+{
+    struct scene scene;
+
+    scene_open(&scene, protocols[_i]);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        na_plugin_event stray;
+        void *op = op_new(&scene.here);
+        na_plugin_ctx *ctx = begin_get(&scene, op);
+        scene.here.ops->ctx_destroy(ctx);
+        free(op);
+        memset(scene.memory, 3, BYTES);
+        for (uint32_t i = 0; i < 1000; i++) {
+            poll_one(&scene.here, &stray);
+            poll_one(&scene.there, &stray);
+        }
+        sleep_and_wake(&scene);
+        for (size_t i = 0; i < BYTES; i++)
+            if (scene.memory[i] != 3)
+                ck_abort_msg("byte %zu came late", i);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("contexts");
+    int count = (int) (sizeof(protocols) / sizeof(protocols[0]));
+
+    warm_up();
+    tcase_add_loop_test(cases, contexts_that_have_got_all_go, 0, count);
+    tcase_add_loop_test(cases, contexts_that_are_getting_go, 0, count);
+    return run_case("ofi contexts", cases);
+}
