@@ -65,14 +65,25 @@ find(const struct sm_conn *conn, uint64_t number)
     return NULL;
 }
 
-/* Publishes a record of which the payload has been written. [conn->lock] */
+/* Publish a record of which the payload has been written. An answer is for the
+ * context that has asked; a request is any context's work, whichever one it
+ * names, and who sleeps on another one is to be woken as well. [conn->lock] */
 static void
-publish(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
+publish_answer(
+    na_plugin_class *cls, struct sm_conn *conn, uint8_t target, uint32_t length)
+{
+    sm_ring_publish(&conn->tx, sm_ring_word(SM_RING_HELP, 0, target, length));
+    if (sm_ring_sleeps(&conn->tx, target))
+        sm_conn_ring(cls, conn);
+}
+
+static void
+publish_request(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
     uint8_t target, uint32_t length)
 {
     sm_ring_publish(
         &conn->tx, sm_ring_word(SM_RING_HELP, source, target, length));
-    if (sm_ring_sleeps(&conn->tx, target))
+    if (sm_ring_any_sleeps(&conn->tx) && sm_ring_take_any_sleeper(&conn->tx))
         sm_conn_ring(cls, conn);
 }
 
@@ -87,7 +98,7 @@ sm_help_want_area(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
     if (payload == NULL)
         return;
     memcpy(payload, &help, sizeof(help));
-    publish(cls, conn, source, target, sizeof(help));
+    publish_request(cls, conn, source, target, sizeof(help));
 }
 
 /* Sends the next piece of an operation; false when there is no room, or enough
@@ -124,7 +135,7 @@ ask(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op)
             payload + sizeof(help), piece);
     else
         conn->unanswered++;
-    publish(cls, conn, help.reply_to, op->peer_ctx, length);
+    publish_request(cls, conn, help.reply_to, op->peer_ctx, length);
     op->rma.asked += piece;
     return true;
 }
@@ -149,7 +160,7 @@ do_job(na_plugin_class *cls, struct sm_conn *conn)
         length = sizeof(help);
     }
     memcpy(payload, &help, sizeof(help));
-    publish(cls, conn, 0, job->target, length);
+    publish_answer(cls, conn, job->target, length);
     sm_count_shared(&cls->counters.helped_bytes, help.length);
     conn->jobs_first = (conn->jobs_first + 1) % SM_JOBS;
     conn->jobs_count--;

@@ -123,6 +123,22 @@ sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target)
            0;
 }
 
+bool
+sm_ring_take_any_sleeper(struct sm_ring_tx *tx)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        _Atomic uint64_t *set = &tx->control->asleep[i];
+        /* seq_cst: see sm_ring_sleeps */
+        uint64_t bits = atomic_load_explicit(set, memory_order_seq_cst);
+
+        for (uint64_t bit; (bit = bits & -bits) != 0; bits &= ~bit)
+            if ((atomic_fetch_and_explicit(set, ~bit, memory_order_relaxed) &
+                    bit) != 0)
+                return true;
+    }
+    return false;
+}
+
 void
 sm_ring_set_sleeper(struct sm_ring_rx *rx, uint32_t context)
 {

@@ -236,6 +236,9 @@ void sm_ring_publish(struct sm_ring_tx *tx, uint64_t word);
 /* Takes the bit of a context that sleeps, if it does. */
 bool sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target);
 
+/* The same of any context; each that sleeps hears the bell. */
+bool sm_ring_take_any_sleeper(struct sm_ring_tx *tx);
+
 /*
  * After publishing: does the target context sleep? If so this producer, and no
  * other, has to ring the bell.
