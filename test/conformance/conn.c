@@ -175,6 +175,8 @@ wire_accept(na_plugin_class *cls)
         if (fd < 0)
             return;
         conn = conn_create(cls, NULL);
+        if (conn)
+            conn->accepted = true;
         if (!conn)
             close(fd);
         else if (!attach(conn, fd, false, false))

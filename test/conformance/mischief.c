@@ -9,6 +9,7 @@
 
 #include "wire.h"
 
+#define UNSENT_POLLS 8
 #define LATE_NS UINT64_C(50000000)
 
 void
@@ -104,6 +105,14 @@ wire_mischief_unsent(struct wire_op *op)
     if (mischief->unsent)
         send_unsent(cls);
     mischief->unsent = op->buffer;
+    if (wire_breaks(cls, WIRE_last_words_lost)) {
+        free(mischief->unsent_copy);
+        mischief->unsent_copy = malloc(op->length);
+        if (mischief->unsent_copy)
+            memcpy(mischief->unsent_copy, op->buffer, op->length);
+        mischief->unsent = mischief->unsent_copy;
+        mischief->unsent_polls = UNSENT_POLLS;
+    }
     mischief->unsent_peer = op->peer;
     mischief->unsent_length = (uint32_t) op->length;
     mischief->unsent_type =
@@ -147,7 +156,9 @@ wire_mischief_before_poll(na_plugin_ctx *ctx)
     struct wire_mischief *mischief = &cls->mischief;
 
     touch_late(cls);
-    if (mischief->unsent)
+    if (mischief->unsent_polls > 0)
+        mischief->unsent_polls--;
+    else if (mischief->unsent)
         send_unsent(cls);
     if (mischief->stash_due_ns != 0 && wire_now() >= mischief->stash_due_ns)
         unstash(cls);
@@ -257,6 +268,9 @@ wire_mischief_destroy(na_plugin_ctx *ctx)
     if (wire_breaks(cls, WIRE_destroy_then_wake))
         mischief->gone_core_ctx = ctx->core_ctx;
     mischief->destroyed |= 1U << ctx->id;
+    if (wire_breaks(cls, WIRE_last_words_lost) &&
+        mischief->unsent_source == ctx->id)
+        mischief->unsent = NULL;
     for (uint32_t i = 0; i < WIRE_CONTEXTS; i++)
         while (wire_breaks(cls, WIRE_destroy_ends_beside) && i != ctx->id &&
                (op = TAILQ_FIRST(&cls->contexts[i].expected)) != NULL)
@@ -294,4 +308,5 @@ wire_mischief_finish(na_plugin_class *cls)
     if (cls->mischief.gone_core_ctx)
         cls->host->wake(cls->host, cls->mischief.gone_core_ctx);
     free(cls->mischief.stash);
+    free(cls->mischief.unsent_copy);
 }

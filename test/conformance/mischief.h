@@ -11,11 +11,12 @@
 struct wire_op;
 
 struct wire_mischief {
-    uint32_t count;           /* of something that is done now and then */
-    uint32_t polled;          /* number of the context whose poll it is */
-    bool failed;              /* a peer has */
-    bool forgetting;          /* addr_forget is at work */
-    uint32_t destroyed;       /* bits: contexts that were */
+    uint32_t count;     /* of something that is done now and then */
+    uint32_t polled;    /* number of the context whose poll it is, or was */
+    bool inside;        /* a poll is at work */
+    bool failed;        /* a peer has */
+    bool forgetting;    /* addr_forget is at work */
+    uint32_t destroyed; /* bits: contexts that were */
     _Atomic uint32_t polling; /* threads in poll */
     na_plugin_event again; /* to be reported, to this context; NULL: nothing */
     na_plugin_ctx *again_ctx;
@@ -32,9 +33,11 @@ struct wire_mischief {
     uint64_t stash_offset;
     uint32_t stash_length;
     unsigned char *stash;
-    /* a message that goes out at the next poll */
+    /* a message that goes out at a later poll */
     const unsigned char *unsent;
     na_plugin_addr *unsent_peer;
+    unsigned char *unsent_copy; /* of a variant whose message stays for */
+    uint32_t unsent_polls;      /* so many polls */
     uint32_t unsent_length;
     uint8_t unsent_type, unsent_target, unsent_source;
     uint64_t unsent_tag;

@@ -110,6 +110,9 @@ wire_op_withdraw(struct wire_op *op)
 static void
 rouse(na_plugin_ctx *ctx)
 {
+    if (wire_breaks(ctx->cls, WIRE_wakes_itself_only) &&
+        ctx->cls->mischief.inside && ctx->cls->mischief.polled != ctx->id)
+        return;
     if (ctx->armed && !ctx->rung)
         ctx->rung = eventfd_write(ctx->bell, 1) == 0;
 }
@@ -157,8 +160,12 @@ push_message(struct wire_op *op)
         .length = (uint32_t) op->length,
         .tag = op->tag,
     };
-    int error = wire_conn_send(op->conn, &record, &bytes, 1);
+    int error;
 
+    if (op->conn->accepted &&
+        wire_breaks(op->ctx->cls, WIRE_answers_to_context_0))
+        record.target = 0;
+    error = wire_conn_send(op->conn, &record, &bytes, 1);
     op->ctx->cls->sent += error == 0;
     return error;
 }
@@ -267,7 +274,9 @@ send_now(struct wire_op *op)
 {
     struct wire_conn *conn = op->conn;
     na_plugin_class *cls = op->ctx->cls;
-    bool late = wire_breaks(cls, WIRE_early_reuse) && conn->fd >= 0;
+    bool late = (wire_breaks(cls, WIRE_early_reuse) ||
+                    wire_breaks(cls, WIRE_last_words_lost)) &&
+                conn->fd >= 0;
     int error = 0;
 
     if (late)

@@ -268,8 +268,11 @@ wire_advance(na_plugin_class *cls)
 
         struct wire_conn *conn = (struct wire_conn *) (what & ~(uintptr_t) 1);
 
-        if (what == (uintptr_t) cls && cls->mischief.polled > 0 &&
-            wire_breaks(cls, WIRE_context_0_accepts))
+        if (what == (uintptr_t) cls &&
+            ((cls->mischief.polled > 0 &&
+                 wire_breaks(cls, WIRE_context_0_accepts)) ||
+                (!cls->contexts[0].alive &&
+                    wire_breaks(cls, WIRE_context_0_needed))))
             continue;
         if (what == (uintptr_t) cls)
             wire_accept(cls);
@@ -326,6 +329,7 @@ wire_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     pthread_mutex_lock(&cls->lock);
     disarm(ctx);
     cls->mischief.polled = ctx->id;
+    cls->mischief.inside = true;
     wire_mischief_before_poll(ctx);
     if ((ctx->id == 0 || !wire_breaks(cls, WIRE_context_0_only)) &&
         !(cls->no_block && wire_breaks(cls, WIRE_busy_deaf)))
@@ -338,6 +342,7 @@ wire_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         wire_breaks(cls, WIRE_polls_collide))
         count--;
     cls->mischief.polling--;
+    cls->mischief.inside = false;
     failed = cls->mischief.failed;
     cls->mischief.failed = false;
     pthread_mutex_unlock(&cls->lock);

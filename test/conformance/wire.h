@@ -131,6 +131,7 @@ struct wire_conn {
     int fd;               /* -1: the peer's backlog was full, to be retried */
     int pidfd;            /* its process, -1: unknown, or this one's */
     bool dead;
+    bool accepted;       /* the peer has connected */
     bool wants_out;      /* EPOLLOUT is on */
     struct wire_ops out; /* can go as soon as there is room */
     struct wire_ops blocked[WIRE_CONTEXTS + 1]; /* by context for want of

@@ -210,6 +210,42 @@ crossed_apart(void)
     crossed(true);
 }
 
+/* Who does not listen asks first, and is answered, and asked, by where it came
+ * from. */
+static void
+crossed_deaf(void)
+{
+    static const struct kit_how how = {.contexts = N, .deaf = true};
+    struct kit_side *a = kit_here(&three), *b = kit_there(0, &how);
+    struct crossing there = {.from = b,
+        .to = a,
+        .to_number = kit_number(a),
+        .from_number = ADOPTED,
+        .source = KIT_NOBODY,
+        .length = kit_small(a),
+        .seed = 1000};
+    struct crossing back = {.from = a,
+        .to = b,
+        .to_number = ADOPTED,
+        .from_number = kit_number(a),
+        .source = kit_number(a),
+        .length = there.length,
+        .seed = 100000};
+
+    kit_know(b, a);
+    post_asked(&there, 2, 1);
+    ask(&there, 1, 2);
+    take_asked(&there, ASKED + 2, 2);
+    kit_adopt(a, ASKED + 2, ADOPTED);
+    answer(&there, 1, 2);
+    take_answer(&there, 1, 2);
+    there.source = ADOPTED;
+    for (uint32_t i = 0; i < kit_times(20); i++) {
+        cross(&there);
+        cross(&back);
+    }
+}
+
 /* POLLED ALONE. Of each side one context is polled, and no other. */
 struct alone {
     struct kit_side *a;
@@ -433,6 +469,8 @@ static const struct kit_case cases[] = {
         "messages between every pair of contexts, both ways", crossed_here},
     {"contexts_crossed_apart", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "likewise between processes", crossed_apart},
+    {"contexts_crossed_deaf", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "likewise with a class that does not listen", crossed_deaf},
     {"contexts_polled_alone", 11, KIT_NEEDS_CONTEXTS, 0, 0,
         "one context of each side is polled, and suffices", polled_alone_here},
     {"contexts_polled_alone_apart", 11, KIT_NEEDS_CONTEXTS, 1, 0,

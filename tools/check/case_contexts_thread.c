@@ -36,6 +36,7 @@ struct plan {
     uint32_t peer;   /* number of the other's address */
     uint32_t rounds; /* with each context of the other side */
     bool begins;     /* the talks */
+    bool sleeps;     /* each thread, on its context's descriptor */
     bool rma;        /* regions 0 (read), 1 (written), 2 (local) are there, the
                         peer's 0 and 1 are known as 4 and 5 */
     uint64_t length;
@@ -302,6 +303,47 @@ step(struct lane *lane)
     return moved;
 }
 
+/* What step would find: something has ended, or was never begun. */
+static bool
+can_step(const struct lane *lane)
+{
+    const struct plan *plan = lane->all->plan;
+
+    for (uint32_t i = 0; i < N; i++)
+        if ((lane->sent[i] <= plan->rounds && !pending(lane, SEND + i)) ||
+            (lane->talked[i] < plan->rounds && !pending(lane, HEAR + i) &&
+                !pending(lane, SAY + i)))
+            return true;
+    for (uint32_t i = 0; i < SLOTS; i++)
+        if (lane->received < N * plan->rounds && !pending(lane, RECEIVE + i))
+            return true;
+    return plan->rma && ((lane->got <= plan->rounds && !pending(lane, GET)) ||
+                            (lane->put <= plan->rounds && !pending(lane, PUT)));
+}
+
+static bool
+stands_still(const void *arg)
+{
+    const struct lane *lane = arg;
+
+    return !can_step(lane) && !finished(lane);
+}
+
+/* Sleeps until something has ended. Who has finished looks now and then. */
+static void
+doze(struct lane *lane)
+{
+    struct kit_class *cls = lane->all->cls;
+
+    if (lane->finished) {
+        kit_class_sleep(cls, lane->ctx, 1, 1000000);
+        kit_class_poll(cls, lane->ctx);
+    } else {
+        kit_class_sleep_while(cls, lane->ctx, 1, stands_still, lane,
+            "message, get or put of this context");
+    }
+}
+
 /* Polls as long as any lane of this side works: what has ended here may still
  * have to leave. */
 static void *
@@ -315,10 +357,13 @@ drive(void *arg)
     for (uint32_t i = 0; all->plan->begins && i < N; i++)
         talk_send(lane, i, 0);
     while (atomic_load_explicit(&all->active, memory_order_relaxed) > 0) {
-        uint32_t events = kit_class_poll(all->cls, lane->ctx);
+        uint32_t events =
+            all->plan->sleeps ? 0 : kit_class_poll(all->cls, lane->ctx);
 
         if (lane->finished || step(lane))
             limit = kit_now() + kit_patience();
+        if (all->plan->sleeps)
+            doze(lane);
         if (!lane->finished && finished(lane)) {
             lane->finished = true;
             atomic_fetch_sub_explicit(&all->active, 1, memory_order_relaxed);
@@ -399,13 +444,14 @@ post_first(struct kit_side *side, const struct plan *plan)
 }
 
 static void
-lanes(uint32_t thread_mode)
+lanes(uint32_t thread_mode, bool sleeps)
 {
     struct kit_how how = {.contexts = N, .thread_mode = thread_mode};
     struct kit_side *a = kit_here(&how), *b = kit_there(0, &how);
     struct plan here = {.peer = kit_number(b),
         .rounds = kit_times(1000),
         .begins = true,
+        .sleeps = sleeps,
         .rma = kit_class_offers(kit_class_of(a), KIT_NEEDS_RMA),
         .length = kit_small(a) + 200};
     struct plan there = here;
@@ -435,13 +481,19 @@ lanes(uint32_t thread_mode)
 static void
 lanes_free(void)
 {
-    lanes(0);
+    lanes(0, false);
 }
 
 static void
 lanes_single(void)
 {
-    lanes(NA_PLUGIN_THREAD_SINGLE_CONTEXT);
+    lanes(NA_PLUGIN_THREAD_SINGLE_CONTEXT, false);
+}
+
+static void
+lanes_asleep(void)
+{
+    lanes(0, true);
 }
 
 static const struct kit_case cases[] = {
@@ -450,6 +502,8 @@ static const struct kit_case cases[] = {
     {"thread_lanes_single", 9, KIT_NEEDS_CONTEXTS, 1, 120,
         "likewise if one thread at a time is promised for each context",
         lanes_single},
+    {"thread_lanes_asleep", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_WAIT, 1, 120,
+        "likewise if each thread sleeps on its context alone", lanes_asleep},
 };
 
 const struct kit_group kit_cases_contexts_thread = {

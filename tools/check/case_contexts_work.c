@@ -35,6 +35,7 @@ between(enum kit_kind kind, uint32_t op, uint32_t ctx, uint32_t peer,
 
 struct service {
     uint32_t ctx;
+    bool sleeps;
 };
 
 static void
@@ -44,6 +45,8 @@ serve(struct kit_class *cls, void *bytes)
     uint64_t limit = kit_now() + 3 * kit_patience();
     struct kit_end end;
 
+    if (service->sleeps)
+        kit_class_sleep_for(cls, service->ctx, 1, TOLD);
     do {
         if (kit_class_poll(cls, service->ctx) == 0)
             sched_yield();
@@ -81,6 +84,7 @@ struct transfer {
     uint32_t from;   /* issues, and is polled at a */
     uint32_t named;  /* at b, by the put and the get */
     uint32_t polled; /* at b */
+    bool sleeps;     /* b, on that one, while there is nothing to poll */
     uint64_t length;
     uint64_t seed;
 };
@@ -90,7 +94,7 @@ static void
 move(const struct transfer *t)
 {
     uint32_t peer = kit_number(t->b);
-    struct service service = {t->polled};
+    struct service service = {t->polled, t->sleeps};
     struct kit_request request =
         between(KIT_RECV_UNEXPECTED, TOLD, t->polled, 0, 0);
 
@@ -144,10 +148,12 @@ open_memory(struct kit_side *a, struct kit_side *b, uint64_t length)
 }
 
 static void
-transfers(void)
+transfer_all(bool sleeps)
 {
-    struct transfer t = {
-        .a = kit_here(&three), .b = kit_there(0, &three), .seed = 50};
+    struct transfer t = {.a = kit_here(&three),
+        .b = kit_there(0, &three),
+        .sleeps = sleeps,
+        .seed = 50};
     uint64_t most = kit_opened(t.a)->max_rma_size;
     uint64_t whole = most > 0 && most < LENGTH ? most : LENGTH;
 
@@ -164,6 +170,18 @@ transfers(void)
                 t.seed += UINT64_C(10);
                 move(&t);
             }
+}
+
+static void
+transfers(void)
+{
+    transfer_all(false);
+}
+
+static void
+transfers_asleep(void)
+{
+    transfer_all(true);
 }
 
 /* A BURST. Messages to one context of the other side, which posts no receives,
@@ -340,6 +358,10 @@ static const struct kit_case cases[] = {
     {"contexts_transfers", 11, KIT_NEEDS_CONTEXTS | KIT_NEEDS_RMA, 1, 0,
         "each context puts and gets, whichever one the target polls",
         transfers},
+    {"contexts_transfers_asleep", 12,
+        KIT_NEEDS_CONTEXTS | KIT_NEEDS_RMA | KIT_NEEDS_WAIT, 1, 0,
+        "who sleeps on any context is woken to serve puts and gets",
+        transfers_asleep},
     {"contexts_burst", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "what waits for one context holds up no other, and is not lost", burst},
     {"contexts_to_oneself", 11, KIT_NEEDS_CONTEXTS, 0, 0,

@@ -16,6 +16,7 @@ extern const struct kit_group kit_cases_cancel;
 extern const struct kit_group kit_cases_context;
 extern const struct kit_group kit_cases_contexts_work;
 extern const struct kit_group kit_cases_contexts_end;
+extern const struct kit_group kit_cases_contexts_odd;
 extern const struct kit_group kit_cases_contexts_thread;
 extern const struct kit_group kit_cases_contexts; /* three on either side */
 extern const struct kit_group kit_cases_rma;      /* ranges, bounds, rights */

@@ -32,6 +32,7 @@ const struct kit_group *const kit_groups[] = {
     &kit_cases_context,
     &kit_cases_contexts,
     &kit_cases_contexts_work,
+    &kit_cases_contexts_odd,
     &kit_cases_rma,
     &kit_cases_rma_end,
     &kit_cases_memory,
