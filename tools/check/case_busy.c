@@ -73,6 +73,18 @@ contexts(void)
 }
 
 static void
+context_transfers(void)
+{
+    run_busy("contexts_transfers", KIT_BUSY_ALL);
+}
+
+static void
+lanes(void)
+{
+    run_busy("thread_lanes", KIT_BUSY_ALL);
+}
+
+static void
 sends_cancelled(void)
 {
     run_busy("cancel_sends", KIT_BUSY_ALL);
@@ -109,6 +121,10 @@ static const struct kit_case cases[] = {
         "likewise messages come into a multi-receive", multi},
     {"busy_contexts", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "polling any context advances a class that never sleeps", contexts},
+    {"busy_context_transfers", 11, KIT_NEEDS_CONTEXTS | KIT_NEEDS_RMA, 1, 0,
+        "each context of who never sleeps puts and gets", context_transfers},
+    {"busy_lanes", 9, KIT_NEEDS_CONTEXTS, 1, 120,
+        "each context has a thread of its own that never sleeps", lanes},
     {"busy_cancel_sends", 10, 0, 1, 0,
         "sends that wait are cancelled by who never sleeps", sends_cancelled},
     {"busy_threads", 9, 0, 1, 120,

@@ -158,10 +158,10 @@ cross(struct crossing *x)
 }
 
 static void
-crossed(bool apart)
+crossed(bool apart, const struct kit_how *how)
 {
-    struct kit_side *a = kit_here(&three);
-    struct kit_side *b = apart ? kit_there(0, &three) : kit_here(&three);
+    struct kit_side *a = kit_here(how);
+    struct kit_side *b = apart ? kit_there(0, how) : kit_here(how);
     struct crossing there = {.from = a,
         .to = b,
         .to_number = kit_number(b),
@@ -201,13 +201,23 @@ crossed(bool apart)
 static void
 crossed_here(void)
 {
-    crossed(false);
+    crossed(false, &three);
 }
 
 static void
 crossed_apart(void)
 {
-    crossed(true);
+    crossed(true, &three);
+}
+
+static void
+crossed_single(void)
+{
+    static const struct kit_how how = {.contexts = N,
+        .thread_mode =
+            NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT};
+
+    crossed(true, &how);
 }
 
 /* Who does not listen asks first, and is answered, and asked, by where it came
@@ -469,6 +479,8 @@ static const struct kit_case cases[] = {
         "messages between every pair of contexts, both ways", crossed_here},
     {"contexts_crossed_apart", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "likewise between processes", crossed_apart},
+    {"contexts_crossed_single", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "likewise if one thread at a time is promised", crossed_single},
     {"contexts_crossed_deaf", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "likewise with a class that does not listen", crossed_deaf},
     {"contexts_polled_alone", 11, KIT_NEEDS_CONTEXTS, 0, 0,
