@@ -96,6 +96,19 @@ add_buffer(struct hg_multi *multi, struct hg_multi_buffer *buffer)
     atomic_store_explicit(&multi->buffers, buffer, memory_order_release);
 }
 
+/* More handles are made when HG_Trigger runs next. */
+static void
+want_handles(struct hg_multi *multi)
+{
+    struct hg_context *context = multi->context;
+
+    hg_target_hunger(context, multi->port);
+    /* Nothing else is queued, for which progress would return. */
+    if (context->hg_class->post_incr > 0 &&
+        !atomic_exchange_explicit(&multi->feeding, true, memory_order_relaxed))
+        base_completion_push(&context->bulk.completions, &multi->feeder);
+}
+
 /* The transport has no buffer, and more can be taken in: it gets one. Lock of
  * progress held. */
 static __attribute__((noinline)) void
@@ -103,14 +116,21 @@ replenish(struct hg_multi *multi)
 {
     struct hg_context *context = multi->context;
     struct hg_multi_buffer *buffer = first_buffer(multi);
-    bool takes;
+    bool waits, handles;
 
     base_lock_acquire(&context->pool_lock);
-    takes = !SLIST_EMPTY(&multi->free_handles) && STAILQ_EMPTY(&multi->waiting);
+    waits = !STAILQ_EMPTY(&multi->waiting);
+    handles = !SLIST_EMPTY(&multi->free_handles);
     base_lock_release(&context->pool_lock);
-    if (!takes ||
+    if (waits ||
         !atomic_load_explicit(&context->accepting, memory_order_relaxed))
         return;
+    if (!handles) {
+        /* The last message of the last buffer took the last one: without a
+         * buffer none will come that waits for more. */
+        want_handles(multi);
+        return;
+    }
     /* Acquire pairs with the release in release. */
     while (buffer && !atomic_exchange_explicit(
                          &buffer->spare, false, memory_order_acquire))
@@ -247,11 +267,7 @@ message_received(struct hg_multi *multi, struct hg_multi_buffer *buffer,
         deliver(multi, handle, buffer, event);
         return;
     }
-    hg_target_hunger(context, multi->port);
-    /* Nothing else is queued, for which progress would return. */
-    if (context->hg_class->post_incr > 0 &&
-        !atomic_exchange_explicit(&multi->feeding, true, memory_order_relaxed))
-        base_completion_push(&context->bulk.completions, &multi->feeder);
+    want_handles(multi);
     if (kept)
         return;
     LOG_ERROR(HG, "no memory: a request of %llu bytes is lost",

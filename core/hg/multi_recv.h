@@ -4,8 +4,9 @@
  * refer into the buffers; a buffer is posted again when the transport has given
  * it back and no handle refers into it. What comes while no handle is free
  * waits in its buffer. When each buffer is kept from the transport by handles
- * that are in use, and there are free ones, another buffer is made: requests that
- * are kept for long never stop the others.
+ * that are in use, another buffer is made, as soon as there is a free handle, and
+ * if there is none, handles before that: requests that are kept for long never
+ * stop the others.
  */
 #ifndef HG_MULTI_RECV_H
 #define HG_MULTI_RECV_H

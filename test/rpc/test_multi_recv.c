@@ -120,6 +120,14 @@ init_few_handles(struct hg_init_info *info)
 }
 
 static void
+init_one_by_one(struct hg_init_info *info)
+{
+    init_two(info);
+    info->request_post_init = 1;
+    info->request_post_incr = 1;
+}
+
+static void
 init_off(struct hg_init_info *info)
 {
     info->no_multi_recv = 1;
@@ -133,6 +141,7 @@ SETUP(two);
 SETUP(copy);
 SETUP(one_handle);
 SETUP(few_handles);
+SETUP(one_by_one);
 SETUP(off);
 
 struct crowd {
@@ -330,6 +339,21 @@ START_TEST(multi_recv_makes_more_handles)
 }
 END_TEST
 
+/* There are as many handles as requests when the last buffer is full, and all are
+ * held: more of both are made. */
+START_TEST(multi_recv_last_handle_and_last_buffer_end_together)
+{
+    struct session s;
+
+    session_begin(&s, _i, &setup_one_by_one);
+    forward_all(&s, hold_id, HELD_MAX);
+    session_wait_other(&s, &held_count, HELD_MAX);
+    call(&s, go_id);
+    ck_all_answered(&s, HELD_MAX, false);
+    session_end(&s);
+}
+END_TEST
+
 /* One handle is held, others wait for it, their origin given up. */
 START_TEST(multi_recv_requests_that_wait_come_in_turn)
 {
@@ -412,6 +436,7 @@ add(TCase *tcase)
     session_add(tcase, multi_recv_input_released_early);
     session_add(tcase, multi_recv_more_requests_than_handles);
     session_add(tcase, multi_recv_makes_more_handles);
+    session_add(tcase, multi_recv_last_handle_and_last_buffer_end_together);
     session_add(tcase, multi_recv_requests_that_wait_come_in_turn);
     session_add(tcase, multi_recv_that_fails_is_posted_again);
     session_add(tcase, multi_recv_of_wrong_bytes);
