@@ -205,16 +205,17 @@ await_all_dead(const struct sides *s)
 }
 
 /* Whoever has not heard of the other's end yet is told of it by an error, and
- * tries again. */
-static void
-reach(struct kit_side *from, uint32_t ctx, struct kit_side *to, uint32_t to_ctx)
+ * tries again, until then. false: in vain, and how. */
+static bool
+try_to_reach(struct kit_side *from, uint32_t ctx, struct kit_side *to,
+    uint32_t to_ctx, uint64_t limit, struct kit_end *sent_p)
 {
-    uint64_t limit = kit_now() + kit_patience(), length = kit_small(from);
+    uint64_t length = kit_small(from);
     struct kit_request receive =
         between(KIT_RECV_UNEXPECTED, 400, to_ctx, 0, 0);
     struct kit_request send =
         between(KIT_SEND_UNEXPECTED, 402, ctx, kit_number(to), to_ctx);
-    struct kit_end sent = {.ended = true}, came;
+    struct kit_end came;
 
     receive.length = send.length = length;
     send.may_fail = true;
@@ -224,17 +225,27 @@ reach(struct kit_side *from, uint32_t ctx, struct kit_side *to, uint32_t to_ctx)
     for (;;) {
         kit_run();
         kit_look(to, 400, &came);
-        kit_look(from, 402, &sent);
-        if (came.ended && sent.ended)
+        kit_look(from, 402, sent_p);
+        if (came.ended && sent_p->ended)
             break;
-        kit_expect(kit_now() < limit, 12,
-            "who comes again is reached, from every context",
-            "from context %u to context %u: %s", ctx, to_ctx,
-            kit_end_text(&sent));
-        if (sent.ended && sent.status != NA_PLUGIN_OK)
+        if (kit_now() > limit)
+            return false;
+        if (sent_p->ended && sent_p->status != NA_PLUGIN_OK)
             kit_post(from, &send);
     }
     kit_await_message(to, 400, 12, length, 0, 9, kit_number(from));
+    return true;
+}
+
+static void
+reach(struct kit_side *from, uint32_t ctx, struct kit_side *to, uint32_t to_ctx)
+{
+    struct kit_end sent;
+    bool reached =
+        try_to_reach(from, ctx, to, to_ctx, kit_now() + kit_patience(), &sent);
+
+    kit_expect(reached, 12, "who comes again is reached, from every context",
+        "from context %u to context %u: %s", ctx, to_ctx, kit_end_text(&sent));
 }
 
 /* An expected message each way; unlike unexpected ones they are no other's. */
@@ -277,6 +288,7 @@ killed(void)
     struct sides s = open_sides();
     char text[KIT_TEXT_MAX];
     struct kit_how how = {.contexts = N, .at = text};
+    struct kit_end sent;
 
     memcpy(text, kit_address(s.b), sizeof text);
     kit_polls(s.b, false);
@@ -288,6 +300,10 @@ killed(void)
     kit_step("another takes its place");
     s.b = kit_there(1, &how);
     kit_know(s.b, s.a);
+    if (strcmp(kit_address(s.b), text) != 0 &&
+        !try_to_reach(s.a, 0, s.b, 0, kit_now() + 20 * kit_quiet(), &sent))
+        kit_not_offered(
+            "who opens at \"%s\" is \"%s\"", text, kit_address(s.b));
     meet_again(&s);
 }
 
