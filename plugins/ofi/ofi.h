@@ -187,8 +187,11 @@ struct ofi_job {
 /* What of it libfabric has in one call. */
 struct ofi_fragment {
     struct ofi_work work;
-    struct ofi_link link; /* class.spare_fragments */
+    struct ofi_link link; /* class.spare_fragments, or see lost.h */
     struct ofi_job *job;
+    uint64_t serial; /* grows */
+    bool at_once;    /* libfabric may do it while it is handed over */
+    bool doubtful;   /* its target was deregistered meanwhile */
 };
 
 /*
@@ -258,8 +261,9 @@ struct na_plugin_ctx {
     struct ofi_list jobs;
     struct ofi_list sends; /* messages of its operations */
 
-    struct fid_ep *rma_ep; /* puts and gets, NULL before the first one */
-    int wait_fd;           /* an epoll set: class.wait_fd, and bell */
+    struct fid_ep *rma_ep;  /* puts and gets, NULL before the first one */
+    struct ofi_list flying; /* fragments that libfabric has */
+    int wait_fd;            /* an epoll set: class.wait_fd, and bell */
     int bell;
     bool rung;
 };
@@ -326,6 +330,7 @@ struct na_plugin_class {
 
     uint32_t ping_number;        /* of the last ping */
     struct ofi_retired *retired; /* see retire.h */
+    uint64_t retired_ns;         /* when these were looked at */
     bool lingers;                /* libfabric has something of it for longer */
     struct ofi_mark *marks;      /* of its endpoints' files, see stale.h */
 
@@ -362,7 +367,10 @@ struct na_plugin_class {
     uint32_t fences;         /* on their way */
     struct ofi_list spare_jobs;
     struct ofi_list spare_fragments;
-    struct ofi_slab *slabs; /* of jobs and fragments */
+    struct ofi_list orphans; /* fragments whose context has gone */
+    bool lost;               /* ofi_lost_work has something to do */
+    uint64_t asked_serial;   /* of the last fragment before peers were asked */
+    struct ofi_slab *slabs;  /* of jobs and fragments */
 
     int wait_fd; /* libfabric's */
     bool can_wait;

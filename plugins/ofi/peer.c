@@ -11,9 +11,11 @@
 #include "context.h"
 #include "fork.h"
 #include "knock.h"
+#include "lost.h"
 #include "match.h"
 #include "name.h"
 #include "peer.h"
+#include "retire.h"
 #include "rma.h"
 #include "send.h"
 #include "stale.h"
@@ -255,7 +257,10 @@ void
 ofi_peer_unknow(na_plugin_class *cls, na_plugin_addr *peer)
 {
     deactivate(cls, peer);
-    if (peer->fi_addr != FI_ADDR_NOTAVAIL && cls->av != NULL)
+    /* within a node, an endpoint that was retired may look at its memory */
+    bool stays =
+        cls->retired != NULL && (cls->trait->flags & OFI_TRAIT_NODE) != 0;
+    if (peer->fi_addr != FI_ADDR_NOTAVAIL && cls->av != NULL && !stays)
         fi_av_remove(cls->av, &peer->fi_addr, 1, 0);
     peer->fi_addr = FI_ADDR_NOTAVAIL;
 }
@@ -340,6 +345,10 @@ look(na_plugin_class *cls, uint64_t now)
 void
 ofi_peer_work(na_plugin_class *cls)
 {
+    if (cls->lost)
+        ofi_lost_work(cls);
+    if (cls->retired != NULL)
+        ofi_retire_work(cls);
     if (cls->stuck != 0)
         ofi_send_retry(cls);
     if (cls->active.head == NULL && !cls->scan_due)

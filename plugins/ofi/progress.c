@@ -5,6 +5,7 @@
 
 #include "context.h"
 #include "fork.h"
+#include "lost.h"
 #include "match.h"
 #include "multi.h"
 #include "peer.h"
@@ -55,8 +56,11 @@ read_error(na_plugin_class *cls)
         .flags = entry.flags,
         .len = entry.len,
         .buf = entry.buf};
+    struct ofi_fragment *fragment = NULL;
     if (entry.op_context != NULL)
         complete(cls, &failed, entry.err != 0 ? entry.err : FI_EIO);
+    else if ((fragment = ofi_lost_failed(cls, entry.flags)) != NULL)
+        ofi_rma_done(cls, fragment, FI_EIO);
     else
         cls->counters.completion_errors++;
     return 1;

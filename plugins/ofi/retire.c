@@ -23,6 +23,7 @@
 #include "stale.h"
 
 #define PATIENCE_NS OFI_SECOND
+#define LOOK_NS (20 * OFI_MS) /* between two looks whether one can be closed */
 
 struct ofi_retired {
     struct ofi_retired *next;
@@ -57,11 +58,12 @@ has_taken_all(na_plugin_class *cls, na_plugin_addr *peer, bool rma)
 {
     if (!rma && peer->met && peer->flying.head == NULL)
         return true;
+    /* the dead may hold a lock that sending to them takes */
+    if (ofi_peer_present(cls, peer) != NA_PLUGIN_OK)
+        return true;
     if (peer->asked == 0)
         peer->asked = ofi_send_ask(cls, peer);
-    if (peer->asked != 0 && (int32_t) (peer->answered - peer->asked) >= 0)
-        return true;
-    return ofi_peer_present(cls, peer) != NA_PLUGIN_OK;
+    return peer->asked != 0 && (int32_t) (peer->answered - peer->asked) >= 0;
 }
 
 static bool
@@ -75,6 +77,49 @@ all_have(na_plugin_class *cls, bool rma)
             if (is_asked(peer) && !has_taken_all(cls, peer, rma))
                 all = false;
     return all;
+}
+
+/* Those of the same process as well, which nobody settles with. */
+void
+ofi_retire_ask(na_plugin_class *cls)
+{
+    for (uint32_t i = 0; i < cls->names_size; i++)
+        for (na_plugin_addr *peer = cls->names[i]; peer != NULL;
+             peer = peer->next) {
+            peer->asked = 0;
+            peer->here = false;
+        }
+}
+
+bool
+ofi_retire_answered(na_plugin_class *cls)
+{
+    return all_have(cls, true);
+}
+
+static void
+close_retired(na_plugin_class *cls)
+{
+    while (cls->retired != NULL) {
+        struct ofi_retired *retired = cls->retired;
+        cls->retired = retired->next;
+        ofi_stale_unmark(cls, retired->ep);
+        fi_close(&retired->ep->fid);
+        free(retired);
+    }
+}
+
+void
+ofi_retire_work(na_plugin_class *cls)
+{
+    if (!(cls->trait->flags & OFI_TRAIT_NODE))
+        return;
+    uint64_t now = ofi_peer_now();
+    if (now - cls->retired_ns < LOOK_NS)
+        return;
+    cls->retired_ns = now;
+    if (all_have(cls, true))
+        close_retired(cls);
 }
 
 bool
@@ -132,6 +177,8 @@ ofi_retire_endpoint(
         return;
     *retired = (struct ofi_retired){.next = cls->retired, .ep = ep};
     cls->retired = retired;
+    if (!settled)
+        ofi_retire_ask(cls);
 }
 
 struct fid_ep *
@@ -151,13 +198,7 @@ void
 ofi_retire_class(na_plugin_class *cls, bool settled)
 {
     if (settled) {
-        while (cls->retired != NULL) {
-            struct ofi_retired *retired = cls->retired;
-            cls->retired = retired->next;
-            ofi_stale_unmark(cls, retired->ep);
-            fi_close(&retired->ep->fid);
-            free(retired);
-        }
+        close_retired(cls);
         return;
     }
     struct remains *remains = malloc(sizeof(*remains));

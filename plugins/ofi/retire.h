@@ -11,15 +11,24 @@
  * at once over what is not of the node. */
 bool ofi_retire_settle(na_plugin_class *cls, bool rma);
 
+/* Asks all peers, at the next look, whether they have taken all that was handed
+ * over until then; whether they have, or are dead. [lock] */
+void ofi_retire_ask(na_plugin_class *cls);
+bool ofi_retire_answered(na_plugin_class *cls);
+
 /* Closes an endpoint of the class; or, when peers are not through with it, keeps
- * it until the class is closed. Likewise one that the wait object would not
- * forget, if it is idle; if it is not, it has to be closed, and from then on the
- * class naps. [lock] */
+ * it until they are, or the class is closed. Likewise one that the wait object
+ * would not forget, if it is idle, which is kept; if it is not, it has to be
+ * closed, and from then on the class naps. [lock] */
 void ofi_retire_endpoint(
     na_plugin_class *cls, struct fid_ep *ep, bool settled, bool idle);
 
 /* One that was kept so, to be used again, or NULL. [lock] */
 struct fid_ep *ofi_retire_recall(na_plugin_class *cls);
+
+/* Closes those that were kept, when all peers have taken all since. Must be called
+ * now and then while there are some. [lock] */
+void ofi_retire_work(na_plugin_class *cls);
 
 /* Closes those that were kept; or takes all of libfabric's objects from the
  * class, which stay as long as the process. */

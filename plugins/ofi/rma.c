@@ -7,6 +7,8 @@
 #include "context.h"
 #include "fabric.h"
 #include "fence.h"
+#include "knock.h"
+#include "lost.h"
 #include "mem.h"
 #include "peer.h"
 #include "pool.h"
@@ -60,6 +62,7 @@ submit(na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment,
         .rma_iov = rma_iov,
         .rma_iov_count = 1,
         .context = &fragment->work.fi};
+    fragment->at_once = !put || !waits;
     ssize_t ret = put ? fi_writemsg(job->ctx->rma_ep, &message,
                             FI_COMPLETION | (waits ? FI_DELIVERY_COMPLETE : 0))
                       : fi_readmsg(job->ctx->rma_ep, &message, FI_COMPLETION);
@@ -134,7 +137,7 @@ next_fragment(na_plugin_class *cls, struct ofi_job *job)
         ofi_list_append(&cls->spare_fragments, &fragment->link);
         return error;
     }
-    cls->counters.fragments++;
+    ofi_lost_begun(cls, fragment);
     job->flying++;
     job->left -= length;
     if (job->verifying)
@@ -144,6 +147,16 @@ next_fragment(na_plugin_class *cls, struct ofi_job *job)
     return 0;
 }
 
+static void
+rewind_job(struct ofi_job *job)
+{
+    uint64_t done = job->whole - job->left;
+
+    job->local_offset -= done;
+    job->remote_offset -= done;
+    job->left = job->whole;
+}
+
 /* A connection breaks when its peer dies, but also when another's put or get is
  * refused by the owner of the memory. Then all is done once more, one job at a
  * time, so that the one that is refused is alone with that. Who is dead is found
@@ -151,15 +164,12 @@ next_fragment(na_plugin_class *cls, struct ofi_job *job)
 static void
 begin_again(struct ofi_job *job)
 {
-    uint64_t done = job->whole - job->missed;
-
     job->broken = false;
     job->verifying = false;
     job->pause_ns = ofi_peer_now() + (PAUSE_NS << job->begun++);
     job->status = NA_PLUGIN_OK;
-    job->local_offset -= done;
-    job->remote_offset -= done;
-    job->left = job->whole;
+    job->left = job->missed;
+    rewind_job(job);
 }
 
 static uint8_t
@@ -257,12 +267,18 @@ ofi_rma_done(na_plugin_class *cls, struct ofi_fragment *fragment, int error)
     struct ofi_job *job = fragment->job;
     na_plugin_addr *peer = job->peer;
 
+    ofi_lost_done(cls, fragment);
     ofi_list_append(&cls->spare_fragments, &fragment->link);
     /* Whether it is the peer that is lost, or this connection only. A ping that
      * fails at once ends all jobs of the peer that have nothing flying: not yet
-     * this one. */
-    if (error != 0 && job->op != NULL)
-        ofi_send_ping(cls, peer);
+     * this one. Within a node a knock tells at once; a ping would wait for a lock
+     * that the dead may have held. */
+    if (error != 0 && job->op != NULL) {
+        if (cls->trait->flags & OFI_TRAIT_NODE)
+            ofi_knock_begin(cls, peer, ofi_peer_now());
+        else
+            ofi_send_ping(cls, peer);
+    }
     job->flying--;
     if (error != 0) {
         cls->counters.completion_errors++;
@@ -280,6 +296,29 @@ ofi_rma_done(na_plugin_class *cls, struct ofi_fragment *fragment, int error)
         peer->blocked = true;
         ofi_peer_stuck(cls, peer);
     }
+}
+
+void
+ofi_rma_forget(
+    na_plugin_class *cls, struct ofi_fragment *fragment, int32_t status)
+{
+    struct ofi_job *job = fragment->job;
+
+    ofi_lost_done(cls, fragment);
+    ofi_list_append(&cls->spare_fragments, &fragment->link);
+    if (job->status == NA_PLUGIN_OK && status != NA_PLUGIN_OK) {
+        job->status = status;
+        job->left = 0;
+    }
+    if (--job->flying != 0)
+        return;
+    if (job->status != NA_PLUGIN_OK) {
+        job_end(cls, job);
+        return;
+    }
+    rewind_job(job);
+    job->peer->blocked = true;
+    ofi_peer_stuck(cls, job->peer);
 }
 
 /* TO ONESELF */
@@ -505,6 +544,8 @@ ofi_rma_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status)
         next = link->next;
         stop(cls, OFI_OBJECT(link, struct ofi_job, by_peer), status);
     }
+    if (peer->jobs.head != NULL)
+        ofi_lost_note(cls);
 }
 
 void
@@ -519,6 +560,7 @@ ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
     if (ctx->rma_ep != NULL)
         ofi_retire_endpoint(cls, ctx->rma_ep, settled, idle);
     ctx->rma_ep = NULL;
+    ofi_lost_abandon(ctx);
     while (ctx->jobs.head != NULL) {
         struct ofi_job *job =
             OFI_OBJECT(ctx->jobs.head, struct ofi_job, by_ctx);

@@ -22,6 +22,11 @@ void ofi_rma_retry(na_plugin_class *cls, na_plugin_addr *peer);
 void ofi_rma_done(
     na_plugin_class *cls, struct ofi_fragment *fragment, int error);
 
+/* libfabric will never be done with one: its job ends with this status, or is
+ * done once more from its beginning. */
+void ofi_rma_forget(
+    na_plugin_class *cls, struct ofi_fragment *fragment, int32_t status);
+
 /* A slice of what goes to oneself. */
 void ofi_rma_copy(na_plugin_class *cls);
 

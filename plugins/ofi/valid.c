@@ -151,6 +151,7 @@ ofi_valid_strike(na_plugin_class *cls, const na_plugin_mem *mem)
         atomic_fetch_sub_explicit(
             &cls->valid->unlisted, 1, memory_order_relaxed);
     else {
+        /* pairs with ofi_lost_begun */
         atomic_store(place_of(cls->valid, mem), 0);
         cls->valid_count--;
     }

@@ -4,10 +4,14 @@
  * killed. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -259,6 +263,285 @@ START_TEST(shm_files_of_others_stay)
 }
 END_TEST
 
+/* What another process tells of itself. */
+struct introduction {
+    char address[TEXT];
+    unsigned char mem[256];
+    uint64_t size;
+};
+
+/* A process that offers memory, and polls. */
+static pid_t
+start_owner(struct introduction *introduction)
+{
+    int ready[2];
+
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t process = fork();
+    if (process == 0) {
+        struct node node;
+        na_plugin_event event;
+        node_open(&node, &over_shm);
+        self_string(&node, introduction->address);
+        introduction->size = sizeof(introduction->mem);
+        ck_assert_int_eq(node.ops->mem_serialize(node.cls, expose(&node, there),
+                             introduction->mem, &introduction->size),
+            NA_PLUGIN_OK);
+        ck_assert_int_eq(write(ready[1], introduction, sizeof(*introduction)),
+            sizeof(*introduction));
+        for (;;)
+            poll_one(&node, &event);
+    }
+    ck_assert_int_gt(process, 0);
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], introduction, sizeof(*introduction)),
+        sizeof(*introduction));
+    close(ready[0]);
+    return process;
+}
+
+#define COUNT 6U /* transfers at once */
+
+/* A pair, and an owner apart from it. */
+struct crowd {
+    struct pair pair;
+    pid_t owner;
+    na_plugin_addr *to_owner;
+    na_plugin_mem *local; /* a's */
+    na_plugin_mem *mem;   /* b's; as a knows it: */
+    na_plugin_mem *remote;
+    na_plugin_mem *apart; /* the owner's, as a knows it */
+    void *ops[COUNT];
+    bool pending[COUNT];
+};
+
+static void
+crowd_open(struct crowd *crowd)
+{
+    struct introduction introduction;
+    struct pair *pair = &crowd->pair;
+
+    crowd->owner = start_owner(&introduction);
+    pair_open_as(pair, &over_shm);
+    crowd->local = expose(&pair->a, here);
+    crowd->mem = expose(&pair->b, there);
+    crowd->remote = pair_describe(pair, crowd->mem);
+    crowd->to_owner = lookup(&pair->a, introduction.address);
+    ck_assert_int_eq(pair->a.ops->mem_deserialize(pair->a.cls, introduction.mem,
+                         introduction.size, &crowd->apart),
+        NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < COUNT; i++)
+        crowd->ops[i] = op_new(&pair->a);
+    get_all(pair, crowd->local, crowd->remote);
+}
+
+static void
+crowd_close(struct crowd *crowd)
+{
+    const struct node *a = &crowd->pair.a, *b = &crowd->pair.b;
+
+    for (uint32_t i = 0; i < COUNT; i++)
+        free(crowd->ops[i]);
+    a->ops->addr_free(a->cls, crowd->to_owner);
+    a->ops->mem_free(a->cls, crowd->remote);
+    a->ops->mem_free(a->cls, crowd->apart);
+    a->ops->mem_deregister(a->cls, crowd->local);
+    b->ops->mem_deregister(b->cls, crowd->mem);
+    pair_close(&crowd->pair);
+}
+
+/* Every other one is with the owner. */
+static bool
+is_apart(uint32_t index)
+{
+    return index % 2 != 0;
+}
+
+static void
+crowd_begin(struct crowd *crowd, uint32_t index, bool put)
+{
+    const struct node *a = &crowd->pair.a;
+    bool apart = is_apart(index);
+
+    int32_t ret = (put ? a->ops->put : a->ops->get)(a->ctx, crowd->ops[index],
+        crowd->local, 0, apart ? crowd->apart : crowd->remote, 0, BYTES,
+        apart ? crowd->to_owner : crowd->pair.to_b, 0);
+    crowd->pending[index] = ret == NA_PLUGIN_PENDING;
+    if (!crowd->pending[index])
+        ck_assert(apart && ret == NA_PLUGIN_E_HOSTUNREACH);
+}
+
+/* All end: with the living they work, with the owner they may. */
+static void
+crowd_await(struct crowd *crowd, bool may_work)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event;
+    uint32_t index = 0;
+
+    while (index < COUNT) {
+        index = crowd->pending[index] ? index : index + 1;
+        ck_assert_msg(now_ns() < end, "transfer %u has no end", index);
+        ck_assert(!poll_one(&crowd->pair.b, &event));
+        if (!poll_one(&crowd->pair.a, &event))
+            continue;
+        for (uint32_t i = 0; i < COUNT; i++)
+            if (event.op == crowd->ops[i]) {
+                crowd->pending[i] = false;
+                ck_assert_msg(event.status == NA_PLUGIN_OK
+                                  ? !is_apart(i) || may_work
+                                  : is_apart(i) &&
+                                        event.status == NA_PLUGIN_E_HOSTUNREACH,
+                    "transfer %u: %d", i, event.status);
+            }
+    }
+}
+
+/* The owner is stopped first, so that it has not taken them: it has to for puts,
+ * and for gets where its memory cannot be read without it. Or they are begun
+ * when it is dead, which was not noticed yet. */
+START_TEST(shm_transfers_with_a_killed_process_end_and_others_go_on)
+{
+    bool put = (_i & 1) != 0, late = (_i & 2) != 0;
+    static struct crowd crowd;
+
+    crowd_open(&crowd);
+    crowd_begin(&crowd, 1, put);
+    crowd_await(&crowd, true);
+    /* it comes to rest: a lock of libfabric's that it holds when it is stopped
+     * would hold up everybody */
+    usleep(20000);
+    ck_assert_int_eq(kill(crowd.owner, SIGSTOP), 0);
+    ck_assert_int_eq(waitpid(crowd.owner, NULL, WUNTRACED), crowd.owner);
+    if (late) {
+        crowd_begin(&crowd, 1, false); /* it is thought to be there */
+        kill_neighbour(crowd.owner);
+    }
+    for (uint32_t i = 0; i < COUNT; i++)
+        if (!crowd.pending[i])
+            crowd_begin(&crowd, i, put);
+    if (!late)
+        kill_neighbour(crowd.owner);
+    crowd_await(&crowd, late || !put);
+    for (uint32_t i = 0; i < COUNT; i++)
+        crowd_begin(&crowd, i, put);
+    crowd_await(&crowd, false);
+    crowd_close(&crowd);
+}
+END_TEST
+
+/* The owner has unmapped it: reading it fails at once, and without a word of what
+ * failed. */
+START_TEST(shm_get_of_memory_that_is_not_there_ends)
+{
+    struct pair pair;
+    char byte;
+    const struct iovec from = {&byte, 1}, to = {there, 1};
+
+    if (getenv("FI_SHM_DISABLE_CMA") != NULL ||
+        process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
+        return; /* its owner would have to, and crash */
+    void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(memory != MAP_FAILED);
+    pair_open_as(&pair, &over_shm);
+    na_plugin_mem *local = expose(&pair.a, here);
+    na_plugin_mem *mem = expose(&pair.b, there);
+    na_plugin_mem *remote = pair_describe(&pair, mem);
+    na_plugin_mem *empty = expose(&pair.b, memory);
+    na_plugin_mem *nothing = pair_describe(&pair, empty);
+    get_all(&pair, local, remote);
+    munmap(memory, BYTES);
+    ck_assert_int_lt(pair_transfer(&pair, local, nothing, 0, BYTES, false), 0);
+    get_all(&pair, local, remote);
+    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_free(pair.a.cls, nothing);
+    pair.b.ops->mem_deregister(pair.b.cls, mem);
+    pair.b.ops->mem_deregister(pair.b.cls, empty);
+    pair.a.ops->mem_deregister(pair.a.cls, local);
+    pair_close(&pair);
+}
+END_TEST
+
+/* An owner in a thread of its own, who takes each registration back after a
+ * moment. */
+struct fickle {
+    struct node *node;
+    pthread_mutex_t lock; /* guards the next two */
+    unsigned char bytes[256];
+    uint64_t size;
+    atomic_bool stop;
+};
+
+static void *
+be_fickle(void *arg)
+{
+    struct fickle *fickle = arg;
+    struct node *node = fickle->node;
+    na_plugin_event event;
+
+    for (uint32_t i = 0; !atomic_load(&fickle->stop); i++) {
+        na_plugin_mem *mem = expose(node, there);
+        pthread_mutex_lock(&fickle->lock);
+        fickle->size = sizeof(fickle->bytes);
+        ck_assert_int_eq(node->ops->mem_serialize(
+                             node->cls, mem, fickle->bytes, &fickle->size),
+            NA_PLUGIN_OK);
+        pthread_mutex_unlock(&fickle->lock);
+        for (uint32_t j = 0; j < i % 64; j++)
+            poll_one(node, &event);
+        node->ops->mem_deregister(node->cls, mem);
+    }
+    return NULL;
+}
+
+START_TEST(shm_puts_that_meet_a_deregistration_end)
+{
+    static struct fickle fickle;
+    struct pair pair;
+    pthread_t thread;
+
+    pair_open_as(&pair, &over_shm);
+    na_plugin_mem *local = expose(&pair.a, here);
+    na_plugin_mem *mem = expose(&pair.b, there);
+    na_plugin_mem *remote = pair_describe(&pair, mem);
+    get_all(&pair, local, remote);
+    fickle.node = &pair.b;
+    ck_assert_int_eq(pthread_mutex_init(&fickle.lock, NULL), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, be_fickle, &fickle), 0);
+    uint64_t until = now_ns() + UINT64_C(2000000000);
+    uint32_t count = 0;
+    for (; now_ns() < until; count++) {
+        const struct node *a = &pair.a;
+        na_plugin_mem *passing = NULL;
+        na_plugin_event event;
+        pthread_mutex_lock(&fickle.lock);
+        int32_t ret = fickle.size == 0
+                          ? NA_PLUGIN_E_AGAIN
+                          : a->ops->mem_deserialize(
+                                a->cls, fickle.bytes, fickle.size, &passing);
+        pthread_mutex_unlock(&fickle.lock);
+        if (ret != NA_PLUGIN_OK)
+            continue;
+        ck_assert_int_eq(a->ops->put(a->ctx, pair.a_op, local, 0, passing, 0,
+                             BYTES, pair.to_b, 0),
+            NA_PLUGIN_PENDING);
+        uint64_t end = now_ns() + DEADLINE_NS;
+        while (!poll_one(&pair.a, &event))
+            ck_assert_msg(now_ns() < end, "put %u has no end", count);
+        ck_assert(event.status == NA_PLUGIN_OK ||
+                  event.status == NA_PLUGIN_E_PERMISSION);
+        a->ops->mem_free(a->cls, passing);
+    }
+    atomic_store(&fickle.stop, true);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.b.ops->mem_deregister(pair.b.cls, mem);
+    pair.a.ops->mem_deregister(pair.a.cls, local);
+    pair_close(&pair);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -275,5 +558,9 @@ main(void)
     tcase_add_test(
         cases, shm_files_of_a_killed_process_stay_for_whom_it_had_met);
     tcase_add_test(cases, shm_files_of_others_stay);
+    tcase_add_test(cases, shm_get_of_memory_that_is_not_there_ends);
+    tcase_add_test(cases, shm_puts_that_meet_a_deregistration_end);
+    tcase_add_loop_test(
+        cases, shm_transfers_with_a_killed_process_end_and_others_go_on, 0, 4);
     return run_case("ofi_shm", cases);
 }
