@@ -151,8 +151,9 @@ START_TEST(overflow_sizes_around_the_eager_size_come_back)
 }
 END_TEST
 
-START_TEST(overflow_64_mib_come_back)
+START_TEST(overflow_many_mib_come_back)
 {
+    uint32_t size = test_count(TEST_OVERFLOW_MIB) << 20;
     struct session s;
     hg_handle_t handle;
 
@@ -162,7 +163,7 @@ START_TEST(overflow_64_mib_come_back)
         return;
     session_begin(&s, _i, &setup);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
-    echo(&s, handle, 64U << 20);
+    echo(&s, handle, size);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -463,7 +464,7 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, overflow_sizes_around_the_eager_size_come_back);
-    session_add(tcase, overflow_64_mib_come_back);
+    session_add(tcase, overflow_many_mib_come_back);
     session_add(tcase, overflow_many_in_flight_keep_apart);
     session_add(tcase, overflow_handle_goes_on_with_the_next_call);
     session_add(tcase, overflow_input_as_bytes_and_released);

@@ -33,6 +33,7 @@
     X(SLEEPS, 200000, 20000)         /* of who is woken by a message */        \
     X(KILL_MATRIX_ROUNDS, 28, 3)     /* kills in each situation */             \
     X(NA_MESSAGES, 10000, 1000)      /* through one operation */               \
+    X(OVERFLOW_MIB, 64, 6)           /* largest arguments and results */       \
     X(TRANSFER_ROUNDS, 1000, 100)    /* random descriptors */                  \
     X(TRANSFER_MAX_MIB, 64, 4)       /* largest transfer */                    \
     X(TRANSFERS_IN_FLIGHT, 64, 32)                                             \

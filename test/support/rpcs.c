@@ -191,17 +191,34 @@ rpcs_wait_handled(struct session *session, enum rpc rpc, uint32_t handled)
     session_wait_other(session, &rpcs_shared()->handled[rpc], handled);
 }
 
+#define CHUNK 4096U
+
+/* Not instrumented by sanitizers, which would take most of the time of tests of
+ * large blobs. */
+__attribute__((no_sanitize("thread", "address"))) static uint32_t
+random_chunk(unsigned char chunk[CHUNK], uint32_t size, uint32_t seed)
+{
+    for (uint32_t i = 0; i < size; i++) {
+        seed = seed * 1664525 + 1013904223; /* Numerical Recipes' constants */
+        chunk[i] = (unsigned char) (seed >> 24);
+    }
+    return seed;
+}
+
 blob_t
 blob_make(uint32_t encoded_size, uint32_t seed)
 {
     blob_t blob = {.size = encoded_size - 4};
+    unsigned char chunk[CHUNK];
+    uint32_t part;
 
     ck_assert_uint_ge(encoded_size, 4);
     blob.data = malloc(blob.size + 1UL);
     ck_assert_ptr_nonnull(blob.data);
-    for (uint32_t i = 0; i < blob.size; i++) {
-        seed = seed * 1664525 + 1013904223; /* Numerical Recipes' constants */
-        blob.data[i] = (unsigned char) (seed >> 24);
+    for (uint32_t i = 0; i < blob.size; i += part) {
+        part = blob.size - i < CHUNK ? blob.size - i : CHUNK;
+        seed = random_chunk(chunk, part, seed);
+        memcpy(blob.data + i, chunk, part);
     }
     return blob;
 }
