@@ -3,8 +3,10 @@
  * An origin and a target, to run one case on: within one class, as two classes
  * of one process with a thread each, or as two processes; busy or waiting. The
  * program is told the transport ("na+sm", "loop+mem"), with "auto_sm" behind it
- * if na+sm is to be beside it, and runs each case in each mode of that; with
- * "one" behind it between processes only, unless it is soaking.
+ * if na+sm is to be beside it, and runs each case in each mode of that. Unless
+ * it is soaking, with "one" behind it between processes only, and with "threads"
+ * only in modes with a thread for each side: what has no more than one thread
+ * has no races to find.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -152,13 +154,12 @@ hg_handle_t session_handle(struct session *session, hg_id_t id);
 hg_return_t session_forward(
     struct session *session, hg_handle_t handle, void *in_struct);
 
-/* Main of a program: argv[1] is the transport, argv[2] auto_sm. add: adds the
- * cases. */
+/* Main of a program: argv[1] is the transport, the words above stand behind it.
+ * add: adds the cases. */
 int session_main(
     int argc, char **argv, const char *name, void (*add)(TCase *tcase));
 
 /* Adds a case that runs in every mode. */
-#define session_add(tcase, test)                                               \
-    tcase_add_loop_test(tcase, test, session_first_mode(), session_modes())
+void session_add(TCase *tcase, const TTest *test);
 
 #endif /* SESSION_H */

@@ -13,6 +13,7 @@
 static const char *transport = "loop+mem";
 static bool auto_sm;
 static bool one_mode;
+static bool only_threads;
 
 static const struct loop_limits odd_limits = {
     .max_unexpected_size = 1000,
@@ -197,19 +198,30 @@ warm_up(void)
     HG_Cleanup();
 }
 
+void
+session_add(TCase *tcase, const TTest *test)
+{
+    for (int mode = session_first_mode(); mode < session_modes(); mode++)
+        if (!only_threads || session_mode_at(mode)->shape == SESSION_THREADS)
+            tcase_add_loop_test(tcase, test, mode, mode + 1);
+}
+
 int
 session_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
 {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
+    bool everyday = (int) test_count(TEST_HOST_MODES) < COUNT(other_modes);
     SRunner *runner;
     int failed;
 
     if (argc > 1)
         transport = argv[1];
-    auto_sm = argc > 2 && strcmp(argv[2], "auto_sm") == 0;
-    one_mode = argc > 2 && strcmp(argv[2], "one") == 0 &&
-               (int) test_count(TEST_HOST_MODES) < COUNT(other_modes);
+    for (int i = 2; i < argc; i++) {
+        auto_sm |= strcmp(argv[i], "auto_sm") == 0;
+        one_mode |= everyday && strcmp(argv[i], "one") == 0;
+        only_threads |= everyday && strcmp(argv[i], "threads") == 0;
+    }
     suite_add_tcase(suite, tcase);
     add(tcase);
     warm_up();
