@@ -323,3 +323,59 @@ ofi_fork_scan(na_plugin_class *cls)
     cls->scanned_ns = now;
     cls->scan_due = false;
 }
+
+struct ofi_fork_socket {
+    int fd;
+    ino_t inode;
+};
+
+static void
+list_accepted(int fd, const void *arg)
+{
+    struct ofi_fork_sockets *list = (void *) (uintptr_t) arg;
+    struct sockaddr_storage address;
+    socklen_t length = sizeof(address);
+    struct ofi_name name;
+    struct stat status;
+
+    if (getsockname(fd, (void *) &address, &length) != 0 ||
+        !ofi_name_from_raw(list->cls->trait, &address, length, &name) ||
+        !ofi_name_equal(&name, &list->cls->own_name) || fstat(fd, &status) != 0)
+        return;
+    if (list->count == list->size) {
+        uint32_t size = list->size == 0 ? 16 : 2 * list->size;
+        void *more = realloc(list->sockets, size * sizeof(*list->sockets));
+        if (more == NULL)
+            return;
+        list->sockets = more;
+        list->size = size;
+    }
+    list->sockets[list->count++] =
+        (struct ofi_fork_socket){.fd = fd, .inode = status.st_ino};
+}
+
+struct ofi_fork_sockets
+ofi_fork_accepted(const na_plugin_class *cls)
+{
+    struct ofi_fork_sockets list = {.cls = cls};
+
+    if (cls->trait->format == OFI_FORMAT_IP && cls->ep != NULL)
+        each_fd(list_accepted, &list);
+    return list;
+}
+
+/* Those that have not said yet what they are: nothing refers to them when their
+ * listener is closed (1.17: tcpx_accept, and net's xnet_cm.c). */
+void
+ofi_fork_close_left(struct ofi_fork_sockets *accepted)
+{
+    struct stat status;
+
+    for (uint32_t i = 0; i < accepted->count; i++) {
+        const struct ofi_fork_socket *one = &accepted->sockets[i];
+        if (fstat(one->fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
+            status.st_ino == one->inode)
+            close(one->fd);
+    }
+    free(accepted->sockets);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Descriptors of libfabric's that a child must not have: it would keep a dead
- * process's connections and ports alive. */
+ * process's connections and ports alive. And those that libfabric forgets. */
 #ifndef OFI_FORK_H
 #define OFI_FORK_H
 
@@ -25,6 +25,17 @@ void ofi_fork_settle(na_plugin_class *cls);
 /* Whether a class of this process had this name, over a provider of the node,
  * and was closed. */
 bool ofi_fork_was_closed(const struct ofi_name *name);
+
+/* Connections that others have made to the class's port; and, after libfabric has
+ * closed all that it had of the class, closes those that it has forgotten. */
+struct ofi_fork_sockets {
+    const na_plugin_class *cls;
+    struct ofi_fork_socket *sockets;
+    uint32_t count;
+    uint32_t size;
+};
+struct ofi_fork_sockets ofi_fork_accepted(const na_plugin_class *cls);
+void ofi_fork_close_left(struct ofi_fork_sockets *accepted);
 
 /* Marks sockets of connections that have come meanwhile; now, or, if that was
  * done just before, by a later call. [lock] */

@@ -297,6 +297,7 @@ destroy(na_plugin_class *cls)
     mems = ofi_mem_fini(cls);
     ofi_fence_fini(cls);
     ofi_retire_class(cls, settled);
+    struct ofi_fork_sockets accepted = ofi_fork_accepted(cls);
     ofi_fabric_close_endpoint(cls);
     uint32_t addrs = ofi_addr_fini(cls);
     if ((addrs != 0 && !cls->lingers) || mems != 0)
@@ -307,6 +308,7 @@ destroy(na_plugin_class *cls)
     ofi_rx_fini(cls);
     ofi_pool_fini(cls);
     ofi_fabric_close(cls);
+    ofi_fork_close_left(&accepted);
     free(cls);
 }
 

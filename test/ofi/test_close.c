@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A class that closes: what it has sent arrives, and it does not wait for a
- * receiver that is busy elsewhere. */
+/* A class that closes: what it has sent arrives, it does not wait for a receiver
+ * that is busy elsewhere, and leaves no descriptor behind. */
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "harness.h"
 
@@ -73,6 +78,48 @@ START_TEST(close_waits_for_no_receiver)
 }
 END_TEST
 
+static uint32_t
+descriptors(void)
+{
+    uint32_t count = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* Somebody has connected, and says nothing. */
+START_TEST(close_forgets_no_connection)
+{
+    const struct node_options options = {.protocol = protocols[_i]};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct node node;
+    na_plugin_event event;
+    char text[TEXT], byte = 0;
+
+    node_open(&node, &options);
+    node_close(&node);
+    uint32_t before = descriptors();
+    node_open(&node, &options);
+    self_string(&node, text);
+    uint32_t open = descriptors();
+    address.sin_port =
+        htons((uint16_t) strtol(strrchr(text, ':') + 1, NULL, 10));
+    int stranger = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(stranger, (void *) &address, sizeof(address)), 0);
+    for (uint64_t end = now_ns() + 20 * SECOND; descriptors() < open + 2;) {
+        poll_one(&node, &event);
+        if (now_ns() > end)
+            ck_abort_msg("it is not accepted");
+    }
+    node_close(&node);
+    ck_assert_uint_eq(descriptors(), before + 1);
+    ck_assert_int_le(recv(stranger, &byte, 1, 0), 0);
+    close(stranger);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -80,6 +127,8 @@ main(void)
 
     warm_up();
     tcase_add_loop_test(cases, close_waits_for_no_receiver, 0,
+        (int) (sizeof(protocols) / sizeof(protocols[0])));
+    tcase_add_loop_test(cases, close_forgets_no_connection, 0,
         (int) (sizeof(protocols) / sizeof(protocols[0])));
     return run_case("ofi close", cases);
 }
