@@ -200,8 +200,8 @@ START_TEST(shm_files_of_a_killed_process_go_with_the_next_one)
     struct node node;
     pid_t dead = start_neighbour(NULL), living = start_neighbour(NULL);
 
-    kill_neighbour(dead);
     ck_assert_uint_eq(files_of(dead), 1);
+    kill_neighbour(dead); /* from now on anybody may remove it */
     node_open(&node, &over_shm);
     ck_assert_uint_eq(files_of(dead), 0);
     ck_assert_uint_eq(files_of(living), 1);
