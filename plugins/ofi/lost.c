@@ -87,7 +87,7 @@ replace(na_plugin_ctx *ctx, bool settled)
     struct ofi_fragment *fragment = NULL;
 
     int32_t ret = ofi_fabric_rma_endpoint(cls, &ep);
-    ofi_retire_endpoint(cls, ctx->rma_ep, settled, false);
+    ofi_retire_endpoint(cls, ctx->rma_ep, settled);
     ctx->rma_ep = ep;
     while ((fragment = first_of(&ctx->flying)) != NULL)
         ofi_rma_forget(cls, fragment, ret);

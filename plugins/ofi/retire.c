@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints that are closed later, for two reasons.
+/* Endpoints that go before their class, where that is not simple.
  *
  * A peer of libfabric's shm that takes an introduction or a transfer from its
  * queue looks for the memory of who sent it, and crashes when that endpoint has
@@ -9,7 +9,9 @@
  *
  * An endpoint of the layer rxm enters its own queue into the wait object of the
  * class's, and does not take it out when it is closed (up to 2.6:
- * rxm_ep_wait_fd_add): fi_trywait then asks what has been freed. */
+ * rxm_ep_wait_fd_add): fi_trywait would ask what has been freed. To keep it for the
+ * next context is no way out: closed later, with a transfer under way, it
+ * crashed (1.17). */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -151,47 +153,23 @@ ofi_retire_settle(na_plugin_class *cls, bool rma)
     return all;
 }
 
-static bool
-waits_keep(const na_plugin_class *cls)
-{
-    return cls->can_wait && (cls->trait->flags & OFI_TRAIT_WAIT_KEEPS) != 0;
-}
-
 void
-ofi_retire_endpoint(
-    na_plugin_class *cls, struct fid_ep *ep, bool settled, bool idle)
+ofi_retire_endpoint(na_plugin_class *cls, struct fid_ep *ep, bool settled)
 {
-    bool keeps = waits_keep(cls);
-    struct ofi_retired *retired = NULL;
-
-    if (!settled || (keeps && idle))
-        retired = malloc(sizeof(*retired));
-    if (settled && retired == NULL) {
-        cls->naps = cls->naps || keeps;
+    if (settled) {
+        if (cls->can_wait && (cls->trait->flags & OFI_TRAIT_WAIT_KEEPS) != 0)
+            cls->naps = true;
         ofi_stale_unmark(cls, ep);
         fi_close(&ep->fid);
         return;
     }
-    cls->lingers = cls->lingers || !settled;
+    struct ofi_retired *retired = malloc(sizeof(*retired));
+    cls->lingers = true;
     if (retired == NULL)
         return;
     *retired = (struct ofi_retired){.next = cls->retired, .ep = ep};
     cls->retired = retired;
-    if (!settled)
-        ofi_retire_ask(cls);
-}
-
-struct fid_ep *
-ofi_retire_recall(na_plugin_class *cls)
-{
-    struct ofi_retired *retired = cls->retired;
-
-    if (retired == NULL || !waits_keep(cls))
-        return NULL;
-    struct fid_ep *ep = retired->ep;
-    cls->retired = retired->next;
-    free(retired);
-    return ep;
+    ofi_retire_ask(cls);
 }
 
 void

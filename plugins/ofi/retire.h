@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints that cannot be closed yet: in shared memory; and those that a wait
- * object would be asked for afterwards. */
+/* Endpoints in shared memory that cannot be closed yet; and those that a wait
+ * object does not forget. */
 #ifndef OFI_RETIRE_H
 #define OFI_RETIRE_H
 
@@ -17,14 +17,9 @@ void ofi_retire_ask(na_plugin_class *cls);
 bool ofi_retire_answered(na_plugin_class *cls);
 
 /* Closes an endpoint of the class; or, when peers are not through with it, keeps
- * it until they are, or the class is closed. Likewise one that the wait object
- * would not forget, if it is idle, which is kept; if it is not, it has to be
- * closed, and from then on the class naps. [lock] */
-void ofi_retire_endpoint(
-    na_plugin_class *cls, struct fid_ep *ep, bool settled, bool idle);
-
-/* One that was kept so, to be used again, or NULL. [lock] */
-struct fid_ep *ofi_retire_recall(na_plugin_class *cls);
+ * it until they are, or the class is closed. If the wait object does not forget
+ * one that is closed, the class naps from now on. [lock] */
+void ofi_retire_endpoint(na_plugin_class *cls, struct fid_ep *ep, bool settled);
 
 /* Closes those that were kept, when all peers have taken all since. Must be called
  * now and then while there are some. [lock] */

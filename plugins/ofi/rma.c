@@ -416,8 +416,6 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
         if (ret == NA_PLUGIN_OK)
             ret = ofi_peer_present(cls, peer);
         if (ret == NA_PLUGIN_OK && ctx->rma_ep == NULL)
-            ctx->rma_ep = ofi_retire_recall(cls);
-        if (ret == NA_PLUGIN_OK && ctx->rma_ep == NULL)
             ret = ofi_fabric_rma_endpoint(cls, &ctx->rma_ep);
         cls->scan_due = true;
     }
@@ -552,13 +550,9 @@ void
 ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
 {
     na_plugin_class *cls = ctx->cls;
-    bool idle = true;
 
-    for (struct ofi_link *link = ctx->jobs.head; link != NULL;
-         link = link->next)
-        idle = idle && OFI_OBJECT(link, struct ofi_job, by_ctx)->flying == 0;
     if (ctx->rma_ep != NULL)
-        ofi_retire_endpoint(cls, ctx->rma_ep, settled, idle);
+        ofi_retire_endpoint(cls, ctx->rma_ep, settled);
     ctx->rma_ep = NULL;
     ofi_lost_abandon(ctx);
     while (ctx->jobs.head != NULL) {
