@@ -6,12 +6,15 @@
 #include <sys/socket.h>
 
 #include "address.h"
+#include "lane.h"
 #include "name.h"
 #include "peer.h"
+#include "route.h"
 #include "valid.h"
 
 #define NAMES_FIRST 64U
 #define IDLE_MAX 1024U /* addresses without a reference that are kept */
+#define EVICT 4U       /* of those that are too many, how many are looked at */
 #define SCHEME_MAX 64U
 #define BYTES_VERSION 1U
 
@@ -36,6 +39,36 @@ grow(na_plugin_class *cls)
     cls->names_size = size;
 }
 
+/* Nobody refers to it. */
+static void
+become_idle(na_plugin_class *cls, na_plugin_addr *addr)
+{
+    if (addr->is_idle) /* it was, and somebody held it nevertheless */
+        return;
+    addr->is_idle = true;
+    ofi_list_append(&cls->idle, &addr->idle);
+    cls->idle_count++;
+}
+
+static void evict(na_plugin_class *cls);
+
+/* Gives back what an object of this class has of the core's. */
+static void
+drop_whole(na_plugin_class *cls, na_plugin_addr *addr)
+{
+    if (addr->of == addr)
+        return;
+    if (cls->main != cls)
+        ofi_lock_take(&cls->main->lock);
+    if (atomic_fetch_sub_explicit(&addr->of->refs, 1, memory_order_relaxed) ==
+        1)
+        become_idle(cls->main, addr->of);
+    if (cls->main != cls) {
+        evict(cls->main);
+        ofi_lock_drop(&cls->main->lock);
+    }
+}
+
 static void
 destroy(na_plugin_class *cls, na_plugin_addr *addr)
 {
@@ -45,65 +78,81 @@ destroy(na_plugin_class *cls, na_plugin_addr *addr)
         link = &(*link)->next;
     *link = addr->next;
     cls->names_count--;
+    if (addr->is_idle) {
+        ofi_list_remove(&cls->idle, &addr->idle);
+        cls->idle_count--;
+    }
     ofi_peer_unknow(cls, addr);
     ofi_valid_leave(addr);
+    if (addr->at != 0 && addr->end != NULL) {
+        ofi_list_remove(&cls->ends, &addr->by_end);
+        free(addr->end);
+    }
+    drop_whole(cls, addr);
     free(addr);
 }
 
-/* Nobody refers to it: it is kept for a while, as it may come again with the
- * next message. */
+/* One more is idle. They are kept for a while, as they may come again with the
+ * next message; one that goes may make another idle, which it was a part of. */
 static void
-become_idle(na_plugin_class *cls, na_plugin_addr *addr)
+evict(na_plugin_class *cls)
 {
-    if (addr->is_idle) /* it was, and somebody held it nevertheless */
-        return;
-    addr->is_idle = true;
-    ofi_list_append(&cls->idle, &addr->idle);
-    if (++cls->idle_count <= IDLE_MAX)
-        return;
-    na_plugin_addr *oldest =
-        OFI_OBJECT(ofi_list_pop(&cls->idle), na_plugin_addr, idle);
-    if (oldest->is_active ||
-        atomic_load_explicit(&oldest->refs, memory_order_relaxed) != 0) {
+    for (uint32_t i = 0; i < EVICT && cls->idle_count > IDLE_MAX; i++) {
+        na_plugin_addr *oldest =
+            OFI_OBJECT(cls->idle.head, na_plugin_addr, idle);
+        if (!oldest->is_active &&
+            atomic_load_explicit(&oldest->refs, memory_order_relaxed) == 0) {
+            destroy(cls, oldest);
+            continue;
+        }
         /* ofi_peer_look will see that nothing of it is pending any more */
+        ofi_list_remove(&cls->idle, &oldest->idle);
         ofi_list_append(&cls->idle, &oldest->idle);
-        return;
     }
-    oldest->is_idle = false;
-    cls->idle_count--;
-    destroy(cls, oldest);
 }
 
-na_plugin_addr *
-ofi_addr_get(na_plugin_class *cls, const struct ofi_name *name)
+/* Looks for one; one reference, if it is there. */
+static inline na_plugin_addr *
+find(na_plugin_class *cls, const struct ofi_name *name, uint8_t at,
+    uint32_t hash)
 {
-    uint32_t hash = ofi_name_hash(name);
     na_plugin_addr *addr = NULL;
 
-    if (cls->names_count >= cls->names_size)
-        grow(cls);
     if (cls->names_size == 0)
         return NULL;
     for (addr = cls->names[hash & (cls->names_size - 1)]; addr != NULL;
          addr = addr->next)
-        if (addr->hash == hash && ofi_name_equal(&addr->name, name))
+        if (addr->hash == hash && addr->at == at &&
+            ofi_name_equal(&addr->name, name))
             break;
-    if (addr != NULL) {
-        ofi_addr_hold(addr);
-        if (addr->is_idle) {
-            ofi_list_remove(&cls->idle, &addr->idle);
-            addr->is_idle = false;
-            cls->idle_count--;
-        }
-        return addr;
+    if (addr == NULL)
+        return NULL;
+    ofi_addr_hold(addr);
+    if (addr->is_idle) {
+        ofi_list_remove(&cls->idle, &addr->idle);
+        addr->is_idle = false;
+        cls->idle_count--;
     }
+    return addr;
+}
 
-    addr = calloc(1, sizeof(*addr));
+static na_plugin_addr *
+make(na_plugin_class *cls, const struct ofi_name *name, uint8_t at,
+    uint32_t hash)
+{
+    if (cls->names_count >= cls->names_size)
+        grow(cls);
+    if (cls->names_size == 0)
+        return NULL;
+    na_plugin_addr *addr = calloc(1, sizeof(*addr));
     if (addr == NULL)
         return NULL;
     atomic_init(&addr->refs, 1);
     addr->hash = hash;
     addr->name = *name;
+    addr->at = at;
+    addr->of = addr;
+    addr->end = at == 0 ? &addr->name : NULL;
     addr->fi_addr = FI_ADDR_NOTAVAIL;
     addr->knock = -1;
     addr->next = cls->names[hash & (cls->names_size - 1)];
@@ -112,12 +161,101 @@ ofi_addr_get(na_plugin_class *cls, const struct ofi_name *name)
     return addr;
 }
 
+static uint32_t
+hash_of(uint32_t hash, uint8_t at)
+{
+    return hash ^ at * UINT32_C(0x9E3779B1);
+}
+
+na_plugin_addr *
+ofi_addr_get(na_plugin_class *cls, const struct ofi_name *name)
+{
+    uint32_t hash = ofi_name_hash(name);
+    na_plugin_addr *addr = find(cls, name, 0, hash);
+
+    return addr != NULL ? addr : make(cls, name, 0, hash);
+}
+
+/* What the core has of a peer; one reference. */
+static na_plugin_addr *
+get_whole(na_plugin_class *cls, const struct ofi_name *name)
+{
+    if (cls->main == cls)
+        return ofi_addr_get(cls, name);
+    ofi_lock_take(&cls->main->lock);
+    na_plugin_addr *addr = ofi_addr_get(cls->main, name);
+    ofi_lock_drop(&cls->main->lock);
+    return addr;
+}
+
+na_plugin_addr *
+ofi_addr_get_part(na_plugin_class *cls, const struct ofi_name *name, uint8_t at)
+{
+    uint32_t hash = hash_of(ofi_name_hash(name), at);
+    na_plugin_addr *addr = find(cls, name, at, hash);
+
+    if (addr != NULL || (cls->main == cls && at == 0))
+        return addr != NULL ? addr : make(cls, name, at, hash);
+    na_plugin_addr *whole = get_whole(cls, name);
+    if (whole == NULL)
+        return NULL;
+    addr = make(cls, name, at, hash);
+    if (addr != NULL)
+        addr->of = whole;
+    else if (cls->main == cls)
+        ofi_addr_drop(cls, whole);
+    else
+        ofi_addr_free(cls->main, whole);
+    return addr;
+}
+
+na_plugin_addr *
+ofi_addr_find_part(na_plugin_class *cls, na_plugin_addr *whole, uint8_t at)
+{
+    uint32_t hash = hash_of(ofi_name_hash(&whole->name), at);
+
+    return find(cls, &whole->name, at, hash);
+}
+
+na_plugin_addr *
+ofi_addr_self_new(na_plugin_class *cls)
+{
+    na_plugin_addr *self =
+        ofi_addr_get_part(cls, &cls->main->own_name, (uint8_t) cls->lane);
+
+    if (self != NULL && !ofi_addr_set_end(cls, self, &cls->own_name)) {
+        ofi_addr_drop(cls, self);
+        self = NULL;
+    }
+    if (self != NULL)
+        self->self = true;
+    return self;
+}
+
+bool
+ofi_addr_set_end(
+    na_plugin_class *cls, na_plugin_addr *addr, const struct ofi_name *end)
+{
+    if (addr->at == 0)
+        return true;
+    if (addr->end == NULL) {
+        addr->end = malloc(sizeof(*addr->end));
+        if (addr->end == NULL)
+            return false;
+        ofi_list_append(&cls->ends, &addr->by_end);
+    }
+    *addr->end = *end;
+    return true;
+}
+
 void
 ofi_addr_drop(na_plugin_class *cls, na_plugin_addr *addr)
 {
     /* relaxed: the last one is always dropped under the lock */
-    if (atomic_fetch_sub_explicit(&addr->refs, 1, memory_order_relaxed) == 1)
+    if (atomic_fetch_sub_explicit(&addr->refs, 1, memory_order_relaxed) == 1) {
         become_idle(cls, addr);
+        evict(cls);
+    }
 }
 
 /* How many refer to an address on behalf of the program: not the messages that
@@ -133,11 +271,25 @@ references(na_plugin_addr *addr)
     return refs;
 }
 
+/* The parts come before what they are parts of. */
+static void
+destroy_parts(na_plugin_class *cls)
+{
+    for (uint32_t i = 0; i < cls->names_size; i++)
+        for (na_plugin_addr *addr = cls->names[i], *next; addr != NULL;
+             addr = next) {
+            next = addr->next;
+            if (addr->of != addr)
+                destroy(cls, addr);
+        }
+}
+
 uint32_t
 ofi_addr_fini(na_plugin_class *cls)
 {
     uint32_t left = 0;
 
+    destroy_parts(cls);
     for (uint32_t i = 0; i < cls->names_size; i++)
         while (cls->names[i] != NULL) {
             left += references(cls->names[i]) != 0;
@@ -341,7 +493,5 @@ ofi_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
 {
     if (addr->self)
         return;
-    ofi_lock_take(&cls->lock);
-    ofi_peer_lose(cls, addr, NA_PLUGIN_E_HOSTUNREACH, "it was to be forgotten");
-    ofi_lock_drop(&cls->lock);
+    ofi_lane_each(cls, ofi_route_forget, addr);
 }

@@ -11,6 +11,23 @@ uint32_t ofi_addr_fini(na_plugin_class *cls);
 /* The address with this name, one reference; NULL: no memory. [lock] */
 na_plugin_addr *ofi_addr_get(na_plugin_class *cls, const struct ofi_name *name);
 
+/* Likewise the object for one of a peer's endpoints, see ofi.h. A lane takes its
+ * main class's lock for it. [lock] */
+na_plugin_addr *ofi_addr_get_part(
+    na_plugin_class *cls, const struct ofi_name *name, uint8_t at);
+
+/* The same if there is one; otherwise NULL. [lock] */
+na_plugin_addr *ofi_addr_find_part(
+    na_plugin_class *cls, na_plugin_addr *whole, uint8_t at);
+
+/* The object that stands for this class, or lane. NULL: no memory. */
+na_plugin_addr *ofi_addr_self_new(na_plugin_class *cls);
+
+/* Says which endpoint one stands for, when libfabric does not have it. False: no
+ * memory. [lock] */
+bool ofi_addr_set_end(
+    na_plugin_class *cls, na_plugin_addr *addr, const struct ofi_name *end);
+
 /* One reference more, of one that somebody has. [any thread] */
 static inline void
 ofi_addr_hold(na_plugin_addr *addr)

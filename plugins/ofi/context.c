@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts share the class's endpoint for messages, whose headers say whose they
- * are; each has an endpoint of its own for puts and gets, since only closing it
- * takes memory back from the device. */
+/* A context is one of a class, or the only one of a lane. Each has an endpoint of
+ * its own for puts and gets, since only closing it takes memory back from the
+ * device. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "address.h"
 #include "context.h"
 #include "fabric.h"
+#include "inbox.h"
+#include "lane.h"
 #include "match.h"
 #include "progress.h"
 #include "retire.h"
@@ -93,20 +95,9 @@ ofi_ctx_take(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     return count;
 }
 
-int32_t
-ofi_ctx_create(
-    na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
+static int32_t
+create(na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
 {
-    if (id >= cls->context_max) {
-        OFI_LOG(cls->host, ERROR, "context %u: there are at most %u", id,
-            cls->context_max);
-        return NA_PLUGIN_E_OVERFLOW;
-    }
-    if (cls->contexts[id] != NULL) {
-        OFI_LOG(cls->host, ERROR, "context %u is there already", id);
-        return NA_PLUGIN_E_EXIST;
-    }
-
     na_plugin_ctx *ctx = calloc(1, sizeof(*ctx));
     if (ctx == NULL)
         return NA_PLUGIN_E_NOMEM;
@@ -142,6 +133,29 @@ free_ctx:
     return NA_PLUGIN_E_NOMEM;
 }
 
+int32_t
+ofi_ctx_create(
+    na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
+{
+    if (id >= cls->context_max) {
+        OFI_LOG(cls->host, ERROR, "context %u: there are at most %u", id,
+            cls->context_max);
+        return NA_PLUGIN_E_OVERFLOW;
+    }
+    int32_t ret =
+        cls->apart && id != 0 ? ofi_lane_open(cls, id, &cls) : NA_PLUGIN_OK;
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    if (cls->contexts[id] != NULL) {
+        OFI_LOG(cls->host, ERROR, "context %u is there already", id);
+        return NA_PLUGIN_E_EXIST;
+    }
+    ret = create(cls, id, core_ctx, ctx_p);
+    if (ret == NA_PLUGIN_OK && cls->main != cls)
+        ofi_lane_taken(cls);
+    return ret;
+}
+
 void
 ofi_ctx_destroy(na_plugin_ctx *ctx)
 {
@@ -149,6 +163,10 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
     bool settled = ctx->rma_ep == NULL || ofi_retire_settle(cls, true);
 
     ofi_lock_take(&cls->lock);
+    if (ctx->armed)
+        ofi_wait_disarm(ctx);
+    if (cls->main->apart)
+        ofi_inbox_clear(cls);
     if (cls->context_count == 1)
         ofi_send_flush(cls);
     ofi_send_abandon(ctx);
@@ -159,8 +177,12 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
     for (uint32_t i = 0; i < ctx->ready_count; i++) {
         na_plugin_event *event =
             &ctx->ready[(ctx->ready_first + i) & (ctx->ready_size - 1)];
-        if (event->source != NULL)
+        if (event->source == NULL)
+            continue;
+        if (cls->main == cls)
             ofi_addr_drop(cls, event->source);
+        else
+            ofi_addr_free(cls->main, event->source);
     }
     ofi_lock_drop(&cls->lock);
 
@@ -169,4 +191,6 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
     ofi_table_fini(&ctx->kept);
     free(ctx->ready);
     free(ctx);
+    if (cls->main != cls)
+        ofi_lane_vacated(cls);
 }

@@ -34,13 +34,19 @@ static int32_t
 open_domain(na_plugin_class *cls)
 {
     struct fi_av_attr attr = {.type = cls->info->domain_attr->av_type};
-    int ret = ofi_library.fabric(cls->info->fabric_attr, &cls->fabric, NULL);
+    int ret = 0;
 
-    if (ret != 0)
-        return refuse(cls, "fi_fabric", ret);
-    ret = fi_domain(cls->fabric, cls->info, &cls->domain, NULL);
-    if (ret != 0)
-        return refuse(cls, "fi_domain", ret);
+    if (cls->shares) {
+        cls->fabric = cls->main->fabric;
+        cls->domain = cls->main->domain;
+    } else {
+        ret = ofi_library.fabric(cls->info->fabric_attr, &cls->fabric, NULL);
+        if (ret != 0)
+            return refuse(cls, "fi_fabric", ret);
+        ret = fi_domain(cls->fabric, cls->info, &cls->domain, NULL);
+        if (ret != 0)
+            return refuse(cls, "fi_domain", ret);
+    }
     if (attr.type == FI_AV_UNSPEC)
         attr.type = FI_AV_TABLE;
     ret = fi_av_open(cls->domain, &attr, &cls->av, NULL);
@@ -97,20 +103,28 @@ open_endpoint(na_plugin_class *cls, struct fi_info *info, struct fid_ep **ep_p)
     return NA_PLUGIN_OK;
 }
 
-int32_t
-ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p)
+struct fi_info *
+ofi_fabric_any_port(const na_plugin_class *cls)
 {
     struct fi_info *info = ofi_library.dupinfo(cls->info);
 
-    if (info == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    if (cls->trait->format == OFI_FORMAT_IP) {
+    if (info != NULL && cls->trait->format == OFI_FORMAT_IP) {
         struct sockaddr *address = info->src_addr;
         if (address->sa_family == AF_INET)
             ((struct sockaddr_in *) (void *) address)->sin_port = 0;
         else
             ((struct sockaddr_in6 *) (void *) address)->sin6_port = 0;
     }
+    return info;
+}
+
+int32_t
+ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p)
+{
+    struct fi_info *info = ofi_fabric_any_port(cls);
+
+    if (info == NULL)
+        return NA_PLUGIN_E_NOMEM;
     int32_t ret = open_endpoint(cls, info, ep_p);
     ofi_library.freeinfo(info);
     return ret;
@@ -160,6 +174,8 @@ describe(na_plugin_class *cls)
         FI_MAJOR(version), FI_MINOR(version));
     snprintf(cls->text_provider, sizeof(cls->text_provider), "%s",
         cls->info->fabric_attr->prov_name);
+    if (cls->main != cls)
+        return;
     OFI_LOG(cls->host, INFO,
         "provider %s of libfabric %s, fabric %s, device %s (%s), registration "
         "modes %s, wait objects %s",
@@ -221,9 +237,9 @@ ofi_fabric_close(na_plugin_class *cls)
     ofi_waitset_close(cls);
     if (cls->av != NULL)
         close_one(&cls->av->fid);
-    if (cls->domain != NULL)
+    if (cls->domain != NULL && !cls->shares)
         close_one(&cls->domain->fid);
-    if (cls->fabric != NULL)
+    if (cls->fabric != NULL && !cls->shares)
         close_one(&cls->fabric->fid);
     ofi_library.freeinfo(cls->info);
     ofi_stale_remove(cls);
@@ -232,7 +248,8 @@ ofi_fabric_close(na_plugin_class *cls)
 uint64_t
 ofi_fabric_key(na_plugin_class *cls)
 {
-    uint64_t key = __atomic_fetch_add(&cls->next_key, 1, __ATOMIC_RELAXED);
+    uint64_t key =
+        __atomic_fetch_add(&cls->main->next_key, 1, __ATOMIC_RELAXED);
     size_t bytes = cls->info->domain_attr->mr_key_size;
 
     return bytes < sizeof(key) ? key & ((UINT64_C(1) << 8 * bytes) - 1) : key;

@@ -13,6 +13,10 @@ int32_t ofi_fabric_open(na_plugin_class *cls);
 void ofi_fabric_close_endpoint(na_plugin_class *cls);
 void ofi_fabric_close(na_plugin_class *cls);
 
+/* What a class was opened with, but for its port; ofi_library.freeinfo. NULL: no
+ * memory. */
+struct fi_info *ofi_fabric_any_port(const na_plugin_class *cls);
+
 /* Opens one more endpoint, for puts and gets. A code, with a line. [lock] */
 int32_t ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p);
 

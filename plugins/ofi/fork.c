@@ -66,8 +66,13 @@ is_peer(const na_plugin_class *cls, const struct ofi_name *name)
     const na_plugin_addr *addr =
         cls->names_size == 0 ? NULL : cls->names[hash & (cls->names_size - 1)];
 
-    while (addr != NULL && !ofi_name_equal(&addr->name, name))
+    while (
+        addr != NULL && (addr->at != 0 || !ofi_name_equal(&addr->name, name)))
         addr = addr->next;
+    for (struct ofi_link *link = cls->ends.head; addr == NULL && link != NULL;
+         link = link->next)
+        if (ofi_name_equal(OFI_OBJECT(link, na_plugin_addr, by_end)->end, name))
+            return true;
     return addr != NULL;
 }
 
@@ -78,7 +83,8 @@ find_peer(const na_plugin_class *cls, const na_plugin_class *other)
     na_plugin_addr *peer =
         cls->names_size == 0 ? NULL : cls->names[hash & (cls->names_size - 1)];
 
-    while (peer != NULL && !ofi_name_equal(&peer->name, &other->self->name))
+    while (peer != NULL &&
+           (peer->at != 0 || !ofi_name_equal(&peer->name, &other->self->name)))
         peer = peer->next;
     return peer;
 }
@@ -165,7 +171,7 @@ is_ours(const na_plugin_class *cls, int fd)
         getsockname(fd, (void *) &address, &length) != 0)
         return false;
     if (ofi_name_from_raw(cls->trait, &address, length, &name) &&
-        ofi_name_equal(&name, &cls->self->name))
+        ofi_name_equal(&name, &cls->own_name))
         return true;
     length = sizeof(address);
     return getpeername(fd, (void *) &address, &length) == 0 &&

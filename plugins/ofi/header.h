@@ -16,8 +16,11 @@
  *        4  tag, 4 bytes
  *        8  number of the sender's class, 8 bytes
  *       16  number of the receiver's class, 8 bytes; 0: not known
- *       24  bytes of the sender's name
- *       25  the name; zeros up to a multiple of 8
+ *       24  bytes of the name of the sender's class
+ *       25  the name
+ *        …  bytes of the name of the sender's endpoint; 0: its first one, whose
+ *           name is the class's
+ *        …  the name; zeros up to a multiple of 8
  */
 #define OFI_HEADER_VERSION 1U
 #define OFI_HEADER_NAME 25U
@@ -28,6 +31,7 @@ enum ofi_header_kind {
     OFI_HEADER_PING, /* wants a pong, with its tag */
     OFI_HEADER_PONG,
     OFI_HEADER_FENCE, /* means nothing: what was sent before it is out */
+    OFI_HEADER_LANE,  /* context number tag has an endpoint of this name */
 };
 
 struct ofi_header {
@@ -40,9 +44,9 @@ struct ofi_header {
 };
 
 static inline uint32_t
-ofi_header_length(uint32_t name_length)
+ofi_header_length(uint32_t name_length, uint32_t end_length)
 {
-    return (OFI_HEADER_NAME + name_length + 7) & ~7U;
+    return (OFI_HEADER_NAME + name_length + 1 + end_length + 7) & ~7U;
 }
 
 /* Writes the class's header with these values. */
@@ -61,15 +65,17 @@ ofi_header_write(const na_plugin_class *cls, unsigned char *bytes,
     memcpy(bytes + 16, &target, sizeof(target));
 }
 
-/* Reads one. False: it can't be. *length_p: of header and name. */
+/* Reads one. False: it can't be. *length_p: of header and names. */
 static inline bool
 ofi_header_read(const unsigned char *bytes, uint64_t length,
     struct ofi_header *header, uint32_t *length_p)
 {
     if (length < OFI_HEADER_NAME || bytes[0] != OFI_HEADER_VERSION ||
-        bytes[24] > OFI_NAME_MAX)
+        bytes[24] > OFI_NAME_MAX ||
+        length < OFI_HEADER_NAME + (uint64_t) bytes[24] + 1)
         return false;
-    *length_p = ofi_header_length(bytes[24]);
+    *length_p = ofi_header_length(
+        bytes[24], bytes[OFI_HEADER_NAME + (uint32_t) bytes[24]]);
     if (length < *length_p)
         return false;
     header->kind = bytes[1];

@@ -11,6 +11,7 @@
 #include "knock.h"
 #include "name.h"
 #include "peer.h"
+#include "route.h"
 
 #define PATIENCE_NS (10 * OFI_SECOND) /* of one knock */
 #define PREFIX "talaria-ofi/"
@@ -45,8 +46,8 @@ address_of(const na_plugin_class *cls, const na_plugin_addr *peer,
     struct sockaddr_storage *address)
 {
     return cls->trait->flags & OFI_TRAIT_TCP
-               ? ofi_name_sockaddr(&peer->name, address)
-               : local_address(&peer->name, address);
+               ? ofi_name_sockaddr(peer->end, address)
+               : local_address(peer->end, address);
 }
 
 void
@@ -65,6 +66,7 @@ conclude(na_plugin_class *cls, na_plugin_addr *peer, int error)
     if (error == 0)
         return;
     peer->doubted = true;
+    ofi_route_detour(cls, peer);
     ofi_peer_lose(cls, peer, NA_PLUGIN_E_HOSTUNREACH, strerror(error));
 }
 

@@ -6,9 +6,13 @@
 
 #include "address.h"
 #include "context.h"
+#include "inbox.h"
+#include "lane.h"
 #include "match.h"
 #include "peer.h"
 #include "receive.h"
+#include "route.h"
+#include "wait.h"
 
 #define EARLY_MESSAGES 256U
 #define EARLY_BYTES (256U << 10)
@@ -48,7 +52,7 @@ copy_message(const struct ofi_message *message)
 static void
 describe_kept(struct ofi_kept *kept, const struct ofi_message *message)
 {
-    kept->keyed.peer = message->from;
+    kept->keyed.peer = message->from->of;
     kept->keyed.key = key_of(message->header.source_ctx, message->header.tag);
     kept->from = message->from;
     ofi_addr_hold(kept->from);
@@ -111,10 +115,18 @@ end_expected(na_plugin_ctx *ctx, struct ofi_op *op, const unsigned char *data,
                           .flags = NA_PLUGIN_EVENT_MESSAGE});
 }
 
+/* Takes an expected receive from the list of its source. */
+static void
+unlist(na_plugin_class *cls, struct ofi_op *op)
+{
+    ofi_list_remove(&op->source->receives, &op->by_peer);
+    ofi_route_end(cls, op->source);
+}
+
 static void
 deliver_expected(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
-    struct ofi_keyed *keyed = ofi_table_find(&ctx->posted, message->from,
+    struct ofi_keyed *keyed = ofi_table_find(&ctx->posted, message->from->of,
         key_of(message->header.source_ctx, message->header.tag));
 
     if (keyed == NULL) {
@@ -123,8 +135,36 @@ deliver_expected(na_plugin_ctx *ctx, const struct ofi_message *message)
     }
     struct ofi_op *op = OFI_OBJECT(keyed, struct ofi_op, keyed);
     ofi_table_remove(&ctx->posted, keyed);
-    ofi_list_remove(&message->from->receives, &op->by_peer);
+    unlist(ctx->cls, op);
     end_expected(ctx, op, message->data, message->length);
+}
+
+/* Gives it what has come already, or waits for it. */
+static int32_t
+post_expected(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
+    uint32_t peer_ctx)
+{
+    na_plugin_class *cls = ctx->cls;
+    struct ofi_keyed *keyed = ofi_table_find(&ctx->kept, peer, op->keyed.key);
+
+    if (keyed != NULL) {
+        struct ofi_kept *kept = OFI_OBJECT(keyed, struct ofi_kept, keyed);
+        early_remove(ctx, kept);
+        end_expected(ctx, op, kept->data, kept->length);
+        forget_kept(cls, kept);
+        return NA_PLUGIN_PENDING;
+    }
+    op->source = ofi_route_begin(cls, peer, peer_ctx);
+    if (op->source == NULL) {
+        ctx->promised--;
+        return NA_PLUGIN_E_NOMEM;
+    }
+    op->state = OFI_OP_POSTED;
+    ofi_table_insert(&ctx->posted, &op->keyed);
+    ofi_list_append(&op->source->receives, &op->by_peer);
+    if (!op->source->self)
+        ofi_peer_activate(cls, op->source);
+    return NA_PLUGIN_PENDING;
 }
 
 int32_t
@@ -141,33 +181,18 @@ ofi_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
 
     ofi_lock_take(&cls->lock);
     int32_t ret = ofi_ctx_promise(ctx);
-    if (ret != NA_PLUGIN_OK) {
-        ofi_lock_drop(&cls->lock);
-        return ret;
-    }
-    op->kind = OFI_OP_RECV_EXPECTED;
-    op->ctx = ctx;
-    op->buffer = buffer;
-    op->length = length;
-    op->tag = (uint32_t) tag;
-    op->keyed.peer = peer;
-    op->keyed.key = key_of(peer_ctx, (uint32_t) tag);
-
-    struct ofi_keyed *keyed = ofi_table_find(&ctx->kept, peer, op->keyed.key);
-    if (keyed != NULL) {
-        struct ofi_kept *kept = OFI_OBJECT(keyed, struct ofi_kept, keyed);
-        early_remove(ctx, kept);
-        end_expected(ctx, op, kept->data, kept->length);
-        forget_kept(cls, kept);
-    } else {
-        op->state = OFI_OP_POSTED;
-        ofi_table_insert(&ctx->posted, &op->keyed);
-        ofi_list_append(&peer->receives, &op->by_peer);
-        if (!peer->self)
-            ofi_peer_activate(cls, peer);
+    if (ret == NA_PLUGIN_OK) {
+        op->kind = OFI_OP_RECV_EXPECTED;
+        op->ctx = ctx;
+        op->buffer = buffer;
+        op->length = length;
+        op->tag = (uint32_t) tag;
+        op->keyed.peer = peer;
+        op->keyed.key = key_of(peer_ctx, (uint32_t) tag);
+        ret = post_expected(ctx, op, peer, peer_ctx);
     }
     ofi_lock_drop(&cls->lock);
-    return NA_PLUGIN_PENDING;
+    return ret;
 }
 
 /* UNEXPECTED MESSAGES */
@@ -184,7 +209,7 @@ fill_multi(
     na_plugin_event event = {.op = op,
         .buffer = (unsigned char *) op->buffer + op->used,
         .length = message->length,
-        .source = message->from,
+        .source = message->from->of,
         .tag = message->header.tag,
         .flags = NA_PLUGIN_EVENT_MESSAGE};
 
@@ -199,7 +224,7 @@ fill_multi(
             return false;
         op->used = used;
     }
-    ofi_addr_hold(message->from);
+    ofi_addr_hold(message->from->of);
     return true;
 }
 
@@ -220,11 +245,11 @@ take_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
     }
     if (message->length != 0)
         memcpy(op->buffer, message->data, message->length);
-    ofi_addr_hold(message->from);
+    ofi_addr_hold(message->from->of);
     ofi_ctx_emit(ctx, &(na_plugin_event){.op = op,
                           .buffer = op->buffer,
                           .length = message->length,
-                          .source = message->from,
+                          .source = message->from->of,
                           .tag = message->header.tag,
                           .flags = NA_PLUGIN_EVENT_MESSAGE});
     return true;
@@ -235,6 +260,15 @@ has_room(const na_plugin_class *cls, uint64_t length)
 {
     return cls->kept_bytes + length + sizeof(struct ofi_kept) <=
            cls->queue_limit;
+}
+
+bool
+ofi_match_has_room(const na_plugin_class *cls, uint32_t id, uint64_t length)
+{
+    const na_plugin_ctx *ctx = cls->contexts[id];
+
+    return ctx == NULL || has_room(cls, length) ||
+           (ctx->queue.head == NULL && ctx->recvs.head != NULL);
 }
 
 static bool
@@ -260,6 +294,10 @@ deliver_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
     if ((ctx->queue.head == NULL && take_unexpected(ctx, message)) ||
         queue_copy(ctx, message))
         return false;
+    if (message->rx == NULL) { /* there was room, but no memory */
+        ctx->cls->counters.strayed++;
+        return false;
+    }
 
     struct ofi_kept *kept = ofi_rx_keep(ctx->cls, message->rx);
     kept->data = message->data;
@@ -269,26 +307,49 @@ deliver_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
     return true;
 }
 
-/* Sends to oneself that waited for room. */
-static void
-let_in_held(na_plugin_class *cls)
+/* Gives a message to oneself to its context. DONE; AGAIN: there is no room. */
+static int32_t
+give_self(na_plugin_class *cls, const struct ofi_message *message)
 {
-    while (cls->held.head != NULL) {
-        struct ofi_op *op =
-            OFI_OBJECT(cls->held.head, struct ofi_op, keyed.link);
-        na_plugin_ctx *target = cls->contexts[op->peer_ctx];
-        const struct ofi_message message = {
-            .header = {.source_ctx = op->own_ctx, .tag = op->tag},
+    na_plugin_ctx *target = cls->contexts[message->header.target_ctx];
+
+    if (target == NULL && cls->main->apart)
+        return ofi_lane_pass(cls, message);
+    if (target == NULL) {
+        cls->counters.strayed++;
+        return NA_PLUGIN_DONE;
+    }
+    if (message->header.kind == OFI_HEADER_EXPECTED) {
+        deliver_expected(target, message);
+        return NA_PLUGIN_DONE;
+    }
+    if ((target->queue.head == NULL && take_unexpected(target, message)) ||
+        queue_copy(target, message))
+        return NA_PLUGIN_DONE;
+    return NA_PLUGIN_E_AGAIN;
+}
+
+/* Sends to oneself that waited for room. */
+void
+ofi_match_retry(na_plugin_class *cls)
+{
+    struct ofi_link *next = NULL;
+
+    for (struct ofi_link *link = cls->held.head; link != NULL; link = next) {
+        struct ofi_op *op = OFI_OBJECT(link, struct ofi_op, keyed.link);
+        const struct ofi_message message = {.header = {.kind = op->own_kind,
+                                                .source_ctx = op->own_ctx,
+                                                .target_ctx = op->peer_ctx,
+                                                .tag = op->tag},
             .from = cls->self,
             .data = op->buffer,
             .length = (uint32_t) op->length};
-        if (target != NULL &&
-            (target->queue.head != NULL ||
-                !take_unexpected(target, &message)) &&
-            !queue_copy(target, &message))
-            return;
-        ofi_list_remove(&cls->held, &op->keyed.link);
-        ofi_ctx_end(op->ctx, op, NA_PLUGIN_OK);
+        next = link->next;
+        if (give_self(cls, &message) == NA_PLUGIN_DONE) {
+            ofi_list_remove(&cls->held, &op->keyed.link);
+            ofi_ctx_end(op->ctx, op, NA_PLUGIN_OK);
+        } else if (!cls->main->apart)
+            return; /* so is it for those behind it */
     }
 }
 
@@ -312,7 +373,7 @@ serve_queue(na_plugin_ctx *ctx)
             cls->kept_bytes -= kept->length + sizeof(*kept);
         forget_kept(cls, kept);
     }
-    let_in_held(cls);
+    ofi_match_retry(cls);
 }
 
 static int32_t
@@ -332,6 +393,9 @@ post_unexpected(
         ofi_list_append(&ctx->recvs, &op->keyed.link);
         if (ctx->queue.head != NULL || cls->held.head != NULL)
             serve_queue(ctx);
+        /* what waits for room is for the next poll */
+        if (ctx->armed && cls->main->apart && !ofi_inbox_is_empty(cls))
+            ofi_wait_rouse(ctx);
     }
     ofi_lock_drop(&cls->lock);
     return ret;
@@ -368,6 +432,8 @@ ofi_match_deliver(na_plugin_class *cls, const struct ofi_message *message)
 {
     na_plugin_ctx *ctx = cls->contexts[message->header.target_ctx];
 
+    if (ctx == NULL && ofi_lane_is_of(cls, message->header.target_ctx))
+        return ofi_lane_forward(cls, message);
     if (ctx == NULL) {
         cls->counters.strayed++;
         return false;
@@ -383,24 +449,15 @@ ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     uint64_t length, const struct ofi_header *header)
 {
     na_plugin_class *cls = ctx->cls;
-    na_plugin_ctx *target = cls->contexts[header->target_ctx];
     const struct ofi_message message = {.header = *header,
         .from = cls->self,
         .data = buffer,
         .length = (uint32_t) length};
 
     cls->counters.to_self++;
-    if (target == NULL) {
-        cls->counters.strayed++;
-        return NA_PLUGIN_DONE;
-    }
-    if (header->kind == OFI_HEADER_EXPECTED) {
-        deliver_expected(target, &message);
-        return NA_PLUGIN_DONE;
-    }
-    if (cls->held.head == NULL &&
-        ((target->queue.head == NULL && take_unexpected(target, &message)) ||
-            queue_copy(target, &message)))
+    if ((cls->held.head == NULL || header->kind == OFI_HEADER_EXPECTED ||
+            cls->main->apart) &&
+        give_self(cls, &message) == NA_PLUGIN_DONE)
         return NA_PLUGIN_DONE;
     if (cls->no_retry)
         return NA_PLUGIN_E_AGAIN;
@@ -412,6 +469,7 @@ ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     op->ctx = ctx;
     op->buffer = (void *) (uintptr_t) buffer; /* it is only read */
     op->length = length;
+    op->own_kind = header->kind;
     op->own_ctx = header->source_ctx;
     op->peer_ctx = header->target_ctx;
     op->tag = header->tag;
@@ -427,12 +485,10 @@ ofi_match_cancel(na_plugin_ctx *ctx, struct ofi_op *op, int32_t status)
     case OFI_OP_RECV_MULTI:
         ofi_list_remove(&ctx->recvs, &op->keyed.link);
         break;
-    case OFI_OP_RECV_EXPECTED: {
-        na_plugin_addr *peer = (void *) (uintptr_t) op->keyed.peer;
+    case OFI_OP_RECV_EXPECTED:
         ofi_table_remove(&ctx->posted, &op->keyed);
-        ofi_list_remove(&peer->receives, &op->by_peer);
+        unlist(ctx->cls, op);
         break;
-    }
     default:
         ofi_list_remove(&ctx->cls->held, &op->keyed.link);
         break;

@@ -24,11 +24,20 @@ struct ofi_message {
     na_plugin_addr *from;
     const unsigned char *data;
     uint32_t length;
-    struct ofi_rx *rx; /* where it lies, NULL: to oneself */
+    uint32_t before;   /* bytes of the header before data */
+    struct ofi_rx *rx; /* where it lies, NULL: to oneself, or passed on */
 };
 
 /* Brings it to its receive, or keeps it. True: its rx is still in use. */
 bool ofi_match_deliver(na_plugin_class *cls, const struct ofi_message *message);
+
+/* Whether an unexpected message to this context of the class, without an rx, can
+ * be delivered. */
+bool ofi_match_has_room(
+    const na_plugin_class *cls, uint32_t id, uint64_t length);
+
+/* Tries again what the class sends to itself and there was no room for. */
+void ofi_match_retry(na_plugin_class *cls);
 
 /* A message to oneself: a submission. */
 int32_t ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op,

@@ -86,11 +86,25 @@ struct ofi_op {
     uint8_t state; /* enum ofi_state */
     uint8_t peer_ctx;
     uint8_t own_ctx;
+    uint8_t own_kind; /* send to oneself: of enum ofi_header_kind */
     uint32_t tag;
     union {
-        struct ofi_tx *tx;   /* send */
-        struct ofi_job *job; /* put, get */
+        struct ofi_tx *tx;      /* send */
+        struct ofi_job *job;    /* put, get */
+        na_plugin_addr *source; /* expected receive: in whose list it is; one
+                                   reference, unless it is the core's object */
     };
+};
+
+/* What one class of a process leaves for another, see inbox.h. */
+struct ofi_inbox {
+    struct ofi_lock lock;       /* guards the rest */
+    struct ofi_list expected;   /* messages; inbox.c */
+    struct ofi_list unexpected; /* likewise */
+    uint64_t bytes;
+    _Atomic uint32_t count;
+    int bell;  /* rung by what comes while it is armed, else -1 */
+    bool rung; /* until it is disarmed */
 };
 
 /* A message on its way out, the plugin's copy. */
@@ -197,21 +211,34 @@ struct ofi_fragment {
 /*
  * An address, once per class for each name. It stays while there are references
  * or something is tied to it, and a while longer.
+ *
+ * Such an object stands for one endpoint. A class has one, by whose name it is
+ * known, and another for each of its lanes (see lane.h). So what the core holds
+ * is the object of the class itself for the first endpoint of a peer; those for
+ * the peer's lanes, and all that a lane of this class has, stand for a part of
+ * it, and refer to it.
  */
 struct na_plugin_addr {
     na_plugin_addr *next; /* in the class's table of names */
     uint32_t hash;
     _Atomic uint32_t refs; /* any thread */
     bool self;             /* constant */
-    struct ofi_name name;  /* constant */
+    uint8_t at;            /* constant: which of the peer's endpoints */
+    na_plugin_addr *of;    /* constant: what the core has, or itself; if it is
+                              another, one reference */
+    struct ofi_name name;  /* constant: of the peer's class */
+    struct ofi_name *end;  /* of the endpoint, NULL: not known; allocated if it
+                              is not the class's first one */
 
     struct ofi_link idle;   /* class.idle, while there is no reference */
     struct ofi_link active; /* class.active */
+    struct ofi_link by_end; /* class.ends */
     bool is_idle;
     bool is_active;
-    fi_addr_t fi_addr;  /* FI_ADDR_NOTAVAIL: not in the AV */
-    uint64_t number;    /* of the class that is there, 0: not heard of */
-    uint64_t forgotten; /* of the one before: not listened to any more */
+    fi_addr_t fi_addr; /* FI_ADDR_NOTAVAIL: not in the AV */
+    uint64_t number;   /* of the class that is there, 0: not heard of */
+    _Atomic uint64_t forgotten; /* of the one before: not listened to any more;
+                                   read by lanes */
 
     struct ofi_list queue;    /* messages that libfabric would not take */
     struct ofi_list receives; /* expected from it */
@@ -222,6 +249,7 @@ struct na_plugin_addr {
     bool blocked;             /* a job waits for libfabric */
     bool careful;             /* jobs one at a time */
     bool gone;         /* closed by this process: its memory must not be used */
+    bool stale;        /* nobody was at its end: the first endpoint is used */
     uint64_t stuck_ns; /* since when it takes nothing, 0: it does */
     uint64_t heard_ns;
     uint64_t pinged_ns;
@@ -266,6 +294,8 @@ struct na_plugin_ctx {
     int wait_fd;            /* an epoll set: class.wait_fd, and bell */
     int bell;
     bool rung;
+    bool guards; /* of a lane: the main class's wait_fd is in it as well */
+    uint32_t attended; /* of a lane: the main class's when it was last looked */
 };
 
 /* Counters of na.report/1. */
@@ -278,7 +308,8 @@ struct ofi_counters {
     uint64_t queued;
     uint64_t kept_unexpected;
     uint64_t dropped_expected;
-    uint64_t strayed; /* for a context that is not there */
+    uint64_t forwarded; /* to lanes that their senders did not know */
+    uint64_t strayed;   /* for a context that is not there */
     uint64_t malformed;
     uint64_t pings;
     uint64_t knocks;
@@ -291,6 +322,18 @@ struct ofi_counters {
 };
 
 struct na_plugin_class {
+    na_plugin_class *main; /* constant: whose lane it is; or itself */
+    uint32_t lane;         /* constant: the number of its context, or 0 */
+    bool apart;            /* constant: contexts but the first get lanes */
+    bool shares; /* constant: fabric and domain are the main class's */
+    na_plugin_class *_Atomic *lanes; /* main: by context, each set once */
+    _Atomic uint32_t vacant;         /* main: lanes without a context */
+    struct ofi_inbox inbox;
+    uint32_t turns;            /* lane: polls since it helped the main class */
+    _Atomic uint32_t attended; /* main: polls of its own context */
+    struct ofi_list ends;      /* addresses whose end is allocated, by_end */
+    struct ofi_list detained;  /* main: messages that a lane has no room for */
+
     const na_plugin_host *host;
     const struct ofi_trait *trait;
     struct ofi_lock lock;
@@ -314,7 +357,7 @@ struct na_plugin_class {
     struct ofi_name own_name;
     na_plugin_addr *self;
     uint32_t header_length;
-    unsigned char header[32 + OFI_NAME_MAX]; /* what all headers begin with */
+    unsigned char header[32 + 2 * OFI_NAME_MAX]; /* all of them begin so */
     uint64_t max_unexpected;
     uint64_t max_expected;
 

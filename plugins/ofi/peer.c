@@ -17,6 +17,7 @@
 #include "peer.h"
 #include "retire.h"
 #include "rma.h"
+#include "route.h"
 #include "send.h"
 #include "stale.h"
 
@@ -107,14 +108,14 @@ ofi_peer_reach(na_plugin_class *cls, na_plugin_addr *peer)
         return NA_PLUGIN_E_HOSTUNREACH;
     if (peer->fi_addr != FI_ADDR_NOTAVAIL)
         return NA_PLUGIN_OK;
-    if (ofi_fork_was_closed(&peer->name))
+    if (peer->end == NULL || ofi_fork_was_closed(peer->end))
         return NA_PLUGIN_E_HOSTUNREACH;
-    ofi_name_to_raw(cls->trait, &peer->name, raw);
-    ofi_stale_meet(cls, &peer->name);
+    ofi_name_to_raw(cls->trait, peer->end, raw);
+    ofi_stale_meet(cls, peer->end);
     int ret = fi_av_insert(cls->av, raw, 1, &addr, 0, NULL);
     if (ret != 1 || addr == FI_ADDR_NOTAVAIL) {
         char text[OFI_TEXT_MAX];
-        ofi_name_print(cls->trait, &peer->name, text);
+        ofi_name_print(cls->trait, peer->end, text);
         OFI_LOG(cls->host, ERROR, "libfabric does not take address %s: %s",
             text, ret < 0 ? ofi_library.strerror(-ret) : "no reason given");
         return NA_PLUGIN_E_HOSTUNREACH;
@@ -150,7 +151,10 @@ ofi_peer_heard(na_plugin_class *cls, na_plugin_addr *peer, uint64_t number)
         return false;
     if (peer->number != 0) {
         cls->counters.replaced++;
-        peer->forgotten = peer->number;
+        atomic_store_explicit(
+            &peer->forgotten, peer->number, memory_order_relaxed);
+        if (peer->at == 0)
+            ofi_route_replaced(cls, peer);
         ofi_peer_lose(cls, peer, NA_PLUGIN_E_HOSTUNREACH,
             "another class is at its address now");
     }
@@ -226,7 +230,8 @@ say_lost(na_plugin_class *cls, na_plugin_addr *peer, const char *why)
         peer->flying.head == NULL && peer->jobs.head == NULL)
         return;
     cls->counters.lost++;
-    ofi_name_print(cls->trait, &peer->name, text);
+    ofi_name_print(
+        cls->trait, peer->end != NULL ? peer->end : &peer->name, text);
     OFI_LOG(cls->host, INFO, "all that is pending with %s ends: %s", text, why);
 }
 
@@ -235,6 +240,7 @@ ofi_peer_lose(
     na_plugin_class *cls, na_plugin_addr *peer, int32_t status, const char *why)
 {
     ofi_addr_hold(peer);
+    peer->stale = peer->at != 0;
     say_lost(cls, peer, why);
     ofi_match_lose(peer, status);
     ofi_send_lose(cls, peer, status);
@@ -248,9 +254,11 @@ void
 ofi_peer_failed(na_plugin_class *cls, na_plugin_addr *peer, int error)
 {
     cls->counters.completion_errors++;
-    if (ofi_peer_is_loss(error))
-        ofi_peer_lose(
-            cls, peer, NA_PLUGIN_E_HOSTUNREACH, ofi_library.strerror(error));
+    if (!ofi_peer_is_loss(error))
+        return;
+    ofi_route_detour(cls, peer);
+    ofi_peer_lose(
+        cls, peer, NA_PLUGIN_E_HOSTUNREACH, ofi_library.strerror(error));
 }
 
 void

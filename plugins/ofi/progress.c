@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One queue of completions serves the class; whoever polls, polls for all. */
+/* One queue of completions serves the contexts of a class that have no lanes;
+ * whoever polls, polls for all of them. */
 #include <sched.h>
 #include <string.h>
 
 #include "context.h"
 #include "fork.h"
+#include "inbox.h"
+#include "lane.h"
 #include "lost.h"
 #include "match.h"
 #include "multi.h"
@@ -17,6 +20,7 @@
 
 #define BATCH 32U
 #define ROUNDS 4U /* batches of a poll that bring nothing to report */
+#define TURNS 8U  /* polls of a lane between two of its main class */
 
 static void
 complete(na_plugin_class *cls, const struct fi_cq_data_entry *entry, int error)
@@ -85,19 +89,25 @@ ofi_progress_read(na_plugin_class *cls)
     return (uint32_t) count;
 }
 
-int32_t
-ofi_progress_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+/* What there is between a class and its lanes. */
+static void
+exchange(na_plugin_class *cls)
 {
-    na_plugin_class *cls = ctx->cls;
+    if (!ofi_inbox_is_empty(cls))
+        ofi_inbox_unpack(cls);
+    if (cls->detained.head != NULL)
+        ofi_lane_retry(cls);
+    if (cls->held.head != NULL)
+        ofi_match_retry(cls);
+}
 
-    if (__builtin_expect(
-            atomic_load_explicit(&cls->lock.waiting, memory_order_relaxed) != 0,
-            0))
-        sched_yield();
-    ofi_lock_take(&cls->lock);
-    if (ctx->armed)
-        ofi_wait_disarm(ctx);
-    for (uint32_t i = 0; ctx->ready_count == 0 && i < ROUNDS; i++)
+static inline void
+advance(na_plugin_class *cls, const na_plugin_ctx *ctx)
+{
+    if (__builtin_expect(cls->main->apart, 0))
+        exchange(cls);
+    for (uint32_t i = 0; (ctx == NULL || ctx->ready_count == 0) && i < ROUNDS;
+         i++)
         if (ofi_progress_read(cls) == 0)
             break;
     if (cls->unposted.head != NULL)
@@ -107,6 +117,55 @@ ofi_progress_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     ofi_peer_work(cls);
     if (cls->scan_due)
         ofi_fork_scan(cls);
+}
+
+void
+ofi_progress_advance(na_plugin_class *cls)
+{
+    advance(cls, NULL);
+}
+
+uint64_t
+ofi_progress_sleep(na_plugin_class *cls)
+{
+    uint64_t sleep_ns = ofi_peer_sleep(cls);
+    bool soon = cls->detained.head != NULL ||
+                (cls->held.head != NULL && cls->main->apart);
+
+    return (soon || cls->naps) && sleep_ns > OFI_MS ? OFI_MS : sleep_ns;
+}
+
+/* Somebody polls the class; a lane advances what is its class's as well, now and
+ * then, or each time if it is the one that wakes for it. */
+static void
+attend(na_plugin_class *cls, bool guards)
+{
+    if (cls->main == cls) {
+        uint32_t polls =
+            atomic_load_explicit(&cls->attended, memory_order_relaxed);
+        atomic_store_explicit(&cls->attended, polls + 1, memory_order_relaxed);
+    }
+    if (++cls->turns < TURNS && !guards)
+        return;
+    cls->turns = 0;
+    ofi_lane_help(cls);
+}
+
+int32_t
+ofi_progress_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    if (cls->main->apart)
+        attend(cls, ctx->guards);
+    if (__builtin_expect(
+            atomic_load_explicit(&cls->lock.waiting, memory_order_relaxed) != 0,
+            0))
+        sched_yield();
+    ofi_lock_take(&cls->lock);
+    if (ctx->armed)
+        ofi_wait_disarm(ctx);
+    advance(cls, ctx);
     uint32_t count = ofi_ctx_take(ctx, events, max);
     ofi_lock_drop(&cls->lock);
     return (int32_t) count;

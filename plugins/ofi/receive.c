@@ -13,6 +13,7 @@
 #include "pages.h"
 #include "peer.h"
 #include "receive.h"
+#include "route.h"
 #include "send.h"
 
 #define BYTES (1U << 20) /* of all buffers, within these numbers */
@@ -37,7 +38,7 @@ ofi_rx_init(na_plugin_class *cls)
     size_t stride = 0;
 
     cls->rx_room =
-        ofi_header_length(OFI_NAME_MAX) +
+        ofi_header_length(OFI_NAME_MAX, OFI_NAME_MAX) +
         (cls->max_unexpected > cls->max_expected ? cls->max_unexpected
                                                  : cls->max_expected);
     ofi_multi_choose(cls);
@@ -143,61 +144,117 @@ longest(const na_plugin_class *cls, uint8_t kind)
                                          : cls->max_expected;
 }
 
+/* A name in a header. False: it can't be one. */
+static inline bool
+read_name(const na_plugin_class *cls, const unsigned char *bytes,
+    struct ofi_name *name)
+{
+    name->length = bytes[0];
+    if (!ofi_name_check(cls->trait, bytes + 1, name->length) ||
+        (cls->trait->format == OFI_FORMAT_IP &&
+            name->length != cls->own_name.length))
+        return false;
+    memcpy(name->bytes, bytes + 1, name->length);
+    return true;
+}
+
+/* The sender, where it or this class is a lane: bytes is where the name of its
+ * endpoint stands. */
+static __attribute__((noinline)) bool
+read_part(na_plugin_class *cls, const unsigned char *bytes,
+    const struct ofi_name *name, struct ofi_message *message)
+{
+    struct ofi_name end;
+
+    if (bytes[0] != 0 &&
+        (message->header.source_ctx == 0 || !read_name(cls, bytes, &end)))
+        return false;
+    message->from = ofi_route_sender(
+        cls, name, &message->header, bytes[0] != 0 ? &end : NULL);
+    return true;
+}
+
+/* Who sends, by the names in a header; message.from is NULL if there is no
+ * memory. False: they can't be. */
+static inline bool
+read_sender(na_plugin_class *cls, const unsigned char *data,
+    struct ofi_message *message)
+{
+    const unsigned char *bytes = data + OFI_HEADER_NAME - 1;
+    struct ofi_name name;
+
+    if (!read_name(cls, bytes, &name))
+        return false;
+    bytes += 1 + name.length;
+    if (__builtin_expect(bytes[0] != 0 || cls->main != cls, 0))
+        return read_part(cls, bytes, &name, message);
+    message->from = ofi_addr_get(cls, &name);
+    return true;
+}
+
+/* What is for the plugin itself. */
+static __attribute__((noinline)) void
+take_control(na_plugin_class *cls, const struct ofi_message *message)
+{
+    switch (message->header.kind) {
+    case OFI_HEADER_PING:
+        message->from->pinged = message->header.tag;
+        ofi_send_pong(cls, message->from);
+        break;
+    case OFI_HEADER_PONG:
+        message->from->answered = message->header.tag;
+        break;
+    case OFI_HEADER_FENCE:
+        break;
+    case OFI_HEADER_LANE:
+        ofi_route_learn(cls, message);
+        break;
+    default:
+        ofi_rx_reject(cls, "it is of an unknown kind");
+    }
+}
+
+/* What is for a context. True: its rx stays in use. */
+static inline bool
+take_message(na_plugin_class *cls, const struct ofi_message *message)
+{
+    cls->counters.received++;
+    if (message->length > longest(cls, message->header.kind)) {
+        ofi_rx_reject(cls, "it is longer than this class's longest");
+        return false;
+    }
+    if (message->header.target == 0 || message->header.target == cls->number)
+        return ofi_match_deliver(cls, message);
+    cls->counters.strayed++;
+    return false;
+}
+
 /* A message of the provider's. True: its rx stays in use. */
 static inline bool
 dispatch(na_plugin_class *cls, struct ofi_rx *rx, const unsigned char *data,
     uint64_t length)
 {
     struct ofi_message message = {.rx = rx};
-    struct ofi_name name;
-    uint32_t header = 0;
+    bool kept = false;
 
-    if (!ofi_header_read(data, length, &message.header, &header) ||
-        !ofi_name_check(cls->trait, data + OFI_HEADER_NAME, data[24]) ||
-        (cls->trait->format == OFI_FORMAT_IP &&
-            data[24] != cls->self->name.length)) {
+    if (!ofi_header_read(data, length, &message.header, &message.before) ||
+        !read_sender(cls, data, &message)) {
         ofi_rx_reject(cls, "its header is not one of this version's");
         return false;
     }
-    name.length = data[24];
-    memcpy(name.bytes, data + OFI_HEADER_NAME, name.length);
-    message.from = ofi_addr_get(cls, &name);
-    message.data = data + header;
-    message.length = (uint32_t) (length - header);
     if (message.from == NULL)
         return false;
-
-    bool kept = false;
-    bool for_us =
-        message.header.target == 0 || message.header.target == cls->number;
-    if (message.from->self)
+    message.data = data + message.before;
+    message.length = (uint32_t) (length - message.before);
+    if (message.from->of->self)
         ofi_rx_reject(cls, "its sender claims to be this class");
     else if (!ofi_peer_heard(cls, message.from, message.header.source))
         cls->counters.strayed++;
+    else if (message.header.kind == OFI_HEADER_UNEXPECTED ||
+             message.header.kind == OFI_HEADER_EXPECTED)
+        kept = take_message(cls, &message);
     else
-        switch (message.header.kind) {
-        case OFI_HEADER_UNEXPECTED:
-        case OFI_HEADER_EXPECTED:
-            cls->counters.received++;
-            if (message.length > longest(cls, message.header.kind))
-                ofi_rx_reject(cls, "it is longer than this class's longest");
-            else if (for_us)
-                kept = ofi_match_deliver(cls, &message);
-            else
-                cls->counters.strayed++;
-            break;
-        case OFI_HEADER_PING:
-            message.from->pinged = message.header.tag;
-            ofi_send_pong(cls, message.from);
-            break;
-        case OFI_HEADER_PONG:
-            message.from->answered = message.header.tag;
-            break;
-        case OFI_HEADER_FENCE:
-            break;
-        default:
-            ofi_rx_reject(cls, "it is of an unknown kind");
-        }
+        take_control(cls, &message);
     ofi_addr_drop(cls, message.from);
     return kept;
 }

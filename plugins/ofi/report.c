@@ -2,6 +2,7 @@
 /* The report: choices made at open, then counters. */
 #include <stddef.h>
 
+#include "lane.h"
 #include "pool.h"
 #include "report.h"
 
@@ -17,6 +18,7 @@ static const struct {
     {"eagain_retries", offsetof(struct ofi_counters, eagain_retries)},
     {"unexpected_queued", offsetof(struct ofi_counters, kept_unexpected)},
     {"expected_dropped", offsetof(struct ofi_counters, dropped_expected)},
+    {"forwarded", offsetof(struct ofi_counters, forwarded)},
     {"strayed", offsetof(struct ofi_counters, strayed)},
     {"malformed", offsetof(struct ofi_counters, malformed)},
     {"pings", offsetof(struct ofi_counters, pings)},
@@ -81,24 +83,52 @@ choice(const na_plugin_class *cls, uint32_t index)
     }
 }
 
+/* Of a class and all its lanes. */
+struct sums {
+    struct ofi_counters counters;
+    uint64_t copies;
+    uint64_t lanes;
+};
+
+static void
+add_up(na_plugin_class *cls, void *arg)
+{
+    struct sums *sums = arg;
+    uint64_t *to = (void *) &sums->counters;
+    const uint64_t *from = (const void *) &cls->counters;
+
+    ofi_lock_take(&cls->lock);
+    for (size_t i = 0; i < sizeof(sums->counters) / sizeof(*to); i++)
+        to[i] += from[i];
+    sums->copies += ofi_pool_bytes(cls);
+    sums->lanes += cls->main != cls;
+    ofi_lock_drop(&cls->lock);
+}
+
 static uint32_t
 entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
     uint32_t max)
 {
+    struct sums sums = {0};
     uint32_t count = 0;
 
+    ofi_lane_each(cls, add_up, &sums);
     ofi_lock_take(&cls->lock);
-    for (uint32_t i = first; i < CHOICES + COUNTERS + 1 && count < max; i++) {
+    for (uint32_t i = first; i < CHOICES + COUNTERS + 2 && count < max; i++) {
         if (i < CHOICES) {
             list[count++] = choice(cls, i);
             continue;
         }
-        if (i == CHOICES + COUNTERS) {
-            list[count++] = (na_plugin_report_entry){
-                .name = "copies_bytes", .value = ofi_pool_bytes(cls)};
+        if (i >= CHOICES + COUNTERS) {
+            list[count++] =
+                i == CHOICES + COUNTERS
+                    ? (na_plugin_report_entry){.name = "copies_bytes",
+                          .value = sums.copies}
+                    : (na_plugin_report_entry){
+                          .name = "lanes", .value = sums.lanes};
             continue;
         }
-        const char *base = (const char *) &cls->counters;
+        const char *base = (const char *) &sums.counters;
         const uint64_t *counter =
             (const void *) (base + counters[i - CHOICES].offset);
         list[count++] = (na_plugin_report_entry){

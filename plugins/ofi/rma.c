@@ -14,6 +14,7 @@
 #include "pool.h"
 #include "retire.h"
 #include "rma.h"
+#include "route.h"
 #include "send.h"
 #include "valid.h"
 #include "wait.h"
@@ -111,8 +112,9 @@ submit_piece(na_plugin_class *cls, struct ofi_job *job,
     const struct fi_rma_iov rma_iov = {
         .addr = remote->address + far, .len = length, .key = remote->key};
 
-    *error_p =
-        submit(cls, job, fragment, &iov, &rma_iov, fi_mr_desc(local->mr));
+    /* of another domain it would be of no use */
+    void *desc = cls->main == cls || cls->shares ? fi_mr_desc(local->mr) : NULL;
+    *error_p = submit(cls, job, fragment, &iov, &rma_iov, desc);
     return length;
 }
 
@@ -347,11 +349,11 @@ copy_slice(struct ofi_job *job, uint64_t most)
 
 /* The registration that a description is of, under its lock. */
 static const na_plugin_mem *
-own_memory(na_plugin_class *cls, const na_plugin_mem *described)
+own_memory(na_plugin_class *main, const na_plugin_mem *described)
 {
-    if (!ofi_mem_is_own(cls, described))
+    if (!ofi_mem_is_own(main, described))
         return NULL;
-    for (struct ofi_link *link = cls->memory.head; link != NULL;
+    for (struct ofi_link *link = main->memory.head; link != NULL;
          link = link->next) {
         const na_plugin_mem *mem = OFI_OBJECT(link, na_plugin_mem, link);
         if (mem->id == described->id)
@@ -368,8 +370,8 @@ ofi_rma_copy(na_plugin_class *cls)
     const na_plugin_mem *described = job->remote;
 
     /* held during the slice: nobody deregisters what is copied */
-    ofi_lock_take(&cls->memory_lock);
-    job->remote = own_memory(cls, described);
+    ofi_lock_take(&cls->main->memory_lock);
+    job->remote = own_memory(cls->main, described);
     if (job->remote != NULL)
         copy_slice(job, SLICE);
     else {
@@ -377,12 +379,22 @@ ofi_rma_copy(na_plugin_class *cls)
         job->left = 0;
     }
     job->remote = described;
-    ofi_lock_drop(&cls->memory_lock);
+    ofi_lock_drop(&cls->main->memory_lock);
     if (job->left == 0)
         job_end(cls, job);
 }
 
 /* SUBMISSION */
+
+/* Memory of who was there before. */
+static bool
+is_forgotten(const na_plugin_mem *remote, const na_plugin_addr *peer)
+{
+    uint64_t number =
+        atomic_load_explicit(&peer->forgotten, memory_order_relaxed);
+
+    return number != 0 && remote->owner == number;
+}
 
 static int32_t
 check(const na_plugin_mem *local, uint64_t local_offset,
@@ -398,21 +410,19 @@ check(const na_plugin_mem *local, uint64_t local_offset,
         return NA_PLUGIN_E_INVALID_ARG;
     if (!(local->access & here) || !(remote->access & there))
         return NA_PLUGIN_E_PERMISSION;
-    /* memory of who was there before */
-    if (peer->forgotten != 0 && remote->owner == peer->forgotten)
-        return NA_PLUGIN_E_HOSTUNREACH;
-    return NA_PLUGIN_OK;
+    return is_forgotten(remote, peer) ? NA_PLUGIN_E_HOSTUNREACH : NA_PLUGIN_OK;
 }
 
 static int32_t
-begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
+begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
+    na_plugin_addr *peer)
 {
     na_plugin_class *cls = ctx->cls;
-    na_plugin_addr *peer = order->peer;
     int32_t ret = NA_PLUGIN_OK;
 
     if (!peer->self) {
-        ret = ofi_peer_reach(cls, peer);
+        ret = is_forgotten(order->remote, peer) ? NA_PLUGIN_E_HOSTUNREACH
+                                                : ofi_peer_reach(cls, peer);
         if (ret == NA_PLUGIN_OK)
             ret = ofi_peer_present(cls, peer);
         if (ret == NA_PLUGIN_OK && ctx->rma_ep == NULL)
@@ -431,6 +441,7 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
     *job = *order;
     job->ctx = ctx;
     job->op = op;
+    job->peer = peer;
     job->whole = order->left;
     ofi_addr_hold(peer);
     op->kind = OFI_OP_RMA;
@@ -472,7 +483,13 @@ transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
         cls->counters.put_bytes += order->left;
     else
         cls->counters.get_bytes += order->left;
-    ret = begin(ctx, op, order);
+    /* the memory of a class belongs to its first endpoint */
+    na_plugin_addr *route = ofi_route_begin(cls, order->peer, 0);
+    ret = NA_PLUGIN_E_NOMEM;
+    if (route != NULL) {
+        ret = begin(ctx, op, order, route);
+        ofi_route_end(cls, route);
+    }
     ofi_lock_drop(&cls->lock);
     return ret;
 }

@@ -12,6 +12,7 @@
 #include "pool.h"
 #include "progress.h"
 #include "rma.h"
+#include "route.h"
 #include "send.h"
 #include "wait.h"
 
@@ -94,9 +95,12 @@ retry_peer(na_plugin_class *cls, na_plugin_addr *peer)
         else
             peer->queue.tail = &tx->link;
         peer->queue.head = &tx->link;
-        if (error != FI_EAGAIN)
-            ofi_peer_lose(
-                cls, peer, ofi_peer_code(error), ofi_library.strerror(error));
+        if (error == FI_EAGAIN)
+            return;
+        if (ofi_peer_is_loss(error))
+            ofi_route_detour(cls, peer);
+        ofi_peer_lose(
+            cls, peer, ofi_peer_code(error), ofi_library.strerror(error));
         return;
     }
 }
@@ -139,19 +143,22 @@ make(na_plugin_class *cls, na_plugin_addr *peer,
 /* Sends one that nobody waits for; a queue of these would only grow. */
 static bool
 send_control(na_plugin_class *cls, na_plugin_addr *peer, uint8_t kind,
-    bool fence, bool queue)
+    uint32_t tag, const struct ofi_name *name)
 {
-    struct ofi_header header = {.kind = kind, .target = peer->number};
-
-    header.tag = kind == OFI_HEADER_PING ? ++cls->ping_number : peer->pinged;
+    const struct ofi_header header = {.kind = kind,
+        .source_ctx = (uint8_t) cls->lane,
+        .tag = tag,
+        .target = peer->number};
+    bool queue = kind == OFI_HEADER_PING;
 
     if (ofi_peer_reach(cls, peer) != NA_PLUGIN_OK || peer->queue.head != NULL)
         return false;
-    struct ofi_tx *tx = make(cls, peer, &header, NULL, 0);
+    struct ofi_tx *tx = make(cls, peer, &header,
+        name != NULL ? name->bytes : NULL, name != NULL ? name->length : 0);
     if (tx == NULL)
         return false;
-    tx->fence = fence;
-    cls->fences += fence;
+    tx->fence = kind == OFI_HEADER_FENCE;
+    cls->fences += tx->fence;
     int error = submit(cls, tx);
     if (error == 0)
         return true;
@@ -171,22 +178,32 @@ ofi_send_ping(na_plugin_class *cls, na_plugin_addr *peer)
 {
     if (peer->flying.head != NULL)
         return; /* what is on its way will tell as much */
-    if (send_control(cls, peer, OFI_HEADER_PING, false, true))
+    if (send_control(cls, peer, OFI_HEADER_PING, ++cls->ping_number, NULL))
         cls->counters.pings++;
 }
 
 uint32_t
 ofi_send_ask(na_plugin_class *cls, na_plugin_addr *peer)
 {
-    return send_control(cls, peer, OFI_HEADER_PING, false, true)
-               ? cls->ping_number
-               : 0;
+    uint32_t number = ++cls->ping_number;
+
+    return send_control(cls, peer, OFI_HEADER_PING, number, NULL) ? number : 0;
 }
 
 void
 ofi_send_pong(na_plugin_class *cls, na_plugin_addr *peer)
 {
-    send_control(cls, peer, OFI_HEADER_PONG, false, false);
+    send_control(cls, peer, OFI_HEADER_PONG, peer->pinged, NULL);
+}
+
+void
+ofi_send_lane(
+    na_plugin_class *cls, na_plugin_addr *peer, const na_plugin_class *lane)
+{
+    /* one at a time, if it does not read */
+    if (peer->flying.head != NULL)
+        return;
+    send_control(cls, peer, OFI_HEADER_LANE, lane->lane, &lane->own_name);
 }
 
 /* Put together on the stack, and given to libfabric with all its worries. */
@@ -251,7 +268,52 @@ post(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
     return NA_PLUGIN_PENDING;
 }
 
-static int32_t
+static inline int32_t
+send_along(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
+    uint64_t length, na_plugin_addr *route, struct ofi_header *header)
+{
+    /* an expected message is not for who may be there after its receiver */
+    if (header->kind == OFI_HEADER_EXPECTED)
+        header->target = route->number;
+    int32_t ret = ofi_peer_reach(ctx->cls, route);
+    if (ret == NA_PLUGIN_OK)
+        ret = ofi_peer_present(ctx->cls, route);
+    return ret != NA_PLUGIN_OK ? ret
+                               : post(ctx, op, route, header, buffer, length);
+}
+
+static __attribute__((noinline)) int32_t
+send_by_first(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
+    uint64_t length, na_plugin_addr *peer, struct ofi_header *header)
+{
+    na_plugin_addr *route = ofi_route_begin(ctx->cls, peer, 0);
+
+    if (route == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    int32_t ret = send_along(ctx, op, buffer, length, route, header);
+    ofi_route_end(ctx->cls, route);
+    return ret;
+}
+
+static inline int32_t
+send_out(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
+    uint64_t length, na_plugin_addr *peer, struct ofi_header *header)
+{
+    na_plugin_class *cls = ctx->cls;
+    na_plugin_addr *route = ofi_route_begin(cls, peer, header->target_ctx);
+
+    if (route == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    int32_t ret = send_along(ctx, op, buffer, length, route, header);
+    if (__builtin_expect(route->of == route, 1))
+        return ret;
+    /* nobody is at the lane: by way of the peer's first endpoint then */
+    bool again = ret == NA_PLUGIN_E_HOSTUNREACH && route->stale;
+    ofi_addr_drop(cls, route);
+    return again ? send_by_first(ctx, op, buffer, length, peer, header) : ret;
+}
+
+static inline int32_t
 send_message(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     uint64_t length, na_plugin_addr *peer, struct ofi_header *header)
 {
@@ -259,19 +321,8 @@ send_message(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
 
     ofi_lock_take(&cls->lock);
     cls->counters.sent++;
-    /* an expected message is not for who may be there after its receiver */
-    if (header->kind == OFI_HEADER_EXPECTED)
-        header->target = peer->number;
-    int32_t ret = NA_PLUGIN_OK;
-    if (peer->self)
-        ret = ofi_match_self(ctx, op, buffer, length, header);
-    else {
-        ret = ofi_peer_reach(cls, peer);
-        if (ret == NA_PLUGIN_OK)
-            ret = ofi_peer_present(cls, peer);
-        if (ret == NA_PLUGIN_OK)
-            ret = post(ctx, op, peer, header, buffer, length);
-    }
+    int32_t ret = peer->self ? ofi_match_self(ctx, op, buffer, length, header)
+                             : send_out(ctx, op, buffer, length, peer, header);
     ofi_lock_drop(&cls->lock);
     return ret;
 }
@@ -377,7 +428,7 @@ ofi_send_flush(na_plugin_class *cls)
         for (na_plugin_addr *peer = cls->names[i]; peer != NULL;
              peer = peer->next)
             if (peer->injected != 0 && !peer->gone &&
-                send_control(cls, peer, OFI_HEADER_FENCE, true, false))
+                send_control(cls, peer, OFI_HEADER_FENCE, 0, NULL))
                 ofi_peer_stuck(cls, peer);
     while (cls->fences != 0 && ofi_peer_now() < end) {
         if (ofi_progress_read(cls) == 0)

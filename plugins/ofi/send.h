@@ -23,6 +23,10 @@ void ofi_send_ping(na_plugin_class *cls, na_plugin_addr *peer);
 uint32_t ofi_send_ask(na_plugin_class *cls, na_plugin_addr *peer);
 void ofi_send_pong(na_plugin_class *cls, na_plugin_addr *peer);
 
+/* Tells a peer the endpoint of a lane. */
+void ofi_send_lane(
+    na_plugin_class *cls, na_plugin_addr *peer, const na_plugin_class *lane);
+
 /* Offers libfabric again what it would not take. */
 void ofi_send_retry(na_plugin_class *cls);
 

@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "inbox.h"
+#include "lane.h"
 #include "peer.h"
 #include "progress.h"
 #include "wait.h"
@@ -51,6 +53,8 @@ ofi_wait_disarm(na_plugin_ctx *ctx)
     eventfd_t rings;
 
     ctx->armed = false;
+    if (ctx->cls->main->apart && ofi_inbox_disarm(ctx))
+        ctx->rung = true;
     if (ctx->rung)
         eventfd_read(ctx->bell, &rings);
     ctx->rung = false;
@@ -66,18 +70,20 @@ static int32_t
 arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 {
     na_plugin_class *cls = ctx->cls;
+    bool apart = cls->main->apart;
     uint64_t sleep_ns = 0;
 
     ofi_lock_take(&cls->lock);
     ctx->armed = true;
+    bool quiet = !apart || ofi_inbox_arm(ctx);
     /* what other threads completed within their submissions */
     while (ctx->ready_count == 0 && ofi_progress_read(cls) != 0)
         ;
-    if (ctx->ready_count == 0 && cls->copying.head == NULL &&
+    if (quiet && ctx->ready_count == 0 && cls->copying.head == NULL &&
         ofi_waitset_try(cls))
-        sleep_ns = ofi_peer_sleep(cls);
-    if (cls->naps && sleep_ns > OFI_MS)
-        sleep_ns = OFI_MS;
+        sleep_ns = ofi_progress_sleep(cls);
+    if (sleep_ns != 0 && apart && !ofi_lane_guard(ctx, &sleep_ns))
+        sleep_ns = 0;
     if (sleep_ns == 0)
         ofi_wait_disarm(ctx);
     ofi_lock_drop(&cls->lock);

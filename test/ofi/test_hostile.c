@@ -16,6 +16,7 @@
 #define WAIT_NS (20 * SECOND)
 #define LONGEST 4000U
 #define MESSAGES 300U
+#define NAMES 6000U /* several times as many as a class keeps */
 
 /* An endpoint of the same provider. */
 struct stranger {
@@ -144,7 +145,7 @@ START_TEST(hostile_messages_are_dropped_and_counted)
             bytes[24] = (unsigned char) (i % 8 == 0 ? 6 : rand());
         /* never quite a message: its kind is one that does not exist */
         if (length > 1)
-            bytes[1] = (unsigned char) (6 + rand() % 250);
+            bytes[1] = (unsigned char) (7 + rand() % 249);
         stranger_send(&stranger, &node, bytes, length);
         sent++;
     }
@@ -175,11 +176,139 @@ START_TEST(hostile_messages_are_dropped_and_counted)
 }
 END_TEST
 
+/* "This context of mine has an endpoint of this name": told by an endpoint that
+ * is its class's first one. */
+#define TOLD_LANE 31U  /* the length of its own lane's name */
+#define TOLD_NAME 32U  /* where the name begins */
+#define TOLD_BYTES 38U /* of the whole message */
+
+static void
+tell(unsigned char bytes[TOLD_BYTES + 32])
+{
+    static const unsigned char first[] = {127, 0, 0, 1, 0, 9};
+    static const unsigned char lane[] = {127, 0, 0, 1, 0, 10};
+
+    memset(bytes, 0, TOLD_BYTES + 32);
+    bytes[0] = 1;
+    bytes[1] = 6;
+    bytes[4] = 1; /* the context */
+    bytes[8] = 7; /* the number of its class */
+    bytes[24] = sizeof(first);
+    memcpy(bytes + 25, first, sizeof(first));
+    memcpy(bytes + TOLD_NAME, lane, sizeof(lane));
+}
+
+static const struct {
+    const char *what;
+    uint32_t at;
+    unsigned char byte;
+    uint32_t length;
+} lies[] = {
+    {"of the first context", 4, 0, TOLD_BYTES},
+    {"of a context beyond the last", 5, 1, TOLD_BYTES},
+    {"of far beyond", 7, 255, TOLD_BYTES},
+    {"without a name", 4, 1, TOLD_NAME},
+    {"cut short", 4, 1, TOLD_BYTES - 1},
+    {"of IPv6", 4, 1, TOLD_NAME + 22},
+    {"too long", 4, 1, TOLD_BYTES + 1},
+    {"with port 0", TOLD_NAME + 5, 0, TOLD_BYTES},
+    {"from a lane that is its class's first", TOLD_LANE, 6, TOLD_BYTES + 8},
+    {"from a lane with half a name", TOLD_LANE, 3, TOLD_BYTES + 8},
+    {"from a lane whose name is beyond", TOLD_LANE, 200, TOLD_BYTES},
+};
+#define LIES (sizeof(lies) / sizeof(lies[0]))
+
+START_TEST(hostile_names_of_lanes_are_dropped_and_counted)
+{
+    unsigned char bytes[TOLD_BYTES + 32];
+    struct stranger stranger;
+    na_plugin_event event;
+    struct node node;
+    char text[TEXT];
+    int port = 0;
+
+    node_open(&node, &(struct node_options){.max_contexts = 2});
+    self_string(&node, text);
+    ck_assert_int_eq(sscanf(strrchr(text, ':'), ":%d", &port), 1);
+    stranger_open(&stranger, provider_of(&node), port);
+    for (uint32_t i = 0; i < LIES; i++) {
+        tell(bytes);
+        bytes[lies[i].at] = lies[i].byte;
+        stranger_send(&stranger, &node, bytes, lies[i].length);
+        for (uint64_t end = now_ns() + WAIT_NS;
+             node_counter(&node, "malformed") < i + 1;) {
+            ck_assert(!poll_one(&node, &event));
+            ck_assert_msg(now_ns() < end, "%s: not counted", lies[i].what);
+        }
+    }
+
+    /* This one is believed: messages for that context go where nobody is, and
+     * then to the first endpoint, where nobody is either. */
+    tell(bytes);
+    stranger_send(&stranger, &node, bytes, TOLD_BYTES);
+    for (uint64_t end = now_ns() + SECOND / 5; now_ns() < end;)
+        ck_assert(!poll_one(&node, &event));
+    ck_assert_uint_eq(node_counter(&node, "malformed"), LIES);
+    na_plugin_addr *liar = lookup(&node, "tcp://127.0.0.1:9");
+    void *op = op_new(&node);
+    ck_assert_int_eq(
+        node.ops->send_unexpected(node.ctx, op, text, 300, NULL, liar, 1, 3),
+        NA_PLUGIN_PENDING);
+    for (uint64_t end = now_ns() + WAIT_NS; !poll_one(&node, &event);)
+        ck_assert(now_ns() < end);
+    ck_assert_ptr_eq(event.op, op);
+    ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_uint_ge(node_counter(&node, "knocks"), 2);
+    free(op);
+    node.ops->addr_free(node.cls, liar);
+    stranger_close(&stranger);
+    node_close(&node);
+}
+END_TEST
+
+/* Classes that are made up, each with a lane: they are forgotten again. */
+START_TEST(hostile_names_do_not_pile_up)
+{
+    unsigned char bytes[TOLD_BYTES + 32];
+    struct stranger stranger;
+    na_plugin_event event;
+    struct node node;
+    char text[TEXT];
+    int port = 0;
+
+    node_open(&node, &(struct node_options){.max_contexts = 2});
+    self_string(&node, text);
+    ck_assert_int_eq(sscanf(strrchr(text, ':'), ":%d", &port), 1);
+    stranger_open(&stranger, provider_of(&node), port);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        tell(bytes);
+        bytes[26] = (unsigned char) (i >> 8);
+        bytes[27] = (unsigned char) i;
+        stranger_send(&stranger, &node, bytes, TOLD_BYTES);
+    }
+    /* one more, that says when all have come */
+    bytes[0] = 0;
+    stranger_send(&stranger, &node, bytes, TOLD_BYTES);
+    for (uint64_t end = now_ns() + WAIT_NS;
+         node_counter(&node, "malformed") == 0;) {
+        ck_assert(!poll_one(&node, &event));
+        ck_assert(now_ns() < end);
+    }
+    ck_assert_uint_eq(node_counter(&node, "malformed"), 1);
+    ck_assert_uint_gt(node_counter(&node, "peers"), NAMES / 8);
+    ck_assert_uint_lt(node_counter(&node, "peers"), NAMES / 2);
+    stranger_close(&stranger);
+    node_close(&node);
+}
+END_TEST
+
 int
 main(void)
 {
     TCase *cases = tcase_create("hostile");
 
     tcase_add_test(cases, hostile_messages_are_dropped_and_counted);
+    tcase_add_test(cases, hostile_names_of_lanes_are_dropped_and_counted);
+    tcase_add_test(cases, hostile_names_do_not_pile_up);
     return run_case("ofi hostile", cases);
 }
