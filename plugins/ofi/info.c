@@ -44,8 +44,13 @@ make_hints(const char *provider, const na_plugin_open_info *wanted)
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR |
                                   FI_MR_ALLOCATED | FI_MR_PROV_KEY |
                                   FI_MR_ENDPOINT;
-    /* One lock serializes all but registering; see README.md. */
-    hints->domain_attr->threading = FI_THREAD_SAFE;
+    /* One lock serializes all but registering, see README.md: unless there is one
+     * thread only, a provider has to be safe. */
+    hints->domain_attr->threading =
+        wanted != NULL &&
+                (wanted->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0
+            ? FI_THREAD_DOMAIN
+            : FI_THREAD_SAFE;
     hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;

@@ -266,6 +266,25 @@ START_TEST(awkward_messages_are_left_in_their_buffers)
 }
 END_TEST
 
+/* A provider that is not safe is for who promises a single thread, and for nobody
+ * else. */
+START_TEST(awkward_provider_without_locks_is_for_one_thread)
+{
+    struct node_options options = {.protocol = "awkward", .anywhere = true};
+    struct node node;
+
+    awkward_set("ONE_THREAD", "1");
+    ck_assert_int_eq(node_try(&node, &options), NA_PLUGIN_E_PROTONOSUPPORT);
+    options.thread_mode = NA_PLUGIN_THREAD_SINGLE_CONTEXT;
+    ck_assert_int_eq(node_try(&node, &options), NA_PLUGIN_E_PROTONOSUPPORT);
+    options.thread_mode = NA_PLUGIN_THREAD_SINGLE_CLASS;
+    struct pair pair;
+    pair_open_as(&pair, &options);
+    ck_assert_int_eq(pair_answer(&pair, 300, true), NA_PLUGIN_OK);
+    pair_close(&pair);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -276,5 +295,6 @@ main(void)
         (int) (sizeof(rows) / sizeof(rows[0])));
     tcase_add_loop_test(
         cases, awkward_messages_are_left_in_their_buffers, 0, 3);
+    tcase_add_test(cases, awkward_provider_without_locks_is_for_one_thread);
     return run_case("ofi awkward", cases);
 }

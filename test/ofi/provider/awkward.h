@@ -44,6 +44,7 @@ struct settings {
     int multi;       /* FI_AWKWARD_MULTI: FI_MULTI_RECV is offered; 2: messages
                         stand apart and at odd places, buffers are given up
                         early, and released late and apart from messages */
+    int one_thread;  /* FI_AWKWARD_ONE_THREAD: calls have to be serialized */
 };
 
 struct domain {

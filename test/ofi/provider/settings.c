@@ -37,6 +37,7 @@ awkward_settings(struct settings *set)
         .fail_rma = number("FI_AWKWARD_FAIL_RMA", 0),
         .error = number("FI_AWKWARD_ERROR", FI_EIO),
         .multi = number("FI_AWKWARD_MULTI", 0),
+        .one_thread = number("FI_AWKWARD_ONE_THREAD", 0),
     };
     for (size_t i = 0; mr != NULL && i < sizeof(modes) / sizeof(modes[0]); i++)
         if (strstr(mr, modes[i].name) != NULL)
@@ -59,6 +60,9 @@ fits(const struct settings *set, const struct fi_info *hints)
         return false;
     if (hints->domain_attr != NULL &&
         (set->mr_mode & ~hints->domain_attr->mr_mode) != 0)
+        return false;
+    if (hints->domain_attr != NULL && set->one_thread != 0 &&
+        hints->domain_attr->threading != FI_THREAD_DOMAIN)
         return false;
     return !set->no_delivery || hints->tx_attr == NULL ||
            !(hints->tx_attr->op_flags & FI_DELIVERY_COMPLETE);
@@ -91,7 +95,7 @@ describe(const struct settings *set, const struct fi_info *hints)
         .tx_ctx_cnt = 1,
         .rx_ctx_cnt = 1};
     *info->domain_attr = (struct fi_domain_attr){.name = strdup(NAME),
-        .threading = FI_THREAD_SAFE,
+        .threading = set->one_thread ? FI_THREAD_DOMAIN : FI_THREAD_SAFE,
         .control_progress = FI_PROGRESS_MANUAL,
         .data_progress = FI_PROGRESS_MANUAL,
         .resource_mgmt = FI_RM_ENABLED,
