@@ -267,6 +267,13 @@ struct na_plugin_addr {
     uint64_t sought_number;
 };
 
+/* The epoll sets in which the sockets of an endpoint are, see sever.c. */
+#define OFI_SETS 2U
+struct ofi_sets {
+    int fds[OFI_SETS];
+    uint32_t count;
+};
+
 /* A context. */
 struct na_plugin_ctx {
     na_plugin_class *cls;
@@ -289,7 +296,8 @@ struct na_plugin_ctx {
     struct ofi_list jobs;
     struct ofi_list sends; /* messages of its operations */
 
-    struct fid_ep *rma_ep;  /* puts and gets, NULL before the first one */
+    struct fid_ep *rma_ep; /* puts and gets, NULL before the first one */
+    struct ofi_sets rma_sets;
     struct ofi_list flying; /* fragments that libfabric has */
     int wait_fd;            /* an epoll set: class.wait_fd, and bell */
     int bell;

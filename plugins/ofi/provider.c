@@ -12,7 +12,9 @@
 #define TCP_MULTI FI_VERSION(2, 1)
 #define SOCKETS (OFI_TRAIT_TCP | OFI_TRAIT_LOCK_MR)
 #define STREAMS (SOCKETS | OFI_TRAIT_SPLIT_GETS)
-#define LAYERED (SOCKETS | OFI_TRAIT_SLOW_LOSS | OFI_TRAIT_WAIT_KEEPS)
+#define LAYERED                                                                \
+    (SOCKETS | OFI_TRAIT_SLOW_LOSS | OFI_TRAIT_WAIT_KEEPS |                    \
+        OFI_TRAIT_CLOSE_TEARS)
 #define LAYERED_NATIVE (OFI_TRAIT_NATIVE | OFI_TRAIT_WAIT_KEEPS)
 /* What was lost is sent again only by who calls: nobody may sleep. */
 #define DATAGRAMS                                                              \

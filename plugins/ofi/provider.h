@@ -52,6 +52,10 @@ enum ofi_format {
 /* The wait object of a queue goes on asking an endpoint that was closed. */
 #define OFI_TRAIT_WAIT_KEEPS 0x1000U
 
+/* libfabric 1.17 gives a get back twice if its connection is closed while it is
+ * coming in, and crashes: see sever.c. */
+#define OFI_TRAIT_CLOSE_TEARS 0x2000U
+
 struct ofi_trait {
     const char *protocol; /* as in an info string */
     const char *provider; /* fabric_attr->prov_name; several forms of one

@@ -9,9 +9,8 @@
  *
  * An endpoint of the layer rxm enters its own queue into the wait object of the
  * class's, and does not take it out when it is closed (up to 2.6:
- * rxm_ep_wait_fd_add): fi_trywait would ask what has been freed. To keep it for the
- * next context is no way out: closed later, with a transfer under way, it
- * crashed (1.17). */
+ * rxm_ep_wait_fd_add): fi_trywait would ask what has been freed. What it has under
+ * way when it is closed is another matter, see sever.c. */
 #include <sched.h>
 #include <stdlib.h>
 

@@ -5,7 +5,6 @@
 
 #include "address.h"
 #include "context.h"
-#include "fabric.h"
 #include "fence.h"
 #include "knock.h"
 #include "lost.h"
@@ -16,6 +15,7 @@
 #include "rma.h"
 #include "route.h"
 #include "send.h"
+#include "sever.h"
 #include "valid.h"
 #include "wait.h"
 
@@ -426,7 +426,7 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
         if (ret == NA_PLUGIN_OK)
             ret = ofi_peer_present(cls, peer);
         if (ret == NA_PLUGIN_OK && ctx->rma_ep == NULL)
-            ret = ofi_fabric_rma_endpoint(cls, &ctx->rma_ep);
+            ret = ofi_sever_open(cls, &ctx->rma_ep, &ctx->rma_sets);
         cls->scan_due = true;
     }
     if (ret == NA_PLUGIN_OK)
@@ -563,14 +563,13 @@ ofi_rma_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status)
         ofi_lost_note(cls);
 }
 
-void
-ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
+/* Those of a context that goes: whether something of them is flying still. */
+static bool
+orphan(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
+    bool flying = false;
 
-    if (ctx->rma_ep != NULL)
-        ofi_retire_endpoint(cls, ctx->rma_ep, settled);
-    ctx->rma_ep = NULL;
     ofi_lost_abandon(ctx);
     while (ctx->jobs.head != NULL) {
         struct ofi_job *job =
@@ -582,9 +581,24 @@ ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
             job_end(cls, job);
             continue;
         }
+        flying = true;
         ofi_list_remove(&ctx->jobs, &job->by_ctx);
         ofi_list_remove(&job->peer->jobs, &job->by_peer);
         ctx->promised--;
         job->op = NULL;
     }
+    return flying;
+}
+
+void
+ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
+{
+    na_plugin_class *cls = ctx->cls;
+    bool flying = orphan(ctx);
+
+    if (flying && ofi_sever_wanted(cls))
+        ofi_sever_endpoint(cls, &ctx->rma_sets);
+    if (ctx->rma_ep != NULL)
+        ofi_retire_endpoint(cls, ctx->rma_ep, settled);
+    ctx->rma_ep = NULL;
 }

@@ -4,6 +4,7 @@
  * another way, is then. */
 #include <poll.h>
 
+#include "sever.h"
 #include "waitset.h"
 
 #define COMPLETIONS 1024U /* room in the queue, as a hint */
@@ -98,11 +99,16 @@ ofi_waitset_open(na_plugin_class *cls, bool wanted)
     static const enum object objects[] = {QUEUE, SET, NEITHER};
     int ret = 0;
 
-    for (uint32_t i = wanted ? 0 : 2; i < 3; i++) {
+    /* Its descriptor is asked for the endpoints' as well. */
+    bool asked = wanted || ofi_sever_wanted(cls);
+
+    for (uint32_t i = asked ? 0 : 2; i < 3; i++) {
         cls->wait_fd = -1;
         ret = open_queue(cls, objects[i]);
         cls->can_wait = ret == 0 && objects[i] != NEITHER && passes(cls);
-        if (ret == 0 && (cls->can_wait || objects[i] == NEITHER))
+        bool done = ret == 0 && (cls->can_wait || objects[i] == NEITHER);
+        cls->can_wait = cls->can_wait && wanted;
+        if (done)
             return 0;
         if (cls->cq != NULL)
             fi_close(&cls->cq->fid);

@@ -42,10 +42,10 @@ expose(struct node *node, unsigned char *memory)
 }
 
 static void
-scene_open(struct scene *scene, const char *protocol)
+scene_open(struct scene *scene, const char *protocol, uint32_t flags)
 {
     const struct node_options options = {
-        .protocol = protocol, .max_contexts = 2};
+        .protocol = protocol, .max_contexts = 2, .flags = flags};
     unsigned char bytes[512];
     uint64_t size = sizeof(bytes);
     char text[TEXT];
@@ -148,7 +148,7 @@ START_TEST(contexts_that_have_got_all_go)
 {
     struct scene scene;
 
-    scene_open(&scene, protocols[_i]);
+    scene_open(&scene, protocols[_i], 0);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint64_t end = now_ns() + 20 * SECOND;
         void *op = op_new(&scene.here);
@@ -176,7 +176,7 @@ START_TEST(contexts_that_are_getting_go)
 {
     struct scene scene;
 
-    scene_open(&scene, protocols[_i]);
+    scene_open(&scene, protocols[_i], 0);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         na_plugin_event stray;
         void *op = op_new(&scene.here);
@@ -197,6 +197,45 @@ START_TEST(contexts_that_are_getting_go)
 }
 END_TEST
 
+/* A part of it has come, and its owner does not poll any more. Who never sleeps,
+ * and who does. */
+START_TEST(contexts_that_have_got_a_part_go)
+{
+    struct scene scene;
+    bool sleeps = _i % 2 == 0;
+
+    scene_open(&scene, "tcp;ofi_rxm", sleeps ? 0 : NA_PLUGIN_OPEN_NO_BLOCK);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        uint64_t end = now_ns() + 20 * SECOND;
+        void *op = op_new(&scene.here);
+        na_plugin_event stray;
+        memset(scene.memory, 1, BYTES);
+        na_plugin_ctx *ctx = begin_get(&scene, op);
+        while (scene.memory[0] == 1) {
+            poll_one(&scene.there, &stray);
+            ck_assert_int_eq(scene.here.ops->poll(ctx, &stray, 1), 0);
+            ck_assert_msg(now_ns() < end, "a get does not begin");
+        }
+        ck_assert_uint_eq(scene.memory[BYTES - 1], 1);
+        end = now_ns() + SECOND / 2;
+        scene.here.ops->ctx_destroy(ctx);
+        ck_assert_msg(now_ns() < end, "it waits for who does not poll");
+        free(op);
+        memset(scene.memory, 3, BYTES);
+        for (uint32_t i = 0; i < 1000; i++) {
+            poll_one(&scene.here, &stray);
+            poll_one(&scene.there, &stray);
+        }
+        if (sleeps)
+            sleep_and_wake(&scene);
+        for (size_t i = 0; i < BYTES; i++)
+            if (scene.memory[i] != 3)
+                ck_abort_msg("byte %zu came late", i);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -206,5 +245,6 @@ main(void)
     warm_up();
     tcase_add_loop_test(cases, contexts_that_have_got_all_go, 0, count);
     tcase_add_loop_test(cases, contexts_that_are_getting_go, 0, count);
+    tcase_add_loop_test(cases, contexts_that_have_got_a_part_go, 0, 2);
     return run_case("ofi contexts", cases);
 }
