@@ -11,7 +11,7 @@
  * when that fails, and before 1.20 also while others still come into it. */
 #define TCP_MULTI FI_VERSION(2, 1)
 #define SOCKETS (OFI_TRAIT_TCP | OFI_TRAIT_LOCK_MR)
-#define STREAMS (SOCKETS | OFI_TRAIT_SPLIT_GETS)
+#define STREAMS (SOCKETS | OFI_TRAIT_SPLIT_GETS | OFI_TRAIT_CLOSE_SPOILS)
 #define LAYERED                                                                \
     (SOCKETS | OFI_TRAIT_SLOW_LOSS | OFI_TRAIT_WAIT_KEEPS |                    \
         OFI_TRAIT_CLOSE_TEARS)

@@ -56,6 +56,10 @@ enum ofi_format {
  * coming in, and crashes: see sever.c. */
 #define OFI_TRAIT_CLOSE_TEARS 0x2000U
 
+/* Likewise, and what follows on other connections may never end; an endpoint's
+ * connections are not known. */
+#define OFI_TRAIT_CLOSE_SPOILS 0x4000U
+
 struct ofi_trait {
     const char *protocol; /* as in an info string */
     const char *provider; /* fabric_attr->prov_name; several forms of one

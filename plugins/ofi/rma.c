@@ -596,7 +596,7 @@ ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
     na_plugin_class *cls = ctx->cls;
     bool flying = orphan(ctx);
 
-    if (flying && ofi_sever_wanted(cls))
+    if (flying)
         ofi_sever_endpoint(cls, &ctx->rma_sets);
     if (ctx->rma_ep != NULL)
         ofi_retire_endpoint(cls, ctx->rma_ep, settled);

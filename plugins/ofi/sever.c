@@ -11,7 +11,11 @@
  * libfabric does not say which sockets are an endpoint's, and a class has other
  * connections to the same peers. The kernel says which descriptors are in an
  * epoll set: that of the class's queue has the sets of every endpoint, and those
- * of an endpoint its sockets. */
+ * of an endpoint its sockets.
+ *
+ * The provider net has all sockets in one set. There it takes the get that it
+ * gave back twice for two free ones, and two later gets for one: so what is under
+ * way is let end, if its peer goes on. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +30,7 @@
 #include "sever.h"
 
 #define PATIENCE_NS OFI_SECOND
+#define MOMENT_NS (100 * OFI_MS)
 #define MENDED FI_VERSION(1, 18)
 #define NUMBERS (1U << 16) /* descriptors beyond that are not found */
 
@@ -110,13 +115,12 @@ cut(int fd, void *arg)
         shutdown(fd, SHUT_RDWR);
 }
 
-bool
-ofi_sever_endpoint(na_plugin_class *cls, const struct ofi_sets *sets)
+/* Takes what ends of what contexts that have gone had handed over. */
+static void
+take_back(na_plugin_class *cls, uint64_t patience_ns)
 {
-    uint64_t end = ofi_peer_now() + PATIENCE_NS;
+    uint64_t end = ofi_peer_now() + patience_ns;
 
-    for (uint32_t i = 0; i < sets->count; i++)
-        each_in_set(sets->fds[i], cut, NULL);
     while (cls->orphans.head != NULL && ofi_peer_now() < end) {
         uint32_t count = ofi_progress_read(cls);
         if (cls->unposted.head != NULL)
@@ -127,5 +131,16 @@ ofi_sever_endpoint(na_plugin_class *cls, const struct ofi_sets *sets)
             ofi_lock_take(&cls->lock);
         }
     }
-    return cls->orphans.head == NULL;
+}
+
+void
+ofi_sever_endpoint(na_plugin_class *cls, const struct ofi_sets *sets)
+{
+    if (ofi_sever_wanted(cls)) {
+        for (uint32_t i = 0; i < sets->count; i++)
+            each_in_set(sets->fds[i], cut, NULL);
+        take_back(cls, PATIENCE_NS);
+    } else if ((cls->trait->flags & OFI_TRAIT_CLOSE_SPOILS) != 0 &&
+               ofi_library.version() < MENDED)
+        take_back(cls, MOMENT_NS);
 }

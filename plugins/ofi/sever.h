@@ -14,9 +14,9 @@ int32_t ofi_sever_open(
 /* Whether an endpoint of the class must not be closed with gets under way. */
 bool ofi_sever_wanted(const na_plugin_class *cls);
 
-/* Ends what an endpoint has under way, and takes from libfabric all that was
- * handed over for contexts that have gone: whether nothing is left of it.
- * [lock] */
-bool ofi_sever_endpoint(na_plugin_class *cls, const struct ofi_sets *sets);
+/* Before an endpoint is closed that has something under way: ends it, or gives it
+ * a moment to end, and takes from libfabric all that was handed over for contexts
+ * that have gone. [lock] */
+void ofi_sever_endpoint(na_plugin_class *cls, const struct ofi_sets *sets);
 
 #endif /* OFI_SEVER_H */

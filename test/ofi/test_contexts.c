@@ -3,12 +3,15 @@
  * sleeps, is woken, and sleeps again. */
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
 
 #define ROUNDS 3U
+#define GETS 3U
 #define BYTES ((size_t) 4 << 20)
 #define SECOND UINT64_C(1000000000)
 
@@ -236,6 +239,79 @@ START_TEST(contexts_that_have_got_a_part_go)
 }
 END_TEST
 
+struct poller {
+    struct node *node;
+    _Atomic bool stop;
+};
+
+static void *
+poll_on(void *arg)
+{
+    struct poller *poller = arg;
+    na_plugin_event stray;
+
+    while (!atomic_load(&poller->stop))
+        poll_one(poller->node, &stray);
+    return NULL;
+}
+
+/* Gets of a new context end, each with all of it. */
+static void
+get_all(struct scene *scene)
+{
+    const na_plugin_ops *ops = scene->here.ops;
+    uint64_t end = now_ns() + 20 * SECOND;
+    void *op[GETS];
+    na_plugin_event event;
+
+    memset(scene->memory, 1, BYTES);
+    op[0] = op_new(&scene->here);
+    na_plugin_ctx *ctx = begin_get(scene, op[0]);
+    for (uint32_t i = 1; i < GETS; i++) {
+        op[i] = op_new(&scene->here);
+        ck_assert_int_eq(ops->get(ctx, op[i], scene->local, 0, scene->remote, 0,
+                             BYTES, scene->to_there, 0),
+            NA_PLUGIN_PENDING);
+    }
+    for (uint32_t done = 0; done < GETS; done++) {
+        while (ops->poll(ctx, &event, 1) == 0)
+            ck_assert_msg(now_ns() < end, "%u of %u gets ended", done, GETS);
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    }
+    ck_assert_mem_eq(scene->memory, scene->memory + BYTES, BYTES);
+    ops->ctx_destroy(ctx);
+    for (uint32_t i = 0; i < GETS; i++)
+        free(op[i]);
+}
+
+/* A part of it has come, and its owner goes on: the class's next gets end. */
+START_TEST(contexts_that_have_got_a_part_leave_nothing_behind)
+{
+    struct scene scene;
+    pthread_t thread;
+
+    scene_open(&scene, protocols[_i], 0);
+    struct poller poller = {.node = &scene.there};
+    ck_assert_int_eq(pthread_create(&thread, NULL, poll_on, &poller), 0);
+    for (uint32_t round = 0; round < 10 * ROUNDS; round++) {
+        const volatile unsigned char *first = scene.memory;
+        uint64_t end = now_ns() + 20 * SECOND;
+        void *op = op_new(&scene.here);
+        na_plugin_event stray;
+        memset(scene.memory, 1, BYTES);
+        na_plugin_ctx *ctx = begin_get(&scene, op);
+        while (*first == 1 && scene.here.ops->poll(ctx, &stray, 1) == 0)
+            ck_assert_msg(now_ns() < end, "a get does not begin");
+        scene.here.ops->ctx_destroy(ctx);
+        free(op);
+        get_all(&scene);
+    }
+    atomic_store(&poller.stop, true);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    scene_close(&scene);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -246,5 +322,7 @@ main(void)
     tcase_add_loop_test(cases, contexts_that_have_got_all_go, 0, count);
     tcase_add_loop_test(cases, contexts_that_are_getting_go, 0, count);
     tcase_add_loop_test(cases, contexts_that_have_got_a_part_go, 0, 2);
+    tcase_add_loop_test(
+        cases, contexts_that_have_got_a_part_leave_nothing_behind, 0, count);
     return run_case("ofi contexts", cases);
 }
