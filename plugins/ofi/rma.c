@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A put or get is a job, cut into fragments at the borders of segments and at
  * what a provider takes at once. */
-#include <string.h>
-
+#include "rma.h"
 #include "address.h"
 #include "context.h"
 #include "fence.h"
@@ -12,7 +11,6 @@
 #include "peer.h"
 #include "pool.h"
 #include "retire.h"
-#include "rma.h"
 #include "route.h"
 #include "send.h"
 #include "sever.h"
@@ -25,16 +23,9 @@
 #define AGAIN 1U           /* how often a job is begun again */
 #define AGAIN_SLOW 7U      /* the same where a loss is noticed late */
 #define PAUSE_NS OFI_MS    /* before the first time; doubled each time */
-#define SLICE (1U << 20)   /* bytes to oneself in one poll */
 
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static void
-job_end(na_plugin_class *cls, struct ofi_job *job)
+void
+ofi_rma_end(na_plugin_class *cls, struct ofi_job *job)
 {
     na_plugin_addr *peer = job->peer;
 
@@ -90,7 +81,7 @@ static uint64_t
 longest(const na_plugin_class *cls, const struct ofi_job *job)
 {
     return !job->put && (cls->trait->flags & OFI_TRAIT_SPLIT_GETS) != 0
-               ? least(SPLIT, cls->fragment_max)
+               ? ofi_least(SPLIT, cls->fragment_max)
                : cls->fragment_max;
 }
 
@@ -104,8 +95,9 @@ submit_piece(na_plugin_class *cls, struct ofi_job *job,
         ofi_mem_find(job->local, job->local_offset, &near);
     const struct ofi_segment *remote =
         ofi_mem_find(job->remote, job->remote_offset, &far);
-    uint64_t length = least(least(local->length - near, remote->length - far),
-        least(job->left, longest(cls, job)));
+    uint64_t length =
+        ofi_least(ofi_least(local->length - near, remote->length - far),
+            ofi_least(job->left, longest(cls, job)));
     const struct iovec iov = {
         .iov_base = (void *) (uintptr_t) (local->base + near),
         .iov_len = length};
@@ -219,7 +211,7 @@ advance(na_plugin_class *cls, struct ofi_job *job)
         }
     }
     if (job->left == 0 && job->flying == 0)
-        job_end(cls, job);
+        ofi_rma_end(cls, job);
 }
 
 static bool
@@ -315,73 +307,12 @@ ofi_rma_forget(
     if (--job->flying != 0)
         return;
     if (job->status != NA_PLUGIN_OK) {
-        job_end(cls, job);
+        ofi_rma_end(cls, job);
         return;
     }
     rewind_job(job);
     job->peer->blocked = true;
     ofi_peer_stuck(cls, job->peer);
-}
-
-/* TO ONESELF */
-
-static void
-copy_slice(struct ofi_job *job, uint64_t most)
-{
-    while (job->left != 0 && most != 0) {
-        uint64_t near = 0, far = 0;
-        const struct ofi_segment *local =
-            ofi_mem_find(job->local, job->local_offset, &near);
-        const struct ofi_segment *remote =
-            ofi_mem_find(job->remote, job->remote_offset, &far);
-        uint64_t length =
-            least(least(local->length - near, remote->length - far),
-                least(job->left, most));
-        void *here = (void *) (uintptr_t) (local->base + near);
-        void *there = (void *) (uintptr_t) (remote->base + far);
-        memmove(job->put ? there : here, job->put ? here : there, length);
-        job->local_offset += length;
-        job->remote_offset += length;
-        job->left -= length;
-        most -= length;
-    }
-}
-
-/* The registration that a description is of, under its lock. */
-static const na_plugin_mem *
-own_memory(na_plugin_class *main, const na_plugin_mem *described)
-{
-    if (!ofi_mem_is_own(main, described))
-        return NULL;
-    for (struct ofi_link *link = main->memory.head; link != NULL;
-         link = link->next) {
-        const na_plugin_mem *mem = OFI_OBJECT(link, na_plugin_mem, link);
-        if (mem->id == described->id)
-            return mem;
-    }
-    return NULL;
-}
-
-void
-ofi_rma_copy(na_plugin_class *cls)
-{
-    struct ofi_job *job =
-        OFI_OBJECT(cls->copying.head, struct ofi_job, by_peer);
-    const na_plugin_mem *described = job->remote;
-
-    /* held during the slice: nobody deregisters what is copied */
-    ofi_lock_take(&cls->main->memory_lock);
-    job->remote = own_memory(cls->main, described);
-    if (job->remote != NULL)
-        copy_slice(job, SLICE);
-    else {
-        job->status = NA_PLUGIN_E_PERMISSION;
-        job->left = 0;
-    }
-    job->remote = described;
-    ofi_lock_drop(&cls->main->memory_lock);
-    if (job->left == 0)
-        job_end(cls, job);
 }
 
 /* SUBMISSION */
@@ -540,7 +471,7 @@ stop(na_plugin_class *cls, struct ofi_job *job, int32_t status)
     if (job->status == NA_PLUGIN_OK)
         job->status = status;
     if (job->flying == 0)
-        job_end(cls, job);
+        ofi_rma_end(cls, job);
 }
 
 void
@@ -578,7 +509,7 @@ orphan(na_plugin_ctx *ctx)
         job->broken = false;
         job->status = NA_PLUGIN_E_CANCELED;
         if (job->flying == 0) {
-            job_end(cls, job);
+            ofi_rma_end(cls, job);
             continue;
         }
         flying = true;

@@ -27,6 +27,15 @@ void ofi_rma_done(
 void ofi_rma_forget(
     na_plugin_class *cls, struct ofi_fragment *fragment, int32_t status);
 
+/* Nothing of a job is left to do: ends its operation. */
+void ofi_rma_end(na_plugin_class *cls, struct ofi_job *job);
+
+static inline uint64_t
+ofi_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* A slice of what goes to oneself. */
 void ofi_rma_copy(na_plugin_class *cls);
 
