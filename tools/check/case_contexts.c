@@ -6,27 +6,10 @@
 #include "check/cases.h"
 
 #include "check/class.h"
+#include "check/contexts.h"
 #include "check/peers.h"
 
 #include <time.h>
-
-#define N 3U     /* contexts of a class */
-#define PAIRS 9U /* N times N */
-
-static const struct kit_how three = {.contexts = N};
-
-/* A message between contexts, whatever more it needs. */
-static struct kit_request
-between(enum kit_kind kind, uint32_t op, uint32_t ctx, uint32_t peer,
-    uint32_t peer_ctx)
-{
-    return (struct kit_request){.kind = kind,
-        .op = op,
-        .ctx = ctx,
-        .peer = peer,
-        .peer_ctx = peer_ctx,
-        .own_buffer = op % 2 == 1};
-}
 
 /* EVERY PAIR. Who asks, who answers, and what each calls the other. */
 struct crossing {

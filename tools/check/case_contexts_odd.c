@@ -4,16 +4,14 @@
 #include "check/cases.h"
 
 #include "check/class.h"
+#include "check/contexts.h"
 #include "check/peers.h"
 
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
-#define N 3U /* contexts of a class */
 #define LENGTH UINT64_C(100000)
-
-static const struct kit_how three = {.contexts = N};
 
 /* One side has three, the other one. */
 static void

@@ -7,6 +7,7 @@
 #include "check/cases.h"
 
 #include "check/class.h"
+#include "check/contexts.h"
 #include "check/peers.h"
 
 #include <pthread.h>
@@ -14,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N 3U     /* contexts of a class */
-#define PAIRS 9U /* N times N */
 #define PIECE UINT64_C(5000)
 #define TAG 5U
 #define EMPTY_POLLS 64U
@@ -409,27 +408,6 @@ act(struct kit_class *cls, void *bytes)
     free(all);
 }
 
-static void
-open_memory(struct kit_side *a, struct kit_side *b)
-{
-    for (uint32_t i = 0; i < 3; i++) {
-        struct kit_region region = {.number = i,
-            .segments = 1,
-            .access = i == 0   ? NA_PLUGIN_MEM_READ
-                      : i == 1 ? NA_PLUGIN_MEM_WRITE
-                               : NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-            .length = UINT64_C(2) * N * PIECE,
-            .seed = 5};
-
-        kit_region(a, &region);
-        kit_region(b, &region);
-    }
-    for (uint32_t i = 0; i < 2; i++) {
-        kit_expose(a, i, b, 4 + i);
-        kit_expose(b, i, a, 4 + i);
-    }
-}
-
 /* The first receives of all talks, so that nothing expected comes early. */
 static void
 post_first(struct kit_side *side, const struct plan *plan)
@@ -461,7 +439,7 @@ lanes(uint32_t thread_mode, bool sleeps)
     kit_know(a, b);
     kit_know(b, a);
     if (here.rma)
-        open_memory(a, b);
+        kit_share(a, b, UINT64_C(2) * N * PIECE, 5);
     post_first(a, &here);
     post_first(b, &there);
     kit_begin(b, act, &there, sizeof there);

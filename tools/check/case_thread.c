@@ -6,6 +6,7 @@
  */
 #include "check/cases.h"
 #include "check/crew.h"
+#include "check/peers.h"
 #include "check/target.h"
 
 #include <pthread.h>
@@ -21,28 +22,6 @@ open_sides(struct kit_side **a_p, struct kit_side **b_p, uint32_t contexts)
     *b_p = kit_there(0, &how);
     kit_know(*a_p, *b_p);
     kit_know(*b_p, *a_p);
-}
-
-/* The memory that the other crew gets from (0) and puts to (1). */
-static void
-open_memory(struct kit_side *a, struct kit_side *b)
-{
-    for (uint32_t i = 0; i < 3; i++) {
-        struct kit_region region = {.number = i,
-            .segments = 1,
-            .access = i == 0   ? NA_PLUGIN_MEM_READ
-                      : i == 1 ? NA_PLUGIN_MEM_WRITE
-                               : NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-            .length = CREW_MEMORY,
-            .seed = CREW_SEED};
-
-        kit_region(a, &region);
-        kit_region(b, &region);
-    }
-    for (uint32_t i = 0; i < 2; i++) {
-        kit_expose(a, i, b, 4 + i);
-        kit_expose(b, i, a, 4 + i);
-    }
 }
 
 /* Posts the first receives of a crew, so that nothing expected comes early. */
@@ -68,7 +47,7 @@ run_crews(struct kit_crew_plan plan)
     opened = kit_opened(a);
     plan.rma = kit_class_offers(kit_class_of(a), KIT_NEEDS_RMA);
     if (plan.rma)
-        open_memory(a, b);
+        kit_share(a, b, CREW_MEMORY, CREW_SEED);
     plan.length =
         opened->unexpected_header_size + opened->expected_header_size + 200;
     there = plan;

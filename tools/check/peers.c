@@ -116,3 +116,25 @@ kit_await_dead(struct kit_side *side, uint32_t op, bool in_time)
                   "IO_ERROR",
         "%s", kit_end_text(&end));
 }
+
+void
+kit_share(
+    struct kit_side *a, struct kit_side *b, uint64_t length, uint64_t seed)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        struct kit_region region = {.number = i,
+            .segments = 1,
+            .access = i == 0   ? NA_PLUGIN_MEM_READ
+                      : i == 1 ? NA_PLUGIN_MEM_WRITE
+                               : NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+            .length = length,
+            .seed = seed};
+
+        kit_region(a, &region);
+        kit_region(b, &region);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        kit_expose(a, i, b, 4 + i);
+        kit_expose(b, i, a, 4 + i);
+    }
+}

@@ -24,6 +24,11 @@ void kit_trip(struct kit_side *a, struct kit_side *b, uint32_t rule);
 void kit_trip_between(struct kit_side *a, uint32_t a_ctx, struct kit_side *b,
     uint32_t b_ctx, uint32_t rule);
 
+/* Memory of both sides, so many bytes each: region 0 that the other one gets from,
+ * 1 that it puts to, which it knows as 4 and 5, and 2 of its own. */
+void kit_share(
+    struct kit_side *a, struct kit_side *b, uint64_t length, uint64_t seed);
+
 /* Sends largest messages to a side that does not poll until some of them have
  * to wait, at most KIT_FILL. From operation first on. The first that waits, or
  * KIT_NOBODY; *count_p: how many were sent. from: here. */

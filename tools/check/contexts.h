@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the cases of several contexts have in common: how many there are, and who
+ * has to do with whom. */
+#ifndef KIT_CONTEXTS_H
+#define KIT_CONTEXTS_H
+
+#include "check/class.h"
+#include "check/peers.h"
+
+#define N 3U     /* contexts of a class */
+#define PAIRS 9U /* N times N */
+
+static const struct kit_how three __attribute__((unused)) = {.contexts = N};
+
+/* A message between contexts, whatever more it needs. */
+static inline struct kit_request
+between(enum kit_kind kind, uint32_t op, uint32_t ctx, uint32_t peer,
+    uint32_t peer_ctx)
+{
+    return (struct kit_request){.kind = kind,
+        .op = op,
+        .ctx = ctx,
+        .peer = peer,
+        .peer_ctx = peer_ctx,
+        .own_buffer = op % 2 == 1};
+}
+
+#endif /* KIT_CONTEXTS_H */
