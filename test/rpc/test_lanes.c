@@ -4,6 +4,7 @@
  * meanwhile by the context that has the call. */
 #include "counts.h"
 #include "mercury_macros.h"
+#include "serve_contexts.h"
 #include "session.h"
 
 #include <stdlib.h>
@@ -109,45 +110,16 @@ more_contexts(struct hg_init_info *info)
     info->na_init_info.max_contexts = CONTEXTS;
 }
 
-struct server {
-    hg_context_t *context;
-    const _Atomic bool *stop;
-    pthread_t thread;
-};
-
-static void *
-serve_one(void *arg)
+static void
+say_ready(void)
 {
-    struct server *server = arg;
-
-    while (!atomic_load(server->stop)) {
-        HG_Progress(server->context, 20);
-        while (HG_Trigger(server->context, 0, 16, NULL) == HG_SUCCESS)
-            ;
-    }
-    session_drain(server->context);
-    return NULL;
+    atomic_store(ready(), 1);
 }
 
 static void
 serve_all(hg_context_t *context, const _Atomic bool *stop)
 {
-    struct server servers[CONTEXTS] = {{.context = context, .stop = stop}};
-
-    for (uint32_t i = 1; i < CONTEXTS; i++) {
-        servers[i].stop = stop;
-        servers[i].context =
-            HG_Context_create_id(HG_Context_get_class(context), (uint8_t) i);
-        TARGET_ASSERT(servers[i].context);
-        TARGET_ASSERT(pthread_create(&servers[i].thread, NULL, serve_one,
-                          &servers[i]) == 0);
-    }
-    atomic_store(ready(), 1);
-    serve_one(&servers[0]);
-    for (uint32_t i = 1; i < CONTEXTS; i++) {
-        TARGET_ASSERT(pthread_join(servers[i].thread, NULL) == 0);
-        TARGET_ASSERT(HG_Context_destroy(servers[i].context) == HG_SUCCESS);
-    }
+    serve_contexts(context, CONTEXTS, stop, say_ready);
 }
 
 static const struct session_setup setup = {

@@ -5,6 +5,7 @@
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
+#include "serve_contexts.h"
 
 #include <poll.h>
 #include <string.h>
@@ -36,46 +37,16 @@ more_contexts(struct hg_init_info *info)
     info->na_init_info.max_contexts = CONTEXTS;
 }
 
-struct server {
-    hg_context_t *context;
-    const _Atomic bool *stop;
-    pthread_t thread;
-};
-
-static void *
-serve_one(void *arg)
+static void
+say_ready(void)
 {
-    struct server *server = arg;
-
-    while (!atomic_load(server->stop)) {
-        HG_Progress(server->context, 20);
-        while (HG_Trigger(server->context, 0, 16, NULL) == HG_SUCCESS)
-            ;
-    }
-    session_drain(server->context);
-    return NULL;
+    atomic_fetch_add(&rpcs_shared()->handled[RPC_MISSING], 1);
 }
 
-/* The contexts beside the one that is there, each in a thread. */
 static void
 serve_all(hg_context_t *context, const _Atomic bool *stop)
 {
-    struct server servers[CONTEXTS] = {{.context = context, .stop = stop}};
-
-    for (int i = 1; i < CONTEXTS; i++) {
-        servers[i].stop = stop;
-        servers[i].context =
-            HG_Context_create_id(HG_Context_get_class(context), (uint8_t) i);
-        TARGET_ASSERT(servers[i].context);
-        TARGET_ASSERT(pthread_create(&servers[i].thread, NULL, serve_one,
-                          &servers[i]) == 0);
-    }
-    atomic_fetch_add(&rpcs_shared()->handled[RPC_MISSING], 1);
-    serve_one(&servers[0]);
-    for (int i = 1; i < CONTEXTS; i++) {
-        TARGET_ASSERT(pthread_join(servers[i].thread, NULL) == 0);
-        TARGET_ASSERT(HG_Context_destroy(servers[i].context) == HG_SUCCESS);
-    }
+    serve_contexts(context, CONTEXTS, stop, say_ready);
 }
 
 static const struct session_setup setup_all = {
@@ -180,7 +151,7 @@ enum { POOL = 3 };
 static void *
 trigger_only(void *arg)
 {
-    struct server *server = arg;
+    struct context_server *server = arg;
 
     while (!atomic_load(server->stop))
         HG_Trigger(server->context, 20, 1, NULL);
@@ -191,10 +162,10 @@ trigger_only(void *arg)
 static void
 serve_by_pool(hg_context_t *context, const _Atomic bool *stop)
 {
-    struct server pool[POOL];
+    struct context_server pool[POOL];
 
     for (int i = 0; i < POOL; i++) {
-        pool[i] = (struct server){.context = context, .stop = stop};
+        pool[i] = (struct context_server){.context = context, .stop = stop};
         TARGET_ASSERT(
             pthread_create(&pool[i].thread, NULL, trigger_only, &pool[i]) == 0);
     }
