@@ -218,19 +218,27 @@ static const struct {
 };
 #define LIES (sizeof(lies) / sizeof(lies[0]))
 
+/* A class of two contexts, and a stranger who knows it. */
+static void
+meet(struct stranger *stranger, struct node *node)
+{
+    char text[TEXT];
+    int port = 0;
+
+    node_open(node, &(struct node_options){.max_contexts = 2});
+    self_string(node, text);
+    ck_assert_int_eq(sscanf(strrchr(text, ':'), ":%d", &port), 1);
+    stranger_open(stranger, provider_of(node), port);
+}
+
 START_TEST(hostile_names_of_lanes_are_dropped_and_counted)
 {
     unsigned char bytes[TOLD_BYTES + 32];
     struct stranger stranger;
     na_plugin_event event;
     struct node node;
-    char text[TEXT];
-    int port = 0;
 
-    node_open(&node, &(struct node_options){.max_contexts = 2});
-    self_string(&node, text);
-    ck_assert_int_eq(sscanf(strrchr(text, ':'), ":%d", &port), 1);
-    stranger_open(&stranger, provider_of(&node), port);
+    meet(&stranger, &node);
     for (uint32_t i = 0; i < LIES; i++) {
         tell(bytes);
         bytes[lies[i].at] = lies[i].byte;
@@ -250,9 +258,10 @@ START_TEST(hostile_names_of_lanes_are_dropped_and_counted)
         ck_assert(!poll_one(&node, &event));
     ck_assert_uint_eq(node_counter(&node, "malformed"), LIES);
     na_plugin_addr *liar = lookup(&node, "tcp://127.0.0.1:9");
+    static const char message[300];
     void *op = op_new(&node);
-    ck_assert_int_eq(
-        node.ops->send_unexpected(node.ctx, op, text, 300, NULL, liar, 1, 3),
+    ck_assert_int_eq(node.ops->send_unexpected(node.ctx, op, message,
+                         sizeof(message), NULL, liar, 1, 3),
         NA_PLUGIN_PENDING);
     for (uint64_t end = now_ns() + WAIT_NS; !poll_one(&node, &event);)
         ck_assert(now_ns() < end);
@@ -273,13 +282,8 @@ START_TEST(hostile_names_do_not_pile_up)
     struct stranger stranger;
     na_plugin_event event;
     struct node node;
-    char text[TEXT];
-    int port = 0;
 
-    node_open(&node, &(struct node_options){.max_contexts = 2});
-    self_string(&node, text);
-    ck_assert_int_eq(sscanf(strrchr(text, ':'), ":%d", &port), 1);
-    stranger_open(&stranger, provider_of(&node), port);
+    meet(&stranger, &node);
     for (uint32_t i = 0; i < NAMES; i++) {
         tell(bytes);
         bytes[26] = (unsigned char) (i >> 8);
