@@ -3,49 +3,45 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "area.h"
 #include "conn.h"
+#include "memfd.h"
 
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define FIRST_ROOM 16U
 
 /* One of this class's. The class has them in the order of their addresses. */
 struct sm_area {
-    uint64_t id;
-    uint64_t length;
+    uint64_t id;     /* random */
+    uint64_t wanted; /* bytes that were asked for */
+    uint64_t length; /* the same in whole pages */
     unsigned char *memory;
     int fd;
     uint32_t users; /* registrations */
     bool freed;     /* by the core, while there were users */
 };
 
-/* Memory that is sealed, mapped, and has a descriptor. */
-static int32_t
+/* Memory that is sealed, mapped, and has a descriptor. 0, or an errno. */
+static int
 make(struct sm_area *area)
 {
-    area->fd = memfd_create("talaria-sm-area", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (area->fd < 0)
-        return NA_PLUGIN_E_NOMEM;
-    if (ftruncate(area->fd, (off_t) area->length) != 0 ||
-        fcntl(area->fd, F_ADD_SEALS, SEALS) != 0)
-        goto close_fd;
-    area->memory = mmap(
-        NULL, area->length, PROT_READ | PROT_WRITE, MAP_SHARED, area->fd, 0);
-    if (area->memory != MAP_FAILED)
-        return NA_PLUGIN_OK;
-
-close_fd:
-    close(area->fd);
-    return NA_PLUGIN_E_NOMEM;
+    int error = sm_memfd_create("talaria-sm-area", area->length, &area->fd);
+    if (error != 0)
+        return error;
+    error = sm_memfd_seal(area->fd, false);
+    if (error == 0) {
+        area->memory = mmap(NULL, area->length, PROT_READ | PROT_WRITE,
+            MAP_SHARED, area->fd, 0);
+        error = area->memory == MAP_FAILED ? errno : 0;
+    }
+    if (error != 0)
+        close(area->fd);
+    return error;
 }
 
 static void
@@ -77,6 +73,8 @@ count_below(const na_plugin_class *cls, const void *address)
 static bool
 insert(na_plugin_class *cls, struct sm_area *area)
 {
+    if (!sm_random_draw(&cls->random, &area->id))
+        return false;
     if (cls->areas_count == cls->areas_room) {
         uint32_t room = cls->areas_room != 0 ? 2 * cls->areas_room : FIRST_ROOM;
         struct sm_area **areas =
@@ -91,7 +89,6 @@ insert(na_plugin_class *cls, struct sm_area *area)
         (cls->areas_count - at) * sizeof(struct sm_area *));
     cls->areas[at] = area;
     cls->areas_count++;
-    area->id = ++cls->area_serial;
     return true;
 }
 
@@ -109,20 +106,22 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
 {
     uint64_t page = sm_ring_page();
     if (length == 0 || length > INT64_MAX - page) {
-        SM_LOG(cls->host, ERROR, "%" PRIu64 " bytes cannot be had", length);
+        SM_LOG(cls->host, ERROR, "cannot allocate %" PRIu64 " bytes", length);
         return length == 0 ? NA_PLUGIN_E_INVALID_ARG : NA_PLUGIN_E_NOMEM;
     }
 
     struct sm_area *area = calloc(1, sizeof(*area));
     if (area == NULL)
         return NA_PLUGIN_E_NOMEM;
+    area->wanted = length;
     area->length = (length + page - 1) & ~(page - 1);
-    int32_t ret = make(area);
-    if (ret != NA_PLUGIN_OK) {
-        SM_LOG(cls->host, ERROR, "no memory of %" PRIu64 " bytes to share: %s",
-            length, strerror(errno));
+    int error = make(area);
+    if (error != 0) {
+        SM_LOG(cls->host, ERROR,
+            "cannot allocate %" PRIu64 " bytes of shared memory: %s", length,
+            sm_memfd_error(error));
         free(area);
-        return ret;
+        return NA_PLUGIN_E_NOMEM;
     }
 
     sm_lock_take(&cls->memory);
@@ -187,13 +186,24 @@ within(const struct sm_area *area, const na_plugin_segment *segment)
            at <= area->length && segment->length <= area->length - at;
 }
 
+/* Whether a registration shows a peer that reads the area nothing else: it is the
+ * area as a whole, and for reading, since a mapping can always be read. */
+static bool
+covers(const na_plugin_mem *mem, const struct sm_area *area)
+{
+    return (mem->access & NA_PLUGIN_MEM_READ) != 0 && mem->count == 1 &&
+           mem->segments[0].base == area->memory &&
+           mem->segments[0].length >= area->wanted;
+}
+
 void
 sm_area_join(na_plugin_class *cls, na_plugin_mem *mem)
 {
     uint32_t at =
         cls->areas_count != 0 ? count_below(cls, mem->segments[0].base) : 0;
 
-    mem->area = 0;
+    mem->within = NULL;
+    mem->area = mem->area_base = mem->area_length = 0;
     if (at == 0)
         return;
     struct sm_area *area = cls->areas[at - 1];
@@ -201,6 +211,9 @@ sm_area_join(na_plugin_class *cls, na_plugin_mem *mem)
         if (!within(area, &mem->segments[i]))
             return;
     area->users++;
+    mem->within = area;
+    if (!covers(mem, area))
+        return;
     mem->area = area->id;
     mem->area_base = (uintptr_t) area->memory;
     mem->area_length = area->length;
@@ -209,79 +222,85 @@ sm_area_join(na_plugin_class *cls, na_plugin_mem *mem)
 void
 sm_area_leave(na_plugin_class *cls, const na_plugin_mem *mem)
 {
-    if (mem->area == 0)
+    struct sm_area *area = mem->within;
+
+    if (area == NULL)
         return;
-    uint32_t at = count_below(cls, mem->segments[0].base) - 1;
-    struct sm_area *area = cls->areas[at];
     area->users--;
     if (area->users == 0 && area->freed) {
-        remove_at(cls, at);
+        remove_at(cls, count_below(cls, area->memory) - 1);
         unmake(area);
     }
 }
 
-/* A descriptor of the area with this number, -1 if nothing in it is registered;
- * the caller's to close. */
+/* A descriptor by which the area can be mapped for no more than access, -1 without
+ * one; the caller's to close. */
 static int
-share(na_plugin_class *cls, uint64_t id, uint64_t *length_p)
+share(const struct sm_area *area, uint32_t access)
 {
+    char path[32];
+
+    if ((access & NA_PLUGIN_MEM_WRITE) != 0)
+        return fcntl(area->fd, F_DUPFD_CLOEXEC, 0);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", area->fd);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The kernel cannot take a mapping back: only who may copy by itself gets one. */
+void
+sm_area_give(
+    na_plugin_class *cls, struct sm_conn *conn, uint64_t key, uint32_t access)
+{
+    struct sm_area_packet packet = {.magic = SM_AREA_MAGIC,
+        .access = NA_PLUGIN_MEM_READ | (access & NA_PLUGIN_MEM_WRITE)};
     int fd = -1;
 
     sm_lock_take(&cls->memory);
-    for (uint32_t i = 0; i < cls->areas_count && fd < 0; i++) {
-        const struct sm_area *area = cls->areas[i];
-        if (area->id != id || area->users == 0)
-            continue;
-        fd = fcntl(area->fd, F_DUPFD_CLOEXEC, 0);
-        *length_p = area->length;
+    const na_plugin_mem *mem = conn->same_user ? sm_mem_find(cls, key) : NULL;
+    if (mem != NULL && mem->area != 0 && (packet.access & ~mem->access) == 0) {
+        packet.id = mem->area;
+        packet.length = mem->area_length;
+        fd = share(mem->within, packet.access);
     }
     sm_lock_drop(&cls->memory);
-    return fd;
-}
-
-void
-sm_area_give(na_plugin_class *cls, struct sm_conn *conn, uint64_t id)
-{
-    struct sm_area_packet packet = {.magic = SM_AREA_MAGIC, .id = id};
-    int fd = share(cls, id, &packet.length);
 
     /* without room in the socket it is not given: copies go on as before */
-    sm_socket_pass(conn->fd, &packet, sizeof(packet), fd);
-    if (fd >= 0)
+    if (fd >= 0) {
+        sm_socket_pass(conn->fd, &packet, sizeof(packet), &fd, 1);
         close(fd);
+    }
 }
 
 /* Maps memory that a peer has passed. */
 static unsigned char *
-map_area(uint64_t length, int fd, const char **wrong_p)
+map_area(uint64_t length, uint32_t access, int fd, const char **wrong_p)
 {
-    struct stat st;
-    struct statfs fs;
-    int seals = fcntl(fd, F_GET_SEALS);
+    int protection = PROT_READ;
 
-    *wrong_p = "the memory that it shares is not sealed";
-    if (seals < 0 || (seals & SEALS) != SEALS)
+    *wrong_p = sm_memfd_check(fd, length);
+    if (*wrong_p != NULL)
         return NULL;
-    *wrong_p = "the memory that it shares has another size than it said";
-    if (fstat(fd, &st) != 0 || st.st_size <= 0 ||
-        (uint64_t) st.st_size != length)
-        return NULL;
-    *wrong_p = "the memory that it shares is of an unknown kind";
-    if (fstatfs(fd, &fs) != 0 || (unsigned long) fs.f_type != TMPFS_MAGIC)
-        return NULL;
-    *wrong_p = NULL;
-    unsigned char *mapping =
-        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if ((access & NA_PLUGIN_MEM_WRITE) != 0)
+        protection |= PROT_WRITE;
+    unsigned char *mapping = mmap(NULL, length, protection, MAP_SHARED, fd, 0);
     return mapping != MAP_FAILED ? mapping : NULL;
 }
 
 static struct sm_area_seen *
-seen(struct sm_conn *conn, uint64_t id)
+seen(struct sm_conn *conn, uint64_t id, uint32_t access)
 {
     for (uint32_t i = 0; i < conn->areas_count; i++)
-        if (conn->areas[i].id == id)
+        if (conn->areas[i].id == id && conn->areas[i].access == access)
             return &conn->areas[i];
     return NULL;
+}
+
+/* What an area is wanted for when it comes with that access. */
+static uint32_t
+wanted_access(uint32_t access)
+{
+    return (access & NA_PLUGIN_MEM_WRITE) != 0 ? NA_PLUGIN_MEM_WRITE
+                                               : NA_PLUGIN_MEM_READ;
 }
 
 /* Whether a packet is the answer to a request. Nothing is taken out of the list
@@ -290,9 +309,22 @@ static bool
 wanted(struct sm_conn *conn, const struct sm_area_packet *packet)
 {
     sm_lock_take(&conn->lock);
-    const struct sm_area_seen *area = seen(conn, packet->id);
+    const struct sm_area_seen *area =
+        seen(conn, packet->id, wanted_access(packet->access));
     bool wanted =
         area != NULL && area->mapping == NULL && area->length == packet->length;
+    sm_lock_drop(&conn->lock);
+    return wanted;
+}
+
+bool
+sm_area_any_wanted(struct sm_conn *conn)
+{
+    bool wanted = false;
+
+    sm_lock_take(&conn->lock);
+    for (uint32_t i = 0; i < conn->areas_count && !wanted; i++)
+        wanted = conn->areas[i].mapping == NULL;
     sm_lock_drop(&conn->lock);
     return wanted;
 }
@@ -304,36 +336,48 @@ sm_area_take(na_plugin_class *cls, struct sm_conn *conn,
     const char *wrong = NULL;
 
     if (packet->magic != SM_AREA_MAGIC)
-        return "a packet from it cannot be";
-    if (fd < 0) /* it does not share it */
-        return NULL;
+        return "unexpected packet";
     if (!wanted(conn, packet))
         return "it shares memory that nobody asked for";
-    unsigned char *mapping = map_area(packet->length, fd, &wrong);
+    if (fd < 0) /* lost for want of descriptors: copies go on as before */
+        return NULL;
+    unsigned char *mapping =
+        map_area(packet->length, packet->access, fd, &wrong);
     if (mapping == NULL)
         return wrong;
 
     sm_lock_take(&conn->lock);
-    seen(conn, packet->id)->mapping = mapping;
+    seen(conn, packet->id, wanted_access(packet->access))->mapping = mapping;
     sm_lock_drop(&conn->lock);
     sm_count_shared(&cls->counters.areas, 1);
     return NULL;
 }
 
 unsigned char *
-sm_area_find(struct sm_conn *conn, const na_plugin_mem *remote, bool *ask_p)
+sm_area_find(struct sm_conn *conn, const na_plugin_mem *remote, uint32_t access,
+    bool *ask_p)
 {
-    struct sm_area_seen *area = seen(conn, remote->area);
+    struct sm_area_seen *area = seen(conn, remote->area, NA_PLUGIN_MEM_WRITE);
 
-    if (area != NULL)
-        /* one that says another size now is another's, or a lie */
-        return area->length == remote->area_length ? area->mapping : NULL;
-    if (conn->areas == NULL)
-        conn->areas = calloc(SM_CONN_AREAS, sizeof(*conn->areas));
-    if (conn->areas == NULL || conn->areas_count == SM_CONN_AREAS)
-        return NULL;
-    conn->areas[conn->areas_count++] = (struct sm_area_seen){
-        .id = remote->area, .length = remote->area_length};
+    /* one that can be written to can be read */
+    if (access != NA_PLUGIN_MEM_WRITE &&
+        (area == NULL || area->mapping == NULL))
+        area = seen(conn, remote->area, access);
+    if (area != NULL && area->length != remote->area_length)
+        return NULL; /* one that says another size now is another's, or a lie */
+    if (area != NULL && (area->mapping != NULL || area->key == remote->id))
+        return area->mapping;
+    if (area == NULL) {
+        if (conn->areas == NULL)
+            conn->areas = calloc(SM_CONN_AREAS, sizeof(*conn->areas));
+        if (conn->areas == NULL || conn->areas_count == SM_CONN_AREAS)
+            return NULL;
+        area = &conn->areas[conn->areas_count++];
+        *area = (struct sm_area_seen){.id = remote->area,
+            .length = remote->area_length,
+            .access = access};
+    }
+    area->key = remote->id;
     *ask_p = true;
     return NULL;
 }

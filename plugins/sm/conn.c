@@ -11,6 +11,7 @@
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
+#include "entry.h"
 #include "help.h"
 #include "match.h"
 #include "wait.h"
@@ -43,7 +44,7 @@ obtain(na_plugin_class *cls)
     conn = aligned_alloc(64, (sizeof(*conn) + 63) & ~(size_t) 63);
     if (conn == NULL)
         return NULL;
-    *conn = (struct sm_conn){.fd = -1, .pidfd = -1};
+    *conn = (struct sm_conn){.fd = -1, .pidfd = -1, .memory_fd = -1};
     sm_lock_init(&conn->lock, cls->single);
     return conn;
 }
@@ -62,13 +63,15 @@ sm_conn_make(na_plugin_class *cls)
     conn->users = 0;
     conn->stalled = false;
     conn->stall_next = NULL;
-    conn->fd = conn->pidfd = -1;
+    conn->fd = conn->pidfd = conn->memory_fd = -1;
+    conn->memory = SM_MEMORY_UNKNOWN;
     conn->pid = 0;
+    conn->uid = cls->uid;
     conn->owner = 0;
     conn->state = SM_CONN_FREE;
     atomic_store_explicit(
         &conn->denied, cls->copies_denied, memory_order_relaxed);
-    conn->helps = conn->watched = false;
+    conn->helps = conn->watched = conn->same_user = false;
     sm_lock_drop(&conn->lock);
 
     conn->sent = 0;
@@ -101,6 +104,9 @@ sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
     conn->pid = process->pid;
     conn->uid = process->uid;
     conn->pidfd = process->pidfd;
+    conn->same_user = sm_entry_same_user(cls, process);
+    if (!conn->same_user)
+        atomic_store_explicit(&conn->denied, true, memory_order_relaxed);
     sm_lock_drop(&conn->lock);
 
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP,
@@ -209,11 +215,14 @@ rename_receives(
 
 const char *
 sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
-    const struct sm_hello *hello, int ring)
+    const struct sm_hello *hello, const struct sm_hello_fds *fds)
 {
-    const char *wrong = ring < 0 ? "it has sent no ring"
-                                 : sm_ring_open(&conn->rx, hello->capacity,
-                                       hello->longest, ring);
+    const char *wrong = fds->ring < 0 ? "it has sent no ring"
+                                      : sm_ring_open(&conn->rx, hello->capacity,
+                                            hello->longest, fds->ring);
+    /* one of another user would not be looked at */
+    if (wrong == NULL && fds->registry >= 0 && conn->same_user)
+        wrong = sm_registry_map(fds->registry, &conn->registry);
     if (wrong != NULL)
         return wrong;
 
@@ -327,6 +336,22 @@ take_out(na_plugin_class *cls, struct sm_conn *conn)
     }
 }
 
+/* Closes what copies to and from the peer need, unless one is under way; whether it
+ * has. [lock] */
+static bool
+close_process(struct sm_conn *conn)
+{
+    if (conn->users != 0)
+        return false;
+    if (conn->pidfd >= 0)
+        close(conn->pidfd);
+    if (conn->memory_fd >= 0)
+        close(conn->memory_fd);
+    conn->pidfd = conn->memory_fd = -1;
+    conn->memory = SM_MEMORY_REFUSED;
+    return true;
+}
+
 /* A forked child may hold the same descriptors: the epoll set would go on
  * seeing them. */
 static void
@@ -342,10 +367,9 @@ close_descriptors(na_plugin_class *cls, struct sm_conn *conn)
 
     sm_lock_take(&conn->lock);
     conn->fd = -1;
-    if (conn->users == 0 && conn->pidfd >= 0) {
-        close(conn->pidfd);
-        conn->pidfd = -1;
-    }
+    sm_registry_unmap(conn->registry);
+    conn->registry = NULL;
+    close_process(conn);
     sm_lock_drop(&conn->lock);
 }
 
@@ -405,13 +429,9 @@ sm_conn_recycle(na_plugin_class *cls)
     while (*link != NULL) {
         struct sm_conn *conn = *link;
         sm_lock_take(&conn->lock);
-        bool used = conn->users != 0;
-        if (!used && conn->pidfd >= 0) {
-            close(conn->pidfd);
-            conn->pidfd = -1;
-        }
+        bool closed = close_process(conn);
         sm_lock_drop(&conn->lock);
-        if (used) {
+        if (!closed) {
             link = &conn->next;
             continue;
         }

@@ -21,11 +21,11 @@ void sm_conn_move(struct sm_conn *conn, enum sm_conn_state state);
 int32_t sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
     const struct sm_process *process);
 
-/* The peer has said hello: maps its ring, notes its name, and begins to
- * receive. NULL, or what is wrong with the peer; the connection is to be broken
+/* The peer has said hello: maps its ring and its registry, notes its name, and
+ * begins to receive. NULL, or what is wrong with the peer; the connection is to be broken
  * then. [progress] */
 const char *sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
-    const struct sm_hello *hello, int ring);
+    const struct sm_hello *hello, const struct sm_hello_fds *fds);
 
 /* Ends a connection: what is pending to or from its peer ends with status, all
  * memory and descriptors go. [progress] */

@@ -14,6 +14,7 @@
 #include "connect.h"
 #include "entry.h"
 #include "hello.h"
+#include "memfd.h"
 #include "progress.h"
 #include "socket.h"
 
@@ -127,11 +128,11 @@ call_error(na_plugin_class *cls, const char *name, int error)
     if (error == EKEYREJECTED) /* has been said */
         return NA_PLUGIN_E_PERMISSION;
     SM_LOG(cls->host, ERROR, "cannot connect to sm://%s: %s", name,
-        strerror(error));
+        sm_memfd_error(error));
     if (error == EACCES || error == EPERM)
         return NA_PLUGIN_E_PERMISSION;
     if (error == EMFILE || error == ENFILE || error == ENOMEM ||
-        error == ENOBUFS)
+        error == ENOBUFS || error == EFBIG)
         return NA_PLUGIN_E_NOMEM;
     return NA_PLUGIN_E_IO_ERROR;
 }
@@ -176,7 +177,7 @@ call(na_plugin_class *cls, struct sm_conn *conn)
     if (error == 0)
         error = make_ring(cls, conn, &ring);
     if (error == 0)
-        error = sm_hello_send(cls, fd, NA_PLUGIN_OK, ring, process.pid, 0);
+        error = sm_hello_send(cls, fd, ring, &process, 0);
     if (ring >= 0)
         close(ring);
     if ((error == EPIPE || error == ECONNRESET) && sm_entry_was_refused(fd)) {
@@ -300,13 +301,13 @@ process_of(const struct sm_conn *conn)
  * to read from. Whatever is wrong with it, it alone is told. */
 static void
 answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
-    int caller_ring)
+    const struct sm_hello_fds *fds)
 {
     struct sm_process process = process_of(conn);
     int ring = -1;
 
     if (hello->major != SM_HELLO_MAJOR) {
-        sm_hello_send(cls, conn->fd, NA_PLUGIN_E_PROTONOSUPPORT, -1, 0, 0);
+        sm_hello_refuse(cls, conn->fd, NA_PLUGIN_E_PROTONOSUPPORT);
         SM_LOG(cls->host, WARNING,
             "process %d speaks version %u of the protocol, this class %d",
             (int) conn->pid, hello->major, SM_HELLO_MAJOR);
@@ -317,28 +318,28 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     int error = 0;
     const char *wrong = sm_hello_check(hello, &process);
     if (wrong == NULL && !sm_entry_proven(cls, hello, conn->pid, false)) {
-        sm_entry_refuse(cls, conn->fd, &process, "it has not this class's key");
+        sm_entry_refuse(
+            cls, conn->fd, &process, "it does not have this class's key");
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }
     if (wrong == NULL) {
         error = make_ring(cls, conn, &ring);
         if (error != 0)
-            wrong = strerror(error);
+            wrong = sm_memfd_error(error);
     }
     if (wrong == NULL) {
         sm_conn_move(conn, SM_CONN_FREE);
         cls->called--;
-        wrong = sm_conn_begin(cls, conn, hello, caller_ring);
+        wrong = sm_conn_begin(cls, conn, hello, fds);
     }
     /* a caller that has gone already will show as such */
     if (wrong == NULL) {
-        error = sm_hello_send(
-            cls, conn->fd, NA_PLUGIN_OK, ring, conn->pid, hello->owner);
+        error = sm_hello_send(cls, conn->fd, ring, &process, hello->owner);
         if (error != 0 && error != EPIPE && error != ECONNRESET)
             wrong = strerror(error);
     } else {
-        sm_hello_send(cls, conn->fd, NA_PLUGIN_E_PROTOCOL_ERROR, -1, 0, 0);
+        sm_hello_refuse(cls, conn->fd, NA_PLUGIN_E_PROTOCOL_ERROR);
     }
     if (ring >= 0)
         close(ring);
@@ -349,7 +350,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
 /* The answer to a call of ours. */
 static void
 take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
-    int ring)
+    const struct sm_hello_fds *fds)
 {
     struct sm_process process = process_of(conn);
     const char *wrong;
@@ -373,7 +374,7 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
         return;
     }
     if (wrong == NULL)
-        wrong = sm_conn_begin(cls, conn, hello, ring);
+        wrong = sm_conn_begin(cls, conn, hello, fds);
     if (wrong != NULL)
         sm_conn_break(cls, conn, wrong);
 }
@@ -389,13 +390,15 @@ drain(na_plugin_class *cls, struct sm_conn *conn)
     for (int i = 0; i < DRAIN_ROUNDS && got > 0 && wrong == NULL; i++) {
         struct sm_area_packet packet = {0};
         int shared = -1;
-        got = sm_socket_next(conn->fd, &packet, sizeof(packet), &shared);
+        /* an area comes on request alone */
+        got = sm_socket_next(conn->fd, &packet, sizeof(packet), &shared,
+            sm_area_any_wanted(conn) ? 1 : 0);
         if (got == (int) sizeof(packet))
             wrong = sm_area_take(cls, conn, &packet, shared);
         else if (got > 1)
-            wrong = "a packet from it cannot be";
-        if (shared >= 0)
-            close(shared);
+            wrong = "unexpected packet";
+        if (got > 0)
+            sm_socket_close_passed(&shared, 1);
     }
     if (wrong != NULL)
         sm_conn_break(cls, conn, wrong);
@@ -407,22 +410,21 @@ static bool
 read_socket(na_plugin_class *cls, struct sm_conn *conn)
 {
     struct sm_hello hello;
-    int ring;
+    struct sm_hello_fds fds;
 
     if (conn->state == SM_CONN_UP) {
         sm_conn_heat(cls, conn);
         return drain(cls, conn);
     }
 
-    int got = sm_hello_recv(conn->fd, &hello, &ring);
+    int got = sm_hello_recv(conn->fd, &hello, &fds);
     if (got <= 0)
         return got == 0;
     if (conn->state == SM_CONN_CALLED)
-        answer(cls, conn, &hello, ring);
+        answer(cls, conn, &hello, &fds);
     else
-        take_answer(cls, conn, &hello, ring);
-    if (ring >= 0)
-        close(ring);
+        take_answer(cls, conn, &hello, &fds);
+    sm_hello_close(&fds);
     return true;
 }
 
@@ -455,6 +457,23 @@ drop_oldest_caller(na_plugin_class *cls)
         sm_conn_end(cls, oldest, NA_PLUGIN_E_TIMEOUT);
 }
 
+/* Why a caller may not come in, NULL if it may. */
+static const char *
+unwelcome(const na_plugin_class *cls, const struct sm_process *process)
+{
+    uint32_t count = 0;
+
+    if (!sm_entry_welcome(cls, process))
+        return "it is another user's";
+    if (process->uid == cls->uid)
+        return NULL;
+    for (const struct sm_conn *conn = cls->conns; conn != NULL;
+         conn = conn->next)
+        count += conn->uid == process->uid;
+    return count < cls->user_connections ? NULL
+                                         : "its user has enough connections";
+}
+
 /* Takes a new caller in. */
 static void
 admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
@@ -463,10 +482,11 @@ admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
     struct sm_conn *conn = NULL;
 
     if (sm_socket_process(fd, &process) == 0) {
-        if (sm_entry_welcome(cls, &process))
+        const char *why = unwelcome(cls, &process);
+        if (why == NULL)
             conn = sm_conn_make(cls);
         else
-            sm_entry_refuse(cls, fd, &process, "its user is another");
+            sm_entry_refuse(cls, fd, &process, why);
         if (conn == NULL && process.pidfd >= 0)
             close(process.pidfd);
     }

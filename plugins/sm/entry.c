@@ -23,6 +23,12 @@ sm_entry_welcome(const na_plugin_class *cls, const struct sm_process *process)
     return cls->any_user || process->uid == cls->uid;
 }
 
+bool
+sm_entry_same_user(const na_plugin_class *cls, const struct sm_process *process)
+{
+    return process->pid != 0 && process->uid == cls->uid;
+}
+
 #ifdef SM_HAVE_SODIUM
 static_assert(SM_KEY_SIZE == crypto_generichash_BYTES, "size of a key");
 static_assert(SM_PROOF_SIZE == crypto_generichash_BYTES, "size of a proof");
@@ -113,8 +119,8 @@ sm_entry_say_refused(const na_plugin_class *cls, const char *name)
 {
     SM_LOG(cls->host, ERROR,
         "%s has refused this class: it admits processes of its own user only, "
-        "unless it was opened for any (na+sm://any/), and of its own "
-        "authorization key",
+        "unless it was opened for any (na+sm://any/), then a limited number of "
+        "connections for each, and of its own authorization key",
         name);
 }
 
@@ -122,28 +128,26 @@ bool
 sm_entry_was_refused(int fd)
 {
     struct sm_hello hello;
-    int ring = -1;
-    int got = sm_hello_recv(fd, &hello, &ring);
+    struct sm_hello_fds fds;
+    int got = sm_hello_recv(fd, &hello, &fds);
 
-    if (got > 0 && ring >= 0)
-        close(ring);
+    if (got > 0)
+        sm_hello_close(&fds);
     return got > 0 && hello.status == NA_PLUGIN_E_PERMISSION;
 }
 
-/* Takes what the other end has sent, and nothing more: a socket that is closed
- * with something unread takes the answer with it. */
+/* Reads what the other end has sent, without any descriptor, and nothing more: a
+ * socket that is closed with something unread takes the answer with it. */
 static void
 deafen(int fd)
 {
     struct sm_hello packet;
-    int passed = -1;
+    int left = UNREAD_MAX;
 
     shutdown(fd, SHUT_RD);
-    for (int i = 0; i < UNREAD_MAX &&
-                    sm_socket_next(fd, &packet, sizeof(packet), &passed) > 0;
-         i++)
-        if (passed >= 0)
-            close(passed);
+    while (
+        left-- != 0 && sm_socket_next(fd, &packet, sizeof(packet), NULL, 0) > 0)
+        ;
 }
 
 void
@@ -151,7 +155,7 @@ sm_entry_refuse(na_plugin_class *cls, int fd, const struct sm_process *process,
     const char *why)
 {
     deafen(fd);
-    sm_hello_send(cls, fd, NA_PLUGIN_E_PERMISSION, -1, 0, 0);
+    sm_hello_refuse(cls, fd, NA_PLUGIN_E_PERMISSION);
     sm_count(&cls->counters.refused, 1);
     SM_LOG(cls->host, INFO, "process %d of user %d is refused: %s",
         (int) process->pid, (int) process->uid, why);

@@ -16,6 +16,11 @@ int32_t sm_entry_set_key(na_plugin_class *cls, const char *auth_key);
 bool sm_entry_welcome(
     const na_plugin_class *cls, const struct sm_process *process);
 
+/* Whether a process is of this class's user, and one that the kernel names: it may
+ * see the registry and map areas. */
+bool sm_entry_same_user(
+    const na_plugin_class *cls, const struct sm_process *process);
+
 /* Fills in the proof of a hello to process peer, whose class number is owner (0:
  * not known yet, this is a call). */
 void sm_entry_prove(const na_plugin_class *cls, struct sm_hello *hello,

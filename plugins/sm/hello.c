@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packing, sending, receiving and checking a hello. */
 #include <string.h>
-#include <unistd.h>
 
 #include "address.h"
 #include "entry.h"
@@ -14,9 +13,8 @@ sm_hello_longest(const na_plugin_class *cls)
                                                    : cls->max_expected;
 }
 
-int
-sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring,
-    pid_t peer, uint64_t owner)
+static struct sm_hello
+compose(const na_plugin_class *cls, int32_t status)
 {
     struct sm_hello hello = {
         .magic = SM_HELLO_MAGIC,
@@ -31,30 +29,53 @@ sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring,
         .owner = cls->owner,
     };
     memcpy(hello.name, cls->self->name, cls->self->length);
-    /* a refusal shows nothing */
-    if (status == NA_PLUGIN_OK)
-        sm_entry_prove(cls, &hello, peer, owner);
-
-    return sm_socket_pass(fd, &hello, sizeof(hello), ring);
+    return hello;
 }
 
 int
-sm_hello_recv(int fd, struct sm_hello *hello_p, int *ring_p)
+sm_hello_send(const na_plugin_class *cls, int fd, int ring,
+    const struct sm_process *peer, uint64_t owner)
+{
+    struct sm_hello hello = compose(cls, NA_PLUGIN_OK);
+    int passed[2] = {ring, cls->registry.fd};
+    bool shows = cls->registry.fd >= 0 && sm_entry_same_user(cls, peer);
+
+    sm_entry_prove(cls, &hello, peer->pid, owner);
+    return sm_socket_pass(fd, &hello, sizeof(hello), passed, shows ? 2 : 1);
+}
+
+void
+sm_hello_refuse(const na_plugin_class *cls, int fd, int32_t status)
+{
+    struct sm_hello hello = compose(cls, status);
+
+    sm_socket_pass(fd, &hello, sizeof(hello), NULL, 0);
+}
+
+int
+sm_hello_recv(int fd, struct sm_hello *hello_p, struct sm_hello_fds *fds_p)
 {
     struct sm_hello hello = {0};
-    int ring;
-    int got = sm_socket_next(fd, &hello, sizeof(hello), &ring);
+    int passed[2];
+    int got = sm_socket_next(fd, &hello, sizeof(hello), passed, 2);
     if (got <= 0)
         return got;
 
     if (got < (int) sizeof(hello) || hello.magic != SM_HELLO_MAGIC) {
-        if (ring >= 0)
-            close(ring);
+        sm_socket_close_passed(passed, 2);
         return -1;
     }
     *hello_p = hello;
-    *ring_p = ring;
+    *fds_p = (struct sm_hello_fds){.ring = passed[0], .registry = passed[1]};
     return 1;
+}
+
+void
+sm_hello_close(const struct sm_hello_fds *fds)
+{
+    const int passed[2] = {fds->ring, fds->registry};
+
+    sm_socket_close_passed(passed, 2);
 }
 
 const char *

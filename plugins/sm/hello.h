@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first packet on a connection, from either side: who speaks, and the
- * memory of the ring that it will send into. */
+/* The first packet on a connection, from either side: who speaks, the memory of
+ * the ring that it will send into, and, between processes of one user, its
+ * registry. */
 #ifndef SM_HELLO_H
 #define SM_HELLO_H
 
@@ -11,7 +12,7 @@
 #include "socket.h"
 
 #define SM_HELLO_MAGIC 0x314D5354U /* "TSM1" */
-#define SM_HELLO_MAJOR 1
+#define SM_HELLO_MAJOR 2
 #define SM_HELLO_MINOR 0
 
 #define SM_HELLO_MEMBARRIER 0x1U /* registered for global expedited ones */
@@ -41,16 +42,28 @@ static_assert(sizeof(struct sm_hello) == 160, "layout of the hello");
 /* The longest payload that a class puts into its rings. */
 uint32_t sm_hello_longest(const na_plugin_class *cls);
 
-/* Sends it with the memory of the ring, or with a refusal and no memory
- * (ring -1). peer: the process it is for; owner: its class's number in an answer,
- * 0 in a call. 0, or an errno. */
-int sm_hello_send(const na_plugin_class *cls, int fd, int32_t status, int ring,
-    pid_t peer, uint64_t owner);
+/* The descriptors that come with it; -1: it brings none. */
+struct sm_hello_fds {
+    int ring;
+    int registry;
+};
+
+/* Sends it to a process with the memory of the ring. owner: the number of that
+ * process's class in an answer, 0 in a call. 0, or an errno. */
+int sm_hello_send(const na_plugin_class *cls, int fd, int ring,
+    const struct sm_process *peer, uint64_t owner);
+
+/* Sends a refusal, status as NA_PLUGIN_E code, which shows nothing of this
+ * class but its name. Whether it arrives does not matter. */
+void sm_hello_refuse(const na_plugin_class *cls, int fd, int32_t status);
 
 /* Receives one. 1: *hello_p, name ended by a zero if it is no longer than
- * allowed, and *ring_p, -1 without one, the caller's to close; 0: not there
- * yet; -1: the peer has hung up, or sent something else. */
-int sm_hello_recv(int fd, struct sm_hello *hello_p, int *ring_p);
+ * allowed, and *fds_p, the caller's to close; 0: not there yet; -1: the peer has
+ * hung up, or sent something else. */
+int sm_hello_recv(int fd, struct sm_hello *hello_p, struct sm_hello_fds *fds_p);
+
+/* Closes what a hello brought. */
+void sm_hello_close(const struct sm_hello_fds *fds);
 
 /* Checks what can be checked without mapping the ring. NULL, or what is wrong.
  * The name has its zero then. */

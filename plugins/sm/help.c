@@ -88,17 +88,19 @@ publish_request(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
 }
 
 void
-sm_help_want_area(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
-    uint8_t target, uint64_t area)
+sm_help_want_area(na_plugin_class *cls, struct sm_conn *conn,
+    const struct sm_op *op, uint32_t access)
 {
-    struct sm_help help = {
-        .verb = SM_HELP_AREA, .reply_to = source, .mem = area};
+    struct sm_help help = {.verb = SM_HELP_AREA,
+        .last = access == NA_PLUGIN_MEM_WRITE,
+        .reply_to = op->own_ctx,
+        .mem = op->rma.remote->id};
     unsigned char *payload = sm_ring_reserve(&conn->tx, sizeof(help));
 
     if (payload == NULL)
         return;
     memcpy(payload, &help, sizeof(help));
-    publish_request(cls, conn, source, target, sizeof(help));
+    publish_request(cls, conn, op->own_ctx, op->peer_ctx, sizeof(help));
 }
 
 /* Sends the next piece of an operation; false when there is no room, or enough
@@ -337,7 +339,8 @@ sm_help_take(na_plugin_class *cls, struct sm_conn *conn,
         take_done(cls, conn, &help);
         break;
     case SM_HELP_AREA:
-        sm_area_give(cls, conn, help.mem);
+        sm_area_give(cls, conn, help.mem,
+            help.last != 0 ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ);
         break;
     default:
         return "a request in its ring is of no kind";

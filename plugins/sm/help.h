@@ -16,17 +16,18 @@ enum sm_help_verb {
                         DONE */
     SM_HELP_DATA = 3, /* brings bytes of a get, or a status */
     SM_HELP_DONE = 4, /* status of a put */
-    SM_HELP_AREA = 5, /* wants area number mem; it comes over the socket */
+    SM_HELP_AREA = 5, /* wants to map the area that registration mem is, to
+                         write to it if last is set; it comes over the socket */
 };
 
 struct sm_help {
     uint8_t verb;
-    uint8_t last;     /* PUT */
+    uint8_t last;     /* PUT, AREA */
     uint8_t reply_to; /* GET, PUT: the asker's context */
     uint8_t zero;
     int32_t status;  /* DATA, DONE */
     uint64_t number; /* of the operation, the asker's */
-    uint64_t mem;    /* GET, PUT: number of the registration, the owner's */
+    uint64_t mem;    /* GET, PUT, AREA: key of the registration */
     uint64_t offset; /* GET, PUT: into that; DATA: into the operation */
     uint32_t length; /* bytes of data wanted or brought */
     uint32_t zero_too;
@@ -47,9 +48,10 @@ struct sm_job {
 void sm_help_adopt(
     na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op);
 
-/* Asks a peer for one of its areas. [conn->lock] */
+/* Asks a peer for the area that the operation's remote registration is, for
+ * access NA_PLUGIN_MEM_READ or _WRITE. [conn->lock] */
 void sm_help_want_area(na_plugin_class *cls, struct sm_conn *conn,
-    uint8_t source, uint8_t target, uint64_t area);
+    const struct sm_op *op, uint32_t access);
 
 /* A record of kind SM_RING_HELP has come. NULL, or what is wrong with it.
  * [progress, and no lock of a context] */

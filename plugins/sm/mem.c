@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registering memory costs no system call: a registration is its segments, a
- * number to know it again, and the number of its class. */
+/* Registering memory costs no system call of its own: a registration is its
+ * segments, a random key, and the number of its class. Who does not know the key
+ * reaches nothing. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "area.h"
 #include "mem.h"
+#include "memfd.h"
 
 #define TABLE_BITS 6
 #define SMALL 4U    /* segments that a recycled object has room for */
 #define SPARES 256U /* objects kept for the next registration */
-#define SERIAL_VERSION 1
+#define SERIAL_VERSION 2
 #define SERIAL_HEADER 24U
 #define SERIAL_AREA 24U /* if there is one */
 #define SERIAL_SEGMENT 16U
@@ -24,7 +27,16 @@ sm_mem_init(na_plugin_class *cls)
     sm_lock_init(&cls->memory, cls->single);
     cls->mems_bits = TABLE_BITS;
     cls->mems = calloc((size_t) 1 << TABLE_BITS, sizeof(na_plugin_mem *));
-    return cls->mems != NULL ? NA_PLUGIN_OK : NA_PLUGIN_E_NOMEM;
+    if (cls->mems == NULL)
+        return NA_PLUGIN_E_NOMEM;
+
+    int error = sm_registry_init(&cls->registry);
+    if (error != 0)
+        SM_LOG(cls->host, INFO,
+            "no registry (%s): this class's memory is copied by itself, "
+            "through the rings",
+            sm_memfd_error(error));
+    return NA_PLUGIN_OK;
 }
 
 static void
@@ -48,6 +60,7 @@ sm_mem_fini(na_plugin_class *cls)
     free(cls->mems);
     cls->mems = NULL;
     cls->mem_spare = NULL;
+    sm_registry_fini(&cls->registry);
     return left;
 }
 
@@ -131,7 +144,7 @@ grow(na_plugin_class *cls)
     cls->mems_bits++;
 }
 
-/* Where the registration with this number stands, or would. [memory] */
+/* Where the registration with this key stands, or would. [memory] */
 static na_plugin_mem **
 find(na_plugin_class *cls, uint64_t id)
 {
@@ -140,6 +153,17 @@ find(na_plugin_class *cls, uint64_t id)
     while (*link != NULL && (*link)->id != id)
         link = &(*link)->next;
     return link;
+}
+
+/* Gives a registration a key that no other one has. [memory] */
+static bool
+draw_key(na_plugin_class *cls, na_plugin_mem *mem)
+{
+    do
+        if (!sm_random_draw(&cls->random, &mem->id))
+            return false;
+    while (*find(cls, mem->id) != NULL);
+    return true;
 }
 
 int32_t
@@ -177,13 +201,22 @@ sm_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
     sm_lock_take(&cls->memory);
     if (cls->mems_count >> cls->mems_bits != 0 && cls->mems_bits < 30)
         grow(cls);
-    mem->id = ++cls->mem_serial;
-    na_plugin_mem **link = find(cls, mem->id);
-    mem->next = *link;
-    *link = mem;
-    cls->mems_count++;
-    sm_area_join(cls, mem);
+    bool drawn = draw_key(cls, mem);
+    if (drawn) {
+        na_plugin_mem **link = find(cls, mem->id);
+        mem->next = *link;
+        *link = mem;
+        cls->mems_count++;
+        sm_area_join(cls, mem);
+        sm_registry_enter(&cls->registry, mem);
+    }
     sm_lock_drop(&cls->memory);
+    if (!drawn) {
+        sm_mem_free(cls, mem);
+        SM_LOG(cls->host, ERROR, "no random number for a key: %s",
+            strerror(errno));
+        return NA_PLUGIN_E_IO_ERROR;
+    }
     *mem_p = mem;
     return NA_PLUGIN_OK;
 }
@@ -195,9 +228,16 @@ sm_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
     na_plugin_mem **link = find(cls, mem->id);
     *link = mem->next;
     cls->mems_count--;
+    sm_registry_remove(&cls->registry, mem);
     sm_area_leave(cls, mem);
     sm_lock_drop(&cls->memory);
     sm_mem_free(cls, mem);
+}
+
+const na_plugin_mem *
+sm_mem_find(na_plugin_class *cls, uint64_t id)
+{
+    return *find(cls, id);
 }
 
 bool
@@ -277,8 +317,8 @@ sm_mem_scatter(const na_plugin_mem *mem, uint64_t offset, const void *from,
     }
 }
 
-/* The registration with a number, if it permits access to a range; else why
- * not. [memory] */
+/* The registration with a key, if it permits access to a range; else why not.
+ * [memory] */
 static int32_t
 find_range(na_plugin_class *cls, uint64_t id, uint32_t access, uint64_t offset,
     uint32_t length, const na_plugin_mem **mem_p)
@@ -356,7 +396,8 @@ sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     bytes = pack(bytes, SERIAL_VERSION, 1);
     bytes = pack(bytes, mem->access, 1);
     bytes = pack(bytes, mem->count, 2);
-    bytes = pack(bytes, mem->area != 0 ? FLAG_AREA : 0, 4);
+    bytes = pack(bytes, mem->area != 0 ? FLAG_AREA : 0, 2);
+    bytes = pack(bytes, mem->slot, 2);
     bytes = pack(bytes, mem->owner, 8);
     bytes = pack(bytes, mem->id, 8);
     if (mem->area != 0) {
@@ -407,7 +448,7 @@ sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     if (length >= SERIAL_HEADER) {
         access = bytes[1];
         count = (uint32_t) unpack(bytes + 2, 2);
-        flags = (uint32_t) unpack(bytes + 4, 4);
+        flags = (uint32_t) unpack(bytes + 4, 2);
     }
     if ((flags & FLAG_AREA) != 0)
         head += SERIAL_AREA;
@@ -422,7 +463,9 @@ sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     mem->access = access;
     mem->count = count;
     mem->owner = unpack(bytes + 8, 8);
+    mem->slot = (uint32_t) unpack(bytes + 6, 2);
     mem->id = unpack(bytes + 16, 8);
+    mem->within = NULL;
     mem->area = mem->area_base = mem->area_length = 0;
     if ((flags & FLAG_AREA) != 0) {
         mem->area = unpack(bytes + SERIAL_HEADER, 8);

@@ -9,15 +9,18 @@
 struct na_plugin_mem {
     na_plugin_mem *next; /* in the class's table, or among the spare ones */
     uint64_t owner;      /* number of the class that registered it */
-    uint64_t id;         /* that class's number for it */
+    uint64_t id;         /* its key there: random, never 0 */
     uint64_t length;     /* of all segments */
     uint32_t access;     /* NA_PLUGIN_MEM_READ, _WRITE */
     uint32_t count;
     uint32_t room; /* for segments */
-    uint32_t spare;
-    uint64_t area;      /* all segments lie in this one of the owner's; 0: no */
-    uint64_t area_base; /* address there, */
-    uint64_t area_length;
+    uint32_t slot; /* in the owner's registry; 0: none */
+    struct sm_area
+        *within;          /* own: the area that all segments lie in, or NULL */
+    uint64_t area;        /* an area that is this registration as a whole, and
+                               can be mapped for it; 0: there is none */
+    uint64_t area_base;   /* its address at the owner, */
+    uint64_t area_length; /* and bytes */
     na_plugin_segment segments[];
 };
 
@@ -35,12 +38,15 @@ bool sm_mem_hold(na_plugin_class *cls, const na_plugin_mem *mem);
 void sm_mem_let_go(na_plugin_class *cls);
 
 /* Copies for a peer that may not do it itself: between its bytes and the
- * registration with this number, if there is one that permits it and is long
+ * registration with this key, if there is one that permits it and is long
  * enough. INVALID_ARG, PERMISSION. [any thread] */
 int32_t sm_mem_read(na_plugin_class *cls, uint64_t id, uint64_t offset,
     void *to, uint32_t length);
 int32_t sm_mem_write(na_plugin_class *cls, uint64_t id, uint64_t offset,
     const void *from, uint32_t length);
+
+/* The own registration with this key, NULL if there is none. [memory] */
+const na_plugin_mem *sm_mem_find(na_plugin_class *cls, uint64_t id);
 
 /* The same between bytes and a range that is known to be there. */
 void sm_mem_gather(

@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "mem.h"
 #include "move.h"
+#include "privilege.h"
 #include "socket.h"
 
-#define VECTOR 256 /* pieces in one call, a quarter of IOV_MAX */
+#define VECTOR 256        /* pieces in one call, a quarter of IOV_MAX */
+#define SMALL (16U << 10) /* bytes that go by target.memory_fd */
 
 /* Lists the pieces of up to length bytes from offset on; how many. */
 static uint32_t
@@ -137,6 +140,47 @@ gone(const struct sm_target *target)
     return target->pidfd >= 0 && sm_socket_process_ended(target->pidfd);
 }
 
+/* Copies one piece by the descriptor of the peer's memory. */
+static int64_t
+copy_piece(int memory_fd, bool put, const struct iovec *here,
+    const struct iovec *there)
+{
+    off_t at = (off_t) (uintptr_t) there->iov_base;
+    ssize_t moved = put ? pwrite(memory_fd, here->iov_base, here->iov_len, at)
+                        : pread(memory_fd, here->iov_base, here->iov_len, at);
+
+    if (moved == 0) /* the program has ended */
+        errno = ESRCH;
+    if (moved < 0 && errno == EIO) /* what process_vm_writev calls so */
+        errno = EFAULT;
+    return moved > 0 ? moved : -1;
+}
+
+/* Copies by the kernel, as a process without privileges: bytes, or -1 and errno. */
+static int64_t
+copy_process(const na_plugin_class *cls, const struct sm_target *target,
+    bool put, const struct iovec *here, uint32_t here_count,
+    const struct iovec *there, uint32_t there_count)
+{
+    struct sm_privilege privilege = {.dropped = false};
+    int64_t moved;
+
+    if (target->memory_fd >= 0 && here_count == 1 && there_count == 1 &&
+        here->iov_len <= SMALL)
+        return copy_piece(target->memory_fd, put, here, there);
+    if (cls->privileged && !sm_privilege_drop(&privilege)) {
+        errno = EPERM;
+        return -1;
+    }
+    moved = put ? process_vm_writev(
+                      target->pid, here, here_count, there, there_count, 0)
+                : process_vm_readv(
+                      target->pid, here, here_count, there, there_count, 0);
+    if (cls->privileged)
+        sm_privilege_restore(&privilege);
+    return moved;
+}
+
 int32_t
 sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
     uint64_t length)
@@ -164,10 +208,8 @@ sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
                                : copy_own(
                                      here, here_count, there, there_count));
         else
-            moved = put ? process_vm_writev(target->pid, here, here_count,
-                              there, there_count, 0)
-                        : process_vm_readv(target->pid, here, here_count, there,
-                              there_count, 0);
+            moved = copy_process(
+                cls, target, put, here, here_count, there, there_count);
         int error = moved < 0 ? errno : 0;
         if (own)
             sm_mem_let_go(cls);

@@ -12,6 +12,8 @@ struct sm_target {
     pid_t pid;            /* 0: this class's own memory, or mapped */
     int64_t displacement; /* mapped: how much higher than at the owner */
     int pidfd;
+    int memory_fd; /* proven memory of a peer of a privileged class, or -1 */
+    bool proves;   /* a copy proves conn->memory_fd */
     struct sm_conn *conn;
 };
 

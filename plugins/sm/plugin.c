@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "address.h"
@@ -17,6 +16,7 @@
 #include "entry.h"
 #include "mem.h"
 #include "message.h"
+#include "privilege.h"
 #include "progress.h"
 #include "queue.h"
 #include "report.h"
@@ -34,6 +34,8 @@
 #define QUEUE_MAX (UINT64_C(1) << 40)
 #define TIMEOUT_DEFAULT_S 300
 #define TIMEOUT_MAX_S 1000000
+#define USER_CONNECTIONS_DEFAULT 64
+#define USER_CONNECTIONS_MAX 1000000
 #define SECOND UINT64_C(1000000000)
 
 static const void *
@@ -234,6 +236,7 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     uint64_t timeout = TIMEOUT_DEFAULT_S;
     uint64_t membarrier = 1;
     uint64_t any_user = 0;
+    uint64_t connections = USER_CONNECTIONS_DEFAULT;
 
     if (!sm_log_setting(
             cls->host, "sm.ring_size", 0, SM_RING_CAPACITY_MAX, &ring) ||
@@ -241,7 +244,9 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
         !sm_log_setting(
             cls->host, "sm.send_timeout", 0, TIMEOUT_MAX_S, &timeout) ||
         !sm_log_setting(cls->host, "sm.membarrier", 0, 1, &membarrier) ||
-        !sm_log_setting(cls->host, "sm.any_user", 0, 1, &any_user))
+        !sm_log_setting(cls->host, "sm.any_user", 0, 1, &any_user) ||
+        !sm_log_setting(cls->host, "sm.user_connections", 1,
+            USER_CONNECTIONS_MAX, &connections))
         return NA_PLUGIN_E_INVALID_ARG;
 
     cls->max_unexpected =
@@ -264,9 +269,11 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
             "process_vm_readv is forbidden (%s): whoever owns the memory of a "
             "put or get copies, through the rings",
             strerror(sm_rma_permitted()));
+    cls->privileged = sm_privilege_possible();
     atomic_init(&cls->denial_said, cls->copies_denied);
     own_name(info, &cls->any_user);
     cls->any_user = cls->any_user || any_user != 0;
+    cls->user_connections = (uint32_t) connections;
     cls->uid = geteuid();
     cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
     if (sm_entry_set_key(cls, info->auth_key) != NA_PLUGIN_OK)
@@ -279,13 +286,10 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
 static int32_t
 draw_number(na_plugin_class *cls)
 {
-    while (cls->owner == 0)
-        if (getrandom(&cls->owner, sizeof(cls->owner), 0) !=
-            (ssize_t) sizeof(cls->owner)) {
-            SM_LOG(cls->host, ERROR, "no random number: %s", strerror(errno));
-            return NA_PLUGIN_E_IO_ERROR;
-        }
-    return NA_PLUGIN_OK;
+    if (sm_random_draw(&cls->random, &cls->owner))
+        return NA_PLUGIN_OK;
+    SM_LOG(cls->host, ERROR, "no random number: %s", strerror(errno));
+    return NA_PLUGIN_E_IO_ERROR;
 }
 
 /* Frees a class that has been begun, from whatever stage of it. */
@@ -366,7 +370,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     }
     memset(cls, 0, sizeof(*cls));
     cls->host = host;
-    cls->epoll = cls->name_fd = cls->alias_fd = -1;
+    cls->epoll = cls->name_fd = cls->alias_fd = cls->registry.fd = -1;
     ret = build(cls, info);
     if (ret != NA_PLUGIN_OK) {
         destroy(cls);
@@ -375,7 +379,8 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     mention_ignored(host, info);
 
     opened->features = NA_PLUGIN_FEATURE_NODE_LOCAL;
-    if (!cls->copies_denied)
+    /* other users' processes have to help */
+    if (!cls->copies_denied && !cls->any_user && cls->registry.fd >= 0)
         opened->features |= NA_PLUGIN_FEATURE_RMA_NATIVE;
     opened->cls = cls;
     opened->ops = cls->single ? &ops_single : &ops;

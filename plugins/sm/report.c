@@ -29,6 +29,7 @@ static const struct {
     {"helped_bytes", offsetof(struct sm_counters, helped_bytes)},
     {"mapped_bytes", offsetof(struct sm_counters, mapped_bytes)},
     {"areas_mapped", offsetof(struct sm_counters, areas)},
+    {"registrations_refused", offsetof(struct sm_counters, refused_rma)},
 };
 
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))

@@ -2,17 +2,12 @@
 /* Making, checking and mapping a ring's memory, and the rare steps of its two
  * ends. */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "memfd.h"
 #include "ring.h"
-
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 uint32_t
 sm_ring_page(void)
@@ -195,15 +190,18 @@ int
 sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p)
 {
     uint32_t page = sm_ring_page();
-    int fd = memfd_create("talaria-sm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return errno;
+    int fd;
+    int error = sm_memfd_create("talaria-sm", (uint64_t) page + capacity, &fd);
+    if (error != 0)
+        return error;
 
     unsigned char *base = NULL;
-    if (ftruncate(fd, (off_t) page + capacity) != 0 ||
-        fcntl(fd, F_ADD_SEALS, SEALS) != 0 ||
-        (base = map_twice(capacity, fd)) == NULL) {
-        int error = errno;
+    error = sm_memfd_seal(fd, false);
+    if (error == 0) {
+        base = map_twice(capacity, fd);
+        error = base == NULL ? errno : 0;
+    }
+    if (error != 0) {
         close(fd);
         return error;
     }
@@ -223,32 +221,14 @@ sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p)
     return 0;
 }
 
-/* Memory that cannot shrink under our feet, of exactly this size. A huge page
- * could be missing when it is touched, so it has to be the ordinary kind. */
-static const char *
-check_memory(uint32_t capacity, int fd)
-{
-    struct stat st;
-    struct statfs fs;
-    int seals = fcntl(fd, F_GET_SEALS);
-
-    if (seals < 0 || (seals & SEALS) != SEALS)
-        return "its memory is not sealed";
-    if (fstat(fd, &st) != 0 ||
-        st.st_size != (off_t) sm_ring_page() + (off_t) capacity)
-        return "its memory has another size than it said";
-    if (fstatfs(fd, &fs) != 0 || (unsigned long) fs.f_type != TMPFS_MAGIC)
-        return "its memory is of an unknown kind";
-    return NULL;
-}
-
 const char *
 sm_ring_open(struct sm_ring_rx *rx, uint32_t capacity, uint32_t longest, int fd)
 {
     if (!sm_ring_fits(capacity, longest))
         return "its ring does not fit its messages";
 
-    const char *wrong = check_memory(capacity, fd);
+    const char *wrong =
+        sm_memfd_check(fd, (uint64_t) sm_ring_page() + capacity);
     if (wrong != NULL)
         return wrong;
 

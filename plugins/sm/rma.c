@@ -15,6 +15,7 @@
 #include "help.h"
 #include "mem.h"
 #include "move.h"
+#include "privilege.h"
 #include "rma.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission */
@@ -31,77 +32,125 @@ sm_rma_permitted(void)
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 ? 0 : errno;
 }
 
-/* Whether the peer's memory is mapped here; the first time it is asked for, to
- * be had for later slices and operations. [conn->lock] */
+/* Whether the peer's memory is mapped here; if not, it is asked for, to be had for
+ * later slices and operations. [conn->lock] */
 static bool
 map(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     struct sm_target *target_p)
 {
     const na_plugin_mem *remote = op->rma.remote;
+    uint32_t access =
+        op->kind == SM_OP_PUT ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
     bool wanted = false;
 
-    if (conn->state != SM_CONN_UP || !conn->helps)
+    if (remote->area == 0 || !conn->helps)
         return false;
-    unsigned char *mapping = sm_area_find(conn, remote, &wanted);
+    unsigned char *mapping = sm_area_find(conn, remote, access, &wanted);
     if (wanted)
-        sm_help_want_area(cls, conn, op->own_ctx, op->peer_ctx, remote->area);
+        sm_help_want_area(cls, conn, op, access);
     if (mapping == NULL)
         return false;
     *target_p = (struct sm_target){
         .displacement = (int64_t) ((uintptr_t) mapping - remote->area_base),
         .pidfd = conn->pidfd,
+        .memory_fd = -1,
         .conn = conn};
     return true;
 }
 
-/* Finds the process behind a connection and holds it: OK, to be released; SM_MOVE_HELP
- * if there is no other way; AGAIN while it is not connected yet. [conn->lock]
- */
+/* Whether this side may copy by itself: OK, if the owner's registry has what the
+ * descriptor says; SM_MOVE_HELP if that is the owner's to check. [conn->lock] */
+static int32_t
+check_registry(na_plugin_class *cls, const struct sm_conn *conn,
+    const na_plugin_mem *remote)
+{
+    if (conn->registry == NULL || remote->slot == 0)
+        return SM_MOVE_HELP;
+    if (sm_registry_has(conn->registry, remote))
+        return NA_PLUGIN_OK;
+    /* nothing unusual: the peer may have ended what the memory was for */
+    sm_count_shared(&cls->counters.refused_rma, 1);
+    SM_LOG(cls->host, INFO,
+        "%s has no such registration any more, or never had it for this access",
+        sm_conn_name(conn));
+    return NA_PLUGIN_E_INVALID_ARG;
+}
+
+/* The process of a peer, to be copied from or to. That its number leads to the
+ * peer its pidfd says, which sm_move looks at next. [conn->lock] */
+static struct sm_target
+process_target(const na_plugin_class *cls, struct sm_conn *conn)
+{
+    struct sm_target target = {
+        .pid = conn->pid, .pidfd = conn->pidfd, .memory_fd = -1, .conn = conn};
+
+    if (!cls->privileged)
+        return target;
+    if (conn->memory == SM_MEMORY_UNKNOWN) {
+        conn->memory_fd = sm_privilege_open_memory(conn->pid);
+        conn->memory =
+            conn->memory_fd >= 0 ? SM_MEMORY_UNPROVEN : SM_MEMORY_REFUSED;
+    }
+    target.proves = conn->memory == SM_MEMORY_UNPROVEN;
+    if (conn->memory == SM_MEMORY_PROVEN)
+        target.memory_fd = conn->memory_fd;
+    return target;
+}
+
+/* Finds the memory behind a connection and holds it: OK, to be released;
+ * SM_MOVE_HELP if the owner has to copy; AGAIN while it is not connected yet.
+ * Checked anew for each slice. [conn->lock] */
 static int32_t
 hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     struct sm_target *target_p)
 {
     const na_plugin_mem *remote = op->rma.remote;
 
-    if (conn->state == SM_CONN_RETRY)
+    /* before its hello nothing is known about the peer */
+    if (conn->state != SM_CONN_UP)
         return NA_PLUGIN_E_AGAIN;
     /* a successor under the same name has other things at these places */
-    if (conn->owner != 0 && conn->owner != remote->owner) {
-        SM_LOG(cls->host, ERROR, "the registration is none of %s's",
+    if (conn->owner != remote->owner) {
+        SM_LOG(cls->host, ERROR, "the registration is not one of %s's",
             sm_conn_name(conn));
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    if (remote->area != 0 && map(cls, conn, op, target_p)) {
+    int32_t ret = check_registry(cls, conn, remote);
+    if (ret < 0)
+        return ret;
+    if (ret == NA_PLUGIN_OK && map(cls, conn, op, target_p)) {
         conn->users++;
         return NA_PLUGIN_OK;
     }
-    if (conn->pid == 0 ||
-        atomic_load_explicit(&conn->denied, memory_order_relaxed)) {
-        if (conn->state != SM_CONN_UP)
-            return NA_PLUGIN_E_AGAIN;
-        if (conn->helps)
-            return SM_MOVE_HELP;
+    if (ret == NA_PLUGIN_OK &&
+        !atomic_load_explicit(&conn->denied, memory_order_relaxed)) {
+        conn->users++;
+        *target_p = process_target(cls, conn);
+        return NA_PLUGIN_OK;
     }
-    if (conn->pid == 0) {
-        SM_LOG(cls->host, ERROR,
-            "%s is in another process namespace: its memory is out of reach",
-            sm_conn_name(conn));
-        return NA_PLUGIN_E_PERMISSION;
-    }
-    conn->users++;
-    *target_p = (struct sm_target){
-        .pid = conn->pid, .pidfd = conn->pidfd, .conn = conn};
-    return NA_PLUGIN_OK;
+    if (conn->helps)
+        return SM_MOVE_HELP;
+    SM_LOG(cls->host, ERROR,
+        "the memory of %s is out of reach: the kernel does not permit it, or "
+        "the "
+        "user is another, and it does not copy on request",
+        sm_conn_name(conn));
+    return NA_PLUGIN_E_PERMISSION;
 }
 
+/* What hold has held; copied: something was copied. */
 static void
-release(const struct sm_target *target)
+release(const struct sm_target *target, bool copied)
 {
-    if (target->conn == NULL)
+    struct sm_conn *conn = target->conn;
+
+    if (conn == NULL)
         return;
-    sm_lock_take(&target->conn->lock);
-    target->conn->users--;
-    sm_lock_drop(&target->conn->lock);
+    sm_lock_take(&conn->lock);
+    conn->users--;
+    if (target->proves && copied && conn->memory == SM_MEMORY_UNPROVEN)
+        conn->memory = SM_MEMORY_PROVEN;
+    sm_lock_drop(&conn->lock);
 }
 
 /* Checks what both handles and the offsets allow. */
@@ -145,10 +194,10 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
 
     if (peer == cls->self) {
         op->to.conn = NULL;
-        *target_p = (struct sm_target){.pidfd = -1};
+        *target_p = (struct sm_target){.pidfd = -1, .memory_fd = -1};
         if (sm_mem_genuine(cls, op->rma.remote))
             return NA_PLUGIN_OK;
-        SM_LOG(cls->host, ERROR, "the registration is none of this class's");
+        SM_LOG(cls->host, ERROR, "the registration is not one of this class's");
         return NA_PLUGIN_E_INVALID_ARG;
     }
 
@@ -179,7 +228,7 @@ static int32_t
 submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
 {
     na_plugin_class *cls = ctx->cls;
-    struct sm_target target = {.pidfd = -1};
+    struct sm_target target = {.pidfd = -1, .memory_fd = -1};
 
     int32_t ret = check_access(cls, op);
     if (ret != NA_PLUGIN_OK)
@@ -195,12 +244,12 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
     if (ret != NA_PLUGIN_OK)
         return ret;
     if (op->rma.length > AT_ONCE) {
-        release(&target);
+        release(&target, false);
         enqueue(ctx, op);
         return NA_PLUGIN_PENDING;
     }
     ret = sm_move(cls, &target, op, op->rma.length);
-    release(&target);
+    release(&target, ret == NA_PLUGIN_OK);
     if (ret == SM_MOVE_HELP || (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
         enqueue(ctx, op);
         return NA_PLUGIN_PENDING;
@@ -248,7 +297,7 @@ sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 static int32_t
 do_slice(na_plugin_class *cls, struct sm_op *op)
 {
-    struct sm_target target = {.pidfd = -1};
+    struct sm_target target = {.pidfd = -1, .memory_fd = -1};
     struct sm_conn *conn = op->to.conn;
     int32_t ret = NA_PLUGIN_OK;
 
@@ -264,7 +313,7 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
         return ret;
     ret = sm_move(
         cls, &target, op, op->rma.length < SLICE ? op->rma.length : SLICE);
-    release(&target);
+    release(&target, ret == NA_PLUGIN_OK);
     return ret;
 }
 
@@ -373,11 +422,8 @@ sm_rma_pending(na_plugin_ctx *ctx)
          link = link->next) {
         const struct sm_op *op = (struct sm_op *) link;
         const struct sm_conn *conn = op->to.conn;
-        pending =
-            conn == NULL || conn->serial != op->rma.serial ||
-            conn->state == SM_CONN_UP || conn->state == SM_CONN_FREE ||
-            (conn->state != SM_CONN_RETRY &&
-                !atomic_load_explicit(&conn->denied, memory_order_relaxed));
+        pending = conn == NULL || conn->serial != op->rma.serial ||
+                  conn->state == SM_CONN_UP || conn->state == SM_CONN_FREE;
     }
     sm_lock_drop(&ctx->lock);
     return pending;

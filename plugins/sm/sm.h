@@ -12,6 +12,8 @@
 #include "lock.h"
 #include "log.h"
 #include "na_plugin.h"
+#include "random.h"
+#include "registry.h"
 #include "ring.h"
 
 #define SM_VERSION "0.1.0"
@@ -213,6 +215,14 @@ enum sm_conn_state {
     SM_CONN_UP,
 };
 
+/* What is known about sm_conn.memory_fd. */
+enum sm_conn_memory {
+    SM_MEMORY_UNKNOWN,  /* it has not been opened */
+    SM_MEMORY_UNPROVEN, /* whose it is is for the next copy to show */
+    SM_MEMORY_PROVEN,
+    SM_MEMORY_REFUSED, /* it cannot be opened */
+};
+
 /*
  * A connection. The memory is never freed before the class, as a sender may
  * look at one that has just been lost: it takes the lock and compares again.
@@ -236,17 +246,24 @@ struct sm_conn {
     struct sm_area_seen *areas; /* memory of the peer's that is mapped, or asked
                                    for; NULL: none */
     uint32_t areas_count;
-    bool stalled; /* in one of the class's two lists */
+    const unsigned char
+        *registry; /* of the peer, NULL: it shows none; read under
+                                      lock alone */
+    bool stalled;  /* in one of the class's two lists */
     struct sm_conn *stall_next;
 
     /* The rest: progress; down to called, lock as well to write, so that
      * either will do to read. */
     alignas(64) uint8_t state; /* enum sm_conn_state */
-    _Atomic bool denied;       /* put and get: the kernel refuses */
-    bool helps;                /* the peer copies on request */
-    bool watched;              /* pidfd stands in the class's epoll set */
-    int fd;                    /* the socket, -1 when there is none */
-    int pidfd;                 /* the peer's process, -1 when unknown */
+    _Atomic bool denied; /* put and get: not by the kernel; it refuses, or the
+                            peer's user is another */
+    bool same_user;      /* as this class's */
+    bool helps;          /* the peer copies on request */
+    bool watched;        /* pidfd stands in the class's epoll set */
+    int fd;              /* the socket, -1 when there is none */
+    int pidfd;           /* the peer's process, -1 when unknown */
+    int memory_fd;       /* privileged: sm_privilege_open_memory, or -1 */
+    uint8_t memory;      /* enum sm_conn_memory */
     pid_t pid; /* 0: in a process namespace that cannot be seen from here */
     uid_t uid;
     uint64_t owner;         /* the peer class's number, 0: not known yet */
@@ -318,20 +335,23 @@ struct sm_counters {
     _Atomic uint64_t helped_bytes; /* of both, by the owner's help */
     _Atomic uint64_t mapped_bytes; /* of both, through mapped memory */
     _Atomic uint64_t areas;        /* of peers, mapped */
+    _Atomic uint64_t refused_rma;  /* puts and gets, by a peer's registry */
 };
 
 struct na_plugin_class {
     const na_plugin_host *host;
     bool single; /* one thread at once: no lock, no read-modify-write */
     bool listens;
-    _Atomic bool denial_said; /* that the kernel refuses to copy */
-    bool copies_denied;       /* the kernel refuses this process to copy */
-    bool any_user;            /* else peers are processes of uid */
-    uid_t uid;                /* the effective one when it was opened */
-    bool has_key;             /* peers must hold it too: */
-    uint8_t key[SM_KEY_SIZE]; /* a hash of open_info.auth_key */
-    bool no_block;            /* na.wait/1 is not used */
-    bool no_retry;            /* submissions may return AGAIN */
+    _Atomic bool denial_said;  /* that the kernel refuses to copy */
+    bool copies_denied;        /* the kernel refuses this process to copy */
+    bool privileged;           /* it may have CAP_SYS_PTRACE: privilege.h */
+    bool any_user;             /* else peers are processes of uid */
+    uint32_t user_connections; /* of each other user, then */
+    uid_t uid;                 /* the effective one when it was opened */
+    bool has_key;              /* peers must hold it too: */
+    uint8_t key[SM_KEY_SIZE];  /* a hash of open_info.auth_key */
+    bool no_block;             /* na.wait/1 is not used */
+    bool no_retry;             /* submissions may return AGAIN */
     bool membarrier;
     uint32_t max_unexpected;
     uint32_t max_expected;
@@ -381,11 +401,11 @@ struct na_plugin_class {
     na_plugin_mem **mems;
     uint32_t mems_bits;
     uint32_t mems_count;
-    uint64_t mem_serial;
+    struct sm_random random; /* keys of registrations, numbers of areas */
+    struct sm_registry registry;
     struct sm_area **areas; /* memory that peers may map */
     uint32_t areas_count;
     uint32_t areas_room;
-    uint64_t area_serial;
     na_plugin_mem *mem_spare;
     uint32_t mem_spares;
 

@@ -22,7 +22,6 @@
 
 #define PATH_PREFIX "talaria-sm/"
 #define BACKLOG 4096
-#define DESCRIPTORS 8 /* that a packet may bring: all but one are closed */
 
 /* The abstract address of a name: a zero byte first, no zero at the end. */
 static socklen_t
@@ -177,23 +176,24 @@ sm_socket_ring(int fd)
 }
 
 int
-sm_socket_pass(int fd, const void *packet, size_t length, int passed)
+sm_socket_pass(int fd, const void *packet, size_t length, const int *passed,
+    uint32_t count)
 {
     struct iovec iov = {
         .iov_base = (void *) (uintptr_t) packet, .iov_len = length};
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(SM_SOCKET_PASSED * sizeof(int))];
     } control = {0};
     struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (passed >= 0) {
+    if (count != 0) {
         message.msg_control = &control;
-        message.msg_controllen = sizeof(control);
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
         struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
         rights->cmsg_level = SOL_SOCKET;
         rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(rights), &passed, sizeof(int));
+        rights->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(rights), passed, count * sizeof(int));
     }
 
     ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -202,12 +202,12 @@ sm_socket_pass(int fd, const void *packet, size_t length, int passed)
     return sent < 0 ? errno : EPROTO;
 }
 
-/* The first descriptor that a packet brought, -1 if none; the others are
- * closed. */
-static int
-take_descriptor(struct msghdr *message)
+/* Takes the first wanted descriptors that a packet has brought, and closes the
+ * others. */
+static void
+take_descriptors(struct msghdr *message, int *passed, uint32_t wanted)
 {
-    int kept = -1;
+    uint32_t taken = 0;
 
     for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL;
          part = CMSG_NXTHDR(message, part)) {
@@ -217,29 +217,30 @@ take_descriptor(struct msghdr *message)
         for (size_t i = 0; i < count; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
-            if (kept < 0)
-                kept = fd;
+            if (taken < wanted)
+                passed[taken++] = fd;
             else
                 close(fd);
         }
     }
-    return kept;
 }
 
 int
-sm_socket_next(int fd, void *packet, size_t room, int *passed_p)
+sm_socket_next(int fd, void *packet, size_t room, int *passed, uint32_t wanted)
 {
     struct iovec iov = {.iov_base = packet, .iov_len = room};
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
+        char bytes[CMSG_SPACE(SM_SOCKET_PASSED * sizeof(int))];
     } control = {0};
-    struct msghdr message = {
-        .msg_iov = &iov,
-        .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = sizeof(control),
-    };
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+    /* the kernel drops those for which there is no room here */
+    if (wanted != 0) {
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_LEN(wanted * sizeof(int));
+    }
+    for (uint32_t i = 0; i < wanted; i++)
+        passed[i] = -1;
 
     /* a reset is told first, once; what was sent before it is behind it */
     ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -247,8 +248,18 @@ sm_socket_next(int fd, void *packet, size_t room, int *passed_p)
         got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
-    if (got == 0)
+    take_descriptors(&message, passed, wanted);
+    if (got == 0) {
+        sm_socket_close_passed(passed, wanted);
         return -1;
-    *passed_p = take_descriptor(&message);
+    }
     return (int) got;
+}
+
+void
+sm_socket_close_passed(const int *passed, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (passed[i] >= 0)
+            close(passed[i]);
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The process at the other end, as the kernel tells it. */
@@ -45,12 +46,23 @@ bool sm_socket_believable(const struct sm_process *process, uint32_t claimed);
 /* Sends one byte, which rouses whoever waits for the other end. */
 void sm_socket_ring(int fd);
 
-/* Sends a packet, with a descriptor if fd is not -1. 0, or an errno. */
-int sm_socket_pass(int fd, const void *packet, size_t length, int passed);
+/* Descriptors in one packet at the most. */
+#define SM_SOCKET_PASSED 2U
 
-/* Reads the next packet, up to room bytes of it, and the first descriptor that
- * it brings, -1 if none, the caller's to close. How many bytes; 0: there is
- * none; -1: the other end has hung up. */
-int sm_socket_next(int fd, void *packet, size_t room, int *passed_p);
+/* Sends a packet with count descriptors, at most SM_SOCKET_PASSED, which stay the
+ * caller's. 0, or an errno. */
+int sm_socket_pass(int fd, const void *packet, size_t length, const int *passed,
+    uint32_t count);
+
+/* Reads the next packet, up to room bytes of it, and the first wanted descriptors
+ * that it brings, at most SM_SOCKET_PASSED, the caller's to close; those that it
+ * does not bring are -1, and no more than wanted enter the process. How many
+ * bytes; 0: there is no packet; -1: the other end has hung up, or sent an empty
+ * packet, which looks the same. */
+int sm_socket_next(
+    int fd, void *packet, size_t room, int *passed, uint32_t wanted);
+
+/* Closes those of descriptors that are not -1. */
+void sm_socket_close_passed(const int *passed, uint32_t count);
 
 #endif /* SM_SOCKET_H */

@@ -2,8 +2,9 @@
 /*
  * A class, and memory of another class of the same process that it reaches
  * through the transport: what is wanted of a transfer whose puts and gets the
- * loop plugin is told to spoil. The owner is idle, except over the transports
- * between hosts, which want it to progress: it has a thread for that.
+ * loop plugin is told to spoil. The owner is idle once both have met, except over
+ * the transports between hosts, which want it to progress: it has a thread for
+ * that.
  */
 #ifndef FAR_H
 #define FAR_H
@@ -17,8 +18,8 @@
 struct far {
     struct session s;
     hg_class_t *owner_class;
-    hg_context_t *owner_context; /* NULL: it is idle */
-    pthread_t owner_thread;
+    hg_context_t *owner_context;
+    pthread_t owner_thread; /* over transports between hosts */
     _Atomic bool stop;
     hg_addr_t owner;
     unsigned char *origin_memory;

@@ -27,7 +27,7 @@ good_hello(void)
 {
     struct hello hello = {
         .magic = HELLO_MAGIC,
-        .major = 1,
+        .major = 2,
         .size = sizeof(hello),
         .capacity = CAPACITY,
         .longest = 4096,
@@ -81,8 +81,8 @@ call(struct node *target)
     return fd;
 }
 
-void
-send_with(
+ssize_t
+try_send_with(
     int fd, const void *bytes, size_t length, const int *fds, size_t count)
 {
     union {
@@ -101,7 +101,41 @@ send_with(
         rights->cmsg_len = CMSG_LEN(count * sizeof(int));
         memcpy(CMSG_DATA(rights), fds, count * sizeof(int));
     }
-    ck_assert_int_eq(sendmsg(fd, &message, MSG_NOSIGNAL), (ssize_t) length);
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+void
+send_with(
+    int fd, const void *bytes, size_t length, const int *fds, size_t count)
+{
+    ck_assert_int_eq(
+        try_send_with(fd, bytes, length, fds, count), (ssize_t) length);
+}
+
+ssize_t
+receive_with(
+    int fd, void *bytes, size_t length, int flags, int *fds, size_t count)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(8 * sizeof(int))];
+    } control = {0};
+    struct iovec iov = {.iov_base = bytes, .iov_len = length};
+    struct msghdr message = {.msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = CMSG_LEN(count * sizeof(int))};
+    ssize_t got = recvmsg(fd, &message, flags | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *rights = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    size_t came =
+        rights != NULL ? (rights->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+
+    ck_assert_uint_le(came, count);
+    for (size_t i = 0; i < count; i++)
+        fds[i] = -1;
+    if (came != 0)
+        memcpy(fds, CMSG_DATA(rights), came * sizeof(int));
+    return got;
 }
 
 int
@@ -116,13 +150,80 @@ make_ring_memory(void)
 }
 
 struct foe
+foe_open_as(struct node *target, const struct hello *hello)
+{
+    struct foe foe = {
+        .socket = call(target), .memory = make_ring_memory(), .registry = -1};
+    foe.ring = map_ring(foe.memory);
+    send_with(foe.socket, hello, sizeof(*hello), &foe.memory, 1);
+    return foe;
+}
+
+struct foe
 foe_open(struct node *target)
 {
     struct hello hello = good_hello();
-    struct foe foe = {.socket = call(target), .memory = make_ring_memory()};
-    foe.ring = map_ring(foe.memory);
-    send_with(foe.socket, &hello, sizeof(hello), &foe.memory, 1);
-    return foe;
+
+    return foe_open_as(target, &hello);
+}
+
+void
+foe_meet(struct foe *foe)
+{
+    struct hello hello;
+    int fds[2];
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+
+    while (receive_with(
+               foe->socket, &hello, sizeof(hello), MSG_DONTWAIT, fds, 2) < 0) {
+        ck_assert_msg(now_ns() < deadline, "the class does not answer");
+        pump();
+    }
+    ck_assert_int_ge(fds[0], 0);
+    ck_assert_uint_eq(hello.capacity, CAPACITY);
+    foe->theirs = map_ring(fds[0]);
+    foe->registry = fds[1];
+    close(fds[0]);
+}
+
+static uint32_t
+record_size(uint32_t length)
+{
+    return (length + 16 + 63) & ~63U;
+}
+
+void
+foe_ask(
+    struct foe *foe, const struct help *help, const void *data, uint32_t length)
+{
+    uint32_t payload = (uint32_t) sizeof(*help) + length;
+    unsigned char *at = foe->ring + PAGE + foe->position + 16;
+
+    ck_assert_uint_le(foe->position + record_size(payload), CAPACITY);
+    memcpy(at, help, sizeof(*help));
+    if (length != 0)
+        memcpy(at + sizeof(*help), data, length);
+    put_word(foe->ring, foe->position, HELP, 0, payload, 0);
+    foe->position += record_size(payload);
+}
+
+struct help
+foe_hear(struct foe *foe, const unsigned char **data_p)
+{
+    unsigned char *at = foe->theirs + PAGE + foe->heard;
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+    struct help help;
+    uint64_t word;
+
+    while ((word = atomic_load((_Atomic uint64_t *) (void *) at)) == 0) {
+        ck_assert_msg(now_ns() < deadline, "the class says nothing");
+        pump();
+    }
+    ck_assert_uint_eq(word >> 16 & 0xFFFF, HELP);
+    memcpy(&help, at + 16, sizeof(help));
+    *data_p = at + 16 + sizeof(help);
+    foe->heard += record_size((uint32_t) (word >> 32));
+    return help;
 }
 
 void
@@ -131,6 +232,10 @@ foe_close(struct foe *foe)
     close(foe->socket);
     close(foe->memory);
     munmap(foe->ring, PAGE + CAPACITY);
+    if (foe->theirs != NULL)
+        munmap(foe->theirs, PAGE + CAPACITY);
+    if (foe->registry >= 0)
+        close(foe->registry);
 }
 
 void
@@ -146,9 +251,15 @@ put_word(unsigned char *ring, uint32_t position, uint32_t kind, uint32_t target,
 void
 open_both(void)
 {
+    open_both_as(NULL);
+}
+
+void
+open_both_as(const struct node_options *options)
+{
     char text[TEXT];
-    node_open(&foe_target, NULL);
-    node_open(&foe_friend, NULL);
+    node_open(&foe_target, options);
+    node_open(&foe_friend, options);
     self_string(&foe_target, text);
     foe_friend_to_target = lookup(&foe_friend, text);
 }
@@ -221,19 +332,9 @@ trap_accept(struct trap *trap)
 {
     trap->socket = accept4(trap->listener, NULL, NULL, SOCK_CLOEXEC);
     ck_assert_int_ge(trap->socket, 0);
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec iov = {
-        .iov_base = &trap->heard, .iov_len = sizeof(trap->heard)};
-    struct msghdr message = {.msg_iov = &iov,
-        .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = sizeof(control)};
-    ck_assert_int_eq(
-        recvmsg(trap->socket, &message, 0), (ssize_t) sizeof(trap->heard));
-    memcpy(&trap->memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+    ck_assert_int_eq(receive_with(trap->socket, &trap->heard,
+                         sizeof(trap->heard), 0, &trap->memory, 1),
+        (ssize_t) sizeof(trap->heard));
     /* nobody can take it away from under the class */
     ck_assert_int_eq(fcntl(trap->memory, F_GET_SEALS) & SEALS, SEALS);
     ck_assert_int_ne(ftruncate(trap->memory, 0), 0);

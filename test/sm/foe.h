@@ -19,6 +19,9 @@
 #define HELLO_MAGIC 0x314D5354U
 #define UNEXPECTED 1U
 #define EXPECTED 2U
+#define HELP 3U
+#define AREA_MAGIC 0x31417253U
+#define HELLO_HELPS 0x2U /* flag: copies on request */
 
 struct hello {
     uint32_t magic;
@@ -35,11 +38,39 @@ struct hello {
     uint8_t proof[32];
 };
 
-/* A ring of ours, and our end of a connection. */
+/* The payload of a record of kind HELP, before its data. */
+enum help_verb {
+    HELP_GET = 1,
+    HELP_PUT = 2,
+    HELP_DATA = 3,
+    HELP_DONE = 4,
+    HELP_AREA = 5,
+};
+
+struct help {
+    uint8_t verb, last, reply_to, zero;
+    int32_t status;
+    uint64_t number, mem, offset;
+    uint32_t length, zero_too;
+};
+
+/* A packet that brings an area. */
+struct area_packet {
+    uint32_t magic, access;
+    uint64_t id, length;
+};
+
+/* Our end of a connection: a ring of ours, and where its next record goes; after
+ * foe_meet the class's, where its next record comes, and its registry, -1 if it
+ * shows none. */
 struct foe {
     int socket;
     int memory;
     unsigned char *ring; /* control page, then records */
+    uint32_t position;
+    unsigned char *theirs;
+    uint32_t heard;
+    int registry;
 };
 
 extern struct node foe_target;
@@ -62,13 +93,33 @@ socklen_t address_of(const char *name, struct sockaddr_un *address);
 /* A connection to a class: its socket. */
 int call(struct node *target);
 
-/* Sends bytes with any number of descriptors, at most 64. */
+/* Sends bytes with any number of descriptors, at most 64: as sendmsg; or it must
+ * work. */
+ssize_t try_send_with(
+    int fd, const void *bytes, size_t length, const int *fds, size_t count);
 void send_with(
     int fd, const void *bytes, size_t length, const int *fds, size_t count);
 
+/* Receives a packet with up to count descriptors, at most 8; those that did not
+ * come are -1. As recvmsg. */
+ssize_t receive_with(
+    int fd, void *bytes, size_t length, int flags, int *fds, size_t count);
+
 /* A connection with a good hello and a ring. */
 struct foe foe_open(struct node *target);
+struct foe foe_open_as(struct node *target, const struct hello *hello);
 void foe_close(struct foe *foe);
+
+/* Waits until the class has answered, and maps its ring. */
+void foe_meet(struct foe *foe);
+
+/* Puts a record of kind HELP with length bytes of data behind the last one. */
+void foe_ask(struct foe *foe, const struct help *help, const void *data,
+    uint32_t length);
+
+/* Waits for the next record of the class, which must be of kind HELP. *data_p:
+ * what follows, in the ring. */
+struct help foe_hear(struct foe *foe, const unsigned char **data_p);
 
 /* Waits until the class has answered: the hello it sends. */
 struct hello await_answer(const struct foe *foe);
@@ -77,8 +128,9 @@ struct hello await_answer(const struct foe *foe);
 void put_word(unsigned char *ring, uint32_t position, uint32_t kind,
     uint32_t target, uint32_t length, uint32_t tag);
 
-/* Target and friend. */
+/* Target and friend, opened with these options (NULL: all zero). */
 void open_both(void);
+void open_both_as(const struct node_options *options);
 void close_both(void);
 
 /* All is well between them. */

@@ -145,7 +145,8 @@ void child_join(struct child *child);
 void child_kill(struct child *child);
 void child_reap(struct child *child);
 
-/* Descriptors of this process, and lines of /proc/self/maps. */
+/* Descriptors of this process; and what it has mapped of its peers, and of
+ * rings. */
 uint32_t count_descriptors(void);
 uint32_t count_mappings(void);
 

@@ -37,7 +37,10 @@ START_TEST(hostile_hello_is_refused)
     hello.magic++;
     refuse(hello, all, &memory, 1);
     hello = good_hello();
-    hello.major = 2;
+    hello.major = 1;
+    refuse(hello, all, &memory, 1);
+    hello = good_hello();
+    hello.major = 3;
     refuse(hello, all, &memory, 1);
     hello = good_hello();
     hello.size = 12;

@@ -5,14 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "foe.h"
 
 #define TRIALS 10000
-#define HELP 3U
-#define AREA_MAGIC 0x31417253U
 #define REGION 8192U
 #define SENDS 12
 
@@ -25,6 +22,7 @@ struct exposed {
 };
 
 static uint64_t state;
+static uint64_t keys[2]; /* that the neighbour was given */
 
 static uint64_t
 draw(void)
@@ -52,6 +50,20 @@ draw_value(void)
     }
 }
 
+/* The key that a serialized registration shows. */
+static uint64_t
+key_of(const na_plugin_mem *mem)
+{
+    unsigned char bytes[256];
+    uint64_t size = sizeof(bytes);
+    uint64_t key;
+
+    ck_assert_int_eq(
+        foe_target.ops->mem_serialize(foe_target.cls, mem, bytes, &size), 0);
+    memcpy(&key, bytes + 16, sizeof(key));
+    return key;
+}
+
 static void
 expose(struct exposed *exposed)
 {
@@ -67,6 +79,8 @@ expose(struct exposed *exposed)
                          NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
                          NA_PLUGIN_MEM_HOST, 0, &exposed->writable),
         0);
+    keys[0] = key_of(exposed->readable);
+    keys[1] = key_of(exposed->writable);
 }
 
 static void
@@ -76,65 +90,27 @@ ck_untouched(const struct exposed *exposed)
         ck_assert_msg(exposed->bytes[i] == 0x11, "byte %zu is written", i);
 }
 
-/* The target's ring, which came with its answer. */
-static unsigned char *
-take_ring(const struct foe *foe)
-{
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct hello hello;
-    struct iovec iov = {.iov_base = &hello, .iov_len = sizeof(hello)};
-    struct msghdr message = {.msg_iov = &iov,
-        .msg_iovlen = 1,
-        .msg_control = &control,
-        .msg_controllen = sizeof(control)};
-    uint64_t deadline = now_ns() + UINT64_C(20000000000);
-    int memory;
-
-    while (
-        recvmsg(foe->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) {
-        ck_assert_uint_lt(now_ns(), deadline);
-        pump();
-    }
-    memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
-    unsigned char *ring = mmap(NULL, PAGE + hello.capacity,
-        PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    ck_assert_ptr_ne(ring, MAP_FAILED);
-    ck_assert_uint_eq(hello.capacity, CAPACITY);
-    close(memory);
-    return ring;
-}
-
 /* A request, or an answer, that looks like one. */
 static void
-send_help(struct foe *foe, uint32_t *position)
+send_help(struct foe *foe)
 {
-    struct {
-        uint8_t verb, last, reply_to, zero;
-        int32_t status;
-        uint64_t number, mem, offset;
-        uint32_t length, zero_too;
-    } help = {
+    static const unsigned char data[2048];
+    uint32_t length = (uint32_t) (draw() % sizeof(data));
+    struct help help = {
         .verb = (uint8_t) (draw() % 7),
         .last = (uint8_t) draw(),
         .reply_to = (uint8_t) draw_value(),
         .status = draw() % 2 ? 0 : (int32_t) draw_value(),
         .number = draw_value(),
-        .mem = draw() % 8 != 0 ? draw() % 5 : draw_value(),
+        .mem = draw() % 8 != 0 ? keys[draw() % 2] : draw_value(),
         .offset = draw_value(),
         .length = (uint32_t) draw_value(),
     };
-    uint32_t payload = (uint32_t) (sizeof(help) + draw() % 2048);
 
     if (draw() % 2 == 0)
-        help.length = payload - (uint32_t) sizeof(help);
-    if (*position + 4096 > CAPACITY)
-        return;
-    memcpy(foe->ring + PAGE + *position + 16, &help, sizeof(help));
-    put_word(foe->ring, *position, HELP, (uint32_t) (draw() % 3), payload, 0);
-    *position += (payload + 16 + 63) & ~63U;
+        help.length = length;
+    if (foe->position + 4096 <= CAPACITY)
+        foe_ask(foe, &help, data, length);
 }
 
 static void
@@ -206,14 +182,14 @@ static void
 trial(uint32_t number)
 {
     struct traffic traffic;
-    uint32_t position = 64;
     char buffer[64];
 
     state = number;
     struct foe foe = foe_open(&foe_target);
-    unsigned char *ring = take_ring(&foe);
+    foe_meet(&foe);
     void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
     put_word(foe.ring, 0, UNEXPECTED, 0, 6, 9);
+    foe.position = 64;
     na_plugin_event event = await_message(&foe_target, 0, op, 6, 9, true);
     begin_traffic(&traffic, event.source);
     for (uint64_t i = 2 + draw() % 12; i > 0; i--) {
@@ -223,16 +199,15 @@ trial(uint32_t number)
             break;
         case 1:
         case 2:
-            send_help(&foe, &position);
+            send_help(&foe);
             break;
         default:
-            scribble(draw() % 2 ? foe.ring : ring);
+            scribble(draw() % 2 ? foe.ring : foe.theirs);
             break;
         }
         for (uint64_t j = draw() % 4; j > 0; j--)
             pump();
     }
-    munmap(ring, PAGE + CAPACITY);
     foe_close(&foe);
     end_traffic(&traffic);
     foe_target.ops->addr_free(foe_target.cls, event.source);

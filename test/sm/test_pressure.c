@@ -277,6 +277,121 @@ START_TEST(pressure_no_descriptors_left_lets_callers_wait)
 }
 END_TEST
 
+static void
+limit_file_size(uint64_t bytes)
+{
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Beyond that limit the kernel would end the process by SIGXFSZ. */
+START_TEST(pressure_file_size_limit_makes_a_connection_fail)
+{
+    static struct node a, b;
+    char text[TEXT];
+
+    limit_file_size(16384); /* less than a ring */
+    node_open(&b, NULL);
+    node_open(&a, NULL);
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+    ck_assert_int_eq(send_unexpected(&a, "x", 1, peer, 1), NA_PLUGIN_E_NOMEM);
+    ck_assert_ptr_nonnull(strstr(a.last_line, "RLIMIT_FSIZE"));
+    ck_assert_uint_eq(node_warnings(&a), 1);
+    a.ops->addr_free(a.cls, peer);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
+START_TEST(pressure_file_size_limit_makes_an_answer_fail)
+{
+    static struct node a, b;
+    char text[TEXT];
+    char buffer[8];
+    struct rlimit limit;
+
+    node_open(&b, NULL);
+    node_open(&a, NULL);
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+    void *wait = post_expected(&a, buffer, sizeof(buffer), peer, 2);
+    ck_assert_int_eq(send_unexpected(&a, "x", 1, peer, 1), NA_PLUGIN_OK);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit_file_size(16384);
+    ck_assert_int_eq(await_op(&a, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_ptr_nonnull(strstr(b.last_line, "RLIMIT_FSIZE"));
+    node_warnings(&a);
+    node_warnings(&b);
+    a.ops->addr_free(a.cls, peer);
+    free(wait);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
+START_TEST(pressure_file_size_limit_makes_an_allocation_fail)
+{
+    static struct node node;
+    void *memory = NULL;
+
+    limit_file_size(1 << 20);
+    node_open(&node, NULL);
+    const na_plugin_mem_alloc *alloc =
+        node.ops->extension(node.cls, NA_PLUGIN_MEM_ALLOC_ID);
+    ck_assert_int_eq(
+        alloc->alloc(node.cls, 2 << 20, &memory), NA_PLUGIN_E_NOMEM);
+    ck_assert_ptr_null(memory);
+    ck_assert_ptr_nonnull(strstr(node.last_line, "RLIMIT_FSIZE"));
+    ck_assert_uint_eq(node_warnings(&node), 1);
+    ck_assert_int_eq(alloc->alloc(node.cls, 1 << 20, &memory), NA_PLUGIN_OK);
+    alloc->free(node.cls, memory);
+    node_close(&node);
+}
+END_TEST
+
+/* Without a registry the owner copies. */
+START_TEST(pressure_file_size_limit_makes_the_owner_copy)
+{
+    static struct node a, b;
+    static unsigned char here[64], there[64];
+    char text[TEXT];
+    unsigned char bytes[256];
+    uint64_t size = sizeof(bytes);
+    na_plugin_segment segments[2] = {
+        {.base = here, .length = 64}, {.base = there, .length = 64}};
+    na_plugin_mem *local, *owned, *remote;
+
+    limit_file_size(1 << 20);
+    node_open(&b, NULL);
+    node_open(&a, NULL);
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+    ck_assert_int_eq(
+        a.ops->mem_register(a.cls, segments, 1, 3, 0, 0, &local), 0);
+    ck_assert_int_eq(
+        b.ops->mem_register(b.cls, segments + 1, 1, 3, 0, 0, &owned), 0);
+    ck_assert_int_eq(b.ops->mem_serialize(b.cls, owned, bytes, &size), 0);
+    ck_assert_int_eq(a.ops->mem_deserialize(a.cls, bytes, size, &remote), 0);
+    memset(here, 0xAB, sizeof(here));
+    void *op = op_new(&a);
+    ck_assert_int_eq(a.ops->put(a.ctx[0], op, local, 0, remote, 0, 64, peer, 0),
+        NA_PLUGIN_PENDING);
+    ck_assert_int_eq(await_op(&a, 0, op).status, NA_PLUGIN_OK);
+    ck_assert_int_eq(memcmp(here, there, 64), 0);
+    ck_assert_uint_eq(node_counter(&b, "helped_bytes"), 64);
+    a.ops->mem_deregister(a.cls, local);
+    a.ops->mem_free(a.cls, remote);
+    b.ops->mem_deregister(b.cls, owned);
+    a.ops->addr_free(a.cls, peer);
+    free(op);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -288,5 +403,9 @@ main(void)
     tcase_add_test(cases, pressure_stuck_peer_ends_sends_with_timeout);
     tcase_add_test(cases, pressure_ring_wraps_at_every_place);
     tcase_add_test(cases, pressure_no_descriptors_left_lets_callers_wait);
+    tcase_add_test(cases, pressure_file_size_limit_makes_a_connection_fail);
+    tcase_add_test(cases, pressure_file_size_limit_makes_an_answer_fail);
+    tcase_add_test(cases, pressure_file_size_limit_makes_an_allocation_fail);
+    tcase_add_test(cases, pressure_file_size_limit_makes_the_owner_copy);
     return run_cases("pressure", &cases, 1);
 }

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a descriptor grants: nothing without its key, nothing beyond its right and
+ * range, to nobody by way of a third process, and nothing once it is
+ * deregistered. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "foe.h"
+
+#define REGION 4096U
+#define REGIONS 8
+#define LARGE 65536U
+#define GUESSES 64U
+
+/* A serialized registration, and where its parts are (README.md). */
+struct form {
+    unsigned char bytes[256];
+    uint64_t size;
+};
+
+enum { AT_ACCESS = 1, AT_SLOT = 6, AT_KEY = 16, AT_BASE = 24 };
+
+static na_plugin_mem *
+register_region(struct node *node, void *base, uint64_t length, uint32_t access)
+{
+    na_plugin_segment segment = {.base = base, .length = length};
+    na_plugin_mem *mem;
+
+    ck_assert_int_eq(node->ops->mem_register(node->cls, &segment, 1, access,
+                         NA_PLUGIN_MEM_HOST, 0, &mem),
+        NA_PLUGIN_OK);
+    return mem;
+}
+
+static struct form
+form_of(struct node *node, const na_plugin_mem *mem)
+{
+    struct form form = {.size = sizeof(form.bytes)};
+
+    ck_assert_int_eq(
+        node->ops->mem_serialize(node->cls, mem, form.bytes, &form.size),
+        NA_PLUGIN_OK);
+    return form;
+}
+
+static uint64_t
+key_of(struct node *node, const na_plugin_mem *mem)
+{
+    struct form form = form_of(node, mem);
+    uint64_t key;
+
+    memcpy(&key, form.bytes + AT_KEY, sizeof(key));
+    return key;
+}
+
+static na_plugin_mem *
+unpack(struct node *node, const struct form *form)
+{
+    na_plugin_mem *mem;
+
+    ck_assert_int_eq(
+        node->ops->mem_deserialize(node->cls, form->bytes, form->size, &mem),
+        NA_PLUGIN_OK);
+    return mem;
+}
+
+static int32_t
+transfer(struct node *node, bool put, na_plugin_mem *local,
+    na_plugin_mem *remote, uint64_t length, na_plugin_addr *peer)
+{
+    void *op = op_new(node);
+    int32_t ret = put ? node->ops->put(node->ctx[0], op, local, 0, remote, 0,
+                            length, peer, 0)
+                      : node->ops->get(node->ctx[0], op, local, 0, remote, 0,
+                            length, peer, 0);
+
+    if (ret == NA_PLUGIN_PENDING)
+        ret = await_op(node, 0, op).status;
+    free(op);
+    return ret == NA_PLUGIN_DONE ? NA_PLUGIN_OK : ret;
+}
+
+static void
+ck_filled(const unsigned char *bytes, size_t length, unsigned char value)
+{
+    for (size_t i = 0; i < length; i++)
+        ck_assert_msg(bytes[i] == value, "byte %zu is %u", i, bytes[i]);
+}
+
+/* What the class answers to a GET or PUT of 64 bytes by this key. */
+static int32_t
+ask(struct foe *foe, uint8_t verb, uint64_t key, uint64_t offset)
+{
+    static const unsigned char bytes[64] = {0xEE};
+    const unsigned char *data;
+    struct help help = {.verb = verb,
+        .last = 1,
+        .number = 1,
+        .mem = key,
+        .offset = offset,
+        .length = sizeof(bytes)};
+
+    foe_ask(foe, &help, bytes, verb == HELP_PUT ? sizeof(bytes) : 0);
+    help = foe_hear(foe, &data);
+    ck_assert_int_eq(help.verb, verb == HELP_PUT ? HELP_DONE : HELP_DATA);
+    return help.status;
+}
+
+/* A connection of its own: its ring holds some hundred records. */
+static int32_t
+ask_anew(uint8_t verb, uint64_t key, uint64_t offset)
+{
+    struct foe foe = foe_open(&foe_target);
+
+    foe_meet(&foe);
+    int32_t status = ask(&foe, verb, key, offset);
+    foe_close(&foe);
+    return status;
+}
+
+START_TEST(grant_guessed_keys_reach_nothing)
+{
+    static unsigned char memory[REGIONS][REGION];
+    na_plugin_mem *mems[REGIONS];
+    struct foe foe;
+
+    open_both();
+    memset(memory, 0x11, sizeof(memory));
+    for (int i = 0; i < REGIONS; i++)
+        mems[i] = register_region(&foe_target, memory[i], REGION, 3);
+    uint64_t key = key_of(&foe_target, mems[3]);
+    foe = foe_open(&foe_target);
+    foe_meet(&foe);
+    for (uint64_t guess = 0; guess <= GUESSES; guess++) {
+        ck_assert_int_eq(
+            ask(&foe, HELP_GET, guess, 0), NA_PLUGIN_E_INVALID_ARG);
+        ck_assert_int_eq(
+            ask(&foe, HELP_PUT, guess, 0), NA_PLUGIN_E_INVALID_ARG);
+    }
+    for (uint64_t i = 1; i <= REGIONS; i++) {
+        ck_assert_int_eq(
+            ask_anew(HELP_GET, key - i, 0), NA_PLUGIN_E_INVALID_ARG);
+        ck_assert_int_eq(
+            ask_anew(HELP_PUT, key + i, 0), NA_PLUGIN_E_INVALID_ARG);
+    }
+    ck_filled(memory[0], sizeof(memory), 0x11);
+    foe_close(&foe);
+    for (int i = 0; i < REGIONS; i++)
+        foe_target.ops->mem_deregister(foe_target.cls, mems[i]);
+    close_both();
+}
+END_TEST
+
+START_TEST(grant_keys_are_all_different)
+{
+    static unsigned char memory[REGION];
+    static uint64_t keys[1000];
+
+    open_both();
+    for (size_t i = 0; i < 1000; i++) {
+        na_plugin_mem *mem = register_region(&foe_target, memory, REGION, 3);
+        keys[i] = key_of(&foe_target, mem);
+        for (size_t j = 0; j < i; j++)
+            ck_assert_uint_ne(keys[i], keys[j]);
+        foe_target.ops->mem_deregister(foe_target.cls, mem);
+    }
+    /* all 64 bits are drawn */
+    uint64_t ones = 0, zeros = 0;
+    for (size_t i = 0; i < 1000; i++)
+        ones |= keys[i], zeros |= ~keys[i];
+    ck_assert(ones == UINT64_MAX && zeros == UINT64_MAX);
+    close_both();
+}
+END_TEST
+
+START_TEST(grant_right_and_range_are_checked_by_the_owner)
+{
+    static unsigned char memory[2][REGION];
+
+    open_both();
+    memset(memory, 0x11, sizeof(memory));
+    na_plugin_mem *readable =
+        register_region(&foe_target, memory[0], REGION, NA_PLUGIN_MEM_READ);
+    na_plugin_mem *writable =
+        register_region(&foe_target, memory[1], REGION, NA_PLUGIN_MEM_WRITE);
+    uint64_t read_key = key_of(&foe_target, readable);
+    uint64_t write_key = key_of(&foe_target, writable);
+    struct foe foe = foe_open(&foe_target);
+
+    foe_meet(&foe);
+    ck_assert_int_eq(ask(&foe, HELP_GET, read_key, 0), NA_PLUGIN_OK);
+    ck_assert_int_eq(ask(&foe, HELP_PUT, read_key, 0), NA_PLUGIN_E_PERMISSION);
+    ck_assert_int_eq(ask(&foe, HELP_GET, write_key, 0), NA_PLUGIN_E_PERMISSION);
+    static const uint64_t beyond[] = {
+        REGION - 63, REGION, UINT64_MAX, UINT64_MAX - 63};
+    for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+        ck_assert_int_eq(
+            ask(&foe, HELP_GET, read_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
+        ck_assert_int_eq(
+            ask(&foe, HELP_PUT, write_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
+    }
+    ck_filled(memory[0], sizeof(memory), 0x11);
+    foe_target.ops->mem_deregister(foe_target.cls, readable);
+    ck_assert_int_eq(ask(&foe, HELP_GET, read_key, 0), NA_PLUGIN_E_INVALID_ARG);
+    foe_target.ops->mem_deregister(foe_target.cls, writable);
+    foe_close(&foe);
+    close_both();
+}
+END_TEST
+
+/* Asks for the area that a registration is: its descriptor, -1 if it is not
+ * given, which shows by the answer to the next request. */
+static int
+ask_area(struct foe *foe, uint64_t key, bool write, uint64_t known)
+{
+    struct help help = {.verb = HELP_AREA, .last = write, .mem = key};
+    struct area_packet packet;
+    int fd = -1;
+
+    foe_ask(foe, &help, NULL, 0);
+    ck_assert_int_eq(ask(foe, HELP_GET, known, 0), NA_PLUGIN_OK);
+    ssize_t got = receive_with(
+        foe->socket, &packet, sizeof(packet), MSG_DONTWAIT, &fd, 1);
+    if (got < 0)
+        return -1;
+    ck_assert_int_eq(got, sizeof(packet));
+    ck_assert_uint_eq(packet.magic, AREA_MAGIC);
+    return fd;
+}
+
+/* What an area can be mapped for; it is closed. */
+static uint32_t
+mappable(int fd, uint64_t length)
+{
+    uint32_t access = 0;
+
+    if (fd < 0)
+        return 0;
+    void *readable = mmap(NULL, length, PROT_READ, MAP_SHARED, fd, 0);
+    void *writable =
+        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (readable != MAP_FAILED)
+        access |= NA_PLUGIN_MEM_READ;
+    if (writable != MAP_FAILED)
+        access |= NA_PLUGIN_MEM_WRITE;
+    munmap(readable, length);
+    munmap(writable, length);
+    close(fd);
+    return access;
+}
+
+START_TEST(grant_area_is_mapped_as_its_registration_permits)
+{
+    static unsigned char memory[REGION];
+    uint64_t length = 2 * (uint64_t) PAGE;
+    void *area;
+
+    open_both();
+    const na_plugin_mem_alloc *alloc =
+        foe_target.ops->extension(foe_target.cls, NA_PLUGIN_MEM_ALLOC_ID);
+    ck_assert_int_eq(alloc->alloc(foe_target.cls, length, &area), NA_PLUGIN_OK);
+    na_plugin_mem *other = register_region(&foe_target, memory, REGION, 1);
+    uint64_t known = key_of(&foe_target, other);
+    const struct {
+        uint64_t length;
+        uint32_t access;
+        uint32_t read; /* what is mapped when it is asked for to read it */
+        uint32_t write;
+    } cases[] = {
+        {length, NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_READ, 0},
+        {length, NA_PLUGIN_MEM_WRITE, 0, 0},
+        {length, 3, NA_PLUGIN_MEM_READ, 3},
+        /* a mapping would show what else is in the area */
+        {length - 1, 3, 0, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        na_plugin_mem *mem = register_region(
+            &foe_target, area, cases[i].length, cases[i].access);
+        uint64_t key = key_of(&foe_target, mem);
+        struct foe foe = foe_open(&foe_target);
+
+        foe_meet(&foe);
+        for (uint64_t guess = 0; guess < 8; guess++)
+            ck_assert_int_eq(ask_area(&foe, guess, guess % 2, known), -1);
+        ck_assert_int_eq(ask_area(&foe, key + 1, false, known), -1);
+        ck_assert_uint_eq(
+            mappable(ask_area(&foe, key, false, known), length), cases[i].read);
+        ck_assert_uint_eq(
+            mappable(ask_area(&foe, key, true, known), length), cases[i].write);
+        foe_target.ops->mem_deregister(foe_target.cls, mem);
+        ck_assert_int_eq(ask_area(&foe, key, false, known), -1);
+        foe_close(&foe);
+    }
+    foe_target.ops->mem_deregister(foe_target.cls, other);
+    alloc->free(foe_target.cls, area);
+    close_both();
+}
+END_TEST
+
+/* The registry is for reading: a peer that got it cannot write into it. */
+START_TEST(grant_registry_cannot_be_written)
+{
+    open_both();
+    struct foe foe = foe_open(&foe_target);
+
+    foe_meet(&foe);
+    ck_assert_int_ge(foe.registry, 0);
+    ck_assert_ptr_eq(
+        mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, foe.registry, 0),
+        MAP_FAILED);
+    ck_assert_int_lt(pwrite(foe.registry, "x", 1, 64), 0);
+    ck_assert_int_ne(ftruncate(foe.registry, 0), 0);
+    foe_close(&foe);
+    close_both();
+}
+END_TEST
+
+/* Two classes of this user: the friend is a service that was given descriptors,
+ * forged by a client, of what the target owns. */
+struct deputy {
+    unsigned char given[REGION]; /* registered for reading */
+    unsigned char secret[REGION];
+    na_plugin_mem *mem;
+    struct form form;
+    unsigned char bytes[REGION]; /* the friend's */
+    na_plugin_mem *local;
+};
+
+static void
+deputy_open(struct deputy *deputy)
+{
+    open_both();
+    memset(deputy->given, 0x22, REGION);
+    memset(deputy->secret, 0x11, REGION);
+    memset(deputy->bytes, 0xEE, REGION);
+    deputy->mem =
+        register_region(&foe_target, deputy->given, REGION, NA_PLUGIN_MEM_READ);
+    deputy->form = form_of(&foe_target, deputy->mem);
+    deputy->local = register_region(&foe_friend, deputy->bytes, REGION, 3);
+}
+
+/* The friend is made to write by a descriptor: it fails, nothing is written. */
+static void
+ck_refused(struct deputy *deputy, const struct form *form, int32_t code)
+{
+    na_plugin_mem *remote = unpack(&foe_friend, form);
+
+    ck_assert_int_eq(transfer(&foe_friend, true, deputy->local, remote, REGION,
+                         foe_friend_to_target),
+        code);
+    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    ck_filled(deputy->given, REGION, 0x22);
+    ck_filled(deputy->secret, REGION, 0x11);
+}
+
+static void
+deputy_close(struct deputy *deputy)
+{
+    foe_friend.ops->mem_deregister(foe_friend.cls, deputy->local);
+    node_warnings(&foe_friend);
+    close_both();
+}
+
+static struct form
+forge(const struct deputy *deputy, size_t at, const void *bytes, size_t size)
+{
+    struct form form = deputy->form;
+
+    form.bytes[AT_ACCESS] = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE;
+    memcpy(form.bytes + at, bytes, size);
+    return form;
+}
+
+static void
+ck_all_refused(struct deputy *deputy)
+{
+    const void *secret = deputy->secret;
+    uint16_t none = 0, far = UINT16_MAX;
+    uint64_t key = 0;
+    struct form form = forge(deputy, AT_BASE, &secret, sizeof(secret));
+
+    ck_refused(deputy, &form, NA_PLUGIN_E_INVALID_ARG);
+    /* without a place in the registry the owner decides, by the key */
+    memcpy(form.bytes + AT_SLOT, &none, sizeof(none));
+    ck_refused(deputy, &form, NA_PLUGIN_E_PERMISSION);
+    memcpy(form.bytes + AT_KEY, &key, sizeof(key));
+    ck_refused(deputy, &form, NA_PLUGIN_E_INVALID_ARG);
+    form = forge(deputy, AT_SLOT, &far, sizeof(far));
+    ck_refused(deputy, &form, NA_PLUGIN_E_INVALID_ARG);
+    form = forge(deputy, AT_ACCESS, "\3", 1);
+    ck_refused(deputy, &form, NA_PLUGIN_E_INVALID_ARG);
+}
+
+START_TEST(grant_forged_descriptor_of_a_third_process_is_refused)
+{
+    static struct deputy deputy;
+    const void *secret = deputy.secret;
+
+    deputy_open(&deputy);
+    /* the first operation of a connection, when nothing is known of the peer */
+    struct form form = forge(&deputy, AT_BASE, &secret, sizeof(secret));
+    ck_refused(&deputy, &form, NA_PLUGIN_E_INVALID_ARG);
+    ck_all_refused(&deputy);
+    check_friend();
+    ck_all_refused(&deputy);
+    foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
+    deputy_close(&deputy);
+}
+END_TEST
+
+START_TEST(grant_ends_when_it_is_deregistered)
+{
+    static struct deputy deputy;
+
+    deputy_open(&deputy);
+    na_plugin_mem *remote = unpack(&foe_friend, &deputy.form);
+    ck_assert_int_eq(transfer(&foe_friend, false, deputy.local, remote, REGION,
+                         foe_friend_to_target),
+        NA_PLUGIN_OK);
+    ck_filled(deputy.bytes, REGION, 0x22);
+    memset(deputy.bytes, 0xEE, REGION);
+    foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
+    ck_assert_int_eq(transfer(&foe_friend, false, deputy.local, remote, REGION,
+                         foe_friend_to_target),
+        NA_PLUGIN_E_INVALID_ARG);
+    /* nor by the place that another registration has now */
+    deputy.mem = register_region(&foe_target, deputy.given, REGION, 3);
+    ck_assert_int_eq(transfer(&foe_friend, false, deputy.local, remote, REGION,
+                         foe_friend_to_target),
+        NA_PLUGIN_E_INVALID_ARG);
+    ck_filled(deputy.bytes, REGION, 0xEE);
+    ck_assert_uint_eq(node_counter(&foe_friend, "registrations_refused"), 2);
+    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
+    deputy_close(&deputy);
+}
+END_TEST
+
+/* More registrations than the registry has room for: the owner copies. */
+START_TEST(grant_beyond_the_registry_is_the_owners_to_copy)
+{
+    static struct deputy deputy;
+    enum { MANY = 70000 };
+    na_plugin_mem **mems = calloc(MANY, sizeof(*mems));
+
+    deputy_open(&deputy);
+    for (size_t i = 0; i < MANY; i++)
+        mems[i] = register_region(&foe_target, deputy.given, REGION, 3);
+    struct form form = form_of(&foe_target, mems[MANY - 1]);
+    na_plugin_mem *remote = unpack(&foe_friend, &form);
+    ck_assert_int_eq(transfer(&foe_friend, true, deputy.local, remote, REGION,
+                         foe_friend_to_target),
+        NA_PLUGIN_OK);
+    ck_filled(deputy.given, REGION, 0xEE);
+    ck_assert_uint_eq(node_counter(&foe_target, "helped_bytes"), REGION);
+    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    for (size_t i = 0; i < MANY; i++)
+        foe_target.ops->mem_deregister(foe_target.cls, mems[i]);
+    /* and there is room again */
+    mems[0] = register_region(&foe_target, deputy.given, REGION, 3);
+    form = form_of(&foe_target, mems[0]);
+    remote = unpack(&foe_friend, &form);
+    ck_assert_int_eq(transfer(&foe_friend, true, deputy.local, remote, REGION,
+                         foe_friend_to_target),
+        NA_PLUGIN_OK);
+    ck_assert_uint_eq(node_counter(&foe_target, "helped_bytes"), REGION);
+    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    foe_target.ops->mem_deregister(foe_target.cls, mems[0]);
+    foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
+    free(mems);
+    deputy_close(&deputy);
+}
+END_TEST
+
+/* A class of root's that becomes another user's process once it is connected. */
+static int
+turncoat(const struct parent *parent)
+{
+    static struct node node;
+    static unsigned char memory[LARGE];
+    char text[TEXT];
+
+    node_open(&node, NULL);
+    na_plugin_mem *mem = register_region(&node, memory, LARGE, 3);
+    struct form form = form_of(&node, mem);
+    self_string(&node, text);
+    tell(parent->out, text);
+    ck_assert_int_eq(write(parent->out, &form, sizeof(form)), sizeof(form));
+    while (node_counter(&node, "put_bytes") == 0 &&
+           node_counter(&node, "peers_connected") == 0)
+        pump();
+    hear_is(parent->in, "change");
+    if (setresgid(65534, 65534, 65534) != 0 ||
+        setresuid(65534, 65534, 65534) != 0)
+        return 1;
+    tell(parent->out, "changed");
+    for (uint64_t end = now_ns() + UINT64_C(20000000000);
+         node_counter(&node, "helped_bytes") < LARGE && now_ns() < end;)
+        pump();
+    snprintf(
+        text, sizeof(text), "%d", (int) node_counter(&node, "helped_bytes"));
+    tell(parent->out, text);
+    hear_is(parent->in, "end");
+    node.ops->mem_deregister(node.cls, mem);
+    node_close(&node);
+    return 0;
+}
+
+/* The kernel copies with the rights that this process would have without
+ * privileges: a peer whose credentials are others by then copies by itself. */
+START_TEST(grant_credentials_are_looked_at_when_they_are_used)
+{
+    static struct node node;
+    static unsigned char memory[LARGE];
+    struct child child = child_start(turncoat, NULL);
+    struct form form;
+    char text[TEXT];
+
+    hear(child.in, text);
+    ck_assert_int_eq(read(child.in, &form, sizeof(form)), sizeof(form));
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, text);
+    na_plugin_mem *remote = unpack(&node, &form);
+    na_plugin_mem *local = register_region(&node, memory, LARGE, 3);
+    ck_assert_int_eq(transfer(&node, true, local, remote, 1, peer), 0);
+    tell(child.out, "change");
+    hear_is(child.in, "changed");
+    ck_assert_int_eq(transfer(&node, true, local, remote, LARGE, peer), 0);
+    hear_is(child.in, "65536");
+    tell(child.out, "end");
+    node.ops->mem_deregister(node.cls, local);
+    node.ops->mem_free(node.cls, remote);
+    node.ops->addr_free(node.cls, peer);
+    child_join(&child);
+    node_close(&node);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("grant");
+
+    tcase_add_test(cases, grant_guessed_keys_reach_nothing);
+    tcase_add_test(cases, grant_keys_are_all_different);
+    tcase_add_test(cases, grant_right_and_range_are_checked_by_the_owner);
+    tcase_add_test(cases, grant_area_is_mapped_as_its_registration_permits);
+    tcase_add_test(cases, grant_registry_cannot_be_written);
+    tcase_add_test(
+        cases, grant_forged_descriptor_of_a_third_process_is_refused);
+    tcase_add_test(cases, grant_ends_when_it_is_deregistered);
+    tcase_add_test(cases, grant_beyond_the_registry_is_the_owners_to_copy);
+    if (geteuid() != 0)
+        puts("skipped: credentials need root, to give them up");
+    else
+        tcase_add_test(
+            cases, grant_credentials_are_looked_at_when_they_are_used);
+    return run_cases("grant", &cases, 1);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Processes of another user: those that a class does not admit leave no trace in
+ * it; those that it does, since it was opened for any, reach what they were
+ * granted and nothing else, whatever they become. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "foe.h"
+
+#define STRANGER 65533
+#define FLOODS 140
+#define FDS 8
+#define REGION 4096U
+#define AT_KEY 16 /* in a serialized registration: README.md */
+#define AT_OWNER 8
+#define AT_BASE 24
+
+static const struct node_options any_user = {.name = "any/"};
+
+static void
+become_stranger(void)
+{
+    if (setgid(STRANGER) != 0 || setuid(STRANGER) != 0)
+        _exit(9);
+}
+
+/* A socket to a class of this address, by another process than the class's. */
+static int
+connect_to(const char *text)
+{
+    struct sockaddr_un address;
+    socklen_t length = address_of(text + strlen("sm://"), &address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *) &address, length) != 0)
+        _exit(8);
+    return fd;
+}
+
+/* Empty packets, each with as many descriptors as fit. */
+static int
+flood(const struct parent *parent)
+{
+    char text[TEXT];
+    int fds[FDS];
+
+    hear(parent->in, text);
+    become_stranger();
+    for (int i = 0; i < FDS; i++)
+        fds[i] = STDIN_FILENO;
+    for (int i = 0; i < FLOODS; i++) {
+        int fd = connect_to(text);
+        /* the class may have hung up already */
+        try_send_with(fd, "", 0, fds, FDS);
+        try_send_with(fd, "", 0, fds, FDS);
+        close(fd);
+    }
+    tell(parent->out, "flooded");
+    hear_is(parent->in, "end");
+    return 0;
+}
+
+/* The class has as many descriptors as before, and works. */
+static void
+ck_survives(const struct node_options *options)
+{
+    char text[TEXT];
+    struct child child = child_start(flood, NULL);
+
+    open_both_as(options);
+    check_friend();
+    uint32_t descriptors = count_descriptors();
+    self_string(&foe_target, text);
+    tell(child.out, text);
+    /* the pipe is read here beside polling */
+    ck_assert_int_eq(fcntl(child.in, F_SETFL, O_NONBLOCK), 0);
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+    char line[TEXT];
+    while (read(child.in, line, sizeof(line)) < 0) {
+        ck_assert_msg(now_ns() < deadline, "the flood does not end");
+        pump();
+    }
+    ck_assert_str_eq(line, "flooded");
+    /* all of them have been accepted when another call is answered */
+    struct foe last = foe_open(&foe_target);
+    foe_meet(&last);
+    foe_close(&last);
+    deadline = now_ns() + UINT64_C(20000000000);
+    while (count_descriptors() > descriptors && now_ns() < deadline)
+        pump();
+    ck_assert_uint_eq(count_descriptors(), descriptors);
+    check_friend();
+    tell(child.out, "end");
+    child_join(&child);
+    close_both();
+}
+
+START_TEST(stranger_not_admitted_leaves_no_descriptors)
+{
+    ck_survives(NULL);
+}
+END_TEST
+
+START_TEST(stranger_admitted_leaves_no_descriptors)
+{
+    ck_survives(&any_user);
+}
+END_TEST
+
+/* Descriptors in packets on a connection that is up. */
+START_TEST(stranger_connected_leaves_no_descriptors)
+{
+    int fds[FDS];
+
+    open_both();
+    check_friend();
+    uint32_t descriptors = count_descriptors();
+    for (int i = 0; i < FDS; i++)
+        fds[i] = STDIN_FILENO;
+    for (int i = 0; i < FLOODS; i++) {
+        struct foe foe = foe_open(&foe_target);
+
+        foe_meet(&foe);
+        send_with(foe.socket, "x", 1, fds, FDS);
+        send_with(foe.socket, "", 0, fds, FDS);
+        expect_hangup(foe.socket);
+        foe_close(&foe);
+    }
+    ck_assert_uint_eq(count_descriptors(), descriptors);
+    check_friend();
+    close_both();
+}
+END_TEST
+
+/* More connections than a user may have: those beyond are refused, and the class
+ * has descriptors for them alone. */
+static int
+connect_often(const struct parent *parent)
+{
+    char text[TEXT];
+    int memory = make_ring_memory();
+
+    hear(parent->in, text);
+    become_stranger();
+    for (int i = 0; i < FLOODS; i++) {
+        struct hello hello = good_hello();
+
+        /* it stays open */
+        try_send_with(connect_to(text), &hello, sizeof(hello), &memory, 1);
+    }
+    tell(parent->out, "connected");
+    hear_is(parent->in, "end");
+    return 0;
+}
+
+START_TEST(stranger_admitted_has_so_many_connections)
+{
+    static const struct node_options few = {.name = "any/",
+        .setting_key = "sm.user_connections",
+        .setting_value = "10"};
+    char text[TEXT];
+    struct child child = child_start(connect_often, NULL);
+
+    open_both_as(&few);
+    check_friend();
+    uint32_t descriptors = count_descriptors();
+    self_string(&foe_target, text);
+    tell(child.out, text);
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+    while (node_counter(&foe_target, "callers_refused") < FLOODS - 10) {
+        ck_assert_msg(now_ns() < deadline, "they are not refused");
+        pump();
+    }
+    hear_is(child.in, "connected");
+    /* a socket and a process each */
+    ck_assert_uint_le(count_descriptors(), descriptors + 20);
+    ck_assert_uint_eq(
+        node_counter(&foe_target, "callers_refused"), FLOODS - 10);
+    check_friend();
+    tell(child.out, "end");
+    child_join(&child);
+    deadline = now_ns() + UINT64_C(20000000000);
+    while (count_descriptors() > descriptors && now_ns() < deadline)
+        pump();
+    /* less what child_join closed */
+    ck_assert_uint_eq(count_descriptors(), descriptors - 2);
+    close_both();
+}
+END_TEST
+
+/* What the class gives to another user's process: a ring, and nothing more. */
+static int
+ask_for_area(const struct parent *parent)
+{
+    char text[TEXT];
+    uint64_t key;
+    struct help help = {.verb = HELP_AREA};
+    struct hello hello = good_hello();
+    struct area_packet packet;
+    int fds[2], memory = make_ring_memory();
+
+    hear(parent->in, text);
+    if (read(parent->in, &key, sizeof(key)) != sizeof(key))
+        return 1;
+    become_stranger();
+    struct foe foe = {.socket = connect_to(text), .memory = memory};
+    foe.ring = mmap(
+        NULL, PAGE + CAPACITY, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    send_with(foe.socket, &hello, sizeof(hello), &memory, 1);
+    ck_assert_int_eq(receive_with(foe.socket, &hello, sizeof(hello), 0, fds, 2),
+        sizeof(hello));
+    ck_assert_int_ge(fds[0], 0);
+    ck_assert_int_eq(fds[1], -1); /* no registry */
+    help.mem = key;
+    foe_ask(&foe, &help, NULL, 0);
+    help.last = 1;
+    foe_ask(&foe, &help, NULL, 0);
+    tell(parent->out, "asked");
+    hear_is(parent->in, "look");
+    ck_assert_int_lt(
+        receive_with(foe.socket, &packet, sizeof(packet), MSG_DONTWAIT, fds, 1),
+        0);
+    foe.theirs = NULL;
+    foe.registry = -1;
+    foe_close(&foe);
+    close(fds[0]);
+    return 0;
+}
+
+START_TEST(stranger_admitted_maps_nothing)
+{
+    char text[TEXT];
+    void *area;
+    unsigned char bytes[256];
+    uint64_t size = sizeof(bytes), key;
+    struct child child = child_start(ask_for_area, NULL);
+
+    open_both_as(&any_user);
+    const na_plugin_mem_alloc *alloc =
+        foe_target.ops->extension(foe_target.cls, NA_PLUGIN_MEM_ALLOC_ID);
+    ck_assert_int_eq(alloc->alloc(foe_target.cls, REGION, &area), NA_PLUGIN_OK);
+    na_plugin_segment segment = {.base = area, .length = REGION};
+    na_plugin_mem *mem;
+    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls, &segment, 1,
+                         3, NA_PLUGIN_MEM_HOST, 0, &mem),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        foe_target.ops->mem_serialize(foe_target.cls, mem, bytes, &size), 0);
+    memcpy(&key, bytes + AT_KEY, sizeof(key));
+    self_string(&foe_target, text);
+    tell(child.out, text);
+    ck_assert_int_eq(write(child.out, &key, sizeof(key)), sizeof(key));
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+    ck_assert_int_eq(fcntl(child.in, F_SETFL, O_NONBLOCK), 0);
+    while (read(child.in, text, sizeof(text)) < 0) {
+        ck_assert_msg(now_ns() < deadline, "the stranger does not ask");
+        pump();
+    }
+    for (int i = 0; i < 20000; i++)
+        pump();
+    ck_assert_int_eq(fcntl(child.in, F_SETFL, 0), 0);
+    tell(child.out, "look");
+    child_join(&child);
+    foe_target.ops->mem_deregister(foe_target.cls, mem);
+    alloc->free(foe_target.cls, area);
+    close_both();
+}
+END_TEST
+
+/* The victim, with the set-user-ID bit, and the address of its memory. */
+static void
+install_victim(char path[TEXT], uint64_t *address_p)
+{
+    const char *from = getenv("SM_VICTIM");
+    const char *folder = getenv("TMPDIR");
+    char command[4 * TEXT];
+
+    ck_assert_ptr_nonnull(from);
+    snprintf(path, TEXT, "%s/victim-%d", folder != NULL ? folder : "/tmp",
+        (int) getpid());
+    snprintf(command, sizeof(command),
+        "cp '%s' '%s' && chmod 4755 '%s' && '%s' --address", from, path, path,
+        path);
+    FILE *output = popen(command, "re");
+    ck_assert_ptr_nonnull(output);
+    ck_assert_int_eq(fscanf(output, "%" SCNx64, address_p), 1);
+    ck_assert_int_eq(pclose(output), 0);
+}
+
+/* What the attacker is told. */
+struct plan {
+    char victim[TEXT];
+    char text[TEXT]; /* of the class */
+};
+
+/* Connects, leaves the connection to a child, and becomes the victim: its process
+ * is the one that the class has seen. */
+static int
+become_victim(const struct parent *parent)
+{
+    struct plan plan;
+    struct hello hello;
+    int memory = make_ring_memory(), fds[2], end[2], ready[2];
+    char byte;
+
+    if (read(parent->in, &plan, sizeof(plan)) != sizeof(plan) ||
+        pipe(end) != 0 || pipe(ready) != 0)
+        return 1;
+    become_stranger();
+    int fd = connect_to(plan.text);
+    hello = good_hello();
+    if (write(parent->out, hello.name, sizeof(hello.name)) !=
+        sizeof(hello.name))
+        return 1;
+    send_with(fd, &hello, sizeof(hello), &memory, 1);
+    if (receive_with(fd, &hello, sizeof(hello), 0, fds, 2) < 0)
+        return 1;
+    if (fork() == 0) {
+        close(end[0]);
+        if (read(ready[0], &byte, 1) != 1)
+            _exit(1);
+        tell(parent->out, "ready");
+        hear_is(parent->in, "end");
+        _exit(0); /* which hangs up on the victim */
+    }
+    close(end[1]);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    dup2(end[0], STDIN_FILENO);
+    dup2(ready[1], STDOUT_FILENO);
+    execl(plan.victim, plan.victim, (char *) NULL);
+    return 1;
+}
+
+START_TEST(stranger_that_becomes_another_program_is_not_written_to)
+{
+    struct plan plan;
+    char name[sizeof(((struct hello *) NULL)->name)];
+    char peer_text[TEXT];
+    unsigned char bytes[256], data[64];
+    uint64_t size = sizeof(bytes), address, owner = 77;
+    na_plugin_mem *local, *remote;
+    na_plugin_segment segment = {.base = data, .length = sizeof(data)};
+    struct child child = child_start(become_victim, NULL);
+
+    install_victim(plan.victim, &address);
+    memset(data, 0xEE, sizeof(data));
+    open_both_as(&any_user);
+    self_string(&foe_target, plan.text);
+    ck_assert_int_eq(write(child.out, &plan, sizeof(plan)), sizeof(plan));
+    ck_assert_int_eq(read(child.in, name, sizeof(name)), sizeof(name));
+    ck_assert_int_eq(fcntl(child.in, F_SETFL, O_NONBLOCK), 0);
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+    while (read(child.in, peer_text, sizeof(peer_text)) < 0) {
+        ck_assert_msg(now_ns() < deadline, "the victim does not start");
+        pump();
+    }
+    /* a descriptor as a client would send it */
+    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls, &segment, 1,
+                         3, NA_PLUGIN_MEM_HOST, 0, &local),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        foe_target.ops->mem_serialize(foe_target.cls, local, bytes, &size), 0);
+    memcpy(bytes + AT_OWNER, &owner, sizeof(owner));
+    memcpy(bytes + AT_BASE, &address, sizeof(address));
+    ck_assert_int_eq(
+        foe_target.ops->mem_deserialize(foe_target.cls, bytes, size, &remote),
+        NA_PLUGIN_OK);
+    snprintf(peer_text, sizeof(peer_text), "sm://%s", name);
+    na_plugin_addr *peer = lookup(&foe_target, peer_text);
+    void *op = op_new(&foe_target);
+    ck_assert_int_eq(foe_target.ops->put(foe_target.ctx[0], op, local, 0,
+                         remote, 0, sizeof(data), peer, 0),
+        NA_PLUGIN_E_PERMISSION);
+    ck_assert_int_eq(fcntl(child.in, F_SETFL, 0), 0);
+    tell(child.out, "end");
+    /* it ends with 3 if it was written to */
+    child_join(&child);
+    ck_assert_int_eq(unlink(plan.victim), 0);
+    node_warnings(&foe_target);
+    foe_target.ops->mem_free(foe_target.cls, remote);
+    foe_target.ops->mem_deregister(foe_target.cls, local);
+    foe_target.ops->addr_free(foe_target.cls, peer);
+    free(op);
+    close_both();
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("stranger");
+
+    tcase_add_test(cases, stranger_connected_leaves_no_descriptors);
+    if (geteuid() != 0) {
+        puts("skipped: another user needs root, to become one");
+    } else {
+        tcase_add_test(cases, stranger_not_admitted_leaves_no_descriptors);
+        tcase_add_test(cases, stranger_admitted_leaves_no_descriptors);
+        tcase_add_test(cases, stranger_admitted_has_so_many_connections);
+        tcase_add_test(cases, stranger_admitted_maps_nothing);
+        tcase_add_test(
+            cases, stranger_that_becomes_another_program_is_not_written_to);
+    }
+    return run_cases("stranger", &cases, 1);
+}
