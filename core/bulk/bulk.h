@@ -19,7 +19,6 @@
 #include <sys/queue.h>
 
 struct bulk_op;
-struct bulk_slot;
 
 /* The transports of a class, as what descriptors have of each is numbered. */
 enum { BULK_MAIN, BULK_SM, BULK_SIDES };
@@ -31,10 +30,10 @@ struct bulk_owned {
     struct base_lock lock;
     uint32_t random_left; /* of what follows */
     uint64_t random[BULK_OWNED_RANDOM];
-    _Atomic uint64_t owner; /* random: the class, among all; 0 until needed */
-    struct bulk_slot *slots;
-    uint32_t slot_count;
-    uint32_t first_free; /* slot + 1, or 0 */
+    _Atomic uint64_t owner;   /* random: the class, among all; 0 until needed */
+    struct hg_bulk **buckets; /* by number; linked by owned_next */
+    uint32_t bucket_count;    /* a power of two, or 0 */
+    uint32_t count;           /* descriptors in them */
 };
 
 /* The beginning of hg_class. */
@@ -125,6 +124,8 @@ struct hg_bulk {
 
     na_plugin_segment *segments; /* local */
     uint8_t *allocated;          /* local: enum bulk_allocated, or NULL */
+
+    struct hg_bulk *owned_next; /* local: in bulk_owned */
 
     uint64_t owner;      /* remote: number of the owner's class */
     unsigned char *wire; /* remote: the form that it came in */

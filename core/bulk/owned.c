@@ -1,92 +1,114 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors of ours that went out into the world. One that comes back names
- * its original by a number: a slot of this table, how often the slot was used,
- * and bits that nobody can guess. So a transfer with oneself is a copy, nothing
- * when the original is gone, and never from what the peer was not given.
+ * Descriptors of this class that have been serialized. One that comes back names
+ * its original by a number: random, 64 bits, so that who has not been given the
+ * descriptor cannot name it. So a transfer with oneself is a copy, nothing when
+ * the original has been freed, and never from what the peer was not given.
  */
 #include "bulk/bulk.h"
-
-#include "base/time.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-#define SLOTS_AT_FIRST 64U
-#define SLOT_BITS 24U /* of a number, then 8 of uses, then 32 random ones */
-#define SLOT_MASK ((1U << SLOT_BITS) - 1)
-#define USE_MASK 0xffU
-
-struct bulk_slot {
-    struct hg_bulk *bulk; /* NULL: free */
-    uint64_t number;      /* of that one */
-    uint32_t uses;
-    uint32_t next_free;
-};
+#define BUCKETS_AT_FIRST 64U
 
 void
 bulk_class_finish(struct bulk_class *bulk_class)
 {
-    free(bulk_class->owned.slots);
-    bulk_class->owned.slots = NULL;
+    free(bulk_class->owned.buckets);
+    bulk_class->owned.buckets = NULL;
 }
 
-/* What cannot be guessed, unless the system has nothing of the kind. The lock
- * is held. */
+/* A random number other than 0; 0 if the system has none yet. The lock is held. */
 static uint64_t
 draw(struct bulk_owned *owned)
 {
-    if (owned->random_left == 0) {
-        ssize_t got =
-            getrandom(owned->random, sizeof owned->random, GRND_NONBLOCK);
+    uint64_t number = 0;
 
-        if (got != sizeof owned->random)
-            owned->random[0] = base_time_now() * 0x9e3779b97f4a7c15ULL;
-        owned->random_left =
-            got == sizeof owned->random ? BULK_OWNED_RANDOM : 1;
+    while (number == 0) {
+        if (owned->random_left == 0) {
+            if (getrandom(owned->random, sizeof owned->random, GRND_NONBLOCK) !=
+                (ssize_t) sizeof owned->random)
+                return 0;
+            owned->random_left = BULK_OWNED_RANDOM;
+        }
+        number = owned->random[--owned->random_left];
+        owned->random[owned->random_left] = 0;
     }
-    return owned->random[--owned->random_left];
+    return number;
 }
 
-/* Lock held. */
-static bool
-add_slots(struct bulk_owned *owned)
+/* Where the descriptor with this number is linked, or would be. There are buckets.
+ * The lock is held. */
+static struct hg_bulk **
+find_link(struct bulk_owned *owned, uint64_t number)
 {
-    uint32_t count =
-        owned->slot_count > 0 ? owned->slot_count * 2 : SLOTS_AT_FIRST;
-    struct bulk_slot *slots;
+    struct hg_bulk **link = &owned->buckets[number & (owned->bucket_count - 1)];
 
-    if (count > SLOT_MASK)
-        return false;
-    slots = realloc(owned->slots, count * sizeof *slots);
-    if (!slots)
-        return false;
-    owned->slots = slots;
-    for (uint32_t i = owned->slot_count; i < count; i++) {
-        slots[i] = (struct bulk_slot){.next_free = owned->first_free};
-        owned->first_free = i + 1;
+    while (*link && atomic_load_explicit(
+                        &(*link)->number, memory_order_relaxed) != number)
+        link = &(*link)->owned_next;
+    return link;
+}
+
+/* Makes room for one more: as many buckets as descriptors, if there is memory for
+ * them. Whether there are any. The lock is held. */
+static bool
+grow(struct bulk_owned *owned)
+{
+    uint32_t old_count = owned->bucket_count;
+    struct hg_bulk **old = owned->buckets;
+
+    if (owned->count < old_count || old_count > UINT32_MAX / 2)
+        return true;
+    uint32_t count = old_count > 0 ? old_count * 2 : BUCKETS_AT_FIRST;
+    struct hg_bulk **buckets = calloc(count, sizeof(struct hg_bulk *));
+
+    if (!buckets)
+        return old_count > 0;
+    owned->buckets = buckets;
+    owned->bucket_count = count;
+    for (uint32_t i = 0; i < old_count; i++) {
+        struct hg_bulk *bulk = old[i];
+
+        while (bulk) {
+            struct hg_bulk *next = bulk->owned_next;
+            uint64_t number =
+                atomic_load_explicit(&bulk->number, memory_order_relaxed);
+
+            bulk->owned_next = buckets[number & (count - 1)];
+            buckets[number & (count - 1)] = bulk;
+            bulk = next;
+        }
     }
-    owned->slot_count = count;
+    free(old);
     return true;
 }
 
-/* A free slot for a descriptor. The lock is held. */
+/* Enters a descriptor: its number, 0 if it gets none. The lock is held. */
 static uint64_t
-take_slot(struct bulk_owned *owned, struct hg_bulk *bulk)
+enter(struct bulk_owned *owned, struct hg_bulk *bulk)
 {
-    uint32_t index = owned->first_free;
-    struct bulk_slot *slot = &owned->slots[index - 1];
+    struct hg_bulk **link;
+    uint64_t number;
 
-    owned->first_free = slot->next_free;
-    slot->bulk = bulk;
-    slot->uses++;
-    slot->number =
-        (draw(owned) << 32) | (slot->uses & USE_MASK) << SLOT_BITS | index;
-    return slot->number;
+    if (!grow(owned))
+        return 0;
+    do
+        number = draw(owned);
+    while (number != 0 && *find_link(owned, number));
+    if (number == 0)
+        return 0;
+    link = find_link(owned, number);
+    bulk->owned_next = *link;
+    *link = bulk;
+    owned->count++;
+    atomic_store_explicit(&bulk->number, number, memory_order_relaxed);
+    return number;
 }
 
-/* Relaxed here and below: a number, and an owner, are values that go out; what
+/* Relaxed here and below: a number, and an owner, are values that are sent; what
  * they lead to is looked at under the lock alone. Who ends a descriptor has its
  * last reference, taken with acquire in HG_Bulk_free. */
 uint64_t
@@ -99,13 +121,10 @@ bulk_owned_number(struct hg_bulk *bulk)
         return number;
     base_lock_acquire(&owned->lock);
     if (bulk_owner(bulk->bulk_class) == 0) /* 0 is for none */
-        atomic_store_explicit(
-            &owned->owner, draw(owned) | 1, memory_order_relaxed);
+        atomic_store_explicit(&owned->owner, draw(owned), memory_order_relaxed);
     number = atomic_load_explicit(&bulk->number, memory_order_relaxed);
-    if (number == 0 && (owned->first_free != 0 || add_slots(owned))) {
-        number = take_slot(owned, bulk);
-        atomic_store_explicit(&bulk->number, number, memory_order_relaxed);
-    }
+    if (number == 0 && bulk_owner(bulk->bulk_class) != 0)
+        number = enter(owned, bulk);
     base_lock_release(&owned->lock);
     return number;
 }
@@ -114,13 +133,12 @@ struct hg_bulk *
 bulk_owned_find(struct bulk_class *bulk_class, uint64_t number)
 {
     struct bulk_owned *owned = &bulk_class->owned;
-    uint32_t index = (uint32_t) (number & SLOT_MASK) - 1;
     struct hg_bulk *bulk = NULL;
     int32_t refs = 0;
 
     base_lock_acquire(&owned->lock);
-    if (index < owned->slot_count && owned->slots[index].number == number)
-        bulk = owned->slots[index].bulk;
+    if (number != 0 && owned->bucket_count > 0)
+        bulk = *find_link(owned, number);
     /* One whose last reference is given back just now is as good as gone, but
      * not freed before it has left the table. */
     if (bulk)
@@ -138,14 +156,11 @@ bulk_owned_forget(struct hg_bulk *bulk)
 {
     struct bulk_owned *owned = &bulk->bulk_class->owned;
     uint64_t number = atomic_load_explicit(&bulk->number, memory_order_relaxed);
-    struct bulk_slot *slot;
 
     if (bulk->remote || number == 0)
         return;
     base_lock_acquire(&owned->lock);
-    slot = &owned->slots[(number & SLOT_MASK) - 1];
-    slot->bulk = NULL;
-    slot->next_free = owned->first_free;
-    owned->first_free = (uint32_t) (number & SLOT_MASK);
+    *find_link(owned, number) = bulk->owned_next;
+    owned->count--;
     base_lock_release(&owned->lock);
 }

@@ -9,7 +9,7 @@
  *    4  u32  segments
  *    8  u64  bytes of all segments
  *   16  u64  number of the owner's class, random
- *   24  u64  number of the descriptor in that class, or 0; to be guessed by none
+ *   24  u64  number of the descriptor in that class, random, or 0
  *   32       the data, when inside; only of what is readable and not writable
  *            sections, one for each transport that the owner has
  *

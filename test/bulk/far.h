@@ -18,8 +18,8 @@
 struct far {
     struct session s;
     hg_class_t *owner_class;
-    hg_context_t *owner_context;
-    pthread_t owner_thread; /* over transports between hosts */
+    hg_context_t *owner_context; /* NULL: over the loop plugin it needs none */
+    pthread_t owner_thread;      /* over transports between hosts */
     _Atomic bool stop;
     hg_addr_t owner;
     unsigned char *origin_memory;

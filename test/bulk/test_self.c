@@ -291,6 +291,42 @@ START_TEST(self_ranges_may_overlap)
 }
 END_TEST
 
+/* The number by which a descriptor is found again is a key to its memory: none of
+ * its bits can be told from another one's. */
+START_TEST(self_numbers_of_descriptors_are_random)
+{
+    enum { COUNT = 300, AT_NUMBER = 24 };
+    struct session s;
+    hg_bulk_t bulks[COUNT];
+    uint64_t ones = 0, zeros = 0, changed = 0, last = 0;
+    hg_size_t size = SIZE;
+
+    session_begin(&s, _i, &setup);
+    for (unsigned i = 0; i < COUNT; i++) {
+        unsigned char bytes[1024];
+        uint64_t number;
+
+        ck_assert_int_eq(HG_Bulk_create(s.hg_class, 1, NULL, &size,
+                             HG_BULK_READWRITE, &bulks[i]),
+            HG_SUCCESS);
+        ck_assert_int_eq(
+            HG_Bulk_serialize(bytes, sizeof bytes, 0, bulks[i]), HG_SUCCESS);
+        memcpy(&number, bytes + AT_NUMBER, sizeof number);
+        ones |= number;
+        zeros |= ~number;
+        if (i % 2 == 1)
+            changed |= number ^ last;
+        last = number;
+    }
+    ck_assert_uint_eq(ones, UINT64_MAX);
+    ck_assert_uint_eq(zeros, UINT64_MAX);
+    ck_assert_uint_eq(changed, UINT64_MAX);
+    for (unsigned i = 0; i < COUNT; i++)
+        HG_Bulk_free(bulks[i]);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -299,6 +335,7 @@ add(TCase *tcase)
     session_add(tcase, self_descriptor_keeps_its_own_rights_and_size);
     session_add(tcase, self_descriptors_are_told_apart);
     session_add(tcase, self_ranges_may_overlap);
+    session_add(tcase, self_numbers_of_descriptors_are_random);
 }
 
 int
