@@ -141,11 +141,18 @@ receive_with(
 int
 make_ring_memory(void)
 {
-    int memory = make_memory(PAGE + CAPACITY, SEALS);
+    return make_ring_memory_sealed(SEALS);
+}
+
+int
+make_ring_memory_sealed(int seals)
+{
+    int memory = make_memory(PAGE + CAPACITY, 0);
     unsigned char *ring = map_ring(memory);
     uint32_t front[2] = {RING_MAGIC, CAPACITY};
     memcpy(ring, front, sizeof(front));
     munmap(ring, PAGE + CAPACITY);
+    ck_assert_int_eq(fcntl(memory, F_ADD_SEALS, seals), 0);
     return memory;
 }
 

@@ -83,8 +83,9 @@ struct hello good_hello(void);
 /* Sealed memory of its own. */
 int make_memory(uint64_t length, int seals);
 
-/* The same as an empty ring. */
+/* The same as an empty ring; with these seals. */
 int make_ring_memory(void);
+int make_ring_memory_sealed(int seals);
 
 /* The abstract socket address of a name. */
 struct sockaddr_un;

@@ -401,6 +401,42 @@ START_TEST(death_forget_works_on_the_living)
 }
 END_TEST
 
+/* An expected message that came before its receive is gone with its sender: the
+ * receive is for the next one. */
+START_TEST(death_forget_drops_early_messages)
+{
+    static struct node a, b;
+    char text[TEXT];
+    char buffer[64];
+
+    node_open(&a, NULL);
+    node_open(&b, NULL);
+    self_string(&b, text);
+    na_plugin_addr *to_b = lookup(&a, text);
+    self_string(&a, text);
+    na_plugin_addr *to_a = lookup(&b, text);
+    ck_assert_int_eq(send_expected(&a, "old", 4, to_b, 7), NA_PLUGIN_OK);
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+    while (node_counter(&b, "messages_received") == 0) {
+        ck_assert_msg(now_ns() < deadline, "the message does not arrive");
+        pump();
+    }
+    b.ops->addr_forget(b.cls, to_a);
+    ck_assert_uint_eq(node_counter(&b, "expected_dropped"), 1);
+    expect_silence(&a, 0, 5);
+    void *wait = post_expected(&b, buffer, sizeof(buffer), to_a, 7);
+    expect_silence(&b, 0, 5);
+    ck_assert_int_eq(send_expected(&a, "new", 4, to_b, 7), NA_PLUGIN_OK);
+    await_message(&b, 0, wait, 4, 7, false);
+    ck_assert_str_eq(buffer, "new");
+    a.ops->addr_free(a.cls, to_b);
+    b.ops->addr_free(b.cls, to_a);
+    free(wait);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
 /* Connections come and go without leaving descriptors or memory. */
 START_TEST(death_many_connections_leave_nothing)
 {
@@ -446,6 +482,7 @@ main(void)
     tcase_add_test(cases, death_shows_though_a_forked_child_lives);
     tcase_add_test(cases, death_forget_ends_what_is_pending_and_begins_anew);
     tcase_add_test(cases, death_forget_works_on_the_living);
+    tcase_add_test(cases, death_forget_drops_early_messages);
     tcase_add_test(cases, death_many_connections_leave_nothing);
     return run_cases("death", &cases, 1);
 }

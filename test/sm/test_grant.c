@@ -378,6 +378,23 @@ forge(const struct deputy *deputy, size_t at, const void *bytes, size_t size)
     return form;
 }
 
+/* The friend is made to read by a descriptor with the right key and access, and
+ * other segments. */
+static void
+ck_not_read(struct deputy *deputy)
+{
+    const void *secret = deputy->secret;
+    struct form form = deputy->form;
+
+    memcpy(form.bytes + AT_BASE, &secret, sizeof(secret));
+    na_plugin_mem *remote = unpack(&foe_friend, &form);
+    ck_assert_int_eq(transfer(&foe_friend, false, deputy->local, remote, REGION,
+                         foe_friend_to_target),
+        NA_PLUGIN_E_INVALID_ARG);
+    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    ck_filled(deputy->bytes, REGION, 0xEE);
+}
+
 static void
 ck_all_refused(struct deputy *deputy)
 {
@@ -396,6 +413,7 @@ ck_all_refused(struct deputy *deputy)
     ck_refused(deputy, &form, NA_PLUGIN_E_INVALID_ARG);
     form = forge(deputy, AT_ACCESS, "\3", 1);
     ck_refused(deputy, &form, NA_PLUGIN_E_INVALID_ARG);
+    ck_not_read(deputy);
 }
 
 START_TEST(grant_forged_descriptor_of_a_third_process_is_refused)

@@ -106,27 +106,40 @@ START_TEST(hostile_memory_is_refused)
     check_friend();
     uint32_t descriptors = count_descriptors();
     ck_assert_int_eq(pipe(pipes), 0);
-    int bad[] = {
-        make_memory(PAGE + CAPACITY, 0),
-        make_memory(PAGE + CAPACITY, F_SEAL_SHRINK | F_SEAL_SEAL),
-        make_memory(PAGE + CAPACITY, SEALS | F_SEAL_WRITE),
-        make_memory(CAPACITY, SEALS),
-        make_memory(2 * PAGE + CAPACITY, SEALS),
-        make_memory(0, SEALS),
-        make_memory(PAGE + CAPACITY, SEALS), /* no ring: all zero */
-        open("/dev/zero", O_RDWR | O_CLOEXEC),
-        open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-        pipes[0],
-        pipes[1],
+    /* each but for what is wrong with it a good ring */
+    const char *unsealed = "is not sealed", *size = "has another size";
+    const struct {
+        int fd;
+        const char *why;
+    } bad[] = {
+        {make_ring_memory_sealed(0), unsealed},
+        {make_ring_memory_sealed(F_SEAL_SHRINK), unsealed},
+        {make_ring_memory_sealed(F_SEAL_GROW), unsealed},
+        {make_ring_memory_sealed(F_SEAL_SEAL), unsealed},
+        {make_ring_memory_sealed(F_SEAL_SHRINK | F_SEAL_GROW), unsealed},
+        {make_ring_memory_sealed(F_SEAL_SHRINK | F_SEAL_SEAL), unsealed},
+        {make_ring_memory_sealed(F_SEAL_GROW | F_SEAL_SEAL), unsealed},
+        {make_ring_memory_sealed(SEALS | F_SEAL_WRITE), "cannot be mapped"},
+        {make_memory(CAPACITY, SEALS), size},
+        {make_memory(2 * PAGE + CAPACITY, SEALS), size},
+        {make_memory(0, SEALS), size},
+        {make_memory(PAGE + CAPACITY, SEALS), "is not a ring"},
+        {open("/dev/zero", O_RDWR | O_CLOEXEC), unsealed},
+        {open("/proc/self/exe", O_RDONLY | O_CLOEXEC), unsealed},
+        {pipes[0], unsealed},
+        {pipes[1], unsealed},
     };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        refuse(good_hello(), all, &bad[i], 1);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        refuse(good_hello(), all, &bad[i].fd, 1);
+        ck_assert_msg(strstr(foe_target.last_line, bad[i].why) != NULL,
+            "number %zu: %s", i, foe_target.last_line);
+    }
     for (size_t i = 0; i < 40; i++)
-        many[i] = bad[0];
+        many[i] = bad[0].fd;
     refuse(good_hello(), all, many, 2);
     refuse(good_hello(), all, many, 40);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        close(bad[i]);
+        close(bad[i].fd);
     ck_assert_uint_eq(count_descriptors(), descriptors);
     close_both();
 }
@@ -309,6 +322,51 @@ START_TEST(hostile_listener_gone_ends_waiting_calls)
 }
 END_TEST
 
+/* A peer that has called and was called: when one connection ends, the other one
+ * is used. */
+START_TEST(hostile_second_connection_takes_over)
+{
+    char text[TEXT];
+    struct trap trap;
+
+    open_both();
+    trap_open(&trap, text);
+    na_plugin_addr *peer = lookup(&foe_target, text);
+    ck_assert_int_eq(
+        send_unexpected(&foe_target, "one", 4, peer, 1), NA_PLUGIN_OK);
+    trap_accept(&trap);
+    struct hello hello = good_hello();
+    hello.name_length = (uint32_t) snprintf(
+        hello.name, sizeof(hello.name), "%s", text + strlen("sm://"));
+    int memory = make_ring_memory();
+    send_with(trap.socket, &hello, sizeof(hello), &memory, 1);
+    struct foe foe = foe_open_as(&foe_target, &hello);
+    foe_meet(&foe);
+    uint64_t deadline = now_ns() + UINT64_C(20000000000);
+    while (node_counter(&foe_target, "connections_made") < 2) {
+        ck_assert_msg(now_ns() < deadline, "there are not two connections");
+        pump();
+    }
+    shutdown(trap.socket, SHUT_RDWR);
+    while (node_counter(&foe_target, "connections_lost") < 1) {
+        ck_assert_msg(now_ns() < deadline, "the first one does not end");
+        pump();
+    }
+    ck_assert_int_eq(
+        send_unexpected(&foe_target, "two", 4, peer, 1), NA_PLUGIN_OK);
+    ck_assert_str_eq((char *) foe.theirs + PAGE + 16, "two");
+    /* it has not called again */
+    ck_assert_int_eq(fcntl(trap.listener, F_SETFL, O_NONBLOCK), 0);
+    ck_assert_int_lt(accept4(trap.listener, NULL, NULL, SOCK_CLOEXEC), 0);
+    ck_assert_int_eq(errno, EAGAIN);
+    foe_target.ops->addr_free(foe_target.cls, peer);
+    close(memory);
+    foe_close(&foe);
+    trap_close(&trap);
+    close_both();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -320,5 +378,6 @@ main(void)
     tcase_add_test(cases, hostile_answer_ends_the_call);
     tcase_add_test(cases, hostile_full_backlog_makes_calls_wait);
     tcase_add_test(cases, hostile_listener_gone_ends_waiting_calls);
+    tcase_add_test(cases, hostile_second_connection_takes_over);
     return run_cases("hostile_hello", &cases, 1);
 }
