@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local char hg_handle_thread;
+
 /* A buffer for messages of a kind. */
 static hg_return_t
 buffer_alloc(struct hg_message *message, struct na_class *na_class, size_t size,
@@ -269,24 +271,20 @@ HG_Create(
     return HG_SUCCESS;
 }
 
-/* The user has no reference; RESPONDING stands for one while it lasts. */
-static bool
-no_user(const struct hg_handle *handle)
-{
-    int32_t refs = atomic_load_explicit(&handle->refs, memory_order_relaxed);
-
-    return (refs & (HG_HANDLE_RESPONDING - 1)) == 0;
-}
-
 hg_return_t
 HG_Destroy(hg_handle_t handle)
 {
     if (!handle)
         return HG_SUCCESS;
-    /* In Mercury the answer that is not given holds a reference as well, and a
-     * handler that does not give it destroys the handle twice. */
-    if (__builtin_expect(handle->role == HG_ROLE_TARGET && no_user(handle), 0))
-        return HG_SUCCESS;
+    if (handle->role == HG_ROLE_TARGET) {
+        /* In Mercury the answer that is not given holds a reference as well,
+         * and a handler that does not give it destroys the handle twice. */
+        if (__builtin_expect(hg_handle_no_user(handle), 0))
+            return HG_SUCCESS;
+        /* Matters while the handler runs, to handler_run. */
+        if (handle->runner == &hg_handle_thread)
+            handle->given_back = true;
+    }
     hg_handle_unref(handle, 1);
     return HG_SUCCESS;
 }

@@ -81,10 +81,13 @@ struct hg_handle {
     _Atomic bool in_flight;    /* a forward is not over */
     _Atomic uint8_t watch;     /* HG_WATCH_*: what its end is to be told */
     _Atomic bool responded;    /* respond was called */
+    _Atomic bool dropped;      /* or talaria_request_drop, instead */
+    bool given_back;           /* target: by its handler, HG_Destroy */
     _Atomic uint32_t canceled; /* the use whose end was asked for, as of
                                   hg_handle_asked; 0: none */
     bool awaiting;             /* an answer from loopback.c, under its lock */
     enum hg_role role;
+    const void *runner;  /* target: hg_handle_thread of its handler's thread */
     _Atomic int place;   /* enum hg_place */
     bool no_response;    /* of this request */
     uint8_t fate;        /* origin: of the request, abandon.h */
@@ -117,6 +120,10 @@ struct hg_handle {
     LIST_ENTRY(hg_handle) all_next;
     SLIST_ENTRY(hg_handle) free_next;
 };
+
+/* Its address tells threads apart. Initial-exec: no call to find it. */
+extern _Thread_local char hg_handle_thread
+    __attribute__((tls_model("initial-exec")));
 
 static inline struct hg_handle *
 hg_handle_of(struct base_completion *completion)
@@ -170,6 +177,15 @@ hg_handle_unref(struct hg_handle *handle, int32_t count)
     if (atomic_fetch_sub_explicit(&handle->refs, count, memory_order_acq_rel) ==
         count)
         hg_pool_put(handle);
+}
+
+/* The user has no reference; RESPONDING stands for one while it lasts. */
+static inline bool
+hg_handle_no_user(const struct hg_handle *handle)
+{
+    int32_t refs = atomic_load_explicit(&handle->refs, memory_order_relaxed);
+
+    return (refs & (HG_HANDLE_RESPONDING - 1)) == 0;
 }
 
 /* Handles that are in use, but for those that only the transport uses. */

@@ -363,14 +363,18 @@ send_code(struct hg_handle *handle, hg_return_t code)
     return respond(handle, code);
 }
 
-/* Answers without a payload, if there is to be an answer and none was given. */
-static void
+/* Answers without a payload, if there is to be an answer and none was given.
+ * false: the program has answered. */
+static bool
 respond_with_code(struct hg_handle *handle, hg_return_t code)
 {
-    if (handle->no_response || atomic_exchange_explicit(&handle->responded,
-                                   true, memory_order_relaxed))
-        return;
+    if (handle->no_response)
+        return true;
+    if (atomic_exchange_explicit(
+            &handle->responded, true, memory_order_relaxed))
+        return atomic_load_explicit(&handle->dropped, memory_order_relaxed);
     send_code(handle, code);
+    return true;
 }
 
 /* What is to be done for a request with flags before its handler is run: the
@@ -386,8 +390,19 @@ begin_flagged(struct hg_handle *handle)
         hg_checksum_agrees(&handle->in))
         return HG_SUCCESS;
     hg_count_dropped(handle->context->hg_class);
-    HG_Destroy(handle);
     return HG_CHECKSUM_ERROR;
+}
+
+/* The handler has returned an error. If it has not answered either, that gives
+ * the handle up, and the handler's reference is given back unless the handler did
+ * so itself. Another thread that destroys the handle meanwhile gives back a
+ * reference of its own. */
+static __attribute__((cold, noinline)) void
+handler_failed(struct hg_handle *handle, hg_return_t ret)
+{
+    if (respond_with_code(handle, ret) && !handle->given_back &&
+        !hg_handle_no_user(handle))
+        hg_handle_unref(handle, 1);
 }
 
 /* Runs the handler. The user's reference is the handler's to destroy. */
@@ -397,6 +412,10 @@ handler_run(struct base_completion *completion)
     struct hg_handle *handle = hg_handle_of(completion);
     hg_return_t ret = HG_SUCCESS;
 
+    handle->runner = &hg_handle_thread;
+    handle->given_back = false;
+    atomic_store_explicit(&handle->dropped, false, memory_order_relaxed);
+
     if (__builtin_expect(handle->in.flags != 0, 0))
         ret = begin_flagged(handle);
     else
@@ -404,8 +423,8 @@ handler_run(struct base_completion *completion)
             &handle->refs, 1 + HG_HANDLE_IN_HANDLER, memory_order_relaxed);
     if (__builtin_expect(ret == HG_SUCCESS, 1))
         ret = handle->rpc->handler(handle);
-    if (ret != HG_SUCCESS)
-        respond_with_code(handle, ret);
+    if (__builtin_expect(ret != HG_SUCCESS, 0))
+        handler_failed(handle, ret);
     hg_handle_unref(handle, HG_HANDLE_IN_HANDLER);
 }
 
@@ -591,6 +610,7 @@ talaria_request_drop(hg_handle_t handle)
     if (atomic_exchange_explicit(
             &handle->responded, true, memory_order_relaxed))
         return HG_BUSY;
+    atomic_store_explicit(&handle->dropped, true, memory_order_relaxed);
     if (handle->context->hg_class->bulk.stats)
         hg_stats_dropped(handle);
     return HG_SUCCESS;

@@ -187,7 +187,16 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
 /* Registers an RPC under the id that its name hashes to, the same everywhere.
  * in_proc_cb, out_proc_cb: encode and decode arguments; NULL: it has none.
  * rpc_cb: handles requests; NULL where it is only called, never served.
- * Registering again replaces all three. Returns the id, or 0. */
+ * Registering again replaces all three. Returns the id, or 0.
+ *
+ * rpc_cb gets a handle with one reference, to be given back by HG_Destroy in the
+ * handler or any time later. If it returns an error without having answered
+ * (HG_Respond), that code is the answer, unless the request was dropped
+ * (talaria_request_drop) or is never answered, and the handle is given up: the
+ * reference is taken back, if the handler has not destroyed the handle itself.
+ * Another thread that uses the handle after that needs a reference of its own
+ * (HG_Ref_incr). A handler that has called HG_Destroy at all has given back its
+ * own reference: those that it took besides are not touched. */
 HG_PUBLIC hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
     hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb);
 
@@ -300,7 +309,8 @@ HG_PUBLIC hg_return_t HG_Create(
 
 /* Gives back one reference. A running operation and each HG_Get_input or
  * HG_Get_output hold others: the handle goes with the last. A handler that
- * won't answer may destroy its handle again at once, which does nothing. */
+ * won't answer may destroy its handle again at once, which does nothing. One
+ * that returns an error instead of answering need not (HG_Register_name). */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 
 /* Makes a handle of HG_Create ready for another target or RPC; a null addr or

@@ -252,7 +252,8 @@ HG_PUBLIC hg_return_t talaria_class_stats_json(
 
 /* Gives up answering a request: nothing is sent, also if the handler returns an
  * error, and HG_Respond is HG_BUSY from here on. The handle still has to be
- * destroyed. The origin waits until its deadline, or until it cancels.
+ * destroyed, unless the handler returns an error. The origin waits until its
+ * deadline, or until it cancels.
  *
  * handle: a target's. HG_INVALID_ARG: NULL, or an origin's; HG_BUSY: answered or
  * dropped before. [any thread] */
