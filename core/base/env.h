@@ -12,11 +12,15 @@
  *                         with HG_TIMEOUT; 300000 by default, 0: never
  *   TALARIA_HG_OVERFLOW_MAX
  *                         bytes of arguments or results beyond a message that a
- *                         peer may announce, 1 GiB by default; who announces
- *                         more gets HG_MSGSIZE
+ *                         peer may announce, 256 MiB by default; more is refused
+ *                         with HG_MSGSIZE
  *   TALARIA_HG_OVERFLOW_TOTAL
- *                         bytes of such that a context holds at once, 4 GiB by
- *                         default; who is too much gets HG_AGAIN
+ *                         bytes of such that a context holds at once, 1 GiB by
+ *                         default: arguments and results that it fetched,
+ *                         answers that their origin has yet to acknowledge, each
+ *                         with the buffers of its handle. More is refused with
+ *                         HG_AGAIN; so is, from half of that on, what one peer
+ *                         asks a target for beyond an eighth of it
  *   TALARIA_<PLUGIN>_*    settings of a plugin, see base_env_plugin_setting
  *
  * In a privileged process (AT_SECURE) all but the first two are ignored, with

@@ -27,6 +27,7 @@ struct hg_counters {
     _Atomic uint64_t dropped; /* messages that were none; always counted */
     _Atomic uint64_t request_unknown; /* requests of no RPC of ours */
     _Atomic uint64_t response_late;   /* to requests that were given up */
+    _Atomic uint64_t payload_refused; /* beyond the limits; always counted */
 };
 
 struct hg_class {

@@ -104,6 +104,7 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     hg_timers_init(context);
     LIST_INIT(&context->handles);
     SLIST_INIT(&context->free_local);
+    LIST_INIT(&context->holds.shares);
     atomic_fetch_add_explicit(
         &hg_class->context_count, 1, memory_order_relaxed);
     hg_loopback_enter(context);

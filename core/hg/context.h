@@ -5,6 +5,7 @@
 
 #include "bulk/bulk.h"
 #include "hg/class.h"
+#include "hg/hold.h"
 #include "hg/multi_recv.h"
 #include "hg/timer.h"
 
@@ -30,7 +31,7 @@ struct hg_context {
     LIST_ENTRY(hg_context) loopback_next;
     bool listed;               /* in the class's loopback.contexts */
     _Atomic uint32_t visitors; /* threads that bring a message */
-    _Atomic uint64_t fetched;  /* bytes that limits.h limits */
+    struct hg_holds holds;
     void *data;
     void (*data_free)(void *);
 };

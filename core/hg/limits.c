@@ -13,9 +13,11 @@
  * one that serves for weeks. */
 #define ACK_MS UINT64_C(300000)
 
-#define GIB (UINT64_C(1) << 30)
-#define OVERFLOW_MAX GIB
-#define OVERFLOW_TOTAL (4 * GIB)
+/* More moves as bulk data. A machine of a few GiB survives some contexts that
+ * hold all of it. */
+#define MIB (UINT64_C(1) << 20)
+#define OVERFLOW_MAX (256 * MIB)
+#define OVERFLOW_TOTAL (1024 * MIB)
 
 /* Leaves the number as it is when the variable is unset. */
 static bool
@@ -51,25 +53,4 @@ hg_limits_read(struct hg_limits *limits)
                &limits->overflow_max) &&
            read_number("TALARIA_HG_OVERFLOW_TOTAL", UINT64_MAX,
                &limits->overflow_total);
-}
-
-hg_return_t
-hg_limits_add(
-    const struct hg_limits *limits, _Atomic uint64_t *held, uint64_t size)
-{
-    uint64_t before =
-        atomic_fetch_add_explicit(held, size, memory_order_relaxed);
-    bool large = size > limits->overflow_max;
-
-    if (!large && before <= limits->overflow_total &&
-        size <= limits->overflow_total - before)
-        return HG_SUCCESS;
-    atomic_fetch_sub_explicit(held, size, memory_order_relaxed);
-    LOG_WARNING(HG,
-        "a peer announces %llu bytes of arguments beside %llu; at most %llu "
-        "are taken",
-        (unsigned long long) size, (unsigned long long) (large ? 0 : before),
-        (unsigned long long) (large ? limits->overflow_max
-                                    : limits->overflow_total));
-    return large ? HG_MSGSIZE : HG_AGAIN;
 }

@@ -4,9 +4,6 @@
 #ifndef HG_LIMITS_H
 #define HG_LIMITS_H
 
-#include "mercury_types.h"
-
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,16 +11,11 @@ struct hg_limits {
     uint64_t ack_ms; /* until an answer beyond a message is acknowledged; 0:
                         no limit */
     uint64_t overflow_max;   /* bytes that are fetched for one message, */
-    uint64_t overflow_total; /* and that a context holds of such at once */
+    uint64_t overflow_total; /* and that a context holds at once: hold.h */
 };
 
 /* What the environment says, or the defaults. false, after a log line: it says
  * what is no number, or one that is too large. */
 bool hg_limits_read(struct hg_limits *limits);
-
-/* Adds bytes that a peer announces to those that are held. MSGSIZE: too many for
- * one message; AGAIN: beside the others. Either after a log line. [any thread] */
-hg_return_t hg_limits_add(
-    const struct hg_limits *limits, _Atomic uint64_t *held, uint64_t size);
 
 #endif /* HG_LIMITS_H */

@@ -52,9 +52,8 @@ destroy(struct hg_overflow *overflow)
         1)
         return;
     hg_overflow_withdraw(overflow);
-    if (overflow->counted > 0)
-        atomic_fetch_sub_explicit(&overflow->handle->context->fetched,
-            overflow->counted, memory_order_relaxed);
+    if (overflow->hold.bytes > 0)
+        hg_hold_release(&overflow->hold, overflow->handle->context);
     if (!overflow->callers)
         free(overflow->data);
     free(overflow);
@@ -104,8 +103,9 @@ make_seal(const struct hg_overflow *overflow)
     return (mix * 0x9e3779b97f4a7c15U) | 1; /* 2^64 / the golden ratio */
 }
 
+/* *held_p: all of the bytes that stay allocated. */
 static hg_return_t
-take_over(struct hg_overflow *overflow, struct hg_proc *proc)
+take_over(struct hg_overflow *overflow, struct hg_proc *proc, hg_size_t *held_p)
 {
     uint64_t wire;
     char *end = hg_proc_save_ptr(proc, SEAL_SIZE);
@@ -116,6 +116,7 @@ take_over(struct hg_overflow *overflow, struct hg_proc *proc)
     wire = htole64(overflow->seal);
     memcpy(end, &wire, SEAL_SIZE);
     overflow->size = proc_used(proc) - SEAL_SIZE;
+    *held_p = hg_proc_get_extra_size(proc);
     overflow->data = proc_take_extra(proc, &overflow->callers);
     return HG_SUCCESS;
 }
@@ -184,6 +185,7 @@ hg_return_t
 hg_overflow_keep(struct hg_message *message, size_t offset, size_t capacity)
 {
     struct hg_handle *handle = message->proc.handle;
+    hg_size_t held = 0;
     hg_return_t ret = HG_NOMEM;
 
     if (handle->context->hg_class->no_overflow) {
@@ -196,7 +198,10 @@ hg_overflow_keep(struct hg_message *message, size_t offset, size_t capacity)
     message->flags = HG_HEADER_MORE;
     message->overflow = create(handle);
     if (message->overflow)
-        ret = take_over(message->overflow, &message->proc);
+        ret = take_over(message->overflow, &message->proc, &held);
+    /* Its origin may never acknowledge it. */
+    if (ret == HG_SUCCESS && handle->role == HG_ROLE_TARGET && !handle->local)
+        ret = hg_hold_take(&message->overflow->hold, handle, held);
     if (ret == HG_SUCCESS && (handle->loopback || handle->local))
         ret = own(message->overflow);
     else if (ret == HG_SUCCESS)
@@ -322,6 +327,7 @@ static hg_return_t
 make_room(struct hg_overflow *overflow, const struct hg_bulk *remote)
 {
     struct hg_context *context = overflow->handle->context;
+    uint64_t most = context->hg_class->limits.overflow_max;
     hg_size_t size = remote->size;
     hg_return_t ret;
     void *data;
@@ -331,10 +337,11 @@ make_room(struct hg_overflow *overflow, const struct hg_bulk *remote)
             (unsigned long long) size);
         return HG_PROTOCOL_ERROR;
     }
-    ret = hg_limits_add(&context->hg_class->limits, &context->fetched, size);
+    if (size > most)
+        return hg_hold_refuse(context, HG_MSGSIZE, size, most);
+    ret = hg_hold_take(&overflow->hold, overflow->handle, size);
     if (ret != HG_SUCCESS)
         return ret;
-    overflow->counted = size;
     data = malloc(size);
     if (!data) {
         LOG_ERROR(HG, "no memory for %llu bytes of arguments",

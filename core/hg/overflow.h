@@ -9,6 +9,7 @@
 #ifndef HG_OVERFLOW_H
 #define HG_OVERFLOW_H
 
+#include "hg/hold.h"
 #include "mercury_types.h"
 
 #include <stdatomic.h>
@@ -23,10 +24,10 @@ struct na_op;
 
 struct hg_overflow {
     struct hg_handle *handle;
-    char *data;           /* the encoded arguments, then the seal */
-    size_t size;          /* of the arguments */
-    bool callers;         /* who frees data */
-    size_t counted;       /* bytes of it in the context's fetched */
+    char *data;   /* the encoded arguments, then the seal */
+    size_t size;  /* of the arguments */
+    bool callers; /* who frees data */
+    struct hg_hold hold;
     _Atomic int32_t refs; /* messages that it goes along with */
     bool ending;          /* the end was asked for; in progress */
     uint8_t ack_tries;
@@ -42,8 +43,8 @@ struct hg_overflow {
 
 /* What encoding a message left in its proc's extra buffer goes along with it,
  * and its payload, behind offset, becomes the reference to that. HG_OVERFLOW:
- * not wanted, or no room for the reference; HG_NOMEM, or as HG_Bulk_create. On
- * an error nothing is left of it. */
+ * not wanted, or no room for the reference; HG_NOMEM, or as HG_Bulk_create; of
+ * an answer also as hg_hold_take. On an error nothing is left of it. */
 hg_return_t hg_overflow_keep(
     struct hg_message *message, size_t offset, size_t capacity);
 

@@ -271,6 +271,7 @@ talaria_class_stats(hg_class_t *hg_class, struct talaria_class_stats **stats_p)
     stats->public.messages_dropped = value(&hg_class->counters.dropped);
     stats->public.requests_unknown = value(&hg_class->counters.request_unknown);
     stats->public.answers_late = value(&hg_class->counters.response_late);
+    stats->public.payloads_refused = value(&hg_class->counters.payload_refused);
     *stats_p = &stats->public;
     return HG_SUCCESS;
 }

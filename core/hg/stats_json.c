@@ -84,12 +84,13 @@ whole(const struct talaria_class_stats *stats)
     const struct hg_diag_counters *counters = &stats->counters;
 
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o}",
+                     "s:o, s:o, s:o}",
         "plugin", stats->plugin, "protocol", stats->protocol, "origin",
         side(&stats->origin), "target", side(&stats->target),
         "messages_dropped", number(stats->messages_dropped), "requests_unknown",
         number(stats->requests_unknown), "answers_late",
-        number(stats->answers_late), "requests_active",
+        number(stats->answers_late), "payloads_refused",
+        number(stats->payloads_refused), "requests_active",
         number(counters->rpc_req_recv_active_count), "requests_extra",
         number(counters->rpc_req_extra_count), "answers_extra",
         number(counters->rpc_resp_extra_count), "multi_recv_copies",

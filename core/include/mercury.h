@@ -402,7 +402,9 @@ HG_PUBLIC hg_return_t HG_Get_output_extra_buf(
  * in_struct: encoded before the call returns; NULL sends no payload.
  * The callback gets info.forward.handle when the answer is here, with ret
  * HG_SUCCESS, or when there will be none: HG_NOENTRY, the target doesn't know
- * the RPC; what its handler returned instead of responding; HG_CANCELED;
+ * the RPC; what its handler returned instead of responding; HG_MSGSIZE or
+ * HG_AGAIN, arguments or results beyond the limits of either side
+ * (TALARIA_HG_OVERFLOW_MAX, _TOTAL); HG_CANCELED;
  * HG_HOSTUNREACH or alike, the target is gone; HG_CHECKSUM_ERROR. There is no
  * time limit of its own: cancel, or talaria_handle_set_deadline (HG_TIMEOUT).
  * HG_BUSY: the last forward isn't over; HG_FAULT: in_struct, but no proc;
@@ -414,8 +416,13 @@ HG_PUBLIC hg_return_t HG_Forward(
  * out_struct: encoded before the call returns; NULL sends no payload.
  * The callback gets info.respond.handle when the answer has left, and when it
  * was too large for a message, when the origin has fetched it.
+ * A large answer is held until then: HG_TIMEOUT in the callback, the origin has
+ * not acknowledged it in time (TALARIA_HG_ACK_TIMEOUT_MS, 5 minutes).
  * HG_OPNOTSUPPORTED: answers are disabled; HG_BUSY: it was answered already;
- * HG_FAULT, HG_OVERFLOW and procs as HG_Forward. */
+ * HG_AGAIN: with it the context, or this origin, would hold more than its limit
+ * of large payloads (TALARIA_HG_OVERFLOW_TOTAL), HG_MSGSIZE: it alone is more;
+ * HG_FAULT, HG_OVERFLOW and procs as HG_Forward. After an error it can be called
+ * again, or the handler returns the code. */
 HG_PUBLIC hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct);
 

@@ -235,6 +235,9 @@ struct talaria_class_stats {
     struct hg_diag_counters counters;
     size_t count;
     struct talaria_rpc_stats *const *rpcs;
+    uint64_t payloads_refused; /* too large for a message, and beyond the limits
+                                  of what is held for peers: HG_AGAIN,
+                                  HG_MSGSIZE */
 };
 
 /* Statistics of a class that was opened with the option stats, since then.
