@@ -32,7 +32,8 @@ traffic_class(uint32_t wanted)
 }
 
 static struct fi_info *
-make_hints(const char *provider, const na_plugin_open_info *wanted)
+make_hints(
+    const char *provider, const na_plugin_open_info *wanted, bool its_keys)
 {
     struct fi_info *hints = ofi_library.dupinfo(NULL);
     if (hints == NULL)
@@ -41,9 +42,10 @@ make_hints(const char *provider, const na_plugin_open_info *wanted)
     hints->caps = FI_MSG | FI_RMA;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
-    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR |
-                                  FI_MR_ALLOCATED | FI_MR_PROV_KEY |
-                                  FI_MR_ENDPOINT;
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT;
+    if (its_keys)
+        hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
     /* One lock serializes all but registering, see README.md: unless there is one
      * thread only, a provider has to be safe. */
     hints->domain_attr->threading =
@@ -70,41 +72,6 @@ make_hints(const char *provider, const na_plugin_open_info *wanted)
     return hints;
 }
 
-static struct fi_info *
-query(const char *provider, const na_plugin_open_info *wanted)
-{
-    struct fi_info *hints = make_hints(provider, wanted);
-    struct fi_info *infos = NULL;
-
-    if (hints == NULL)
-        return NULL;
-    if (ofi_library.getinfo(OFI_API, NULL, NULL, 0, hints, &infos) != 0)
-        infos = NULL;
-    ofi_library.freeinfo(hints);
-    return infos;
-}
-
-struct fi_info *
-ofi_info_query(const char *provider, const na_plugin_open_info *wanted)
-{
-    struct fi_info *infos = query(provider, wanted);
-    if (infos != NULL || wanted == NULL)
-        return infos;
-
-    /* What can't be had of these is left out, one after the other. */
-    na_plugin_open_info less = *wanted;
-    less.flags &= ~NA_PLUGIN_OPEN_MEM_DEVICE;
-    infos = query(provider, &less);
-    if (infos != NULL)
-        return infos;
-    less.auth_key = NULL;
-    infos = query(provider, &less);
-    if (infos != NULL)
-        return infos;
-    less.traffic_class = NA_PLUGIN_TC_UNSPEC;
-    return query(provider, &less);
-}
-
 static bool
 is_provider(const struct fi_info *info, const char *provider)
 {
@@ -128,6 +95,52 @@ keep_provider(struct fi_info *infos, const char *provider)
         ofi_library.freeinfo(info);
     }
     return infos;
+}
+
+/* The answers of one provider, or of all. */
+static struct fi_info *
+ask(const char *provider, const na_plugin_open_info *wanted, bool its_keys)
+{
+    struct fi_info *hints = make_hints(provider, wanted, its_keys);
+    struct fi_info *infos = NULL;
+
+    if (hints == NULL)
+        return NULL;
+    if (ofi_library.getinfo(OFI_API, NULL, NULL, 0, hints, &infos) != 0)
+        infos = NULL;
+    ofi_library.freeinfo(hints);
+    return provider != NULL ? keep_provider(infos, provider) : infos;
+}
+
+/* Keys that a provider chooses may be guessed: it does so only if it has to. */
+static struct fi_info *
+query(const char *provider, const na_plugin_open_info *wanted)
+{
+    struct fi_info *infos =
+        provider != NULL ? ask(provider, wanted, false) : NULL;
+
+    return infos != NULL ? infos : ask(provider, wanted, true);
+}
+
+struct fi_info *
+ofi_info_query(const char *provider, const na_plugin_open_info *wanted)
+{
+    struct fi_info *infos = query(provider, wanted);
+    if (infos != NULL || wanted == NULL)
+        return infos;
+
+    /* What can't be had of these is left out, one after the other. */
+    na_plugin_open_info less = *wanted;
+    less.flags &= ~NA_PLUGIN_OPEN_MEM_DEVICE;
+    infos = query(provider, &less);
+    if (infos != NULL)
+        return infos;
+    less.auth_key = NULL;
+    infos = query(provider, &less);
+    if (infos != NULL)
+        return infos;
+    less.traffic_class = NA_PLUGIN_TC_UNSPEC;
+    return query(provider, &less);
 }
 
 /* The names of all providers that are here, with blanks between. */
@@ -315,9 +328,7 @@ ofi_info_choose(const na_plugin_host *host, const na_plugin_open_info *wanted,
         choice->trait = ofi_provider_form(wanted->protocol, i, &choice->other);
         if (choice->trait == NULL)
             return refuse_protocol(host, wanted, choice);
-        struct fi_info *infos =
-            keep_provider(ofi_info_query(choice->trait->provider, wanted),
-                choice->trait->provider);
+        struct fi_info *infos = ofi_info_query(choice->trait->provider, wanted);
         if (infos == NULL)
             continue;
         int32_t ret = choose_where(host, wanted, infos, choice);
@@ -329,7 +340,7 @@ ofi_info_choose(const na_plugin_host *host, const na_plugin_open_info *wanted,
 bool
 ofi_info_has_delivery(const struct ofi_trait *trait)
 {
-    struct fi_info *hints = make_hints(trait->provider, NULL);
+    struct fi_info *hints = make_hints(trait->provider, NULL, true);
     struct fi_info *infos = NULL;
 
     if (hints == NULL)
@@ -379,8 +390,7 @@ list_protocol(const char *protocol, void *arg,
         const struct ofi_trait *form = ofi_provider_form(protocol, i, &other);
         if (form == NULL)
             return true;
-        struct fi_info *infos =
-            keep_provider(ofi_info_query(form->provider, NULL), form->provider);
+        struct fi_info *infos = ofi_info_query(form->provider, NULL);
         const struct fi_info *before = NULL;
         for (struct fi_info *info = infos; info != NULL; info = info->next) {
             /* libfabric repeats a device for each set of capabilities */

@@ -28,6 +28,8 @@
 /* Of the environment, read again with each fi_getinfo and fi_fabric. */
 struct settings {
     int mr_mode;     /* FI_AWKWARD_MR: names with commas, see settings.c */
+    int own_keys;    /* FI_AWKWARD_OWN_KEYS: the provider chooses keys for whom
+                        its hints permit it to */
     int key_bytes;   /* FI_AWKWARD_KEY_BYTES */
     int eagain;      /* FI_AWKWARD_EAGAIN: refusals before each acceptance */
     int inject;      /* FI_AWKWARD_INJECT: bytes */

@@ -108,6 +108,7 @@ domain_open(struct fid_fabric *fabric, struct fi_info *info,
     if (domain == NULL)
         return -FI_ENOMEM;
     awkward_settings(&domain->set);
+    domain->set.mr_mode = info->domain_attr->mr_mode;
     pthread_mutex_init(&domain->lock, NULL);
     domain->fid.fid.fclass = FI_CLASS_DOMAIN;
     domain->fid.fid.ops = &domain_fid_ops;

@@ -25,6 +25,7 @@ awkward_settings(struct settings *set)
     const char *mr = getenv("FI_AWKWARD_MR");
 
     *set = (struct settings){
+        .own_keys = number("FI_AWKWARD_OWN_KEYS", 0),
         .key_bytes = number("FI_AWKWARD_KEY_BYTES", 8),
         .eagain = number("FI_AWKWARD_EAGAIN", 0),
         .inject = number("FI_AWKWARD_INJECT", 128),
@@ -120,6 +121,8 @@ awkward_getinfo(uint32_t version, const char *node, const char *service,
     awkward_settings(&set);
     if (!fits(&set, hints))
         return -FI_ENODATA;
+    if (set.own_keys && hints != NULL && hints->domain_attr != NULL)
+        set.mr_mode |= hints->domain_attr->mr_mode & FI_MR_PROV_KEY;
     do {
         *end = describe(&set, hints);
         if (*end == NULL || (nics != NULL && !awkward_nic_read(&nics, *end))) {
