@@ -101,20 +101,16 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     return NA_PLUGIN_OK;
 }
 
-/* Numbers that no other class has: its own, and where its keys begin. */
+/* A number that no other class has. */
 static int32_t
-draw_numbers(na_plugin_class *cls)
+draw_number(na_plugin_class *cls)
 {
-    uint64_t numbers[2] = {0};
-
-    while (numbers[0] == 0)
-        if (getrandom(numbers, sizeof(numbers), 0) !=
-            (ssize_t) sizeof(numbers)) {
+    while (cls->number == 0)
+        if (getrandom(&cls->number, sizeof(cls->number), 0) !=
+            (ssize_t) sizeof(cls->number)) {
             OFI_LOG(cls->host, ERROR, "no random numbers");
             return NA_PLUGIN_E_IO_ERROR;
         }
-    cls->number = numbers[0];
-    cls->next_key = numbers[1];
     return NA_PLUGIN_OK;
 }
 
@@ -249,6 +245,7 @@ init_locks(na_plugin_class *cls)
     ofi_lock_init(&cls->lock, cls->single);
     ofi_lock_init(&cls->memory_lock, cls->single);
     ofi_lock_init(&cls->inbox.lock, cls->single);
+    ofi_lock_init(&cls->keys.lock, cls->single);
 }
 
 /* The rest of a class that is no lane. */
@@ -259,7 +256,7 @@ set_up(na_plugin_class *cls, const na_plugin_open_info *info)
 
     init_locks(cls);
     if (ret == NA_PLUGIN_OK)
-        ret = draw_numbers(cls);
+        ret = draw_number(cls);
     if (ret == NA_PLUGIN_OK && cls->apart) {
         cls->lanes = calloc(OFI_CONTEXTS, sizeof(cls->lanes[0]));
         if (cls->lanes == NULL) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "key.h"
 #include "name.h"
 #include "peer.h"
 #include "stale.h"
@@ -245,40 +246,13 @@ ofi_fabric_close(na_plugin_class *cls)
     ofi_stale_remove(cls);
 }
 
-uint64_t
-ofi_fabric_key(na_plugin_class *cls)
-{
-    uint64_t key =
-        __atomic_fetch_add(&cls->main->next_key, 1, __ATOMIC_RELAXED);
-    size_t bytes = cls->info->domain_attr->mr_key_size;
-
-    return bytes < sizeof(key) ? key & ((UINT64_C(1) << 8 * bytes) - 1) : key;
-}
-
-int
-ofi_fabric_bind_mr(na_plugin_class *cls, struct fid_mr *mr)
-{
-    if (!(cls->info->domain_attr->mr_mode & FI_MR_ENDPOINT))
-        return 0;
-    int ret = fi_mr_bind(mr, &cls->ep->fid, 0);
-    return ret != 0 ? ret : fi_mr_enable(mr);
-}
-
 int32_t
 ofi_fabric_register(na_plugin_class *cls, void *memory, size_t length,
     uint64_t access, struct fid_mr **mr_p)
 {
-    struct fid_mr *mr = NULL;
-    int ret = fi_mr_reg(cls->domain, memory, length, access, 0,
-        ofi_fabric_key(cls), 0, &mr, NULL);
+    const struct iovec iov = {.iov_base = memory, .iov_len = length};
+    struct fi_mr_attr attr = {.mr_iov = &iov, .iov_count = 1, .access = access};
+    int ret = ofi_key_register(cls, &attr, mr_p);
 
-    if (ret == 0)
-        ret = ofi_fabric_bind_mr(cls, mr);
-    if (ret == 0) {
-        *mr_p = mr;
-        return NA_PLUGIN_OK;
-    }
-    if (mr != NULL)
-        fi_close(&mr->fid);
-    return refuse(cls, "fi_mr_reg", ret);
+    return ret == 0 ? NA_PLUGIN_OK : refuse(cls, "fi_mr_regattr", ret);
 }

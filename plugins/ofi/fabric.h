@@ -24,11 +24,4 @@ int32_t ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p);
 int32_t ofi_fabric_register(na_plugin_class *cls, void *memory, size_t length,
     uint64_t access, struct fid_mr **mr_p);
 
-/* Binds a registration to the target of puts and gets, if the provider wants
- * that. What libfabric returns. */
-int ofi_fabric_bind_mr(na_plugin_class *cls, struct fid_mr *mr);
-
-/* A key that nothing has been registered with. Any thread. */
-uint64_t ofi_fabric_key(na_plugin_class *cls);
-
 #endif /* OFI_FABRIC_H */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric.h"
 #include "fence.h"
+#include "key.h"
 #include "mem.h"
 #include "peer.h"
 #include "valid.h"
@@ -52,10 +52,8 @@ open_segment(na_plugin_class *cls, struct ofi_segment *segment, uint32_t access,
 {
     const struct iovec iov = {.iov_base = (void *) (uintptr_t) segment->base,
         .iov_len = segment->length};
-    struct fi_mr_attr attr = {.mr_iov = &iov,
-        .iov_count = 1,
-        .requested_key = ofi_fabric_key(cls),
-        .iface = iface_of(mem_type)};
+    struct fi_mr_attr attr = {
+        .mr_iov = &iov, .iov_count = 1, .iface = iface_of(mem_type)};
 
     if (access & NA_PLUGIN_MEM_READ)
         attr.access |= FI_REMOTE_READ | FI_WRITE;
@@ -66,9 +64,7 @@ open_segment(na_plugin_class *cls, struct ofi_segment *segment, uint32_t access,
     else if (mem_type == NA_PLUGIN_MEM_ZE)
         attr.device.ze = (int) device;
 
-    int ret = fi_mr_regattr(cls->domain, &attr, 0, &segment->mr);
-    if (ret == 0)
-        ret = ofi_fabric_bind_mr(cls, segment->mr);
+    int ret = ofi_key_register(cls, &attr, &segment->mr);
     if (ret != 0)
         return ret;
     segment->key = fi_mr_key(segment->mr);

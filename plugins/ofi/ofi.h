@@ -96,6 +96,14 @@ struct ofi_op {
     };
 };
 
+/* Random numbers that no key has been made of yet. */
+#define OFI_KEYS 32U
+struct ofi_keys {
+    struct ofi_lock lock; /* guards the rest */
+    uint64_t drawn[OFI_KEYS];
+    uint32_t left;
+};
+
 /* What one class of a process leaves for another, see inbox.h. */
 struct ofi_inbox {
     struct ofi_lock lock;       /* guards the rest */
@@ -391,7 +399,7 @@ struct na_plugin_class {
     struct ofi_valid *valid; /* table for peers, see valid.h; NULL without */
     uint32_t valid_count;
     int valid_fd;
-    uint64_t next_key;
+    struct ofi_keys keys; /* main: of registrations, see key.h */
 
     na_plugin_ctx *contexts[OFI_CONTEXTS];
     uint32_t context_count;
@@ -410,12 +418,13 @@ struct na_plugin_class {
     struct ofi_list spare_kept;
     uint32_t spare_kept_count;
     struct ofi_kept_slab *kept_slabs;
-    unsigned char *fence; /* see fence.h; NULL without */
-    struct fid_mr *fence_mr;
-    struct ofi_list held;    /* sends to oneself that wait for room */
-    struct ofi_list copying; /* puts and gets to oneself, by_peer */
-    uint64_t kept_bytes;     /* copies of unexpected messages */
-    uint32_t fences;         /* on their way */
+    unsigned char *fence;         /* see fence.h; NULL without */
+    struct fid_mr *fence_mr;      /* what peers get */
+    struct fid_mr *fence_here_mr; /* where theirs arrives, if need be */
+    struct ofi_list held;         /* sends to oneself that wait for room */
+    struct ofi_list copying;      /* puts and gets to oneself, by_peer */
+    uint64_t kept_bytes;          /* copies of unexpected messages */
+    uint32_t fences;              /* on their way */
     struct ofi_list spare_jobs;
     struct ofi_list spare_fragments;
     struct ofi_list orphans; /* fragments whose context has gone */

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The keys and rights of registrations: a descriptor opens what it describes, in
+ * the way that it permits, and nothing else, whatever is made of its bytes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+#include "stranger.h"
+
+#define LENGTH 4096U /* bytes of each registration */
+#define MANY 128U    /* registrations */
+#define BOTH (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
+
+/* Where the bytes of a descriptor say what. */
+#define AT_ACCESS 1U
+#define AT_SEGMENT 24U
+#define AT_KEY (AT_SEGMENT + 16U)
+#define AT_FENCE 48U /* of one segment */
+
+static const struct {
+    const char *protocol;
+    const char *key_bytes;
+    uint32_t bits;
+} providers[] = {
+    {"tcp", NULL, 64},
+    {"tcp;ofi_rxm", NULL, 64},
+    {"sockets", NULL, 64},
+    {"shm", NULL, 64},
+    {"udp", NULL, 64},
+    {"awkward", "8", 64},
+    {"awkward", "4", 32},
+    {"awkward", "2", 16},
+};
+#define PROVIDERS ((int) (sizeof(providers) / sizeof(providers[0])))
+#define FORGED 4  /* of those, whose owners answer what they refuse */
+#define STRANGE 3 /* of those, over TCP */
+
+/* A registration of a node's, and the bytes that describe it. */
+struct registered {
+    unsigned char bytes[LENGTH];
+    na_plugin_mem *mem;
+    unsigned char description[256];
+    uint64_t size;
+};
+
+static uint64_t
+read64(const unsigned char *bytes)
+{
+    uint64_t value = 0;
+
+    for (uint32_t i = 0; i < 8; i++)
+        value |= (uint64_t) bytes[i] << 8 * i;
+    return value;
+}
+
+static void
+write64(unsigned char *bytes, uint64_t value)
+{
+    for (uint32_t i = 0; i < 8; i++)
+        bytes[i] = (unsigned char) (value >> 8 * i);
+}
+
+static uint64_t
+key_of(const struct registered *memory)
+{
+    return read64(memory->description + AT_KEY);
+}
+
+static void
+enter(struct node *node, struct registered *memory, uint32_t access,
+    uint32_t seed)
+{
+    const na_plugin_segment segment = {memory->bytes, LENGTH};
+
+    fill(memory->bytes, LENGTH, seed);
+    ck_assert_int_eq(node->ops->mem_register(node->cls, &segment, 1, access,
+                         NA_PLUGIN_MEM_HOST, 0, &memory->mem),
+        NA_PLUGIN_OK);
+    memory->size = sizeof(memory->description);
+    ck_assert_int_eq(node->ops->mem_serialize(node->cls, memory->mem,
+                         memory->description, &memory->size),
+        NA_PLUGIN_OK);
+}
+
+static void
+leave(struct node *node, struct registered *memory)
+{
+    node->ops->mem_deregister(node->cls, memory->mem);
+}
+
+/* What a makes of some bytes. */
+static na_plugin_mem *
+describe(struct pair *pair, const unsigned char *bytes, uint64_t size)
+{
+    na_plugin_mem *description = NULL;
+
+    ck_assert_int_eq(
+        pair->a.ops->mem_deserialize(pair->a.cls, bytes, size, &description),
+        NA_PLUGIN_OK);
+    return description;
+}
+
+static struct node_options
+options_of(int provider)
+{
+    const char *protocol = providers[provider].protocol;
+    bool named =
+        strcmp(protocol, "shm") == 0 || strcmp(protocol, "awkward") == 0;
+
+    if (providers[provider].key_bytes != NULL)
+        awkward_set("KEY_BYTES", providers[provider].key_bytes);
+    return (struct node_options){.protocol = protocol, .anywhere = named};
+}
+
+/* DRAWN */
+
+/* What one key tells of another: nothing. Each bit has both values, and no
+ * difference of two that follow each other comes twice. */
+static void
+check_random(const uint64_t keys[MANY], uint32_t bits)
+{
+    uint64_t ones = 0, zeros = 0;
+    uint64_t mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+
+    for (uint32_t i = 0; i < MANY; i++) {
+        ones |= keys[i];
+        zeros |= ~keys[i];
+        for (uint32_t j = 0; j < i; j++)
+            ck_assert_msg(keys[i] != keys[j], "two have one key");
+        for (uint32_t j = 1; j < i && bits == 64; j++)
+            ck_assert_msg(
+                keys[i] - keys[i - 1] != keys[j] - keys[j - 1], "they count");
+    }
+    ck_assert_uint_eq(ones, mask);
+    ck_assert_uint_eq(zeros & mask, mask);
+}
+
+START_TEST(keys_are_random_in_all_their_bits)
+{
+    static struct registered memory[MANY];
+    struct node_options options = options_of(_i);
+    uint64_t keys[MANY];
+    struct node node;
+
+    node_open(&node, &options);
+    for (uint32_t i = 0; i < MANY; i++) {
+        enter(&node, &memory[i], NA_PLUGIN_MEM_READ, i);
+        keys[i] = key_of(&memory[i]);
+    }
+    check_random(keys, providers[_i].bits);
+    /* one that was deregistered is not used for the next one */
+    leave(&node, &memory[0]);
+    enter(&node, &memory[0], NA_PLUGIN_MEM_READ, 0);
+    if (providers[_i].bits == 64)
+        ck_assert(key_of(&memory[0]) != keys[0]);
+    for (uint32_t i = 0; i < MANY; i++)
+        leave(&node, &memory[i]);
+    node_close(&node);
+}
+END_TEST
+
+/* The plugin's own memory that peers get a byte of, and all of its buffers, have
+ * keys like others: none is near a descriptor's. */
+START_TEST(keys_of_internal_memory_are_random)
+{
+    static struct registered memory;
+    uint64_t keys[MANY];
+
+    awkward_set("NO_DELIVERY", "1");
+    awkward_set("MR", "local");
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct node node;
+        node_open(&node,
+            &(struct node_options){.protocol = "awkward", .anywhere = true});
+        enter(&node, &memory, NA_PLUGIN_MEM_READ, i);
+        ck_assert_uint_eq(memory.size, AT_FENCE + 24);
+        keys[i] = read64(memory.description + AT_FENCE + 16);
+        ck_assert(keys[i] - key_of(&memory) + 1024 > 2048);
+        leave(&node, &memory);
+        node_close(&node);
+    }
+    check_random(keys, 64);
+}
+END_TEST
+
+/* The byte that peers get behind a put is all that they can do with that memory. */
+START_TEST(internal_memory_gives_one_byte_and_takes_none)
+{
+    static struct registered here, known;
+    struct pair pair;
+
+    awkward_set("NO_DELIVERY", "1");
+    awkward_set("MR", _i == 0 ? "virtual" : "local,virtual");
+    pair_open(&pair);
+    enter(&pair.a, &here, BOTH, 99);
+    enter(&pair.b, &known, NA_PLUGIN_MEM_WRITE, 1);
+    /* the plugin's byte stands where the segment stood */
+    memcpy(known.description + AT_SEGMENT, known.description + AT_FENCE, 24);
+    const uint64_t at = read64(known.description + AT_SEGMENT);
+    /* this provider does not tell whom it refuses a put: the last get shows it */
+    const struct {
+        uint64_t address;
+        uint64_t length;
+        bool put;
+        bool fits;
+    } tries[] = {{at, 1, false, true}, {at, 2, false, false},
+        {at + 1, 1, false, false}, {at + 2048, 1, false, false},
+        {at, 1, true, true}, {at, 1, false, true}};
+    for (uint32_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+        known.description[AT_ACCESS] = BOTH;
+        write64(known.description + AT_SEGMENT, tries[i].address);
+        write64(known.description + AT_SEGMENT + 8, tries[i].length);
+        here.bytes[0] = 99;
+        na_plugin_mem *forged = describe(&pair, known.description, known.size);
+        int32_t status = pair_transfer(
+            &pair, here.mem, forged, 0, tries[i].length, tries[i].put);
+        ck_assert_msg((status == NA_PLUGIN_OK) == tries[i].fits,
+            "try %u ends with %d", i, status);
+        pair.a.ops->mem_free(pair.a.cls, forged);
+    }
+    ck_assert_uint_eq(here.bytes[0], 0);
+    leave(&pair.a, &here);
+    leave(&pair.b, &known);
+    pair_close(&pair);
+}
+END_TEST
+
+/* Of 256 keys: each that is free is found, and when there is none that is said,
+ * and is over when one is. */
+START_TEST(keys_that_are_taken_are_drawn_again)
+{
+    static struct registered memory[256];
+    na_plugin_segment segment = {memory[255].bytes, LENGTH};
+    bool seen[256] = {false};
+    struct node node;
+    uint32_t count = 0;
+
+    awkward_set("KEY_BYTES", "1");
+    node_open(
+        &node, &(struct node_options){.protocol = "awkward", .anywhere = true});
+    for (; count < 255; count++) {
+        enter(&node, &memory[count], BOTH, count);
+        ck_assert_uint_lt(key_of(&memory[count]), 256);
+        ck_assert(!seen[key_of(&memory[count])]);
+        seen[key_of(&memory[count])] = true;
+    }
+    enter(&node, &memory[count++], BOTH, 255);
+    ck_assert_uint_eq(node.errors, 0);
+    na_plugin_mem *more = NULL;
+    ck_assert_int_lt(node.ops->mem_register(node.cls, &segment, 1, BOTH,
+                         NA_PLUGIN_MEM_HOST, 0, &more),
+        0);
+    ck_assert_uint_eq(node.errors, 1);
+    leave(&node, &memory[7]);
+    enter(&node, &memory[7], BOTH, 7);
+    for (uint32_t i = 0; i < count; i++)
+        leave(&node, &memory[i]);
+    node_close(&node);
+}
+END_TEST
+
+/* A provider that would choose keys, for who leaves that to it, does not. */
+START_TEST(keys_are_left_to_a_provider_only_if_it_wants_that)
+{
+    struct node node;
+
+    awkward_set("OWN_KEYS", "1");
+    node_open(
+        &node, &(struct node_options){.protocol = "awkward", .anywhere = true});
+    ck_assert_str_eq(node_text(&node, "registration_modes"), "none");
+    node_close(&node);
+}
+END_TEST
+
+/* FORGED BY A CLASS */
+
+/* A put or get of a's, all of it, to what a forged descriptor describes: it
+ * fails, and nothing moves. */
+static void
+try_forged(struct pair *pair, struct registered *here,
+    const struct registered *known, uint64_t key, uint32_t access, bool put)
+{
+    unsigned char bytes[256];
+
+    memcpy(bytes, known->description, sizeof(bytes));
+    bytes[AT_ACCESS] = (unsigned char) access;
+    write64(bytes + AT_KEY, key);
+    na_plugin_mem *forged = describe(pair, bytes, known->size);
+    ck_assert_int_lt(pair_transfer(pair, here->mem, forged, 0, LENGTH, put), 0);
+    pair->a.ops->mem_free(pair->a.cls, forged);
+    ck_assert(is_filled(here->bytes, LENGTH, 99));
+}
+
+/* Another's registrations, made before and behind one that is known. */
+START_TEST(keys_near_a_known_one_open_nothing)
+{
+    static struct registered here, before, known, behind;
+    struct node_options options = options_of(_i);
+    struct pair pair;
+
+    pair_open_as(&pair, &options);
+    enter(&pair.a, &here, BOTH, 99);
+    enter(&pair.b, &before, BOTH, 1);
+    enter(&pair.b, &known, NA_PLUGIN_MEM_READ, 2);
+    enter(&pair.b, &behind, BOTH, 3);
+    for (uint32_t i = 1; i <= 2; i++) {
+        try_forged(&pair, &here, &known, key_of(&known) - i, BOTH, false);
+        try_forged(&pair, &here, &known, key_of(&known) + i, BOTH, false);
+        try_forged(&pair, &here, &known, key_of(&known) - i, BOTH, true);
+        try_forged(&pair, &here, &known, key_of(&known) + i, BOTH, true);
+    }
+    ck_assert(is_filled(before.bytes, LENGTH, 1));
+    ck_assert(is_filled(behind.bytes, LENGTH, 3));
+    /* the true one is still good */
+    na_plugin_mem *remote = describe(&pair, known.description, known.size);
+    ck_assert_int_eq(
+        pair_transfer(&pair, here.mem, remote, 0, LENGTH, false), NA_PLUGIN_OK);
+    ck_assert(is_filled(here.bytes, LENGTH, 2));
+    pair.a.ops->mem_free(pair.a.cls, remote);
+    leave(&pair.a, &here);
+    leave(&pair.b, &before);
+    leave(&pair.b, &known);
+    leave(&pair.b, &behind);
+    pair_close(&pair);
+}
+END_TEST
+
+/* The owner's registration has the rights, and not the descriptor. */
+START_TEST(rights_are_not_widened_by_a_descriptor)
+{
+    static struct registered here, readable, writable;
+    struct node_options options = options_of(_i);
+    struct pair pair;
+
+    pair_open_as(&pair, &options);
+    enter(&pair.a, &here, BOTH, 99);
+    enter(&pair.b, &readable, NA_PLUGIN_MEM_READ, 1);
+    enter(&pair.b, &writable, NA_PLUGIN_MEM_WRITE, 2);
+    try_forged(&pair, &here, &readable, key_of(&readable), BOTH, true);
+    try_forged(&pair, &here, &writable, key_of(&writable), BOTH, false);
+    try_forged(
+        &pair, &here, &readable, key_of(&readable), NA_PLUGIN_MEM_WRITE, true);
+    try_forged(
+        &pair, &here, &writable, key_of(&writable), NA_PLUGIN_MEM_READ, false);
+    ck_assert(is_filled(readable.bytes, LENGTH, 1));
+    ck_assert(is_filled(writable.bytes, LENGTH, 2));
+    na_plugin_mem *remote =
+        describe(&pair, writable.description, writable.size);
+    ck_assert_int_eq(
+        pair_transfer(&pair, here.mem, remote, 0, LENGTH, true), NA_PLUGIN_OK);
+    ck_assert(is_filled(writable.bytes, LENGTH, 99));
+    pair.a.ops->mem_free(pair.a.cls, remote);
+    leave(&pair.a, &here);
+    leave(&pair.b, &readable);
+    leave(&pair.b, &writable);
+    pair_close(&pair);
+}
+END_TEST
+
+/* A put or get that a class does to itself, as a peer may make it do by a forged
+ * descriptor, is checked in the same way. */
+START_TEST(keys_and_rights_hold_for_a_class_itself)
+{
+    static struct registered here, known, other;
+    static const struct {
+        uint32_t at;
+        uint32_t plus;
+    } forgeries[] = {{AT_KEY, 1}, {AT_KEY, 255}, {AT_KEY + 7, 1},
+        {AT_SEGMENT + 8, 1}, {16, 1}, {8, 1}};
+    struct pair pair;
+
+    pair_open_as(&pair, &(struct node_options){.protocol = "tcp"});
+    pair.a.ops->addr_free(pair.a.cls, pair.to_b);
+    ck_assert_int_eq(
+        pair.a.ops->addr_self(pair.a.cls, &pair.to_b), NA_PLUGIN_OK);
+    enter(&pair.a, &here, BOTH, 99);
+    enter(&pair.a, &known, NA_PLUGIN_MEM_READ, 1);
+    enter(&pair.a, &other, BOTH, 2);
+    for (uint32_t i = 0; i < sizeof(forgeries) / sizeof(forgeries[0]); i++) {
+        struct registered forged = known;
+        unsigned char *byte = &forged.description[forgeries[i].at];
+        *byte = (unsigned char) (*byte + forgeries[i].plus);
+        try_forged(&pair, &here, &forged, key_of(&forged), BOTH, false);
+        try_forged(&pair, &here, &forged, key_of(&forged), BOTH, true);
+    }
+    try_forged(&pair, &here, &known, key_of(&known), BOTH, true);
+    ck_assert(is_filled(known.bytes, LENGTH, 1));
+    ck_assert(is_filled(other.bytes, LENGTH, 2));
+    na_plugin_mem *remote = describe(&pair, known.description, known.size);
+    ck_assert_int_eq(
+        pair_transfer(&pair, here.mem, remote, 0, LENGTH, false), NA_PLUGIN_OK);
+    ck_assert(is_filled(here.bytes, LENGTH, 1));
+    pair.a.ops->mem_free(pair.a.cls, remote);
+    leave(&pair.a, &here);
+    leave(&pair.a, &known);
+    leave(&pair.a, &other);
+    pair_close(&pair);
+}
+END_TEST
+
+/* FORGED BELOW THE PLUGIN */
+
+/* What is refused ends the connection, and what follows may fail by that: a get
+ * that is permitted shows that the next one is judged by itself. */
+static void
+connect_again(struct stranger *stranger, struct node *node,
+    const struct registered *readable)
+{
+    static unsigned char bytes[LENGTH];
+    uint64_t address = read64(readable->description + AT_SEGMENT);
+    uint64_t end = now_ns() + DEADLINE_NS;
+
+    while (stranger_transfer(stranger, node, false, bytes, LENGTH, address,
+               key_of(readable)) != 0)
+        ck_assert_msg(now_ns() < end, "what is permitted fails");
+    ck_assert(is_filled(bytes, LENGTH, 2));
+}
+
+/* Who speaks libfabric himself is held by nothing of ours: the provider has to
+ * refuse him. */
+START_TEST(strangers_get_no_more_than_a_key_opens)
+{
+    static struct registered before, readable, writable;
+    static unsigned char bytes[LENGTH + 1];
+    struct node_options options = options_of(_i);
+    struct stranger stranger;
+    struct node node;
+
+    node_open(&node, &options);
+    enter(&node, &before, BOTH, 1);
+    enter(&node, &readable, NA_PLUGIN_MEM_READ, 2);
+    enter(&node, &writable, NA_PLUGIN_MEM_WRITE, 3);
+    stranger_open(&stranger, &node);
+    const uint64_t at = read64(readable.description + AT_SEGMENT);
+    const uint64_t readable_key = key_of(&readable);
+    const uint64_t writable_key = key_of(&writable);
+    const struct {
+        bool put;
+        size_t length;
+        uint64_t address;
+        uint64_t key;
+    } tries[] = {
+        {true, LENGTH, at, readable_key},
+        {true, 1, at, readable_key},
+        {false, LENGTH + 1, at, readable_key},
+        {false, 1, at + LENGTH, readable_key},
+        {false, 1, at - 1, readable_key},
+        {false, LENGTH, at, readable_key - 1},
+        {false, LENGTH, at, readable_key + 1},
+        {true, LENGTH, at, readable_key - 1},
+        {true, LENGTH, at, readable_key + 1},
+        {false, LENGTH, at, 0},
+        {false, LENGTH, at, 1},
+        {false, 1, at, writable_key},
+        {true, LENGTH, at + 1, writable_key},
+        {true, 1, at - 1, writable_key},
+    };
+    for (uint32_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+        connect_again(&stranger, &node, &readable);
+        fill(bytes, sizeof(bytes), 99);
+        ck_assert_msg(stranger_transfer(&stranger, &node, tries[i].put, bytes,
+                          tries[i].length, tries[i].address, tries[i].key) != 0,
+            "try %u is permitted", i);
+        ck_assert(is_filled(bytes, sizeof(bytes), 99));
+        ck_assert(is_filled(before.bytes, LENGTH, 1));
+        ck_assert(is_filled(readable.bytes, LENGTH, 2));
+        ck_assert(is_filled(writable.bytes, LENGTH, 3));
+    }
+    connect_again(&stranger, &node, &readable);
+    ck_assert_int_eq(stranger_transfer(&stranger, &node, true, bytes, LENGTH,
+                         at, writable_key),
+        0);
+    ck_assert(is_filled(writable.bytes, LENGTH, 99));
+    stranger_close(&stranger);
+    leave(&node, &before);
+    leave(&node, &readable);
+    leave(&node, &writable);
+    node_close(&node);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("keys");
+
+    warm_up();
+    tcase_add_loop_test(cases, keys_are_random_in_all_their_bits, 0, PROVIDERS);
+    tcase_add_test(cases, keys_of_internal_memory_are_random);
+    tcase_add_loop_test(
+        cases, internal_memory_gives_one_byte_and_takes_none, 0, 2);
+    tcase_add_test(cases, keys_that_are_taken_are_drawn_again);
+    tcase_add_test(cases, keys_are_left_to_a_provider_only_if_it_wants_that);
+    tcase_add_loop_test(cases, keys_near_a_known_one_open_nothing, 0, FORGED);
+    tcase_add_loop_test(
+        cases, rights_are_not_widened_by_a_descriptor, 0, FORGED);
+    tcase_add_test(cases, keys_and_rights_hold_for_a_class_itself);
+    tcase_add_loop_test(
+        cases, strangers_get_no_more_than_a_key_opens, 0, STRANGE);
+    return run_case("ofi keys", cases);
+}
