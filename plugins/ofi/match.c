@@ -329,7 +329,27 @@ give_self(na_plugin_class *cls, const struct ofi_message *message)
     return NA_PLUGIN_E_AGAIN;
 }
 
-/* Sends to oneself that waited for room. */
+/* Whether an unexpected message waits for room before this one, which would be
+ * the next of its context; end: its place in the list, NULL if it has none. An
+ * expected one waits for none of these: they may wait for it. */
+static bool
+is_behind(const na_plugin_class *cls, const struct ofi_header *header,
+    const struct ofi_link *end)
+{
+    struct ofi_link *link = cls->held.head;
+
+    if (header->kind == OFI_HEADER_EXPECTED)
+        return false;
+    for (; link != end; link = link->next) {
+        const struct ofi_op *op = OFI_OBJECT(link, struct ofi_op, keyed.link);
+        if (op->own_kind == OFI_HEADER_UNEXPECTED &&
+            op->peer_ctx == header->target_ctx)
+            return true;
+    }
+    return false;
+}
+
+/* Sends to oneself that waited for room; in order for each context. */
 void
 ofi_match_retry(na_plugin_class *cls)
 {
@@ -345,7 +365,8 @@ ofi_match_retry(na_plugin_class *cls)
             .data = op->buffer,
             .length = (uint32_t) op->length};
         next = link->next;
-        if (give_self(cls, &message) == NA_PLUGIN_DONE) {
+        if (!is_behind(cls, &message.header, link) &&
+            give_self(cls, &message) == NA_PLUGIN_DONE) {
             ofi_list_remove(&cls->held, &op->keyed.link);
             ofi_ctx_end(op->ctx, op, NA_PLUGIN_OK);
         } else if (!cls->main->apart)
@@ -455,8 +476,7 @@ ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
         .length = (uint32_t) length};
 
     cls->counters.to_self++;
-    if ((cls->held.head == NULL || header->kind == OFI_HEADER_EXPECTED ||
-            cls->main->apart) &&
+    if (!is_behind(cls, header, NULL) &&
         give_self(cls, &message) == NA_PLUGIN_DONE)
         return NA_PLUGIN_DONE;
     if (cls->no_retry)

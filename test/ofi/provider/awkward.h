@@ -38,15 +38,17 @@ struct settings {
     int stuck_wait;  /* FI_AWKWARD_STUCK_WAIT: readable once and for ever */
     int late_wait;   /* FI_AWKWARD_LATE_WAIT: refusals of fi_trywait
                         after each completion */
-    int fail_send;   /* FI_AWKWARD_FAIL_SEND: the send that fails, from 1 */
-    int fail_recv;   /* FI_AWKWARD_FAIL_RECV: the message that fails to come;
+    int late_send;  /* FI_AWKWARD_LATE_SEND: reads of the queue before a send is
+                        said to have ended */
+    int fail_send;  /* FI_AWKWARD_FAIL_SEND: the send that fails, from 1 */
+    int fail_recv;  /* FI_AWKWARD_FAIL_RECV: the message that fails to come;
                         -1: each that fills a buffer of many */
-    int fail_rma;    /* FI_AWKWARD_FAIL_RMA: the put or get that fails */
-    int error;       /* FI_AWKWARD_ERROR: with which error */
-    int multi;       /* FI_AWKWARD_MULTI: FI_MULTI_RECV is offered; 2: messages
+    int fail_rma;   /* FI_AWKWARD_FAIL_RMA: the put or get that fails */
+    int error;      /* FI_AWKWARD_ERROR: with which error */
+    int multi;      /* FI_AWKWARD_MULTI: FI_MULTI_RECV is offered; 2: messages
                         stand apart and at odd places, buffers are given up
                         early, and released late and apart from messages */
-    int one_thread;  /* FI_AWKWARD_ONE_THREAD: calls have to be serialized */
+    int one_thread; /* FI_AWKWARD_ONE_THREAD: calls have to be serialized */
 };
 
 struct domain {
@@ -83,6 +85,13 @@ struct completion {
     int error;
 };
 
+/* The completion of a send that is to be read later. */
+struct late_send {
+    struct late_send *next;
+    struct completion completion;
+    uint64_t due; /* of cq.reads */
+};
+
 struct cq {
     struct fid_cq fid;
     struct domain *domain;
@@ -93,7 +102,9 @@ struct cq {
     size_t count;
     int epoll; /* what is handed out: the bell, and the endpoints' sockets */
     int bell;
-    int refused; /* calls of fi_trywait */
+    int refused;            /* calls of fi_trywait */
+    struct late_send *late; /* the next one first */
+    uint64_t reads;
 };
 
 struct receive {
@@ -187,6 +198,7 @@ void awkward_complete(
     struct cq *cq, void *context, uint64_t flags, size_t length, int error);
 void awkward_complete_at(struct cq *cq, void *context, uint64_t flags,
     void *buffer, size_t length, int error);
+void awkward_complete_send(struct cq *cq, void *context, int error);
 int awkward_trywait(struct cq *cq);
 
 /* Reads and answers what has come to an endpoint. */

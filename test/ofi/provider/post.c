@@ -95,7 +95,7 @@ post_send(struct ep *ep, const void *buffer, size_t length, void *desc,
     if (error == EAGAIN)
         return -FI_EAGAIN;
     awkward_mark(context);
-    awkward_complete(ep->cq, context, FI_SEND | FI_MSG, 0, error);
+    awkward_complete_send(ep->cq, context, error);
     return 0;
 }
 

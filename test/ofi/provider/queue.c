@@ -65,6 +65,40 @@ awkward_complete_at(struct cq *cq, void *context, uint64_t flags, void *buffer,
         eventfd_write(cq->bell, 1);
 }
 
+void
+awkward_complete_send(struct cq *cq, void *context, int error)
+{
+    struct late_send **link = &cq->late;
+    int late_send = cq->domain->set.late_send;
+
+    if (late_send == 0) {
+        awkward_complete(cq, context, FI_SEND | FI_MSG, 0, error);
+        return;
+    }
+    struct late_send *one = malloc(sizeof(*one));
+    if (one == NULL)
+        abort();
+    *one =
+        (struct late_send){.completion = {.context = context, .error = error},
+            .due = cq->reads + (uint64_t) late_send};
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = one;
+}
+
+static void
+end_late_sends(struct cq *cq)
+{
+    cq->reads++;
+    while (cq->late != NULL && cq->late->due <= cq->reads) {
+        struct late_send *one = cq->late;
+        cq->late = one->next;
+        awkward_complete(cq, one->completion.context, FI_SEND | FI_MSG, 0,
+            one->completion.error);
+        free(one);
+    }
+}
+
 static void
 progress(struct cq *cq)
 {
@@ -91,6 +125,7 @@ cq_read(struct fid_cq *fid, void *buffer, size_t count)
     size_t taken = 0;
 
     pthread_mutex_lock(&cq->domain->lock);
+    end_late_sends(cq);
     progress(cq);
     while (taken < count && cq->count != 0 && cq->ring[cq->first].error == 0) {
         struct completion one = take(cq);
@@ -162,6 +197,11 @@ cq_close(struct fid *fid)
     if (cq->bell >= 0) {
         close(cq->bell);
         close(cq->epoll);
+    }
+    while (cq->late != NULL) {
+        struct late_send *one = cq->late;
+        cq->late = one->next;
+        free(one);
     }
     free(cq->ring);
     free(cq);

@@ -33,6 +33,7 @@ awkward_settings(struct settings *set)
         .no_wait = number("FI_AWKWARD_NO_WAIT", 0),
         .stuck_wait = number("FI_AWKWARD_STUCK_WAIT", 0),
         .late_wait = number("FI_AWKWARD_LATE_WAIT", 0),
+        .late_send = number("FI_AWKWARD_LATE_SEND", 0),
         .fail_send = number("FI_AWKWARD_FAIL_SEND", 0),
         .fail_recv = number("FI_AWKWARD_FAIL_RECV", 0),
         .fail_rma = number("FI_AWKWARD_FAIL_RMA", 0),

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages on their way out: in the order of their submission whatever way each
+ * takes, a bounded number without a completion, and their end when they are
+ * canceled or their peer is lost. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+
+#define MESSAGES 60U
+#define SHORT 8U
+#define LONG 1000U
+#define ROW 64U    /* injected messages without one that is waited for */
+#define MOST 4000U /* messages until a socket is full */
+
+/* Of the pair's a, some that may be pending. */
+struct sends {
+    void *ops[MOST];
+    bool pending[MOST];
+    uint32_t count;
+    uint32_t left; /* pending */
+};
+
+/* Sends the next one from a to b, with its number as the tag: what that
+ * returned. */
+static int32_t
+send_next(struct pair *pair, struct sends *sends, uint32_t length)
+{
+    static unsigned char bytes[LONG];
+    uint32_t number = sends->count++;
+
+    sends->ops[number] = op_new(&pair->a);
+    fill(bytes, length, number);
+    int32_t ret = pair->a.ops->send_unexpected(pair->a.ctx, sends->ops[number],
+        bytes, length, NULL, pair->to_b, 0, number);
+    ck_assert_int_ge(ret, 0);
+    sends->pending[number] = ret == NA_PLUGIN_PENDING;
+    sends->left += sends->pending[number];
+    return ret;
+}
+
+/* Polls a once; an event of these ends with this status. */
+static void
+poll_sends(struct pair *pair, struct sends *sends, int32_t status)
+{
+    na_plugin_event event;
+
+    if (!poll_one(&pair->a, &event))
+        return;
+    for (uint32_t i = 0; i < sends->count; i++)
+        if (event.op == sends->ops[i]) {
+            ck_assert(sends->pending[i]);
+            ck_assert_int_eq(event.status, status);
+            sends->pending[i] = false;
+            sends->left--;
+            return;
+        }
+    ck_abort_msg("an event of nobody's, status %d", event.status);
+}
+
+static void
+sends_free(struct sends *sends)
+{
+    ck_assert_uint_eq(sends->left, 0);
+    for (uint32_t i = 0; i < sends->count; i++)
+        free(sends->ops[i]);
+}
+
+/* Takes one at b, which has to be this one. */
+static void
+take(struct pair *pair, struct sends *sends, uint32_t number, uint32_t length)
+{
+    static unsigned char bytes[4096];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event;
+
+    ck_assert_int_eq(pair->b.ops->recv_unexpected(
+                         pair->b.ctx, pair->b_op, bytes, sizeof(bytes), NULL),
+        NA_PLUGIN_PENDING);
+    while (!poll_one(&pair->b, &event)) {
+        poll_sends(pair, sends, NA_PLUGIN_OK);
+        ck_assert_msg(now_ns() < end, "message %u did not arrive", number);
+    }
+    ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(event.tag, number);
+    ck_assert_uint_eq(event.length, length);
+    ck_assert(is_filled(bytes, length, number));
+    pair->b.ops->addr_free(pair->b.cls, event.source);
+}
+
+/* Long ones are refused, and queued; short ones behind them would be accepted. */
+START_TEST(sends_of_all_lengths_arrive_in_order)
+{
+    static const char *const refusals[] = {"1", "2", "3"};
+    static struct sends sends;
+    struct pair pair;
+
+    awkward_set("EAGAIN", refusals[_i]);
+    pair_open(&pair);
+    for (uint32_t i = 0; i < MESSAGES; i++)
+        send_next(&pair, &sends, i % 3 == 0 ? LONG : SHORT);
+    for (uint32_t i = 0; i < MESSAGES; i++)
+        take(&pair, &sends, i, i % 3 == 0 ? LONG : SHORT);
+    while (sends.left != 0)
+        poll_sends(&pair, &sends, NA_PLUGIN_OK);
+    ck_assert_uint_gt(node_counter(&pair.a, "sends_queued"), 0);
+    sends_free(&sends);
+    pair_close(&pair);
+}
+END_TEST
+
+/* To oneself: one that waits for room is not overtaken by one that would fit, be
+ * the context the only one or one of two with an endpoint each. */
+START_TEST(sends_to_oneself_are_received_in_order)
+{
+    static unsigned char bytes[4096], buffer[4096];
+    static const uint32_t lengths[] = {LONG, SHORT, LONG, SHORT, SHORT};
+    struct node_options options = {.protocol = _i == 0 ? "awkward" : "tcp",
+        .anywhere = _i == 0,
+        .max_contexts = _i == 0 ? 1 : 2,
+        .setting_key = "ofi.queue_size",
+        .setting_value = "600"};
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_addr *self = NULL;
+    na_plugin_event event;
+    struct node node;
+    void *ops[5];
+
+    node_open(&node, &options);
+    ck_assert_int_eq(node.ops->addr_self(node.cls, &self), NA_PLUGIN_OK);
+    void *receive = op_new(&node);
+    for (uint32_t i = 0; i < 5; i++) {
+        ops[i] = op_new(&node);
+        ck_assert_int_eq(node.ops->send_unexpected(node.ctx, ops[i], bytes,
+                             lengths[i], NULL, self, 0, i),
+            NA_PLUGIN_PENDING);
+    }
+    /* an answer, which they may wait for, does not wait for them */
+    ck_assert_int_eq(node.ops->recv_expected(
+                         node.ctx, receive, buffer, SHORT, NULL, self, 0, 7),
+        NA_PLUGIN_PENDING);
+    void *answer = op_new(&node);
+    ck_assert_int_eq(node.ops->send_expected(
+                         node.ctx, answer, bytes, SHORT, NULL, self, 0, 7),
+        NA_PLUGIN_DONE);
+    free(answer);
+    ck_assert(poll_one(&node, &event) && event.op == receive);
+    for (uint32_t i = 0; i < 5; i++) {
+        ck_assert_int_eq(node.ops->recv_unexpected(
+                             node.ctx, receive, buffer, sizeof(buffer), NULL),
+            NA_PLUGIN_PENDING);
+        do {
+            while (!poll_one(&node, &event))
+                ck_assert_msg(now_ns() < end, "message %u did not arrive", i);
+            ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        } while (event.op != receive);
+        ck_assert_uint_eq(event.tag, i);
+        ck_assert_uint_eq(event.length, lengths[i]);
+        node.ops->addr_free(node.cls, event.source);
+    }
+    while (poll_one(&node, &event))
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < 5; i++)
+        free(ops[i]);
+    free(receive);
+    node.ops->addr_free(node.cls, self);
+    node_close(&node);
+}
+END_TEST
+
+/* What libfabric says nothing of is bounded: after so many a completion is waited
+ * for, and as long as it has not come, for each. */
+START_TEST(sends_without_completion_are_bounded)
+{
+    static struct sends sends;
+    na_plugin_event event;
+    struct pair pair;
+
+    pair_open(&pair);
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < ROW; i++) {
+            ck_assert_int_eq(send_next(&pair, &sends, SHORT), NA_PLUGIN_DONE);
+            ck_assert(!poll_one(&pair.b, &event));
+        }
+        for (uint32_t i = 0; i < 10; i++) {
+            ck_assert_int_eq(
+                send_next(&pair, &sends, SHORT), NA_PLUGIN_PENDING);
+            ck_assert(!poll_one(&pair.b, &event));
+        }
+        ck_assert_uint_eq(
+            node_counter(&pair.a, "messages_injected"), (round + 1) * ROW);
+        while (sends.left != 0)
+            poll_sends(&pair, &sends, NA_PLUGIN_OK);
+    }
+    for (uint32_t i = 0; i < sends.count; i++)
+        take(&pair, &sends, i, SHORT);
+    sends_free(&sends);
+    pair_close(&pair);
+}
+END_TEST
+
+/* libfabric has not ended them, and never may: they end with their peer, once, and
+ * what libfabric says of them later is heard by nobody. */
+START_TEST(sends_on_their_way_to_a_lost_peer_end)
+{
+    static struct sends sends;
+    na_plugin_event event;
+    struct pair pair;
+
+    awkward_set("LATE_SEND", "300");
+    awkward_set("INJECT", "0");
+    pair_open(&pair);
+    for (uint32_t i = 0; i < 5; i++) {
+        ck_assert_int_eq(send_next(&pair, &sends, LONG), NA_PLUGIN_PENDING);
+        ck_assert(!poll_one(&pair.b, &event));
+    }
+    pair.a.ops->addr_forget(pair.a.cls, pair.to_b);
+    for (uint32_t i = 0; i < 50; i++)
+        poll_sends(&pair, &sends, NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_uint_eq(sends.left, 0);
+    ck_assert_uint_eq(node_counter(&pair.a, "peers_lost"), 1);
+    for (uint32_t i = 0; i < 1000; i++)
+        ck_assert(!poll_one(&pair.a, &event));
+    /* it is no worse a peer than before */
+    ck_assert_int_eq(send_next(&pair, &sends, LONG), NA_PLUGIN_PENDING);
+    for (uint64_t end = now_ns() + DEADLINE_NS; sends.left != 0;) {
+        poll_sends(&pair, &sends, NA_PLUGIN_OK);
+        ck_assert_msg(now_ns() < end, "no end");
+    }
+    sends_free(&sends);
+    pair_close(&pair);
+}
+END_TEST
+
+/* Nothing is left for a peer that was stuck: it is not lost later for the time
+ * that has gone by, and with it what is waited for from it. */
+START_TEST(sends_that_are_canceled_leave_no_peer_stuck)
+{
+    static struct sends sends;
+    unsigned char byte = 0;
+    na_plugin_event event;
+    struct pair pair;
+
+    pair_open_with(&pair, "ofi.retry_timeout", "50");
+    while (node_counter(&pair.a, "sends_queued") < 3) {
+        send_next(&pair, &sends, LONG);
+        ck_assert_uint_lt(sends.count, MOST);
+    }
+    for (uint32_t i = 0; i < sends.count; i++)
+        if (sends.pending[i])
+            pair.a.ops->cancel(pair.a.ctx, sends.ops[i]);
+    /* libfabric has most of them, which end well */
+    for (uint64_t end = now_ns() + DEADLINE_NS; sends.left != 0;) {
+        ck_assert_msg(now_ns() < end, "no end");
+        if (!poll_one(&pair.a, &event))
+            continue;
+        ck_assert(event.status == NA_PLUGIN_OK ||
+                  event.status == NA_PLUGIN_E_CANCELED);
+        sends.left--;
+    }
+    ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, &byte, 1,
+                         NULL, pair.to_b, 0, 1),
+        NA_PLUGIN_PENDING);
+    for (uint64_t end = now_ns() + 10 * UINT64_C(50000000); now_ns() < end;)
+        ck_assert_msg(!poll_one(&pair.a, &event), "its peer was lost");
+    ck_assert_uint_eq(node_counter(&pair.a, "peers_lost"), 0);
+    pair.a.ops->cancel(pair.a.ctx, pair.a_op);
+    ck_assert_int_eq(
+        pair_await(&pair, &pair.a, pair.a_op).status, NA_PLUGIN_E_CANCELED);
+    sends_free(&sends);
+    pair_close(&pair);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("sends");
+
+    warm_up();
+    tcase_add_loop_test(cases, sends_of_all_lengths_arrive_in_order, 0, 3);
+    tcase_add_loop_test(cases, sends_to_oneself_are_received_in_order, 0, 2);
+    tcase_add_test(cases, sends_without_completion_are_bounded);
+    tcase_add_test(cases, sends_on_their_way_to_a_lost_peer_end);
+    tcase_add_test(cases, sends_that_are_canceled_leave_no_peer_stuck);
+    return run_case("ofi sends", cases);
+}
