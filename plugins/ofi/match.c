@@ -527,6 +527,25 @@ ofi_match_lose(na_plugin_addr *peer, int32_t status)
 }
 
 void
+ofi_match_forget(na_plugin_class *cls, const na_plugin_addr *from)
+{
+    for (uint32_t i = 0; i < OFI_CONTEXTS; i++) {
+        na_plugin_ctx *ctx = cls->contexts[i];
+        struct ofi_link *next = NULL;
+        for (struct ofi_link *link = ctx != NULL ? ctx->early.head : NULL;
+             link != NULL; link = next) {
+            struct ofi_kept *kept = OFI_OBJECT(link, struct ofi_kept, by_age);
+            next = link->next;
+            if (kept->from != from)
+                continue;
+            early_remove(ctx, kept);
+            forget_kept(cls, kept);
+            cls->counters.dropped_expected++;
+        }
+    }
+}
+
+void
 ofi_match_abandon(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;

@@ -49,6 +49,10 @@ void ofi_match_cancel(na_plugin_ctx *ctx, struct ofi_op *op, int32_t status);
 /* Ends the receives from a peer. */
 void ofi_match_lose(na_plugin_addr *peer, int32_t status);
 
+/* Drops the expected messages of an endpoint whose class is another one now, or is
+ * to be forgotten: none of them answers what is sent from now on. */
+void ofi_match_forget(na_plugin_class *cls, const na_plugin_addr *from);
+
 /* Forgets receives, and drops what is kept for them. */
 void ofi_match_abandon(na_plugin_ctx *ctx);
 

@@ -157,6 +157,7 @@ ofi_peer_heard(na_plugin_class *cls, na_plugin_addr *peer, uint64_t number)
             ofi_route_replaced(cls, peer);
         ofi_peer_lose(cls, peer, NA_PLUGIN_E_HOSTUNREACH,
             "another class is at its address now");
+        ofi_match_forget(cls, peer);
     }
     peer->number = number;
     cls->scan_due = true;

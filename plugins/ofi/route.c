@@ -2,6 +2,7 @@
 /* Endpoints of peers: found, learned, given up. */
 #include <string.h>
 
+#include "match.h"
 #include "name.h"
 #include "peer.h"
 #include "receive.h"
@@ -53,9 +54,11 @@ set_end(na_plugin_class *cls, na_plugin_addr *part, const struct ofi_name *end,
             "its context has another endpoint now");
         ofi_peer_unknow(cls, part);
     }
-    if (part->number != 0 && part->number != number)
+    if (part->number != 0 && part->number != number) {
         atomic_store_explicit(
             &part->forgotten, part->number, memory_order_relaxed);
+        ofi_match_forget(cls, part);
+    }
     part->number = number;
     part->stale = !ofi_addr_set_end(cls, part, end);
     cls->scan_due = true;
@@ -102,9 +105,11 @@ ofi_route_replaced(na_plugin_class *cls, na_plugin_addr *first)
         na_plugin_addr *part = ofi_addr_find_part(cls, first, (uint8_t) at);
         if (part == NULL)
             continue;
-        if (part->number == first->number)
+        if (part->number == first->number) {
             ofi_peer_lose(cls, part, NA_PLUGIN_E_HOSTUNREACH,
                 "another class is at its address now");
+            ofi_match_forget(cls, part);
+        }
         ofi_addr_drop(cls, part);
     }
 }
@@ -148,6 +153,7 @@ ofi_route_forget(na_plugin_class *cls, void *arg)
         if (part == NULL)
             continue;
         ofi_peer_lose(cls, part, NA_PLUGIN_E_HOSTUNREACH, why);
+        ofi_match_forget(cls, part);
         ofi_addr_drop(cls, part);
     }
     ofi_lock_drop(&cls->lock);

@@ -398,6 +398,59 @@ START_TEST(keys_and_rights_hold_for_a_class_itself)
 }
 END_TEST
 
+/* A peer's memory, as it is described, is none of this process: were it taken for
+ * local, its addresses would be read and written here. Nor is a range taken that
+ * does not lie in both. */
+START_TEST(descriptions_and_ranges_are_refused_where_they_do_not_fit)
+{
+    static struct registered here, there;
+    struct pair pair;
+
+    pair_open(&pair);
+    enter(&pair.a, &here, BOTH, 99);
+    enter(&pair.b, &there, BOTH, 1);
+    na_plugin_mem *remote = describe(&pair, there.description, there.size);
+    const struct {
+        na_plugin_mem *local;
+        uint64_t local_offset;
+        uint64_t remote_offset;
+        uint64_t length;
+    } tries[] = {
+        {remote, 0, 0, 1},
+        {remote, 0, 0, LENGTH},
+        {here.mem, 0, 0, LENGTH + 1},
+        {here.mem, 1, 0, LENGTH},
+        {here.mem, 0, 1, LENGTH},
+        {here.mem, LENGTH, 0, 1},
+        {here.mem, 0, LENGTH, 1},
+        {here.mem, LENGTH + 1, 0, 0},
+        {here.mem, 0, LENGTH + 1, 0},
+        {here.mem, 2, 0, UINT64_MAX},
+        {here.mem, 0, 2, UINT64_MAX},
+        {here.mem, UINT64_MAX, 0, 2},
+        {here.mem, 0, UINT64_MAX, 2},
+    };
+    for (uint32_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++)
+        for (uint32_t put = 0; put < 2; put++)
+            ck_assert_msg((put ? pair.a.ops->put : pair.a.ops->get)(pair.a.ctx,
+                              pair.a_op, tries[i].local, tries[i].local_offset,
+                              remote, tries[i].remote_offset, tries[i].length,
+                              pair.to_b, 0) == NA_PLUGIN_E_INVALID_ARG,
+                "try %u is begun", i);
+    /* to the last byte, and none */
+    ck_assert_int_eq(pair.a.ops->put(pair.a.ctx, pair.a_op, here.mem, LENGTH,
+                         remote, LENGTH, 0, pair.to_b, 0),
+        NA_PLUGIN_DONE);
+    ck_assert_int_eq(
+        pair_transfer(&pair, here.mem, remote, 0, LENGTH, true), NA_PLUGIN_OK);
+    ck_assert(is_filled(there.bytes, LENGTH, 99));
+    pair.a.ops->mem_free(pair.a.cls, remote);
+    leave(&pair.a, &here);
+    leave(&pair.b, &there);
+    pair_close(&pair);
+}
+END_TEST
+
 /* FORGED BELOW THE PLUGIN */
 
 /* What is refused ends the connection, and what follows may fail by that: a get
@@ -495,6 +548,8 @@ main(void)
     tcase_add_loop_test(
         cases, rights_are_not_widened_by_a_descriptor, 0, FORGED);
     tcase_add_test(cases, keys_and_rights_hold_for_a_class_itself);
+    tcase_add_test(
+        cases, descriptions_and_ranges_are_refused_where_they_do_not_fit);
     tcase_add_loop_test(
         cases, strangers_get_no_more_than_a_key_opens, 0, STRANGE);
     return run_case("ofi keys", cases);

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages that arrive before their receive: how many are kept, when they are
+ * given up, and that the room for them is there again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair.h"
+#include "stranger.h"
+
+#define KEPT 256U          /* expected messages without a receive */
+#define KEPT_BYTES 262144U /* the same in bytes */
+#define LENGTH 4000U       /* of those that fill these */
+#define FLOOD 400U         /* unexpected messages */
+#define FLOOD_LENGTH 200U
+#define FLOOD_ROOM "200000" /* enough for one flood, and too little for two */
+
+/* Sends an expected message from b to a, to its end. */
+static void
+send_expected(struct pair *pair, uint32_t length, uint64_t tag)
+{
+    static unsigned char bytes[LENGTH];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event;
+
+    fill(bytes, length, (uint32_t) tag);
+    int32_t ret = pair->b.ops->send_expected(
+        pair->b.ctx, pair->b_op, bytes, length, NULL, pair->to_a, 0, tag);
+    ck_assert_int_ge(ret, 0);
+    while (ret == NA_PLUGIN_PENDING && !poll_one(&pair->b, &event)) {
+        na_plugin_event none;
+        ck_assert(!poll_one(&pair->a, &none));
+        ck_assert_msg(now_ns() < end, "it is not sent");
+    }
+    if (ret == NA_PLUGIN_PENDING)
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+}
+
+/* Waits until a has received so many messages. */
+static void
+await_received(struct pair *pair, uint64_t count)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event;
+
+    while (node_counter(&pair->a, "messages_received") < count) {
+        ck_assert(!poll_one(&pair->a, &event));
+        poll_one(&pair->b, &event);
+        ck_assert_msg(now_ns() < end, "they do not arrive");
+    }
+    ck_assert_uint_eq(node_counter(&pair->a, "messages_received"), count);
+}
+
+/* Whether a message with this tag is there for a receive of a's; one that is not
+ * is canceled. */
+static bool
+has_early(struct node *node, void *op, na_plugin_addr *from, uint64_t tag,
+    uint32_t length)
+{
+    static unsigned char bytes[LENGTH];
+    na_plugin_event event;
+
+    ck_assert_int_eq(node->ops->recv_expected(node->ctx, op, bytes,
+                         sizeof(bytes), NULL, from, 0, tag),
+        NA_PLUGIN_PENDING);
+    if (!poll_one(node, &event)) {
+        node->ops->cancel(node->ctx, op);
+        ck_assert(poll_one(node, &event));
+        ck_assert_int_eq(event.status, NA_PLUGIN_E_CANCELED);
+        return false;
+    }
+    ck_assert_ptr_eq(event.op, op);
+    ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(event.length, length);
+    ck_assert(is_filled(bytes, length, (uint32_t) tag));
+    return true;
+}
+
+/* Twice, so that what was taken is seen to have made room for as many. */
+START_TEST(early_messages_are_kept_up_to_a_number)
+{
+    struct pair pair;
+
+    pair_open(&pair);
+    for (uint32_t round = 0; round < 2; round++) {
+        const uint64_t first = UINT64_C(1000) * round;
+        for (uint32_t i = 0; i < KEPT; i++)
+            send_expected(&pair, 16, first + i);
+        await_received(&pair, round * (KEPT + 1) + KEPT);
+        ck_assert_uint_eq(node_counter(&pair.a, "expected_dropped"), round);
+        send_expected(&pair, 16, first + KEPT);
+        await_received(&pair, (round + 1) * (KEPT + 1));
+        ck_assert_uint_eq(node_counter(&pair.a, "expected_dropped"), round + 1);
+        /* the oldest had to go */
+        for (uint32_t i = 0; i <= KEPT; i++)
+            ck_assert_int_eq(
+                has_early(&pair.a, pair.a_op, pair.to_b, first + i, 16),
+                i != 0);
+    }
+    pair_close(&pair);
+}
+END_TEST
+
+START_TEST(early_messages_are_kept_up_to_their_bytes)
+{
+    const uint32_t most = KEPT_BYTES / LENGTH;
+    const uint32_t rest = KEPT_BYTES % LENGTH;
+    struct pair pair;
+
+    pair_open(&pair);
+    for (uint32_t round = 0; round < 2; round++) {
+        const uint64_t first = UINT64_C(1000) * round;
+        for (uint32_t i = 0; i < most; i++)
+            send_expected(&pair, LENGTH, first + i);
+        send_expected(&pair, rest, first + most);
+        await_received(&pair, round * (most + 2) + most + 1);
+        ck_assert_uint_eq(node_counter(&pair.a, "expected_dropped"), round);
+        send_expected(&pair, 1, first + most + 1);
+        await_received(&pair, (round + 1) * (most + 2));
+        ck_assert_uint_eq(node_counter(&pair.a, "expected_dropped"), round + 1);
+        for (uint32_t i = 0; i < most; i++)
+            ck_assert_int_eq(
+                has_early(&pair.a, pair.a_op, pair.to_b, first + i, LENGTH),
+                i != 0);
+        ck_assert(has_early(&pair.a, pair.a_op, pair.to_b, first + most, rest));
+        ck_assert(
+            has_early(&pair.a, pair.a_op, pair.to_b, first + most + 1, 1));
+    }
+    pair_close(&pair);
+}
+END_TEST
+
+/* Whoever is forgotten begins anew: what it had sent is not taken for what it
+ * sends then. Another's messages stay. */
+START_TEST(early_messages_of_a_peer_that_is_forgotten_are_gone)
+{
+    struct node_options options = {.protocol = _i == 0 ? "awkward" : "tcp",
+        .anywhere = _i == 0,
+        .max_contexts = _i == 2 ? 2 : 1};
+    struct pair pair, other;
+    char text[TEXT];
+
+    pair_open_as(&pair, &options);
+    node_open(&other.b, &options);
+    other.a = pair.a;
+    self_string(&pair.a, text);
+    other.to_a = lookup(&other.b, text);
+    self_string(&other.b, text);
+    other.to_b = lookup(&pair.a, text);
+    other.b_op = op_new(&other.b);
+    send_expected(&pair, 16, 1);
+    send_expected(&other, 16, 1);
+    await_received(&other, 2);
+    pair.a.ops->addr_forget(pair.a.cls, pair.to_b);
+    ck_assert(!has_early(&pair.a, pair.a_op, pair.to_b, 1, 16));
+    ck_assert(has_early(&pair.a, pair.a_op, other.to_b, 1, 16));
+    /* and it can be spoken with */
+    send_expected(&pair, 20, 1);
+    await_received(&pair, 3);
+    ck_assert(has_early(&pair.a, pair.a_op, pair.to_b, 1, 20));
+    other.b.ops->addr_free(other.b.cls, other.to_a);
+    pair.a.ops->addr_free(pair.a.cls, other.to_b);
+    node_close(&other.b);
+    free(other.b_op);
+    pair_close(&pair);
+}
+END_TEST
+
+/* A message as a class of this number would send it, from a port that nobody
+ * has. */
+static void
+tell(struct stranger *stranger, struct node *node, uint64_t number, uint8_t tag)
+{
+    static const unsigned char name[] = {127, 0, 0, 1, 0, 9};
+    unsigned char bytes[32 + 16] = {0};
+
+    bytes[0] = 1;
+    bytes[1] = 2;
+    bytes[4] = tag;
+    bytes[8] = (unsigned char) number;
+    bytes[24] = sizeof(name);
+    memcpy(bytes + 25, name, sizeof(name));
+    fill(bytes + 32, 16, tag);
+    stranger_send(stranger, node, bytes, sizeof(bytes));
+}
+
+static void
+await_counter(struct node *node, const char *name, uint64_t value)
+{
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event;
+
+    while (node_counter(node, name) < value) {
+        ck_assert(!poll_one(node, &event));
+        ck_assert_msg(now_ns() < end, "%s stays below", name);
+    }
+    ck_assert_uint_eq(node_counter(node, name), value);
+}
+
+/* Another class takes over an address: what the one before had sent is gone, and
+ * what still arrives of it is heard by nobody, on whichever connection. */
+START_TEST(early_messages_of_a_class_that_was_replaced_are_gone)
+{
+    struct stranger first, second;
+    struct node node;
+
+    node_open(&node, NULL);
+    na_plugin_addr *from = lookup(&node, "tcp://127.0.0.1:9");
+    void *op = op_new(&node);
+    stranger_open(&first, &node);
+    stranger_open(&second, &node);
+    tell(&first, &node, 7, 1);
+    tell(&first, &node, 7, 2);
+    await_counter(&node, "messages_received", 2);
+    ck_assert(has_early(&node, op, from, 1, 16));
+    tell(&second, &node, 8, 3);
+    await_counter(&node, "messages_received", 3);
+    ck_assert_uint_eq(node_counter(&node, "peers_replaced"), 1);
+    ck_assert(!has_early(&node, op, from, 2, 16));
+    tell(&first, &node, 7, 4);
+    await_counter(&node, "strayed", 1);
+    ck_assert(!has_early(&node, op, from, 4, 16));
+    tell(&second, &node, 8, 5);
+    await_counter(&node, "messages_received", 4);
+    ck_assert(has_early(&node, op, from, 3, 16));
+    ck_assert(has_early(&node, op, from, 5, 16));
+    ck_assert_uint_eq(node_counter(&node, "peers_replaced"), 1);
+    stranger_close(&first);
+    stranger_close(&second);
+    node.ops->addr_free(node.cls, from);
+    free(op);
+    node_close(&node);
+}
+END_TEST
+
+/* FLOODS OF UNEXPECTED ONES */
+
+/* All of them are taken from libfabric, though b has no receive. */
+static void
+flood(struct pair *pair, uint64_t before)
+{
+    static unsigned char bytes[FLOOD_LENGTH];
+    static void *ops[FLOOD];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event;
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        ops[i] = op_new(&pair->a);
+        int32_t ret = pair->a.ops->send_unexpected(
+            pair->a.ctx, ops[i], bytes, FLOOD_LENGTH, NULL, pair->to_b, 0, i);
+        ck_assert_int_ge(ret, 0);
+        left += ret == NA_PLUGIN_PENDING;
+    }
+    while (left != 0 ||
+           node_counter(&pair->b, "messages_received") < before + FLOOD) {
+        left -= poll_one(&pair->a, &event) ? 1 : 0;
+        ck_assert(!poll_one(&pair->b, &event));
+        ck_assert_msg(now_ns() < end, "there is room for %u of %u",
+            (unsigned) (node_counter(&pair->b, "messages_received") - before),
+            FLOOD);
+    }
+    for (uint32_t i = 0; i < FLOOD; i++)
+        free(ops[i]);
+}
+
+static void
+drain(struct pair *pair)
+{
+    static unsigned char bytes[4096];
+    na_plugin_event event;
+
+    for (uint32_t i = 0; i < FLOOD; i++) {
+        ck_assert_int_eq(pair->b.ops->recv_unexpected(pair->b.ctx, pair->b_op,
+                             bytes, sizeof(bytes), NULL),
+            NA_PLUGIN_PENDING);
+        ck_assert_msg(poll_one(&pair->b, &event), "there are but %u", i);
+        ck_assert_uint_eq(event.length, FLOOD_LENGTH);
+        pair->b.ops->addr_free(pair->b.cls, event.source);
+    }
+}
+
+/* The room of what was received, or given up with its context, is there again. */
+START_TEST(floods_have_the_same_room_each_time)
+{
+    struct pair pair;
+
+    pair_open_with(&pair, "ofi.queue_size", FLOOD_ROOM);
+    for (uint32_t i = 0; i < 6; i++) {
+        flood(&pair, i * FLOOD);
+        if (i < 3) {
+            drain(&pair);
+            continue;
+        }
+        pair.b.ops->ctx_destroy(pair.b.ctx);
+        ck_assert_int_eq(
+            pair.b.ops->ctx_create(pair.b.cls, 0, &pair.b, &pair.b.ctx),
+            NA_PLUGIN_OK);
+    }
+    pair_close(&pair);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("receives");
+
+    warm_up();
+    tcase_add_test(cases, early_messages_are_kept_up_to_a_number);
+    tcase_add_test(cases, early_messages_are_kept_up_to_their_bytes);
+    tcase_add_loop_test(
+        cases, early_messages_of_a_peer_that_is_forgotten_are_gone, 0, 3);
+    tcase_add_test(cases, early_messages_of_a_class_that_was_replaced_are_gone);
+    tcase_add_test(cases, floods_have_the_same_room_each_time);
+    return run_case("ofi receives", cases);
+}
