@@ -20,6 +20,7 @@
 #include "pool.h"
 #include "receive.h"
 #include "retire.h"
+#include "silent.h"
 #include "valid.h"
 
 #define SMALL 512U /* bytes of a short message, with its header */
@@ -71,7 +72,7 @@ static int32_t
 configure(na_plugin_class *cls, const na_plugin_open_info *info)
 {
     uint64_t queue = QUEUE_DEFAULT, retry = 10000, send = 300000;
-    uint64_t silence = 1000;
+    uint64_t silence = 1000, silent = 30000;
 
     if (!ofi_log_setting(cls->host, "ofi.queue_size", 0, QUEUE_MAX, &queue) ||
         !ofi_log_setting(
@@ -79,12 +80,15 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
         !ofi_log_setting(
             cls->host, "ofi.send_timeout", 1, TIME_MAX_MS, &send) ||
         !ofi_log_setting(
-            cls->host, "ofi.probe_interval", 10, TIME_MAX_MS, &silence))
+            cls->host, "ofi.probe_interval", 10, TIME_MAX_MS, &silence) ||
+        !ofi_log_setting(
+            cls->host, "ofi.silent_timeout", 0, TIME_MAX_MS, &silent))
         return NA_PLUGIN_E_INVALID_ARG;
     cls->queue_limit = queue;
     cls->retry_ns = retry * OFI_MS;
     cls->send_ns = send * OFI_MS;
     cls->silence_ns = silence * OFI_MS;
+    cls->silent_ns = silent * OFI_MS;
     cls->max_unexpected =
         message_size(cls, info->max_unexpected_size, "unexpected");
     cls->max_expected = message_size(cls, info->max_expected_size, "expected");
@@ -178,6 +182,7 @@ ofi_class_destroy(na_plugin_class *cls)
     settled = ofi_fork_leave(cls) && settled;
     if (cls->listener >= 0)
         close(cls->listener);
+    ofi_silent_fini(cls);
     ofi_lock_take(&cls->lock);
     uint32_t mems = 0;
     if (cls->self != NULL)
@@ -217,6 +222,8 @@ build(na_plugin_class *cls)
         ret = introduce(cls);
     if (ret == NA_PLUGIN_OK)
         ret = ofi_rx_init(cls);
+    if (ret == NA_PLUGIN_OK)
+        ofi_silent_init(cls);
     return ret;
 }
 
@@ -233,7 +240,7 @@ allocate(const na_plugin_host *host, struct fi_info *info, size_t room)
     }
     cls->host = host;
     cls->main = cls;
-    cls->listener = -1;
+    cls->listener = cls->silent_folder = -1;
     cls->inbox.bell = -1;
     cls->info = info;
     return cls;
@@ -317,6 +324,7 @@ ofi_class_lane(na_plugin_class *main, uint32_t id, na_plugin_class **lane_p)
     lane->retry_ns = main->retry_ns;
     lane->send_ns = main->send_ns;
     lane->silence_ns = main->silence_ns;
+    lane->silent_ns = main->silent_ns;
     lane->max_unexpected = main->max_unexpected;
     lane->max_expected = main->max_expected;
     lane->context_max = main->context_max;

@@ -26,10 +26,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static na_plugin_class *classes;
 
-/* Calls for each open descriptor; nothing but system calls, as it is also used
- * in a child. */
-static void
-each_fd(void (*visit)(int fd, const void *arg), const void *arg)
+/* Nothing but system calls, as it is also used in a child. */
+void
+ofi_fork_each_fd(
+    int folder, void (*visit)(int fd, const void *arg), const void *arg)
 {
     struct entry {
         uint64_t inode;
@@ -39,10 +39,9 @@ each_fd(void (*visit)(int fd, const void *arg), const void *arg)
         char name[];
     };
     alignas(8) char bytes[2048];
-    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long got = 0;
 
-    if (folder < 0)
+    if (lseek(folder, 0, SEEK_SET) != 0)
         return;
     while ((got = syscall(SYS_getdents64, folder, bytes, sizeof(bytes))) > 0)
         for (long at = 0; at < got;) {
@@ -56,6 +55,17 @@ each_fd(void (*visit)(int fd, const void *arg), const void *arg)
             if (fd != folder)
                 visit(fd, arg);
         }
+}
+
+/* Calls for each open descriptor. */
+static void
+each_fd(void (*visit)(int fd, const void *arg), const void *arg)
+{
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (folder < 0)
+        return;
+    ofi_fork_each_fd(folder, visit, arg);
     close(folder);
 }
 

@@ -26,6 +26,10 @@ void ofi_fork_settle(na_plugin_class *cls);
  * and was closed. */
 bool ofi_fork_was_closed(const struct ofi_name *name);
 
+/* Calls for each descriptor of the process; folder is /proc/self/fd, opened. */
+void ofi_fork_each_fd(
+    int folder, void (*visit)(int fd, const void *arg), const void *arg);
+
 /* Connections that others have made to the class's port; and, after libfabric has
  * closed all that it had of the class, closes those that it has forgotten. */
 struct ofi_fork_sockets {

@@ -329,6 +329,7 @@ struct ofi_counters {
     uint64_t malformed;
     uint64_t pings;
     uint64_t knocks;
+    uint64_t silent; /* connections shut down */
     uint64_t lost;
     uint64_t replaced;
     uint64_t put_bytes;
@@ -439,6 +440,11 @@ struct na_plugin_class {
     int listener; /* what peers of the same node knock at, -1 without */
     uint64_t scanned_ns;
     bool scan_due;
+
+    int silent_folder; /* of the process's descriptors, -1 without: silent.h */
+    uint32_t silent_polls;
+    uint64_t silent_looked_ns;
+    uint64_t silent_ns;
 
     uint64_t queue_limit;
     uint64_t retry_ns;

@@ -16,6 +16,7 @@
 #include "receive.h"
 #include "rma.h"
 #include "send.h"
+#include "silent.h"
 #include "wait.h"
 
 #define BATCH 32U
@@ -115,6 +116,7 @@ advance(na_plugin_class *cls, const na_plugin_ctx *ctx)
     if (cls->copying.head != NULL)
         ofi_rma_copy(cls);
     ofi_peer_work(cls);
+    ofi_silent_work(cls);
     if (cls->scan_due)
         ofi_fork_scan(cls);
 }
@@ -128,10 +130,11 @@ ofi_progress_advance(na_plugin_class *cls)
 uint64_t
 ofi_progress_sleep(na_plugin_class *cls)
 {
-    uint64_t sleep_ns = ofi_peer_sleep(cls);
+    uint64_t sleep_ns = ofi_least(ofi_peer_sleep(cls), ofi_silent_sleep(cls));
     bool soon = cls->detained.head != NULL ||
                 (cls->held.head != NULL && cls->main->apart);
 
+    ofi_silent_look(cls);
     return (soon || cls->naps) && sleep_ns > OFI_MS ? OFI_MS : sleep_ns;
 }
 

@@ -23,6 +23,7 @@ static const struct {
     {"malformed", offsetof(struct ofi_counters, malformed)},
     {"pings", offsetof(struct ofi_counters, pings)},
     {"knocks", offsetof(struct ofi_counters, knocks)},
+    {"silent_connections", offsetof(struct ofi_counters, silent)},
     {"peers_lost", offsetof(struct ofi_counters, lost)},
     {"peers_replaced", offsetof(struct ofi_counters, replaced)},
     {"put_bytes", offsetof(struct ofi_counters, put_bytes)},

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Strangers who connect and say nothing, as many as there are descriptors: the
+ * class goes on with others, and has its descriptors again, be it that they go or
+ * that they stay. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define WAIT_NS UINT64_C(20000000000)
+#define STRANGERS 150U
+#define ROOM 60U    /* descriptors that the class's process has left */
+#define BYTES 1000U /* too long to be injected */
+
+static const char *const protocols[] = {"tcp", "tcp;ofi_rxm", "sockets"};
+#define PROTOCOLS ((int) (sizeof(protocols) / sizeof(protocols[0])))
+
+/* A process that does one thing for each byte that it is sent, and answers with a
+ * byte. */
+struct helper {
+    pid_t process;
+    int pipe;
+};
+
+static struct helper
+helper_begin(
+    void (*serve)(int pipe, const char *protocol), const char *protocol)
+{
+    int pipes[2];
+
+    ck_assert_int_eq(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes), 0);
+    pid_t process = fork();
+    ck_assert_int_ge(process, 0);
+    if (process == 0) {
+        close(pipes[0]);
+        serve(pipes[1], protocol);
+        _exit(0);
+    }
+    close(pipes[1]);
+    return (struct helper){process, pipes[0]};
+}
+
+static void
+helper_tell(const struct helper *helper, const void *bytes, size_t length)
+{
+    ck_assert_int_eq(
+        send(helper->pipe, bytes, length, MSG_NOSIGNAL), (ssize_t) length);
+}
+
+static bool
+helper_has_answered(const struct helper *helper)
+{
+    struct pollfd one = {.fd = helper->pipe, .events = POLLIN};
+    char byte = 0;
+
+    if (poll(&one, 1, 0) != 1)
+        return false;
+    ck_assert_msg(read(helper->pipe, &byte, 1) == 1, "a helper has ended");
+    return true;
+}
+
+static void
+helper_end(const struct helper *helper)
+{
+    int status = 0;
+
+    close(helper->pipe);
+    ck_assert_int_eq(waitpid(helper->process, &status, 0), helper->process);
+    ck_assert_int_eq(status, 0);
+}
+
+/* STRANGERS */
+
+/* A port, then: connects many times; a byte: closes them. */
+static void
+be_strangers(int pipe, const char *protocol)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int sockets[STRANGERS];
+    char byte = 0;
+
+    if (read(pipe, &address.sin_port, 2) != 2)
+        return;
+    for (uint32_t i = 0; i < STRANGERS; i++) {
+        sockets[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        if (connect(sockets[i], (void *) &address, sizeof(address)) != 0 &&
+            errno != EINPROGRESS)
+            _exit(1);
+    }
+    if (write(pipe, &byte, 1) != 1 || read(pipe, &byte, 1) != 1)
+        return;
+    for (uint32_t i = 0; i < STRANGERS; i++)
+        close(sockets[i]);
+    if (write(pipe, &byte, 1) != 1 || read(pipe, &byte, 1) != 1)
+        return;
+}
+
+/* A CLIENT */
+
+static void
+send_one(struct node *node, na_plugin_addr *to)
+{
+    static const unsigned char bytes[BYTES];
+    uint64_t end = now_ns() + WAIT_NS;
+    void *op = op_new(node);
+    na_plugin_event event;
+
+    int32_t ret =
+        node->ops->send_unexpected(node->ctx, op, bytes, BYTES, NULL, to, 0, 1);
+    while (ret == NA_PLUGIN_PENDING)
+        if (poll_one(node, &event))
+            ret = event.status == NA_PLUGIN_OK ? NA_PLUGIN_DONE : event.status;
+        else if (now_ns() > end)
+            _exit(2);
+    if (ret != NA_PLUGIN_DONE)
+        _exit(3);
+    free(op);
+}
+
+/* The address of the class, then: sends it a message for each byte. */
+static void
+be_client(int pipe, const char *protocol)
+{
+    const struct node_options options = {.protocol = protocol};
+    char text[TEXT] = "";
+    na_plugin_event event;
+    struct node node;
+    char byte = 0;
+
+    if (read(pipe, text, sizeof(text)) != (ssize_t) sizeof(text))
+        return;
+    node_open(&node, &options);
+    na_plugin_addr *to = lookup(&node, text);
+    for (;;) {
+        struct pollfd one = {.fd = pipe, .events = POLLIN};
+        while (poll(&one, 1, 1) == 0)
+            poll_one(&node, &event);
+        if (read(pipe, &byte, 1) != 1)
+            break;
+        send_one(&node, to);
+        if (write(pipe, &byte, 1) != 1)
+            break;
+    }
+    node.ops->addr_free(node.cls, to);
+    node_close(&node);
+}
+
+/* THE CLASS */
+
+/* Descriptors of the process, without the one that counts them. */
+static uint32_t
+count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    uint32_t count = 0;
+
+    ck_assert_ptr_nonnull(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count - 3;
+}
+
+/* Whether it has none left. */
+static bool
+is_full(void)
+{
+    int fd = dup(0);
+
+    if (fd >= 0)
+        close(fd);
+    return fd < 0;
+}
+
+static void
+limit_descriptors(rlim_t most)
+{
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = most;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* One message of a client's arrives. */
+static void
+serve(struct node *node, const struct helper *client)
+{
+    static unsigned char bytes[4096];
+    uint64_t end = now_ns() + WAIT_NS;
+    bool received = false, answered = false;
+    void *op = op_new(node);
+    na_plugin_event event;
+
+    helper_tell(client, "", 1);
+    ck_assert_int_eq(
+        node->ops->recv_unexpected(node->ctx, op, bytes, sizeof(bytes), NULL),
+        NA_PLUGIN_PENDING);
+    while (!received || !answered) {
+        if (poll_one(node, &event)) {
+            ck_assert_ptr_eq(event.op, op);
+            ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+            ck_assert_uint_eq(event.length, BYTES);
+            node->ops->addr_free(node->cls, event.source);
+            received = true;
+        }
+        answered = answered || helper_has_answered(client);
+        ck_assert_msg(now_ns() < end, "a client is not served");
+    }
+    free(op);
+}
+
+struct crowd {
+    struct node node;
+    struct helper strangers;
+    struct helper old; /* a client that has been served before */
+    struct helper new; /* one that comes while they are there */
+    uint32_t before;   /* descriptors */
+};
+
+static void
+crowd_begin(struct crowd *crowd, const char *protocol, const char *timeout)
+{
+    const struct node_options options = {.protocol = protocol,
+        .setting_key = "ofi.silent_timeout",
+        .setting_value = timeout};
+    char text[TEXT] = "";
+    na_plugin_event event;
+
+    crowd->strangers = helper_begin(be_strangers, protocol);
+    crowd->old = helper_begin(be_client, protocol);
+    crowd->new = helper_begin(be_client, protocol);
+    node_open(&crowd->node, &options);
+    self_string(&crowd->node, text);
+    helper_tell(&crowd->old, text, sizeof(text));
+    helper_tell(&crowd->new, text, sizeof(text));
+    serve(&crowd->node, &crowd->old);
+    crowd->before = count_descriptors();
+    limit_descriptors(crowd->before + ROOM);
+
+    const uint16_t port = htons((uint16_t) atoi(strrchr(text, ':') + 1));
+    helper_tell(&crowd->strangers, &port, 2);
+    bool here = false, full = false;
+    for (uint64_t end = now_ns() + WAIT_NS; !here || !full;) {
+        ck_assert(!poll_one(&crowd->node, &event));
+        ck_assert_msg(now_ns() < end, "they take no descriptors");
+        here = here || helper_has_answered(&crowd->strangers);
+        full = full || is_full() ||
+               node_counter(&crowd->node, "silent_connections") != 0;
+    }
+}
+
+static void
+crowd_end(struct crowd *crowd)
+{
+    /* each has the pipes of those begun before it */
+    helper_end(&crowd->new);
+    helper_end(&crowd->old);
+    helper_end(&crowd->strangers);
+    node_close(&crowd->node);
+}
+
+/* Waits until the class has no more descriptors than it had, and as many as one
+ * connection with each client may take. */
+static void
+await_descriptors(struct crowd *crowd)
+{
+    uint64_t end = now_ns() + WAIT_NS;
+    na_plugin_event event;
+
+    while (is_full() || count_descriptors() > crowd->before + 4) {
+        ck_assert(!poll_one(&crowd->node, &event));
+        ck_assert_msg(now_ns() < end, "%u descriptors, and %u before",
+            is_full() ? 0 : count_descriptors(), crowd->before);
+    }
+}
+
+START_TEST(silent_strangers_who_go_leave_nothing)
+{
+    struct crowd crowd;
+
+    crowd_begin(&crowd, protocols[_i], "0");
+    serve(&crowd.node, &crowd.old);
+    helper_tell(&crowd.strangers, "", 1);
+    await_descriptors(&crowd);
+    serve(&crowd.node, &crowd.new);
+    serve(&crowd.node, &crowd.old);
+    ck_assert_uint_eq(node_counter(&crowd.node, "silent_connections"), 0);
+    crowd_end(&crowd);
+}
+END_TEST
+
+START_TEST(silent_strangers_who_stay_are_disconnected)
+{
+    struct crowd crowd;
+
+    crowd_begin(&crowd, protocols[_i], "200");
+    serve(&crowd.node, &crowd.old);
+    serve(&crowd.node, &crowd.new);
+    await_descriptors(&crowd);
+    /* the clients are silent as well, but have said something before */
+    serve(&crowd.node, &crowd.old);
+    serve(&crowd.node, &crowd.new);
+    ck_assert_uint_ge(
+        node_counter(&crowd.node, "silent_connections"), STRANGERS - ROOM);
+    ck_assert_uint_eq(node_counter(&crowd.node, "peers_lost"), 0);
+    crowd_end(&crowd);
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("silent");
+
+    tcase_add_loop_test(
+        cases, silent_strangers_who_go_leave_nothing, 0, PROTOCOLS);
+    tcase_add_loop_test(
+        cases, silent_strangers_who_stay_are_disconnected, 0, PROTOCOLS);
+    return run_case("ofi silent", cases);
+}
