@@ -123,6 +123,18 @@ make(uint32_t count)
     return mem;
 }
 
+/* A number for a new registration. It is what a peer reaches the memory by, so
+ * that knowing one number must not help to find another. */
+static bool
+draw_serial(na_plugin_class *cls, uint64_t *serial_p)
+{
+    do {
+        if (!ucx_random_draw(&cls->random, serial_p))
+            return false;
+    } while (ucx_mem_find(cls, *serial_p) != NULL);
+    return true;
+}
+
 /* Adds the lengths up; false if a segment is empty or they go round. */
 static bool
 add_up(na_plugin_mem *mem)
@@ -170,8 +182,13 @@ ucx_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
     mem->access = access;
     mem->own = true;
     ucx_lock_take(&cls->lock);
+    if (!draw_serial(cls, &mem->serial)) {
+        ucx_lock_drop(&cls->lock);
+        UCX_LOG(cls->host, ERROR, "no random number for a registration");
+        free(mem);
+        return NA_PLUGIN_E_IO_ERROR;
+    }
     ucx_key_map(cls, mem);
-    mem->serial = ++cls->mem_serial;
     mem->link.key = mem->serial;
     ucx_table_insert(&cls->mems, &mem->link);
     ucx_lock_drop(&cls->lock);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "address.h"
 #include "context.h"
@@ -275,13 +274,10 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
 static int32_t
 draw_number(na_plugin_class *cls)
 {
-    while (cls->number == 0 || cls->mem_serial == 0)
-        if (getrandom(&cls->number, sizeof(cls->number), 0) < 0 ||
-            getrandom(&cls->mem_serial, sizeof(cls->mem_serial), 0) < 0) {
-            UCX_LOG(cls->host, ERROR, "no random number: %s", strerror(errno));
-            return NA_PLUGIN_E_IO_ERROR;
-        }
-    return NA_PLUGIN_OK;
+    if (ucx_random_draw(&cls->random, &cls->number))
+        return NA_PLUGIN_OK;
+    UCX_LOG(cls->host, ERROR, "no random number: %s", strerror(errno));
+    return NA_PLUGIN_E_IO_ERROR;
 }
 
 /* Where the class is to be, which decides the family of its addresses too. One

@@ -15,6 +15,7 @@
 #include "lock.h"
 #include "log.h"
 #include "na_plugin.h"
+#include "random.h"
 #include "wire.h"
 
 #define UCX_PLUGIN_VERSION "0.1.0"
@@ -305,7 +306,7 @@ struct na_plugin_class {
     uint32_t names_count;
     uint32_t addrs;        /* all there are */
     struct ucx_table mems; /* registrations by their number */
-    uint64_t mem_serial;
+    struct ucx_random random;
     struct ucx_list areas; /* memory that UCX has allocated */
     uint64_t rma_serial;
     struct ucx_list spare_small; /* parcels */

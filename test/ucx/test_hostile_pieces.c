@@ -5,16 +5,20 @@
 
 #include "scene.h"
 
-/* Registers memory of the victim's: the number that pieces name it by. */
+#define SERIAL_MOST 4096
+/* Where a serialized registration has what, as README.md lays it out. */
+#define SERIAL_ACCESS 1
+#define SERIAL_NUMBER 16
+#define SERIAL_LENGTH 40 /* of the first segment */
+
+/* Registers memory of the victim's; its serialized form, and how long it is. */
 static uint64_t
-offer(struct scene *scene, void *memory, uint64_t length, uint32_t access,
-    na_plugin_mem **mem_p)
+offer_serial(struct scene *scene, void *memory, uint64_t length,
+    uint32_t access, na_plugin_mem **mem_p, unsigned char serial[SERIAL_MOST])
 {
     const na_plugin_ops *ops = scene->victim.ops;
     na_plugin_segment segment = {memory, length};
-    unsigned char serial[4096];
-    uint64_t size = sizeof(serial);
-    uint64_t number;
+    uint64_t size = SERIAL_MOST;
 
     ck_assert_int_eq(ops->mem_register(scene->victim.cls, &segment, 1, access,
                          NA_PLUGIN_MEM_HOST, 0, mem_p),
@@ -22,7 +26,19 @@ offer(struct scene *scene, void *memory, uint64_t length, uint32_t access,
     ck_assert_int_eq(
         ops->mem_serialize(scene->victim.cls, *mem_p, serial, &size),
         NA_PLUGIN_OK);
-    memcpy(&number, serial + 16, sizeof(number)); /* as README.md lays it out */
+    return size;
+}
+
+/* Registers memory of the victim's: the number that pieces name it by. */
+static uint64_t
+offer(struct scene *scene, void *memory, uint64_t length, uint32_t access,
+    na_plugin_mem **mem_p)
+{
+    unsigned char serial[SERIAL_MOST];
+    uint64_t number;
+
+    offer_serial(scene, memory, length, access, mem_p, serial);
+    memcpy(&number, serial + SERIAL_NUMBER, sizeof(number));
     return number;
 }
 
@@ -136,11 +152,212 @@ START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
 }
 END_TEST
 
+#define NEIGHBOURS 8U /* registrations, in the order in which they were made */
+#define SHOWN 4U      /* the one that the stranger was told of */
+
+/* Registrations that nobody but the victim knows, around one that may be read. */
+struct neighbours {
+    na_plugin_mem *mems[NEIGHBOURS];
+    unsigned char memory[NEIGHBOURS][64];
+    unsigned char serial[SERIAL_MOST]; /* of the one that is shown */
+    uint64_t size;
+    uint64_t number;
+};
+
+static void
+neighbours_offer(struct scene *scene, struct neighbours *all)
+{
+    memset(all, 0, sizeof(*all));
+    for (uint32_t i = 0; i < NEIGHBOURS; i++) {
+        memset(all->memory[i], 0x5a, sizeof(all->memory[i]));
+        if (i == SHOWN)
+            all->size =
+                offer_serial(scene, all->memory[i], sizeof(all->memory[i]),
+                    NA_PLUGIN_MEM_READ, &all->mems[i], all->serial);
+        else
+            offer(scene, all->memory[i], sizeof(all->memory[i]),
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &all->mems[i]);
+    }
+    memcpy(&all->number, all->serial + SERIAL_NUMBER, sizeof(all->number));
+}
+
+static void
+neighbours_check(const struct neighbours *all, const char *after)
+{
+    for (uint32_t i = 0; i < NEIGHBOURS; i++)
+        for (size_t j = 0; j < sizeof(all->memory[i]); j++)
+            if (all->memory[i][j] != 0x5a)
+                ck_abort_msg("%s: registration %u was written", after, i);
+}
+
+static void
+neighbours_withdraw(struct scene *scene, struct neighbours *all)
+{
+    for (uint32_t i = 0; i < NEIGHBOURS; i++)
+        scene->victim.ops->mem_deregister(scene->victim.cls, all->mems[i]);
+}
+
+/* A put and a get with a number that the stranger made up. */
+static void
+guess(struct scene *scene, const struct neighbours *all, uint64_t number,
+    const char *how)
+{
+    const struct message tries[] = {
+        {"put", ANSWERED, UCX_PUT, .header = 56, .tag = 1,
+            .piece = {.mem = number, .length = 9}, .data = 9},
+        {"get", ANSWERED, UCX_GET, .header = 56,
+            .piece = {.mem = number, .length = 9}},
+    };
+
+    for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+        scene->stranger.messages = 0;
+        memset(scene_bytes, 0xee, 16);
+        scene_say(scene, &tries[i], scene->stranger.hello.token);
+        scene_await_fate(scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, how);
+        neighbours_check(all, how);
+    }
+}
+
+/* Who was shown one registration learns nothing of the others' numbers. */
+START_TEST(hostile_pieces_with_a_guessed_number_reach_nothing)
+{
+    static struct neighbours all;
+    struct scene scene;
+    uint64_t noise = UINT64_C(0x9E3779B97F4A7C15);
+
+    scene_open(&scene);
+    neighbours_offer(&scene, &all);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    for (uint64_t i = 1; i <= NEIGHBOURS; i++) {
+        guess(&scene, &all, all.number - i, "a number before");
+        guess(&scene, &all, all.number + i, "a number behind");
+    }
+    for (uint32_t i = 0; i < 64; i++)
+        guess(&scene, &all, all.number ^ (UINT64_C(1) << i), "another bit");
+    for (uint32_t i = 0; i < 20; i++) {
+        guess(&scene, &all, noise, "any number");
+        noise = noise * UINT64_C(6364136223846793005) + 1;
+    }
+    guess(&scene, &all, 0, "no number");
+    neighbours_withdraw(&scene, &all);
+    scene_trip(&scene, "guessed numbers");
+    scene_close(&scene);
+}
+END_TEST
+
+/* The friend uses what it was shown after changing some bytes of it. */
+static void
+forge(struct scene *scene, const struct neighbours *all,
+    const unsigned char serial[SERIAL_MOST], uint64_t length, bool put,
+    int32_t status, const char *how)
+{
+    static unsigned char own[256];
+    const na_plugin_ops *ops = scene->friend.ops;
+    na_plugin_segment segment = {own, sizeof(own)};
+    na_plugin_mem *local, *remote;
+    struct act act;
+
+    memset(own, 0xee, sizeof(own));
+    ck_assert_int_eq(ops->mem_register(scene->friend.cls, &segment, 1,
+                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                         NA_PLUGIN_MEM_HOST, 0, &local),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        ops->mem_deserialize(scene->friend.cls, serial, all->size, &remote),
+        NA_PLUGIN_OK);
+    act_init(&act, &scene->friend);
+    act_move(&act, put, local, remote, length, scene->to_victim);
+    int32_t got = act_await(&act, &scene->victim);
+    ck_assert_msg(got == status, "%s: %d", how, (int) got);
+    for (size_t i = 0; i < sizeof(own); i++)
+        if (own[i] != 0xee)
+            ck_abort_msg("%s: bytes came", how);
+    neighbours_check(all, how);
+    act_fini(&act);
+    ops->mem_free(scene->friend.cls, remote);
+    ops->mem_deregister(scene->friend.cls, local);
+}
+
+/* The same through the plugin: it sends what the bytes say, the owner refuses. */
+START_TEST(hostile_changed_descriptors_reach_nothing)
+{
+    static struct neighbours all;
+    static unsigned char serial[SERIAL_MOST];
+    struct scene scene;
+    uint64_t longer = 65;
+
+    scene_open(&scene);
+    neighbours_offer(&scene, &all);
+    for (int64_t step = -8; step <= 8; step++) {
+        uint64_t number = all.number + (uint64_t) step;
+        memcpy(serial, all.serial, sizeof(serial));
+        memcpy(serial + SERIAL_NUMBER, &number, sizeof(number));
+        serial[SERIAL_ACCESS] = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE;
+        if (step == 0) { /* itself, with a right that it doesn't have */
+            forge(&scene, &all, serial, 9, true, NA_PLUGIN_E_PERMISSION,
+                "a right more");
+            continue;
+        }
+        forge(&scene, &all, serial, 9, true, NA_PLUGIN_E_INVALID_ARG,
+            "a put with another number");
+        forge(&scene, &all, serial, 9, false, NA_PLUGIN_E_INVALID_ARG,
+            "a get with another number");
+    }
+    memcpy(serial, all.serial, sizeof(serial));
+    memcpy(serial + SERIAL_LENGTH, &longer, sizeof(longer));
+    forge(&scene, &all, serial, longer, false, NA_PLUGIN_E_INVALID_ARG,
+        "a byte more");
+    neighbours_withdraw(&scene, &all);
+    scene_trip(&scene, "changed descriptors");
+    scene_close(&scene);
+}
+END_TEST
+
+/* The number dies with the registration: the next one has another. */
+START_TEST(hostile_numbers_of_the_past_reach_nothing)
+{
+    static unsigned char memory[64];
+    uint64_t numbers[100];
+    struct scene scene;
+    na_plugin_mem *mem;
+
+    scene_open(&scene);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    for (uint32_t i = 0; i < 100; i++) {
+        numbers[i] = offer(&scene, memory, sizeof(memory),
+            NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &mem);
+        ck_assert_uint_ne(numbers[i], 0);
+        for (uint32_t j = 0; j < i; j++) {
+            /* of numbers without a pattern none of 100 are this near */
+            uint64_t apart = numbers[i] - numbers[j];
+            ck_assert_uint_gt(apart, 1U << 20);
+            ck_assert_uint_gt(0 - apart, 1U << 20);
+        }
+        if (i < 99)
+            scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+    }
+    const struct message put = {"put", ANSWERED, UCX_PUT, .header = 56,
+        .tag = 1, .piece = {.mem = numbers[98], .length = 9}, .data = 9};
+    memset(scene_bytes, 0xee, 16);
+    scene.stranger.messages = 0;
+    scene_say(&scene, &put, scene.stranger.hello.token);
+    scene_await_fate(
+        &scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, "a number of the past");
+    for (size_t i = 0; i < sizeof(memory); i++)
+        ck_assert_uint_eq(memory[i], 0);
+    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+    scene_close(&scene);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
     tcase_add_test(tcase, hostile_pieces_keep_to_range_and_rights);
     tcase_add_test(tcase, hostile_quiet_pieces_are_answered_in_the_end);
+    tcase_add_test(tcase, hostile_pieces_with_a_guessed_number_reach_nothing);
+    tcase_add_test(tcase, hostile_changed_descriptors_reach_nothing);
+    tcase_add_test(tcase, hostile_numbers_of_the_past_reach_nothing);
 }
 
 int
