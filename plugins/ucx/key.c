@@ -39,29 +39,6 @@ check_of(const void *bytes, size_t length)
     return (uint32_t) (hash ^ hash >> 32);
 }
 
-static ucs_status_t
-pack(na_plugin_class *cls, ucp_mem_h handle, void **key_p, size_t *length_p)
-{
-#ifdef UCX_HAVE_MEMH_PACK
-    ucp_memh_pack_params_t params = {.field_mask = 0};
-    (void) cls;
-    return ucp_memh_pack(handle, &params, key_p, length_p);
-#else
-    return ucp_rkey_pack(cls->context, handle, key_p, length_p);
-#endif
-}
-
-static void
-pack_release(void *key)
-{
-#ifdef UCX_HAVE_MEMH_PACK
-    ucp_memh_buffer_release_params_t params = {.field_mask = 0};
-    ucp_memh_buffer_release(key, &params);
-#else
-    ucp_rkey_buffer_release(key);
-#endif
-}
-
 /* The area that a segment lies in, NULL if in none. */
 static const struct ucx_area *
 area_of(const na_plugin_class *cls, const na_plugin_segment *segment)
@@ -104,7 +81,9 @@ append_key(na_plugin_class *cls, na_plugin_mem *mem, ucp_mem_h handle)
     void *key;
     size_t length;
 
-    if (pack(cls, handle, &key, &length) != UCS_OK)
+    /* not ucp_memh_pack, which newer versions have: it ends the process when it
+     * is asked for a key */
+    if (ucp_rkey_pack(cls->context, handle, &key, &length) != UCS_OK)
         return false;
     struct packed packed = {
         .length = (uint32_t) length, .check = check_of(key, length)};
@@ -118,7 +97,7 @@ append_key(na_plugin_class *cls, na_plugin_mem *mem, ucp_mem_h handle)
         mem->keys = keys;
         mem->keys_length += (uint32_t) (sizeof(packed) + length);
     }
-    pack_release(key);
+    ucp_rkey_buffer_release(key);
     return keys != NULL;
 }
 
