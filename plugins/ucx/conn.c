@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "address.h"
 #include "conn.h"
@@ -21,8 +20,8 @@
 #include "send.h"
 #include "where.h"
 
-#define SLOT_BITS 24U /* of a token that are a place in the table */
-#define SLOTS_FIRST 16U
+#define SLOTS_FIRST 16U /* a power of two, as all that follow */
+#define SLOTS_MOST (1U << 25)
 #define HELLO_NS UINT64_C(30000000000) /* for a caller, of many, to say it */
 #define BYE_NS UINT64_C(5000000000)    /* for a peer to answer it */
 #define CALLED_MOST 4096U              /* callers without a hello */
@@ -51,39 +50,61 @@ ucx_conn_code(ucs_status_t status)
     }
 }
 
-/* Gives a connection its token. */
+static struct ucx_conn **
+slot_of(const na_plugin_class *cls, uint64_t token)
+{
+    return &cls->slots[token & (cls->slots_room - 1)];
+}
+
+/* Makes the table twice as large. Tokens that differ in their low bits differ in
+ * more of them too. */
+static bool
+grow_slots(na_plugin_class *cls)
+{
+    uint32_t old_room = cls->slots_room;
+    struct ucx_conn **old = cls->slots;
+    uint32_t room = old_room == 0 ? SLOTS_FIRST : 2 * old_room;
+    struct ucx_conn **slots =
+        room <= SLOTS_MOST ? calloc(room, sizeof(struct ucx_conn *)) : NULL;
+
+    if (slots == NULL)
+        return false;
+    cls->slots = slots;
+    cls->slots_room = room;
+    for (uint32_t i = 0; i < old_room; i++)
+        if (old[i] != NULL)
+            *slot_of(cls, old[i]->token) = old[i];
+    free(old);
+    return true;
+}
+
+/* Gives a connection its token. All of it is random: its low bits choose a place
+ * in the table, at least half of which is free. */
 static bool
 take_slot(na_plugin_class *cls, struct ucx_conn *conn)
 {
-    uint32_t i = 0;
-    uint64_t noise = 0;
-
-    while (i < cls->slots_room && cls->slots[i] != NULL)
-        i++;
-    if (i == cls->slots_room) {
-        uint32_t room = i == 0 ? SLOTS_FIRST : 2 * i;
-        if (room > 1U << SLOT_BITS)
-            return false;
-        struct ucx_conn **slots =
-            realloc(cls->slots, room * sizeof(struct ucx_conn *));
-        if (slots == NULL)
-            return false;
-        memset(slots + i, 0, (room - i) * sizeof(struct ucx_conn *));
-        cls->slots = slots;
-        cls->slots_room = room;
-    }
-    if (getrandom(&noise, sizeof(noise), 0) != (ssize_t) sizeof(noise))
+    if (cls->slots_used >= cls->slots_room / 2 && !grow_slots(cls))
         return false;
-    conn->token = (noise << SLOT_BITS | i) | UINT64_C(1) << 63;
-    cls->slots[i] = conn;
+    do {
+        if (!ucx_random_draw(&cls->random, &conn->token))
+            return false;
+    } while (*slot_of(cls, conn->token) != NULL);
+    *slot_of(cls, conn->token) = conn;
+    cls->slots_used++;
     return true;
+}
+
+static void
+give_slot_back(const struct ucx_conn *conn)
+{
+    *slot_of(conn->cls, conn->token) = NULL;
+    conn->cls->slots_used--;
 }
 
 struct ucx_conn *
 ucx_conn_find(const na_plugin_class *cls, uint64_t token)
 {
-    uint64_t i = token & ((1U << SLOT_BITS) - 1);
-    struct ucx_conn *conn = i < cls->slots_room ? cls->slots[i] : NULL;
+    struct ucx_conn *conn = cls->slots_room != 0 ? *slot_of(cls, token) : NULL;
 
     return conn != NULL && conn->token == token ? conn : NULL;
 }
@@ -184,7 +205,7 @@ unmake(struct ucx_conn *conn)
 {
     na_plugin_class *cls = conn->cls;
 
-    cls->slots[conn->token & ((1U << SLOT_BITS) - 1)] = NULL;
+    give_slot_back(conn);
     ucx_list_remove(&cls->conns, &conn->link);
     free(conn);
 }
@@ -372,7 +393,7 @@ end(struct ucx_conn *conn)
         ucx_count(quiet ? &cls->counters.retired : &cls->counters.losses, 1);
     }
     bool last = peer == NULL || peer->conns.head == NULL;
-    cls->slots[conn->token & ((1U << SLOT_BITS) - 1)] = NULL;
+    give_slot_back(conn);
     ucx_list_remove(&cls->conns, &conn->link);
     ucx_list_append(&cls->closed, &conn->link);
     conn->state = UCX_CONN_CLOSED;

@@ -298,6 +298,7 @@ struct na_plugin_class {
     uint32_t called;         /* connections without a hello */
     struct ucx_conn **slots; /* connections by token */
     uint32_t slots_room;
+    uint32_t slots_used;
     uint64_t serial;      /* calls made */
     struct ucx_list held; /* sends to oneself without room */
     struct ucx_table peers;

@@ -48,6 +48,28 @@ START_TEST(hostile_replays_are_counted)
 }
 END_TEST
 
+/* A token is all that tells one peer's messages from another's: no bit of it can
+ * be known. */
+START_TEST(hostile_tokens_are_random_in_every_bit)
+{
+    struct scene scene;
+    uint64_t ones = 0;
+    uint64_t zeros = 0;
+
+    scene_open(&scene);
+    for (uint32_t i = 0; i < 40; i++) {
+        stranger_join(&scene.stranger, scene.sides, scene.port);
+        ones |= scene.stranger.hello.token;
+        zeros |= ~scene.stranger.hello.token;
+        stranger_hang_up(&scene.stranger);
+    }
+    ck_assert_uint_eq(ones, UINT64_MAX);
+    ck_assert_uint_eq(zeros, UINT64_MAX);
+    scene_trip(&scene, "many tokens");
+    scene_close(&scene);
+}
+END_TEST
+
 /* Who sends more than it was given room for is let go, and what is kept of it
  * has a bound. */
 START_TEST(hostile_floods_end)
@@ -196,6 +218,7 @@ static void
 add(TCase *tcase)
 {
     tcase_add_test(tcase, hostile_replays_are_counted);
+    tcase_add_test(tcase, hostile_tokens_are_random_in_every_bit);
     tcase_add_test(tcase, hostile_floods_end);
     tcase_add_test(tcase, hostile_tags_are_nothing);
     tcase_add_test(tcase, hostile_bytes_at_the_port_harm_nobody);
