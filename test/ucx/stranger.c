@@ -40,7 +40,8 @@ stranger_open(struct stranger *stranger, const char *transports)
 {
     ucp_config_t *config;
     ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,
-        .features = UCP_FEATURE_AM | UCP_FEATURE_TAG | UCP_FEATURE_RMA};
+        .features = UCP_FEATURE_AM | UCP_FEATURE_TAG | UCP_FEATURE_RMA |
+                    UCP_FEATURE_AMO64};
     ucp_worker_params_t worker = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SINGLE};
