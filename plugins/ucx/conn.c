@@ -237,6 +237,12 @@ ucx_conn_call(
             cls->family == AF_INET6 ? 6 : 4);
         return NA_PLUGIN_E_HOSTUNREACH;
     }
+    if (cls->loopback && !ucx_where_loopback(&addr->where)) {
+        UCX_LOG(cls->host, WARNING,
+            "%s is not called: this class was opened at a loopback address",
+            addr->name);
+        return NA_PLUGIN_E_HOSTUNREACH;
+    }
     struct ucx_conn *conn = make(cls, UCX_CONN_CALLING, addr->name);
     if (conn == NULL)
         return NA_PLUGIN_E_NOMEM;

@@ -9,6 +9,7 @@
 
 #include "conn.h"
 #include "descriptor.h"
+#include "exposure.h"
 #include "library.h"
 #include "process.h"
 #include "receive.h"
@@ -87,6 +88,7 @@ read_config(na_plugin_class *cls, ucp_config_t **config_p)
     /* UCX writes to standard output, which is the program's */
     if (from_environment("LOG_LEVEL") == NULL)
         ucp_config_modify(config, "LOG_LEVEL", "fatal");
+    ucx_exposure_configure(cls, config);
     decide(cls, config, "TLS", cls->tls);
     decide(cls, config, "NET_DEVICES", cls->devices);
     /* without UCX's memory access nothing is sent by rendezvous: a second

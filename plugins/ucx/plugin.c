@@ -10,6 +10,7 @@
 
 #include "address.h"
 #include "context.h"
+#include "exposure.h"
 #include "farewell.h"
 #include "key.h"
 #include "library.h"
@@ -234,13 +235,15 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     uint64_t window = WINDOW_DEFAULT;
     uint64_t connect_s = CONNECT_DEFAULT_S;
     uint64_t send_s = SEND_DEFAULT_S;
+    uint64_t trusted = 0;
 
     if (!ucx_log_setting(
             cls->host, "ucx.window", WINDOW_LEAST, WINDOW_MOST, &window) ||
         !ucx_log_setting(
             cls->host, "ucx.connect_timeout", 1, TIME_MOST_S, &connect_s) ||
         !ucx_log_setting(
-            cls->host, "ucx.send_timeout", 0, TIME_MOST_S, &send_s))
+            cls->host, "ucx.send_timeout", 0, TIME_MOST_S, &send_s) ||
+        !ucx_log_setting(cls->host, "ucx.trusted_network", 0, 1, &trusted))
         return NA_PLUGIN_E_INVALID_ARG;
     cls->max_unexpected =
         message_size(cls->host, info->max_unexpected_size, "unexpected");
@@ -251,6 +254,7 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
         cls->window = window;
     cls->connect_ns = connect_s * SECOND;
     cls->send_ns = send_s * SECOND;
+    cls->network_trusted = trusted != 0;
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
@@ -383,9 +387,15 @@ build(na_plugin_class *cls, const na_plugin_open_info *info)
     }
     struct ucx_where where = {.length = 0};
     ret = find_place(cls, info, &where);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    ucx_exposure_restrict(cls, &where);
+    ret = ucx_library_open(cls);
     if (ret == NA_PLUGIN_OK)
-        ret = ucx_library_open(cls);
-    return ret == NA_PLUGIN_OK ? take_address(cls, info, &where) : ret;
+        ret = take_address(cls, info, &where);
+    if (ret == NA_PLUGIN_OK)
+        ucx_exposure_warn(cls);
+    return ret;
 }
 
 static int32_t

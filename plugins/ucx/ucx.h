@@ -268,11 +268,13 @@ struct na_plugin_class {
     uint64_t window;
     uint64_t connect_ns;
     uint64_t send_ns;
-    uint64_t number;   /* random, tells classes apart */
-    uint32_t op_front; /* bytes of an operation that are UCX's */
-    char protocol[64]; /* the scheme of names */
-    char tls[192];     /* UCX's transports, "" if it chooses */
-    char devices[128]; /* and devices */
+    uint64_t number;      /* random, tells classes apart */
+    uint32_t op_front;    /* bytes of an operation that are UCX's */
+    char protocol[64];    /* the scheme of names */
+    char tls[192];        /* UCX's transports, "" if it chooses */
+    char devices[128];    /* and devices */
+    bool loopback;        /* UCX has the loopback interface only */
+    bool network_trusted; /* the administrator says so */
     bool keys; /* registrations are told to UCX: some transport may want that */
     na_plugin_addr *self;
     ucp_context_h context;

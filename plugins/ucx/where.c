@@ -386,6 +386,35 @@ ucx_where_interface(const char *name)
     return choose(&wish, &where);
 }
 
+bool
+ucx_where_loopback(const struct sockaddr_storage *address)
+{
+    static const unsigned char six[16] = {[15] = 1};
+    size_t length;
+    const unsigned char *bytes = host_bytes(address, &length);
+
+    return length == 4 ? bytes[0] == 127 : memcmp(bytes, six, sizeof(six)) == 0;
+}
+
+bool
+ucx_where_loopback_interface(const char *wanted, char *name, size_t room)
+{
+    struct ifaddrs *list;
+    bool found = false;
+
+    if (getifaddrs(&list) != 0)
+        return false;
+    for (struct ifaddrs *i = list; i != NULL && !found; i = i->ifa_next) {
+        found = (i->ifa_flags & IFF_LOOPBACK) != 0 &&
+                (i->ifa_flags & IFF_UP) != 0 && strlen(i->ifa_name) < room &&
+                (wanted == NULL || strcmp(i->ifa_name, wanted) == 0);
+        if (found)
+            snprintf(name, room, "%s", i->ifa_name);
+    }
+    freeifaddrs(list);
+    return found;
+}
+
 void
 ucx_where_list(
     void *arg, void (*found)(void *arg, const char *name, const char *address))

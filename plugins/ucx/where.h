@@ -45,6 +45,13 @@ bool ucx_where_same_host(
 /* Whether an interface of this name is there, and is up. */
 bool ucx_where_interface(const char *name);
 
+/* Whether an address is a loopback one. */
+bool ucx_where_loopback(const struct sockaddr_storage *address);
+
+/* The name of a loopback interface that is up; the one called wanted, unless
+ * that is NULL. False if there is none. */
+bool ucx_where_loopback_interface(const char *wanted, char *name, size_t room);
+
 /* Calls found with the name and the text of the address of each interface that
  * is up. */
 void ucx_where_list(
