@@ -278,6 +278,31 @@ arm_for_sleeper(struct na_progress *progress)
         rouse(progress);
 }
 
+/* Makes the outside descriptor readable after ns, never for UINT64_MAX. */
+static void
+set_timer(struct na_progress *progress, uint64_t ns)
+{
+    struct itimerspec spec = {0};
+
+    if (progress->timer_fd < 0)
+        return;
+    if (ns != UINT64_MAX)
+        spec.it_value = base_time_spec(ns > 0 ? ns : 1);
+    timerfd_settime(progress->timer_fd, 0, &spec, NULL);
+}
+
+/* The leader takes a wake-up. It may have told an outside loop, which sleeps as
+ * well, of an earlier time than it knows: its own timer tells it now. All else
+ * that it has to know, the leader sees too and passes on when it leaves. */
+static void
+drain_as_leader(struct na_progress *progress)
+{
+    drain(progress);
+    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
+        NA_PROGRESS_OUTSIDE)
+        set_timer(progress, base_time_left(timer(progress)));
+}
+
 /* Sleeps in the kernel until there may be something, at most ns. Called and
  * returns with the lock held. */
 static void
@@ -296,7 +321,7 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
     ppoll(fds, count, &timeout, NULL);
     enter(progress);
     if (fds[count - 1].revents)
-        drain(progress);
+        drain_as_leader(progress);
 }
 
 /* Sleeps unless there is something already. */
@@ -470,19 +495,26 @@ na_progress_cancel(
     return na_code(code);
 }
 
+/* Ends what na_progress_try_wait began. Lock held. */
+static void
+end_outside(struct na_progress *progress)
+{
+    if (!(atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
+            NA_PROGRESS_OUTSIDE))
+        return;
+    awake(progress, NA_PROGRESS_OUTSIDE);
+    drain(progress);
+    if (progress->leading)
+        rouse(progress); /* it may have been meant for the leader */
+}
+
 na_return_t
 na_progress_poll(struct na_progress *progress)
 {
     int32_t count;
 
     enter(progress);
-    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
-        NA_PROGRESS_OUTSIDE) {
-        awake(progress, NA_PROGRESS_OUTSIDE);
-        drain(progress);
-        if (progress->leading)
-            rouse(progress); /* it may have been meant for the leader */
-    }
+    end_outside(progress);
     count = poll_all(progress);
     if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0)
         attend(progress);
@@ -537,19 +569,6 @@ na_progress_fd(struct na_progress *progress)
     return fd;
 }
 
-/* Makes the outside descriptor readable after ns, never for UINT64_MAX. */
-static void
-set_timer(struct na_progress *progress, uint64_t ns)
-{
-    struct itimerspec spec = {0};
-
-    if (progress->timer_fd < 0)
-        return;
-    if (ns != UINT64_MAX)
-        spec.it_value = base_time_spec(ns > 0 ? ns : 1);
-    timerfd_settime(progress->timer_fd, 0, &spec, NULL);
-}
-
 bool
 na_progress_try_wait(struct na_progress *progress)
 {
@@ -557,6 +576,9 @@ na_progress_try_wait(struct na_progress *progress)
     bool may_sleep;
 
     enter(progress);
+    /* A loop that asks again before it polls was woken for what it is told now,
+     * or for nothing. */
+    end_outside(progress);
     announce(progress, NA_PROGRESS_OUTSIDE);
     left = base_time_left(timer(progress));
     may_sleep = !progress->no_block && left > 0 && arm_sources(progress, &ns) &&

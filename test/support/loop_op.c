@@ -133,6 +133,21 @@ loop_pending(void)
     return count;
 }
 
+uint64_t
+loop_polls(void)
+{
+    na_plugin_class *cls;
+    uint64_t count = 0;
+
+    pthread_mutex_lock(&loop_lock);
+    LIST_FOREACH (cls, &loop_classes, next)
+        for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++)
+            if (cls->contexts[i])
+                count += cls->contexts[i]->polls;
+    pthread_mutex_unlock(&loop_lock);
+    return count;
+}
+
 static void
 rouse(na_plugin_ctx *ctx)
 {

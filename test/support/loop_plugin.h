@@ -115,6 +115,9 @@ uint32_t loop_pending(void);
 /* Operations of a kind that were submitted since loop_faults_clear. */
 uint32_t loop_submitted(enum loop_kind kind);
 
+/* How often contexts have been polled, those that were destroyed left out. */
+uint64_t loop_polls(void);
+
 /* Puts and gets among them that went to a context of this number. */
 uint32_t loop_rma_submitted_to(uint32_t ctx);
 
