@@ -342,6 +342,41 @@ START_TEST(deadline_of_what_cannot_be_cancelled)
 }
 END_TEST
 
+/* A call ends by its time in HG_Progress, not by an event. */
+START_TEST(deadline_that_passes_in_a_poll_is_what_it_finds)
+{
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    uint64_t begin;
+    blob_t in;
+
+    if (!session_is_loop())
+        return;
+    session_begin(&s, _i, &setup);
+    in = blob_make(20, 1);
+    loop_cancel_set(LOOP_CANCEL_REFUSED);
+    handle = session_handle(&s, rpcs_id(RPC_KEEP));
+    ck_assert_int_eq(talaria_handle_set_deadline(handle, SHORT_MS), HG_SUCCESS);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+    begin = session_now_ms();
+    while (call.called == 0) {
+        bool found = HG_Progress(s.context, 0) == HG_SUCCESS;
+        bool due = HG_Trigger(s.context, 0, 1, NULL) == HG_SUCCESS;
+
+        if (found != due)
+            ck_abort_msg("HG_Progress has %sfound something, HG_Trigger %s",
+                found ? "" : "not ", due ? "has" : "has not");
+        if (session_now_ms() - begin > SHORT_MS + LATE_MS)
+            ck_abort_msg("the deadline has passed without a callback");
+    }
+    ck_assert_int_eq(call.ret, HG_TIMEOUT);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+    session_end(&s);
+}
+END_TEST
+
 START_TEST(deadline_request_destroyed_twice_is_not_answered)
 {
     struct session s;
@@ -392,6 +427,7 @@ add(TCase *tcase)
     session_add(tcase, deadline_set_while_another_thread_sleeps);
     session_add(tcase, deadline_first_cancel_is_canceled);
     session_add(tcase, deadline_of_what_cannot_be_cancelled);
+    session_add(tcase, deadline_that_passes_in_a_poll_is_what_it_finds);
     session_add(tcase, deadline_request_destroyed_twice_is_not_answered);
     session_add(tcase, deadline_dropped_request_is_not_answered);
 }
