@@ -312,6 +312,7 @@ na_pair_begin(struct na_pair *pair, int mode)
 {
     memset(pair, 0, sizeof *pair);
     pair->mode = session_mode_at(mode);
+    session_limit(pair->mode);
     pair->process = -1;
     pair->shared = mmap(NULL, sizeof *pair->shared, PROT_READ | PROT_WRITE,
         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -421,13 +422,18 @@ na_pair_step(struct na_pair *pair, unsigned timeout_ms)
 }
 
 void
-na_pair_wait(struct na_pair *pair, struct na_end *end, uint32_t called)
+na_pair_wait_at(struct na_pair *pair, struct na_end *end, uint32_t called,
+    const char *what, const char *file, int line)
 {
-    uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
+    uint64_t deadline = session_now_ms() + session_wait_ms();
 
     while (atomic_load(&end->called) < called) {
         if (session_now_ms() >= deadline)
-            ck_abort_msg("waited in vain in mode \"%s\"", pair->mode->name);
+            session_give_up(
+                "%s:%d waited in vain for the callback of %s: %u of "
+                "%u came in \"%s\"",
+                file, line, what, atomic_load(&end->called), called,
+                pair->mode->name);
         na_pair_step(pair, 100);
     }
     ck_assert_uint_eq(end->called, called);

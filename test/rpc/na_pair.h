@@ -65,7 +65,10 @@ void na_end_called(const struct na_cb_info *info);
 
 /* Progresses and triggers both sides, as far as they are in this process. */
 void na_pair_step(struct na_pair *pair, unsigned timeout_ms);
-void na_pair_wait(struct na_pair *pair, struct na_end *end, uint32_t called);
+#define na_pair_wait(pair, end, called)                                        \
+    na_pair_wait_at(pair, end, called, #end, __FILE__, __LINE__)
+void na_pair_wait_at(struct na_pair *pair, struct na_end *end, uint32_t called,
+    const char *what, const char *file, int line);
 void na_pair_quiet(struct na_pair *pair);
 
 /* Where the payload begins. */

@@ -77,10 +77,7 @@ ask(void *arg)
         call.called = 0;
         if (HG_Forward(handle, call_done, &call, NULL) != HG_SUCCESS)
             return asker;
-        while (atomic_load(&call.called) == 0) {
-            HG_Progress(asker->context, test_count(TEST_WAIT_MS));
-            HG_Trigger(asker->context, 0, 16, NULL);
-        }
+        call_wait(asker->context, &call, 1);
         if (call.ret != HG_SUCCESS || HG_Get_output(handle, &id) != HG_SUCCESS)
             return asker;
         asker->wrong += id != asker->to;
@@ -257,15 +254,6 @@ driven_calls(void)
            (session_is_hosts() ? 10 : 1);
 }
 
-static void
-wait_for_answer(hg_context_t *context, const struct call *call)
-{
-    while (atomic_load(&call->called) == 0) {
-        HG_Progress(context, test_count(TEST_WAIT_MS));
-        HG_Trigger(context, 0, 16, NULL);
-    }
-}
-
 /* A client of its own class: waits for each answer. */
 static void *
 call_all_the_time(void *arg)
@@ -289,7 +277,7 @@ call_all_the_time(void *arg)
         if (HG_Forward(handle, call_done, &call, NULL) != HG_SUCCESS)
             failed = arg;
         else
-            wait_for_answer(context, &call);
+            call_wait(context, &call, 1);
         if (call.ret != HG_SUCCESS)
             failed = arg;
     }

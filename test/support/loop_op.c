@@ -2,6 +2,7 @@
 /* The loop plugin's operations: their faults, their events, progress. */
 #include "loop_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -146,6 +147,53 @@ loop_polls(void)
                 count += cls->contexts[i]->polls;
     pthread_mutex_unlock(&loop_lock);
     return count;
+}
+
+static void
+count_pending(uint32_t counts[LOOP_KINDS])
+{
+    const struct loop_op *op;
+    const struct loop_event *event;
+    na_plugin_class *cls;
+
+    TAILQ_FOREACH (op, &held, next)
+        counts[op->kind]++;
+    LIST_FOREACH (cls, &loop_classes, next)
+        for (uint32_t i = 0; i < LOOP_CONTEXTS_MAX; i++) {
+            if (!cls->contexts[i])
+                continue;
+            TAILQ_FOREACH (op, &cls->contexts[i]->expected, next)
+                counts[op->kind]++;
+            TAILQ_FOREACH (event, &cls->contexts[i]->events, next)
+                counts[((const struct loop_op *) event->event.op)->kind]++;
+        }
+}
+
+void
+loop_describe(char *text, size_t size)
+{
+    static const char *const names[LOOP_KINDS] = {"unexpected sends", NULL,
+        "expected sends", "expected receives", "puts", "gets"};
+    uint32_t counts[LOOP_KINDS] = {0};
+    const char *separator = "; the plugin has pending: ";
+    int length = 0;
+
+    /* It may be called in the middle of anything. */
+    if (pthread_mutex_trylock(&loop_lock) != 0) {
+        snprintf(text, size, "; the plugin is at work");
+        return;
+    }
+    count_pending(counts);
+    pthread_mutex_unlock(&loop_lock);
+    for (int i = 0; i < LOOP_KINDS; i++) {
+        if (!names[i] || counts[i] == 0)
+            continue;
+        length += snprintf(text + length, size - (size_t) length, "%s%u %s",
+            separator, counts[i], names[i]);
+        separator = ", ";
+    }
+    if (length == 0)
+        snprintf(text, size, "; the plugin has nothing pending");
 }
 
 static void

@@ -112,6 +112,10 @@ void loop_break(const char *address);
 /* Operations pending in all classes. */
 uint32_t loop_pending(void);
 
+/* Writes which operations are pending in all classes, receives of unexpected
+ * messages left out, for the message of a test that fails. */
+void loop_describe(char *text, size_t size);
+
 /* Operations of a kind that were submitted since loop_faults_clear. */
 uint32_t loop_submitted(enum loop_kind kind);
 

@@ -185,10 +185,22 @@ rpcs_open(hg_class_t *hg_class)
     ids[RPC_MISSING] = MERCURY_REGISTER(hg_class, "missing", void, void, NULL);
 }
 
+static const char *const rpc_names[RPC_COUNT] = {
+    [RPC_EMPTY] = "requests \"empty\" at the target",
+    [RPC_ECHO] = "requests \"echo\" at the target",
+    [RPC_CODE] = "requests \"code\" at the target",
+    [RPC_KEEP] = "requests \"keep\" at the target",
+    [RPC_LET_GO] = "requests \"let_go\" at the target",
+    [RPC_NOTIFY] = "requests \"notify\" at the target",
+    [RPC_MISSING] = "requests \"missing\" at the target",
+};
+
 void
-rpcs_wait_handled(struct session *session, enum rpc rpc, uint32_t handled)
+rpcs_wait_handled_at(struct session *session, enum rpc rpc, uint32_t handled,
+    const char *file, int line)
 {
-    session_wait_other(session, &rpcs_shared()->handled[rpc], handled);
+    session_wait_at(session, &rpcs_shared()->handled[rpc], handled, true,
+        rpc_names[rpc], file, line);
 }
 
 #define CHUNK 4096U
@@ -264,7 +276,8 @@ rpcs_ck_works(struct session *s)
 }
 
 hg_return_t
-rpcs_try(struct session *s, enum rpc rpc, void *in)
+rpcs_try_at(
+    struct session *s, enum rpc rpc, void *in, const char *file, int line)
 {
     struct call call = {.called = 0};
     hg_handle_t handle = session_handle(s, rpcs_id(rpc));
@@ -272,7 +285,8 @@ rpcs_try(struct session *s, enum rpc rpc, void *in)
     bool accepted = ret == HG_SUCCESS;
 
     if (accepted) {
-        session_wait(s, &call.called, 1);
+        session_wait_at(s, &call.called, 1, false, "the callback of HG_Forward",
+            file, line);
         ret = call.ret;
     }
     for (unsigned i = 0; i < 30; i++)

@@ -46,7 +46,10 @@ struct rpcs_shared *rpcs_shared(void);
 hg_return_t rpcs_on_responded(const struct hg_cb_info *info);
 
 /* Steps the origin until a handler has been called so often. */
-void rpcs_wait_handled(struct session *session, enum rpc rpc, uint32_t count);
+#define rpcs_wait_handled(session, rpc, count)                                 \
+    rpcs_wait_handled_at(session, rpc, count, __FILE__, __LINE__)
+void rpcs_wait_handled_at(struct session *session, enum rpc rpc, uint32_t count,
+    const char *file, int line);
 
 /* A blob of size bytes (the count of them included, at least 4 when encoded),
  * whose contents follow from seed; freed with blob_free. */
@@ -66,6 +69,9 @@ void rpcs_ck_works(struct session *session);
 
 /* One call on a handle of its own, which may fail: by the submission, without a
  * callback, or by the callback, once. What it was. */
-hg_return_t rpcs_try(struct session *session, enum rpc rpc, void *in);
+#define rpcs_try(session, rpc, in)                                             \
+    rpcs_try_at(session, rpc, in, __FILE__, __LINE__)
+hg_return_t rpcs_try_at(struct session *session, enum rpc rpc, void *in,
+    const char *file, int line);
 
 #endif /* RPCS_H */

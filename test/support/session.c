@@ -86,6 +86,7 @@ session_begin(
     session->mode = session_mode_at(mode);
     session->setup = setup ? setup : &none;
     session->process = -1;
+    session_limit(session->mode);
     session->shared = mmap(NULL, sizeof *session->shared,
         PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(session->shared, MAP_FAILED);

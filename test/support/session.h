@@ -120,14 +120,18 @@ void session_drain(hg_context_t *context);
 void session_step(struct session *session, unsigned timeout_ms);
 
 /* Steps until *counter, which the origin's callbacks advance, is at least
- * `value`; fails the test when that doesn't come in time. A wake-up that is
- * lost is not made up for. */
-void session_wait(
-    struct session *session, const _Atomic uint32_t *counter, uint32_t value);
+ * `value`; fails the test when that doesn't come in time, and says what was
+ * waited for where. A wake-up that is lost is not made up for. */
+#define session_wait(session, counter, value)                                  \
+    session_wait_at(                                                           \
+        session, counter, value, false, #counter, __FILE__, __LINE__)
 
 /* The same for a counter that somebody else advances. */
-void session_wait_other(
-    struct session *session, const _Atomic uint32_t *counter, uint32_t value);
+#define session_wait_other(session, counter, value)                            \
+    session_wait_at(session, counter, value, true, #counter, __FILE__, __LINE__)
+
+void session_wait_at(struct session *session, const _Atomic uint32_t *counter,
+    uint32_t value, bool other, const char *what, const char *file, int line);
 
 /* Steps for a while in which nothing should happen. */
 void session_quiet(struct session *session);
@@ -147,12 +151,37 @@ struct call {
 /* The callback that fills in the struct call that arg is. */
 hg_return_t call_done(const struct hg_cb_info *info);
 
+/* Progresses and triggers a context until a call has been called back so often;
+ * fails the test, with the place of the wait, when that doesn't come in time.
+ * For contexts beside the session's, also in threads of their own. */
+#define call_wait(context, call, count)                                        \
+    call_wait_at(context, call, count, #call, __FILE__, __LINE__)
+
+void call_wait_at(hg_context_t *context, const struct call *call,
+    uint32_t count, const char *what, const char *file, int line);
+
+/* The longest wait for what must come: TEST_WAIT_MS, and once some cases of a
+ * program have waited in vain a tenth of it for the others, so that the program
+ * ends before its runner kills it. */
+uint32_t session_wait_ms(void);
+
+/* Fails the test, and says why on stderr at once. For waits in vain. */
+void session_give_up(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* Fails the test shortly before its runner would kill it without a word. Begun
+ * by session_begin. */
+void session_limit(const struct session_mode *mode);
+
 /* Creates a handle for the target. */
 hg_handle_t session_handle(struct session *session, hg_id_t id);
 
 /* Forwards and waits; what the callback said. */
-hg_return_t session_forward(
-    struct session *session, hg_handle_t handle, void *in_struct);
+#define session_forward(session, handle, in_struct)                            \
+    session_forward_at(session, handle, in_struct, __FILE__, __LINE__)
+
+hg_return_t session_forward_at(struct session *session, hg_handle_t handle,
+    void *in_struct, const char *file, int line);
 
 /* Main of a program: argv[1] is the transport, the words above stand behind it.
  * add: adds the cases. */

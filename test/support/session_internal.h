@@ -24,4 +24,7 @@ void session_write_address(const struct session *session, hg_class_t *hg_class);
 void session_start_target(struct session *session);
 void session_join_target(struct session *session);
 
+/* Before any case. */
+void session_wait_prepare(void);
+
 #endif /* SESSION_INTERNAL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a program is told: its transport, and the modes in which cases run. */
 #include "counts.h"
-#include "session.h"
+#include "session_internal.h"
 #include "talaria.h"
 
 #include <stdio.h>
@@ -225,6 +225,7 @@ session_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
     suite_add_tcase(suite, tcase);
     add(tcase);
     warm_up();
+    session_wait_prepare();
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

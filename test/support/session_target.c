@@ -161,11 +161,18 @@ target_has_ended(struct session *session, int *status)
 void
 session_join_target(struct session *session)
 {
+    uint64_t deadline = session_now_ms() + session_wait_ms();
     int status = 0;
 
     session_stop(session);
-    while (!target_has_ended(session, &status))
+    while (!target_has_ended(session, &status)) {
+        if (session_now_ms() >= deadline)
+            session_give_up(
+                "the target has been told to stop, and does not end, "
+                "in \"%s\"",
+                session->mode->name);
         session_step(session, SERVE_STEP_MS);
+    }
     ck_assert_int_eq(status, 0);
     ck_assert_msg(atomic_load(&session->shared->failed) == 0,
         "the target failed in line %d of session_target.c",

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress at the origin of a case, until what it waits for; calls. */
 #include "counts.h"
-#include "session.h"
+#include "session_internal.h"
 
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 uint64_t
 session_now_ms(void)
@@ -26,35 +32,121 @@ session_step(struct session *session, unsigned timeout_ms)
         ;
 }
 
-static void
-wait_for(struct session *session, const _Atomic uint32_t *counter,
-    uint32_t value, unsigned step_ms)
+/* Waits in vain so far, of all cases of the program: each is a process. */
+static _Atomic uint32_t *in_vain;
+
+void
+session_wait_prepare(void)
 {
-    uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
+    void *page = mmap(NULL, sizeof *in_vain, PROT_READ | PROT_WRITE,
+        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    in_vain = page == MAP_FAILED ? NULL : page;
+}
+
+uint32_t
+session_wait_ms(void)
+{
+    uint32_t ms = test_count(TEST_WAIT_MS);
+
+    return in_vain && atomic_load(in_vain) >= 2 ? ms / 10 : ms;
+}
+
+void
+session_give_up(const char *format, ...)
+{
+    char text[600];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (in_vain)
+        atomic_fetch_add(in_vain, 1);
+    /* Check tells only when all cases have ended. */
+    fprintf(stderr, "%s\n", text);
+    ck_abort_msg("%s", text);
+}
+
+/* What is still pending where that can be known: nothing, when a callback is
+ * lost in the core. */
+static const char *
+pending(void)
+{
+    static char text[256];
+
+    if (!session_is_loop())
+        return "";
+    loop_describe(text, sizeof text);
+    return text;
+}
+
+void
+session_wait_at(struct session *session, const _Atomic uint32_t *counter,
+    uint32_t value, bool other, const char *what, const char *file, int line)
+{
+    uint64_t deadline = session_now_ms() + session_wait_ms();
+    unsigned step_ms = other ? 1 : test_count(TEST_WAIT_MS);
 
     while (atomic_load(counter) < value) {
         uint64_t now = session_now_ms();
 
         if (now >= deadline)
-            ck_abort_msg("waited in vain for %u of %u in \"%s\"",
-                atomic_load(counter), value, session->mode->name);
+            session_give_up(
+                "%s:%d waited in vain for %s: %u of %u came in \"%s\""
+                "%s",
+                file, line, what, atomic_load(counter), value,
+                session->mode->name, pending());
         session_step(session,
             deadline - now < step_ms ? (unsigned) (deadline - now) : step_ms);
     }
 }
 
 void
-session_wait(
-    struct session *session, const _Atomic uint32_t *counter, uint32_t value)
+call_wait_at(hg_context_t *context, const struct call *call, uint32_t count,
+    const char *what, const char *file, int line)
 {
-    wait_for(session, counter, value, test_count(TEST_WAIT_MS));
+    uint64_t deadline = session_now_ms() + session_wait_ms();
+
+    while (atomic_load(&call->called) < count) {
+        uint64_t now = session_now_ms();
+
+        if (now >= deadline)
+            session_give_up(
+                "%s:%d waited in vain for the callback of %s: %u of "
+                "%u came%s",
+                file, line, what, atomic_load(&call->called), count, pending());
+        HG_Progress(context, (unsigned) (deadline - now));
+        while (HG_Trigger(context, 0, 1, NULL) == HG_SUCCESS)
+            ;
+    }
+}
+
+static const char *limited_mode;
+
+static void
+limit_reached(int signal)
+{
+    (void) signal;
+    session_give_up("the case has no end in \"%s\": it waits for what does not "
+                    "come%s",
+        limited_mode, pending());
 }
 
 void
-session_wait_other(
-    struct session *session, const _Atomic uint32_t *counter, uint32_t value)
+session_limit(const struct session_mode *mode)
 {
-    wait_for(session, counter, value, 1);
+    static const unsigned spare_s = 5;
+    const char *timeout = getenv("CK_DEFAULT_TIMEOUT");
+    const char *times = getenv("CK_TIMEOUT_MULTIPLIER");
+    unsigned limit_s =
+        (unsigned) ((timeout ? atof(timeout) : 0) * (times ? atof(times) : 1));
+
+    limited_mode = mode->name;
+    if (limit_s <= 2 * spare_s)
+        return;
+    signal(SIGALRM, limit_reached);
+    alarm(limit_s - spare_s);
 }
 
 void
@@ -94,14 +186,16 @@ session_handle(struct session *session, hg_id_t id)
 }
 
 hg_return_t
-session_forward(struct session *session, hg_handle_t handle, void *in_struct)
+session_forward_at(struct session *session, hg_handle_t handle, void *in_struct,
+    const char *file, int line)
 {
     struct call call = {.called = 0};
     hg_return_t ret = HG_Forward(handle, call_done, &call, in_struct);
 
     if (ret != HG_SUCCESS)
         return ret;
-    session_wait(session, &call.called, 1);
+    session_wait_at(session, &call.called, 1, false,
+        "the callback of HG_Forward", file, line);
     ck_assert_uint_eq(call.called, 1);
     ck_assert_ptr_eq(call.handle, handle);
     return call.ret;
