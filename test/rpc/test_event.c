@@ -171,20 +171,31 @@ struct helper {
     _Atomic bool stop;
 };
 
+/* Fills the queue, and leaves what is in it to the loop. */
 static void *
 progress_beside(void *arg)
 {
     struct helper *helper = arg;
 
     while (!atomic_load(&helper->stop)) {
-        HG_Progress(helper->context, 2);
-        HG_Trigger(helper->context, 0, 4, NULL);
+        hg_return_t ret =
+            HG_Progress(helper->context, 2 * test_count(TEST_WAIT_MS));
+
+        ck_assert(ret == HG_SUCCESS || ret == HG_TIMEOUT);
+        sched_yield();
     }
     return NULL;
 }
 
+static hg_return_t
+free_address(const struct hg_cb_info *info)
+{
+    return HG_Addr_free((hg_class_t *) info->arg, info->info.lookup.addr);
+}
+
 /* An outside loop and a thread in HG_Progress on one context: what one of them
- * polls, the other is not left waiting for. */
+ * polls, the other is not left waiting for. Neither looks again by itself before
+ * the test has failed. */
 START_TEST(event_loop_beside_a_thread_in_progress)
 {
     struct session s;
@@ -205,11 +216,15 @@ START_TEST(event_loop_beside_a_thread_in_progress)
             ck_assert_int_eq(
                 HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
             while (call.called < i)
-                turn(epoll_fd, s.context, 1);
-            while (HG_Ref_get(handle) > 1)
-                sched_yield();
+                ck_assert_msg(
+                    turn(epoll_fd, s.context, test_count(TEST_WAIT_MS)),
+                    "call %u: the loop beside a thread was not woken", i);
         }
+        /* The thread finds this one when nothing else wakes it. */
         atomic_store(&helper.stop, true);
+        ck_assert_int_eq(HG_Addr_lookup1(s.context, free_address, s.hg_class,
+                             s.address, NULL),
+            HG_SUCCESS);
         ck_assert_int_eq(pthread_join(thread, NULL), 0);
         close(epoll_fd);
         ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
