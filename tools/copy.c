@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "copy.h"
+#include "listen.h"
+#include "token.h"
 
 #define JOBS_DEFAULT 8
 #define JOBS_MAX 64
@@ -107,8 +109,7 @@ parse(int key, char *arg, struct argp_state *state)
 #define TOKEN_OPTION                                                           \
     {                                                                          \
         .name = "token-file", .key = KEY_TOKEN, .arg = "FILE",                 \
-        .doc = "Prove to the server, without telling it, that this side has "  \
-               "its token, too; the server has to prove the same"              \
+        .doc = TOKEN_CLIENT_DOC                                                \
     }
 
 static const struct argp_option serve_options[] = {
@@ -123,8 +124,7 @@ static const struct argp_option serve_options[] = {
     {.name = "token-file",
         .key = KEY_TOKEN,
         .arg = "FILE",
-        .doc = "Serve only those who prove that they have the token in FILE; "
-               "16 to 4096 bytes, and nobody else's to read"},
+        .doc = TOKEN_SERVER_DOC},
     {0}};
 
 /* The first is put's own, the others are get's too. */
@@ -177,9 +177,8 @@ static const struct command commands[] = {
         {serve_options, parse, "INFO DIR",
             "Exports the directory DIR over the transport INFO, such as na+sm, "
             "until SIGINT or SIGTERM. The first line of standard output is "
-            "\"address: \" and the address for clients. A transport that "
-            "reaches other machines is bound to the loopback address, unless "
-            "INFO names another one, which needs --token-file."
+            "\"address: \" and the address for clients. " LISTEN_DOC
+            " As root it needs that with any transport but na+sm."
             "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"put", copy_put, 2, -1,

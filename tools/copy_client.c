@@ -315,50 +315,42 @@ read_token(struct copy_client *client, const char *token_file)
     const char *reason = NULL;
 
     if (token_file != NULL)
-        reason = copy_token_read(token_file, &client->token);
+        reason = token_read(token_file, &client->token);
     if (reason == NULL)
         return 0;
     copy_report_error(token_file, reason);
     return -1;
 }
 
-/* Who has a token doesn't talk to a server that hasn't. */
 static int
-prove(struct copy_client *client, const copy_key_t *nonce,
+prove(struct copy_client *client, const token_key_t *nonce,
     const copy_hello_out_t *hello)
 {
-    struct copy_bond bond = {hello->session, *nonce, hello->terms.nonce};
+    struct token_bond bond = {COPY_PROTOCOL_NAME, COPY_PROTOCOL_VERSION,
+        hello->session, *nonce, hello->terms.nonce};
+    const char *reason =
+        token_mismatch(hello->terms.wants_proof, client->token != NULL);
     union copy_in in;
     union copy_out out;
     enum copy_status status;
 
-    if (!hello->terms.wants_proof && client->token == NULL)
+    if (reason != NULL) {
+        copy_report_error(client->address, reason);
+        return -1;
+    }
+    if (client->token == NULL)
         return 0;
-    if (client->token == NULL) {
-        copy_report_error(client->address,
-            "permission denied: the server wants a token; see --token-file");
-        return -1;
-    }
-    if (!hello->terms.wants_proof) {
-        copy_report_error(
-            client->address, "the server has no token, and may be anybody's");
-        return -1;
-    }
-    copy_token_prove(client->token, COPY_TOKEN_CLIENT, &bond, &in.auth.proof);
+    token_prove(client->token, TOKEN_CLIENT, &bond, &in.auth.proof);
     status = copy_client_call(client, COPY_AUTH, &in, &out, NULL);
     if (status == COPY_DENIED)
-        copy_report_error(
-            client->address, "permission denied: the server has another token");
+        copy_report_error(client->address, TOKEN_IS_ANOTHER);
     else if (status != COPY_OK && status != COPY_LOST)
         copy_report_error(client->address, copy_status_text(status));
     if (status != COPY_OK)
         return -1;
-    if (copy_token_check(
-            client->token, COPY_TOKEN_SERVER, &bond, &out.auth.proof))
+    if (token_check(client->token, TOKEN_SERVER, &bond, &out.auth.proof))
         return 0;
-    copy_report_error(client->address,
-        "the server accepts the token and doesn't have it: it is not the one "
-        "that it should be");
+    copy_report_error(client->address, TOKEN_SERVER_IS_FALSE);
     return -1;
 }
 
@@ -369,11 +361,10 @@ say_hello(struct copy_client *client)
                             .light = client->light,
                             .beacon = client->beacon}};
     union copy_out out;
-    copy_key_t nonce;
+    token_key_t nonce;
     enum copy_status status;
 
-    if (getrandom(nonce.bytes, sizeof(nonce.bytes), 0) !=
-        (ssize_t) sizeof(nonce.bytes)) {
+    if (!token_nonce(&nonce)) {
         copy_report_error(client->address, "no random numbers");
         return -1;
     }
@@ -463,6 +454,6 @@ copy_client_close(struct copy_client *client)
         HG_Context_destroy(client->context);
     if (client->hg_class != NULL)
         HG_Finalize(client->hg_class);
-    copy_token_free(client->token);
+    token_free(client->token);
     free(client);
 }

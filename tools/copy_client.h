@@ -5,7 +5,7 @@
 #define COPY_CLIENT_H
 
 #include "copy_proto.h"
-#include "copy_token.h"
+#include "token.h"
 
 struct copy_client;
 struct copy_slot;
@@ -42,15 +42,15 @@ struct copy_client {
     unsigned int slot_count;
     unsigned int busy; /* slots in use */
     hg_bulk_t beacon;
-    uint64_t light;           /* what the beacon shows */
-    struct copy_token *token; /* that the server has to have, or NULL */
-    uint64_t session;         /* 0: none */
-    uint32_t chunk_size;      /* bytes */
-    unsigned int open_max;    /* how many ids the server grants at a time */
-    size_t path_max;          /* bytes that a path of a request may have */
-    bool lost;                /* no request will be answered any more */
-    bool interrupted;         /* and that is because of a signal */
-    bool leaving;             /* it doesn't matter any more */
+    uint64_t light;        /* what the beacon shows */
+    struct token *token;   /* that the server has to have, or NULL */
+    uint64_t session;      /* 0: none */
+    uint32_t chunk_size;   /* bytes */
+    unsigned int open_max; /* how many ids the server grants at a time */
+    size_t path_max;       /* bytes that a path of a request may have */
+    bool lost;             /* no request will be answered any more */
+    bool interrupted;      /* and that is because of a signal */
+    bool leaving;          /* it doesn't matter any more */
 };
 
 /* Connects to a server, says hello, and proves what is to be proven.

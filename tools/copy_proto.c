@@ -72,14 +72,6 @@ hg_proc_copy_path_t(hg_proc_t proc, void *data)
     return HG_SUCCESS;
 }
 
-hg_return_t
-hg_proc_copy_key_t(hg_proc_t proc, void *data)
-{
-    copy_key_t *key = data;
-
-    return hg_proc_bytes(proc, key->bytes, sizeof(key->bytes));
-}
-
 hg_class_t *
 copy_proto_init(const char *info, bool listen)
 {

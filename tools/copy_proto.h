@@ -7,6 +7,7 @@
 #include <mercury_macros.h>
 
 #include "copy_status.h"
+#include "token.h"
 
 /* A client doesn't listen: it only asks. Contents never travel in arguments:
  * the client offers memory by a bulk descriptor, from which the server pulls
@@ -40,7 +41,7 @@
  * A server with a token answers anything but auth and bye with COPY_DENIED
  * until the client has proven that it has the same token, in auth, which it may
  * try once. The server's answer has its own proof, for who asks for it
- * (copy_token.h).
+ * (token.h).
  *
  * Paths are bytes, relative to the exported directory, with no empty, "." or
  * ".." component and no zero; the empty path is the directory itself. The
@@ -69,6 +70,9 @@
  * memory, which the server pulls now and then while nothing else shows that the
  * client lives. Unfinished uploads vanish with their session. */
 #define COPY_PROTOCOL_VERSION 3u
+
+/* Under which a token is proven. */
+#define COPY_PROTOCOL_NAME "talaria copy"
 
 /* Room for a path and its terminating zero. */
 #define COPY_PATH_SIZE 4096u
@@ -137,15 +141,6 @@ typedef struct {
 
 MERCURY_GEN_STRUCT_PROC(copy_sum_t, ((uint64_t) (low))((uint64_t) (high)))
 
-/* A number that is used once, or a proof. */
-#define COPY_KEY_SIZE 32u
-typedef struct {
-    uint8_t bytes[COPY_KEY_SIZE];
-} copy_key_t;
-
-/* Encodes or decodes a copy_key_t, as it is. */
-hg_return_t hg_proc_copy_key_t(hg_proc_t proc, void *data);
-
 /* When something was changed last: seconds since 1970, and nanoseconds beneath
  * 10^9, or COPY_TIME_NONE: it isn't known, and isn't set. */
 #define COPY_TIME_NONE UINT32_MAX
@@ -171,20 +166,20 @@ MERCURY_GEN_PROC(copy_entry_t, ((copy_meta_t)(meta)) ((copy_path_t)(name)))
 
 /* The beacon is readable memory of 8 bytes that hold `light`. */
 MERCURY_GEN_PROC(copy_hello_in_t,
-    ((uint32_t)(version)) ((copy_key_t)(nonce)) ((uint64_t)(light))
+    ((uint32_t)(version)) ((token_key_t)(nonce)) ((uint64_t)(light))
     ((hg_bulk_t)(beacon)))
 /* What a server grants, and whether it wants a proof, with its own nonce. */
 MERCURY_GEN_PROC(copy_terms_t,
     ((uint32_t)(chunk_size)) ((uint32_t)(open_max)) ((uint8_t)(wants_proof))
-    ((copy_key_t)(nonce)))
+    ((token_key_t)(nonce)))
 MERCURY_GEN_PROC(copy_hello_out_t,
     ((uint32_t)(status)) ((uint32_t)(version)) ((uint64_t)(session))
     ((copy_terms_t)(terms)))
 
 MERCURY_GEN_PROC(copy_auth_in_t,
-    ((uint64_t)(session)) ((copy_key_t)(proof)))
+    ((uint64_t)(session)) ((token_key_t)(proof)))
 MERCURY_GEN_PROC(copy_auth_out_t,
-    ((uint32_t)(status)) ((copy_key_t)(proof)))
+    ((uint32_t)(status)) ((token_key_t)(proof)))
 
 /* Of bye. */
 MERCURY_GEN_PROC(copy_session_in_t, ((uint64_t)(session)))

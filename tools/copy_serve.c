@@ -11,9 +11,9 @@
 #include "copy.h"
 #include "copy_chunk.h"
 #include "copy_clock.h"
-#include "copy_listen.h"
 #include "copy_report.h"
 #include "copy_signal.h"
+#include "listen.h"
 #include "ping.h"
 
 #define PROGRESS_MS 250     /* until signals and silent clients are looked at */
@@ -174,36 +174,36 @@ announce(struct copy_server *server, struct address_file *file,
     return error == 0 ? 0 : -1;
 }
 
-/* What the transport made of a host's name, or of none, may be anything. */
 static int
-check_address(struct copy_server *server, const char *info)
+check_address(struct copy_server *server, const struct listen *listen)
 {
     char *address = own_address(server);
-    int result = 0;
+    const char *reason = listen_check(listen, address);
 
-    if (address == NULL || !copy_listen_is_loopback(address)) {
-        copy_report_error(address == NULL ? info : address,
-            "not known to be for this machine only, which needs --token-file");
-        result = -1;
-    }
+    if (reason != NULL)
+        copy_report_error(address == NULL ? listen->info : address, reason);
     free(address);
-    return result;
+    return reason == NULL ? 0 : -1;
 }
 
 static int
 open_class(struct copy_server *server, const char *info)
 {
-    struct copy_listen listen;
+    struct listen listen;
+    const char *reason =
+        listen_decide(info, server->token != NULL, true, &listen);
     int result = 0;
 
-    if (copy_listen_decide(info, server->token != NULL, &listen) < 0)
+    if (reason != NULL) {
+        copy_report_error(info, reason);
         return -1;
+    }
     server->hg_class = copy_proto_init(listen.info, true);
     if (server->hg_class == NULL) {
         copy_report_error(listen.info, "can't open the transport");
         result = -1;
-    } else if (listen.loopback_only) {
-        result = check_address(server, listen.info);
+    } else {
+        result = check_address(server, &listen);
     }
     free(listen.info);
     return result;
@@ -264,7 +264,7 @@ open_files(struct copy_server *server, const struct copy_options *options)
     const char *reason = NULL;
 
     if (options->token_file != NULL)
-        reason = copy_token_read(options->token_file, &server->token);
+        reason = token_read(options->token_file, &server->token);
     if (reason != NULL) {
         copy_report_error(options->token_file, reason);
         return -1;
@@ -273,7 +273,7 @@ open_files(struct copy_server *server, const struct copy_options *options)
     if (server->root >= 0)
         return 0;
     copy_report_error(options->target, copy_status_error_text(errno));
-    copy_token_free(server->token);
+    token_free(server->token);
     return -1;
 }
 
@@ -296,6 +296,6 @@ copy_serve(const struct copy_options *options)
     if (stop(&server) < 0)
         status = TOOL_FAILED;
     close(server.root);
-    copy_token_free(server.token);
+    token_free(server.token);
     return status;
 }

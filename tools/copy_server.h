@@ -5,14 +5,14 @@
 #define COPY_SERVER_H
 
 #include "copy_proto.h"
-#include "copy_token.h"
+#include "token.h"
 
 struct copy_server {
     hg_class_t *hg_class; /* its data is the server */
     hg_context_t *context;
     hg_id_t ids[COPY_RPC_COUNT];
     int root;                      /* the exported directory */
-    struct copy_token *token;      /* that clients have to have, or NULL */
+    struct token *token;           /* that clients have to have, or NULL */
     double idle;                   /* s until a silent client is forgotten */
     struct copy_session *sessions; /* see copy_session.h */
     unsigned int session_count;

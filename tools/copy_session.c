@@ -205,16 +205,6 @@ make_room(struct copy_server *server)
         copy_session_drop(oldest, NULL);
 }
 
-static bool
-set_nonces(struct copy_session *session, const copy_key_t *client)
-{
-    copy_key_t *own = &session->server_nonce;
-
-    session->client_nonce = *client;
-    return getrandom(own->bytes, sizeof(own->bytes), 0) ==
-           (ssize_t) sizeof(own->bytes);
-}
-
 enum copy_status
 copy_session_create(struct copy_server *server, hg_addr_t addr,
     const copy_hello_in_t *hello, struct copy_session **session_p)
@@ -230,7 +220,8 @@ copy_session_create(struct copy_server *server, hg_addr_t addr,
     session->server = server;
     session->id = copy_session_random();
     session->proven = server->token == NULL;
-    if (session->id == 0 || !set_nonces(session, &hello->nonce) ||
+    session->client_nonce = hello->nonce;
+    if (session->id == 0 || !token_nonce(&session->server_nonce) ||
         HG_Addr_dup(server->hg_class, addr, &session->addr) != HG_SUCCESS) {
         free(session);
         return COPY_NO_MEMORY;
@@ -265,22 +256,21 @@ copy_session_find(struct copy_server *server, uint64_t id, hg_addr_t addr)
 }
 
 enum copy_status
-copy_session_prove(
-    struct copy_session *session, const copy_key_t *proof, copy_key_t *proof_p)
+copy_session_prove(struct copy_session *session, const token_key_t *proof,
+    token_key_t *proof_p)
 {
-    struct copy_bond bond = {
+    struct token_bond bond = {COPY_PROTOCOL_NAME, COPY_PROTOCOL_VERSION,
         session->id, session->client_nonce, session->server_nonce};
 
     if (session->proven)
         return COPY_INVALID;
-    if (!copy_token_check(
-            session->server->token, COPY_TOKEN_CLIENT, &bond, proof)) {
+    if (!token_check(session->server->token, TOKEN_CLIENT, &bond, proof)) {
         copy_session_drop(session, "has another token");
         return COPY_DENIED;
     }
     session->proven = true;
     drop_former(session);
-    copy_token_prove(session->server->token, COPY_TOKEN_SERVER, &bond, proof_p);
+    token_prove(session->server->token, TOKEN_SERVER, &bond, proof_p);
     return COPY_OK;
 }
 

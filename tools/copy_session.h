@@ -24,8 +24,8 @@ struct copy_session {
     unsigned int refs;         /* operations that will call back */
     bool dropped;              /* is freed with the last of them */
     bool proven;               /* it knows the token, or none is wanted */
-    copy_key_t client_nonce;
-    copy_key_t server_nonce;
+    token_key_t client_nonce;
+    token_key_t server_nonce;
     double heard;     /* when it last asked for something */
     double alive;     /* when it last showed that it lives */
     uint64_t light;   /* what its beacon shows */
@@ -75,8 +75,8 @@ void copy_session_drop(struct copy_session *session, const char *reason);
 /* Looks at a client's proof. COPY_OK: it may ask for anything now, and *proof_p
  * is the server's. COPY_DENIED: the proof is wrong, and the session is dropped;
  * COPY_INVALID: none was wanted. */
-enum copy_status copy_session_prove(
-    struct copy_session *session, const copy_key_t *proof, copy_key_t *proof_p);
+enum copy_status copy_session_prove(struct copy_session *session,
+    const token_key_t *proof, token_key_t *proof_p);
 
 /* Gives a reference back. */
 void copy_session_unref(struct copy_session *session);

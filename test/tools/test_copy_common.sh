@@ -111,11 +111,33 @@ has_line() { grep -q "^$1" "$2"; }
 # `wrapper` if there is one; sets server and address.
 wrapper=()
 info=na+sm
+# In front of the command, on both sides: nothing, or what becomes another user.
+as=()
+
+# A user who isn't root, if this is root. Fails where no such user may run the
+# command.
+become_ordinary() {
+    [ "$(id -u)" -eq 0 ] || return 0
+    as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    if ! "${as[@]}" "$talaria" info >/dev/null 2>&1; then
+        as=()
+        echo "left out: no other user may run the command"
+        return 1
+    fi
+    chmod 0777 "$work" "$exported"
+}
+
+become_oneself() {
+    as=()
+    chmod 0700 "$work"
+    [ "$(id -u)" -ne 0 ] || chown -R 0:0 "$exported"
+}
+
 serve() {
     : >"$work/serve_out"
     : >"$server_err"
     # Appended, so that a test may empty the file.
-    "${wrapper[@]}" "$talaria" copy serve "$info" "$exported" "$@" \
+    "${as[@]}" "${wrapper[@]}" "$talaria" copy serve "$info" "$exported" "$@" \
         >"$work/serve_out" 2>>"$server_err" &
     server=$!
     if ! until_true 10 has_line 'address: ' "$work/serve_out"; then
@@ -152,12 +174,15 @@ gone() {
     [ -z "$state" ] || [ "$state" = Z ]
 }
 
+# Seconds that a command may take.
+patience=60
+
 # copy CODE ARGUMENT...: runs talaria copy, which exits with CODE.
 copy() {
     local wanted=$1 code
     shift
     ran="copy $*"
-    timeout -k 5 60 "$talaria" copy "$@" >"$out" 2>"$err"
+    timeout -k 5 "$patience" "${as[@]}" "$talaria" copy "$@" >"$out" 2>"$err"
     code=$?
     [ "$code" -eq "$wanted" ] || fail "$ran: exit code $code, not $wanted"
 }

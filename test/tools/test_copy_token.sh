@@ -29,7 +29,7 @@ printf small >"$work/small"
 
 # refused INFO TEXT OPTION...: no server comes of it.
 refused() {
-    local info=$1 text=$2
+    local info=$1 text=$2 patience=5
     shift 2
     copy 1 serve "$info" "$exported" "$@"
     err_has "$text"
@@ -38,6 +38,7 @@ refused() {
 
 test_loopback_alone() {
     local host
+    become_ordinary || return
     for host in node7 0.0.0.0 10.0.0.1 128.0.0.1 eth0 1.127.0.0 eth0/127.0.0.1 \
         eth0/ loo/127.0.0.1 l/localhost lo/10.0.0.1 lo/node7; do
         refused "net+good://$host" "needs --token-file"
@@ -60,6 +61,36 @@ test_loopback_alone() {
         [ "$address" = net+good://127.9.0.1 ] || fail "is bound to $address"
         serve_end
     done
+    become_oneself
+}
+
+# Where the peers may be of any user, because the info string or a setting says
+# so, loopback or not.
+test_any_user() {
+    local host
+    for host in any/ any/name; do
+        refused "na+sm://$host" \
+            "any user of this machine may reach that address, which needs"
+    done
+    TALARIA_SM_ANY_USER=1 refused na+sm \
+        "any user of this machine may reach that address, which needs"
+}
+
+# What root serves, nobody else may reach without a token: not by loopback, which
+# is every user's. na+sm admits the same user only.
+test_root() {
+    local host
+    if [ "$(id -u)" -ne 0 ]; then
+        echo "left out: what root may not do"
+        return
+    fi
+    for host in '' ://127.0.0.1 ://localhost ://lo ://lo/127.9.0.1; do
+        refused "net+good$host" "do there what root may, which needs"
+    done
+    refused net+good://node7 "other machines may reach that address"
+    info=na+sm serve
+    works
+    serve_end
 }
 
 # works OPTION...: what clients do.
@@ -122,6 +153,22 @@ test_server_without() {
     serve_end
 }
 
+# Neither side says it, nor logs it, whatever it is asked to log.
+test_silence() {
+    local words=PINEAPPLE_upside_down_cake
+    (umask 077 && printf '%s' "$words" >"$work/words")
+    export HG_LOG_LEVEL=debug
+    serve --token-file "$work/words"
+    copy 0 ls --token-file "$work/words" "$address"
+    ! grep -q PINEAPPLE "$out" "$err" || fail "$ran: tells the token"
+    copy 1 ls --token-file "$work/other" "$address"
+    serve_end
+    unset HG_LOG_LEVEL
+    [ -s "$server_err" ] || fail "nothing was logged at all"
+    ! grep -q PINEAPPLE "$work/serve_out" "$server_err" ||
+        fail "the server tells the token"
+}
+
 test_files() {
     local name
     head -c 15 /dev/urandom | tr '\n\r' ab >"$work/short"
@@ -165,13 +212,17 @@ test_files() {
 }
 
 test_loopback_alone
-for info in net+good://node7 net+good na+sm; do
+test_any_user
+become_ordinary && test_any_user && become_oneself
+test_root
+for info in net+good://node7 net+good na+sm na+sm://any/; do
     serve --token-file "$work/token"
     test_token
     serve_end
 done
 info=na+sm
 test_server_without
+test_silence
 test_files
 nothing_left
 finish

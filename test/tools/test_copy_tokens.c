@@ -10,14 +10,34 @@
 #include <unistd.h>
 
 #include "copy_peer.h"
-#include "copy_token.h"
+#include "token.h"
 
 #define WAIT_SECONDS 20.0
+
+/* In front of libsodium's: whether what compares proofs is what takes the same
+ * time whatever they are, and over how many bytes. */
+static size_t compared;
+
+/* As libsodium declares it. */
+int sodium_memcmp(const void *first, const void *second, size_t size);
+
+int
+sodium_memcmp(const void *first, const void *second, size_t size)
+{
+    const unsigned char *a = first;
+    const unsigned char *b = second;
+    unsigned char differs = 0;
+
+    compared = size;
+    for (size_t i = 0; i < size; i++)
+        differs |= a[i] ^ b[i];
+    return differs == 0 ? 0 : -1;
+}
 
 static pid_t server;
 static char address[256];
 static struct peer peer;
-static struct copy_token *token;
+static struct token *token;
 
 static void
 write_token(const char *name, const char *text)
@@ -34,7 +54,7 @@ read_token(void)
 {
     peer_folder_create();
     write_token("token", "the words that both sides know");
-    ck_assert_ptr_null(copy_token_read(peer_path("token"), &token));
+    ck_assert_ptr_null(token_read(peer_path("token"), &token));
 }
 
 static void
@@ -56,15 +76,16 @@ teardown_server(void)
     ck_assert_int_eq(waitpid(server, &status, 0), server);
     ck_assert(WIFEXITED(status));
     ck_assert_int_eq(WEXITSTATUS(status), 0);
-    copy_token_free(token);
+    token_free(token);
     peer_folder_remove();
 }
 
 /* peer_hello's nonce is all zeros. */
-static struct copy_bond
+static struct token_bond
 say_hello(struct peer *who)
 {
-    struct copy_bond bond = {0};
+    struct token_bond bond = {
+        .protocol = COPY_PROTOCOL_NAME, .version = COPY_PROTOCOL_VERSION};
     union copy_out out;
 
     peer_hello(who, &out);
@@ -75,7 +96,7 @@ say_hello(struct peer *who)
 }
 
 static unsigned int
-authenticate(struct peer *who, const copy_key_t *proof, copy_key_t *answer_p)
+authenticate(struct peer *who, const token_key_t *proof, token_key_t *answer_p)
 {
     union copy_in in = {.auth = {.proof = *proof}};
     union copy_out out;
@@ -96,20 +117,20 @@ stat_top(struct peer *who)
 }
 
 static void
-make_proof(const struct copy_bond *bond, copy_key_t *proof_p)
+make_proof(const struct token_bond *bond, token_key_t *proof_p)
 {
-    copy_token_prove(token, COPY_TOKEN_CLIENT, bond, proof_p);
+    token_prove(token, TOKEN_CLIENT, bond, proof_p);
 }
 
 START_TEST(proof_right_accepted)
 {
-    struct copy_bond bond = say_hello(&peer);
-    copy_key_t proof;
-    copy_key_t answer;
+    struct token_bond bond = say_hello(&peer);
+    token_key_t proof;
+    token_key_t answer;
 
     make_proof(&bond, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_OK);
-    ck_assert(copy_token_check(token, COPY_TOKEN_SERVER, &bond, &answer));
+    ck_assert(token_check(token, TOKEN_SERVER, &bond, &answer));
     ck_assert_uint_eq(stat_top(&peer), COPY_OK);
     /* It is done once. */
     ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_INVALID);
@@ -119,8 +140,8 @@ END_TEST
 
 START_TEST(request_before_proof_denied)
 {
-    struct copy_bond bond = say_hello(&peer);
-    copy_key_t proof;
+    struct token_bond bond = say_hello(&peer);
+    token_key_t proof;
 
     for (int rpc = COPY_STAT; rpc < COPY_RPC_COUNT; rpc++) {
         union copy_in in;
@@ -144,9 +165,9 @@ END_TEST
 
 START_TEST(proof_wrong_denied_and_dropped)
 {
-    struct copy_bond bond;
-    copy_key_t proof;
-    copy_key_t answer;
+    struct token_bond bond;
+    token_key_t proof;
+    token_key_t answer;
 
     /* One bit of it, anywhere. */
     for (size_t i = 0; i < sizeof(proof.bytes); i++) {
@@ -168,10 +189,10 @@ END_TEST
 /* What somebody has overheard. */
 START_TEST(proof_of_another_session_denied)
 {
-    struct copy_bond bond = say_hello(&peer);
+    struct token_bond bond = say_hello(&peer);
     struct peer other;
-    copy_key_t proof;
-    copy_key_t answer;
+    token_key_t proof;
+    token_key_t answer;
 
     make_proof(&bond, &proof);
     peer_open(&other, address, NULL);
@@ -192,10 +213,10 @@ END_TEST
 /* What servers say is no client's proof. */
 START_TEST(proof_of_server_denied)
 {
-    struct copy_bond bond = say_hello(&peer);
-    copy_key_t proof;
+    struct token_bond bond = say_hello(&peer);
+    token_key_t proof;
 
-    copy_token_prove(token, COPY_TOKEN_SERVER, &bond, &proof);
+    token_prove(token, TOKEN_SERVER, &bond, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_DENIED);
 }
 END_TEST
@@ -203,10 +224,10 @@ END_TEST
 /* Whoever says hello under a client's address ends nothing of that client's. */
 START_TEST(hello_twice_needs_proof_to_drop)
 {
-    struct copy_bond bond = say_hello(&peer);
+    struct token_bond bond = say_hello(&peer);
     uint64_t first = peer.session;
     uint64_t second;
-    copy_key_t proof;
+    token_key_t proof;
 
     make_proof(&bond, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
@@ -226,7 +247,7 @@ END_TEST
 
 START_TEST(nonces_never_twice)
 {
-    copy_key_t seen[64];
+    token_key_t seen[64];
 
     for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
         seen[i] = say_hello(&peer).server_nonce;
@@ -242,8 +263,8 @@ START_TEST(strangers_many_leave_room)
 {
     enum { STRANGERS = 80 };
     static struct peer strangers[STRANGERS];
-    struct copy_bond bond = say_hello(&peer);
-    copy_key_t proof;
+    struct token_bond bond = say_hello(&peer);
+    token_key_t proof;
     unsigned int known = 0;
 
     make_proof(&bond, &proof);
@@ -268,8 +289,8 @@ static struct {
     bool wants_proof;
     bool reflects; /* the client's own proof */
     unsigned int asked[COPY_RPC_COUNT];
-    copy_key_t proof; /* that it got */
-    copy_key_t client_nonce;
+    token_key_t proof; /* that it got */
+    token_key_t client_nonce;
 } liar;
 
 static hg_return_t
@@ -323,7 +344,7 @@ static void
 teardown_liar(void)
 {
     peer_close(&peer);
-    copy_token_free(token);
+    token_free(token);
     peer_folder_remove();
 }
 
@@ -388,15 +409,17 @@ END_TEST
  * said again, whatever the server says. */
 START_TEST(server_learns_nothing_twice)
 {
-    struct copy_bond bond = {.session = 1};
-    copy_key_t first;
-    copy_key_t nonce;
+    struct token_bond bond = {.protocol = COPY_PROTOCOL_NAME,
+        .version = COPY_PROTOCOL_VERSION,
+        .session = 1};
+    token_key_t first;
+    token_key_t nonce;
 
     ck_assert_int_eq(serve_client(), 1);
     first = liar.proof;
     nonce = liar.client_nonce;
     bond.client_nonce = nonce;
-    ck_assert(copy_token_check(token, COPY_TOKEN_CLIENT, &bond, &first));
+    ck_assert(token_check(token, TOKEN_CLIENT, &bond, &first));
     ck_assert_int_eq(serve_client(), 1);
     ck_assert_int_ne(
         memcmp(nonce.bytes, liar.client_nonce.bytes, sizeof(nonce.bytes)), 0);
@@ -405,17 +428,57 @@ START_TEST(server_learns_nothing_twice)
 }
 END_TEST
 
+/* Where it differs tells nobody anything by the time it takes. */
+START_TEST(proof_compared_in_constant_time)
+{
+    struct token_bond bond = {.protocol = COPY_PROTOCOL_NAME, .version = 1};
+    token_key_t proof;
+
+    make_proof(&bond, &proof);
+    for (size_t i = 0; i <= TOKEN_KEY_SIZE; i++) {
+        token_key_t wrong = proof;
+
+        if (i < TOKEN_KEY_SIZE)
+            wrong.bytes[i] ^= 1;
+        compared = 0;
+        ck_assert_int_eq(token_check(token, TOKEN_CLIENT, &bond, &wrong),
+            i == TOKEN_KEY_SIZE);
+        ck_assert_uint_eq(compared, TOKEN_KEY_SIZE);
+    }
+}
+END_TEST
+
+/* The label keeps a proof of one protocol from being one of another. */
+START_TEST(proof_of_another_protocol_differs)
+{
+    struct token_bond bond = {
+        .protocol = COPY_PROTOCOL_NAME, .version = 1, .session = 5};
+    token_key_t proof;
+
+    make_proof(&bond, &proof);
+    bond.protocol = "talaria perf";
+    ck_assert(!token_check(token, TOKEN_CLIENT, &bond, &proof));
+    bond.protocol = COPY_PROTOCOL_NAME;
+    bond.version = 2;
+    ck_assert(!token_check(token, TOKEN_CLIENT, &bond, &proof));
+    bond.version = 1;
+    ck_assert(token_check(token, TOKEN_CLIENT, &bond, &proof));
+}
+END_TEST
+
 /* What passes between two versions: RFC 2104 by another hand. */
 START_TEST(proof_has_its_bytes)
 {
-    static const uint8_t wanted[COPY_KEY_SIZE] = {0xba, 0x03, 0x65, 0xe7, 0x4b,
+    static const uint8_t wanted[TOKEN_KEY_SIZE] = {0xba, 0x03, 0x65, 0xe7, 0x4b,
         0xea, 0x89, 0x60, 0x81, 0x3e, 0x73, 0x89, 0x3e, 0x64, 0x12, 0xd0, 0x05,
         0x28, 0x95, 0xae, 0xf3, 0x78, 0x73, 0xbe, 0x3a, 0xe1, 0x44, 0xfe, 0xad,
         0x42, 0xb7, 0xac};
-    struct copy_bond bond = {.session = 0x0123456789abcdef};
-    copy_key_t proof;
+    struct token_bond bond = {.protocol = COPY_PROTOCOL_NAME,
+        .version = COPY_PROTOCOL_VERSION,
+        .session = 0x0123456789abcdef};
+    token_key_t proof;
 
-    for (size_t i = 0; i < COPY_KEY_SIZE; i++) {
+    for (size_t i = 0; i < TOKEN_KEY_SIZE; i++) {
         bond.client_nonce.bytes[i] = (uint8_t) i;
         bond.server_nonce.bytes[i] = (uint8_t) (255 - i);
     }
@@ -449,6 +512,8 @@ copy_tokens_suite(void)
     tcase_add_test(lied_to, server_that_reflects_refused);
     tcase_add_test(lied_to, server_learns_nothing_twice);
     tcase_add_test(lied_to, proof_has_its_bytes);
+    tcase_add_test(lied_to, proof_compared_in_constant_time);
+    tcase_add_test(lied_to, proof_of_another_protocol_differs);
     suite_add_tcase(suite, lied_to);
     return suite;
 }
@@ -456,8 +521,8 @@ copy_tokens_suite(void)
 int
 main(void)
 {
-    struct copy_token *none = NULL;
-    const char *reason = copy_token_read("/", &none);
+    struct token *none = NULL;
+    const char *reason = token_read("/", &none);
 
     if (strstr(reason, "libsodium") != NULL) {
         printf("skipped: %s\n", reason);

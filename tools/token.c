@@ -4,22 +4,47 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "copy_io.h"
 #include "copy_status.h"
-#include "copy_token.h"
+#include "token.h"
 
-#ifdef COPY_HAVE_SODIUM
+hg_return_t
+hg_proc_token_key_t(hg_proc_t proc, void *data)
+{
+    token_key_t *key = data;
+
+    return hg_proc_bytes(proc, key->bytes, sizeof(key->bytes));
+}
+
+bool
+token_nonce(token_key_t *nonce_p)
+{
+    return getrandom(nonce_p->bytes, sizeof(nonce_p->bytes), 0) ==
+           (ssize_t) sizeof(nonce_p->bytes);
+}
+
+const char *
+token_mismatch(bool server_has_one, bool client_has_one)
+{
+    if (server_has_one == client_has_one)
+        return NULL;
+    return client_has_one ? "the server has no token, and may be anybody's"
+                          : "permission denied: the server wants a token; see "
+                            "--token-file";
+}
+
+#ifdef TOKEN_HAVE_SODIUM
 
 #include <sodium.h>
 
-static const char label[] = "talaria copy";
-
-struct copy_token {
+struct token {
     size_t size;
-    unsigned char bytes[COPY_TOKEN_MAX + 2]; /* with a line's end */
+    unsigned char bytes[TOKEN_MAX + 2]; /* with a line's end */
 };
 
 /* Returns NULL, or what is wrong with the file. */
@@ -32,13 +57,13 @@ check_file(const struct stat *st)
         return "belongs to another user";
     if ((st->st_mode & 077) != 0)
         return "is open to other users; chmod 600 closes it";
-    if (st->st_size > (off_t) (COPY_TOKEN_MAX + 2))
+    if (st->st_size > (off_t) (TOKEN_MAX + 2))
         return "is too long for a token: at most 4096 bytes";
     return NULL;
 }
 
 static const char *
-read_file(int fd, struct copy_token *token)
+read_file(int fd, struct token *token)
 {
     struct stat st;
     const char *reason;
@@ -57,17 +82,17 @@ read_file(int fd, struct copy_token *token)
         token->size--;
     if (token->size > 0 && token->bytes[token->size - 1] == '\r')
         token->size--;
-    if (token->size < COPY_TOKEN_MIN)
+    if (token->size < TOKEN_MIN)
         return "is too short for a token: at least 16 bytes";
-    if (token->size > COPY_TOKEN_MAX)
+    if (token->size > TOKEN_MAX)
         return "is too long for a token: at most 4096 bytes";
     return NULL;
 }
 
 const char *
-copy_token_read(const char *path, struct copy_token **token_p)
+token_read(const char *path, struct token **token_p)
 {
-    struct copy_token *token;
+    struct token *token;
     const char *reason;
     int fd;
 
@@ -83,12 +108,28 @@ copy_token_read(const char *path, struct copy_token **token_p)
     if (reason == NULL)
         *token_p = token;
     else
-        copy_token_free(token);
+        token_free(token);
     return reason;
 }
 
+const char *
+token_create(struct token **token_p)
+{
+    struct token *token;
+
+    if (sodium_init() < 0)
+        return "libsodium can't be used";
+    token = malloc(sizeof(*token));
+    if (token == NULL)
+        return copy_status_error_text(ENOMEM);
+    token->size = TOKEN_KEY_SIZE;
+    randombytes_buf(token->bytes, token->size);
+    *token_p = token;
+    return NULL;
+}
+
 void
-copy_token_free(struct copy_token *token)
+token_free(struct token *token)
 {
     if (token == NULL)
         return;
@@ -104,20 +145,20 @@ put_little(unsigned char *bytes, uint64_t value, size_t size)
 }
 
 void
-copy_token_prove(const struct copy_token *token, enum copy_token_side side,
-    const struct copy_bond *bond, copy_key_t *proof_p)
+token_prove(const struct token *token, enum token_side side,
+    const struct token_bond *bond, token_key_t *proof_p)
 {
     crypto_auth_hmacsha256_state state;
     unsigned char numbers[4 + 4 + 8];
 
     _Static_assert(
-        crypto_auth_hmacsha256_BYTES == COPY_KEY_SIZE, "a proof is one hash");
-    put_little(numbers, COPY_PROTOCOL_VERSION, 4);
+        crypto_auth_hmacsha256_BYTES == TOKEN_KEY_SIZE, "a proof is one hash");
+    put_little(numbers, bond->version, 4);
     put_little(numbers + 4, side, 4);
     put_little(numbers + 8, bond->session, 8);
     crypto_auth_hmacsha256_init(&state, token->bytes, token->size);
     crypto_auth_hmacsha256_update(
-        &state, (const unsigned char *) label, sizeof(label) - 1);
+        &state, (const unsigned char *) bond->protocol, strlen(bond->protocol));
     crypto_auth_hmacsha256_update(&state, numbers, sizeof(numbers));
     crypto_auth_hmacsha256_update(
         &state, bond->client_nonce.bytes, sizeof(bond->client_nonce.bytes));
@@ -128,35 +169,45 @@ copy_token_prove(const struct copy_token *token, enum copy_token_side side,
 }
 
 bool
-copy_token_check(const struct copy_token *token, enum copy_token_side side,
-    const struct copy_bond *bond, const copy_key_t *proof)
+token_check(const struct token *token, enum token_side side,
+    const struct token_bond *bond, const token_key_t *proof)
 {
-    copy_key_t right;
+    token_key_t right;
 
-    copy_token_prove(token, side, bond, &right);
+    token_prove(token, side, bond, &right);
     return sodium_memcmp(right.bytes, proof->bytes, sizeof(right.bytes)) == 0;
 }
 
 #else
 
+static const char missing[] =
+    "there are no tokens in a talaria that was built without libsodium";
+
 const char *
-copy_token_read(const char *path, struct copy_token **token_p)
+token_read(const char *path, struct token **token_p)
 {
     (void) path;
     (void) token_p;
-    return "there are no tokens in a talaria that was built without libsodium";
+    return missing;
+}
+
+const char *
+token_create(struct token **token_p)
+{
+    (void) token_p;
+    return missing;
 }
 
 void
-copy_token_free(struct copy_token *token)
+token_free(struct token *token)
 {
     (void) token;
 }
 
 /* Nothing calls these two without a token. */
 void
-copy_token_prove(const struct copy_token *token, enum copy_token_side side,
-    const struct copy_bond *bond, copy_key_t *proof_p)
+token_prove(const struct token *token, enum token_side side,
+    const struct token_bond *bond, token_key_t *proof_p)
 {
     (void) token;
     (void) side;
@@ -166,8 +217,8 @@ copy_token_prove(const struct copy_token *token, enum copy_token_side side,
 }
 
 bool
-copy_token_check(const struct copy_token *token, enum copy_token_side side,
-    const struct copy_bond *bond, const copy_key_t *proof)
+token_check(const struct token *token, enum token_side side,
+    const struct token_bond *bond, const token_key_t *proof)
 {
     (void) token;
     (void) side;
