@@ -81,9 +81,11 @@ for _ in $(seq 100); do
 done
 
 # With everything there is UCX must not take shared memory: no IPC is shared.
+(umask 077 && head -c 32 /dev/urandom >"$work/token")
+token=(--token-file "$work/token")
 declare -A at=([tcp]=ucx+tcp://10.99.0.1:7777 [all]=ucx+all://10.99.0.1:7778)
 for protocol in tcp all; do
-    inside_exec 1 "$talaria" perf serve "${at[$protocol]}" \
+    inside_exec 1 "$talaria" perf serve "${at[$protocol]}" "${token[@]}" \
         >"$work/server.$protocol.txt" 2>&1 &
     pids+=($!)
     for _ in $(seq 200); do
@@ -95,7 +97,7 @@ for protocol in tcp all; do
     inside 2 timeout -k 5 60 "$talaria" ping "${at[$protocol]}" \
         >"$work/ping.txt" 2>&1 || fail "$protocol: ping"
     inside 2 timeout -k 5 60 "$talaria" perf bw --size 1M --duration 0.2 \
-        --rounds 1 "${at[$protocol]}" >"$work/bw.txt" 2>&1 ||
+        --rounds 1 "${token[@]}" "${at[$protocol]}" >"$work/bw.txt" 2>&1 ||
         fail "$protocol: bulk"
 done
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "listen.h"
 #include "perf/callgrind.h"
 #include "perf/lane.h"
 #include "perf/sizes.h"
@@ -60,13 +61,22 @@ read_words(struct pair *pair, char **words)
 static bool
 open_sides(struct pair *pair)
 {
+    struct listen listen;
     struct perf_target_setup target = {
-        &pair->plan, pair->info, &pair->failure, &pair->faults};
+        &pair->plan, NULL, &pair->failure, &pair->faults};
+    /* As a server of --local listens. */
+    const char *reason = listen_decide(pair->info, true, false, &listen);
     struct perf_place place;
     struct perf_origin_setup origin = {
         &pair->plan, pair->info, &place, &pair->failure, 0};
 
+    if (reason) {
+        perf_failure_set(&pair->failure, "%s: %s", pair->info, reason);
+        return false;
+    }
+    target.info = listen.info;
     pair->target = perf_target_open(&target);
+    free(listen.info);
     if (!pair->target || !pair->target->ops->place(pair->target, &place))
         return false;
     pair->origin = perf_origin_ops(pair->plan.level)->open(&origin);

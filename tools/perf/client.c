@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf/challenge.h"
 #include "perf/clock.h"
 #include "perf/process.h"
 
@@ -100,13 +101,13 @@ is_answered(
 
 bool
 perf_client_connect(struct perf_client *client, const char *info,
-    const char *address, struct perf_failure *failure,
-    perf_hello_out_t *hello_p)
+    const char *address, const struct token *token,
+    struct perf_failure *failure, perf_hello_out_t *hello_p)
 {
     perf_hello_in_t in = {PERF_CONTROL_VERSION};
     hg_return_t ret;
 
-    *client = (struct perf_client){.failure = failure};
+    *client = (struct perf_client){.failure = failure, .token = token};
     client->hg_class = HG_Init(info, false);
     if (client->hg_class && perf_control_register(client->hg_class, NULL,
                                 client->ids) == HG_SUCCESS)
@@ -151,6 +152,52 @@ get_place(struct perf_client *client, uint32_t index, struct perf_place *place)
     return good;
 }
 
+/* Asks what is to be proven, and says it in the request that opens. */
+static bool
+prove(struct perf_client *client, struct token_bond *bond,
+    perf_open_in_t *open_in)
+{
+    perf_challenge_in_t in;
+    perf_challenge_out_t out;
+    const char *reason;
+    hg_return_t ret;
+
+    if (!token_nonce(&in.nonce)) {
+        perf_failure_set(client->failure, "no random numbers");
+        return false;
+    }
+    ret = ask(client, PERF_CONTROL_CHALLENGE, ANSWER_NS, &in, &out);
+    if (!is_answered(client, ret, NULL))
+        return false;
+    reason = token_mismatch(out.wants_proof != 0, client->token != NULL);
+    if (reason) {
+        perf_failure_set(client->failure, "%s", reason);
+        return false;
+    }
+    if (!client->token)
+        return true;
+    perf_challenge_bond(out.id, &in.nonce, &out.nonce, bond);
+    open_in->challenge = out.id;
+    token_prove(client->token, TOKEN_CLIENT, bond, &open_in->proof);
+    return true;
+}
+
+/* Whether the session was opened, by a server that has the token, too. */
+static bool
+is_opened(struct perf_client *client, const struct token_bond *bond,
+    const perf_open_out_t *out)
+{
+    if (out->denied) {
+        perf_failure_set(client->failure, TOKEN_IS_ANOTHER);
+        return false;
+    }
+    if (!client->token ||
+        token_check(client->token, TOKEN_SERVER, bond, &out->proof))
+        return true;
+    perf_failure_set(client->failure, TOKEN_SERVER_IS_FALSE);
+    return false;
+}
+
 bool
 perf_client_open(struct perf_client *client, const struct perf_plan *plan,
     struct perf_place *places)
@@ -162,9 +209,14 @@ perf_client_open(struct perf_client *client, const struct perf_plan *plan,
         .amounts = {plan->inflight, plan->threads, plan->contexts,
             plan->classes, plan->clients}};
     perf_open_out_t out = {.session = 0};
-    hg_return_t ret = ask(client, PERF_CONTROL_OPEN, ANSWER_NS, &in, &out);
+    struct token_bond bond = {0};
+    hg_return_t ret;
 
-    if (!is_answered(client, ret, &out.error))
+    if (!prove(client, &bond, &in))
+        return false;
+    ret = ask(client, PERF_CONTROL_OPEN, ANSWER_NS, &in, &out);
+    if (!is_answered(client, ret, NULL) || !is_opened(client, &bond, &out) ||
+        !is_answered(client, ret, &out.error))
         return false;
     client->session = out.session;
     for (uint32_t i = 0; i < plan->classes; i++)

@@ -10,18 +10,20 @@ struct perf_client {
     hg_context_t *context;
     hg_id_t ids[PERF_CONTROLS];
     hg_addr_t addr;
-    uint64_t session; /* 0: none is open */
-    uint64_t last_ns; /* when something was asked */
+    uint64_t session;          /* 0: none is open */
+    uint64_t last_ns;          /* when something was asked */
+    const struct token *token; /* that the server has to have, or NULL */
     struct perf_failure *failure;
 };
 
 /* Each of these blocks until the server answers, or for 30 s; false: the
  * failure is set. */
 
-/* info: of this side. Asks how the server serves. */
+/* info: of this side. token: NULL, or the server has to have the same; borrowed
+ * until the session is open. Asks how the server serves. */
 bool perf_client_connect(struct perf_client *client, const char *info,
-    const char *address, struct perf_failure *failure,
-    perf_hello_out_t *hello_p);
+    const char *address, const struct token *token,
+    struct perf_failure *failure, perf_hello_out_t *hello_p);
 
 /* Opens a session, and gets the places of its classes. */
 bool perf_client_open(struct perf_client *client, const struct perf_plan *plan,

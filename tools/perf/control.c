@@ -59,6 +59,8 @@ perf_control_register(hg_class_t *hg_class,
     } rpcs[PERF_CONTROLS] = {
         [PERF_CONTROL_HELLO] = {"talaria.perf.hello", hg_proc_perf_hello_in_t,
             hg_proc_perf_hello_out_t},
+        [PERF_CONTROL_CHALLENGE] = {"talaria.perf.challenge",
+            hg_proc_perf_challenge_in_t, hg_proc_perf_challenge_out_t},
         [PERF_CONTROL_OPEN] = {"talaria.perf.open", hg_proc_perf_open_in_t,
             hg_proc_perf_open_out_t},
         [PERF_CONTROL_PLACE] = {"talaria.perf.place", hg_proc_perf_place_in_t,

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the leading process and the server tell each other, beside what is
- * measured: five RPCs. A session is one plan, from open to close.
+ * measured: six RPCs. A session is one plan, from open to close; it belongs to
+ * the address that has opened it. Where the server has a token, open carries a
+ * proof for a challenge that was asked for before, and its answer the server's
+ * (token.h).
  */
 #ifndef PERF_CONTROL_H
 #define PERF_CONTROL_H
 
 #include "mercury_macros.h"
 #include "perf/origin.h"
+#include "token.h"
 
-#define PERF_CONTROL_VERSION 1U
+#define PERF_CONTROL_VERSION 2U
 #define PERF_TEXT_SIZE 300U
 
-/* A server drops a session that runs when nothing has been asked for so long,
- * and one that is paused. Who measures asks in between. */
+/* A server drops a session for which nothing has been asked for so long: one
+ * that runs after this at the latest, while its client asks every few seconds,
+ * one that is paused after the idle time. */
 #define PERF_RUNNING_SILENCE_NS (30 * PERF_SECOND_NS)
-#define PERF_PAUSED_SILENCE_NS (300 * PERF_SECOND_NS)
+#define PERF_IDLE_DEFAULT 300U
 #define PERF_PING_NS (5 * PERF_SECOND_NS)
 
 enum perf_control {
     PERF_CONTROL_HELLO,
+    PERF_CONTROL_CHALLENGE,
     PERF_CONTROL_OPEN,
     PERF_CONTROL_PLACE,
     PERF_CONTROL_RUN,
@@ -47,6 +53,11 @@ MERCURY_GEN_PROC(
     perf_hello_out_t, ((hg_uint32_t) (version))((hg_uint8_t) (busy))(
                           (hg_uint8_t) (single))((hg_int32_t) (cpu)))
 
+/* id: 0 where no proof is wanted. */
+MERCURY_GEN_PROC(perf_challenge_in_t, ((token_key_t) (nonce)))
+MERCURY_GEN_PROC(perf_challenge_out_t,
+    ((hg_uint8_t) (wants_proof))((hg_uint64_t) (id))((token_key_t) (nonce)))
+
 /* A plan, but for what is the server's to say. */
 MERCURY_GEN_PROC(
     perf_amounts_t, ((hg_uint32_t) (inflight))((hg_uint32_t) (threads))(
@@ -54,11 +65,14 @@ MERCURY_GEN_PROC(
                         (hg_uint32_t) (clients)))
 MERCURY_GEN_PROC(perf_open_in_t,
     ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))((hg_uint8_t) (verify))(
-        (hg_uint64_t) (size_max))((perf_amounts_t) (amounts)))
+        (hg_uint64_t) (size_max))((perf_amounts_t) (amounts))(
+        (hg_uint64_t) (challenge))((token_key_t) (proof)))
 
-/* In each response: error is "" or why it was refused. */
+/* In each response: error is "" or why it was refused. denied: the proof was
+ * wrong. */
 MERCURY_GEN_PROC(
-    perf_open_out_t, ((perf_text_t) (error))((hg_uint64_t) (session)))
+    perf_open_out_t, ((perf_text_t) (error))((hg_uint64_t) (session))(
+                         (hg_uint8_t) (denied))((token_key_t) (proof)))
 
 MERCURY_GEN_PROC(
     perf_place_in_t, ((hg_uint64_t) (session))((hg_uint32_t) (index)))
@@ -78,7 +92,7 @@ MERCURY_GEN_PROC(
 MERCURY_GEN_PROC(perf_close_in_t, ((hg_uint64_t) (session)))
 MERCURY_GEN_PROC(perf_close_out_t, ((perf_text_t) (error)))
 
-/* Registers the five; handlers: NULL at the side that asks. */
+/* Registers all; handlers: NULL at the side that asks. */
 hg_return_t perf_control_register(hg_class_t *hg_class,
     const hg_rpc_cb_t handlers[PERF_CONTROLS], hg_id_t ids[PERF_CONTROLS]);
 

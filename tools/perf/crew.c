@@ -21,11 +21,14 @@
 #define PATIENCE_NS (4 * PERF_SECOND_NS)
 
 static bool
-start_server(struct perf_crew *crew, const struct perf_options *options)
+start_server(struct perf_crew *crew, const struct perf_options *options,
+    const struct token *token)
 {
     struct perf_serve_options serve = {.info = options->settings.info,
         .busy = options->settings.busy,
         .single = options->settings.single,
+        .idle = PERF_IDLE_DEFAULT,
+        .token = token,
         .cpu = options->settings.target_cpu};
     int fds[2];
 
@@ -51,9 +54,9 @@ start_server(struct perf_crew *crew, const struct perf_options *options)
 
 bool
 perf_crew_start(struct perf_crew *crew, const struct perf_options *options,
-    const struct perf_plan *plan)
+    const struct perf_plan *plan, const struct token *token)
 {
-    if (options->settings.local && !start_server(crew, options))
+    if (options->settings.local && !start_server(crew, options, token))
         return false;
     for (; crew->count < plan->clients; crew->count++) {
         pid_t pid = perf_process_fork();

@@ -17,10 +17,11 @@ struct perf_crew {
     uint32_t count; /* of clients */
 };
 
-/* Forks them all; to be called before the library is. false: the failure of the
+/* Forks them all; to be called before the library is. token: of our own server,
+ * or NULL. false: the failure of the
  * board is set. */
 bool perf_crew_start(struct perf_crew *crew, const struct perf_options *options,
-    const struct perf_plan *plan);
+    const struct perf_plan *plan, const struct token *token);
 
 /* The address of our own server, once it has one. false: as above. */
 bool perf_crew_read_address(struct perf_crew *crew, char *address, size_t size);

@@ -8,9 +8,6 @@
 #include "perf/pattern.h"
 #include "perf/target.h"
 
-/* Receives posted in a context at most; more messages wait in the transport. */
-#define RECEIVES_MAX 256U
-
 /* Receives a message, answers it, and again. */
 struct answerer {
     struct na_target *target;
@@ -149,12 +146,10 @@ static bool
 create_answerers(struct na_target *target)
 {
     const struct perf_plan *plan = target->base.plan;
-    uint32_t each = perf_plan_slots(plan) / plan->contexts + 1;
+    uint32_t each = perf_plan_receives(plan);
     uint64_t size = perf_na_message_size(plan);
     na_return_t ret = NA_NOMEM;
 
-    if (each > RECEIVES_MAX)
-        each = RECEIVES_MAX;
     target->answerers =
         calloc((size_t) each * plan->contexts, sizeof *target->answerers);
     if (target->answerers)

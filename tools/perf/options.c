@@ -9,6 +9,7 @@
 
 #include "perf/clock.h"
 #include "perf/sizes.h"
+#include "token.h"
 #include "tool.h"
 
 #define ROUNDS_DEFAULT 5
@@ -20,6 +21,7 @@ enum {
     KEY_LEVEL = 256,
     KEY_LOCAL,
     KEY_VIA,
+    KEY_TOKEN,
     KEY_READ,
     KEY_WRITE,
     KEY_SIZE,
@@ -65,6 +67,7 @@ static const struct argp_option options[] = {
         "Open this side by INFO, such as ofi+tcp://eth1 (default: what the "
         "address begins with)",
         0},
+    {"token-file", KEY_TOKEN, "FILE", 0, TOKEN_CLIENT_DOC, 0},
     {"read", KEY_READ, NULL, 0, "bw: only what comes from the target", 0},
     {"write", KEY_WRITE, NULL, 0, "bw: only what goes to the target", 0},
     {"size", KEY_SIZE, "N[,N...]", 0,
@@ -239,6 +242,9 @@ parse_manner(int key, char *arg, struct argp_state *state)
     case KEY_VIA:
         result->via = arg;
         return 0;
+    case KEY_TOKEN:
+        result->token_file = arg;
+        return 0;
     case KEY_READ:
         input->read = true;
         return 0;
@@ -349,6 +355,8 @@ complete(struct argp_state *state, struct input *input)
         argp_error(state, "--operations and --duration exclude each other");
     if (settings->operations == 0 && settings->round_ns == 0)
         settings->round_ns = ROUND_NS_DEFAULT;
+    if (result->token_file && settings->local)
+        argp_error(state, "--token-file is for ADDRESS; --local needs none");
     if (result->callgrind && !settings->local)
         argp_error(state, "--callgrind needs --local");
     perf_options_plan(result, &plan);

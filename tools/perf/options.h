@@ -13,6 +13,7 @@ enum perf_form { PERF_FORM_TABLE, PERF_FORM_CSV, PERF_FORM_JSON };
 
 struct perf_options {
     struct perf_settings settings; /* its strings are of argv */
+    const char *token_file;        /* of the server at ADDRESS, or NULL */
     const char *via;               /* info string of this side, or NULL */
     enum perf_test tests[2];
     uint32_t test_count;

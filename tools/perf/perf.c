@@ -61,8 +61,9 @@ print_help(FILE *stream)
                 stream, "  %-10s %s\n", actions[i].name, actions[i].summary);
     fputs("\nExamples:\n"
           "  talaria perf lat --local na+sm --busy\n"
-          "  talaria perf serve ofi+tcp\n"
-          "  talaria perf bw --size 4K:16M ofi+tcp://10.0.0.1:40000\n"
+          "  talaria perf serve --token-file F ofi+tcp://10.0.0.1\n"
+          "  talaria perf bw --token-file F --size 4K:16M "
+          "ofi+tcp://10.0.0.1:40000\n"
           "\n\"talaria perf ACTION --help\" tells more.\n" TOOL_EXIT_CODES "\n",
         stream);
 }

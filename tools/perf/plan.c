@@ -34,3 +34,18 @@ perf_plan_check(const struct perf_plan *plan)
         return "more than 4 GiB of memory for the operations in flight";
     return NULL;
 }
+
+uint64_t
+perf_plan_memory(const struct perf_plan *plan)
+{
+    uint64_t each = perf_plan_stride(plan->size_max);
+    uint64_t sum = each * perf_plan_lanes(plan);
+
+    if (perf_plan_has_memory(plan))
+        sum += each * perf_plan_slots(plan) * plan->classes;
+    /* A buffer for the message, and one for its answer. */
+    else if (plan->level == PERF_NA)
+        sum += 2 * each * perf_plan_receives(plan) * plan->contexts *
+               plan->classes;
+    return sum;
+}

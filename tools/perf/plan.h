@@ -19,6 +19,7 @@
 #define PERF_SLOTS_MAX 65536U /* operations at once with one target class */
 #define PERF_SIZE_MAX (UINT64_C(1) << 30)
 #define PERF_MEMORY_MAX (UINT64_C(4) << 30) /* bytes for RMA at the target */
+#define PERF_RECEIVES_MAX 256U /* level na: posted in a context of the target */
 
 struct perf_plan {
     enum perf_level level;
@@ -55,6 +56,15 @@ perf_plan_slots(const struct perf_plan *plan)
     return plan->clients * plan->threads * plan->inflight;
 }
 
+/* Receives that a context of the target posts at level na. */
+static inline uint32_t
+perf_plan_receives(const struct perf_plan *plan)
+{
+    uint32_t each = perf_plan_slots(plan) / plan->contexts + 1;
+
+    return each < PERF_RECEIVES_MAX ? each : PERF_RECEIVES_MAX;
+}
+
 /* Operations at once of one client's class. */
 static inline uint32_t
 perf_plan_ops(const struct perf_plan *plan)
@@ -76,6 +86,9 @@ perf_plan_has_memory(const struct perf_plan *plan)
     return plan->level == PERF_BULK ||
            (plan->level == PERF_NA && plan->bandwidth);
 }
+
+/* Bytes that all classes of the target take for what is sent and received. */
+uint64_t perf_plan_memory(const struct perf_plan *plan);
 
 /* How long a poll may sleep, or spin, in ms: until it is looked whether there
  * is something else to do. */

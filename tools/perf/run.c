@@ -28,6 +28,7 @@ struct run {
     struct perf_result result;
     struct perf_crew crew;
     struct perf_client control;
+    struct token *token; /* of the server, or NULL */
     struct perf_gauge *gauge;
     struct perf_against *against;
     double clock_ns; /* what reading it takes */
@@ -327,6 +328,24 @@ choose_info(struct run *run, char *info, size_t size)
     return true;
 }
 
+/* The one that the user names; a server of our own has a random one, so that
+ * nobody else is served. false: the failure is set. */
+static bool
+get_token(struct run *run)
+{
+    const struct perf_options *options = run->options;
+    const char *reason = NULL;
+
+    if (options->settings.local)
+        token_create(&run->token); /* where there are any */
+    else if (options->token_file)
+        reason = token_read(options->token_file, &run->token);
+    if (reason)
+        perf_failure_set(
+            failure_of(run), "%s: %s", options->token_file, reason);
+    return reason == NULL;
+}
+
 /* Everything up to the first operation. */
 static bool
 set_up(struct run *run)
@@ -337,8 +356,8 @@ set_up(struct run *run)
     perf_hello_out_t hello;
     const char *wrong;
 
-    if (!choose_info(run, board->info, sizeof board->info) ||
-        !perf_crew_start(&run->crew, options, &run->plan))
+    if (!choose_info(run, board->info, sizeof board->info) || !get_token(run) ||
+        !perf_crew_start(&run->crew, options, &run->plan, run->token))
         return false;
     if (!perf_gauge_start(options->settings.origin_cpu,
             options->settings.target_cpu, &run->gauge)) {
@@ -358,8 +377,8 @@ set_up(struct run *run)
         perf_text_copy(address, sizeof address, options->settings.info,
             strlen(options->settings.info));
     }
-    if (!perf_client_connect(
-            &run->control, board->info, address, &board->failure, &hello))
+    if (!perf_client_connect(&run->control, board->info, address, run->token,
+            &board->failure, &hello))
         return false;
     take_over(run, &hello);
     run->plan.busy = run->result.settings.busy;
@@ -382,6 +401,7 @@ take_down(struct run *run)
     perf_crew_end_clients(&run->crew);
     perf_client_finish(&run->control);
     perf_crew_end_server(&run->crew);
+    token_free(run->token);
 }
 
 /* The result's own copies of the settings. */

@@ -4,12 +4,15 @@
 #include "perf/serve.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "listen.h"
+#include "perf/challenge.h"
 #include "perf/clock.h"
 #include "perf/control.h"
 #include "perf/process.h"
@@ -17,19 +20,25 @@
 #include "tool.h"
 
 #define SESSIONS_MAX 16
-#define POLL_MS 200 /* until signals and silent sessions are looked at */
+#define POLL_MS 200    /* until signals and silent sessions are looked at */
+#define LANES_ALL 2048 /* threads of all sessions */
+#define SAY_NS PERF_SECOND_NS /* between two lines that strangers cause */
 #define STOP_NS (2 * PERF_SECOND_NS)
 
 struct entry {
     uint64_t id; /* 0: free */
     uint64_t last_ns;
     uint64_t memory; /* bytes */
+    uint32_t lanes;
+    hg_addr_t addr; /* whose it is */
     struct perf_session *session;
 };
 
 struct server {
     const struct perf_serve_options *options;
+    struct listen listen;
     char *info; /* of sessions: without a port */
+    char address[PERF_ADDRESS_SIZE];
     hg_class_t *hg_class;
     hg_context_t *context;
     hg_id_t ids[PERF_CONTROLS];
@@ -37,6 +46,9 @@ struct server {
     struct entry entries[SESSIONS_MAX];
     uint32_t responses; /* under way */
     uint64_t closed;    /* sessions */
+    struct perf_challenges challenges;
+    uint64_t denied; /* clients since the last line about it */
+    uint64_t said_ns;
 };
 
 static void
@@ -60,12 +72,17 @@ find(struct server *server, uint64_t id)
     return NULL;
 }
 
-/* The session that a client names, which it may have lost. */
+/* The session that a client names, which it may have lost, and which isn't
+ * anybody else's. */
 static struct entry *
-find_named(struct server *server, uint64_t id, perf_text_t *error)
+find_named(hg_handle_t handle, uint64_t id, perf_text_t *error)
 {
+    struct server *server = server_of(handle);
     struct entry *entry = id != 0 ? find(server, id) : NULL;
 
+    if (entry &&
+        !HG_Addr_cmp(server->hg_class, entry->addr, HG_Get_info(handle)->addr))
+        entry = NULL;
     if (entry)
         entry->last_ns = perf_clock_now();
     else
@@ -77,6 +94,7 @@ static void
 drop(struct server *server, struct entry *entry)
 {
     perf_session_close(entry->session);
+    HG_Addr_free(server->hg_class, entry->addr);
     *entry = (struct entry){.id = 0};
     server->closed++;
 }
@@ -128,16 +146,24 @@ hello(hg_handle_t handle)
     return respond(handle, get_input(handle, &in), &out);
 }
 
-/* Bytes that the sessions of a plan take, with those of all others. */
-static uint64_t
-memory_of(const struct perf_plan *plan)
+static hg_return_t
+challenge(hg_handle_t handle)
 {
-    uint64_t each = perf_plan_stride(plan->size_max);
-    uint64_t scratch = each * perf_plan_lanes(plan);
+    struct server *server = server_of(handle);
+    const struct perf_challenge *made;
+    perf_challenge_in_t in;
+    perf_challenge_out_t out = {.wants_proof = server->options->token != NULL};
+    hg_return_t ret = get_input(handle, &in);
 
-    if (!perf_plan_has_memory(plan))
-        return scratch;
-    return scratch + each * perf_plan_slots(plan) * plan->classes;
+    if (ret == HG_SUCCESS && out.wants_proof) {
+        made = perf_challenge_create(
+            &server->challenges, HG_Get_info(handle)->addr, &in.nonce);
+        if (!made)
+            return respond(handle, HG_NOMEM, NULL);
+        out.id = made->id;
+        out.nonce = made->server_nonce;
+    }
+    return respond(handle, ret, &out);
 }
 
 static const char *
@@ -145,44 +171,120 @@ check(const struct server *server, const struct perf_plan *plan)
 {
     const char *wrong = perf_plan_check(plan);
     uint64_t memory;
+    uint32_t lanes;
 
     if (wrong)
         return wrong;
-    memory = memory_of(plan);
-    for (int i = 0; i < SESSIONS_MAX; i++)
+    memory = perf_plan_memory(plan);
+    lanes = perf_plan_lanes(plan);
+    for (int i = 0; i < SESSIONS_MAX; i++) {
         memory += server->entries[i].memory;
+        lanes += server->entries[i].lanes;
+    }
+    if (lanes > LANES_ALL)
+        return "more than 2048 threads for all sessions of the server";
     return memory > 2 * PERF_MEMORY_MAX
                ? "more than 8 GiB of memory for all sessions of the server"
                : NULL;
 }
 
+/* A client that opens a session has begun anew. */
+static void
+drop_former(struct server *server, hg_addr_t addr)
+{
+    for (int i = 0; i < SESSIONS_MAX; i++)
+        if (server->entries[i].id != 0 &&
+            HG_Addr_cmp(server->hg_class, server->entries[i].addr, addr))
+            drop(server, &server->entries[i]);
+}
+
+/* A host's name may mean something else than it did for the server itself. */
+static const char *
+check_places(const struct server *server, struct perf_session *session)
+{
+    const char *wrong = NULL;
+    struct perf_place place;
+
+    for (uint32_t i = 0; !wrong && perf_session_place(session, i, &place); i++)
+        wrong = listen_check(&server->listen, place.address);
+    return wrong;
+}
+
+/* Fills in an entry. NULL, or why there is no session. */
+static const char *
+begin(struct server *server, struct entry *entry, const struct perf_plan *plan,
+    hg_addr_t addr)
+{
+    static struct perf_failure failure;
+    const char *wrong = NULL;
+
+    failure = (struct perf_failure){0};
+    entry->session = perf_session_open(plan, server->info, &failure);
+    if (!entry->session)
+        return perf_failure_text(&failure);
+    wrong = check_places(server, entry->session);
+    if (!wrong &&
+        HG_Addr_dup(server->hg_class, addr, &entry->addr) != HG_SUCCESS)
+        wrong = "no memory";
+    if (wrong) {
+        perf_session_close(entry->session);
+        *entry = (struct entry){.id = 0};
+    }
+    return wrong;
+}
+
 /* Opens a session if all its numbers are within limits. */
 static void
-admit(struct server *server, const struct perf_plan *plan, perf_open_out_t *out)
+admit(struct server *server, hg_addr_t addr, const struct perf_plan *plan,
+    perf_open_out_t *out)
 {
-    struct entry *entry = find(server, 0);
-    struct perf_failure failure = {0};
-    const char *wrong = check(server, plan);
+    struct entry *entry;
+    const char *wrong;
     uint64_t id = 0;
 
+    drop_former(server, addr);
+    entry = find(server, 0);
+    wrong = check(server, plan);
     if (!entry)
         wrong = "the server has too many sessions already";
     while (!wrong && id == 0)
         if (getrandom(&id, sizeof id, 0) < 0)
             wrong = "the server has no random numbers";
+    if (!wrong)
+        wrong = begin(server, entry, plan, addr);
     if (wrong) {
-        snprintf(out->error.text, sizeof out->error.text, "%s", wrong);
-        return;
-    }
-    entry->session = perf_session_open(plan, server->info, &failure);
-    if (!entry->session) {
-        perf_text_copy(out->error.text, sizeof out->error.text, failure.text,
-            sizeof failure.text);
+        perf_text_copy(
+            out->error.text, sizeof out->error.text, wrong, strlen(wrong));
         return;
     }
     entry->id = out->session = id;
     entry->last_ns = perf_clock_now();
-    entry->memory = memory_of(plan);
+    entry->memory = perf_plan_memory(plan);
+    entry->lanes = perf_plan_lanes(plan);
+}
+
+/* Whether a client has the token, if there is one. */
+static bool
+is_proven(hg_handle_t handle, const perf_open_in_t *in, perf_open_out_t *out)
+{
+    struct server *server = server_of(handle);
+    uint64_t now;
+
+    if (!server->options->token ||
+        perf_challenge_answer(&server->challenges, HG_Get_info(handle)->addr,
+            in->challenge, server->options->token, &in->proof, &out->proof))
+        return true;
+    out->denied = 1;
+    server->denied++;
+    now = perf_clock_now();
+    if (server->said_ns != 0 && now - server->said_ns < SAY_NS)
+        return false;
+    fprintf(stderr,
+        "talaria perf serve: %" PRIu64 " client%s without the right token\n",
+        server->denied, server->denied == 1 ? "" : "s");
+    server->denied = 0;
+    server->said_ns = now;
+    return false;
 }
 
 static hg_return_t
@@ -193,7 +295,7 @@ open_session(hg_handle_t handle)
     perf_open_in_t in;
     hg_return_t ret = out ? get_input(handle, &in) : HG_NOMEM;
 
-    if (ret == HG_SUCCESS) {
+    if (ret == HG_SUCCESS && is_proven(handle, &in, out)) {
         struct perf_plan plan = {.level = (enum perf_level) in.level,
             .bandwidth = in.bandwidth != 0,
             .busy = server->options->busy,
@@ -206,7 +308,7 @@ open_session(hg_handle_t handle)
             .clients = in.amounts.clients,
             .size_max = in.size_max};
 
-        admit(server, &plan, out);
+        admit(server, HG_Get_info(handle)->addr, &plan, out);
     }
     ret = respond(handle, ret, out);
     free(out);
@@ -216,7 +318,6 @@ open_session(hg_handle_t handle)
 static hg_return_t
 tell_place(hg_handle_t handle)
 {
-    struct server *server = server_of(handle);
     perf_place_out_t *out = calloc(1, sizeof *out);
     struct perf_place place;
     struct entry *entry = NULL;
@@ -224,7 +325,7 @@ tell_place(hg_handle_t handle)
     hg_return_t ret = out ? get_input(handle, &in) : HG_NOMEM;
 
     if (ret == HG_SUCCESS)
-        entry = find_named(server, in.session, &out->error);
+        entry = find_named(handle, in.session, &out->error);
     if (entry && !perf_session_place(entry->session, in.index, &place)) {
         snprintf(out->error.text, sizeof out->error.text, "no such class");
     } else if (entry) {
@@ -241,7 +342,6 @@ tell_place(hg_handle_t handle)
 static hg_return_t
 run(hg_handle_t handle)
 {
-    struct server *server = server_of(handle);
     perf_run_out_t out = {.faults = 0};
     const struct perf_faults *faults;
     struct entry *entry = NULL;
@@ -250,7 +350,7 @@ run(hg_handle_t handle)
 
     out.error.text[0] = 0;
     if (ret == HG_SUCCESS)
-        entry = find_named(server, in.session, &out.error);
+        entry = find_named(handle, in.session, &out.error);
     if (entry && in.what >= PERF_RUNS) {
         snprintf(out.error.text, sizeof out.error.text, "no such request");
     } else if (entry) {
@@ -278,7 +378,7 @@ close_session(hg_handle_t handle)
     hg_return_t ret = get_input(handle, &in);
 
     if (ret == HG_SUCCESS)
-        entry = find_named(server, in.session, &out.error);
+        entry = find_named(handle, in.session, &out.error);
     ret = respond(handle, ret, &out);
     if (entry)
         drop(server, entry);
@@ -290,15 +390,17 @@ static void
 drop_silent(struct server *server)
 {
     uint64_t now = perf_clock_now(), silence;
+    uint64_t idle = server->options->idle * PERF_SECOND_NS;
 
     for (int i = 0; i < SESSIONS_MAX; i++) {
         struct entry *entry = &server->entries[i];
 
         if (entry->id == 0)
             continue;
-        silence = perf_session_is_running(entry->session)
-                      ? PERF_RUNNING_SILENCE_NS
-                      : PERF_PAUSED_SILENCE_NS;
+        silence = idle;
+        if (perf_session_is_running(entry->session) &&
+            silence > PERF_RUNNING_SILENCE_NS)
+            silence = PERF_RUNNING_SILENCE_NS;
         if (now - entry->last_ns > silence) {
             complain("a client has fallen silent; its session is closed");
             drop(server, entry);
@@ -353,17 +455,17 @@ loop(struct server *server)
             break;
 }
 
-/* The address as a line. */
+/* The server's own address, which has to be where it may listen. */
 static bool
-announce(struct server *server)
+check_address(struct server *server)
 {
-    char address[PERF_ADDRESS_SIZE];
-    hg_size_t size = PERF_ADDRESS_SIZE;
+    hg_size_t size = sizeof server->address;
+    const char *reason;
     hg_addr_t self;
     hg_return_t ret = HG_Addr_self(server->hg_class, &self);
 
     if (ret == HG_SUCCESS) {
-        ret = HG_Addr_to_string(server->hg_class, address, &size, self);
+        ret = HG_Addr_to_string(server->hg_class, server->address, &size, self);
         HG_Addr_free(server->hg_class, self);
     }
     if (ret != HG_SUCCESS) {
@@ -372,7 +474,17 @@ announce(struct server *server)
             HG_Error_to_string(ret));
         return false;
     }
-    if (dprintf(server->options->fd, "%s\n", address) > 0)
+    reason = listen_check(&server->listen, server->address);
+    if (reason)
+        perf_failure_set(&server->failure, "%s: %s", server->address, reason);
+    return reason == NULL;
+}
+
+/* The address as a line. */
+static bool
+announce(struct server *server)
+{
+    if (dprintf(server->options->fd, "%s\n", server->address) > 0)
         return true;
     perf_failure_set(
         &server->failure, "can't tell the address: %s", strerror(errno));
@@ -398,10 +510,32 @@ strip_port(const char *info)
 }
 
 static bool
+open_class(struct server *server)
+{
+    const char *info = server->options->info;
+    const char *reason = listen_decide(
+        info, server->options->token != NULL, false, &server->listen);
+
+    if (reason) {
+        perf_failure_set(&server->failure, "%s: %s", info, reason);
+        return false;
+    }
+    server->info = strip_port(server->listen.info);
+    if (server->info)
+        server->hg_class = HG_Init(server->listen.info, true);
+    if (server->hg_class)
+        return check_address(server);
+    perf_failure_set(
+        &server->failure, "can't open the transport %s", server->listen.info);
+    return false;
+}
+
+static bool
 start(struct server *server)
 {
     static const hg_rpc_cb_t handlers[PERF_CONTROLS] = {
         [PERF_CONTROL_HELLO] = hello,
+        [PERF_CONTROL_CHALLENGE] = challenge,
         [PERF_CONTROL_OPEN] = open_session,
         [PERF_CONTROL_PLACE] = tell_place,
         [PERF_CONTROL_RUN] = run,
@@ -410,18 +544,18 @@ start(struct server *server)
 
     if (!perf_process_pin(server->options->cpu, &server->failure))
         return false;
-    server->info = strip_port(server->options->info);
-    server->hg_class = HG_Init(server->options->info, true);
-    if (server->info && server->hg_class) {
-        HG_Class_set_data(server->hg_class, server, NULL);
-        if (perf_control_register(server->hg_class, handlers, server->ids) ==
-            HG_SUCCESS)
-            server->context = HG_Context_create(server->hg_class);
-    }
+    if (!open_class(server))
+        return false;
+    server->challenges.hg_class = server->hg_class;
+    HG_Class_set_data(server->hg_class, server, NULL);
+    /* Requests are received as soon as there is a context. */
+    if (perf_control_register(server->hg_class, handlers, server->ids) ==
+        HG_SUCCESS)
+        server->context = HG_Context_create(server->hg_class);
     if (server->context)
         return true;
     perf_failure_set(
-        &server->failure, "can't open the transport %s", server->options->info);
+        &server->failure, "can't start the transport %s", server->listen.info);
     return false;
 }
 
@@ -430,6 +564,8 @@ stop(struct server *server)
 {
     hg_return_t ret = HG_SUCCESS;
 
+    if (server->hg_class)
+        perf_challenges_clear(&server->challenges);
     if (server->context)
         ret = HG_Context_destroy(server->context);
     if (server->hg_class && ret == HG_SUCCESS)
@@ -438,6 +574,7 @@ stop(struct server *server)
         perf_failure_set(&server->failure, "can't close the transport: %s",
             HG_Error_to_string(ret));
     free(server->info);
+    free(server->listen.info);
 }
 
 int

@@ -6,13 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct token;
+
 struct perf_serve_options {
     const char *info;
     bool busy;
     bool single;
-    bool once;   /* ends when a session has been closed and none is left */
-    int32_t cpu; /* -1: any */
-    int fd;      /* gets the address, one line */
+    bool once;     /* ends when a session has been closed and none is left */
+    int32_t cpu;   /* -1: any */
+    int fd;        /* gets the address, one line */
+    uint32_t idle; /* s until a silent client's session ends */
+    const struct token *token; /* that clients have to have, or NULL */
 };
 
 /* Serves until SIGINT or SIGTERM. Returns what a subcommand does. */

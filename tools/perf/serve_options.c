@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line of talaria perf serve. */
 #include <argp.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "listen.h"
+#include "perf/control.h"
 #include "perf/serve.h"
 #include "perf/sizes.h"
+#include "token.h"
 #include "tool.h"
 
-enum { KEY_BUSY = 256, KEY_SINGLE, KEY_PIN, KEY_ONCE };
+#define IDLE_MAX (24 * 3600)
+
+enum { KEY_BUSY = 256, KEY_SINGLE, KEY_PIN, KEY_ONCE, KEY_IDLE, KEY_TOKEN };
+
+struct input {
+    struct perf_serve_options serve;
+    const char *token_file;
+};
 
 static const struct argp_option options[] = {
     {"busy", KEY_BUSY, NULL, 0,
@@ -18,13 +29,20 @@ static const struct argp_option options[] = {
         "class then",
         0},
     {"pin", KEY_PIN, "CPU", 0, "Run on this processor only", 0},
-    {"once", KEY_ONCE, NULL, 0, "End when a client has finished", 0}, {0}};
+    {"once", KEY_ONCE, NULL, 0, "End when a client has finished", 0},
+    {"idle", KEY_IDLE, "SECONDS", 0,
+        "Forget a client that asks for nothing so long (default 300), or for "
+        "30 s while it measures; it asks every 5 s then",
+        0},
+    {"token-file", KEY_TOKEN, "FILE", 0, TOKEN_SERVER_DOC, 0}, {0}};
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-    struct perf_serve_options *serve = state->input;
+    struct input *input = state->input;
+    struct perf_serve_options *serve = &input->serve;
     uint64_t cpu;
+    uint64_t idle;
 
     switch (key) {
     case KEY_BUSY:
@@ -40,6 +58,15 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ONCE:
         serve->once = true;
+        return 0;
+    case KEY_IDLE:
+        if (!perf_number_read(arg, false, 1, IDLE_MAX, &idle))
+            argp_error(state, "--idle: \"%s\" is not a number from 1 to %d",
+                arg, IDLE_MAX);
+        serve->idle = (uint32_t) idle;
+        return 0;
+    case KEY_TOKEN:
+        input->token_file = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (serve->info)
@@ -62,11 +89,25 @@ perf_serve_main(int argc, char **argv)
         .args_doc = "INFO",
         .doc = "Serves measurements over the transport INFO, such as na+sm, "
                "until SIGINT or SIGTERM. The first line of standard output is "
-               "the address for clients.\v" TOOL_EXIT_CODES};
-    struct perf_serve_options serve = {.cpu = -1, .fd = STDOUT_FILENO};
+               "the address for clients. " LISTEN_DOC "\v" TOOL_EXIT_CODES};
+    struct input input = {
+        .serve = {.cpu = -1, .fd = STDOUT_FILENO, .idle = PERF_IDLE_DEFAULT}};
+    struct token *token = NULL;
+    const char *reason = NULL;
+    int result;
 
     argp_err_exit_status = TOOL_USAGE;
-    if (argp_parse(&argp, argc, argv, 0, NULL, &serve) != 0)
+    if (argp_parse(&argp, argc, argv, 0, NULL, &input) != 0)
         return TOOL_FAILED;
-    return perf_serve(&serve);
+    if (input.token_file)
+        reason = token_read(input.token_file, &token);
+    if (reason) {
+        fprintf(
+            stderr, "talaria perf serve: %s: %s\n", input.token_file, reason);
+        return TOOL_FAILED;
+    }
+    input.serve.token = token;
+    result = perf_serve(&input.serve);
+    token_free(token);
+    return result;
 }
