@@ -236,20 +236,29 @@ redirect(const char *name, int to)
 pid_t
 peer_start(const char *argument, ...)
 {
-    char *argv[16] = {"talaria", "copy"};
-    const char *talaria = getenv("TALARIA");
+    char *argv[16] = {getenv("TALARIA"), "copy"};
     va_list arguments;
     pid_t pid;
     size_t i = 2;
 
-    ck_assert_msg(talaria != NULL, "TALARIA names no command");
+    ck_assert_msg(argv[0] != NULL, "TALARIA names no command");
     va_start(arguments, argument);
     for (; argument != NULL; argument = va_arg(arguments, const char *)) {
         ck_assert_uint_lt(i, 15);
         argv[i++] = strdup(argument);
     }
     va_end(arguments);
-    pid = fork();
+    pid = peer_start_program(argv);
+    while (i > 2)
+        free(argv[--i]);
+    return pid;
+}
+
+pid_t
+peer_start_program(char *const argv[])
+{
+    pid_t pid = fork();
+
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
         /* What a sanitizer finds is another failure than those expected. */
@@ -257,11 +266,9 @@ peer_start(const char *argument, ...)
         setenv("UBSAN_OPTIONS", "halt_on_error=1:exitcode=99", 0);
         redirect("out", STDOUT_FILENO);
         redirect("err", STDERR_FILENO);
-        execv(talaria, argv);
+        execv(argv[0], argv);
         _exit(127);
     }
-    while (i > 2)
-        free(argv[--i]);
     return pid;
 }
 

@@ -60,6 +60,9 @@ void peer_hello(struct peer *peer, union copy_out *out_p);
  * peer_path("out") and peer_path("err"). */
 pid_t peer_start(const char *argument, ...);
 
+/* Starts "COMMAND...", up to NULL, in the same way. */
+pid_t peer_start_program(char *const argv[]);
+
 /* Starts a server on peer_path("exported"), and gives its address. token_file:
  * a name for peer_path, or NULL. */
 pid_t peer_start_server(const char *token_file, char *address_p, size_t size);

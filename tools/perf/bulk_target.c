@@ -10,8 +10,13 @@ struct bulk_slot {
     _Atomic bool taken; /* by a request that isn't answered yet */
     struct hg_target *target;
     hg_handle_t handle;
+    hg_op_id_t transfer;
     perf_bulk_in_t in;
 };
+
+/* For transfers that were asked to end. */
+#define STOP_TURNS 200
+#define STOP_MS 10
 
 bool
 perf_hg_memory_open(struct hg_target *target)
@@ -34,12 +39,48 @@ perf_hg_memory_open(struct hg_target *target)
     return ret == HG_SUCCESS;
 }
 
-void
+static uint32_t
+count_taken(const struct hg_target *target)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < perf_plan_slots(target->base.plan); i++)
+        count +=
+            atomic_load_explicit(&target->slots[i].taken, memory_order_acquire);
+    return count;
+}
+
+/* A peer that is stopped or gone leaves transfers that end by themselves only
+ * when it goes on: they are asked to. Whether all have ended. */
+static bool
+stop_transfers(struct hg_target *target)
+{
+    if (!target->slots)
+        return true;
+    for (uint32_t i = 0; i < perf_plan_slots(target->base.plan); i++)
+        if (target->slots[i].taken)
+            HG_Bulk_cancel(target->slots[i].transfer);
+    for (int turn = 0; turn < STOP_TURNS; turn++) {
+        if (count_taken(target) == 0)
+            return true;
+        for (uint32_t i = 0; i < target->base.plan->contexts; i++)
+            perf_target_poll(&target->base, i, turn == 0 ? 0 : STOP_MS);
+    }
+    return count_taken(target) == 0;
+}
+
+bool
 perf_hg_memory_close(struct hg_target *target)
 {
+    if (!stop_transfers(target)) {
+        perf_failure_set(target->base.failure,
+            "transfers do not end; their memory is not freed");
+        return false;
+    }
     HG_Bulk_free(target->local);
     free(target->memory);
     free(target->slots);
+    return true;
 }
 
 static void
@@ -100,7 +141,7 @@ start(struct bulk_slot *slot, hg_bulk_op_t direction)
     return HG_Bulk_transfer_id(info->context, transferred, slot, direction,
         info->addr, info->context_id, slot->in.memory, 0, slot->target->local,
         slot->in.slot * perf_plan_stride(slot->in.size), slot->in.size,
-        HG_OP_ID_IGNORE);
+        &slot->transfer);
 }
 
 hg_return_t

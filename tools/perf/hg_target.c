@@ -7,8 +7,20 @@
 
 #include "perf/pattern.h"
 
-/* Handlers run in poll_context alone, which says for whom. */
+/* Handlers run in poll_context, and while the target is closed; either says for
+ * whom. */
 static _Thread_local struct hg_target *polled;
+
+/* The target of a request; NULL: it is being closed, the request is gone, and
+ * its handler returns HG_CANCELED. */
+static struct hg_target *
+target_of(hg_handle_t handle)
+{
+    if (!polled->closing)
+        return polled;
+    HG_Destroy(handle);
+    return NULL;
+}
 
 /* Decodes the bytes of a request into this thread's memory. */
 static hg_return_t
@@ -32,11 +44,14 @@ receive(
 static hg_return_t
 echo(hg_handle_t handle)
 {
-    struct hg_target *target = polled;
+    struct hg_target *target = target_of(handle);
     struct perf_payload payload;
     uint64_t key;
-    hg_return_t ret = receive(handle, target, &payload);
+    hg_return_t ret;
 
+    if (!target)
+        return HG_CANCELED;
+    ret = receive(handle, target, &payload);
     if (ret == HG_SUCCESS && target->base.plan->verify) {
         key = perf_pattern_key(payload.bytes, payload.size);
         perf_target_check(&target->base, payload.bytes, payload.size, key);
@@ -51,10 +66,13 @@ echo(hg_handle_t handle)
 static hg_return_t
 take(hg_handle_t handle)
 {
-    struct hg_target *target = polled;
+    struct hg_target *target = target_of(handle);
     struct perf_payload payload;
-    hg_return_t ret = receive(handle, target, &payload);
+    hg_return_t ret;
 
+    if (!target)
+        return HG_CANCELED;
+    ret = receive(handle, target, &payload);
     if (ret == HG_SUCCESS && target->base.plan->verify)
         perf_target_check(&target->base, payload.bytes, payload.size,
             perf_pattern_key(payload.bytes, payload.size));
@@ -67,11 +85,14 @@ take(hg_handle_t handle)
 static hg_return_t
 give(hg_handle_t handle)
 {
-    struct hg_target *target = polled;
+    struct hg_target *target = target_of(handle);
     struct perf_payload payload = {.bytes = perf_target_scratch};
     perf_read_in_t in;
-    hg_return_t ret = HG_Get_input(handle, &in);
+    hg_return_t ret;
 
+    if (!target)
+        return HG_CANCELED;
+    ret = HG_Get_input(handle, &in);
     if (ret == HG_SUCCESS)
         ret = HG_Free_input(handle, &in);
     if (ret == HG_SUCCESS && in.size > target->base.plan->size_max)
@@ -89,13 +110,19 @@ give(hg_handle_t handle)
 static hg_return_t
 pull(hg_handle_t handle)
 {
-    return perf_hg_transfer(polled, handle, HG_BULK_PULL);
+    struct hg_target *target = target_of(handle);
+
+    return target ? perf_hg_transfer(target, handle, HG_BULK_PULL)
+                  : HG_CANCELED;
 }
 
 static hg_return_t
 push(hg_handle_t handle)
 {
-    return perf_hg_transfer(polled, handle, HG_BULK_PUSH);
+    struct hg_target *target = target_of(handle);
+
+    return target ? perf_hg_transfer(target, handle, HG_BULK_PUSH)
+                  : HG_CANCELED;
 }
 
 static enum perf_poll
@@ -131,9 +158,13 @@ close_target(struct perf_target *base)
 {
     struct hg_target *target = (struct hg_target *) base;
 
-    perf_hg_memory_close(target);
-    perf_hg_close(&target->hg, base->plan);
-    free(target);
+    target->closing = true;
+    polled = target;
+    if (perf_hg_memory_close(target)) {
+        perf_hg_close(&target->hg, base->plan);
+        free(target);
+    }
+    polled = NULL;
 }
 
 static struct perf_target *

@@ -11,6 +11,7 @@ struct bulk_slot;
 struct hg_target {
     struct perf_target base;
     struct perf_hg hg;
+    bool closing; /* requests are refused */
     /* Of level bulk; otherwise NULL: */
     char *memory; /* of all slots */
     hg_bulk_t local;
@@ -20,7 +21,10 @@ struct hg_target {
 /* The memory that is pulled into and pushed from. false: the failure is set,
  * and what is there is for perf_hg_memory_close. */
 bool perf_hg_memory_open(struct hg_target *target);
-void perf_hg_memory_close(struct hg_target *target);
+
+/* Ends the transfers that are under way, and frees. false: some don't end, and
+ * have what they use, with the target, for good. No thread may be polling. */
+bool perf_hg_memory_close(struct hg_target *target);
 
 /* Handles a request for a bulk transfer. */
 hg_return_t perf_hg_transfer(
