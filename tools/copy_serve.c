@@ -3,6 +3,7 @@
  * signal comes, and takes it down. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "listen.h"
 #include "ping.h"
 
+#define OPEN_DESCRIPTORS 2  /* of an upload: the file and its directory */
 #define PROGRESS_MS 250     /* until signals and silent clients are looked at */
 #define STOP_SECONDS 5.0    /* for running operations to end */
 #define HANDLERS_AT_ONCE 32 /* between two polls of the transport */
@@ -245,16 +247,21 @@ stop(struct copy_server *server)
     return -1;
 }
 
-/* Each client may have a hundred descriptors open. */
+/* Each client may have a hundred descriptors open, all of them together half of
+ * what there are: the others are for the transport, to let clients come. */
 static void
-allow_descriptors(void)
+allow_descriptors(struct copy_server *server)
 {
-    struct rlimit limit;
+    struct rlimit limit = {.rlim_cur = 1024, .rlim_max = 1024};
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
+    server->open_max =
+        limit.rlim_cur / 2 / OPEN_DESCRIPTORS < UINT_MAX
+            ? (unsigned int) (limit.rlim_cur / 2 / OPEN_DESCRIPTORS)
+            : UINT_MAX;
 }
 
 /* What the command line names. Returns 0, or -1 after a line. */
@@ -287,12 +294,13 @@ copy_serve(const struct copy_options *options)
     server.waiting_end = &server.waiting;
     if (open_files(&server, options) < 0)
         return TOOL_FAILED;
-    allow_descriptors();
+    allow_descriptors(&server);
     copy_signal_catch();
     if (start(&server, options->info) == 0 &&
         announce(&server, &file, options->address_file) == 0)
         status = run(&server);
     remove_address_file(&file);
+    token_refusals_say(&server.refusals, "talaria copy", true);
     if (stop(&server) < 0)
         status = TOOL_FAILED;
     close(server.root);

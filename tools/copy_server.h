@@ -16,6 +16,9 @@ struct copy_server {
     double idle;                   /* s until a silent client is forgotten */
     struct copy_session *sessions; /* see copy_session.h */
     unsigned int session_count;
+    struct token_refusals refusals;
+    unsigned int open_count;    /* of all clients */
+    unsigned int open_max;      /* for all of them */
     unsigned int last_number;   /* of a session, for messages */
     struct copy_chunk *waiting; /* for a buffer, see copy_chunk.h */
     struct copy_chunk **waiting_end;

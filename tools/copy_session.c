@@ -24,9 +24,11 @@ copy_session_random(void)
     return number;
 }
 
+/* When nothing uses it any more: until then it has its descriptors. */
 static void
 free_open(struct copy_open *open)
 {
+    open->session->server->open_count--;
     switch (open->kind) {
     case COPY_UPLOAD:
         if (open->temp.fd >= 0)
@@ -53,6 +55,8 @@ copy_open_create(struct copy_session *session, enum copy_open_kind kind,
 
     if (session->open_count >= 2 * COPY_OPEN_MAX)
         return COPY_LIMIT;
+    if (session->server->open_count >= session->server->open_max)
+        return COPY_NO_DESCRIPTORS;
     open = calloc(1, sizeof(*open));
     if (open == NULL || id == 0) {
         free(open);
@@ -66,6 +70,7 @@ copy_open_create(struct copy_session *session, enum copy_open_kind kind,
     open->next = session->opens;
     session->opens = open;
     session->open_count++;
+    session->server->open_count++;
     *open_p = open;
     return COPY_OK;
 }
@@ -265,7 +270,8 @@ copy_session_prove(struct copy_session *session, const token_key_t *proof,
     if (session->proven)
         return COPY_INVALID;
     if (!token_check(session->server->token, TOKEN_CLIENT, &bond, proof)) {
-        copy_session_drop(session, "has another token");
+        session->server->refusals.count++;
+        copy_session_drop(session, NULL);
         return COPY_DENIED;
     }
     session->proven = true;
@@ -332,6 +338,7 @@ copy_session_tick(struct copy_server *server)
                  now - session->alive > LOOK_SECONDS)
             look(session);
     }
+    token_refusals_say(&server->refusals, "talaria copy", false);
     if (server->sessions == NULL)
         copy_chunk_free_buffers(server);
 }

@@ -3,6 +3,7 @@
  * without which this program has none. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -26,6 +27,21 @@ token_nonce(token_key_t *nonce_p)
 {
     return getrandom(nonce_p->bytes, sizeof(nonce_p->bytes), 0) ==
            (ssize_t) sizeof(nonce_p->bytes);
+}
+
+void
+token_refusals_say(
+    struct token_refusals *refusals, const char *program, bool all)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (refusals->count == 0 || (!all && refusals->said == now.tv_sec))
+        return;
+    fprintf(stderr, "%s: %lu client%s without the right token\n", program,
+        refusals->count, refusals->count == 1 ? "" : "s");
+    refusals->count = 0;
+    refusals->said = now.tv_sec;
 }
 
 const char *

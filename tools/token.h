@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include <stdint.h>
+#include <time.h>
 
 #include <mercury_proc.h>
 
@@ -78,6 +79,18 @@ void token_prove(const struct token *token, enum token_side side,
 /* Whether that is the proof, in a time that doesn't depend on it. */
 bool token_check(const struct token *token, enum token_side side,
     const struct token_bond *bond, const token_key_t *proof);
+
+/* Clients of a server that were refused; zeros at first. */
+struct token_refusals {
+    unsigned long count; /* that nobody was told of yet */
+    time_t said;
+};
+
+/* Tells how many there were, on standard error: one line a second at most,
+ * since strangers cause them. To be called now and then, and in the end with
+ * `all`. program: "talaria copy". */
+void token_refusals_say(
+    struct token_refusals *refusals, const char *program, bool all);
 
 /* Whether a client goes on with a server: who has a token doesn't talk to a
  * server that hasn't. Returns NULL, or words: why not. */

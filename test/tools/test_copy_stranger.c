@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -445,6 +446,39 @@ START_TEST(opens_too_many_refused)
 }
 END_TEST
 
+/* A server with so few descriptors that one client could take them all. */
+static void
+setup_scarce(void)
+{
+    struct rlimit limit = {.rlim_cur = 256, .rlim_max = 256};
+
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    setup();
+}
+
+START_TEST(opens_of_all_leave_descriptors)
+{
+    unsigned int status = COPY_OK;
+    struct peer other;
+    char name[16];
+    int count = 0;
+
+    for (; status == COPY_OK && count < 1000; count++) {
+        snprintf(name, sizeof(name), "file%d", count);
+        status = status_of_path(COPY_CREATE, name);
+    }
+    ck_assert_uint_eq(status, COPY_NO_DESCRIPTORS);
+    ck_assert_int_eq(count - 1, 64);
+    /* Others come in, if only to look around. */
+    peer_open(&other, address, NULL);
+    peer_hello(&other, NULL);
+    peer_close(&other);
+    /* What is given back is there again. */
+    peer_hello(&peer, NULL);
+    ck_assert_uint_eq(close_id(create("mine", 5)), COPY_OK);
+}
+END_TEST
+
 START_TEST(list_wrong_refused)
 {
     hg_size_t size = COPY_PAGE_SIZE - 1;
@@ -536,6 +570,7 @@ copy_stranger_suite(void)
 {
     Suite *suite = suite_create("copy_stranger");
     TCase *tcase = tcase_create("server");
+    TCase *scarce = tcase_create("scarce");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
@@ -559,6 +594,10 @@ copy_stranger_suite(void)
     tcase_add_test(tcase, memory_forbidden_ends_session);
     tcase_add_test(tcase, beacon_wrong_ends_session);
     suite_add_tcase(suite, tcase);
+    tcase_add_checked_fixture(scarce, setup_scarce, teardown);
+    tcase_set_timeout(scarce, 60);
+    tcase_add_test(scarce, opens_of_all_leave_descriptors);
+    suite_add_tcase(suite, scarce);
     return suite;
 }
 

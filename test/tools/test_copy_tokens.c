@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "copy_peer.h"
@@ -163,8 +164,29 @@ START_TEST(request_before_proof_denied)
 }
 END_TEST
 
+/* What the server has said of clients without the token, and in how many lines.
+ */
+static unsigned long
+count_refusals(unsigned int *lines_p)
+{
+    FILE *stream = fopen(peer_path("err"), "r");
+    unsigned long sum = 0;
+    unsigned long count;
+    char line[256];
+
+    *lines_p = 0;
+    ck_assert_ptr_nonnull(stream);
+    for (; fgets(line, sizeof(line), stream) != NULL; ++*lines_p)
+        if (sscanf(line, "talaria copy: %lu client", &count) == 1)
+            sum += count;
+    fclose(stream);
+    return sum;
+}
+
 START_TEST(proof_wrong_denied_and_dropped)
 {
+    double started = peer_clock();
+    unsigned int lines;
     struct token_bond bond;
     token_key_t proof;
     token_key_t answer;
@@ -183,6 +205,15 @@ START_TEST(proof_wrong_denied_and_dropped)
             authenticate(&peer, &proof, &answer), COPY_NO_SESSION);
         ck_assert_uint_eq(stat_top(&peer), COPY_NO_SESSION);
     }
+    /* All are counted, in few lines: strangers don't fill a log. */
+    while (count_refusals(&lines) < sizeof(proof.bytes)) {
+        struct timespec nap = {.tv_nsec = 20000000};
+
+        ck_assert_msg(peer_clock() < started + WAIT_SECONDS, "not counted");
+        nanosleep(&nap, NULL);
+    }
+    ck_assert_uint_eq(count_refusals(&lines), sizeof(proof.bytes));
+    ck_assert_uint_le(lines, (unsigned int) (peer_clock() - started) + 2);
 }
 END_TEST
 

@@ -269,6 +269,19 @@ server_said(const char *text)
     return found;
 }
 
+static void
+wait_until_said(const char *text)
+{
+    double deadline = peer_clock() + 10;
+
+    while (!server_said(text)) {
+        struct timespec nap = {.tv_nsec = 20000000};
+
+        ck_assert_msg(peer_clock() < deadline, "never said: %s", text);
+        nanosleep(&nap, NULL);
+    }
+}
+
 START_TEST(plan_beyond_limits_refused)
 {
     struct perf_plan plan = small_plan;
@@ -536,16 +549,9 @@ END_TEST
 
 START_TEST(client_silent_frees_seat)
 {
-    double deadline = peer_clock() + 10;
-
     ck_assert_str_eq(open_plan(&client, &small_plan), "");
     ck_assert_str_eq(run_it(&client, PERF_RUN_START), "");
-    while (!server_said("has fallen silent")) {
-        struct timespec nap = {.tv_nsec = 20000000};
-
-        ck_assert_msg(peer_clock() < deadline, "the session is still there");
-        nanosleep(&nap, NULL);
-    }
+    wait_until_said("has fallen silent");
     ck_assert_str_eq(run_it(&client, PERF_RUN_ASK), "no such session");
 }
 END_TEST
@@ -600,6 +606,8 @@ START_TEST(proof_wrong_denied_and_spent)
     ck_assert(!opens(&client, id, &wrong));
     /* There is no second try. */
     ck_assert(!opens(&client, id, &proof));
+    ck_assert(!opens(&client, id, &proof));
+    wait_until_said("talaria perf serve: ");
     ck_assert(server_said("without the right token"));
 }
 END_TEST

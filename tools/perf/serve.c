@@ -4,7 +4,6 @@
 #include "perf/serve.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,6 @@
 #define SESSIONS_MAX 16
 #define POLL_MS 200    /* until signals and silent sessions are looked at */
 #define LANES_ALL 2048 /* threads of all sessions */
-#define SAY_NS PERF_SECOND_NS /* between two lines that strangers cause */
 #define STOP_NS (2 * PERF_SECOND_NS)
 
 struct entry {
@@ -47,8 +45,7 @@ struct server {
     uint32_t responses; /* under way */
     uint64_t closed;    /* sessions */
     struct perf_challenges challenges;
-    uint64_t denied; /* clients since the last line about it */
-    uint64_t said_ns;
+    struct token_refusals refusals;
 };
 
 static void
@@ -268,22 +265,13 @@ static bool
 is_proven(hg_handle_t handle, const perf_open_in_t *in, perf_open_out_t *out)
 {
     struct server *server = server_of(handle);
-    uint64_t now;
 
     if (!server->options->token ||
         perf_challenge_answer(&server->challenges, HG_Get_info(handle)->addr,
             in->challenge, server->options->token, &in->proof, &out->proof))
         return true;
     out->denied = 1;
-    server->denied++;
-    now = perf_clock_now();
-    if (server->said_ns != 0 && now - server->said_ns < SAY_NS)
-        return false;
-    fprintf(stderr,
-        "talaria perf serve: %" PRIu64 " client%s without the right token\n",
-        server->denied, server->denied == 1 ? "" : "s");
-    server->denied = 0;
-    server->said_ns = now;
+    server->refusals.count++;
     return false;
 }
 
@@ -444,8 +432,10 @@ loop(struct server *server)
 {
     uint64_t deadline;
 
-    while (!is_over(server) && progress(server))
+    while (!is_over(server) && progress(server)) {
         drop_silent(server);
+        token_refusals_say(&server->refusals, "talaria perf serve", false);
+    }
     for (int i = 0; i < SESSIONS_MAX; i++)
         if (server->entries[i].id != 0)
             drop(server, &server->entries[i]);
@@ -453,6 +443,7 @@ loop(struct server *server)
     while (server->responses > 0 && perf_clock_now() < deadline)
         if (!progress(server))
             break;
+    token_refusals_say(&server->refusals, "talaria perf serve", true);
 }
 
 /* The server's own address, which has to be where it may listen. */
