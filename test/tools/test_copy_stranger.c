@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server of `talaria copy` and clients that keep no rule: everything they
  * send is refused, and others are served on. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -441,8 +442,45 @@ START_TEST(opens_too_many_refused)
         status = status_of_path(COPY_CREATE, name);
     }
     ck_assert_uint_eq(status, COPY_LIMIT);
-    ck_assert_int_ge(count, (int) COPY_OPEN_MAX);
-    ck_assert_int_lt(count, 1000);
+    ck_assert_int_eq(count - 1, 2 * (int) COPY_OPEN_MAX);
+}
+END_TEST
+
+static size_t
+count_descriptors(void)
+{
+    char path[64];
+    size_t count = 0;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int) server);
+    dir = opendir(path);
+    ck_assert_ptr_nonnull(dir);
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* What is refused holds no descriptor. */
+START_TEST(opens_refused_leave_no_descriptors)
+{
+    static const enum copy_rpc rpcs[] = {COPY_OPEN, COPY_CREATE, COPY_LIST};
+    static const char *const paths[] = {"file", "new", ""};
+    FILE *stream = fopen(peer_path("exported/file"), "w");
+    unsigned int status = COPY_OK;
+    size_t before;
+
+    ck_assert_ptr_nonnull(stream);
+    fclose(stream);
+    while (status == COPY_OK)
+        status = status_of_path(COPY_OPEN, "file");
+    ck_assert_uint_eq(status, COPY_LIMIT);
+    before = count_descriptors();
+    for (size_t r = 0; r < sizeof(rpcs) / sizeof(rpcs[0]); r++)
+        for (int i = 0; i < 20; i++)
+            ck_assert_uint_eq(status_of_path(rpcs[r], paths[r]), COPY_LIMIT);
+    ck_assert_uint_eq(count_descriptors(), before);
 }
 END_TEST
 
@@ -589,6 +627,7 @@ copy_stranger_suite(void)
     tcase_add_test(tcase, time_senseless_refused);
     tcase_add_test(tcase, hash_wrong_refused);
     tcase_add_test(tcase, opens_too_many_refused);
+    tcase_add_test(tcase, opens_refused_leave_no_descriptors);
     tcase_add_test(tcase, list_wrong_refused);
     tcase_add_test(tcase, bytes_senseless_refused);
     tcase_add_test(tcase, memory_forbidden_ends_session);

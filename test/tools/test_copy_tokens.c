@@ -289,6 +289,22 @@ START_TEST(nonces_never_twice)
 }
 END_TEST
 
+/* A client that proves nothing is forgotten after ten seconds; only in a soak,
+ * for they have to pass. */
+START_TEST(session_unproven_expires)
+{
+    struct timespec nap = {.tv_sec = 12};
+    const char *soak = getenv("TALARIA_TEST_SOAK");
+
+    if (soak == NULL || strcmp(soak, "1") != 0)
+        return;
+    say_hello(&peer);
+    ck_assert_uint_eq(stat_top(&peer), COPY_DENIED);
+    nanosleep(&nap, NULL);
+    ck_assert_uint_eq(stat_top(&peer), COPY_NO_SESSION);
+}
+END_TEST
+
 /* Clients that prove nothing push out one another, and nobody else. */
 START_TEST(strangers_many_leave_room)
 {
@@ -534,6 +550,7 @@ copy_tokens_suite(void)
     tcase_add_test(served, proof_of_server_denied);
     tcase_add_test(served, hello_twice_needs_proof_to_drop);
     tcase_add_test(served, nonces_never_twice);
+    tcase_add_test(served, session_unproven_expires);
     tcase_add_test(served, strangers_many_leave_room);
     suite_add_tcase(suite, served);
     tcase_add_checked_fixture(lied_to, setup_liar, teardown_liar);
