@@ -226,6 +226,12 @@ run 2 perf lat --local na+sm --contexts 2 --threads 1
 run 2 perf lat --local na+sm --single-thread --threads 2
 run 2 perf lat --local na+sm --rounds -1
 run 2 perf lat --local na+sm --duration nan
+run 2 perf lat --local na+sm --duration 3600.1
+run 2 perf lat --local na+sm --pin 1024
+run 2 perf lat --local na+sm --pin 0,1024
+run 2 perf serve na+sm --pin 1024
+run 2 perf serve na+sm --idle 0
+run 2 perf serve na+sm --idle 86401
 run 2 perf lat --local na+sm --duration 1 --operations 5
 run 2 perf lat --local na+sm --read
 run 2 perf lat --callgrind na+sm://1-0

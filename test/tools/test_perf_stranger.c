@@ -556,6 +556,64 @@ START_TEST(client_silent_frees_seat)
 }
 END_TEST
 
+START_TEST(client_asking_keeps_seat)
+{
+    double started = peer_clock();
+    struct timespec nap = {.tv_nsec = 50000000};
+
+    ck_assert_str_eq(open_plan(&client, &small_plan), "");
+    while (peer_clock() < started + 2.5) {
+        ck_assert_str_eq(run_it(&client, PERF_RUN_ASK), "");
+        nanosleep(&nap, NULL);
+    }
+    ck_assert(!server_said("has fallen silent"));
+}
+END_TEST
+
+/* Decodes a length and as many bytes. */
+static hg_return_t
+decode(hg_proc_cb_t proc_of, void *bytes, size_t size, void *into)
+{
+    hg_return_t ret;
+    hg_proc_t proc;
+
+    ck_assert_int_eq(hg_proc_create_set(client.hg_class, bytes, size, HG_DECODE,
+                         HG_NOHASH, &proc),
+        HG_SUCCESS);
+    ret = proc_of(proc, into);
+    hg_proc_free(proc);
+    return ret;
+}
+
+/* What a lying server or client sends has no more than there is room for. */
+START_TEST(lengths_beyond_room_refused)
+{
+    static char bytes[4096];
+    static perf_bytes_t key;
+    perf_text_t text;
+    uint16_t length = PERF_TEXT_SIZE - 1;
+    uint32_t size = PERF_MEMORY_KEY_SIZE;
+
+    memset(bytes, 'x', sizeof(bytes));
+    memcpy(bytes, &length, sizeof(length));
+    ck_assert_int_eq(
+        decode(hg_proc_perf_text_t, bytes, sizeof(bytes), &text), HG_SUCCESS);
+    ck_assert_uint_eq(strlen(text.text), length);
+    length++;
+    memcpy(bytes, &length, sizeof(length));
+    ck_assert_int_eq(decode(hg_proc_perf_text_t, bytes, sizeof(bytes), &text),
+        HG_PROTOCOL_ERROR);
+    memcpy(bytes, &size, sizeof(size));
+    ck_assert_int_eq(
+        decode(hg_proc_perf_bytes_t, bytes, sizeof(bytes), &key), HG_SUCCESS);
+    ck_assert_uint_eq(key.size, size);
+    size++;
+    memcpy(bytes, &size, sizeof(size));
+    ck_assert_int_eq(decode(hg_proc_perf_bytes_t, bytes, sizeof(bytes), &key),
+        HG_PROTOCOL_ERROR);
+}
+END_TEST
+
 /* A challenge and the proof that answers it. */
 static uint64_t
 get_challenge(struct client *who, token_key_t *proof_p)
@@ -677,12 +735,14 @@ perf_stranger_suite(void)
     tcase_add_test(open_to_all, session_of_another_refused);
     tcase_add_test(open_to_all, open_twice_ends_former);
     tcase_add_test(open_to_all, requests_senseless_refused);
+    tcase_add_test(open_to_all, lengths_beyond_room_refused);
     tcase_add_test(open_to_all, read_beyond_plan_refused);
     tcase_add_test(open_to_all, transfer_beyond_plan_refused);
     suite_add_tcase(suite, open_to_all);
     tcase_add_checked_fixture(idle, setup_idle, end_server);
     tcase_set_timeout(idle, 60);
     tcase_add_test(idle, client_silent_frees_seat);
+    tcase_add_test(idle, client_asking_keeps_seat);
     suite_add_tcase(suite, idle);
     tcase_add_checked_fixture(no_vm, setup_no_vm, end_server);
     tcase_set_timeout(no_vm, 60);

@@ -117,6 +117,38 @@ START_TEST(plan_beyond_a_limit_is_wrong)
 }
 END_TEST
 
+/* Every buffer that an accepted plan makes the target allocate counts. */
+START_TEST(plan_memory_counts_all_buffers)
+{
+    struct perf_plan plan = good_plan;
+
+    /* A slot for each operation, and one message for each thread. */
+    ck_assert_uint_eq(
+        perf_plan_memory(&plan), (UINT64_C(1) << 20) * (2 * 2 * 4 * 2 + 4));
+    plan.level = PERF_RPC;
+    ck_assert_uint_eq(perf_plan_memory(&plan), (UINT64_C(1) << 20) * 4);
+    /* Nine receives in each of two contexts of two classes, in and out. */
+    plan.level = PERF_NA;
+    plan.bandwidth = false;
+    ck_assert_uint_eq(
+        perf_plan_memory(&plan), (UINT64_C(1) << 20) * (2 * 9 * 2 * 2 + 4));
+    plan.inflight = 4096;
+    ck_assert_uint_eq(perf_plan_receives(&plan), PERF_RECEIVES_MAX);
+}
+END_TEST
+
+START_TEST(plan_fits_up_to_limits)
+{
+    struct perf_plan plan = good_plan;
+    uint64_t rest = PERF_MEMORY_ALL - perf_plan_memory(&plan);
+
+    ck_assert_ptr_null(perf_plan_fits(&plan, 0, 0));
+    ck_assert_ptr_null(perf_plan_fits(&plan, rest, PERF_LANES_ALL - 4));
+    ck_assert_ptr_nonnull(perf_plan_fits(&plan, rest + 1, 0));
+    ck_assert_ptr_nonnull(perf_plan_fits(&plan, 0, PERF_LANES_ALL - 3));
+}
+END_TEST
+
 /* Slots of any size lie within what was allocated for the largest. */
 START_TEST(plan_stride_grows_with_size)
 {
@@ -230,6 +262,8 @@ main(void)
     tcase_add_test(tcase, sizes_list_reads_ranges);
     tcase_add_test(tcase, plan_within_limits_is_right);
     tcase_add_test(tcase, plan_beyond_a_limit_is_wrong);
+    tcase_add_test(tcase, plan_memory_counts_all_buffers);
+    tcase_add_test(tcase, plan_fits_up_to_limits);
     tcase_add_test(tcase, plan_stride_grows_with_size);
     tcase_add_test(tcase, histogram_bucket_is_narrow_and_in_order);
     tcase_add_test(tcase, histogram_quantiles_are_right_to_a_hundredth);

@@ -49,3 +49,13 @@ perf_plan_memory(const struct perf_plan *plan)
                plan->classes;
     return sum;
 }
+
+const char *
+perf_plan_fits(const struct perf_plan *plan, uint64_t memory, uint32_t lanes)
+{
+    if (lanes + perf_plan_lanes(plan) > PERF_LANES_ALL)
+        return "more than 2048 threads for all sessions of the server";
+    if (memory + perf_plan_memory(plan) > PERF_MEMORY_ALL)
+        return "more than 8 GiB of memory for all sessions of the server";
+    return NULL;
+}

@@ -21,6 +21,10 @@
 #define PERF_MEMORY_MAX (UINT64_C(4) << 30) /* bytes for RMA at the target */
 #define PERF_RECEIVES_MAX 256U /* level na: posted in a context of the target */
 
+/* Of all sessions of a server. */
+#define PERF_MEMORY_ALL (2 * PERF_MEMORY_MAX)
+#define PERF_LANES_ALL 2048U
+
 struct perf_plan {
     enum perf_level level;
     bool bandwidth; /* bw; otherwise lat and rate */
@@ -89,6 +93,11 @@ perf_plan_has_memory(const struct perf_plan *plan)
 
 /* Bytes that all classes of the target take for what is sent and received. */
 uint64_t perf_plan_memory(const struct perf_plan *plan);
+
+/* Why a plan that is right has no room in a server whose sessions take so much
+ * memory and so many threads; NULL: it has. Constant. */
+const char *perf_plan_fits(
+    const struct perf_plan *plan, uint64_t memory, uint32_t lanes);
 
 /* How long a poll may sleep, or spin, in ms: until it is looked whether there
  * is something else to do. */

@@ -19,8 +19,7 @@
 #include "tool.h"
 
 #define SESSIONS_MAX 16
-#define POLL_MS 200    /* until signals and silent sessions are looked at */
-#define LANES_ALL 2048 /* threads of all sessions */
+#define POLL_MS 200 /* until signals and silent sessions are looked at */
 #define STOP_NS (2 * PERF_SECOND_NS)
 
 struct entry {
@@ -167,22 +166,14 @@ static const char *
 check(const struct server *server, const struct perf_plan *plan)
 {
     const char *wrong = perf_plan_check(plan);
-    uint64_t memory;
-    uint32_t lanes;
+    uint64_t memory = 0;
+    uint32_t lanes = 0;
 
-    if (wrong)
-        return wrong;
-    memory = perf_plan_memory(plan);
-    lanes = perf_plan_lanes(plan);
     for (int i = 0; i < SESSIONS_MAX; i++) {
         memory += server->entries[i].memory;
         lanes += server->entries[i].lanes;
     }
-    if (lanes > LANES_ALL)
-        return "more than 2048 threads for all sessions of the server";
-    return memory > 2 * PERF_MEMORY_MAX
-               ? "more than 8 GiB of memory for all sessions of the server"
-               : NULL;
+    return wrong ? wrong : perf_plan_fits(plan, memory, lanes);
 }
 
 /* A client that opens a session has begun anew. */
