@@ -106,14 +106,13 @@ open_by(struct client *who, const struct perf_plan *plan, uint64_t challenge,
 {
     perf_open_in_t in = {.level = (uint8_t) plan->level,
         .bandwidth = plan->bandwidth,
-        .size_max = plan->size_max,
-        .amounts = {plan->inflight, plan->threads, plan->contexts,
-            plan->classes, plan->clients},
-        .challenge = challenge};
+        .load = {plan->size_max, {plan->inflight, plan->threads, plan->contexts,
+                                     plan->classes, plan->clients}},
+        .proof = {.challenge = challenge}};
     perf_open_out_t out = {.session = 0};
 
     if (proof != NULL)
-        in.proof = *proof;
+        in.proof.key = *proof;
     ck_assert_int_eq(
         ask(who, who->ids[PERF_CONTROL_OPEN], &in, &out), HG_SUCCESS);
     if (out.session != 0)

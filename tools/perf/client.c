@@ -177,8 +177,8 @@ prove(struct perf_client *client, struct token_bond *bond,
     if (!client->token)
         return true;
     perf_challenge_bond(out.id, &in.nonce, &out.nonce, bond);
-    open_in->challenge = out.id;
-    token_prove(client->token, TOKEN_CLIENT, bond, &open_in->proof);
+    open_in->proof.challenge = out.id;
+    token_prove(client->token, TOKEN_CLIENT, bond, &open_in->proof.key);
     return true;
 }
 
@@ -205,9 +205,8 @@ perf_client_open(struct perf_client *client, const struct perf_plan *plan,
     perf_open_in_t in = {.level = (uint8_t) plan->level,
         .bandwidth = plan->bandwidth,
         .verify = plan->verify,
-        .size_max = plan->size_max,
-        .amounts = {plan->inflight, plan->threads, plan->contexts,
-            plan->classes, plan->clients}};
+        .load = {plan->size_max, {plan->inflight, plan->threads, plan->contexts,
+                                     plan->classes, plan->clients}}};
     perf_open_out_t out = {.session = 0};
     struct token_bond bond = {0};
     hg_return_t ret;

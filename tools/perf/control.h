@@ -63,10 +63,13 @@ MERCURY_GEN_PROC(
     perf_amounts_t, ((hg_uint32_t) (inflight))((hg_uint32_t) (threads))(
                         (hg_uint32_t) (contexts))((hg_uint32_t) (classes))(
                         (hg_uint32_t) (clients)))
+/* Zeros where no proof is wanted. */
+MERCURY_GEN_PROC(perf_proof_t, ((hg_uint64_t) (challenge))((token_key_t) (key)))
+MERCURY_GEN_PROC(
+    perf_load_t, ((hg_uint64_t) (size_max))((perf_amounts_t) (amounts)))
 MERCURY_GEN_PROC(perf_open_in_t,
     ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))((hg_uint8_t) (verify))(
-        (hg_uint64_t) (size_max))((perf_amounts_t) (amounts))(
-        (hg_uint64_t) (challenge))((token_key_t) (proof)))
+        (perf_load_t) (load))((perf_proof_t) (proof)))
 
 /* In each response: error is "" or why it was refused. denied: the proof was
  * wrong. */

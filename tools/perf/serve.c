@@ -259,7 +259,8 @@ is_proven(hg_handle_t handle, const perf_open_in_t *in, perf_open_out_t *out)
 
     if (!server->options->token ||
         perf_challenge_answer(&server->challenges, HG_Get_info(handle)->addr,
-            in->challenge, server->options->token, &in->proof, &out->proof))
+            in->proof.challenge, server->options->token, &in->proof.key,
+            &out->proof))
         return true;
     out->denied = 1;
     server->refusals.count++;
@@ -280,12 +281,12 @@ open_session(hg_handle_t handle)
             .busy = server->options->busy,
             .single = server->options->single,
             .verify = in.verify != 0,
-            .inflight = in.amounts.inflight,
-            .threads = in.amounts.threads,
-            .contexts = in.amounts.contexts,
-            .classes = in.amounts.classes,
-            .clients = in.amounts.clients,
-            .size_max = in.size_max};
+            .inflight = in.load.amounts.inflight,
+            .threads = in.load.amounts.threads,
+            .contexts = in.load.amounts.contexts,
+            .classes = in.load.amounts.classes,
+            .clients = in.load.amounts.clients,
+            .size_max = in.load.size_max};
 
         admit(server, HG_Get_info(handle)->addr, &plan, out);
     }
