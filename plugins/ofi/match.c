@@ -88,7 +88,7 @@ early_keep(na_plugin_ctx *ctx, const struct ofi_message *message)
     }
     struct ofi_kept *kept = copy_message(message);
     if (kept == NULL) {
-        cls->counters.dropped_expected++;
+        ofi_rx_lose(cls, message->length);
         return;
     }
     describe_kept(kept, message);
@@ -295,7 +295,7 @@ deliver_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
         queue_copy(ctx, message))
         return false;
     if (message->rx == NULL) { /* there was room, but no memory */
-        ctx->cls->counters.strayed++;
+        ofi_rx_lose(ctx->cls, message->length);
         return false;
     }
 

@@ -327,6 +327,7 @@ struct ofi_counters {
     uint64_t forwarded; /* to lanes that their senders did not know */
     uint64_t strayed;   /* for a context that is not there */
     uint64_t malformed;
+    uint64_t no_memory; /* messages lost for want of it */
     uint64_t pings;
     uint64_t knocks;
     uint64_t silent; /* connections shut down */

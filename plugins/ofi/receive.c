@@ -137,6 +137,19 @@ ofi_rx_reject(na_plugin_class *cls, const char *why)
             (unsigned long long) count + 1, why);
 }
 
+/* Logged like a rejected message: memory may be short for a while. */
+void
+ofi_rx_lose(na_plugin_class *cls, uint64_t length)
+{
+    uint64_t count = cls->counters.no_memory++;
+
+    if ((count & (count + 1)) == 0)
+        OFI_LOG(cls->host, ERROR,
+            "out of memory: a message of %llu bytes is lost, number %llu of "
+            "its kind",
+            (unsigned long long) length, (unsigned long long) count + 1);
+}
+
 static uint64_t
 longest(const na_plugin_class *cls, uint8_t kind)
 {
@@ -242,8 +255,10 @@ dispatch(na_plugin_class *cls, struct ofi_rx *rx, const unsigned char *data,
         ofi_rx_reject(cls, "its header is not one of this version's");
         return false;
     }
-    if (message.from == NULL)
+    if (message.from == NULL) {
+        ofi_rx_lose(cls, length);
         return false;
+    }
     message.data = data + message.before;
     message.length = (uint32_t) (length - message.before);
     if (message.from->of->self)

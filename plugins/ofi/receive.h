@@ -33,4 +33,7 @@ void ofi_rx_dispatch(na_plugin_class *cls, struct ofi_rx *rx,
 /* Counts what is no message of this plugin's. [lock] */
 void ofi_rx_reject(na_plugin_class *cls, const char *why);
 
+/* Counts a message that there was no memory for. [lock] */
+void ofi_rx_lose(na_plugin_class *cls, uint64_t length);
+
 #endif /* OFI_RECEIVE_H */

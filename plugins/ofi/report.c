@@ -21,6 +21,7 @@ static const struct {
     {"forwarded", offsetof(struct ofi_counters, forwarded)},
     {"strayed", offsetof(struct ofi_counters, strayed)},
     {"malformed", offsetof(struct ofi_counters, malformed)},
+    {"messages_lost", offsetof(struct ofi_counters, no_memory)},
     {"pings", offsetof(struct ofi_counters, pings)},
     {"knocks", offsetof(struct ofi_counters, knocks)},
     {"silent_connections", offsetof(struct ofi_counters, silent)},
