@@ -123,7 +123,8 @@ look(struct ucx_conn *conn, char text[TEXT_MAX])
     if (stream == NULL)
         return false;
     ucp_ep_print_info(conn->ep, stream);
-    if (fclose(stream) == 0) {
+    /* It is closed with success, and no text, when memory is short. */
+    if (fclose(stream) == 0 && all != NULL) {
         char *rest = NULL;
         for (char *line = strtok_r(all, "\n", &rest); line != NULL;
              line = strtok_r(NULL, "\n", &rest))
