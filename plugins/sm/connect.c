@@ -297,11 +297,32 @@ process_of(const struct sm_conn *conn)
         .pid = conn->pid, .uid = conn->uid, .pidfd = conn->pidfd};
 }
 
+static void lose(
+    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch);
+
+/* Ends the caller's former connection if the caller has closed it: answers would
+ * go there until its end is noticed. */
+static void
+lose_former(
+    na_plugin_class *cls, const struct sm_hello *hello, struct sm_batch *batch)
+{
+    na_plugin_addr *peer;
+
+    if (sm_addr_get(cls, hello->name, hello->name_length, &peer) !=
+        NA_PLUGIN_OK)
+        return;
+    struct sm_conn *former =
+        atomic_load_explicit(&peer->conn, memory_order_relaxed);
+    if (former != NULL && former->fd >= 0 && sm_socket_ended(former->fd))
+        lose(cls, former, batch);
+    sm_addr_release(cls, peer);
+}
+
 /* Answers the hello of a caller: its ring is read from here on, and it gets one
  * to read from. Whatever is wrong with it, it alone is told. */
 static void
 answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
-    const struct sm_hello_fds *fds)
+    const struct sm_hello_fds *fds, struct sm_batch *batch)
 {
     struct sm_process process = process_of(conn);
     int ring = -1;
@@ -329,6 +350,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
             wrong = sm_memfd_error(error);
     }
     if (wrong == NULL) {
+        lose_former(cls, hello, batch);
         sm_conn_move(conn, SM_CONN_FREE);
         cls->called--;
         wrong = sm_conn_begin(cls, conn, hello, fds);
@@ -407,7 +429,7 @@ drain(na_plugin_class *cls, struct sm_conn *conn)
 
 /* Reads from a connection's socket; false when the peer has hung up. */
 static bool
-read_socket(na_plugin_class *cls, struct sm_conn *conn)
+read_socket(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
 {
     struct sm_hello hello;
     struct sm_hello_fds fds;
@@ -421,7 +443,7 @@ read_socket(na_plugin_class *cls, struct sm_conn *conn)
     if (got <= 0)
         return got == 0;
     if (conn->state == SM_CONN_CALLED)
-        answer(cls, conn, &hello, &fds);
+        answer(cls, conn, &hello, &fds, batch);
     else
         take_answer(cls, conn, &hello, &fds);
     sm_hello_close(&fds);
@@ -434,7 +456,7 @@ static void
 lose(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
 {
     if (conn->state == SM_CONN_CALLED)
-        read_socket(cls, conn);
+        read_socket(cls, conn, batch);
     if (conn->state == SM_CONN_FREE)
         return;
 
@@ -504,7 +526,7 @@ admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
         sm_conn_end(cls, conn, NA_PLUGIN_E_NOMEM);
         return;
     }
-    if (!read_socket(cls, conn) || process.dead)
+    if (!read_socket(cls, conn, batch) || process.dead)
         lose(cls, conn, batch);
 }
 
@@ -551,7 +573,7 @@ sm_connect_check(na_plugin_class *cls, uint64_t now, struct sm_batch *batch)
         /* it may have ended by an event before this one */
         if (conn->state == SM_CONN_FREE)
             continue;
-        if ((tag & 1) != 0 || !read_socket(cls, conn))
+        if ((tag & 1) != 0 || !read_socket(cls, conn, batch))
             lose(cls, conn, batch);
     }
 

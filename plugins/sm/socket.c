@@ -131,6 +131,13 @@ sm_socket_process_ended(int pidfd)
     return poll(&entry, 1, 0) > 0;
 }
 
+bool
+sm_socket_ended(int fd)
+{
+    struct pollfd entry = {.fd = fd, .events = POLLRDHUP};
+    return poll(&entry, 1, 0) > 0;
+}
+
 /* The number that a process has in its own namespace, 0 if that is not to be
  * learned: the last one of the line NSpid. */
 static uint32_t

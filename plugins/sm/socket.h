@@ -43,6 +43,9 @@ bool sm_socket_process_ended(int pidfd);
  * for it, its user must be ours. */
 bool sm_socket_believable(const struct sm_process *process, uint32_t claimed);
 
+/* Whether the other end of a connection has closed it. */
+bool sm_socket_ended(int fd);
+
 /* Sends one byte, which rouses whoever waits for the other end. */
 void sm_socket_ring(int fd);
 

@@ -437,6 +437,40 @@ START_TEST(death_forget_drops_early_messages)
 }
 END_TEST
 
+/* Both calls are found waiting, and the first has ended by then. */
+START_TEST(death_forget_while_calling_is_answered_on_the_next_connection)
+{
+    static struct node a, b;
+    char text[TEXT];
+    char buffers[2][64], answer[64];
+    node_open(&a, NULL);
+    node_open(&b, NULL);
+    self_string(&b, text);
+    na_plugin_addr *peer = lookup(&a, text);
+    for (uint64_t i = 0; i < 5; i++) {
+        void *first = post_unexpected(&b, buffers[0], sizeof(buffers[0]));
+        void *second = post_unexpected(&b, buffers[1], sizeof(buffers[1]));
+        ck_assert_int_eq(send_unexpected(&a, "w", 1, peer, i + 100), 0);
+        a.ops->addr_forget(a.cls, peer);
+        void *wait = post_expected(&a, answer, sizeof(answer), peer, i);
+        ck_assert_int_eq(send_unexpected(&a, "x", 1, peer, i), 0);
+        na_plugin_event event = await_message(&b, 0, first, 1, i + 100, true);
+        b.ops->addr_free(b.cls, event.source);
+        event = await_message(&b, 0, second, 1, i, true);
+        ck_assert_int_eq(send_expected(&b, "yz", 2, event.source, i), 0);
+        await_message(&a, 0, wait, 2, i, false);
+        b.ops->addr_free(b.cls, event.source);
+        a.ops->addr_forget(a.cls, peer);
+        free(first);
+        free(second);
+        free(wait);
+    }
+    a.ops->addr_free(a.cls, peer);
+    node_close(&a);
+    node_close(&b);
+}
+END_TEST
+
 /* Connections come and go without leaving descriptors or memory. */
 START_TEST(death_many_connections_leave_nothing)
 {
@@ -483,6 +517,8 @@ main(void)
     tcase_add_test(cases, death_forget_ends_what_is_pending_and_begins_anew);
     tcase_add_test(cases, death_forget_works_on_the_living);
     tcase_add_test(cases, death_forget_drops_early_messages);
+    tcase_add_test(
+        cases, death_forget_while_calling_is_answered_on_the_next_connection);
     tcase_add_test(cases, death_many_connections_leave_nothing);
     return run_cases("death", &cases, 1);
 }
