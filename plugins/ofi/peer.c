@@ -327,6 +327,15 @@ look_silent(na_plugin_class *cls, na_plugin_addr *peer, uint64_t now)
         ofi_knock_begin(cls, peer, now);
 }
 
+/* Whether something waits for it. */
+static bool
+is_wanted(const na_plugin_addr *peer)
+{
+    return peer->receives.head != NULL || peer->jobs.head != NULL ||
+           peer->queue.head != NULL || peer->flying.head != NULL ||
+           peer->stuck_ns != 0;
+}
+
 static void
 look(na_plugin_class *cls, uint64_t now)
 {
@@ -338,7 +347,8 @@ look(na_plugin_class *cls, uint64_t now)
         /* the last thing of it may end, and with it the reference */
         ofi_addr_hold(peer);
         ofi_knock_look(cls, peer, now);
-        if (peer->doubted && now - peer->knocked_ns >= OFI_MS)
+        if (peer->doubted && is_wanted(peer) &&
+            now - peer->knocked_ns >= OFI_MS)
             ofi_knock_begin(cls, peer, now);
         if (peer->stuck_ns != 0)
             look_stuck(cls, peer, now);

@@ -341,6 +341,45 @@ START_TEST(peers_server_that_is_killed_and_started_again_is_reached)
 }
 END_TEST
 
+static void
+client_pump(struct client *client, uint64_t ns)
+{
+    na_plugin_event event;
+
+    for (uint64_t end = now_ns() + ns; now_ns() < end;)
+        ck_assert(!poll_one(&client->node, &event));
+}
+
+/* Something is wanted of it, and ends; then nothing is. */
+START_TEST(peers_that_are_dead_and_not_wanted_are_left_alone)
+{
+    static struct client client;
+    int32_t port = free_port();
+    char text[TEXT];
+    uint64_t knocks;
+    int status;
+
+    pid_t pid = fork_server(port);
+    snprintf(text, sizeof(text), "tcp://127.0.0.1:%d", port);
+    client_open(&client, text);
+    client.sent = client.answered = true;
+    client_call(&client, 1);
+    for (uint64_t end = now_ns() + ANSWER_NS; !client_poll(&client);)
+        ck_assert(now_ns() < end);
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    client_call(&client, 2);
+    for (uint64_t end = now_ns() + ANSWER_NS; !client_poll(&client);)
+        ck_assert_msg(now_ns() < end, "a call outlives its server");
+    ck_assert_int_eq(client.status, NA_PLUGIN_E_HOSTUNREACH);
+    client_pump(&client, SECOND / 2);
+    knocks = node_counter(&client.node, "knocks");
+    client_pump(&client, SECOND);
+    ck_assert_uint_eq(node_counter(&client.node, "knocks"), knocks);
+    client_close(&client);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -350,5 +389,6 @@ main(void)
     tcase_add_test(cases, peers_three_hundred_clients_are_answered);
     tcase_add_test(
         cases, peers_server_that_is_killed_and_started_again_is_reached);
+    tcase_add_test(cases, peers_that_are_dead_and_not_wanted_are_left_alone);
     return run_case("ofi peers", cases);
 }
