@@ -130,7 +130,7 @@ self_test() {
     printf 'no object\n' >"$tmp/text.so"
     refuses 'not a shared object' check_plugin "$tmp/text.so"
 
-    refuses ok check_core "$tmp/$soname" 163840
+    refuses ok check_core "$tmp/$soname" 196608
     refuses 'bytes of text, at most 10' check_core "$tmp/$soname" 10
     build nameless.so "$call"
     refuses 'soname' check_core "$tmp/nameless.so" 0
