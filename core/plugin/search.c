@@ -179,7 +179,9 @@ search_folder(
     if (ret == NA_SUCCESS && added && real) {
         ret = search_real_folder(search, source, real);
     } else if (ret == NA_SUCCESS && added && (named || err != ENOENT)) {
-        plugin_fault_errno(&fault, TALARIA_STAGE_NOT_FOUND, err, path);
+        plugin_fault_errno(&fault,
+            err == EACCES ? TALARIA_STAGE_PERMISSION : TALARIA_STAGE_NOT_FOUND,
+            err, path);
         ret = add_refused(search, source, path, &fault);
     }
     free(real);

@@ -129,6 +129,27 @@ static const struct {
          NAME_VERSION ", " LIBRARY ", \"abi\": {\"major\": 1, \"minor\": -1, "
                       "\"min_host_minor\": 0}, " PROTOCOLS),
         "abi.minor is out of range: -1"},
+    {PLUGIN(NAME_VERSION ", " LIBRARY
+                         ", \"abi\": {\"major\": 1, \"minor\": 65536, "
+                         "\"min_host_minor\": 0}, " PROTOCOLS),
+        "abi.minor is out of range: 65536"},
+    {PLUGIN(NAME_VERSION ", " LIBRARY
+                         ", \"abi\": {\"major\": 65537, \"minor\": 0, "
+                         "\"min_host_minor\": 0}, " PROTOCOLS),
+        "abi.major is out of range: 65537"},
+    {PLUGIN(
+         NAME_VERSION ", " LIBRARY ", \"abi\": {\"major\": -1, \"minor\": 0, "
+                      "\"min_host_minor\": 0}, " PROTOCOLS),
+        "abi.major is out of range: -1"},
+    {PLUGIN(NAME_VERSION ", " LIBRARY ", \"abi\": {\"major\": 1, \"minor\": 0, "
+                         "\"min_host_minor\": 65536}, " PROTOCOLS),
+        "abi.min_host_minor is out of range: 65536"},
+    {PLUGIN(NAME_VERSION ", " LIBRARY ", \"abi\": {\"major\": 1, \"minor\": 0, "
+                         "\"min_host_minor\": -1}, " PROTOCOLS),
+        "abi.min_host_minor is out of range: -1"},
+    {PLUGIN(NAME_VERSION ", " LIBRARY ", " ABI ", " PROTOCOLS
+                         ", \"priority\": -2147483649"),
+        "priority is out of range: -2147483649"},
     {PLUGIN(NAME_VERSION ", " LIBRARY ", \"abi\": {\"major\": 1, \"minor\": 0, "
                          "\"min_host_minor\": 70000}, " PROTOCOLS),
         "abi.min_host_minor is out of range: 70000"},
@@ -173,6 +194,29 @@ START_TEST(manifest_broken_is_refused)
     fixture_begin();
     assert_refused(fixture_write("m.json", broken[_i].text),
         TALARIA_STAGE_MANIFEST, NA_PROTOCOL_ERROR, broken[_i].reason);
+}
+END_TEST
+
+START_TEST(manifest_largest_numbers_are_read)
+{
+    struct plugin_fault fault = {.stage = TALARIA_STAGE_OK};
+    struct plugin_manifest *manifest;
+
+    fixture_begin();
+    ck_assert_int_eq(plugin_manifest_read(
+                         fixture_write("m.json",
+                             PLUGIN(NAME_VERSION
+                                 ", " LIBRARY ", \"abi\": {\"major\": 65535, "
+                                 "\"minor\": 65535, "
+                                 "\"min_host_minor\": 65535}, "
+                                 "\"priority\": 2147483647, " PROTOCOLS)),
+                         &manifest, &fault),
+        NA_SUCCESS);
+    ck_assert_uint_eq(manifest->abi_major, 65535);
+    ck_assert_uint_eq(manifest->abi_minor, 65535);
+    ck_assert_uint_eq(manifest->min_host_minor, 65535);
+    ck_assert_int_eq(manifest->priority, INT32_MAX);
+    plugin_manifest_destroy(manifest);
 }
 END_TEST
 
@@ -433,6 +477,7 @@ main(void)
     tcase_add_loop_test(
         tcase, manifest_sufficient_is_read, 0, COUNT(sufficient));
     tcase_add_loop_test(tcase, manifest_broken_is_refused, 0, COUNT(broken));
+    tcase_add_test(tcase, manifest_largest_numbers_are_read);
     tcase_add_test(tcase, manifest_many_protocols_are_refused);
     tcase_add_test(tcase, manifest_largest_is_read_larger_refused);
     tcase_add_test(tcase, manifest_not_a_file_is_refused);

@@ -353,6 +353,42 @@ START_TEST(search_unreadable_folder_is_refused)
 }
 END_TEST
 
+START_TEST(search_path_with_a_space_is_one)
+{
+    fixture_begin();
+    fixture_mkdir("my plugins");
+    fixture_write("my plugins/a module.so", "");
+    fixture_write("my plugins/b module.so", "");
+    fixture_manifest(
+        "my plugins/a module.json", "a module.so", "a", "[\"x\"]", 0);
+    set_path("TALARIA_PLUGIN_PATH", fixture_path("my plugins"), "");
+    ck_assert_uint_eq(list_make(), 1);
+    assert_entry(0, TALARIA_SOURCE_ENV_PATH, "a",
+        fixture_path("my plugins/a module.json"));
+    assert_usable(0);
+    ck_assert_str_eq(
+        list->entries[0]->library_path, fixture_path("my plugins/a module.so"));
+    unsetenv("TALARIA_PLUGIN_PATH");
+    ck_assert_int_eq(
+        talaria_plugin_path_add(fixture_path("my plugins")), NA_SUCCESS);
+    ck_assert_uint_eq(list_make(), 1);
+    assert_entry(0, TALARIA_SOURCE_API_PATH, "a",
+        fixture_path("my plugins/a module.json"));
+    assert_usable(0);
+    plugin_cleanup();
+    set_path("TALARIA_PLUGIN_FILES", fixture_path("my plugins/a module.so"),
+        fixture_path("my plugins/b module.so"));
+    ck_assert_uint_eq(list_make(), 2);
+    assert_entry(0, TALARIA_SOURCE_ENV_FILES, "a",
+        fixture_path("my plugins/a module.json"));
+    assert_usable(0);
+    assert_usable(1);
+    ck_assert_str_eq(
+        list->entries[1]->library_path, fixture_path("my plugins/b module.so"));
+    list_free();
+}
+END_TEST
+
 START_TEST(search_path_added_is_checked_and_made_absolute)
 {
     char longest[PATH_MAX + 1];
@@ -496,6 +532,7 @@ main(int argc, char **argv)
     tcase_add_test(tcase, search_what_others_may_write_is_refused);
     tcase_add_test(tcase, search_missing_folder_is_named);
     tcase_add_test(tcase, search_unreadable_folder_is_refused);
+    tcase_add_test(tcase, search_path_with_a_space_is_one);
     tcase_add_test(tcase, search_path_added_is_checked_and_made_absolute);
     tcase_add_test(tcase, search_file_takes_the_manifest_beside_it);
     if (geteuid() == 0)

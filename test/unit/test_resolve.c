@@ -457,6 +457,20 @@ START_TEST(each_visits_what_could_be_resolved)
 }
 END_TEST
 
+START_TEST(each_visits_the_first_of_a_name_only)
+{
+    fixture_begin();
+    fixture_copy("1.so", "good");
+    fixture_copy("2.so", "good");
+    set_files(fixture_path("1.so"), fixture_path("2.so"));
+    assert_each(NULL, NULL, NA_SUCCESS, "probe ");
+    assert_each(NULL, "alpha", NA_SUCCESS, "probe ");
+    ck_assert(is_mapped(fixture_path("1.so")));
+    ck_assert(!is_mapped(fixture_path("2.so")));
+    plugin_cleanup();
+}
+END_TEST
+
 START_TEST(each_passes_over_what_cannot_be_loaded)
 {
     fixture_begin();
@@ -521,6 +535,7 @@ main(void)
     tcase_add_test(tcase, resolve_files_passes_over_what_is_no_plugin);
     tcase_add_test(tcase, resolve_without_report_works);
     tcase_add_test(tcase, each_visits_what_could_be_resolved);
+    tcase_add_test(tcase, each_visits_the_first_of_a_name_only);
     tcase_add_test(tcase, each_passes_over_what_cannot_be_loaded);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
