@@ -115,6 +115,10 @@ read_json(const char *path, json_t **json_p, struct plugin_fault *fault)
     ret = read_checked(fd, path, buffer, &length, fault);
     if (ret != NA_SUCCESS)
         goto free_buffer;
+    /* jansson 2.14 ignores that the buffer of a token cannot grow: it then loses
+     * the end of a string of 14, 30, 62 … bytes, "min_host_minor" among them, and
+     * copies on beyond it if the next allocation succeeds. Nothing here can
+     * prevent that: its allocator is the whole process's. */
     *json_p = json_loadb(buffer, length, JSON_REJECT_DUPLICATES, &error);
     if (!*json_p) {
         snprintf(line, sizeof line, "line %d", error.line);
