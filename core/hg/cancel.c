@@ -199,8 +199,7 @@ hg_answers_end(struct hg_context *context)
     na_progress_acquire(progress);
     for (handle = hg_pool_first(context); handle;
          handle = LIST_NEXT(handle, all_next))
-        if (handle->role == HG_ROLE_TARGET &&
-            atomic_load_explicit(&handle->moving, memory_order_relaxed))
+        if (handle->role == HG_ROLE_TARGET)
             hg_handle_end(handle);
     na_progress_release(progress);
 }

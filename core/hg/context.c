@@ -122,11 +122,14 @@ free_context:
     return NULL;
 }
 
-/* What is no callback of the program's. */
+/* What is no callback of the program's. Of a context that is being destroyed also
+ * what peers cause: the program has triggered what there was, and cannot wait
+ * for more. */
 static bool
 own(const struct base_completion *completion)
 {
-    return hg_handle_is_aside(completion) || hg_multi_is_feeder(completion);
+    return hg_handle_is_aside(completion) || hg_multi_is_feeder(completion) ||
+           hg_target_is_last(completion);
 }
 
 /* Runs what nobody may come to trigger any more. */
@@ -137,7 +140,10 @@ run_own(struct hg_context *context)
 
     while ((completion = base_completion_take(
                 &context->bulk.completions, own)) != NULL)
-        completion->run(completion);
+        if (hg_target_is_last(completion))
+            hg_target_run_last(completion);
+        else
+            completion->run(completion);
 }
 
 /* Waits until count says that nothing is left; what is. */

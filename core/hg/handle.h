@@ -231,6 +231,12 @@ void hg_target_postpone(struct hg_context *context, struct hg_port *port);
 /* target.c: the answer's end is queued for the user's callback. */
 void hg_target_responded(struct hg_handle *handle);
 
+/* target.c: whether an entry of the queue, of a context that is being destroyed,
+ * is the callback of an answer, or a request that was not handled; runs the one,
+ * and answers the other with NODEV. */
+bool hg_target_is_last(const struct base_completion *completion);
+void hg_target_run_last(struct base_completion *completion);
+
 /* origin.c: tells who watches that a forward is over, before its callback. */
 void hg_forward_watched(struct hg_handle *handle);
 
@@ -240,8 +246,8 @@ void hg_forward_watched(struct hg_handle *handle);
 void hg_handle_end(struct hg_handle *handle);
 uint64_t hg_handle_expired(struct hg_handle *handle, uint64_t now);
 
-/* Likewise, for all answers of a context that are to be acknowledged. Takes that
- * lock. */
+/* Likewise, for all answers of a context: those that are to be acknowledged, and
+ * those that the transport has not sent. Takes that lock. */
 void hg_answers_end(struct hg_context *context);
 
 /* What of a context in use (context.c) are arguments that are being fetched.

@@ -428,6 +428,31 @@ handler_run(struct base_completion *completion)
     hg_handle_unref(handle, HG_HANDLE_IN_HANDLER);
 }
 
+bool
+hg_target_is_last(const struct base_completion *completion)
+{
+    const struct hg_handle *handle = (const struct hg_handle *) completion;
+
+    return (completion->run == respond_run || completion->run == handler_run) &&
+           atomic_load_explicit(&handle->context->ending, memory_order_relaxed);
+}
+
+void
+hg_target_run_last(struct base_completion *completion)
+{
+    struct hg_handle *handle = hg_handle_of(completion);
+
+    if (completion->run == respond_run) {
+        respond_run(completion);
+        return;
+    }
+    /* As begin_flagged counts. */
+    if (!(handle->in.flags & HG_MESSAGE_FETCHED))
+        hg_handle_ref(handle);
+    respond_with_code(handle, HG_NODEV);
+    hg_handle_unref(handle, 1);
+}
+
 /* Also who does not wait for an answer waits to hear that the arguments need
  * not be kept any longer. */
 void

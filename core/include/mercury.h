@@ -13,7 +13,8 @@
  * An operation is a call that takes a callback, NULL if none is wanted:
  *
  * - HG_SUCCESS: it was accepted, and its callback runs exactly once, in
- *   HG_Trigger on the same context, with how it ended in ret.
+ *   HG_Trigger on the same context (or, of HG_Respond alone, HG_Context_destroy),
+ *   with how it ended in ret.
  * - Any other code: nothing was started and the callback never runs. Besides
  *   what is said at the call: HG_HOSTUNREACH, the peer is known to be gone;
  *   HG_NOMEM; HG_AGAIN, short of something for now (with NA_NO_RETRY only).
@@ -158,10 +159,12 @@ HG_PUBLIC hg_context_t *HG_Context_create(hg_class_t *hg_class);
 HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
 
 /* Destroys a context. Blocks up to 5 s for handles that are still in use, then
- * HG_BUSY, with their number in the log and the context still there. Answers
- * that their origins have not acknowledged by then are cancelled; arguments that
- * are being fetched, and that the transport does not stop, keep no context. No
- * other thread may be using it. */
+ * HG_BUSY, with their number in the log and the context still there. What peers
+ * cause keeps no context: requests that no handler has got are answered with
+ * HG_NODEV; answers that the transport has not sent, or that their origins have
+ * not acknowledged, are cancelled after half of the time; arguments that are
+ * being fetched need not be. The callbacks of answers that end meanwhile run
+ * inside this call. No other thread may be using the context. */
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
 
 /* Stops receiving requests, for good; those received are still handled. May
