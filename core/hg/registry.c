@@ -72,6 +72,7 @@ hg_registry_init(struct hg_registry *registry, bool single, bool stats)
     atomic_init(&registry->table, table);
     SLIST_INIT(&registry->all);
     SLIST_INIT(&registry->all_stats);
+    SLIST_INIT(&registry->spare_stats);
     registry->stats = stats;
     base_lock_init(&registry->lock, single);
     return HG_SUCCESS;
@@ -177,25 +178,99 @@ taken(const struct hg_rpc *rpc, const char *name)
            rpc->name && name && strcmp(rpc->name, name) != 0;
 }
 
-/* What is counted of an id goes on when it is registered anew. Lock held. */
+static void
+stats_forget(struct hg_registry *registry, struct hg_rpc_stats *stats)
+{
+    hg_stats_move(stats->origin, registry->forgotten_origin);
+    hg_stats_move(stats->target, registry->forgotten_target);
+}
+
+/* What a RPC counts in from now on; NULL: no memory. Lock held. */
+static struct hg_rpc_stats *
+stats_get(struct hg_registry *registry)
+{
+    struct hg_rpc_stats *stats = SLIST_FIRST(&registry->spare_stats);
+
+    if (stats) {
+        SLIST_REMOVE_HEAD(&registry->spare_stats, spare_next);
+        stats_forget(registry, stats); /* what came late */
+        return stats;
+    }
+    stats = calloc(1, sizeof *stats);
+    if (stats)
+        SLIST_INSERT_HEAD(&registry->all_stats, stats, next);
+    return stats;
+}
+
+/* What is counted of an id goes on when it is registered anew, unless it was
+ * forgotten. Lock held. */
 static bool
 stats_add(struct hg_registry *registry, struct hg_rpc *rpc,
     const struct hg_rpc *before)
 {
+    struct hg_rpc_stats *stats;
+
     if (!registry->stats)
         return true;
-    rpc->stats = before ? before->stats : calloc(1, sizeof *rpc->stats);
-    if (!rpc->stats)
+    stats =
+        before && !atomic_load_explicit(&before->removed, memory_order_relaxed)
+            ? hg_rpc_stats_of(before)
+            : stats_get(registry);
+    if (!stats)
         return false;
-    rpc->stats->latest = rpc;
-    if (!before)
-        SLIST_INSERT_HEAD(&registry->all_stats, rpc->stats, next);
+    stats->latest = rpc;
+    atomic_store_explicit(&rpc->stats, stats, memory_order_relaxed);
     return true;
 }
 
 /* Lock held. */
+static void
+stats_remove(struct hg_registry *registry, const struct hg_rpc *rpc)
+{
+    struct hg_rpc_stats *stats = hg_rpc_stats_of(rpc);
+
+    if (!stats)
+        return;
+    stats->latest = NULL;
+    stats_forget(registry, stats);
+    SLIST_INSERT_HEAD(&registry->spare_stats, stats, spare_next);
+}
+
+static bool
+same_name(const struct hg_rpc *rpc, const struct hg_rpc *other)
+{
+    if (!rpc->name || !other->name)
+        return rpc->name == other->name;
+    return strcmp(rpc->name, other->name) == 0;
+}
+
+/* An entry that was removed, and is as the one that is to be added: nobody who
+ * still looks at it sees it change. Lock held. */
+static bool
+revivable(const struct hg_rpc *before, const struct hg_rpc *rpc)
+{
+    return before &&
+           atomic_load_explicit(&before->removed, memory_order_relaxed) &&
+           before->in_proc == rpc->in_proc &&
+           before->out_proc == rpc->out_proc &&
+           before->handler == rpc->handler && same_name(before, rpc);
+}
+
+/* Lock held. */
+static bool
+revive(struct hg_registry *registry, struct hg_rpc *rpc)
+{
+    if (!stats_add(registry, rpc, rpc))
+        return false;
+    atomic_store_explicit(&rpc->no_response, false, memory_order_relaxed);
+    atomic_store_explicit(&rpc->removed, false, memory_order_relaxed);
+    return true;
+}
+
+/* *added_p: the entry is in the table, and not another in its place. Lock
+ * held. */
 static hg_return_t
-add_locked(struct hg_registry *registry, struct hg_rpc *rpc)
+add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
 {
     struct hg_rpc_table *table = table_grow(registry);
     _Atomic(struct hg_rpc *) *slot;
@@ -209,8 +284,11 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc)
             before->name, rpc->name);
         return HG_EXIST;
     }
+    if (revivable(before, rpc))
+        return revive(registry, before) ? HG_SUCCESS : HG_NOMEM;
     if (!stats_add(registry, rpc, before))
         return HG_NOMEM;
+    *added_p = true;
     if (!before) {
         table->used++;
     } else if (!atomic_load_explicit(&before->removed, memory_order_relaxed)) {
@@ -232,6 +310,7 @@ hg_registry_add(struct hg_registry *registry, hg_id_t id, const char *name,
 {
     struct hg_rpc *rpc = calloc(1, sizeof *rpc);
     hg_return_t ret = HG_NOMEM;
+    bool added = false;
 
     if (!rpc)
         return HG_NOMEM;
@@ -243,10 +322,10 @@ hg_registry_add(struct hg_registry *registry, hg_id_t id, const char *name,
     if (name && !rpc->name)
         goto free_rpc;
     base_lock_acquire(&registry->lock);
-    ret = add_locked(registry, rpc);
+    ret = add_locked(registry, rpc, &added);
     base_lock_release(&registry->lock);
-    if (ret == HG_SUCCESS)
-        return HG_SUCCESS;
+    if (added)
+        return ret;
     free(rpc->name);
 free_rpc:
     free(rpc);
@@ -267,6 +346,7 @@ hg_registry_remove(struct hg_registry *registry, hg_id_t id)
         data = hg_rpc_data(rpc);
         free_callback = rpc->data_free;
         hg_rpc_set_data(rpc, NULL, NULL);
+        stats_remove(registry, rpc);
     }
     base_lock_release(&registry->lock);
     if (data && free_callback)

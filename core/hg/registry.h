@@ -2,7 +2,8 @@
 /*
  * The RPCs of a class by id. Looked up with each request without a lock, while
  * others may be added: entries and tables are only added to and exchanged, and
- * live until the class ends.
+ * live until the class ends. One that is removed and added again as it was is the
+ * same entry.
  */
 #ifndef HG_REGISTRY_H
 #define HG_REGISTRY_H
@@ -25,8 +26,8 @@ struct hg_rpc {
     _Atomic bool removed;
     _Atomic(void *) data; /* read without the lock */
     void (*data_free)(void *);
-    struct hg_rpc_stats *stats; /* NULL: without statistics */
-    SLIST_ENTRY(hg_rpc) next;   /* all that were ever made */
+    _Atomic(struct hg_rpc_stats *) stats; /* NULL: without statistics */
+    SLIST_ENTRY(hg_rpc) next;             /* all that were ever made */
 };
 
 struct hg_rpc_table {
@@ -41,6 +42,9 @@ struct hg_registry {
     SLIST_HEAD(, hg_rpc) all;
     bool stats; /* is to be kept for each id */
     SLIST_HEAD(, hg_rpc_stats) all_stats;
+    SLIST_HEAD(, hg_rpc_stats) spare_stats; /* of RPCs that were forgotten */
+    hg_stats_fields forgotten_origin;       /* what those had counted */
+    hg_stats_fields forgotten_target;
     struct base_lock lock;
 };
 
@@ -66,6 +70,12 @@ hg_rpc_data(const struct hg_rpc *rpc)
 {
     /* Acquire pairs with the release in hg_rpc_set_data. */
     return atomic_load_explicit(&rpc->data, memory_order_acquire);
+}
+
+static inline struct hg_rpc_stats *
+hg_rpc_stats_of(const struct hg_rpc *rpc)
+{
+    return atomic_load_explicit(&rpc->stats, memory_order_relaxed);
 }
 
 /* NOENTRY: it is not registered. [any thread] */

@@ -89,7 +89,7 @@ unwatch(struct hg_handle *handle)
 __attribute__((noinline, cold)) void
 hg_stats_forward(struct hg_handle *handle)
 {
-    _Atomic uint64_t *fields = handle->rpc->stats->origin;
+    _Atomic uint64_t *fields = hg_rpc_stats_of(handle->rpc)->origin;
 
     add(&counters_of(handle)->request_sent, 1);
     add(&fields[FIELD(requests)], 1);
@@ -100,7 +100,7 @@ hg_stats_forward(struct hg_handle *handle)
 __attribute__((cold)) void
 hg_stats_forwarded(struct hg_handle *handle)
 {
-    _Atomic uint64_t *fields = handle->rpc->stats->origin;
+    _Atomic uint64_t *fields = hg_rpc_stats_of(handle->rpc)->origin;
     hg_return_t ret =
         (hg_return_t) atomic_load_explicit(&handle->ret, memory_order_relaxed);
 
@@ -125,7 +125,7 @@ hg_stats_received(struct hg_handle *handle)
         add(&counters_of(handle)->request_unknown, 1);
         return;
     }
-    fields = handle->rpc->stats->target;
+    fields = hg_rpc_stats_of(handle->rpc)->target;
     add(&fields[FIELD(requests)], 1);
     add(&fields[FIELD(request_bytes)], handle->in.size);
 }
@@ -141,7 +141,7 @@ add_response(struct hg_handle *handle, uint64_t once)
         add(&counters_of(handle)->response_extra, once);
     if (!handle->rpc)
         return;
-    fields = handle->rpc->stats->target;
+    fields = hg_rpc_stats_of(handle->rpc)->target;
     if (handle->result != HG_SUCCESS)
         add_failure(fields, once, handle->result);
     add_answer(fields, once, HG_Get_output_payload_size(handle), handle->took);
@@ -162,13 +162,13 @@ hg_stats_not_responded(struct hg_handle *handle, hg_return_t ret)
 {
     add_response(handle, UINT64_MAX);
     if (handle->rpc)
-        add_failure(handle->rpc->stats->target, 1, ret);
+        add_failure(hg_rpc_stats_of(handle->rpc)->target, 1, ret);
 }
 
 __attribute__((noinline, cold)) void
 hg_stats_dropped(struct hg_handle *handle)
 {
-    add(&handle->rpc->stats->target[FIELD(dropped)], 1);
+    add(&hg_rpc_stats_of(handle->rpc)->target[FIELD(dropped)], 1);
 }
 
 __attribute__((noinline, cold)) void
@@ -176,6 +176,14 @@ hg_stats_released(struct hg_handle *handle)
 {
     unwatch(handle);
     add(&counters_of(handle)->active, UINT64_MAX);
+}
+
+void
+hg_stats_move(hg_stats_fields from, hg_stats_fields to)
+{
+    for (size_t i = 0; i < HG_STATS_FIELDS; i++)
+        add(&to[i],
+            atomic_exchange_explicit(&from[i], 0, memory_order_relaxed));
 }
 
 static uint64_t
@@ -209,17 +217,22 @@ static size_t
 fill(struct stats *stats, const struct hg_registry *registry)
 {
     const struct hg_rpc *rpc;
+    struct talaria_call_stats forgotten;
     size_t count = 0;
 
+    take(registry->forgotten_origin, &forgotten, &stats->public.origin);
+    take(registry->forgotten_target, &forgotten, &stats->public.target);
     SLIST_FOREACH (rpc, &registry->all, next) {
         struct talaria_rpc_stats *to = &stats->rpcs[count];
 
-        if (rpc->stats->latest != rpc)
+        const struct hg_rpc_stats *counts = hg_rpc_stats_of(rpc);
+
+        if (counts->latest != rpc)
             continue;
         to->id = rpc->id;
         to->name = rpc->name;
-        take(rpc->stats->origin, &to->origin, &stats->public.origin);
-        take(rpc->stats->target, &to->target, &stats->public.target);
+        take(counts->origin, &to->origin, &stats->public.origin);
+        take(counts->target, &to->target, &stats->public.target);
         stats->pointers[count++] = to;
     }
     return count;
@@ -233,7 +246,7 @@ stats_alloc(const struct hg_registry *registry)
     size_t count = 0;
 
     SLIST_FOREACH (rpc, &registry->all, next)
-        count++;
+        count += hg_rpc_stats_of(rpc)->latest == rpc;
     stats = calloc(1, sizeof *stats + count * sizeof stats->rpcs[0]);
     if (!stats)
         return NULL;

@@ -18,13 +18,22 @@ struct hg_rpc;
 
 #define HG_STATS_FIELDS (sizeof(struct talaria_call_stats) / sizeof(uint64_t))
 
-/* Of one RPC id, also when it is registered anew. */
+/* One side's counts, in talaria.h's order. */
+typedef _Atomic uint64_t hg_stats_fields[HG_STATS_FIELDS];
+
+/* Of one RPC id, also when it is registered anew without having been forgotten.
+ * Its memory stays until the class ends and is used again for other ids: what a
+ * request counts that came before its RPC was forgotten harms nothing. */
 struct hg_rpc_stats {
     SLIST_ENTRY(hg_rpc_stats) next;
-    const struct hg_rpc *latest;              /* of those with this id */
-    _Atomic uint64_t origin[HG_STATS_FIELDS]; /* in talaria.h's order */
-    _Atomic uint64_t target[HG_STATS_FIELDS];
+    SLIST_ENTRY(hg_rpc_stats) spare_next;
+    const struct hg_rpc *latest; /* of those with this id; NULL: spare */
+    hg_stats_fields origin;
+    hg_stats_fields target;
 };
+
+/* Moves what was counted, to add it to other counts. */
+void hg_stats_move(hg_stats_fields from, hg_stats_fields to);
 
 /* Puts a class on the list of those with statistics; takes it off, and logs
  * its counters if level info is on; logs those of all that are on it. */

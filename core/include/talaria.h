@@ -240,7 +240,8 @@ struct talaria_class_stats {
                                   HG_MSGSIZE */
 };
 
-/* Statistics of a class that was opened with the option stats, since then.
+/* Statistics of a class that was opened with the option stats, since then. An
+ * RPC that was deregistered is not listed; the sums still have what it counted.
  * What goes on meanwhile may be counted in one place and not yet in another.
  * Names are valid as long as the class. HG_OPNOTSUPPORTED: opened without;
  * HG_INVALID_ARG; HG_NOMEM. [any thread] */

@@ -6,6 +6,7 @@
 #include "talaria.h"
 
 #include <jansson.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -434,6 +435,106 @@ START_TEST(stats_as_json)
 }
 END_TEST
 
+/* How many RPCs a class reports, and what was forwarded in all. */
+static size_t
+reported(struct session *s, uint64_t *requests_p)
+{
+    struct talaria_class_stats *stats;
+    size_t count;
+
+    ck_assert_int_eq(talaria_class_stats(s->hg_class, &stats), HG_SUCCESS);
+    count = stats->count;
+    *requests_p = stats->origin.requests;
+    talaria_class_stats_free(stats);
+    return count;
+}
+
+static void
+register_and_forget(struct session *s, hg_id_t id)
+{
+    ck_assert_int_eq(
+        HG_Register(s->hg_class, id, NULL, NULL, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Deregister(s->hg_class, id), HG_SUCCESS);
+}
+
+#define FORGOTTEN 5000U
+
+/* Bytes that are allocated for one more RPC which is forgotten again; check
+ * writes down what it asserts. */
+static size_t
+bytes_each(struct session *s, hg_id_t first, hg_id_t step)
+{
+    size_t before = mallinfo2().uordblks;
+
+    for (uint32_t i = 0; i < FORGOTTEN; i++)
+        if (HG_Register(s->hg_class, first + i * step, NULL, NULL, NULL) !=
+                HG_SUCCESS ||
+            HG_Deregister(s->hg_class, first + i * step) != HG_SUCCESS)
+            ck_abort_msg("not registered and forgotten");
+    return (mallinfo2().uordblks - before) / FORGOTTEN;
+}
+
+/* They are not reported any more and take no memory of their own; what they
+ * counted stays in the sums, and does not come back with them. */
+START_TEST(stats_of_forgotten_rpcs_are_kept_in_the_sums_alone)
+{
+    struct session s;
+    struct talaria_class_stats *stats;
+    uint64_t requests;
+    size_t count;
+
+    session_begin(&s, _i, &setup);
+    rpcs_ck_works(&s);
+    count = reported(&s, &requests);
+    ck_assert_uint_eq(requests, 1);
+    register_and_forget(&s, 1ULL << 40);
+    ck_assert_uint_eq(bytes_each(&s, 1ULL << 40, 0), 0);
+    /* An entry that names its id is kept, and a table of entries. */
+    ck_assert_uint_lt(bytes_each(&s, 1ULL << 41, 1), 300);
+    ck_assert_uint_eq(reported(&s, &requests), count);
+    ck_assert_int_eq(HG_Deregister(s.hg_class, rpcs_id(RPC_ECHO)), HG_SUCCESS);
+    ck_assert_uint_eq(reported(&s, &requests), count - 1);
+    ck_assert_uint_eq(requests, 1);
+    rpcs_open(s.hg_class);
+    ck_assert_uint_eq(reported(&s, &requests), count);
+    ck_assert_uint_eq(requests, 1);
+    ck_assert_int_eq(talaria_class_stats(s.hg_class, &stats), HG_SUCCESS);
+    ck_assert_uint_eq(find(stats, rpcs_id(RPC_ECHO))->origin.requests, 0);
+    talaria_class_stats_free(stats);
+    rpcs_ck_works(&s);
+    ck_assert_uint_eq(reported(&s, &requests), count);
+    ck_assert_uint_eq(requests, 2);
+    session_end(&s);
+}
+END_TEST
+
+/* A call of an RPC that is forgotten meanwhile counts for no other. */
+START_TEST(stats_of_a_forgotten_rpc_are_of_no_other)
+{
+    struct session s;
+    struct talaria_class_stats *stats;
+    hg_handle_t handle;
+    uint64_t requests;
+
+    /* To oneself nobody would answer. */
+    if (session_mode_at(_i)->shape == SESSION_SELF)
+        return;
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    ck_assert_int_eq(HG_Deregister(s.hg_class, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Register(s.hg_class, 1ULL << 40, NULL, NULL, NULL), HG_SUCCESS);
+    ck_assert_int_eq(talaria_class_stats(s.hg_class, &stats), HG_SUCCESS);
+    ck_assert_uint_eq(find(stats, 1ULL << 40)->origin.requests, 0);
+    talaria_class_stats_free(stats);
+    reported(&s, &requests);
+    ck_assert_uint_eq(requests, 1);
+    session_end(&s);
+}
+END_TEST
+
 START_TEST(stats_not_asked_for_are_none)
 {
     static const struct session_setup without = {.open = rpcs_open};
@@ -471,6 +572,8 @@ add(TCase *tcase)
     session_add(tcase, stats_of_answers_that_could_not_be_sent);
     session_add(tcase, stats_dumped_to_the_log);
     session_add(tcase, stats_as_json);
+    session_add(tcase, stats_of_forgotten_rpcs_are_kept_in_the_sums_alone);
+    session_add(tcase, stats_of_a_forgotten_rpc_are_of_no_other);
     session_add(tcase, stats_not_asked_for_are_none);
 }
 
