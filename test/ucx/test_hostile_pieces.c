@@ -152,6 +152,50 @@ START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
 }
 END_TEST
 
+/* Who asks and asks, and never takes the answers, is let go; what waits for it
+ * has a bound. */
+START_TEST(hostile_gets_that_nobody_fetches_end)
+{
+    static unsigned char memory[16 * SCENE_PIECE];
+    union ucx_header header;
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER};
+    void *requests[60];
+    struct scene scene;
+    na_plugin_mem *mem;
+    uint64_t until = now_ms() + SIDE_WAIT_MS;
+
+    scene_open(&scene);
+    uint64_t number =
+        offer(&scene, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    header.piece = (struct ucx_piece){
+        .head = {.token = scene.stranger.hello.token, .kind = UCX_GET},
+        .number = 3,
+        .mem = number,
+        .length = sizeof(memory)};
+    /* each is answered by a megabyte, more than sockets hold in the end */
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        requests[i] = ucp_am_send_nbx(scene.stranger.ep, UCX_AM_ID, &header,
+            sizeof(header.piece), NULL, 0, &param);
+        for (uint32_t j = 0; j < 20; j++)
+            side_poll(&scene.victim);
+    }
+    while (side_counter(&scene.victim, "connections_broken") == 0) {
+        side_poll(&scene.victim);
+        if (now_ms() > until)
+            ck_abort_msg("answers pile up without an end");
+    }
+    scene_trip(&scene, "gets that nobody fetches");
+    stranger_hang_up(&scene.stranger);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+        if (UCS_PTR_IS_PTR(requests[i]))
+            ucp_request_free(requests[i]);
+    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+    scene_close(&scene);
+}
+END_TEST
+
 #define NEIGHBOURS 8U /* registrations, in the order in which they were made */
 #define SHOWN 4U      /* the one that the stranger was told of */
 
@@ -355,6 +399,7 @@ add(TCase *tcase)
 {
     tcase_add_test(tcase, hostile_pieces_keep_to_range_and_rights);
     tcase_add_test(tcase, hostile_quiet_pieces_are_answered_in_the_end);
+    tcase_add_test(tcase, hostile_gets_that_nobody_fetches_end);
     tcase_add_test(tcase, hostile_pieces_with_a_guessed_number_reach_nothing);
     tcase_add_test(tcase, hostile_changed_descriptors_reach_nothing);
     tcase_add_test(tcase, hostile_numbers_of_the_past_reach_nothing);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A stranger owns memory that a class gets from: whatever it answers, nothing is
+ * written but what was asked for. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene.h"
+
+#define ASKED 100U /* bytes of the get */
+#define GUARD 4096U
+
+/* The bytes of a registration that the stranger claims, as README.md lays them
+ * out: front, and one segment. */
+static na_plugin_mem *
+claim(struct side *side, uint64_t owner)
+{
+    unsigned char serial[48] = {1, NA_PLUGIN_MEM_READ};
+    const uint32_t count = 1;
+    const uint64_t number = 5;
+    const uint64_t base = 0x1000;
+    const uint64_t length = ASKED;
+    na_plugin_mem *mem;
+
+    memcpy(serial + 4, &count, sizeof(count));
+    memcpy(serial + 8, &owner, sizeof(owner));
+    memcpy(serial + 16, &number, sizeof(number));
+    memcpy(serial + 32, &base, sizeof(base));
+    memcpy(serial + 40, &length, sizeof(length));
+    ck_assert_int_eq(
+        side->ops->mem_deserialize(side->cls, serial, sizeof(serial), &mem),
+        NA_PLUGIN_OK);
+    return mem;
+}
+
+/* Answers the class's call, as a peer without a fault. */
+static void
+answer_call(
+    struct stranger *stranger, struct side *const *sides, uint64_t number)
+{
+    struct ucx_hello hello = stranger_hello();
+    uint64_t until = now_ms() + SIDE_WAIT_MS;
+
+    hello.number = number;
+    while (!stranger->greeted) {
+        stranger_turn(stranger, sides);
+        ck_assert_uint_lt(now_ms(), until);
+    }
+    stranger_greet(
+        stranger, sides, stranger->hello.token, &hello, sizeof(hello));
+}
+
+static const struct answer {
+    const char *what;
+    int32_t code; /* with what the get ends */
+    uint8_t kind;
+    uint64_t at;
+    uint32_t length;
+    uint32_t data;
+} answers[] = {
+    {"a sound answer", NA_PLUGIN_OK, UCX_DATA, 0, ASKED, ASKED},
+    {"less than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 9},
+    {"more than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, 9, ASKED},
+    {"nothing", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 0},
+    {"more than was asked for", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0,
+        ASKED + 1, ASKED + 1},
+    {"bytes behind the end", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 1, ASKED,
+        ASKED},
+    {"bytes far behind the end", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 2000, 9,
+        9},
+    {"bytes before the beginning", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA,
+        UINT64_MAX - 99, ASKED, ASKED},
+    {"the answer of a put", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DONE, 0, ASKED, 0},
+};
+
+START_TEST(hostile_answers_to_a_get_write_nothing_else)
+{
+    static unsigned char memory[GUARD + ASKED + GUARD];
+    const struct answer *answer = &answers[_i];
+    const uint64_t number = 4711;
+    struct stranger stranger;
+    struct side side = {.log_level = 0};
+    struct side *sides[] = {&side, NULL};
+    struct act act;
+    na_plugin_segment segment = {memory + GUARD, ASKED};
+    na_plugin_mem *local;
+    char name[SIDE_TEXT];
+    uint64_t until = now_ms() + SIDE_WAIT_MS;
+
+    memset(memory, 0x5a, sizeof(memory));
+    memset(scene_bytes, 0xee, 2 * (size_t) ASKED);
+    stranger_open(&stranger, scene_protocol());
+    snprintf(name, sizeof(name), "%s://127.0.0.1:%u", scene_protocol(),
+        (unsigned) stranger_listen(&stranger));
+    side_open(&side, scene_protocol(), "127.0.0.1", 0, 0);
+    na_plugin_addr *addr = side_lookup(&side, name);
+    ck_assert_int_eq(side.ops->mem_register(side.cls, &segment, 1,
+                         NA_PLUGIN_MEM_WRITE, NA_PLUGIN_MEM_HOST, 0, &local),
+        NA_PLUGIN_OK);
+    na_plugin_mem *remote = claim(&side, number);
+    act_init(&act, &side);
+    act_move(&act, false, local, remote, ASKED, addr);
+    answer_call(&stranger, sides, number);
+    while (stranger.messages == 0) {
+        stranger_turn(&stranger, sides);
+        ck_assert_uint_lt(now_ms(), until);
+    }
+    ck_assert_uint_eq(stranger.got.head.kind, UCX_GET);
+    ck_assert_uint_eq(stranger.got.piece.length, ASKED);
+    union ucx_header header = stranger.got;
+    header.head.token = stranger.hello.token;
+    header.head.kind = answer->kind;
+    header.piece.at = answer->at;
+    header.piece.length = answer->length;
+    stranger_send(&stranger, sides, &header, sizeof(header.piece), scene_bytes,
+        answer->data, UCP_AM_SEND_FLAG_EAGER);
+    while (act.pending) {
+        stranger_turn(&stranger, sides);
+        if (now_ms() > until)
+            ck_abort_msg("%s: the get does not end", answer->what);
+    }
+    ck_assert_msg(act.end.status == answer->code, "%s: %d", answer->what,
+        (int) act.end.status);
+    unsigned char inside = answer->code == NA_PLUGIN_OK ? 0xee : 0x5a;
+    for (size_t i = 0; i < sizeof(memory); i++) {
+        bool in = i >= GUARD && i < GUARD + ASKED;
+        if (memory[i] != (in ? inside : 0x5a))
+            ck_abort_msg("%s: byte %zu was written", answer->what, i);
+    }
+    ck_assert_uint_eq(side_counter(&side, "connections_broken"),
+        answer->code == NA_PLUGIN_OK ? 0 : 1);
+    act_fini(&act);
+    side.ops->mem_free(side.cls, remote);
+    side.ops->mem_deregister(side.cls, local);
+    side.ops->addr_free(side.cls, addr);
+    stranger_hang_up(&stranger);
+    side_close(&side);
+    stranger_close(&stranger);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    tcase_add_loop_test(tcase, hostile_answers_to_a_get_write_nothing_else, 0,
+        (int) (sizeof(answers) / sizeof(answers[0])));
+}
+
+int
+main(int argc, char **argv)
+{
+    return scene_main(argc, argv, "ucx hostile answers", add);
+}

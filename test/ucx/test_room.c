@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Room for unexpected messages: whoever took it gets all of it back, so that
+ * messages go on after many times the window. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene.h"
+
+#define WINDOW (128U << 10)
+#define LENGTH 200U
+#define COST (LENGTH + 64)
+#define ROUNDS (4 * WINDOW / COST) /* messages: four windows */
+
+static unsigned char bytes[LENGTH];
+
+/* Sends one from a side to an address, into a context there. */
+static void
+send_one(struct side *from, struct side *other, na_plugin_addr *to,
+    uint32_t context, uint32_t tag)
+{
+    struct act act;
+    uint64_t until = now_ms() + SIDE_WAIT_MS;
+
+    act_init(&act, from);
+    act.pending = true;
+    int32_t ret = from->ops->send_unexpected(
+        from->ctx, act.op, bytes, sizeof(bytes), NULL, to, context, tag);
+    act.pending = ret == NA_PLUGIN_PENDING;
+    ck_assert(act.pending || ret == NA_PLUGIN_DONE);
+    while (act.pending) {
+        side_poll(from);
+        side_poll(other);
+        if (now_ms() > until)
+            ck_abort_msg("message %u waits for room", tag);
+    }
+    act_fini(&act);
+}
+
+static void
+receive_one(struct side *at, struct side *other, uint32_t tag)
+{
+    struct act act;
+
+    act_init(&act, at);
+    act_recv_any(&act);
+    ck_assert_int_eq(act_await(&act, other), NA_PLUGIN_OK);
+    ck_assert_uint_eq(act.end.tag, tag);
+    at->ops->addr_free(at->cls, act.end.source);
+    act_fini(&act);
+}
+
+/* Takes away the receive that a scene begins with. */
+static void
+scene_without_receive(struct scene *scene)
+{
+    scene_open(scene);
+    scene->victim.ops->cancel(scene->victim.ctx, scene->recv.op);
+    act_await(&scene->recv, NULL);
+}
+
+START_TEST(room_is_given_back_for_messages_that_were_kept)
+{
+    struct scene scene;
+
+    scene_without_receive(&scene);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint64_t until = now_ms() + SIDE_WAIT_MS;
+        send_one(&scene.friend, &scene.victim, scene.to_victim, 0, i);
+        while (side_counter(&scene.victim, "unexpected_queued") <= i) {
+            side_poll(&scene.friend);
+            side_poll(&scene.victim);
+            ck_assert_uint_lt(now_ms(), until);
+        }
+        receive_one(&scene.victim, &scene.friend, i);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+START_TEST(room_is_given_back_for_messages_that_were_awaited)
+{
+    struct scene scene;
+    struct act act;
+
+    scene_without_receive(&scene);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        act_init(&act, &scene.victim);
+        act_recv_any(&act);
+        send_one(&scene.friend, &scene.victim, scene.to_victim, 0, i);
+        ck_assert_int_eq(act_await(&act, &scene.friend), NA_PLUGIN_OK);
+        scene.victim.ops->addr_free(scene.victim.cls, act.end.source);
+        act_fini(&act);
+    }
+    scene_close(&scene);
+}
+END_TEST
+
+START_TEST(room_is_given_back_for_messages_without_a_context)
+{
+    struct scene scene;
+
+    scene_open(&scene);
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        send_one(&scene.friend, &scene.victim, scene.to_victim, 7, i);
+    scene_trip(&scene, "messages without a context");
+    scene_close(&scene);
+}
+END_TEST
+
+START_TEST(room_is_given_back_to_oneself)
+{
+    struct scene scene;
+    na_plugin_addr *self;
+
+    scene_without_receive(&scene);
+    ck_assert_int_eq(
+        scene.victim.ops->addr_self(scene.victim.cls, &self), NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        send_one(&scene.victim, &scene.friend, self, 0, i);
+        receive_one(&scene.victim, &scene.friend, i);
+    }
+    scene.victim.ops->addr_free(scene.victim.cls, self);
+    scene_close(&scene);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, room_is_given_back_for_messages_that_were_kept);
+    tcase_add_test(tcase, room_is_given_back_for_messages_that_were_awaited);
+    tcase_add_test(tcase, room_is_given_back_for_messages_without_a_context);
+    tcase_add_test(tcase, room_is_given_back_to_oneself);
+}
+
+int
+main(int argc, char **argv)
+{
+    return scene_main(argc, argv, "ucx room", add);
+}
