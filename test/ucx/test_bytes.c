@@ -31,13 +31,18 @@ get_memory(struct couple *couple, struct side *side)
     return memory;
 }
 
+/* In three segments, the first two of these lengths: both sides cut theirs at
+ * other places. */
 static na_plugin_mem *
-register_memory(struct side *side, unsigned char *memory)
+register_memory(
+    struct side *side, unsigned char *memory, uint64_t first, uint64_t second)
 {
-    na_plugin_segment segment = {memory, LENGTH};
+    const na_plugin_segment segments[] = {{memory, first},
+        {memory + first, second},
+        {memory + first + second, LENGTH - first - second}};
     na_plugin_mem *mem;
 
-    ck_assert_int_eq(side->ops->mem_register(side->cls, &segment, 1,
+    ck_assert_int_eq(side->ops->mem_register(side->cls, segments, 3,
                          NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
                          NA_PLUGIN_MEM_HOST, 0, &mem),
         NA_PLUGIN_OK);
@@ -64,8 +69,8 @@ couple_open(struct couple *couple, const char *protocol, bool allocated)
     }
     couple->memory[0] = get_memory(couple, &couple->a);
     couple->memory[1] = get_memory(couple, &couple->b);
-    couple->own = register_memory(&couple->a, couple->memory[0]);
-    couple->others = register_memory(&couple->b, couple->memory[1]);
+    couple->own = register_memory(&couple->a, couple->memory[0], 1000, 70001);
+    couple->others = register_memory(&couple->b, couple->memory[1], 4096, 1);
     ck_assert_int_eq(couple->b.ops->mem_serialize(
                          couple->b.cls, couple->others, bytes, &size),
         NA_PLUGIN_OK);

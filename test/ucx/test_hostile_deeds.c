@@ -2,6 +2,7 @@
 /* What a stranger does beside the language: says what it has heard, says too
  * much, uses UCX for something else, or is no UCX at all. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,6 +258,79 @@ START_TEST(hostile_bytes_at_the_port_harm_nobody)
 }
 END_TEST
 
+#define SILENT 200U /* of each port: two descriptors, as both ends are here */
+
+/* The ports of IPv4 that this process listens at: of UCX's listener, and of its
+ * transport. */
+static size_t
+find_ports(struct sockaddr_in *ports, size_t most)
+{
+    size_t count = 0;
+
+    for (int fd = 0; fd < 1024 && count < most; fd++) {
+        socklen_t length = sizeof(ports[0]);
+        int listens = 0;
+        socklen_t size = sizeof(listens);
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 &&
+            listens != 0 &&
+            getsockname(fd, (struct sockaddr *) &ports[count], &length) == 0 &&
+            ports[count].sin_family == AF_INET &&
+            ntohl(ports[count].sin_addr.s_addr) >> 24 == 127)
+            count++;
+    }
+    return count;
+}
+
+static uint32_t
+count_fds(void)
+{
+    uint32_t count = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            count++;
+    return count;
+}
+
+/* Many connect, to each port, and say nothing: others are served meanwhile, and
+ * descriptors come back when they hang up. */
+START_TEST(hostile_silence_holds_up_nobody)
+{
+    static struct sockaddr_in ports[8];
+    static int fds[SILENT];
+    struct scene scene;
+
+    scene_open(&scene);
+    scene_trip(&scene, "nothing");
+    size_t count = find_ports(ports, 8);
+    ck_assert_uint_ge(count, 2);
+    uint32_t before = count_fds();
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < SILENT; j++) {
+            fds[j] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            ck_assert_int_ge(fds[j], 0);
+            ck_assert_int_eq(connect(fds[j], (struct sockaddr *) &ports[i],
+                                 sizeof(ports[i])),
+                0);
+            stranger_turn(&scene.stranger, scene.sides);
+        }
+        scene_trip(&scene, "silence");
+        stranger_join(&scene.stranger, scene.sides, scene.port);
+        stranger_hang_up(&scene.stranger);
+        for (uint32_t j = 0; j < SILENT; j++)
+            close(fds[j]);
+        uint64_t until = now_ms() + SIDE_WAIT_MS;
+        while (count_fds() > before) {
+            stranger_turn(&scene.stranger, scene.sides);
+            if (now_ms() > until)
+                ck_abort_msg("%u descriptors stay", count_fds() - before);
+        }
+        scene_trip(&scene, "silence that is over");
+    }
+    scene_close(&scene);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -265,6 +339,8 @@ add(TCase *tcase)
     tcase_add_test(tcase, hostile_floods_end);
     tcase_add_test(tcase, hostile_tags_are_nothing);
     tcase_add_test(tcase, hostile_bytes_at_the_port_harm_nobody);
+    tcase_add_test(tcase, hostile_silence_holds_up_nobody);
+    tcase_set_timeout(tcase, 30);
     /* opened with more, UCX trusts its peers */
     if (strcmp(scene_protocol(), "tcp") == 0)
         tcase_add_loop_test(

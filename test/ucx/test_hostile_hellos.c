@@ -63,6 +63,23 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
 }
 END_TEST
 
+/* What is sent to another host's name doesn't go to who claims it. */
+static void
+check_not_its_own(struct scene *scene, const char *name)
+{
+    struct side *victim = &scene->victim;
+    char text[SIDE_TEXT];
+    struct act act;
+
+    snprintf(text, sizeof(text), "%s%s", scene_protocol(), strchr(name, ':'));
+    na_plugin_addr *addr = side_lookup(victim, text);
+    act_init(&act, victim);
+    act_send(&act, true, "secret", 6, addr, 1);
+    ck_assert_int_eq(act_await(&act, &scene->friend), NA_PLUGIN_E_HOSTUNREACH);
+    act_fini(&act);
+    victim->ops->addr_free(victim->cls, addr);
+}
+
 /* Names that are no address, or somebody else's, are not believed. */
 START_TEST(hostile_names_are_only_names)
 {
@@ -93,6 +110,8 @@ START_TEST(hostile_names_are_only_names)
             ops->addr_to_string(scene.victim.cls, source, text, &size);
         ck_assert_msg(ret == NA_PLUGIN_OK || ret == NA_PLUGIN_E_OPNOTSUPPORTED,
             "%s: %d", names[i], (int) ret);
+        if (strcmp(names[i], "tcp://198.51.100.77:80") == 0)
+            check_not_its_own(&scene, names[i]);
         ops->addr_free(scene.victim.cls, source);
         act_recv_any(&scene.recv);
         scene_trip(&scene, names[i]);
