@@ -460,6 +460,74 @@ START_TEST(signal_all_wakes_all_who_wait)
 }
 END_TEST
 
+static void *
+wait_for_entry(void *arg)
+{
+    bool *filled = arg;
+
+    *filled = base_completion_wait(&queue, base_time_deadline(LATE_MS));
+    return NULL;
+}
+
+static void *
+push_first(void *arg)
+{
+    push(0);
+    return arg;
+}
+
+/* The one who pushes finds the lock taken, while another waits for an entry. */
+START_TEST(push_that_has_to_wait_wakes_who_waits_for_an_entry)
+{
+    uint64_t deadline = base_time_deadline(LATE_MS);
+    pthread_t waiting, pushing;
+    bool filled = false, waits = false;
+
+    waiting = start(wait_for_entry, &filled);
+    while (!waits && base_time_left(deadline) > 0) {
+        base_lock_acquire(&queue.lock);
+        waits = queue.filled.waiters > 0;
+        if (!waits)
+            base_lock_release(&queue.lock);
+        sched_yield();
+    }
+    ck_assert(waits);
+    pushing = start(push_first, NULL);
+    while (atomic_load(&queue.lock.state) != BASE_LOCK_WAITED_FOR &&
+           base_time_left(deadline) > 0)
+        sched_yield();
+    base_lock_release(&queue.lock);
+    pthread_join(pushing, NULL);
+    pthread_join(waiting, NULL);
+    ck_assert(filled);
+    ck_assert_msg(base_time_left(deadline) > 0,
+        "there was an entry, but the thread that waited for it slept on");
+    ck_assert_uint_eq(base_completion_trigger(&queue, 0, 1), 1);
+}
+END_TEST
+
+static bool
+is_second(const struct base_completion *completion)
+{
+    return completion == &entries[1].completion;
+}
+
+START_TEST(take_leaves_the_count_of_what_is_left)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        push(i);
+    ck_assert_ptr_eq(
+        base_completion_take(&queue, is_second), &entries[1].completion);
+    ck_assert_uint_eq(base_completion_count(&queue), 2);
+    ck_assert_ptr_null(base_completion_take(&queue, is_second));
+    ck_assert_uint_eq(base_completion_count(&queue), 2);
+    ck_assert_uint_eq(base_completion_trigger(&queue, 0, 16), 2);
+    ck_assert_uint_eq(ran[0], 0);
+    ck_assert_uint_eq(ran[1], 2);
+    ck_assert_uint_eq(base_completion_count(&queue), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -482,6 +550,8 @@ main(void)
     tcase_add_test(tcase, trigger_one_thread_does_not_wait_for_others);
     tcase_add_test(tcase, trigger_in_several_threads_runs_each_entry_once);
     tcase_add_test(tcase, trigger_entry_taken_by_another_goes_on_waiting);
+    tcase_add_test(tcase, push_that_has_to_wait_wakes_who_waits_for_an_entry);
+    tcase_add_test(tcase, take_leaves_the_count_of_what_is_left);
     tcase_add_test(tcase, lock_held_cannot_be_taken);
     tcase_add_test(tcase, lock_of_one_thread_is_left_alone);
     tcase_add_test(tcase, lock_in_several_threads_has_one_holder);
