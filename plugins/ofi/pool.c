@@ -73,6 +73,7 @@ ofi_pool_tx(na_plugin_class *cls, uint32_t room)
     struct ofi_tx *tx =
         OFI_OBJECT(ofi_list_pop(&pool->spare), struct ofi_tx, link);
     tx->fence = false;
+    tx->lost = false;
     tx->op = NULL;
     tx->peer = NULL;
     return tx;

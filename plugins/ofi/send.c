@@ -375,6 +375,13 @@ ofi_send_done(na_plugin_class *cls, struct ofi_tx *tx, int error)
         return;
     }
     end_op(tx, ofi_peer_code(error));
+    /* as many may follow as a peer had to be answered: what is under way with it
+     * has ended with the first */
+    if (tx->lost) {
+        cls->counters.completion_errors++;
+        tx_free(cls, tx);
+        return;
+    }
     ofi_addr_hold(peer);
     tx_free(cls, tx);
     ofi_peer_failed(cls, peer, error);
@@ -397,6 +404,7 @@ ofi_send_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status)
         end_op(tx, status);
         cls->fences -= tx->fence;
         tx->fence = false;
+        tx->lost = true;
     }
     peer->injected = 0;
 }
