@@ -41,7 +41,15 @@
     X(TABLE_ROUNDS, 1000000, 100000)   /* uses of transfer ids */              \
     X(QUEUE_ENTRIES, 1000000, 100000)  /* through a completion queue */        \
     X(REGISTRY_IDS, 100000, 10000)     /* RPCs registered */                   \
-    X(FAULT_STEPS, 360, 36)            /* operations failed one by one */
+    X(FAULT_STEPS, 360, 36)            /* operations failed one by one */      \
+    X(SOAK_CALLS_SM, 100000000, 200000) /* among peers that die */             \
+    X(SOAK_CALLS, 10000000, 20000)     /* likewise, not over na+sm */          \
+    X(FLOOD_CALLS, 100000, 5000)       /* of who reads no answer */            \
+    X(FLOOD_LARGE, 2000, 200)          /* answers that nobody acknowledges */  \
+    X(FAULT_ALLOCATIONS, 100000, 8)    /* failed in turn, not over na+sm */    \
+    X(FAULT_CALLS, 100000, 4)          /* of a kind, failed in turn */         \
+    X(FAULT_CALLS_FAR, 100000, 1)      /* likewise, not over na+sm */          \
+    X(FAULT_KINDS, 1, 8)               /* each so many, not over na+sm */
 
 enum test_count {
 #define TEST_COUNT_NAME(name, full, everyday) TEST_##name,

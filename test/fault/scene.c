@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Classes, calls, and the order of it all. */
+#include "run.h"
+#include "scene_internal.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGE 300000U
+#define ATTEMPTS 4
+#define BUSY_STEPS 20
+#define LOST_MS 1000U   /* what did not end by then is lost */
+#define CANCEL_MS 5000U /* and has ended by then when it is cancelled */
+
+struct scene *scene_current;
+static hg_handle_t held;
+
+hg_return_t
+scene_accepted(hg_return_t ret)
+{
+    scene_current->accepted += ret == HG_SUCCESS;
+    return ret;
+}
+
+hg_return_t
+scene_called(const struct hg_cb_info *info)
+{
+    struct scene_op *op = info->arg;
+
+    scene_current->called++;
+    if (op) {
+        if (op->called++ > 0)
+            run_complain("called back again");
+        op->ret = info->ret;
+    }
+    return HG_SUCCESS;
+}
+
+/* One answers, the other calls: what fails is an operation of either. */
+static void
+progress(hg_context_t *context, unsigned timeout_ms)
+{
+    HG_Progress(context, timeout_ms);
+    while (HG_Trigger(context, 0, 1, NULL) == HG_SUCCESS)
+        ;
+}
+
+void
+scene_step(unsigned timeout_ms)
+{
+    progress(scene_current->origin, timeout_ms);
+    progress(scene_current->target, timeout_ms);
+}
+
+static bool
+step_until(const struct scene_op *op, unsigned limit_ms)
+{
+    uint64_t end = session_now_ms() + limit_ms;
+
+    for (unsigned i = 0; op->called == 0 && session_now_ms() < end; i++)
+        scene_step(i < BUSY_STEPS ? 0 : 1);
+    return op->called > 0;
+}
+
+hg_return_t
+scene_wait(struct scene_op *op, hg_handle_t handle, hg_op_id_t transfer)
+{
+    hg_return_t ret;
+
+    if (step_until(op, LOST_MS))
+        return op->ret;
+    if (!scene_current->rule->failed())
+        run_complain(
+            "nothing has failed, and it is not over after %u ms", LOST_MS);
+    else if (run_current->logged == 0)
+        run_complain("not over after %u ms, and nothing was logged", LOST_MS);
+    ret = handle ? HG_Cancel(handle) : HG_Bulk_cancel(transfer);
+    if (ret != HG_SUCCESS)
+        run_complain("cancel: %s", HG_Error_to_string(ret));
+    if (!step_until(op, CANCEL_MS))
+        run_complain(
+            "not called back, %u ms after it was cancelled", CANCEL_MS);
+    return op->ret;
+}
+
+void
+scene_respond(hg_handle_t handle, void *out)
+{
+    hg_return_t ret = HG_NOMEM;
+
+    for (int i = 0; i < ATTEMPTS && ret != HG_SUCCESS; i++)
+        ret = scene_accepted(HG_Respond(handle, scene_called, NULL, out));
+    if (ret != HG_SUCCESS)
+        run_complain("respond: %s", HG_Error_to_string(ret));
+}
+
+static hg_return_t
+on_echo(hg_handle_t handle)
+{
+    blob_t blob;
+    hg_return_t ret = HG_Get_input(handle, &blob);
+
+    if (ret != HG_SUCCESS) {
+        HG_Destroy(handle);
+        return ret;
+    }
+    scene_respond(handle, &blob);
+    HG_Free_input(handle, &blob);
+    HG_Destroy(handle);
+    return HG_SUCCESS;
+}
+
+static void
+let_go(void)
+{
+    if (held) {
+        scene_respond(held, NULL);
+        HG_Destroy(held);
+    }
+    held = HG_HANDLE_NULL;
+}
+
+static hg_return_t
+on_hold(hg_handle_t handle)
+{
+    let_go();
+    held = handle;
+    return HG_SUCCESS;
+}
+
+static bool
+register_all(struct scene *s, hg_class_t *hg_class)
+{
+    s->echo_id = MERCURY_REGISTER(hg_class, "echo", blob_t, blob_t, on_echo);
+    s->hold_id = MERCURY_REGISTER(hg_class, "hold", blob_t, void, on_hold);
+    s->move_id = scene_register_move(hg_class);
+    return s->echo_id != 0 && s->hold_id != 0 && s->move_id != 0;
+}
+
+static hg_return_t
+open_side(struct scene *s, hg_class_t **class_p, hg_context_t **context_p)
+{
+    struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
+
+    info.auto_sm = s->rule->auto_sm;
+    info.request_post_init = 2;
+    info.request_post_incr = 2;
+    if (!*class_p)
+        *class_p =
+            HG_Init_opt2(s->rule->transport, HG_TRUE, HG_VERSION(2, 4), &info);
+    if (*class_p && !register_all(s, *class_p))
+        return HG_NOMEM;
+    if (*class_p && !*context_p)
+        *context_p = HG_Context_create(*class_p);
+    return *context_p ? HG_SUCCESS : HG_NOMEM;
+}
+
+static hg_return_t
+open_target(void)
+{
+    struct scene *s = scene_current;
+
+    return open_side(s, &s->target_class, &s->target);
+}
+
+static hg_return_t
+open_origin(void)
+{
+    struct scene *s = scene_current;
+
+    return open_side(s, &s->origin_class, &s->origin);
+}
+
+static hg_return_t
+find_target(void)
+{
+    struct scene *s = scene_current;
+    hg_size_t size = sizeof s->address;
+    hg_addr_t self;
+    hg_return_t ret = HG_Addr_self(s->target_class, &self);
+
+    if (ret != HG_SUCCESS)
+        return ret;
+    ret = HG_Addr_to_string(s->target_class, s->address, &size, self);
+    HG_Addr_free(s->target_class, self);
+    return ret == HG_SUCCESS
+               ? HG_Addr_lookup2(s->origin_class, s->address, &s->peer)
+               : ret;
+}
+
+static hg_return_t
+echo(uint32_t size)
+{
+    struct scene *s = scene_current;
+    struct scene_op op = {.called = 0};
+    blob_t in = {.size = size, .data = malloc(size)}, out;
+    hg_handle_t handle;
+    hg_return_t ret =
+        in.data ? HG_Create(s->origin, s->peer, s->echo_id, &handle) : HG_NOMEM;
+
+    if (ret != HG_SUCCESS) {
+        free(in.data);
+        return ret;
+    }
+    for (uint32_t i = 0; i < size; i++)
+        in.data[i] = (unsigned char) (i * 7 + i / 256);
+    ret = scene_accepted(HG_Forward(handle, scene_called, &op, &in));
+    if (ret == HG_SUCCESS)
+        ret = scene_wait(&op, handle, HG_OP_ID_NULL);
+    if (ret == HG_SUCCESS)
+        ret = HG_Get_output(handle, &out);
+    if (ret == HG_SUCCESS) {
+        if (out.size != in.size || memcmp(out.data, in.data, size) != 0)
+            run_complain("the answer to %u bytes is not what was sent", size);
+        HG_Free_output(handle, &out);
+    }
+    if (HG_Destroy(handle) != HG_SUCCESS)
+        run_complain("the handle is not destroyed");
+    free(in.data);
+    return ret;
+}
+
+static hg_return_t
+call_small(void)
+{
+    return echo(100);
+}
+
+static hg_return_t
+call_large(void)
+{
+    return echo(LARGE);
+}
+
+static hg_return_t
+cancel(void)
+{
+    struct scene *s = scene_current;
+    struct scene_op op = {.called = 0};
+    blob_t in = {.size = 1, .data = (unsigned char *) "x"};
+    uint64_t end = session_now_ms() + LOST_MS;
+    hg_handle_t handle;
+    hg_return_t ret = HG_Create(s->origin, s->peer, s->hold_id, &handle);
+
+    if (ret != HG_SUCCESS)
+        return ret;
+    ret = scene_accepted(HG_Forward(handle, scene_called, &op, &in));
+    if (ret == HG_SUCCESS) {
+        while (!held && op.called == 0 && session_now_ms() < end)
+            scene_step(1);
+        HG_Cancel(handle);
+        ret = scene_wait(&op, handle, HG_OP_ID_NULL);
+    }
+    HG_Destroy(handle);
+    let_go();
+    return ret == HG_CANCELED ? HG_SUCCESS : ret;
+}
+
+static const struct step {
+    const char *name;
+    hg_return_t (*run)(void);
+} steps[] = {
+    {"open the target", open_target},
+    {"open the origin", open_origin},
+    {"find the target", find_target},
+    {"call", call_small},
+    {"call again", call_small},
+    {"call with large arguments", call_large},
+    {"move data inside of a descriptor", scene_move_small},
+    {"move data", scene_move_large},
+    {"move data that the library allocated", scene_move_allocated},
+    {"cancel a call", cancel},
+    {"call at the end", call_small},
+};
+
+static bool
+run_step(const struct step *step)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        bool before = scene_current->rule->failed();
+        hg_return_t ret;
+
+        run_doing(step->name);
+        ret = step->run();
+        if (ret == HG_SUCCESS)
+            return true;
+        if (!scene_current->rule->failed()) {
+            run_complain("%s: %s, and nothing was made to fail", step->name,
+                HG_Error_to_string(ret));
+            return false;
+        }
+        if (before && i > 1)
+            run_complain("%s, attempt %d after the failure: %s", step->name,
+                i + 1, HG_Error_to_string(ret));
+    }
+    return false;
+}
+
+/* A second time when it was the one that failed. */
+static void
+ends(const char *what, hg_return_t (*end)(void))
+{
+    bool before = scene_current->rule->failed();
+    hg_return_t ret;
+
+    run_doing(what);
+    ret = end();
+    if (ret != HG_SUCCESS && !before && scene_current->rule->failed())
+        ret = end();
+    if (ret != HG_SUCCESS)
+        run_complain("%s: %s", what, HG_Error_to_string(ret));
+}
+
+static hg_return_t
+destroy_target(void)
+{
+    return HG_Context_destroy(scene_current->target);
+}
+
+static hg_return_t
+destroy_origin(void)
+{
+    return HG_Context_destroy(scene_current->origin);
+}
+
+static hg_return_t
+finalize_target(void)
+{
+    return HG_Finalize(scene_current->target_class);
+}
+
+static hg_return_t
+finalize_origin(void)
+{
+    return HG_Finalize(scene_current->origin_class);
+}
+
+/* What the target still has to do. */
+static void
+settle(struct scene *s)
+{
+    uint64_t end = session_now_ms() + CANCEL_MS;
+
+    run_doing("settle");
+    let_go();
+    while (
+        (s->accepted != s->called || scene_moving()) && session_now_ms() < end)
+        scene_step(1);
+}
+
+static void
+close_all(struct scene *s)
+{
+    if (s->target && s->origin)
+        settle(s);
+    if (s->peer != HG_ADDR_NULL)
+        HG_Addr_free(s->origin_class, s->peer);
+    if (s->origin)
+        ends("destroy the origin's context", destroy_origin);
+    if (s->target)
+        ends("destroy the target's context", destroy_target);
+    if (s->accepted != s->called)
+        run_complain("%u operations were accepted, %u called back", s->accepted,
+            s->called);
+    if (s->origin_class)
+        ends("finalize the origin", finalize_origin);
+    if (s->target_class)
+        ends("finalize the target", finalize_target);
+}
+
+static int log_line(FILE *stream, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int
+log_line(FILE *stream, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    run_log(format, args);
+    va_end(args);
+    return 0;
+}
+
+void
+scene_prepare(void)
+{
+    HG_Set_log_func(log_line);
+    HG_Set_log_subsys("all");
+    HG_Set_log_level("warning");
+}
+
+void
+scene_run(const struct scene_rule *rule)
+{
+    static struct scene scene;
+    bool good = true;
+
+    scene_current = &scene;
+    scene.rule = rule;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0] && good; i++)
+        good = run_step(&steps[i]);
+    close_all(&scene);
+    run_doing("clean up");
+    HG_Cleanup();
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_alloc TRANSPORT [auto_sm]: each allocation of a scene fails, one in each
+ * run. The run goes on as if nothing had been, or says so; nothing is lost,
+ * leaked, crashed or left waiting. Over na+sm every allocation, whoever asks;
+ * over other transports those of libtalaria and the plugins: what libfabric and
+ * UCX do without memory is theirs.
+ */
+#include "counts.h"
+#include "heap.h"
+#include "run.h"
+#include "scene.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN_MS 20000
+
+static struct scene_rule rule = {.failed = heap_failed};
+
+/* Allocations that the library keeps for good: the table of transfer ids. */
+static unsigned permanent = 1;
+
+/* Whether all that the process asks for is meant. */
+static bool
+whole(void)
+{
+    return strncmp(rule.transport, "na+sm", 5) == 0;
+}
+
+static void
+body(void *arg)
+{
+    long fail_at = *(long *) arg;
+    struct holdings before;
+    char left[1000];
+    unsigned count;
+
+    scene_prepare();
+    holdings_take(&before);
+    heap_begin(whole() ? HEAP_ALL : HEAP_OURS, fail_at, run_current->fault,
+        sizeof run_current->fault);
+    scene_run(&rule);
+    heap_end();
+    run_current->count = heap_count();
+    run_current->failed = heap_failed();
+    holdings_compare(&before);
+    count = heap_left(left, sizeof left);
+    run_current->left = count;
+    if (count > permanent)
+        run_complain("%u allocations are left; %s", count, left);
+}
+
+static bool
+run(long fail_at)
+{
+    return run_apart(body, &fail_at, RUN_MS);
+}
+
+static void
+ck_run(long fail_at)
+{
+    if (!run(fail_at))
+        ck_abort_msg(
+            "allocation %ld, while it was to %s:\n%sasked for by%s\n%s",
+            fail_at, run_current->doing, run_current->text, run_current->fault,
+            run_current->log);
+}
+
+START_TEST(alloc_each_that_fails_is_survived)
+{
+    long count, stride, runs = test_count(TEST_FAULT_ALLOCATIONS);
+
+    ck_run(-1);
+    count = run_current->count;
+    ck_assert_int_gt(count, 50);
+    stride = whole() ? 1 : count / runs + 1;
+    for (long i = 0; i == 0 || run_current->failed; i += stride)
+        ck_run(i);
+}
+END_TEST
+
+int
+main(int argc, char **argv)
+{
+    Suite *suite = suite_create("alloc");
+    TCase *tcase = tcase_create("alloc");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    if (argc < 2)
+        return 2;
+    rule.transport = argv[1];
+    rule.auto_sm = argc > 2 && strcmp(argv[2], "auto_sm") == 0;
+    suite_add_tcase(suite, tcase);
+    tcase_set_timeout(tcase, 3600);
+    tcase_add_test(tcase, alloc_each_that_fails_is_survived);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_calls TRANSPORT: each system call of a scene fails, one in each run, with
+ * each error that it may have. The run goes on as if nothing had been, or says
+ * so; nothing is lost, leaked, crashed or left waiting. Over na+sm every call,
+ * those of the dynamic linker and the C library included; over other transports
+ * those that libtalaria and the plugins ask for.
+ */
+#include "calls.h"
+#include "counts.h"
+#include "run.h"
+#include "scene.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define RUN_MS 20000
+#define ERRORS_MAX 6
+
+static const struct fault {
+    const char *name;
+    int number;
+    int errors[ERRORS_MAX]; /* a 0 ends them */
+} calls[] = {
+    {"mmap", SYS_mmap, {ENOMEM}},
+    {"mprotect", SYS_mprotect, {ENOMEM}},
+    {"openat", SYS_openat, {EMFILE, EACCES, EINTR}},
+    {"read", SYS_read, {EINTR, EIO}},
+    {"fcntl", SYS_fcntl, {EMFILE, EPERM}},
+    {"getrandom", SYS_getrandom, {EAGAIN, EINTR, ENOSYS}},
+    {"socket", SYS_socket, {EMFILE, ENFILE, ENOBUFS, EACCES}},
+    {"setsockopt", SYS_setsockopt, {ENOMEM}},
+    {"getsockopt", SYS_getsockopt, {ENOBUFS, ENOPROTOOPT}},
+    {"getsockname", SYS_getsockname, {ENOBUFS}},
+    {"bind", SYS_bind, {EADDRINUSE, EACCES, ENOMEM}},
+    {"listen", SYS_listen, {EADDRINUSE}},
+    {"connect", SYS_connect, {ECONNREFUSED, EAGAIN, EINTR, ENOMEM, EPERM}},
+    {"accept4", SYS_accept4,
+        {EMFILE, ENFILE, ENOMEM, ECONNABORTED, EINTR, EPERM}},
+    {"sendmsg", SYS_sendmsg, {ENOBUFS, ENOMEM, EAGAIN, EINTR, ETOOMANYREFS}},
+    {"recvmsg", SYS_recvmsg, {ENOMEM, EAGAIN, EINTR, ECONNRESET}},
+    {"sendto", SYS_sendto, {ENOBUFS, EAGAIN, EINTR}},
+    {"recvfrom", SYS_recvfrom, {ENOMEM, EAGAIN, EINTR}},
+    {"write", SYS_write, {EAGAIN, EINTR}},
+    {"eventfd2", SYS_eventfd2, {EMFILE, ENFILE, ENOMEM}},
+    {"memfd_create", SYS_memfd_create, {EMFILE, ENOMEM, EACCES, ENOSYS}},
+    {"ftruncate", SYS_ftruncate, {ENOSPC, EINTR, ENOMEM}},
+    {"fallocate", SYS_fallocate, {ENOSPC, EINTR, EOPNOTSUPP}},
+    {"epoll_create1", SYS_epoll_create1, {EMFILE, ENFILE, ENOMEM}},
+    {"epoll_ctl", SYS_epoll_ctl, {ENOMEM, ENOSPC}},
+    {"epoll_wait", SYS_epoll_wait, {EINTR}},
+    {"epoll_pwait2", SYS_epoll_pwait2, {EINTR, ENOSYS}},
+    {"poll", SYS_poll, {EINTR, ENOMEM}},
+    {"ppoll", SYS_ppoll, {EINTR, ENOMEM}},
+    {"clone", SYS_clone, {EAGAIN, ENOMEM}},
+    {"clone3", SYS_clone3, {EAGAIN, ENOMEM, ENOSYS}},
+    {"pidfd_open", SYS_pidfd_open, {EMFILE, EPERM, ENOMEM, ENOSYS, ESRCH}},
+    {"process_vm_readv", SYS_process_vm_readv, {EPERM, ENOMEM, ENOSYS}},
+    {"process_vm_writev", SYS_process_vm_writev, {EPERM, ENOMEM, ENOSYS}},
+    {"membarrier", SYS_membarrier, {EPERM, ENOSYS, ENOMEM}},
+    {"prlimit64", SYS_prlimit64, {EPERM}},
+    {"getdents64", SYS_getdents64, {ENOMEM}},
+    {"newfstatat", SYS_newfstatat, {EACCES, ENOMEM}},
+};
+
+struct what {
+    const struct fault *call;
+    int error;
+    long fail_at;
+};
+
+static struct scene_rule rule = {.failed = calls_failed};
+
+static bool
+is_sm(void)
+{
+    return strncmp(rule.transport, "na+sm", 5) == 0;
+}
+
+static void
+body(void *arg)
+{
+    const struct what *what = arg;
+    struct calls_rule calls_rule = {.number = what->call->number,
+        .error = what->error,
+        .fail_at = what->fail_at,
+        .who = run_current->fault,
+        .size = sizeof run_current->fault,
+        .ours_only = !is_sm()};
+    struct holdings before;
+
+    scene_prepare();
+    holdings_take(&before);
+    before.descriptors++; /* the filter's */
+    if (!calls_begin(&calls_rule)) {
+        run_complain("no filter for system calls: %s", strerror(errno));
+        run_current->not_permitted = true;
+        return;
+    }
+    scene_run(&rule);
+    calls_end();
+    run_current->count = calls_count();
+    run_current->failed = calls_failed();
+    holdings_compare(&before);
+}
+
+static bool
+run(const struct fault *call, int error, long fail_at)
+{
+    struct what what = {call, error, fail_at};
+
+    return run_apart(body, &what, RUN_MS);
+}
+
+static void
+describe(char *text, size_t size, const struct fault *call, int error, long at)
+{
+    snprintf(text, size,
+        "%s %ld with %s, while it was to %s:\n%sasked for by"
+        "%s\n%s",
+        call->name, at, strerror(error), run_current->doing, run_current->text,
+        run_current->fault, run_current->log);
+}
+
+static void
+ck_run(const struct fault *call, int error, long at)
+{
+    char text[3 * RUN_TEXT];
+
+    if (run(call, error, at))
+        return;
+    describe(text, sizeof text, call, error, at);
+    ck_abort_msg("%s", text);
+}
+
+START_TEST(calls_each_that_fails_is_survived)
+{
+    const struct fault *call = &calls[_i];
+    long count, stride,
+        runs = test_count(is_sm() ? TEST_FAULT_CALLS : TEST_FAULT_CALLS_FAR);
+
+    if (!is_sm() && _i % (int) test_count(TEST_FAULT_KINDS) != 0)
+        return;
+    ck_run(call, 0, -1);
+    count = run_current->count;
+    stride = count > runs ? count / runs + 1 : 1;
+    for (int i = 0; i < ERRORS_MAX && call->errors[i] != 0; i++)
+        for (long at = i % stride; at < count; at += stride)
+            ck_run(call, call->errors[i], at);
+}
+END_TEST
+
+int
+main(int argc, char **argv)
+{
+    Suite *suite = suite_create("calls");
+    TCase *tcase = tcase_create("calls");
+    SRunner *runner = srunner_create(suite);
+    const int count = (int) (sizeof calls / sizeof calls[0]);
+    int failed;
+
+    if (argc < 2)
+        return 2;
+    rule.transport = argv[1];
+    run(&calls[0], 0, -1);
+    if (run_current->not_permitted) {
+        printf("skipped: %s", run_current->text);
+        return 77;
+    }
+    suite_add_tcase(suite, tcase);
+    tcase_set_timeout(tcase, 3600);
+    tcase_add_loop_test(tcase, calls_each_that_fails_is_survived, 0, count);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
