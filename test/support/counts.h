@@ -37,19 +37,19 @@
     X(TRANSFER_ROUNDS, 1000, 100)    /* random descriptors */                  \
     X(TRANSFER_MAX_MIB, 64, 4)       /* largest transfer */                    \
     X(TRANSFERS_IN_FLIGHT, 64, 32)                                             \
-    X(WIRE_MUTATIONS, 2000000, 200000) /* of a serialized descriptor */        \
-    X(TABLE_ROUNDS, 1000000, 100000)   /* uses of transfer ids */              \
-    X(QUEUE_ENTRIES, 1000000, 100000)  /* through a completion queue */        \
-    X(REGISTRY_IDS, 100000, 10000)     /* RPCs registered */                   \
-    X(FAULT_STEPS, 360, 36)            /* operations failed one by one */      \
+    X(WIRE_MUTATIONS, 2000000, 200000)  /* of a serialized descriptor */       \
+    X(TABLE_ROUNDS, 1000000, 100000)    /* uses of transfer ids */             \
+    X(QUEUE_ENTRIES, 1000000, 100000)   /* through a completion queue */       \
+    X(REGISTRY_IDS, 100000, 10000)      /* RPCs registered */                  \
+    X(FAULT_STEPS, 360, 36)             /* operations failed one by one */     \
     X(SOAK_CALLS_SM, 100000000, 200000) /* among peers that die */             \
-    X(SOAK_CALLS, 10000000, 20000)     /* likewise, not over na+sm */          \
-    X(FLOOD_CALLS, 100000, 5000)       /* of who reads no answer */            \
-    X(FLOOD_LARGE, 2000, 200)          /* answers that nobody acknowledges */  \
-    X(FAULT_ALLOCATIONS, 100000, 8)    /* failed in turn, not over na+sm */    \
-    X(FAULT_CALLS, 100000, 4)          /* of a kind, failed in turn */         \
-    X(FAULT_CALLS_FAR, 100000, 1)      /* likewise, not over na+sm */          \
-    X(FAULT_KINDS, 1, 8)               /* each so many, not over na+sm */
+    X(SOAK_CALLS, 10000000, 20000)      /* likewise, not over na+sm */         \
+    X(FLOOD_CALLS, 100000, 5000)        /* of who reads no answer */           \
+    X(FLOOD_LARGE, 2000, 200)           /* answers that nobody acknowledges */ \
+    X(FAULT_ALLOCATIONS, 100000, 8)     /* failed in turn, not over na+sm */   \
+    X(FAULT_CALLS, 100000, 4)           /* of a kind, failed in turn */        \
+    X(FAULT_CALLS_FAR, 100000, 1)       /* likewise, not over na+sm */         \
+    X(FAULT_KINDS, 1, 8)                /* each so many, not over na+sm */
 
 enum test_count {
 #define TEST_COUNT_NAME(name, full, everyday) TEST_##name,
