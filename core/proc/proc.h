@@ -68,7 +68,7 @@ proc_begin(struct hg_proc *proc, void *buf, size_t size, hg_proc_op_t op)
     }
     proc->start = start;
     proc->pos = start;
-    proc->end = start + size;
+    proc->end = size == 0 ? start : start + size; /* start may be NULL */
     proc->op = op;
     proc->flags = 0;
     proc->eager = 0;
