@@ -71,6 +71,9 @@ decode_flagged(struct hg_handle *handle, struct hg_message *message,
     if (ret != HG_SUCCESS || !summed || left == 0)
         return ret;
     LOG_ERROR(HG, "%zu bytes of checksummed arguments were not decoded", left);
+    /* The caller gets an error and frees nothing. */
+    proc_begin(&message->proc, NULL, 0, HG_FREE);
+    proc_cb(&message->proc, data);
     message->decoded--;
     hg_handle_unref(handle, 1);
     return HG_CHECKSUM_ERROR;

@@ -353,7 +353,8 @@ HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
  * again, unless release_input_early. HG_FAULT: no proc is registered;
  * HG_OVERFLOW or HG_PROTOCOL_ERROR: the bytes aren't such a struct;
  * HG_CHECKSUM_ERROR: they were altered, or decoded only in part under
- * HG_CHECKSUM_RPC_PAYLOAD (then in_struct has that part); HG_NOMEM. */
+ * HG_CHECKSUM_RPC_PAYLOAD (then what the decoded part allocated is freed
+ * again); HG_NOMEM. */
 HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
 
 /* Frees what HG_Get_input put into in_struct. */

@@ -30,7 +30,22 @@ proc_half(hg_proc_t proc, void *data)
     return ret;
 }
 
-static hg_id_t half_id, spoil_id;
+/* The same; what is decoded is held until it is freed. */
+static _Atomic int32_t held;
+
+static hg_return_t
+proc_held(hg_proc_t proc, void *data)
+{
+    hg_return_t ret = proc_half(proc, data);
+
+    if (ret == HG_SUCCESS && hg_proc_get_op(proc) == HG_DECODE)
+        held++;
+    else if (hg_proc_get_op(proc) == HG_FREE)
+        held--;
+    return ret;
+}
+
+static hg_id_t half_id, held_id, spoil_id;
 
 static hg_return_t
 on_half(hg_handle_t handle)
@@ -43,6 +58,19 @@ on_half(hg_handle_t handle)
     TARGET_ASSERT(numbers[0] == 77);
     TARGET_ASSERT(HG_Ref_get(handle) == (summed ? 1 : 2));
     TARGET_ASSERT(HG_Free_input(handle, numbers) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Ref_get(handle) == 1);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, numbers) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+on_held(hg_handle_t handle)
+{
+    uint32_t numbers[2] = {0, 0};
+
+    TARGET_ASSERT(HG_Get_input(handle, numbers) == HG_CHECKSUM_ERROR);
+    TARGET_ASSERT(held == 0);
     TARGET_ASSERT(HG_Ref_get(handle) == 1);
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, numbers) == HG_SUCCESS);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
@@ -72,6 +100,7 @@ open_own(hg_class_t *hg_class)
 {
     rpcs_open(hg_class);
     half_id = HG_Register_name(hg_class, "half", proc_half, proc_half, on_half);
+    held_id = HG_Register_name(hg_class, "held", proc_held, proc_held, on_held);
     spoil_id = MERCURY_REGISTER(hg_class, "spoil", void, blob_t, on_spoil);
 }
 
@@ -159,6 +188,25 @@ START_TEST(checksum_decoded_in_part_is_an_error)
     ck_assert_uint_eq(numbers[0], 77);
     ck_assert_int_eq(HG_Free_output(handle, numbers), HG_SUCCESS);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* A sender may add bytes at will; who gets an error frees nothing. */
+START_TEST(checksum_decoded_in_part_is_freed)
+{
+    struct session s;
+    uint32_t numbers[2] = {77, 78};
+    hg_handle_t handle;
+
+    level = HG_CHECKSUM_RPC_PAYLOAD;
+    session_begin(&s, _i, &setup);
+    log_expect("were not decoded", 2, 2);
+    handle = session_handle(&s, held_id);
+    ck_assert_int_eq(session_forward(&s, handle, numbers), HG_SUCCESS);
+    ck_assert_int_eq(HG_Get_output(handle, numbers), HG_CHECKSUM_ERROR);
+    ck_assert_int_eq(held, 0);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -374,6 +422,7 @@ add(TCase *tcase)
         LEVELS * session_modes());
     tcase_add_loop_test(tcase, checksum_decoded_in_part_is_an_error, 0,
         LEVELS * session_modes());
+    session_add(tcase, checksum_decoded_in_part_is_freed);
     session_add(tcase, checksum_level_that_is_none_is_refused);
     tcase_add_loop_test(tcase, checksum_altered_request_header_is_dropped, 0,
         2 * session_modes());
