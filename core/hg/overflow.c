@@ -369,6 +369,12 @@ start_fetch(struct hg_overflow *overflow, const void *bytes, size_t length,
     *pending_p = false;
     ret = HG_Bulk_deserialize(
         handle->info.hg_class, &request.origin, bytes, length);
+    /* Its sender writes nothing behind it. */
+    if (ret == HG_SUCCESS && length != request.origin->wire_size) {
+        LOG_WARNING(HG, "a reference to arguments has %zu bytes too many",
+            length - request.origin->wire_size);
+        ret = HG_PROTOCOL_ERROR;
+    }
     if (ret == HG_SUCCESS)
         ret = make_room(overflow, request.origin);
     if (ret == HG_PROTOCOL_ERROR)

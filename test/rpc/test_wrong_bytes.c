@@ -307,6 +307,7 @@ START_TEST(wrong_references_are_refused)
     log_expect("not a descriptor", 1, 2000);
     log_expect("do not refer", 1, 2000);
     log_expect("bytes of arguments", 0, 2000);
+    log_expect("a payload of", 0, 2000);
     log_expect("are none", 0, 2000);
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (unsigned j = 0; j < 2; j++) {
