@@ -129,10 +129,11 @@ announce(enum loop_kind kind, unsigned char *message, uint64_t *length)
 START_TEST(wrong_size_that_is_the_validity_cookie_alone_is_refused)
 {
     struct session s;
-    blob_t in = blob_make(LARGE, 1);
+    blob_t in;
 
     if (!large_fetches(_i) || session_mode_at(_i)->limits)
         return;
+    in = blob_make(LARGE, 1);
     session_begin(&s, _i, &setup);
     log_expect("a peer announces 8 bytes of arguments", 1, 1);
     log_expect("1 bytes of arguments were withdrawn", 1, 1);
@@ -224,10 +225,11 @@ START_TEST(wrong_data_of_a_failed_fetch_are_neither_seen_nor_kept)
 {
     struct session s;
     hg_handle_t handles[FAILED];
-    blob_t in = blob_make(LARGE, 1);
+    blob_t in;
 
     if (!large_fetches(_i))
         return;
+    in = blob_make(LARGE, 1);
     ck_assert_int_eq(setenv("TALARIA_HG_OVERFLOW_TOTAL", "1000000", 1), 0);
     session_begin(&s, _i, &setup);
     for (unsigned i = 0; i < FAILED; i++) {
