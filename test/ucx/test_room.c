@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Room for unexpected messages: whoever took it gets all of it back, so that
  * messages go on after many times the window. */
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,57 @@ START_TEST(room_is_given_back_to_oneself)
 }
 END_TEST
 
+/* Receives of one context that take kept messages owe their sender room. If
+ * another one sleeps, nobody may poll but that: it has to wake up. */
+START_TEST(room_that_is_owed_wakes_who_sleeps)
+{
+    const uint32_t kept = WINDOW / COST - 1;
+    struct act acts[40];
+    struct scene scene;
+    uint64_t sleep_ns;
+    uint64_t until = now_ms() + SIDE_WAIT_MS;
+    uint32_t taken = 0;
+
+    scene_without_receive(&scene);
+    struct side *victim = &scene.victim;
+    na_plugin_ctx *sleeper = victim->ctx;
+    struct pollfd watch = {.fd = victim->wait->fd(sleeper), .events = POLLIN};
+    ck_assert_int_eq(
+        victim->ops->ctx_create(victim->cls, 1, victim, &victim->ctx),
+        NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < kept; i++)
+        send_one(&scene.friend, victim, scene.to_victim, 1, i);
+    while (side_counter(victim, "unexpected_queued") < kept) {
+        side_poll(&scene.friend);
+        side_poll(victim);
+        ck_assert_uint_lt(now_ms(), until);
+    }
+    for (bool woken = false; !woken && taken < kept;) {
+        uint32_t count = 0;
+        while (victim->wait->arm(sleeper, &sleep_ns) != NA_PLUGIN_OK) {
+            side_poll(victim);
+            ck_assert_uint_lt(now_ms(), until);
+        }
+        ck_assert_int_eq(poll(&watch, 1, 0), 0);
+        /* half a window is owed in one of these turns */
+        for (; count < 40 && taken < kept; count++, taken++) {
+            act_init(&acts[count], victim);
+            act_recv_any(&acts[count]);
+        }
+        woken = poll(&watch, 1, 0) == 1;
+        ck_assert_msg(woken || taken < kept, "nobody wakes up");
+        for (uint32_t i = 0; i < count; i++) {
+            ck_assert_int_eq(act_await(&acts[i], NULL), NA_PLUGIN_OK);
+            victim->ops->addr_free(victim->cls, acts[i].end.source);
+            act_fini(&acts[i]);
+        }
+    }
+    victim->ops->ctx_destroy(victim->ctx);
+    victim->ctx = sleeper;
+    scene_close(&scene);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -132,6 +184,7 @@ add(TCase *tcase)
     tcase_add_test(tcase, room_is_given_back_for_messages_that_were_awaited);
     tcase_add_test(tcase, room_is_given_back_for_messages_without_a_context);
     tcase_add_test(tcase, room_is_given_back_to_oneself);
+    tcase_add_test(tcase, room_that_is_owed_wakes_who_sleeps);
 }
 
 int
