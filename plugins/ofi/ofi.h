@@ -126,7 +126,7 @@ struct ofi_tx {
     struct ofi_pool *pool;
     uint32_t length;
     bool fence; /* counted in class.fences */
-    bool lost; /* its peer was given up while libfabric had it */
+    bool lost;  /* its peer was given up while libfabric had it */
     unsigned char data[];
 };
 

@@ -20,6 +20,7 @@
 struct slot {
     hg_handle_t handle;
     bool busy, fetches, mortal;
+    uint32_t generation; /* of the mortal */
     uint32_t seed, size;
     hg_bulk_t bulk;
 };
@@ -123,11 +124,14 @@ on_end(const struct hg_cb_info *info)
     if (!slot->busy)
         die("a call has called back again");
     atomic_fetch_add(&own->called, 1);
-    if (info->ret == HG_SUCCESS)
+    if (info->ret == HG_SUCCESS) {
         check_answer(slot);
-    else if (!slot->mortal)
+        if (slot->mortal)
+            atomic_store(&own->met, slot->generation);
+    }
+    if (info->ret != HG_SUCCESS && !slot->mortal)
         die("call of the living: %s", HG_Error_to_string(info->ret));
-    else
+    if (info->ret != HG_SUCCESS)
         atomic_fetch_add(&own->failed, 1);
     HG_Bulk_free(slot->bulk);
     slot->bulk = HG_BULK_NULL;
@@ -178,6 +182,7 @@ begin(struct slot *slot)
         return;
     if (ret != HG_SUCCESS)
         die("reset: %s", HG_Error_to_string(ret));
+    slot->generation = mortal_generation;
     talaria_handle_set_deadline(
         slot->handle, slot->mortal ? DEADLINE_MS : 2 * DEADLINE_MS);
     slot->busy = true;

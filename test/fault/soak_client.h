@@ -16,7 +16,7 @@ struct soak_client {
     _Atomic uint64_t forwarded;
     _Atomic uint64_t called;
     _Atomic uint64_t failed; /* calls of the mortal one that did */
-    char doing[200];
+    _Atomic uint32_t met; /* the generation of the mortal that has answered */
 };
 
 /* arg is a struct soak_client that is shared. */

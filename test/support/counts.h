@@ -47,7 +47,7 @@
     X(FLOOD_CALLS, 100000, 5000)        /* of who reads no answer */           \
     X(FLOOD_LARGE, 2000, 200)           /* answers that nobody acknowledges */ \
     X(FAULT_ALLOCATIONS, 100000, 8)     /* failed in turn, not over na+sm */   \
-    X(FAULT_CALLS, 100000, 4)           /* of a kind, failed in turn */        \
+    X(FAULT_CALLS, 100000, 2)           /* of a kind, failed in turn */        \
     X(FAULT_CALLS_FAR, 100000, 1)       /* likewise, not over na+sm */         \
     X(FAULT_KINDS, 1, 8)                /* each so many, not over na+sm */
 
