@@ -32,6 +32,7 @@
 #define PATIENCE_NS OFI_SECOND
 #define MOMENT_NS (100 * OFI_MS)
 #define MENDED FI_VERSION(1, 18)
+#define TRIES 8U
 #define NUMBERS (1U << 16) /* descriptors beyond that are not found */
 
 bool
@@ -85,19 +86,47 @@ note_new(int fd, void *arg)
         sets->fds[sets->count++] = fd;
 }
 
+/* Opens an endpoint. *found_p: its sets are known, as far as that is possible. */
+static int32_t
+open_and_find(na_plugin_class *cls, struct fid_ep **ep_p, struct ofi_sets *sets,
+    bool *found_p)
+{
+    struct search search = {.sets = sets};
+    bool visible = false;
+
+    sets->count = 0;
+    each_in_set(cls->wait_fd, note, &search);
+    for (uint32_t i = 0; i < NUMBERS / 64; i++)
+        visible = visible || search.there[i] != 0;
+    int32_t ret = ofi_fabric_rma_endpoint(cls, ep_p);
+    if (ret == NA_PLUGIN_OK)
+        each_in_set(cls->wait_fd, note_new, &search);
+    *found_p = !visible || sets->count == OFI_SETS;
+    return ret;
+}
+
+/* The queue's set does not forget the sets of an endpoint that was closed: if one
+ * of the next has such a number, it is taken for the one before, and not entered.
+ * Then the endpoint is replaced by another, whose sets have other numbers as long
+ * as the first is open. */
 int32_t
 ofi_sever_open(
     na_plugin_class *cls, struct fid_ep **ep_p, struct ofi_sets *sets)
 {
-    struct search search = {.sets = sets};
+    struct fid_ep *spoiled[TRIES];
+    uint32_t count = 0;
+    bool found = false;
 
     sets->count = 0;
     if (!ofi_sever_wanted(cls) || cls->wait_fd < 0)
         return ofi_fabric_rma_endpoint(cls, ep_p);
-    each_in_set(cls->wait_fd, note, &search);
-    int32_t ret = ofi_fabric_rma_endpoint(cls, ep_p);
-    if (ret == NA_PLUGIN_OK)
-        each_in_set(cls->wait_fd, note_new, &search);
+    int32_t ret = open_and_find(cls, ep_p, sets, &found);
+    while (ret == NA_PLUGIN_OK && !found && count < TRIES) {
+        spoiled[count++] = *ep_p;
+        ret = open_and_find(cls, ep_p, sets, &found);
+    }
+    while (count-- != 0)
+        fi_close(&spoiled[count]->fid);
     return ret;
 }
 
