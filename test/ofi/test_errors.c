@@ -10,7 +10,8 @@
 #include "pair.h"
 
 #define MESSAGES 160U
-#define FLOOD 1000U /* messages */
+#define FLOOD 1000U     /* messages */
+#define LONG (2U << 20) /* bytes: more fragments than are handed over at once */
 
 static const struct {
     int error;
@@ -177,6 +178,39 @@ START_TEST(errors_of_a_transfer_redo_it_or_end_it_with_their_code)
 }
 END_TEST
 
+/* It breaks while most of it has not been begun: all of it is done once more. */
+START_TEST(errors_of_a_long_transfer_redo_the_whole)
+{
+    static unsigned char here[LONG], there[LONG];
+    const na_plugin_segment segments[] = {{here, LONG}, {there, LONG}};
+    na_plugin_mem *local = NULL, *owned = NULL;
+    struct pair pair;
+
+    awkward_set("FAIL_RMA", _i < 2 ? "3" : "60");
+    set_error(ECONNRESET);
+    pair_open(&pair);
+    ck_assert_int_eq(pair.a.ops->mem_register(pair.a.cls, &segments[0], 1,
+                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                         NA_PLUGIN_MEM_HOST, 0, &local),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(pair.b.ops->mem_register(pair.b.cls, &segments[1], 1,
+                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                         NA_PLUGIN_MEM_HOST, 0, &owned),
+        NA_PLUGIN_OK);
+    na_plugin_mem *remote = pair_describe(&pair, owned);
+    bool put = _i % 2 == 0;
+    fill(put ? here : there, LONG, 5);
+    ck_assert_int_eq(
+        pair_transfer(&pair, local, remote, 0, LONG, put), NA_PLUGIN_OK);
+    ck_assert(is_filled(put ? there : here, LONG, 5));
+    ck_assert_uint_ge(node_counter(&pair.a, "completion_errors"), 1);
+    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_deregister(pair.a.cls, local);
+    pair.b.ops->mem_deregister(pair.b.cls, owned);
+    pair_close(&pair);
+}
+END_TEST
+
 START_TEST(errors_of_a_peer_that_is_gone_say_unreachable)
 {
     struct pair pair;
@@ -236,6 +270,7 @@ main(void)
         cases, errors_of_a_last_message_release_its_buffer, 0, 2);
     tcase_add_loop_test(cases,
         errors_of_a_transfer_redo_it_or_end_it_with_their_code, 0, count);
+    tcase_add_loop_test(cases, errors_of_a_long_transfer_redo_the_whole, 0, 4);
     tcase_add_test(cases, errors_of_a_peer_that_is_gone_say_unreachable);
     tcase_add_test(cases, errors_of_memory_that_is_not_there_refuse_it);
     return run_case("ofi errors", cases);

@@ -232,6 +232,112 @@ START_TEST(early_messages_of_a_class_that_was_replaced_are_gone)
 }
 END_TEST
 
+/* A message of either kind from a class of number 7, to one of this number. */
+static void
+tell_class(struct stranger *stranger, struct node *node, uint8_t kind,
+    uint64_t target, size_t length)
+{
+    static const unsigned char name[] = {127, 0, 0, 1, 0, 9};
+    unsigned char bytes[32 + 512] = {0};
+
+    bytes[0] = 1;
+    bytes[1] = kind;
+    bytes[8] = 7;
+    for (uint32_t i = 0; i < 8; i++)
+        bytes[16 + i] = (unsigned char) (target >> 8 * i);
+    bytes[24] = sizeof(name);
+    memcpy(bytes + 25, name, sizeof(name));
+    stranger_send(stranger, node, bytes, 32 + length);
+}
+
+/* What is for the class that had this address before is not for this one. */
+START_TEST(messages_for_another_class_are_dropped)
+{
+    struct stranger stranger;
+    struct node node;
+
+    node_open(&node, NULL);
+    stranger_open(&stranger, &node);
+    for (uint8_t kind = 1; kind <= 2; kind++) {
+        tell_class(&stranger, &node, kind, 12345, 16);
+        await_counter(&node, "strayed", kind);
+    }
+    ck_assert_uint_eq(node_counter(&node, "unexpected_queued"), 0);
+    tell_class(&stranger, &node, 1, 0, 16);
+    await_counter(&node, "unexpected_queued", 1);
+    ck_assert_uint_eq(node_counter(&node, "strayed"), 2);
+    stranger_close(&stranger);
+    node_close(&node);
+}
+END_TEST
+
+/* Each kind has its own bound, though one buffer takes both. */
+START_TEST(messages_that_are_too_long_are_dropped)
+{
+    const struct node_options options = {
+        .max_unexpected = 100, .max_expected = 200};
+    struct stranger stranger;
+    struct node node;
+
+    node_open(&node, &options);
+    stranger_open(&stranger, &node);
+    tell_class(&stranger, &node, 1, 0, 100);
+    await_counter(&node, "unexpected_queued", 1);
+    tell_class(&stranger, &node, 1, 0, 101);
+    await_counter(&node, "malformed", 1);
+    tell_class(&stranger, &node, 2, 0, 200);
+    await_counter(&node, "messages_received", 3);
+    ck_assert_uint_eq(node_counter(&node, "malformed"), 1);
+    tell_class(&stranger, &node, 2, 0, 201);
+    await_counter(&node, "malformed", 2);
+    ck_assert_uint_eq(node_counter(&node, "unexpected_queued"), 1);
+    stranger_close(&stranger);
+    node_close(&node);
+}
+END_TEST
+
+/* SEVERAL INTO ONE BUFFER */
+
+/* Each message of a receive for several refers to its sender once: when all these
+ * references have been given back, the address is as good as before. */
+START_TEST(multi_receives_refer_to_each_sender)
+{
+    static unsigned char buffer[3 * 4096], bytes[64];
+    struct pair pair;
+    na_plugin_event event;
+    uint32_t got = 0;
+
+    pair_open(&pair);
+    pair.b.word = "closed with";
+    const na_plugin_multi_recv *multi =
+        pair.b.ops->extension(pair.b.cls, NA_PLUGIN_MULTI_RECV_ID);
+    ck_assert_ptr_nonnull(multi);
+    ck_assert_int_eq(
+        multi->recv_multi(pair.b.ctx, pair.b_op, buffer, sizeof(buffer), NULL),
+        NA_PLUGIN_PENDING);
+    for (uint32_t i = 0; i < 5; i++)
+        ck_assert_int_eq(pair.a.ops->send_unexpected(pair.a.ctx, pair.a_op,
+                             bytes, 16, NULL, pair.to_b, 0, i),
+            NA_PLUGIN_DONE);
+    for (uint64_t end = now_ns() + DEADLINE_NS; got < 5;) {
+        ck_assert_msg(now_ns() < end, "%u of 5", got);
+        if (!poll_one(&pair.b, &event))
+            continue;
+        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+        ck_assert(event.flags & NA_PLUGIN_EVENT_MORE);
+        ck_assert_uint_eq(event.tag, got++);
+        ck_assert_ptr_eq(event.source, pair.to_a);
+        pair.b.ops->addr_free(pair.b.cls, event.source);
+    }
+    pair.b.ops->cancel(pair.b.ctx, pair.b_op);
+    ck_assert_int_eq(
+        pair_await(&pair, &pair.b, pair.b_op).status, NA_PLUGIN_E_CANCELED);
+    ck_assert_int_eq(pair_answer(&pair, 300, true), NA_PLUGIN_OK);
+    pair_close(&pair);
+    ck_assert_msg(!pair.b.told, "addresses were left");
+}
+END_TEST
+
 /* FLOODS OF UNEXPECTED ONES */
 
 /* All of them are taken from libfabric, though b has no receive. */
@@ -311,6 +417,9 @@ main(void)
     tcase_add_loop_test(
         cases, early_messages_of_a_peer_that_is_forgotten_are_gone, 0, 3);
     tcase_add_test(cases, early_messages_of_a_class_that_was_replaced_are_gone);
+    tcase_add_test(cases, messages_for_another_class_are_dropped);
+    tcase_add_test(cases, messages_that_are_too_long_are_dropped);
+    tcase_add_test(cases, multi_receives_refer_to_each_sender);
     tcase_add_test(cases, floods_have_the_same_room_each_time);
     return run_case("ofi receives", cases);
 }

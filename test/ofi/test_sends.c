@@ -2,6 +2,7 @@
 /* Messages on their way out: in the order of their submission whatever way each
  * takes, a bounded number without a completion, and their end when they are
  * canceled or their peer is lost. */
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,6 +273,113 @@ START_TEST(sends_that_are_canceled_leave_no_peer_stuck)
 }
 END_TEST
 
+/* Arms a context that has nothing to report: for how long it may sleep. */
+static uint64_t
+arm_idle(struct node *node, na_plugin_ctx *ctx)
+{
+    const na_plugin_wait *wait =
+        node->ops->extension(node->cls, NA_PLUGIN_WAIT_ID);
+    uint64_t end = now_ns() + DEADLINE_NS, sleep_ns = 0;
+    na_plugin_event event;
+
+    ck_assert_ptr_nonnull(wait);
+    while (wait->arm(ctx, &sleep_ns) != NA_PLUGIN_OK) {
+        ck_assert_int_eq(node->ops->poll(ctx, &event, 1), 0);
+        ck_assert_msg(now_ns() < end, "it never sleeps");
+    }
+    return sleep_ns;
+}
+
+/* As long as libfabric takes nothing for a peer, its class sleeps for a moment at
+ * most; when it has taken all, longer. */
+START_TEST(sends_that_waited_do_not_keep_their_class_awake)
+{
+    static struct sends sends;
+    na_plugin_event event;
+    struct pair pair;
+
+    pair_open(&pair);
+    while (node_counter(&pair.a, "sends_queued") < 3) {
+        send_next(&pair, &sends, LONG);
+        ck_assert_uint_lt(sends.count, MOST);
+    }
+    const na_plugin_wait *wait =
+        pair.a.ops->extension(pair.a.cls, NA_PLUGIN_WAIT_ID);
+    uint64_t sleep_ns = 0;
+    for (uint64_t end = now_ns() + DEADLINE_NS;
+         wait->arm(pair.a.ctx, &sleep_ns) != NA_PLUGIN_OK;) {
+        poll_sends(&pair, &sends, NA_PLUGIN_OK);
+        ck_assert_msg(now_ns() < end, "it never sleeps");
+    }
+    ck_assert_uint_le(sleep_ns, 1000000);
+    for (uint32_t i = 0; i < sends.count; i++)
+        take(&pair, &sends, i, LONG);
+    while (sends.left != 0)
+        poll_sends(&pair, &sends, NA_PLUGIN_OK);
+    /* it is looked at now and then, as something is waited for from it */
+    unsigned char byte = 0;
+    ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, &byte, 1,
+                         NULL, pair.to_b, 0, 1),
+        NA_PLUGIN_PENDING);
+    for (uint64_t end = now_ns() + DEADLINE_NS;
+         arm_idle(&pair.a, pair.a.ctx) <= 1000000;) {
+        ck_assert(!poll_one(&pair.a, &event));
+        ck_assert_msg(now_ns() < end, "it is kept awake");
+    }
+    pair.a.ops->cancel(pair.a.ctx, pair.a_op);
+    ck_assert_int_eq(
+        pair_await(&pair, &pair.a, pair.a_op).status, NA_PLUGIN_E_CANCELED);
+    sends_free(&sends);
+    pair_close(&pair);
+}
+END_TEST
+
+/* Two contexts that share an endpoint: what one of them reads for the other wakes
+ * that, as libfabric's descriptor shows it no more. */
+START_TEST(sends_to_a_sleeping_context_wake_it_whoever_reads_them)
+{
+    const struct node_options options = {
+        .max_contexts = 2, .thread_mode = NA_PLUGIN_THREAD_SINGLE_CLASS};
+    static unsigned char buffer[4096], bytes[LONG];
+    struct pollfd one = {.events = POLLIN};
+    na_plugin_ctx *second = NULL;
+    na_plugin_event event;
+    struct pair pair;
+
+    pair_open_as(&pair, &options);
+    ck_assert_int_eq(
+        pair.b.ops->ctx_create(pair.b.cls, 1, NULL, &second), NA_PLUGIN_OK);
+    ck_assert(!(pair.b.opened.features & NA_PLUGIN_FEATURE_CTX_PARALLEL));
+    ck_assert_int_eq(pair.b.ops->recv_unexpected(
+                         second, pair.b_op, buffer, sizeof(buffer), NULL),
+        NA_PLUGIN_PENDING);
+    arm_idle(&pair.b, second);
+    const na_plugin_wait *wait =
+        pair.b.ops->extension(pair.b.cls, NA_PLUGIN_WAIT_ID);
+    one.fd = wait->fd(second);
+    ck_assert_int_eq(poll(&one, 1, 0), 0);
+    int32_t ret = pair.a.ops->send_unexpected(
+        pair.a.ctx, pair.a_op, bytes, LONG, NULL, pair.to_b, 1, 5);
+    ck_assert_int_ge(ret, 0);
+    for (uint64_t end = now_ns() + DEADLINE_NS;
+         node_counter(&pair.b, "messages_received") == 0;) {
+        ck_assert(!poll_one(&pair.b, &event));
+        poll_one(&pair.a, &event);
+        ck_assert_msg(now_ns() < end, "it does not arrive");
+    }
+    /* who read it sleeps as well, for which libfabric's descriptor is quiet */
+    arm_idle(&pair.b, pair.b.ctx);
+    ck_assert_int_eq(poll(&one, 1, 0), 1);
+    ck_assert_int_eq(pair.b.ops->poll(second, &event, 1), 1);
+    ck_assert_ptr_eq(event.op, pair.b_op);
+    pair.b.ops->addr_free(pair.b.cls, event.source);
+    if (ret == NA_PLUGIN_PENDING)
+        poll_one(&pair.a, &event);
+    pair.b.ops->ctx_destroy(second);
+    pair_close(&pair);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -283,5 +391,8 @@ main(void)
     tcase_add_test(cases, sends_without_completion_are_bounded);
     tcase_add_test(cases, sends_on_their_way_to_a_lost_peer_end);
     tcase_add_test(cases, sends_that_are_canceled_leave_no_peer_stuck);
+    tcase_add_test(cases, sends_that_waited_do_not_keep_their_class_awake);
+    tcase_add_test(
+        cases, sends_to_a_sleeping_context_wake_it_whoever_reads_them);
     return run_case("ofi sends", cases);
 }
