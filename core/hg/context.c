@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creating and destroying contexts. */
 #include "hg/context.h"
+#include "hg/refill.h"
 
 #include "base/log.h"
 #include "base/time.h"
@@ -76,7 +77,7 @@ post_all(struct hg_context *context)
         if (port->net.na_class->multi_recv && !context->hg_class->no_multi_recv)
             ret = hg_multi_open(context, port);
         if (ret == HG_SUCCESS)
-            ret = hg_target_post(port, context, context->hg_class->post_init);
+            ret = hg_refill_post(port, context, context->hg_class->post_init);
     }
     return ret;
 }

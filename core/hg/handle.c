@@ -76,6 +76,23 @@ buffer_take(struct hg_message *message, const struct hg_message *from)
     message->size = 0;
 }
 
+void
+hg_handle_buffers_free(struct hg_handle *handle)
+{
+    buffers_free(&handle->in, &handle->out, handle->port->net.na_class);
+}
+
+hg_return_t
+hg_handle_buffers_alloc(struct hg_handle *handle)
+{
+    hg_return_t ret = buffers_alloc(
+        &handle->port->net, handle->role, &handle->in, &handle->out);
+
+    if (ret != HG_SUCCESS)
+        hg_handle_buffers_free(handle);
+    return ret;
+}
+
 /* Too many handles for the tags of a net. */
 static hg_return_t
 check_index(const struct hg_net *net, uint32_t index)

@@ -42,6 +42,7 @@ enum hg_role { HG_ROLE_ORIGIN, HG_ROLE_TARGET };
 /* Where a handle is; for who destroys or unposts a context. */
 enum hg_place {
     HG_PLACE_FREE,   /* in the pool */
+    HG_PLACE_SPARE,  /* target: without buffers, refill.h */
     HG_PLACE_POSTED, /* its receive waits for a request */
     HG_PLACE_USED
 };
@@ -188,16 +189,17 @@ hg_handle_no_user(const struct hg_handle *handle)
     return (refs & (HG_HANDLE_RESPONDING - 1)) == 0;
 }
 
+/* Frees the buffers of a handle that nothing uses, and makes them anew. */
+void hg_handle_buffers_free(struct hg_handle *handle);
+hg_return_t hg_handle_buffers_alloc(struct hg_handle *handle);
+
 /* Handles that are in use, but for those that only the transport uses. */
 uint32_t hg_pool_used(struct hg_context *context);
 
-/* target.c: posts count more receives for requests; does something about a
- * context that starves; posts again what could not be posted, in progress; posts
- * the receive of a handle that is free again; asks for the end of all posted
- * receives. */
-hg_return_t hg_target_post(
-    struct hg_port *port, struct hg_context *context, uint32_t count);
-void hg_target_feed(struct hg_context *context);
+/* target.c: posts the receive of a handle; posts again what could not be posted,
+ * in progress; posts the receive of a handle that is free again; asks for the end
+ * of all posted receives. */
+hg_return_t hg_target_post(struct hg_handle *handle);
 void hg_target_retry(struct hg_context *context);
 void hg_target_repost(struct hg_handle *handle);
 void hg_target_unpost(struct hg_context *context);
@@ -222,10 +224,9 @@ void hg_target_prepare(struct hg_handle *handle);
 hg_return_t hg_message_outgrown(struct hg_message *message, size_t offset,
     size_t capacity, hg_proc_cb_t proc_cb, void *data, hg_return_t ret);
 
-/* Likewise: a request lies in a handle that nobody uses; all receives of a port
- * are taken; one could not be posted. */
+/* Likewise: a request lies in a handle that nobody uses; a receive could not be
+ * posted. */
 void hg_target_take(struct hg_handle *handle, const na_plugin_event *event);
-void hg_target_hunger(struct hg_context *context, struct hg_port *port);
 void hg_target_postpone(struct hg_context *context, struct hg_port *port);
 
 /* target.c: the answer's end is queued for the user's callback. */

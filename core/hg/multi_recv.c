@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "hg/handle.h"
+#include "hg/refill.h"
 #include "na.h"
 
 #include <stdlib.h>
@@ -102,7 +103,7 @@ want_handles(struct hg_multi *multi)
 {
     struct hg_context *context = multi->context;
 
-    hg_target_hunger(context, multi->port);
+    hg_refill_request(context, multi->port);
     /* Nothing else is queued, for which progress would return. */
     if (context->hg_class->post_incr > 0 &&
         !atomic_exchange_explicit(&multi->feeding, true, memory_order_relaxed))
@@ -224,8 +225,8 @@ feeder_run(struct base_completion *completion)
         return;
     do {
         before = first;
-        hg_target_hunger(multi->context, multi->port);
-        hg_target_feed(multi->context);
+        hg_refill_request(multi->context, multi->port);
+        hg_refill_run(multi->context);
         first = first_waiting(multi);
     } while (first && first != before);
 }

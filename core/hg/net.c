@@ -46,7 +46,10 @@ hg_port_init(struct hg_port *port, const struct hg_net *net,
     port->net = *net;
     port->na_context = na_context;
     SLIST_INIT(&port->free_handles);
-    port->taken = 0;
+    SLIST_INIT(&port->spare_handles);
+    atomic_init(&port->loaded, 0);
+    port->refusals = 0;
+    atomic_init(&port->taken, 0);
     atomic_init(&port->posted, 0);
     atomic_init(&port->hungry, false);
     atomic_init(&port->postponed, false);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress, trigger and cancel. */
 #include "hg/context.h"
+#include "hg/refill.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -16,7 +17,7 @@ feed(struct hg_context *context)
     if (atomic_exchange_explicit(
             &context->starving, false, memory_order_relaxed) &&
         atomic_load_explicit(&context->accepting, memory_order_relaxed))
-        hg_target_feed(context);
+        hg_refill_run(context);
 }
 
 static inline bool

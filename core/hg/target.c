@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "hg/abandon.h"
 #include "hg/checksum.h"
+#include "hg/refill.h"
 #include "na.h"
 #include "talaria.h"
 
@@ -48,17 +49,10 @@ post_inline(struct hg_handle *handle)
     return (hg_return_t) na_code(code);
 }
 
-static __attribute__((cold, noinline)) hg_return_t
-post(struct hg_handle *handle)
+__attribute__((cold, noinline)) hg_return_t
+hg_target_post(struct hg_handle *handle)
 {
     return post_inline(handle);
-}
-
-static void
-log_not_posted(hg_return_t ret)
-{
-    LOG_ERROR(HG, "a receive for requests cannot be posted: %s",
-        HG_Error_to_string(ret));
 }
 
 /* A receive that could not be posted: hg_target_retry tries again. */
@@ -72,7 +66,7 @@ hg_target_postpone(struct hg_context *context, struct hg_port *port)
 static __attribute__((cold, noinline)) void
 not_posted(struct hg_handle *handle, hg_return_t ret)
 {
-    log_not_posted(ret);
+    hg_refill_log(ret);
     hg_target_postpone(handle->context, handle->port);
 }
 
@@ -89,6 +83,10 @@ hg_target_repost(struct hg_handle *handle)
     /* One that slips by who unposts just now is met when he looks again. */
     if (!atomic_load_explicit(&context->accepting, memory_order_relaxed)) {
         set_place(handle, HG_PLACE_FREE);
+        return;
+    }
+    if (__builtin_expect(hg_refill_enough(handle->port), 0)) {
+        hg_refill_spare(handle);
         return;
     }
     ret = post_inline(handle);
@@ -127,7 +125,7 @@ retry_port(struct hg_context *context, struct hg_port *port)
         return;
     }
     while ((handle = take_postponed(context, port)) != NULL) {
-        if (post(handle) == HG_SUCCESS)
+        if (hg_target_post(handle) == HG_SUCCESS)
             continue;
         /* It was logged when it failed first. */
         hg_target_postpone(context, port);
@@ -143,53 +141,6 @@ hg_target_retry(struct hg_context *context)
                 &context->ports[i].postponed, false, memory_order_relaxed) &&
             atomic_load_explicit(&context->accepting, memory_order_relaxed))
             retry_port(context, &context->ports[i]);
-}
-
-void
-hg_target_feed(struct hg_context *context)
-{
-    for (unsigned i = 0; i < context->port_count; i++) {
-        struct hg_port *port = &context->ports[i];
-
-        if (atomic_exchange_explicit(
-                &port->hungry, false, memory_order_relaxed) &&
-            context->hg_class->post_incr > 0)
-            hg_target_post(port, context, context->hg_class->post_incr);
-    }
-}
-
-/* All receives of a port are taken. */
-void
-hg_target_hunger(struct hg_context *context, struct hg_port *port)
-{
-    atomic_store_explicit(&port->hungry, true, memory_order_relaxed);
-    atomic_store_explicit(&context->starving, true, memory_order_relaxed);
-}
-
-hg_return_t
-hg_target_post(struct hg_port *port, struct hg_context *context, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        struct hg_handle *handle;
-        hg_return_t ret =
-            hg_handle_create(context, port, HG_ROLE_TARGET, &handle);
-
-        if (ret != HG_SUCCESS) {
-            hg_target_hunger(context, port);
-            return ret;
-        }
-        if (port->multi) {
-            hg_multi_put(port->multi, handle);
-            continue;
-        }
-        ret = post(handle);
-        if (ret != HG_SUCCESS) {
-            log_not_posted(ret);
-            hg_target_postpone(context, handle->port);
-            return ret;
-        }
-    }
-    return HG_SUCCESS;
 }
 
 void
@@ -217,11 +168,14 @@ hg_target_unpost(struct hg_context *context)
 static void
 count_taken(struct hg_context *context, struct hg_port *port)
 {
-    port->taken++;
-    if (__builtin_expect(port->taken == atomic_load_explicit(&port->posted,
-                                            memory_order_relaxed),
+    uint32_t taken =
+        atomic_load_explicit(&port->taken, memory_order_relaxed) + 1;
+
+    atomic_store_explicit(&port->taken, taken, memory_order_relaxed);
+    if (__builtin_expect(
+            taken == atomic_load_explicit(&port->posted, memory_order_relaxed),
             0))
-        hg_target_hunger(context, port);
+        hg_refill_request(context, port);
 }
 
 /* The callback of a response, which the user wanted. */
