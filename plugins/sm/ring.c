@@ -195,13 +195,10 @@ sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p)
     if (error != 0)
         return error;
 
-    unsigned char *base = NULL;
     error = sm_memfd_seal(fd, false);
-    if (error == 0) {
-        base = map_twice(capacity, fd);
-        error = base == NULL ? errno : 0;
-    }
-    if (error != 0) {
+    unsigned char *base = error == 0 ? map_twice(capacity, fd) : NULL;
+    if (base == NULL) {
+        error = error != 0 ? error : errno;
         close(fd);
         return error;
     }

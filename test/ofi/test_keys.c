@@ -7,8 +7,9 @@
 #include "pair.h"
 #include "stranger.h"
 
-#define LENGTH 4096U /* bytes of each registration */
-#define MANY 128U    /* registrations */
+#define LENGTH 4096U    /* bytes of each registration */
+#define MANY 128U       /* registrations */
+#define SELF (3U << 20) /* bytes: more than are copied at once */
 #define BOTH (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
 
 /* Where the bytes of a descriptor say what. */
@@ -451,6 +452,76 @@ START_TEST(descriptions_and_ranges_are_refused_where_they_do_not_fit)
 }
 END_TEST
 
+/* Each of them is wanted to its last byte, those of the plugin's own memory too. */
+START_TEST(descriptions_that_are_cut_short_are_refused)
+{
+    static struct registered memory;
+    na_plugin_mem *description = NULL;
+    struct node node;
+
+    awkward_set("NO_DELIVERY", _i == 0 ? "0" : "1");
+    node_open(
+        &node, &(struct node_options){.protocol = "awkward", .anywhere = true});
+    enter(&node, &memory, BOTH, 1);
+    ck_assert_uint_eq(memory.size, _i == 0 ? AT_FENCE : AT_FENCE + 24);
+    for (uint64_t size = 0; size < memory.size; size++)
+        ck_assert_int_eq(node.ops->mem_deserialize(
+                             node.cls, memory.description, size, &description),
+            NA_PLUGIN_E_OVERFLOW);
+    ck_assert_int_eq(node.ops->mem_deserialize(node.cls, memory.description,
+                         memory.size, &description),
+        NA_PLUGIN_OK);
+    node.ops->mem_free(node.cls, description);
+    leave(&node, &memory);
+    node_close(&node);
+}
+END_TEST
+
+/* To oneself it is copied a slice at a time, across the borders of segments that
+ * lie apart at both ends. */
+START_TEST(transfers_to_oneself_move_every_byte)
+{
+    static unsigned char here[SELF + 64], there[SELF + 64];
+    const na_plugin_segment local[] = {{here, SELF}};
+    const na_plugin_segment remote[] = {
+        {there + 5000, SELF - 5000}, {there, 4999}, {there + SELF, 1}};
+    const uint32_t access = BOTH;
+    na_plugin_mem *from = NULL, *to = NULL;
+    struct pair pair;
+
+    pair_open_as(&pair, &(struct node_options){.protocol = "tcp"});
+    pair.a.ops->addr_free(pair.a.cls, pair.to_b);
+    ck_assert_int_eq(
+        pair.a.ops->addr_self(pair.a.cls, &pair.to_b), NA_PLUGIN_OK);
+    ck_assert_int_eq(pair.a.ops->mem_register(pair.a.cls, local, 1, access,
+                         NA_PLUGIN_MEM_HOST, 0, &from),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(pair.a.ops->mem_register(pair.a.cls, remote, 3, access,
+                         NA_PLUGIN_MEM_HOST, 0, &to),
+        NA_PLUGIN_OK);
+    unsigned char bytes[256];
+    uint64_t size = sizeof(bytes);
+    ck_assert_int_eq(
+        pair.a.ops->mem_serialize(pair.a.cls, to, bytes, &size), NA_PLUGIN_OK);
+    na_plugin_mem *described = describe(&pair, bytes, size);
+    fill(here, SELF, 3);
+    ck_assert_int_eq(
+        pair_transfer(&pair, from, described, 0, SELF, true), NA_PLUGIN_OK);
+    ck_assert_mem_eq(there + 5000, here, SELF - 5000);
+    ck_assert_mem_eq(there, here + SELF - 5000, 4999);
+    ck_assert_uint_eq(there[SELF], here[SELF - 1]);
+    ck_assert_uint_eq(there[4999], 0);
+    memset(here, 0, sizeof(here));
+    ck_assert_int_eq(
+        pair_transfer(&pair, from, described, 0, SELF, false), NA_PLUGIN_OK);
+    ck_assert(is_filled(here, SELF, 3));
+    pair.a.ops->mem_free(pair.a.cls, described);
+    pair.a.ops->mem_deregister(pair.a.cls, from);
+    pair.a.ops->mem_deregister(pair.a.cls, to);
+    pair_close(&pair);
+}
+END_TEST
+
 /* FORGED BELOW THE PLUGIN */
 
 /* What is refused ends the connection, and what follows may fail by that: a get
@@ -550,6 +621,9 @@ main(void)
     tcase_add_test(cases, keys_and_rights_hold_for_a_class_itself);
     tcase_add_test(
         cases, descriptions_and_ranges_are_refused_where_they_do_not_fit);
+    tcase_add_loop_test(
+        cases, descriptions_that_are_cut_short_are_refused, 0, 2);
+    tcase_add_test(cases, transfers_to_oneself_move_every_byte);
     tcase_add_loop_test(
         cases, strangers_get_no_more_than_a_key_opens, 0, STRANGE);
     return run_case("ofi keys", cases);

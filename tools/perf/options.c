@@ -222,6 +222,37 @@ parse_amount(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* What becomes of the figures. */
+static error_t
+parse_result(int key, char *arg, struct argp_state *state)
+{
+    struct input *input = state->input;
+    struct perf_options *result = input->options;
+
+    switch (key) {
+    case KEY_LABEL:
+        result->settings.label = arg;
+        return 0;
+    case KEY_AGAINST:
+        result->settings.against = arg;
+        return 0;
+    case KEY_CALLGRIND:
+        result->callgrind = true;
+        return 0;
+    case KEY_KEEP_SLOW:
+        result->keep_slow = true;
+        return 0;
+    case KEY_CSV:
+        result->form = PERF_FORM_CSV;
+        return 0;
+    case KEY_JSON:
+        result->form = PERF_FORM_JSON;
+        return 0;
+    default:
+        return parse_amount(key, arg, state);
+    }
+}
+
 /* The others. */
 static error_t
 parse_manner(int key, char *arg, struct argp_state *state)
@@ -266,26 +297,8 @@ parse_manner(int key, char *arg, struct argp_state *state)
     case KEY_VERIFY:
         settings->verify = true;
         return 0;
-    case KEY_LABEL:
-        settings->label = arg;
-        return 0;
-    case KEY_AGAINST:
-        settings->against = arg;
-        return 0;
-    case KEY_CALLGRIND:
-        result->callgrind = true;
-        return 0;
-    case KEY_KEEP_SLOW:
-        result->keep_slow = true;
-        return 0;
-    case KEY_CSV:
-        result->form = PERF_FORM_CSV;
-        return 0;
-    case KEY_JSON:
-        result->form = PERF_FORM_JSON;
-        return 0;
     default:
-        return parse_amount(key, arg, state);
+        return parse_result(key, arg, state);
     }
 }
 

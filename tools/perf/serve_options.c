@@ -11,7 +11,7 @@
 #include "token.h"
 #include "tool.h"
 
-#define IDLE_MAX (24 * 3600)
+#define IDLE_MAX 86400 /* a day */
 
 enum { KEY_BUSY = 256, KEY_SINGLE, KEY_PIN, KEY_ONCE, KEY_IDLE, KEY_TOKEN };
 
