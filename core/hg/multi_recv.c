@@ -244,6 +244,7 @@ take_free(struct hg_multi *multi)
 
     if (handle) {
         SLIST_REMOVE_HEAD(&multi->free_handles, free_next);
+        multi->free_count--;
         atomic_store_explicit(
             &handle->place, HG_PLACE_USED, memory_order_relaxed);
     }
@@ -323,6 +324,7 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
 {
     struct hg_context *context = multi->context;
     struct hg_multi_message *message;
+    bool enough = false;
 
     if (handle->multi_buffer)
         hg_multi_release(handle);
@@ -333,12 +335,17 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
                   : STAILQ_FIRST(&multi->waiting);
     if (message) {
         STAILQ_REMOVE_HEAD(&multi->waiting, next);
+    } else if (multi->free_count >= HG_REFILL_KEEP) {
+        enough = true;
     } else {
         atomic_store_explicit(
             &handle->place, HG_PLACE_FREE, memory_order_relaxed);
         SLIST_INSERT_HEAD(&multi->free_handles, handle, free_next);
+        multi->free_count++;
     }
     base_lock_release(&context->pool_lock);
+    if (enough)
+        hg_refill_spare(handle);
     if (!message) {
         /* Others may still keep every buffer, now that one more request can be
          * taken in. */

@@ -37,6 +37,7 @@ struct hg_multi {
     uint32_t copy_threshold; /* see hg_init_info */
     _Atomic uint32_t posted; /* buffers that the transport has */
     SLIST_HEAD(, hg_handle) free_handles;    /* under pool_lock */
+    uint32_t free_count;                     /* likewise */
     STAILQ_HEAD(, hg_multi_message) waiting; /* likewise */
     /* Grows at the front, under the lock of progress; read without. */
     _Atomic(struct hg_multi_buffer *) buffers;
