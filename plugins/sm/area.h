@@ -56,7 +56,7 @@ const char *sm_area_take(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_area_packet *packet, int fd);
 
 /* Where a peer's area is mapped for this access, NULL if it is not. *ask_p is set
- * if it is to be asked for now. [conn->lock] */
+ * if the owner is to be asked for it. [conn->lock] */
 unsigned char *sm_area_find(struct sm_conn *conn, const na_plugin_mem *remote,
     uint32_t access, bool *ask_p);
 
