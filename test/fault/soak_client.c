@@ -14,12 +14,13 @@
 #define MORTAL_EVERY 64U /* calls */
 #define FETCH_EVERY 512U
 #define FETCH_MAX 262144U
+#define ASK_MAX 65535U /* more than fits a message of any transport */
 #define DEADLINE_MS 30000U
 #define STUCK_MS 60000U
 
 struct slot {
     hg_handle_t handle;
-    bool busy, fetches, mortal;
+    bool busy, fetches, mortal, large;
     uint32_t generation; /* of the mortal */
     uint32_t seed, size;
     hg_bulk_t bulk;
@@ -85,7 +86,7 @@ random_size(uint64_t bits)
         return bits >> 20 & 255;
     if (of < 1016)
         return bits >> 20 & 4095;
-    return bits >> 20 & 65535;
+    return bits >> 20 & ASK_MAX;
 }
 
 static void
@@ -146,7 +147,7 @@ forward(struct slot *slot)
     uint64_t bits = service_random(&own->seed);
 
     slot->seed = (uint32_t) (bits >> 40);
-    slot->size = random_size(bits);
+    slot->size = slot->large ? ASK_MAX : random_size(bits);
     if (slot->fetches) {
         fetch_t in = {.seed = slot->seed % (SERVICE_PATTERN - FETCH_MAX),
             .size = (uint32_t) (bits % FETCH_MAX)};
@@ -160,22 +161,27 @@ forward(struct slot *slot)
         in.bulk = slot->bulk;
         return HG_Forward(slot->handle, on_end, slot, &in);
     }
-    slot->seed %= SERVICE_PATTERN - 65536;
+    slot->seed %= SERVICE_PATTERN - ASK_MAX;
     ask_t in = {.seed = slot->seed,
         .size = slot->size,
-        .bytes = {.size = random_size(service_random(&own->seed)),
+        .bytes = {.size = slot->large ? ASK_MAX
+                                      : random_size(service_random(&own->seed)),
             .data = service_pattern + slot->seed}};
     return HG_Forward(slot->handle, on_end, slot, &in);
 }
 
+/* The first calls go every way there is: a server over ofi+tcp opens a
+ * connection for each, which should not count as one that it keeps. */
 static void
 begin(struct slot *slot)
 {
     uint64_t bits = service_random(&own->seed);
+    bool first = atomic_load(&own->called) == 0;
     hg_return_t ret;
 
-    slot->mortal = bits % MORTAL_EVERY == 0;
-    slot->fetches = (bits >> 16) % FETCH_EVERY == 0;
+    slot->mortal = !first && bits % MORTAL_EVERY == 0;
+    slot->fetches = first ? slot == slots : (bits >> 16) % FETCH_EVERY == 0;
+    slot->large = first;
     ret = HG_Reset(slot->handle, slot->mortal ? find_mortal() : steady,
         slot->fetches ? ids.fetch : ids.ask);
     if (ret == HG_BUSY) /* something of its last call is still ending */
@@ -244,8 +250,8 @@ soak_client_run(void *arg)
     own = arg;
     open_all();
     while (!atomic_load(&own->stop)) {
-        bool pause = atomic_load(&own->pause);
         uint64_t called = atomic_load(&own->called);
+        bool pause = called > 0 && atomic_load(&own->pause);
 
         for (unsigned i = 0; i < SLOTS && !pause; i++)
             if (!slots[i].busy)
