@@ -12,15 +12,14 @@
 
 /* What a class says of itself. */
 struct facts {
-    struct talaria_report_entry *entries;
-    size_t count;
+    struct talaria_report *report;
     struct na_protocol_info *devices;
 };
 
 static void
 facts_finish(struct facts *facts)
 {
-    talaria_class_report_free(facts->entries);
+    talaria_class_report_free(facts->report);
     NA_Free_protocol_info(facts->devices);
 }
 
@@ -28,8 +27,7 @@ static na_return_t
 facts_get(na_class_t *na_class, struct facts *facts)
 {
     char *protocol;
-    na_return_t ret =
-        talaria_class_report(na_class, &facts->entries, &facts->count);
+    na_return_t ret = talaria_class_report(na_class, &facts->report);
 
     if (ret != NA_SUCCESS)
         return ret;
@@ -55,8 +53,8 @@ print_facts_json(const char *info_string, const struct facts *facts)
 {
     json_t *report = json_array(), *devices = json_array();
 
-    for (size_t i = 0; i < facts->count; i++)
-        output_json_append(&report, entry_json(&facts->entries[i]));
+    for (size_t i = 0; i < facts->report->count; i++)
+        output_json_append(&report, entry_json(facts->report->entries[i]));
     for (const struct na_protocol_info *p = facts->devices; p; p = p->next)
         json_array_append_new(
             devices, json_pack("{s:o, s:o, s:o}", "plugin",
@@ -70,19 +68,21 @@ print_facts_json(const char *info_string, const struct facts *facts)
 static int
 print_entries(const struct facts *facts)
 {
-    struct output_row *rows = calloc(facts->count + 1, sizeof *rows);
-    char(*values)[24] = calloc(facts->count + 1, sizeof *values);
+    size_t count = facts->report->count;
+    struct output_row *rows = calloc(count + 1, sizeof *rows);
+    char(*values)[24] = calloc(count + 1, sizeof *values);
 
     if (rows && values) {
-        for (size_t i = 0; i < facts->count; i++) {
-            const struct talaria_report_entry *entry = &facts->entries[i];
+        for (size_t i = 0; i < count; i++) {
+            const struct talaria_report_entry *entry =
+                facts->report->entries[i];
 
             snprintf(
                 values[i], sizeof values[i], "%ju", (uintmax_t) entry->value);
             rows[i].cells[0] = entry->name;
             rows[i].cells[1] = entry->text ? entry->text : values[i];
         }
-        output_table(stdout, "", rows, facts->count, 2);
+        output_table(stdout, "", rows, count, 2);
     }
     free(values);
     free(rows);
@@ -171,7 +171,7 @@ int
 info_class(const char *info_string, bool json)
 {
     na_class_t *na_class = NA_Initialize(info_string, false);
-    struct facts facts = {.entries = NULL};
+    struct facts facts = {.report = NULL};
     na_return_t ret;
     int result;
 

@@ -108,27 +108,28 @@ enum reach {
 static enum reach
 reach_of_class(na_class_t *na_class)
 {
-    struct talaria_report_entry *entries;
+    struct talaria_report *report;
     enum reach reach = REACH_NETWORK;
     const char *peers = "";
-    size_t count;
 
-    if (talaria_class_report(na_class, &entries, &count) != NA_SUCCESS)
+    if (talaria_class_report(na_class, &report) != NA_SUCCESS)
         return REACH_UNKNOWN;
-    for (size_t i = 0; i < count; i++) {
-        if (entries[i].text == NULL)
+    for (size_t i = 0; i < report->count; i++) {
+        const struct talaria_report_entry *entry = report->entries[i];
+
+        if (entry->text == NULL)
             continue;
-        if (strcmp(entries[i].name, "node_local") == 0 &&
-            strcmp(entries[i].text, "yes") == 0)
+        if (strcmp(entry->name, "node_local") == 0 &&
+            strcmp(entry->text, "yes") == 0)
             reach = REACH_NODE;
-        if (strcmp(entries[i].name, "peers") == 0)
-            peers = entries[i].text;
+        if (strcmp(entry->name, "peers") == 0)
+            peers = entry->text;
     }
     if (reach == REACH_NODE && strcmp(peers, "user") == 0)
         reach = REACH_USER;
     else if (reach == REACH_NODE && strcmp(peers, "any") == 0)
         reach = REACH_ANY;
-    talaria_class_report_free(entries);
+    talaria_class_report_free(report);
     return reach;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command talaria: finds the subcommand and hands it the rest. */
+#include "talaria_version.h"
 #include "tool.h"
 
 #include <argp.h>

@@ -60,17 +60,19 @@ options_of(const struct hg_init_info *info)
 void
 hg_auto_sm_user(struct na_class *na_class, char user[HG_HOST_USER_MAX])
 {
-    struct talaria_report_entry *entries;
-    size_t count;
+    struct talaria_report *report;
 
     snprintf(user, HG_HOST_USER_MAX, "any");
-    if (talaria_class_report(na_class, &entries, &count) != NA_SUCCESS)
+    if (talaria_class_report(na_class, &report) != NA_SUCCESS)
         return;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(entries[i].name, "peers") == 0 && entries[i].text &&
-            strcmp(entries[i].text, "user") == 0)
+    for (size_t i = 0; i < report->count; i++) {
+        const struct talaria_report_entry *entry = report->entries[i];
+
+        if (strcmp(entry->name, "peers") == 0 && entry->text &&
+            strcmp(entry->text, "user") == 0)
             snprintf(user, HG_HOST_USER_MAX, "%u", (unsigned) geteuid());
-    talaria_class_report_free(entries);
+    }
+    talaria_class_report_free(report);
 }
 
 /* Memory, too, is reached where host and user are the same: descriptors tell

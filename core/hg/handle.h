@@ -82,7 +82,7 @@ struct hg_handle {
     _Atomic bool in_flight;    /* a forward is not over */
     _Atomic uint8_t watch;     /* HG_WATCH_*: what its end is to be told */
     _Atomic bool responded;    /* respond was called */
-    _Atomic bool dropped;      /* or talaria_request_drop, instead */
+    _Atomic bool dropped;      /* or talaria_handle_drop, instead */
     bool given_back;           /* target: by its handler, HG_Destroy */
     _Atomic uint32_t canceled; /* the use whose end was asked for, as of
                                   hg_handle_asked; 0: none */

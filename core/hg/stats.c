@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The place of a field. */
-#define FIELD(name) (offsetof(struct talaria_call_stats, name) / 8)
+#define FIELD(name) (offsetof(struct hg_call_counts, name) / sizeof(uint64_t))
 
 static void
 add(_Atomic uint64_t *counter, uint64_t value)
@@ -62,8 +62,8 @@ add_answer(
 {
     size_t bucket = took > 1 ? 63U - (size_t) __builtin_clzll(took) : 0;
 
-    if (bucket >= TALARIA_LATENCY_BUCKETS)
-        bucket = TALARIA_LATENCY_BUCKETS - 1;
+    if (bucket >= HG_STATS_BUCKETS)
+        bucket = HG_STATS_BUCKETS - 1;
     add(&fields[FIELD(answers)], once);
     add(&fields[FIELD(answer_bytes)], once * bytes);
     add(&fields[FIELD(latency_ns)], once * took);
@@ -192,12 +192,52 @@ value(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
+/* One side's counts as they are returned. */
+struct side {
+    struct talaria_call_stats public;
+    struct hg_call_counts counts;
+};
+
+struct rpc_stats {
+    struct talaria_rpc_stats public;
+    struct side origin;
+    struct side target;
+};
+
+/* What is returned, in two allocations. */
+struct stats {
+    struct talaria_class_stats public;
+    struct hg_diag_counters counters;
+    struct side origin;
+    struct side target;
+    struct talaria_rpc_stats **pointers;
+    struct rpc_stats rpcs[];
+};
+
+static const struct talaria_call_stats *
+publish(struct side *side)
+{
+    const struct hg_call_counts *counts = &side->counts;
+
+    side->public = (struct talaria_call_stats){.requests = counts->requests,
+        .request_bytes = counts->request_bytes,
+        .answers = counts->answers,
+        .answer_bytes = counts->answer_bytes,
+        .dropped = counts->dropped,
+        .latency_ns = counts->latency_ns,
+        .failure_count = TALARIA_FAILURE_MAX,
+        .failures = counts->failures,
+        .latency_count = HG_STATS_BUCKETS,
+        .latency = counts->latency};
+    return &side->public;
+}
+
 /* Copies one side's counts and adds them to its sum. */
 static void
-take(const _Atomic uint64_t *from, struct talaria_call_stats *stats,
-    struct talaria_call_stats *sum)
+take(const _Atomic uint64_t *from, struct hg_call_counts *counts,
+    struct hg_call_counts *sum)
 {
-    uint64_t *to = (uint64_t *) stats, *total = (uint64_t *) sum;
+    uint64_t *to = (uint64_t *) counts, *total = (uint64_t *) sum;
 
     for (size_t i = 0; i < HG_STATS_FIELDS; i++) {
         to[i] = value(&from[i]);
@@ -205,36 +245,33 @@ take(const _Atomic uint64_t *from, struct talaria_call_stats *stats,
     }
 }
 
-/* What is handed out, in one piece. */
-struct stats {
-    struct talaria_class_stats public;
-    struct talaria_rpc_stats **pointers;
-    struct talaria_rpc_stats rpcs[];
-};
-
 /* Names live as long as the class. Registry lock held. */
 static size_t
 fill(struct stats *stats, const struct hg_registry *registry)
 {
     const struct hg_rpc *rpc;
-    struct talaria_call_stats forgotten;
+    struct hg_call_counts forgotten;
     size_t count = 0;
 
-    take(registry->forgotten_origin, &forgotten, &stats->public.origin);
-    take(registry->forgotten_target, &forgotten, &stats->public.target);
+    take(registry->forgotten_origin, &forgotten, &stats->origin.counts);
+    take(registry->forgotten_target, &forgotten, &stats->target.counts);
     SLIST_FOREACH (rpc, &registry->all, next) {
-        struct talaria_rpc_stats *to = &stats->rpcs[count];
+        struct rpc_stats *to = &stats->rpcs[count];
 
         const struct hg_rpc_stats *counts = hg_rpc_stats_of(rpc);
 
         if (counts->latest != rpc)
             continue;
-        to->id = rpc->id;
-        to->name = rpc->name;
-        take(counts->origin, &to->origin, &stats->public.origin);
-        take(counts->target, &to->target, &stats->public.target);
-        stats->pointers[count++] = to;
+        take(counts->origin, &to->origin.counts, &stats->origin.counts);
+        take(counts->target, &to->target.counts, &stats->target.counts);
+        to->public = (struct talaria_rpc_stats){.id = rpc->id,
+            .name = rpc->name,
+            .origin = publish(&to->origin),
+            .target = publish(&to->target)};
+        stats->pointers[count++] = &to->public;
     }
+    stats->public.origin = publish(&stats->origin);
+    stats->public.target = publish(&stats->target);
     return count;
 }
 
@@ -278,7 +315,8 @@ talaria_class_stats(hg_class_t *hg_class, struct talaria_class_stats **stats_p)
     base_lock_release(&registry->lock);
     if (!stats)
         return HG_NOMEM;
-    HG_Class_get_counters(hg_class, &stats->public.counters);
+    HG_Class_get_counters(hg_class, &stats->counters);
+    stats->public.counters = &stats->counters;
     stats->public.plugin = HG_Class_get_name(hg_class);
     stats->public.protocol = HG_Class_get_protocol(hg_class);
     stats->public.messages_dropped = value(&hg_class->counters.dropped);

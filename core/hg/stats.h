@@ -16,9 +16,23 @@ struct hg_class;
 struct hg_handle;
 struct hg_rpc;
 
-#define HG_STATS_FIELDS (sizeof(struct talaria_call_stats) / sizeof(uint64_t))
+#define HG_STATS_BUCKETS 40U
 
-/* One side's counts, in talaria.h's order. */
+/* One side's counts; what each means is told in talaria.h. */
+struct hg_call_counts {
+    uint64_t requests;
+    uint64_t request_bytes;
+    uint64_t answers;
+    uint64_t answer_bytes;
+    uint64_t dropped;
+    uint64_t latency_ns;
+    uint64_t failures[TALARIA_FAILURE_MAX];
+    uint64_t latency[HG_STATS_BUCKETS];
+};
+
+#define HG_STATS_FIELDS (sizeof(struct hg_call_counts) / sizeof(uint64_t))
+
+/* The same while it is counted. */
 typedef _Atomic uint64_t hg_stats_fields[HG_STATS_FIELDS];
 
 /* Of one RPC id, also when it is registered anew without having been forgotten.

@@ -37,7 +37,7 @@ static json_t *
 histogram(const struct talaria_call_stats *stats)
 {
     json_t *array = json_array();
-    size_t count = TALARIA_LATENCY_BUCKETS;
+    size_t count = stats->latency_count;
 
     while (count > 0 && stats->latency[count - 1] == 0)
         count--;
@@ -65,7 +65,7 @@ rpc(const struct talaria_rpc_stats *stats)
     /* Not all 64 bits survive as a number of JSON. */
     snprintf(id, sizeof id, "%" PRIu64, stats->id);
     return json_pack("{s:s, s:s?, s:o, s:o}", "id", id, "name", stats->name,
-        "origin", side(&stats->origin), "target", side(&stats->target));
+        "origin", side(stats->origin), "target", side(stats->target));
 }
 
 static json_t *
@@ -81,13 +81,13 @@ rpcs(const struct talaria_class_stats *stats)
 static json_t *
 whole(const struct talaria_class_stats *stats)
 {
-    const struct hg_diag_counters *counters = &stats->counters;
+    const struct hg_diag_counters *counters = stats->counters;
 
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
                      "s:o, s:o, s:o}",
         "plugin", stats->plugin, "protocol", stats->protocol, "origin",
-        side(&stats->origin), "target", side(&stats->target),
-        "messages_dropped", number(stats->messages_dropped), "requests_unknown",
+        side(stats->origin), "target", side(stats->target), "messages_dropped",
+        number(stats->messages_dropped), "requests_unknown",
         number(stats->requests_unknown), "answers_late",
         number(stats->answers_late), "payloads_refused",
         number(stats->payloads_refused), "requests_active",

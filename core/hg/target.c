@@ -582,7 +582,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 }
 
 hg_return_t
-talaria_request_drop(hg_handle_t handle)
+talaria_handle_drop(hg_handle_t handle)
 {
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;

@@ -195,7 +195,7 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  * rpc_cb gets a handle with one reference, to be given back by HG_Destroy in the
  * handler or any time later. If it returns an error without having answered
  * (HG_Respond), that code is the answer, unless the request was dropped
- * (talaria_request_drop) or is never answered, and the handle is given up: the
+ * (talaria_handle_drop) or is never answered, and the handle is given up: the
  * reference is taken back, if the handler has not destroyed the handle itself.
  * Another thread that uses the handle after that needs a reference of its own
  * (HG_Ref_incr). A handler that has called HG_Destroy at all has given back its

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Talaria offers beside the Mercury interface: plugins that a program
- * brings along or finds elsewhere, which plugins there are, and why one could
- * not be opened; deadlines of calls, requests that are not answered; statistics.
+ * What Talaria offers beside the Mercury interface: its version; plugins that a
+ * program brings along or finds elsewhere, which plugins there are, and why one
+ * could not be opened; deadlines of calls, requests that are not answered;
+ * statistics.
  *
- * What a function returns in structs is made by the library and freed by the
- * function named beside it; later versions may add fields at the end of a
- * struct, which is why lists hold pointers.
+ * The library allocates the structs that a function returns, and the function
+ * named beside it frees them. Later versions may add fields at the end of a
+ * struct: that is why no struct contains another, and lists hold pointers.
  */
 #ifndef TALARIA_H
 #define TALARIA_H
 
 #include "mercury_types.h"
 #include "na_types.h"
+#include "talaria_version.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The version of the library that the program runs with: "MAJOR.MINOR.PATCH",
+ * constant; and as TALARIA_VERSION_MAKE makes it. [any thread] */
+NA_PUBLIC const char *talaria_version(void);
+NA_PUBLIC unsigned int talaria_version_number(void);
 
 /* A transport plugin, see na_plugin.h. */
 struct na_plugin;
@@ -156,18 +163,25 @@ NA_PUBLIC na_return_t talaria_mem_alloc(
     na_class_t *na_class, size_t size, void **memory_p);
 NA_PUBLIC void talaria_mem_free(na_class_t *na_class, void *memory);
 
-/* One thing that a class has to say of itself. */
+/* A limit, feature, choice or counter of a class. */
 struct talaria_report_entry {
     const char *name;
     const char *text; /* NULL: value is meant */
     uint64_t value;
 };
 
-/* Limits, features, choices and counters of a class, at this moment: *count_p
- * entries in one array. INVALID_ARG, NOMEM. [any thread] */
-NA_PUBLIC na_return_t talaria_class_report(na_class_t *na_class,
-    struct talaria_report_entry **entries_p, size_t *count_p);
-NA_PUBLIC void talaria_class_report_free(struct talaria_report_entry *entries);
+struct talaria_report {
+    size_t count;
+    struct talaria_report_entry *const *entries;
+};
+
+/* What the core and the plugin report of a class at this moment. Names and
+ * texts are valid until the class is finalized, the rest until it is freed.
+ * INVALID_ARG: NULL; PROTOCOL_ERROR: the plugin's entries break the ABI; NOMEM.
+ * [any thread] */
+NA_PUBLIC na_return_t talaria_class_report(
+    na_class_t *na_class, struct talaria_report **report_p);
+NA_PUBLIC void talaria_class_report_free(struct talaria_report *report);
 
 /* Sets how long each forward of a handle may take, from HG_Forward on. When the
  * time has passed the forward is cancelled, as by HG_Cancel, and its callback
@@ -197,8 +211,6 @@ enum talaria_failure {
  * for others. Constant. [any thread] */
 HG_PUBLIC const char *talaria_failure_to_string(enum talaria_failure failure);
 
-#define TALARIA_LATENCY_BUCKETS 40
-
 /* What became of RPCs, at their origin: forwards, their callbacks, the time
  * from one to the other; or at their target: requests that came, answers that
  * were sent, the time from one to the other. Bytes are payload. */
@@ -208,36 +220,37 @@ struct talaria_call_stats {
     uint64_t answers; /* origin: callbacks with HG_SUCCESS; target: also those
                          with a code, but not those that could not be sent */
     uint64_t answer_bytes;
-    uint64_t dropped;                          /* talaria_request_drop */
-    uint64_t failures[TALARIA_FAILURE_MAX];    /* at the target: answers with a
-                                               code, and those not sent */
-    uint64_t latency_ns;                       /* sum over those answered */
-    uint64_t latency[TALARIA_LATENCY_BUCKETS]; /* how many took at least 2^i,
-                                                  less than 2^(i+1) ns; the last
-                                                  also what took longer */
+    uint64_t dropped;    /* talaria_handle_drop */
+    uint64_t latency_ns; /* sum over those answered */
+    size_t failure_count;
+    const uint64_t *failures; /* by enum talaria_failure; at the target: answers
+                                 with a code, and those not sent */
+    size_t latency_count;
+    const uint64_t *latency; /* [i]: how many took at least 2^i and less than
+                                2^(i+1) ns; the last one: or longer */
 };
 
 struct talaria_rpc_stats {
     hg_id_t id;
     const char *name; /* NULL: registered by id */
-    struct talaria_call_stats origin;
-    struct talaria_call_stats target;
+    const struct talaria_call_stats *origin;
+    const struct talaria_call_stats *target;
 };
 
 struct talaria_class_stats {
     const char *plugin;
     const char *protocol;
-    struct talaria_call_stats origin; /* sums over the RPCs */
-    struct talaria_call_stats target;
+    const struct talaria_call_stats *origin; /* sums over the RPCs */
+    const struct talaria_call_stats *target;
     uint64_t messages_dropped; /* that were not what they came as */
     uint64_t requests_unknown; /* requests of RPCs that are not registered */
     uint64_t answers_late;     /* to requests that had been given up */
-    struct hg_diag_counters counters;
-    size_t count;
-    struct talaria_rpc_stats *const *rpcs;
     uint64_t payloads_refused; /* too large for a message, and beyond the limits
                                   of what is held for peers: HG_AGAIN,
                                   HG_MSGSIZE */
+    const struct hg_diag_counters *counters;
+    size_t count;
+    struct talaria_rpc_stats *const *rpcs;
 };
 
 /* Statistics of a class that was opened with the option stats, since then. An
@@ -261,7 +274,7 @@ HG_PUBLIC hg_return_t talaria_class_stats_json(
  *
  * handle: a target's. HG_INVALID_ARG: NULL, or an origin's; HG_BUSY: answered or
  * dropped before. [any thread] */
-HG_PUBLIC hg_return_t talaria_request_drop(hg_handle_t handle);
+HG_PUBLIC hg_return_t talaria_handle_drop(hg_handle_t handle);
 
 #ifdef __cplusplus
 }

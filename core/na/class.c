@@ -4,6 +4,7 @@
 
 #include "na.h"
 #include "na/op.h"
+#include "talaria.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -367,6 +368,18 @@ NA_Version_get(unsigned int *major, unsigned int *minor, unsigned int *patch)
         *minor = NA_VERSION_MINOR;
     if (patch)
         *patch = NA_VERSION_PATCH;
+}
+
+const char *
+talaria_version(void)
+{
+    return TALARIA_VERSION;
+}
+
+unsigned int
+talaria_version_number(void)
+{
+    return TALARIA_VERSION_NUMBER;
 }
 
 const char *

@@ -56,36 +56,46 @@ fill_core(const struct na_class *na_class, struct talaria_report_entry *entry)
     return count;
 }
 
+/* What is returned, in one allocation. */
+struct report {
+    struct talaria_report public;
+    struct talaria_report_entry *pointers[CORE_ENTRIES + PLUGIN_ENTRIES_MAX];
+    struct talaria_report_entry entries[];
+};
+
 na_return_t
-talaria_class_report(na_class_t *na_class,
-    struct talaria_report_entry **entries_p, size_t *count_p)
+talaria_class_report(na_class_t *na_class, struct talaria_report **report_p)
 {
-    struct talaria_report_entry *entries;
+    struct report *report;
     na_plugin_report_entry said[PLUGIN_ENTRIES_MAX];
     uint32_t said_count = 0;
     size_t count;
 
-    if (!na_class || !entries_p || !count_p)
+    if (!na_class || !report_p)
         return NA_INVALID_ARG;
     if (na_class->report)
         said_count = na_class->report->entries(
             na_class->plugin_class, 0, said, PLUGIN_ENTRIES_MAX);
     if (said_count > PLUGIN_ENTRIES_MAX)
         return NA_PROTOCOL_ERROR;
-    entries = calloc(CORE_ENTRIES + said_count, sizeof *entries);
-    if (!entries)
+    report = calloc(1, sizeof *report + (CORE_ENTRIES + said_count) *
+                                            sizeof report->entries[0]);
+    if (!report)
         return NA_NOMEM;
-    count = fill_core(na_class, entries);
+    count = fill_core(na_class, report->entries);
     for (uint32_t i = 0; i < said_count; i++)
-        entries[count++] = (struct talaria_report_entry){
+        report->entries[count++] = (struct talaria_report_entry){
             said[i].name, said[i].text, said[i].value};
-    *entries_p = entries;
-    *count_p = count;
+    for (size_t i = 0; i < count; i++)
+        report->pointers[i] = &report->entries[i];
+    report->public.count = count;
+    report->public.entries = report->pointers;
+    *report_p = &report->public;
     return NA_SUCCESS;
 }
 
 void
-talaria_class_report_free(struct talaria_report_entry *entries)
+talaria_class_report_free(struct talaria_report *report)
 {
-    free(entries);
+    free(report);
 }

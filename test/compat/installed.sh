@@ -72,12 +72,14 @@ run_program() {
 }
 
 check_layout() {
-    local wanted found json
-    wanted=$({ basename -a "$source_root"/core/include/*.h na_plugin.h; } | sort)
+    local wanted found json version
+    version=$(sed -n "s/^  version: '\(.*\)',$/\1/p" "$source_root/meson.build")
+    wanted=$({ basename -a "$source_root"/core/include/*.h talaria_version.h \
+        na_plugin.h; } | sort)
     found=$(find "$prefix/include/talaria" -type f -printf '%f\n' | sort)
     expect 'headers installed' "$wanted" "$found"
 
-    for found in "$libdir/libtalaria.a" "$libdir/libtalaria.so.0.1.0" \
+    for found in "$libdir/libtalaria.a" "$libdir/libtalaria.so.$version" \
         "$prefix/bin/talaria" "$plugins/libna_sm.so"; do
         if [ ! -f "$found" ] || [ -L "$found" ]; then
             fail "$found is not there"
@@ -85,7 +87,7 @@ check_layout() {
     done
     expect soname libtalaria.so.0 "$(LC_ALL=C readelf -d \
         "$libdir/libtalaria.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')"
-    expect 'what libtalaria.so.0 is' libtalaria.so.0.1.0 \
+    expect 'what libtalaria.so.0 is' "libtalaria.so.$version" \
         "$(readlink "$libdir/libtalaria.so.0")"
 
     json=$(find "$plugins" -name '*.json')

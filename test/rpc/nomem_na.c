@@ -90,16 +90,15 @@ describe(na_class_t *na_class, char *memory)
 hg_return_t
 nomem_na_objects(struct nomem *n)
 {
-    struct talaria_report_entry *entries;
-    size_t count;
+    struct talaria_report *report;
     struct ends e;
     void *memory;
     na_return_t ret = ends_open(&e);
 
     if (ret == NA_SUCCESS)
-        ret = talaria_class_report(e.na_class, &entries, &count);
+        ret = talaria_class_report(e.na_class, &report);
     if (ret == NA_SUCCESS) {
-        talaria_class_report_free(entries);
+        talaria_class_report_free(report);
         ret = talaria_mem_alloc(e.na_class, SIZE, &memory);
     }
     if (ret == NA_SUCCESS) {

@@ -191,8 +191,8 @@ START_TEST(arguments_of_handles)
     CK_INVALID(HG_Reset(t.handle, t.other_addr, id));
     CK_INVALID(HG_Set_target_id(NULL, 0));
     CK_INVALID(talaria_handle_set_deadline(NULL, 1));
-    CK_INVALID(talaria_request_drop(NULL));
-    CK_INVALID(talaria_request_drop(t.handle));
+    CK_INVALID(talaria_handle_drop(NULL));
+    CK_INVALID(talaria_handle_drop(t.handle));
     CK_INVALID(HG_Ref_incr(NULL));
     CK_INVALID(HG_Forward(NULL, NULL, NULL, NULL));
     CK_INVALID(HG_Respond(NULL, NULL, NULL, NULL));
@@ -369,10 +369,10 @@ START_TEST(arguments_of_na_memory_and_addresses)
     struct na n;
     na_mem_handle_t *bare, *none = NULL;
     na_addr_t *addr = NULL;
-    struct talaria_report_entry *entries = NULL;
+    struct talaria_report *report = NULL;
     char bytes[64];
     void *data;
-    size_t size = sizeof bytes, count;
+    size_t size = sizeof bytes;
 
     session_prepare(session_mode_at(0));
     log_watch_begin();
@@ -437,13 +437,9 @@ START_TEST(arguments_of_na_memory_and_addresses)
     NA_Msg_buf_free(n.cls, NULL, NULL);
     ck_assert_ptr_null(NA_Op_create(NULL, NA_OP_SINGLE));
     NA_Op_destroy(n.cls, NULL);
-    ck_assert_int_eq(
-        (int) talaria_class_report(NULL, &entries, &count), NA_INVALID_ARG);
-    ck_assert_int_eq(
-        (int) talaria_class_report(n.cls, NULL, &count), NA_INVALID_ARG);
-    ck_assert_int_eq(
-        (int) talaria_class_report(n.cls, &entries, NULL), NA_INVALID_ARG);
-    ck_assert_ptr_null(entries);
+    ck_assert_int_eq((int) talaria_class_report(NULL, &report), NA_INVALID_ARG);
+    ck_assert_int_eq((int) talaria_class_report(n.cls, NULL), NA_INVALID_ARG);
+    ck_assert_ptr_null(report);
     na_end(&n);
     HG_Cleanup();
     log_watch_check();

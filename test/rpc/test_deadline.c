@@ -16,8 +16,8 @@ static hg_id_t drop_id, forsake_id;
 static hg_return_t
 on_drop(hg_handle_t handle)
 {
-    TARGET_ASSERT(talaria_request_drop(handle) == HG_SUCCESS);
-    TARGET_ASSERT(talaria_request_drop(handle) == HG_BUSY);
+    TARGET_ASSERT(talaria_handle_drop(handle) == HG_SUCCESS);
+    TARGET_ASSERT(talaria_handle_drop(handle) == HG_BUSY);
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_BUSY);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
     atomic_fetch_add(&rpcs_shared()->handled[RPC_KEEP], 1);
@@ -408,9 +408,9 @@ START_TEST(deadline_dropped_request_is_not_answered)
         rpcs_wait_handled(&s, RPC_KEEP, i);
     }
     rpcs_ck_works(&s);
-    ck_assert_int_eq(talaria_request_drop(handle), HG_INVALID_ARG);
+    ck_assert_int_eq(talaria_handle_drop(handle), HG_INVALID_ARG);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    ck_assert_int_eq(talaria_request_drop(NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(talaria_handle_drop(NULL), HG_INVALID_ARG);
     ck_assert_int_eq(talaria_handle_set_deadline(NULL, 1), HG_INVALID_ARG);
     session_end(&s);
 }

@@ -150,7 +150,7 @@ static hg_return_t
 on_drop(hg_handle_t handle)
 {
     atomic_fetch_add(&shared()->handled, 1);
-    TARGET_ASSERT(talaria_request_drop(handle) == HG_SUCCESS);
+    TARGET_ASSERT(talaria_handle_drop(handle) == HG_SUCCESS);
     return CODE;
 }
 

@@ -75,7 +75,7 @@ MERCURY_GEN_RPC_VOID(nowhere, ((int32_t) (a)))
 static hg_return_t
 on_never(hg_handle_t handle)
 {
-    TARGET_ASSERT(talaria_request_drop(handle) == HG_SUCCESS);
+    TARGET_ASSERT(talaria_handle_drop(handle) == HG_SUCCESS);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
     return HG_SUCCESS;
 }

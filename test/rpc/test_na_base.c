@@ -34,12 +34,28 @@ START_TEST(base_version_and_names_of_codes)
 }
 END_TEST
 
+START_TEST(base_version_of_header_and_library_agree)
+{
+    unsigned int major, minor, patch;
+
+    ck_assert_str_eq(talaria_version(), TALARIA_VERSION);
+    ck_assert_uint_eq(talaria_version_number(), TALARIA_VERSION_NUMBER);
+    ck_assert_int_eq(
+        sscanf(talaria_version(), "%u.%u.%u", &major, &minor, &patch), 3);
+    ck_assert_uint_eq(
+        TALARIA_VERSION_MAKE(major, minor, patch), TALARIA_VERSION_NUMBER);
+    ck_assert_uint_lt(
+        TALARIA_VERSION_MAKE(0, 1, 0), TALARIA_VERSION_MAKE(0, 1, 1));
+    ck_assert_uint_lt(
+        TALARIA_VERSION_MAKE(0, 999, 999), TALARIA_VERSION_MAKE(1, 0, 0));
+}
+END_TEST
+
 START_TEST(base_class_says_what_it_is)
 {
     struct na_pair pair;
-    struct talaria_report_entry *entries = NULL;
+    struct talaria_report *report = NULL;
     struct na_protocol_info *list = NULL;
-    size_t count = 0;
     char info[64];
 
     na_pair_begin(&pair, _i);
@@ -49,11 +65,13 @@ START_TEST(base_class_says_what_it_is)
     ck_assert(NA_Is_listening(pair.na_class));
     ck_assert(NA_Has_opt_feature(pair.na_class, 0));
     ck_assert(!NA_Has_opt_feature(pair.na_class, 1UL << 20));
-    ck_assert_int_eq(
-        talaria_class_report(pair.na_class, &entries, &count), NA_SUCCESS);
-    ck_assert_uint_gt(count, 5);
-    ck_assert_str_eq(entries[0].name, "plugin");
-    talaria_class_report_free(entries);
+    ck_assert_int_eq(talaria_class_report(pair.na_class, &report), NA_SUCCESS);
+    ck_assert_uint_gt(report->count, 5);
+    ck_assert_str_eq(report->entries[0]->name, "plugin");
+    for (size_t i = 0; i < report->count; i++)
+        ck_assert_ptr_nonnull(report->entries[i]->name);
+    talaria_class_report_free(report);
+    talaria_class_report_free(NULL);
     ck_assert_int_eq(
         NA_Get_protocol_info(session_transport(), &list), NA_SUCCESS);
     ck_assert_ptr_nonnull(list);
@@ -527,6 +545,7 @@ static void
 add(TCase *tcase)
 {
     tcase_add_test(tcase, base_version_and_names_of_codes);
+    session_add(tcase, base_version_of_header_and_library_agree);
     session_add(tcase, base_class_says_what_it_is);
     tcase_add_test(tcase, base_class_with_options_of_each_version);
     session_add(tcase, base_class_with_leftovers_busy);

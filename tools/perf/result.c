@@ -3,6 +3,7 @@
 #include "perf/result.h"
 
 #include "perf/stats.h"
+#include "talaria_version.h"
 
 #include <math.h>
 #include <stdlib.h>
