@@ -15,7 +15,7 @@
  *   4. bulk_op.lock              bulk/transfer.c pieces of a transfer
  *   5. hg_context.pool_lock      hg/handle.c     free and posted handles
  *   6. hg_loopback.lock          hg/loopback.c   contexts; who waits for whom
- *   7. hg_class.rpc_lock         hg/registry.c   adding and removing RPCs
+ *   7. hg_registry.lock          hg/registry.c   adding and removing RPCs
  *   8. bulk_owned.lock           bulk/owned.c    descriptors that went out
  *   9. bulk_context.lock         bulk/op.c       free transfers
  *  10. base_completion_queue     base/completion.c

@@ -17,10 +17,15 @@
  *   with how it ended in ret.
  * - Any other code: nothing was started and the callback never runs. Besides
  *   what is said at the call: HG_HOSTUNREACH, the peer is known to be gone;
- *   HG_NOMEM; HG_AGAIN, short of something for now (with NA_NO_RETRY only).
+ *   HG_NOMEM; HG_AGAIN, short of something for now: of the transport's room with
+ *   NA_NO_RETRY, of TALARIA_HG_OVERFLOW_TOTAL in HG_Respond always.
  *
  * Callbacks and handlers run without a lock held: they may block, start other
- * operations, and give back anything but their own context and class. */
+ * operations, and give back anything but their own context and class.
+ *
+ * Fork: once a class has been opened, a forked child may only exec or exit.
+ * Fork before the first class is opened, or exec. Descriptors are
+ * close-on-exec. */
 #ifndef MERCURY_H
 #define MERCURY_H
 
@@ -50,9 +55,7 @@ HG_PUBLIC hg_return_t HG_Get_na_protocol_info(
 HG_PUBLIC void HG_Free_na_protocol_info(
     struct na_protocol_info *na_protocol_info);
 
-/* Removes what processes of this user that were killed have left behind on this
- * machine, such as shared memory. Touches nothing that a living process uses.
- * Blocks on the file system. */
+/* NA_Cleanup. */
 HG_PUBLIC void HG_Cleanup(void);
 
 /* Sets how much is logged, by all classes: "none", "error", "warning", "info"
@@ -73,7 +76,8 @@ HG_PUBLIC void HG_Set_log_func(
  * caller's and must stay open; NULL: the default. */
 HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
 
-/* Writes the counters of all classes to the log. */
+/* Writes the counters of all classes that were opened with stats to the log,
+ * whatever its level. */
 HG_PUBLIC void HG_Diag_dump_counters(void);
 
 /* Classes */

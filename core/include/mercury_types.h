@@ -32,7 +32,7 @@ typedef enum hg_return {
     HG_PERMISSION,     /* not allowed by the memory's access flags */
     HG_NOENTRY,        /* no such thing: an RPC id that isn't registered */
     HG_INTERRUPT,      /* a signal came first */
-    HG_AGAIN,          /* short of a resource now, retry (NA_NO_RETRY only) */
+    HG_AGAIN,          /* short of a resource now, retry later */
     HG_NOMEM,          /* out of memory */
     HG_ACCESS,         /* refused by the system */
     HG_FAULT,          /* a bad pointer, or something needed is missing */

@@ -18,12 +18,16 @@
  * - Any other code: nothing was started and the callback never runs. NA_BUSY:
  *   the op_id is in use; NA_MSGSIZE: larger than the transport allows;
  *   NA_HOSTUNREACH: the peer is known to be gone; NA_NOMEM; NA_AGAIN: short of
- *   something for now (with NA_NO_RETRY only).
+ *   something for now (with NA_NO_RETRY only: otherwise NA queues it).
  * - Until the callback runs, buffers, addresses, memory handles and the op_id
  *   must stay as they are; inside it they can be used again.
  * - NULL as callback: nothing is called. plugin_data is what NA_Msg_buf_alloc
  *   gave with the buffer, NULL for a buffer from elsewhere. Context ids
- *   (dest_id...) name a context of the peer, 0 where it has only one. */
+ *   (dest_id...) name a context of the peer, 0 where it has only one.
+ *
+ * Fork: once a class has been opened, a forked child may only exec or exit.
+ * Fork before the first class is opened, or exec. Descriptors are
+ * close-on-exec. */
 #ifndef NA_H
 #define NA_H
 
@@ -74,9 +78,11 @@ NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
  * block while the transport disconnects. */
 NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
 
-/* Removes what processes of this user that were killed have left behind on this
- * machine, such as shared memory. Touches nothing that a living process uses.
- * Blocks on the file system. */
+/* Forgets registered plugins, added search folders (talaria.h) and reports; the
+ * next class that is opened searches again. Loaded plugins stay loaded. Removes
+ * nothing on disk: na+sm leaves nothing there, and ofi+shm removes what killed
+ * processes left whenever a class is opened. To be called when no class is
+ * open. */
 NA_PUBLIC void NA_Cleanup(void);
 
 /* Tells whether a class has every feature in flags (NA_OPT_*). */
@@ -87,7 +93,8 @@ NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
  * environment says. */
 NA_PUBLIC void NA_Set_log_level(const char *level);
 
-/* Writes the counters of all classes to the log. */
+/* Kept for programs that call it: NA counts nothing itself. Writes a line at
+ * level info that names HG_Class_get_counters and talaria_class_report. */
 NA_PUBLIC void NA_Diag_dump_counters(void);
 
 /* Returns the plugin's name, such as "ofi"; valid as long as the class. */

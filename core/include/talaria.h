@@ -185,9 +185,11 @@ NA_PUBLIC void talaria_class_report_free(struct talaria_report *report);
 
 /* Sets how long each forward of a handle may take, from HG_Forward on. When the
  * time has passed the forward is cancelled, as by HG_Cancel, and its callback
- * gets HG_TIMEOUT, soon also if the transport cannot cancel. The target is not
- * told, and its answer is dropped when it comes. HG_Progress, HG_Event_progress
- * and who sleeps on a context's descriptor see to it.
+ * gets HG_TIMEOUT, soon also if the transport cannot cancel. The target is told
+ * that nobody waits any more, as far as it can be reached: it stops moving large
+ * data for the call, but its handler is not interrupted. An answer that comes
+ * later is dropped. HG_Progress, HG_Event_progress and who sleeps on a context's
+ * descriptor see to it.
  *
  * handle: an origin's. timeout_ms: milliseconds; 0: no limit, as in a handle
  * that HG_Create just gave. HG_INVALID_ARG: NULL, or a target's; HG_BUSY: it is
