@@ -38,9 +38,35 @@ extern "C" {
 #define NA_PLUGIN_ABI_MAJOR 1
 #define NA_PLUGIN_ABI_MINOR 0
 
-/* "NApd": a draft. What is built on it loads only into a core with the same
+/* "NApe": a draft. What is built on it loads only into a core with the same
  * draft; the magic of the final 1.0 differs. */
-#define NA_PLUGIN_MAGIC 0x6470414EU
+#define NA_PLUGIN_MAGIC 0x6570414EU
+
+/*
+ * Tables grow at their end. Each begins with its size, the bytes that the side
+ * which filled it in knows. A reader refuses a table only if it is shorter than
+ * in 1.0 (NA_PLUGIN_<TABLE>_SIZE_1_0; sizeof grows with this header), and reads
+ * a member that came later only if NA_PLUGIN_HAS says that it is there [3].
+ */
+#define NA_PLUGIN_END_OF(type, member)                                         \
+    (offsetof(type, member) + sizeof(((type *) 0)->member))
+#define NA_PLUGIN_HAS(table, member)                                           \
+    ((table)->size >= (uint64_t) ((const char *) &(table)->member -            \
+                                  (const char *) (table)) +                    \
+                          sizeof((table)->member))
+#define NA_PLUGIN_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin, close)
+#define NA_PLUGIN_HOST_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_host, extension)
+#define NA_PLUGIN_OPEN_INFO_SIZE_1_0                                           \
+    NA_PLUGIN_END_OF(na_plugin_open_info, hints)
+#define NA_PLUGIN_OPENED_SIZE_1_0                                              \
+    NA_PLUGIN_END_OF(na_plugin_opened, reserved_zero)
+#define NA_PLUGIN_OPS_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_ops, extension)
+#define NA_PLUGIN_DEVICE_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_device, detail)
+#define NA_PLUGIN_MULTI_RECV_SIZE_1_0                                          \
+    NA_PLUGIN_END_OF(na_plugin_multi_recv, recv_multi)
+#define NA_PLUGIN_WAIT_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_wait, arm)
+#define NA_PLUGIN_MEM_ALLOC_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_mem_alloc, free)
+#define NA_PLUGIN_REPORT_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_report, entries)
 
 /*
  * Results. Success is one of the first two; what a function says about them
@@ -83,7 +109,9 @@ typedef struct na_plugin_mem na_plugin_mem;
  * What poll reports. 48 bytes, frozen: it stands in arrays [4].
  */
 typedef struct na_plugin_event {
-    void *op;               /* the operation, as it was submitted */
+    void *op;               /* the operation, as it was submitted; NULL is
+                               reserved for news that belong to none: 1.0 has
+                               no such news, and a core of 1.0 ignores them */
     void *buffer;           /* message received: where it begins, else NULL */
     uint64_t length;        /* and its bytes, header space included, else 0 */
     na_plugin_addr *source; /* unexpected message: its sender, one reference
@@ -176,7 +204,9 @@ typedef struct na_plugin_host {
 /*
  * What a class is opened with. The core's, valid during open. What a plugin
  * cannot honour it ignores, and says so once at level INFO, an auth_key at
- * WARNING; what it does not know (a bit, a value) it refuses with INVALID_ARG.
+ * WARNING. A bit of flags that it does not know, or a value of addr_format or
+ * traffic_class, it refuses with INVALID_ARG. hints are wishes and thread_mode
+ * are promises: it ignores bits of them that it does not know.
  */
 typedef struct na_plugin_open_info {
     uint32_t size;  /* bytes of this table in the core */
@@ -201,7 +231,7 @@ typedef struct na_plugin_open_info {
     uint32_t addr_format;         /* NA_PLUGIN_ADDR_* */
     uint32_t traffic_class;       /* NA_PLUGIN_TC_* */
     uint32_t max_contexts;        /* expected number of contexts, at least 1 */
-    uint32_t reserved_zero;
+    uint32_t hints;               /* 1.0 defines no bit */
 } na_plugin_open_info;
 
 /* Which kind of message a buffer is for, added up */
@@ -271,6 +301,11 @@ typedef struct na_plugin_ops {
     /* 1 if both name the same peer, else 0. [any thread] */
     int32_t (*addr_equal)(
         na_plugin_class *cls, const na_plugin_addr *a, const na_plugin_addr *b);
+
+    /* A number for tables of addresses: the same for addresses that addr_equal
+     * calls equal, most often another for others. As addr_equal it may change
+     * when the class first hears from the peer, or loses it. [any thread] */
+    uint64_t (*addr_hash)(na_plugin_class *cls, const na_plugin_addr *addr);
 
     /* The string "protocol://…" of an address, with its zero. *size_p: in, the
      * room in buffer; out, always, the bytes needed. A NULL buffer only asks.
@@ -373,12 +408,13 @@ typedef struct na_plugin_ops {
     void (*mem_deregister)(na_plugin_class *cls, na_plugin_mem *mem);
 
     /* A registration as bytes for peers; and, at a peer, back from bytes of a
-     * stranger, to be freed by mem_free. As addr_serialize. [any thread] */
+     * stranger: a description of remote memory, which mem_remote_free frees.
+     * As addr_serialize. [any thread] */
     int32_t (*mem_serialize)(na_plugin_class *cls, const na_plugin_mem *mem,
         void *buffer, uint64_t *size_p);
     int32_t (*mem_deserialize)(na_plugin_class *cls, const void *buffer,
         uint64_t length, na_plugin_mem **mem_p);
-    void (*mem_free)(na_plugin_class *cls, na_plugin_mem *mem);
+    void (*mem_remote_free)(na_plugin_class *cls, na_plugin_mem *mem);
 
     /* REMOTE MEMORY ACCESS, submissions as above. local: a registration of this
      * class; remote: a deserialized one of peer's. Final event of a put: the

@@ -81,7 +81,8 @@ free_parts(struct hg_bulk *bulk, unsigned side)
 
     for (uint32_t i = 0; i < from->part_count; i++) {
         if (from->parts[i].mem && bulk->remote)
-            na_class->ops.mem_free(na_class->plugin_class, from->parts[i].mem);
+            na_class->ops.mem_remote_free(
+                na_class->plugin_class, from->parts[i].mem);
         else if (from->parts[i].mem)
             na_class->ops.mem_deregister(
                 na_class->plugin_class, from->parts[i].mem);

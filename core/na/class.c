@@ -23,11 +23,6 @@
 #define MAX_MESSAGE_SIZE (1U << 30)
 #define MAX_OP_SIZE (1U << 16)
 
-/* The size that a table had when this was its last entry: later ones are no
- * condition. */
-#define END_OF(type, member)                                                   \
-    (offsetof(type, member) + sizeof(((type *) 0)->member))
-
 static na_return_t
 fill_open_info(na_plugin_open_info *open_info, struct plugin_info *info,
     const na_plugin *plugin, bool listen, const struct na_init_info *init)
@@ -85,7 +80,7 @@ opened_fault(const na_plugin_opened *opened)
 
     if (!opened->cls || !opened->ops)
         return "no class or no operations";
-    if (opened->ops->size < END_OF(na_plugin_ops, extension))
+    if (opened->ops->size < NA_PLUGIN_OPS_SIZE_1_0)
         return "its table of operations is shorter than in 1.0";
     if (align == 0 || align > 64 || (align & (align - 1)) != 0 ||
         opened->op_size > MAX_OP_SIZE)
@@ -137,13 +132,13 @@ adopt(struct na_class *na_class, char *fault, size_t size)
     na_class->plugin_class = na_class->opened.cls;
     if (!na_class->no_block)
         na_class->wait = find_extension(
-            na_class, NA_PLUGIN_WAIT_ID, END_OF(na_plugin_wait, arm));
-    na_class->multi_recv = find_extension(na_class, NA_PLUGIN_MULTI_RECV_ID,
-        END_OF(na_plugin_multi_recv, recv_multi));
+            na_class, NA_PLUGIN_WAIT_ID, NA_PLUGIN_WAIT_SIZE_1_0);
+    na_class->multi_recv = find_extension(
+        na_class, NA_PLUGIN_MULTI_RECV_ID, NA_PLUGIN_MULTI_RECV_SIZE_1_0);
     na_class->mem_alloc = find_extension(
-        na_class, NA_PLUGIN_MEM_ALLOC_ID, END_OF(na_plugin_mem_alloc, free));
+        na_class, NA_PLUGIN_MEM_ALLOC_ID, NA_PLUGIN_MEM_ALLOC_SIZE_1_0);
     na_class->report = find_extension(
-        na_class, NA_PLUGIN_REPORT_ID, END_OF(na_plugin_report, entries));
+        na_class, NA_PLUGIN_REPORT_ID, NA_PLUGIN_REPORT_SIZE_1_0);
     return NA_SUCCESS;
 }
 

@@ -85,7 +85,7 @@ static const na_plugin_ops stubs = {
     .mem_deregister = mem_release_stub,
     .mem_serialize = mem_serialize_stub,
     .mem_deserialize = mem_deserialize_stub,
-    .mem_free = mem_release_stub,
+    .mem_remote_free = mem_release_stub,
     .put = rma_stub,
     .get = rma_stub,
     .extension = extension_stub,
@@ -94,18 +94,19 @@ static const na_plugin_ops stubs = {
 /* Names of the entries in their order, to tell which one is missing. */
 static const char *const entry_names[] = {"ctx_create", "ctx_destroy",
     "addr_self", "addr_lookup", "addr_dup", "addr_free", "addr_equal",
-    "addr_to_string", "addr_serialize", "addr_deserialize", "addr_forget",
-    "buf_alloc", "buf_free", "buf_init", "send_unexpected", "recv_unexpected",
-    "send_expected", "recv_expected", "mem_register", "mem_deregister",
-    "mem_serialize", "mem_deserialize", "mem_free", "put", "get", "poll",
-    "cancel", "extension"};
+    "addr_hash", "addr_to_string", "addr_serialize", "addr_deserialize",
+    "addr_forget", "buf_alloc", "buf_free", "buf_init", "send_unexpected",
+    "recv_unexpected", "send_expected", "recv_expected", "mem_register",
+    "mem_deregister", "mem_serialize", "mem_deserialize", "mem_remote_free",
+    "put", "get", "poll", "cancel", "extension"};
 
 #define ENTRY_FIRST offsetof(na_plugin_ops, ctx_create)
 #define ENTRY_SIZE sizeof(void (*)(void))
-#define ENTRY_COUNT (sizeof entry_names / sizeof entry_names[0])
+#define NAME_COUNT (sizeof entry_names / sizeof entry_names[0])
+#define ENTRY_COUNT ((sizeof(na_plugin_ops) - ENTRY_FIRST) / ENTRY_SIZE)
 
-_Static_assert(ENTRY_FIRST + ENTRY_COUNT * ENTRY_SIZE == sizeof(na_plugin_ops),
-    "every entry has a name");
+_Static_assert(ENTRY_FIRST + NAME_COUNT * ENTRY_SIZE == NA_PLUGIN_OPS_SIZE_1_0,
+    "every entry of 1.0 has a name");
 
 na_return_t
 na_ops_copy(
@@ -122,7 +123,8 @@ na_ops_copy(
         if (offset + ENTRY_SIZE <= plugin_ops->size &&
             memcmp(from, absent, ENTRY_SIZE) != 0)
             memcpy(to, from, ENTRY_SIZE);
-        if (memcmp(to, absent, ENTRY_SIZE) == 0) {
+        /* A later one is asked for where it is used. */
+        if (i < NAME_COUNT && memcmp(to, absent, ENTRY_SIZE) == 0) {
             *missing_p = entry_names[i];
             return NA_INVALID_ARG;
         }

@@ -42,7 +42,7 @@ found(void *arg, const na_plugin_device *device)
     struct listing *listing = arg;
     struct na_protocol_info *entry;
 
-    if (device->size < sizeof *device || !device->protocol)
+    if (device->size < NA_PLUGIN_DEVICE_SIZE_1_0 || !device->protocol)
         return;
     entry = calloc(1, sizeof *entry);
     if (!entry) {

@@ -9,9 +9,6 @@
 /* The first bytes of a descriptor, which every version has. */
 #define HEAD_SIZE 16U
 
-/* The length of the table in 1.0, whatever it has become since. */
-#define SIZE_1_0 (offsetof(na_plugin, close) + sizeof(((na_plugin *) 0)->close))
-
 _Static_assert(offsetof(na_plugin, name) == HEAD_SIZE,
     "the first 16 bytes of a descriptor never change");
 
@@ -43,10 +40,10 @@ check_head(const na_plugin *plugin, size_t mapped, struct plugin_fault *fault)
             "it needs a core with transport ABI %u.%u, this one has %u.%u",
             plugin->abi_major, plugin->min_host_minor, NA_PLUGIN_ABI_MAJOR,
             NA_PLUGIN_ABI_MINOR);
-    if (plugin->size < SIZE_1_0 || plugin->size > mapped)
+    if (plugin->size < NA_PLUGIN_SIZE_1_0 || plugin->size > mapped)
         return plugin_fault_set(fault, TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR,
             "its descriptor says that it has %u bytes, wanted at least %zu%s",
-            plugin->size, SIZE_1_0,
+            plugin->size, NA_PLUGIN_SIZE_1_0,
             plugin->size > mapped ? " and no more than the symbol has" : "");
     if (plugin->reserved_zero != 0)
         return refuse(fault, "its descriptor's reserved_zero is not 0");

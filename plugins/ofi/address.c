@@ -416,6 +416,13 @@ ofi_addr_equal(
     return a == b;
 }
 
+uint64_t
+ofi_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
+{
+    (void) cls;
+    return addr->hash;
+}
+
 int32_t
 ofi_addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr,
     char *buffer, uint64_t *size_p)

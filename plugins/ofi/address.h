@@ -46,6 +46,7 @@ void ofi_addr_dup(na_plugin_class *cls, na_plugin_addr *addr);
 void ofi_addr_free(na_plugin_class *cls, na_plugin_addr *addr);
 int32_t ofi_addr_equal(
     na_plugin_class *cls, const na_plugin_addr *a, const na_plugin_addr *b);
+uint64_t ofi_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr);
 int32_t ofi_addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr,
     char *buffer, uint64_t *size_p);
 int32_t ofi_addr_serialize(na_plugin_class *cls, const na_plugin_addr *addr,

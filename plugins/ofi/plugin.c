@@ -22,9 +22,6 @@
 #define FLAGS_KNOWN                                                            \
     (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
-#define THREADS_KNOWN                                                          \
-    (NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT)
-
 static int32_t
 buf_alloc(na_plugin_class *cls, uint64_t length, uint32_t kinds,
     void **buffer_p, void **buffer_data_p)
@@ -82,6 +79,7 @@ static const na_plugin_ops ops = {
     .addr_dup = ofi_addr_dup,
     .addr_free = ofi_addr_free,
     .addr_equal = ofi_addr_equal,
+    .addr_hash = ofi_addr_hash,
     .addr_to_string = ofi_addr_to_string,
     .addr_serialize = ofi_addr_serialize,
     .addr_deserialize = ofi_addr_deserialize,
@@ -97,7 +95,7 @@ static const na_plugin_ops ops = {
     .mem_deregister = ofi_mem_deregister,
     .mem_serialize = ofi_mem_serialize,
     .mem_deserialize = ofi_mem_deserialize,
-    .mem_free = ofi_mem_free,
+    .mem_remote_free = ofi_mem_free,
     .put = ofi_rma_put,
     .get = ofi_rma_get,
     .poll = ofi_progress_poll,
@@ -109,7 +107,7 @@ static const na_plugin_ops ops = {
 static int32_t
 check_info(const na_plugin_host *host, const na_plugin_open_info *info)
 {
-    if (info->size < sizeof(*info)) {
+    if (info->size < NA_PLUGIN_OPEN_INFO_SIZE_1_0) {
         OFI_LOG(host, ERROR, "open_info of %" PRIu32 " bytes is too short",
             info->size);
         return NA_PLUGIN_E_INVALID_ARG;
@@ -120,15 +118,12 @@ check_info(const na_plugin_host *host, const na_plugin_open_info *info)
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     if ((info->flags & ~FLAGS_KNOWN) != 0 ||
-        (info->thread_mode & ~THREADS_KNOWN) != 0 ||
         info->addr_format > NA_PLUGIN_ADDR_NATIVE ||
-        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL ||
-        info->reserved_zero != 0) {
+        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL) {
         OFI_LOG(host, ERROR,
-            "unknown among flags 0x%" PRIx32 ", threads 0x%" PRIx32
-            ", address format %" PRIu32 ", traffic class %" PRIu32,
-            info->flags, info->thread_mode, info->addr_format,
-            info->traffic_class);
+            "unknown among flags 0x%" PRIx32 ", address format %" PRIu32
+            ", traffic class %" PRIu32,
+            info->flags, info->addr_format, info->traffic_class);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     if (info->port > UINT16_MAX) {
@@ -198,7 +193,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     int32_t ret = check_info(host, info);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (opened->size < sizeof(*opened)) {
+    if (opened->size < NA_PLUGIN_OPENED_SIZE_1_0) {
         OFI_LOG(host, ERROR, "opened of %" PRIu32 " bytes is too short",
             opened->size);
         return NA_PLUGIN_E_INVALID_ARG;

@@ -277,6 +277,12 @@ sm_addr_equal(
     return a == b || sm_addr_unique(a) == sm_addr_unique(b);
 }
 
+uint64_t
+sm_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
+{
+    return sm_addr_unique(addr)->hash;
+}
+
 /* Settles how many bytes go out: OK with room for them, or with no buffer. */
 static int32_t
 settle_size(const void *buffer, uint64_t *size_p, uint64_t need)

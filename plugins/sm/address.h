@@ -68,6 +68,7 @@ void sm_addr_dup(na_plugin_class *cls, na_plugin_addr *addr);
 void sm_addr_free(na_plugin_class *cls, na_plugin_addr *addr);
 int32_t sm_addr_equal(
     na_plugin_class *cls, const na_plugin_addr *a, const na_plugin_addr *b);
+uint64_t sm_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr);
 int32_t sm_addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr,
     char *buffer, uint64_t *size_p);
 int32_t sm_addr_serialize(na_plugin_class *cls, const na_plugin_addr *addr,

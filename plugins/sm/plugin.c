@@ -27,8 +27,6 @@
 #define FLAGS_KNOWN                                                            \
     (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
-#define THREADS_KNOWN                                                          \
-    (NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT)
 #define ANY_USER "any/" /* before the name */
 #define QUEUE_DEFAULT (1U << 20)
 #define QUEUE_MAX (UINT64_C(1) << 40)
@@ -61,6 +59,7 @@ static const na_plugin_ops ops = {
     .addr_dup = sm_addr_dup,
     .addr_free = sm_addr_free,
     .addr_equal = sm_addr_equal,
+    .addr_hash = sm_addr_hash,
     .addr_to_string = sm_addr_to_string,
     .addr_serialize = sm_addr_serialize,
     .addr_deserialize = sm_addr_deserialize,
@@ -72,7 +71,7 @@ static const na_plugin_ops ops = {
     .mem_deregister = sm_mem_deregister,
     .mem_serialize = sm_mem_serialize,
     .mem_deserialize = sm_mem_deserialize,
-    .mem_free = sm_mem_free,
+    .mem_remote_free = sm_mem_free,
     .put = sm_put,
     .get = sm_get,
     .cancel = sm_cancel,
@@ -93,6 +92,7 @@ static const na_plugin_ops ops_single = {
     .addr_dup = sm_addr_dup,
     .addr_free = sm_addr_free,
     .addr_equal = sm_addr_equal,
+    .addr_hash = sm_addr_hash,
     .addr_to_string = sm_addr_to_string,
     .addr_serialize = sm_addr_serialize,
     .addr_deserialize = sm_addr_deserialize,
@@ -104,7 +104,7 @@ static const na_plugin_ops ops_single = {
     .mem_deregister = sm_mem_deregister,
     .mem_serialize = sm_mem_serialize,
     .mem_deserialize = sm_mem_deserialize,
-    .mem_free = sm_mem_free,
+    .mem_remote_free = sm_mem_free,
     .put = sm_put,
     .get = sm_get,
     .cancel = sm_cancel,
@@ -148,7 +148,7 @@ own_name(const na_plugin_open_info *info, bool *any_user_p)
 static int32_t
 check_info(const na_plugin_host *host, const na_plugin_open_info *info)
 {
-    if (info->size < sizeof(*info)) {
+    if (info->size < NA_PLUGIN_OPEN_INFO_SIZE_1_0) {
         SM_LOG(host, ERROR, "open_info of %" PRIu32 " bytes is too short",
             info->size);
         return NA_PLUGIN_E_INVALID_ARG;
@@ -159,15 +159,12 @@ check_info(const na_plugin_host *host, const na_plugin_open_info *info)
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     if ((info->flags & ~FLAGS_KNOWN) != 0 ||
-        (info->thread_mode & ~THREADS_KNOWN) != 0 ||
         info->addr_format > NA_PLUGIN_ADDR_NATIVE ||
-        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL ||
-        info->reserved_zero != 0) {
+        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL) {
         SM_LOG(host, ERROR,
-            "unknown among flags 0x%" PRIx32 ", threads 0x%" PRIx32
-            ", address format %" PRIu32 ", traffic class %" PRIu32,
-            info->flags, info->thread_mode, info->addr_format,
-            info->traffic_class);
+            "unknown among flags 0x%" PRIx32 ", address format %" PRIu32
+            ", traffic class %" PRIu32,
+            info->flags, info->addr_format, info->traffic_class);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     bool any_user;
@@ -356,7 +353,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     int32_t ret = check_info(host, info);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (opened->size < sizeof(*opened)) {
+    if (opened->size < NA_PLUGIN_OPENED_SIZE_1_0) {
         SM_LOG(host, ERROR, "opened of %" PRIu32 " bytes is too short",
             opened->size);
         return NA_PLUGIN_E_INVALID_ARG;

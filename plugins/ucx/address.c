@@ -219,6 +219,17 @@ ucx_addr_equal(
     return equal;
 }
 
+uint64_t
+ucx_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
+{
+    ucx_lock_take(&cls->lock);
+    uint64_t hash = addr->peer != NULL ? ucx_peer_number(addr->peer)
+                    : addr->named      ? addr->hash
+                                       : (uint64_t) (uintptr_t) addr;
+    ucx_lock_drop(&cls->lock);
+    return hash;
+}
+
 int32_t
 ucx_settle_size(const void *buffer, uint64_t *size_p, uint64_t need)
 {

@@ -36,6 +36,7 @@ void ucx_addr_dup(na_plugin_class *cls, na_plugin_addr *addr);
 void ucx_addr_free(na_plugin_class *cls, na_plugin_addr *addr);
 int32_t ucx_addr_equal(
     na_plugin_class *cls, const na_plugin_addr *a, const na_plugin_addr *b);
+uint64_t ucx_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr);
 int32_t ucx_addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr,
     char *buffer, uint64_t *size_p);
 int32_t ucx_addr_serialize(na_plugin_class *cls, const na_plugin_addr *addr,

@@ -28,8 +28,6 @@
 #define FLAGS_KNOWN                                                            \
     (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
-#define THREADS_KNOWN                                                          \
-    (NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT)
 #define WINDOW_DEFAULT (UINT64_C(128) << 10)
 #define WINDOW_LEAST (UINT64_C(16) << 10)
 #define WINDOW_MESSAGES 4 /* that it has room for, at least */
@@ -88,6 +86,7 @@ static const na_plugin_ops ops = {
     .addr_dup = ucx_addr_dup,
     .addr_free = ucx_addr_free,
     .addr_equal = ucx_addr_equal,
+    .addr_hash = ucx_addr_hash,
     .addr_to_string = ucx_addr_to_string,
     .addr_serialize = ucx_addr_serialize,
     .addr_deserialize = ucx_addr_deserialize,
@@ -103,7 +102,7 @@ static const na_plugin_ops ops = {
     .mem_deregister = ucx_mem_deregister,
     .mem_serialize = ucx_mem_serialize,
     .mem_deserialize = ucx_mem_deserialize,
-    .mem_free = ucx_mem_free,
+    .mem_remote_free = ucx_mem_free,
     .put = ucx_put,
     .get = ucx_get,
     .poll = ucx_poll,
@@ -172,7 +171,7 @@ info(const na_plugin_host *host, const char *protocol, void *arg,
 static int32_t
 check_info(const na_plugin_host *host, const na_plugin_open_info *info)
 {
-    if (info->size < sizeof(*info)) {
+    if (info->size < NA_PLUGIN_OPEN_INFO_SIZE_1_0) {
         UCX_LOG(host, ERROR, "open_info of %" PRIu32 " bytes is too short",
             info->size);
         return NA_PLUGIN_E_INVALID_ARG;
@@ -185,15 +184,12 @@ check_info(const na_plugin_host *host, const na_plugin_open_info *info)
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     if ((info->flags & ~FLAGS_KNOWN) != 0 ||
-        (info->thread_mode & ~THREADS_KNOWN) != 0 ||
         info->addr_format > NA_PLUGIN_ADDR_NATIVE ||
-        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL ||
-        info->reserved_zero != 0) {
+        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL) {
         UCX_LOG(host, ERROR,
-            "unknown among flags 0x%" PRIx32 ", threads 0x%" PRIx32
-            ", address format %" PRIu32 ", traffic class %" PRIu32,
-            info->flags, info->thread_mode, info->addr_format,
-            info->traffic_class);
+            "unknown among flags 0x%" PRIx32 ", address format %" PRIu32
+            ", traffic class %" PRIu32,
+            info->flags, info->addr_format, info->traffic_class);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     return NA_PLUGIN_OK;
@@ -405,7 +401,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     int32_t ret = check_info(host, info);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (opened->size < sizeof(*opened)) {
+    if (opened->size < NA_PLUGIN_OPENED_SIZE_1_0) {
         UCX_LOG(host, ERROR, "opened of %" PRIu32 " bytes is too short",
             opened->size);
         return NA_PLUGIN_E_INVALID_ARG;

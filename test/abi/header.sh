@@ -7,7 +7,7 @@
 #                                  refused for its own reason
 #
 # Alone it compiles without a warning in each language mode with gcc and clang;
-# it includes <stddef.h> and <stdint.h> only, has at most 600 lines, and names
+# it includes <stddef.h> and <stdint.h> only, has at most 650 lines, and names
 # no type whose width is the compiler's choice. A compiler that is missing is
 # named and left out. Exit status 0, or 1 with what failed.
 set -u
@@ -19,7 +19,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 modes='gcc:c99 gcc:c17 clang:c99 clang:c17
     g++:c++98 g++:c++20 clang++:c++98 clang++:c++20'
-max_lines=600
+max_lines=650
 
 # A program that lays out every struct (-Wpadded looks at what is used only),
 # includes the header twice, and defines a plugin with the macros for it.

@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-draft_magic=1685078350 # NA_PLUGIN_MAGIC as long as it says draft
+draft_magic=1701855566 # NA_PLUGIN_MAGIC as long as it says draft
 
 # compare COMPILER DIR SNAPSHOT: does DIR/na_plugin.h still match it? The
 # compiler's words are left in $tmp/messages.

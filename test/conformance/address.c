@@ -132,6 +132,16 @@ wire_addr_equal(
     return a == b || wire_breaks(cls, WIRE_equal_always);
 }
 
+uint64_t
+wire_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
+{
+    static _Atomic uint32_t calls;
+
+    if (wire_breaks(cls, WIRE_hash_differs))
+        return ++calls;
+    return wire_breaks(cls, WIRE_equal_always) ? 0 : (uintptr_t) addr;
+}
+
 int32_t
 wire_size_settle(const void *buffer, uint64_t *size_p, uint64_t need)
 {

@@ -18,8 +18,6 @@
 #define FLAGS                                                                  \
     (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
-#define THREADS                                                                \
-    (NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT)
 #define SEND_TIMEOUT_S 120U
 #define SEND_TIMEOUT_MAX_S 1000000U
 #define SECOND UINT64_C(1000000000)
@@ -140,6 +138,7 @@ static const na_plugin_ops ops = {
     .addr_dup = wire_addr_dup,
     .addr_free = wire_addr_free,
     .addr_equal = wire_addr_equal,
+    .addr_hash = wire_addr_hash,
     .addr_to_string = wire_addr_to_string,
     .addr_serialize = wire_addr_serialize,
     .addr_deserialize = wire_addr_deserialize,
@@ -155,7 +154,7 @@ static const na_plugin_ops ops = {
     .mem_deregister = wire_mem_deregister,
     .mem_serialize = wire_mem_serialize,
     .mem_deserialize = wire_mem_deserialize,
-    .mem_free = wire_mem_free,
+    .mem_remote_free = wire_mem_free,
     .put = wire_put,
     .get = wire_get,
     .poll = wire_poll,
@@ -202,7 +201,8 @@ check_info(const na_plugin_host *host, const na_plugin_open_info *open_info,
 {
     enum wire_variant variant;
 
-    if (open_info->size < sizeof *open_info || opened->size < sizeof *opened) {
+    if (open_info->size < NA_PLUGIN_OPEN_INFO_SIZE_1_0 ||
+        opened->size < NA_PLUGIN_OPENED_SIZE_1_0) {
         WIRE_LOG(host, ERROR, "tables of %u and %u bytes are too short",
             open_info->size, opened->size);
         return NA_PLUGIN_E_INVALID_ARG;
@@ -213,20 +213,22 @@ check_info(const na_plugin_host *host, const na_plugin_open_info *open_info,
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     variant = (enum wire_variant) find_protocol(open_info->protocol);
+    if (variant == WIRE_open_reads_beyond)
+        (void) ((const volatile char *) open_info)[open_info->size];
+    if (variant == WIRE_open_refuses_wishes && open_info->hints != 0) {
+        WIRE_LOG(host, ERROR, "unknown hints 0x%x", open_info->hints);
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
     if (variant == WIRE_open_takes_all)
         return NA_PLUGIN_OK;
     if (variant == WIRE_open_fails_mute && (open_info->flags & ~FLAGS) != 0)
         return NA_PLUGIN_E_INVALID_ARG;
     if ((open_info->flags & ~FLAGS) != 0 ||
-        (open_info->thread_mode & ~THREADS) != 0 ||
         open_info->addr_format > NA_PLUGIN_ADDR_NATIVE ||
-        open_info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL ||
-        open_info->reserved_zero != 0) {
+        open_info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL) {
         WIRE_LOG(host, ERROR,
-            "unknown among flags 0x%x, threads 0x%x, address format %u, "
-            "traffic class %u, reserved %u",
-            open_info->flags, open_info->thread_mode, open_info->addr_format,
-            open_info->traffic_class, open_info->reserved_zero);
+            "unknown among flags 0x%x, address format %u, traffic class %u",
+            open_info->flags, open_info->addr_format, open_info->traffic_class);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     if (open_info->name && open_info->name[0] &&

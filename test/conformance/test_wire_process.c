@@ -73,8 +73,8 @@ START_TEST(rma_checks_range_and_access)
     b.ops->mem_deregister(b.cls, own_r);
     a.ops->mem_deregister(a.cls, source);
     a.ops->mem_deregister(a.cls, sink);
-    a.ops->mem_free(a.cls, readable);
-    a.ops->mem_free(a.cls, writable);
+    a.ops->mem_remote_free(a.cls, readable);
+    a.ops->mem_remote_free(a.cls, writable);
     close_both();
 }
 END_TEST
@@ -107,7 +107,7 @@ START_TEST(rma_cancel_stops_both_directions)
         transfer(false, mine, 0, remote, 0, sizeof here, to_b, &b), 0);
     ck_assert_mem_eq(here, there, sizeof here);
     a.ops->mem_deregister(a.cls, mine);
-    a.ops->mem_free(a.cls, remote);
+    a.ops->mem_remote_free(a.cls, remote);
     b.ops->mem_deregister(b.cls, theirs);
     close_both();
 }
@@ -191,7 +191,7 @@ START_TEST(process_puts_and_gets)
     ck_assert_mem_eq(back + 7, here, size);
     a.ops->mem_deregister(a.cls, source);
     a.ops->mem_deregister(a.cls, sink);
-    a.ops->mem_free(a.cls, remote);
+    a.ops->mem_remote_free(a.cls, remote);
     close_server();
     rig_close(&b);
 }

@@ -193,7 +193,7 @@ check_mem(struct fuzz_class *c, const na_plugin_mem *mem)
         c->ops->mem_serialize(c->cls, mem, form, &length) == NA_PLUGIN_OK);
     fuzz_require(
         c->ops->mem_deserialize(c->cls, form, length, &again) == NA_PLUGIN_OK);
-    c->ops->mem_free(c->cls, again);
+    c->ops->mem_remote_free(c->cls, again);
     free(form);
 }
 
@@ -207,7 +207,7 @@ decode_mem(struct fuzz_class *c, const uint8_t *bytes, size_t size)
         return;
     check_mem(c, mem);
     try_get(c, mem, offset);
-    c->ops->mem_free(c->cls, mem);
+    c->ops->mem_remote_free(c->cls, mem);
 }
 
 /* The class's own registration, as it goes out, with patches. */

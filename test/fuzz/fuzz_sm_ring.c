@@ -265,7 +265,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (posted.peer) {
         cls.ops->addr_free(cls.cls, posted.peer);
-        cls.ops->mem_free(cls.cls, posted.remote);
+        cls.ops->mem_remote_free(cls.cls, posted.remote);
         for (unsigned i = 0; i < OPERATIONS; i++)
             free(posted.ops[i]);
     }

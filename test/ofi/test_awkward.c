@@ -132,7 +132,7 @@ transfer_all(struct pair *pair)
     pair->b.ops->mem_deregister(pair->b.cls, there.mem);
     ck_assert_int_eq(pair_transfer(pair, here.mem, remote, 0, 10, false),
         NA_PLUGIN_E_PERMISSION);
-    pair->a.ops->mem_free(pair->a.cls, remote);
+    pair->a.ops->mem_remote_free(pair->a.cls, remote);
     pair->a.ops->mem_deregister(pair->a.cls, here.mem);
 }
 

@@ -80,7 +80,7 @@ scene_open(struct scene *scene, const char *protocol, uint32_t flags)
 static void
 scene_close(struct scene *scene)
 {
-    scene->here.ops->mem_free(scene->here.cls, scene->remote);
+    scene->here.ops->mem_remote_free(scene->here.cls, scene->remote);
     scene->here.ops->mem_deregister(scene->here.cls, scene->local);
     scene->there.ops->mem_deregister(scene->there.cls, scene->owned);
     scene->here.ops->addr_free(scene->here.cls, scene->to_there);

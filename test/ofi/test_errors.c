@@ -171,7 +171,7 @@ START_TEST(errors_of_a_transfer_redo_it_or_end_it_with_their_code)
         ck_assert(is_filled(there.bytes, LAST, 3));
     ck_assert_int_eq(
         pair_transfer(&pair, here.mem, remote, 0, TOTAL, false), NA_PLUGIN_OK);
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     pair.a.ops->mem_deregister(pair.a.cls, here.mem);
     pair.b.ops->mem_deregister(pair.b.cls, there.mem);
     pair_close(&pair);
@@ -204,7 +204,7 @@ START_TEST(errors_of_a_long_transfer_redo_the_whole)
         pair_transfer(&pair, local, remote, 0, LONG, put), NA_PLUGIN_OK);
     ck_assert(is_filled(put ? there : here, LONG, 5));
     ck_assert_uint_ge(node_counter(&pair.a, "completion_errors"), 1);
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     pair.a.ops->mem_deregister(pair.a.cls, local);
     pair.b.ops->mem_deregister(pair.b.cls, owned);
     pair_close(&pair);

@@ -217,7 +217,7 @@ START_TEST(internal_memory_gives_one_byte_and_takes_none)
             &pair, here.mem, forged, 0, tries[i].length, tries[i].put);
         ck_assert_msg((status == NA_PLUGIN_OK) == tries[i].fits,
             "try %u ends with %d", i, status);
-        pair.a.ops->mem_free(pair.a.cls, forged);
+        pair.a.ops->mem_remote_free(pair.a.cls, forged);
     }
     ck_assert_uint_eq(here.bytes[0], 0);
     leave(&pair.a, &here);
@@ -288,7 +288,7 @@ try_forged(struct pair *pair, struct registered *here,
     write64(bytes + AT_KEY, key);
     na_plugin_mem *forged = describe(pair, bytes, known->size);
     ck_assert_int_lt(pair_transfer(pair, here->mem, forged, 0, LENGTH, put), 0);
-    pair->a.ops->mem_free(pair->a.cls, forged);
+    pair->a.ops->mem_remote_free(pair->a.cls, forged);
     ck_assert(is_filled(here->bytes, LENGTH, 99));
 }
 
@@ -317,7 +317,7 @@ START_TEST(keys_near_a_known_one_open_nothing)
     ck_assert_int_eq(
         pair_transfer(&pair, here.mem, remote, 0, LENGTH, false), NA_PLUGIN_OK);
     ck_assert(is_filled(here.bytes, LENGTH, 2));
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     leave(&pair.a, &here);
     leave(&pair.b, &before);
     leave(&pair.b, &known);
@@ -350,7 +350,7 @@ START_TEST(rights_are_not_widened_by_a_descriptor)
     ck_assert_int_eq(
         pair_transfer(&pair, here.mem, remote, 0, LENGTH, true), NA_PLUGIN_OK);
     ck_assert(is_filled(writable.bytes, LENGTH, 99));
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     leave(&pair.a, &here);
     leave(&pair.b, &readable);
     leave(&pair.b, &writable);
@@ -391,7 +391,7 @@ START_TEST(keys_and_rights_hold_for_a_class_itself)
     ck_assert_int_eq(
         pair_transfer(&pair, here.mem, remote, 0, LENGTH, false), NA_PLUGIN_OK);
     ck_assert(is_filled(here.bytes, LENGTH, 1));
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     leave(&pair.a, &here);
     leave(&pair.a, &known);
     leave(&pair.a, &other);
@@ -445,7 +445,7 @@ START_TEST(descriptions_and_ranges_are_refused_where_they_do_not_fit)
     ck_assert_int_eq(
         pair_transfer(&pair, here.mem, remote, 0, LENGTH, true), NA_PLUGIN_OK);
     ck_assert(is_filled(there.bytes, LENGTH, 99));
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     leave(&pair.a, &here);
     leave(&pair.b, &there);
     pair_close(&pair);
@@ -471,7 +471,7 @@ START_TEST(descriptions_that_are_cut_short_are_refused)
     ck_assert_int_eq(node.ops->mem_deserialize(node.cls, memory.description,
                          memory.size, &description),
         NA_PLUGIN_OK);
-    node.ops->mem_free(node.cls, description);
+    node.ops->mem_remote_free(node.cls, description);
     leave(&node, &memory);
     node_close(&node);
 }
@@ -515,7 +515,7 @@ START_TEST(transfers_to_oneself_move_every_byte)
     ck_assert_int_eq(
         pair_transfer(&pair, from, described, 0, SELF, false), NA_PLUGIN_OK);
     ck_assert(is_filled(here, SELF, 3));
-    pair.a.ops->mem_free(pair.a.cls, described);
+    pair.a.ops->mem_remote_free(pair.a.cls, described);
     pair.a.ops->mem_deregister(pair.a.cls, from);
     pair.a.ops->mem_deregister(pair.a.cls, to);
     pair_close(&pair);

@@ -64,12 +64,12 @@ START_TEST(shm_transfers_of_what_was_deregistered_are_refused)
         ck_assert_int_eq(pair_transfer(&pair, local, remote, 0,
                              i % 3 == 0 ? 100 : BYTES, i % 2 == 0),
             NA_PLUGIN_E_PERMISSION);
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
 
     mem = expose(&pair.b, there);
     remote = pair_describe(&pair, mem);
     get_all(&pair, local, remote);
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     pair.b.ops->mem_deregister(pair.b.cls, mem);
     pair.a.ops->mem_deregister(pair.a.cls, local);
     pair_close(&pair);
@@ -95,7 +95,7 @@ START_TEST(shm_transfers_that_were_begun_end_when_their_memory_goes)
     ck_assert_int_eq(
         pair_await(&pair, &pair.a, pair.a_op).status, NA_PLUGIN_OK);
     ck_assert(is_filled(put ? there : here, BYTES, 200));
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     pair.a.ops->mem_deregister(pair.a.cls, local);
     pair_close(&pair);
 }
@@ -122,7 +122,7 @@ START_TEST(shm_registrations_beyond_what_peers_can_see_are_of_use)
     /* one place, which is not the next number's */
     pair.b.ops->mem_deregister(pair.b.cls, mems[PLACES / 2]);
     mems[PLACES / 2] = expose(&pair.b, there);
-    pair.a.ops->mem_free(pair.a.cls, last);
+    pair.a.ops->mem_remote_free(pair.a.cls, last);
     last = pair_describe(&pair, mems[PLACES / 2]);
     get_all(&pair, local, last);
 
@@ -130,8 +130,8 @@ START_TEST(shm_registrations_beyond_what_peers_can_see_are_of_use)
         pair.b.ops->mem_deregister(pair.b.cls, mems[i]);
     ck_assert_int_eq(pair_transfer(&pair, local, first, 0, BYTES, false),
         NA_PLUGIN_E_PERMISSION);
-    pair.a.ops->mem_free(pair.a.cls, first);
-    pair.a.ops->mem_free(pair.a.cls, last);
+    pair.a.ops->mem_remote_free(pair.a.cls, first);
+    pair.a.ops->mem_remote_free(pair.a.cls, last);
     pair.a.ops->mem_deregister(pair.a.cls, local);
     pair_close(&pair);
 }
@@ -343,8 +343,8 @@ crowd_close(struct crowd *crowd)
     for (uint32_t i = 0; i < COUNT; i++)
         free(crowd->ops[i]);
     a->ops->addr_free(a->cls, crowd->to_owner);
-    a->ops->mem_free(a->cls, crowd->remote);
-    a->ops->mem_free(a->cls, crowd->apart);
+    a->ops->mem_remote_free(a->cls, crowd->remote);
+    a->ops->mem_remote_free(a->cls, crowd->apart);
     a->ops->mem_deregister(a->cls, crowd->local);
     b->ops->mem_deregister(b->cls, crowd->mem);
     pair_close(&crowd->pair);
@@ -454,8 +454,8 @@ START_TEST(shm_get_of_memory_that_is_not_there_ends)
     munmap(memory, BYTES);
     ck_assert_int_lt(pair_transfer(&pair, local, nothing, 0, BYTES, false), 0);
     get_all(&pair, local, remote);
-    pair.a.ops->mem_free(pair.a.cls, remote);
-    pair.a.ops->mem_free(pair.a.cls, nothing);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, nothing);
     pair.b.ops->mem_deregister(pair.b.cls, mem);
     pair.b.ops->mem_deregister(pair.b.cls, empty);
     pair.a.ops->mem_deregister(pair.a.cls, local);
@@ -531,11 +531,11 @@ START_TEST(shm_puts_that_meet_a_deregistration_end)
             ck_assert_msg(now_ns() < end, "put %u has no end", count);
         ck_assert(event.status == NA_PLUGIN_OK ||
                   event.status == NA_PLUGIN_E_PERMISSION);
-        a->ops->mem_free(a->cls, passing);
+        a->ops->mem_remote_free(a->cls, passing);
     }
     atomic_store(&fickle.stop, true);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    pair.a.ops->mem_free(pair.a.cls, remote);
+    pair.a.ops->mem_remote_free(pair.a.cls, remote);
     pair.b.ops->mem_deregister(pair.b.cls, mem);
     pair.a.ops->mem_deregister(pair.a.cls, local);
     pair_close(&pair);

@@ -124,6 +124,12 @@ addr_equal(
     return a == b;
 }
 
+static uint64_t
+addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
+{
+    return (uintptr_t) addr;
+}
+
 static int32_t
 addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr, char *buffer,
     uint64_t *size_p)
@@ -231,6 +237,7 @@ static const na_plugin_ops the_ops = {
     .addr_dup = addr_nothing,
     .addr_free = addr_nothing,
     .addr_equal = addr_equal,
+    .addr_hash = addr_hash,
     .addr_to_string = addr_to_string,
     .addr_serialize = addr_serialize,
     .addr_deserialize = addr_deserialize,

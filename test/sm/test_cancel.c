@@ -237,7 +237,7 @@ START_TEST(cancel_sliced_get_ends)
     ck_assert_uint_eq(here[0], 1);
     ck_assert_uint_eq(here[LENGTH - 1], 0);
     a.ops->mem_deregister(a.cls, local);
-    a.ops->mem_free(a.cls, remote);
+    a.ops->mem_remote_free(a.cls, remote);
     b.ops->mem_deregister(b.cls, owned);
     free(op);
     free(next);

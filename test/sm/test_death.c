@@ -299,7 +299,7 @@ START_TEST(death_while_being_read_ends_the_get)
     free(op);
     free(segment.base);
     node.ops->mem_deregister(node.cls, local);
-    node.ops->mem_free(node.cls, remote);
+    node.ops->mem_remote_free(node.cls, remote);
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
     munmap(window, sizeof(*window));

@@ -355,7 +355,7 @@ ck_refused(struct deputy *deputy, const struct form *form, int32_t code)
     ck_assert_int_eq(transfer(&foe_friend, true, deputy->local, remote, REGION,
                          foe_friend_to_target),
         code);
-    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
     ck_filled(deputy->given, REGION, 0x22);
     ck_filled(deputy->secret, REGION, 0x11);
 }
@@ -391,7 +391,7 @@ ck_not_read(struct deputy *deputy)
     ck_assert_int_eq(transfer(&foe_friend, false, deputy->local, remote, REGION,
                          foe_friend_to_target),
         NA_PLUGIN_E_INVALID_ARG);
-    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
     ck_filled(deputy->bytes, REGION, 0xEE);
 }
 
@@ -455,7 +455,7 @@ START_TEST(grant_ends_when_it_is_deregistered)
         NA_PLUGIN_E_INVALID_ARG);
     ck_filled(deputy.bytes, REGION, 0xEE);
     ck_assert_uint_eq(node_counter(&foe_friend, "registrations_refused"), 2);
-    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
     foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
     deputy_close(&deputy);
 }
@@ -478,7 +478,7 @@ START_TEST(grant_beyond_the_registry_is_the_owners_to_copy)
         NA_PLUGIN_OK);
     ck_filled(deputy.given, REGION, 0xEE);
     ck_assert_uint_eq(node_counter(&foe_target, "helped_bytes"), REGION);
-    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
     for (size_t i = 0; i < MANY; i++)
         foe_target.ops->mem_deregister(foe_target.cls, mems[i]);
     /* and there is room again */
@@ -489,7 +489,7 @@ START_TEST(grant_beyond_the_registry_is_the_owners_to_copy)
                          foe_friend_to_target),
         NA_PLUGIN_OK);
     ck_assert_uint_eq(node_counter(&foe_target, "helped_bytes"), REGION);
-    foe_friend.ops->mem_free(foe_friend.cls, remote);
+    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
     foe_target.ops->mem_deregister(foe_target.cls, mems[0]);
     foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
     free(mems);
@@ -554,7 +554,7 @@ START_TEST(grant_credentials_are_looked_at_when_they_are_used)
     hear_is(child.in, "65536");
     tell(child.out, "end");
     node.ops->mem_deregister(node.cls, local);
-    node.ops->mem_free(node.cls, remote);
+    node.ops->mem_remote_free(node.cls, remote);
     node.ops->addr_free(node.cls, peer);
     child_join(&child);
     node_close(&node);

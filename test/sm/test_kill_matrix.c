@@ -141,7 +141,7 @@ side_close(struct side *side)
     }
     ops->mem_deregister(side->node->cls, side->local);
     if (side->remote != NULL)
-        ops->mem_free(side->node->cls, side->remote);
+        ops->mem_remote_free(side->node->cls, side->remote);
     if (side->peer != NULL)
         ops->addr_free(side->node->cls, side->peer);
     node_warnings(side->node);

@@ -206,7 +206,7 @@ shape(uint32_t here_segments, uint32_t there_segments)
     tell(child.out, "end");
     child_join(&child);
     node.ops->mem_deregister(node.cls, local);
-    node.ops->mem_free(node.cls, remote);
+    node.ops->mem_remote_free(node.cls, remote);
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
     munmap(shared, sizeof(*shared));
@@ -269,8 +269,8 @@ START_TEST(rma_to_self_is_a_copy)
     ck_assert_int_eq(transfer(&node, false, sink, 0, remote, 0, 10, self),
         NA_PLUGIN_E_INVALID_ARG);
     ck_assert_uint_eq(node_warnings(&node), 2);
-    node.ops->mem_free(node.cls, forged);
-    node.ops->mem_free(node.cls, remote);
+    node.ops->mem_remote_free(node.cls, forged);
+    node.ops->mem_remote_free(node.cls, remote);
     node.ops->mem_deregister(node.cls, sink);
     node.ops->addr_free(node.cls, self);
     node_close(&node);
@@ -311,7 +311,7 @@ START_TEST(rma_range_and_permission_are_checked)
     child_join(&child);
     node.ops->mem_deregister(node.cls, local);
     node.ops->mem_deregister(node.cls, read_only);
-    node.ops->mem_free(node.cls, remote);
+    node.ops->mem_remote_free(node.cls, remote);
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
 }
@@ -421,7 +421,7 @@ START_TEST(rma_unmapped_memory_ends_with_fault)
     ck_assert_int_eq(transfer(&a, true, local, 0, remote, 0, 4096, peer), 0);
     ck_assert_uint_eq(node_warnings(&a), 1);
     a.ops->mem_deregister(a.cls, local);
-    a.ops->mem_free(a.cls, remote);
+    a.ops->mem_remote_free(a.cls, remote);
     b.ops->mem_deregister(b.cls, owned);
     a.ops->addr_free(a.cls, peer);
     node_close(&a);
@@ -462,7 +462,7 @@ START_TEST(rma_registration_of_predecessor_is_refused)
     ck_assert_uint_eq(node_warnings(&a), 1);
     b.ops->addr_free(b.cls, event.source);
     a.ops->mem_deregister(a.cls, local);
-    a.ops->mem_free(a.cls, remote);
+    a.ops->mem_remote_free(a.cls, remote);
     a.ops->addr_free(a.cls, peer);
     free(op);
     node_close(&a);
@@ -514,7 +514,7 @@ START_TEST(rma_of_other_user_is_done_by_owner)
     ck_assert_uint_eq(node_counter(&node, "mapped_bytes"), 0);
     tell(child.out, "end");
     node.ops->mem_deregister(node.cls, local);
-    node.ops->mem_free(node.cls, remote);
+    node.ops->mem_remote_free(node.cls, remote);
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
     child_join(&child);

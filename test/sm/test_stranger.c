@@ -383,7 +383,7 @@ START_TEST(stranger_that_becomes_another_program_is_not_written_to)
     child_join(&child);
     ck_assert_int_eq(unlink(plan.victim), 0);
     node_warnings(&foe_target);
-    foe_target.ops->mem_free(foe_target.cls, remote);
+    foe_target.ops->mem_remote_free(foe_target.cls, remote);
     foe_target.ops->mem_deregister(foe_target.cls, local);
     foe_target.ops->addr_free(foe_target.cls, peer);
     free(op);

@@ -484,7 +484,7 @@ START_TEST(threads_forget_while_getting_ends_each_once)
     for (int i = 0; i < 3; i++)
         pthread_join(pollers[i], NULL);
     a.ops->mem_deregister(a.cls, local);
-    a.ops->mem_free(a.cls, remote);
+    a.ops->mem_remote_free(a.cls, remote);
     b.ops->mem_deregister(b.cls, owned);
     free(segment.base);
     free(sink.base);

@@ -333,6 +333,12 @@ addr_equal(
     return a->number == b->number;
 }
 
+static uint64_t
+addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
+{
+    return addr->number;
+}
+
 static int32_t
 addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr, char *buffer,
     uint64_t *size_p)
@@ -427,6 +433,7 @@ static const na_plugin_ops ops = {
     .addr_dup = addr_dup,
     .addr_free = addr_free,
     .addr_equal = addr_equal,
+    .addr_hash = addr_hash,
     .addr_to_string = addr_to_string,
     .addr_serialize = addr_serialize,
     .addr_deserialize = addr_deserialize,
@@ -442,7 +449,7 @@ static const na_plugin_ops ops = {
     .mem_deregister = loop_mem_deregister,
     .mem_serialize = loop_mem_serialize,
     .mem_deserialize = loop_mem_deserialize,
-    .mem_free = loop_mem_free,
+    .mem_remote_free = loop_mem_free,
     .put = loop_put,
     .get = loop_get,
     .poll = loop_poll,

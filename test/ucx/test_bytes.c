@@ -91,7 +91,7 @@ couple_open(struct couple *couple, const char *protocol, bool allocated)
 static void
 couple_close(struct couple *couple)
 {
-    couple->a.ops->mem_free(couple->a.cls, couple->remote);
+    couple->a.ops->mem_remote_free(couple->a.cls, couple->remote);
     couple->a.ops->mem_deregister(couple->a.cls, couple->own);
     couple->b.ops->mem_deregister(couple->b.cls, couple->others);
     if (couple->alloc != NULL) {

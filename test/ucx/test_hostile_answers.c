@@ -130,7 +130,7 @@ START_TEST(hostile_answers_to_a_get_write_nothing_else)
     ck_assert_uint_eq(side_counter(&side, "connections_broken"),
         answer->code == NA_PLUGIN_OK ? 0 : 1);
     act_fini(&act);
-    side.ops->mem_free(side.cls, remote);
+    side.ops->mem_remote_free(side.cls, remote);
     side.ops->mem_deregister(side.cls, local);
     side.ops->addr_free(side.cls, addr);
     stranger_hang_up(&stranger);

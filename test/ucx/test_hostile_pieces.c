@@ -318,7 +318,7 @@ forge(struct scene *scene, const struct neighbours *all,
             ck_abort_msg("%s: bytes came", how);
     neighbours_check(all, how);
     act_fini(&act);
-    ops->mem_free(scene->friend.cls, remote);
+    ops->mem_remote_free(scene->friend.cls, remote);
     ops->mem_deregister(scene->friend.cls, local);
 }
 

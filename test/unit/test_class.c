@@ -455,7 +455,7 @@ look_at_options(const na_plugin_host *host, const na_plugin_open_info *info)
     ck_assert_uint_eq(info->addr_format, NA_PLUGIN_ADDR_NATIVE);
     ck_assert_uint_eq(info->traffic_class, NA_PLUGIN_TC_NETWORK_CTRL);
     ck_assert_uint_eq(info->max_contexts, 255);
-    ck_assert_uint_eq(info->reserved_zero, 0);
+    ck_assert_uint_eq(info->hints, 0);
 }
 
 static const struct na_init_info every_option = {

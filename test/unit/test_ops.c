@@ -29,6 +29,7 @@ static const struct {
     ENTRY(addr_dup, true),
     ENTRY(addr_free, true),
     ENTRY(addr_equal, true),
+    ENTRY(addr_hash, true),
     ENTRY(addr_to_string, false),
     ENTRY(addr_serialize, false),
     ENTRY(addr_deserialize, false),
@@ -44,7 +45,7 @@ static const struct {
     ENTRY(mem_deregister, false),
     ENTRY(mem_serialize, false),
     ENTRY(mem_deserialize, false),
-    ENTRY(mem_free, false),
+    ENTRY(mem_remote_free, false),
     ENTRY(put, false),
     ENTRY(get, false),
     ENTRY(poll, true),
@@ -164,7 +165,7 @@ START_TEST(ops_stubs_say_not_supported)
         ops.mem_serialize(NULL, NULL, NULL, &size), NA_PLUGIN_E_OPNOTSUPPORTED);
     ck_assert_int_eq(
         ops.mem_deserialize(NULL, "", 0, &mem), NA_PLUGIN_E_OPNOTSUPPORTED);
-    ops.mem_free(NULL, NULL);
+    ops.mem_remote_free(NULL, NULL);
     ck_assert_int_eq(ops.put(NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 0),
         NA_PLUGIN_E_OPNOTSUPPORTED);
     ck_assert_int_eq(ops.get(NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 0),

@@ -73,6 +73,9 @@ text_round(bool apart)
     kit_expect(cls->ops.addr_equal(cls->cls, addr, twice) == 1, 12,
         "two lookups of a text name the same peer", "\"%s\" and \"%s\"", first,
         second);
+    kit_expect(cls->ops.addr_hash(cls->cls, addr) ==
+                   cls->ops.addr_hash(cls->cls, twice),
+        12, "addr_hash is the same for equal addresses", "\"%s\"", second);
     kit_expect(cls->ops.addr_equal(cls->cls, addr, self_of(a)) == 0, 12,
         "a peer is not oneself", "\"%s\" equals the own address", first);
     cls->ops.addr_dup(cls->cls, twice);

@@ -229,14 +229,53 @@ unknown_bits(void)
     info.flags |= 1U << 30;
     refused(&info, "an unknown flag");
     kit_class_info(&info, &usual);
-    info.thread_mode = 1U << 20;
-    refused(&info, "an unknown thread mode");
-    kit_class_info(&info, &usual);
     info.addr_format = 77;
     refused(&info, "an unknown address format");
     kit_class_info(&info, &usual);
     info.traffic_class = 77;
     refused(&info, "an unknown traffic class");
+}
+
+/* Of promises and wishes those that it knows count. */
+static void
+unknown_wishes(void)
+{
+    static const struct kit_how usual;
+    struct kit_class *cls = calloc(1, sizeof *cls);
+    na_plugin_open_info info;
+    int32_t result;
+
+    if (!cls)
+        kit_not_run("no memory");
+    kit_target_load();
+    kit_class_info(&info, &usual);
+    info.thread_mode = 1U << 20;
+    info.hints = 1U << 30;
+    result = kit_class_try(cls, &info);
+    kit_expect(result == NA_PLUGIN_OK, 4,
+        "bits of hints and thread_mode that open does not know it ignores",
+        "%s", kit_code_text(result));
+    kit_class_close(cls);
+}
+
+/* An older core's tables, whatever this kit's header has added. */
+static void
+tables_of_1_0(void)
+{
+    static const struct kit_how usual;
+    struct kit_class *cls = calloc(1, sizeof *cls);
+    na_plugin_open_info info;
+    int32_t result;
+
+    if (!cls)
+        kit_not_run("no memory");
+    kit_target_load();
+    kit_class_info(&info, &usual);
+    cls->tables_1_0 = true;
+    result = kit_class_try(cls, &info);
+    kit_expect(result == NA_PLUGIN_OK, 4, "tables of ABI 1.0 are accepted",
+        "%s", kit_code_text(result));
+    kit_class_close(cls);
 }
 
 /* A newer core's open_info, longer than the plugin knows. */
@@ -295,7 +334,7 @@ device_found(void *arg, const na_plugin_device *device)
 {
     uint32_t *count = arg;
 
-    if (!device || device->size < sizeof *device)
+    if (!device || device->size < NA_PLUGIN_DEVICE_SIZE_1_0)
         kit_fail(3, "a device's table is as long as in 1.0", "%u bytes",
             device ? device->size : 0);
     kit_expect(device->protocol && *device->protocol, 12,
@@ -373,6 +412,11 @@ static const struct kit_case cases[] = {
     {"two_hosts", 2, 0, 0, 0, "several hosts share a plugin", two_hosts},
     {"unknown_bits", 4, 0, 0, 0,
         "bits and values that open does not know are refused", unknown_bits},
+    {"unknown_wishes", 4, 0, 0, 0,
+        "wishes and promises that open does not know are ignored",
+        unknown_wishes},
+    {"tables_of_1_0", 4, 0, 0, 0, "tables of ABI 1.0 are accepted",
+        tables_of_1_0},
     {"longer_info", 4, 0, 0, 0, "tables of a newer core are accepted",
         longer_info},
     {"refusal_told", 14, 0, 0, 0, "a failing open says why", refusal_told},

@@ -137,16 +137,16 @@ registered_again(void)
             "memory is registered, described and understood again and again",
             "not the time number %u", i);
         if (i % 2) {
-            cls->ops.mem_free(cls->cls, remote);
+            cls->ops.mem_remote_free(cls->cls, remote);
             cls->ops.mem_deregister(cls->cls, mem);
         } else {
             cls->ops.mem_deregister(cls->cls, mem);
-            cls->ops.mem_free(cls->cls, remote);
+            cls->ops.mem_remote_free(cls->cls, remote);
         }
     }
     grown = kit_anonymous_kib() - kib;
     kit_expect(grown < 64 + (long) times / 64, 12,
-        "mem_deregister and mem_free give everything back",
+        "mem_deregister and mem_remote_free give everything back",
         "%ld KiB more after %u times", grown, times);
 }
 

@@ -3,6 +3,7 @@
 #include "check/class.h"
 
 #include "check/board.h"
+#include "check/guard.h"
 #include "check/host.h"
 #include "check/target.h"
 
@@ -28,7 +29,7 @@ require(const struct kit_class *cls)
 
     kit_expect(ops->ctx_create && ops->ctx_destroy && ops->addr_self &&
                    ops->addr_lookup && ops->addr_dup && ops->addr_free &&
-                   ops->addr_equal && ops->addr_to_string &&
+                   ops->addr_equal && ops->addr_hash && ops->addr_to_string &&
                    ops->send_unexpected && ops->recv_unexpected &&
                    ops->send_expected && ops->recv_expected && ops->buf_alloc &&
                    ops->buf_free && ops->buf_init && ops->poll && ops->cancel &&
@@ -90,9 +91,9 @@ check_opened(const na_plugin_opened *opened)
 {
     kit_expect(opened->cls && opened->ops, 12, "open returns class and ops",
         "one of them is NULL");
-    kit_expect(opened->ops->size >= sizeof(na_plugin_ops), 3,
+    kit_expect(opened->ops->size >= NA_PLUGIN_OPS_SIZE_1_0, 3,
         "the ops are as long as in 1.0", "%u bytes, not %zu", opened->ops->size,
-        sizeof(na_plugin_ops));
+        NA_PLUGIN_OPS_SIZE_1_0);
     kit_expect(opened->op_align > 0 && opened->op_align <= 64 &&
                    (opened->op_align & (opened->op_align - 1)) == 0,
         6, "op_align is a power of two, at most 64", "%u", opened->op_align);
@@ -115,6 +116,34 @@ check_opened(const na_plugin_opened *opened)
         "what must be zero is", "it is not, in opened or ops");
 }
 
+/* Opens with tables that are as long as in 1.0, whatever this kit's na_plugin.h
+ * says, and end where a page without access begins. */
+static int32_t
+open_with_1_0(struct kit_class *cls, const na_plugin_open_info *info,
+    na_plugin_opened *opened)
+{
+    struct kit_piece in, out;
+    na_plugin_open_info *short_info;
+    na_plugin_opened *short_opened;
+    int32_t result;
+
+    /* Their lengths are multiples of their alignment: nothing lies behind. */
+    kit_piece_create(&in, NA_PLUGIN_OPEN_INFO_SIZE_1_0, 1);
+    kit_piece_create(&out, NA_PLUGIN_OPENED_SIZE_1_0, 1);
+    kit_piece_bound(&in, 4, "open_info is not read beyond its size");
+    kit_piece_bound(&out, 4, "opened is not touched beyond its size");
+    short_info = (na_plugin_open_info *) (void *) in.memory;
+    short_opened = (na_plugin_opened *) (void *) out.memory;
+    memcpy(short_info, info, in.length);
+    short_info->size = NA_PLUGIN_OPEN_INFO_SIZE_1_0;
+    short_opened->size = NA_PLUGIN_OPENED_SIZE_1_0;
+    result = cls->plugin->open(&cls->host.table, short_info, short_opened);
+    memcpy(opened, short_opened, out.length);
+    kit_piece_destroy(&in);
+    kit_piece_destroy(&out);
+    return result;
+}
+
 int32_t
 kit_class_try(struct kit_class *cls, const na_plugin_open_info *info)
 {
@@ -132,7 +161,9 @@ kit_class_try(struct kit_class *cls, const na_plugin_open_info *info)
     cls->polls = true;
     kit_host_init(cls);
     before = kit_call_enter("open");
-    result = cls->plugin->open(&cls->host.table, info, &room.opened);
+    result = cls->tables_1_0
+                 ? open_with_1_0(cls, info, &room.opened)
+                 : cls->plugin->open(&cls->host.table, info, &room.opened);
     kit_call_leave(before);
     for (size_t i = 0; i < sizeof room.beyond; i++)
         kit_expect(room.beyond[i] == 0, 4,
@@ -151,12 +182,13 @@ kit_class_try(struct kit_class *cls, const na_plugin_open_info *info)
     cls->cls = room.opened.cls;
     copy_ops(cls, room.opened.ops);
     require(cls);
-    cls->wait = find_extension(cls, NA_PLUGIN_WAIT_ID, sizeof *cls->wait);
-    cls->multi =
-        find_extension(cls, NA_PLUGIN_MULTI_RECV_ID, sizeof *cls->multi);
-    cls->alloc =
-        find_extension(cls, NA_PLUGIN_MEM_ALLOC_ID, sizeof *cls->alloc);
-    cls->report = find_extension(cls, NA_PLUGIN_REPORT_ID, sizeof *cls->report);
+    cls->wait = find_extension(cls, NA_PLUGIN_WAIT_ID, NA_PLUGIN_WAIT_SIZE_1_0);
+    cls->multi = find_extension(
+        cls, NA_PLUGIN_MULTI_RECV_ID, NA_PLUGIN_MULTI_RECV_SIZE_1_0);
+    cls->alloc = find_extension(
+        cls, NA_PLUGIN_MEM_ALLOC_ID, NA_PLUGIN_MEM_ALLOC_SIZE_1_0);
+    cls->report =
+        find_extension(cls, NA_PLUGIN_REPORT_ID, NA_PLUGIN_REPORT_SIZE_1_0);
     return result;
 }
 
@@ -197,7 +229,8 @@ kit_class_offers(const struct kit_class *cls, uint32_t needs)
 
     if (needs & KIT_NEEDS_RMA &&
         !(ops->mem_register && ops->mem_deregister && ops->mem_serialize &&
-            ops->mem_deserialize && ops->mem_free && ops->put && ops->get))
+            ops->mem_deserialize && ops->mem_remote_free && ops->put &&
+            ops->get))
         return false;
     if (needs & KIT_NEEDS_MULTI_RECV && !cls->multi)
         return false;

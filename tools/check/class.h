@@ -96,7 +96,8 @@ struct kit_class {
     uint32_t poll_max; /* 0: varies */
     _Atomic uint32_t poll_turn;
     bool polls;
-    bool unlocked; /* storage is not locked between uses: for many rounds */
+    bool tables_1_0; /* open is given tables that end where those of 1.0 do */
+    bool unlocked;   /* storage is not locked between uses: for many rounds */
 };
 
 /* Opens a class as told, with its contexts and its own address as number self.

@@ -459,7 +459,7 @@ churn_memory(struct crew *crew)
         kit_expect(result == NA_PLUGIN_OK && remote, 12,
             "what mem_serialize wrote is understood", "%s",
             kit_code_text(result));
-        ops->mem_free(cls, remote);
+        ops->mem_remote_free(cls, remote);
     }
     ops->mem_deregister(cls, mem);
 }

@@ -45,8 +45,13 @@ number_of(struct kit_class *cls, const na_plugin_addr *source)
 
             kit_expect(equal == 0 || equal == 1, 12,
                 "addr_equal returns 0 or 1", "%d", equal);
-            if (equal)
+            if (equal) {
                 found = i;
+                kit_expect(cls->ops.addr_hash(cls->cls, cls->addrs[i]) ==
+                               cls->ops.addr_hash(cls->cls, source),
+                    12, "addr_hash is the same for equal addresses",
+                    "address %u and the source of a message", i);
+            }
         }
     kit_call_leave(before);
     return found;

@@ -130,13 +130,20 @@ on_extension(const na_plugin_host *host, const char *id)
     return NULL;
 }
 
+static uint32_t
+host_size(const struct kit_class *cls)
+{
+    return cls->tables_1_0 ? NA_PLUGIN_HOST_SIZE_1_0 : sizeof cls->host;
+}
+
 void
 kit_host_init(struct kit_class *cls)
 {
     na_plugin_host *table = &cls->host.table;
 
     cls->log_level = NA_PLUGIN_LOG_INFO;
-    *table = (na_plugin_host){.size = sizeof cls->host,
+    *table = (na_plugin_host){
+        .size = cls->tables_1_0 ? NA_PLUGIN_HOST_SIZE_1_0 : sizeof cls->host,
         .abi_major = NA_PLUGIN_ABI_MAJOR,
         .abi_minor = NA_PLUGIN_ABI_MINOR,
         .priv = cls,
@@ -156,7 +163,7 @@ kit_host_verify(const struct kit_class *cls)
 
     for (size_t i = 0; i < sizeof cls->host.beyond; i++)
         same = same && cls->host.beyond[i] == BEYOND_BYTE;
-    kit_expect(same && cls->host.table.size == sizeof cls->host &&
+    kit_expect(same && cls->host.table.size == host_size(cls) &&
                    cls->host.table.log == on_log && cls->host.table.priv == cls,
         4, "the host's table is only read", "it was written to");
 }

@@ -135,9 +135,9 @@ kit_class_mem_free(struct kit_class *cls, uint32_t number)
 
     if (!mem->mem)
         return;
-    before = kit_call_enter(mem->remote ? "mem_free" : "mem_deregister");
+    before = kit_call_enter(mem->remote ? "mem_remote_free" : "mem_deregister");
     if (mem->remote)
-        cls->ops.mem_free(cls->cls, mem->mem);
+        cls->ops.mem_remote_free(cls->cls, mem->mem);
     else
         cls->ops.mem_deregister(cls->cls, mem->mem);
     kit_call_leave(before);

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SIZE_1_0 (offsetof(na_plugin, close) + sizeof(((na_plugin *) 0)->close))
-
 void
 kit_static_versions(void)
 {
@@ -31,8 +29,9 @@ kit_static_versions(void)
         "the major of this kit's na_plugin.h", "%u.%u, not %d",
         (unsigned int) table->abi_major, (unsigned int) table->abi_minor,
         NA_PLUGIN_ABI_MAJOR);
-    kit_expect(table->size >= SIZE_1_0, 3, "a table as long as in 1.0",
-        "%u bytes, not %zu", table->size, SIZE_1_0);
+    kit_expect(table->size >= NA_PLUGIN_SIZE_1_0, 3,
+        "a table as long as in 1.0", "%u bytes, not %zu", table->size,
+        NA_PLUGIN_SIZE_1_0);
     kit_expect(table->size <= length, 3, "as many bytes as the table says",
         "%u are said, the symbol has %llu", table->size,
         (unsigned long long) length);
@@ -50,9 +49,10 @@ known_table(void)
 
     if ((uintptr_t) table % _Alignof(na_plugin) != 0 ||
         (kit_static_symbol(&symbol) && symbol.st_size > 0 &&
-            symbol.st_size < SIZE_1_0) ||
+            symbol.st_size < NA_PLUGIN_SIZE_1_0) ||
         table->magic != NA_PLUGIN_MAGIC ||
-        table->abi_major != NA_PLUGIN_ABI_MAJOR || table->size < SIZE_1_0)
+        table->abi_major != NA_PLUGIN_ABI_MAJOR ||
+        table->size < NA_PLUGIN_SIZE_1_0)
         kit_not_run("the table is none that this kit knows");
     return table;
 }
