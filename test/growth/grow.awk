@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Pretends a next minor: na_plugin.h with a further member at the end of each
+# table that has a size. Fails unless it has found all of them.
+function grow(name) {
+    if (name ~ /^na_plugin(_host|_open_info|_opened|_device)?$/)
+        print "    uint64_t grown;"
+    else
+        print "    int32_t (*grown)(na_plugin_class *cls);"
+    count++
+}
+/^#define NA_PLUGIN_ABI_MINOR 0$/ { sub(/0$/, "1"); minor = 1 }
+/^} na_plugin[a-z_]*;$/ {
+    name = $2
+    sub(/;/, "", name)
+    if (sized)
+        grow(name)
+}
+/^typedef struct na_plugin/ { sized = 0 }
+/^    uint32_t size;/ { sized = 1 }
+{ print }
+END {
+    if (count != 10 || !minor) {
+        print "grow.awk: " count " tables of 10, minor: " minor \
+            >"/dev/stderr"
+        exit 1
+    }
+}
