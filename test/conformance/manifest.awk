@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# From the file variants to the manifest of the wire plugin: -v name=NAME says
+# what that is called here. As talaria manifest writes it.
+BEGIN {
+    printf "{\n  \"format\": \"1.0\",\n  \"plugin\": {\n"
+    printf "    \"name\": \"%s\",\n    \"version\": \"1.0\",\n", name
+    printf "    \"library_path\": \"libna_%s.so\",\n", name
+    printf "    \"abi\": {\n      \"major\": 1,\n      \"minor\": 0,\n"
+    printf "      \"min_host_minor\": 0\n    },\n    \"protocols\": ["
+}
+
+/^[a-z]/ {
+    printf "%s\n      \"%s\"", comma, $1
+    comma = ","
+}
+
+END {
+    printf "\n    ],\n    \"priority\": -100\n  }\n}\n"
+}
