@@ -1,110 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UCX's context, worker and listener. What the environment sets stays, other
- * than transports and devices that the info string names. */
+/* UCX's context, worker and listener. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "conn.h"
 #include "descriptor.h"
-#include "exposure.h"
 #include "library.h"
 #include "process.h"
 #include "receive.h"
+#include "setting.h"
 #include "transport.h"
-
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
-
-/* What a service wants other than UCX's default: as UCX calls it in the
- * environment, and as ucp_config_modify finds it. */
-static const struct {
-    const char *variable;
-    const char *name;
-    const char *value;
-    const char *transport; /* only with this one: UCX warns of others */
-} wishes[] = {
-    /* a server that was restarted gets its port back */
-    {"TCP_CM_REUSEADDR", "CM_REUSEADDR", "y", NULL},
-    /* peers in shared memory are noticed when they die */
-    {"POSIX_ERROR_HANDLING", "MM_ERROR_HANDLING", "y", "posix"},
-    {"KEEPALIVE_INTERVAL", "KEEPALIVE_INTERVAL", TEXT(UCX_KEEPALIVE_S) "s",
-        NULL},
-};
-
-/* A value of UCX's environment, NULL if it is not set. */
-static const char *
-from_environment(const char *name)
-{
-    char variable[64];
-
-    snprintf(variable, sizeof(variable), "UCX_%s", name);
-    return getenv(variable);
-}
-
-/* Sets what the info string has decided. */
-static void
-decide(na_plugin_class *cls, ucp_config_t *config, const char *name,
-    const char *value)
-{
-    const char *set = from_environment(name);
-
-    if (value[0] == '\0')
-        return;
-    if (set != NULL && strcmp(set, value) != 0)
-        UCX_LOG(cls->host, INFO,
-            "UCX_%s=%.100s of the environment gives way to \"%s\"", name, set,
-            value);
-    ucs_status_t status = ucp_config_modify(config, name, value);
-    if (status != UCS_OK)
-        UCX_LOG(cls->host, WARNING, "UCX takes no %s=%s: %s", name, value,
-            ucs_status_string(status));
-}
-
-/* TCP's interfaces are of one family each: that of the class. An interface of
- * the other one would write beyond the room that UCX 1.13 has for addresses. */
-static void
-choose_family(na_plugin_class *cls, ucp_config_t *config)
-{
-    const char *set = from_environment("TCP_AF_PRIO");
-
-    if (set != NULL)
-        cls->family = strncmp(set, "inet6", 5) == 0 ? AF_INET6 : AF_INET;
-    else
-        ucp_config_modify(
-            config, "AF_PRIO", cls->family == AF_INET6 ? "inet6" : "inet");
-}
-
-static ucs_status_t
-read_config(na_plugin_class *cls, ucp_config_t **config_p)
-{
-    ucp_config_t *config;
-    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
-
-    if (status != UCS_OK)
-        return status;
-    /* UCX writes to standard output, which is the program's */
-    if (from_environment("LOG_LEVEL") == NULL)
-        ucp_config_modify(config, "LOG_LEVEL", "fatal");
-    ucx_exposure_configure(cls, config);
-    decide(cls, config, "TLS", cls->tls);
-    decide(cls, config, "NET_DEVICES", cls->devices);
-    /* without UCX's memory access nothing is sent by rendezvous: a second
-     * interface for that would be polled, and connected to, in vain; and UCX 1.13
-     * connects nobody with a peer that has another number of them */
-    decide(cls, config, "MAX_RNDV_RAILS", cls->keys ? "" : "1");
-    if (ucx_transport_used(cls, "tcp"))
-        choose_family(cls, config);
-    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
-        if (from_environment(wishes[i].variable) == NULL &&
-            (wishes[i].transport == NULL ||
-                ucx_transport_used(cls, wishes[i].transport)))
-            ucp_config_modify(config, wishes[i].name, wishes[i].value);
-    *config_p = config;
-    return UCS_OK;
-}
 
 static ucs_status_t
 open_context(na_plugin_class *cls, const ucp_config_t *config)
@@ -162,12 +69,12 @@ ucx_library_open(na_plugin_class *cls)
     int32_t ret = ucx_transport_check(cls);
     if (ret != NA_PLUGIN_OK)
         return ret;
+    ret = ucx_setting_read(cls, &config);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
     struct ucx_descriptors *before = ucx_descriptor_note();
-    ucs_status_t status = read_config(cls, &config);
-    if (status == UCS_OK) {
-        status = open_context(cls, config);
-        ucp_config_release(config);
-    }
+    ucs_status_t status = open_context(cls, config);
+    ucp_config_release(config);
     if (status == UCS_OK)
         status = open_worker(cls);
     ucx_descriptor_mark(before);
