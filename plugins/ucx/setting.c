@@ -16,6 +16,7 @@
 
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
+#define SEGMENT "64k" /* a piece and its headers; as TCP_RX_SEG_SIZE is */
 
 /* What a service wants other than UCX's default: as UCX calls it in the
  * environment, and as ucp_config_modify finds it. */
@@ -85,13 +86,15 @@ domain_takes(uct_component_h component, const char *name, const char *value)
     return status == UCS_OK;
 }
 
-/* By which name UCX's tcp takes the families of its addresses, NULL: by none. */
+/* What stands before the names of tcp's settings, NULL: none is taken. Settings
+ * of UCX 1.13's lower layer have no such prefix. */
 static const char *
-family_name(void)
+tcp_prefix(void)
 {
-    static const char *const names[] = {"TCP_AF_PRIO", "AF_PRIO"};
+    static const char *const prefixes[] = {"TCP_", ""};
     uct_component_h *components;
     const char *found = NULL;
+    char name[32];
     unsigned count;
 
     if (uct_query_components(&components, &count) != UCS_OK)
@@ -102,9 +105,11 @@ family_name(void)
         if (uct_component_query(components[i], &attr) != UCS_OK ||
             strcmp(attr.name, "tcp") != 0)
             continue;
-        for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++)
-            if (found == NULL && domain_takes(components[i], names[j], "inet"))
-                found = names[j];
+        for (size_t j = 0; j < 2 && found == NULL; j++) {
+            snprintf(name, sizeof(name), "%sAF_PRIO", prefixes[j]);
+            if (domain_takes(components[i], name, "inet"))
+                found = prefixes[j];
+        }
     }
     uct_release_component_list(components);
     return found;
@@ -113,10 +118,10 @@ family_name(void)
 /* TCP's interfaces are of one family each: that of the class. With one of the
  * other UCX writes beyond the room that it has for addresses. */
 static int32_t
-choose_family(na_plugin_class *cls, ucp_config_t *config)
+choose_family(na_plugin_class *cls, ucp_config_t *config, const char *prefix)
 {
     const char *given = from_environment("TCP_AF_PRIO");
-    const char *name = family_name();
+    char name[32];
 
     if (given != NULL)
         cls->family = strncmp(given, "inet6", 5) == 0 ? AF_INET6 : AF_INET;
@@ -125,7 +130,8 @@ choose_family(na_plugin_class *cls, ucp_config_t *config)
         UCX_LOG(cls->host, INFO,
             "UCX_TCP_AF_PRIO=%.100s of the environment gives way to \"%s\"",
             given, value);
-    if (name != NULL && set(cls, config, name, value))
+    snprintf(name, sizeof(name), "%sAF_PRIO", prefix != NULL ? prefix : "");
+    if (prefix != NULL && set(cls, config, name, value))
         return NA_PLUGIN_OK;
     if (cls->family != AF_INET6)
         return NA_PLUGIN_OK;
@@ -133,6 +139,19 @@ choose_family(na_plugin_class *cls, ucp_config_t *config)
         "UCX %s cannot be held to IPv6: it takes no TCP_AF_PRIO",
         ucp_get_version_string());
     return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static int32_t
+configure_tcp(na_plugin_class *cls, ucp_config_t *config)
+{
+    const char *prefix = tcp_prefix();
+
+    /* newer versions put a message together of fragments of TX_SEG_SIZE, 8 KiB,
+     * which costs as much again as all else; 1.13 sends it as it is */
+    if (prefix != NULL && prefix[0] != '\0' &&
+        from_environment("TCP_TX_SEG_SIZE") == NULL)
+        set(cls, config, "TCP_TX_SEG_SIZE", SEGMENT);
+    return choose_family(cls, config, prefix);
 }
 
 static void
@@ -168,7 +187,7 @@ ucx_setting_read(na_plugin_class *cls, ucp_config_t **config_p)
      * 1.13 connects nobody with a peer that has another number of them */
     decide(cls, config, "MAX_RNDV_RAILS", cls->keys ? "" : "1");
     if (ucx_transport_used(cls, "tcp"))
-        ret = choose_family(cls, config);
+        ret = configure_tcp(cls, config);
     wish(cls, config);
     if (ret == NA_PLUGIN_OK)
         *config_p = config;
