@@ -365,6 +365,10 @@ service_run(void *arg)
     hg_return_t ret;
 
     own = service;
+    /* one before may have been killed with some under way */
+    atomic_store(&service->accepted, 0);
+    atomic_store(&service->called, 0);
+    atomic_store(&service->failed, 0);
     own_class = HG_Init(service_transport, HG_TRUE);
     if (!own_class || !service_register(own_class, true, &ids))
         abort();
