@@ -164,19 +164,22 @@ static bool
 wait_until(struct talaria_request *request, uint64_t deadline)
 {
     struct talaria_request_class *class = request->owner;
-    uint64_t left;
+    bool last = false;
 
     base_lock_acquire(&class->lock);
     for (;;) {
+        uint64_t left;
+
         if (!completed(request))
             trigger_all(class, request);
-        left = base_time_left(deadline);
-        if (completed(request) || left == 0)
+        if (completed(request) || last)
             break;
-        if (class->progressing)
-            (void) base_signal_wait(&class->came, &class->lock, deadline);
-        else
+        left = base_time_left(deadline);
+        last = left == 0;
+        if (!class->progressing)
             progress_step(class, left);
+        else if (!last)
+            (void) base_signal_wait(&class->came, &class->lock, deadline);
     }
     base_lock_release(&class->lock);
     return completed(request);

@@ -29,7 +29,7 @@ allowed() {
     na) set -- "$2" include base abi plugin ;;
     bulk) set -- "$2" include base abi plugin na proc ;;
     hg) set -- "$2" include base abi plugin na proc bulk ;;
-    tools) set -- "$2" include ;;
+    tools | compat) set -- "$2" include ;;
     # The kit stands on the ABI alone.
     tools/check) set -- "$2" abi tools ;;
     plugins/*) set -- "$2" abi ;;

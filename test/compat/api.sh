@@ -3,8 +3,9 @@
 # The interface as a whole:
 #
 #   api.sh LIBRARY API INCLUDE_DIR TESTS   LIBRARY exports what the program API
-#                                          lists, and talaria.h and mercury_hl.h
-#                                          declare, and nothing else; an object
+#                                          lists, and talaria.h, mercury_hl.h
+#                                          and mercury_request.h declare, and
+#                                          nothing else; an object
 #                                          below TESTS refers to each; a comment
 #                                          stands before each declaration
 #   api.sh --self-test                     each of these refuses what it should
@@ -124,7 +125,7 @@ END
 
 if [ "$#" -eq 4 ]; then
     "$2" >"$tmp/listed" || fail "$2: exit status $?"
-    { cat "$tmp/listed" && declared "$3/talaria.h" "$3/mercury_hl.h"; } | sort >"$tmp/names"
+    { cat "$tmp/listed" && declared "$3"/{talaria,mercury_hl,mercury_request}.h; } | sort >"$tmp/names"
     [ "$(wc -l <"$tmp/listed")" -ge 200 ] || fail 'the list is too short'
     check_exported "$1" "$tmp/names"
     check_declared "$tmp/names" "$3"

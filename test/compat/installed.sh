@@ -94,7 +94,7 @@ check_layout() {
     expect 'the object that the manifest names' libna_sm.so \
         "$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$json")"
     found=$(find "$prefix" -name '*mercury*' ! -path '*/include/*' -o \
-        -name na.pc -o -name hg_info)
+        -name na.pc -o -name hg_info -o -name 'lib*_util*' -o -name 'libna.*')
     expect 'what is installed unasked' '' "$found"
     expect 'what is in the folder of plugins' \
         "$(printf '%s\n' libna_sm.so "${json##*/}" | sort)" \
@@ -165,9 +165,17 @@ END
 
 check_mercury() {
     local name version
-    for name in mercury na; do
+    expect 'headers installed with the util library' "$(
+        basename -a "$source_root"/core/{include,compat/util}/*.h na_plugin.h |
+            sort
+    )" "$(find "$prefix/include/talaria" -type f -printf '%f\n' | sort)"
+    expect 'what libmercury.so, libna.so and libmercury_util.so are' \
+        'libtalaria.so.0 libtalaria.so.0 libtalaria_util.so.0' \
+        "$(readlink "$libdir"/lib{mercury,na,mercury_util}.so | paste -sd ' ')"
+    for name in mercury na mercury_util; do
         quiet "$name.pc" pkg-config --print-errors --exists "$name"
-        version=$(awk -v prefix="${name/mercury/hg}" '
+        version=${name/#mercury/hg}
+        version=$(awk -v prefix="$version" '
             $2 ~ toupper(prefix) "_VERSION_(MAJOR|MINOR|PATCH)" {
                 printf "%s%s", dot, $3
                 dot = "."
@@ -175,6 +183,30 @@ check_mercury() {
         expect "version of $name.pc" "$version" \
             "$(pkg-config --modversion "$name")"
     done
+}
+
+# run_util PROGRAM: it prints nothing, and finds no plugin, nor wants one.
+run_util() {
+    quiet "$1" env LD_LIBRARY_PATH="$libdir" timeout "$patience" "$1"
+}
+
+# The util library by pkg-config, shared and static, and by the linker's names.
+# shellcheck disable=SC2046,SC2086
+build_util() {
+    local flags compiler=$1 source=$2
+    flags=$(pkg-config --cflags mercury)
+    quiet "$compiler, mercury_util" "$compiler" $warnings "$here/$source" \
+        -o "$tmp/util" $(pkg-config --cflags --libs mercury mercury_util) &&
+        run_util "$tmp/util"
+    quiet "$compiler, -lmercury_util" "$compiler" $warnings "$here/$source" \
+        -o "$tmp/util" $flags -L"$libdir" -lmercury -lna -lmercury_util &&
+        run_util "$tmp/util"
+    expect "what $compiler's program by -lmercury needs" \
+        'libtalaria.so.0 libtalaria_util.so.0' "$(LC_ALL=C readelf -d \
+            "$tmp/util" | grep -o 'libtalaria[^]]*' | sort | paste -sd ' ')"
+    quiet "$compiler, libtalaria_util.a" "$compiler" $warnings \
+        "$here/$source" -o "$tmp/util" $flags $(pkg-config --libs mercury) \
+        "$libdir/libtalaria_util.a" -pthread && run_util "$tmp/util"
 }
 
 hg_info() {
@@ -202,21 +234,26 @@ check_hg_info() {
     hg_info --help | grep -q -e --csv || fail 'hg_info --help'
 }
 
-# cmake_project FOLDER LANGUAGE: find_package(mercury), both its targets, in a
+# cmake_project FOLDER LANGUAGE PREFIX: find_package(mercury), its targets, in a
 # prefix that CMake is told of as it would know of the real one.
 cmake_project() {
-    local dir=$tmp/$1
+    local dir=$tmp/$1 util=$here/use_util.c
+    [ "$2" = C ] || util=$here/use_util.cc
     mkdir "$dir"
     cp "$here/use_installed.c" "$dir/program.${2,,}"
     cat >"$dir/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.13)
 project(program $2)
 set(CMAKE_CXX_STANDARD 11)
-find_package(mercury 2.3 REQUIRED COMPONENTS mercury na)
+find_package(mercury 2.3 REQUIRED COMPONENTS mercury na mercury_util)
 add_executable(program program.${2,,})
 target_link_libraries(program mercury)
 add_executable(below program.${2,,})
 target_link_libraries(below na)
+add_executable(util $util)
+target_link_libraries(util mercury mercury_util)
+add_executable(scoped $util)
+target_link_libraries(scoped mercury::mercury mercury::mercury_util)
 file(WRITE \${CMAKE_BINARY_DIR}/version "\${mercury_VERSION}")
 find_package(mercury 2.4 REQUIRED)
 find_package(mercury QUIET 3.0)
@@ -235,6 +272,8 @@ END
         "$(pkg-config --modversion mercury)" "$(cat "$dir/build/version")"
     run_program beside_core "$dir/build/program"
     run_program beside_core "$dir/build/below"
+    run_util "$dir/build/util"
+    run_util "$dir/build/scoped"
 }
 
 # A plugin that stands in no tree of ours, by its author's Makefile.
@@ -297,6 +336,8 @@ check_mercury
 check_hg_info
 build_programs mercury "${c_compilers[0]}" c
 build_programs na "${cxx_compilers[0]}" c++
+build_util "${c_compilers[0]}" use_util.c
+build_util "${cxx_compilers[0]}" use_util.cc
 if have cmake; then
     cmake_project mercury-c C "$prefix"
     cmake_project mercury-cxx CXX "$prefix"

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For programs that take the types of mercury_types.h by this name. The
+ * functions HG_Core_* are not offered. */
+#ifndef MERCURY_CORE_TYPES_H
+#define MERCURY_CORE_TYPES_H
+
+#include "mercury_types.h"
+
+#endif /* MERCURY_CORE_TYPES_H */
