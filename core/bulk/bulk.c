@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "na.h"
+#include "na/call.h"
 #include "na/class.h"
-#include "na/op.h"
 #include "talaria.h"
 
 #include <stdlib.h>
@@ -173,15 +173,15 @@ set_segments(struct hg_bulk *bulk, void **buf_ptrs, const hg_size_t *buf_sizes)
 }
 
 /* Registers segments, none of them empty, as one part. */
-static int32_t
+static na_return_t
 register_part(struct hg_bulk *bulk, struct na_class *na_class,
     struct bulk_part *part, const na_plugin_segment *segments, size_t count,
     const struct hg_bulk_attr *attrs)
 {
     for (size_t i = 0; i < count; i++)
         part->size += segments[i].length;
-    return na_class->ops.mem_register(na_class->plugin_class, segments, count,
-        bulk->flags, (uint32_t) attrs->mem_type, attrs->device, &part->mem);
+    return na_mem_segments(na_class, segments, count, bulk->flags,
+        (uint32_t) attrs->mem_type, attrs->device, &part->mem);
 }
 
 /* Registers with one transport. filled: the segments without the empty ones. */
@@ -196,12 +196,12 @@ register_side(struct hg_bulk *bulk, unsigned side,
 
     for (uint32_t i = 0; i < to->part_count; i++) {
         size_t take = count < max ? count : max;
-        int32_t code =
+        na_return_t ret =
             register_part(bulk, na_class, &to->parts[i], filled, take, attrs);
 
         /* On failure the parts are freed with the descriptor. */
-        if (code != NA_PLUGIN_OK)
-            return (hg_return_t) na_code(code);
+        if (ret != NA_SUCCESS)
+            return (hg_return_t) ret;
         filled += take;
         count -= take;
     }
@@ -210,19 +210,18 @@ register_side(struct hg_bulk *bulk, unsigned side,
 }
 
 /* Our own address of a transport, if it has a form that a peer could use. */
-static int32_t
+static na_return_t
 self_with_form(struct na_class *na_class, na_plugin_addr **addr_p)
 {
     uint64_t size = 0;
-    int32_t code = na_class->ops.addr_self(na_class->plugin_class, addr_p);
+    na_return_t ret = na_addr_own(na_class, addr_p);
 
-    if (code != NA_PLUGIN_OK)
-        return code;
-    code = na_class->ops.addr_serialize(
-        na_class->plugin_class, *addr_p, NULL, &size);
-    if (code != NA_PLUGIN_OK)
+    if (ret != NA_SUCCESS)
+        return ret;
+    ret = na_addr_form(na_class, *addr_p, NULL, &size);
+    if (ret != NA_SUCCESS)
         na_class->ops.addr_free(na_class->plugin_class, *addr_p);
-    return code;
+    return ret;
 }
 
 static hg_return_t
@@ -232,16 +231,16 @@ bind(struct hg_bulk *bulk)
         struct na_class *na_class = bulk_side_class(bulk->bulk_class, side);
         struct hg_addr *addr = &bulk->sides[side].addr;
         na_plugin_addr *self;
-        int32_t code;
+        na_return_t ret;
 
         if (!na_class || addr->addr) /* bound before: our address is the same */
             continue;
-        code = self_with_form(na_class, &self);
-        if (code == NA_PLUGIN_OK) {
+        ret = self_with_form(na_class, &self);
+        if (ret == NA_SUCCESS) {
             na_peer_set(addr, na_class, self);
             addr->self = true;
         } else if (side == BULK_MAIN) {
-            return (hg_return_t) na_code(code);
+            return (hg_return_t) ret;
         }
     }
     bulk->bound = true;

@@ -55,6 +55,7 @@ struct bulk_context {
     struct base_completion_queue completions;
     struct base_lock bulk_lock;
     LIST_HEAD(, bulk_op) free_ops[BULK_SIDES];
+    LIST_HEAD(, bulk_op) all_ops; /* new ones come before the first */
     _Atomic uint32_t op_count; /* transfers whose callback has not returned */
 };
 

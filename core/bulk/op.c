@@ -31,6 +31,9 @@ op_create(struct bulk_context *context, unsigned side)
         free(op);
         return NULL;
     }
+    base_lock_acquire(&context->bulk_lock);
+    LIST_INSERT_HEAD(&context->all_ops, op, all_next);
+    base_lock_release(&context->bulk_lock);
     return op;
 }
 
@@ -80,7 +83,22 @@ bulk_context_init(struct bulk_context *context, struct bulk_class *bulk_class,
     base_lock_init(&context->bulk_lock, single);
     for (unsigned side = 0; side < BULK_SIDES; side++)
         LIST_INIT(&context->free_ops[side]);
+    LIST_INIT(&context->all_ops);
     atomic_init(&context->op_count, 0);
+}
+
+/* They stay until the context ends: going through them takes no lock. */
+void
+bulk_context_fail(struct bulk_context *context, struct na_context *na_context)
+{
+    struct bulk_op *op;
+
+    base_lock_acquire(&context->bulk_lock);
+    op = LIST_FIRST(&context->all_ops);
+    base_lock_release(&context->bulk_lock);
+    for (; op; op = LIST_NEXT(op, all_next))
+        if (op->na_context == na_context)
+            bulk_transfer_fail(op);
 }
 
 void

@@ -35,6 +35,7 @@ struct bulk_request {
 struct bulk_op {
     struct base_completion completion;
     LIST_ENTRY(bulk_op) next;
+    LIST_ENTRY(bulk_op) all_next; /* of the context */
     struct bulk_context *context;
     unsigned side;                 /* the transport that it is made for */
     struct na_context *na_context; /* of that */
@@ -93,6 +94,14 @@ void bulk_transfer_cancel(hg_op_id_t id);
 /* Ends a transfer of the core's own without calling done: its transport's
  * contexts are closed. */
 void bulk_transfer_discard(hg_op_id_t id);
+
+/* Ends a transfer, if it is under way, whose transport's context is dead. Lock of
+ * progress held. */
+void bulk_transfer_fail(struct bulk_op *op);
+
+/* The same for all of a context. */
+void bulk_context_fail(
+    struct bulk_context *context, struct na_context *na_context);
 
 /* The table of ids. add: NOMEM when it is full. begin makes the id valid, end
  * makes it stale: once it has returned no cancel is at work on the transfer. */

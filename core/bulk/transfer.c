@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "na.h"
+#include "na/violation.h"
 
 /* The cursor at an offset into a descriptor, before its end. */
 static struct bulk_cursor
@@ -125,7 +126,8 @@ record(struct bulk_op *op, hg_return_t ret)
 static int32_t
 submit_piece(struct bulk_op *op, struct na_op *lane)
 {
-    struct na_class *na_class = op->addr.na_class;
+    const struct na_class *na_class = op->addr.na_class;
+    const na_plugin_ops *ops = na_context_ops(op->na_context);
     na_plugin_mem *local = op->local_at.part->mem;
     na_plugin_mem *origin = op->origin_at.part->mem;
     hg_size_t local_offset = op->local_at.offset;
@@ -143,9 +145,9 @@ submit_piece(struct bulk_op *op, struct na_op *lane)
     cursor_advance(&op->origin_at, size);
     op->left -= size;
     if (op->op == HG_BULK_PULL)
-        return na_class->ops.get(ctx, na_op_part(lane), local, local_offset,
-            origin, origin_offset, size, op->addr.addr, op->origin_id);
-    return na_class->ops.put(ctx, na_op_part(lane), local, local_offset, origin,
+        return ops->get(ctx, na_op_part(lane), local, local_offset, origin,
+            origin_offset, size, op->addr.addr, op->origin_id);
+    return ops->put(ctx, na_op_part(lane), local, local_offset, origin,
         origin_offset, size, op->addr.addr, op->origin_id);
 }
 
@@ -167,8 +169,9 @@ submit_pieces(struct bulk_op *op)
             continue;
         op->free_lanes |= 1U << i;
         op->busy--;
-        if (code < 0)
-            record(op, (hg_return_t) na_code(code));
+        if (code != NA_PLUGIN_DONE)
+            record(op, (hg_return_t) na_submission_failed(op->na_context,
+                           op->op == HG_BULK_PULL ? "get" : "put", code));
     }
 }
 
@@ -182,9 +185,30 @@ lane_complete(struct na_op *lane, const na_plugin_event *event)
     for (unsigned i = 0; i < BULK_LANES; i++)
         if (op->lanes[i] == lane)
             op->free_lanes |= 1U << i;
-    record(op, (hg_return_t) na_code(event->status));
+    record(op, (hg_return_t) na_event_code(op->na_context, event));
     submit_pieces(op);
     done = --op->busy == 0;
+    base_lock_release(&op->lock);
+    if (done && op->done)
+        finish_internal(op);
+    else if (done)
+        finish(op);
+}
+
+void
+bulk_transfer_fail(struct bulk_op *op)
+{
+    bool done = false;
+
+    base_lock_acquire(&op->lock);
+    if (op->busy > 0) {
+        uint32_t lanes = ~op->free_lanes & ((1U << BULK_LANES) - 1);
+
+        record(op, HG_IO_ERROR);
+        op->free_lanes |= lanes;
+        op->busy -= (uint32_t) __builtin_popcount(lanes);
+        done = op->busy == 0;
+    }
     base_lock_release(&op->lock);
     if (done && op->done)
         finish_internal(op);
@@ -510,8 +534,8 @@ cancel(struct bulk_op *op)
     if (op->busy > 0)
         record(op, HG_CANCELED);
     for (unsigned i = 0; i < BULK_LANES; i++)
-        na_context->na_class->ops.cancel(
-            na_context->plugin_ctx, na_op_part(op->lanes[i]));
+        na_context_ops(na_context)
+            ->cancel(na_context->plugin_ctx, na_op_part(op->lanes[i]));
 }
 
 void

@@ -31,7 +31,7 @@
 
 #include "base/log.h"
 #include "na.h"
-#include "na/op.h"
+#include "na/call.h"
 
 #include <endian.h>
 #include <string.h>
@@ -95,42 +95,40 @@ name_length(const struct na_class *na_class)
     return (uint8_t) strnlen(na_class->plugin->name, WIRE_NAME_MAX);
 }
 
-static int32_t
+static na_return_t
 put_part(struct writer *writer, struct na_class *na_class,
     const struct bulk_part *part)
 {
     bool room = writer->left > WIRE_PART_SIZE;
     uint64_t length = room ? writer->left - WIRE_PART_SIZE : 0;
-    int32_t code = na_class->ops.mem_serialize(na_class->plugin_class,
-        part->mem, room ? writer->at + WIRE_PART_SIZE : NULL, &length);
+    na_return_t ret = na_mem_form(na_class, part->mem,
+        room ? writer->at + WIRE_PART_SIZE : NULL, &length);
 
-    if (code != NA_PLUGIN_OK && code != NA_PLUGIN_E_OVERFLOW)
-        return code;
-    if (length > UINT32_MAX)
-        return NA_PLUGIN_E_MSGSIZE;
+    if (ret != NA_SUCCESS && ret != NA_OVERFLOW)
+        return ret;
     put_u64(writer, part->size);
     put_u32(writer, (uint32_t) length);
     pass(writer, length);
-    return NA_PLUGIN_OK;
+    return NA_SUCCESS;
 }
 
-static int32_t
+static na_return_t
 put_addr(struct writer *writer, const struct hg_addr *addr)
 {
     uint64_t length = writer->left;
-    int32_t code;
+    na_return_t ret;
 
     if (!addr->addr)
-        return NA_PLUGIN_OK;
-    code = addr->na_class->ops.addr_serialize(addr->na_class->plugin_class,
-        addr->addr, length > 0 ? writer->at : NULL, &length);
-    if (code != NA_PLUGIN_OK && code != NA_PLUGIN_E_OVERFLOW)
-        return code;
+        return NA_SUCCESS;
+    ret = na_addr_form(
+        addr->na_class, addr->addr, length > 0 ? writer->at : NULL, &length);
+    if (ret != NA_SUCCESS && ret != NA_OVERFLOW)
+        return ret;
     pass(writer, length);
-    return NA_PLUGIN_OK;
+    return NA_SUCCESS;
 }
 
-static int32_t
+static na_return_t
 put_section(
     struct writer *writer, const struct hg_bulk *bulk, unsigned kind, bool data)
 {
@@ -139,7 +137,7 @@ put_section(
     const uint8_t front[4] = {(uint8_t) kind, name_length(na_class), 0, 0};
     uint32_t count = data ? 0 : side->part_count, length;
     unsigned char *length_at;
-    int32_t code = NA_PLUGIN_OK;
+    na_return_t ret = NA_SUCCESS;
     size_t before;
 
     put(writer, front, sizeof front);
@@ -148,22 +146,22 @@ put_section(
     put_u32(writer, 0);
     put(writer, na_class->plugin->name, front[1]);
     before = writer->size;
-    for (uint32_t i = 0; code == NA_PLUGIN_OK && i < count; i++)
-        code = put_part(writer, na_class, &side->parts[i]);
-    if (code == NA_PLUGIN_OK && bulk->bound && kind == BULK_SM) {
+    for (uint32_t i = 0; ret == NA_SUCCESS && i < count; i++)
+        ret = put_part(writer, na_class, &side->parts[i]);
+    if (ret == NA_SUCCESS && bulk->bound && kind == BULK_SM) {
         put_u64(writer, bulk->bulk_class->host.high);
         put_u64(writer, bulk->bulk_class->host.low);
     }
-    if (code == NA_PLUGIN_OK && bulk->bound)
-        code = put_addr(writer, &side->addr);
-    if (code != NA_PLUGIN_OK)
-        return code;
+    if (ret == NA_SUCCESS && bulk->bound)
+        ret = put_addr(writer, &side->addr);
+    if (ret != NA_SUCCESS)
+        return ret;
     if (writer->size - before > UINT32_MAX)
-        return NA_PLUGIN_E_MSGSIZE;
+        return NA_MSGSIZE;
     length = htole32((uint32_t) (writer->size - before));
     if (writer->at > length_at) /* there was room for it */
         memcpy(length_at, &length, sizeof length);
-    return NA_PLUGIN_OK;
+    return NA_SUCCESS;
 }
 
 bool
@@ -193,12 +191,12 @@ put_header(
         put(writer, bulk->segments[i].base, bulk->segments[i].length);
 }
 
-static int32_t
+static na_return_t
 put_descriptor(struct writer *writer, struct hg_bulk *bulk, unsigned long flags)
 {
     bool data = (flags & HG_BULK_EAGER) && bulk_may_be_eager(bulk);
     bool sides[BULK_SIDES] = {true, bulk->sides[BULK_SM].usable};
-    int32_t code = NA_PLUGIN_OK;
+    na_return_t ret = NA_SUCCESS;
 
     if ((flags & HG_BULK_SM) && sides[BULK_SM])
         sides[BULK_MAIN] = false;
@@ -206,10 +204,10 @@ put_descriptor(struct writer *writer, struct hg_bulk *bulk, unsigned long flags)
         sides[BULK_MAIN] = sides[BULK_SM] = false;
     put_header(
         writer, bulk, data, (uint8_t) (sides[BULK_MAIN] + sides[BULK_SM]));
-    for (unsigned kind = 0; code == NA_PLUGIN_OK && kind < BULK_SIDES; kind++)
+    for (unsigned kind = 0; ret == NA_SUCCESS && kind < BULK_SIDES; kind++)
         if (sides[kind])
-            code = put_section(writer, bulk, kind, data);
-    return code;
+            ret = put_section(writer, bulk, kind, data);
+    return ret;
 }
 
 hg_return_t
@@ -217,14 +215,14 @@ bulk_encode(struct hg_bulk *bulk, unsigned long flags, void *buf, size_t room,
     size_t *size_p)
 {
     struct writer writer = {.at = buf, .left = room};
-    int32_t code = NA_PLUGIN_OK;
+    na_return_t ret = NA_SUCCESS;
 
     if (bulk->remote)
         put(&writer, bulk->wire, bulk->wire_size);
     else
-        code = put_descriptor(&writer, bulk, flags);
-    if (code != NA_PLUGIN_OK)
-        return (hg_return_t) na_code(code);
+        ret = put_descriptor(&writer, bulk, flags);
+    if (ret != NA_SUCCESS)
+        return (hg_return_t) ret;
     *size_p = writer.size;
     return writer.size <= room ? HG_SUCCESS : HG_OVERFLOW;
 }
@@ -414,8 +412,7 @@ decode_part(
     if (!form)
         return HG_PROTOCOL_ERROR;
     part->size = u64_at(front);
-    return (hg_return_t) na_code_of_bytes(na_class->ops.mem_deserialize(
-        na_class->plugin_class, form, length, &part->mem));
+    return (hg_return_t) na_mem_of_form(na_class, form, length, &part->mem);
 }
 
 static hg_return_t
@@ -425,7 +422,7 @@ decode_addr(
     struct na_class *na_class = bulk_side_class(bulk->bulk_class, side);
     na_sm_id_t host = bulk->bulk_class->host, theirs;
     na_plugin_addr *addr;
-    int32_t code;
+    na_return_t ret;
 
     if (kind == BULK_SM) {
         const unsigned char *node = get(body, 2 * sizeof(uint64_t));
@@ -442,10 +439,9 @@ decode_addr(
     }
     if (body->left == 0)
         return HG_SUCCESS;
-    code = na_class->ops.addr_deserialize(
-        na_class->plugin_class, body->at, body->left, &addr);
-    if (code != NA_PLUGIN_OK)
-        return (hg_return_t) na_code_of_bytes(code);
+    ret = na_addr_of_form(na_class, body->at, body->left, &addr);
+    if (ret != NA_SUCCESS)
+        return (hg_return_t) ret;
     na_peer_set(&bulk->sides[side].addr, na_class, addr);
     return HG_SUCCESS;
 }

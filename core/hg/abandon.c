@@ -3,6 +3,7 @@
 #include "hg/abandon.h"
 
 #include "hg/handle.h"
+#include "na/call.h"
 
 #include <stdlib.h>
 
@@ -78,11 +79,12 @@ tell(struct hg_handle *handle)
     LIST_INSERT_HEAD(&handle->context->notices, notice, next);
     base_lock_release(&handle->context->pool_lock);
     memcpy(buffer + header, &front, sizeof front);
-    if (na_class->ops.buf_init(na_class->plugin_class, buffer,
-            header + sizeof front, NA_PLUGIN_MSG_UNEXPECTED) != NA_PLUGIN_OK ||
-        na_class->ops.send_unexpected(hg_handle_ctx(handle), na_op_part(op),
-            buffer, header + sizeof front, NULL, notice->peer.addr,
-            handle->target_id, handle->tag) != NA_PLUGIN_PENDING)
+    if (na_buf_init(net->na_class, buffer, header + sizeof front,
+            NA_PLUGIN_MSG_UNEXPECTED) != NA_SUCCESS ||
+        hg_handle_ops(handle)->send_unexpected(hg_handle_ctx(handle),
+            na_op_part(op), buffer, header + sizeof front, NULL,
+            notice->peer.addr, handle->target_id,
+            handle->tag) != NA_PLUGIN_PENDING)
         notice_free(notice);
 }
 
@@ -102,12 +104,9 @@ static bool
 is_of(const struct hg_handle *handle, const struct hg_port *port,
     const struct hg_addr *peer, uint64_t tag, uint32_t cookie)
 {
-    struct na_class *na_class = port->net.na_class;
-
     return handle->port == port && handle->tag == tag &&
            handle->cookie == cookie && handle->peer.addr &&
-           na_class->ops.addr_equal(
-               na_class->plugin_class, handle->peer.addr, peer->addr);
+           na_addr_same(port->net.na_class, handle->peer.addr, peer->addr);
 }
 
 static void

@@ -5,7 +5,7 @@
 #include "hg/auto_sm.h"
 #include "na.h"
 #include "na/addr.h"
-#include "na/op.h"
+#include "na/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -202,15 +202,14 @@ hg_return_t
 HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr_p)
 {
     struct hg_addr peer = {.self = true};
-    int32_t code;
+    na_return_t ret;
 
     if (!hg_class || !addr_p)
         return HG_INVALID_ARG;
     peer.na_class = hg_class_na(hg_class);
-    code =
-        peer.na_class->ops.addr_self(peer.na_class->plugin_class, &peer.addr);
-    if (code != NA_PLUGIN_OK)
-        return (hg_return_t) na_code(code);
+    ret = na_addr_own(peer.na_class, &peer.addr);
+    if (ret != NA_SUCCESS)
+        return (hg_return_t) ret;
     return addr_create(hg_class, &peer, addr_p);
 }
 
@@ -245,8 +244,7 @@ HG_Addr_cmp(hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2)
     /* Of two ways, and yet one peer, nothing is known but of oneself. */
     if (addr1->na_class != addr2->na_class)
         return is_self(addr1) && is_self(addr2);
-    return addr1->na_class->ops.addr_equal(
-               addr1->na_class->plugin_class, addr1->addr, addr2->addr) == 1;
+    return na_addr_same(addr1->na_class, addr1->addr, addr2->addr);
 }
 
 /* The string of the class itself carries its address on this node as well. */
@@ -263,7 +261,7 @@ self_to_string(
 
     if (ret != NA_SUCCESS)
         return ret;
-    ret = na_code(sm_class->ops.addr_self(sm_class->plugin_class, &near));
+    ret = na_addr_own(sm_class, &near);
     if (ret != NA_SUCCESS)
         return ret;
     ret = na_addr_to_string(sm_class, near, NULL, &back);

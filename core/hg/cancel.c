@@ -75,12 +75,12 @@ hg_handle_aside_ended(struct hg_handle *handle)
     hg_context_complete(handle->context, &handle->completion);
 }
 
-/* true: what the timer was set for is still under way. */
+/* true: that use of the handle is still under way. */
 static bool
-forward_pending(const struct hg_handle *handle, uint32_t parts)
+forward_pending(uint32_t parts, uint32_t use)
 {
-    return parts >> HG_PART_SHIFT == handle->timer.use &&
-           (parts & HG_PART_DETACHED) == 0 && (parts & HG_PART_MASK) != 0;
+    return parts >> HG_PART_SHIFT == use && (parts & HG_PART_DETACHED) == 0 &&
+           (parts & HG_PART_MASK) != 0;
 }
 
 /* Ends the receive of a forward that is over for its caller. */
@@ -91,16 +91,17 @@ stray_received(struct na_op *op, const na_plugin_event *event)
 }
 
 static void
-detach_forward(struct hg_handle *handle, uint32_t parts)
+detach_forward(
+    struct hg_handle *handle, uint32_t parts, uint32_t use, hg_return_t ret)
 {
     do {
-        if (!forward_pending(handle, parts))
+        if (!forward_pending(parts, use))
             return;
         /* Acquire and release: as the end of a part. */
     } while (!atomic_compare_exchange_weak_explicit(&handle->parts, &parts,
         parts + HG_PART_DETACHED + HG_PART_CALLBACK, memory_order_acq_rel,
         memory_order_relaxed));
-    hg_handle_record(handle, HG_CANCELED);
+    hg_handle_record(handle, ret);
     if (parts & HG_PART_RECV) {
         /* What still comes changes nothing that the callback may look at. */
         handle->recv->complete = stray_received;
@@ -115,7 +116,7 @@ detach_forward(struct hg_handle *handle, uint32_t parts)
 }
 
 static void
-detach_respond(struct hg_handle *handle)
+detach_respond(struct hg_handle *handle, hg_return_t ret)
 {
     /* Acquire pairs with the release in respond. */
     int32_t refs = atomic_load_explicit(&handle->refs, memory_order_acquire);
@@ -129,7 +130,7 @@ detach_respond(struct hg_handle *handle)
         refs - HG_HANDLE_RESPONDING + HG_HANDLE_ASIDE + keep,
         memory_order_acq_rel, memory_order_relaxed));
     if (keep) {
-        hg_handle_record(handle, HG_CANCELED);
+        hg_handle_record(handle, ret);
         hg_target_responded(handle);
     }
 }
@@ -137,18 +138,17 @@ detach_respond(struct hg_handle *handle)
 static void
 cancel_operations(struct hg_handle *handle)
 {
-    struct na_context *na_context = handle->port->na_context;
+    const struct na_context *na_context = handle->port->na_context;
+    const na_plugin_ops *ops = na_context_ops(na_context);
 
     if (handle->loopback) {
         /* Not yet handed over, it is looked at again when the timer is due. */
         hg_loopback_cancel(handle);
         return;
     }
-    na_context->na_class->ops.cancel(
-        na_context->plugin_ctx, na_op_part(handle->send));
+    ops->cancel(na_context->plugin_ctx, na_op_part(handle->send));
     if (handle->role == HG_ROLE_ORIGIN)
-        na_context->na_class->ops.cancel(
-            na_context->plugin_ctx, na_op_part(handle->recv));
+        ops->cancel(na_context->plugin_ctx, na_op_part(handle->recv));
     hg_overflow_cancel(handle);
 }
 
@@ -241,6 +241,35 @@ hg_fetches_discard(struct hg_context *context)
             bulk_transfer_discard(fetch_of(handle));
 }
 
+/* The transport knows the handle for good: it stays aside until the context ends.
+ * What was being submitted meanwhile is met by the next poll. */
+static void
+fail(struct hg_handle *handle)
+{
+    /* Acquire pairs with the release in HG_Forward. */
+    uint32_t parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
+
+    if (handle->role == HG_ROLE_ORIGIN)
+        detach_forward(handle, parts, parts >> HG_PART_SHIFT, HG_IO_ERROR);
+    else
+        detach_respond(handle, HG_IO_ERROR);
+}
+
+void
+hg_context_fail(void *arg, struct na_context *na_context)
+{
+    struct hg_context *context = arg;
+    struct hg_handle *handle;
+
+    /* First: what fetches arguments ends by way of its handle. */
+    bulk_context_fail(&context->bulk, na_context);
+    for (handle = hg_pool_first(context); handle;
+         handle = LIST_NEXT(handle, all_next))
+        if (handle->port->na_context == na_context && !handle->loopback &&
+            !handle->local)
+            fail(handle);
+}
+
 hg_return_t
 talaria_handle_set_deadline(hg_handle_t handle, unsigned int timeout_ms)
 {
@@ -283,7 +312,7 @@ respond_expired(struct hg_handle *handle, uint64_t now)
     }
     if (ask_again(handle))
         return now + GRACE_NS;
-    detach_respond(handle);
+    detach_respond(handle, HG_CANCELED);
     return BASE_TIME_NEVER;
 }
 
@@ -296,13 +325,13 @@ hg_handle_expired(struct hg_handle *handle, uint64_t now)
         return respond_expired(handle, now);
     /* Acquire pairs with the release in HG_Forward. */
     parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
-    if (!forward_pending(handle, parts))
+    if (!forward_pending(parts, handle->timer.use))
         return BASE_TIME_NEVER;
     if (!ask(handle, handle->timer.use)) {
         hg_handle_record(handle, HG_TIMEOUT); /* the deadline, then */
         cancel_operations(handle);
     } else if (!ask_again(handle)) {
-        detach_forward(handle, parts);
+        detach_forward(handle, parts, handle->timer.use, HG_CANCELED);
         return BASE_TIME_NEVER;
     }
     return now + GRACE_NS;

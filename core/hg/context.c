@@ -101,6 +101,7 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     if (context->port_count > HG_NET_SM)
         context->bulk.sm_context = context->ports[HG_NET_SM].na_context;
     na_context->progress->queue = &context->bulk.completions;
+    na_progress_fail_init(na_context->progress, hg_context_fail, context);
     base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
     hg_timers_init(context);
     LIST_INIT(&context->handles);
@@ -166,6 +167,7 @@ wait_for_none(struct hg_context *context,
     return left;
 }
 
+/* Receives that the transport has; of a dead one they are not waited for. */
 static uint32_t
 posted(struct hg_context *context)
 {
@@ -175,10 +177,12 @@ posted(struct hg_context *context)
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (handle, &context->handles, all_next)
         count += atomic_load_explicit(&handle->place, memory_order_relaxed) ==
-                 HG_PLACE_POSTED;
+                     HG_PLACE_POSTED &&
+                 !na_context_is_dead(handle->port->na_context);
     base_lock_release(&context->pool_lock);
     for (unsigned i = 0; i < context->port_count; i++)
-        if (context->ports[i].multi)
+        if (context->ports[i].multi &&
+            !na_context_is_dead(context->ports[i].na_context))
             count += atomic_load_explicit(
                 &context->ports[i].multi->posted, memory_order_relaxed);
     return count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The life of a handle, and what its owner may ask and set. */
 #include "hg/handle.h"
+#include "na/call.h"
 
 #include "base/log.h"
 #include "na.h"
@@ -16,11 +17,11 @@ buffer_alloc(struct hg_message *message, struct na_class *na_class, size_t size,
     size_t payload, uint32_t kinds)
 {
     void *buffer;
-    int32_t code = na_class->ops.buf_alloc(
-        na_class->plugin_class, size, kinds, &buffer, &message->buffer_data);
+    na_return_t ret =
+        na_buf_alloc(na_class, size, kinds, &buffer, &message->buffer_data);
 
-    if (code != NA_PLUGIN_OK)
-        return (hg_return_t) na_code(code);
+    if (ret != NA_SUCCESS)
+        return (hg_return_t) ret;
     message->buffer = buffer;
     message->payload = message->buffer + payload;
     return HG_SUCCESS;
@@ -43,7 +44,6 @@ buffers_alloc(const struct hg_net *net, enum hg_role role,
 {
     struct na_class *na_class = net->na_class;
     bool origin = role == HG_ROLE_ORIGIN;
-    int32_t code;
     hg_return_t ret = buffer_alloc(in, na_class, net->in_size, net->in_payload,
         origin ? NA_PLUGIN_BUF_SEND : NA_PLUGIN_BUF_RECV);
 
@@ -52,11 +52,10 @@ buffers_alloc(const struct hg_net *net, enum hg_role role,
             origin ? NA_PLUGIN_BUF_RECV : NA_PLUGIN_BUF_SEND);
     if (ret != HG_SUCCESS)
         return ret;
-    code = origin ? na_class->ops.buf_init(na_class->plugin_class, in->buffer,
-                        net->in_size, NA_PLUGIN_MSG_UNEXPECTED)
-                  : na_class->ops.buf_init(na_class->plugin_class, out->buffer,
-                        net->out_size, NA_PLUGIN_MSG_EXPECTED);
-    return (hg_return_t) na_code(code);
+    return (hg_return_t) (origin ? na_buf_init(na_class, in->buffer,
+                                       net->in_size, NA_PLUGIN_MSG_UNEXPECTED)
+                                 : na_buf_init(na_class, out->buffer,
+                                       net->out_size, NA_PLUGIN_MSG_EXPECTED));
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "hg/overflow.h"
 #include "na/op.h"
 #include "na/peer.h"
+#include "na/violation.h"
 #include "proc/proc.h"
 
 #include <stdatomic.h>
@@ -139,6 +140,13 @@ hg_handle_ctx(const struct hg_handle *handle)
     return handle->port->na_context->plugin_ctx;
 }
 
+/* And its operations. */
+static inline const na_plugin_ops *
+hg_handle_ops(const struct hg_handle *handle)
+{
+    return na_context_ops(handle->port->na_context);
+}
+
 /* Makes a handle for a role and puts it on the context's list. Runs the user's
  * create callback. */
 hg_return_t hg_handle_create(struct hg_context *context, struct hg_port *port,
@@ -250,6 +258,10 @@ uint64_t hg_handle_expired(struct hg_handle *handle, uint64_t now);
 /* Likewise, for all answers of a context: those that are to be acknowledged, and
  * those that the transport has not sent. Takes that lock. */
 void hg_answers_end(struct hg_context *context);
+
+/* fail of a context's progress (na/progress.h): completes what goes through a
+ * port that is dead. arg: the context. */
+void hg_context_fail(void *arg, struct na_context *na_context);
 
 /* What of a context in use (context.c) are arguments that are being fetched.
  * Takes that lock. discard: the ports of the context are closed; ends that, to be

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "hg/handle.h"
 #include "na.h"
+#include "na/call.h"
 
 #include <stdlib.h>
 
@@ -55,8 +56,7 @@ share_find(struct hg_context *context, const struct hg_addr *peer)
 
     LIST_FOREACH (share, &context->holds.shares, next)
         if (share->peer.na_class == na_class &&
-            na_class->ops.addr_equal(
-                na_class->plugin_class, share->peer.addr, peer->addr))
+            na_addr_same(na_class, share->peer.addr, peer->addr))
             return share;
     share = calloc(1, sizeof *share);
     if (!share)

@@ -141,7 +141,8 @@ hand_over(struct hg_handle *origin, struct hg_handle *target)
     struct hg_context *context = target->context;
     na_plugin_event event = {.tag = origin->tag,
         .length = origin->port->net.in_payload + origin->in.size,
-        .source = origin->peer.addr};
+        .source = origin->peer.addr,
+        .flags = NA_PLUGIN_EVENT_MESSAGE};
 
     memcpy(target->in.payload - HG_HEADER_REQUEST_SIZE,
         origin->in.payload - HG_HEADER_REQUEST_SIZE,
@@ -207,7 +208,8 @@ hg_loopback_answer(struct hg_handle *target)
 {
     struct hg_loopback *loopback = loopback_of(target);
     na_plugin_event event = {
-        .length = target->port->net.out_payload + target->out.size};
+        .length = target->port->net.out_payload + target->out.size,
+        .flags = NA_PLUGIN_EVENT_MESSAGE};
     struct hg_context *context;
     struct hg_handle *origin;
 

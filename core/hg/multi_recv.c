@@ -6,6 +6,7 @@
 #include "hg/handle.h"
 #include "hg/refill.h"
 #include "na.h"
+#include "na/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,17 +40,20 @@ post(struct hg_multi_buffer *buffer)
     struct na_class *na_class = multi->port->net.na_class;
     int32_t code;
 
-    if (!atomic_load_explicit(&multi->context->accepting, memory_order_relaxed))
+    if (!atomic_load_explicit(
+            &multi->context->accepting, memory_order_relaxed) ||
+        na_context_is_dead(multi->port->na_context))
         return;
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&multi->posted, 1, memory_order_relaxed);
     code = na_class->multi_recv->recv_multi(multi->port->na_context->plugin_ctx,
         na_op_part(buffer->op), buffer->bytes, buffer->size,
         buffer->bytes_data);
-    if (code >= 0)
+    if (code == NA_PLUGIN_PENDING)
         return;
     LOG_ERROR(HG, "a buffer for requests cannot be posted: %s",
-        NA_Error_to_string(na_code(code)));
+        NA_Error_to_string(
+            na_submission_failed(multi->port->na_context, "recv_multi", code)));
     atomic_store_explicit(&buffer->refs, 0, memory_order_relaxed);
     atomic_fetch_sub_explicit(&multi->posted, 1, memory_order_relaxed);
     /* Release pairs with the acquire in hg_multi_feed. */
@@ -283,14 +287,17 @@ received(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_multi_buffer *buffer = op->owner;
     struct hg_multi *multi = buffer->multi;
+    struct na_context *na_context = multi->port->na_context;
     bool last = !(event->flags & NA_PLUGIN_EVENT_MORE);
+    na_return_t ret =
+        na_event_multi(na_context, event, buffer->bytes, buffer->size);
 
     if (last)
         atomic_fetch_sub_explicit(&multi->posted, 1, memory_order_relaxed);
-    if (event->status != NA_PLUGIN_OK) {
-        if (event->status != NA_PLUGIN_E_CANCELED)
+    if (ret != NA_SUCCESS) {
+        if (ret != NA_CANCELED && !na_context_is_dead(na_context))
             LOG_WARNING(HG, "a request could not be received: %s",
-                NA_Error_to_string(na_code(event->status)));
+                NA_Error_to_string(ret));
     } else if (event->flags & NA_PLUGIN_EVENT_MESSAGE) {
         message_received(multi, buffer, event);
     }
@@ -379,8 +386,8 @@ hg_multi_unpost(struct hg_multi *multi)
 
     for (struct hg_multi_buffer *buffer = first_buffer(multi); buffer;
          buffer = buffer->next)
-        port->net.na_class->ops.cancel(
-            port->na_context->plugin_ctx, na_op_part(buffer->op));
+        na_context_ops(port->na_context)
+            ->cancel(port->na_context->plugin_ctx, na_op_part(buffer->op));
 }
 
 static struct hg_multi_buffer *
@@ -398,9 +405,8 @@ buffer_create(struct hg_multi *multi)
     buffer->size = multi->port->net.in_size * MESSAGES_PER_BUFFER;
     if (buffer->size < na_class->multi_recv->min_length)
         buffer->size = na_class->multi_recv->min_length;
-    if (na_class->ops.buf_alloc(na_class->plugin_class, buffer->size,
-            NA_PLUGIN_BUF_MULTI_RECV, &bytes,
-            &buffer->bytes_data) != NA_PLUGIN_OK) {
+    if (na_buf_alloc(na_class, buffer->size, NA_PLUGIN_BUF_MULTI_RECV, &bytes,
+            &buffer->bytes_data) != NA_SUCCESS) {
         free(buffer);
         return NULL;
     }

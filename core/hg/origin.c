@@ -103,7 +103,7 @@ post_receive(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
 
-    return net->na_class->ops.recv_expected(hg_handle_ctx(handle),
+    return hg_handle_ops(handle)->recv_expected(hg_handle_ctx(handle),
         na_op_part(handle->recv), handle->out.buffer, net->out_size,
         handle->out.buffer_data, handle->peer.addr, handle->target_id,
         handle->tag);
@@ -143,8 +143,11 @@ static __attribute__((cold, noinline)) void
 not_received(
     struct hg_handle *handle, const na_plugin_event *event, hg_return_t ret)
 {
-    if (event->status != NA_PLUGIN_OK) {
-        ret = (hg_return_t) na_code(event->status);
+    na_return_t code = na_event_message(
+        handle->port->na_context, event, handle->port->net.out_size);
+
+    if (code != NA_SUCCESS) {
+        ret = (hg_return_t) code;
     } else {
         hg_count_dropped(handle->context->hg_class);
         LOG_ERROR(HG, "an answer of %llu bytes cannot be understood: %s",
@@ -166,9 +169,11 @@ late_received(struct hg_handle *handle)
     hg_count(hg_class, &hg_class->counters.response_late);
     code =
         hg_origin_ending(handle) ? NA_PLUGIN_E_CANCELED : post_receive(handle);
-    if (code >= 0)
+    if (code == NA_PLUGIN_PENDING)
         return;
-    hg_handle_record(handle, (hg_return_t) na_code(code));
+    hg_handle_record(
+        handle, (hg_return_t) na_submission_failed(
+                    handle->port->na_context, "recv_expected", code));
     part_ended_in_progress(handle, HG_PART_RECV);
 }
 
@@ -180,8 +185,10 @@ answer_received(struct na_op *op, const na_plugin_event *event)
     struct hg_header_response header;
     hg_return_t ret = HG_PROTOCOL_ERROR;
 
-    if (__builtin_expect(
-            event->status == NA_PLUGIN_OK && event->length >= at, 1))
+    if (__builtin_expect(na_event_state(event) == NA_EVENT_MESSAGE &&
+                             event->length >= at &&
+                             event->length <= handle->port->net.out_size,
+            1))
         ret = hg_header_response_decode(
             handle->out.buffer + at, event->length - at, &header);
     if (__builtin_expect(ret != HG_SUCCESS, 0)) {
@@ -226,10 +233,11 @@ static void
 request_sent(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
+    na_return_t ret = na_event_code(handle->port->na_context, event);
 
-    if (__builtin_expect(event->status != NA_PLUGIN_OK, 0)) {
+    if (__builtin_expect(ret != NA_SUCCESS, 0)) {
         handle->fate = HG_FATE_UNSENT;
-        hg_handle_record(handle, (hg_return_t) na_code(event->status));
+        hg_handle_record(handle, (hg_return_t) ret);
         if (awaits_answer(handle))
             hg_handle_end(handle);
     }
@@ -284,7 +292,7 @@ send_request(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
 
-    return net->na_class->ops.send_unexpected(hg_handle_ctx(handle),
+    return hg_handle_ops(handle)->send_unexpected(hg_handle_ctx(handle),
         na_op_part(handle->send), handle->in.buffer,
         net->in_payload + handle->in.size, handle->in.buffer_data,
         handle->peer.addr, handle->target_id, handle->tag);
@@ -292,7 +300,7 @@ send_request(struct hg_handle *handle)
 
 /* None of the parts was started after all. */
 static hg_return_t
-take_back(struct hg_handle *handle, uint32_t part, int32_t code)
+take_back(struct hg_handle *handle, uint32_t part, hg_return_t ret)
 {
     uint32_t parts = handle->cookie << HG_PART_SHIFT | part;
 
@@ -303,22 +311,22 @@ take_back(struct hg_handle *handle, uint32_t part, int32_t code)
         part_ended(handle, part);
         return HG_SUCCESS;
     }
-    hg_handle_record(handle, (hg_return_t) na_code(code));
+    hg_handle_record(handle, ret);
     hg_forward_watched(handle);
     atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&handle->in_flight, false, memory_order_relaxed);
-    return (hg_return_t) na_code(code);
+    return ret;
 }
 
 /* The request could not be sent. The receive cannot be taken back at once, so
  * the error comes by the callback, when the receive has ended. */
 static __attribute__((noinline)) void
-not_sent(struct hg_handle *handle, int32_t code)
+not_sent(struct hg_handle *handle, hg_return_t ret)
 {
     struct na_progress *progress = hg_context_na(handle->context)->progress;
 
     handle->fate = HG_FATE_UNSENT;
-    hg_handle_record(handle, (hg_return_t) na_code(code));
+    hg_handle_record(handle, ret);
     na_progress_acquire(progress);
     hg_handle_end(handle);
     na_progress_release(progress);
@@ -332,10 +340,14 @@ start(struct hg_handle *handle, bool awaiting)
 
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
-    if (code < 0 && !awaiting)
-        return take_back(handle, HG_PART_SEND, code);
-    if (code < 0)
-        not_sent(handle, code);
+    if (__builtin_expect(code != NA_PLUGIN_DONE, 0)) {
+        hg_return_t ret = (hg_return_t) na_submission_failed(
+            handle->port->na_context, "send_unexpected", code);
+
+        if (!awaiting)
+            return take_back(handle, HG_PART_SEND, ret);
+        not_sent(handle, ret);
+    }
     if (part_ended(handle, HG_PART_SEND))
         hg_context_complete(handle->context, &handle->completion);
     return HG_SUCCESS;
@@ -382,7 +394,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         ret = hg_timer_start(handle, hg_handle_use(handle),
             base_time_deadline(handle->timeout_ms));
         if (ret != HG_SUCCESS)
-            return take_back(handle, parts, -(int32_t) ret);
+            return take_back(handle, parts, ret);
     }
     if (__builtin_expect(handle->loopback, 0)) {
         hg_loopback_forward(handle);
@@ -391,8 +403,10 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     if (awaiting) {
         int32_t code = post_receive(handle);
 
-        if (code < 0)
-            return take_back(handle, parts, code);
+        if (__builtin_expect(code != NA_PLUGIN_PENDING, 0))
+            return take_back(handle, parts,
+                (hg_return_t) na_submission_failed(
+                    handle->port->na_context, "recv_expected", code));
     }
     return start(handle, awaiting);
 }

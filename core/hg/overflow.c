@@ -9,6 +9,7 @@
 #include "hg/abandon.h"
 #include "hg/handle.h"
 #include "na.h"
+#include "na/call.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -227,7 +228,7 @@ send_ack(struct hg_overflow *overflow)
     struct hg_handle *handle = overflow->handle;
     struct na_class *na_class = handle->port->net.na_class;
 
-    return na_class->ops.send_expected(hg_handle_ctx(handle),
+    return hg_handle_ops(handle)->send_expected(hg_handle_ctx(handle),
         na_op_part(overflow->ack), overflow->ack_buffer,
         na_class->opened.expected_header_size + HG_HEADER_ACK_SIZE, NULL,
         handle->peer.addr, handle->target_id, overflow->tag);
@@ -252,20 +253,23 @@ send_acks(struct hg_overflow *overflow, int32_t code)
         code = send_ack(overflow);
     if (code == NA_PLUGIN_PENDING)
         return;
-    if (code >= 0) {
+    if (code == NA_PLUGIN_DONE) {
         tell_fetched(overflow->handle, HG_SUCCESS);
         return;
     }
     LOG_WARNING(HG, "the target was not told that its answer came: %s",
-        NA_Error_to_string(na_code(code)));
+        NA_Error_to_string(na_submission_failed(
+            overflow->handle->port->na_context, "send_expected", code)));
     tell_in_vain(overflow->handle, HG_SUCCESS);
 }
 
 static void
 ack_sent(struct na_op *op, const na_plugin_event *event)
 {
-    send_acks(op->owner,
-        event->status == NA_PLUGIN_OK ? NA_PLUGIN_DONE : event->status);
+    struct hg_overflow *overflow = op->owner;
+    na_return_t ret = na_event_code(overflow->handle->port->na_context, event);
+
+    send_acks(overflow, ret == NA_SUCCESS ? NA_PLUGIN_DONE : -(int32_t) ret);
 }
 
 /* Tells the target how fetching its answer went. */
@@ -283,8 +287,8 @@ acknowledge(struct hg_overflow *overflow, hg_return_t ret)
     hg_header_ack_encode(overflow->ack_buffer + header, &ack);
     overflow->ack->complete = ack_sent;
     send_acks(overflow,
-        na_class->ops.buf_init(na_class->plugin_class, overflow->ack_buffer,
-            header + HG_HEADER_ACK_SIZE, NA_PLUGIN_MSG_EXPECTED) == NA_PLUGIN_OK
+        na_buf_init(na_class, overflow->ack_buffer, header + HG_HEADER_ACK_SIZE,
+            NA_PLUGIN_MSG_EXPECTED) == NA_SUCCESS
             ? send_ack(overflow)
             : NA_PLUGIN_E_MSGSIZE);
 }
@@ -439,16 +443,21 @@ hg_overflow_part_ended(struct hg_overflow *overflow)
     return true;
 }
 
-static int32_t
+static na_return_t
 post_ack(struct hg_overflow *overflow)
 {
     const struct hg_handle *handle = overflow->handle;
-    struct na_class *na_class = handle->port->net.na_class;
+    const struct na_class *na_class = handle->port->net.na_class;
+    int32_t code;
 
-    return na_class->ops.recv_expected(hg_handle_ctx(handle),
+    code = hg_handle_ops(handle)->recv_expected(hg_handle_ctx(handle),
         na_op_part(overflow->ack), overflow->ack_buffer,
         na_class->opened.expected_header_size + HG_HEADER_ACK_SIZE, NULL,
         handle->peer.addr, handle->info.context_id, overflow->tag);
+    return code == NA_PLUGIN_PENDING
+               ? NA_SUCCESS
+               : na_submission_failed(
+                     handle->port->na_context, "recv_expected", code);
 }
 
 /* false: not the acknowledgement of this answer. */
@@ -480,15 +489,17 @@ ack_received(struct na_op *op, const na_plugin_event *event)
     struct hg_overflow *overflow = op->owner;
     struct hg_handle *handle = overflow->handle;
 
-    if (event->status != NA_PLUGIN_OK) {
-        hg_handle_record(handle, (hg_return_t) na_code(event->status));
-    } else if (!take_ack(overflow, event)) {
-        int32_t code =
-            overflow->ending ? NA_PLUGIN_E_CANCELED : post_ack(overflow);
+    na_return_t ret = na_event_message(handle->port->na_context, event,
+        handle->port->net.na_class->opened.expected_header_size +
+            HG_HEADER_ACK_SIZE);
 
-        if (code >= 0)
+    if (ret != NA_SUCCESS) {
+        hg_handle_record(handle, (hg_return_t) ret);
+    } else if (!take_ack(overflow, event)) {
+        ret = overflow->ending ? NA_CANCELED : post_ack(overflow);
+        if (ret == NA_SUCCESS)
             return;
-        hg_handle_record(handle, (hg_return_t) na_code(code));
+        hg_handle_record(handle, (hg_return_t) ret);
     }
     atomic_store_explicit(&handle->moving, NULL, memory_order_relaxed);
     hg_target_acknowledged(handle);
@@ -500,7 +511,7 @@ hg_overflow_await(struct hg_handle *handle)
     struct na_progress *progress = hg_context_na(handle->context)->progress;
     uint64_t limit = handle->context->hg_class->limits.ack_ms;
     struct hg_overflow *overflow = handle->out.overflow;
-    int32_t code;
+    na_return_t ret;
 
     if (handle->local)
         return HG_SUCCESS; /* nobody fetches it */
@@ -508,15 +519,15 @@ hg_overflow_await(struct hg_handle *handle)
     overflow->ack->complete = ack_received;
     /* Under the lock, so that who cancels finds it whole, or gone. */
     na_progress_acquire(progress);
-    code = hg_abandon_known(handle) ? NA_PLUGIN_E_CANCELED : post_ack(overflow);
-    if (code >= 0)
+    ret = hg_abandon_known(handle) ? NA_CANCELED : post_ack(overflow);
+    if (ret == NA_SUCCESS)
         atomic_store_explicit(&handle->moving, overflow, memory_order_relaxed);
     /* Without the memory for it the answer has no limit. */
-    if (code >= 0 && limit > 0)
+    if (ret == NA_SUCCESS && limit > 0)
         hg_timer_start(handle, hg_handle_use(handle),
             base_time_now() + limit * BASE_TIME_MS);
     na_progress_release(progress);
-    return (hg_return_t) na_code(code);
+    return (hg_return_t) ret;
 }
 
 static void
@@ -525,7 +536,7 @@ end_ack(struct hg_overflow *overflow)
     struct hg_handle *handle = overflow->handle;
 
     overflow->ending = true;
-    handle->port->net.na_class->ops.cancel(
+    hg_handle_ops(handle)->cancel(
         hg_handle_ctx(handle), na_op_part(overflow->ack));
 }
 

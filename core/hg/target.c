@@ -39,14 +39,15 @@ post_inline(struct hg_handle *handle)
     atomic_fetch_add_explicit(&port->posted, 1, memory_order_relaxed);
     atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
     set_place(handle, HG_PLACE_POSTED);
-    code = port->net.na_class->ops.recv_unexpected(hg_handle_ctx(handle),
+    code = hg_handle_ops(handle)->recv_unexpected(hg_handle_ctx(handle),
         na_op_part(handle->recv), handle->in.buffer, port->net.in_size,
         handle->in.buffer_data);
-    if (code >= 0)
+    if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
     set_place(handle, HG_PLACE_FREE);
     atomic_fetch_sub_explicit(&port->posted, 1, memory_order_relaxed);
-    return (hg_return_t) na_code(code);
+    return (hg_return_t) na_submission_failed(
+        port->na_context, "recv_unexpected", code);
 }
 
 __attribute__((cold, noinline)) hg_return_t
@@ -59,6 +60,8 @@ hg_target_post(struct hg_handle *handle)
 void
 hg_target_postpone(struct hg_context *context, struct hg_port *port)
 {
+    if (na_context_is_dead(port->na_context))
+        return;
     atomic_store_explicit(&port->postponed, true, memory_order_relaxed);
     hg_timers_retry(context);
 }
@@ -66,7 +69,8 @@ hg_target_postpone(struct hg_context *context, struct hg_port *port)
 static __attribute__((cold, noinline)) void
 not_posted(struct hg_handle *handle, hg_return_t ret)
 {
-    hg_refill_log(ret);
+    if (!na_context_is_dead(handle->port->na_context))
+        hg_refill_log(ret);
     hg_target_postpone(handle->context, handle->port);
 }
 
@@ -154,7 +158,7 @@ hg_target_unpost(struct hg_context *context)
     for (handle = hg_pool_first(context); handle;
          handle = LIST_NEXT(handle, all_next))
         if (handle->role == HG_ROLE_TARGET) {
-            handle->port->net.na_class->ops.cancel(
+            hg_handle_ops(handle)->cancel(
                 hg_handle_ctx(handle), na_op_part(handle->recv));
             hg_overflow_cancel_fetch(handle);
         }
@@ -236,12 +240,13 @@ static void
 response_sent(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
+    hg_return_t ret =
+        (hg_return_t) na_event_code(handle->port->na_context, event);
 
-    if (event->status != NA_PLUGIN_OK) {
-        hg_handle_record(handle, (hg_return_t) na_code(event->status));
+    if (__builtin_expect(ret != HG_SUCCESS, 0)) {
+        hg_handle_record(handle, ret);
         if (handle->context->hg_class->bulk.stats)
-            hg_stats_not_responded(
-                handle, (hg_return_t) na_code(event->status));
+            hg_stats_not_responded(handle, ret);
         hg_overflow_cancel(handle); /* nobody will acknowledge it */
     }
     hg_target_acknowledged(handle);
@@ -294,13 +299,17 @@ respond(struct hg_handle *handle, hg_return_t result)
     if (__builtin_expect(handle->local, 0))
         code = hg_loopback_answer(handle);
     else
-        code = net->na_class->ops.send_expected(hg_handle_ctx(handle),
+        code = hg_handle_ops(handle)->send_expected(hg_handle_ctx(handle),
             na_op_part(handle->send), handle->out.buffer,
             net->out_payload + handle->out.size, handle->out.buffer_data,
             handle->peer.addr, handle->info.context_id, handle->tag);
-    if (__builtin_expect(code < 0, 0))
-        return unsent(handle, (hg_return_t) na_code(code));
-    if (code == NA_PLUGIN_DONE && respond_ended(handle)) {
+    if (code == NA_PLUGIN_PENDING)
+        return HG_SUCCESS;
+    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
+        return unsent(
+            handle, (hg_return_t) na_submission_failed(
+                        handle->port->na_context, "send_expected", code));
+    if (respond_ended(handle)) {
         hg_target_responded(handle);
         na_progress_notify(progress);
     }
@@ -527,6 +536,22 @@ hg_target_take(struct hg_handle *handle, const na_plugin_event *event)
         &handle->context->bulk.completions, &handle->completion);
 }
 
+/* A receive that ended without a message, or with one that it cannot have. */
+static __attribute__((cold, noinline)) void
+request_not_received(struct hg_handle *handle, const na_plugin_event *event)
+{
+    struct na_context *na_context = handle->port->na_context;
+    na_return_t ret =
+        na_event_message(na_context, event, handle->port->net.in_size);
+
+    if (ret == NA_SUCCESS)
+        ret = na_event_wrong_origin(na_context, event);
+    if (ret != NA_CANCELED && !na_context_is_dead(na_context))
+        LOG_WARNING(
+            HG, "a request could not be received: %s", NA_Error_to_string(ret));
+    hg_target_repost(handle);
+}
+
 static void
 request_received(struct na_op *op, const na_plugin_event *event)
 {
@@ -534,14 +559,13 @@ request_received(struct na_op *op, const na_plugin_event *event)
 
     if (__builtin_expect(!handle->local, 1))
         count_taken(handle->context, handle->port);
-    if (__builtin_expect(event->status == NA_PLUGIN_OK, 1)) {
+    if (__builtin_expect(na_event_state(event) == NA_EVENT_MESSAGE &&
+                             event->length <= handle->port->net.in_size &&
+                             event->source,
+            1))
         hg_target_take(handle, event);
-        return;
-    }
-    if (event->status != NA_PLUGIN_E_CANCELED)
-        LOG_WARNING(HG, "a request could not be received: %s",
-            NA_Error_to_string(na_code(event->status)));
-    hg_target_repost(handle);
+    else
+        request_not_received(handle, event);
 }
 
 static __attribute__((cold, noinline)) hg_return_t

@@ -6,9 +6,10 @@
 #include "na/addr.h"
 
 #include "na.h"
+#include "na/call.h"
 #include "na/class.h"
-#include "na/op.h"
 #include "na/peer.h"
+#include "na/violation.h"
 
 #include "base/error.h"
 #include "base/log.h"
@@ -51,15 +52,20 @@ na_addr_lookup(
     struct na_class *na_class, const char *name, na_plugin_addr **addr_p)
 {
     const char *rest = name_for_plugin(na_class, name);
-    int32_t code;
+    na_return_t ret;
 
     if (!rest) {
         LOG_ERROR(NA, "\"%s\" is no address of plugin %s", name,
             na_class->plugin->name);
         return NA_PROTONOSUPPORT;
     }
-    code = na_class->ops.addr_lookup(na_class->plugin_class, rest, addr_p);
-    return na_code(code);
+    *addr_p = NULL;
+    ret = na_result(na_class, "addr_lookup",
+        na_class->ops.addr_lookup(na_class->plugin_class, rest, addr_p));
+    if (ret != NA_SUCCESS || *addr_p)
+        return ret;
+    na_violation(na_class, "addr_lookup returned OK and NULL");
+    return NA_PROTOCOL_ERROR;
 }
 
 na_return_t
@@ -69,22 +75,20 @@ na_addr_to_string(struct na_class *na_class, const na_plugin_addr *addr,
     const char *plugin = na_class->plugin->name;
     size_t front = strlen(plugin) + 1, needed;
     uint64_t size = 0;
-    int32_t code =
-        na_class->ops.addr_to_string(na_class->plugin_class, addr, NULL, &size);
+    na_return_t ret = na_addr_text(na_class, addr, NULL, &size);
 
-    if (code != NA_PLUGIN_OK)
-        return na_code(code);
+    if (ret != NA_SUCCESS)
+        return ret;
     needed = front + size;
     if (buf && *buf_size_p >= needed) {
         memcpy(buf, plugin, front - 1);
         buf[front - 1] = '+';
-        code = na_class->ops.addr_to_string(
-            na_class->plugin_class, addr, buf + front, &size);
+        ret = na_addr_text(na_class, addr, buf + front, &size);
     } else if (buf) {
-        code = NA_PLUGIN_E_OVERFLOW;
+        ret = NA_OVERFLOW;
     }
     *buf_size_p = needed;
-    return na_code(code);
+    return ret;
 }
 
 struct na_peer_name *
@@ -157,13 +161,13 @@ na_return_t
 NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p)
 {
     na_plugin_addr *addr;
-    int32_t code;
+    na_return_t ret;
 
     if (!na_class || !addr_p)
         return NA_INVALID_ARG;
-    code = na_class->ops.addr_self(na_class->plugin_class, &addr);
-    if (code != NA_PLUGIN_OK)
-        return na_code(code);
+    ret = na_addr_own(na_class, &addr);
+    if (ret != NA_SUCCESS)
+        return ret;
     addr_counted(na_class, 1);
     *addr_p = na_addr_public(addr);
     return NA_SUCCESS;
@@ -185,8 +189,7 @@ NA_Addr_cmp(na_class_t *na_class, na_addr_t *addr1, na_addr_t *addr2)
 {
     if (!na_class || !addr1 || !addr2)
         return false;
-    return na_class->ops.addr_equal(na_class->plugin_class,
-               na_addr_plugin(addr1), na_addr_plugin(addr2)) == 1;
+    return na_addr_same(na_class, na_addr_plugin(addr1), na_addr_plugin(addr2));
 }
 
 bool
@@ -195,11 +198,9 @@ NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr)
     na_plugin_addr *self;
     bool equal;
 
-    if (!na_class || !addr ||
-        na_class->ops.addr_self(na_class->plugin_class, &self) != NA_PLUGIN_OK)
+    if (!na_class || !addr || na_addr_own(na_class, &self) != NA_SUCCESS)
         return false;
-    equal = na_class->ops.addr_equal(
-                na_class->plugin_class, na_addr_plugin(addr), self) == 1;
+    equal = na_addr_same(na_class, na_addr_plugin(addr), self);
     na_class->ops.addr_free(na_class->plugin_class, self);
     return equal;
 }
@@ -219,8 +220,7 @@ NA_Addr_get_serialize_size(na_class_t *na_class, na_addr_t *addr)
     uint64_t size = 0;
 
     if (!na_class || !addr ||
-        na_class->ops.addr_serialize(na_class->plugin_class,
-            na_addr_plugin(addr), NULL, &size) != NA_PLUGIN_OK)
+        na_addr_form(na_class, na_addr_plugin(addr), NULL, &size) != NA_SUCCESS)
         return 0;
     return size;
 }
@@ -233,8 +233,7 @@ NA_Addr_serialize(
 
     if (!na_class || !buf || !addr)
         return NA_INVALID_ARG;
-    return na_code(na_class->ops.addr_serialize(
-        na_class->plugin_class, na_addr_plugin(addr), buf, &size));
+    return na_addr_form(na_class, na_addr_plugin(addr), buf, &size);
 }
 
 na_return_t
@@ -242,14 +241,13 @@ NA_Addr_deserialize(na_class_t *na_class, na_addr_t **addr_p, const void *buf,
     size_t buf_size, uint64_t flags)
 {
     na_plugin_addr *addr;
-    int32_t code;
+    na_return_t ret;
 
     if (!na_class || !addr_p || !buf)
         return NA_INVALID_ARG;
-    code = na_class->ops.addr_deserialize(
-        na_class->plugin_class, buf, buf_size, &addr);
-    if (code != NA_PLUGIN_OK)
-        return na_code_of_bytes(code);
+    ret = na_addr_of_form(na_class, buf, buf_size, &addr);
+    if (ret != NA_SUCCESS)
+        return ret;
     addr_counted(na_class, 1);
     *addr_p = na_addr_public(addr);
     return NA_SUCCESS;

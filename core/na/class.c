@@ -3,7 +3,7 @@
 #include "na/class.h"
 
 #include "na.h"
-#include "na/op.h"
+#include "na/violation.h"
 #include "talaria.h"
 
 #include "base/error.h"
@@ -114,6 +114,46 @@ find_extension(const struct na_class *na_class, const char *id, uint32_t size)
     return table;
 }
 
+/* Whether an entry of an extension is there. */
+static bool
+has_entry(const struct na_class *na_class, const char *id, const char *entry,
+    bool there)
+{
+    if (!there)
+        na_violation(na_class, "%s has no %s: it is not used", id, entry);
+    return there;
+}
+
+/* The extensions that the plugin has, as far as they can be used. */
+static void
+find_extensions(struct na_class *na_class)
+{
+    const na_plugin_wait *wait =
+        na_class->no_block ? NULL
+                           : find_extension(na_class, NA_PLUGIN_WAIT_ID,
+                                 NA_PLUGIN_WAIT_SIZE_1_0);
+    const na_plugin_multi_recv *multi = find_extension(
+        na_class, NA_PLUGIN_MULTI_RECV_ID, NA_PLUGIN_MULTI_RECV_SIZE_1_0);
+    const na_plugin_mem_alloc *memory = find_extension(
+        na_class, NA_PLUGIN_MEM_ALLOC_ID, NA_PLUGIN_MEM_ALLOC_SIZE_1_0);
+    const na_plugin_report *report = find_extension(
+        na_class, NA_PLUGIN_REPORT_ID, NA_PLUGIN_REPORT_SIZE_1_0);
+
+    if (wait && has_entry(na_class, NA_PLUGIN_WAIT_ID, "fd", wait->fd) &&
+        has_entry(na_class, NA_PLUGIN_WAIT_ID, "arm", wait->arm))
+        na_class->wait = wait;
+    if (multi && has_entry(na_class, NA_PLUGIN_MULTI_RECV_ID, "recv_multi",
+                     multi->recv_multi))
+        na_class->multi_recv = multi;
+    if (memory &&
+        has_entry(na_class, NA_PLUGIN_MEM_ALLOC_ID, "alloc", memory->alloc) &&
+        has_entry(na_class, NA_PLUGIN_MEM_ALLOC_ID, "free", memory->free))
+        na_class->mem_alloc = memory;
+    if (report &&
+        has_entry(na_class, NA_PLUGIN_REPORT_ID, "entries", report->entries))
+        na_class->report = report;
+}
+
 /* Takes over what the plugin opened; fault: what is wrong with it. */
 static na_return_t
 adopt(struct na_class *na_class, char *fault, size_t size)
@@ -130,15 +170,7 @@ adopt(struct na_class *na_class, char *fault, size_t size)
         return NA_PROTOCOL_ERROR;
     }
     na_class->plugin_class = na_class->opened.cls;
-    if (!na_class->no_block)
-        na_class->wait = find_extension(
-            na_class, NA_PLUGIN_WAIT_ID, NA_PLUGIN_WAIT_SIZE_1_0);
-    na_class->multi_recv = find_extension(
-        na_class, NA_PLUGIN_MULTI_RECV_ID, NA_PLUGIN_MULTI_RECV_SIZE_1_0);
-    na_class->mem_alloc = find_extension(
-        na_class, NA_PLUGIN_MEM_ALLOC_ID, NA_PLUGIN_MEM_ALLOC_SIZE_1_0);
-    na_class->report = find_extension(
-        na_class, NA_PLUGIN_REPORT_ID, NA_PLUGIN_REPORT_SIZE_1_0);
+    find_extensions(na_class);
     return NA_SUCCESS;
 }
 
@@ -159,6 +191,17 @@ report_failure(const struct na_class *na_class, struct plugin_report *report,
         plugin_report_log(report);
 }
 
+/* What open returned is no OK. */
+static na_return_t
+open_failed(int32_t code, char *fault, size_t size)
+{
+    if (code < 0 && code > -NA_RETURN_MAX)
+        return (na_return_t) -code;
+    snprintf(
+        fault, size, "open returned %d, which is not a code of the ABI", code);
+    return code < 0 ? NA_IO_ERROR : NA_PROTOCOL_ERROR;
+}
+
 static na_return_t
 open_plugin(struct na_class *na_class, const na_plugin_open_info *open_info,
     struct plugin_report *report)
@@ -175,7 +218,7 @@ open_plugin(struct na_class *na_class, const na_plugin_open_info *open_info,
         if (ret != NA_SUCCESS && na_class->opened.cls)
             plugin->close(na_class->opened.cls);
     } else {
-        ret = code < 0 ? na_code(code) : NA_PROTOCOL_ERROR;
+        ret = open_failed(code, fault, sizeof fault);
     }
     if (ret != NA_SUCCESS)
         report_failure(na_class, report, ret, fault);
@@ -222,6 +265,8 @@ class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
         (init->thread_mode & NA_THREAD_MODE_SINGLE_CTX) != 0;
     na_class->max_contexts = (uint8_t) open_info.max_contexts;
     base_lock_init(&na_class->setup_lock, na_class->single_class);
+    base_lock_init(&na_class->ops_lock, na_class->single_class);
+    LIST_INIT(&na_class->op_ids);
     na_host_init(na_class);
     na_class->protocol = strdup(info->protocol);
     ret = NA_NOMEM;

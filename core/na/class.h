@@ -13,6 +13,9 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/queue.h>
+
+struct na_op_id;
 
 struct na_class {
     na_plugin_ops ops;
@@ -33,7 +36,9 @@ struct na_class {
     _Atomic uint32_t addr_count; /* references that the interface gave out */
     na_plugin_host host;
     struct base_lock setup_lock; /* creating and destroying contexts */
-    char *open_error;            /* last error logged while opening */
+    struct base_lock ops_lock;   /* op_ids */
+    LIST_HEAD(, na_op_id) op_ids;
+    char *open_error; /* last error logged while opening */
 };
 
 /* As NA_Initialize_opt2, from the fields of every version. */
@@ -52,5 +57,8 @@ void na_host_init(struct na_class *na_class);
  * be there is missing. */
 na_return_t na_ops_copy(na_plugin_ops *ops, const na_plugin_ops *plugin_ops,
     const char **missing_p);
+
+/* What of the operations a context has is called of a dead one. */
+extern const na_plugin_ops na_ops_dead;
 
 #endif /* NA_CLASS_H */

@@ -4,15 +4,49 @@
 
 #include "na.h"
 #include "na/op.h"
+#include "na/op_id.h"
+#include "na/violation.h"
 
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 
 na_context_t *
 NA_Context_create(na_class_t *na_class)
 {
     return NA_Context_create_id(na_class, 0);
+}
+
+bool
+na_context_die(struct na_context *context, na_return_t why)
+{
+    int32_t alive = NA_SUCCESS;
+
+    if (!atomic_compare_exchange_strong_explicit(&context->dead, &alive,
+            (int32_t) why, memory_order_relaxed, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&context->ops, &na_ops_dead, memory_order_relaxed);
+    return true;
+}
+
+/* The descriptor to wait on; false: the plugin returned what is none. */
+static bool
+find_wait_fd(struct na_context *context)
+{
+    const struct na_class *na_class = context->na_class;
+
+    context->wait_fd = -1;
+    if (!na_class->wait)
+        return true;
+    context->wait_fd = na_class->wait->fd(context->plugin_ctx);
+    if (context->wait_fd >= 0 && fcntl(context->wait_fd, F_GETFD) >= 0)
+        return true;
+    na_violation(na_class,
+        "fd of " NA_PLUGIN_WAIT_ID
+        " returned %d, which is not an open descriptor",
+        context->wait_fd);
+    return false;
 }
 
 /* Setup lock held. */
@@ -24,9 +58,15 @@ context_open(struct na_context *context)
         na_class->plugin_class, context->id, context, &context->plugin_ctx);
 
     if (code != NA_PLUGIN_OK)
-        return na_code(code);
-    context->wait_fd =
-        na_class->wait ? na_class->wait->fd(context->plugin_ctx) : -1;
+        return na_result(na_class, "ctx_create", code);
+    if (!context->plugin_ctx) {
+        na_violation(na_class, "ctx_create returned OK and no context");
+        return NA_PROTOCOL_ERROR;
+    }
+    if (!find_wait_fd(context)) {
+        na_class->ops.ctx_destroy(context->plugin_ctx);
+        return NA_PROTOCOL_ERROR;
+    }
     atomic_fetch_add_explicit(
         &na_class->context_count, 1, memory_order_relaxed);
     return NA_SUCCESS;
@@ -52,6 +92,8 @@ NA_Context_create_id(na_class_t *na_class, uint8_t id)
         return NULL;
     context->na_class = na_class;
     context->id = id;
+    atomic_init(&context->ops, &na_class->ops);
+    atomic_init(&context->dead, NA_SUCCESS);
     atomic_init(&context->pending, 0);
     base_completion_queue_init(&context->completions, na_class->single_context);
     context->progress = &context->own_progress;
@@ -94,6 +136,7 @@ NA_Context_destroy(na_class_t *na_class, na_context_t *context)
     base_lock_acquire(&na_class->setup_lock);
     na_class->ops.ctx_destroy(context->plugin_ctx);
     base_lock_release(&na_class->setup_lock);
+    na_op_ids_free_orphans(context);
     na_progress_finish(&context->own_progress);
     free(context);
     atomic_fetch_sub_explicit(

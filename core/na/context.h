@@ -9,13 +9,35 @@
 
 struct na_context {
     struct na_class *na_class;
+    /* The class's; of a dead one stubs that fail. Each call for the context
+     * goes through it. */
+    const na_plugin_ops *_Atomic ops;
     na_plugin_ctx *plugin_ctx;
     struct na_progress *progress; /* its own, or whose source it became */
     struct base_completion_queue completions; /* of the NA interface */
     _Atomic uint32_t pending; /* operations of the NA interface */
+    _Atomic int32_t dead;     /* an na_return_t: why; NA_SUCCESS: it is not */
     uint8_t id;
     int wait_fd; /* -1: the plugin cannot wait */
     struct na_progress own_progress;
 };
+
+static inline const na_plugin_ops *
+na_context_ops(const struct na_context *context)
+{
+    return atomic_load_explicit(&context->ops, memory_order_relaxed);
+}
+
+static inline bool
+na_context_is_dead(const struct na_context *context)
+{
+    return atomic_load_explicit(&context->dead, memory_order_relaxed) !=
+           NA_SUCCESS;
+}
+
+/* Nothing of the plugin's context is called from now on but ctx_destroy; the
+ * next poll completes what is pending with IO_ERROR. false: it was dead before.
+ * [any thread] */
+bool na_context_die(struct na_context *context, na_return_t why);
 
 #endif /* NA_CONTEXT_H */

@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "na/context.h"
+#include "na/violation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,21 +14,28 @@ static void
 host_log(const na_plugin_host *host, int32_t level, const char *file,
     uint32_t line, const char *text)
 {
-    struct na_class *na_class = host->priv;
+    struct na_class *na_class = host ? host->priv : NULL;
 
+    if (!na_class)
+        return;
+    if (!text || level < NA_PLUGIN_LOG_ERROR || level > NA_PLUGIN_LOG_DEBUG) {
+        na_violation(na_class, "log is called with %s%d",
+            text ? "level " : "text NULL, level ", level);
+        return;
+    }
     /* Until the class is there, one thread alone opens it. */
     if (level == NA_PLUGIN_LOG_ERROR && !na_class->plugin_class) {
         free(na_class->open_error);
         na_class->open_error = strdup(text);
     }
     if (base_log_wanted(level))
-        base_log_text(BASE_LOG_TRANSPORT, level, file, line, text);
+        base_log_text(BASE_LOG_TRANSPORT, level, file ? file : "?", line, text);
 }
 
 static const char *
 host_config(const na_plugin_host *host, const char *key)
 {
-    return base_env_plugin_setting(key);
+    return key ? base_env_plugin_setting(key) : NULL;
 }
 
 static void
@@ -35,6 +43,11 @@ host_wake(const na_plugin_host *host, void *core_ctx)
 {
     struct na_context *context = core_ctx;
 
+    if (!context) {
+        if (host && host->priv)
+            na_violation(host->priv, "wake is called with core_ctx NULL");
+        return;
+    }
     na_progress_notify(context->progress);
 }
 

@@ -3,8 +3,9 @@
 #include "na/mem.h"
 
 #include "na.h"
+#include "na/call.h"
 #include "na/class.h"
-#include "na/op.h"
+#include "na/violation.h"
 
 #include "base/log.h"
 #include "talaria.h"
@@ -85,6 +86,24 @@ NA_Mem_handle_get_max_segments(const na_class_t *na_class)
     return na_class ? na_class->opened.max_segments : 0;
 }
 
+static na_return_t
+alloc_from_plugin(struct na_class *na_class, size_t size, void **memory_p)
+{
+    void *memory = NULL;
+    na_return_t ret = na_result(na_class, "alloc of " NA_PLUGIN_MEM_ALLOC_ID,
+        na_class->mem_alloc->alloc(na_class->plugin_class, size, &memory));
+
+    if (ret != NA_SUCCESS)
+        return ret;
+    if (!memory) {
+        na_violation(na_class,
+            "alloc of " NA_PLUGIN_MEM_ALLOC_ID " returned OK and NULL");
+        return NA_PROTOCOL_ERROR;
+    }
+    *memory_p = memory;
+    return NA_SUCCESS;
+}
+
 na_return_t
 talaria_mem_alloc(na_class_t *na_class, size_t size, void **memory_p)
 {
@@ -94,8 +113,7 @@ talaria_mem_alloc(na_class_t *na_class, size_t size, void **memory_p)
     if (!na_class || !memory_p || size == 0 || size > PTRDIFF_MAX)
         return NA_INVALID_ARG;
     if (na_class->mem_alloc)
-        return na_code(
-            na_class->mem_alloc->alloc(na_class->plugin_class, size, memory_p));
+        return alloc_from_plugin(na_class, size, memory_p);
     memory = aligned_alloc(ALLOC_ALIGN, rounded);
     if (!memory)
         return NA_NOMEM;
@@ -119,17 +137,13 @@ na_return_t
 NA_Mem_register(na_class_t *na_class, na_mem_handle_t *mem_handle,
     enum na_mem_type mem_type, uint64_t device)
 {
-    int32_t code;
-
     if (!na_class || !mem_handle || mem_handle->remote || (int) mem_type < 0 ||
         mem_type >= NA_MEM_TYPE_MAX)
         return NA_INVALID_ARG;
     if (mem_handle->mem)
         return NA_BUSY;
-    code = na_class->ops.mem_register(na_class->plugin_class,
-        mem_handle->segments, mem_handle->count, mem_handle->access,
-        (uint32_t) mem_type, device, &mem_handle->mem);
-    return na_code(code);
+    return na_mem_segments(na_class, mem_handle->segments, mem_handle->count,
+        mem_handle->access, (uint32_t) mem_type, device, &mem_handle->mem);
 }
 
 na_return_t
@@ -150,8 +164,7 @@ NA_Mem_handle_get_serialize_size(
     uint64_t size = 0;
 
     if (!na_class || !mem_handle || !mem_handle->mem ||
-        na_class->ops.mem_serialize(na_class->plugin_class, mem_handle->mem,
-            NULL, &size) != NA_PLUGIN_OK)
+        na_mem_form(na_class, mem_handle->mem, NULL, &size) != NA_SUCCESS)
         return 0;
     return size;
 }
@@ -164,8 +177,7 @@ NA_Mem_handle_serialize(na_class_t *na_class, void *buf, size_t buf_size,
 
     if (!na_class || !buf || !mem_handle || !mem_handle->mem)
         return NA_INVALID_ARG;
-    return na_code(na_class->ops.mem_serialize(
-        na_class->plugin_class, mem_handle->mem, buf, &size));
+    return na_mem_form(na_class, mem_handle->mem, buf, &size);
 }
 
 na_return_t
@@ -173,7 +185,7 @@ NA_Mem_handle_deserialize(na_class_t *na_class, na_mem_handle_t **mem_handle_p,
     const void *buf, size_t buf_size)
 {
     struct na_mem_handle *handle;
-    int32_t code;
+    na_return_t ret;
 
     if (!na_class || !mem_handle_p || !buf)
         return NA_INVALID_ARG;
@@ -181,11 +193,10 @@ NA_Mem_handle_deserialize(na_class_t *na_class, na_mem_handle_t **mem_handle_p,
     if (!handle)
         return NA_NOMEM;
     handle->remote = true;
-    code = na_class->ops.mem_deserialize(
-        na_class->plugin_class, buf, buf_size, &handle->mem);
-    if (code != NA_PLUGIN_OK) {
+    ret = na_mem_of_form(na_class, buf, buf_size, &handle->mem);
+    if (ret != NA_SUCCESS) {
         free(handle);
-        return na_code_of_bytes(code);
+        return ret;
     }
     *mem_handle_p = handle;
     return NA_SUCCESS;

@@ -3,6 +3,7 @@
 #include "na.h"
 
 #include "na/addr.h"
+#include "na/call.h"
 #include "na/context.h"
 #include "na/op.h"
 #include "na/op_id.h"
@@ -52,8 +53,8 @@ NA_Msg_buf_alloc(na_class_t *na_class, size_t buf_size, unsigned long flags,
     void *buffer;
 
     if (!na_class || buf_size == 0 || !plugin_data_p ||
-        na_class->ops.buf_alloc(na_class->plugin_class, buf_size,
-            (uint32_t) flags, &buffer, plugin_data_p) != NA_PLUGIN_OK)
+        na_buf_alloc(na_class, buf_size, (uint32_t) flags, &buffer,
+            plugin_data_p) != NA_SUCCESS)
         return NULL;
     return buffer;
 }
@@ -72,8 +73,7 @@ buf_init(na_class_t *na_class, void *buf, size_t buf_size, uint32_t kind)
 
     if (!na_class || !buf)
         return NA_INVALID_ARG;
-    ret = na_code(
-        na_class->ops.buf_init(na_class->plugin_class, buf, buf_size, kind));
+    ret = na_buf_init(na_class, buf, buf_size, kind);
     /* Too short for the transport's header: no message is too long here. */
     return ret == NA_MSGSIZE ? NA_OVERFLOW : ret;
 }
@@ -123,8 +123,8 @@ NA_Msg_send_unexpected(na_class_t *na_class, na_context_t *context,
             op_id, context, NA_CB_SEND_UNEXPECTED, callback, arg);
     if (ret != NA_SUCCESS)
         return ret;
-    return na_op_id_submitted(op_id, context,
-        na_class->ops.send_unexpected(context->plugin_ctx,
+    return na_op_id_submitted(op_id, context, "send_unexpected",
+        na_context_ops(context)->send_unexpected(context->plugin_ctx,
             na_op_part(op_id->op), buf, buf_size, plugin_data,
             na_addr_plugin(dest_addr), dest_id, tag));
 }
@@ -137,12 +137,12 @@ NA_Msg_recv_unexpected(na_class_t *na_class, na_context_t *context,
     na_return_t ret = check(na_class, context, buf, op_id, true);
 
     if (ret == NA_SUCCESS)
-        ret = na_op_id_begin(
-            op_id, context, NA_CB_RECV_UNEXPECTED, callback, arg);
+        ret = na_op_id_begin_recv(op_id, context, NA_CB_RECV_UNEXPECTED,
+            callback, arg, buf, buf_size);
     if (ret != NA_SUCCESS)
         return ret;
-    return na_op_id_submitted(op_id, context,
-        na_class->ops.recv_unexpected(context->plugin_ctx,
+    return na_op_id_submitted(op_id, context, "recv_unexpected",
+        na_context_ops(context)->recv_unexpected(context->plugin_ctx,
             na_op_part(op_id->op), buf, buf_size, plugin_data));
 }
 
@@ -158,11 +158,11 @@ NA_Msg_multi_recv_unexpected(na_class_t *na_class, na_context_t *context,
     if (ret == NA_SUCCESS && buf_size < na_class->multi_recv->min_length)
         ret = NA_INVALID_ARG;
     if (ret == NA_SUCCESS)
-        ret = na_op_id_begin(
-            op_id, context, NA_CB_MULTI_RECV_UNEXPECTED, callback, arg);
+        ret = na_op_id_begin_recv(op_id, context, NA_CB_MULTI_RECV_UNEXPECTED,
+            callback, arg, buf, buf_size);
     if (ret != NA_SUCCESS)
         return ret;
-    return na_op_id_submitted(op_id, context,
+    return na_op_id_submitted(op_id, context, "recv_multi",
         na_class->multi_recv->recv_multi(context->plugin_ctx,
             na_op_part(op_id->op), buf, buf_size, plugin_data));
 }
@@ -182,10 +182,10 @@ NA_Msg_send_expected(na_class_t *na_class, na_context_t *context,
             na_op_id_begin(op_id, context, NA_CB_SEND_EXPECTED, callback, arg);
     if (ret != NA_SUCCESS)
         return ret;
-    return na_op_id_submitted(op_id, context,
-        na_class->ops.send_expected(context->plugin_ctx, na_op_part(op_id->op),
-            buf, buf_size, plugin_data, na_addr_plugin(dest_addr), dest_id,
-            tag));
+    return na_op_id_submitted(op_id, context, "send_expected",
+        na_context_ops(context)->send_expected(context->plugin_ctx,
+            na_op_part(op_id->op), buf, buf_size, plugin_data,
+            na_addr_plugin(dest_addr), dest_id, tag));
 }
 
 na_return_t
@@ -198,12 +198,12 @@ NA_Msg_recv_expected(na_class_t *na_class, na_context_t *context,
     if (ret == NA_SUCCESS)
         ret = check_peer(na_class, source_addr, tag);
     if (ret == NA_SUCCESS)
-        ret =
-            na_op_id_begin(op_id, context, NA_CB_RECV_EXPECTED, callback, arg);
+        ret = na_op_id_begin_recv(
+            op_id, context, NA_CB_RECV_EXPECTED, callback, arg, buf, buf_size);
     if (ret != NA_SUCCESS)
         return ret;
-    return na_op_id_submitted(op_id, context,
-        na_class->ops.recv_expected(context->plugin_ctx, na_op_part(op_id->op),
-            buf, buf_size, plugin_data, na_addr_plugin(source_addr), source_id,
-            tag));
+    return na_op_id_submitted(op_id, context, "recv_expected",
+        na_context_ops(context)->recv_expected(context->plugin_ctx,
+            na_op_part(op_id->op), buf, buf_size, plugin_data,
+            na_addr_plugin(source_addr), source_id, tag));
 }

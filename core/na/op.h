@@ -41,26 +41,6 @@ na_op_of(void *part)
     return (struct na_op *) part - 1;
 }
 
-/* A code of the ABI (0 or negative) as the interface's; unknown ones are
- * IO_ERROR. */
-static inline na_return_t
-na_code(int32_t code)
-{
-    if (code >= 0)
-        return NA_SUCCESS;
-    return code > -NA_RETURN_MAX ? (na_return_t) -code : NA_IO_ERROR;
-}
-
-/* The same for a plugin's verdict on bytes of a peer: what it calls a wrong
- * argument is the peer's fault, not the caller's. */
-static inline na_return_t
-na_code_of_bytes(int32_t code)
-{
-    return code == NA_PLUGIN_E_INVALID_ARG || code == NA_PLUGIN_E_OVERFLOW
-               ? NA_PROTOCOL_ERROR
-               : na_code(code);
-}
-
 /* Where an operation can stand in a block that is aligned to NA_OP_ALIGN:
  * the first place from *end_p bytes on. Moves *end_p behind it. */
 size_t na_op_layout(const struct na_class *na_class, size_t *end_p);

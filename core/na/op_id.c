@@ -5,6 +5,7 @@
 #include "na.h"
 #include "na/addr.h"
 #include "na/context.h"
+#include "na/violation.h"
 
 #include "base/log.h"
 
@@ -30,7 +31,19 @@ NA_Op_create(na_class_t *na_class, unsigned long flags)
     op_id->op = (struct na_op *) ((char *) op_id + offset);
     op_id->op->complete = op_id_event;
     op_id->op->owner = op_id;
+    base_lock_acquire(&na_class->ops_lock);
+    LIST_INSERT_HEAD(&na_class->op_ids, op_id, next);
+    base_lock_release(&na_class->ops_lock);
     return op_id;
+}
+
+static void
+op_id_free(struct na_op_id *op_id)
+{
+    base_lock_acquire(&op_id->na_class->ops_lock);
+    LIST_REMOVE(op_id, next);
+    base_lock_release(&op_id->na_class->ops_lock);
+    free(op_id);
 }
 
 void
@@ -47,7 +60,13 @@ NA_Op_destroy(na_class_t *na_class, na_op_id_t *op_id)
                       "it has ended");
         return;
     }
-    free(op_id);
+    if (op_id->orphan_of) {
+        /* Its plugin may still write to it. */
+        atomic_store_explicit(
+            &op_id->state, NA_OP_DESTROYED, memory_order_relaxed);
+        return;
+    }
+    op_id_free(op_id);
 }
 
 na_return_t
@@ -58,16 +77,33 @@ na_op_id_begin(struct na_op_id *op_id, struct na_context *context,
 
     if (op_id->na_class != context->na_class)
         return NA_INVALID_ARG;
+    if (na_context_is_dead(context) || op_id->orphan_of)
+        return NA_IO_ERROR;
     /* Acquire pairs with the release in finish. */
     if (!atomic_compare_exchange_strong_explicit(&op_id->state, &idle,
             NA_OP_PENDING, memory_order_acquire, memory_order_relaxed))
         return NA_BUSY;
-    op_id->context = context;
     op_id->type = type;
     op_id->callback = callback;
     op_id->arg = arg;
+    atomic_store_explicit(&op_id->reported, false, memory_order_relaxed);
+    /* Release pairs with the acquire in na_op_ids_fail. */
+    atomic_store_explicit(&op_id->context, context, memory_order_release);
     atomic_fetch_add_explicit(&context->pending, 1, memory_order_relaxed);
     return NA_SUCCESS;
+}
+
+na_return_t
+na_op_id_begin_recv(struct na_op_id *op_id, struct na_context *context,
+    na_cb_type_t type, na_cb_t callback, void *arg, void *buffer, uint64_t room)
+{
+    na_return_t ret = na_op_id_begin(op_id, context, type, callback, arg);
+
+    if (ret == NA_SUCCESS) {
+        op_id->buffer = buffer;
+        op_id->room = room;
+    }
+    return ret;
 }
 
 /* The operation is the user's again, also inside its callback. */
@@ -76,10 +112,12 @@ finish(struct na_op_id *op_id)
 {
     int pending = NA_OP_PENDING;
 
+    atomic_store_explicit(&op_id->context, NULL, memory_order_relaxed);
     /* Release pairs with the acquire in na_op_id_begin; see NA_Op_destroy. */
     if (!atomic_compare_exchange_strong_explicit(&op_id->state, &pending,
-            NA_OP_IDLE, memory_order_acq_rel, memory_order_acquire))
-        free(op_id);
+            NA_OP_IDLE, memory_order_acq_rel, memory_order_acquire) &&
+        !op_id->orphan_of)
+        op_id_free(op_id);
 }
 
 static void
@@ -118,7 +156,8 @@ result_run(struct base_completion *completion)
     struct na_result *result = (struct na_result *) completion;
     struct na_op_id *op_id = result->op_id;
     struct na_class *na_class = op_id->na_class;
-    struct na_context *context = op_id->context;
+    struct na_context *context =
+        atomic_load_explicit(&op_id->context, memory_order_relaxed);
     na_plugin_addr *source = result->event.source;
     bool last = result == &op_id->last;
     na_cb_t callback = op_id->callback;
@@ -142,29 +181,75 @@ result_run(struct base_completion *completion)
 }
 
 static void
-result_push(struct na_op_id *op_id, struct na_result *result,
-    const na_plugin_event *event)
+result_push(struct na_context *context, struct na_op_id *op_id,
+    struct na_result *result, const na_plugin_event *event, na_return_t ret)
 {
     result->completion.run = result_run;
     result->op_id = op_id;
-    result->ret = na_code(event->status);
+    result->ret = ret;
     result->event = *event;
-    base_completion_push(&op_id->context->completions, &result->completion);
+    if (ret != NA_SUCCESS && event->source) {
+        context->na_class->ops.addr_free(
+            context->na_class->plugin_class, event->source);
+        result->event.source = NULL;
+    }
+    base_completion_push(&context->completions, &result->completion);
+}
+
+/* true: the end of the operation was queued before. */
+static bool
+report(struct na_op_id *op_id)
+{
+    return atomic_exchange_explicit(
+        &op_id->reported, true, memory_order_relaxed);
+}
+
+static bool
+receives(const struct na_op_id *op_id)
+{
+    return op_id->type == NA_CB_RECV_UNEXPECTED ||
+           op_id->type == NA_CB_MULTI_RECV_UNEXPECTED ||
+           op_id->type == NA_CB_RECV_EXPECTED;
+}
+
+/* The code of an event, which is checked. */
+static na_return_t
+event_code(struct na_op_id *op_id, struct na_context *context,
+    const na_plugin_event *event)
+{
+    na_return_t ret;
+
+    if (!receives(op_id))
+        return na_event_code(context, event);
+    if (op_id->type == NA_CB_MULTI_RECV_UNEXPECTED)
+        return na_event_multi(context, event, op_id->buffer, op_id->room);
+    ret = na_event_message(context, event, op_id->room);
+    if (ret == NA_SUCCESS && op_id->type == NA_CB_RECV_UNEXPECTED &&
+        (!event->source || event->tag > op_id->na_class->opened.max_tag))
+        ret = na_event_wrong_origin(context, event);
+    return ret;
 }
 
 static void
 op_id_event(struct na_op *op, const na_plugin_event *event)
 {
     struct na_op_id *op_id = op->owner;
+    struct na_context *context =
+        atomic_load_explicit(&op_id->context, memory_order_relaxed);
     struct na_result *result;
+    na_return_t ret;
 
-    if (!(event->flags & NA_PLUGIN_EVENT_MORE)) {
-        result_push(op_id, &op_id->last, event);
+    if (!context)
+        return; /* it is not pending */
+    ret = event_code(op_id, context, event);
+    if (!(event->flags & NA_PLUGIN_EVENT_MORE) || na_context_is_dead(context)) {
+        if (!report(op_id))
+            result_push(context, op_id, &op_id->last, event, ret);
         return;
     }
     result = malloc(sizeof *result);
     if (result) {
-        result_push(op_id, result, event);
+        result_push(context, op_id, result, event, ret);
         return;
     }
     LOG_ERROR(NA, "out of memory: a message of %llu bytes is lost",
@@ -175,19 +260,67 @@ op_id_event(struct na_op *op, const na_plugin_event *event)
 }
 
 na_return_t
-na_op_id_submitted(
-    struct na_op_id *op_id, struct na_context *context, int32_t code)
+na_op_id_submitted(struct na_op_id *op_id, struct na_context *context,
+    const char *entry, int32_t code)
 {
+    na_return_t ret;
+
     if (code == NA_PLUGIN_PENDING)
         return NA_SUCCESS;
-    if (code == NA_PLUGIN_DONE) {
+    if (code == NA_PLUGIN_DONE && !receives(op_id)) {
         na_plugin_event event = {.op = na_op_part(op_id->op)};
 
-        result_push(op_id, &op_id->last, &event);
+        if (!report(op_id))
+            result_push(context, op_id, &op_id->last, &event, NA_SUCCESS);
         na_progress_notify(context->progress);
         return NA_SUCCESS;
     }
+    ret = na_submission_failed(context, entry, code);
+    if (report(op_id))
+        return NA_SUCCESS; /* its callback tells that the context is dead */
     atomic_fetch_sub_explicit(&context->pending, 1, memory_order_relaxed);
     finish(op_id);
-    return na_code(code);
+    return ret;
+}
+
+void
+na_op_ids_fail(struct na_context *context)
+{
+    struct na_class *na_class = context->na_class;
+    struct na_op_id *op_id;
+
+    base_lock_acquire(&na_class->ops_lock);
+    LIST_FOREACH (op_id, &na_class->op_ids, next) {
+        na_plugin_event event = {.op = na_op_part(op_id->op)};
+
+        /* Acquire pairs with the release in na_op_id_begin. */
+        if (atomic_load_explicit(&op_id->context, memory_order_acquire) !=
+                context ||
+            report(op_id))
+            continue;
+        op_id->orphan_of = context;
+        result_push(context, op_id, &op_id->last, &event, NA_IO_ERROR);
+    }
+    base_lock_release(&na_class->ops_lock);
+}
+
+void
+na_op_ids_free_orphans(struct na_context *context)
+{
+    struct na_class *na_class = context->na_class;
+    struct na_op_id *op_id, *next;
+
+    base_lock_acquire(&na_class->ops_lock);
+    for (op_id = LIST_FIRST(&na_class->op_ids); op_id; op_id = next) {
+        next = LIST_NEXT(op_id, next);
+        if (op_id->orphan_of != context)
+            continue;
+        op_id->orphan_of = NULL;
+        if (atomic_load_explicit(&op_id->state, memory_order_relaxed) ==
+            NA_OP_DESTROYED) {
+            LIST_REMOVE(op_id, next);
+            free(op_id);
+        }
+    }
+    base_lock_release(&na_class->ops_lock);
 }

@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/queue.h>
 
 /* One callback to be run. A multi-receive needs one per message, so that this
  * is apart from the operation. */
@@ -26,12 +27,18 @@ enum na_op_state { NA_OP_IDLE, NA_OP_PENDING, NA_OP_DESTROYED };
 
 struct na_op_id {
     struct na_class *na_class;
-    struct na_context *context; /* NULL until first used */
+    LIST_ENTRY(na_op_id) next; /* in the class's op_ids */
+    /* While it is pending, else NULL. */
+    struct na_context *_Atomic context;
+    struct na_context *orphan_of; /* a dead one that may still know it */
     na_cb_t callback;
     void *arg;
     na_cb_type_t type;
     bool multi;
     _Atomic int state;     /* enum na_op_state */
+    _Atomic bool reported; /* its end is queued */
+    void *buffer;          /* of a receive */
+    uint64_t room;         /* and its bytes */
     struct na_result last; /* of the final event */
     struct na_op *op;
 };
@@ -42,7 +49,19 @@ na_return_t na_op_id_begin(struct na_op_id *op_id, struct na_context *context,
 
 /* What a submission returned: takes the mark back on error, queues the callback
  * when the operation is done already. */
-na_return_t na_op_id_submitted(
-    struct na_op_id *op_id, struct na_context *context, int32_t code);
+na_return_t na_op_id_submitted(struct na_op_id *op_id,
+    struct na_context *context, const char *entry, int32_t code);
+
+/* na_op_id_begin for a receive: where it may put what it gets. */
+na_return_t na_op_id_begin_recv(struct na_op_id *op_id,
+    struct na_context *context, na_cb_type_t type, na_cb_t callback, void *arg,
+    void *buffer, uint64_t room);
+
+/* Completes what is pending on a dead context with IO_ERROR; such operations can
+ * only be destroyed. Lock of progress held. */
+void na_op_ids_fail(struct na_context *context);
+
+/* Frees what of that was destroyed meanwhile: the plugin's context is gone. */
+void na_op_ids_free_orphans(struct na_context *context);
 
 #endif /* NA_OP_ID_H */

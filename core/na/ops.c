@@ -91,6 +91,59 @@ static const na_plugin_ops stubs = {
     .extension = extension_stub,
 };
 
+static int32_t
+dead_send(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+{
+    return NA_PLUGIN_E_IO_ERROR;
+}
+
+static int32_t
+dead_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data)
+{
+    return NA_PLUGIN_E_IO_ERROR;
+}
+
+static int32_t
+dead_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+{
+    return NA_PLUGIN_E_IO_ERROR;
+}
+
+static int32_t
+dead_rma(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+{
+    return NA_PLUGIN_E_IO_ERROR;
+}
+
+static int32_t
+dead_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+{
+    return NA_PLUGIN_E_IO_ERROR;
+}
+
+static int32_t
+dead_cancel(na_plugin_ctx *ctx, void *op)
+{
+    return NA_PLUGIN_OK;
+}
+
+const na_plugin_ops na_ops_dead = {
+    .size = sizeof(na_plugin_ops),
+    .send_unexpected = dead_send,
+    .recv_unexpected = dead_recv_unexpected,
+    .send_expected = dead_send,
+    .recv_expected = dead_recv_expected,
+    .put = dead_rma,
+    .get = dead_rma,
+    .poll = dead_poll,
+    .cancel = dead_cancel,
+};
+
 /* Names of the entries in their order, to tell which one is missing. */
 static const char *const entry_names[] = {"ctx_create", "ctx_destroy",
     "addr_self", "addr_lookup", "addr_dup", "addr_free", "addr_equal",

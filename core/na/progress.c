@@ -7,6 +7,8 @@
 #include "base/time.h"
 #include "na/context.h"
 #include "na/op.h"
+#include "na/op_id.h"
+#include "na/violation.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,8 +17,6 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
-
-#define POLL_BATCH 16U
 
 /* Longer than waking a sleeping process takes: a shorter spin lets one hiccup
  * put both sides of a conversation to sleep, again and again. */
@@ -97,40 +97,52 @@ filled(const struct na_progress *progress)
     return base_completion_count(progress->queue) > 0;
 }
 
+/* Completes what is pending on a context that is dead, each time that it is
+ * polled: what was being submitted when it died is met later. */
+static __attribute__((noinline, cold)) int32_t
+poll_failed(struct na_context *context, int32_t count)
+{
+    const struct na_progress *progress = context->progress;
+    int32_t code = na_poll_failed(context, count);
+
+    na_op_ids_fail(context);
+    if (progress->fail)
+        progress->fail(progress->fail_arg, context);
+    return code;
+}
+
 /* Polls one source once; how many events there were, or the plugin's code. */
 static inline __attribute__((always_inline)) int32_t
 poll_source(struct na_context *context)
 {
-    na_plugin_event events[POLL_BATCH];
-    int32_t count =
-        context->na_class->ops.poll(context->plugin_ctx, events, POLL_BATCH);
+    na_plugin_event events[NA_POLL_BATCH];
+    int32_t count = na_context_ops(context)->poll(
+        context->plugin_ctx, events, NA_POLL_BATCH);
 
+    if (__builtin_expect((uint32_t) count > NA_POLL_BATCH, 0))
+        return poll_failed(context, count);
     for (const na_plugin_event *event = events; event < events + count;
          event++) {
-        struct na_op *op = na_op_of(event->op);
+        struct na_op *op;
 
+        if (__builtin_expect(!event->op, 0))
+            continue; /* reserved for news that is of no operation */
+        op = na_op_of(event->op);
         op->complete(op, event);
     }
     return count;
 }
 
-static __attribute__((noinline, cold)) int32_t
-report_dead(const struct na_context *context, int32_t code)
-{
-    LOG_ERROR(NA, "context %u of %s is dead: %s", context->id,
-        context->na_class->plugin->name, base_error_name((int) na_code(code)));
-    return code;
-}
-
-/* Polls the sources after the first, in which there were count events. */
+/* Polls the sources after the first, in which there were count events; also
+ * when that is dead. */
 static __attribute__((noinline)) int32_t
 poll_more(struct na_progress *progress, int32_t count)
 {
-    for (unsigned i = 1; count >= 0 && i < progress->source_count; i++) {
+    for (unsigned i = 1; i < progress->source_count; i++) {
         int32_t more = poll_source(progress->sources[i]);
 
-        count =
-            more < 0 ? report_dead(progress->sources[i], more) : count + more;
+        if (count >= 0)
+            count = more < 0 ? more : count + more;
     }
     return count;
 }
@@ -142,8 +154,6 @@ poll_sources(struct na_progress *progress)
 {
     int32_t count = poll_source(progress->sources[0]);
 
-    if (__builtin_expect(count < 0, 0))
-        return report_dead(progress->sources[0], count);
     if (__builtin_expect(progress->source_count > 1, 0))
         return poll_more(progress, count);
     return count;
@@ -211,6 +221,14 @@ na_progress_timer_set(struct na_progress *progress, uint64_t when)
         rouse(progress);
 }
 
+void
+na_progress_fail_init(struct na_progress *progress,
+    void (*fail)(void *arg, struct na_context *context), void *arg)
+{
+    progress->fail = fail;
+    progress->fail_arg = arg;
+}
+
 static uint64_t
 timer(const struct na_progress *progress)
 {
@@ -240,6 +258,22 @@ awake(struct na_progress *progress, uint32_t who)
     atomic_fetch_and_explicit(&progress->sleeping, ~who, memory_order_relaxed);
 }
 
+/* false: poll again. */
+static bool
+arm(struct na_context *context, uint64_t *sleep_ns_p)
+{
+    int32_t code;
+
+    if (na_context_is_dead(context))
+        return false;
+    code = context->na_class->wait->arm(context->plugin_ctx, sleep_ns_p);
+    if (__builtin_expect(code != NA_PLUGIN_OK && code != NA_PLUGIN_DONE, 0))
+        na_violation_of_context(context,
+            "arm of " NA_PLUGIN_WAIT_ID " returned %d, which it must not",
+            code);
+    return code == NA_PLUGIN_OK;
+}
+
 /* Arms every source. false: poll again. *sleep_ns_p: how long to sleep at the
  * most. */
 static bool
@@ -249,7 +283,6 @@ arm_sources(struct na_progress *progress, uint64_t *sleep_ns_p)
 
     for (unsigned i = 0; i < progress->source_count; i++) {
         struct na_context *context = progress->sources[i];
-        const na_plugin_wait *wait = context->na_class->wait;
         uint64_t ns = UINT64_MAX;
 
         if (context->wait_fd < 0) {
@@ -257,7 +290,7 @@ arm_sources(struct na_progress *progress, uint64_t *sleep_ns_p)
             progress->nap_ns = progress->nap_ns * 2 < NAP_MAX_NS
                                    ? progress->nap_ns * 2
                                    : NAP_MAX_NS;
-        } else if (wait->arm(context->plugin_ctx, &ns) != NA_PLUGIN_OK) {
+        } else if (!arm(context, &ns)) {
             return false;
         }
         sleep_ns = ns < sleep_ns ? ns : sleep_ns;
@@ -303,6 +336,18 @@ drain_as_leader(struct na_progress *progress)
         set_timer(progress, base_time_left(timer(progress)));
 }
 
+/* A plugin's descriptor that it has closed would be slept on in vain. */
+static void
+check_open(struct na_progress *progress, const struct pollfd *fds, nfds_t count)
+{
+    for (nfds_t i = 0; i < count; i++)
+        for (unsigned j = 0; j < progress->source_count; j++)
+            if (fds[i].revents & POLLNVAL &&
+                fds[i].fd == progress->sources[j]->wait_fd)
+                na_violation_of_context(progress->sources[j],
+                    "its descriptor %d is not open any more", fds[i].fd);
+}
+
 /* Sleeps in the kernel until there may be something, at most ns. Called and
  * returns with the lock held. */
 static void
@@ -320,6 +365,7 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
     base_lock_release(&progress->lock);
     ppoll(fds, count, &timeout, NULL);
     enter(progress);
+    check_open(progress, fds, count);
     if (fds[count - 1].revents)
         drain_as_leader(progress);
 }
@@ -359,6 +405,13 @@ yields(uint64_t spun, uint64_t *next_p)
     return true;
 }
 
+/* Of a poll with count events, or a code. */
+static na_return_t
+failure(const struct na_progress *progress, int32_t count)
+{
+    return count >= 0 || filled(progress) ? NA_SUCCESS : (na_return_t) -count;
+}
+
 /* Polls, spins and sleeps until the queue is filled. Lock held. */
 static na_return_t
 lead(struct na_progress *progress, uint64_t deadline)
@@ -369,7 +422,7 @@ lead(struct na_progress *progress, uint64_t deadline)
         int32_t count = poll_all(progress);
 
         if (count < 0)
-            return na_code(count);
+            return failure(progress, count);
         if (count > 0) {
             progress->spin_ns = SPIN_NS;
             progress->nap_ns = NAP_MIN_NS;
@@ -437,7 +490,7 @@ attend(struct na_progress *progress)
 static __attribute__((noinline)) na_return_t
 wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 {
-    na_return_t ret = na_code(count);
+    na_return_t ret = failure(progress, count);
 
     if (ret == NA_SUCCESS && !filled(progress))
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
@@ -490,9 +543,9 @@ na_progress_cancel(
     int32_t code;
 
     na_progress_acquire(progress);
-    code = context->na_class->ops.cancel(context->plugin_ctx, na_op_part(op));
+    code = na_context_ops(context)->cancel(context->plugin_ctx, na_op_part(op));
     na_progress_release(progress);
-    return na_code(code);
+    return na_result(context->na_class, "cancel", code);
 }
 
 /* Ends what na_progress_try_wait began. Lock held. */
@@ -511,15 +564,15 @@ end_outside(struct na_progress *progress)
 na_return_t
 na_progress_poll(struct na_progress *progress)
 {
-    int32_t count;
+    na_return_t ret;
 
     enter(progress);
     end_outside(progress);
-    count = poll_all(progress);
+    ret = failure(progress, poll_all(progress));
     if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0)
         attend(progress);
     base_lock_release(&progress->lock);
-    return na_code(count);
+    return ret;
 }
 
 static bool

@@ -27,6 +27,9 @@ struct na_op;
 
 #define NA_PROGRESS_SOURCES 2U
 
+/* Events that a plugin is asked for at once. */
+#define NA_POLL_BATCH 16U
+
 struct na_progress {
     struct base_lock lock; /* serializes poll, arm and cancel */
     struct na_context *sources[NA_PROGRESS_SOURCES];
@@ -37,6 +40,8 @@ struct na_progress {
     _Atomic uint64_t timer; /* when expire is to be called, or never */
     void (*expire)(void *arg, uint64_t now);
     void *expire_arg;
+    void (*fail)(void *arg, struct na_context *context);
+    void *fail_arg;
     bool leading;
     bool no_block;
     struct base_signal left; /* the leader has */
@@ -64,11 +69,12 @@ na_return_t na_progress_add(
 
 /* Polls; when the queue is empty then, waits up to timeout_ms for it to fill.
  * SUCCESS: there is something in the queue; TIMEOUT; an error only when a
- * context of the plugin is dead. [any thread] */
+ * context of the plugin is dead and nothing is in the queue. [any thread] */
 na_return_t na_progress_wait(struct na_progress *progress, unsigned timeout_ms);
 
 /* Polls once, without waiting; also ends what na_progress_try_wait began.
- * SUCCESS whether or not there is something in the queue. [any thread] */
+ * SUCCESS whether or not there is something in the queue; an error as above.
+ * [any thread] */
 na_return_t na_progress_poll(struct na_progress *progress);
 
 /* Something was put on the queue, or must be polled, by a thread that is not
@@ -85,6 +91,12 @@ na_return_t na_progress_cancel(
 void na_progress_timer_init(struct na_progress *progress,
     void (*expire)(void *arg, uint64_t now), void *arg);
 void na_progress_timer_set(struct na_progress *progress, uint64_t when);
+
+/* fail is called by every poll of a dead context, in progress and under its
+ * lock: it completes what is pending on the context, but for operations of the
+ * NA interface. */
+void na_progress_fail_init(struct na_progress *progress,
+    void (*fail)(void *arg, struct na_context *context), void *arg);
 
 /* The lock, for who has more to do under it than one cancel. */
 void na_progress_acquire(struct na_progress *progress);

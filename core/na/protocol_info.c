@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "na/class.h"
-#include "na/op.h"
+#include "na/violation.h"
 #include "plugin/info_string.h"
 #include "plugin/resolve.h"
 
@@ -19,6 +19,8 @@ struct listing {
     struct na_protocol_info *first;
     struct na_protocol_info **end;
     bool out_of_memory;
+    bool broken; /* what the plugin said */
+    const struct na_class *asked;
 };
 
 static char *
@@ -42,8 +44,19 @@ found(void *arg, const na_plugin_device *device)
     struct listing *listing = arg;
     struct na_protocol_info *entry;
 
-    if (device->size < NA_PLUGIN_DEVICE_SIZE_1_0 || !device->protocol)
+    if (!listing || listing->broken)
         return;
+    if (!device || device->size < NA_PLUGIN_DEVICE_SIZE_1_0 ||
+        !device->protocol) {
+        /* Once for each plugin: there may be many. */
+        listing->broken = true;
+        na_violation(listing->asked, "info calls found with %s",
+            !device ? "NULL"
+            : device->size < NA_PLUGIN_DEVICE_SIZE_1_0
+                ? "a table shorter than in 1.0"
+                : "a device without protocol");
+        return;
+    }
     entry = calloc(1, sizeof *entry);
     if (!entry) {
         listing->out_of_memory = true;
@@ -67,14 +80,20 @@ visit(void *arg, const na_plugin *plugin)
     struct listing *listing = arg;
     struct na_class asking = {.plugin = plugin};
     int32_t code;
+    na_return_t ret;
 
     na_host_init(&asking);
     listing->plugin = plugin;
+    listing->asked = &asking;
+    listing->broken = false;
     code = plugin->info(&asking.host, listing->protocol, listing, found);
     free(asking.open_error);
     if (listing->out_of_memory)
         return NA_NOMEM;
-    return listing->named ? na_code(code) : NA_SUCCESS;
+    ret = na_result(&asking, "info", code);
+    if (listing->broken)
+        ret = NA_PROTOCOL_ERROR;
+    return listing->named ? ret : NA_SUCCESS;
 }
 
 na_return_t

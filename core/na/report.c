@@ -4,6 +4,7 @@
 
 #include "na.h"
 #include "na/class.h"
+#include "na/violation.h"
 
 #include "plugin/resolve.h"
 
@@ -76,16 +77,25 @@ talaria_class_report(na_class_t *na_class, struct talaria_report **report_p)
     if (na_class->report)
         said_count = na_class->report->entries(
             na_class->plugin_class, 0, said, PLUGIN_ENTRIES_MAX);
-    if (said_count > PLUGIN_ENTRIES_MAX)
+    if (said_count > PLUGIN_ENTRIES_MAX) {
+        na_violation(na_class,
+            "entries of " NA_PLUGIN_REPORT_ID
+            " returned %u, at most %u were asked for",
+            said_count, PLUGIN_ENTRIES_MAX);
         return NA_PROTOCOL_ERROR;
+    }
     report = calloc(1, sizeof *report + (CORE_ENTRIES + said_count) *
                                             sizeof report->entries[0]);
     if (!report)
         return NA_NOMEM;
     count = fill_core(na_class, report->entries);
     for (uint32_t i = 0; i < said_count; i++)
-        report->entries[count++] = (struct talaria_report_entry){
-            said[i].name, said[i].text, said[i].value};
+        if (said[i].name)
+            report->entries[count++] = (struct talaria_report_entry){
+                said[i].name, said[i].text, said[i].value};
+        else
+            na_violation(
+                na_class, "entry %u of " NA_PLUGIN_REPORT_ID " has no name", i);
     for (size_t i = 0; i < count; i++)
         report->pointers[i] = &report->entries[i];
     report->public.count = count;

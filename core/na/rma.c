@@ -36,8 +36,8 @@ NA_Put(na_class_t *na_class, na_context_t *context, na_cb_t callback, void *arg,
         ret = na_op_id_begin(op_id, context, NA_CB_PUT, callback, arg);
     if (ret != NA_SUCCESS)
         return ret;
-    return na_op_id_submitted(op_id, context,
-        na_class->ops.put(context->plugin_ctx, na_op_part(op_id->op),
+    return na_op_id_submitted(op_id, context, "put",
+        na_context_ops(context)->put(context->plugin_ctx, na_op_part(op_id->op),
             local_mem_handle->mem, local_offset, remote_mem_handle->mem,
             remote_offset, data_size, na_addr_plugin(remote_addr), remote_id));
 }
@@ -56,8 +56,8 @@ NA_Get(na_class_t *na_class, na_context_t *context, na_cb_t callback, void *arg,
         ret = na_op_id_begin(op_id, context, NA_CB_GET, callback, arg);
     if (ret != NA_SUCCESS)
         return ret;
-    return na_op_id_submitted(op_id, context,
-        na_class->ops.get(context->plugin_ctx, na_op_part(op_id->op),
+    return na_op_id_submitted(op_id, context, "get",
+        na_context_ops(context)->get(context->plugin_ctx, na_op_part(op_id->op),
             local_mem_handle->mem, local_offset, remote_mem_handle->mem,
             remote_offset, data_size, na_addr_plugin(remote_addr), remote_id));
 }

@@ -313,27 +313,27 @@ END_TEST
 
 /* What a plugin returned with an error is not looked at, and not closed. */
 static void
-assert_open_fails(int32_t code, na_return_t wanted)
+assert_open_fails(int32_t code, na_return_t wanted, const char *text)
 {
     static char line[128];
 
     script.code = code;
     snprintf(line, sizeof line,
         "cannot open \"script+x\": %s: %s (1 candidate)",
-        wanted == NA_PROTONOSUPPORT ? "protocol" : "open",
-        NA_Error_to_string(wanted));
+        wanted == NA_PROTONOSUPPORT ? "protocol" : "open", text);
     log_expect(line, 1, 1);
     ck_assert_ptr_null(NA_Initialize("script+x", false));
     ck_assert_uint_eq(script.open_count, 1);
     ck_assert_uint_eq(script.close_count, 0);
     assert_report(wanted == NA_PROTONOSUPPORT ? TALARIA_STAGE_PROTOCOL
                                               : TALARIA_STAGE_OPEN,
-        wanted, NA_Error_to_string(wanted));
+        wanted, text);
 }
 
 START_TEST(open_error_of_plugin_reaches_program)
 {
-    assert_open_fails(-_i, (na_return_t) _i);
+    assert_open_fails(
+        -_i, (na_return_t) _i, NA_Error_to_string((na_return_t) _i));
 }
 END_TEST
 
@@ -348,9 +348,14 @@ static const struct {
     {INT32_MAX, NA_PROTOCOL_ERROR},
 };
 
-START_TEST(open_error_unknown_is_another)
+START_TEST(open_error_unknown_is_told_with_its_number)
 {
-    assert_open_fails(odd_codes[_i].code, odd_codes[_i].wanted);
+    char text[64];
+
+    snprintf(text, sizeof text,
+        "open returned %d, which is not a code of the ABI",
+        odd_codes[_i].code);
+    assert_open_fails(odd_codes[_i].code, odd_codes[_i].wanted, text);
 }
 END_TEST
 
@@ -581,7 +586,7 @@ main(void)
     tcase_add_loop_test(
         tcase, open_error_of_plugin_reaches_program, 1, NA_RETURN_MAX);
     tcase_add_loop_test(
-        tcase, open_error_unknown_is_another, 0, COUNT(odd_codes));
+        tcase, open_error_unknown_is_told_with_its_number, 0, COUNT(odd_codes));
     tcase_add_test(tcase, open_error_logged_last_is_reason);
     tcase_add_test(tcase, open_error_is_reported_with_log_off);
     tcase_add_test(tcase, open_error_logged_by_refused_plugin_is_not_reason);

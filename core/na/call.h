@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls of a plugin for a class whose results are checked before anybody uses
+ * them: codes of the ABI, outputs that are there, sizes that can be. What is not
+ * allowed is reported (na/violation.h) and is PROTOCOL_ERROR.
+ */
+#ifndef NA_CALL_H
+#define NA_CALL_H
+
+#include "na/class.h"
+
+#include <stdbool.h>
+
+/* buf_alloc. */
+na_return_t na_buf_alloc(struct na_class *na_class, size_t size, uint32_t kinds,
+    void **buffer_p, void **buffer_data_p);
+
+/* buf_init. */
+na_return_t na_buf_init(
+    struct na_class *na_class, void *buffer, size_t size, uint32_t kind);
+
+/* addr_self, one reference. */
+na_return_t na_addr_own(struct na_class *na_class, na_plugin_addr **addr_p);
+
+/* addr_equal: anything but 1 is not equal. */
+bool na_addr_same(struct na_class *na_class, const na_plugin_addr *a,
+    const na_plugin_addr *b);
+
+/* addr_serialize, addr_to_string and mem_serialize. *size_p: as there, and also set when there
+ * is no room (OVERFLOW). */
+na_return_t na_addr_form(struct na_class *na_class, const na_plugin_addr *addr,
+    void *buffer, uint64_t *size_p);
+na_return_t na_addr_text(struct na_class *na_class, const na_plugin_addr *addr,
+    char *buffer, uint64_t *size_p);
+na_return_t na_mem_form(struct na_class *na_class, const na_plugin_mem *mem,
+    void *buffer, uint64_t *size_p);
+
+/* addr_deserialize and mem_deserialize: what the plugin calls a wrong argument
+ * is the peer's fault, PROTOCOL_ERROR. */
+na_return_t na_addr_of_form(struct na_class *na_class, const void *form,
+    uint64_t length, na_plugin_addr **addr_p);
+na_return_t na_mem_of_form(struct na_class *na_class, const void *form,
+    uint64_t length, na_plugin_mem **mem_p);
+
+/* mem_register. */
+na_return_t na_mem_segments(struct na_class *na_class,
+    const na_plugin_segment *segments, uint64_t count, uint32_t access,
+    uint32_t mem_type, uint64_t device, na_plugin_mem **mem_p);
+
+#endif /* NA_CALL_H */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A plugin that does one thing which the ABI does not allow. */
+#ifndef WRONG_H
+#define WRONG_H
+
+#include "na_plugin.h"
+
+#include <stdbool.h>
+
+#define WRONG_SIZE 4096U
+#define WRONG_MANY 64U
+
+struct na_plugin_class {
+    const char *way; /* what it does wrong; "" nothing */
+    uint32_t addr_refs;
+};
+
+/* The plugin's part of an operation. */
+struct wrong_op {
+    const void *buffer;
+    uint64_t length;
+    uint64_t tag;
+};
+
+enum wrong_kind { WRONG_UNEXPECTED, WRONG_EXPECTED, WRONG_KINDS };
+
+/* Operations of a kind in their order. */
+struct wrong_list {
+    struct wrong_op *ops[WRONG_MANY];
+    uint32_t count;
+};
+
+struct na_plugin_ctx {
+    na_plugin_class *cls;
+    int fd;
+    struct wrong_list sends[WRONG_KINDS];
+    struct wrong_list receives[WRONG_KINDS];
+    na_plugin_event events[WRONG_MANY];
+    uint32_t event_count;
+    uint32_t dying; /* polls left; 0: as many as one likes */
+};
+
+/* The class does this wrong. */
+bool wrong_is(const na_plugin_class *cls, const char *way);
+
+int32_t wrong_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag);
+int32_t wrong_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data);
+int32_t wrong_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag);
+int32_t wrong_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag);
+int32_t wrong_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+int32_t wrong_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+int32_t wrong_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
+int32_t wrong_cancel(na_plugin_ctx *ctx, void *op);
+
+#endif /* WRONG_H */

@@ -1,0 +1,805 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A plugin that does one thing which the ABI does not allow, for each thing that
+ * a comparison can tell: the plugin is named with what it did, its context is
+ * dead where it concerns one, all that is under way ends, and nothing crashes.
+ */
+#include "log_watch.h"
+#include "mercury.h"
+#include "mercury_bulk.h"
+#include "mercury_proc_string.h"
+#include "na.h"
+#include "talaria.h"
+#include "wrong.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INFO "wrong+mem"
+#define BROKEN "plugin wrong breaks the transport ABI: "
+#define DEAD ": context 0 is dead"
+
+/* Polls until all must be over. */
+#define ROUNDS 1000U
+
+extern const na_plugin na_plugin_v1_wrong;
+
+struct way {
+    const char *name;
+    const char *text; /* that is logged; NULL: nothing is */
+};
+
+static void
+begin(const struct way *way)
+{
+    unsetenv("TALARIA_PLUGIN_FILES");
+    unsetenv("TALARIA_PLUGIN_PATH");
+    setenv("TALARIA_WRONG_WAY", way->name, 1);
+    log_watch_begin();
+    log_watch_install();
+    if (way->text)
+        log_expect(way->text, 1, 1);
+    ck_assert_int_eq(talaria_plugin_register(&na_plugin_v1_wrong), NA_SUCCESS);
+}
+
+/* What else may be logged because of that. */
+static void
+also(const char *text)
+{
+    log_expect(text, 0, UINT32_MAX);
+}
+
+static void
+end(void)
+{
+    log_watch_check();
+    NA_Cleanup();
+}
+
+struct side {
+    hg_class_t *hg_class;
+    hg_context_t *context;
+    hg_addr_t self;
+    hg_handle_t handle;
+    hg_id_t id;
+    unsigned called;
+    unsigned handled;
+    hg_return_t ret;
+};
+
+static hg_return_t
+forwarded(const struct hg_cb_info *info)
+{
+    struct side *side = info->arg;
+
+    side->called++;
+    side->ret = info->ret;
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+handler(hg_handle_t handle)
+{
+    struct side *side = HG_Class_get_data(HG_Get_info(handle)->hg_class);
+
+    side->handled++;
+    HG_Respond(handle, NULL, NULL, NULL);
+    return HG_Destroy(handle);
+}
+
+static void
+side_open(struct side *side, bool no_block)
+{
+    struct hg_init_info init = HG_INIT_INFO_INITIALIZER;
+
+    *side = (struct side){.ret = HG_SUCCESS};
+    init.no_loopback = true;
+    init.na_init_info.progress_mode = no_block ? NA_NO_BLOCK : 0;
+    side->hg_class = HG_Init_opt(INFO, HG_TRUE, &init);
+    ck_assert_ptr_nonnull(side->hg_class);
+    HG_Class_set_data(side->hg_class, side, NULL);
+    side->id = HG_Register_name(side->hg_class, "call", NULL, NULL, handler);
+    side->context = HG_Context_create(side->hg_class);
+    ck_assert_ptr_nonnull(side->context);
+    ck_assert_int_eq(HG_Addr_self(side->hg_class, &side->self), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Create(side->context, side->self, side->id, &side->handle),
+        HG_SUCCESS);
+}
+
+static void
+side_close(struct side *side)
+{
+    ck_assert_int_eq(HG_Destroy(side->handle), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(side->hg_class, side->self), HG_SUCCESS);
+    ck_assert_int_eq(HG_Context_destroy(side->context), HG_SUCCESS);
+    ck_assert_int_eq(HG_Finalize(side->hg_class), HG_SUCCESS);
+}
+
+/* Progress and trigger until the callback has come. */
+static void
+side_wait(struct side *side, const unsigned *called, unsigned timeout_ms)
+{
+    for (unsigned i = 0; i < ROUNDS && *called == 0; i++) {
+        (void) HG_Progress(side->context, timeout_ms);
+        while (HG_Trigger(side->context, 0, 1, NULL) == HG_SUCCESS)
+            ;
+    }
+    ck_assert_uint_eq(*called, 1);
+}
+
+static void
+ck_dead(struct side *side)
+{
+    ck_assert_int_ne(HG_Progress(side->context, 0), HG_SUCCESS);
+    ck_assert_int_ne(HG_Progress(side->context, 0), HG_TIMEOUT);
+    ck_assert_int_eq(
+        HG_Forward(side->handle, forwarded, side, NULL) == HG_SUCCESS, 0);
+}
+
+static const struct way right[] = {{"", NULL}, {"op_null", NULL}};
+
+/* Not wrong, or of a later minor: the call is made. An event of no operation
+ * tells of nothing that this core knows; the message in it is lost. */
+START_TEST(wrong_not)
+{
+    struct side side;
+
+    begin(&right[_i]);
+    side_open(&side, true);
+    ck_assert_int_eq(
+        HG_Forward(side.handle, forwarded, &side, NULL), HG_SUCCESS);
+    if (_i == 1) {
+        for (unsigned i = 0; i < 10; i++)
+            ck_assert_int_eq(HG_Progress(side.context, 0), HG_TIMEOUT);
+        ck_assert_int_eq(HG_Cancel(side.handle), HG_SUCCESS);
+    }
+    side_wait(&side, &side.called, 10);
+    ck_assert_int_eq(side.ret, _i == 1 ? HG_CANCELED : HG_SUCCESS);
+    side_close(&side);
+    end();
+}
+END_TEST
+
+static const struct way dying[] = {
+    {"poll_one_more",
+        BROKEN "poll returned 17 events, at most 16 were asked for" DEAD},
+    {"poll_most", BROKEN
+        "poll returned 2147483647 events, at most 16 were asked for" DEAD},
+    {"poll_code", BROKEN "poll returned -99, which is not a code of the ABI"},
+    {"poll_error", "context 0 of wrong is dead: NA_IO_ERROR"},
+    {"source_null", BROKEN "an unexpected message has the source NULL" DEAD},
+    {"too_long",
+        BROKEN "a received message has 4097 bytes, its buffer 4096" DEAD},
+    {"endless", BROKEN "a received message has 18446744073709551615 bytes, its "
+                       "buffer 4096" DEAD},
+    {"no_message", BROKEN "a receive ended with OK and without MESSAGE" DEAD},
+    {"unknown_flag",
+        BROKEN "an event has flags 0x81, of which 0x3 are defined" DEAD},
+    {"more", BROKEN "an event that is not of a multi-receive has MORE" DEAD},
+    {"status_positive", BROKEN "the status of an event is 7, which is not a "
+                               "code of the ABI" DEAD},
+    {"error_with_message",
+        BROKEN "an event has MESSAGE and the status -22" DEAD},
+    {"expected_too_long",
+        BROKEN "a received message has 4097 bytes, its buffer 4096" DEAD},
+    {"expected_endless", BROKEN "a received message has 18446744073709551615 "
+                                "bytes, its buffer 4096" DEAD},
+    {"expected_no_message",
+        BROKEN "a receive ended with OK and without MESSAGE" DEAD},
+    {"expected_unknown_flag",
+        BROKEN "an event has flags 0x81, of which 0x3 are defined" DEAD},
+    {"expected_more",
+        BROKEN "an event that is not of a multi-receive has MORE" DEAD},
+    {"expected_status_positive", BROKEN "the status of an event is 7, which is "
+                                        "not a code of the ABI" DEAD},
+    {"expected_error_with_message",
+        BROKEN "an event has MESSAGE and the status -22" DEAD},
+    {"sent_message",
+        BROKEN "an event of what is not a receive has MESSAGE" DEAD},
+    {"sent_flag",
+        BROKEN "an event has flags 0x80, of which 0x3 are defined" DEAD},
+    {"sent_positive", BROKEN "the status of an event is 7, which is not a code "
+                             "of the ABI" DEAD},
+    {"send_expected_positive",
+        BROKEN "send_expected returned 7, which it must not" DEAD},
+};
+
+/* The call ends with an error, as do all after it. */
+START_TEST(wrong_context_is_dead)
+{
+    struct side side;
+
+    begin(&dying[_i]);
+    also("context 0 of wrong is dead");
+    also("cannot be understood");
+    side_open(&side, true);
+    ck_assert_int_eq(
+        HG_Forward(side.handle, forwarded, &side, NULL), HG_SUCCESS);
+    side_wait(&side, &side.called, 10);
+    ck_assert_int_ne(side.ret, HG_SUCCESS);
+    ck_dead(&side);
+    side_close(&side);
+    end();
+}
+END_TEST
+
+static const struct way submitting[] = {
+    {"send_unexpected_positive",
+        BROKEN "send_unexpected returned 7, which it must not" DEAD},
+    {"recv_expected_positive",
+        BROKEN "recv_expected returned 7, which it must not" DEAD},
+    {"recv_expected_done",
+        BROKEN "recv_expected returned 1, which it must not" DEAD},
+    {"send_unexpected_code",
+        BROKEN "send_unexpected returned -99, which is not a code of the ABI"},
+    {"recv_expected_code",
+        BROKEN "recv_expected returned -99, which is not a code of the ABI"},
+};
+
+/* By what HG_Forward returns, or in the callback. */
+START_TEST(wrong_submission_is_an_error)
+{
+    struct side side;
+    hg_return_t ret;
+
+    begin(&submitting[_i]);
+    also("context 0 of wrong is dead");
+    side_open(&side, true);
+    ret = HG_Forward(side.handle, forwarded, &side, NULL);
+    if (ret == HG_SUCCESS) {
+        side_wait(&side, &side.called, 10);
+        ret = side.ret;
+    }
+    ck_assert_int_ne(ret, HG_SUCCESS);
+    side_close(&side);
+    end();
+}
+END_TEST
+
+static const struct way posting[] = {
+    {"recv_unexpected_positive",
+        BROKEN "recv_unexpected returned 7, which it must not" DEAD},
+    {"recv_unexpected_done",
+        BROKEN "recv_unexpected returned 1, which it must not" DEAD},
+    {"multi_positive", BROKEN "recv_multi returned 7, which it must not" DEAD},
+    {"fd_negative",
+        BROKEN "fd of na.wait/1 returned -7, which is not an open descriptor"},
+    {"ctx_create_null", BROKEN "ctx_create returned OK and no context"},
+    {"ctx_create_code",
+        BROKEN "ctx_create returned -99, which is not a code of the ABI"},
+    {"buf_alloc_null", BROKEN "buf_alloc returned OK and NULL"},
+    {"buf_init_code",
+        BROKEN "buf_init returned 7, which is not a code of the ABI"},
+};
+
+/* A context is not created, or is dead when it is. */
+START_TEST(wrong_context_is_not_created)
+{
+    hg_class_t *hg_class;
+    hg_context_t *context;
+
+    begin(&posting[_i]);
+    also("cannot be posted");
+    also("no more receives");
+    also("context 0 of wrong is dead");
+    hg_class = HG_Init(INFO, HG_TRUE);
+    ck_assert_ptr_nonnull(hg_class);
+    context = HG_Context_create(hg_class);
+    if (context)
+        ck_assert_int_ne(HG_Progress(context, 0), HG_TIMEOUT);
+    ck_assert_int_eq(HG_Context_destroy(context), HG_SUCCESS);
+    ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
+    end();
+}
+END_TEST
+
+static const struct way waiting[] = {
+    {"arm_code",
+        BROKEN "arm of na.wait/1 returned -99, which it must not" DEAD},
+    {"arm_two", BROKEN "arm of na.wait/1 returned 2, which it must not" DEAD},
+    {"fd_closed_later", BROKEN "its descriptor"},
+};
+
+/* Progress does not sleep on it, nor spin. */
+START_TEST(wrong_wait_is_told)
+{
+    struct side side;
+    hg_return_t ret = HG_TIMEOUT;
+
+    begin(&waiting[_i]);
+    side_open(&side, false);
+    for (unsigned i = 0; i < 3 && ret == HG_TIMEOUT; i++)
+        ret = HG_Progress(side.context, 60000);
+    ck_assert_int_eq(ret, HG_PROTOCOL_ERROR);
+    side_close(&side);
+    end();
+}
+END_TEST
+
+static const struct way tables[] = {
+    {"wait_table_null", BROKEN "na.wait/1 has no arm: it is not used"},
+    {"multi_table_null",
+        BROKEN "na.multi_recv/1 has no recv_multi: it is not used"},
+    {"alloc_table_null", BROKEN "na.mem_alloc/1 has no free: it is not used"},
+    {"entries_table_null", BROKEN "na.report/1 has no entries: it is not used"},
+    {"log_null", BROKEN "log is called with text NULL, level 1"},
+    {"log_level", BROKEN "log is called with level 77"},
+    {"log_no_file", "nowhere"},
+    {"log_no_host", NULL},
+    {"wake_null", BROKEN "wake is called with core_ctx NULL"},
+    {"config_null", NULL},
+    {"extension_null", NULL},
+};
+
+/* Opens, and calls work. */
+START_TEST(wrong_class_works_all_the_same)
+{
+    struct side side;
+
+    begin(&tables[_i]);
+    side_open(&side, false);
+    ck_assert_int_eq(
+        HG_Forward(side.handle, forwarded, &side, NULL), HG_SUCCESS);
+    side_wait(&side, &side.called, 10);
+    ck_assert_int_eq(side.ret, HG_SUCCESS);
+    side_close(&side);
+    end();
+}
+END_TEST
+
+static const struct way opening[] = {
+    {"open_code", "open returned -99, which is not a code of the ABI"},
+    {"open_positive", "open returned 7, which is not a code of the ABI"},
+};
+
+START_TEST(wrong_class_is_not_opened)
+{
+    begin(&opening[_i]);
+    also("wrong+mem");
+    ck_assert_ptr_null(HG_Init(INFO, HG_TRUE));
+    end();
+}
+END_TEST
+
+static const struct way listing[] = {
+    {"info_null", BROKEN "info calls found with NULL"},
+    {"info_short", BROKEN "info calls found with a table shorter than in 1.0"},
+    {"info_no_protocol",
+        BROKEN "info calls found with a device without protocol"},
+    {"info_code", BROKEN "info returned 7, which is not a code of the ABI"},
+};
+
+START_TEST(wrong_listing_is_an_error)
+{
+    struct na_protocol_info *found = NULL;
+
+    begin(&listing[_i]);
+    ck_assert_int_ne(NA_Get_protocol_info(INFO, &found), NA_SUCCESS);
+    ck_assert_ptr_null(found);
+    end();
+}
+END_TEST
+
+START_TEST(wrong_argument_of_found_is_passed_over)
+{
+    static const struct way way = {"info_arg", NULL};
+    struct na_protocol_info *found = NULL;
+
+    begin(&way);
+    ck_assert_int_eq(NA_Get_protocol_info(INFO, &found), NA_SUCCESS);
+    ck_assert_ptr_nonnull(found);
+    ck_assert_ptr_null(found->next);
+    NA_Free_protocol_info(found);
+    end();
+}
+END_TEST
+
+/* What a call of the class does wrong, and the call. */
+static na_return_t
+call_self(na_class_t *na_class)
+{
+    na_addr_t *addr;
+
+    return NA_Addr_self(na_class, &addr);
+}
+
+static na_return_t
+call_lookup(na_class_t *na_class)
+{
+    na_addr_t *addr;
+
+    return NA_Addr_lookup(na_class, "mem://1", &addr);
+}
+
+static na_return_t
+call_string(na_class_t *na_class)
+{
+    na_addr_t *addr;
+    char text[32];
+    size_t size = sizeof text;
+    na_return_t ret;
+
+    memset(text, 'x', sizeof text);
+    ck_assert_int_eq(NA_Addr_self(na_class, &addr), NA_SUCCESS);
+    ret = NA_Addr_to_string(na_class, text, &size, addr);
+    NA_Addr_free(na_class, addr);
+    return ret;
+}
+
+static na_return_t
+call_form(na_class_t *na_class)
+{
+    na_addr_t *addr;
+    char form[32];
+    na_return_t ret;
+
+    ck_assert_int_eq(NA_Addr_self(na_class, &addr), NA_SUCCESS);
+    ret = NA_Addr_serialize(na_class, form, sizeof form, addr);
+    NA_Addr_free(na_class, addr);
+    return ret;
+}
+
+static na_return_t
+call_of_form(na_class_t *na_class)
+{
+    na_addr_t *addr;
+
+    return NA_Addr_deserialize(na_class, &addr, "1", 2, 0);
+}
+
+static na_return_t
+call_equal(na_class_t *na_class)
+{
+    na_addr_t *addr;
+    bool equal;
+
+    ck_assert_int_eq(NA_Addr_self(na_class, &addr), NA_SUCCESS);
+    equal = NA_Addr_cmp(na_class, addr, addr);
+    NA_Addr_free(na_class, addr);
+    return equal ? NA_SUCCESS : NA_PROTOCOL_ERROR;
+}
+
+static na_return_t
+call_register(na_class_t *na_class)
+{
+    static char memory[64];
+    na_mem_handle_t *handle;
+    char form[32];
+    na_return_t ret;
+
+    ck_assert_int_eq(NA_Mem_handle_create(na_class, memory, sizeof memory,
+                         NA_MEM_READWRITE, &handle),
+        NA_SUCCESS);
+    ret = NA_Mem_register(na_class, handle, NA_MEM_TYPE_HOST, 0);
+    if (ret == NA_SUCCESS)
+        ret = NA_Mem_handle_serialize(na_class, form, sizeof form, handle);
+    NA_Mem_deregister(na_class, handle);
+    NA_Mem_handle_free(na_class, handle);
+    return ret;
+}
+
+static na_return_t
+call_mem_of_form(na_class_t *na_class)
+{
+    na_mem_handle_t *handle;
+
+    return NA_Mem_handle_deserialize(na_class, &handle, "1", 2);
+}
+
+static na_return_t
+call_alloc(na_class_t *na_class)
+{
+    void *memory;
+
+    return talaria_mem_alloc(na_class, 64, &memory);
+}
+
+static na_return_t
+call_report(na_class_t *na_class)
+{
+    struct talaria_report *report;
+    na_return_t ret = talaria_class_report(na_class, &report);
+
+    if (ret == NA_SUCCESS)
+        talaria_class_report_free(report);
+    return ret;
+}
+
+static const struct {
+    struct way way;
+    na_return_t (*call)(na_class_t *na_class);
+    na_return_t ret;
+} calls[] = {
+    {{"addr_self_code",
+         BROKEN "addr_self returned 7, which is not a code of the ABI"},
+        call_self, NA_IO_ERROR},
+    {{"addr_self_null", BROKEN "addr_self returned OK and NULL"}, call_self,
+        NA_PROTOCOL_ERROR},
+    {{"addr_lookup_code",
+         BROKEN "addr_lookup returned -99, which is not a code of the ABI"},
+        call_lookup, NA_IO_ERROR},
+    {{"addr_lookup_null", BROKEN "addr_lookup returned OK and NULL"},
+        call_lookup, NA_PROTOCOL_ERROR},
+    {{"addr_equal_two", BROKEN "addr_equal returned 2, which is not 0 or 1"},
+        call_equal, NA_SUCCESS},
+    {{"addr_to_string_code",
+         BROKEN "addr_to_string returned -99, which is not a code of the ABI"},
+        call_string, NA_IO_ERROR},
+    {{"addr_to_string_huge", BROKEN "addr_to_string says that it needs "
+                                    "18446744073709551615 bytes"},
+        call_string, NA_PROTOCOL_ERROR},
+    {{"addr_to_string_nothing",
+         BROKEN "addr_to_string says that it needs 0 bytes"},
+        call_string, NA_PROTOCOL_ERROR},
+    {{"addr_to_string_beyond", BROKEN "addr_to_string returned OK with"},
+        call_string, NA_PROTOCOL_ERROR},
+    {{"addr_to_string_unended",
+         BROKEN "addr_to_string wrote 8 bytes that do not end with a zero"},
+        call_string, NA_PROTOCOL_ERROR},
+    {{"addr_serialize_huge", BROKEN "addr_serialize returned OK with "
+                                    "18446744073709551615 bytes in 32"},
+        call_form, NA_PROTOCOL_ERROR},
+    {{"addr_serialize_nothing",
+         BROKEN "addr_serialize says that it needs 0 bytes"},
+        call_form, NA_PROTOCOL_ERROR},
+    {{"addr_serialize_beyond",
+         BROKEN "addr_serialize returned OK with 33 bytes in 32"},
+        call_form, NA_PROTOCOL_ERROR},
+    {{"addr_deserialize_null", BROKEN "addr_deserialize returned OK and NULL"},
+        call_of_form, NA_PROTOCOL_ERROR},
+    {{"mem_register_code",
+         BROKEN "mem_register returned -99, which is not a code of the ABI"},
+        call_register, NA_IO_ERROR},
+    {{"mem_register_null", BROKEN "mem_register returned OK and NULL"},
+        call_register, NA_PROTOCOL_ERROR},
+    {{"mem_serialize_code",
+         BROKEN "mem_serialize returned -99, which is not a code of the ABI"},
+        call_register, NA_IO_ERROR},
+    {{"mem_serialize_beyond",
+         BROKEN "mem_serialize returned OK with 33 bytes in 32"},
+        call_register, NA_PROTOCOL_ERROR},
+    {{"mem_serialize_nothing",
+         BROKEN "mem_serialize says that it needs 0 bytes"},
+        call_register, NA_PROTOCOL_ERROR},
+    {{"mem_deserialize_null", BROKEN "mem_deserialize returned OK and NULL"},
+        call_mem_of_form, NA_PROTOCOL_ERROR},
+    {{"alloc_code", BROKEN
+         "alloc of na.mem_alloc/1 returned 7, which is not a code of the ABI"},
+        call_alloc, NA_IO_ERROR},
+    {{"alloc_null", BROKEN "alloc of na.mem_alloc/1 returned OK and NULL"},
+        call_alloc, NA_PROTOCOL_ERROR},
+    {{"entries_many", BROKEN "entries of na.report/1 returned 257, at most 256 "
+                             "were asked for"},
+        call_report, NA_PROTOCOL_ERROR},
+    {{"entries_nameless", BROKEN "entry 0 of na.report/1 has no name"},
+        call_report, NA_SUCCESS},
+};
+
+START_TEST(wrong_call_is_an_error)
+{
+    na_class_t *na_class;
+
+    begin(&calls[_i].way);
+    na_class = NA_Initialize(INFO, true);
+    ck_assert_ptr_nonnull(na_class);
+    ck_assert_int_eq(calls[_i].call(na_class),
+        calls[_i].call == call_equal ? NA_PROTOCOL_ERROR : calls[_i].ret);
+    ck_assert_int_eq(NA_Finalize(na_class), NA_SUCCESS);
+    end();
+}
+END_TEST
+
+static const struct way moving[] = {
+    {"put_positive", BROKEN "put returned 7, which it must not" DEAD},
+    {"put_code", BROKEN "put returned -99, which is not a code of the ABI"},
+    {"put_message",
+        BROKEN "an event of what is not a receive has MESSAGE" DEAD},
+    {"put_flag",
+        BROKEN "an event has flags 0x80, of which 0x3 are defined" DEAD},
+    {"put_status", BROKEN
+        "the status of an event returned -99, which is not a code of the ABI"},
+    {"get_positive", BROKEN "get returned 7, which it must not" DEAD},
+    {"get_code", BROKEN "get returned -99, which is not a code of the ABI"},
+    {"get_message",
+        BROKEN "an event of what is not a receive has MESSAGE" DEAD},
+};
+
+static void
+moved(const struct na_cb_info *info)
+{
+    na_return_t *ret = info->arg;
+
+    *ret = info->ret;
+}
+
+/* A transfer by the NA interface, between two registrations of one's own. */
+START_TEST(wrong_transfer_ends)
+{
+    static char memory[64];
+    na_return_t ret = NA_SUCCESS, submitted;
+    na_class_t *na_class;
+    na_context_t *context;
+    na_mem_handle_t *local, *remote;
+    na_op_id_t *op_id;
+    na_addr_t *self;
+    bool put = moving[_i].name[0] == 'p';
+
+    begin(&moving[_i]);
+    na_class = NA_Initialize(INFO, true);
+    ck_assert_ptr_nonnull(na_class);
+    context = NA_Context_create(na_class);
+    ck_assert_ptr_nonnull(context);
+    ck_assert_int_eq(NA_Addr_self(na_class, &self), NA_SUCCESS);
+    ck_assert_int_eq(NA_Mem_handle_create(na_class, memory, sizeof memory,
+                         NA_MEM_READWRITE, &local),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Mem_register(na_class, local, NA_MEM_TYPE_HOST, 0), NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Mem_handle_deserialize(na_class, &remote, "1", 2), NA_SUCCESS);
+    op_id = NA_Op_create(na_class, 0);
+    ck_assert_ptr_nonnull(op_id);
+    submitted = (put ? NA_Put : NA_Get)(na_class, context, moved, &ret, local,
+        0, remote, 0, sizeof memory, self, 0, op_id);
+    for (unsigned i = 0; submitted == NA_SUCCESS && i < 10; i++) {
+        (void) NA_Poll(na_class, context, NULL);
+        ck_assert_int_eq(NA_Trigger(context, 10, NULL), NA_SUCCESS);
+    }
+    ck_assert_int_ne(submitted == NA_SUCCESS ? ret : submitted, NA_SUCCESS);
+    NA_Op_destroy(na_class, op_id);
+    NA_Mem_handle_free(na_class, remote);
+    NA_Mem_deregister(na_class, local);
+    NA_Mem_handle_free(na_class, local);
+    NA_Addr_free(na_class, self);
+    ck_assert_int_eq(NA_Context_destroy(na_class, context), NA_SUCCESS);
+    ck_assert_int_eq(NA_Finalize(na_class), NA_SUCCESS);
+    end();
+}
+END_TEST
+
+/* Of the first receive, then of the second. */
+static void
+received(const struct na_cb_info *info)
+{
+    na_return_t *rets = info->arg;
+
+    rets[rets[0] == NA_SUCCESS ? 0 : 1] = info->ret;
+}
+
+/* The NA interface: what is pending ends, once, and its op ids can be given back
+ * at once. */
+START_TEST(wrong_pending_operations_end)
+{
+    static const struct way way = {"tag_too_large",
+        BROKEN "an unexpected message has tag 18446744073709551615, max_tag is "
+               "4294967295" DEAD};
+    static char buffers[3][WRONG_SIZE];
+    na_return_t rets[2] = {NA_SUCCESS, NA_SUCCESS}, sent = NA_SUCCESS;
+    na_class_t *na_class;
+    na_context_t *context;
+    na_op_id_t *op_ids[3];
+    na_addr_t *self;
+
+    begin(&way);
+    na_class = NA_Initialize(INFO, true);
+    ck_assert_ptr_nonnull(na_class);
+    context = NA_Context_create(na_class);
+    ck_assert_ptr_nonnull(context);
+    ck_assert_int_eq(NA_Addr_self(na_class, &self), NA_SUCCESS);
+    for (unsigned i = 0; i < 3; i++)
+        op_ids[i] = NA_Op_create(na_class, 0);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(NA_Msg_recv_unexpected(na_class, context, received,
+                             rets, buffers[i], WRONG_SIZE, NULL, op_ids[i]),
+            NA_SUCCESS);
+    ck_assert_int_eq(NA_Msg_send_unexpected(na_class, context, moved, &sent,
+                         buffers[2], 8, NULL, self, 0, 1, op_ids[2]),
+        NA_SUCCESS);
+    for (unsigned i = 0; i < 10; i++) {
+        (void) NA_Poll(na_class, context, NULL);
+        NA_Trigger(context, 10, NULL);
+    }
+    ck_assert_int_eq(sent, NA_SUCCESS);
+    ck_assert_int_eq(rets[0], NA_PROTOCOL_ERROR);
+    ck_assert_int_eq(rets[1], NA_IO_ERROR);
+    ck_assert_int_eq(NA_Msg_recv_unexpected(na_class, context, received, rets,
+                         buffers[0], WRONG_SIZE, NULL, op_ids[0]),
+        NA_IO_ERROR);
+    for (unsigned i = 0; i < 3; i++)
+        NA_Op_destroy(na_class, op_ids[i]);
+    NA_Addr_free(na_class, self);
+    ck_assert_int_eq(NA_Context_destroy(na_class, context), NA_SUCCESS);
+    ck_assert_int_eq(NA_Finalize(na_class), NA_SUCCESS);
+    end();
+}
+END_TEST
+
+static hg_return_t
+transferred(const struct hg_cb_info *info)
+{
+    struct side *side = info->arg;
+
+    side->called++;
+    side->ret = info->ret;
+    return HG_SUCCESS;
+}
+
+/* A bulk transfer that the transport never ends, when its context dies. */
+START_TEST(wrong_transfer_of_dead_context_ends)
+{
+    static const struct way way = {
+        "transfer_never", "context 0 of wrong is dead: NA_IO_ERROR"};
+    static char memory[64];
+    void *pointers[1] = {memory};
+    hg_size_t size = sizeof memory;
+    struct side side;
+    hg_bulk_t bulk, remote;
+    char form[256];
+    hg_size_t length;
+
+    begin(&way);
+    side_open(&side, true);
+    ck_assert_int_eq(HG_Bulk_create(side.hg_class, 1, pointers, &size,
+                         HG_BULK_READWRITE, &bulk),
+        HG_SUCCESS);
+    length = HG_Bulk_get_serialize_size(bulk, 0);
+    ck_assert_uint_le(length, sizeof form);
+    ck_assert_int_eq(HG_Bulk_serialize(form, length, 0, bulk), HG_SUCCESS);
+    form[16] = (char) ~form[16]; /* another owner's */
+    ck_assert_int_eq(
+        HG_Bulk_deserialize(side.hg_class, &remote, form, length), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Bulk_transfer(side.context, transferred, &side, HG_BULK_PULL,
+            side.self, remote, 0, bulk, 0, size, HG_OP_ID_IGNORE),
+        HG_SUCCESS);
+    ck_assert_int_eq(HG_Progress(side.context, 0), HG_TIMEOUT);
+    ck_assert_uint_eq(side.called, 0);
+    side_wait(&side, &side.called, 10);
+    ck_assert_int_eq(side.ret, HG_IO_ERROR);
+    HG_Bulk_free(remote);
+    HG_Bulk_free(bulk);
+    side_close(&side);
+    end();
+}
+END_TEST
+
+#define COUNT(table) ((int) (sizeof(table) / sizeof(table)[0]))
+
+static Suite *
+suite(void)
+{
+    Suite *s = suite_create("wrong");
+    TCase *tc = tcase_create("plugin");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, wrong_not, 0, COUNT(right));
+    tcase_add_loop_test(tc, wrong_context_is_dead, 0, COUNT(dying));
+    tcase_add_loop_test(tc, wrong_submission_is_an_error, 0, COUNT(submitting));
+    tcase_add_loop_test(tc, wrong_context_is_not_created, 0, COUNT(posting));
+    tcase_add_loop_test(tc, wrong_wait_is_told, 0, COUNT(waiting));
+    tcase_add_loop_test(tc, wrong_class_works_all_the_same, 0, COUNT(tables));
+    tcase_add_loop_test(tc, wrong_class_is_not_opened, 0, COUNT(opening));
+    tcase_add_loop_test(tc, wrong_listing_is_an_error, 0, COUNT(listing));
+    tcase_add_test(tc, wrong_argument_of_found_is_passed_over);
+    tcase_add_loop_test(tc, wrong_call_is_an_error, 0, COUNT(calls));
+    tcase_add_loop_test(tc, wrong_transfer_ends, 0, COUNT(moving));
+    tcase_add_test(tc, wrong_pending_operations_end);
+    tcase_add_test(tc, wrong_transfer_of_dead_context_ends);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int
+main(void)
+{
+    SRunner *sr = srunner_create(suite());
+    int failed;
+
+    srunner_run_all(sr, CK_ENV);
+    failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
