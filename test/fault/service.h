@@ -24,12 +24,14 @@ struct service_sample {
     uint64_t heap;     /* bytes allocated */
     uint64_t resident; /* bytes of the process in memory */
     uint64_t descriptors;
+    uint64_t active; /* requests that it has not done with */
 };
 
 /* One server. */
 struct service {
     _Atomic uint32_t generation; /* 0: not there yet; of address */
     char address[256];
+    bool lenient; /* requests need not be what was sent */
     _Atomic bool stop;
     _Atomic uint64_t handled;
     _Atomic uint64_t accepted; /* answers and transfers, */

@@ -49,7 +49,8 @@
     X(FAULT_ALLOCATIONS, 100000, 8)     /* failed in turn, not over na+sm */   \
     X(FAULT_CALLS, 100000, 2)           /* of a kind, failed in turn */        \
     X(FAULT_CALLS_FAR, 100000, 1)       /* likewise, not over na+sm */         \
-    X(FAULT_KINDS, 1, 8)                /* each so many, not over na+sm */
+    X(FAULT_KINDS, 1, 8)                /* each so many, not over na+sm */     \
+    X(ALTERED_CLIENTS, 200, 8)          /* whose messages arrive altered */
 
 enum test_count {
 #define TEST_COUNT_NAME(name, full, everyday) TEST_##name,
