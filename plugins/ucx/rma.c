@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Put and get: checked here, then copied if they are to oneself, done by UCX
- * where it has a lane for them, by messages where it would only emulate them. */
+/* Put and get: checked here, then copied if they are to oneself or to memory that
+ * UCX has mapped, done by UCX where a device does them, by messages where it would
+ * only emulate them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -133,7 +134,90 @@ begun(struct ucx_op *op, void *request)
     }
 }
 
-/* Does by UCX what it reaches by itself. */
+/* Where an operation stands in both registrations. */
+struct walk {
+    const na_plugin_mem *local;
+    const na_plugin_mem *remote;
+    uint32_t i; /* segment of local */
+    uint32_t j; /* and of remote */
+    uint64_t near;
+    uint64_t far;
+    uint64_t left;
+};
+
+/* A part of it that is in one segment at either end. */
+struct part {
+    char *here;
+    uint64_t there;
+    uint64_t length;
+    uint32_t key; /* the remote segment's */
+};
+
+static struct walk
+walk_of(const struct ucx_op *op)
+{
+    struct walk walk = {.local = op->rma.local,
+        .remote = op->rma.remote,
+        .near = op->rma.local_offset,
+        .far = op->rma.remote_offset,
+        .left = op->length};
+
+    walk.i = ucx_mem_locate(walk.local, &walk.near);
+    walk.j = ucx_mem_locate(walk.remote, &walk.far);
+    return walk;
+}
+
+/* The next part; false: there is none. */
+static bool
+next_part(struct walk *walk, struct part *part_p)
+{
+    if (walk->left == 0)
+        return false;
+    const na_plugin_segment *own = &walk->local->segments[walk->i];
+    const na_plugin_segment *other = &walk->remote->segments[walk->j];
+    part_p->here = (char *) own->base + walk->near;
+    part_p->there = (uint64_t) (uintptr_t) other->base + walk->far;
+    part_p->length =
+        least(walk->left, own->length - walk->near, other->length - walk->far);
+    part_p->key = walk->j;
+    walk->left -= part_p->length;
+    walk->near += part_p->length;
+    walk->far += part_p->length;
+    if (walk->near == own->length)
+        walk->i++, walk->near = 0;
+    if (walk->far == other->length)
+        walk->j++, walk->far = 0;
+    return true;
+}
+
+/* Copies to or from the peer's memory, which UCX has mapped here. Newer versions
+ * of UCX have no lane for such gets, and would ask the peer. */
+static int32_t
+copy_mapped(struct ucx_op *op, struct ucx_keyring *ring)
+{
+    na_plugin_class *cls = op->ctx->cls;
+    bool put = op->kind == UCX_OP_PUT;
+    struct walk walk = walk_of(op);
+    struct part part;
+    void *mapped;
+
+    while (next_part(&walk, &part)) {
+        ucs_status_t status =
+            ucp_rkey_ptr(ring->keys[part.key], part.there, &mapped);
+        if (status != UCS_OK)
+            return ucx_conn_code(status);
+        if (put)
+            memcpy(mapped, part.here, part.length);
+        else
+            memcpy(part.here, mapped, part.length);
+    }
+    ucx_count(&cls->counters.native_bytes, op->length);
+    ucx_count(
+        put ? &cls->counters.put_bytes : &cls->counters.get_bytes, op->length);
+    return NA_PLUGIN_DONE;
+}
+
+/* Does by UCX what a device of its reaches by itself. */
 static int32_t
 fly(struct ucx_op *op, struct ucx_keyring *ring)
 {
@@ -141,37 +225,23 @@ fly(struct ucx_op *op, struct ucx_keyring *ring)
                                                  UCP_OP_ATTR_FIELD_USER_DATA,
         .cb = {.send = on_part},
         .user_data = op};
-    uint64_t near = op->rma.local_offset;
-    uint64_t far = op->rma.remote_offset;
-    uint32_t i = ucx_mem_locate(op->rma.local, &near);
-    uint32_t j = ucx_mem_locate(op->rma.remote, &far);
+    struct walk walk = walk_of(op);
+    struct part part;
     ucp_ep_h ep = op->conn->ep;
 
     op->rma.asked = 1; /* until all has been begun */
     ucx_op_set(op, UCX_OP_BUSY);
     ucx_list_append(&op->conn->flying, &op->link);
     op->ctx->cls->stirred = true;
-    for (uint64_t left = op->length; left > 0 && !op->failed;) {
-        const na_plugin_segment *own = &op->rma.local->segments[i];
-        const na_plugin_segment *other = &op->rma.remote->segments[j];
-        char *base = (char *) own->base + near;
-        uint64_t there = (uint64_t) (uintptr_t) other->base + far;
-        uint64_t piece = least(left, own->length - near, other->length - far);
-        begun(op,
-            op->kind == UCX_OP_PUT
-                ? ucp_put_nbx(ep, base, piece, there, ring->keys[j], &param)
-                : ucp_get_nbx(ep, base, piece, there, ring->keys[j], &param));
-        left -= piece;
-        near += piece;
-        far += piece;
-        if (near == own->length && left > 0)
-            i++, near = 0;
-        if (far == other->length && left > 0)
-            j++, far = 0;
+    while (!op->failed && next_part(&walk, &part)) {
+        ucp_rkey_h key = ring->keys[part.key];
+        begun(op, op->kind == UCX_OP_PUT
+                      ? ucp_put_nbx(
+                            ep, part.here, part.length, part.there, key, &param)
+                      : ucp_get_nbx(ep, part.here, part.length, part.there, key,
+                            &param));
     }
-    /* into mapped memory UCX has copied; a flush would also wait for lanes
-     * that have nothing to do with it, and for the peer to poll */
-    if (op->kind == UCX_OP_PUT && op->conn->rma_reach)
+    if (op->kind == UCX_OP_PUT)
         begun(op, ucp_ep_flush_nbx(ep, &param));
     if (--op->rma.asked != 0)
         return NA_PLUGIN_PENDING;
@@ -199,7 +269,7 @@ submit(struct ucx_op *op, na_plugin_mem *remote, na_plugin_addr *peer)
         remote->owner == ucx_peer_number(conn->peer)) {
         struct ucx_keyring *ring = ucx_key_ring(conn, remote);
         if (ring != NULL)
-            return fly(op, ring);
+            return conn->rma_reach ? fly(op, ring) : copy_mapped(op, ring);
     }
     return ucx_piece_submit(op);
 }
