@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Talaria as a subproject of another project of Meson's:
+#
+#   subproject.sh MESON SOURCE_ROOT
+#
+# The project finds it as the dependency talaria. Its program runs from the
+# build directory, where it finds the plugin na+sm; nobody gets a test or a
+# warning that is an error with it. Exit status 0, or 1 with what failed.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=../abi/lib.sh disable=SC1091
+. "$here/../abi/lib.sh"
+
+if [ $# -ne 2 ] || [ ! -f "$2/meson.build" ]; then
+    echo 'usage: subproject.sh MESON SOURCE_ROOT' >&2
+    exit 1
+fi
+meson=$1 source_root=$2
+for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} \
+    LD_LIBRARY_PATH; do
+    unset "$variable"
+done
+tmp=$(realpath "$(mktemp -d)") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+umask 022
+
+# quiet WHAT COMMAND...: what it says is shown if it fails, and that is the end.
+quiet() {
+    local what=$1
+    shift
+    "$@" >"$tmp/said" 2>&1 </dev/null && return
+    sed 's/^/    /' "$tmp/said"
+    fail "$what"
+    finish subproject.sh
+}
+
+mkdir -p "$tmp/project/subprojects"
+ln -s "$source_root" "$tmp/project/subprojects/talaria"
+cp "$here/use_installed.c" "$tmp/project/"
+cat >"$tmp/project/meson.build" <<'END'
+project('user', 'c')
+talaria = dependency('talaria', version: '>= 0.1', fallback: 'talaria')
+plugin = dependency('talaria-plugin')
+assert(plugin.get_variable(internal: 'abi_major') == '1')
+exe = executable('user', 'use_installed.c', dependencies: talaria)
+test('user', exe)
+END
+
+# A compiler that warns of more than those here do: in somebody else's build
+# that is a warning, and no error.
+quiet 'meson setup' "$meson" setup "$tmp/build" "$tmp/project" \
+    -Dtalaria:ofi=disabled -Dtalaria:ucx=disabled -Dtalaria:tools=disabled \
+    -Dc_args=-Wpadded
+quiet 'ninja' ninja -C "$tmp/build"
+grep -q 'warning: .*\[-Wpadded\]' "$tmp/said" ||
+    fail 'the compiler warns of nothing, so that this shows nothing'
+tests=$("$meson" test -C "$tmp/build" --no-rebuild --list 2>/dev/null)
+[ "$tests" = user ] || fail "tests of the project: $tests"
+where=$(timeout 60 "$tmp/build/user" 2>"$tmp/said") || {
+    cat "$tmp/said"
+    fail 'the program does not run from the build directory'
+}
+[ "$where" = beside_core ] || fail "it found the plugin in '$where'"
+finish subproject.sh
