@@ -458,9 +458,14 @@ wait_filled(struct na_progress *progress, unsigned timeout_ms)
     uint64_t deadline = base_time_deadline(timeout_ms);
     na_return_t ret;
 
-    while (progress->leading && !filled(progress))
+    while (progress->leading && !filled(progress)) {
+        /* The poll that came before has disarmed the plugins. */
+        if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
+            NA_PROGRESS_SLEEPERS)
+            arm_for_sleeper(progress);
         if (!base_signal_wait(&progress->left, &progress->lock, deadline))
             break;
+    }
     if (filled(progress))
         return NA_SUCCESS;
     if (progress->leading)

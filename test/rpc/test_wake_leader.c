@@ -116,6 +116,29 @@ START_TEST(wake_leader_by_event_after_poll_of_another)
 }
 END_TEST
 
+/* The other waits in its turn, for the leader. */
+START_TEST(wake_leader_by_event_after_another_began_to_wait)
+{
+    struct session s;
+    struct sleeper leader = {.timeout_ms = 0}, follower = leader;
+    struct call call = {.called = 0};
+    uint64_t polls;
+
+    session_begin(&s, 0, &wake_setup);
+    wake_hold_request(&s, &call);
+    sleeper_start_gated(&leader, &s);
+    polls = loop_polls();
+    sleeper_start(&follower, &s);
+    wait_polls(polls, 2); /* sleeper_start drains, which is one */
+    ck_assert_uint_eq(loop_release(), 1);
+    sleep_gate_open();
+    sleeper_join(&leader, "an event came after another thread began to wait");
+    sleeper_join(&follower, "the leader has found an event");
+    session_wait(&s, &call.called, 1);
+    session_end(&s);
+}
+END_TEST
+
 START_TEST(wake_leader_by_what_another_has_polled)
 {
     struct session s;
@@ -366,6 +389,7 @@ add(TCase *tcase)
 {
     tcase_add_test(tcase, wake_leader_by_what_is_complete_at_once);
     tcase_add_test(tcase, wake_leader_by_event_after_poll_of_another);
+    tcase_add_test(tcase, wake_leader_by_event_after_another_began_to_wait);
     tcase_add_test(tcase, wake_leader_by_what_another_has_polled);
     tcase_add_test(tcase, wake_leader_by_what_the_outside_loop_has_polled);
     tcase_add_test(tcase, wake_leader_once_for_each_reason);
