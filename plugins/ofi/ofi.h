@@ -263,6 +263,7 @@ struct na_plugin_addr {
     uint64_t heard_ns;
     uint64_t pinged_ns;
     uint32_t unanswered; /* pings */
+    bool suspected;      /* of not being Talaria's, which was said */
     uint32_t asked;      /* number of the ping that retire.c waits for */
     uint32_t answered;   /* number of the last ping that it answered */
     uint32_t pinged;     /* number of the last ping that came from it */
@@ -456,6 +457,7 @@ struct na_plugin_class {
     na_plugin_class *next;      /* of all classes of the process, fork.c */
     na_plugin_multi_recv multi; /* the extension, with this class's size */
     struct ofi_counters counters;
+    uint64_t mercury; /* messages of Mercury's, which were dropped */
     char text_provider[64];
     char text_mr[96];
     char text_why[OFI_WHY]; /* why this device */

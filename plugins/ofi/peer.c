@@ -9,6 +9,7 @@
 
 #include "address.h"
 #include "context.h"
+#include "foreign.h"
 #include "fork.h"
 #include "knock.h"
 #include "lost.h"
@@ -21,12 +22,13 @@
 #include "send.h"
 #include "stale.h"
 
-#define LOOK_NS (20 * OFI_MS)   /* between two looks, while sends are stuck */
-#define KNOCK_NS (20 * OFI_MS)  /* after which it is asked who listens */
-#define AGAIN_NS (OFI_SECOND)   /* until it is asked again */
-#define UNANSWERED_MAX 3U       /* pings, after which it is asked as well */
-#define POLLS 64U               /* between two looks at the clock */
-#define PRESENT_NS (5 * OFI_MS) /* for which a peer of the node is there */
+#define LOOK_NS (20 * OFI_MS)     /* between two looks, while sends are stuck */
+#define KNOCK_NS (20 * OFI_MS)    /* after which it is asked who listens */
+#define AGAIN_NS (OFI_SECOND)     /* until it is asked again */
+#define UNANSWERED_MAX 3U         /* pings, after which it is asked as well */
+#define STUCK_NS (3 * OFI_SECOND) /* after which it is said what it may be */
+#define POLLS 64U                 /* between two looks at the clock */
+#define PRESENT_NS (5 * OFI_MS)   /* for which a peer of the node is there */
 
 uint64_t
 ofi_peer_now(void)
@@ -291,6 +293,8 @@ look_stuck(na_plugin_class *cls, na_plugin_addr *peer, uint64_t now)
     else if (since >= cls->send_ns)
         ofi_peer_lose(cls, peer, NA_PLUGIN_E_TIMEOUT,
             "libfabric takes nothing for it for the time of ofi.send_timeout");
+    else if (since >= STUCK_NS)
+        ofi_foreign_suspect(cls, peer, since / OFI_SECOND);
 }
 
 /* Something is wanted of it, and it is silent. */
@@ -314,6 +318,8 @@ look_silent(na_plugin_class *cls, na_plugin_addr *peer, uint64_t now)
             "it does not answer for the time of ofi.retry_timeout");
         return;
     }
+    if (peer->unanswered == UNANSWERED_MAX)
+        ofi_foreign_suspect(cls, peer, (now - peer->heard_ns) / OFI_SECOND);
     /* less and less often, so that one that is stopped is not flooded */
     uint32_t first =
         cls->trait->flags & OFI_TRAIT_MUTE_LOSS ? 0 : UNANSWERED_MAX;

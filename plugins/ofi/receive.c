@@ -6,6 +6,7 @@
 
 #include "address.h"
 #include "fabric.h"
+#include "foreign.h"
 #include "header.h"
 #include "match.h"
 #include "multi.h"
@@ -252,7 +253,7 @@ dispatch(na_plugin_class *cls, struct ofi_rx *rx, const unsigned char *data,
 
     if (!ofi_header_read(data, length, &message.header, &message.before) ||
         !read_sender(cls, data, &message)) {
-        ofi_rx_reject(cls, "its header is not one of this version's");
+        ofi_foreign_reject(cls, data, length);
         return false;
     }
     if (message.from == NULL) {

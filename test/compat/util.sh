@@ -82,7 +82,9 @@ check_exported() {
     done
 }
 
+# shellcheck disable=SC2086
 try c use_util.c -std=gnu99 -std=gnu17 '-std=c11 -D_GNU_SOURCE' -- ${CC:-gcc clang}
+# shellcheck disable=SC2086
 try c++ use_util.cc -std=c++11 -std=c++20 -- ${CXX:-g++ clang++}
 check_exported
 finish util.sh
