@@ -2,7 +2,6 @@
 /* Connections. UCX's callbacks only mark what has failed or has to be looked at;
  * endpoints are closed when UCX has returned. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "conn.h"
 #include "context.h"
 #include "descriptor.h"
+#include "foreign.h"
 #include "hello.h"
 #include "key.h"
 #include "match.h"
@@ -149,6 +149,19 @@ ucx_conn_fail(struct ucx_conn *conn, int32_t error)
 }
 
 void
+ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status)
+{
+    const char *why = ucs_status_string(status);
+
+    if (!conn->failed && conn->state == UCX_CONN_CALLING &&
+        status == UCS_ERR_NOT_CONNECTED)
+        ucx_foreign_say_nobody(conn, why);
+    else if (!conn->failed && conn->state != UCX_CONN_CLOSED)
+        ucx_foreign_say(conn, why);
+    ucx_conn_fail(conn, ucx_conn_code(status));
+}
+
+void
 ucx_conn_break(struct ucx_conn *conn, const char *why)
 {
     na_plugin_class *cls = conn->cls;
@@ -174,12 +187,7 @@ ucx_conn_mark(na_plugin_class *cls, bool again)
 static void
 on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
-    struct ucx_conn *conn = arg;
-
-    if (!conn->failed && conn->state != UCX_CONN_CLOSED)
-        UCX_LOG(conn->cls->host, INFO, "connection with %s: %s",
-            conn->peer_name, ucs_status_string(status));
-    ucx_conn_fail(conn, ucx_conn_code(status));
+    ucx_conn_lost(arg, status);
 }
 
 static struct ucx_conn *
@@ -553,9 +561,7 @@ ucx_conn_expire(na_plugin_class *cls)
         if (conn->deadline_ns > cls->now_ns || conn->failed)
             continue;
         if (conn->state != UCX_CONN_UP)
-            UCX_LOG(cls->host, INFO, "%s: no answer for %" PRIu64 " s",
-                conn->peer_name,
-                (conn->ours ? cls->connect_ns : HELLO_NS) / 1000000000);
+            ucx_foreign_say(conn, "it is silent for too long");
         ucx_conn_fail(conn, NA_PLUGIN_E_HOSTUNREACH);
     }
     ucx_conn_work(cls);

@@ -25,6 +25,9 @@ void ucx_conn_up(struct ucx_conn *conn);
 /* It is to end with this code, as soon as UCX has returned. */
 void ucx_conn_fail(struct ucx_conn *conn, int32_t error);
 
+/* The same, with the code of UCX's status, which is said. */
+void ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status);
+
 /* The same, because of what the peer sent. */
 void ucx_conn_break(struct ucx_conn *conn, const char *why);
 

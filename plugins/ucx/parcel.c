@@ -90,9 +90,8 @@ ucx_parcel_now(struct ucx_conn *conn, const union ucx_header *header,
     ucs_status_t status = UCS_PTR_STATUS(request);
     if (status == UCS_ERR_NO_RESOURCE)
         return NA_PLUGIN_E_AGAIN;
-    int32_t ret = ucx_conn_code(status);
-    ucx_conn_fail(conn, ret);
-    return ret;
+    ucx_conn_lost(conn, status);
+    return ucx_conn_code(status);
 }
 
 /* A parcel has left its connection. */
@@ -117,7 +116,7 @@ on_sent(void *request, ucs_status_t status, void *arg)
 
     ucp_request_free(request);
     if (status != UCS_OK && conn->state != UCX_CONN_CLOSED)
-        ucx_conn_fail(conn, ucx_conn_code(status));
+        ucx_conn_lost(conn, status);
     given_back(conn, parcel);
 }
 
@@ -143,7 +142,7 @@ ucx_parcel_send(struct ucx_conn *conn, struct ucx_parcel *parcel,
     if (UCS_PTR_IS_PTR(request))
         return;
     if (request != NULL)
-        ucx_conn_fail(conn, ucx_conn_code(UCS_PTR_STATUS(request)));
+        ucx_conn_lost(conn, UCS_PTR_STATUS(request));
     given_back(conn, parcel);
 }
 

@@ -283,6 +283,7 @@ struct na_plugin_class {
     int worker_fd; /* -1: no waiting */
 
     struct ucx_counters counters; /* written under lock */
+    uint64_t unsaid;              /* callers that did not say who they are */
 
     alignas(64) struct ucx_lock lock;
     na_plugin_ctx *contexts[UCX_CONTEXTS];
