@@ -348,17 +348,43 @@ HG_Ref_incr(hg_handle_t hg_handle)
     return HG_SUCCESS;
 }
 
+/* The references that Mercury counts beside those in refs, for programs that
+ * decide by the number: one while the handler runs, and one until the answer's
+ * callback is run, also before there is an answer. What is answered without a
+ * callback counts while the handler runs, and outside of it until the transport
+ * has the answer. */
+static int32_t
+references_of_target(const struct hg_handle *handle, int32_t refs)
+{
+    uint8_t responded =
+        atomic_load_explicit(&handle->responded, memory_order_relaxed);
+    int32_t running = (refs & HG_HANDLE_IN_HANDLER) != 0;
+
+    if (handle->local)
+        /* There the handle is the origin's as well, whose caller and forward
+         * have a reference each, and an answer none before its callback. */
+        return running + 2 -
+               (responded == HG_RESPONDED_CALLBACK &&
+                   !(refs & HG_HANDLE_RESPONDING));
+    if (refs & HG_HANDLE_RESPONDING)
+        return running + 1;
+    if (responded == HG_RESPONDED_NOT)
+        return running + !handle->no_response;
+    return responded == HG_RESPONDED_SILENT ? 2 * running : running;
+}
+
 int32_t
 HG_Ref_get(hg_handle_t handle)
 {
-    int32_t refs;
+    int32_t refs, count;
 
     if (!handle)
         return -1;
     refs = atomic_load_explicit(&handle->refs, memory_order_relaxed);
-    if (refs & HG_HANDLE_RESPONDING)
-        refs++;
-    return refs & (HG_HANDLE_RESPONDING - 1);
+    count = refs & (HG_HANDLE_RESPONDING - 1);
+    return handle->role == HG_ROLE_ORIGIN
+               ? count
+               : count + references_of_target(handle, refs);
 }
 
 const struct hg_info *

@@ -65,6 +65,13 @@ enum hg_place {
 #define HG_PART_MASK 0xfU
 #define HG_PART_SHIFT 4
 
+/* In responded: not yet; nothing more to say; without a callback; with one, which
+ * was not run yet. */
+#define HG_RESPONDED_NOT 0U
+#define HG_RESPONDED_OVER 1U
+#define HG_RESPONDED_SILENT 2U
+#define HG_RESPONDED_CALLBACK 3U
+
 /* In watch: the timer may be set; it is counted. */
 #define HG_WATCH_TIMER 0x1U
 #define HG_WATCH_STATS 0x2U
@@ -82,7 +89,7 @@ struct hg_handle {
     _Atomic int32_t ret;       /* how it went so far, an hg_return_t */
     _Atomic bool in_flight;    /* a forward is not over */
     _Atomic uint8_t watch;     /* HG_WATCH_*: what its end is to be told */
-    _Atomic bool responded;    /* respond was called */
+    _Atomic uint8_t responded; /* HG_RESPONDED_* */
     _Atomic bool dropped;      /* or talaria_handle_drop, instead */
     bool given_back;           /* target: by its handler, HG_Destroy */
     _Atomic uint32_t canceled; /* the use whose end was asked for, as of

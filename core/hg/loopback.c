@@ -104,7 +104,8 @@ take_target(struct hg_context *context, struct hg_handle **target_p)
         target->local = true;
         base_lock_release(&context->pool_lock);
     }
-    atomic_store_explicit(&target->responded, false, memory_order_relaxed);
+    atomic_store_explicit(
+        &target->responded, HG_RESPONDED_NOT, memory_order_relaxed);
     *target_p = target;
     return HG_SUCCESS;
 }

@@ -335,7 +335,8 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
 
     if (handle->multi_buffer)
         hg_multi_release(handle);
-    atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
+    atomic_store_explicit(
+        &handle->responded, HG_RESPONDED_NOT, memory_order_relaxed);
     base_lock_acquire(&context->pool_lock);
     message = atomic_load_explicit(&context->ending, memory_order_relaxed)
                   ? NULL

@@ -37,7 +37,8 @@ post_inline(struct hg_handle *handle)
     int32_t code;
 
     atomic_fetch_add_explicit(&port->posted, 1, memory_order_relaxed);
-    atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
+    atomic_store_explicit(
+        &handle->responded, HG_RESPONDED_NOT, memory_order_relaxed);
     set_place(handle, HG_PLACE_POSTED);
     code = hg_handle_ops(handle)->recv_unexpected(hg_handle_ctx(handle),
         na_op_part(handle->recv), handle->in.buffer, port->net.in_size,
@@ -193,6 +194,8 @@ respond_run(struct base_completion *completion)
             &handle->ret, memory_order_relaxed)};
 
     info.info.respond.handle = handle;
+    atomic_store_explicit(
+        &handle->responded, HG_RESPONDED_OVER, memory_order_relaxed);
     handle->callback(&info);
     hg_handle_unref(handle, 1);
 }
@@ -326,6 +329,16 @@ send_code(struct hg_handle *handle, hg_return_t code)
     return respond(handle, code);
 }
 
+/* One alone may answer. */
+static inline bool
+claim(struct hg_handle *handle, uint8_t responded)
+{
+    uint8_t before = HG_RESPONDED_NOT;
+
+    return atomic_compare_exchange_strong_explicit(&handle->responded, &before,
+        responded, memory_order_relaxed, memory_order_relaxed);
+}
+
 /* Answers without a payload, if there is to be an answer and none was given.
  * false: the program has answered. */
 static bool
@@ -333,8 +346,7 @@ respond_with_code(struct hg_handle *handle, hg_return_t code)
 {
     if (handle->no_response)
         return true;
-    if (atomic_exchange_explicit(
-            &handle->responded, true, memory_order_relaxed))
+    if (!claim(handle, HG_RESPONDED_OVER))
         return atomic_load_explicit(&handle->dropped, memory_order_relaxed);
     send_code(handle, code);
     return true;
@@ -572,7 +584,8 @@ static __attribute__((cold, noinline)) hg_return_t
 not_responded(struct hg_handle *handle, hg_return_t ret)
 {
     hg_overflow_drop(&handle->out);
-    atomic_store_explicit(&handle->responded, false, memory_order_relaxed);
+    atomic_store_explicit(
+        &handle->responded, HG_RESPONDED_NOT, memory_order_relaxed);
     return ret;
 }
 
@@ -587,8 +600,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     if (handle->no_response ||
         atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed))
         return HG_OPNOTSUPPORTED;
-    if (atomic_exchange_explicit(
-            &handle->responded, true, memory_order_relaxed))
+    if (!claim(handle, callback ? HG_RESPONDED_CALLBACK : HG_RESPONDED_SILENT))
         return HG_BUSY;
     hg_class = handle->context->hg_class;
     handle->callback = callback;
@@ -610,8 +622,7 @@ talaria_handle_drop(hg_handle_t handle)
 {
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    if (atomic_exchange_explicit(
-            &handle->responded, true, memory_order_relaxed))
+    if (!claim(handle, HG_RESPONDED_OVER))
         return HG_BUSY;
     atomic_store_explicit(&handle->dropped, true, memory_order_relaxed);
     if (handle->context->hg_class->bulk.stats)

@@ -328,7 +328,11 @@ HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 /* Takes another reference, to be given back by HG_Destroy. */
 HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t hg_handle);
 
-/* Returns the number of references, or -1 for no handle. */
+/* Returns the number of references, or -1 for no handle. Beside those of the
+ * caller and of HG_Get_*: 1 for a forward until its callback has returned; at
+ * the target 1 while the handler runs, and 1 until the answer has left or its
+ * callback has returned. To oneself a target's handle counts its origin's 2
+ * instead of the answer's. */
 HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle);
 
 /* Returns what the handle is for, borrowed from it; HG_Addr_dup keeps the
