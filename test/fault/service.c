@@ -280,7 +280,7 @@ count_active(void)
 
     if (talaria_class_stats(own_class, &stats) != HG_SUCCESS)
         abort();
-    count = stats->counters.rpc_req_recv_active_count;
+    count = stats->counters->rpc_req_recv_active_count;
     talaria_class_stats_free(stats);
     return count;
 }
