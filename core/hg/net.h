@@ -23,10 +23,12 @@ enum { HG_NET_MAIN, HG_NET_SM, HG_NETS };
 /* Where everything lies in messages and tags. */
 struct hg_net {
     struct na_class *na_class;
-    size_t in_payload;   /* where the payload of a request begins */
-    size_t out_payload;  /* and of an answer */
-    size_t in_size;      /* bytes of a request's buffer */
-    size_t out_size;     /* and of an answer's */
+    size_t in_payload;  /* where the payload of a request begins */
+    size_t out_payload; /* and of an answer */
+    size_t in_size;     /* bytes of a request's buffer */
+    size_t out_size;    /* and of an answer's */
+    size_t in_room;     /* of that, for header and payload */
+    size_t out_room;
     uint32_t index_bits; /* of a tag: a handle's number in its context */
     uint64_t tag_mask;
 };

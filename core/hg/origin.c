@@ -182,15 +182,16 @@ answer_received(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
     size_t at = handle->port->net.out_payload - HG_HEADER_RESPONSE_SIZE;
+    size_t length = event->length - at;
     struct hg_header_response header;
     hg_return_t ret = HG_PROTOCOL_ERROR;
 
+    /* Also false for what is shorter than the transport's header. */
     if (__builtin_expect(na_event_state(event) == NA_EVENT_MESSAGE &&
-                             event->length >= at &&
-                             event->length <= handle->port->net.out_size,
+                             length <= handle->port->net.out_room,
             1))
-        ret = hg_header_response_decode(
-            handle->out.buffer + at, event->length - at, &header);
+        ret =
+            hg_header_response_decode(handle->out.buffer + at, length, &header);
     if (__builtin_expect(ret != HG_SUCCESS, 0)) {
         not_received(handle, event, ret);
         return;

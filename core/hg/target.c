@@ -457,17 +457,21 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
 {
     struct hg_class *hg_class = handle->context->hg_class;
     size_t at = handle->port->net.in_payload - HG_HEADER_REQUEST_SIZE;
+    size_t length = event->length - at;
     struct hg_header_request header = {0};
     hg_return_t ret = HG_PROTOCOL_ERROR;
 
-    if (event->length >= at)
-        ret = hg_header_request_decode(
-            handle->in.buffer + at, event->length - at, &header);
+    /* Also false for what is shorter than the transport's header. */
+    if (__builtin_expect(length <= handle->port->net.in_room, 1))
+        ret = hg_header_request_decode(handle->in.buffer + at, length, &header);
     handle->cookie = header.cookie;
     handle->tag = event->tag;
     if (ret != HG_SUCCESS) {
+        if (event->length > handle->port->net.in_size)
+            return (hg_return_t) na_event_too_long(
+                handle->port->na_context, event, handle->port->net.in_size);
         if (event->length >= at &&
-            hg_abandon_take(handle, handle->in.buffer + at, event->length - at))
+            hg_abandon_take(handle, handle->in.buffer + at, length))
             return HG_CANCELED;
         LOG_WARNING(HG, "%llu bytes that came as a request are none: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
@@ -571,10 +575,8 @@ request_received(struct na_op *op, const na_plugin_event *event)
 
     if (__builtin_expect(!handle->local, 1))
         count_taken(handle->context, handle->port);
-    if (__builtin_expect(na_event_state(event) == NA_EVENT_MESSAGE &&
-                             event->length <= handle->port->net.in_size &&
-                             event->source,
-            1))
+    if (__builtin_expect(
+            na_event_state(event) == NA_EVENT_MESSAGE && event->source, 1))
         hg_target_take(handle, event);
     else
         request_not_received(handle, event);

@@ -116,13 +116,13 @@ static inline __attribute__((always_inline)) int32_t
 poll_source(struct na_context *context)
 {
     na_plugin_event events[NA_POLL_BATCH];
+    const na_plugin_event *event = events;
     int32_t count = na_context_ops(context)->poll(
         context->plugin_ctx, events, NA_POLL_BATCH);
 
     if (__builtin_expect((uint32_t) count > NA_POLL_BATCH, 0))
         return poll_failed(context, count);
-    for (const na_plugin_event *event = events; event < events + count;
-         event++) {
+    for (int32_t left = count; left > 0; left--, event++) {
         struct na_op *op;
 
         if (__builtin_expect(!event->op, 0))

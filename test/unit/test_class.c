@@ -284,7 +284,14 @@ START_TEST(class_of_missing_operation_names_it)
 }
 END_TEST
 
-static na_plugin_multi_recv multi_recv;
+static int32_t
+no_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
+    void *buffer_data)
+{
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static na_plugin_multi_recv multi_recv = {.recv_multi = no_recv_multi};
 
 static const void *
 extend(na_plugin_class *cls, const char *id)
@@ -353,8 +360,7 @@ START_TEST(open_error_unknown_is_told_with_its_number)
     char text[64];
 
     snprintf(text, sizeof text,
-        "open returned %d, which is not a code of the ABI",
-        odd_codes[_i].code);
+        "open returned %d, which is not a code of the ABI", odd_codes[_i].code);
     assert_open_fails(odd_codes[_i].code, odd_codes[_i].wanted, text);
 }
 END_TEST
@@ -559,6 +565,7 @@ START_TEST(host_table_serves_plugin)
 {
     setenv("TALARIA_SCRIPT_SOME_KEY", "value", 1);
     log_expect("# talaria: [warning] transport: x.c:9: beware", 1, 1);
+    log_expect("ABI: log is called with level -5", 1, 1);
     script.look = look_at_host;
     assert_opens();
 }
