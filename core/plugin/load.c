@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "na_plugin.h"
+#include "object/object.h"
 #include "plugin/descriptor.h"
 #include "plugin/manifest.h"
 
@@ -68,8 +69,15 @@ open_object(const char *path, void **object_p,
 {
     const struct na_plugin *plugin;
     size_t mapped = 0;
-    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    char why[256];
+    void *object;
 
+    if (!object_check(path, why, sizeof why)) {
+        plugin_fault_set(
+            fault, TALARIA_STAGE_DLOPEN, NA_FAULT, "%s: %s", path, why);
+        return false;
+    }
+    object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!object) {
         plugin_fault_set(
             fault, TALARIA_STAGE_DLOPEN, NA_FAULT, "%s", last_dlerror());

@@ -25,13 +25,13 @@ allowed() {
     case $1 in
     base) set -- "$2" include ;;
     proc) set -- "$2" include base ;;
-    plugin) set -- "$2" include base abi ;;
+    plugin) set -- "$2" include base abi object ;;
     na) set -- "$2" include base abi plugin ;;
     bulk) set -- "$2" include base abi plugin na proc ;;
     hg) set -- "$2" include base abi plugin na proc bulk ;;
     tools | compat) set -- "$2" include ;;
-    # The kit stands on the ABI alone.
-    tools/check) set -- "$2" abi tools ;;
+    # The kit stands on the ABI alone, and reads files as the core does.
+    tools/check) set -- "$2" abi tools object ;;
     plugins/*) set -- "$2" abi ;;
     *) set -- "$2" ;;
     esac

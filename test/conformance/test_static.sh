@@ -315,24 +315,24 @@ no_object() {
 strangers() {
     local size length
     printf 'no object\n' >"$objects/text.so"
-    no_object "$objects/text.so" 'does not begin as an ELF file'
+    no_object "$objects/text.so" 'not an ELF file'
     : >"$objects/empty.so"
     no_object "$objects/empty.so" 'is empty'
     mkdir "$objects/folder.so"
     no_object "$objects/folder.so" 'not a file'
     head -c 20000 "$objects/good.so" | tail -c 10000 >"$objects/middle.so"
-    no_object "$objects/middle.so" 'does not begin as an ELF file'
+    no_object "$objects/middle.so" 'not an ELF file'
     printf 'int main(void) { return 0; }\n' |
         "$CC" -fPIE -pie -o "$objects/program.so" -x c - || fail 'program.so'
-    no_object "$objects/program.so" 'is a program'
+    no_object "$objects/program.so" 'is an executable'
     # Number 1 in the place of the machine's; the other class.
     cp "$objects/good.so" "$objects/machine.so"
     printf '\1\0' | dd of="$objects/machine.so" bs=1 seek=18 conv=notrunc \
         status=none
-    no_object "$objects/machine.so" 'another machine'
+    no_object "$objects/machine.so" 'is built for'
     cp "$objects/good.so" "$objects/class.so"
     printf '\7' | dd of="$objects/class.so" bs=1 seek=4 conv=notrunc status=none
-    no_object "$objects/class.so" 'another machine'
+    no_object "$objects/class.so" 'object, this process is'
     size=$(wc -c <"$objects/good.so")
     for length in 1 4 16 63 64 65 300; do
         head -c "$length" "$objects/good.so" >"$objects/cut.so"
@@ -341,7 +341,7 @@ strangers() {
     # From here on the headers are whole.
     for length in 1000 4096 8192 $((size / 2)); do
         head -c "$length" "$objects/good.so" >"$objects/cut.so"
-        no_object "$objects/cut.so" ' has bytes '
+        no_object "$objects/cut.so" 'is cut off'
     done
 }
 

@@ -5,6 +5,8 @@
  */
 #include "check/elf.h"
 
+#include "object/object.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,13 +15,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define OWN_DATA ELFDATA2LSB
-#else
-#define OWN_DATA ELFDATA2MSB
-#endif
-#define OWN_CLASS (sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32)
 
 __attribute__((format(printf, 2, 3))) static bool
 refuse(struct elf *elf, const char *text, ...)
@@ -149,54 +144,6 @@ map_file(struct elf *elf, const char *path)
     return true;
 }
 
-/* What this program is made for; EM_NONE if that cannot be told. */
-static unsigned int
-own_machine(void)
-{
-    ElfW(Ehdr) header = {.e_machine = EM_NONE};
-    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return EM_NONE;
-    if (pread(fd, &header, sizeof header, 0) != (ssize_t) sizeof header)
-        header.e_machine = EM_NONE;
-    close(fd);
-    return header.e_machine;
-}
-
-static bool
-read_header(struct elf *elf)
-{
-    ElfW(Ehdr) *header = &elf->header;
-    unsigned int machine = own_machine();
-
-    if (elf->size < SELFMAG || memcmp(elf->bytes, ELFMAG, SELFMAG) != 0)
-        return refuse(elf, "it does not begin as an ELF file");
-    if (!read_at(elf, 0, header, sizeof *header))
-        return refuse(elf, "it ends within its header");
-    if (header->e_ident[EI_CLASS] != OWN_CLASS ||
-        header->e_ident[EI_DATA] != OWN_DATA)
-        return refuse(elf,
-            "it is of another machine: class %u, byte order %u, here %u, %u",
-            header->e_ident[EI_CLASS], header->e_ident[EI_DATA],
-            (unsigned int) OWN_CLASS, (unsigned int) OWN_DATA);
-    if (machine != EM_NONE && header->e_machine != machine)
-        return refuse(elf, "it is of another machine: number %u, here %u",
-            header->e_machine, machine);
-    if (header->e_type != ET_DYN)
-        return refuse(elf, "it is no shared object: type %u, not %d",
-            header->e_type, ET_DYN);
-    if (header->e_phentsize != sizeof(ElfW(Phdr)) ||
-        !within(elf, header->e_phoff,
-            (uint64_t) header->e_phnum * sizeof(ElfW(Phdr))))
-        return refuse(elf,
-            "its %u program headers of %u bytes, from %#llx on, do not lie in "
-            "its %zu bytes",
-            header->e_phnum, header->e_phentsize,
-            (unsigned long long) header->e_phoff, elf->size);
-    return true;
-}
-
 static bool
 read_segments(struct elf *elf)
 {
@@ -205,13 +152,6 @@ read_segments(struct elf *elf)
     uint64_t room = 0;
 
     for (uint64_t i = 0; elf_segment(elf, i, &segment); i++) {
-        if ((segment.p_type == PT_LOAD || segment.p_type == PT_DYNAMIC) &&
-            !within(elf, segment.p_offset, segment.p_filesz))
-            return refuse(elf,
-                "segment %llu has bytes %#llx to %#llx of its %zu",
-                (unsigned long long) i, (unsigned long long) segment.p_offset,
-                (unsigned long long) segment.p_offset + segment.p_filesz,
-                elf->size);
         if (segment.p_type == PT_DYNAMIC) {
             elf->dynamic = segment.p_offset;
             room = segment.p_filesz / sizeof entry;
@@ -403,14 +343,14 @@ read_relocations(struct elf *elf)
 bool
 elf_open(struct elf *elf, const char *path)
 {
-    uint64_t flags;
-
     memset(elf, 0, sizeof *elf);
-    if (!map_file(elf, path) || !read_header(elf) || !read_segments(elf))
+    if (!object_check(path, elf->fault, sizeof elf->fault) ||
+        !map_file(elf, path))
         return false;
-    if (elf_find(elf, DT_FLAGS_1, &flags) && flags & DF_1_PIE)
-        return refuse(elf, "it is a program, no shared object");
-    return read_strings(elf) && read_symbols(elf) && read_relocations(elf);
+    if (!read_at(elf, 0, &elf->header, sizeof elf->header))
+        return refuse(elf, "it was changed while it was read");
+    return read_segments(elf) && read_strings(elf) && read_symbols(elf) &&
+           read_relocations(elf);
 }
 
 void
