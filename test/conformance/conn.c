@@ -60,9 +60,12 @@ wire_listen(na_plugin_class *cls, const char *name, bool listens)
     }
     cls->listener = fd;
     if (bind(fd, (struct sockaddr *) &address, length) != 0) {
-        WIRE_LOG(cls->host, ERROR, "the name \"%s\" cannot be had: %s", name,
-            strerror(errno));
-        return errno == EADDRINUSE ? NA_PLUGIN_E_ADDRINUSE
+        int error = errno;
+
+        if (!wire_breaks(cls, WIRE_in_use_mute))
+            WIRE_LOG(cls->host, ERROR, "the name \"%s\" cannot be had: %s",
+                name, strerror(error));
+        return error == EADDRINUSE ? NA_PLUGIN_E_ADDRINUSE
                                    : NA_PLUGIN_E_ADDRNOTAVAIL;
     }
     if (listens && (listen(fd, BACKLOG) != 0 || !watch(cls, fd, cls))) {
@@ -111,10 +114,13 @@ find_process(const na_plugin_class *cls, int fd, int *pidfd_p)
 static struct wire_conn *
 conn_create(na_plugin_class *cls, na_plugin_addr *peer)
 {
-    struct wire_conn *conn = calloc(1, sizeof *conn);
+    /* What is kept of each peer has buffers, in most transports. */
+    size_t buffers = wire_breaks(cls, WIRE_peers_kept) ? 16384 : 0;
+    struct wire_conn *conn = calloc(1, sizeof *conn + buffers);
 
     if (!conn)
         return NULL;
+    memset(conn + 1, 1, buffers);
     conn->cls = cls;
     conn->fd = conn->pidfd = -1;
     TAILQ_INIT(&conn->out);

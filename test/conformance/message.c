@@ -284,7 +284,9 @@ wire_message_arrived(struct wire_conn *conn)
                     (wire_breaks(cls, WIRE_match_context_bit) &&
                         (op->peer_ctx ^ record->source) == 2)) &&
                 (op->tag == record->tag ||
-                    wire_breaks(cls, WIRE_match_any_tag)))
+                    wire_breaks(cls, WIRE_match_any_tag) ||
+                    (wire_breaks(cls, WIRE_match_tag_32) &&
+                        (uint32_t) op->tag == (uint32_t) record->tag)))
                 break;
     } else {
         conn->granted[ctx->id]--;
@@ -297,6 +299,8 @@ wire_message_arrived(struct wire_conn *conn)
                 wire_breaks(cls, WIRE_reborn_deaf)) ||
             (cls->mischief.polled != ctx->id &&
                 wire_breaks(cls, WIRE_drops_unpolled)) ||
+            (!op && wire_breaks(cls, WIRE_drops_after_3000) &&
+                cls->queued >= 3000) ||
             (wire_breaks(cls, WIRE_drops_when_many) && ctx->kept_count >= 12) ||
             (wire_breaks(cls, WIRE_self_drops_many) &&
                 conn->peer == cls->self && ctx->kept_count >= 12);

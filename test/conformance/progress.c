@@ -3,6 +3,7 @@
  * clock does, events, and sleeping. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -63,6 +64,8 @@ wire_ctx_destroy(na_plugin_ctx *ctx)
     struct wire_op *op;
 
     pthread_mutex_lock(&cls->lock);
+    if (ctx->alive && wire_breaks(cls, WIRE_exits))
+        exit(0);
     if (ctx->alive)
         wire_mischief_destroy(ctx);
     ctx->alive = ctx->armed = ctx->rung = false;
@@ -254,7 +257,8 @@ wire_advance(na_plugin_class *cls)
     struct wire_conn *only = NULL;
     int count;
 
-    wire_conns_free(&cls->ended);
+    if (!wire_breaks(cls, WIRE_peers_kept))
+        wire_conns_free(&cls->ended);
     clock_work(cls);
     count = epoll_wait(cls->epoll, events, BATCH,
         wire_breaks(cls, WIRE_poll_sleeps) ||
@@ -312,7 +316,7 @@ disarm(na_plugin_ctx *ctx)
     eventfd_t rings;
 
     ctx->armed = false;
-    if (ctx->rung)
+    if (ctx->rung && !wire_breaks(ctx->cls, WIRE_fd_never_drained))
         eventfd_read(ctx->bell, &rings);
     ctx->rung = false;
 }

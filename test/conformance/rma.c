@@ -144,6 +144,22 @@ within(uint64_t offset, uint64_t length, uint64_t whole)
     return offset <= whole && length <= whole - offset;
 }
 
+/* What variants check here instead of where the memory is. */
+static int32_t
+checked_by_origin(const na_plugin_class *cls, enum wire_kind kind,
+    const na_plugin_mem *remote, uint64_t offset, uint64_t length)
+{
+    if (wire_breaks(cls, WIRE_range_by_origin) &&
+        !within(offset, length, remote->length))
+        return NA_PLUGIN_E_INVALID_ARG;
+    if ((wire_breaks(cls, WIRE_write_by_origin) && kind == WIRE_PUT &&
+            !(remote->access & NA_PLUGIN_MEM_WRITE)) ||
+        (wire_breaks(cls, WIRE_read_by_origin) && kind == WIRE_GET &&
+            !(remote->access & NA_PLUGIN_MEM_READ)))
+        return NA_PLUGIN_E_PERMISSION;
+    return NA_PLUGIN_OK;
+}
+
 static int32_t
 submit(na_plugin_ctx *ctx, struct wire_op *op, enum wire_kind kind,
     na_plugin_mem *local, uint64_t local_offset, na_plugin_mem *remote,
@@ -168,6 +184,9 @@ submit(na_plugin_ctx *ctx, struct wire_op *op, enum wire_kind kind,
         WIRE_LOG(cls->host, ERROR, "local memory may not be used so");
         return NA_PLUGIN_E_PERMISSION;
     }
+    code = checked_by_origin(cls, kind, remote, remote_offset, length);
+    if (code != NA_PLUGIN_OK)
+        return code;
     pthread_mutex_lock(&cls->lock);
     wire_op_begin(op, ctx, kind);
     op->peer = peer;
@@ -285,9 +304,12 @@ check_access(na_plugin_class *cls, const struct wire_record *record,
             break;
     if (!mem || record->owner != cls->instance)
         return NA_PLUGIN_E_PERMISSION;
-    if (!(mem->access & access) && !wire_breaks(cls, WIRE_access_unchecked))
+    if (!(mem->access & access) && !wire_breaks(cls, WIRE_access_unchecked) &&
+        !wire_breaks(cls, access == NA_PLUGIN_MEM_WRITE ? WIRE_write_by_origin
+                                                        : WIRE_read_by_origin))
         return NA_PLUGIN_E_PERMISSION;
     if (!within(record->offset, record->total, mem->length) &&
+        !wire_breaks(cls, WIRE_range_by_origin) &&
         !(wire_breaks(cls, WIRE_put_out_of_range) &&
             access == NA_PLUGIN_MEM_WRITE))
         return NA_PLUGIN_E_INVALID_ARG;

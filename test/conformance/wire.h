@@ -24,7 +24,7 @@
 #define WIRE_EXPECTED_MAX 8192U
 #define WIRE_UNEXPECTED_HEADER 16U
 #define WIRE_EXPECTED_HEADER 8U
-#define WIRE_TAG_MAX UINT32_MAX
+#define WIRE_TAG_MAX INT64_MAX
 #define WIRE_SEGMENTS 16U
 #define WIRE_CHUNK 32768U /* bytes of a put or get in one record */
 #define WIRE_CREDITS 16U  /* unexpected messages on the way, per context */

@@ -344,6 +344,38 @@ many_closed(void)
         "%ld KiB more after %u visits", kit_anonymous_kib() - kib, count);
 }
 
+/* The same within one process, often enough for what is kept of each peer to
+ * show. */
+static void
+visit_here(struct kit_side *a)
+{
+    struct kit_side *b = kit_here(NULL);
+
+    kit_acquaint(a, b);
+    kit_unknow(a, kit_number(b));
+    kit_close(b);
+}
+
+static void
+peers_freed(void)
+{
+    struct kit_side *a = kit_here(NULL);
+    uint32_t count = 150;
+    long before, more;
+
+    for (uint32_t i = 0; i < count / 2; i++)
+        visit_here(a);
+    before = kit_anonymous_kib();
+    for (uint32_t i = 0; i < count; i++)
+        visit_here(a);
+    kit_run_for(kit_quiet() / 4);
+    more = kit_anonymous_kib() - before;
+    /* The libraries below keep something of each class that is opened. */
+    kit_expect(more < 4 * (long) count, 12,
+        "what a peer that is gone took is given back",
+        "%ld KiB more after %u visits", more, count);
+}
+
 static const struct kit_case cases[] = {
     {"nobody", 12, 0, 3, 0, "sends to who is no longer there end with an error",
         nobody},
@@ -356,6 +388,8 @@ static const struct kit_case cases[] = {
         "of peers that come and are killed nothing stays", many_killed},
     {"many_closed", 12, 0, 1, 0, "of peers that come and go nothing stays",
         many_closed},
+    {"peers_freed", 12, 0, 0, 0, "nothing is kept of each peer that was there",
+        peers_freed},
 };
 
 const struct kit_group kit_cases_gone = {cases, sizeof cases / sizeof cases[0]};

@@ -405,6 +405,25 @@ fork_and_go_on(void)
     }
 }
 
+/* A second class at the address of a first one. */
+static void
+address_in_use(void)
+{
+    struct kit_side *a = kit_here(NULL);
+    static struct kit_class second;
+    struct kit_how how = {.at = kit_address(a)};
+    na_plugin_open_info info;
+    int32_t result;
+
+    kit_class_info(&info, &how);
+    result = kit_class_try(&second, &info);
+    if (result == NA_PLUGIN_OK)
+        kit_not_offered("a class opens where another one listens");
+    kit_expect(atomic_load_explicit(&second.errors, memory_order_relaxed) > 0,
+        14, "an open that fails says why, in a line at level ERROR",
+        "%s, and no line", kit_code_text(result));
+}
+
 static const struct kit_case cases[] = {
     {"open_close_again", 12, 0, 0, 0,
         "a hundred lives leave no descriptor, thread or memory behind",
@@ -420,6 +439,8 @@ static const struct kit_case cases[] = {
     {"longer_info", 4, 0, 0, 0, "tables of a newer core are accepted",
         longer_info},
     {"refusal_told", 14, 0, 0, 0, "a failing open says why", refusal_told},
+    {"address_in_use", 14, 0, 0, 0,
+        "an open fails with words where another class listens", address_in_use},
     {"other_protocol", 14, 0, 0, 0, "an unknown protocol is refused",
         other_protocol},
     {"devices", 12, 0, 0, 0, "info tells the devices of a protocol", devices},

@@ -142,6 +142,29 @@ idle_connected(void)
     kit_await_message(pair.a, 0, 11, pair.length, 3, 3, kit_number(pair.b));
 }
 
+/* An operation has ended in this process while the context was armed: what it
+ * was woken by is taken away by the poll. */
+static void
+idle_after_wake(void)
+{
+    struct pair pair = open_pair();
+    struct kit_end end;
+
+    for (uint32_t round = 0; round < 4; round++) {
+        uint64_t ns;
+
+        kit_recv_unexpected(pair.a, 2 * round, pair.length);
+        if (!kit_class_arm(pair.cls, 0, &ns))
+            kit_class_poll(pair.cls, 0);
+        kit_cancel(pair.a, 2 * round);
+        kit_class_sleep_for(pair.cls, 0, 1, 2 * round);
+        kit_look(pair.a, 2 * round, &end);
+        kit_expect(end.status == NA_PLUGIN_E_CANCELED, 10,
+            "what is cancelled ends with CANCELED", "%s", kit_end_text(&end));
+    }
+    expect_idle(pair.cls, 1, 20);
+}
+
 /* Sends until some have to wait. How many there are, from operation 0 on. */
 static uint32_t
 fill(const struct pair *pair)
@@ -391,6 +414,8 @@ static const struct kit_case cases[] = {
     {"wait_idle_connected", 12, KIT_NEEDS_WAIT, 1, 0,
         "a class with a peer and receives sleeps until a message comes",
         idle_connected},
+    {"wait_idle_after_wake", 12, KIT_NEEDS_WAIT, 1, 0,
+        "who was woken, and has polled, sleeps again", idle_after_wake},
     {"wait_idle_stuck", 12, KIT_NEEDS_WAIT, 1, 0,
         "a class whose sends wait for a peer that does nothing sleeps",
         idle_stuck},

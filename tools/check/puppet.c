@@ -83,6 +83,9 @@ obey(int fd, struct kit_player *player, const struct kit_command *command,
         _exit(0);
 }
 
+/* What a puppet says last, when it is not needed any more. */
+static const unsigned char farewell[] = "a puppet that ends in order";
+
 __attribute__((noreturn)) static void
 puppet_main(int fd)
 {
@@ -103,7 +106,30 @@ puppet_main(int fd)
             kit_class_progress(player.cls);
         obey(fd, &player, &command, &answer);
     }
+    memcpy(act_bytes, farewell, sizeof farewell);
+    move_all(fd, act_bytes, sizeof farewell, true);
     exit(0);
+}
+
+/* Whether a puppet that is told nothing any more says its last words; what it
+ * may have to say before is passed over. */
+static bool
+says_farewell(int fd)
+{
+    unsigned char bytes[4096], last[sizeof farewell] = "";
+    ssize_t n;
+
+    shutdown(fd, SHUT_WR);
+    while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 ||
+           (n < 0 && errno == EINTR)) {
+        size_t got = n > 0 ? (size_t) n : 0;
+        size_t keep = got < sizeof last ? sizeof last - got : 0;
+
+        memmove(last, last + sizeof last - keep, keep);
+        memcpy(last + keep, bytes + got - (sizeof last - keep),
+            sizeof last - keep);
+    }
+    return memcmp(last, farewell, sizeof farewell) == 0;
 }
 
 static void
@@ -238,9 +264,11 @@ kit_puppets_end(void)
 {
     for (uint32_t i = 0; i < KIT_PUPPETS; i++) {
         int status;
+        bool said;
 
         if (puppets[i].pid == 0)
             continue;
+        said = says_farewell(puppets[i].socket);
         close(puppets[i].socket);
         while (waitpid(puppets[i].pid, &status, 0) < 0 && errno == EINTR)
             ;
@@ -252,6 +280,8 @@ kit_puppets_end(void)
                 WIFSIGNALED(status) ? "signal" : "exit status",
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         }
+        kit_expect(said, kit_running->rule, "a plugin does not end the process",
+            "another process ended with exit status 0");
         puppets[i].pid = 0;
     }
 }

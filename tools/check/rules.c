@@ -36,6 +36,8 @@ const struct kit_group *const kit_groups[] = {
     &kit_cases_rma,
     &kit_cases_rma_end,
     &kit_cases_memory,
+    &kit_cases_forged,
+    &kit_cases_many,
     &kit_cases_multi,
     &kit_cases_wait,
     &kit_cases_wake,

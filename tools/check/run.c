@@ -6,6 +6,7 @@
 #include "check/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,9 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What a case writes when it has run to its end: its exit status is the
+ * plugin's as well, which may call exit. */
+static const char complete[] = "complete";
+
 __attribute__((noreturn)) static void
 case_main(const struct kit_case *it, struct kit_board *board, int output,
-    pid_t parent)
+    int verdict, pid_t parent)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -36,7 +41,19 @@ case_main(const struct kit_case *it, struct kit_board *board, int output,
     it->run();
     kit_sides_end();
     kit_puppets_end();
+    if (write(verdict, complete, sizeof complete) != (ssize_t) sizeof complete)
+        _exit(1);
     exit(0);
+}
+
+/* Whether the case says that it has run to its end. */
+static bool
+is_complete(int verdict)
+{
+    char said[sizeof complete] = "";
+
+    return read(verdict, said, sizeof said) == (ssize_t) sizeof said &&
+           memcmp(said, complete, sizeof said) == 0;
 }
 
 /* Whether it ended within its limit; then its status. */
@@ -94,7 +111,7 @@ blame(struct kit_outcome *outcome, const char *expected, const char *came, ...)
 
 static void
 judge(struct kit_outcome *outcome, struct kit_board *board, bool in_time,
-    uint32_t seconds, int status)
+    uint32_t seconds, int status, bool said)
 {
     const struct kit_seat *seat = &board->seats[0];
 
@@ -115,6 +132,10 @@ judge(struct kit_outcome *outcome, struct kit_board *board, bool in_time,
     } else if (WEXITSTATUS(status) != 0) {
         blame(
             outcome, "an end in order", "exit status %d", WEXITSTATUS(status));
+    } else if (!said) {
+        blame(outcome, "a plugin does not end the process",
+            "it ended with exit status 0%s%s", outcome->call ? " within " : "",
+            outcome->call ? outcome->call : "");
     } else {
         outcome->verdict = KIT_PASSED;
     }
@@ -151,6 +172,7 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
     const char *lacks = lacking(it->needs, facts);
     struct kit_board *board = kit_board_create();
     int output = memfd_create("kit-output", MFD_CLOEXEC), status = 0;
+    int verdict[2] = {-1, -1};
     uint64_t began = kit_now();
     pid_t pid = -1, self = getpid();
 
@@ -159,7 +181,9 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
     if (lacks && facts->known) {
         outcome_p->verdict = KIT_NOT_OFFERED;
         snprintf(outcome_p->came, sizeof outcome_p->came, "%s", lacks);
-    } else if (!board || output < 0 || (pid = fork()) < 0) {
+    } else if (!board || output < 0 ||
+               pipe2(verdict, O_CLOEXEC | O_NONBLOCK) != 0 ||
+               (pid = fork()) < 0) {
         outcome_p->verdict = KIT_NOT_RUN;
         snprintf(
             outcome_p->came, sizeof outcome_p->came, "%s", strerror(errno));
@@ -167,10 +191,11 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
         bool in_time;
 
         if (pid == 0)
-            case_main(it, board, output, self);
+            case_main(it, board, output, verdict[1], self);
         setpgid(pid, pid);
         in_time = await_end(pid, seconds, &status);
-        judge(outcome_p, board, in_time, seconds, status);
+        judge(outcome_p, board, in_time, seconds, status,
+            is_complete(verdict[0]));
         outcome_p->seconds = (double) (kit_now() - began) / 1e9;
         outcome_p->lines =
             atomic_load_explicit(&board->lines, memory_order_relaxed);
@@ -179,6 +204,9 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
         if (!facts->known && board->facts.known)
             *facts = board->facts;
     }
+    for (int i = 0; i < 2; i++)
+        if (verdict[i] >= 0)
+            close(verdict[i]);
     if (output >= 0)
         close(output);
     kit_board_destroy(board);
