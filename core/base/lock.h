@@ -14,7 +14,7 @@
  *   3. bulk_op table             bulk/op_table.c which transfer an id names
  *   4. bulk_op.lock              bulk/transfer.c pieces of a transfer
  *   5. hg_context.pool_lock      hg/handle.c     free and posted handles
- *   6. hg_loopback.lock          hg/loopback.c   contexts; who waits for whom
+ *   6. hg_context.loopback_lock  hg/loopback.c   which answer is awaited
  *   7. hg_registry.lock          hg/registry.c   adding and removing RPCs
  *   8. bulk_owned.lock           bulk/owned.c    descriptors that went out
  *   9. bulk_context.lock         bulk/op.c       free transfers

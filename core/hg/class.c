@@ -112,7 +112,7 @@ class_open(
     hg_class->no_overflow = info->no_overflow;
     hg_class->checksum_flags = hg_checksum_flags(info->checksum_level);
     hg_class->release_input_early = info->release_input_early;
-    hg_loopback_init(hg_class, info->no_loopback != 0);
+    hg_class->no_loopback = info->no_loopback != 0;
     hg_class->bulk.no_eager = info->no_bulk_eager;
     hg_class->post_init =
         info->request_post_init > 0 ? info->request_post_init : POST_INIT;

@@ -7,7 +7,6 @@
 #include "hg/header.h"
 #include "hg/host_address.h"
 #include "hg/limits.h"
-#include "hg/loopback.h"
 #include "hg/net.h"
 #include "hg/registry.h"
 #include "mercury.h"
@@ -34,6 +33,7 @@ struct hg_class {
     struct bulk_class bulk; /* first: bulk_class_of */
     bool own_na_class;
     bool no_overflow;
+    bool no_loopback; /* calls to oneself go through the transport */
     bool release_input_early;
     uint8_t checksum_flags; /* of headers that are sent */
     uint32_t post_init;     /* receives of a listening context at first */
@@ -51,7 +51,6 @@ struct hg_class {
     struct hg_net nets[HG_NETS];
     unsigned net_count;
     struct hg_registry registry;
-    struct hg_loopback loopback;
     struct hg_limits limits;
     _Atomic uint32_t context_count;
     _Atomic uint32_t addr_count;

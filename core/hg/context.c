@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "hg/abandon.h"
 #include "hg/handle.h"
+#include "hg/loopback.h"
 #include "hg/multi_recv.h"
 #include "na.h"
 
@@ -103,13 +104,14 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     na_context->progress->queue = &context->bulk.completions;
     na_progress_fail_init(na_context->progress, hg_context_fail, context);
     base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
+    base_lock_init(
+        &context->loopback_lock, hg_class_na(hg_class)->single_context);
     hg_timers_init(context);
     LIST_INIT(&context->handles);
     SLIST_INIT(&context->free_local);
     LIST_INIT(&context->holds.shares);
     atomic_fetch_add_explicit(
         &hg_class->context_count, 1, memory_order_relaxed);
-    hg_loopback_enter(context);
     if (!HG_Class_is_listening(hg_class))
         return context;
     atomic_store_explicit(&context->accepting, true, memory_order_relaxed);
@@ -193,7 +195,6 @@ HG_Context_unpost(hg_context_t *context)
 {
     if (!context)
         return HG_INVALID_ARG;
-    hg_loopback_leave(context);
     hg_target_unpost(context);
     return wait_for_none(context, posted, DESTROY_TIMEOUT_MS) == 0 ? HG_SUCCESS
                                                                    : HG_TIMEOUT;
@@ -203,7 +204,7 @@ HG_Context_unpost(hg_context_t *context)
 static uint32_t
 in_use(struct hg_context *context)
 {
-    /* Acquire pairs with the release at the end of a visit (loopback.c), and of
+    /* Acquire pairs with the release at the end of an answer (loopback.c), and of
      * a transfer's callback. */
     uint32_t count =
         hg_pool_used(context) +
@@ -237,7 +238,6 @@ HG_Context_destroy(hg_context_t *context)
         return HG_SUCCESS;
     hg_class = context->hg_class;
     atomic_store_explicit(&context->ending, true, memory_order_relaxed);
-    hg_loopback_leave(context);
     hg_target_unpost(context);
     wait_for_none(context, posted, UNPOST_TIMEOUT_MS);
     left = wait_for_none(context, in_use, FETCH_TIMEOUT_MS);

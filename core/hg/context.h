@@ -28,9 +28,8 @@ struct hg_context {
     _Atomic bool starving; /* a port is hungry */
     struct hg_port ports[HG_NETS];
     unsigned port_count;
-    LIST_ENTRY(hg_context) loopback_next;
-    bool listed;               /* in the class's loopback.contexts */
-    _Atomic uint32_t visitors; /* threads that bring a message */
+    struct base_lock loopback_lock; /* loopback.c: which answer is awaited */
+    _Atomic uint32_t visitors;      /* threads that bring such an answer */
     struct hg_holds holds;
     void *data;
     void (*data_free)(void *);

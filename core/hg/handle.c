@@ -222,19 +222,6 @@ set_rpc(struct hg_handle *handle, struct hg_rpc *rpc)
     handle->info.id = rpc->id;
 }
 
-/* To oneself it goes without the transport, unless that is not wanted or would
- * have a thread reach into another's context. */
-static void
-choose_way(struct hg_handle *handle)
-{
-    const struct hg_context *context = handle->context;
-    const struct hg_loopback *loopback = &context->hg_class->loopback;
-
-    handle->loopback =
-        handle->peer.self && !loopback->off &&
-        (!loopback->narrow || handle->target_id == hg_context_na(context)->id);
-}
-
 static void
 set_peer(struct hg_handle *handle, const struct hg_addr *addr)
 {
@@ -243,7 +230,7 @@ set_peer(struct hg_handle *handle, const struct hg_addr *addr)
     na_peer_copy(&handle->peer, addr);
     handle->info.addr = &handle->peer;
     na_peer_release(&before);
-    choose_way(handle);
+    handle->loopback = addr->self && !handle->context->hg_class->no_loopback;
 }
 
 hg_return_t
@@ -416,7 +403,6 @@ HG_Set_target_id(hg_handle_t handle, uint8_t id)
         return HG_INVALID_ARG;
     handle->target_id = id;
     handle->info.context_id = id;
-    choose_way(handle);
     return HG_SUCCESS;
 }
 

@@ -10,6 +10,7 @@
 #include "base/completion.h"
 #include "hg/class.h"
 #include "hg/context.h"
+#include "hg/loopback.h"
 #include "hg/overflow.h"
 #include "na/op.h"
 #include "na/peer.h"

@@ -1,83 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RPCs to oneself, without the transport: the encoded request is copied into a
- * target handle of the addressed context, the encoded answer back, and each
+ * Calls to oneself, without the transport: the encoded request is copied into a
+ * target handle of the caller's context, the encoded answer back, and each
  * handle is told by the event that a transport would have brought. A request
- * and who waits for its answer name each other, under a lock of the class;
+ * and who waits for its answer name each other, under a lock of the context;
  * whoever parts them ends the origin's forward.
  */
 #include "hg/loopback.h"
 
-#include "base/log.h"
 #include "hg/handle.h"
 #include "na.h"
 
 #include <string.h>
-
-static struct hg_loopback *
-loopback_of(const struct hg_handle *handle)
-{
-    return &handle->context->hg_class->loopback;
-}
-
-void
-hg_loopback_init(struct hg_class *hg_class, bool off)
-{
-    const struct na_class *na_class = hg_class_na(hg_class);
-    struct hg_loopback *loopback = &hg_class->loopback;
-
-    loopback->off = off;
-    loopback->narrow = na_class->single_context && !na_class->single_class;
-    base_lock_init(&loopback->lock, na_class->single_class);
-    LIST_INIT(&loopback->contexts);
-}
-
-void
-hg_loopback_enter(struct hg_context *context)
-{
-    struct hg_loopback *loopback = &context->hg_class->loopback;
-
-    base_lock_acquire(&loopback->lock);
-    LIST_INSERT_HEAD(&loopback->contexts, context, loopback_next);
-    context->listed = true;
-    base_lock_release(&loopback->lock);
-}
-
-void
-hg_loopback_leave(struct hg_context *context)
-{
-    struct hg_loopback *loopback = &context->hg_class->loopback;
-
-    base_lock_acquire(&loopback->lock);
-    if (context->listed)
-        LIST_REMOVE(context, loopback_next);
-    context->listed = false;
-    base_lock_release(&loopback->lock);
-}
-
-/* The context of an id, which stays until it is left; NULL: there is none that
- * takes requests. */
-static struct hg_context *
-visit(struct hg_loopback *loopback, uint8_t id)
-{
-    struct hg_context *context;
-
-    base_lock_acquire(&loopback->lock);
-    LIST_FOREACH (context, &loopback->contexts, loopback_next)
-        if (hg_context_na(context)->id == id)
-            break;
-    if (context)
-        atomic_fetch_add_explicit(&context->visitors, 1, memory_order_relaxed);
-    base_lock_release(&loopback->lock);
-    return context;
-}
-
-static void
-leave(struct hg_context *context)
-{
-    /* Release pairs with the acquire in in_use (context.c). */
-    atomic_fetch_sub_explicit(&context->visitors, 1, memory_order_release);
-}
 
 /* A target handle that no receive was posted for. */
 static hg_return_t
@@ -126,13 +60,13 @@ part(struct hg_handle *handle)
 static void
 join(struct hg_handle *origin, struct hg_handle *target)
 {
-    struct hg_loopback *loopback = loopback_of(origin);
+    struct base_lock *lock = &origin->context->loopback_lock;
 
-    base_lock_acquire(&loopback->lock);
+    base_lock_acquire(lock);
     origin->awaiting = true;
     atomic_store_explicit(&origin->partner, target, memory_order_relaxed);
     atomic_store_explicit(&target->partner, origin, memory_order_relaxed);
-    base_lock_release(&loopback->lock);
+    base_lock_release(lock);
 }
 
 /* Hands the request over. The origin may be done with before this returns. */
@@ -178,74 +112,72 @@ fail(struct hg_handle *origin, hg_return_t ret)
 void
 hg_loopback_forward(struct hg_handle *origin)
 {
-    struct hg_context *context = visit(loopback_of(origin), origin->target_id);
     bool no_response = origin->no_response;
     struct hg_handle *target;
-    hg_return_t ret = HG_NODEV;
+    hg_return_t ret;
 
     if (!no_response)
         /* The request does not stay underway. */
         atomic_fetch_sub_explicit(
             &origin->parts, HG_PART_SEND, memory_order_relaxed);
-    if (context)
-        ret = take_target(context, &target);
-    else
-        LOG_ERROR(HG, "no context %u of this class takes requests",
-            origin->target_id);
+    ret = take_target(origin->context, &target);
     if (ret != HG_SUCCESS) {
         fail(origin, ret);
-    } else {
-        hand_over(origin, target);
-        if (no_response)
-            complete(origin, origin->send,
-                (na_plugin_event){.status = NA_PLUGIN_OK});
+        return;
     }
-    if (context)
-        leave(context);
+    hand_over(origin, target);
+    if (no_response)
+        complete(
+            origin, origin->send, (na_plugin_event){.status = NA_PLUGIN_OK});
 }
 
-int32_t
+struct hg_handle *
 hg_loopback_answer(struct hg_handle *target)
 {
-    struct hg_loopback *loopback = loopback_of(target);
-    na_plugin_event event = {
-        .length = target->port->net.out_payload + target->out.size,
-        .flags = NA_PLUGIN_EVENT_MESSAGE};
-    struct hg_context *context;
+    struct hg_context *context = target->context;
     struct hg_handle *origin;
 
-    base_lock_acquire(&loopback->lock);
+    base_lock_acquire(&context->loopback_lock);
     origin = part(target);
-    if (!origin) {
-        base_lock_release(&loopback->lock);
-        return NA_PLUGIN_DONE; /* nobody waits any more */
+    if (origin) {
+        origin->awaiting = false;
+        atomic_fetch_add_explicit(&context->visitors, 1, memory_order_relaxed);
     }
-    origin->awaiting = false;
-    context = origin->context;
-    atomic_fetch_add_explicit(&context->visitors, 1, memory_order_relaxed);
-    base_lock_release(&loopback->lock);
+    base_lock_release(&context->loopback_lock);
+    if (!origin)
+        return NULL;
     memcpy(origin->out.payload - HG_HEADER_RESPONSE_SIZE,
         target->out.payload - HG_HEADER_RESPONSE_SIZE,
         HG_HEADER_RESPONSE_SIZE + target->out.size);
     if (__builtin_expect(target->out.overflow != NULL, 0))
         hg_overflow_share(&target->out, &origin->out);
-    complete(origin, origin->recv, event);
-    leave(context);
-    return NA_PLUGIN_DONE;
+    return origin;
+}
+
+void
+hg_loopback_answered(struct hg_handle *origin, size_t size)
+{
+    struct hg_context *context = origin->context;
+
+    complete(origin, origin->recv,
+        (na_plugin_event){.length = origin->port->net.out_payload + size,
+            .flags = NA_PLUGIN_EVENT_MESSAGE});
+    /* Release pairs with the acquire in in_use (context.c). */
+    atomic_fetch_sub_explicit(&context->visitors, 1, memory_order_release);
 }
 
 void
 hg_loopback_cancel(struct hg_handle *origin)
 {
-    struct hg_loopback *loopback = loopback_of(origin);
+    struct base_lock *lock = &origin->context->loopback_lock;
     bool awaiting;
 
-    base_lock_acquire(&loopback->lock);
+    base_lock_acquire(lock);
     awaiting = origin->awaiting;
     origin->awaiting = false;
     if (awaiting)
         part(origin);
-    base_lock_release(&loopback->lock);
+    base_lock_release(lock);
     if (awaiting)
         fail(origin, HG_CANCELED);
 }
@@ -266,14 +198,13 @@ void
 hg_loopback_put(struct hg_handle *target)
 {
     struct hg_context *context = target->context;
-    struct hg_loopback *loopback = loopback_of(target);
 
     /* It was never answered: its origin waits on, until it is cancelled. Set
      * by this handle's own request only, so that a look suffices. */
     if (atomic_load_explicit(&target->partner, memory_order_relaxed)) {
-        base_lock_acquire(&loopback->lock);
+        base_lock_acquire(&context->loopback_lock);
         part(target);
-        base_lock_release(&loopback->lock);
+        base_lock_release(&context->loopback_lock);
     }
     base_lock_acquire(&context->pool_lock);
     atomic_store_explicit(&target->place, HG_PLACE_FREE, memory_order_relaxed);

@@ -273,6 +273,23 @@ unsent(struct hg_handle *handle, hg_return_t ret)
     return give_back(handle, 0) ? ret : HG_SUCCESS;
 }
 
+/* As with Mercury the callback of the answer is run before that of the forward
+ * that it ends. */
+static __attribute__((noinline)) void
+respond_locally(struct hg_handle *handle)
+{
+    struct na_progress *progress = handle->port->na_context->progress;
+    size_t size = handle->out.size;
+    struct hg_handle *origin = hg_loopback_answer(handle);
+
+    if (respond_ended(handle)) {
+        hg_target_responded(handle);
+        na_progress_notify(progress);
+    }
+    if (origin)
+        hg_loopback_answered(origin, size);
+}
+
 /* Sends the answer, whose payload is encoded and whose ret is set; holds a
  * reference meanwhile. */
 static inline __attribute__((always_inline)) hg_return_t
@@ -299,13 +316,14 @@ respond(struct hg_handle *handle, hg_return_t result)
     /* Release pairs with the acquire in detach_respond. */
     atomic_fetch_add_explicit(
         &handle->refs, HG_HANDLE_RESPONDING, memory_order_release);
-    if (__builtin_expect(handle->local, 0))
-        code = hg_loopback_answer(handle);
-    else
-        code = hg_handle_ops(handle)->send_expected(hg_handle_ctx(handle),
-            na_op_part(handle->send), handle->out.buffer,
-            net->out_payload + handle->out.size, handle->out.buffer_data,
-            handle->peer.addr, handle->info.context_id, handle->tag);
+    if (__builtin_expect(handle->local, 0)) {
+        respond_locally(handle);
+        return HG_SUCCESS;
+    }
+    code = hg_handle_ops(handle)->send_expected(hg_handle_ctx(handle),
+        na_op_part(handle->send), handle->out.buffer,
+        net->out_payload + handle->out.size, handle->out.buffer_data,
+        handle->peer.addr, handle->info.context_id, handle->tag);
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
     if (__builtin_expect(code != NA_PLUGIN_DONE, 0))

@@ -348,7 +348,9 @@ HG_PUBLIC hg_return_t HG_Set_data(
 /* Returns the data attached, or NULL. */
 HG_PUBLIC void *HG_Get_data(hg_handle_t handle);
 
-/* Chooses the target's context for the next forwards; 0 at first. */
+/* Chooses the target's context for the next forwards; 0 at first. A call to
+ * oneself runs on the caller's context in any case, unless it goes through the
+ * transport (no_loopback). */
 HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
 
 /* Arguments, decoded */

@@ -108,10 +108,18 @@ step_both(hg_context_t *contexts[2])
     }
 }
 
+/* Calls to oneself too: without the transport they stay where they are. */
+static void
+two_by_transport(struct hg_init_info *info)
+{
+    two_contexts(info);
+    info->no_loopback = 1;
+}
+
 START_TEST(context_is_chosen_by_its_id)
 {
     static const struct session_setup setup_where = {
-        .open = open_where, .init = two_contexts};
+        .open = open_where, .init = two_by_transport};
     struct session s;
     hg_context_t *contexts[2];
 
@@ -157,8 +165,6 @@ START_TEST(context_unposted_receives_no_more)
     hg_handle_t handle;
 
     session_begin(&s, _i, &setup);
-    /* To oneself that is told. */
-    log_expect("no context 0 of this class", 0, 1);
     if (s.mode->shape == SESSION_SELF) {
         handle = session_handle(&s, rpcs_id(RPC_EMPTY));
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
@@ -166,12 +172,14 @@ START_TEST(context_unposted_receives_no_more)
         ck_assert_int_eq(
             HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
         session_quiet(&s);
+        /* What takes no receive goes on, as with Mercury. */
         ck_assert_uint_eq(call.called, s.mode->loopback);
-        ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 1);
+        ck_assert_uint_eq(
+            rpcs_shared()->handled[RPC_EMPTY], s.mode->loopback ? 2 : 1);
         ck_assert_int_eq(HG_Context_unpost(s.context), HG_SUCCESS);
         ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
         session_wait(&s, &call.called, 1);
-        ck_assert_int_eq(call.ret, s.mode->loopback ? HG_NODEV : HG_CANCELED);
+        ck_assert_int_eq(call.ret, s.mode->loopback ? HG_SUCCESS : HG_CANCELED);
         ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     }
     session_end(&s);

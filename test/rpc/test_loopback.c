@@ -120,24 +120,113 @@ START_TEST(loopback_ends_as_any_call_does)
 }
 END_TEST
 
-START_TEST(loopback_to_a_context_that_is_not_there_is_told)
+static hg_context_t *ran_on;
+
+static hg_return_t
+on_where(hg_handle_t handle)
 {
+    ran_on = HG_Get_info(handle)->context;
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+/* As with Mercury: the other context is progressed by nobody. */
+START_TEST(loopback_runs_on_the_callers_context)
+{
+    static const uint8_t ids[] = {0, 1, 255};
     struct session s;
-    struct call call = {.called = 0};
+    hg_context_t *contexts[2];
     hg_handle_t handle;
+    hg_id_t id;
 
     if (!is_self(_i))
         return;
     session_begin(&s, _i, &setup_two);
-    log_expect("no context 1 of this class", 1, 1);
-    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
-    ck_assert_int_eq(HG_Set_target_id(handle, 1), HG_SUCCESS);
-    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
-    ck_assert_uint_eq(call.called, 0);
-    session_wait(&s, &call.called, 1);
-    ck_assert_int_eq(call.ret, HG_NODEV);
-    ck_assert_int_eq(HG_Set_target_id(handle, 0), HG_SUCCESS);
-    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    id = MERCURY_REGISTER(s.hg_class, "where", void, void, on_where);
+    contexts[0] = s.context;
+    contexts[1] = HG_Context_create_id(s.hg_class, 1);
+    ck_assert_ptr_nonnull(contexts[1]);
+    for (unsigned from = 0; from < 2; from++) {
+        ck_assert_int_eq(
+            HG_Create(contexts[from], s.target, id, &handle), HG_SUCCESS);
+        for (unsigned i = 0; i < sizeof ids; i++) {
+            struct call call = {.called = 0};
+
+            ck_assert_int_eq(HG_Set_target_id(handle, ids[i]), HG_SUCCESS);
+            ck_assert_int_eq(
+                HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+            ck_assert_uint_eq(call.called, 0);
+            call_wait(contexts[from], &call, 1);
+            ck_assert_int_eq(call.ret, HG_SUCCESS);
+            ck_assert_ptr_eq(ran_on, contexts[from]);
+        }
+        ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    }
+    ck_assert_uint_eq(sent(), 0);
+    ck_assert_int_eq(HG_Context_destroy(contexts[1]), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+static char order[8];
+
+static hg_return_t
+note_respond(const struct hg_cb_info *info)
+{
+    TARGET_ASSERT(info->ret == HG_SUCCESS);
+    strcat(order, "r");
+    return HG_SUCCESS;
+}
+
+static hg_return_t
+note_forward(const struct hg_cb_info *info)
+{
+    strcat(order, "f");
+    return call_done(info);
+}
+
+static hg_return_t
+on_order(hg_handle_t handle)
+{
+    uint32_t size = 0;
+    blob_t out;
+
+    TARGET_ASSERT(HG_Get_input(handle, &size) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Free_input(handle, &size) == HG_SUCCESS);
+    out = blob_make(size, 3);
+    TARGET_ASSERT(HG_Respond(handle, note_respond, NULL, &out) == HG_SUCCESS);
+    blob_free(&out);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    strcat(order, "h");
+    return HG_SUCCESS;
+}
+
+/* As with Mercury. */
+START_TEST(loopback_respond_calls_back_before_forward)
+{
+    static const uint32_t sizes[] = {4, 100000};
+    struct session s;
+    hg_handle_t handle;
+
+    if (!is_self(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    handle = session_handle(
+        &s, MERCURY_REGISTER(s.hg_class, "order", uint32_t, blob_t, on_order));
+    for (unsigned i = 0; i < 2; i++) {
+        struct call call = {.called = 0};
+        uint32_t size = sizes[i];
+        blob_t out;
+
+        order[0] = '\0';
+        ck_assert_int_eq(
+            HG_Forward(handle, note_forward, &call, &size), HG_SUCCESS);
+        session_wait(&s, &call.called, 1);
+        ck_assert_str_eq(order, "hrf");
+        ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+        ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
+    }
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -262,111 +351,92 @@ START_TEST(loopback_uses_its_handles_again)
 }
 END_TEST
 
-/* A context that another thread drives, asleep most of the time. */
-struct other {
-    hg_context_t *context;
-    _Atomic bool stop;
-    pthread_t thread;
-};
-
-static void *
-drive(void *arg)
-{
-    struct other *other = arg;
-
-    while (!atomic_load(&other->stop)) {
-        HG_Progress(other->context, test_count(TEST_WAIT_MS));
-        while (HG_Trigger(other->context, 0, 1, NULL) == HG_SUCCESS)
-            ;
-    }
-    return NULL;
-}
-
-static void
-other_start(struct other *other, struct session *s)
-{
-    other->context = HG_Context_create_id(s->hg_class, 1);
-    ck_assert_ptr_nonnull(other->context);
-    atomic_store(&other->stop, false);
-    ck_assert_int_eq(pthread_create(&other->thread, NULL, drive, other), 0);
-}
-
-/* Its last call sees stop. */
-static void
-other_stop(struct other *other, struct session *s)
-{
-    struct call call = {.called = 0};
-    hg_handle_t handle = session_handle(s, rpcs_id(RPC_EMPTY));
-
-    ck_assert_int_eq(HG_Set_target_id(handle, 1), HG_SUCCESS);
-    atomic_store(&other->stop, true);
-    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
-    ck_assert_int_eq(pthread_join(other->thread, NULL), 0);
-    session_drain(other->context);
-    session_wait(s, &call.called, 1);
-    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    ck_assert_int_eq(HG_Context_destroy(other->context), HG_SUCCESS);
-}
-
 static bool
 is_threaded(int mode)
 {
     return is_self(mode) && session_mode_at(mode)->thread_mode == 0;
 }
 
-START_TEST(loopback_across_contexts_wakes_the_other_thread)
+/* A context with a thread of its own, which calls the others' and then leaves. */
+struct caller {
+    pthread_t thread;
+    hg_context_t *context;
+    hg_addr_t target;
+    uint8_t to;
+    uint32_t count;
+};
+
+static void *
+call_others(void *arg)
 {
-    enum { IN_FLIGHT = 16 };
+    struct caller *caller = arg;
+    struct call call = {.called = 0};
+    blob_t in = blob_make(77, 1), out;
+    hg_handle_t handle;
+
+    ck_assert_int_eq(
+        HG_Create(caller->context, caller->target, rpcs_id(RPC_ECHO), &handle),
+        HG_SUCCESS);
+    ck_assert_int_eq(HG_Set_target_id(handle, caller->to), HG_SUCCESS);
+    for (uint32_t i = 1; i <= caller->count; i++) {
+        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
+        call_wait(caller->context, &call, i);
+        ck_assert_int_eq(call.ret, HG_SUCCESS);
+        ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+        ck_assert(blob_equal(&in, &out));
+        ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
+    }
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    blob_free(&in);
+    return NULL;
+}
+
+/* Contexts of the session's class, the first one its own. */
+static void
+call_one_another(hg_context_t *const contexts[2], hg_addr_t target)
+{
+    struct caller callers[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        callers[i] = (struct caller){.context = contexts[i],
+            .target = target,
+            .to = i == 0,
+            /* One is done long before the other. */
+            .count = test_count(TEST_PROGRESS_CALLS) / (i == 0 ? 100 : 10)};
+        ck_assert_int_eq(
+            pthread_create(&callers[i].thread, NULL, call_others, &callers[i]),
+            0);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_join(callers[i].thread, NULL), 0);
+}
+
+START_TEST(loopback_of_a_thread_waits_for_no_other)
+{
     struct session s;
-    struct other other;
-    struct call calls[IN_FLIGHT];
-    hg_handle_t handles[IN_FLIGHT];
-    blob_t in, out;
+    hg_context_t *contexts[2];
 
     if (!is_threaded(_i))
         return;
     session_begin(&s, _i, &setup_two);
-    other_start(&other, &s);
-    in = blob_make(77, 1);
-    for (unsigned i = 0; i < IN_FLIGHT; i++) {
-        handles[i] = session_handle(&s, rpcs_id(RPC_ECHO));
-        ck_assert_int_eq(HG_Set_target_id(handles[i], 1), HG_SUCCESS);
-    }
-    for (uint32_t round = 0; round < test_count(TEST_PROGRESS_CALLS) / 10;
-         round++) {
-        unsigned count = round % 2 == 0 ? 1 : IN_FLIGHT;
-
-        memset(calls, 0, sizeof calls);
-        for (unsigned i = 0; i < count; i++)
-            ck_assert_int_eq(
-                HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
-        for (unsigned i = 0; i < count; i++) {
-            session_wait(&s, &calls[i].called, 1);
-            ck_assert_int_eq(calls[i].ret, HG_SUCCESS);
-            ck_assert_int_eq(HG_Get_output(handles[i], &out), HG_SUCCESS);
-            ck_assert(blob_equal(&in, &out));
-            ck_assert_int_eq(HG_Free_output(handles[i], &out), HG_SUCCESS);
-        }
-    }
-    for (unsigned i = 0; i < IN_FLIGHT; i++)
-        ck_assert_int_eq(HG_Destroy(handles[i]), HG_SUCCESS);
-    blob_free(&in);
+    contexts[0] = s.context;
+    contexts[1] = HG_Context_create_id(s.hg_class, 1);
+    ck_assert_ptr_nonnull(contexts[1]);
+    call_one_another(contexts, s.target);
     ck_assert_uint_eq(sent(), 0);
-    other_stop(&other, &s);
+    ck_assert_int_eq(HG_Context_destroy(contexts[1]), HG_SUCCESS);
     session_end(&s);
 }
 END_TEST
 
-/* Contexts that have a thread each are not reached into by another's. */
-START_TEST(loopback_across_contexts_of_one_thread_each_takes_the_transport)
+/* Nor needs a context that is a thread's own the transport. */
+START_TEST(loopback_of_contexts_of_one_thread_each)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
     struct session s;
-    struct call call = {.called = 0};
     hg_class_t *hg_class;
     hg_context_t *contexts[2];
     hg_addr_t self;
-    hg_handle_t handle;
 
     session_begin(&s, 0, &setup);
     info.na_init_info.thread_mode = NA_THREAD_MODE_SINGLE_CTX;
@@ -377,20 +447,8 @@ START_TEST(loopback_across_contexts_of_one_thread_each_takes_the_transport)
     for (uint8_t i = 0; i < 2; i++)
         contexts[i] = HG_Context_create_id(hg_class, i);
     ck_assert_int_eq(HG_Addr_self(hg_class, &self), HG_SUCCESS);
-    ck_assert_int_eq(
-        HG_Create(contexts[0], self, rpcs_id(RPC_EMPTY), &handle), HG_SUCCESS);
-    for (uint32_t to = 0; to < 2; to++) {
-        ck_assert_int_eq(HG_Set_target_id(handle, (uint8_t) to), HG_SUCCESS);
-        ck_assert_int_eq(
-            HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
-        while (call.called <= to) {
-            session_drain(contexts[0]);
-            session_drain(contexts[1]);
-        }
-        ck_assert_int_eq(call.ret, HG_SUCCESS);
-        ck_assert_uint_eq(sent(), session_is_loop() ? to : 0);
-    }
-    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    call_one_another(contexts, self);
+    ck_assert_uint_eq(sent(), 0);
     ck_assert_int_eq(HG_Addr_free(hg_class, self), HG_SUCCESS);
     for (uint8_t i = 0; i < 2; i++)
         ck_assert_int_eq(HG_Context_destroy(contexts[i]), HG_SUCCESS);
@@ -554,14 +612,14 @@ add(TCase *tcase)
     session_add(tcase, loopback_of_every_self_address_spares_the_transport);
     session_add(tcase, loopback_off_takes_the_transport);
     session_add(tcase, loopback_ends_as_any_call_does);
-    session_add(tcase, loopback_to_a_context_that_is_not_there_is_told);
+    session_add(tcase, loopback_runs_on_the_callers_context);
+    session_add(tcase, loopback_respond_calls_back_before_forward);
     session_add(tcase, loopback_works_without_listening);
     session_add(
         tcase, loopback_shows_the_self_address_that_can_be_forwarded_to);
     session_add(tcase, loopback_uses_its_handles_again);
-    session_add(tcase, loopback_across_contexts_wakes_the_other_thread);
-    tcase_add_test(
-        tcase, loopback_across_contexts_of_one_thread_each_takes_the_transport);
+    session_add(tcase, loopback_of_a_thread_waits_for_no_other);
+    tcase_add_test(tcase, loopback_of_contexts_of_one_thread_each);
     session_add(tcase, loopback_answered_from_another_thread);
     session_add(tcase, loopback_cancelled_while_it_is_answered_calls_back_once);
     session_add(tcase, loopback_never_answered_waits_until_cancelled);
