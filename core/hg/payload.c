@@ -96,9 +96,12 @@ message_decode(struct hg_handle *handle, struct hg_message *message,
         message->size - offset, proc_cb, data);
 }
 
+/* As with Mercury either side may free structs of either kind, which its program
+ * has filled in itself, or mixes up. other: the handle's other message, whose
+ * reference it is in the latter case. */
 static inline __attribute__((always_inline)) hg_return_t
 message_free(struct hg_handle *handle, struct hg_message *message,
-    hg_proc_cb_t proc_cb, void *data)
+    struct hg_message *other, hg_proc_cb_t proc_cb, void *data)
 {
     hg_return_t ret;
 
@@ -108,8 +111,11 @@ message_free(struct hg_handle *handle, struct hg_message *message,
         return HG_FAULT;
     proc_begin(&message->proc, NULL, 0, HG_FREE);
     ret = proc_cb(&message->proc, data);
-    if (__builtin_expect(message->decoded == 0, 0))
-        return ret; /* what was decoded in part holds no reference */
+    if (__builtin_expect(message->decoded == 0, 0)) {
+        if (other->decoded == 0)
+            return ret; /* what was decoded in part holds no reference */
+        message = other;
+    }
     message->decoded--;
     hg_handle_unref(handle, 1);
     return ret;
@@ -145,9 +151,10 @@ HG_Get_input(hg_handle_t handle, void *in_struct)
 hg_return_t
 HG_Free_input(hg_handle_t handle, void *in_struct)
 {
-    if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
+    if (!handle || !handle->rpc)
         return HG_INVALID_ARG;
-    return message_free(handle, &handle->in, handle->rpc->in_proc, in_struct);
+    return message_free(
+        handle, &handle->in, &handle->out, handle->rpc->in_proc, in_struct);
 }
 
 hg_return_t
@@ -163,10 +170,10 @@ HG_Get_output(hg_handle_t handle, void *out_struct)
 hg_return_t
 HG_Free_output(hg_handle_t handle, void *out_struct)
 {
-    if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc)
+    if (!handle || !handle->rpc)
         return HG_INVALID_ARG;
     return message_free(
-        handle, &handle->out, handle->rpc->out_proc, out_struct);
+        handle, &handle->out, &handle->in, handle->rpc->out_proc, out_struct);
 }
 
 /* Arguments beyond the message; NULL: there are none, or not any more. */

@@ -367,7 +367,8 @@ HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
  * again); HG_NOMEM. */
 HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
 
-/* Frees what HG_Get_input put into in_struct. */
+/* Frees what HG_Get_input put into in_struct. At the origin it runs the proc of
+ * the input with HG_FREE, for a struct of the caller's own. */
 HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
 
 /* Returns the bytes of encoded output. */
@@ -378,7 +379,8 @@ HG_PUBLIC hg_size_t HG_Get_output_payload_size(hg_handle_t handle);
  * HG_Free_output. Errors as HG_Get_input. */
 HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
 
-/* Frees what HG_Get_output put into out_struct. */
+/* Frees what HG_Get_output put into out_struct. At the target as HG_Free_input at
+ * the origin, with the proc of the output. */
 HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct);
 
 /* Arguments, as bytes. Pointers are the handle's, valid until it is forwarded

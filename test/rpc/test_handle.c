@@ -468,7 +468,7 @@ START_TEST(handle_null_or_wrong_role_invalid)
     ck_assert_int_eq(HG_Respond(NULL, NULL, NULL, NULL), HG_INVALID_ARG);
     ck_assert_int_eq(HG_Respond(handle, NULL, NULL, NULL), HG_INVALID_ARG);
     ck_assert_int_eq(HG_Get_input(handle, &value), HG_INVALID_ARG);
-    ck_assert_int_eq(HG_Free_input(handle, &value), HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Free_input(NULL, &value), HG_INVALID_ARG);
     ck_assert_int_eq(HG_Release_input_buf(handle), HG_INVALID_ARG);
     ck_assert_int_eq(HG_Get_input(NULL, &value), HG_INVALID_ARG);
     ck_assert_int_eq(HG_Get_output(NULL, &value), HG_INVALID_ARG);

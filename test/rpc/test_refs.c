@@ -60,7 +60,7 @@ struct shared {
     _Atomic uint32_t responded;
 };
 
-static hg_id_t counted_id, answer_id, one_way_id;
+static hg_id_t counted_id, answer_id, one_way_id, mixed_id;
 static hg_handle_t kept;
 
 static struct shared *
@@ -155,6 +155,23 @@ on_one_way(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
+/* Frees by the wrong function what it got, and something of its own. */
+static hg_return_t
+on_mixed(hg_handle_t handle)
+{
+    int32_t refs = HG_Ref_get(handle);
+    blob_t in, out = blob_make(40, 1);
+
+    TARGET_ASSERT(HG_Get_input(handle, &in) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Free_output(handle, &in) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Ref_get(handle) == refs);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, &out) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Free_output(handle, &out) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Ref_get(handle) == refs);
+    TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
 static void
 open_refs(hg_class_t *hg_class)
 {
@@ -163,6 +180,8 @@ open_refs(hg_class_t *hg_class)
         hg_class, "refs_counted", uint32_t, uint32_t, on_counted);
     answer_id =
         MERCURY_REGISTER(hg_class, "refs_answer", uint32_t, void, on_answer);
+    mixed_id =
+        MERCURY_REGISTER(hg_class, "refs_mixed", blob_t, blob_t, on_mixed);
     one_way_id =
         MERCURY_REGISTER(hg_class, "refs_one_way", void, void, on_one_way);
     ck_assert_int_eq(
@@ -281,6 +300,25 @@ START_TEST(refs_of_a_call_that_is_not_to_be_answered)
 }
 END_TEST
 
+START_TEST(refs_are_given_back_by_either_free)
+{
+    struct session s;
+    hg_handle_t handle;
+    blob_t in = blob_make(30, 2), out;
+
+    begin(&s, _i);
+    handle = session_handle(&s, mixed_id);
+    ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);
+    ck_assert_int_eq(HG_Free_input(handle, &in), HG_SUCCESS);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
+    ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
+    ck_assert_int_eq(HG_Free_input(handle, &out), HG_SUCCESS);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -288,6 +326,7 @@ add(TCase *tcase)
     session_add(tcase, refs_of_a_call_answered_later);
     session_add(tcase, refs_of_a_cancelled_call);
     session_add(tcase, refs_of_a_call_that_is_not_to_be_answered);
+    session_add(tcase, refs_are_given_back_by_either_free);
 }
 
 int
