@@ -444,7 +444,9 @@ HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
 
     if (!handle || offset > handle->size || size > handle->size - offset)
         return HG_INVALID_ARG;
-    if ((flags & ~handle->flags) != 0)
+    /* To the process its own memory is readable and writable whatever peers may
+     * do with it, as with Mercury. */
+    if (handle->remote && (flags & ~handle->flags) != 0)
         return HG_PERMISSION;
     if (handle->remote && !handle->data)
         return HG_OPNOTSUPPORTED;

@@ -74,12 +74,13 @@ HG_PUBLIC uint8_t HG_Bulk_get_context_id(hg_bulk_t handle);
 /* Gives pointers to the memory of a local descriptor, or to the data that came
  * with a deserialized one.
  * offset, size: the bytes wanted, counted over all pieces.
- * flags: what they are wanted for, HG_BULK_*.
+ * flags: what they are wanted for, HG_BULK_*. Not looked at for a local one,
+ *   whose memory is the caller's own.
  * max_count: room in buf_ptrs and buf_sizes, each of which may be NULL.
  * actual_count: set to the pieces given, NULL if not wanted; there may be more
  *   of them than max_count had room for.
  * The memory stays as valid as the descriptor. HG_INVALID_ARG: beyond the end;
- * HG_PERMISSION: flags that the descriptor lacks; HG_OPNOTSUPPORTED: the memory
+ * HG_PERMISSION: flags that a deserialized one lacks; HG_OPNOTSUPPORTED: the memory
  * is elsewhere. */
 HG_PUBLIC hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset,
     hg_size_t size, uint8_t flags, uint32_t max_count, void **buf_ptrs,

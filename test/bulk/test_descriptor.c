@@ -101,12 +101,39 @@ START_TEST(descriptor_of_senseless_arguments_refused)
     ck_assert_int_eq(
         HG_Bulk_access(bulk, UINT64_MAX, 2, 1, 1, &got, &got_size, NULL),
         HG_INVALID_ARG);
-    ck_assert_int_eq(HG_Bulk_access(bulk, 0, 8, HG_BULK_WRITE_ONLY, 1, &got,
-                         &got_size, NULL),
-        HG_PERMISSION);
     ck_assert_ptr_null(HG_Bulk_get_addr(bulk));
     ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
     ck_assert_int_eq(HG_Bulk_free(HG_BULK_NULL), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+/* The flags of a descriptor are for peers. */
+START_TEST(descriptor_owner_reads_and_writes_its_memory)
+{
+    static const uint8_t flags[] = {
+        HG_BULK_READ_ONLY, HG_BULK_WRITE_ONLY, HG_BULK_READWRITE};
+    struct session s;
+    char memory[8];
+    void *base = memory, *got;
+    hg_size_t size = sizeof memory, got_size;
+    uint32_t count;
+    hg_bulk_t bulk;
+
+    session_begin(&s, _i, NULL);
+    for (unsigned i = 0; i < 9; i++) {
+        ck_assert_int_eq(
+            HG_Bulk_create(s.hg_class, 1, &base, &size, flags[i / 3], &bulk),
+            HG_SUCCESS);
+        got = NULL;
+        ck_assert_int_eq(HG_Bulk_access(bulk, 2, 6, flags[i % 3], 1, &got,
+                             &got_size, &count),
+            HG_SUCCESS);
+        ck_assert_ptr_eq(got, memory + 2);
+        ck_assert_uint_eq(got_size, 6);
+        ck_assert_uint_eq(count, 1);
+        ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
+    }
     session_end(&s);
 }
 END_TEST
@@ -341,6 +368,7 @@ add(TCase *tcase)
 {
     session_add(tcase, descriptor_without_memory_allocates_it);
     session_add(tcase, descriptor_of_senseless_arguments_refused);
+    session_add(tcase, descriptor_owner_reads_and_writes_its_memory);
     session_add(tcase, descriptor_transfers_are_counted);
     session_add(tcase, transfer_out_of_range_or_forbidden_refused);
     session_add(
