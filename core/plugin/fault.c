@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,10 @@ na_return_t
 plugin_fault_errno(struct plugin_fault *fault, enum talaria_stage stage,
     int err, const char *what)
 {
-    int code = base_error_from_errno(err);
+    /* NOMEM would end a search; that there are no descriptors is said of the
+     * file that wanted one */
+    int code = err == EMFILE || err == ENFILE ? NA_IO_ERROR
+                                              : base_error_from_errno(err);
     char words[128];
 
     return plugin_fault_set(fault, stage,

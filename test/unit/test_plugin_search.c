@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -353,6 +354,54 @@ START_TEST(search_unreadable_folder_is_refused)
 }
 END_TEST
 
+/* From the next descriptor on this process gets none. */
+static struct rlimit
+allow_descriptors(bool allowed, struct rlimit usual)
+{
+    struct rlimit limit = usual;
+    int next;
+
+    if (!allowed) {
+        ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+        next = dup(STDIN_FILENO);
+        ck_assert_int_ge(next, 0);
+        close(next);
+        limit = usual;
+        limit.rlim_cur = (rlim_t) next;
+    }
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return usual;
+}
+
+/* That is no want of memory, with which the search would end without a word. */
+START_TEST(search_without_descriptors_says_so)
+{
+    struct rlimit usual = {.rlim_cur = 0};
+    size_t folders, files;
+
+    fixture_begin();
+    fixture_mkdir("folder");
+    fixture_write("with.so", "");
+    fixture_manifest("with.json", "with.so", "with", "[\"x\"]", 0);
+    setenv("TALARIA_PLUGIN_PATH", fixture_path("folder"), 1);
+    usual = allow_descriptors(false, usual);
+    folders = list_make();
+    allow_descriptors(true, usual);
+    ck_assert_uint_eq(folders, 1);
+    assert_refused(
+        0, TALARIA_STAGE_NOT_FOUND, NA_IO_ERROR, "folder: Too many open files");
+
+    setenv("TALARIA_PLUGIN_FILES", fixture_path("with.so"), 1);
+    allow_descriptors(false, usual);
+    files = list_make();
+    allow_descriptors(true, usual);
+    ck_assert_uint_eq(files, 1);
+    assert_refused(0, TALARIA_STAGE_MANIFEST, NA_IO_ERROR,
+        "with.json: Too many open files");
+    list_free();
+}
+END_TEST
+
 START_TEST(search_path_with_a_space_is_one)
 {
     fixture_begin();
@@ -532,6 +581,7 @@ main(int argc, char **argv)
     tcase_add_test(tcase, search_what_others_may_write_is_refused);
     tcase_add_test(tcase, search_missing_folder_is_named);
     tcase_add_test(tcase, search_unreadable_folder_is_refused);
+    tcase_add_test(tcase, search_without_descriptors_says_so);
     tcase_add_test(tcase, search_path_with_a_space_is_one);
     tcase_add_test(tcase, search_path_added_is_checked_and_made_absolute);
     tcase_add_test(tcase, search_file_takes_the_manifest_beside_it);
