@@ -185,6 +185,21 @@ describe(na_plugin_class *cls)
         cls->can_wait ? "used" : "not used");
 }
 
+/* shm that works in a way whose faults are not provided for: what processes that
+ * are killed leave would stay, and transfers with them would not end. */
+static int32_t
+refuse_shm(na_plugin_class *cls)
+{
+    uint32_t version = ofi_library.version();
+
+    OFI_LOG(cls->host, ERROR,
+        "shm of libfabric %u.%u is not supported: it cleans up after no "
+        "process "
+        "that is killed; use na+sm",
+        FI_MAJOR(version), FI_MINOR(version));
+    return NA_PLUGIN_E_PROTONOSUPPORT;
+}
+
 int32_t
 ofi_fabric_open(na_plugin_class *cls)
 {
@@ -198,6 +213,8 @@ ofi_fabric_open(na_plugin_class *cls)
         ret = open_endpoint(cls, cls->info, &cls->ep);
     if (ret == NA_PLUGIN_OK)
         ret = learn_name(cls, &name);
+    if (ret == NA_PLUGIN_OK && !ofi_stale_can_mark(cls, cls->ep))
+        ret = refuse_shm(cls);
     if (ret != NA_PLUGIN_OK)
         return ret;
 

@@ -173,23 +173,57 @@ map_page(const char *file)
     return page == MAP_FAILED ? NULL : page;
 }
 
+/* The name of an endpoint's file, within an endpoint's name of room for that;
+ * NULL: it has none that is this process's. */
+static const char *
+file_of(struct fid_ep *ep, char name[OFI_NAME_MAX + 1], struct parts *parts)
+{
+    size_t length = OFI_NAME_MAX + 1;
+
+    memset(name, 0, length);
+    if (fi_getname(&ep->fid, name, &length) != 0 ||
+        !read_name(name, strnlen(name, OFI_NAME_MAX + 1), parts) ||
+        parts->process != (uint32_t) getpid())
+        return NULL;
+    return name + sizeof(SCHEME) - 1;
+}
+
+bool
+ofi_stale_can_mark(const na_plugin_class *cls, struct fid_ep *ep)
+{
+    char name[OFI_NAME_MAX + 1], path[sizeof(FOLDER) + OFI_NAME_MAX + 2];
+    struct parts parts;
+    struct stat status;
+    const char *file =
+        cls->trait->flags & OFI_TRAIT_NODE ? file_of(ep, name, &parts) : NULL;
+
+    if (file == NULL)
+        return true;
+    snprintf(path, sizeof(path), FOLDER "/%s", file);
+    if (stat(path, &status) != 0)
+        return true;
+    uint64_t size = (uint64_t) status.st_size;
+    for (const struct ofi_mark *mark = cls->marks; mark != NULL;
+         mark = mark->next)
+        if (mark->ep == ep)
+            size -= PAGE;
+    return size >= PAGE && (size & (size - 1)) == 0;
+}
+
 void
 ofi_stale_mark(na_plugin_class *cls, struct fid_ep *ep)
 {
-    char name[OFI_NAME_MAX + 1] = "";
-    size_t length = sizeof(name);
+    char name[OFI_NAME_MAX + 1];
     struct parts parts;
     struct spaces spaces;
+    const char *file =
+        cls->trait->flags & OFI_TRAIT_NODE ? file_of(ep, name, &parts) : NULL;
 
-    if (!(cls->trait->flags & OFI_TRAIT_NODE) ||
-        fi_getname(&ep->fid, name, &length) != 0 ||
-        !read_name(name, strnlen(name, sizeof(name)), &parts) ||
-        parts.process != (uint32_t) getpid() || !find_spaces(&spaces) ||
+    if (file == NULL || !find_spaces(&spaces) ||
         (cls->marks == NULL && ep != cls->ep)) /* whom it met is not known */
         return;
     struct ofi_mark *mark = malloc(sizeof(*mark));
-    struct mark *page =
-        mark != NULL ? map_page(name + sizeof(SCHEME) - 1) : NULL;
+    struct mark *page = mark != NULL ? map_page(file) : NULL;
     if (page == NULL) {
         free(mark);
         return;

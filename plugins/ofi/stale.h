@@ -15,6 +15,10 @@ void ofi_stale_mark(na_plugin_class *cls, struct fid_ep *ep);
 void ofi_stale_unmark(na_plugin_class *cls, const struct fid_ep *ep);
 void ofi_stale_unmark_all(na_plugin_class *cls);
 
+/* Whether an endpoint's file is of the size that this plugin knows: a power of two.
+ * Since 2.5 it is not; there shm works in another way. */
+bool ofi_stale_can_mark(const na_plugin_class *cls, struct fid_ep *ep);
+
 /* Notes in these files that libfabric will be told of a peer. [lock] */
 void ofi_stale_meet(na_plugin_class *cls, const struct ofi_name *name);
 

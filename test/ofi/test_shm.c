@@ -430,6 +430,28 @@ START_TEST(shm_transfers_with_a_killed_process_end_and_others_go_on)
 }
 END_TEST
 
+/* Whether a get ends while its owner does not poll: some versions read what is of
+ * the same process by its owner's help, who would crash. */
+static bool
+is_read_without_owner(
+    struct pair *pair, na_plugin_mem *local, na_plugin_mem *remote)
+{
+    const struct node *a = &pair->a;
+    na_plugin_event event;
+    void *op = op_new(a);
+
+    int32_t ret =
+        a->ops->get(a->ctx, op, local, 0, remote, 0, BYTES, pair->to_b, 0);
+    ck_assert_int_ge(ret, 0);
+    bool ended = ret == NA_PLUGIN_DONE;
+    for (uint32_t i = 0; i < 100 && !ended; i++)
+        ended = poll_one(&pair->a, &event);
+    if (!ended)
+        pair_await(pair, &pair->a, op);
+    free(op);
+    return ended;
+}
+
 /* The owner has unmapped it: reading it fails at once, and without a word of what
  * failed. */
 START_TEST(shm_get_of_memory_that_is_not_there_ends)
@@ -451,8 +473,11 @@ START_TEST(shm_get_of_memory_that_is_not_there_ends)
     na_plugin_mem *empty = expose(&pair.b, memory);
     na_plugin_mem *nothing = pair_describe(&pair, empty);
     get_all(&pair, local, remote);
+    bool alone = is_read_without_owner(&pair, local, remote);
     munmap(memory, BYTES);
-    ck_assert_int_lt(pair_transfer(&pair, local, nothing, 0, BYTES, false), 0);
+    if (alone)
+        ck_assert_int_lt(
+            pair_transfer(&pair, local, nothing, 0, BYTES, false), 0);
     get_all(&pair, local, remote);
     pair.a.ops->mem_remote_free(pair.a.cls, remote);
     pair.a.ops->mem_remote_free(pair.a.cls, nothing);
@@ -542,12 +567,33 @@ START_TEST(shm_puts_that_meet_a_deregistration_end)
 }
 END_TEST
 
+/* What the program ends with if the plugin refuses this libfabric's shm, 0 if it
+ * does not. It has to say what to use instead. */
+static int
+refusal(void)
+{
+    struct node node = {0};
+    int32_t ret = node_try(&node, &over_shm);
+
+    if (ret == NA_PLUGIN_OK) {
+        node_close(&node);
+        return 0;
+    }
+    bool said = ret == NA_PLUGIN_E_PROTONOSUPPORT &&
+                strstr(node.last_error, "use na+sm") != NULL;
+    printf("%s: %s\n", said ? "skipped" : "failed", node.last_error);
+    return said ? 77 : EXIT_FAILURE;
+}
+
 int
 main(void)
 {
+    warm_up();
+    int refused = refusal();
+    if (refused != 0)
+        return refused;
     TCase *cases = tcase_create("shm");
 
-    warm_up();
     tcase_set_timeout(cases, 120);
     tcase_add_test(cases, shm_transfers_of_what_was_deregistered_are_refused);
     tcase_add_loop_test(

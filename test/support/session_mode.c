@@ -181,6 +181,23 @@ session_prepare(const struct session_mode *mode)
             (struct loop_fault){.act = LOOP_LATER, .delay = LATE_POLLS});
 }
 
+/* The shm of some versions of libfabric is refused, and that says what to use
+ * instead. Other failures are told by the cases. */
+static void
+skip_refused(void)
+{
+    struct talaria_open_result *result = NULL;
+
+    if (strcmp(session_protocol(), "ofi+shm") != 0 ||
+        talaria_open_report(&result) != NA_SUCCESS)
+        return;
+    if (result->text != NULL && strstr(result->text, "use na+sm") != NULL) {
+        printf("skipped: %s\n", result->text);
+        exit(77);
+    }
+    talaria_open_report_free(result);
+}
+
 /* libfabric looks for devices when it is first used, for some 0.1 s of the
  * processor and 0.2 s asleep. Each case is a process of its own: they inherit
  * what was found. */
@@ -191,10 +208,11 @@ warm_up(void)
 
     if (strncmp(transport, "ofi+", 4) != 0)
         return;
-    /* The cases say it when this fails. */
     hg_class = HG_Init(transport, HG_FALSE);
     if (hg_class)
         HG_Finalize(hg_class);
+    else
+        skip_refused();
     HG_Cleanup();
 }
 
