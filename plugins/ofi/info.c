@@ -202,16 +202,30 @@ name_devices(const struct ofi_trait *trait, const struct fi_info *infos,
     }
 }
 
-/* Whether libfabric has a provider at all, with or without a device. */
+/* What libfabric says of a provider that offers nothing of use. */
+enum presence {
+    UNKNOWN, /* also one that found no device when it was loaded, and left */
+    IDLE,    /* no endpoint at all */
+    UNFIT,   /* none with what is needed */
+};
+
+static const char *const presences[] = {
+    [UNKNOWN] = "has none: it was built without, or found no device for it",
+    [IDLE] = "has it, but it finds no device, or lacks a setting of its own",
+    [UNFIT] =
+        "has it, but without what is needed: connectionless endpoints for "
+        "messages and remote memory access",
+};
+
+/* Whether a query of that kind says anything of a provider. */
 static bool
-is_built(const char *provider)
+is_told(const char *provider, uint64_t flags)
 {
     size_t length = strcspn(provider, ";");
     struct fi_info *infos = NULL;
     bool found = false;
 
-    if (ofi_library.getinfo(
-            OFI_API, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &infos) != 0)
+    if (ofi_library.getinfo(OFI_API, NULL, NULL, flags, NULL, &infos) != 0)
         return false;
     for (struct fi_info *info = infos; info != NULL; info = info->next) {
         const char *name = info->fabric_attr->prov_name;
@@ -222,13 +236,21 @@ is_built(const char *provider)
     return found;
 }
 
+static enum presence
+presence_of(const char *provider)
+{
+    if (is_told(provider, 0))
+        return UNFIT;
+    return is_told(provider, FI_PROV_ATTR_ONLY) ? IDLE : UNKNOWN;
+}
+
 static int32_t
 refuse_protocol(const na_plugin_host *host, const na_plugin_open_info *wanted,
     struct ofi_choice *choice)
 {
     uint32_t version = ofi_library.version();
     char providers[300], wants[128];
-    bool built = false;
+    enum presence presence = UNKNOWN;
     size_t used = 0;
 
     for (uint32_t i = 0;; i++) {
@@ -238,19 +260,17 @@ refuse_protocol(const na_plugin_host *host, const na_plugin_open_info *wanted,
             break;
         used += (size_t) snprintf(wants + used, sizeof(wants) - used, "%s%s",
             used == 0 ? "" : " or ", form->provider);
-        built = built || is_built(form->provider);
+        enum presence one = presence_of(form->provider);
+        presence = one > presence ? one : presence;
     }
     name_providers(providers, sizeof(providers));
     const char *only = getenv("FI_PROVIDER");
     OFI_LOG(host, ERROR,
-        "protocol \"%.64s\" needs provider %.120s, %s libfabric %u.%u "
-        "%s%s%.64s; "
-        "there are: %s",
-        wanted->protocol, wants, built ? "which" : "and", FI_MAJOR(version),
-        FI_MINOR(version),
-        built ? "has, but no device for it" : "here is built without it",
-        only != NULL ? ", under FI_PROVIDER=" : "", only != NULL ? only : "",
-        providers);
+        "protocol \"%.64s\" needs provider %.120s; libfabric %u.%u here "
+        "%s%s%.64s; there are: %s",
+        wanted->protocol, wants, FI_MAJOR(version), FI_MINOR(version),
+        presences[presence], only != NULL ? ", under FI_PROVIDER=" : "",
+        only != NULL ? only : "", providers);
     return NA_PLUGIN_E_PROTONOSUPPORT;
 }
 

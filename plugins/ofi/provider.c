@@ -29,6 +29,7 @@ static const struct ofi_trait table[] = {
     {"tcp", "net", "tcp", OFI_FORMAT_IP, STREAMS, 0},
     {"tcp", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
     {"net", "net", "tcp", OFI_FORMAT_IP, STREAMS, 0},
+    {"net", "tcp", "tcp", OFI_FORMAT_IP, STREAMS, TCP_MULTI},
     {"tcp;ofi_rxm", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
     {"net;ofi_rxm", "net;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
     {"sockets", "sockets", "sockets", OFI_FORMAT_IP,
@@ -47,7 +48,7 @@ static const struct ofi_trait table[] = {
     {"cxi", "cxi", "cxi", OFI_FORMAT_BYTES, OFI_TRAIT_NATIVE, ALWAYS},
     {"opx", "opx", "opx", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT, 0},
     {"psm2", "psm2", "psm2", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT, 0},
-    {"psm3", "psm3", "psm3", OFI_FORMAT_BYTES, 0, 0},
+    {"psm3", "psm3", "psm3", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT, 0},
     {"gni", "gni", "gni", OFI_FORMAT_BYTES, OFI_TRAIT_NATIVE, 0},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sending: injected when it is short, else a copy that libfabric gets when it
  * has room; in order for each peer. */
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
 
@@ -58,6 +59,17 @@ hand_over_fence(na_plugin_class *cls, struct ofi_tx *tx)
     return fi_sendmsg(cls->ep, &message, FI_COMPLETION | FI_INJECT_COMPLETE);
 }
 
+/* Why a message failed. The system says EINVAL of a connection to another host
+ * from an address of the loopback interface, as a class has where no other
+ * interface has a carrier. What is sent has been checked. */
+static int
+cause_of(const na_plugin_class *cls, int error)
+{
+    return error == FI_EINVAL && (cls->trait->flags & OFI_TRAIT_TCP) != 0
+               ? EHOSTUNREACH
+               : error;
+}
+
 /* Hands one to libfabric. */
 static int
 submit(na_plugin_class *cls, struct ofi_tx *tx)
@@ -69,7 +81,7 @@ submit(na_plugin_class *cls, struct ofi_tx *tx)
                       : fi_send(cls->ep, tx->data, tx->length, tx->desc,
                             peer->fi_addr, &tx->work.fi);
     if (ret != 0)
-        return (int) -ret;
+        return cause_of(cls, (int) -ret);
     ofi_list_append(&peer->flying, &tx->link);
     peer->met = true;
     peer->injected = 0;
@@ -374,6 +386,7 @@ ofi_send_done(na_plugin_class *cls, struct ofi_tx *tx, int error)
         tx_free(cls, tx);
         return;
     }
+    error = cause_of(cls, error);
     end_op(tx, ofi_peer_code(error));
     /* as many may follow as a peer had to be answered: what is under way with it
      * has ended with the first */

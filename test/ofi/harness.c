@@ -96,6 +96,28 @@ node_try(struct node *node, const struct node_options *options)
     return ret;
 }
 
+bool
+says_refused(const struct node *node, int32_t code)
+{
+    bool refused = code == NA_PLUGIN_E_PROTONOSUPPORT &&
+                   strstr(node->last_error, "use na+sm") != NULL;
+
+    if (refused)
+        printf("skipped: %s\n", node->last_error);
+    return refused;
+}
+
+bool
+is_refused(const struct node_options *options)
+{
+    struct node node = {0};
+    int32_t ret = node_try(&node, options);
+
+    if (ret == NA_PLUGIN_OK)
+        node.plugin->close(node.cls);
+    return says_refused(&node, ret);
+}
+
 void
 node_open(struct node *node, const struct node_options *options)
 {

@@ -66,6 +66,11 @@ void warm_up(void);
 /* Opens the plugin with these options: what open returned. */
 int32_t node_try(struct node *node, const struct node_options *options);
 
+/* Whether opening was refused with words of what to use instead: shm of some
+ * versions of libfabric. Says that what follows is skipped. */
+bool says_refused(const struct node *node, int32_t code);
+bool is_refused(const struct node_options *options);
+
 /* The same, and it must work, the context too. NULL: all zero. */
 void node_open(struct node *node, const struct node_options *options);
 void node_close(struct node *node);

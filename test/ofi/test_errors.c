@@ -234,6 +234,37 @@ START_TEST(errors_of_a_peer_that_is_gone_say_unreachable)
 }
 END_TEST
 
+/* There is no way to another host from a loopback address; the system calls that
+ * an invalid argument. */
+START_TEST(errors_of_a_host_without_a_way_say_unreachable)
+{
+    static const struct node_options options = {.protocol = "tcp"};
+    unsigned char message[64] = {0};
+    na_plugin_event event = {0};
+    struct node node;
+
+    unsetenv("FI_PROVIDER");
+    node_open(&node, &options);
+    na_plugin_addr *peer = lookup(&node, "tcp://198.51.100.77:9");
+    void *op = op_new(&node);
+    int32_t ret = node.ops->send_unexpected(
+        node.ctx, op, message, sizeof(message), NULL, peer, 0, 1);
+    ck_assert_msg(
+        ret >= 0 || ret == NA_PLUGIN_E_HOSTUNREACH, "send said %d", ret);
+    if (ret == NA_PLUGIN_PENDING) {
+        uint64_t end = now_ns() + 10000000000;
+        while (!poll_one(&node, &event))
+            ck_assert_msg(now_ns() < end, "the send does not end");
+        ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
+    } else {
+        ck_assert_int_eq(ret, NA_PLUGIN_E_HOSTUNREACH);
+    }
+    free(op);
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+END_TEST
+
 START_TEST(errors_of_memory_that_is_not_there_refuse_it)
 {
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
@@ -272,6 +303,7 @@ main(void)
         errors_of_a_transfer_redo_it_or_end_it_with_their_code, 0, count);
     tcase_add_loop_test(cases, errors_of_a_long_transfer_redo_the_whole, 0, 4);
     tcase_add_test(cases, errors_of_a_peer_that_is_gone_say_unreachable);
+    tcase_add_test(cases, errors_of_a_host_without_a_way_say_unreachable);
     tcase_add_test(cases, errors_of_memory_that_is_not_there_refuse_it);
     return run_case("ofi errors", cases);
 }

@@ -90,6 +90,8 @@ START_TEST(lanes_are_there_where_contexts_can_be_parallel)
     bool apart = openings[_i].apart;
     struct twin twin;
 
+    if (openings[_i].options.anywhere && is_refused(&openings[_i].options))
+        return;
     twin_open(&twin, &openings[_i].options);
     ck_assert_int_eq(
         (twin.node.opened.features & NA_PLUGIN_FEATURE_CTX_PARALLEL) != 0,

@@ -567,31 +567,12 @@ START_TEST(shm_puts_that_meet_a_deregistration_end)
 }
 END_TEST
 
-/* What the program ends with if the plugin refuses this libfabric's shm, 0 if it
- * does not. It has to say what to use instead. */
-static int
-refusal(void)
-{
-    struct node node = {0};
-    int32_t ret = node_try(&node, &over_shm);
-
-    if (ret == NA_PLUGIN_OK) {
-        node_close(&node);
-        return 0;
-    }
-    bool said = ret == NA_PLUGIN_E_PROTONOSUPPORT &&
-                strstr(node.last_error, "use na+sm") != NULL;
-    printf("%s: %s\n", said ? "skipped" : "failed", node.last_error);
-    return said ? 77 : EXIT_FAILURE;
-}
-
 int
 main(void)
 {
     warm_up();
-    int refused = refusal();
-    if (refused != 0)
-        return refused;
+    if (is_refused(&over_shm))
+        return 77;
     TCase *cases = tcase_create("shm");
 
     tcase_set_timeout(cases, 120);
