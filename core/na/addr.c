@@ -54,6 +54,14 @@ na_addr_lookup(
     const char *rest = name_for_plugin(na_class, name);
     na_return_t ret;
 
+    /* How an address of Mercury's with auto_sm begins. */
+    if (strncmp(name, "uid://", 6) == 0) {
+        LOG_ERROR(NA,
+            "\"%s\" is an address of a process that uses Mercury: it does not "
+            "speak Talaria's protocol",
+            name);
+        return NA_PROTONOSUPPORT;
+    }
     if (!rest) {
         LOG_ERROR(NA, "\"%s\" is no address of plugin %s", name,
             na_class->plugin->name);

@@ -113,6 +113,31 @@ sm_connect_fini(na_plugin_class *cls)
     cls->name_fd = cls->alias_fd = -1;
 }
 
+/* Whether a process that uses Mercury has, or had, this name: the file of its
+ * shared memory is there. */
+static bool
+is_mercury(const char *name)
+{
+    char path[sizeof("/dev/shm/na_sm-") + SM_NAME_MAX];
+    int length = snprintf(path, sizeof(path), "/dev/shm/na_sm-%s", name);
+
+    return length > 0 && (size_t) length < sizeof(path) &&
+           strchr(name, '/') == NULL && access(path, F_OK) == 0;
+}
+
+static void
+say_nobody(na_plugin_class *cls, const char *name, int error)
+{
+    if (is_mercury(name))
+        SM_LOG(cls->host, ERROR,
+            "sm://%s: no process of Talaria's is there (%s), but one that uses "
+            "Mercury, by its file /dev/shm/na_sm-%s: it cannot be reached",
+            name, strerror(error), name);
+    else
+        SM_LOG(cls->host, INFO, "sm://%s: nobody there (%s)", name,
+            strerror(error));
+}
+
 /* What a failing system call on the way to a peer means to the caller. */
 static int32_t
 call_error(na_plugin_class *cls, const char *name, int error)
@@ -121,8 +146,7 @@ call_error(na_plugin_class *cls, const char *name, int error)
         return NA_PLUGIN_E_AGAIN;
     if (error == ECONNREFUSED || error == EPIPE || error == ECONNRESET ||
         error == ESRCH) {
-        SM_LOG(cls->host, INFO, "sm://%s: nobody there (%s)", name,
-            strerror(error));
+        say_nobody(cls, name, error);
         return NA_PLUGIN_E_HOSTUNREACH;
     }
     if (error == EKEYREJECTED) /* has been said */

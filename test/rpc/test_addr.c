@@ -125,6 +125,23 @@ START_TEST(addr_self_reaches_ourselves)
 }
 END_TEST
 
+/* With auto_sm it has a form of its own. */
+START_TEST(addr_of_mercury_is_refused_in_words)
+{
+    struct session s;
+    hg_addr_t addr = HG_ADDR_NULL;
+
+    session_begin(&s, _i, &setup);
+    log_expect("uses Mercury", 1, 1);
+    ck_assert_int_eq(
+        HG_Addr_lookup2(s.hg_class,
+            "uid://8323328#na+sm://12297-0#ofi+tcp://192.0.2.2:9", &addr),
+        HG_PROTONOSUPPORT);
+    ck_assert_ptr_null(addr);
+    session_end(&s);
+}
+END_TEST
+
 START_TEST(addr_that_is_none_is_refused)
 {
     static const char *const wrong[] = {"", "x", "loop", "+", "://",
@@ -321,6 +338,7 @@ add(TCase *tcase)
     session_add(tcase, addr_null_is_refused_but_freed);
     session_add(tcase, addr_copy_outlives_the_original);
     session_add(tcase, addr_self_reaches_ourselves);
+    session_add(tcase, addr_of_mercury_is_refused_in_words);
     session_add(tcase, addr_that_is_none_is_refused);
     session_add(tcase, addr_lookup_with_callback_gives_the_address_there);
     session_add(tcase, addr_of_nobody_fails_at_once);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names, strings, bytes, and which of them are the same peer. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,6 +270,35 @@ START_TEST(address_of_nobody_fails_on_first_use)
 }
 END_TEST
 
+/* By the name of its file of shared memory; this one stands for it. */
+START_TEST(address_of_mercury_fails_in_words)
+{
+    char name[32], path[64], text[TEXT];
+    struct node node;
+
+    snprintf(name, sizeof(name), "%d-77", (int) getpid());
+    snprintf(path, sizeof(path), "/dev/shm/na_sm-%s", name);
+    snprintf(text, sizeof(text), "sm://%s", name);
+    node_open(&node, NULL);
+    na_plugin_addr *peer = lookup(&node, text);
+    ck_assert_int_eq(
+        send_unexpected(&node, "x", 1, peer, 1), NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_uint_eq(node_warnings(&node), 0);
+
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert_int_eq(
+        send_unexpected(&node, "x", 1, peer, 1), NA_PLUGIN_E_HOSTUNREACH);
+    unlink(path);
+    ck_assert_uint_eq(node_warnings(&node), 1);
+    ck_assert_ptr_nonnull(strstr(node.last_line, "uses Mercury"));
+    ck_assert_ptr_nonnull(strstr(node.last_line, path));
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+}
+END_TEST
+
 START_TEST(address_many_lookups_are_quick)
 {
     struct node node;
@@ -303,6 +333,7 @@ main(void)
     tcase_add_test(cases, address_source_equals_what_was_looked_up);
     tcase_add_test(cases, address_short_name_goes_to_the_first);
     tcase_add_test(cases, address_of_nobody_fails_on_first_use);
+    tcase_add_test(cases, address_of_mercury_fails_in_words);
     tcase_add_test(cases, address_many_lookups_are_quick);
     return run_cases("address", &cases, 1);
 }
