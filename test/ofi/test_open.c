@@ -3,6 +3,7 @@
  * it can. */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -271,6 +272,18 @@ static const struct {
     {{.protocol = "shm", .anywhere = true}, "shm://"},
 };
 
+/* A machine may be without a file of hosts. */
+static bool
+resolves(const char *host)
+{
+    struct addrinfo *found;
+
+    if (getaddrinfo(host, NULL, NULL, &found) != 0)
+        return false;
+    freeaddrinfo(found);
+    return true;
+}
+
 START_TEST(open_takes_each_form_of_host)
 {
     struct node node;
@@ -278,6 +291,12 @@ START_TEST(open_takes_each_form_of_host)
 
     if (is_refused(&right[_i].options))
         return;
+    if (strcmp(right[_i].options.host ? right[_i].options.host : "",
+            "localhost") == 0 &&
+        !resolves("localhost")) {
+        puts("skipped: nobody here knows localhost");
+        return;
+    }
     node_open(&node, &right[_i].options);
     self_string(&node, text);
     ck_assert_msg(

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* 256 processes connected to one server: what they cost while they are idle,
- * and what they leave behind when they are killed. */
+/* 256 processes, or as many as there are descriptors for, connected to one
+ * server: what they cost while they are idle, and what they leave behind when
+ * they are killed. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "harness.h"
 
 #define PEERS 256
+#define SPARE 16 /* peers' worth of descriptors for everything else */
+#define EACH 4   /* descriptors: two pipes, and two of the connection */
 #define IDLE_BYTES (64U << 10) /* of a peer: both rings and what it takes */
 
 /* Sends once, awaits the answer, and is idle until it is killed. */
@@ -94,25 +98,40 @@ round_trip(struct node *server, struct node *friend, na_plugin_addr *to)
     free(back);
 }
 
+/* As many peers as there are descriptors for. */
+static int
+count_peers(void)
+{
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (limit.rlim_cur >= EACH * (PEERS + SPARE))
+        return PEERS;
+    ck_assert_uint_gt(limit.rlim_cur, EACH * 2 * SPARE);
+    return (int) (limit.rlim_cur / EACH - SPARE);
+}
+
 static void
-connect_all(struct node *server, struct child *children)
+connect_all(struct node *server, struct child *children, int peers)
 {
     char text[TEXT];
     char buffer[64];
 
     self_string(server, text);
-    for (int i = 0; i < PEERS; i++)
+    for (int i = 0; i < peers; i++)
         tell(children[i].out, text);
-    for (int i = 0; i < PEERS; i++)
+    for (int i = 0; i < peers; i++)
         hear_is(children[i].in, "sent");
-    for (int i = 0; i < PEERS; i++) {
+    for (int i = 0; i < peers; i++) {
         void *op = post_unexpected(server, buffer, sizeof(buffer));
         na_plugin_event event = await_message(server, 0, op, 6, 1, true);
         ck_assert_int_eq(send_expected(server, buffer, 6, event.source, 2), 0);
         server->ops->addr_free(server->cls, event.source);
         free(op);
     }
-    for (int i = 0; i < PEERS; i++) {
+    for (int i = 0; i < peers; i++) {
         tell(children[i].out, "answered");
         hear_is(children[i].in, "up");
     }
@@ -122,8 +141,9 @@ START_TEST(peers_many_cost_little_and_leave_nothing)
 {
     static struct node server, friend;
     static struct child children[PEERS];
+    int peers = count_peers();
 
-    for (int i = 0; i < PEERS; i++)
+    for (int i = 0; i < peers; i++)
         children[i] = child_start(peer_body, NULL);
     node_open(&server, NULL);
     node_open(&friend, NULL);
@@ -135,18 +155,18 @@ START_TEST(peers_many_cost_little_and_leave_nothing)
     long before = memory_kib();
     uint64_t alone_ns = idle_poll_ns(&server);
 
-    connect_all(&server, children);
-    ck_assert_uint_eq(node_counter(&server, "peers_connected"), PEERS + 1);
+    connect_all(&server, children, peers);
+    ck_assert_uint_eq(node_counter(&server, "peers_connected"), peers + 1);
     ck_assert_uint_le(
-        node_counter(&server, "peers_bytes") / (PEERS + 1), IDLE_BYTES + 1024);
-    long each = (memory_kib() - before) / PEERS;
-    printf("%d peers: %ld KiB each, %llu bytes mapped at most\n", PEERS, each,
+        node_counter(&server, "peers_bytes") / (peers + 1), IDLE_BYTES + 1024);
+    long each = (memory_kib() - before) / peers;
+    printf("%d peers: %ld KiB each, %llu bytes mapped at most\n", peers, each,
         (unsigned long long) (node_counter(&server, "peers_bytes") /
-                              (PEERS + 1)));
+                              (peers + 1)));
     uint64_t crowded_ns = idle_poll_ns(&server);
     printf(
         "a poll: %llu ns with one peer, %llu ns with %d more that are idle\n",
-        (unsigned long long) alone_ns, (unsigned long long) crowded_ns, PEERS);
+        (unsigned long long) alone_ns, (unsigned long long) crowded_ns, peers);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     ck_assert_int_le(each, IDLE_BYTES / 1024);
     /* Looking at each ring would take a cache line for each of the idle. */
@@ -155,19 +175,19 @@ START_TEST(peers_many_cost_little_and_leave_nothing)
     for (int i = 0; i < 1000; i++)
         round_trip(&server, &friend, to);
 
-    for (int i = 0; i < PEERS; i++)
+    for (int i = 0; i < peers; i++)
         kill(children[i].pid, SIGKILL);
     for (uint64_t end = now_ns() + UINT64_C(20000000000);
          node_counter(&server, "peers_connected") > 1;) {
         ck_assert_msg(now_ns() < end, "some still count as alive");
         pump();
     }
-    for (int i = 0; i < PEERS; i++)
+    for (int i = 0; i < peers; i++)
         child_reap(&children[i]);
     for (int i = 0; i < 2000; i++)
         pump();
     /* reaping has closed the pipes */
-    ck_assert_uint_le(count_descriptors(), descriptors - 2 * PEERS);
+    ck_assert_uint_le(count_descriptors(), descriptors - 2 * peers);
     round_trip(&server, &friend, to);
     friend.ops->addr_free(friend.cls, to);
     node_close(&friend);

@@ -2,6 +2,7 @@
 /* What cannot be opened or reached: the code, and one line that says why. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,16 @@ START_TEST(open_takes_each_form_of_place)
     };
     struct side side = {.log_level = 0};
     char name[SIDE_TEXT];
+    struct addrinfo *found;
+
+    /* a machine may be without a file of hosts */
+    if (forms[_i].host != NULL && strcmp(forms[_i].host, "localhost") == 0) {
+        if (getaddrinfo(forms[_i].host, NULL, NULL, &found) != 0) {
+            puts("skipped: nobody here knows localhost");
+            return;
+        }
+        freeaddrinfo(found);
+    }
     int32_t ret = side_try(&side, forms[_i].protocol, forms[_i].device,
         forms[_i].host, 0, NA_PLUGIN_OPEN_LISTEN);
 
