@@ -15,7 +15,8 @@
  *
  * The provider net has all sockets in one set. There it takes the get that it
  * gave back twice for two free ones, and two later gets for one: so what is under
- * way is let end, if its peer goes on. */
+ * way is let end, if its peer goes on: a peer that shares a busy machine may need
+ * most of a second for that. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,6 @@
 #include "sever.h"
 
 #define PATIENCE_NS OFI_SECOND
-#define MOMENT_NS (100 * OFI_MS)
 #define MENDED FI_VERSION(1, 18)
 #define TRIES 8U
 #define NUMBERS (1U << 16) /* descriptors beyond that are not found */
@@ -146,9 +146,9 @@ cut(int fd, void *arg)
 
 /* Takes what ends of what contexts that have gone had handed over. */
 static void
-take_back(na_plugin_class *cls, uint64_t patience_ns)
+take_back(na_plugin_class *cls)
 {
-    uint64_t end = ofi_peer_now() + patience_ns;
+    uint64_t end = ofi_peer_now() + PATIENCE_NS;
 
     while (cls->orphans.head != NULL && ofi_peer_now() < end) {
         uint32_t count = ofi_progress_read(cls);
@@ -168,8 +168,8 @@ ofi_sever_endpoint(na_plugin_class *cls, const struct ofi_sets *sets)
     if (ofi_sever_wanted(cls)) {
         for (uint32_t i = 0; i < sets->count; i++)
             each_in_set(sets->fds[i], cut, NULL);
-        take_back(cls, PATIENCE_NS);
+        take_back(cls);
     } else if ((cls->trait->flags & OFI_TRAIT_CLOSE_SPOILS) != 0 &&
                ofi_library.version() < MENDED)
-        take_back(cls, MOMENT_NS);
+        take_back(cls);
 }
