@@ -15,6 +15,9 @@
 set -u
 
 mine=talaria
+# Nobody but root leaves files of others.
+whose=()
+[ "$(id -u)" -eq 0 ] || whose=(-user "$(id -u)")
 patience=10 # seconds for what is ending, also another user's tests
 
 # Names of sockets, then of files in shared folders, that are ours. The TMPDIR
@@ -28,7 +31,7 @@ shared_files() {
     local folder
     for folder in /dev/shm /tmp /var/tmp; do
         find "$folder" -maxdepth 1 -name "*$mine*" \
-            ! -name "$mine-run-*" 2>/dev/null
+            ! -name "$mine-run-*" "${whose[@]}" 2>/dev/null
     done | sort
 }
 
@@ -74,8 +77,15 @@ foreign() {
     return 1
 }
 
-foreign_socket() {
-    find /proc/[0-9]*/fd -lname "socket:\\[$1\\]" 2>/dev/null | foreign
+# held INODE: by a process of this run. Who holds a socket of somebody else's
+# cannot always be seen.
+held() {
+    local entry pid
+    while read -r entry; do
+        pid=${entry#/proc/} pid=${pid%%/*}
+        ! of_this_run "$pid" || return 0
+    done < <(find /proc/[0-9]*/fd -lname "socket:\\[$1\\]" 2>/dev/null)
+    return 1
 }
 
 foreign_file() {
@@ -92,7 +102,7 @@ left() {
             "$(ps -o args= -p "$pid")"
     done
     sockets | comm -13 "$dir/sockets" - | while read -r inode name; do
-        foreign_socket "$inode" || printf 'socket %s\n' "$name"
+        ! held "$inode" || printf 'socket %s\n' "$name"
     done
     shared_files | comm -13 "$dir/files" - | while read -r name; do
         foreign_file "$name" || printf 'file %s\n' "$name"
@@ -140,8 +150,49 @@ expect() {
     fi
 }
 
+# hold NAME FILE: becomes a process that has a socket of that name; makes the file then.
+hold() {
+    exec python3 -c '
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind("\0" + sys.argv[1])
+open(sys.argv[2], "w").close()
+time.sleep(60)' "$1" "$2"
+}
+
+# Waits for a file.
+await() {
+    local deadline=$((SECONDS + 10))
+    while [ ! -e "$1" ] && [ $SECONDS -lt $deadline ]; do
+        sleep 0.1
+    done
+}
+
+# A socket of a program that this user may not look into.
+stranger_test() {
+    local child
+    if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
+        echo 'left out: not root, who can become somebody else'
+        return
+    fi
+    TEST_RUN=another hold "$name-strange" "$dir/strange" &
+    child=$!
+    await "$dir/strange"
+    chmod 755 "$dir" "$dir/state" "$dir/tmp"
+    # shellcheck disable=SC2016
+    said=$(mine=$mine setpriv --reuid 65534 --regid 65534 --clear-groups \
+        bash -c "$(declare -f); whose=(); $(declare -p mine)"'
+            left "$1/state" "$1/tmp"' stranger "$dir")
+    [ -z "$said" ] || {
+        printf 'FAIL: of a stranger, it says: %s\n' "$said"
+        failures=$((failures + 1))
+    }
+    kill "$child"
+    wait "$child" 2>/dev/null
+}
+
 self_test() {
-    local child deadline
+    local child
     failures=0
     mine=leftovers-$$
     name=$mine-left
@@ -151,6 +202,7 @@ self_test() {
     before "$dir/state"
     expect ''
 
+    stranger_test
     : >"/dev/shm/$name"
     expect "file /dev/shm/$name"
     rm "/dev/shm/$name"
@@ -159,16 +211,9 @@ self_test() {
     rm "$dir/tmp/some"
 
     # A grandchild that has a socket; the shell between them has gone.
-    (setsid python3 -c '
-import socket, sys, time
-s = socket.socket(socket.AF_UNIX)
-s.bind("\0" + sys.argv[1])
-open(sys.argv[2], "w").close()
-time.sleep(60)' "$name" "$dir/bound" &)
-    deadline=$((SECONDS + 10))
-    while [ ! -e "$dir/bound" ] && [ $SECONDS -lt $deadline ]; do
-        sleep 0.1
-    done
+    (setsid bash -c "$(declare -f hold)"'; hold "$@"' hold \
+        "$name" "$dir/bound" &)
+    await "$dir/bound"
     expect 'process '
     expect "socket @$name"
     child=$(processes)
