@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The programs that README.md prints do what it says of them:
+# README.md's first programs do what it says of them, by its own commands:
 #
-#   readme.sh MESON BUILD_DIR README
+#   readme.sh SOURCE_ROOT            for a moment, which needs root
+#   readme.sh --here SOURCE_ROOT     on this machine, as this user, for good
 #
-# Takes each block of C whose first line is a comment that names a file, builds
-# them by the commands that README prints (lines with pkg-config, outside these
-# blocks) on what BUILD_DIR installs, starts the server, and runs the client
-# with its address. What README says behind the client's command has to come
-# out. Exit status 0, or 1 with what failed.
+# Takes each block of C whose first line is a comment that names a file, and the
+# commands of the block that tools/install stands in: installs, builds, starts the
+# server, and runs the client with its address, with no variable set. What README
+# says behind the client's command has to come out. For a moment: /usr/local and
+# /etc are laid over in a namespace of mounts. Exit status 0, 1 with what failed,
+# or 77 with a reason.
 set -u
 patience=30 # seconds
 
@@ -17,13 +19,31 @@ fail() {
     exit 1
 }
 
-if [ $# -ne 3 ] || [ ! -r "$3" ]; then
-    fail 'usage: readme.sh MESON BUILD_DIR README'
+here=false
+if [ "${1-}" = --here ] || [ "${1-}" = --inside ]; then
+    here=$1
+    shift
 fi
-meson=$1 build=$2 readme=$3
-for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@}; do
+if [ $# -ne 1 ] || [ ! -r "$1/README.md" ]; then
+    fail 'usage: readme.sh [--here] SOURCE_ROOT'
+fi
+source_root=$1 readme=$1/README.md
+for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} ${!MESON@} \
+    LD_LIBRARY_PATH DESTDIR; do
     unset "$variable"
 done
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+if [ $here = false ]; then
+    [ "$(id -u)" -eq 0 ] || skip 'needs root, to install for a moment'
+    unshare --mount true 2>/dev/null || skip 'no namespaces of mounts here'
+    # shellcheck disable=SC2093
+    exec unshare --mount bash "$0" --inside "$source_root"
+fi
 
 tmp=$(realpath "$(mktemp -d)") || exit 1
 server=
@@ -32,9 +52,27 @@ clean_up() {
         kill -KILL "$server"
         wait "$server"
     fi 2>/dev/null
+    [ $here = --here ] || umount "$tmp/laid" 2>/dev/null
     rm -rf "$tmp"
 }
 trap clean_up EXIT
+
+# over FOLDER: what is written there is gone with this namespace.
+over() {
+    local name=${1//\//-}
+    mkdir "$tmp/laid/$name" "$tmp/laid/$name/"{upper,work} &&
+        mount -t overlay overlay -o "lowerdir=$1" \
+            -o "upperdir=$tmp/laid/$name/upper,workdir=$tmp/laid/$name/work" "$1"
+}
+
+if [ $here = --inside ]; then
+    mkdir "$tmp/laid"
+    { mount -t tmpfs tmpfs "$tmp/laid" && over /usr/local && over /etc &&
+        over /var/cache; } || skip 'no file systems to lay over others here'
+    # What is installed already is not what is looked at.
+    find /usr/local /etc/talaria -name '*talaria*' -delete 2>/dev/null
+    ldconfig
+fi
 
 # Files, and what is printed in the other blocks.
 awk -v dir="$tmp" '
@@ -55,16 +93,19 @@ done
 wanted=$(sed -n 's/^\.\/client .*# *//p' "$tmp/commands")
 [ -n "$wanted" ] || fail 'nothing is said of what comes from the client'
 
-# Installed below a folder, which the linker and the loader are told of as they
-# would know of the real place.
-DESTDIR=$tmp/stage "$meson" install -C "$build" --no-rebuild --quiet \
-    >"$tmp/said" 2>&1 || { cat "$tmp/said" && fail 'meson install'; }
-pc=$(find "$tmp/stage" -name talaria.pc)
-export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$tmp/stage
-export LD_LIBRARY_PATH=${pc%/pkgconfig/*}
+# By the commands as they stand, but for where the programs are.
+awk '/^tools\/install/ { found = 1 } found && /^cc / { print > "'"$tmp/build-commands"'" }' \
+    "$tmp/commands"
+install=$(grep -m 1 '^tools/install' "$tmp/commands") ||
+    fail 'no command installs anything'
+source=$tmp/source
+mkdir "$source" && tar -c -C "$source_root" --exclude=./build --exclude=./.git . |
+    tar -x -C "$source" || fail 'the source cannot be copied'
+(cd "$source" && sh -c "$install") >"$tmp/said" 2>&1 </dev/null ||
+    { cat "$tmp/said" && fail "$install"; }
+cat "$tmp/said"
 
 cd "$tmp" || exit 1
-grep 'pkg-config' commands >build-commands
 sh -ex build-commands >said 2>&1 || { cat said && fail 'a build command'; }
 cat said
 
