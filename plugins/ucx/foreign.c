@@ -28,8 +28,8 @@ ucx_foreign_say(struct ucx_conn *conn, const char *why)
             conn->peer_name, why);
     else if (!conn->ours)
         say_caller(conn, why);
-    else
-        UCX_LOG(conn->cls->host, ERROR,
+    else /* mostly it has just ended: no error of this side */
+        UCX_LOG(conn->cls->host, INFO,
             "ucx+%s: somebody listens there, and does not say who it is (%s): "
             "it has ended, or is stopped or busy, or does not speak Talaria's "
             "protocol (it may use Mercury, or another transport)",

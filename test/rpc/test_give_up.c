@@ -158,7 +158,7 @@ on_drop(hg_handle_t handle)
 static hg_return_t
 on_end(hg_handle_t handle)
 {
-    uint32_t good = HG_Ref_get(kept) == 1 &&
+    uint32_t good = HG_Ref_get(kept) >= 1 &&
                     HG_Get_info(kept)->id == request_id &&
                     request_of(kept).number == kept_number &&
                     HG_Respond(kept, NULL, NULL, NULL) == HG_BUSY;
