@@ -338,6 +338,45 @@ START_TEST(multi_receives_refer_to_each_sender)
 }
 END_TEST
 
+/* THEIR ENDS */
+
+#define POSTED 200U /* more than a context has room for at first */
+
+/* All end before one is polled: there is room for each, since it was posted. */
+START_TEST(receives_that_are_canceled_together_end_once_each)
+{
+    static unsigned char buffer[64];
+    void *ops[POSTED];
+    bool ended[POSTED] = {false};
+    na_plugin_event event;
+    struct node node;
+
+    node_open(&node, NULL);
+    for (uint32_t i = 0; i < POSTED; i++) {
+        ops[i] = op_new(&node);
+        ck_assert_int_eq(node.ops->recv_unexpected(
+                             node.ctx, ops[i], buffer, sizeof(buffer), NULL),
+            NA_PLUGIN_PENDING);
+    }
+    for (uint32_t i = 0; i < POSTED; i++)
+        node.ops->cancel(node.ctx, ops[i]);
+    for (uint32_t n = 0; n < POSTED; n++) {
+        uint32_t i = 0;
+        ck_assert_msg(poll_one(&node, &event), "%u have ended", n);
+        while (i < POSTED && ops[i] != event.op)
+            i++;
+        ck_assert_uint_lt(i, POSTED);
+        ck_assert_msg(!ended[i], "number %u ends twice", i);
+        ck_assert_int_eq(event.status, NA_PLUGIN_E_CANCELED);
+        ended[i] = true;
+    }
+    ck_assert(!poll_one(&node, &event));
+    for (uint32_t i = 0; i < POSTED; i++)
+        free(ops[i]);
+    node_close(&node);
+}
+END_TEST
+
 /* FLOODS OF UNEXPECTED ONES */
 
 /* All of them are taken from libfabric, though b has no receive. */
@@ -419,6 +458,7 @@ main(void)
     tcase_add_test(cases, early_messages_of_a_class_that_was_replaced_are_gone);
     tcase_add_test(cases, messages_for_another_class_are_dropped);
     tcase_add_test(cases, messages_that_are_too_long_are_dropped);
+    tcase_add_test(cases, receives_that_are_canceled_together_end_once_each);
     tcase_add_test(cases, multi_receives_refer_to_each_sender);
     tcase_add_test(cases, floods_have_the_same_room_each_time);
     return run_case("ofi receives", cases);
