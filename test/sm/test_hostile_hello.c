@@ -8,7 +8,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "counts.h"
 #include "foe.h"
+
+#define SLACK (UINT64_C(256) << 10) /* of memory */
 
 /* One hello that must be refused. */
 static void
@@ -148,24 +151,33 @@ END_TEST
 /* Callers that say nothing go when there are too many, or it has been long. */
 START_TEST(hostile_silent_callers_are_bounded)
 {
-    int fds[400];
+    uint32_t callers = 256 + test_count_open(TEST_SILENT, 1);
+    int *fds = calloc(callers, sizeof(*fds));
     open_both();
     check_friend();
     uint32_t descriptors = count_descriptors();
-    for (int i = 0; i < 400; i++) {
+    uint64_t heap = test_heap();
+    for (uint32_t i = 0; i < callers; i++) {
         fds[i] = call(&foe_target);
         pump();
     }
     check_friend();
     /* ours; theirs: socket and process */
-    ck_assert_uint_le(count_descriptors(), descriptors + 400 + 2 * 257);
+    uint32_t amid = count_descriptors();
+    ck_assert_uint_le(amid, descriptors + callers + 2 * 257);
     expect_hangup(fds[0]);
     check_friend();
-    for (int i = 0; i < 400; i++)
+    for (uint32_t i = 0; i < callers; i++)
         close(fds[i]);
+    free(fds);
     for (int i = 0; i < 20000; i++)
         pump();
+    printf("%u silent: descriptors %u, %u, then %u; heap %llu, then %llu\n",
+        callers, descriptors, amid, count_descriptors(),
+        (unsigned long long) heap, (unsigned long long) test_heap());
+    fflush(stdout);
     ck_assert_uint_eq(count_descriptors(), descriptors);
+    ck_assert_uint_le(test_heap(), heap + SLACK);
     close_both();
 }
 END_TEST

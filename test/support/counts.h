@@ -50,7 +50,9 @@
     X(FAULT_CALLS, 100000, 2)           /* of a kind, failed in turn */        \
     X(FAULT_CALLS_FAR, 100000, 1)       /* likewise, not over na+sm */         \
     X(FAULT_KINDS, 1, 8)                /* each so many, not over na+sm */     \
-    X(ALTERED_CLIENTS, 200, 8)          /* whose messages arrive altered */
+    X(ALTERED_CLIENTS, 200, 8)          /* whose messages arrive altered */    \
+    X(SILENT, 5000, 150)                /* connections that say nothing */     \
+    X(SILENT_UCX, 900, 150)             /* likewise, to each port of UCX */
 
 enum test_count {
 #define TEST_COUNT_NAME(name, full, everyday) TEST_##name,
@@ -59,5 +61,12 @@ enum test_count {
 };
 
 uint32_t test_count(enum test_count count);
+
+/* The same, of what needs so many descriptors each; fewer, which is said, if the
+ * process cannot have as many. Lets it have all that it may. */
+uint32_t test_count_open(enum test_count count, uint32_t descriptors);
+
+/* Bytes that this process has allocated; 0: a sanitizer's allocator. */
+uint64_t test_heap(void);
 
 #endif /* COUNTS_H */
