@@ -377,6 +377,47 @@ START_TEST(receives_that_are_canceled_together_end_once_each)
 }
 END_TEST
 
+/* From a peer that is there and polls no more: it is pinged for a while, then it
+ * is looked whether anybody listens at its port. The receive stays. */
+START_TEST(receives_from_a_silent_peer_lead_to_a_knock)
+{
+    const struct node_options options = {
+        .setting_key = "ofi.probe_interval", .setting_value = "10"};
+    static unsigned char bytes[LENGTH];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event;
+    struct pair pair;
+
+    pair_open_as(&pair, &options);
+    ck_assert_int_eq(pair_answer(&pair, LENGTH, true), NA_PLUGIN_OK);
+    ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, bytes,
+                         LENGTH, NULL, pair.to_b, 0, 5),
+        NA_PLUGIN_PENDING);
+    while (node_counter(&pair.a, "knocks") == 0) {
+        ck_assert(!poll_one(&pair.a, &event));
+        ck_assert_msg(now_ns() < end, "nobody knocks, after %u pings",
+            (unsigned) node_counter(&pair.a, "pings"));
+    }
+    int32_t ret = pair.b.ops->send_expected(
+        pair.b.ctx, pair.b_op, bytes, LENGTH, NULL, pair.to_a, 0, 5);
+    ck_assert_int_ge(ret, 0);
+    bool received = false, sent = ret != NA_PLUGIN_PENDING;
+    while (!received || !sent) {
+        ck_assert_msg(now_ns() < end, "it does not arrive");
+        if (poll_one(&pair.a, &event)) {
+            ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+            received = true;
+        }
+        if (poll_one(&pair.b, &event)) {
+            ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+            sent = true;
+        }
+    }
+    ck_assert_uint_eq(node_counter(&pair.a, "peers_lost"), 0);
+    pair_close(&pair);
+}
+END_TEST
+
 /* FLOODS OF UNEXPECTED ONES */
 
 /* All of them are taken from libfabric, though b has no receive. */
@@ -459,6 +500,7 @@ main(void)
     tcase_add_test(cases, messages_for_another_class_are_dropped);
     tcase_add_test(cases, messages_that_are_too_long_are_dropped);
     tcase_add_test(cases, receives_that_are_canceled_together_end_once_each);
+    tcase_add_test(cases, receives_from_a_silent_peer_lead_to_a_knock);
     tcase_add_test(cases, multi_receives_refer_to_each_sender);
     tcase_add_test(cases, floods_have_the_same_room_each_time);
     return run_case("ofi receives", cases);
