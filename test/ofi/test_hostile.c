@@ -167,6 +167,41 @@ START_TEST(hostile_names_of_lanes_are_dropped_and_counted)
 }
 END_TEST
 
+/* A ping of a lane whose header says more names than there are bytes: it ends
+ * within the second name, or in the zeros behind it. */
+START_TEST(hostile_headers_that_end_early_are_dropped)
+{
+    static const unsigned char lane[] = {127, 0, 0, 1, 0, 10};
+    unsigned char bytes[TOLD_BYTES + 32];
+    struct stranger stranger;
+    na_plugin_event event;
+    uint64_t count = 0;
+    struct node node;
+
+    meet(&stranger, &node);
+    tell(bytes);
+    bytes[1] = 3;
+    bytes[2] = 1;
+    bytes[TOLD_LANE] = sizeof(lane);
+    for (uint32_t length = TOLD_NAME; length < TOLD_NAME + 8; length++) {
+        stranger_send(&stranger, &node, bytes, length);
+        count++;
+        for (uint64_t end = now_ns() + WAIT_NS;
+             node_counter(&node, "malformed") < count;) {
+            ck_assert(!poll_one(&node, &event));
+            ck_assert_msg(now_ns() < end, "%u bytes are taken", length);
+        }
+    }
+    /* all of it */
+    stranger_send(&stranger, &node, bytes, TOLD_NAME + 8);
+    for (uint64_t end = now_ns() + SECOND / 5; now_ns() < end;)
+        ck_assert(!poll_one(&node, &event));
+    ck_assert_uint_eq(node_counter(&node, "malformed"), count);
+    stranger_close(&stranger);
+    node_close(&node);
+}
+END_TEST
+
 /* Classes that are made up, each with a lane: they are forgotten again. */
 START_TEST(hostile_names_do_not_pile_up)
 {
@@ -204,6 +239,7 @@ main(void)
     TCase *cases = tcase_create("hostile");
 
     tcase_add_test(cases, hostile_messages_are_dropped_and_counted);
+    tcase_add_test(cases, hostile_headers_that_end_early_are_dropped);
     tcase_add_test(cases, hostile_names_of_lanes_are_dropped_and_counted);
     tcase_add_test(cases, hostile_names_do_not_pile_up);
     return run_case("ofi hostile", cases);
