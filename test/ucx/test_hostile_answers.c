@@ -7,19 +7,20 @@
 
 #include "scene.h"
 
-#define ASKED 100U /* bytes of the get */
+#define ASKED 100U   /* bytes of the get */
+#define LONG 100000U /* of one in two pieces */
+#define PIECE SCENE_PIECE
 #define GUARD 4096U
 
 /* The bytes of a registration that the stranger claims, as README.md lays them
  * out: front, and one segment. */
 static na_plugin_mem *
-claim(struct side *side, uint64_t owner)
+claim(struct side *side, uint64_t owner, uint64_t length)
 {
     unsigned char serial[48] = {1, NA_PLUGIN_MEM_READ};
     const uint32_t count = 1;
     const uint64_t number = 5;
     const uint64_t base = 0x1000;
-    const uint64_t length = ASKED;
     na_plugin_mem *mem;
 
     memcpy(serial + 4, &count, sizeof(count));
@@ -57,38 +58,45 @@ static const struct answer {
     uint64_t at;
     uint32_t length;
     uint32_t data;
+    uint32_t before; /* LONG: bytes of a sound answer before it */
 } answers[] = {
-    {"a sound answer", NA_PLUGIN_OK, UCX_DATA, 0, ASKED, ASKED},
-    {"less than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 9},
-    {"more than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, 9, ASKED},
-    {"nothing", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 0},
+    {"a sound answer", NA_PLUGIN_OK, UCX_DATA, 0, ASKED, ASKED, 0},
+    {"less than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 9, 0},
+    {"more than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, 9, ASKED, 0},
+    {"nothing", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 0, 0},
     {"more than was asked for", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0,
-        ASKED + 1, ASKED + 1},
+        ASKED + 1, ASKED + 1, 0},
     {"bytes behind the end", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 1, ASKED,
-        ASKED},
+        ASKED, 0},
     {"bytes far behind the end", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 2000, 9,
-        9},
+        9, 0},
     {"bytes before the beginning", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA,
-        UINT64_MAX - 99, ASKED, ASKED},
-    {"the answer of a put", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DONE, 0, ASKED, 0},
+        UINT64_MAX - 99, ASKED, ASKED, 0},
+    {"the answer of a put", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DONE, 0, ASKED, 0,
+        0},
+    {"a sound second answer", NA_PLUGIN_OK, UCX_DATA, PIECE, LONG - PIECE,
+        LONG - PIECE, PIECE},
+    {"the first answer again", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, PIECE,
+        PIECE, PIECE},
 };
 
 START_TEST(hostile_answers_to_a_get_write_nothing_else)
 {
-    static unsigned char memory[GUARD + ASKED + GUARD];
+    static unsigned char memory[GUARD + LONG + GUARD];
     const struct answer *answer = &answers[_i];
+    const uint32_t asked = answer->before != 0 ? LONG : ASKED;
     const uint64_t number = 4711;
     struct stranger stranger;
     struct side side = {.log_level = 0};
     struct side *sides[] = {&side, NULL};
     struct act act;
-    na_plugin_segment segment = {memory + GUARD, ASKED};
+    na_plugin_segment segment = {memory + GUARD, asked};
     na_plugin_mem *local;
     char name[SIDE_TEXT];
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
     memset(memory, 0x5a, sizeof(memory));
-    memset(scene_bytes, 0xee, 2 * (size_t) ASKED);
+    memset(scene_bytes, 0xee, 2 * (size_t) ASKED + answer->before);
     stranger_open(&stranger, scene_protocol());
     snprintf(name, sizeof(name), "%s://127.0.0.1:%u", scene_protocol(),
         (unsigned) stranger_listen(&stranger));
@@ -97,18 +105,24 @@ START_TEST(hostile_answers_to_a_get_write_nothing_else)
     ck_assert_int_eq(side.ops->mem_register(side.cls, &segment, 1,
                          NA_PLUGIN_MEM_WRITE, NA_PLUGIN_MEM_HOST, 0, &local),
         NA_PLUGIN_OK);
-    na_plugin_mem *remote = claim(&side, number);
+    na_plugin_mem *remote = claim(&side, number, asked);
     act_init(&act, &side);
-    act_move(&act, false, local, remote, ASKED, addr);
+    act_move(&act, false, local, remote, asked, addr);
     answer_call(&stranger, sides, number);
     while (stranger.messages == 0) {
         stranger_turn(&stranger, sides);
         ck_assert_uint_lt(now_ms(), until);
     }
     ck_assert_uint_eq(stranger.got.head.kind, UCX_GET);
-    ck_assert_uint_eq(stranger.got.piece.length, ASKED);
+    ck_assert_uint_eq(stranger.got.piece.length, asked);
     union ucx_header header = stranger.got;
     header.head.token = stranger.hello.token;
+    if (answer->before != 0) {
+        header.head.kind = UCX_DATA;
+        header.piece.length = answer->before;
+        stranger_send(&stranger, sides, &header, sizeof(header.piece),
+            scene_bytes, answer->before, UCP_AM_SEND_FLAG_EAGER);
+    }
     header.head.kind = answer->kind;
     header.piece.at = answer->at;
     header.piece.length = answer->length;
@@ -121,10 +135,10 @@ START_TEST(hostile_answers_to_a_get_write_nothing_else)
     }
     ck_assert_msg(act.end.status == answer->code, "%s: %d", answer->what,
         (int) act.end.status);
-    unsigned char inside = answer->code == NA_PLUGIN_OK ? 0xee : 0x5a;
+    uint32_t written = answer->code == NA_PLUGIN_OK ? asked : answer->before;
     for (size_t i = 0; i < sizeof(memory); i++) {
-        bool in = i >= GUARD && i < GUARD + ASKED;
-        if (memory[i] != (in ? inside : 0x5a))
+        bool in = i >= GUARD && i < GUARD + written;
+        if (memory[i] != (in ? 0xee : 0x5a))
             ck_abort_msg("%s: byte %zu was written", answer->what, i);
     }
     ck_assert_uint_eq(side_counter(&side, "connections_broken"),
