@@ -154,6 +154,21 @@ configure_tcp(na_plugin_class *cls, ucp_config_t *config)
     return choose_family(cls, config, prefix);
 }
 
+/* Newer versions choose a protocol for each kind of operation of each new
+ * endpoint, which takes longer than all else of a connection; and all that is sent
+ * here is eager. Devices that are named keep it. */
+static void
+spare_protocols(na_plugin_class *cls, ucp_config_t *config)
+{
+    if (from_environment("PROTO_ENABLE") != NULL ||
+        (cls->tls[0] != '\0' && strcmp(cls->tls, "tcp") != 0))
+        return;
+    ucs_status_t status = ucp_config_modify(config, "PROTO_ENABLE", "n");
+    if (status != UCS_OK)
+        UCX_LOG(cls->host, INFO, "UCX %s has no PROTO_ENABLE: %s",
+            ucp_get_version_string(), ucs_status_string(status));
+}
+
 static void
 wish(na_plugin_class *cls, ucp_config_t *config)
 {
@@ -188,6 +203,7 @@ ucx_setting_read(na_plugin_class *cls, ucp_config_t **config_p)
     decide(cls, config, "MAX_RNDV_RAILS", cls->keys ? "" : "1");
     if (ucx_transport_used(cls, "tcp"))
         ret = configure_tcp(cls, config);
+    spare_protocols(cls, config);
     wish(cls, config);
     if (ret == NA_PLUGIN_OK)
         *config_p = config;
