@@ -61,15 +61,21 @@ fi
 # Without hwloc it takes the first of several devices, and says so.
 if grep -q 'libhwloc\.so\.15' "$plugin"; then
     : >"$folder/libhwloc.so.15"
-    LD_LIBRARY_PATH=$folder HG_LOG_LEVEL=info \
+    LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} HG_LOG_LEVEL=info \
         FI_AWKWARD_NICS=0000:02:00.0,0000:01:00.0 \
-        "$talaria" info ofi+awkward >"$folder/out" 2>&1 ||
-        fail 'without hwloc it does not open'
-    grep -q 'nearest is not known: .*libhwloc.so.15: file too short' \
-        "$folder/out" || fail 'no word of hwloc'
-    grep -q '^device  *awkward-0000:02:00.0$' "$folder/out" ||
-        fail 'without hwloc it takes another than the first'
-    [ $failed -eq 0 ] || cat "$folder/out"
+        "$talaria" info ofi+awkward >"$folder/out" 2>&1
+    opened=$?
+    if grep -q 'libfabric cannot be loaded: .*libhwloc' "$folder/out"; then
+        echo 'not tried: without hwloc, with which libfabric is linked here'
+    else
+        [ $opened -eq 0 ] || fail 'without hwloc it does not open'
+        grep -q 'nearest is not known: .*libhwloc.so.15: file too short' \
+            "$folder/out" || fail 'no word of hwloc'
+        grep -q '^device  *awkward-0000:02:00.0$' "$folder/out" ||
+            fail 'without hwloc it takes another than the first'
+        [ $failed -eq 0 ] || cat "$folder/out"
+    fi
+    rm "$folder/libhwloc.so.15"
 fi
 : >"$folder/libfabric.so.1"
 refused 'libfabric cannot be loaded: .*file too short'
