@@ -11,6 +11,12 @@
 
 static const char *const level_names[] = {
     "none", "error", "warning", "info", "debug"};
+/* Mercury's other names of levels. */
+static const struct {
+    const char *name;
+    int32_t level;
+} level_aliases[] = {{"fatal", BASE_LOG_ERROR}, {"err", BASE_LOG_ERROR},
+    {"warn", BASE_LOG_WARNING}, {"min_debug", BASE_LOG_INFO}};
 static const char *const subsys_names[BASE_LOG_SUBSYS_MAX] = {
     "plugin", "transport", "na", "hg", "bulk", "proc"};
 
@@ -29,6 +35,10 @@ level_parse(const char *name)
     for (int32_t i = BASE_LOG_NONE; name && i <= BASE_LOG_DEBUG; i++)
         if (strcmp(name, level_names[i]) == 0)
             return i;
+    for (size_t i = 0; name && i < sizeof level_aliases / sizeof *level_aliases;
+         i++)
+        if (strcmp(name, level_aliases[i].name) == 0)
+            return level_aliases[i].level;
     return -1;
 }
 

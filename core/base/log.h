@@ -37,8 +37,9 @@ extern int32_t base_log_gate;
 /* Reads HG_LOG_LEVEL and HG_LOG_SUBSYS, once per process. [any thread] */
 void base_log_init(void);
 
-/* level: "none", "error", "warning", "info", "debug"; others change nothing
- * and return false. */
+/* level: "none", "error", "warning", "info", "debug", or as Mercury also names
+ * them: "fatal", "err", "warn", "min_debug"; others change nothing and return
+ * false. */
 bool base_log_set_level(const char *level);
 
 /* Comma-separated names of subsystems: "plugin", "transport", "na", "hg",

@@ -59,7 +59,8 @@ HG_PUBLIC void HG_Free_na_protocol_info(
 HG_PUBLIC void HG_Cleanup(void);
 
 /* Sets how much is logged, by all classes: "none", "error", "warning", "info"
- * or "debug"; another name changes nothing. Starts as HG_LOG_LEVEL in the
+ * or "debug" ("fatal" and "err" mean error, "warn" warning, "min_debug" info);
+ * another name changes nothing. Starts as HG_LOG_LEVEL in the
  * environment says. */
 HG_PUBLIC void HG_Set_log_level(const char *level);
 

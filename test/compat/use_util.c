@@ -510,6 +510,7 @@ static void
 use_log(void)
 {
     CHECK(hg_log_name_to_level("warning") == HG_LOG_LEVEL_WARNING);
+    CHECK(hg_log_name_to_level("err") == HG_LOG_LEVEL_ERROR);
     CHECK(hg_log_name_to_level("loud") == HG_LOG_LEVEL_NONE);
     CHECK(strcmp(hg_log_level_to_string(HG_LOG_LEVEL_DEBUG), "debug") == 0);
     hg_log_set_stream_error(stdout);

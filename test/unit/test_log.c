@@ -117,10 +117,27 @@ START_TEST(level_set_lets_through_up_to_it)
 }
 END_TEST
 
+START_TEST(level_by_mercurys_other_names)
+{
+    static const struct {
+        const char *name;
+        int32_t level;
+    } others[] = {{"fatal", BASE_LOG_ERROR}, {"err", BASE_LOG_ERROR},
+        {"warn", BASE_LOG_WARNING}, {"min_debug", BASE_LOG_INFO}};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ck_assert(base_log_set_level("none"));
+        ck_assert(base_log_set_level(others[i].name));
+        ck_assert(base_log_wanted(others[i].level));
+        ck_assert(!base_log_wanted(others[i].level + 1));
+    }
+}
+END_TEST
+
 START_TEST(level_unknown_changes_nothing)
 {
     static const char *const unknown[] = {
-        "", "Error", "warn", "debug ", "5", "errors"};
+        "", "Error", "warns", "debug ", "5", "errors"};
 
     base_log_set_level("warning");
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
@@ -349,6 +366,7 @@ main(void)
     tcase_add_test(tcase, log_line_has_level_subsystem_place_and_text);
     tcase_add_test(tcase, log_text_too_long_is_cut);
     tcase_add_test(tcase, level_set_lets_through_up_to_it);
+    tcase_add_test(tcase, level_by_mercurys_other_names);
     tcase_add_test(tcase, level_unknown_changes_nothing);
     tcase_add_test(tcase, level_out_of_range_is_not_written);
     tcase_add_loop_test(tcase, subsystems_named_log_others_only_errors, 0,

@@ -49,13 +49,19 @@ hg_log_level_to_string(enum hg_log_level level)
 static HG_UTIL_INLINE enum hg_log_level
 hg_log_name_to_level(const char *log_level)
 {
-    static const enum hg_log_level levels[] = {HG_LOG_LEVEL_ERROR,
-        HG_LOG_LEVEL_WARNING, HG_LOG_LEVEL_INFO, HG_LOG_LEVEL_DEBUG};
+    static const struct {
+        const char *name;
+        enum hg_log_level level;
+    } names[] = {{"fatal", HG_LOG_LEVEL_FATAL}, {"err", HG_LOG_LEVEL_ERROR},
+        {"error", HG_LOG_LEVEL_ERROR}, {"warn", HG_LOG_LEVEL_WARNING},
+        {"warning", HG_LOG_LEVEL_WARNING},
+        {"min_debug", HG_LOG_LEVEL_MIN_DEBUG}, {"info", HG_LOG_LEVEL_INFO},
+        {"debug", HG_LOG_LEVEL_DEBUG}};
     size_t i;
 
-    for (i = 0; log_level && i < sizeof levels / sizeof levels[0]; i++)
-        if (strcmp(log_level, hg_log_level_to_string(levels[i])) == 0)
-            return levels[i];
+    for (i = 0; log_level && i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(log_level, names[i].name) == 0)
+            return names[i].level;
     return HG_LOG_LEVEL_NONE;
 }
 
