@@ -466,7 +466,7 @@ take_ack(struct hg_overflow *overflow, const na_plugin_event *event)
 {
     struct hg_handle *handle = overflow->handle;
     size_t at = handle->port->net.na_class->opened.expected_header_size;
-    struct hg_header_ack ack;
+    struct hg_header_ack ack = {0};
     hg_return_t ret = HG_PROTOCOL_ERROR;
 
     if (event->length >= at)
