@@ -23,6 +23,17 @@ plugin_fault_set(struct plugin_fault *fault, enum talaria_stage stage,
     return code;
 }
 
+/* glibc returns a text that may stand elsewhere, what POSIX has fills words. */
+static const char *
+describe(int err, char *words, size_t size)
+{
+#ifdef __GLIBC__
+    return strerror_r(err, words, size);
+#else
+    return strerror_r(err, words, size) == 0 ? words : "an unknown error";
+#endif
+}
+
 na_return_t
 plugin_fault_errno(struct plugin_fault *fault, enum talaria_stage stage,
     int err, const char *what)
@@ -35,7 +46,7 @@ plugin_fault_errno(struct plugin_fault *fault, enum talaria_stage stage,
 
     return plugin_fault_set(fault, stage,
         code == NA_SUCCESS ? NA_IO_ERROR : (na_return_t) code, "%s: %s", what,
-        strerror_r(err, words, sizeof words));
+        describe(err, words, sizeof words));
 }
 
 static const char *const stage_names[] = {

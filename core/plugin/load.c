@@ -34,29 +34,52 @@ last_dlerror(void)
     return text ? text : "no reason given";
 }
 
+/* Whether an address is the object's own, and how many bytes its symbol has
+ * there: 0 if that is not to be learned. */
+#ifdef __GLIBC__
+static bool
+find_symbol(const struct link_map *own, const void *address, size_t *size_p)
+{
+    struct link_map *map = NULL;
+    ElfW(Sym) *symbol = NULL;
+    Dl_info info;
+
+    if (!dladdr1(address, &info, (void **) &map, RTLD_DL_LINKMAP) || map != own)
+        return false;
+    if (dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) && symbol &&
+        info.dli_saddr == address)
+        *size_p = symbol->st_size;
+    return true;
+}
+#else
+static bool
+find_symbol(const struct link_map *own, const void *address, size_t *size_p)
+{
+    Dl_info info;
+
+    *size_p = 0;
+    return dladdr(address, &info) && info.dli_fname && own->l_name &&
+           strcmp(info.dli_fname, own->l_name) == 0;
+}
+#endif
+
 /* The descriptor, and how many bytes of it there are by the symbol table. One
  * that only a dependency of the object has is not the object's: NULL. */
 static const struct na_plugin *
 find_descriptor(void *object, size_t *mapped_p, struct plugin_fault *fault)
 {
-    struct link_map *own = NULL, *map = NULL;
-    ElfW(Sym) *symbol = NULL;
+    struct link_map *own = NULL;
     const void *address = dlsym(object, NA_PLUGIN_SYMBOL_NAME);
-    Dl_info info;
     size_t size = 0;
 
     if (!address || dlinfo(object, RTLD_DI_LINKMAP, &own) != 0 ||
-        !dladdr1(address, &info, (void **) &map, RTLD_DL_LINKMAP) ||
-        map != own) {
+        !find_symbol(own, address, &size)) {
         plugin_fault_set(fault, TALARIA_STAGE_SYMBOL, NA_NOENTRY,
             "it exports no object " NA_PLUGIN_SYMBOL_NAME
             ": not a plugin of transport ABI %d",
             NA_PLUGIN_ABI_MAJOR);
         return NULL;
     }
-    if (dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT) && symbol &&
-        info.dli_saddr == address)
-        size = symbol->st_size;
     *mapped_p = size > 0 ? size : SIZE_MAX;
     return address;
 }

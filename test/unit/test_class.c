@@ -530,11 +530,11 @@ END_TEST
 START_TEST(option_beyond_version_is_not_read)
 {
     const size_t size = offsetof(struct na_init_info, traffic_class);
-    struct na_init_info *init = malloc(size);
+    void *init = malloc(size);
     na_class_t *na_class;
 
     ck_assert_ptr_nonnull(init);
-    memset((void *) init, 0, size);
+    memset(init, 0, size);
     script.look = look_at_defaults;
     na_class = NA_Initialize_opt2("script+x", false, NA_VERSION(4, 0), init);
     ck_assert_ptr_nonnull(na_class);
