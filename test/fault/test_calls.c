@@ -56,7 +56,9 @@ static const struct fault {
     {"epoll_ctl", SYS_epoll_ctl, {ENOMEM, ENOSPC}},
     {"epoll_wait", SYS_epoll_wait, {EINTR}},
     {"epoll_pwait2", SYS_epoll_pwait2, {EINTR, ENOSYS}},
+#ifdef SYS_poll /* newer architectures have ppoll alone */
     {"poll", SYS_poll, {EINTR, ENOMEM}},
+#endif
     {"ppoll", SYS_ppoll, {EINTR, ENOMEM}},
     {"clone", SYS_clone, {EAGAIN, ENOMEM}},
     {"clone3", SYS_clone3, {EAGAIN, ENOMEM, ENOSYS}},
