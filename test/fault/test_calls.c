@@ -54,9 +54,11 @@ static const struct fault {
     {"fallocate", SYS_fallocate, {ENOSPC, EINTR, EOPNOTSUPP}},
     {"epoll_create1", SYS_epoll_create1, {EMFILE, ENFILE, ENOMEM}},
     {"epoll_ctl", SYS_epoll_ctl, {ENOMEM, ENOSPC}},
+#ifdef SYS_epoll_wait /* newer architectures have epoll_pwait alone */
     {"epoll_wait", SYS_epoll_wait, {EINTR}},
+#endif
     {"epoll_pwait2", SYS_epoll_pwait2, {EINTR, ENOSYS}},
-#ifdef SYS_poll /* newer architectures have ppoll alone */
+#ifdef SYS_poll /* or ppoll */
     {"poll", SYS_poll, {EINTR, ENOMEM}},
 #endif
     {"ppoll", SYS_ppoll, {EINTR, ENOMEM}},
