@@ -24,6 +24,9 @@
  * an error logs it once through the host, with the values that explain it.
  *
  * After fork the child may only exec or exit. Descriptors are close-on-exec.
+ *
+ * Whoever breaks this: the core compares what a plugin returns, names the plugin
+ * in its log, and goes on without its context or class.
  */
 #ifndef NA_PLUGIN_H
 #define NA_PLUGIN_H
@@ -68,10 +71,8 @@ extern "C" {
 #define NA_PLUGIN_MEM_ALLOC_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_mem_alloc, free)
 #define NA_PLUGIN_REPORT_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_report, entries)
 
-/*
- * Results. Success is one of the first two; what a function says about them
- * goes. Errors are the negated numbers of na_return_t.
- */
+/* Results. Success is one of the first two; what a function says about them
+ * goes. Errors are the negated numbers of na_return_t. */
 #define NA_PLUGIN_OK 0
 #define NA_PLUGIN_PENDING 0 /* of a submission: one final event will follow */
 #define NA_PLUGIN_DONE 1    /* of a submission: done, no event follows */
@@ -99,15 +100,26 @@ extern "C" {
 #define NA_PLUGIN_E_IO_ERROR (-22)
 #define NA_PLUGIN_E_HOSTFIREWALL (-23)
 
-/* Objects of the plugin. The core keeps pointers and looks at nothing. */
+/*
+ * Limits of what open returns. A core opens no class beyond them, and says which
+ * value is beyond which limit. Sizes of messages include the header space,
+ * which is at most half of the largest message.
+ */
+#define NA_PLUGIN_OP_SIZE_MAX 65536U          /* op_size */
+#define NA_PLUGIN_MESSAGE_SIZE_MIN 256U       /* max_unexpected_size, */
+#define NA_PLUGIN_MESSAGE_SIZE_MAX (1U << 30) /* max_expected_size */
+#define NA_PLUGIN_TAG_MIN 32767U              /* max_tag, at least */
+#define NA_PLUGIN_CONTEXTS_MAX 256U           /* max_contexts */
+#define NA_PLUGIN_ADDR_SIZE_MAX 65536U /* an address as string or bytes */
+
+/* Objects of the plugin. The core keeps pointers, which are never NULL, and
+ * looks at nothing. */
 typedef struct na_plugin_class na_plugin_class;
 typedef struct na_plugin_ctx na_plugin_ctx;
 typedef struct na_plugin_addr na_plugin_addr;
 typedef struct na_plugin_mem na_plugin_mem;
 
-/*
- * What poll reports. 48 bytes, frozen: it stands in arrays [4].
- */
+/* What poll reports. 48 bytes, frozen: it stands in arrays [4]. */
 typedef struct na_plugin_event {
     void *op;               /* the operation, as it was submitted; NULL is
                                reserved for news that belong to none: 1.0 has
@@ -216,7 +228,9 @@ typedef struct na_plugin_open_info {
      * the plugin has not said NA_PLUGIN_OPAQUE_NAME, the core has split it:
      * "device/host:port"; what is missing is NULL, or -1. A host without its
      * brackets if it is an IPv6 address; it may be a host's name, an address,
-     * an interface, or a device if device is NULL. port 0: any. */
+     * an interface, or a device if device is NULL. port 0: any. With
+     * NA_PLUGIN_OPAQUE_NAME device and host are NULL and port is -1. Neither
+     * name nor its parts are ever "": what is empty is NULL. */
     const char *protocol;
     const char *name;
     const char *device;
@@ -227,10 +241,12 @@ typedef struct na_plugin_open_info {
     const char *ip_subnet;        /* preferred subnet "10.1.0.0/16", or NULL */
     const char *auth_key;         /* authorization key, or NULL */
     uint64_t max_unexpected_size; /* wanted message sizes in bytes, header */
-    uint64_t max_expected_size;   /* space included; 0: the plugin's choice */
+    uint64_t max_expected_size;   /* space included; 0: the plugin's choice;
+                                     else NA_PLUGIN_MESSAGE_SIZE_MIN to _MAX */
     uint32_t addr_format;         /* NA_PLUGIN_ADDR_* */
     uint32_t traffic_class;       /* NA_PLUGIN_TC_* */
-    uint32_t max_contexts;        /* expected number of contexts, at least 1 */
+    uint32_t max_contexts;        /* expected number of contexts, at least 1; a
+                                     plugin that has fewer does not refuse */
     uint32_t hints;               /* 1.0 defines no bit */
 } na_plugin_open_info;
 
@@ -255,19 +271,23 @@ typedef struct na_plugin_open_info {
 
 /*
  * The operations. At open the core copies them one by one over stubs that
- * return OPNOTSUPPORTED, so that an entry may be NULL [5]; the groups
- * address, message and progress must be there, addr_forget excepted.
+ * return OPNOTSUPPORTED, so that these may be NULL [5]; all others are there.
  */
+#define NA_PLUGIN_OPS_OPTIONAL(entry)                                          \
+    entry(addr_to_string) entry(addr_serialize) entry(addr_deserialize)        \
+        entry(addr_forget) entry(mem_register) entry(mem_deregister)           \
+            entry(mem_serialize) entry(mem_deserialize) entry(mem_remote_free) \
+                entry(put) entry(get) entry(extension)
 typedef struct na_plugin_ops {
-    uint32_t size; /* bytes of this table in the plugin */
-    uint32_t reserved_zero;
+    uint32_t size;          /* bytes of this table in the plugin */
+    uint32_t reserved_zero; /* a core opens no class where it is not 0 */
 
     /* CONTEXTS. A context has its own completion queue and, towards peers, its
      * number: a message is sent to a context of the peer. */
 
     /* Creates context number id (0 to 255, in any order). core_ctx: the core's
-     * name for it, for wake. NOMEM, EXIST, OVERFLOW (above opened.max_contexts).
-     * [serial/class] */
+     * name for it, for wake. NOMEM (memory or descriptors), EXIST, OVERFLOW
+     * (not below opened.max_contexts). [serial/class] */
     int32_t (*ctx_create)(na_plugin_class *cls, uint32_t id, void *core_ctx,
         na_plugin_ctx **ctx_p);
 
@@ -325,7 +345,9 @@ typedef struct na_plugin_ops {
 
     /* Drops what ties this class to that peer, dead or alive: what is pending
      * to or from it ends with an error as far as cancel could end it, the next
-     * use of the address begins anew, with a successor if there is one.
+     * use of the address begins anew, with a successor if there is one. The
+     * peer may see the connection close: then what it has pending with this
+     * class ends with an error too, and its next use begins anew.
      * [any thread] */
     void (*addr_forget)(na_plugin_class *cls, na_plugin_addr *addr);
 
@@ -335,9 +357,9 @@ typedef struct na_plugin_ops {
      * comes with buffer_data NULL and has to work too. The core does not touch a
      * buffer while an operation has it. Sending to oneself works. */
 
-    /* Memory for messages, aligned to 64 bytes; *buffer_data_p is the plugin's
-     * and goes along with the buffer. kinds: NA_PLUGIN_BUF_*. NOMEM.
-     * [any thread] */
+    /* Memory for messages, length at least 1, aligned to 64 bytes;
+     * *buffer_data_p is the plugin's and goes along with the buffer. kinds:
+     * NA_PLUGIN_BUF_*. NOMEM. [any thread] */
     int32_t (*buf_alloc)(na_plugin_class *cls, uint64_t length, uint32_t kinds,
         void **buffer_p, void **buffer_data_p);
     void (*buf_free)(na_plugin_class *cls, void *buffer, void *buffer_data);
@@ -365,7 +387,8 @@ typedef struct na_plugin_ops {
      *
      * peer_ctx: the number of the peer's context. tag: at most opened.max_tag.
      * No order is promised between messages [11]. Too long for the receive: that
-     * or the send ends with MSGSIZE; longer than the own maximum: at once.
+     * or the send ends with MSGSIZE, and the message is consumed, the next one
+     * finds the next receive; longer than the own maximum: at once.
      */
 
     /* An unexpected message. Final event: the buffer can be used again.
@@ -388,8 +411,9 @@ typedef struct na_plugin_ops {
         uint32_t peer_ctx, uint64_t tag);
 
     /* Receives the expected message with this tag that context peer_ctx of peer
-     * sends to this context. Never returns DONE. Final event: MESSAGE with
-     * length. Ends with an error if the peer dies. [any thread] */
+     * sends to this context. May begin to connect to the peer. Never returns
+     * DONE. Final event: MESSAGE with length. Ends with an error if the peer
+     * dies. [any thread] */
     int32_t (*recv_expected)(na_plugin_ctx *ctx, void *op, void *buffer,
         uint64_t length, void *buffer_data, na_plugin_addr *peer,
         uint32_t peer_ctx, uint64_t tag);
@@ -434,7 +458,9 @@ typedef struct na_plugin_ops {
     /* Advances this context and what belongs to none (connections, listening,
      * what peers put and get), without CTX_PARALLEL all contexts, and fills in
      * up to max (at least 1) events of this one. How many; negative only when
-     * the context itself is dead: a peer's failure is an event [8]. After a
+     * the context itself is dead: a peer's failure is an event [8]. The core
+     * then calls nothing of it but ctx_destroy, once calls that other threads
+     * are in have returned, and completes what is pending itself. After a
      * final event nothing of the operation is touched. Calls nothing of the
      * core but log, and wake for other contexts. [serial/context] */
     int32_t (*poll)(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
@@ -450,9 +476,7 @@ typedef struct na_plugin_ops {
     const void *(*extension)(na_plugin_class *cls, const char *id);
 } na_plugin_ops;
 
-/*
- * "na.multi_recv/1": unexpected messages packed into one large buffer.
- */
+/* "na.multi_recv/1": unexpected messages packed into one large buffer. */
 #define NA_PLUGIN_MULTI_RECV_ID "na.multi_recv/1"
 typedef struct na_plugin_multi_recv {
     uint32_t size;
@@ -469,17 +493,15 @@ typedef struct na_plugin_multi_recv {
         uint64_t length, void *buffer_data);
 } na_plugin_multi_recv;
 
-/*
- * "na.wait/1": sleeping in the kernel instead of polling.
- */
+/* "na.wait/1": sleeping in the kernel instead of polling. */
 #define NA_PLUGIN_WAIT_ID "na.wait/1"
 typedef struct na_plugin_wait {
     uint32_t size;
     uint32_t reserved_zero;
 
-    /* A descriptor, the plugin's, constant for the context, that becomes and
-     * stays readable when an armed context has something to poll.
-     * [any thread] */
+    /* An open descriptor, the plugin's, constant for the context, that becomes
+     * and stays readable when an armed context has something to poll, and is
+     * not after a poll that left nothing. [any thread] */
     int32_t (*fd)(na_plugin_ctx *ctx);
 
     /* Before sleeping: enables the descriptor, then looks. OK: armed; sleep at
@@ -489,9 +511,7 @@ typedef struct na_plugin_wait {
     int32_t (*arm)(na_plugin_ctx *ctx, uint64_t *sleep_ns_p);
 } na_plugin_wait;
 
-/*
- * "na.mem_alloc/1": memory that this plugin transfers from and to fastest.
- */
+/* "na.mem_alloc/1": memory that this plugin transfers from and to fastest. */
 #define NA_PLUGIN_MEM_ALLOC_ID "na.mem_alloc/1"
 typedef struct na_plugin_mem_alloc {
     uint32_t size;
@@ -504,10 +524,8 @@ typedef struct na_plugin_mem_alloc {
     void (*free)(na_plugin_class *cls, void *memory);
 } na_plugin_mem_alloc;
 
-/*
- * "na.report/1": what a class has to say of itself: choices made at open,
- * counters. For people and tools; names are the plugin's.
- */
+/* "na.report/1": what a class has to say of itself: choices made at open,
+ * counters. For people and tools; names are the plugin's. */
 #define NA_PLUGIN_REPORT_ID "na.report/1"
 typedef struct na_plugin_report_entry { /* 24 bytes, frozen */
     const char *name;                   /* constant as long as the class */
@@ -530,26 +548,24 @@ typedef struct na_plugin_report {
 #define NA_PLUGIN_FEATURE_MEM_DEVICE 0x4U   /* registers device memory */
 #define NA_PLUGIN_FEATURE_CTX_PARALLEL 0x8U /* contexts progress in parallel */
 
-/*
- * What open returns. The core zeroes it and sets size; the plugin fills in what
- * lies within it.
- */
+/* What open returns. The core zeroes it and sets size; the plugin fills in what
+ * lies within it. */
 typedef struct na_plugin_opened {
     uint32_t size;     /* bytes of this table in the core */
     uint32_t features; /* NA_PLUGIN_FEATURE_* */
     na_plugin_class *cls;
     const na_plugin_ops *ops;        /* constant until close */
-    uint32_t op_size;                /* bytes of the plugin's part of an op */
+    uint32_t op_size;                /* of the plugin's part of an operation */
     uint32_t op_align;               /* power of two, at most 64 */
     uint64_t max_unexpected_size;    /* largest messages in bytes, header */
     uint64_t max_expected_size;      /* space included */
     uint32_t unexpected_header_size; /* the plugin's space at the front */
     uint32_t expected_header_size;
-    uint64_t max_tag;      /* at least 2^15-1; the core uses 32 bits at most */
-    uint64_t max_segments; /* of one registration, at least 1 */
-    uint64_t max_rma_size; /* bytes in one put or get; 0: no limit */
-    uint32_t max_contexts; /* at least 1, at most 256 */
-    uint32_t reserved_zero;
+    uint64_t max_tag;       /* the core uses 32 bits at most */
+    uint64_t max_segments;  /* of one registration, at least 1 */
+    uint64_t max_rma_size;  /* bytes in one put or get; 0: no limit */
+    uint32_t max_contexts;  /* 1 to NA_PLUGIN_CONTEXTS_MAX */
+    uint32_t reserved_zero; /* a core opens no class where it is not 0 */
 } na_plugin_opened;
 
 /* A device that a protocol could use here. What is unknown is NULL. */

@@ -4,7 +4,7 @@
 
 #include "na/violation.h"
 
-#define ADDR_SIZE_MAX (UINT64_C(1) << 16)
+#define ADDR_SIZE_MAX NA_PLUGIN_ADDR_SIZE_MAX
 #define MEM_SIZE_MAX UINT32_MAX
 
 /* The code of a call that returned OK only with an output. */

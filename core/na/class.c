@@ -17,11 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits that a transport must stay within for the core to work on it. */
-#define MIN_MAX_TAG 0x7fffU
-#define MIN_MESSAGE_SIZE 256U
-#define MAX_MESSAGE_SIZE (1U << 30)
-#define MAX_OP_SIZE (1U << 16)
+/* A wanted size of messages that a plugin may be asked for. */
+static uint64_t
+message_size(uint64_t wanted, const char *kind)
+{
+    uint64_t size = wanted;
+
+    if (wanted > 0 && wanted < NA_PLUGIN_MESSAGE_SIZE_MIN)
+        size = NA_PLUGIN_MESSAGE_SIZE_MIN;
+    else if (wanted > NA_PLUGIN_MESSAGE_SIZE_MAX)
+        size = NA_PLUGIN_MESSAGE_SIZE_MAX;
+    if (size != wanted)
+        LOG_INFO(NA, "%s messages of %llu bytes wanted: %llu are", kind,
+            (unsigned long long) wanted, (unsigned long long) size);
+    return size;
+}
 
 static na_return_t
 fill_open_info(na_plugin_open_info *open_info, struct plugin_info *info,
@@ -63,40 +73,14 @@ fill_open_info(na_plugin_open_info *open_info, struct plugin_info *info,
         .thread_mode = init->thread_mode,
         .ip_subnet = init->ip_subnet,
         .auth_key = init->auth_key,
-        .max_unexpected_size = init->max_unexpected_size,
-        .max_expected_size = init->max_expected_size,
+        .max_unexpected_size =
+            message_size(init->max_unexpected_size, "unexpected"),
+        .max_expected_size = message_size(init->max_expected_size, "expected"),
         .addr_format = init->addr_format,
         .traffic_class = init->traffic_class,
         .max_contexts = init->max_contexts > 0 ? init->max_contexts : 1,
     };
     return NA_SUCCESS;
-}
-
-/* What is wrong with what a plugin returned, NULL if nothing. */
-static const char *
-opened_fault(const na_plugin_opened *opened)
-{
-    uint32_t align = opened->op_align;
-
-    if (!opened->cls || !opened->ops)
-        return "no class or no operations";
-    if (opened->ops->size < NA_PLUGIN_OPS_SIZE_1_0)
-        return "its table of operations is shorter than in 1.0";
-    if (align == 0 || align > 64 || (align & (align - 1)) != 0 ||
-        opened->op_size > MAX_OP_SIZE)
-        return "size or alignment of an operation";
-    if (opened->max_unexpected_size < MIN_MESSAGE_SIZE ||
-        opened->max_unexpected_size > MAX_MESSAGE_SIZE ||
-        opened->max_expected_size < MIN_MESSAGE_SIZE ||
-        opened->max_expected_size > MAX_MESSAGE_SIZE)
-        return "size of a message";
-    if (opened->unexpected_header_size > opened->max_unexpected_size / 2 ||
-        opened->expected_header_size > opened->max_expected_size / 2)
-        return "size of a message's header";
-    if (opened->max_tag < MIN_MAX_TAG || opened->max_segments == 0 ||
-        opened->max_contexts == 0 || opened->max_contexts > 256)
-        return "highest tag, segments or contexts";
-    return NULL;
 }
 
 /* The table of an extension, NULL if it is not there or not usable: tables
@@ -158,15 +142,13 @@ find_extensions(struct na_class *na_class)
 static na_return_t
 adopt(struct na_class *na_class, char *fault, size_t size)
 {
-    const char *text = opened_fault(&na_class->opened), *missing;
+    const char *missing;
 
-    if (text) {
-        snprintf(fault, size, "%s", text);
+    if (!na_opened_check(na_class->plugin, &na_class->opened, fault, size))
         return NA_PROTOCOL_ERROR;
-    }
     if (na_ops_copy(&na_class->ops, na_class->opened.ops, &missing) !=
         NA_SUCCESS) {
-        snprintf(fault, size, "its table of operations lacks %s", missing);
+        snprintf(fault, size, "ops.%s is NULL", missing);
         return NA_PROTOCOL_ERROR;
     }
     na_class->plugin_class = na_class->opened.cls;

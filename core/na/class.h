@@ -53,6 +53,11 @@ na_class_t *na_class_try_open(const char *info_string, bool listen,
 /* The host table of a class. */
 void na_host_init(struct na_class *na_class);
 
+/* Whether what a plugin's open returned lies within the limits of na_plugin.h;
+ * if not, fault says which value does not, cut to size bytes. */
+bool na_opened_check(const na_plugin *plugin, const na_plugin_opened *opened,
+    char *fault, size_t size);
+
 /* Copies a plugin's operations over the stubs. INVALID_ARG when one that must
  * be there is missing. */
 na_return_t na_ops_copy(na_plugin_ops *ops, const na_plugin_ops *plugin_ops,

@@ -75,21 +75,16 @@ extension_stub(na_plugin_class *cls, const char *id)
     return NULL;
 }
 
+/* Entries that release something share one stub. */
+#define mem_deregister_stub mem_release_stub
+#define mem_remote_free_stub mem_release_stub
+#define put_stub rma_stub
+#define get_stub rma_stub
+
+/* A stub for each entry that na_plugin.h says is optional, and for no other. */
+#define STUB(name) .name = name##_stub,
 static const na_plugin_ops stubs = {
-    .size = sizeof(na_plugin_ops),
-    .addr_to_string = addr_to_string_stub,
-    .addr_serialize = addr_serialize_stub,
-    .addr_deserialize = addr_deserialize_stub,
-    .addr_forget = addr_forget_stub,
-    .mem_register = mem_register_stub,
-    .mem_deregister = mem_release_stub,
-    .mem_serialize = mem_serialize_stub,
-    .mem_deserialize = mem_deserialize_stub,
-    .mem_remote_free = mem_release_stub,
-    .put = rma_stub,
-    .get = rma_stub,
-    .extension = extension_stub,
-};
+    .size = sizeof(na_plugin_ops), NA_PLUGIN_OPS_OPTIONAL(STUB)};
 
 static int32_t
 dead_send(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,

@@ -94,6 +94,7 @@ ops_fill(void)
     void (*func)(void) = never_called;
 
     ops.size = sizeof ops;
+    ops.reserved_zero = 0;
     for (size_t at = OPS_FIRST; at < sizeof ops; at += sizeof func)
         memcpy((char *) &ops + at, &func, sizeof func);
     ops.extension = script_extension;
@@ -200,34 +201,55 @@ struct change {
         text, offsetof(na_plugin_opened, member),                              \
             sizeof(((na_plugin_opened *) 0)->member), value                    \
     }
-#define NOTHING "no class or no operations"
-#define OPERATION "size or alignment of an operation"
-#define MESSAGE "size of a message"
-#define HEADER "size of a message's header"
-#define NUMBER "highest tag, segments or contexts"
 
 static const struct change changes[] = {
-    CHANGE(NOTHING, cls, 0), CHANGE(NOTHING, ops, 0),
-    CHANGE(OPERATION, op_align, 0), CHANGE(OPERATION, op_align, 3),
-    CHANGE(OPERATION, op_align, 48), CHANGE(OPERATION, op_align, 65),
-    CHANGE(OPERATION, op_align, 128), CHANGE(OPERATION, op_align, 1U << 31),
-    CHANGE(OPERATION, op_size, (1U << 16) + 1),
-    CHANGE(OPERATION, op_size, UINT32_MAX),
-    CHANGE(MESSAGE, max_unexpected_size, 0),
-    CHANGE(MESSAGE, max_unexpected_size, 255),
-    CHANGE(MESSAGE, max_unexpected_size, (1U << 30) + 1),
-    CHANGE(MESSAGE, max_unexpected_size, UINT64_MAX),
-    CHANGE(MESSAGE, max_expected_size, 0),
-    CHANGE(MESSAGE, max_expected_size, 255),
-    CHANGE(MESSAGE, max_expected_size, (1U << 30) + 1),
-    CHANGE(MESSAGE, max_expected_size, UINT64_MAX),
-    CHANGE(HEADER, unexpected_header_size, 2049),
-    CHANGE(HEADER, unexpected_header_size, UINT32_MAX),
-    CHANGE(HEADER, expected_header_size, 2049),
-    CHANGE(HEADER, expected_header_size, UINT32_MAX),
-    CHANGE(NUMBER, max_tag, 0), CHANGE(NUMBER, max_tag, 0x7ffe),
-    CHANGE(NUMBER, max_segments, 0), CHANGE(NUMBER, max_contexts, 0),
-    CHANGE(NUMBER, max_contexts, 257), CHANGE(NUMBER, max_contexts, UINT32_MAX),
+    CHANGE("opened.cls is NULL", cls, 0), CHANGE("opened.ops is NULL", ops, 0),
+    CHANGE("opened.op_align is 0, wanted at least 1", op_align, 0),
+    CHANGE("opened.op_align is 3, wanted a power of two", op_align, 3),
+    CHANGE("opened.op_align is 48, wanted a power of two", op_align, 48),
+    CHANGE("opened.op_align is 65, wanted at most 64", op_align, 65),
+    CHANGE("opened.op_align is 128, wanted at most 64", op_align, 128),
+    CHANGE(
+        "opened.op_align is 2147483648, wanted at most 64", op_align, 1U << 31),
+    CHANGE("opened.op_size is 65537, wanted at most 65536", op_size,
+        (1U << 16) + 1),
+    CHANGE("opened.op_size is 4294967295, wanted at most 65536", op_size,
+        UINT32_MAX),
+    CHANGE("opened.max_unexpected_size is 0, wanted at least 256",
+        max_unexpected_size, 0),
+    CHANGE("opened.max_unexpected_size is 255, wanted at least 256",
+        max_unexpected_size, 255),
+    CHANGE(
+        "opened.max_unexpected_size is 1073741825, wanted at most 1073741824",
+        max_unexpected_size, (1U << 30) + 1),
+    CHANGE("opened.max_unexpected_size is 18446744073709551615, wanted at most "
+           "1073741824",
+        max_unexpected_size, UINT64_MAX),
+    CHANGE("opened.max_expected_size is 0, wanted at least 256",
+        max_expected_size, 0),
+    CHANGE("opened.max_expected_size is 255, wanted at least 256",
+        max_expected_size, 255),
+    CHANGE("opened.max_expected_size is 1073741825, wanted at most 1073741824",
+        max_expected_size, (1U << 30) + 1),
+    CHANGE("opened.max_expected_size is 18446744073709551615, wanted at most "
+           "1073741824",
+        max_expected_size, UINT64_MAX),
+    CHANGE("opened.unexpected_header_size is 2049, wanted at most 2048",
+        unexpected_header_size, 2049),
+    CHANGE("opened.unexpected_header_size is 4294967295, wanted at most 2048",
+        unexpected_header_size, UINT32_MAX),
+    CHANGE("opened.expected_header_size is 2049, wanted at most 2048",
+        expected_header_size, 2049),
+    CHANGE("opened.expected_header_size is 4294967295, wanted at most 2048",
+        expected_header_size, UINT32_MAX),
+    CHANGE("opened.max_tag is 0, wanted at least 32767", max_tag, 0),
+    CHANGE("opened.max_tag is 32766, wanted at least 32767", max_tag, 0x7ffe),
+    CHANGE("opened.max_segments is 0, wanted at least 1", max_segments, 0),
+    CHANGE("opened.max_contexts is 0, wanted at least 1", max_contexts, 0),
+    CHANGE("opened.max_contexts is 257, wanted at most 256", max_contexts, 257),
+    CHANGE("opened.max_contexts is 4294967295, wanted at most 256",
+        max_contexts, UINT32_MAX),
+    CHANGE("opened.reserved_zero is not 0", reserved_zero, 1),
     /* The last values that are good. */
     CHANGE(NULL, op_align, 1), CHANGE(NULL, op_align, 64),
     CHANGE(NULL, op_size, 0), CHANGE(NULL, op_size, 1U << 16),
@@ -265,8 +287,12 @@ START_TEST(class_of_short_operations_refused)
     static const uint32_t sizes[] = {
         0, OPS_FIRST, sizeof(na_plugin_ops) - 8, sizeof(na_plugin_ops) - 1};
 
+    static char text[64];
+
     ops.size = sizes[_i];
-    assert_refused("its table of operations is shorter than in 1.0");
+    snprintf(text, sizeof text, "ops.size is %u, wanted at least %zu",
+        sizes[_i], sizeof ops);
+    assert_refused(text);
 }
 END_TEST
 
@@ -280,7 +306,7 @@ END_TEST
 START_TEST(class_of_missing_operation_names_it)
 {
     ops.poll = NULL;
-    assert_refused("its table of operations lacks poll");
+    assert_refused("ops.poll is NULL");
 }
 END_TEST
 
@@ -393,7 +419,7 @@ START_TEST(open_error_logged_by_refused_plugin_is_not_reason)
     script.errors[0] = "a complaint";
     script.opened.max_tag = 0;
     log_expect("[error] transport: x.c:1: a complaint", 1, 1);
-    assert_refused(NUMBER);
+    assert_refused("opened.max_tag is 0, wanted at least 32767");
 }
 END_TEST
 
@@ -508,6 +534,44 @@ look_at_defaults(const na_plugin_host *host, const na_plugin_open_info *info)
     ck_assert_uint_eq(info->max_contexts, 1);
 }
 
+/* Sizes that no plugin may be asked for, and what it is asked for. */
+static const struct {
+    size_t wanted;
+    uint64_t asked;
+} sizes_wanted[] = {{1, 256}, {100, 256}, {255, 256}, {256, 256}, {257, 257},
+    {1UL << 30, 1UL << 30}, {(1UL << 30) + 1, 1UL << 30},
+    {SIZE_MAX, 1UL << 30}};
+static uint64_t asked;
+
+static void
+look_at_sizes(const na_plugin_host *host, const na_plugin_open_info *info)
+{
+    ck_assert_uint_eq(info->max_unexpected_size, asked);
+    ck_assert_uint_eq(info->max_expected_size, asked);
+}
+
+START_TEST(option_of_size_is_brought_within_limits)
+{
+    const struct na_init_info init = {
+        .max_unexpected_size = sizes_wanted[_i].wanted,
+        .max_expected_size = sizes_wanted[_i].wanted};
+    na_class_t *na_class;
+
+    asked = sizes_wanted[_i].asked;
+    script.look = look_at_sizes;
+    na_class = NA_Initialize_opt2("script+x", true, NA_VERSION(6, 0), &init);
+    ck_assert_ptr_nonnull(na_class);
+    ck_assert_int_eq(NA_Finalize(na_class), NA_SUCCESS);
+}
+END_TEST
+
+START_TEST(class_of_reserved_word_of_operations_is_refused)
+{
+    ops.reserved_zero = 1;
+    assert_refused("ops.reserved_zero is not 0");
+}
+END_TEST
+
 START_TEST(option_unset_is_plugins_choice)
 {
     struct na_init_info none = {.max_contexts = 0};
@@ -603,6 +667,9 @@ main(void)
         tcase, option_out_of_range_is_refused, 0, COUNT(bad_options));
     tcase_add_test(tcase, option_set_reaches_plugin);
     tcase_add_test(tcase, option_unset_is_plugins_choice);
+    tcase_add_loop_test(tcase, option_of_size_is_brought_within_limits, 0,
+        sizeof sizes_wanted / sizeof sizes_wanted[0]);
+    tcase_add_test(tcase, class_of_reserved_word_of_operations_is_refused);
     tcase_add_test(tcase, option_beyond_version_is_not_read);
     tcase_add_test(tcase, host_table_serves_plugin);
     srunner_run_all(runner, CK_ENV);

@@ -97,21 +97,34 @@ check_opened(const na_plugin_opened *opened)
     kit_expect(opened->op_align > 0 && opened->op_align <= 64 &&
                    (opened->op_align & (opened->op_align - 1)) == 0,
         6, "op_align is a power of two, at most 64", "%u", opened->op_align);
-    kit_expect(opened->op_size > 0 && opened->op_size < 1U << 20, 6,
-        "an operation's storage has a sensible size", "%u", opened->op_size);
-    kit_expect(opened->max_unexpected_size > opened->unexpected_header_size &&
-                   opened->max_expected_size > opened->expected_header_size,
-        12, "the largest messages hold more than their header",
+    kit_expect(opened->op_size <= NA_PLUGIN_OP_SIZE_MAX, 6,
+        "op_size is at most NA_PLUGIN_OP_SIZE_MAX", "%u", opened->op_size);
+    kit_expect(opened->max_unexpected_size >= NA_PLUGIN_MESSAGE_SIZE_MIN &&
+                   opened->max_unexpected_size <= NA_PLUGIN_MESSAGE_SIZE_MAX &&
+                   opened->max_expected_size >= NA_PLUGIN_MESSAGE_SIZE_MIN &&
+                   opened->max_expected_size <= NA_PLUGIN_MESSAGE_SIZE_MAX,
+        12,
+        "the largest messages have NA_PLUGIN_MESSAGE_SIZE_MIN to "
+        "NA_PLUGIN_MESSAGE_SIZE_MAX bytes",
+        "%llu and %llu", (unsigned long long) opened->max_unexpected_size,
+        (unsigned long long) opened->max_expected_size);
+    kit_expect(
+        opened->max_unexpected_size / 2 >= opened->unexpected_header_size &&
+            opened->max_expected_size / 2 >= opened->expected_header_size,
+        12, "the header is at most half of the largest messages",
         "%llu and %llu bytes, %u and %u of them header",
         (unsigned long long) opened->max_unexpected_size,
         (unsigned long long) opened->max_expected_size,
         opened->unexpected_header_size, opened->expected_header_size);
-    kit_expect(opened->max_tag >= 32767, 12, "max_tag is 32767 at least",
-        "%llu", (unsigned long long) opened->max_tag);
+    kit_expect(opened->max_tag >= NA_PLUGIN_TAG_MIN, 12,
+        "max_tag is NA_PLUGIN_TAG_MIN at least", "%llu",
+        (unsigned long long) opened->max_tag);
     kit_expect(opened->max_segments >= 1, 12, "max_segments is 1 at least",
         "%llu", (unsigned long long) opened->max_segments);
-    kit_expect(opened->max_contexts >= 1 && opened->max_contexts <= 256, 12,
-        "max_contexts is 1 to 256", "%u", opened->max_contexts);
+    kit_expect(opened->max_contexts >= 1 &&
+                   opened->max_contexts <= NA_PLUGIN_CONTEXTS_MAX,
+        12, "max_contexts is 1 to NA_PLUGIN_CONTEXTS_MAX", "%u",
+        opened->max_contexts);
     kit_expect(opened->reserved_zero == 0 && opened->ops->reserved_zero == 0, 4,
         "what must be zero is", "it is not, in opened or ops");
 }
