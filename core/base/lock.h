@@ -18,12 +18,13 @@
  *   7. hg_registry.lock          hg/registry.c   adding and removing RPCs
  *   8. bulk_owned.lock           bulk/owned.c    descriptors that went out
  *   9. bulk_context.lock         bulk/op.c       free transfers
- *  10. base_completion_queue     base/completion.c
- *  11. plugin registry           plugin/…        opened plugins, search paths
- *  12. classes with statistics   hg/stats.c
- *  13. the log's outlets         base/log.c
+ *  10. na_class.ops_lock         na/op_id.c      op ids of the NA interface
+ *  11. base_completion_queue     base/completion.c
+ *  12. plugin registry           plugin/…        opened plugins, search paths
+ *  13. classes with statistics   hg/stats.c
+ *  14. the log's outlets         base/log.c
  *
- * A plugin's own locks lie between 5 and 13: no function of a plugin is called
+ * A plugin's own locks lie between 5 and 14: no function of a plugin is called
  * with a lock below 5 held, but for the log.
  */
 #ifndef BASE_LOCK_H

@@ -143,6 +143,8 @@ static bool
 check_table(const struct object *object, const char *name, uint64_t offset,
     uint64_t count, uint64_t size, uint64_t wanted)
 {
+    unsigned long long end = offset + count * size;
+
     if (count == 0)
         return true;
     if (size != wanted)
@@ -153,8 +155,7 @@ check_table(const struct object *object, const char *name, uint64_t offset,
             "it is cut off: it has %llu bytes, its %s headers are at %llu to "
             "%llu",
             (unsigned long long) object->length, name,
-            (unsigned long long) offset,
-            (unsigned long long) (offset + count * size));
+            (unsigned long long) offset, end);
     return true;
 }
 
