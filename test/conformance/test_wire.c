@@ -142,7 +142,7 @@ END_TEST
 START_TEST(message_too_long_is_said_to_be)
 {
     open_both(1);
-    ck_assert_int_eq(rig_send(&a, &one, "", 0, to_b, UINT64_C(1) << 32, false),
+    ck_assert_int_eq(rig_send(&a, &one, "", 0, to_b, UINT64_C(1) << 63, false),
         NA_PLUGIN_E_INVALID_ARG);
     ck_assert_int_eq(a.ops->send_unexpected(a.ctx[0], rig_part(one.op),
                          one.buffer, 4097, NULL, to_b, 0, 1),
