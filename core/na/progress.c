@@ -52,6 +52,7 @@ na_progress_init(struct na_progress *progress, struct na_context *context,
     progress->leading = false;
     progress->no_block = context->na_class->no_block;
     progress->spin_ns = SPIN_NS;
+    na_spin_init(&progress->spin);
     progress->nap_ns = NAP_MIN_NS;
     progress->epoll_fd = -1;
     progress->timer_fd = -1;
@@ -405,6 +406,13 @@ yields(uint64_t spun, uint64_t *next_p)
     return true;
 }
 
+/* Whether to poll again now, spun ns after the last event. */
+static bool
+spins(const struct na_progress *progress, uint64_t spun)
+{
+    return !progress->spin.sleeps && spun < progress->spin_ns;
+}
+
 /* Of a poll with count events, or a code. */
 static na_return_t
 failure(const struct na_progress *progress, int32_t count)
@@ -416,7 +424,8 @@ failure(const struct na_progress *progress, int32_t count)
 static na_return_t
 lead(struct na_progress *progress, uint64_t deadline)
 {
-    uint64_t now = base_time_now(), spin_from = now, next = SPIN_YIELD_NS;
+    uint64_t begin = base_time_now();
+    uint64_t now = begin, spin_from = now, next = SPIN_YIELD_NS;
 
     while (now < deadline) {
         int32_t count = poll_all(progress);
@@ -429,17 +438,21 @@ lead(struct na_progress *progress, uint64_t deadline)
         }
         if (__builtin_expect(now >= timer(progress), 0))
             run_timer(progress);
-        if (filled(progress))
+        if (filled(progress)) {
+            na_spin_learn(&progress->spin, now - begin);
             return NA_SUCCESS;
+        }
         now = base_time_now();
         if (count > 0) {
             spin_from = now;
             next = SPIN_YIELD_NS;
         }
         let_others_in(progress);
-        if (progress->no_block || now - spin_from < progress->spin_ns) {
-            if (yields(now - spin_from, &next))
+        if (progress->no_block || spins(progress, now - spin_from)) {
+            if (!progress->spin.trial && yields(now - spin_from, &next)) {
                 sched_yield();
+                now = base_time_now();
+            }
             continue;
         }
         try_sleep(progress, deadline);

@@ -16,6 +16,7 @@
 
 #include "base/completion.h"
 #include "base/lock.h"
+#include "na/spin.h"
 #include "na_types.h"
 
 #include <stdatomic.h>
@@ -46,6 +47,7 @@ struct na_progress {
     bool no_block;
     struct base_signal left; /* the leader has */
     uint64_t spin_ns;        /* how long to spin before the next sleep */
+    struct na_spin spin;     /* whether to */
     uint64_t nap_ns;         /* next nap where a plugin cannot wait */
     int wake_fd;             /* eventfd: rouses who sleeps */
     int epoll_fd;            /* for an outside loop, -1 until asked for */

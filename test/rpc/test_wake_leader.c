@@ -384,6 +384,42 @@ START_TEST(wake_leader_that_spins_lets_others_in)
 }
 END_TEST
 
+/* Waits that so many polls at most were made for did not spin; so many of them in
+ * turn are no accident. */
+#define POLLS_FEW 8U
+#define WAITS_IN_TURN 50U
+
+static void
+complete_before_sleep(void *arg)
+{
+    wake_complete(arg);
+}
+
+/* What is waited for appears only when the thread sleeps, as though it needed
+ * the processor: soon the thread sleeps without spinning first. */
+START_TEST(wake_leader_that_spins_in_vain_stops_spinning)
+{
+    struct session s;
+    uint64_t begin;
+    uint32_t in_turn = 0;
+
+    session_begin(&s, 0, &wake_setup);
+    begin = session_now_ms();
+    sleep_gate_hook(complete_before_sleep, &s);
+    while (in_turn < WAITS_IN_TURN) {
+        uint64_t polls = loop_polls();
+
+        ck_assert_msg(session_now_ms() - begin < ASLEEP_MS,
+            "a thread spins each time, and always in vain");
+        ck_assert_int_eq(HG_Progress(s.context, ASLEEP_MS), HG_SUCCESS);
+        in_turn = loop_polls() - polls <= POLLS_FEW ? in_turn + 1 : 0;
+        ck_assert_int_eq(HG_Trigger(s.context, 0, 16, NULL), HG_SUCCESS);
+    }
+    sleep_gate_hook(NULL, NULL);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
@@ -401,6 +437,7 @@ add(TCase *tcase)
     tcase_add_test(tcase, wake_outside_loop_whose_wake_up_the_leader_took);
     tcase_add_test(tcase, wake_all_who_wait_for_the_leader);
     tcase_add_test(tcase, wake_leader_that_spins_lets_others_in);
+    tcase_add_test(tcase, wake_leader_that_spins_in_vain_stops_spinning);
 }
 
 int

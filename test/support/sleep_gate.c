@@ -75,6 +75,18 @@ pass(void)
     pthread_mutex_unlock(&lock);
 }
 
+static _Thread_local struct {
+    void (*hook)(void *arg);
+    void *arg;
+} own_sleep;
+
+void
+sleep_gate_hook(void (*hook)(void *arg), void *arg)
+{
+    own_sleep.hook = hook;
+    own_sleep.arg = arg;
+}
+
 int __real_ppoll(struct pollfd *fds, nfds_t count,
     const struct timespec *timeout, const sigset_t *mask);
 int __wrap_ppoll(struct pollfd *fds, nfds_t count,
@@ -87,6 +99,8 @@ __wrap_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
     const sigset_t *mask)
 {
     pass();
+    if (own_sleep.hook)
+        own_sleep.hook(own_sleep.arg);
     return __real_ppoll(fds, count, timeout, mask);
 }
 

@@ -25,6 +25,10 @@ void sleep_gate_open(void);
  * nth reading, once. nth 0: its clock is as it was. */
 void sleep_gate_clock(unsigned nth, void (*hook)(void *arg), void *arg);
 
+/* From now on hook is called right before the calling thread sleeps. NULL: no
+ * longer. */
+void sleep_gate_hook(void (*hook)(void *arg), void *arg);
+
 /* How often threads have gone to sleep so far. */
 uint32_t sleep_gate_passed(void);
 

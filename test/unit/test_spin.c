@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which way of waiting is preferred, from how long waits took. */
+#include "na/spin.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#define US 1000U
+#define MS 1000000U
+
+/* What waits are like: so long when they spin, so long when they sleep; every
+ * stall_every-th that spins takes stall_ns instead. */
+struct machine {
+    uint64_t spin_ns;
+    uint64_t sleep_ns;
+    uint32_t stall_every;
+    uint64_t stall_ns;
+};
+
+/* Waits so often; how many of these waits slept at once. */
+static uint32_t
+run(struct na_spin *spin, const struct machine *machine, uint32_t waits)
+{
+    uint32_t slept = 0;
+
+    for (uint32_t i = 1; i <= waits; i++) {
+        bool stalls = machine->stall_every > 0 && i % machine->stall_every == 0;
+
+        if (spin->sleeps) {
+            slept++;
+            na_spin_learn(spin, machine->sleep_ns);
+        } else {
+            na_spin_learn(spin, stalls ? machine->stall_ns : machine->spin_ns);
+        }
+    }
+    return slept;
+}
+
+START_TEST(spin_shorter_than_wake_up_never_sleeps)
+{
+    const struct machine machine = {.spin_ns = US, .sleep_ns = 1};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    ck_assert(!spin.sleeps);
+    ck_assert_uint_eq(run(&spin, &machine, 1000000), 0);
+}
+END_TEST
+
+START_TEST(spin_in_vain_sleeps)
+{
+    const struct machine machine = {.spin_ns = 60 * US, .sleep_ns = 10 * US};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    run(&spin, &machine, 1000);
+    ck_assert_uint_ge(run(&spin, &machine, 100000), 98000);
+}
+END_TEST
+
+/* One processor too few: most waits are short, the others a time slice. */
+START_TEST(spin_with_stalls_sleeps)
+{
+    const struct machine machine = {.spin_ns = 30 * US,
+        .sleep_ns = 40 * US,
+        .stall_every = 20,
+        .stall_ns = 4 * MS};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    run(&spin, &machine, 1000);
+    ck_assert_uint_ge(run(&spin, &machine, 100000), 98000);
+}
+END_TEST
+
+/* All waits take time slices: a few of them are enough. */
+START_TEST(spin_that_stalls_always_sleeps_soon)
+{
+    const struct machine machine = {.spin_ns = 4 * MS, .sleep_ns = 40 * US};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    ck_assert_uint_ge(run(&spin, &machine, 100), 80);
+}
+END_TEST
+
+START_TEST(spin_that_is_better_sleeps_rarely)
+{
+    const struct machine machine = {.spin_ns = 12 * US, .sleep_ns = 40 * US};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    run(&spin, &machine, 100000);
+    ck_assert_uint_le(run(&spin, &machine, 100000), 1000);
+}
+END_TEST
+
+/* What takes as long either way is not what sleeping would shorten. */
+START_TEST(spin_of_idle_process_goes_on)
+{
+    const struct machine machine = {.spin_ns = 100 * MS, .sleep_ns = 100 * MS};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    run(&spin, &machine, 1000);
+    ck_assert_uint_le(run(&spin, &machine, 1000), 900);
+    ck_assert(!spin.sleeps || spin.trial);
+}
+END_TEST
+
+/* The other threads have gone, or the peer spins again. */
+START_TEST(spin_that_pays_again_is_taken_up)
+{
+    const struct machine crowded = {.spin_ns = 4 * MS, .sleep_ns = 40 * US};
+    const struct machine room = {.spin_ns = US, .sleep_ns = 40 * US};
+    const struct machine peer_sleeps = {
+        .spin_ns = 25 * US, .sleep_ns = 40 * US};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    run(&spin, &crowded, 1000000);
+    run(&spin, &room, 5000);
+    ck_assert(!spin.sleeps);
+    ck_assert_uint_eq(run(&spin, &room, 100000), 0);
+    run(&spin, &crowded, 1000000);
+    run(&spin, &peer_sleeps, 5000);
+    ck_assert(!spin.sleeps || spin.trial);
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("spin");
+    TCase *tcase = tcase_create("spin");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tcase, spin_shorter_than_wake_up_never_sleeps);
+    tcase_add_test(tcase, spin_in_vain_sleeps);
+    tcase_add_test(tcase, spin_with_stalls_sleeps);
+    tcase_add_test(tcase, spin_that_stalls_always_sleeps_soon);
+    tcase_add_test(tcase, spin_that_is_better_sleeps_rarely);
+    tcase_add_test(tcase, spin_of_idle_process_goes_on);
+    tcase_add_test(tcase, spin_that_pays_again_is_taken_up);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
