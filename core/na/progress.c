@@ -433,13 +433,14 @@ lead(struct na_progress *progress, uint64_t deadline)
         if (count < 0)
             return failure(progress, count);
         if (count > 0) {
+            na_spin_count(&progress->spin, (uint32_t) count);
             progress->spin_ns = SPIN_NS;
             progress->nap_ns = NAP_MIN_NS;
         }
         if (__builtin_expect(now >= timer(progress), 0))
             run_timer(progress);
         if (filled(progress)) {
-            na_spin_learn(&progress->spin, now - begin);
+            na_spin_learn(&progress->spin, now - begin, now);
             return NA_SUCCESS;
         }
         now = base_time_now();
@@ -531,6 +532,7 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
     if (count <= 0)
         return wait_on(progress, timeout_ms, count);
     progress->spin_ns = SPIN_NS;
+    na_spin_count(&progress->spin, (uint32_t) count);
     if (!filled(progress) ||
         __builtin_expect(atomic_load_explicit(
                              &progress->sleeping, memory_order_relaxed) != 0,

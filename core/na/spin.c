@@ -36,14 +36,24 @@ restart(struct na_spin *spin, bool sleeps, bool trial)
     spin->sleeps = sleeps;
     spin->trial = trial;
     spin->count = 0;
+    spin->events = 0;
     spin->sum_ns = 0;
+    spin->start_ns = 0;
+}
+
+/* From one event to the next, since restart. */
+static uint64_t
+event_ns(const struct na_spin *spin, uint64_t now)
+{
+    return (now - spin->start_ns) / (spin->events > 0 ? spin->events : 1);
 }
 
 static __attribute__((noinline)) void
-end_period(struct na_spin *spin)
+end_period(struct na_spin *spin, uint64_t now)
 {
-    spin->mean_ns = spin->sum_ns / spin->count;
-    if (!spin->sleeps && spin->mean_ns < WAKE_NS) {
+    spin->wait_ns = spin->sum_ns / spin->count;
+    spin->event_ns = event_ns(spin, now);
+    if (!spin->sleeps && spin->wait_ns < WAKE_NS) {
         spin->period_ns = spin->sleep_period_ns = PERIOD_MIN_NS;
         restart(spin, false, false);
         return;
@@ -51,8 +61,21 @@ end_period(struct na_spin *spin)
     restart(spin, !spin->sleeps, true);
 }
 
-/* This way is the better one. Who comes back to sleeping soon tries spinning
- * less often. */
+/* Sleeping is better when it halves waits, lest a few hiccups of the machine
+ * speak for it, and events do not become rarer: who wakes late finds something at
+ * once. Spinning is better when it makes either better by a quarter. */
+static bool
+is_better(const struct na_spin *spin, uint64_t now)
+{
+    uint64_t wait = spin->sum_ns / spin->count;
+    uint64_t event = event_ns(spin, now);
+
+    if (spin->sleeps)
+        return wait <= spin->wait_ns / 2 && event <= spin->event_ns;
+    return wait <= spin->wait_ns / 4 * 3 || event <= spin->event_ns / 4 * 3;
+}
+
+/* Who comes back to sleeping soon tries spinning less often. */
 static void
 prefer(struct na_spin *spin)
 {
@@ -64,29 +87,31 @@ prefer(struct na_spin *spin)
     restart(spin, spin->sleeps, false);
 }
 
-/* To be preferred spinning has to be better by a quarter, and sleeping by half,
- * lest a few hiccups of the machine speak for it. As soon as it cannot be any
- * more the trial ends. */
+/* A trial lasts no longer than as many waits of the other way. */
 static __attribute__((noinline)) void
-judge(struct na_spin *spin)
+judge(struct na_spin *spin, uint64_t now)
 {
-    uint64_t quarters = spin->sleeps ? 2 : 3;
+    bool late = spin->sum_ns > TRIAL_WAITS * spin->wait_ns;
 
-    if (spin->sum_ns > TRIAL_WAITS * spin->mean_ns / 4 * quarters) {
+    if (!late && spin->count < TRIAL_WAITS)
+        return;
+    if (!late && is_better(spin, now)) {
+        prefer(spin);
+    } else {
         spin->period_ns = doubled(spin->period_ns);
         restart(spin, !spin->sleeps, false);
-    } else if (spin->count == TRIAL_WAITS) {
-        prefer(spin);
     }
 }
 
 void
-na_spin_learn(struct na_spin *spin, uint64_t waited_ns)
+na_spin_learn(struct na_spin *spin, uint64_t waited_ns, uint64_t now)
 {
+    if (spin->start_ns == 0)
+        spin->start_ns = now - waited_ns;
     spin->sum_ns += waited_ns < WAIT_MAX_NS ? waited_ns : WAIT_MAX_NS;
     spin->count++;
     if (spin->trial)
-        judge(spin);
+        judge(spin, now);
     else if (spin->sum_ns >= spin->period_ns && spin->count >= PERIOD_WAITS)
-        end_period(spin);
+        end_period(spin, now);
 }

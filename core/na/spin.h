@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Whether a wait spins before it sleeps: whichever of the two has made waits
- * shorter lately.
+ * shorter, and events more frequent, lately.
  *
  * Spinning saves the cost of a wake-up while there is a processor for each
  * thread. Where there is none, it holds the processor that the peer or the
@@ -18,18 +18,28 @@
 #include <stdint.h>
 
 struct na_spin {
-    bool sleeps;     /* at once, without spinning */
-    bool trial;      /* of this way, against mean_ns of the other */
-    uint32_t count;  /* waits since this way was taken, or its last trial */
-    uint64_t sum_ns; /* what they took together */
-    uint64_t mean_ns;
-    uint64_t period_ns; /* waiting in this way before the other is tried */
+    bool sleeps;        /* at once, without spinning */
+    bool trial;         /* of this way, against the other's means */
+    uint32_t count;     /* waits since this way was taken, or its last trial */
+    uint32_t events;    /* since then, also of polls that did not wait */
+    uint64_t sum_ns;    /* what the waits took together */
+    uint64_t start_ns;  /* when they began; 0: they have not */
+    uint64_t wait_ns;   /* the other way's means: of a wait, */
+    uint64_t event_ns;  /* from one event to the next */
+    uint64_t period_ns; /* waiting before the other way is tried */
     uint64_t sleep_period_ns; /* likewise, when sleeping is next preferred */
 };
 
 void na_spin_init(struct na_spin *spin);
 
-/* A wait has ended with something to do, after so long. */
-void na_spin_learn(struct na_spin *spin, uint64_t waited_ns);
+static inline void
+na_spin_count(struct na_spin *spin, uint32_t events)
+{
+    spin->events += events;
+}
+
+/* A wait has ended now with something to do, after so long; its events are
+ * counted. */
+void na_spin_learn(struct na_spin *spin, uint64_t waited_ns, uint64_t now);
 
 #endif /* NA_SPIN_H */

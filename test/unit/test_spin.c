@@ -5,8 +5,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-#define US 1000U
-#define MS 1000000U
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
 
 /* What waits are like: so long when they spin, so long when they sleep; every
  * stall_every-th that spins takes stall_ns instead. */
@@ -15,7 +15,18 @@ struct machine {
     uint64_t sleep_ns;
     uint32_t stall_every;
     uint64_t stall_ns;
+    uint64_t away_ns; /* between waits that sleep */
 };
+
+static uint64_t now_ns = 1;
+
+static void
+end_wait(struct na_spin *spin, uint64_t waited_ns)
+{
+    now_ns += waited_ns;
+    na_spin_count(spin, 1);
+    na_spin_learn(spin, waited_ns, now_ns);
+}
 
 /* Waits so often; how many of these waits slept at once. */
 static uint32_t
@@ -28,9 +39,10 @@ run(struct na_spin *spin, const struct machine *machine, uint32_t waits)
 
         if (spin->sleeps) {
             slept++;
-            na_spin_learn(spin, machine->sleep_ns);
+            now_ns += machine->away_ns;
+            end_wait(spin, machine->sleep_ns);
         } else {
-            na_spin_learn(spin, stalls ? machine->stall_ns : machine->spin_ns);
+            end_wait(spin, stalls ? machine->stall_ns : machine->spin_ns);
         }
     }
     return slept;
@@ -95,6 +107,19 @@ START_TEST(spin_that_is_better_sleeps_rarely)
 }
 END_TEST
 
+/* Who wakes late finds something at once: waits are shorter, all is slower. */
+START_TEST(spin_with_more_events_goes_on)
+{
+    const struct machine machine = {
+        .spin_ns = 15 * US, .sleep_ns = 5 * US, .away_ns = 30 * US};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    run(&spin, &machine, 100000);
+    ck_assert_uint_le(run(&spin, &machine, 100000), 1000);
+}
+END_TEST
+
 /* What takes as long either way is not what sleeping would shorten. */
 START_TEST(spin_of_idle_process_goes_on)
 {
@@ -141,6 +166,7 @@ main(void)
     tcase_add_test(tcase, spin_with_stalls_sleeps);
     tcase_add_test(tcase, spin_that_stalls_always_sleeps_soon);
     tcase_add_test(tcase, spin_that_is_better_sleeps_rarely);
+    tcase_add_test(tcase, spin_with_more_events_goes_on);
     tcase_add_test(tcase, spin_of_idle_process_goes_on);
     tcase_add_test(tcase, spin_that_pays_again_is_taken_up);
     suite_add_tcase(suite, tcase);
