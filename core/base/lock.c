@@ -77,11 +77,23 @@ base_signal_wait(
     return ret == 0;
 }
 
-void
-base_signal_all(struct base_signal *signal)
+static void
+wake(struct base_signal *signal, uint32_t most)
 {
     if (signal->waiters == 0)
         return;
     atomic_fetch_add_explicit(&signal->count, 1, memory_order_relaxed);
-    futex(&signal->count, FUTEX_WAKE, INT_MAX, NULL);
+    futex(&signal->count, FUTEX_WAKE, most, NULL);
+}
+
+void
+base_signal_all(struct base_signal *signal)
+{
+    wake(signal, INT_MAX);
+}
+
+void
+base_signal_one(struct base_signal *signal)
+{
+    wake(signal, 1);
 }

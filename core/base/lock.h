@@ -101,7 +101,8 @@ base_signal_init(struct base_signal *signal)
 bool base_signal_wait(
     struct base_signal *signal, struct base_lock *lock, uint64_t deadline);
 
-/* Wakes all who wait. The lock is held. */
+/* Wakes all who wait, or one of them. The lock is held. */
 void base_signal_all(struct base_signal *signal);
+void base_signal_one(struct base_signal *signal);
 
 #endif /* BASE_LOCK_H */

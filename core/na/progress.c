@@ -464,14 +464,10 @@ lead(struct na_progress *progress, uint64_t deadline)
     return NA_TIMEOUT;
 }
 
-/* Waits as the leader, or for the leader. Lock held. Out of line, so that what
- * it needs is not saved and restored by those who find something at once. */
-static __attribute__((noinline)) na_return_t
-wait_filled(struct na_progress *progress, unsigned timeout_ms)
+/* Waits until the queue is filled, nobody leads any more, or the deadline. */
+static void
+follow(struct na_progress *progress, uint64_t deadline)
 {
-    uint64_t deadline = base_time_deadline(timeout_ms);
-    na_return_t ret;
-
     while (progress->leading && !filled(progress)) {
         /* The poll that came before has disarmed the plugins. */
         if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
@@ -480,14 +476,28 @@ wait_filled(struct na_progress *progress, unsigned timeout_ms)
         if (!base_signal_wait(&progress->left, &progress->lock, deadline))
             break;
     }
-    if (filled(progress))
-        return NA_SUCCESS;
-    if (progress->leading)
-        return NA_TIMEOUT;
-    progress->leading = true;
-    ret = lead(progress, deadline);
-    progress->leading = false;
-    base_signal_all(&progress->left);
+}
+
+/* Waits as the leader, or for the leader. Lock held. Out of line, so that what
+ * it needs is not saved and restored by those who find something at once. */
+static __attribute__((noinline)) na_return_t
+wait_filled(struct na_progress *progress, unsigned timeout_ms)
+{
+    uint64_t deadline = base_time_deadline(timeout_ms);
+    na_return_t ret = NA_SUCCESS;
+
+    follow(progress, deadline);
+    if (!filled(progress)) {
+        if (progress->leading)
+            return NA_TIMEOUT;
+        progress->leading = true;
+        ret = lead(progress, deadline);
+        progress->leading = false;
+    }
+    /* Whoever leaves while nobody leads wakes the next: it leads, or finds the
+     * queue filled and leaves in its turn. */
+    if (!progress->leading)
+        base_signal_one(&progress->left);
     return ret;
 }
 

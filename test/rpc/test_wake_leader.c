@@ -343,20 +343,24 @@ END_TEST
 START_TEST(wake_all_who_wait_for_the_leader)
 {
     struct session s;
-    struct sleeper leader = {.timeout_ms = 0}, follower = leader;
+    struct sleeper leader = {.timeout_ms = 0}, followers[3] = {{0}};
     uint64_t polls;
 
     session_begin(&s, 0, &wake_setup);
     sleeper_start_gated(&leader, &s);
-    polls = loop_polls();
-    sleeper_start(&follower, &s);
-    wait_polls(polls, 2); /* sleeper_start drains, which is one */
-    /* It has the lock from its poll on until it waits. */
+    for (int i = 0; i < 3; i++) {
+        polls = loop_polls();
+        sleeper_start(&followers[i], &s);
+        wait_polls(polls, 2); /* sleeper_start drains, which is one */
+    }
+    /* Each has the lock from its poll on until it waits. */
     ck_assert_int_eq(HG_Progress(s.context, 0), HG_TIMEOUT);
     wake_complete(&s);
     sleep_gate_open();
     sleeper_join(&leader, "a lookup has completed");
-    sleeper_join(&follower, "a lookup has completed and woken the leader");
+    for (int i = 0; i < 3; i++)
+        sleeper_join(
+            &followers[i], "a lookup has completed and woken the leader");
     session_end(&s);
 }
 END_TEST
