@@ -213,8 +213,8 @@ static const char *const presences[] = {
     [UNKNOWN] = "has none: it was built without, or found no device for it",
     [IDLE] = "has it, but it finds no device, or lacks a setting of its own",
     [UNFIT] =
-        "has it, but without what is needed: connectionless endpoints for "
-        "messages and remote memory access",
+        ("has it, but without what is needed: connectionless endpoints for "
+         "messages and remote memory access"),
 };
 
 /* Whether a query of that kind says anything of a provider. */

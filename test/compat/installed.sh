@@ -166,8 +166,8 @@ END
 check_mercury() {
     local name version
     expect 'headers installed with the util library' "$(
-        basename -a "$source_root"/core/{include,compat/util}/*.h na_plugin.h |
-            sort
+        basename -a "$source_root"/core/{include,compat/util}/*.h \
+            talaria_version.h na_plugin.h | sort
     )" "$(find "$prefix/include/talaria" -type f -printf '%f\n' | sort)"
     expect 'what libmercury.so, libna.so and libmercury_util.so are' \
         'libtalaria.so.0 libtalaria.so.0 libtalaria_util.so.0' \

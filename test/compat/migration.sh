@@ -166,7 +166,7 @@ if [ "${1-}" = --self-test ] && [ $# -eq 2 ]; then
     root=$2
     control 'mercury_time.h' 's/ `mercury_time.h`//'
     control 'mercury_event.h is there' 's/| `mercury_mem_pool.h`/| `mercury_event.h`/'
-    control 'talaria_request_dropped' 's/talaria_request_drop/&ped/'
+    control 'talaria_handle_dropped' 's/talaria_handle_drop/&ped/'
     control 'checksum_level' 's/ `checksum_level`//'
     control 'HG_LOG_SUBSYSTEM' 's/`HG_LOG_SUBSYS`/`HG_LOG_SUBSYSTEM`/'
     control 'mercury_compatible' 's/-Dmercury_compat/&ible/'

@@ -61,8 +61,6 @@ static const struct {
         NA_PLUGIN_E_ADDRNOTAVAIL, "10.0.0.0.1"},
     {"a traffic class of the future", {.traffic_class = 77},
         NA_PLUGIN_E_INVALID_ARG, "traffic class 77"},
-    {"a thread mode of the future", {.thread_mode = 1U << 29},
-        NA_PLUGIN_E_INVALID_ARG, "0x20000000"},
     {"an open_info of another age", {.info_size = 8}, NA_PLUGIN_E_INVALID_ARG,
         "open_info of 8 bytes"},
     {"room for half an answer", {.opened_size = 8}, NA_PLUGIN_E_INVALID_ARG,

@@ -96,8 +96,6 @@ START_TEST(open_unknown_wishes_are_refused)
     expect_refusal(
         &(struct node_options){.flags = 0x100}, NA_PLUGIN_E_INVALID_ARG);
     expect_refusal(
-        &(struct node_options){.threads = 4}, NA_PLUGIN_E_INVALID_ARG);
-    expect_refusal(
         &(struct node_options){.name = "a/b"}, NA_PLUGIN_E_INVALID_ARG);
     expect_refusal(
         &(struct node_options){.name = "white space"}, NA_PLUGIN_E_INVALID_ARG);
@@ -112,6 +110,16 @@ START_TEST(open_unknown_wishes_are_refused)
     expect_refusal(&(struct node_options){.setting_key = "sm.queue_size",
                        .setting_value = "-1"},
         NA_PLUGIN_E_INVALID_ARG);
+}
+END_TEST
+
+START_TEST(open_unknown_promises_are_ignored)
+{
+    struct node node;
+
+    node_open(&node, &(struct node_options){.threads = 4});
+    ck_assert_uint_eq(node_warnings(&node), 0);
+    node_close(&node);
 }
 END_TEST
 
@@ -272,6 +280,7 @@ main(void)
     tcase_add_test(cases, open_default_states_its_limits);
     tcase_add_test(cases, open_hints_are_honoured_up_to_64_kib);
     tcase_add_test(cases, open_unknown_wishes_are_refused);
+    tcase_add_test(cases, open_unknown_promises_are_ignored);
     tcase_add_test(cases, open_settings_show_in_the_report);
     tcase_add_loop_test(
         cases, open_ignored_wishes_are_mentioned_once_each, 0, 10);
