@@ -49,7 +49,7 @@ END
 
 # A compiler that warns of more than those here do: in somebody else's build
 # that is a warning, and no error.
-quiet 'meson setup' "$meson" setup "$tmp/build" "$tmp/project" \
+quiet 'meson setup' "$meson" setup -Doptimization=0 "$tmp/build" "$tmp/project" \
     -Dtalaria:ofi=disabled -Dtalaria:ucx=disabled -Dtalaria:tools=disabled \
     -Dc_args=-Wpadded
 quiet 'ninja' ninja -C "$tmp/build"
