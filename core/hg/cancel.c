@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "bulk/op.h"
+#include "hg/loopback.h"
 #include "talaria.h"
 
 /* How long a transport may take to end what it was asked to, twice. */
@@ -187,7 +188,7 @@ hg_handle_end(struct hg_handle *handle)
     cancel_operations(handle);
     /* Without the memory for it the transport alone ends what it can. */
     if (!again)
-        hg_timer_start(handle, use, base_time_now() + GRACE_NS);
+        hg_handle_timer_start(handle, use, base_time_now() + GRACE_NS);
 }
 
 void
@@ -287,9 +288,9 @@ talaria_handle_set_deadline(hg_handle_t handle, unsigned int timeout_ms)
 static bool
 ask_again(struct hg_handle *handle)
 {
-    bool asked = handle->timer.asked;
+    bool asked = handle->timer.again;
 
-    handle->timer.asked = true;
+    handle->timer.again = true;
     if (!asked || handle->loopback)
         cancel_operations(handle);
     return !asked || handle->loopback;
@@ -316,9 +317,18 @@ respond_expired(struct hg_handle *handle, uint64_t now)
     return BASE_TIME_NEVER;
 }
 
-uint64_t
-hg_handle_expired(struct hg_handle *handle, uint64_t now)
+static struct hg_handle *
+handle_of(struct hg_timer *timer)
 {
+    return (struct hg_handle *) ((char *) timer -
+                                 offsetof(struct hg_handle, timer));
+}
+
+/* Under the lock of progress. */
+static uint64_t
+expired(struct hg_timer *timer, uint64_t now)
+{
+    struct hg_handle *handle = handle_of(timer);
     uint32_t parts;
 
     if (handle->role == HG_ROLE_TARGET)
@@ -336,3 +346,18 @@ hg_handle_expired(struct hg_handle *handle, uint64_t now)
     }
     return now + GRACE_NS;
 }
+
+static bool
+is_current(struct hg_timer *timer, uint32_t use)
+{
+    return use == hg_handle_use(handle_of(timer));
+}
+
+static void
+retry(void *context)
+{
+    hg_target_retry(context);
+}
+
+const struct hg_timer_calls hg_handle_timer_calls = {
+    .expired = expired, .is_current = is_current, .retry = retry};

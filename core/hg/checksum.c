@@ -3,7 +3,10 @@
 #include "hg/checksum.h"
 
 #include "base/log.h"
-#include "hg/handle.h"
+#include "hg/header.h"
+#include "hg/message.h"
+
+#include <string.h>
 
 static void
 put(void *bytes, uint32_t sum)
@@ -79,24 +82,23 @@ hg_checksum_flags(hg_checksum_level_t level)
                : HG_HEADER_SUM | HG_HEADER_PAYLOAD_SUM;
 }
 
-/* What the message holds, then what is elsewhere. */
+/* What the message holds, then the rest. */
 static uint32_t
-sum_arguments(uint64_t begun, const struct hg_overflow *overflow)
+sum_arguments(uint64_t begun, struct hg_rest rest)
 {
-    if (overflow)
-        begun = proc_hash(overflow->data, overflow->size, begun);
+    if (rest.size > 0)
+        begun = proc_hash(rest.data, rest.size, begun);
     return (uint32_t) begun;
 }
 
 void
-hg_checksum_put(
-    void *header, size_t header_size, const struct hg_message *message)
+hg_checksum_put(void *header, size_t header_size,
+    const struct hg_message *message, struct hg_rest rest)
 {
     if (((const uint8_t *) header)[offsetof(struct hg_header_front, flags)] &
         HG_HEADER_PAYLOAD_SUM)
         put((char *) header + header_size - sizeof(uint32_t),
-            sum_arguments(proc_hash(message->payload, message->size, 0),
-                message->overflow));
+            sum_arguments(proc_hash(message->payload, message->size, 0), rest));
     hg_header_sum_put(header, header_size, HG_HEADER_SUM_AT(header_size));
 }
 
@@ -109,9 +111,9 @@ hg_checksum_note(
 }
 
 bool
-hg_checksum_agrees(const struct hg_message *message)
+hg_checksum_agrees(const struct hg_message *message, struct hg_rest rest)
 {
-    uint32_t sum = sum_arguments(message->sum_begun, message->overflow);
+    uint32_t sum = sum_arguments(message->sum_begun, rest);
 
     if (sum == message->sum)
         return true;

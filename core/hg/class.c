@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "hg/auto_sm.h"
 #include "hg/checksum.h"
+#include "hg/class_stats.h"
 #include "hg/handle.h"
 #include "na.h"
 
@@ -124,7 +125,7 @@ class_open(
     hg_auto_sm_open(hg_class, info);
     lay_out(hg_class);
     if (hg_class->bulk.stats)
-        hg_stats_enter(hg_class);
+        hg_class_stats_enter(hg_class);
     return hg_class;
 
 close_na_class:
@@ -178,7 +179,7 @@ HG_Finalize(hg_class_t *hg_class)
         return HG_BUSY;
     }
     if (hg_class->bulk.stats)
-        hg_stats_leave(hg_class);
+        hg_class_stats_leave(hg_class);
     hg_registry_finish(&hg_class->registry);
     bulk_class_finish(&hg_class->bulk);
     if (hg_class->data && hg_class->data_free)
@@ -269,37 +270,6 @@ void *
 HG_Class_get_data(const hg_class_t *hg_class)
 {
     return hg_class ? hg_class->data : NULL;
-}
-
-static uint64_t
-counted(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-hg_return_t
-HG_Class_get_counters(
-    const hg_class_t *hg_class, struct hg_diag_counters *diag_counters)
-{
-    const struct hg_counters *counters;
-
-    if (!hg_class || !diag_counters)
-        return HG_INVALID_ARG;
-    if (!hg_class->bulk.stats)
-        return HG_OPNOTSUPPORTED;
-    counters = &hg_class->counters;
-    *diag_counters = (struct hg_diag_counters){
-        .rpc_req_sent_count = counted(&counters->request_sent),
-        .rpc_req_recv_count = counted(&counters->request_received),
-        .rpc_resp_sent_count = counted(&counters->response_sent),
-        .rpc_resp_recv_count = counted(&counters->response_received),
-        .rpc_req_extra_count = counted(&counters->request_extra),
-        .rpc_resp_extra_count = counted(&counters->response_extra),
-        .rpc_req_recv_active_count = counted(&counters->active),
-        .rpc_multi_recv_copy_count = counted(&counters->multi_recv_copy),
-        .bulk_count = counted(&hg_class->bulk.transfer_count),
-    };
-    return HG_SUCCESS;
 }
 
 hg_return_t

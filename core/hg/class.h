@@ -14,21 +14,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-struct hg_counters {
-    _Atomic uint64_t request_sent;
-    _Atomic uint64_t request_received;
-    _Atomic uint64_t response_sent;
-    _Atomic uint64_t response_received;
-    _Atomic uint64_t request_extra;  /* sent, with input moved by RMA */
-    _Atomic uint64_t response_extra; /* sent, with output moved by RMA */
-    _Atomic uint64_t active;         /* requests that are being handled */
-    _Atomic uint64_t multi_recv_copy;
-    _Atomic uint64_t dropped; /* messages that were none; always counted */
-    _Atomic uint64_t request_unknown; /* requests of no RPC of ours */
-    _Atomic uint64_t response_late;   /* to requests that were given up */
-    _Atomic uint64_t payload_refused; /* beyond the limits; always counted */
-};
-
 struct hg_class {
     struct bulk_class bulk; /* first: bulk_class_of */
     bool own_na_class;

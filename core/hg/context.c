@@ -106,10 +106,13 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
     base_lock_init(
         &context->loopback_lock, hg_class_na(hg_class)->single_context);
-    hg_timers_init(context);
+    hg_timers_init(&context->timers, hg_context_na(context)->progress,
+        hg_class_na(hg_class)->single_context, &hg_handle_timer_calls, context);
     LIST_INIT(&context->handles);
     SLIST_INIT(&context->free_local);
-    LIST_INIT(&context->holds.shares);
+    hg_holds_init(&context->holds, hg_class->limits.overflow_total,
+        &context->pool_lock, &hg_class->counters.payload_refused,
+        na_context->id);
     atomic_fetch_add_explicit(
         &hg_class->context_count, 1, memory_order_relaxed);
     if (!HG_Class_is_listening(hg_class))
@@ -266,7 +269,7 @@ HG_Context_destroy(hg_context_t *context)
     if (context->data && context->data_free)
         context->data_free(context->data);
     hg_abandon_finish(context);
-    hg_timers_finish(context);
+    hg_timers_finish(&context->timers);
     bulk_context_finish(&context->bulk);
     free(context);
     atomic_fetch_sub_explicit(

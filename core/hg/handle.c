@@ -4,6 +4,8 @@
 #include "na/call.h"
 
 #include "base/log.h"
+#include "hg/call_stats.h"
+#include "hg/loopback.h"
 #include "na.h"
 
 #include <stdlib.h>
@@ -440,7 +442,7 @@ released_watched(struct hg_handle *handle)
     uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
 
     if (watch & HG_WATCH_TIMER)
-        hg_timer_stop(handle);
+        hg_handle_timer_stop(handle);
     if (watch & HG_WATCH_STATS)
         hg_stats_released(handle);
 }

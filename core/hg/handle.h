@@ -10,34 +10,15 @@
 #include "base/completion.h"
 #include "hg/class.h"
 #include "hg/context.h"
-#include "hg/loopback.h"
+#include "hg/message.h"
 #include "hg/overflow.h"
 #include "na/op.h"
 #include "na/peer.h"
 #include "na/violation.h"
-#include "proc/proc.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/queue.h>
-
-/* In hg_message.flags, beside HG_HEADER_MORE and HG_HEADER_SUMS. */
-#define HG_MESSAGE_RELEASED 0x80U /* the program has given it back */
-#define HG_MESSAGE_FETCHED 0x40U  /* what was elsewhere is here */
-
-/* One of a handle's two messages. */
-struct hg_message {
-    char *buffer;       /* the transport's */
-    void *buffer_data;  /* and what belongs to it */
-    char *payload;      /* in buffer, the user's offset included */
-    hg_size_t size;     /* bytes of payload, likewise */
-    uint32_t decoded;   /* structs made of it that are not freed yet */
-    uint32_t flags;     /* of its header, and HG_MESSAGE_* */
-    uint32_t sum;       /* received: checksum of the payload, */
-    uint64_t sum_begun; /* and this that of what the message held */
-    struct hg_overflow *overflow; /* the arguments that it has no room for */
-    struct hg_proc proc;
-};
 
 enum hg_role { HG_ROLE_ORIGIN, HG_ROLE_TARGET };
 
@@ -236,11 +217,7 @@ bool hg_origin_ending(const struct hg_handle *handle);
 void hg_origin_prepare(struct hg_handle *handle);
 void hg_target_prepare(struct hg_handle *handle);
 
-/* payload.c: goes on when encoding, which gave ret, has outgrown the message. */
-hg_return_t hg_message_outgrown(struct hg_message *message, size_t offset,
-    size_t capacity, hg_proc_cb_t proc_cb, void *data, hg_return_t ret);
-
-/* Likewise: a request lies in a handle that nobody uses; a receive could not be
+/* A request lies in a handle that nobody uses; a receive could not be
  * posted. */
 void hg_target_take(struct hg_handle *handle, const na_plugin_event *event);
 void hg_target_postpone(struct hg_context *context, struct hg_port *port);
@@ -257,11 +234,10 @@ void hg_target_run_last(struct base_completion *completion);
 /* origin.c: tells who watches that a forward is over, before its callback. */
 void hg_forward_watched(struct hg_handle *handle);
 
-/* cancel.c, each with the lock of progress held. end: makes what is under way
- * end soon, with or without the transport. expired: what is to be done now that
- * the handle's timer has run out; when to ask again (base/time.h). */
+/* cancel.c: makes what is under way end soon, with or without the transport; the
+ * lock of progress is held. What a context does when timers are due. */
 void hg_handle_end(struct hg_handle *handle);
-uint64_t hg_handle_expired(struct hg_handle *handle, uint64_t now);
+extern const struct hg_timer_calls hg_handle_timer_calls;
 
 /* Likewise, for all answers of a context: those that are to be acknowledged, and
  * those that the transport has not sent. Takes that lock. */
@@ -292,6 +268,25 @@ hg_handle_use(const struct hg_handle *handle)
            HG_PART_SHIFT;
 }
 
+/* The handle's timer, for one use of it: see hg_timer_start and hg_timer_stop.
+ * What the bit in watch says may be out of date: then there is no timer to
+ * stop. */
+static inline hg_return_t
+hg_handle_timer_start(struct hg_handle *handle, uint32_t use, uint64_t due)
+{
+    atomic_fetch_or_explicit(
+        &handle->watch, HG_WATCH_TIMER, memory_order_relaxed);
+    return hg_timer_start(&handle->context->timers, &handle->timer, use, due);
+}
+
+static inline void
+hg_handle_timer_stop(struct hg_handle *handle)
+{
+    atomic_fetch_and_explicit(
+        &handle->watch, (uint8_t) ~HG_WATCH_TIMER, memory_order_relaxed);
+    hg_timer_stop(&handle->context->timers, &handle->timer);
+}
+
 /* What canceled is once the end of a use was asked for. */
 static inline uint32_t
 hg_handle_asked(uint32_t use)
@@ -318,33 +313,6 @@ hg_handle_record(struct hg_handle *handle, hg_return_t ret)
     if (ret != HG_SUCCESS)
         atomic_compare_exchange_strong_explicit(&handle->ret, &none,
             (int32_t) ret, memory_order_relaxed, memory_order_relaxed);
-}
-
-/* Encodes a struct behind the user's offset. data NULL: no payload but the
- * offset; else FAULT without a proc_cb. */
-static inline __attribute__((always_inline)) hg_return_t
-hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
-    hg_proc_cb_t proc_cb, void *data)
-{
-    struct hg_proc *proc = &message->proc;
-    hg_return_t ret;
-
-    message->size = offset;
-    message->flags = 0;
-    if (__builtin_expect(message->overflow != NULL, 0))
-        hg_overflow_drop(message);
-    if (!data)
-        return HG_SUCCESS;
-    if (!proc_cb)
-        return HG_FAULT;
-    proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
-    ret = proc_cb(proc, data);
-    if (__builtin_expect(proc->extra, 0))
-        return hg_message_outgrown(
-            message, offset, capacity, proc_cb, data, ret);
-    if (ret == HG_SUCCESS)
-        message->size = offset + proc_used(proc);
-    return ret;
 }
 
 #endif /* HG_HANDLE_H */

@@ -17,14 +17,18 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-struct hg_context;
-struct hg_handle;
+struct base_lock;
+struct hg_addr;
 struct hg_share;
 
 /* Of a context. */
 struct hg_holds {
     _Atomic uint64_t bytes;
-    LIST_HEAD(, hg_share) shares; /* under pool_lock */
+    uint64_t total;               /* bytes that may be held at once */
+    LIST_HEAD(, hg_share) shares; /* under lock */
+    struct base_lock *lock;
+    _Atomic uint64_t *refused; /* counts payloads that were not taken */
+    unsigned context_id;       /* for the log */
 };
 
 /* One payload's part of it. */
@@ -33,17 +37,22 @@ struct hg_hold {
     struct hg_share *share; /* of the peer that it counts against, or NULL */
 };
 
-/* Counts a payload of size bytes for which a handle is used. MSGSIZE: it is
- * more than the total; AGAIN: beside the others; NOMEM. The first two are counted
- * and logged. [any thread] */
-hg_return_t hg_hold_take(
-    struct hg_hold *hold, struct hg_handle *handle, size_t size);
+/* lock, refused: valid as long as the holds are used. */
+void hg_holds_init(struct hg_holds *holds, uint64_t total,
+    struct base_lock *lock, _Atomic uint64_t *refused, unsigned context_id);
+
+/* Counts a payload of size bytes, and `beside` bytes that its handle takes. peer:
+ * who asked for it, or NULL for what this process has asked for itself. MSGSIZE:
+ * it is more than the total; AGAIN: beside the others; NOMEM. The first two are
+ * counted and logged. [any thread] */
+hg_return_t hg_hold_take(struct hg_hold *hold, struct hg_holds *holds,
+    const struct hg_addr *peer, size_t size, size_t beside);
 
 /* Takes it off again; nothing, if nothing is counted. [any thread] */
-void hg_hold_release(struct hg_hold *hold, struct hg_context *context);
+void hg_hold_release(struct hg_hold *hold, struct hg_holds *holds);
 
-/* Counts and, thinly, logs a payload that is not taken. */
+/* Counts a payload that is not taken, and logs some of them. Returns ret. */
 hg_return_t hg_hold_refuse(
-    struct hg_context *context, hg_return_t ret, uint64_t size, uint64_t limit);
+    struct hg_holds *holds, hg_return_t ret, uint64_t size, uint64_t limit);
 
 #endif /* HG_HOLD_H */

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "hg/stats.h"
 #include "na.h"
 
 _Static_assert((int) HG_HOSTFIREWALL == (int) NA_HOSTFIREWALL &&
@@ -108,10 +107,4 @@ void
 HG_Set_log_stream(const char *level, FILE *stream)
 {
     base_log_set_stream(level, stream);
-}
-
-void
-HG_Diag_dump_counters(void)
-{
-    hg_stats_dump_all();
 }

@@ -9,7 +9,10 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "hg/abandon.h"
+#include "hg/call_stats.h"
 #include "hg/checksum.h"
+#include "hg/loopback.h"
+#include "hg/payload.h"
 #include "na.h"
 
 _Static_assert(HG_HEADER_NO_RESPONSE == true, "no_response is the flag");
@@ -20,7 +23,7 @@ hg_forward_watched(struct hg_handle *handle)
     uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
 
     if (watch & HG_WATCH_TIMER)
-        hg_timer_stop(handle);
+        hg_handle_timer_stop(handle);
     if (watch & HG_WATCH_STATS)
         hg_stats_forwarded(handle);
 }
@@ -262,7 +265,7 @@ finish_flagged(struct hg_handle *handle, uint8_t flags)
         hg_count(hg_class, &hg_class->counters.request_extra);
     if (flags & HG_HEADER_SUM)
         hg_checksum_put(handle->in.payload - HG_HEADER_REQUEST_SIZE,
-            HG_HEADER_REQUEST_SIZE, &handle->in);
+            HG_HEADER_REQUEST_SIZE, &handle->in, hg_overflow_rest(&handle->in));
 }
 
 static hg_return_t
@@ -392,7 +395,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     if (__builtin_expect(handle->context->hg_class->bulk.stats, 0))
         hg_stats_forward(handle);
     if (__builtin_expect(handle->timeout_ms > 0, 0)) {
-        ret = hg_timer_start(handle, hg_handle_use(handle),
+        ret = hg_handle_timer_start(handle, hg_handle_use(handle),
             base_time_deadline(handle->timeout_ms));
         if (ret != HG_SUCCESS)
             return take_back(handle, parts, ret);

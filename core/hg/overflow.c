@@ -54,7 +54,7 @@ destroy(struct hg_overflow *overflow)
         return;
     hg_overflow_withdraw(overflow);
     if (overflow->hold.bytes > 0)
-        hg_hold_release(&overflow->hold, overflow->handle->context);
+        hg_hold_release(&overflow->hold, &overflow->handle->context->holds);
     if (!overflow->callers)
         free(overflow->data);
     free(overflow);
@@ -182,6 +182,19 @@ own(struct hg_overflow *overflow)
     return HG_SUCCESS;
 }
 
+/* Counts size bytes and the handle's buffers. An origin has asked for what it
+ * gets. */
+static hg_return_t
+hold(struct hg_overflow *overflow, size_t size)
+{
+    const struct hg_handle *handle = overflow->handle;
+    const struct hg_net *net = &handle->port->net;
+
+    return hg_hold_take(&overflow->hold, &handle->context->holds,
+        handle->role == HG_ROLE_TARGET ? &handle->peer : NULL, size,
+        handle->context->hg_class->handle_size + net->in_size + net->out_size);
+}
+
 hg_return_t
 hg_overflow_keep(struct hg_message *message, size_t offset, size_t capacity)
 {
@@ -202,7 +215,7 @@ hg_overflow_keep(struct hg_message *message, size_t offset, size_t capacity)
         ret = take_over(message->overflow, &message->proc, &held);
     /* Its origin may never acknowledge it. */
     if (ret == HG_SUCCESS && handle->role == HG_ROLE_TARGET && !handle->local)
-        ret = hg_hold_take(&message->overflow->hold, handle, held);
+        ret = hold(message->overflow, held);
     if (ret == HG_SUCCESS && (handle->loopback || handle->local))
         ret = own(message->overflow);
     else if (ret == HG_SUCCESS)
@@ -342,8 +355,8 @@ make_room(struct hg_overflow *overflow, const struct hg_bulk *remote)
         return HG_PROTOCOL_ERROR;
     }
     if (size > most)
-        return hg_hold_refuse(context, HG_MSGSIZE, size, most);
-    ret = hg_hold_take(&overflow->hold, overflow->handle, size);
+        return hg_hold_refuse(&context->holds, HG_MSGSIZE, size, most);
+    ret = hold(overflow, size);
     if (ret != HG_SUCCESS)
         return ret;
     data = malloc(size);
@@ -524,7 +537,7 @@ hg_overflow_await(struct hg_handle *handle)
         atomic_store_explicit(&handle->moving, overflow, memory_order_relaxed);
     /* Without the memory for it the answer has no limit. */
     if (ret == NA_SUCCESS && limit > 0)
-        hg_timer_start(handle, hg_handle_use(handle),
+        hg_handle_timer_start(handle, hg_handle_use(handle),
             base_time_now() + limit * BASE_TIME_MS);
     na_progress_release(progress);
     return (hg_return_t) ret;

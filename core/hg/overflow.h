@@ -9,7 +9,9 @@
 #ifndef HG_OVERFLOW_H
 #define HG_OVERFLOW_H
 
+#include "hg/checksum.h"
 #include "hg/hold.h"
+#include "hg/message.h"
 #include "mercury_types.h"
 
 #include <stdatomic.h>
@@ -19,7 +21,6 @@
 
 struct hg_bulk;
 struct hg_handle;
-struct hg_message;
 struct na_op;
 
 struct hg_overflow {
@@ -57,6 +58,16 @@ void hg_overflow_clear(struct hg_handle *handle);
  * process too. */
 void hg_overflow_share(
     const struct hg_message *message, struct hg_message *other);
+
+/* What goes along with a message, for its checksum. */
+static inline struct hg_rest
+hg_overflow_rest(const struct hg_message *message)
+{
+    const struct hg_overflow *overflow = message->overflow;
+
+    return overflow ? (struct hg_rest){overflow->data, overflow->size}
+                    : (struct hg_rest){NULL, 0};
+}
 
 /* Nobody is to fetch it any more. */
 void hg_overflow_withdraw(struct hg_overflow *overflow);

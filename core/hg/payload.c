@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments and results: encoding them into a message, decoding them from it,
  * handing out the bytes. */
+#include "hg/payload.h"
+
 #include "hg/handle.h"
 
 #include "base/log.h"
@@ -62,7 +64,7 @@ decode_flagged(struct hg_handle *handle, struct hg_message *message,
         return HG_FAULT;
     /* A target's were checked before its handler was run. */
     if (summed && handle->role == HG_ROLE_ORIGIN &&
-        !hg_checksum_agrees(message))
+        !hg_checksum_agrees(message, hg_overflow_rest(message)))
         return HG_CHECKSUM_ERROR;
     ret = decode(handle, message,
         overflow ? overflow->data : message->payload + offset,

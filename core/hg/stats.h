@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Statistics of a class that was opened with them: per RPC id what talaria.h
- * calls talaria_call_stats, at the origin and at the target. Who calls these
- * functions has asked hg_class.bulk.stats before, or a handle's watch.
+ * What a class counts: messages of each kind, and with statistics, by RPC id,
+ * what talaria.h calls talaria_call_stats, at the origin and at the target.
+ * Atomic counters and nothing else: call_stats.h says when each stage of a call
+ * counts, class_stats.c hands the counts out.
  */
 #ifndef HG_STATS_H
 #define HG_STATS_H
@@ -10,15 +11,29 @@
 #include "talaria.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/queue.h>
 
-struct hg_class;
-struct hg_handle;
 struct hg_rpc;
 
 #define HG_STATS_BUCKETS 40U
 
-/* One side's counts; what each means is told in talaria.h. */
+struct hg_counters {
+    _Atomic uint64_t request_sent;
+    _Atomic uint64_t request_received;
+    _Atomic uint64_t response_sent;
+    _Atomic uint64_t response_received;
+    _Atomic uint64_t request_extra;  /* sent, with input moved by RMA */
+    _Atomic uint64_t response_extra; /* sent, with output moved by RMA */
+    _Atomic uint64_t active;         /* requests that are being handled */
+    _Atomic uint64_t multi_recv_copy;
+    _Atomic uint64_t dropped; /* messages that were none; always counted */
+    _Atomic uint64_t request_unknown; /* requests of no RPC of ours */
+    _Atomic uint64_t response_late;   /* to requests that were given up */
+    _Atomic uint64_t payload_refused; /* beyond the limits; always counted */
+};
+
+/* One side's counts; talaria.h says what each means. */
 struct hg_call_counts {
     uint64_t requests;
     uint64_t request_bytes;
@@ -31,6 +46,10 @@ struct hg_call_counts {
 };
 
 #define HG_STATS_FIELDS (sizeof(struct hg_call_counts) / sizeof(uint64_t))
+
+/* Index of a field in the counters below. */
+#define HG_STATS_FIELD(name)                                                   \
+    (offsetof(struct hg_call_counts, name) / sizeof(uint64_t))
 
 /* The same while it is counted. */
 typedef _Atomic uint64_t hg_stats_fields[HG_STATS_FIELDS];
@@ -46,26 +65,22 @@ struct hg_rpc_stats {
     hg_stats_fields target;
 };
 
+static inline void
+hg_stats_add(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
+}
+
+/* Counts a request of that many bytes; a failure with a code; an answer, which
+ * took so many nanoseconds. once: 1, or UINT64_MAX to take back what was
+ * counted. [any thread] */
+void hg_stats_add_request(_Atomic uint64_t *fields, uint64_t bytes);
+void hg_stats_add_failure(
+    _Atomic uint64_t *fields, uint64_t once, hg_return_t ret);
+void hg_stats_add_answer(
+    _Atomic uint64_t *fields, uint64_t once, uint64_t bytes, uint64_t took_ns);
+
 /* Moves what was counted, to add it to other counts. */
 void hg_stats_move(hg_stats_fields from, hg_stats_fields to);
-
-/* Puts a class on the list of those with statistics; takes it off, and logs
- * its counters if level info is on; logs those of all that are on it. */
-void hg_stats_enter(struct hg_class *hg_class);
-void hg_stats_leave(struct hg_class *hg_class);
-void hg_stats_dump_all(void);
-
-/* A forward begins; has ended, with what its handle says. */
-void hg_stats_forward(struct hg_handle *handle);
-void hg_stats_forwarded(struct hg_handle *handle);
-
-/* A request is taken over; it is answered, before that is sent; the answer
- * could not be sent, so that it is none; it is not answered; its handle is free
- * again. */
-void hg_stats_received(struct hg_handle *handle);
-void hg_stats_respond(struct hg_handle *handle, hg_return_t result);
-void hg_stats_not_responded(struct hg_handle *handle, hg_return_t ret);
-void hg_stats_dropped(struct hg_handle *handle);
-void hg_stats_released(struct hg_handle *handle);
 
 #endif /* HG_STATS_H */

@@ -8,7 +8,10 @@
 
 #include "base/log.h"
 #include "hg/abandon.h"
+#include "hg/call_stats.h"
 #include "hg/checksum.h"
+#include "hg/loopback.h"
+#include "hg/payload.h"
 #include "hg/refill.h"
 #include "na.h"
 #include "talaria.h"
@@ -64,7 +67,7 @@ hg_target_postpone(struct hg_context *context, struct hg_port *port)
     if (na_context_is_dead(port->na_context))
         return;
     atomic_store_explicit(&port->postponed, true, memory_order_relaxed);
-    hg_timers_retry(context);
+    hg_timers_retry(&context->timers);
 }
 
 static __attribute__((cold, noinline)) void
@@ -309,7 +312,8 @@ respond(struct hg_handle *handle, hg_return_t result)
         handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
     if (__builtin_expect(header.flags & HG_HEADER_SUM, 0))
         hg_checksum_put(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
-            HG_HEADER_RESPONSE_SIZE, &handle->out);
+            HG_HEADER_RESPONSE_SIZE, &handle->out,
+            hg_overflow_rest(&handle->out));
     if (__builtin_expect(hg_class->bulk.stats, 0))
         hg_stats_respond(handle, result);
     atomic_store_explicit(&handle->canceled, 0, memory_order_relaxed);
@@ -380,7 +384,7 @@ begin_flagged(struct hg_handle *handle)
                                               : HG_HANDLE_IN_HANDLER + 1,
         memory_order_relaxed);
     if (!(handle->in.flags & HG_HEADER_PAYLOAD_SUM) ||
-        hg_checksum_agrees(&handle->in))
+        hg_checksum_agrees(&handle->in, hg_overflow_rest(&handle->in)))
         return HG_SUCCESS;
     hg_count_dropped(handle->context->hg_class);
     return HG_CHECKSUM_ERROR;

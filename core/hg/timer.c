@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The timers of a context: a binary heap of handles. */
+/* A binary heap of timers. */
 #include "hg/timer.h"
 
 #include "base/time.h"
-#include "hg/handle.h"
+#include "na/progress.h"
 
 #include <stdlib.h>
 
 #define CAPACITY_MIN 64U
 
-/* Between attempts to post receives that the transport did not take. */
+/* See hg_timers_retry. */
 #define RETRY_NS (10 * BASE_TIME_MS)
 
 static void
-put_at(struct hg_timers *timers, uint32_t at, struct hg_handle *handle)
+put_at(struct hg_timers *timers, uint32_t at, struct hg_timer *timer)
 {
-    timers->heap[at] = handle;
-    handle->timer.at = at + 1;
+    timers->heap[at] = timer;
+    timer->at = at + 1;
 }
 
-/* Moves the handle that belongs at a place, or above or below it, to where it
- * is in order. */
+/* Moves the timer that belongs at an index, or above or below it, to where it is
+ * in order. */
 static void
-settle(struct hg_timers *timers, uint32_t at, struct hg_handle *handle)
+settle(struct hg_timers *timers, uint32_t at, struct hg_timer *timer)
 {
-    struct hg_handle **heap = timers->heap;
-    uint64_t due = handle->timer.due;
+    struct hg_timer **heap = timers->heap;
+    uint64_t due = timer->due;
 
-    while (at > 0 && heap[(at - 1) / 2]->timer.due > due) {
+    while (at > 0 && heap[(at - 1) / 2]->due > due) {
         put_at(timers, at, heap[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
@@ -35,37 +35,35 @@ settle(struct hg_timers *timers, uint32_t at, struct hg_handle *handle)
         uint32_t child = 2 * at + 1;
 
         if (child + 1 < timers->count &&
-            heap[child + 1]->timer.due < heap[child]->timer.due)
+            heap[child + 1]->due < heap[child]->due)
             child++;
-        if (child >= timers->count || heap[child]->timer.due >= due)
+        if (child >= timers->count || heap[child]->due >= due)
             break;
         put_at(timers, at, heap[child]);
         at = child;
     }
-    put_at(timers, at, handle);
+    put_at(timers, at, timer);
 }
 
 static void
-take_out(struct hg_timers *timers, struct hg_handle *handle)
+take_out(struct hg_timers *timers, struct hg_timer *timer)
 {
-    uint32_t at = handle->timer.at - 1;
-    struct hg_handle *last = timers->heap[--timers->count];
+    uint32_t at = timer->at - 1;
+    struct hg_timer *last = timers->heap[--timers->count];
 
-    handle->timer.at = 0;
-    if (last != handle)
+    timer->at = 0;
+    if (last != timer)
         settle(timers, at, last);
 }
 
 /* Tells progress when the first one is due. */
 static void
-tell(struct hg_context *context)
+tell(const struct hg_timers *timers)
 {
-    const struct hg_timers *timers = &context->timers;
-    uint64_t due =
-        timers->count > 0 ? timers->heap[0]->timer.due : BASE_TIME_NEVER;
+    uint64_t due = timers->count > 0 ? timers->heap[0]->due : BASE_TIME_NEVER;
 
-    na_progress_timer_set(hg_context_na(context)->progress,
-        due < timers->retry_due ? due : timers->retry_due);
+    na_progress_timer_set(
+        timers->progress, due < timers->retry_due ? due : timers->retry_due);
 }
 
 static bool
@@ -73,8 +71,8 @@ grow(struct hg_timers *timers)
 {
     uint32_t capacity =
         timers->capacity > 0 ? timers->capacity * 2 : CAPACITY_MIN;
-    struct hg_handle **heap =
-        realloc(timers->heap, capacity * sizeof(struct hg_handle *));
+    struct hg_timer **heap =
+        realloc(timers->heap, capacity * sizeof(struct hg_timer *));
 
     if (!heap)
         return false;
@@ -84,26 +82,24 @@ grow(struct hg_timers *timers)
 }
 
 hg_return_t
-hg_timer_start(struct hg_handle *handle, uint32_t use, uint64_t due)
+hg_timer_start(struct hg_timers *timers, struct hg_timer *timer, uint32_t use,
+    uint64_t due)
 {
-    struct hg_timers *timers = &handle->context->timers;
     hg_return_t ret = HG_NOMEM;
     uint32_t at;
 
     base_lock_acquire(&timers->lock);
-    /* One that begins after this sets its own, or finds that this is not. */
-    if (use != hg_handle_use(handle)) {
+    /* A use that begins after this sets its own, or finds this one not set. */
+    if (!timers->calls->is_current(timer, use)) {
         ret = HG_SUCCESS;
-    } else if (handle->timer.at > 0 || timers->count < timers->capacity ||
+    } else if (timer->at > 0 || timers->count < timers->capacity ||
                grow(timers)) {
-        at = handle->timer.at > 0 ? handle->timer.at - 1 : timers->count++;
-        handle->timer.due = due;
-        handle->timer.use = use;
-        handle->timer.asked = false;
-        settle(timers, at, handle);
-        atomic_fetch_or_explicit(
-            &handle->watch, HG_WATCH_TIMER, memory_order_relaxed);
-        tell(handle->context);
+        at = timer->at > 0 ? timer->at - 1 : timers->count++;
+        timer->due = due;
+        timer->use = use;
+        timer->again = false;
+        settle(timers, at, timer);
+        tell(timers);
         ret = HG_SUCCESS;
     }
     base_lock_release(&timers->lock);
@@ -111,17 +107,13 @@ hg_timer_start(struct hg_handle *handle, uint32_t use, uint64_t due)
 }
 
 void
-hg_timer_stop(struct hg_handle *handle)
+hg_timer_stop(struct hg_timers *timers, struct hg_timer *timer)
 {
-    struct hg_timers *timers = &handle->context->timers;
-
     base_lock_acquire(&timers->lock);
-    if (handle->timer.at > 0) {
-        take_out(timers, handle);
-        tell(handle->context);
+    if (timer->at > 0) {
+        take_out(timers, timer);
+        tell(timers);
     }
-    atomic_fetch_and_explicit(
-        &handle->watch, (uint8_t) ~HG_WATCH_TIMER, memory_order_relaxed);
     base_lock_release(&timers->lock);
 }
 
@@ -129,53 +121,53 @@ hg_timer_stop(struct hg_handle *handle)
 static void
 expire(void *arg, uint64_t now)
 {
-    struct hg_context *context = arg;
-    struct hg_timers *timers = &context->timers;
+    struct hg_timers *timers = arg;
     bool retry;
 
     base_lock_acquire(&timers->lock);
-    while (timers->count > 0 && timers->heap[0]->timer.due <= now) {
-        struct hg_handle *handle = timers->heap[0];
-        uint64_t next = hg_handle_expired(handle, now);
+    while (timers->count > 0 && timers->heap[0]->due <= now) {
+        struct hg_timer *timer = timers->heap[0];
+        uint64_t next = timers->calls->expired(timer, now);
 
-        take_out(timers, handle);
+        take_out(timers, timer);
         if (next == BASE_TIME_NEVER)
             continue;
-        handle->timer.due = next;
+        timer->due = next;
         timers->count++; /* there was room for it before */
-        settle(timers, timers->count - 1, handle);
+        settle(timers, timers->count - 1, timer);
     }
     retry = timers->retry_due <= now;
     if (retry)
         timers->retry_due = BASE_TIME_NEVER;
-    tell(context);
+    tell(timers);
     base_lock_release(&timers->lock);
     if (retry)
-        hg_target_retry(context);
+        timers->calls->retry(timers->arg);
 }
 
 void
-hg_timers_retry(struct hg_context *context)
+hg_timers_retry(struct hg_timers *timers)
 {
-    struct hg_timers *timers = &context->timers;
-
     base_lock_acquire(&timers->lock);
     timers->retry_due = base_time_now() + RETRY_NS;
-    tell(context);
+    tell(timers);
     base_lock_release(&timers->lock);
 }
 
 void
-hg_timers_init(struct hg_context *context)
+hg_timers_init(struct hg_timers *timers, struct na_progress *progress,
+    bool single, const struct hg_timer_calls *calls, void *arg)
 {
-    context->timers.retry_due = BASE_TIME_NEVER;
-    base_lock_init(
-        &context->timers.lock, hg_class_na(context->hg_class)->single_context);
-    na_progress_timer_init(hg_context_na(context)->progress, expire, context);
+    timers->retry_due = BASE_TIME_NEVER;
+    timers->progress = progress;
+    timers->calls = calls;
+    timers->arg = arg;
+    base_lock_init(&timers->lock, single);
+    na_progress_timer_init(progress, expire, timers);
 }
 
 void
-hg_timers_finish(struct hg_context *context)
+hg_timers_finish(struct hg_timers *timers)
 {
-    free(context->timers.heap);
+    free(timers->heap);
 }

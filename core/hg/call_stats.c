@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What each stage of a call counts. */
+#include "hg/call_stats.h"
+
+#include "base/time.h"
+#include "hg/handle.h"
+
+static struct hg_counters *
+counters_of(const struct hg_handle *handle)
+{
+    return &handle->context->hg_class->counters;
+}
+
+/* The handle's end is to be counted. */
+static void
+watch(struct hg_handle *handle)
+{
+    handle->began = base_time_now();
+    atomic_fetch_or_explicit(
+        &handle->watch, HG_WATCH_STATS, memory_order_relaxed);
+}
+
+static void
+unwatch(struct hg_handle *handle)
+{
+    atomic_fetch_and_explicit(
+        &handle->watch, (uint8_t) ~HG_WATCH_STATS, memory_order_relaxed);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_forward(struct hg_handle *handle)
+{
+    _Atomic uint64_t *fields = hg_rpc_stats_of(handle->rpc)->origin;
+
+    hg_stats_add(&counters_of(handle)->request_sent, 1);
+    hg_stats_add_request(fields, HG_Get_input_payload_size(handle));
+    watch(handle);
+}
+
+__attribute__((cold)) void
+hg_stats_forwarded(struct hg_handle *handle)
+{
+    _Atomic uint64_t *fields = hg_rpc_stats_of(handle->rpc)->origin;
+    hg_return_t ret =
+        (hg_return_t) atomic_load_explicit(&handle->ret, memory_order_relaxed);
+
+    unwatch(handle);
+    if (ret != HG_SUCCESS) {
+        hg_stats_add_failure(fields, 1, ret);
+        return;
+    }
+    hg_stats_add_answer(fields, 1, HG_Get_output_payload_size(handle),
+        base_time_now() - handle->began);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_received(struct hg_handle *handle)
+{
+    _Atomic uint64_t *fields;
+
+    hg_stats_add(&counters_of(handle)->request_received, 1);
+    hg_stats_add(&counters_of(handle)->active, 1);
+    watch(handle);
+    if (!handle->rpc) {
+        hg_stats_add(&counters_of(handle)->request_unknown, 1);
+        return;
+    }
+    fields = hg_rpc_stats_of(handle->rpc)->target;
+    hg_stats_add_request(fields, handle->in.size);
+}
+
+/* The answer that the handle has; as in hg_stats_add_answer. */
+static void
+add_response(struct hg_handle *handle, uint64_t once)
+{
+    _Atomic uint64_t *fields;
+
+    hg_stats_add(&counters_of(handle)->response_sent, once);
+    if (handle->out.overflow)
+        hg_stats_add(&counters_of(handle)->response_extra, once);
+    if (!handle->rpc)
+        return;
+    fields = hg_rpc_stats_of(handle->rpc)->target;
+    if (handle->result != HG_SUCCESS)
+        hg_stats_add_failure(fields, once, handle->result);
+    hg_stats_add_answer(
+        fields, once, HG_Get_output_payload_size(handle), handle->took);
+}
+
+/* Before it is sent, since its origin may ask for the counts as soon as it has
+ * it. */
+__attribute__((noinline, cold)) void
+hg_stats_respond(struct hg_handle *handle, hg_return_t result)
+{
+    handle->took = base_time_now() - handle->began;
+    handle->result = result;
+    add_response(handle, 1);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_not_responded(struct hg_handle *handle, hg_return_t ret)
+{
+    add_response(handle, UINT64_MAX);
+    if (handle->rpc)
+        hg_stats_add_failure(hg_rpc_stats_of(handle->rpc)->target, 1, ret);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_dropped(struct hg_handle *handle)
+{
+    hg_stats_add(
+        &hg_rpc_stats_of(handle->rpc)->target[HG_STATS_FIELD(dropped)], 1);
+}
+
+__attribute__((noinline, cold)) void
+hg_stats_released(struct hg_handle *handle)
+{
+    unwatch(handle);
+    hg_stats_add(&counters_of(handle)->active, UINT64_MAX);
+}

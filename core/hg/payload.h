@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Encoding arguments and results into a message. */
+#ifndef HG_PAYLOAD_H
+#define HG_PAYLOAD_H
+
+#include "hg/message.h"
+#include "hg/overflow.h"
+
+/* Continues when encoding, which returned ret, has exceeded the message. */
+hg_return_t hg_message_outgrown(struct hg_message *message, size_t offset,
+    size_t capacity, hg_proc_cb_t proc_cb, void *data, hg_return_t ret);
+
+/* Encodes a struct behind the user's offset. data NULL: no payload but the
+ * offset; else FAULT without a proc_cb. */
+static inline __attribute__((always_inline)) hg_return_t
+hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
+    hg_proc_cb_t proc_cb, void *data)
+{
+    struct hg_proc *proc = &message->proc;
+    hg_return_t ret;
+
+    message->size = offset;
+    message->flags = 0;
+    if (__builtin_expect(message->overflow != NULL, 0))
+        hg_overflow_drop(message);
+    if (!data)
+        return HG_SUCCESS;
+    if (!proc_cb)
+        return HG_FAULT;
+    proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
+    ret = proc_cb(proc, data);
+    if (__builtin_expect(proc->extra, 0))
+        return hg_message_outgrown(
+            message, offset, capacity, proc_cb, data, ret);
+    if (ret == HG_SUCCESS)
+        message->size = offset + proc_used(proc);
+    return ret;
+}
+
+#endif /* HG_PAYLOAD_H */
