@@ -81,11 +81,9 @@ free_parts(struct hg_bulk *bulk, unsigned side)
 
     for (uint32_t i = 0; i < from->part_count; i++) {
         if (from->parts[i].mem && bulk->remote)
-            na_class->ops.mem_remote_free(
-                na_class->plugin_class, from->parts[i].mem);
+            na_mem_remote_free(na_class, from->parts[i].mem);
         else if (from->parts[i].mem)
-            na_class->ops.mem_deregister(
-                na_class->plugin_class, from->parts[i].mem);
+            na_mem_deregister(na_class, from->parts[i].mem);
     }
     from->part_count = 0;
     from->usable = false;
@@ -220,7 +218,7 @@ self_with_form(struct na_class *na_class, na_plugin_addr **addr_p)
         return ret;
     ret = na_addr_form(na_class, *addr_p, NULL, &size);
     if (ret != NA_SUCCESS)
-        na_class->ops.addr_free(na_class->plugin_class, *addr_p);
+        na_addr_free(na_class, *addr_p);
     return ret;
 }
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "na.h"
 #include "na/violation.h"
+#include "rt/submit.h"
 
 /* The cursor at an offset into a descriptor, before its end. */
 static struct bulk_cursor
@@ -127,13 +128,12 @@ static int32_t
 submit_piece(struct bulk_op *op, struct na_op *lane)
 {
     const struct na_class *na_class = op->addr.na_class;
-    const na_plugin_ops *ops = na_context_ops(op->na_context);
+    struct rt_endpoint at = rt_endpoint(op->na_context);
     na_plugin_mem *local = op->local_at.part->mem;
     na_plugin_mem *origin = op->origin_at.part->mem;
     hg_size_t local_offset = op->local_at.offset;
     hg_size_t origin_offset = op->origin_at.offset;
     hg_size_t size = op->left, max = na_class->opened.max_rma_size;
-    na_plugin_ctx *ctx = op->na_context->plugin_ctx;
 
     if (cursor_left(&op->local_at) < size)
         size = cursor_left(&op->local_at);
@@ -145,10 +145,10 @@ submit_piece(struct bulk_op *op, struct na_op *lane)
     cursor_advance(&op->origin_at, size);
     op->left -= size;
     if (op->op == HG_BULK_PULL)
-        return ops->get(ctx, na_op_part(lane), local, local_offset, origin,
-            origin_offset, size, op->addr.addr, op->origin_id);
-    return ops->put(ctx, na_op_part(lane), local, local_offset, origin,
-        origin_offset, size, op->addr.addr, op->origin_id);
+        return rt_get(at, lane, local, local_offset, origin, origin_offset,
+            size, op->addr.addr, op->origin_id);
+    return rt_put(at, lane, local, local_offset, origin, origin_offset, size,
+        op->addr.addr, op->origin_id);
 }
 
 static void lane_complete(struct na_op *lane, const na_plugin_event *event);
@@ -529,13 +529,10 @@ HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback, void *arg,
 static void
 cancel(struct bulk_op *op)
 {
-    struct na_context *na_context = op->na_context;
-
     if (op->busy > 0)
         record(op, HG_CANCELED);
     for (unsigned i = 0; i < BULK_LANES; i++)
-        na_context_ops(na_context)
-            ->cancel(na_context->plugin_ctx, na_op_part(op->lanes[i]));
+        rt_cancel(op->na_context, op->lanes[i]);
 }
 
 void

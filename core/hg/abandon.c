@@ -4,6 +4,7 @@
 
 #include "hg/handle.h"
 #include "na/call.h"
+#include "rt/submit.h"
 
 #include <stdlib.h>
 
@@ -81,9 +82,8 @@ tell(struct hg_handle *handle)
     memcpy(buffer + header, &front, sizeof front);
     if (na_buf_init(net->na_class, buffer, header + sizeof front,
             NA_PLUGIN_MSG_UNEXPECTED) != NA_SUCCESS ||
-        hg_handle_ops(handle)->send_unexpected(hg_handle_ctx(handle),
-            na_op_part(op), buffer, header + sizeof front, NULL,
-            notice->peer.addr, handle->target_id,
+        rt_send_unexpected(rt_endpoint(hg_handle_na(handle)), op, buffer,
+            header + sizeof front, NULL, notice->peer.addr, handle->target_id,
             handle->tag) != NA_PLUGIN_PENDING)
         notice_free(notice);
 }

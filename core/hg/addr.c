@@ -194,7 +194,7 @@ HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr)
 {
     if (!hg_class || !addr)
         return HG_INVALID_ARG;
-    addr->na_class->ops.addr_forget(addr->na_class->plugin_class, addr->addr);
+    na_addr_forget(addr->na_class, addr->addr);
     return HG_SUCCESS;
 }
 
@@ -275,7 +275,7 @@ self_to_string(
         memcpy(buf + front - 1, middle, length);
         ret = na_addr_to_string(sm_class, near, buf + needed - back, &back);
     }
-    sm_class->ops.addr_free(sm_class->plugin_class, near);
+    na_addr_free(sm_class, near);
     *size_p = needed;
     return ret;
 }

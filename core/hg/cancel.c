@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "bulk/op.h"
 #include "hg/loopback.h"
+#include "rt/submit.h"
 #include "talaria.h"
 
 /* How long a transport may take to end what it was asked to, twice. */
@@ -139,17 +140,16 @@ detach_respond(struct hg_handle *handle, hg_return_t ret)
 static void
 cancel_operations(struct hg_handle *handle)
 {
-    const struct na_context *na_context = handle->port->na_context;
-    const na_plugin_ops *ops = na_context_ops(na_context);
+    const struct na_context *na_context = hg_handle_na(handle);
 
     if (handle->loopback) {
         /* Not yet handed over, it is looked at again when the timer is due. */
         hg_loopback_cancel(handle);
         return;
     }
-    ops->cancel(na_context->plugin_ctx, na_op_part(handle->send));
+    rt_cancel(na_context, handle->send);
     if (handle->role == HG_ROLE_ORIGIN)
-        ops->cancel(na_context->plugin_ctx, na_op_part(handle->recv));
+        rt_cancel(na_context, handle->recv);
     hg_overflow_cancel(handle);
 }
 

@@ -33,8 +33,7 @@ static void
 buffer_free(struct hg_message *message, struct na_class *na_class)
 {
     if (message->buffer)
-        na_class->ops.buf_free(
-            na_class->plugin_class, message->buffer, message->buffer_data);
+        na_buf_free(na_class, message->buffer, message->buffer_data);
     message->buffer = NULL;
 }
 

@@ -122,18 +122,11 @@ hg_handle_of(struct base_completion *completion)
     return (struct hg_handle *) completion;
 }
 
-/* The plugin's context that the handle's operations go through. */
-static inline na_plugin_ctx *
-hg_handle_ctx(const struct hg_handle *handle)
+/* The context that the handle's operations go through. */
+static inline const struct na_context *
+hg_handle_na(const struct hg_handle *handle)
 {
-    return handle->port->na_context->plugin_ctx;
-}
-
-/* And its operations. */
-static inline const na_plugin_ops *
-hg_handle_ops(const struct hg_handle *handle)
-{
-    return na_context_ops(handle->port->na_context);
+    return handle->port->na_context;
 }
 
 /* Makes a handle for a role and puts it on the context's list. Runs the user's

@@ -82,8 +82,7 @@ hand_over(struct hg_handle *origin, struct hg_handle *target)
     memcpy(target->in.payload - HG_HEADER_REQUEST_SIZE,
         origin->in.payload - HG_HEADER_REQUEST_SIZE,
         HG_HEADER_REQUEST_SIZE + origin->in.size);
-    origin->peer.na_class->ops.addr_dup(
-        origin->peer.na_class->plugin_class, event.source);
+    na_addr_dup(origin->peer.na_class, event.source);
     if (__builtin_expect(origin->in.overflow != NULL, 0))
         hg_overflow_share(&origin->in, &target->in);
     if (!origin->no_response)

@@ -7,6 +7,7 @@
 #include "hg/refill.h"
 #include "na.h"
 #include "na/call.h"
+#include "rt/submit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,6 @@ static void
 post(struct hg_multi_buffer *buffer)
 {
     struct hg_multi *multi = buffer->multi;
-    struct na_class *na_class = multi->port->net.na_class;
     int32_t code;
 
     if (!atomic_load_explicit(
@@ -46,9 +46,8 @@ post(struct hg_multi_buffer *buffer)
         return;
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&multi->posted, 1, memory_order_relaxed);
-    code = na_class->multi_recv->recv_multi(multi->port->na_context->plugin_ctx,
-        na_op_part(buffer->op), buffer->bytes, buffer->size,
-        buffer->bytes_data);
+    code = rt_recv_multi(multi->port->na_context, buffer->op, buffer->bytes,
+        buffer->size, buffer->bytes_data);
     if (code == NA_PLUGIN_PENDING)
         return;
     LOG_ERROR(HG, "a buffer for requests cannot be posted: %s",
@@ -279,7 +278,7 @@ message_received(struct hg_multi *multi, struct hg_multi_buffer *buffer,
     LOG_ERROR(HG, "no memory: a request of %llu bytes is lost",
         (unsigned long long) event->length);
     hg_count_dropped(context->hg_class);
-    na_class->ops.addr_free(na_class->plugin_class, event->source);
+    na_addr_free(na_class, event->source);
 }
 
 static void
@@ -387,8 +386,7 @@ hg_multi_unpost(struct hg_multi *multi)
 
     for (struct hg_multi_buffer *buffer = first_buffer(multi); buffer;
          buffer = buffer->next)
-        na_context_ops(port->na_context)
-            ->cancel(port->na_context->plugin_ctx, na_op_part(buffer->op));
+        rt_cancel(port->na_context, buffer->op);
 }
 
 static struct hg_multi_buffer *
@@ -423,8 +421,7 @@ buffer_destroy(struct hg_multi_buffer *buffer)
 {
     const struct na_class *na_class = buffer->multi->port->net.na_class;
 
-    na_class->ops.buf_free(
-        na_class->plugin_class, buffer->bytes, buffer->bytes_data);
+    na_buf_free(na_class, buffer->bytes, buffer->bytes_data);
     free(buffer);
 }
 
@@ -472,7 +469,7 @@ hg_multi_close(struct hg_multi *multi)
         const struct na_class *na_class = multi->port->net.na_class;
 
         STAILQ_REMOVE_HEAD(&multi->waiting, next);
-        na_class->ops.addr_free(na_class->plugin_class, message->event.source);
+        na_addr_free(na_class, message->event.source);
         free(message);
     }
     for (buffer = first_buffer(multi); buffer; buffer = next) {

@@ -14,6 +14,7 @@
 #include "hg/loopback.h"
 #include "hg/payload.h"
 #include "na.h"
+#include "rt/submit.h"
 
 _Static_assert(HG_HEADER_NO_RESPONSE == true, "no_response is the flag");
 
@@ -105,9 +106,9 @@ static inline __attribute__((always_inline)) int32_t
 post_receive(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
+    struct rt_endpoint at = rt_endpoint(hg_handle_na(handle));
 
-    return hg_handle_ops(handle)->recv_expected(hg_handle_ctx(handle),
-        na_op_part(handle->recv), handle->out.buffer, net->out_size,
+    return rt_recv_expected(at, handle->recv, handle->out.buffer, net->out_size,
         handle->out.buffer_data, handle->peer.addr, handle->target_id,
         handle->tag);
 }
@@ -295,9 +296,9 @@ static int32_t
 send_request(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
+    struct rt_endpoint at = rt_endpoint(hg_handle_na(handle));
 
-    return hg_handle_ops(handle)->send_unexpected(hg_handle_ctx(handle),
-        na_op_part(handle->send), handle->in.buffer,
+    return rt_send_unexpected(at, handle->send, handle->in.buffer,
         net->in_payload + handle->in.size, handle->in.buffer_data,
         handle->peer.addr, handle->target_id, handle->tag);
 }

@@ -10,6 +10,7 @@
 #include "hg/handle.h"
 #include "na.h"
 #include "na/call.h"
+#include "rt/submit.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -241,8 +242,8 @@ send_ack(struct hg_overflow *overflow)
     struct hg_handle *handle = overflow->handle;
     struct na_class *na_class = handle->port->net.na_class;
 
-    return hg_handle_ops(handle)->send_expected(hg_handle_ctx(handle),
-        na_op_part(overflow->ack), overflow->ack_buffer,
+    return rt_send_expected(rt_endpoint(hg_handle_na(handle)), overflow->ack,
+        overflow->ack_buffer,
         na_class->opened.expected_header_size + HG_HEADER_ACK_SIZE, NULL,
         handle->peer.addr, handle->target_id, overflow->tag);
 }
@@ -463,8 +464,8 @@ post_ack(struct hg_overflow *overflow)
     const struct na_class *na_class = handle->port->net.na_class;
     int32_t code;
 
-    code = hg_handle_ops(handle)->recv_expected(hg_handle_ctx(handle),
-        na_op_part(overflow->ack), overflow->ack_buffer,
+    code = rt_recv_expected(rt_endpoint(hg_handle_na(handle)), overflow->ack,
+        overflow->ack_buffer,
         na_class->opened.expected_header_size + HG_HEADER_ACK_SIZE, NULL,
         handle->peer.addr, handle->info.context_id, overflow->tag);
     return code == NA_PLUGIN_PENDING
@@ -549,8 +550,7 @@ end_ack(struct hg_overflow *overflow)
     struct hg_handle *handle = overflow->handle;
 
     overflow->ending = true;
-    hg_handle_ops(handle)->cancel(
-        hg_handle_ctx(handle), na_op_part(overflow->ack));
+    rt_cancel(hg_handle_na(handle), overflow->ack);
 }
 
 static void

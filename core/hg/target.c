@@ -14,6 +14,7 @@
 #include "hg/payload.h"
 #include "hg/refill.h"
 #include "na.h"
+#include "rt/submit.h"
 #include "talaria.h"
 
 static void request_received(struct na_op *op, const na_plugin_event *event);
@@ -37,15 +38,16 @@ static inline __attribute__((always_inline)) hg_return_t
 post_inline(struct hg_handle *handle)
 {
     struct hg_port *port = handle->port;
+    struct rt_endpoint at;
     int32_t code;
 
     atomic_fetch_add_explicit(&port->posted, 1, memory_order_relaxed);
     atomic_store_explicit(
         &handle->responded, HG_RESPONDED_NOT, memory_order_relaxed);
     set_place(handle, HG_PLACE_POSTED);
-    code = hg_handle_ops(handle)->recv_unexpected(hg_handle_ctx(handle),
-        na_op_part(handle->recv), handle->in.buffer, port->net.in_size,
-        handle->in.buffer_data);
+    at = rt_endpoint(port->na_context);
+    code = rt_recv_unexpected(at, handle->recv, handle->in.buffer,
+        port->net.in_size, handle->in.buffer_data);
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
     set_place(handle, HG_PLACE_FREE);
@@ -162,8 +164,7 @@ hg_target_unpost(struct hg_context *context)
     for (handle = hg_pool_first(context); handle;
          handle = LIST_NEXT(handle, all_next))
         if (handle->role == HG_ROLE_TARGET) {
-            hg_handle_ops(handle)->cancel(
-                hg_handle_ctx(handle), na_op_part(handle->recv));
+            rt_cancel(hg_handle_na(handle), handle->recv);
             hg_overflow_cancel_fetch(handle);
         }
     for (unsigned i = 0; i < context->port_count; i++)
@@ -293,6 +294,16 @@ respond_locally(struct hg_handle *handle)
         hg_loopback_answered(origin, size);
 }
 
+static inline __attribute__((always_inline)) int32_t
+send_answer(struct hg_handle *handle, const struct hg_net *net)
+{
+    struct rt_endpoint at = rt_endpoint(hg_handle_na(handle));
+
+    return rt_send_expected(at, handle->send, handle->out.buffer,
+        net->out_payload + handle->out.size, handle->out.buffer_data,
+        handle->peer.addr, handle->info.context_id, handle->tag);
+}
+
 /* Sends the answer, whose payload is encoded and whose ret is set; holds a
  * reference meanwhile. */
 static inline __attribute__((always_inline)) hg_return_t
@@ -324,10 +335,7 @@ respond(struct hg_handle *handle, hg_return_t result)
         respond_locally(handle);
         return HG_SUCCESS;
     }
-    code = hg_handle_ops(handle)->send_expected(hg_handle_ctx(handle),
-        na_op_part(handle->send), handle->out.buffer,
-        net->out_payload + handle->out.size, handle->out.buffer_data,
-        handle->peer.addr, handle->info.context_id, handle->tag);
+    code = send_answer(handle, net);
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
     if (__builtin_expect(code != NA_PLUGIN_DONE, 0))

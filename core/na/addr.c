@@ -151,7 +151,7 @@ NA_Addr_free(na_class_t *na_class, na_addr_t *addr)
         return NA_SUCCESS;
     if (!na_class)
         return NA_INVALID_ARG;
-    na_class->ops.addr_free(na_class->plugin_class, na_addr_plugin(addr));
+    na_addr_free(na_class, na_addr_plugin(addr));
     addr_counted(na_class, UINT32_MAX);
     return NA_SUCCESS;
 }
@@ -161,7 +161,7 @@ NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr)
 {
     if (!na_class || !addr)
         return NA_INVALID_ARG;
-    na_class->ops.addr_forget(na_class->plugin_class, na_addr_plugin(addr));
+    na_addr_forget(na_class, na_addr_plugin(addr));
     return NA_SUCCESS;
 }
 
@@ -186,7 +186,7 @@ NA_Addr_dup(na_class_t *na_class, na_addr_t *addr, na_addr_t **new_addr_p)
 {
     if (!na_class || !addr || !new_addr_p)
         return NA_INVALID_ARG;
-    na_class->ops.addr_dup(na_class->plugin_class, na_addr_plugin(addr));
+    na_addr_dup(na_class, na_addr_plugin(addr));
     addr_counted(na_class, 1);
     *new_addr_p = addr;
     return NA_SUCCESS;
@@ -209,7 +209,7 @@ NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr)
     if (!na_class || !addr || na_addr_own(na_class, &self) != NA_SUCCESS)
         return false;
     equal = na_addr_same(na_class, na_addr_plugin(addr), self);
-    na_class->ops.addr_free(na_class->plugin_class, self);
+    na_addr_free(na_class, self);
     return equal;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of a plugin for a class whose results are checked before anybody uses
- * them: codes of the ABI, outputs that are there, sizes that can be. What is not
- * allowed is reported (na/violation.h) and is PROTOCOL_ERROR.
+ * Calls of a plugin for a class. Results are checked before anybody uses them:
+ * codes of the ABI, outputs that are there, valid sizes. What is not allowed is
+ * reported (na/violation.h) and is PROTOCOL_ERROR.
  */
 #ifndef NA_CALL_H
 #define NA_CALL_H
@@ -10,6 +10,45 @@
 #include "na/class.h"
 
 #include <stdbool.h>
+
+/* addr_dup, addr_free and addr_forget. */
+static inline void
+na_addr_dup(const struct na_class *na_class, na_plugin_addr *addr)
+{
+    na_class->ops.addr_dup(na_class->plugin_class, addr);
+}
+
+static inline void
+na_addr_free(const struct na_class *na_class, na_plugin_addr *addr)
+{
+    na_class->ops.addr_free(na_class->plugin_class, addr);
+}
+
+static inline void
+na_addr_forget(const struct na_class *na_class, na_plugin_addr *addr)
+{
+    na_class->ops.addr_forget(na_class->plugin_class, addr);
+}
+
+/* buf_free. */
+static inline void
+na_buf_free(const struct na_class *na_class, void *buffer, void *buffer_data)
+{
+    na_class->ops.buf_free(na_class->plugin_class, buffer, buffer_data);
+}
+
+/* mem_deregister and mem_remote_free. */
+static inline void
+na_mem_deregister(const struct na_class *na_class, na_plugin_mem *mem)
+{
+    na_class->ops.mem_deregister(na_class->plugin_class, mem);
+}
+
+static inline void
+na_mem_remote_free(const struct na_class *na_class, na_plugin_mem *mem)
+{
+    na_class->ops.mem_remote_free(na_class->plugin_class, mem);
+}
 
 /* buf_alloc. */
 na_return_t na_buf_alloc(struct na_class *na_class, size_t size, uint32_t kinds,

@@ -74,9 +74,9 @@ NA_Mem_handle_free(na_class_t *na_class, na_mem_handle_t *mem_handle)
     if (!na_class || !mem_handle)
         return;
     if (mem_handle->mem && mem_handle->remote)
-        na_class->ops.mem_remote_free(na_class->plugin_class, mem_handle->mem);
+        na_mem_remote_free(na_class, mem_handle->mem);
     else if (mem_handle->mem)
-        na_class->ops.mem_deregister(na_class->plugin_class, mem_handle->mem);
+        na_mem_deregister(na_class, mem_handle->mem);
     free(mem_handle);
 }
 
@@ -152,7 +152,7 @@ NA_Mem_deregister(na_class_t *na_class, na_mem_handle_t *mem_handle)
     if (!na_class || !mem_handle || mem_handle->remote)
         return NA_INVALID_ARG;
     if (mem_handle->mem)
-        na_class->ops.mem_deregister(na_class->plugin_class, mem_handle->mem);
+        na_mem_deregister(na_class, mem_handle->mem);
     mem_handle->mem = NULL;
     return NA_SUCCESS;
 }

@@ -63,7 +63,7 @@ void
 NA_Msg_buf_free(na_class_t *na_class, void *buf, void *plugin_data)
 {
     if (na_class && buf)
-        na_class->ops.buf_free(na_class->plugin_class, buf, plugin_data);
+        na_buf_free(na_class, buf, plugin_data);
 }
 
 static na_return_t

@@ -4,6 +4,7 @@
 
 #include "na.h"
 #include "na/addr.h"
+#include "na/call.h"
 #include "na/context.h"
 #include "na/violation.h"
 
@@ -172,7 +173,7 @@ result_run(struct base_completion *completion)
     if (source && callback)
         na_addr_given(na_class);
     else if (source)
-        na_class->ops.addr_free(na_class->plugin_class, source);
+        na_addr_free(na_class, source);
     if (callback)
         callback(&info);
     if (last)
@@ -189,8 +190,7 @@ result_push(struct na_context *context, struct na_op_id *op_id,
     result->ret = ret;
     result->event = *event;
     if (ret != NA_SUCCESS && event->source) {
-        context->na_class->ops.addr_free(
-            context->na_class->plugin_class, event->source);
+        na_addr_free(context->na_class, event->source);
         result->event.source = NULL;
     }
     base_completion_push(&context->completions, &result->completion);
@@ -255,8 +255,7 @@ op_id_event(struct na_op *op, const na_plugin_event *event)
     LOG_ERROR(NA, "out of memory: a message of %llu bytes is lost",
         (unsigned long long) event->length);
     if (event->source)
-        op_id->na_class->ops.addr_free(
-            op_id->na_class->plugin_class, event->source);
+        na_addr_free(op_id->na_class, event->source);
 }
 
 na_return_t

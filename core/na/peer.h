@@ -8,7 +8,7 @@
 #define NA_PEER_H
 
 #include "mercury_types.h"
-#include "na/class.h"
+#include "na/call.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -47,7 +47,7 @@ na_peer_release(struct hg_addr *peer)
 {
     if (!peer->addr)
         return;
-    peer->na_class->ops.addr_free(peer->na_class->plugin_class, peer->addr);
+    na_addr_free(peer->na_class, peer->addr);
     peer->addr = NULL;
     if (__builtin_expect(peer->name != NULL, 0))
         na_peer_name_release(peer->name);
@@ -69,7 +69,7 @@ na_peer_set(
 static inline void
 na_peer_copy(struct hg_addr *peer, const struct hg_addr *from)
 {
-    from->na_class->ops.addr_dup(from->na_class->plugin_class, from->addr);
+    na_addr_dup(from->na_class, from->addr);
     na_peer_set(peer, from->na_class, from->addr);
     peer->self = from->self;
     peer->name = na_peer_name_hold(from->name);

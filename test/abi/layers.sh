@@ -27,8 +27,9 @@ allowed() {
     proc) set -- "$2" include base ;;
     plugin) set -- "$2" include base abi object ;;
     na) set -- "$2" include base abi plugin ;;
-    bulk) set -- "$2" include base abi plugin na proc ;;
-    hg) set -- "$2" include base abi plugin na proc bulk ;;
+    rt) set -- "$2" include base abi plugin na ;;
+    bulk) set -- "$2" include base abi plugin na rt proc ;;
+    hg) set -- "$2" include base abi plugin na rt proc bulk ;;
     tools | compat) set -- "$2" include ;;
     # The kit stands on the ABI alone, and reads files as the core does.
     tools/check) set -- "$2" abi tools object ;;
@@ -189,7 +190,7 @@ self_test() {
     for folder in $folders; do
         [ ! -d "$root/$folder" ] || cp -R "$root/$folder" "$tmp/tree/"
     done
-    for file in core/base core/proc core/na core/hg core/include \
+    for file in core/base core/proc core/na core/rt core/hg core/include \
         plugins/ofi plugins/sm; do
         mkdir -p "$tmp/tree/$file"
         printf '\n' >"$tmp/tree/$file/control_x.h"
@@ -201,6 +202,10 @@ self_test() {
         core/proc/control.c '  #  include "hg/control_x.h" /* why */'
     control 'na up to hg' 'na may not include hg' \
         core/na/control.h '#include <hg/control_x.h>'
+    control 'na up to rt' 'na may not include rt' \
+        core/na/control.c '#include "rt/control_x.h"'
+    control 'rt up to hg' 'rt may not include hg' \
+        core/rt/control.h '#include "hg/control_x.h"'
     control 'back by a relative path' 'base may not include hg' \
         core/base/control.c '#include "../hg/./control_x.h"'
     control 'a public header in' 'include may not include base' \
@@ -229,6 +234,8 @@ self_test() {
     control 'the longest file' ok core/na/control.c "$(seq 800)"
     control 'hg down to base' ok core/hg/control.c \
         '#include "base/control_x.h"'
+    control 'hg down to rt' ok core/hg/control.c \
+        '#include "rt/control_x.h"'
     control 'a plugin and the ABI' ok plugins/sm/control.c \
         '#include "na_plugin.h"
 #include "control_x.h"'

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Submissions to a transport: the only callers of a plugin's table of operations
+ * above na. They return what the plugin returned, NA_PLUGIN_PENDING,
+ * NA_PLUGIN_DONE or an error, for na_submission_failed to judge. [any thread]
+ */
+#ifndef RT_SUBMIT_H
+#define RT_SUBMIT_H
+
+#include "na/context.h"
+#include "na/op.h"
+
+/* Where a context's operations go. Read into a variable before the arguments of a
+ * submission: the compiler keeps what is read before an atomic load in
+ * registers, which a submission has none to spare of. */
+struct rt_endpoint {
+    const na_plugin_ops *ops;
+    na_plugin_ctx *ctx;
+};
+
+static inline struct rt_endpoint
+rt_endpoint(const struct na_context *context)
+{
+    return (struct rt_endpoint){na_context_ops(context), context->plugin_ctx};
+}
+
+static inline int32_t
+rt_send_unexpected(struct rt_endpoint at, struct na_op *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    return at.ops->send_unexpected(at.ctx, na_op_part(op), buffer, length,
+        buffer_data, peer, peer_ctx, tag);
+}
+
+static inline int32_t
+rt_recv_unexpected(struct rt_endpoint at, struct na_op *op, void *buffer,
+    uint64_t length, void *buffer_data)
+{
+    return at.ops->recv_unexpected(
+        at.ctx, na_op_part(op), buffer, length, buffer_data);
+}
+
+/* Of a class that has na.multi_recv/1. A dead context is the caller's to
+ * notice. */
+static inline int32_t
+rt_recv_multi(const struct na_context *context, struct na_op *op, void *buffer,
+    uint64_t length, void *buffer_data)
+{
+    return context->na_class->multi_recv->recv_multi(
+        context->plugin_ctx, na_op_part(op), buffer, length, buffer_data);
+}
+
+static inline int32_t
+rt_send_expected(struct rt_endpoint at, struct na_op *op, const void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    return at.ops->send_expected(at.ctx, na_op_part(op), buffer, length,
+        buffer_data, peer, peer_ctx, tag);
+}
+
+static inline int32_t
+rt_recv_expected(struct rt_endpoint at, struct na_op *op, void *buffer,
+    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
+    uint64_t tag)
+{
+    return at.ops->recv_expected(at.ctx, na_op_part(op), buffer, length,
+        buffer_data, peer, peer_ctx, tag);
+}
+
+static inline int32_t
+rt_put(struct rt_endpoint at, struct na_op *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+{
+    return at.ops->put(at.ctx, na_op_part(op), local, local_offset, remote,
+        remote_offset, length, peer, peer_ctx);
+}
+
+static inline int32_t
+rt_get(struct rt_endpoint at, struct na_op *op, na_plugin_mem *local,
+    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+{
+    return at.ops->get(at.ctx, na_op_part(op), local, local_offset, remote,
+        remote_offset, length, peer, peer_ctx);
+}
+
+/* The lock of the context's progress is held. */
+static inline void
+rt_cancel(const struct na_context *context, struct na_op *op)
+{
+    na_context_ops(context)->cancel(context->plugin_ctx, na_op_part(op));
+}
+
+#endif /* RT_SUBMIT_H */
