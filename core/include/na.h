@@ -116,8 +116,9 @@ NA_PUBLIC na_context_t *NA_Context_create(na_class_t *na_class);
 NA_PUBLIC na_context_t *NA_Context_create_id(na_class_t *na_class, uint8_t id);
 
 /* Destroys a context. NA_BUSY, with nothing changed: operations are pending
- * (cancel them) or their callbacks haven't run (trigger them). No other thread
- * may be using it. */
+ * (cancel them) or their callbacks haven't run (trigger them). Operations that
+ * were destroyed while pending end with the context, without a callback. No
+ * other thread may be using it. */
 NA_PUBLIC na_return_t NA_Context_destroy(
     na_class_t *na_class, na_context_t *context);
 
@@ -130,8 +131,9 @@ NA_PUBLIC unsigned int NA_Context_get_completion_count(
  * NA_Op_destroy, or NULL. */
 NA_PUBLIC na_op_id_t *NA_Op_create(na_class_t *na_class, unsigned long flags);
 
-/* Destroys it. Not while the operation is pending; inside its last callback is
- * fine. */
+/* Destroys it; inside its last callback is fine. While the operation is pending
+ * it goes on, calls back if it ends before its context is destroyed, and is
+ * freed then; so is its buffer, if NA_Msg_buf_free frees that meanwhile. */
 NA_PUBLIC void NA_Op_destroy(na_class_t *na_class, na_op_id_t *op_id);
 
 /* Addresses */

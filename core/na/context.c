@@ -123,7 +123,9 @@ NA_Context_destroy(na_class_t *na_class, na_context_t *context)
         return NA_SUCCESS;
     if (!na_class || context->na_class != na_class)
         return NA_INVALID_ARG;
-    pending = atomic_load_explicit(&context->pending, memory_order_acquire);
+    /* Acquire pairs with the release in result_run. */
+    pending = atomic_load_explicit(&context->pending, memory_order_acquire) -
+              na_op_ids_destroyed(context);
     untriggered = base_completion_count(&context->completions);
     if (pending > 0 || untriggered > 0) {
         LOG_ERROR(NA,
@@ -136,7 +138,7 @@ NA_Context_destroy(na_class_t *na_class, na_context_t *context)
     base_lock_acquire(&na_class->setup_lock);
     na_class->ops.ctx_destroy(context->plugin_ctx);
     base_lock_release(&na_class->setup_lock);
-    na_op_ids_free_orphans(context);
+    na_op_ids_free_destroyed(context);
     na_progress_finish(&context->own_progress);
     free(context);
     atomic_fetch_sub_explicit(

@@ -62,7 +62,7 @@ NA_Msg_buf_alloc(na_class_t *na_class, size_t buf_size, unsigned long flags,
 void
 NA_Msg_buf_free(na_class_t *na_class, void *buf, void *plugin_data)
 {
-    if (na_class && buf)
+    if (na_class && buf && !na_op_ids_keep_buffer(na_class, buf, plugin_data))
         na_buf_free(na_class, buf, plugin_data);
 }
 
@@ -119,8 +119,8 @@ NA_Msg_send_unexpected(na_class_t *na_class, na_context_t *context,
     if (ret == NA_SUCCESS)
         ret = check_peer(na_class, dest_addr, tag);
     if (ret == NA_SUCCESS)
-        ret = na_op_id_begin(
-            op_id, context, NA_CB_SEND_UNEXPECTED, callback, arg);
+        ret = na_op_id_begin_message(op_id, context, NA_CB_SEND_UNEXPECTED,
+            callback, arg, buf, buf_size);
     if (ret != NA_SUCCESS)
         return ret;
     return na_op_id_submitted(op_id, context, "send_unexpected",
@@ -137,7 +137,7 @@ NA_Msg_recv_unexpected(na_class_t *na_class, na_context_t *context,
     na_return_t ret = check(na_class, context, buf, op_id, true);
 
     if (ret == NA_SUCCESS)
-        ret = na_op_id_begin_recv(op_id, context, NA_CB_RECV_UNEXPECTED,
+        ret = na_op_id_begin_message(op_id, context, NA_CB_RECV_UNEXPECTED,
             callback, arg, buf, buf_size);
     if (ret != NA_SUCCESS)
         return ret;
@@ -158,8 +158,8 @@ NA_Msg_multi_recv_unexpected(na_class_t *na_class, na_context_t *context,
     if (ret == NA_SUCCESS && buf_size < na_class->multi_recv->min_length)
         ret = NA_INVALID_ARG;
     if (ret == NA_SUCCESS)
-        ret = na_op_id_begin_recv(op_id, context, NA_CB_MULTI_RECV_UNEXPECTED,
-            callback, arg, buf, buf_size);
+        ret = na_op_id_begin_message(op_id, context,
+            NA_CB_MULTI_RECV_UNEXPECTED, callback, arg, buf, buf_size);
     if (ret != NA_SUCCESS)
         return ret;
     return na_op_id_submitted(op_id, context, "recv_multi",
@@ -178,8 +178,8 @@ NA_Msg_send_expected(na_class_t *na_class, na_context_t *context,
     if (ret == NA_SUCCESS)
         ret = check_peer(na_class, dest_addr, tag);
     if (ret == NA_SUCCESS)
-        ret =
-            na_op_id_begin(op_id, context, NA_CB_SEND_EXPECTED, callback, arg);
+        ret = na_op_id_begin_message(
+            op_id, context, NA_CB_SEND_EXPECTED, callback, arg, buf, buf_size);
     if (ret != NA_SUCCESS)
         return ret;
     return na_op_id_submitted(op_id, context, "send_expected",
@@ -198,7 +198,7 @@ NA_Msg_recv_expected(na_class_t *na_class, na_context_t *context,
     if (ret == NA_SUCCESS)
         ret = check_peer(na_class, source_addr, tag);
     if (ret == NA_SUCCESS)
-        ret = na_op_id_begin_recv(
+        ret = na_op_id_begin_message(
             op_id, context, NA_CB_RECV_EXPECTED, callback, arg, buf, buf_size);
     if (ret != NA_SUCCESS)
         return ret;

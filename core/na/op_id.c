@@ -38,13 +38,25 @@ NA_Op_create(na_class_t *na_class, unsigned long flags)
     return op_id;
 }
 
+/* No longer in the class's list. */
+static void
+op_id_release(struct na_op_id *op_id)
+{
+    struct na_class *na_class = op_id->na_class;
+
+    if (op_id->free_buffer)
+        na_class->ops.buf_free(na_class->plugin_class,
+            (void *) (uintptr_t) op_id->buffer, op_id->buffer_data);
+    free(op_id);
+}
+
 static void
 op_id_free(struct na_op_id *op_id)
 {
     base_lock_acquire(&op_id->na_class->ops_lock);
     LIST_REMOVE(op_id, next);
     base_lock_release(&op_id->na_class->ops_lock);
-    free(op_id);
+    op_id_release(op_id);
 }
 
 void
@@ -57,8 +69,8 @@ NA_Op_destroy(na_class_t *na_class, na_op_id_t *op_id)
     /* Acquire and release pair with those in finish: who comes second frees. */
     if (atomic_compare_exchange_strong_explicit(&op_id->state, &pending,
             NA_OP_DESTROYED, memory_order_acq_rel, memory_order_acquire)) {
-        LOG_ERROR(NA, "operation destroyed while pending: it is freed when "
-                      "it has ended");
+        LOG_WARNING(NA, "operation destroyed while pending: it is freed when "
+                        "it ends, or with its context");
         return;
     }
     if (op_id->orphan_of) {
@@ -95,8 +107,9 @@ na_op_id_begin(struct na_op_id *op_id, struct na_context *context,
 }
 
 na_return_t
-na_op_id_begin_recv(struct na_op_id *op_id, struct na_context *context,
-    na_cb_type_t type, na_cb_t callback, void *arg, void *buffer, uint64_t room)
+na_op_id_begin_message(struct na_op_id *op_id, struct na_context *context,
+    na_cb_type_t type, na_cb_t callback, void *arg, const void *buffer,
+    uint64_t room)
 {
     na_return_t ret = na_op_id_begin(op_id, context, type, callback, arg);
 
@@ -303,23 +316,73 @@ na_op_ids_fail(struct na_context *context)
     base_lock_release(&na_class->ops_lock);
 }
 
+/* Destroyed, and the plugin may still use it. ops_lock held. */
+static bool
+is_kept(const struct na_op_id *op_id)
+{
+    return atomic_load_explicit(&op_id->state, memory_order_acquire) ==
+               NA_OP_DESTROYED &&
+           (op_id->orphan_of ||
+               atomic_load_explicit(&op_id->context, memory_order_acquire));
+}
+
+bool
+na_op_ids_keep_buffer(
+    struct na_class *na_class, const void *buffer, void *buffer_data)
+{
+    struct na_op_id *op_id;
+
+    base_lock_acquire(&na_class->ops_lock);
+    LIST_FOREACH (op_id, &na_class->op_ids, next)
+        if (op_id->buffer == buffer && is_kept(op_id)) {
+            op_id->buffer_data = buffer_data;
+            op_id->free_buffer = true;
+            break;
+        }
+    base_lock_release(&na_class->ops_lock);
+    return op_id;
+}
+
+uint32_t
+na_op_ids_destroyed(struct na_context *context)
+{
+    struct na_class *na_class = context->na_class;
+    struct na_op_id *op_id;
+    uint32_t count = 0;
+
+    base_lock_acquire(&na_class->ops_lock);
+    LIST_FOREACH (op_id, &na_class->op_ids, next)
+        if (is_kept(op_id) &&
+            atomic_load_explicit(&op_id->context, memory_order_relaxed) ==
+                context &&
+            !atomic_load_explicit(&op_id->reported, memory_order_relaxed))
+            count++;
+    base_lock_release(&na_class->ops_lock);
+    return count;
+}
+
 void
-na_op_ids_free_orphans(struct na_context *context)
+na_op_ids_free_destroyed(struct na_context *context)
 {
     struct na_class *na_class = context->na_class;
     struct na_op_id *op_id, *next;
+    LIST_HEAD(, na_op_id) kept = LIST_HEAD_INITIALIZER(kept);
 
     base_lock_acquire(&na_class->ops_lock);
     for (op_id = LIST_FIRST(&na_class->op_ids); op_id; op_id = next) {
         next = LIST_NEXT(op_id, next);
-        if (op_id->orphan_of != context)
+        if (op_id->orphan_of != context && atomic_load_explicit(&op_id->context,
+                                               memory_order_relaxed) != context)
             continue;
-        op_id->orphan_of = NULL;
-        if (atomic_load_explicit(&op_id->state, memory_order_relaxed) ==
-            NA_OP_DESTROYED) {
+        if (is_kept(op_id)) {
             LIST_REMOVE(op_id, next);
-            free(op_id);
+            LIST_INSERT_HEAD(&kept, op_id, next);
         }
+        op_id->orphan_of = NULL;
     }
     base_lock_release(&na_class->ops_lock);
+    for (op_id = LIST_FIRST(&kept); op_id; op_id = next) {
+        next = LIST_NEXT(op_id, next);
+        op_id_release(op_id);
+    }
 }

@@ -37,8 +37,10 @@ struct na_op_id {
     bool multi;
     _Atomic int state;     /* enum na_op_state */
     _Atomic bool reported; /* its end is queued */
-    void *buffer;          /* of a receive */
-    uint64_t room;         /* and its bytes */
+    const void *buffer;    /* of a message, */
+    uint64_t room;         /* its bytes, */
+    void *buffer_data;     /* what the plugin wants back with it, */
+    bool free_buffer;      /* and that the user has freed it: ops_lock */
     struct na_result last; /* of the final event */
     struct na_op *op;
 };
@@ -52,16 +54,26 @@ na_return_t na_op_id_begin(struct na_op_id *op_id, struct na_context *context,
 na_return_t na_op_id_submitted(struct na_op_id *op_id,
     struct na_context *context, const char *entry, int32_t code);
 
-/* na_op_id_begin for a receive: where it may put what it gets. */
-na_return_t na_op_id_begin_recv(struct na_op_id *op_id,
+/* na_op_id_begin for a message, with its buffer. */
+na_return_t na_op_id_begin_message(struct na_op_id *op_id,
     struct na_context *context, na_cb_type_t type, na_cb_t callback, void *arg,
-    void *buffer, uint64_t room);
+    const void *buffer, uint64_t room);
+
+/* true: an operation that was destroyed while pending still uses the buffer,
+ * which is freed when it has ended. */
+bool na_op_ids_keep_buffer(
+    struct na_class *na_class, const void *buffer, void *buffer_data);
+
+/* How many operations of the context were destroyed while pending, and have not
+ * been reported. */
+uint32_t na_op_ids_destroyed(struct na_context *context);
 
 /* Completes what is pending on a dead context with IO_ERROR; such operations can
  * only be destroyed. Lock of progress held. */
 void na_op_ids_fail(struct na_context *context);
 
-/* Frees what of that was destroyed meanwhile: the plugin's context is gone. */
-void na_op_ids_free_orphans(struct na_context *context);
+/* Frees all of the context that was destroyed while the plugin knew it: the
+ * plugin's context is gone. */
+void na_op_ids_free_destroyed(struct na_context *context);
 
 #endif /* NA_OP_ID_H */

@@ -210,6 +210,101 @@ START_TEST(operation_destroyed_while_pending_is_told)
 }
 END_TEST
 
+/* The callback comes although operation and buffer were given back before, and
+ * the message goes nowhere but there. */
+START_TEST(operation_destroyed_with_its_buffer_receives_all_the_same)
+{
+    struct na_pair pair;
+    struct na_end send, recv;
+    char *next;
+    void *next_data;
+    size_t size;
+
+    na_pair_begin(&pair, _i);
+    log_expect("operation destroyed while pending", 1, 1);
+    na_pair_open(&pair, &send, &recv);
+    size = recv.buffer_size;
+    ck_assert_int_eq(
+        NA_Msg_recv_expected(pair.na_class, pair.context, na_end_called, &recv,
+            recv.buffer, size, recv.buffer_data, pair.addr, 0, 3, recv.op),
+        NA_SUCCESS);
+    NA_Op_destroy(pair.na_class, recv.op);
+    NA_Msg_buf_free(pair.na_class, recv.buffer, recv.buffer_data);
+    next = NA_Msg_buf_alloc(pair.na_class, size, NA_RECV, &next_data);
+    ck_assert_ptr_nonnull(next);
+    memset(next, 'n', size);
+    memset(send.buffer + na_send_header(&pair), NA_ASK_ECHO, 100);
+    ck_assert_int_eq(
+        NA_Msg_init_unexpected(pair.na_class, send.buffer, send.buffer_size),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        NA_Msg_send_unexpected(pair.na_class, pair.context, na_end_called,
+            &send, send.buffer, na_send_header(&pair) + 100, send.buffer_data,
+            pair.addr, 0, 3, send.op),
+        NA_SUCCESS);
+    na_pair_wait(&pair, &send, 1);
+    na_pair_wait(&pair, &recv, 1);
+    ck_assert_int_eq(recv.ret, NA_SUCCESS);
+    for (size_t i = 0; i < size; i++)
+        ck_assert_int_eq(next[i], 'n');
+    NA_Msg_buf_free(pair.na_class, next, next_data);
+    na_end_close(&pair, &send);
+    na_pair_end(&pair);
+}
+END_TEST
+
+static void
+never_called(const struct na_cb_info *info)
+{
+    ck_abort_msg("called with %d", info->ret);
+}
+
+START_TEST(operation_destroyed_while_pending_ends_with_its_context)
+{
+    struct na_pair pair;
+    na_class_t *na_class;
+    na_context_t *context;
+    size_t size;
+    bool multi;
+    na_op_id_t *op[2];
+    char *buffer[2];
+    void *data[2];
+
+    na_pair_begin(&pair, _i);
+    log_expect("operation destroyed while pending", 2, 2);
+    log_expect("still has 2 operations", 1, 1);
+    log_expect("still has 1 operations", 1, 1);
+    na_class = NA_Initialize(session_transport(), true);
+    context = NA_Context_create(na_class);
+    ck_assert_ptr_nonnull(context);
+    size = NA_Msg_get_max_unexpected_size(na_class);
+    multi = NA_Has_opt_feature(na_class, NA_OPT_MULTI_RECV);
+    op[0] = NA_Op_create(na_class, NA_OP_SINGLE);
+    op[1] = NA_Op_create(na_class, multi ? NA_OP_MULTI : NA_OP_SINGLE);
+    buffer[0] = NA_Msg_buf_alloc(na_class, size, NA_RECV, &data[0]);
+    buffer[1] = NA_Msg_buf_alloc(
+        na_class, 64 * size, multi ? NA_MULTI_RECV : NA_RECV, &data[1]);
+    ck_assert_int_eq(NA_Msg_recv_unexpected(na_class, context, never_called,
+                         NULL, buffer[0], size, data[0], op[0]),
+        NA_SUCCESS);
+    ck_assert_int_eq(
+        multi ? NA_Msg_multi_recv_unexpected(na_class, context, never_called,
+                    NULL, buffer[1], 64 * size, data[1], op[1])
+              : NA_Msg_recv_unexpected(na_class, context, never_called, NULL,
+                    buffer[1], size, data[1], op[1]),
+        NA_SUCCESS);
+    ck_assert_int_eq(NA_Context_destroy(na_class, context), NA_BUSY);
+    NA_Op_destroy(na_class, op[0]);
+    NA_Msg_buf_free(na_class, buffer[0], data[0]);
+    ck_assert_int_eq(NA_Context_destroy(na_class, context), NA_BUSY);
+    NA_Op_destroy(na_class, op[1]);
+    ck_assert_int_eq(NA_Context_destroy(na_class, context), NA_SUCCESS);
+    NA_Msg_buf_free(na_class, buffer[1], data[1]);
+    ck_assert_int_eq(NA_Finalize(na_class), NA_SUCCESS);
+    na_pair_end(&pair);
+}
+END_TEST
+
 START_TEST(operation_without_callback_ends_all_the_same)
 {
     struct na_pair pair;
@@ -249,6 +344,9 @@ add(TCase *tcase)
     session_add(tcase, operation_cancelled_receive_calls_back_once);
     session_add(tcase, operation_destroyed_inside_its_callback);
     session_add(tcase, operation_destroyed_while_pending_is_told);
+    session_add(
+        tcase, operation_destroyed_with_its_buffer_receives_all_the_same);
+    session_add(tcase, operation_destroyed_while_pending_ends_with_its_context);
     session_add(tcase, operation_without_callback_ends_all_the_same);
 }
 
