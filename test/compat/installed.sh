@@ -131,13 +131,13 @@ build_programs() {
     local static package=$1
     shift
     quiet "$1 -x $2, shared $package" "$1" $warnings -x "$2" \
-        "$here/use_installed.c" -x none -o "$tmp/shared-$1" \
+        "$here/use_installed.c" -o "$tmp/shared-$1" \
         $(pkg-config --cflags --libs $package) \
         -Wl,-rpath,"$libdir" && run_program beside_core "$tmp/shared-$1"
 
     static=$(pkg-config --static --cflags --libs $package)
     quiet "$1 -x $2, static $package" "$1" $warnings -x "$2" "$here/use_installed.c" \
-        -x none -o "$tmp/static-$1" ${static//-ltalaria/-l:libtalaria.a} || return
+        -o "$tmp/static-$1" ${static//-ltalaria/-l:libtalaria.a} || return
     expect "shared libraries of $1's static program" '' "$(LC_ALL=C \
         readelf -d "$tmp/static-$1" | grep -F talaria)"
     run_program libdir "$tmp/static-$1"
@@ -297,8 +297,9 @@ build_plugin() {
     rm -f "$object" "$plugins/probe.json"
 }
 
+# Meson's own choice for such a prefix on some Debians, where CMake does not look.
 quiet 'meson setup' "$meson" setup "$tmp/build" "$source_root" \
-    --prefix "$prefix" --buildtype debug -Dtests=false \
+    --prefix "$prefix" --libdir lib64 --buildtype debug -Dtests=false \
     -Dofi=disabled -Ducx=disabled || finish installed.sh
 quiet 'ninja' ninja -C "$tmp/build" || finish installed.sh
 quiet 'meson install' "$meson" install -C "$tmp/build" --no-rebuild ||
