@@ -285,6 +285,19 @@ add_hg(const struct perf_against *against, uint64_t repeat, uint64_t size,
     add_number(words, "-z", size > 0 ? size : 1);
 }
 
+/* Of ucx_perftest's options -P and its number. */
+static void
+add_mpi_mode(char *const *options, struct words *words)
+{
+    for (; *options; options++) {
+        if (strncmp(*options, "-P", 2) != 0)
+            continue;
+        words->words[words->count++] = *options;
+        if ((*options)[2] == '\0' && options[1])
+            words->words[words->count++] = *++options;
+    }
+}
+
 static void
 add_server(const struct perf_against *against, uint64_t repeat, uint64_t size,
     uint16_t port, struct words *words)
@@ -300,7 +313,9 @@ add_server(const struct perf_against *against, uint64_t repeat, uint64_t size,
         add_number(words, "-B", port);
         break;
     case PERF_UCX_PERFTEST:
-        /* It is told everything else by its client. */
+        /* It is told everything else by its client, but for -P, whether it is
+         * a part of an MPI program. */
+        add_mpi_mode(against->options, words);
         add_number(words, "-p", port);
         break;
     default:
