@@ -41,10 +41,14 @@ serve() {
     : >"$folder/address"
     "$TALARIA" perf serve "$@" >"$folder/address" 2>"$folder/server" &
     server=$!
-    tries=400
+    tries=6000 # two minutes; the server ends if it cannot serve
     until [ -s "$folder/address" ]; do
         tries=$((tries - 1))
-        [ "$tries" -gt 0 ] || { fail "serve $*: no address"; exit 1; }
+        if [ "$tries" -eq 0 ] || ! kill -0 "$server" 2>/dev/null; then
+            cp "$folder/server" "$err"
+            fail "serve $*: no address"
+            exit 1
+        fi
         sleep 0.02
     done
     address=$(cat "$folder/address")
