@@ -125,12 +125,15 @@ START_TEST(transfer_of_many_at_once_moves_all)
 {
     struct session s;
     uint32_t count = test_count(TEST_TRANSFERS_IN_FLIGHT);
+
+    /* The other process has none of these: nothing there would name them. */
+    session_begin(&s, _i, &setup);
     struct call *calls = calloc(count, sizeof *calls);
     struct pieces *pieces = calloc(count, sizeof *pieces);
     hg_handle_t *handles = calloc(count, sizeof *handles);
     hg_bulk_t *bulks = calloc(count, sizeof(hg_bulk_t));
 
-    session_begin(&s, _i, &setup);
+    ck_assert(calls && pieces && handles && bulks);
     for (uint32_t i = 0; i < count; i++) {
         move_in_t in = {.op = HG_BULK_PULL, .seed = i};
 
@@ -168,15 +171,15 @@ START_TEST(transfer_of_thousands_of_segments_in_a_call)
 {
     enum { COUNT = 5000, UNIT = 40 };
     struct session s;
-    unsigned char *memory = malloc((size_t) COUNT * UNIT * 2);
-    void **bases = calloc(COUNT, sizeof *bases);
-    hg_size_t *sizes = calloc(COUNT, sizeof *sizes);
     move_in_t in = {.op = HG_BULK_PUSH, .seed = 9};
     move_out_t out;
     size_t at = 0, wrong = 0;
 
-    ck_assert(memory && bases && sizes);
     session_begin(&s, _i, &setup);
+    unsigned char *memory = malloc((size_t) COUNT * UNIT * 2);
+    void **bases = calloc(COUNT, sizeof *bases);
+    hg_size_t *sizes = calloc(COUNT, sizeof *sizes);
+    ck_assert(memory && bases && sizes);
     memset(memory, 0xaa, (size_t) COUNT * UNIT * 2);
     for (uint32_t i = 0; i < COUNT; i++) {
         bases[i] = memory + (size_t) i * UNIT * 2;
@@ -212,14 +215,14 @@ START_TEST(transfer_by_the_origin_pulls_from_the_target)
     struct session s;
     struct call call = {.called = 0};
     hg_size_t size = MOVER_EXPOSED;
-    char *memory = malloc(size);
-    void *base = memory;
     hg_bulk_t local;
     expose_out_t out;
     hg_handle_t handle;
 
-    ck_assert_ptr_nonnull(memory);
     session_begin(&s, _i, &setup);
+    char *memory = malloc(size);
+    void *base = memory;
+    ck_assert_ptr_nonnull(memory);
     ck_assert_int_eq(
         HG_Bulk_create(s.hg_class, 1, &base, &size, HG_BULK_WRITE_ONLY, &local),
         HG_SUCCESS);
