@@ -99,6 +99,21 @@ json '[.points[].size_bytes] == [3, 6, 12] and .settings.label == "Name"'
 measure lat --local na+sm --pin 0,0
 json '.settings | .origin_processor == 0 and .target_processor == 0'
 
+# Callers beside a progress thread; the server's answer what its own received.
+for test in lat rate; do
+    measure "$test" --local na+sm --progress-thread --threads 3 --verify
+    json '.settings | .progress_thread and .threads == 3 and .contexts == 1'
+    json '[.points[].rounds[].operations] | all(. == 200)'
+done
+measure rate --local na+sm --progress-thread --threads 3 --contexts 2 \
+    --classes 2 --clients 2 --inflight 5 --size 0,4001 --verify
+measure lat --local na+sm --progress-thread --busy
+measure lat --local na+sm
+json '.settings.progress_thread == false'
+# shellcheck disable=SC2086
+run 0 perf lat --local na+sm --progress-thread $brief
+out_has "waiting, beside a progress thread"
+
 # By time instead; the other forms.
 run 0 perf lat --local na+sm --duration 0.05 --rounds 2 --warm-up 0 --json
 sound
@@ -164,6 +179,7 @@ else
     }
     for side in client server; do
         wrong "$side" lat
+        wrong "$side" lat --progress-thread --threads 2
         wrong "$side" lat --level na
     done
     wrong client bw --level na --write
@@ -176,10 +192,12 @@ serving() {
     [ "$threads" -gt 1 ]
 }
 
-# A server that dies in the middle: soon known, for each level.
-for level in na rpc bulk; do
+# A server that dies in the middle: soon known, for each level, and by callers
+# beside a progress thread.
+for level in na rpc bulk 'rpc --progress-thread --threads 2'; do
     serve
-    "$TALARIA" perf rate --level "$level" "$address" --duration 60 \
+    # shellcheck disable=SC2086 # several words
+    "$TALARIA" perf rate --level $level "$address" --duration 60 \
         >"$out" 2>"$err" &
     client=$!
     ran="perf rate --level $level, server killed"
@@ -224,6 +242,11 @@ run 2 perf lat --local na+sm --size 0 --level na
 run 2 perf lat --local na+sm --inflight 0
 run 2 perf lat --local na+sm --contexts 2 --threads 1
 run 2 perf lat --local na+sm --single-thread --threads 2
+run 2 perf lat --local na+sm --progress-thread --level na
+err_has "progress thread is for lat and rate of level rpc"
+run 2 perf bw --local na+sm --progress-thread --level rpc
+run 2 perf lat --local na+sm --progress-thread --single-thread
+run 2 perf lat --local na+sm --progress-thread --callgrind
 run 2 perf lat --local na+sm --rounds -1
 run 2 perf lat --local na+sm --duration nan
 run 2 perf lat --local na+sm --duration 3600.1

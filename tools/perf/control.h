@@ -13,7 +13,7 @@
 #include "perf/origin.h"
 #include "token.h"
 
-#define PERF_CONTROL_VERSION 2U
+#define PERF_CONTROL_VERSION 3U
 #define PERF_TEXT_SIZE 300U
 
 /* A server drops a session for which nothing has been asked for so long: one
@@ -67,9 +67,10 @@ MERCURY_GEN_PROC(
 MERCURY_GEN_PROC(perf_proof_t, ((hg_uint64_t) (challenge))((token_key_t) (key)))
 MERCURY_GEN_PROC(
     perf_load_t, ((hg_uint64_t) (size_max))((perf_amounts_t) (amounts)))
-MERCURY_GEN_PROC(perf_open_in_t,
-    ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))((hg_uint8_t) (verify))(
-        (perf_load_t) (load))((perf_proof_t) (proof)))
+MERCURY_GEN_PROC(
+    perf_open_in_t, ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))(
+                        (hg_uint8_t) (verify))((hg_uint8_t) (progress_thread))(
+                        (perf_load_t) (load))((perf_proof_t) (proof)))
 
 /* In each response: error is "" or why it was refused. denied: the proof was
  * wrong. */

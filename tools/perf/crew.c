@@ -128,7 +128,7 @@ perf_crew_do(struct perf_crew *crew, enum perf_command command)
     if (perf_failure_is_set(&board->failure))
         return false;
     if (command == PERF_COMMAND_GO)
-        wanted *= perf_plan_lanes(&board->plan);
+        wanted *= perf_plan_threads(&board->plan);
     perf_board_tell(board, command);
     while (!perf_board_wait(board, wanted)) {
         look_after(crew);

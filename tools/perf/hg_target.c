@@ -39,19 +39,13 @@ receive(
     return ret;
 }
 
-/* In each handler: what it returns instead of having responded, is the answer.
- */
 static hg_return_t
-echo(hg_handle_t handle)
+answer_echo(struct hg_target *target, hg_handle_t handle)
 {
-    struct hg_target *target = target_of(handle);
     struct perf_payload payload;
     uint64_t key;
-    hg_return_t ret;
+    hg_return_t ret = receive(handle, target, &payload);
 
-    if (!target)
-        return HG_CANCELED;
-    ret = receive(handle, target, &payload);
     if (ret == HG_SUCCESS && target->base.plan->verify) {
         key = perf_pattern_key(payload.bytes, payload.size);
         perf_target_check(&target->base, payload.bytes, payload.size, key);
@@ -61,6 +55,35 @@ echo(hg_handle_t handle)
         ret = HG_Respond(handle, NULL, NULL, &payload);
     HG_Destroy(handle);
     return ret;
+}
+
+/* Leaves a request to the threads beside the progress thread. */
+static hg_return_t
+pass_on(struct hg_target *target, hg_handle_t handle)
+{
+    hg_return_t ret =
+        HG_Get_input_payload_size(handle) > target->base.plan->size_max
+            ? HG_OVERFLOW
+            : HG_SUCCESS;
+
+    if (ret == HG_SUCCESS && !perf_hg_queue_put(&target->queue, handle))
+        ret = HG_AGAIN;
+    if (ret != HG_SUCCESS)
+        HG_Destroy(handle);
+    return ret;
+}
+
+/* In each handler: what it returns instead of having responded, is the answer.
+ */
+static hg_return_t
+echo(hg_handle_t handle)
+{
+    struct hg_target *target = target_of(handle);
+
+    if (!target)
+        return HG_CANCELED;
+    return target->queue.handles ? pass_on(target, handle)
+                                 : answer_echo(target, handle);
 }
 
 static hg_return_t
@@ -133,6 +156,22 @@ poll_context(
     return perf_hg_poll(&polled->hg, context, timeout_ms);
 }
 
+static enum perf_poll
+work(struct perf_target *base, unsigned int timeout_ms)
+{
+    struct hg_target *target = (struct hg_target *) base;
+    hg_handle_t handle = perf_hg_queue_take(&target->queue, timeout_ms);
+    hg_return_t ret;
+
+    if (handle == HG_HANDLE_NULL)
+        return PERF_POLL_IDLE;
+    ret = answer_echo(target, handle);
+    if (ret != HG_SUCCESS)
+        perf_failure_set(base->failure, "a request can't be answered: %s",
+            HG_Error_to_string(ret));
+    return PERF_POLL_WORK;
+}
+
 static bool
 get_place(struct perf_target *base, struct perf_place *place)
 {
@@ -160,6 +199,7 @@ close_target(struct perf_target *base)
 
     target->closing = true;
     polled = target;
+    perf_hg_queue_finish(&target->queue);
     if (perf_hg_memory_close(target)) {
         perf_hg_close(&target->hg, base->plan);
         free(target);
@@ -190,7 +230,10 @@ open_target(const struct perf_target_setup *setup)
         free(target);
         return NULL;
     }
-    if (perf_hg_memory_open(target))
+    if (setup->plan->progress_thread &&
+        !perf_hg_queue_init(&target->queue, perf_plan_slots(setup->plan)))
+        perf_failure_set(setup->failure, "no memory");
+    else if (perf_hg_memory_open(target))
         return &target->base;
     close_target(&target->base);
     return NULL;
@@ -200,5 +243,6 @@ const struct perf_target_ops perf_hg_target = {
     .open = open_target,
     .place = get_place,
     .poll = poll_context,
+    .work = work,
     .close = close_target,
 };

@@ -3,6 +3,7 @@
 #ifndef PERF_HG_TARGET_H
 #define PERF_HG_TARGET_H
 
+#include "perf/hg_queue.h"
 #include "perf/hg_side.h"
 #include "perf/target.h"
 
@@ -11,7 +12,8 @@ struct bulk_slot;
 struct hg_target {
     struct perf_target base;
     struct perf_hg hg;
-    bool closing; /* requests are refused */
+    bool closing;               /* requests are refused */
+    struct perf_hg_queue queue; /* with a progress thread: to be answered */
     /* Of level bulk; otherwise NULL: */
     char *memory; /* of all slots */
     hg_bulk_t local;

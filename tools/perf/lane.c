@@ -3,6 +3,7 @@
  * group have ended, or until nothing comes any more. */
 #include "perf/lane.h"
 
+#include "perf/caller.h"
 #include "perf/target.h"
 
 /* For operations to end that were cancelled. */
@@ -29,12 +30,19 @@ perf_lane_finish(struct perf_lane *lane)
 }
 
 void
-perf_lane_fail(struct perf_op *op)
+perf_lane_abort(struct perf_lane *lane)
 {
-    struct perf_lane *lane = perf_lane_here;
-
     atomic_store_explicit(&lane->group->stop, true, memory_order_relaxed);
     perf_lane_drop(lane);
+}
+
+void
+perf_lane_fail(struct perf_op *op)
+{
+    if (op->caller)
+        perf_caller_end(op, true);
+    else
+        perf_lane_abort(perf_lane_here);
 }
 
 static uint32_t
@@ -79,12 +87,19 @@ is_silent(struct silence *silence, const struct perf_group *group)
     return now - silence->since > PERF_SILENCE_NS;
 }
 
+/* Of the lane; of all callers, where a thread progresses for them. */
 static void
 cancel_all(struct perf_lane *lane)
 {
     struct perf_origin *origin = lane->origin;
     uint32_t inflight = origin->plan->inflight;
 
+    if (origin->plan->progress_thread) {
+        for (uint32_t i = 0; i < perf_plan_ops(origin->plan); i++)
+            if (origin->ops->op(origin, i)->context == lane->index)
+                origin->ops->cancel(origin->ops->op(origin, i));
+        return;
+    }
     for (uint32_t i = 0; i < inflight; i++)
         origin->ops->cancel(
             origin->ops->op(origin, lane->index * inflight + i));
@@ -103,25 +118,31 @@ drain(struct perf_lane *lane, uint32_t context)
             break;
 }
 
-static void
+/* Returns how many operations are under way. */
+static uint32_t
 start_all(struct perf_lane *lane)
 {
     struct perf_origin *origin = lane->origin;
-    uint32_t inflight = origin->plan->inflight;
+    uint32_t inflight = origin->plan->inflight, started = 0;
 
     for (uint32_t i = 0; i < inflight; i++) {
         struct perf_op *op =
             origin->ops->op(origin, lane->index * inflight + i);
 
-        if (perf_lane_take(lane, op))
+        op->caller = lane->caller;
+        if (perf_lane_take(lane, op)) {
+            started++;
             origin->ops->start(op);
-        else
+        } else {
             perf_lane_drop(lane);
+        }
     }
+    return started;
 }
 
-bool
-perf_lane_run(struct perf_lane *lane)
+/* Until no operation of the group is under way, or something has failed. */
+static void
+progress(struct perf_lane *lane)
 {
     const struct perf_plan *plan = lane->origin->plan;
     uint32_t context = lane->index % plan->contexts;
@@ -129,15 +150,6 @@ perf_lane_run(struct perf_lane *lane)
     struct silence silence = {0};
     enum perf_poll polled;
 
-    perf_lane_here = lane;
-    /* From here on all that was armed is seen. */
-    (void) outstanding(lane->group);
-    lane->until = 1;
-    lane->report->start_ns = perf_clock_now();
-    lane->deadline_ns = lane->duration_ns == UINT64_MAX
-                            ? UINT64_MAX
-                            : lane->report->start_ns + lane->duration_ns;
-    start_all(lane);
     while (outstanding(lane->group) > 0) {
         polled = poll_sides(lane, context, timeout);
         if (polled == PERF_POLL_WORK) {
@@ -153,6 +165,45 @@ perf_lane_run(struct perf_lane *lane)
             drain(lane, context);
             break;
         }
+    }
+}
+
+bool
+perf_lane_run(struct perf_lane *lane)
+{
+    uint32_t started;
+
+    perf_lane_here = lane;
+    /* From here on all that was armed is seen. */
+    (void) outstanding(lane->group);
+    lane->until = 1;
+    lane->report->start_ns = perf_clock_now();
+    lane->deadline_ns = lane->duration_ns == UINT64_MAX
+                            ? UINT64_MAX
+                            : lane->report->start_ns + lane->duration_ns;
+    started = start_all(lane);
+    if (lane->caller)
+        perf_caller_run(lane, started);
+    else
+        progress(lane);
+    return !perf_failure_is_set(lane->failure);
+}
+
+bool
+perf_lane_progress(struct perf_lane *lane)
+{
+    struct perf_origin *origin = lane->origin;
+
+    perf_lane_here = lane;
+    progress(lane);
+    /* Those whose operations do not end wait no longer. */
+    for (uint32_t i = 0;
+         perf_failure_is_set(lane->failure) && i < perf_plan_ops(origin->plan);
+         i++) {
+        struct perf_op *op = origin->ops->op(origin, i);
+
+        if (op->context == lane->index && op->caller)
+            perf_caller_give_up(op->caller);
     }
     return !perf_failure_is_set(lane->failure);
 }

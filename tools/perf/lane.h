@@ -2,7 +2,8 @@
 /*
  * A lane is one measuring thread with its operations in flight; lanes that
  * share a context are a group. Any of them may run the callbacks of another's
- * operations: what is counted, is counted by the lane that runs them.
+ * operations: what is counted, is counted by the lane that runs them. With a
+ * progress thread (caller.h) that one runs them all.
  */
 #ifndef PERF_LANE_H
 #define PERF_LANE_H
@@ -45,6 +46,7 @@ struct perf_lane {
     uint64_t duration_ns;       /* of the round, UINT64_MAX: any */
     uint64_t deadline_ns;       /* that follows from it */
     struct perf_target *beside; /* polled in turn by this thread, or NULL */
+    struct perf_caller *caller; /* waits beside a progress thread, or NULL */
 };
 
 /* The lane of this thread. */
@@ -57,6 +59,10 @@ void perf_group_arm(
 /* One round, in the lane's own thread. Returns when no operation of the group
  * is under way any more; false: the failure is set, and some may be. */
 bool perf_lane_run(struct perf_lane *lane);
+
+/* The progress thread's part of a round; lane has no operations of its own, and
+ * its index is the context. Returns as perf_lane_run does. */
+bool perf_lane_progress(struct perf_lane *lane);
 
 /* The operation has failed, or could not start: it ends, and with it the round.
  * The failure has been set. */
@@ -117,9 +123,16 @@ perf_lane_take(struct perf_lane *lane, struct perf_op *op)
     return false;
 }
 
-/* The operation has ended well. true: it is to start again, at once. */
+/* An operation of the lane has failed, and with it the round. */
+void perf_lane_abort(struct perf_lane *lane);
+
+/* The operation goes on, after its end, in its caller's thread. */
+void perf_caller_end(struct perf_op *op, bool failed);
+
+/* The operation has ended well, and is this thread's. true: it is to start
+ * again, at once. */
 static inline bool
-perf_lane_turn(struct perf_op *op)
+perf_lane_again(struct perf_op *op)
 {
     struct perf_lane *lane = perf_lane_here;
 
@@ -130,6 +143,16 @@ perf_lane_turn(struct perf_op *op)
     if (perf_lane_take(lane, op))
         return true;
     perf_lane_drop(lane);
+    return false;
+}
+
+/* In the callback of an operation that has ended well: as perf_lane_again. */
+static inline bool
+perf_lane_turn(struct perf_op *op)
+{
+    if (!op->caller)
+        return perf_lane_again(op);
+    perf_caller_end(op, false);
     return false;
 }
 

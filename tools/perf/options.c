@@ -33,6 +33,7 @@ enum {
     KEY_BUSY,
     KEY_SINGLE,
     KEY_PIN,
+    KEY_PROGRESS,
     KEY_VERIFY,
     KEY_WARM_UP,
     KEY_ROUNDS,
@@ -95,6 +96,10 @@ static const struct argp_option options[] = {
     {"single-thread", KEY_SINGLE, NULL, 0,
         "NA_THREAD_MODE_SINGLE: without locks (with ADDRESS: as the server "
         "does)",
+        0},
+    {"progress-thread", KEY_PROGRESS, NULL, 0,
+        "lat and rate of level rpc: one more thread for each context, at both "
+        "sides, progresses; --threads call and wait, or answer, beside it",
         0},
     {"pin", KEY_PIN, "ORIGIN[,TARGET]", 0,
         "Processors for the measuring and the serving side", 0},
@@ -294,6 +299,9 @@ parse_manner(int key, char *arg, struct argp_state *state)
     case KEY_PIN:
         pin(state, arg, result);
         return 0;
+    case KEY_PROGRESS:
+        settings->progress_thread = true;
+        return 0;
     case KEY_VERIFY:
         settings->verify = true;
         return 0;
@@ -372,6 +380,8 @@ complete(struct argp_state *state, struct input *input)
         argp_error(state, "--token-file is for ADDRESS; --local needs none");
     if (result->callgrind && !settings->local)
         argp_error(state, "--callgrind needs --local");
+    if (result->callgrind && settings->progress_thread)
+        argp_error(state, "--callgrind has both sides in one thread");
     perf_options_plan(result, &plan);
     wrong = perf_plan_check(&plan);
     if (wrong)
@@ -447,6 +457,7 @@ perf_options_plan(
         .busy = settings->busy,
         .single = settings->single,
         .verify = settings->verify,
+        .progress_thread = settings->progress_thread,
         .inflight = settings->inflight,
         .threads = settings->threads,
         .contexts = settings->contexts,

@@ -19,13 +19,18 @@ struct perf_place {
     char key[PERF_MEMORY_KEY_SIZE];
 };
 
+struct perf_caller;
+
 /* One operation, over and over again; part of what the level keeps of it. */
 struct perf_op {
     struct perf_origin *origin;
-    uint64_t start_ns; /* 0: this time is not a sample */
-    uint64_t key;      /* of the pattern, another one each time */
-    uint32_t slot;     /* among those of the target's class */
-    uint32_t context;  /* at both sides */
+    struct perf_caller *caller; /* who waits for it, or NULL: who progresses */
+    struct perf_op *next;       /* that has ended, of the caller's */
+    bool failed;                /* this one has */
+    uint64_t start_ns;          /* 0: this time is not a sample */
+    uint64_t key;               /* of the pattern, another one each time */
+    uint32_t slot;              /* among those of the target's class */
+    uint32_t context;           /* at both sides */
 };
 
 enum perf_poll {

@@ -21,7 +21,9 @@ perf_plan_check(const struct perf_plan *plan)
         return "at least 1 and at most 16 classes";
     if (plan->clients < 1 || plan->clients > PERF_CLIENTS_MAX)
         return "at least 1 and at most 256 clients";
-    if (plan->single && plan->threads > 1)
+    if (plan->progress_thread && (plan->level != PERF_RPC || plan->bandwidth))
+        return "a progress thread is for lat and rate of level rpc";
+    if (plan->single && (plan->threads > 1 || plan->progress_thread))
         return "single-thread mode has one thread for each class";
     slots = (uint64_t) plan->clients * plan->threads * plan->inflight;
     if (slots > PERF_SLOTS_MAX)
@@ -39,7 +41,7 @@ uint64_t
 perf_plan_memory(const struct perf_plan *plan)
 {
     uint64_t each = perf_plan_stride(plan->size_max);
-    uint64_t sum = each * perf_plan_lanes(plan);
+    uint64_t sum = each * perf_plan_threads(plan);
 
     if (perf_plan_has_memory(plan))
         sum += each * perf_plan_slots(plan) * plan->classes;
@@ -51,9 +53,9 @@ perf_plan_memory(const struct perf_plan *plan)
 }
 
 const char *
-perf_plan_fits(const struct perf_plan *plan, uint64_t memory, uint32_t lanes)
+perf_plan_fits(const struct perf_plan *plan, uint64_t memory, uint32_t threads)
 {
-    if (lanes + perf_plan_lanes(plan) > PERF_LANES_ALL)
+    if (threads + perf_plan_threads(plan) > PERF_LANES_ALL)
         return "more than 2048 threads for all sessions of the server";
     if (memory + perf_plan_memory(plan) > PERF_MEMORY_ALL)
         return "more than 8 GiB of memory for all sessions of the server";

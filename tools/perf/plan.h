@@ -31,10 +31,11 @@ struct perf_plan {
     bool busy;
     bool single;
     bool verify;
-    uint32_t inflight; /* of a thread */
-    uint32_t threads;  /* of a class, at both sides */
-    uint32_t contexts; /* of a class, at both sides */
-    uint32_t classes;  /* of a client, and of the target */
+    bool progress_thread; /* of each context, at both sides, beside threads */
+    uint32_t inflight;    /* of a thread */
+    uint32_t threads;     /* of a class, at both sides */
+    uint32_t contexts;    /* of a class, at both sides */
+    uint32_t classes;     /* of a client, and of the target */
     uint32_t clients;
     uint64_t size_max; /* bytes of one operation */
 };
@@ -83,6 +84,14 @@ perf_plan_lanes(const struct perf_plan *plan)
     return plan->classes * plan->threads;
 }
 
+/* The same, and those that progress for them. */
+static inline uint32_t
+perf_plan_threads(const struct perf_plan *plan)
+{
+    return perf_plan_lanes(plan) +
+           (plan->progress_thread ? plan->classes * plan->contexts : 0);
+}
+
 /* Whether the target has memory for RMA. */
 static inline bool
 perf_plan_has_memory(const struct perf_plan *plan)
@@ -97,7 +106,7 @@ uint64_t perf_plan_memory(const struct perf_plan *plan);
 /* Why a plan that is right has no room in a server whose sessions take so much
  * memory and so many threads; NULL: it has. Constant. */
 const char *perf_plan_fits(
-    const struct perf_plan *plan, uint64_t memory, uint32_t lanes);
+    const struct perf_plan *plan, uint64_t memory, uint32_t threads);
 
 /* How long a poll may sleep, or spin, in ms: until it is looked whether there
  * is something else to do. */

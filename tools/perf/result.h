@@ -64,11 +64,12 @@ struct perf_settings {
     bool busy;     /* polls all the time */
     bool single;   /* NA_THREAD_MODE_SINGLE */
     bool verify;
-    uint32_t inflight; /* operations at once, of one thread */
-    uint32_t threads;  /* of a class */
-    uint32_t contexts; /* of a class */
-    uint32_t classes;  /* of a client */
-    uint32_t clients;  /* processes */
+    bool progress_thread; /* beside the threads of each context */
+    uint32_t inflight;    /* operations at once, of one thread */
+    uint32_t threads;     /* of a class */
+    uint32_t contexts;    /* of a class */
+    uint32_t classes;     /* of a client */
+    uint32_t clients;     /* processes */
     uint32_t rounds;
     uint64_t warm_up;    /* operations before each point */
     uint64_t operations; /* of one round; 0: by round_ns */

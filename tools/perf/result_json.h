@@ -8,7 +8,7 @@
 /* The format's version: a newer minor one adds fields, a newer major one
  * changes them. */
 #define PERF_JSON_MAJOR 1
-#define PERF_JSON_MINOR 0
+#define PERF_JSON_MINOR 1
 
 /* A file is no longer than that. */
 #define PERF_JSON_SIZE_MAX ((size_t) 64 << 20)

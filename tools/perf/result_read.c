@@ -272,6 +272,10 @@ read_settings(
     settings->busy = read_flag(reader, object, "busy");
     settings->single = read_flag(reader, object, "single_thread");
     settings->verify = read_flag(reader, object, "verify");
+    /* Since 1.1. */
+    if (json_object_get(object, "progress_thread"))
+        settings->progress_thread =
+            read_flag(reader, object, "progress_thread");
     settings->inflight =
         (uint32_t) read_whole(reader, object, "in_flight", 1, UINT32_MAX);
     settings->threads =

@@ -26,7 +26,7 @@ struct entry {
     uint64_t id; /* 0: free */
     uint64_t last_ns;
     uint64_t memory; /* bytes */
-    uint32_t lanes;
+    uint32_t threads;
     hg_addr_t addr; /* whose it is */
     struct perf_session *session;
 };
@@ -167,13 +167,13 @@ check(const struct server *server, const struct perf_plan *plan)
 {
     const char *wrong = perf_plan_check(plan);
     uint64_t memory = 0;
-    uint32_t lanes = 0;
+    uint32_t threads = 0;
 
     for (int i = 0; i < SESSIONS_MAX; i++) {
         memory += server->entries[i].memory;
-        lanes += server->entries[i].lanes;
+        threads += server->entries[i].threads;
     }
-    return wrong ? wrong : perf_plan_fits(plan, memory, lanes);
+    return wrong ? wrong : perf_plan_fits(plan, memory, threads);
 }
 
 /* A client that opens a session has begun anew. */
@@ -248,7 +248,7 @@ admit(struct server *server, hg_addr_t addr, const struct perf_plan *plan,
     entry->id = out->session = id;
     entry->last_ns = perf_clock_now();
     entry->memory = perf_plan_memory(plan);
-    entry->lanes = perf_plan_lanes(plan);
+    entry->threads = perf_plan_threads(plan);
 }
 
 /* Whether a client has the token, if there is one. */
@@ -281,6 +281,7 @@ open_session(hg_handle_t handle)
             .busy = server->options->busy,
             .single = server->options->single,
             .verify = in.verify != 0,
+            .progress_thread = in.progress_thread != 0,
             .inflight = in.load.amounts.inflight,
             .threads = in.load.amounts.threads,
             .contexts = in.load.amounts.contexts,

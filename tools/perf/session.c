@@ -20,6 +20,7 @@ struct thread {
     struct perf_session *session;
     struct perf_target *target;
     uint32_t context;
+    bool works; /* beside the context's progress thread */
     char *scratch;
 };
 
@@ -69,7 +70,10 @@ serve(void *arg)
             sleep_paused(session);
             continue;
         }
-        polled = perf_target_poll(thread->target, thread->context, timeout);
+        polled =
+            thread->works
+                ? thread->target->ops->work(thread->target, timeout)
+                : perf_target_poll(thread->target, thread->context, timeout);
         if (polled == PERF_POLL_FAILED)
             break;
     }
@@ -163,19 +167,26 @@ static bool
 start_threads(struct perf_session *session)
 {
     const struct perf_plan *plan = &session->plan;
+    uint32_t lanes = perf_plan_lanes(plan);
 
-    session->threads = calloc(perf_plan_lanes(plan), sizeof *session->threads);
+    session->threads =
+        calloc(perf_plan_threads(plan), sizeof *session->threads);
     if (!session->threads) {
         perf_failure_set(&session->failure, "no memory");
         return false;
     }
-    for (uint32_t i = 0; i < perf_plan_lanes(plan); i++) {
+    for (uint32_t i = 0; i < perf_plan_threads(plan); i++) {
         struct thread *thread = &session->threads[i];
+        bool progresses = i >= lanes;
         int error;
 
         thread->session = session;
-        thread->target = session->targets[i / plan->threads];
-        thread->context = i % plan->threads % plan->contexts;
+        thread->works = plan->progress_thread && !progresses;
+        thread->target =
+            session->targets[progresses ? (i - lanes) / plan->contexts
+                                        : i / plan->threads];
+        thread->context =
+            (progresses ? i - lanes : i % plan->threads) % plan->contexts;
         thread->scratch = perf_target_scratch_create(plan);
         error = thread->scratch
                     ? pthread_create(&thread->id, NULL, serve, thread)

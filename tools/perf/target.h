@@ -34,6 +34,10 @@ struct perf_target_ops {
     enum perf_poll (*poll)(
         struct perf_target *target, uint32_t context, unsigned int timeout_ms);
 
+    /* Answers a request that was polled, with a progress thread; IDLE: none
+     * came in time. */
+    enum perf_poll (*work)(struct perf_target *target, unsigned int timeout_ms);
+
     /* Once no thread polls any more. */
     void (*close)(struct perf_target *target);
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf/caller.h"
 #include "perf/process.h"
 #include "tool.h"
 
@@ -23,7 +24,9 @@ struct thread {
     pthread_t id;
     struct worker *worker;
     struct perf_lane lane;
+    struct perf_caller caller; /* beside a progress thread */
     uint32_t last;
+    bool progresses; /* for callers */
 };
 
 static void *
@@ -39,7 +42,10 @@ run_lane(void *arg)
             continue;
         thread->lane.every = board->every;
         thread->lane.duration_ns = board->duration_ns;
-        perf_lane_run(&thread->lane);
+        if (thread->progresses)
+            perf_lane_progress(&thread->lane);
+        else
+            perf_lane_run(&thread->lane);
         perf_board_done(board);
     } while (command != PERF_COMMAND_END);
     return NULL;
@@ -82,6 +88,29 @@ set_up_lane(struct worker *worker, uint32_t number)
         .report = &board->reports[first + number],
         .index = index,
     };
+    if (plan->progress_thread) {
+        perf_caller_init(&thread->caller);
+        thread->lane.caller = &thread->caller;
+    }
+}
+
+/* The progress thread of a context, counted through all classes. */
+static void
+set_up_progress(struct worker *worker, uint32_t number)
+{
+    struct perf_board *board = worker->board;
+    const struct perf_plan *plan = &board->plan;
+    struct thread *thread = &worker->threads[perf_plan_lanes(plan) + number];
+
+    thread->worker = worker;
+    thread->last = worker->last;
+    thread->progresses = true;
+    thread->lane = (struct perf_lane){
+        .group = &worker->groups[number],
+        .origin = worker->origins[number / plan->contexts],
+        .failure = &board->failure,
+        .index = number % plan->contexts,
+    };
 }
 
 static bool
@@ -93,15 +122,18 @@ start(struct worker *worker)
 
     worker->groups =
         calloc((size_t) plan->classes * plan->contexts, sizeof *worker->groups);
-    worker->threads = calloc(lanes, sizeof *worker->threads);
+    worker->threads = calloc(perf_plan_threads(plan), sizeof *worker->threads);
     if (!worker->groups || !worker->threads) {
         perf_failure_set(&worker->board->failure, "no memory");
         return false;
     }
     if (!open_origins(worker))
         return false;
-    for (uint32_t i = 0; i < lanes; i++) {
-        set_up_lane(worker, i);
+    for (uint32_t i = 0; i < perf_plan_threads(plan); i++) {
+        if (i < lanes)
+            set_up_lane(worker, i);
+        else
+            set_up_progress(worker, i - lanes);
         error = pthread_create(
             &worker->threads[i].id, NULL, run_lane, &worker->threads[i]);
         if (error != 0) {
@@ -169,6 +201,9 @@ stop(struct worker *worker)
 
     for (uint32_t i = 0; i < worker->started; i++)
         pthread_join(worker->threads[i].id, NULL);
+    for (uint32_t i = 0; i < worker->started; i++)
+        if (worker->threads[i].lane.caller)
+            perf_caller_finish(&worker->threads[i].caller);
     for (uint32_t i = 0; i < board->plan.classes; i++)
         if (worker->origins[i])
             worker->origins[i]->ops->close(worker->origins[i]);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations that end in the progress thread, and go on in their caller's. */
+#include "perf/caller.h"
+
+void
+perf_caller_init(struct perf_caller *caller)
+{
+    pthread_mutex_init(&caller->lock, NULL);
+    pthread_cond_init(&caller->changed, NULL);
+    caller->first = NULL;
+    caller->last = &caller->first;
+    caller->given_up = false;
+}
+
+void
+perf_caller_finish(struct perf_caller *caller)
+{
+    pthread_cond_destroy(&caller->changed);
+    pthread_mutex_destroy(&caller->lock);
+}
+
+void
+perf_caller_end(struct perf_op *op, bool failed)
+{
+    struct perf_caller *caller = op->caller;
+
+    op->failed = failed;
+    op->next = NULL;
+    pthread_mutex_lock(&caller->lock);
+    *caller->last = op;
+    caller->last = &op->next;
+    pthread_cond_signal(&caller->changed);
+    pthread_mutex_unlock(&caller->lock);
+}
+
+void
+perf_caller_give_up(struct perf_caller *caller)
+{
+    pthread_mutex_lock(&caller->lock);
+    caller->given_up = true;
+    pthread_cond_signal(&caller->changed);
+    pthread_mutex_unlock(&caller->lock);
+}
+
+/* The next operation that has ended; NULL: they were given up. */
+static struct perf_op *
+take(struct perf_caller *caller)
+{
+    struct perf_op *op;
+
+    pthread_mutex_lock(&caller->lock);
+    while (!caller->first && !caller->given_up)
+        pthread_cond_wait(&caller->changed, &caller->lock);
+    op = caller->first;
+    if (op) {
+        caller->first = op->next;
+        if (!caller->first)
+            caller->last = &caller->first;
+    }
+    pthread_mutex_unlock(&caller->lock);
+    return op;
+}
+
+void
+perf_caller_run(struct perf_lane *lane, uint32_t count)
+{
+    while (count > 0) {
+        struct perf_op *op = take(lane->caller);
+
+        if (!op)
+            return;
+        if (op->failed) {
+            perf_lane_abort(lane);
+            count--;
+        } else if (perf_lane_again(op)) {
+            lane->origin->ops->start(op);
+        } else {
+            count--;
+        }
+    }
+}
