@@ -32,6 +32,7 @@
 #include <stdio.h>
 
 #include "mercury_types.h"
+#include "na.h"
 
 #ifdef __cplusplus
 extern "C" {

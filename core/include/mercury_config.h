@@ -5,6 +5,8 @@
 #ifndef MERCURY_CONFIG_H
 #define MERCURY_CONFIG_H
 
+#include "mercury_compiler_attributes.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>

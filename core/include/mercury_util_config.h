@@ -4,6 +4,8 @@
 #ifndef MERCURY_UTIL_CONFIG_H
 #define MERCURY_UTIL_CONFIG_H
 
+#include "mercury_compiler_attributes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +30,7 @@
 #define HG_UTIL_PLUGIN __attribute__((visibility("default")))
 
 #define HG_UTIL_ALIGNED(x, a) x __attribute__((aligned(a)))
-#define HG_UTIL_PRINTF(format, first)                                          \
-    __attribute__((format(printf, format, first)))
+#define HG_UTIL_PRINTF(format_at, values_at)                                   \
+    HG_ATTR_PRINTF(format_at, values_at)
 
 #endif /* MERCURY_UTIL_CONFIG_H */

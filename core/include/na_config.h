@@ -4,6 +4,8 @@
 #ifndef NA_CONFIG_H
 #define NA_CONFIG_H
 
+#include "mercury_compiler_attributes.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -103,6 +103,7 @@ try_language()
                 compile "$name, $compiler -std=$mode" \
                     "$compiler" "-std=$mode" "$@" -x "$language" - <<END
 #include "$name"
+struct what_macros_alone_lack;
 END
             done
             for define in -UTALARIA_BUILD_SHARED -DTALARIA_BUILD_SHARED; do

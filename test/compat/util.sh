@@ -68,7 +68,10 @@ check_exported() {
     local name
     awk -f "$here/../abi/flatten.awk" "$util_dir"/*.h |
         grep -oE '^(} )?HG_UTIL_PUBLIC [^(]*\(' |
-        sed 's/.*[ *]\([a-zA-Z_0-9]*\) *($/\1/' | sort >"$tmp/declared"
+        sed 's/.*[ *]\([a-zA-Z_0-9]*\) *($/\1/' >"$tmp/functions"
+    awk -f "$here/../abi/flatten.awk" "$util_dir"/*.h |
+        sed -n 's/^extern HG_UTIL_PUBLIC [^(]* \([a-zA-Z_0-9]*\);$/\1/p' |
+        sort - "$tmp/functions" >"$tmp/declared"
     nm -D --defined-only "$util" | awk '$2 != "A" { print $3 }' |
         grep -vE "$instrument" | sort >"$tmp/exported"
     [ "$(wc -l <"$tmp/declared")" -ge 40 ] || fail 'too few declarations'
@@ -86,5 +89,9 @@ check_exported() {
 try c use_util.c -std=gnu99 -std=gnu17 '-std=c11 -D_GNU_SOURCE' -- ${CC:-gcc clang}
 # shellcheck disable=SC2086
 try c++ use_util.cc -std=c++11 -std=c++20 -- ${CXX:-g++ clang++}
+# shellcheck disable=SC2086
+try c use_outlets.c -std=gnu99 -std=gnu17 -- ${CC:-gcc clang}
+# shellcheck disable=SC2086
+try c++ use_outlets.cc -std=c++11 -std=c++20 -- ${CXX:-g++ clang++}
 check_exported
 finish util.sh

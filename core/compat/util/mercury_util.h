@@ -14,8 +14,8 @@ extern "C" {
 HG_UTIL_PUBLIC void HG_Util_version_get(
     unsigned int *major, unsigned int *minor, unsigned int *patch);
 
-/* Does nothing: this library logs nothing. HG_Set_log_level sets the level of
- * what Talaria logs. [any thread] */
+/* Sets the level of the program's own outlets, see mercury_log.h: this library
+ * logs nothing. HG_Set_log_level sets that of what Talaria logs. [any thread] */
 HG_UTIL_PUBLIC void HG_Util_set_log_level(const char *level);
 
 #ifdef __cplusplus

@@ -46,9 +46,3 @@ HG_Util_version_get(
     if (patch)
         *patch = HG_UTIL_VERSION_PATCH;
 }
-
-void
-HG_Util_set_log_level(const char *level)
-{
-    (void) level;
-}
