@@ -126,13 +126,15 @@ remember(struct hg_context *context, const struct hg_handle *notice)
 }
 
 bool
-hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size)
+hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size,
+    struct hg_handle **moving_p)
 {
     struct hg_context *context = handle->context;
     struct hg_handle *other, *moving = NULL;
     struct hg_header_front front;
     bool running = false;
 
+    *moving_p = NULL;
     if (size < sizeof front)
         return false;
     memcpy(&front, bytes, sizeof front);
@@ -151,10 +153,9 @@ hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size)
             moving = other;
     }
     base_lock_release(&context->pool_lock);
-    if (moving)
-        hg_overflow_cancel(moving);
-    else if (running)
+    if (!moving && running)
         remember(context, handle);
+    *moving_p = moving;
     return true;
 }
 

@@ -26,9 +26,12 @@ enum {
  * the target, unless that knows. [any thread] */
 void hg_abandon(struct hg_handle *handle, uint32_t part);
 
-/* Takes what came into a handle as the message of an origin that gives a
- * request up; false: it is none. In progress. */
-bool hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size);
+/* Takes what arrived in a handle as the message of an origin that gives a request
+ * up; false: it is not one. *moving_p: the handle of that request if its arguments
+ * or its answer are being fetched, for the caller to end that; else NULL. In
+ * progress. */
+bool hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size,
+    struct hg_handle **moving_p);
 
 /* Whether the request of a handle that is about to answer was given up. The
  * lock of progress is held. */

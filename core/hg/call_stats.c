@@ -4,11 +4,24 @@
 
 #include "base/time.h"
 #include "hg/handle.h"
+#include "hg/payload.h"
 
 static struct hg_counters *
 counters_of(const struct hg_handle *handle)
 {
     return &handle->context->hg_class->counters;
+}
+
+static hg_size_t
+in_size(const struct hg_handle *handle)
+{
+    return hg_payload_size(&handle->in, handle->context->hg_class->in_offset);
+}
+
+static hg_size_t
+out_size(const struct hg_handle *handle)
+{
+    return hg_payload_size(&handle->out, handle->context->hg_class->out_offset);
 }
 
 /* The handle's end is to be counted. */
@@ -33,7 +46,7 @@ hg_stats_forward(struct hg_handle *handle)
     _Atomic uint64_t *fields = hg_rpc_stats_of(handle->rpc)->origin;
 
     hg_stats_add(&counters_of(handle)->request_sent, 1);
-    hg_stats_add_request(fields, HG_Get_input_payload_size(handle));
+    hg_stats_add_request(fields, in_size(handle));
     watch(handle);
 }
 
@@ -49,8 +62,8 @@ hg_stats_forwarded(struct hg_handle *handle)
         hg_stats_add_failure(fields, 1, ret);
         return;
     }
-    hg_stats_add_answer(fields, 1, HG_Get_output_payload_size(handle),
-        base_time_now() - handle->began);
+    hg_stats_add_answer(
+        fields, 1, out_size(handle), base_time_now() - handle->began);
 }
 
 __attribute__((noinline, cold)) void
@@ -83,8 +96,7 @@ add_response(struct hg_handle *handle, uint64_t once)
     fields = hg_rpc_stats_of(handle->rpc)->target;
     if (handle->result != HG_SUCCESS)
         hg_stats_add_failure(fields, once, handle->result);
-    hg_stats_add_answer(
-        fields, once, HG_Get_output_payload_size(handle), handle->took);
+    hg_stats_add_answer(fields, once, out_size(handle), handle->took);
 }
 
 /* Before it is sent, since its origin may ask for the counts as soon as it has
@@ -115,6 +127,23 @@ hg_stats_dropped(struct hg_handle *handle)
 __attribute__((noinline, cold)) void
 hg_stats_released(struct hg_handle *handle)
 {
+    uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
+
+    if (watch & HG_WATCH_TIMER)
+        hg_handle_timer_stop(handle);
+    if (!(watch & HG_WATCH_STATS))
+        return;
     unwatch(handle);
     hg_stats_add(&counters_of(handle)->active, UINT64_MAX);
+}
+
+__attribute__((noinline, cold)) void
+hg_forward_watched(struct hg_handle *handle)
+{
+    uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
+
+    if (watch & HG_WATCH_TIMER)
+        hg_handle_timer_stop(handle);
+    if (watch & HG_WATCH_STATS)
+        hg_stats_forwarded(handle);
 }

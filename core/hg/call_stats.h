@@ -23,4 +23,8 @@ void hg_stats_not_responded(struct hg_handle *handle, hg_return_t ret);
 void hg_stats_dropped(struct hg_handle *handle);
 void hg_stats_released(struct hg_handle *handle);
 
+/* A forward is over, and its callback not run yet: stops its timer and counts it,
+ * as far as the handle's watch says. */
+void hg_forward_watched(struct hg_handle *handle);
+
 #endif /* HG_CALL_STATS_H */

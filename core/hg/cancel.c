@@ -4,7 +4,9 @@
  * operations; if it has not soon, the handle is finished without it, and kept
  * aside, with operations and buffers, until the transport is done with them.
  */
+#include "hg/call_stats.h"
 #include "hg/handle.h"
+#include "hg/overflow.h"
 
 #include "base/log.h"
 #include "base/time.h"
@@ -20,7 +22,7 @@
 static void
 through(struct hg_handle *handle)
 {
-    hg_origin_prepare(handle);
+    handle->side->prepare(handle);
     /* Release pairs with the acquire in HG_Forward and HG_Reset. */
     atomic_store_explicit(&handle->in_flight, false, memory_order_release);
 }
@@ -89,7 +91,9 @@ forward_pending(uint32_t parts, uint32_t use)
 static void
 stray_received(struct na_op *op, const na_plugin_event *event)
 {
-    hg_origin_fetched(op->owner, HG_CANCELED);
+    struct hg_handle *handle = op->owner;
+
+    handle->side->fetched(handle, HG_CANCELED);
 }
 
 static void

@@ -6,15 +6,17 @@
 #include "bulk/bulk.h"
 #include "hg/class.h"
 #include "hg/hold.h"
-#include "hg/multi_recv.h"
 #include "hg/timer.h"
 
 struct hg_abandoned;
 struct hg_handle;
+struct hg_side;
 
 struct hg_context {
     struct bulk_context bulk; /* first: bulk_context_of */
     struct hg_class *hg_class;
+    const struct hg_side *target_side; /* of handles that are made for it */
+    const struct hg_side *local_side;
     struct base_lock pool_lock;         /* the lists, index_next */
     LIST_HEAD(, hg_handle) handles;     /* all of them */
     SLIST_HEAD(, hg_handle) free_local; /* loopback.c's, to be used again */
@@ -54,6 +56,16 @@ hg_context_port(struct hg_context *context, const struct na_class *na_class)
         na_class == context->ports[HG_NET_SM].net.na_class)
         return &context->ports[HG_NET_SM];
     return NULL;
+}
+
+/* A receive could not be posted: hg_target_retry tries again. */
+static inline void
+hg_port_postpone(struct hg_context *context, struct hg_port *port)
+{
+    if (na_context_is_dead(port->na_context))
+        return;
+    atomic_store_explicit(&port->postponed, true, memory_order_relaxed);
+    hg_timers_retry(&context->timers);
 }
 
 /* Queues a completion from a thread that is not in progress. */

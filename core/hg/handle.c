@@ -4,8 +4,6 @@
 #include "na/call.h"
 
 #include "base/log.h"
-#include "hg/call_stats.h"
-#include "hg/loopback.h"
 #include "na.h"
 
 #include <stdlib.h>
@@ -104,9 +102,8 @@ check_index(const struct hg_net *net, uint32_t index)
     return HG_NOMEM;
 }
 
-/* Makes an origin's handle, which nothing uses, one of another transport. */
-static hg_return_t
-change_port(struct hg_handle *handle, struct hg_port *port)
+hg_return_t
+hg_handle_change_port(struct hg_handle *handle, struct hg_port *port)
 {
     struct hg_message in = {0}, out = {0};
     struct na_op *ops[] = {handle->send, handle->recv};
@@ -157,7 +154,7 @@ created(struct hg_handle *handle)
 
 hg_return_t
 hg_handle_create(struct hg_context *context, struct hg_port *port,
-    enum hg_role role, struct hg_handle **handle_p)
+    const struct hg_side *side, struct hg_handle **handle_p)
 {
     struct hg_class *hg_class = context->hg_class;
     struct hg_handle *handle = na_op_block_alloc(hg_class->handle_size);
@@ -167,20 +164,18 @@ hg_handle_create(struct hg_context *context, struct hg_port *port,
         return HG_NOMEM;
     handle->context = context;
     handle->port = port;
-    handle->role = role;
+    handle->side = side;
+    handle->role = side->role;
     handle->info.hg_class = hg_class;
     handle->info.context = context;
     atomic_init(&handle->place, HG_PLACE_USED);
     handle->send = (struct na_op *) ((char *) handle + hg_class->send_at);
     handle->recv = (struct na_op *) ((char *) handle + hg_class->recv_at);
     handle->send->owner = handle->recv->owner = handle;
-    if (role == HG_ROLE_ORIGIN)
-        hg_origin_prepare(handle);
-    else
-        hg_target_prepare(handle);
+    side->prepare(handle);
     proc_init(&handle->in.proc, hg_class, handle, HG_NOHASH);
     proc_init(&handle->out.proc, hg_class, handle, HG_NOHASH);
-    ret = buffers_alloc(&port->net, role, &handle->in, &handle->out);
+    ret = buffers_alloc(&port->net, side->role, &handle->in, &handle->out);
     if (ret == HG_SUCCESS)
         ret = created(handle);
     if (ret == HG_SUCCESS)
@@ -206,7 +201,6 @@ void
 hg_handle_destroy(struct hg_handle *handle)
 {
     free_data(handle);
-    hg_overflow_clear(handle);
     na_peer_release(&handle->peer);
     proc_finish(&handle->in.proc);
     proc_finish(&handle->out.proc);
@@ -216,200 +210,9 @@ hg_handle_destroy(struct hg_handle *handle)
     free(handle);
 }
 
-static void
-set_rpc(struct hg_handle *handle, struct hg_rpc *rpc)
-{
-    handle->rpc = rpc;
-    handle->info.id = rpc->id;
-}
-
-static void
-set_peer(struct hg_handle *handle, const struct hg_addr *addr)
-{
-    struct hg_addr before = handle->peer;
-
-    na_peer_copy(&handle->peer, addr);
-    handle->info.addr = &handle->peer;
-    na_peer_release(&before);
-    handle->loopback = addr->self && !handle->context->hg_class->no_loopback;
-}
-
-hg_return_t
-HG_Create(
-    hg_context_t *context, hg_addr_t addr, hg_id_t id, hg_handle_t *handle_p)
-{
-    struct hg_rpc *rpc = NULL;
-    struct hg_port *port;
-    struct hg_handle *handle;
-    hg_return_t ret;
-
-    if (!context || !handle_p)
-        return HG_INVALID_ARG;
-    port = addr ? hg_context_port(context, addr->na_class)
-                : &context->ports[HG_NET_MAIN];
-    if (!port)
-        return HG_INVALID_ARG;
-    if (id != 0) {
-        rpc = hg_registry_find(&context->hg_class->registry, id);
-        if (!rpc) {
-            LOG_ERROR(
-                HG, "RPC id %llu is not registered", (unsigned long long) id);
-            return HG_NOENTRY;
-        }
-    }
-    ret = hg_pool_get(context, port, &handle);
-    if (ret != HG_SUCCESS)
-        return ret;
-    atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
-    handle->target_id = 0;
-    handle->timeout_ms = 0;
-    handle->info.context_id = 0;
-    handle->rpc = NULL;
-    handle->info.id = 0;
-    if (rpc)
-        set_rpc(handle, rpc);
-    handle->info.addr = HG_ADDR_NULL;
-    if (addr)
-        set_peer(handle, addr);
-    *handle_p = handle;
-    return HG_SUCCESS;
-}
-
-hg_return_t
-HG_Destroy(hg_handle_t handle)
-{
-    if (!handle)
-        return HG_SUCCESS;
-    if (handle->role == HG_ROLE_TARGET) {
-        /* In Mercury the answer that is not given holds a reference as well,
-         * and a handler that does not give it destroys the handle twice. */
-        if (__builtin_expect(hg_handle_no_user(handle), 0))
-            return HG_SUCCESS;
-        /* Matters while the handler runs, to handler_run. */
-        if (handle->runner == &hg_handle_thread)
-            handle->given_back = true;
-    }
-    hg_handle_unref(handle, 1);
-    return HG_SUCCESS;
-}
-
-hg_return_t
-HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
-{
-    struct hg_rpc *rpc = NULL;
-    struct hg_port *port;
-    hg_return_t ret;
-
-    if (!handle || handle->role != HG_ROLE_ORIGIN)
-        return HG_INVALID_ARG;
-    port =
-        addr ? hg_context_port(handle->context, addr->na_class) : handle->port;
-    if (!port)
-        return HG_INVALID_ARG;
-    /* Acquire pairs with the release in forward_run. */
-    if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
-        return HG_BUSY;
-    if (id != 0) {
-        rpc = hg_registry_find(&handle->context->hg_class->registry, id);
-        if (!rpc)
-            return HG_NOENTRY;
-    }
-    ret = port != handle->port ? change_port(handle, port) : HG_SUCCESS;
-    if (ret != HG_SUCCESS)
-        return ret;
-    if (rpc)
-        set_rpc(handle, rpc);
-    if (addr && addr != &handle->peer)
-        set_peer(handle, addr);
-    hg_overflow_clear(handle);
-    handle->in.size = 0;
-    handle->out.size = 0;
-    return HG_SUCCESS;
-}
-
-hg_return_t
-HG_Ref_incr(hg_handle_t hg_handle)
-{
-    if (!hg_handle)
-        return HG_INVALID_ARG;
-    hg_handle_ref(hg_handle);
-    return HG_SUCCESS;
-}
-
-/* The references that Mercury counts beside those in refs, for programs that
- * decide by the number: one while the handler runs, and one until the answer's
- * callback is run, also before there is an answer. What is answered without a
- * callback counts while the handler runs, and outside of it until the transport
- * has the answer. */
-static int32_t
-references_of_target(const struct hg_handle *handle, int32_t refs)
-{
-    uint8_t responded =
-        atomic_load_explicit(&handle->responded, memory_order_relaxed);
-    int32_t running = (refs & HG_HANDLE_IN_HANDLER) != 0;
-
-    if (handle->local)
-        /* There the handle is the origin's as well, whose caller and forward
-         * have a reference each, and an answer none before its callback. */
-        return running + 2 -
-               (responded == HG_RESPONDED_CALLBACK &&
-                   !(refs & HG_HANDLE_RESPONDING));
-    if (refs & HG_HANDLE_RESPONDING)
-        return running + 1;
-    if (responded == HG_RESPONDED_NOT)
-        return running + !handle->no_response;
-    return responded == HG_RESPONDED_SILENT ? 2 * running : running;
-}
-
-int32_t
-HG_Ref_get(hg_handle_t handle)
-{
-    int32_t refs, count;
-
-    if (!handle)
-        return -1;
-    refs = atomic_load_explicit(&handle->refs, memory_order_relaxed);
-    count = refs & (HG_HANDLE_RESPONDING - 1);
-    return handle->role == HG_ROLE_ORIGIN
-               ? count
-               : count + references_of_target(handle, refs);
-}
-
-const struct hg_info *
-HG_Get_info(hg_handle_t handle)
-{
-    return handle ? &handle->info : NULL;
-}
-
-hg_return_t
-HG_Set_data(hg_handle_t handle, void *data, void (*free_callback)(void *))
-{
-    if (!handle)
-        return HG_INVALID_ARG;
-    handle->data = data;
-    handle->data_free = free_callback;
-    return HG_SUCCESS;
-}
-
-void *
-HG_Get_data(hg_handle_t handle)
-{
-    return handle ? handle->data : NULL;
-}
-
-hg_return_t
-HG_Set_target_id(hg_handle_t handle, uint8_t id)
-{
-    if (!handle || handle->role != HG_ROLE_ORIGIN)
-        return HG_INVALID_ARG;
-    handle->target_id = id;
-    handle->info.context_id = id;
-    return HG_SUCCESS;
-}
-
 hg_return_t
 hg_pool_get(struct hg_context *context, struct hg_port *port,
-    struct hg_handle **handle_p)
+    const struct hg_side *side, struct hg_handle **handle_p)
 {
     struct hg_handle *handle;
     hg_return_t ret;
@@ -423,7 +226,7 @@ hg_pool_get(struct hg_context *context, struct hg_port *port,
     }
     base_lock_release(&context->pool_lock);
     if (!handle)
-        return hg_handle_create(context, port, HG_ROLE_ORIGIN, handle_p);
+        return hg_handle_create(context, port, side, handle_p);
     /* To the program it is a new one. */
     ret = created(handle);
     if (ret != HG_SUCCESS) {
@@ -434,37 +237,11 @@ hg_pool_get(struct hg_context *context, struct hg_port *port,
     return HG_SUCCESS;
 }
 
-/* Who watches a handle is told that it is over, before its next use. */
-static __attribute__((cold, noinline)) void
-released_watched(struct hg_handle *handle)
-{
-    uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
-
-    if (watch & HG_WATCH_TIMER)
-        hg_handle_timer_stop(handle);
-    if (watch & HG_WATCH_STATS)
-        hg_stats_released(handle);
-}
-
 void
 hg_pool_put(struct hg_handle *handle)
 {
     struct hg_context *context = handle->context;
 
-    if (__builtin_expect(handle->in.overflow || handle->out.overflow, 0))
-        hg_overflow_clear(handle);
-    na_peer_release(&handle->peer);
-    if (__builtin_expect(
-            atomic_load_explicit(&handle->watch, memory_order_relaxed) != 0, 0))
-        released_watched(handle);
-    if (__builtin_expect(handle->local, 0)) {
-        hg_loopback_put(handle);
-        return;
-    }
-    if (handle->role == HG_ROLE_TARGET) {
-        hg_target_repost(handle);
-        return;
-    }
     free_data(handle);
     base_lock_acquire(&context->pool_lock);
     atomic_store_explicit(&handle->place, HG_PLACE_FREE, memory_order_relaxed);
@@ -497,15 +274,4 @@ hg_pool_used(struct hg_context *context)
                     HG_HANDLE_ASIDE;
     base_lock_release(&context->pool_lock);
     return used;
-}
-
-void
-hg_pool_finish(struct hg_context *context)
-{
-    struct hg_handle *handle;
-
-    while ((handle = LIST_FIRST(&context->handles)) != NULL) {
-        LIST_REMOVE(handle, all_next);
-        hg_handle_destroy(handle);
-    }
 }

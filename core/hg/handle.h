@@ -11,7 +11,6 @@
 #include "hg/class.h"
 #include "hg/context.h"
 #include "hg/message.h"
-#include "hg/overflow.h"
 #include "na/op.h"
 #include "na/peer.h"
 #include "na/violation.h"
@@ -58,6 +57,32 @@ enum hg_place {
 #define HG_WATCH_TIMER 0x1U
 #define HG_WATCH_STATS 0x2U
 
+/* What a side of a call does with its handles. Constant. */
+struct hg_side {
+    enum hg_role role;
+
+    /* Sets the functions that the ends of the handle's operations call. */
+    void (*prepare)(struct hg_handle *handle);
+
+    /* Target: a request has arrived in a handle that nobody uses. In progress,
+     * or in HG_Trigger under the lock of progress. */
+    void (*take)(struct hg_handle *handle, const na_plugin_event *event);
+
+    /* Nobody refers to the handle any more: back to where it is taken from.
+     * [any thread] */
+    void (*released)(struct hg_handle *handle);
+
+    /* What overflow.c has fetched is there, or cannot be had: continues with the
+     * request or the answer. In progress. */
+    void (*fetched)(struct hg_handle *handle, hg_return_t ret);
+
+    /* Target: the answer that overflow.c has kept is acknowledged, or nothing
+     * will come. In progress. */
+    void (*acknowledged)(struct hg_handle *handle);
+};
+
+struct hg_overflow;
+
 struct hg_handle {
     struct base_completion completion;
     struct hg_info info;
@@ -77,7 +102,8 @@ struct hg_handle {
     _Atomic uint32_t canceled; /* the use whose end was asked for, as of
                                   hg_handle_asked; 0: none */
     bool awaiting;             /* an answer from loopback.c, under its lock */
-    enum hg_role role;
+    const struct hg_side *side;
+    enum hg_role role;   /* the side's */
     const void *runner;  /* target: hg_handle_thread of its handler's thread */
     _Atomic int place;   /* enum hg_place */
     bool no_response;    /* of this request */
@@ -129,16 +155,18 @@ hg_handle_na(const struct hg_handle *handle)
     return handle->port->na_context;
 }
 
-/* Makes a handle for a role and puts it on the context's list. Runs the user's
+/* Makes a handle for a side and puts it on the context's list. Runs the user's
  * create callback. */
 hg_return_t hg_handle_create(struct hg_context *context, struct hg_port *port,
-    enum hg_role role, struct hg_handle **handle_p);
+    const struct hg_side *side, struct hg_handle **handle_p);
+
+/* Gives an origin's handle, which nothing uses, buffers of another port. On an
+ * error it keeps those that it has. */
+hg_return_t hg_handle_change_port(
+    struct hg_handle *handle, struct hg_port *port);
 
 /* The end of its memory; it is not on the context's list any more. */
 void hg_handle_destroy(struct hg_handle *handle);
-
-/* Frees the handles of a context, all of which are free. */
-void hg_pool_finish(struct hg_context *context);
 
 /* The first of a context's handles. They stay, in their order, until the
  * context ends, and new ones come before the first: going through them takes no
@@ -147,13 +175,12 @@ struct hg_handle *hg_pool_first(struct hg_context *context);
 
 /* Takes an origin's handle from the pool, or makes one. */
 hg_return_t hg_pool_get(struct hg_context *context, struct hg_port *port,
-    struct hg_handle **handle_p);
+    const struct hg_side *side, struct hg_handle **handle_p);
 
-/* Where handles go when nobody refers to them. */
+/* Gives one back, which nobody refers to. */
 void hg_pool_put(struct hg_handle *handle);
 
-/* One reference more; some less, and with the last one the handle goes back to
- * the pool, or its receive is posted again. */
+/* One reference more; some less, with the last one the handle's side has it. */
 static inline void
 hg_handle_ref(struct hg_handle *handle)
 {
@@ -167,7 +194,7 @@ hg_handle_unref(struct hg_handle *handle, int32_t count)
      * before the handle is used anew. */
     if (atomic_fetch_sub_explicit(&handle->refs, count, memory_order_acq_rel) ==
         count)
-        hg_pool_put(handle);
+        handle->side->released(handle);
 }
 
 /* The user has no reference; RESPONDING stands for one while it lasts. */
@@ -187,33 +214,10 @@ hg_return_t hg_handle_buffers_alloc(struct hg_handle *handle);
 uint32_t hg_pool_used(struct hg_context *context);
 
 /* target.c: posts the receive of a handle; posts again what could not be posted,
- * in progress; posts the receive of a handle that is free again; asks for the end
- * of all posted receives. */
+ * in progress; asks for the end of all posted receives. */
 hg_return_t hg_target_post(struct hg_handle *handle);
 void hg_target_retry(struct hg_context *context);
-void hg_target_repost(struct hg_handle *handle);
 void hg_target_unpost(struct hg_context *context);
-
-/* What overflow.c has fetched is there, or is not to be had: goes on with the
- * request (target.c) or the answer (origin.c). In progress. */
-void hg_target_fetched(struct hg_handle *handle, hg_return_t ret);
-void hg_origin_fetched(struct hg_handle *handle, hg_return_t ret);
-
-/* target.c: the answer that overflow.c waits about is acknowledged, or nothing
- * will come. In progress. */
-void hg_target_acknowledged(struct hg_handle *handle);
-
-/* origin.c: the end of the receive was asked for. In progress. */
-bool hg_origin_ending(const struct hg_handle *handle);
-
-/* origin.c: sets the functions of a handle's operations for its role. */
-void hg_origin_prepare(struct hg_handle *handle);
-void hg_target_prepare(struct hg_handle *handle);
-
-/* A request lies in a handle that nobody uses; a receive could not be
- * posted. */
-void hg_target_take(struct hg_handle *handle, const na_plugin_event *event);
-void hg_target_postpone(struct hg_context *context, struct hg_port *port);
 
 /* target.c: the answer's end is queued for the user's callback. */
 void hg_target_responded(struct hg_handle *handle);
@@ -223,9 +227,6 @@ void hg_target_responded(struct hg_handle *handle);
  * and answers the other with NODEV. */
 bool hg_target_is_last(const struct base_completion *completion);
 void hg_target_run_last(struct base_completion *completion);
-
-/* origin.c: tells who watches that a forward is over, before its callback. */
-void hg_forward_watched(struct hg_handle *handle);
 
 /* cancel.c: makes what is under way end soon, with or without the transport; the
  * lock of progress is held. What a context does when timers are due. */
@@ -285,6 +286,18 @@ static inline uint32_t
 hg_handle_asked(uint32_t use)
 {
     return use << 1 | 1;
+}
+
+/* Origin: the end of the receive was asked for, by a cancel or because the request
+ * could not be sent. That still holds when an answer to an earlier request took
+ * the receive first. In progress. */
+static inline bool
+hg_handle_is_ending(const struct hg_handle *handle)
+{
+    return atomic_load_explicit(&handle->canceled, memory_order_relaxed) ==
+               hg_handle_asked(hg_handle_use(handle)) ||
+           atomic_load_explicit(&handle->ret, memory_order_relaxed) !=
+               HG_SUCCESS;
 }
 
 /* A tag is the handle's number and a count of its uses, so that what comes late

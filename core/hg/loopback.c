@@ -9,6 +9,7 @@
 #include "hg/loopback.h"
 
 #include "hg/handle.h"
+#include "hg/overflow.h"
 #include "na.h"
 
 #include <string.h>
@@ -29,8 +30,8 @@ take_target(struct hg_context *context, struct hg_handle **target_p)
     }
     base_lock_release(&context->pool_lock);
     if (!target) {
-        ret = hg_handle_create(
-            context, &context->ports[HG_NET_MAIN], HG_ROLE_TARGET, &target);
+        ret = hg_handle_create(context, &context->ports[HG_NET_MAIN],
+            context->local_side, &target);
         if (ret != HG_SUCCESS)
             return ret;
         /* Listed already, it may be looked at. */

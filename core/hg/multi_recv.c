@@ -57,7 +57,7 @@ post(struct hg_multi_buffer *buffer)
     atomic_fetch_sub_explicit(&multi->posted, 1, memory_order_relaxed);
     /* Release pairs with the acquire in hg_multi_feed. */
     atomic_store_explicit(&buffer->postponed, true, memory_order_release);
-    hg_target_postpone(multi->context, multi->port);
+    hg_port_postpone(multi->context, multi->port);
 }
 
 static struct hg_multi_buffer *
@@ -147,7 +147,7 @@ replenish(struct hg_multi *multi)
     if (buffer)
         post(buffer);
     else
-        hg_target_postpone(context, multi->port);
+        hg_port_postpone(context, multi->port);
 }
 
 static inline bool
@@ -186,7 +186,7 @@ deliver(struct hg_multi *multi, struct hg_handle *handle,
         handle->in.buffer = event->buffer;
         handle->in.payload = handle->in.buffer + multi->port->net.in_payload;
     }
-    hg_target_take(handle, event);
+    handle->side->take(handle, event);
 }
 
 /* Without a handle it waits in the buffer. Pool lock held. */
@@ -358,7 +358,7 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
          * taken in. */
         if (__builtin_expect(exhausted(multi), 0) &&
             atomic_load_explicit(&context->accepting, memory_order_relaxed))
-            hg_target_postpone(context, multi->port);
+            hg_port_postpone(context, multi->port);
         return;
     }
     handle->multi_message = message;
@@ -425,6 +425,13 @@ buffer_destroy(struct hg_multi_buffer *buffer)
     free(buffer);
 }
 
+static hg_return_t
+post_handle(struct hg_handle *handle)
+{
+    hg_multi_put(handle->port->multi, handle);
+    return HG_SUCCESS;
+}
+
 hg_return_t
 hg_multi_open(struct hg_context *context, struct hg_port *port)
 {
@@ -452,6 +459,7 @@ hg_multi_open(struct hg_context *context, struct hg_port *port)
         return HG_NOMEM;
     }
     port->multi = multi;
+    port->post = post_handle;
     for (buffer = first_buffer(multi); buffer; buffer = buffer->next)
         post(buffer);
     return HG_SUCCESS;

@@ -7,6 +7,7 @@
 #ifndef HG_NET_H
 #define HG_NET_H
 
+#include "mercury_types.h"
 #include "na/context.h"
 
 #include <stdatomic.h>
@@ -45,6 +46,8 @@ struct hg_port {
     _Atomic bool hungry;     /* none is posted any more */
     _Atomic bool postponed;  /* one could not be posted again */
     struct hg_multi *multi;  /* NULL: one receive a request */
+    /* Takes a target's handle that is free, to receive a request. */
+    hg_return_t (*post)(struct hg_handle *handle);
 };
 
 void hg_net_init(struct hg_net *net, struct na_class *na_class);

@@ -4,7 +4,7 @@
  * queued. A forward has two parts, the send and the receive; whichever ends
  * last completes the handle.
  */
-#include "hg/handle.h"
+#include "hg/origin.h"
 
 #include "base/log.h"
 #include "base/time.h"
@@ -12,22 +12,13 @@
 #include "hg/call_stats.h"
 #include "hg/checksum.h"
 #include "hg/loopback.h"
+#include "hg/overflow.h"
 #include "hg/payload.h"
+#include "hg/release.h"
 #include "na.h"
 #include "rt/submit.h"
 
 _Static_assert(HG_HEADER_NO_RESPONSE == true, "no_response is the flag");
-
-__attribute__((noinline, cold)) void
-hg_forward_watched(struct hg_handle *handle)
-{
-    uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
-
-    if (watch & HG_WATCH_TIMER)
-        hg_handle_timer_stop(handle);
-    if (watch & HG_WATCH_STATS)
-        hg_stats_forwarded(handle);
-}
 
 /* Runs the user's callback; the handle may be forwarded again inside it. */
 static void
@@ -113,18 +104,6 @@ post_receive(struct hg_handle *handle)
         handle->tag);
 }
 
-/* The end of the receive was asked for, by a cancel or because the request could
- * not be sent. That still holds when an answer to an earlier request took the
- * receive first. */
-bool
-hg_origin_ending(const struct hg_handle *handle)
-{
-    return atomic_load_explicit(&handle->canceled, memory_order_relaxed) ==
-               hg_handle_asked(hg_handle_use(handle)) ||
-           atomic_load_explicit(&handle->ret, memory_order_relaxed) !=
-               HG_SUCCESS;
-}
-
 /* An answer with flags; true: what it refers to is being fetched. */
 static __attribute__((cold, noinline)) bool
 take_flagged(struct hg_handle *handle)
@@ -171,8 +150,8 @@ late_received(struct hg_handle *handle)
     int32_t code;
 
     hg_count(hg_class, &hg_class->counters.response_late);
-    code =
-        hg_origin_ending(handle) ? NA_PLUGIN_E_CANCELED : post_receive(handle);
+    code = hg_handle_is_ending(handle) ? NA_PLUGIN_E_CANCELED
+                                       : post_receive(handle);
     if (code == NA_PLUGIN_PENDING)
         return;
     hg_handle_record(
@@ -215,8 +194,8 @@ answer_received(struct na_op *op, const na_plugin_event *event)
     part_ended_in_progress(handle, HG_PART_RECV);
 }
 
-void
-hg_origin_fetched(struct hg_handle *handle, hg_return_t ret)
+static void
+fetched(struct hg_handle *handle, hg_return_t ret)
 {
     hg_handle_record(handle, ret);
     if (atomic_load_explicit(&handle->ret, memory_order_relaxed) != HG_SUCCESS)
@@ -249,12 +228,24 @@ request_sent(struct na_op *op, const na_plugin_event *event)
     part_ended_in_progress(handle, HG_PART_SEND);
 }
 
-void
-hg_origin_prepare(struct hg_handle *handle)
+static void
+prepare(struct hg_handle *handle)
 {
     handle->send->complete = request_sent;
     handle->recv->complete = answer_received;
 }
+
+static void
+released(struct hg_handle *handle)
+{
+    hg_handle_clear(handle);
+    hg_pool_put(handle);
+}
+
+const struct hg_side hg_origin_side = {.role = HG_ROLE_ORIGIN,
+    .prepare = prepare,
+    .released = released,
+    .fetched = fetched};
 
 /* What is special about a request: it is counted, or has checksums. */
 static __attribute__((cold, noinline)) void

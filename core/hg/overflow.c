@@ -230,10 +230,7 @@ hg_overflow_keep(struct hg_message *message, size_t offset, size_t capacity)
 static void
 tell_fetched(struct hg_handle *handle, hg_return_t ret)
 {
-    if (handle->role == HG_ROLE_TARGET)
-        hg_target_fetched(handle, ret);
-    else
-        hg_origin_fetched(handle, ret);
+    handle->side->fetched(handle, ret);
 }
 
 static int32_t
@@ -333,7 +330,7 @@ fetched(void *arg, hg_return_t ret)
     HG_Bulk_free(overflow->bulk);
     overflow->bulk = NULL;
     if (handle->role == HG_ROLE_TARGET) {
-        hg_target_fetched(handle, ret);
+        tell_fetched(handle, ret);
         return;
     }
     hg_handle_record(handle, ret);
@@ -438,7 +435,7 @@ hg_overflow_fetch(struct hg_handle *handle)
     atomic_store_explicit(
         &handle->moving, message->overflow, memory_order_relaxed);
     /* Nobody wants an answer whose forward is about to end. */
-    if (target || !hg_origin_ending(handle))
+    if (target || !hg_handle_is_ending(handle))
         ret = start_fetch(message->overflow,
             message->payload + offset + HG_HEADER_MORE_SIZE,
             size - offset - HG_HEADER_MORE_SIZE, &pending);
@@ -516,7 +513,7 @@ ack_received(struct na_op *op, const na_plugin_event *event)
         hg_handle_record(handle, (hg_return_t) ret);
     }
     atomic_store_explicit(&handle->moving, NULL, memory_order_relaxed);
-    hg_target_acknowledged(handle);
+    handle->side->acknowledged(handle);
 }
 
 hg_return_t

@@ -72,9 +72,8 @@ hg_overflow_rest(const struct hg_message *message)
 /* Nobody is to fetch it any more. */
 void hg_overflow_withdraw(struct hg_overflow *overflow);
 
-/* Fetches what the message that a handle received refers to. hg_target_fetched
- * or hg_origin_fetched is called once, perhaps before this returns. In
- * progress. */
+/* Fetches what the message that a handle received refers to. The side's
+ * `fetched` is called once, perhaps before this returns. In progress. */
 void hg_overflow_fetch(struct hg_handle *handle);
 
 /* Posts the receive of what will acknowledge an answer. [any thread] */

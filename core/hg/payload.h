@@ -37,4 +37,21 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     return ret;
 }
 
+/* Arguments beyond the message; NULL: there are none, or not any more. */
+static inline const struct hg_overflow *
+hg_overflow_of(const struct hg_message *message)
+{
+    return message->flags & HG_MESSAGE_RELEASED ? NULL : message->overflow;
+}
+
+/* The user's space and the encoded arguments, wherever they are. offset: size of
+ * that space. */
+static inline hg_size_t
+hg_payload_size(const struct hg_message *message, size_t offset)
+{
+    const struct hg_overflow *overflow = hg_overflow_of(message);
+
+    return overflow ? overflow->size + offset : message->size;
+}
+
 #endif /* HG_PAYLOAD_H */

@@ -49,7 +49,7 @@ take(struct hg_context *context, struct hg_port *port,
     hg_return_t ret;
 
     if (!handle) {
-        ret = hg_handle_create(context, port, HG_ROLE_TARGET, handle_p);
+        ret = hg_handle_create(context, port, context->target_side, handle_p);
     } else {
         ret = hg_handle_buffers_alloc(handle);
         if (ret == HG_SUCCESS)
@@ -124,14 +124,10 @@ hg_refill_post(struct hg_port *port, struct hg_context *context, uint32_t count)
             hg_refill_request(context, port);
             return ret;
         }
-        if (port->multi) {
-            hg_multi_put(port->multi, handle);
-            continue;
-        }
-        ret = hg_target_post(handle);
+        ret = port->post(handle);
         if (ret != HG_SUCCESS) {
             hg_refill_log(ret);
-            hg_target_postpone(context, handle->port);
+            hg_port_postpone(context, handle->port);
             return ret;
         }
     }

@@ -4,24 +4,28 @@
  * checked and queued, its handler runs and responds. A handle that nobody
  * refers to any more is posted again.
  */
-#include "hg/handle.h"
+#include "hg/target.h"
 
 #include "base/log.h"
 #include "hg/abandon.h"
 #include "hg/call_stats.h"
 #include "hg/checksum.h"
 #include "hg/loopback.h"
+#include "hg/multi_recv.h"
+#include "hg/overflow.h"
 #include "hg/payload.h"
 #include "hg/refill.h"
+#include "hg/release.h"
 #include "na.h"
 #include "rt/submit.h"
 #include "talaria.h"
 
+static void acknowledged(struct hg_handle *handle);
 static void request_received(struct na_op *op, const na_plugin_event *event);
 static void response_sent(struct na_op *op, const na_plugin_event *event);
 
-void
-hg_target_prepare(struct hg_handle *handle)
+static void
+prepare(struct hg_handle *handle)
 {
     handle->recv->complete = request_received;
     handle->send->complete = response_sent;
@@ -62,26 +66,16 @@ hg_target_post(struct hg_handle *handle)
     return post_inline(handle);
 }
 
-/* A receive that could not be posted: hg_target_retry tries again. */
-void
-hg_target_postpone(struct hg_context *context, struct hg_port *port)
-{
-    if (na_context_is_dead(port->na_context))
-        return;
-    atomic_store_explicit(&port->postponed, true, memory_order_relaxed);
-    hg_timers_retry(&context->timers);
-}
-
 static __attribute__((cold, noinline)) void
 not_posted(struct hg_handle *handle, hg_return_t ret)
 {
     if (!na_context_is_dead(handle->port->na_context))
         hg_refill_log(ret);
-    hg_target_postpone(handle->context, handle->port);
+    hg_port_postpone(handle->context, handle->port);
 }
 
-void
-hg_target_repost(struct hg_handle *handle)
+static void
+repost(struct hg_handle *handle)
 {
     struct hg_context *context = handle->context;
     hg_return_t ret;
@@ -138,7 +132,7 @@ retry_port(struct hg_context *context, struct hg_port *port)
         if (hg_target_post(handle) == HG_SUCCESS)
             continue;
         /* It was logged when it failed first. */
-        hg_target_postpone(context, port);
+        hg_port_postpone(context, port);
         return;
     }
 }
@@ -226,7 +220,7 @@ give_back(struct hg_handle *handle, int32_t keep)
         return false;
     }
     if (before == HG_HANDLE_RESPONDING && keep == 0)
-        hg_pool_put(handle);
+        handle->side->released(handle);
     return true;
 }
 
@@ -256,11 +250,11 @@ response_sent(struct na_op *op, const na_plugin_event *event)
             hg_stats_not_responded(handle, ret);
         hg_overflow_cancel(handle); /* nobody will acknowledge it */
     }
-    hg_target_acknowledged(handle);
+    acknowledged(handle);
 }
 
-void
-hg_target_acknowledged(struct hg_handle *handle)
+static void
+acknowledged(struct hg_handle *handle)
 {
     if (respond_ended(handle))
         hg_target_responded(handle);
@@ -460,8 +454,8 @@ hg_target_run_last(struct base_completion *completion)
 
 /* Also who does not wait for an answer waits to hear that the arguments need
  * not be kept any longer. */
-void
-hg_target_fetched(struct hg_handle *handle, hg_return_t ret)
+static void
+fetched(struct hg_handle *handle, hg_return_t ret)
 {
     if (ret != HG_SUCCESS || handle->no_response) {
         hg_return_t sent = send_code(handle, ret);
@@ -478,6 +472,19 @@ hg_target_fetched(struct hg_handle *handle, hg_return_t ret)
     handle->completion.run = handler_run;
     base_completion_push(
         &handle->context->bulk.completions, &handle->completion);
+}
+
+/* A message that gives a request up. */
+static bool
+take_cancel(struct hg_handle *handle, size_t at, size_t length)
+{
+    struct hg_handle *moving;
+
+    if (!hg_abandon_take(handle, handle->in.buffer + at, length, &moving))
+        return false;
+    if (moving)
+        hg_overflow_cancel(moving);
+    return true;
 }
 
 /* Takes over the message. NOENTRY, OPNOTSUPPORTED (another version),
@@ -500,8 +507,7 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
         if (event->length > handle->port->net.in_size)
             return (hg_return_t) na_event_too_long(
                 handle->port->na_context, event, handle->port->net.in_size);
-        if (event->length >= at &&
-            hg_abandon_take(handle, handle->in.buffer + at, length))
+        if (event->length >= at && take_cancel(handle, at, length))
             return HG_CANCELED;
         LOG_WARNING(HG, "%llu bytes that came as a request are none: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
@@ -559,8 +565,8 @@ take_flagged(struct hg_handle *handle)
     return true;
 }
 
-void
-hg_target_take(struct hg_handle *handle, const na_plugin_event *event)
+static void
+take(struct hg_handle *handle, const na_plugin_event *event)
 {
     hg_return_t ret;
 
@@ -595,7 +601,7 @@ request_not_received(struct hg_handle *handle, const na_plugin_event *event)
     if (ret != NA_CANCELED && !na_context_is_dead(na_context))
         LOG_WARNING(
             HG, "a request could not be received: %s", NA_Error_to_string(ret));
-    hg_target_repost(handle);
+    repost(handle);
 }
 
 static void
@@ -607,7 +613,7 @@ request_received(struct na_op *op, const na_plugin_event *event)
         count_taken(handle->context, handle->port);
     if (__builtin_expect(
             na_event_state(event) == NA_EVENT_MESSAGE && event->source, 1))
-        hg_target_take(handle, event);
+        take(handle, event);
     else
         request_not_received(handle, event);
 }
@@ -661,3 +667,31 @@ talaria_handle_drop(hg_handle_t handle)
         hg_stats_dropped(handle);
     return HG_SUCCESS;
 }
+
+static void
+released(struct hg_handle *handle)
+{
+    hg_handle_clear(handle);
+    repost(handle);
+}
+
+const struct hg_side hg_target_side = {.role = HG_ROLE_TARGET,
+    .prepare = prepare,
+    .take = take,
+    .released = released,
+    .fetched = fetched,
+    .acknowledged = acknowledged};
+
+static void
+local_released(struct hg_handle *handle)
+{
+    hg_handle_clear(handle);
+    hg_loopback_put(handle);
+}
+
+const struct hg_side hg_local_side = {.role = HG_ROLE_TARGET,
+    .prepare = prepare,
+    .take = take,
+    .released = local_released,
+    .fetched = fetched,
+    .acknowledged = acknowledged};

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "hg/checksum.h"
+#include "hg/multi_recv.h"
 
 __attribute__((cold)) hg_return_t
 hg_message_outgrown(struct hg_message *message, size_t offset, size_t capacity,
@@ -178,37 +179,20 @@ HG_Free_output(hg_handle_t handle, void *out_struct)
         handle, &handle->out, &handle->in, handle->rpc->out_proc, out_struct);
 }
 
-/* Arguments beyond the message; NULL: there are none, or not any more. */
-static const struct hg_overflow *
-overflow_of(const struct hg_message *message)
-{
-    return message->flags & HG_MESSAGE_RELEASED ? NULL : message->overflow;
-}
-
-/* The user's space and the encoded arguments, wherever they are. */
-static hg_size_t
-payload_size(const struct hg_handle *handle, const struct hg_message *message,
-    enum hg_role sender)
-{
-    const struct hg_class *hg_class = handle->context->hg_class;
-    const struct hg_overflow *overflow = overflow_of(message);
-
-    if (!overflow)
-        return message->size;
-    return overflow->size + (sender == HG_ROLE_ORIGIN ? hg_class->in_offset
-                                                      : hg_class->out_offset);
-}
-
 hg_size_t
 HG_Get_input_payload_size(hg_handle_t handle)
 {
-    return handle ? payload_size(handle, &handle->in, HG_ROLE_ORIGIN) : 0;
+    return handle ? hg_payload_size(
+                        &handle->in, handle->context->hg_class->in_offset)
+                  : 0;
 }
 
 hg_size_t
 HG_Get_output_payload_size(hg_handle_t handle)
 {
-    return handle ? payload_size(handle, &handle->out, HG_ROLE_TARGET) : 0;
+    return handle ? hg_payload_size(
+                        &handle->out, handle->context->hg_class->out_offset)
+                  : 0;
 }
 
 static hg_return_t
@@ -262,7 +246,7 @@ HG_Release_input_buf(hg_handle_t handle)
 static hg_return_t
 give_extra(const struct hg_message *message, void **buf_p, hg_size_t *size_p)
 {
-    const struct hg_overflow *overflow = overflow_of(message);
+    const struct hg_overflow *overflow = hg_overflow_of(message);
 
     if (buf_p)
         *buf_p = overflow ? overflow->data : NULL;

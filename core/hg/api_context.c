@@ -9,6 +9,8 @@
 #include "hg/handle.h"
 #include "hg/loopback.h"
 #include "hg/multi_recv.h"
+#include "hg/release.h"
+#include "hg/target.h"
 #include "na.h"
 
 #include <stdlib.h>
@@ -75,6 +77,7 @@ post_all(struct hg_context *context)
     for (unsigned i = 0; ret == HG_SUCCESS && i < context->port_count; i++) {
         struct hg_port *port = &context->ports[i];
 
+        port->post = hg_target_post;
         if (port->net.na_class->multi_recv && !context->hg_class->no_multi_recv)
             ret = hg_multi_open(context, port);
         if (ret == HG_SUCCESS)
@@ -95,6 +98,8 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     if (!context)
         return NULL;
     context->hg_class = hg_class;
+    context->target_side = &hg_target_side;
+    context->local_side = &hg_local_side;
     if (open_ports(context, id) != HG_SUCCESS)
         goto free_context;
     na_context = context->ports[HG_NET_MAIN].na_context;

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a context's handles. */
+#include "hg/release.h"
+
+void
+hg_pool_finish(struct hg_context *context)
+{
+    struct hg_handle *handle;
+
+    while ((handle = LIST_FIRST(&context->handles)) != NULL) {
+        LIST_REMOVE(handle, all_next);
+        hg_overflow_clear(handle);
+        hg_handle_destroy(handle);
+    }
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a handle leaves when a call is over. */
+#ifndef HG_RELEASE_H
+#define HG_RELEASE_H
+
+#include "hg/call_stats.h"
+#include "hg/handle.h"
+#include "hg/overflow.h"
+
+/* Frees what a handle has of a call that is over. */
+static inline __attribute__((always_inline)) void
+hg_handle_clear(struct hg_handle *handle)
+{
+    if (__builtin_expect(handle->in.overflow || handle->out.overflow, 0))
+        hg_overflow_clear(handle);
+    na_peer_release(&handle->peer);
+    if (__builtin_expect(
+            atomic_load_explicit(&handle->watch, memory_order_relaxed) != 0, 0))
+        hg_stats_released(handle);
+}
+
+/* Frees the handles of a context. Nobody uses them, but calls that a dead
+ * context never ended may have left something. */
+void hg_pool_finish(struct hg_context *context);
+
+#endif /* HG_RELEASE_H */
