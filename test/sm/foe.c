@@ -138,6 +138,48 @@ receive_with(
     return got;
 }
 
+/* The second of the numbers that descriptors would get next. */
+static int
+second_free(int fd)
+{
+    int first = dup(fd), second = dup(fd);
+
+    close(first);
+    close(second);
+    return second;
+}
+
+/* Outside of any test: asserts nothing. */
+bool
+descriptors_without_room_are_closed(void)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    char byte;
+    struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {.msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = CMSG_LEN(sizeof(int))};
+    int pair[2], many[8] = {0}, fd, next;
+    bool closed = false;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
+        return false;
+    next = second_free(pair[0]);
+    if (try_send_with(pair[0], "", 1, many, 8) == 1 &&
+        recvmsg(pair[1], &message, 0) == 1 && CMSG_FIRSTHDR(&message) != NULL) {
+        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+        close(fd);
+        closed = second_free(pair[0]) == next;
+    }
+    close(pair[0]);
+    close(pair[1]);
+    return closed;
+}
+
 int
 make_ring_memory(void)
 {

@@ -87,6 +87,10 @@ int make_memory(uint64_t length, int seals);
 int make_ring_memory(void);
 int make_ring_memory_sealed(int seals);
 
+/* Whether descriptors in a packet for which its receiver has no room are closed, as
+ * Linux does. */
+bool descriptors_without_room_are_closed(void);
+
 /* The abstract socket address of a name. */
 struct sockaddr_un;
 socklen_t address_of(const char *name, struct sockaddr_un *address);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -375,6 +376,16 @@ child_reap(struct child *child)
     ck_assert_int_eq(waitpid(child->pid, &status, 0), child->pid);
     close(child->in);
     close(child->out);
+}
+
+bool
+kernel_copies(void)
+{
+    char from = 0, to;
+    struct iovec here = {.iov_base = &to, .iov_len = 1};
+    struct iovec there = {.iov_base = &from, .iov_len = 1};
+
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
 }
 
 uint32_t

@@ -150,6 +150,10 @@ void child_reap(struct child *child);
 uint32_t count_descriptors(void);
 uint32_t count_mappings(void);
 
+/* Whether processes may copy from and to one another's memory here, so that puts
+ * and gets do not need the owner of the memory to poll. */
+bool kernel_copies(void);
+
 /* Sockets with names of this process, or of this run of the program. */
 uint32_t count_sockets(void);
 

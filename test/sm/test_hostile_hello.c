@@ -385,7 +385,12 @@ main(void)
     TCase *cases = tcase_create("hostile_hello");
     tcase_add_test(cases, hostile_hello_is_refused);
     tcase_add_test(cases, hostile_name_of_the_class_itself_is_refused);
-    tcase_add_test(cases, hostile_memory_is_refused);
+    if (descriptors_without_room_are_closed())
+        tcase_add_test(cases, hostile_memory_is_refused);
+    else
+        puts(
+            "skipped: memory: who receives a packet gets more descriptors than "
+            "there is room for");
     tcase_add_test(cases, hostile_silent_callers_are_bounded);
     tcase_add_test(cases, hostile_answer_ends_the_call);
     tcase_add_test(cases, hostile_full_backlog_makes_calls_wait);

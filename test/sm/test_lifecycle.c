@@ -59,7 +59,8 @@ START_TEST(open_default_states_its_limits)
     ck_assert_uint_eq(node.opened.max_segments, 1024);
     ck_assert_uint_eq(node.opened.max_contexts, 256);
     ck_assert_uint_eq(node.opened.features,
-        NA_PLUGIN_FEATURE_NODE_LOCAL | NA_PLUGIN_FEATURE_RMA_NATIVE);
+        NA_PLUGIN_FEATURE_NODE_LOCAL |
+            (kernel_copies() ? NA_PLUGIN_FEATURE_RMA_NATIVE : 0));
     ck_assert_uint_le(node.opened.op_align, 64);
     node_close(&node);
 }
