@@ -73,7 +73,7 @@ begin(struct client *c, struct call *call, uint32_t size, hg_handle_t *handle_p)
 
 /* How long it took, in milliseconds; the process ends if it fails. */
 static uint64_t
-call_once(struct client *c, uint32_t size)
+one_call(struct client *c, uint32_t size)
 {
     struct call call = {.called = 0};
     uint64_t from = session_now_ms();
@@ -111,7 +111,7 @@ flood_run(void *arg)
     hg_handle_t handle;
 
     client_open(&client);
-    call_once(&client, 10);
+    one_call(&client, 10);
     for (uint32_t i = 0; i < flood->count; i++) {
         if (begin(&client, &call, flood->size, &handle) != HG_SUCCESS)
             break;
@@ -129,8 +129,8 @@ polite_run(void *arg)
 
     client_open(&client);
     for (uint32_t i = 0; i < POLITE_CALLS; i++) {
-        call_once(&client, 100);
-        call_once(&client, LARGE / 2);
+        one_call(&client, 100);
+        one_call(&client, LARGE / 2);
     }
     client_close(&client);
 }

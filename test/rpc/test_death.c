@@ -228,7 +228,7 @@ be_an_origin(int mode, int pipe_fd)
 }
 
 static void
-call_once(struct session *s)
+call_and_wait(struct session *s)
 {
     hg_handle_t handle = session_handle(s, rpcs_id(RPC_EMPTY));
 
@@ -262,10 +262,10 @@ START_TEST(death_of_origin_leaves_the_target_serving)
         ck_assert_int_eq(kill(origins[i], SIGKILL), 0);
         ck_assert_int_eq(waitpid(origins[i], &status, 0), origins[i]);
         ck_assert(WIFSIGNALED(status));
-        call_once(&s);
+        call_and_wait(&s);
         /* Answers to the dead harm nobody. */
         ck_assert_uint_eq(rpcs_let_go(&s, IN_FLIGHT), IN_FLIGHT);
-        call_once(&s);
+        call_and_wait(&s);
         close(pipes[i][0]);
         close(pipes[i][1]);
     }
