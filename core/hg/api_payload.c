@@ -88,7 +88,7 @@ message_decode(struct hg_handle *handle, struct hg_message *message,
     size_t offset, hg_proc_cb_t proc_cb, void *data)
 {
     if (!data)
-        return HG_SUCCESS;
+        return HG_INVALID_ARG;
     if (!proc_cb)
         return HG_FAULT;
     if (message->size < offset)
@@ -109,7 +109,7 @@ message_free(struct hg_handle *handle, struct hg_message *message,
     hg_return_t ret;
 
     if (!data)
-        return HG_SUCCESS;
+        return HG_INVALID_ARG;
     if (!proc_cb)
         return HG_FAULT;
     proc_begin(&message->proc, NULL, 0, HG_FREE);

@@ -10,8 +10,8 @@
 hg_return_t hg_message_outgrown(struct hg_message *message, size_t offset,
     size_t capacity, hg_proc_cb_t proc_cb, void *data, hg_return_t ret);
 
-/* Encodes a struct behind the user's offset. data NULL: no payload but the
- * offset; else FAULT without a proc_cb. */
+/* Encodes a struct behind the user's offset. data or proc_cb NULL: no payload but
+ * the offset. */
 static inline __attribute__((always_inline)) hg_return_t
 hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     hg_proc_cb_t proc_cb, void *data)
@@ -23,10 +23,8 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     message->flags = 0;
     if (__builtin_expect(message->overflow != NULL, 0))
         hg_overflow_drop(message);
-    if (!data)
+    if (!data || !proc_cb)
         return HG_SUCCESS;
-    if (!proc_cb)
-        return HG_FAULT;
     proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
     ret = proc_cb(proc, data);
     if (__builtin_expect(proc->extra, 0))

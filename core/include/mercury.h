@@ -362,7 +362,8 @@ HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
 
 /* Decodes the input of a request into in_struct, at the target. What it
  * allocates, and one reference, are given back by HG_Free_input. May be called
- * again, unless release_input_early. HG_FAULT: no proc is registered;
+ * again, unless release_input_early. HG_INVALID_ARG: in_struct is NULL;
+ * HG_FAULT: no proc is registered;
  * HG_OVERFLOW or HG_PROTOCOL_ERROR: the bytes aren't such a struct;
  * HG_CHECKSUM_ERROR: they were altered, or decoded only in part under
  * HG_CHECKSUM_RPC_PAYLOAD (then what the decoded part allocated is freed
@@ -417,7 +418,8 @@ HG_PUBLIC hg_return_t HG_Get_output_extra_buf(
 /* Calls */
 
 /* Sends a request to the handle's target. An operation.
- * in_struct: encoded before the call returns; NULL sends no payload.
+ * in_struct: encoded before the call returns; NULL sends no payload, nor does a
+ * struct when no proc is registered.
  * The callback gets info.forward.handle when the answer is here, with ret
  * HG_SUCCESS, or when there will be none: HG_NOENTRY, the target doesn't know
  * the RPC; what its handler returned instead of responding; HG_MSGSIZE or
@@ -425,13 +427,12 @@ HG_PUBLIC hg_return_t HG_Get_output_extra_buf(
  * (TALARIA_HG_OVERFLOW_MAX, _TOTAL); HG_CANCELED;
  * HG_HOSTUNREACH or alike, the target is gone; HG_CHECKSUM_ERROR. There is no
  * time limit of its own: cancel, or talaria_handle_set_deadline (HG_TIMEOUT).
- * HG_BUSY: the last forward isn't over; HG_FAULT: in_struct, but no proc;
- * HG_OVERFLOW: too large, and no_overflow; or what the proc returned. */
+ * HG_BUSY: the last forward isn't over; HG_OVERFLOW: too large, and no_overflow; or what the proc returned. */
 HG_PUBLIC hg_return_t HG_Forward(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct);
 
 /* Answers a request, once, inside its handler or any time later. An operation.
- * out_struct: encoded before the call returns; NULL sends no payload.
+ * out_struct: as in_struct of HG_Forward.
  * The callback gets info.respond.handle when the answer has left, and when it
  * was too large for a message, when the origin has fetched it.
  * A large answer is held until then: HG_TIMEOUT in the callback, the origin has
@@ -439,7 +440,7 @@ HG_PUBLIC hg_return_t HG_Forward(
  * HG_OPNOTSUPPORTED: answers are disabled; HG_BUSY: it was answered already;
  * HG_AGAIN: with it the context, or this origin, would hold more than its limit
  * of large payloads (TALARIA_HG_OVERFLOW_TOTAL), HG_MSGSIZE: it alone is more;
- * HG_FAULT, HG_OVERFLOW and procs as HG_Forward. After an error it can be called
+ * HG_OVERFLOW and procs as HG_Forward. After an error it can be called
  * again, or the handler returns the code. */
 HG_PUBLIC hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct);

@@ -86,8 +86,8 @@ on_bare(hg_handle_t handle)
     uint32_t value;
 
     TARGET_ASSERT(HG_Get_input(handle, &value) == HG_FAULT);
-    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, &value) == HG_FAULT);
-    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Get_input_payload_size(handle) == 0);
+    TARGET_ASSERT(HG_Respond(handle, NULL, NULL, &value) == HG_SUCCESS);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
     return HG_SUCCESS;
 }
@@ -101,8 +101,9 @@ on_peek(hg_handle_t handle)
 
     TARGET_ASSERT(HG_Get_input_payload_size(handle) == 0);
     TARGET_ASSERT(HG_Get_input(handle, &value) == HG_OVERFLOW);
-    TARGET_ASSERT(HG_Get_input(handle, NULL) == HG_SUCCESS);
-    TARGET_ASSERT(HG_Free_input(handle, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Get_input(handle, NULL) == HG_INVALID_ARG);
+    TARGET_ASSERT(HG_Free_input(handle, NULL) == HG_INVALID_ARG);
+    TARGET_ASSERT(HG_Free_output(handle, NULL) == HG_INVALID_ARG);
     TARGET_ASSERT(HG_Ref_get(handle) == refs);
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
@@ -256,8 +257,9 @@ START_TEST(forward_nothing_runs_handler)
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 1);
     ck_assert_uint_eq(HG_Get_input_payload_size(handle), 0);
     ck_assert_uint_eq(HG_Get_output_payload_size(handle), 0);
-    ck_assert_int_eq(HG_Get_output(handle, NULL), HG_SUCCESS);
-    ck_assert_int_eq(HG_Free_output(handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Get_output(handle, NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Free_output(handle, NULL), HG_INVALID_ARG);
+    ck_assert_int_eq(HG_Free_input(handle, NULL), HG_INVALID_ARG);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
@@ -367,7 +369,7 @@ START_TEST(forward_input_twice_is_the_same)
 }
 END_TEST
 
-START_TEST(forward_without_proc_fault)
+START_TEST(forward_without_proc_sends_no_payload)
 {
     struct session s;
     hg_handle_t handle;
@@ -375,7 +377,9 @@ START_TEST(forward_without_proc_fault)
 
     session_begin(&s, _i, &setup);
     handle = session_handle(&s, own_ids[OWN_BARE]);
-    ck_assert_int_eq(HG_Forward(handle, call_done, NULL, &value), HG_FAULT);
+    ck_assert_int_eq(session_forward(&s, handle, &value), HG_SUCCESS);
+    ck_assert_uint_eq(HG_Get_input_payload_size(handle), 0);
+    ck_assert_uint_eq(HG_Get_output_payload_size(handle), 0);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     ck_assert_int_eq(HG_Get_output(handle, &value), HG_FAULT);
@@ -494,7 +498,7 @@ add(TCase *tcase)
     session_add(
         tcase, forward_output_of_eager_size_fits_one_byte_more_overflows);
     session_add(tcase, forward_input_twice_is_the_same);
-    session_add(tcase, forward_without_proc_fault);
+    session_add(tcase, forward_without_proc_sends_no_payload);
     session_add(tcase, forward_null_struct_sends_no_payload);
     session_add(tcase, forward_offsets_carry_the_users_headers);
     session_add(tcase, forward_offsets_are_no_payload);

@@ -54,6 +54,14 @@ START_TEST(handle_references_are_back_at_one_after_success)
 }
 END_TEST
 
+static hg_return_t
+proc_refused(hg_proc_t proc, void *data)
+{
+    (void) proc;
+    (void) data;
+    return HG_NOMEM;
+}
+
 START_TEST(handle_references_are_back_at_one_after_failure)
 {
     struct session s;
@@ -69,11 +77,15 @@ START_TEST(handle_references_are_back_at_one_after_failure)
     ck_assert_int_eq(call.ret, HG_NOENTRY);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
     /* Nothing that could not start has changed it either. */
-    ck_assert_int_eq(
-        HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
-    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &code), HG_FAULT);
+    ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL,
+                         HG_Register_name(HG_Get_info(handle)->hg_class,
+                             "refused", proc_refused, NULL, NULL)),
+        HG_SUCCESS);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &code), HG_NOMEM);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
     ck_assert_uint_eq(call.called, 1);
+    ck_assert_int_eq(
+        HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
