@@ -7,13 +7,6 @@
 #include "mercury_config.h"
 #include "mercury_util_config.h"
 
-/* Programs expect it of this header; where the util headers are, it is there. */
-#ifdef __has_include
-#if __has_include("mercury_atomic.h")
-#include "mercury_atomic.h"
-#endif
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
