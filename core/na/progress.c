@@ -520,15 +520,20 @@ static __attribute__((noinline)) na_return_t
 wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 {
     na_return_t ret = failure(progress, count);
+    bool yield = false;
 
-    if (ret == NA_SUCCESS && !filled(progress))
+    if (ret == NA_SUCCESS && !filled(progress)) {
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
+        yield = timeout_ms == 0 && na_spin_yields(&progress->spin);
+    }
     if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0) {
         attend(progress);
         if (ret == NA_TIMEOUT && filled(progress))
             ret = NA_SUCCESS;
     }
     base_lock_release(&progress->lock);
+    if (yield)
+        sched_yield();
     return ret;
 }
 

@@ -17,6 +17,11 @@
 #define PERIOD_MIN_NS 8000000U
 #define PERIOD_MAX_NS 128000000U
 
+/* Polls without an event before a yield. An empty poll takes some 100 ns, as
+ * does a yield when no other thread wants the processor. */
+#define YIELD_POLLS_MIN 32U
+#define YIELD_POLLS_MAX 512U
+
 static uint64_t
 doubled(uint64_t period_ns)
 {
@@ -26,8 +31,9 @@ doubled(uint64_t period_ns)
 void
 na_spin_init(struct na_spin *spin)
 {
-    *spin = (struct na_spin){
-        .period_ns = PERIOD_MIN_NS, .sleep_period_ns = PERIOD_MIN_NS};
+    *spin = (struct na_spin){.period_ns = PERIOD_MIN_NS,
+        .sleep_period_ns = PERIOD_MIN_NS,
+        .yield_polls = YIELD_POLLS_MIN};
 }
 
 static void
@@ -61,18 +67,22 @@ end_period(struct na_spin *spin, uint64_t now)
     restart(spin, !spin->sleeps, true);
 }
 
-/* Sleeping is better when it halves waits, lest a few hiccups of the machine
- * speak for it, and events do not become rarer: who wakes late finds something at
- * once. Spinning is better when it makes either better by a quarter. */
+/* Events count for more than waits: a thread that was preempted between two
+ * waits waits no longer, and one that wakes late finds something at once. A way
+ * is better when events become more frequent by a third. Where they do not, waits
+ * decide: sleeping has to halve them, lest a few hiccups of the machine speak for
+ * it, spinning to save a quarter. */
 static bool
 is_better(const struct na_spin *spin, uint64_t now)
 {
     uint64_t wait = spin->sum_ns / spin->count;
     uint64_t event = event_ns(spin, now);
 
+    if (event <= spin->event_ns / 4 * 3)
+        return true;
     if (spin->sleeps)
         return wait <= spin->wait_ns / 2 && event <= spin->event_ns;
-    return wait <= spin->wait_ns / 4 * 3 || event <= spin->event_ns / 4 * 3;
+    return wait <= spin->wait_ns / 4 * 3 && event <= spin->event_ns / 8 * 9;
 }
 
 /* Who comes back to sleeping soon tries spinning less often. */
@@ -87,11 +97,14 @@ prefer(struct na_spin *spin)
     restart(spin, spin->sleeps, false);
 }
 
-/* A trial lasts no longer than as many waits of the other way. */
+/* A trial ends when it has taken longer than its events would have taken in the
+ * other way, and so many more as it has waits. Time counts, not waiting: what
+ * waits longer may well be done sooner. */
 static __attribute__((noinline)) void
 judge(struct na_spin *spin, uint64_t now)
 {
-    bool late = spin->sum_ns > TRIAL_WAITS * spin->wait_ns;
+    uint64_t events = (uint64_t) spin->events + TRIAL_WAITS;
+    bool late = now - spin->start_ns > events * spin->event_ns;
 
     if (!late && spin->count < TRIAL_WAITS)
         return;
@@ -114,4 +127,20 @@ na_spin_learn(struct na_spin *spin, uint64_t waited_ns, uint64_t now)
         judge(spin, now);
     else if (spin->sum_ns >= spin->period_ns && spin->count >= PERIOD_WAITS)
         end_period(spin, now);
+}
+
+bool
+na_spin_yields(struct na_spin *spin)
+{
+    if (spin->idle_events != spin->events) {
+        spin->idle_events = spin->events;
+        spin->idle_polls = 0;
+        spin->yield_polls = YIELD_POLLS_MIN;
+    }
+    if (++spin->idle_polls < spin->yield_polls)
+        return false;
+    spin->idle_polls = 0;
+    if (spin->yield_polls < YIELD_POLLS_MAX)
+        spin->yield_polls *= 2;
+    return true;
 }

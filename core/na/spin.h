@@ -10,6 +10,9 @@
  * each way is tried now and then, for a few waits, and for no longer than the
  * same number of waits takes the other way. Waits that spinning keeps shorter
  * than a wake-up try nothing else.
+ *
+ * A program that polls in a loop without waiting spins as well, and decides itself
+ * for how long: it yields.
  */
 #ifndef NA_SPIN_H
 #define NA_SPIN_H
@@ -28,6 +31,9 @@ struct na_spin {
     uint64_t event_ns;  /* from one event to the next */
     uint64_t period_ns; /* waiting before the other way is tried */
     uint64_t sleep_period_ns; /* likewise, when sleeping is next preferred */
+    uint32_t idle_events;     /* events, when polls began to find nothing */
+    uint32_t idle_polls;      /* since then, or since the last yield */
+    uint32_t yield_polls;     /* so many until the next */
 };
 
 void na_spin_init(struct na_spin *spin);
@@ -41,5 +47,9 @@ na_spin_count(struct na_spin *spin, uint32_t events)
 /* A wait has ended now with something to do, after so long; its events are
  * counted. */
 void na_spin_learn(struct na_spin *spin, uint64_t waited_ns, uint64_t now);
+
+/* A poll without waiting has found nothing. Whether its thread yields the
+ * processor now: after some such polls in a row, then less and less often. */
+bool na_spin_yields(struct na_spin *spin);
 
 #endif /* NA_SPIN_H */

@@ -8,7 +8,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define THREADS 4U
 #define WINDOW 8U
@@ -40,6 +42,31 @@ START_TEST(progress_of_nothing_times_out)
         ck_assert_uint_ge(session_now_ms() - begin, 29);
     ck_assert_int_eq(HG_Progress(NULL, 0), HG_INVALID_ARG);
     ck_assert_int_eq(HG_Trigger(NULL, 0, 1, &count), HG_INVALID_ARG);
+    session_end(&s);
+}
+END_TEST
+
+static _Thread_local unsigned yields;
+
+/* In place of the C library's. */
+int
+sched_yield(void)
+{
+    yields++;
+    return (int) syscall(SYS_sched_yield);
+}
+
+/* A loop that polls may keep the thread that it waits for from running. */
+START_TEST(progress_polls_in_vain_yield)
+{
+    struct session s;
+    unsigned before;
+
+    session_begin(&s, _i, &setup);
+    before = yields;
+    for (int i = 0; i < 2000; i++)
+        ck_assert_int_eq(HG_Progress(s.context, 0), HG_TIMEOUT);
+    ck_assert_uint_ge(yields - before, 2);
     session_end(&s);
 }
 END_TEST
@@ -551,6 +578,7 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, progress_of_nothing_times_out);
+    session_add(tcase, progress_polls_in_vain_yield);
     session_add(tcase, progress_succeeds_while_something_is_due);
     session_add(tcase, trigger_runs_at_most_so_many);
     session_add(tcase, trigger_waits_while_another_thread_progresses);

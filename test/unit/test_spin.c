@@ -15,7 +15,8 @@ struct machine {
     uint64_t sleep_ns;
     uint32_t stall_every;
     uint64_t stall_ns;
-    uint64_t away_ns; /* between waits that sleep */
+    uint64_t preempted_ns; /* before each such wait, instead */
+    uint64_t away_ns;      /* between waits that sleep */
 };
 
 static uint64_t now_ns = 1;
@@ -42,7 +43,9 @@ run(struct na_spin *spin, const struct machine *machine, uint32_t waits)
             now_ns += machine->away_ns;
             end_wait(spin, machine->sleep_ns);
         } else {
-            end_wait(spin, stalls ? machine->stall_ns : machine->spin_ns);
+            now_ns += stalls ? machine->preempted_ns : 0;
+            end_wait(spin, stalls && machine->stall_ns > 0 ? machine->stall_ns
+                                                           : machine->spin_ns);
         }
     }
     return slept;
@@ -82,6 +85,21 @@ START_TEST(spin_with_stalls_sleeps)
     na_spin_init(&spin);
     run(&spin, &machine, 1000);
     ck_assert_uint_ge(run(&spin, &machine, 100000), 98000);
+}
+END_TEST
+
+/* The thread that waits is preempted between its waits, which are shorter. */
+START_TEST(spin_with_stalls_between_waits_sleeps)
+{
+    const struct machine machine = {.spin_ns = 40 * US,
+        .sleep_ns = 65 * US,
+        .stall_every = 20,
+        .preempted_ns = 4 * MS};
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    run(&spin, &machine, 1000);
+    ck_assert_uint_ge(run(&spin, &machine, 100000), 95000);
 }
 END_TEST
 
@@ -153,6 +171,46 @@ START_TEST(spin_that_pays_again_is_taken_up)
 }
 END_TEST
 
+static uint32_t
+count_yields(struct na_spin *spin, uint32_t polls)
+{
+    uint32_t yields = 0;
+
+    for (uint32_t i = 0; i < polls; i++)
+        yields += na_spin_yields(spin);
+    return yields;
+}
+
+START_TEST(polls_in_vain_yield_less_and_less)
+{
+    struct na_spin spin;
+    uint32_t first, later;
+
+    na_spin_init(&spin);
+    ck_assert_uint_eq(count_yields(&spin, 10), 0);
+    first = count_yields(&spin, 1000);
+    later = count_yields(&spin, 100000);
+    ck_assert_uint_ge(first, 2);
+    ck_assert_uint_ge(later, 100);
+    ck_assert_uint_le(later, 300);
+    na_spin_count(&spin, 1);
+    ck_assert_uint_eq(count_yields(&spin, 10), 0);
+    ck_assert_uint_ge(count_yields(&spin, 1000), 2);
+}
+END_TEST
+
+START_TEST(polls_with_events_do_not_yield)
+{
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    for (int i = 0; i < 100000; i++) {
+        na_spin_count(&spin, 1);
+        ck_assert_uint_eq(count_yields(&spin, 10), 0);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -164,11 +222,14 @@ main(void)
     tcase_add_test(tcase, spin_shorter_than_wake_up_never_sleeps);
     tcase_add_test(tcase, spin_in_vain_sleeps);
     tcase_add_test(tcase, spin_with_stalls_sleeps);
+    tcase_add_test(tcase, spin_with_stalls_between_waits_sleeps);
     tcase_add_test(tcase, spin_that_stalls_always_sleeps_soon);
     tcase_add_test(tcase, spin_that_is_better_sleeps_rarely);
     tcase_add_test(tcase, spin_with_more_events_goes_on);
     tcase_add_test(tcase, spin_of_idle_process_goes_on);
     tcase_add_test(tcase, spin_that_pays_again_is_taken_up);
+    tcase_add_test(tcase, polls_in_vain_yield_less_and_less);
+    tcase_add_test(tcase, polls_with_events_do_not_yield);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
