@@ -87,20 +87,6 @@ bulk_context_init(struct bulk_context *context, struct bulk_class *bulk_class,
     atomic_init(&context->op_count, 0);
 }
 
-/* They stay until the context ends: going through them takes no lock. */
-void
-bulk_context_fail(struct bulk_context *context, struct na_context *na_context)
-{
-    struct bulk_op *op;
-
-    base_lock_acquire(&context->bulk_lock);
-    op = LIST_FIRST(&context->all_ops);
-    base_lock_release(&context->bulk_lock);
-    for (; op; op = LIST_NEXT(op, all_next))
-        if (op->na_context == na_context)
-            bulk_transfer_fail(op);
-}
-
 void
 bulk_context_finish(struct bulk_context *context)
 {

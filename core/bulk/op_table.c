@@ -5,6 +5,7 @@
  * slot of this table and the slot's generation, not a pointer.
  */
 #include "bulk/op.h"
+#include "na/progress.h"
 
 #include "base/log.h"
 

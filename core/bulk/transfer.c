@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Moving data between two descriptors. */
 #include "bulk/op.h"
+#include "na/progress.h"
 
 #include "base/log.h"
 #include "na.h"
@@ -557,4 +558,18 @@ HG_Bulk_cancel(hg_op_id_t op_id)
         return HG_INVALID_ARG;
     bulk_op_table_cancel(op_id, cancel);
     return HG_SUCCESS;
+}
+
+/* They stay until the context ends: going through them takes no lock. */
+void
+bulk_context_fail(struct bulk_context *context, struct na_context *na_context)
+{
+    struct bulk_op *op;
+
+    base_lock_acquire(&context->bulk_lock);
+    op = LIST_FIRST(&context->all_ops);
+    base_lock_release(&context->bulk_lock);
+    for (; op; op = LIST_NEXT(op, all_next))
+        if (op->na_context == na_context)
+            bulk_transfer_fail(op);
 }

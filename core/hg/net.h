@@ -9,6 +9,7 @@
 
 #include "mercury_types.h"
 #include "na/context.h"
+#include "na/progress.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

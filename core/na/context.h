@@ -5,7 +5,8 @@
 
 #include "base/completion.h"
 #include "na/class.h"
-#include "na/progress.h"
+
+struct na_progress;
 
 struct na_context {
     struct na_class *na_class;
@@ -19,7 +20,10 @@ struct na_context {
     _Atomic int32_t dead;     /* an na_return_t: why; NA_SUCCESS: it is not */
     uint8_t id;
     int wait_fd; /* -1: the plugin cannot wait */
-    struct na_progress own_progress;
+    struct na_progress *own_progress;
+    /* Completes what is pending of the NA interface, once the context is dead. In
+     * progress. */
+    void (*fail)(struct na_context *context);
 };
 
 static inline const na_plugin_ops *
@@ -35,7 +39,7 @@ na_context_is_dead(const struct na_context *context)
            NA_SUCCESS;
 }
 
-/* Nothing of the plugin's context is called from now on but ctx_destroy; the
+/* violation.c. Nothing of the plugin's context is called from now on but ctx_destroy; the
  * next poll completes what is pending with IO_ERROR. false: it was dead before.
  * [any thread] */
 bool na_context_die(struct na_context *context, na_return_t why);

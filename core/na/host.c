@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "na/context.h"
+#include "na/progress.h"
 #include "na/violation.h"
 
 #include <stdlib.h>

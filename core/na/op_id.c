@@ -6,6 +6,7 @@
 #include "na/addr.h"
 #include "na/call.h"
 #include "na/context.h"
+#include "na/progress.h"
 #include "na/violation.h"
 
 #include "base/log.h"

@@ -4,6 +4,7 @@
 
 #include "na/context.h"
 #include "na/op_id.h"
+#include "na/progress.h"
 
 static bool
 valid(const na_class_t *na_class, const na_context_t *context)

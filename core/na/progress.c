@@ -7,7 +7,6 @@
 #include "base/time.h"
 #include "na/context.h"
 #include "na/op.h"
-#include "na/op_id.h"
 #include "na/violation.h"
 
 #include <errno.h>
@@ -104,9 +103,9 @@ static __attribute__((noinline, cold)) int32_t
 poll_failed(struct na_context *context, int32_t count)
 {
     const struct na_progress *progress = context->progress;
-    int32_t code = na_poll_failed(context, count);
+    int32_t code = na_poll_failed(context, count, NA_POLL_BATCH);
 
-    na_op_ids_fail(context);
+    context->fail(context);
     if (progress->fail)
         progress->fail(progress->fail_arg, context);
     return code;

@@ -8,6 +8,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+bool
+na_context_die(struct na_context *context, na_return_t why)
+{
+    int32_t alive = NA_SUCCESS;
+
+    if (!atomic_compare_exchange_strong_explicit(&context->dead, &alive,
+            (int32_t) why, memory_order_relaxed, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&context->ops, &na_ops_dead, memory_order_relaxed);
+    return true;
+}
+
 #define KNOWN_FLAGS (NA_PLUGIN_EVENT_MESSAGE | NA_PLUGIN_EVENT_MORE)
 
 void
@@ -137,12 +149,11 @@ na_event_multi(struct na_context *context, const na_plugin_event *event,
 }
 
 __attribute__((cold)) int32_t
-na_poll_failed(struct na_context *context, int32_t count)
+na_poll_failed(struct na_context *context, int32_t count, uint32_t most)
 {
     if (count > 0) {
         na_violation_of_context(context,
-            "poll returned %d events, at most %u were asked for", count,
-            NA_POLL_BATCH);
+            "poll returned %d events, at most %u were asked for", count, most);
     } else if (!na_context_is_dead(context)) {
         na_return_t why = na_result(context->na_class, "poll", count);
 

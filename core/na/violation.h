@@ -112,8 +112,9 @@ na_return_t na_event_wrong_origin(
 na_return_t na_event_multi(struct na_context *context,
     const na_plugin_event *event, const void *buffer, uint64_t size);
 
-/* What poll returned that is not a number of events it was asked for: the
- * context is dead, or was before. The code to return. */
-int32_t na_poll_failed(struct na_context *context, int32_t count);
+/* What poll returned that is not a number of events up to `most`: the context is
+ * dead, or was before. The code to return. */
+int32_t na_poll_failed(
+    struct na_context *context, int32_t count, uint32_t most);
 
 #endif /* NA_VIOLATION_H */

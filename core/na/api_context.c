@@ -5,6 +5,7 @@
 #include "na.h"
 #include "na/op.h"
 #include "na/op_id.h"
+#include "na/progress.h"
 #include "na/violation.h"
 
 #include "base/log.h"
@@ -16,18 +17,6 @@ na_context_t *
 NA_Context_create(na_class_t *na_class)
 {
     return NA_Context_create_id(na_class, 0);
-}
-
-bool
-na_context_die(struct na_context *context, na_return_t why)
-{
-    int32_t alive = NA_SUCCESS;
-
-    if (!atomic_compare_exchange_strong_explicit(&context->dead, &alive,
-            (int32_t) why, memory_order_relaxed, memory_order_relaxed))
-        return false;
-    atomic_store_explicit(&context->ops, &na_ops_dead, memory_order_relaxed);
-    return true;
 }
 
 /* The descriptor to wait on; false: the plugin returned what is none. */
@@ -96,10 +85,14 @@ NA_Context_create_id(na_class_t *na_class, uint8_t id)
     atomic_init(&context->dead, NA_SUCCESS);
     atomic_init(&context->pending, 0);
     base_completion_queue_init(&context->completions, na_class->single_context);
-    context->progress = &context->own_progress;
+    context->fail = na_op_ids_fail;
+    context->own_progress = calloc(1, sizeof *context->own_progress);
+    if (!context->own_progress)
+        goto free_context;
+    context->progress = context->own_progress;
     ret = na_progress_init(context->progress, context, &context->completions);
     if (ret != NA_SUCCESS)
-        goto free_context;
+        goto free_progress;
     base_lock_acquire(&na_class->setup_lock);
     ret = context_open(context);
     base_lock_release(&na_class->setup_lock);
@@ -109,6 +102,8 @@ NA_Context_create_id(na_class_t *na_class, uint8_t id)
 
 finish_progress:
     na_progress_finish(context->progress);
+free_progress:
+    free(context->own_progress);
 free_context:
     free(context);
     return NULL;
@@ -139,7 +134,8 @@ NA_Context_destroy(na_class_t *na_class, na_context_t *context)
     na_class->ops.ctx_destroy(context->plugin_ctx);
     base_lock_release(&na_class->setup_lock);
     na_op_ids_free_destroyed(context);
-    na_progress_finish(&context->own_progress);
+    na_progress_finish(context->own_progress);
+    free(context->own_progress);
     free(context);
     atomic_fetch_sub_explicit(
         &na_class->context_count, 1, memory_order_relaxed);
