@@ -17,7 +17,7 @@
 #define SLOT_BITS 20U
 
 _Static_assert(CHUNK_SLOTS *CHUNKS == 1U << SLOT_BITS, "a slot fits its bits");
-_Static_assert(sizeof(hg_op_id_t) == 8, "an id holds slot and generation");
+_Static_assert(sizeof(hg_op_id_t) >= 4, "an id holds slot and generation");
 
 struct slot {
     struct bulk_op *op;  /* NULL: free */
@@ -104,10 +104,10 @@ next_generation(struct bulk_op *op)
 hg_op_id_t
 bulk_op_table_begin(struct bulk_op *op)
 {
-    uint64_t id = (uint64_t) next_generation(op) << SLOT_BITS | op->slot;
+    uintptr_t id = (uintptr_t) next_generation(op) << SLOT_BITS | op->slot;
 
     /* Odd generations only: never 0, which is HG_OP_ID_NULL. */
-    return (hg_op_id_t) (uintptr_t) id;
+    return (hg_op_id_t) id;
 }
 
 void
@@ -118,13 +118,21 @@ bulk_op_table_end(struct bulk_op *op)
     base_lock_release(&op->lock);
 }
 
+/* What of a generation stands in an id: all, or its low bits where a pointer has
+ * four bytes. */
+static uintptr_t
+in_id(uint32_t generation)
+{
+    return (uintptr_t) generation << SLOT_BITS >> SLOT_BITS;
+}
+
 static bool
 is_of(const struct bulk_op *op, uint64_t id)
 {
     uint32_t generation =
         atomic_load_explicit(&op->generation, memory_order_relaxed);
 
-    return (generation & 1) != 0 && generation == id >> SLOT_BITS;
+    return (generation & 1) != 0 && in_id(generation) == id >> SLOT_BITS;
 }
 
 /* The transfer of an id if it is under way. The table's lock is held. */
