@@ -8,9 +8,10 @@
 
 #include "scene.h"
 
-/* A socket of this host that listens, by no library; its name. */
+/* A socket of this host at which nobody listens, and whose port nobody else gets;
+ * its name. */
 static int
-listen_at(char name[SIDE_TEXT])
+bind_at(char name[SIDE_TEXT])
 {
     struct sockaddr_in where = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -19,10 +20,19 @@ listen_at(char name[SIDE_TEXT])
 
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *) &where, length), 0);
-    ck_assert_int_eq(listen(fd, 8), 0);
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *) &where, &length), 0);
     snprintf(name, SIDE_TEXT, "%s://127.0.0.1:%d", scene_protocol(),
         (int) ntohs(where.sin_port));
+    return fd;
+}
+
+/* One that listens, by no library. */
+static int
+listen_at(char name[SIDE_TEXT])
+{
+    int fd = bind_at(name);
+
+    ck_assert_int_eq(listen(fd, 8), 0);
     return fd;
 }
 
@@ -69,12 +79,13 @@ START_TEST(foreign_nobody_is_said_to_be_nobody)
     struct side side = {.expected = "nobody listens there"};
     char name[SIDE_TEXT];
 
-    close(listen_at(name));
+    int fd = bind_at(name);
     side_open(&side, scene_protocol(), "127.0.0.1", -1, 0);
     ck_assert_int_eq(send_to(&side, name, -1), NA_PLUGIN_E_HOSTUNREACH);
     ck_assert_uint_eq(side.errors, 0);
     ck_assert_uint_eq(side.told, 1);
     side_close(&side);
+    close(fd);
 }
 END_TEST
 
