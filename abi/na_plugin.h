@@ -24,7 +24,6 @@
  * an error logs it once through the host, with the values that explain it.
  *
  * After fork the child may only exec or exit. Descriptors are close-on-exec.
- *
  * Whoever breaks this: the core compares what a plugin returns, names the plugin
  * in its log, and goes on without its context or class.
  */
@@ -41,23 +40,22 @@ extern "C" {
 #define NA_PLUGIN_ABI_MAJOR 1
 #define NA_PLUGIN_ABI_MINOR 0
 
-/* "NApe": a draft. What is built on it loads only into a core with the same
+/* "NApf": a draft. What is built on it loads only into a core with the same
  * draft; the magic of the final 1.0 differs. */
-#define NA_PLUGIN_MAGIC 0x6570414EU
+#define NA_PLUGIN_MAGIC 0x6670414EU
 
-/*
- * Tables grow at their end. Each begins with its size, the bytes that the side
+/* Tables grow at their end. Each begins with its size, the bytes that the side
  * which filled it in knows. A reader refuses a table only if it is shorter than
  * in 1.0 (NA_PLUGIN_<TABLE>_SIZE_1_0; sizeof grows with this header), and reads
- * a member that came later only if NA_PLUGIN_HAS says that it is there [3].
- */
+ * a member that came later only if NA_PLUGIN_HAS says that it is there [3]. */
 #define NA_PLUGIN_END_OF(type, member)                                         \
     (offsetof(type, member) + sizeof(((type *) 0)->member))
 #define NA_PLUGIN_HAS(table, member)                                           \
     ((table)->size >= (uint64_t) ((const char *) &(table)->member -            \
                                   (const char *) (table)) +                    \
                           sizeof((table)->member))
-#define NA_PLUGIN_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin, close)
+#define NA_PLUGIN_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin, settings)
+#define NA_PLUGIN_SETTING_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_setting, text)
 #define NA_PLUGIN_HOST_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_host, extension)
 #define NA_PLUGIN_OPEN_INFO_SIZE_1_0                                           \
     NA_PLUGIN_END_OF(na_plugin_open_info, hints)
@@ -100,11 +98,9 @@ extern "C" {
 #define NA_PLUGIN_E_IO_ERROR (-22)
 #define NA_PLUGIN_E_HOSTFIREWALL (-23)
 
-/*
- * Limits of what open returns. A core opens no class beyond them, and says which
+/* Limits of what open returns. A core opens no class beyond them, and says which
  * value is beyond which limit. Sizes of messages include the header space,
- * which is at most half of the largest message.
- */
+ * which is at most half of the largest message. */
 #define NA_PLUGIN_OP_SIZE_MAX 65536U          /* op_size */
 #define NA_PLUGIN_MESSAGE_SIZE_MIN 256U       /* max_unexpected_size, */
 #define NA_PLUGIN_MESSAGE_SIZE_MAX (1U << 30) /* max_expected_size */
@@ -112,8 +108,7 @@ extern "C" {
 #define NA_PLUGIN_CONTEXTS_MAX 256U           /* max_contexts */
 #define NA_PLUGIN_ADDR_SIZE_MAX 65536U /* an address as string or bytes */
 
-/* Objects of the plugin. The core keeps pointers, which are never NULL, and
- * looks at nothing. */
+/* Objects of the plugin: to the core pointers, and never NULL. */
 typedef struct na_plugin_class na_plugin_class;
 typedef struct na_plugin_ctx na_plugin_ctx;
 typedef struct na_plugin_addr na_plugin_addr;
@@ -121,9 +116,8 @@ typedef struct na_plugin_mem na_plugin_mem;
 
 /* What poll reports. 48 bytes, frozen: it stands in arrays [4]. */
 typedef struct na_plugin_event {
-    void *op;               /* the operation, as it was submitted; NULL is
-                               reserved for news that belong to none: 1.0 has
-                               no such news, and a core of 1.0 ignores them */
+    void *op;               /* as submitted; NULL: news that belong to none,
+                               reserved: a core of 1.0 ignores them */
     void *buffer;           /* message received: where it begins, else NULL */
     uint64_t length;        /* and its bytes, header space included, else 0 */
     na_plugin_addr *source; /* unexpected message: its sender, one reference
@@ -149,19 +143,16 @@ typedef struct na_plugin_segment {
 #define NA_PLUGIN_LOG_INFO 3
 #define NA_PLUGIN_LOG_DEBUG 4
 
-/*
- * What the core gives to a class. It stays where it is, and valid, until close
+/* What the core gives to a class. It stays where it is, and valid, until close
  * has returned. A plugin keeps it in its class and never in a static: several
- * hosts may share the plugin [2].
- */
+ * hosts may share the plugin [2]. */
 typedef struct na_plugin_host {
     uint32_t size; /* bytes of this table in the core */
     uint16_t abi_major;
     uint16_t abi_minor;
     void *priv; /* the core's */
 
-    /* Read (atomically, relaxed) before a text is formatted for log: texts
-     * of a level above it are not wanted. */
+    /* Read (atomically, relaxed) first: log wants no text above this level. */
     const int32_t *log_level;
 
     /* Logs one line. file: as __FILE__; text: without a newline; both copied.
@@ -170,21 +161,19 @@ typedef struct na_plugin_host {
     void (*log)(const struct na_plugin_host *host, int32_t level,
         const char *file, uint32_t line, const char *text);
 
-    /* The value of a setting, NULL when it is not set. key: lower case, begins
-     * with the plugin's name or a protocol of its own, and a dot
-     * ("sm.ring_size", which the user sets as TALARIA_SM_RING_SIZE). Valid
-     * until the plugin returns to the core, and checked by the plugin.
-     * [any thread] */
-    const char *(*config)(const struct na_plugin_host *host, const char *key);
+    /* What a setting of na_plugin.settings is for this class, by its key: as
+     * a number (of a TEXT 0), and as it was written. The core has checked it:
+     * neither fails. Constant, and valid until close (or info) has returned.
+     * 0 and "" of a key that the plugin does not list. [any thread] */
+    uint64_t (*number)(const struct na_plugin_host *host, const char *key);
+    const char *(*text)(const struct na_plugin_host *host, const char *key);
 
-    /* There is work that only a poll of the context will finish and for which
-     * its descriptor does not become readable. core_ctx: as ctx_create got it.
-     * Cheap; may come too often. Not from within poll or arm of that context,
-     * nor once its ctx_destroy has returned. [any thread] */
+    /* There is work that only a poll of the context finishes and its descriptor
+     * does not show. core_ctx: as ctx_create got it. May come too often. Not from
+     * poll or arm of that context, nor after its ctx_destroy. [any thread] */
     void (*wake)(const struct na_plugin_host *host, void *core_ctx);
 
-    /* A service of the core beyond this table, by id; NULL if it has none of
-     * that name. 1.0 defines no id. [any thread] */
+    /* A service beyond this table, by id, or NULL. 1.0 has none. [any thread] */
     const void *(*extension)(const struct na_plugin_host *host, const char *id);
 } na_plugin_host;
 
@@ -213,24 +202,20 @@ typedef struct na_plugin_host {
 #define NA_PLUGIN_TC_SCAVENGER 5U
 #define NA_PLUGIN_TC_NETWORK_CTRL 6U
 
-/*
- * What a class is opened with. The core's, valid during open. What a plugin
+/* What a class is opened with. The core's, valid during open. What a plugin
  * cannot honour it ignores, and says so once at level INFO, an auth_key at
  * WARNING. A bit of flags that it does not know, or a value of addr_format or
  * traffic_class, it refuses with INVALID_ARG. hints are wishes and thread_mode
- * are promises: it ignores bits of them that it does not know.
- */
+ * are promises: it ignores bits of them that it does not know. */
 typedef struct na_plugin_open_info {
     uint32_t size;  /* bytes of this table in the core */
     uint32_t flags; /* NA_PLUGIN_OPEN_* */
 
-    /* From "plugin+protocol://name". name is what follows "://", or NULL. If
-     * the plugin has not said NA_PLUGIN_OPAQUE_NAME, the core has split it:
-     * "device/host:port"; what is missing is NULL, or -1. A host without its
-     * brackets if it is an IPv6 address; it may be a host's name, an address,
-     * an interface, or a device if device is NULL. port 0: any. With
-     * NA_PLUGIN_OPAQUE_NAME device and host are NULL and port is -1. Neither
-     * name nor its parts are ever "": what is empty is NULL. */
+    /* From "plugin+protocol://name", of which the core has split the name,
+     * "device/host:port", if the plugin has not said NA_PLUGIN_OPAQUE_NAME.
+     * What is missing, empty or not split is NULL, the port -1. host: a host's
+     * name, an address (IPv6 without brackets), an interface, or a device if
+     * device is NULL. port 0: any. */
     const char *protocol;
     const char *name;
     const char *device;
@@ -305,11 +290,11 @@ typedef struct na_plugin_ops {
     int32_t (*addr_self)(na_plugin_class *cls, na_plugin_addr **addr_p);
 
     /* The address that a string stands for ("protocol://…" without "plugin+",
-     * as addr_to_string writes it or a user may), one reference. Local and lazy: it does not
+     * as addr_to_string or a user writes it), one reference. Lazy: it does not
      * contact the peer, and may succeed for one that is not there. May block to
-     * resolve a name. INVALID_ARG (text), PROTONOSUPPORT (a protocol that this
-     * class does not speak, with words in the log), NOENTRY (unknown name),
-     * NOMEM. Equal strings may give the same object. [any thread] */
+     * resolve a name. INVALID_ARG (text), PROTONOSUPPORT (not spoken by this
+     * class, which is logged), NOENTRY (unknown name), NOMEM. Equal strings may
+     * give the same object. [any thread] */
     int32_t (*addr_lookup)(
         na_plugin_class *cls, const char *name, na_plugin_addr **addr_p);
 
@@ -329,8 +314,7 @@ typedef struct na_plugin_ops {
 
     /* The string "protocol://…" of an address, with its zero. *size_p: in, the
      * room in buffer; out, always, the bytes needed. A NULL buffer only asks.
-     * OVERFLOW when there is no room, OPNOTSUPPORTED when it has no string
-     * form. [any thread] */
+     * OVERFLOW: no room; OPNOTSUPPORTED: it has no string. [any thread] */
     int32_t (*addr_to_string)(na_plugin_class *cls, const na_plugin_addr *addr,
         char *buffer, uint64_t *size_p);
 
@@ -343,12 +327,10 @@ typedef struct na_plugin_ops {
     int32_t (*addr_deserialize)(na_plugin_class *cls, const void *buffer,
         uint64_t length, na_plugin_addr **addr_p);
 
-    /* Drops what ties this class to that peer, dead or alive: what is pending
-     * to or from it ends with an error as far as cancel could end it, the next
-     * use of the address begins anew, with a successor if there is one. The
-     * peer may see the connection close: then what it has pending with this
-     * class ends with an error too, and its next use begins anew.
-     * [any thread] */
+    /* Disconnects the peer, dead or alive: what is pending with it ends with an
+     * error as far as cancel could end it, the next use reconnects, to a
+     * successor if there is one. The peer may see the connection close, and
+     * then does likewise. [any thread] */
     void (*addr_forget)(na_plugin_class *cls, na_plugin_addr *addr);
 
     /* MESSAGES. A buffer begins with opened.unexpected_header_size (or
@@ -506,8 +488,7 @@ typedef struct na_plugin_wait {
 
     /* Before sleeping: enables the descriptor, then looks. OK: armed; sleep at
      * most *sleep_ns nanoseconds (UINT64_MAX: any time). DONE: do not sleep,
-     * poll. Each poll disarms. [serial/context], and not in parallel with
-     * poll */
+     * poll. Each poll disarms. [serial/context], not in parallel with poll */
     int32_t (*arm)(na_plugin_ctx *ctx, uint64_t *sleep_ns_p);
 } na_plugin_wait;
 
@@ -548,8 +529,7 @@ typedef struct na_plugin_report {
 #define NA_PLUGIN_FEATURE_MEM_DEVICE 0x4U   /* registers device memory */
 #define NA_PLUGIN_FEATURE_CTX_PARALLEL 0x8U /* contexts progress in parallel */
 
-/* What open returns. The core zeroes it and sets size; the plugin fills in what
- * lies within it. */
+/* What open fills in, as far as it goes. The core zeroes it and sets size. */
 typedef struct na_plugin_opened {
     uint32_t size;     /* bytes of this table in the core */
     uint32_t features; /* NA_PLUGIN_FEATURE_* */
@@ -577,16 +557,40 @@ typedef struct na_plugin_device {
     const char *detail;   /* for people: provider, address, speed … */
 } na_plugin_device;
 
+/* na_plugin_setting.kind: what its number is, and how users write it */
+#define NA_PLUGIN_SETTING_TEXT 0U     /* none; least, most: bytes of the text */
+#define NA_PLUGIN_SETTING_NUMBER 1U   /* "64" */
+#define NA_PLUGIN_SETTING_BYTES 2U    /* "512", "32K", "1M", "2G" */
+#define NA_PLUGIN_SETTING_DURATION 3U /* ns: "0", "5us", "20ms", "1s", "1min" */
+#define NA_PLUGIN_SETTING_BOOLEAN 4U  /* "0", "no", "off"; "1", "yes", "on" */
+
+#define NA_PLUGIN_SETTINGS_MAX 128U     /* entries */
+#define NA_PLUGIN_SETTING_KEY_MAX 63U   /* bytes of a key */
+#define NA_PLUGIN_SETTING_TEXT_MAX 255U /* of initial, and of text */
+
+/* Something that users may set, for one class ("sm.ring_size=64K" when it is
+ * opened), or for all (TALARIA_SM_RING_SIZE). The core finds the value, checks
+ * it, and refuses keys that no list has. A kind that it does not know it hands
+ * on as a text, unchecked. */
+typedef struct na_plugin_setting {
+    uint32_t size; /* bytes of this table in the plugin */
+    uint32_t kind; /* NA_PLUGIN_SETTING_* */
+    uint64_t least;
+    uint64_t most;
+    const char *key;     /* the plugin's name or a protocol of its own in lower
+                            case, but neither hg nor plugin; a dot; [a-z0-9_]+ */
+    const char *initial; /* where nobody sets it, written as a user would */
+    const char *text;    /* what it is for, one line */
+} na_plugin_setting;
+
 /* na_plugin.flags */
 #define NA_PLUGIN_OPAQUE_NAME 0x1U     /* do not split open_info.name */
 #define NA_PLUGIN_OTHER_PROTOCOLS 0x2U /* may know more than protocols lists */
 
-/*
- * The plugin: constant data, read before any of its functions is called. The
+/* The plugin: constant data, read before any of its functions is called. The
  * core accepts it if the magic and the major agree, it is at least as long as
  * in 1.0, and min_host_minor is not above the core's minor [3]. Once any
- * function has run, the object stays mapped [13].
- */
+ * function has run, the object stays mapped [13]. */
 typedef struct na_plugin {
     uint32_t magic; /* the first 16 bytes never change */
     uint16_t abi_major;
@@ -616,28 +620,24 @@ typedef struct na_plugin {
     /* Closes it. Contexts, registrations and buffers are gone before;
      * addresses too. [exclusive] */
     void (*close)(na_plugin_class *cls);
+
+    const na_plugin_setting *const *settings; /* NULL ends them; or NULL */
 } na_plugin;
 
-/*
- * The one symbol. A plugin sm defines, in one file,
+/* The one symbol. A plugin sm defines, in one file,
  *     NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(sm) = {…};
  * which is na_plugin_v1, or with NA_PLUGIN_STATIC defined, so that several can
- * be linked into one program and registered by pointer, na_plugin_v1_sm.
- */
+ * be linked into one program and registered by pointer, na_plugin_v1_sm. */
 #define NA_PLUGIN_SYMBOL_NAME "na_plugin_v1"
 #ifdef NA_PLUGIN_STATIC
 #define NA_PLUGIN_SYMBOL(name) na_plugin_v1_##name
 #else
 #define NA_PLUGIN_SYMBOL(name) na_plugin_v1
 #endif
-#if defined(__GNUC__) && defined(__cplusplus)
+#ifdef __cplusplus
 #define NA_PLUGIN_EXPORT extern "C" __attribute__((visibility("default")))
-#elif defined(__GNUC__)
-#define NA_PLUGIN_EXPORT __attribute__((visibility("default")))
-#elif defined(__cplusplus)
-#define NA_PLUGIN_EXPORT extern "C"
 #else
-#define NA_PLUGIN_EXPORT
+#define NA_PLUGIN_EXPORT __attribute__((visibility("default")))
 #endif
 
 #ifdef __cplusplus

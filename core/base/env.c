@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static const char prefix[] = "TALARIA_";
 
 const char *
 base_env_get(const char *name)
@@ -31,21 +34,44 @@ variable_char(char c)
     return c == '.' || c == '-' || c == '_' ? '_' : '\0';
 }
 
-const char *
-base_env_plugin_setting(const char *key)
+bool
+base_env_variable(const char *key, char name[BASE_ENV_NAME_SIZE])
 {
-    static const char prefix[] = "TALARIA_";
-    char name[128];
     size_t length = sizeof prefix - 1;
 
     memcpy(name, prefix, length);
     for (; *key; key++) {
         char c = variable_char(*key);
 
-        if (c == '\0' || length + 1 == sizeof name)
-            return NULL;
+        if (c == '\0' || length + 1 == BASE_ENV_NAME_SIZE)
+            return false;
         name[length++] = c;
     }
     name[length] = '\0';
-    return base_env_get(name);
+    return true;
+}
+
+const char *
+base_env_plugin_setting(const char *key)
+{
+    char name[BASE_ENV_NAME_SIZE];
+
+    return base_env_variable(key, name) ? base_env_get(name) : NULL;
+}
+
+bool
+base_env_next(size_t *at_p, char name[BASE_ENV_NAME_SIZE])
+{
+    for (char **entry = environ; entry && entry[*at_p];) {
+        const char *text = entry[(*at_p)++];
+        size_t length = strcspn(text, "=");
+
+        if (strncmp(text, prefix, sizeof prefix - 1) != 0 ||
+            length >= BASE_ENV_NAME_SIZE)
+            continue;
+        memcpy(name, text, length);
+        name[length] = '\0';
+        return true;
+    }
+    return false;
 }

@@ -8,6 +8,8 @@
 #include "hg/class_stats.h"
 #include "hg/handle.h"
 #include "na.h"
+#include "setting/setting.h"
+#include "talaria.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,14 +67,14 @@ lay_out(struct hg_class *hg_class)
     hg_class->handle_size = end;
 }
 
-static bool
-options_usable(const struct hg_init_info *info)
+static hg_return_t
+check_options(const struct hg_init_info *info)
 {
     if ((unsigned) info->checksum_level <= HG_CHECKSUM_RPC_PAYLOAD)
-        return true;
+        return HG_SUCCESS;
     LOG_ERROR(HG, "checksum_level is %d, which is no hg_checksum_level_t",
         (int) info->checksum_level);
-    return false;
+    return HG_INVALID_ARG;
 }
 
 static void
@@ -88,27 +90,30 @@ set_multi_recv(struct hg_class *hg_class, const struct hg_init_info *info)
                                               : max;
 }
 
-static hg_class_t *
-class_open(
-    const char *info_string, bool listen, const struct hg_init_info *info)
+/* The transport: one of its own, or the caller's. */
+static hg_return_t
+get_na_class(struct hg_class *hg_class, const char *info_string, bool listen,
+    const struct hg_init_info *info, struct setting_pairs *pairs)
 {
     struct na_init_info options = na_options(info);
-    struct hg_class *hg_class = calloc(1, sizeof *hg_class);
 
-    if (!hg_class)
-        return NULL;
-    if (!hg_limits_read(&hg_class->limits))
-        goto free_class;
     hg_class->own_na_class = info->na_class == NULL;
-    hg_class->bulk.na_class =
-        info->na_class ? info->na_class
-                       : na_class_open(info_string, listen, &options);
-    if (!hg_class->bulk.na_class)
-        goto free_class;
-    if (hg_registry_init(&hg_class->registry,
-            hg_class_na(hg_class)->single_class,
-            info->stats != 0) != HG_SUCCESS)
-        goto close_na_class;
+    hg_class->bulk.na_class = info->na_class;
+    if (info->na_class)
+        return HG_SUCCESS;
+    return (hg_return_t) na_class_open(
+        &(struct na_class_args){.info_string = info_string,
+            .listen = listen,
+            .init = &options,
+            .pairs = pairs,
+            .pairs_of_others = info->auto_sm,
+            .taken = hg_limits_settings},
+        &hg_class->bulk.na_class);
+}
+
+static void
+set_options(struct hg_class *hg_class, const struct hg_init_info *info)
+{
     hg_class->bulk.stats = info->stats;
     hg_class->no_overflow = info->no_overflow;
     hg_class->checksum_flags = hg_checksum_flags(info->checksum_level);
@@ -122,18 +127,76 @@ class_open(
                               ? (uint32_t) info->request_post_incr
                               : POST_INCR;
     set_multi_recv(hg_class, info);
-    hg_auto_sm_open(hg_class, info);
+}
+
+static hg_return_t
+class_open(const char *info_string, bool listen,
+    const struct hg_init_info *info, struct setting_pairs *pairs,
+    hg_class_t **hg_class_p)
+{
+    struct hg_class *hg_class = calloc(1, sizeof *hg_class);
+    hg_return_t ret;
+
+    if (!hg_class)
+        return HG_NOMEM;
+    ret = hg_limits_read(&hg_class->limits, pairs);
+    if (ret != HG_SUCCESS)
+        goto free_class;
+    ret = get_na_class(hg_class, info_string, listen, info, pairs);
+    if (ret != HG_SUCCESS)
+        goto free_class;
+    ret = hg_registry_init(&hg_class->registry,
+        hg_class_na(hg_class)->single_class, info->stats != 0);
+    if (ret != HG_SUCCESS)
+        goto close_na_class;
+    set_options(hg_class, info);
+    ret = hg_auto_sm_open(hg_class, info, pairs);
+    if (ret != HG_SUCCESS)
+        goto close_auto_sm;
     lay_out(hg_class);
     if (hg_class->bulk.stats)
         hg_class_stats_enter(hg_class);
-    return hg_class;
+    *hg_class_p = hg_class;
+    return HG_SUCCESS;
 
+close_auto_sm:
+    hg_auto_sm_close(hg_class);
+    hg_registry_finish(&hg_class->registry);
 close_na_class:
     if (hg_class->own_na_class)
         NA_Finalize(hg_class->bulk.na_class);
 free_class:
     free(hg_class);
-    return NULL;
+    return ret;
+}
+
+hg_return_t
+talaria_hg_init(const char *info_string, bool listen, unsigned int version,
+    const struct hg_init_info *hg_init_info, const char *const *settings,
+    hg_class_t **hg_class_p)
+{
+    struct hg_init_info info = read_init_info(hg_init_info, version);
+    struct setting_pairs pairs;
+    char fault[SETTING_FAULT_SIZE];
+    hg_return_t ret;
+
+    base_log_init();
+    if (!hg_class_p) {
+        LOG_ERROR(HG, "no place for the class");
+        return HG_INVALID_ARG;
+    }
+    ret = check_options(&info);
+    if (ret != HG_SUCCESS)
+        return ret;
+    ret =
+        (hg_return_t) setting_pairs_init(&pairs, settings, fault, sizeof fault);
+    if (ret != HG_SUCCESS) {
+        LOG_ERROR(HG, "%s", fault);
+        return ret;
+    }
+    ret = class_open(info_string, listen, &info, &pairs, hg_class_p);
+    setting_pairs_finish(&pairs);
+    return ret;
 }
 
 hg_class_t *
@@ -154,12 +217,12 @@ hg_class_t *
 HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
     unsigned int version, const struct hg_init_info *hg_init_info)
 {
-    struct hg_init_info info = read_init_info(hg_init_info, version);
+    hg_class_t *hg_class;
 
-    base_log_init();
-    if (!options_usable(&info))
-        return NULL;
-    return class_open(na_info_string, na_listen != 0, &info);
+    return talaria_hg_init(na_info_string, na_listen != 0, version,
+               hg_init_info, NULL, &hg_class) == HG_SUCCESS
+               ? hg_class
+               : NULL;
 }
 
 hg_return_t

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "hg/class.h"
 #include "na.h"
+#include "setting/setting.h"
 #include "talaria.h"
 
 #include <stdio.h>
@@ -89,31 +90,67 @@ identify(struct hg_class *hg_class)
     hg_class->bulk.host.low ^= user;
 }
 
-void
-hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info)
+/* Whether no setting is left that none of the class's transports has. lax: not
+ * all of them are known, and that is a warning. */
+static hg_return_t
+check_rest(const struct hg_class *hg_class, const struct setting_pairs *pairs,
+    bool lax)
+{
+    const struct na_class *sm_class = hg_class->bulk.sm_class;
+    const na_plugin_setting *const *lists[] = {hg_limits_settings,
+        hg_class->own_na_class ? hg_class_na(hg_class)->plugin->settings : NULL,
+        sm_class ? sm_class->plugin->settings : NULL};
+    char fault[SETTING_FAULT_SIZE];
+
+    if (!pairs || setting_pairs_all_taken(pairs, lists,
+                      sizeof lists / sizeof lists[0], fault, sizeof fault))
+        return HG_SUCCESS;
+    if (lax) {
+        LOG_WARNING(HG, "%s", fault);
+        return HG_SUCCESS;
+    }
+    LOG_ERROR(HG, "%s", fault);
+    return HG_INVALID_ARG;
+}
+
+hg_return_t
+hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info,
+    struct setting_pairs *pairs)
 {
     struct na_class *na_class = hg_class_na(hg_class);
     struct na_init_info options = options_of(info);
-    char text[INFO_MAX], why[160] = "its info string is too long";
+    char text[INFO_MAX],
+        why[SETTING_FAULT_SIZE] = "its info string is too long";
 
     if (!info->auto_sm)
-        return;
+        return check_rest(hg_class, pairs, false);
     if (choose_info(info->sm_info_string, text) == HG_SUCCESS) {
-        if (is_that(na_class, text))
-            return; /* all peers are reached by it */
+        if (is_that(na_class, text)) /* all peers are reached by it */
+            return check_rest(hg_class, pairs, false);
         if (NA_SM_Host_id_get(&hg_class->host) != NA_SUCCESS)
             snprintf(why, sizeof why, "this host has no id");
         else
-            hg_class->bulk.sm_class = na_class_try_open(
-                text, NA_Is_listening(na_class), &options, why, sizeof why);
+            na_class_try_open(&(struct na_class_args){.info_string = text,
+                                  .listen = NA_Is_listening(na_class),
+                                  .init = &options,
+                                  .pairs = pairs,
+                                  .pairs_of_others = true},
+                why, sizeof why, &hg_class->bulk.sm_class);
     }
-    if (hg_class->bulk.sm_class)
+    if (hg_class->bulk.sm_class) {
         identify(hg_class);
-    else
-        LOG_WARNING(HG,
-            "auto_sm without effect, peers of this node are reached by %s+%s "
-            "as all others: %s",
-            NA_Get_class_name(na_class), NA_Get_class_protocol(na_class), why);
+        return check_rest(hg_class, pairs, false);
+    }
+    if (pairs && pairs->refused) {
+        LOG_ERROR(HG, "%s", why);
+        return HG_INVALID_ARG;
+    }
+    LOG_WARNING(HG,
+        "auto_sm without effect, peers of this node are reached by %s+%s as "
+        "all others: %s",
+        NA_Get_class_name(na_class), NA_Get_class_protocol(na_class), why);
+    /* Which settings that transport would have is not known. */
+    return check_rest(hg_class, pairs, true);
 }
 
 void

@@ -1,56 +1,64 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The limits of a class, from the environment. */
+/* The core's own settings: the limits of a class. */
 #include "hg/limits.h"
 
-#include "base/env.h"
 #include "base/log.h"
 #include "proc/proc.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include "setting/setting.h"
+#include "setting/values.h"
 
 /* Long for a program that computes and makes no progress meanwhile, short for
  * one that serves for weeks. */
-#define ACK_MS UINT64_C(300000)
+static const na_plugin_setting ack_timeout = {
+    .size = sizeof ack_timeout,
+    .kind = NA_PLUGIN_SETTING_NUMBER,
+    .most = UINT32_MAX,
+    .key = "hg.ack_timeout_ms",
+    .initial = "300000",
+    .text = "milliseconds until an answer beyond a message, which its origin "
+            "does not acknowledge, ends with HG_TIMEOUT; 0: never",
+};
 
 /* More moves as bulk data. A machine of a few GiB survives some contexts that
  * hold all of it. */
-#define MIB (UINT64_C(1) << 20)
-#define OVERFLOW_MAX (256 * MIB)
-#define OVERFLOW_TOTAL (1024 * MIB)
+static const na_plugin_setting overflow_max = {
+    .size = sizeof overflow_max,
+    .kind = NA_PLUGIN_SETTING_BYTES,
+    .most = PROC_SIZE_MAX,
+    .key = "hg.overflow_max",
+    .initial = "256M",
+    .text = "bytes of arguments or results beyond a message that a peer may "
+            "announce; more is refused with HG_MSGSIZE",
+};
+static const na_plugin_setting overflow_total = {
+    .size = sizeof overflow_total,
+    .kind = NA_PLUGIN_SETTING_BYTES,
+    .most = UINT64_MAX,
+    .key = "hg.overflow_total",
+    .initial = "1G",
+    .text = "bytes of such that a context holds at once; more is refused with "
+            "HG_AGAIN",
+};
 
-/* Leaves the number as it is when the variable is unset. */
-static bool
-read_number(const char *name, uint64_t max, uint64_t *number)
+const na_plugin_setting *const hg_limits_settings[] = {
+    &ack_timeout, &overflow_max, &overflow_total, NULL};
+
+hg_return_t
+hg_limits_read(struct hg_limits *limits, struct setting_pairs *pairs)
 {
-    const char *text = base_env_get(name);
-    uint64_t value;
-    char *end;
+    struct setting_values read;
+    char fault[SETTING_FAULT_SIZE];
+    na_return_t ret = setting_values_read(
+        &read, hg_limits_settings, pairs, fault, sizeof fault);
 
-    if (!text)
-        return true;
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    /* strtoull takes spaces and signs. */
-    if (*text >= '0' && *text <= '9' && !*end && errno == 0 && value <= max) {
-        *number = value;
-        return true;
+    if (ret != NA_SUCCESS) {
+        LOG_ERROR(HG, "%s", fault);
+        return (hg_return_t) ret;
     }
-    LOG_ERROR(HG, "%s is \"%s\", which is no number up to %llu", name, text,
-        (unsigned long long) max);
-    return false;
-}
-
-bool
-hg_limits_read(struct hg_limits *limits)
-{
-    *limits = (struct hg_limits){.ack_ms = ACK_MS,
-        .overflow_max = OVERFLOW_MAX,
-        .overflow_total = OVERFLOW_TOTAL};
-    return read_number(
-               "TALARIA_HG_ACK_TIMEOUT_MS", UINT32_MAX, &limits->ack_ms) &&
-           read_number("TALARIA_HG_OVERFLOW_MAX", PROC_SIZE_MAX,
-               &limits->overflow_max) &&
-           read_number("TALARIA_HG_OVERFLOW_TOTAL", UINT64_MAX,
-               &limits->overflow_total);
+    setting_warn_unknown(hg_limits_settings);
+    *limits = (struct hg_limits){.ack_ms = read.values[0].number,
+        .overflow_max = read.values[1].number,
+        .overflow_total = read.values[2].number};
+    setting_values_finish(&read);
+    return HG_SUCCESS;
 }

@@ -2,7 +2,7 @@
 /*
  * What Talaria offers beside the Mercury interface: its version; plugins that a
  * program brings along or finds elsewhere, which plugins there are, and why one
- * could not be opened; deadlines of calls, requests that are not answered;
+ * could not be opened; settings of one class; deadlines of calls, requests that are not answered;
  * statistics.
  *
  * The library allocates the structs that a function returns, and the function
@@ -113,6 +113,26 @@ struct talaria_plugin_list {
  * files. [any thread] */
 NA_PUBLIC na_return_t talaria_plugin_list(struct talaria_plugin_list **list_p);
 NA_PUBLIC void talaria_plugin_list_free(struct talaria_plugin_list *list);
+
+/* NA_Initialize_opt2 and HG_Init_opt2, with settings for this class alone, and
+ * with the code of what fails.
+ *
+ * settings: texts "key=value" with whole keys, "sm.ring_size=64K", of the class's
+ * plugin; for a HG class also of the core, "hg.overflow_max=16M", and with
+ * auto_sm of the second plugin. A NULL ends them, or stands in their place. Only
+ * read during the call. What a program does not set here comes from the
+ * environment: TALARIA_SM_RING_SIZE. talaria_class_report has what came of it.
+ *
+ * INVALID_ARG, after a log line that names the key: a text without '=', a key
+ * given twice, one that nobody has (with the nearest that exists), a value of
+ * another kind or out of range; no info string; an option out of range. NOMEM.
+ * Otherwise what the search for the plugin, or its open, returned. [any thread] */
+NA_PUBLIC na_return_t talaria_na_initialize(const char *info_string,
+    bool listen, unsigned int version, const struct na_init_info *na_init_info,
+    const char *const *settings, na_class_t **na_class_p);
+HG_PUBLIC hg_return_t talaria_hg_init(const char *info_string, bool listen,
+    unsigned int version, const struct hg_init_info *hg_init_info,
+    const char *const *settings, hg_class_t **hg_class_p);
 
 /* One plugin that was looked at to open an info string. */
 struct talaria_candidate {

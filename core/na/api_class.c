@@ -11,6 +11,7 @@
 #include "plugin/info_string.h"
 #include "plugin/report.h"
 #include "plugin/resolve.h"
+#include "setting/setting.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -210,15 +211,41 @@ open_plugin(struct na_class *na_class, const na_plugin_open_info *open_info,
 static void
 class_free(struct na_class *na_class)
 {
+    setting_values_finish(&na_class->settings);
     free(na_class->open_error);
     free(na_class->protocol);
     free(na_class);
 }
 
+/* What the plugin's settings are for this class. */
 static na_return_t
-class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
-    const struct na_init_info *init, struct na_class **na_class_p)
+read_settings(struct na_class *na_class, const struct na_class_args *args,
+    struct plugin_report *report)
 {
+    const na_plugin *plugin = na_class->plugin;
+    const na_plugin_setting *const *lists[] = {plugin->settings, args->taken};
+    char fault[SETTING_FAULT_SIZE];
+    na_return_t ret = setting_values_read(&na_class->settings, plugin->settings,
+        args->pairs, fault, sizeof fault);
+
+    if (ret == NA_SUCCESS && args->pairs && !args->pairs_of_others &&
+        !setting_pairs_all_taken(args->pairs, lists, 2, fault, sizeof fault))
+        ret = NA_INVALID_ARG;
+    if (ret == NA_SUCCESS) {
+        setting_warn_unknown(plugin->settings);
+        return NA_SUCCESS;
+    }
+    plugin_report_add(report, TALARIA_STAGE_OPEN, plugin_path(plugin),
+        plugin->name, ret, "%s", fault);
+    plugin_report_log(report);
+    return ret;
+}
+
+static na_return_t
+class_open(struct plugin_info *info, struct plugin_report *report,
+    const struct na_class_args *args, struct na_class **na_class_p)
+{
+    const struct na_init_info *init = args->init;
     const na_plugin *plugin;
     na_plugin_open_info open_info;
     struct na_class *na_class;
@@ -226,7 +253,7 @@ class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
 
     if (ret != NA_SUCCESS)
         return ret;
-    ret = fill_open_info(&open_info, info, plugin, listen, init);
+    ret = fill_open_info(&open_info, info, plugin, args->listen, init);
     if (ret != NA_SUCCESS) {
         plugin_report_add(report, TALARIA_STAGE_OPEN, plugin_path(plugin),
             plugin->name, ret, "an init option or the name is out of range");
@@ -239,7 +266,7 @@ class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
         return NA_NOMEM;
     }
     na_class->plugin = plugin;
-    na_class->listen = listen;
+    na_class->listen = args->listen;
     na_class->no_block = (init->progress_mode & NA_NO_BLOCK) != 0;
     na_class->single_class =
         (init->thread_mode & NA_THREAD_MODE_SINGLE_CLS) != 0;
@@ -253,9 +280,11 @@ class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
     na_class->protocol = strdup(info->protocol);
     ret = NA_NOMEM;
     if (na_class->protocol)
-        ret = open_plugin(na_class, &open_info, report);
+        ret = read_settings(na_class, args, report);
     else
         report_failure(na_class, report, ret, "out of memory");
+    if (ret == NA_SUCCESS)
+        ret = open_plugin(na_class, &open_info, report);
     if (ret != NA_SUCCESS) {
         class_free(na_class);
         return ret;
@@ -264,66 +293,104 @@ class_open(struct plugin_info *info, struct plugin_report *report, bool listen,
     return NA_SUCCESS;
 }
 
-static struct na_class *
-open_reported(const char *info_string, bool listen,
-    const struct na_init_info *init, struct plugin_report *report)
+static na_return_t
+open_reported(const struct na_class_args *args, struct plugin_report *report,
+    struct na_class **na_class_p)
 {
     struct plugin_info info;
-    struct na_class *na_class = NULL;
-    na_return_t ret = plugin_info_parse(info_string, &info);
+    na_return_t ret = plugin_info_parse(args->info_string, &info);
 
     if (ret != NA_SUCCESS) {
-        plugin_report_set_string(report, info_string);
+        plugin_report_set_string(report, args->info_string);
         plugin_report_add(report, TALARIA_STAGE_INFO_STRING, NULL, NULL, ret,
             "%s",
             ret == NA_NOMEM ? "out of memory"
-                            : plugin_info_fault(info_string, false));
-        return NULL;
+                            : plugin_info_fault(args->info_string, false));
+        return ret;
     }
-    class_open(&info, report, listen, init, &na_class);
+    ret = class_open(&info, report, args, na_class_p);
     plugin_info_finish(&info);
-    return na_class;
+    return ret;
 }
 
-na_class_t *
-na_class_open(
-    const char *info_string, bool listen, const struct na_init_info *init)
+na_return_t
+na_class_open(const struct na_class_args *args, na_class_t **na_class_p)
 {
     struct plugin_report *report;
-    struct na_class *na_class;
+    na_return_t ret;
 
     base_log_init();
-    if (!info_string) {
+    if (!args->info_string) {
         LOG_ERROR(NA, "no info string");
-        return NULL;
+        return NA_INVALID_ARG;
     }
     report = plugin_report_create();
-    na_class = open_reported(info_string, listen, init, report);
+    ret = open_reported(args, report, na_class_p);
     plugin_report_publish(report);
-    return na_class;
+    return ret;
 }
 
-na_class_t *
-na_class_try_open(const char *info_string, bool listen,
-    const struct na_init_info *init, char *why, size_t size)
+na_return_t
+na_class_try_open(const struct na_class_args *args, char *why, size_t size,
+    na_class_t **na_class_p)
 {
     struct plugin_report *report = plugin_report_create();
-    struct na_class *na_class;
+    na_return_t ret;
 
     plugin_report_silence(report);
-    na_class = open_reported(info_string, listen, init, report);
-    if (!na_class)
+    ret = open_reported(args, report, na_class_p);
+    if (ret != NA_SUCCESS)
         snprintf(why, size, "%s", plugin_report_text(report));
     plugin_report_destroy(report);
-    return na_class;
+    return ret;
+}
+
+/* The fields of a version of the interface, over the defaults. */
+static struct na_init_info
+read_init_info(const struct na_init_info *given, unsigned int version)
+{
+    struct na_init_info init = NA_INIT_INFO_INITIALIZER;
+
+    if (given && NA_VERSION_GE(version, NA_VERSION(5, 0)))
+        init = *given;
+    else if (given)
+        memcpy(&init, given, offsetof(struct na_init_info, traffic_class));
+    return init;
+}
+
+na_return_t
+talaria_na_initialize(const char *info_string, bool listen,
+    unsigned int version, const struct na_init_info *na_init_info,
+    const char *const *settings, na_class_t **na_class_p)
+{
+    struct na_init_info init = read_init_info(na_init_info, version);
+    struct setting_pairs pairs;
+    char fault[SETTING_FAULT_SIZE];
+    na_return_t ret;
+
+    base_log_init();
+    if (!na_class_p) {
+        LOG_ERROR(NA, "no place for the class");
+        return NA_INVALID_ARG;
+    }
+    ret = setting_pairs_init(&pairs, settings, fault, sizeof fault);
+    if (ret != NA_SUCCESS) {
+        LOG_ERROR(NA, "%s", fault);
+        return ret;
+    }
+    ret = na_class_open(&(struct na_class_args){.info_string = info_string,
+                            .listen = listen,
+                            .init = &init,
+                            .pairs = &pairs},
+        na_class_p);
+    setting_pairs_finish(&pairs);
+    return ret;
 }
 
 na_class_t *
 NA_Initialize(const char *info_string, bool listen)
 {
-    struct na_init_info init = NA_INIT_INFO_INITIALIZER;
-
-    return na_class_open(info_string, listen, &init);
+    return NA_Initialize_opt2(info_string, listen, NA_VERSION(5, 0), NULL);
 }
 
 na_class_t *
@@ -338,14 +405,11 @@ na_class_t *
 NA_Initialize_opt2(const char *info_string, bool listen, unsigned int version,
     const struct na_init_info *na_init_info)
 {
-    struct na_init_info init = NA_INIT_INFO_INITIALIZER;
+    na_class_t *na_class;
+    na_return_t ret = talaria_na_initialize(
+        info_string, listen, version, na_init_info, NULL, &na_class);
 
-    if (na_init_info && NA_VERSION_GE(version, NA_VERSION(5, 0)))
-        init = *na_init_info;
-    else if (na_init_info)
-        memcpy(
-            &init, na_init_info, offsetof(struct na_init_info, traffic_class));
-    return na_class_open(info_string, listen, &init);
+    return ret == NA_SUCCESS ? na_class : NULL;
 }
 
 na_return_t

@@ -10,6 +10,7 @@
 #include "na_types.h"
 
 #include "base/lock.h"
+#include "setting/values.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,17 +39,29 @@ struct na_class {
     struct base_lock setup_lock; /* creating and destroying contexts */
     struct base_lock ops_lock;   /* op_ids */
     LIST_HEAD(, na_op_id) op_ids;
+    struct setting_values settings;
     char *open_error; /* last error logged while opening */
 };
 
-/* As NA_Initialize_opt2, from the fields of every version. */
-na_class_t *na_class_open(
-    const char *info_string, bool listen, const struct na_init_info *init);
+/* What a class is opened with. */
+struct na_class_args {
+    const char *info_string;
+    bool listen;
+    const struct na_init_info *init; /* with the fields of every version */
+    struct setting_pairs *pairs;     /* of which it takes its own; or NULL */
+    bool pairs_of_others; /* others will take the rest of them; else there is
+                             to be no rest: */
+    const na_plugin_setting *const *taken; /* what has been taken, or NULL */
+};
+
+/* Opens a class. Errors as of NA_Initialize_opt2, logged and reported. */
+na_return_t na_class_open(
+    const struct na_class_args *args, na_class_t **na_class_p);
 
 /* The same for one that nobody misses: a failure is neither logged nor what
  * talaria_open_report tells, but written to why, cut to size bytes. */
-na_class_t *na_class_try_open(const char *info_string, bool listen,
-    const struct na_init_info *init, char *why, size_t size);
+na_return_t na_class_try_open(const struct na_class_args *args, char *why,
+    size_t size, na_class_t **na_class_p);
 
 /* The host table of a class. */
 void na_host_init(struct na_class *na_class);

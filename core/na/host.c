@@ -2,7 +2,6 @@
 /* What the core gives to a plugin: one host table per class. */
 #include "na/class.h"
 
-#include "base/env.h"
 #include "base/log.h"
 #include "na/context.h"
 #include "na/progress.h"
@@ -33,10 +32,38 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
         base_log_text(BASE_LOG_TRANSPORT, level, file ? file : "?", line, text);
 }
 
-static const char *
-host_config(const na_plugin_host *host, const char *key)
+/* NULL, after a log line, where the plugin has no such setting. */
+static const struct setting_value *
+find_setting(const na_plugin_host *host, const char *entry, const char *key)
 {
-    return key ? base_env_plugin_setting(key) : NULL;
+    struct na_class *na_class = host ? host->priv : NULL;
+    const struct setting_value *value;
+
+    if (!na_class)
+        return NULL;
+    value = key ? setting_values_find(&na_class->settings, key) : NULL;
+    if (!value)
+        na_violation(na_class,
+            "%s is called with key %.64s, which it does "
+            "not list",
+            entry, key ? key : "NULL");
+    return value;
+}
+
+static uint64_t
+host_number(const na_plugin_host *host, const char *key)
+{
+    const struct setting_value *value = find_setting(host, "number", key);
+
+    return value ? value->number : 0;
+}
+
+static const char *
+host_text(const na_plugin_host *host, const char *key)
+{
+    const struct setting_value *value = find_setting(host, "text", key);
+
+    return value ? value->text : "";
 }
 
 static void
@@ -68,7 +95,8 @@ na_host_init(struct na_class *na_class)
         .priv = na_class,
         .log_level = &base_log_gate,
         .log = host_log,
-        .config = host_config,
+        .number = host_number,
+        .text = host_text,
         .wake = host_wake,
         .extension = host_extension,
     };

@@ -8,6 +8,7 @@
 #include "na/violation.h"
 #include "plugin/info_string.h"
 #include "plugin/resolve.h"
+#include "setting/setting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,15 +80,22 @@ visit(void *arg, const na_plugin *plugin)
 {
     struct listing *listing = arg;
     struct na_class asking = {.plugin = plugin};
+    char fault[SETTING_FAULT_SIZE];
     int32_t code;
-    na_return_t ret;
+    na_return_t ret = setting_values_read(
+        &asking.settings, plugin->settings, NULL, fault, sizeof fault);
 
+    if (ret != NA_SUCCESS) {
+        LOG_ERROR(NA, "plugin %s is not asked: %s", plugin->name, fault);
+        return listing->named || ret == NA_NOMEM ? ret : NA_SUCCESS;
+    }
     na_host_init(&asking);
     listing->plugin = plugin;
     listing->asked = &asking;
     listing->broken = false;
     code = plugin->info(&asking.host, listing->protocol, listing, found);
     free(asking.open_error);
+    setting_values_finish(&asking.settings);
     if (listing->out_of_memory)
         return NA_NOMEM;
     ret = na_result(&asking, "info", code);

@@ -54,13 +54,18 @@ fill_core(const struct na_class *na_class, struct talaria_report_entry *entry)
             continue;
         entry[count++] = entries[i];
     }
+    for (size_t i = 0; i < na_class->settings.count; i++)
+        entry[count++] = (struct talaria_report_entry){
+            na_class->settings.values[i].setting->key,
+            na_class->settings.values[i].text, 0};
     return count;
 }
 
 /* What is returned, in one allocation. */
 struct report {
     struct talaria_report public;
-    struct talaria_report_entry *pointers[CORE_ENTRIES + PLUGIN_ENTRIES_MAX];
+    struct talaria_report_entry
+        *pointers[CORE_ENTRIES + NA_PLUGIN_SETTINGS_MAX + PLUGIN_ENTRIES_MAX];
     struct talaria_report_entry entries[];
 };
 
@@ -84,8 +89,10 @@ talaria_class_report(na_class_t *na_class, struct talaria_report **report_p)
             said_count, PLUGIN_ENTRIES_MAX);
         return NA_PROTOCOL_ERROR;
     }
-    report = calloc(1, sizeof *report + (CORE_ENTRIES + said_count) *
-                                            sizeof report->entries[0]);
+    report =
+        calloc(1, sizeof *report +
+                      (CORE_ENTRIES + na_class->settings.count + said_count) *
+                          sizeof report->entries[0]);
     if (!report)
         return NA_NOMEM;
     count = fill_core(na_class, report->entries);

@@ -5,6 +5,7 @@
 #include "na_plugin.h"
 #include "plugin/info_string.h"
 #include "plugin/manifest.h"
+#include "setting/setting.h"
 
 /* The first bytes of a descriptor, which every version has. */
 #define HEAD_SIZE 16U
@@ -80,6 +81,7 @@ na_return_t
 plugin_descriptor_check(
     const struct na_plugin *plugin, size_t mapped, struct plugin_fault *fault)
 {
+    char settings_fault[SETTING_FAULT_SIZE];
     na_return_t ret = check_head(plugin, mapped, fault);
 
     if (ret != NA_SUCCESS)
@@ -93,5 +95,9 @@ plugin_descriptor_check(
     if (!plugin_manifest_is_version(plugin->version))
         return refuse(fault, "its descriptor's version is not 1 to 63 "
                              "printable bytes");
-    return check_protocols(plugin, fault);
+    ret = check_protocols(plugin, fault);
+    if (ret == NA_SUCCESS &&
+        !setting_list_check(plugin, settings_fault, sizeof settings_fault))
+        ret = refuse(fault, settings_fault);
+    return ret;
 }

@@ -24,9 +24,6 @@
 #include "valid.h"
 
 #define SMALL 512U /* bytes of a short message, with its header */
-#define QUEUE_DEFAULT (UINT64_C(64) << 20)
-#define QUEUE_MAX (UINT64_C(1) << 40)
-#define TIME_MAX_MS UINT64_C(1000000000)
 
 static uint64_t
 message_size(const na_plugin_class *cls, uint64_t wanted, const char *kind)
@@ -68,27 +65,16 @@ can_be_apart(const na_plugin_class *cls)
 }
 
 /* Sizes and settings. */
-static int32_t
+static void
 configure(na_plugin_class *cls, const na_plugin_open_info *info)
 {
-    uint64_t queue = QUEUE_DEFAULT, retry = 10000, send = 300000;
-    uint64_t silence = 1000, silent = 30000;
+    const na_plugin_host *host = cls->host;
 
-    if (!ofi_log_setting(cls->host, "ofi.queue_size", 0, QUEUE_MAX, &queue) ||
-        !ofi_log_setting(
-            cls->host, "ofi.retry_timeout", 1, TIME_MAX_MS, &retry) ||
-        !ofi_log_setting(
-            cls->host, "ofi.send_timeout", 1, TIME_MAX_MS, &send) ||
-        !ofi_log_setting(
-            cls->host, "ofi.probe_interval", 10, TIME_MAX_MS, &silence) ||
-        !ofi_log_setting(
-            cls->host, "ofi.silent_timeout", 0, TIME_MAX_MS, &silent))
-        return NA_PLUGIN_E_INVALID_ARG;
-    cls->queue_limit = queue;
-    cls->retry_ns = retry * OFI_MS;
-    cls->send_ns = send * OFI_MS;
-    cls->silence_ns = silence * OFI_MS;
-    cls->silent_ns = silent * OFI_MS;
+    cls->queue_limit = host->number(host, "ofi.queue_size");
+    cls->retry_ns = host->number(host, "ofi.retry_timeout");
+    cls->send_ns = host->number(host, "ofi.send_timeout");
+    cls->silence_ns = host->number(host, "ofi.probe_interval");
+    cls->silent_ns = host->number(host, "ofi.silent_timeout");
     cls->max_unexpected =
         message_size(cls, info->max_unexpected_size, "unexpected");
     cls->max_expected = message_size(cls, info->max_expected_size, "expected");
@@ -102,7 +88,6 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
         .min_length = cls->max_unexpected,
         .recv_multi = ofi_recv_multi};
     cls->apart = info->max_contexts > 1 && can_be_apart(cls);
-    return NA_PLUGIN_OK;
 }
 
 /* A number that no other class has. */
@@ -259,11 +244,10 @@ init_locks(na_plugin_class *cls)
 static int32_t
 set_up(na_plugin_class *cls, const na_plugin_open_info *info)
 {
-    int32_t ret = configure(cls, info);
-
+    configure(cls, info);
     init_locks(cls);
-    if (ret == NA_PLUGIN_OK)
-        ret = draw_number(cls);
+    int32_t ret = draw_number(cls);
+
     if (ret == NA_PLUGIN_OK && cls->apart) {
         cls->lanes = calloc(OFI_CONTEXTS, sizeof(cls->lanes[0]));
         if (cls->lanes == NULL) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines for the host's log, and the host's settings. */
+/* Lines for the host's log. */
 #ifndef OFI_LOG_H
 #define OFI_LOG_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "na_plugin.h"
@@ -14,11 +13,5 @@
 
 __attribute__((format(printf, 5, 6))) void ofi_log(const na_plugin_host *host,
     int32_t level, const char *file, uint32_t line, const char *format, ...);
-
-/* Reads a number from the host's settings: *value_p keeps its default when key
- * is not set. False, and a line at level ERROR, when it is not a number from
- * least to most. */
-bool ofi_log_setting(const na_plugin_host *host, const char *key,
-    uint64_t least, uint64_t most, uint64_t *value_p);
 
 #endif /* OFI_LOG_H */

@@ -7,6 +7,7 @@
 
 #include "address.h"
 #include "class.h"
+#include "class_settings.h"
 #include "context.h"
 #include "fork.h"
 #include "info.h"
@@ -241,4 +242,5 @@ NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(ofi) = {
     .info = ofi_info_list,
     .open = open_class,
     .close = ofi_class_destroy,
+    .settings = ofi_class_settings,
 };

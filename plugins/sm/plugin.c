@@ -10,6 +10,7 @@
 
 #include "address.h"
 #include "area.h"
+#include "class_settings.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
@@ -28,13 +29,6 @@
     (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
 #define ANY_USER "any/" /* before the name */
-#define QUEUE_DEFAULT (1U << 20)
-#define QUEUE_MAX (UINT64_C(1) << 40)
-#define TIMEOUT_DEFAULT_S 300
-#define TIMEOUT_MAX_S 1000000
-#define USER_CONNECTIONS_DEFAULT 64
-#define USER_CONNECTIONS_MAX 1000000
-#define SECOND UINT64_C(1000000000)
 
 static const void *
 extension(na_plugin_class *cls, const char *id)
@@ -225,26 +219,10 @@ ring_capacity(uint32_t longest, uint64_t wanted)
 }
 
 /* Sizes and settings. */
-static int32_t
+static void
 configure(na_plugin_class *cls, const na_plugin_open_info *info)
 {
-    uint64_t ring = SM_RING_DEFAULT;
-    uint64_t queue = QUEUE_DEFAULT;
-    uint64_t timeout = TIMEOUT_DEFAULT_S;
-    uint64_t membarrier = 1;
-    uint64_t any_user = 0;
-    uint64_t connections = USER_CONNECTIONS_DEFAULT;
-
-    if (!sm_log_setting(
-            cls->host, "sm.ring_size", 0, SM_RING_CAPACITY_MAX, &ring) ||
-        !sm_log_setting(cls->host, "sm.queue_size", 0, QUEUE_MAX, &queue) ||
-        !sm_log_setting(
-            cls->host, "sm.send_timeout", 0, TIMEOUT_MAX_S, &timeout) ||
-        !sm_log_setting(cls->host, "sm.membarrier", 0, 1, &membarrier) ||
-        !sm_log_setting(cls->host, "sm.any_user", 0, 1, &any_user) ||
-        !sm_log_setting(cls->host, "sm.user_connections", 1,
-            USER_CONNECTIONS_MAX, &connections))
-        return NA_PLUGIN_E_INVALID_ARG;
+    const na_plugin_host *host = cls->host;
 
     cls->max_unexpected =
         message_size(cls->host, info->max_unexpected_size, "unexpected");
@@ -253,10 +231,11 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->ring_capacity = ring_capacity(cls->max_unexpected > cls->max_expected
                                            ? cls->max_unexpected
                                            : cls->max_expected,
-        ring);
-    cls->queue_limit = queue;
-    cls->send_timeout_ns = timeout * SECOND;
-    cls->membarrier = membarrier != 0 && sm_wait_register();
+        host->number(host, "sm.ring_size"));
+    cls->queue_limit = host->number(host, "sm.queue_size");
+    cls->send_timeout_ns = host->number(host, "sm.send_timeout");
+    cls->membarrier =
+        host->number(host, "sm.membarrier") != 0 && sm_wait_register();
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->no_retry = (info->flags & NA_PLUGIN_OPEN_NO_RETRY) != 0;
@@ -269,14 +248,15 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->privileged = sm_privilege_possible();
     atomic_init(&cls->denial_said, cls->copies_denied);
     own_name(info, &cls->any_user);
-    cls->any_user = cls->any_user || any_user != 0;
-    cls->user_connections = (uint32_t) connections;
+    if (host->number(host, "sm.any_user") != 0)
+        cls->any_user = true;
+    cls->user_connections =
+        (uint32_t) host->number(host, "sm.user_connections");
     cls->uid = geteuid();
     cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
     if (sm_entry_set_key(cls, info->auth_key) != NA_PLUGIN_OK)
         SM_LOG(cls->host, WARNING,
             "the authorization key is not used: this build has no libsodium");
-    return NA_PLUGIN_OK;
 }
 
 /* A number that no other class has. */
@@ -322,12 +302,10 @@ destroy(na_plugin_class *cls)
 static int32_t
 build(na_plugin_class *cls, const na_plugin_open_info *info)
 {
-    int32_t ret = configure(cls, info);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
+    configure(cls, info);
     sm_lock_init(&cls->progress, cls->single);
     sm_kernel_due(cls);
-    ret = draw_number(cls);
+    int32_t ret = draw_number(cls);
     if (ret != NA_PLUGIN_OK)
         return ret;
 
@@ -410,4 +388,5 @@ NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(sm) = {
     .info = info,
     .open = open_class,
     .close = destroy,
+    .settings = sm_class_settings,
 };

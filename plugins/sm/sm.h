@@ -24,7 +24,6 @@
 #define SM_SEGMENTS 1024U /* of a registration */
 #define SM_MESSAGE_DEFAULT 4096U
 #define SM_MESSAGE_MAX 65536U
-#define SM_RING_DEFAULT 32768U /* bytes of a direction, control page included */
 
 #define SM_PREFIX_MAX 64U /* a name that a class is opened with */
 #define SM_KEY_SIZE 32U   /* bytes of a hash */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Formatting a log line, and reading a number from the settings. */
+/* Formatting a log line. */
 #include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "log.h"
 
@@ -32,26 +29,4 @@ ucx_log(const na_plugin_host *host, int32_t level, const char *file,
     va_end(args);
     keep_one_line(text);
     host->log(host, level, file, line, text);
-}
-
-bool
-ucx_log_setting(const na_plugin_host *host, const char *key, uint64_t least,
-    uint64_t most, uint64_t *value_p)
-{
-    const char *text = host->config(host, key);
-    if (text == NULL)
-        return true;
-
-    char *end = NULL;
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char) text[0]) || *end != '\0' || errno != 0 ||
-        value < least || value > most) {
-        UCX_LOG(host, ERROR,
-            "%s is \"%s\": a number from %" PRIu64 " to %" PRIu64 " is needed",
-            key, text, least, most);
-        return false;
-    }
-    *value_p = value;
-    return true;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "class_settings.h"
 #include "context.h"
 #include "exposure.h"
 #include "farewell.h"
@@ -28,14 +29,7 @@
 #define FLAGS_KNOWN                                                            \
     (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
-#define WINDOW_DEFAULT (UINT64_C(128) << 10)
-#define WINDOW_LEAST (UINT64_C(16) << 10)
 #define WINDOW_MESSAGES 4 /* that it has room for, at least */
-#define WINDOW_MOST (UINT64_C(1) << 30)
-#define CONNECT_DEFAULT_S 10
-#define SEND_DEFAULT_S 300
-#define TIME_MOST_S 86400
-#define SECOND UINT64_C(1000000000)
 
 static const char *const protocols[] = {"all", "tcp", "rc", "ud", "dc", NULL};
 
@@ -228,19 +222,9 @@ message_size(const na_plugin_host *host, uint64_t wanted, const char *kind)
 static int32_t
 configure(na_plugin_class *cls, const na_plugin_open_info *info)
 {
-    uint64_t window = WINDOW_DEFAULT;
-    uint64_t connect_s = CONNECT_DEFAULT_S;
-    uint64_t send_s = SEND_DEFAULT_S;
-    uint64_t trusted = 0;
+    const na_plugin_host *host = cls->host;
+    uint64_t window = host->number(host, "ucx.window");
 
-    if (!ucx_log_setting(
-            cls->host, "ucx.window", WINDOW_LEAST, WINDOW_MOST, &window) ||
-        !ucx_log_setting(
-            cls->host, "ucx.connect_timeout", 1, TIME_MOST_S, &connect_s) ||
-        !ucx_log_setting(
-            cls->host, "ucx.send_timeout", 0, TIME_MOST_S, &send_s) ||
-        !ucx_log_setting(cls->host, "ucx.trusted_network", 0, 1, &trusted))
-        return NA_PLUGIN_E_INVALID_ARG;
     cls->max_unexpected =
         message_size(cls->host, info->max_unexpected_size, "unexpected");
     cls->max_expected =
@@ -248,9 +232,9 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->window = WINDOW_MESSAGES * ucx_cost(cls->max_unexpected);
     if (cls->window < window)
         cls->window = window;
-    cls->connect_ns = connect_s * SECOND;
-    cls->send_ns = send_s * SECOND;
-    cls->network_trusted = trusted != 0;
+    cls->connect_ns = host->number(host, "ucx.connect_timeout");
+    cls->send_ns = host->number(host, "ucx.send_timeout");
+    cls->network_trusted = host->number(host, "ucx.trusted_network") != 0;
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
@@ -453,4 +437,5 @@ NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(ucx) = {
     .info = info,
     .open = open_class,
     .close = destroy,
+    .settings = ucx_class_settings,
 };

@@ -25,14 +25,15 @@ allowed() {
     case $1 in
     base) set -- "$2" include ;;
     proc) set -- "$2" include base ;;
-    plugin) set -- "$2" include base abi object ;;
-    na) set -- "$2" include base abi plugin ;;
+    setting) set -- "$2" include base abi ;;
+    plugin) set -- "$2" include base abi object setting ;;
+    na) set -- "$2" include base abi plugin setting ;;
     rt) set -- "$2" include base abi plugin na ;;
     bulk) set -- "$2" include base abi plugin na rt proc ;;
-    hg) set -- "$2" include base abi plugin na rt proc bulk ;;
+    hg) set -- "$2" include base abi plugin setting na rt proc bulk ;;
     tools | compat) set -- "$2" include ;;
     # The kit stands on the ABI alone, and reads files as the core does.
-    tools/check) set -- "$2" abi tools object ;;
+    tools/check) set -- "$2" abi tools object setting ;;
     plugins/*) set -- "$2" abi ;;
     *) set -- "$2" ;;
     esac

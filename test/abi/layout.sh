@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-draft_magic=1701855566 # NA_PLUGIN_MAGIC as long as it says draft
+draft_magic=1718632782 # NA_PLUGIN_MAGIC as long as it says draft
 
 # compare COMPILER DIR SNAPSHOT: does DIR/na_plugin.h still match it? The
 # compiler's words are left in $tmp/messages.
@@ -117,8 +117,8 @@ self_test() {
         'na_plugin_ops.cancel: was of type' \
         's/\((\*cancel)(.*\));/\1, uint32_t flags);/'
     control 'a parameter that lost its const' \
-        'na_plugin_host.config: was of type' \
-        's/\((\*config)(.*\)const char \*key/\1char *key/'
+        'na_plugin_host.text: was of type' \
+        's/\((\*text)(.*\)const char \*key/\1char *key/'
     control 'another result' \
         'na_plugin_ops.ctx_destroy: was of type' \
         's/^void (\*ctx_destroy)/int32_t (*ctx_destroy)/'

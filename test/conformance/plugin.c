@@ -18,7 +18,6 @@
 #define FLAGS                                                                  \
     (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
-#define SEND_TIMEOUT_S 120U
 #define SEND_TIMEOUT_MAX_S 1000000U
 #define SECOND UINT64_C(1000000000)
 #define PAGE 4096U
@@ -261,27 +260,25 @@ mention_ignored(
             WIRE_CONTEXTS);
 }
 
-static int32_t
-read_timeout(const na_plugin_host *host, uint64_t *seconds_p)
-{
-    const char *text = host->config(host, "wire.send_timeout");
-    char *end;
-    unsigned long value;
+static const na_plugin_setting send_timeout = {
+    .size = sizeof send_timeout,
+    .kind = NA_PLUGIN_SETTING_DURATION,
+    .most = SEND_TIMEOUT_MAX_S * SECOND,
+    .key = "wire.send_timeout",
+    .initial = "120s",
+    .text = "how long a send waits for room; 0: for ever",
+};
 
-    if (!text)
-        return NA_PLUGIN_OK;
-    errno = 0;
-    value = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno != 0 ||
-        value > SEND_TIMEOUT_MAX_S) {
-        WIRE_LOG(host, ERROR,
-            "wire.send_timeout is \"%.40s\": seconds are needed, 0 to %u", text,
-            SEND_TIMEOUT_MAX_S);
-        return NA_PLUGIN_E_INVALID_ARG;
-    }
-    *seconds_p = value;
-    return NA_PLUGIN_OK;
-}
+static const na_plugin_setting quiet = {
+    .size = sizeof quiet,
+    .kind = NA_PLUGIN_SETTING_BOOLEAN,
+    .most = 1,
+    .key = "wire.quiet",
+    .initial = "no",
+    .text = "changes nothing",
+};
+
+const na_plugin_setting *const wire_settings[] = {&send_timeout, &quiet, NULL};
 
 /* The host that a class keeps. */
 static const na_plugin_host *
@@ -392,12 +389,15 @@ class_start(na_plugin_class *cls, const na_plugin_open_info *open_info)
 {
     char name[WIRE_NAME_MAX + 1];
     bool named = open_info->name && open_info->name[0];
-    uint64_t timeout = SEND_TIMEOUT_S;
-    int32_t code = read_timeout(cls->host, &timeout);
 
-    if (code != NA_PLUGIN_OK)
-        return code;
-    cls->send_timeout_ns = timeout * SECOND;
+    cls->send_timeout_ns = cls->host->number(cls->host, "wire.send_timeout");
+    if (wire_breaks(cls, WIRE_setting_unlisted))
+        (void) cls->host->text(cls->host, "wire.name");
+    if (wire_breaks(cls, WIRE_setting_refused) &&
+        cls->host->number(cls->host, "wire.quiet") != 0) {
+        WIRE_LOG(cls->host, ERROR, "wire.quiet is not supported");
+        return NA_PLUGIN_E_OPNOTSUPPORTED;
+    }
     cls->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (cls->epoll < 0 ||
         getrandom(&cls->instance, sizeof cls->instance, 0) < 0) {

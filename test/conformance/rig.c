@@ -21,6 +21,14 @@ rig_load(void)
     return plugin_load("NA_WIRE_PLUGIN");
 }
 
+static uint64_t
+host_number(const na_plugin_host *host, const char *key)
+{
+    const struct rig *rig = host->priv;
+
+    return plugin_setting(rig->plugin, key, NULL, NULL);
+}
+
 static void
 host_log(const na_plugin_host *host, int32_t level, const char *file,
     uint32_t line, const char *text)
@@ -48,6 +56,7 @@ rig_try(struct rig *rig, const char *protocol, uint32_t flags)
     memset(rig, 0, sizeof *rig);
     rig->log_level = NA_PLUGIN_LOG_DEBUG;
     plugin_host(&rig->host, rig, &rig->log_level, host_log);
+    rig->host.number = host_number;
     rig->plugin = rig_load();
     rig->opened.size = sizeof rig->opened;
     return rig->plugin->open(&rig->host, &info, &rig->opened);

@@ -65,6 +65,20 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     return wire_open(host, info, into);
 }
 
+#ifdef TABLE_SETTING_KEY
+#define ONE_DIGIT(...)                                                         \
+    {                                                                          \
+        .size = sizeof(na_plugin_setting), .kind = NA_PLUGIN_SETTING_NUMBER,   \
+        .most = 9, .text = "a digit", .key = __VA_ARGS__                       \
+    }
+static const na_plugin_setting first = ONE_DIGIT("wire.n", .initial = "1");
+static const na_plugin_setting second = ONE_DIGIT(TABLE_SETTING_KEY);
+static const na_plugin_setting *const two[] = {&first, &second, NULL};
+#define TABLE_SETTINGS two
+#else
+#define TABLE_SETTINGS wire_settings
+#endif
+
 NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(wire) = {
     .magic = TABLE_MAGIC,
     .abi_major = TABLE_MAJOR,
@@ -80,4 +94,5 @@ NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(wire) = {
     .info = info,
     .open = open_class,
     .close = wire_close,
+    .settings = TABLE_SETTINGS,
 };

@@ -97,7 +97,7 @@ good_objects() {
     finds "$objects/good.so"
     holds '[.cases[] |
         select((.name | test($static)) and .verdict == "passed")] |
-        length == 15' --arg static "$static" || fail 'good: not all passed'
+        length == 16' --arg static "$static" || fail 'good: not all passed'
     build lists_none -DPROBE_PROTOCOLS=NULL \
         -DPROBE_FLAGS=NA_PLUGIN_OTHER_PROTOCOLS
     manifest lists_none

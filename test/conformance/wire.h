@@ -223,6 +223,7 @@ wire_breaks(const na_plugin_class *cls, enum wire_variant variant)
 
 /* plugin.c */
 extern const char *const wire_protocols[];
+extern const na_plugin_setting *const wire_settings[];
 int32_t wire_info(const na_plugin_host *host, const char *protocol, void *arg,
     void (*found)(void *arg, const na_plugin_device *device));
 int32_t wire_open(const na_plugin_host *host, const na_plugin_open_info *info,

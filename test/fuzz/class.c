@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A class of a plugin, and its decoders. */
 #include "fuzz.h"
+#include "setting/setting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +21,24 @@ log_line(const na_plugin_host *host, int32_t at, const char *file,
         fprintf(stderr, "%s:%u: %s\n", file, line, text);
 }
 
-static const char *
-config(const na_plugin_host *host, const char *key)
+/* What users set is initial. */
+static uint64_t
+number(const na_plugin_host *host, const char *key)
 {
-    return NULL;
+    const struct fuzz_class *c = host->priv;
+    const na_plugin_setting *const *list = c->plugin->settings;
+    uint64_t value = 0;
+
+    for (size_t i = 0; list[i]; i++)
+        if (strcmp(list[i]->key, key) == 0)
+            fuzz_require(setting_parse(list[i], list[i]->initial, &value));
+    return value;
+}
+
+static const char *
+text(const na_plugin_host *host, const char *key)
+{
+    return "";
 }
 
 static void
@@ -42,7 +57,8 @@ static const na_plugin_host fuzz_host = {.size = sizeof fuzz_host,
     .abi_minor = NA_PLUGIN_ABI_MINOR,
     .log_level = &level,
     .log = log_line,
-    .config = config,
+    .number = number,
+    .text = text,
     .wake = wake,
     .extension = extension};
 
@@ -85,8 +101,10 @@ fuzz_class_open(struct fuzz_class *c, const na_plugin *plugin,
 
     memset(c, 0, sizeof *c);
     c->plugin = plugin;
+    c->host = fuzz_host;
+    c->host.priv = c;
     c->opened.size = sizeof c->opened;
-    if (plugin->open(&fuzz_host, &info, &c->opened) != NA_PLUGIN_OK) {
+    if (plugin->open(&c->host, &info, &c->opened) != NA_PLUGIN_OK) {
         fprintf(stderr, "%s+%s cannot be opened\n", plugin->name, protocol);
         exit(1);
     }

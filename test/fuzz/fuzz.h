@@ -58,6 +58,7 @@ void fuzz_file_drop(struct fuzz_file *file);
 /* A class of a plugin, through the ABI. */
 struct fuzz_class {
     const na_plugin *plugin;
+    na_plugin_host host;
     na_plugin_opened opened;
     const na_plugin_ops *ops;
     na_plugin_class *cls;

@@ -147,7 +147,7 @@ END_TEST
 START_TEST(foreign_endpoint_that_never_answers_is_suspected_once)
 {
     struct node_options quick = {
-        .setting_key = "ofi.probe_interval", .setting_value = "100"};
+        .setting_key = "ofi.probe_interval", .setting_value = "100ms"};
     struct sockaddr_in address;
     size_t length = sizeof(address);
     struct stranger stranger;

@@ -116,19 +116,6 @@ static const struct {
         NA_PLUGIN_E_INVALID_ARG, "77"},
     {"a flag of the future", {.flags = 1U << 30}, NA_PLUGIN_E_INVALID_ARG,
         "0x40000"},
-    {"a setting beyond its limit",
-        {.setting_key = "ofi.queue_size",
-            .setting_value = "99999999999999999999"},
-        NA_PLUGIN_E_INVALID_ARG, "ofi.queue_size"},
-    {"a setting below nothing",
-        {.setting_key = "ofi.retry_timeout", .setting_value = "-1"},
-        NA_PLUGIN_E_INVALID_ARG, "ofi.retry_timeout"},
-    {"a setting of words",
-        {.setting_key = "ofi.send_timeout", .setting_value = "soon"},
-        NA_PLUGIN_E_INVALID_ARG, "ofi.send_timeout"},
-    {"a setting out of range",
-        {.setting_key = "ofi.probe_interval", .setting_value = "1"},
-        NA_PLUGIN_E_INVALID_ARG, "ofi.probe_interval"},
 };
 
 START_TEST(open_with_something_wrong_says_what)

@@ -382,7 +382,7 @@ END_TEST
 START_TEST(receives_from_a_silent_peer_lead_to_a_knock)
 {
     const struct node_options options = {
-        .setting_key = "ofi.probe_interval", .setting_value = "10"};
+        .setting_key = "ofi.probe_interval", .setting_value = "10ms"};
     static unsigned char bytes[LENGTH];
     uint64_t end = now_ns() + DEADLINE_NS;
     na_plugin_event event;

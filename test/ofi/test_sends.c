@@ -242,7 +242,7 @@ START_TEST(sends_that_are_canceled_leave_no_peer_stuck)
     na_plugin_event event;
     struct pair pair;
 
-    pair_open_with(&pair, "ofi.retry_timeout", "50");
+    pair_open_with(&pair, "ofi.retry_timeout", "50ms");
     while (node_counter(&pair.a, "sends_queued") < 3) {
         send_next(&pair, &sends, LONG);
         ck_assert_uint_lt(sends.count, MOST);

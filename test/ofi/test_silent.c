@@ -327,7 +327,7 @@ START_TEST(silent_strangers_who_stay_are_disconnected)
 {
     struct crowd crowd;
 
-    crowd_begin(&crowd, protocols[_i], "200");
+    crowd_begin(&crowd, protocols[_i], "200ms");
     serve(&crowd.node, &crowd.old);
     serve(&crowd.node, &crowd.new);
     await_descriptors(&crowd);

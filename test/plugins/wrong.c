@@ -329,12 +329,21 @@ static const na_plugin_ops the_ops = {
     .extension = extension,
 };
 
+static const na_plugin_setting way_setting = {
+    .size = sizeof way_setting,
+    .kind = NA_PLUGIN_SETTING_TEXT,
+    .most = 64,
+    .key = "wrong.way",
+    .initial = "",
+    .text = "what it does wrong",
+};
+
+static const na_plugin_setting *const settings[] = {&way_setting, NULL};
+
 static const char *
 way_of(const na_plugin_host *host)
 {
-    const char *way = host->config(host, "wrong.way");
-
-    return way ? way : "";
+    return host->text(host, "wrong.way");
 }
 
 static int32_t
@@ -370,8 +379,13 @@ call_host(const na_plugin_host *host, const na_plugin_class *cls)
         host->log(NULL, NA_PLUGIN_LOG_ERROR, "x.c", 1, "nobody");
     if (wrong_is(cls, "wake_null"))
         host->wake(host, NULL);
-    if (wrong_is(cls, "config_null"))
-        (void) host->config(host, NULL);
+    if (wrong_is(cls, "number_null"))
+        (void) host->number(host, NULL);
+    if (wrong_is(cls, "text_unlisted") &&
+        strcmp(host->text(host, "wrong.ways"), "") != 0)
+        abort();
+    if (wrong_is(cls, "text_no_host"))
+        (void) host->text(NULL, "wrong.way");
     if (wrong_is(cls, "extension_null"))
         (void) host->extension(host, NULL);
 }
@@ -423,4 +437,5 @@ NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(wrong) = {
     .info = info,
     .open = open_class,
     .close = close_class,
+    .settings = settings,
 };

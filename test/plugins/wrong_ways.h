@@ -103,7 +103,10 @@ static const struct way tables[] = {
     {"log_no_file", "nowhere"},
     {"log_no_host", NULL},
     {"wake_null", BROKEN "wake is called with core_ctx NULL"},
-    {"config_null", NULL},
+    {"number_null", "number is called with key NULL, which it does not list"},
+    {"text_unlisted",
+        "text is called with key wrong.ways, which it does not list"},
+    {"text_no_host", NULL},
     {"extension_null", NULL},
 };
 

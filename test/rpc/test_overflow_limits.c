@@ -122,7 +122,7 @@ START_TEST(overflow_limits_that_are_no_numbers_are_refused)
 
     log_watch_begin();
     log_watch_install();
-    log_expect("which is no number", 18, 18);
+    log_expect("by the variable TALARIA_HG_", 18, 18);
     session_prepare(session_mode_at(0));
     for (unsigned i = 0; i < 3; i++) {
         for (unsigned j = 0; j < 6; j++) {

@@ -43,13 +43,13 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
             text);
 }
 
-static const char *
-host_config(const na_plugin_host *host, const char *key)
+static uint64_t
+host_number(const na_plugin_host *host, const char *key)
 {
     const struct node *node = host->priv;
-    if (node->setting_key != NULL && strcmp(key, node->setting_key) == 0)
-        return node->setting_value;
-    return NULL;
+
+    return plugin_setting(
+        node->plugin, key, node->setting_key, node->setting_value);
 }
 
 static void
@@ -65,7 +65,7 @@ node_host(struct node *node)
     memset(node, 0, sizeof(*node));
     node->log_level = NA_PLUGIN_LOG_DEBUG;
     plugin_host(&node->host, node, &node->log_level, host_log);
-    node->host.config = host_config;
+    node->host.number = host_number;
     node->host.wake = host_wake;
 }
 

@@ -105,12 +105,6 @@ START_TEST(open_unknown_wishes_are_refused)
     name[65] = '\0';
     expect_refusal(
         &(struct node_options){.name = name}, NA_PLUGIN_E_INVALID_ARG);
-    expect_refusal(&(struct node_options){.setting_key = "sm.ring_size",
-                       .setting_value = "many"},
-        NA_PLUGIN_E_INVALID_ARG);
-    expect_refusal(&(struct node_options){.setting_key = "sm.queue_size",
-                       .setting_value = "-1"},
-        NA_PLUGIN_E_INVALID_ARG);
 }
 END_TEST
 

@@ -169,7 +169,7 @@ START_TEST(pressure_stuck_peer_ends_sends_with_timeout)
     char text[TEXT];
     node_open(&b, NULL);
     node_open(&a, &(struct node_options){
-                      .setting_key = "sm.send_timeout", .setting_value = "1"});
+                      .setting_key = "sm.send_timeout", .setting_value = "1s"});
     self_string(&b, text);
     na_plugin_addr *peer = lookup(&a, text);
     uint32_t pending = fill_up(&a, peer, ops, 20);

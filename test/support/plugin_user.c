@@ -2,6 +2,8 @@
 /* A plugin in the hands of a test, loaded as the core would. */
 #include "plugin_user.h"
 
+#include "setting/setting.h"
+
 #include <check.h>
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -35,10 +37,36 @@ plugin_load(const char *variable)
     return plugin;
 }
 
-static const char *
-know_no_setting(const na_plugin_host *host, const char *key)
+uint64_t
+plugin_setting(const na_plugin *plugin, const char *key, const char *set_key,
+    const char *set_value)
 {
-    return NULL;
+    for (size_t i = 0; plugin->settings && plugin->settings[i]; i++) {
+        const na_plugin_setting *setting = plugin->settings[i];
+        const char *text = setting->initial;
+        uint64_t number;
+
+        if (strcmp(setting->key, key) != 0)
+            continue;
+        if (set_key && strcmp(key, set_key) == 0)
+            text = set_value;
+        ck_assert_msg(
+            setting_parse(setting, text, &number), "%s=%s", key, text);
+        return number;
+    }
+    ck_abort_msg("no setting %s", key);
+}
+
+static uint64_t
+know_no_number(const na_plugin_host *host, const char *key)
+{
+    ck_abort_msg("the number of %s", key);
+}
+
+static const char *
+know_no_text(const na_plugin_host *host, const char *key)
+{
+    ck_abort_msg("the text of %s", key);
 }
 
 static void
@@ -62,7 +90,8 @@ plugin_host(na_plugin_host *host, void *priv, const int32_t *log_level,
         .priv = priv,
         .log_level = log_level,
         .log = log,
-        .config = know_no_setting,
+        .number = know_no_number,
+        .text = know_no_text,
         .wake = hear_no_wake,
         .extension = have_no_extension};
 }

@@ -13,6 +13,11 @@ uint64_t now_ns(void);
  * process if there is none: also to be used outside of cases. */
 const na_plugin *plugin_load(const char *variable);
 
+/* The number of a setting: its initial one, or of set_value if it is the one with
+ * set_key. */
+uint64_t plugin_setting(const na_plugin *plugin, const char *key,
+    const char *set_key, const char *set_value);
+
 /* Fills in a host that knows no setting and hears no wake; priv is its own. */
 typedef void (*plugin_log_t)(const na_plugin_host *host, int32_t level,
     const char *file, uint32_t line, const char *text);

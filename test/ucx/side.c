@@ -46,13 +46,12 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
         fprintf(stderr, "%d: %s:%u: %s\n", (int) getpid(), file, line, text);
 }
 
-static const char *
-host_config(const na_plugin_host *host, const char *key)
+static uint64_t
+host_number(const na_plugin_host *host, const char *key)
 {
     const struct side *side = host->priv;
 
-    return side->key != NULL && strcmp(key, side->key) == 0 ? side->value
-                                                            : NULL;
+    return plugin_setting(side_plugin(), key, side->key, side->value);
 }
 
 int32_t
@@ -77,7 +76,7 @@ side_try(struct side *side, const char *protocol, const char *device,
     }
     side->log_level = NA_PLUGIN_LOG_INFO;
     plugin_host(&side->host, side, &side->log_level, host_log);
-    side->host.config = host_config;
+    side->host.number = host_number;
     side->opened = (na_plugin_opened){.size = sizeof(side->opened)};
     int32_t ret = side_plugin()->open(&side->host, &info, &side->opened);
     side->cls = ret == NA_PLUGIN_OK ? side->opened.cls : NULL;

@@ -202,25 +202,6 @@ START_TEST(open_port_in_use_is_addrinuse)
 }
 END_TEST
 
-START_TEST(open_setting_that_is_no_number_is_refused)
-{
-    static const char *const keys[] = {
-        "ucx.window", "ucx.connect_timeout", "ucx.send_timeout"};
-    static const char *const values[] = {
-        "", "x", "-1", "1k", "99999999999999999999"};
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
-            struct side side = {.key = keys[i], .value = values[j]};
-            ck_assert_int_eq(side_try(&side, "tcp", NULL, NULL, -1, 0),
-                NA_PLUGIN_E_INVALID_ARG);
-            ck_assert_uint_eq(side.errors, 1);
-            ck_assert_ptr_nonnull(strstr(side.last, keys[i]));
-        }
-    }
-}
-END_TEST
-
 START_TEST(lookup_of_wrong_text_is_refused)
 {
     static const struct {
@@ -277,7 +258,7 @@ END_TEST
 /* Somebody is there, but is no UCX: says nothing, or something else. */
 START_TEST(send_to_a_stranger_ends_by_the_timeout)
 {
-    struct side side = {.key = "ucx.connect_timeout", .value = "1"};
+    struct side side = {.key = "ucx.connect_timeout", .value = "1s"};
 
     side_open(&side, "tcp", NULL, -1, 0);
     /* a blackhole: nothing answers there */
@@ -474,7 +455,6 @@ main(void)
     tcase_add_test(tcase, open_subnet_chooses_the_address);
     tcase_add_test(tcase, open_address_format_chooses_the_family);
     tcase_add_loop_test(tcase, open_port_in_use_is_addrinuse, 0, 2);
-    tcase_add_test(tcase, open_setting_that_is_no_number_is_refused);
     tcase_add_test(tcase, lookup_of_wrong_text_is_refused);
     tcase_add_loop_test(tcase, send_where_nobody_listens_is_told_at_once, 0, 2);
     tcase_add_test(tcase, send_to_a_stranger_ends_by_the_timeout);

@@ -171,7 +171,7 @@ START_TEST(hostile_answers_end_the_call)
         {"nothing", NA_PLUGIN_E_HOSTUNREACH, 0, 0, 0, 0},
     };
     struct stranger stranger;
-    struct side side = {.key = "ucx.connect_timeout", .value = "1"};
+    struct side side = {.key = "ucx.connect_timeout", .value = "1s"};
     struct side *sides[] = {&side, NULL};
     struct act act;
     char name[SIDE_TEXT];

@@ -105,7 +105,7 @@ done
 inside 1 ip link set ucx_a down
 for protocol in tcp all; do
     started=$SECONDS
-    inside 2 env TALARIA_UCX_CONNECT_TIMEOUT=2 timeout -k 5 60 "$talaria" ping \
+    inside 2 env TALARIA_UCX_CONNECT_TIMEOUT=2s timeout -k 5 60 "$talaria" ping \
         --timeout 5 "${at[$protocol]}" >"$work/down.txt" 2>&1 &&
         fail "$protocol: an answer over a link that is down"
     [ $((SECONDS - started)) -le 20 ] || fail "$protocol: told too late"

@@ -66,6 +66,16 @@ script_extension(na_plugin_class *cls, const char *id)
 
 static const char *const protocols[] = {"x", NULL};
 
+static const na_plugin_setting some_key = {
+    .size = sizeof some_key,
+    .most = 16,
+    .key = "script.some_key",
+    .initial = "",
+    .text = "a text",
+};
+
+static const na_plugin_setting *const settings[] = {&some_key, NULL};
+
 static const na_plugin plugin = {
     .magic = NA_PLUGIN_MAGIC,
     .abi_major = NA_PLUGIN_ABI_MAJOR,
@@ -77,6 +87,7 @@ static const na_plugin plugin = {
     .info = script_info,
     .open = script_open,
     .close = script_close,
+    .settings = settings,
 };
 
 /* Stands for the operations, none of which opening a class calls. */
@@ -617,8 +628,9 @@ look_at_host(const na_plugin_host *host, const na_plugin_open_info *info)
     ck_assert_uint_eq(host->abi_major, NA_PLUGIN_ABI_MAJOR);
     ck_assert_uint_eq(host->abi_minor, NA_PLUGIN_ABI_MINOR);
     ck_assert_int_eq(*host->log_level, NA_PLUGIN_LOG_WARNING);
-    ck_assert_str_eq(host->config(host, "script.some-key"), "value");
-    ck_assert_ptr_null(host->config(host, "script.other"));
+    ck_assert_str_eq(host->text(host, "script.some_key"), "value");
+    ck_assert_uint_eq(host->number(host, "script.some_key"), 0);
+    ck_assert_str_eq(host->text(host, "script.other"), "");
     ck_assert_ptr_null(host->extension(host, "na.nothing/1"));
     host->log(host, NA_PLUGIN_LOG_WARNING, "dir/x.c", 9, "beware");
     host->log(host, NA_PLUGIN_LOG_INFO, "dir/x.c", 9, "not wanted");
@@ -630,6 +642,7 @@ START_TEST(host_table_serves_plugin)
     setenv("TALARIA_SCRIPT_SOME_KEY", "value", 1);
     log_expect("# talaria: [warning] transport: x.c:9: beware", 1, 1);
     log_expect("ABI: log is called with level -5", 1, 1);
+    log_expect("text is called with key script.other", 1, 1);
     script.look = look_at_host;
     assert_opens();
 }

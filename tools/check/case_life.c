@@ -5,6 +5,7 @@
 #include "check/class.h"
 #include "check/host.h"
 #include "check/run.h"
+#include "check/setting.h"
 #include "check/target.h"
 
 #include <dirent.h>
@@ -58,6 +59,25 @@ whole_life(void)
     kit_await_ok(a, 0, 7);
     kit_close(a);
     kit_close(b);
+}
+
+/* Any value within the range is one that a user may set. */
+static void
+settings_hold(void)
+{
+    const na_plugin_setting *const *list = kit_target_load()->settings;
+
+    if (!list || !*list)
+        kit_not_offered("the plugin lists no settings");
+    for (; *list; list++) {
+        kit_setting_force(*list, (*list)->initial);
+        whole_life();
+        if ((*list)->kind != NA_PLUGIN_SETTING_BOOLEAN)
+            continue;
+        kit_setting_force(*list, kit_setting_number(*list) ? "no" : "yes");
+        whole_life();
+    }
+    kit_setting_force(NULL, NULL);
 }
 
 /* The least that the process has grown by in one of several rounds of lives: a
@@ -425,6 +445,10 @@ address_in_use(void)
 }
 
 static const struct kit_case cases[] = {
+    {"open_settings", 12, 0, 0, 0,
+        "classes work with each setting given what it is initially, and each "
+        "boolean turned over",
+        settings_hold},
     {"open_close_again", 12, 0, 0, 0,
         "a hundred lives leave no descriptor, thread or memory behind",
         open_close_again},

@@ -473,6 +473,10 @@ static const struct kit_case cases[] = {
     {"table_bits", 4, 0, 0, 0, "bits that must be zero are", kit_static_bits},
     {"table_fields", 12, 0, 0, 0, "the table says what it has to",
         kit_static_fields},
+    {"table_settings", 12, 0, 0, 0,
+        "settings have keys of their own, a text, and an initial value within "
+        "their range",
+        kit_static_settings},
     {"manifest_agrees", 14, 0, 0, 0, "its manifest says what the table says",
         kit_static_manifest},
 };

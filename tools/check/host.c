@@ -3,7 +3,7 @@
 #include "check/host.h"
 
 #include "check/board.h"
-#include "check/target.h"
+#include "check/setting.h"
 
 #include <string.h>
 
@@ -59,46 +59,33 @@ on_log(const na_plugin_host *host, int32_t level, const char *file,
     kit_board_log(level, text);
 }
 
-static bool
-has_prefix(const char *key, const char *word)
+/* The setting that the plugin asks for. */
+static const na_plugin_setting *
+asked_for(const na_plugin_host *host, const char *entry, const char *key)
 {
-    size_t length = strlen(word);
-
-    return strncmp(key, word, length) == 0 && key[length] == '.';
-}
-
-static bool
-begins_rightly(const na_plugin *plugin, const char *key)
-{
-    if (has_prefix(key, plugin->name))
-        return true;
-    for (const char *const *p = plugin->protocols; *p; p++)
-        if (has_prefix(key, *p))
-            return true;
-    return false;
-}
-
-static const char *
-on_config(const na_plugin_host *host, const char *key)
-{
-    struct kit_class *cls = class_of(host);
+    const struct kit_class *cls = class_of(host);
+    const na_plugin_setting *setting =
+        key ? kit_setting_find(cls->plugin, key) : NULL;
 
     kit_expect(!on_path, 8,
         "on the path of a message only log and wake "
         "are called",
-        "config(\"%.64s\") was", key ? key : "(NULL)");
-    if (!key || !begins_rightly(cls->plugin, key))
-        kit_fail(12,
-            "keys of settings begin with the plugin's name or protocol, and a "
-            "dot",
-            "\"%.64s\"", key ? key : "(NULL)");
-    for (const char *p = key; *p; p++)
-        kit_expect(*p < 'A' || *p > 'Z', 12, "keys of settings are lower case",
-            "\"%.64s\"", key);
-    for (size_t i = 0; i < kit_target.settings_count; i++)
-        if (strcmp(kit_target.settings[i].key, key) == 0)
-            return kit_target.settings[i].value;
-    return NULL;
+        "%s(\"%.64s\") was", entry, key ? key : "(NULL)");
+    kit_expect(setting, 12, "a plugin asks for settings of its own list only",
+        "%s(\"%.64s\")", entry, key ? key : "(NULL)");
+    return setting;
+}
+
+static uint64_t
+on_number(const na_plugin_host *host, const char *key)
+{
+    return kit_setting_number(asked_for(host, "number", key));
+}
+
+static const char *
+on_text(const na_plugin_host *host, const char *key)
+{
+    return kit_setting_text(asked_for(host, "text", key));
 }
 
 static void
@@ -149,7 +136,8 @@ kit_host_init(struct kit_class *cls)
         .priv = cls,
         .log_level = &cls->log_level,
         .log = on_log,
-        .config = on_config,
+        .number = on_number,
+        .text = on_text,
         .wake = on_wake,
         .extension = on_extension};
     memset(cls->host.beyond, BEYOND_BYTE, sizeof cls->host.beyond);

@@ -24,6 +24,7 @@ const na_plugin *kit_static_table(void *handle);
 void kit_static_versions(void);
 void kit_static_bits(void);
 void kit_static_fields(void);
+void kit_static_settings(void);
 void kit_static_manifest(void);
 
 #endif /* KIT_STATIC_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: what a plugin's table says, and its manifest. */
+#include "check/setting.h"
 #include "check/static.h"
 #include "check/target.h"
 
@@ -157,6 +158,17 @@ kit_static_fields(void)
     kit_expect(*table->version && shown(table->version) == table->version, 12,
         "a version that can be shown", "\"%.100s\"", shown(table->version));
     check_protocols(table);
+}
+
+void
+kit_static_settings(void)
+{
+    const na_plugin *table = known_table();
+
+    if (!table->name || !table->protocols)
+        kit_not_run("the table is none that this kit knows");
+    kit_step("reading its settings, which NULL ends");
+    kit_settings_check(table);
 }
 
 /* The manifest, as README.md beside na_plugin.h describes it. */

@@ -2,6 +2,8 @@
 /* From a path to a plugin's table; from an info string to its parts. */
 #include "check/target.h"
 
+#include "check/setting.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,5 +111,6 @@ kit_target_load(void)
         !kit_target.host && !kit_target.device &&
         !kit_target_split(&kit_target))
         kit_not_run("\"%s\" is not device/host:port", kit_target.name);
+    kit_settings_given(table);
     return table;
 }

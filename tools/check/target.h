@@ -5,7 +5,7 @@
 
 #include "check/kit.h"
 
-/* A value for na_plugin_host.config. */
+/* A value for a setting of the plugin. */
 struct kit_setting {
     const char *key;
     const char *value;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The settings of one class: each from the program, else from the environment,
+ * else as the list has it. */
+#ifndef SETTING_VALUES_H
+#define SETTING_VALUES_H
+
+#include "setting/pairs.h"
+
+#include <stdint.h>
+
+struct setting_value {
+    const na_plugin_setting *setting;
+    uint64_t number;
+    char *text;
+};
+
+struct setting_values {
+    size_t count;
+    struct setting_value *values; /* in the order of the list */
+};
+
+/* Reads a list, which may be NULL, and takes its keys of pairs, which may be too.
+ * INVALID_ARG: a value is wrong; fault then has key, value, where it came from and
+ * what is wanted. NOMEM. */
+na_return_t setting_values_read(struct setting_values *values,
+    const na_plugin_setting *const *list, struct setting_pairs *pairs,
+    char *fault, size_t size);
+void setting_values_finish(struct setting_values *values);
+
+/* NULL: no setting has this key. */
+const struct setting_value *setting_values_find(
+    const struct setting_values *values, const char *key);
+
+/* Warns of variables that begin as those of a list do and are none of them, once
+ * in the life of the process. [any thread] */
+void setting_warn_unknown(const na_plugin_setting *const *list);
+
+#endif /* SETTING_VALUES_H */
