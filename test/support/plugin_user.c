@@ -48,7 +48,7 @@ plugin_setting(const na_plugin *plugin, const char *key, const char *set_key,
 
         if (strcmp(setting->key, key) != 0)
             continue;
-        if (set_key && strcmp(key, set_key) == 0)
+        if (set_key && set_value && strcmp(key, set_key) == 0)
             text = set_value;
         ck_assert_msg(
             setting_parse(setting, text, &number), "%s=%s", key, text);

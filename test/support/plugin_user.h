@@ -13,7 +13,7 @@ uint64_t now_ns(void);
  * process if there is none: also to be used outside of cases. */
 const na_plugin *plugin_load(const char *variable);
 
-/* The number of a setting: its initial one, or of set_value if it is the one with
+/* The number of a setting: its initial one, or of set_value, unless NULL, if it is the one with
  * set_key. */
 uint64_t plugin_setting(const na_plugin *plugin, const char *key,
     const char *set_key, const char *set_value);
