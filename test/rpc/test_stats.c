@@ -196,9 +196,9 @@ START_TEST(stats_of_answered_calls)
     ck_assert_uint_eq(stats->counters->rpc_req_sent_count, CALLS + 1);
     ck_assert_uint_eq(stats->counters->rpc_resp_recv_count, CALLS + 1);
     ck_assert_uint_eq(seen()->counters.rpc_req_recv_count, CALLS + 1);
-    /* The transport may not be through with the last call's answer. */
+    /* The transport may not be through with the last calls' answers. */
     ck_assert_uint_ge(seen()->counters.rpc_req_recv_active_count, 1);
-    ck_assert_uint_le(seen()->counters.rpc_req_recv_active_count, 2);
+    look_until_active(&s, 1);
     talaria_class_stats_free(stats);
     talaria_class_stats_free(NULL);
     blob_free(&in);

@@ -11,7 +11,7 @@
 
 #include "copy_peer.h"
 
-#define WAIT_SECONDS 20.0
+#define WAIT_SECONDS 50.0
 
 /* Of all tests, and of the one that runs in this process. */
 static char suite_folder[] = "/var/tmp/talaria-test-XXXXXX";

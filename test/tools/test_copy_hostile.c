@@ -12,7 +12,7 @@
 #include "copy_page.h"
 #include "copy_peer.h"
 
-#define WAIT_SECONDS 20.0
+#define WAIT_SECONDS 50.0
 
 /* What the server says. */
 static struct lie {

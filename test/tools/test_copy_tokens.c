@@ -13,7 +13,7 @@
 #include "copy_peer.h"
 #include "token.h"
 
-#define WAIT_SECONDS 20.0
+#define WAIT_SECONDS 50.0
 
 /* In front of libsodium's: whether what compares proofs is what takes the same
  * time whatever they are, and over how many bytes. */

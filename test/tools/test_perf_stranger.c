@@ -13,7 +13,7 @@
 #include "perf/control.h"
 #include "perf/hg_side.h"
 
-#define WAIT_SECONDS 20.0
+#define WAIT_SECONDS 50.0
 #define SESSIONS 16 /* that a server has at a time */
 
 /* A class that asks, and what it asks. */
