@@ -96,6 +96,11 @@ START_TEST(time_spec_splits_seconds)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct timespec spec = base_time_spec(cases[i].ns);
 
+        if (sizeof(time_t) < 8 && cases[i].s > INT32_MAX) {
+            ck_assert_int_eq(spec.tv_sec, INT32_MAX);
+            ck_assert_int_eq(spec.tv_nsec, 0);
+            continue;
+        }
         ck_assert_uint_eq((uint64_t) spec.tv_sec, cases[i].s);
         ck_assert_int_eq(spec.tv_nsec, cases[i].rest);
     }
