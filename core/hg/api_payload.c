@@ -232,7 +232,7 @@ HG_Get_output_buf(
 
 /* The message's own buffer goes back with the handle: nothing else waits for
  * it. */
-hg_return_t
+__attribute__((cold)) hg_return_t
 HG_Release_input_buf(hg_handle_t handle)
 {
     if (!handle || handle->role != HG_ROLE_TARGET)
@@ -255,7 +255,7 @@ give_extra(const struct hg_message *message, void **buf_p, hg_size_t *size_p)
     return HG_SUCCESS;
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 HG_Get_input_extra_buf(
     hg_handle_t handle, void **in_buf_p, hg_size_t *in_buf_size_p)
 {
@@ -263,7 +263,7 @@ HG_Get_input_extra_buf(
                   : HG_INVALID_ARG;
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 HG_Get_output_extra_buf(
     hg_handle_t handle, void **out_buf_p, hg_size_t *out_buf_size_p)
 {

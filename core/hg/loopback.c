@@ -166,7 +166,7 @@ hg_loopback_answered(struct hg_handle *origin, size_t size)
     atomic_fetch_sub_explicit(&context->visitors, 1, memory_order_release);
 }
 
-void
+__attribute__((cold)) void
 hg_loopback_cancel(struct hg_handle *origin)
 {
     struct base_lock *lock = &origin->context->loopback_lock;
@@ -182,7 +182,7 @@ hg_loopback_cancel(struct hg_handle *origin)
         fail(origin, HG_CANCELED);
 }
 
-void
+__attribute__((cold)) void
 hg_loopback_cancel_all(struct hg_context *context)
 {
     struct hg_handle *handle;

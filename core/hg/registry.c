@@ -12,7 +12,7 @@
 
 #define CAPACITY_MIN 64U
 
-hg_id_t
+__attribute__((cold)) hg_id_t
 hg_registry_id(const char *name)
 {
     hg_id_t id = XXH32(name, strlen(name), 0);
@@ -62,7 +62,7 @@ table_create(uint32_t capacity, struct hg_rpc_table *older)
     return table;
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 hg_registry_init(struct hg_registry *registry, bool single, bool stats)
 {
     struct hg_rpc_table *table = table_create(CAPACITY_MIN, NULL);
@@ -96,7 +96,7 @@ data_free(struct hg_rpc *rpc)
     hg_rpc_set_data(rpc, NULL, NULL);
 }
 
-void
+__attribute__((cold)) void
 hg_registry_finish(struct hg_registry *registry)
 {
     struct hg_rpc_table *table =
@@ -304,7 +304,7 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
     return HG_SUCCESS;
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 hg_registry_add(struct hg_registry *registry, hg_id_t id, const char *name,
     hg_proc_cb_t in_proc, hg_proc_cb_t out_proc, hg_rpc_cb_t handler)
 {
@@ -332,7 +332,7 @@ free_rpc:
     return ret;
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 hg_registry_remove(struct hg_registry *registry, hg_id_t id)
 {
     struct hg_rpc *rpc;

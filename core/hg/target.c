@@ -137,7 +137,7 @@ retry_port(struct hg_context *context, struct hg_port *port)
     }
 }
 
-void
+__attribute__((cold)) void
 hg_target_retry(struct hg_context *context)
 {
     for (unsigned i = 0; i < context->port_count; i++)
@@ -147,7 +147,7 @@ hg_target_retry(struct hg_context *context)
             retry_port(context, &context->ports[i]);
 }
 
-void
+__attribute__((cold)) void
 hg_target_unpost(struct hg_context *context)
 {
     struct na_progress *progress = hg_context_na(context)->progress;
@@ -436,7 +436,7 @@ hg_target_is_last(const struct base_completion *completion)
            atomic_load_explicit(&handle->context->ending, memory_order_relaxed);
 }
 
-void
+__attribute__((cold)) void
 hg_target_run_last(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
@@ -682,7 +682,7 @@ const struct hg_side hg_target_side = {.role = HG_ROLE_TARGET,
     .fetched = fetched,
     .acknowledged = acknowledged};
 
-static void
+static __attribute__((cold)) void
 local_released(struct hg_handle *handle)
 {
     hg_handle_clear(handle);

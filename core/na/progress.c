@@ -31,7 +31,7 @@
 #define NAP_MIN_NS 10000U
 #define NAP_MAX_NS 1000000U
 
-na_return_t
+__attribute__((cold)) na_return_t
 na_progress_init(struct na_progress *progress, struct na_context *context,
     struct base_completion_queue *queue)
 {
@@ -570,7 +570,7 @@ na_progress_release(struct na_progress *progress)
     na_progress_notify(progress);
 }
 
-na_return_t
+__attribute__((cold)) na_return_t
 na_progress_cancel(
     struct na_progress *progress, struct na_context *context, struct na_op *op)
 {
@@ -618,7 +618,7 @@ epoll_add(int epoll_fd, int fd)
 }
 
 /* Lock held. */
-static int
+static __attribute__((cold)) int
 open_outside(struct na_progress *progress)
 {
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -643,7 +643,7 @@ open_outside(struct na_progress *progress)
     return epoll_fd;
 }
 
-int
+__attribute__((cold)) int
 na_progress_fd(struct na_progress *progress)
 {
     int fd = -1;
@@ -656,7 +656,7 @@ na_progress_fd(struct na_progress *progress)
     return fd;
 }
 
-bool
+__attribute__((cold)) bool
 na_progress_try_wait(struct na_progress *progress)
 {
     uint64_t ns, left;

@@ -4,6 +4,7 @@
 
 #include "na/addr.h"
 #include "na/op.h"
+#include "na/progress.h"
 
 #include <check.h>
 
