@@ -20,7 +20,9 @@ fold(char c)
 {
     if (c >= 'a' && c <= 'z')
         return (char) (c - 'a' + 'A');
-    return c == '.' || c == '-' ? '_' : c;
+    if (c == '.' || c == '-')
+        return '_';
+    return c;
 }
 
 unsigned

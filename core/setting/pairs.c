@@ -23,8 +23,10 @@ pair_init(
         .key_length = (size_t) (equals - text),
         .value = equals + 1};
     for (size_t i = 0; i < pairs->count; i++) {
-        if (pairs->pairs[i].key_length != pair->key_length ||
-            memcmp(pairs->pairs[i].key, text, pair->key_length) != 0)
+        const struct setting_pair *other = &pairs->pairs[i];
+
+        if (other->key_length != pair->key_length ||
+            strncmp(other->key, text, pair->key_length) != 0)
             continue;
         snprintf(fault, size, "the setting \"%.*s\" is given twice",
             pair->key_length < 64 ? (int) pair->key_length : 64, text);

@@ -163,7 +163,7 @@ wire_mischief_before_poll(na_plugin_ctx *ctx)
     if (mischief->stash_due_ns != 0 && wire_now() >= mischief->stash_due_ns)
         unstash(cls);
     if (wire_breaks(cls, WIRE_poll_calls_number))
-        cls->host->number(cls->host, "wire.send_timeout");
+        cls->host->number(cls->host, wire_send_timeout_key);
     if (wire_breaks(cls, WIRE_poll_wakes_itself))
         cls->host->wake(cls->host, ctx->core_ctx);
 }

@@ -264,7 +264,7 @@ static const na_plugin_setting send_timeout = {
     .size = sizeof send_timeout,
     .kind = NA_PLUGIN_SETTING_DURATION,
     .most = SEND_TIMEOUT_MAX_S * SECOND,
-    .key = "wire.send_timeout",
+    .key = wire_send_timeout_key,
     .initial = "120s",
     .text = "how long a send waits for room; 0: for ever",
 };
@@ -390,7 +390,7 @@ class_start(na_plugin_class *cls, const na_plugin_open_info *open_info)
     char name[WIRE_NAME_MAX + 1];
     bool named = open_info->name && open_info->name[0];
 
-    cls->send_timeout_ns = cls->host->number(cls->host, "wire.send_timeout");
+    cls->send_timeout_ns = cls->host->number(cls->host, wire_send_timeout_key);
     if (wire_breaks(cls, WIRE_setting_unlisted))
         (void) cls->host->text(cls->host, "wire.name");
     if (wire_breaks(cls, WIRE_setting_refused) &&

@@ -65,6 +65,8 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     return wire_open(host, info, into);
 }
 
+const char wire_send_timeout_key[] = "wire.send_timeout";
+
 #ifdef TABLE_SETTING_KEY
 #define ONE_DIGIT(...)                                                         \
     {                                                                          \

@@ -221,6 +221,9 @@ wire_breaks(const na_plugin_class *cls, enum wire_variant variant)
     return cls->broken == variant;
 }
 
+/* Each plugin that is made of these parts defines it: a setting of its own. */
+extern const char wire_send_timeout_key[];
+
 /* plugin.c */
 extern const char *const wire_protocols[];
 extern const na_plugin_setting *const wire_settings[];

@@ -458,7 +458,7 @@ START_TEST(arguments_from_the_environment)
     session_prepare(session_mode_at(0));
     log_watch_begin();
     log_watch_install();
-    log_expect("TALARIA_HG_ACK_TIMEOUT_MS is", count, count);
+    log_expect("by the variable TALARIA_HG_ACK_TIMEOUT_MS", count, count);
     for (uint32_t i = 0; i < count; i++) {
         ck_assert_int_eq(setenv("TALARIA_HG_ACK_TIMEOUT_MS", wrong[i], 1), 0);
         ck_assert_ptr_null(HG_Init(session_transport(), HG_TRUE));

@@ -22,6 +22,9 @@ now_ns(void)
            (uint64_t) now.tv_nsec;
 }
 
+/* The last one. */
+static const na_plugin *loaded;
+
 const na_plugin *
 plugin_load(const char *variable)
 {
@@ -34,6 +37,7 @@ plugin_load(const char *variable)
         fprintf(stderr, "%s: %s\n", variable, path ? dlerror() : "not set");
         exit(EXIT_FAILURE);
     }
+    loaded = plugin;
     return plugin;
 }
 
@@ -50,17 +54,19 @@ plugin_setting(const na_plugin *plugin, const char *key, const char *set_key,
             continue;
         if (set_key && set_value && strcmp(key, set_key) == 0)
             text = set_value;
-        ck_assert_msg(
-            setting_parse(setting, text, &number), "%s=%s", key, text);
-        return number;
+        if (setting_parse(setting, text, &number))
+            return number;
+        fprintf(stderr, "%s=%s: a wrong value\n", key, text);
+        exit(EXIT_FAILURE);
     }
-    ck_abort_msg("no setting %s", key);
+    fprintf(stderr, "%s: no such setting\n", key);
+    exit(EXIT_FAILURE);
 }
 
 static uint64_t
-know_no_number(const na_plugin_host *host, const char *key)
+initial_number(const na_plugin_host *host, const char *key)
 {
-    ck_abort_msg("the number of %s", key);
+    return plugin_setting(loaded, key, NULL, NULL);
 }
 
 static const char *
@@ -90,7 +96,7 @@ plugin_host(na_plugin_host *host, void *priv, const int32_t *log_level,
         .priv = priv,
         .log_level = log_level,
         .log = log,
-        .number = know_no_number,
+        .number = initial_number,
         .text = know_no_text,
         .wake = hear_no_wake,
         .extension = have_no_extension};

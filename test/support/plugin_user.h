@@ -13,12 +13,14 @@ uint64_t now_ns(void);
  * process if there is none: also to be used outside of cases. */
 const na_plugin *plugin_load(const char *variable);
 
-/* The number of a setting: its initial one, or of set_value, unless NULL, if it is the one with
- * set_key. */
+/* The number of a setting: of set_value, unless NULL, if it is the one with
+ * set_key, else its initial one. Ends the process if there is none, or the value is
+ * wrong: also to be used outside of cases. */
 uint64_t plugin_setting(const na_plugin *plugin, const char *key,
     const char *set_key, const char *set_value);
 
-/* Fills in a host that knows no setting and hears no wake; priv is its own. */
+/* Fills in a host that has the initial number of each setting of the plugin that
+ * was loaded last, and hears no wake; priv is its own. */
 typedef void (*plugin_log_t)(const na_plugin_host *host, int32_t level,
     const char *file, uint32_t line, const char *text);
 void plugin_host(na_plugin_host *host, void *priv, const int32_t *log_level,

@@ -21,6 +21,19 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     return code;
 }
 
+const char wire_send_timeout_key[] = "net.send_timeout";
+
+static const na_plugin_setting send_timeout = {
+    .size = sizeof send_timeout,
+    .kind = NA_PLUGIN_SETTING_DURATION,
+    .most = UINT64_C(300) * 1000000000,
+    .key = wire_send_timeout_key,
+    .initial = "120s",
+    .text = "how long a send waits for room",
+};
+
+static const na_plugin_setting *const settings[] = {&send_timeout, NULL};
+
 NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(net) = {
     .magic = NA_PLUGIN_MAGIC,
     .abi_major = NA_PLUGIN_ABI_MAJOR,
@@ -34,4 +47,5 @@ NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(net) = {
     .info = wire_info,
     .open = open_class,
     .close = wire_close,
+    .settings = settings,
 };

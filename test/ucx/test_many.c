@@ -15,7 +15,7 @@
 #define PROCESSES_MOST 300U
 #define CLASSES_MOST 30U /* of one process */
 /* Seconds for a call. Other programs may want the processors as well. */
-#define PATIENCE_S "120"
+#define PATIENCE_S "120s"
 
 /* What calls, and how. In a soak there are 300 everywhere. */
 static const struct crowd {

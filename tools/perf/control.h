@@ -68,9 +68,10 @@ MERCURY_GEN_PROC(perf_proof_t, ((hg_uint64_t) (challenge))((token_key_t) (key)))
 MERCURY_GEN_PROC(
     perf_load_t, ((hg_uint64_t) (size_max))((perf_amounts_t) (amounts)))
 MERCURY_GEN_PROC(
-    perf_open_in_t, ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))(
-                        (hg_uint8_t) (verify))((hg_uint8_t) (progress_thread))(
-                        (perf_load_t) (load))((perf_proof_t) (proof)))
+    perf_way_t, ((hg_uint8_t) (verify))((hg_uint8_t) (progress_thread)))
+MERCURY_GEN_PROC(perf_open_in_t,
+    ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))((perf_way_t) (way))(
+        (perf_load_t) (load))((perf_proof_t) (proof)))
 
 /* In each response: error is "" or why it was refused. denied: the proof was
  * wrong. */
