@@ -39,11 +39,9 @@ extern "C" {
 
 #define NA_PLUGIN_ABI_MAJOR 1
 #define NA_PLUGIN_ABI_MINOR 0
-
 /* "NApf": a draft. What is built on it loads only into a core with the same
  * draft; the magic of the final 1.0 differs. */
 #define NA_PLUGIN_MAGIC 0x6670414EU
-
 /* Tables grow at their end. Each begins with its size, the bytes that the side
  * which filled it in knows. A reader refuses a table only if it is shorter than
  * in 1.0 (NA_PLUGIN_<TABLE>_SIZE_1_0; sizeof grows with this header), and reads
@@ -61,6 +59,7 @@ extern "C" {
     NA_PLUGIN_END_OF(na_plugin_open_info, hints)
 #define NA_PLUGIN_OPENED_SIZE_1_0                                              \
     NA_PLUGIN_END_OF(na_plugin_opened, reserved_zero)
+#define NA_PLUGIN_MEM_INFO_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_mem_info, device)
 #define NA_PLUGIN_OPS_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_ops, extension)
 #define NA_PLUGIN_DEVICE_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_device, detail)
 #define NA_PLUGIN_MULTI_RECV_SIZE_1_0                                          \
@@ -68,7 +67,6 @@ extern "C" {
 #define NA_PLUGIN_WAIT_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_wait, arm)
 #define NA_PLUGIN_MEM_ALLOC_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_mem_alloc, free)
 #define NA_PLUGIN_REPORT_SIZE_1_0 NA_PLUGIN_END_OF(na_plugin_report, entries)
-
 /* Results. Success is one of the first two; what a function says about them
  * goes. Errors are the negated numbers of na_return_t. */
 #define NA_PLUGIN_OK 0
@@ -97,7 +95,6 @@ extern "C" {
 #define NA_PLUGIN_E_CANCELED (-21)
 #define NA_PLUGIN_E_IO_ERROR (-22)
 #define NA_PLUGIN_E_HOSTFIREWALL (-23)
-
 /* Limits of what open returns. A core opens no class beyond them, and says which
  * value is beyond which limit. Sizes of messages include the header space,
  * which is at most half of the largest message. */
@@ -182,17 +179,14 @@ typedef struct na_plugin_host {
 #define NA_PLUGIN_OPEN_NO_BLOCK 0x2U   /* na.wait/1 will not be used */
 #define NA_PLUGIN_OPEN_NO_RETRY 0x4U   /* submissions may return AGAIN [7] */
 #define NA_PLUGIN_OPEN_MEM_DEVICE 0x8U /* device memory will be registered */
-
 /* na_plugin_open_info.thread_mode: what the caller promises, added up */
 #define NA_PLUGIN_THREAD_SINGLE_CLASS 0x1U   /* class: one thread at once */
 #define NA_PLUGIN_THREAD_SINGLE_CONTEXT 0x2U /* each context likewise */
-
 /* na_plugin_open_info.addr_format */
 #define NA_PLUGIN_ADDR_UNSPEC 0U
 #define NA_PLUGIN_ADDR_IPV4 1U
 #define NA_PLUGIN_ADDR_IPV6 2U
 #define NA_PLUGIN_ADDR_NATIVE 3U
-
 /* na_plugin_open_info.traffic_class */
 #define NA_PLUGIN_TC_UNSPEC 0U
 #define NA_PLUGIN_TC_BEST_EFFORT 1U
@@ -239,25 +233,41 @@ typedef struct na_plugin_open_info {
 #define NA_PLUGIN_BUF_SEND 0x1U
 #define NA_PLUGIN_BUF_RECV 0x2U
 #define NA_PLUGIN_BUF_MULTI_RECV 0x4U
-
 /* Which header buf_init writes */
 #define NA_PLUGIN_MSG_UNEXPECTED 0U
 #define NA_PLUGIN_MSG_EXPECTED 1U
-
-/* mem_register: what peers, and operations of this side, may do with it */
+/* na_plugin_mem_info.access: what peers, and this side, may do with it */
 #define NA_PLUGIN_MEM_READ 0x1U  /* be the source: remote get, local put */
 #define NA_PLUGIN_MEM_WRITE 0x2U /* be the sink: remote put, local get */
-
-/* mem_register: where it lies */
+/* na_plugin_mem_info.mem_type: where it lies */
 #define NA_PLUGIN_MEM_HOST 0U
 #define NA_PLUGIN_MEM_CUDA 1U
 #define NA_PLUGIN_MEM_ROCM 2U
 #define NA_PLUGIN_MEM_ZE 3U
 
-/*
- * The operations. At open the core copies them one by one over stubs that
- * return OPNOTSUPPORTED, so that these may be NULL [5]; all others are there.
- */
+/* What is registered. The core's, valid during mem_register. */
+typedef struct na_plugin_mem_info {
+    uint32_t size;  /* bytes of this table in the core */
+    uint32_t flags; /* as of a submission */
+    const na_plugin_segment *segments;
+    uint64_t count;    /* of segments, at most opened.max_segments */
+    uint32_t access;   /* NA_PLUGIN_MEM_READ, _WRITE */
+    uint32_t mem_type; /* NA_PLUGIN_MEM_HOST … */
+    uint64_t device;   /* which one of that type */
+} na_plugin_mem_info;
+
+/* flags of submissions and of na_plugin_mem_info. Hints that a plugin does not
+ * know it ignores. A demand goes with a feature in opened.features, without
+ * which no core sets it: submissions need not look. mem_register refuses one
+ * that it does not know, with INVALID_ARG. A core of 1.0 sets none. */
+#define NA_PLUGIN_FLAGS_DEMANDS 0x0000FFFFU /* 1.0 defines none */
+#define NA_PLUGIN_FLAGS_HINTS 0xFFFF0000U
+/* More to the same peer follows at once: the device may hear of it with that,
+ * and does with the next poll or arm. */
+#define NA_PLUGIN_HINT_MORE 0x10000U
+
+/* The operations. At open the core copies them one by one over stubs that
+ * return OPNOTSUPPORTED, so that these may be NULL [5]; all others are there. */
 #define NA_PLUGIN_OPS_OPTIONAL(entry)                                          \
     entry(addr_to_string) entry(addr_serialize) entry(addr_deserialize)        \
         entry(addr_forget) entry(mem_register) entry(mem_deregister)           \
@@ -352,8 +362,7 @@ typedef struct na_plugin_ops {
     int32_t (*buf_init)(
         na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind);
 
-    /*
-     * Submissions: they return PENDING (poll gives one final event), DONE
+    /* Submissions: they return PENDING (poll gives one final event), DONE
      * (nothing more will come) or an error (nothing was started) [7]. Shortage
      * inside the plugin is not an error: it queues, and retries in order with
      * a deadline; AGAIN only under NO_RETRY. The operation, its buffer, address
@@ -368,29 +377,26 @@ typedef struct na_plugin_ops {
      * has accepted it, the submitting call no longer touches it [9].
      *
      * peer_ctx: the number of the peer's context. tag: at most opened.max_tag.
-     * No order is promised between messages [11]. Too long for the receive: that
-     * or the send ends with MSGSIZE, and the message is consumed, the next one
-     * finds the next receive; longer than the own maximum: at once.
-     */
+     * flags: NA_PLUGIN_FLAGS_*. No order is promised between messages [11]. Too
+     * long for the receive: that or the send ends with MSGSIZE, and the message
+     * is consumed; longer than the own maximum: at once. */
 
-    /* An unexpected message. Final event: the buffer can be used again.
-     * [any thread] */
+    /* An unexpected message. Final event: the buffer is free. [any thread] */
     int32_t (*send_unexpected)(na_plugin_ctx *ctx, void *op, const void *buffer,
         uint64_t length, void *buffer_data, na_plugin_addr *peer,
-        uint32_t peer_ctx, uint64_t tag);
+        uint32_t peer_ctx, uint64_t tag, uint32_t flags);
 
     /* Receives one unexpected message from anyone. Never returns DONE. Final
      * event: MESSAGE with source, tag, length. A message without a receive is
      * queued, or its sender held back, never dropped. [any thread] */
     int32_t (*recv_unexpected)(na_plugin_ctx *ctx, void *op, void *buffer,
-        uint64_t length, void *buffer_data);
+        uint64_t length, void *buffer_data, uint32_t flags);
 
-    /* An expected message: the peer should have posted a receive for it. One
-     * that finds none is kept while there is room, and may be dropped.
-     * [any thread] */
+    /* An expected message: the peer should have posted a receive. Without, it
+     * is kept while there is room, and may be dropped. [any thread] */
     int32_t (*send_expected)(na_plugin_ctx *ctx, void *op, const void *buffer,
         uint64_t length, void *buffer_data, na_plugin_addr *peer,
-        uint32_t peer_ctx, uint64_t tag);
+        uint32_t peer_ctx, uint64_t tag, uint32_t flags);
 
     /* Receives the expected message with this tag that context peer_ctx of peer
      * sends to this context. May begin to connect to the peer. Never returns
@@ -398,19 +404,15 @@ typedef struct na_plugin_ops {
      * dies. [any thread] */
     int32_t (*recv_expected)(na_plugin_ctx *ctx, void *op, void *buffer,
         uint64_t length, void *buffer_data, na_plugin_addr *peer,
-        uint32_t peer_ctx, uint64_t tag);
+        uint32_t peer_ctx, uint64_t tag, uint32_t flags);
 
-    /* MEMORY that can be source or sink of a put or get. */
-
-    /* Registers segments (at most opened.max_segments) as one range: offsets
-     * count through them in order. The array is copied, the memory stays the
-     * caller's and must outlive the registration. access: NA_PLUGIN_MEM_READ,
-     * _WRITE; mem_type, device: where it lies. Holds for every context, later
-     * ones included. INVALID_ARG, NOMEM, OPNOTSUPPORTED (memory type).
-     * [any thread] */
+    /* MEMORY that can be source or sink of a put or get. Segments are
+     * registered as one range: offsets count through them in order. info and
+     * the array are copied, the memory stays the caller's and must outlive it.
+     * Holds for every context, later ones included. INVALID_ARG, NOMEM,
+     * OPNOTSUPPORTED (memory type). [any thread] */
     int32_t (*mem_register)(na_plugin_class *cls,
-        const na_plugin_segment *segments, uint64_t count, uint32_t access,
-        uint32_t mem_type, uint64_t device, na_plugin_mem **mem_p);
+        const na_plugin_mem_info *info, na_plugin_mem **mem_p);
     void (*mem_deregister)(na_plugin_class *cls, na_plugin_mem *mem);
 
     /* A registration as bytes for peers; and, at a peer, back from bytes of a
@@ -425,26 +427,25 @@ typedef struct na_plugin_ops {
     /* REMOTE MEMORY ACCESS, submissions as above. local: a registration of this
      * class; remote: a deserialized one of peer's. Final event of a put: the
      * data is visible to the peer before any message submitted afterwards; of
-     * a get: the data is here. Out of range: INVALID_ARG; not permitted:
-     * PERMISSION; each where it is noticed. length 0 is allowed.
-     * [any thread] */
+     * a get: the data is here. Out of range: INVALID_ARG, not permitted:
+     * PERMISSION, where it is noticed. length 0 is allowed. [any thread] */
     int32_t (*put)(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
         uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx,
+        uint32_t flags);
     int32_t (*get)(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
         uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx,
+        uint32_t flags);
 
-    /* PROGRESS */
-
-    /* Advances this context and what belongs to none (connections, listening,
-     * what peers put and get), without CTX_PARALLEL all contexts, and fills in
-     * up to max (at least 1) events of this one. How many; negative only when
-     * the context itself is dead: a peer's failure is an event [8]. The core
-     * then calls nothing of it but ctx_destroy, once calls that other threads
-     * are in have returned, and completes what is pending itself. After a
-     * final event nothing of the operation is touched. Calls nothing of the
-     * core but log, and wake for other contexts. [serial/context] */
+    /* PROGRESS. Advances this context and what belongs to none (connections,
+     * listening, what peers put and get), without CTX_PARALLEL all contexts,
+     * and fills in up to max (at least 1) events of this one. How many;
+     * negative only when the context itself is dead: a peer's failure is an
+     * event [8]. Then the core calls only its ctx_destroy, once calls of other
+     * threads have returned, and completes what is pending. After a final event
+     * nothing of the operation is touched. Calls of the core only log, and wake
+     * for other contexts. [serial/context] */
     int32_t (*poll)(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
 
     /* Asks to end a pending operation, which then has its one final event:
@@ -472,7 +473,7 @@ typedef struct na_plugin_multi_recv {
      * returns operation and buffer. It comes when less than a largest message
      * is free, on cancel, or on failure. [any thread] */
     int32_t (*recv_multi)(na_plugin_ctx *ctx, void *op, void *buffer,
-        uint64_t length, void *buffer_data);
+        uint64_t length, void *buffer_data, uint32_t flags);
 } na_plugin_multi_recv;
 
 /* "na.wait/1": sleeping in the kernel instead of polling. */

@@ -158,12 +158,17 @@ na_mem_segments(struct na_class *na_class, const na_plugin_segment *segments,
     uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
     na_plugin_mem **mem_p)
 {
+    const na_plugin_mem_info info = {.size = sizeof info,
+        .segments = segments,
+        .count = count,
+        .access = access,
+        .mem_type = mem_type,
+        .device = device};
     na_return_t ret;
 
     *mem_p = NULL;
     ret = na_result(na_class, "mem_register",
-        na_class->ops.mem_register(na_class->plugin_class, segments, count,
-            access, mem_type, device, mem_p));
+        na_class->ops.mem_register(na_class->plugin_class, &info, mem_p));
     if (ret != NA_SUCCESS)
         *mem_p = NULL;
     return with_output(na_class, "mem_register", ret, *mem_p);

@@ -35,9 +35,8 @@ addr_forget_stub(na_plugin_class *cls, na_plugin_addr *addr)
 }
 
 static int32_t
-mem_register_stub(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
-    na_plugin_mem **mem_p)
+mem_register_stub(
+    na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
     return NA_PLUGIN_E_OPNOTSUPPORTED;
 }
@@ -64,7 +63,7 @@ mem_deserialize_stub(na_plugin_class *cls, const void *buffer, uint64_t length,
 static int32_t
 rma_stub(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     return NA_PLUGIN_E_OPNOTSUPPORTED;
 }
@@ -88,21 +87,23 @@ static const na_plugin_ops stubs = {
 
 static int32_t
 dead_send(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t flags)
 {
     return NA_PLUGIN_E_IO_ERROR;
 }
 
 static int32_t
 dead_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data)
+    uint64_t length, void *buffer_data, uint32_t flags)
 {
     return NA_PLUGIN_E_IO_ERROR;
 }
 
 static int32_t
 dead_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t flags)
 {
     return NA_PLUGIN_E_IO_ERROR;
 }
@@ -110,7 +111,7 @@ dead_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
 static int32_t
 dead_rma(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     return NA_PLUGIN_E_IO_ERROR;
 }

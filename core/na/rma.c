@@ -39,7 +39,8 @@ NA_Put(na_class_t *na_class, na_context_t *context, na_cb_t callback, void *arg,
     return na_op_id_submitted(op_id, context, "put",
         na_context_ops(context)->put(context->plugin_ctx, na_op_part(op_id->op),
             local_mem_handle->mem, local_offset, remote_mem_handle->mem,
-            remote_offset, data_size, na_addr_plugin(remote_addr), remote_id));
+            remote_offset, data_size, na_addr_plugin(remote_addr), remote_id,
+            0));
 }
 
 na_return_t
@@ -59,5 +60,6 @@ NA_Get(na_class_t *na_class, na_context_t *context, na_cb_t callback, void *arg,
     return na_op_id_submitted(op_id, context, "get",
         na_context_ops(context)->get(context->plugin_ctx, na_op_part(op_id->op),
             local_mem_handle->mem, local_offset, remote_mem_handle->mem,
-            remote_offset, data_size, na_addr_plugin(remote_addr), remote_id));
+            remote_offset, data_size, na_addr_plugin(remote_addr), remote_id,
+            0));
 }

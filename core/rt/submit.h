@@ -30,7 +30,7 @@ rt_send_unexpected(struct rt_endpoint at, struct na_op *op, const void *buffer,
     uint64_t tag)
 {
     return at.ops->send_unexpected(at.ctx, na_op_part(op), buffer, length,
-        buffer_data, peer, peer_ctx, tag);
+        buffer_data, peer, peer_ctx, tag, 0);
 }
 
 static inline int32_t
@@ -38,7 +38,7 @@ rt_recv_unexpected(struct rt_endpoint at, struct na_op *op, void *buffer,
     uint64_t length, void *buffer_data)
 {
     return at.ops->recv_unexpected(
-        at.ctx, na_op_part(op), buffer, length, buffer_data);
+        at.ctx, na_op_part(op), buffer, length, buffer_data, 0);
 }
 
 /* Of a class that has na.multi_recv/1. A dead context is the caller's to
@@ -48,7 +48,7 @@ rt_recv_multi(const struct na_context *context, struct na_op *op, void *buffer,
     uint64_t length, void *buffer_data)
 {
     return context->na_class->multi_recv->recv_multi(
-        context->plugin_ctx, na_op_part(op), buffer, length, buffer_data);
+        context->plugin_ctx, na_op_part(op), buffer, length, buffer_data, 0);
 }
 
 static inline int32_t
@@ -57,7 +57,7 @@ rt_send_expected(struct rt_endpoint at, struct na_op *op, const void *buffer,
     uint64_t tag)
 {
     return at.ops->send_expected(at.ctx, na_op_part(op), buffer, length,
-        buffer_data, peer, peer_ctx, tag);
+        buffer_data, peer, peer_ctx, tag, 0);
 }
 
 static inline int32_t
@@ -66,7 +66,7 @@ rt_recv_expected(struct rt_endpoint at, struct na_op *op, void *buffer,
     uint64_t tag)
 {
     return at.ops->recv_expected(at.ctx, na_op_part(op), buffer, length,
-        buffer_data, peer, peer_ctx, tag);
+        buffer_data, peer, peer_ctx, tag, 0);
 }
 
 static inline int32_t
@@ -75,7 +75,7 @@ rt_put(struct rt_endpoint at, struct na_op *op, na_plugin_mem *local,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
     return at.ops->put(at.ctx, na_op_part(op), local, local_offset, remote,
-        remote_offset, length, peer, peer_ctx);
+        remote_offset, length, peer, peer_ctx, 0);
 }
 
 static inline int32_t
@@ -84,7 +84,7 @@ rt_get(struct rt_endpoint at, struct na_op *op, na_plugin_mem *local,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
     return at.ops->get(at.ctx, na_op_part(op), local, local_offset, remote,
-        remote_offset, length, peer, peer_ctx);
+        remote_offset, length, peer, peer_ctx, 0);
 }
 
 /* The lock of the context's progress is held. */

@@ -170,7 +170,7 @@ post_expected(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
 int32_t
 ofi_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     na_plugin_class *cls = ctx->cls;
     struct ofi_op *op = operation;
@@ -424,7 +424,7 @@ post_unexpected(
 
 int32_t
 ofi_recv_unexpected(na_plugin_ctx *ctx, void *operation, void *buffer,
-    uint64_t length, void *buffer_data)
+    uint64_t length, void *buffer_data, uint32_t flags)
 {
     struct ofi_op *op = operation;
 
@@ -435,7 +435,7 @@ ofi_recv_unexpected(na_plugin_ctx *ctx, void *operation, void *buffer,
 
 int32_t
 ofi_recv_multi(na_plugin_ctx *ctx, void *operation, void *buffer,
-    uint64_t length, void *buffer_data)
+    uint64_t length, void *buffer_data, uint32_t flags)
 {
     struct ofi_op *op = operation;
 

@@ -9,12 +9,12 @@
 
 /* The operations of the ABI. */
 int32_t ofi_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data);
+    uint64_t length, void *buffer_data, uint32_t flags);
 int32_t ofi_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t ofi_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data);
+    uint64_t length, void *buffer_data, uint32_t flags);
 
 /* The rest under the lock. */
 

@@ -90,21 +90,23 @@ open_segments(na_plugin_class *cls, na_plugin_mem *mem, uint32_t mem_type,
 }
 
 static int32_t
-check(na_plugin_class *cls, const na_plugin_segment *segments, uint64_t count,
-    uint32_t access, uint32_t mem_type)
+check(const na_plugin_class *cls, const na_plugin_mem_info *info)
 {
+    const na_plugin_segment *segments = info->segments;
     uint64_t length = 0;
 
-    if (count == 0 || count > OFI_SEGMENTS || (access & ~ACCESS_ALL) != 0 ||
-        access == 0 || mem_type > NA_PLUGIN_MEM_ZE)
+    if (info->size < NA_PLUGIN_MEM_INFO_SIZE_1_0 ||
+        (info->flags & NA_PLUGIN_FLAGS_DEMANDS) != 0 || info->count == 0 ||
+        info->count > OFI_SEGMENTS || (info->access & ~ACCESS_ALL) != 0 ||
+        info->access == 0 || info->mem_type > NA_PLUGIN_MEM_ZE)
         return NA_PLUGIN_E_INVALID_ARG;
-    if (mem_type != NA_PLUGIN_MEM_HOST && !(cls->info->caps & FI_HMEM)) {
+    if (info->mem_type != NA_PLUGIN_MEM_HOST && !(cls->info->caps & FI_HMEM)) {
         OFI_LOG(cls->host, INFO,
             "provider %s does not register device memory here",
             cls->trait->provider);
         return NA_PLUGIN_E_OPNOTSUPPORTED;
     }
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < info->count; i++)
         if (segments[i].base == NULL || segments[i].length == 0 ||
             segments[i].length > UINT64_MAX - length ||
             (uintptr_t) segments[i].base > UINTPTR_MAX - segments[i].length)
@@ -125,27 +127,26 @@ mem_new(uint64_t count)
 }
 
 int32_t
-ofi_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
-    na_plugin_mem **mem_p)
+ofi_mem_register(
+    na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
-    int32_t ret = check(cls, segments, count, access, mem_type);
+    int32_t ret = check(cls, info);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    na_plugin_mem *mem = mem_new(count);
+    na_plugin_mem *mem = mem_new(info->count);
     if (mem == NULL)
         return NA_PLUGIN_E_NOMEM;
 
     mem->registered = true;
-    mem->access = access;
+    mem->access = info->access;
     mem->owner = cls->number;
     mem->fence = ofi_fence_offer(cls);
-    for (uint64_t i = 0; i < count; i++) {
-        mem->segments[i].base = (uintptr_t) segments[i].base;
-        mem->segments[i].length = segments[i].length;
-        mem->length += segments[i].length;
+    for (uint64_t i = 0; i < info->count; i++) {
+        mem->segments[i].base = (uintptr_t) info->segments[i].base;
+        mem->segments[i].length = info->segments[i].length;
+        mem->length += info->segments[i].length;
     }
-    int error = open_segments(cls, mem, mem_type, device);
+    int error = open_segments(cls, mem, info->mem_type, info->device);
     if (error != 0) {
         OFI_LOG(cls->host, ERROR,
             "memory of %llu bytes in %u segments can't be registered: %s",

@@ -5,9 +5,8 @@
 
 #include "ofi.h"
 
-int32_t ofi_mem_register(na_plugin_class *cls,
-    const na_plugin_segment *segments, uint64_t count, uint32_t access,
-    uint32_t mem_type, uint64_t device, na_plugin_mem **mem_p);
+int32_t ofi_mem_register(na_plugin_class *cls, const na_plugin_mem_info *info,
+    na_plugin_mem **mem_p);
 void ofi_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem);
 int32_t ofi_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem,
     void *buffer, uint64_t *size_p);

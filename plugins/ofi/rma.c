@@ -399,7 +399,8 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
 }
 
 static int32_t
-transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
+transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
+    uint32_t flags)
 {
     na_plugin_class *cls = ctx->cls;
 
@@ -428,7 +429,7 @@ transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order)
 int32_t
 ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     const struct ofi_job order = {.peer = peer,
         .local = local,
@@ -439,13 +440,13 @@ ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
         .put = true};
 
     (void) peer_ctx;
-    return transfer(ctx, op, &order);
+    return transfer(ctx, op, &order, flags);
 }
 
 int32_t
 ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     const struct ofi_job order = {.peer = peer,
         .local = local,
@@ -455,7 +456,7 @@ ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
         .left = length};
 
     (void) peer_ctx;
-    return transfer(ctx, op, &order);
+    return transfer(ctx, op, &order, flags);
 }
 
 /* ENDS */

@@ -8,10 +8,10 @@
 /* The operations of the ABI. */
 int32_t ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 int32_t ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 
 /* The rest under the lock. */
 

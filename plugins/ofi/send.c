@@ -342,7 +342,7 @@ send_message(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
 int32_t
 ofi_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     struct ofi_header header = {.kind = OFI_HEADER_UNEXPECTED,
         .source_ctx = (uint8_t) ctx->id,
@@ -360,7 +360,7 @@ ofi_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
 int32_t
 ofi_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     struct ofi_header header = {.kind = OFI_HEADER_EXPECTED,
         .source_ctx = (uint8_t) ctx->id,

@@ -9,10 +9,10 @@
 /* The operations of the ABI. */
 int32_t ofi_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t ofi_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 
 /* The rest under the lock. */
 

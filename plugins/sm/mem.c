@@ -167,36 +167,39 @@ draw_key(na_plugin_class *cls, na_plugin_mem *mem)
 }
 
 int32_t
-sm_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
-    na_plugin_mem **mem_p)
+sm_mem_register(
+    na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
-    if (mem_type != NA_PLUGIN_MEM_HOST) {
+    if (info->size < NA_PLUGIN_MEM_INFO_SIZE_1_0 ||
+        (info->flags & NA_PLUGIN_FLAGS_DEMANDS) != 0)
+        return NA_PLUGIN_E_INVALID_ARG;
+    if (info->mem_type != NA_PLUGIN_MEM_HOST) {
         SM_LOG(cls->host, ERROR,
             "memory of type %" PRIu32 "; only the host's can be shared",
-            mem_type);
+            info->mem_type);
         return NA_PLUGIN_E_OPNOTSUPPORTED;
     }
 
     uint64_t length = 0;
-    if (count >= 1 && count <= SM_SEGMENTS)
-        length = total_length(segments, count);
-    if (length == 0 || access == 0 || (access & ~ACCESS) != 0) {
+    if (info->count >= 1 && info->count <= SM_SEGMENTS)
+        length = total_length(info->segments, info->count);
+    if (length == 0 || info->access == 0 || (info->access & ~ACCESS) != 0) {
         SM_LOG(cls->host, ERROR,
             "%" PRIu64 " segments, access 0x%" PRIx32
             ": not 1 to %u, or one is empty, or access unknown",
-            count, access, SM_SEGMENTS);
+            info->count, info->access, SM_SEGMENTS);
         return NA_PLUGIN_E_INVALID_ARG;
     }
 
-    na_plugin_mem *mem = obtain(cls, (uint32_t) count);
+    na_plugin_mem *mem = obtain(cls, (uint32_t) info->count);
     if (mem == NULL)
         return NA_PLUGIN_E_NOMEM;
     mem->owner = cls->owner;
     mem->length = length;
-    mem->access = access;
-    mem->count = (uint32_t) count;
-    memcpy(mem->segments, segments, count * sizeof(*segments));
+    mem->access = info->access;
+    mem->count = (uint32_t) info->count;
+    memcpy(
+        mem->segments, info->segments, info->count * sizeof(*info->segments));
 
     sm_lock_take(&cls->memory);
     if (cls->mems_count >> cls->mems_bits != 0 && cls->mems_bits < 30)

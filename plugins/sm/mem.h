@@ -55,8 +55,7 @@ void sm_mem_scatter(const na_plugin_mem *mem, uint64_t offset, const void *from,
     uint64_t length);
 
 /* Functions of the ABI. */
-int32_t sm_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
+int32_t sm_mem_register(na_plugin_class *cls, const na_plugin_mem_info *info,
     na_plugin_mem **mem_p);
 void sm_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem);
 int32_t sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem,

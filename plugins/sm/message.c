@@ -173,7 +173,7 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
 int32_t
 sm_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
         peer_ctx, tag, SM_RING_UNEXPECTED, false);
@@ -182,7 +182,7 @@ sm_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
 int32_t
 sm_send_unexpected_single(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
         peer_ctx, tag, SM_RING_UNEXPECTED, true);
@@ -191,7 +191,7 @@ sm_send_unexpected_single(na_plugin_ctx *ctx, void *op, const void *buffer,
 int32_t
 sm_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
         peer_ctx, tag, SM_RING_EXPECTED, false);
@@ -200,7 +200,7 @@ sm_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
 int32_t
 sm_send_expected_single(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
         peer_ctx, tag, SM_RING_EXPECTED, true);
@@ -251,14 +251,14 @@ recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
 
 int32_t
 sm_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data)
+    void *buffer_data, uint32_t flags)
 {
     return recv_unexpected(ctx, op, buffer, length, false);
 }
 
 int32_t
 sm_recv_unexpected_single(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data)
+    uint64_t length, void *buffer_data, uint32_t flags)
 {
     return recv_unexpected(ctx, op, buffer, length, true);
 }
@@ -329,7 +329,8 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
 
 int32_t
 sm_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t flags)
 {
     return recv_expected(ctx, op, buffer, length, peer, peer_ctx, tag, false);
 }
@@ -337,7 +338,7 @@ sm_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
 int32_t
 sm_recv_expected_single(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     return recv_expected(ctx, op, buffer, length, peer, peer_ctx, tag, true);
 }

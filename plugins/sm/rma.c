@@ -276,7 +276,7 @@ prepare(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
 int32_t
 sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     prepare(ctx, op, SM_OP_PUT, local, local_offset, remote, remote_offset,
         length, peer_ctx);
@@ -286,7 +286,7 @@ sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 int32_t
 sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     prepare(ctx, op, SM_OP_GET, local, local_offset, remote, remote_offset,
         length, peer_ctx);

@@ -9,10 +9,10 @@
 /* Functions of the ABI. */
 int32_t sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 int32_t sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 
 /* Whether the kernel lets a process as this one copy from and to another of its
  * user: 0, or the errno of its refusal. */

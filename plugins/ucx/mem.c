@@ -151,27 +151,31 @@ add_up(na_plugin_mem *mem)
 }
 
 int32_t
-ucx_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
-    na_plugin_mem **mem_p)
+ucx_mem_register(
+    na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
-    if (mem_type != NA_PLUGIN_MEM_HOST) {
+    if (info->size < NA_PLUGIN_MEM_INFO_SIZE_1_0 ||
+        (info->flags & NA_PLUGIN_FLAGS_DEMANDS) != 0)
+        return NA_PLUGIN_E_INVALID_ARG;
+    if (info->mem_type != NA_PLUGIN_MEM_HOST) {
         UCX_LOG(cls->host, ERROR,
-            "memory of type %" PRIu32 " cannot be registered", mem_type);
+            "memory of type %" PRIu32 " cannot be registered", info->mem_type);
         return NA_PLUGIN_E_OPNOTSUPPORTED;
     }
-    if (segments == NULL || count == 0 || count > UCX_SEGMENTS || access == 0 ||
-        (access & ~ACCESS_ALL) != 0) {
+    if (info->segments == NULL || info->count == 0 ||
+        info->count > UCX_SEGMENTS || info->access == 0 ||
+        (info->access & ~ACCESS_ALL) != 0) {
         UCX_LOG(cls->host, ERROR,
             "%" PRIu64 " segments with access 0x%" PRIx32
             "; 1 to %u with READ, WRITE or both can be registered",
-            count, access, UCX_SEGMENTS);
+            info->count, info->access, UCX_SEGMENTS);
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    na_plugin_mem *mem = make((uint32_t) count);
+    na_plugin_mem *mem = make((uint32_t) info->count);
     if (mem == NULL)
         return NA_PLUGIN_E_NOMEM;
-    memcpy(mem->segments, segments, count * sizeof(*segments));
+    memcpy(
+        mem->segments, info->segments, info->count * sizeof(*info->segments));
     if (!add_up(mem)) {
         UCX_LOG(cls->host, ERROR,
             "a segment is empty, or goes beyond the address space");
@@ -179,7 +183,7 @@ ucx_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
         return NA_PLUGIN_E_INVALID_ARG;
     }
     mem->owner = cls->number;
-    mem->access = access;
+    mem->access = info->access;
     mem->own = true;
     ucx_lock_take(&cls->lock);
     if (!draw_serial(cls, &mem->serial)) {

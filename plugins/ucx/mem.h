@@ -46,9 +46,8 @@ void ucx_mem_write(const na_plugin_mem *mem, uint64_t offset,
 uint32_t ucx_mem_locate(const na_plugin_mem *mem, uint64_t *offset_p);
 
 /* The operations of the table. */
-int32_t ucx_mem_register(na_plugin_class *cls,
-    const na_plugin_segment *segments, uint64_t count, uint32_t access,
-    uint32_t mem_type, uint64_t device, na_plugin_mem **mem_p);
+int32_t ucx_mem_register(na_plugin_class *cls, const na_plugin_mem_info *info,
+    na_plugin_mem **mem_p);
 void ucx_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem);
 int32_t ucx_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem,
     void *buffer, uint64_t *size_p);

@@ -123,7 +123,7 @@ ucx_receive(void *arg, const void *front, size_t front_length, void *data,
 
 int32_t
 ucx_recv_unexpected(na_plugin_ctx *ctx, void *name, void *buffer,
-    uint64_t length, void *buffer_data)
+    uint64_t length, void *buffer_data, uint32_t flags)
 {
     na_plugin_class *cls = ctx->cls;
     struct ucx_op *op = ucx_op_of(cls, name);
@@ -141,7 +141,8 @@ ucx_recv_unexpected(na_plugin_ctx *ctx, void *name, void *buffer,
 
 int32_t
 ucx_recv_expected(na_plugin_ctx *ctx, void *name, void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t flags)
 {
     na_plugin_class *cls = ctx->cls;
     struct ucx_op *op = ucx_op_of(cls, name);

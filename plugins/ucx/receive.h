@@ -11,9 +11,9 @@ ucs_status_t ucx_receive(void *arg, const void *header, size_t header_length,
 
 /* The operations of the table. */
 int32_t ucx_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data);
+    uint64_t length, void *buffer_data, uint32_t flags);
 int32_t ucx_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 
 #endif /* UCX_RECEIVE_H */

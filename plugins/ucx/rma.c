@@ -277,7 +277,7 @@ submit(struct ucx_op *op, na_plugin_mem *remote, na_plugin_addr *peer)
 static int32_t
 begin(na_plugin_ctx *ctx, void *name, enum ucx_kind kind, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t flags)
 {
     na_plugin_class *cls = ctx->cls;
     struct ucx_op *op = ucx_op_of(cls, name);
@@ -309,19 +309,19 @@ begin(na_plugin_ctx *ctx, void *name, enum ucx_kind kind, na_plugin_mem *local,
 int32_t
 ucx_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     return begin(ctx, op, UCX_OP_PUT, local, local_offset, remote,
-        remote_offset, length, peer, peer_ctx);
+        remote_offset, length, peer, flags);
 }
 
 int32_t
 ucx_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     return begin(ctx, op, UCX_OP_GET, local, local_offset, remote,
-        remote_offset, length, peer, peer_ctx);
+        remote_offset, length, peer, flags);
 }
 
 /* Fails the connections that UCX still has something of a context on; whether

@@ -15,9 +15,9 @@ void ucx_rma_end_flights(na_plugin_ctx *ctx);
 /* The operations of the table. */
 int32_t ucx_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 int32_t ucx_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 
 #endif /* UCX_RMA_H */

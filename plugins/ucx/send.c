@@ -207,7 +207,7 @@ submit(na_plugin_ctx *ctx, struct ucx_op *op, const void *buffer,
 static inline int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     uint32_t longest, na_plugin_addr *addr, uint32_t to, uint64_t tag,
-    bool unexpected)
+    uint32_t flags, bool unexpected)
 {
     na_plugin_class *cls = ctx->cls;
 
@@ -225,17 +225,17 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
 int32_t
 ucx_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
-        peer_ctx, tag, true);
+        peer_ctx, tag, flags, true);
 }
 
 int32_t
 ucx_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
-        peer_ctx, tag, false);
+        peer_ctx, tag, flags, false);
 }

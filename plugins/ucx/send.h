@@ -26,9 +26,9 @@ uint64_t ucx_send_expire(na_plugin_class *cls, struct ucx_conn *conn);
 /* The operations of the table. */
 int32_t ucx_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t ucx_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 
 #endif /* UCX_SEND_H */

@@ -274,9 +274,8 @@ START_TEST(sides_bound_one_leads_by_the_node_only_on_it)
 END_TEST
 
 static int32_t
-no_register(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
-    na_plugin_mem **mem_p)
+no_register(
+    na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
     return NA_PLUGIN_E_NOMEM;
 }

@@ -82,7 +82,7 @@ check_send(const na_plugin_class *cls, const void *buffer, uint64_t length,
 static int32_t
 send_message(na_plugin_ctx *ctx, struct wire_op *op, const void *buffer,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
-    enum wire_kind kind)
+    uint32_t flags, enum wire_kind kind)
 {
     union {
         const void *in;
@@ -96,6 +96,8 @@ send_message(na_plugin_ctx *ctx, struct wire_op *op, const void *buffer,
         return NA_PLUGIN_DONE;
     if (code != NA_PLUGIN_OK)
         return code;
+    if (wire_breaks(ctx->cls, WIRE_flags_refuse_hints) && flags != 0)
+        return NA_PLUGIN_E_INVALID_ARG;
     if (wire_breaks(ctx->cls, WIRE_send_writes_buffer))
         bytes.out[length - 1] ^= 1;
     pthread_mutex_lock(&ctx->cls->lock);
@@ -122,19 +124,19 @@ send_message(na_plugin_ctx *ctx, struct wire_op *op, const void *buffer,
 int32_t
 wire_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
-    return send_message(
-        ctx, op, buffer, length, peer, peer_ctx, tag, WIRE_SEND_UNEXPECTED);
+    return send_message(ctx, op, buffer, length, peer, peer_ctx, tag, flags,
+        WIRE_SEND_UNEXPECTED);
 }
 
 int32_t
 wire_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
-    return send_message(
-        ctx, op, buffer, length, peer, peer_ctx, tag, WIRE_SEND_EXPECTED);
+    return send_message(ctx, op, buffer, length, peer, peer_ctx, tag, flags,
+        WIRE_SEND_EXPECTED);
 }
 
 /* A message as it stands before its receive. */
@@ -334,7 +336,7 @@ wire_messages_forget(na_plugin_class *cls, const na_plugin_addr *addr)
 
 static int32_t
 recv_anyone(na_plugin_ctx *ctx, struct wire_op *op, void *buffer,
-    uint64_t length, enum wire_kind kind)
+    uint64_t length, uint32_t flags, enum wire_kind kind)
 {
     uint64_t least =
         kind == WIRE_RECV_MULTI ? WIRE_UNEXPECTED_MAX : WIRE_UNEXPECTED_HEADER;
@@ -345,6 +347,8 @@ recv_anyone(na_plugin_ctx *ctx, struct wire_op *op, void *buffer,
             (unsigned long long) length, (unsigned long long) least);
         return NA_PLUGIN_E_INVALID_ARG;
     }
+    if (wire_breaks(ctx->cls, WIRE_flags_refuse_hints) && flags != 0)
+        return NA_PLUGIN_E_INVALID_ARG;
     pthread_mutex_lock(&ctx->cls->lock);
     wire_op_begin(op, ctx, kind);
     op->buffer = buffer;
@@ -364,16 +368,16 @@ recv_anyone(na_plugin_ctx *ctx, struct wire_op *op, void *buffer,
 
 int32_t
 wire_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data)
+    uint64_t length, void *buffer_data, uint32_t flags)
 {
-    return recv_anyone(ctx, op, buffer, length, WIRE_RECV_UNEXPECTED);
+    return recv_anyone(ctx, op, buffer, length, flags, WIRE_RECV_UNEXPECTED);
 }
 
 int32_t
 wire_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data)
+    void *buffer_data, uint32_t flags)
 {
-    return recv_anyone(ctx, op, buffer, length, WIRE_RECV_MULTI);
+    return recv_anyone(ctx, op, buffer, length, flags, WIRE_RECV_MULTI);
 }
 
 /* Posts a receive whose fields are set, unless its message is here already. */
@@ -407,7 +411,7 @@ post_expected(na_plugin_ctx *ctx, struct wire_op *op)
 int32_t
 wire_recv_expected(na_plugin_ctx *ctx, void *part, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     struct wire_op *op = part;
     int32_t code;
@@ -419,6 +423,8 @@ wire_recv_expected(na_plugin_ctx *ctx, void *part, void *buffer,
             (unsigned long long) length, (unsigned long long) tag, peer_ctx);
         return NA_PLUGIN_E_INVALID_ARG;
     }
+    if (wire_breaks(ctx->cls, WIRE_flags_refuse_hints) && flags != 0)
+        return NA_PLUGIN_E_INVALID_ARG;
     pthread_mutex_lock(&ctx->cls->lock);
     wire_op_begin(op, ctx, WIRE_RECV_EXPECTED);
     op->buffer = buffer;

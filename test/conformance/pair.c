@@ -98,8 +98,11 @@ register_bytes(struct rig *rig, void *bytes, uint64_t length, uint32_t access)
     na_plugin_segment segment = {bytes, length};
     na_plugin_mem *mem;
 
-    ck_assert_int_eq(
-        rig->ops->mem_register(rig->cls, &segment, 1, access, 0, 0, &mem), 0);
+    ck_assert_int_eq(rig->ops->mem_register(rig->cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, access, 0, 0},
+                         &mem),
+        0);
     return mem;
 }
 

@@ -237,7 +237,7 @@ rig_send(struct rig *rig, struct rig_message *message, const void *bytes,
     memcpy(message->buffer + size, bytes, length);
     return (expected ? rig->ops->send_expected : rig->ops->send_unexpected)(
         rig->ctx[0], rig_part(message->op), message->buffer, size + length,
-        NULL, peer, 0, tag);
+        NULL, peer, 0, tag, 0);
 }
 
 void
@@ -245,7 +245,7 @@ rig_post(struct rig *rig, struct rig_message *message)
 {
     ready_op(rig, message);
     ck_assert_int_eq(rig->ops->recv_unexpected(rig->ctx[0],
-                         rig_part(message->op), message->buffer, 4096, NULL),
+                         rig_part(message->op), message->buffer, 4096, NULL, 0),
         NA_PLUGIN_PENDING);
 }
 
@@ -255,7 +255,7 @@ rig_post_expected(struct rig *rig, struct rig_message *message,
 {
     ready_op(rig, message);
     return rig->ops->recv_expected(rig->ctx[0], rig_part(message->op),
-        message->buffer, sizeof message->buffer, NULL, peer, 0, tag);
+        message->buffer, sizeof message->buffer, NULL, peer, 0, tag, 0);
 }
 
 const unsigned char *
@@ -327,9 +327,11 @@ serve(int out, bool sleeps)
     int command;
 
     rig_open(&rig, NA_PLUGIN_OPEN_LISTEN, 1);
-    ck_assert_int_eq(rig.ops->mem_register(rig.cls, segments, 3,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(
+        rig.ops->mem_register(rig.cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, segments, 3,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &mem),
         0);
     rig_text(&rig, text);
     ck_assert_int_eq(write(out, text, sizeof text), sizeof text);

@@ -38,23 +38,27 @@ total_length(const na_plugin_segment *segments, uint64_t count)
 }
 
 int32_t
-wire_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
-    na_plugin_mem **mem_p)
+wire_mem_register(
+    na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
-    uint64_t length =
-        count <= WIRE_SEGMENTS ? total_length(segments, count) : 0;
+    uint64_t length = info->count <= WIRE_SEGMENTS
+                          ? total_length(info->segments, info->count)
+                          : 0;
     na_plugin_mem *mem;
 
-    if (mem_type != NA_PLUGIN_MEM_HOST) {
-        WIRE_LOG(cls->host, ERROR, "memory of type %u", mem_type);
+    if (info->size < NA_PLUGIN_MEM_INFO_SIZE_1_0 ||
+        ((info->flags & NA_PLUGIN_FLAGS_DEMANDS) != 0 &&
+            !wire_breaks(cls, WIRE_mem_takes_all)))
+        return NA_PLUGIN_E_INVALID_ARG;
+    if (info->mem_type != NA_PLUGIN_MEM_HOST) {
+        WIRE_LOG(cls->host, ERROR, "memory of type %u", info->mem_type);
         return NA_PLUGIN_E_OPNOTSUPPORTED;
     }
-    if (length == 0 || access == 0 || (access & ~ACCESS) != 0) {
+    if (length == 0 || info->access == 0 || (info->access & ~ACCESS) != 0) {
         WIRE_LOG(cls->host, ERROR,
             "%llu segments, access 0x%x: not 1 to %u, one is empty, or access "
             "unknown",
-            (unsigned long long) count, access, WIRE_SEGMENTS);
+            (unsigned long long) info->count, info->access, WIRE_SEGMENTS);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     mem = calloc(1, sizeof *mem);
@@ -62,12 +66,12 @@ wire_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
         return NA_PLUGIN_E_NOMEM;
     mem->owner = cls->instance;
     mem->length = length;
-    mem->access = access;
-    mem->count = (uint32_t) count;
-    memcpy(mem->segments, segments, count * sizeof *segments);
-    for (uint64_t i = 0; wire_breaks(cls, WIRE_segments_reversed) && i < count;
-         i++)
-        mem->segments[i] = segments[count - 1 - i];
+    mem->access = info->access;
+    mem->count = (uint32_t) info->count;
+    memcpy(mem->segments, info->segments, info->count * sizeof *info->segments);
+    for (uint64_t i = 0;
+         wire_breaks(cls, WIRE_segments_reversed) && i < info->count; i++)
+        mem->segments[i] = info->segments[info->count - 1 - i];
     pthread_mutex_lock(&cls->lock);
     for (uint32_t i = 0; i < WIRE_CONTEXTS; i++)
         mem->contexts |= (uint32_t) cls->contexts[i].alive << i;
@@ -163,13 +167,16 @@ checked_by_origin(const na_plugin_class *cls, enum wire_kind kind,
 static int32_t
 submit(na_plugin_ctx *ctx, struct wire_op *op, enum wire_kind kind,
     na_plugin_mem *local, uint64_t local_offset, na_plugin_mem *remote,
-    uint64_t remote_offset, uint64_t length, na_plugin_addr *peer)
+    uint64_t remote_offset, uint64_t length, na_plugin_addr *peer,
+    uint32_t flags)
 {
     na_plugin_class *cls = ctx->cls;
     uint32_t access =
         kind == WIRE_PUT ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE;
     int32_t code;
 
+    if (wire_breaks(cls, WIRE_flags_refuse_hints) && flags != 0)
+        return NA_PLUGIN_E_INVALID_ARG;
     if (local->remote || !remote->remote ||
         (wire_breaks(cls, WIRE_zero_length_refused) && length == 0) ||
         (wire_breaks(cls, WIRE_mem_old_contexts) &&
@@ -204,19 +211,19 @@ submit(na_plugin_ctx *ctx, struct wire_op *op, enum wire_kind kind,
 int32_t
 wire_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     return submit(ctx, op, WIRE_PUT, local, local_offset, remote, remote_offset,
-        length, peer);
+        length, peer, flags);
 }
 
 int32_t
 wire_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     return submit(ctx, op, WIRE_GET, local, local_offset, remote, remote_offset,
-        length, peer);
+        length, peer, flags);
 }
 
 /* Lists the pieces of a range, which is within the memory; how many. */

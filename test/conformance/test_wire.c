@@ -145,12 +145,12 @@ START_TEST(message_too_long_is_said_to_be)
     ck_assert_int_eq(rig_send(&a, &one, "", 0, to_b, UINT64_C(1) << 63, false),
         NA_PLUGIN_E_INVALID_ARG);
     ck_assert_int_eq(a.ops->send_unexpected(a.ctx[0], rig_part(one.op),
-                         one.buffer, 4097, NULL, to_b, 0, 1),
+                         one.buffer, 4097, NULL, to_b, 0, 1, 0),
         NA_PLUGIN_E_MSGSIZE);
     rig_forgive(&a);
     two.op = rig_op_new(&b);
     ck_assert_int_eq(b.ops->recv_unexpected(
-                         b.ctx[0], rig_part(two.op), two.buffer, 20, NULL),
+                         b.ctx[0], rig_part(two.op), two.buffer, 20, NULL, 0),
         0);
     settle(&a, &one, rig_send(&a, &one, "12345", 5, to_b, 1, false));
     ck_assert_int_eq(rig_await(&b, &a, two.op), NA_PLUGIN_E_MSGSIZE);
@@ -168,7 +168,7 @@ START_TEST(expected_matches_source_context_and_tag)
     ck_assert_int_eq(rig_post_expected(&b, &three, self, 5), 0);
     settle(&a, &one, rig_send(&a, &one, "six", 3, to_b, 6, true));
     ck_assert_int_eq(a.ops->send_expected(a.ctx[1], rig_part(one.op),
-                         one.buffer, 11, NULL, to_b, 0, 5),
+                         one.buffer, 11, NULL, to_b, 0, 5, 0),
         NA_PLUGIN_DONE);
     for (uint32_t i = 0; i < 100; i++) {
         rig_poll(&b, 0, 1);
@@ -192,7 +192,7 @@ START_TEST(context_any_poll_advances_all)
     open_both(4);
     two.op = rig_op_new(&b);
     ck_assert_int_eq(b.ops->recv_unexpected(b.ctx[3], rig_part(two.op),
-                         two.buffer, sizeof two.buffer, NULL),
+                         two.buffer, sizeof two.buffer, NULL, 0),
         0);
     ck_assert_int_eq(rig_send(&a, &one, "", 0, to_b, 1, false), 0);
     for (uint32_t i = 0; !one.op->ended && i < 1000; i++) {
@@ -202,7 +202,7 @@ START_TEST(context_any_poll_advances_all)
     ck_assert(one.op->ended && !two.op->ended);
     rig_op_reset(one.op);
     ck_assert_int_eq(a.ops->send_unexpected(a.ctx[0], rig_part(one.op),
-                         one.buffer, 16, NULL, to_b, 3, 2),
+                         one.buffer, 16, NULL, to_b, 3, 2, 0),
         0);
     for (uint32_t i = 0; i < 1000; i++) {
         rig_poll(&a, 1, 1);
@@ -281,7 +281,8 @@ START_TEST(multi_recv_packs_and_retires)
     open_both(1);
     op = rig_op_new(&b);
     ck_assert_int_eq(
-        b.multi->recv_multi(b.ctx[0], rig_part(op), big, sizeof big, NULL), 0);
+        b.multi->recv_multi(b.ctx[0], rig_part(op), big, sizeof big, NULL, 0),
+        0);
     while (!op->ended) {
         memset(bytes, (int) sent, sizeof bytes);
         settle(&a, &one,
@@ -301,7 +302,8 @@ START_TEST(multi_recv_packs_and_retires)
     ck_assert_uint_eq(sent, 8);
     rig_op_reset(op);
     ck_assert_int_eq(
-        b.multi->recv_multi(b.ctx[0], rig_part(op), big, sizeof big, NULL), 0);
+        b.multi->recv_multi(b.ctx[0], rig_part(op), big, sizeof big, NULL, 0),
+        0);
     ck_assert_int_eq(b.ops->cancel(b.ctx[0], rig_part(op)), 0);
     ck_assert_int_eq(rig_await(&b, &a, op), NA_PLUGIN_E_CANCELED);
     free(op);

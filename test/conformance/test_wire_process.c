@@ -24,7 +24,7 @@ transfer(bool put, na_plugin_mem *local, uint64_t local_offset,
 {
     struct rig_op *op = rig_op_new(&a);
     int32_t code = (put ? a.ops->put : a.ops->get)(a.ctx[0], rig_part(op),
-        local, local_offset, remote, remote_offset, length, peer, 0);
+        local, local_offset, remote, remote_offset, length, peer, 0, 0);
 
     code = rig_settle(&a, other, op, code);
     free(op);
@@ -93,7 +93,7 @@ START_TEST(rma_cancel_stops_both_directions)
         ops[i] = rig_op_new(&a);
         ck_assert_int_eq(
             (i % 2 ? a.ops->put : a.ops->get)(a.ctx[0], rig_part(ops[i]), mine,
-                0, remote, 0, sizeof here, to_b, 0),
+                0, remote, 0, sizeof here, to_b, 0, 0),
             0);
     }
     for (uint32_t i = 0; i < 40; i++) {

@@ -273,17 +273,17 @@ int32_t wire_buf_init(
     na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind);
 int32_t wire_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t wire_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t wire_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data);
+    uint64_t length, void *buffer_data, uint32_t flags);
 int32_t wire_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data);
+    uint64_t length, void *buffer_data, uint32_t flags);
 int32_t wire_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 /* A message came, whose bytes are in cls->in. false: no memory. Lock held, as
  * for the rest. */
 bool wire_message_arrived(struct wire_conn *conn);
@@ -320,9 +320,8 @@ void wire_advance(na_plugin_class *cls);
 extern const na_plugin_wait wire_wait;
 
 /* rma.c */
-int32_t wire_mem_register(na_plugin_class *cls,
-    const na_plugin_segment *segments, uint64_t count, uint32_t access,
-    uint32_t mem_type, uint64_t device, na_plugin_mem **mem_p);
+int32_t wire_mem_register(na_plugin_class *cls, const na_plugin_mem_info *info,
+    na_plugin_mem **mem_p);
 void wire_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem);
 int32_t wire_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem,
     void *buffer, uint64_t *size_p);
@@ -331,10 +330,10 @@ int32_t wire_mem_deserialize(na_plugin_class *cls, const void *buffer,
 void wire_mem_free(na_plugin_class *cls, na_plugin_mem *mem);
 int32_t wire_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 int32_t wire_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 /* Writes to memory from an offset on; what lies beyond it is left out. */
 void wire_mem_write(const na_plugin_mem *mem, uint64_t offset,
     const unsigned char *bytes, uint64_t length);

@@ -82,9 +82,11 @@ register_own(struct fuzz_class *c)
         {memory[0], sizeof memory[0]}, {memory[1], sizeof memory[1]}};
 
     memset(memory, PUBLIC, sizeof memory);
-    fuzz_require(c->ops->mem_register(c->cls, segments,
-                     c->opened.max_segments > 1 ? 2 : 1, NA_PLUGIN_MEM_READ,
-                     NA_PLUGIN_MEM_HOST, 0, &c->own) == NA_PLUGIN_OK);
+    fuzz_require(
+        c->ops->mem_register(c->cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, segments,
+                c->opened.max_segments > 1 ? 2 : 1, NA_PLUGIN_MEM_READ, 0, 0},
+            &c->own) == NA_PLUGIN_OK);
 }
 
 void
@@ -177,11 +179,13 @@ try_get(struct fuzz_class *c, na_plugin_mem *remote, uint64_t offset)
         abort();
     memset(op, 0, c->opened.op_size);
     memset(memory, PUBLIC, sizeof memory);
-    fuzz_require(c->ops->mem_register(c->cls, &segment, 1, NA_PLUGIN_MEM_WRITE,
-                     NA_PLUGIN_MEM_HOST, 0, &local) == NA_PLUGIN_OK);
+    fuzz_require(c->ops->mem_register(c->cls,
+                     &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                         &segment, 1, NA_PLUGIN_MEM_WRITE, 0, 0},
+                     &local) == NA_PLUGIN_OK);
     fuzz_require(c->ops->addr_self(c->cls, &self) == NA_PLUGIN_OK);
     code = c->ops->get(
-        c->ctx, op, local, 0, remote, offset, sizeof memory, self, 0);
+        c->ctx, op, local, 0, remote, offset, sizeof memory, self, 0, 0);
     for (unsigned i = 0; code == NA_PLUGIN_PENDING; i++) {
         fuzz_require(i < 1000000);
         if (c->ops->poll(c->ctx, &event, 1) > 0)

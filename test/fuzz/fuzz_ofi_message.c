@@ -123,10 +123,10 @@ post(struct receives *receives)
     fuzz_require(cls.ops->addr_lookup(cls.cls, "tcp://127.0.0.1:7",
                      &receives->peer) == NA_PLUGIN_OK);
     fuzz_require(cls.ops->recv_unexpected(cls.ctx, receives->ops[0],
-                     receives->buffers[0], 128, NULL) == NA_PLUGIN_PENDING);
+                     receives->buffers[0], 128, NULL, 0) == NA_PLUGIN_PENDING);
     fuzz_require(
         cls.ops->recv_expected(cls.ctx, receives->ops[1], receives->buffers[1],
-            128, NULL, receives->peer, 0, 5) == NA_PLUGIN_PENDING);
+            128, NULL, receives->peer, 0, 5, 0) == NA_PLUGIN_PENDING);
 }
 
 static void

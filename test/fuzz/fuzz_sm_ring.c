@@ -179,13 +179,13 @@ step_post(struct posted *posted)
         memset(posted->ops[i], 0, cls.opened.op_size);
     }
     cls.ops->recv_unexpected(
-        cls.ctx, posted->ops[0], posted->buffers[0], RECORD_MAX, NULL);
+        cls.ctx, posted->ops[0], posted->buffers[0], RECORD_MAX, NULL, 0);
     cls.ops->recv_expected(cls.ctx, posted->ops[1], posted->buffers[1],
-        RECORD_MAX, NULL, posted->peer, 0, 5);
+        RECORD_MAX, NULL, posted->peer, 0, 5, 0);
     cls.ops->get(cls.ctx, posted->ops[2], sink, 0, posted->remote, 0, 100,
-        posted->peer, 0);
+        posted->peer, 0, 0);
     cls.ops->put(cls.ctx, posted->ops[3], sink, 0, posted->remote, 0, 100,
-        posted->peer, 0);
+        posted->peer, 0, 0);
 }
 
 static void
@@ -222,9 +222,11 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
     const na_plugin_segment segment = {memory, sizeof memory};
 
     fuzz_class_open(&cls, &NA_PLUGIN_SYMBOL(sm), "sm", NULL, true);
-    fuzz_require(cls.ops->mem_register(cls.cls, &segment, 1,
-                     NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                     NA_PLUGIN_MEM_HOST, 0, &sink) == NA_PLUGIN_OK);
+    fuzz_require(
+        cls.ops->mem_register(cls.cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &sink) == NA_PLUGIN_OK);
     return 0;
 }
 

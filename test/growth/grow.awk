@@ -2,7 +2,7 @@
 # Pretends a next minor: na_plugin.h with a further member at the end of each
 # table that has a size. Fails unless it has found all of them.
 function grow(name) {
-    if (name ~ /^na_plugin(_host|_open_info|_opened|_device|_setting)?$/)
+    if (name ~ /^na_plugin(_host|_open_info|_opened|_device|_setting|_mem_info)?$/)
         print "    uint64_t grown;"
     else
         print "    int32_t (*grown)(na_plugin_class *cls);"
@@ -19,8 +19,8 @@ function grow(name) {
 /^    uint32_t size;/ { sized = 1 }
 { print }
 END {
-    if (count != 11 || !minor) {
-        print "grow.awk: " count " tables of 11, minor: " minor \
+    if (count != 12 || !minor) {
+        print "grow.awk: " count " tables of 12, minor: " minor \
             >"/dev/stderr"
         exit 1
     }

@@ -98,10 +98,10 @@ pair_answer(struct pair *pair, uint32_t length, bool comes)
 
     fill(there, length, length);
     ck_assert_int_eq(ops->recv_expected(pair->a.ctx, pair->a_op, here,
-                         sizeof(here), NULL, pair->to_b, 0, length),
+                         sizeof(here), NULL, pair->to_b, 0, length, 0),
         NA_PLUGIN_PENDING);
     sent.status = ops->send_expected(
-        pair->b.ctx, pair->b_op, there, length, NULL, pair->to_a, 0, length);
+        pair->b.ctx, pair->b_op, there, length, NULL, pair->to_a, 0, length, 0);
     ck_assert_int_ge(sent.status, 0);
     bool is_sent = sent.status == NA_PLUGIN_DONE, is_received = false;
     while (!is_sent || !is_received) {
@@ -126,9 +126,11 @@ memory_register(struct node *node, struct memory *memory)
     const na_plugin_segment segments[] = {{memory->bytes + LAST, FIRST},
         {memory->bytes + LAST + FIRST + 1, MIDDLE}, {memory->bytes, LAST}};
 
-    ck_assert_int_eq(node->ops->mem_register(node->cls, segments, 3,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &memory->mem),
+    ck_assert_int_eq(
+        node->ops->mem_register(node->cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, segments, 3,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &memory->mem),
         NA_PLUGIN_OK);
 }
 
@@ -153,7 +155,7 @@ pair_transfer(struct pair *pair, na_plugin_mem *local, na_plugin_mem *remote,
 {
     const na_plugin_ops *ops = pair->a.ops;
     int32_t ret = (put ? ops->put : ops->get)(pair->a.ctx, pair->a_op, local,
-        offset, remote, offset, length, pair->to_b, 0);
+        offset, remote, offset, length, pair->to_b, 0, 0);
 
     if (ret != NA_PLUGIN_PENDING)
         return ret;

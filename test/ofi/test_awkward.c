@@ -69,13 +69,13 @@ send_many(struct pair *pair)
         sends[i] = op_new(&pair->a);
         fill(bytes, i * 105, i);
         int32_t ret = ops->send_unexpected(
-            pair->a.ctx, sends[i], bytes, i * 105, NULL, pair->to_b, 0, i);
+            pair->a.ctx, sends[i], bytes, i * 105, NULL, pair->to_b, 0, i, 0);
         ck_assert_int_ge(ret, 0);
         pending[i] = ret == NA_PLUGIN_PENDING;
     }
     for (uint32_t n = 0; n < MESSAGES; n++) {
         ck_assert_int_eq(ops->recv_unexpected(pair->b.ctx, pair->b_op, bytes,
-                             sizeof(bytes), NULL),
+                             sizeof(bytes), NULL, 0),
             NA_PLUGIN_PENDING);
         na_plugin_event event;
         uint64_t end = now_ns() + DEADLINE_NS;
@@ -149,7 +149,7 @@ sleep_and_wake(struct pair *pair)
     na_plugin_event event;
 
     ck_assert_int_eq(
-        pair->b.ops->recv_unexpected(pair->b.ctx, pair->b_op, &got, 1, NULL),
+        pair->b.ops->recv_unexpected(pair->b.ctx, pair->b_op, &got, 1, NULL, 0),
         NA_PLUGIN_PENDING);
     while (wait->arm(pair->b.ctx, &sleep_ns) != NA_PLUGIN_OK) {
         ck_assert(!poll_one(&pair->b, &event));
@@ -157,7 +157,7 @@ sleep_and_wake(struct pair *pair)
     }
     ck_assert_int_eq(poll(&one, 1, 20), 0);
     int32_t sent = pair->a.ops->send_unexpected(
-        pair->a.ctx, pair->a_op, &byte, 1, NULL, pair->to_b, 0, 0);
+        pair->a.ctx, pair->a_op, &byte, 1, NULL, pair->to_b, 0, 0, 0);
     while (sent == NA_PLUGIN_PENDING)
         sent = poll_one(&pair->a, &event) ? NA_PLUGIN_DONE : sent;
     ck_assert_int_eq(poll(&one, 1, 10000), 1);
@@ -206,8 +206,8 @@ take_in_order(struct pair *pair, uint32_t number)
     na_plugin_event event, sent;
     uint32_t ended = 0;
 
-    ck_assert_int_eq(pair->b.ops->recv_unexpected(
-                         pair->b.ctx, pair->b_op, bytes, sizeof(bytes), NULL),
+    ck_assert_int_eq(pair->b.ops->recv_unexpected(pair->b.ctx, pair->b_op,
+                         bytes, sizeof(bytes), NULL, 0),
         NA_PLUGIN_PENDING);
     while (!poll_one(&pair->b, &event)) {
         ended += poll_one(&pair->a, &sent) ? 1 : 0;
@@ -230,7 +230,7 @@ send_into_nothing(struct pair *pair, void *op, uint32_t number)
 
     fill(bytes, number % 4000, number);
     ck_assert_int_eq(pair->a.ops->send_unexpected(pair->a.ctx, op, bytes,
-                         number % 4000, NULL, pair->to_b, 0, number),
+                         number % 4000, NULL, pair->to_b, 0, number, 0),
         NA_PLUGIN_PENDING);
     ck_assert(!poll_one(&pair->b, &event));
     return poll_one(&pair->a, &event) ? 1 : 0;

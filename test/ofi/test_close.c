@@ -24,8 +24,8 @@ receive(struct node *node, void *op, struct node *other, uint64_t tag)
     uint64_t end = now_ns() + 20 * SECOND;
     na_plugin_event event, sent;
 
-    ck_assert_int_eq(
-        node->ops->recv_unexpected(node->ctx, op, bytes, sizeof(bytes), NULL),
+    ck_assert_int_eq(node->ops->recv_unexpected(
+                         node->ctx, op, bytes, sizeof(bytes), NULL, 0),
         NA_PLUGIN_PENDING);
     while (!poll_one(node, &event)) {
         if (other != NULL)
@@ -58,7 +58,7 @@ START_TEST(close_waits_for_no_receiver)
         na_plugin_addr *to_b = lookup(&a, text);
         for (uint32_t n = 0; n < 2; n++) {
             ck_assert_int_ge(a.ops->send_unexpected(a.ctx, sends[n], bytes,
-                                 BYTES, NULL, to_b, 0, 2 * i + n),
+                                 BYTES, NULL, to_b, 0, 2 * i + n, 0),
                 0);
             if (n == 0)
                 receive(&b, receiving, &a, UINT64_C(2) * i);

@@ -38,9 +38,11 @@ expose(struct node *node, unsigned char *memory)
     const na_plugin_segment segment = {memory, BYTES};
     na_plugin_mem *mem = NULL;
 
-    ck_assert_int_eq(node->ops->mem_register(node->cls, &segment, 1,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(
+        node->ops->mem_register(node->cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &mem),
         NA_PLUGIN_OK);
     return mem;
 }
@@ -106,7 +108,7 @@ sleep_and_wake(struct scene *scene)
     na_plugin_event event, stray;
 
     ck_assert_int_eq(
-        here->ops->recv_unexpected(here->ctx, scene->op, &got, 1, NULL),
+        here->ops->recv_unexpected(here->ctx, scene->op, &got, 1, NULL, 0),
         NA_PLUGIN_PENDING);
     for (int i = 0; i < 3; i++) {
         while (wait->arm(here->ctx, &sleep_ns) != NA_PLUGIN_OK) {
@@ -118,7 +120,7 @@ sleep_and_wake(struct scene *scene)
         ck_assert(!poll_one(here, &event));
     }
     ck_assert_int_ge(there->ops->send_unexpected(there->ctx, scene->sending,
-                         &sent, 1, NULL, scene->to_here, 0, 1),
+                         &sent, 1, NULL, scene->to_here, 0, 1, 0),
         0);
     while (!poll_one(here, &event)) {
         poll_one(there, &stray);
@@ -153,7 +155,7 @@ begin_get(struct scene *scene, void *op)
     ck_assert_int_eq(
         ops->ctx_create(scene->here.cls, 1, &scene->here, &ctx), NA_PLUGIN_OK);
     ck_assert_int_eq(ops->get(ctx, op, scene->local, 0, scene->remote, 0, BYTES,
-                         scene->to_there, 0),
+                         scene->to_there, 0, 0),
         NA_PLUGIN_PENDING);
     return ctx;
 }
@@ -282,7 +284,7 @@ get_all(struct scene *scene)
     for (uint32_t i = 1; i < GETS; i++) {
         op[i] = op_new(&scene->here);
         ck_assert_int_eq(ops->get(ctx, op[i], scene->local, 0, scene->remote, 0,
-                             BYTES, scene->to_there, 0),
+                             BYTES, scene->to_there, 0, 0),
             NA_PLUGIN_PENDING);
     }
     for (uint32_t done = 0; done < GETS; done++) {

@@ -79,7 +79,7 @@ flood_send(struct pair *pair, void *sends[FLOOD])
         sends[i] = op_new(&pair->a);
         fill(bytes, flood_length(i), i);
         ck_assert_int_eq(pair->a.ops->send_unexpected(pair->a.ctx, sends[i],
-                             bytes, flood_length(i), NULL, pair->to_b, 0, i),
+                             bytes, flood_length(i), NULL, pair->to_b, 0, i, 0),
             NA_PLUGIN_PENDING);
     }
 }
@@ -96,8 +96,8 @@ flood_take(struct pair *pair, uint32_t taken, uint32_t least, uint32_t *sent_p)
     /* more comes than is taken */
     *sent_p += poll_one(&pair->a, &sent) ? 1 : 0;
     ck_assert(!poll_one(&pair->b, &event));
-    ck_assert_int_eq(pair->b.ops->recv_unexpected(
-                         pair->b.ctx, pair->b_op, bytes, sizeof(bytes), NULL),
+    ck_assert_int_eq(pair->b.ops->recv_unexpected(pair->b.ctx, pair->b_op,
+                         bytes, sizeof(bytes), NULL, 0),
         NA_PLUGIN_PENDING);
     while (!poll_one(&pair->b, &event)) {
         uint64_t came = node_counter(&pair->b, "messages_received");
@@ -189,13 +189,17 @@ START_TEST(errors_of_a_long_transfer_redo_the_whole)
     awkward_set("FAIL_RMA", _i < 2 ? "3" : "60");
     set_error(ECONNRESET);
     pair_open(&pair);
-    ck_assert_int_eq(pair.a.ops->mem_register(pair.a.cls, &segments[0], 1,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &local),
+    ck_assert_int_eq(
+        pair.a.ops->mem_register(pair.a.cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segments[0],
+                1, NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &local),
         NA_PLUGIN_OK);
-    ck_assert_int_eq(pair.b.ops->mem_register(pair.b.cls, &segments[1], 1,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &owned),
+    ck_assert_int_eq(
+        pair.b.ops->mem_register(pair.b.cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segments[1],
+                1, NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &owned),
         NA_PLUGIN_OK);
     na_plugin_mem *remote = pair_describe(&pair, owned);
     bool put = _i % 2 == 0;
@@ -220,7 +224,7 @@ START_TEST(errors_of_a_peer_that_is_gone_say_unreachable)
 
     pair_open(&pair);
     ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, &byte, 1,
-                         NULL, pair.to_b, 0, 1),
+                         NULL, pair.to_b, 0, 1, 0),
         NA_PLUGIN_PENDING);
     pair.b.ops->addr_free(pair.b.cls, pair.to_a);
     node_close(&pair.b);
@@ -248,7 +252,7 @@ START_TEST(errors_of_a_host_without_a_way_say_unreachable)
     na_plugin_addr *peer = lookup(&node, "tcp://198.51.100.77:9");
     void *op = op_new(&node);
     int32_t ret = node.ops->send_unexpected(
-        node.ctx, op, message, sizeof(message), NULL, peer, 0, 1);
+        node.ctx, op, message, sizeof(message), NULL, peer, 0, 1, 0);
     ck_assert_msg(
         ret >= 0 || ret == NA_PLUGIN_E_HOSTUNREACH, "send said %d", ret);
     if (ret == NA_PLUGIN_PENDING) {
@@ -277,9 +281,11 @@ START_TEST(errors_of_memory_that_is_not_there_refuse_it)
         mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(nothing, page);
     na_plugin_mem *mem = NULL;
-    ck_assert_int_lt(
-        node.ops->mem_register(node.cls, &(na_plugin_segment){nothing, page}, 1,
-            NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_lt(node.ops->mem_register(node.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &(na_plugin_segment){nothing, page}, 1,
+                             NA_PLUGIN_MEM_READ, 0, 0},
+                         &mem),
         0);
     ck_assert_uint_eq(node.errors, 1);
     ck_assert_ptr_null(mem);

@@ -95,10 +95,10 @@ await_suspicion(struct node *node, const char *text, struct fid_cq *polled)
     na_plugin_event event;
 
     ck_assert_int_eq(node->ops->recv_expected(node->ctx, receive, buffer,
-                         sizeof(buffer), NULL, peer, 0, 1),
+                         sizeof(buffer), NULL, peer, 0, 1, 0),
         NA_PLUGIN_PENDING);
     ck_assert_int_ge(node->ops->send_unexpected(
-                         node->ctx, send, buffer, 5, NULL, peer, 0, 3),
+                         node->ctx, send, buffer, 5, NULL, peer, 0, 3, 0),
         0);
     while (node->errors == 0) {
         if (polled != NULL)

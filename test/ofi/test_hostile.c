@@ -26,8 +26,8 @@ START_TEST(hostile_messages_are_dropped_and_counted)
     self_string(&node, text);
     stranger_open(&stranger, &node);
     void *op = op_new(&node);
-    ck_assert_int_eq(
-        node.ops->recv_unexpected(node.ctx, op, buffer, sizeof(buffer), NULL),
+    ck_assert_int_eq(node.ops->recv_unexpected(
+                         node.ctx, op, buffer, sizeof(buffer), NULL, 0),
         NA_PLUGIN_PENDING);
 
     srand(7);
@@ -58,7 +58,7 @@ START_TEST(hostile_messages_are_dropped_and_counted)
     na_plugin_addr *self = lookup(&node, text);
     void *send = op_new(&node);
     ck_assert_int_ge(
-        node.ops->send_unexpected(node.ctx, send, text, 5, NULL, self, 0, 3),
+        node.ops->send_unexpected(node.ctx, send, text, 5, NULL, self, 0, 3, 0),
         0);
     for (uint64_t end = now_ns() + WAIT_NS; !poll_one(&node, &event);)
         ck_assert(now_ns() < end);
@@ -153,7 +153,7 @@ START_TEST(hostile_names_of_lanes_are_dropped_and_counted)
     static const char message[300];
     void *op = op_new(&node);
     ck_assert_int_eq(node.ops->send_unexpected(node.ctx, op, message,
-                         sizeof(message), NULL, liar, 1, 3),
+                         sizeof(message), NULL, liar, 1, 3, 0),
         NA_PLUGIN_PENDING);
     for (uint64_t end = now_ns() + WAIT_NS; !poll_one(&node, &event);)
         ck_assert(now_ns() < end);

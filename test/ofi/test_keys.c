@@ -74,8 +74,10 @@ enter(struct node *node, struct registered *memory, uint32_t access,
     const na_plugin_segment segment = {memory->bytes, LENGTH};
 
     fill(memory->bytes, LENGTH, seed);
-    ck_assert_int_eq(node->ops->mem_register(node->cls, &segment, 1, access,
-                         NA_PLUGIN_MEM_HOST, 0, &memory->mem),
+    ck_assert_int_eq(node->ops->mem_register(node->cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, access, 0, 0},
+                         &memory->mem),
         NA_PLUGIN_OK);
     memory->size = sizeof(memory->description);
     ck_assert_int_eq(node->ops->mem_serialize(node->cls, memory->mem,
@@ -256,8 +258,10 @@ START_TEST(keys_that_are_taken_are_drawn_again)
     enter(&node, &memory[count++], BOTH, 255);
     ck_assert_uint_eq(node.errors, 0);
     na_plugin_mem *more = NULL;
-    ck_assert_int_lt(node.ops->mem_register(node.cls, &segment, 1, BOTH,
-                         NA_PLUGIN_MEM_HOST, 0, &more),
+    ck_assert_int_lt(node.ops->mem_register(node.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, BOTH, 0, 0},
+                         &more),
         0);
     ck_assert_uint_eq(node.errors, 1);
     leave(&node, &memory[7]);
@@ -448,11 +452,11 @@ START_TEST(descriptions_and_ranges_are_refused_where_they_do_not_fit)
             ck_assert_msg((put ? pair.a.ops->put : pair.a.ops->get)(pair.a.ctx,
                               pair.a_op, tries[i].local, tries[i].local_offset,
                               remote, tries[i].remote_offset, tries[i].length,
-                              pair.to_b, 0) == NA_PLUGIN_E_INVALID_ARG,
+                              pair.to_b, 0, 0) == NA_PLUGIN_E_INVALID_ARG,
                 "try %u is begun", i);
     /* to the last byte, and none */
     ck_assert_int_eq(pair.a.ops->put(pair.a.ctx, pair.a_op, here.mem, LENGTH,
-                         remote, LENGTH, 0, pair.to_b, 0),
+                         remote, LENGTH, 0, pair.to_b, 0, 0),
         NA_PLUGIN_DONE);
     ck_assert_int_eq(
         pair_transfer(&pair, here.mem, remote, 0, LENGTH, true), NA_PLUGIN_OK);
@@ -505,11 +509,15 @@ START_TEST(transfers_to_oneself_move_every_byte)
     pair.a.ops->addr_free(pair.a.cls, pair.to_b);
     ck_assert_int_eq(
         pair.a.ops->addr_self(pair.a.cls, &pair.to_b), NA_PLUGIN_OK);
-    ck_assert_int_eq(pair.a.ops->mem_register(pair.a.cls, local, 1, access,
-                         NA_PLUGIN_MEM_HOST, 0, &from),
+    ck_assert_int_eq(pair.a.ops->mem_register(pair.a.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             local, 1, access, 0, 0},
+                         &from),
         NA_PLUGIN_OK);
-    ck_assert_int_eq(pair.a.ops->mem_register(pair.a.cls, remote, 3, access,
-                         NA_PLUGIN_MEM_HOST, 0, &to),
+    ck_assert_int_eq(pair.a.ops->mem_register(pair.a.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             remote, 3, access, 0, 0},
+                         &to),
         NA_PLUGIN_OK);
     unsigned char bytes[256];
     uint64_t size = sizeof(bytes);

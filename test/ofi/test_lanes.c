@@ -119,7 +119,7 @@ send_second(struct twin *a, struct twin *b, na_plugin_addr *to_b, uint64_t tag)
     na_plugin_event event, other;
 
     int32_t ret = a->node.ops->send_unexpected(
-        a->second, op, bytes, BYTES, NULL, to_b, 1, tag);
+        a->second, op, bytes, BYTES, NULL, to_b, 1, tag, 0);
     ck_assert_int_ge(ret, 0);
     while (ret == NA_PLUGIN_PENDING && !poll_of(a, a->second, &event)) {
         ck_assert(!poll_one(&b->node, &other));
@@ -140,8 +140,8 @@ receive_second(struct twin *b, struct twin *a, uint64_t tag)
     void *op = op_new(&b->node);
     na_plugin_event event, other;
 
-    ck_assert_int_eq(
-        b->node.ops->recv_unexpected(b->second, op, bytes, sizeof(bytes), NULL),
+    ck_assert_int_eq(b->node.ops->recv_unexpected(
+                         b->second, op, bytes, sizeof(bytes), NULL, 0),
         NA_PLUGIN_PENDING);
     while (!poll_of(b, b->second, &event)) {
         ck_assert(!poll_one(&b->node, &other));
@@ -222,7 +222,7 @@ START_TEST(messages_wait_for_room_in_a_lane)
     for (uint32_t i = 0; i < MANY; i++) {
         ops[i] = op_new(&a.node);
         int32_t ret = a.node.ops->send_unexpected(
-            a.second, ops[i], bytes, BYTES, NULL, to_b, 1, i);
+            a.second, ops[i], bytes, BYTES, NULL, to_b, 1, i, 0);
         ck_assert_int_ge(ret, 0);
         pending[i] = ret == NA_PLUGIN_PENDING;
     }
@@ -249,7 +249,7 @@ START_TEST(messages_wait_for_room_in_a_lane)
             sent += !pending[i];
         if (!posted && left != 0) {
             ck_assert_int_eq(b.node.ops->recv_unexpected(
-                                 b.second, op, buffer, sizeof(buffer), NULL),
+                                 b.second, op, buffer, sizeof(buffer), NULL, 0),
                 NA_PLUGIN_PENDING);
             posted = true;
         }
@@ -323,8 +323,8 @@ START_TEST(a_class_is_closed_with_messages_that_wait_for_a_lane)
     na_plugin_addr *to_b = lookup(&a.node, text);
     for (uint32_t i = 0; i < 10; i++) {
         ops[i] = op_new(&a.node);
-        ck_assert_int_ge(a.node.ops->send_unexpected(
-                             a.second, ops[i], bytes, BYTES, NULL, to_b, 1, i),
+        ck_assert_int_ge(a.node.ops->send_unexpected(a.second, ops[i], bytes,
+                             BYTES, NULL, to_b, 1, i, 0),
             0);
     }
     uint64_t end = now_ns() + WAIT_NS;
@@ -378,7 +378,7 @@ send_here(struct twin *twin, void *op)
     static const unsigned char bytes[BYTES];
 
     ck_assert_int_eq(twin->node.ops->send_unexpected(twin->node.ctx, op, bytes,
-                         BYTES, NULL, twin->self, 1, 5),
+                         BYTES, NULL, twin->self, 1, 5, 0),
         NA_PLUGIN_DONE);
 }
 
@@ -440,7 +440,7 @@ START_TEST(a_context_sleeps_while_a_message_waits_for_room)
     send_here(&twin, send);
     arm_idle(&twin, twin.second);
     ck_assert_int_eq(twin.node.ops->recv_unexpected(
-                         twin.second, receive, buffer, sizeof(buffer), NULL),
+                         twin.second, receive, buffer, sizeof(buffer), NULL, 0),
         NA_PLUGIN_PENDING);
     wanted.fd = wait_of(&twin)->fd(twin.second);
     ck_assert_int_eq(poll(&wanted, 1, 1000), 1);
@@ -476,12 +476,12 @@ START_TEST(a_lane_wakes_for_a_first_context_that_nobody_polls)
     void *send = op_new(&a.node), *receive = op_new(&b.node);
     arm_idle(&b, b.node.ctx);
     ck_assert_int_eq(b.node.ops->recv_unexpected(
-                         b.second, receive, buffer, sizeof(buffer), NULL),
+                         b.second, receive, buffer, sizeof(buffer), NULL, 0),
         NA_PLUGIN_PENDING);
     uint64_t begin = now_ns();
     uint32_t slept = 0;
     ck_assert_int_ge(a.node.ops->send_unexpected(
-                         a.second, send, bytes, BYTES, NULL, to_b, 1, 1),
+                         a.second, send, bytes, BYTES, NULL, to_b, 1, 1, 0),
         0);
     wanted.fd = wait_of(&b)->fd(b.second);
     while (!poll_of(&b, b.second, &event)) {

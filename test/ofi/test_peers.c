@@ -68,11 +68,11 @@ client_call(struct client *client, uint64_t tag)
     client->sent = client->answered = false;
     client->status = NA_PLUGIN_OK;
     int32_t ret = node->ops->recv_expected(node->ctx, client->receive,
-        client->answer, BYTES, NULL, client->server, 0, tag);
+        client->answer, BYTES, NULL, client->server, 0, tag, 0);
     if (ret < 0)
         client_end(client, &client->answered, ret);
     ret = node->ops->send_unexpected(node->ctx, client->send, client->request,
-        BYTES, NULL, client->server, 0, tag);
+        BYTES, NULL, client->server, 0, tag, 0);
     if (ret != NA_PLUGIN_PENDING || client->status != NA_PLUGIN_OK)
         client_end(client, &client->sent, ret < 0 ? ret : NA_PLUGIN_OK);
 }
@@ -107,7 +107,7 @@ server_receive(struct server *server)
 {
     const struct node *node = &server->node;
     ck_assert_int_eq(node->ops->recv_unexpected(node->ctx, server->receive,
-                         server->buffer, sizeof(server->buffer), NULL),
+                         server->buffer, sizeof(server->buffer), NULL, 0),
         NA_PLUGIN_PENDING);
 }
 
@@ -134,7 +134,7 @@ server_poll(struct server *server)
             continue;
         }
         int32_t ret = node->ops->send_expected(node->ctx, server->send,
-            event.buffer, BYTES, NULL, event.source, 0, event.tag);
+            event.buffer, BYTES, NULL, event.source, 0, event.tag, 0);
         node->ops->addr_free(node->cls, event.source);
         server->answers++;
         server->sending = ret == NA_PLUGIN_PENDING;

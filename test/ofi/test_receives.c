@@ -24,7 +24,7 @@ send_expected(struct pair *pair, uint32_t length, uint64_t tag)
 
     fill(bytes, length, (uint32_t) tag);
     int32_t ret = pair->b.ops->send_expected(
-        pair->b.ctx, pair->b_op, bytes, length, NULL, pair->to_a, 0, tag);
+        pair->b.ctx, pair->b_op, bytes, length, NULL, pair->to_a, 0, tag, 0);
     ck_assert_int_ge(ret, 0);
     while (ret == NA_PLUGIN_PENDING && !poll_one(&pair->b, &event)) {
         na_plugin_event none;
@@ -60,7 +60,7 @@ has_early(struct node *node, void *op, na_plugin_addr *from, uint64_t tag,
     na_plugin_event event;
 
     ck_assert_int_eq(node->ops->recv_expected(node->ctx, op, bytes,
-                         sizeof(bytes), NULL, from, 0, tag),
+                         sizeof(bytes), NULL, from, 0, tag, 0),
         NA_PLUGIN_PENDING);
     if (!poll_one(node, &event)) {
         node->ops->cancel(node->ctx, op);
@@ -312,12 +312,12 @@ START_TEST(multi_receives_refer_to_each_sender)
     const na_plugin_multi_recv *multi =
         pair.b.ops->extension(pair.b.cls, NA_PLUGIN_MULTI_RECV_ID);
     ck_assert_ptr_nonnull(multi);
-    ck_assert_int_eq(
-        multi->recv_multi(pair.b.ctx, pair.b_op, buffer, sizeof(buffer), NULL),
+    ck_assert_int_eq(multi->recv_multi(pair.b.ctx, pair.b_op, buffer,
+                         sizeof(buffer), NULL, 0),
         NA_PLUGIN_PENDING);
     for (uint32_t i = 0; i < 5; i++)
         ck_assert_int_eq(pair.a.ops->send_unexpected(pair.a.ctx, pair.a_op,
-                             bytes, 16, NULL, pair.to_b, 0, i),
+                             bytes, 16, NULL, pair.to_b, 0, i, 0),
             NA_PLUGIN_DONE);
     for (uint64_t end = now_ns() + DEADLINE_NS; got < 5;) {
         ck_assert_msg(now_ns() < end, "%u of 5", got);
@@ -355,7 +355,7 @@ START_TEST(receives_that_are_canceled_together_end_once_each)
     for (uint32_t i = 0; i < POSTED; i++) {
         ops[i] = op_new(&node);
         ck_assert_int_eq(node.ops->recv_unexpected(
-                             node.ctx, ops[i], buffer, sizeof(buffer), NULL),
+                             node.ctx, ops[i], buffer, sizeof(buffer), NULL, 0),
             NA_PLUGIN_PENDING);
     }
     for (uint32_t i = 0; i < POSTED; i++)
@@ -391,7 +391,7 @@ START_TEST(receives_from_a_silent_peer_lead_to_a_knock)
     pair_open_as(&pair, &options);
     ck_assert_int_eq(pair_answer(&pair, LENGTH, true), NA_PLUGIN_OK);
     ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, bytes,
-                         LENGTH, NULL, pair.to_b, 0, 5),
+                         LENGTH, NULL, pair.to_b, 0, 5, 0),
         NA_PLUGIN_PENDING);
     while (node_counter(&pair.a, "knocks") == 0) {
         ck_assert(!poll_one(&pair.a, &event));
@@ -399,7 +399,7 @@ START_TEST(receives_from_a_silent_peer_lead_to_a_knock)
             (unsigned) node_counter(&pair.a, "pings"));
     }
     int32_t ret = pair.b.ops->send_expected(
-        pair.b.ctx, pair.b_op, bytes, LENGTH, NULL, pair.to_a, 0, 5);
+        pair.b.ctx, pair.b_op, bytes, LENGTH, NULL, pair.to_a, 0, 5, 0);
     ck_assert_int_ge(ret, 0);
     bool received = false, sent = ret != NA_PLUGIN_PENDING;
     while (!received || !sent) {
@@ -432,8 +432,8 @@ flood(struct pair *pair, uint64_t before)
 
     for (uint32_t i = 0; i < FLOOD; i++) {
         ops[i] = op_new(&pair->a);
-        int32_t ret = pair->a.ops->send_unexpected(
-            pair->a.ctx, ops[i], bytes, FLOOD_LENGTH, NULL, pair->to_b, 0, i);
+        int32_t ret = pair->a.ops->send_unexpected(pair->a.ctx, ops[i], bytes,
+            FLOOD_LENGTH, NULL, pair->to_b, 0, i, 0);
         ck_assert_int_ge(ret, 0);
         left += ret == NA_PLUGIN_PENDING;
     }
@@ -457,7 +457,7 @@ drain(struct pair *pair)
 
     for (uint32_t i = 0; i < FLOOD; i++) {
         ck_assert_int_eq(pair->b.ops->recv_unexpected(pair->b.ctx, pair->b_op,
-                             bytes, sizeof(bytes), NULL),
+                             bytes, sizeof(bytes), NULL, 0),
             NA_PLUGIN_PENDING);
         ck_assert_msg(poll_one(&pair->b, &event), "there are but %u", i);
         ck_assert_uint_eq(event.length, FLOOD_LENGTH);

@@ -33,7 +33,7 @@ send_next(struct pair *pair, struct sends *sends, uint32_t length)
     sends->ops[number] = op_new(&pair->a);
     fill(bytes, length, number);
     int32_t ret = pair->a.ops->send_unexpected(pair->a.ctx, sends->ops[number],
-        bytes, length, NULL, pair->to_b, 0, number);
+        bytes, length, NULL, pair->to_b, 0, number, 0);
     ck_assert_int_ge(ret, 0);
     sends->pending[number] = ret == NA_PLUGIN_PENDING;
     sends->left += sends->pending[number];
@@ -75,8 +75,8 @@ take(struct pair *pair, struct sends *sends, uint32_t number, uint32_t length)
     uint64_t end = now_ns() + DEADLINE_NS;
     na_plugin_event event;
 
-    ck_assert_int_eq(pair->b.ops->recv_unexpected(
-                         pair->b.ctx, pair->b_op, bytes, sizeof(bytes), NULL),
+    ck_assert_int_eq(pair->b.ops->recv_unexpected(pair->b.ctx, pair->b_op,
+                         bytes, sizeof(bytes), NULL, 0),
         NA_PLUGIN_PENDING);
     while (!poll_one(&pair->b, &event)) {
         poll_sends(pair, sends, NA_PLUGIN_OK);
@@ -133,22 +133,22 @@ START_TEST(sends_to_oneself_are_received_in_order)
     for (uint32_t i = 0; i < 5; i++) {
         ops[i] = op_new(&node);
         ck_assert_int_eq(node.ops->send_unexpected(node.ctx, ops[i], bytes,
-                             lengths[i], NULL, self, 0, i),
+                             lengths[i], NULL, self, 0, i, 0),
             NA_PLUGIN_PENDING);
     }
     /* an answer, which they may wait for, does not wait for them */
     ck_assert_int_eq(node.ops->recv_expected(
-                         node.ctx, receive, buffer, SHORT, NULL, self, 0, 7),
+                         node.ctx, receive, buffer, SHORT, NULL, self, 0, 7, 0),
         NA_PLUGIN_PENDING);
     void *answer = op_new(&node);
     ck_assert_int_eq(node.ops->send_expected(
-                         node.ctx, answer, bytes, SHORT, NULL, self, 0, 7),
+                         node.ctx, answer, bytes, SHORT, NULL, self, 0, 7, 0),
         NA_PLUGIN_DONE);
     free(answer);
     ck_assert(poll_one(&node, &event) && event.op == receive);
     for (uint32_t i = 0; i < 5; i++) {
-        ck_assert_int_eq(node.ops->recv_unexpected(
-                             node.ctx, receive, buffer, sizeof(buffer), NULL),
+        ck_assert_int_eq(node.ops->recv_unexpected(node.ctx, receive, buffer,
+                             sizeof(buffer), NULL, 0),
             NA_PLUGIN_PENDING);
         do {
             while (!poll_one(&node, &event))
@@ -260,7 +260,7 @@ START_TEST(sends_that_are_canceled_leave_no_peer_stuck)
         sends.left--;
     }
     ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, &byte, 1,
-                         NULL, pair.to_b, 0, 1),
+                         NULL, pair.to_b, 0, 1, 0),
         NA_PLUGIN_PENDING);
     for (uint64_t end = now_ns() + 10 * UINT64_C(50000000); now_ns() < end;)
         ck_assert_msg(!poll_one(&pair.a, &event), "its peer was lost");
@@ -319,7 +319,7 @@ START_TEST(sends_that_waited_do_not_keep_their_class_awake)
     /* it is looked at now and then, as something is waited for from it */
     unsigned char byte = 0;
     ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, &byte, 1,
-                         NULL, pair.to_b, 0, 1),
+                         NULL, pair.to_b, 0, 1, 0),
         NA_PLUGIN_PENDING);
     for (uint64_t end = now_ns() + DEADLINE_NS;
          arm_idle(&pair.a, pair.a.ctx) <= 1000000;) {
@@ -351,7 +351,7 @@ START_TEST(sends_to_a_sleeping_context_wake_it_whoever_reads_them)
         pair.b.ops->ctx_create(pair.b.cls, 1, NULL, &second), NA_PLUGIN_OK);
     ck_assert(!(pair.b.opened.features & NA_PLUGIN_FEATURE_CTX_PARALLEL));
     ck_assert_int_eq(pair.b.ops->recv_unexpected(
-                         second, pair.b_op, buffer, sizeof(buffer), NULL),
+                         second, pair.b_op, buffer, sizeof(buffer), NULL, 0),
         NA_PLUGIN_PENDING);
     arm_idle(&pair.b, second);
     const na_plugin_wait *wait =
@@ -359,7 +359,7 @@ START_TEST(sends_to_a_sleeping_context_wake_it_whoever_reads_them)
     one.fd = wait->fd(second);
     ck_assert_int_eq(poll(&one, 1, 0), 0);
     int32_t ret = pair.a.ops->send_unexpected(
-        pair.a.ctx, pair.a_op, bytes, LONG, NULL, pair.to_b, 1, 5);
+        pair.a.ctx, pair.a_op, bytes, LONG, NULL, pair.to_b, 1, 5, 0);
     ck_assert_int_ge(ret, 0);
     for (uint64_t end = now_ns() + DEADLINE_NS;
          node_counter(&pair.b, "messages_received") == 0;) {

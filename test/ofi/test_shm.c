@@ -31,9 +31,11 @@ expose(struct node *node, void *bytes)
     const na_plugin_segment segment = {bytes, BYTES};
     na_plugin_mem *mem = NULL;
 
-    ck_assert_int_eq(node->ops->mem_register(node->cls, &segment, 1,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(
+        node->ops->mem_register(node->cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &mem),
         NA_PLUGIN_OK);
     return mem;
 }
@@ -88,8 +90,9 @@ START_TEST(shm_transfers_that_were_begun_end_when_their_memory_goes)
     na_plugin_mem *remote = pair_describe(&pair, mem);
     get_all(&pair, local, remote);
     fill(put ? here : there, BYTES, 200);
-    ck_assert_int_eq((put ? pair.a.ops->put : pair.a.ops->get)(pair.a.ctx,
-                         pair.a_op, local, 0, remote, 0, BYTES, pair.to_b, 0),
+    ck_assert_int_eq(
+        (put ? pair.a.ops->put : pair.a.ops->get)(
+            pair.a.ctx, pair.a_op, local, 0, remote, 0, BYTES, pair.to_b, 0, 0),
         NA_PLUGIN_PENDING);
     pair.b.ops->mem_deregister(pair.b.cls, mem);
     ck_assert_int_eq(
@@ -154,7 +157,7 @@ start_neighbour(const char *target)
             void *op = op_new(&node);
             na_plugin_event event;
             if (node.ops->send_unexpected(node.ctx, op, &byte, 1, NULL, to, 0,
-                    7) == NA_PLUGIN_PENDING)
+                    7, 0) == NA_PLUGIN_PENDING)
                 while (!poll_one(&node, &event))
                     ;
         }
@@ -221,7 +224,7 @@ START_TEST(shm_files_of_a_killed_process_stay_for_whom_it_had_met)
     node_open(&node, &over_shm);
     self_string(&node, text);
     void *op = op_new(&node);
-    ck_assert_int_eq(node.ops->recv_unexpected(node.ctx, op, &byte, 1, NULL),
+    ck_assert_int_eq(node.ops->recv_unexpected(node.ctx, op, &byte, 1, NULL, 0),
         NA_PLUGIN_PENDING);
     pid_t neighbour = start_neighbour(text);
     while (!poll_one(&node, &event))
@@ -365,7 +368,7 @@ crowd_begin(struct crowd *crowd, uint32_t index, bool put)
 
     int32_t ret = (put ? a->ops->put : a->ops->get)(a->ctx, crowd->ops[index],
         crowd->local, 0, apart ? crowd->apart : crowd->remote, 0, BYTES,
-        apart ? crowd->to_owner : crowd->pair.to_b, 0);
+        apart ? crowd->to_owner : crowd->pair.to_b, 0, 0);
     crowd->pending[index] = ret == NA_PLUGIN_PENDING;
     if (!crowd->pending[index])
         ck_assert(apart && ret == NA_PLUGIN_E_HOSTUNREACH);
@@ -441,7 +444,7 @@ is_read_without_owner(
     void *op = op_new(a);
 
     int32_t ret =
-        a->ops->get(a->ctx, op, local, 0, remote, 0, BYTES, pair->to_b, 0);
+        a->ops->get(a->ctx, op, local, 0, remote, 0, BYTES, pair->to_b, 0, 0);
     ck_assert_int_ge(ret, 0);
     bool ended = ret == NA_PLUGIN_DONE;
     for (uint32_t i = 0; i < 100 && !ended; i++)
@@ -549,7 +552,7 @@ START_TEST(shm_puts_that_meet_a_deregistration_end)
         if (ret != NA_PLUGIN_OK)
             continue;
         ck_assert_int_eq(a->ops->put(a->ctx, pair.a_op, local, 0, passing, 0,
-                             BYTES, pair.to_b, 0),
+                             BYTES, pair.to_b, 0, 0),
             NA_PLUGIN_PENDING);
         uint64_t end = now_ns() + DEADLINE_NS;
         while (!poll_one(&pair.a, &event))

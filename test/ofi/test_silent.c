@@ -128,8 +128,8 @@ send_one(struct node *node, na_plugin_addr *to)
     void *op = op_new(node);
     na_plugin_event event;
 
-    int32_t ret =
-        node->ops->send_unexpected(node->ctx, op, bytes, BYTES, NULL, to, 0, 1);
+    int32_t ret = node->ops->send_unexpected(
+        node->ctx, op, bytes, BYTES, NULL, to, 0, 1, 0);
     while (ret == NA_PLUGIN_PENDING)
         if (poll_one(node, &event))
             ret = event.status == NA_PLUGIN_OK ? NA_PLUGIN_DONE : event.status;
@@ -216,8 +216,8 @@ serve(struct node *node, const struct helper *client)
     na_plugin_event event;
 
     helper_tell(client, "", 1);
-    ck_assert_int_eq(
-        node->ops->recv_unexpected(node->ctx, op, bytes, sizeof(bytes), NULL),
+    ck_assert_int_eq(node->ops->recv_unexpected(
+                         node->ctx, op, bytes, sizeof(bytes), NULL, 0),
         NA_PLUGIN_PENDING);
     while (!received || !answered) {
         if (poll_one(node, &event)) {

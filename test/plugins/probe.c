@@ -171,21 +171,23 @@ buf_init(na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind)
 
 static int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t flags)
 {
     return refuse();
 }
 
 static int32_t
 recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data)
+    void *buffer_data, uint32_t flags)
 {
     return refuse();
 }
 
 static int32_t
 recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t flags)
 {
     return refuse();
 }

@@ -171,9 +171,8 @@ buf_init(na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind)
 }
 
 static int32_t
-mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
-    na_plugin_mem **mem_p)
+mem_register(
+    na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
     if (wrong_is(cls, "mem_register_code"))
         return -99;
@@ -255,7 +254,7 @@ entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *into,
 
 static int32_t
 recv_multi(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data)
+    void *buffer_data, uint32_t flags)
 {
     return 7;
 }

@@ -45,21 +45,21 @@ bool wrong_is(const na_plugin_class *cls, const char *way);
 
 int32_t wrong_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t wrong_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data);
+    uint64_t length, void *buffer_data, uint32_t flags);
 int32_t wrong_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t wrong_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t wrong_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 int32_t wrong_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 int32_t wrong_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
 int32_t wrong_cancel(na_plugin_ctx *ctx, void *op);
 

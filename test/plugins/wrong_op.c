@@ -156,7 +156,7 @@ submit(na_plugin_ctx *ctx, struct wrong_list *lists, enum wrong_kind kind,
 int32_t
 wrong_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     int32_t code;
 
@@ -168,7 +168,7 @@ wrong_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
 
 int32_t
 wrong_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data)
+    uint64_t length, void *buffer_data, uint32_t flags)
 {
     int32_t code;
 
@@ -181,7 +181,7 @@ wrong_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
 int32_t
 wrong_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     int32_t code;
 
@@ -193,7 +193,8 @@ wrong_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
 
 int32_t
 wrong_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag)
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t flags)
 {
     int32_t code;
 
@@ -224,7 +225,7 @@ transfer(na_plugin_ctx *ctx, const char *entry, void *op)
 int32_t
 wrong_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     return transfer(ctx, "put", op);
 }
@@ -232,7 +233,7 @@ wrong_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 int32_t
 wrong_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
     return transfer(ctx, "get", op);
 }

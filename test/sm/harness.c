@@ -257,7 +257,7 @@ post_unexpected(struct node *node, void *buffer, uint64_t length)
 {
     void *op = op_new(node);
     ck_assert_int_eq(
-        node->ops->recv_unexpected(node->ctx[0], op, buffer, length, NULL),
+        node->ops->recv_unexpected(node->ctx[0], op, buffer, length, NULL, 0),
         NA_PLUGIN_PENDING);
     return op;
 }
@@ -267,8 +267,8 @@ post_expected(struct node *node, void *buffer, uint64_t length,
     na_plugin_addr *peer, uint64_t tag)
 {
     void *op = op_new(node);
-    ck_assert_int_eq(node->ops->recv_expected(
-                         node->ctx[0], op, buffer, length, NULL, peer, 0, tag),
+    ck_assert_int_eq(node->ops->recv_expected(node->ctx[0], op, buffer, length,
+                         NULL, peer, 0, tag, 0),
         NA_PLUGIN_PENDING);
     return op;
 }
@@ -289,7 +289,7 @@ send_unexpected(struct node *node, const void *data, uint64_t length,
     void *op = op_new(node);
     return settle(node, op,
         node->ops->send_unexpected(
-            node->ctx[0], op, data, length, NULL, peer, 0, tag));
+            node->ctx[0], op, data, length, NULL, peer, 0, tag, 0));
 }
 
 int32_t
@@ -299,7 +299,7 @@ send_expected(struct node *node, const void *data, uint64_t length,
     void *op = op_new(node);
     return settle(node, op,
         node->ops->send_expected(
-            node->ctx[0], op, data, length, NULL, peer, 0, tag));
+            node->ctx[0], op, data, length, NULL, peer, 0, tag, 0));
 }
 
 struct child

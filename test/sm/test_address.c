@@ -260,7 +260,7 @@ START_TEST(address_of_nobody_fails_on_first_use)
     ck_assert_int_eq(
         send_expected(&a, "x", 1, nobody, 1), NA_PLUGIN_E_HOSTUNREACH);
     ck_assert_int_eq(a.ops->recv_expected(a.ctx[0], op, buffer, sizeof(buffer),
-                         NULL, nobody, 0, 1),
+                         NULL, nobody, 0, 1, 0),
         NA_PLUGIN_E_HOSTUNREACH);
     expect_silence(&a, 0, 10);
     a.ops->addr_free(a.cls, nobody);

@@ -53,7 +53,7 @@ START_TEST(cancel_unused_or_ended_operation_is_nothing)
     cancel(&a, op);
     expect_silence(&a, 0, 2);
     ck_assert_int_eq(
-        a.ops->send_unexpected(a.ctx[0], op, buffer, 8, NULL, to_b, 0, 1),
+        a.ops->send_unexpected(a.ctx[0], op, buffer, 8, NULL, to_b, 0, 1, 0),
         NA_PLUGIN_DONE);
     cancel(&a, op);
     expect_silence(&a, 0, 2);
@@ -89,7 +89,7 @@ START_TEST(cancel_receives_end_once)
     expect_silence(&b, 0, 2);
     /* and used again */
     ck_assert_int_eq(b.ops->recv_expected(b.ctx[0], expected, buffer,
-                         sizeof(buffer), NULL, to_a, 0, 3),
+                         sizeof(buffer), NULL, to_a, 0, 3, 0),
         NA_PLUGIN_PENDING);
     await_message(&b, 0, expected, 8, 3, false);
     free(first);
@@ -122,7 +122,7 @@ pending_send(struct node *node, na_plugin_addr *peer, int *done_p)
     for (*done_p = 0;; (*done_p)++) {
         void *op = op_new(node);
         if (node->ops->send_unexpected(node->ctx[0], op, buffer, 4000, NULL,
-                peer, 0, (uint64_t) *done_p) == NA_PLUGIN_PENDING)
+                peer, 0, (uint64_t) *done_p, 0) == NA_PLUGIN_PENDING)
             return op;
         free(op);
     }
@@ -135,11 +135,11 @@ START_TEST(cancel_queued_send_ends_and_is_not_sent)
     void *first = pending_send(&a, to_b, &done);
     void *second = op_new(&a);
     void *third = op_new(&a);
-    ck_assert_int_eq(a.ops->send_expected(
-                         a.ctx[0], second, buffer, 4000, NULL, to_b, 0, 1000),
+    ck_assert_int_eq(a.ops->send_expected(a.ctx[0], second, buffer, 4000, NULL,
+                         to_b, 0, 1000, 0),
         NA_PLUGIN_PENDING);
     ck_assert_int_eq(a.ops->send_unexpected(
-                         a.ctx[0], third, buffer, 10, NULL, to_b, 0, 1001),
+                         a.ctx[0], third, buffer, 10, NULL, to_b, 0, 1001, 0),
         NA_PLUGIN_PENDING);
     cancel(&a, second);
     cancel(&a, second);
@@ -177,7 +177,7 @@ START_TEST(cancel_held_send_to_self_ends)
     void *first = pending_send(&b, to_b, &done);
     void *second = op_new(&b);
     ck_assert_int_eq(b.ops->send_unexpected(
-                         b.ctx[0], second, buffer, 10, NULL, to_b, 0, 1001),
+                         b.ctx[0], second, buffer, 10, NULL, to_b, 0, 1001, 0),
         NA_PLUGIN_PENDING);
     cancel(&b, first);
     expect_canceled(&b, first);
@@ -210,23 +210,27 @@ START_TEST(cancel_sliced_get_ends)
     open_both();
 
     na_plugin_segment segment = {.base = there, .length = LENGTH};
-    ck_assert_int_eq(b.ops->mem_register(b.cls, &segment, 1, NA_PLUGIN_MEM_READ,
-                         NA_PLUGIN_MEM_HOST, 0, &owned),
+    ck_assert_int_eq(b.ops->mem_register(b.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, NA_PLUGIN_MEM_READ, 0, 0},
+                         &owned),
         0);
     ck_assert_int_eq(b.ops->mem_serialize(b.cls, owned, bytes, &size), 0);
     ck_assert_int_eq(a.ops->mem_deserialize(a.cls, bytes, size, &remote), 0);
     segment.base = here;
-    ck_assert_int_eq(a.ops->mem_register(a.cls, &segment, 1,
-                         NA_PLUGIN_MEM_WRITE, NA_PLUGIN_MEM_HOST, 0, &local),
+    ck_assert_int_eq(a.ops->mem_register(a.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, NA_PLUGIN_MEM_WRITE, 0, 0},
+                         &local),
         0);
 
     void *op = op_new(&a);
     void *next = op_new(&a);
     ck_assert_int_eq(
-        a.ops->get(a.ctx[0], op, local, 0, remote, 0, LENGTH, to_b, 0),
+        a.ops->get(a.ctx[0], op, local, 0, remote, 0, LENGTH, to_b, 0, 0),
         NA_PLUGIN_PENDING);
     ck_assert_int_eq(
-        a.ops->get(a.ctx[0], next, local, 0, remote, 0, 2 << 20, to_b, 0),
+        a.ops->get(a.ctx[0], next, local, 0, remote, 0, 2 << 20, to_b, 0, 0),
         NA_PLUGIN_PENDING);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(a.ops->poll(a.ctx[0], &event, 1), 0);

@@ -47,14 +47,14 @@ all_to_all(struct node *from, na_plugin_addr *to_to, struct node *to,
             ops[i][j] = op_new(to);
             ck_assert_int_eq(
                 to->ops->recv_expected(to->ctx[j], ops[i][j], &buffers[i][j],
-                    sizeof(uint32_t), NULL, to_from, i, 7),
+                    sizeof(uint32_t), NULL, to_from, i, 7, 0),
                 NA_PLUGIN_PENDING);
         }
     for (uint32_t i = 0; i < CONTEXTS; i++)
         for (uint32_t j = 0; j < CONTEXTS; j++) {
             uint32_t value = 10 * i + j;
             ck_assert_int_eq(from->ops->send_expected(from->ctx[i], send,
-                                 &value, sizeof(value), NULL, to_to, j, 7),
+                                 &value, sizeof(value), NULL, to_to, j, 7, 0),
                 NA_PLUGIN_DONE);
         }
     for (uint32_t i = 0; i < CONTEXTS; i++)
@@ -98,10 +98,10 @@ START_TEST(context_poll_of_one_works_for_all)
     void *op = op_new(&b);
     void *send = op_new(&a);
     ck_assert_int_eq(
-        b.ops->recv_unexpected(b.ctx[3], op, buffer, sizeof(buffer), NULL),
+        b.ops->recv_unexpected(b.ctx[3], op, buffer, sizeof(buffer), NULL, 0),
         NA_PLUGIN_PENDING);
     ck_assert_int_eq(
-        a.ops->send_unexpected(a.ctx[1], send, "x", 2, NULL, to_b, 3, 5),
+        a.ops->send_unexpected(a.ctx[1], send, "x", 2, NULL, to_b, 3, 5, 0),
         NA_PLUGIN_DONE);
     /* context 0 takes it in; only context 3 reports it */
     uint64_t end = now_ns() + 20000000;
@@ -124,7 +124,7 @@ START_TEST(context_missing_target_costs_the_message_only)
     open_both();
     void *send = op_new(&a);
     ck_assert_int_eq(
-        a.ops->send_unexpected(a.ctx[0], send, "x", 2, NULL, to_b, 200, 5),
+        a.ops->send_unexpected(a.ctx[0], send, "x", 2, NULL, to_b, 200, 5, 0),
         NA_PLUGIN_DONE);
     ck_assert_int_eq(send_unexpected(&a, "y", 2, to_b, 6), 0);
     void *op = post_unexpected(&b, buffer, sizeof(buffer));
@@ -151,28 +151,30 @@ START_TEST(context_destroyed_with_work_pending_is_let_alone)
     self_string(&b, text);
     na_plugin_addr *self = lookup(&b, text);
     memset(segment.base, 1, segment.length);
-    ck_assert_int_eq(b.ops->mem_register(
-                         b.cls, &segment, 1, 3, NA_PLUGIN_MEM_HOST, 0, &local),
+    ck_assert_int_eq(b.ops->mem_register(b.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, 3, 0, 0},
+                         &local),
         0);
     na_plugin_ctx *ctx = b.ctx[2];
     unsigned char *buffer = malloc(4096);
 
     ops[count] = op_new(&b);
-    b.ops->recv_unexpected(ctx, ops[count++], buffer, 4096, NULL);
+    b.ops->recv_unexpected(ctx, ops[count++], buffer, 4096, NULL, 0);
     ops[count] = op_new(&b);
-    b.ops->recv_expected(ctx, ops[count++], buffer, 4096, NULL, to_a, 0, 1);
+    b.ops->recv_expected(ctx, ops[count++], buffer, 4096, NULL, to_a, 0, 1, 0);
     ops[count] = op_new(&b);
-    b.ops->recv_expected(ctx, ops[count++], buffer, 4096, NULL, self, 0, 1);
+    b.ops->recv_expected(ctx, ops[count++], buffer, 4096, NULL, self, 0, 1, 0);
     ops[count] = op_new(&b);
     ck_assert_int_eq(b.ops->put(ctx, ops[count++], local, 0, local, 2 << 20,
-                         1 << 20, self, 0),
+                         1 << 20, self, 0, 0),
         NA_PLUGIN_PENDING);
     /* a send to a full ring, a message received but not reported */
     int32_t ret = NA_PLUGIN_DONE;
     while (ret == NA_PLUGIN_DONE) {
         ops[count] = op_new(&b);
         ret = b.ops->send_unexpected(
-            ctx, ops[count], data, sizeof(data), NULL, to_a, 0, 1);
+            ctx, ops[count], data, sizeof(data), NULL, to_a, 0, 1, 0);
         if (ret == NA_PLUGIN_DONE)
             free(ops[count]);
     }
@@ -180,8 +182,8 @@ START_TEST(context_destroyed_with_work_pending_is_let_alone)
     count++;
     void *send = op_new(&a);
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(
-            a.ops->send_unexpected(a.ctx[0], send, data, 16, NULL, to_b, 2, 5),
+        ck_assert_int_eq(a.ops->send_unexpected(
+                             a.ctx[0], send, data, 16, NULL, to_b, 2, 5, 0),
             NA_PLUGIN_DONE);
     na_plugin_event event;
     for (int i = 0; i < 5000; i++)
@@ -199,7 +201,7 @@ START_TEST(context_destroyed_with_work_pending_is_let_alone)
     ck_assert_uint_eq(b.event_count[0], 0);
     /* messages for it go nowhere, others arrive; and it can come back */
     ck_assert_int_eq(
-        a.ops->send_unexpected(a.ctx[0], send, data, 16, NULL, to_b, 2, 5),
+        a.ops->send_unexpected(a.ctx[0], send, data, 16, NULL, to_b, 2, 5, 0),
         NA_PLUGIN_DONE);
     for (int i = 0; i < 5000; i++)
         pump();
@@ -229,14 +231,14 @@ START_TEST(context_destroyed_ends_held_sends_of_others)
         free(op);
         op = op_new(&a);
         ret = a.ops->send_unexpected(
-            a.ctx[0], op, data, sizeof(data), NULL, to_a, 1, 1);
+            a.ctx[0], op, data, sizeof(data), NULL, to_a, 1, 1, 0);
     }
     ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
     a.ops->ctx_destroy(a.ctx[1]);
     a.ctx[1] = NULL;
     ck_assert_int_eq(await_op(&a, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
     ck_assert_int_eq(
-        a.ops->send_unexpected(a.ctx[0], op, data, 8, NULL, to_a, 1, 1),
+        a.ops->send_unexpected(a.ctx[0], op, data, 8, NULL, to_a, 1, 1, 0),
         NA_PLUGIN_E_HOSTUNREACH);
     free(op);
     a.ops->addr_free(a.cls, to_a);

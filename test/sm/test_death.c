@@ -223,7 +223,7 @@ START_TEST(death_while_sends_are_queued_ends_them)
     while (pending < 50) {
         ops[pending] = op_new(&node);
         int32_t ret = node.ops->send_unexpected(
-            node.ctx[0], ops[pending], data, sizeof(data), NULL, peer, 0, 1);
+            node.ctx[0], ops[pending], data, sizeof(data), NULL, peer, 0, 1, 0);
         if (ret == NA_PLUGIN_DONE)
             free(ops[pending]);
         else
@@ -251,8 +251,11 @@ window_body(const struct parent *parent)
     na_plugin_mem *mem;
     char text[TEXT];
     node_open(&node, NULL);
-    ck_assert_int_eq(
-        node.ops->mem_register(node.cls, &segment, 1, 3, 0, 0, &mem), 0);
+    ck_assert_int_eq(node.ops->mem_register(node.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, 3, 0, 0},
+                         &mem),
+        0);
     window->size = sizeof(window->bytes);
     ck_assert_int_eq(
         node.ops->mem_serialize(node.cls, mem, window->bytes, &window->size),
@@ -278,15 +281,18 @@ START_TEST(death_while_being_read_ends_the_get)
     hear(child.in, text);
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, text);
-    ck_assert_int_eq(
-        node.ops->mem_register(node.cls, &segment, 1, 3, 0, 0, &local), 0);
+    ck_assert_int_eq(node.ops->mem_register(node.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, 3, 0, 0},
+                         &local),
+        0);
     ck_assert_int_eq(node.ops->mem_deserialize(
                          node.cls, window->bytes, window->size, &remote),
         0);
 
     void *op = op_new(&node);
-    ck_assert_int_eq(
-        node.ops->get(node.ctx[0], op, local, 0, remote, 0, 64 << 20, peer, 0),
+    ck_assert_int_eq(node.ops->get(node.ctx[0], op, local, 0, remote, 0,
+                         64 << 20, peer, 0, 0),
         NA_PLUGIN_PENDING);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(node.ops->poll(node.ctx[0], &event, 1), 0);
@@ -294,7 +300,7 @@ START_TEST(death_while_being_read_ends_the_get)
     ck_assert_int_eq(await_op(&node, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
     /* small ones too, and with the number of a dead process */
     ck_assert_int_eq(
-        node.ops->get(node.ctx[0], op, local, 0, remote, 0, 64, peer, 0),
+        node.ops->get(node.ctx[0], op, local, 0, remote, 0, 64, peer, 0, 0),
         NA_PLUGIN_E_HOSTUNREACH);
     free(op);
     free(segment.base);
@@ -354,7 +360,7 @@ START_TEST(death_forget_ends_what_is_pending_and_begins_anew)
         free(send);
         send = op_new(&node);
         ret = node.ops->send_unexpected(
-            node.ctx[0], send, data, sizeof(data), NULL, peer, 0, 1);
+            node.ctx[0], send, data, sizeof(data), NULL, peer, 0, 1, 0);
     }
     ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
     node.ops->addr_forget(node.cls, peer);

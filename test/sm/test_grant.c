@@ -32,8 +32,10 @@ register_region(struct node *node, void *base, uint64_t length, uint32_t access)
     na_plugin_segment segment = {.base = base, .length = length};
     na_plugin_mem *mem;
 
-    ck_assert_int_eq(node->ops->mem_register(node->cls, &segment, 1, access,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(node->ops->mem_register(node->cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, access, 0, 0},
+                         &mem),
         NA_PLUGIN_OK);
     return mem;
 }
@@ -76,9 +78,9 @@ transfer(struct node *node, bool put, na_plugin_mem *local,
 {
     void *op = op_new(node);
     int32_t ret = put ? node->ops->put(node->ctx[0], op, local, 0, remote, 0,
-                            length, peer, 0)
+                            length, peer, 0, 0)
                       : node->ops->get(node->ctx[0], op, local, 0, remote, 0,
-                            length, peer, 0);
+                            length, peer, 0, 0);
 
     if (ret == NA_PLUGIN_PENDING)
         ret = await_op(node, 0, op).status;

@@ -260,21 +260,23 @@ START_TEST(hostile_full_backlog_makes_calls_wait)
     na_plugin_addr *peer = lookup(&foe_target, text);
     const na_plugin_ops *ops_of = foe_target.ops;
     na_plugin_ctx *ctx = foe_target.ctx[0];
-    ck_assert_int_eq(ops_of->mem_register(foe_target.cls, &segment, 1, 3,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(ops_of->mem_register(foe_target.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, 3, 0, 0},
+                         &mem),
         NA_PLUGIN_OK);
     for (int i = 0; i < 4; i++)
         ops[i] = op_new(&foe_target);
     ck_assert_int_eq(
-        ops_of->send_unexpected(ctx, ops[0], "one", 4, NULL, peer, 0, 1),
+        ops_of->send_unexpected(ctx, ops[0], "one", 4, NULL, peer, 0, 1, 0),
         NA_PLUGIN_PENDING);
     ck_assert_int_eq(
-        ops_of->send_expected(ctx, ops[1], "two", 4, NULL, peer, 0, 2),
+        ops_of->send_expected(ctx, ops[1], "two", 4, NULL, peer, 0, 2, 0),
         NA_PLUGIN_PENDING);
-    ck_assert_int_eq(ops_of->recv_expected(
-                         ctx, ops[2], buffer, sizeof(buffer), NULL, peer, 0, 3),
+    ck_assert_int_eq(ops_of->recv_expected(ctx, ops[2], buffer, sizeof(buffer),
+                         NULL, peer, 0, 3, 0),
         NA_PLUGIN_PENDING);
-    ck_assert_int_eq(ops_of->put(ctx, ops[3], mem, 0, mem, 0, 8, peer, 0),
+    ck_assert_int_eq(ops_of->put(ctx, ops[3], mem, 0, mem, 0, 8, peer, 0, 0),
         NA_PLUGIN_PENDING);
     expect_silence(&foe_target, 0, 20);
     /* it sleeps, but not for long */
@@ -321,7 +323,7 @@ START_TEST(hostile_listener_gone_ends_waiting_calls)
     na_plugin_addr *peer = lookup(&foe_target, text);
     void *op = op_new(&foe_target);
     ck_assert_int_eq(foe_target.ops->send_unexpected(
-                         foe_target.ctx[0], op, "one", 4, NULL, peer, 0, 1),
+                         foe_target.ctx[0], op, "one", 4, NULL, peer, 0, 1, 0),
         NA_PLUGIN_PENDING);
     close(trap.listener);
     ck_assert_int_eq(

@@ -219,7 +219,7 @@ send_until_pending(na_plugin_addr *peer, void **op_p)
     for (int i = 0; i < 30 && ret == NA_PLUGIN_DONE; i++) {
         *op_p = op_new(&foe_target);
         ret = foe_target.ops->send_unexpected(
-            foe_target.ctx[0], *op_p, data, sizeof(data), NULL, peer, 0, 1);
+            foe_target.ctx[0], *op_p, data, sizeof(data), NULL, peer, 0, 1, 0);
         if (ret == NA_PLUGIN_DONE)
             free(*op_p);
     }

@@ -70,14 +70,17 @@ expose(struct exposed *exposed)
     na_plugin_segment segment = {exposed->bytes + REGION, REGION};
 
     memset(exposed->bytes, 0x11, sizeof(exposed->bytes));
-    ck_assert_int_eq(
-        foe_target.ops->mem_register(foe_target.cls, &segment, 1,
-            NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_HOST, 0, &exposed->readable),
+    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, NA_PLUGIN_MEM_READ, 0, 0},
+                         &exposed->readable),
         0);
     segment.base = exposed->bytes + 2 * (size_t) REGION;
-    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls, &segment, 1,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &exposed->writable),
+    ck_assert_int_eq(
+        foe_target.ops->mem_register(foe_target.cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &exposed->writable),
         0);
     keys[0] = key_of(exposed->readable);
     keys[1] = key_of(exposed->writable);
@@ -162,7 +165,7 @@ begin_traffic(struct traffic *traffic, na_plugin_addr *peer)
         traffic->sends[i] = op_new(&foe_target);
         traffic->pending[i] = foe_target.ops->send_unexpected(foe_target.ctx[0],
                                   traffic->sends[i], data, sizeof(data), NULL,
-                                  peer, 0, 1) == NA_PLUGIN_PENDING;
+                                  peer, 0, 1, 0) == NA_PLUGIN_PENDING;
     }
 }
 

@@ -84,9 +84,11 @@ register_all(struct side *side)
     na_plugin_segment segment = {side->memory, MEMORY};
     na_plugin_mem *mem;
 
-    ck_assert_int_eq(side->node->ops->mem_register(side->node->cls, &segment, 1,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(
+        side->node->ops->mem_register(side->node->cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &mem),
         0);
     return mem;
 }
@@ -164,7 +166,7 @@ serve_slot(struct side *side, struct slot *slot)
     if (!slot->receiving && !slot->sending)
         began(side, &slot->receiving,
             side->node->ops->recv_unexpected(side->node->ctx[0], slot->recv,
-                slot->buffer, sizeof(slot->buffer), NULL));
+                slot->buffer, sizeof(slot->buffer), NULL, 0));
     side->broken = false;
 }
 
@@ -175,11 +177,11 @@ begin_message(struct side *side, struct slot *slot, uint64_t tag)
 
     began(side, &slot->receiving,
         ops->recv_expected(side->node->ctx[0], slot->recv, slot->buffer,
-            sizeof(slot->buffer), NULL, side->peer, 0, tag));
+            sizeof(slot->buffer), NULL, side->peer, 0, tag, 0));
     if (!side->broken)
         began(side, &slot->sending,
             ops->send_unexpected(side->node->ctx[0], slot->send, "ping", 4,
-                NULL, side->peer, 0, tag));
+                NULL, side->peer, 0, tag, 0));
 }
 
 /* Begins what a client does at its stage. */
@@ -194,12 +196,12 @@ begin_slot(struct side *side, struct slot *slot, uint64_t tag)
     case GET:
         began(side, &slot->sending,
             ops->get(side->node->ctx[0], slot->send, side->local, 0,
-                side->remote, 0, MEMORY, side->peer, 0));
+                side->remote, 0, MEMORY, side->peer, 0, 0));
         return;
     case PUT:
         began(side, &slot->sending,
             ops->put(side->node->ctx[0], slot->send, side->local, 0,
-                side->remote, 0, MEMORY, side->peer, 0));
+                side->remote, 0, MEMORY, side->peer, 0, 0));
         return;
     case IDLE:
         if (side->done != 0)
@@ -220,7 +222,7 @@ static void
 answer(struct side *side, struct slot *slot, const na_plugin_event *event)
 {
     int32_t ret = side->node->ops->send_expected(side->node->ctx[0], slot->send,
-        slot->buffer, event->length, NULL, event->source, 0, event->tag);
+        slot->buffer, event->length, NULL, event->source, 0, event->tag, 0);
 
     slot->sending = ret == NA_PLUGIN_PENDING;
     if (slot->sending)

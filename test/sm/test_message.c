@@ -148,11 +148,11 @@ START_TEST(message_beyond_limits_is_refused)
         send_expected(&node, buffer, 1001, self, 1), NA_PLUGIN_E_MSGSIZE);
     ck_assert_int_eq(send_unexpected(&node, buffer, 1, self, 1ULL << 32),
         NA_PLUGIN_E_INVALID_ARG);
-    ck_assert_int_eq(
-        node.ops->send_expected(node.ctx[0], op, buffer, 1, NULL, self, 256, 1),
+    ck_assert_int_eq(node.ops->send_expected(
+                         node.ctx[0], op, buffer, 1, NULL, self, 256, 1, 0),
         NA_PLUGIN_E_INVALID_ARG);
-    ck_assert_int_eq(
-        node.ops->recv_expected(node.ctx[0], op, buffer, 1, NULL, self, 256, 1),
+    ck_assert_int_eq(node.ops->recv_expected(
+                         node.ctx[0], op, buffer, 1, NULL, self, 256, 1, 0),
         NA_PLUGIN_E_INVALID_ARG);
     ck_assert_uint_eq(node_warnings(&node), 5);
     expect_silence(&node, 0, 5);
@@ -478,7 +478,7 @@ START_TEST(message_several_senders_all_arrive)
         counts[event.tag]++;
         node.ops->addr_free(node.cls, event.source);
         ck_assert_int_eq(node.ops->recv_unexpected(
-                             node.ctx[0], event.op, event.buffer, 16, NULL),
+                             node.ctx[0], event.op, event.buffer, 16, NULL, 0),
             NA_PLUGIN_PENDING);
     }
     for (int i = 0; i < SENDERS; i++) {
@@ -522,7 +522,7 @@ START_TEST(message_many_peers_fall_silent_and_speak_again)
                 send_unexpected(&peers[i], &tag, sizeof(tag), addrs[i], tag),
                 0);
             ck_assert_int_eq(server.ops->recv_unexpected(server.ctx[0], op,
-                                 &value, sizeof(value), NULL),
+                                 &value, sizeof(value), NULL, 0),
                 NA_PLUGIN_PENDING);
             na_plugin_event event =
                 await_message(&server, 0, op, sizeof(tag), tag, true);

@@ -24,7 +24,7 @@ fill_up(struct node *node, na_plugin_addr *peer, void **ops, uint64_t count)
         memcpy(copy, data, LENGTH);
         void *op = op_new(node);
         int32_t ret = node->ops->send_unexpected(
-            node->ctx[0], op, copy, LENGTH, NULL, peer, 0, i);
+            node->ctx[0], op, copy, LENGTH, NULL, peer, 0, i, 0);
         if (ret == NA_PLUGIN_DONE) {
             ck_assert_uint_eq(pending, 0);
             free(op);
@@ -88,13 +88,13 @@ START_TEST(pressure_no_retry_says_again)
 
     for (; ret == NA_PLUGIN_DONE && sent < 100; sent++)
         ret = a.ops->send_unexpected(
-            a.ctx[0], op, data, LENGTH, NULL, peer, 0, 1);
+            a.ctx[0], op, data, LENGTH, NULL, peer, 0, 1, 0);
     ck_assert_int_eq(ret, NA_PLUGIN_E_AGAIN);
     ck_assert_int_gt(sent, 4);
     /* once the peer has taken something it works */
     expect_silence(&b, 0, 5);
     ck_assert_int_eq(
-        a.ops->send_unexpected(a.ctx[0], op, data, LENGTH, NULL, peer, 0, 1),
+        a.ops->send_unexpected(a.ctx[0], op, data, LENGTH, NULL, peer, 0, 1, 0),
         NA_PLUGIN_DONE);
     free(op);
     a.ops->addr_free(a.cls, peer);
@@ -211,8 +211,8 @@ START_TEST(pressure_ring_wraps_at_every_place)
         uint64_t length = i * 2654435761U % 4097;
         memset(data, (int) i, sizeof(data));
         length = length > LENGTH ? LENGTH : length;
-        ck_assert_int_eq(
-            b.ops->recv_unexpected(b.ctx[0], op, buffer, sizeof(buffer), NULL),
+        ck_assert_int_eq(b.ops->recv_unexpected(
+                             b.ctx[0], op, buffer, sizeof(buffer), NULL, 0),
             NA_PLUGIN_PENDING);
         ck_assert_int_eq(
             send_unexpected(&a, data, length, peer, i), NA_PLUGIN_OK);
@@ -374,15 +374,22 @@ START_TEST(pressure_file_size_limit_makes_the_owner_copy)
     node_open(&a, NULL);
     self_string(&b, text);
     na_plugin_addr *peer = lookup(&a, text);
-    ck_assert_int_eq(
-        a.ops->mem_register(a.cls, segments, 1, 3, 0, 0, &local), 0);
-    ck_assert_int_eq(
-        b.ops->mem_register(b.cls, segments + 1, 1, 3, 0, 0, &owned), 0);
+    ck_assert_int_eq(a.ops->mem_register(a.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             segments, 1, 3, 0, 0},
+                         &local),
+        0);
+    ck_assert_int_eq(b.ops->mem_register(b.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             segments + 1, 1, 3, 0, 0},
+                         &owned),
+        0);
     ck_assert_int_eq(b.ops->mem_serialize(b.cls, owned, bytes, &size), 0);
     ck_assert_int_eq(a.ops->mem_deserialize(a.cls, bytes, size, &remote), 0);
     memset(here, 0xAB, sizeof(here));
     void *op = op_new(&a);
-    ck_assert_int_eq(a.ops->put(a.ctx[0], op, local, 0, remote, 0, 64, peer, 0),
+    ck_assert_int_eq(
+        a.ops->put(a.ctx[0], op, local, 0, remote, 0, 64, peer, 0, 0),
         NA_PLUGIN_PENDING);
     ck_assert_int_eq(await_op(&a, 0, op).status, NA_PLUGIN_OK);
     ck_assert_int_eq(memcmp(here, there, 64), 0);

@@ -55,8 +55,10 @@ register_cut(struct node *node, unsigned char *memory, uint64_t length,
         end -= part;
         segments[i] = (na_plugin_segment){.base = memory + end, .length = part};
     }
-    ck_assert_int_eq(node->ops->mem_register(node->cls, segments, count, access,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(node->ops->mem_register(node->cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             segments, count, access, 0, 0},
+                         &mem),
         NA_PLUGIN_OK);
     memset(segments, 0xFF, count * sizeof(*segments));
     free(segments);
@@ -154,9 +156,9 @@ transfer(struct node *node, bool put, na_plugin_mem *local, uint64_t here,
 {
     void *op = op_new(node);
     int32_t ret = put ? node->ops->put(node->ctx[0], op, local, here, remote,
-                            there, length, peer, 0)
+                            there, length, peer, 0, 0)
                       : node->ops->get(node->ctx[0], op, local, here, remote,
-                            there, length, peer, 0);
+                            there, length, peer, 0, 0);
     if (ret == NA_PLUGIN_PENDING)
         ret = await_op(node, 0, op).status;
     free(op);
@@ -345,13 +347,19 @@ START_TEST(rma_registration_is_checked)
         {&null, 1, 1, 0, NA_PLUGIN_E_INVALID_ARG},
         {many, 1, 1, 1, NA_PLUGIN_E_OPNOTSUPPORTED}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        ck_assert_int_eq(node.ops->mem_register(node.cls, bad[i].segments,
-                             bad[i].count, bad[i].access, bad[i].type, 0, &mem),
+        ck_assert_int_eq(node.ops->mem_register(node.cls,
+                             &(na_plugin_mem_info){sizeof(na_plugin_mem_info),
+                                 0, bad[i].segments, bad[i].count,
+                                 bad[i].access, bad[i].type, 0},
+                             &mem),
             bad[i].code);
     ck_assert_ptr_null(mem);
     ck_assert_uint_eq(node_warnings(&node), sizeof(bad) / sizeof(bad[0]));
-    ck_assert_int_eq(
-        node.ops->mem_register(node.cls, many, 1024, 1, 0, 0, &mem), 0);
+    ck_assert_int_eq(node.ops->mem_register(node.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             many, 1024, 1, 0, 0},
+                         &mem),
+        0);
     node.ops->mem_deregister(node.cls, mem);
     node_close(&node);
 }

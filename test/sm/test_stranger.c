@@ -248,8 +248,10 @@ START_TEST(stranger_admitted_maps_nothing)
     ck_assert_int_eq(alloc->alloc(foe_target.cls, REGION, &area), NA_PLUGIN_OK);
     na_plugin_segment segment = {.base = area, .length = REGION};
     na_plugin_mem *mem;
-    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls, &segment, 1,
-                         3, NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, 3, 0, 0},
+                         &mem),
         NA_PLUGIN_OK);
     ck_assert_int_eq(
         foe_target.ops->mem_serialize(foe_target.cls, mem, bytes, &size), 0);
@@ -362,8 +364,10 @@ START_TEST(stranger_that_becomes_another_program_is_not_written_to)
         pump();
     }
     /* a descriptor as a client would send it */
-    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls, &segment, 1,
-                         3, NA_PLUGIN_MEM_HOST, 0, &local),
+    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, 3, 0, 0},
+                         &local),
         NA_PLUGIN_OK);
     ck_assert_int_eq(
         foe_target.ops->mem_serialize(foe_target.cls, local, bytes, &size), 0);
@@ -376,7 +380,7 @@ START_TEST(stranger_that_becomes_another_program_is_not_written_to)
     na_plugin_addr *peer = lookup(&foe_target, peer_text);
     void *op = op_new(&foe_target);
     ck_assert_int_eq(foe_target.ops->put(foe_target.ctx[0], op, local, 0,
-                         remote, 0, sizeof(data), peer, 0),
+                         remote, 0, sizeof(data), peer, 0, 0),
         NA_PLUGIN_E_PERMISSION);
     ck_assert_int_eq(fcntl(child.in, F_SETFL, 0), 0);
     tell(child.out, "end");

@@ -119,7 +119,7 @@ send_many(void *arg)
     for (uint32_t i = 0; i < EACH; i++) {
         call->ended = 0;
         int32_t ret = a.ops->send_unexpected(
-            a.ctx[0], call->op, data, sizeof(data), NULL, to_b, 0, tag);
+            a.ctx[0], call->op, data, sizeof(data), NULL, to_b, 0, tag, 0);
         if (ret == NA_PLUGIN_PENDING && wait_call(call) != 1)
             wrong++;
         else if (ret < 0)
@@ -138,7 +138,7 @@ START_TEST(threads_many_senders_share_a_connection)
     open_both(1);
     for (int i = 0; i < RECVS; i++)
         ck_assert_int_eq(b.ops->recv_unexpected(b.ctx[0], lasting_op(&b),
-                             buffers[i], sizeof(buffers[i]), NULL),
+                             buffers[i], sizeof(buffers[i]), NULL, 0),
             NA_PLUGIN_PENDING);
     for (int i = 0; i < THREADS; i++)
         calls[i].op = op_new(&a);
@@ -156,7 +156,7 @@ START_TEST(threads_many_senders_share_a_connection)
             counts[events[i].tag]++;
             b.ops->addr_free(b.cls, events[i].source);
             ck_assert_int_eq(b.ops->recv_unexpected(b.ctx[0], events[i].op,
-                                 events[i].buffer, 512, NULL),
+                                 events[i].buffer, 512, NULL, 0),
                 NA_PLUGIN_PENDING);
         }
     }
@@ -180,10 +180,10 @@ call_many(void *arg)
     for (uint32_t i = 0; i < EACH; i++) {
         call->ended = 0;
         if (a.ops->recv_expected(a.ctx[0], call->op, call->buffer,
-                sizeof(call->buffer), NULL, to_b, 0,
-                tag) != NA_PLUGIN_PENDING ||
+                sizeof(call->buffer), NULL, to_b, 0, tag,
+                0) != NA_PLUGIN_PENDING ||
             a.ops->send_unexpected(a.ctx[0], send, &i, sizeof(i), NULL, to_b, 0,
-                tag) != NA_PLUGIN_DONE ||
+                tag, 0) != NA_PLUGIN_DONE ||
             wait_call(call) != 1 || memcmp(call->buffer, &i, sizeof(i)) != 0)
             wrong++;
     }
@@ -202,7 +202,7 @@ START_TEST(threads_calls_are_answered)
     void *send = op_new(&b);
     for (int i = 0; i < RECVS; i++)
         b.ops->recv_unexpected(
-            b.ctx[0], lasting_op(&b), buffers[i], sizeof(buffers[i]), NULL);
+            b.ctx[0], lasting_op(&b), buffers[i], sizeof(buffers[i]), NULL, 0);
     for (int i = 0; i < THREADS; i++)
         calls[i].op = op_new(&a);
     pthread_create(&poller, NULL, poll_a, NULL);
@@ -216,10 +216,10 @@ START_TEST(threads_calls_are_answered)
         got++;
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
         ck_assert_int_eq(b.ops->send_expected(b.ctx[0], send, event.buffer,
-                             event.length, NULL, event.source, 0, event.tag),
+                             event.length, NULL, event.source, 0, event.tag, 0),
             NA_PLUGIN_DONE);
         b.ops->addr_free(b.cls, event.source);
-        b.ops->recv_unexpected(b.ctx[0], event.op, event.buffer, 16, NULL);
+        b.ops->recv_unexpected(b.ctx[0], event.op, event.buffer, 16, NULL, 0);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -255,7 +255,8 @@ work(void *arg)
     bool pending = false;
     uint64_t deadline = now_ns() + UINT64_C(30000000000);
     for (int i = 0; i < 4; i++)
-        node->ops->recv_unexpected(ctx, lasting_op(node), buffers[i], 64, NULL);
+        node->ops->recv_unexpected(
+            ctx, lasting_op(node), buffers[i], 64, NULL, 0);
     while (sent < EACH || received < EACH || pending) {
         if (now_ns() > deadline) {
             wrong++;
@@ -263,7 +264,8 @@ work(void *arg)
         }
         if (sent < EACH && !pending) {
             int32_t ret = node->ops->send_unexpected(ctx, send, "x", 2, NULL,
-                worker->peer, (worker->context + 1) % worker->contexts, sent);
+                worker->peer, (worker->context + 1) % worker->contexts, sent,
+                0);
             pending = ret == NA_PLUGIN_PENDING;
             wrong += ret < 0;
             sent++;
@@ -279,7 +281,7 @@ work(void *arg)
         }
         received++;
         node->ops->addr_free(node->cls, event.source);
-        node->ops->recv_unexpected(ctx, event.op, event.buffer, 64, NULL);
+        node->ops->recv_unexpected(ctx, event.op, event.buffer, 64, NULL, 0);
     }
     free(send);
     return NULL;
@@ -330,9 +332,9 @@ send_and_lose(void *arg)
         call->ended = 0;
         int32_t ret =
             i % 3 == 0 ? a.ops->recv_expected(a.ctx[0], call->op, call->buffer,
-                             sizeof(call->buffer), NULL, to_b, 0, 5)
+                             sizeof(call->buffer), NULL, to_b, 0, 5, 0)
                        : a.ops->send_unexpected(a.ctx[0], call->op, data,
-                             sizeof(data), NULL, to_b, 0, 1);
+                             sizeof(data), NULL, to_b, 0, 1, 0);
         if (ret == NA_PLUGIN_PENDING)
             ret = wait_call(call);
         if (ret != NA_PLUGIN_DONE && ret != NA_PLUGIN_E_HOSTUNREACH)
@@ -348,7 +350,7 @@ poll_b(void *arg)
     na_plugin_event event;
     for (int i = 0; i < RECVS; i++)
         b.ops->recv_unexpected(
-            b.ctx[0], lasting_op(&b), buffers[i], sizeof(buffers[i]), NULL);
+            b.ctx[0], lasting_op(&b), buffers[i], sizeof(buffers[i]), NULL, 0);
     while (!stop) {
         if (b.ops->poll(b.ctx[0], &event, 1) != 1) {
             sched_yield();
@@ -356,7 +358,7 @@ poll_b(void *arg)
         }
         wrong += event.status != NA_PLUGIN_OK;
         b.ops->addr_free(b.cls, event.source);
-        b.ops->recv_unexpected(b.ctx[0], event.op, event.buffer, 2048, NULL);
+        b.ops->recv_unexpected(b.ctx[0], event.op, event.buffer, 2048, NULL, 0);
     }
     return arg;
 }
@@ -443,7 +445,7 @@ get_many(void *arg)
         call->ended = 0;
         int32_t ret = a.ops->get(a.ctx[0], call->op, local,
             (uint64_t) (call - calls) << 22, remote, 0,
-            i % 2 == 0 ? 1000 : 3 << 20, to_b, 0);
+            i % 2 == 0 ? 1000 : 3 << 20, to_b, 0, 0);
         if (ret == NA_PLUGIN_PENDING)
             ret = wait_call(call);
         if (ret != NA_PLUGIN_DONE && ret != NA_PLUGIN_E_HOSTUNREACH)
@@ -464,11 +466,18 @@ START_TEST(threads_forget_while_getting_ends_each_once)
         .base = malloc(THREADS << 22), .length = THREADS << 22};
     memset(segment.base, 1, segment.length);
     open_both(1);
-    ck_assert_int_eq(
-        b.ops->mem_register(b.cls, &segment, 1, 3, 0, 0, &owned), 0);
+    ck_assert_int_eq(b.ops->mem_register(b.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, 3, 0, 0},
+                         &owned),
+        0);
     ck_assert_int_eq(b.ops->mem_serialize(b.cls, owned, bytes, &size), 0);
     ck_assert_int_eq(a.ops->mem_deserialize(a.cls, bytes, size, &remote), 0);
-    ck_assert_int_eq(a.ops->mem_register(a.cls, &sink, 1, 3, 0, 0, &local), 0);
+    ck_assert_int_eq(a.ops->mem_register(a.cls,
+                         &(na_plugin_mem_info){
+                             sizeof(na_plugin_mem_info), 0, &sink, 1, 3, 0, 0},
+                         &local),
+        0);
     for (int i = 0; i < THREADS; i++)
         calls[i].op = op_new(&a);
     pthread_create(&pollers[0], NULL, poll_a, NULL);

@@ -73,12 +73,13 @@ sleeping_echo(const struct parent *parent)
     void *send = op_new(&node);
     do {
         ck_assert_int_eq(node.ops->recv_unexpected(
-                             node.ctx[0], op, &value, sizeof(value), NULL),
+                             node.ctx[0], op, &value, sizeof(value), NULL, 0),
             NA_PLUGIN_PENDING);
         na_plugin_event event = sleep_for_event(&node, 0);
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
-        ck_assert_int_eq(node.ops->send_expected(node.ctx[0], send, &value,
-                             sizeof(value), NULL, event.source, 0, event.tag),
+        ck_assert_int_eq(
+            node.ops->send_expected(node.ctx[0], send, &value, sizeof(value),
+                NULL, event.source, 0, event.tag, 0),
             NA_PLUGIN_DONE);
         node.ops->addr_free(node.cls, event.source);
     } while (value != UINT64_MAX);
@@ -104,10 +105,10 @@ sleeping_rounds(const struct node_options *options, uint64_t rounds)
         uint64_t value = i + 1 == rounds ? UINT64_MAX : i;
         uint64_t answer = 0;
         ck_assert_int_eq(node.ops->recv_expected(node.ctx[0], op, &answer,
-                             sizeof(answer), NULL, peer, 0, i & 0xFFFF),
+                             sizeof(answer), NULL, peer, 0, i & 0xFFFF, 0),
             NA_PLUGIN_PENDING);
         ck_assert_int_eq(node.ops->send_unexpected(node.ctx[0], send, &value,
-                             sizeof(value), NULL, peer, 0, i & 0xFFFF),
+                             sizeof(value), NULL, peer, 0, i & 0xFFFF, 0),
             NA_PLUGIN_DONE);
         /* every so often by polling, so that the peer meets us awake, asleep
          * and in between */
@@ -299,7 +300,7 @@ START_TEST(wait_room_in_a_full_ring_rouses_the_sender)
         free(op);
         op = op_new(&a);
         ret = a.ops->send_unexpected(
-            a.ctx[0], op, data, sizeof(data), NULL, to_b, 0, sent);
+            a.ctx[0], op, data, sizeof(data), NULL, to_b, 0, sent, 0);
     }
     ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
     uint64_t sleep_ns = 0;
@@ -344,12 +345,12 @@ START_TEST(wait_message_taken_by_another_context_rouses)
     void *op = op_new(&b);
     void *send = op_new(&a);
     for (uint64_t i = 0; i < 200; i++) {
-        ck_assert_int_eq(
-            b.ops->recv_unexpected(b.ctx[1], op, buffer, sizeof(buffer), NULL),
+        ck_assert_int_eq(b.ops->recv_unexpected(
+                             b.ctx[1], op, buffer, sizeof(buffer), NULL, 0),
             NA_PLUGIN_PENDING);
         arm_idle(&b, 1);
         ck_assert_int_eq(
-            a.ops->send_unexpected(a.ctx[0], send, "x", 1, NULL, to_b, 1, i),
+            a.ops->send_unexpected(a.ctx[0], send, "x", 1, NULL, to_b, 1, i, 0),
             NA_PLUGIN_DONE);
         for (int j = 0; j < 100; j++)
             ck_assert_int_eq(b.ops->poll(b.ctx[0], &event, 1), 0);
@@ -376,8 +377,8 @@ START_TEST(wait_busy_context_beside_sleeping_one_needs_no_bells)
     void *op = op_new(&b);
     for (uint64_t i = 0; i < 1000; i++) {
         na_plugin_event event;
-        ck_assert_int_eq(
-            b.ops->recv_unexpected(b.ctx[0], op, buffer, sizeof(buffer), NULL),
+        ck_assert_int_eq(b.ops->recv_unexpected(
+                             b.ctx[0], op, buffer, sizeof(buffer), NULL, 0),
             NA_PLUGIN_PENDING);
         ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, i), 0);
         while (b.ops->poll(b.ctx[0], &event, 1) == 0)
@@ -397,7 +398,7 @@ submit_receive(void *arg)
 {
     static char buffer[8];
     ck_assert_int_eq(
-        b.ops->recv_unexpected(b.ctx[0], arg, buffer, sizeof(buffer), NULL),
+        b.ops->recv_unexpected(b.ctx[0], arg, buffer, sizeof(buffer), NULL, 0),
         NA_PLUGIN_PENDING);
     return NULL;
 }
@@ -429,7 +430,7 @@ submit_self_send(void *arg)
     self_string(&b, text);
     na_plugin_addr *self = lookup(&b, text);
     ck_assert_int_eq(
-        b.ops->send_unexpected(b.ctx[0], arg, "x", 1, NULL, self, 0, 1),
+        b.ops->send_unexpected(b.ctx[0], arg, "x", 1, NULL, self, 0, 1, 0),
         NA_PLUGIN_DONE);
     b.ops->addr_free(b.cls, self);
     return NULL;

@@ -121,6 +121,14 @@ extern struct loop_classes loop_classes;
 void loop_violated(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));
 
+/* A core of 1.0 demands nothing; hints are ignored. */
+static inline void
+loop_check_flags(uint32_t flags)
+{
+    if (flags & NA_PLUGIN_FLAGS_DEMANDS)
+        loop_violated("flags 0x%x", flags);
+}
+
 /* All that follows: lock held. */
 
 /* The class of a number that is there and alive, or NULL. */
@@ -178,20 +186,19 @@ int32_t loop_buf_init(
     na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind);
 int32_t loop_send_unexpected(na_plugin_ctx *ctx, void *part, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t loop_recv_unexpected(na_plugin_ctx *ctx, void *part, void *buffer,
-    uint64_t length, void *buffer_data);
+    uint64_t length, void *buffer_data, uint32_t flags);
 int32_t loop_recv_multi(na_plugin_ctx *ctx, void *part, void *buffer,
-    uint64_t length, void *buffer_data);
+    uint64_t length, void *buffer_data, uint32_t flags);
 int32_t loop_send_expected(na_plugin_ctx *ctx, void *part, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
+    uint64_t tag, uint32_t flags);
 int32_t loop_recv_expected(na_plugin_ctx *ctx, void *part, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag);
-int32_t loop_mem_register(na_plugin_class *cls,
-    const na_plugin_segment *segments, uint64_t count, uint32_t access,
-    uint32_t mem_type, uint64_t device, na_plugin_mem **mem_p);
+    uint64_t tag, uint32_t flags);
+int32_t loop_mem_register(na_plugin_class *cls, const na_plugin_mem_info *info,
+    na_plugin_mem **mem_p);
 void loop_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem);
 int32_t loop_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem,
     void *buffer, uint64_t *size_p);
@@ -200,10 +207,10 @@ int32_t loop_mem_deserialize(na_plugin_class *cls, const void *buffer,
 void loop_mem_free(na_plugin_class *cls, na_plugin_mem *mem);
 int32_t loop_put(na_plugin_ctx *ctx, void *part, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 int32_t loop_get(na_plugin_ctx *ctx, void *part, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx);
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
 int32_t loop_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
 int32_t loop_cancel(na_plugin_ctx *ctx, void *part);
 int32_t loop_arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p);

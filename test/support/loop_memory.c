@@ -17,31 +17,35 @@ struct serial {
 };
 
 int32_t
-loop_mem_register(na_plugin_class *cls, const na_plugin_segment *segments,
-    uint64_t count, uint32_t access, uint32_t mem_type, uint64_t device,
-    na_plugin_mem **mem_p)
+loop_mem_register(
+    na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
     static uint64_t last_id;
     na_plugin_mem *mem;
 
-    if (mem_type != NA_PLUGIN_MEM_HOST)
-        return NA_PLUGIN_E_OPNOTSUPPORTED;
-    if (count == 0 || count > cls->limits.max_segments)
+    if (info->size < NA_PLUGIN_MEM_INFO_SIZE_1_0)
         loop_violated(
-            "registration of %llu segments", (unsigned long long) count);
-    if (access == 0 || access > (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE))
-        loop_violated("registration with access %u", access);
-    mem = calloc(1, sizeof *mem + count * sizeof mem->segments[0]);
+            "what is registered is described in %u bytes", info->size);
+    loop_check_flags(info->flags);
+    if (info->mem_type != NA_PLUGIN_MEM_HOST)
+        return NA_PLUGIN_E_OPNOTSUPPORTED;
+    if (info->count == 0 || info->count > cls->limits.max_segments)
+        loop_violated(
+            "registration of %llu segments", (unsigned long long) info->count);
+    if (info->access == 0 ||
+        info->access > (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE))
+        loop_violated("registration with access %u", info->access);
+    mem = calloc(1, sizeof *mem + info->count * sizeof mem->segments[0]);
     if (!mem)
         return NA_PLUGIN_E_NOMEM;
     mem->number = cls->number;
-    mem->access = access;
-    mem->count = count;
-    for (uint64_t i = 0; i < count; i++) {
-        if (!segments[i].base || segments[i].length == 0)
+    mem->access = info->access;
+    mem->count = info->count;
+    for (uint64_t i = 0; i < info->count; i++) {
+        if (!info->segments[i].base || info->segments[i].length == 0)
             loop_violated("an empty segment is registered");
-        mem->segments[i] = segments[i];
-        mem->size += segments[i].length;
+        mem->segments[i] = info->segments[i];
+        mem->size += info->segments[i].length;
     }
     pthread_mutex_lock(&loop_lock);
     mem->id = ++last_id;
@@ -226,8 +230,9 @@ submit(na_plugin_ctx *ctx, struct loop_op *op, enum loop_kind kind,
 int32_t
 loop_put(na_plugin_ctx *ctx, void *part, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
+    loop_check_flags(flags);
     return submit(ctx, part, LOOP_PUT, local, local_offset, remote,
         remote_offset, length, peer, peer_ctx);
 }
@@ -235,8 +240,9 @@ loop_put(na_plugin_ctx *ctx, void *part, na_plugin_mem *local,
 int32_t
 loop_get(na_plugin_ctx *ctx, void *part, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
+    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
+    loop_check_flags(flags);
     return submit(ctx, part, LOOP_GET, local, local_offset, remote,
         remote_offset, length, peer, peer_ctx);
 }

@@ -242,10 +242,11 @@ submit_send(struct loop_op *op, const void *buffer, uint64_t length,
 int32_t
 loop_send_unexpected(na_plugin_ctx *ctx, void *part, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     int32_t code;
 
+    loop_check_flags(flags);
     pthread_mutex_lock(&loop_lock);
     loop_op_begin(part, ctx, LOOP_SEND_UNEXPECTED);
     code = submit_send(part, buffer, length, buffer_data, peer, peer_ctx, tag);
@@ -256,10 +257,11 @@ loop_send_unexpected(na_plugin_ctx *ctx, void *part, const void *buffer,
 int32_t
 loop_send_expected(na_plugin_ctx *ctx, void *part, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     int32_t code;
 
+    loop_check_flags(flags);
     pthread_mutex_lock(&loop_lock);
     loop_op_begin(part, ctx, LOOP_SEND_EXPECTED);
     code = submit_send(part, buffer, length, buffer_data, peer, peer_ctx, tag);
@@ -341,28 +343,31 @@ recv_anyone(na_plugin_ctx *ctx, struct loop_op *op, void *buffer,
 
 int32_t
 loop_recv_unexpected(na_plugin_ctx *ctx, void *part, void *buffer,
-    uint64_t length, void *buffer_data)
+    uint64_t length, void *buffer_data, uint32_t flags)
 {
+    loop_check_flags(flags);
     return recv_anyone(ctx, part, buffer, length, buffer_data, false);
 }
 
 int32_t
 loop_recv_multi(na_plugin_ctx *ctx, void *part, void *buffer, uint64_t length,
-    void *buffer_data)
+    void *buffer_data, uint32_t flags)
 {
     if (length < ctx->cls->limits.max_unexpected_size)
         return NA_PLUGIN_E_INVALID_ARG;
+    loop_check_flags(flags);
     return recv_anyone(ctx, part, buffer, length, buffer_data, true);
 }
 
 int32_t
 loop_recv_expected(na_plugin_ctx *ctx, void *part, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag)
+    uint64_t tag, uint32_t flags)
 {
     struct loop_op *op = part;
     int32_t code = NA_PLUGIN_E_HOSTUNREACH;
 
+    loop_check_flags(flags);
     pthread_mutex_lock(&loop_lock);
     loop_op_begin(op, ctx, LOOP_RECV_EXPECTED);
     check_buffer(buffer, length, buffer_data);

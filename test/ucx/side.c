@@ -202,18 +202,20 @@ act_send(struct act *act, bool unexpected, const void *bytes, uint64_t length,
     if (length != 0)
         memcpy(act->buffer, bytes, length);
     act->pending = true;
-    submitted(act, unexpected ? side->ops->send_unexpected(side->ctx, act->op,
-                                    act->buffer, length, NULL, peer, 0, tag)
-                              : side->ops->send_expected(side->ctx, act->op,
-                                    act->buffer, length, NULL, peer, 0, tag));
+    submitted(act, unexpected
+                       ? side->ops->send_unexpected(side->ctx, act->op,
+                             act->buffer, length, NULL, peer, 0, tag, 0)
+                       : side->ops->send_expected(side->ctx, act->op,
+                             act->buffer, length, NULL, peer, 0, tag, 0));
 }
 
 void
 act_recv(struct act *act, na_plugin_addr *peer, uint64_t tag)
 {
     act->pending = true;
-    submitted(act, act->side->ops->recv_expected(act->side->ctx, act->op,
-                       act->buffer, sizeof(act->buffer), NULL, peer, 0, tag));
+    submitted(
+        act, act->side->ops->recv_expected(act->side->ctx, act->op, act->buffer,
+                 sizeof(act->buffer), NULL, peer, 0, tag, 0));
 }
 
 void
@@ -221,7 +223,7 @@ act_recv_any(struct act *act)
 {
     act->pending = true;
     submitted(act, act->side->ops->recv_unexpected(act->side->ctx, act->op,
-                       act->buffer, sizeof(act->buffer), NULL));
+                       act->buffer, sizeof(act->buffer), NULL, 0));
 }
 
 void
@@ -232,7 +234,7 @@ act_move(struct act *act, bool put, na_plugin_mem *local, na_plugin_mem *remote,
 
     act->pending = true;
     submitted(act, (put ? ops->put : ops->get)(act->side->ctx, act->op, local,
-                       0, remote, 0, length, peer, 0));
+                       0, remote, 0, length, peer, 0, 0));
 }
 
 int32_t

@@ -42,9 +42,11 @@ register_memory(
         {memory + first + second, LENGTH - first - second}};
     na_plugin_mem *mem;
 
-    ck_assert_int_eq(side->ops->mem_register(side->cls, segments, 3,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &mem),
+    ck_assert_int_eq(
+        side->ops->mem_register(side->cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, segments, 3,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &mem),
         NA_PLUGIN_OK);
     return mem;
 }

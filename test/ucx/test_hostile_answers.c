@@ -102,8 +102,10 @@ START_TEST(hostile_answers_to_a_get_write_nothing_else)
         (unsigned) stranger_listen(&stranger));
     side_open(&side, scene_protocol(), "127.0.0.1", 0, 0);
     na_plugin_addr *addr = side_lookup(&side, name);
-    ck_assert_int_eq(side.ops->mem_register(side.cls, &segment, 1,
-                         NA_PLUGIN_MEM_WRITE, NA_PLUGIN_MEM_HOST, 0, &local),
+    ck_assert_int_eq(side.ops->mem_register(side.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, NA_PLUGIN_MEM_WRITE, 0, 0},
+                         &local),
         NA_PLUGIN_OK);
     na_plugin_mem *remote = claim(&side, number, asked);
     act_init(&act, &side);

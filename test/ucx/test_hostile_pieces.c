@@ -20,8 +20,10 @@ offer_serial(struct scene *scene, void *memory, uint64_t length,
     na_plugin_segment segment = {memory, length};
     uint64_t size = SERIAL_MOST;
 
-    ck_assert_int_eq(ops->mem_register(scene->victim.cls, &segment, 1, access,
-                         NA_PLUGIN_MEM_HOST, 0, mem_p),
+    ck_assert_int_eq(ops->mem_register(scene->victim.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, access, 0, 0},
+                         mem_p),
         NA_PLUGIN_OK);
     ck_assert_int_eq(
         ops->mem_serialize(scene->victim.cls, *mem_p, serial, &size),
@@ -302,9 +304,11 @@ forge(struct scene *scene, const struct neighbours *all,
     struct act act;
 
     memset(own, 0xee, sizeof(own));
-    ck_assert_int_eq(ops->mem_register(scene->friend.cls, &segment, 1,
-                         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
-                         NA_PLUGIN_MEM_HOST, 0, &local),
+    ck_assert_int_eq(
+        ops->mem_register(scene->friend.cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &local),
         NA_PLUGIN_OK);
     ck_assert_int_eq(
         ops->mem_deserialize(scene->friend.cls, serial, all->size, &remote),

@@ -25,7 +25,7 @@ send_one(struct side *from, struct side *other, na_plugin_addr *to,
     act_init(&act, from);
     act.pending = true;
     int32_t ret = from->ops->send_unexpected(
-        from->ctx, act.op, bytes, sizeof(bytes), NULL, to, context, tag);
+        from->ctx, act.op, bytes, sizeof(bytes), NULL, to, context, tag, 0);
     act.pending = ret == NA_PLUGIN_PENDING;
     ck_assert(act.pending || ret == NA_PLUGIN_DONE);
     while (act.pending) {

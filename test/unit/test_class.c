@@ -323,7 +323,7 @@ END_TEST
 
 static int32_t
 no_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data)
+    void *buffer_data, uint32_t flags)
 {
     return NA_PLUGIN_E_OPNOTSUPPORTED;
 }

@@ -158,7 +158,10 @@ START_TEST(ops_stubs_say_not_supported)
     ck_assert_int_eq(
         ops.addr_deserialize(NULL, "", 0, &addr), NA_PLUGIN_E_OPNOTSUPPORTED);
     ops.addr_forget(NULL, NULL);
-    ck_assert_int_eq(ops.mem_register(NULL, NULL, 0, 0, 0, 0, &mem),
+    ck_assert_int_eq(ops.mem_register(NULL,
+                         &(na_plugin_mem_info){
+                             sizeof(na_plugin_mem_info), 0, NULL, 0, 0, 0, 0},
+                         &mem),
         NA_PLUGIN_E_OPNOTSUPPORTED);
     ops.mem_deregister(NULL, NULL);
     ck_assert_int_eq(
@@ -166,9 +169,9 @@ START_TEST(ops_stubs_say_not_supported)
     ck_assert_int_eq(
         ops.mem_deserialize(NULL, "", 0, &mem), NA_PLUGIN_E_OPNOTSUPPORTED);
     ops.mem_remote_free(NULL, NULL);
-    ck_assert_int_eq(ops.put(NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 0),
+    ck_assert_int_eq(ops.put(NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 0, 0),
         NA_PLUGIN_E_OPNOTSUPPORTED);
-    ck_assert_int_eq(ops.get(NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 0),
+    ck_assert_int_eq(ops.get(NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 0, 0),
         NA_PLUGIN_E_OPNOTSUPPORTED);
     ck_assert_ptr_null(ops.extension(NULL, NA_PLUGIN_WAIT_ID));
     /* On an error outputs are untouched. */

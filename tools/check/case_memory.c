@@ -127,8 +127,12 @@ registered_again(void)
 
         if (i == times / 10)
             kib = kit_anonymous_kib();
-        kit_expect(cls->ops.mem_register(cls->cls, &segment, 1, KIT_BOTH,
-                       NA_PLUGIN_MEM_HOST, 0, &mem) == NA_PLUGIN_OK &&
+        kit_expect(cls->ops.mem_register(cls->cls,
+                       &(na_plugin_mem_info){.size = sizeof(na_plugin_mem_info),
+                           .segments = &segment,
+                           .count = 1,
+                           .access = KIT_BOTH},
+                       &mem) == NA_PLUGIN_OK &&
                        cls->ops.mem_serialize(cls->cls, mem, bytes, &size) ==
                            NA_PLUGIN_OK &&
                        cls->ops.mem_deserialize(
@@ -168,22 +172,35 @@ registering_refused(void)
             kit_not_run("no memory");
         for (uint64_t i = 0; i < count; i++)
             segments[i] = (na_plugin_segment){memory + i % 64, 1};
-        result = cls->ops.mem_register(
-            cls->cls, segments, count, KIT_BOTH, NA_PLUGIN_MEM_HOST, 0, &mem);
+        result = cls->ops.mem_register(cls->cls,
+            &(na_plugin_mem_info){.size = sizeof(na_plugin_mem_info),
+                .segments = segments,
+                .count = count,
+                .access = KIT_BOTH},
+            &mem);
         free(segments);
         kit_expect(result == NA_PLUGIN_E_INVALID_ARG, 12,
             "more than max_segments are refused with INVALID_ARG", "%s",
             kit_code_text(result));
     }
     result = cls->ops.mem_register(cls->cls,
-        &(na_plugin_segment){memory, sizeof memory}, 1, KIT_BOTH, 77, 0, &mem);
+        &(na_plugin_mem_info){.size = sizeof(na_plugin_mem_info),
+            .segments = &(na_plugin_segment){memory, sizeof memory},
+            .count = 1,
+            .access = KIT_BOTH,
+            .mem_type = 77},
+        &mem);
     kit_expect(result == NA_PLUGIN_E_OPNOTSUPPORTED ||
                    result == NA_PLUGIN_E_INVALID_ARG,
         12, "an unknown memory type is refused", "%s", kit_code_text(result));
     if (!(kit_opened(a)->features & NA_PLUGIN_FEATURE_MEM_DEVICE)) {
         result = cls->ops.mem_register(cls->cls,
-            &(na_plugin_segment){memory, sizeof memory}, 1, KIT_BOTH,
-            NA_PLUGIN_MEM_CUDA, 0, &mem);
+            &(na_plugin_mem_info){.size = sizeof(na_plugin_mem_info),
+                .segments = &(na_plugin_segment){memory, sizeof memory},
+                .count = 1,
+                .access = KIT_BOTH,
+                .mem_type = NA_PLUGIN_MEM_CUDA},
+            &mem);
         kit_expect(result == NA_PLUGIN_E_OPNOTSUPPORTED, 12,
             "device memory without MEM_DEVICE is refused with OPNOTSUPPORTED",
             "%s", kit_code_text(result));

@@ -23,6 +23,7 @@ extern const struct kit_group kit_cases_rma;      /* ranges, bounds, rights */
 extern const struct kit_group kit_cases_rma_end;  /* what ends mean */
 extern const struct kit_group kit_cases_memory;   /* registrations */
 extern const struct kit_group kit_cases_forged;   /* who believes too much */
+extern const struct kit_group kit_cases_flags;    /* demands and hints */
 extern const struct kit_group kit_cases_many;     /* messages, bits of tags */
 extern const struct kit_group kit_cases_multi;    /* na.multi_recv/1 */
 extern const struct kit_group kit_cases_wait;     /* na.wait/1 */

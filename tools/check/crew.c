@@ -448,8 +448,12 @@ churn_memory(struct crew *crew)
     na_plugin_segment segment = {memory, sizeof memory};
     na_plugin_mem *mem = NULL, *remote = NULL;
     uint64_t size = sizeof bytes;
-    int32_t result = ops->mem_register(
-        cls, &segment, 1, NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_HOST, 0, &mem);
+    int32_t result = ops->mem_register(cls,
+        &(na_plugin_mem_info){.size = sizeof(na_plugin_mem_info),
+            .segments = &segment,
+            .count = 1,
+            .access = NA_PLUGIN_MEM_READ},
+        &mem);
 
     kit_expect(result == NA_PLUGIN_OK && mem, 12, "memory is registered", "%s",
         kit_code_text(result));

@@ -192,6 +192,7 @@ struct kit_request {
     uint64_t tag;
     uint64_t length; /* of the buffer with its header space; of a put or get */
     uint64_t seed;   /* what a message says: kit_pattern */
+    uint32_t flags;  /* as the ABI's */
     bool
         own_buffer; /* the kit's, at any alignment, guarded; else buf_alloc's */
     bool may_fail;  /* an error of the submission does not end the case */

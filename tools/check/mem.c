@@ -81,8 +81,12 @@ kit_class_region(struct kit_class *cls, const struct kit_region *region)
         .access = region->access};
     make_segments(cls, mem, region, segments);
     before = kit_call_enter("mem_register");
-    result = cls->ops.mem_register(cls->cls, segments, region->segments,
-        region->access, NA_PLUGIN_MEM_HOST, 0, &made);
+    result = cls->ops.mem_register(cls->cls,
+        &(na_plugin_mem_info){.size = sizeof(na_plugin_mem_info),
+            .segments = segments,
+            .count = region->segments,
+            .access = region->access},
+        &made);
     kit_call_leave(before);
     /* The array is copied. */
     memset(segments, 0xEE, region->segments * sizeof *segments);

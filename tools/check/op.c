@@ -141,27 +141,27 @@ call_plugin(struct kit_class *cls, const struct kit_op *op)
     switch (r->kind) {
     case KIT_SEND_UNEXPECTED:
         return ops->send_unexpected(ctx, storage, op->buffer, r->length,
-            op->buffer_data, peer, r->peer_ctx, r->tag);
+            op->buffer_data, peer, r->peer_ctx, r->tag, r->flags);
     case KIT_RECV_UNEXPECTED:
         return ops->recv_unexpected(
-            ctx, storage, op->buffer, r->length, op->buffer_data);
+            ctx, storage, op->buffer, r->length, op->buffer_data, r->flags);
     case KIT_SEND_EXPECTED:
         return ops->send_expected(ctx, storage, op->buffer, r->length,
-            op->buffer_data, peer, r->peer_ctx, r->tag);
+            op->buffer_data, peer, r->peer_ctx, r->tag, r->flags);
     case KIT_RECV_EXPECTED:
         return ops->recv_expected(ctx, storage, op->buffer, r->length,
-            op->buffer_data, peer, r->peer_ctx, r->tag);
+            op->buffer_data, peer, r->peer_ctx, r->tag, r->flags);
     case KIT_PUT:
         return ops->put(ctx, storage, cls->mems[r->local].mem, r->local_offset,
             cls->mems[r->remote].mem, r->remote_offset, r->length, peer,
-            r->peer_ctx);
+            r->peer_ctx, r->flags);
     case KIT_GET:
         return ops->get(ctx, storage, cls->mems[r->local].mem, r->local_offset,
             cls->mems[r->remote].mem, r->remote_offset, r->length, peer,
-            r->peer_ctx);
+            r->peer_ctx, r->flags);
     case KIT_RECV_MULTI:
         return cls->multi->recv_multi(
-            ctx, storage, op->buffer, r->length, op->buffer_data);
+            ctx, storage, op->buffer, r->length, op->buffer_data, r->flags);
     default:
         return NA_PLUGIN_E_OPNOTSUPPORTED;
     }

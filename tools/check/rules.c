@@ -37,6 +37,7 @@ const struct kit_group *const kit_groups[] = {
     &kit_cases_rma_end,
     &kit_cases_memory,
     &kit_cases_forged,
+    &kit_cases_flags,
     &kit_cases_many,
     &kit_cases_multi,
     &kit_cases_wait,
