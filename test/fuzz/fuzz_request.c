@@ -7,6 +7,7 @@
 #include "stranger.h"
 
 #include "hg/header.h"
+#include "hg/overflow.h"
 
 #include <stdlib.h>
 #include <string.h>
