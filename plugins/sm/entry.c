@@ -154,8 +154,9 @@ void
 sm_entry_refuse(na_plugin_class *cls, int fd, const struct sm_process *process,
     const char *why)
 {
-    deafen(fd);
+    /* First: a caller whose own hello meets the closed end looks for it. */
     sm_hello_refuse(cls, fd, NA_PLUGIN_E_PERMISSION);
+    deafen(fd);
     sm_count(&cls->counters.refused, 1);
     SM_LOG(cls->host, INFO, "process %d of user %d is refused: %s",
         (int) process->pid, (int) process->uid, why);
