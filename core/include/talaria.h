@@ -2,8 +2,8 @@
 /*
  * What Talaria offers beside the Mercury interface: its version; plugins that a
  * program brings along or finds elsewhere, which plugins there are, and why one
- * could not be opened; settings of one class; deadlines of calls, requests that are not answered;
- * statistics.
+ * could not be opened; settings of one class; deadlines of calls, requests that
+ * are not answered; statistics.
  *
  * The library allocates the structs that a function returns, and the function
  * named beside it frees them. Later versions may add fields at the end of a
