@@ -31,7 +31,7 @@ struct na_plugin;
 /* How far a candidate for opening came. What is not OK has a code and a text
  * that say what was needed and what was found. */
 enum talaria_stage {
-    TALARIA_STAGE_OK,            /* nothing speaks against it, or: opened */
+    TALARIA_STAGE_OK,            /* usable, or: opened */
     TALARIA_STAGE_INFO_STRING,   /* the info string is not understood */
     TALARIA_STAGE_NOT_FOUND,     /* not there, or not the one that is named */
     TALARIA_STAGE_MANIFEST,      /* its manifest is broken, or contradicts it */
@@ -66,8 +66,8 @@ enum talaria_source {
  * "beside_core", "libdir"; NULL for others. Constant. [any thread] */
 NA_PUBLIC const char *talaria_source_to_string(enum talaria_source source);
 
-/* Registers a plugin that is part of the program: first in the search, it needs
- * neither file nor manifest.
+/* Registers a plugin that is linked into the program. It comes first in the
+ * search and needs neither file nor manifest.
  *
  * plugin: constant, and mapped until the last class that uses it is finalized
  * and NA_Cleanup or HG_Cleanup has forgotten it. FAULT: NULL; PROTOCOL_ERROR:
@@ -86,7 +86,7 @@ NA_PUBLIC na_return_t talaria_plugin_path_add(const char *dir);
 /* One plugin, as its manifest describes it. What is not known is NULL. */
 struct talaria_plugin_entry {
     enum talaria_source source;
-    enum talaria_stage stage;     /* OK, or what speaks against it: */
+    enum talaria_stage stage;     /* OK, or where it was refused: */
     na_return_t code;             /* SUCCESS if OK */
     const char *text;             /* words to go with it, "" if OK */
     bool shadowed;                /* one of the same name comes before it */
@@ -107,26 +107,27 @@ struct talaria_plugin_list {
     struct talaria_plugin_entry *const *entries; /* in search order */
 };
 
-/* Every plugin that the search comes by, those that are refused or shadowed
- * included, from manifests: nothing is loaded. A shared object named in
- * TALARIA_PLUGIN_FILES that has no manifest has no name here. NOMEM. Reads
- * files. [any thread] */
+/* Lists every plugin that the search finds, refused and shadowed ones included.
+ * Reads manifests and loads nothing: a shared object named in
+ * TALARIA_PLUGIN_FILES without a manifest has no name here. NOMEM.
+ * [any thread] */
 NA_PUBLIC na_return_t talaria_plugin_list(struct talaria_plugin_list **list_p);
 NA_PUBLIC void talaria_plugin_list_free(struct talaria_plugin_list *list);
 
 /* NA_Initialize_opt2 and HG_Init_opt2, with settings for this class alone, and
  * with the code of what fails.
  *
- * settings: texts "key=value" with whole keys, "sm.ring_size=64K", of the class's
- * plugin; for a HG class also of the core, "hg.overflow_max=16M", and with
- * auto_sm of the second plugin. A NULL ends them, or stands in their place. Only
- * read during the call. What a program does not set here comes from the
- * environment: TALARIA_SM_RING_SIZE. talaria_class_report has what came of it.
+ * settings: texts "key=value" with whole keys, "sm.ring_size=64K", of the
+ * class's plugin; for a HG class also of the core, "hg.overflow_max=16M", and
+ * with auto_sm of the second plugin. NULL-terminated, or NULL. Read during the
+ * call only. What is not set here is taken from the environment:
+ * TALARIA_SM_RING_SIZE. talaria_class_report shows the resulting values.
  *
  * INVALID_ARG, after a log line that names the key: a text without '=', a key
- * given twice, one that nobody has (with the nearest that exists), a value of
- * another kind or out of range; no info string; an option out of range. NOMEM.
- * Otherwise what the search for the plugin, or its open, returned. [any thread] */
+ * given twice, an unknown key (the log names the nearest one), a value of the
+ * wrong kind or out of range; no info string; an option out of range. NOMEM.
+ * Otherwise the code of the search for the plugin, or of its open.
+ * [any thread] */
 NA_PUBLIC na_return_t talaria_na_initialize(const char *info_string,
     bool listen, unsigned int version, const struct na_init_info *na_init_info,
     const char *const *settings, na_class_t **na_class_p);
@@ -152,33 +153,34 @@ struct talaria_open_result {
     struct talaria_candidate *const *candidates; /* the last one decided */
 };
 
-/* What this thread's last NA_Initialize or HG_Init (or one of their variants)
- * looked at, failed or not. An entry with neither path nor plugin is a verdict
- * on all before it. NOENTRY: there was none, or more than 256 other threads have
- * opened something since; NOMEM. [any thread] */
+/* The candidates that this thread's last NA_Initialize or HG_Init (or one of
+ * their variants) examined, whether it failed or not. An entry with neither
+ * path nor plugin sums up the entries before it. NOENTRY: this thread opened
+ * nothing, or more than 256 other threads have opened something since; NOMEM.
+ * [any thread] */
 NA_PUBLIC na_return_t talaria_open_report(
     struct talaria_open_result **result_p);
 NA_PUBLIC void talaria_open_report_free(struct talaria_open_result *result);
 
-/* The manifest of a shared object: JSON text that ends in a newline, to be
- * freed with free, for a file in the same folder. Loads the object and unloads
- * it; calls none of its functions, but the system runs its constructors. Does
- * not ask who may write it.
+/* Makes the manifest of a shared object: JSON text that ends in a newline, to
+ * be freed with free(), for a file in the same folder. Loads and unloads the
+ * object; calls none of its functions, but the system runs its constructors.
+ * Does not check the permissions of the file.
  *
  * NOENTRY: no such file, or not a plugin; FAULT: it cannot be loaded;
- * PROTOCOL_ERROR: it breaks the ABI; NOMEM. Each after a log line. INVALID_ARG:
- * an argument is NULL. [any thread] */
+ * PROTOCOL_ERROR: it breaks the ABI; NOMEM. Each after a log line.
+ * INVALID_ARG: an argument is NULL. [any thread] */
 NA_PUBLIC na_return_t talaria_plugin_describe(const char *path, char **json_p);
 
-/* Allocates memory that the class's transport puts into and gets from fastest:
- * na+sm's is mapped by peers, who then copy without the kernel. Where a transport
- * has no such memory it is the system's. It is of use once it is registered, by
- * HG_Bulk_create or NA_Mem_register, whole or in parts.
+/* Allocates memory that the class's transport transfers fastest: peers map
+ * that of na+sm and copy without the kernel. A transport without such memory
+ * returns ordinary memory. Register it, whole or in parts, with HG_Bulk_create
+ * or NA_Mem_register before transfers.
  *
  * size: bytes, at least 1. *memory_p: zeroed, aligned to 64 bytes at least, to
- * be freed with talaria_mem_free, after what is registered of it and before the
- * class is finalized. INVALID_ARG: NULL, or no bytes; NOMEM. Each piece may take
- * a descriptor: for few and large ones. [any thread] */
+ * be freed with talaria_mem_free after its registrations are gone and before
+ * the class is finalized. INVALID_ARG: NULL, or size 0; NOMEM. Each allocation
+ * may use a file descriptor: make few, large ones. [any thread] */
 NA_PUBLIC na_return_t talaria_mem_alloc(
     na_class_t *na_class, size_t size, void **memory_p);
 NA_PUBLIC void talaria_mem_free(na_class_t *na_class, void *memory);
@@ -195,25 +197,25 @@ struct talaria_report {
     struct talaria_report_entry *const *entries;
 };
 
-/* What the core and the plugin report of a class at this moment. Names and
- * texts are valid until the class is finalized, the rest until it is freed.
- * INVALID_ARG: NULL; PROTOCOL_ERROR: the plugin's entries break the ABI; NOMEM.
- * [any thread] */
+/* Returns what the core and the plugin report about a class now. Names and
+ * texts are valid until the class is finalized, the rest until the report is
+ * freed. INVALID_ARG: NULL; PROTOCOL_ERROR: the plugin's entries break the
+ * ABI; NOMEM. [any thread] */
 NA_PUBLIC na_return_t talaria_class_report(
     na_class_t *na_class, struct talaria_report **report_p);
 NA_PUBLIC void talaria_class_report_free(struct talaria_report *report);
 
-/* Sets how long each forward of a handle may take, from HG_Forward on. When the
- * time has passed the forward is cancelled, as by HG_Cancel, and its callback
- * gets HG_TIMEOUT, soon also if the transport cannot cancel. The target is told
- * that nobody waits any more, as far as it can be reached: it stops moving large
- * data for the call, but its handler is not interrupted. An answer that comes
- * later is dropped. HG_Progress, HG_Event_progress and who sleeps on a context's
- * descriptor see to it.
+/* Sets how long each forward of a handle may take, from HG_Forward on. When
+ * the time has passed the forward is cancelled, as by HG_Cancel, and its
+ * callback gets HG_TIMEOUT, within some 10 ms also if the transport cannot
+ * cancel. The target, if it can be reached, is told: it stops moving large
+ * data for the call, but its handler is not interrupted. A later answer is
+ * dropped. Deadlines are checked in HG_Progress and HG_Event_progress, and
+ * wake a sleeper on the context's descriptor.
  *
- * handle: an origin's. timeout_ms: milliseconds; 0: no limit, as in a handle
- * that HG_Create just gave. HG_INVALID_ARG: NULL, or a target's; HG_BUSY: it is
- * being forwarded. HG_Forward may then return HG_NOMEM. [any thread] */
+ * handle: an origin's. timeout_ms: milliseconds; 0: no limit, the value in a
+ * new handle. HG_INVALID_ARG: NULL, or a target's; HG_BUSY: it is being
+ * forwarded. HG_Forward may then return HG_NOMEM. [any thread] */
 HG_PUBLIC hg_return_t talaria_handle_set_deadline(
     hg_handle_t handle, unsigned int timeout_ms);
 
@@ -233,9 +235,9 @@ enum talaria_failure {
  * for others. Constant. [any thread] */
 HG_PUBLIC const char *talaria_failure_to_string(enum talaria_failure failure);
 
-/* What became of RPCs, at their origin: forwards, their callbacks, the time
- * from one to the other; or at their target: requests that came, answers that
- * were sent, the time from one to the other. Bytes are payload. */
+/* Counts of RPCs: at the origin forwards, their callbacks and the time between;
+ * at the target received requests, sent answers and the time between. Bytes are
+ * those of payloads. */
 struct talaria_call_stats {
     uint64_t requests;
     uint64_t request_bytes;
@@ -264,20 +266,19 @@ struct talaria_class_stats {
     const char *protocol;
     const struct talaria_call_stats *origin; /* sums over the RPCs */
     const struct talaria_call_stats *target;
-    uint64_t messages_dropped; /* that were not what they came as */
+    uint64_t messages_dropped; /* malformed */
     uint64_t requests_unknown; /* requests of RPCs that are not registered */
-    uint64_t answers_late;     /* to requests that had been given up */
-    uint64_t payloads_refused; /* too large for a message, and beyond the limits
-                                  of what is held for peers: HG_AGAIN,
-                                  HG_MSGSIZE */
+    uint64_t answers_late;     /* to forwards that had ended before */
+    uint64_t payloads_refused; /* beyond hg.overflow_max or _total: HG_MSGSIZE,
+                                  HG_AGAIN */
     const struct hg_diag_counters *counters;
     size_t count;
     struct talaria_rpc_stats *const *rpcs;
 };
 
-/* Statistics of a class that was opened with the option stats, since then. An
- * RPC that was deregistered is not listed; the sums still have what it counted.
- * What goes on meanwhile may be counted in one place and not yet in another.
+/* Returns the statistics of a class since it was opened, with the option stats.
+ * Deregistered RPCs are not listed, but the sums include their counts. Calls in
+ * progress may be counted in one place and not yet in another.
  * Names are valid as long as the class. HG_OPNOTSUPPORTED: opened without;
  * HG_INVALID_ARG; HG_NOMEM. [any thread] */
 HG_PUBLIC hg_return_t talaria_class_stats(
@@ -289,13 +290,13 @@ HG_PUBLIC void talaria_class_stats_free(struct talaria_class_stats *stats);
 HG_PUBLIC hg_return_t talaria_class_stats_json(
     hg_class_t *hg_class, char **json_p);
 
-/* Gives up answering a request: nothing is sent, also if the handler returns an
- * error, and HG_Respond is HG_BUSY from here on. The handle still has to be
- * destroyed, unless the handler returns an error. The origin waits until its
- * deadline, or until it cancels.
+/* Drops a request without an answer: nothing is sent, even if the handler
+ * returns an error, and HG_Respond returns HG_BUSY from now on. Destroy the
+ * handle as usual, unless the handler returns an error. The origin waits until
+ * its deadline, or until it cancels.
  *
- * handle: a target's. HG_INVALID_ARG: NULL, or an origin's; HG_BUSY: answered or
- * dropped before. [any thread] */
+ * handle: a target's. HG_INVALID_ARG: NULL, or an origin's; HG_BUSY: answered
+ * or dropped before. [any thread] */
 HG_PUBLIC hg_return_t talaria_handle_drop(hg_handle_t handle);
 
 #ifdef __cplusplus
