@@ -25,7 +25,7 @@ pair_init(
     for (size_t i = 0; i < pairs->count; i++) {
         const struct setting_pair *other = &pairs->pairs[i];
 
-        if (other->key_length != pair->key_length ||
+        if (!other->key || other->key_length != pair->key_length ||
             strncmp(other->key, text, pair->key_length) != 0)
             continue;
         snprintf(fault, size, "the setting \"%.*s\" is given twice",
