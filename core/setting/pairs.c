@@ -72,14 +72,15 @@ setting_pairs_all_taken(const struct setting_pairs *pairs,
     const na_plugin_setting *const *const *lists, size_t count, char *fault,
     size_t size)
 {
-    const struct setting_pair *pair = pairs->pairs;
+    const struct setting_pair *pair;
     const char *near;
+    size_t at = 0;
 
-    for (; pair < pairs->pairs + pairs->count; pair++)
-        if (!pair->taken)
-            break;
-    if (pair == pairs->pairs + pairs->count)
+    while (at < pairs->count && pairs->pairs[at].taken)
+        at++;
+    if (at == pairs->count)
         return true;
+    pair = &pairs->pairs[at];
     near = setting_nearest(pair->key, pair->key_length, lists, count);
     snprintf(fault, size, "there is no setting \"%.*s\" here%s%s%s",
         pair->key_length < 64 ? (int) pair->key_length : 64, pair->key,
