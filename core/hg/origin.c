@@ -379,7 +379,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
     parts = awaiting ? HG_PART_SEND | HG_PART_RECV : HG_PART_SEND;
     atomic_store_explicit(&handle->canceled, 0, memory_order_relaxed);
-    /* Release pairs with the acquire in hg_handle_expired. */
+    /* Release pairs with the acquire in expired (cancel.c). */
     atomic_store_explicit(&handle->parts,
         handle->cookie << HG_PART_SHIFT | parts, memory_order_release);
     atomic_store_explicit(&handle->in_flight, true, memory_order_relaxed);

@@ -25,7 +25,7 @@ hg_refill_enough(const struct hg_port *port)
 }
 
 /* Frees the buffers of a target's handle that nobody uses, and keeps it for
- * hg_refill_take. [any thread] */
+ * the next refill. [any thread] */
 void hg_refill_spare(struct hg_handle *handle);
 
 /* Posts count more receives. NOMEM and what the plugin says; what is missing then
