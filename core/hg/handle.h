@@ -68,16 +68,16 @@ struct hg_side {
      * or in HG_Trigger under the lock of progress. */
     void (*take)(struct hg_handle *handle, const na_plugin_event *event);
 
-    /* Nobody refers to the handle any more: back to where it is taken from.
-     * [any thread] */
+    /* The last reference is gone: returns the handle to its pool, or posts its
+     * receive again. [any thread] */
     void (*released)(struct hg_handle *handle);
 
-    /* What overflow.c has fetched is there, or cannot be had: continues with the
-     * request or the answer. In progress. */
+    /* A fetch of overflow.c has ended: continues with the request or the answer.
+     * In progress. */
     void (*fetched)(struct hg_handle *handle, hg_return_t ret);
 
-    /* Target: the answer that overflow.c has kept is acknowledged, or nothing
-     * will come. In progress. */
+    /* Target: the payload of the answer is acknowledged, or will not be. In
+     * progress. */
     void (*acknowledged)(struct hg_handle *handle);
 };
 

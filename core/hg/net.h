@@ -47,7 +47,7 @@ struct hg_port {
     _Atomic bool hungry;     /* none is posted any more */
     _Atomic bool postponed;  /* one could not be posted again */
     struct hg_multi *multi;  /* NULL: one receive a request */
-    /* Takes a target's handle that is free, to receive a request. */
+    /* Uses a free handle of the target to receive a request. */
     hg_return_t (*post)(struct hg_handle *handle);
 };
 

@@ -7,7 +7,7 @@
 #include "hg/handle.h"
 #include "hg/overflow.h"
 
-/* Frees what a handle has of a call that is over. */
+/* Frees what the last call has left in a handle. */
 static inline __attribute__((always_inline)) void
 hg_handle_clear(struct hg_handle *handle)
 {

@@ -169,7 +169,7 @@ prefix_length(const char *key, const char *word)
     return key[i] == '.' ? i + 1 : 0;
 }
 
-/* What is wrong with a key, NULL if nothing is. */
+/* The error in a key, or NULL. */
 static const char *
 key_fault(const na_plugin *plugin, const char *key)
 {
@@ -205,7 +205,7 @@ is_line(const char *text)
     return true;
 }
 
-/* What is wrong with an entry otherwise. */
+/* The error in the other members of an entry, or NULL. */
 static const char *
 entry_fault(const na_plugin *plugin, const na_plugin_setting *setting)
 {
@@ -226,7 +226,7 @@ entry_fault(const na_plugin *plugin, const na_plugin_setting *setting)
     return NULL;
 }
 
-/* What is wrong with entry i, NULL if nothing is. */
+/* The error in entry i, or NULL. */
 static const char *
 fault_of(const na_plugin *plugin, size_t i)
 {

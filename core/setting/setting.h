@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One setting of a plugin: whether its description is sound, and whether a text
- * is a value of it. Knows nothing of the core. */
+/* One setting of a plugin: checks its description, and parses values. Needs
+ * nothing else of the core. */
 #ifndef SETTING_SETTING_H
 #define SETTING_SETTING_H
 
@@ -23,8 +23,8 @@ void setting_wanted(const na_plugin_setting *setting, char *text, size_t size);
 /* "text", "number", "bytes", "duration", "boolean", "unknown". */
 const char *setting_kind(uint32_t kind);
 
-/* Whether the core can work with a plugin's list; if not, fault says which entry
- * is wrong in which way. name and protocols are checked before. */
+/* Checks a plugin's list of settings. false: fault names the entry and the error.
+ * The plugin's name and protocols have been checked before. */
 bool setting_list_check(const na_plugin *plugin, char *fault, size_t size);
 
 #endif /* SETTING_SETTING_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Variables of the environment that were meant as settings, and are none. */
+/* Environment variables that look like settings and are not known. */
 #include "setting/values.h"
 
 #include "base/env.h"
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Numbers of the names that the log has had. What finds no place is not told. */
+/* Hashes of the names that were logged. A full table logs no further ones. */
 static _Atomic uint64_t told[64];
 
 static bool
@@ -30,8 +30,8 @@ tell_once(const char *name)
     return false;
 }
 
-/* Whether a variable begins as those of a list do, up to their dots, and is none
- * of them. word: what follows TALARIA_. */
+/* Whether a variable has the prefix of a setting in the list, but matches none.
+ * word: what follows TALARIA_. */
 static bool
 is_unknown(const na_plugin_setting *const *list, const char *word)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the value of a setting comes from, and whether it is one. */
+/* Finding and checking the values of settings. */
 #include "setting/values.h"
 
 #include "base/env.h"
@@ -21,7 +21,7 @@ find_pair(struct setting_pairs *pairs, const char *key)
     return NULL;
 }
 
-/* A line of the log has no other in it. */
+/* Control characters would split or garble the log line. */
 static void
 keep_one_line(char *text)
 {

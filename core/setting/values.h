@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The settings of one class: each from the program, else from the environment,
- * else as the list has it. */
+/* The settings of one class: each value is the program's, else the
+ * environment's, else the initial one. */
 #ifndef SETTING_VALUES_H
 #define SETTING_VALUES_H
 
@@ -31,8 +31,8 @@ void setting_values_finish(struct setting_values *values);
 const struct setting_value *setting_values_find(
     const struct setting_values *values, const char *key);
 
-/* Warns of variables that begin as those of a list do and are none of them, once
- * in the life of the process. [any thread] */
+/* Warns about environment variables that have the prefix of a setting in the list
+ * but match none; once per name and process. [any thread] */
 void setting_warn_unknown(const na_plugin_setting *const *list);
 
 #endif /* SETTING_VALUES_H */
