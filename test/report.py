@@ -40,6 +40,17 @@ def defined(build, suites):
                     break
 
 
+def parts(text):
+    """Suites and name of a test from what the log calls it: `project:suite+suite
+    / name`, with newer versions of Meson `suite+suite - project:name`."""
+    for form in (r'(?P<suites>\S+) / (?P<name>.*)',
+                 r'(?:(?P<suites>\S+) - )?[^\s:]+:(?P<name>.*)'):
+        found = re.fullmatch(form, text)
+        if found:
+            return plain(found['suites'] or '').split('+'), found['name']
+    return [''], text
+
+
 def logged(build):
     """The results, by (suite, name)."""
     path = os.path.join(build, 'meson-logs', 'testlog.json')
@@ -48,8 +59,8 @@ def logged(build):
         with open(path, encoding='utf-8') as file:
             for line in file:
                 result = json.loads(line)
-                suites, _, name = result['name'].rpartition(' / ')
-                for suite in plain(suites).split('+'):
+                suites, name = parts(result['name'])
+                for suite in suites:
                     results[suite, name] = result
     return results
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command talaria: finds the subcommand and hands it the rest. */
+#include "common/tool.h"
 #include "talaria_version.h"
-#include "tool.h"
 
 #include <argp.h>
 #include <errno.h>

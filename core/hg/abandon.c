@@ -21,11 +21,9 @@ struct hg_abandoned {
 static bool
 wanted(const struct hg_handle *handle)
 {
-    hg_return_t ret =
-        (hg_return_t) atomic_load_explicit(&handle->ret, memory_order_relaxed);
-
-    return handle->fate == HG_FATE_OPEN && !handle->loopback &&
-           ret != HG_HOSTUNREACH &&
+    return !(hg_call_word(&handle->call) &
+               (HG_CALL_IS_UNSENT | HG_CALL_IS_ANSWERED | HG_CALL_NOTIFIED)) &&
+           !handle->loopback && hg_call_ret(&handle->call) != HG_HOSTUNREACH &&
            (!handle->no_response || handle->in.overflow);
 }
 
@@ -89,14 +87,15 @@ tell(struct hg_handle *handle)
 }
 
 void
-hg_abandon(struct hg_handle *handle, uint32_t part)
+hg_abandon(struct hg_handle *handle, uint32_t operation)
 {
-    /* Acquire: what the other part left comes before. */
-    uint32_t parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
+    /* Acquire: what the other operation left comes before. */
+    uint32_t word =
+        atomic_load_explicit(&handle->call.word, memory_order_acquire);
 
-    if ((parts & (HG_PART_SEND | HG_PART_RECV)) != part || !wanted(handle))
+    if ((word & (HG_CALL_SEND | HG_CALL_RECV)) != operation || !wanted(handle))
         return;
-    handle->fate = HG_FATE_ABANDONED;
+    hg_call_note(&handle->call, HG_CALL_NOTIFIED);
     tell(handle);
 }
 

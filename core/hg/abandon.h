@@ -14,17 +14,10 @@
 struct hg_context;
 struct hg_handle;
 
-/* What became of a forward's request, in hg_handle.fate. */
-enum {
-    HG_FATE_OPEN,
-    HG_FATE_UNSENT,
-    HG_FATE_ANSWERED,
-    HG_FATE_ABANDONED /* the target is told */
-};
-
-/* A forward fails, of which this part alone has not ended, or (0) none: tells
- * the target, unless that knows. [any thread] */
-void hg_abandon(struct hg_handle *handle, uint32_t part);
+/* Of a forward that fails: sends a cancel message if the request was sent and not
+ * answered, and no operation is left but this one, which is about to end (HG_CALL_
+ * SEND, RECV; 0: none is). [any thread] */
+void hg_abandon(struct hg_handle *handle, uint32_t operation);
 
 /* Takes what arrived in a handle as the message of an origin that gives a request
  * up; false: it is not one. *moving_p: the handle of that request if its arguments

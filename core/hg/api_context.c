@@ -9,7 +9,9 @@
 #include "hg/handle.h"
 #include "hg/loopback.h"
 #include "hg/multi_recv.h"
+#include "hg/ports.h"
 #include "hg/release.h"
+#include "hg/single_recv.h"
 #include "hg/target.h"
 #include "na.h"
 
@@ -70,6 +72,13 @@ open_ports(struct hg_context *context, uint8_t id)
 }
 
 static hg_return_t
+open_multi(struct hg_context *context, struct hg_port *port)
+{
+    port->side = &hg_multi_side;
+    return hg_multi_open(context, port);
+}
+
+static hg_return_t
 post_all(struct hg_context *context)
 {
     hg_return_t ret = HG_SUCCESS;
@@ -77,9 +86,10 @@ post_all(struct hg_context *context)
     for (unsigned i = 0; ret == HG_SUCCESS && i < context->port_count; i++) {
         struct hg_port *port = &context->ports[i];
 
-        port->post = hg_target_post;
+        port->side = &hg_target_side;
+        port->receiver = &hg_single_receiver;
         if (port->net.na_class->multi_recv && !context->hg_class->no_multi_recv)
-            ret = hg_multi_open(context, port);
+            ret = open_multi(context, port);
         if (ret == HG_SUCCESS)
             ret = hg_refill_post(port, context, context->hg_class->post_init);
     }
@@ -98,7 +108,6 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     if (!context)
         return NULL;
     context->hg_class = hg_class;
-    context->target_side = &hg_target_side;
     context->local_side = &hg_local_side;
     if (open_ports(context, id) != HG_SUCCESS)
         goto free_context;
@@ -140,7 +149,7 @@ free_context:
 static bool
 own(const struct base_completion *completion)
 {
-    return hg_handle_is_aside(completion) || hg_multi_is_feeder(completion) ||
+    return hg_handle_is_orphan(completion) || hg_multi_is_feeder(completion) ||
            hg_target_is_last(completion);
 }
 
@@ -167,7 +176,7 @@ wait_for_none(struct hg_context *context,
     uint32_t left;
 
     while ((left = count(context)) > 0 && base_time_left(deadline) > 0) {
-        hg_target_unpost(context);
+        hg_ports_unpost(context);
         na_progress_poll(hg_context_na(context)->progress);
         run_own(context);
         /* A poll brings one batch: as long as it helps there is no waiting. */
@@ -177,35 +186,15 @@ wait_for_none(struct hg_context *context,
     return left;
 }
 
-/* Receives that the transport has; of a dead one they are not waited for. */
-static uint32_t
-posted(struct hg_context *context)
-{
-    struct hg_handle *handle;
-    uint32_t count = 0;
-
-    base_lock_acquire(&context->pool_lock);
-    LIST_FOREACH (handle, &context->handles, all_next)
-        count += atomic_load_explicit(&handle->place, memory_order_relaxed) ==
-                     HG_PLACE_POSTED &&
-                 !na_context_is_dead(handle->port->na_context);
-    base_lock_release(&context->pool_lock);
-    for (unsigned i = 0; i < context->port_count; i++)
-        if (context->ports[i].multi &&
-            !na_context_is_dead(context->ports[i].na_context))
-            count += atomic_load_explicit(
-                &context->ports[i].multi->posted, memory_order_relaxed);
-    return count;
-}
-
 hg_return_t
 HG_Context_unpost(hg_context_t *context)
 {
     if (!context)
         return HG_INVALID_ARG;
-    hg_target_unpost(context);
-    return wait_for_none(context, posted, DESTROY_TIMEOUT_MS) == 0 ? HG_SUCCESS
-                                                                   : HG_TIMEOUT;
+    hg_ports_unpost(context);
+    return wait_for_none(context, hg_ports_posted, DESTROY_TIMEOUT_MS) == 0
+               ? HG_SUCCESS
+               : HG_TIMEOUT;
 }
 
 /* Handles, transfers and lookups that are not over. */
@@ -246,8 +235,8 @@ HG_Context_destroy(hg_context_t *context)
         return HG_SUCCESS;
     hg_class = context->hg_class;
     atomic_store_explicit(&context->ending, true, memory_order_relaxed);
-    hg_target_unpost(context);
-    wait_for_none(context, posted, UNPOST_TIMEOUT_MS);
+    hg_ports_unpost(context);
+    wait_for_none(context, hg_ports_posted, UNPOST_TIMEOUT_MS);
     left = wait_for_none(context, in_use, FETCH_TIMEOUT_MS);
     if (left > 0)
         left = wait_for_none(context, in_use_otherwise,

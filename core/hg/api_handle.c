@@ -83,7 +83,7 @@ HG_Destroy(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
 {
     struct hg_rpc *rpc = NULL;
@@ -96,8 +96,7 @@ HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
         addr ? hg_context_port(handle->context, addr->na_class) : handle->port;
     if (!port)
         return HG_INVALID_ARG;
-    /* Acquire pairs with the release in forward_run. */
-    if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
+    if (!hg_call_is_idle(&handle->call))
         return HG_BUSY;
     if (id != 0) {
         rpc = hg_registry_find(&handle->context->hg_class->registry, id);
@@ -123,36 +122,42 @@ HG_Ref_incr(hg_handle_t hg_handle)
 {
     if (!hg_handle)
         return HG_INVALID_ARG;
-    hg_handle_ref(hg_handle);
+    hg_handle_ref(hg_handle, 1);
     return HG_SUCCESS;
 }
 
-/* The references that Mercury counts beside those in refs, for programs that
- * decide by the number: one while the handler runs, and one until the answer's
- * callback is run, also before there is an answer. What is answered without a
- * callback counts while the handler runs, and outside of it until the transport
- * has the answer. */
-static int32_t
+/* The references that Mercury counts beside the user's, for programs that decide
+ * by the number: the handler's while it runs, and the answer's until its callback
+ * has returned, also before there is one. What is answered without a callback
+ * counts as long as the handler runs. */
+static __attribute__((cold)) int32_t
 references_of_target(const struct hg_handle *handle, int32_t refs)
 {
-    uint8_t responded =
-        atomic_load_explicit(&handle->responded, memory_order_relaxed);
-    int32_t running = (refs & HG_HANDLE_IN_HANDLER) != 0;
+    /* Acquire pairs with the release in hg_call_answered, for callback. */
+    uint32_t word =
+        atomic_load_explicit(&handle->call.word, memory_order_acquire);
+    bool over =
+        word & (HG_CALL_OVER | HG_CALL_EARLY) && !(word & HG_CALL_CALLBACK);
+    bool answer = refs & HG_REF_ANSWER;
+    int32_t running = (refs & HG_REF_HANDLER) != 0;
 
     if (handle->local)
         /* There the handle is the origin's as well, whose caller and forward
          * have a reference each, and an answer none before its callback. */
-        return running + 2 -
-               (responded == HG_RESPONDED_CALLBACK &&
-                   !(refs & HG_HANDLE_RESPONDING));
-    if (refs & HG_HANDLE_RESPONDING)
+        return running + 2 + (over && answer);
+    if (answer)
         return running + 1;
-    if (responded == HG_RESPONDED_NOT)
-        return running + !handle->no_response;
-    return responded == HG_RESPONDED_SILENT ? 2 * running : running;
+    if (handle->no_response)
+        return running;
+    if (!over)
+        return running + 1;
+    return !handle->callback &&
+                   !atomic_load_explicit(&handle->dropped, memory_order_relaxed)
+               ? 2 * running
+               : running;
 }
 
-int32_t
+__attribute__((cold)) int32_t
 HG_Ref_get(hg_handle_t handle)
 {
     int32_t refs, count;
@@ -160,7 +165,7 @@ HG_Ref_get(hg_handle_t handle)
     if (!handle)
         return -1;
     refs = atomic_load_explicit(&handle->refs, memory_order_relaxed);
-    count = refs & (HG_HANDLE_RESPONDING - 1);
+    count = refs & HG_REF_USER;
     return handle->role == HG_ROLE_ORIGIN
                ? count
                : count + references_of_target(handle, refs);
@@ -172,7 +177,7 @@ HG_Get_info(hg_handle_t handle)
     return handle ? &handle->info : NULL;
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 HG_Set_data(hg_handle_t handle, void *data, void (*free_callback)(void *))
 {
     if (!handle)
@@ -188,7 +193,7 @@ HG_Get_data(hg_handle_t handle)
     return handle ? handle->data : NULL;
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 HG_Set_target_id(hg_handle_t handle, uint8_t id)
 {
     if (!handle || handle->role != HG_ROLE_ORIGIN)

@@ -46,7 +46,7 @@ decode(struct hg_handle *handle, struct hg_message *message, char *bytes,
     if (ret != HG_SUCCESS)
         return ret;
     message->decoded++;
-    hg_handle_ref(handle);
+    hg_handle_ref(handle, 1);
     return HG_SUCCESS;
 }
 
@@ -179,7 +179,7 @@ HG_Free_output(hg_handle_t handle, void *out_struct)
         handle, &handle->out, &handle->in, handle->rpc->out_proc, out_struct);
 }
 
-hg_size_t
+__attribute__((cold)) hg_size_t
 HG_Get_input_payload_size(hg_handle_t handle)
 {
     return handle ? hg_payload_size(
@@ -187,7 +187,7 @@ HG_Get_input_payload_size(hg_handle_t handle)
                   : 0;
 }
 
-hg_size_t
+__attribute__((cold)) hg_size_t
 HG_Get_output_payload_size(hg_handle_t handle)
 {
     return handle ? hg_payload_size(
@@ -207,7 +207,7 @@ give(const struct hg_message *message, hg_size_t size, void **buf_p,
 }
 
 /* Who sends a message may fill all of its payload, who got it has what came. */
-hg_return_t
+__attribute__((cold)) hg_return_t
 HG_Get_input_buf(hg_handle_t handle, void **in_buf_p, hg_size_t *in_buf_size_p)
 {
     if (!handle)
@@ -218,7 +218,7 @@ HG_Get_input_buf(hg_handle_t handle, void **in_buf_p, hg_size_t *in_buf_size_p)
         in_buf_p, in_buf_size_p);
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 HG_Get_output_buf(
     hg_handle_t handle, void **out_buf_p, hg_size_t *out_buf_size_p)
 {

@@ -29,15 +29,7 @@ static void
 watch(struct hg_handle *handle)
 {
     handle->began = base_time_now();
-    atomic_fetch_or_explicit(
-        &handle->watch, HG_WATCH_STATS, memory_order_relaxed);
-}
-
-static void
-unwatch(struct hg_handle *handle)
-{
-    atomic_fetch_and_explicit(
-        &handle->watch, (uint8_t) ~HG_WATCH_STATS, memory_order_relaxed);
+    hg_call_note(&handle->call, HG_CALL_COUNTED);
 }
 
 __attribute__((noinline, cold)) void
@@ -54,10 +46,9 @@ __attribute__((cold)) void
 hg_stats_forwarded(struct hg_handle *handle)
 {
     _Atomic uint64_t *fields = hg_rpc_stats_of(handle->rpc)->origin;
-    hg_return_t ret =
-        (hg_return_t) atomic_load_explicit(&handle->ret, memory_order_relaxed);
+    hg_return_t ret = hg_call_ret(&handle->call);
 
-    unwatch(handle);
+    hg_call_forget(&handle->call, HG_CALL_COUNTED);
     if (ret != HG_SUCCESS) {
         hg_stats_add_failure(fields, 1, ret);
         return;
@@ -127,23 +118,23 @@ hg_stats_dropped(struct hg_handle *handle)
 __attribute__((noinline, cold)) void
 hg_stats_released(struct hg_handle *handle)
 {
-    uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
+    uint32_t word = hg_call_word(&handle->call);
 
-    if (watch & HG_WATCH_TIMER)
+    if (word & HG_CALL_TIMER)
         hg_handle_timer_stop(handle);
-    if (!(watch & HG_WATCH_STATS))
+    if (!(word & HG_CALL_COUNTED))
         return;
-    unwatch(handle);
+    hg_call_forget(&handle->call, HG_CALL_COUNTED);
     hg_stats_add(&counters_of(handle)->active, UINT64_MAX);
 }
 
 __attribute__((noinline, cold)) void
-hg_forward_watched(struct hg_handle *handle)
+hg_forward_noted(struct hg_handle *handle)
 {
-    uint8_t watch = atomic_load_explicit(&handle->watch, memory_order_relaxed);
+    uint32_t word = hg_call_word(&handle->call);
 
-    if (watch & HG_WATCH_TIMER)
+    if (word & HG_CALL_TIMER)
         hg_handle_timer_stop(handle);
-    if (watch & HG_WATCH_STATS)
+    if (word & HG_CALL_COUNTED)
         hg_stats_forwarded(handle);
 }

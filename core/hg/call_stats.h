@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What each stage of a call counts, for a class with statistics. Callers have
- * asked hg_class.bulk.stats before, or a handle's watch.
+ * asked hg_class.bulk.stats before, or the note COUNTED of a call.
  */
 #ifndef HG_CALL_STATS_H
 #define HG_CALL_STATS_H
@@ -24,7 +24,7 @@ void hg_stats_dropped(struct hg_handle *handle);
 void hg_stats_released(struct hg_handle *handle);
 
 /* A forward is over, and its callback not run yet: stops its timer and counts it,
- * as far as the handle's watch says. */
-void hg_forward_watched(struct hg_handle *handle);
+ * as the notes of its call say. */
+void hg_forward_noted(struct hg_handle *handle);
 
 #endif /* HG_CALL_STATS_H */

@@ -7,6 +7,7 @@
 #include "hg/call_stats.h"
 #include "hg/handle.h"
 #include "hg/overflow.h"
+#include "hg/ports.h"
 
 #include "base/log.h"
 #include "base/time.h"
@@ -18,78 +19,72 @@
 /* How long a transport may take to end what it was asked to, twice. */
 #define GRACE_NS (5 * BASE_TIME_MS)
 
-/* The transport is through with a forward that did not wait for it. */
+/* The transport has released a forward's handle, for the next one. */
 static void
-through(struct hg_handle *handle)
+released(struct hg_handle *handle)
 {
     handle->side->prepare(handle);
-    /* Release pairs with the acquire in HG_Forward and HG_Reset. */
-    atomic_store_explicit(&handle->in_flight, false, memory_order_release);
+    hg_call_reset(&handle->call);
 }
 
-/* A handle is done with: nobody waits for it, and the transport is through. In
- * HG_Trigger, since the pool may run the user's functions. */
+/* In HG_Trigger, since the pool may run the user's functions. */
 static void
-aside_run(struct base_completion *completion)
+orphan_run(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
 
-    through(handle);
-    hg_handle_unref(handle, HG_HANDLE_ASIDE);
+    released(handle);
+    hg_handle_unref(handle, HG_REF_TRANSPORT);
+}
+
+/* An answer without a callback that was completed early. */
+static void
+early_answer_run(struct base_completion *completion)
+{
+    hg_handle_unref(hg_handle_of(completion), HG_REF_ANSWER);
 }
 
 bool
-hg_handle_is_aside(const struct base_completion *completion)
+hg_handle_is_orphan(const struct base_completion *completion)
 {
-    return completion->run == aside_run;
+    return completion->run == orphan_run || completion->run == early_answer_run;
 }
 
-/* The callback of a forward that was finished without the transport. */
+void
+hg_handle_orphan_ended(struct hg_handle *handle)
+{
+    handle->completion.run = orphan_run;
+    hg_context_complete(handle->context, &handle->completion);
+}
+
+/* The callback of a forward that was completed early. */
 static void
-detached_run(struct base_completion *completion)
+early_run(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
     struct hg_cb_info info = {.arg = handle->arg,
         .type = HG_CB_FORWARD,
-        .ret = (hg_return_t) atomic_load_explicit(
-            &handle->ret, memory_order_relaxed)};
+        .ret = hg_call_ret(&handle->call)};
     hg_cb_t callback = handle->callback;
     int32_t refs = 1;
 
     info.info.forward.handle = handle;
-    hg_forward_watched(handle);
+    hg_forward_noted(handle);
     if (handle->in.overflow)
         hg_overflow_withdraw(handle->in.overflow);
-    /* As in part_ended: what is left comes before the next use. */
-    if ((atomic_fetch_sub_explicit(
-             &handle->parts, HG_PART_CALLBACK, memory_order_acq_rel) &
-            HG_PART_MASK) == (HG_PART_CALLBACK | HG_PART_DETACHED)) {
-        refs += HG_HANDLE_ASIDE;
-        through(handle);
+    if (hg_call_event(&handle->call, HG_CALL_ON_CALLED, 0) ==
+        HG_CALL_RELEASED) {
+        refs += HG_REF_TRANSPORT;
+        released(handle);
     }
     if (callback)
         callback(&info);
     hg_handle_unref(handle, refs);
 }
 
-void
-hg_handle_aside_ended(struct hg_handle *handle)
-{
-    handle->completion.run = aside_run;
-    hg_context_complete(handle->context, &handle->completion);
-}
-
-/* true: that use of the handle is still under way. */
-static bool
-forward_pending(uint32_t parts, uint32_t use)
-{
-    return parts >> HG_PART_SHIFT == use && (parts & HG_PART_DETACHED) == 0 &&
-           (parts & HG_PART_MASK) != 0;
-}
-
 /* Ends the receive of a forward that is over for its caller. */
 static void
-stray_received(struct na_op *op, const na_plugin_event *event)
+orphan_received(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
 
@@ -97,47 +92,44 @@ stray_received(struct na_op *op, const na_plugin_event *event)
 }
 
 static void
-detach_forward(
-    struct hg_handle *handle, uint32_t parts, uint32_t use, hg_return_t ret)
+complete_forward_early(
+    struct hg_handle *handle, uint32_t generation, hg_return_t ret)
 {
-    do {
-        if (!forward_pending(parts, use))
-            return;
-        /* Acquire and release: as the end of a part. */
-    } while (!atomic_compare_exchange_weak_explicit(&handle->parts, &parts,
-        parts + HG_PART_DETACHED + HG_PART_CALLBACK, memory_order_acq_rel,
-        memory_order_relaxed));
-    hg_handle_record(handle, ret);
-    if (parts & HG_PART_RECV) {
+    if (hg_call_event(&handle->call, HG_CALL_ON_EARLY, generation) !=
+        HG_CALL_QUEUE)
+        return;
+    hg_call_record(&handle->call, ret);
+    if (hg_call_word(&handle->call) & HG_CALL_RECV) {
         /* What still comes changes nothing that the callback may look at. */
-        handle->recv->complete = stray_received;
+        handle->recv->complete = orphan_received;
         handle->out.size = 0;
         handle->out.flags = HG_MESSAGE_RELEASED;
     }
-    atomic_fetch_add_explicit(
-        &handle->refs, HG_HANDLE_ASIDE, memory_order_relaxed);
-    handle->completion.run = detached_run;
+    hg_handle_ref(handle, HG_REF_TRANSPORT);
+    handle->completion.run = early_run;
     base_completion_push(
         &handle->context->bulk.completions, &handle->completion);
 }
 
 static void
-detach_respond(struct hg_handle *handle, hg_return_t ret)
+complete_answer_early(struct hg_handle *handle, hg_return_t ret)
 {
-    /* Acquire pairs with the release in respond. */
-    int32_t refs = atomic_load_explicit(&handle->refs, memory_order_acquire);
-    int32_t keep = handle->callback != NULL;
-
-    do {
-        if ((refs & HG_HANDLE_RESPONDING) == 0)
-            return;
-        /* Acquire and release: as the end of the answer. */
-    } while (!atomic_compare_exchange_weak_explicit(&handle->refs, &refs,
-        refs - HG_HANDLE_RESPONDING + HG_HANDLE_ASIDE + keep,
-        memory_order_acq_rel, memory_order_relaxed));
-    if (keep) {
-        hg_handle_record(handle, ret);
+    switch (hg_call_event(&handle->call, HG_CALL_ON_EARLY, 0)) {
+    case HG_CALL_QUEUE:
+        hg_call_record(&handle->call, ret);
+        hg_handle_ref(handle, HG_REF_TRANSPORT);
         hg_target_responded(handle);
+        return;
+    case HG_CALL_ENDED:
+        /* The transport may drop its reference before it has it. The answer's
+         * goes in HG_Trigger: here the lock of the timers may be held. */
+        hg_handle_ref(handle, HG_REF_TRANSPORT);
+        handle->completion.run = early_answer_run;
+        base_completion_push(
+            &handle->context->bulk.completions, &handle->completion);
+        return;
+    default:
+        return; /* also of handles that nobody uses */
     }
 }
 
@@ -157,42 +149,20 @@ cancel_operations(struct hg_handle *handle)
     hg_overflow_cancel(handle);
 }
 
-static bool
-under_way(const struct hg_handle *handle)
-{
-    if (handle->role == HG_ROLE_ORIGIN)
-        return atomic_load_explicit(&handle->in_flight, memory_order_relaxed);
-    return atomic_load_explicit(&handle->refs, memory_order_relaxed) &
-           HG_HANDLE_RESPONDING;
-}
-
-/* Looked at by late_received (origin.c), under the same lock. true: the end of
- * this use was asked for before. */
-static bool
-ask(struct hg_handle *handle, uint32_t use)
-{
-    uint32_t asked = hg_handle_asked(use);
-
-    return atomic_exchange_explicit(
-               &handle->canceled, asked, memory_order_relaxed) == asked;
-}
-
 void
 hg_handle_end(struct hg_handle *handle)
 {
-    /* First: this use may end meanwhile, and another begin. Acquire pairs with
-     * the release in HG_Forward. */
-    uint32_t use = atomic_load_explicit(&handle->parts, memory_order_acquire) >>
-                   HG_PART_SHIFT;
-    bool again;
+    /* First: this call may end meanwhile, and another begin. */
+    uint32_t generation = hg_call_generation(&handle->call);
+    enum hg_call_result result =
+        hg_call_event(&handle->call, HG_CALL_ON_CANCEL, generation);
 
-    if (!under_way(handle))
+    if (result == HG_CALL_NOTHING)
         return;
-    again = ask(handle, use);
     cancel_operations(handle);
     /* Without the memory for it the transport alone ends what it can. */
-    if (!again)
-        hg_handle_timer_start(handle, use, base_time_now() + GRACE_NS);
+    if (result == HG_CALL_FIRST)
+        hg_handle_timer_start(handle, generation, base_time_now() + GRACE_NS);
 }
 
 void
@@ -251,13 +221,11 @@ hg_fetches_discard(struct hg_context *context)
 static void
 fail(struct hg_handle *handle)
 {
-    /* Acquire pairs with the release in HG_Forward. */
-    uint32_t parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
-
     if (handle->role == HG_ROLE_ORIGIN)
-        detach_forward(handle, parts, parts >> HG_PART_SHIFT, HG_IO_ERROR);
+        complete_forward_early(
+            handle, hg_call_generation(&handle->call), HG_IO_ERROR);
     else
-        detach_respond(handle, HG_IO_ERROR);
+        complete_answer_early(handle, HG_IO_ERROR);
 }
 
 void
@@ -280,8 +248,7 @@ talaria_handle_set_deadline(hg_handle_t handle, unsigned int timeout_ms)
 {
     if (!handle || handle->role != HG_ROLE_ORIGIN)
         return HG_INVALID_ARG;
-    /* Acquire pairs with the release in forward_run. */
-    if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
+    if (!hg_call_is_idle(&handle->call))
         return HG_BUSY;
     handle->timeout_ms = timeout_ms;
     return HG_SUCCESS;
@@ -303,22 +270,25 @@ ask_again(struct hg_handle *handle)
 static uint64_t
 respond_expired(struct hg_handle *handle, uint64_t now)
 {
-    if (!under_way(handle))
+    switch (
+        hg_call_event(&handle->call, HG_CALL_ON_CANCEL, handle->timer.use)) {
+    case HG_CALL_FIRST:
+        LOG_WARNING(HG, "an answer was not acknowledged within %llu ms",
+            (unsigned long long) handle->context->hg_class->limits.ack_ms);
+        hg_call_record(&handle->call, HG_TIMEOUT);
+        cancel_operations(handle);
+        return now + GRACE_NS;
+    case HG_CALL_AGAIN:
+        if (ask_again(handle))
+            return now + GRACE_NS;
+        complete_answer_early(handle, HG_CANCELED);
+        return BASE_TIME_NEVER;
+    default:
         /* An acknowledgement is awaited before the answer is sent. */
         return atomic_load_explicit(&handle->moving, memory_order_relaxed)
                    ? now + GRACE_NS
                    : BASE_TIME_NEVER;
-    if (!ask(handle, handle->timer.use)) {
-        LOG_WARNING(HG, "an answer was not acknowledged within %llu ms",
-            (unsigned long long) handle->context->hg_class->limits.ack_ms);
-        hg_handle_record(handle, HG_TIMEOUT);
-        cancel_operations(handle);
-        return now + GRACE_NS;
     }
-    if (ask_again(handle))
-        return now + GRACE_NS;
-    detach_respond(handle, HG_CANCELED);
-    return BASE_TIME_NEVER;
 }
 
 static struct hg_handle *
@@ -333,34 +303,34 @@ static uint64_t
 expired(struct hg_timer *timer, uint64_t now)
 {
     struct hg_handle *handle = handle_of(timer);
-    uint32_t parts;
 
     if (handle->role == HG_ROLE_TARGET)
         return respond_expired(handle, now);
-    /* Acquire pairs with the release in HG_Forward. */
-    parts = atomic_load_explicit(&handle->parts, memory_order_acquire);
-    if (!forward_pending(parts, handle->timer.use))
-        return BASE_TIME_NEVER;
-    if (!ask(handle, handle->timer.use)) {
-        hg_handle_record(handle, HG_TIMEOUT); /* the deadline, then */
+    switch (hg_call_event(&handle->call, HG_CALL_ON_CANCEL, timer->use)) {
+    case HG_CALL_FIRST:
+        hg_call_record(&handle->call, HG_TIMEOUT); /* the deadline, then */
         cancel_operations(handle);
-    } else if (!ask_again(handle)) {
-        detach_forward(handle, parts, handle->timer.use, HG_CANCELED);
+        return now + GRACE_NS;
+    case HG_CALL_AGAIN:
+        if (ask_again(handle))
+            return now + GRACE_NS;
+        complete_forward_early(handle, timer->use, HG_CANCELED);
+        return BASE_TIME_NEVER;
+    default:
         return BASE_TIME_NEVER;
     }
-    return now + GRACE_NS;
 }
 
 static bool
 is_current(struct hg_timer *timer, uint32_t use)
 {
-    return use == hg_handle_use(handle_of(timer));
+    return use == hg_call_generation(&handle_of(timer)->call);
 }
 
 static void
 retry(void *context)
 {
-    hg_target_retry(context);
+    hg_ports_retry(context);
 }
 
 const struct hg_timer_calls hg_handle_timer_calls = {

@@ -15,8 +15,7 @@ struct hg_side;
 struct hg_context {
     struct bulk_context bulk; /* first: bulk_context_of */
     struct hg_class *hg_class;
-    const struct hg_side *target_side; /* of handles that are made for it */
-    const struct hg_side *local_side;
+    const struct hg_side *local_side;   /* of loopback.c's targets */
     struct base_lock pool_lock;         /* the lists, index_next */
     LIST_HEAD(, hg_handle) handles;     /* all of them */
     SLIST_HEAD(, hg_handle) free_local; /* loopback.c's, to be used again */
@@ -58,7 +57,7 @@ hg_context_port(struct hg_context *context, const struct na_class *na_class)
     return NULL;
 }
 
-/* A receive could not be posted: hg_target_retry tries again. */
+/* A receive could not be posted: hg_ports_retry tries again. */
 static inline void
 hg_port_postpone(struct hg_context *context, struct hg_port *port)
 {

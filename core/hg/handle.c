@@ -168,7 +168,7 @@ hg_handle_create(struct hg_context *context, struct hg_port *port,
     handle->role = side->role;
     handle->info.hg_class = hg_class;
     handle->info.context = context;
-    atomic_init(&handle->place, HG_PLACE_USED);
+    atomic_init(&handle->state, HG_HANDLE_USED);
     handle->send = (struct na_op *) ((char *) handle + hg_class->send_at);
     handle->recv = (struct na_op *) ((char *) handle + hg_class->recv_at);
     handle->send->owner = handle->recv->owner = handle;
@@ -222,7 +222,7 @@ hg_pool_get(struct hg_context *context, struct hg_port *port,
     if (handle) {
         SLIST_REMOVE_HEAD(&port->free_handles, free_next);
         atomic_store_explicit(
-            &handle->place, HG_PLACE_USED, memory_order_relaxed);
+            &handle->state, HG_HANDLE_USED, memory_order_relaxed);
     }
     base_lock_release(&context->pool_lock);
     if (!handle)
@@ -244,7 +244,7 @@ hg_pool_put(struct hg_handle *handle)
 
     free_data(handle);
     base_lock_acquire(&context->pool_lock);
-    atomic_store_explicit(&handle->place, HG_PLACE_FREE, memory_order_relaxed);
+    atomic_store_explicit(&handle->state, HG_HANDLE_FREE, memory_order_relaxed);
     SLIST_INSERT_HEAD(&handle->port->free_handles, handle, free_next);
     base_lock_release(&context->pool_lock);
 }
@@ -268,10 +268,10 @@ hg_pool_used(struct hg_context *context)
 
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (handle, &context->handles, all_next)
-        used += atomic_load_explicit(&handle->place, memory_order_relaxed) ==
-                    HG_PLACE_USED &&
+        used += atomic_load_explicit(&handle->state, memory_order_relaxed) ==
+                    HG_HANDLE_USED &&
                 atomic_load_explicit(&handle->refs, memory_order_relaxed) !=
-                    HG_HANDLE_ASIDE;
+                    HG_REF_TRANSPORT;
     base_lock_release(&context->pool_lock);
     return used;
 }

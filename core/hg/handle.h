@@ -8,6 +8,7 @@
 #define HG_HANDLE_H
 
 #include "base/completion.h"
+#include "hg/call.h"
 #include "hg/class.h"
 #include "hg/context.h"
 #include "hg/message.h"
@@ -21,41 +22,22 @@
 
 enum hg_role { HG_ROLE_ORIGIN, HG_ROLE_TARGET };
 
-/* Where a handle is; for who destroys or unposts a context. */
-enum hg_place {
-    HG_PLACE_FREE,   /* in the pool */
-    HG_PLACE_SPARE,  /* target: without buffers, refill.h */
-    HG_PLACE_POSTED, /* its receive waits for a request */
-    HG_PLACE_USED
+/* Read by threads that unpost or destroy the context. */
+enum hg_handle_state {
+    HG_HANDLE_FREE,   /* in the pool */
+    HG_HANDLE_SPARE,  /* target: without buffers, refill.h */
+    HG_HANDLE_POSTED, /* its receive waits for a request */
+    HG_HANDLE_USED
 };
 
-/* In refs: the handler runs, and the handle stays until it has returned; the
- * transport still has something of a handle that was finished without it; the
- * answer is on its way. */
-#define HG_HANDLE_IN_HANDLER (1 << 30)
-#define HG_HANDLE_ASIDE (1 << 29)
-#define HG_HANDLE_RESPONDING (1 << 28)
-
-/* In parts: what of a forward still has to end. DETACHED: its callback does not
- * wait for the others, but is one of them. Above it the number of the forward,
- * so that who means one does not meet the next. */
-#define HG_PART_SEND 0x1U
-#define HG_PART_RECV 0x2U
-#define HG_PART_CALLBACK 0x4U
-#define HG_PART_DETACHED 0x8U
-#define HG_PART_MASK 0xfU
-#define HG_PART_SHIFT 4
-
-/* In responded: not yet; nothing more to say; without a callback; with one, which
- * was not run yet. */
-#define HG_RESPONDED_NOT 0U
-#define HG_RESPONDED_OVER 1U
-#define HG_RESPONDED_SILENT 2U
-#define HG_RESPONDED_CALLBACK 3U
-
-/* In watch: the timer may be set; it is counted. */
-#define HG_WATCH_TIMER 0x1U
-#define HG_WATCH_STATS 0x2U
+/* References beside the user's, which are counted below them: the handler's while
+ * it runs; the transport's, to operations of a call that was completed early;
+ * the answer's, from its submission until it is over and its callback has
+ * returned. */
+#define HG_REF_HANDLER (1 << 30)
+#define HG_REF_TRANSPORT (1 << 29)
+#define HG_REF_ANSWER (1 << 28)
+#define HG_REF_USER (HG_REF_ANSWER - 1)
 
 /* What a side of a call does with its handles. Constant. */
 struct hg_side {
@@ -91,23 +73,17 @@ struct hg_handle {
     struct hg_rpc *rpc;   /* NULL: none yet, or not known here */
     struct na_op *send;
     struct na_op *recv;
-    _Atomic int32_t refs;      /* the user's, and HG_HANDLE_* */
-    _Atomic uint32_t parts;    /* of a forward, HG_PART_* */
-    _Atomic int32_t ret;       /* how it went so far, an hg_return_t */
-    _Atomic bool in_flight;    /* a forward is not over */
-    _Atomic uint8_t watch;     /* HG_WATCH_*: what its end is to be told */
-    _Atomic uint8_t responded; /* HG_RESPONDED_* */
-    _Atomic bool dropped;      /* or talaria_handle_drop, instead */
-    bool given_back;           /* target: by its handler, HG_Destroy */
-    _Atomic uint32_t canceled; /* the use whose end was asked for, as of
-                                  hg_handle_asked; 0: none */
-    bool awaiting;             /* an answer from loopback.c, under its lock */
+    struct hg_call call;
+    _Atomic int32_t refs; /* the user's, and HG_REF_* */
+    _Atomic bool
+        dropped;     /* target: by talaria_handle_drop, without an answer */
+    bool given_back; /* target: by its handler, HG_Destroy */
+    bool awaiting;   /* an answer from loopback.c, under its lock */
     const struct hg_side *side;
     enum hg_role role;   /* the side's */
     const void *runner;  /* target: hg_handle_thread of its handler's thread */
-    _Atomic int place;   /* enum hg_place */
+    _Atomic int state;   /* enum hg_handle_state */
     bool no_response;    /* of this request */
-    uint8_t fate;        /* origin: of the request, abandon.h */
     bool loopback;       /* origin: the peer is reached without the transport */
     bool local;          /* target: of loopback.c, no receive is posted */
     uint8_t target_id;   /* origin: the target's context */
@@ -180,11 +156,12 @@ hg_return_t hg_pool_get(struct hg_context *context, struct hg_port *port,
 /* Gives one back, which nobody refers to. */
 void hg_pool_put(struct hg_handle *handle);
 
-/* One reference more; some less, with the last one the handle's side has it. */
+/* Adds references; drops them, and with the last one gives the handle to its
+ * side. */
 static inline void
-hg_handle_ref(struct hg_handle *handle)
+hg_handle_ref(struct hg_handle *handle, int32_t count)
 {
-    atomic_fetch_add_explicit(&handle->refs, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&handle->refs, count, memory_order_relaxed);
 }
 
 static inline void
@@ -197,13 +174,13 @@ hg_handle_unref(struct hg_handle *handle, int32_t count)
         handle->side->released(handle);
 }
 
-/* The user has no reference; RESPONDING stands for one while it lasts. */
+/* The user has no reference. */
 static inline bool
 hg_handle_no_user(const struct hg_handle *handle)
 {
     int32_t refs = atomic_load_explicit(&handle->refs, memory_order_relaxed);
 
-    return (refs & (HG_HANDLE_RESPONDING - 1)) == 0;
+    return (refs & HG_REF_USER) == 0;
 }
 
 /* Frees the buffers of a handle that nothing uses, and makes them anew. */
@@ -212,12 +189,6 @@ hg_return_t hg_handle_buffers_alloc(struct hg_handle *handle);
 
 /* Handles that are in use, but for those that only the transport uses. */
 uint32_t hg_pool_used(struct hg_context *context);
-
-/* target.c: posts the receive of a handle; posts again what could not be posted,
- * in progress; asks for the end of all posted receives. */
-hg_return_t hg_target_post(struct hg_handle *handle);
-void hg_target_retry(struct hg_context *context);
-void hg_target_unpost(struct hg_context *context);
 
 /* target.c: the answer's end is queued for the user's callback. */
 void hg_target_responded(struct hg_handle *handle);
@@ -247,45 +218,29 @@ void hg_context_fail(void *arg, struct na_context *na_context);
 uint32_t hg_fetches(struct hg_context *context);
 void hg_fetches_discard(struct hg_context *context);
 
-/* The transport has ended the last operation of a forward that did not wait for
- * it. [any thread] */
-void hg_handle_aside_ended(struct hg_handle *handle);
+/* The transport has ended the last operation of a forward that was completed
+ * early, and whose callback has run. [any thread] */
+void hg_handle_orphan_ended(struct hg_handle *handle);
 
 /* Whether an entry of the queue is of that: it runs no callback. */
-bool hg_handle_is_aside(const struct base_completion *completion);
+bool hg_handle_is_orphan(const struct base_completion *completion);
 
-/* Which use of a handle this is. */
-static inline uint32_t
-hg_handle_use(const struct hg_handle *handle)
-{
-    return atomic_load_explicit(&handle->parts, memory_order_relaxed) >>
-           HG_PART_SHIFT;
-}
-
-/* The handle's timer, for one use of it: see hg_timer_start and hg_timer_stop.
- * What the bit in watch says may be out of date: then there is no timer to
- * stop. */
+/* The handle's timer, for one call: see hg_timer_start and hg_timer_stop. The
+ * note TIMER may be out of date: then there is no timer to stop. */
 static inline hg_return_t
-hg_handle_timer_start(struct hg_handle *handle, uint32_t use, uint64_t due)
+hg_handle_timer_start(
+    struct hg_handle *handle, uint32_t generation, uint64_t due)
 {
-    atomic_fetch_or_explicit(
-        &handle->watch, HG_WATCH_TIMER, memory_order_relaxed);
-    return hg_timer_start(&handle->context->timers, &handle->timer, use, due);
+    hg_call_note(&handle->call, HG_CALL_TIMER);
+    return hg_timer_start(
+        &handle->context->timers, &handle->timer, generation, due);
 }
 
 static inline void
 hg_handle_timer_stop(struct hg_handle *handle)
 {
-    atomic_fetch_and_explicit(
-        &handle->watch, (uint8_t) ~HG_WATCH_TIMER, memory_order_relaxed);
+    hg_call_forget(&handle->call, HG_CALL_TIMER);
     hg_timer_stop(&handle->context->timers, &handle->timer);
-}
-
-/* What canceled is once the end of a use was asked for. */
-static inline uint32_t
-hg_handle_asked(uint32_t use)
-{
-    return use << 1 | 1;
 }
 
 /* Origin: the end of the receive was asked for, by a cancel or because the request
@@ -294,10 +249,8 @@ hg_handle_asked(uint32_t use)
 static inline bool
 hg_handle_is_ending(const struct hg_handle *handle)
 {
-    return atomic_load_explicit(&handle->canceled, memory_order_relaxed) ==
-               hg_handle_asked(hg_handle_use(handle)) ||
-           atomic_load_explicit(&handle->ret, memory_order_relaxed) !=
-               HG_SUCCESS;
+    return hg_call_word(&handle->call) & HG_CALL_ASKED ||
+           hg_call_ret(&handle->call) != HG_SUCCESS;
 }
 
 /* A tag is the handle's number and a count of its uses, so that what comes late
@@ -308,17 +261,6 @@ hg_handle_tag(const struct hg_handle *handle, uint32_t use)
     const struct hg_net *net = &handle->port->net;
 
     return ((uint64_t) use << net->index_bits | handle->index) & net->tag_mask;
-}
-
-/* The first error counts. */
-static inline void
-hg_handle_record(struct hg_handle *handle, hg_return_t ret)
-{
-    int32_t none = HG_SUCCESS;
-
-    if (ret != HG_SUCCESS)
-        atomic_compare_exchange_strong_explicit(&handle->ret, &none,
-            (int32_t) ret, memory_order_relaxed, memory_order_relaxed);
 }
 
 #endif /* HG_HANDLE_H */

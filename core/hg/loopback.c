@@ -10,37 +10,43 @@
 
 #include "hg/handle.h"
 #include "hg/overflow.h"
+#include "hg/release.h"
 #include "na.h"
 
 #include <string.h>
+
+static __attribute__((cold, noinline)) hg_return_t
+make_target(struct hg_context *context, struct hg_handle **target_p)
+{
+    hg_return_t ret = hg_handle_create(
+        context, &context->ports[HG_NET_MAIN], context->local_side, target_p);
+
+    if (ret != HG_SUCCESS)
+        return ret;
+    /* Listed already, it may be looked at. */
+    base_lock_acquire(&context->pool_lock);
+    (*target_p)->local = true;
+    base_lock_release(&context->pool_lock);
+    return HG_SUCCESS;
+}
 
 /* A target handle that no receive was posted for. */
 static hg_return_t
 take_target(struct hg_context *context, struct hg_handle **target_p)
 {
     struct hg_handle *target;
-    hg_return_t ret;
 
     base_lock_acquire(&context->pool_lock);
     target = SLIST_FIRST(&context->free_local);
     if (target) {
         SLIST_REMOVE_HEAD(&context->free_local, free_next);
         atomic_store_explicit(
-            &target->place, HG_PLACE_USED, memory_order_relaxed);
+            &target->state, HG_HANDLE_USED, memory_order_relaxed);
     }
     base_lock_release(&context->pool_lock);
-    if (!target) {
-        ret = hg_handle_create(context, &context->ports[HG_NET_MAIN],
-            context->local_side, &target);
-        if (ret != HG_SUCCESS)
-            return ret;
-        /* Listed already, it may be looked at. */
-        base_lock_acquire(&context->pool_lock);
-        target->local = true;
-        base_lock_release(&context->pool_lock);
-    }
-    atomic_store_explicit(
-        &target->responded, HG_RESPONDED_NOT, memory_order_relaxed);
+    if (!target)
+        return make_target(context, target_p);
+    hg_call_open(&target->call);
     *target_p = target;
     return HG_SUCCESS;
 }
@@ -118,8 +124,7 @@ hg_loopback_forward(struct hg_handle *origin)
 
     if (!no_response)
         /* The request does not stay underway. */
-        atomic_fetch_sub_explicit(
-            &origin->parts, HG_PART_SEND, memory_order_relaxed);
+        hg_call_begin_sent(&origin->call);
     ret = take_target(origin->context, &target);
     if (ret != HG_SUCCESS) {
         fail(origin, ret);
@@ -194,11 +199,12 @@ hg_loopback_cancel_all(struct hg_context *context)
     base_lock_release(&context->pool_lock);
 }
 
-void
-hg_loopback_put(struct hg_handle *target)
+__attribute__((cold)) void
+hg_loopback_released(struct hg_handle *target)
 {
     struct hg_context *context = target->context;
 
+    hg_handle_clear(target);
     /* It was never answered: its origin waits on, until it is cancelled. Set
      * by this handle's own request only, so that a look suffices. */
     if (atomic_load_explicit(&target->partner, memory_order_relaxed)) {
@@ -207,7 +213,7 @@ hg_loopback_put(struct hg_handle *target)
         base_lock_release(&context->loopback_lock);
     }
     base_lock_acquire(&context->pool_lock);
-    atomic_store_explicit(&target->place, HG_PLACE_FREE, memory_order_relaxed);
+    atomic_store_explicit(&target->state, HG_HANDLE_FREE, memory_order_relaxed);
     SLIST_INSERT_HEAD(&context->free_local, target, free_next);
     base_lock_release(&context->pool_lock);
 }

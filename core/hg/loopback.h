@@ -23,7 +23,7 @@ void hg_loopback_answered(struct hg_handle *origin, size_t size);
 void hg_loopback_cancel(struct hg_handle *origin);
 void hg_loopback_cancel_all(struct hg_context *context);
 
-/* Where target handles go when nobody refers to them. */
-void hg_loopback_put(struct hg_handle *target);
+/* released of the side of its targets. */
+void hg_loopback_released(struct hg_handle *target);
 
 #endif /* HG_LOOPBACK_H */

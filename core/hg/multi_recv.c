@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "hg/handle.h"
 #include "hg/refill.h"
+#include "hg/release.h"
 #include "na.h"
 #include "na/call.h"
 #include "rt/submit.h"
@@ -55,7 +56,7 @@ post(struct hg_multi_buffer *buffer)
             na_submission_failed(multi->port->na_context, "recv_multi", code)));
     atomic_store_explicit(&buffer->refs, 0, memory_order_relaxed);
     atomic_fetch_sub_explicit(&multi->posted, 1, memory_order_relaxed);
-    /* Release pairs with the acquire in hg_multi_feed. */
+    /* Release pairs with the acquire in retry. */
     atomic_store_explicit(&buffer->postponed, true, memory_order_release);
     hg_port_postpone(multi->context, multi->port);
 }
@@ -249,7 +250,7 @@ take_free(struct hg_multi *multi)
         SLIST_REMOVE_HEAD(&multi->free_handles, free_next);
         multi->free_count--;
         atomic_store_explicit(
-            &handle->place, HG_PLACE_USED, memory_order_relaxed);
+            &handle->state, HG_HANDLE_USED, memory_order_relaxed);
     }
     return handle;
 }
@@ -325,8 +326,9 @@ waited_run(struct base_completion *completion)
     free(message);
 }
 
-void
-hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
+/* Takes a handle that is free, or free again. */
+static void
+put(struct hg_multi *multi, struct hg_handle *handle)
 {
     struct hg_context *context = multi->context;
     struct hg_multi_message *message;
@@ -334,8 +336,7 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
 
     if (handle->multi_buffer)
         hg_multi_release(handle);
-    atomic_store_explicit(
-        &handle->responded, HG_RESPONDED_NOT, memory_order_relaxed);
+    hg_call_open(&handle->call);
     base_lock_acquire(&context->pool_lock);
     message = atomic_load_explicit(&context->ending, memory_order_relaxed)
                   ? NULL
@@ -346,7 +347,7 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
         enough = true;
     } else {
         atomic_store_explicit(
-            &handle->place, HG_PLACE_FREE, memory_order_relaxed);
+            &handle->state, HG_HANDLE_FREE, memory_order_relaxed);
         SLIST_INSERT_HEAD(&multi->free_handles, handle, free_next);
         multi->free_count++;
     }
@@ -367,8 +368,17 @@ hg_multi_put(struct hg_multi *multi, struct hg_handle *handle)
 }
 
 void
-hg_multi_feed(struct hg_multi *multi)
+hg_multi_released(struct hg_handle *handle)
 {
+    hg_handle_clear(handle);
+    put(handle->port->multi, handle);
+}
+
+static void
+retry(struct hg_context *context, struct hg_port *port)
+{
+    struct hg_multi *multi = port->multi;
+
     for (struct hg_multi_buffer *buffer = first_buffer(multi); buffer;
          buffer = buffer->next)
         /* Acquire pairs with the release in post. */
@@ -379,14 +389,18 @@ hg_multi_feed(struct hg_multi *multi)
         replenish(multi);
 }
 
-void
-hg_multi_unpost(struct hg_multi *multi)
+static void
+unpost(struct hg_context *context, struct hg_port *port)
 {
-    const struct hg_port *port = multi->port;
-
-    for (struct hg_multi_buffer *buffer = first_buffer(multi); buffer;
+    for (struct hg_multi_buffer *buffer = first_buffer(port->multi); buffer;
          buffer = buffer->next)
         rt_cancel(port->na_context, buffer->op);
+}
+
+static uint32_t
+posted(struct hg_context *context, struct hg_port *port)
+{
+    return atomic_load_explicit(&port->multi->posted, memory_order_relaxed);
 }
 
 static struct hg_multi_buffer *
@@ -428,9 +442,12 @@ buffer_destroy(struct hg_multi_buffer *buffer)
 static hg_return_t
 post_handle(struct hg_handle *handle)
 {
-    hg_multi_put(handle->port->multi, handle);
+    put(handle->port->multi, handle);
     return HG_SUCCESS;
 }
+
+static const struct hg_receiver receiver = {
+    .post = post_handle, .retry = retry, .unpost = unpost, .posted = posted};
 
 hg_return_t
 hg_multi_open(struct hg_context *context, struct hg_port *port)
@@ -459,7 +476,7 @@ hg_multi_open(struct hg_context *context, struct hg_port *port)
         return HG_NOMEM;
     }
     port->multi = multi;
-    port->post = post_handle;
+    port->receiver = &receiver;
     for (buffer = first_buffer(multi); buffer; buffer = buffer->next)
         post(buffer);
     return HG_SUCCESS;

@@ -49,17 +49,11 @@ hg_return_t hg_multi_open(struct hg_context *context, struct hg_port *port);
 /* The transport's context is gone. NULL is allowed. */
 void hg_multi_close(struct hg_multi *multi);
 
-/* Takes a target's handle that is free, or free again. */
-void hg_multi_put(struct hg_multi *multi, struct hg_handle *handle);
+/* released of a side: the handle is free for another message. */
+void hg_multi_released(struct hg_handle *handle);
 
 /* Gives back what a handle refers to, before it is free. */
 void hg_multi_release(struct hg_handle *handle);
-
-/* Posts again what could not be posted. The lock of progress is held. */
-void hg_multi_feed(struct hg_multi *multi);
-
-/* Asks for the end of all receives. The lock of progress is held. */
-void hg_multi_unpost(struct hg_multi *multi);
 
 /* Whether an entry of the queue is one that makes handles. */
 bool hg_multi_is_feeder(const struct base_completion *completion);

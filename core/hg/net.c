@@ -56,5 +56,6 @@ hg_port_init(struct hg_port *port, const struct hg_net *net,
     atomic_init(&port->hungry, false);
     atomic_init(&port->postponed, false);
     port->multi = NULL;
-    port->post = NULL;
+    port->side = NULL;
+    port->receiver = NULL;
 }

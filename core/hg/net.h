@@ -17,8 +17,11 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct hg_context;
 struct hg_handle;
 struct hg_multi;
+struct hg_port;
+struct hg_side;
 
 enum { HG_NET_MAIN, HG_NET_SM, HG_NETS };
 
@@ -35,20 +38,35 @@ struct hg_net {
     uint64_t tag_mask;
 };
 
+/* How requests are received. Constant. */
+struct hg_receiver {
+    /* A free handle is to receive a request. */
+    hg_return_t (*post)(struct hg_handle *handle);
+
+    /* Posts again what could not be posted. The lock of progress is held. */
+    void (*retry)(struct hg_context *context, struct hg_port *port);
+
+    /* Asks for the end of what was posted. The lock of progress is held. */
+    void (*unpost)(struct hg_context *context, struct hg_port *port);
+
+    /* Receives that the transport has. [any thread] */
+    uint32_t (*posted)(struct hg_context *context, struct hg_port *port);
+};
+
 struct hg_port {
     struct hg_net net; /* a copy, at hand with each message */
     struct na_context *na_context;
     SLIST_HEAD(, hg_handle) free_handles;  /* origin's, under pool_lock */
     SLIST_HEAD(, hg_handle) spare_handles; /* target's, likewise: refill.h */
-    _Atomic uint32_t loaded; /* target's with buffers of this port's */
-    uint64_t refusals;       /* of more receives */
-    _Atomic uint32_t taken;  /* receives that got a message; in progress */
-    _Atomic uint32_t posted; /* receives that were ever posted */
-    _Atomic bool hungry;     /* none is posted any more */
-    _Atomic bool postponed;  /* one could not be posted again */
-    struct hg_multi *multi;  /* NULL: one receive a request */
-    /* Uses a free handle of the target to receive a request. */
-    hg_return_t (*post)(struct hg_handle *handle);
+    _Atomic uint32_t loaded;    /* target's with buffers of this port's */
+    uint64_t refusals;          /* of more receives */
+    _Atomic uint32_t taken;     /* receives that got a message; in progress */
+    _Atomic uint32_t posted;    /* receives that were ever posted */
+    _Atomic bool hungry;        /* none is posted any more */
+    _Atomic bool postponed;     /* one could not be posted again */
+    const struct hg_side *side; /* of handles that receive through it */
+    const struct hg_receiver *receiver; /* how; NULL: it doesn't listen */
+    struct hg_multi *multi;             /* of multi_recv.c */
 };
 
 void hg_net_init(struct hg_net *net, struct na_class *na_class);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The origin's side: a request goes out, the answer comes in, the callback is
- * queued. A forward has two parts, the send and the receive; whichever ends
- * last completes the handle.
+ * queued. A forward has two operations, the send and the receive; whichever ends
+ * last completes the handle (hg/call.h).
  */
 #include "hg/origin.h"
 
@@ -27,68 +27,82 @@ forward_run(struct base_completion *completion)
     struct hg_handle *handle = hg_handle_of(completion);
     struct hg_cb_info info = {.arg = handle->arg,
         .type = HG_CB_FORWARD,
-        .ret = (hg_return_t) atomic_load_explicit(
-            &handle->ret, memory_order_relaxed)};
+        .ret = hg_call_ret(&handle->call)};
     hg_cb_t callback = handle->callback;
 
     info.info.forward.handle = handle;
     if (__builtin_expect(
-            atomic_load_explicit(&handle->watch, memory_order_relaxed) != 0, 0))
-        hg_forward_watched(handle);
+            hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_COUNTED), 0))
+        hg_forward_noted(handle);
     if (__builtin_expect(handle->in.overflow != NULL, 0))
         hg_overflow_withdraw(handle->in.overflow);
-    /* Release pairs with the acquire in HG_Forward and HG_Reset. */
-    atomic_store_explicit(&handle->in_flight, false, memory_order_release);
+    hg_call_reset(&handle->call);
     if (callback)
         callback(&info);
     hg_handle_unref(handle, 1);
 }
 
-/* true: none of the parts is left. */
-static inline __attribute__((always_inline)) bool
-take_part(struct hg_handle *handle, uint32_t part)
+static __attribute__((noinline)) enum hg_call_result
+end_operation(struct hg_handle *handle, enum hg_call_event event)
 {
-    /* Release: this part's traces come before the completion; acquire: the
-     * other's as well. */
-    uint32_t before =
-        atomic_fetch_sub_explicit(&handle->parts, part, memory_order_acq_rel) &
-        HG_PART_MASK;
+    return hg_call_ended(
+        &handle->call, hg_call_operation(event), hg_call_outcome(event));
+}
 
-    if (before == part)
+/* An operation of a forward that has failed. */
+static __attribute__((cold, noinline)) enum hg_call_result
+failed(struct hg_handle *handle, enum hg_call_event event)
+{
+    enum hg_call_result result;
+
+    /* First: after the event the handle may be used anew. */
+    if (event == HG_CALL_ON_SENT || event == HG_CALL_ON_UNANSWERED)
+        hg_abandon(handle, hg_call_operation(event));
+    result = end_operation(handle, event);
+    if (result == HG_CALL_QUEUE)
+        hg_abandon(handle, 0); /* both ended at the same moment */
+    return result;
+}
+
+/* true: the forward is over. */
+static inline __attribute__((always_inline)) bool
+is_over(struct hg_handle *handle, enum hg_call_result result)
+{
+    if (result == HG_CALL_QUEUE) {
+        handle->completion.run = forward_run;
         return true;
-    if (__builtin_expect(before == (part | HG_PART_DETACHED), 0))
-        hg_handle_aside_ended(handle);
+    }
+    if (__builtin_expect(result == HG_CALL_RELEASED, 0))
+        hg_handle_orphan_ended(handle);
     return false;
 }
 
-static __attribute__((cold, noinline)) bool
-take_failed_part(struct hg_handle *handle, uint32_t part)
-{
-    hg_abandon(handle, part);
-    if (!take_part(handle, part))
-        return false;
-    hg_abandon(handle, 0); /* both ended at the same moment */
-    return true;
-}
-
-/* One of the two parts, or both, have ended. true: the forward is over. */
+/* An operation has ended. true: the forward is over. */
 static inline __attribute__((always_inline)) bool
-part_ended(struct hg_handle *handle, uint32_t part)
+ended(struct hg_handle *handle, enum hg_call_event event)
 {
-    bool failed =
-        atomic_load_explicit(&handle->ret, memory_order_relaxed) != HG_SUCCESS;
-
-    if (!(__builtin_expect(failed, 0) ? take_failed_part(handle, part)
-                                      : take_part(handle, part)))
-        return false;
-    handle->completion.run = forward_run;
-    return true;
+    return is_over(
+        handle, __builtin_expect(hg_call_ret(&handle->call) != HG_SUCCESS, 0)
+                    ? failed(handle, event)
+                    : hg_call_event(&handle->call, event, 0));
 }
 
-static void
-part_ended_in_progress(struct hg_handle *handle, uint32_t part)
+static inline __attribute__((always_inline)) void
+answered_in_progress(struct hg_handle *handle)
 {
-    if (part_ended(handle, part))
+    if (ended(handle, HG_CALL_ON_RECEIVED))
+        base_completion_push(
+            &handle->context->bulk.completions, &handle->completion);
+}
+
+/* Likewise, where it is not the answer that ends. */
+static __attribute__((noinline)) void
+ended_in_progress(struct hg_handle *handle, enum hg_call_event event)
+{
+    bool failing = hg_call_ret(&handle->call) != HG_SUCCESS;
+
+    if (is_over(handle,
+            failing ? failed(handle, event) : end_operation(handle, event)))
         base_completion_push(
             &handle->context->bulk.completions, &handle->completion);
 }
@@ -116,6 +130,7 @@ take_flagged(struct hg_handle *handle)
     /* That of loopback.c is here already. */
     if (!(message->flags & HG_HEADER_MORE) || message->overflow)
         return false;
+    hg_call_note(&handle->call, HG_CALL_IS_ANSWERED);
     hg_overflow_fetch(handle);
     return true;
 }
@@ -136,10 +151,10 @@ not_received(
         LOG_ERROR(HG, "an answer of %llu bytes cannot be understood: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
         handle->out.flags = 0;
-        handle->fate = HG_FATE_ANSWERED;
     }
-    hg_handle_record(handle, ret);
-    part_ended_in_progress(handle, HG_PART_RECV);
+    hg_call_record(&handle->call, ret);
+    ended_in_progress(handle,
+        code == NA_SUCCESS ? HG_CALL_ON_RECEIVED : HG_CALL_ON_UNANSWERED);
 }
 
 /* Not the answer to this request: the receive is posted again. */
@@ -154,10 +169,10 @@ late_received(struct hg_handle *handle)
                                        : post_receive(handle);
     if (code == NA_PLUGIN_PENDING)
         return;
-    hg_handle_record(
-        handle, (hg_return_t) na_submission_failed(
-                    handle->port->na_context, "recv_expected", code));
-    part_ended_in_progress(handle, HG_PART_RECV);
+    hg_call_record(
+        &handle->call, (hg_return_t) na_submission_failed(
+                           handle->port->na_context, "recv_expected", code));
+    ended_in_progress(handle, HG_CALL_ON_UNANSWERED);
 }
 
 static void
@@ -185,22 +200,21 @@ answer_received(struct na_op *op, const na_plugin_event *event)
     }
     handle->out.size = header.payload_size;
     handle->out.flags = header.flags;
-    handle->fate = HG_FATE_ANSWERED;
-    hg_handle_record(handle, header.ret);
+    hg_call_record(&handle->call, header.ret);
     hg_count(handle->context->hg_class,
         &handle->context->hg_class->counters.response_received);
     if (__builtin_expect(header.flags != 0, 0) && take_flagged(handle))
         return;
-    part_ended_in_progress(handle, HG_PART_RECV);
+    answered_in_progress(handle);
 }
 
 static void
 fetched(struct hg_handle *handle, hg_return_t ret)
 {
-    hg_handle_record(handle, ret);
-    if (atomic_load_explicit(&handle->ret, memory_order_relaxed) != HG_SUCCESS)
+    hg_call_record(&handle->call, ret);
+    if (hg_call_ret(&handle->call) != HG_SUCCESS)
         hg_overflow_drop(&handle->out);
-    part_ended_in_progress(handle, HG_PART_RECV);
+    ended_in_progress(handle, HG_CALL_ON_UNANSWERED);
 }
 
 /* A request that is not to be answered is, all the same, when the target has
@@ -220,12 +234,13 @@ request_sent(struct na_op *op, const na_plugin_event *event)
     na_return_t ret = na_event_code(handle->port->na_context, event);
 
     if (__builtin_expect(ret != NA_SUCCESS, 0)) {
-        handle->fate = HG_FATE_UNSENT;
-        hg_handle_record(handle, (hg_return_t) ret);
+        hg_call_record(&handle->call, (hg_return_t) ret);
         if (awaits_answer(handle))
             hg_handle_end(handle);
+        ended_in_progress(handle, HG_CALL_ON_UNSENT);
+        return;
     }
-    part_ended_in_progress(handle, HG_PART_SEND);
+    ended_in_progress(handle, HG_CALL_ON_SENT);
 }
 
 static void
@@ -294,23 +309,21 @@ send_request(struct hg_handle *handle)
         handle->peer.addr, handle->target_id, handle->tag);
 }
 
-/* None of the parts was started after all. */
+/* Nothing was submitted after all. */
 static hg_return_t
-take_back(struct hg_handle *handle, uint32_t part, hg_return_t ret)
+revoke(struct hg_handle *handle, hg_return_t ret)
 {
-    uint32_t parts = handle->cookie << HG_PART_SHIFT | part;
+    enum hg_call_result result =
+        hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
 
-    if (!atomic_compare_exchange_strong_explicit(&handle->parts, &parts,
-            parts - part, memory_order_relaxed, memory_order_relaxed)) {
-        /* Meanwhile it was cancelled, and its callback tells that. */
-        handle->fate = HG_FATE_UNSENT;
-        part_ended(handle, part);
+    if (result == HG_CALL_RELEASED)
+        hg_handle_orphan_ended(handle);
+    /* Otherwise it was cancelled meanwhile, and its callback tells that. */
+    if (result != HG_CALL_ENDED)
         return HG_SUCCESS;
-    }
-    hg_handle_record(handle, ret);
-    hg_forward_watched(handle);
+    hg_call_record(&handle->call, ret);
+    hg_forward_noted(handle);
     atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_relaxed);
-    atomic_store_explicit(&handle->in_flight, false, memory_order_relaxed);
     return ret;
 }
 
@@ -321,11 +334,12 @@ not_sent(struct hg_handle *handle, hg_return_t ret)
 {
     struct na_progress *progress = hg_context_na(handle->context)->progress;
 
-    handle->fate = HG_FATE_UNSENT;
-    hg_handle_record(handle, ret);
+    hg_call_record(&handle->call, ret);
     na_progress_acquire(progress);
     hg_handle_end(handle);
     na_progress_release(progress);
+    ended_in_progress(handle, HG_CALL_ON_UNSENT);
+    na_progress_notify(progress);
 }
 
 /* Sends; the receive, if there is one, is out already. */
@@ -341,10 +355,11 @@ start(struct hg_handle *handle, bool awaiting)
             handle->port->na_context, "send_unexpected", code);
 
         if (!awaiting)
-            return take_back(handle, HG_PART_SEND, ret);
+            return revoke(handle, ret);
         not_sent(handle, ret);
+        return HG_SUCCESS;
     }
-    if (part_ended(handle, HG_PART_SEND))
+    if (ended(handle, HG_CALL_ON_SENT))
         hg_context_complete(handle->context, &handle->completion);
     return HG_SUCCESS;
 }
@@ -353,14 +368,12 @@ hg_return_t
 HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
     bool awaiting;
-    uint32_t parts;
     hg_return_t ret;
 
     if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc ||
         !handle->peer.addr)
         return HG_INVALID_ARG;
-    /* Acquire pairs with the release in forward_run. */
-    if (atomic_load_explicit(&handle->in_flight, memory_order_acquire))
+    if (!hg_call_is_idle(&handle->call))
         return HG_BUSY;
     handle->cookie++;
     handle->tag = hg_handle_tag(handle, handle->cookie);
@@ -370,27 +383,22 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     if (ret != HG_SUCCESS)
         return ret;
     awaiting = awaits_answer(handle);
-    handle->fate = HG_FATE_OPEN;
     handle->callback = callback;
     handle->arg = arg;
     if (__builtin_expect(handle->out.overflow != NULL, 0))
         hg_overflow_drop(&handle->out);
     handle->out.size = 0;
-    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
-    parts = awaiting ? HG_PART_SEND | HG_PART_RECV : HG_PART_SEND;
-    atomic_store_explicit(&handle->canceled, 0, memory_order_relaxed);
-    /* Release pairs with the acquire in expired (cancel.c). */
-    atomic_store_explicit(&handle->parts,
-        handle->cookie << HG_PART_SHIFT | parts, memory_order_release);
-    atomic_store_explicit(&handle->in_flight, true, memory_order_relaxed);
-    hg_handle_ref(handle);
+    atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
+    hg_call_begin(&handle->call, handle->cookie,
+        awaiting ? HG_CALL_SEND | HG_CALL_RECV : HG_CALL_SEND);
+    hg_handle_ref(handle, 1);
     if (__builtin_expect(handle->context->hg_class->bulk.stats, 0))
         hg_stats_forward(handle);
     if (__builtin_expect(handle->timeout_ms > 0, 0)) {
-        ret = hg_handle_timer_start(handle, hg_handle_use(handle),
+        ret = hg_handle_timer_start(handle, hg_call_generation(&handle->call),
             base_time_deadline(handle->timeout_ms));
         if (ret != HG_SUCCESS)
-            return take_back(handle, parts, ret);
+            return revoke(handle, ret);
     }
     if (__builtin_expect(handle->loopback, 0)) {
         hg_loopback_forward(handle);
@@ -400,9 +408,9 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         int32_t code = post_receive(handle);
 
         if (__builtin_expect(code != NA_PLUGIN_PENDING, 0))
-            return take_back(handle, parts,
-                (hg_return_t) na_submission_failed(
-                    handle->port->na_context, "recv_expected", code));
+            return revoke(
+                handle, (hg_return_t) na_submission_failed(
+                            handle->port->na_context, "recv_expected", code));
     }
     return start(handle, awaiting);
 }

@@ -251,7 +251,7 @@ static void
 tell_in_vain(struct hg_handle *handle, hg_return_t ret)
 {
     if (handle->role == HG_ROLE_ORIGIN)
-        handle->fate = HG_FATE_OPEN;
+        hg_call_forget(&handle->call, HG_CALL_IS_ANSWERED);
     tell_fetched(handle, ret);
 }
 
@@ -333,7 +333,7 @@ fetched(void *arg, hg_return_t ret)
         tell_fetched(handle, ret);
         return;
     }
-    hg_handle_record(handle, ret);
+    hg_call_record(&handle->call, ret);
     acknowledge(overflow, ret);
 }
 
@@ -490,7 +490,7 @@ take_ack(struct hg_overflow *overflow, const na_plugin_event *event)
         hg_count_dropped(handle->context->hg_class);
     if (ret == HG_SUCCESS && ack.cookie != overflow->cookie)
         return false;
-    hg_handle_record(handle, ret == HG_SUCCESS ? ack.ret : ret);
+    hg_call_record(&handle->call, ret == HG_SUCCESS ? ack.ret : ret);
     return true;
 }
 
@@ -505,12 +505,12 @@ ack_received(struct na_op *op, const na_plugin_event *event)
             HG_HEADER_ACK_SIZE);
 
     if (ret != NA_SUCCESS) {
-        hg_handle_record(handle, (hg_return_t) ret);
+        hg_call_record(&handle->call, (hg_return_t) ret);
     } else if (!take_ack(overflow, event)) {
         ret = overflow->ending ? NA_CANCELED : post_ack(overflow);
         if (ret == NA_SUCCESS)
             return;
-        hg_handle_record(handle, (hg_return_t) ret);
+        hg_call_record(&handle->call, (hg_return_t) ret);
     }
     atomic_store_explicit(&handle->moving, NULL, memory_order_relaxed);
     handle->side->acknowledged(handle);
@@ -535,7 +535,7 @@ hg_overflow_await(struct hg_handle *handle)
         atomic_store_explicit(&handle->moving, overflow, memory_order_relaxed);
     /* Without the memory for it the answer has no limit. */
     if (ret == NA_SUCCESS && limit > 0)
-        hg_handle_timer_start(handle, hg_handle_use(handle),
+        hg_handle_timer_start(handle, hg_call_generation(&handle->call),
             base_time_now() + limit * BASE_TIME_MS);
     na_progress_release(progress);
     return (hg_return_t) ret;
@@ -573,7 +573,7 @@ hg_overflow_unsent(struct hg_handle *handle)
     /* Unless the receive has ended already. */
     if (atomic_load_explicit(&handle->moving, memory_order_relaxed)) {
         atomic_store_explicit(&handle->moving, NULL, memory_order_relaxed);
-        hg_handle_ref(handle);
+        hg_handle_ref(handle, 1);
         overflow->ack->complete = unsent_ended;
         end_ack(overflow);
         overflow = NULL;

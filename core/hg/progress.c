@@ -71,7 +71,7 @@ HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     return HG_SUCCESS;
 }
 
-int
+__attribute__((cold)) int
 HG_Event_get_wait_fd(const hg_context_t *context)
 {
     return context ? na_progress_fd(hg_context_na(context)->progress) : -1;

@@ -10,7 +10,8 @@ static void
 spare_push(struct hg_handle *handle)
 {
     base_lock_acquire(&handle->context->pool_lock);
-    atomic_store_explicit(&handle->place, HG_PLACE_SPARE, memory_order_relaxed);
+    atomic_store_explicit(
+        &handle->state, HG_HANDLE_SPARE, memory_order_relaxed);
     SLIST_INSERT_HEAD(&handle->port->spare_handles, handle, free_next);
     base_lock_release(&handle->context->pool_lock);
 }
@@ -33,7 +34,7 @@ spare_pop(struct hg_context *context, struct hg_port *port)
     if (handle) {
         SLIST_REMOVE_HEAD(&port->spare_handles, free_next);
         atomic_store_explicit(
-            &handle->place, HG_PLACE_USED, memory_order_relaxed);
+            &handle->state, HG_HANDLE_USED, memory_order_relaxed);
     }
     base_lock_release(&context->pool_lock);
     return handle;
@@ -49,7 +50,7 @@ take(struct hg_context *context, struct hg_port *port,
     hg_return_t ret;
 
     if (!handle) {
-        ret = hg_handle_create(context, port, context->target_side, handle_p);
+        ret = hg_handle_create(context, port, port->side, handle_p);
     } else {
         ret = hg_handle_buffers_alloc(handle);
         if (ret == HG_SUCCESS)
@@ -124,7 +125,7 @@ hg_refill_post(struct hg_port *port, struct hg_context *context, uint32_t count)
             hg_refill_request(context, port);
             return ret;
         }
-        ret = port->post(handle);
+        ret = port->receiver->post(handle);
         if (ret != HG_SUCCESS) {
             hg_refill_log(ret);
             hg_port_postpone(context, handle->port);

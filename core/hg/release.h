@@ -15,7 +15,7 @@ hg_handle_clear(struct hg_handle *handle)
         hg_overflow_clear(handle);
     na_peer_release(&handle->peer);
     if (__builtin_expect(
-            atomic_load_explicit(&handle->watch, memory_order_relaxed) != 0, 0))
+            hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_COUNTED), 0))
         hg_stats_released(handle);
 }
 

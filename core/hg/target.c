@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The target's side: receives are posted for requests, a request that comes is
- * checked and queued, its handler runs and responds. A handle that nobody
- * refers to any more is posted again.
+ * The target's side: a request that comes is checked and queued, its handler runs
+ * and responds. single_recv.c, multi_recv.c and loopback.c are where requests
+ * come from.
  */
 #include "hg/target.h"
 
@@ -14,8 +14,7 @@
 #include "hg/multi_recv.h"
 #include "hg/overflow.h"
 #include "hg/payload.h"
-#include "hg/refill.h"
-#include "hg/release.h"
+#include "hg/single_recv.h"
 #include "na.h"
 #include "rt/submit.h"
 #include "talaria.h"
@@ -31,156 +30,6 @@ prepare(struct hg_handle *handle)
     handle->send->complete = response_sent;
 }
 
-static void
-set_place(struct hg_handle *handle, enum hg_place place)
-{
-    atomic_store_explicit(&handle->place, place, memory_order_relaxed);
-}
-
-/* Posts the receive of a handle that nobody uses. */
-static inline __attribute__((always_inline)) hg_return_t
-post_inline(struct hg_handle *handle)
-{
-    struct hg_port *port = handle->port;
-    struct rt_endpoint at;
-    int32_t code;
-
-    atomic_fetch_add_explicit(&port->posted, 1, memory_order_relaxed);
-    atomic_store_explicit(
-        &handle->responded, HG_RESPONDED_NOT, memory_order_relaxed);
-    set_place(handle, HG_PLACE_POSTED);
-    at = rt_endpoint(port->na_context);
-    code = rt_recv_unexpected(at, handle->recv, handle->in.buffer,
-        port->net.in_size, handle->in.buffer_data);
-    if (code == NA_PLUGIN_PENDING)
-        return HG_SUCCESS;
-    set_place(handle, HG_PLACE_FREE);
-    atomic_fetch_sub_explicit(&port->posted, 1, memory_order_relaxed);
-    return (hg_return_t) na_submission_failed(
-        port->na_context, "recv_unexpected", code);
-}
-
-__attribute__((cold, noinline)) hg_return_t
-hg_target_post(struct hg_handle *handle)
-{
-    return post_inline(handle);
-}
-
-static __attribute__((cold, noinline)) void
-not_posted(struct hg_handle *handle, hg_return_t ret)
-{
-    if (!na_context_is_dead(handle->port->na_context))
-        hg_refill_log(ret);
-    hg_port_postpone(handle->context, handle->port);
-}
-
-static void
-repost(struct hg_handle *handle)
-{
-    struct hg_context *context = handle->context;
-    hg_return_t ret;
-
-    if (__builtin_expect(handle->port->multi != NULL, 0)) {
-        hg_multi_put(handle->port->multi, handle);
-        return;
-    }
-    /* One that slips by who unposts just now is met when he looks again. */
-    if (!atomic_load_explicit(&context->accepting, memory_order_relaxed)) {
-        set_place(handle, HG_PLACE_FREE);
-        return;
-    }
-    if (__builtin_expect(hg_refill_enough(handle->port), 0)) {
-        hg_refill_spare(handle);
-        return;
-    }
-    ret = post_inline(handle);
-    if (__builtin_expect(ret != HG_SUCCESS, 0))
-        not_posted(handle, ret);
-}
-
-/* A handle whose receive could not be posted, or NULL. */
-static struct hg_handle *
-take_postponed(struct hg_context *context, const struct hg_port *port)
-{
-    struct hg_handle *handle;
-
-    base_lock_acquire(&context->pool_lock);
-    LIST_FOREACH (handle, &context->handles, all_next)
-        if (handle->role == HG_ROLE_TARGET && !handle->local &&
-            handle->port == port &&
-            atomic_load_explicit(&handle->place, memory_order_relaxed) ==
-                HG_PLACE_FREE) {
-            set_place(handle, HG_PLACE_USED);
-            break;
-        }
-    base_lock_release(&context->pool_lock);
-    return handle;
-}
-
-/* In progress, and therefore without making handles: that would run the user's
- * callback. */
-static void
-retry_port(struct hg_context *context, struct hg_port *port)
-{
-    struct hg_handle *handle;
-
-    if (port->multi) {
-        hg_multi_feed(port->multi);
-        return;
-    }
-    while ((handle = take_postponed(context, port)) != NULL) {
-        if (hg_target_post(handle) == HG_SUCCESS)
-            continue;
-        /* It was logged when it failed first. */
-        hg_port_postpone(context, port);
-        return;
-    }
-}
-
-__attribute__((cold)) void
-hg_target_retry(struct hg_context *context)
-{
-    for (unsigned i = 0; i < context->port_count; i++)
-        if (atomic_exchange_explicit(
-                &context->ports[i].postponed, false, memory_order_relaxed) &&
-            atomic_load_explicit(&context->accepting, memory_order_relaxed))
-            retry_port(context, &context->ports[i]);
-}
-
-__attribute__((cold)) void
-hg_target_unpost(struct hg_context *context)
-{
-    struct na_progress *progress = hg_context_na(context)->progress;
-    struct hg_handle *handle;
-
-    atomic_store_explicit(&context->accepting, false, memory_order_relaxed);
-    na_progress_acquire(progress);
-    for (handle = hg_pool_first(context); handle;
-         handle = LIST_NEXT(handle, all_next))
-        if (handle->role == HG_ROLE_TARGET) {
-            rt_cancel(hg_handle_na(handle), handle->recv);
-            hg_overflow_cancel_fetch(handle);
-        }
-    for (unsigned i = 0; i < context->port_count; i++)
-        if (context->ports[i].multi)
-            hg_multi_unpost(context->ports[i].multi);
-    na_progress_release(progress);
-}
-
-/* The last posted receive has got its message. In progress. */
-static void
-count_taken(struct hg_context *context, struct hg_port *port)
-{
-    uint32_t taken =
-        atomic_load_explicit(&port->taken, memory_order_relaxed) + 1;
-
-    atomic_store_explicit(&port->taken, taken, memory_order_relaxed);
-    if (__builtin_expect(
-            taken == atomic_load_explicit(&port->posted, memory_order_relaxed),
-            0))
-        hg_refill_request(context, port);
-}
-
 /* The callback of a response, which the user wanted. */
 static void
 respond_run(struct base_completion *completion)
@@ -188,14 +37,14 @@ respond_run(struct base_completion *completion)
     struct hg_handle *handle = hg_handle_of(completion);
     struct hg_cb_info info = {.arg = handle->arg,
         .type = HG_CB_RESPOND,
-        .ret = (hg_return_t) atomic_load_explicit(
-            &handle->ret, memory_order_relaxed)};
+        .ret = hg_call_ret(&handle->call)};
+    int32_t refs = HG_REF_ANSWER;
 
     info.info.respond.handle = handle;
-    atomic_store_explicit(
-        &handle->responded, HG_RESPONDED_OVER, memory_order_relaxed);
+    if (hg_call_event(&handle->call, HG_CALL_ON_CALLED, 0) == HG_CALL_RELEASED)
+        refs += HG_REF_TRANSPORT;
     handle->callback(&info);
-    hg_handle_unref(handle, 1);
+    hg_handle_unref(handle, refs);
 }
 
 void
@@ -206,35 +55,54 @@ hg_target_responded(struct hg_handle *handle)
         &handle->context->bulk.completions, &handle->completion);
 }
 
-/* The response has left, or failed to; a callback keeps a reference. false: it
- * was finished before, and now the transport is through with it as well. */
+/* What the end of an answer that was pending leads to. true: its callback is to be
+ * queued. */
 static inline bool
-give_back(struct hg_handle *handle, int32_t keep)
+settle(struct hg_handle *handle, enum hg_call_result result)
 {
-    /* As hg_handle_unref. */
-    int32_t before = atomic_fetch_sub_explicit(
-        &handle->refs, HG_HANDLE_RESPONDING - keep, memory_order_acq_rel);
-
-    if (__builtin_expect((before & HG_HANDLE_RESPONDING) == 0, 0)) {
-        hg_handle_unref(handle, HG_HANDLE_ASIDE - HG_HANDLE_RESPONDING + keep);
-        return false;
-    }
-    if (before == HG_HANDLE_RESPONDING && keep == 0)
-        handle->side->released(handle);
-    return true;
+    if (result == HG_CALL_ENDED)
+        hg_handle_unref(handle, HG_REF_ANSWER);
+    else if (result == HG_CALL_RELEASED)
+        hg_handle_unref(handle, HG_REF_TRANSPORT);
+    return result == HG_CALL_QUEUE;
 }
 
-/* The response has left, or failed to, or is acknowledged. true: the callback
- * is to be queued. */
-static inline __attribute__((always_inline)) bool
-respond_ended(struct hg_handle *handle)
+/* A pending answer was sent, or could not be, or is acknowledged. true: as
+ * settle. */
+static bool
+pending_ended(struct hg_handle *handle)
 {
-    bool wanted = handle->callback != NULL;
+    return (!handle->out.overflow ||
+               hg_overflow_part_ended(handle->out.overflow)) &&
+           settle(handle, hg_call_event(&handle->call, HG_CALL_ON_ANSWERED, 0));
+}
 
-    if (__builtin_expect(handle->out.overflow != NULL, 0) &&
-        !hg_overflow_part_ended(handle->out.overflow))
-        return false;
-    return give_back(handle, wanted) && wanted;
+/* Not in progress, which is to wake who waits for it. */
+static __attribute__((noinline)) void
+queue_callback(struct hg_handle *handle)
+{
+    hg_target_responded(handle);
+    na_progress_notify(handle->port->na_context->progress);
+}
+
+/* The answer, which has its reference, is the transport's, which may have ended it
+ * already. */
+static __attribute__((noinline)) void
+become_pending(struct hg_handle *handle)
+{
+    if (settle(handle, hg_call_event(&handle->call, HG_CALL_ON_PENDING, 0)))
+        queue_callback(handle);
+}
+
+/* The answer, which has its reference, was sent, and never pending. */
+static inline void
+answered(struct hg_handle *handle)
+{
+    hg_call_answered(&handle->call);
+    if (handle->callback)
+        queue_callback(handle);
+    else
+        hg_handle_unref(handle, HG_REF_ANSWER);
 }
 
 static void
@@ -245,7 +113,7 @@ response_sent(struct na_op *op, const na_plugin_event *event)
         (hg_return_t) na_event_code(handle->port->na_context, event);
 
     if (__builtin_expect(ret != HG_SUCCESS, 0)) {
-        hg_handle_record(handle, ret);
+        hg_call_record(&handle->call, ret);
         if (handle->context->hg_class->bulk.stats)
             hg_stats_not_responded(handle, ret);
         hg_overflow_cancel(handle); /* nobody will acknowledge it */
@@ -256,19 +124,27 @@ response_sent(struct na_op *op, const na_plugin_event *event)
 static void
 acknowledged(struct hg_handle *handle)
 {
-    if (respond_ended(handle))
+    if (pending_ended(handle))
         hg_target_responded(handle);
 }
 
-/* The answer could not be sent. */
+/* The answer could not be sent, and another may be. It was not submitted, but may
+ * have been completed early: then its callback tells that. */
 static __attribute__((noinline, cold)) hg_return_t
 unsent(struct hg_handle *handle, hg_return_t ret)
 {
+    enum hg_call_result result = HG_CALL_ENDED;
+
     if (handle->context->hg_class->bulk.stats)
         hg_stats_not_responded(handle, ret);
-    if (handle->out.overflow)
+    if (handle->out.overflow) {
         hg_overflow_unsent(handle);
-    return give_back(handle, 0) ? ret : HG_SUCCESS;
+        result = hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
+    }
+    if (result == HG_CALL_ENDED)
+        hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
+    settle(handle, result);
+    return result == HG_CALL_ENDED ? ret : HG_SUCCESS;
 }
 
 /* As with Mercury the callback of the answer is run before that of the forward
@@ -276,14 +152,13 @@ unsent(struct hg_handle *handle, hg_return_t ret)
 static __attribute__((noinline)) void
 respond_locally(struct hg_handle *handle)
 {
-    struct na_progress *progress = handle->port->na_context->progress;
     size_t size = handle->out.size;
     struct hg_handle *origin = hg_loopback_answer(handle);
 
-    if (respond_ended(handle)) {
-        hg_target_responded(handle);
-        na_progress_notify(progress);
-    }
+    if (__builtin_expect(handle->out.overflow != NULL, 0))
+        hg_overflow_part_ended(handle->out.overflow);
+    hg_handle_ref(handle, HG_REF_ANSWER);
+    answered(handle);
     if (origin)
         hg_loopback_answered(origin, size);
 }
@@ -298,14 +173,30 @@ send_answer(struct hg_handle *handle, const struct hg_net *net)
         handle->peer.addr, handle->info.context_id, handle->tag);
 }
 
-/* Sends the answer, whose payload is encoded and whose ret is set; holds a
- * reference meanwhile. */
+/* What the submission of an answer with a payload beyond the message returned. That
+ * is pending until the transport has sent it and the origin has acknowledged it,
+ * and from before it is submitted. */
+static __attribute__((cold, noinline)) hg_return_t
+submitted_beyond(struct hg_handle *handle, int32_t code)
+{
+    if (code == NA_PLUGIN_PENDING)
+        return HG_SUCCESS;
+    if (code != NA_PLUGIN_DONE)
+        return unsent(
+            handle, (hg_return_t) na_submission_failed(
+                        handle->port->na_context, "send_expected", code));
+    if (pending_ended(handle))
+        queue_callback(handle);
+    return HG_SUCCESS;
+}
+
+/* Sends the answer, which is claimed and encoded and whose ret is set. */
 static inline __attribute__((always_inline)) hg_return_t
 respond(struct hg_handle *handle, hg_return_t result)
 {
     const struct hg_class *hg_class = handle->context->hg_class;
     const struct hg_net *net = &handle->port->net;
-    struct na_progress *progress = handle->port->na_context->progress;
+    bool beyond = handle->out.overflow != NULL;
     struct hg_header_response header = {
         .flags = (uint8_t) (hg_class->checksum_flags | handle->out.flags),
         .cookie = handle->cookie,
@@ -321,46 +212,45 @@ respond(struct hg_handle *handle, hg_return_t result)
             hg_overflow_rest(&handle->out));
     if (__builtin_expect(hg_class->bulk.stats, 0))
         hg_stats_respond(handle, result);
-    atomic_store_explicit(&handle->canceled, 0, memory_order_relaxed);
-    /* Release pairs with the acquire in detach_respond. */
-    atomic_fetch_add_explicit(
-        &handle->refs, HG_HANDLE_RESPONDING, memory_order_release);
     if (__builtin_expect(handle->local, 0)) {
         respond_locally(handle);
         return HG_SUCCESS;
     }
+    /* Also while it is submitted: its user may be told by its origin to drop the
+     * last other reference. */
+    hg_handle_ref(handle, HG_REF_ANSWER);
+    if (__builtin_expect(beyond, 0))
+        become_pending(handle);
     code = send_answer(handle, net);
+    if (__builtin_expect(beyond, 0))
+        return submitted_beyond(handle, code);
     if (code == NA_PLUGIN_PENDING)
-        return HG_SUCCESS;
-    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
+        become_pending(handle);
+    else if (__builtin_expect(code == NA_PLUGIN_DONE, 1))
+        answered(handle);
+    else
         return unsent(
             handle, (hg_return_t) na_submission_failed(
                         handle->port->na_context, "send_expected", code));
-    if (respond_ended(handle)) {
-        hg_target_responded(handle);
-        na_progress_notify(progress);
-    }
     return HG_SUCCESS;
 }
 
+/* One alone may answer. */
+static __attribute__((cold, noinline)) bool
+claim_code(struct hg_handle *handle)
+{
+    return hg_call_event(&handle->call, HG_CALL_ON_CLAIM, 0) != HG_CALL_REFUSED;
+}
+
+/* Sends an answer, which is claimed, without a payload. */
 static __attribute__((cold, noinline)) hg_return_t
 send_code(struct hg_handle *handle, hg_return_t code)
 {
     handle->callback = NULL;
     handle->out.size = handle->context->hg_class->out_offset;
     handle->out.flags = 0;
-    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
+    atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
     return respond(handle, code);
-}
-
-/* One alone may answer. */
-static inline bool
-claim(struct hg_handle *handle, uint8_t responded)
-{
-    uint8_t before = HG_RESPONDED_NOT;
-
-    return atomic_compare_exchange_strong_explicit(&handle->responded, &before,
-        responded, memory_order_relaxed, memory_order_relaxed);
 }
 
 /* Answers without a payload, if there is to be an answer and none was given.
@@ -370,7 +260,7 @@ respond_with_code(struct hg_handle *handle, hg_return_t code)
 {
     if (handle->no_response)
         return true;
-    if (!claim(handle, HG_RESPONDED_OVER))
+    if (!claim_code(handle))
         return atomic_load_explicit(&handle->dropped, memory_order_relaxed);
     send_code(handle, code);
     return true;
@@ -381,10 +271,10 @@ respond_with_code(struct hg_handle *handle, hg_return_t code)
 static __attribute__((cold, noinline)) hg_return_t
 begin_flagged(struct hg_handle *handle)
 {
-    atomic_fetch_add_explicit(&handle->refs,
-        handle->in.flags & HG_MESSAGE_FETCHED ? HG_HANDLE_IN_HANDLER
-                                              : HG_HANDLE_IN_HANDLER + 1,
-        memory_order_relaxed);
+    /* What was fetched has the user's already. */
+    hg_handle_ref(handle, handle->in.flags & HG_MESSAGE_FETCHED
+                              ? HG_REF_HANDLER
+                              : HG_REF_HANDLER + 1);
     if (!(handle->in.flags & HG_HEADER_PAYLOAD_SUM) ||
         hg_checksum_agrees(&handle->in, hg_overflow_rest(&handle->in)))
         return HG_SUCCESS;
@@ -419,12 +309,12 @@ handler_run(struct base_completion *completion)
         ret = begin_flagged(handle);
     else
         atomic_store_explicit(
-            &handle->refs, 1 + HG_HANDLE_IN_HANDLER, memory_order_relaxed);
+            &handle->refs, 1 + HG_REF_HANDLER, memory_order_relaxed);
     if (__builtin_expect(ret == HG_SUCCESS, 1))
         ret = handle->rpc->handler(handle);
     if (__builtin_expect(ret != HG_SUCCESS, 0))
         handler_failed(handle, ret);
-    hg_handle_unref(handle, HG_HANDLE_IN_HANDLER);
+    hg_handle_unref(handle, HG_REF_HANDLER);
 }
 
 bool
@@ -445,9 +335,8 @@ hg_target_run_last(struct base_completion *completion)
         respond_run(completion);
         return;
     }
-    /* As begin_flagged counts. */
     if (!(handle->in.flags & HG_MESSAGE_FETCHED))
-        hg_handle_ref(handle);
+        hg_handle_ref(handle, 1);
     respond_with_code(handle, HG_NODEV);
     hg_handle_unref(handle, 1);
 }
@@ -458,7 +347,8 @@ static void
 fetched(struct hg_handle *handle, hg_return_t ret)
 {
     if (ret != HG_SUCCESS || handle->no_response) {
-        hg_return_t sent = send_code(handle, ret);
+        hg_return_t sent =
+            claim_code(handle) ? send_code(handle, ret) : HG_BUSY;
 
         if (sent != HG_SUCCESS)
             LOG_WARNING(HG, "an origin is not told that its arguments came: %s",
@@ -538,7 +428,7 @@ refuse(struct hg_handle *handle, hg_return_t ret)
 {
     atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
     if (ret == HG_NOENTRY && handle->no_response &&
-        handle->in.flags & HG_HEADER_MORE)
+        handle->in.flags & HG_HEADER_MORE && claim_code(handle))
         send_code(handle, ret); /* its arguments need not be kept */
     else if (ret == HG_NOENTRY)
         respond_with_code(handle, ret);
@@ -570,7 +460,7 @@ take(struct hg_handle *handle, const na_plugin_event *event)
 {
     hg_return_t ret;
 
-    set_place(handle, HG_PLACE_USED);
+    atomic_store_explicit(&handle->state, HG_HANDLE_USED, memory_order_relaxed);
     na_peer_set(&handle->peer, handle->port->net.na_class, event->source);
     handle->peer.self = handle->local;
     handle->info.addr = &handle->peer;
@@ -601,7 +491,7 @@ request_not_received(struct hg_handle *handle, const na_plugin_event *event)
     if (ret != NA_CANCELED && !na_context_is_dead(na_context))
         LOG_WARNING(
             HG, "a request could not be received: %s", NA_Error_to_string(ret));
-    repost(handle);
+    handle->side->released(handle);
 }
 
 static void
@@ -610,7 +500,7 @@ request_received(struct na_op *op, const na_plugin_event *event)
     struct hg_handle *handle = op->owner;
 
     if (__builtin_expect(!handle->local, 1))
-        count_taken(handle->context, handle->port);
+        hg_single_taken(handle->context, handle->port);
     if (__builtin_expect(
             na_event_state(event) == NA_EVENT_MESSAGE && event->source, 1))
         take(handle, event);
@@ -622,8 +512,7 @@ static __attribute__((cold, noinline)) hg_return_t
 not_responded(struct hg_handle *handle, hg_return_t ret)
 {
     hg_overflow_drop(&handle->out);
-    atomic_store_explicit(
-        &handle->responded, HG_RESPONDED_NOT, memory_order_relaxed);
+    hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
     return ret;
 }
 
@@ -638,60 +527,56 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     if (handle->no_response ||
         atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed))
         return HG_OPNOTSUPPORTED;
-    if (!claim(handle, callback ? HG_RESPONDED_CALLBACK : HG_RESPONDED_SILENT))
+    if (hg_call_claim(&handle->call,
+            callback ? HG_CALL_ON_CLAIM_CALLBACK : HG_CALL_ON_CLAIM,
+            callback ? HG_CALL_CALLBACK : 0) == HG_CALL_REFUSED)
         return HG_BUSY;
     hg_class = handle->context->hg_class;
     handle->callback = callback;
     handle->arg = arg;
-    atomic_store_explicit(&handle->ret, HG_SUCCESS, memory_order_relaxed);
+    atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
     ret = hg_message_encode(&handle->out, hg_class->out_offset,
         hg_net_out_room(&handle->port->net), handle->rpc->out_proc, out_struct);
     if (ret == HG_SUCCESS && __builtin_expect(handle->out.flags != 0, 0))
         ret = hg_overflow_await(handle);
-    if (ret == HG_SUCCESS)
-        ret = respond(handle, HG_SUCCESS);
     if (__builtin_expect(ret != HG_SUCCESS, 0))
         return not_responded(handle, ret);
-    return HG_SUCCESS;
+    return respond(handle, HG_SUCCESS);
 }
 
-hg_return_t
+__attribute__((cold)) hg_return_t
 talaria_handle_drop(hg_handle_t handle)
 {
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    if (!claim(handle, HG_RESPONDED_OVER))
+    if (!handle->no_response && !claim_code(handle))
         return HG_BUSY;
-    atomic_store_explicit(&handle->dropped, true, memory_order_relaxed);
+    if (atomic_exchange_explicit(&handle->dropped, true, memory_order_relaxed))
+        return HG_BUSY;
     if (handle->context->hg_class->bulk.stats)
         hg_stats_dropped(handle);
+    if (!handle->no_response)
+        hg_call_answered(&handle->call);
     return HG_SUCCESS;
-}
-
-static void
-released(struct hg_handle *handle)
-{
-    hg_handle_clear(handle);
-    repost(handle);
 }
 
 const struct hg_side hg_target_side = {.role = HG_ROLE_TARGET,
     .prepare = prepare,
     .take = take,
-    .released = released,
+    .released = hg_single_released,
     .fetched = fetched,
     .acknowledged = acknowledged};
 
-static __attribute__((cold)) void
-local_released(struct hg_handle *handle)
-{
-    hg_handle_clear(handle);
-    hg_loopback_put(handle);
-}
+const struct hg_side hg_multi_side = {.role = HG_ROLE_TARGET,
+    .prepare = prepare,
+    .take = take,
+    .released = hg_multi_released,
+    .fetched = fetched,
+    .acknowledged = acknowledged};
 
 const struct hg_side hg_local_side = {.role = HG_ROLE_TARGET,
     .prepare = prepare,
     .take = take,
-    .released = local_released,
+    .released = hg_loopback_released,
     .fetched = fetched,
     .acknowledged = acknowledged};

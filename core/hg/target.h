@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The target's side of calls: of those that come through a port, and of those to
- * oneself. */
+/* The target's side of calls: of those that come by single receives, by
+ * multi-receives, and of those to oneself. */
 #ifndef HG_TARGET_H
 #define HG_TARGET_H
 
 #include "hg/handle.h"
 
 extern const struct hg_side hg_target_side;
+extern const struct hg_side hg_multi_side;
 extern const struct hg_side hg_local_side;
 
 #endif /* HG_TARGET_H */

@@ -58,7 +58,7 @@ na_progress_init(struct na_progress *progress, struct na_context *context,
     return NA_SUCCESS;
 }
 
-void
+__attribute__((cold)) void
 na_progress_finish(struct na_progress *progress)
 {
     if (progress->epoll_fd >= 0)
@@ -68,7 +68,7 @@ na_progress_finish(struct na_progress *progress)
     close(progress->wake_fd);
 }
 
-na_return_t
+__attribute__((cold)) na_return_t
 na_progress_add(struct na_progress *progress, struct na_context *context)
 {
     if (progress->source_count == NA_PROGRESS_SOURCES ||
@@ -202,7 +202,7 @@ na_progress_timer_init(struct na_progress *progress,
     progress->expire_arg = arg;
 }
 
-void
+__attribute__((cold)) void
 na_progress_timer_set(struct na_progress *progress, uint64_t when)
 {
     uint64_t before =

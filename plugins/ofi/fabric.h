@@ -3,25 +3,25 @@
 #ifndef OFI_FABRIC_H
 #define OFI_FABRIC_H
 
-#include "ofi.h"
+#include "types.h"
 
 /* Opens all of them for cls->info, and finds out the class's own name. A code,
  * with a line at level ERROR; ofi_fabric_close takes back what there is. */
-int32_t ofi_fabric_open(na_plugin_class *cls);
+int32_t ofi_fabric_open(struct ofi_endpoint *ep);
 
 /* The endpoint first, so that buffers are free; then the rest. */
-void ofi_fabric_close_endpoint(na_plugin_class *cls);
-void ofi_fabric_close(na_plugin_class *cls);
+void ofi_fabric_close_endpoint(struct ofi_endpoint *ep);
+void ofi_fabric_close(struct ofi_endpoint *ep);
 
 /* What a class was opened with, but for its port; ofi_library.freeinfo. NULL: no
  * memory. */
-struct fi_info *ofi_fabric_any_port(const na_plugin_class *cls);
+struct fi_info *ofi_fabric_any_port(const struct ofi_endpoint *ep);
 
 /* Opens one more endpoint, for puts and gets. A code, with a line. [lock] */
-int32_t ofi_fabric_rma_endpoint(na_plugin_class *cls, struct fid_ep **ep_p);
+int32_t ofi_fabric_rma_endpoint(struct ofi_endpoint *ep, struct fid_ep **fep_p);
 
 /* Registers memory of the plugin's own. A code, with a line. */
-int32_t ofi_fabric_register(na_plugin_class *cls, void *memory, size_t length,
-    uint64_t access, struct fid_mr **mr_p);
+int32_t ofi_fabric_register(struct ofi_endpoint *ep, void *memory,
+    size_t length, uint64_t access, struct fid_mr **mr_p);
 
 #endif /* OFI_FABRIC_H */

@@ -4,16 +4,16 @@
 #ifndef OFI_FENCE_H
 #define OFI_FENCE_H
 
-#include "ofi.h"
+#include "memory.h"
 
 /* With class.delivery nothing is needed. A code, with a line. */
-int32_t ofi_fence_init(na_plugin_class *cls);
-void ofi_fence_fini(na_plugin_class *cls);
+int32_t ofi_fence_init(struct ofi_endpoint *ep);
+void ofi_fence_fini(struct ofi_endpoint *ep);
 
 /* What peers may get of this class; length 0 without. */
-struct ofi_segment ofi_fence_offer(const na_plugin_class *cls);
+struct ofi_segment ofi_fence_offer(const struct ofi_endpoint *ep);
 
 /* Where a peer's byte goes, and its descriptor. */
-void *ofi_fence_here(const na_plugin_class *cls, void **desc_p);
+void *ofi_fence_here(const struct ofi_endpoint *ep, void **desc_p);
 
 #endif /* OFI_FENCE_H */

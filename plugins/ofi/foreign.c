@@ -7,13 +7,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "addr.h"
 #include "foreign.h"
-#include "name.h"
-#include "receive.h"
+#include "ofi.h"
+#include "reject.h"
 
 /* A request of Mercury begins with this byte and the version of its protocol.
  * Over providers that do not tell the sender, its socket address stands before
- * them, and over the provider tcp;ofi_rxm, as net receives it, another 64. */
+ * them, and where a layer of libfabric's was below, its header of 64 bytes. */
 #define MERCURY_BYTE 0xd7U
 #define MERCURY_VERSION_MAX 15U
 static const uint8_t mercury_places[] = {0, 16, 28, 32, 64, 80, 92, 96};
@@ -53,19 +54,19 @@ is_mercury(const unsigned char *data, uint64_t length, char source[SOURCE_MAX])
 
 void
 ofi_foreign_reject(
-    na_plugin_class *cls, const unsigned char *data, uint64_t length)
+    struct ofi_endpoint *ep, const unsigned char *data, uint64_t length)
 {
     char source[SOURCE_MAX];
 
     if (!is_mercury(data, length, source)) {
-        ofi_rx_reject(cls, "its header is not one of this version's, but of "
-                           "another, or of another library");
+        ofi_reject(ep, "its header is not one of this version's, but of "
+                       "another, or of another library");
         return;
     }
-    uint64_t count = cls->mercury++;
-    cls->counters.malformed++;
+    uint64_t count = ep->mercury++;
+    ep->counters.malformed++;
     if ((count & (count + 1)) == 0)
-        OFI_LOG(cls->host, ERROR,
+        TP_LOG(ep->cls->host, ERROR,
             "a message was dropped, number %" PRIu64 " of its kind: its "
             "sender%s uses Mercury, not Talaria; all processes of a job must "
             "use the same",
@@ -74,7 +75,7 @@ ofi_foreign_reject(
 
 void
 ofi_foreign_suspect(
-    na_plugin_class *cls, na_plugin_addr *peer, uint64_t seconds)
+    struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t seconds)
 {
     char text[OFI_TEXT_MAX];
 
@@ -82,11 +83,11 @@ ofi_foreign_suspect(
         return;
     peer->suspected = true;
     ofi_name_print(
-        cls->trait, peer->end != NULL ? peer->end : &peer->name, text);
-    OFI_LOG(cls->host, ERROR,
+        ep->cls->trait, peer->end != NULL ? peer->end : &peer->name, text);
+    TP_LOG(ep->cls->host, ERROR,
         "ofi+%s://%s has not answered for %" PRIu64
         " s, and never before: it is "
         "stopped or busy, or does not speak Talaria's protocol over "
         "libfabric's provider %s (it may use Mercury, or another transport)",
-        cls->trait->scheme, text, seconds, cls->trait->provider);
+        ep->cls->trait->scheme, text, seconds, ep->cls->trait->provider);
 }

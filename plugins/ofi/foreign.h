@@ -5,15 +5,15 @@
 #ifndef OFI_FOREIGN_H
 #define OFI_FOREIGN_H
 
-#include "ofi.h"
+#include "types.h"
 
 /* Drops a message whose header is not one of this plugin's. [lock] */
 void ofi_foreign_reject(
-    na_plugin_class *cls, const unsigned char *data, uint64_t length);
+    struct ofi_endpoint *ep, const unsigned char *data, uint64_t length);
 
 /* A peer does not answer. Says once for each what it may be, if it never has
  * answered; seconds: for how long. [lock] */
 void ofi_foreign_suspect(
-    na_plugin_class *cls, na_plugin_addr *peer, uint64_t seconds);
+    struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t seconds);
 
 #endif /* OFI_FOREIGN_H */

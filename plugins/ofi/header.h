@@ -30,8 +30,8 @@ enum ofi_header_kind {
     OFI_HEADER_EXPECTED,
     OFI_HEADER_PING, /* wants a pong, with its tag */
     OFI_HEADER_PONG,
-    OFI_HEADER_FENCE, /* means nothing: what was sent before it is out */
-    OFI_HEADER_LANE,  /* context number tag has an endpoint of this name */
+    OFI_HEADER_FENCE,    /* means nothing: what was sent before it is out */
+    OFI_HEADER_ENDPOINT, /* context number tag has an endpoint of this name */
 };
 
 struct ofi_header {
@@ -51,13 +51,13 @@ ofi_header_length(uint32_t name_length, uint32_t end_length)
 
 /* Writes the class's header with these values. */
 static inline void
-ofi_header_write(const na_plugin_class *cls, unsigned char *bytes,
+ofi_header_write(const struct ofi_endpoint *ep, unsigned char *bytes,
     const struct ofi_header *header)
 {
     uint32_t tag = htole32(header->tag);
     uint64_t target = htole64(header->target);
 
-    memcpy(bytes, cls->header, cls->header_length);
+    memcpy(bytes, ep->header, ep->header_length);
     bytes[1] = header->kind;
     bytes[2] = header->source_ctx;
     bytes[3] = header->target_ctx;

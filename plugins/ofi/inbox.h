@@ -1,32 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the main class and its lanes (see lane.h) leave for one another: messages
+/* What the endpoints of a class leave for one another: messages
  * that came to the one and are for a context of the other. */
 #ifndef OFI_INBOX_H
 #define OFI_INBOX_H
 
-#include "match.h"
-#include "ofi.h"
+#include "common/list.h"
+#include "message.h"
+#include "rx.h"
 
 /* Leaves a copy of a message for a class. False: there is no room, or no memory.
  * [lock of the class whose message.from is] */
-bool ofi_inbox_leave(na_plugin_class *cls, const struct ofi_message *message);
+bool ofi_inbox_leave(
+    struct ofi_endpoint *ep, const struct ofi_message *message);
 
-/* Delivers to the class's context what there is room for. [lock] */
-void ofi_inbox_unpack(na_plugin_class *cls);
+struct ofi_parcel {
+    struct tp_link link;
+    struct ofi_header header;
+    struct ofi_name name; /* of the sender's class, length 0: this one */
+    struct ofi_name end;  /* of its endpoint, length 0: the first */
+    uint32_t length;
+    unsigned char data[];
+};
+
+/* Takes the first that there is room for, which the caller frees; NULL: none.
+ * [lock] */
+struct ofi_parcel *ofi_inbox_take(struct ofi_endpoint *ep);
 
 /* Drops what is for a context that goes, and counts it. [lock] */
-void ofi_inbox_clear(na_plugin_class *cls);
+void ofi_inbox_clear(struct ofi_endpoint *ep);
 
 /* What others leave rings the bell of a context from now on; false: there is
  * something to deliver already. No longer; true: it was rung. [lock] */
 bool ofi_inbox_arm(na_plugin_ctx *ctx);
 bool ofi_inbox_disarm(na_plugin_ctx *ctx);
 
+/* Whether an unexpected message may be queued. */
 static inline bool
-ofi_inbox_is_empty(const na_plugin_class *cls)
+ofi_queue_has_room(const struct ofi_endpoint *ep, uint64_t length)
+{
+    return ep->kept_bytes + length + sizeof(struct ofi_kept) <=
+           ep->cls->queue_limit;
+}
+
+static inline bool
+ofi_inbox_is_empty(const struct ofi_endpoint *ep)
 {
     /* relaxed: what is missed now is seen by the next poll, or rings */
-    return atomic_load_explicit(&cls->inbox.count, memory_order_relaxed) == 0;
+    return atomic_load_explicit(&ep->inbox.count, memory_order_relaxed) == 0;
 }
 
 #endif /* OFI_INBOX_H */

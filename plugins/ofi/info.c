@@ -3,12 +3,13 @@
  * is none. */
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "info.h"
+#include "library.h"
 #include "name.h"
 #include "nearest.h"
 #include "signals.h"
@@ -181,10 +182,7 @@ name_devices(const struct ofi_trait *trait, const struct fi_info *infos,
             info->src_addrlen <= sizeof(raw)) {
             struct ofi_name name;
             memcpy(&raw, info->src_addr, info->src_addrlen);
-            if (raw.ss_family == AF_INET)
-                ((struct sockaddr_in *) (void *) &raw)->sin_port = 1;
-            else
-                ((struct sockaddr_in6 *) (void *) &raw)->sin6_port = 1;
+            ofi_name_set_port((struct sockaddr *) &raw, 1);
             if (ofi_name_from_raw(trait, &raw, info->src_addrlen, &name))
                 ofi_name_print(trait, &name, address);
             char *colon = strrchr(address, ':');
@@ -265,7 +263,7 @@ refuse_protocol(const na_plugin_host *host, const na_plugin_open_info *wanted,
     }
     name_providers(providers, sizeof(providers));
     const char *only = getenv("FI_PROVIDER");
-    OFI_LOG(host, ERROR,
+    TP_LOG(host, ERROR,
         "protocol \"%.64s\" needs provider %.120s; libfabric %u.%u here "
         "%s%s%.64s; there are: %s",
         wanted->protocol, wants, FI_MAJOR(version), FI_MINOR(version),
@@ -282,7 +280,7 @@ refuse_where(const na_plugin_host *host, const struct ofi_choice *choice,
     bool device = where->device != NULL || where->is_device;
 
     name_devices(choice->trait, infos, devices, sizeof(devices));
-    OFI_LOG(host, ERROR,
+    TP_LOG(host, ERROR,
         "%s \"%.64s%s%.200s\" is not one that provider %s can use here; there "
         "are: %s",
         device ? "device" : "host", where->device != NULL ? where->device : "",
@@ -290,20 +288,6 @@ refuse_where(const na_plugin_host *host, const struct ofi_choice *choice,
         where->host != NULL ? where->host : "", choice->trait->provider,
         devices);
     return device ? NA_PLUGIN_E_NODEV : NA_PLUGIN_E_ADDRNOTAVAIL;
-}
-
-/* Writes the port into an endpoint's own address. */
-static void
-set_port(struct fi_info *info, int32_t port)
-{
-    struct sockaddr *address = info->src_addr;
-
-    if (address->sa_family == AF_INET)
-        ((struct sockaddr_in *) (void *) address)->sin_port =
-            htons((uint16_t) port);
-    else
-        ((struct sockaddr_in6 *) (void *) address)->sin6_port =
-            htons((uint16_t) port);
 }
 
 /* The best of a list. */
@@ -331,11 +315,12 @@ choose_where(const na_plugin_host *host, const na_plugin_open_info *wanted,
 
     choice->info = ofi_library.dupinfo(best);
     if (choice->info == NULL) {
-        OFI_LOG(host, ERROR, "no memory for what libfabric says");
+        TP_LOG(host, ERROR, "no memory for what libfabric says");
         return NA_PLUGIN_E_NOMEM;
     }
     if (choice->trait->format == OFI_FORMAT_IP)
-        set_port(choice->info, wanted->port > 0 ? wanted->port : 0);
+        ofi_name_set_port(choice->info->src_addr,
+            (uint16_t) (wanted->port > 0 ? wanted->port : 0));
     return NA_PLUGIN_OK;
 }
 

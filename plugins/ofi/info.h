@@ -3,10 +3,8 @@
 #ifndef OFI_INFO_H
 #define OFI_INFO_H
 
-#include "ofi.h"
-
-/* The oldest libfabric whose interface will do. */
-#define OFI_API FI_VERSION(1, 17)
+#include "provider.h"
+#include "types.h"
 
 struct ofi_choice {
     const struct ofi_trait *trait;

@@ -5,9 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "info.h"
+#include "common/log.h"
 #include "library.h"
-#include "log.h"
 
 #define SONAME "libfabric.so.1"
 
@@ -68,18 +67,17 @@ ofi_library_load(const na_plugin_host *host)
         return NA_PLUGIN_OK;
     void *object = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
     if (object == NULL) {
-        OFI_LOG(host, ERROR, "libfabric cannot be loaded: %s", dlerror());
+        TP_LOG(host, ERROR, "libfabric cannot be loaded: %s", dlerror());
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     if (!find_all(object, &library, &missing)) {
-        OFI_LOG(
-            host, ERROR, "what was loaded as " SONAME " has no %s", missing);
+        TP_LOG(host, ERROR, "what was loaded as " SONAME " has no %s", missing);
         dlclose(object);
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     uint32_t version = library.version();
     if (FI_VERSION_LT(version, OFI_API)) {
-        OFI_LOG(host, ERROR, "libfabric %u.%u is too old: %u.%u is needed",
+        TP_LOG(host, ERROR, "libfabric %u.%u is too old: %u.%u is needed",
             FI_MAJOR(version), FI_MINOR(version), FI_MAJOR(OFI_API),
             FI_MINOR(OFI_API));
         dlclose(object);

@@ -11,6 +11,9 @@
 
 #include "na_plugin.h"
 
+/* The oldest libfabric whose interface will do. */
+#define OFI_API FI_VERSION(1, 17)
+
 /* Constant once it is loaded. */
 struct ofi_library {
     __typeof__(fi_version) *version;

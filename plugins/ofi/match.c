@@ -4,15 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addr.h"
 #include "address.h"
-#include "context.h"
+#include "ctx.h"
+#include "endpoints.h"
+#include "event.h"
 #include "inbox.h"
-#include "lane.h"
+#include "liveness.h"
 #include "match.h"
+#include "op.h"
 #include "peer.h"
 #include "receive.h"
+#include "reject.h"
 #include "route.h"
-#include "wait.h"
+#include "rx.h"
+#include "wake.h"
 
 #define EARLY_MESSAGES 256U
 #define EARLY_BYTES (256U << 10)
@@ -24,11 +30,11 @@ key_of(uint32_t source_ctx, uint32_t tag)
 }
 
 static void
-forget_kept(na_plugin_class *cls, struct ofi_kept *kept)
+forget_kept(struct ofi_endpoint *ep, struct ofi_kept *kept)
 {
-    ofi_addr_drop(cls, kept->from);
+    ofi_addr_drop(ep, kept->from);
     if (kept->rx != NULL)
-        ofi_rx_forget(cls, kept);
+        ofi_rx_forget(ep, kept);
     else
         free(kept);
 }
@@ -52,7 +58,7 @@ copy_message(const struct ofi_message *message)
 static void
 describe_kept(struct ofi_kept *kept, const struct ofi_message *message)
 {
-    kept->keyed.peer = message->from->of;
+    kept->keyed.owner = message->from->of;
     kept->keyed.key = key_of(message->header.source_ctx, message->header.tag);
     kept->from = message->from;
     ofi_addr_hold(kept->from);
@@ -66,8 +72,8 @@ describe_kept(struct ofi_kept *kept, const struct ofi_message *message)
 static void
 early_remove(na_plugin_ctx *ctx, struct ofi_kept *kept)
 {
-    ofi_table_remove(&ctx->kept, &kept->keyed);
-    ofi_list_remove(&ctx->early, &kept->by_age);
+    tp_table_remove(&ctx->kept, &kept->keyed);
+    tp_list_remove(&ctx->early, &kept->by_age);
     ctx->early_bytes -= kept->length;
 }
 
@@ -75,25 +81,25 @@ early_remove(na_plugin_ctx *ctx, struct ofi_kept *kept)
 static void
 early_keep(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
 
     while (ctx->early.head != NULL &&
            (ctx->kept.count >= EARLY_MESSAGES ||
                ctx->early_bytes + message->length > EARLY_BYTES)) {
         struct ofi_kept *oldest =
-            OFI_OBJECT(ctx->early.head, struct ofi_kept, by_age);
+            TP_OBJECT(ctx->early.head, struct ofi_kept, by_age);
         early_remove(ctx, oldest);
-        forget_kept(cls, oldest);
-        cls->counters.dropped_expected++;
+        forget_kept(ep, oldest);
+        ep->counters.dropped_expected++;
     }
     struct ofi_kept *kept = copy_message(message);
     if (kept == NULL) {
-        ofi_rx_lose(cls, message->length);
+        ofi_reject_lost(ep, message->length);
         return;
     }
     describe_kept(kept, message);
-    ofi_table_insert(&ctx->kept, &kept->keyed);
-    ofi_list_append(&ctx->early, &kept->by_age);
+    tp_table_insert(&ctx->kept, &kept->keyed);
+    tp_list_append(&ctx->early, &kept->by_age);
     ctx->early_bytes += kept->length;
 }
 
@@ -103,39 +109,39 @@ end_expected(na_plugin_ctx *ctx, struct ofi_op *op, const unsigned char *data,
     uint32_t length)
 {
     if (length > op->length) {
-        ofi_ctx_end(ctx, op, NA_PLUGIN_E_MSGSIZE);
+        ofi_event_end(ctx, op, NA_PLUGIN_E_MSGSIZE);
         return;
     }
     if (length != 0)
         memcpy(op->buffer, data, length);
-    ofi_ctx_emit(ctx, &(na_plugin_event){.op = op,
-                          .buffer = op->buffer,
-                          .length = length,
-                          .tag = op->tag,
-                          .flags = NA_PLUGIN_EVENT_MESSAGE});
+    ofi_event_emit(ctx, &(na_plugin_event){.op = op,
+                            .buffer = op->buffer,
+                            .length = length,
+                            .tag = op->tag,
+                            .flags = NA_PLUGIN_EVENT_MESSAGE});
 }
 
 /* Takes an expected receive from the list of its source. */
 static void
-unlist(na_plugin_class *cls, struct ofi_op *op)
+unlist(struct ofi_endpoint *ep, struct ofi_op *op)
 {
-    ofi_list_remove(&op->source->receives, &op->by_peer);
-    ofi_route_end(cls, op->source);
+    tp_list_remove(&op->source->receives, &op->by_peer);
+    ofi_route_end(ep, op->source);
 }
 
 static void
 deliver_expected(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
-    struct ofi_keyed *keyed = ofi_table_find(&ctx->posted, message->from->of,
+    struct tp_keyed *keyed = tp_table_find(&ctx->posted, message->from->of,
         key_of(message->header.source_ctx, message->header.tag));
 
     if (keyed == NULL) {
         early_keep(ctx, message);
         return;
     }
-    struct ofi_op *op = OFI_OBJECT(keyed, struct ofi_op, keyed);
-    ofi_table_remove(&ctx->posted, keyed);
-    unlist(ctx->cls, op);
+    struct ofi_op *op = TP_OBJECT(keyed, struct ofi_op, keyed);
+    tp_table_remove(&ctx->posted, keyed);
+    unlist(ctx->ep, op);
     end_expected(ctx, op, message->data, message->length);
 }
 
@@ -144,26 +150,26 @@ static int32_t
 post_expected(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
     uint32_t peer_ctx)
 {
-    na_plugin_class *cls = ctx->cls;
-    struct ofi_keyed *keyed = ofi_table_find(&ctx->kept, peer, op->keyed.key);
+    struct ofi_endpoint *ep = ctx->ep;
+    struct tp_keyed *keyed = tp_table_find(&ctx->kept, peer, op->keyed.key);
 
     if (keyed != NULL) {
-        struct ofi_kept *kept = OFI_OBJECT(keyed, struct ofi_kept, keyed);
+        struct ofi_kept *kept = TP_OBJECT(keyed, struct ofi_kept, keyed);
         early_remove(ctx, kept);
         end_expected(ctx, op, kept->data, kept->length);
-        forget_kept(cls, kept);
+        forget_kept(ep, kept);
         return NA_PLUGIN_PENDING;
     }
-    op->source = ofi_route_begin(cls, peer, peer_ctx);
+    op->source = ofi_route_begin(ep, peer, peer_ctx);
     if (op->source == NULL) {
         ctx->promised--;
         return NA_PLUGIN_E_NOMEM;
     }
     op->state = OFI_OP_POSTED;
-    ofi_table_insert(&ctx->posted, &op->keyed);
-    ofi_list_append(&op->source->receives, &op->by_peer);
+    tp_table_insert(&ctx->posted, &op->keyed);
+    tp_list_append(&op->source->receives, &op->by_peer);
     if (!op->source->self)
-        ofi_peer_activate(cls, op->source);
+        ofi_peer_activate(ep, op->source);
     return NA_PLUGIN_PENDING;
 }
 
@@ -172,26 +178,26 @@ ofi_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag, uint32_t flags)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
     struct ofi_op *op = operation;
 
     (void) buffer_data;
     if (tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS)
         return NA_PLUGIN_E_INVALID_ARG;
 
-    ofi_lock_take(&cls->lock);
-    int32_t ret = ofi_ctx_promise(ctx);
+    tp_lock_take(&ep->lock);
+    int32_t ret = ofi_event_promise(ctx);
     if (ret == NA_PLUGIN_OK) {
         op->kind = OFI_OP_RECV_EXPECTED;
         op->ctx = ctx;
         op->buffer = buffer;
         op->length = length;
         op->tag = (uint32_t) tag;
-        op->keyed.peer = peer;
+        op->keyed.owner = peer;
         op->keyed.key = key_of(peer_ctx, (uint32_t) tag);
         ret = post_expected(ctx, op, peer, peer_ctx);
     }
-    ofi_lock_drop(&cls->lock);
+    tp_lock_drop(&ep->lock);
     return ret;
 }
 
@@ -205,7 +211,7 @@ fill_multi(
 {
     uint64_t used = (op->used + message->length + 7) & ~UINT64_C(7);
     bool last =
-        used >= op->length || op->length - used < ctx->cls->max_unexpected;
+        used >= op->length || op->length - used < ctx->ep->cls->max_unexpected;
     na_plugin_event event = {.op = op,
         .buffer = (unsigned char *) op->buffer + op->used,
         .length = message->length,
@@ -216,11 +222,11 @@ fill_multi(
     if (message->length != 0)
         memcpy(event.buffer, message->data, message->length);
     if (last) {
-        ofi_list_remove(&ctx->recvs, &op->keyed.link);
-        ofi_ctx_emit(ctx, &event);
+        tp_list_remove(&ctx->recvs, &op->keyed.link);
+        ofi_event_emit(ctx, &event);
     } else {
         event.flags |= NA_PLUGIN_EVENT_MORE;
-        if (!ofi_ctx_emit_more(ctx, &event))
+        if (!ofi_event_emit_more(ctx, &event))
             return false;
         op->used = used;
     }
@@ -234,41 +240,25 @@ take_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
     if (ctx->recvs.head == NULL)
         return false;
-    struct ofi_op *op = OFI_OBJECT(ctx->recvs.head, struct ofi_op, keyed.link);
+    struct ofi_op *op = TP_OBJECT(ctx->recvs.head, struct ofi_op, keyed.link);
     if (op->kind == OFI_OP_RECV_MULTI)
         return fill_multi(ctx, op, message);
 
-    ofi_list_remove(&ctx->recvs, &op->keyed.link);
+    tp_list_remove(&ctx->recvs, &op->keyed.link);
     if (message->length > op->length) {
-        ofi_ctx_end(ctx, op, NA_PLUGIN_E_MSGSIZE);
+        ofi_event_end(ctx, op, NA_PLUGIN_E_MSGSIZE);
         return true;
     }
     if (message->length != 0)
         memcpy(op->buffer, message->data, message->length);
     ofi_addr_hold(message->from->of);
-    ofi_ctx_emit(ctx, &(na_plugin_event){.op = op,
-                          .buffer = op->buffer,
-                          .length = message->length,
-                          .source = message->from->of,
-                          .tag = message->header.tag,
-                          .flags = NA_PLUGIN_EVENT_MESSAGE});
+    ofi_event_emit(ctx, &(na_plugin_event){.op = op,
+                            .buffer = op->buffer,
+                            .length = message->length,
+                            .source = message->from->of,
+                            .tag = message->header.tag,
+                            .flags = NA_PLUGIN_EVENT_MESSAGE});
     return true;
-}
-
-static bool
-has_room(const na_plugin_class *cls, uint64_t length)
-{
-    return cls->kept_bytes + length + sizeof(struct ofi_kept) <=
-           cls->queue_limit;
-}
-
-bool
-ofi_match_has_room(const na_plugin_class *cls, uint32_t id, uint64_t length)
-{
-    const na_plugin_ctx *ctx = cls->contexts[id];
-
-    return ctx == NULL || has_room(cls, length) ||
-           (ctx->queue.head == NULL && ctx->recvs.head != NULL);
 }
 
 static bool
@@ -276,14 +266,14 @@ queue_copy(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
     struct ofi_kept *kept = NULL;
 
-    if (has_room(ctx->cls, message->length))
+    if (ofi_queue_has_room(ctx->ep, message->length))
         kept = copy_message(message);
     if (kept == NULL)
         return false;
     describe_kept(kept, message);
-    ofi_list_append(&ctx->queue, &kept->keyed.link);
-    ctx->cls->kept_bytes += kept->length + sizeof(*kept);
-    ctx->cls->counters.kept_unexpected++;
+    tp_list_append(&ctx->queue, &kept->keyed.link);
+    ctx->ep->kept_bytes += kept->length + sizeof(*kept);
+    ctx->ep->counters.kept_unexpected++;
     return true;
 }
 
@@ -295,28 +285,28 @@ deliver_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
         queue_copy(ctx, message))
         return false;
     if (message->rx == NULL) { /* there was room, but no memory */
-        ofi_rx_lose(ctx->cls, message->length);
+        ofi_reject_lost(ctx->ep, message->length);
         return false;
     }
 
-    struct ofi_kept *kept = ofi_rx_keep(ctx->cls, message->rx);
+    struct ofi_kept *kept = ofi_rx_keep(ctx->ep, message->rx);
     kept->data = message->data;
     describe_kept(kept, message);
-    ofi_list_append(&ctx->queue, &kept->keyed.link);
-    ctx->cls->counters.kept_unexpected++;
+    tp_list_append(&ctx->queue, &kept->keyed.link);
+    ctx->ep->counters.kept_unexpected++;
     return true;
 }
 
 /* Gives a message to oneself to its context. DONE; AGAIN: there is no room. */
 static int32_t
-give_self(na_plugin_class *cls, const struct ofi_message *message)
+give_self(struct ofi_endpoint *ep, const struct ofi_message *message)
 {
-    na_plugin_ctx *target = cls->contexts[message->header.target_ctx];
+    na_plugin_ctx *target = ep->contexts[message->header.target_ctx];
 
-    if (target == NULL && cls->main->apart)
-        return ofi_lane_pass(cls, message);
+    if (target == NULL && ep->cls->first->cls->apart)
+        return ep->cls->upcalls->pass(ep, message);
     if (target == NULL) {
-        cls->counters.strayed++;
+        ep->counters.strayed++;
         return NA_PLUGIN_DONE;
     }
     if (message->header.kind == OFI_HEADER_EXPECTED) {
@@ -333,15 +323,15 @@ give_self(na_plugin_class *cls, const struct ofi_message *message)
  * the next of its context; end: its place in the list, NULL if it has none. An
  * expected one waits for none of these: they may wait for it. */
 static bool
-is_behind(const na_plugin_class *cls, const struct ofi_header *header,
-    const struct ofi_link *end)
+is_behind(const struct ofi_endpoint *ep, const struct ofi_header *header,
+    const struct tp_link *end)
 {
-    struct ofi_link *link = cls->held.head;
+    struct tp_link *link = ep->held.head;
 
     if (header->kind == OFI_HEADER_EXPECTED)
         return false;
     for (; link != end; link = link->next) {
-        const struct ofi_op *op = OFI_OBJECT(link, struct ofi_op, keyed.link);
+        const struct ofi_op *op = TP_OBJECT(link, struct ofi_op, keyed.link);
         if (op->own_kind == OFI_HEADER_UNEXPECTED &&
             op->peer_ctx == header->target_ctx)
             return true;
@@ -351,25 +341,25 @@ is_behind(const na_plugin_class *cls, const struct ofi_header *header,
 
 /* Sends to oneself that waited for room; in order for each context. */
 void
-ofi_match_retry(na_plugin_class *cls)
+ofi_match_retry(struct ofi_endpoint *ep)
 {
-    struct ofi_link *next = NULL;
+    struct tp_link *next = NULL;
 
-    for (struct ofi_link *link = cls->held.head; link != NULL; link = next) {
-        struct ofi_op *op = OFI_OBJECT(link, struct ofi_op, keyed.link);
+    for (struct tp_link *link = ep->held.head; link != NULL; link = next) {
+        struct ofi_op *op = TP_OBJECT(link, struct ofi_op, keyed.link);
         const struct ofi_message message = {.header = {.kind = op->own_kind,
                                                 .source_ctx = op->own_ctx,
                                                 .target_ctx = op->peer_ctx,
                                                 .tag = op->tag},
-            .from = cls->self,
+            .from = ep->self,
             .data = op->buffer,
             .length = (uint32_t) op->length};
         next = link->next;
-        if (!is_behind(cls, &message.header, link) &&
-            give_self(cls, &message) == NA_PLUGIN_DONE) {
-            ofi_list_remove(&cls->held, &op->keyed.link);
-            ofi_ctx_end(op->ctx, op, NA_PLUGIN_OK);
-        } else if (!cls->main->apart)
+        if (!is_behind(ep, &message.header, link) &&
+            give_self(ep, &message) == NA_PLUGIN_DONE) {
+            tp_list_remove(&ep->held, &op->keyed.link);
+            ofi_event_end(op->ctx, op, NA_PLUGIN_OK);
+        } else if (!ep->cls->first->cls->apart)
             return; /* so is it for those behind it */
     }
 }
@@ -378,47 +368,47 @@ ofi_match_retry(na_plugin_class *cls)
 static void
 serve_queue(na_plugin_ctx *ctx)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
 
     while (ctx->queue.head != NULL) {
         struct ofi_kept *kept =
-            OFI_OBJECT(ctx->queue.head, struct ofi_kept, keyed.link);
+            TP_OBJECT(ctx->queue.head, struct ofi_kept, keyed.link);
         const struct ofi_message message = {.header = {.tag = kept->tag},
             .from = kept->from,
             .data = kept->data,
             .length = kept->length};
         if (!take_unexpected(ctx, &message))
             break;
-        ofi_list_remove(&ctx->queue, &kept->keyed.link);
+        tp_list_remove(&ctx->queue, &kept->keyed.link);
         if (kept->rx == NULL)
-            cls->kept_bytes -= kept->length + sizeof(*kept);
-        forget_kept(cls, kept);
+            ep->kept_bytes -= kept->length + sizeof(*kept);
+        forget_kept(ep, kept);
     }
-    ofi_match_retry(cls);
+    ofi_match_retry(ep);
 }
 
 static int32_t
 post_unexpected(
     na_plugin_ctx *ctx, struct ofi_op *op, void *buffer, uint64_t length)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
 
-    ofi_lock_take(&cls->lock);
-    int32_t ret = ofi_ctx_promise(ctx);
+    tp_lock_take(&ep->lock);
+    int32_t ret = ofi_event_promise(ctx);
     if (ret == NA_PLUGIN_OK) {
         op->state = OFI_OP_POSTED;
         op->ctx = ctx;
         op->buffer = buffer;
         op->length = length;
         op->used = 0;
-        ofi_list_append(&ctx->recvs, &op->keyed.link);
-        if (ctx->queue.head != NULL || cls->held.head != NULL)
+        tp_list_append(&ctx->recvs, &op->keyed.link);
+        if (ctx->queue.head != NULL || ep->held.head != NULL)
             serve_queue(ctx);
         /* what waits for room is for the next poll */
-        if (ctx->armed && cls->main->apart && !ofi_inbox_is_empty(cls))
-            ofi_wait_rouse(ctx);
+        if (ctx->armed && ep->cls->first->cls->apart && !ofi_inbox_is_empty(ep))
+            ofi_wake_rouse(ctx);
     }
-    ofi_lock_drop(&cls->lock);
+    tp_lock_drop(&ep->lock);
     return ret;
 }
 
@@ -440,7 +430,7 @@ ofi_recv_multi(na_plugin_ctx *ctx, void *operation, void *buffer,
     struct ofi_op *op = operation;
 
     (void) buffer_data;
-    if (length < ctx->cls->max_unexpected)
+    if (length < ctx->ep->cls->max_unexpected)
         return NA_PLUGIN_E_INVALID_ARG;
     op->kind = OFI_OP_RECV_MULTI;
     return post_unexpected(ctx, op, buffer, length);
@@ -449,14 +439,15 @@ ofi_recv_multi(na_plugin_ctx *ctx, void *operation, void *buffer,
 /* BOTH */
 
 bool
-ofi_match_deliver(na_plugin_class *cls, const struct ofi_message *message)
+ofi_match_deliver(struct ofi_endpoint *ep, const struct ofi_message *message)
 {
-    na_plugin_ctx *ctx = cls->contexts[message->header.target_ctx];
+    na_plugin_ctx *ctx = ep->contexts[message->header.target_ctx];
 
-    if (ctx == NULL && ofi_lane_is_of(cls, message->header.target_ctx))
-        return ofi_lane_forward(cls, message);
+    if (ctx == NULL && ofi_is_first(ep) &&
+        ofi_endpoint_of(ep->cls, message->header.target_ctx) != NULL)
+        return ep->cls->upcalls->forward(ep, message);
     if (ctx == NULL) {
-        cls->counters.strayed++;
+        ep->counters.strayed++;
         return false;
     }
     if (message->header.kind == OFI_HEADER_UNEXPECTED)
@@ -469,19 +460,19 @@ int32_t
 ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     uint64_t length, const struct ofi_header *header)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
     const struct ofi_message message = {.header = *header,
-        .from = cls->self,
+        .from = ep->self,
         .data = buffer,
         .length = (uint32_t) length};
 
-    cls->counters.to_self++;
-    if (!is_behind(cls, header, NULL) &&
-        give_self(cls, &message) == NA_PLUGIN_DONE)
+    ep->counters.to_self++;
+    if (!is_behind(ep, header, NULL) &&
+        give_self(ep, &message) == NA_PLUGIN_DONE)
         return NA_PLUGIN_DONE;
-    if (cls->no_retry)
+    if (ep->cls->no_retry)
         return NA_PLUGIN_E_AGAIN;
-    int32_t ret = ofi_ctx_promise(ctx);
+    int32_t ret = ofi_event_promise(ctx);
     if (ret != NA_PLUGIN_OK)
         return ret;
     op->kind = OFI_OP_SEND_SELF;
@@ -493,7 +484,7 @@ ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     op->own_ctx = header->source_ctx;
     op->peer_ctx = header->target_ctx;
     op->tag = header->tag;
-    ofi_list_append(&cls->held, &op->keyed.link);
+    tp_list_append(&ep->held, &op->keyed.link);
     return NA_PLUGIN_PENDING;
 }
 
@@ -503,17 +494,17 @@ ofi_match_cancel(na_plugin_ctx *ctx, struct ofi_op *op, int32_t status)
     switch (op->kind) {
     case OFI_OP_RECV_UNEXPECTED:
     case OFI_OP_RECV_MULTI:
-        ofi_list_remove(&ctx->recvs, &op->keyed.link);
+        tp_list_remove(&ctx->recvs, &op->keyed.link);
         break;
     case OFI_OP_RECV_EXPECTED:
-        ofi_table_remove(&ctx->posted, &op->keyed);
-        unlist(ctx->cls, op);
+        tp_table_remove(&ctx->posted, &op->keyed);
+        unlist(ctx->ep, op);
         break;
     default:
-        ofi_list_remove(&ctx->cls->held, &op->keyed.link);
+        tp_list_remove(&ctx->ep->held, &op->keyed.link);
         break;
     }
-    ofi_ctx_end(ctx, op, status);
+    ofi_event_end(ctx, op, status);
 }
 
 void
@@ -521,26 +512,26 @@ ofi_match_lose(na_plugin_addr *peer, int32_t status)
 {
     while (peer->receives.head != NULL) {
         struct ofi_op *op =
-            OFI_OBJECT(peer->receives.head, struct ofi_op, by_peer);
+            TP_OBJECT(peer->receives.head, struct ofi_op, by_peer);
         ofi_match_cancel(op->ctx, op, status);
     }
 }
 
 void
-ofi_match_forget(na_plugin_class *cls, const na_plugin_addr *from)
+ofi_match_forget(struct ofi_endpoint *ep, const na_plugin_addr *from)
 {
     for (uint32_t i = 0; i < OFI_CONTEXTS; i++) {
-        na_plugin_ctx *ctx = cls->contexts[i];
-        struct ofi_link *next = NULL;
-        for (struct ofi_link *link = ctx != NULL ? ctx->early.head : NULL;
+        na_plugin_ctx *ctx = ep->contexts[i];
+        struct tp_link *next = NULL;
+        for (struct tp_link *link = ctx != NULL ? ctx->early.head : NULL;
              link != NULL; link = next) {
-            struct ofi_kept *kept = OFI_OBJECT(link, struct ofi_kept, by_age);
+            struct ofi_kept *kept = TP_OBJECT(link, struct ofi_kept, by_age);
             next = link->next;
             if (kept->from != from)
                 continue;
             early_remove(ctx, kept);
-            forget_kept(cls, kept);
-            cls->counters.dropped_expected++;
+            forget_kept(ep, kept);
+            ep->counters.dropped_expected++;
         }
     }
 }
@@ -548,36 +539,36 @@ ofi_match_forget(na_plugin_class *cls, const na_plugin_addr *from)
 void
 ofi_match_abandon(na_plugin_ctx *ctx)
 {
-    na_plugin_class *cls = ctx->cls;
-    struct ofi_link *next = NULL;
+    struct ofi_endpoint *ep = ctx->ep;
+    struct tp_link *next = NULL;
 
     while (ctx->recvs.head != NULL)
         ofi_match_cancel(ctx,
-            OFI_OBJECT(ctx->recvs.head, struct ofi_op, keyed.link),
+            TP_OBJECT(ctx->recvs.head, struct ofi_op, keyed.link),
             NA_PLUGIN_E_CANCELED);
     for (size_t i = 0; i < (size_t) 1 << (64 - ctx->posted.shift); i++)
         while (ctx->posted.buckets[i].head != NULL)
             ofi_match_cancel(ctx,
-                OFI_OBJECT(
+                TP_OBJECT(
                     ctx->posted.buckets[i].head, struct ofi_op, keyed.link),
                 NA_PLUGIN_E_CANCELED);
-    for (struct ofi_link *link = cls->held.head; link != NULL; link = next) {
-        struct ofi_op *op = OFI_OBJECT(link, struct ofi_op, keyed.link);
+    for (struct tp_link *link = ep->held.head; link != NULL; link = next) {
+        struct ofi_op *op = TP_OBJECT(link, struct ofi_op, keyed.link);
         next = link->next;
         if (op->ctx == ctx)
             ofi_match_cancel(ctx, op, NA_PLUGIN_E_CANCELED);
     }
     while (ctx->queue.head != NULL) {
         struct ofi_kept *kept =
-            OFI_OBJECT(ofi_list_pop(&ctx->queue), struct ofi_kept, keyed.link);
+            TP_OBJECT(tp_list_pop(&ctx->queue), struct ofi_kept, keyed.link);
         if (kept->rx == NULL)
-            cls->kept_bytes -= kept->length + sizeof(*kept);
-        forget_kept(cls, kept);
+            ep->kept_bytes -= kept->length + sizeof(*kept);
+        forget_kept(ep, kept);
     }
     while (ctx->early.head != NULL) {
         struct ofi_kept *kept =
-            OFI_OBJECT(ctx->early.head, struct ofi_kept, by_age);
+            TP_OBJECT(ctx->early.head, struct ofi_kept, by_age);
         early_remove(ctx, kept);
-        forget_kept(cls, kept);
+        forget_kept(ep, kept);
     }
 }

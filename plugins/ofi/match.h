@@ -4,8 +4,7 @@
 #ifndef OFI_MATCH_H
 #define OFI_MATCH_H
 
-#include "header.h"
-#include "ofi.h"
+#include "message.h"
 
 /* The operations of the ABI. */
 int32_t ofi_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
@@ -18,26 +17,12 @@ int32_t ofi_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer,
 
 /* The rest under the lock. */
 
-/* A message as it came. */
-struct ofi_message {
-    struct ofi_header header;
-    na_plugin_addr *from;
-    const unsigned char *data;
-    uint32_t length;
-    uint32_t before;   /* bytes of the header before data */
-    struct ofi_rx *rx; /* where it lies, NULL: to oneself, or passed on */
-};
-
 /* Brings it to its receive, or keeps it. True: its rx is still in use. */
-bool ofi_match_deliver(na_plugin_class *cls, const struct ofi_message *message);
-
-/* Whether an unexpected message to this context of the class, without an rx, can
- * be delivered. */
-bool ofi_match_has_room(
-    const na_plugin_class *cls, uint32_t id, uint64_t length);
+bool ofi_match_deliver(
+    struct ofi_endpoint *ep, const struct ofi_message *message);
 
 /* Tries again what the class sends to itself and there was no room for. */
-void ofi_match_retry(na_plugin_class *cls);
+void ofi_match_retry(struct ofi_endpoint *ep);
 
 /* A message to oneself: a submission. */
 int32_t ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op,
@@ -51,7 +36,7 @@ void ofi_match_lose(na_plugin_addr *peer, int32_t status);
 
 /* Drops the expected messages of an endpoint whose class is another one now, or is
  * to be forgotten: none of them answers what is sent from now on. */
-void ofi_match_forget(na_plugin_class *cls, const na_plugin_addr *from);
+void ofi_match_forget(struct ofi_endpoint *ep, const na_plugin_addr *from);
 
 /* Forgets receives, and drops what is kept for them. */
 void ofi_match_abandon(na_plugin_ctx *ctx);

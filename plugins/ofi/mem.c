@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
 #include "fence.h"
 #include "key.h"
 #include "mem.h"
-#include "peer.h"
-#include "valid.h"
+#include "memory.h"
+#include "ofi.h"
+#include "quirk.h"
 
 /*
  * Serialized, little-endian: version 1, access (1 byte each), number of segments
@@ -36,13 +38,13 @@ iface_of(uint32_t mem_type)
 static void
 close_segments(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    if (cls->lock_mr)
-        ofi_lock_take(&cls->lock);
+    if (cls->conduct.serial_mr)
+        tp_lock_take(&cls->first->lock);
     for (uint32_t i = 0; i < mem->count; i++)
         if (mem->segments[i].mr != NULL)
             fi_close(&mem->segments[i].mr->fid);
-    if (cls->lock_mr)
-        ofi_lock_drop(&cls->lock);
+    if (cls->conduct.serial_mr)
+        tp_lock_drop(&cls->first->lock);
 }
 
 /* Registers one piece. What libfabric returns. */
@@ -64,12 +66,13 @@ open_segment(na_plugin_class *cls, struct ofi_segment *segment, uint32_t access,
     else if (mem_type == NA_PLUGIN_MEM_ZE)
         attr.device.ze = (int) device;
 
-    int ret = ofi_key_register(cls, &attr, &segment->mr);
+    int ret = ofi_key_register(cls->first, &attr, &segment->mr);
     if (ret != 0)
         return ret;
     segment->key = fi_mr_key(segment->mr);
-    segment->address =
-        cls->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? segment->base : 0;
+    segment->address = cls->first->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR
+                           ? segment->base
+                           : 0;
     return segment->key == FI_KEY_NOTAVAIL ? -FI_ENOKEY : 0;
 }
 
@@ -79,13 +82,13 @@ open_segments(na_plugin_class *cls, na_plugin_mem *mem, uint32_t mem_type,
 {
     int ret = 0;
 
-    if (cls->lock_mr)
-        ofi_lock_take(&cls->lock);
+    if (cls->conduct.serial_mr)
+        tp_lock_take(&cls->first->lock);
     for (uint32_t i = 0; i < mem->count && ret == 0; i++)
         ret =
             open_segment(cls, &mem->segments[i], mem->access, mem_type, device);
-    if (cls->lock_mr)
-        ofi_lock_drop(&cls->lock);
+    if (cls->conduct.serial_mr)
+        tp_lock_drop(&cls->first->lock);
     return ret;
 }
 
@@ -100,8 +103,9 @@ check(const na_plugin_class *cls, const na_plugin_mem_info *info)
         info->count > OFI_SEGMENTS || (info->access & ~ACCESS_ALL) != 0 ||
         info->access == 0 || info->mem_type > NA_PLUGIN_MEM_ZE)
         return NA_PLUGIN_E_INVALID_ARG;
-    if (info->mem_type != NA_PLUGIN_MEM_HOST && !(cls->info->caps & FI_HMEM)) {
-        OFI_LOG(cls->host, INFO,
+    if (info->mem_type != NA_PLUGIN_MEM_HOST &&
+        !(cls->first->info->caps & FI_HMEM)) {
+        TP_LOG(cls->host, INFO,
             "provider %s does not register device memory here",
             cls->trait->provider);
         return NA_PLUGIN_E_OPNOTSUPPORTED;
@@ -140,7 +144,7 @@ ofi_mem_register(
     mem->registered = true;
     mem->access = info->access;
     mem->owner = cls->number;
-    mem->fence = ofi_fence_offer(cls);
+    mem->fence = ofi_fence_offer(cls->first);
     for (uint64_t i = 0; i < info->count; i++) {
         mem->segments[i].base = (uintptr_t) info->segments[i].base;
         mem->segments[i].length = info->segments[i].length;
@@ -148,18 +152,19 @@ ofi_mem_register(
     }
     int error = open_segments(cls, mem, info->mem_type, info->device);
     if (error != 0) {
-        OFI_LOG(cls->host, ERROR,
+        TP_LOG(cls->host, ERROR,
             "memory of %llu bytes in %u segments can't be registered: %s",
             (unsigned long long) mem->length, mem->count,
             ofi_library.strerror(-error));
         close_segments(cls, mem);
         free(mem);
-        return ofi_peer_code(-error);
+        return ofi_error_code(-error);
     }
-    ofi_lock_take(&cls->memory_lock);
-    ofi_valid_enter(cls, mem);
-    ofi_list_append(&cls->memory, &mem->link);
-    ofi_lock_drop(&cls->memory_lock);
+    tp_lock_take(&cls->memory_lock);
+    mem->id = ++cls->memory_id;
+    OFI_QUIRKS_CALL(cls->first, memory_added, cls->first, mem);
+    tp_list_append(&cls->memory, &mem->link);
+    tp_lock_drop(&cls->memory_lock);
     *mem_p = mem;
     return NA_PLUGIN_OK;
 }
@@ -167,11 +172,11 @@ ofi_mem_register(
 void
 ofi_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    ofi_lock_take(&cls->memory_lock);
-    ofi_list_remove(&cls->memory, &mem->link);
-    ofi_valid_strike(cls, mem);
-    ofi_lock_drop(&cls->memory_lock);
-    ofi_valid_settle(cls);
+    tp_lock_take(&cls->memory_lock);
+    tp_list_remove(&cls->memory, &mem->link);
+    OFI_QUIRKS_CALL(cls->first, memory_removed, cls->first, mem);
+    tp_lock_drop(&cls->memory_lock);
+    OFI_QUIRKS_CALL(cls->first, memory_settle, cls->first);
     close_segments(cls, mem);
     free(mem);
 }
@@ -181,10 +186,9 @@ ofi_mem_fini(na_plugin_class *cls)
 {
     uint32_t left = 0;
 
-    ofi_valid_fini(cls);
     for (; cls->memory.head != NULL; left++)
         ofi_mem_deregister(
-            cls, OFI_OBJECT(cls->memory.head, na_plugin_mem, link));
+            cls, TP_OBJECT(cls->memory.head, na_plugin_mem, link));
     return left;
 }
 
@@ -255,7 +259,7 @@ ofi_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
 static int32_t
 refuse(na_plugin_class *cls, int32_t code, const char *why)
 {
-    OFI_LOG(cls->host, DEBUG, "the bytes of a registration %s", why);
+    TP_LOG(cls->host, DEBUG, "the bytes of a registration %s", why);
     return code;
 }
 
@@ -298,7 +302,7 @@ ofi_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
         return refuse(cls, NA_PLUGIN_E_PROTOCOL_ERROR,
             "describe a segment that can't be");
     }
-    mem->digest = ofi_valid_digest(cls, mem);
+    OFI_QUIRKS_CALL(cls->first, memory_described, cls->first, mem);
     *mem_p = mem;
     return NA_PLUGIN_OK;
 }
@@ -314,9 +318,9 @@ ofi_mem_free(na_plugin_class *cls, na_plugin_mem *mem)
 bool
 ofi_mem_is_own(na_plugin_class *cls, const na_plugin_mem *described)
 {
-    for (struct ofi_link *link = cls->memory.head; link != NULL;
+    for (struct tp_link *link = cls->memory.head; link != NULL;
          link = link->next) {
-        const na_plugin_mem *mem = OFI_OBJECT(link, na_plugin_mem, link);
+        const na_plugin_mem *mem = TP_OBJECT(link, na_plugin_mem, link);
         if (mem->id != described->id)
             continue;
         if (mem->count != described->count || mem->owner != described->owner ||

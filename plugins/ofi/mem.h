@@ -3,7 +3,7 @@
 #ifndef OFI_MEM_H
 #define OFI_MEM_H
 
-#include "ofi.h"
+#include "types.h"
 
 int32_t ofi_mem_register(na_plugin_class *cls, const na_plugin_mem_info *info,
     na_plugin_mem **mem_p);

@@ -4,30 +4,27 @@
 #ifndef OFI_MULTI_H
 #define OFI_MULTI_H
 
-#include "ofi.h"
+#include "types.h"
 
-/* Whether the class receives so. Its endpoint is enabled: shm crashes before. */
-void ofi_multi_choose(na_plugin_class *cls);
+/* Whether the class receives so. Its endpoint is enabled: some providers crash before. */
+void ofi_multi_choose(struct ofi_endpoint *ep);
 
 /* How many buffers, and bytes of each. */
-uint32_t ofi_multi_size(const na_plugin_class *cls, size_t *bytes_p);
+uint32_t ofi_multi_size(const struct ofi_endpoint *ep, size_t *bytes_p);
 
-void ofi_multi_fini(na_plugin_class *cls);
+void ofi_multi_fini(struct ofi_endpoint *ep);
 
 /* The rest under the lock. */
 
 /* What libfabric says of it: 0 or negative. */
-ssize_t ofi_multi_post(na_plugin_class *cls, struct ofi_rx *rx);
+ssize_t ofi_multi_post(struct ofi_endpoint *ep, struct ofi_rx *rx);
 
 /* Before so many completions are read: messages may be left where they are.
  * False: no memory for that. */
-bool ofi_multi_prepare(na_plugin_class *cls, uint32_t completions);
+bool ofi_multi_prepare(struct ofi_endpoint *ep, uint32_t completions);
 
-/* A message has come into one, or failed; or it has been released. */
-void ofi_multi_done(na_plugin_class *cls, struct ofi_rx *rx,
-    const struct fi_cq_data_entry *entry, int error);
-
-struct ofi_kept *ofi_multi_keep(na_plugin_class *cls, struct ofi_rx *rx);
-void ofi_multi_forget(na_plugin_class *cls, struct ofi_kept *kept);
+struct ofi_kept *ofi_multi_keep(struct ofi_endpoint *ep, struct ofi_rx *rx);
+/* True: its rx may be posted again. */
+bool ofi_multi_forget(struct ofi_endpoint *ep, struct ofi_kept *kept);
 
 #endif /* OFI_MULTI_H */

@@ -57,6 +57,15 @@ ofi_name_sockaddr(const struct ofi_name *name, struct sockaddr_storage *address)
     return sizeof(*in6);
 }
 
+void
+ofi_name_set_port(struct sockaddr *address, uint16_t port)
+{
+    if (address->sa_family == AF_INET)
+        ((struct sockaddr_in *) (void *) address)->sin_port = htons(port);
+    else
+        ((struct sockaddr_in6 *) (void *) address)->sin6_port = htons(port);
+}
+
 bool
 ofi_name_check(
     const struct ofi_trait *trait, const uint8_t *bytes, size_t length)
@@ -92,6 +101,18 @@ ofi_name_from_raw(const struct ofi_trait *trait, const void *raw, size_t length,
         name->length = (uint32_t) length;
     }
     return ofi_name_check(trait, name->bytes, name->length);
+}
+
+bool
+ofi_name_of_socket(const struct ofi_trait *trait, int fd,
+    int (*end)(int fd, struct sockaddr *address, socklen_t *length),
+    struct ofi_name *name)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof(address);
+
+    return end(fd, (void *) &address, &length) == 0 &&
+           ofi_name_from_raw(trait, &address, length, name);
 }
 
 size_t
@@ -152,7 +173,7 @@ ofi_name_print(const struct ofi_trait *trait, const struct ofi_name *name,
 static int32_t
 refuse(const na_plugin_host *host, const char *text, const char *why)
 {
-    OFI_LOG(host, ERROR, "\"%.200s\" is no address: %s", text, why);
+    TP_LOG(host, ERROR, "\"%.200s\" is no address: %s", text, why);
     return NA_PLUGIN_E_INVALID_ARG;
 }
 
@@ -210,7 +231,7 @@ parse_ip(const na_plugin_host *log, const char *text, int family,
         ret = getaddrinfo(host, port_text, &hints, &found);
     }
     if (ret != 0) {
-        OFI_LOG(log, ERROR, "host \"%.200s\": %s", host, gai_strerror(ret));
+        TP_LOG(log, ERROR, "host \"%.200s\": %s", host, gai_strerror(ret));
         return NA_PLUGIN_E_NOENTRY;
     }
     struct sockaddr_storage address = {0};

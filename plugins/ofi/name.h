@@ -5,14 +5,29 @@
 
 #include <sys/socket.h>
 
-#include "ofi.h"
+#include "common/log.h"
+#include "provider.h"
+#include "types.h"
 
+#define OFI_NAME_MAX 120U /* bytes of an endpoint's name */
 #define OFI_RAW_MAX 136U  /* bytes of a name as libfabric has it */
 #define OFI_TEXT_MAX 320U /* of it as text, the zero included */
+
+/* The name of an endpoint as peers pass it on: what stands for an IPv4 address
+ * is 6 bytes, for IPv6 22, else the provider's own. */
+struct ofi_name {
+    uint32_t length;
+    uint8_t bytes[OFI_NAME_MAX];
+};
 
 /* Checks and takes over a name of libfabric's. False: it is not one. */
 bool ofi_name_from_raw(const struct ofi_trait *trait, const void *raw,
     size_t length, struct ofi_name *name);
+
+/* The name of one end of a socket, as getsockname or getpeername says it. */
+bool ofi_name_of_socket(const struct ofi_trait *trait, int fd,
+    int (*end)(int fd, struct sockaddr *address, socklen_t *length),
+    struct ofi_name *name);
 
 /* The other way; raw has room for OFI_RAW_MAX. Its length. */
 size_t ofi_name_to_raw(
@@ -34,6 +49,9 @@ void ofi_name_print(const struct ofi_trait *trait, const struct ofi_name *name,
 int32_t ofi_name_parse(const na_plugin_host *host,
     const struct ofi_trait *trait, const char *text, int family,
     struct ofi_name *name_p);
+
+/* Writes a port into an IP address. */
+void ofi_name_set_port(struct sockaddr *address, uint16_t port);
 
 /* The address and port of a name of an IP provider. */
 socklen_t ofi_name_sockaddr(

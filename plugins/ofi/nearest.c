@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "nearest.h"
 
 #define NICS 64U
@@ -47,7 +48,7 @@ same_kind(const struct fi_info *a, const struct fi_info *b)
            left->speed == right->speed && left->state == right->state;
 }
 
-/* verbs says a card's name only: the kernel, where that is. */
+/* Some providers say a card's name only: the kernel, where that is. */
 static bool
 find_by_name(const char *name, struct fi_pci_attr *at)
 {
@@ -364,7 +365,7 @@ find_nearest(const na_plugin_host *host, struct nic *nics, uint32_t count,
     if (load_library(&topology, &missing) && load_machine(&topology, &missing))
         first = choose(&topology, nics, count, why);
     else {
-        OFI_LOG(host, INFO, "which of %u devices is nearest is not known: %s",
+        TP_LOG(host, INFO, "which of %u devices is nearest is not known: %s",
             count, missing);
         snprintf(why, OFI_WHY, "first of %u, places not known", count);
     }
@@ -376,7 +377,7 @@ static const struct fi_info *
 find_nearest(const na_plugin_host *host, struct nic *nics, uint32_t count,
     const struct fi_info *first, char why[OFI_WHY])
 {
-    OFI_LOG(host, INFO,
+    TP_LOG(host, INFO,
         "which of %u devices is nearest is not known: built without hwloc",
         count);
     snprintf(why, OFI_WHY, "first of %u, places not known", count);

@@ -4,7 +4,7 @@
 #ifndef OFI_NEAREST_H
 #define OFI_NEAREST_H
 
-#include "ofi.h"
+#include "types.h"
 #include "where.h"
 
 /* One of the infos that do as well as the first of those that fit best: that

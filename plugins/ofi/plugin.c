@@ -2,18 +2,22 @@
 /* The plugin's one symbol, the table of its operations, and what may be asked of
  * it. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
+#include "common/open.h"
+
 #include "class.h"
 #include "class_settings.h"
 #include "context.h"
-#include "fork.h"
+#include "endpoints.h"
 #include "info.h"
+#include "lookup.h"
 #include "match.h"
 #include "mem.h"
+#include "ofi.h"
+#include "op.h"
 #include "progress.h"
+#include "quirk.h"
 #include "report.h"
 #include "rma.h"
 #include "send.h"
@@ -23,46 +27,10 @@
 #define FLAGS_KNOWN                                                            \
     (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
         NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
-static int32_t
-buf_alloc(na_plugin_class *cls, uint64_t length, uint32_t kinds,
-    void **buffer_p, void **buffer_data_p)
-{
-    (void) cls;
-    (void) kinds;
-    if (length > SIZE_MAX - 64)
-        return NA_PLUGIN_E_NOMEM;
-    void *buffer = aligned_alloc(
-        64, length == 0 ? 64 : ((size_t) length + 63) & ~(size_t) 63);
-    if (buffer == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    *buffer_p = buffer;
-    *buffer_data_p = NULL;
-    return NA_PLUGIN_OK;
-}
-
-static void
-buf_free(na_plugin_class *cls, void *buffer, void *buffer_data)
-{
-    (void) cls;
-    (void) buffer_data;
-    free(buffer);
-}
-
-/* There is no header in the core's buffers. */
-static int32_t
-buf_init(na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind)
-{
-    (void) cls;
-    (void) buffer;
-    (void) length;
-    (void) kind;
-    return NA_PLUGIN_OK;
-}
-
 static const void *
 extension(na_plugin_class *cls, const char *id)
 {
-    if (strcmp(id, NA_PLUGIN_WAIT_ID) == 0 && cls->can_wait)
+    if (strcmp(id, NA_PLUGIN_WAIT_ID) == 0 && cls->first->can_wait)
         return &ofi_wait;
     if (strcmp(id, NA_PLUGIN_MULTI_RECV_ID) == 0)
         return &cls->multi;
@@ -73,7 +41,7 @@ extension(na_plugin_class *cls, const char *id)
 
 static const na_plugin_ops ops = {
     .size = sizeof(ops),
-    .ctx_create = ofi_ctx_create,
+    .ctx_create = ofi_class_create_context,
     .ctx_destroy = ofi_ctx_destroy,
     .addr_self = ofi_addr_self,
     .addr_lookup = ofi_addr_lookup,
@@ -85,9 +53,9 @@ static const na_plugin_ops ops = {
     .addr_serialize = ofi_addr_serialize,
     .addr_deserialize = ofi_addr_deserialize,
     .addr_forget = ofi_addr_forget,
-    .buf_alloc = buf_alloc,
-    .buf_free = buf_free,
-    .buf_init = buf_init,
+    .buf_alloc = tp_buf_alloc,
+    .buf_free = tp_buf_free,
+    .buf_init = tp_buf_init,
     .send_unexpected = ofi_send_unexpected,
     .recv_unexpected = ofi_recv_unexpected,
     .send_expected = ofi_send_expected,
@@ -109,26 +77,26 @@ static int32_t
 check_info(const na_plugin_host *host, const na_plugin_open_info *info)
 {
     if (info->size < NA_PLUGIN_OPEN_INFO_SIZE_1_0) {
-        OFI_LOG(host, ERROR, "open_info of %" PRIu32 " bytes is too short",
+        TP_LOG(host, ERROR, "open_info of %" PRIu32 " bytes is too short",
             info->size);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     if (info->protocol == NULL || info->protocol[0] == '\0' ||
         strlen(info->protocol) >= FI_NAME_MAX) {
-        OFI_LOG(host, ERROR, "no protocol was given, or too long a one");
+        TP_LOG(host, ERROR, "no protocol was given, or too long a one");
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     if ((info->flags & ~FLAGS_KNOWN) != 0 ||
         info->addr_format > NA_PLUGIN_ADDR_NATIVE ||
         info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL) {
-        OFI_LOG(host, ERROR,
+        TP_LOG(host, ERROR,
             "unknown among flags 0x%" PRIx32 ", address format %" PRIu32
             ", traffic class %" PRIu32,
             info->flags, info->addr_format, info->traffic_class);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     if (info->port > UINT16_MAX) {
-        OFI_LOG(host, ERROR, "port %" PRId32 " is above 65535", info->port);
+        TP_LOG(host, ERROR, "port %" PRId32 " is above 65535", info->port);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     return NA_PLUGIN_OK;
@@ -141,25 +109,26 @@ mention_ignored(const na_plugin_class *cls, const na_plugin_open_info *info)
     const na_plugin_host *host = cls->host;
 
     if ((info->flags & NA_PLUGIN_OPEN_MEM_DEVICE) != 0 &&
-        !(cls->info->caps & FI_HMEM))
-        OFI_LOG(host, INFO, "provider %s does not register device memory here",
+        !(cls->first->info->caps & FI_HMEM))
+        TP_LOG(host, INFO, "provider %s does not register device memory here",
             cls->trait->provider);
-    if (info->auth_key != NULL && cls->info->domain_attr->auth_key_size == 0)
-        OFI_LOG(host, WARNING, "provider %s uses no authorization key",
+    if (info->auth_key != NULL &&
+        cls->first->info->domain_attr->auth_key_size == 0)
+        TP_LOG(host, WARNING, "provider %s uses no authorization key",
             cls->trait->provider);
     if (cls->trait->format != OFI_FORMAT_IP && info->ip_subnet != NULL)
-        OFI_LOG(host, INFO, "provider %s has no subnets: %s is ignored",
+        TP_LOG(host, INFO, "provider %s has no subnets: %s is ignored",
             cls->trait->provider, info->ip_subnet);
     if (cls->trait->format == OFI_FORMAT_STRING &&
         (info->host != NULL || info->device != NULL))
-        OFI_LOG(host, INFO, "provider %s has no hosts and devices to choose",
+        TP_LOG(host, INFO, "provider %s has no hosts and devices to choose",
             cls->trait->provider);
     if (info->traffic_class != NA_PLUGIN_TC_UNSPEC &&
-        cls->info->tx_attr->tclass == FI_TC_UNSPEC)
-        OFI_LOG(host, INFO, "provider %s has no traffic classes",
+        cls->first->info->tx_attr->tclass == FI_TC_UNSPEC)
+        TP_LOG(host, INFO, "provider %s has no traffic classes",
             cls->trait->provider);
     if (info->max_contexts > OFI_CONTEXTS)
-        OFI_LOG(host, INFO, "%" PRIu32 " contexts expected; at most %u",
+        TP_LOG(host, INFO, "%" PRIu32 " contexts expected; at most %u",
             info->max_contexts, OFI_CONTEXTS);
 }
 
@@ -168,9 +137,8 @@ make_class(const na_plugin_host *host, const na_plugin_open_info *info,
     na_plugin_class **cls_p)
 {
     struct ofi_choice choice;
-    struct ofi_fork_fds fds;
 
-    ofi_fork_note(&fds);
+    ofi_quirks_prepare();
     int32_t ret = ofi_library_load(host);
     if (ret == NA_PLUGIN_OK)
         ret = ofi_info_choose(host, info, &choice);
@@ -179,7 +147,8 @@ make_class(const na_plugin_host *host, const na_plugin_open_info *info,
     ret = ofi_class_new(host, info, &choice, cls_p);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    ofi_fork_join(*cls_p, &fds);
+    OFI_QUIRKS_CALL((*cls_p)->first, joined, (*cls_p)->first);
+    ofi_endpoints_join((*cls_p)->first);
     mention_ignored(*cls_p, info);
     return NA_PLUGIN_OK;
 }
@@ -195,7 +164,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     if (ret != NA_PLUGIN_OK)
         return ret;
     if (opened->size < NA_PLUGIN_OPENED_SIZE_1_0) {
-        OFI_LOG(host, ERROR, "opened of %" PRIu32 " bytes is too short",
+        TP_LOG(host, ERROR, "opened of %" PRIu32 " bytes is too short",
             opened->size);
         return NA_PLUGIN_E_INVALID_ARG;
     }
@@ -205,11 +174,8 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     if (ret != NA_PLUGIN_OK)
         return ret;
 
-    if (cls->trait->flags & OFI_TRAIT_NODE)
-        opened->features |= NA_PLUGIN_FEATURE_NODE_LOCAL;
-    if (cls->trait->flags & OFI_TRAIT_NATIVE)
-        opened->features |= NA_PLUGIN_FEATURE_RMA_NATIVE;
-    if (cls->info->caps & FI_HMEM)
+    opened->features |= cls->conduct.features;
+    if (cls->first->info->caps & FI_HMEM)
         opened->features |= NA_PLUGIN_FEATURE_MEM_DEVICE;
     if (cls->apart)
         opened->features |= NA_PLUGIN_FEATURE_CTX_PARALLEL;

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "job.h"
+#include "ofi.h"
 #include "pages.h"
 #include "pool.h"
 
@@ -37,7 +39,7 @@ tx_stride(const struct ofi_pool *pool)
 
 /* One slab more of messages. */
 static bool
-fill(na_plugin_class *cls, struct ofi_pool *pool)
+fill(struct ofi_endpoint *ep, struct ofi_pool *pool)
 {
     size_t stride = tx_stride(pool);
     uint32_t count = pool->room > (64U << 10) ? 1 : SLAB_TXS;
@@ -45,8 +47,8 @@ fill(na_plugin_class *cls, struct ofi_pool *pool)
 
     if (slab == NULL)
         return false;
-    if (cls->local_mr && ofi_fabric_register(cls, slab->memory, stride * count,
-                             FI_SEND | FI_RECV, &slab->mr) != NA_PLUGIN_OK) {
+    if (ep->local_mr && ofi_fabric_register(ep, slab->memory, stride * count,
+                            FI_SEND | FI_RECV, &slab->mr) != NA_PLUGIN_OK) {
         pool->slabs = slab->next;
         ofi_pages_free(slab, slab->bytes);
         return false;
@@ -54,24 +56,23 @@ fill(na_plugin_class *cls, struct ofi_pool *pool)
     for (uint32_t i = 0; i < count; i++) {
         struct ofi_tx *tx = (void *) (slab->memory + stride * i);
         memset(tx, 0, sizeof(*tx));
-        tx->work.kind = OFI_WORK_TX;
         tx->pool = pool;
         tx->desc = slab->mr != NULL ? fi_mr_desc(slab->mr) : NULL;
-        ofi_list_append(&pool->spare, &tx->link);
+        tp_list_append(&pool->spare, &tx->link);
     }
     pool->made += count;
     return true;
 }
 
 struct ofi_tx *
-ofi_pool_tx(na_plugin_class *cls, uint32_t room)
+ofi_pool_tx(struct ofi_endpoint *ep, uint32_t room)
 {
-    struct ofi_pool *pool = room <= cls->small.room ? &cls->small : &cls->large;
+    struct ofi_pool *pool = room <= ep->small.room ? &ep->small : &ep->large;
 
-    if (pool->spare.head == NULL && !fill(cls, pool))
+    if (pool->spare.head == NULL && !fill(ep, pool))
         return NULL;
     struct ofi_tx *tx =
-        OFI_OBJECT(ofi_list_pop(&pool->spare), struct ofi_tx, link);
+        TP_OBJECT(tp_list_pop(&pool->spare), struct ofi_tx, link);
     tx->fence = false;
     tx->lost = false;
     tx->op = NULL;
@@ -94,37 +95,35 @@ ofi_pool_tx_free(struct ofi_tx *tx)
     pool->spare.head = &tx->link;
 }
 
-struct ofi_job *
-ofi_pool_job(na_plugin_class *cls)
+/* The link of a spare object, of those that have it at offset; NULL: no memory. */
+static struct tp_link *
+take_spare(
+    struct ofi_endpoint *ep, struct tp_list *spare, size_t bytes, size_t offset)
 {
-    if (cls->spare_jobs.head == NULL) {
-        struct ofi_slab *slab =
-            slab_new(SLAB_OTHERS * sizeof(struct ofi_job), &cls->slabs);
-        if (slab == NULL)
-            return NULL;
-        struct ofi_job *jobs = (void *) slab->memory;
-        for (uint32_t i = 0; i < SLAB_OTHERS; i++)
-            ofi_list_append(&cls->spare_jobs, &jobs[i].by_ctx);
+    if (spare->head == NULL) {
+        struct ofi_slab *slab = slab_new(SLAB_OTHERS * bytes, &ep->slabs);
+        for (uint32_t i = 0; slab != NULL && i < SLAB_OTHERS; i++)
+            tp_list_append(spare, (void *) (slab->memory + i * bytes + offset));
     }
-    return OFI_OBJECT(ofi_list_pop(&cls->spare_jobs), struct ofi_job, by_ctx);
+    return tp_list_pop(spare);
+}
+
+struct ofi_job *
+ofi_pool_job(struct ofi_endpoint *ep)
+{
+    struct tp_link *link = take_spare(ep, &ep->spare_jobs,
+        sizeof(struct ofi_job), offsetof(struct ofi_job, by_ctx));
+
+    return link != NULL ? TP_OBJECT(link, struct ofi_job, by_ctx) : NULL;
 }
 
 struct ofi_fragment *
-ofi_pool_fragment(na_plugin_class *cls)
+ofi_pool_fragment(struct ofi_endpoint *ep)
 {
-    if (cls->spare_fragments.head == NULL) {
-        struct ofi_slab *slab =
-            slab_new(SLAB_OTHERS * sizeof(struct ofi_fragment), &cls->slabs);
-        if (slab == NULL)
-            return NULL;
-        struct ofi_fragment *fragments = (void *) slab->memory;
-        for (uint32_t i = 0; i < SLAB_OTHERS; i++) {
-            fragments[i].work.kind = OFI_WORK_FRAGMENT;
-            ofi_list_append(&cls->spare_fragments, &fragments[i].link);
-        }
-    }
-    return OFI_OBJECT(
-        ofi_list_pop(&cls->spare_fragments), struct ofi_fragment, link);
+    struct tp_link *link = take_spare(ep, &ep->spare_fragments,
+        sizeof(struct ofi_fragment), offsetof(struct ofi_fragment, link));
+
+    return link != NULL ? TP_OBJECT(link, struct ofi_fragment, link) : NULL;
 }
 
 static void
@@ -140,11 +139,11 @@ slabs_free(struct ofi_slab **first)
 }
 
 void
-ofi_pool_fini(na_plugin_class *cls)
+ofi_pool_fini(struct ofi_endpoint *ep)
 {
-    slabs_free(&cls->small.slabs);
-    slabs_free(&cls->large.slabs);
-    slabs_free(&cls->slabs);
+    slabs_free(&ep->small.slabs);
+    slabs_free(&ep->large.slabs);
+    slabs_free(&ep->slabs);
 }
 
 static uint64_t
@@ -157,8 +156,8 @@ slabs_bytes(const struct ofi_slab *slab)
 }
 
 uint64_t
-ofi_pool_bytes(const na_plugin_class *cls)
+ofi_pool_bytes(const struct ofi_endpoint *ep)
 {
-    return slabs_bytes(cls->small.slabs) + slabs_bytes(cls->large.slabs) +
-           slabs_bytes(cls->slabs);
+    return slabs_bytes(ep->small.slabs) + slabs_bytes(ep->large.slabs) +
+           slabs_bytes(ep->slabs);
 }

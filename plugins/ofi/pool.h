@@ -4,18 +4,18 @@
 #ifndef OFI_POOL_H
 #define OFI_POOL_H
 
-#include "ofi.h"
+#include "types.h"
 
 /* A piece of a registered message memory, of room bytes; NULL: no memory. */
-struct ofi_tx *ofi_pool_tx(na_plugin_class *cls, uint32_t room);
+struct ofi_tx *ofi_pool_tx(struct ofi_endpoint *ep, uint32_t room);
 void ofi_pool_tx_free(struct ofi_tx *tx);
 
-struct ofi_job *ofi_pool_job(na_plugin_class *cls);
-struct ofi_fragment *ofi_pool_fragment(na_plugin_class *cls);
+struct ofi_job *ofi_pool_job(struct ofi_endpoint *ep);
+struct ofi_fragment *ofi_pool_fragment(struct ofi_endpoint *ep);
 
-void ofi_pool_fini(na_plugin_class *cls);
+void ofi_pool_fini(struct ofi_endpoint *ep);
 
 /* Bytes of both. */
-uint64_t ofi_pool_bytes(const na_plugin_class *cls);
+uint64_t ofi_pool_bytes(const struct ofi_endpoint *ep);
 
 #endif /* OFI_POOL_H */

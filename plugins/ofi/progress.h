@@ -3,19 +3,16 @@
 #ifndef OFI_PROGRESS_H
 #define OFI_PROGRESS_H
 
-#include "ofi.h"
+#include "types.h"
 
 int32_t ofi_progress_poll(
     na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
 int32_t ofi_progress_cancel(na_plugin_ctx *ctx, void *op);
 
 /* Reads completions, and does what else is due. [lock] */
-void ofi_progress_advance(na_plugin_class *cls);
+void ofi_progress_advance(struct ofi_endpoint *ep);
 
 /* For how many ns nothing is due; 0: it is now. [lock] */
-uint64_t ofi_progress_sleep(na_plugin_class *cls);
-
-/* Reads one batch of completions. How many. [lock] */
-uint32_t ofi_progress_read(na_plugin_class *cls);
+uint64_t ofi_progress_sleep(struct ofi_endpoint *ep);
 
 #endif /* OFI_PROGRESS_H */

@@ -4,52 +4,72 @@
 
 #include <rdma/fabric.h>
 
+#include "na_plugin.h"
 #include "provider.h"
 
 #define ALWAYS FI_VERSION(1, 0)
 /* Says that a buffer is released with its last message, before 2.1 not always
  * when that fails, and before 1.20 also while others still come into it. */
 #define TCP_MULTI FI_VERSION(2, 1)
-#define SOCKETS (OFI_TRAIT_TCP | OFI_TRAIT_LOCK_MR)
-#define STREAMS (SOCKETS | OFI_TRAIT_SPLIT_GETS | OFI_TRAIT_CLOSE_SPOILS)
-#define LAYERED                                                                \
-    (SOCKETS | OFI_TRAIT_SLOW_LOSS | OFI_TRAIT_WAIT_KEEPS |                    \
-        OFI_TRAIT_CLOSE_TEARS)
-#define LAYERED_NATIVE (OFI_TRAIT_NATIVE | OFI_TRAIT_WAIT_KEEPS)
+
+#define IN_FLIGHT 16U
+#define IN_FLIGHT_NAP 256U /* the same where nobody is woken */
+
+#define COMMON .get_max = UINT64_MAX, .rma_repeats = 1, .pings_before_probe = 3
+#define WAKING COMMON, .rma_in_flight = IN_FLIGHT
+#define NAPPING COMMON, .rma_in_flight = IN_FLIGHT_NAP, .never_wait = true
+#define NATIVE .features = NA_PLUGIN_FEATURE_RMA_NATIVE
+
+#define PORT                                                                   \
+    {                                                                          \
+        WAKING, .probe = OFI_PROBE_PORT, .serial_mr = true                     \
+    }
+#define DEVICE                                                                 \
+    {                                                                          \
+        WAKING, NATIVE                                                         \
+    }
+#define POLLED                                                                 \
+    {                                                                          \
+        NAPPING                                                                \
+    }
 /* What was lost is sent again only by who calls: nobody may sleep. */
 #define DATAGRAMS                                                              \
-    (OFI_TRAIT_LOCK_MR | OFI_TRAIT_MUST_ANSWER | OFI_TRAIT_NO_WAIT)
+    {                                                                          \
+        NAPPING, .serial_mr = true                                             \
+    }
+#define NODE                                                                   \
+    {                                                                          \
+        NAPPING, .probe = OFI_PROBE_LOCAL, .serial_mr = true,                  \
+                 .features = NA_PLUGIN_FEATURE_NODE_LOCAL                      \
+    }
+#define UNKNOWN                                                                \
+    {                                                                          \
+        WAKING, .serial_mr = true                                              \
+    }
 
 /*
  * RDM endpoints over TCP of their own are called net in libfabric 1.17 and tcp
  * since 1.18, and speak the same; those of the layer rxm speak another language.
  */
 static const struct ofi_trait table[] = {
-    {"tcp", "tcp", "tcp", OFI_FORMAT_IP, STREAMS, TCP_MULTI},
-    {"tcp", "net", "tcp", OFI_FORMAT_IP, STREAMS, 0},
-    {"tcp", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
-    {"net", "net", "tcp", OFI_FORMAT_IP, STREAMS, 0},
-    {"net", "tcp", "tcp", OFI_FORMAT_IP, STREAMS, TCP_MULTI},
-    {"tcp;ofi_rxm", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
-    {"net;ofi_rxm", "net;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, LAYERED, 0},
-    {"sockets", "sockets", "sockets", OFI_FORMAT_IP,
-        SOCKETS | OFI_TRAIT_TRUST_WAIT | OFI_TRAIT_MUTE_LOSS |
-            OFI_TRAIT_LATE_END,
-        0},
-    {"udp", "udp;ofi_rxd", "udp", OFI_FORMAT_IP, DATAGRAMS, 0},
-    {"udp;ofi_rxd", "udp;ofi_rxd", "udp", OFI_FORMAT_IP, DATAGRAMS, 0},
-    {"shm", "shm", "shm", OFI_FORMAT_STRING,
-        OFI_TRAIT_NODE | OFI_TRAIT_NO_WAIT | OFI_TRAIT_LOCK_MR |
-            OFI_TRAIT_IN_ORDER,
-        0},
-    {"verbs", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, LAYERED_NATIVE, 0},
-    {"verbs;ofi_rxm", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, LAYERED_NATIVE,
-        0},
-    {"cxi", "cxi", "cxi", OFI_FORMAT_BYTES, OFI_TRAIT_NATIVE, ALWAYS},
-    {"opx", "opx", "opx", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT, 0},
-    {"psm2", "psm2", "psm2", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT, 0},
-    {"psm3", "psm3", "psm3", OFI_FORMAT_BYTES, OFI_TRAIT_NO_WAIT, 0},
-    {"gni", "gni", "gni", OFI_FORMAT_BYTES, OFI_TRAIT_NATIVE, 0},
+    {"tcp", "tcp", "tcp", OFI_FORMAT_IP, TCP_MULTI, PORT},
+    {"tcp", "net", "tcp", OFI_FORMAT_IP, 0, PORT},
+    {"tcp", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, 0, PORT},
+    {"net", "net", "tcp", OFI_FORMAT_IP, 0, PORT},
+    {"net", "tcp", "tcp", OFI_FORMAT_IP, TCP_MULTI, PORT},
+    {"tcp;ofi_rxm", "tcp;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, 0, PORT},
+    {"net;ofi_rxm", "net;ofi_rxm", "tcp;ofi_rxm", OFI_FORMAT_IP, 0, PORT},
+    {"sockets", "sockets", "sockets", OFI_FORMAT_IP, 0, PORT},
+    {"udp", "udp;ofi_rxd", "udp", OFI_FORMAT_IP, 0, DATAGRAMS},
+    {"udp;ofi_rxd", "udp;ofi_rxd", "udp", OFI_FORMAT_IP, 0, DATAGRAMS},
+    {"shm", "shm", "shm", OFI_FORMAT_STRING, 0, NODE},
+    {"verbs", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, 0, DEVICE},
+    {"verbs;ofi_rxm", "verbs;ofi_rxm", "verbs", OFI_FORMAT_IP, 0, DEVICE},
+    {"cxi", "cxi", "cxi", OFI_FORMAT_BYTES, ALWAYS, DEVICE},
+    {"opx", "opx", "opx", OFI_FORMAT_BYTES, 0, POLLED},
+    {"psm2", "psm2", "psm2", OFI_FORMAT_BYTES, 0, POLLED},
+    {"psm3", "psm3", "psm3", OFI_FORMAT_BYTES, 0, POLLED},
+    {"gni", "gni", "gni", OFI_FORMAT_BYTES, 0, DEVICE},
 };
 
 #define ROWS (sizeof(table) / sizeof(table[0]))
@@ -75,8 +95,8 @@ ofi_provider_form(const char *protocol, uint32_t index, struct ofi_trait *other)
         .provider = protocol,
         .scheme = protocol,
         .format = OFI_FORMAT_BYTES,
-        .flags = OFI_TRAIT_LOCK_MR,
-        .multi = ALWAYS};
+        .multi = ALWAYS,
+        .conduct = UNKNOWN};
     return other;
 }
 

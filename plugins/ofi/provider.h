@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is particular to a provider of libfabric: one table, and nothing of it
- * anywhere else. */
+/* What is particular to a provider of libfabric: one table. Its faults are in
+ * quirks/, and nothing of either anywhere else. */
 #ifndef OFI_PROVIDER_H
 #define OFI_PROVIDER_H
 
@@ -14,51 +14,35 @@ enum ofi_format {
     OFI_FORMAT_BYTES,  /* the provider's own */
 };
 
-/* A TCP port stands for the endpoint: whether somebody listens there says
- * whether the peer is there. */
-#define OFI_TRAIT_TCP 0x1U
-/* Peers are processes of this node, and listen at a local socket besides. */
-#define OFI_TRAIT_NODE 0x2U
-/* Wait objects don't wake across processes, or there are none. */
-#define OFI_TRAIT_NO_WAIT 0x4U
-/* fi_mr_reg is not safe beside other calls on the domain. */
-#define OFI_TRAIT_LOCK_MR 0x8U
-/* Puts and gets need no help of the process whose memory it is. */
-#define OFI_TRAIT_NATIVE 0x10U
-/* A peer that doesn't answer a ping for long is gone: nothing else tells. */
-#define OFI_TRAIT_MUST_ANSWER 0x20U
+/* Where it can be seen, without the peer's doing, whether somebody is there. */
+enum ofi_probe {
+    OFI_PROBE_NONE,
+    OFI_PROBE_PORT,  /* a TCP port stands for the endpoint */
+    OFI_PROBE_LOCAL, /* peers are processes of this node, and listen at a local
+                        socket besides */
+};
 
-/* A wait object works, although it fails the test of waitset.c. */
-#define OFI_TRAIT_TRUST_WAIT 0x40U
-
-/* That a connection is lost is noticed some calls after its first failure. */
-#define OFI_TRAIT_SLOW_LOSS 0x80U
-
-/* That a connection is lost is not told at all. */
-#define OFI_TRAIT_MUTE_LOSS 0x100U
-
-/* Puts to a peer are done one after the other, and waiting for each of them is
- * dear: it is enough to wait for the last. */
-#define OFI_TRAIT_IN_ORDER 0x200U
-
-/* Whoever answers a get hands all of it to the system at once, and does nothing
- * else meanwhile: long ones are faster in parts. */
-#define OFI_TRAIT_SPLIT_GETS 0x400U
-
-/* A message ends when its receiver has polled, unless FI_INJECT_COMPLETE says
- * that it is enough for it to have left. */
-#define OFI_TRAIT_LATE_END 0x800U
-
-/* The wait object of a queue goes on asking an endpoint that was closed. */
-#define OFI_TRAIT_WAIT_KEEPS 0x1000U
-
-/* libfabric 1.17 gives a get back twice if its connection is closed while it is
- * coming in, and crashes: see sever.c. */
-#define OFI_TRAIT_CLOSE_TEARS 0x2000U
-
-/* Likewise, and what follows on other connections may never end; an endpoint's
- * connections are not known. */
-#define OFI_TRAIT_CLOSE_SPOILS 0x4000U
+/* How a provider is treated: what its row of the table says, changed by the quirks
+ * of the libfabric that is there (quirk.h). Constant once a class is open. */
+struct ofi_conduct {
+    enum ofi_probe probe;
+    uint64_t features; /* NA_PLUGIN_FEATURE_* */
+    bool never_wait;   /* wait objects don't wake across processes, or there are
+                           none */
+    bool trust_wait;   /* without the test of waitset.c */
+    bool wants_descriptor; /* of the queue, also if nobody waits */
+    bool serial_mr;   /* fi_mr_reg is not safe beside other calls on a domain */
+    bool needs_locks; /* also with a single thread */
+    bool one_endpoint; /* for all contexts */
+    bool must_answer;  /* a peer that doesn't answer a ping for long is gone */
+    bool deliver_last; /* of a job, only the last put waits for its delivery */
+    int unreachable; /* what libfabric also says of hosts without a way, 0: none */
+    uint64_t flush_flags; /* of the message that a class waits for at its end */
+    uint64_t get_max;     /* bytes of a get at once */
+    uint32_t rma_repeats; /* how often a job is begun again */
+    uint32_t rma_in_flight;      /* fragments of a job that libfabric has */
+    uint32_t pings_before_probe; /* without an answer */
+};
 
 struct ofi_trait {
     const char *protocol; /* as in an info string */
@@ -66,9 +50,9 @@ struct ofi_trait {
                              protocol stand in order of preference */
     const char *scheme;   /* of address strings: what speaks with each other */
     enum ofi_format format;
-    uint32_t flags; /* OFI_TRAIT_* */
     uint32_t multi; /* the first libfabric whose FI_MULTI_RECV is sound and of
                        use, 0: none */
+    struct ofi_conduct conduct;
 };
 
 /* Protocols that the plugin lists; NULL ends them. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The report: choices made at open, then counters. */
 #include <stddef.h>
+#include <string.h>
 
-#include "lane.h"
+#include "addr.h"
+#include "endpoints.h"
+#include "ofi.h"
 #include "pool.h"
 #include "report.h"
 
@@ -23,7 +26,7 @@ static const struct {
     {"malformed", offsetof(struct ofi_counters, malformed)},
     {"messages_lost", offsetof(struct ofi_counters, no_memory)},
     {"pings", offsetof(struct ofi_counters, pings)},
-    {"knocks", offsetof(struct ofi_counters, knocks)},
+    {"knocks", offsetof(struct ofi_counters, probes)},
     {"silent_connections", offsetof(struct ofi_counters, silent)},
     {"peers_lost", offsetof(struct ofi_counters, lost)},
     {"peers_replaced", offsetof(struct ofi_counters, replaced)},
@@ -36,56 +39,34 @@ static const struct {
 #define COUNTERS (sizeof(counters) / sizeof(counters[0]))
 #define CHOICES 14U
 
-static na_plugin_report_entry
-choice(const na_plugin_class *cls, uint32_t index)
+static void
+list_choices(
+    const na_plugin_class *cls, na_plugin_report_entry choices[CHOICES])
 {
-    switch (index) {
-    case 0:
-        return (na_plugin_report_entry){
-            .name = "provider", .text = cls->text_provider};
-    case 1:
-        return (na_plugin_report_entry){
-            .name = "libfabric", .text = cls->text_version};
-    case 2:
-        return (na_plugin_report_entry){
-            .name = "fabric", .text = cls->info->fabric_attr->name};
-    case 3:
-        return (na_plugin_report_entry){
-            .name = "device", .text = cls->info->domain_attr->name};
-    case 4:
-        return (na_plugin_report_entry){
-            .name = "device_choice", .text = cls->text_why};
-    case 5:
-        return (na_plugin_report_entry){
-            .name = "registration_modes", .text = cls->text_mr};
-    case 6:
-        return (na_plugin_report_entry){
-            .name = "wait", .text = cls->can_wait ? "descriptor" : "none"};
-    case 7:
-        return (na_plugin_report_entry){
-            .name = "locks", .text = cls->single ? "none" : "yes"};
-    case 8:
-        return (na_plugin_report_entry){.name = "put_completion",
-            .text = cls->delivery ? "delivery" : "read back"};
-    case 9:
-        return (na_plugin_report_entry){
-            .name = "inject_bytes", .value = cls->inject_size};
-    case 10:
-        return (na_plugin_report_entry){
-            .name = "receive_buffers", .value = cls->rx_count};
-    case 11:
-        return (na_plugin_report_entry){.name = "receives",
-            .text = cls->rx_multi ? "many a buffer" : "one a buffer"};
-    case 12:
-        return (na_plugin_report_entry){
-            .name = "peers", .value = cls->names_count};
-    default:
-        return (na_plugin_report_entry){.name = "peer_bytes",
-            .value = sizeof(struct na_plugin_addr) + sizeof(void *)};
-    }
+    const struct ofi_endpoint *first = cls->first;
+    const na_plugin_report_entry all[CHOICES] = {
+        {.name = "provider", .text = cls->text_provider},
+        {.name = "libfabric", .text = cls->text_version},
+        {.name = "fabric", .text = first->info->fabric_attr->name},
+        {.name = "device", .text = first->info->domain_attr->name},
+        {.name = "device_choice", .text = cls->text_why},
+        {.name = "registration_modes", .text = cls->text_mr},
+        {.name = "wait", .text = first->can_wait ? "descriptor" : "none"},
+        {.name = "locks", .text = cls->single ? "none" : "yes"},
+        {.name = "put_completion",
+            .text = cls->delivery ? "delivery" : "read back"},
+        {.name = "inject_bytes", .value = first->inject_size},
+        {.name = "receive_buffers", .value = first->rx_count},
+        {.name = "receives",
+            .text = first->rx_multi ? "many a buffer" : "one a buffer"},
+        {.name = "peers", .value = first->names_count},
+        {.name = "peer_bytes",
+            .value = sizeof(struct na_plugin_addr) + sizeof(void *)},
+    };
+    memcpy(choices, all, sizeof(all));
 }
 
-/* Of a class and all its lanes. */
+/* Of all endpoints of a class. */
 struct sums {
     struct ofi_counters counters;
     uint64_t copies;
@@ -93,32 +74,34 @@ struct sums {
 };
 
 static void
-add_up(na_plugin_class *cls, void *arg)
+add_up(struct ofi_endpoint *ep, void *arg)
 {
     struct sums *sums = arg;
     uint64_t *to = (void *) &sums->counters;
-    const uint64_t *from = (const void *) &cls->counters;
+    const uint64_t *from = (const void *) &ep->counters;
 
-    ofi_lock_take(&cls->lock);
+    tp_lock_take(&ep->lock);
     for (size_t i = 0; i < sizeof(sums->counters) / sizeof(*to); i++)
         to[i] += from[i];
-    sums->copies += ofi_pool_bytes(cls);
-    sums->lanes += cls->main != cls;
-    ofi_lock_drop(&cls->lock);
+    sums->copies += ofi_pool_bytes(ep);
+    sums->lanes += !ofi_is_first(ep);
+    tp_lock_drop(&ep->lock);
 }
 
 static uint32_t
 entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
     uint32_t max)
 {
+    na_plugin_report_entry choices[CHOICES];
     struct sums sums = {0};
     uint32_t count = 0;
 
-    ofi_lane_each(cls, add_up, &sums);
-    ofi_lock_take(&cls->lock);
+    ofi_endpoints_each(cls, add_up, &sums);
+    tp_lock_take(&cls->first->lock);
+    list_choices(cls, choices);
     for (uint32_t i = first; i < CHOICES + COUNTERS + 2 && count < max; i++) {
         if (i < CHOICES) {
-            list[count++] = choice(cls, i);
+            list[count++] = choices[i];
             continue;
         }
         if (i >= CHOICES + COUNTERS) {
@@ -136,7 +119,7 @@ entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
         list[count++] = (na_plugin_report_entry){
             .name = counters[i - CHOICES].name, .value = *counter};
     }
-    ofi_lock_drop(&cls->lock);
+    tp_lock_drop(&cls->first->lock);
     return count;
 }
 

@@ -3,7 +3,7 @@
 #ifndef OFI_REPORT_H
 #define OFI_REPORT_H
 
-#include "ofi.h"
+#include "types.h"
 
 extern const na_plugin_report ofi_report;
 

@@ -2,51 +2,60 @@
 /* A put or get is a job, cut into fragments at the borders of segments and at
  * what a provider takes at once. */
 #include "rma.h"
+#include "addr.h"
 #include "address.h"
-#include "context.h"
+#include "common/system.h"
+#include "ctx.h"
+#include "error.h"
+#include "event.h"
+#include "fabric.h"
 #include "fence.h"
-#include "knock.h"
-#include "lost.h"
+#include "job.h"
+#include "liveness.h"
 #include "mem.h"
+#include "memory.h"
+#include "ofi.h"
+#include "op.h"
 #include "peer.h"
 #include "pool.h"
-#include "retire.h"
+#include "quirk.h"
 #include "route.h"
 #include "send.h"
-#include "sever.h"
-#include "valid.h"
-#include "wait.h"
+#include "wake.h"
 
-#define FLYING_MAX 16U     /* fragments of a job that libfabric has */
-#define FLYING_NAP 256U    /* the same where nobody is woken */
-#define SPLIT (512U << 10) /* bytes of a get at once, see the trait */
-#define AGAIN 1U           /* how often a job is begun again */
-#define AGAIN_SLOW 7U      /* the same where a loss is noticed late */
-#define PAUSE_NS OFI_MS    /* before the first time; doubled each time */
+#define PAUSE_NS TP_MS /* before a job is begun again; doubled each time */
 
 void
-ofi_rma_end(na_plugin_class *cls, struct ofi_job *job)
+ofi_rma_end(struct ofi_endpoint *ep, struct ofi_job *job)
 {
     na_plugin_addr *peer = job->peer;
 
     if (job->op != NULL) {
-        ofi_list_remove(&job->ctx->jobs, &job->by_ctx);
-        ofi_list_remove(
-            peer->self ? &cls->copying : &peer->jobs, &job->by_peer);
-        ofi_ctx_end(job->ctx, job->op, job->status);
+        tp_list_remove(&job->ctx->jobs, &job->by_ctx);
+        tp_list_remove(peer->self ? &ep->copying : &peer->jobs, &job->by_peer);
+        ofi_event_end(job->ctx, job->op, job->status);
     }
-    ofi_list_append(&cls->spare_jobs, &job->by_ctx);
-    ofi_addr_drop(cls, peer);
+    tp_list_append(&ep->spare_jobs, &job->by_ctx);
+    ofi_addr_drop(ep, peer);
+}
+
+/* Where a fragment is while libfabric has it. */
+static struct tp_list *
+list_of(struct ofi_endpoint *ep, const struct ofi_fragment *fragment)
+{
+    return fragment->job->op != NULL ? &fragment->job->ctx->flying
+                                     : &ep->orphans;
 }
 
 /* Hands a fragment to libfabric. What it returns, positive. */
 static int
-submit(na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment,
-    const struct iovec *iov, const struct fi_rma_iov *rma_iov, void *desc)
+submit(struct ofi_endpoint *ep, struct ofi_job *job,
+    struct ofi_fragment *fragment, const struct iovec *iov,
+    const struct fi_rma_iov *rma_iov, void *desc)
 {
     bool put = job->put && !job->verifying;
-    bool waits = cls->delivery && (!(cls->trait->flags & OFI_TRAIT_IN_ORDER) ||
-                                      iov->iov_len == job->left);
+    bool waits = ep->cls->delivery &&
+                 (!ep->cls->conduct.deliver_last || iov->iov_len == job->left);
     const struct fi_msg_rma message = {.msg_iov = iov,
         .desc = &desc,
         .iov_count = 1,
@@ -65,29 +74,28 @@ submit(na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment,
 /* The byte behind a put, see fence.h. */
 static int
 submit_fence(
-    na_plugin_class *cls, struct ofi_job *job, struct ofi_fragment *fragment)
+    struct ofi_endpoint *ep, struct ofi_job *job, struct ofi_fragment *fragment)
 {
     const struct ofi_segment *fence = &job->remote->fence;
     void *desc = NULL;
     const struct iovec iov = {
-        .iov_base = ofi_fence_here(cls, &desc), .iov_len = 1};
+        .iov_base = ofi_fence_here(ep, &desc), .iov_len = 1};
     const struct fi_rma_iov rma_iov = {
         .addr = fence->address, .len = 1, .key = fence->key};
 
-    return submit(cls, job, fragment, &iov, &rma_iov, desc);
+    return submit(ep, job, fragment, &iov, &rma_iov, desc);
 }
 
 static uint64_t
-longest(const na_plugin_class *cls, const struct ofi_job *job)
+longest(const struct ofi_endpoint *ep, const struct ofi_job *job)
 {
-    return !job->put && (cls->trait->flags & OFI_TRAIT_SPLIT_GETS) != 0
-               ? ofi_least(SPLIT, cls->fragment_max)
-               : cls->fragment_max;
+    return job->put ? ep->fragment_max
+                    : ofi_least(ep->cls->conduct.get_max, ep->fragment_max);
 }
 
 /* The next piece of a job's memory: its length. */
 static uint64_t
-submit_piece(na_plugin_class *cls, struct ofi_job *job,
+submit_piece(struct ofi_endpoint *ep, struct ofi_job *job,
     struct ofi_fragment *fragment, int *error_p)
 {
     uint64_t near = 0, far = 0;
@@ -97,7 +105,7 @@ submit_piece(na_plugin_class *cls, struct ofi_job *job,
         ofi_mem_find(job->remote, job->remote_offset, &far);
     uint64_t length =
         ofi_least(ofi_least(local->length - near, remote->length - far),
-            ofi_least(job->left, longest(cls, job)));
+            ofi_least(job->left, longest(ep, job)));
     const struct iovec iov = {
         .iov_base = (void *) (uintptr_t) (local->base + near),
         .iov_len = length};
@@ -105,33 +113,39 @@ submit_piece(na_plugin_class *cls, struct ofi_job *job,
         .addr = remote->address + far, .len = length, .key = remote->key};
 
     /* of another domain it would be of no use */
-    void *desc = cls->main == cls || cls->shares ? fi_mr_desc(local->mr) : NULL;
-    *error_p = submit(cls, job, fragment, &iov, &rma_iov, desc);
+    void *desc = ofi_is_first(ep) || ep->shares ? fi_mr_desc(local->mr) : NULL;
+    *error_p = submit(ep, job, fragment, &iov, &rma_iov, desc);
     return length;
 }
 
+static void done(struct ofi_endpoint *ep, struct ofi_work *work,
+    const struct fi_cq_data_entry *entry, int error);
+
 /* The next fragment of a job. */
 static int
-next_fragment(na_plugin_class *cls, struct ofi_job *job)
+next_fragment(struct ofi_endpoint *ep, struct ofi_job *job)
 {
     uint64_t length = 1;
     int error = 0;
 
-    if (!ofi_valid_check(cls, job->peer, job->remote))
+    if (!ofi_quirk_rma_permitted(ep, job->peer, job->remote))
         return FI_EKEYREJECTED;
-    struct ofi_fragment *fragment = ofi_pool_fragment(cls);
+    struct ofi_fragment *fragment = ofi_pool_fragment(ep);
     if (fragment == NULL)
         return FI_ENOMEM;
     fragment->job = job;
+    fragment->work.done = done;
     if (job->verifying)
-        error = submit_fence(cls, job, fragment);
+        error = submit_fence(ep, job, fragment);
     else
-        length = submit_piece(cls, job, fragment, &error);
+        length = submit_piece(ep, job, fragment, &error);
     if (error != 0) {
-        ofi_list_append(&cls->spare_fragments, &fragment->link);
+        tp_list_append(&ep->spare_fragments, &fragment->link);
         return error;
     }
-    ofi_lost_begun(cls, fragment);
+    fragment->serial = ++ep->counters.fragments;
+    tp_list_append(list_of(ep, fragment), &fragment->link);
+    OFI_QUIRKS_CALL(ep, rma_submitted, ep, fragment);
     job->flying++;
     job->left -= length;
     if (job->verifying)
@@ -160,66 +174,60 @@ begin_again(struct ofi_job *job)
 {
     job->broken = false;
     job->verifying = false;
-    job->pause_ns = ofi_peer_now() + (PAUSE_NS << job->begun++);
+    job->pause_ns = tp_now() + (PAUSE_NS << job->begun++);
     job->status = NA_PLUGIN_OK;
     job->left = job->missed;
     rewind_job(job);
 }
 
-static uint8_t
-attempts(const na_plugin_class *cls)
-{
-    return cls->trait->flags & OFI_TRAIT_SLOW_LOSS ? AGAIN_SLOW : AGAIN;
-}
-
 /* Goes on with a job, which may end. */
 static void
-advance(na_plugin_class *cls, struct ofi_job *job)
+advance(struct ofi_endpoint *ep, struct ofi_job *job)
 {
     na_plugin_addr *peer = job->peer;
-    uint32_t most =
-        cls->trait->flags & OFI_TRAIT_NO_WAIT ? FLYING_NAP : FLYING_MAX;
+    uint32_t most = ep->cls->conduct.rma_in_flight;
 
-    if (job->broken && job->flying == 0 && job->begun < attempts(cls)) {
+    if (job->broken && job->flying == 0 &&
+        job->begun < ep->cls->conduct.rma_repeats) {
         begin_again(job);
         peer->careful = true;
         peer->blocked = true;
-        ofi_peer_stuck(cls, peer);
+        ofi_peer_stuck(ep, peer);
         return;
     }
-    if (job->pause_ns != 0 && job->pause_ns > ofi_peer_now()) {
+    if (job->pause_ns != 0 && job->pause_ns > tp_now()) {
         peer->blocked = true;
         return;
     }
     job->pause_ns = 0;
     if (job->left == 0 && job->flying == 0 && job->status == NA_PLUGIN_OK &&
-        job->put && !cls->delivery && !job->verifying &&
+        job->put && !ep->cls->delivery && !job->verifying &&
         job->remote->fence.length != 0) {
         job->verifying = true;
         job->left = 1;
     }
     while (job->left != 0 && job->flying < most) {
-        int error = next_fragment(cls, job);
+        int error = next_fragment(ep, job);
         if (error == FI_EAGAIN) {
             peer->blocked = true;
-            ofi_peer_stuck(cls, peer);
+            ofi_peer_stuck(ep, peer);
             return;
         }
         if (error != 0) {
-            job->status = ofi_peer_code(error);
+            job->status = ofi_error_code(error);
             job->left = 0;
         }
     }
     if (job->left == 0 && job->flying == 0)
-        ofi_rma_end(cls, job);
+        ofi_rma_end(ep, job);
 }
 
 static bool
 is_flying(const na_plugin_addr *peer)
 {
-    for (struct ofi_link *link = peer->jobs.head; link != NULL;
+    for (struct tp_link *link = peer->jobs.head; link != NULL;
          link = link->next)
-        if (OFI_OBJECT(link, struct ofi_job, by_peer)->flying != 0)
+        if (TP_OBJECT(link, struct ofi_job, by_peer)->flying != 0)
             return true;
     return false;
 }
@@ -227,79 +235,82 @@ is_flying(const na_plugin_addr *peer)
 static bool
 has_begun_again(const na_plugin_addr *peer)
 {
-    for (struct ofi_link *link = peer->jobs.head; link != NULL;
+    for (struct tp_link *link = peer->jobs.head; link != NULL;
          link = link->next)
-        if (OFI_OBJECT(link, struct ofi_job, by_peer)->begun != 0)
+        if (TP_OBJECT(link, struct ofi_job, by_peer)->begun != 0)
             return true;
     return false;
 }
 
 void
-ofi_rma_retry(na_plugin_class *cls, na_plugin_addr *peer)
+ofi_rma_retry(struct ofi_endpoint *ep, na_plugin_addr *peer)
 {
-    struct ofi_link *next = NULL;
+    struct tp_link *next = NULL;
 
     peer->blocked = false;
-    for (struct ofi_link *link = peer->jobs.head; link != NULL; link = next) {
-        struct ofi_job *job = OFI_OBJECT(link, struct ofi_job, by_peer);
+    for (struct tp_link *link = peer->jobs.head; link != NULL; link = next) {
+        struct ofi_job *job = TP_OBJECT(link, struct ofi_job, by_peer);
         next = link->next;
         if (job->flying == 0 && peer->careful && is_flying(peer)) {
             peer->blocked = true;
             break;
         }
-        advance(cls, job);
-        cls->counters.eagain_retries++;
+        advance(ep, job);
+        ep->counters.eagain_retries++;
     }
     peer->careful = peer->careful && has_begun_again(peer);
     if (!peer->blocked)
-        ofi_peer_moved(cls, peer);
+        ofi_peer_moved(ep, peer);
 }
 
-void
-ofi_rma_done(na_plugin_class *cls, struct ofi_fragment *fragment, int error)
+/* libfabric is done with one fragment. */
+static void
+done(struct ofi_endpoint *ep, struct ofi_work *work,
+    const struct fi_cq_data_entry *entry, int error)
 {
+    struct ofi_fragment *fragment = TP_OBJECT(work, struct ofi_fragment, work);
     struct ofi_job *job = fragment->job;
     na_plugin_addr *peer = job->peer;
 
-    ofi_lost_done(cls, fragment);
-    ofi_list_append(&cls->spare_fragments, &fragment->link);
+    tp_list_remove(list_of(ep, fragment), &fragment->link);
+    tp_list_append(&ep->spare_fragments, &fragment->link);
     /* Whether it is the peer that is lost, or this connection only. A ping that
      * fails at once ends all jobs of the peer that have nothing flying: not yet
-     * this one. Within a node a knock tells at once; a ping would wait for a lock
+     * this one. Within a node a probe tells at once; a ping would wait for a lock
      * that the dead may have held. */
     if (error != 0 && job->op != NULL) {
-        if (cls->trait->flags & OFI_TRAIT_NODE)
-            ofi_knock_begin(cls, peer, ofi_peer_now());
+        if (ep->cls->conduct.probe == OFI_PROBE_LOCAL)
+            ofi_liveness_probe(ep, peer, tp_now());
         else
-            ofi_send_ping(cls, peer);
+            ofi_send_ping(ep, peer);
     }
     job->flying--;
     if (error != 0) {
-        cls->counters.completion_errors++;
+        ep->counters.completion_errors++;
         if (job->status == NA_PLUGIN_OK) {
-            job->status = ofi_peer_code(error);
-            job->broken = ofi_peer_is_loss(error) && job->op != NULL;
+            job->status = ofi_error_code(error);
+            job->broken = ofi_error_is_loss(error) && job->op != NULL;
             job->missed = job->verifying ? 0 : job->left;
         }
         job->left = 0;
     }
     if (job->op == NULL ? job->flying == 0 : !peer->careful || error != 0)
-        advance(cls, job);
+        advance(ep, job);
     else if (job->op != NULL) {
         /* its turn comes with the next retry */
         peer->blocked = true;
-        ofi_peer_stuck(cls, peer);
+        ofi_peer_stuck(ep, peer);
     }
 }
 
 void
 ofi_rma_forget(
-    na_plugin_class *cls, struct ofi_fragment *fragment, int32_t status)
+    struct ofi_endpoint *ep, struct ofi_fragment *fragment, int32_t status)
 {
     struct ofi_job *job = fragment->job;
 
-    ofi_lost_done(cls, fragment);
-    ofi_list_append(&cls->spare_fragments, &fragment->link);
+    tp_list_remove(list_of(ep, fragment), &fragment->link);
+    tp_list_append(&ep->spare_fragments, &fragment->link);
     if (job->status == NA_PLUGIN_OK && status != NA_PLUGIN_OK) {
         job->status = status;
         job->left = 0;
@@ -307,12 +318,12 @@ ofi_rma_forget(
     if (--job->flying != 0)
         return;
     if (job->status != NA_PLUGIN_OK) {
-        ofi_rma_end(cls, job);
+        ofi_rma_end(ep, job);
         return;
     }
     rewind_job(job);
     job->peer->blocked = true;
-    ofi_peer_stuck(cls, job->peer);
+    ofi_peer_stuck(ep, job->peer);
 }
 
 /* SUBMISSION */
@@ -345,26 +356,36 @@ check(const na_plugin_mem *local, uint64_t local_offset,
 }
 
 static int32_t
+open_endpoint(na_plugin_ctx *ctx)
+{
+    int32_t ret = NA_PLUGIN_OK;
+
+    return ofi_quirk_open_rma(ctx->ep, &ctx->rma_ep, &ret)
+               ? ret
+               : ofi_fabric_rma_endpoint(ctx->ep, &ctx->rma_ep);
+}
+
+static int32_t
 begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     na_plugin_addr *peer)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
     int32_t ret = NA_PLUGIN_OK;
 
     if (!peer->self) {
         ret = is_forgotten(order->remote, peer) ? NA_PLUGIN_E_HOSTUNREACH
-                                                : ofi_peer_reach(cls, peer);
+                                                : ofi_peer_reach(ep, peer);
         if (ret == NA_PLUGIN_OK)
-            ret = ofi_peer_present(cls, peer);
+            ret = ofi_liveness_present(ep, peer);
         if (ret == NA_PLUGIN_OK && ctx->rma_ep == NULL)
-            ret = ofi_sever_open(cls, &ctx->rma_ep, &ctx->rma_sets);
-        cls->scan_due = true;
+            ret = open_endpoint(ctx);
+        ep->connects = ep->due = true;
     }
     if (ret == NA_PLUGIN_OK)
-        ret = ofi_ctx_promise(ctx);
+        ret = ofi_event_promise(ctx);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    struct ofi_job *job = ofi_pool_job(cls);
+    struct ofi_job *job = ofi_pool_job(ep);
     if (job == NULL) {
         ctx->promised--;
         return NA_PLUGIN_E_NOMEM;
@@ -379,22 +400,22 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     op->state = OFI_OP_POSTED;
     op->ctx = ctx;
     op->job = job;
-    ofi_list_append(&ctx->jobs, &job->by_ctx);
+    tp_list_append(&ctx->jobs, &job->by_ctx);
     if (peer->self) {
-        ofi_list_append(&cls->copying, &job->by_peer);
+        tp_list_append(&ep->copying, &job->by_peer);
         if (ctx->armed)
-            ofi_wait_rouse(ctx);
+            ofi_wake_rouse(ctx);
         return NA_PLUGIN_PENDING;
     }
-    ofi_list_append(&peer->jobs, &job->by_peer);
-    ofi_peer_activate(cls, peer);
+    tp_list_append(&peer->jobs, &job->by_peer);
+    ofi_peer_activate(ep, peer);
     if (peer->careful) {
         peer->blocked = true;
-        ofi_peer_stuck(cls, peer);
+        ofi_peer_stuck(ep, peer);
     } else
-        advance(cls, job);
+        advance(ep, job);
     if (ctx->armed)
-        ofi_wait_rouse(ctx);
+        ofi_wake_rouse(ctx);
     return NA_PLUGIN_PENDING;
 }
 
@@ -402,7 +423,7 @@ static int32_t
 transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     uint32_t flags)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
 
     int32_t ret = check(order->local, order->local_offset, order->remote,
         order->remote_offset, order->left, order->peer, order->put);
@@ -410,19 +431,19 @@ transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
         return ret;
     if (order->left == 0)
         return NA_PLUGIN_DONE;
-    ofi_lock_take(&cls->lock);
+    tp_lock_take(&ep->lock);
     if (order->put)
-        cls->counters.put_bytes += order->left;
+        ep->counters.put_bytes += order->left;
     else
-        cls->counters.get_bytes += order->left;
+        ep->counters.get_bytes += order->left;
     /* the memory of a class belongs to its first endpoint */
-    na_plugin_addr *route = ofi_route_begin(cls, order->peer, 0);
+    na_plugin_addr *route = ofi_route_begin(ep, order->peer, 0);
     ret = NA_PLUGIN_E_NOMEM;
     if (route != NULL) {
         ret = begin(ctx, op, order, route);
-        ofi_route_end(cls, route);
+        ofi_route_end(ep, route);
     }
-    ofi_lock_drop(&cls->lock);
+    tp_lock_drop(&ep->lock);
     return ret;
 }
 
@@ -463,7 +484,7 @@ ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 
 /* Nothing more of a job is begun. */
 static void
-stop(na_plugin_class *cls, struct ofi_job *job, int32_t status)
+stop(struct ofi_endpoint *ep, struct ofi_job *job, int32_t status)
 {
     if (job->left == 0 && status == NA_PLUGIN_E_CANCELED)
         return;
@@ -472,50 +493,51 @@ stop(na_plugin_class *cls, struct ofi_job *job, int32_t status)
     if (job->status == NA_PLUGIN_OK)
         job->status = status;
     if (job->flying == 0)
-        ofi_rma_end(cls, job);
+        ofi_rma_end(ep, job);
 }
 
 void
-ofi_rma_cancel(na_plugin_class *cls, struct ofi_op *op)
+ofi_rma_cancel(struct ofi_endpoint *ep, struct ofi_op *op)
 {
-    stop(cls, op->job, NA_PLUGIN_E_CANCELED);
+    stop(ep, op->job, NA_PLUGIN_E_CANCELED);
 }
 
 void
-ofi_rma_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status)
+ofi_rma_lose(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status)
 {
-    struct ofi_link *next = NULL;
+    struct tp_link *next = NULL;
 
     peer->blocked = false;
-    for (struct ofi_link *link = peer->jobs.head; link != NULL; link = next) {
+    for (struct tp_link *link = peer->jobs.head; link != NULL; link = next) {
         next = link->next;
-        stop(cls, OFI_OBJECT(link, struct ofi_job, by_peer), status);
+        stop(ep, TP_OBJECT(link, struct ofi_job, by_peer), status);
     }
     if (peer->jobs.head != NULL)
-        ofi_lost_note(cls);
+        OFI_QUIRKS_CALL(ep, peer_lost, ep);
 }
 
 /* Those of a context that goes: whether something of them is flying still. */
 static bool
 orphan(na_plugin_ctx *ctx)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
+    struct tp_link *link = NULL;
     bool flying = false;
 
-    ofi_lost_abandon(ctx);
+    while ((link = tp_list_pop(&ctx->flying)) != NULL)
+        tp_list_append(&ep->orphans, link);
     while (ctx->jobs.head != NULL) {
-        struct ofi_job *job =
-            OFI_OBJECT(ctx->jobs.head, struct ofi_job, by_ctx);
+        struct ofi_job *job = TP_OBJECT(ctx->jobs.head, struct ofi_job, by_ctx);
         job->left = 0;
         job->broken = false;
         job->status = NA_PLUGIN_E_CANCELED;
         if (job->flying == 0) {
-            ofi_rma_end(cls, job);
+            ofi_rma_end(ep, job);
             continue;
         }
         flying = true;
-        ofi_list_remove(&ctx->jobs, &job->by_ctx);
-        ofi_list_remove(&job->peer->jobs, &job->by_peer);
+        tp_list_remove(&ctx->jobs, &job->by_ctx);
+        tp_list_remove(&job->peer->jobs, &job->by_peer);
         ctx->promised--;
         job->op = NULL;
     }
@@ -525,12 +547,12 @@ orphan(na_plugin_ctx *ctx)
 void
 ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
 {
-    na_plugin_class *cls = ctx->cls;
+    struct ofi_endpoint *ep = ctx->ep;
     bool flying = orphan(ctx);
 
     if (flying)
-        ofi_sever_endpoint(cls, &ctx->rma_sets);
+        OFI_QUIRKS_CALL(ep, abort_rma, ep, ctx->rma_ep);
     if (ctx->rma_ep != NULL)
-        ofi_retire_endpoint(cls, ctx->rma_ep, settled);
+        ofi_quirk_close_endpoint(ep, ctx->rma_ep, settled);
     ctx->rma_ep = NULL;
 }

@@ -3,7 +3,7 @@
 #ifndef OFI_RMA_H
 #define OFI_RMA_H
 
-#include "ofi.h"
+#include "types.h"
 
 /* The operations of the ABI. */
 int32_t ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
@@ -16,19 +16,15 @@ int32_t ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 /* The rest under the lock. */
 
 /* Goes on with what libfabric would not take. */
-void ofi_rma_retry(na_plugin_class *cls, na_plugin_addr *peer);
-
-/* libfabric is done with one fragment. */
-void ofi_rma_done(
-    na_plugin_class *cls, struct ofi_fragment *fragment, int error);
+void ofi_rma_retry(struct ofi_endpoint *ep, na_plugin_addr *peer);
 
 /* libfabric will never be done with one: its job ends with this status, or is
  * done once more from its beginning. */
 void ofi_rma_forget(
-    na_plugin_class *cls, struct ofi_fragment *fragment, int32_t status);
+    struct ofi_endpoint *ep, struct ofi_fragment *fragment, int32_t status);
 
 /* Nothing of a job is left to do: ends its operation. */
-void ofi_rma_end(na_plugin_class *cls, struct ofi_job *job);
+void ofi_rma_end(struct ofi_endpoint *ep, struct ofi_job *job);
 
 static inline uint64_t
 ofi_least(uint64_t a, uint64_t b)
@@ -37,11 +33,12 @@ ofi_least(uint64_t a, uint64_t b)
 }
 
 /* A slice of what goes to oneself. */
-void ofi_rma_copy(na_plugin_class *cls);
+void ofi_rma_copy(struct ofi_endpoint *ep);
 
 /* Ends what has not begun; what has ends with its fragments. */
-void ofi_rma_cancel(na_plugin_class *cls, struct ofi_op *op);
-void ofi_rma_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status);
+void ofi_rma_cancel(struct ofi_endpoint *ep, struct ofi_op *op);
+void ofi_rma_lose(
+    struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status);
 
 /* Takes the memory of a context's puts and gets back from libfabric. */
 void ofi_rma_abandon(na_plugin_ctx *ctx, bool settled);

@@ -2,7 +2,10 @@
 /* Puts and gets to oneself are copied, a slice in each poll. */
 #include <string.h>
 
+#include "job.h"
 #include "mem.h"
+#include "memory.h"
+#include "ofi.h"
 #include "rma.h"
 
 #define SLICE (1U << 20) /* bytes in one poll */
@@ -31,13 +34,13 @@ copy_slice(struct ofi_job *job, uint64_t most)
 
 /* The registration that a description is of, under its lock. */
 static const na_plugin_mem *
-own_memory(na_plugin_class *main, const na_plugin_mem *described)
+own_memory(na_plugin_class *cls, const na_plugin_mem *described)
 {
-    if (!ofi_mem_is_own(main, described))
+    if (!ofi_mem_is_own(cls, described))
         return NULL;
-    for (struct ofi_link *link = main->memory.head; link != NULL;
+    for (struct tp_link *link = cls->memory.head; link != NULL;
          link = link->next) {
-        const na_plugin_mem *mem = OFI_OBJECT(link, na_plugin_mem, link);
+        const na_plugin_mem *mem = TP_OBJECT(link, na_plugin_mem, link);
         if (mem->id == described->id)
             return mem;
     }
@@ -45,15 +48,14 @@ own_memory(na_plugin_class *main, const na_plugin_mem *described)
 }
 
 void
-ofi_rma_copy(na_plugin_class *cls)
+ofi_rma_copy(struct ofi_endpoint *ep)
 {
-    struct ofi_job *job =
-        OFI_OBJECT(cls->copying.head, struct ofi_job, by_peer);
+    struct ofi_job *job = TP_OBJECT(ep->copying.head, struct ofi_job, by_peer);
     const na_plugin_mem *described = job->remote;
 
     /* held during the slice: nobody deregisters what is copied */
-    ofi_lock_take(&cls->main->memory_lock);
-    job->remote = own_memory(cls->main, described);
+    tp_lock_take(&ep->cls->memory_lock);
+    job->remote = own_memory(ep->cls, described);
     if (job->remote != NULL)
         copy_slice(job, SLICE);
     else {
@@ -61,7 +63,7 @@ ofi_rma_copy(na_plugin_class *cls)
         job->left = 0;
     }
     job->remote = described;
-    ofi_lock_drop(&cls->main->memory_lock);
+    tp_lock_drop(&ep->cls->memory_lock);
     if (job->left == 0)
-        ofi_rma_end(cls, job);
+        ofi_rma_end(ep, job);
 }

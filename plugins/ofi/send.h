@@ -4,7 +4,7 @@
 #ifndef OFI_SEND_H
 #define OFI_SEND_H
 
-#include "ofi.h"
+#include "types.h"
 
 /* The operations of the ABI. */
 int32_t ofi_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
@@ -17,30 +17,29 @@ int32_t ofi_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
 /* The rest under the lock. */
 
 /* Asks a peer for a sign of life; answers one. */
-void ofi_send_ping(na_plugin_class *cls, na_plugin_addr *peer);
+void ofi_send_ping(struct ofi_endpoint *ep, na_plugin_addr *peer);
 /* One whose number comes back with the pong: that number, 0 if it could not be
  * sent. */
-uint32_t ofi_send_ask(na_plugin_class *cls, na_plugin_addr *peer);
-void ofi_send_pong(na_plugin_class *cls, na_plugin_addr *peer);
+uint32_t ofi_send_ask(struct ofi_endpoint *ep, na_plugin_addr *peer);
+void ofi_send_pong(struct ofi_endpoint *ep, na_plugin_addr *peer);
 
-/* Tells a peer the endpoint of a lane. */
-void ofi_send_lane(
-    na_plugin_class *cls, na_plugin_addr *peer, const na_plugin_class *lane);
+/* Tells a peer of another endpoint of the class. */
+void ofi_send_endpoint(struct ofi_endpoint *ep, na_plugin_addr *peer,
+    const struct ofi_endpoint *other);
 
-/* Offers libfabric again what it would not take. */
-void ofi_send_retry(na_plugin_class *cls);
+/* One that means nothing, and is counted in class.fences until it has left. False:
+ * it could not be sent. */
+bool ofi_send_fence(struct ofi_endpoint *ep, na_plugin_addr *peer);
 
-/* libfabric is done with one; error as in a completion, 0 if there is none. */
-void ofi_send_done(na_plugin_class *cls, struct ofi_tx *tx, int error);
+/* Offers libfabric again what it would not take for a peer. */
+void ofi_send_retry(struct ofi_endpoint *ep, na_plugin_addr *peer);
 
 /* Ends all to a peer. */
-void ofi_send_lose(na_plugin_class *cls, na_plugin_addr *peer, int32_t status);
+void ofi_send_lose(
+    struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status);
 
 /* Ends an operation that libfabric does not have yet; one that it has stays. */
 void ofi_send_cancel(na_plugin_ctx *ctx, struct ofi_op *op);
-
-/* Lets out what was injected; for at most a second. */
-void ofi_send_flush(na_plugin_class *cls);
 
 /* Drops what the context's operations have not handed over, and forgets the
  * operations. */

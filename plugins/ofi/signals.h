@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dispositions of signals stay the program's: some of libfabric's libraries
- * and its provider shm set handlers of their own when they are loaded. */
+ * and one of its providers set handlers of their own when they are loaded. */
 #ifndef OFI_SIGNALS_H
 #define OFI_SIGNALS_H
 

@@ -5,59 +5,71 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/system.h"
+#include "ctx.h"
+#include "endpoints.h"
 #include "inbox.h"
-#include "lane.h"
-#include "peer.h"
+#include "ofi.h"
 #include "progress.h"
+#include "queue.h"
 #include "wait.h"
 #include "waitset.h"
+#include "wake.h"
 
-int32_t
-ofi_wait_init(na_plugin_ctx *ctx)
+/* After which a context that sleeps looks whether somebody still polls the first
+ * one, and after endpoints without a context. */
+#define LOOK_NS (250 * TP_MS)
+
+/* Whether the first context was polled since this one looked last. */
+static bool
+is_attended(na_plugin_ctx *ctx)
 {
-    na_plugin_class *cls = ctx->cls;
+    uint32_t attended =
+        atomic_load_explicit(&ctx->ep->cls->attended, memory_order_relaxed);
+    bool polled = attended != ctx->attended;
+
+    ctx->attended = attended;
+    return polled;
+}
+
+static void
+set_guard(na_plugin_ctx *ctx, bool guards)
+{
     struct epoll_event event = {.events = EPOLLIN};
 
-    if (!cls->can_wait)
-        return NA_PLUGIN_OK;
-    ctx->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    ctx->wait_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (ctx->bell >= 0 && ctx->wait_fd >= 0 &&
-        epoll_ctl(ctx->wait_fd, EPOLL_CTL_ADD, ctx->bell, &event) == 0 &&
-        epoll_ctl(ctx->wait_fd, EPOLL_CTL_ADD, cls->wait_fd, &event) == 0)
-        return NA_PLUGIN_OK;
-    ofi_wait_fini(ctx);
-    return NA_PLUGIN_E_NOMEM;
+    if (ctx->guards != guards &&
+        epoll_ctl(ctx->wait_fd, guards ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+            ctx->ep->cls->first->wait_fd, &event) == 0)
+        ctx->guards = guards;
 }
 
-void
-ofi_wait_fini(na_plugin_ctx *ctx)
+/* Sees to it that the first endpoint has somebody who wakes for it, before a context
+ * of another one sleeps, for at most *sleep_ns_p, which it may make shorter. False:
+ * it has to poll. [lock] */
+static bool
+guard(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 {
-    if (ctx->wait_fd >= 0)
-        close(ctx->wait_fd);
-    if (ctx->bell >= 0)
-        close(ctx->bell);
-    ctx->wait_fd = ctx->bell = -1;
-}
+    struct ofi_endpoint *first = ctx->ep->cls->first;
+    uint64_t sleep_ns = LOOK_NS;
+    bool quiet = true;
 
-void
-ofi_wait_rouse(na_plugin_ctx *ctx)
-{
-    if (!ctx->rung)
-        ctx->rung = eventfd_write(ctx->bell, 1) == 0;
-}
-
-void
-ofi_wait_disarm(na_plugin_ctx *ctx)
-{
-    eventfd_t rings;
-
-    ctx->armed = false;
-    if (ctx->cls->main->apart && ofi_inbox_disarm(ctx))
-        ctx->rung = true;
-    if (ctx->rung)
-        eventfd_read(ctx->bell, &rings);
-    ctx->rung = false;
+    if (ofi_endpoints_vacant(first->cls) != 0 && LOOK_NS < *sleep_ns_p)
+        *sleep_ns_p = LOOK_NS;
+    if (ctx->ep == first)
+        return true;
+    tp_lock_take(&first->lock);
+    set_guard(ctx, !is_attended(ctx));
+    if (ctx->guards) {
+        ofi_progress_advance(first);
+        quiet = first->copying.head == NULL && ofi_waitset_try(first);
+        if (quiet)
+            sleep_ns = ofi_progress_sleep(first);
+        quiet = quiet && sleep_ns != 0;
+    }
+    tp_lock_drop(&first->lock);
+    if (sleep_ns < *sleep_ns_p)
+        *sleep_ns_p = sleep_ns;
+    return quiet;
 }
 
 static int32_t
@@ -69,24 +81,24 @@ descriptor(na_plugin_ctx *ctx)
 static int32_t
 arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 {
-    na_plugin_class *cls = ctx->cls;
-    bool apart = cls->main->apart;
+    struct ofi_endpoint *ep = ctx->ep;
+    bool apart = ep->cls->first->cls->apart;
     uint64_t sleep_ns = 0;
 
-    ofi_lock_take(&cls->lock);
+    tp_lock_take(&ep->lock);
     ctx->armed = true;
     bool quiet = !apart || ofi_inbox_arm(ctx);
     /* what other threads completed within their submissions */
-    while (ctx->ready_count == 0 && ofi_progress_read(cls) != 0)
+    while (ctx->ready_count == 0 && ofi_queue_read(ep) != 0)
         ;
-    if (quiet && ctx->ready_count == 0 && cls->copying.head == NULL &&
-        ofi_waitset_try(cls))
-        sleep_ns = ofi_progress_sleep(cls);
-    if (sleep_ns != 0 && apart && !ofi_lane_guard(ctx, &sleep_ns))
+    if (quiet && ctx->ready_count == 0 && ep->copying.head == NULL &&
+        ofi_waitset_try(ep))
+        sleep_ns = ofi_progress_sleep(ep);
+    if (sleep_ns != 0 && apart && !guard(ctx, &sleep_ns))
         sleep_ns = 0;
     if (sleep_ns == 0)
-        ofi_wait_disarm(ctx);
-    ofi_lock_drop(&cls->lock);
+        ofi_wake_disarm(ctx);
+    tp_lock_drop(&ep->lock);
 
     if (sleep_ns == 0)
         return NA_PLUGIN_DONE;

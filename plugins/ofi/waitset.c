@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wait objects put to the test: a queue's descriptor may never be quiet again
- * once it was signalled (net in libfabric 1.17). A wait set's, which is asked in
+ * once it was signalled (libfabric 1.17). A wait set's, which is asked in
  * another way, is then. */
 #include <poll.h>
 
-#include "sever.h"
+#include "ofi.h"
 #include "waitset.h"
 
 #define COMPLETIONS 1024U /* room in the queue, as a hint */
@@ -14,36 +14,36 @@ enum object { QUEUE, SET, NEITHER };
 /* Newer versions have no wait sets, nor providers that need them. */
 #ifdef OFI_HAVE_WAIT_SET
 static int
-open_set(na_plugin_class *cls)
+open_set(struct ofi_endpoint *ep)
 {
     struct fi_wait_attr attr = {.wait_obj = FI_WAIT_FD};
 
-    return fi_wait_open(cls->fabric, &attr, &cls->wait_set);
+    return fi_wait_open(ep->fabric, &attr, &ep->wait_set);
 }
 
 static bool
-try_set(na_plugin_class *cls)
+try_set(struct ofi_endpoint *ep)
 {
-    return fi_wait(cls->wait_set, 0) == -FI_ETIMEDOUT;
+    return fi_wait(ep->wait_set, 0) == -FI_ETIMEDOUT;
 }
 #else
 static int
-open_set(na_plugin_class *cls)
+open_set(struct ofi_endpoint *ep)
 {
-    (void) cls;
+    (void) ep;
     return -FI_ENOSYS;
 }
 
 static bool
-try_set(na_plugin_class *cls)
+try_set(struct ofi_endpoint *ep)
 {
-    (void) cls;
+    (void) ep;
     return false;
 }
 #endif
 
 static int
-open_queue(na_plugin_class *cls, enum object object)
+open_queue(struct ofi_endpoint *ep, enum object object)
 {
     struct fi_cq_attr attr = {.size = COMPLETIONS,
         .format = FI_CQ_FORMAT_DATA,
@@ -53,75 +53,73 @@ open_queue(na_plugin_class *cls, enum object object)
     int ret = 0;
 
     if (object == SET) {
-        ret = open_set(cls);
+        ret = open_set(ep);
         if (ret != 0)
-            cls->wait_set = NULL;
-        attr.wait_set = cls->wait_set;
+            ep->wait_set = NULL;
+        attr.wait_set = ep->wait_set;
     }
-    return ret != 0 ? ret : fi_cq_open(cls->domain, &attr, &cls->cq, NULL);
+    return ret != 0 ? ret : fi_cq_open(ep->domain, &attr, &ep->cq, NULL);
 }
 
 bool
-ofi_waitset_try(na_plugin_class *cls)
+ofi_waitset_try(struct ofi_endpoint *ep)
 {
-    struct fid *fid = &cls->cq->fid;
+    struct fid *fid = &ep->cq->fid;
 
-    if (cls->naps)
+    if (ep->naps)
         return true;
-    if (cls->wait_set != NULL)
-        return try_set(cls);
-    return fi_trywait(cls->fabric, &fid, 1) == 0;
+    if (ep->wait_set != NULL)
+        return try_set(ep);
+    return fi_trywait(ep->fabric, &fid, 1) == 0;
 }
 
 /* Whether the descriptor is quiet again after a signal. */
 static bool
-passes(na_plugin_class *cls)
+passes(struct ofi_endpoint *ep)
 {
-    struct fid *fid =
-        cls->wait_set != NULL ? &cls->wait_set->fid : &cls->cq->fid;
+    struct fid *fid = ep->wait_set != NULL ? &ep->wait_set->fid : &ep->cq->fid;
     struct pollfd one = {.fd = -1, .events = POLLIN};
 
     if (fi_control(fid, FI_GETWAIT, &one.fd) != 0 || one.fd < 0)
         return false;
-    cls->wait_fd = one.fd;
-    if (cls->trait->flags & OFI_TRAIT_TRUST_WAIT)
+    ep->wait_fd = one.fd;
+    if (ep->cls->conduct.trust_wait)
         return true;
-    fi_cq_signal(cls->cq);
+    fi_cq_signal(ep->cq);
     /* the first one may find what there is to find */
-    ofi_waitset_try(cls);
-    ofi_waitset_try(cls);
+    ofi_waitset_try(ep);
+    ofi_waitset_try(ep);
     return poll(&one, 1, 0) == 0;
 }
 
 int
-ofi_waitset_open(na_plugin_class *cls, bool wanted)
+ofi_waitset_open(struct ofi_endpoint *ep, bool wanted)
 {
     static const enum object objects[] = {QUEUE, SET, NEITHER};
     int ret = 0;
 
-    /* Its descriptor is asked for the endpoints' as well. */
-    bool asked = wanted || ofi_sever_wanted(cls);
+    bool asked = wanted || ep->cls->conduct.wants_descriptor;
 
     for (uint32_t i = asked ? 0 : 2; i < 3; i++) {
-        cls->wait_fd = -1;
-        ret = open_queue(cls, objects[i]);
-        cls->can_wait = ret == 0 && objects[i] != NEITHER && passes(cls);
-        bool done = ret == 0 && (cls->can_wait || objects[i] == NEITHER);
-        cls->can_wait = cls->can_wait && wanted;
+        ep->wait_fd = -1;
+        ret = open_queue(ep, objects[i]);
+        ep->can_wait = ret == 0 && objects[i] != NEITHER && passes(ep);
+        bool done = ret == 0 && (ep->can_wait || objects[i] == NEITHER);
+        ep->can_wait = ep->can_wait && wanted;
         if (done)
             return 0;
-        if (cls->cq != NULL)
-            fi_close(&cls->cq->fid);
-        cls->cq = NULL;
-        ofi_waitset_close(cls);
+        if (ep->cq != NULL)
+            fi_close(&ep->cq->fid);
+        ep->cq = NULL;
+        ofi_waitset_close(ep);
     }
     return ret;
 }
 
 void
-ofi_waitset_close(na_plugin_class *cls)
+ofi_waitset_close(struct ofi_endpoint *ep)
 {
-    if (cls->wait_set != NULL)
-        fi_close(&cls->wait_set->fid);
-    cls->wait_set = NULL;
+    if (ep->wait_set != NULL)
+        fi_close(&ep->wait_set->fid);
+    ep->wait_set = NULL;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "where.h"
 
 static int
@@ -173,7 +174,7 @@ read_host(const na_plugin_host *log, struct ofi_where *where)
     int ret = getaddrinfo(where->host, NULL, &hints, &found);
 
     if (ret != 0) {
-        OFI_LOG(log, ERROR,
+        TP_LOG(log, ERROR,
             "\"%.200s\" is neither an interface, nor a device, nor a host "
             "that can be resolved (%s)",
             where->host, gai_strerror(ret));
@@ -209,7 +210,7 @@ ofi_where_read(const na_plugin_host *log, const struct ofi_trait *trait,
         return NA_PLUGIN_OK;
     }
     if (wanted->ip_subnet != NULL && !read_subnet(where, wanted->ip_subnet)) {
-        OFI_LOG(log, ERROR,
+        TP_LOG(log, ERROR,
             "subnet \"%.100s\" is not like 10.1.0.0/16 or fd00::/8",
             wanted->ip_subnet);
         return NA_PLUGIN_E_INVALID_ARG;

@@ -6,7 +6,10 @@
 
 #include <sys/socket.h>
 
-#include "ofi.h"
+#include <rdma/fabric.h>
+
+#include "provider.h"
+#include "types.h"
 
 #define OFI_WHERE_ADDRESSES 32U
 

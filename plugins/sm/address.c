@@ -65,7 +65,7 @@ hash_name(const char *name, size_t length)
 int32_t
 sm_addr_init(na_plugin_class *cls)
 {
-    sm_lock_init(&cls->names, cls->single);
+    tp_lock_init(&cls->names, cls->single);
     cls->table_bits = TABLE_BITS;
     cls->table = calloc((size_t) 1 << TABLE_BITS, sizeof(*cls->table));
     return cls->table != NULL ? NA_PLUGIN_OK : NA_PLUGIN_E_NOMEM;
@@ -156,9 +156,9 @@ sm_addr_get(na_plugin_class *cls, const char *name, size_t length,
         return NA_PLUGIN_OK;
     }
 
-    sm_lock_take(&cls->names);
+    tp_lock_take(&cls->names);
     na_plugin_addr *addr = intern(cls, name, length);
-    sm_lock_drop(&cls->names);
+    tp_lock_drop(&cls->names);
     if (addr == NULL)
         return NA_PLUGIN_E_NOMEM;
     *addr_p = addr;
@@ -184,7 +184,7 @@ sm_addr_unite(
 static void
 release_last(na_plugin_class *cls, na_plugin_addr *addr)
 {
-    sm_lock_take(&cls->names);
+    tp_lock_take(&cls->names);
     /* acq_rel: pairs with the other releases; what they did is over */
     bool last =
         atomic_fetch_sub_explicit(&addr->refs, 1, memory_order_acq_rel) == 1;
@@ -196,7 +196,7 @@ release_last(na_plugin_class *cls, na_plugin_addr *addr)
         *link = addr->next;
         cls->table_count--;
     }
-    sm_lock_drop(&cls->names);
+    tp_lock_drop(&cls->names);
     if (!last)
         return;
 
@@ -237,12 +237,12 @@ sm_addr_lookup(na_plugin_class *cls, const char *name, na_plugin_addr **addr_p)
 {
     const char *rest = strstr(name, "://");
     if (rest == NULL) {
-        SM_LOG(cls->host, ERROR, "address \"%.120s\" has no protocol://", name);
+        TP_LOG(cls->host, ERROR, "address \"%.120s\" has no protocol://", name);
         return NA_PLUGIN_E_INVALID_ARG;
     }
 
     if (strncmp(name, prefix, strlen(prefix)) != 0) {
-        SM_LOG(cls->host, ERROR,
+        TP_LOG(cls->host, ERROR,
             "address \"%.120s\" is of another protocol; this class speaks %s",
             name, SM_PROTOCOL);
         return NA_PLUGIN_E_PROTONOSUPPORT;
@@ -250,7 +250,7 @@ sm_addr_lookup(na_plugin_class *cls, const char *name, na_plugin_addr **addr_p)
 
     rest += 3;
     if (!sm_name_valid(rest, strlen(rest), SM_NAME_MAX)) {
-        SM_LOG(cls->host, ERROR,
+        TP_LOG(cls->host, ERROR,
             "\"%.120s\" is no name: 1 to %u of A-Z a-z 0-9 . _ + -", rest,
             SM_NAME_MAX);
         return NA_PLUGIN_E_INVALID_ARG;
@@ -327,14 +327,14 @@ sm_addr_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     const char *name = (const char *) bytes + SERIAL_HEADER;
 
     if (length >= SERIAL_HEADER && bytes[0] != SERIAL_VERSION) {
-        SM_LOG(cls->host, WARNING,
+        TP_LOG(cls->host, WARNING,
             "serialized address of version %u; known is %d", bytes[0],
             SERIAL_VERSION);
         return NA_PLUGIN_E_PROTOCOL_ERROR;
     }
     if (length < SERIAL_HEADER || bytes[1] > length - SERIAL_HEADER ||
         !sm_name_valid(name, bytes[1], SM_NAME_MAX)) {
-        SM_LOG(cls->host, WARNING,
+        TP_LOG(cls->host, WARNING,
             "%" PRIu64 " bytes are no serialized address", length);
         return NA_PLUGIN_E_INVALID_ARG;
     }

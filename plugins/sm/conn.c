@@ -3,27 +3,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "address.h"
-#include "area.h"
 #include "conn.h"
-#include "connect.h"
-#include "context.h"
-#include "entry.h"
 #include "help.h"
+#include "mapping.h"
 #include "match.h"
-#include "wait.h"
-
-uint64_t
-sm_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
-           (uint64_t) now.tv_nsec;
-}
+#include "ready.h"
+#include "sleepers.h"
 
 const char *
 sm_conn_name(const struct sm_conn *conn)
@@ -45,7 +33,7 @@ obtain(na_plugin_class *cls)
     if (conn == NULL)
         return NULL;
     *conn = (struct sm_conn){.fd = -1, .pidfd = -1, .memory_fd = -1};
-    sm_lock_init(&conn->lock, cls->single);
+    tp_lock_init(&conn->lock, cls->single);
     return conn;
 }
 
@@ -58,7 +46,7 @@ sm_conn_make(na_plugin_class *cls)
 
     /* a put or get that began on the connection this memory was before
      * compares the number under the lock */
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     conn->serial = ++cls->serial;
     conn->users = 0;
     conn->stalled = false;
@@ -72,12 +60,12 @@ sm_conn_make(na_plugin_class *cls)
     atomic_store_explicit(
         &conn->denied, cls->copies_denied, memory_order_relaxed);
     conn->helps = conn->watched = conn->same_user = false;
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
 
     conn->sent = 0;
     conn->misses = 0;
     conn->blocked = NULL;
-    conn->listed = false;
+    conn->listed = conn->wakeup_due = false;
     conn->retry_ns = conn->deadline_ns = 0;
     conn->prev = NULL;
     conn->next = cls->conns;
@@ -90,32 +78,32 @@ sm_conn_make(na_plugin_class *cls)
 void
 sm_conn_move(struct sm_conn *conn, enum sm_conn_state state)
 {
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     conn->state = (uint8_t) state;
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
 }
 
 int32_t
 sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
     const struct sm_process *process)
 {
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     conn->fd = fd;
     conn->pid = process->pid;
     conn->uid = process->uid;
     conn->pidfd = process->pidfd;
-    conn->same_user = sm_entry_same_user(cls, process);
+    conn->same_user = sm_access_same_user(cls, process);
     if (!conn->same_user)
         atomic_store_explicit(&conn->denied, true, memory_order_relaxed);
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
 
-    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP,
-        .data.u64 = sm_connect_tag(conn, false)};
+    struct epoll_event event = {
+        .events = EPOLLIN | EPOLLRDHUP, .data.u64 = sm_conn_tag(conn, false)};
     if (epoll_ctl(cls->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
         return NA_PLUGIN_E_NOMEM;
 
     event = (struct epoll_event){
-        .events = EPOLLIN, .data.u64 = sm_connect_tag(conn, true)};
+        .events = EPOLLIN, .data.u64 = sm_conn_tag(conn, true)};
     if (conn->pidfd >= 0 && !process->dead) {
         if (epoll_ctl(cls->epoll, EPOLL_CTL_ADD, conn->pidfd, &event) != 0)
             return NA_PLUGIN_E_NOMEM;
@@ -204,12 +192,12 @@ rename_receives(
             continue;
         struct sm_list list = {NULL, NULL};
         struct sm_link *link;
-        sm_lock_take(&ctx->lock);
+        tp_lock_take(&ctx->lock);
         if (ctx->alive)
             sm_match_rename(ctx, from, to, &list);
         while ((link = sm_list_pop(&list)) != NULL)
             sm_ctx_ready(ctx, (struct sm_op *) link);
-        sm_lock_drop(&ctx->lock);
+        tp_lock_drop(&ctx->lock);
     }
 }
 
@@ -238,24 +226,24 @@ sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
 
     bool ordered =
         !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     conn->owner = hello->owner;
     conn->helps = (hello->flags & SM_HELLO_HELPS) != 0;
-    conn->rx.ordered = conn->tx.ordered = ordered;
+    conn->tx.ordered = ordered;
     conn->peer = peer;
     conn->state = SM_CONN_UP;
     if (atomic_load_explicit(&peer->conn, memory_order_relaxed) == NULL)
         /* release: pairs with the acquire of a sender */
         atomic_store_explicit(&peer->conn, conn, memory_order_release);
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
 
     if (conn->called != NULL && conn->called != peer) {
         sm_addr_unite(cls, conn->called, peer);
         rename_receives(cls, conn->called, peer);
     }
-    sm_wait_arm_conn(cls, conn);
+    sm_sleepers_tell(cls, conn);
     sm_count(&cls->counters.connects, 1);
-    SM_LOG(cls->host, DEBUG, "%s: connected, process %d, %s", conn->peer->name,
+    TP_LOG(cls->host, DEBUG, "%s: connected, process %d, %s", conn->peer->name,
         (int) conn->pid, ordered ? "fences" : "membarrier");
     return NULL;
 }
@@ -269,10 +257,10 @@ fail_receives(na_plugin_class *cls, const na_plugin_addr *peer, int32_t status)
         if (ctx == NULL)
             continue;
         struct sm_list list = {NULL, NULL};
-        sm_lock_take(&ctx->lock);
+        tp_lock_take(&ctx->lock);
         if (ctx->alive)
             sm_match_take_peer(ctx, peer, &list);
-        sm_lock_drop(&ctx->lock);
+        tp_lock_drop(&ctx->lock);
         sm_ctx_finish_all(&list, status);
     }
 }
@@ -284,7 +272,7 @@ detach(na_plugin_class *cls, struct sm_conn *conn)
 {
     na_plugin_addr *ends[2] = {conn->called, conn->peer};
 
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     for (int i = 0; i < 2; i++)
         if (ends[i] != NULL &&
             atomic_load_explicit(&ends[i]->conn, memory_order_relaxed) == conn)
@@ -297,20 +285,20 @@ detach(na_plugin_class *cls, struct sm_conn *conn)
     sm_count(&cls->counters.sent, conn->sent);
     sm_count(&cls->counters.sent_bytes, conn->tx.produced);
     sm_ring_close_tx(&conn->tx);
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
 
     for (struct sm_conn *other = cls->conns; other != NULL;
          other = other->next) {
         if (conn->peer == NULL || other == conn || other->peer != conn->peer ||
             other->state != SM_CONN_UP)
             continue;
-        sm_lock_take(&other->lock);
+        tp_lock_take(&other->lock);
         if (atomic_load_explicit(&conn->peer->conn, memory_order_relaxed) ==
             NULL)
             /* release: pairs with the acquire of a sender */
             atomic_store_explicit(
                 &conn->peer->conn, other, memory_order_release);
-        sm_lock_drop(&other->lock);
+        tp_lock_drop(&other->lock);
     }
     return queue;
 }
@@ -365,12 +353,12 @@ close_descriptors(na_plugin_class *cls, struct sm_conn *conn)
         epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->pidfd, NULL);
     conn->watched = false;
 
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     conn->fd = -1;
     sm_registry_unmap(conn->registry);
     conn->registry = NULL;
     close_process(conn);
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
 }
 
 void
@@ -396,11 +384,11 @@ sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
     if (conn->called != NULL && conn->called != conn->peer)
         fail_receives(cls, conn->called, status);
 
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     na_plugin_addr *called = conn->called;
     na_plugin_addr *peer = conn->peer;
     conn->peer = conn->called = NULL;
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
     if (called != NULL) {
         sm_addr_unite(cls, called, called);
         sm_addr_release(cls, called);
@@ -415,7 +403,7 @@ sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
 void
 sm_conn_break(na_plugin_class *cls, struct sm_conn *conn, const char *wrong)
 {
-    SM_LOG(cls->host, WARNING, "connection with %s (process %d) ended: %s",
+    TP_LOG(cls->host, WARNING, "connection with %s (process %d) ended: %s",
         sm_conn_name(conn), (int) conn->pid, wrong);
     sm_count(&cls->counters.broken, 1);
     sm_conn_end(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
@@ -428,14 +416,14 @@ sm_conn_recycle(na_plugin_class *cls)
 
     while (*link != NULL) {
         struct sm_conn *conn = *link;
-        sm_lock_take(&conn->lock);
+        tp_lock_take(&conn->lock);
         bool closed = close_process(conn);
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
         if (!closed) {
             link = &conn->next;
             continue;
         }
-        sm_area_forget(conn);
+        sm_mapping_forget(conn);
         *link = conn->next;
         conn->next = cls->spare;
         cls->spare = conn;
@@ -484,12 +472,4 @@ sm_conn_absorb(na_plugin_class *cls)
         cls->stalled = conn;
         conn = next;
     }
-}
-
-void
-sm_conn_ring(na_plugin_class *cls, struct sm_conn *conn)
-{
-    sm_count_shared(&cls->counters.bells, 1);
-    if (conn->fd >= 0)
-        sm_socket_ring(conn->fd);
 }

@@ -54,13 +54,14 @@ void sm_conn_stall(na_plugin_class *cls, struct sm_conn *conn);
 /* Moves the connections that were told so to cls->stalled. [progress] */
 void sm_conn_absorb(na_plugin_class *cls);
 
-/* Rings the bell at the peer. [progress or lock] */
-void sm_conn_ring(na_plugin_class *cls, struct sm_conn *conn);
+/* What stands in the epoll set for a connection's socket, or its process. */
+static inline uint64_t
+sm_conn_tag(const struct sm_conn *conn, bool process)
+{
+    return (uint64_t) (uintptr_t) conn | (process ? 1 : 0);
+}
 
 /* Name for log lines. */
 const char *sm_conn_name(const struct sm_conn *conn);
-
-/* Nanoseconds of the monotonic clock. */
-uint64_t sm_now(void);
 
 #endif /* SM_CONN_H */

@@ -9,13 +9,15 @@
 #include <unistd.h>
 
 #include "address.h"
-#include "area.h"
+#include "clock.h"
 #include "conn.h"
 #include "connect.h"
-#include "entry.h"
+#include "deliver.h"
 #include "hello.h"
+#include "mapping.h"
 #include "memfd.h"
-#include "progress.h"
+#include "refusal.h"
+#include "sleepers.h"
 #include "socket.h"
 
 #define MILLISECOND UINT64_C(1000000)
@@ -71,7 +73,7 @@ bind_unique(na_plugin_class *cls, const char *prefix)
     if (error == 0)
         return sm_addr_get(cls, name, strlen(name), &cls->self);
 
-    SM_LOG(cls->host, ERROR, "cannot bind a socket to %s: %s", name,
+    TP_LOG(cls->host, ERROR, "cannot bind a socket to %s: %s", name,
         strerror(error));
     return error == EADDRINUSE ? NA_PLUGIN_E_ADDRINUSE
                                : NA_PLUGIN_E_ADDRNOTAVAIL;
@@ -90,14 +92,14 @@ sm_connect_init(na_plugin_class *cls, const char *prefix)
         if (error == 0)
             snprintf(cls->alias, sizeof(cls->alias), "%s", prefix);
         else
-            SM_LOG(cls->host, INFO,
+            TP_LOG(cls->host, INFO,
                 "sm://%s is not this class but another (%s); this is sm://%s",
                 prefix, strerror(error), cls->self->name);
     }
 
     int error = listen_for(cls, EPOLL_CTL_ADD, EPOLLIN);
     if (error != 0) {
-        SM_LOG(cls->host, ERROR, "cannot watch sm://%s: %s", cls->self->name,
+        TP_LOG(cls->host, ERROR, "cannot watch sm://%s: %s", cls->self->name,
             strerror(error));
         return NA_PLUGIN_E_NOMEM;
     }
@@ -129,12 +131,12 @@ static void
 say_nobody(na_plugin_class *cls, const char *name, int error)
 {
     if (is_mercury(name))
-        SM_LOG(cls->host, ERROR,
+        TP_LOG(cls->host, ERROR,
             "sm://%s: no process of Talaria's is there (%s), but one that uses "
             "Mercury, by its file /dev/shm/na_sm-%s: it cannot be reached",
             name, strerror(error), name);
     else
-        SM_LOG(cls->host, INFO, "sm://%s: nobody there (%s)", name,
+        TP_LOG(cls->host, INFO, "sm://%s: nobody there (%s)", name,
             strerror(error));
 }
 
@@ -151,7 +153,7 @@ call_error(na_plugin_class *cls, const char *name, int error)
     }
     if (error == EKEYREJECTED) /* has been said */
         return NA_PLUGIN_E_PERMISSION;
-    SM_LOG(cls->host, ERROR, "cannot connect to sm://%s: %s", name,
+    TP_LOG(cls->host, ERROR, "cannot connect to sm://%s: %s", name,
         sm_memfd_error(error));
     if (error == EACCES || error == EPERM)
         return NA_PLUGIN_E_PERMISSION;
@@ -169,9 +171,9 @@ make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p)
     int error = sm_ring_create(&tx, cls->ring_capacity, ring_p);
     if (error != 0)
         return error;
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     conn->tx = tx;
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
     return 0;
 }
 
@@ -191,8 +193,8 @@ call(na_plugin_class *cls, struct sm_conn *conn)
     /* a forked child may hold the listening socket of a dead peer */
     if (error == 0 && process.dead)
         error = ESRCH;
-    if (error == 0 && !sm_entry_welcome(cls, &process)) {
-        SM_LOG(cls->host, ERROR,
+    if (error == 0 && !sm_access_admits(cls, &process)) {
+        TP_LOG(cls->host, ERROR,
             "sm://%s belongs to user %d, and this class, of user %d, was not "
             "opened for any (na+sm://any/)",
             name, (int) process.uid, (int) cls->uid);
@@ -204,8 +206,8 @@ call(na_plugin_class *cls, struct sm_conn *conn)
         error = sm_hello_send(cls, fd, ring, &process, 0);
     if (ring >= 0)
         close(ring);
-    if ((error == EPIPE || error == ECONNRESET) && sm_entry_was_refused(fd)) {
-        sm_entry_say_refused(cls, name);
+    if ((error == EPIPE || error == ECONNRESET) && sm_refusal_received(fd)) {
+        sm_refusal_log(cls, name);
         error = EKEYREJECTED;
     }
     if (error == 0 && sm_conn_attach(cls, conn, fd, &process) != NA_PLUGIN_OK)
@@ -215,9 +217,9 @@ call(na_plugin_class *cls, struct sm_conn *conn)
         return NA_PLUGIN_OK;
     }
 
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     sm_ring_close_tx(&conn->tx);
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
     sm_socket_close(fd);
     if (process.pidfd >= 0)
         close(process.pidfd);
@@ -229,7 +231,7 @@ sm_connect_to(na_plugin_class *cls, na_plugin_addr *addr)
 {
     int32_t ret = NA_PLUGIN_OK;
 
-    sm_lock_take(&cls->progress);
+    tp_lock_take(&cls->progress);
     if (atomic_load_explicit(&addr->conn, memory_order_relaxed) != NULL)
         goto drop_lock;
 
@@ -256,7 +258,7 @@ sm_connect_to(na_plugin_class *cls, na_plugin_addr *addr)
     atomic_store_explicit(&addr->conn, conn, memory_order_release);
 
 drop_lock:
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&cls->progress);
     return ret;
 }
 
@@ -274,12 +276,12 @@ sm_connect_lock(
                 return ret;
             continue;
         }
-        sm_lock_take(&conn->lock);
+        tp_lock_take(&conn->lock);
         if (atomic_load_explicit(&peer->conn, memory_order_relaxed) == conn) {
             *conn_p = conn;
             return NA_PLUGIN_OK;
         }
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
     }
     return NA_PLUGIN_E_HOSTUNREACH;
 }
@@ -304,7 +306,7 @@ retry(na_plugin_class *cls, uint64_t now)
         } else if (ret != NA_PLUGIN_E_AGAIN) {
             sm_conn_end(cls, conn, ret);
         } else if (now >= conn->deadline_ns) {
-            SM_LOG(cls->host, INFO, "sm://%s accepts no connection",
+            TP_LOG(cls->host, INFO, "sm://%s accepts no connection",
                 conn->called->name);
             sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
         } else {
@@ -319,6 +321,13 @@ process_of(const struct sm_conn *conn)
 {
     return (struct sm_process){
         .pid = conn->pid, .uid = conn->uid, .pidfd = conn->pidfd};
+}
+
+static bool
+proven(const na_plugin_class *cls, const struct sm_conn *conn,
+    const struct sm_hello *hello, bool answer)
+{
+    return sm_access_proven(cls, conn->pid, hello->owner, answer, hello->proof);
 }
 
 static void lose(
@@ -353,7 +362,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
 
     if (hello->major != SM_HELLO_MAJOR) {
         sm_hello_refuse(cls, conn->fd, NA_PLUGIN_E_PROTONOSUPPORT);
-        SM_LOG(cls->host, WARNING,
+        TP_LOG(cls->host, WARNING,
             "process %d speaks version %u of the protocol, this class %d",
             (int) conn->pid, hello->major, SM_HELLO_MAJOR);
         sm_conn_end(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
@@ -362,8 +371,8 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
 
     int error = 0;
     const char *wrong = sm_hello_check(hello, &process);
-    if (wrong == NULL && !sm_entry_proven(cls, hello, conn->pid, false)) {
-        sm_entry_refuse(
+    if (wrong == NULL && !proven(cls, conn, hello, false)) {
+        sm_refusal_send(
             cls, conn->fd, &process, "it does not have this class's key");
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
@@ -403,7 +412,7 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
 
     if (hello->major == SM_HELLO_MAJOR &&
         hello->status == NA_PLUGIN_E_PERMISSION) {
-        sm_entry_say_refused(cls, sm_conn_name(conn));
+        sm_refusal_log(cls, sm_conn_name(conn));
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }
@@ -413,8 +422,8 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
         wrong = "it has refused this class";
     else
         wrong = sm_hello_check(hello, &process);
-    if (wrong == NULL && !sm_entry_proven(cls, hello, conn->pid, true)) {
-        SM_LOG(cls->host, ERROR, "%s does not hold the key of this class",
+    if (wrong == NULL && !proven(cls, conn, hello, true)) {
+        TP_LOG(cls->host, ERROR, "%s does not hold the key of this class",
             sm_conn_name(conn));
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
@@ -425,30 +434,47 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
         sm_conn_break(cls, conn, wrong);
 }
 
-/* Reads bells away, and takes memory that the peer shares; false when it has
- * hung up. What is left stays readable. */
+/* Reads wake-ups away, all or one, and takes memory that the peer shares; false
+ * when it has hung up. What is left stays readable. */
 static bool
-drain(na_plugin_class *cls, struct sm_conn *conn)
+drain(na_plugin_class *cls, struct sm_conn *conn, bool all)
 {
     const char *wrong = NULL;
     int got = 1;
+    bool woken = false;
 
-    for (int i = 0; i < DRAIN_ROUNDS && got > 0 && wrong == NULL; i++) {
-        struct sm_area_packet packet = {0};
+    for (int i = 0;
+         i < DRAIN_ROUNDS && got > 0 && wrong == NULL && (all || !woken); i++) {
+        struct sm_mapping_packet packet = {0};
         int shared = -1;
         /* an area comes on request alone */
         got = sm_socket_next(conn->fd, &packet, sizeof(packet), &shared,
-            sm_area_any_wanted(conn) ? 1 : 0);
+            sm_mapping_any_wanted(conn) ? 1 : 0);
         if (got == (int) sizeof(packet))
-            wrong = sm_area_take(cls, conn, &packet, shared);
+            wrong = sm_mapping_take(cls, conn, &packet, shared);
         else if (got > 1)
             wrong = "unexpected packet";
+        woken = woken || got == 1;
         if (got > 0)
             sm_socket_close_passed(&shared, 1);
+    }
+    if (woken) {
+        conn->wakeup_due = false;
+        sm_sleepers_pass_on(cls, conn);
     }
     if (wrong != NULL)
         sm_conn_break(cls, conn, wrong);
     return wrong != NULL || got >= 0;
+}
+
+void
+sm_connect_take_wakeup(na_plugin_class *cls, struct sm_conn *conn)
+{
+    conn->wakeup_due = true;
+    sm_conn_heat(cls, conn);
+    /* one for each sleep: to look for another costs a system call */
+    if (!drain(cls, conn, false))
+        sm_kernel_due(cls);
 }
 
 /* Reads from a connection's socket; false when the peer has hung up. */
@@ -460,7 +486,7 @@ read_socket(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
 
     if (conn->state == SM_CONN_UP) {
         sm_conn_heat(cls, conn);
-        return drain(cls, conn);
+        return drain(cls, conn, true);
     }
 
     int got = sm_hello_recv(conn->fd, &hello, &fds);
@@ -484,9 +510,9 @@ lose(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
     if (conn->state == SM_CONN_FREE)
         return;
 
-    SM_LOG(cls->host, DEBUG, "%s (process %d) is gone", sm_conn_name(conn),
+    TP_LOG(cls->host, DEBUG, "%s (process %d) is gone", sm_conn_name(conn),
         (int) conn->pid);
-    if (conn->state == SM_CONN_UP && !sm_progress_drain(cls, conn, batch))
+    if (conn->state == SM_CONN_UP && !sm_deliver_all(cls, conn, batch))
         return;
     sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
 }
@@ -509,7 +535,7 @@ unwelcome(const na_plugin_class *cls, const struct sm_process *process)
 {
     uint32_t count = 0;
 
-    if (!sm_entry_welcome(cls, process))
+    if (!sm_access_admits(cls, process))
         return "it is another user's";
     if (process->uid == cls->uid)
         return NULL;
@@ -532,7 +558,7 @@ admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
         if (why == NULL)
             conn = sm_conn_make(cls);
         else
-            sm_entry_refuse(cls, fd, &process, why);
+            sm_refusal_send(cls, fd, &process, why);
         if (conn == NULL && process.pidfd >= 0)
             close(process.pidfd);
     }
@@ -572,7 +598,7 @@ accept_callers(
     if (error != EMFILE && error != ENFILE && error != ENOMEM &&
         error != ENOBUFS)
         return;
-    SM_LOG(cls->host, WARNING, "sm://%s cannot accept a connection: %s",
+    TP_LOG(cls->host, WARNING, "sm://%s cannot accept a connection: %s",
         cls->self->name, strerror(error));
     listen_for(cls, EPOLL_CTL_MOD, 0);
     cls->deaf_until_ns = now + DEAF_NS;
@@ -612,13 +638,6 @@ sm_connect_check(na_plugin_class *cls, uint64_t now, struct sm_batch *batch)
         sm_kernel_due(cls);
     cls->now_ns = now;
     cls->kernel_ns = now + KERNEL_NS;
-}
-
-bool
-sm_connect_pending(na_plugin_class *cls)
-{
-    struct epoll_event event;
-    return epoll_wait(cls->epoll, &event, 1, 0) != 0;
 }
 
 uint64_t

@@ -30,18 +30,12 @@ int32_t sm_connect_lock(
 void sm_connect_check(
     na_plugin_class *cls, uint64_t now, struct sm_batch *batch);
 
-/* Whether the kernel has anything new. [progress] */
-bool sm_connect_pending(na_plugin_class *cls);
+/* Takes the wake-up that a peer has sent, or is about to send, so that it does
+ * not disturb the next sleep. [progress] */
+void sm_connect_take_wakeup(na_plugin_class *cls, struct sm_conn *conn);
 
 /* How long until sm_connect_check has something to do by the clock, in
  * nanoseconds; UINT64_MAX: never. [progress] */
 uint64_t sm_connect_sleep(const na_plugin_class *cls);
-
-/* What stands in the epoll set for a connection's socket, or its process. */
-static inline uint64_t
-sm_connect_tag(const struct sm_conn *conn, bool process)
-{
-    return (uint64_t) (uintptr_t) conn | (process ? 1 : 0);
-}
 
 #endif /* SM_CONNECT_H */

@@ -8,6 +8,7 @@
 #include "help.h"
 #include "match.h"
 #include "queue.h"
+#include "ready.h"
 #include "rma.h"
 #include "wait.h"
 
@@ -24,8 +25,8 @@ obtain(na_plugin_class *cls, uint32_t id)
     if (ctx == NULL)
         return NULL;
     *ctx = (na_plugin_ctx){.cls = cls, .id = id, .wait_fd = -1, .bell = -1};
-    sm_lock_init(&ctx->lock, cls->single);
-    sm_lock_init(&ctx->rma_lock, cls->single);
+    tp_lock_init(&ctx->lock, cls->single);
+    tp_lock_init(&ctx->rma_lock, cls->single);
     return ctx;
 }
 
@@ -34,7 +35,7 @@ sm_ctx_create(
     na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
 {
     if (id >= SM_CONTEXTS) {
-        SM_LOG(cls->host, ERROR, "context %" PRIu32 " of %u", id, SM_CONTEXTS);
+        TP_LOG(cls->host, ERROR, "context %" PRIu32 " of %u", id, SM_CONTEXTS);
         return NA_PLUGIN_E_OVERFLOW;
     }
 
@@ -43,7 +44,7 @@ sm_ctx_create(
         return NA_PLUGIN_E_NOMEM;
 
     int32_t ret = NA_PLUGIN_E_EXIST;
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     if (ctx->alive)
         goto drop_lock;
     ret = sm_match_init(ctx);
@@ -53,7 +54,7 @@ sm_ctx_create(
     if (ret != NA_PLUGIN_OK)
         goto fini_match;
     ctx->alive = true;
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
 
     /* release: pairs with the acquire in sm_class_context */
     atomic_store_explicit(&cls->contexts[id], ctx, memory_order_release);
@@ -63,11 +64,11 @@ sm_ctx_create(
 fini_match:
     sm_match_fini(ctx);
 drop_lock:
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
     if (sm_class_context(cls, id) == NULL)
         free(ctx);
     if (ret == NA_PLUGIN_E_EXIST)
-        SM_LOG(cls->host, ERROR, "context %" PRIu32 " exists", id);
+        TP_LOG(cls->host, ERROR, "context %" PRIu32 " exists", id);
     return ret;
 }
 
@@ -78,13 +79,13 @@ sm_ctx_destroy(na_plugin_ctx *ctx)
     struct sm_list orphans = {NULL, NULL};
 
     /* with these no poll and no slice of another context is at work */
-    sm_lock_take(&cls->progress);
+    tp_lock_take(&cls->progress);
     sm_rma_abandon(ctx);
     sm_help_abandon(ctx);
     sm_queue_abandon(ctx);
     sm_wait_fini(ctx);
 
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     ctx->alive = false;
     struct sm_link *link;
     while ((link = sm_list_pop(&ctx->ready)) != NULL) {
@@ -98,71 +99,9 @@ sm_ctx_destroy(na_plugin_ctx *ctx)
     ctx->held = (struct sm_list){NULL, NULL};
     for (link = orphans.head; link != NULL; link = link->next)
         sm_op_set((struct sm_op *) link, SM_OP_READY);
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
 
     /* sends of other contexts to this one */
     sm_ctx_finish_all(&orphans, NA_PLUGIN_E_HOSTUNREACH);
-    sm_lock_drop(&cls->progress);
-}
-
-void
-sm_ctx_rouse(na_plugin_ctx *ctx)
-{
-    if (atomic_load_explicit(&ctx->armed, memory_order_relaxed) &&
-        !ctx->bell_rung)
-        sm_wait_rouse(ctx);
-}
-
-void
-sm_ctx_rouse_unlocked(na_plugin_ctx *ctx)
-{
-    sm_lock_take(&ctx->lock);
-    sm_ctx_rouse(ctx);
-    sm_lock_drop(&ctx->lock);
-}
-
-void
-sm_ctx_ready(na_plugin_ctx *ctx, struct sm_op *op)
-{
-    sm_op_set(op, SM_OP_READY);
-    sm_list_append(&ctx->ready, &op->link);
-    atomic_fetch_add_explicit(&ctx->notices, 1, memory_order_relaxed);
-    sm_ctx_rouse(ctx);
-}
-
-void
-sm_ctx_finish(struct sm_op *op, int32_t status)
-{
-    na_plugin_ctx *ctx = op->ctx;
-
-    sm_lock_take(&ctx->lock);
-    op->result = (na_plugin_event){.op = op, .status = status};
-    sm_ctx_ready(ctx, op);
-    sm_lock_drop(&ctx->lock);
-}
-
-void
-sm_ctx_finish_all(struct sm_list *list, int32_t status)
-{
-    struct sm_link *link;
-    while ((link = sm_list_pop(list)) != NULL)
-        sm_ctx_finish((struct sm_op *) link, status);
-}
-
-uint32_t
-sm_ctx_take_ready(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
-{
-    uint32_t count = 0;
-
-    sm_lock_take(&ctx->lock);
-    while (count < max) {
-        struct sm_op *op = (struct sm_op *) sm_list_pop(&ctx->ready);
-        if (op == NULL)
-            break;
-        events[count++] = op->result;
-        sm_op_set(op, SM_OP_IDLE);
-    }
-    atomic_fetch_sub_explicit(&ctx->notices, count, memory_order_relaxed);
-    sm_lock_drop(&ctx->lock);
-    return count;
+    tp_lock_drop(&cls->progress);
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "address.h"
-#include "entry.h"
 #include "hello.h"
 
 uint32_t
@@ -38,9 +37,9 @@ sm_hello_send(const na_plugin_class *cls, int fd, int ring,
 {
     struct sm_hello hello = compose(cls, NA_PLUGIN_OK);
     int passed[2] = {ring, cls->registry.fd};
-    bool shows = cls->registry.fd >= 0 && sm_entry_same_user(cls, peer);
+    bool shows = cls->registry.fd >= 0 && sm_access_same_user(cls, peer);
 
-    sm_entry_prove(cls, &hello, peer->pid, owner);
+    sm_access_prove(cls, peer->pid, owner, hello.proof);
     return sm_socket_pass(fd, &hello, sizeof(hello), passed, shows ? 2 : 1);
 }
 

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "area.h"
-#include "conn.h"
-#include "context.h"
 #include "hello.h"
 #include "help.h"
+#include "mapping.h"
 #include "mem.h"
+#include "ready.h"
+#include "wake.h"
 
 #define UNANSWERED_MAX 8U /* pieces of gets on their way, below SM_JOBS */
 
@@ -74,7 +74,7 @@ publish_answer(
 {
     sm_ring_publish(&conn->tx, sm_ring_word(SM_RING_HELP, 0, target, length));
     if (sm_ring_sleeps(&conn->tx, target))
-        sm_conn_ring(cls, conn);
+        sm_wake_peer(cls, conn);
 }
 
 static void
@@ -83,8 +83,8 @@ publish_request(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
 {
     sm_ring_publish(
         &conn->tx, sm_ring_word(SM_RING_HELP, source, target, length));
-    if (sm_ring_any_sleeps(&conn->tx) && sm_ring_take_any_sleeper(&conn->tx))
-        sm_conn_ring(cls, conn);
+    if (sm_ring_watched(&conn->tx) && sm_ring_take_any_sleeper(&conn->tx))
+        sm_wake_peer(cls, conn);
 }
 
 void
@@ -174,7 +174,7 @@ do_job(na_plugin_class *cls, struct sm_conn *conn)
 static void
 flush(na_plugin_class *cls, struct sm_conn *conn)
 {
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     while (conn->jobs_count != 0 && do_job(cls, conn))
         ;
     if (conn->jobs_count == 0 && conn->queue.head == NULL) {
@@ -187,7 +187,7 @@ flush(na_plugin_class *cls, struct sm_conn *conn)
                 break;
         }
     }
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
     update(cls, conn);
 }
 
@@ -339,7 +339,7 @@ sm_help_take(na_plugin_class *cls, struct sm_conn *conn,
         take_done(cls, conn, &help);
         break;
     case SM_HELP_AREA:
-        sm_area_give(cls, conn, help.mem,
+        sm_mapping_give(cls, conn, help.mem,
             help.last != 0 ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ);
         break;
     default:
@@ -352,7 +352,7 @@ sm_help_take(na_plugin_class *cls, struct sm_conn *conn,
 bool
 sm_help_withdraw(na_plugin_class *cls, struct sm_op *op)
 {
-    sm_lock_take(&cls->progress);
+    tp_lock_take(&cls->progress);
     bool there = sm_op_state(op) == SM_OP_POSTED;
     if (there) {
         struct sm_conn *conn = op->to.conn;
@@ -360,7 +360,7 @@ sm_help_withdraw(na_plugin_class *cls, struct sm_op *op)
         sm_op_set(op, SM_OP_READY);
         update(cls, conn);
     }
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&cls->progress);
     return there;
 }
 
@@ -402,12 +402,9 @@ sm_help_ask(na_plugin_class *cls)
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
         if (!conn->helping)
             continue;
-        sm_lock_take(&conn->lock);
-        /* seq_cst: see sm_ring_report, whose part is the consumer's */
-        if (conn->tx.control != NULL)
-            atomic_store_explicit(
-                &conn->tx.control->waiting, 1, memory_order_seq_cst);
-        sm_lock_drop(&conn->lock);
+        tp_lock_take(&conn->lock);
+        sm_ring_await_room(&conn->tx);
+        tp_lock_drop(&conn->lock);
     }
 }
 
@@ -438,9 +435,9 @@ sm_help_ready(na_plugin_class *cls)
          conn = conn->next) {
         if (!conn->helping)
             continue;
-        sm_lock_take(&conn->lock);
+        tp_lock_take(&conn->lock);
         ready = could_send(cls, conn);
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
     }
     return ready;
 }

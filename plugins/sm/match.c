@@ -140,7 +140,7 @@ end_recv(na_plugin_ctx *ctx, struct sm_op *op, const void *data,
         sm_ring_copy(op->buffer, data, length);
         return;
     }
-    SM_LOG(ctx->cls->host, INFO, "message of %u bytes for a receive of %u",
+    TP_LOG(ctx->cls->host, INFO, "message of %u bytes for a receive of %u",
         (unsigned) length, (unsigned) op->length);
     sm_op_set(op, SM_OP_IDLE);
     *event = (na_plugin_event){.op = op, .status = NA_PLUGIN_E_MSGSIZE};

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "area.h"
 #include "mem.h"
 #include "memfd.h"
+#include "shared.h"
 
 #define TABLE_BITS 6
 #define SMALL 4U    /* segments that a recycled object has room for */
@@ -24,7 +24,7 @@
 int32_t
 sm_mem_init(na_plugin_class *cls)
 {
-    sm_lock_init(&cls->memory, cls->single);
+    tp_lock_init(&cls->memory, cls->single);
     cls->mems_bits = TABLE_BITS;
     cls->mems = calloc((size_t) 1 << TABLE_BITS, sizeof(na_plugin_mem *));
     if (cls->mems == NULL)
@@ -32,7 +32,7 @@ sm_mem_init(na_plugin_class *cls)
 
     int error = sm_registry_init(&cls->registry);
     if (error != 0)
-        SM_LOG(cls->host, INFO,
+        TP_LOG(cls->host, INFO,
             "no registry (%s): this class's memory is copied by itself, "
             "through the rings",
             sm_memfd_error(error));
@@ -71,13 +71,13 @@ obtain(na_plugin_class *cls, uint32_t count)
     na_plugin_mem *mem = NULL;
 
     if (count <= SMALL) {
-        sm_lock_take(&cls->memory);
+        tp_lock_take(&cls->memory);
         mem = cls->mem_spare;
         if (mem != NULL) {
             cls->mem_spare = mem->next;
             cls->mem_spares--;
         }
-        sm_lock_drop(&cls->memory);
+        tp_lock_drop(&cls->memory);
     }
     if (mem != NULL)
         return mem;
@@ -92,14 +92,14 @@ obtain(na_plugin_class *cls, uint32_t count)
 void
 sm_mem_free(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    sm_lock_take(&cls->memory);
+    tp_lock_take(&cls->memory);
     bool keep = mem->room == SMALL && cls->mem_spares < SPARES;
     if (keep) {
         mem->next = cls->mem_spare;
         cls->mem_spare = mem;
         cls->mem_spares++;
     }
-    sm_lock_drop(&cls->memory);
+    tp_lock_drop(&cls->memory);
     if (!keep)
         free(mem);
 }
@@ -160,7 +160,7 @@ static bool
 draw_key(na_plugin_class *cls, na_plugin_mem *mem)
 {
     do
-        if (!sm_random_draw(&cls->random, &mem->id))
+        if (!tp_random_draw(&cls->random, &mem->id))
             return false;
     while (*find(cls, mem->id) != NULL);
     return true;
@@ -174,7 +174,7 @@ sm_mem_register(
         (info->flags & NA_PLUGIN_FLAGS_DEMANDS) != 0)
         return NA_PLUGIN_E_INVALID_ARG;
     if (info->mem_type != NA_PLUGIN_MEM_HOST) {
-        SM_LOG(cls->host, ERROR,
+        TP_LOG(cls->host, ERROR,
             "memory of type %" PRIu32 "; only the host's can be shared",
             info->mem_type);
         return NA_PLUGIN_E_OPNOTSUPPORTED;
@@ -184,7 +184,7 @@ sm_mem_register(
     if (info->count >= 1 && info->count <= SM_SEGMENTS)
         length = total_length(info->segments, info->count);
     if (length == 0 || info->access == 0 || (info->access & ~ACCESS) != 0) {
-        SM_LOG(cls->host, ERROR,
+        TP_LOG(cls->host, ERROR,
             "%" PRIu64 " segments, access 0x%" PRIx32
             ": not 1 to %u, or one is empty, or access unknown",
             info->count, info->access, SM_SEGMENTS);
@@ -201,7 +201,7 @@ sm_mem_register(
     memcpy(
         mem->segments, info->segments, info->count * sizeof(*info->segments));
 
-    sm_lock_take(&cls->memory);
+    tp_lock_take(&cls->memory);
     if (cls->mems_count >> cls->mems_bits != 0 && cls->mems_bits < 30)
         grow(cls);
     bool drawn = draw_key(cls, mem);
@@ -210,13 +210,13 @@ sm_mem_register(
         mem->next = *link;
         *link = mem;
         cls->mems_count++;
-        sm_area_join(cls, mem);
+        sm_shared_join(cls, mem);
         sm_registry_enter(&cls->registry, mem);
     }
-    sm_lock_drop(&cls->memory);
+    tp_lock_drop(&cls->memory);
     if (!drawn) {
         sm_mem_free(cls, mem);
-        SM_LOG(cls->host, ERROR, "no random number for a key: %s",
+        TP_LOG(cls->host, ERROR, "no random number for a key: %s",
             strerror(errno));
         return NA_PLUGIN_E_IO_ERROR;
     }
@@ -227,13 +227,13 @@ sm_mem_register(
 void
 sm_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    sm_lock_take(&cls->memory);
+    tp_lock_take(&cls->memory);
     na_plugin_mem **link = find(cls, mem->id);
     *link = mem->next;
     cls->mems_count--;
     sm_registry_remove(&cls->registry, mem);
-    sm_area_leave(cls, mem);
-    sm_lock_drop(&cls->memory);
+    sm_shared_leave(cls, mem);
+    tp_lock_drop(&cls->memory);
     sm_mem_free(cls, mem);
 }
 
@@ -246,7 +246,7 @@ sm_mem_find(na_plugin_class *cls, uint64_t id)
 bool
 sm_mem_hold(na_plugin_class *cls, const na_plugin_mem *mem)
 {
-    sm_lock_take(&cls->memory);
+    tp_lock_take(&cls->memory);
     const na_plugin_mem *own = *find(cls, mem->id);
     bool genuine = mem->owner == cls->owner && own != NULL &&
                    own->count == mem->count &&
@@ -254,14 +254,14 @@ sm_mem_hold(na_plugin_class *cls, const na_plugin_mem *mem)
                    memcmp(own->segments, mem->segments,
                        mem->count * sizeof(mem->segments[0])) == 0;
     if (!genuine)
-        sm_lock_drop(&cls->memory);
+        tp_lock_drop(&cls->memory);
     return genuine;
 }
 
 void
 sm_mem_let_go(na_plugin_class *cls)
 {
-    sm_lock_drop(&cls->memory);
+    tp_lock_drop(&cls->memory);
 }
 
 bool
@@ -343,11 +343,11 @@ sm_mem_read(na_plugin_class *cls, uint64_t id, uint64_t offset, void *to,
     const na_plugin_mem *mem;
 
     /* held while copying: who deregisters may free the memory then */
-    sm_lock_take(&cls->memory);
+    tp_lock_take(&cls->memory);
     int32_t ret = find_range(cls, id, NA_PLUGIN_MEM_READ, offset, length, &mem);
     if (ret == NA_PLUGIN_OK)
         sm_mem_gather(mem, offset, to, length);
-    sm_lock_drop(&cls->memory);
+    tp_lock_drop(&cls->memory);
     return ret;
 }
 
@@ -357,12 +357,12 @@ sm_mem_write(na_plugin_class *cls, uint64_t id, uint64_t offset,
 {
     const na_plugin_mem *mem;
 
-    sm_lock_take(&cls->memory);
+    tp_lock_take(&cls->memory);
     int32_t ret =
         find_range(cls, id, NA_PLUGIN_MEM_WRITE, offset, length, &mem);
     if (ret == NA_PLUGIN_OK)
         sm_mem_scatter(mem, offset, from, length);
-    sm_lock_drop(&cls->memory);
+    tp_lock_drop(&cls->memory);
     return ret;
 }
 
@@ -388,7 +388,7 @@ sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     uint64_t *size_p)
 {
     uint64_t room = *size_p;
-    *size_p = SERIAL_HEADER + (mem->area != 0 ? SERIAL_AREA : 0) +
+    *size_p = SERIAL_HEADER + (mem->shared != 0 ? SERIAL_AREA : 0) +
               (uint64_t) mem->count * SERIAL_SEGMENT;
     if (buffer == NULL)
         return NA_PLUGIN_OK;
@@ -399,14 +399,14 @@ sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     bytes = pack(bytes, SERIAL_VERSION, 1);
     bytes = pack(bytes, mem->access, 1);
     bytes = pack(bytes, mem->count, 2);
-    bytes = pack(bytes, mem->area != 0 ? FLAG_AREA : 0, 2);
+    bytes = pack(bytes, mem->shared != 0 ? FLAG_AREA : 0, 2);
     bytes = pack(bytes, mem->slot, 2);
     bytes = pack(bytes, mem->owner, 8);
     bytes = pack(bytes, mem->id, 8);
-    if (mem->area != 0) {
-        bytes = pack(bytes, mem->area, 8);
-        bytes = pack(bytes, mem->area_base, 8);
-        bytes = pack(bytes, mem->area_length, 8);
+    if (mem->shared != 0) {
+        bytes = pack(bytes, mem->shared, 8);
+        bytes = pack(bytes, mem->shared_base, 8);
+        bytes = pack(bytes, mem->shared_length, 8);
     }
     for (uint32_t i = 0; i < mem->count; i++) {
         bytes = pack(bytes, (uintptr_t) mem->segments[i].base, 8);
@@ -420,13 +420,13 @@ sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
 static bool
 area_holds(const na_plugin_mem *mem)
 {
-    if (mem->area == 0)
-        return mem->area_length == 0;
+    if (mem->shared == 0)
+        return mem->shared_length == 0;
     for (uint32_t i = 0; i < mem->count; i++) {
         uint64_t base = (uintptr_t) mem->segments[i].base;
-        uint64_t at = base - mem->area_base;
-        if (base < mem->area_base || at > mem->area_length ||
-            mem->segments[i].length > mem->area_length - at)
+        uint64_t at = base - mem->shared_base;
+        if (base < mem->shared_base || at > mem->shared_length ||
+            mem->segments[i].length > mem->shared_length - at)
             return false;
     }
     return true;
@@ -443,7 +443,7 @@ sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     uint64_t head = SERIAL_HEADER;
 
     if (length >= SERIAL_HEADER && bytes[0] != SERIAL_VERSION) {
-        SM_LOG(cls->host, WARNING,
+        TP_LOG(cls->host, WARNING,
             "serialized registration of version %u; known is %d", bytes[0],
             SERIAL_VERSION);
         return NA_PLUGIN_E_PROTOCOL_ERROR;
@@ -469,11 +469,11 @@ sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     mem->slot = (uint32_t) unpack(bytes + 6, 2);
     mem->id = unpack(bytes + 16, 8);
     mem->within = NULL;
-    mem->area = mem->area_base = mem->area_length = 0;
+    mem->shared = mem->shared_base = mem->shared_length = 0;
     if ((flags & FLAG_AREA) != 0) {
-        mem->area = unpack(bytes + SERIAL_HEADER, 8);
-        mem->area_base = unpack(bytes + SERIAL_HEADER + 8, 8);
-        mem->area_length = unpack(bytes + SERIAL_HEADER + 16, 8);
+        mem->shared = unpack(bytes + SERIAL_HEADER, 8);
+        mem->shared_base = unpack(bytes + SERIAL_HEADER + 8, 8);
+        mem->shared_length = unpack(bytes + SERIAL_HEADER + 16, 8);
     }
     for (uint32_t i = 0; i < count; i++) {
         bytes += i == 0 ? head : SERIAL_SEGMENT;
@@ -489,7 +489,7 @@ sm_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     return NA_PLUGIN_OK;
 
 refuse:
-    SM_LOG(cls->host, WARNING,
+    TP_LOG(cls->host, WARNING,
         "%" PRIu64 " bytes are no serialized registration", length);
     return NA_PLUGIN_E_INVALID_ARG;
 }

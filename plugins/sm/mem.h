@@ -3,26 +3,8 @@
 #ifndef SM_MEM_H
 #define SM_MEM_H
 
+#include "registration.h"
 #include "sm.h"
-
-/* A registration of this class, or a peer's that came as bytes. */
-struct na_plugin_mem {
-    na_plugin_mem *next; /* in the class's table, or among the spare ones */
-    uint64_t owner;      /* number of the class that registered it */
-    uint64_t id;         /* its key there: random, never 0 */
-    uint64_t length;     /* of all segments */
-    uint32_t access;     /* NA_PLUGIN_MEM_READ, _WRITE */
-    uint32_t count;
-    uint32_t room; /* for segments */
-    uint32_t slot; /* in the owner's registry; 0: none */
-    struct sm_area
-        *within;          /* own: the area that all segments lie in, or NULL */
-    uint64_t area;        /* an area that is this registration as a whole, and
-                               can be mapped for it; 0: there is none */
-    uint64_t area_base;   /* its address at the owner, */
-    uint64_t area_length; /* and bytes */
-    na_plugin_segment segments[];
-};
 
 /* The table of a class. NOMEM. */
 int32_t sm_mem_init(na_plugin_class *cls);

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "address.h"
+#include "clock.h"
 #include "conn.h"
 #include "connect.h"
-#include "context.h"
 #include "match.h"
 #include "message.h"
+#include "ready.h"
 #include "self.h"
+#include "wake.h"
 
 #define CONNECT_TRIES 3 /* a peer that is lost again and again meanwhile */
 
@@ -47,12 +49,12 @@ refuse_send(na_plugin_class *cls, uint64_t length, uint32_t longest,
     uint32_t peer_ctx, uint64_t tag)
 {
     if (length > longest) {
-        SM_LOG(cls->host, ERROR,
+        TP_LOG(cls->host, ERROR,
             "message of %" PRIu64 " bytes; the longest is %" PRIu32, length,
             longest);
         return NA_PLUGIN_E_MSGSIZE;
     }
-    SM_LOG(cls->host, ERROR,
+    TP_LOG(cls->host, ERROR,
         "message with tag %" PRIu64 " to context %" PRIu32
         "; the highest are %u and %u",
         tag, peer_ctx, SM_TAG_MAX, SM_CONTEXTS - 1);
@@ -87,14 +89,14 @@ send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
 
     sm_count_shared(&cls->counters.stalls, 1);
     if (cls->no_retry && !conn->tx.broken) {
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
         return NA_PLUGIN_E_AGAIN;
     }
     op->ctx = ctx;
     enqueue(cls, conn, op, buffer, word, tag);
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
     /* op may be over by now; a sleeping poller has to know of the queue */
-    sm_ctx_rouse_unlocked(ctx);
+    sm_wake_ctx_unlocked(ctx);
     return NA_PLUGIN_PENDING;
 }
 
@@ -118,8 +120,8 @@ send_slowly(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
         return send_later(ctx, op, buffer, conn, word, tag);
     conn->sent++;
     if (sm_ring_sleeps(&conn->tx, sm_ring_target(word)))
-        sm_conn_ring(cls, conn);
-    sm_lock_drop(&conn->lock);
+        sm_wake_peer(cls, conn);
+    tp_lock_drop(&conn->lock);
     return NA_PLUGIN_DONE;
 }
 
@@ -128,8 +130,8 @@ static __attribute__((noinline)) int32_t
 rouse(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
 {
     if (sm_ring_take_sleeper(&conn->tx, target))
-        sm_conn_ring(cls, conn);
-    sm_lock_drop(&conn->lock);
+        sm_wake_peer(cls, conn);
+    tp_lock_drop(&conn->lock);
     return NA_PLUGIN_DONE;
 }
 
@@ -149,7 +151,7 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     struct sm_conn *conn =
         atomic_load_explicit(&peer->conn, memory_order_acquire);
     if (__builtin_expect(length > SM_RING_SHORT || conn == NULL ||
-                             !sm_lock_try_fast(&conn->lock, single),
+                             !tp_lock_try_fast(&conn->lock, single),
             0))
         return send_slowly(ctx, op, buffer, word, (uint32_t) tag, peer);
 
@@ -159,14 +161,14 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
             !same || conn->queue.head != NULL ||
                 !sm_ring_has_room(&conn->tx, sm_ring_record((uint32_t) length)),
             0)) {
-        sm_lock_drop_fast(&conn->lock, single);
+        tp_lock_drop_fast(&conn->lock, single);
         return send_slowly(ctx, op, buffer, word, (uint32_t) tag, peer);
     }
     sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
     conn->sent++;
-    if (sm_ring_any_sleeps(&conn->tx))
+    if (sm_ring_watched(&conn->tx))
         return rouse(ctx->cls, conn, peer_ctx);
-    sm_lock_drop_fast(&conn->lock, single);
+    tp_lock_drop_fast(&conn->lock, single);
     return NA_PLUGIN_DONE;
 }
 
@@ -221,14 +223,14 @@ prepare_recv(struct sm_op *op, na_plugin_ctx *ctx, void *buffer,
 static __attribute__((noinline)) int32_t
 recv_queued(na_plugin_ctx *ctx, struct sm_op *op)
 {
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     if (sm_match_take_queued(ctx, op))
         sm_ctx_ready(ctx, op);
     else
         sm_match_post_unexpected(ctx, op);
     if (ctx->held.head != NULL)
         sm_self_ask(ctx);
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
     return NA_PLUGIN_PENDING;
 }
 
@@ -237,15 +239,15 @@ recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     uint64_t length, const bool single)
 {
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_UNEXPECTED);
-    if (__builtin_expect(!sm_lock_try_fast(&ctx->lock, single), 0))
+    if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return recv_queued(ctx, op);
     if (__builtin_expect(
             ctx->queue.head != NULL || ctx->held.head != NULL, 0)) {
-        sm_lock_drop_fast(&ctx->lock, single);
+        tp_lock_drop_fast(&ctx->lock, single);
         return recv_queued(ctx, op);
     }
     sm_match_post_unexpected(ctx, op);
-    sm_lock_drop_fast(&ctx->lock, single);
+    tp_lock_drop_fast(&ctx->lock, single);
     return NA_PLUGIN_PENDING;
 }
 
@@ -268,7 +270,7 @@ sm_recv_unexpected_single(na_plugin_ctx *ctx, void *op, void *buffer,
 static bool
 post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer)
 {
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     op->link.peer = sm_addr_unique(peer);
     bool taken = ctx->early.count != 0 && sm_match_take_early(ctx, op);
     if (taken)
@@ -280,7 +282,7 @@ post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer)
         peer == ctx->cls->self;
     if (connected && !taken)
         sm_match_post_expected(ctx, op);
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
     return connected || taken;
 }
 
@@ -310,20 +312,20 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
         return refuse_send(ctx->cls, 0, 0, peer_ctx, tag);
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
     op->link.key = sm_match_key(peer_ctx, (uint32_t) tag);
-    if (__builtin_expect(!sm_lock_try_fast(&ctx->lock, single), 0))
+    if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return recv_slowly(ctx, op, peer);
     /* see post_expected */
     if (__builtin_expect(
             ctx->early.count != 0 || sm_table_full(&ctx->posted) ||
                 atomic_load_explicit(&peer->conn, memory_order_relaxed) == NULL,
             0)) {
-        sm_lock_drop_fast(&ctx->lock, single);
+        tp_lock_drop_fast(&ctx->lock, single);
         return recv_slowly(ctx, op, peer);
     }
     op->link.peer = sm_addr_unique(peer);
     sm_op_set(op, SM_OP_POSTED);
     sm_table_add(&ctx->posted, &op->link);
-    sm_lock_drop_fast(&ctx->lock, single);
+    tp_lock_drop_fast(&ctx->lock, single);
     return NA_PLUGIN_PENDING;
 }
 

@@ -84,16 +84,16 @@ copy_own(struct iovec *to, uint32_t to_count, struct iovec *from,
 static int32_t
 by_help(na_plugin_class *cls, struct sm_conn *conn, int error)
 {
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     bool up = conn->state == SM_CONN_UP;
     bool helps = conn->helps;
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
 
     if (up && !helps)
         return NA_PLUGIN_OK;
     if (!atomic_exchange_explicit(
             &cls->denial_said, true, memory_order_relaxed))
-        SM_LOG(cls->host, INFO,
+        TP_LOG(cls->host, INFO,
             "the kernel does not let this process copy from and to process %d "
             "(%s): whoever owns the memory copies, through the rings",
             (int) conn->pid, strerror(error));
@@ -118,7 +118,7 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
         if (ret != NA_PLUGIN_OK)
             return ret;
         if (!said)
-            SM_LOG(cls->host, ERROR,
+            TP_LOG(cls->host, ERROR,
                 "the kernel forbids access to the memory of process %d (%s): "
                 "both processes must run as the same user, without a filter on "
                 "process_vm_readv, and kernel.yama.ptrace_scope be 0, or the "
@@ -127,7 +127,7 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
         return NA_PLUGIN_E_PERMISSION;
     }
     if (!said)
-        SM_LOG(cls->host, ERROR, "access to the memory of process %d: %s",
+        TP_LOG(cls->host, ERROR, "access to the memory of process %d: %s",
             (int) conn->pid, strerror(error));
     if (error == EFAULT)
         return NA_PLUGIN_E_FAULT;

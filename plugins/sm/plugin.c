@@ -8,13 +8,13 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "access.h"
 #include "address.h"
-#include "area.h"
-#include "class_settings.h"
+#include "common/open.h"
+#include "common/setting.h"
 #include "conn.h"
 #include "connect.h"
 #include "context.h"
-#include "entry.h"
 #include "mem.h"
 #include "message.h"
 #include "privilege.h"
@@ -22,13 +22,28 @@
 #include "queue.h"
 #include "report.h"
 #include "rma.h"
+#include "shared.h"
+#include "sleepers.h"
 #include "sm.h"
 #include "wait.h"
 
-#define FLAGS_KNOWN                                                            \
-    (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
-        NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
 #define ANY_USER "any/" /* before the name */
+
+/* What users may set of a class; the README says more of each. */
+static const na_plugin_setting *const settings[] = {
+    TP_SETTING(BYTES, 0, SM_RING_CAPACITY_MAX, "sm.ring_size", "32K",
+        "bytes of a ring of ours with its control page"),
+    TP_SETTING(BYTES, 0, UINT64_C(1) << 40, "sm.queue_size", "1M",
+        "bytes of unexpected messages queued in a context"),
+    TP_SETTING(DURATION, 0, 1000000 * TP_SECOND, "sm.send_timeout", "300s",
+        "how long a send waits for room; 0: for ever"),
+    TP_SETTING(BOOLEAN, 0, 1, "sm.membarrier", "yes",
+        "no: fences in every send instead of the system call"),
+    TP_SETTING(BOOLEAN, 0, 1, "sm.any_user", "no",
+        "yes: peers may be processes of any user, as with any/"),
+    TP_SETTING(NUMBER, 1, 1000000, "sm.user_connections", "64",
+        "connections that each other user may have, if admitted"),
+    NULL};
 
 static const void *
 extension(na_plugin_class *cls, const char *id)
@@ -138,69 +153,25 @@ own_name(const na_plugin_open_info *info, bool *any_user_p)
     return *any_user_p ? name + sizeof(ANY_USER) - 1 : name;
 }
 
-/* Refuses what this version does not know. */
+/* Refuses protocols and names that are not sm's. */
 static int32_t
 check_info(const na_plugin_host *host, const na_plugin_open_info *info)
 {
-    if (info->size < NA_PLUGIN_OPEN_INFO_SIZE_1_0) {
-        SM_LOG(host, ERROR, "open_info of %" PRIu32 " bytes is too short",
-            info->size);
-        return NA_PLUGIN_E_INVALID_ARG;
-    }
     if (info->protocol == NULL || strcmp(info->protocol, SM_PROTOCOL) != 0) {
-        SM_LOG(host, ERROR, "protocol \"%s\"; this plugin speaks %s",
+        TP_LOG(host, ERROR, "protocol \"%s\"; this plugin speaks %s",
             info->protocol != NULL ? info->protocol : "", SM_PROTOCOL);
         return NA_PLUGIN_E_PROTONOSUPPORT;
-    }
-    if ((info->flags & ~FLAGS_KNOWN) != 0 ||
-        info->addr_format > NA_PLUGIN_ADDR_NATIVE ||
-        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL) {
-        SM_LOG(host, ERROR,
-            "unknown among flags 0x%" PRIx32 ", address format %" PRIu32
-            ", traffic class %" PRIu32,
-            info->flags, info->addr_format, info->traffic_class);
-        return NA_PLUGIN_E_INVALID_ARG;
     }
     bool any_user;
     const char *name = own_name(info, &any_user);
     if (name[0] != '\0' && !sm_name_valid(name, strlen(name), SM_PREFIX_MAX)) {
-        SM_LOG(host, ERROR,
+        TP_LOG(host, ERROR,
             "\"%.120s\" is no name: 1 to %u of A-Z a-z 0-9 . _ + -, with "
             "\"any/\" before it or not",
             info->name, SM_PREFIX_MAX);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     return NA_PLUGIN_OK;
-}
-
-/* Says what of the wishes is not heard. */
-static void
-mention_ignored(const na_plugin_host *host, const na_plugin_open_info *info)
-{
-    if ((info->flags & NA_PLUGIN_OPEN_MEM_DEVICE) != 0)
-        SM_LOG(host, INFO, "device memory cannot be registered");
-    if (info->ip_subnet != NULL)
-        SM_LOG(host, INFO, "no subnet is used: %s", info->ip_subnet);
-    if (info->addr_format == NA_PLUGIN_ADDR_IPV4 ||
-        info->addr_format == NA_PLUGIN_ADDR_IPV6)
-        SM_LOG(host, INFO, "addresses are names, not of IP");
-    if (info->traffic_class > NA_PLUGIN_TC_BEST_EFFORT)
-        SM_LOG(host, INFO, "there are no traffic classes");
-    if (info->max_contexts > SM_CONTEXTS)
-        SM_LOG(host, INFO, "%" PRIu32 " contexts expected; at most %u",
-            info->max_contexts, SM_CONTEXTS);
-}
-
-static uint32_t
-message_size(const na_plugin_host *host, uint64_t wanted, const char *kind)
-{
-    if (wanted == 0)
-        return SM_MESSAGE_DEFAULT;
-    if (wanted <= SM_MESSAGE_MAX)
-        return (uint32_t) wanted;
-    SM_LOG(host, INFO, "%s messages of %" PRIu64 " bytes wanted; at most %u",
-        kind, wanted, SM_MESSAGE_MAX);
-    return SM_MESSAGE_MAX;
 }
 
 /* The smallest ring for these messages, as large as wanted if that is more. */
@@ -224,10 +195,10 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
 {
     const na_plugin_host *host = cls->host;
 
-    cls->max_unexpected =
-        message_size(cls->host, info->max_unexpected_size, "unexpected");
-    cls->max_expected =
-        message_size(cls->host, info->max_expected_size, "expected");
+    cls->max_unexpected = tp_open_message_size(host, info->max_unexpected_size,
+        SM_MESSAGE_DEFAULT, SM_MESSAGE_MAX, "unexpected");
+    cls->max_expected = tp_open_message_size(host, info->max_expected_size,
+        SM_MESSAGE_DEFAULT, SM_MESSAGE_MAX, "expected");
     cls->ring_capacity = ring_capacity(cls->max_unexpected > cls->max_expected
                                            ? cls->max_unexpected
                                            : cls->max_expected,
@@ -235,13 +206,13 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->queue_limit = host->number(host, "sm.queue_size");
     cls->send_timeout_ns = host->number(host, "sm.send_timeout");
     cls->membarrier =
-        host->number(host, "sm.membarrier") != 0 && sm_wait_register();
+        host->number(host, "sm.membarrier") != 0 && sm_sleepers_register();
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->no_retry = (info->flags & NA_PLUGIN_OPEN_NO_RETRY) != 0;
     cls->copies_denied = sm_rma_permitted() != 0;
     if (cls->copies_denied)
-        SM_LOG(cls->host, INFO,
+        TP_LOG(cls->host, INFO,
             "process_vm_readv is forbidden (%s): whoever owns the memory of a "
             "put or get copies, through the rings",
             strerror(sm_rma_permitted()));
@@ -254,8 +225,8 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
         (uint32_t) host->number(host, "sm.user_connections");
     cls->uid = geteuid();
     cls->single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
-    if (sm_entry_set_key(cls, info->auth_key) != NA_PLUGIN_OK)
-        SM_LOG(cls->host, WARNING,
+    if (sm_access_set_key(cls, info->auth_key) != NA_PLUGIN_OK)
+        TP_LOG(cls->host, WARNING,
             "the authorization key is not used: this build has no libsodium");
 }
 
@@ -263,9 +234,9 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
 static int32_t
 draw_number(na_plugin_class *cls)
 {
-    if (sm_random_draw(&cls->random, &cls->owner))
+    if (tp_random_draw(&cls->random, &cls->owner))
         return NA_PLUGIN_OK;
-    SM_LOG(cls->host, ERROR, "no random number: %s", strerror(errno));
+    TP_LOG(cls->host, ERROR, "no random number: %s", strerror(errno));
     return NA_PLUGIN_E_IO_ERROR;
 }
 
@@ -286,9 +257,9 @@ destroy(na_plugin_class *cls)
     cls->self = NULL;
     uint32_t addrs = sm_addr_fini(cls);
     uint32_t mems = sm_mem_fini(cls);
-    uint32_t areas = sm_area_fini(cls);
+    uint32_t areas = sm_shared_fini(cls);
     if (addrs != 0 || mems != 0 || areas != 0)
-        SM_LOG(cls->host, WARNING,
+        TP_LOG(cls->host, WARNING,
             "closed with %" PRIu32 " addresses, %" PRIu32
             " registrations and %" PRIu32 " pieces of memory left",
             addrs, mems, areas);
@@ -303,19 +274,19 @@ static int32_t
 build(na_plugin_class *cls, const na_plugin_open_info *info)
 {
     configure(cls, info);
-    sm_lock_init(&cls->progress, cls->single);
+    tp_lock_init(&cls->progress, cls->single);
     sm_kernel_due(cls);
     int32_t ret = draw_number(cls);
     if (ret != NA_PLUGIN_OK)
         return ret;
 
     if (sm_addr_init(cls) != NA_PLUGIN_OK || sm_mem_init(cls) != NA_PLUGIN_OK) {
-        SM_LOG(cls->host, ERROR, "no memory for a class");
+        TP_LOG(cls->host, ERROR, "no memory for a class");
         return NA_PLUGIN_E_NOMEM;
     }
     cls->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (cls->epoll < 0) {
-        SM_LOG(
+        TP_LOG(
             cls->host, ERROR, "no descriptor for a class: %s", strerror(errno));
         return NA_PLUGIN_E_NOMEM;
     }
@@ -328,22 +299,19 @@ static int32_t
 open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     na_plugin_opened *opened)
 {
-    int32_t ret = check_info(host, info);
+    static const struct tp_offer offer = {
+        .max_contexts = SM_CONTEXTS, .auth_key = true, .native = true};
+
+    int32_t ret = tp_open_check(host, info, opened);
+    if (ret == NA_PLUGIN_OK)
+        ret = check_info(host, info);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (opened->size < NA_PLUGIN_OPENED_SIZE_1_0) {
-        SM_LOG(host, ERROR, "opened of %" PRIu32 " bytes is too short",
-            opened->size);
-        return NA_PLUGIN_E_INVALID_ARG;
-    }
-
-    na_plugin_class *cls =
-        aligned_alloc(64, (sizeof(*cls) + 63) & ~(size_t) 63);
+    na_plugin_class *cls = tp_alloc_lines(sizeof(*cls));
     if (cls == NULL) {
-        SM_LOG(host, ERROR, "no memory for a class");
+        TP_LOG(host, ERROR, "no memory for a class");
         return NA_PLUGIN_E_NOMEM;
     }
-    memset(cls, 0, sizeof(*cls));
     cls->host = host;
     cls->epoll = cls->name_fd = cls->alias_fd = cls->registry.fd = -1;
     ret = build(cls, info);
@@ -351,7 +319,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
         destroy(cls);
         return ret;
     }
-    mention_ignored(host, info);
+    tp_open_ignored(host, info, &offer);
 
     opened->features = NA_PLUGIN_FEATURE_NODE_LOCAL;
     /* other users' processes have to help */
@@ -388,5 +356,5 @@ NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(sm) = {
     .info = info,
     .open = open_class,
     .close = destroy,
-    .settings = sm_class_settings,
+    .settings = settings,
 };

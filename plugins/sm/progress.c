@@ -4,14 +4,17 @@
  * sends, and the kernel now and then. */
 #include "progress.h"
 #include "address.h"
+#include "clock.h"
 #include "conn.h"
 #include "connect.h"
-#include "context.h"
+#include "deliver.h"
 #include "help.h"
 #include "match.h"
 #include "queue.h"
+#include "ready.h"
 #include "rma.h"
 #include "self.h"
+#include "sleepers.h"
 #include "wait.h"
 
 #define CLOCK_POLLS 32U  /* between two looks at the clock, */
@@ -20,139 +23,6 @@
 #define COLD_LOOKS 4U    /* at cold rings in each poll */
 #define TURN 16U         /* messages of one connection before the next one's */
 #define RMA_PATIENCE 8U  /* polls with events between two slices */
-
-static inline void
-lock_own(struct sm_batch *batch)
-{
-    if (!batch->locked) {
-        sm_lock_take(&batch->ctx->lock);
-        batch->locked = true;
-    }
-}
-
-static inline void
-unlock_own(struct sm_batch *batch)
-{
-    if (batch->locked) {
-        sm_lock_drop(&batch->ctx->lock);
-        batch->locked = false;
-    }
-}
-
-/* A message for a context that this class does not have. */
-static enum sm_fate
-stray(na_plugin_class *cls, const struct sm_message *message)
-{
-    SM_LOG(cls->host, INFO, "message from %s to a context that is not there",
-        message->from->name);
-    sm_count(&cls->counters.strayed, 1);
-    return SM_FATE_LOST;
-}
-
-/* Delivers to a context that is not the poller's, or for whose event the batch
- * has no room: into the ready list. */
-static enum sm_fate
-deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_message *message,
-    struct sm_batch *batch)
-{
-    na_plugin_event event;
-    enum sm_fate fate = SM_FATE_LOST;
-    bool own = ctx == batch->ctx;
-
-    if (own)
-        lock_own(batch);
-    else
-        sm_lock_take(&ctx->lock);
-    bool alive = ctx->alive;
-    if (alive)
-        fate = sm_match_message(ctx, message, &event);
-    if (fate == SM_FATE_MATCHED) {
-        struct sm_op *op = event.op;
-        op->result = event;
-        sm_ctx_ready(ctx, op);
-    }
-    if (!own)
-        sm_lock_drop(&ctx->lock);
-    return alive ? fate : stray(ctx->cls, message);
-}
-
-/* Tells the producer what has been consumed, now and then. */
-static inline void
-report_if_due(na_plugin_class *cls, struct sm_conn *conn)
-{
-    if (sm_ring_report_due(&conn->rx) && sm_ring_report(&conn->rx))
-        sm_conn_ring(cls, conn);
-}
-
-/* What became of the front of a ring. */
-enum outcome {
-    TAKEN,
-    HELD_BACK, /* its context has no room */
-    BROKEN,    /* it could not be: the connection has ended */
-};
-
-/* A record of a put or get. */
-static enum outcome
-take_help(na_plugin_class *cls, struct sm_conn *conn, uint64_t word)
-{
-    struct sm_ring_rx *rx = &conn->rx;
-    const char *wrong = sm_help_take(
-        cls, conn, rx->record + SM_RING_HEADER, sm_ring_length(word));
-
-    if (wrong != NULL) {
-        sm_conn_break(cls, conn, wrong);
-        return BROKEN;
-    }
-    conn->blocked = NULL;
-    if (sm_ring_advance(rx, sm_ring_length(word)))
-        sm_conn_ring(cls, conn);
-    return TAKEN;
-}
-
-/* Takes a message in the general case: any context, with a receive or without,
- * with room for its event or not. */
-static __attribute__((noinline)) enum outcome
-take_slowly(na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch,
-    uint64_t word, bool insist)
-{
-    struct sm_ring_rx *rx = &conn->rx;
-    if (!sm_ring_valid(rx, word)) {
-        unlock_own(batch);
-        sm_conn_break(cls, conn, "a record in its ring cannot be");
-        return BROKEN;
-    }
-
-    if (sm_ring_kind(word) == SM_RING_HELP) {
-        unlock_own(batch);
-        return take_help(cls, conn, word);
-    }
-
-    na_plugin_ctx *ctx = sm_class_context(cls, sm_ring_target(word));
-    struct sm_message message = {
-        .from = conn->peer,
-        .data = rx->record + SM_RING_HEADER,
-        .word = word,
-        .tag = sm_ring_tag(rx->record),
-        .insist = insist,
-    };
-    enum sm_fate fate = SM_FATE_LOST;
-    if (ctx == NULL)
-        stray(cls, &message);
-    else if (ctx != batch->ctx || batch->next == batch->end)
-        fate = deliver_elsewhere(ctx, &message, batch);
-    else {
-        lock_own(batch);
-        fate = sm_match_message(ctx, &message, batch->next);
-        batch->next += fate == SM_FATE_MATCHED;
-    }
-    conn->blocked = fate == SM_FATE_BLOCKED ? ctx : NULL;
-    if (fate == SM_FATE_BLOCKED)
-        return HELD_BACK;
-    if (sm_ring_advance(rx, sm_ring_length(word)))
-        sm_conn_ring(cls, conn);
-    cls->received++;
-    return TAKEN;
-}
 
 /*
  * Takes a short message whose receive in the poller's context is there and long
@@ -202,15 +72,15 @@ take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
 /*
  * Takes messages of a connection, the first of which word announces, as long as
  * there is room for events; a number of them, then it is the next one's turn.
- * *next_p: the new end of the events. BROKEN: the connection is no more, and
+ * *next_p: the new end of the events. SM_BROKEN: the connection is no more, and
  * ctx->lock, which is held else, has been dropped.
  */
-static enum outcome
+static enum sm_taken
 take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     uint64_t word, na_plugin_event **next_p, na_plugin_event *end)
 {
     na_plugin_event *next = *next_p;
-    enum outcome outcome = TAKEN;
+    enum sm_taken outcome = SM_TAKEN;
     uint32_t left = TURN;
 
     conn->misses = 0;
@@ -218,53 +88,20 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
         if (__builtin_expect(
                 take_plain(cls, ctx, conn, word, next, cls->single), 1)) {
             next++;
-            report_if_due(cls, conn);
+            sm_deliver_report(cls, conn);
             continue;
         }
         struct sm_batch batch = {ctx, next, end, true};
-        outcome = take_slowly(cls, conn, &batch, word, false);
+        outcome = sm_deliver_next(cls, conn, &batch, word, false);
         next = batch.next;
-        if (outcome != TAKEN)
+        if (outcome != SM_TAKEN)
             break;
         /* helping a put or get has dropped it */
-        lock_own(&batch);
+        sm_batch_lock(&batch);
     } while (
         next != end && --left != 0 && (word = sm_ring_peek(&conn->rx)) != 0);
     *next_p = next;
     return outcome;
-}
-
-bool
-sm_progress_drain(
-    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
-{
-    /* a ring holds no more records than lines: a neighbour that goes on
-     * writing is not listened to for ever */
-    uint32_t left = conn->rx.capacity / SM_RING_LINE;
-    enum outcome outcome = TAKEN;
-    uint64_t word;
-
-    while (left-- != 0 && outcome == TAKEN &&
-           (word = sm_ring_peek(&conn->rx)) != 0)
-        outcome = take_slowly(cls, conn, batch, word, true);
-    unlock_own(batch);
-    return outcome != BROKEN;
-}
-
-bool
-sm_progress_waits(na_plugin_class *cls, struct sm_conn *conn)
-{
-    uint64_t word = sm_ring_look(&conn->rx);
-    if (word == 0)
-        return false;
-
-    na_plugin_ctx *ctx = sm_class_context(cls, sm_ring_target(word));
-    if (conn->blocked == NULL || conn->blocked != ctx)
-        return true;
-    sm_lock_take(&ctx->lock);
-    bool room = !ctx->alive || sm_match_has_room(ctx, sm_ring_length(word));
-    sm_lock_drop(&ctx->lock);
-    return room;
 }
 
 /* Looks at all rings that had a message of late, beginning where the last poll
@@ -286,8 +123,8 @@ scan_hot(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
                 sm_conn_cool(cls, conn);
         } else {
             if (!locked)
-                sm_lock_take(&ctx->lock);
-            locked = take(cls, ctx, conn, word, &next, end) != BROKEN;
+                tp_lock_take(&ctx->lock);
+            locked = take(cls, ctx, conn, word, &next, end) != SM_BROKEN;
             if (next == end)
                 left = 1;
         }
@@ -297,7 +134,7 @@ scan_hot(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
     if (cls->hot != NULL)
         cls->hot = conn;
     if (locked)
-        sm_lock_drop(&ctx->lock);
+        tp_lock_drop(&ctx->lock);
     return next;
 }
 
@@ -317,9 +154,9 @@ scan_cold(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
         if (word == 0)
             continue;
         sm_conn_heat(cls, conn);
-        take_slowly(cls, conn, &batch, word, false);
+        sm_deliver_next(cls, conn, &batch, word, false);
     }
-    unlock_own(&batch);
+    sm_batch_unlock(&batch);
     return batch.next;
 }
 
@@ -335,8 +172,10 @@ look_around(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
     cls->countdown =
         now - cls->look_ns > SELDOM_NS ? CLOCK_POLLS / 16 : CLOCK_POLLS;
     cls->look_ns = now;
-    if (cls->kernel_due || now >= cls->kernel_ns)
+    if (cls->kernel_due || now >= cls->kernel_ns) {
+        sm_sleepers_look(cls, now);
         sm_connect_check(cls, now, &batch);
+    }
     return batch.next;
 }
 
@@ -369,12 +208,12 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         sm_wait_disarm(ctx);
     next += sm_ctx_take_ready(ctx, next, max);
-    if (next != end && sm_lock_try(&cls->progress)) {
+    if (next != end && tp_lock_try(&cls->progress)) {
         next = advance(ctx, next, end);
         sm_queue_flush(cls);
         sm_help_flush(cls);
         sm_self_refill(cls);
-        sm_lock_drop(&cls->progress);
+        tp_lock_drop(&cls->progress);
     }
     /* a slice takes long: what is to be reported does not wait for it */
     if (atomic_load_explicit(&cls->chores, memory_order_relaxed) != 0 &&
@@ -399,7 +238,7 @@ go_on(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     next = scan_hot(ctx, next, end, locked);
     if (cls->cold_count != 0)
         next = scan_cold(ctx, next, end);
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&cls->progress);
     return (int32_t) (next - events);
 }
 
@@ -410,12 +249,12 @@ go_on_reporting(na_plugin_ctx *ctx, na_plugin_event *events,
 {
     na_plugin_class *cls = ctx->cls;
 
-    report_if_due(cls, cls->hot);
+    sm_deliver_report(cls, cls->hot);
     if (next != end)
         return go_on(ctx, events, end, next, true);
     cls->hot = cls->hot->around;
-    sm_lock_drop(&ctx->lock);
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&ctx->lock);
+    tp_lock_drop(&cls->progress);
     return (int32_t) (next - events);
 }
 
@@ -428,7 +267,7 @@ go_on_seldom(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end)
 
     cls->countdown = 1;
     next = advance(ctx, events, end);
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&cls->progress);
     return (int32_t) (next - events);
 }
 
@@ -438,7 +277,7 @@ go_on_cold(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     na_plugin_event *next)
 {
     next = scan_cold(ctx, next, end);
-    sm_lock_drop(&ctx->cls->progress);
+    tp_lock_drop(&ctx->cls->progress);
     return (int32_t) (next - events);
 }
 
@@ -450,7 +289,7 @@ finish_poll(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
 
     if (__builtin_expect(cls->cold_count != 0, 0))
         return go_on_cold(ctx, events, end, next);
-    sm_lock_drop_fast(&cls->progress, single);
+    tp_lock_drop_fast(&cls->progress, single);
     return (int32_t) (next - events);
 }
 
@@ -489,7 +328,7 @@ take_hot(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
         if (__builtin_expect(next == end, 0))
             cls->hot = conn;
     } while (conn != cls->hot);
-    sm_lock_drop_fast(&ctx->lock, single);
+    tp_lock_drop_fast(&ctx->lock, single);
     return finish_poll(ctx, events, end, next, single);
 }
 
@@ -521,7 +360,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
             0))
         return poll_slowly(ctx, events, max);
     /* who is at work already delivers to this context as well */
-    if (!sm_lock_try_fast(&cls->progress, single))
+    if (!tp_lock_try_fast(&cls->progress, single))
         return 0;
     if (__builtin_expect(--cls->countdown == 0, 0))
         return go_on_seldom(ctx, events, end);
@@ -539,7 +378,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
         if (conn == cls->hot)
             return finish_poll(ctx, events, end, events, single);
     }
-    if (__builtin_expect(!sm_lock_try_fast(&ctx->lock, single), 0))
+    if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return go_on(ctx, events, end, events, false);
     return single ? take_hot_single(ctx, events, end, conn)
                   : take_hot_shared(ctx, events, end, conn);

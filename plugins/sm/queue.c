@@ -3,10 +3,12 @@
  * any more: cancelled, forgotten with their peer, abandoned with their context. */
 #include "queue.h"
 #include "address.h"
+#include "clock.h"
 #include "conn.h"
-#include "context.h"
 #include "match.h"
+#include "ready.h"
 #include "rma.h"
+#include "wake.h"
 
 /* Sends from the front of a connection's queue what the ring has room for, into
  * done; the first that has waited too long goes into late. [conn->lock] */
@@ -27,7 +29,7 @@ flush_conn(na_plugin_class *cls, struct sm_conn *conn, struct sm_list *done,
             continue;
         }
         if (sm_ring_sleeps(&conn->tx, sm_ring_target(op->send.word)))
-            sm_conn_ring(cls, conn);
+            sm_wake_peer(cls, conn);
         conn->sent++;
         sm_list_remove(&conn->queue, &op->link);
         sm_op_set(op, SM_OP_READY);
@@ -44,7 +46,7 @@ sm_queue_flush(na_plugin_class *cls)
         struct sm_list done = {NULL, NULL};
         struct sm_list late = {NULL, NULL};
 
-        sm_lock_take(&conn->lock);
+        tp_lock_take(&conn->lock);
         flush_conn(cls, conn, &done, &late);
         bool broken = conn->tx.broken;
         if (conn->queue.head == NULL) {
@@ -54,11 +56,11 @@ sm_queue_flush(na_plugin_class *cls)
         } else {
             link = &conn->stall_next;
         }
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
 
         sm_ctx_finish_all(&done, NA_PLUGIN_OK);
         if (late.head != NULL) {
-            SM_LOG(cls->host, WARNING,
+            TP_LOG(cls->host, WARNING,
                 "%s (process %d) makes no room for sends", sm_conn_name(conn),
                 (int) conn->pid);
             sm_ctx_finish_all(&late, NA_PLUGIN_E_TIMEOUT);
@@ -76,12 +78,9 @@ sm_queue_ask(na_plugin_class *cls)
     sm_conn_absorb(cls);
     for (struct sm_conn *conn = cls->stalled; conn != NULL;
          conn = conn->stall_next) {
-        sm_lock_take(&conn->lock);
-        /* seq_cst: see sm_ring_report, whose part is the consumer's */
-        if (conn->tx.control != NULL)
-            atomic_store_explicit(
-                &conn->tx.control->waiting, 1, memory_order_seq_cst);
-        sm_lock_drop(&conn->lock);
+        tp_lock_take(&conn->lock);
+        sm_ring_await_room(&conn->tx);
+        tp_lock_drop(&conn->lock);
     }
 }
 
@@ -93,7 +92,7 @@ sm_queue_sleep(na_plugin_class *cls)
 
     for (struct sm_conn *conn = cls->stalled; conn != NULL;
          conn = conn->stall_next) {
-        sm_lock_take(&conn->lock);
+        tp_lock_take(&conn->lock);
         struct sm_op *op = (struct sm_op *) conn->queue.head;
         if (op != NULL) {
             room = sm_ring_refresh(
@@ -102,7 +101,7 @@ sm_queue_sleep(na_plugin_class *cls)
             if (op->send.deadline_ns < first)
                 first = op->send.deadline_ns;
         }
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
     }
     if (room)
         return 0;
@@ -130,45 +129,45 @@ sm_queue_abandon(na_plugin_ctx *ctx)
     na_plugin_class *cls = ctx->cls;
 
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
-        sm_lock_take(&conn->lock);
+        tp_lock_take(&conn->lock);
         strip(&conn->queue, ctx);
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
     }
     for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
         na_plugin_ctx *target = sm_class_context(cls, i);
         if (target == NULL)
             continue;
-        sm_lock_take(&target->lock);
+        tp_lock_take(&target->lock);
         strip(&target->held, ctx);
-        sm_lock_drop(&target->lock);
+        tp_lock_drop(&target->lock);
     }
 }
 
 /* Takes a send out of the queue it stands in, a list under lock; false if it
  * has left it. */
 static bool
-withdraw_send(struct sm_op *op, struct sm_lock *lock, struct sm_list *list)
+withdraw_send(struct sm_op *op, struct tp_lock *lock, struct sm_list *list)
 {
-    sm_lock_take(lock);
+    tp_lock_take(lock);
     bool queued = sm_op_state(op) == SM_OP_POSTED;
     if (queued) {
         sm_list_remove(list, &op->link);
         sm_op_set(op, SM_OP_READY);
     }
-    sm_lock_drop(lock);
+    tp_lock_drop(lock);
     return queued;
 }
 
 static bool
 withdraw_recv(na_plugin_ctx *ctx, struct sm_op *op)
 {
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     bool posted = sm_op_state(op) == SM_OP_POSTED;
     if (posted) {
         sm_match_unpost(ctx, op);
         sm_op_set(op, SM_OP_READY);
     }
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
     return posted;
 }
 
@@ -214,12 +213,12 @@ forget_receives(na_plugin_class *cls, const na_plugin_addr *peer)
         if (ctx == NULL)
             continue;
         struct sm_list list = {NULL, NULL};
-        sm_lock_take(&ctx->lock);
+        tp_lock_take(&ctx->lock);
         if (ctx->alive) {
             sm_match_take_peer(ctx, peer, &list);
             sm_match_drop_peer(ctx, peer);
         }
-        sm_lock_drop(&ctx->lock);
+        tp_lock_drop(&ctx->lock);
         sm_ctx_finish_all(&list, NA_PLUGIN_E_HOSTUNREACH);
     }
 }
@@ -229,7 +228,7 @@ sm_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
 {
     struct sm_conn *next;
 
-    sm_lock_take(&cls->progress);
+    tp_lock_take(&cls->progress);
     /* a connection that ends may take the unique name's address with it */
     na_plugin_addr *peer = sm_addr_unique(addr);
     sm_addr_hold(cls, peer);
@@ -240,5 +239,5 @@ sm_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
     }
     forget_receives(cls, peer);
     sm_addr_release(cls, peer);
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&cls->progress);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Slots of the registry: taken, written, compared. */
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "mem.h"
 #include "memfd.h"
+#include "registration.h"
 #include "registry.h"
 
 #define SLOT 64U /* bytes; slot 0 is not used */

@@ -2,7 +2,6 @@
 /* The report: choices made at open, then counters. */
 #include <stddef.h>
 
-#include "conn.h"
 #include "report.h"
 
 #define CHOICES 7U
@@ -85,18 +84,18 @@ add_live(na_plugin_class *cls)
 {
     struct live live = {0};
 
-    sm_lock_take(&cls->progress);
+    tp_lock_take(&cls->progress);
     live.received = cls->received;
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
-        sm_lock_take(&conn->lock);
+        tp_lock_take(&conn->lock);
         live.sent += conn->sent;
         live.bytes += conn->tx.produced;
         live.peers += conn->state == SM_CONN_UP;
         live.memory += sizeof(*conn) + ring_bytes(conn->tx.capacity) +
                        ring_bytes(conn->rx.capacity);
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
     }
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&cls->progress);
     return live;
 }
 

@@ -28,10 +28,9 @@ sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size)
     if (tx->capacity == 0 || tx->broken)
         return false;
 
-    /* acquire: pairs with the release in sm_ring_report; seq_cst: as in
-     * sm_ring_sleeps, with the parts of the two swapped */
+    /* acquire: pairs with the release in sm_ring_report */
     uint64_t consumed =
-        atomic_load_explicit(&tx->control->consumed, memory_order_seq_cst);
+        atomic_load_explicit(&tx->control->consumed, memory_order_acquire);
     uint64_t limit = consumed + tx->capacity;
     if (consumed > tx->produced || limit < tx->limit) {
         tx->broken = true;
@@ -89,20 +88,24 @@ sm_ring_report(struct sm_ring_rx *rx)
     struct sm_ring_control *control = rx->control;
 
     rx->report_at = next_report(rx);
-    /* release: pairs with the acquire in sm_ring_refresh, the records have
-     * been read, and cleared; seq_cst: with the producer that goes to sleep */
-    if (rx->ordered)
-        atomic_store_explicit(
-            &control->consumed, rx->consumed, memory_order_seq_cst);
-    else
-        atomic_store_explicit(
-            &control->consumed, rx->consumed, memory_order_release);
+    /* release: pairs with the acquire in sm_ring_refresh: the records have been
+     * read, and cleared */
+    atomic_store_explicit(
+        &control->consumed, rx->consumed, memory_order_release);
+    /* acq_rel: pairs with sm_ring_await_room. Whichever of the two comes second
+     * sees what the first did before: this one that the producer waits, or the
+     * producer what has been consumed. */
+    return atomic_exchange_explicit(
+               &control->waiting, 0, memory_order_acq_rel) != 0;
+}
 
-    atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&control->waiting, memory_order_seq_cst) == 0)
-        return false;
-    atomic_store_explicit(&control->waiting, 0, memory_order_relaxed);
-    return true;
+void
+sm_ring_await_room(struct sm_ring_tx *tx)
+{
+    if (tx->control != NULL)
+        /* acq_rel: pairs with sm_ring_report */
+        atomic_exchange_explicit(
+            &tx->control->waiting, 1, memory_order_acq_rel);
 }
 
 bool
@@ -111,10 +114,8 @@ sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target)
     _Atomic uint64_t *set = &tx->control->asleep[target >> 6 & 3];
     uint64_t bit = UINT64_C(1) << (target & 63);
 
-    /* seq_cst: see sm_ring_sleeps */
-    if ((atomic_load_explicit(set, memory_order_seq_cst) & bit) == 0)
-        return false;
-    return (atomic_fetch_and_explicit(set, ~bit, memory_order_relaxed) & bit) !=
+    /* acq_rel: pairs with sm_ring_set_sleeper, see sm_ring_watched */
+    return (atomic_fetch_and_explicit(set, ~bit, memory_order_acq_rel) & bit) !=
            0;
 }
 
@@ -123,8 +124,8 @@ sm_ring_take_any_sleeper(struct sm_ring_tx *tx)
 {
     for (uint32_t i = 0; i < 4; i++) {
         _Atomic uint64_t *set = &tx->control->asleep[i];
-        /* seq_cst: see sm_ring_sleeps */
-        uint64_t bits = atomic_load_explicit(set, memory_order_seq_cst);
+        /* acq_rel: as in sm_ring_take_sleeper */
+        uint64_t bits = atomic_fetch_or_explicit(set, 0, memory_order_acq_rel);
 
         for (uint64_t bit; (bit = bits & -bits) != 0; bits &= ~bit)
             if ((atomic_fetch_and_explicit(set, ~bit, memory_order_relaxed) &
@@ -135,32 +136,41 @@ sm_ring_take_any_sleeper(struct sm_ring_tx *tx)
 }
 
 void
-sm_ring_set_sleeper(struct sm_ring_rx *rx, uint32_t context)
+sm_ring_watch(struct sm_ring_rx *rx, bool watched)
 {
-    struct sm_ring_control *control = rx->control;
-    uint64_t bit = UINT64_C(1) << (context & 63);
-
-    /* seq_cst: see sm_ring_sleeps */
-    atomic_fetch_or_explicit(
-        &control->asleep[context >> 6], bit, memory_order_seq_cst);
-    atomic_store_explicit(&control->any, 1, memory_order_seq_cst);
+    /* seq_cst: see sm_ring_watched */
+    atomic_store_explicit(
+        &rx->control->watched, watched ? 1 : 0, memory_order_seq_cst);
 }
 
 void
+sm_ring_set_sleeper(struct sm_ring_rx *rx, uint32_t context)
+{
+    uint64_t bit = UINT64_C(1) << (context & 63);
+
+    /* acq_rel: pairs with sm_ring_take_sleeper, see sm_ring_watched */
+    atomic_fetch_or_explicit(
+        &rx->control->asleep[context >> 6], bit, memory_order_acq_rel);
+}
+
+bool
+sm_ring_has_sleeper(const struct sm_ring_rx *rx, uint32_t context)
+{
+    uint64_t bits = atomic_load_explicit(
+        &rx->control->asleep[context >> 6], memory_order_relaxed);
+
+    return (bits >> (context & 63) & 1) != 0;
+}
+
+bool
 sm_ring_clear_sleeper(struct sm_ring_rx *rx, uint32_t context)
 {
-    struct sm_ring_control *control = rx->control;
     uint64_t bit = UINT64_C(1) << (context & 63);
-    uint64_t left = 0;
 
-    if (atomic_load_explicit(&control->any, memory_order_relaxed) == 0)
-        return;
-    atomic_fetch_and_explicit(
-        &control->asleep[context >> 6], ~bit, memory_order_relaxed);
-    for (uint32_t i = 0; i < 4; i++)
-        left |= atomic_load_explicit(&control->asleep[i], memory_order_relaxed);
-    if (left == 0)
-        atomic_store_explicit(&control->any, 0, memory_order_relaxed);
+    /* acquire: pairs with sm_ring_take_sleeper, whose record is to be found */
+    return (atomic_fetch_and_explicit(&rx->control->asleep[context >> 6], ~bit,
+                memory_order_acquire) &
+               bit) != 0;
 }
 
 /* Maps control page and records, and the records once more behind them. */
@@ -240,7 +250,6 @@ sm_ring_open(struct sm_ring_rx *rx, uint32_t capacity, uint32_t longest, int fd)
         .control = control,
         .capacity = capacity,
         .longest = longest,
-        .ordered = true,
         .plain = longest < SM_RING_SHORT ? longest : SM_RING_SHORT,
     };
     rx->report_at = next_report(rx);

@@ -38,20 +38,20 @@ struct sm_ring_control {
      * and then, read when the producer runs out of room. */
     alignas(64) _Atomic uint64_t consumed;
 
-    /* Contexts of the consumer that sleep. asleep has one bit for each: set by
-     * the consumer, cleared by it or by the producer, which rings the bell
-     * then. any is the consumer's: whether asleep is worth a look. */
+    /* Contexts of the consumer that sleep, one bit for each: set by the
+     * consumer, cleared by it or by the producer, which then sends the wake-up.
+     * watched: whether the producer has to look at them at all. */
     alignas(64) _Atomic uint64_t asleep[4];
-    _Atomic uint64_t any;
+    _Atomic uint64_t watched;
 
-    /* The producer sleeps and wants the bell when there is room again. */
+    /* The producer sleeps and wants a wake-up when there is room again. */
     alignas(64) _Atomic uint32_t waiting;
 };
 
 static_assert(sizeof(_Atomic uint64_t) == 8, "no lock inside an atomic");
 static_assert(offsetof(struct sm_ring_control, consumed) == 64, "layout");
 static_assert(offsetof(struct sm_ring_control, asleep) == 128, "layout");
-static_assert(offsetof(struct sm_ring_control, any) == 160, "layout");
+static_assert(offsetof(struct sm_ring_control, watched) == 160, "layout");
 static_assert(offsetof(struct sm_ring_control, waiting) == 192, "layout");
 
 /* The producer's end. The records are mapped twice in a row, so that none
@@ -64,7 +64,7 @@ struct sm_ring_tx {
     uint64_t limit;    /* bytes that may have been produced: a ring and what is
                           known to have been consumed */
     uint32_t capacity; /* 0: no ring yet */
-    bool ordered;      /* a full fence after publishing is ours to do */
+    bool ordered;      /* the fence before looking at watched is ours to do */
     bool broken;       /* the consumer's word was a lie */
 };
 
@@ -77,7 +77,6 @@ struct sm_ring_rx {
     uint64_t report_at; /* when the producer is to be told next */
     uint32_t capacity;
     uint32_t longest; /* payload that the producer announced to keep to */
-    bool ordered;     /* as in sm_ring_tx, after writing consumed */
     uint32_t plain;   /* the same, or SM_RING_SHORT if that is less */
 };
 
@@ -199,8 +198,8 @@ sm_ring_announce(struct sm_ring_tx *tx, uint64_t word, uint32_t size)
 {
     unsigned char *record = tx->record;
 
-    /* release: pairs with the acquire in sm_ring_peek; seq_cst: with the
-     * sleeper's, see sm_ring_sleeps */
+    /* release: pairs with the acquire in sm_ring_peek; seq_cst: with
+     * sm_ring_watch and sm_ring_look, see sm_ring_watched */
     if (__builtin_expect(tx->ordered, 0))
         atomic_store_explicit(
             sm_ring_word_of(record), word, memory_order_seq_cst);
@@ -233,42 +232,60 @@ bool sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
 unsigned char *sm_ring_reserve(struct sm_ring_tx *tx, uint32_t length);
 void sm_ring_publish(struct sm_ring_tx *tx, uint64_t word);
 
-/* Takes the bit of a context that sleeps, if it does. */
-bool sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target);
-
-/* The same of any context; each that sleeps hears the bell. */
-bool sm_ring_take_any_sleeper(struct sm_ring_tx *tx);
-
 /*
- * After publishing: does the target context sleep? If so this producer, and no
- * other, has to ring the bell.
+ * After publishing: does the consumer sleep now and then, so that the producer
+ * has to look for a sleeper?
  *
- * No wake-up is lost: the sleeper sets its bit, then looks for records; the
- * producer publishes, then looks at the bit; one of them sees the other,
- * provided that neither's look overtakes its own write. Where both processes
- * are registered for it, the sleeper's membarrier puts a full fence between the
- * two on every processor that runs the producer, which pays nothing itself.
- * Elsewhere (ordered) all four are seq_cst.
+ * No wake-up is lost, by two handshakes. The consumer that begins to sleep now
+ * and then sets watched, then looks for records; the producer publishes, then
+ * looks at watched; one of them sees the other, provided that neither's look
+ * overtakes its own write. Where both processes are registered for it, the
+ * consumer's membarrier (sm_wait_watch) puts a full fence between the two on every
+ * processor that runs the producer, which pays nothing itself. Elsewhere
+ * (ordered) all four accesses are seq_cst.
+ *
+ * While watched stays set, no membarrier is needed: the sleeper sets its bit,
+ * then looks for records; the producer publishes, then takes the bit. Both
+ * access the bit by a read-modify-write. The one that comes second in the order
+ * of its word sees what the first did before: the producer sees the bit, or
+ * the sleeper the record.
  */
 static inline bool
-sm_ring_any_sleeps(const struct sm_ring_tx *tx)
+sm_ring_watched(const struct sm_ring_tx *tx)
 {
     /* the compiler must not move the load up; see above for the processor */
     atomic_signal_fence(memory_order_seq_cst);
     return __builtin_expect(
-        atomic_load_explicit(&tx->control->any, memory_order_seq_cst) != 0, 0);
+        atomic_load_explicit(&tx->control->watched, memory_order_seq_cst) != 0,
+        0);
 }
+
+/* Takes the bit of a context that sleeps, if it does: this producer, and no
+ * other, has to send the wake-up. Of use once watched was seen. */
+bool sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target);
+
+/* The same of any context; each that sleeps hears the wake-up. */
+bool sm_ring_take_any_sleeper(struct sm_ring_tx *tx);
 
 static inline bool
 sm_ring_sleeps(struct sm_ring_tx *tx, uint32_t target)
 {
-    return sm_ring_any_sleeps(tx) && sm_ring_take_sleeper(tx, target);
+    return sm_ring_watched(tx) && sm_ring_take_sleeper(tx, target);
 }
 
-/* A context of the consumer is about to sleep, or has stopped sleeping. Under
- * the consumer's one lock. */
+/* Contexts of the consumer are about to sleep now and then, or have not slept
+ * for long. */
+void sm_ring_watch(struct sm_ring_rx *rx, bool watched);
+
+/* A context of the consumer is about to sleep, or has stopped sleeping. clear:
+ * false if the producer has taken the bit, and sends a wake-up. */
 void sm_ring_set_sleeper(struct sm_ring_rx *rx, uint32_t context);
-void sm_ring_clear_sleeper(struct sm_ring_rx *rx, uint32_t context);
+bool sm_ring_clear_sleeper(struct sm_ring_rx *rx, uint32_t context);
+bool sm_ring_has_sleeper(const struct sm_ring_rx *rx, uint32_t context);
+
+/* The producer sleeps, and wants a wake-up when there is room. It looks for room
+ * afterwards (sm_ring_refresh): see sm_ring_report. */
+void sm_ring_await_room(struct sm_ring_tx *tx);
 
 /* The word of the next record, 0 when there is none. */
 static inline uint64_t
@@ -283,7 +300,7 @@ sm_ring_peek(const struct sm_ring_rx *rx)
 static inline uint64_t
 sm_ring_look(const struct sm_ring_rx *rx)
 {
-    /* seq_cst: see sm_ring_sleeps */
+    /* seq_cst: see sm_ring_watched */
     return atomic_load_explicit(
         sm_ring_word_of(rx->record), memory_order_seq_cst);
 }
@@ -305,7 +322,7 @@ sm_ring_valid(const struct sm_ring_rx *rx, uint64_t word)
 }
 
 /* Tells the producer what has been consumed; true if it sleeps and has to be
- * roused by the bell. */
+ * woken. */
 bool sm_ring_report(struct sm_ring_rx *rx);
 
 /*

@@ -8,15 +8,16 @@
 #include <unistd.h>
 
 #include "address.h"
-#include "area.h"
 #include "conn.h"
 #include "connect.h"
-#include "context.h"
 #include "help.h"
+#include "mapping.h"
 #include "mem.h"
 #include "move.h"
 #include "privilege.h"
+#include "ready.h"
 #include "rma.h"
+#include "wake.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission */
 #define SLICE (1U << 20)     /* bytes done in one poll */
@@ -43,15 +44,15 @@ map(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
         op->kind == SM_OP_PUT ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
     bool wanted = false;
 
-    if (remote->area == 0 || !conn->helps)
+    if (remote->shared == 0 || !conn->helps)
         return false;
-    unsigned char *mapping = sm_area_find(conn, remote, access, &wanted);
+    unsigned char *mapping = sm_mapping_find(conn, remote, access, &wanted);
     if (wanted)
         sm_help_want_area(cls, conn, op, access);
     if (mapping == NULL)
         return false;
     *target_p = (struct sm_target){
-        .displacement = (int64_t) ((uintptr_t) mapping - remote->area_base),
+        .displacement = (int64_t) ((uintptr_t) mapping - remote->shared_base),
         .pidfd = conn->pidfd,
         .memory_fd = -1,
         .conn = conn};
@@ -70,7 +71,7 @@ check_registry(na_plugin_class *cls, const struct sm_conn *conn,
         return NA_PLUGIN_OK;
     /* nothing unusual: the peer may have ended what the memory was for */
     sm_count_shared(&cls->counters.refused_rma, 1);
-    SM_LOG(cls->host, INFO,
+    TP_LOG(cls->host, INFO,
         "%s has no such registration any more, or never had it for this access",
         sm_conn_name(conn));
     return NA_PLUGIN_E_INVALID_ARG;
@@ -111,7 +112,7 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
         return NA_PLUGIN_E_AGAIN;
     /* a successor under the same name has other things at these places */
     if (conn->owner != remote->owner) {
-        SM_LOG(cls->host, ERROR, "the registration is not one of %s's",
+        TP_LOG(cls->host, ERROR, "the registration is not one of %s's",
             sm_conn_name(conn));
         return NA_PLUGIN_E_INVALID_ARG;
     }
@@ -130,7 +131,7 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     }
     if (conn->helps)
         return SM_MOVE_HELP;
-    SM_LOG(cls->host, ERROR,
+    TP_LOG(cls->host, ERROR,
         "the memory of %s is out of reach: the kernel does not permit it, or "
         "the "
         "user is another, and it does not copy on request",
@@ -146,11 +147,11 @@ release(const struct sm_target *target, bool copied)
 
     if (conn == NULL)
         return;
-    sm_lock_take(&conn->lock);
+    tp_lock_take(&conn->lock);
     conn->users--;
     if (target->proves && copied && conn->memory == SM_MEMORY_UNPROVEN)
         conn->memory = SM_MEMORY_PROVEN;
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
 }
 
 /* Checks what both handles and the offsets allow. */
@@ -165,7 +166,7 @@ check_access(na_plugin_class *cls, const struct sm_op *op)
     uint32_t there = put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
 
     if ((local->access & here) == 0 || (remote->access & there) == 0) {
-        SM_LOG(cls->host, ERROR, "%s: the %s registration does not permit it",
+        TP_LOG(cls->host, ERROR, "%s: the %s registration does not permit it",
             put ? "put" : "get",
             (local->access & here) == 0 ? "local" : "remote");
         return NA_PLUGIN_E_PERMISSION;
@@ -174,7 +175,7 @@ check_access(na_plugin_class *cls, const struct sm_op *op)
         length > local->length - op->rma.local_offset ||
         op->rma.remote_offset > remote->length ||
         length > remote->length - op->rma.remote_offset) {
-        SM_LOG(cls->host, ERROR,
+        TP_LOG(cls->host, ERROR,
             "%s of %" PRIu64 " bytes, from offset %" PRIu64 " of %" PRIu64
             " here, %" PRIu64 " of %" PRIu64 " there: out of range",
             put ? "put" : "get", length, op->rma.local_offset, local->length,
@@ -197,7 +198,7 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
         *target_p = (struct sm_target){.pidfd = -1, .memory_fd = -1};
         if (sm_mem_genuine(cls, op->rma.remote))
             return NA_PLUGIN_OK;
-        SM_LOG(cls->host, ERROR, "the registration is not one of this class's");
+        TP_LOG(cls->host, ERROR, "the registration is not one of this class's");
         return NA_PLUGIN_E_INVALID_ARG;
     }
 
@@ -207,21 +208,21 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
     op->to.conn = conn;
     op->rma.serial = conn->serial;
     ret = hold(cls, conn, op, target_p);
-    sm_lock_drop(&conn->lock);
+    tp_lock_drop(&conn->lock);
     return ret;
 }
 
 static void
 enqueue(na_plugin_ctx *ctx, struct sm_op *op)
 {
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     op->ctx = ctx;
     op->stop = 0;
     sm_op_set(op, SM_OP_POSTED);
     sm_list_append(&ctx->rma, &op->link);
     sm_chore_add(ctx->cls);
-    sm_ctx_rouse(ctx);
-    sm_lock_drop(&ctx->lock);
+    sm_wake_ctx(ctx);
+    tp_lock_drop(&ctx->lock);
 }
 
 static int32_t
@@ -302,12 +303,12 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
     int32_t ret = NA_PLUGIN_OK;
 
     if (conn != NULL) {
-        sm_lock_take(&conn->lock);
+        tp_lock_take(&conn->lock);
         if (conn->serial != op->rma.serial || conn->state == SM_CONN_FREE)
             ret = NA_PLUGIN_E_HOSTUNREACH;
         else
             ret = hold(cls, conn, op, &target);
-        sm_lock_drop(&conn->lock);
+        tp_lock_drop(&conn->lock);
     }
     if (ret != NA_PLUGIN_OK)
         return ret;
@@ -325,11 +326,11 @@ hand_over(na_plugin_ctx *ctx, struct sm_op *op)
     na_plugin_class *cls = ctx->cls;
     struct sm_conn *conn = op->to.conn;
 
-    if (!sm_lock_try(&cls->progress))
+    if (!tp_lock_try(&cls->progress))
         return NA_PLUGIN_E_AGAIN;
     bool same = conn->serial == op->rma.serial && conn->state == SM_CONN_UP;
     if (same) {
-        sm_lock_take(&ctx->lock);
+        tp_lock_take(&ctx->lock);
         ctx->rma_active = NULL;
         sm_list_remove(&ctx->rma, &op->link);
         sm_chore_drop(cls);
@@ -340,9 +341,9 @@ hand_over(na_plugin_ctx *ctx, struct sm_op *op)
         } else {
             sm_help_adopt(cls, conn, op);
         }
-        sm_lock_drop(&ctx->lock);
+        tp_lock_drop(&ctx->lock);
     }
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&cls->progress);
     return same ? NA_PLUGIN_OK : NA_PLUGIN_E_AGAIN;
 }
 
@@ -351,10 +352,10 @@ hand_over(na_plugin_ctx *ctx, struct sm_op *op)
 static void
 work(na_plugin_ctx *ctx)
 {
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     struct sm_op *op = (struct sm_op *) ctx->rma.head;
     ctx->rma_active = op;
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
     if (op == NULL)
         return;
 
@@ -365,7 +366,7 @@ work(na_plugin_ctx *ctx)
             return;
     }
 
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     ctx->rma_active = NULL;
     if (op->stop != 0 && ret >= 0 && op->rma.length != 0)
         ret = NA_PLUGIN_E_CANCELED;
@@ -382,15 +383,15 @@ work(na_plugin_ctx *ctx)
         op->result = (na_plugin_event){.op = op, .status = ret};
         sm_ctx_ready(ctx, op);
     }
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
 }
 
 static bool
 queue_empty(na_plugin_ctx *ctx)
 {
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     bool empty = ctx->rma.head == NULL;
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
     return empty;
 }
 
@@ -402,9 +403,9 @@ sm_rma_advance(na_plugin_ctx *ctx)
     for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
         na_plugin_ctx *other = helps ? sm_class_context(ctx->cls, i) : ctx;
         if (other != NULL && !queue_empty(other) &&
-            sm_lock_try(&other->rma_lock)) {
+            tp_lock_try(&other->rma_lock)) {
             work(other);
-            sm_lock_drop(&other->rma_lock);
+            tp_lock_drop(&other->rma_lock);
             return;
         }
         if (!helps)
@@ -417,7 +418,7 @@ sm_rma_pending(na_plugin_ctx *ctx)
 {
     bool pending = false;
 
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     for (struct sm_link *link = ctx->rma.head; link != NULL && !pending;
          link = link->next) {
         const struct sm_op *op = (struct sm_op *) link;
@@ -425,17 +426,17 @@ sm_rma_pending(na_plugin_ctx *ctx)
         pending = conn == NULL || conn->serial != op->rma.serial ||
                   conn->state == SM_CONN_UP || conn->state == SM_CONN_FREE;
     }
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
     return pending;
 }
 
 bool
 sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op)
 {
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     bool queued = sm_op_state(op) == SM_OP_POSTED;
     if (queued && atomic_load_explicit(&op->helped, memory_order_relaxed)) {
-        sm_lock_drop(&ctx->lock);
+        tp_lock_drop(&ctx->lock);
         return sm_help_withdraw(ctx->cls, op);
     }
     bool active = queued && ctx->rma_active == op;
@@ -446,17 +447,17 @@ sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op)
         sm_op_set(op, SM_OP_READY);
         sm_chore_drop(ctx->cls);
     }
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
     return queued && !active;
 }
 
 void
 sm_rma_abandon(na_plugin_ctx *ctx)
 {
-    sm_lock_take(&ctx->rma_lock);
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->rma_lock);
+    tp_lock_take(&ctx->lock);
     while (sm_list_pop(&ctx->rma) != NULL)
         sm_chore_drop(ctx->cls);
-    sm_lock_drop(&ctx->lock);
-    sm_lock_drop(&ctx->rma_lock);
+    tp_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->rma_lock);
 }

@@ -3,8 +3,9 @@
  * target's queue has no room for waits in a list of that context. */
 #include "self.h"
 #include "address.h"
-#include "context.h"
 #include "match.h"
+#include "ready.h"
+#include "wake.h"
 
 /* Delivers to a context of this class. [target->lock] */
 static enum sm_fate
@@ -40,7 +41,7 @@ sm_self_send(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
 
     int32_t ret = NA_PLUGIN_DONE;
     enum sm_fate fate = SM_FATE_BLOCKED;
-    sm_lock_take(&target->lock);
+    tp_lock_take(&target->lock);
     if (!target->alive) {
         ret = NA_PLUGIN_E_HOSTUNREACH;
         goto drop_lock;
@@ -65,7 +66,7 @@ sm_self_send(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     ret = NA_PLUGIN_PENDING;
 
 drop_lock:
-    sm_lock_drop(&target->lock);
+    tp_lock_drop(&target->lock);
     return ret;
 }
 
@@ -75,7 +76,7 @@ sm_self_ask(na_plugin_ctx *ctx)
     if (!atomic_exchange_explicit(
             &ctx->cls->refill, true, memory_order_relaxed))
         sm_chore_add(ctx->cls);
-    sm_ctx_rouse(ctx);
+    sm_wake_ctx(ctx);
 }
 
 /* Moves the sends that wait for a context into its queue, in order, as far as
@@ -106,9 +107,9 @@ sm_self_refill(na_plugin_class *cls)
         struct sm_list done = {NULL, NULL};
         if (target == NULL)
             continue;
-        sm_lock_take(&target->lock);
+        tp_lock_take(&target->lock);
         refill(target, &done);
-        sm_lock_drop(&target->lock);
+        tp_lock_drop(&target->lock);
         sm_ctx_finish_all(&done, NA_PLUGIN_OK);
     }
 }

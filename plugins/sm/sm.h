@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lock.h"
-#include "log.h"
+#include "common/lock.h"
+#include "common/log.h"
+#include "common/system.h"
 #include "na_plugin.h"
-#include "random.h"
 #include "registry.h"
 #include "ring.h"
 
@@ -21,7 +21,6 @@
 
 #define SM_CONTEXTS 256U /* numbers of contexts: a byte in a record */
 #define SM_TAG_MAX UINT32_MAX
-#define SM_SEGMENTS 1024U /* of a registration */
 #define SM_MESSAGE_DEFAULT 4096U
 #define SM_MESSAGE_MAX 65536U
 
@@ -232,19 +231,21 @@ struct sm_conn {
     uint32_t misses;        /* polls without a message since the last one */
     bool hot;               /* in the circle of those looked at in each poll; */
     bool listed;            /* in that one or in the cold one */
+    bool wakeup_due;        /* the peer has sent a wake-up, or is about to */
     struct sm_conn *around; /* the next of its circle */
     struct sm_conn *before;
 
     /* Sending: lock; whoever ends the connection has progress as well. */
-    alignas(64) struct sm_lock lock;
+    alignas(64) struct tp_lock lock;
     struct sm_ring_tx tx;
-    struct sm_list queue;       /* sends for which there was no room */
-    uint64_t sent;              /* messages */
-    uint64_t serial;            /* counts the uses of this memory */
-    uint32_t users;             /* puts and gets at work on it */
-    struct sm_area_seen *areas; /* memory of the peer's that is mapped, or asked
+    struct sm_list queue; /* sends for which there was no room */
+    uint64_t sent;        /* messages */
+    uint64_t serial;      /* counts the uses of this memory */
+    uint32_t users;       /* puts and gets at work on it */
+    struct sm_mapping
+        *mappings; /* memory of the peer's that is mapped, or asked
                                    for; NULL: none */
-    uint32_t areas_count;
+    uint32_t mappings_count;
     const unsigned char
         *registry; /* of the peer, NULL: it shows none; read under
                                       lock alone */
@@ -288,7 +289,7 @@ struct na_plugin_ctx {
     /* what its polls have to do besides: results in ready, and bits_set */
     _Atomic uint32_t notices;
 
-    struct sm_lock lock; /* guards all down to the RMA queue */
+    struct tp_lock lock; /* guards all down to the RMA queue */
     bool alive;
     bool bell_rung;         /* bell is readable */
     struct sm_list ready;   /* operations with their results */
@@ -304,7 +305,7 @@ struct na_plugin_ctx {
     struct sm_list rma; /* puts and gets that poll works off */
     struct sm_op *rma_active;
 
-    struct sm_lock rma_lock; /* held during a slice */
+    struct tp_lock rma_lock; /* held during a slice */
     uint32_t rma_skipped;    /* polls that had something else to report */
 
     /* Waiting: armed under lock; the rest is the poller's. */
@@ -368,13 +369,17 @@ struct na_plugin_class {
 
     _Atomic(na_plugin_ctx *) contexts[SM_CONTEXTS]; /* set once, then kept */
 
-    alignas(64) struct sm_lock progress; /* guards all down to names */
+    alignas(64) struct tp_lock progress; /* guards all down to names */
     uint32_t countdown;     /* polls until the next look at the clock */
     bool kernel_due;        /* ask the kernel then, whatever the time */
     uint64_t look_ns;       /* when the clock was looked at last */
     uint64_t now_ns;        /* when the kernel was asked last */
     uint64_t kernel_ns;     /* when it is to be asked next */
     uint64_t deaf_until_ns; /* no descriptors left to accept; 0: listening */
+    uint32_t sleepers;      /* contexts with their bits set in the rings */
+    bool watched;           /* rings are marked so: sm_ring_watched */
+    bool slept;             /* since the last sm_sleepers_look */
+    uint64_t unwatch_ns;    /* when that ends if nobody sleeps meanwhile */
     struct sm_conn *hot;    /* circle: had a message of late; the next to be
                              looked at */
     struct sm_conn *cold;   /* circle of the others that can have one */
@@ -391,20 +396,20 @@ struct na_plugin_class {
     uint32_t helping; /* connections with puts and gets that need help */
     uint64_t help_serial;
 
-    struct sm_lock names; /* guards the table of addresses */
+    struct tp_lock names; /* guards the table of addresses */
     na_plugin_addr **table;
     uint32_t table_bits;
     uint32_t table_count;
 
-    struct sm_lock memory; /* guards the registrations */
+    struct tp_lock memory; /* guards the registrations */
     na_plugin_mem **mems;
     uint32_t mems_bits;
     uint32_t mems_count;
-    struct sm_random random; /* keys of registrations, numbers of areas */
+    struct tp_random random; /* keys of registrations, numbers of areas */
     struct sm_registry registry;
-    struct sm_area **areas; /* memory that peers may map */
-    uint32_t areas_count;
-    uint32_t areas_room;
+    struct sm_shared **shared; /* memory that peers may map */
+    uint32_t shared_count;
+    uint32_t shared_room;
     na_plugin_mem *mem_spare;
     uint32_t mem_spares;
 

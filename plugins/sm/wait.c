@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arming: tell every peer that this context sleeps, then look whether anything
- * came meanwhile. ring.h (sm_ring_sleeps) says why no wake-up is lost. */
-#include <linux/membarrier.h>
+ * came meanwhile. ring.h (sm_ring_watched) says why no wake-up is lost. */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "conn.h"
 #include "connect.h"
+#include "deliver.h"
 #include "help.h"
-#include "progress.h"
 #include "queue.h"
 #include "rma.h"
+#include "sleepers.h"
 #include "wait.h"
-
-bool
-sm_wait_register(void)
-{
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0,
-               0) == 0;
-}
-
-/* A full fence here, and on every processor that runs a registered process. */
-static void
-fence_everywhere(const na_plugin_class *cls)
-{
-    if (cls->membarrier && cls->conns != NULL)
-        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
-}
 
 /* The context's descriptor: readable when the class's set is, or the bell. */
 int32_t
@@ -60,43 +44,48 @@ close_bell:
     close(ctx->bell);
 refuse:
     ctx->wait_fd = ctx->bell = -1;
-    SM_LOG(cls->host, ERROR, "no descriptors for context %u", ctx->id);
+    TP_LOG(cls->host, ERROR, "no descriptors for context %u", ctx->id);
     return NA_PLUGIN_E_NOMEM;
 }
 
-/* Clears the context's bit in all rings, lest their producers ring in vain.
+/* Clears the context's bit in all rings, lest their producers send wake-ups in
+ * vain, and takes those that they have sent; whether there were any.
  * [progress] */
-static void
+static bool
 clear_bits(na_plugin_ctx *ctx)
 {
+    na_plugin_class *cls = ctx->cls;
+    struct sm_conn *next;
+    bool woken = false;
+
     if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
-        return;
-    for (struct sm_conn *conn = ctx->cls->conns; conn != NULL;
-         conn = conn->next)
-        if (conn->state == SM_CONN_UP)
-            sm_ring_clear_sleeper(&conn->rx, ctx->id);
+        return false;
     atomic_store_explicit(&ctx->bits_set, false, memory_order_relaxed);
     atomic_fetch_sub_explicit(&ctx->notices, 1, memory_order_relaxed);
+    cls->sleepers--;
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
+        next = conn->next; /* the wake-up may end the connection */
+        if (conn->state == SM_CONN_UP &&
+            !sm_ring_clear_sleeper(&conn->rx, ctx->id)) {
+            woken = true;
+            sm_connect_take_wakeup(cls, conn);
+        }
+    }
+    return woken;
 }
 
 void
 sm_wait_fini(na_plugin_ctx *ctx)
 {
     clear_bits(ctx);
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     atomic_store_explicit(&ctx->armed, false, memory_order_relaxed);
     if (ctx->wait_fd >= 0)
         close(ctx->wait_fd);
     if (ctx->bell >= 0)
         close(ctx->bell);
     ctx->wait_fd = ctx->bell = -1;
-    sm_lock_drop(&ctx->lock);
-}
-
-void
-sm_wait_rouse(na_plugin_ctx *ctx)
-{
-    ctx->bell_rung = eventfd_write(ctx->bell, 1) == 0;
+    tp_lock_drop(&ctx->lock);
 }
 
 void
@@ -105,35 +94,20 @@ sm_wait_disarm(na_plugin_ctx *ctx)
     na_plugin_class *cls = ctx->cls;
     eventfd_t rings;
 
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&ctx->lock);
     atomic_store_explicit(&ctx->armed, false, memory_order_relaxed);
     if (ctx->bell_rung)
         eventfd_read(ctx->bell, &rings);
     ctx->bell_rung = false;
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
 
-    /* else in the next poll: a bit too many costs a ring of the bell */
-    if (sm_lock_try(&cls->progress)) {
-        clear_bits(ctx);
-        sm_lock_drop(&cls->progress);
+    /* else in the next poll: a bit too many costs a wake-up */
+    if (tp_lock_try(&cls->progress)) {
+        /* what else has ended the sleep is for the kernel to tell */
+        if (!clear_bits(ctx))
+            cls->countdown = 1;
+        tp_lock_drop(&cls->progress);
     }
-}
-
-void
-sm_wait_arm_conn(na_plugin_class *cls, struct sm_conn *conn)
-{
-    bool any = false;
-
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *ctx = sm_class_context(cls, i);
-        if (ctx != NULL &&
-            atomic_load_explicit(&ctx->bits_set, memory_order_relaxed)) {
-            sm_ring_set_sleeper(&conn->rx, i);
-            any = true;
-        }
-    }
-    if (any)
-        fence_everywhere(cls);
 }
 
 /* Whether a ring has a message that can be delivered; its connection is then
@@ -142,7 +116,7 @@ static bool
 ring_waits(na_plugin_class *cls)
 {
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
-        if (conn->state == SM_CONN_UP && sm_progress_waits(cls, conn)) {
+        if (conn->state == SM_CONN_UP && sm_deliver_waits(cls, conn)) {
             sm_conn_heat(cls, conn);
             return true;
         }
@@ -154,13 +128,24 @@ ring_waits(na_plugin_class *cls)
 static void
 set_bits(na_plugin_ctx *ctx)
 {
-    for (struct sm_conn *conn = ctx->cls->conns; conn != NULL;
-         conn = conn->next)
+    na_plugin_class *cls = ctx->cls;
+    struct sm_conn *next;
+
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
+        next = conn->next; /* the wake-up may end the connection */
+        if (conn->state == SM_CONN_UP && conn->wakeup_due)
+            sm_connect_take_wakeup(cls, conn);
+    }
+    sm_sleepers_watch(cls);
+    cls->slept = true;
+    if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed)) {
+        atomic_fetch_add_explicit(&ctx->notices, 1, memory_order_relaxed);
+        cls->sleepers++;
+    }
+    atomic_store_explicit(&ctx->bits_set, true, memory_order_relaxed);
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next)
         if (conn->state == SM_CONN_UP)
             sm_ring_set_sleeper(&conn->rx, ctx->id);
-    if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
-        atomic_fetch_add_explicit(&ctx->notices, 1, memory_order_relaxed);
-    atomic_store_explicit(&ctx->bits_set, true, memory_order_relaxed);
 }
 
 static int32_t
@@ -169,28 +154,26 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     na_plugin_class *cls = ctx->cls;
     uint64_t sleep_ns = 0;
 
-    sm_lock_take(&cls->progress);
-    sm_lock_take(&ctx->lock);
+    tp_lock_take(&cls->progress);
+    tp_lock_take(&ctx->lock);
     atomic_store_explicit(&ctx->armed, true, memory_order_relaxed);
     bool busy = ctx->ready.head != NULL;
-    sm_lock_drop(&ctx->lock);
+    tp_lock_drop(&ctx->lock);
 
     set_bits(ctx);
     sm_queue_ask(cls);
     sm_help_ask(cls);
-    fence_everywhere(cls);
 
-    sm_kernel_due(cls);
+    /* the descriptor tells what the kernel has */
     if (!busy && !ring_waits(cls) && !sm_rma_pending(ctx) &&
         !sm_help_ready(cls) &&
-        !atomic_load_explicit(&cls->refill, memory_order_relaxed) &&
-        !sm_connect_pending(cls)) {
+        !atomic_load_explicit(&cls->refill, memory_order_relaxed)) {
         uint64_t connect_ns = sm_connect_sleep(cls);
         sleep_ns = sm_queue_sleep(cls);
         if (connect_ns < sleep_ns)
             sleep_ns = connect_ns;
     }
-    sm_lock_drop(&cls->progress);
+    tp_lock_drop(&cls->progress);
 
     if (sleep_ns == 0)
         return NA_PLUGIN_DONE;

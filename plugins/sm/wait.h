@@ -8,23 +8,13 @@
 /* The extension. */
 extern const na_plugin_wait sm_wait;
 
-/* Registers the process for membarriers of others; whether it worked. */
-bool sm_wait_register(void);
-
 /* The descriptors of a context, none under NO_BLOCK. NOMEM. */
 int32_t sm_wait_init(na_plugin_ctx *ctx);
 
 /* Closes them. [progress] */
 void sm_wait_fini(na_plugin_ctx *ctx);
 
-/* Makes the descriptor of an armed context readable. [lock] */
-void sm_wait_rouse(na_plugin_ctx *ctx);
-
 /* Undoes what arm did, as a poll begins. */
 void sm_wait_disarm(na_plugin_ctx *ctx);
-
-/* A new connection's peer has to know of the contexts that sleep. Its ring is
- * to be looked at afterwards. [progress] */
-void sm_wait_arm_conn(na_plugin_class *cls, struct sm_conn *conn);
 
 #endif /* SM_WAIT_H */

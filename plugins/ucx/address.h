@@ -4,17 +4,12 @@
 #ifndef UCX_ADDRESS_H
 #define UCX_ADDRESS_H
 
-#include "ucx.h"
-
-int32_t ucx_addr_init(na_plugin_class *cls);
-
-/* Frees what is left; how many addresses that was. */
-uint32_t ucx_addr_fini(na_plugin_class *cls);
+#include "peer.h"
 
 static inline void
 ucx_addr_hold(na_plugin_addr *addr)
 {
-    atomic_fetch_add_explicit(&addr->refs, 1, memory_order_relaxed);
+    tp_addr_hold(&addr->addr, false);
 }
 
 /* Drops a reference. [lock] */
@@ -25,7 +20,7 @@ void ucx_addr_release(na_plugin_class *cls, na_plugin_addr *addr);
 na_plugin_addr *ucx_addr_get(na_plugin_class *cls, const char *name,
     const struct sockaddr_storage *where, socklen_t length);
 
-/* An address that has no string and is not to be found. [lock] */
+/* An address that is not to be found; name: "" if it has no string. [lock] */
 na_plugin_addr *ucx_addr_make(na_plugin_class *cls, const char *name);
 
 /* The operations of the table. */
@@ -43,8 +38,5 @@ int32_t ucx_addr_serialize(na_plugin_class *cls, const na_plugin_addr *addr,
     void *buffer, uint64_t *size_p);
 int32_t ucx_addr_deserialize(na_plugin_class *cls, const void *buffer,
     uint64_t length, na_plugin_addr **addr_p);
-
-/* Settles how many bytes go out: OK with room for them, or with no buffer. */
-int32_t ucx_settle_size(const void *buffer, uint64_t *size_p, uint64_t need);
 
 #endif /* UCX_ADDRESS_H */

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts share the class's worker; each has its own receives and results. */
+/* Contexts share the class's worker; each has its own receives and events. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "address.h"
-#include "conn.h"
 #include "context.h"
-#include "match.h"
 #include "progress.h"
-#include "rma.h"
-#include "send.h"
+#include "recv.h"
+#include "wait.h"
+#include "work.h"
 
-#define FLUSH_NS UINT64_C(1000000000) /* to let out what was sent */
+#define FLUSH_NS TP_SECOND            /* to let out what was sent */
+#define FLIGHT_NS UINT64_C(500000000) /* for UCX to end puts and gets */
 
 int32_t
 ucx_ctx_create(
     na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
 {
     if (id >= UCX_CONTEXTS) {
-        UCX_LOG(
-            cls->host, ERROR, "context %" PRIu32 " of %u", id, UCX_CONTEXTS);
+        TP_LOG(cls->host, ERROR, "context %" PRIu32 " of %u", id, UCX_CONTEXTS);
         return NA_PLUGIN_E_OVERFLOW;
     }
     na_plugin_ctx *ctx = calloc(1, sizeof(*ctx));
@@ -30,40 +29,40 @@ ucx_ctx_create(
     ctx->core_ctx = core_ctx;
 
     int32_t ret = NA_PLUGIN_E_EXIST;
-    ucx_lock_take(&cls->lock);
+    tp_lock_take(&cls->lock);
     if (cls->contexts[id] != NULL) {
-        UCX_LOG(cls->host, ERROR, "context %" PRIu32 " exists", id);
+        TP_LOG(cls->host, ERROR, "context %" PRIu32 " exists", id);
         goto drop_lock;
     }
-    ret = ucx_match_init(ctx);
+    ret = ucx_recv_init(ctx);
     if (ret != NA_PLUGIN_OK)
         goto drop_lock;
     ret = ucx_wait_init(ctx);
     if (ret != NA_PLUGIN_OK)
-        goto fini_match;
+        goto fini_recv;
     cls->contexts[id] = ctx;
-    ucx_lock_drop(&cls->lock);
+    tp_lock_drop(&cls->lock);
     *ctx_p = ctx;
     return NA_PLUGIN_OK;
 
-fini_match:
-    ucx_match_fini(ctx);
+fini_recv:
+    ucx_recv_fini(ctx);
 drop_lock:
-    ucx_lock_drop(&cls->lock);
+    tp_lock_drop(&cls->lock);
     free(ctx);
     return ret;
 }
 
 /* Takes the operations of a context out of a list. */
 static void
-strip(struct ucx_list *list, const na_plugin_ctx *ctx)
+strip(struct tp_list *list, const na_plugin_ctx *ctx)
 {
-    struct ucx_link *next;
+    struct tp_link *next;
 
-    for (struct ucx_link *link = list->head; link != NULL; link = next) {
+    for (struct tp_link *link = list->head; link != NULL; link = next) {
         next = link->next;
-        if (((struct ucx_op *) link)->ctx == ctx)
-            ucx_list_remove(list, link);
+        if (ucx_op_of_link(link)->ctx == ctx)
+            tp_list_remove(list, link);
     }
 }
 
@@ -73,26 +72,61 @@ abandon(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
 
-    for (struct ucx_link *link = cls->conns.head; link != NULL;
+    for (struct tp_link *link = cls->conns.head; link != NULL;
          link = link->next) {
-        struct ucx_conn *conn = (struct ucx_conn *) link;
+        struct ucx_conn *conn = ucx_conn_of(link);
         strip(&conn->queue, ctx);
         strip(&conn->rma, ctx);
         strip(&conn->rma_sent, ctx);
     }
-    strip(&cls->held, ctx);
+    for (uint32_t i = 0; i < UCX_CONTEXTS; i++)
+        if (cls->contexts[i] != NULL)
+            strip(&cls->contexts[i]->match.held, ctx);
+}
+
+/* Whether UCX has puts and gets of a context on some of these connections, which
+ * then fail if fail says so. */
+static bool
+flies(const struct tp_list *conns, const na_plugin_ctx *ctx, bool fail)
+{
+    bool any = false;
+
+    for (struct tp_link *link = conns->head; link != NULL; link = link->next) {
+        struct ucx_conn *conn = ucx_conn_of(link);
+        bool own = false;
+        for (struct tp_link *at = conn->flying.head; at != NULL && !own;
+             at = at->next)
+            own = ucx_op_of_link(at)->ctx == ctx;
+        if (own && fail)
+            ucx_conn_fail(conn, NA_PLUGIN_E_HOSTUNREACH);
+        any = any || own;
+    }
+    return any;
+}
+
+/* Waits until UCX has nothing of a context; fails connections that take long. */
+static void
+end_flights(na_plugin_ctx *ctx)
+{
+    na_plugin_class *cls = ctx->cls;
+    uint64_t begun_ns = tp_now();
+
+    while (flies(&cls->conns, ctx, false) || flies(&cls->closed, ctx, false)) {
+        if (tp_now() - begun_ns > FLIGHT_NS)
+            flies(&cls->conns, ctx, true);
+        ucx_progress_once(cls);
+    }
 }
 
 static void
-drop_results(na_plugin_ctx *ctx)
+drop_events(na_plugin_ctx *ctx)
 {
-    struct ucx_link *link;
+    na_plugin_event event;
 
-    while ((link = ucx_list_pop(&ctx->ready)) != NULL) {
-        struct ucx_op *op = (struct ucx_op *) link;
-        if (op->result.source != NULL)
-            ucx_addr_release(ctx->cls, op->result.source);
-    }
+    while (tp_events_take(&ctx->events, &event, 1) != 0)
+        if (event.source != NULL)
+            ucx_addr_release(ctx->cls, event.source);
+    tp_events_fini(&ctx->events);
 }
 
 void
@@ -100,16 +134,16 @@ ucx_ctx_destroy(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
 
-    ucx_lock_take(&cls->lock);
+    tp_lock_take(&cls->lock);
     abandon(ctx);
-    ucx_rma_end_flights(ctx);
+    end_flights(ctx);
     ucx_progress_flush(cls, FLUSH_NS);
     abandon(ctx);
     ucx_wait_fini(ctx);
     cls->contexts[ctx->id] = NULL;
-    ucx_match_fini(ctx);
-    drop_results(ctx);
-    ucx_conn_work(cls);
-    ucx_lock_drop(&cls->lock);
+    ucx_recv_fini(ctx);
+    drop_events(ctx);
+    ucx_work(cls);
+    tp_lock_drop(&cls->lock);
     free(ctx);
 }

@@ -71,7 +71,7 @@ ucx_exposure_warn(const na_plugin_class *cls)
         (devices != NULL && all_loopback(devices)) ||
         atomic_flag_test_and_set_explicit(&warned, memory_order_relaxed))
         return;
-    UCX_LOG(cls->host, WARNING,
+    TP_LOG(cls->host, WARNING,
         "UCX %s trusts whoever connects to its TCP ports (%s): such a host can "
         "overwrite this process's memory, or end it. Keep others out by a "
         "firewall; ucx.trusted_network=1 says that this has been done",

@@ -5,7 +5,7 @@
 #ifndef UCX_EXPOSURE_H
 #define UCX_EXPOSURE_H
 
-#include "ucx.h"
+#include "class.h"
 #include "where.h"
 
 /* A class at a loopback address gets the loopback interface alone, and calls no

@@ -1,44 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hellos: made, checked, and what follows from them. A name that a caller gives
+/* Hellos: checked, and what follows from them. A name that a caller gives
  * is believed if it is of the host that calls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "address.h"
-#include "conn.h"
+#include "connect.h"
 #include "hello.h"
-#include "parcel.h"
-#include "peer.h"
-#include "process.h"
+#include "recv.h"
 #include "where.h"
-
-int32_t
-ucx_hello_send(struct ucx_conn *conn, int32_t status)
-{
-    na_plugin_class *cls = conn->cls;
-    struct ucx_parcel *parcel = ucx_parcel_make(cls, sizeof(struct ucx_hello));
-
-    if (parcel == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    struct ucx_hello hello = {.magic = UCX_HELLO_MAGIC,
-        .version = UCX_HELLO_VERSION,
-        .bytes = sizeof(hello),
-        .number = cls->number,
-        .token = conn->token,
-        .serial = conn->serial,
-        .process = ucx_process_number(),
-        .window = (uint32_t) cls->window,
-        .status = status};
-    if (cls->listens)
-        snprintf(hello.name, sizeof(hello.name), "%s", cls->self->name);
-    parcel->header = (union ucx_header){
-        .head = {.token = conn->peer_token, .kind = UCX_HELLO}};
-    memcpy(parcel->data, &hello, sizeof(hello));
-    ucx_parcel_send(conn, parcel, sizeof(parcel->header.head),
-        conn->ours ? UCP_AM_SEND_FLAG_REPLY : 0);
-    return NA_PLUGIN_OK;
-}
 
 /* What is wrong with a hello, NULL if nothing is. */
 static const char *
@@ -57,7 +28,7 @@ fault_of(const na_plugin_class *cls, const struct ucx_hello *hello)
         return "its hello is malformed";
     for (const char *c = hello->name; *c; c++)
         if (*c <= ' ' || *c > '~')
-            return "its name is none";
+            return "its name is malformed";
     return NULL;
 }
 
@@ -105,9 +76,7 @@ caller_addr(struct ucx_conn *conn, const char *name)
         return NULL;
     /* who was at that name before can't be there any longer */
     if (addr->peer != NULL)
-        for (struct ucx_link *link = addr->peer->conns.head; link != NULL;
-             link = link->next)
-            ucx_conn_fail(ucx_conn_of_link(link), NA_PLUGIN_E_HOSTUNREACH);
+        ucx_peer_fail(addr->peer, NA_PLUGIN_E_HOSTUNREACH);
     return addr;
 }
 
@@ -133,9 +102,10 @@ believe(struct ucx_conn *conn, const struct ucx_hello *hello)
                 conn->peer_name, sizeof(conn->peer_name), "%s", hello->name);
     }
     ucx_peer_join(cls, conn->addr, conn->peer);
-    if (!conn->ours && ucx_hello_send(conn, NA_PLUGIN_OK) != NA_PLUGIN_OK)
+    ucx_recv_rename(cls, conn->addr, conn->peer);
+    if (!conn->ours && ucx_connect_hello(conn, NA_PLUGIN_OK) != NA_PLUGIN_OK)
         return NA_PLUGIN_E_NOMEM;
-    ucx_conn_up(conn);
+    ucx_connect_up(conn);
     return NA_PLUGIN_OK;
 }
 
@@ -154,8 +124,8 @@ refuse(struct ucx_conn *conn, const struct ucx_hello *hello, const char *why)
         ucx_conn_break(conn, "it does not take a refusal");
         return;
     }
-    UCX_LOG(cls->host, WARNING, "%s: %s", conn->peer_name, why);
-    ucx_count(&cls->counters.malformed, 1);
+    TP_LOG(cls->host, WARNING, "%s: %s", conn->peer_name, why);
+    tp_count(&cls->counters.malformed, 1);
     if (conn->ours) {
         ucx_conn_fail(conn, hello->number == cls->number
                                 ? NA_PLUGIN_E_ADDRNOTAVAIL
@@ -164,9 +134,10 @@ refuse(struct ucx_conn *conn, const struct ucx_hello *hello, const char *why)
     }
     /* it hangs up when it has heard; if not, its time is over soon */
     conn->peer_token = hello->token;
-    if (ucx_hello_send(conn, hello->number == cls->number
-                                 ? NA_PLUGIN_E_ADDRINUSE
-                                 : NA_PLUGIN_E_PROTOCOL_ERROR) != NA_PLUGIN_OK)
+    if (ucx_connect_hello(conn, hello->number == cls->number
+                                    ? NA_PLUGIN_E_ADDRINUSE
+                                    : NA_PLUGIN_E_PROTOCOL_ERROR) !=
+        NA_PLUGIN_OK)
         ucx_conn_fail(conn, NA_PLUGIN_E_NOMEM);
 }
 
@@ -180,7 +151,7 @@ ucx_hello_take(na_plugin_class *cls, const struct ucx_head *head,
     struct ucx_hello hello;
 
     if (conn == NULL || conn->failed) {
-        ucx_count(&cls->counters.strayed, 1);
+        tp_count(&cls->counters.strayed, 1);
         return;
     }
     if (conn->state == UCX_CONN_UP || conn->ours != (head->token != 0) ||

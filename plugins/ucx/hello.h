@@ -4,10 +4,7 @@
 #ifndef UCX_HELLO_H
 #define UCX_HELLO_H
 
-#include "ucx.h"
-
-/* Says hello, or with a status other than OK a refusal. NOMEM. [lock] */
-int32_t ucx_hello_send(struct ucx_conn *conn, int32_t status);
+#include "conn.h"
 
 /* A hello has come: reply_ep is its endpoint if UCX says. [lock] */
 void ucx_hello_take(na_plugin_class *cls, const struct ucx_head *head,

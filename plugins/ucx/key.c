@@ -15,11 +15,23 @@
 
 /* Memory that UCX has allocated, for the program. */
 struct ucx_area {
-    struct ucx_link link;
+    struct tp_link link;
     ucp_mem_h handle;
     unsigned char *memory;
     uint64_t length;
 };
+
+static struct ucx_area *
+area_at(struct tp_link *link)
+{
+    return TP_OBJECT(link, struct ucx_area, link);
+}
+
+static struct ucx_keyring *
+keyring_of(struct tp_link *link)
+{
+    return TP_OBJECT(link, struct ucx_keyring, link);
+}
 
 /* What precedes each packed key, and what the whole is checked by: damage that
  * is not meant would go unnoticed by UCX. */
@@ -45,9 +57,9 @@ area_of(const na_plugin_class *cls, const na_plugin_segment *segment)
 {
     const unsigned char *base = segment->base;
 
-    for (struct ucx_link *link = cls->areas.head; link != NULL;
+    for (struct tp_link *link = cls->areas.head; link != NULL;
          link = link->next) {
-        const struct ucx_area *area = (const struct ucx_area *) link;
+        const struct ucx_area *area = area_at(link);
         if (base >= area->memory && base < area->memory + area->length &&
             segment->length <= area->length - (uint64_t) (base - area->memory))
             return area;
@@ -104,14 +116,14 @@ append_key(na_plugin_class *cls, na_plugin_mem *mem, ucp_mem_h handle)
 void
 ucx_key_map(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    if (!cls->keys || mem->count > KEYS_MOST)
+    if (!cls->keys || mem->mem.count > KEYS_MOST)
         return;
-    mem->handles = calloc(mem->count, sizeof(ucp_mem_h));
+    mem->handles = calloc(mem->mem.count, sizeof(ucp_mem_h));
     bool whole = mem->handles != NULL;
-    for (uint32_t i = 0; i < mem->count && whole; i++) {
+    for (uint32_t i = 0; i < mem->mem.count && whole; i++) {
         const struct ucx_area *area = area_of(cls, &mem->segments[i]);
         if (area == NULL)
-            whole = map(cls, &mem->segments[i], mem->access,
+            whole = map(cls, &mem->segments[i], mem->mem.access,
                         &mem->handles[i]) == UCS_OK;
         whole = whole && append_key(cls, mem,
                              area != NULL ? area->handle : mem->handles[i]);
@@ -127,7 +139,7 @@ ucx_key_map(na_plugin_class *cls, na_plugin_mem *mem)
 void
 ucx_key_unmap(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    for (uint32_t i = 0; mem->handles != NULL && i < mem->count; i++)
+    for (uint32_t i = 0; mem->handles != NULL && i < mem->mem.count; i++)
         if (mem->handles[i] != NULL)
             ucp_mem_unmap(cls->context, mem->handles[i]);
     free(mem->handles);
@@ -141,7 +153,7 @@ ucx_key_sound(const na_plugin_mem *mem)
 
     if (mem->keys_length == 0)
         return true;
-    for (uint32_t i = 0; i < mem->count; i++) {
+    for (uint32_t i = 0; i < mem->mem.count; i++) {
         struct packed packed;
         if (mem->keys_length - at < sizeof(packed))
             return false;
@@ -205,21 +217,21 @@ ucx_key_ring(struct ucx_conn *conn, na_plugin_mem *mem)
         ucx_lane_look(conn);
     if (!conn->rma_native || mem->keys_length == 0)
         return NULL;
-    for (struct ucx_link *link = mem->rings.head; link != NULL;
+    for (struct tp_link *link = mem->rings.head; link != NULL;
          link = link->next) {
-        struct ucx_keyring *ring = (struct ucx_keyring *) link;
+        struct ucx_keyring *ring = keyring_of(link);
         if (ring->conn == conn)
             return ring->native ? ring : NULL;
     }
     struct ucx_keyring *ring =
-        calloc(1, sizeof(*ring) + mem->count * sizeof(ucp_rkey_h));
+        calloc(1, sizeof(*ring) + mem->mem.count * sizeof(ucp_rkey_h));
     if (ring == NULL)
         return NULL;
     ring->mem = mem;
     ring->conn = conn;
-    ring->count = mem->count;
+    ring->count = mem->mem.count;
     fill(ring);
-    ucx_list_append(&mem->rings, &ring->link);
+    tp_list_append(&mem->rings, &ring->link);
     ring->next = conn->keys;
     conn->keys = ring;
     return ring->native ? ring : NULL;
@@ -228,10 +240,10 @@ ucx_key_ring(struct ucx_conn *conn, na_plugin_mem *mem)
 void
 ucx_key_forget_mem(na_plugin_mem *mem)
 {
-    struct ucx_link *link;
+    struct tp_link *link;
 
-    while ((link = ucx_list_pop(&mem->rings)) != NULL) {
-        struct ucx_keyring *ring = (struct ucx_keyring *) link;
+    while ((link = tp_list_pop(&mem->rings)) != NULL) {
+        struct ucx_keyring *ring = keyring_of(link);
         struct ucx_keyring **at = &ring->conn->keys;
         while (*at != ring)
             at = &(*at)->next;
@@ -247,7 +259,7 @@ ucx_key_forget_conn(struct ucx_conn *conn)
 
     while ((ring = conn->keys) != NULL) {
         conn->keys = ring->next;
-        ucx_list_remove(&ring->mem->rings, &ring->link);
+        tp_list_remove(&ring->mem->rings, &ring->link);
         ring_free(ring);
     }
 }
@@ -270,7 +282,7 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
     area->length = (length + page - 1) / page * page;
     /* a page more: UCX does not say how it aligns */
     params.length = area->length + page;
-    ucx_lock_take(&cls->lock);
+    tp_lock_take(&cls->lock);
     ucs_status_t status = ucp_mem_map(cls->context, &params, &area->handle);
     if (status == UCS_OK)
         status = ucp_mem_query(area->handle, &attr);
@@ -278,11 +290,11 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
         uintptr_t start = ((uintptr_t) attr.address + page - 1) / page * page;
         area->memory =
             (unsigned char *) attr.address + (start - (uintptr_t) attr.address);
-        ucx_list_append(&cls->areas, &area->link);
+        tp_list_append(&cls->areas, &area->link);
     }
-    ucx_lock_drop(&cls->lock);
+    tp_lock_drop(&cls->lock);
     if (status != UCS_OK) {
-        UCX_LOG(cls->host, WARNING, "UCX allocates no memory: %s",
+        TP_LOG(cls->host, WARNING, "UCX allocates no memory: %s",
             ucs_status_string(status));
         free(area);
         return NA_PLUGIN_E_NOMEM;
@@ -295,28 +307,28 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
 static void
 area_free(na_plugin_class *cls, void *memory)
 {
-    ucx_lock_take(&cls->lock);
-    for (struct ucx_link *link = cls->areas.head; link != NULL;
+    tp_lock_take(&cls->lock);
+    for (struct tp_link *link = cls->areas.head; link != NULL;
          link = link->next) {
-        struct ucx_area *area = (struct ucx_area *) link;
+        struct ucx_area *area = area_at(link);
         if (area->memory != memory)
             continue;
-        ucx_list_remove(&cls->areas, link);
+        tp_list_remove(&cls->areas, link);
         ucp_mem_unmap(cls->context, area->handle);
         free(area);
         break;
     }
-    ucx_lock_drop(&cls->lock);
+    tp_lock_drop(&cls->lock);
 }
 
 void
 ucx_key_fini(na_plugin_class *cls)
 {
-    struct ucx_link *link;
+    struct tp_link *link;
 
-    while ((link = ucx_list_pop(&cls->areas)) != NULL) {
-        ucp_mem_unmap(cls->context, ((struct ucx_area *) link)->handle);
-        free(link);
+    while ((link = tp_list_pop(&cls->areas)) != NULL) {
+        ucp_mem_unmap(cls->context, area_at(link)->handle);
+        free(area_at(link));
     }
 }
 

@@ -4,12 +4,12 @@
 #ifndef UCX_KEY_H
 #define UCX_KEY_H
 
-#include "mem.h"
-#include "ucx.h"
+#include "conn.h"
+#include "memory.h"
 
 /* A remote registration's keys for one connection. */
 struct ucx_keyring {
-    struct ucx_link link;     /* in mem.rings */
+    struct tp_link link;      /* in mem.rings */
     struct ucx_keyring *next; /* of the connection */
     na_plugin_mem *mem;
     struct ucx_conn *conn;

@@ -144,7 +144,7 @@ ucx_lane_look(struct ucx_conn *conn)
 
     conn->rma_known = true;
     conn->rma_native = look(conn, text);
-    UCX_LOG(cls->host, INFO, "puts and gets with %s go by %s (UCX: %s)",
+    TP_LOG(cls->host, INFO, "puts and gets with %s go by %s (UCX: %s)",
         conn->peer_name,
         conn->rma_native ? "UCX where memory permits, else by messages"
                          : "messages",

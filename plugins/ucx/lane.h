@@ -3,7 +3,7 @@
 #ifndef UCX_LANE_H
 #define UCX_LANE_H
 
-#include "ucx.h"
+#include "conn.h"
 
 /* Looks once at a connection that is up: sets rma_known and rma_native, and
  * says in the log by what it goes. [lock] */

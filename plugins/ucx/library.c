@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "conn.h"
+#include "connect.h"
 #include "descriptor.h"
 #include "library.h"
 #include "process.h"
@@ -85,7 +85,7 @@ ucx_library_open(na_plugin_class *cls)
         ucx_transport_say_available(cls);
         return NA_PLUGIN_E_NODEV;
     }
-    UCX_LOG(cls->host, ERROR, "UCX %s cannot be opened: %s",
+    TP_LOG(cls->host, ERROR, "UCX %s cannot be opened: %s",
         ucp_get_version_string(), ucs_status_string(status));
     return ucx_conn_code(status);
 }
@@ -114,7 +114,7 @@ explain_listen(
     int error = status == UCS_ERR_BUSY ? EADDRINUSE : bind_error(where);
 
     ucx_where_text(&where->address, text, sizeof(text));
-    UCX_LOG(cls->host, ERROR, "listening at %s: %s", text,
+    TP_LOG(cls->host, ERROR, "listening at %s: %s", text,
         error != 0 ? strerror(error) : ucs_status_string(status));
     switch (error) {
     case EADDRINUSE:
@@ -138,7 +138,7 @@ ucx_library_listen(na_plugin_class *cls, struct ucx_where *where_p)
                       UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
         .sockaddr = {.addr = (struct sockaddr *) &where_p->address,
             .addrlen = where_p->length},
-        .conn_handler = {.cb = ucx_conn_on_request, .arg = cls}};
+        .conn_handler = {.cb = ucx_connect_on_request, .arg = cls}};
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
 
     ucs_status_t status =

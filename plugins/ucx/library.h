@@ -3,7 +3,7 @@
 #ifndef UCX_LIBRARY_H
 #define UCX_LIBRARY_H
 
-#include "ucx.h"
+#include "class.h"
 #include "where.h"
 
 /* Opens UCX's context and worker for a class whose tls and devices are set.

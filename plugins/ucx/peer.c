@@ -4,18 +4,26 @@
  * first. */
 #include <stdlib.h>
 
-#include "address.h"
-#include "conn.h"
-#include "context.h"
-#include "match.h"
 #include "peer.h"
-#include "send.h"
+
+static struct ucx_conn *
+conn_of(struct tp_link *link)
+{
+    return TP_OBJECT(link, struct ucx_conn, by_peer);
+}
+
+static struct ucx_peer *
+find(const na_plugin_class *cls, uint64_t number)
+{
+    struct tp_keyed *keyed = tp_table_find(&cls->peers, NULL, number);
+
+    return keyed != NULL ? TP_OBJECT(keyed, struct ucx_peer, keyed) : NULL;
+}
 
 struct ucx_peer *
 ucx_peer_get(na_plugin_class *cls, uint64_t number)
 {
-    struct ucx_link *link = ucx_table_find(&cls->peers, NULL, number);
-    struct ucx_peer *peer = (struct ucx_peer *) link;
+    struct ucx_peer *peer = find(cls, number);
 
     if (peer != NULL) {
         peer->refs++;
@@ -25,16 +33,15 @@ ucx_peer_get(na_plugin_class *cls, uint64_t number)
     if (peer == NULL)
         return NULL;
     peer->refs = 1;
-    peer->link.key = number;
-    ucx_table_insert(&cls->peers, &peer->link);
+    peer->keyed.key = number;
+    tp_table_insert(&cls->peers, &peer->keyed);
     return peer;
 }
 
 na_plugin_addr *
 ucx_peer_addr(na_plugin_class *cls, uint64_t number)
 {
-    struct ucx_peer *peer =
-        (struct ucx_peer *) ucx_table_find(&cls->peers, NULL, number);
+    struct ucx_peer *peer = find(cls, number);
 
     return peer != NULL && peer->conns.head != NULL ? peer->addr : NULL;
 }
@@ -44,18 +51,8 @@ ucx_peer_release(na_plugin_class *cls, struct ucx_peer *peer)
 {
     if (--peer->refs != 0)
         return;
-    ucx_table_remove(&cls->peers, &peer->link);
+    tp_table_remove(&cls->peers, &peer->keyed);
     free(peer);
-}
-
-/* Receives posted for one go under the other; those whose message is there
- * already end. */
-static void
-repost(na_plugin_class *cls, const void *from, const void *to)
-{
-    for (uint32_t i = 0; i < UCX_CONTEXTS; i++)
-        if (cls->contexts[i] != NULL)
-            ucx_match_rename(cls->contexts[i], from, to);
 }
 
 void
@@ -71,7 +68,6 @@ ucx_peer_join(na_plugin_class *cls, na_plugin_addr *addr, struct ucx_peer *peer)
     peer->addrs = addr;
     if (peer->addr == NULL)
         peer->addr = addr;
-    repost(cls, addr, peer);
 }
 
 void
@@ -92,18 +88,18 @@ ucx_peer_part(na_plugin_class *cls, na_plugin_addr *addr)
 void
 ucx_peer_add(struct ucx_peer *peer, struct ucx_conn *conn)
 {
-    ucx_list_append(&peer->conns, &conn->of_peer_link);
+    tp_list_append(&peer->conns, &conn->by_peer);
 }
 
 void
 ucx_peer_remove(
     na_plugin_class *cls, struct ucx_peer *peer, struct ucx_conn *conn)
 {
-    ucx_list_remove(&peer->conns, &conn->of_peer_link);
+    tp_list_remove(&peer->conns, &conn->by_peer);
     if (peer->main == conn)
         peer->main = NULL;
     if (peer->conns.head != NULL) {
-        ucx_peer_choose(cls, peer);
+        ucx_peer_choose(peer);
         return;
     }
     peer->refs++;
@@ -128,38 +124,44 @@ better(const struct ucx_conn *a, const struct ucx_conn *b)
 }
 
 void
-ucx_peer_choose(na_plugin_class *cls, struct ucx_peer *peer)
+ucx_peer_choose(struct ucx_peer *peer)
 {
     struct ucx_conn *best = NULL;
 
-    for (struct ucx_link *link = peer->conns.head; link != NULL;
+    for (struct tp_link *link = peer->conns.head; link != NULL;
          link = link->next) {
-        struct ucx_conn *conn = ucx_conn_of_link(link);
-        if (conn->bye_sent == UCX_BYE_NONE && !conn->bye_heard &&
+        struct ucx_conn *conn = conn_of(link);
+        if (conn->close_sent == UCX_CLOSE_NONE && !conn->close_heard &&
             !conn->failed && (best == NULL || better(conn, best)))
             best = conn;
     }
     peer->main = best;
-    for (struct ucx_link *link = peer->conns.head; link != NULL;
+    for (struct tp_link *link = peer->conns.head; link != NULL;
          link = link->next) {
-        struct ucx_conn *conn = ucx_conn_of_link(link);
+        struct ucx_conn *conn = conn_of(link);
         if (conn == best)
             continue;
         conn->retiring = true;
         ucx_conn_touch(conn);
-        if (best != NULL)
-            ucx_send_move(cls, conn, best);
     }
+}
+
+void
+ucx_peer_fail(struct ucx_peer *peer, int32_t error)
+{
+    for (struct tp_link *link = peer->conns.head; link != NULL;
+         link = link->next)
+        ucx_conn_fail(conn_of(link), error);
 }
 
 void
 ucx_peer_fini(na_plugin_class *cls)
 {
-    struct ucx_list list = {NULL, NULL};
-    struct ucx_link *link;
+    struct tp_list list = {NULL, NULL};
+    struct tp_link *link;
 
-    ucx_table_take_all(&cls->peers, NULL, &list);
-    while ((link = ucx_list_pop(&list)) != NULL)
-        free(link);
-    ucx_table_fini(&cls->peers);
+    tp_table_take_all(&cls->peers, NULL, &list);
+    while ((link = tp_list_pop(&list)) != NULL)
+        free(TP_OBJECT(link, struct ucx_peer, keyed.link));
+    tp_table_fini(&cls->peers);
 }

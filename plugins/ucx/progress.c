@@ -1,33 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Poll: UCX works, its callbacks fill the contexts' ready lists, and what they
- * have left to be done is done. */
+/* Poll: UCX works, its callbacks fill the contexts' rings of events, and what
+ * connections have reported is done. */
 #include <sched.h>
-#include <time.h>
 
-#include "conn.h"
-#include "context.h"
 #include "descriptor.h"
-#include "match.h"
+#include "fragment.h"
 #include "progress.h"
-#include "rma.h"
+#include "recv.h"
 #include "send.h"
+#include "wait.h"
+#include "work.h"
 
 #define CLOCK_POLLS 256U /* between two looks at the clock */
 #define ROUNDS 8U        /* of UCX's work in one poll */
 
-uint64_t
-ucx_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
-}
-
 static __attribute__((noinline)) void
 look_at_clock(na_plugin_class *cls)
 {
-    uint64_t now = ucx_now();
+    uint64_t now = tp_now();
 
     cls->polls = 0;
     if (now - cls->now_ns < UCX_EXPIRE_NS)
@@ -36,7 +26,7 @@ look_at_clock(na_plugin_class *cls)
     /* not while connections go on being made */
     if (cls->marks_due != 0 && --cls->marks_due == 0)
         ucx_descriptor_mark_sockets();
-    ucx_conn_expire(cls);
+    ucx_work_expire(cls);
 }
 
 /* UCX works once; how much it found to do. */
@@ -45,8 +35,9 @@ work(na_plugin_class *cls)
 {
     uint32_t did = ucp_worker_progress(cls->worker);
 
-    if (cls->failed != NULL || cls->dirty != NULL || cls->closed.head != NULL)
-        ucx_conn_work(cls);
+    if (cls->failed.head != NULL || cls->touched.head != NULL ||
+        cls->closed.head != NULL)
+        ucx_work(cls);
     return did;
 }
 
@@ -58,29 +49,13 @@ ucx_progress_once(na_plugin_class *cls)
         look_at_clock(cls);
 }
 
-/* Others sleep, and this poll may have read what would have roused them: UCX's
+/* Others sleep, and this poll may have read what would have woken them: UCX's
  * descriptor is armed for them again. */
 static __attribute__((noinline)) void
 arm_for_others(na_plugin_class *cls)
 {
     if (ucp_worker_arm(cls->worker) != UCS_OK)
-        ucx_wait_stir(cls);
-}
-
-static uint32_t
-take_ready(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
-{
-    uint32_t count = 0;
-
-    while (count < max) {
-        struct ucx_op *op = (struct ucx_op *) ucx_list_pop(&ctx->ready);
-        if (op == NULL)
-            break;
-        events[count++] = op->result;
-        ucx_op_set(op, UCX_OP_IDLE);
-    }
-    ctx->ready_count -= count;
-    return count;
+        ucx_wait_wake(cls);
 }
 
 int32_t
@@ -89,20 +64,20 @@ ucx_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_class *cls = ctx->cls;
     bool slept = false;
 
-    ucx_lock_take_politely(&cls->lock);
+    tp_lock_take_politely(&cls->lock);
     if (ctx->armed) {
         ucx_wait_disarm(ctx);
         slept = true;
     }
     for (uint32_t i = 0; i < ROUNDS; i++)
-        if (work(cls) == 0 || ctx->ready_count != 0)
+        if (work(cls) == 0 || ctx->events.count != 0)
             break;
     if (++cls->polls >= CLOCK_POLLS || slept)
         look_at_clock(cls);
-    uint32_t count = take_ready(ctx, events, max);
+    uint32_t count = tp_events_take(&ctx->events, events, max);
     if (cls->armed != 0)
         arm_for_others(cls);
-    ucx_lock_drop(&cls->lock);
+    tp_lock_drop(&cls->lock);
     return (int32_t) count;
 }
 
@@ -111,62 +86,34 @@ ucx_cancel(na_plugin_ctx *ctx, void *name)
 {
     na_plugin_class *cls = ctx->cls;
     struct ucx_op *op = ucx_op_of(cls, name);
-    bool withdrawn = true;
 
     if (ucx_op_state(op) != UCX_OP_POSTED)
         return NA_PLUGIN_OK;
-    ucx_lock_take(&cls->lock);
-    if (ucx_op_state(op) != UCX_OP_POSTED) {
-        ucx_lock_drop(&cls->lock);
-        return NA_PLUGIN_OK;
+    tp_lock_take(&cls->lock);
+    if (ucx_op_state(op) == UCX_OP_POSTED) {
+        if (op->kind == UCX_OP_SEND)
+            ucx_send_withdraw(op);
+        else if (op->kind == UCX_OP_PUT || op->kind == UCX_OP_GET)
+            ucx_fragment_withdraw(op);
+        else
+            ucx_recv_withdraw(op);
+        ucx_op_finish(op, NA_PLUGIN_E_CANCELED);
     }
-    switch (op->kind) {
-    case UCX_OP_RECV_UNEXPECTED:
-    case UCX_OP_RECV_EXPECTED:
-        ucx_match_unpost(ctx, op);
-        break;
-    case UCX_OP_SEND:
-        ucx_send_withdraw(op);
-        break;
-    case UCX_OP_SEND_SELF:
-        ucx_list_remove(&cls->held, &op->link);
-        break;
-    case UCX_OP_PUT:
-    case UCX_OP_GET:
-        withdrawn = ucx_rma_withdraw(cls, op);
-        break;
-    default:
-        withdrawn = false;
-        break;
-    }
-    if (withdrawn)
-        ucx_ctx_finish(op, NA_PLUGIN_E_CANCELED);
-    ucx_lock_drop(&cls->lock);
+    tp_lock_drop(&cls->lock);
     return NA_PLUGIN_OK;
-}
-
-void
-ucx_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
-{
-    ucx_lock_take(&cls->lock);
-    ucx_conn_forget(cls, addr);
-    ucx_wait_settle(cls);
-    ucx_lock_drop(&cls->lock);
 }
 
 void
 ucx_progress_flush(na_plugin_class *cls, uint64_t most_ns)
 {
-    uint64_t until = ucx_now() + most_ns;
+    uint64_t until = tp_now() + most_ns;
 
     for (;;) {
         bool waits = false;
-        for (struct ucx_link *link = cls->conns.head; link != NULL && !waits;
-             link = link->next) {
-            const struct ucx_conn *conn = (const struct ucx_conn *) link;
-            waits = conn->parcels.head != NULL;
-        }
-        if (!waits || ucx_now() > until)
+        for (struct tp_link *link = cls->conns.head; link != NULL && !waits;
+             link = link->next)
+            waits = ucx_conn_of(link)->txs.head != NULL;
+        if (!waits || tp_now() > until)
             return;
         if (work(cls) == 0)
             sched_yield();

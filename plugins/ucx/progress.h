@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Poll, cancel, and forgetting a peer. */
+/* Poll and cancel. */
 #ifndef UCX_PROGRESS_H
 #define UCX_PROGRESS_H
 
-#include "ucx.h"
+#include "class.h"
 
-/* Works until UCX has sent all parcels, at most so long. [lock] */
+/* Works until UCX has sent all buffers, at most so long. [lock] */
 void ucx_progress_flush(na_plugin_class *cls, uint64_t most_ns);
 
 /* One round of work, without events: as much as UCX does in a call. [lock] */
@@ -14,6 +14,5 @@ void ucx_progress_once(na_plugin_class *cls);
 /* The operations of the table. */
 int32_t ucx_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);
 int32_t ucx_cancel(na_plugin_ctx *ctx, void *op);
-void ucx_addr_forget(na_plugin_class *cls, na_plugin_addr *addr);
 
 #endif /* UCX_PROGRESS_H */

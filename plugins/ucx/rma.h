@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Put and get: which way they go, and those that UCX does. */
+/* Put and get: operations of the table. */
 #ifndef UCX_RMA_H
 #define UCX_RMA_H
 
-#include "ucx.h"
+#include "na_plugin.h"
 
-/* Takes a put or get away that waits, or whose answers do. False: UCX has it.
- * [lock] */
-bool ucx_rma_withdraw(na_plugin_class *cls, struct ucx_op *op);
-
-/* Ends those of a context that UCX has. [lock] */
-void ucx_rma_end_flights(na_plugin_ctx *ctx);
-
-/* The operations of the table. */
 int32_t ucx_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);

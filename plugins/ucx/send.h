@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sending: at once, or from the connection's queue, in order. */
+/* Sending by a connection: at once, or from its queue, in order. Every function
+ * wants the lock held. */
 #ifndef UCX_SEND_H
 #define UCX_SEND_H
 
-#include "ucx.h"
+#include "conn.h"
+#include "op.h"
 
-/* The connection to send to an address by, called if need be. HOSTUNREACH,
- * NOMEM. [lock] */
-int32_t ucx_send_conn(
-    na_plugin_class *cls, na_plugin_addr *addr, struct ucx_conn **conn_p);
+/* Sends a message, or queues it: DONE, PENDING, NOMEM. */
+int32_t ucx_send_submit(na_plugin_ctx *ctx, struct ucx_op *op,
+    struct ucx_conn *conn, const void *buffer, uint32_t length, uint32_t to,
+    uint32_t tag, bool unexpected);
 
-/* Sends what there is room for now. [lock] */
+/* Sends what there is room for now. */
 void ucx_send_drain(struct ucx_conn *conn);
 
-/* What waits for one connection waits for another. [lock] */
-void ucx_send_move(
-    na_plugin_class *cls, struct ucx_conn *from, struct ucx_conn *to);
+/* What waits for one connection waits for another. */
+void ucx_send_move(struct ucx_conn *from, struct ucx_conn *to);
 
-/* Takes a waiting send out of its queue. [lock] */
+/* Takes a waiting send out of its queue. */
 void ucx_send_withdraw(struct ucx_op *op);
 
-/* Ends sends whose time is over; when the next is. [lock] */
-uint64_t ucx_send_expire(na_plugin_class *cls, struct ucx_conn *conn);
-
-/* The operations of the table. */
-int32_t ucx_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags);
-int32_t ucx_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags);
+/* Ends sends whose time is over. */
+void ucx_send_expire(na_plugin_class *cls, struct ucx_conn *conn);
 
 #endif /* UCX_SEND_H */

@@ -3,7 +3,7 @@
 #ifndef UCX_SETTING_H
 #define UCX_SETTING_H
 
-#include "ucx.h"
+#include "class.h"
 
 /* Reads UCX's configuration for a class whose tls and devices are set, and sets
  * the family of its addresses. The caller releases *config_p. NOMEM;

@@ -195,7 +195,7 @@ ucx_transport_check(na_plugin_class *cls)
             .length = comma != NULL ? (size_t) (comma - name) : strlen(name)};
         visit_all(&search, collect);
         if (!search.found) {
-            UCX_LOG(cls->host, ERROR,
+            TP_LOG(cls->host, ERROR,
                 "UCX has no transport \"%.*s\" here; it has: %s",
                 (int) search.length, name, search.text);
             return NA_PLUGIN_E_PROTONOSUPPORT;
@@ -228,7 +228,7 @@ ucx_transport_say_available(na_plugin_class *cls)
     struct search search = {.devices = true};
 
     visit_all(&search, collect);
-    UCX_LOG(cls->host, ERROR,
+    TP_LOG(cls->host, ERROR,
         "nothing that UCX can use with transports \"%s\" and device \"%s\"; "
         "here are: %s",
         cls->tls[0] != '\0' ? cls->tls : "all",

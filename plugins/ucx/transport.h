@@ -3,7 +3,7 @@
 #ifndef UCX_TRANSPORT_H
 #define UCX_TRANSPORT_H
 
-#include "ucx.h"
+#include "class.h"
 
 /* Whether each transport that a class names is there. PROTONOSUPPORT, with what
  * there is in the log at level ERROR. */

@@ -216,17 +216,17 @@ ucx_where_own(const na_plugin_host *host, const char *name, uint32_t port,
 
     if (subnet != NULL && !parse_subnet(subnet, &wish.subnet_family,
                               wish.subnet_bytes, &wish.subnet_bits)) {
-        UCX_LOG(
+        TP_LOG(
             host, ERROR, "\"%.60s\" is no subnet, as 10.1.0.0/16 is", subnet);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     if (port > UINT16_MAX) {
-        UCX_LOG(host, ERROR, "port %" PRIu32 "; the highest is 65535", port);
+        TP_LOG(host, ERROR, "port %" PRIu32 "; the highest is 65535", port);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     if (name == NULL) {
         if (!choose(&wish, &where)) {
-            UCX_LOG(host, ERROR, "no network interface with an IP address");
+            TP_LOG(host, ERROR, "no network interface with an IP address");
             return NA_PLUGIN_E_NODEV;
         }
     } else if (resolve_host(name, AF_UNSPEC, false, &where) != 0 &&
@@ -235,19 +235,19 @@ ucx_where_own(const na_plugin_host *host, const char *name, uint32_t port,
                         ? EAI_SYSTEM
                         : resolve_host(name, family, true, &where);
         if (error == EAI_SYSTEM) {
-            UCX_LOG(host, ERROR,
+            TP_LOG(host, ERROR,
                 "interface \"%.60s\" has no IP address, or is down", name);
             return NA_PLUGIN_E_NODEV;
         }
         if (error != 0) {
-            UCX_LOG(host, ERROR,
+            TP_LOG(host, ERROR,
                 "\"%.120s\" is no address, interface or host here: %s", name,
                 gai_strerror(error));
             return NA_PLUGIN_E_ADDRNOTAVAIL;
         }
     }
     if (of_many(&where.address)) {
-        UCX_LOG(host, ERROR,
+        TP_LOG(host, ERROR,
             "\"%.120s\" is an address of many hosts, not of one", name);
         return NA_PLUGIN_E_ADDRNOTAVAIL;
     }
@@ -323,7 +323,7 @@ ucx_where_parse(const na_plugin_host *host, const char *text, size_t length,
     uint32_t port;
 
     if (!split(text, length, name, &port)) {
-        UCX_LOG(host, ERROR,
+        TP_LOG(host, ERROR,
             "\"%.*s\" is not host:port or [address]:port, with a port from 1 "
             "to 65535",
             (int) (length < 120 ? length : 120), text);
@@ -331,7 +331,7 @@ ucx_where_parse(const na_plugin_host *host, const char *text, size_t length,
     }
     int error = resolve_host(name, AF_UNSPEC, resolve, &where);
     if (error != 0) {
-        UCX_LOG(host, ERROR, "host \"%.120s\": %s", name, gai_strerror(error));
+        TP_LOG(host, ERROR, "host \"%.120s\": %s", name, gai_strerror(error));
         return resolve ? NA_PLUGIN_E_NOENTRY : NA_PLUGIN_E_INVALID_ARG;
     }
     set_port(&where.address, port);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "log.h"
+#include "common/log.h"
 
 /* A socket address, of IP. */
 struct ucx_where {

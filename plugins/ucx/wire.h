@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define UCX_AM_ID 9U /* the one active message, so that others are noticed */
+#define UCX_FRAGMENT_MAX 61440U /* bytes of a put or get in one message */
 #define UCX_HELLO_MAGIC 0x58435554U
 #define UCX_HELLO_VERSION 1U
 
@@ -17,11 +18,11 @@ enum ucx_message {
     UCX_EXPECTED = 2,
     UCX_HELLO = 3,  /* data: struct ucx_hello */
     UCX_CREDIT = 4, /* tag: bytes of unexpected messages that were received */
-    UCX_BYE = 5,    /* the last message by this connection */
-    UCX_GET = 6,    /* wants pieces; answered by DATA */
+    UCX_CLOSE = 5,  /* the last message by this connection */
+    UCX_GET = 6,    /* wants fragments; answered by DATA */
     UCX_DATA = 7,   /* brings one, or a status of all */
-    UCX_PUT = 8,    /* brings a piece; tag: whether an answer is wanted */
-    UCX_DONE = 9,   /* status of pieces, of one put */
+    UCX_PUT = 8,    /* brings a fragment; tag: whether an answer is wanted */
+    UCX_DONE = 9,   /* status of fragments, of one put */
 };
 
 struct ucx_head {
@@ -35,7 +36,7 @@ struct ucx_head {
 };
 
 /* GET, DATA, PUT, DONE go on. */
-struct ucx_piece {
+struct ucx_fragment {
     struct ucx_head head;
     uint64_t number; /* of the put or get, the asker's */
     uint64_t mem;    /* of the registration, the owner's */
@@ -47,7 +48,7 @@ struct ucx_piece {
 
 union ucx_header {
     struct ucx_head head;
-    struct ucx_piece piece;
+    struct ucx_fragment fragment;
 };
 
 #define UCX_HELLO_NAME 128U
@@ -66,7 +67,7 @@ struct ucx_hello {
 };
 
 static_assert(sizeof(struct ucx_head) == 16, "layout");
-static_assert(sizeof(struct ucx_piece) == 56, "layout");
+static_assert(sizeof(struct ucx_fragment) == 56, "layout");
 static_assert(sizeof(struct ucx_hello) == 176, "layout");
 
 /* The room that an unexpected message takes. */

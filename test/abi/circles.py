@@ -43,7 +43,9 @@ def includes(folder):
         for name in INCLUDE.findall(text):
             beside = os.path.normpath(
                 os.path.join(os.path.dirname(source), name))
-            for other in (beside, name):
+            # by the name of the folder too, as others include it
+            inside = name.removeprefix(os.path.basename(folder) + '/')
+            for other in (beside, name, inside):
                 if other in sources:
                     if other[:-2] != stem:
                         found.add(other[:-2])

@@ -34,7 +34,8 @@ allowed() {
     tools | compat) set -- "$2" include ;;
     # The kit stands on the ABI alone, and reads files as the core does.
     tools/check) set -- "$2" abi tools object setting ;;
-    plugins/*) set -- "$2" abi ;;
+    plugins/common) set -- "$2" abi ;;
+    plugins/*) set -- "$2" abi plugins/common ;;
     *) set -- "$2" ;;
     esac
     local to=$1 room
@@ -77,7 +78,7 @@ set_plain() {
 # none. One that is generated has a template beside it.
 set_found() {
     local root=$1 file=$2 name=$3 style=$4 candidate candidates
-    candidates="core/$name core/include/$name abi/$name"
+    candidates="core/$name core/include/$name abi/$name plugins/$name"
     [ "$style" = '<' ] || candidates="${file%/*}/$name $candidates"
     case $file in
     tools/*/*) candidates="$candidates tools/$name" ;;
@@ -192,7 +193,7 @@ self_test() {
         [ ! -d "$root/$folder" ] || cp -R "$root/$folder" "$tmp/tree/"
     done
     for file in core/base core/proc core/na core/rt core/hg core/include \
-        plugins/ofi plugins/sm; do
+        plugins/ofi plugins/sm plugins/common; do
         mkdir -p "$tmp/tree/$file"
         printf '\n' >"$tmp/tree/$file/control_x.h"
     done
@@ -217,6 +218,12 @@ self_test() {
         plugins/sm/control.c '#include <control_x.h>'
     control 'a plugin into another' 'plugins/sm may not include plugins/ofi' \
         plugins/sm/control.c '#include "../ofi/control_x.h"'
+    control 'what plugins share into a plugin' \
+        'plugins/common may not include plugins/sm' \
+        plugins/common/control.c '#include "sm/control_x.h"'
+    control 'what plugins share into the core' \
+        'plugins/common may not include base' \
+        plugins/common/control.c '#include "base/control_x.h"'
     control 'a tool into the core' 'tools may not include na' \
         tools/control.c '#include "na/control_x.h"'
     control 'the kit into the interface' 'tools/check may not include include' \
@@ -240,10 +247,12 @@ self_test() {
     control 'a plugin and the ABI' ok plugins/sm/control.c \
         '#include "na_plugin.h"
 #include "control_x.h"'
+    control 'a plugin and what plugins share' ok plugins/sm/control.c \
+        '#include "common/control_x.h"'
     control 'the kit and the ABI' ok tools/check/control.c \
         '#include "na_plugin.h"
 #include "check/kit.h"
-#include "tool.h"'
+#include "common/tool.h"'
     control 'a subproject and what is installed' ok \
         subprojects/control/a.c '#include "na_plugin.h"
 #include <control_x.h>'

@@ -74,9 +74,11 @@ run_program() {
 check_layout() {
     local wanted found json version
     version=$(sed -n "s/^  version: '\(.*\)',$/\1/p" "$source_root/meson.build")
-    wanted=$({ basename -a "$source_root"/core/include/*.h talaria_version.h \
-        na_plugin.h; } | sort)
-    found=$(find "$prefix/include/talaria" -type f -printf '%f\n' | sort)
+    wanted=$({
+        basename -a "$source_root"/core/include/*.h talaria_version.h na_plugin.h
+        cd "$source_root/plugins" && printf '%s\n' common/*.h
+    } | sort)
+    found=$(find "$prefix/include/talaria" -type f -printf '%P\n' | sort)
     expect 'headers installed' "$wanted" "$found"
 
     for found in "$libdir/libtalaria.a" "$libdir/libtalaria.so.$version" \
@@ -122,7 +124,8 @@ check_pkg_config() {
             "$prefix/include/talaria/na_plugin.h")" \
             "$(pkg-config --variable=abi_$wanted talaria-plugin)"
     done
-    expect 'libraries of a plugin' '' "$(pkg-config --libs talaria-plugin)"
+    expect 'libraries of a plugin' "-L$libdir -ltalaria-plugin" \
+        "$(pkg-config --libs talaria-plugin | sed 's/ *$//')"
 }
 
 # build_programs PACKAGE COMPILER LANGUAGE
@@ -166,9 +169,12 @@ END
 check_mercury() {
     local name version
     expect 'headers installed with the util library' "$(
-        basename -a "$source_root"/core/{include,compat/util}/*.h \
-            talaria_version.h na_plugin.h | sort
-    )" "$(find "$prefix/include/talaria" -type f -printf '%f\n' | sort)"
+        {
+            basename -a "$source_root"/core/{include,compat/util}/*.h \
+                talaria_version.h na_plugin.h
+            cd "$source_root/plugins" && printf '%s\n' common/*.h
+        } | sort
+    )" "$(find "$prefix/include/talaria" -type f -printf '%P\n' | sort)"
     expect 'what libmercury.so, libna.so and libmercury_util.so are' \
         'libtalaria.so.0 libtalaria.so.0 libtalaria_util.so.0' \
         "$(readlink "$libdir"/lib{mercury,na,mercury_util}.so | paste -sd ' ')"
@@ -276,19 +282,25 @@ END
     run_util "$dir/build/scoped"
 }
 
-# A plugin that stands in no tree of ours, by its author's Makefile.
+# A plugin that stands in no tree of ours, by its author's Makefile. What it links
+# of libtalaria-plugin.a is not exported again, with and without the linker's help.
 # shellcheck disable=SC2046,SC2086
 build_plugin() {
-    local object=$plugins/libna_probe.so listed
+    local object=$plugins/libna_probe.so listed exclude
     cp "$here/../plugins/probe.c" "$tmp/probe.c"
-    (cd "$tmp" && quiet "a plugin, $1" "$1" -shared -fPIC -fvisibility=hidden \
-        $warnings -Wno-unused-parameter probe.c -o "$object" \
-        $(pkg-config --cflags talaria-plugin)) || {
-        failures=$((failures + 1))
-        return
-    }
-    quiet "what $1's plugin exports" \
-        "$here/../abi/symbols.sh" --plugin "$object"
+    for exclude in '' -Wl,--exclude-libs,ALL; do
+        (cd "$tmp" && quiet "a plugin, $1 $exclude" "$1" -shared -fPIC \
+            -fvisibility=hidden $warnings -Wno-unused-parameter probe.c \
+            -o "$object" $(pkg-config --cflags --libs talaria-plugin) $exclude \
+            -Wl,-z,defs) || {
+            failures=$((failures + 1))
+            return
+        }
+        nm "$object" | grep -q ' tp_report_entries$' ||
+            fail "$1's plugin has nothing of libtalaria-plugin.a"
+        quiet "what $1's plugin exports" \
+            "$here/../abi/symbols.sh" --plugin "$object"
+    done
     quiet 'talaria manifest' talaria manifest "$object" \
         -o "$plugins/probe.json"
     listed=$(talaria info 2>&1)

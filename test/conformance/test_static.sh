@@ -30,8 +30,9 @@ mkdir "$objects"
 build() {
     local name=$1
     shift
-    "$CC" -shared -fPIC -fvisibility=hidden -I "$root/abi" \
-        -o "$objects/$name.so" "$root/test/plugins/probe.c" "$@" \
+    "$CC" -shared -fPIC -fvisibility=hidden -D_GNU_SOURCE -I "$root/abi" \
+        -I "$root/plugins" -o "$objects/$name.so" \
+        "$root/test/plugins/probe.c" "$root"/plugins/common/*.c "$@" \
         2>"$tmp/cc" || { fail "$name does not build" && cat "$tmp/cc"; }
 }
 

@@ -5,7 +5,7 @@
 #include "loop_plugin.h"
 #include "round.h"
 
-#include "copy_proto.h"
+#include "copy/proto.h"
 #include "talaria.h"
 
 static hg_class_t *hg_class;

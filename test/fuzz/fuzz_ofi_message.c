@@ -6,9 +6,11 @@
  *   else it is in them), its bytes, patches */
 #include "fuzz.h"
 
+#include "dispatch.h"
 #include "header.h"
 #include "multi.h"
-#include "receive.h"
+#include "ofi.h"
+#include "rx.h"
 
 #include <stdlib.h>
 
@@ -66,7 +68,7 @@ make_header(struct fuzz_input *input, unsigned how, uint8_t *bytes)
     bytes[4] = fuzz_u8(input); /* tag */
     bytes[8] = fuzz_u8(input); /* number of its class */
     if (how & FROM_US)
-        memcpy(name, cls.cls->own_name.bytes, sizeof name);
+        memcpy(name, cls.cls->first->own_name.bytes, sizeof name);
     bytes[at - 1] = sizeof name;
     memcpy(bytes + at, name, sizeof name);
     at += sizeof name;
@@ -139,10 +141,10 @@ take_in(struct fuzz_input *input, struct ofi_rx *rx, struct receives *receives,
     if (how & EXPECT)
         post(receives);
     *bytes_p = make_message(input, how, &size);
-    ofi_lock_take(&cls.cls->lock);
-    fuzz_require(ofi_multi_prepare(cls.cls, 1));
-    ofi_rx_dispatch(cls.cls, rx, *bytes_p, size);
-    ofi_lock_drop(&cls.cls->lock);
+    tp_lock_take(&cls.cls->first->lock);
+    fuzz_require(ofi_multi_prepare(cls.cls->first, 1));
+    ofi_dispatch(cls.cls->first, rx, *bytes_p, size);
+    tp_lock_drop(&cls.cls->first->lock);
     if (how & POLL)
         fuzz_class_poll(&cls);
 }
@@ -151,7 +153,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
-    struct ofi_rx rx = {.work = {.kind = OFI_WORK_MULTI}};
+    struct ofi_rx rx = {.multi = true};
     struct receives receives = {.posted = false};
     uint8_t *messages[MESSAGES];
     unsigned count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages as UCX brings them to the ucx plugin: hellos, messages, pieces of puts
+/* Messages as UCX brings them to the ucx plugin: hellos, messages, fragments of puts
  * and gets, by a connection that somebody else has made over UCP itself.
  *
  *   u8 1: a new connection, whose first message is in the input; then steps: u8
@@ -117,7 +117,7 @@ hang_up(void)
 static bool
 alive(void)
 {
-    struct ucx_link *link = cls.cls->conns.head;
+    struct tp_link *link = cls.cls->conns.head;
 
     while (link && link != &conn->link)
         link = link->next;
@@ -128,9 +128,9 @@ alive(void)
 static struct ucx_conn *
 find_called(void)
 {
-    for (struct ucx_link *link = cls.cls->conns.head; link; link = link->next)
-        if (((struct ucx_conn *) link)->state == UCX_CONN_CALLED)
-            return (struct ucx_conn *) link;
+    for (struct tp_link *link = cls.cls->conns.head; link; link = link->next)
+        if (ucx_conn_of(link)->state == UCX_CONN_CALLED)
+            return ucx_conn_of(link);
     return NULL;
 }
 
@@ -172,10 +172,10 @@ receive(const void *front, size_t front_length, const void *data, size_t length)
         param.recv_attr = UCP_AM_RECV_ATTR_FIELD_REPLY_EP;
         param.reply_ep = conn->ep;
     }
-    ucx_lock_take(&cls.cls->lock);
+    tp_lock_take(&cls.cls->lock);
     fuzz_require(ucx_receive(cls.cls, copies[0], front_length, copies[1],
                      length, &param) == UCS_OK);
-    ucx_lock_drop(&cls.cls->lock);
+    tp_lock_drop(&cls.cls->lock);
     free(copies[0]);
     free(copies[1]);
 }
@@ -243,10 +243,10 @@ step_raw(struct fuzz_input *input)
 static uint64_t
 own_operation(void)
 {
-    const struct ucx_link *link =
+    struct tp_link *link =
         conn->rma_sent.head ? conn->rma_sent.head : conn->rma.head;
 
-    return link ? link->key : 0;
+    return link ? tp_keyed_of(link)->key : 0;
 }
 
 static void
@@ -261,15 +261,15 @@ step_made(struct fuzz_input *input)
     header.head.from = fuzz_u8(input);
     header.head.to = fuzz_u8(input);
     how = fuzz_u8(input);
-    header.piece.number = how & 1 ? own_operation() : fuzz_u8(input);
-    header.piece.mem = how & 2 ? cls.own->serial : fuzz_u8(input);
+    header.fragment.number = how & 1 ? own_operation() : fuzz_u8(input);
+    header.fragment.mem = how & 2 ? cls.own->mem.keyed.key : fuzz_u8(input);
     if (how & 4)
-        header.piece.mem = sink->serial;
-    header.piece.at = fuzz_u16(input);
-    header.piece.offset = fuzz_u16(input);
-    header.piece.status = (int8_t) fuzz_u8(input);
+        header.fragment.mem = sink->mem.keyed.key;
+    header.fragment.at = fuzz_u16(input);
+    header.fragment.offset = fuzz_u16(input);
+    header.fragment.status = (int8_t) fuzz_u8(input);
     data = fuzz_bytes(input, fuzz_u16(input), &length);
-    header.piece.length = how & 8 ? fuzz_u32(input) : (uint32_t) length;
+    header.fragment.length = how & 8 ? fuzz_u32(input) : (uint32_t) length;
     if (how & 16)
         length = 0;
     fuzz_patch(input, &header, sizeof header);
@@ -368,9 +368,9 @@ static void
 settle(void)
 {
     if (other.eps[1] || !alive() || conn->state != UCX_CONN_UP ||
-        conn->retiring || conn->bye_heard || conn->bye_sent != 0)
+        conn->retiring || conn->close_heard || conn->close_sent != 0)
         hang_up();
-    for (unsigned i = 0; conn && conn->parcels.head; i++) {
+    for (unsigned i = 0; conn && conn->txs.head; i++) {
         fuzz_require(i < PATIENCE);
         turn();
         if (!alive())

@@ -6,6 +6,11 @@
 #include "na_plugin.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/open.h"
+#include "common/report.h"
 
 #ifndef PROBE_NAME
 #define PROBE_NAME "probe"
@@ -131,45 +136,6 @@ addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
 }
 
 static int32_t
-addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr, char *buffer,
-    uint64_t *size_p)
-{
-    return refuse();
-}
-
-static int32_t
-addr_serialize(na_plugin_class *cls, const na_plugin_addr *addr, void *buffer,
-    uint64_t *size_p)
-{
-    return refuse();
-}
-
-static int32_t
-addr_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
-    na_plugin_addr **addr_p)
-{
-    return refuse();
-}
-
-static int32_t
-buf_alloc(na_plugin_class *cls, uint64_t length, uint32_t kinds,
-    void **buffer_p, void **buffer_data_p)
-{
-    return refuse();
-}
-
-static void
-buf_free(na_plugin_class *cls, void *buffer, void *buffer_data)
-{
-}
-
-static int32_t
-buf_init(na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind)
-{
-    return refuse();
-}
-
-static int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
     uint32_t flags)
@@ -208,13 +174,15 @@ static uint32_t
 entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *into,
     uint32_t max)
 {
-    static const na_plugin_report_entry all[] = {
-        {"probe.choice", "blue", 0}, {"probe.counter", NULL, 42}};
-    uint32_t count = 0;
+    static const struct {
+        const char *choice;
+        uint64_t counter;
+    } of = {"blue", 42};
+    static const struct tp_report_line lines[] = {
+        {"probe.choice", TP_REPORT_TEXT, 0, NULL},
+        {"probe.counter", TP_REPORT_COUNTER, sizeof(of.choice), NULL}};
 
-    for (; first < 2 && count < max; first++)
-        into[count++] = all[first];
-    return count;
+    return tp_report_entries(lines, 2, &of, first, into, max);
 }
 
 static const void *
@@ -222,12 +190,8 @@ extension(na_plugin_class *cls, const char *id)
 {
     static const na_plugin_report report = {
         .size = sizeof report, .entries = entries};
-    static const char wanted[] = NA_PLUGIN_REPORT_ID;
 
-    for (size_t i = 0; i < sizeof wanted; i++)
-        if (id[i] != wanted[i])
-            return NULL;
-    return &report;
+    return strcmp(id, NA_PLUGIN_REPORT_ID) == 0 ? &report : NULL;
 }
 
 static const na_plugin_ops the_ops = {
@@ -240,12 +204,9 @@ static const na_plugin_ops the_ops = {
     .addr_free = addr_nothing,
     .addr_equal = addr_equal,
     .addr_hash = addr_hash,
-    .addr_to_string = addr_to_string,
-    .addr_serialize = addr_serialize,
-    .addr_deserialize = addr_deserialize,
-    .buf_alloc = buf_alloc,
-    .buf_free = buf_free,
-    .buf_init = buf_init,
+    .buf_alloc = tp_buf_alloc,
+    .buf_free = tp_buf_free,
+    .buf_init = tp_buf_init,
     .send_unexpected = send_message,
     .recv_unexpected = recv_unexpected,
     .send_expected = send_message,
@@ -293,8 +254,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *open_info,
 {
     called();
     if (PROBE_OPEN_FAILS) {
-        host->log(host, NA_PLUGIN_LOG_ERROR, __FILE__, __LINE__,
-            "the probe has no device");
+        TP_LOG(host, ERROR, "the probe has no device");
         return NA_PLUGIN_E_NODEV;
     }
     opened->cls = (na_plugin_class *) &the_class;

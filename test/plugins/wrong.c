@@ -6,6 +6,10 @@
  */
 #include "wrong.h"
 
+#include "common/address.h"
+#include "common/open.h"
+#include "common/setting.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -41,6 +45,7 @@ ctx_destroy(na_plugin_ctx *ctx)
 {
     if (ctx->fd >= 0)
         close(ctx->fd);
+    tp_events_fini(&ctx->events);
     free(ctx);
 }
 
@@ -115,13 +120,10 @@ give(const na_plugin_class *cls, const char *entry, const char *form,
             memcpy(buffer, form, strlen(form)); /* without its zero */
         return NA_PLUGIN_OK;
     }
-    *size_p = size;
-    if (!buffer)
-        return NA_PLUGIN_OK;
-    if (room < size)
-        return NA_PLUGIN_E_OVERFLOW;
-    memcpy(buffer, form, size);
-    return NA_PLUGIN_OK;
+    int32_t ret = tp_size_out(buffer, size_p, size);
+    if (ret == NA_PLUGIN_OK && buffer)
+        memcpy(buffer, form, size);
+    return ret;
 }
 
 static int32_t
@@ -153,15 +155,7 @@ buf_alloc(na_plugin_class *cls, uint64_t length, uint32_t kinds,
 {
     if (wrong_is(cls, "buf_alloc_null"))
         return NA_PLUGIN_OK;
-    *buffer_p = aligned_alloc(64, (length + 63) / 64 * 64);
-    *buffer_data_p = NULL;
-    return *buffer_p ? NA_PLUGIN_OK : NA_PLUGIN_E_NOMEM;
-}
-
-static void
-buf_free(na_plugin_class *cls, void *buffer, void *buffer_data)
-{
-    free(buffer);
+    return tp_buf_alloc(cls, length, kinds, buffer_p, buffer_data_p);
 }
 
 static int32_t
@@ -310,7 +304,7 @@ static const na_plugin_ops the_ops = {
     .addr_serialize = addr_serialize,
     .addr_deserialize = addr_deserialize,
     .buf_alloc = buf_alloc,
-    .buf_free = buf_free,
+    .buf_free = tp_buf_free,
     .buf_init = buf_init,
     .send_unexpected = wrong_send_unexpected,
     .recv_unexpected = wrong_recv_unexpected,
@@ -328,16 +322,8 @@ static const na_plugin_ops the_ops = {
     .extension = extension,
 };
 
-static const na_plugin_setting way_setting = {
-    .size = sizeof way_setting,
-    .kind = NA_PLUGIN_SETTING_TEXT,
-    .most = 64,
-    .key = "wrong.way",
-    .initial = "",
-    .text = "what it does wrong",
-};
-
-static const na_plugin_setting *const settings[] = {&way_setting, NULL};
+static const na_plugin_setting *const settings[] = {
+    TP_SETTING(TEXT, 0, 64, "wrong.way", "", "what it does wrong"), NULL};
 
 static const char *
 way_of(const na_plugin_host *host)
@@ -401,8 +387,8 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *open_info,
     call_host(host, cls);
     opened->cls = cls;
     opened->ops = &the_ops;
-    opened->op_size = sizeof(struct wrong_op);
-    opened->op_align = _Alignof(struct wrong_op);
+    opened->op_size = sizeof(struct tp_recv);
+    opened->op_align = _Alignof(struct tp_recv);
     opened->max_unexpected_size = WRONG_SIZE;
     opened->max_expected_size = WRONG_SIZE;
     opened->max_tag = UINT32_MAX;

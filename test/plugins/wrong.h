@@ -3,40 +3,26 @@
 #ifndef WRONG_H
 #define WRONG_H
 
+#include "common/event.h"
+#include "common/match.h"
 #include "na_plugin.h"
 
-#include <stdbool.h>
-
 #define WRONG_SIZE 4096U
-#define WRONG_MANY 64U
 
 struct na_plugin_class {
     const char *way; /* what it does wrong; "" nothing */
     uint32_t addr_refs;
 };
 
-/* The plugin's part of an operation. */
-struct wrong_op {
-    const void *buffer;
-    uint64_t length;
-    uint64_t tag;
-};
-
 enum wrong_kind { WRONG_UNEXPECTED, WRONG_EXPECTED, WRONG_KINDS };
 
-/* Operations of a kind in their order. */
-struct wrong_list {
-    struct wrong_op *ops[WRONG_MANY];
-    uint32_t count;
-};
-
+/* Its operations are struct tp_recv, sends too; key: the tag. */
 struct na_plugin_ctx {
     na_plugin_class *cls;
     int fd;
-    struct wrong_list sends[WRONG_KINDS];
-    struct wrong_list receives[WRONG_KINDS];
-    na_plugin_event events[WRONG_MANY];
-    uint32_t event_count;
+    struct tp_list sends[WRONG_KINDS];
+    struct tp_list receives[WRONG_KINDS];
+    struct tp_events events;
     uint32_t dying; /* polls left; 0: as many as one likes */
 };
 

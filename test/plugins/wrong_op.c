@@ -6,30 +6,10 @@
 #include <string.h>
 
 static void
-list_add(struct wrong_list *list, struct wrong_op *op)
-{
-    if (list->count == WRONG_MANY)
-        abort();
-    list->ops[list->count++] = op;
-}
-
-static struct wrong_op *
-list_take(struct wrong_list *list, uint32_t at)
-{
-    struct wrong_op *op = list->ops[at];
-
-    list->count--;
-    memmove(list->ops + at, list->ops + at + 1,
-        (list->count - at) * sizeof list->ops[0]);
-    return op;
-}
-
-static void
 report(na_plugin_ctx *ctx, na_plugin_event event)
 {
-    if (ctx->event_count == WRONG_MANY)
+    if (!tp_events_emit_more(&ctx->events, &event))
         abort();
-    ctx->events[ctx->event_count++] = event;
 }
 
 /* What it does wrong about the event of a received message. */
@@ -88,39 +68,33 @@ spoil_end(const na_plugin_class *cls, const char *what, na_plugin_event *event)
         event->status = 7;
 }
 
-/* Brings the messages that are there to the receives that are. */
-static void
-match(na_plugin_ctx *ctx, enum wrong_kind kind)
+/* The oldest of a list, of this tag unless all do; NULL: none. */
+static struct tp_recv *
+find(const struct tp_list *list, bool all, uint64_t tag)
 {
-    struct wrong_list *sends = &ctx->sends[kind];
-    struct wrong_list *receives = &ctx->receives[kind];
+    struct tp_link *link = list->head;
 
-    for (uint32_t i = 0; i < sends->count; i++)
-        for (uint32_t j = 0; j < receives->count; j++) {
-            na_plugin_event sent = {0}, got = {0};
-            struct wrong_op *from = sends->ops[i], *to = receives->ops[j];
+    while (link && !all && tp_keyed_of(link)->key != tag)
+        link = link->next;
+    return link ? tp_recv_of(link) : NULL;
+}
 
-            if (kind == WRONG_EXPECTED && from->tag != to->tag)
-                continue;
-            from = list_take(sends, i--);
-            to = list_take(receives, j);
-            memcpy((void *) (uintptr_t) to->buffer, from->buffer, from->length);
-            sent.op = from;
-            got = (na_plugin_event){.op = to,
-                .buffer = (void *) (uintptr_t) to->buffer,
-                .length = from->length,
-                .tag = from->tag,
-                .flags = NA_PLUGIN_EVENT_MESSAGE};
-            if (kind == WRONG_UNEXPECTED) {
-                got.source = (na_plugin_addr *) ctx->cls;
-                ctx->cls->addr_refs++;
-            }
-            spoil_end(ctx->cls, "sent", &sent);
-            spoil_message(ctx->cls, kind == WRONG_EXPECTED, &got);
-            report(ctx, sent);
-            report(ctx, got);
-            break;
-        }
+/* Ends a send and the receive that it is for. */
+static void
+end_both(na_plugin_ctx *ctx, enum wrong_kind kind, struct tp_recv *from,
+    struct tp_recv *to)
+{
+    na_plugin_event sent = {.op = from}, got;
+    na_plugin_addr *source =
+        kind == WRONG_UNEXPECTED ? (na_plugin_addr *) ctx->cls : NULL;
+
+    tp_match_fill(to, from->buffer, (uint32_t) from->length,
+        (uint32_t) from->keyed.key, to, source, &got);
+    ctx->cls->addr_refs += source != NULL;
+    spoil_end(ctx->cls, "sent", &sent);
+    spoil_message(ctx->cls, kind == WRONG_EXPECTED, &got);
+    report(ctx, sent);
+    report(ctx, got);
 }
 
 /* A submission of such an entry returns what it must not. */
@@ -143,14 +117,35 @@ submits_wrong(const na_plugin_ctx *ctx, const char *entry, int32_t *code_p)
     return true;
 }
 
+/* Submits to one list what may be for something in the other. */
 static int32_t
-submit(na_plugin_ctx *ctx, struct wrong_list *lists, enum wrong_kind kind,
-    struct wrong_op *op, struct wrong_op value)
+submit(na_plugin_ctx *ctx, const char *entry, enum wrong_kind kind, bool sends,
+    struct tp_recv *op, struct tp_recv value)
 {
+    struct tp_list *mine = sends ? &ctx->sends[kind] : &ctx->receives[kind];
+    struct tp_list *theirs = sends ? &ctx->receives[kind] : &ctx->sends[kind];
+    int32_t code;
+
+    if (submits_wrong(ctx, entry, &code))
+        return code;
+    struct tp_recv *other =
+        find(theirs, kind == WRONG_UNEXPECTED, value.keyed.key);
     *op = value;
-    list_add(&lists[kind], op);
-    match(ctx, kind);
+    if (!other) {
+        tp_list_append(mine, &op->keyed.link);
+        return NA_PLUGIN_PENDING;
+    }
+    tp_list_remove(theirs, &other->keyed.link);
+    end_both(ctx, kind, sends ? op : other, sends ? other : op);
     return NA_PLUGIN_PENDING;
+}
+
+static struct tp_recv
+value_of(const void *buffer, uint64_t length, uint64_t tag)
+{
+    return (struct tp_recv){.keyed.key = tag,
+        .buffer = (void *) (uintptr_t) buffer,
+        .length = length};
 }
 
 int32_t
@@ -158,24 +153,16 @@ wrong_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag, uint32_t flags)
 {
-    int32_t code;
-
-    if (submits_wrong(ctx, "send_unexpected", &code))
-        return code;
-    return submit(ctx, ctx->sends, WRONG_UNEXPECTED, op,
-        (struct wrong_op){buffer, length, tag});
+    return submit(ctx, "send_unexpected", WRONG_UNEXPECTED, true, op,
+        value_of(buffer, length, tag));
 }
 
 int32_t
 wrong_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, uint32_t flags)
 {
-    int32_t code;
-
-    if (submits_wrong(ctx, "recv_unexpected", &code))
-        return code;
-    return submit(ctx, ctx->receives, WRONG_UNEXPECTED, op,
-        (struct wrong_op){buffer, length, 0});
+    return submit(ctx, "recv_unexpected", WRONG_UNEXPECTED, false, op,
+        value_of(buffer, length, 0));
 }
 
 int32_t
@@ -183,12 +170,8 @@ wrong_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag, uint32_t flags)
 {
-    int32_t code;
-
-    if (submits_wrong(ctx, "send_expected", &code))
-        return code;
-    return submit(ctx, ctx->sends, WRONG_EXPECTED, op,
-        (struct wrong_op){buffer, length, tag});
+    return submit(ctx, "send_expected", WRONG_EXPECTED, true, op,
+        value_of(buffer, length, tag));
 }
 
 int32_t
@@ -196,12 +179,8 @@ wrong_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
     void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
     uint32_t flags)
 {
-    int32_t code;
-
-    if (submits_wrong(ctx, "recv_expected", &code))
-        return code;
-    return submit(ctx, ctx->receives, WRONG_EXPECTED, op,
-        (struct wrong_op){buffer, length, tag});
+    return submit(ctx, "recv_expected", WRONG_EXPECTED, false, op,
+        value_of(buffer, length, tag));
 }
 
 /* Moves nothing: what is looked at is how it ends. */
@@ -241,12 +220,10 @@ wrong_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 int32_t
 wrong_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
-    uint32_t count = ctx->event_count < max ? ctx->event_count : max;
-
     if (ctx->dying > 0 && --ctx->dying == 0)
         return NA_PLUGIN_E_IO_ERROR;
     /* Once something is under way, so that there is what must be ended. */
-    if (ctx->receives[WRONG_EXPECTED].count > 0 || count > 0) {
+    if (ctx->receives[WRONG_EXPECTED].head || ctx->events.count > 0) {
         if (wrong_is(ctx->cls, "poll_one_more"))
             return (int32_t) max + 1;
         if (wrong_is(ctx->cls, "poll_most"))
@@ -256,11 +233,7 @@ wrong_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         if (wrong_is(ctx->cls, "poll_error"))
             return NA_PLUGIN_E_IO_ERROR;
     }
-    memcpy(events, ctx->events, count * sizeof events[0]);
-    ctx->event_count -= count;
-    memmove(ctx->events, ctx->events + count,
-        ctx->event_count * sizeof ctx->events[0]);
-    return (int32_t) count;
+    return (int32_t) tp_events_take(&ctx->events, events, max);
 }
 
 int32_t
@@ -269,9 +242,10 @@ wrong_cancel(na_plugin_ctx *ctx, void *op)
     if (wrong_is(ctx->cls, "cancel_code"))
         return -99;
     for (int kind = 0; kind < WRONG_KINDS; kind++)
-        for (uint32_t i = 0; i < ctx->receives[kind].count; i++)
-            if (ctx->receives[kind].ops[i] == op) {
-                list_take(&ctx->receives[kind], i);
+        for (struct tp_link *link = ctx->receives[kind].head; link;
+             link = link->next)
+            if (tp_recv_of(link) == op) {
+                tp_list_remove(&ctx->receives[kind], link);
                 report(ctx, (na_plugin_event){
                                 .op = op, .status = NA_PLUGIN_E_CANCELED});
                 return NA_PLUGIN_OK;

@@ -27,7 +27,7 @@ good_hello(void)
 {
     struct hello hello = {
         .magic = HELLO_MAGIC,
-        .major = 2,
+        .major = 3,
         .size = sizeof(hello),
         .capacity = CAPACITY,
         .longest = 4096,

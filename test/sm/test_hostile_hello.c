@@ -40,10 +40,10 @@ START_TEST(hostile_hello_is_refused)
     hello.magic++;
     refuse(hello, all, &memory, 1);
     hello = good_hello();
-    hello.major = 1;
+    hello.major = 2;
     refuse(hello, all, &memory, 1);
     hello = good_hello();
-    hello.major = 3;
+    hello.major = 4;
     refuse(hello, all, &memory, 1);
     hello = good_hello();
     hello.size = 12;

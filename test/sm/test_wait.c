@@ -60,6 +60,31 @@ readable(struct node *node, uint32_t index, int timeout_ms)
     return poll(&entry, 1, timeout_ms) == 1;
 }
 
+static uint64_t
+clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
+           (uint64_t) now.tv_nsec;
+}
+
+/* Before each round, both sides poll for so long, 0: not at all; the one that
+ * calls up to jitter longer. Longer than producers look for sleepers after the
+ * last sleep (wait.c), the call meets the beginning of the next one. */
+static uint64_t linger_ns;
+#define LINGER_NS 1100000U
+#define JITTER_NS 60000U
+
+static void
+linger(struct node *node, uint64_t ns)
+{
+    na_plugin_event event;
+    uint64_t end = clock_ns() + ns;
+    while (ns != 0 && clock_ns() < end)
+        ck_assert_int_eq(node->ops->poll(node->ctx[0], &event, 1), 0);
+}
+
 static int
 sleeping_echo(const struct parent *parent)
 {
@@ -72,6 +97,7 @@ sleeping_echo(const struct parent *parent)
     void *op = op_new(&node);
     void *send = op_new(&node);
     do {
+        linger(&node, linger_ns);
         ck_assert_int_eq(node.ops->recv_unexpected(
                              node.ctx[0], op, &value, sizeof(value), NULL, 0),
             NA_PLUGIN_PENDING);
@@ -104,6 +130,8 @@ sleeping_rounds(const struct node_options *options, uint64_t rounds)
     for (uint64_t i = 0; i < rounds; i++) {
         uint64_t value = i + 1 == rounds ? UINT64_MAX : i;
         uint64_t answer = 0;
+        if (linger_ns != 0)
+            linger(&node, linger_ns + i * 997 % JITTER_NS);
         ck_assert_int_eq(node.ops->recv_expected(node.ctx[0], op, &answer,
                              sizeof(answer), NULL, peer, 0, i & 0xFFFF, 0),
             NA_PLUGIN_PENDING);
@@ -137,6 +165,24 @@ START_TEST(wait_no_wakeup_is_lost_by_fences)
     sleeping_rounds(&(struct node_options){.setting_key = "sm.membarrier",
                         .setting_value = "0"},
         test_count(TEST_SLEEPS) / 4);
+}
+END_TEST
+
+START_TEST(wait_no_wakeup_is_lost_when_sleeps_are_rare)
+{
+    linger_ns = LINGER_NS;
+    sleeping_rounds(NULL, test_count(TEST_SLEEPS) / 50);
+    linger_ns = 0;
+}
+END_TEST
+
+START_TEST(wait_no_wakeup_is_lost_when_sleeps_are_rare_by_fences)
+{
+    linger_ns = LINGER_NS;
+    sleeping_rounds(&(struct node_options){.setting_key = "sm.membarrier",
+                        .setting_value = "0"},
+        test_count(TEST_SLEEPS) / 50);
+    linger_ns = 0;
 }
 END_TEST
 
@@ -366,6 +412,45 @@ START_TEST(wait_message_taken_by_another_context_rouses)
 }
 END_TEST
 
+/* A context sleeps; the wake-up for it is read by another one of its class, whose
+ * poll has no room for the message. */
+START_TEST(wait_wakeup_taken_by_another_context_is_passed_on)
+{
+    char buffer[8];
+    na_plugin_event event;
+    uint64_t sleep_ns;
+    open_both(2);
+    connect_both();
+    void *ops[2] = {op_new(&b), op_new(&b)};
+    void *send = op_new(&a);
+    for (uint64_t i = 0; i < 50; i++) {
+        for (uint32_t j = 0; j < 2; j++)
+            ck_assert_int_eq(b.ops->recv_unexpected(b.ctx[j], ops[j], buffer,
+                                 sizeof(buffer), NULL, 0),
+                NA_PLUGIN_PENDING);
+        arm_idle(&b, 1);
+        for (uint32_t j = 0; j < 2; j++)
+            ck_assert_int_eq(a.ops->send_unexpected(
+                                 a.ctx[0], send, "x", 1, NULL, to_b, j, i, 0),
+                NA_PLUGIN_DONE);
+        /* so that this poll asks the kernel */
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        ck_assert_int_eq(b.wait->arm(b.ctx[0], &sleep_ns), NA_PLUGIN_DONE);
+        ck_assert_int_eq(b.ops->poll(b.ctx[0], &event, 1), 1);
+        ck_assert_ptr_eq(event.op, ops[0]);
+        b.ops->addr_free(b.cls, event.source);
+        ck_assert(readable(&b, 1, PATIENCE_MS));
+        event = sleep_for_event(&b, 1);
+        ck_assert_ptr_eq(event.op, ops[1]);
+        b.ops->addr_free(b.cls, event.source);
+    }
+    free(ops[0]);
+    free(ops[1]);
+    free(send);
+    close_both();
+}
+END_TEST
+
 /* A busy context beside a sleeping one costs its peers no bells. */
 START_TEST(wait_busy_context_beside_sleeping_one_needs_no_bells)
 {
@@ -489,6 +574,9 @@ main(void)
     tcase_set_timeout(cases, 250);
     tcase_add_test(cases, wait_no_wakeup_is_lost_by_membarrier);
     tcase_add_test(cases, wait_no_wakeup_is_lost_by_fences);
+    tcase_add_test(cases, wait_no_wakeup_is_lost_when_sleeps_are_rare);
+    tcase_add_test(
+        cases, wait_no_wakeup_is_lost_when_sleeps_are_rare_by_fences);
     tcase_add_test(cases, wait_single_thread_mode_sleeps_too);
     tcase_add_test(cases, wait_idle_class_uses_no_processor);
     tcase_add_test(cases, wait_arm_finds_what_is_there);
@@ -497,6 +585,7 @@ main(void)
     tcase_add_test(cases, wait_lost_peer_rouses);
     tcase_add_test(cases, wait_room_in_a_full_ring_rouses_the_sender);
     tcase_add_test(cases, wait_message_taken_by_another_context_rouses);
+    tcase_add_test(cases, wait_wakeup_taken_by_another_context_is_passed_on);
     tcase_add_test(cases, wait_busy_context_beside_sleeping_one_needs_no_bells);
     tcase_add_test(cases, wait_receive_posted_by_another_thread_rouses);
     tcase_add_test(cases, wait_message_to_self_by_another_thread_rouses);

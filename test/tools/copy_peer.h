@@ -7,7 +7,7 @@
 #include <check.h>
 #include <sys/types.h>
 
-#include "copy_proto.h"
+#include "copy/proto.h"
 
 struct peer {
     hg_class_t *hg_class;

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy_hash.h"
-#include "copy_page.h"
+#include "copy/hash.h"
+#include "copy/page.h"
 #include "copy_peer.h"
 
 #define WAIT_SECONDS 50.0
@@ -319,6 +319,9 @@ START_TEST(page_with_fewer_entries_refused)
     lie.pages = 0;
     ck_assert_int_eq(get(), 1);
     assert_nothing_outside();
+    /* Nor is the entry used that was valid. */
+    ck_assert_uint_eq(count_entries("exported/target"), 0);
+    ck_assert_uint_eq(asked[COPY_LIST], 1);
 }
 END_TEST
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy_hash.h"
+#include "copy/hash.h"
 #include "copy_peer.h"
 
 static pid_t server;

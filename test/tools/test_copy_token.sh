@@ -220,7 +220,8 @@ test_loopback_alone
 test_any_user
 become_ordinary && test_any_user && become_oneself
 test_root
-for info in net+good://node7 net+good na+sm na+sm://any/; do
+# A name of its own: another run may be under way.
+for info in "net+good://node${work##*-}" net+good na+sm na+sm://any/; do
     serve --token-file "$work/token"
     test_token
     serve_end

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/token.h"
 #include "copy_peer.h"
-#include "token.h"
 
 #define WAIT_SECONDS 50.0
 

@@ -136,8 +136,9 @@ fi
 levels='na rpc bulk'
 measures --local na+sm://any/
 
-# Of one such plugin a name is a whole address, and there can't be two.
-serve net+good://node7 --token-file "$folder/token"
+# Of one such plugin a name is a whole address, and there can't be two, nor one of
+# another run that is under way.
+serve "net+good://node${folder##*-}" --token-file "$folder/token"
 denied "permission denied: the server wants a token; see --token-file"
 denied "permission denied: the server has another token" \
     --token-file "$folder/other"

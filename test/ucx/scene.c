@@ -113,7 +113,7 @@ scene_await_fate(struct scene *scene, enum fate fate, uint64_t count,
         if (now_ms() > until)
             ck_abort_msg("%s: no answer", what);
     }
-    ck_assert_int_eq(scene->stranger.got.piece.status, status);
+    ck_assert_int_eq(scene->stranger.got.fragment.status, status);
     ck_assert_uint_eq(scene->stranger.got_length, 0);
 }
 
@@ -130,15 +130,15 @@ scene_count(struct scene *scene, enum fate fate)
 void
 scene_say(struct scene *scene, const struct message *message, uint64_t token)
 {
-    union ucx_header header = {.piece = {.head = {.token = token,
-                                             .tag = message->tag,
-                                             .kind = message->kind,
-                                             .to = message->to},
+    union ucx_header header = {.fragment = {.head = {.token = token,
+                                                .tag = message->tag,
+                                                .kind = message->kind,
+                                                .to = message->to},
                                    .number = 3,
-                                   .mem = message->piece.mem,
-                                   .at = message->piece.at,
-                                   .offset = message->piece.offset,
-                                   .length = message->piece.length}};
+                                   .mem = message->fragment.mem,
+                                   .at = message->fragment.at,
+                                   .offset = message->fragment.offset,
+                                   .length = message->fragment.length}};
 
     stranger_send(&scene->stranger, scene->sides, &header,
         message->header != 0 ? message->header : sizeof(header.head),

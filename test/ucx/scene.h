@@ -7,7 +7,7 @@
 
 #include "stranger.h"
 
-#define SCENE_PIECE 61440U
+#define SCENE_FRAGMENT 61440U
 #define SCENE_MESSAGE 65536U
 #define SCENE_LONG (2 * (size_t) SCENE_MESSAGE)
 
@@ -40,7 +40,7 @@ struct message {
     struct {
         uint64_t mem, at, offset;
         uint32_t length;
-    } piece;
+    } fragment;
     uint32_t data;
     uint32_t flags;
     int32_t status; /* ANSWERED */

@@ -8,8 +8,8 @@
 #include "scene.h"
 
 #define ASKED 100U   /* bytes of the get */
-#define LONG 100000U /* of one in two pieces */
-#define PIECE SCENE_PIECE
+#define LONG 100000U /* of one in two fragments */
+#define PIECE SCENE_FRAGMENT
 #define GUARD 4096U
 
 /* The bytes of a registration that the stranger claims, as README.md lays them
@@ -17,17 +17,15 @@
 static na_plugin_mem *
 claim(struct side *side, uint64_t owner, uint64_t length)
 {
-    unsigned char serial[48] = {1, NA_PLUGIN_MEM_READ};
-    const uint32_t count = 1;
+    unsigned char serial[40] = {2, NA_PLUGIN_MEM_READ, 1};
     const uint64_t number = 5;
     const uint64_t base = 0x1000;
     na_plugin_mem *mem;
 
-    memcpy(serial + 4, &count, sizeof(count));
     memcpy(serial + 8, &owner, sizeof(owner));
     memcpy(serial + 16, &number, sizeof(number));
-    memcpy(serial + 32, &base, sizeof(base));
-    memcpy(serial + 40, &length, sizeof(length));
+    memcpy(serial + 24, &base, sizeof(base));
+    memcpy(serial + 32, &length, sizeof(length));
     ck_assert_int_eq(
         side->ops->mem_deserialize(side->cls, serial, sizeof(serial), &mem),
         NA_PLUGIN_OK);
@@ -116,20 +114,20 @@ START_TEST(hostile_answers_to_a_get_write_nothing_else)
         ck_assert_uint_lt(now_ms(), until);
     }
     ck_assert_uint_eq(stranger.got.head.kind, UCX_GET);
-    ck_assert_uint_eq(stranger.got.piece.length, asked);
+    ck_assert_uint_eq(stranger.got.fragment.length, asked);
     union ucx_header header = stranger.got;
     header.head.token = stranger.hello.token;
     if (answer->before != 0) {
         header.head.kind = UCX_DATA;
-        header.piece.length = answer->before;
-        stranger_send(&stranger, sides, &header, sizeof(header.piece),
+        header.fragment.length = answer->before;
+        stranger_send(&stranger, sides, &header, sizeof(header.fragment),
             scene_bytes, answer->before, UCP_AM_SEND_FLAG_EAGER);
     }
     header.head.kind = answer->kind;
-    header.piece.at = answer->at;
-    header.piece.length = answer->length;
-    stranger_send(&stranger, sides, &header, sizeof(header.piece), scene_bytes,
-        answer->data, UCP_AM_SEND_FLAG_EAGER);
+    header.fragment.at = answer->at;
+    header.fragment.length = answer->length;
+    stranger_send(&stranger, sides, &header, sizeof(header.fragment),
+        scene_bytes, answer->data, UCP_AM_SEND_FLAG_EAGER);
     while (act.pending) {
         stranger_turn(&stranger, sides);
         if (now_ms() > until)

@@ -96,6 +96,31 @@ START_TEST(room_is_given_back_for_messages_that_were_awaited)
 }
 END_TEST
 
+/* Less than half of the window was received, and a little more than half is kept
+ * then. */
+START_TEST(room_is_given_back_beside_messages_that_are_kept)
+{
+    const uint32_t received = WINDOW / COST / 2, kept = received + received / 4;
+    struct scene scene;
+    struct act act;
+
+    scene_without_receive(&scene);
+    for (uint32_t i = 0; i < received; i++) {
+        act_init(&act, &scene.victim);
+        act_recv_any(&act);
+        send_one(&scene.friend, &scene.victim, scene.to_victim, 0, i);
+        ck_assert_int_eq(act_await(&act, &scene.friend), NA_PLUGIN_OK);
+        scene.victim.ops->addr_free(scene.victim.cls, act.end.source);
+        act_fini(&act);
+    }
+    for (uint32_t i = 0; i < kept; i++)
+        send_one(&scene.friend, &scene.victim, scene.to_victim, 0, i);
+    for (uint32_t i = 0; i < kept; i++)
+        receive_one(&scene.victim, &scene.friend, i);
+    scene_close(&scene);
+}
+END_TEST
+
 START_TEST(room_is_given_back_for_messages_without_a_context)
 {
     struct scene scene;
@@ -182,6 +207,7 @@ add(TCase *tcase)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, room_is_given_back_for_messages_that_were_kept);
     tcase_add_test(tcase, room_is_given_back_for_messages_that_were_awaited);
+    tcase_add_test(tcase, room_is_given_back_beside_messages_that_are_kept);
     tcase_add_test(tcase, room_is_given_back_for_messages_without_a_context);
     tcase_add_test(tcase, room_is_given_back_to_oneself);
     tcase_add_test(tcase, room_that_is_owed_wakes_who_sleeps);

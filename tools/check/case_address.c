@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: addresses as texts and bytes, and what is equal. */
-#include "check/board.h"
 #include "check/cases.h"
 #include "check/class.h"
+#include "check/shared.h"
 
 #include <stdlib.h>
 #include <string.h>

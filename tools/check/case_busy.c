@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: classes that are opened with NA_PLUGIN_OPEN_NO_BLOCK, since who polls
  * them never sleeps. What other cases find out holds for them too. */
-#include "check/board.h"
 #include "check/cases.h"
 #include "check/run.h"
+#include "check/shared.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ run_busy(const char *name, enum kit_busy busy)
 {
     const struct kit_case *it = find(name);
 
-    if (!it || it->puppets > kit_running->puppets)
+    if (!it || it->processes > kit_running->processes)
         kit_not_run("there is no case %s for it", name);
     kit_open_busy(busy);
     it->run();

@@ -189,7 +189,7 @@ sends(void)
             10, "cancelling a send spoils no message", "%s",
             kit_end_text(&end));
     }
-    /* One that was cancelled may have gone out all the same. */
+    /* One that was cancelled may have been sent. */
     kit_expect(arrived >= count - canceled, 10,
         "cancelling a send loses no other", "%u came of %u, %u cancelled",
         arrived, count, canceled);
@@ -295,7 +295,7 @@ destroy_pending_apart(void)
     destroy_pending(true);
 }
 
-/* One context of several goes; the others' work goes on. */
+/* One context of several is destroyed; the others work on. */
 static void
 destroy_one(void)
 {

@@ -2,8 +2,8 @@
 /* Cases: several contexts of a class. */
 #include "check/cases.h"
 
-#include "check/board.h"
 #include "check/class.h"
+#include "check/shared.h"
 
 static const struct kit_how two = {.contexts = 2};
 static const struct kit_how three = {.contexts = 3};

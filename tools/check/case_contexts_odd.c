@@ -62,7 +62,8 @@ transfer(struct kit_side *a, uint32_t ctx, struct kit_side *b, uint32_t b_ctx)
         11, "what was got is what the source held", "other bytes");
 }
 
-/* Context 0 comes late, goes, and comes again; the others need it at no time. */
+/* Context 0 is created late, destroyed and created again; the others never
+ * need it. */
 static void
 without_first(void)
 {
@@ -103,7 +104,7 @@ without_first(void)
     }
 }
 
-/* LAST WORDS: sends end, and their context goes at once. */
+/* LAST WORDS: sends end, and their context is destroyed at once. */
 #define WORDS 8U
 
 struct words {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Case: each context has a thread of its own, here and in a puppet, which alone
- * submits to it and polls it. They send to every context of the other side, and
- * talk with each of them by expected messages of one tag.
+ * Case: each context has a thread of its own, here and in a worker process,
+ * which alone submits to it and polls it. They send to every context of the other
+ * side, and talk with each of them by expected messages of one tag.
  */
 #include "check/cases.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: receives that come after their message, polls after a peer's death,
  * extensions, whose log it is, what a class reports. */
-#include "check/board.h"
 #include "check/cases.h"
 #include "check/class.h"
+#include "check/shared.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ errors_of(struct kit_side *side)
         &kit_class_of(side)->errors, memory_order_relaxed);
 }
 
-/* Makes a class log: an address that is none. */
+/* Makes a class log: a malformed address. */
 static void
 provoke(struct kit_side *side)
 {

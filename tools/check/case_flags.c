@@ -2,12 +2,12 @@
 /* Cases: flags of submissions and registrations. Unknown hints change nothing;
  * a registration with unknown demands is refused. A submission has demands only
  * where opened.features announces them. */
-#include "check/board.h"
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/flow.h"
 #include "check/peers.h"
 #include "check/rma.h"
+#include "check/shared.h"
 
 static const uint32_t demands[] = {0x1U, 0x100U, 0x8000U, 0x18000U};
 #define DEMANDS (sizeof demands / sizeof demands[0])

@@ -5,11 +5,11 @@
  * refuse that. What cannot be changed so, or is not understood any more, is
  * refused as well.
  */
-#include "check/board.h"
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
 #include "check/rma.h"
+#include "check/shared.h"
 
 #include <string.h>
 

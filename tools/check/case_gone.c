@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: addresses of nobody; peers that die while they come; many peers that
  * come and go, of which nothing must stay. */
-#include "check/board.h"
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
+#include "check/shared.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -164,7 +164,7 @@ killed_at_first_send(void)
     }
 }
 
-/* LIVES, many: processes that a bare puppet forks, and kills at any moment. */
+/* LIVES, many: processes that a bare worker forks, and kills at any moment. */
 struct lives {
     uint32_t count;
     uint64_t length;
@@ -223,7 +223,7 @@ act_lives(struct kit_class *cls, void *bytes)
     }
 }
 
-/* Receives what comes, and answers to whom it came from: dead or not. */
+/* Receives, and answers each source, dead or not. */
 static uint32_t
 answer(struct kit_side *a, uint64_t length)
 {
@@ -309,7 +309,7 @@ many_killed(void)
     kit_trip(a, c, 12);
 }
 
-/* Comes, is greeted, goes in order. */
+/* Opens another side, which a knows for a moment, and closes it. */
 static void
 visit(struct kit_side *a)
 {
@@ -356,20 +356,47 @@ visit_here(struct kit_side *a)
     kit_close(b);
 }
 
+/* Registers memory, and frees it again: UCX 1.18 keeps 150 bytes of every unmapping
+ * in the process, whoever it was that unmapped, until the next registration. */
+static void
+register_here(struct kit_side *a)
+{
+    if (!kit_class_offers(kit_class_of(a), KIT_NEEDS_RMA))
+        return;
+    kit_region(
+        a, &(struct kit_region){
+               .access = NA_PLUGIN_MEM_READ, .segments = 1, .length = 8192});
+    kit_region_free(a, 0);
+}
+
+/* KiB that so many visits leave. */
+static long
+visits_leave(struct kit_side *a, uint32_t count)
+{
+    long before = kit_anonymous_kib();
+
+    for (uint32_t i = 0; i < count; i++) {
+        visit_here(a);
+        register_here(a);
+    }
+    kit_run_for(kit_quiet() / 4);
+    return kit_anonymous_kib() - before;
+}
+
 static void
 peers_freed(void)
 {
     struct kit_side *a = kit_here(NULL);
-    uint32_t count = 150;
-    long before, more;
+    uint32_t count = 100;
+    long more, again;
 
-    for (uint32_t i = 0; i < count / 2; i++)
-        visit_here(a);
-    before = kit_anonymous_kib();
-    for (uint32_t i = 0; i < count; i++)
-        visit_here(a);
-    kit_run_for(kit_quiet() / 4);
-    more = kit_anonymous_kib() - before;
+    visits_leave(a, count / 2);
+    more = visits_leave(a, count);
+    /* What is kept of each peer shows every time; a pool that grows, and is used
+     * again, once: UCX's by a MiB. */
+    again = visits_leave(a, count);
+    if (again < more)
+        more = again;
     /* The libraries below keep something of each class that is opened. */
     kit_expect(more < 4 * (long) count, 12,
         "what a peer that is gone took is given back",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: opening and closing, two hosts, what is left behind, fork. */
-#include "check/board.h"
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/host.h"
 #include "check/run.h"
 #include "check/setting.h"
+#include "check/shared.h"
 #include "check/target.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ first(void)
 {
     struct kit_side *side = kit_here(NULL);
     struct kit_class *cls = kit_class_of(side);
-    struct kit_facts *facts = &kit_board->facts;
+    struct kit_facts *facts = &kit_shared->facts;
 
     facts->rma = kit_class_offers(cls, KIT_NEEDS_RMA);
     facts->multi_recv = kit_class_offers(cls, KIT_NEEDS_MULTI_RECV);

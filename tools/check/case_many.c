@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: thousands of messages that find no receive; tags of all their bits. */
-#include "check/board.h"
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
+#include "check/shared.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 #include "check/cases.h"
 
 static struct kit_side *
-other_side(bool apart, uint32_t puppet)
+other_side(bool apart, uint32_t process)
 {
-    return apart ? kit_there(puppet, NULL) : kit_here(NULL);
+    return apart ? kit_there(process, NULL) : kit_here(NULL);
 }
 
 /* Receives of many tags, messages in another order, smallest and largest tag

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Two sides that know each other; puppet: the other is in its process. */
+/* Two sides that know each other; process: that of the other. */
 struct pair {
     struct kit_side *a;
     struct kit_side *b;

@@ -3,8 +3,8 @@
  * Cases: the object as a file, and as it is loaded. Nothing of the plugin is
  * called.
  */
-#include "check/board.h"
 #include "check/cases.h"
+#include "check/shared.h"
 #include "check/static.h"
 #include "check/target.h"
 

@@ -95,7 +95,7 @@ post_all(struct kit_side *a, struct kit_side *b)
     return count;
 }
 
-/* b goes on: all of it ends. */
+/* b is continued: all of it ends. */
 static void
 await_all(struct kit_side *a, struct kit_side *b, uint32_t count)
 {
@@ -301,7 +301,7 @@ forgotten_living(void)
     }
 }
 
-/* The context goes with everything pending; afterwards its operations and
+/* Destroys the context with everything pending; afterwards its operations and
  * buffers are locked, and its memory must stay as it is. */
 static void
 destroy_pending(bool stops)

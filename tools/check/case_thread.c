@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases: any thread submits. Crews of threads here and in a puppet exchange
+ * Cases: any thread submits. Threads here and in a worker process exchange
  * messages, puts and gets while others poll; what a submission touches after
  * the event of its operation is caught by that operation's locked page.
  */
 #include "check/cases.h"
-#include "check/crew.h"
 #include "check/peers.h"
 #include "check/target.h"
+#include "check/workers.h"
 
 #include <pthread.h>
 #include <sched.h>
 
-/* Opens both sides of a crew. */
+/* Opens both sides. */
 static void
 open_sides(struct kit_side **a_p, struct kit_side **b_p, uint32_t contexts)
 {
@@ -24,30 +24,30 @@ open_sides(struct kit_side **a_p, struct kit_side **b_p, uint32_t contexts)
     kit_know(*b_p, *a_p);
 }
 
-/* Posts the first receives of a crew, so that nothing expected comes early. */
+/* Posts the first receives, so that nothing expected comes early. */
 static void
-post_first(struct kit_side *side, const struct kit_crew_plan *plan)
+post_first(struct kit_side *side, const struct kit_workers_plan *plan)
 {
-    for (uint32_t worker = 0; worker < CREW; worker++)
-        for (uint32_t chain = 0; chain < CREW_CHAINS; chain++) {
-            struct kit_request first = kit_crew_receive(plan, worker, chain);
+    for (uint32_t worker = 0; worker < WORKERS; worker++)
+        for (uint32_t chain = 0; chain < WORKER_CHAINS; chain++) {
+            struct kit_request first = kit_workers_receive(plan, worker, chain);
 
             kit_post(side, &first);
         }
 }
 
 static void
-run_crews(struct kit_crew_plan plan)
+run_workers(struct kit_workers_plan plan)
 {
     struct kit_side *a, *b;
-    struct kit_crew_plan there;
+    struct kit_workers_plan there;
     const na_plugin_opened *opened;
 
     open_sides(&a, &b, plan.contexts);
     opened = kit_opened(a);
     plan.rma = kit_class_offers(kit_class_of(a), KIT_NEEDS_RMA);
     if (plan.rma)
-        kit_share(a, b, CREW_MEMORY, CREW_SEED);
+        kit_share(a, b, WORKER_MEMORY, WORKER_SEED);
     plan.length =
         opened->unexpected_header_size + opened->expected_header_size + 200;
     there = plan;
@@ -56,15 +56,15 @@ run_crews(struct kit_crew_plan plan)
     there.self = plan.peer = kit_number(b);
     post_first(a, &plan);
     post_first(b, &there);
-    kit_begin(b, kit_crew_act, &there, sizeof there);
+    kit_begin(b, kit_workers_act, &there, sizeof there);
     kit_step("threads submit, others poll");
-    kit_crew_act(kit_class_of(a), &plan);
+    kit_workers_act(kit_class_of(a), &plan);
     kit_step("the other process finishes");
     kit_join(b, &there, sizeof there);
     /* Every worker put the same. */
     if (plan.rma)
-        kit_expect(kit_region_hash(b, 1, 0, CREW * CREW_PIECE) ==
-                       kit_region_hash(a, 2, 0, CREW * CREW_PIECE),
+        kit_expect(kit_region_hash(b, 1, 0, WORKERS * WORKER_PIECE) ==
+                       kit_region_hash(a, 2, 0, WORKERS * WORKER_PIECE),
             11, "the end of a put means that the data is visible",
             "other bytes");
 }
@@ -72,26 +72,28 @@ run_crews(struct kit_crew_plan plan)
 static void
 submits(void)
 {
-    run_crews((struct kit_crew_plan){.contexts = 1, .rounds = kit_times(1000)});
+    run_workers(
+        (struct kit_workers_plan){.contexts = 1, .rounds = kit_times(1000)});
 }
 
 static void
 two_pollers(void)
 {
-    run_crews((struct kit_crew_plan){.contexts = 2, .rounds = kit_times(1000)});
+    run_workers(
+        (struct kit_workers_plan){.contexts = 2, .rounds = kit_times(1000)});
 }
 
 static void
 cancels(void)
 {
-    run_crews((struct kit_crew_plan){
+    run_workers((struct kit_workers_plan){
         .contexts = 1, .rounds = kit_times(1000), .cancels = true});
 }
 
 static void
 objects(void)
 {
-    run_crews((struct kit_crew_plan){
+    run_workers((struct kit_workers_plan){
         .contexts = 1, .rounds = kit_times(1000), .objects = true});
 }
 
@@ -143,7 +145,7 @@ pool_take(struct pool *pool, uint32_t from)
     for (uint32_t i = 0; i < POOL; i++) {
         uint32_t op = (from + i) % POOL, state = KIT_ENDED;
 
-        /* Pairs with the release of who ended it. */
+        /* Pairs with the release of the thread that ended it. */
         if (atomic_compare_exchange_strong_explicit(
                 &pool->cls->ops_made[op].state, &state, KIT_IDLE,
                 memory_order_acquire, memory_order_relaxed))
@@ -195,7 +197,7 @@ pool_busy(struct pool *pool)
     if (atomic_load_explicit(&pool->workers, memory_order_acquire) > 0)
         return true;
     for (uint32_t op = 0; op < POOL; op++)
-        /* Pairs with the release of who ended it. */
+        /* Pairs with the release of the thread that ended it. */
         if (atomic_load_explicit(&pool->cls->ops_made[op].state,
                 memory_order_acquire) == KIT_PENDING)
             return true;
@@ -211,15 +213,15 @@ pool_act(struct kit_class *cls, void *bytes)
         .peer = plan->peer,
         .total = plan->total,
         .length = plan->length,
-        .workers = CREW};
-    pthread_t threads[CREW];
+        .workers = WORKERS};
+    pthread_t threads[WORKERS];
     uint64_t limit = kit_now() + kit_patience();
     uint32_t tickets = 0;
 
     for (uint32_t op = 0; op < POOL; op++)
         atomic_store_explicit(
             &cls->ops_made[op].state, KIT_ENDED, memory_order_relaxed);
-    for (uint32_t i = 0; i < CREW; i++)
+    for (uint32_t i = 0; i < WORKERS; i++)
         if (pthread_create(&threads[i], NULL, pool_work, &pool) != 0)
             kit_not_run("no thread");
     while (pool_busy(&pool)) {
@@ -235,7 +237,7 @@ pool_act(struct kit_class *cls, void *bytes)
             "nothing ends in %llu ms",
             (unsigned long long) (kit_patience() / 1000000U));
     }
-    for (uint32_t i = 0; i < CREW; i++)
+    for (uint32_t i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
     for (uint32_t op = 0; op < POOL; op++)
         if (atomic_load_explicit(
@@ -300,14 +302,14 @@ static void
 classes(void)
 {
     uint32_t lives = kit_times(100);
-    pthread_t threads[CREW];
+    pthread_t threads[WORKERS];
 
     kit_target_load();
     kit_step("threads open and close classes");
-    for (uint32_t i = 0; i < CREW; i++)
+    for (uint32_t i = 0; i < WORKERS; i++)
         if (pthread_create(&threads[i], NULL, live, &lives) != 0)
             kit_not_run("no thread");
-    for (uint32_t i = 0; i < CREW; i++)
+    for (uint32_t i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
 }
 

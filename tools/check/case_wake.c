@@ -16,7 +16,7 @@
 #define REGION_MAX 262144U
 
 /* A conversation, as one side has it. Operations from base on: two receives,
- * two sends. Passed to puppets as bytes. */
+ * two sends. Passed to worker processes as bytes. */
 struct talk {
     uint32_t peer; /* number of its address */
     uint32_t rounds;
@@ -31,7 +31,7 @@ struct talk {
 #define PAUSE_MIN_NS 256U
 #define PAUSE_MAX_NS 20000U
 #define SHORT_NS 4000U
-#define AT_ONCE_NS 5000U /* who waits that long has slept */
+#define AT_ONCE_NS 5000U /* a thread that waits so long has slept */
 
 /* When to arm: about when what is awaited usually comes. */
 struct rhythm {
@@ -137,7 +137,7 @@ check(struct kit_class *cls, const struct talk *talk, uint32_t round)
         kit_end_text(&end), (unsigned long long) end.seed, round);
 }
 
-/* The first receive of who does not begin has been posted by the script. */
+/* The script has posted the first receive of the side that does not begin. */
 static void
 converse(struct kit_class *cls, const struct talk *talk)
 {
@@ -174,7 +174,7 @@ act_converse(struct kit_class *cls, void *bytes)
     converse(cls, bytes);
 }
 
-/* One with the kit's class here, b in a puppet. */
+/* One with the kit's class here, b in a worker process. */
 static void
 open_talk(struct kit_side **a_p, struct kit_side **b_p, uint32_t contexts,
     struct talk *talk)
@@ -387,7 +387,7 @@ round_pending(const void *arg)
     const struct helper *helper = arg;
     uint32_t asked = atomic_load_explicit(&helper->asked, memory_order_relaxed);
 
-    /* Pairs with the release of who ended it. */
+    /* Pairs with the release of the thread that ended it. */
     return atomic_load_explicit(&helper->cls->ops_made[(asked - 1) % 2].state,
                memory_order_acquire) != KIT_ENDED;
 }
@@ -395,7 +395,7 @@ round_pending(const void *arg)
 static void
 await_idle(struct kit_class *cls, uint32_t op)
 {
-    /* Pairs with the release of who ended it. */
+    /* Pairs with the release of the thread that ended it. */
     while (atomic_load_explicit(
                &cls->ops_made[op].state, memory_order_acquire) == KIT_PENDING)
         sched_yield();

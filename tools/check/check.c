@@ -2,7 +2,7 @@
 /* talaria check: the conformance kit's command line. */
 #include "check/report.h"
 #include "check/target.h"
-#include "tool.h"
+#include "common/tool.h"
 
 #include <argp.h>
 #include <fnmatch.h>

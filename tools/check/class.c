@@ -2,9 +2,9 @@
 /* Opening and closing a class, its contexts and addresses. */
 #include "check/class.h"
 
-#include "check/board.h"
 #include "check/guard.h"
 #include "check/host.h"
+#include "check/shared.h"
 #include "check/target.h"
 
 #include <stdio.h>

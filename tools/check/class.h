@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A class of the plugin in this process, its operations, and the checks that
- * each call of them passes through. A puppet's and a script's class are the
- * same.
+ * each call of them passes through. Scripts and worker processes have the same.
  */
 #ifndef KIT_CLASS_H
 #define KIT_CLASS_H

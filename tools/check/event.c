@@ -2,8 +2,8 @@
 /* poll, and what an event has to be. */
 #include "check/class.h"
 
-#include "check/board.h"
 #include "check/host.h"
+#include "check/shared.h"
 
 #include <string.h>
 
@@ -246,7 +246,7 @@ end_op(struct kit_class *cls, struct kit_op *op, const na_plugin_event *event)
         kit_piece_lock(&op->storage, KIT_CLOSED, 9,
             "an operation that has ended is not touched");
     op->status = event->status;
-    /* Pairs with the acquire of who asks, or uses it again. */
+    /* Pairs with the acquire of a thread that asks, or uses it again. */
     atomic_store_explicit(&op->state, KIT_ENDED, memory_order_release);
 }
 

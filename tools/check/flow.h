@@ -25,7 +25,7 @@ struct kit_flow {
     uint64_t least, range; /* of lengths */
 };
 
-/* A receiver here; so many senders here, or in puppets; count of each. */
+/* A receiver here; senders here, or in worker processes; count of each. */
 struct kit_flow kit_flow_open(uint32_t senders, bool apart, uint32_t count);
 
 /* The largest message, and the smallest buffer. */
@@ -45,7 +45,7 @@ void kit_flow_post_plain(struct kit_flow *flow, uint32_t op);
 void kit_flow_send(
     const struct kit_flow *flow, uint32_t sender, uint32_t number);
 
-/* Has all senders, which are puppets, send as fast as they can; awaits that. */
+/* Has all senders, in worker processes, send as fast as they can; awaits that. */
 void kit_flow_begin(const struct kit_flow *flow);
 void kit_flow_join(const struct kit_flow *flow);
 

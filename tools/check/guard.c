@@ -2,7 +2,7 @@
 /* Guarded memory, and what a fault in it means. */
 #include "check/guard.h"
 
-#include "check/board.h"
+#include "check/shared.h"
 
 #include <pthread.h>
 #include <string.h>

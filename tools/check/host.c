@@ -2,8 +2,8 @@
 /* na_plugin_host, as the kit plays it. */
 #include "check/host.h"
 
-#include "check/board.h"
 #include "check/setting.h"
+#include "check/shared.h"
 
 #include <string.h>
 
@@ -56,7 +56,7 @@ on_log(const na_plugin_host *host, int32_t level, const char *file,
         "\"%.200s\"", text);
     if (level == NA_PLUGIN_LOG_ERROR)
         atomic_fetch_add_explicit(&cls->errors, 1, memory_order_relaxed);
-    kit_board_log(level, text);
+    kit_shared_log(level, text);
 }
 
 /* The setting that the plugin asks for. */

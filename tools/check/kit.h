@@ -34,16 +34,16 @@ enum kit_verdict {
 #define KIT_NEEDS_FORGET 0x80U    /* addr_forget */
 
 struct kit_case {
-    const char *name; /* lower case, words joined by '_' */
-    uint32_t rule;    /* what it is about; a crash or hang breaks it */
-    uint32_t needs;   /* KIT_NEEDS_* */
-    uint32_t puppets; /* processes beside its own, at most KIT_PUPPETS */
-    uint32_t seconds; /* limit, 0: the default */
-    const char *text; /* what holds if it passes */
+    const char *name;   /* lower case, words joined by '_' */
+    uint32_t rule;      /* what it is about; a crash or hang breaks it */
+    uint32_t needs;     /* KIT_NEEDS_* */
+    uint32_t processes; /* processes beside its own, at most KIT_PROCESSES */
+    uint32_t seconds;   /* limit, 0: the default */
+    const char *text;   /* what holds if it passes */
     void (*run)(void);
 };
 
-#define KIT_PUPPETS 8U
+#define KIT_PROCESSES 8U
 
 /* A file of cases. */
 struct kit_group {
@@ -117,18 +117,18 @@ struct kit_how {
                        it takes; NULL: any. Not offered where that fails */
 };
 
-/* Opens a side in this process, and in a puppet's (0 …). NULL how: as usual.
- * A puppet polls all of its contexts while it has nothing else to do. */
+/* Opens a side in this process, or in worker process 0 …. NULL how: as usual.
+ * A worker process polls all of its contexts while it has nothing else to do. */
 struct kit_side *kit_here(const struct kit_how *how);
-struct kit_side *kit_there(uint32_t puppet, const struct kit_how *how);
+struct kit_side *kit_there(uint32_t process, const struct kit_how *how);
 
 /* Which sides that are opened from now on get NA_PLUGIN_OPEN_NO_BLOCK beside
  * what they ask for: none, each second one from the first on, all. */
 enum kit_busy { KIT_BUSY_NONE, KIT_BUSY_HALF, KIT_BUSY_ALL };
 void kit_open_busy(enum kit_busy busy);
 
-/* A puppet that has not loaded the plugin, only for kit_begin and kit_join. */
-struct kit_side *kit_bare(uint32_t puppet);
+/* A worker process without the plugin, only for kit_begin and kit_join. */
+struct kit_side *kit_bare(uint32_t process);
 
 /* Number of a side: also the number by which others know its address. */
 uint32_t kit_number(const struct kit_side *side);
@@ -304,19 +304,19 @@ void kit_pattern(void *bytes, uint64_t length, uint64_t seed);
 uint64_t kit_hash(const void *bytes, uint64_t length);
 uint64_t kit_pattern_hash(uint64_t length, uint64_t seed);
 
-/* PUPPETS */
+/* WORKER PROCESSES */
 
-/* Sends a signal to a puppet's process. After SIGKILL it is gone for good, and
+/* Sends a signal to a worker process. After SIGKILL it is gone for good, and
  * its side with it; kit_close frees what is left here. */
 void kit_signal(struct kit_side *side, int signal);
 
-/* Ends a puppet's process by exit without closing anything. */
+/* Ends a worker process by exit without closing anything. */
 void kit_exit(struct kit_side *side);
 
-/* Runs a function in a puppet's process with the class of that side (NULL for a
+/* Runs a function in a worker process with the class of that side (NULL for a
  * bare one) and a copy of up to KIT_TEXT_MAX bytes, and comes back when it has
  * begun; kit_join when it has returned, with what it left in these bytes. The
- * function is called in the puppet's thread, which polls nothing meanwhile.
+ * function is called in that process's thread, which polls nothing meanwhile.
  * kit_join runs the sides here while it waits; kit_joined: whether it would
  * return at once. */
 struct kit_class;

@@ -2,7 +2,7 @@
 /* Regions of memory, registered; and those of others. */
 #include "check/class.h"
 
-#include "check/board.h"
+#include "check/shared.h"
 
 #include <stdlib.h>
 #include <string.h>

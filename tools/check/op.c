@@ -2,8 +2,8 @@
 /* Operations: storage, buffers, submitting. */
 #include "check/class.h"
 
-#include "check/board.h"
 #include "check/host.h"
+#include "check/shared.h"
 
 #include <stdlib.h>
 #include <string.h>

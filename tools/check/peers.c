@@ -2,7 +2,7 @@
 /* What cases about peers that go have in common. */
 #include "check/peers.h"
 
-#include "check/board.h"
+#include "check/shared.h"
 
 #include <dirent.h>
 

@@ -2,7 +2,7 @@
 /* Carries out commands on a class. */
 #include "check/player.h"
 
-#include "check/board.h"
+#include "check/shared.h"
 
 #include <string.h>
 

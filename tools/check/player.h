@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a script has a side do: commands that a class carries out, in this
- * process by a call, in a puppet's by a packet there and one back.
+ * process by a call, in a worker process by a packet there and one back.
  */
 #ifndef KIT_PLAYER_H
 #define KIT_PLAYER_H

@@ -2,8 +2,8 @@
 /* The kit's report, in its three forms. */
 #include "check/report.h"
 
-#include "output.h"
-#include "tool.h"
+#include "common/output.h"
+#include "common/tool.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,8 @@ struct kit_pair {
     struct kit_side *b;
 };
 
-/* Two sides that know each other; apart: b is a puppet's. NULL how: as usual. */
+/* Two sides that know each other; apart: b is in a worker process. NULL how: as
+ * usual. */
 struct kit_pair kit_rma_open(bool apart, const struct kit_how *how);
 
 /* Regions of so many bytes, in so many segments at either end, and their end. */

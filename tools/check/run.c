@@ -2,7 +2,7 @@
 /* A case in its process: started, timed, and its end understood. */
 #include "check/run.h"
 
-#include "check/puppet.h"
+#include "check/process.h"
 #include "check/target.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 static const char complete[] = "complete";
 
 __attribute__((noreturn)) static void
-case_main(const struct kit_case *it, struct kit_board *board, int output,
+case_main(const struct kit_case *it, struct kit_shared *shared, int output,
     int verdict, pid_t parent)
 {
     setpgid(0, 0);
@@ -34,13 +34,13 @@ case_main(const struct kit_case *it, struct kit_board *board, int output,
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     close(output);
-    kit_board = board;
+    kit_shared = shared;
     kit_running = it;
-    kit_board_sit(0);
-    kit_puppets_start(it->puppets);
+    kit_shared_enter(0);
+    kit_processes_start(it->processes);
     it->run();
     kit_sides_end();
-    kit_puppets_end();
+    kit_processes_end();
     if (write(verdict, complete, sizeof complete) != (ssize_t) sizeof complete)
         _exit(1);
     exit(0);
@@ -76,7 +76,7 @@ await_end(pid_t pid, uint32_t seconds, int *status_p)
     }
     if (ended.fd >= 0)
         close(ended.fd);
-    /* Whatever else belongs to it goes too. */
+    /* Ends whatever else belongs to it. */
     kill(-pid, SIGKILL);
     kill(pid, SIGKILL);
     while (waitpid(pid, status_p, 0) < 0 && errno == EINTR)
@@ -110,21 +110,21 @@ blame(struct kit_outcome *outcome, const char *expected, const char *came, ...)
 }
 
 static void
-judge(struct kit_outcome *outcome, struct kit_board *board, bool in_time,
+judge(struct kit_outcome *outcome, struct kit_shared *shared, bool in_time,
     uint32_t seconds, int status, bool said)
 {
-    const struct kit_seat *seat = &board->seats[0];
+    const struct kit_slot *slot = &shared->slots[0];
 
-    outcome->step = atomic_load_explicit(&seat->step, memory_order_relaxed);
-    outcome->call = atomic_load_explicit(&seat->call, memory_order_relaxed);
-    for (uint32_t i = 1; !outcome->call && i <= KIT_PUPPETS; i++)
+    outcome->step = atomic_load_explicit(&slot->step, memory_order_relaxed);
+    outcome->call = atomic_load_explicit(&slot->call, memory_order_relaxed);
+    for (uint32_t i = 1; !outcome->call && i <= KIT_PROCESSES; i++)
         outcome->call =
-            atomic_load_explicit(&board->seats[i].call, memory_order_relaxed);
-    if (atomic_load_explicit(&board->taken, memory_order_acquire) != 0) {
-        outcome->verdict = board->verdict;
-        outcome->rule = board->rule;
-        memcpy(outcome->expected, board->expected, sizeof outcome->expected);
-        memcpy(outcome->came, board->came, sizeof outcome->came);
+            atomic_load_explicit(&shared->slots[i].call, memory_order_relaxed);
+    if (atomic_load_explicit(&shared->taken, memory_order_acquire) != 0) {
+        outcome->verdict = shared->verdict;
+        outcome->rule = shared->rule;
+        memcpy(outcome->expected, shared->expected, sizeof outcome->expected);
+        memcpy(outcome->came, shared->came, sizeof outcome->came);
     } else if (!in_time) {
         blame(outcome, "an end", "none after %d s", (int) seconds);
     } else if (WIFSIGNALED(status)) {
@@ -170,7 +170,7 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
 {
     uint32_t seconds = it->seconds ? it->seconds : kit_target.seconds;
     const char *lacks = lacking(it->needs, facts);
-    struct kit_board *board = kit_board_create();
+    struct kit_shared *shared = kit_shared_create();
     int output = memfd_create("kit-output", MFD_CLOEXEC), status = 0;
     int verdict[2] = {-1, -1};
     uint64_t began = kit_now();
@@ -181,7 +181,7 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
     if (lacks && facts->known) {
         outcome_p->verdict = KIT_NOT_OFFERED;
         snprintf(outcome_p->came, sizeof outcome_p->came, "%s", lacks);
-    } else if (!board || output < 0 ||
+    } else if (!shared || output < 0 ||
                pipe2(verdict, O_CLOEXEC | O_NONBLOCK) != 0 ||
                (pid = fork()) < 0) {
         outcome_p->verdict = KIT_NOT_RUN;
@@ -191,23 +191,23 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
         bool in_time;
 
         if (pid == 0)
-            case_main(it, board, output, verdict[1], self);
+            case_main(it, shared, output, verdict[1], self);
         setpgid(pid, pid);
         in_time = await_end(pid, seconds, &status);
-        judge(outcome_p, board, in_time, seconds, status,
+        judge(outcome_p, shared, in_time, seconds, status,
             is_complete(verdict[0]));
         outcome_p->seconds = (double) (kit_now() - began) / 1e9;
         outcome_p->lines =
-            atomic_load_explicit(&board->lines, memory_order_relaxed);
-        memcpy(outcome_p->log, board->log, sizeof outcome_p->log);
+            atomic_load_explicit(&shared->lines, memory_order_relaxed);
+        memcpy(outcome_p->log, shared->log, sizeof outcome_p->log);
         read_output(output, outcome_p->output);
-        if (!facts->known && board->facts.known)
-            *facts = board->facts;
+        if (!facts->known && shared->facts.known)
+            *facts = shared->facts;
     }
     for (int i = 0; i < 2; i++)
         if (verdict[i] >= 0)
             close(verdict[i]);
     if (output >= 0)
         close(output);
-    kit_board_destroy(board);
+    kit_shared_destroy(shared);
 }

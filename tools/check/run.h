@@ -3,7 +3,7 @@
 #ifndef KIT_RUN_H
 #define KIT_RUN_H
 
-#include "check/board.h"
+#include "check/shared.h"
 
 #define KIT_OUTPUT_MAX 2048U
 #define KIT_RULES 16U /* 1 to 15 */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What scripts call: each command goes to a class here, or to a puppet's. */
-#include "check/puppet.h"
+/* What scripts call: each command goes to a class here or in a worker process. */
+#include "check/process.h"
 
-#include "check/board.h"
+#include "check/shared.h"
 #include "check/target.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@ struct kit_side {
     bool open;
     bool there;
     bool joining; /* asked for the end of what kit_begin began */
-    uint32_t puppet;
+    uint32_t process;
     uint32_t number;
     struct kit_player player; /* here */
     na_plugin_opened opened;
@@ -37,7 +37,7 @@ static const struct kit_answer *
 ask(struct kit_side *side)
 {
     if (side->there)
-        kit_puppet_ask(side->puppet, &command, &answer);
+        kit_process_ask(side->process, &command, &answer);
     else
         kit_play(&side->player, &command, &answer);
     return &answer;
@@ -53,7 +53,7 @@ ask_number(struct kit_side *side, enum kit_verb verb, uint32_t a, uint32_t b)
 }
 
 static struct kit_side *
-take_side(bool there, uint32_t puppet)
+take_side(bool there, uint32_t process)
 {
     struct kit_side *side = NULL;
 
@@ -64,15 +64,15 @@ take_side(bool there, uint32_t puppet)
         kit_not_run("more than %u sides", KIT_SIDES);
     *side = (struct kit_side){.open = true,
         .there = there,
-        .puppet = puppet,
+        .process = process,
         .number = (uint32_t) (side - sides)};
     return side;
 }
 
 static struct kit_side *
-open_side(bool there, uint32_t puppet, const struct kit_how *how)
+open_side(bool there, uint32_t process, const struct kit_how *how)
 {
-    struct kit_side *side = take_side(there, puppet);
+    struct kit_side *side = take_side(there, process);
 
     begin(KIT_OPEN_CLASS);
     command.numbers[0] = side->number;
@@ -102,15 +102,15 @@ kit_here(const struct kit_how *how)
 }
 
 struct kit_side *
-kit_there(uint32_t puppet, const struct kit_how *how)
+kit_there(uint32_t process, const struct kit_how *how)
 {
-    return open_side(true, puppet, how);
+    return open_side(true, process, how);
 }
 
 struct kit_side *
-kit_bare(uint32_t puppet)
+kit_bare(uint32_t process)
 {
-    return take_side(true, puppet);
+    return take_side(true, process);
 }
 
 uint32_t
@@ -122,7 +122,7 @@ kit_number(const struct kit_side *side)
 void
 kit_close(struct kit_side *side)
 {
-    if (!side->there || kit_puppet_lives(side->puppet)) {
+    if (!side->there || kit_process_lives(side->process)) {
         begin(KIT_CLOSE_CLASS);
         ask(side);
     }
@@ -328,7 +328,7 @@ kit_region_hash(
 void
 kit_signal(struct kit_side *side, int number)
 {
-    kit_puppet_signal(side->puppet, number);
+    kit_process_signal(side->process, number);
     if (number == SIGKILL)
         side->open = false;
 }
@@ -336,7 +336,7 @@ kit_signal(struct kit_side *side, int number)
 void
 kit_exit(struct kit_side *side)
 {
-    kit_puppet_exit(side->puppet);
+    kit_process_exit(side->process);
     side->open = false;
 }
 
@@ -347,7 +347,7 @@ kit_begin(
     begin(KIT_ACT);
     command.act = act;
     memcpy(command.bytes, bytes, length);
-    kit_puppet_ask(side->puppet, &command, &answer);
+    kit_process_ask(side->process, &command, &answer);
 }
 
 bool
@@ -355,10 +355,10 @@ kit_joined(struct kit_side *side)
 {
     if (!side->joining) {
         begin(KIT_JOIN);
-        kit_puppet_tell(side->puppet, &command);
+        kit_process_tell(side->process, &command);
         side->joining = true;
     }
-    return kit_puppet_heard(side->puppet);
+    return kit_process_heard(side->process);
 }
 
 void
@@ -366,7 +366,7 @@ kit_join(struct kit_side *side, void *bytes, size_t length)
 {
     while (!kit_joined(side))
         kit_run();
-    kit_puppet_hear(side->puppet, &answer);
+    kit_process_hear(side->process, &answer);
     side->joining = false;
     memcpy(bytes, answer.bytes, length);
 }

@@ -6,8 +6,8 @@
  */
 #include "check/class.h"
 
-#include "check/board.h"
 #include "check/host.h"
+#include "check/shared.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -193,7 +193,7 @@ op_pending(const void *arg)
 {
     const struct kit_op *op = arg;
 
-    /* Pairs with the release of who ended it. */
+    /* Pairs with the release of the thread that ended it. */
     return atomic_load_explicit(&op->state, memory_order_acquire) ==
            KIT_PENDING;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hg_info, as Mercury's is called: lists the protocols that plugins offer and
  * the devices they can use, through the public interface alone. */
+#include "common/output.h"
+#include "common/tool.h"
 #include "mercury.h"
-#include "output.h"
-#include "tool.h"
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -44,34 +44,17 @@ print_table(const struct na_protocol_info *list)
             list->device_name);
 }
 
-/* A cell that has a separator in it stands in quotes, as in RFC 4180. */
-static void
-print_cell(const char *text, char end)
-{
-    bool quoted = false;
-
-    for (const char *p = text; *p; p++)
-        quoted = quoted || *p == ',' || *p == '"' || *p == '\n';
-    if (quoted)
-        putchar('"');
-    for (const char *p = text; *p; p++) {
-        if (*p == '"')
-            putchar('"');
-        putchar(*p);
-    }
-    if (quoted)
-        putchar('"');
-    putchar(end);
-}
-
 static void
 print_csv(const struct na_protocol_info *list)
 {
     puts("class,protocol,device");
     for (; list; list = list->next) {
-        print_cell(list->class_name, ',');
-        print_cell(list->protocol_name, ',');
-        print_cell(list->device_name, '\n');
+        output_csv_text(stdout, list->class_name);
+        putchar(',');
+        output_csv_text(stdout, list->protocol_name);
+        putchar(',');
+        output_csv_text(stdout, list->device_name);
+        putchar('\n');
     }
 }
 

@@ -40,7 +40,7 @@ perf_callgrind_is_there(void)
     return found;
 }
 
-/* Starts a command whose standard error goes into a stream. */
+/* Starts a command, its standard error connected to a stream. */
 static pid_t
 spawn(char *const argv[], FILE **stream_p)
 {

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "listen.h"
+#include "common/listen.h"
+#include "common/tool.h"
 #include "perf/callgrind.h"
 #include "perf/lane.h"
 #include "perf/sizes.h"
 #include "perf/target.h"
-#include "tool.h"
 
 #define WARM_UP 500U
 

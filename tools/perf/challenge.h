@@ -6,7 +6,7 @@
 
 #include <mercury.h>
 
-#include "token.h"
+#include "common/token.h"
 
 /* Strangers push out one another's, the oldest first. */
 #define PERF_CHALLENGES_MAX 64

@@ -88,7 +88,7 @@ is_answered(
         perf_failure_set(client->failure, "the server is not there");
     else if (ret == HG_NOENTRY)
         perf_failure_set(
-            client->failure, "the server is none of talaria perf serve");
+            client->failure, "the server is not a talaria perf serve");
     else if (ret != HG_SUCCESS)
         perf_failure_set(client->failure, "the server can't be asked: %s",
             HG_Error_to_string(ret));

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
+#include "common/output.h"
+#include "common/tool.h"
 #include "perf/failure.h"
 #include "perf/format.h"
 #include "perf/result.h"
 #include "perf/result_json.h"
 #include "perf/stats.h"
-#include "tool.h"
 
 enum verdict { BETTER, WORSE, SAME, UNKNOWN };
 

@@ -4,14 +4,14 @@
  * measured: six RPCs. A session is one plan, from open to close; it belongs to
  * the address that has opened it. Where the server has a token, open carries a
  * proof for a challenge that was asked for before, and its answer the server's
- * (token.h).
+ * (common/token.h).
  */
 #ifndef PERF_CONTROL_H
 #define PERF_CONTROL_H
 
+#include "common/token.h"
 #include "mercury_macros.h"
 #include "perf/origin.h"
-#include "token.h"
 
 #define PERF_CONTROL_VERSION 3U
 #define PERF_TEXT_SIZE 300U

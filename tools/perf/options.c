@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/token.h"
+#include "common/tool.h"
 #include "perf/clock.h"
 #include "perf/sizes.h"
-#include "token.h"
-#include "tool.h"
 
 #define ROUNDS_DEFAULT 5
 #define ROUND_NS_DEFAULT (PERF_SECOND_NS / 2)

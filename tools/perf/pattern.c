@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A message of at least eight bytes begins with its key, so that who receives
- * it can check the rest without having been told the key. */
+/* A message of at least eight bytes begins with its key, so that the receiver
+ * can check the rest without having been told the key. */
 #include "perf/pattern.h"
 
 #include <string.h>

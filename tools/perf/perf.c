@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/tool.h"
 #include "perf/callgrind.h"
 #include "perf/compare.h"
 #include "perf/plot.h"
 #include "perf/run.h"
 #include "perf/serve.h"
-#include "tool.h"
 
 static int
 run_lat(int argc, char **argv)

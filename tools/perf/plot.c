@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/tool.h"
 #include "perf/plot_script.h"
-#include "tool.h"
 
 #define FILES_MAX 32
 

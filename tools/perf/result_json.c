@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "output.h"
-#include "tool.h"
+#include "common/output.h"
+#include "common/tool.h"
 
 const char *const perf_json_quantiles[PERF_QUANTILES] = {
     "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "max_ns"};

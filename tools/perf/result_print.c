@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/output.h"
+#include "common/tool.h"
 #include "perf/format.h"
 #include "perf/result_json.h"
-#include "tool.h"
 
 enum column {
     SIZE,
@@ -161,25 +162,6 @@ perf_print_table(const struct perf_result *result, FILE *stream)
     return code;
 }
 
-/* In quotes if it has what would end a field. */
-static void
-print_csv_text(FILE *stream, const char *text)
-{
-    if (!text)
-        return;
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
 /* Empty of NaN. */
 static void
 print_csv_real(FILE *stream, double value)
@@ -197,9 +179,9 @@ print_csv_point(const struct perf_result *result,
     struct perf_summary summary;
 
     perf_point_summarize(point, &summary);
-    print_csv_text(stream, settings->label);
+    output_csv_text(stream, settings->label);
     fputc(',', stream);
-    print_csv_text(stream, settings->info);
+    output_csv_text(stream, settings->info);
     fprintf(stream, ",%s,%s,%" PRIu64 ",%s,%zu,%zu",
         perf_level_name(settings->level), perf_test_name(point->test),
         point->size, perf_json_unit(point->test), summary.rounds, summary.slow);

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/tool.h"
 #include "perf/against.h"
 #include "perf/callgrind.h"
-#include "perf/crew.h"
 #include "perf/gauge.h"
 #include "perf/process.h"
 #include "perf/progress.h"
-#include "tool.h"
+#include "perf/workers.h"
 
 /* The clock may take this share of the time of the operations, as far as
  * readings in a row tell: a sample amid other work costs ten times as much.
@@ -26,7 +26,7 @@ struct run {
     const struct perf_options *options;
     struct perf_plan plan;
     struct perf_result result;
-    struct perf_crew crew;
+    struct perf_workers workers;
     struct perf_client control;
     struct token *token; /* of the server, or NULL */
     struct perf_gauge *gauge;
@@ -37,7 +37,7 @@ struct run {
 static struct perf_failure *
 failure_of(struct run *run)
 {
-    return &run->crew.board->failure;
+    return &run->workers.shared->failure;
 }
 
 static double
@@ -59,14 +59,14 @@ struct sum {
 };
 
 static void
-add_up(const struct perf_board *board, struct sum *sum)
+add_up(const struct perf_shared *shared, struct sum *sum)
 {
-    uint32_t lanes = board->plan.clients * perf_plan_lanes(&board->plan);
+    uint32_t lanes = shared->plan.clients * perf_plan_lanes(&shared->plan);
     uint64_t start = UINT64_MAX, end = 0;
 
     memset(sum, 0, sizeof *sum);
     for (uint32_t i = 0; i < lanes; i++) {
-        const struct perf_report *report = &board->reports[i];
+        const struct perf_report *report = &shared->reports[i];
 
         sum->operations += report->operations;
         if (report->start_ns < start)
@@ -97,18 +97,18 @@ choose_every(const struct run *run, const struct sum *sum)
 static bool
 go(struct run *run, uint64_t operations, uint64_t duration_ns, struct sum *sum)
 {
-    struct perf_board *board = run->crew.board;
+    struct perf_shared *shared = run->workers.shared;
 
-    board->operations = operations;
-    board->duration_ns = duration_ns;
-    if (!perf_crew_do(&run->crew, PERF_COMMAND_ARM) ||
-        !perf_crew_do(&run->crew, PERF_COMMAND_GO))
+    shared->operations = operations;
+    shared->duration_ns = duration_ns;
+    if (!perf_workers_do(&run->workers, PERF_COMMAND_ARM) ||
+        !perf_workers_do(&run->workers, PERF_COMMAND_GO))
         return false;
-    add_up(board, sum);
-    board->every = choose_every(run, sum);
+    add_up(shared, sum);
+    shared->every = choose_every(run, sum);
     if (sum->operations > 0)
         return true;
-    perf_failure_set(&board->failure, "no operation ended in time");
+    perf_failure_set(&shared->failure, "no operation ended in time");
     return false;
 }
 
@@ -156,14 +156,14 @@ measure_round(struct run *run, struct perf_point *point)
     struct perf_round round = {.peer_value = (double) NAN};
     bool by_time = settings->operations == 0;
     double before = perf_gauge_measure(run->gauge);
-    uint64_t cpu = perf_crew_cpu(&run->crew);
+    uint64_t cpu = perf_workers_cpu(&run->workers);
     struct sum sum;
 
     if (!go_served(run, by_time ? UINT64_MAX : settings->operations,
             by_time ? settings->round_ns : UINT64_MAX, &sum,
             &round.target_cpu_ns))
         return false;
-    round.origin_cpu_ns = perf_crew_cpu(&run->crew) - cpu;
+    round.origin_cpu_ns = perf_workers_cpu(&run->workers) - cpu;
     round.gauge_ns = fmax(before, perf_gauge_measure(run->gauge));
     round.operations = sum.operations;
     round.elapsed_ns = sum.elapsed_ns;
@@ -184,12 +184,12 @@ measure_round(struct run *run, struct perf_point *point)
 static bool
 prepare(struct run *run, enum perf_test test, uint64_t size)
 {
-    struct perf_board *board = run->crew.board;
+    struct perf_shared *shared = run->workers.shared;
 
-    board->test = test;
-    board->size = size;
-    board->every = 1;
-    return perf_crew_do(&run->crew, PERF_COMMAND_PREPARE);
+    shared->test = test;
+    shared->size = size;
+    shared->every = 1;
+    return perf_workers_do(&run->workers, PERF_COMMAND_PREPARE);
 }
 
 /* One operation of each lane at the largest size: what cannot work, is found
@@ -351,46 +351,47 @@ static bool
 set_up(struct run *run)
 {
     const struct perf_options *options = run->options;
-    struct perf_board *board = run->crew.board;
+    struct perf_shared *shared = run->workers.shared;
     char address[PERF_ADDRESS_SIZE];
     perf_hello_out_t hello;
     const char *wrong;
 
-    if (!choose_info(run, board->info, sizeof board->info) || !get_token(run) ||
-        !perf_crew_start(&run->crew, options, &run->plan, run->token))
+    if (!choose_info(run, shared->info, sizeof shared->info) ||
+        !get_token(run) ||
+        !perf_workers_start(&run->workers, options, &run->plan, run->token))
         return false;
     if (!perf_gauge_start(options->settings.origin_cpu,
             options->settings.target_cpu, &run->gauge)) {
-        perf_failure_set(&board->failure, "the machine can't be gauged");
+        perf_failure_set(&shared->failure, "the machine can't be gauged");
         return false;
     }
     if (options->settings.against &&
         !perf_against_start(
             options->settings.against, &run->result.settings, &run->against)) {
-        perf_failure_set(&board->failure, "the peer can't be started");
+        perf_failure_set(&shared->failure, "the peer can't be started");
         return false;
     }
     if (options->settings.local) {
-        if (!perf_crew_read_address(&run->crew, address, sizeof address))
+        if (!perf_workers_read_address(&run->workers, address, sizeof address))
             return false;
     } else {
         perf_text_copy(address, sizeof address, options->settings.info,
             strlen(options->settings.info));
     }
-    if (!perf_client_connect(&run->control, board->info, address, run->token,
-            &board->failure, &hello))
+    if (!perf_client_connect(&run->control, shared->info, address, run->token,
+            &shared->failure, &hello))
         return false;
     take_over(run, &hello);
     run->plan.busy = run->result.settings.busy;
     run->plan.single = run->result.settings.single;
-    board->plan = run->plan;
+    shared->plan = run->plan;
     wrong = perf_plan_check(&run->plan);
     if (wrong) {
-        perf_failure_set(&board->failure, "%s", wrong);
+        perf_failure_set(&shared->failure, "%s", wrong);
         return false;
     }
-    return perf_client_open(&run->control, &run->plan, board->places) &&
-           perf_crew_do(&run->crew, PERF_COMMAND_OPEN);
+    return perf_client_open(&run->control, &run->plan, shared->places) &&
+           perf_workers_do(&run->workers, PERF_COMMAND_OPEN);
 }
 
 static void
@@ -398,9 +399,9 @@ take_down(struct run *run)
 {
     perf_against_stop(run->against);
     perf_gauge_stop(run->gauge);
-    perf_crew_end_clients(&run->crew);
+    perf_workers_end_clients(&run->workers);
     perf_client_finish(&run->control);
-    perf_crew_end_server(&run->crew);
+    perf_workers_end_server(&run->workers);
     token_free(run->token);
 }
 
@@ -435,7 +436,7 @@ print(const struct run *run)
 int
 perf_run(const char *name, const struct perf_options *options)
 {
-    struct run run = {.options = options, .crew = {.address_fd = -1}};
+    struct run run = {.options = options, .workers = {.address_fd = -1}};
     int result = TOOL_FAILED;
     bool good;
 
@@ -446,13 +447,13 @@ perf_run(const char *name, const struct perf_options *options)
         return TOOL_FAILED;
     }
     perf_options_plan(options, &run.plan);
-    run.crew.board = perf_board_create(&run.plan);
-    if (!run.crew.board) {
+    run.workers.shared = perf_shared_create(&run.plan);
+    if (!run.workers.shared) {
         fprintf(stderr, "%s: no memory\n", name);
         perf_result_finish(&run.result);
         return TOOL_FAILED;
     }
-    run.crew.control = &run.control;
+    run.workers.control = &run.control;
     perf_process_catch();
     good = set_up(&run) && measure(&run);
     take_down(&run);
@@ -466,6 +467,6 @@ perf_run(const char *name, const struct perf_options *options)
     if (good && !perf_failure_is_set(failure_of(&run)))
         result = print(&run);
     perf_result_finish(&run.result);
-    perf_board_destroy(run.crew.board);
+    perf_shared_destroy(run.workers.shared);
     return result;
 }

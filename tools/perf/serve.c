@@ -10,13 +10,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "listen.h"
+#include "common/listen.h"
+#include "common/tool.h"
 #include "perf/challenge.h"
 #include "perf/clock.h"
 #include "perf/control.h"
 #include "perf/process.h"
 #include "perf/session.h"
-#include "tool.h"
 
 #define SESSIONS_MAX 16
 #define POLL_MS 200 /* until signals and silent sessions are looked at */
@@ -366,7 +366,7 @@ close_session(hg_handle_t handle)
     return ret;
 }
 
-/* Drops the sessions of clients that must have gone. */
+/* Drops the sessions of clients that are silent for too long. */
 static void
 drop_silent(struct server *server)
 {

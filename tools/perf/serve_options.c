@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "listen.h"
+#include "common/listen.h"
+#include "common/token.h"
+#include "common/tool.h"
 #include "perf/control.h"
 #include "perf/serve.h"
 #include "perf/sizes.h"
-#include "token.h"
-#include "tool.h"
 
 #define IDLE_MAX 86400 /* a day */
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/tool.h"
 #include "perf/caller.h"
 #include "perf/process.h"
-#include "tool.h"
 
 struct worker {
-    struct perf_board *board;
+    struct perf_shared *shared;
     uint32_t client;
     uint32_t last; /* command that was seen */
     struct perf_origin *origins[PERF_CLASSES_MAX];
@@ -33,20 +33,20 @@ static void *
 run_lane(void *arg)
 {
     struct thread *thread = arg;
-    struct perf_board *board = thread->worker->board;
+    struct perf_shared *shared = thread->worker->shared;
     enum perf_command command;
 
     do {
-        command = perf_board_next(board, &thread->last);
+        command = perf_shared_next(shared, &thread->last);
         if (command != PERF_COMMAND_GO)
             continue;
-        thread->lane.every = board->every;
-        thread->lane.duration_ns = board->duration_ns;
+        thread->lane.every = shared->every;
+        thread->lane.duration_ns = shared->duration_ns;
         if (thread->progresses)
             perf_lane_progress(&thread->lane);
         else
             perf_lane_run(&thread->lane);
-        perf_board_done(board);
+        perf_shared_done(shared);
     } while (command != PERF_COMMAND_END);
     return NULL;
 }
@@ -54,15 +54,15 @@ run_lane(void *arg)
 static bool
 open_origins(struct worker *worker)
 {
-    struct perf_board *board = worker->board;
-    struct perf_origin_setup setup = {.plan = &board->plan,
-        .info = board->info,
-        .failure = &board->failure,
+    struct perf_shared *shared = worker->shared;
+    struct perf_origin_setup setup = {.plan = &shared->plan,
+        .info = shared->info,
+        .failure = &shared->failure,
         .client = worker->client};
 
-    for (uint32_t i = 0; i < board->plan.classes; i++) {
-        setup.place = &board->places[i];
-        worker->origins[i] = perf_origin_ops(board->plan.level)->open(&setup);
+    for (uint32_t i = 0; i < shared->plan.classes; i++) {
+        setup.place = &shared->places[i];
+        worker->origins[i] = perf_origin_ops(shared->plan.level)->open(&setup);
         if (!worker->origins[i])
             return false;
     }
@@ -72,8 +72,8 @@ open_origins(struct worker *worker)
 static void
 set_up_lane(struct worker *worker, uint32_t number)
 {
-    struct perf_board *board = worker->board;
-    const struct perf_plan *plan = &board->plan;
+    struct perf_shared *shared = worker->shared;
+    const struct perf_plan *plan = &shared->plan;
     struct thread *thread = &worker->threads[number];
     uint32_t class = number / plan->threads, index = number % plan->threads;
     uint32_t first = worker->client * perf_plan_lanes(plan);
@@ -84,8 +84,8 @@ set_up_lane(struct worker *worker, uint32_t number)
         .group =
             &worker->groups[class * plan->contexts + index % plan->contexts],
         .origin = worker->origins[class],
-        .failure = &board->failure,
-        .report = &board->reports[first + number],
+        .failure = &shared->failure,
+        .report = &shared->reports[first + number],
         .index = index,
     };
     if (plan->progress_thread) {
@@ -98,8 +98,8 @@ set_up_lane(struct worker *worker, uint32_t number)
 static void
 set_up_progress(struct worker *worker, uint32_t number)
 {
-    struct perf_board *board = worker->board;
-    const struct perf_plan *plan = &board->plan;
+    struct perf_shared *shared = worker->shared;
+    const struct perf_plan *plan = &shared->plan;
     struct thread *thread = &worker->threads[perf_plan_lanes(plan) + number];
 
     thread->worker = worker;
@@ -108,7 +108,7 @@ set_up_progress(struct worker *worker, uint32_t number)
     thread->lane = (struct perf_lane){
         .group = &worker->groups[number],
         .origin = worker->origins[number / plan->contexts],
-        .failure = &board->failure,
+        .failure = &shared->failure,
         .index = number % plan->contexts,
     };
 }
@@ -116,7 +116,7 @@ set_up_progress(struct worker *worker, uint32_t number)
 static bool
 start(struct worker *worker)
 {
-    const struct perf_plan *plan = &worker->board->plan;
+    const struct perf_plan *plan = &worker->shared->plan;
     uint32_t lanes = perf_plan_lanes(plan);
     int error;
 
@@ -124,7 +124,7 @@ start(struct worker *worker)
         calloc((size_t) plan->classes * plan->contexts, sizeof *worker->groups);
     worker->threads = calloc(perf_plan_threads(plan), sizeof *worker->threads);
     if (!worker->groups || !worker->threads) {
-        perf_failure_set(&worker->board->failure, "no memory");
+        perf_failure_set(&worker->shared->failure, "no memory");
         return false;
     }
     if (!open_origins(worker))
@@ -137,7 +137,7 @@ start(struct worker *worker)
         error = pthread_create(
             &worker->threads[i].id, NULL, run_lane, &worker->threads[i]);
         if (error != 0) {
-            perf_failure_set(&worker->board->failure,
+            perf_failure_set(&worker->shared->failure,
                 "can't start a thread: %s", strerror(error));
             return false;
         }
@@ -149,11 +149,11 @@ start(struct worker *worker)
 static void
 prepare(struct worker *worker)
 {
-    struct perf_board *board = worker->board;
+    struct perf_shared *shared = worker->shared;
 
-    for (uint32_t i = 0; i < board->plan.classes; i++)
+    for (uint32_t i = 0; i < shared->plan.classes; i++)
         if (!worker->origins[i]->ops->prepare(
-                worker->origins[i], board->test, board->size))
+                worker->origins[i], shared->test, shared->size))
             return;
 }
 
@@ -170,12 +170,12 @@ share(uint64_t operations, uint32_t lane, uint32_t lanes)
 static void
 arm(struct worker *worker)
 {
-    struct perf_board *board = worker->board;
-    const struct perf_plan *plan = &board->plan;
+    struct perf_shared *shared = worker->shared;
+    const struct perf_plan *plan = &shared->plan;
     uint32_t lanes = perf_plan_lanes(plan);
     uint32_t first = worker->client * lanes;
 
-    memset(&board->reports[first], 0, lanes * sizeof *board->reports);
+    memset(&shared->reports[first], 0, lanes * sizeof *shared->reports);
     for (uint32_t i = 0; i < plan->classes * plan->contexts; i++) {
         uint32_t class = i / plan->contexts, context = i % plan->contexts;
         uint64_t budget = 0;
@@ -184,7 +184,7 @@ arm(struct worker *worker)
         for (uint32_t t = context; t < plan->threads; t += plan->contexts) {
             uint32_t lane = first + class * plan->threads + t;
             uint64_t own =
-                share(board->operations, lane, plan->clients * lanes);
+                share(shared->operations, lane, plan->clients * lanes);
 
             budget = own == UINT64_MAX ? own : budget + own;
             count++;
@@ -197,14 +197,14 @@ arm(struct worker *worker)
 static void
 stop(struct worker *worker)
 {
-    struct perf_board *board = worker->board;
+    struct perf_shared *shared = worker->shared;
 
     for (uint32_t i = 0; i < worker->started; i++)
         pthread_join(worker->threads[i].id, NULL);
     for (uint32_t i = 0; i < worker->started; i++)
         if (worker->threads[i].lane.caller)
             perf_caller_finish(&worker->threads[i].caller);
-    for (uint32_t i = 0; i < board->plan.classes; i++)
+    for (uint32_t i = 0; i < shared->plan.classes; i++)
         if (worker->origins[i])
             worker->origins[i]->ops->close(worker->origins[i]);
     free(worker->threads);
@@ -212,14 +212,14 @@ stop(struct worker *worker)
 }
 
 int
-perf_worker_run(struct perf_board *board, uint32_t client, int32_t cpu)
+perf_worker_run(struct perf_shared *shared, uint32_t client, int32_t cpu)
 {
-    struct worker worker = {.board = board, .client = client};
+    struct worker worker = {.shared = shared, .client = client};
     enum perf_command command;
 
-    perf_process_pin(cpu, &board->failure);
+    perf_process_pin(cpu, &shared->failure);
     do {
-        command = perf_board_next(board, &worker.last);
+        command = perf_shared_next(shared, &worker.last);
         if (command == PERF_COMMAND_OPEN)
             start(&worker);
         else if (command == PERF_COMMAND_PREPARE)
@@ -228,8 +228,8 @@ perf_worker_run(struct perf_board *board, uint32_t client, int32_t cpu)
             arm(&worker);
         else
             continue;
-        perf_board_done(board);
+        perf_shared_done(shared);
     } while (command != PERF_COMMAND_END);
     stop(&worker);
-    return perf_failure_is_set(&board->failure) ? TOOL_FAILED : TOOL_OK;
+    return perf_failure_is_set(&shared->failure) ? TOOL_FAILED : TOOL_OK;
 }

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state of a call as one side sees it: one atomic word, changed by events.
+ * This file knows neither handles nor transports; the caller does what the
+ * result of an event says.
+ *
+ * The bits of a phase, a letter each: `s` SEND and `r` RECV, operations that the
+ * transport owns; `c` CALLBACK, not run yet; `e` EARLY, completed before the
+ * transport had ended its operations; `k` CLAIMED, somebody answers; `o` OVER,
+ * the answer is through. In the tables `=` leaves the phase as it is, and `!`
+ * refuses the event. A capital letter behind a phase is the result: (Q)ueue the
+ * callback, (E)nded without a callback, (R)eleased by the transport, (A)sked to
+ * end for the first time. UNSENT does to a phase what SENT does, UNANSWERED what
+ * RECEIVED does, CLAIM_CALLBACK what CLAIM does, and adds `c`. test/unit/test_call.c reads these tables and walks them.
+ *
+ * origin           phase SENT RECEIVED REVOKED CANCEL EARLY CALLED
+ * idle             -     !    !        !       =      =     !
+ * started          src   rc   sc       -E      srcA   srceQ !
+ *   request sent   rc    !    cQ       -E      rcA    rceQ  !
+ *   answered       sc    cQ   !        -E      scA    sceQ  !
+ * queued           c     !    !        !       =      =     -
+ * completed early  srce  rce  sce      ce      =      =     sre
+ *   request sent   rce   !    ce       ce      =      =     re
+ *   answered       sce   ce   !        ce      =      =     se
+ *   ended          ce    !    !        !       =      =     eR
+ * orphaned         sre   re   se       eR      =      =     !
+ *   request sent   re    !    eR       eR      =      =     !
+ *   answered       se    eR   !        eR      =      =     !
+ * released         e     !    !        !       =      =     !
+ *
+ * target           phase CLAIM PENDING ANSWERED REVOKED CANCEL EARLY CALLED
+ * open             -     k     !       !        !       =      =     !
+ * claimed          k     !     sk      ko       -       =      =     !
+ *   with callback  ck    !     sck     cko      -       =      =     !
+ * pending          sk    !     !       koE      kE      skA    sekE  !
+ *   with callback  sck   !     !       ckoQ     ckE     sckA   scekQ !
+ * queued           cko   !     =Q      !        !       =      =     ko
+ * over             ko    !     =E      !        !       =      =     !
+ * completed early  sek   !     !       ekoR     ekoR    =      =     !
+ *   with callback  scek  !     !       ceko     ceko    =      =     sek
+ *   ended          ceko  !     !       !        !       =      =     ekoR
+ * released         eko   !     !       !        !       =      =     !
+ *
+ * hg_call_begin leads from idle to started, hg_call_reset from released to idle;
+ * hg_call_open leads to open from any phase of a target that the transport has no
+ * part in. An answer may be over before its submission has returned PENDING.
+ */
+#ifndef HG_CALL_H
+#define HG_CALL_H
+
+#include "mercury_core_types.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The phase. */
+#define HG_CALL_SEND 0x1U
+#define HG_CALL_RECV 0x2U
+#define HG_CALL_CALLBACK 0x4U
+#define HG_CALL_EARLY 0x8U
+#define HG_CALL_CLAIMED 0x10U
+#define HG_CALL_OVER 0x20U
+#define HG_CALL_PHASE 0x3fU
+
+/* Notes beside it: its end was asked for; origin: the request did not leave, was
+ * answered, was cancelled by a message; the timer may be set; the end is
+ * counted. */
+#define HG_CALL_ASKED 0x40U
+#define HG_CALL_IS_UNSENT 0x80U
+#define HG_CALL_IS_ANSWERED 0x100U
+#define HG_CALL_NOTIFIED 0x200U
+#define HG_CALL_TIMER 0x400U
+#define HG_CALL_COUNTED 0x800U
+
+/* Above them the generation: the number of the call, so that an event that is
+ * meant for one does not change the next. */
+#define HG_CALL_SHIFT 12
+
+enum hg_call_event {
+    HG_CALL_ON_SENT,
+    HG_CALL_ON_UNSENT,
+    HG_CALL_ON_RECEIVED,
+    HG_CALL_ON_UNANSWERED,     /* the receive has ended without an answer */
+    HG_CALL_ON_REVOKED,        /* what is left was not submitted after all */
+    HG_CALL_ON_CANCEL,         /* also a deadline */
+    HG_CALL_ON_EARLY,          /* the transport is not waited for any longer */
+    HG_CALL_ON_CALLED,         /* the callback is about to run */
+    HG_CALL_ON_CLAIM,          /* target: somebody is about to answer, */
+    HG_CALL_ON_CLAIM_CALLBACK, /* with a callback; */
+    HG_CALL_ON_PENDING,        /* the answer is the transport's; */
+    HG_CALL_ON_ANSWERED        /* it was sent, or could not be */
+};
+
+enum hg_call_result {
+    HG_CALL_REFUSED, /* nothing has changed */
+    HG_CALL_NOTHING,
+    HG_CALL_QUEUE,    /* the callback is to be queued */
+    HG_CALL_ENDED,    /* without a callback */
+    HG_CALL_RELEASED, /* the transport owns nothing of the handle any more */
+    HG_CALL_FIRST,    /* cancel: the operations are to be ended */
+    HG_CALL_AGAIN     /* cancel: that was asked before */
+};
+
+struct hg_call {
+    _Atomic uint32_t word;
+    _Atomic int32_t ret; /* how it went so far, an hg_return_t */
+};
+
+static inline uint32_t
+hg_call_word(const struct hg_call *call)
+{
+    return atomic_load_explicit(&call->word, memory_order_relaxed);
+}
+
+static inline uint32_t
+hg_call_generation(const struct hg_call *call)
+{
+    return hg_call_word(call) >> HG_CALL_SHIFT;
+}
+
+/* Neither under way nor kept by the transport. */
+static inline bool
+hg_call_is_idle(const struct hg_call *call)
+{
+    /* Acquire pairs with the release in hg_call_reset and hg_call_event_rare. */
+    return (atomic_load_explicit(&call->word, memory_order_acquire) &
+               HG_CALL_PHASE) == 0;
+}
+
+/* Origin: its operations are about to be submitted. Nobody else changes the word
+ * of a call that is idle. */
+static inline void
+hg_call_begin(struct hg_call *call, uint32_t number, uint32_t operations)
+{
+    /* Release pairs with the acquire in hg_call_event_rare. */
+    atomic_store_explicit(&call->word,
+        number << HG_CALL_SHIFT | operations | HG_CALL_CALLBACK,
+        memory_order_release);
+}
+
+/* Origin: a call to oneself, whose request needs no send, waits for the answer
+ * alone. */
+static inline void
+hg_call_begin_sent(struct hg_call *call)
+{
+    atomic_fetch_sub_explicit(&call->word, HG_CALL_SEND, memory_order_relaxed);
+}
+
+/* Target: what ANSWERED does to an answer that is claimed and was never pending.
+ * Nobody else changes the word of a call that is claimed. */
+static inline void
+hg_call_answered(struct hg_call *call)
+{
+    /* Release pairs with the acquire in references_of_target (api_handle.c). */
+    atomic_store_explicit(
+        &call->word, hg_call_word(call) | HG_CALL_OVER, memory_order_release);
+}
+
+/* Origin: leads from released to idle; from queued as CALLED does, for a callback
+ * that is queued in that phase alone. */
+static inline void
+hg_call_reset(struct hg_call *call)
+{
+    /* Release pairs with the acquire in hg_call_is_idle. */
+    atomic_store_explicit(&call->word,
+        hg_call_word(call) >> HG_CALL_SHIFT << HG_CALL_SHIFT,
+        memory_order_release);
+}
+
+/* Target: a request may come. */
+static inline void
+hg_call_open(struct hg_call *call)
+{
+    atomic_store_explicit(&call->word, 0, memory_order_relaxed);
+}
+
+/* Sets notes; takes them away. [any thread] */
+static inline void
+hg_call_note(struct hg_call *call, uint32_t notes)
+{
+    atomic_fetch_or_explicit(&call->word, notes, memory_order_relaxed);
+}
+
+static inline void
+hg_call_forget(struct hg_call *call, uint32_t notes)
+{
+    atomic_fetch_and_explicit(&call->word, ~notes, memory_order_relaxed);
+}
+
+/* The end of an operation that does not lead on to another phase as usual.
+ * before: the word as it was. */
+enum hg_call_result hg_call_ended_rare(
+    struct hg_call *call, uint32_t before, uint32_t operation, uint32_t note);
+
+/* What is not on the path of a call that goes well. */
+enum hg_call_result hg_call_event_rare(
+    struct hg_call *call, enum hg_call_event event, uint32_t generation);
+
+static inline __attribute__((always_inline)) enum hg_call_result
+hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
+{
+    /* Release: what this operation left comes before the end of the call;
+     * acquire: what the other left as well. */
+    uint32_t before = atomic_fetch_sub_explicit(
+        &call->word, operation - note, memory_order_acq_rel);
+    uint32_t left =
+        (before - operation) &
+        (HG_CALL_SEND | HG_CALL_RECV | HG_CALL_CALLBACK | HG_CALL_EARLY);
+
+    if (left == HG_CALL_CALLBACK)
+        return HG_CALL_QUEUE;
+    if (__builtin_expect(
+            (before & (operation | HG_CALL_EARLY)) != operation, 0))
+        return hg_call_ended_rare(call, before, operation, note);
+    return HG_CALL_NOTHING;
+}
+
+static inline enum hg_call_result
+hg_call_claim(struct hg_call *call, enum hg_call_event event, uint32_t callback)
+{
+    uint32_t open = 0;
+
+    if (__builtin_expect(atomic_compare_exchange_strong_explicit(&call->word,
+                             &open, HG_CALL_CLAIMED | callback,
+                             memory_order_relaxed, memory_order_relaxed),
+            1))
+        return HG_CALL_NOTHING;
+    return hg_call_event_rare(call, event, 0); /* there are notes */
+}
+
+/* The operation whose end an event is; 0: none. */
+static inline uint32_t
+hg_call_operation(enum hg_call_event event)
+{
+    switch (event) {
+    case HG_CALL_ON_SENT:
+    case HG_CALL_ON_UNSENT:
+        return HG_CALL_SEND;
+    case HG_CALL_ON_RECEIVED:
+    case HG_CALL_ON_UNANSWERED:
+        return HG_CALL_RECV;
+    default:
+        return 0;
+    }
+}
+
+/* And what the word notes with it. */
+static inline uint32_t
+hg_call_outcome(enum hg_call_event event)
+{
+    switch (event) {
+    case HG_CALL_ON_UNSENT:
+        return HG_CALL_IS_UNSENT;
+    case HG_CALL_ON_RECEIVED:
+        return HG_CALL_IS_ANSWERED;
+    default:
+        return 0;
+    }
+}
+
+/* Changes the word. generation: of the call that is meant by CANCEL and EARLY,
+ * which another may have followed. Inline for events that are constants.
+ * [any thread] */
+static inline __attribute__((always_inline)) enum hg_call_result
+hg_call_event(
+    struct hg_call *call, enum hg_call_event event, uint32_t generation)
+{
+    if (hg_call_operation(event) != 0)
+        return hg_call_ended(
+            call, hg_call_operation(event), hg_call_outcome(event));
+    if (event == HG_CALL_ON_CLAIM)
+        return hg_call_claim(call, event, 0);
+    if (event == HG_CALL_ON_CLAIM_CALLBACK)
+        return hg_call_claim(call, event, HG_CALL_CALLBACK);
+    return hg_call_event_rare(call, event, generation);
+}
+
+/* The first error counts. */
+static inline void
+hg_call_record(struct hg_call *call, hg_return_t ret)
+{
+    int32_t none = HG_SUCCESS;
+
+    if (ret != HG_SUCCESS)
+        atomic_compare_exchange_strong_explicit(&call->ret, &none,
+            (int32_t) ret, memory_order_relaxed, memory_order_relaxed);
+}
+
+static inline hg_return_t
+hg_call_ret(const struct hg_call *call)
+{
+    return (hg_return_t) atomic_load_explicit(&call->ret, memory_order_relaxed);
+}
+
+#endif /* HG_CALL_H */

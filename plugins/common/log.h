@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lines for the host's log. [any thread] */
+#ifndef TP_LOG_H
+#define TP_LOG_H
+
+#include "na_plugin.h"
+
+/* Logs one line at NA_PLUGIN_LOG_<level>; formats nothing that is unwanted. */
+#define TP_LOG(host, level, ...)                                               \
+    tp_log((host), NA_PLUGIN_LOG_##level, __FILE__, __LINE__, __VA_ARGS__)
+
+/* Control characters, which names of users and peers may have, become '?'. */
+__attribute__((format(printf, 5, 6))) void tp_log(const na_plugin_host *host,
+    int32_t level, const char *file, uint32_t line, const char *format, ...);
+
+#endif /* TP_LOG_H */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pings that all peers have to answer. */
+#include <sched.h>
+
+#include "addr.h"
+#include "barrier.h"
+#include "common/system.h"
+#include "liveness.h"
+#include "ofi.h"
+#include "peer.h"
+#include "queue.h"
+#include "send.h"
+
+#define FLUSH_NS TP_SECOND
+
+/* Those of the same process are made to take what was sent by who waits. */
+static bool
+is_asked(const na_plugin_addr *peer)
+{
+    return !peer->self && !peer->gone && !peer->here &&
+           peer->fi_addr != FI_ADDR_NOTAVAIL;
+}
+
+/* Whether a peer has answered, or is dead; it is asked if it was not yet. */
+static bool
+has_taken_all(struct ofi_endpoint *ep, na_plugin_addr *peer, bool rma)
+{
+    if (!rma && peer->met && peer->flying.head == NULL)
+        return true;
+    /* the dead may hold a lock that sending to them takes */
+    if (ofi_liveness_present(ep, peer) != NA_PLUGIN_OK)
+        return true;
+    if (peer->asked == 0)
+        peer->asked = ofi_send_ask(ep, peer);
+    return peer->asked != 0 && (int32_t) (peer->answered - peer->asked) >= 0;
+}
+
+bool
+ofi_barrier_passed(struct ofi_endpoint *ep, bool rma)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < ep->names_size; i++)
+        for (na_plugin_addr *peer = ep->names[i]; peer != NULL;
+             peer = peer->next)
+            if (is_asked(peer) && !has_taken_all(ep, peer, rma))
+                all = false;
+    return all;
+}
+
+void
+ofi_barrier_begin(struct ofi_endpoint *ep, bool all)
+{
+    for (uint32_t i = 0; i < ep->names_size; i++)
+        for (na_plugin_addr *peer = ep->names[i]; peer != NULL;
+             peer = peer->next) {
+            peer->asked = 0;
+            peer->here = peer->here && !all;
+        }
+}
+
+void
+ofi_barrier_flush(struct ofi_endpoint *ep)
+{
+    uint64_t end = tp_now() + FLUSH_NS;
+
+    /* stuck, to be probed: some providers go on trying to reach the gone */
+    for (uint32_t i = 0; i < ep->names_size; i++)
+        for (na_plugin_addr *peer = ep->names[i]; peer != NULL;
+             peer = peer->next)
+            if (peer->injected != 0 && !peer->gone && ofi_send_fence(ep, peer))
+                ofi_peer_stuck(ep, peer);
+    while (ep->fences != 0 && tp_now() < end) {
+        if (ofi_queue_read(ep) == 0)
+            sched_yield();
+        ofi_liveness_work(ep);
+    }
+    for (uint32_t i = 0; i < ep->names_size; i++)
+        for (na_plugin_addr *peer = ep->names[i]; peer != NULL;
+             peer = peer->next)
+            ofi_peer_moved(ep, peer);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers that fall silent, are lost and replaced. libfabric tells nothing of a
+ * posted receive whose sender died; so who is waited for is pinged. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "addr.h"
+#include "address.h"
+#include "common/system.h"
+#include "error.h"
+#include "foreign.h"
+#include "liveness.h"
+#include "peer.h"
+#include "probe.h"
+
+#define PROBE_NS (20 * TP_MS)    /* after which it is asked who listens */
+#define AGAIN_NS (TP_SECOND)     /* until it is asked again */
+#define UNANSWERED_MAX 3U        /* pings, after which no more are sent */
+#define STUCK_NS (3 * TP_SECOND) /* after which it is said what it may be */
+#define PRESENT_NS (5 * TP_MS)   /* for which a peer of the node is there */
+
+/* At a peer's address nobody listens. */
+static void
+not_there(struct ofi_endpoint *ep, na_plugin_addr *peer, int error)
+{
+    if (error == 0)
+        return;
+    peer->doubted = true;
+    ep->cls->upcalls->detour(ep, peer);
+    ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH, strerror(error));
+}
+
+void
+ofi_liveness_probe(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
+{
+    not_there(ep, peer, ofi_probe_begin(ep, peer, now));
+}
+
+/* libfabric puts what is for a process of the node into memory, which stays
+ * when that process has gone. */
+int32_t
+ofi_liveness_present(struct ofi_endpoint *ep, na_plugin_addr *peer)
+{
+    if (ep->cls->conduct.probe != OFI_PROBE_LOCAL)
+        return NA_PLUGIN_OK;
+    uint64_t now = tp_now();
+    if (!peer->doubted && now - peer->probed_ns < PRESENT_NS)
+        return NA_PLUGIN_OK;
+    peer->doubted = false;
+    ofi_liveness_probe(ep, peer, now);
+    return peer->doubted ? NA_PLUGIN_E_HOSTUNREACH : NA_PLUGIN_OK;
+}
+
+bool
+ofi_liveness_heard(
+    struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t number)
+{
+    peer->heard = true;
+    peer->doubted = false;
+    peer->unanswered = 0;
+    if (peer->number == number)
+        return true;
+    if (peer->forgotten == number)
+        return false;
+    if (peer->number != 0) {
+        ep->counters.replaced++;
+        atomic_store_explicit(
+            &peer->forgotten, peer->number, memory_order_relaxed);
+        if (peer->at == 0)
+            ep->cls->upcalls->replaced(ep, peer);
+        ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH,
+            "another class is at its address now");
+        ep->cls->upcalls->forget(ep, peer);
+    }
+    peer->number = number;
+    ep->connects = ep->due = true;
+    return true;
+}
+
+static void
+say_lost(struct ofi_endpoint *ep, na_plugin_addr *peer, const char *why)
+{
+    char text[OFI_TEXT_MAX];
+
+    if (peer->receives.head == NULL && peer->queue.head == NULL &&
+        peer->flying.head == NULL && peer->jobs.head == NULL)
+        return;
+    ep->counters.lost++;
+    ofi_name_print(
+        ep->cls->trait, peer->end != NULL ? peer->end : &peer->name, text);
+    TP_LOG(
+        ep->cls->host, INFO, "all that is pending with %s ends: %s", text, why);
+}
+
+void
+ofi_liveness_lose(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status,
+    const char *why)
+{
+    ofi_addr_hold(peer);
+    peer->stale = peer->at != 0;
+    say_lost(ep, peer, why);
+    ep->cls->upcalls->end(ep, peer, status);
+    peer->unanswered = 0;
+    ofi_peer_unstick(ep, peer);
+    ofi_addr_drop(ep, peer);
+}
+
+void
+ofi_liveness_failed(struct ofi_endpoint *ep, na_plugin_addr *peer, int error)
+{
+    ep->counters.completion_errors++;
+    if (!ofi_error_is_loss(error))
+        return;
+    ep->cls->upcalls->detour(ep, peer);
+    ofi_liveness_lose(
+        ep, peer, NA_PLUGIN_E_HOSTUNREACH, ofi_library.strerror(error));
+}
+
+/* It waits for room in libfabric. */
+static void
+look_stuck(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
+{
+    uint64_t since = now - peer->stuck_ns;
+    bool probes = ep->cls->conduct.probe != OFI_PROBE_NONE;
+
+    if (since >= PROBE_NS && probes &&
+        (peer->probed_ns == 0 || now - peer->probed_ns >= AGAIN_NS ||
+            peer->probed_ns < peer->stuck_ns))
+        ofi_liveness_probe(ep, peer, now);
+    if (!probes && since >= ep->cls->retry_ns)
+        ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH,
+            "libfabric takes nothing for it for the time of ofi.retry_timeout");
+    else if (since >= ep->cls->send_ns)
+        ofi_liveness_lose(ep, peer, NA_PLUGIN_E_TIMEOUT,
+            "libfabric takes nothing for it for the time of ofi.send_timeout");
+    else if (since >= STUCK_NS)
+        ofi_foreign_suspect(ep, peer, since / TP_SECOND);
+}
+
+/* Something is wanted of it, and it is silent. */
+static void
+look_silent(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
+{
+    bool must = ep->cls->conduct.must_answer;
+    bool local = ep->cls->conduct.probe == OFI_PROBE_LOCAL;
+
+    if (peer->heard || peer->heard_ns == 0) {
+        peer->heard = false;
+        peer->heard_ns = now;
+        return;
+    }
+    uint64_t last =
+        peer->pinged_ns > peer->heard_ns ? peer->pinged_ns : peer->heard_ns;
+    if (now - last < ep->cls->silence_ns)
+        return;
+    peer->pinged_ns = now;
+    if (must && now - peer->heard_ns > ep->cls->retry_ns) {
+        ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH,
+            "it does not answer for the time of ofi.retry_timeout");
+        return;
+    }
+    if (peer->unanswered == UNANSWERED_MAX)
+        ofi_foreign_suspect(ep, peer, (now - peer->heard_ns) / TP_SECOND);
+    /* less and less often, so that one that is stopped is not flooded */
+    if (peer->unanswered++ >= ep->cls->conduct.pings_before_probe &&
+        (peer->unanswered & (peer->unanswered - 1)) == 0 && !must)
+        ofi_liveness_probe(ep, peer, now);
+    if (peer->unanswered <= UNANSWERED_MAX || must || local)
+        ep->cls->upcalls->ping(ep, peer);
+    if (local)
+        ofi_liveness_probe(ep, peer, now);
+}
+
+/* Whether something waits for it. */
+static bool
+is_wanted(const na_plugin_addr *peer)
+{
+    return peer->receives.head != NULL || peer->jobs.head != NULL ||
+           peer->queue.head != NULL || peer->flying.head != NULL ||
+           peer->stuck_ns != 0;
+}
+
+static void
+look(struct ofi_endpoint *ep, uint64_t now)
+{
+    struct tp_link *next = NULL;
+
+    for (struct tp_link *link = ep->active.head; link != NULL; link = next) {
+        na_plugin_addr *peer = TP_OBJECT(link, na_plugin_addr, active);
+        next = link->next;
+        /* the last thing of it may end, and with it the reference */
+        ofi_addr_hold(peer);
+        not_there(ep, peer, ofi_probe_look(peer, now));
+        if (peer->doubted && is_wanted(peer) && now - peer->probed_ns >= TP_MS)
+            ofi_liveness_probe(ep, peer, now);
+        if (peer->stuck_ns != 0)
+            look_stuck(ep, peer, now);
+        if (peer->receives.head != NULL || peer->jobs.head != NULL)
+            look_silent(ep, peer, now);
+        else if (peer->queue.head == NULL && peer->probe_fd < 0 &&
+                 peer->stuck_ns == 0)
+            ofi_peer_deactivate(ep, peer);
+        ofi_addr_drop(ep, peer);
+    }
+}
+
+void
+ofi_liveness_retry(struct ofi_endpoint *ep)
+{
+    struct tp_link *next = NULL;
+
+    for (struct tp_link *link = ep->active.head; link != NULL; link = next) {
+        na_plugin_addr *peer = TP_OBJECT(link, na_plugin_addr, active);
+        next = link->next;
+        if (peer->stuck_ns == 0)
+            continue;
+        ofi_addr_hold(peer);
+        ep->cls->upcalls->retry(ep, peer);
+        ofi_addr_drop(ep, peer);
+    }
+}
+
+void
+ofi_liveness_work(struct ofi_endpoint *ep)
+{
+    if (ep->stuck != 0)
+        ofi_liveness_retry(ep);
+    if (ep->active.head == NULL)
+        return;
+    if (++ep->polls < OFI_PEER_POLLS && ep->stuck == 0)
+        return;
+    ep->polls = 0;
+    uint64_t now = tp_now();
+    if (now < ep->look_ns)
+        return;
+    ep->look_ns =
+        now + (ep->stuck != 0 ? OFI_PEER_LOOK_NS : ep->cls->silence_ns / 4);
+    look(ep, now);
+}
+
+uint64_t
+ofi_liveness_sleep(struct ofi_endpoint *ep)
+{
+    if (ep->active.head == NULL)
+        return UINT64_MAX;
+    uint64_t now = tp_now();
+    ep->polls = OFI_PEER_POLLS;
+    uint64_t sleep = ep->look_ns > now ? ep->look_ns - now : 1;
+    return ep->stuck != 0 && sleep > TP_MS ? TP_MS : sleep;
+}

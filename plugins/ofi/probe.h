@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Liveness probes: a connection to where a peer must listen, closed again at once.
+ * It tells in no time, and without the peer's doing, whether the process is
+ * there. */
+#ifndef OFI_PROBE_H
+#define OFI_PROBE_H
+
+#include "types.h"
+
+/* Begins, unless one is under way; looks what has become of it. Both return 0, or
+ * the error that says that nobody listens at the peer's address. */
+int ofi_probe_begin(
+    struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now);
+int ofi_probe_look(na_plugin_addr *peer, uint64_t now);
+
+void ofi_probe_end(na_plugin_addr *peer);
+
+/* Whether a local socket for an endpoint of this name is there; true as well
+ * when it cannot be told. */
+bool ofi_probe_answers(const struct ofi_name *name);
+
+/* The local socket that peers of the same node probe, where the transport has none
+ * itself. */
+int32_t ofi_probe_listen(struct ofi_endpoint *ep);
+
+#endif /* OFI_PROBE_H */

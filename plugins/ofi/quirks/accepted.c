@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connections that have not said yet what they are: nothing in libfabric refers
+ * to them when their listener is closed (1.17: tcpx_accept, and net's xnet_cm.c),
+ * and they stay open. So who has connected is noted before, and what is left of
+ * that is closed when libfabric has closed all that it had. */
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../fds.h"
+#include "../ofi.h"
+#include "../quirk.h"
+
+struct one {
+    int fd;
+    ino_t inode;
+};
+
+struct accepted {
+    const struct ofi_endpoint *ep;
+    struct one *sockets;
+    uint32_t count;
+    uint32_t size;
+};
+
+extern const struct ofi_quirk ofi_quirk_accepted;
+
+static bool
+applies(const struct ofi_trait *trait, uint32_t version)
+{
+    (void) version;
+    return trait->format == OFI_FORMAT_IP;
+}
+
+static void
+list_one(int fd, void *arg)
+{
+    struct accepted *list = arg;
+    struct ofi_name name;
+    struct stat status;
+
+    if (!ofi_name_of_socket(list->ep->cls->trait, fd, getsockname, &name) ||
+        !ofi_name_equal(&name, &list->ep->own_name) || fstat(fd, &status) != 0)
+        return;
+    if (list->count == list->size) {
+        uint32_t size = list->size == 0 ? 16 : 2 * list->size;
+        void *more = realloc(list->sockets, size * sizeof(*list->sockets));
+        if (more == NULL)
+            return;
+        list->sockets = more;
+        list->size = size;
+    }
+    list->sockets[list->count++] =
+        (struct one){.fd = fd, .inode = status.st_ino};
+}
+
+static void
+closing(struct ofi_endpoint *ep, bool settled)
+{
+    struct accepted *list = ofi_quirk_data(ep, &ofi_quirk_accepted);
+
+    (void) settled;
+    list->ep = ep;
+    if (ep->fep != NULL)
+        ofi_fds_each(list_one, list);
+}
+
+static void
+closed(struct ofi_endpoint *ep)
+{
+    struct accepted *list = ofi_quirk_data(ep, &ofi_quirk_accepted);
+    struct stat status;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct one *one = &list->sockets[i];
+        if (fstat(one->fd, &status) == 0 && S_ISSOCK(status.st_mode) &&
+            status.st_ino == one->inode)
+            close(one->fd);
+    }
+    free(list->sockets);
+}
+
+const struct ofi_quirk ofi_quirk_accepted = {.applies = applies,
+    .data_size = sizeof(struct accepted),
+    .closing = closing,
+    .closed = closed};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* libfabric opens sockets without close-on-exec, and does not tell which. A child
+ * with such a socket keeps a dead process's connections and ports alive. They are
+ * known by their ends: a class's own port, or a peer's address. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../address.h"
+#include "../endpoints.h"
+#include "../fds.h"
+#include "../ofi.h"
+#include "../quirk.h"
+#include "common/system.h"
+
+#define SCAN_NS (20 * TP_MS) /* between two looks at all descriptors */
+
+struct descriptors {
+    uint64_t scanned_ns;
+};
+
+/* Which there were before libfabric opened its own; of one thread at a time. */
+static struct {
+    uint64_t there[1024 / 64];
+} before;
+#define NUMBERS (sizeof(before.there) * 8)
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+extern const struct ofi_quirk ofi_quirk_descriptors;
+
+/* Whether a socket is one of libfabric's for this class. */
+static bool
+is_ours(struct ofi_endpoint *ep, int fd)
+{
+    struct ofi_name name;
+
+    if (fd == ep->listener || ofi_quirk_owns_descriptor(ep, fd))
+        return true;
+    if (ep->cls->trait->format != OFI_FORMAT_IP)
+        return false;
+    if (ofi_name_of_socket(ep->cls->trait, fd, getsockname, &name) &&
+        ofi_name_equal(&name, &ep->own_name))
+        return true;
+    return ofi_name_of_socket(ep->cls->trait, fd, getpeername, &name) &&
+           ofi_addr_is_known(ep, &name);
+}
+
+static void
+before_fork(void)
+{
+    pthread_mutex_lock(&ofi_endpoints.lock);
+    for (struct ofi_endpoint *ep = ofi_endpoints.first; ep != NULL;
+         ep = ep->next)
+        tp_lock_take(&ep->lock);
+}
+
+static void
+after_fork(void)
+{
+    for (struct ofi_endpoint *ep = ofi_endpoints.first; ep != NULL;
+         ep = ep->next)
+        tp_lock_drop(&ep->lock);
+    pthread_mutex_unlock(&ofi_endpoints.lock);
+}
+
+static void
+close_ours(int fd, void *arg)
+{
+    (void) arg;
+    for (struct ofi_endpoint *ep = ofi_endpoints.first; ep != NULL;
+         ep = ep->next)
+        if (is_ours(ep, fd)) {
+            close(fd);
+            return;
+        }
+}
+
+static void
+in_child(void)
+{
+    if (ofi_endpoints.first != NULL)
+        ofi_fds_each(close_ours, NULL);
+    after_fork();
+}
+
+static void
+begin(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static void
+note(int fd, void *arg)
+{
+    (void) arg;
+    if ((size_t) fd < NUMBERS)
+        before.there[fd / 64] |= UINT64_C(1) << fd % 64;
+}
+
+static void
+prepare(void)
+{
+    memset(&before, 0, sizeof(before));
+    ofi_fds_each(note, NULL);
+}
+
+static void
+set_close_on_exec(int fd)
+{
+    int flags = fcntl(fd, F_GETFD);
+
+    if (flags >= 0 && !(flags & FD_CLOEXEC))
+        fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+}
+
+/* What appeared while libfabric was opening, and is no file of somebody's. */
+static void
+mark_new(int fd, void *arg)
+{
+    struct stat status;
+
+    (void) arg;
+    if ((size_t) fd >= NUMBERS || (before.there[fd / 64] >> fd % 64 & 1) != 0)
+        return;
+    if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) &&
+        !S_ISDIR(status.st_mode))
+        set_close_on_exec(fd);
+}
+
+static void
+joined(struct ofi_endpoint *ep)
+{
+    (void) ep;
+    ofi_fds_each(mark_new, NULL);
+    pthread_once(&once, begin);
+}
+
+static void
+mark_ours(int fd, void *arg)
+{
+    if (is_ours(arg, fd))
+        set_close_on_exec(fd);
+}
+
+/* Marks sockets of connections that were opened meanwhile; at once, or, if that
+ * was done just before, by a later call. */
+static bool
+work(struct ofi_endpoint *ep, bool rare)
+{
+    struct descriptors *descriptors =
+        ofi_quirk_data(ep, &ofi_quirk_descriptors);
+
+    (void) rare;
+    if (!ep->connects)
+        return false;
+    uint64_t now = tp_now();
+    if (now - descriptors->scanned_ns < SCAN_NS)
+        return true;
+    ofi_fds_each(mark_ours, ep);
+    descriptors->scanned_ns = now;
+    ep->connects = false;
+    return false;
+}
+
+const struct ofi_quirk ofi_quirk_descriptors = {
+    .data_size = sizeof(struct descriptors),
+    .prepare = prepare,
+    .joined = joined,
+    .work = work};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Passing shared segments, and mapping those of peers. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "mapping.h"
+#include "mem.h"
+#include "memfd.h"
+#include "shared.h"
+#include "socket.h"
+
+/* The kernel cannot take a mapping back: only who may copy by itself gets one. */
+void
+sm_mapping_give(
+    na_plugin_class *cls, struct sm_conn *conn, uint64_t key, uint32_t access)
+{
+    struct sm_mapping_packet packet = {.magic = SM_MAPPING_MAGIC,
+        .access = NA_PLUGIN_MEM_READ | (access & NA_PLUGIN_MEM_WRITE)};
+    int fd = -1;
+
+    tp_lock_take(&cls->memory);
+    const na_plugin_mem *mem = conn->same_user ? sm_mem_find(cls, key) : NULL;
+    if (mem != NULL && mem->shared != 0 &&
+        (packet.access & ~mem->access) == 0) {
+        packet.id = mem->shared;
+        packet.length = mem->shared_length;
+        fd = sm_shared_open(mem->within, packet.access);
+    }
+    tp_lock_drop(&cls->memory);
+
+    /* without room in the socket it is not given: copies go on as before */
+    if (fd >= 0) {
+        sm_socket_pass(conn->fd, &packet, sizeof(packet), &fd, 1);
+        close(fd);
+    }
+}
+
+/* Maps memory that a peer has passed. */
+static unsigned char *
+map_area(uint64_t length, uint32_t access, int fd, const char **wrong_p)
+{
+    int protection = PROT_READ;
+
+    *wrong_p = sm_memfd_check(fd, length);
+    if (*wrong_p != NULL)
+        return NULL;
+    if ((access & NA_PLUGIN_MEM_WRITE) != 0)
+        protection |= PROT_WRITE;
+    unsigned char *mapping = mmap(NULL, length, protection, MAP_SHARED, fd, 0);
+    return mapping != MAP_FAILED ? mapping : NULL;
+}
+
+static struct sm_mapping *
+seen(struct sm_conn *conn, uint64_t id, uint32_t access)
+{
+    for (uint32_t i = 0; i < conn->mappings_count; i++)
+        if (conn->mappings[i].id == id && conn->mappings[i].access == access)
+            return &conn->mappings[i];
+    return NULL;
+}
+
+/* What an area is wanted for when it comes with that access. */
+static uint32_t
+wanted_access(uint32_t access)
+{
+    return (access & NA_PLUGIN_MEM_WRITE) != 0 ? NA_PLUGIN_MEM_WRITE
+                                               : NA_PLUGIN_MEM_READ;
+}
+
+/* Whether a packet is the answer to a request. Nothing is taken out of the list
+ * before the connection ends, and only packets add mappings. [progress] */
+static bool
+wanted(struct sm_conn *conn, const struct sm_mapping_packet *packet)
+{
+    tp_lock_take(&conn->lock);
+    const struct sm_mapping *area =
+        seen(conn, packet->id, wanted_access(packet->access));
+    bool wanted =
+        area != NULL && area->mapping == NULL && area->length == packet->length;
+    tp_lock_drop(&conn->lock);
+    return wanted;
+}
+
+bool
+sm_mapping_any_wanted(struct sm_conn *conn)
+{
+    bool wanted = false;
+
+    tp_lock_take(&conn->lock);
+    for (uint32_t i = 0; i < conn->mappings_count && !wanted; i++)
+        wanted = conn->mappings[i].mapping == NULL;
+    tp_lock_drop(&conn->lock);
+    return wanted;
+}
+
+const char *
+sm_mapping_take(na_plugin_class *cls, struct sm_conn *conn,
+    const struct sm_mapping_packet *packet, int fd)
+{
+    const char *wrong = NULL;
+
+    if (packet->magic != SM_MAPPING_MAGIC)
+        return "unexpected packet";
+    if (!wanted(conn, packet))
+        return "it shares memory that nobody asked for";
+    if (fd < 0) /* lost for want of descriptors: copies go on as before */
+        return NULL;
+    unsigned char *mapping =
+        map_area(packet->length, packet->access, fd, &wrong);
+    if (mapping == NULL)
+        return wrong;
+
+    tp_lock_take(&conn->lock);
+    seen(conn, packet->id, wanted_access(packet->access))->mapping = mapping;
+    tp_lock_drop(&conn->lock);
+    sm_count_shared(&cls->counters.areas, 1);
+    return NULL;
+}
+
+unsigned char *
+sm_mapping_find(struct sm_conn *conn, const na_plugin_mem *remote,
+    uint32_t access, bool *ask_p)
+{
+    struct sm_mapping *area = seen(conn, remote->shared, NA_PLUGIN_MEM_WRITE);
+
+    /* one that can be written to can be read */
+    if (access != NA_PLUGIN_MEM_WRITE &&
+        (area == NULL || area->mapping == NULL))
+        area = seen(conn, remote->shared, access);
+    if (area != NULL && area->length != remote->shared_length)
+        return NULL; /* one that says another size now is another's, or a lie */
+    if (area != NULL && (area->mapping != NULL || area->key == remote->id))
+        return area->mapping;
+    if (area == NULL) {
+        if (conn->mappings == NULL)
+            conn->mappings = calloc(SM_CONN_MAPPINGS, sizeof(*conn->mappings));
+        if (conn->mappings == NULL || conn->mappings_count == SM_CONN_MAPPINGS)
+            return NULL;
+        area = &conn->mappings[conn->mappings_count++];
+        *area = (struct sm_mapping){.id = remote->shared,
+            .length = remote->shared_length,
+            .access = access};
+    }
+    area->key = remote->id;
+    *ask_p = true;
+    return NULL;
+}
+
+void
+sm_mapping_forget(struct sm_conn *conn)
+{
+    for (uint32_t i = 0; i < conn->mappings_count; i++)
+        if (conn->mappings[i].mapping != NULL)
+            munmap(conn->mappings[i].mapping, conn->mappings[i].length);
+    free(conn->mappings);
+    conn->mappings = NULL;
+    conn->mappings_count = 0;
+}

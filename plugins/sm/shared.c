@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making shared segments, finding registrations in them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "memfd.h"
+#include "shared.h"
+
+#define FIRST_ROOM 16U
+
+/* One of this class's. The class has them in the order of their addresses. */
+struct sm_shared {
+    uint64_t id;     /* random */
+    uint64_t wanted; /* bytes that were asked for */
+    uint64_t length; /* the same in whole pages */
+    unsigned char *memory;
+    int fd;
+    uint32_t users; /* registrations */
+    bool freed;     /* by the core, while there were users */
+};
+
+/* Memory that is sealed, mapped, and has a descriptor. 0, or an errno. */
+static int
+make(struct sm_shared *area)
+{
+    int error = sm_memfd_create("talaria-sm-area", area->length, &area->fd);
+    if (error != 0)
+        return error;
+    error = sm_memfd_seal(area->fd, false);
+    if (error == 0) {
+        area->memory = mmap(NULL, area->length, PROT_READ | PROT_WRITE,
+            MAP_SHARED, area->fd, 0);
+        error = area->memory == MAP_FAILED ? errno : 0;
+    }
+    if (error != 0)
+        close(area->fd);
+    return error;
+}
+
+static void
+unmake(struct sm_shared *area)
+{
+    munmap(area->memory, area->length);
+    close(area->fd);
+    free(area);
+}
+
+/* How many areas begin at or below an address. [memory] */
+static uint32_t
+count_below(const na_plugin_class *cls, const void *address)
+{
+    uint32_t low = 0;
+    uint32_t high = cls->shared_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((uintptr_t) cls->shared[middle]->memory <= (uintptr_t) address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* [memory] */
+static bool
+insert(na_plugin_class *cls, struct sm_shared *area)
+{
+    if (!tp_random_draw(&cls->random, &area->id))
+        return false;
+    if (cls->shared_count == cls->shared_room) {
+        uint32_t room =
+            cls->shared_room != 0 ? 2 * cls->shared_room : FIRST_ROOM;
+        struct sm_shared **areas =
+            realloc(cls->shared, room * sizeof(struct sm_shared *));
+        if (areas == NULL)
+            return false;
+        cls->shared = areas;
+        cls->shared_room = room;
+    }
+    uint32_t at = count_below(cls, area->memory);
+    memmove(cls->shared + at + 1, cls->shared + at,
+        (cls->shared_count - at) * sizeof(struct sm_shared *));
+    cls->shared[at] = area;
+    cls->shared_count++;
+    return true;
+}
+
+/* [memory] */
+static void
+remove_at(na_plugin_class *cls, uint32_t at)
+{
+    cls->shared_count--;
+    memmove(cls->shared + at, cls->shared + at + 1,
+        (cls->shared_count - at) * sizeof(struct sm_shared *));
+}
+
+static int32_t
+area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
+{
+    uint64_t page = sm_ring_page();
+    if (length == 0 || length > INT64_MAX - page) {
+        TP_LOG(cls->host, ERROR, "cannot allocate %" PRIu64 " bytes", length);
+        return length == 0 ? NA_PLUGIN_E_INVALID_ARG : NA_PLUGIN_E_NOMEM;
+    }
+
+    struct sm_shared *area = calloc(1, sizeof(*area));
+    if (area == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    area->wanted = length;
+    area->length = (length + page - 1) & ~(page - 1);
+    int error = make(area);
+    if (error != 0) {
+        TP_LOG(cls->host, ERROR,
+            "cannot allocate %" PRIu64 " bytes of shared memory: %s", length,
+            sm_memfd_error(error));
+        free(area);
+        return NA_PLUGIN_E_NOMEM;
+    }
+
+    tp_lock_take(&cls->memory);
+    bool inserted = insert(cls, area);
+    tp_lock_drop(&cls->memory);
+    if (!inserted) {
+        unmake(area);
+        return NA_PLUGIN_E_NOMEM;
+    }
+    *memory_p = area->memory;
+    return NA_PLUGIN_OK;
+}
+
+static void
+area_free(na_plugin_class *cls, void *memory)
+{
+    struct sm_shared *gone = NULL;
+
+    if (memory == NULL)
+        return;
+    tp_lock_take(&cls->memory);
+    uint32_t at = count_below(cls, memory);
+    struct sm_shared *area = at != 0 ? cls->shared[at - 1] : NULL;
+    bool known = area != NULL && area->memory == memory && !area->freed;
+    if (known && area->users != 0) {
+        area->freed = true;
+    } else if (known) {
+        remove_at(cls, at - 1);
+        gone = area;
+    }
+    tp_lock_drop(&cls->memory);
+    if (gone != NULL)
+        unmake(gone);
+    if (!known)
+        TP_LOG(cls->host, ERROR, "%p was not allocated here", memory);
+}
+
+const na_plugin_mem_alloc sm_mem_alloc = {
+    .size = sizeof(sm_mem_alloc),
+    .alloc = area_alloc,
+    .free = area_free,
+};
+
+uint32_t
+sm_shared_fini(na_plugin_class *cls)
+{
+    uint32_t left = cls->shared_count;
+
+    for (uint32_t i = 0; i < left; i++)
+        unmake(cls->shared[i]);
+    free(cls->shared);
+    cls->shared = NULL;
+    cls->shared_count = 0;
+    return left;
+}
+
+static bool
+within(const struct sm_shared *area, const na_plugin_segment *segment)
+{
+    uint64_t at = (uintptr_t) segment->base - (uintptr_t) area->memory;
+    return (uintptr_t) segment->base >= (uintptr_t) area->memory &&
+           at <= area->length && segment->length <= area->length - at;
+}
+
+/* Whether a registration shows a peer that reads the area nothing else: it is the
+ * area as a whole, and for reading, since a mapping can always be read. */
+static bool
+covers(const na_plugin_mem *mem, const struct sm_shared *area)
+{
+    return (mem->access & NA_PLUGIN_MEM_READ) != 0 && mem->count == 1 &&
+           mem->segments[0].base == area->memory &&
+           mem->segments[0].length >= area->wanted;
+}
+
+void
+sm_shared_join(na_plugin_class *cls, na_plugin_mem *mem)
+{
+    uint32_t at =
+        cls->shared_count != 0 ? count_below(cls, mem->segments[0].base) : 0;
+
+    mem->within = NULL;
+    mem->shared = mem->shared_base = mem->shared_length = 0;
+    if (at == 0)
+        return;
+    struct sm_shared *area = cls->shared[at - 1];
+    for (uint32_t i = 0; i < mem->count; i++)
+        if (!within(area, &mem->segments[i]))
+            return;
+    area->users++;
+    mem->within = area;
+    if (!covers(mem, area))
+        return;
+    mem->shared = area->id;
+    mem->shared_base = (uintptr_t) area->memory;
+    mem->shared_length = area->length;
+}
+
+void
+sm_shared_leave(na_plugin_class *cls, const na_plugin_mem *mem)
+{
+    struct sm_shared *area = mem->within;
+
+    if (area == NULL)
+        return;
+    area->users--;
+    if (area->users == 0 && area->freed) {
+        remove_at(cls, count_below(cls, area->memory) - 1);
+        unmake(area);
+    }
+}
+
+int
+sm_shared_open(const struct sm_shared *area, uint32_t access)
+{
+    char path[32];
+
+    if ((access & NA_PLUGIN_MEM_WRITE) != 0)
+        return fcntl(area->fd, F_DUPFD_CLOEXEC, 0);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", area->fd);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}

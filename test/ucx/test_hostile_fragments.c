@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A stranger's puts and gets by messages: where they may reach, and what it is
+ * answered. */
+#include <string.h>
+
+#include "scene.h"
+
+#define SERIAL_MOST 4096
+/* Where a serialized registration has what, as README.md lays it out. */
+#define SERIAL_ACCESS 1
+#define SERIAL_NUMBER 16
+#define SERIAL_LENGTH 32 /* of the first segment */
+
+/* Registers memory of the victim's; its serialized form, and how long it is. */
+static uint64_t
+offer_serial(struct scene *scene, void *memory, uint64_t length,
+    uint32_t access, na_plugin_mem **mem_p, unsigned char serial[SERIAL_MOST])
+{
+    const na_plugin_ops *ops = scene->victim.ops;
+    na_plugin_segment segment = {memory, length};
+    uint64_t size = SERIAL_MOST;
+
+    ck_assert_int_eq(ops->mem_register(scene->victim.cls,
+                         &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                             &segment, 1, access, 0, 0},
+                         mem_p),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        ops->mem_serialize(scene->victim.cls, *mem_p, serial, &size),
+        NA_PLUGIN_OK);
+    return size;
+}
+
+/* Registers memory of the victim's: the number that fragments name it by. */
+static uint64_t
+offer(struct scene *scene, void *memory, uint64_t length, uint32_t access,
+    na_plugin_mem **mem_p)
+{
+    unsigned char serial[SERIAL_MOST];
+    uint64_t number;
+
+    offer_serial(scene, memory, length, access, mem_p, serial);
+    memcpy(&number, serial + SERIAL_NUMBER, sizeof(number));
+    return number;
+}
+
+/* A registration that may only be read, and where it ends. */
+START_TEST(hostile_fragments_keep_to_range_and_rights)
+{
+    static unsigned char memory[100];
+    const struct message wrong[] = {
+        {"a put without the right", ANSWERED, UCX_PUT, .header = 56,
+            .fragment = {.length = 9}, .data = 9,
+            .status = NA_PLUGIN_E_PERMISSION},
+        {"a get beyond the end", ANSWERED, UCX_GET, .header = 56,
+            .fragment = {.offset = 92, .length = 9},
+            .status = NA_PLUGIN_E_INVALID_ARG},
+        {"a get that begins at the end", ANSWERED, UCX_GET, .header = 56,
+            .fragment = {.offset = 100, .length = 1},
+            .status = NA_PLUGIN_E_INVALID_ARG},
+        {"a get that goes round", ANSWERED, UCX_GET, .header = 56,
+            .fragment = {.offset = UINT64_MAX - 3, .length = 9},
+            .status = NA_PLUGIN_E_INVALID_ARG},
+    };
+    struct scene scene;
+    na_plugin_mem *mem;
+
+    scene_open(&scene);
+    uint64_t number =
+        offer(&scene, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct message message = wrong[i];
+        message.fragment.mem = number;
+        scene.stranger.messages = 0;
+        memset(scene_bytes, 0xee, 16);
+        scene_say(&scene, &message, scene.stranger.hello.token);
+        scene_await_fate(&scene, ANSWERED, 0, message.status, message.what);
+        for (size_t j = 0; j < sizeof(memory); j++)
+            ck_assert_uint_eq(memory[j], 0);
+    }
+    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+    scene_trip(&scene, "fragments");
+    scene_close(&scene);
+}
+END_TEST
+
+/* Pieces of puts that want no answer get one with those behind them; but none
+ * that come after a fragment that was refused. */
+START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
+{
+    static unsigned char memory[100];
+    const struct {
+        struct message message;
+        uint64_t number;
+        uint32_t answered; /* bytes; 0: no answer */
+    } steps[] = {
+        {{.fragment = {.length = 9}}, 7, 0},
+        {{.fragment = {.at = 9, .offset = 9, .length = 9}}, 7, 0},
+        {{.tag = 1, .fragment = {.at = 18, .offset = 18, .length = 4}}, 7, 22},
+        {{.fragment = {.length = 9}}, 8, 0},
+        {{.fragment = {.length = 5}}, 9, 9}, /* another put: of 8 */
+        {{.fragment = {.at = 50, .length = 6}}, 9,
+            5}, /* a gap: what was before */
+        {{.tag = 1, .fragment = {.at = 56, .length = 1}}, 9, 7},
+        {{.fragment = {.offset = 99, .length = 9},
+             .status = NA_PLUGIN_E_INVALID_ARG},
+            10, 9},
+        {{.fragment = {.at = 9, .length = 9}}, 10, 9}, /* behind that */
+    };
+    struct scene scene;
+    na_plugin_mem *mem;
+
+    scene_open(&scene);
+    struct stranger *stranger = &scene.stranger;
+    uint64_t number = offer(&scene, memory, sizeof(memory),
+        NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &mem);
+    stranger_join(stranger, scene.sides, scene.port);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        const struct message *step = &steps[i].message;
+        union ucx_header header = {
+            .fragment = {.head = {.token = stranger->hello.token,
+                             .tag = step->tag,
+                             .kind = UCX_PUT},
+                .number = steps[i].number,
+                .mem = number,
+                .at = step->fragment.at,
+                .offset = step->fragment.offset,
+                .length = step->fragment.length}};
+        uint32_t messages = stranger->messages;
+        memset(scene_bytes, (int) i + 1, 16);
+        stranger_send(stranger, scene.sides, &header, sizeof(header.fragment),
+            scene_bytes, step->fragment.length, UCP_AM_SEND_FLAG_EAGER);
+        uint64_t until =
+            now_ms() + (steps[i].answered != 0 ? SIDE_WAIT_MS : 50);
+        while (stranger->messages == messages && now_ms() < until)
+            stranger_turn(stranger, scene.sides);
+        ck_assert_msg(
+            (stranger->messages != messages) == (steps[i].answered != 0),
+            "step %zu: %u answers", i, stranger->messages - messages);
+        if (steps[i].answered == 0)
+            continue;
+        ck_assert_uint_eq(stranger->messages, messages + 1);
+        ck_assert_uint_eq(stranger->got.head.kind, UCX_DONE);
+        ck_assert_uint_eq(stranger->got.fragment.length, steps[i].answered);
+        ck_assert_int_eq(stranger->got.fragment.status, step->status);
+    }
+    ck_assert_uint_eq(memory[0], 9);
+    ck_assert_uint_eq(memory[9], 2);
+    ck_assert_uint_eq(memory[21], 3);
+    ck_assert_uint_eq(memory[99], 0);
+    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+    scene_trip(&scene, "quiet fragments");
+    scene_close(&scene);
+}
+END_TEST
+
+/* Who asks and asks, and never takes the answers, is let go; what waits for it
+ * has a bound. */
+START_TEST(hostile_gets_that_nobody_fetches_end)
+{
+    static unsigned char memory[16 * SCENE_FRAGMENT];
+    union ucx_header header;
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER};
+    void *requests[60];
+    struct scene scene;
+    na_plugin_mem *mem;
+    uint64_t until = now_ms() + SIDE_WAIT_MS;
+
+    scene_open(&scene);
+    uint64_t number =
+        offer(&scene, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    header.fragment = (struct ucx_fragment){
+        .head = {.token = scene.stranger.hello.token, .kind = UCX_GET},
+        .number = 3,
+        .mem = number,
+        .length = sizeof(memory)};
+    /* each is answered by a megabyte, more than sockets hold in the end */
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        requests[i] = ucp_am_send_nbx(scene.stranger.ep, UCX_AM_ID, &header,
+            sizeof(header.fragment), NULL, 0, &param);
+        for (uint32_t j = 0; j < 20; j++)
+            side_poll(&scene.victim);
+    }
+    while (side_counter(&scene.victim, "connections_broken") == 0) {
+        side_poll(&scene.victim);
+        if (now_ms() > until)
+            ck_abort_msg("answers pile up without an end");
+    }
+    scene_trip(&scene, "gets that nobody fetches");
+    stranger_hang_up(&scene.stranger);
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+        if (UCS_PTR_IS_PTR(requests[i]))
+            ucp_request_free(requests[i]);
+    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+    scene_close(&scene);
+}
+END_TEST
+
+#define NEIGHBOURS 8U /* registrations, in the order in which they were made */
+#define SHOWN 4U      /* the one that the stranger was told of */
+
+/* Registrations that nobody but the victim knows, around one that may be read. */
+struct neighbours {
+    na_plugin_mem *mems[NEIGHBOURS];
+    unsigned char memory[NEIGHBOURS][64];
+    unsigned char serial[SERIAL_MOST]; /* of the one that is shown */
+    uint64_t size;
+    uint64_t number;
+};
+
+static void
+neighbours_offer(struct scene *scene, struct neighbours *all)
+{
+    memset(all, 0, sizeof(*all));
+    for (uint32_t i = 0; i < NEIGHBOURS; i++) {
+        memset(all->memory[i], 0x5a, sizeof(all->memory[i]));
+        if (i == SHOWN)
+            all->size =
+                offer_serial(scene, all->memory[i], sizeof(all->memory[i]),
+                    NA_PLUGIN_MEM_READ, &all->mems[i], all->serial);
+        else
+            offer(scene, all->memory[i], sizeof(all->memory[i]),
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &all->mems[i]);
+    }
+    memcpy(&all->number, all->serial + SERIAL_NUMBER, sizeof(all->number));
+}
+
+static void
+neighbours_check(const struct neighbours *all, const char *after)
+{
+    for (uint32_t i = 0; i < NEIGHBOURS; i++)
+        for (size_t j = 0; j < sizeof(all->memory[i]); j++)
+            if (all->memory[i][j] != 0x5a)
+                ck_abort_msg("%s: registration %u was written", after, i);
+}
+
+static void
+neighbours_withdraw(struct scene *scene, struct neighbours *all)
+{
+    for (uint32_t i = 0; i < NEIGHBOURS; i++)
+        scene->victim.ops->mem_deregister(scene->victim.cls, all->mems[i]);
+}
+
+/* A put and a get with a number that the stranger made up. */
+static void
+guess(struct scene *scene, const struct neighbours *all, uint64_t number,
+    const char *how)
+{
+    const struct message tries[] = {
+        {"put", ANSWERED, UCX_PUT, .header = 56, .tag = 1,
+            .fragment = {.mem = number, .length = 9}, .data = 9},
+        {"get", ANSWERED, UCX_GET, .header = 56,
+            .fragment = {.mem = number, .length = 9}},
+    };
+
+    for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+        scene->stranger.messages = 0;
+        memset(scene_bytes, 0xee, 16);
+        scene_say(scene, &tries[i], scene->stranger.hello.token);
+        scene_await_fate(scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, how);
+        neighbours_check(all, how);
+    }
+}
+
+/* Who was shown one registration learns nothing of the others' numbers. */
+START_TEST(hostile_fragments_with_a_guessed_number_reach_nothing)
+{
+    static struct neighbours all;
+    struct scene scene;
+    uint64_t noise = UINT64_C(0x9E3779B97F4A7C15);
+
+    scene_open(&scene);
+    neighbours_offer(&scene, &all);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    for (uint64_t i = 1; i <= NEIGHBOURS; i++) {
+        guess(&scene, &all, all.number - i, "a number before");
+        guess(&scene, &all, all.number + i, "a number behind");
+    }
+    for (uint32_t i = 0; i < 64; i++)
+        guess(&scene, &all, all.number ^ (UINT64_C(1) << i), "another bit");
+    for (uint32_t i = 0; i < 20; i++) {
+        guess(&scene, &all, noise, "any number");
+        noise = noise * UINT64_C(6364136223846793005) + 1;
+    }
+    guess(&scene, &all, 0, "no number");
+    neighbours_withdraw(&scene, &all);
+    scene_trip(&scene, "guessed numbers");
+    scene_close(&scene);
+}
+END_TEST
+
+/* The friend uses what it was shown after changing some bytes of it. */
+static void
+forge(struct scene *scene, const struct neighbours *all,
+    const unsigned char serial[SERIAL_MOST], uint64_t length, bool put,
+    int32_t status, const char *how)
+{
+    static unsigned char own[256];
+    const na_plugin_ops *ops = scene->friend.ops;
+    na_plugin_segment segment = {own, sizeof(own)};
+    na_plugin_mem *local, *remote;
+    struct act act;
+
+    memset(own, 0xee, sizeof(own));
+    ck_assert_int_eq(
+        ops->mem_register(scene->friend.cls,
+            &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
+                NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
+            &local),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        ops->mem_deserialize(scene->friend.cls, serial, all->size, &remote),
+        NA_PLUGIN_OK);
+    act_init(&act, &scene->friend);
+    act_move(&act, put, local, remote, length, scene->to_victim);
+    int32_t got = act_await(&act, &scene->victim);
+    ck_assert_msg(got == status, "%s: %d", how, (int) got);
+    for (size_t i = 0; i < sizeof(own); i++)
+        if (own[i] != 0xee)
+            ck_abort_msg("%s: bytes came", how);
+    neighbours_check(all, how);
+    act_fini(&act);
+    ops->mem_remote_free(scene->friend.cls, remote);
+    ops->mem_deregister(scene->friend.cls, local);
+}
+
+/* The same through the plugin: it sends what the bytes say, the owner refuses. */
+START_TEST(hostile_changed_descriptors_reach_nothing)
+{
+    static struct neighbours all;
+    static unsigned char serial[SERIAL_MOST];
+    struct scene scene;
+    uint64_t longer = 65;
+
+    scene_open(&scene);
+    neighbours_offer(&scene, &all);
+    for (int64_t step = -8; step <= 8; step++) {
+        uint64_t number = all.number + (uint64_t) step;
+        memcpy(serial, all.serial, sizeof(serial));
+        memcpy(serial + SERIAL_NUMBER, &number, sizeof(number));
+        serial[SERIAL_ACCESS] = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE;
+        if (step == 0) { /* itself, with a right that it doesn't have */
+            forge(&scene, &all, serial, 9, true, NA_PLUGIN_E_PERMISSION,
+                "a right more");
+            continue;
+        }
+        forge(&scene, &all, serial, 9, true, NA_PLUGIN_E_INVALID_ARG,
+            "a put with another number");
+        forge(&scene, &all, serial, 9, false, NA_PLUGIN_E_INVALID_ARG,
+            "a get with another number");
+    }
+    memcpy(serial, all.serial, sizeof(serial));
+    memcpy(serial + SERIAL_LENGTH, &longer, sizeof(longer));
+    forge(&scene, &all, serial, longer, false, NA_PLUGIN_E_INVALID_ARG,
+        "a byte more");
+    neighbours_withdraw(&scene, &all);
+    scene_trip(&scene, "changed descriptors");
+    scene_close(&scene);
+}
+END_TEST
+
+/* The number dies with the registration: the next one has another. */
+START_TEST(hostile_numbers_of_the_past_reach_nothing)
+{
+    static unsigned char memory[64];
+    uint64_t numbers[100];
+    struct scene scene;
+    na_plugin_mem *mem;
+
+    scene_open(&scene);
+    stranger_join(&scene.stranger, scene.sides, scene.port);
+    for (uint32_t i = 0; i < 100; i++) {
+        numbers[i] = offer(&scene, memory, sizeof(memory),
+            NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &mem);
+        ck_assert_uint_ne(numbers[i], 0);
+        for (uint32_t j = 0; j < i; j++) {
+            /* of numbers without a pattern none of 100 are this near */
+            uint64_t apart = numbers[i] - numbers[j];
+            ck_assert_uint_gt(apart, 1U << 20);
+            ck_assert_uint_gt(0 - apart, 1U << 20);
+        }
+        if (i < 99)
+            scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+    }
+    const struct message put = {"put", ANSWERED, UCX_PUT, .header = 56,
+        .tag = 1, .fragment = {.mem = numbers[98], .length = 9}, .data = 9};
+    memset(scene_bytes, 0xee, 16);
+    scene.stranger.messages = 0;
+    scene_say(&scene, &put, scene.stranger.hello.token);
+    scene_await_fate(
+        &scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, "a number of the past");
+    for (size_t i = 0; i < sizeof(memory); i++)
+        ck_assert_uint_eq(memory[i], 0);
+    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+    scene_close(&scene);
+}
+END_TEST
+
+static void
+add(TCase *tcase)
+{
+    tcase_add_test(tcase, hostile_fragments_keep_to_range_and_rights);
+    tcase_add_test(tcase, hostile_quiet_pieces_are_answered_in_the_end);
+    tcase_add_test(tcase, hostile_gets_that_nobody_fetches_end);
+    tcase_add_test(
+        tcase, hostile_fragments_with_a_guessed_number_reach_nothing);
+    tcase_add_test(tcase, hostile_changed_descriptors_reach_nothing);
+    tcase_add_test(tcase, hostile_numbers_of_the_past_reach_nothing);
+}
+
+int
+main(int argc, char **argv)
+{
+    return scene_main(argc, argv, "ucx hostile fragments", add);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the processes of one case share: the verdict, what each is doing, what
+ * the plugin logged. The kit reads it when they are gone.
+ */
+#ifndef KIT_SHARED_H
+#define KIT_SHARED_H
+
+#include "check/kit.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#define KIT_LINES 12U
+#define KIT_LINE_MAX 320U
+
+/* Exit status of a process that has left its verdict here. */
+#define KIT_EXIT_VERDICT 77
+
+/* What a plugin offers, as the first case of all finds it. */
+struct kit_facts {
+    bool known;
+    bool rma;
+    bool multi_recv;
+    bool wait;
+    bool serialize;
+    bool alloc;
+    bool report;
+    bool forget;
+    uint32_t max_contexts;
+    char name[128]; /* of the plugin, its version, the protocol */
+    char version[128];
+    char protocol[128];
+};
+
+/* A process of the case. */
+struct kit_slot {
+    _Atomic(const char *) step; /* of the script */
+    _Atomic(const char *) call; /* into the plugin that its main thread is in */
+};
+
+struct kit_shared {
+    _Atomic uint32_t taken; /* by the process with the first verdict */
+    _Atomic uint32_t written;
+    enum kit_verdict verdict;
+    uint32_t rule;
+    char expected[KIT_TEXT_MAX];
+    char came[KIT_TEXT_MAX];
+    struct kit_slot slots[KIT_PROCESSES + 1];
+    _Atomic uint32_t lines;
+    char log[KIT_LINES][KIT_LINE_MAX];
+    atomic_bool writing[KIT_LINES]; /* somebody writes the line */
+    struct kit_facts facts;
+};
+
+extern struct kit_shared *kit_shared; /* of the running case */
+extern const struct kit_case *kit_running;
+
+/* Memory that children share. NULL: there is none. */
+struct kit_shared *kit_shared_create(void);
+void kit_shared_destroy(struct kit_shared *shared);
+
+/* Says which slot this process has, and shows crashes there from
+ * now on. */
+void kit_shared_enter(uint32_t slot);
+uint32_t kit_shared_slot(void);
+
+/* Around a call into the plugin: its name, and NULL. Of the main thread only
+ * those of others are ignored. */
+const char *kit_call_enter(const char *name);
+void kit_call_leave(const char *before);
+
+/* Keeps a line that the plugin logged. */
+void kit_shared_log(int32_t level, const char *text);
+
+/* What an address in guarded memory means that was touched. false: it is
+ * nothing of the kit's. See guard.c. */
+bool kit_guard_explain(
+    const void *address, uint32_t *rule_p, const char **text_p);
+
+#endif /* KIT_SHARED_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Time that only moves forward, in seconds. */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include <time.h>
+
+static inline double
+clock_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
+}
+
+#endif /* CLOCK_H */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where a server may listen: what a transport reaches is what its class says;
+ * which host is loopback, the text of an info string or an address. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <na.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <talaria.h>
+#include <unistd.h>
+
+#include "common/listen.h"
+
+#define LOOPBACK "127.0.0.1"
+#define DEVICE "lo"
+#define MARK "://"
+
+/* Longer hosts aren't loopback's. */
+#define HOST_SIZE 64
+
+/* Where the host begins in "plugin+protocol://device/host:port", or the text's
+ * end. */
+static const char *
+host_begin(const char *text)
+{
+    const char *mark = strstr(text, MARK);
+    const char *slash;
+
+    if (mark == NULL)
+        return text + strlen(text);
+    mark += strlen(MARK);
+    slash = strchr(mark, '/');
+    return slash == NULL ? mark : slash + 1;
+}
+
+/* Copies the host out of an info string, without its brackets; "" for one that
+ * is too long. */
+static void
+copy_host(const char *text, char host_p[HOST_SIZE])
+{
+    const char *begin = host_begin(text);
+    size_t length;
+
+    if (*begin == '[') {
+        begin++;
+        length = strcspn(begin, "]");
+    } else {
+        length = strcspn(begin, ":");
+    }
+    if (length >= HOST_SIZE)
+        length = 0;
+    memcpy(host_p, begin, length);
+    host_p[length] = 0;
+}
+
+static bool
+is_loopback_number(const char *host)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, host, &v6) != 1)
+        return false;
+    return IN6_IS_ADDR_LOOPBACK(&v6) ||
+           (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+}
+
+/* What the name means is looked at again once the transport is open. */
+static bool
+is_loopback_host(const char *host)
+{
+    return is_loopback_number(host) || strcasecmp(host, "localhost") == 0 ||
+           strcmp(host, DEVICE) == 0;
+}
+
+/* Whether a device other than the loopback one is named, in front of a slash. */
+static bool
+names_other_device(const char *info)
+{
+    const char *mark = strstr(info, MARK);
+    const char *slash = mark == NULL ? NULL : strchr(mark + strlen(MARK), '/');
+
+    return slash != NULL &&
+           ((size_t) (slash - mark) != strlen(MARK DEVICE) ||
+               strncmp(mark, MARK DEVICE, strlen(MARK DEVICE)) != 0);
+}
+
+/* Whether no host is named; perhaps a port. */
+static bool
+names_no_host(const char *info)
+{
+    return *host_begin(info) == 0 || *host_begin(info) == ':';
+}
+
+/* Peers that a class takes messages from. */
+enum reach {
+    REACH_UNKNOWN, /* it can't be opened */
+    REACH_USER,    /* processes of the same user */
+    REACH_ANY,     /* of any user of this machine, for it was told so */
+    REACH_NODE,    /* of this machine; of whom, its plugin doesn't say */
+    REACH_NETWORK
+};
+
+static enum reach
+reach_of_class(na_class_t *na_class)
+{
+    struct talaria_report *report;
+    enum reach reach = REACH_NETWORK;
+    const char *peers = "";
+
+    if (talaria_class_report(na_class, &report) != NA_SUCCESS)
+        return REACH_UNKNOWN;
+    for (size_t i = 0; i < report->count; i++) {
+        const struct talaria_report_entry *entry = report->entries[i];
+
+        if (entry->text == NULL)
+            continue;
+        if (strcmp(entry->name, "node_local") == 0 &&
+            strcmp(entry->text, "yes") == 0)
+            reach = REACH_NODE;
+        if (strcmp(entry->name, "peers") == 0)
+            peers = entry->text;
+    }
+    if (reach == REACH_NODE && strcmp(peers, "user") == 0)
+        reach = REACH_USER;
+    else if (reach == REACH_NODE && strcmp(peers, "any") == 0)
+        reach = REACH_ANY;
+    talaria_class_report_free(report);
+    return reach;
+}
+
+static enum reach
+reach_of_info(const char *info)
+{
+    na_class_t *na_class = NA_Initialize(info, false);
+    enum reach reach = REACH_UNKNOWN;
+
+    if (na_class != NULL) {
+        reach = reach_of_class(na_class);
+        NA_Finalize(na_class);
+    }
+    return reach;
+}
+
+/* Of a transport that stays on this machine, what follows "://" may say who is
+ * admitted; of others it names a host, which isn't opened twice. */
+static enum reach
+find_reach(const char *info)
+{
+    const char *mark = strstr(info, MARK);
+    char *scheme =
+        strndup(info, mark == NULL ? strlen(info) : (size_t) (mark - info));
+    enum reach reach = scheme == NULL ? REACH_UNKNOWN : reach_of_info(scheme);
+
+    free(scheme);
+    if (reach == REACH_UNKNOWN || reach == REACH_NETWORK || mark == NULL)
+        return reach;
+    return reach_of_info(info);
+}
+
+/* The same, on the loopback device, without which there are libraries that
+ * listen at others, too; and at the loopback address, if no other is named. */
+static char *
+with_loopback(const char *info)
+{
+    const char *mark = strstr(info, MARK);
+    size_t scheme = mark == NULL ? strlen(info) : (size_t) (mark - info);
+    const char *rest = host_begin(info);
+    char host[HOST_SIZE];
+    char *text;
+
+    copy_host(info, host);
+    if (host[0] == 0 || strcmp(host, DEVICE) == 0) {
+        rest += strlen(host);
+        snprintf(host, sizeof(host), "%s", LOOPBACK);
+    } else {
+        host[0] = 0;
+    }
+    if (asprintf(&text, "%.*s" MARK DEVICE "/%s%s", (int) scheme, info, host,
+            rest) < 0)
+        return NULL;
+    return text;
+}
+
+/* Whether a host or a device was named, which isn't loopback's. */
+static bool
+names_outside(const char *info)
+{
+    char host[HOST_SIZE];
+
+    copy_host(info, host);
+    return names_other_device(info) ||
+           (!names_no_host(info) && !is_loopback_host(host));
+}
+
+/* Why a server without a token may not listen there, or NULL. */
+static const char *
+refuse(const char *info, enum reach reach, bool root_is_careful)
+{
+    if (reach == REACH_NETWORK && names_outside(info))
+        return "other machines may reach that address, which needs "
+               "--token-file";
+    if (reach == REACH_ANY)
+        return "any user of this machine may reach that address, which needs "
+               "--token-file";
+    if (reach != REACH_USER && root_is_careful && geteuid() == 0)
+        return "any user of this machine may reach that address, and do there "
+               "what root may, which needs --token-file; na+sm is for root's "
+               "own processes";
+    return NULL;
+}
+
+const char *
+listen_decide(const char *info, bool has_token, bool root_is_careful,
+    struct listen *listen_p)
+{
+    enum reach reach = find_reach(info);
+    bool chosen = !names_no_host(info) || names_other_device(info);
+    struct listen listen = {NULL, reach == REACH_NETWORK && !has_token};
+    const char *reason = NULL;
+
+    if (reach == REACH_UNKNOWN)
+        return "can't open the transport";
+    if (!has_token)
+        reason = refuse(info, reach, root_is_careful);
+    if (reason != NULL)
+        return reason;
+    listen.info = listen.loopback_only || (reach == REACH_NETWORK && !chosen)
+                      ? with_loopback(info)
+                      : strdup(info);
+    if (listen.info == NULL)
+        return strerror(ENOMEM);
+    *listen_p = listen;
+    return NULL;
+}
+
+const char *
+listen_check(const struct listen *listen, const char *address)
+{
+    char host[HOST_SIZE] = "";
+
+    if (!listen->loopback_only)
+        return NULL;
+    if (address != NULL)
+        copy_host(address, host);
+    return is_loopback_number(host)
+               ? NULL
+               : "not known to be for this machine only, which needs "
+                 "--token-file";
+}

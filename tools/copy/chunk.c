@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moving data at the server: a chunk gets one of a bounded number of buffers,
+ * waiting for it if need be, is pulled or pushed, and then answered. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "copy/chunk.h"
+#include "copy/hash.h"
+#include "copy/io.h"
+#include "copy/page.h"
+#include "copy/path.h"
+
+#define BUFFERS_MAX 64         /* of COPY_CHUNK_SIZE bytes, for all clients */
+#define SESSION_MOVING_MAX 16  /* of them, for one client */
+#define SESSION_CHUNKS_MAX 128 /* asked for by one client */
+
+struct copy_buffer {
+    struct copy_buffer *next;
+    hg_bulk_t bulk;
+    char *memory;
+};
+
+struct copy_chunk {
+    struct copy_chunk *next; /* waiting, or of the session's that move */
+    struct copy_session *session;
+    struct copy_open *open;
+    hg_handle_t handle;
+    enum copy_rpc rpc;
+    hg_bulk_t remote; /* the client's memory */
+    uint64_t offset;  /* in the file */
+    uint32_t size;    /* bytes to be moved */
+    struct copy_buffer *buffer;
+    hg_op_id_t transfer;
+    union copy_out out;
+};
+
+/* Returns a buffer, or NULL: *status_p is COPY_LATER when there will be one. */
+static struct copy_buffer *
+take_buffer(struct copy_server *server, enum copy_status *status_p)
+{
+    struct copy_buffer *buffer = server->buffers;
+    hg_size_t size = COPY_CHUNK_SIZE;
+    void *memory;
+
+    if (buffer != NULL) {
+        server->buffers = buffer->next;
+        return buffer;
+    }
+    *status_p = COPY_LATER;
+    if (server->buffer_count >= BUFFERS_MAX)
+        return NULL;
+    *status_p = COPY_NO_MEMORY;
+    buffer = calloc(1, sizeof(*buffer));
+    if (buffer == NULL)
+        return NULL;
+    if (HG_Bulk_create(server->hg_class, 1, NULL, &size, HG_BULK_READWRITE,
+            &buffer->bulk) != HG_SUCCESS) {
+        free(buffer);
+        return NULL;
+    }
+    if (HG_Bulk_access(buffer->bulk, 0, size, HG_BULK_READWRITE, 1, &memory,
+            NULL, NULL) != HG_SUCCESS) {
+        HG_Bulk_free(buffer->bulk);
+        free(buffer);
+        return NULL;
+    }
+    buffer->memory = memory;
+    server->buffer_count++;
+    return buffer;
+}
+
+void
+copy_chunk_free_buffers(struct copy_server *server)
+{
+    while (server->buffers != NULL) {
+        struct copy_buffer *buffer = server->buffers;
+        server->buffers = buffer->next;
+        server->buffer_count--;
+        HG_Bulk_free(buffer->bulk);
+        free(buffer);
+    }
+}
+
+static void begin_waiting(struct copy_server *server);
+
+/* Answers, and frees everything but what others hold. */
+static void
+end(struct copy_chunk *chunk, enum copy_status status)
+{
+    struct copy_session *session = chunk->session;
+    struct copy_server *server = session->server;
+
+    if (chunk->buffer != NULL) {
+        chunk->buffer->next = server->buffers;
+        server->buffers = chunk->buffer;
+    }
+    chunk->out.status = status;
+    session->chunk_count--;
+    copy_open_unref(chunk->open);
+    HG_Bulk_free(chunk->remote);
+    copy_server_respond(server, session, chunk->handle, &chunk->out);
+    copy_session_unref(session);
+    free(chunk);
+}
+
+/* A page of as many entries as it takes; what doesn't fit is read again for the
+ * next one. */
+static enum copy_status
+fill_page(struct copy_chunk *chunk)
+{
+    struct copy_server *server = chunk->session->server;
+    struct copy_open *open = chunk->open;
+    copy_list_out_t *out = &chunk->out.list;
+    struct copy_page page;
+    copy_entry_t entry;
+    struct stat st;
+    bool full = false;
+    int error = 0;
+
+    if (copy_page_write(server->hg_class, chunk->buffer->memory, COPY_PAGE_SIZE,
+            &page) != HG_SUCCESS)
+        return COPY_NO_MEMORY;
+    while (!full) {
+        long before = telldir(open->dir);
+        struct dirent *found;
+
+        errno = 0;
+        found = readdir(open->dir);
+        error = errno;
+        if (found == NULL)
+            break;
+        /* What vanishes meanwhile isn't listed. */
+        if (copy_name_check(found->d_name, strlen(found->d_name)) != 0 ||
+            fstatat(dirfd(open->dir), found->d_name, &st, AT_SYMLINK_NOFOLLOW) <
+                0)
+            continue;
+        copy_proto_path(&entry.name, found->d_name);
+        entry.meta = copy_page_meta(&st);
+        full = !copy_page_append(&page, &entry);
+        if (full)
+            seekdir(open->dir, before);
+    }
+    out->id = full ? open->id : 0;
+    out->count = page.count;
+    out->bytes = copy_page_end(&page);
+    chunk->size = out->bytes;
+    if (!full)
+        copy_open_close(open);
+    return copy_status_of(error);
+}
+
+/* Puts into the buffer what is to be pushed. */
+static enum copy_status
+prepare(struct copy_chunk *chunk)
+{
+    int error;
+
+    /* While it waited. */
+    if (chunk->open->closed)
+        return COPY_NO_ID;
+    if (chunk->rpc == COPY_WRITE)
+        return COPY_OK;
+    if (chunk->rpc == COPY_LIST)
+        return fill_page(chunk);
+    error = copy_io_read(
+        chunk->open->fd, chunk->buffer->memory, chunk->size, chunk->offset);
+    if (error == 0)
+        copy_hash_add(&chunk->open->sum, chunk->offset, chunk->buffer->memory,
+            chunk->size);
+    return copy_status_of(error);
+}
+
+/* Does with the buffer what is to be done when it is pulled or pushed. */
+static enum copy_status
+moved(struct copy_chunk *chunk)
+{
+    struct copy_open *open = chunk->open;
+    int error;
+
+    if (chunk->rpc != COPY_WRITE)
+        return COPY_OK;
+    if (open->closed)
+        return COPY_NO_ID;
+    copy_hash_add(
+        &open->sum, chunk->offset, chunk->buffer->memory, chunk->size);
+    error = copy_io_write(
+        open->temp.fd, chunk->buffer->memory, chunk->size, chunk->offset);
+    if (error == 0)
+        open->received += chunk->size;
+    else if (open->failure == COPY_OK)
+        open->failure = copy_status_of(error);
+    return copy_status_of(error);
+}
+
+/* What is said to a client whose session has been dropped. */
+static enum copy_status
+dropped_status(const struct copy_server *server)
+{
+    return server->stopping ? COPY_STOPPING : COPY_NO_SESSION;
+}
+
+static void
+link_moving(struct copy_chunk *chunk)
+{
+    chunk->next = chunk->session->chunks;
+    chunk->session->chunks = chunk;
+    chunk->session->moving++;
+    chunk->session->server->pending++;
+}
+
+static void
+unlink_moving(struct copy_chunk *chunk)
+{
+    struct copy_chunk **at = &chunk->session->chunks;
+
+    while (*at != chunk)
+        at = &(*at)->next;
+    *at = chunk->next;
+    chunk->session->moving--;
+    chunk->session->server->pending--;
+}
+
+static hg_return_t
+on_transfer(const struct hg_cb_info *info)
+{
+    struct copy_chunk *chunk = info->arg;
+    struct copy_session *session = chunk->session;
+    struct copy_server *server = session->server;
+
+    unlink_moving(chunk);
+    if (info->ret != HG_SUCCESS) {
+        copy_session_drop(session, HG_Error_to_string(info->ret));
+        end(chunk, dropped_status(server));
+    } else {
+        session->alive = clock_seconds();
+        end(chunk, moved(chunk));
+    }
+    begin_waiting(server);
+    return HG_SUCCESS;
+}
+
+/* Moves a chunk that has its buffer. */
+static void
+begin(struct copy_chunk *chunk)
+{
+    struct copy_session *session = chunk->session;
+    struct copy_server *server = session->server;
+    enum copy_status status = prepare(chunk);
+    hg_return_t ret;
+
+    if (status != COPY_OK || chunk->size == 0 || chunk->rpc == COPY_HASH) {
+        end(chunk, status);
+        return;
+    }
+    link_moving(chunk);
+    ret = HG_Bulk_transfer(server->context, on_transfer, chunk,
+        chunk->rpc == COPY_WRITE ? HG_BULK_PULL : HG_BULK_PUSH, session->addr,
+        chunk->remote, 0, chunk->buffer->bulk, 0, chunk->size,
+        &chunk->transfer);
+    if (ret == HG_SUCCESS)
+        return;
+    unlink_moving(chunk);
+    copy_session_drop(session, HG_Error_to_string(ret));
+    end(chunk, dropped_status(server));
+}
+
+/* Takes the first of those that wait that may move now; with a session, its
+ * first one. */
+static struct copy_chunk *
+take_waiting(struct copy_server *server, const struct copy_session *session)
+{
+    for (struct copy_chunk **at = &server->waiting; *at != NULL;
+         at = &(*at)->next) {
+        struct copy_chunk *chunk = *at;
+        if (session != NULL ? chunk->session != session
+                            : chunk->session->moving >= SESSION_MOVING_MAX)
+            continue;
+        *at = chunk->next;
+        if (chunk->next == NULL)
+            server->waiting_end = at;
+        return chunk;
+    }
+    return NULL;
+}
+
+static void
+begin_waiting(struct copy_server *server)
+{
+    while (server->buffers != NULL) {
+        struct copy_chunk *chunk = take_waiting(server, NULL);
+        enum copy_status status;
+
+        if (chunk == NULL)
+            return;
+        chunk->buffer = take_buffer(server, &status);
+        begin(chunk);
+    }
+}
+
+/* Takes the handle over unless it refuses. */
+static enum copy_status
+start(struct copy_session *session, struct copy_open *open, hg_handle_t handle,
+    const struct copy_chunk *request)
+{
+    struct copy_server *server = session->server;
+    enum copy_status status = COPY_LATER;
+    struct copy_buffer *buffer = NULL;
+    struct copy_chunk *chunk;
+
+    if (session->chunk_count >= SESSION_CHUNKS_MAX)
+        return COPY_LIMIT;
+    chunk = malloc(sizeof(*chunk));
+    if (chunk == NULL)
+        return COPY_NO_MEMORY;
+    if (session->moving < SESSION_MOVING_MAX)
+        buffer = take_buffer(server, &status);
+    if (buffer == NULL && status != COPY_LATER) {
+        free(chunk);
+        return status;
+    }
+    *chunk = *request;
+    chunk->session = session;
+    chunk->open = open;
+    chunk->handle = handle;
+    chunk->buffer = buffer;
+    if (chunk->remote != HG_BULK_NULL)
+        HG_Bulk_ref_incr(chunk->remote);
+    session->refs++;
+    session->chunk_count++;
+    open->refs++;
+    if (buffer != NULL) {
+        begin(chunk);
+    } else {
+        *server->waiting_end = chunk;
+        server->waiting_end = &chunk->next;
+    }
+    return COPY_LATER;
+}
+
+enum copy_status
+copy_chunk_start(struct copy_session *session, hg_handle_t handle,
+    enum copy_rpc rpc, const copy_chunk_in_t *in)
+{
+    struct copy_open *open = copy_open_find(
+        session, in->id, rpc == COPY_WRITE ? COPY_UPLOAD : COPY_DOWNLOAD);
+    struct copy_chunk request = {
+        .rpc = rpc, .remote = in->bulk, .offset = in->offset, .size = in->size};
+    uint64_t left;
+
+    if (open == NULL)
+        return COPY_NO_ID;
+    if (open->failure != COPY_OK)
+        return open->failure;
+    if (in->offset % COPY_CHUNK_SIZE != 0 || in->offset >= open->size)
+        return COPY_INVALID;
+    left = open->size - in->offset;
+    if (in->size != (left < COPY_CHUNK_SIZE ? left : COPY_CHUNK_SIZE) ||
+        (rpc != COPY_HASH && (in->bulk == HG_BULK_NULL ||
+                                 HG_Bulk_get_size(in->bulk) < in->size)))
+        return COPY_INVALID;
+    return start(session, open, handle, &request);
+}
+
+/* Opens the directory of a first page. */
+static enum copy_status
+open_listing(struct copy_session *session, const copy_path_t *path,
+    struct copy_open **open_p)
+{
+    struct copy_open *open = NULL;
+    enum copy_status status;
+    int fd = -1;
+    int error = copy_path_check(path->bytes, path->length);
+
+    if (error == 0)
+        error = copy_path_directory(session->server->root, path->bytes, &fd);
+    if (error != 0)
+        return copy_status_of(error);
+    status = copy_open_create(session, COPY_LISTING, &open);
+    if (status != COPY_OK) {
+        close(fd);
+        return status;
+    }
+    open->dir = fdopendir(fd);
+    if (open->dir == NULL) {
+        status = copy_status_of(errno);
+        close(fd);
+        copy_open_close(open);
+        return status;
+    }
+    *open_p = open;
+    return COPY_OK;
+}
+
+enum copy_status
+copy_chunk_list(
+    struct copy_session *session, hg_handle_t handle, const copy_list_in_t *in)
+{
+    struct copy_chunk request = {.rpc = COPY_LIST, .remote = in->bulk};
+    struct copy_open *open = NULL;
+    enum copy_status status;
+
+    if (in->bulk == HG_BULK_NULL || HG_Bulk_get_size(in->bulk) < COPY_PAGE_SIZE)
+        return COPY_INVALID;
+    if (in->id == 0) {
+        status = open_listing(session, &in->path, &open);
+        if (open == NULL)
+            return status;
+    } else {
+        open = copy_open_find(session, in->id, COPY_LISTING);
+        if (open == NULL)
+            return COPY_NO_ID;
+        /* One page after the other: there is only one place in a directory. */
+        if (open->refs > 0)
+            return COPY_BUSY;
+    }
+    status = start(session, open, handle, &request);
+    if (status != COPY_LATER && in->id == 0)
+        copy_open_close(open);
+    return status;
+}
+
+void
+copy_chunk_cancel(struct copy_session *session)
+{
+    struct copy_server *server = session->server;
+    struct copy_chunk *chunk;
+
+    for (chunk = session->chunks; chunk != NULL; chunk = chunk->next)
+        HG_Bulk_cancel(chunk->transfer);
+    while ((chunk = take_waiting(server, session)) != NULL)
+        end(chunk, dropped_status(server));
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `talaria copy get`: lets the server push files chunk by chunk, and writes
+ * them here. What has been found at the server comes from remote.c. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "copy/check.h"
+#include "copy/copy.h"
+#include "copy/get.h"
+#include "copy/hash.h"
+#include "copy/io.h"
+#include "copy/link.h"
+#include "copy/path.h"
+#include "copy/signal.h"
+
+static void
+on_open(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    struct copy_get *get = item->pipe->owner;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+    const char *name;
+    struct stat st;
+    int dir;
+    int error;
+
+    if (status == COPY_LOST)
+        return;
+    if (status != COPY_OK) {
+        copy_item_fail(item, copy_status_text(status));
+        copy_pipe_retire(item);
+        return;
+    }
+    if (item->check == COPY_CHECK_WANTED) {
+        bool known = fstat(item->fd, &st) == 0;
+        copy_check_begin(item, out.open.id, known ? (uint64_t) st.st_size : 0,
+            out.open.meta.size);
+        return;
+    }
+    item->id = out.open.id;
+    item->size = out.open.meta.size;
+    item->mode = out.open.meta.mode;
+    item->mtime = out.open.meta.mtime;
+    item->state = COPY_ITEM_MOVING;
+    error = item->size > INT64_MAX
+                ? EFBIG
+                : copy_path_parent(get->root, item->local, &dir, &name);
+    if (error == 0) {
+        error = copy_temp_create(dir, &item->temp);
+        if (error == 0)
+            item->has_temp = true;
+        else
+            close(dir);
+    }
+    if (error != 0)
+        copy_item_fail(item, copy_status_error_text(error));
+}
+
+/* Returns 0 or an errno value. */
+static int
+make_link(struct copy_item *item, const char *target, bool *is_new_p)
+{
+    struct copy_get *get = item->pipe->owner;
+    unsigned int how = (get->force ? COPY_HOW_REPLACE : 0) |
+                       (get->resume ? COPY_HOW_RESUME : 0);
+
+    return copy_link_make(
+        get->root, item->local, target, &item->mtime, how, is_new_p);
+}
+
+static void
+on_link(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    struct copy_report *report = &item->pipe->report;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+    bool is_new;
+    int error;
+
+    if (status == COPY_LOST)
+        return;
+    if (status != COPY_OK) {
+        copy_item_fail(item, copy_status_text(status));
+    } else if (copy_link_check(
+                   item->local, item->base, out.link.target.bytes) != 0) {
+        copy_item_fail(item, COPY_LINK_LEAVES);
+    } else {
+        error = make_link(item, out.link.target.bytes, &is_new);
+        if (error != 0)
+            copy_item_fail(item, copy_status_error_text(error));
+        else if (is_new)
+            copy_report_linked(report);
+        else
+            copy_report_present(report, 0);
+    }
+    copy_pipe_retire(item);
+}
+
+/* Opens what is there to be checked; without it there is nothing to check. */
+static void
+open_present(struct copy_item *item)
+{
+    struct copy_get *get = item->pipe->owner;
+    struct stat st;
+
+    if (copy_path_file(get->root, item->local, &item->fd, &st) != 0)
+        item->check = COPY_CHECK_NONE;
+}
+
+static enum copy_step
+get_start(struct copy_item *item, struct copy_slot *slot)
+{
+    struct copy_get *get = item->pipe->owner;
+    union copy_in in;
+    struct stat st;
+
+    if (item->is_link) {
+        copy_proto_path(&in.path.path, item->remote);
+        copy_slot_send(slot, COPY_LINK_READ, &in, on_link, item);
+        return COPY_STEP_SENT;
+    }
+    if (item->check == COPY_CHECK_WANTED)
+        open_present(item);
+    if (item->check == COPY_CHECK_NONE && !get->force &&
+        copy_path_stat(get->root, item->local, &st) == 0) {
+        copy_item_fail(item, copy_status_error_text(EEXIST));
+        copy_pipe_retire(item);
+        return COPY_STEP_DONE;
+    }
+    copy_proto_path(&in.path.path, item->remote);
+    copy_slot_send(slot, COPY_OPEN, &in, on_open, item);
+    return COPY_STEP_SENT;
+}
+
+static void
+on_read(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+    int error;
+
+    item->in_flight--;
+    if (status == COPY_LOST || item->failed)
+        return;
+    if (status != COPY_OK) {
+        copy_item_fail(item, copy_status_text(status));
+        return;
+    }
+    copy_hash_add(&item->sum, slot->offset, slot->memory, slot->size);
+    error =
+        copy_io_write(item->temp.fd, slot->memory, slot->size, slot->offset);
+    if (error != 0)
+        copy_item_fail(item, copy_status_error_text(error));
+    else
+        item->pipe->report.progress.moved += slot->size;
+}
+
+static enum copy_step
+get_move(struct copy_item *item, struct copy_slot *slot)
+{
+    union copy_in in = {
+        .chunk = {.id = item->id, .offset = slot->offset, .size = slot->size}};
+
+    if (item->check != COPY_CHECK_NONE)
+        return copy_check_move(item, slot);
+    copy_slot_send(slot, COPY_READ, &in, on_read, item);
+    return COPY_STEP_SENT;
+}
+
+static void
+on_close(struct copy_slot *slot, void *arg)
+{
+    struct copy_item *item = arg;
+    struct copy_get *get = item->pipe->owner;
+    union copy_out out;
+    enum copy_status status = copy_slot_answer(slot, &out);
+    struct copy_final final = {.size = item->size,
+        .mode = item->mode,
+        .mtime = item->mtime,
+        .replace = get->force};
+    int error;
+
+    if (status == COPY_LOST)
+        return;
+    if (status != COPY_OK)
+        copy_item_fail(item, copy_status_text(status));
+    if (!item->failed) {
+        error = copy_hash_equal(&item->sum, &out.close.sum)
+                    ? copy_temp_publish(
+                          &item->temp, copy_path_base(item->local), &final)
+                    : EBADMSG;
+        if (error == 0) {
+            item->has_temp = false;
+            copy_report_done(&item->pipe->report, item->size);
+        } else {
+            copy_item_fail(item, copy_status_error_text(error));
+        }
+    }
+    copy_pipe_retire(item);
+}
+
+static enum copy_step
+get_finish(struct copy_item *item, struct copy_slot *slot)
+{
+    union copy_in in = {.close = {.id = item->id}};
+
+    if (item->check != COPY_CHECK_NONE)
+        return copy_check_finish(item, slot);
+    copy_slot_send(slot, COPY_CLOSE, &in, on_close, item);
+    return COPY_STEP_SENT;
+}
+
+static void
+get_release(struct copy_item *item)
+{
+    if (item->has_temp)
+        copy_temp_drop(&item->temp);
+    if (item->fd >= 0)
+        close(item->fd);
+}
+
+static const struct copy_pipe_ops get_ops = {
+    .walk = copy_remote_walk,
+    .start = get_start,
+    .move = get_move,
+    .finish = get_finish,
+    .release = get_release,
+};
+
+static void
+set_modes(struct copy_get *get)
+{
+    char *path;
+    mode_t mode;
+    copy_time_t mtime;
+
+    while ((path = copy_modes_take(&get->modes, &mode, &mtime)) != NULL) {
+        int error = 0;
+        /* Who resumes has to write to them. */
+        if (!get->pipe.client->lost)
+            error = copy_path_attr(get->root, path, mode, &mtime);
+        if (error != 0)
+            copy_report_failed(
+                &get->pipe.report, path, copy_status_error_text(error));
+        free(path);
+    }
+}
+
+/* As cp: into the target when it is a directory, otherwise as the target. */
+static int
+open_target(struct copy_get *get, char *target)
+{
+    char *base;
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+    get->root = open(target, flags);
+    if (get->root >= 0)
+        return 0;
+    if ((errno != ENOENT && errno != ENOTDIR) || get->path_count != 1)
+        return errno;
+    copy_path_clean(target);
+    base = copy_path_base(target);
+    get->as = strdup(base);
+    if (get->as == NULL)
+        return ENOMEM;
+    *base = 0;
+    get->root = open(target[0] == 0 ? "." : target, flags);
+    return get->root < 0 ? errno : 0;
+}
+
+int
+copy_get(const struct copy_options *options)
+{
+    struct copy_get get = {.force = options->force,
+        .resume = options->resume,
+        .root = -1,
+        .paths = options->paths,
+        .path_count = options->path_count};
+    struct copy_client *client = NULL;
+    char *target = strdup(options->target);
+    int status = TOOL_FAILED;
+    int error = target == NULL ? ENOMEM : open_target(&get, target);
+
+    copy_signal_catch();
+    if (error != 0)
+        copy_report_error(options->target, copy_status_error_text(error));
+    else
+        client = copy_client_open(options->address, options->token_file,
+            options->jobs, HG_BULK_WRITE_ONLY);
+    if (client != NULL) {
+        copy_pipe_init(&get.pipe, client, &get_ops, &get, "get");
+        get.pipe.report.json = options->json;
+        copy_pipe_run(&get.pipe);
+        copy_remote_free(&get);
+        set_modes(&get);
+        status = copy_report_end(&get.pipe.report);
+    }
+    copy_client_close(client);
+    if (get.root >= 0)
+        close(get.root);
+    free(get.as);
+    free(target);
+    return status;
+}

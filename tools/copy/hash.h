@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The checksum of a file, from its chunks in whatever order they come. */
+#ifndef COPY_HASH_H
+#define COPY_HASH_H
+
+#include "copy/proto.h"
+
+/* Adds the chunk that starts at byte `offset` of the file: `size` bytes at
+ * data. A sum starts as zero. */
+void copy_hash_add(
+    copy_sum_t *sum, uint64_t offset, const void *data, size_t size);
+
+bool copy_hash_equal(const copy_sum_t *a, const copy_sum_t *b);
+
+#endif /* COPY_HASH_H */

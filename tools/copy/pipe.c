@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many files on their way at once: the window is kept full, first with what
+ * brings started files to their end, then with new ones. */
+#include <stdio.h>
+
+#include "copy/pipe.h"
+
+/* How far the walk may be ahead of the transfers, in items. */
+#define QUEUE_MAX 16384
+
+/* What is done without a request, between two looks at the answers. */
+#define STEPS_AT_ONCE 16
+
+#define PROGRESS_MS 100
+
+void
+copy_pipe_init(struct copy_pipe *pipe, struct copy_client *client,
+    const struct copy_pipe_ops *ops, void *owner, const char *verb)
+{
+    *pipe = (struct copy_pipe){.client = client, .ops = ops, .owner = owner};
+    pipe->queue_end = &pipe->queue;
+    copy_report_start(&pipe->report, verb);
+}
+
+struct copy_dir *
+copy_dir_create(void)
+{
+    struct copy_dir *dir = calloc(1, sizeof(*dir));
+
+    if (dir != NULL)
+        dir->refs = 1;
+    return dir;
+}
+
+struct copy_dir *
+copy_dir_ref(struct copy_dir *dir)
+{
+    if (dir != NULL)
+        dir->refs++;
+    return dir;
+}
+
+void
+copy_dir_unref(struct copy_dir *dir)
+{
+    if (dir != NULL && --dir->refs == 0)
+        free(dir);
+}
+
+struct copy_item *
+copy_item_create(char *local, char *remote)
+{
+    struct copy_item *item = calloc(1, sizeof(*item));
+
+    if (item == NULL || local == NULL || remote == NULL) {
+        free(item);
+        free(local);
+        free(remote);
+        return NULL;
+    }
+    item->local = local;
+    item->shown = local;
+    item->remote = remote;
+    item->fd = -1;
+    return item;
+}
+
+static void
+free_item(struct copy_item *item)
+{
+    item->pipe->ops->release(item);
+    copy_dir_unref(item->parent);
+    copy_dir_unref(item->made);
+    free(item->local);
+    free(item->remote);
+    free(item->target);
+    free(item);
+}
+
+void
+copy_pipe_add(struct copy_pipe *pipe, struct copy_item *item)
+{
+    item->pipe = pipe;
+    *pipe->queue_end = item;
+    pipe->queue_end = &item->next;
+    pipe->queued++;
+    if (item->made == NULL && !item->is_link)
+        copy_report_found(&pipe->report, item->size);
+}
+
+static void
+deactivate(struct copy_item *item)
+{
+    struct copy_item **at = &item->pipe->active;
+
+    while (*at != item)
+        at = &(*at)->next;
+    *at = item->next;
+    item->pipe->active_count--;
+}
+
+void
+copy_pipe_retire(struct copy_item *item)
+{
+    deactivate(item);
+    free_item(item);
+}
+
+void
+copy_pipe_again(struct copy_item *item)
+{
+    struct copy_pipe *pipe = item->pipe;
+
+    deactivate(item);
+    pipe->ops->release(item);
+    item->fd = -1;
+    item->has_temp = false;
+    item->id = 0;
+    item->offset = 0;
+    item->sum = (copy_sum_t){0, 0};
+    item->state = COPY_ITEM_STARTING;
+    item->check = COPY_CHECK_NONE;
+    item->next = pipe->queue;
+    if (pipe->queue == NULL)
+        pipe->queue_end = &item->next;
+    pipe->queue = item;
+    pipe->queued++;
+}
+
+copy_time_t
+copy_item_time(const struct stat *st)
+{
+    return (copy_time_t){st->st_mtim.tv_sec, (uint32_t) st->st_mtim.tv_nsec};
+}
+
+void
+copy_item_fail(struct copy_item *item, const char *reason)
+{
+    if (!item->failed)
+        copy_report_failed(&item->pipe->report, item->shown, reason);
+    item->failed = true;
+}
+
+/* The queue's first becomes active, at the end of those that are: the file that
+ * was begun first is ended first. */
+static void
+activate(struct copy_pipe *pipe)
+{
+    struct copy_item *item = pipe->queue;
+    struct copy_item **end = &pipe->active;
+
+    pipe->queue = item->next;
+    if (pipe->queue == NULL)
+        pipe->queue_end = &pipe->queue;
+    pipe->queued--;
+    while (*end != NULL)
+        end = &(*end)->next;
+    item->next = NULL;
+    *end = item;
+    pipe->active_count++;
+}
+
+static enum copy_step
+start_next(struct copy_pipe *pipe, struct copy_slot *slot)
+{
+    struct copy_item *item = pipe->queue;
+
+    if (item == NULL || pipe->active_count >= pipe->client->slot_count ||
+        pipe->active_count >= pipe->client->open_max)
+        return COPY_STEP_NONE;
+    if (item->parent != NULL && item->parent->state == COPY_DIR_WAITING)
+        return COPY_STEP_NONE;
+    activate(pipe);
+    /* The directory was reported; what can't be in it needs no line. */
+    if (item->parent != NULL && item->parent->state == COPY_DIR_FAILED) {
+        if (item->made != NULL)
+            item->made->state = COPY_DIR_FAILED;
+        pipe->report.failed++;
+        copy_pipe_retire(item);
+        return COPY_STEP_DONE;
+    }
+    return pipe->ops->start(item, slot);
+}
+
+static enum copy_step
+move_next(struct copy_item *item, struct copy_slot *slot)
+{
+    uint32_t chunk_size = item->pipe->client->chunk_size;
+    uint64_t left = item->size - item->offset;
+    enum copy_step step;
+
+    slot->offset = item->offset;
+    slot->size = left < chunk_size ? (uint32_t) left : chunk_size;
+    item->offset += slot->size;
+    item->in_flight++;
+    step = item->pipe->ops->move(item, slot);
+    if (step == COPY_STEP_DONE)
+        item->in_flight--;
+    return step;
+}
+
+/* Does one thing for a file that is started. */
+static enum copy_step
+advance(struct copy_item *item, struct copy_slot *slot)
+{
+    if (item->state != COPY_ITEM_MOVING)
+        return COPY_STEP_NONE;
+    if (!item->failed && item->offset < item->size)
+        return move_next(item, slot);
+    if (item->in_flight > 0)
+        return COPY_STEP_NONE;
+    item->state = COPY_ITEM_FINISHING;
+    return item->pipe->ops->finish(item, slot);
+}
+
+static enum copy_step
+walk(struct copy_pipe *pipe, struct copy_slot *slot)
+{
+    enum copy_step done;
+
+    if (pipe->walked || pipe->queued >= QUEUE_MAX)
+        return COPY_STEP_NONE;
+    done = pipe->ops->walk(pipe, slot);
+    pipe->walked = done == COPY_STEP_NONE && pipe->walks == 0;
+    return done;
+}
+
+static enum copy_step
+step(struct copy_pipe *pipe, struct copy_slot *slot)
+{
+    enum copy_step done;
+
+    for (struct copy_item *item = pipe->active; item != NULL;
+         item = item->next) {
+        done = advance(item, slot);
+        if (done != COPY_STEP_NONE)
+            return done;
+    }
+    done = start_next(pipe, slot);
+    return done != COPY_STEP_NONE ? done : walk(pipe, slot);
+}
+
+/* Sends until the window is full or there is nothing to send. Returns whether
+ * there may be more to do at once. */
+static bool
+fill(struct copy_pipe *pipe)
+{
+    for (int steps = 0; steps < STEPS_AT_ONCE && !pipe->client->lost;) {
+        struct copy_slot *slot = copy_client_slot(pipe->client);
+        enum copy_step done = COPY_STEP_NONE;
+
+        if (slot == NULL)
+            return false;
+        /* Once each time also when there are transfers to go on with: so that
+         * the walk gets ahead of them, and the bar knows how much there is. */
+        if (steps == 0 && pipe->walks == 0)
+            done = walk(pipe, slot);
+        if (done == COPY_STEP_NONE)
+            done = step(pipe, slot);
+        if (done != COPY_STEP_SENT)
+            copy_client_slot_free(slot);
+        if (done == COPY_STEP_NONE)
+            return false;
+        steps++;
+    }
+    return !pipe->client->lost;
+}
+
+/* What the end of the connection left: those that were begun get a line. */
+static void
+abandon(struct copy_pipe *pipe)
+{
+    const char *reason = pipe->client->interrupted
+                             ? "not copied: interrupted"
+                             : "not copied: the connection has ended";
+
+    while (pipe->active != NULL) {
+        copy_item_fail(pipe->active, reason);
+        copy_pipe_retire(pipe->active);
+    }
+    while (pipe->queue != NULL) {
+        struct copy_item *item = pipe->queue;
+        pipe->queue = item->next;
+        pipe->report.failed++;
+        free_item(item);
+    }
+    /* Also when the walk hadn't found anything yet. */
+    if (pipe->report.failed == 0)
+        pipe->report.failed = 1;
+}
+
+void
+copy_pipe_run(struct copy_pipe *pipe)
+{
+    struct copy_client *client = pipe->client;
+
+    for (;;) {
+        bool more = fill(pipe);
+
+        pipe->report.progress.found_all = pipe->walked;
+        copy_bar_draw(&pipe->report.bar, &pipe->report.progress);
+        if (!more && client->busy == 0)
+            break;
+        copy_client_progress(client, more ? 0 : PROGRESS_MS);
+    }
+    if (client->lost)
+        abandon(pipe);
+}
