@@ -14,6 +14,7 @@ static hg_id_t ids[RPC_COUNT];
 /* Handles whose answer is owed, in the target's process. */
 static hg_handle_t kept[KEPT_MAX];
 static uint32_t kept_count;
+static bool stopping; /* requests still arrive, and are answered at once */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 hg_return_t
@@ -103,14 +104,29 @@ on_code(hg_handle_t handle)
     return (hg_return_t) code;
 }
 
+/* HG_Respond fails if the origin has ended. */
+static void
+answer(hg_handle_t handle)
+{
+    HG_Respond(handle, NULL, NULL, NULL);
+    HG_Destroy(handle);
+}
+
 static hg_return_t
 on_keep(hg_handle_t handle)
 {
+    bool late;
+
     pthread_mutex_lock(&kept_lock);
-    TARGET_ASSERT(kept_count < KEPT_MAX);
-    kept[kept_count++] = handle;
+    late = stopping;
+    if (!late) {
+        TARGET_ASSERT(kept_count < KEPT_MAX);
+        kept[kept_count++] = handle;
+    }
     pthread_mutex_unlock(&kept_lock);
     count(RPC_KEEP);
+    if (late)
+        answer(handle);
     return HG_SUCCESS;
 }
 
@@ -127,15 +143,16 @@ answer_kept(uint32_t wanted)
         pthread_mutex_unlock(&kept_lock);
         if (!handle)
             return;
-        /* Its origin may be gone. */
-        HG_Respond(handle, NULL, NULL, NULL);
-        HG_Destroy(handle);
+        answer(handle);
     }
 }
 
 void
 rpcs_stopping(void)
 {
+    pthread_mutex_lock(&kept_lock);
+    stopping = true;
+    pthread_mutex_unlock(&kept_lock);
     answer_kept(UINT32_MAX);
 }
 
@@ -173,6 +190,9 @@ on_notify(hg_handle_t handle)
 void
 rpcs_open(hg_class_t *hg_class)
 {
+    pthread_mutex_lock(&kept_lock);
+    stopping = false;
+    pthread_mutex_unlock(&kept_lock);
     ids[RPC_EMPTY] = MERCURY_REGISTER(hg_class, "empty", void, void, on_empty);
     ids[RPC_ECHO] = MERCURY_REGISTER(hg_class, "echo", blob_t, blob_t, on_echo);
     ids[RPC_CODE] = MERCURY_REGISTER(hg_class, "code", int32_t, void, on_code);
