@@ -2,24 +2,14 @@
 /* Polling the plugins of a context and waiting for them. */
 #include "na/progress.h"
 
-#include "base/error.h"
-#include "base/log.h"
 #include "base/time.h"
 #include "na/context.h"
 #include "na/op.h"
+#include "na/sleep.h"
 #include "na/violation.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <sched.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
-/* Longer than waking a sleeping process takes: a shorter spin lets one hiccup
- * put both sides of a conversation to sleep, again and again. */
-#define SPIN_NS 50000U
 /* After a wait in which nothing came at all. */
 #define SPIN_IDLE_NS 1000U
 /* Spinning on makes way for others on the same core after this, and again each
@@ -27,75 +17,6 @@
  * core alone pays for a call of the kernel that brings nothing. */
 #define SPIN_YIELD_NS 1000U
 #define SPIN_YIELD_MAX_NS 50000U
-
-#define NAP_MIN_NS 10000U
-#define NAP_MAX_NS 1000000U
-
-__attribute__((cold)) na_return_t
-na_progress_init(struct na_progress *progress, struct na_context *context,
-    struct base_completion_queue *queue)
-{
-    progress->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (progress->wake_fd < 0) {
-        LOG_ERROR(NA, "eventfd: errno %d", errno);
-        return (na_return_t) base_error_from_errno(errno);
-    }
-    base_lock_init(&progress->lock, context->na_class->single_context);
-    base_signal_init(&progress->left);
-    progress->sources[0] = context;
-    progress->source_count = 1;
-    progress->queue = queue;
-    atomic_init(&progress->contenders, 0);
-    atomic_init(&progress->sleeping, 0);
-    atomic_init(&progress->timer, BASE_TIME_NEVER);
-    progress->leading = false;
-    progress->no_block = context->na_class->no_block;
-    progress->spin_ns = SPIN_NS;
-    na_spin_init(&progress->spin);
-    progress->nap_ns = NAP_MIN_NS;
-    progress->epoll_fd = -1;
-    progress->timer_fd = -1;
-    return NA_SUCCESS;
-}
-
-__attribute__((cold)) void
-na_progress_finish(struct na_progress *progress)
-{
-    if (progress->epoll_fd >= 0)
-        close(progress->epoll_fd);
-    if (progress->timer_fd >= 0)
-        close(progress->timer_fd);
-    close(progress->wake_fd);
-}
-
-__attribute__((cold)) na_return_t
-na_progress_add(struct na_progress *progress, struct na_context *context)
-{
-    if (progress->source_count == NA_PROGRESS_SOURCES ||
-        progress->epoll_fd >= 0)
-        return NA_BUSY;
-    progress->sources[progress->source_count++] = context;
-    progress->no_block = progress->no_block && context->na_class->no_block;
-    context->progress = progress;
-    return NA_SUCCESS;
-}
-
-/* Gets the lock, letting a leader that spins know that somebody wants it. */
-static void
-enter(struct na_progress *progress)
-{
-    if (__builtin_expect(base_lock_try(&progress->lock), 1))
-        return;
-    atomic_fetch_add_explicit(&progress->contenders, 1, memory_order_relaxed);
-    base_lock_acquire(&progress->lock);
-    atomic_fetch_sub_explicit(&progress->contenders, 1, memory_order_relaxed);
-}
-
-static bool
-filled(const struct na_progress *progress)
-{
-    return base_completion_count(progress->queue) > 0;
-}
 
 /* Completes what is pending on a context that is dead, each time that it is
  * polled: what was being submitted when it died is met later. */
@@ -165,24 +86,6 @@ poll_all(struct na_progress *progress)
     return poll_sources(progress);
 }
 
-static void
-rouse(struct na_progress *progress)
-{
-    uint64_t one = 1;
-    ssize_t written = write(progress->wake_fd, &one, sizeof one);
-
-    (void) written; /* full means that it is readable already */
-}
-
-static void
-drain(struct na_progress *progress)
-{
-    uint64_t value;
-    ssize_t got = read(progress->wake_fd, &value, sizeof value);
-
-    (void) got; /* empty is as good */
-}
-
 void
 na_progress_notify(struct na_progress *progress)
 {
@@ -191,48 +94,7 @@ na_progress_notify(struct na_progress *progress)
      * (release), or this call sees the sleeper. */
     if (atomic_fetch_or_explicit(&progress->sleeping, 0, memory_order_acq_rel) &
         NA_PROGRESS_SLEEPERS)
-        rouse(progress);
-}
-
-void
-na_progress_timer_init(struct na_progress *progress,
-    void (*expire)(void *arg, uint64_t now), void *arg)
-{
-    progress->expire = expire;
-    progress->expire_arg = arg;
-}
-
-__attribute__((cold)) void
-na_progress_timer_set(struct na_progress *progress, uint64_t when)
-{
-    uint64_t before =
-        atomic_exchange_explicit(&progress->timer, when, memory_order_relaxed);
-
-    if (when == BASE_TIME_NEVER) {
-        atomic_fetch_and_explicit(
-            &progress->sleeping, ~NA_PROGRESS_TIMED, memory_order_relaxed);
-        return;
-    }
-    /* As in na_progress_notify. */
-    if (atomic_fetch_or_explicit(
-            &progress->sleeping, NA_PROGRESS_TIMED, memory_order_acq_rel) &
-            NA_PROGRESS_SLEEPERS &&
-        when < before)
-        rouse(progress);
-}
-
-void
-na_progress_fail_init(struct na_progress *progress,
-    void (*fail)(void *arg, struct na_context *context), void *arg)
-{
-    progress->fail = fail;
-    progress->fail_arg = arg;
-}
-
-static uint64_t
-timer(const struct na_progress *progress)
-{
-    return atomic_load_explicit(&progress->timer, memory_order_relaxed);
+        na_sleep_wake(progress);
 }
 
 /* Lock held. */
@@ -241,147 +103,8 @@ run_timer(struct na_progress *progress)
 {
     uint64_t now = base_time_now();
 
-    if (now >= timer(progress))
+    if (now >= na_progress_timer(progress))
         progress->expire(progress->expire_arg, now);
-}
-
-static void
-announce(struct na_progress *progress, uint32_t who)
-{
-    /* Pairs with na_progress_notify. */
-    atomic_fetch_or_explicit(&progress->sleeping, who, memory_order_acq_rel);
-}
-
-static void
-awake(struct na_progress *progress, uint32_t who)
-{
-    atomic_fetch_and_explicit(&progress->sleeping, ~who, memory_order_relaxed);
-}
-
-/* false: poll again. */
-static bool
-arm(struct na_context *context, uint64_t *sleep_ns_p)
-{
-    int32_t code;
-
-    if (na_context_is_dead(context))
-        return false;
-    code = context->na_class->wait->arm(context->plugin_ctx, sleep_ns_p);
-    if (__builtin_expect(code != NA_PLUGIN_OK && code != NA_PLUGIN_DONE, 0))
-        na_violation_of_context(context,
-            "arm of " NA_PLUGIN_WAIT_ID " returned %d, which it must not",
-            code);
-    return code == NA_PLUGIN_OK;
-}
-
-/* Arms every source. false: poll again. *sleep_ns_p: how long to sleep at the
- * most. */
-static bool
-arm_sources(struct na_progress *progress, uint64_t *sleep_ns_p)
-{
-    uint64_t sleep_ns = UINT64_MAX;
-
-    for (unsigned i = 0; i < progress->source_count; i++) {
-        struct na_context *context = progress->sources[i];
-        uint64_t ns = UINT64_MAX;
-
-        if (context->wait_fd < 0) {
-            ns = progress->nap_ns;
-            progress->nap_ns = progress->nap_ns * 2 < NAP_MAX_NS
-                                   ? progress->nap_ns * 2
-                                   : NAP_MAX_NS;
-        } else if (!arm(context, &ns)) {
-            return false;
-        }
-        sleep_ns = ns < sleep_ns ? ns : sleep_ns;
-    }
-    *sleep_ns_p = sleep_ns;
-    return true;
-}
-
-/* After a poll by somebody else than who sleeps: the plugins are disarmed. */
-static __attribute__((noinline)) void
-arm_for_sleeper(struct na_progress *progress)
-{
-    uint64_t sleep_ns;
-
-    /* A shorter time than the sleeper's may have come up: it counts again. */
-    if (!arm_sources(progress, &sleep_ns) || sleep_ns != UINT64_MAX ||
-        filled(progress))
-        rouse(progress);
-}
-
-/* Makes the outside descriptor readable after ns, never for UINT64_MAX. */
-static void
-set_timer(struct na_progress *progress, uint64_t ns)
-{
-    struct itimerspec spec = {0};
-
-    if (progress->timer_fd < 0)
-        return;
-    if (ns != UINT64_MAX)
-        spec.it_value = base_time_spec(ns > 0 ? ns : 1);
-    timerfd_settime(progress->timer_fd, 0, &spec, NULL);
-}
-
-/* The leader takes a wake-up. It may have told an outside loop, which sleeps as
- * well, of an earlier time than it knows: its own timer tells it now. All else
- * that it has to know, the leader sees too and passes on when it leaves. */
-static void
-drain_as_leader(struct na_progress *progress)
-{
-    drain(progress);
-    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
-        NA_PROGRESS_OUTSIDE)
-        set_timer(progress, base_time_left(timer(progress)));
-}
-
-/* A plugin's descriptor that it has closed would be slept on in vain. */
-static void
-check_open(struct na_progress *progress, const struct pollfd *fds, nfds_t count)
-{
-    for (nfds_t i = 0; i < count; i++)
-        for (unsigned j = 0; j < progress->source_count; j++)
-            if (fds[i].revents & POLLNVAL &&
-                fds[i].fd == progress->sources[j]->wait_fd)
-                na_violation_of_context(progress->sources[j],
-                    "its descriptor %d is not open any more", fds[i].fd);
-}
-
-/* Sleeps in the kernel until there may be something, at most ns. Called and
- * returns with the lock held. */
-static void
-sleep_in_kernel(struct na_progress *progress, uint64_t ns)
-{
-    struct pollfd fds[NA_PROGRESS_SOURCES + 1];
-    nfds_t count = 0;
-    struct timespec timeout = base_time_spec(ns);
-
-    for (unsigned i = 0; i < progress->source_count; i++)
-        if (progress->sources[i]->wait_fd >= 0)
-            fds[count++] = (struct pollfd){
-                .fd = progress->sources[i]->wait_fd, .events = POLLIN};
-    fds[count++] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
-    base_lock_release(&progress->lock);
-    ppoll(fds, count, &timeout, NULL);
-    enter(progress);
-    check_open(progress, fds, count);
-    if (fds[count - 1].revents)
-        drain_as_leader(progress);
-}
-
-/* Sleeps unless there is something already. */
-static void
-try_sleep(struct na_progress *progress, uint64_t deadline)
-{
-    uint64_t left = base_time_left(deadline), ns, timer_left;
-
-    announce(progress, NA_PROGRESS_LEADER);
-    timer_left = base_time_left(timer(progress));
-    left = timer_left < left ? timer_left : left;
-    if (arm_sources(progress, &ns) && !filled(progress))
-        sleep_in_kernel(progress, ns < left ? ns : left);
-    awake(progress, NA_PROGRESS_LEADER);
 }
 
 static void
@@ -391,7 +114,7 @@ let_others_in(struct na_progress *progress)
         return;
     base_lock_release(&progress->lock);
     sched_yield();
-    enter(progress);
+    na_progress_enter(progress);
 }
 
 /* Whether to make way now, spun ns after the last event; *next_p says when to,
@@ -416,7 +139,8 @@ spins(const struct na_progress *progress, uint64_t spun)
 static na_return_t
 failure(const struct na_progress *progress, int32_t count)
 {
-    return count >= 0 || filled(progress) ? NA_SUCCESS : (na_return_t) -count;
+    return count >= 0 || na_progress_is_filled(progress) ? NA_SUCCESS
+                                                         : (na_return_t) -count;
 }
 
 /* Polls, spins and sleeps until the queue is filled. Lock held. */
@@ -433,12 +157,12 @@ lead(struct na_progress *progress, uint64_t deadline)
             return failure(progress, count);
         if (count > 0) {
             na_spin_count(&progress->spin, (uint32_t) count);
-            progress->spin_ns = SPIN_NS;
-            progress->nap_ns = NAP_MIN_NS;
+            progress->spin_ns = NA_SLEEP_SPIN_NS;
+            progress->nap_ns = NA_SLEEP_NAP_MIN_NS;
         }
-        if (__builtin_expect(now >= timer(progress), 0))
+        if (__builtin_expect(now >= na_progress_timer(progress), 0))
             run_timer(progress);
-        if (filled(progress)) {
+        if (na_progress_is_filled(progress)) {
             na_spin_learn(&progress->spin, now - begin, now);
             return NA_SUCCESS;
         }
@@ -455,7 +179,7 @@ lead(struct na_progress *progress, uint64_t deadline)
             }
             continue;
         }
-        try_sleep(progress, deadline);
+        na_sleep_try(progress, deadline);
         now = base_time_now();
         spin_from = now - progress->spin_ns; /* spin after events only */
     }
@@ -467,11 +191,10 @@ lead(struct na_progress *progress, uint64_t deadline)
 static void
 follow(struct na_progress *progress, uint64_t deadline)
 {
-    while (progress->leading && !filled(progress)) {
+    while (progress->leading && !na_progress_is_filled(progress)) {
         /* The poll that came before has disarmed the plugins. */
-        if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
-            NA_PROGRESS_SLEEPERS)
-            arm_for_sleeper(progress);
+        if (na_progress_sleepers(progress) & NA_PROGRESS_SLEEPERS)
+            na_sleep_arm_again(progress);
         if (!base_signal_wait(&progress->left, &progress->lock, deadline))
             break;
     }
@@ -486,7 +209,7 @@ wait_filled(struct na_progress *progress, unsigned timeout_ms)
     na_return_t ret = NA_SUCCESS;
 
     follow(progress, deadline);
-    if (!filled(progress)) {
+    if (!na_progress_is_filled(progress)) {
         if (progress->leading)
             return NA_TIMEOUT;
         progress->leading = true;
@@ -504,13 +227,12 @@ wait_filled(struct na_progress *progress, unsigned timeout_ms)
 static __attribute__((noinline)) void
 attend(struct na_progress *progress)
 {
-    uint32_t state =
-        atomic_load_explicit(&progress->sleeping, memory_order_relaxed);
+    uint32_t state = na_progress_sleepers(progress);
 
     if (state & NA_PROGRESS_TIMED)
         run_timer(progress);
     if (state & NA_PROGRESS_SLEEPERS)
-        arm_for_sleeper(progress);
+        na_sleep_arm_again(progress);
 }
 
 /* Goes on after a poll with count events, or a plugin's code, if there is more to
@@ -521,13 +243,13 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
     na_return_t ret = failure(progress, count);
     bool yield = false;
 
-    if (ret == NA_SUCCESS && !filled(progress)) {
+    if (ret == NA_SUCCESS && !na_progress_is_filled(progress)) {
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
         yield = timeout_ms == 0 && na_spin_yields(&progress->spin);
     }
-    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0) {
+    if (na_progress_sleepers(progress) != 0) {
         attend(progress);
-        if (ret == NA_TIMEOUT && filled(progress))
+        if (ret == NA_TIMEOUT && na_progress_is_filled(progress))
             ret = NA_SUCCESS;
     }
     base_lock_release(&progress->lock);
@@ -541,16 +263,14 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 {
     int32_t count;
 
-    enter(progress);
+    na_progress_enter(progress);
     count = poll_sources(progress);
     if (count <= 0)
         return wait_on(progress, timeout_ms, count);
-    progress->spin_ns = SPIN_NS;
+    progress->spin_ns = NA_SLEEP_SPIN_NS;
     na_spin_count(&progress->spin, (uint32_t) count);
-    if (!filled(progress) ||
-        __builtin_expect(atomic_load_explicit(
-                             &progress->sleeping, memory_order_relaxed) != 0,
-            0))
+    if (!na_progress_is_filled(progress) ||
+        __builtin_expect(na_progress_sleepers(progress) != 0, 0))
         return wait_on(progress, timeout_ms, count);
     base_lock_release(&progress->lock);
     return NA_SUCCESS;
@@ -559,7 +279,7 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 void
 na_progress_acquire(struct na_progress *progress)
 {
-    enter(progress);
+    na_progress_enter(progress);
 }
 
 void
@@ -582,98 +302,16 @@ na_progress_cancel(
     return na_result(context->na_class, "cancel", code);
 }
 
-/* Ends what na_progress_try_wait began. Lock held. */
-static void
-end_outside(struct na_progress *progress)
-{
-    if (!(atomic_load_explicit(&progress->sleeping, memory_order_relaxed) &
-            NA_PROGRESS_OUTSIDE))
-        return;
-    awake(progress, NA_PROGRESS_OUTSIDE);
-    drain(progress);
-    if (progress->leading)
-        rouse(progress); /* it may have been meant for the leader */
-}
-
 na_return_t
 na_progress_poll(struct na_progress *progress)
 {
     na_return_t ret;
 
-    enter(progress);
-    end_outside(progress);
+    na_progress_enter(progress);
+    na_sleep_end_outside(progress);
     ret = failure(progress, poll_all(progress));
-    if (atomic_load_explicit(&progress->sleeping, memory_order_relaxed) != 0)
+    if (na_progress_sleepers(progress) != 0)
         attend(progress);
     base_lock_release(&progress->lock);
     return ret;
-}
-
-static bool
-epoll_add(int epoll_fd, int fd)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-
-    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-/* Lock held. */
-static __attribute__((cold)) int
-open_outside(struct na_progress *progress)
-{
-    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    bool added = epoll_fd >= 0 && timer_fd >= 0 &&
-                 epoll_add(epoll_fd, timer_fd) &&
-                 epoll_add(epoll_fd, progress->wake_fd);
-
-    for (unsigned i = 0; added && i < progress->source_count; i++)
-        if (progress->sources[i]->wait_fd >= 0)
-            added = epoll_add(epoll_fd, progress->sources[i]->wait_fd);
-    if (!added) {
-        LOG_ERROR(NA, "no descriptor to wait on: errno %d", errno);
-        if (epoll_fd >= 0)
-            close(epoll_fd);
-        if (timer_fd >= 0)
-            close(timer_fd);
-        return -1;
-    }
-    progress->epoll_fd = epoll_fd;
-    progress->timer_fd = timer_fd;
-    return epoll_fd;
-}
-
-__attribute__((cold)) int
-na_progress_fd(struct na_progress *progress)
-{
-    int fd = -1;
-
-    if (progress->no_block)
-        return -1;
-    enter(progress);
-    fd = progress->epoll_fd >= 0 ? progress->epoll_fd : open_outside(progress);
-    base_lock_release(&progress->lock);
-    return fd;
-}
-
-__attribute__((cold)) bool
-na_progress_try_wait(struct na_progress *progress)
-{
-    uint64_t ns, left;
-    bool may_sleep;
-
-    enter(progress);
-    /* A loop that asks again before it polls was woken for what it is told now,
-     * or for nothing. */
-    end_outside(progress);
-    announce(progress, NA_PROGRESS_OUTSIDE);
-    left = base_time_left(timer(progress));
-    may_sleep = !progress->no_block && left > 0 && arm_sources(progress, &ns) &&
-                !filled(progress);
-    if (may_sleep)
-        set_timer(progress, ns < left ? ns : left);
-    else
-        awake(progress, NA_PROGRESS_OUTSIDE);
-    base_lock_release(&progress->lock);
-    return may_sleep;
 }
