@@ -4,10 +4,17 @@
 
 #include "base/env.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOST_MAX 65U
+#define ORIGIN_MAX 160U
 
 static const char *const level_names[] = {
     "none", "error", "warning", "info", "debug"};
@@ -21,6 +28,8 @@ static const char *const subsys_names[BASE_LOG_SUBSYS_MAX] = {
     "plugin", "transport", "na", "hg", "bulk", "proc"};
 
 int32_t base_log_gate = BASE_LOG_ERROR;
+
+static _Atomic(void (*)(void)) on_level;
 
 /* A bit per subsystem that logs more than errors. */
 static _Atomic uint32_t subsys_mask = UINT32_MAX;
@@ -69,11 +78,21 @@ bool
 base_log_set_level(const char *level)
 {
     int32_t value = level_parse(level);
+    void (*changed)(void);
 
     if (value < 0)
         return false;
     __atomic_store_n(&base_log_gate, value, __ATOMIC_RELAXED);
+    changed = atomic_load_explicit(&on_level, memory_order_relaxed);
+    if (changed)
+        changed();
     return true;
+}
+
+void
+base_log_on_level(void (*changed)(void))
+{
+    atomic_store_explicit(&on_level, changed, memory_order_relaxed);
 }
 
 static uint32_t
@@ -131,26 +150,44 @@ base_log_set_stream(const char *level, FILE *stream)
     pthread_mutex_unlock(&outlet_lock);
 }
 
+/* When, and who: the logs of a job's processes are often one file. UTC, to the
+ * microsecond. */
+static void
+describe_origin(char origin[ORIGIN_MAX])
+{
+    struct timespec now = {0};
+    struct tm date = {0};
+    char when[sizeof "2026-01-31T23:59:59"], host[HOST_MAX] = "?";
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &date);
+    if (strftime(when, sizeof when, "%FT%T", &date) == 0)
+        strcpy(when, "?");
+    gethostname(host, sizeof host);
+    host[sizeof host - 1] = '\0'; /* POSIX: a name that is cut may lack it */
+    snprintf(origin, ORIGIN_MAX, "%s.%06ldZ %s %ld/%ld", when,
+        now.tv_nsec / 1000, host, (long) getpid(), syscall(SYS_gettid));
+}
+
 void
 base_log_text(enum base_log_subsys subsys, int32_t level, const char *file,
     unsigned line, const char *text)
 {
     const char *name = strrchr(file, '/');
     uint32_t mask = atomic_load_explicit(&subsys_mask, memory_order_relaxed);
+    char origin[ORIGIN_MAX];
     FILE *stream;
 
     if (level < BASE_LOG_ERROR || level > BASE_LOG_DEBUG ||
         (level > BASE_LOG_ERROR && !(mask & 1U << subsys)))
         return;
     name = name ? name + 1 : file;
+    describe_origin(origin);
     pthread_mutex_lock(&outlet_lock);
     stream = outlet_streams[level] ? outlet_streams[level] : stderr;
-    if (outlet_func)
-        outlet_func(stream, "# talaria: [%s] %s: %s:%u: %s\n",
-            level_names[level], subsys_names[subsys], name, line, text);
-    else
-        fprintf(stream, "# talaria: [%s] %s: %s:%u: %s\n", level_names[level],
-            subsys_names[subsys], name, line, text);
+    (outlet_func ? outlet_func : fprintf)(stream,
+        "# talaria %s [%s] %s: %s:%u: %s\n", origin, level_names[level],
+        subsys_names[subsys], name, line, text);
     pthread_mutex_unlock(&outlet_lock);
 }
 
@@ -165,4 +202,16 @@ base_log_write(enum base_log_subsys subsys, int32_t level, const char *file,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     base_log_text(subsys, level, file, line, text);
+}
+
+bool
+base_log_is_due(_Atomic uint64_t *count, char so_far[BASE_LOG_SO_FAR_MAX])
+{
+    uint64_t now =
+        1 + atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+
+    so_far[0] = '\0';
+    if (now > 1)
+        snprintf(so_far, BASE_LOG_SO_FAR_MAX, " (%" PRIu64 " so far)", now);
+    return now <= BASE_LOG_BURST || (now & (now - 1)) == 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Logging: a gate that costs one relaxed load when closed, and one writer.
- * Levels and outlets are the process's, as in Mercury's interface.
+ * Levels and outlets are the process's, as in Mercury's interface. A line:
+ *
+ *   # talaria <UTC> <host> <pid>/<thread> [<level>] <subsystem>: <file>:<line>: <text>
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -42,6 +44,10 @@ void base_log_init(void);
  * false. */
 bool base_log_set_level(const char *level);
 
+/* changed is called after each change of the level; NULL: none is. It may be set
+ * again, to the same. [any thread] */
+void base_log_on_level(void (*changed)(void));
+
 /* Comma-separated names of subsystems: "plugin", "transport", "na", "hg",
  * "bulk", "proc", or "all". Those named log, the others only their errors;
  * "~name" silences that one but for errors and leaves the others. Unknown names
@@ -62,6 +68,13 @@ void base_log_write(enum base_log_subsys subsys, int32_t level,
     const char *file, unsigned line, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* For lines that a peer can cause at will: the first BASE_LOG_BURST are written,
+ * then one at each power of two. Counts; so_far: " (N so far)", or nothing the first time.
+ * [any thread] */
+#define BASE_LOG_BURST 64U
+#define BASE_LOG_SO_FAR_MAX 40U
+bool base_log_is_due(_Atomic uint64_t *count, char so_far[BASE_LOG_SO_FAR_MAX]);
+
 static inline bool
 base_log_wanted(int32_t level)
 {
@@ -72,6 +85,17 @@ base_log_wanted(int32_t level)
     do {                                                                       \
         if (base_log_wanted(level))                                            \
             base_log_write(subsys, level, __FILE__, __LINE__, __VA_ARGS__);    \
+    } while (0)
+/* As BASE_LOG, where a peer can cause the line at will. */
+#define LOG_THINNED(subsys, level, format, ...)                                \
+    do {                                                                       \
+        static _Atomic uint64_t log_count;                                     \
+        char log_so_far[BASE_LOG_SO_FAR_MAX];                                  \
+                                                                               \
+        if (base_log_wanted(BASE_LOG_##level) &&                               \
+            base_log_is_due(&log_count, log_so_far))                           \
+            base_log_write(BASE_LOG_##subsys, BASE_LOG_##level, __FILE__,      \
+                __LINE__, format "%s", __VA_ARGS__, log_so_far);               \
     } while (0)
 #define LOG_ERROR(subsys, ...)                                                 \
     BASE_LOG(BASE_LOG_##subsys, BASE_LOG_ERROR, __VA_ARGS__)

@@ -314,8 +314,8 @@ parse_header(struct reader *reader, struct parsed *parsed, uint8_t *sections_p)
     if (!header)
         return HG_PROTOCOL_ERROR;
     if (header[0] != WIRE_VERSION) {
-        LOG_ERROR(BULK, "descriptor of version %u, known is %u", header[0],
-            WIRE_VERSION);
+        LOG_THINNED(BULK, ERROR, "descriptor of version %u, known is %u",
+            header[0], WIRE_VERSION);
         return HG_PROTOCOL_ERROR;
     }
     parsed->flags = header[1];
@@ -536,7 +536,7 @@ HG_Bulk_deserialize(hg_class_t *hg_class, hg_bulk_t *handle, const void *buf,
     if (ret == HG_SUCCESS)
         ret = decode(bulk_class, &parsed, buf, handle);
     if (ret != HG_SUCCESS)
-        LOG_ERROR(BULK, "%llu bytes are not a descriptor: %s",
+        LOG_THINNED(BULK, ERROR, "malformed descriptor of %llu bytes: %s",
             (unsigned long long) buf_size,
             NA_Error_to_string((na_return_t) ret));
     return ret;

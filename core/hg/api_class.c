@@ -154,8 +154,7 @@ class_open(const char *info_string, bool listen,
     if (ret != HG_SUCCESS)
         goto close_auto_sm;
     lay_out(hg_class);
-    if (hg_class->bulk.stats)
-        hg_class_stats_enter(hg_class);
+    hg_class_stats_enter(hg_class);
     *hg_class_p = hg_class;
     return HG_SUCCESS;
 
@@ -241,8 +240,7 @@ HG_Finalize(hg_class_t *hg_class)
             contexts, addrs);
         return HG_BUSY;
     }
-    if (hg_class->bulk.stats)
-        hg_class_stats_leave(hg_class);
+    hg_class_stats_leave(hg_class);
     hg_registry_finish(&hg_class->registry);
     bulk_class_finish(&hg_class->bulk);
     if (hg_class->data && hg_class->data_free)

@@ -65,13 +65,13 @@
 
 /* Notes beside it: its end was asked for; origin: the request did not leave, was
  * answered, was cancelled by a message; the timer may be set; the end is
- * counted. */
+ * observed. */
 #define HG_CALL_ASKED 0x40U
 #define HG_CALL_IS_UNSENT 0x80U
 #define HG_CALL_IS_ANSWERED 0x100U
 #define HG_CALL_NOTIFIED 0x200U
 #define HG_CALL_TIMER 0x400U
-#define HG_CALL_COUNTED 0x800U
+#define HG_CALL_OBSERVED 0x800U
 
 /* Above them the generation: the number of the call, so that an event that is
  * meant for one does not change the next. */

@@ -4,10 +4,10 @@
  * operations; if it has not soon, the handle is finished without it, and kept
  * aside, with operations and buffers, until the transport is done with them.
  */
-#include "hg/call_stats.h"
 #include "hg/handle.h"
 #include "hg/overflow.h"
 #include "hg/ports.h"
+#include "hg/stage.h"
 
 #include "base/log.h"
 #include "base/time.h"
@@ -273,7 +273,7 @@ respond_expired(struct hg_handle *handle, uint64_t now)
     switch (
         hg_call_event(&handle->call, HG_CALL_ON_CANCEL, handle->timer.use)) {
     case HG_CALL_FIRST:
-        LOG_WARNING(HG, "an answer was not acknowledged within %llu ms",
+        HG_LOG_PEER(handle, WARNING, "answer not acknowledged within %llu ms",
             (unsigned long long) handle->context->hg_class->limits.ack_ms);
         hg_call_record(&handle->call, HG_TIMEOUT);
         cancel_operations(handle);

@@ -20,6 +20,7 @@ struct hg_class {
     bool no_overflow;
     bool no_loopback; /* calls to oneself go through the transport */
     bool release_input_early;
+    _Atomic bool observed;  /* counted or logged, see stage.h */
     uint8_t checksum_flags; /* of headers that are sent */
     uint32_t post_init;     /* receives of a listening context at first */
     uint32_t post_incr;     /* and how many more when all are taken */
@@ -44,7 +45,7 @@ struct hg_class {
     void *data;
     void (*data_free)(void *);
     struct hg_counters counters;
-    LIST_ENTRY(hg_class) stats_next; /* of those with statistics */
+    LIST_ENTRY(hg_class) all_next; /* of the process */
 };
 
 _Static_assert(offsetof(struct hg_class, bulk) == 0, "bulk_class_of casts");
@@ -53,6 +54,13 @@ static inline struct na_class *
 hg_class_na(const struct hg_class *hg_class)
 {
     return hg_class->bulk.na_class;
+}
+
+/* Whether the stages of its calls are counted or logged. */
+static inline bool
+hg_class_is_observed(const struct hg_class *hg_class)
+{
+    return atomic_load_explicit(&hg_class->observed, memory_order_relaxed);
 }
 
 /* Counts, if the class was opened with stats. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handing out what classes have counted: to programs, to the log. */
+/* The classes of the process, and what they have counted, for programs and for
+ * the log. */
 #include "hg/class_stats.h"
 
 #include "base/log.h"
@@ -187,6 +188,7 @@ talaria_class_stats_free(struct talaria_class_stats *stats)
     free(whole);
 }
 
+/* All of the process. */
 static LIST_HEAD(, hg_class) classes = LIST_HEAD_INITIALIZER(classes);
 static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -213,11 +215,33 @@ dump(const struct hg_class *hg_class)
             (unsigned long long) values[i]);
 }
 
+/* classes_lock held. */
+static void
+observe(struct hg_class *hg_class)
+{
+    atomic_store_explicit(&hg_class->observed,
+        hg_class->bulk.stats || base_log_wanted(BASE_LOG_DEBUG),
+        memory_order_relaxed);
+}
+
+static void
+level_changed(void)
+{
+    struct hg_class *hg_class;
+
+    pthread_mutex_lock(&classes_lock);
+    LIST_FOREACH (hg_class, &classes, all_next)
+        observe(hg_class);
+    pthread_mutex_unlock(&classes_lock);
+}
+
 void
 hg_class_stats_enter(struct hg_class *hg_class)
 {
     pthread_mutex_lock(&classes_lock);
-    LIST_INSERT_HEAD(&classes, hg_class, stats_next);
+    LIST_INSERT_HEAD(&classes, hg_class, all_next);
+    base_log_on_level(level_changed);
+    observe(hg_class);
     pthread_mutex_unlock(&classes_lock);
 }
 
@@ -225,9 +249,9 @@ void
 hg_class_stats_leave(struct hg_class *hg_class)
 {
     pthread_mutex_lock(&classes_lock);
-    LIST_REMOVE(hg_class, stats_next);
+    LIST_REMOVE(hg_class, all_next);
     pthread_mutex_unlock(&classes_lock);
-    if (base_log_wanted(BASE_LOG_INFO))
+    if (hg_class->bulk.stats && base_log_wanted(BASE_LOG_INFO))
         dump(hg_class);
 }
 
@@ -237,7 +261,8 @@ HG_Diag_dump_counters(void)
     const struct hg_class *hg_class;
 
     pthread_mutex_lock(&classes_lock);
-    LIST_FOREACH (hg_class, &classes, stats_next)
-        dump(hg_class);
+    LIST_FOREACH (hg_class, &classes, all_next)
+        if (hg_class->bulk.stats)
+            dump(hg_class);
     pthread_mutex_unlock(&classes_lock);
 }

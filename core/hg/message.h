@@ -11,8 +11,9 @@
 struct hg_overflow;
 
 /* In hg_message.flags, beside HG_HEADER_MORE and HG_HEADER_SUMS. */
-#define HG_MESSAGE_RELEASED 0x80U /* the program has given it back */
-#define HG_MESSAGE_FETCHED 0x40U  /* what was elsewhere is here */
+#define HG_MESSAGE_RELEASED 0x80U  /* the program has given it back */
+#define HG_MESSAGE_FETCHED 0x40U   /* what was elsewhere is here */
+#define HG_MESSAGE_OBSERVED 0x100U /* its handler is observed, see stage.h */
 
 /* One of a handle's two messages. */
 struct hg_message {

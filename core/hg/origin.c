@@ -9,12 +9,12 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "hg/abandon.h"
-#include "hg/call_stats.h"
 #include "hg/checksum.h"
 #include "hg/loopback.h"
 #include "hg/overflow.h"
 #include "hg/payload.h"
 #include "hg/release.h"
+#include "hg/stage.h"
 #include "na.h"
 #include "rt/submit.h"
 
@@ -32,7 +32,8 @@ forward_run(struct base_completion *completion)
 
     info.info.forward.handle = handle;
     if (__builtin_expect(
-            hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_COUNTED), 0))
+            hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_OBSERVED),
+            0))
         hg_forward_noted(handle);
     if (__builtin_expect(handle->in.overflow != NULL, 0))
         hg_overflow_withdraw(handle->in.overflow);
@@ -148,7 +149,7 @@ not_received(
         ret = (hg_return_t) code;
     } else {
         hg_count_dropped(handle->context->hg_class);
-        LOG_ERROR(HG, "an answer of %llu bytes cannot be understood: %s",
+        HG_LOG_PEER(handle, ERROR, "malformed answer of %llu bytes: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
         handle->out.flags = 0;
     }
@@ -201,8 +202,8 @@ answer_received(struct na_op *op, const na_plugin_event *event)
     handle->out.size = header.payload_size;
     handle->out.flags = header.flags;
     hg_call_record(&handle->call, header.ret);
-    hg_count(handle->context->hg_class,
-        &handle->context->hg_class->counters.response_received);
+    if (__builtin_expect(hg_class_is_observed(handle->context->hg_class), 0))
+        hg_stage_answer(handle);
     if (__builtin_expect(header.flags != 0, 0) && take_flagged(handle))
         return;
     answered_in_progress(handle);
@@ -392,8 +393,8 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     hg_call_begin(&handle->call, handle->cookie,
         awaiting ? HG_CALL_SEND | HG_CALL_RECV : HG_CALL_SEND);
     hg_handle_ref(handle, 1);
-    if (__builtin_expect(handle->context->hg_class->bulk.stats, 0))
-        hg_stats_forward(handle);
+    if (__builtin_expect(hg_class_is_observed(handle->context->hg_class), 0))
+        hg_stage_forward(handle);
     if (__builtin_expect(handle->timeout_ms > 0, 0)) {
         ret = hg_handle_timer_start(handle, hg_call_generation(&handle->call),
             base_time_deadline(handle->timeout_ms));

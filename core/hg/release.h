@@ -3,9 +3,9 @@
 #ifndef HG_RELEASE_H
 #define HG_RELEASE_H
 
-#include "hg/call_stats.h"
 #include "hg/handle.h"
 #include "hg/overflow.h"
+#include "hg/stage.h"
 
 /* Frees what the last call has left in a handle. */
 static inline __attribute__((always_inline)) void
@@ -15,8 +15,9 @@ hg_handle_clear(struct hg_handle *handle)
         hg_overflow_clear(handle);
     na_peer_release(&handle->peer);
     if (__builtin_expect(
-            hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_COUNTED), 0))
-        hg_stats_released(handle);
+            hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_OBSERVED),
+            0))
+        hg_stage_released(handle);
 }
 
 /* Frees the handles of a context. Nobody uses them, but calls that a dead

@@ -2,7 +2,7 @@
 /*
  * What a class counts: messages of each kind, and with statistics, by RPC id,
  * what talaria.h calls talaria_call_stats, at the origin and at the target.
- * Atomic counters and nothing else: call_stats.h says when each stage of a call
+ * Atomic counters and nothing else: stage.h says when each stage of a call
  * counts, class_stats.c hands the counts out.
  */
 #ifndef HG_STATS_H

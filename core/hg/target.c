@@ -8,13 +8,13 @@
 
 #include "base/log.h"
 #include "hg/abandon.h"
-#include "hg/call_stats.h"
 #include "hg/checksum.h"
 #include "hg/loopback.h"
 #include "hg/multi_recv.h"
 #include "hg/overflow.h"
 #include "hg/payload.h"
 #include "hg/single_recv.h"
+#include "hg/stage.h"
 #include "na.h"
 #include "rt/submit.h"
 #include "talaria.h"
@@ -114,8 +114,8 @@ response_sent(struct na_op *op, const na_plugin_event *event)
 
     if (__builtin_expect(ret != HG_SUCCESS, 0)) {
         hg_call_record(&handle->call, ret);
-        if (handle->context->hg_class->bulk.stats)
-            hg_stats_not_responded(handle, ret);
+        if (hg_class_is_observed(handle->context->hg_class))
+            hg_stage_not_responded(handle, ret);
         hg_overflow_cancel(handle); /* nobody will acknowledge it */
     }
     acknowledged(handle);
@@ -135,8 +135,8 @@ unsent(struct hg_handle *handle, hg_return_t ret)
 {
     enum hg_call_result result = HG_CALL_ENDED;
 
-    if (handle->context->hg_class->bulk.stats)
-        hg_stats_not_responded(handle, ret);
+    if (hg_class_is_observed(handle->context->hg_class))
+        hg_stage_not_responded(handle, ret);
     if (handle->out.overflow) {
         hg_overflow_unsent(handle);
         result = hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
@@ -210,8 +210,8 @@ respond(struct hg_handle *handle, hg_return_t result)
         hg_checksum_put(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
             HG_HEADER_RESPONSE_SIZE, &handle->out,
             hg_overflow_rest(&handle->out));
-    if (__builtin_expect(hg_class->bulk.stats, 0))
-        hg_stats_respond(handle, result);
+    if (__builtin_expect(hg_class_is_observed(hg_class), 0))
+        hg_stage_respond(handle, result);
     if (__builtin_expect(handle->local, 0)) {
         respond_locally(handle);
         return HG_SUCCESS;
@@ -275,6 +275,8 @@ begin_flagged(struct hg_handle *handle)
     hg_handle_ref(handle, handle->in.flags & HG_MESSAGE_FETCHED
                               ? HG_REF_HANDLER
                               : HG_REF_HANDLER + 1);
+    if (handle->in.flags & HG_MESSAGE_OBSERVED)
+        hg_stage_handler(handle);
     if (!(handle->in.flags & HG_HEADER_PAYLOAD_SUM) ||
         hg_checksum_agrees(&handle->in, hg_overflow_rest(&handle->in)))
         return HG_SUCCESS;
@@ -351,7 +353,8 @@ fetched(struct hg_handle *handle, hg_return_t ret)
             claim_code(handle) ? send_code(handle, ret) : HG_BUSY;
 
         if (sent != HG_SUCCESS)
-            LOG_WARNING(HG, "an origin is not told that its arguments came: %s",
+            HG_LOG_PEER(handle, WARNING,
+                "cannot tell the origin that its arguments arrived: %s",
                 HG_Error_to_string(sent));
     }
     if (ret != HG_SUCCESS) {
@@ -377,6 +380,17 @@ take_cancel(struct hg_handle *handle, size_t at, size_t length)
     return true;
 }
 
+static __attribute__((cold, noinline)) hg_return_t
+malformed(struct hg_handle *handle, uint64_t length, hg_return_t ret)
+{
+    handle->rpc = NULL; /* not the one of the request before */
+    handle->info.id = 0;
+    HG_LOG_PEER(handle, WARNING, "malformed request of %llu bytes dropped: %s",
+        (unsigned long long) length, HG_Error_to_string(ret));
+    hg_count_dropped(handle->context->hg_class);
+    return ret;
+}
+
 /* Takes over the message. NOENTRY, OPNOTSUPPORTED (another version),
  * PROTOCOL_ERROR: it is no request that can be run. */
 static hg_return_t
@@ -399,11 +413,7 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
                 handle->port->na_context, event, handle->port->net.in_size);
         if (event->length >= at && take_cancel(handle, at, length))
             return HG_CANCELED;
-        LOG_WARNING(HG, "%llu bytes that came as a request are none: %s",
-            (unsigned long long) event->length, HG_Error_to_string(ret));
-        hg_count_dropped(hg_class);
-        handle->rpc = NULL; /* not the one of the request before */
-        return ret;
+        return malformed(handle, event->length, ret);
     }
     handle->no_response = header.flags & HG_HEADER_NO_RESPONSE;
     handle->in.size = header.payload_size;
@@ -411,11 +421,10 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     handle->info.id = header.id;
     handle->info.context_id = header.context_id;
     handle->rpc = hg_registry_find(&hg_class->registry, header.id);
-    if (__builtin_expect(hg_class->bulk.stats, 0))
-        hg_stats_received(handle);
+    if (__builtin_expect(hg_class_is_observed(hg_class), 0))
+        hg_stage_received(handle);
     if (!handle->rpc || !handle->rpc->handler) {
-        LOG_WARNING(HG, "RPC id %llu that was asked for is not registered",
-            (unsigned long long) header.id);
+        HG_LOG_PEER(handle, WARNING, "the RPC is not registered");
         return HG_NOENTRY;
     }
     return HG_SUCCESS;
@@ -489,8 +498,7 @@ request_not_received(struct hg_handle *handle, const na_plugin_event *event)
     if (ret == NA_SUCCESS)
         ret = na_event_wrong_origin(na_context, event);
     if (ret != NA_CANCELED && !na_context_is_dead(na_context))
-        LOG_WARNING(
-            HG, "a request could not be received: %s", NA_Error_to_string(ret));
+        LOG_WARNING(HG, "request not received: %s", NA_Error_to_string(ret));
     handle->side->released(handle);
 }
 
@@ -553,8 +561,8 @@ talaria_handle_drop(hg_handle_t handle)
         return HG_BUSY;
     if (atomic_exchange_explicit(&handle->dropped, true, memory_order_relaxed))
         return HG_BUSY;
-    if (handle->context->hg_class->bulk.stats)
-        hg_stats_dropped(handle);
+    if (hg_class_is_observed(handle->context->hg_class))
+        hg_stage_dropped(handle);
     if (!handle->no_response)
         hg_call_answered(&handle->call);
     return HG_SUCCESS;

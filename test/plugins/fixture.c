@@ -178,7 +178,7 @@ fixture_log_count(const char *level)
     char mark[32];
     size_t count = 0;
 
-    snprintf(mark, sizeof mark, "# talaria: [%s] ", level);
+    snprintf(mark, sizeof mark, " [%s] ", level);
     for (const char *p = log_text; (p = strstr(p, mark)); p++)
         count++;
     return count;

@@ -229,7 +229,7 @@ START_TEST(faults_receive_of_requests_fails_and_is_posted_again)
     struct session s;
 
     session_begin(&s, _i, &setup_one);
-    log_expect("a request could not be received: NA_MSGSIZE", 3, 3);
+    log_expect("request not received: NA_MSGSIZE", 3, 3);
     rpcs_ck_works(&s);
     /* The one that is posted now is honest yet. */
     set_fault(LOOP_RECV_UNEXPECTED, LOOP_FAIL_LATER, NA_PLUGIN_E_MSGSIZE, 3);

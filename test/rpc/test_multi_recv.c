@@ -385,7 +385,7 @@ START_TEST(multi_recv_that_fails_is_posted_again)
     struct session s;
 
     session_begin(&s, _i, &setup_two);
-    log_expect("a request could not be received: NA_IO_ERROR", 2, 2);
+    log_expect("request not received: NA_IO_ERROR", 2, 2);
     log_expect("a buffer for requests cannot be posted: NA_NOMEM", 1, 3);
     loop_fault_set(LOOP_RECV_UNEXPECTED,
         (struct loop_fault){
@@ -404,7 +404,7 @@ START_TEST(multi_recv_of_wrong_bytes)
     struct session s;
 
     session_begin(&s, _i, &setup_usual);
-    log_expect("that came as a request are none", 5, 5);
+    log_expect("malformed request", 5, 5);
     for (unsigned i = 0; i < 5; i++) {
         ck_assert(loop_inject(
             s.address, s.address, 0, LOOP_SEND_UNEXPECTED, "nonsense", i, 1));

@@ -182,7 +182,7 @@ START_TEST(register_forgotten_rpc_is_answered_noentry_and_can_come_back)
 
     session_begin(&s, _i, &setup);
     if (s.mode->shape == SESSION_SELF) {
-        log_expect("that was asked for is not registered", 1, 1);
+        log_expect("the RPC is not registered", 1, 1);
         handle = session_handle(&s, rpcs_id(RPC_EMPTY));
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
         ck_assert_int_eq(

@@ -94,7 +94,7 @@ START_TEST(wrong_answer_that_is_none_is_an_error)
     struct session s;
 
     session_begin(&s, _i, &setup);
-    log_expect("cannot be understood", 5, 5);
+    log_expect("malformed answer", 5, 5);
     for (unsigned i = 0; i < 5; i++) {
         loop_tamper_set(cases[i].tamper);
         ck_assert_int_eq(rpcs_try(&s, RPC_EMPTY, NULL), cases[i].ret);
@@ -218,7 +218,7 @@ START_TEST(wrong_requests_that_are_none_are_passed_over)
     uint32_t sent = 0;
 
     session_begin(&s, _i, &setup);
-    log_expect("are none", 1, 200);
+    log_expect("malformed request", 1, 200);
     log_expect("is not registered", 1, 1);
     make_request(bytes, rpcs_id(RPC_NOTIFY));
     for (uint32_t length = 0; length < REQUEST_HEADER; length++, sent++)
@@ -249,7 +249,7 @@ START_TEST(wrong_requests_that_are_none_are_passed_over)
     for (unsigned i = 0; i < 10; i++)
         rpcs_ck_works(&s);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_NOTIFY], 0);
-    ck_assert_uint_eq(log_count("are none"), sent + 1);
+    ck_assert_uint_eq(log_count("malformed request"), sent + 1);
     session_end(&s);
 }
 END_TEST
@@ -304,11 +304,11 @@ START_TEST(wrong_references_are_refused)
     struct session s;
 
     session_begin(&s, _i, &setup);
-    log_expect("not a descriptor", 1, 2000);
+    log_expect("malformed descriptor", 1, 2000);
     log_expect("do not refer", 1, 2000);
     log_expect("bytes of arguments", 0, 2000);
     log_expect("a payload of", 0, 2000);
-    log_expect("are none", 0, 2000);
+    log_expect("malformed request", 0, 2000);
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (unsigned j = 0; j < 2; j++) {
             uint64_t length = make_reference(bytes, sizes[i], sizes[i] - j);
@@ -337,7 +337,7 @@ START_TEST(wrong_notices_are_passed_over)
     struct session s;
 
     session_begin(&s, _i, &setup);
-    log_expect("are none", 9, 9);
+    log_expect("malformed request", 9, 9);
     for (uint32_t length = 0; length < 8; length++)
         ck_assert(loop_inject(
             "mem://1", s.address, 0, LOOP_SEND_UNEXPECTED, bytes, length, 1));

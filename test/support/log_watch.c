@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 #define LINES 1024U
-#define LINE_SIZE 400U
+#define LINE_SIZE 512U
 #define EXPECTED_MAX 16U
 
 struct line {
@@ -114,6 +114,15 @@ log_count(const char *text)
     for (uint32_t i = 0; i < line_count(); i++)
         found += line_at(i) && strstr(line_at(i), text) != NULL;
     return found;
+}
+
+const char *
+log_line(const char *text)
+{
+    for (uint32_t i = 0; i < line_count(); i++)
+        if (line_at(i) && strstr(line_at(i), text))
+            return line_at(i);
+    return NULL;
 }
 
 static bool

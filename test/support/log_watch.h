@@ -20,6 +20,9 @@ void log_expect(const char *text, uint32_t min, uint32_t max);
 /* Lines so far that contain text. */
 uint32_t log_count(const char *text);
 
+/* The first line that contains text; NULL: none does. */
+const char *log_line(const char *text);
+
 /* Fails the test on lines too many or too few. */
 void log_watch_check(void);
 

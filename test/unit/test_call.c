@@ -323,7 +323,7 @@ START_TEST(call_target_answers_once)
 
     for (int callback = 0; callback < 2; callback++) {
         hg_call_open(&call);
-        hg_call_note(&call, callback ? 0 : HG_CALL_COUNTED);
+        hg_call_note(&call, callback ? 0 : HG_CALL_OBSERVED);
         ck_assert_int_eq(
             callback ? hg_call_event(&call, HG_CALL_ON_CLAIM_CALLBACK, 0)
                      : hg_call_event(&call, HG_CALL_ON_CLAIM, 0),

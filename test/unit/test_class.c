@@ -640,7 +640,7 @@ look_at_host(const na_plugin_host *host, const na_plugin_open_info *info)
 START_TEST(host_table_serves_plugin)
 {
     setenv("TALARIA_SCRIPT_SOME_KEY", "value", 1);
-    log_expect("# talaria: [warning] transport: x.c:9: beware", 1, 1);
+    log_expect("[warning] transport: x.c:9: beware", 1, 1);
     log_expect("ABI: log is called with level -5", 1, 1);
     log_expect("text is called with key script.other", 1, 1);
     script.look = look_at_host;

@@ -9,6 +9,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 static const char *const levels[] = {
     "none", "error", "warning", "info", "debug"};
@@ -71,22 +74,110 @@ let_through(int32_t level)
 #define NA (1U << BASE_LOG_NA)
 #define BULK (1U << BASE_LOG_BULK)
 
+/* What follows time, host, process and thread, which are checked. */
+static const char *
+behind_origin(const char *line)
+{
+    char host[256], name[65] = "";
+    unsigned year, month, day, hour, minute, second, micros;
+    struct tm date = {0};
+    long pid, tid;
+    int end = 0;
+    time_t now = time(NULL);
+
+    ck_assert_int_eq(
+        sscanf(line, "# talaria %4u-%2u-%2uT%2u:%2u:%2u.%6uZ %255s %ld/%ld %n",
+            &year, &month, &day, &hour, &minute, &second, &micros, host, &pid,
+            &tid, &end),
+        10);
+    date = (struct tm){.tm_year = (int) year - 1900,
+        .tm_mon = (int) month - 1,
+        .tm_mday = (int) day,
+        .tm_hour = (int) hour,
+        .tm_min = (int) minute,
+        .tm_sec = (int) second};
+    ck_assert_int_le(timegm(&date), now);
+    ck_assert_int_ge(timegm(&date), now - 600);
+    gethostname(name, sizeof name - 1);
+    ck_assert_str_eq(host, name);
+    ck_assert_int_eq(pid, getpid());
+    ck_assert_int_gt(tid, 0);
+    return line + end;
+}
+
+START_TEST(log_line_names_its_thread)
+{
+    LOG_ERROR(HG, "x");
+    ck_assert_ptr_nonnull(strstr(text, " hg: test_log.c:"));
+    behind_origin(text);
+    ck_assert_int_eq(atol(strchr(strchr(text, '/'), '/') + 1),
+        syscall(SYS_gettid));
+}
+END_TEST
+
+/* A line that a peer causes at will. */
+START_TEST(log_line_at_will_is_thinned_and_counted)
+{
+    uint32_t due = 0;
+
+    for (unsigned i = 1; i <= 4096; i++) {
+        length = 0;
+        LOG_THINNED(HG, WARNING, "message %u", i);
+        if (lines == due)
+            continue;
+        due++;
+        if (i > BASE_LOG_BURST)
+            ck_assert_uint_eq(i & (i - 1), 0);
+        if (i == 1)
+            ck_assert_ptr_nonnull(strstr(text, ": message 1\n"));
+        if (i == 4096)
+            ck_assert_ptr_nonnull(
+                strstr(text, ": message 4096 (4096 so far)\n"));
+    }
+    ck_assert_uint_eq(due, BASE_LOG_BURST + 6); /* 128 to 4,096 */
+    base_log_set_level("error");
+    LOG_THINNED(HG, WARNING, "%s", "not wanted");
+    ck_assert_uint_eq(lines, due);
+}
+END_TEST
+
+static unsigned changes;
+
+static void
+level_changed(void)
+{
+    changes++;
+}
+
+START_TEST(log_level_changes_are_told)
+{
+    base_log_on_level(level_changed);
+    ck_assert(base_log_set_level("info"));
+    ck_assert_uint_eq(changes, 1);
+    ck_assert(!base_log_set_level("loud"));
+    ck_assert_uint_eq(changes, 1);
+    base_log_on_level(NULL);
+    ck_assert(base_log_set_level("debug"));
+    ck_assert_uint_eq(changes, 1);
+}
+END_TEST
+
 START_TEST(log_line_has_level_subsystem_place_and_text)
 {
     base_log_write(
         BASE_LOG_HG, BASE_LOG_WARNING, "a/b/c.c", 42, "%d of %s", 7, "it");
-    ck_assert_str_eq(text, "# talaria: [warning] hg: c.c:42: 7 of it\n");
+    ck_assert_str_eq(behind_origin(text), "[warning] hg: c.c:42: 7 of it\n");
     length = 0;
     base_log_text(BASE_LOG_TRANSPORT, BASE_LOG_ERROR, "c.c", 1, "100% %s");
-    ck_assert_str_eq(text, "# talaria: [error] transport: c.c:1: 100% %s\n");
+    ck_assert_str_eq(
+        behind_origin(text), "[error] transport: c.c:1: 100% %s\n");
     for (int i = 0; i < BASE_LOG_SUBSYS_MAX; i++) {
         char wanted[64];
 
         length = 0;
-        snprintf(wanted, sizeof wanted, "# talaria: [info] %s: f:2: x\n",
-            subsystems[i]);
+        snprintf(wanted, sizeof wanted, "[info] %s: f:2: x\n", subsystems[i]);
         base_log_text((enum base_log_subsys) i, BASE_LOG_INFO, "f", 2, "x");
-        ck_assert_str_eq(text, wanted);
+        ck_assert_str_eq(behind_origin(text), wanted);
     }
 }
 END_TEST
@@ -261,7 +352,7 @@ START_TEST(func_null_writes_to_stream)
     ck_assert_uint_eq(lines, 0);
     rewind(stream);
     ck_assert_ptr_nonnull(fgets(line, sizeof line, stream));
-    ck_assert_str_eq(line, "# talaria: [debug] bulk: f.c:3: there\n");
+    ck_assert_str_eq(behind_origin(line), "[debug] bulk: f.c:3: there\n");
     ck_assert_ptr_null(fgets(line, sizeof line, stream));
     base_log_set_func(collect);
     LOG_DEBUG(HG, "x");
@@ -320,7 +411,7 @@ count_whole(FILE *stream)
         const char *thread = strstr(line, ": thread ");
 
         ck_assert_msg(
-            strncmp(line, "# talaria: [error] na: test_log.c:", 34) == 0 &&
+            strncmp(behind_origin(line), "[error] na: test_log.c:", 23) == 0 &&
                 thread && end && end[5] == '\0' &&
                 !strstr(thread + 9, "thread"),
             "line %u: %s", count, line);
@@ -364,6 +455,9 @@ main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, NULL);
     tcase_add_test(tcase, log_line_has_level_subsystem_place_and_text);
+    tcase_add_test(tcase, log_line_names_its_thread);
+    tcase_add_test(tcase, log_line_at_will_is_thinned_and_counted);
+    tcase_add_test(tcase, log_level_changes_are_told);
     tcase_add_test(tcase, log_text_too_long_is_cut);
     tcase_add_test(tcase, level_set_lets_through_up_to_it);
     tcase_add_test(tcase, level_by_mercurys_other_names);
