@@ -6,6 +6,7 @@
  */
 #include "hg/handle.h"
 #include "hg/overflow.h"
+#include "hg/peer_log.h"
 #include "hg/ports.h"
 #include "hg/stage.h"
 

@@ -13,6 +13,7 @@
 #include "hg/loopback.h"
 #include "hg/overflow.h"
 #include "hg/payload.h"
+#include "hg/peer_log.h"
 #include "hg/release.h"
 #include "hg/stage.h"
 #include "na.h"

@@ -8,6 +8,7 @@
 #include "bulk/op.h"
 #include "hg/abandon.h"
 #include "hg/handle.h"
+#include "hg/peer_log.h"
 #include "na.h"
 #include "na/call.h"
 #include "rt/submit.h"
@@ -268,7 +269,7 @@ send_acks(struct hg_overflow *overflow, int32_t code)
         tell_fetched(overflow->handle, HG_SUCCESS);
         return;
     }
-    LOG_WARNING(HG, "the target was not told that its answer came: %s",
+    HG_LOG_PEER(overflow->handle, WARNING, "cannot acknowledge the answer: %s",
         NA_Error_to_string(na_submission_failed(
             overflow->handle->port->na_context, "send_expected", code)));
     tell_in_vain(overflow->handle, HG_SUCCESS);
@@ -322,7 +323,8 @@ fetched(void *arg, hg_return_t ret)
 
     atomic_store_explicit(&handle->moving, NULL, memory_order_relaxed);
     if (ret == HG_SUCCESS && !sealed(overflow)) {
-        LOG_WARNING(HG, "%zu bytes of arguments were withdrawn by their sender",
+        HG_LOG_PEER(handle, WARNING,
+            "%zu bytes of arguments were withdrawn by their sender",
             overflow->size);
         hg_count_dropped(handle->context->hg_class);
         ret = HG_CANCELED;
@@ -348,7 +350,8 @@ make_room(struct hg_overflow *overflow, const struct hg_bulk *remote)
     void *data;
 
     if (size <= SEAL_SIZE) {
-        LOG_WARNING(HG, "a peer announces %llu bytes of arguments",
+        HG_LOG_PEER(overflow->handle, WARNING,
+            "malformed reference to %llu bytes of arguments",
             (unsigned long long) size);
         return HG_PROTOCOL_ERROR;
     }
@@ -386,7 +389,8 @@ start_fetch(struct hg_overflow *overflow, const void *bytes, size_t length,
         handle->info.hg_class, &request.origin, bytes, length);
     /* Its sender writes nothing behind it. */
     if (ret == HG_SUCCESS && length != request.origin->wire_size) {
-        LOG_WARNING(HG, "a reference to arguments has %zu bytes too many",
+        HG_LOG_PEER(handle, WARNING,
+            "a reference to arguments has %zu bytes too many",
             length - request.origin->wire_size);
         ret = HG_PROTOCOL_ERROR;
     }
@@ -416,7 +420,8 @@ hg_overflow_fetch(struct hg_handle *handle)
     hg_return_t ret = HG_CANCELED;
 
     if (size < offset + HG_HEADER_MORE_SIZE) {
-        LOG_WARNING(HG, "%zu bytes do not refer to arguments elsewhere", size);
+        HG_LOG_PEER(handle, WARNING,
+            "malformed reference to arguments: %zu bytes", size);
         hg_count_dropped(handle->context->hg_class);
         tell_in_vain(handle, HG_PROTOCOL_ERROR);
         return;
@@ -484,7 +489,8 @@ take_ack(struct hg_overflow *overflow, const na_plugin_event *event)
         ret = hg_header_ack_decode(
             overflow->ack_buffer + at, event->length - at, &ack);
     if (ret != HG_SUCCESS)
-        LOG_WARNING(HG, "an acknowledgement of %llu bytes is none: %s",
+        HG_LOG_PEER(handle, WARNING,
+            "malformed acknowledgement of %llu bytes: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
     if (ret != HG_SUCCESS || ack.cookie != overflow->cookie)
         hg_count_dropped(handle->context->hg_class);

@@ -7,10 +7,7 @@
 #ifndef HG_STAGE_H
 #define HG_STAGE_H
 
-#include "base/log.h"
 #include "mercury_types.h"
-
-#include <stdatomic.h>
 
 struct hg_handle;
 
@@ -29,24 +26,6 @@ void hg_stage_respond(struct hg_handle *handle, hg_return_t result);
 void hg_stage_not_responded(struct hg_handle *handle, hg_return_t ret);
 void hg_stage_dropped(struct hg_handle *handle);
 void hg_stage_released(struct hg_handle *handle);
-
-/* Any other stage: logged if DEBUG is on. */
-void hg_stage_log(
-    const struct hg_handle *handle, const char *stage, hg_return_t ret);
-
-/* Logs a line about a handle's peer: its address, RPC and context, then the text.
- * A peer can cause it at will: see base_log_is_due. */
-#define HG_LOG_PEER(handle, level, ...)                                        \
-    do {                                                                       \
-        static _Atomic uint64_t log_count;                                     \
-                                                                               \
-        if (base_log_wanted(BASE_LOG_##level))                                 \
-            hg_log_peer(handle, BASE_LOG_##level, &log_count, __FILE__,        \
-                __LINE__, __VA_ARGS__);                                        \
-    } while (0)
-void hg_log_peer(const struct hg_handle *handle, int32_t level,
-    _Atomic uint64_t *count, const char *file, unsigned line,
-    const char *format, ...) __attribute__((format(printf, 6, 7), cold));
 
 /* A forward has ended and its callback has not run yet: stops its timer and
  * observes it, as the notes of its call say. */

@@ -13,6 +13,7 @@
 #include "hg/multi_recv.h"
 #include "hg/overflow.h"
 #include "hg/payload.h"
+#include "hg/peer_log.h"
 #include "hg/single_recv.h"
 #include "hg/stage.h"
 #include "na.h"

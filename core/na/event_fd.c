@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "na/context.h"
+#include "na/progress.h"
 #include "na/sleep.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef NA_SLEEP_H
 #define NA_SLEEP_H
 
-#include "na/progress.h"
+#include "na/progress_state.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

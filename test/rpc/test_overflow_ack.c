@@ -167,7 +167,7 @@ START_TEST(overflow_answer_with_a_broken_reference_is_given_up_by_both)
     hg_handle_t handle;
 
     session_begin(&s, _i, &setup);
-    log_expect("do not refer to arguments", 1, 1);
+    log_expect("malformed reference to arguments", 1, 1);
     handle = session_handle(&s, large_id(LARGE_MAKE));
     loop_tamper_set(cut_reference);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_PROTOCOL_ERROR);
@@ -186,7 +186,7 @@ START_TEST(overflow_answer_not_had_nor_acknowledged_is_given_up_by_both)
     if (!large_fetches(_i))
         return;
     session_begin(&s, _i, &setup);
-    log_expect("not told that its answer came", 1, 1);
+    log_expect("cannot acknowledge the answer", 1, 1);
     handle = session_handle(&s, large_id(LARGE_MAKE));
     loop_fault_set(LOOP_GET,
         (struct loop_fault){
@@ -351,7 +351,7 @@ START_TEST(overflow_acknowledgement_that_is_none_ends_the_answer)
     if (!large_fetches(_i))
         return;
     session_begin(&s, _i, &setup);
-    log_expect("an acknowledgement of", 3, 3);
+    log_expect("malformed acknowledgement of", 3, 3);
     handle = session_handle(&s, large_id(LARGE_MAKE));
     for (uint32_t i = 0; i < 3; i++) {
         loop_tamper_set(tampers[i]);

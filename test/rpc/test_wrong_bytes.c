@@ -305,7 +305,7 @@ START_TEST(wrong_references_are_refused)
 
     session_begin(&s, _i, &setup);
     log_expect("malformed descriptor", 1, 2000);
-    log_expect("do not refer", 1, 2000);
+    log_expect("malformed reference to arguments", 1, 2000);
     log_expect("bytes of arguments", 0, 2000);
     log_expect("a payload of", 0, 2000);
     log_expect("malformed request", 0, 2000);

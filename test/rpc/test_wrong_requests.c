@@ -135,7 +135,7 @@ START_TEST(wrong_size_that_is_the_validity_cookie_alone_is_refused)
         return;
     in = blob_make(LARGE, 1);
     session_begin(&s, _i, &setup);
-    log_expect("a peer announces 8 bytes of arguments", 1, 1);
+    log_expect("malformed reference to 8 bytes of arguments", 1, 1);
     log_expect("1 bytes of arguments were withdrawn", 1, 1);
     loop_tamper_set(announce);
     announced = SEAL;

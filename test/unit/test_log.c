@@ -110,8 +110,8 @@ START_TEST(log_line_names_its_thread)
     LOG_ERROR(HG, "x");
     ck_assert_ptr_nonnull(strstr(text, " hg: test_log.c:"));
     behind_origin(text);
-    ck_assert_int_eq(atol(strchr(strchr(text, '/'), '/') + 1),
-        syscall(SYS_gettid));
+    ck_assert_int_eq(
+        atol(strchr(strchr(text, '/'), '/') + 1), syscall(SYS_gettid));
 }
 END_TEST
 
