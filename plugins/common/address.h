@@ -62,6 +62,17 @@ tp_addr_release_shared(struct tp_addr *addr)
     return false;
 }
 
+/* The same in a class that has one thread, without a read-modify-write. */
+static inline bool
+tp_addr_release_single(struct tp_addr *addr)
+{
+    uint32_t refs = atomic_load_explicit(&addr->refs, memory_order_relaxed);
+
+    if (refs > 1)
+        atomic_store_explicit(&addr->refs, refs - 1, memory_order_relaxed);
+    return refs > 1;
+}
+
 /* What follows "scheme://" in text. INVALID_ARG, or PROTONOSUPPORT of another
  * scheme; logged. */
 int32_t tp_addr_rest(const na_plugin_host *host, const char *text,

@@ -150,20 +150,30 @@ tp_match_deliver(struct tp_match *match, const struct tp_message *message,
     return TP_MATCHED;
 }
 
-/* Posts a receive; not NULL: the message that is there for it already, the
- * caller's to forget when it has been copied. */
+/* The oldest queued message, the caller's to forget when it has been copied;
+ * NULL: none. */
 static inline struct tp_kept *
-tp_match_post_unexpected(struct tp_match *match, struct tp_recv *recv)
+tp_match_take_queued(struct tp_match *match)
 {
     struct tp_link *link = tp_list_pop(&match->queue);
 
-    if (__builtin_expect(link == NULL, 1)) {
-        tp_list_append(&match->recvs, &recv->keyed.link);
+    if (__builtin_expect(link == NULL, 1))
         return NULL;
-    }
     struct tp_kept *kept = TP_OBJECT(link, struct tp_kept, keyed.link);
     if (kept->place == 0)
         match->quota->used -= tp_match_cost(kept->length);
+    return kept;
+}
+
+/* Posts a receive; not NULL: the message that is there for it already, to be
+ * forgotten likewise. */
+static inline struct tp_kept *
+tp_match_post_unexpected(struct tp_match *match, struct tp_recv *recv)
+{
+    struct tp_kept *kept = tp_match_take_queued(match);
+
+    if (kept == NULL)
+        tp_list_append(&match->recvs, &recv->keyed.link);
     return kept;
 }
 

@@ -5,6 +5,7 @@
  * and the numbers of both classes, so that a proof is of no use to anybody else,
  * nor for another connection of other classes.
  */
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 

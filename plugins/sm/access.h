@@ -4,7 +4,7 @@
 #ifndef SM_ACCESS_H
 #define SM_ACCESS_H
 
-#include "sm.h"
+#include "class.h"
 #include "socket.h"
 
 #define SM_PROOF_SIZE 32U /* bytes that show that a peer has the key */

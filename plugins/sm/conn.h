@@ -1,67 +1,112 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections as objects: their memory, the order in which their rings are
- * looked at, beginning and end. How they come about is in connect.h. */
+/* A connection, the poll lists it is in, and the list of those that have sends
+ * waiting. establish.h has its begin, teardown.h its end. */
 #ifndef SM_CONN_H
 #define SM_CONN_H
 
-#include "hello.h"
-#include "sm.h"
-#include "socket.h"
+#include "class.h"
+#include "ring.h"
 
-/* A fresh connection without socket or ring, in the class's list. NULL: no
- * memory. [progress] */
-struct sm_conn *sm_conn_make(na_plugin_class *cls);
+/* Where a connection stands. */
+enum sm_conn_state {
+    SM_CONN_FREE,
+    SM_CONN_RETRY,   /* ours; the peer's backlog was full */
+    SM_CONN_CALLING, /* ours; said hello, no answer yet: can be sent to */
+    SM_CONN_CALLED,  /* the peer's; no hello yet */
+    SM_CONN_UP,
+};
 
-/* Moves it to another state. [progress] */
-void sm_conn_move(struct sm_conn *conn, enum sm_conn_state state);
+/* What is known about sm_conn.memory_fd. */
+enum sm_conn_memory {
+    SM_MEMORY_UNKNOWN,  /* it has not been opened */
+    SM_MEMORY_UNPROVEN, /* the next copy shows whose it is */
+    SM_MEMORY_PROVEN,
+    SM_MEMORY_REFUSED, /* it cannot be opened */
+};
 
-/* Gives it a socket, and the process at its other end, to watch. The
- * descriptors are the connection's from here on, whatever is returned. NOMEM.
- * [progress] */
-int32_t sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
-    const struct sm_process *process);
+/*
+ * The memory is not freed before the class: a sender may look at a connection
+ * that has just ended; it then takes the lock and compares again.
+ */
+struct sm_conn {
+    /* Receiving: progress. */
+    alignas(64) struct sm_ring_rx rx;
+    uint32_t misses;           /* polls without a message since the last one */
+    bool polled;               /* in one of the class's poll lists: */
+    bool active;               /* the one looked at in each poll */
+    bool wakeup_due;           /* the peer has sent a wake-up, or is about to */
+    struct sm_conn *poll_next; /* poll lists are rings */
+    struct sm_conn *poll_prev;
 
-/* The peer has said hello: maps its ring and its registry, notes its name, and
- * begins to receive. NULL, or what is wrong with the peer; the connection is to be broken
- * then. [progress] */
-const char *sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
-    const struct sm_hello *hello, const struct sm_hello_fds *fds);
+    /* Sending: lock; whoever ends the connection has progress as well. */
+    alignas(64) struct tp_lock lock;
+    struct sm_ring_tx tx;
+    struct tp_list queue; /* sends for which there was no room */
+    uint64_t sent;        /* messages */
+    uint64_t serial;      /* counts the uses of this memory */
+    uint32_t users;       /* puts and gets at work on it */
+    uint32_t mappings_count;
+    struct sm_mapping *mappings;   /* the peer's shared segments, mapped or
+                                    asked for; NULL: none */
+    const unsigned char *registry; /* of the peer, NULL: it shows none */
+    bool stalled;                  /* in one of the class's two lists */
+    struct sm_conn *stall_next;
 
-/* Ends a connection: what is pending to or from its peer ends with status, all
- * memory and descriptors go. [progress] */
-void sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status);
+    /* The rest: progress; down to called, lock as well to write, so that
+     * either will do to read. */
+    alignas(64) uint8_t state; /* enum sm_conn_state */
+    _Atomic bool denied; /* no copies by the kernel: it refuses, or the peer's
+                            user is another */
+    bool same_user;      /* as this class's */
+    bool emulates;       /* the peer copies on request */
+    bool watched;        /* pidfd is in the class's epoll set */
+    int fd;              /* the socket, or -1 */
+    int pidfd;           /* the peer's process, -1: unknown */
+    int memory_fd;       /* privileged: sm_privilege_open_memory, or -1 */
+    uint8_t memory;      /* enum sm_conn_memory */
+    pid_t pid; /* 0: in a process namespace that cannot be seen from here */
+    uid_t uid;
+    uint64_t owner;          /* the peer class's number, 0: not known yet */
+    na_plugin_addr *peer;    /* one reference; NULL before hello */
+    na_plugin_addr *called;  /* one reference; the name that was looked up */
+    uint64_t retry_ns;       /* SM_CONN_RETRY: when to try again */
+    uint64_t deadline_ns;    /* SM_CONN_RETRY, _CALLED: when to give up */
+    na_plugin_ctx *blocked;  /* context whose queue holds the ring back */
+    struct tp_list emulated; /* puts and gets that the peer copies */
+    uint32_t unanswered;     /* pieces asked of it */
+    struct sm_request *requests; /* a ring of SM_REQUESTS: what it asked of us,
+                                    NULL before it did */
+    uint32_t requests_first;
+    uint32_t requests_count;
+    bool emulating;       /* emulated or requests are not empty */
+    struct sm_conn *next; /* in class.conns, .spare or .ended */
+    struct sm_conn *prev;
+};
 
-/* The same for a peer that has broken the protocol, with a line that says how.
- * [progress] */
-void sm_conn_break(
-    na_plugin_class *cls, struct sm_conn *conn, const char *wrong);
+/* Name for log lines. */
+const char *sm_conn_name(const struct sm_conn *conn);
 
-/* Makes the memory of ended connections that nobody uses any more available
- * again. [progress] */
-void sm_conn_recycle(na_plugin_class *cls);
+/* Sends a wake-up to the peer. [progress or lock] */
+void sm_conn_wake_peer(na_plugin_class *cls, struct sm_conn *conn);
 
-/* Frees everything. [exclusive] */
-void sm_conn_fini(na_plugin_class *cls);
+/* Enters the active poll list, newly or from the idle one; moves to the idle
+ * one; leaves both. [progress] */
+void sm_conn_poll(na_plugin_class *cls, struct sm_conn *conn);
+void sm_conn_activate(na_plugin_class *cls, struct sm_conn *conn);
+void sm_conn_idle(na_plugin_class *cls, struct sm_conn *conn);
+void sm_conn_unpoll(na_plugin_class *cls, struct sm_conn *conn);
 
-/* Looks at this connection's ring in each poll from now on; or now and then
- * only. [progress] */
-void sm_conn_heat(na_plugin_class *cls, struct sm_conn *conn);
-void sm_conn_cool(na_plugin_class *cls, struct sm_conn *conn);
-
-/* Tells the poller that the queue has got its first send. [lock] */
+/* Reports to the poller that the queue has got its first send. [lock] */
 void sm_conn_stall(na_plugin_class *cls, struct sm_conn *conn);
 
-/* Moves the connections that were told so to cls->stalled. [progress] */
-void sm_conn_absorb(na_plugin_class *cls);
+/* Moves the connections that were reported to cls->stalled. [progress] */
+void sm_conn_collect_stalled(na_plugin_class *cls);
 
-/* What stands in the epoll set for a connection's socket, or its process. */
+/* What the epoll set says of a connection's socket, or of its process. */
 static inline uint64_t
 sm_conn_tag(const struct sm_conn *conn, bool process)
 {
     return (uint64_t) (uintptr_t) conn | (process ? 1 : 0);
 }
-
-/* Name for log lines. */
-const char *sm_conn_name(const struct sm_conn *conn);
 
 #endif /* SM_CONN_H */

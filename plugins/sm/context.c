@@ -1,107 +1,67 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a context, and its ready list. */
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "address.h"
+/* The ready list of a context: operations that have ended. */
 #include "context.h"
-#include "help.h"
-#include "match.h"
-#include "queue.h"
-#include "ready.h"
-#include "rma.h"
-#include "wait.h"
 
-/* The structure for number id: the one of a context that is gone, or a new one,
- * which stays until the class goes. */
-static na_plugin_ctx *
-obtain(na_plugin_class *cls, uint32_t id)
+void
+sm_ctx_wake(na_plugin_ctx *ctx)
 {
-    na_plugin_ctx *ctx = sm_class_context(cls, id);
-    if (ctx != NULL)
-        return ctx;
-
-    ctx = aligned_alloc(64, (sizeof(*ctx) + 63) & ~(size_t) 63);
-    if (ctx == NULL)
-        return NULL;
-    *ctx = (na_plugin_ctx){.cls = cls, .id = id, .wait_fd = -1, .bell = -1};
-    tp_lock_init(&ctx->lock, cls->single);
-    tp_lock_init(&ctx->rma_lock, cls->single);
-    return ctx;
-}
-
-int32_t
-sm_ctx_create(
-    na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
-{
-    if (id >= SM_CONTEXTS) {
-        TP_LOG(cls->host, ERROR, "context %" PRIu32 " of %u", id, SM_CONTEXTS);
-        return NA_PLUGIN_E_OVERFLOW;
-    }
-
-    na_plugin_ctx *ctx = obtain(cls, id);
-    if (ctx == NULL)
-        return NA_PLUGIN_E_NOMEM;
-
-    int32_t ret = NA_PLUGIN_E_EXIST;
-    tp_lock_take(&ctx->lock);
-    if (ctx->alive)
-        goto drop_lock;
-    ret = sm_match_init(ctx);
-    if (ret != NA_PLUGIN_OK)
-        goto drop_lock;
-    ret = sm_wait_init(ctx);
-    if (ret != NA_PLUGIN_OK)
-        goto fini_match;
-    ctx->alive = true;
-    tp_lock_drop(&ctx->lock);
-
-    /* release: pairs with the acquire in sm_class_context */
-    atomic_store_explicit(&cls->contexts[id], ctx, memory_order_release);
-    *ctx_p = ctx;
-    return NA_PLUGIN_OK;
-
-fini_match:
-    sm_match_fini(ctx);
-drop_lock:
-    tp_lock_drop(&ctx->lock);
-    if (sm_class_context(cls, id) == NULL)
-        free(ctx);
-    if (ret == NA_PLUGIN_E_EXIST)
-        TP_LOG(cls->host, ERROR, "context %" PRIu32 " exists", id);
-    return ret;
+    if (atomic_load_explicit(&ctx->armed, memory_order_relaxed))
+        tp_wake_set(&ctx->wake);
 }
 
 void
-sm_ctx_destroy(na_plugin_ctx *ctx)
+sm_ctx_ready(na_plugin_ctx *ctx, struct sm_op *op)
 {
-    na_plugin_class *cls = ctx->cls;
-    struct sm_list orphans = {NULL, NULL};
+    sm_op_set(op, SM_OP_READY);
+    tp_list_append(&ctx->ready, &op->recv.keyed.link);
+    atomic_fetch_add_explicit(&ctx->pending, 1, memory_order_relaxed);
+    sm_ctx_wake(ctx);
+}
 
-    /* with these no poll and no slice of another context is at work */
-    tp_lock_take(&cls->progress);
-    sm_rma_abandon(ctx);
-    sm_help_abandon(ctx);
-    sm_queue_abandon(ctx);
-    sm_wait_fini(ctx);
+void
+sm_ctx_finish(struct sm_op *op, int32_t status)
+{
+    na_plugin_ctx *ctx = op->ctx;
 
     tp_lock_take(&ctx->lock);
-    ctx->alive = false;
-    struct sm_link *link;
-    while ((link = sm_list_pop(&ctx->ready)) != NULL) {
-        struct sm_op *op = (struct sm_op *) link;
-        if (op->result.source != NULL)
-            sm_addr_release(cls, op->result.source);
-    }
-    atomic_store_explicit(&ctx->notices, 0, memory_order_relaxed);
-    sm_match_fini(ctx);
-    orphans = ctx->held;
-    ctx->held = (struct sm_list){NULL, NULL};
-    for (link = orphans.head; link != NULL; link = link->next)
-        sm_op_set((struct sm_op *) link, SM_OP_READY);
+    op->result = (na_plugin_event){.op = op, .status = status};
+    sm_ctx_ready(ctx, op);
     tp_lock_drop(&ctx->lock);
+}
 
-    /* sends of other contexts to this one */
-    sm_ctx_finish_all(&orphans, NA_PLUGIN_E_HOSTUNREACH);
-    tp_lock_drop(&cls->progress);
+void
+sm_ctx_finish_all(struct tp_list *list, int32_t status)
+{
+    struct tp_link *link;
+
+    while ((link = tp_list_pop(list)) != NULL)
+        sm_ctx_finish(sm_op_of(link), status);
+}
+
+void
+sm_ctx_remove_ops(const na_plugin_ctx *ctx, struct tp_list *list)
+{
+    struct tp_link *next;
+
+    for (struct tp_link *link = list->head; link != NULL; link = next) {
+        next = link->next;
+        if (sm_op_of(link)->ctx == ctx)
+            tp_list_remove(list, link);
+    }
+}
+
+uint32_t
+sm_ctx_take_ready(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+{
+    uint32_t count = 0;
+
+    tp_lock_take(&ctx->lock);
+    while (count < max && ctx->ready.head != NULL) {
+        struct sm_op *op = sm_op_of(tp_list_pop(&ctx->ready));
+        events[count++] = op->result;
+        sm_op_set(op, SM_OP_IDLE);
+    }
+    atomic_fetch_sub_explicit(&ctx->pending, count, memory_order_relaxed);
+    tp_lock_drop(&ctx->lock);
+    return count;
 }

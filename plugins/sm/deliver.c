@@ -2,31 +2,29 @@
 /* Records out of a ring, in the general case: any kind, any context, with a
  * receive or without, with room for its event or not. */
 #include "deliver.h"
-#include "conn.h"
-#include "help.h"
+#include "address.h"
+#include "emulated_rma.h"
 #include "match.h"
-#include "ready.h"
-#include "wake.h"
+#include "teardown.h"
 
 /* A message for a context that this class does not have. */
-static enum sm_fate
-stray(na_plugin_class *cls, const struct sm_message *message)
+static void
+log_no_context(na_plugin_class *cls, const struct sm_conn *conn)
 {
-    TP_LOG(cls->host, INFO, "message from %s to a context that is not there",
-        message->from->name);
-    sm_count(&cls->counters.strayed, 1);
-    return SM_FATE_LOST;
+    TP_LOG(cls->host, INFO, "message from %s for a context that does not exist",
+        sm_conn_name(conn));
+    tp_count(&cls->counters.no_context, 1);
 }
 
 /* Delivers to a context that is not the poller's, or for whose event the batch
  * has no room: into the ready list. */
-static enum sm_fate
-deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_message *message,
-    struct sm_batch *batch)
+static enum tp_outcome
+deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_conn *conn,
+    const struct tp_message *message, bool unexpected, struct sm_batch *batch)
 {
-    na_plugin_event event;
-    enum sm_fate fate = SM_FATE_LOST;
+    enum tp_outcome outcome = TP_NO_MEMORY;
     bool own = ctx == batch->ctx;
+    na_plugin_event event;
 
     if (own)
         sm_batch_lock(batch);
@@ -34,23 +32,25 @@ deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_message *message,
         tp_lock_take(&ctx->lock);
     bool alive = ctx->alive;
     if (alive)
-        fate = sm_match_message(ctx, message, &event);
-    if (fate == SM_FATE_MATCHED) {
+        outcome = sm_match_message(ctx, message, unexpected, &event);
+    if (outcome == TP_MATCHED) {
         struct sm_op *op = event.op;
         op->result = event;
         sm_ctx_ready(ctx, op);
     }
     if (!own)
         tp_lock_drop(&ctx->lock);
-    return alive ? fate : stray(ctx->cls, message);
+    if (!alive)
+        log_no_context(ctx->cls, conn);
+    return outcome;
 }
 
 /* A record of a put or get. */
 static enum sm_taken
-take_help(na_plugin_class *cls, struct sm_conn *conn, uint64_t word)
+take_rma(na_plugin_class *cls, struct sm_conn *conn, uint64_t word)
 {
     struct sm_ring_rx *rx = &conn->rx;
-    const char *wrong = sm_help_take(
+    const char *wrong = sm_emulated_take(
         cls, conn, rx->record + SM_RING_HEADER, sm_ring_length(word));
 
     if (wrong != NULL) {
@@ -59,49 +59,53 @@ take_help(na_plugin_class *cls, struct sm_conn *conn, uint64_t word)
     }
     conn->blocked = NULL;
     if (sm_ring_advance(rx, sm_ring_length(word)))
-        sm_wake_peer(cls, conn);
+        sm_conn_wake_peer(cls, conn);
     return SM_TAKEN;
 }
 
 enum sm_taken
 sm_deliver_next(na_plugin_class *cls, struct sm_conn *conn,
-    struct sm_batch *batch, uint64_t word, bool insist)
+    struct sm_batch *batch, uint64_t word, bool force)
 {
     struct sm_ring_rx *rx = &conn->rx;
+
     if (!sm_ring_valid(rx, word)) {
         sm_batch_unlock(batch);
-        sm_conn_break(cls, conn, "a record in its ring cannot be");
+        sm_conn_break(cls, conn, "invalid record in its ring");
         return SM_BROKEN;
     }
-
-    if (sm_ring_kind(word) == SM_RING_HELP) {
+    if (sm_ring_kind(word) == SM_RING_RMA) {
         sm_batch_unlock(batch);
-        return take_help(cls, conn, word);
+        return take_rma(cls, conn, word);
     }
 
     na_plugin_ctx *ctx = sm_class_context(cls, sm_ring_target(word));
-    struct sm_message message = {
+    bool unexpected = sm_ring_kind(word) == SM_RING_UNEXPECTED;
+    uint32_t tag = sm_ring_tag(rx->record);
+    struct tp_message message = {
+        .owner = conn->peer,
+        .key = tp_match_key(sm_ring_source(word), tag),
         .from = conn->peer,
         .data = rx->record + SM_RING_HEADER,
-        .word = word,
-        .tag = sm_ring_tag(rx->record),
-        .insist = insist,
+        .length = sm_ring_length(word),
+        .tag = tag,
+        .place = force,
     };
-    enum sm_fate fate = SM_FATE_LOST;
+    enum tp_outcome outcome = TP_NO_MEMORY;
     if (ctx == NULL)
-        stray(cls, &message);
+        log_no_context(cls, conn);
     else if (ctx != batch->ctx || batch->next == batch->end)
-        fate = deliver_elsewhere(ctx, &message, batch);
+        outcome = deliver_elsewhere(ctx, conn, &message, unexpected, batch);
     else {
         sm_batch_lock(batch);
-        fate = sm_match_message(ctx, &message, batch->next);
-        batch->next += fate == SM_FATE_MATCHED;
+        outcome = sm_match_message(ctx, &message, unexpected, batch->next);
+        batch->next += outcome == TP_MATCHED;
     }
-    conn->blocked = fate == SM_FATE_BLOCKED ? ctx : NULL;
-    if (fate == SM_FATE_BLOCKED)
+    conn->blocked = outcome == TP_FULL ? ctx : NULL;
+    if (outcome == TP_FULL)
         return SM_HELD_BACK;
-    if (sm_ring_advance(rx, sm_ring_length(word)))
-        sm_wake_peer(cls, conn);
+    if (sm_ring_advance(rx, message.length))
+        sm_conn_wake_peer(cls, conn);
     cls->received++;
     return SM_TAKEN;
 }
@@ -110,8 +114,8 @@ bool
 sm_deliver_all(
     na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
 {
-    /* a ring holds no more records than lines: a neighbour that goes on
-     * writing is not listened to for ever */
+    /* a ring holds no more records than lines: a peer that goes on writing does
+     * not keep this class busy for ever */
     uint32_t left = conn->rx.capacity / SM_RING_LINE;
     enum sm_taken outcome = SM_TAKEN;
     uint64_t word;
@@ -134,7 +138,8 @@ sm_deliver_waits(na_plugin_class *cls, struct sm_conn *conn)
     if (conn->blocked == NULL || conn->blocked != ctx)
         return true;
     tp_lock_take(&ctx->lock);
-    bool room = !ctx->alive || sm_match_has_room(ctx, sm_ring_length(word));
+    bool room =
+        !ctx->alive || tp_match_has_room(&ctx->match, sm_ring_length(word));
     tp_lock_drop(&ctx->lock);
     return room;
 }

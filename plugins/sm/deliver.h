@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Delivering what stands in a connection's ring. */
+/* Delivering what is in a connection's ring. */
 #ifndef SM_DELIVER_H
 #define SM_DELIVER_H
 
-#include "sm.h"
-#include "wake.h"
+#include "conn.h"
+#include "context.h"
 
 /* The events that one poll fills in. */
 struct sm_batch {
@@ -37,7 +37,7 @@ static inline void
 sm_deliver_report(na_plugin_class *cls, struct sm_conn *conn)
 {
     if (sm_ring_report_due(&conn->rx) && sm_ring_report(&conn->rx))
-        sm_wake_peer(cls, conn);
+        sm_conn_wake_peer(cls, conn);
 }
 
 /* What became of the record at the front of a ring. */
@@ -47,9 +47,10 @@ enum sm_taken {
     SM_BROKEN,    /* it is invalid: the connection has ended */
 };
 
-/* Delivers the record that word announces. insist: whatever the bounds. */
+/* Delivers the record that word announces. force: whatever the bounds.
+ * [progress] */
 enum sm_taken sm_deliver_next(na_plugin_class *cls, struct sm_conn *conn,
-    struct sm_batch *batch, uint64_t word, bool insist);
+    struct sm_batch *batch, uint64_t word, bool force);
 
 /* Delivers all that is left in a connection's ring, whatever the bounds. False:
  * it was broken, and the connection has ended. [progress] */

@@ -20,14 +20,15 @@ compose(const na_plugin_class *cls, int32_t status)
         .major = SM_HELLO_MAJOR,
         .minor = SM_HELLO_MINOR,
         .size = sizeof(hello),
-        .flags = SM_HELLO_HELPS | (cls->membarrier ? SM_HELLO_MEMBARRIER : 0),
+        .flags =
+            SM_HELLO_EMULATES | (cls->membarrier ? SM_HELLO_MEMBARRIER : 0),
         .status = status,
         .capacity = cls->ring_capacity,
         .longest = sm_hello_longest(cls),
-        .name_length = cls->self->length,
+        .name_length = cls->self->addr.length,
         .owner = cls->owner,
     };
-    memcpy(hello.name, cls->self->name, cls->self->length);
+    memcpy(hello.name, cls->self->name, cls->self->addr.length);
     return hello;
 }
 
@@ -84,13 +85,13 @@ sm_hello_check(struct sm_hello *hello, const struct sm_process *process)
         return "its hello is too short";
     if (hello->name_length > SM_NAME_MAX ||
         !sm_name_valid(hello->name, hello->name_length, SM_NAME_MAX))
-        return "its name is not one";
+        return "malformed peer name";
     hello->name[hello->name_length] = '\0';
-    if (!sm_socket_believable(process, sm_name_process(hello->name)))
-        return "its name tells of another process";
+    if (!sm_socket_name_plausible(process, sm_name_process(hello->name)))
+        return "its name is another process's";
     if (hello->longest > SM_MESSAGE_MAX)
         return "its messages are too long";
     if (hello->owner == 0)
-        return "it has no number";
+        return "it has no class number";
     return NULL;
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "access.h"
-#include "sm.h"
+#include "class.h"
 #include "socket.h"
 
 #define SM_HELLO_MAGIC 0x314D5354U /* "TSM1" */
@@ -17,7 +17,7 @@
 #define SM_HELLO_MINOR 0
 
 #define SM_HELLO_MEMBARRIER 0x1U /* registered for global expedited ones */
-#define SM_HELLO_HELPS 0x2U      /* understands records of help.h */
+#define SM_HELLO_EMULATES 0x2U   /* understands records of emulated_rma.h */
 
 /* 160 bytes in the machine's byte order. A minor may append: what is longer is
  * accepted and the rest not looked at. */

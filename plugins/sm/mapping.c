@@ -10,7 +10,8 @@
 #include "shared.h"
 #include "socket.h"
 
-/* The kernel cannot take a mapping back: only who may copy by itself gets one. */
+/* The kernel cannot take a mapping back: only a peer that may copy by itself gets
+ * one. */
 void
 sm_mapping_give(
     na_plugin_class *cls, struct sm_conn *conn, uint64_t key, uint32_t access)
@@ -22,7 +23,7 @@ sm_mapping_give(
     tp_lock_take(&cls->memory);
     const na_plugin_mem *mem = conn->same_user ? sm_mem_find(cls, key) : NULL;
     if (mem != NULL && mem->shared != 0 &&
-        (packet.access & ~mem->access) == 0) {
+        (packet.access & ~mem->mem.access) == 0) {
         packet.id = mem->shared;
         packet.length = mem->shared_length;
         fd = sm_shared_open(mem->within, packet.access);
@@ -38,7 +39,7 @@ sm_mapping_give(
 
 /* Maps memory that a peer has passed. */
 static unsigned char *
-map_area(uint64_t length, uint32_t access, int fd, const char **wrong_p)
+map_segment(uint64_t length, uint32_t access, int fd, const char **wrong_p)
 {
     int protection = PROT_READ;
 
@@ -60,7 +61,7 @@ seen(struct sm_conn *conn, uint64_t id, uint32_t access)
     return NULL;
 }
 
-/* What an area is wanted for when it comes with that access. */
+/* What a shared segment is wanted for when it comes with that access. */
 static uint32_t
 wanted_access(uint32_t access)
 {
@@ -74,10 +75,10 @@ static bool
 wanted(struct sm_conn *conn, const struct sm_mapping_packet *packet)
 {
     tp_lock_take(&conn->lock);
-    const struct sm_mapping *area =
+    const struct sm_mapping *mapping =
         seen(conn, packet->id, wanted_access(packet->access));
-    bool wanted =
-        area != NULL && area->mapping == NULL && area->length == packet->length;
+    bool wanted = mapping != NULL && mapping->memory == NULL &&
+                  mapping->length == packet->length;
     tp_lock_drop(&conn->lock);
     return wanted;
 }
@@ -89,7 +90,7 @@ sm_mapping_any_wanted(struct sm_conn *conn)
 
     tp_lock_take(&conn->lock);
     for (uint32_t i = 0; i < conn->mappings_count && !wanted; i++)
-        wanted = conn->mappings[i].mapping == NULL;
+        wanted = conn->mappings[i].memory == NULL;
     tp_lock_drop(&conn->lock);
     return wanted;
 }
@@ -103,18 +104,18 @@ sm_mapping_take(na_plugin_class *cls, struct sm_conn *conn,
     if (packet->magic != SM_MAPPING_MAGIC)
         return "unexpected packet";
     if (!wanted(conn, packet))
-        return "it shares memory that nobody asked for";
-    if (fd < 0) /* lost for want of descriptors: copies go on as before */
+        return "it shares memory that was not asked for";
+    if (fd < 0) /* out of descriptors: copies go on as before */
         return NULL;
-    unsigned char *mapping =
-        map_area(packet->length, packet->access, fd, &wrong);
-    if (mapping == NULL)
+    unsigned char *memory =
+        map_segment(packet->length, packet->access, fd, &wrong);
+    if (memory == NULL)
         return wrong;
 
     tp_lock_take(&conn->lock);
-    seen(conn, packet->id, wanted_access(packet->access))->mapping = mapping;
+    seen(conn, packet->id, wanted_access(packet->access))->memory = memory;
     tp_lock_drop(&conn->lock);
-    sm_count_shared(&cls->counters.areas, 1);
+    tp_count_shared(&cls->counters.segments, 1);
     return NULL;
 }
 
@@ -122,27 +123,29 @@ unsigned char *
 sm_mapping_find(struct sm_conn *conn, const na_plugin_mem *remote,
     uint32_t access, bool *ask_p)
 {
-    struct sm_mapping *area = seen(conn, remote->shared, NA_PLUGIN_MEM_WRITE);
+    struct sm_mapping *mapping =
+        seen(conn, remote->shared, NA_PLUGIN_MEM_WRITE);
 
     /* one that can be written to can be read */
     if (access != NA_PLUGIN_MEM_WRITE &&
-        (area == NULL || area->mapping == NULL))
-        area = seen(conn, remote->shared, access);
-    if (area != NULL && area->length != remote->shared_length)
-        return NULL; /* one that says another size now is another's, or a lie */
-    if (area != NULL && (area->mapping != NULL || area->key == remote->id))
-        return area->mapping;
-    if (area == NULL) {
+        (mapping == NULL || mapping->memory == NULL))
+        mapping = seen(conn, remote->shared, access);
+    if (mapping != NULL && mapping->length != remote->shared_length)
+        return NULL; /* another size: another peer's segment, or a lie */
+    if (mapping != NULL &&
+        (mapping->memory != NULL || mapping->key == remote->mem.keyed.key))
+        return mapping->memory;
+    if (mapping == NULL) {
         if (conn->mappings == NULL)
             conn->mappings = calloc(SM_CONN_MAPPINGS, sizeof(*conn->mappings));
         if (conn->mappings == NULL || conn->mappings_count == SM_CONN_MAPPINGS)
             return NULL;
-        area = &conn->mappings[conn->mappings_count++];
-        *area = (struct sm_mapping){.id = remote->shared,
+        mapping = &conn->mappings[conn->mappings_count++];
+        *mapping = (struct sm_mapping){.id = remote->shared,
             .length = remote->shared_length,
             .access = access};
     }
-    area->key = remote->id;
+    mapping->key = remote->mem.keyed.key;
     *ask_p = true;
     return NULL;
 }
@@ -151,8 +154,8 @@ void
 sm_mapping_forget(struct sm_conn *conn)
 {
     for (uint32_t i = 0; i < conn->mappings_count; i++)
-        if (conn->mappings[i].mapping != NULL)
-            munmap(conn->mappings[i].mapping, conn->mappings[i].length);
+        if (conn->mappings[i].memory != NULL)
+            munmap(conn->mappings[i].memory, conn->mappings[i].length);
     free(conn->mappings);
     conn->mappings = NULL;
     conn->mappings_count = 0;

@@ -3,8 +3,8 @@
 #ifndef SM_MAPPING_H
 #define SM_MAPPING_H
 
+#include "conn.h"
 #include "registration.h"
-#include "sm.h"
 
 #define SM_CONN_MAPPINGS 64U /* of a peer, mapped at a time */
 
@@ -23,27 +23,27 @@ struct sm_mapping_packet {
 struct sm_mapping {
     uint64_t id;
     uint64_t length;
-    uint64_t key;           /* of the registration that it was asked for by */
-    uint32_t access;        /* that it is wanted for */
-    unsigned char *mapping; /* NULL: not there yet, or refused */
+    uint64_t key;          /* id of the registration that it was asked for by */
+    uint32_t access;       /* that it is wanted for */
+    unsigned char *memory; /* NULL: not there yet, or refused */
 };
 
-/* A peer asks for the area that is the registration with this key, for access
- * NA_PLUGIN_MEM_READ or _WRITE: gives it, or says that it does not.
+/* A peer asks for the shared segment that is the registration with this id, for
+ * access NA_PLUGIN_MEM_READ or _WRITE: passes it, if it permits that.
  * [progress] */
 void sm_mapping_give(
     na_plugin_class *cls, struct sm_conn *conn, uint64_t key, uint32_t access);
 
-/* Whether an area has been asked for that has not come. [progress] */
+/* Whether a segment has been asked for that has not come. [progress] */
 bool sm_mapping_any_wanted(struct sm_conn *conn);
 
-/* A packet has come: maps the area if it was asked for and is what it should
+/* A packet has come: maps the segment if it was asked for and is what it should
  * be. fd stays the caller's, -1 without one. NULL, or what is wrong.
  * [progress] */
 const char *sm_mapping_take(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_mapping_packet *packet, int fd);
 
-/* Where a peer's area is mapped for this access, NULL if it is not. *ask_p is set
+/* Where a peer's segment is mapped for this access, NULL if it is not. *ask_p is set
  * if the owner is to be asked for it. [conn->lock] */
 unsigned char *sm_mapping_find(struct sm_conn *conn,
     const na_plugin_mem *remote, uint32_t access, bool *ask_p);

@@ -1,88 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bringing messages and receives of a context together, and keeping what has
- * come first. Every function wants the context's lock held. */
+/* Messages and receives of a context: tp_match with this plugin's operations and
+ * events. Every function wants the context's lock held. */
 #ifndef SM_MATCH_H
 #define SM_MATCH_H
 
-#include "address.h"
-#include "sm.h"
-#include "table.h"
+#include "context.h"
 
-/* A message that has arrived: in a ring, or in the buffer of a sender of this
- * class. */
-struct sm_message {
-    na_plugin_addr *from; /* the unique name's address */
-    const void *data;
-    uint64_t word; /* as of a record */
-    uint32_t tag;
-    bool insist; /* queue it whatever the bound: its sender is no more */
-};
-
-/* What became of it. */
-enum sm_fate {
-    SM_FATE_MATCHED, /* in its receive, whose event has been written */
-    SM_FATE_KEPT,    /* copied */
-    SM_FATE_BLOCKED, /* the queue is full: leave it where it is */
-    SM_FATE_LOST,    /* no memory, or no room of this kind */
-};
-
-/* The tables. NOMEM. */
+/* NOMEM. */
 int32_t sm_match_init(na_plugin_ctx *ctx);
 
-/* Frees them, and what has been kept. */
-void sm_match_fini(na_plugin_ctx *ctx);
+/* Delivers a message, owner and from being the unique name's address; place: not
+ * 0 to queue it whatever the quota. TP_MATCHED: *event_p is the receive's final
+ * event, the operation idle. TP_FULL: leave it where it is. */
+enum tp_outcome sm_match_message(na_plugin_ctx *ctx,
+    const struct tp_message *message, bool unexpected,
+    na_plugin_event *event_p);
 
-/* Delivers a message. MATCHED: *event_p is the receive's final event, the
- * operation idle. */
-enum sm_fate sm_match_message(na_plugin_ctx *ctx,
-    const struct sm_message *message, na_plugin_event *event_p);
-
-/* Whether an unexpected message of length would find room in the queue. */
-bool sm_match_has_room(const na_plugin_ctx *ctx, uint32_t length);
-
-/* Gives op the oldest queued unexpected message, if there is one: true, and its
- * result is written. */
+/* Gives op the message that is there for it already, if there is one: true, and
+ * its result is written. Expected: owner and key are filled in. */
 bool sm_match_take_queued(na_plugin_ctx *ctx, struct sm_op *op);
-
-/* The same for an expected message, whose peer and key stand in op's link. */
 bool sm_match_take_early(na_plugin_ctx *ctx, struct sm_op *op);
 
-/* Takes a posted receive, of either kind, away. */
-void sm_match_unpost(na_plugin_ctx *ctx, struct sm_op *op);
-
-/* Takes all receives from a peer away, into list. */
+/* Takes all expected receives from a peer out, into list. */
 void sm_match_take_peer(
-    na_plugin_ctx *ctx, const na_plugin_addr *peer, struct sm_list *list);
+    na_plugin_ctx *ctx, const na_plugin_addr *peer, struct tp_list *list);
 
-/* Receives posted for one address of a peer go under its other one; those whose
+/* Receives posted for one address of a peer become ones for another; those whose
  * message is there already go into list, their results written. */
 void sm_match_rename(na_plugin_ctx *ctx, const na_plugin_addr *from,
-    const na_plugin_addr *to, struct sm_list *list);
-
-/* Forgets the kept expected messages of a peer. */
-void sm_match_drop_peer(na_plugin_ctx *ctx, const na_plugin_addr *peer);
-
-/* What an expected message is matched by besides its peer. */
-static inline uint64_t
-sm_match_key(uint32_t source, uint32_t tag)
-{
-    return (uint64_t) source << 32 | tag;
-}
+    const na_plugin_addr *to, struct tp_list *list);
 
 /* Posts a receive for an unexpected message. */
 static inline void
 sm_match_post_unexpected(na_plugin_ctx *ctx, struct sm_op *op)
 {
     sm_op_set(op, SM_OP_POSTED);
-    sm_list_append(&ctx->recvs, &op->link);
+    tp_list_append(&ctx->match.recvs, &op->recv.keyed.link);
 }
 
-/* The same for an expected one, whose peer and key stand in op's link. */
+/* The same for an expected one, owner and key filled in. */
 static inline void
 sm_match_post_expected(na_plugin_ctx *ctx, struct sm_op *op)
 {
     sm_op_set(op, SM_OP_POSTED);
-    sm_table_insert(&ctx->posted, &op->link);
+    tp_table_insert(&ctx->match.posted, &op->recv.keyed);
 }
 
 /* Ends a receive that is long enough; its final event. source: what the event
@@ -93,7 +54,7 @@ sm_match_end(struct sm_op *op, uint32_t length, uint32_t tag,
 {
     sm_op_set(op, SM_OP_IDLE);
     event->op = op;
-    event->buffer = op->buffer;
+    event->buffer = op->recv.buffer;
     event->length = length;
     event->source = source;
     event->tag = tag;

@@ -2,48 +2,17 @@
 /* Sending and receiving: straight from the sender's buffer into the ring; what
  * finds no room waits in the connection's queue, in order. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "address.h"
-#include "clock.h"
 #include "conn.h"
 #include "connect.h"
 #include "match.h"
 #include "message.h"
-#include "ready.h"
 #include "self.h"
-#include "wake.h"
 
 #define CONNECT_TRIES 3 /* a peer that is lost again and again meanwhile */
 
-int32_t
-sm_buf_alloc(na_plugin_class *cls, uint64_t length, uint32_t kinds,
-    void **buffer_p, void **buffer_data_p)
-{
-    if (length > SIZE_MAX - 64)
-        return NA_PLUGIN_E_NOMEM;
-    void *buffer = aligned_alloc(64, (length + 64) & ~(uint64_t) 63);
-    if (buffer == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    *buffer_p = buffer;
-    *buffer_data_p = NULL;
-    return NA_PLUGIN_OK;
-}
-
-void
-sm_buf_free(na_plugin_class *cls, void *buffer, void *buffer_data)
-{
-    free(buffer);
-}
-
-int32_t
-sm_buf_init(na_plugin_class *cls, void *buffer, uint64_t length, uint32_t kind)
-{
-    return NA_PLUGIN_OK; /* the header travels in the ring's record */
-}
-
-/* A send that cannot be. */
+/* An invalid send or receive. */
 static __attribute__((noinline)) int32_t
 refuse_send(na_plugin_class *cls, uint64_t length, uint32_t longest,
     uint32_t peer_ctx, uint64_t tag)
@@ -67,16 +36,16 @@ enqueue(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op,
     const void *buffer, uint64_t word, uint32_t tag)
 {
     op->kind = SM_OP_SEND;
-    op->buffer = (void *) (uintptr_t) buffer;
-    op->length = sm_ring_length(word);
+    op->recv.buffer = (void *) (uintptr_t) buffer;
+    op->recv.length = sm_ring_length(word);
     op->to.conn = conn;
     op->send.word = word;
     op->send.tag = tag;
     op->send.deadline_ns = cls->send_timeout_ns == 0
                                ? UINT64_MAX
-                               : sm_now() + cls->send_timeout_ns;
+                               : tp_now() + cls->send_timeout_ns;
     sm_op_set(op, SM_OP_POSTED); /* last: a cancel looks at what it is then */
-    sm_list_append(&conn->queue, &op->link);
+    tp_list_append(&conn->queue, &op->recv.keyed.link);
     sm_conn_stall(cls, conn);
 }
 
@@ -87,7 +56,7 @@ send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
 {
     na_plugin_class *cls = ctx->cls;
 
-    sm_count_shared(&cls->counters.stalls, 1);
+    tp_count_shared(&cls->counters.stalls, 1);
     if (cls->no_retry && !conn->tx.broken) {
         tp_lock_drop(&conn->lock);
         return NA_PLUGIN_E_AGAIN;
@@ -95,14 +64,16 @@ send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     op->ctx = ctx;
     enqueue(cls, conn, op, buffer, word, tag);
     tp_lock_drop(&conn->lock);
-    /* op may be over by now; a sleeping poller has to know of the queue */
-    sm_wake_ctx_unlocked(ctx);
+    /* op may have ended by now; a sleeping poller has to know of the queue */
+    tp_lock_take(&ctx->lock);
+    sm_ctx_wake(ctx);
+    tp_lock_drop(&ctx->lock);
     return NA_PLUGIN_PENDING;
 }
 
-/* A send that is not short, or to oneself, or the first one to a peer, or one
- * whose connection somebody else is sending to, has no room, or is not known to
- * have some. */
+/* Slow path: a send that is not short, or to oneself, or the first one to a peer;
+ * or whose connection another thread is sending to, or is not known to have
+ * room. */
 static __attribute__((noinline)) int32_t
 send_slowly(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     uint64_t word, uint32_t tag, na_plugin_addr *peer)
@@ -120,23 +91,22 @@ send_slowly(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
         return send_later(ctx, op, buffer, conn, word, tag);
     conn->sent++;
     if (sm_ring_sleeps(&conn->tx, sm_ring_target(word)))
-        sm_wake_peer(cls, conn);
+        sm_conn_wake_peer(cls, conn);
     tp_lock_drop(&conn->lock);
     return NA_PLUGIN_DONE;
 }
 
 /* After a send to a context that may sleep. Drops the lock. */
 static __attribute__((noinline)) int32_t
-rouse(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
+wake_target(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
 {
     if (sm_ring_take_sleeper(&conn->tx, target))
-        sm_wake_peer(cls, conn);
+        sm_conn_wake_peer(cls, conn);
     tp_lock_drop(&conn->lock);
     return NA_PLUGIN_DONE;
 }
 
-/* The common case calls nothing, so that it saves no registers; what is not as
- * simple begins anew with send_slowly. */
+/* The common case calls nothing, so that it saves no registers. */
 static inline __attribute__((always_inline)) int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     uint32_t longest, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
@@ -167,7 +137,7 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
     conn->sent++;
     if (sm_ring_watched(&conn->tx))
-        return rouse(ctx->cls, conn, peer_ctx);
+        return wake_target(ctx->cls, conn, peer_ctx);
     tp_lock_drop_fast(&conn->lock, single);
     return NA_PLUGIN_DONE;
 }
@@ -213,8 +183,8 @@ prepare_recv(struct sm_op *op, na_plugin_ctx *ctx, void *buffer,
     uint64_t length, uint8_t kind)
 {
     op->ctx = ctx;
-    op->buffer = buffer;
-    op->length = length;
+    op->recv.buffer = buffer;
+    op->recv.length = length;
     op->kind = kind;
 }
 
@@ -228,7 +198,7 @@ recv_queued(na_plugin_ctx *ctx, struct sm_op *op)
         sm_ctx_ready(ctx, op);
     else
         sm_match_post_unexpected(ctx, op);
-    if (ctx->held.head != NULL)
+    if (ctx->match.held.head != NULL)
         sm_self_ask(ctx);
     tp_lock_drop(&ctx->lock);
     return NA_PLUGIN_PENDING;
@@ -242,7 +212,7 @@ recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return recv_queued(ctx, op);
     if (__builtin_expect(
-            ctx->queue.head != NULL || ctx->held.head != NULL, 0)) {
+            ctx->match.queue.head != NULL || ctx->match.held.head != NULL, 0)) {
         tp_lock_drop_fast(&ctx->lock, single);
         return recv_queued(ctx, op);
     }
@@ -266,13 +236,13 @@ sm_recv_unexpected_single(na_plugin_ctx *ctx, void *op, void *buffer,
 }
 
 /* Posts a receive, or finds its message there already; false if there is no
- * connection whose end would end it. */
+ * connection whose end would end the receive. */
 static bool
 post_expected(na_plugin_ctx *ctx, struct sm_op *op, const na_plugin_addr *peer)
 {
     tp_lock_take(&ctx->lock);
-    op->link.peer = sm_addr_unique(peer);
-    bool taken = ctx->early.count != 0 && sm_match_take_early(ctx, op);
+    op->recv.keyed.owner = sm_addr_unique(peer);
+    bool taken = ctx->match.early.count != 0 && sm_match_take_early(ctx, op);
     if (taken)
         sm_ctx_ready(ctx, op);
     /* A connection that ends takes itself out of the address first, then looks
@@ -311,20 +281,20 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     if (__builtin_expect(peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
         return refuse_send(ctx->cls, 0, 0, peer_ctx, tag);
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
-    op->link.key = sm_match_key(peer_ctx, (uint32_t) tag);
+    op->recv.keyed.key = tp_match_key(peer_ctx, (uint32_t) tag);
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return recv_slowly(ctx, op, peer);
     /* see post_expected */
     if (__builtin_expect(
-            ctx->early.count != 0 || sm_table_full(&ctx->posted) ||
+            ctx->match.early.count != 0 || tp_table_full(&ctx->match.posted) ||
                 atomic_load_explicit(&peer->conn, memory_order_relaxed) == NULL,
             0)) {
         tp_lock_drop_fast(&ctx->lock, single);
         return recv_slowly(ctx, op, peer);
     }
-    op->link.peer = sm_addr_unique(peer);
+    op->recv.keyed.owner = sm_addr_unique(peer);
     sm_op_set(op, SM_OP_POSTED);
-    sm_table_add(&ctx->posted, &op->link);
+    tp_table_add(&ctx->match.posted, &op->recv.keyed);
     tp_lock_drop_fast(&ctx->lock, single);
     return NA_PLUGIN_PENDING;
 }

@@ -23,7 +23,8 @@ gather(const na_plugin_mem *mem, uint64_t offset, uint64_t length,
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < mem->count && length > 0 && count < VECTOR; i++) {
+    for (uint32_t i = 0; i < mem->mem.count && length > 0 && count < VECTOR;
+         i++) {
         const na_plugin_segment *segment = &mem->segments[i];
         if (offset >= segment->length) {
             offset -= segment->length;
@@ -40,64 +41,48 @@ gather(const na_plugin_mem *mem, uint64_t offset, uint64_t length,
     return count;
 }
 
-/* Moves the places of pieces from where the owner has them to here. */
-static void
-displace(struct iovec *vector, uint32_t count, int64_t displacement)
-{
-    if (displacement == 0)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        vector[i].iov_base = (void *) ((uintptr_t) vector[i].iov_base +
-                                       (uintptr_t) displacement);
-}
-
-/* Copies between two lists of pieces of this process; how many bytes. */
+/* Copies within this process: its own memory, or a mapping of the peer's. */
 static uint64_t
-copy_own(struct iovec *to, uint32_t to_count, struct iovec *from,
-    uint32_t from_count)
+copy_own(
+    const struct sm_target *target, const struct sm_op *op, uint64_t length)
 {
-    uint64_t copied = 0;
+    struct tp_walk walk = {.near = op->rma.local->segments,
+        .far = op->rma.remote->segments,
+        .near_offset = op->rma.local_offset,
+        .far_offset = op->rma.remote_offset,
+        .left = length};
+    struct tp_part part;
 
-    while (to_count != 0 && from_count != 0) {
-        size_t piece =
-            to->iov_len < from->iov_len ? to->iov_len : from->iov_len;
-        memmove(to->iov_base, from->iov_base, piece);
-        copied += piece;
-        to->iov_base = (char *) to->iov_base + piece;
-        from->iov_base = (char *) from->iov_base + piece;
-        to->iov_len -= piece;
-        from->iov_len -= piece;
-        if (to->iov_len == 0) {
-            to++;
-            to_count--;
-        }
-        if (from->iov_len == 0) {
-            from++;
-            from_count--;
-        }
+    while (tp_walk_next(&walk, &part)) {
+        void *there =
+            (void *) (uintptr_t) (part.there + (uint64_t) target->displacement);
+        if (op->kind == SM_OP_PUT)
+            memmove(there, part.here, part.length);
+        else
+            memmove(part.here, there, part.length);
     }
-    return copied;
+    return length;
 }
 
-/* The kernel refuses: SM_MOVE_HELP, or AGAIN while the peer has not said whether it
- * does; OK if it does not. */
+/* The kernel refuses: SM_MOVE_EMULATED if the peer copies on request, AGAIN while
+ * that is not known, OK if it does not. */
 static int32_t
-by_help(na_plugin_class *cls, struct sm_conn *conn, int error)
+emulate(na_plugin_class *cls, struct sm_conn *conn, int error)
 {
     tp_lock_take(&conn->lock);
     bool up = conn->state == SM_CONN_UP;
-    bool helps = conn->helps;
+    bool emulates = conn->emulates;
     tp_lock_drop(&conn->lock);
 
-    if (up && !helps)
+    if (up && !emulates)
         return NA_PLUGIN_OK;
     if (!atomic_exchange_explicit(
-            &cls->denial_said, true, memory_order_relaxed))
+            &cls->refusal_logged, true, memory_order_relaxed))
         TP_LOG(cls->host, INFO,
             "the kernel does not let this process copy from and to process %d "
-            "(%s): whoever owns the memory copies, through the rings",
+            "(%s): puts and gets are emulated by messages",
             (int) conn->pid, strerror(error));
-    return up ? SM_MOVE_HELP : NA_PLUGIN_E_AGAIN;
+    return up ? SM_MOVE_EMULATED : NA_PLUGIN_E_AGAIN;
 }
 
 /* What the kernel's refusal means; what to do about it is said once for each
@@ -114,7 +99,7 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
     bool said =
         atomic_exchange_explicit(&conn->denied, true, memory_order_relaxed);
     if (error == EPERM || error == ENOSYS) {
-        int32_t ret = by_help(cls, conn, error);
+        int32_t ret = emulate(cls, conn, error);
         if (ret != NA_PLUGIN_OK)
             return ret;
         if (!said)
@@ -156,13 +141,20 @@ copy_piece(int memory_fd, bool put, const struct iovec *here,
     return moved > 0 ? moved : -1;
 }
 
-/* Copies by the kernel, as a process without privileges: bytes, or -1 and errno. */
+/* Copies by the kernel, as a process without privileges, as much as one call can:
+ * bytes, or -1 and errno. */
 static int64_t
 copy_process(const na_plugin_class *cls, const struct sm_target *target,
-    bool put, const struct iovec *here, uint32_t here_count,
-    const struct iovec *there, uint32_t there_count)
+    const struct sm_op *op, uint64_t length)
 {
     struct sm_privilege privilege = {.dropped = false};
+    struct iovec here[VECTOR];
+    struct iovec there[VECTOR];
+    bool put = op->kind == SM_OP_PUT;
+    uint32_t here_count =
+        gather(op->rma.local, op->rma.local_offset, length, here);
+    uint32_t there_count =
+        gather(op->rma.remote, op->rma.remote_offset, length, there);
     int64_t moved;
 
     if (target->memory_fd >= 0 && here_count == 1 && there_count == 1 &&
@@ -185,34 +177,21 @@ int32_t
 sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
     uint64_t length)
 {
-    struct iovec here[VECTOR];
-    struct iovec there[VECTOR];
-    bool put = op->kind == SM_OP_PUT;
+    struct sm_counters *counters = &cls->counters;
 
     if (gone(target))
         return NA_PLUGIN_E_HOSTUNREACH;
     while (length > 0) {
-        uint32_t here_count =
-            gather(op->rma.local, op->rma.local_offset, length, here);
-        uint32_t there_count =
-            gather(op->rma.remote, op->rma.remote_offset, length, there);
-        int64_t moved;
-        displace(there, there_count, target->displacement);
-        /* Its owner, which this is, may have freed it since the last slice. */
+        /* its owner, this class, may have freed it since the last slice */
         bool own = target->pid == 0 && target->conn == NULL;
         if (own && !sm_mem_hold(cls, op->rma.remote))
             return NA_PLUGIN_E_INVALID_ARG;
-        if (target->pid == 0)
-            moved =
-                (int64_t) (put ? copy_own(there, there_count, here, here_count)
-                               : copy_own(
-                                     here, here_count, there, there_count));
-        else
-            moved = copy_process(
-                cls, target, put, here, here_count, there, there_count);
+        int64_t moved = target->pid == 0
+                            ? (int64_t) copy_own(target, op, length)
+                            : copy_process(cls, target, op, length);
         int error = moved < 0 ? errno : 0;
         if (own)
-            sm_mem_let_go(cls);
+            sm_mem_release(cls);
         if (gone(target))
             return NA_PLUGIN_E_HOSTUNREACH;
         if (moved <= 0)
@@ -221,11 +200,11 @@ sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
         op->rma.remote_offset += (uint64_t) moved;
         op->rma.length -= (uint64_t) moved;
         length -= (uint64_t) moved;
-        sm_count_shared(
-            put ? &cls->counters.put_bytes : &cls->counters.get_bytes,
+        tp_count_shared(
+            op->kind == SM_OP_PUT ? &counters->put_bytes : &counters->get_bytes,
             (uint64_t) moved);
         if (target->pid == 0 && target->conn != NULL)
-            sm_count_shared(&cls->counters.mapped_bytes, (uint64_t) moved);
+            tp_count_shared(&counters->mapped_bytes, (uint64_t) moved);
     }
     return NA_PLUGIN_OK;
 }

@@ -3,9 +3,10 @@
 #ifndef SM_MOVE_H
 #define SM_MOVE_H
 
-#include "sm.h"
+#include "conn.h"
+#include "op.h"
 
-#define SM_MOVE_HELP 1 /* instead of a code: the peer has to copy */
+#define SM_MOVE_EMULATED 1 /* instead of a code: the peer has to copy */
 
 /* Whose memory: a process, or this one's. */
 struct sm_target {
@@ -17,8 +18,8 @@ struct sm_target {
     struct sm_conn *conn;
 };
 
-/* Moves the next length bytes of a put or get, and its offsets on: OK, HELP, or
- * an error, which is logged. */
+/* Moves the next length bytes of a put or get, and its offsets on: OK, EMULATED,
+ * or an error, which is logged. */
 int32_t sm_move(na_plugin_class *cls, const struct sm_target *target,
     struct sm_op *op, uint64_t length);
 

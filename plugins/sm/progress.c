@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The path of a message from the ring to its receive. One poll at a time works
- * for the whole class: hot rings each time, some of the cold ones, queued
+ * for the whole class: active connections each time, some of the idle ones, queued
  * sends, and the kernel now and then. */
 #include "progress.h"
 #include "address.h"
-#include "clock.h"
-#include "conn.h"
-#include "connect.h"
 #include "deliver.h"
-#include "help.h"
+#include "emulated_rma.h"
+#include "kernel.h"
 #include "match.h"
 #include "queue.h"
-#include "ready.h"
 #include "rma.h"
 #include "self.h"
 #include "sleepers.h"
@@ -19,17 +16,16 @@
 
 #define CLOCK_POLLS 32U  /* between two looks at the clock, */
 #define SELDOM_NS 200000 /* a sixteenth of that if they were so long apart */
-#define COOL_MISSES 4096 /* polls without a message: tens of microseconds */
-#define COLD_LOOKS 4U    /* at cold rings in each poll */
+#define IDLE_MISSES 4096 /* polls without a message: tens of microseconds */
+#define IDLE_LOOKS 4U    /* at idle connections in each poll */
 #define TURN 16U         /* messages of one connection before the next one's */
 #define RMA_PATIENCE 8U  /* polls with events between two slices */
 
 /*
- * Takes a short message whose receive in the poller's context is there and long
- * enough; false, and nothing is changed, if the case is not as simple. What
- * stands in shared memory is read once, and checked before use; payload is just
- * bytes. One comparison tells that the message is for this context, and of a
- * kind that there is. [progress, ctx->lock]
+ * Takes a short message whose receive is posted in the poller's context and long
+ * enough; else false, and nothing is changed. What is in shared memory is read
+ * once, and checked before use; payload is just bytes. One comparison tells that
+ * the message is for this context, and of a valid kind. [progress, ctx->lock]
  */
 static inline __attribute__((always_inline)) bool
 take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
@@ -45,25 +41,26 @@ take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     if (__builtin_expect(length > conn->rx.plain, 0))
         return false;
     if (kind == SM_RING_UNEXPECTED << 16) {
-        op = (struct sm_op *) ctx->recvs.head;
-        if (__builtin_expect(op == NULL || length > op->length, 0))
+        op = sm_op_of(ctx->match.recvs.head);
+        if (__builtin_expect(op == NULL || length > op->recv.length, 0))
             return false;
-        sm_list_drop_head(&ctx->recvs);
-        sm_addr_hold_fast(from, single);
+        tp_list_drop_head(&ctx->match.recvs);
+        tp_addr_hold(&from->addr, single);
     } else if (__builtin_expect(kind == SM_RING_EXPECTED << 16, 1)) {
-        uint64_t key = sm_match_key(sm_ring_source(word), tag);
-        struct sm_list *bucket = sm_table_bucket(&ctx->posted, from, key);
-        op = (struct sm_op *) sm_table_find(bucket, from, key);
-        if (__builtin_expect(op == NULL || length > op->length, 0))
+        uint64_t key = tp_match_key(sm_ring_source(word), tag);
+        struct tp_list *bucket = tp_table_bucket(&ctx->match.posted, from, key);
+        struct tp_keyed *keyed = tp_bucket_find(bucket, from, key);
+        op = keyed != NULL ? sm_op_of(&keyed->link) : NULL;
+        if (__builtin_expect(op == NULL || length > op->recv.length, 0))
             return false;
-        sm_list_remove(bucket, &op->link);
-        ctx->posted.count--;
+        tp_list_remove(bucket, &keyed->link);
+        ctx->match.posted.count--;
         from = NULL;
     } else {
         return false;
     }
     sm_match_end(op, length, tag, from, event);
-    sm_ring_copy_short(op->buffer, record + SM_RING_HEADER, length);
+    sm_ring_copy_short(op->recv.buffer, record + SM_RING_HEADER, length);
     cls->received++;
     sm_ring_skip(&conn->rx, length);
     return true;
@@ -72,7 +69,7 @@ take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
 /*
  * Takes messages of a connection, the first of which word announces, as long as
  * there is room for events; a number of them, then it is the next one's turn.
- * *next_p: the new end of the events. SM_BROKEN: the connection is no more, and
+ * *next_p: the new end of the events. SM_BROKEN: the connection has ended, and
  * ctx->lock, which is held else, has been dropped.
  */
 static enum sm_taken
@@ -96,7 +93,7 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
         next = batch.next;
         if (outcome != SM_TAKEN)
             break;
-        /* helping a put or get has dropped it */
+        /* a record of a put or get has dropped it */
         sm_batch_lock(&batch);
     } while (
         next != end && --left != 0 && (word = sm_ring_peek(&conn->rx)) != 0);
@@ -104,23 +101,23 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     return outcome;
 }
 
-/* Looks at all rings that had a message of late, beginning where the last poll
- * ran out of room for events; the new end of these. Drops ctx->lock, if it is
+/* Looks at the rings of all active connections, beginning where the last poll ran
+ * out of room for events; the new end of these. Drops ctx->lock, if it is
  * locked. */
 static na_plugin_event *
-scan_hot(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
+scan_active(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
     bool locked)
 {
     na_plugin_class *cls = ctx->cls;
-    struct sm_conn *conn = cls->hot;
-    uint32_t left = cls->hot_count;
+    struct sm_conn *conn = cls->active;
+    uint32_t left = cls->active_count;
 
     for (; left != 0; left--) {
-        struct sm_conn *around = conn->around;
+        struct sm_conn *around = conn->poll_next;
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0) {
-            if (++conn->misses > COOL_MISSES)
-                sm_conn_cool(cls, conn);
+            if (++conn->misses > IDLE_MISSES)
+                sm_conn_idle(cls, conn);
         } else {
             if (!locked)
                 tp_lock_take(&ctx->lock);
@@ -130,9 +127,9 @@ scan_hot(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
         }
         conn = around;
     }
-    /* NULL: there was one only, and it is no more */
-    if (cls->hot != NULL)
-        cls->hot = conn;
+    /* NULL: there was one only, and it has ended */
+    if (cls->active != NULL)
+        cls->active = conn;
     if (locked)
         tp_lock_drop(&ctx->lock);
     return next;
@@ -140,46 +137,46 @@ scan_hot(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
 
 /* Some of the others. */
 static __attribute__((noinline)) na_plugin_event *
-scan_cold(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
+scan_idle(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
     struct sm_batch batch = {ctx, next, end, false};
     uint32_t looks =
-        cls->cold_count < COLD_LOOKS ? cls->cold_count : COLD_LOOKS;
+        cls->idle_count < IDLE_LOOKS ? cls->idle_count : IDLE_LOOKS;
 
-    while (looks-- != 0 && batch.next != batch.end && cls->cold != NULL) {
-        struct sm_conn *conn = cls->cold;
-        cls->cold = conn->around;
+    while (looks-- != 0 && batch.next != batch.end && cls->idle != NULL) {
+        struct sm_conn *conn = cls->idle;
+        cls->idle = conn->poll_next;
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0)
             continue;
-        sm_conn_heat(cls, conn);
+        sm_conn_activate(cls, conn);
         sm_deliver_next(cls, conn, &batch, word, false);
     }
     sm_batch_unlock(&batch);
     return batch.next;
 }
 
-/* Looks at the clock, and asks the kernel if it is time to. Who polls seldom
- * looks more often. [progress] */
+/* Looks at the clock, and asks the kernel if it is time to: in more of the polls
+ * if they are rare. [progress] */
 static __attribute__((noinline)) na_plugin_event *
 look_around(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
     struct sm_batch batch = {ctx, next, end, false};
-    uint64_t now = sm_now();
+    uint64_t now = tp_now();
 
     cls->countdown =
         now - cls->look_ns > SELDOM_NS ? CLOCK_POLLS / 16 : CLOCK_POLLS;
     cls->look_ns = now;
     if (cls->kernel_due || now >= cls->kernel_ns) {
         sm_sleepers_look(cls, now);
-        sm_connect_check(cls, now, &batch);
+        sm_kernel_check(cls, now, &batch);
     }
     return batch.next;
 }
 
-/* Takes what has come, for the whole class. [progress] */
+/* Takes what has arrived, for the whole class. [progress] */
 static na_plugin_event *
 advance(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
@@ -190,14 +187,13 @@ advance(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
         if (next == end)
             return next;
     }
-    next = scan_hot(ctx, next, end, false);
-    if (cls->cold_count != 0)
-        next = scan_cold(ctx, next, end);
+    next = scan_active(ctx, next, end, false);
+    if (cls->idle_count != 0)
+        next = scan_idle(ctx, next, end);
     return next;
 }
 
-/* A poll that has more to do than look at rings: for its context, or for the
- * class. */
+/* A poll with pending work of its context or the class. */
 static __attribute__((noinline)) int32_t
 poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
@@ -211,12 +207,12 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     if (next != end && tp_lock_try(&cls->progress)) {
         next = advance(ctx, next, end);
         sm_queue_flush(cls);
-        sm_help_flush(cls);
+        sm_emulated_flush(cls);
         sm_self_refill(cls);
         tp_lock_drop(&cls->progress);
     }
     /* a slice takes long: what is to be reported does not wait for it */
-    if (atomic_load_explicit(&cls->chores, memory_order_relaxed) != 0 &&
+    if (atomic_load_explicit(&cls->pending, memory_order_relaxed) != 0 &&
         (next == events || ++ctx->rma_skipped >= RMA_PATIENCE)) {
         ctx->rma_skipped = 0;
         sm_rma_advance(ctx);
@@ -225,42 +221,41 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     return (int32_t) (next - events);
 }
 
-/*
- * What a common poll goes on with when something is not as simple, progress held,
- * and ctx->lock if it is locked: all hot rings once more, from cls->hot on, ...
- */
+/* Slow path of poll, progress held, and ctx->lock if it is locked: all active
+ * connections once more, from cls->active on. */
 static __attribute__((noinline)) int32_t
 go_on(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     na_plugin_event *next, bool locked)
 {
     na_plugin_class *cls = ctx->cls;
 
-    next = scan_hot(ctx, next, end, locked);
-    if (cls->cold_count != 0)
-        next = scan_cold(ctx, next, end);
+    next = scan_active(ctx, next, end, locked);
+    if (cls->idle_count != 0)
+        next = scan_idle(ctx, next, end);
     tp_lock_drop(&cls->progress);
     return (int32_t) (next - events);
 }
 
-/* ... the same after a report to the producer of cls->hot, ctx->lock held, ... */
+/* The same after a report to the producer of cls->active, ctx->lock held. */
 static __attribute__((noinline)) int32_t
 go_on_reporting(na_plugin_ctx *ctx, na_plugin_event *events,
     na_plugin_event *end, na_plugin_event *next)
 {
     na_plugin_class *cls = ctx->cls;
 
-    sm_deliver_report(cls, cls->hot);
+    sm_deliver_report(cls, cls->active);
     if (next != end)
         return go_on(ctx, events, end, next, true);
-    cls->hot = cls->hot->around;
+    cls->active = cls->active->poll_next;
     tp_lock_drop(&ctx->lock);
     tp_lock_drop(&cls->progress);
     return (int32_t) (next - events);
 }
 
-/* ... a look at the clock first, ... */
+/* The same with a look at the clock first. */
 static __attribute__((noinline)) int32_t
-go_on_seldom(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end)
+go_on_after_clock(
+    na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
     na_plugin_event *next;
@@ -271,12 +266,12 @@ go_on_seldom(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end)
     return (int32_t) (next - events);
 }
 
-/* ... or cold rings. */
+/* The same with idle connections alone. */
 static __attribute__((noinline)) int32_t
-go_on_cold(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
+go_on_idle(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     na_plugin_event *next)
 {
-    next = scan_cold(ctx, next, end);
+    next = scan_idle(ctx, next, end);
     tp_lock_drop(&ctx->cls->progress);
     return (int32_t) (next - events);
 }
@@ -287,17 +282,17 @@ finish_poll(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
 {
     na_plugin_class *cls = ctx->cls;
 
-    if (__builtin_expect(cls->cold_count != 0, 0))
-        return go_on_cold(ctx, events, end, next);
+    if (__builtin_expect(cls->idle_count != 0, 0))
+        return go_on_idle(ctx, events, end, next);
     tp_lock_drop_fast(&cls->progress, single);
     return (int32_t) (next - events);
 }
 
-/* Takes what the hot rings have from conn on, the first that has something.
- * Nothing is called, since all that is known here would have to be saved for it,
- * but for the ways above. [progress, ctx->lock] */
+/* Takes what the active connections have from conn on, the first that has
+ * something. Calls nothing but the slow paths above: a call would save all
+ * registers. [progress, ctx->lock] */
 static inline __attribute__((always_inline)) int32_t
-take_hot(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
+take_active(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     struct sm_conn *conn, const bool single)
 {
     na_plugin_class *cls = ctx->cls;
@@ -306,7 +301,7 @@ take_hot(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     do {
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0) {
-            if (__builtin_expect(conn->misses >= COOL_MISSES, 0))
+            if (__builtin_expect(conn->misses >= IDLE_MISSES, 0))
                 return go_on(ctx, events, end, next, true);
             conn->misses++;
         } else {
@@ -314,37 +309,37 @@ take_hot(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
             do {
                 if (__builtin_expect(
                         !take_plain(cls, ctx, conn, word, next, single), 0)) {
-                    cls->hot = conn;
+                    cls->active = conn;
                     return go_on(ctx, events, end, next, true);
                 }
                 next++;
                 if (sm_ring_report_due(&conn->rx)) {
-                    cls->hot = conn;
+                    cls->active = conn;
                     return go_on_reporting(ctx, events, end, next);
                 }
             } while (next != end && (word = sm_ring_peek(&conn->rx)) != 0);
         }
-        conn = conn->around;
+        conn = conn->poll_next;
         if (__builtin_expect(next == end, 0))
-            cls->hot = conn;
-    } while (conn != cls->hot);
+            cls->active = conn;
+    } while (conn != cls->active);
     tp_lock_drop_fast(&ctx->lock, single);
     return finish_poll(ctx, events, end, next, single);
 }
 
 /* Out of line, so that a poll that finds nothing saves no registers either. */
 static __attribute__((noinline)) int32_t
-take_hot_shared(na_plugin_ctx *ctx, na_plugin_event *events,
+take_active_shared(na_plugin_ctx *ctx, na_plugin_event *events,
     na_plugin_event *end, struct sm_conn *conn)
 {
-    return take_hot(ctx, events, end, conn, false);
+    return take_active(ctx, events, end, conn, false);
 }
 
 static __attribute__((noinline)) int32_t
-take_hot_single(na_plugin_ctx *ctx, na_plugin_event *events,
+take_active_single(na_plugin_ctx *ctx, na_plugin_event *events,
     na_plugin_event *end, struct sm_conn *conn)
 {
-    return take_hot(ctx, events, end, conn, true);
+    return take_active(ctx, events, end, conn, true);
 }
 
 static inline __attribute__((always_inline)) int32_t
@@ -355,33 +350,33 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     na_plugin_event *end = events + max;
 
     if (__builtin_expect(
-            (atomic_load_explicit(&cls->chores, memory_order_relaxed) |
-                atomic_load_explicit(&ctx->notices, memory_order_relaxed)) != 0,
+            (atomic_load_explicit(&cls->pending, memory_order_relaxed) |
+                atomic_load_explicit(&ctx->pending, memory_order_relaxed)) != 0,
             0))
         return poll_slowly(ctx, events, max);
-    /* who is at work already delivers to this context as well */
+    /* the thread that holds it delivers to this context as well */
     if (!tp_lock_try_fast(&cls->progress, single))
         return 0;
     if (__builtin_expect(--cls->countdown == 0, 0))
-        return go_on_seldom(ctx, events, end);
+        return go_on_after_clock(ctx, events, end);
 
-    struct sm_conn *conn = cls->hot;
+    struct sm_conn *conn = cls->active;
     if (conn == NULL)
         return finish_poll(ctx, events, end, events, single);
     if (__builtin_expect(max > TURN, 0))
         return go_on(ctx, events, end, events, false);
     while (sm_ring_peek(&conn->rx) == 0) {
-        if (__builtin_expect(conn->misses >= COOL_MISSES, 0))
+        if (__builtin_expect(conn->misses >= IDLE_MISSES, 0))
             return go_on(ctx, events, end, events, false);
         conn->misses++;
-        conn = conn->around;
-        if (conn == cls->hot)
+        conn = conn->poll_next;
+        if (conn == cls->active)
             return finish_poll(ctx, events, end, events, single);
     }
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return go_on(ctx, events, end, events, false);
-    return single ? take_hot_single(ctx, events, end, conn)
-                  : take_hot_shared(ctx, events, end, conn);
+    return single ? take_active_single(ctx, events, end, conn)
+                  : take_active_shared(ctx, events, end, conn);
 }
 
 int32_t

@@ -3,7 +3,7 @@
 #ifndef SM_PROGRESS_H
 #define SM_PROGRESS_H
 
-#include "sm.h"
+#include "context.h"
 
 /* Function of the ABI; and for a class that has one thread at once. */
 int32_t sm_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max);

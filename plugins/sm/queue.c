@@ -1,50 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends that wait for room, and the ends of operations that nobody waits for
- * any more: cancelled, forgotten with their peer, abandoned with their context. */
+/* Sends that wait for room, and operations that end early: cancelled, forgotten
+ * with their peer, abandoned with their context. */
 #include "queue.h"
 #include "address.h"
-#include "clock.h"
 #include "conn.h"
 #include "match.h"
-#include "ready.h"
 #include "rma.h"
-#include "wake.h"
+#include "teardown.h"
 
 /* Sends from the front of a connection's queue what the ring has room for, into
  * done; the first that has waited too long goes into late. [conn->lock] */
 static void
-flush_conn(na_plugin_class *cls, struct sm_conn *conn, struct sm_list *done,
-    struct sm_list *late)
+flush_conn(na_plugin_class *cls, struct sm_conn *conn, struct tp_list *done,
+    struct tp_list *late)
 {
     struct sm_op *op;
 
-    while ((op = (struct sm_op *) conn->queue.head) != NULL) {
-        if (!sm_ring_put(&conn->tx, op->send.word, op->send.tag, op->buffer,
-                (uint32_t) op->length)) {
+    while ((op = sm_op_of(conn->queue.head)) != NULL) {
+        if (!sm_ring_put(&conn->tx, op->send.word, op->send.tag,
+                op->recv.buffer, (uint32_t) op->recv.length)) {
             if (op->send.deadline_ns > cls->now_ns)
                 return;
-            sm_list_remove(&conn->queue, &op->link);
+            tp_list_remove(&conn->queue, &op->recv.keyed.link);
             sm_op_set(op, SM_OP_READY);
-            sm_list_append(late, &op->link);
+            tp_list_append(late, &op->recv.keyed.link);
             continue;
         }
         if (sm_ring_sleeps(&conn->tx, sm_ring_target(op->send.word)))
-            sm_wake_peer(cls, conn);
+            sm_conn_wake_peer(cls, conn);
         conn->sent++;
-        sm_list_remove(&conn->queue, &op->link);
+        tp_list_remove(&conn->queue, &op->recv.keyed.link);
         sm_op_set(op, SM_OP_READY);
-        sm_list_append(done, &op->link);
+        tp_list_append(done, &op->recv.keyed.link);
     }
 }
 
 void
 sm_queue_flush(na_plugin_class *cls)
 {
-    sm_conn_absorb(cls);
+    sm_conn_collect_stalled(cls);
     for (struct sm_conn **link = &cls->stalled; *link != NULL;) {
         struct sm_conn *conn = *link;
-        struct sm_list done = {NULL, NULL};
-        struct sm_list late = {NULL, NULL};
+        struct tp_list done = {NULL, NULL};
+        struct tp_list late = {NULL, NULL};
 
         tp_lock_take(&conn->lock);
         flush_conn(cls, conn, &done, &late);
@@ -52,7 +50,7 @@ sm_queue_flush(na_plugin_class *cls)
         if (conn->queue.head == NULL) {
             *link = conn->stall_next;
             conn->stalled = false;
-            sm_chore_drop(cls);
+            sm_pending_drop(cls);
         } else {
             link = &conn->stall_next;
         }
@@ -61,12 +59,12 @@ sm_queue_flush(na_plugin_class *cls)
         sm_ctx_finish_all(&done, NA_PLUGIN_OK);
         if (late.head != NULL) {
             TP_LOG(cls->host, WARNING,
-                "%s (process %d) makes no room for sends", sm_conn_name(conn),
-                (int) conn->pid);
+                "%s (process %d) does not receive: sends have timed out",
+                sm_conn_name(conn), (int) conn->pid);
             sm_ctx_finish_all(&late, NA_PLUGIN_E_TIMEOUT);
         }
         if (broken) {
-            sm_conn_break(cls, conn, "the count in its ring cannot be");
+            sm_conn_break(cls, conn, "invalid consumer index in its ring");
             link = &cls->stalled;
         }
     }
@@ -75,7 +73,7 @@ sm_queue_flush(na_plugin_class *cls)
 void
 sm_queue_ask(na_plugin_class *cls)
 {
-    sm_conn_absorb(cls);
+    sm_conn_collect_stalled(cls);
     for (struct sm_conn *conn = cls->stalled; conn != NULL;
          conn = conn->stall_next) {
         tp_lock_take(&conn->lock);
@@ -93,10 +91,10 @@ sm_queue_sleep(na_plugin_class *cls)
     for (struct sm_conn *conn = cls->stalled; conn != NULL;
          conn = conn->stall_next) {
         tp_lock_take(&conn->lock);
-        struct sm_op *op = (struct sm_op *) conn->queue.head;
+        struct sm_op *op = sm_op_of(conn->queue.head);
         if (op != NULL) {
             room = sm_ring_refresh(
-                       &conn->tx, sm_ring_record((uint32_t) op->length)) ||
+                       &conn->tx, sm_ring_record((uint32_t) op->recv.length)) ||
                    conn->tx.broken || room;
             if (op->send.deadline_ns < first)
                 first = op->send.deadline_ns;
@@ -107,20 +105,8 @@ sm_queue_sleep(na_plugin_class *cls)
         return 0;
     if (first == UINT64_MAX)
         return first;
-    uint64_t now = sm_now();
+    uint64_t now = tp_now();
     return first > now ? first - now : 0;
-}
-
-/* Takes the operations of a context out of a list. */
-static void
-strip(struct sm_list *list, const na_plugin_ctx *ctx)
-{
-    struct sm_link *next;
-    for (struct sm_link *link = list->head; link != NULL; link = next) {
-        next = link->next;
-        if (((struct sm_op *) link)->ctx == ctx)
-            sm_list_remove(list, link);
-    }
 }
 
 void
@@ -130,7 +116,7 @@ sm_queue_abandon(na_plugin_ctx *ctx)
 
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
         tp_lock_take(&conn->lock);
-        strip(&conn->queue, ctx);
+        sm_ctx_remove_ops(ctx, &conn->queue);
         tp_lock_drop(&conn->lock);
     }
     for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
@@ -138,20 +124,19 @@ sm_queue_abandon(na_plugin_ctx *ctx)
         if (target == NULL)
             continue;
         tp_lock_take(&target->lock);
-        strip(&target->held, ctx);
+        sm_ctx_remove_ops(ctx, &target->match.held);
         tp_lock_drop(&target->lock);
     }
 }
 
-/* Takes a send out of the queue it stands in, a list under lock; false if it
- * has left it. */
+/* Takes a send out of its list, which is under lock; false if it has left it. */
 static bool
-withdraw_send(struct sm_op *op, struct tp_lock *lock, struct sm_list *list)
+withdraw_send(struct sm_op *op, struct tp_lock *lock, struct tp_list *list)
 {
     tp_lock_take(lock);
     bool queued = sm_op_state(op) == SM_OP_POSTED;
     if (queued) {
-        sm_list_remove(list, &op->link);
+        tp_list_remove(list, &op->recv.keyed.link);
         sm_op_set(op, SM_OP_READY);
     }
     tp_lock_drop(lock);
@@ -164,7 +149,8 @@ withdraw_recv(na_plugin_ctx *ctx, struct sm_op *op)
     tp_lock_take(&ctx->lock);
     bool posted = sm_op_state(op) == SM_OP_POSTED;
     if (posted) {
-        sm_match_unpost(ctx, op);
+        tp_match_unpost(
+            &ctx->match, &op->recv, op->kind == SM_OP_RECV_UNEXPECTED);
         sm_op_set(op, SM_OP_READY);
     }
     tp_lock_drop(&ctx->lock);
@@ -189,7 +175,7 @@ sm_cancel(na_plugin_ctx *ctx, void *operation)
         break;
     case SM_OP_SEND_SELF:
         withdrawn =
-            withdraw_send(op, &op->to.target->lock, &op->to.target->held);
+            withdraw_send(op, &op->to.target->lock, &op->to.target->match.held);
         break;
     case SM_OP_PUT:
     case SM_OP_GET:
@@ -212,11 +198,11 @@ forget_receives(na_plugin_class *cls, const na_plugin_addr *peer)
         na_plugin_ctx *ctx = sm_class_context(cls, i);
         if (ctx == NULL)
             continue;
-        struct sm_list list = {NULL, NULL};
+        struct tp_list list = {NULL, NULL};
         tp_lock_take(&ctx->lock);
         if (ctx->alive) {
             sm_match_take_peer(ctx, peer, &list);
-            sm_match_drop_peer(ctx, peer);
+            tp_match_drop_owner(&ctx->match, peer);
         }
         tp_lock_drop(&ctx->lock);
         sm_ctx_finish_all(&list, NA_PLUGIN_E_HOSTUNREACH);
@@ -238,6 +224,6 @@ sm_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
             sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
     }
     forget_receives(cls, peer);
-    sm_addr_release(cls, peer);
+    sm_addr_free(cls, peer);
     tp_lock_drop(&cls->progress);
 }

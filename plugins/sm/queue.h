@@ -3,7 +3,7 @@
 #ifndef SM_QUEUE_H
 #define SM_QUEUE_H
 
-#include "sm.h"
+#include "context.h"
 
 /* Functions of the ABI. */
 int32_t sm_cancel(na_plugin_ctx *ctx, void *op);
@@ -13,7 +13,7 @@ void sm_addr_forget(na_plugin_class *cls, na_plugin_addr *addr);
  * waited too long. [progress] */
 void sm_queue_flush(na_plugin_class *cls);
 
-/* Asks the peers that have no room to ring the bell when there is some.
+/* Asks the peers that have no room for a wake-up when there is some.
  * [progress] */
 void sm_queue_ask(na_plugin_class *cls);
 

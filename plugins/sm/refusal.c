@@ -29,10 +29,10 @@ sm_refusal_received(int fd)
     return got > 0 && hello.status == NA_PLUGIN_E_PERMISSION;
 }
 
-/* Reads what the other end has sent, without any descriptor, and nothing more: a
- * socket that is closed with something unread takes the answer with it. */
+/* Stops receiving, and reads what has come, without descriptors: a socket that is
+ * closed with something unread loses the answer. */
 static void
-deafen(int fd)
+stop_receiving(int fd)
 {
     struct sm_hello packet;
     int left = UNREAD_MAX;
@@ -49,8 +49,8 @@ sm_refusal_send(na_plugin_class *cls, int fd, const struct sm_process *process,
 {
     /* First: a caller whose own hello meets the closed end looks for it. */
     sm_hello_refuse(cls, fd, NA_PLUGIN_E_PERMISSION);
-    deafen(fd);
-    sm_count(&cls->counters.refused, 1);
+    stop_receiving(fd);
+    tp_count(&cls->counters.refused, 1);
     TP_LOG(cls->host, INFO, "process %d of user %d is refused: %s",
         (int) process->pid, (int) process->uid, why);
 }

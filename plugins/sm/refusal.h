@@ -3,7 +3,7 @@
 #ifndef SM_REFUSAL_H
 #define SM_REFUSAL_H
 
-#include "sm.h"
+#include "class.h"
 #include "socket.h"
 
 /* Logs that a peer has refused this class. */

@@ -91,7 +91,7 @@ entry_at(const struct sm_registry *registry, uint32_t slot)
 void
 sm_registry_enter(struct sm_registry *registry, na_plugin_mem *mem)
 {
-    uint32_t run = run_of(mem->count);
+    uint32_t run = run_of(mem->mem.count);
 
     mem->slot = 0;
     if (registry->fd < 0)
@@ -107,12 +107,13 @@ sm_registry_enter(struct sm_registry *registry, na_plugin_mem *mem)
     }
 
     struct entry *entry = entry_at(registry, slot);
-    entry->access = mem->access;
-    entry->count = mem->count;
-    memcpy(
-        entry->segments, mem->segments, mem->count * sizeof(mem->segments[0]));
+    entry->access = mem->mem.access;
+    entry->count = mem->mem.count;
+    memcpy(entry->segments, mem->segments,
+        mem->mem.count * sizeof(mem->segments[0]));
     /* release: pairs with the acquire in sm_registry_has */
-    atomic_store_explicit(&entry->key, mem->id, memory_order_release);
+    atomic_store_explicit(
+        &entry->key, mem->mem.keyed.key, memory_order_release);
     mem->slot = slot;
 }
 
@@ -124,7 +125,7 @@ sm_registry_remove(struct sm_registry *registry, const na_plugin_mem *mem)
     /* seq_cst: before anything that the owner does with the memory afterwards */
     atomic_store_explicit(
         &entry_at(registry, mem->slot)->key, 0, memory_order_seq_cst);
-    uint32_t run = run_of(mem->count);
+    uint32_t run = run_of(mem->mem.count);
     registry->links[mem->slot] = registry->free[run];
     registry->free[run] = mem->slot;
 }
@@ -153,20 +154,21 @@ bool
 sm_registry_has(const unsigned char *registry, const na_plugin_mem *mem)
 {
     uint64_t at = (uint64_t) mem->slot * SLOT;
-    uint64_t size = mem->count * sizeof(mem->segments[0]);
+    uint64_t size = mem->mem.count * sizeof(mem->segments[0]);
 
     if (mem->slot == 0 || mem->slot >= SLOTS ||
         size > SM_REGISTRY_SIZE - at - sizeof(struct entry))
         return false;
     const struct entry *entry = (const void *) (registry + at);
     /* acquire: pairs with the release in sm_registry_enter */
-    if (atomic_load_explicit(&entry->key, memory_order_acquire) != mem->id)
+    if (atomic_load_explicit(&entry->key, memory_order_acquire) !=
+        mem->mem.keyed.key)
         return false;
-    bool same = (mem->access & ~entry->access) == 0 &&
-                entry->count == mem->count &&
+    bool same = (mem->mem.access & ~entry->access) == 0 &&
+                entry->count == mem->mem.count &&
                 memcmp(entry->segments, mem->segments, size) == 0;
     /* the slot may have been given to another registration meanwhile */
     atomic_thread_fence(memory_order_acquire);
-    return same &&
-           atomic_load_explicit(&entry->key, memory_order_relaxed) == mem->id;
+    return same && atomic_load_explicit(&entry->key, memory_order_relaxed) ==
+                       mem->mem.keyed.key;
 }

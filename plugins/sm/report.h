@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class has to say of itself: na.report/1. */
+/* What a class reports of itself: na.report/1. */
 #ifndef SM_REPORT_H
 #define SM_REPORT_H
 
-#include "sm.h"
+#include "class.h"
 
 /* The extension. */
 extern const na_plugin_report sm_report;

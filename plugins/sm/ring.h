@@ -26,7 +26,7 @@
 /* Kinds of record; 0 in its place: there is no record yet. */
 #define SM_RING_UNEXPECTED 1U
 #define SM_RING_EXPECTED 2U
-#define SM_RING_HELP 3U /* of a put or get: help.h */
+#define SM_RING_RMA 3U /* of a put or get: help.h */
 
 /* The first page of the memory. Everything is in the byte order of the
  * machine, which both sides share. */

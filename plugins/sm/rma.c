@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Put and get: at once or in slices, by move.c where the memory can be reached,
- * and by help.c where it cannot. */
+ * and by emulated_rma.c where it cannot. */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "address.h"
-#include "conn.h"
 #include "connect.h"
-#include "help.h"
+#include "emulated_rma.h"
 #include "mapping.h"
 #include "mem.h"
 #include "move.h"
 #include "privilege.h"
-#include "ready.h"
 #include "rma.h"
-#include "wake.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission */
 #define SLICE (1U << 20)     /* bytes done in one poll */
@@ -33,8 +28,8 @@ sm_rma_permitted(void)
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 ? 0 : errno;
 }
 
-/* Whether the peer's memory is mapped here; if not, it is asked for, to be had for
- * later slices and operations. [conn->lock] */
+/* Whether the peer's memory is mapped here; if not, it is asked for, for later
+ * slices and operations. [conn->lock] */
 static bool
 map(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     struct sm_target *target_p)
@@ -44,41 +39,41 @@ map(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
         op->kind == SM_OP_PUT ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
     bool wanted = false;
 
-    if (remote->shared == 0 || !conn->helps)
+    if (remote->shared == 0 || !conn->emulates)
         return false;
-    unsigned char *mapping = sm_mapping_find(conn, remote, access, &wanted);
+    unsigned char *memory = sm_mapping_find(conn, remote, access, &wanted);
     if (wanted)
-        sm_help_want_area(cls, conn, op, access);
-    if (mapping == NULL)
+        sm_emulated_want_segment(cls, conn, op, access);
+    if (memory == NULL)
         return false;
     *target_p = (struct sm_target){
-        .displacement = (int64_t) ((uintptr_t) mapping - remote->shared_base),
+        .displacement = (int64_t) ((uintptr_t) memory - remote->shared_base),
         .pidfd = conn->pidfd,
         .memory_fd = -1,
         .conn = conn};
     return true;
 }
 
-/* Whether this side may copy by itself: OK, if the owner's registry has what the
- * descriptor says; SM_MOVE_HELP if that is the owner's to check. [conn->lock] */
+/* Whether this side may copy by itself: OK if the owner's registry has what the
+ * descriptor says; SM_MOVE_EMULATED if the owner has to check. [conn->lock] */
 static int32_t
 check_registry(na_plugin_class *cls, const struct sm_conn *conn,
     const na_plugin_mem *remote)
 {
     if (conn->registry == NULL || remote->slot == 0)
-        return SM_MOVE_HELP;
+        return SM_MOVE_EMULATED;
     if (sm_registry_has(conn->registry, remote))
         return NA_PLUGIN_OK;
-    /* nothing unusual: the peer may have ended what the memory was for */
-    sm_count_shared(&cls->counters.refused_rma, 1);
+    /* nothing unusual: the peer may have ended what it was for */
+    tp_count_shared(&cls->counters.refused_rma, 1);
     TP_LOG(cls->host, INFO,
-        "%s has no such registration any more, or never had it for this access",
+        "%s does not have the registration any more, or never for this access",
         sm_conn_name(conn));
     return NA_PLUGIN_E_INVALID_ARG;
 }
 
-/* The process of a peer, to be copied from or to. That its number leads to the
- * peer its pidfd says, which sm_move looks at next. [conn->lock] */
+/* The process of a peer, to be copied from or to. Whether its number still leads
+ * to the peer tells its pidfd, which sm_move looks at. [conn->lock] */
 static struct sm_target
 process_target(const na_plugin_class *cls, struct sm_conn *conn)
 {
@@ -99,7 +94,7 @@ process_target(const na_plugin_class *cls, struct sm_conn *conn)
 }
 
 /* Finds the memory behind a connection and holds it: OK, to be released;
- * SM_MOVE_HELP if the owner has to copy; AGAIN while it is not connected yet.
+ * SM_MOVE_EMULATED if the owner has to copy; AGAIN while it is not connected yet.
  * Checked anew for each slice. [conn->lock] */
 static int32_t
 hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
@@ -111,8 +106,8 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     if (conn->state != SM_CONN_UP)
         return NA_PLUGIN_E_AGAIN;
     /* a successor under the same name has other things at these places */
-    if (conn->owner != remote->owner) {
-        TP_LOG(cls->host, ERROR, "the registration is not one of %s's",
+    if (conn->owner != remote->mem.owner) {
+        TP_LOG(cls->host, ERROR, "the registration is not one of %s",
             sm_conn_name(conn));
         return NA_PLUGIN_E_INVALID_ARG;
     }
@@ -129,17 +124,16 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
         *target_p = process_target(cls, conn);
         return NA_PLUGIN_OK;
     }
-    if (conn->helps)
-        return SM_MOVE_HELP;
+    if (conn->emulates)
+        return SM_MOVE_EMULATED;
     TP_LOG(cls->host, ERROR,
         "the memory of %s is out of reach: the kernel does not permit it, or "
-        "the "
-        "user is another, and it does not copy on request",
+        "the user is another, and it does not copy on request",
         sm_conn_name(conn));
     return NA_PLUGIN_E_PERMISSION;
 }
 
-/* What hold has held; copied: something was copied. */
+/* Undoes hold; copied: something was copied. */
 static void
 release(const struct sm_target *target, bool copied)
 {
@@ -154,35 +148,24 @@ release(const struct sm_target *target, bool copied)
     tp_lock_drop(&conn->lock);
 }
 
-/* Checks what both handles and the offsets allow. */
+/* Checks what both registrations permit. */
 static int32_t
 check_access(na_plugin_class *cls, const struct sm_op *op)
 {
-    const na_plugin_mem *local = op->rma.local;
-    const na_plugin_mem *remote = op->rma.remote;
-    uint64_t length = op->rma.length;
+    const struct tp_mem *local = &op->rma.local->mem;
     bool put = op->kind == SM_OP_PUT;
-    uint32_t here = put ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE;
-    uint32_t there = put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
 
-    if ((local->access & here) == 0 || (remote->access & there) == 0) {
-        TP_LOG(cls->host, ERROR, "%s: the %s registration does not permit it",
-            put ? "put" : "get",
-            (local->access & here) == 0 ? "local" : "remote");
-        return NA_PLUGIN_E_PERMISSION;
-    }
-    if (local->owner != cls->owner || op->rma.local_offset > local->length ||
-        length > local->length - op->rma.local_offset ||
-        op->rma.remote_offset > remote->length ||
-        length > remote->length - op->rma.remote_offset) {
-        TP_LOG(cls->host, ERROR,
-            "%s of %" PRIu64 " bytes, from offset %" PRIu64 " of %" PRIu64
-            " here, %" PRIu64 " of %" PRIu64 " there: out of range",
-            put ? "put" : "get", length, op->rma.local_offset, local->length,
-            op->rma.remote_offset, remote->length);
+    if (local->owner != cls->owner) {
+        TP_LOG(cls->host, ERROR, "the local registration is a peer's");
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    return NA_PLUGIN_OK;
+    int32_t ret = tp_mem_check_range(cls->host, local, op->rma.local_offset,
+        op->rma.length, put ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE, "own");
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    return tp_mem_check_range(cls->host, &op->rma.remote->mem,
+        op->rma.remote_offset, op->rma.length,
+        put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ, "peer's");
 }
 
 /* Where the operation goes: OK with the target held, AGAIN if it has to wait
@@ -196,10 +179,13 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
     if (peer == cls->self) {
         op->to.conn = NULL;
         *target_p = (struct sm_target){.pidfd = -1, .memory_fd = -1};
-        if (sm_mem_genuine(cls, op->rma.remote))
-            return NA_PLUGIN_OK;
-        TP_LOG(cls->host, ERROR, "the registration is not one of this class's");
-        return NA_PLUGIN_E_INVALID_ARG;
+        if (!sm_mem_hold(cls, op->rma.remote)) {
+            TP_LOG(cls->host, ERROR,
+                "the registration is not one of this class's");
+            return NA_PLUGIN_E_INVALID_ARG;
+        }
+        sm_mem_release(cls);
+        return NA_PLUGIN_OK;
     }
 
     int32_t ret = sm_connect_lock(cls, peer, &conn);
@@ -219,9 +205,9 @@ enqueue(na_plugin_ctx *ctx, struct sm_op *op)
     op->ctx = ctx;
     op->stop = 0;
     sm_op_set(op, SM_OP_POSTED);
-    sm_list_append(&ctx->rma, &op->link);
-    sm_chore_add(ctx->cls);
-    sm_wake_ctx(ctx);
+    tp_list_append(&ctx->rma, &op->recv.keyed.link);
+    sm_pending_add(ctx->cls);
+    sm_ctx_wake(ctx);
     tp_lock_drop(&ctx->lock);
 }
 
@@ -238,7 +224,8 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
         return NA_PLUGIN_DONE;
 
     ret = aim(cls, op, peer, &target);
-    if (ret == SM_MOVE_HELP || (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
+    if (ret == SM_MOVE_EMULATED ||
+        (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
         enqueue(ctx, op);
         return NA_PLUGIN_PENDING;
     }
@@ -251,7 +238,8 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
     }
     ret = sm_move(cls, &target, op, op->rma.length);
     release(&target, ret == NA_PLUGIN_OK);
-    if (ret == SM_MOVE_HELP || (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
+    if (ret == SM_MOVE_EMULATED ||
+        (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
         enqueue(ctx, op);
         return NA_PLUGIN_PENDING;
     }
@@ -266,7 +254,7 @@ prepare(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
     op->kind = (uint8_t) kind;
     op->own_ctx = (uint8_t) ctx->id;
     op->peer_ctx = (uint8_t) peer_ctx;
-    atomic_store_explicit(&op->helped, false, memory_order_relaxed);
+    atomic_store_explicit(&op->emulated, false, memory_order_relaxed);
     op->rma.local = local;
     op->rma.remote = remote;
     op->rma.local_offset = local_offset;
@@ -318,8 +306,8 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
     return ret;
 }
 
-/* Leaves an operation to the peer's help: OK; AGAIN if somebody else is at work
- * on the connections, or this one is not what it was. [rma_lock] */
+/* Leaves an operation to the peer: OK; AGAIN if another thread is working on the
+ * connections, or this one has ended. [rma_lock] */
 static int32_t
 hand_over(na_plugin_ctx *ctx, struct sm_op *op)
 {
@@ -332,14 +320,14 @@ hand_over(na_plugin_ctx *ctx, struct sm_op *op)
     if (same) {
         tp_lock_take(&ctx->lock);
         ctx->rma_active = NULL;
-        sm_list_remove(&ctx->rma, &op->link);
-        sm_chore_drop(cls);
+        tp_list_remove(&ctx->rma, &op->recv.keyed.link);
+        sm_pending_drop(cls);
         if (op->stop != 0) {
             op->result =
                 (na_plugin_event){.op = op, .status = NA_PLUGIN_E_CANCELED};
             sm_ctx_ready(ctx, op);
         } else {
-            sm_help_adopt(cls, conn, op);
+            sm_emulated_add(cls, conn, op);
         }
         tp_lock_drop(&ctx->lock);
     }
@@ -360,7 +348,7 @@ work(na_plugin_ctx *ctx)
         return;
 
     int32_t ret = do_slice(ctx->cls, op);
-    if (ret == SM_MOVE_HELP) {
+    if (ret == SM_MOVE_EMULATED) {
         ret = hand_over(ctx, op);
         if (ret == NA_PLUGIN_OK)
             return;
@@ -373,13 +361,13 @@ work(na_plugin_ctx *ctx)
     if (ret == NA_PLUGIN_E_AGAIN) {
         if (op->stop != 0)
             ret = NA_PLUGIN_E_CANCELED;
-        sm_list_remove(&ctx->rma, &op->link);
-        sm_list_append(&ctx->rma, &op->link);
+        tp_list_remove(&ctx->rma, &op->recv.keyed.link);
+        tp_list_append(&ctx->rma, &op->recv.keyed.link);
     }
     if (ret != NA_PLUGIN_E_AGAIN &&
         (ret != NA_PLUGIN_OK || op->rma.length == 0)) {
-        sm_list_remove(&ctx->rma, &op->link);
-        sm_chore_drop(ctx->cls);
+        tp_list_remove(&ctx->rma, &op->recv.keyed.link);
+        sm_pending_drop(ctx->cls);
         op->result = (na_plugin_event){.op = op, .status = ret};
         sm_ctx_ready(ctx, op);
     }
@@ -398,17 +386,17 @@ queue_empty(na_plugin_ctx *ctx)
 void
 sm_rma_advance(na_plugin_ctx *ctx)
 {
-    bool helps = queue_empty(ctx);
+    bool others = queue_empty(ctx);
 
     for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *other = helps ? sm_class_context(ctx->cls, i) : ctx;
+        na_plugin_ctx *other = others ? sm_class_context(ctx->cls, i) : ctx;
         if (other != NULL && !queue_empty(other) &&
             tp_lock_try(&other->rma_lock)) {
             work(other);
             tp_lock_drop(&other->rma_lock);
             return;
         }
-        if (!helps)
+        if (!others)
             return;
     }
 }
@@ -419,9 +407,9 @@ sm_rma_pending(na_plugin_ctx *ctx)
     bool pending = false;
 
     tp_lock_take(&ctx->lock);
-    for (struct sm_link *link = ctx->rma.head; link != NULL && !pending;
+    for (struct tp_link *link = ctx->rma.head; link != NULL && !pending;
          link = link->next) {
-        const struct sm_op *op = (struct sm_op *) link;
+        const struct sm_op *op = sm_op_of(link);
         const struct sm_conn *conn = op->to.conn;
         pending = conn == NULL || conn->serial != op->rma.serial ||
                   conn->state == SM_CONN_UP || conn->state == SM_CONN_FREE;
@@ -435,17 +423,17 @@ sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op)
 {
     tp_lock_take(&ctx->lock);
     bool queued = sm_op_state(op) == SM_OP_POSTED;
-    if (queued && atomic_load_explicit(&op->helped, memory_order_relaxed)) {
+    if (queued && atomic_load_explicit(&op->emulated, memory_order_relaxed)) {
         tp_lock_drop(&ctx->lock);
-        return sm_help_withdraw(ctx->cls, op);
+        return sm_emulated_withdraw(ctx->cls, op);
     }
     bool active = queued && ctx->rma_active == op;
     if (active) {
         op->stop = 1;
     } else if (queued) {
-        sm_list_remove(&ctx->rma, &op->link);
+        tp_list_remove(&ctx->rma, &op->recv.keyed.link);
         sm_op_set(op, SM_OP_READY);
-        sm_chore_drop(ctx->cls);
+        sm_pending_drop(ctx->cls);
     }
     tp_lock_drop(&ctx->lock);
     return queued && !active;
@@ -456,8 +444,8 @@ sm_rma_abandon(na_plugin_ctx *ctx)
 {
     tp_lock_take(&ctx->rma_lock);
     tp_lock_take(&ctx->lock);
-    while (sm_list_pop(&ctx->rma) != NULL)
-        sm_chore_drop(ctx->cls);
+    while (tp_list_pop(&ctx->rma) != NULL)
+        sm_pending_drop(ctx->cls);
     tp_lock_drop(&ctx->lock);
     tp_lock_drop(&ctx->rma_lock);
 }

@@ -4,7 +4,7 @@
 #ifndef SM_RMA_H
 #define SM_RMA_H
 
-#include "sm.h"
+#include "context.h"
 
 /* Functions of the ABI. */
 int32_t sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,

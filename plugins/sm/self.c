@@ -1,68 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages to oneself. They obey the same bounds as all others: a send that the
- * target's queue has no room for waits in a list of that context. */
+ * target's queue has no room for is held by that context. */
 #include "self.h"
 #include "address.h"
 #include "match.h"
-#include "ready.h"
-#include "wake.h"
+#include "ring.h"
 
 /* Delivers to a context of this class. [target->lock] */
-static enum sm_fate
+static enum tp_outcome
 deliver(na_plugin_ctx *target, const void *buffer, uint64_t word, uint32_t tag)
 {
-    na_plugin_event event;
-    struct sm_message message = {
+    bool unexpected = sm_ring_kind(word) == SM_RING_UNEXPECTED;
+    struct tp_message message = {
+        .owner = target->cls->self,
+        .key = tp_match_key(sm_ring_source(word), tag),
         .from = target->cls->self,
         .data = buffer,
-        .word = word,
+        .length = sm_ring_length(word),
         .tag = tag,
     };
+    na_plugin_event event;
 
-    enum sm_fate fate = sm_match_message(target, &message, &event);
-    if (fate == SM_FATE_MATCHED) {
+    enum tp_outcome outcome =
+        sm_match_message(target, &message, unexpected, &event);
+    if (outcome == TP_MATCHED) {
         struct sm_op *op = event.op;
         op->result = event;
         sm_ctx_ready(target, op);
     }
-    if (fate != SM_FATE_BLOCKED)
-        sm_count_shared(&target->cls->counters.self, 1);
-    return fate;
+    if (outcome != TP_FULL)
+        tp_count_shared(&target->cls->counters.self, 1);
+    return outcome;
 }
 
 int32_t
 sm_self_send(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     uint64_t word, uint32_t tag)
 {
-    na_plugin_class *cls = ctx->cls;
-    na_plugin_ctx *target = sm_class_context(cls, sm_ring_target(word));
+    na_plugin_ctx *target = sm_class_context(ctx->cls, sm_ring_target(word));
+    enum tp_outcome outcome = TP_FULL;
+    int32_t ret = NA_PLUGIN_DONE;
+
     if (target == NULL)
         return NA_PLUGIN_E_HOSTUNREACH;
-
-    int32_t ret = NA_PLUGIN_DONE;
-    enum sm_fate fate = SM_FATE_BLOCKED;
     tp_lock_take(&target->lock);
     if (!target->alive) {
         ret = NA_PLUGIN_E_HOSTUNREACH;
         goto drop_lock;
     }
-    if (sm_ring_kind(word) == SM_RING_EXPECTED || target->held.head == NULL)
-        fate = deliver(target, buffer, word, tag);
-    if (fate != SM_FATE_BLOCKED)
+    if (sm_ring_kind(word) == SM_RING_EXPECTED ||
+        target->match.held.head == NULL)
+        outcome = deliver(target, buffer, word, tag);
+    if (outcome != TP_FULL)
         goto drop_lock;
-    if (cls->no_retry) {
+    if (ctx->cls->no_retry) {
         ret = NA_PLUGIN_E_AGAIN;
         goto drop_lock;
     }
     op->ctx = ctx;
     op->kind = SM_OP_SEND_SELF;
-    op->buffer = (void *) (uintptr_t) buffer;
-    op->length = sm_ring_length(word);
+    op->recv.buffer = (void *) (uintptr_t) buffer;
+    op->recv.length = sm_ring_length(word);
     op->to.target = target;
     op->send.word = word;
     op->send.tag = tag;
     sm_op_set(op, SM_OP_POSTED);
-    sm_list_append(&target->held, &op->link);
+    tp_list_append(&target->match.held, &op->recv.keyed.link);
     ret = NA_PLUGIN_PENDING;
 
 drop_lock:
@@ -75,24 +78,23 @@ sm_self_ask(na_plugin_ctx *ctx)
 {
     if (!atomic_exchange_explicit(
             &ctx->cls->refill, true, memory_order_relaxed))
-        sm_chore_add(ctx->cls);
-    sm_wake_ctx(ctx);
+        sm_pending_add(ctx->cls);
+    sm_ctx_wake(ctx);
 }
 
-/* Moves the sends that wait for a context into its queue, in order, as far as
- * there is room; into done. [target->lock] */
+/* Delivers the sends that a context holds, in order, as far as there is room;
+ * they go into done. [target->lock] */
 static void
-refill(na_plugin_ctx *target, struct sm_list *done)
+refill(na_plugin_ctx *target, struct tp_list *done)
 {
     struct sm_op *op;
 
-    while ((op = (struct sm_op *) target->held.head) != NULL) {
-        if (deliver(target, op->buffer, op->send.word, op->send.tag) ==
-            SM_FATE_BLOCKED)
-            return;
-        sm_list_remove(&target->held, &op->link);
+    while ((op = sm_op_of(target->match.held.head)) != NULL &&
+           deliver(target, op->recv.buffer, op->send.word, op->send.tag) !=
+               TP_FULL) {
+        tp_list_drop_head(&target->match.held);
         sm_op_set(op, SM_OP_READY);
-        sm_list_append(done, &op->link);
+        tp_list_append(done, &op->recv.keyed.link);
     }
 }
 
@@ -101,10 +103,10 @@ sm_self_refill(na_plugin_class *cls)
 {
     if (!atomic_exchange_explicit(&cls->refill, false, memory_order_relaxed))
         return;
-    sm_chore_drop(cls);
+    sm_pending_drop(cls);
     for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
         na_plugin_ctx *target = sm_class_context(cls, i);
-        struct sm_list done = {NULL, NULL};
+        struct tp_list done = {NULL, NULL};
         if (target == NULL)
             continue;
         tp_lock_take(&target->lock);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "memfd.h"
+#include "ring.h"
 #include "shared.h"
 
 #define FIRST_ROOM 16U
@@ -27,31 +28,32 @@ struct sm_shared {
 
 /* Memory that is sealed, mapped, and has a descriptor. 0, or an errno. */
 static int
-make(struct sm_shared *area)
+make(struct sm_shared *shared)
 {
-    int error = sm_memfd_create("talaria-sm-area", area->length, &area->fd);
+    int error =
+        sm_memfd_create("talaria-sm-shared", shared->length, &shared->fd);
     if (error != 0)
         return error;
-    error = sm_memfd_seal(area->fd, false);
+    error = sm_memfd_seal(shared->fd, false);
     if (error == 0) {
-        area->memory = mmap(NULL, area->length, PROT_READ | PROT_WRITE,
-            MAP_SHARED, area->fd, 0);
-        error = area->memory == MAP_FAILED ? errno : 0;
+        shared->memory = mmap(NULL, shared->length, PROT_READ | PROT_WRITE,
+            MAP_SHARED, shared->fd, 0);
+        error = shared->memory == MAP_FAILED ? errno : 0;
     }
     if (error != 0)
-        close(area->fd);
+        close(shared->fd);
     return error;
 }
 
 static void
-unmake(struct sm_shared *area)
+unmake(struct sm_shared *shared)
 {
-    munmap(area->memory, area->length);
-    close(area->fd);
-    free(area);
+    munmap(shared->memory, shared->length);
+    close(shared->fd);
+    free(shared);
 }
 
-/* How many areas begin at or below an address. [memory] */
+/* How many segments begin at or below an address. [memory] */
 static uint32_t
 count_below(const na_plugin_class *cls, const void *address)
 {
@@ -70,24 +72,24 @@ count_below(const na_plugin_class *cls, const void *address)
 
 /* [memory] */
 static bool
-insert(na_plugin_class *cls, struct sm_shared *area)
+insert(na_plugin_class *cls, struct sm_shared *shared)
 {
-    if (!tp_random_draw(&cls->random, &area->id))
+    if (!tp_random_draw(&cls->random, &shared->id))
         return false;
     if (cls->shared_count == cls->shared_room) {
         uint32_t room =
             cls->shared_room != 0 ? 2 * cls->shared_room : FIRST_ROOM;
-        struct sm_shared **areas =
+        struct sm_shared **segments =
             realloc(cls->shared, room * sizeof(struct sm_shared *));
-        if (areas == NULL)
+        if (segments == NULL)
             return false;
-        cls->shared = areas;
+        cls->shared = segments;
         cls->shared_room = room;
     }
-    uint32_t at = count_below(cls, area->memory);
+    uint32_t at = count_below(cls, shared->memory);
     memmove(cls->shared + at + 1, cls->shared + at,
         (cls->shared_count - at) * sizeof(struct sm_shared *));
-    cls->shared[at] = area;
+    cls->shared[at] = shared;
     cls->shared_count++;
     return true;
 }
@@ -102,7 +104,7 @@ remove_at(na_plugin_class *cls, uint32_t at)
 }
 
 static int32_t
-area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
+segment_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
 {
     uint64_t page = sm_ring_page();
     if (length == 0 || length > INT64_MAX - page) {
@@ -110,33 +112,33 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
         return length == 0 ? NA_PLUGIN_E_INVALID_ARG : NA_PLUGIN_E_NOMEM;
     }
 
-    struct sm_shared *area = calloc(1, sizeof(*area));
-    if (area == NULL)
+    struct sm_shared *shared = calloc(1, sizeof(*shared));
+    if (shared == NULL)
         return NA_PLUGIN_E_NOMEM;
-    area->wanted = length;
-    area->length = (length + page - 1) & ~(page - 1);
-    int error = make(area);
+    shared->wanted = length;
+    shared->length = (length + page - 1) & ~(page - 1);
+    int error = make(shared);
     if (error != 0) {
         TP_LOG(cls->host, ERROR,
             "cannot allocate %" PRIu64 " bytes of shared memory: %s", length,
             sm_memfd_error(error));
-        free(area);
+        free(shared);
         return NA_PLUGIN_E_NOMEM;
     }
 
     tp_lock_take(&cls->memory);
-    bool inserted = insert(cls, area);
+    bool inserted = insert(cls, shared);
     tp_lock_drop(&cls->memory);
     if (!inserted) {
-        unmake(area);
+        unmake(shared);
         return NA_PLUGIN_E_NOMEM;
     }
-    *memory_p = area->memory;
+    *memory_p = shared->memory;
     return NA_PLUGIN_OK;
 }
 
 static void
-area_free(na_plugin_class *cls, void *memory)
+segment_free(na_plugin_class *cls, void *memory)
 {
     struct sm_shared *gone = NULL;
 
@@ -144,13 +146,13 @@ area_free(na_plugin_class *cls, void *memory)
         return;
     tp_lock_take(&cls->memory);
     uint32_t at = count_below(cls, memory);
-    struct sm_shared *area = at != 0 ? cls->shared[at - 1] : NULL;
-    bool known = area != NULL && area->memory == memory && !area->freed;
-    if (known && area->users != 0) {
-        area->freed = true;
+    struct sm_shared *shared = at != 0 ? cls->shared[at - 1] : NULL;
+    bool known = shared != NULL && shared->memory == memory && !shared->freed;
+    if (known && shared->users != 0) {
+        shared->freed = true;
     } else if (known) {
         remove_at(cls, at - 1);
-        gone = area;
+        gone = shared;
     }
     tp_lock_drop(&cls->memory);
     if (gone != NULL)
@@ -161,8 +163,8 @@ area_free(na_plugin_class *cls, void *memory)
 
 const na_plugin_mem_alloc sm_mem_alloc = {
     .size = sizeof(sm_mem_alloc),
-    .alloc = area_alloc,
-    .free = area_free,
+    .alloc = segment_alloc,
+    .free = segment_free,
 };
 
 uint32_t
@@ -179,21 +181,23 @@ sm_shared_fini(na_plugin_class *cls)
 }
 
 static bool
-within(const struct sm_shared *area, const na_plugin_segment *segment)
+within(const struct sm_shared *shared, const na_plugin_segment *segment)
 {
-    uint64_t at = (uintptr_t) segment->base - (uintptr_t) area->memory;
-    return (uintptr_t) segment->base >= (uintptr_t) area->memory &&
-           at <= area->length && segment->length <= area->length - at;
+    uint64_t at = (uintptr_t) segment->base - (uintptr_t) shared->memory;
+
+    return (uintptr_t) segment->base >= (uintptr_t) shared->memory &&
+           at <= shared->length && segment->length <= shared->length - at;
 }
 
-/* Whether a registration shows a peer that reads the area nothing else: it is the
- * area as a whole, and for reading, since a mapping can always be read. */
+/* Whether a peer that maps the shared segment sees nothing but the registration:
+ * that is the segment as a whole, and for reading, since a mapping can always be
+ * read. */
 static bool
-covers(const na_plugin_mem *mem, const struct sm_shared *area)
+covers(const na_plugin_mem *mem, const struct sm_shared *shared)
 {
-    return (mem->access & NA_PLUGIN_MEM_READ) != 0 && mem->count == 1 &&
-           mem->segments[0].base == area->memory &&
-           mem->segments[0].length >= area->wanted;
+    return (mem->mem.access & NA_PLUGIN_MEM_READ) != 0 && mem->mem.count == 1 &&
+           mem->segments[0].base == shared->memory &&
+           mem->segments[0].length >= shared->wanted;
 }
 
 void
@@ -202,44 +206,42 @@ sm_shared_join(na_plugin_class *cls, na_plugin_mem *mem)
     uint32_t at =
         cls->shared_count != 0 ? count_below(cls, mem->segments[0].base) : 0;
 
-    mem->within = NULL;
-    mem->shared = mem->shared_base = mem->shared_length = 0;
     if (at == 0)
         return;
-    struct sm_shared *area = cls->shared[at - 1];
-    for (uint32_t i = 0; i < mem->count; i++)
-        if (!within(area, &mem->segments[i]))
+    struct sm_shared *shared = cls->shared[at - 1];
+    for (uint32_t i = 0; i < mem->mem.count; i++)
+        if (!within(shared, &mem->segments[i]))
             return;
-    area->users++;
-    mem->within = area;
-    if (!covers(mem, area))
+    shared->users++;
+    mem->within = shared;
+    if (!covers(mem, shared))
         return;
-    mem->shared = area->id;
-    mem->shared_base = (uintptr_t) area->memory;
-    mem->shared_length = area->length;
+    mem->shared = shared->id;
+    mem->shared_base = (uintptr_t) shared->memory;
+    mem->shared_length = shared->length;
 }
 
 void
 sm_shared_leave(na_plugin_class *cls, const na_plugin_mem *mem)
 {
-    struct sm_shared *area = mem->within;
+    struct sm_shared *shared = mem->within;
 
-    if (area == NULL)
+    if (shared == NULL)
         return;
-    area->users--;
-    if (area->users == 0 && area->freed) {
-        remove_at(cls, count_below(cls, area->memory) - 1);
-        unmake(area);
+    shared->users--;
+    if (shared->users == 0 && shared->freed) {
+        remove_at(cls, count_below(cls, shared->memory) - 1);
+        unmake(shared);
     }
 }
 
 int
-sm_shared_open(const struct sm_shared *area, uint32_t access)
+sm_shared_open(const struct sm_shared *shared, uint32_t access)
 {
     char path[32];
 
     if ((access & NA_PLUGIN_MEM_WRITE) != 0)
-        return fcntl(area->fd, F_DUPFD_CLOEXEC, 0);
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", area->fd);
+        return fcntl(shared->fd, F_DUPFD_CLOEXEC, 0);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", shared->fd);
     return open(path, O_RDONLY | O_CLOEXEC);
 }

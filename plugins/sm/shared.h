@@ -6,8 +6,8 @@
 #ifndef SM_SHARED_H
 #define SM_SHARED_H
 
+#include "class.h"
 #include "registration.h"
-#include "sm.h"
 
 extern const na_plugin_mem_alloc sm_mem_alloc;
 

@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "context.h"
 #include "sleepers.h"
-#include "wake.h"
 
 /* Producers look for sleepers for so long after the last sleep: that costs them
  * an atomic access for each message, and its begin a membarrier. */
@@ -50,7 +50,7 @@ sm_sleepers_pass_on(na_plugin_class *cls, const struct sm_conn *conn)
             sm_ring_has_sleeper(&conn->rx, i))
             continue;
         tp_lock_take(&ctx->lock);
-        sm_wake_ctx(ctx);
+        sm_ctx_wake(ctx);
         tp_lock_drop(&ctx->lock);
     }
 }

@@ -4,7 +4,7 @@
 #ifndef SM_SLEEPERS_H
 #define SM_SLEEPERS_H
 
-#include "sm.h"
+#include "conn.h"
 
 /* Registers the process for membarriers of others; whether it worked. */
 bool sm_sleepers_register(void);

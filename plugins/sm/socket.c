@@ -164,7 +164,7 @@ own_number(pid_t pid)
 }
 
 bool
-sm_socket_believable(const struct sm_process *process, uint32_t claimed)
+sm_socket_name_plausible(const struct sm_process *process, uint32_t claimed)
 {
     if (claimed == 0)
         return false;
@@ -175,7 +175,7 @@ sm_socket_believable(const struct sm_process *process, uint32_t claimed)
 }
 
 void
-sm_socket_ring(int fd)
+sm_socket_wake(int fd)
 {
     /* a full socket is readable already, a closed one tells its owner so */
     ssize_t sent = send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);

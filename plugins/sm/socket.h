@@ -41,13 +41,14 @@ bool sm_socket_process_ended(int pidfd);
 /* Whether process may call itself claimed: as the kernel numbers it here, or in
  * a process namespace of its own below ours. Where the kernel knows no number
  * for it, its user must be ours. */
-bool sm_socket_believable(const struct sm_process *process, uint32_t claimed);
+bool sm_socket_name_plausible(
+    const struct sm_process *process, uint32_t claimed);
 
 /* Whether the other end of a connection has closed it. */
 bool sm_socket_ended(int fd);
 
-/* Sends one byte, which rouses whoever waits for the other end. */
-void sm_socket_ring(int fd);
+/* Sends one byte, which wakes a thread that waits for the other end. */
+void sm_socket_wake(int fd);
 
 /* Descriptors in one packet at the most. */
 #define SM_SOCKET_PASSED 2U

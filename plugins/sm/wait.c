@@ -1,55 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arming: tell every peer that this context sleeps, then look whether anything
  * came meanwhile. ring.h (sm_ring_watched) says why no wake-up is lost. */
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include <errno.h>
+#include <string.h>
 
 #include "conn.h"
-#include "connect.h"
 #include "deliver.h"
-#include "help.h"
+#include "emulated_rma.h"
+#include "kernel.h"
+#include "packet.h"
 #include "queue.h"
 #include "rma.h"
 #include "sleepers.h"
 #include "wait.h"
 
-/* The context's descriptor: readable when the class's set is, or the bell. */
 int32_t
 sm_wait_init(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
-    struct epoll_event event = {.events = EPOLLIN};
 
-    atomic_store_explicit(&ctx->armed, false, memory_order_relaxed);
-    atomic_store_explicit(&ctx->bits_set, false, memory_order_relaxed);
-    ctx->bell_rung = false;
-    if (cls->no_block)
+    ctx->wake = TP_WAKE_NONE;
+    if (cls->no_block ||
+        tp_wake_init(&ctx->wake, &cls->epoll, 1) == NA_PLUGIN_OK)
         return NA_PLUGIN_OK;
-
-    ctx->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (ctx->bell < 0)
-        goto refuse;
-    ctx->wait_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (ctx->wait_fd < 0)
-        goto close_bell;
-    if (epoll_ctl(ctx->wait_fd, EPOLL_CTL_ADD, ctx->bell, &event) != 0 ||
-        epoll_ctl(ctx->wait_fd, EPOLL_CTL_ADD, cls->epoll, &event) != 0)
-        goto close_wait;
-    return NA_PLUGIN_OK;
-
-close_wait:
-    close(ctx->wait_fd);
-close_bell:
-    close(ctx->bell);
-refuse:
-    ctx->wait_fd = ctx->bell = -1;
-    TP_LOG(cls->host, ERROR, "no descriptors for context %u", ctx->id);
+    TP_LOG(cls->host, ERROR, "no descriptors for context %u: %s", ctx->id,
+        strerror(errno));
     return NA_PLUGIN_E_NOMEM;
 }
 
-/* Clears the context's bit in all rings, lest their producers send wake-ups in
- * vain, and takes those that they have sent; whether there were any.
+/* Clears the context's bit in all rings, so that their producers send no more
+ * wake-ups, and takes those that they have sent; whether there were any.
  * [progress] */
 static bool
 clear_bits(na_plugin_ctx *ctx)
@@ -61,14 +41,14 @@ clear_bits(na_plugin_ctx *ctx)
     if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         return false;
     atomic_store_explicit(&ctx->bits_set, false, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&ctx->notices, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&ctx->pending, 1, memory_order_relaxed);
     cls->sleepers--;
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
         next = conn->next; /* the wake-up may end the connection */
         if (conn->state == SM_CONN_UP &&
             !sm_ring_clear_sleeper(&conn->rx, ctx->id)) {
             woken = true;
-            sm_connect_take_wakeup(cls, conn);
+            sm_packet_take_wakeup(cls, conn);
         }
     }
     return woken;
@@ -80,11 +60,7 @@ sm_wait_fini(na_plugin_ctx *ctx)
     clear_bits(ctx);
     tp_lock_take(&ctx->lock);
     atomic_store_explicit(&ctx->armed, false, memory_order_relaxed);
-    if (ctx->wait_fd >= 0)
-        close(ctx->wait_fd);
-    if (ctx->bell >= 0)
-        close(ctx->bell);
-    ctx->wait_fd = ctx->bell = -1;
+    tp_wake_fini(&ctx->wake);
     tp_lock_drop(&ctx->lock);
 }
 
@@ -92,18 +68,15 @@ void
 sm_wait_disarm(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
-    eventfd_t rings;
 
     tp_lock_take(&ctx->lock);
     atomic_store_explicit(&ctx->armed, false, memory_order_relaxed);
-    if (ctx->bell_rung)
-        eventfd_read(ctx->bell, &rings);
-    ctx->bell_rung = false;
+    tp_wake_clear(&ctx->wake);
     tp_lock_drop(&ctx->lock);
 
-    /* else in the next poll: a bit too many costs a wake-up */
+    /* else in the next poll: a bit that stays set costs a wake-up */
     if (tp_lock_try(&cls->progress)) {
-        /* what else has ended the sleep is for the kernel to tell */
+        /* the kernel tells what else has ended the sleep */
         if (!clear_bits(ctx))
             cls->countdown = 1;
         tp_lock_drop(&cls->progress);
@@ -117,7 +90,7 @@ ring_waits(na_plugin_class *cls)
 {
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
         if (conn->state == SM_CONN_UP && sm_deliver_waits(cls, conn)) {
-            sm_conn_heat(cls, conn);
+            sm_conn_activate(cls, conn);
             return true;
         }
     }
@@ -134,12 +107,12 @@ set_bits(na_plugin_ctx *ctx)
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
         next = conn->next; /* the wake-up may end the connection */
         if (conn->state == SM_CONN_UP && conn->wakeup_due)
-            sm_connect_take_wakeup(cls, conn);
+            sm_packet_take_wakeup(cls, conn);
     }
     sm_sleepers_watch(cls);
     cls->slept = true;
     if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed)) {
-        atomic_fetch_add_explicit(&ctx->notices, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&ctx->pending, 1, memory_order_relaxed);
         cls->sleepers++;
     }
     atomic_store_explicit(&ctx->bits_set, true, memory_order_relaxed);
@@ -162,13 +135,13 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 
     set_bits(ctx);
     sm_queue_ask(cls);
-    sm_help_ask(cls);
+    sm_emulated_ask(cls);
 
     /* the descriptor tells what the kernel has */
     if (!busy && !ring_waits(cls) && !sm_rma_pending(ctx) &&
-        !sm_help_ready(cls) &&
+        !sm_emulated_ready(cls) &&
         !atomic_load_explicit(&cls->refill, memory_order_relaxed)) {
-        uint64_t connect_ns = sm_connect_sleep(cls);
+        uint64_t connect_ns = sm_kernel_sleep(cls);
         sleep_ns = sm_queue_sleep(cls);
         if (connect_ns < sleep_ns)
             sleep_ns = connect_ns;
@@ -184,7 +157,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 static int32_t
 descriptor(na_plugin_ctx *ctx)
 {
-    return ctx->wait_fd;
+    return ctx->wake.fd;
 }
 
 const na_plugin_wait sm_wait = {

@@ -3,7 +3,7 @@
 #ifndef SM_WAIT_H
 #define SM_WAIT_H
 
-#include "sm.h"
+#include "context.h"
 
 /* The extension. */
 extern const na_plugin_wait sm_wait;

@@ -6,7 +6,7 @@
 #include "sm_peer.h"
 
 #include "conn.h"
-#include "help.h"
+#include "emulated_rma.h"
 #include "mem.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 enum step {
     STEP_RECORD,   /* u8 kind, u8 source, u8 target, u8 tag, u16 bytes, they,
                       u8 1: u32 another length in its word */
-    STEP_HELP,     /* struct sm_help, field by field, data */
+    STEP_RMA,      /* struct sm_rma_record, field by field, data */
     STEP_SCRIBBLE, /* u16 where in the ring, u64 what */
     STEP_CONTROL,  /* u8 which word of either ring's first page, u64 what */
     STEP_PACKET,   /* u8 with a descriptor or without, u8 bytes, they */
@@ -75,42 +75,42 @@ own_operation(bool get)
 {
     const struct sm_conn *conn = cls.cls->conns;
 
-    for (const struct sm_link *link = conn ? conn->helped.head : NULL; link;
+    for (struct tp_link *link = conn ? conn->emulated.head : NULL; link;
          link = link->next)
-        if ((((const struct sm_op *) link)->kind == SM_OP_GET) == get)
-            return link->key;
+        if ((sm_op_of(link)->kind == SM_OP_GET) == get)
+            return tp_keyed_of(link)->key;
     return 0;
 }
 
 static void
-step_help(struct fuzz_input *input, struct sm_peer *peer)
+step_rma(struct fuzz_input *input, struct sm_peer *peer)
 {
-    struct sm_help help = {.verb = fuzz_u8(input) % 7};
-    uint8_t how = fuzz_u8(input), payload[sizeof help + 600];
+    struct sm_rma_record record = {.verb = fuzz_u8(input) % 7};
+    uint8_t how = fuzz_u8(input), payload[sizeof record + 600];
     struct fuzz_input made = {payload, sizeof payload};
     size_t size;
     uint8_t *data;
 
-    help.last = how & 1;
-    help.reply_to = how & 2 ? fuzz_u8(input) : 0;
-    help.status = (int8_t) fuzz_u8(input);
-    help.number = fuzz_u8(input);
+    record.last = how & 1;
+    record.reply_to = how & 2 ? fuzz_u8(input) : 0;
+    record.status = (int8_t) fuzz_u8(input);
+    record.number = fuzz_u8(input);
     if (how & 128)
-        help.number = own_operation(help.verb == SM_HELP_DATA);
-    help.mem = how & 4 ? cls.own->id : sink->id;
+        record.number = own_operation(record.verb == SM_RMA_DATA);
+    record.mem = how & 4 ? cls.own->mem.keyed.key : sink->mem.keyed.key;
     if (how & 8)
-        help.mem = fuzz_u64(input);
-    help.offset = how & 16 ? fuzz_u64(input) : fuzz_u8(input);
+        record.mem = fuzz_u64(input);
+    record.offset = how & 16 ? fuzz_u64(input) : fuzz_u8(input);
     data = fuzz_bytes(input, fuzz_u16(input) % 600, &size);
-    help.length = how & 32 ? fuzz_u16(input) : (uint32_t) size;
-    memcpy(payload, &help, sizeof help);
-    memcpy(payload + sizeof help, data, size);
+    record.length = how & 32 ? fuzz_u16(input) : (uint32_t) size;
+    memcpy(payload, &record, sizeof record);
+    memcpy(payload + sizeof record, data, size);
     free(data);
-    made.left = sizeof help + size;
+    made.left = sizeof record + size;
     fuzz_patch(input, payload, made.left);
     if (how & 64)
-        made.left = fuzz_u8(input) % sizeof help;
-    put_record(peer, sm_ring_word(SM_RING_HELP, 0, 0, (uint32_t) made.left), 0,
+        made.left = fuzz_u8(input) % sizeof record;
+    put_record(peer, sm_ring_word(SM_RING_RMA, 0, 0, (uint32_t) made.left), 0,
         payload, made.left);
 }
 
@@ -195,8 +195,8 @@ step(struct fuzz_input *input, struct sm_peer *peer, struct posted *posted)
     case STEP_RECORD:
         step_record(input, peer);
         break;
-    case STEP_HELP:
-        step_help(input, peer);
+    case STEP_RMA:
+        step_rma(input, peer);
         break;
     case STEP_SCRIBBLE:
         step_scribble(input, peer);

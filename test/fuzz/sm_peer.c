@@ -23,7 +23,7 @@ sm_peer_hello(void)
         .major = SM_HELLO_MAJOR,
         .minor = SM_HELLO_MINOR,
         .size = sizeof hello,
-        .flags = SM_HELLO_HELPS,
+        .flags = SM_HELLO_EMULATES,
         .capacity = PAGES * sm_ring_page(),
         .longest = 4096,
         .owner = SM_PEER_OWNER};

@@ -6,9 +6,9 @@
 
 #include "fuzz.h"
 
+#include "class.h"
 #include "hello.h"
 #include "ring.h"
-#include "sm.h"
 
 #define SM_PEER_OWNER 77U /* number of the peer's class */
 

@@ -24,7 +24,7 @@ struct form {
     uint64_t size;
 };
 
-enum { AT_ACCESS = 1, AT_SLOT = 6, AT_KEY = 16, AT_BASE = 24 };
+enum { AT_ACCESS = 1, AT_KEY = 16, AT_BASE = 24, AT_SLOT = 40 };
 
 static na_plugin_mem *
 register_region(struct node *node, void *base, uint64_t length, uint32_t access)
@@ -479,7 +479,7 @@ START_TEST(grant_beyond_the_registry_is_the_owners_to_copy)
                          foe_friend_to_target),
         NA_PLUGIN_OK);
     ck_filled(deputy.given, REGION, 0xEE);
-    ck_assert_uint_eq(node_counter(&foe_target, "helped_bytes"), REGION);
+    ck_assert_uint_eq(node_counter(&foe_target, "emulated_bytes"), REGION);
     foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
     for (size_t i = 0; i < MANY; i++)
         foe_target.ops->mem_deregister(foe_target.cls, mems[i]);
@@ -490,7 +490,7 @@ START_TEST(grant_beyond_the_registry_is_the_owners_to_copy)
     ck_assert_int_eq(transfer(&foe_friend, true, deputy.local, remote, REGION,
                          foe_friend_to_target),
         NA_PLUGIN_OK);
-    ck_assert_uint_eq(node_counter(&foe_target, "helped_bytes"),
+    ck_assert_uint_eq(node_counter(&foe_target, "emulated_bytes"),
         kernel_copies() ? REGION : 2 * REGION);
     foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
     foe_target.ops->mem_deregister(foe_target.cls, mems[0]);
@@ -523,10 +523,10 @@ turncoat(const struct parent *parent)
         return 1;
     tell(parent->out, "changed");
     for (uint64_t end = now_ns() + UINT64_C(20000000000);
-         node_counter(&node, "helped_bytes") < LARGE && now_ns() < end;)
+         node_counter(&node, "emulated_bytes") < LARGE && now_ns() < end;)
         pump();
     snprintf(
-        text, sizeof(text), "%d", (int) node_counter(&node, "helped_bytes"));
+        text, sizeof(text), "%d", (int) node_counter(&node, "emulated_bytes"));
     tell(parent->out, text);
     hear_is(parent->in, "end");
     node.ops->mem_deregister(node.cls, mem);

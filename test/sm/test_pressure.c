@@ -393,7 +393,7 @@ START_TEST(pressure_file_size_limit_makes_the_owner_copy)
         NA_PLUGIN_PENDING);
     ck_assert_int_eq(await_op(&a, 0, op).status, NA_PLUGIN_OK);
     ck_assert_int_eq(memcmp(here, there, 64), 0);
-    ck_assert_uint_eq(node_counter(&b, "helped_bytes"), 64);
+    ck_assert_uint_eq(node_counter(&b, "emulated_bytes"), 64);
     a.ops->mem_deregister(a.cls, local);
     a.ops->mem_remote_free(a.cls, remote);
     b.ops->mem_deregister(b.cls, owned);

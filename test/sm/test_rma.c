@@ -390,7 +390,7 @@ START_TEST(rma_bytes_of_a_stranger_are_checked)
     } const bad[] = {{0, 1, NA_PLUGIN_E_PROTOCOL_ERROR},
         {1, 0, NA_PLUGIN_E_INVALID_ARG}, {1, 4, NA_PLUGIN_E_INVALID_ARG},
         {2, 0, NA_PLUGIN_E_INVALID_ARG}, {3, 8, NA_PLUGIN_E_INVALID_ARG},
-        {4, 2, NA_PLUGIN_E_INVALID_ARG}, {4, 1, NA_PLUGIN_E_INVALID_ARG},
+        {4, 3, NA_PLUGIN_E_INVALID_ARG}, {4, 1, NA_PLUGIN_E_INVALID_ARG},
         {24 + 15, 0xFF, NA_PLUGIN_E_INVALID_ARG},
         {24 + 16 + 15, 0x80, NA_PLUGIN_E_INVALID_ARG}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

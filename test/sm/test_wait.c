@@ -277,10 +277,10 @@ START_TEST(wait_message_rouses_and_bell_rings_once)
     for (int i = 0; i < 4; i++)
         ops[i] = post_unexpected(&b, buffer, sizeof(buffer));
     arm_idle(&b, 0);
-    uint64_t bells = node_counter(&a, "bells_rung");
+    uint64_t wakeups = node_counter(&a, "wakeups_sent");
     for (uint64_t i = 0; i < 4; i++)
         ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, i), 0);
-    ck_assert_uint_eq(node_counter(&a, "bells_rung"), bells + 1);
+    ck_assert_uint_eq(node_counter(&a, "wakeups_sent"), wakeups + 1);
     ck_assert(readable(&b, 0, PATIENCE_MS));
     for (uint64_t i = 0; i < 4; i++) {
         na_plugin_event event = await_message(&b, 0, ops[i], 1, i, true);
@@ -293,7 +293,7 @@ START_TEST(wait_message_rouses_and_bell_rings_once)
     void *op = post_unexpected(&b, buffer, sizeof(buffer));
     expect_silence(&b, 0, 2);
     ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, 9), 0);
-    ck_assert_uint_eq(node_counter(&a, "bells_rung"), bells + 1);
+    ck_assert_uint_eq(node_counter(&a, "wakeups_sent"), wakeups + 1);
     na_plugin_event event = await_message(&b, 0, op, 1, 9, true);
     b.ops->addr_free(b.cls, event.source);
     free(op);
@@ -451,14 +451,14 @@ START_TEST(wait_wakeup_taken_by_another_context_is_passed_on)
 }
 END_TEST
 
-/* A busy context beside a sleeping one costs its peers no bells. */
+/* A busy context beside a sleeping one costs its peers no wakeups. */
 START_TEST(wait_busy_context_beside_sleeping_one_needs_no_bells)
 {
     char buffer[8];
     open_both(2);
     connect_both();
     arm_idle(&b, 1);
-    uint64_t bells = node_counter(&a, "bells_rung");
+    uint64_t wakeups = node_counter(&a, "wakeups_sent");
     void *op = op_new(&b);
     for (uint64_t i = 0; i < 1000; i++) {
         na_plugin_event event;
@@ -470,7 +470,7 @@ START_TEST(wait_busy_context_beside_sleeping_one_needs_no_bells)
             ;
         b.ops->addr_free(b.cls, event.source);
     }
-    ck_assert_uint_eq(node_counter(&a, "bells_rung"), bells);
+    ck_assert_uint_eq(node_counter(&a, "wakeups_sent"), wakeups);
     ck_assert(!readable(&b, 1, 0));
     free(op);
     close_both();

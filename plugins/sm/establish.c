@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making a connection, up to the hello of its peer. */
+#include <sys/epoll.h>
+
+#include "address.h"
+#include "establish.h"
+#include "match.h"
+#include "sleepers.h"
+
+static struct sm_conn *
+obtain(na_plugin_class *cls)
+{
+    struct sm_conn *conn = cls->spare;
+    if (conn != NULL) {
+        cls->spare = conn->next;
+        return conn;
+    }
+
+    conn = tp_alloc_lines(sizeof(*conn));
+    if (conn == NULL)
+        return NULL;
+    tp_lock_init(&conn->lock, cls->single);
+    return conn;
+}
+
+struct sm_conn *
+sm_conn_make(na_plugin_class *cls)
+{
+    struct sm_conn *conn = obtain(cls);
+    if (conn == NULL)
+        return NULL;
+
+    /* a put or get of the connection that was here before compares the serial
+     * number under the lock */
+    tp_lock_take(&conn->lock);
+    conn->serial = ++cls->serial;
+    conn->users = 0;
+    conn->stalled = false;
+    conn->stall_next = NULL;
+    conn->fd = conn->pidfd = conn->memory_fd = -1;
+    conn->memory = SM_MEMORY_UNKNOWN;
+    conn->pid = 0;
+    conn->uid = cls->uid;
+    conn->owner = 0;
+    conn->state = SM_CONN_FREE;
+    atomic_store_explicit(
+        &conn->denied, cls->copy_denied, memory_order_relaxed);
+    conn->emulates = conn->watched = conn->same_user = false;
+    tp_lock_drop(&conn->lock);
+
+    conn->sent = 0;
+    conn->misses = 0;
+    conn->blocked = NULL;
+    conn->polled = conn->wakeup_due = false;
+    conn->retry_ns = conn->deadline_ns = 0;
+    conn->prev = NULL;
+    conn->next = cls->conns;
+    if (cls->conns != NULL)
+        cls->conns->prev = conn;
+    cls->conns = conn;
+    return conn;
+}
+
+void
+sm_conn_set_state(struct sm_conn *conn, enum sm_conn_state state)
+{
+    tp_lock_take(&conn->lock);
+    conn->state = (uint8_t) state;
+    tp_lock_drop(&conn->lock);
+}
+
+int32_t
+sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
+    const struct sm_process *process)
+{
+    tp_lock_take(&conn->lock);
+    conn->fd = fd;
+    conn->pid = process->pid;
+    conn->uid = process->uid;
+    conn->pidfd = process->pidfd;
+    conn->same_user = sm_access_same_user(cls, process);
+    if (!conn->same_user)
+        atomic_store_explicit(&conn->denied, true, memory_order_relaxed);
+    tp_lock_drop(&conn->lock);
+
+    struct epoll_event event = {
+        .events = EPOLLIN | EPOLLRDHUP, .data.u64 = sm_conn_tag(conn, false)};
+    if (epoll_ctl(cls->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+        return NA_PLUGIN_E_NOMEM;
+
+    event = (struct epoll_event){
+        .events = EPOLLIN, .data.u64 = sm_conn_tag(conn, true)};
+    if (conn->pidfd >= 0 && !process->dead) {
+        if (epoll_ctl(cls->epoll, EPOLL_CTL_ADD, conn->pidfd, &event) != 0)
+            return NA_PLUGIN_E_NOMEM;
+        conn->watched = true;
+    }
+    return NA_PLUGIN_OK;
+}
+
+int
+sm_conn_make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p)
+{
+    struct sm_ring_tx tx;
+    int error = sm_ring_create(&tx, cls->ring_capacity, ring_p);
+
+    if (error != 0)
+        return error;
+    tp_lock_take(&conn->lock);
+    conn->tx = tx;
+    tp_lock_drop(&conn->lock);
+    return 0;
+}
+
+/* Receives posted for the looked-up name become ones for the unique name. */
+static void
+rename_receives(
+    na_plugin_class *cls, const na_plugin_addr *from, const na_plugin_addr *to)
+{
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *ctx = sm_class_context(cls, i);
+        if (ctx == NULL)
+            continue;
+        struct tp_list list = {NULL, NULL};
+        struct tp_link *link;
+        tp_lock_take(&ctx->lock);
+        if (ctx->alive)
+            sm_match_rename(ctx, from, to, &list);
+        while ((link = tp_list_pop(&list)) != NULL)
+            sm_ctx_ready(ctx, sm_op_of(link));
+        tp_lock_drop(&ctx->lock);
+    }
+}
+
+const char *
+sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
+    const struct sm_hello *hello, const struct sm_hello_fds *fds)
+{
+    const char *wrong = fds->ring < 0 ? "it has sent no ring"
+                                      : sm_ring_open(&conn->rx, hello->capacity,
+                                            hello->longest, fds->ring);
+    /* another user's would not be read */
+    if (wrong == NULL && fds->registry >= 0 && conn->same_user)
+        wrong = sm_registry_map(fds->registry, &conn->registry);
+    if (wrong != NULL)
+        return wrong;
+
+    na_plugin_addr *peer;
+    if (sm_addr_get(cls, hello->name, hello->name_length, &peer) !=
+        NA_PLUGIN_OK)
+        return "no memory for its name";
+    if (peer == cls->self) {
+        sm_addr_free(cls, peer);
+        return "it has the name of this class";
+    }
+    sm_conn_poll(cls, conn);
+
+    bool ordered =
+        !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
+    tp_lock_take(&conn->lock);
+    conn->owner = hello->owner;
+    conn->emulates = (hello->flags & SM_HELLO_EMULATES) != 0;
+    conn->tx.ordered = ordered;
+    conn->peer = peer;
+    conn->state = SM_CONN_UP;
+    if (atomic_load_explicit(&peer->conn, memory_order_relaxed) == NULL)
+        /* release: pairs with the acquire of a sender */
+        atomic_store_explicit(&peer->conn, conn, memory_order_release);
+    tp_lock_drop(&conn->lock);
+
+    if (conn->called != NULL && conn->called != peer) {
+        sm_addr_alias(cls, conn->called, peer);
+        rename_receives(cls, conn->called, peer);
+    }
+    sm_sleepers_tell(cls, conn);
+    tp_count(&cls->counters.connects, 1);
+    TP_LOG(cls->host, DEBUG, "%s: connected, process %d, %s", conn->peer->name,
+        (int) conn->pid, ordered ? "fences" : "membarrier");
+    return NULL;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the class's epoll set reports. */
+#include <sys/epoll.h>
+
+#include "connect.h"
+#include "kernel.h"
+#include "listen.h"
+#include "packet.h"
+#include "teardown.h"
+
+#define EVENTS 32
+#define KERNEL_NS 20000 /* between two looks of a busy poller */
+
+void
+sm_kernel_check(na_plugin_class *cls, uint64_t now, struct sm_batch *batch)
+{
+    struct epoll_event events[EVENTS];
+
+    sm_conn_recycle(cls);
+    int count = epoll_wait(cls->epoll, events, EVENTS, 0);
+    for (int i = 0; i < count; i++) {
+        uint64_t tag = events[i].data.u64;
+        if (tag == SM_LISTEN_TAG_NAME || tag == SM_LISTEN_TAG_SHORT) {
+            sm_listen_accept(cls,
+                tag == SM_LISTEN_TAG_NAME ? cls->name_fd : cls->short_fd, now,
+                batch);
+            continue;
+        }
+        struct sm_conn *conn =
+            (struct sm_conn *) (uintptr_t) (tag & ~UINT64_C(1));
+        /* it may have ended by an event before this one */
+        if (conn->state == SM_CONN_FREE)
+            continue;
+        if ((tag & 1) != 0 || !sm_packet_read(cls, conn, batch))
+            sm_packet_lose(cls, conn, batch);
+    }
+
+    if (cls->retries != 0 || cls->called != 0)
+        sm_connect_retry(cls, now);
+    if (cls->accept_ns != 0 && now >= cls->accept_ns)
+        sm_listen_resume(cls);
+    cls->kernel_due = false;
+    if (count == EVENTS)
+        sm_kernel_due(cls);
+    cls->now_ns = now;
+    cls->kernel_ns = now + KERNEL_NS;
+}
+
+uint64_t
+sm_kernel_sleep(const na_plugin_class *cls)
+{
+    if (cls->retries != 0)
+        return SM_CONNECT_RETRY_NS;
+    if (cls->accept_ns != 0)
+        return SM_LISTEN_PAUSE_NS;
+    return cls->called != 0 ? SM_LISTEN_HELLO_NS : UINT64_MAX;
+}

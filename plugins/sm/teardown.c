@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ending connections. */
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "emulated_rma.h"
+#include "mapping.h"
+#include "match.h"
+#include "socket.h"
+#include "teardown.h"
+
+/* Ends the receives that wait for a peer. */
+static void
+fail_receives(na_plugin_class *cls, const na_plugin_addr *peer, int32_t status)
+{
+    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *ctx = sm_class_context(cls, i);
+        if (ctx == NULL)
+            continue;
+        struct tp_list list = {NULL, NULL};
+        tp_lock_take(&ctx->lock);
+        if (ctx->alive)
+            sm_match_take_peer(ctx, peer, &list);
+        tp_lock_drop(&ctx->lock);
+        sm_ctx_finish_all(&list, status);
+    }
+}
+
+/* Detaches a connection from its addresses: no sender finds it any more. Another
+ * connection to the same peer takes its place. Returns its queued sends. */
+static struct tp_list
+detach(na_plugin_class *cls, struct sm_conn *conn)
+{
+    na_plugin_addr *ends[2] = {conn->called, conn->peer};
+
+    tp_lock_take(&conn->lock);
+    for (int i = 0; i < 2; i++)
+        if (ends[i] != NULL &&
+            atomic_load_explicit(&ends[i]->conn, memory_order_relaxed) == conn)
+            atomic_store_explicit(&ends[i]->conn, NULL, memory_order_relaxed);
+    struct tp_list queue = conn->queue;
+    conn->queue = (struct tp_list){NULL, NULL};
+    for (struct tp_link *link = queue.head; link != NULL; link = link->next)
+        sm_op_set(sm_op_of(link), SM_OP_READY);
+    conn->state = SM_CONN_FREE;
+    tp_count(&cls->counters.sent, conn->sent);
+    tp_count(&cls->counters.sent_bytes, conn->tx.produced);
+    sm_ring_close_tx(&conn->tx);
+    tp_lock_drop(&conn->lock);
+
+    for (struct sm_conn *other = cls->conns; other != NULL;
+         other = other->next) {
+        if (conn->peer == NULL || other == conn || other->peer != conn->peer ||
+            other->state != SM_CONN_UP)
+            continue;
+        tp_lock_take(&other->lock);
+        if (atomic_load_explicit(&conn->peer->conn, memory_order_relaxed) ==
+            NULL)
+            /* release: pairs with the acquire of a sender */
+            atomic_store_explicit(
+                &conn->peer->conn, other, memory_order_release);
+        tp_lock_drop(&other->lock);
+    }
+    return queue;
+}
+
+static void
+take_out(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (conn->prev != NULL)
+        conn->prev->next = conn->next;
+    else
+        cls->conns = conn->next;
+    if (conn->next != NULL)
+        conn->next->prev = conn->prev;
+
+    sm_conn_collect_stalled(cls);
+    for (struct sm_conn **link = &cls->stalled; *link != NULL;
+         link = &(*link)->stall_next) {
+        if (*link == conn) {
+            *link = conn->stall_next;
+            sm_pending_drop(cls);
+            break;
+        }
+    }
+}
+
+/* Closes what copies to and from the peer need, unless one is under way; whether
+ * it did. [lock] */
+static bool
+close_process(struct sm_conn *conn)
+{
+    if (conn->users != 0)
+        return false;
+    if (conn->pidfd >= 0)
+        close(conn->pidfd);
+    if (conn->memory_fd >= 0)
+        close(conn->memory_fd);
+    conn->pidfd = conn->memory_fd = -1;
+    conn->memory = SM_MEMORY_REFUSED;
+    return true;
+}
+
+/* A forked child may hold the same descriptors: the epoll set would go on
+ * seeing them. */
+static void
+close_descriptors(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (conn->fd >= 0) {
+        epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->fd, NULL);
+        sm_socket_close(conn->fd);
+    }
+    if (conn->watched)
+        epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->pidfd, NULL);
+    conn->watched = false;
+
+    tp_lock_take(&conn->lock);
+    conn->fd = -1;
+    sm_registry_unmap(conn->registry);
+    conn->registry = NULL;
+    close_process(conn);
+    tp_lock_drop(&conn->lock);
+}
+
+void
+sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
+{
+    if (conn->state == SM_CONN_RETRY)
+        cls->retries--;
+    if (conn->state == SM_CONN_CALLED)
+        cls->called--;
+    if (conn->state == SM_CONN_UP)
+        tp_count(&cls->counters.losses, 1);
+
+    sm_conn_unpoll(cls, conn);
+    struct tp_list queue = detach(cls, conn);
+    sm_emulated_end(cls, conn, status);
+    take_out(cls, conn);
+    close_descriptors(cls, conn);
+    sm_ring_close_rx(&conn->rx);
+
+    sm_ctx_finish_all(&queue, status);
+    if (conn->peer != NULL)
+        fail_receives(cls, conn->peer, status);
+    if (conn->called != NULL && conn->called != conn->peer)
+        fail_receives(cls, conn->called, status);
+
+    tp_lock_take(&conn->lock);
+    na_plugin_addr *called = conn->called;
+    na_plugin_addr *peer = conn->peer;
+    conn->peer = conn->called = NULL;
+    tp_lock_drop(&conn->lock);
+    if (called != NULL) {
+        sm_addr_alias(cls, called, called);
+        sm_addr_free(cls, called);
+    }
+    if (peer != NULL)
+        sm_addr_free(cls, peer);
+
+    conn->next = cls->ended;
+    cls->ended = conn;
+}
+
+void
+sm_conn_break(na_plugin_class *cls, struct sm_conn *conn, const char *wrong)
+{
+    TP_LOG(cls->host, WARNING, "connection with %s (process %d) ended: %s",
+        sm_conn_name(conn), (int) conn->pid, wrong);
+    tp_count(&cls->counters.broken, 1);
+    sm_conn_end(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
+}
+
+void
+sm_conn_recycle(na_plugin_class *cls)
+{
+    struct sm_conn **link = &cls->ended;
+
+    while (*link != NULL) {
+        struct sm_conn *conn = *link;
+        tp_lock_take(&conn->lock);
+        bool closed = close_process(conn);
+        tp_lock_drop(&conn->lock);
+        if (!closed) {
+            link = &conn->next;
+            continue;
+        }
+        sm_mapping_forget(conn);
+        *link = conn->next;
+        conn->next = cls->spare;
+        cls->spare = conn;
+    }
+}
+
+void
+sm_conn_fini(na_plugin_class *cls)
+{
+    while (cls->conns != NULL)
+        sm_conn_end(cls, cls->conns, NA_PLUGIN_E_HOSTUNREACH);
+    sm_conn_recycle(cls);
+    while (cls->spare != NULL) {
+        struct sm_conn *conn = cls->spare;
+        cls->spare = conn->next;
+        free(conn);
+    }
+}
