@@ -28,35 +28,49 @@ sm_access_same_user(
     return process->pid != 0 && process->uid == cls->uid;
 }
 
-#ifdef SM_HAVE_SODIUM
-static_assert(SM_KEY_SIZE == crypto_generichash_BYTES, "size of a key");
-static_assert(SM_PROOF_SIZE == crypto_generichash_BYTES, "size of a proof");
-
 /* What is hashed. No padding. */
 struct statement {
-    uint64_t owner;      /* class of who proves */
-    uint64_t peer_owner; /* of who is to believe it; 0 in a call */
+    uint64_t owner;      /* class that proves */
+    uint64_t peer_owner; /* and the one that checks; 0 in a call */
     int64_t pid;
     int64_t peer_pid;
 };
 
-static void
-prove(const na_plugin_class *cls, const struct statement *statement,
-    uint8_t proof[SM_PROOF_SIZE])
+#ifdef SM_HAVE_SODIUM
+static_assert(SM_KEY_SIZE == crypto_generichash_BYTES, "size of a key");
+static_assert(SM_PROOF_SIZE == crypto_generichash_BYTES, "size of a proof");
+#endif
+
+/* Hashes bytes with a key or without; false: this build cannot. */
+static bool
+hash(uint8_t out[SM_PROOF_SIZE], const void *bytes, size_t length,
+    const uint8_t *key, size_t key_size)
 {
-    crypto_generichash(proof, SM_PROOF_SIZE, (const uint8_t *) statement,
-        sizeof(*statement), cls->key, sizeof(cls->key));
+#ifdef SM_HAVE_SODIUM
+    return crypto_generichash(
+               out, SM_PROOF_SIZE, bytes, length, key, key_size) == 0;
+#else
+    (void) out, (void) bytes, (void) length, (void) key, (void) key_size;
+    return false;
+#endif
 }
 
 int32_t
 sm_access_set_key(na_plugin_class *cls, const char *auth_key)
 {
-    if (auth_key == NULL)
-        return NA_PLUGIN_OK;
-    crypto_generichash(cls->key, sizeof(cls->key), (const uint8_t *) auth_key,
-        strlen(auth_key), NULL, 0);
-    cls->has_key = true;
-    return NA_PLUGIN_OK;
+    cls->has_key =
+        auth_key != NULL && hash(cls->key, auth_key, strlen(auth_key), NULL, 0);
+    return cls->has_key == (auth_key != NULL) ? NA_PLUGIN_OK
+                                              : NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+/* Without a key the proof stays as it is. */
+static void
+prove(const na_plugin_class *cls, const struct statement *statement,
+    uint8_t proof[SM_PROOF_SIZE])
+{
+    if (cls->has_key)
+        hash(proof, statement, sizeof(*statement), cls->key, sizeof(cls->key));
 }
 
 void
@@ -68,8 +82,7 @@ sm_access_prove(const na_plugin_class *cls, pid_t peer, uint64_t owner,
         .pid = getpid(),
         .peer_pid = peer};
 
-    if (cls->has_key)
-        prove(cls, &statement, proof);
+    prove(cls, &statement, proof);
 }
 
 bool
@@ -82,33 +95,11 @@ sm_access_proven(const na_plugin_class *cls, pid_t peer, uint64_t owner,
         .peer_pid = getpid()};
     uint8_t expected[SM_PROOF_SIZE] = {0};
 
-    if (cls->has_key)
-        prove(cls, &statement, expected);
+    prove(cls, &statement, expected);
+#ifdef SM_HAVE_SODIUM
     return sodium_memcmp(expected, proof, sizeof(expected)) == 0;
-}
 #else
-int32_t
-sm_access_set_key(na_plugin_class *cls, const char *auth_key)
-{
-    (void) cls;
-    return auth_key != NULL ? NA_PLUGIN_E_OPNOTSUPPORTED : NA_PLUGIN_OK;
-}
-
-void
-sm_access_prove(const na_plugin_class *cls, pid_t peer, uint64_t owner,
-    uint8_t proof[SM_PROOF_SIZE])
-{
-    (void) cls, (void) peer, (void) owner, (void) proof;
-}
-
-/* A peer that shows a proof has a key, and this class none. */
-bool
-sm_access_proven(const na_plugin_class *cls, pid_t peer, uint64_t owner,
-    bool answer, const uint8_t proof[SM_PROOF_SIZE])
-{
-    static const uint8_t none[SM_PROOF_SIZE];
-
-    (void) cls, (void) peer, (void) owner, (void) answer;
-    return memcmp(proof, none, sizeof(none)) == 0;
-}
+    /* a peer with a proof has a key, and this class has not */
+    return memcmp(expected, proof, sizeof(expected)) == 0;
 #endif
+}

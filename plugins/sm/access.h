@@ -9,7 +9,7 @@
 
 #define SM_PROOF_SIZE 32U /* bytes that show that a peer has the key */
 
-/* Takes over the key of open_info, NULL for none. OPNOTSUPPORTED: this build
+/* Notes the key of open_info, NULL for none. OPNOTSUPPORTED: this build
  * cannot prove keys. */
 int32_t sm_access_set_key(na_plugin_class *cls, const char *auth_key);
 

@@ -115,8 +115,9 @@ sm_addr_alias(
         sm_addr_free(cls, before);
 }
 
-/* The last reference, unless a lookup finds the address first. */
-static void
+/* The last reference, unless a lookup finds the address first. Out of line, so that
+ * the others save no registers. */
+static __attribute__((noinline)) void
 release_last(na_plugin_class *cls, na_plugin_addr *addr)
 {
     tp_lock_take(&cls->name_lock);

@@ -98,7 +98,7 @@ struct na_plugin_class {
     uint32_t sleepers;      /* contexts with their bits set in the rings */
     bool watched;           /* rings are marked so: sm_ring_watched */
     bool slept;             /* since the last sm_sleepers_look */
-    uint64_t unwatch_ns;    /* when that ends if nobody sleeps meanwhile */
+    uint64_t unwatch_ns;    /* when that ends if no context sleeps */
     struct sm_conn *active; /* poll list: had a message of late; the next */
     struct sm_conn *idle;   /* poll list of the others that can have one */
     uint32_t active_count;
@@ -171,6 +171,17 @@ sm_class_context(na_plugin_class *cls, uint32_t id)
 {
     /* acquire: pairs with the release in sm_ctx_create */
     return atomic_load_explicit(&cls->contexts[id], memory_order_acquire);
+}
+
+/* The next context from number *id_p on, NULL: none; *id_p moves behind it. */
+static inline na_plugin_ctx *
+sm_class_next(na_plugin_class *cls, uint32_t *id_p)
+{
+    na_plugin_ctx *ctx = NULL;
+
+    while (ctx == NULL && *id_p < SM_CONTEXTS)
+        ctx = sm_class_context(cls, (*id_p)++);
+    return ctx;
 }
 
 #endif /* SM_CLASS_H */

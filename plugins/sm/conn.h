@@ -7,7 +7,6 @@
 #include "class.h"
 #include "ring.h"
 
-/* Where a connection stands. */
 enum sm_conn_state {
     SM_CONN_FREE,
     SM_CONN_RETRY,   /* ours; the peer's backlog was full */
@@ -38,7 +37,7 @@ struct sm_conn {
     struct sm_conn *poll_next; /* poll lists are rings */
     struct sm_conn *poll_prev;
 
-    /* Sending: lock; whoever ends the connection has progress as well. */
+    /* Sending: lock; to end the connection, progress as well. */
     alignas(64) struct tp_lock lock;
     struct sm_ring_tx tx;
     struct tp_list queue; /* sends for which there was no room */

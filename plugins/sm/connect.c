@@ -11,7 +11,6 @@
 #include "establish.h"
 #include "hello.h"
 #include "memfd.h"
-#include "refusal.h"
 #include "socket.h"
 #include "teardown.h"
 
@@ -39,7 +38,7 @@ log_unreachable(na_plugin_class *cls, const char *name, int error)
             "Mercury, by its file /dev/shm/na_sm-%s: it cannot be reached",
             name, strerror(error), name);
     else
-        TP_LOG(cls->host, INFO, "sm://%s: nobody there (%s)", name,
+        TP_LOG(cls->host, INFO, "sm://%s: no such peer (%s)", name,
             strerror(error));
 }
 
@@ -95,8 +94,8 @@ call(na_plugin_class *cls, struct sm_conn *conn)
         error = sm_hello_send(cls, fd, ring, &process, 0);
     if (ring >= 0)
         close(ring);
-    if ((error == EPIPE || error == ECONNRESET) && sm_refusal_received(fd)) {
-        sm_refusal_log(cls, name);
+    if ((error == EPIPE || error == ECONNRESET) && sm_hello_refused(fd)) {
+        sm_hello_log_refusal(cls, name);
         error = EKEYREJECTED;
     }
     if (error == 0 && sm_conn_attach(cls, conn, fd, &process) != NA_PLUGIN_OK)

@@ -57,7 +57,8 @@ sm_ctx_take_ready(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 
     tp_lock_take(&ctx->lock);
     while (count < max && ctx->ready.head != NULL) {
-        struct sm_op *op = sm_op_of(tp_list_pop(&ctx->ready));
+        struct sm_op *op = sm_op_of(ctx->ready.head);
+        tp_list_drop_head(&ctx->ready);
         events[count++] = op->result;
         sm_op_set(op, SM_OP_IDLE);
     }

@@ -24,7 +24,6 @@ deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_conn *conn,
 {
     enum tp_outcome outcome = TP_NO_MEMORY;
     bool own = ctx == batch->ctx;
-    na_plugin_event event;
 
     if (own)
         sm_batch_lock(batch);
@@ -32,12 +31,7 @@ deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_conn *conn,
         tp_lock_take(&ctx->lock);
     bool alive = ctx->alive;
     if (alive)
-        outcome = sm_match_message(ctx, message, unexpected, &event);
-    if (outcome == TP_MATCHED) {
-        struct sm_op *op = event.op;
-        op->result = event;
-        sm_ctx_ready(ctx, op);
-    }
+        outcome = sm_match_message(ctx, message, unexpected, NULL);
     if (!own)
         tp_lock_drop(&ctx->lock);
     if (!alive)

@@ -63,25 +63,18 @@ find(const struct sm_conn *conn, uint64_t number)
     return NULL;
 }
 
-/* Publish a record whose payload has been written. An answer is for the context
+/* Publishes a record whose payload has been written. An answer is for the context
  * that has asked; a request may be served by any context, so a thread that sleeps
  * on another one is woken as well. [conn->lock] */
 static void
-publish_answer(
-    na_plugin_class *cls, struct sm_conn *conn, uint8_t target, uint32_t length)
-{
-    sm_ring_publish(&conn->tx, sm_ring_word(SM_RING_RMA, 0, target, length));
-    if (sm_ring_sleeps(&conn->tx, target))
-        sm_conn_wake_peer(cls, conn);
-}
-
-static void
-publish_request(na_plugin_class *cls, struct sm_conn *conn, uint8_t source,
+publish(na_plugin_class *cls, struct sm_conn *conn, bool answer, uint8_t source,
     uint8_t target, uint32_t length)
 {
     sm_ring_publish(
         &conn->tx, sm_ring_word(SM_RING_RMA, source, target, length));
-    if (sm_ring_watched(&conn->tx) && sm_ring_take_any_sleeper(&conn->tx))
+    if (sm_ring_watched(&conn->tx) &&
+        (answer ? sm_ring_take_sleeper(&conn->tx, target)
+                : sm_ring_take_any_sleeper(&conn->tx)))
         sm_conn_wake_peer(cls, conn);
 }
 
@@ -98,7 +91,7 @@ sm_emulated_want_segment(na_plugin_class *cls, struct sm_conn *conn,
     if (payload == NULL)
         return;
     memcpy(payload, &record, sizeof(record));
-    publish_request(cls, conn, op->own_ctx, op->peer_ctx, sizeof(record));
+    publish(cls, conn, false, op->own_ctx, op->peer_ctx, sizeof(record));
 }
 
 /* Sends the next piece of an operation; false when there is no room, or enough
@@ -136,7 +129,7 @@ ask(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op)
             piece);
     else
         conn->unanswered++;
-    publish_request(cls, conn, record.reply_to, op->peer_ctx, length);
+    publish(cls, conn, false, record.reply_to, op->peer_ctx, length);
     op->rma.asked += piece;
     return true;
 }
@@ -154,14 +147,14 @@ answer_request(na_plugin_class *cls, struct sm_conn *conn)
     if (payload == NULL)
         return false;
     if (answer.length != 0)
-        answer.status = sm_mem_read(cls, request->mem, request->offset,
-            payload + sizeof(answer), answer.length);
+        answer.status = sm_mem_copy(cls, request->mem, request->offset,
+            payload + sizeof(answer), answer.length, false);
     if (answer.status != NA_PLUGIN_OK && answer.length != 0) {
         answer.length = 0;
         length = sizeof(answer);
     }
     memcpy(payload, &answer, sizeof(answer));
-    publish_answer(cls, conn, request->target, length);
+    publish(cls, conn, true, 0, request->target, length);
     tp_count_shared(&cls->counters.emulated_bytes, answer.length);
     conn->requests_first = (conn->requests_first + 1) % SM_REQUESTS;
     conn->requests_count--;
@@ -242,7 +235,8 @@ take_put(na_plugin_class *cls, struct sm_conn *conn,
 {
     if (record->length != length)
         return "it brings a piece of another length than it says";
-    int32_t ret = sm_mem_write(cls, record->mem, record->offset, data, length);
+    int32_t ret = sm_mem_copy(cls, record->mem, record->offset,
+        (void *) (uintptr_t) data, length, true);
     if (ret == NA_PLUGIN_OK)
         tp_count_shared(&cls->counters.emulated_bytes, length);
     if (ret == NA_PLUGIN_OK && record->last == 0)
@@ -390,20 +384,6 @@ sm_emulated_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
     sm_ctx_finish_all(&list, status);
 }
 
-void
-sm_emulated_ask(na_plugin_class *cls)
-{
-    if (cls->emulating == 0)
-        return;
-    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
-        if (!conn->emulating)
-            continue;
-        tp_lock_take(&conn->lock);
-        sm_ring_await_room(&conn->tx);
-        tp_lock_drop(&conn->lock);
-    }
-}
-
 /* Whether a flush would send something: pieces to ask for, with room. */
 static bool
 could_send(const na_plugin_class *cls, struct sm_conn *conn)
@@ -421,18 +401,17 @@ could_send(const na_plugin_class *cls, struct sm_conn *conn)
 }
 
 bool
-sm_emulated_ready(na_plugin_class *cls)
+sm_emulated_arm(na_plugin_class *cls)
 {
+    struct sm_conn *conn = cls->emulating != 0 ? cls->conns : NULL;
     bool ready = false;
 
-    if (cls->emulating == 0)
-        return false;
-    for (struct sm_conn *conn = cls->conns; conn != NULL && !ready;
-         conn = conn->next) {
+    for (; conn != NULL; conn = conn->next) {
         if (!conn->emulating)
             continue;
         tp_lock_take(&conn->lock);
-        ready = could_send(cls, conn);
+        sm_ring_await_room(&conn->tx);
+        ready = could_send(cls, conn) || ready;
         tp_lock_drop(&conn->lock);
     }
     return ready;

@@ -75,7 +75,6 @@ void sm_emulated_end(
 
 /* Before sleeping: asks for a wake-up where room is lacking; whether there is
  * some now. [progress] */
-void sm_emulated_ask(na_plugin_class *cls);
-bool sm_emulated_ready(na_plugin_class *cls);
+bool sm_emulated_arm(na_plugin_class *cls);
 
 #endif /* SM_EMULATED_RMA_H */

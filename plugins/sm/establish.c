@@ -112,26 +112,6 @@ sm_conn_make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p)
     return 0;
 }
 
-/* Receives posted for the looked-up name become ones for the unique name. */
-static void
-rename_receives(
-    na_plugin_class *cls, const na_plugin_addr *from, const na_plugin_addr *to)
-{
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *ctx = sm_class_context(cls, i);
-        if (ctx == NULL)
-            continue;
-        struct tp_list list = {NULL, NULL};
-        struct tp_link *link;
-        tp_lock_take(&ctx->lock);
-        if (ctx->alive)
-            sm_match_rename(ctx, from, to, &list);
-        while ((link = tp_list_pop(&list)) != NULL)
-            sm_ctx_ready(ctx, sm_op_of(link));
-        tp_lock_drop(&ctx->lock);
-    }
-}
-
 const char *
 sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_hello *hello, const struct sm_hello_fds *fds)
@@ -170,7 +150,7 @@ sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
 
     if (conn->called != NULL && conn->called != peer) {
         sm_addr_alias(cls, conn->called, peer);
-        rename_receives(cls, conn->called, peer);
+        sm_match_rename(cls, conn->called, peer);
     }
     sm_sleepers_tell(cls, conn);
     tp_count(&cls->counters.connects, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first packet on a connection, from either side: who speaks, the memory of
+/* The first packet on a connection, from either side: the class, the memory of
  * the ring that it will send into, and, between processes of one user, its
  * registry. */
 #ifndef SM_HELLO_H
@@ -68,5 +68,15 @@ void sm_hello_close(const struct sm_hello_fds *fds);
  * The name has its zero then. */
 const char *sm_hello_check(
     struct sm_hello *hello, const struct sm_process *process);
+
+/* Logs that a peer has refused this class. */
+void sm_hello_log_refusal(const na_plugin_class *cls, const char *name);
+
+/* Whether a peer that has hung up, perhaps before our hello, has refused us. */
+bool sm_hello_refused(int fd);
+
+/* Tells a caller that it is refused, counts, and logs why. */
+void sm_hello_refuse_caller(na_plugin_class *cls, int fd,
+    const struct sm_process *process, const char *why);
 
 #endif /* SM_HELLO_H */

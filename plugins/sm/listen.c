@@ -12,7 +12,6 @@
 #include "establish.h"
 #include "listen.h"
 #include "packet.h"
-#include "refusal.h"
 #include "teardown.h"
 
 #define CALLED_MAX 256 /* callers without a hello at a time */
@@ -144,7 +143,7 @@ admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
         if (why == NULL)
             conn = sm_conn_make(cls);
         else
-            sm_refusal_send(cls, fd, &process, why);
+            sm_hello_refuse_caller(cls, fd, &process, why);
         if (conn == NULL && process.pidfd >= 0)
             close(process.pidfd);
     }

@@ -131,7 +131,7 @@ sm_mapping_find(struct sm_conn *conn, const na_plugin_mem *remote,
         (mapping == NULL || mapping->memory == NULL))
         mapping = seen(conn, remote->shared, access);
     if (mapping != NULL && mapping->length != remote->shared_length)
-        return NULL; /* another size: another peer's segment, or a lie */
+        return NULL; /* another size: another peer's segment, or invalid */
     if (mapping != NULL &&
         (mapping->memory != NULL || mapping->key == remote->mem.keyed.key))
         return mapping->memory;

@@ -56,8 +56,12 @@ sm_match_message(na_plugin_ctx *ctx, const struct tp_message *message,
     enum tp_outcome outcome =
         tp_match_deliver(&ctx->match, message, unexpected, &recv);
     if (recv != NULL) {
-        fill(ctx, sm_op_of(&recv->keyed.link), message->data, message->length,
-            message->tag, unexpected ? message->from : NULL, event);
+        struct sm_op *op = sm_op_of(&recv->keyed.link);
+        fill(ctx, op, message->data, message->length, message->tag,
+            unexpected ? message->from : NULL,
+            event != NULL ? event : &op->result);
+        if (event == NULL)
+            sm_ctx_ready(ctx, op);
         return TP_MATCHED;
     }
     if (outcome == TP_KEPT)
@@ -100,28 +104,45 @@ sm_match_take_early(na_plugin_ctx *ctx, struct sm_op *op)
 }
 
 void
-sm_match_take_peer(
-    na_plugin_ctx *ctx, const na_plugin_addr *peer, struct tp_list *list)
+sm_match_end_peer(
+    na_plugin_class *cls, const na_plugin_addr *peer, int32_t status, bool drop)
 {
-    tp_table_take_all(&ctx->match.posted, peer, list);
-    for (struct tp_link *link = list->head; link != NULL; link = link->next)
-        sm_op_set(sm_op_of(link), SM_OP_READY);
+    na_plugin_ctx *ctx;
+
+    for (uint32_t i = 0; (ctx = sm_class_next(cls, &i)) != NULL;) {
+        struct tp_list list = {NULL, NULL};
+        tp_lock_take(&ctx->lock);
+        if (ctx->alive)
+            tp_table_take_all(&ctx->match.posted, peer, &list);
+        if (ctx->alive && drop)
+            tp_match_drop_owner(&ctx->match, peer);
+        for (struct tp_link *link = list.head; link != NULL; link = link->next)
+            sm_op_set(sm_op_of(link), SM_OP_READY);
+        tp_lock_drop(&ctx->lock);
+        sm_ctx_finish_all(&list, status);
+    }
 }
 
 void
-sm_match_rename(na_plugin_ctx *ctx, const na_plugin_addr *from,
-    const na_plugin_addr *to, struct tp_list *list)
+sm_match_rename(
+    na_plugin_class *cls, const na_plugin_addr *from, const na_plugin_addr *to)
 {
-    struct tp_list renamed = {NULL, NULL};
-    struct tp_link *link;
+    na_plugin_ctx *ctx;
 
-    tp_table_take_all(&ctx->match.posted, from, &renamed);
-    while ((link = tp_list_pop(&renamed)) != NULL) {
-        struct sm_op *op = sm_op_of(link);
-        op->recv.keyed.owner = to;
-        if (sm_match_take_early(ctx, op))
-            tp_list_append(list, link);
-        else
-            sm_match_post_expected(ctx, op);
+    for (uint32_t i = 0; (ctx = sm_class_next(cls, &i)) != NULL;) {
+        struct tp_list renamed = {NULL, NULL};
+        struct tp_link *link;
+        tp_lock_take(&ctx->lock);
+        if (ctx->alive)
+            tp_table_take_all(&ctx->match.posted, from, &renamed);
+        while ((link = tp_list_pop(&renamed)) != NULL) {
+            struct sm_op *op = sm_op_of(link);
+            op->recv.keyed.owner = to;
+            if (sm_match_take_early(ctx, op))
+                sm_ctx_ready(ctx, op);
+            else
+                sm_match_post_expected(ctx, op);
+        }
+        tp_lock_drop(&ctx->lock);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages and receives of a context: tp_match with this plugin's operations and
- * events. Every function wants the context's lock held. */
+ * events. Functions of a context want its lock held. */
 #ifndef SM_MATCH_H
 #define SM_MATCH_H
 
@@ -10,25 +10,26 @@
 int32_t sm_match_init(na_plugin_ctx *ctx);
 
 /* Delivers a message, owner and from being the unique name's address; place: not
- * 0 to queue it whatever the quota. TP_MATCHED: *event_p is the receive's final
- * event, the operation idle. TP_FULL: leave it where it is. */
+ * 0 to queue it whatever the quota. TP_MATCHED: event is the receive's final event,
+ * the operation idle; or, if event is NULL, it is in the ready list. TP_FULL: leave
+ * it where it is. */
 enum tp_outcome sm_match_message(na_plugin_ctx *ctx,
-    const struct tp_message *message, bool unexpected,
-    na_plugin_event *event_p);
+    const struct tp_message *message, bool unexpected, na_plugin_event *event);
 
 /* Gives op the message that is there for it already, if there is one: true, and
  * its result is written. Expected: owner and key are filled in. */
 bool sm_match_take_queued(na_plugin_ctx *ctx, struct sm_op *op);
 bool sm_match_take_early(na_plugin_ctx *ctx, struct sm_op *op);
 
-/* Takes all expected receives from a peer out, into list. */
-void sm_match_take_peer(
-    na_plugin_ctx *ctx, const na_plugin_addr *peer, struct tp_list *list);
+/* In all contexts, taking their locks: ends the receives from a peer; drop: what
+ * was kept of it too. [progress] */
+void sm_match_end_peer(na_plugin_class *cls, const na_plugin_addr *peer,
+    int32_t status, bool drop);
 
-/* Receives posted for one address of a peer become ones for another; those whose
- * message is there already go into list, their results written. */
-void sm_match_rename(na_plugin_ctx *ctx, const na_plugin_addr *from,
-    const na_plugin_addr *to, struct tp_list *list);
+/* In all contexts likewise: receives posted for an alias of a peer become ones for
+ * its unique name. [progress] */
+void sm_match_rename(
+    na_plugin_class *cls, const na_plugin_addr *from, const na_plugin_addr *to);
 
 /* Posts a receive for an unexpected message. */
 static inline void

@@ -173,45 +173,22 @@ sm_mem_release(na_plugin_class *cls)
     tp_lock_drop(&cls->memory);
 }
 
-/* The registration with an id, if it permits this to a range; else why not.
- * [memory] */
-static int32_t
-find_range(const na_plugin_class *cls, uint64_t id, uint32_t right,
-    uint64_t offset, uint32_t length, const na_plugin_mem **mem_p)
-{
-    const na_plugin_mem *mem = sm_mem_find(cls, id);
-
-    *mem_p = mem;
-    return mem != NULL ? tp_mem_permits(&mem->mem, offset, length, right)
-                       : NA_PLUGIN_E_INVALID_ARG;
-}
-
 int32_t
-sm_mem_read(na_plugin_class *cls, uint64_t id, uint64_t offset, void *to,
-    uint32_t length)
+sm_mem_copy(na_plugin_class *cls, uint64_t id, uint64_t offset, void *buffer,
+    uint32_t length, bool write)
 {
-    const na_plugin_mem *mem;
+    int32_t ret = NA_PLUGIN_E_INVALID_ARG;
 
     /* held while copying: the memory may be freed once it is deregistered */
     tp_lock_take(&cls->memory);
-    int32_t ret = find_range(cls, id, NA_PLUGIN_MEM_READ, offset, length, &mem);
-    if (ret == NA_PLUGIN_OK)
-        tp_segments_read(mem->segments, offset, to, length);
-    tp_lock_drop(&cls->memory);
-    return ret;
-}
-
-int32_t
-sm_mem_write(na_plugin_class *cls, uint64_t id, uint64_t offset,
-    const void *from, uint32_t length)
-{
-    const na_plugin_mem *mem;
-
-    tp_lock_take(&cls->memory);
-    int32_t ret =
-        find_range(cls, id, NA_PLUGIN_MEM_WRITE, offset, length, &mem);
-    if (ret == NA_PLUGIN_OK)
-        tp_segments_write(mem->segments, offset, from, length);
+    const na_plugin_mem *mem = sm_mem_find(cls, id);
+    if (mem != NULL)
+        ret = tp_mem_permits(&mem->mem, offset, length,
+            write ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ);
+    if (ret == NA_PLUGIN_OK && write)
+        tp_segments_write(mem->segments, offset, buffer, length);
+    else if (ret == NA_PLUGIN_OK)
+        tp_segments_read(mem->segments, offset, buffer, length);
     tp_lock_drop(&cls->memory);
     return ret;
 }

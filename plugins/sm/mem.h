@@ -20,13 +20,11 @@ const na_plugin_mem *sm_mem_find(const na_plugin_class *cls, uint64_t id);
 bool sm_mem_hold(na_plugin_class *cls, const na_plugin_mem *mem);
 void sm_mem_release(na_plugin_class *cls);
 
-/* Copies for a peer that may not do it itself: between its bytes and the
- * registration with this id, if that permits it and is long enough. INVALID_ARG,
+/* Copies for a peer that may not do it itself: from or to the registration with
+ * this id, if that permits it and is long enough; write: to it. INVALID_ARG,
  * PERMISSION. [any thread] */
-int32_t sm_mem_read(na_plugin_class *cls, uint64_t id, uint64_t offset,
-    void *to, uint32_t length);
-int32_t sm_mem_write(na_plugin_class *cls, uint64_t id, uint64_t offset,
-    const void *from, uint32_t length);
+int32_t sm_mem_copy(na_plugin_class *cls, uint64_t id, uint64_t offset,
+    void *buffer, uint32_t length, bool write);
 
 /* Functions of the ABI. */
 int32_t sm_mem_register(na_plugin_class *cls, const na_plugin_mem_info *info,

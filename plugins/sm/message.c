@@ -142,41 +142,19 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     return NA_PLUGIN_DONE;
 }
 
-int32_t
-sm_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
-        peer_ctx, tag, SM_RING_UNEXPECTED, false);
-}
+#define SEND(name, kind, longest, single)                                      \
+    int32_t name(na_plugin_ctx *ctx, void *op, const void *buffer,             \
+        uint64_t length, void *buffer_data, na_plugin_addr *peer,              \
+        uint32_t peer_ctx, uint64_t tag, uint32_t flags)                       \
+    {                                                                          \
+        return send_message(ctx, op, buffer, length, ctx->cls->longest, peer,  \
+            peer_ctx, tag, kind, single);                                      \
+    }
 
-int32_t
-sm_send_unexpected_single(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
-        peer_ctx, tag, SM_RING_UNEXPECTED, true);
-}
-
-int32_t
-sm_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
-        peer_ctx, tag, SM_RING_EXPECTED, false);
-}
-
-int32_t
-sm_send_expected_single(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
-        peer_ctx, tag, SM_RING_EXPECTED, true);
-}
+SEND(sm_send_unexpected, SM_RING_UNEXPECTED, max_unexpected, false)
+SEND(sm_send_unexpected_single, SM_RING_UNEXPECTED, max_unexpected, true)
+SEND(sm_send_expected, SM_RING_EXPECTED, max_expected, false)
+SEND(sm_send_expected_single, SM_RING_EXPECTED, max_expected, true)
 
 static inline void
 prepare_recv(struct sm_op *op, na_plugin_ctx *ctx, void *buffer,
@@ -221,19 +199,15 @@ recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     return NA_PLUGIN_PENDING;
 }
 
-int32_t
-sm_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data, uint32_t flags)
-{
-    return recv_unexpected(ctx, op, buffer, length, false);
-}
+#define RECV(name, single)                                                     \
+    int32_t name(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,  \
+        void *buffer_data, uint32_t flags)                                     \
+    {                                                                          \
+        return recv_unexpected(ctx, op, buffer, length, single);               \
+    }
 
-int32_t
-sm_recv_unexpected_single(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data, uint32_t flags)
-{
-    return recv_unexpected(ctx, op, buffer, length, true);
-}
+RECV(sm_recv_unexpected, false)
+RECV(sm_recv_unexpected_single, true)
 
 /* Posts a receive, or finds its message there already; false if there is no
  * connection whose end would end the receive. */
@@ -299,18 +273,14 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     return NA_PLUGIN_PENDING;
 }
 
-int32_t
-sm_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
-    uint32_t flags)
-{
-    return recv_expected(ctx, op, buffer, length, peer, peer_ctx, tag, false);
-}
+#define RECV_EXPECTED(name, single)                                            \
+    int32_t name(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,  \
+        void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,            \
+        uint64_t tag, uint32_t flags)                                          \
+    {                                                                          \
+        return recv_expected(                                                  \
+            ctx, op, buffer, length, peer, peer_ctx, tag, single);             \
+    }
 
-int32_t
-sm_recv_expected_single(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return recv_expected(ctx, op, buffer, length, peer, peer_ctx, tag, true);
-}
+RECV_EXPECTED(sm_recv_expected, false)
+RECV_EXPECTED(sm_recv_expected_single, true)

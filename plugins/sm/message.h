@@ -9,21 +9,19 @@
 typedef int32_t sm_send_fn(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag, uint32_t flags);
-sm_send_fn sm_send_unexpected;
-sm_send_fn sm_send_expected;
-int32_t sm_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
+typedef int32_t sm_recv_fn(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, uint32_t flags);
-int32_t sm_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer,
+typedef int32_t sm_recv_expected_fn(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag, uint32_t flags);
 
-/* The same for a class that has one thread at once. */
-sm_send_fn sm_send_unexpected_single;
-sm_send_fn sm_send_expected_single;
-int32_t sm_recv_unexpected_single(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data, uint32_t flags);
-int32_t sm_recv_expected_single(na_plugin_ctx *ctx, void *op, void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags);
+sm_send_fn sm_send_unexpected, sm_send_expected;
+sm_recv_fn sm_recv_unexpected;
+sm_recv_expected_fn sm_recv_expected;
+
+/* The same for a class that has one thread. */
+sm_send_fn sm_send_unexpected_single, sm_send_expected_single;
+sm_recv_fn sm_recv_unexpected_single;
+sm_recv_expected_fn sm_recv_expected_single;
 
 #endif /* SM_MESSAGE_H */

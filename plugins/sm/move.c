@@ -13,32 +13,17 @@
 #include "privilege.h"
 #include "socket.h"
 
-#define VECTOR 256        /* pieces in one call, a quarter of IOV_MAX */
+#define VECTOR 256        /* parts in one call, a quarter of IOV_MAX */
 #define SMALL (16U << 10) /* bytes that go by target.memory_fd */
 
-/* Lists the pieces of up to length bytes from offset on; how many. */
-static uint32_t
-gather(const na_plugin_mem *mem, uint64_t offset, uint64_t length,
-    struct iovec vector[VECTOR])
+static struct tp_walk
+walk(const struct sm_op *op, uint64_t length)
 {
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < mem->mem.count && length > 0 && count < VECTOR;
-         i++) {
-        const na_plugin_segment *segment = &mem->segments[i];
-        if (offset >= segment->length) {
-            offset -= segment->length;
-            continue;
-        }
-        uint64_t piece = segment->length - offset;
-        if (piece > length)
-            piece = length;
-        vector[count++] = (struct iovec){
-            .iov_base = (char *) segment->base + offset, .iov_len = piece};
-        length -= piece;
-        offset = 0;
-    }
-    return count;
+    return (struct tp_walk){.near = op->rma.local->segments,
+        .far = op->rma.remote->segments,
+        .near_offset = op->rma.local_offset,
+        .far_offset = op->rma.remote_offset,
+        .left = length};
 }
 
 /* Copies within this process: its own memory, or a mapping of the peer's. */
@@ -46,14 +31,10 @@ static uint64_t
 copy_own(
     const struct sm_target *target, const struct sm_op *op, uint64_t length)
 {
-    struct tp_walk walk = {.near = op->rma.local->segments,
-        .far = op->rma.remote->segments,
-        .near_offset = op->rma.local_offset,
-        .far_offset = op->rma.remote_offset,
-        .left = length};
+    struct tp_walk parts = walk(op, length);
     struct tp_part part;
 
-    while (tp_walk_next(&walk, &part)) {
+    while (tp_walk_next(&parts, &part)) {
         void *there =
             (void *) (uintptr_t) (part.there + (uint64_t) target->displacement);
         if (op->kind == SM_OP_PUT)
@@ -120,7 +101,7 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
 }
 
 static bool
-gone(const struct sm_target *target)
+has_ended(const struct sm_target *target)
 {
     return target->pidfd >= 0 && sm_socket_process_ended(target->pidfd);
 }
@@ -151,23 +132,24 @@ copy_process(const na_plugin_class *cls, const struct sm_target *target,
     struct iovec here[VECTOR];
     struct iovec there[VECTOR];
     bool put = op->kind == SM_OP_PUT;
-    uint32_t here_count =
-        gather(op->rma.local, op->rma.local_offset, length, here);
-    uint32_t there_count =
-        gather(op->rma.remote, op->rma.remote_offset, length, there);
+    struct tp_walk parts = walk(op, length);
+    struct tp_part part;
+    uint32_t count = 0;
     int64_t moved;
 
-    if (target->memory_fd >= 0 && here_count == 1 && there_count == 1 &&
-        here->iov_len <= SMALL)
+    while (count < VECTOR && tp_walk_next(&parts, &part)) {
+        here[count] = (struct iovec){part.here, part.length};
+        there[count++] =
+            (struct iovec){(void *) (uintptr_t) part.there, part.length};
+    }
+    if (target->memory_fd >= 0 && count == 1 && here->iov_len <= SMALL)
         return copy_piece(target->memory_fd, put, here, there);
     if (cls->privileged && !sm_privilege_drop(&privilege)) {
         errno = EPERM;
         return -1;
     }
-    moved = put ? process_vm_writev(
-                      target->pid, here, here_count, there, there_count, 0)
-                : process_vm_readv(
-                      target->pid, here, here_count, there, there_count, 0);
+    moved = put ? process_vm_writev(target->pid, here, count, there, count, 0)
+                : process_vm_readv(target->pid, here, count, there, count, 0);
     if (cls->privileged)
         sm_privilege_restore(&privilege);
     return moved;
@@ -179,7 +161,7 @@ sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
 {
     struct sm_counters *counters = &cls->counters;
 
-    if (gone(target))
+    if (has_ended(target))
         return NA_PLUGIN_E_HOSTUNREACH;
     while (length > 0) {
         /* its owner, this class, may have freed it since the last slice */
@@ -192,7 +174,7 @@ sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
         int error = moved < 0 ? errno : 0;
         if (own)
             sm_mem_release(cls);
-        if (gone(target))
+        if (has_ended(target))
             return NA_PLUGIN_E_HOSTUNREACH;
         if (moved <= 0)
             return vm_error(cls, target->conn, moved < 0 ? error : EIO);

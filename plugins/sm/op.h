@@ -10,8 +10,8 @@
 #include "common/match.h"
 #include "na_plugin.h"
 
-/* What an operation is, and where it stands. An operation that was done within
- * its submission is never written to, and stays idle. */
+/* Kind and state. An operation that was done within its submission is never written
+ * to, and stays idle. */
 enum sm_kind {
     SM_OP_NONE, /* zeroed memory */
     SM_OP_RECV_UNEXPECTED,
@@ -81,8 +81,8 @@ sm_op_of(struct tp_link *link)
 static inline enum sm_state
 sm_op_state(const struct sm_op *op)
 {
-    /* acquire: pairs with the release in sm_op_set. Who finds an operation
-     * posted may look at its kind without a lock (sm_cancel). */
+    /* acquire: pairs with the release in sm_op_set: the kind of a posted
+     * operation may be read without a lock (sm_cancel) */
     return atomic_load_explicit(&op->state, memory_order_acquire);
 }
 

@@ -12,7 +12,6 @@
 #include "mapping.h"
 #include "memfd.h"
 #include "packet.h"
-#include "refusal.h"
 #include "sleepers.h"
 #include "teardown.h"
 
@@ -72,7 +71,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     int error = 0;
     const char *wrong = sm_hello_check(hello, &process);
     if (wrong == NULL && !proven(cls, conn, hello, false)) {
-        sm_refusal_send(
+        sm_hello_refuse_caller(
             cls, conn->fd, &process, "it does not have this class's key");
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
@@ -112,7 +111,7 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
 
     if (hello->major == SM_HELLO_MAJOR &&
         hello->status == NA_PLUGIN_E_PERMISSION) {
-        sm_refusal_log(cls, sm_conn_name(conn));
+        sm_hello_log_refusal(cls, sm_conn_name(conn));
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }

@@ -17,21 +17,16 @@ flush_conn(na_plugin_class *cls, struct sm_conn *conn, struct tp_list *done,
     struct sm_op *op;
 
     while ((op = sm_op_of(conn->queue.head)) != NULL) {
-        if (!sm_ring_put(&conn->tx, op->send.word, op->send.tag,
-                op->recv.buffer, (uint32_t) op->recv.length)) {
-            if (op->send.deadline_ns > cls->now_ns)
-                return;
-            tp_list_remove(&conn->queue, &op->recv.keyed.link);
-            sm_op_set(op, SM_OP_READY);
-            tp_list_append(late, &op->recv.keyed.link);
-            continue;
-        }
-        if (sm_ring_sleeps(&conn->tx, sm_ring_target(op->send.word)))
-            sm_conn_wake_peer(cls, conn);
-        conn->sent++;
-        tp_list_remove(&conn->queue, &op->recv.keyed.link);
+        bool sent = sm_ring_put(&conn->tx, op->send.word, op->send.tag,
+            op->recv.buffer, (uint32_t) op->recv.length);
+        if (!sent && op->send.deadline_ns > cls->now_ns)
+            return;
+        tp_list_drop_head(&conn->queue);
         sm_op_set(op, SM_OP_READY);
-        tp_list_append(done, &op->recv.keyed.link);
+        tp_list_append(sent ? done : late, &op->recv.keyed.link);
+        if (sent && sm_ring_sleeps(&conn->tx, sm_ring_target(op->send.word)))
+            sm_conn_wake_peer(cls, conn);
+        conn->sent += sent;
     }
 }
 
@@ -70,28 +65,18 @@ sm_queue_flush(na_plugin_class *cls)
     }
 }
 
-void
-sm_queue_ask(na_plugin_class *cls)
-{
-    sm_conn_collect_stalled(cls);
-    for (struct sm_conn *conn = cls->stalled; conn != NULL;
-         conn = conn->stall_next) {
-        tp_lock_take(&conn->lock);
-        sm_ring_await_room(&conn->tx);
-        tp_lock_drop(&conn->lock);
-    }
-}
-
 uint64_t
-sm_queue_sleep(na_plugin_class *cls)
+sm_queue_arm(na_plugin_class *cls)
 {
     uint64_t first = UINT64_MAX;
     bool room = false;
 
+    sm_conn_collect_stalled(cls);
     for (struct sm_conn *conn = cls->stalled; conn != NULL;
          conn = conn->stall_next) {
         tp_lock_take(&conn->lock);
-        struct sm_op *op = sm_op_of(conn->queue.head);
+        const struct sm_op *op = sm_op_of(conn->queue.head);
+        sm_ring_await_room(&conn->tx);
         if (op != NULL) {
             room = sm_ring_refresh(
                        &conn->tx, sm_ring_record((uint32_t) op->recv.length)) ||
@@ -101,59 +86,45 @@ sm_queue_sleep(na_plugin_class *cls)
         }
         tp_lock_drop(&conn->lock);
     }
-    if (room)
+    uint64_t now = first != UINT64_MAX ? tp_now() : 0;
+    if (room || first <= now)
         return 0;
-    if (first == UINT64_MAX)
-        return first;
-    uint64_t now = tp_now();
-    return first > now ? first - now : 0;
+    return first != UINT64_MAX ? first - now : first;
 }
 
 void
 sm_queue_abandon(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
+    na_plugin_ctx *target;
 
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
         tp_lock_take(&conn->lock);
         sm_ctx_remove_ops(ctx, &conn->queue);
         tp_lock_drop(&conn->lock);
     }
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *target = sm_class_context(cls, i);
-        if (target == NULL)
-            continue;
+    for (uint32_t i = 0; (target = sm_class_next(cls, &i)) != NULL;) {
         tp_lock_take(&target->lock);
         sm_ctx_remove_ops(ctx, &target->match.held);
         tp_lock_drop(&target->lock);
     }
 }
 
-/* Takes a send out of its list, which is under lock; false if it has left it. */
+/* Takes a send out of a list, or a receive out of its context's (list: NULL),
+ * which is under lock; false if it has left it. */
 static bool
-withdraw_send(struct sm_op *op, struct tp_lock *lock, struct tp_list *list)
+withdraw(struct sm_op *op, struct tp_lock *lock, struct tp_list *list)
 {
     tp_lock_take(lock);
-    bool queued = sm_op_state(op) == SM_OP_POSTED;
-    if (queued) {
-        tp_list_remove(list, &op->recv.keyed.link);
-        sm_op_set(op, SM_OP_READY);
-    }
-    tp_lock_drop(lock);
-    return queued;
-}
-
-static bool
-withdraw_recv(na_plugin_ctx *ctx, struct sm_op *op)
-{
-    tp_lock_take(&ctx->lock);
     bool posted = sm_op_state(op) == SM_OP_POSTED;
-    if (posted) {
+    if (posted && list != NULL)
+        tp_list_remove(list, &op->recv.keyed.link);
+    else if (posted)
         tp_match_unpost(
-            &ctx->match, &op->recv, op->kind == SM_OP_RECV_UNEXPECTED);
+            &op->ctx->match, &op->recv, op->kind == SM_OP_RECV_UNEXPECTED);
+    if (posted)
         sm_op_set(op, SM_OP_READY);
-    }
-    tp_lock_drop(&ctx->lock);
+    tp_lock_drop(lock);
     return posted;
 }
 
@@ -168,14 +139,14 @@ sm_cancel(na_plugin_ctx *ctx, void *operation)
     switch (op->kind) {
     case SM_OP_RECV_UNEXPECTED:
     case SM_OP_RECV_EXPECTED:
-        withdrawn = withdraw_recv(ctx, op);
+        withdrawn = withdraw(op, &ctx->lock, NULL);
         break;
     case SM_OP_SEND:
-        withdrawn = withdraw_send(op, &op->to.conn->lock, &op->to.conn->queue);
+        withdrawn = withdraw(op, &op->to.conn->lock, &op->to.conn->queue);
         break;
     case SM_OP_SEND_SELF:
         withdrawn =
-            withdraw_send(op, &op->to.target->lock, &op->to.target->match.held);
+            withdraw(op, &op->to.target->lock, &op->to.target->match.held);
         break;
     case SM_OP_PUT:
     case SM_OP_GET:
@@ -187,26 +158,6 @@ sm_cancel(na_plugin_ctx *ctx, void *operation)
     if (withdrawn)
         sm_ctx_finish(op, NA_PLUGIN_E_CANCELED);
     return NA_PLUGIN_OK;
-}
-
-/* Ends the receives from a peer that has, or no longer has, a connection, and
- * drops the expected messages that were kept of it. */
-static void
-forget_receives(na_plugin_class *cls, const na_plugin_addr *peer)
-{
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *ctx = sm_class_context(cls, i);
-        if (ctx == NULL)
-            continue;
-        struct tp_list list = {NULL, NULL};
-        tp_lock_take(&ctx->lock);
-        if (ctx->alive) {
-            sm_match_take_peer(ctx, peer, &list);
-            tp_match_drop_owner(&ctx->match, peer);
-        }
-        tp_lock_drop(&ctx->lock);
-        sm_ctx_finish_all(&list, NA_PLUGIN_E_HOSTUNREACH);
-    }
 }
 
 void
@@ -223,7 +174,7 @@ sm_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
         if (conn->peer == peer || conn->called == peer || conn->called == addr)
             sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
     }
-    forget_receives(cls, peer);
+    sm_match_end_peer(cls, peer, NA_PLUGIN_E_HOSTUNREACH, true);
     sm_addr_free(cls, peer);
     tp_lock_drop(&cls->progress);
 }

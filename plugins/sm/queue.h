@@ -13,13 +13,10 @@ void sm_addr_forget(na_plugin_class *cls, na_plugin_addr *addr);
  * waited too long. [progress] */
 void sm_queue_flush(na_plugin_class *cls);
 
-/* Asks the peers that have no room for a wake-up when there is some.
- * [progress] */
-void sm_queue_ask(na_plugin_class *cls);
-
-/* How long the queues can be left alone, in nanoseconds: 0 when a send could go
- * out now, UINT64_MAX when none is queued. [progress] */
-uint64_t sm_queue_sleep(na_plugin_class *cls);
+/* Before sleeping: asks the peers that have no room for a wake-up when there is
+ * some. How long the queues can be left alone then, in nanoseconds: 0 when a send
+ * could go out now, UINT64_MAX when none is queued. [progress] */
+uint64_t sm_queue_arm(na_plugin_class *cls);
 
 /* Takes all sends of a context out of all queues, without an event.
  * [progress] */

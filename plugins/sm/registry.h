@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The registry: the registrations of a class, in memory that it shows to peers
- * of its own user, read-only. A peer that copies by itself compares what a
- * descriptor says with what stands here, so that it never copies from or to
- * memory that the owner has not registered, or no longer, or with another right,
- * whoever has handed it the descriptor. Peers of other users do not see it: keys
- * stand in it, and they copy by the owner's help, who checks by itself.
+ * of its own user, read-only. A peer that copies by itself compares its descriptor
+ * with the registry, so that it never copies from or to memory that the owner has
+ * not registered, or not any more, or with another right, wherever it has the
+ * descriptor from. Peers of other users do not see it, since it contains ids; their
+ * puts and gets are emulated, and the owner checks.
  */
 #ifndef SM_REGISTRY_H
 #define SM_REGISTRY_H
@@ -27,7 +27,7 @@ struct sm_registry {
 };
 
 /* Creates it. 0, or an errno as sm_memfd_create; the class then works without,
- * and its peers copy by its help. */
+ * and puts and gets of its memory are emulated. */
 int sm_registry_init(struct sm_registry *registry);
 void sm_registry_fini(struct sm_registry *registry);
 

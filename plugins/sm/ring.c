@@ -41,27 +41,28 @@ sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size)
     return tx->produced + size <= limit;
 }
 
-bool
-sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
-    const void *payload, uint32_t length)
-{
-    uint32_t size = sm_ring_record(length);
-
-    if (!sm_ring_has_room(tx, size) && !sm_ring_refresh(tx, size))
-        return false;
-    memcpy(tx->record + SM_RING_TAG, &tag, sizeof(tag));
-    sm_ring_copy(tx->record + SM_RING_HEADER, payload, length);
-    sm_ring_announce(tx, word, size);
-    return true;
-}
-
 unsigned char *
 sm_ring_reserve(struct sm_ring_tx *tx, uint32_t length)
 {
     uint32_t size = sm_ring_record(length);
+
     if (!sm_ring_has_room(tx, size) && !sm_ring_refresh(tx, size))
         return NULL;
     return tx->record + SM_RING_HEADER;
+}
+
+bool
+sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
+    const void *payload, uint32_t length)
+{
+    unsigned char *to = sm_ring_reserve(tx, length);
+
+    if (to == NULL)
+        return false;
+    memcpy(tx->record + SM_RING_TAG, &tag, sizeof(tag));
+    sm_ring_copy(to, payload, length);
+    sm_ring_announce(tx, word, sm_ring_record(length));
+    return true;
 }
 
 void

@@ -20,13 +20,13 @@
 #define SM_RING_CAPACITY_MAX (1U << 20)
 
 /* Payloads up to here are copied without a call, which would cost more than the
- * copy, and make its caller save what it knows. */
+ * copy, and make its caller save registers. */
 #define SM_RING_SHORT 512U
 
 /* Kinds of record; 0 in its place: there is no record yet. */
 #define SM_RING_UNEXPECTED 1U
 #define SM_RING_EXPECTED 2U
-#define SM_RING_RMA 3U /* of a put or get: help.h */
+#define SM_RING_RMA 3U /* of a put or get: emulated_rma.h */
 
 /* The first page of the memory. Everything is in the byte order of the
  * machine, which both sides share. */
@@ -65,7 +65,7 @@ struct sm_ring_tx {
                           known to have been consumed */
     uint32_t capacity; /* 0: no ring yet */
     bool ordered;      /* the fence before looking at watched is ours to do */
-    bool broken;       /* the consumer's word was a lie */
+    bool broken;       /* consumed was invalid */
 };
 
 /* The consumer's end. */
@@ -182,7 +182,7 @@ sm_ring_copy(void *to, const void *from, uint32_t length)
 }
 
 /* Learns how much the consumer has freed; true if a record of size bytes fits
- * now. A count that cannot be marks the ring as broken. */
+ * now. An invalid count marks the ring as broken. */
 bool sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size);
 
 /* Whether a record of size bytes is known to fit. */
@@ -240,7 +240,7 @@ void sm_ring_publish(struct sm_ring_tx *tx, uint64_t word);
  * and then sets watched, then looks for records; the producer publishes, then
  * looks at watched; one of them sees the other, provided that neither's look
  * overtakes its own write. Where both processes are registered for it, the
- * consumer's membarrier (sm_wait_watch) puts a full fence between the two on every
+ * consumer's membarrier (sm_sleepers_watch) puts a full fence between the two on every
  * processor that runs the producer, which pays nothing itself. Elsewhere
  * (ordered) all four accesses are seq_cst.
  *
@@ -264,7 +264,7 @@ sm_ring_watched(const struct sm_ring_tx *tx)
  * other, has to send the wake-up. Of use once watched was seen. */
 bool sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target);
 
-/* The same of any context; each that sleeps hears the wake-up. */
+/* The same of any context; each that sleeps gets the wake-up. */
 bool sm_ring_take_any_sleeper(struct sm_ring_tx *tx);
 
 static inline bool
@@ -305,7 +305,7 @@ sm_ring_look(const struct sm_ring_rx *rx)
         sm_ring_word_of(rx->record), memory_order_seq_cst);
 }
 
-/* The tag beside it: read once, as the neighbour may change it. */
+/* The tag beside it: read once, as the peer may change it. */
 static inline uint32_t
 sm_ring_tag(const unsigned char *record)
 {
@@ -327,11 +327,10 @@ bool sm_ring_report(struct sm_ring_rx *rx);
 
 /*
  * Goes on to the next record; advance also reports when that is due, true as
- * sm_ring_report. Any line of this one may
- * be where a later record begins, so the word there is zeroed. That is the
- * consumer's to do: the lines are its own then, and it polls them at no cost
- * until the producer takes them back, one at a time. (Where the producer zeroed
- * the word after its record, a round trip took a third longer.)
+ * sm_ring_report. A later record may begin at any line of this one, so the word
+ * there is zeroed. The consumer does it: the lines are in its cache then, and it
+ * polls them at no cost until the producer takes them back, one at a time. (Where
+ * the producer zeroed the word after its record, a round trip took a third longer.)
  */
 static inline void
 sm_ring_skip(struct sm_ring_rx *rx, uint32_t length)

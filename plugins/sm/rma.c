@@ -212,45 +212,14 @@ enqueue(na_plugin_ctx *ctx, struct sm_op *op)
 }
 
 static int32_t
-submit(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer)
+submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
+    na_plugin_mem *local, uint64_t local_offset, na_plugin_mem *remote,
+    uint64_t remote_offset, uint64_t length, na_plugin_addr *peer,
+    uint32_t peer_ctx)
 {
     na_plugin_class *cls = ctx->cls;
     struct sm_target target = {.pidfd = -1, .memory_fd = -1};
 
-    int32_t ret = check_access(cls, op);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    if (op->rma.length == 0)
-        return NA_PLUGIN_DONE;
-
-    ret = aim(cls, op, peer, &target);
-    if (ret == SM_MOVE_EMULATED ||
-        (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
-        enqueue(ctx, op);
-        return NA_PLUGIN_PENDING;
-    }
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    if (op->rma.length > AT_ONCE) {
-        release(&target, false);
-        enqueue(ctx, op);
-        return NA_PLUGIN_PENDING;
-    }
-    ret = sm_move(cls, &target, op, op->rma.length);
-    release(&target, ret == NA_PLUGIN_OK);
-    if (ret == SM_MOVE_EMULATED ||
-        (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
-        enqueue(ctx, op);
-        return NA_PLUGIN_PENDING;
-    }
-    return ret == NA_PLUGIN_OK ? NA_PLUGIN_DONE : ret;
-}
-
-static void
-prepare(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
-    na_plugin_mem *local, uint64_t local_offset, na_plugin_mem *remote,
-    uint64_t remote_offset, uint64_t length, uint32_t peer_ctx)
-{
     op->kind = (uint8_t) kind;
     op->own_ctx = (uint8_t) ctx->id;
     op->peer_ctx = (uint8_t) peer_ctx;
@@ -260,6 +229,26 @@ prepare(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
     op->rma.local_offset = local_offset;
     op->rma.remote_offset = remote_offset;
     op->rma.length = length;
+
+    int32_t ret = check_access(cls, op);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    if (length == 0)
+        return NA_PLUGIN_DONE;
+    ret = aim(cls, op, peer, &target);
+    bool later = ret == NA_PLUGIN_OK && length > AT_ONCE;
+    if (later)
+        release(&target, false);
+    else if (ret == NA_PLUGIN_OK) {
+        ret = sm_move(cls, &target, op, length);
+        release(&target, ret == NA_PLUGIN_OK);
+    }
+    if (later || ret == SM_MOVE_EMULATED ||
+        (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
+        enqueue(ctx, op);
+        return NA_PLUGIN_PENDING;
+    }
+    return ret == NA_PLUGIN_OK ? NA_PLUGIN_DONE : ret;
 }
 
 int32_t
@@ -267,9 +256,8 @@ sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
-    prepare(ctx, op, SM_OP_PUT, local, local_offset, remote, remote_offset,
-        length, peer_ctx);
-    return submit(ctx, op, peer);
+    return submit(ctx, op, SM_OP_PUT, local, local_offset, remote,
+        remote_offset, length, peer, peer_ctx);
 }
 
 int32_t
@@ -277,9 +265,8 @@ sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
-    prepare(ctx, op, SM_OP_GET, local, local_offset, remote, remote_offset,
-        length, peer_ctx);
-    return submit(ctx, op, peer);
+    return submit(ctx, op, SM_OP_GET, local, local_offset, remote,
+        remote_offset, length, peer, peer_ctx);
 }
 
 /* Does the next slice of an operation, on the connection that it began with. */

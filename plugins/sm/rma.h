@@ -7,18 +7,16 @@
 #include "context.h"
 
 /* Functions of the ABI. */
-int32_t sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
+typedef int32_t sm_rma_fn(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
-int32_t sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
+sm_rma_fn sm_put, sm_get;
 
 /* Whether the kernel lets a process as this one copy from and to another of its
  * user: 0, or the errno of its refusal. */
 int sm_rma_permitted(void);
 
-/* Works one slice of the context's queue off, or, if that is empty, of another
+/* Does one slice of the context's queue or, if that is empty, of another
  * context's. */
 void sm_rma_advance(na_plugin_ctx *ctx);
 
@@ -26,7 +24,7 @@ void sm_rma_advance(na_plugin_ctx *ctx);
 bool sm_rma_pending(na_plugin_ctx *ctx);
 
 /* Takes an operation out of its context's queue: true; or, if a slice of it is
- * being done, sees to it that it is the last one: false. */
+ * being done, makes that the last one: false. */
 bool sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op);
 
 /* Empties a context's queue without events, and waits for a slice that is being

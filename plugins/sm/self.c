@@ -19,15 +19,9 @@ deliver(na_plugin_ctx *target, const void *buffer, uint64_t word, uint32_t tag)
         .length = sm_ring_length(word),
         .tag = tag,
     };
-    na_plugin_event event;
 
     enum tp_outcome outcome =
-        sm_match_message(target, &message, unexpected, &event);
-    if (outcome == TP_MATCHED) {
-        struct sm_op *op = event.op;
-        op->result = event;
-        sm_ctx_ready(target, op);
-    }
+        sm_match_message(target, &message, unexpected, NULL);
     if (outcome != TP_FULL)
         tp_count_shared(&target->cls->counters.self, 1);
     return outcome;
@@ -101,14 +95,13 @@ refill(na_plugin_ctx *target, struct tp_list *done)
 void
 sm_self_refill(na_plugin_class *cls)
 {
+    na_plugin_ctx *target;
+
     if (!atomic_exchange_explicit(&cls->refill, false, memory_order_relaxed))
         return;
     sm_pending_drop(cls);
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *target = sm_class_context(cls, i);
+    for (uint32_t i = 0; (target = sm_class_next(cls, &i)) != NULL;) {
         struct tp_list done = {NULL, NULL};
-        if (target == NULL)
-            continue;
         tp_lock_take(&target->lock);
         refill(target, &done);
         tp_lock_drop(&target->lock);

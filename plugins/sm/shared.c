@@ -140,7 +140,7 @@ segment_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
 static void
 segment_free(na_plugin_class *cls, void *memory)
 {
-    struct sm_shared *gone = NULL;
+    struct sm_shared *unused = NULL;
 
     if (memory == NULL)
         return;
@@ -152,11 +152,11 @@ segment_free(na_plugin_class *cls, void *memory)
         shared->freed = true;
     } else if (known) {
         remove_at(cls, at - 1);
-        gone = shared;
+        unused = shared;
     }
     tp_lock_drop(&cls->memory);
-    if (gone != NULL)
-        unmake(gone);
+    if (unused != NULL)
+        unmake(unused);
     if (!known)
         TP_LOG(cls->host, ERROR, "%p was not allocated here", memory);
 }

@@ -41,13 +41,13 @@ sm_sleepers_watch(na_plugin_class *cls)
 void
 sm_sleepers_pass_on(na_plugin_class *cls, const struct sm_conn *conn)
 {
+    na_plugin_ctx *ctx;
+
     if (cls->sleepers == 0)
         return;
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *ctx = sm_class_context(cls, i);
-        if (ctx == NULL ||
-            !atomic_load_explicit(&ctx->bits_set, memory_order_relaxed) ||
-            sm_ring_has_sleeper(&conn->rx, i))
+    for (uint32_t i = 0; (ctx = sm_class_next(cls, &i)) != NULL;) {
+        if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed) ||
+            sm_ring_has_sleeper(&conn->rx, ctx->id))
             continue;
         tp_lock_take(&ctx->lock);
         sm_ctx_wake(ctx);
@@ -72,14 +72,13 @@ sm_sleepers_look(na_plugin_class *cls, uint64_t now)
 void
 sm_sleepers_tell(na_plugin_class *cls, struct sm_conn *conn)
 {
+    na_plugin_ctx *ctx;
+
     if (!cls->watched)
         return;
     sm_ring_watch(&conn->rx, true);
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *ctx = sm_class_context(cls, i);
-        if (ctx != NULL &&
-            atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
-            sm_ring_set_sleeper(&conn->rx, i);
-    }
+    for (uint32_t i = 0; (ctx = sm_class_next(cls, &i)) != NULL;)
+        if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
+            sm_ring_set_sleeper(&conn->rx, ctx->id);
     fence_everywhere(cls);
 }

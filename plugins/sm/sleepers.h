@@ -21,7 +21,7 @@ void sm_sleepers_tell(na_plugin_class *cls, struct sm_conn *conn);
  * and that still sleep, are woken otherwise. [progress] */
 void sm_sleepers_pass_on(na_plugin_class *cls, const struct sm_conn *conn);
 
-/* Now and then: spares producers to look for sleepers when nobody has slept for
+/* Now and then: producers need not look for sleepers when no context has slept for
  * a while. [progress] */
 void sm_sleepers_look(na_plugin_class *cls, uint64_t now);
 

@@ -35,24 +35,36 @@ abstract(struct sockaddr_un *address, const char *name)
                         (size_t) length);
 }
 
+/* Makes a socket, and binds or connects it to a name. *fd_p; 0, or an errno. */
 static int
-make_socket(void)
+make_socket(const char *name,
+    int (*use)(int, const struct sockaddr *, socklen_t), int *fd_p)
 {
-    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address;
+    socklen_t length = abstract(&address, name);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return errno;
+    if (use(fd, (struct sockaddr *) &address, length) != 0) {
+        int error = errno;
+        close(fd);
+        return error;
+    }
+    *fd_p = fd;
+    return 0;
 }
 
 int
 sm_socket_bind(const char *name, bool listens, int *fd_p)
 {
-    struct sockaddr_un address;
-    socklen_t length = abstract(&address, name);
-    int fd = make_socket();
-    if (fd < 0)
-        return errno;
+    int fd;
+    int error = make_socket(name, bind, &fd);
 
-    if (bind(fd, (struct sockaddr *) &address, length) != 0 ||
-        (listens && listen(fd, BACKLOG) != 0)) {
-        int error = errno;
+    if (error != 0)
+        return error;
+    if (listens && listen(fd, BACKLOG) != 0) {
+        error = errno;
         close(fd);
         return error;
     }
@@ -63,19 +75,7 @@ sm_socket_bind(const char *name, bool listens, int *fd_p)
 int
 sm_socket_connect(const char *name, int *fd_p)
 {
-    struct sockaddr_un address;
-    socklen_t length = abstract(&address, name);
-    int fd = make_socket();
-    if (fd < 0)
-        return errno;
-
-    if (connect(fd, (struct sockaddr *) &address, length) != 0) {
-        int error = errno;
-        close(fd);
-        return error;
-    }
-    *fd_p = fd;
-    return 0;
+    return make_socket(name, connect, fd_p);
 }
 
 int

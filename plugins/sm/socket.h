@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sockets in the abstract namespace: the names of classes, and who is at the
+/* Sockets in the abstract namespace: the names of classes, and the process at the
  * other end. Every descriptor is close-on-exec and does not block. */
 #ifndef SM_SOCKET_H
 #define SM_SOCKET_H
@@ -27,11 +27,11 @@ int sm_socket_connect(const char *name, int *fd_p);
 /* Accepts a connection. *fd_p; 0, or an errno: EAGAIN when there is none. */
 int sm_socket_accept(int listener, int *fd_p);
 
-/* Ends a socket for everyone who holds it, a forked child included, and closes
- * it. */
+/* Ends a socket for all processes that have it, a forked child included, and
+ * closes it. */
 void sm_socket_close(int fd);
 
-/* Who is at the other end of a connected socket. *process_p; 0, or an errno.
+/* The process at the other end of a connected socket. *process_p; 0, or an errno.
  * The pidfd is the caller's to close. */
 int sm_socket_process(int fd, struct sm_process *process_p);
 

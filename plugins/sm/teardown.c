@@ -11,23 +11,6 @@
 #include "socket.h"
 #include "teardown.h"
 
-/* Ends the receives that wait for a peer. */
-static void
-fail_receives(na_plugin_class *cls, const na_plugin_addr *peer, int32_t status)
-{
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *ctx = sm_class_context(cls, i);
-        if (ctx == NULL)
-            continue;
-        struct tp_list list = {NULL, NULL};
-        tp_lock_take(&ctx->lock);
-        if (ctx->alive)
-            sm_match_take_peer(ctx, peer, &list);
-        tp_lock_drop(&ctx->lock);
-        sm_ctx_finish_all(&list, status);
-    }
-}
-
 /* Detaches a connection from its addresses: no sender finds it any more. Another
  * connection to the same peer takes its place. Returns its queued sends. */
 static struct tp_list
@@ -143,9 +126,9 @@ sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
 
     sm_ctx_finish_all(&queue, status);
     if (conn->peer != NULL)
-        fail_receives(cls, conn->peer, status);
+        sm_match_end_peer(cls, conn->peer, status, false);
     if (conn->called != NULL && conn->called != conn->peer)
-        fail_receives(cls, conn->called, status);
+        sm_match_end_peer(cls, conn->called, status, false);
 
     tp_lock_take(&conn->lock);
     na_plugin_addr *called = conn->called;

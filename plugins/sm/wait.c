@@ -134,17 +134,15 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     tp_lock_drop(&ctx->lock);
 
     set_bits(ctx);
-    sm_queue_ask(cls);
-    sm_emulated_ask(cls);
+    uint64_t queue_ns = sm_queue_arm(cls);
+    busy = sm_emulated_arm(cls) || busy;
 
     /* the descriptor tells what the kernel has */
     if (!busy && !ring_waits(cls) && !sm_rma_pending(ctx) &&
-        !sm_emulated_ready(cls) &&
         !atomic_load_explicit(&cls->refill, memory_order_relaxed)) {
-        uint64_t connect_ns = sm_kernel_sleep(cls);
-        sleep_ns = sm_queue_sleep(cls);
-        if (connect_ns < sleep_ns)
-            sleep_ns = connect_ns;
+        sleep_ns = sm_kernel_sleep(cls);
+        if (queue_ns < sleep_ns)
+            sleep_ns = queue_ns;
     }
     tp_lock_drop(&cls->progress);
 
