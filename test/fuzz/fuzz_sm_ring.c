@@ -161,7 +161,7 @@ make_remote(void)
         cls.ops->mem_serialize(cls.cls, sink, bytes, &size) == NA_PLUGIN_OK);
     fuzz_require(
         cls.ops->mem_deserialize(cls.cls, bytes, size, &mem) == NA_PLUGIN_OK);
-    mem->owner = SM_PEER_OWNER;
+    mem->mem.owner = SM_PEER_OWNER;
     return mem;
 }
 

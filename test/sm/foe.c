@@ -242,37 +242,37 @@ record_size(uint32_t length)
 }
 
 void
-foe_ask(
-    struct foe *foe, const struct help *help, const void *data, uint32_t length)
+foe_ask(struct foe *foe, const struct rma_record *record, const void *data,
+    uint32_t length)
 {
-    uint32_t payload = (uint32_t) sizeof(*help) + length;
+    uint32_t payload = (uint32_t) sizeof(*record) + length;
     unsigned char *at = foe->ring + PAGE + foe->position + 16;
 
     ck_assert_uint_le(foe->position + record_size(payload), CAPACITY);
-    memcpy(at, help, sizeof(*help));
+    memcpy(at, record, sizeof(*record));
     if (length != 0)
-        memcpy(at + sizeof(*help), data, length);
-    put_word(foe->ring, foe->position, HELP, 0, payload, 0);
+        memcpy(at + sizeof(*record), data, length);
+    put_word(foe->ring, foe->position, RMA, 0, payload, 0);
     foe->position += record_size(payload);
 }
 
-struct help
+struct rma_record
 foe_hear(struct foe *foe, const unsigned char **data_p)
 {
     unsigned char *at = foe->theirs + PAGE + foe->heard;
     uint64_t deadline = now_ns() + UINT64_C(20000000000);
-    struct help help;
+    struct rma_record record;
     uint64_t word;
 
     while ((word = atomic_load((_Atomic uint64_t *) (void *) at)) == 0) {
         ck_assert_msg(now_ns() < deadline, "the class says nothing");
         pump();
     }
-    ck_assert_uint_eq(word >> 16 & 0xFFFF, HELP);
-    memcpy(&help, at + 16, sizeof(help));
-    *data_p = at + 16 + sizeof(help);
+    ck_assert_uint_eq(word >> 16 & 0xFFFF, RMA);
+    memcpy(&record, at + 16, sizeof(record));
+    *data_p = at + 16 + sizeof(record);
     foe->heard += record_size((uint32_t) (word >> 32));
-    return help;
+    return record;
 }
 
 void

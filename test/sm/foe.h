@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A neighbour that does not keep to the protocol, by accident or not, written
- * against the layout in the plugin's README.md; the class that it attacks, and
- * one that must not suffer from it. */
+/* A peer that does not keep to the protocol, by accident or not, written against
+ * the layout in the plugin's README.md; the class that it attacks, and one that
+ * must not suffer from it. */
 #ifndef FOE_H
 #define FOE_H
 
@@ -19,9 +19,9 @@
 #define HELLO_MAGIC 0x314D5354U
 #define UNEXPECTED 1U
 #define EXPECTED 2U
-#define HELP 3U
-#define AREA_MAGIC 0x31417253U
-#define HELLO_HELPS 0x2U /* flag: copies on request */
+#define RMA 3U
+#define SHARED_MAGIC 0x31417253U
+#define HELLO_EMULATES 0x2U /* flag: copies on request */
 
 struct hello {
     uint32_t magic;
@@ -38,24 +38,24 @@ struct hello {
     uint8_t proof[32];
 };
 
-/* The payload of a record of kind HELP, before its data. */
-enum help_verb {
-    HELP_GET = 1,
-    HELP_PUT = 2,
-    HELP_DATA = 3,
-    HELP_DONE = 4,
-    HELP_AREA = 5,
+/* The payload of a record of kind RMA, before its data. */
+enum rma_verb {
+    RMA_GET = 1,
+    RMA_PUT = 2,
+    RMA_DATA = 3,
+    RMA_DONE = 4,
+    RMA_MAP = 5,
 };
 
-struct help {
+struct rma_record {
     uint8_t verb, last, reply_to, zero;
     int32_t status;
     uint64_t number, mem, offset;
     uint32_t length, zero_too;
 };
 
-/* A packet that brings an area. */
-struct area_packet {
+/* A packet that brings a shared segment. */
+struct shared_packet {
     uint32_t magic, access;
     uint64_t id, length;
 };
@@ -118,13 +118,13 @@ void foe_close(struct foe *foe);
 /* Waits until the class has answered, and maps its ring. */
 void foe_meet(struct foe *foe);
 
-/* Puts a record of kind HELP with length bytes of data behind the last one. */
-void foe_ask(struct foe *foe, const struct help *help, const void *data,
+/* Puts a record of kind RMA with length bytes of data behind the last one. */
+void foe_ask(struct foe *foe, const struct rma_record *record, const void *data,
     uint32_t length);
 
-/* Waits for the next record of the class, which must be of kind HELP. *data_p:
+/* Waits for the next record of the class, which must be of kind RMA. *data_p:
  * what follows, in the ring. */
-struct help foe_hear(struct foe *foe, const unsigned char **data_p);
+struct rma_record foe_hear(struct foe *foe, const unsigned char **data_p);
 
 /* Waits until the class has answered: the hello it sends. */
 struct hello await_answer(const struct foe *foe);

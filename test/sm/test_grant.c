@@ -101,17 +101,17 @@ ask(struct foe *foe, uint8_t verb, uint64_t key, uint64_t offset)
 {
     static const unsigned char bytes[64] = {0xEE};
     const unsigned char *data;
-    struct help help = {.verb = verb,
+    struct rma_record record = {.verb = verb,
         .last = 1,
         .number = 1,
         .mem = key,
         .offset = offset,
         .length = sizeof(bytes)};
 
-    foe_ask(foe, &help, bytes, verb == HELP_PUT ? sizeof(bytes) : 0);
-    help = foe_hear(foe, &data);
-    ck_assert_int_eq(help.verb, verb == HELP_PUT ? HELP_DONE : HELP_DATA);
-    return help.status;
+    foe_ask(foe, &record, bytes, verb == RMA_PUT ? sizeof(bytes) : 0);
+    record = foe_hear(foe, &data);
+    ck_assert_int_eq(record.verb, verb == RMA_PUT ? RMA_DONE : RMA_DATA);
+    return record.status;
 }
 
 /* A connection of its own: its ring holds some hundred records. */
@@ -140,16 +140,14 @@ START_TEST(grant_guessed_keys_reach_nothing)
     foe = foe_open(&foe_target);
     foe_meet(&foe);
     for (uint64_t guess = 0; guess <= GUESSES; guess++) {
-        ck_assert_int_eq(
-            ask(&foe, HELP_GET, guess, 0), NA_PLUGIN_E_INVALID_ARG);
-        ck_assert_int_eq(
-            ask(&foe, HELP_PUT, guess, 0), NA_PLUGIN_E_INVALID_ARG);
+        ck_assert_int_eq(ask(&foe, RMA_GET, guess, 0), NA_PLUGIN_E_INVALID_ARG);
+        ck_assert_int_eq(ask(&foe, RMA_PUT, guess, 0), NA_PLUGIN_E_INVALID_ARG);
     }
     for (uint64_t i = 1; i <= REGIONS; i++) {
         ck_assert_int_eq(
-            ask_anew(HELP_GET, key - i, 0), NA_PLUGIN_E_INVALID_ARG);
+            ask_anew(RMA_GET, key - i, 0), NA_PLUGIN_E_INVALID_ARG);
         ck_assert_int_eq(
-            ask_anew(HELP_PUT, key + i, 0), NA_PLUGIN_E_INVALID_ARG);
+            ask_anew(RMA_PUT, key + i, 0), NA_PLUGIN_E_INVALID_ARG);
     }
     ck_filled(memory[0], sizeof(memory), 0x11);
     foe_close(&foe);
@@ -196,47 +194,47 @@ START_TEST(grant_right_and_range_are_checked_by_the_owner)
     struct foe foe = foe_open(&foe_target);
 
     foe_meet(&foe);
-    ck_assert_int_eq(ask(&foe, HELP_GET, read_key, 0), NA_PLUGIN_OK);
-    ck_assert_int_eq(ask(&foe, HELP_PUT, read_key, 0), NA_PLUGIN_E_PERMISSION);
-    ck_assert_int_eq(ask(&foe, HELP_GET, write_key, 0), NA_PLUGIN_E_PERMISSION);
+    ck_assert_int_eq(ask(&foe, RMA_GET, read_key, 0), NA_PLUGIN_OK);
+    ck_assert_int_eq(ask(&foe, RMA_PUT, read_key, 0), NA_PLUGIN_E_PERMISSION);
+    ck_assert_int_eq(ask(&foe, RMA_GET, write_key, 0), NA_PLUGIN_E_PERMISSION);
     static const uint64_t beyond[] = {
         REGION - 63, REGION, UINT64_MAX, UINT64_MAX - 63};
     for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
         ck_assert_int_eq(
-            ask(&foe, HELP_GET, read_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
+            ask(&foe, RMA_GET, read_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
         ck_assert_int_eq(
-            ask(&foe, HELP_PUT, write_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
+            ask(&foe, RMA_PUT, write_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
     }
     ck_filled(memory[0], sizeof(memory), 0x11);
     foe_target.ops->mem_deregister(foe_target.cls, readable);
-    ck_assert_int_eq(ask(&foe, HELP_GET, read_key, 0), NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_int_eq(ask(&foe, RMA_GET, read_key, 0), NA_PLUGIN_E_INVALID_ARG);
     foe_target.ops->mem_deregister(foe_target.cls, writable);
     foe_close(&foe);
     close_both();
 }
 END_TEST
 
-/* Asks for the area that a registration is: its descriptor, -1 if it is not
+/* Asks for the shared segment that a registration is: its descriptor, -1 if it is not
  * given, which shows by the answer to the next request. */
 static int
-ask_area(struct foe *foe, uint64_t key, bool write, uint64_t known)
+ask_segment(struct foe *foe, uint64_t key, bool write, uint64_t known)
 {
-    struct help help = {.verb = HELP_AREA, .last = write, .mem = key};
-    struct area_packet packet;
+    struct rma_record record = {.verb = RMA_MAP, .last = write, .mem = key};
+    struct shared_packet packet;
     int fd = -1;
 
-    foe_ask(foe, &help, NULL, 0);
-    ck_assert_int_eq(ask(foe, HELP_GET, known, 0), NA_PLUGIN_OK);
+    foe_ask(foe, &record, NULL, 0);
+    ck_assert_int_eq(ask(foe, RMA_GET, known, 0), NA_PLUGIN_OK);
     ssize_t got = receive_with(
         foe->socket, &packet, sizeof(packet), MSG_DONTWAIT, &fd, 1);
     if (got < 0)
         return -1;
     ck_assert_int_eq(got, sizeof(packet));
-    ck_assert_uint_eq(packet.magic, AREA_MAGIC);
+    ck_assert_uint_eq(packet.magic, SHARED_MAGIC);
     return fd;
 }
 
-/* What an area can be mapped for; it is closed. */
+/* What a shared segment can be mapped for; it is closed. */
 static uint32_t
 mappable(int fd, uint64_t length)
 {
@@ -257,16 +255,17 @@ mappable(int fd, uint64_t length)
     return access;
 }
 
-START_TEST(grant_area_is_mapped_as_its_registration_permits)
+START_TEST(grant_shared_segment_is_mapped_as_its_registration_permits)
 {
     static unsigned char memory[REGION];
     uint64_t length = 2 * (uint64_t) PAGE;
-    void *area;
+    void *shared;
 
     open_both();
     const na_plugin_mem_alloc *alloc =
         foe_target.ops->extension(foe_target.cls, NA_PLUGIN_MEM_ALLOC_ID);
-    ck_assert_int_eq(alloc->alloc(foe_target.cls, length, &area), NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        alloc->alloc(foe_target.cls, length, &shared), NA_PLUGIN_OK);
     na_plugin_mem *other = register_region(&foe_target, memory, REGION, 1);
     uint64_t known = key_of(&foe_target, other);
     const struct {
@@ -278,30 +277,31 @@ START_TEST(grant_area_is_mapped_as_its_registration_permits)
         {length, NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_READ, 0},
         {length, NA_PLUGIN_MEM_WRITE, 0, 0},
         {length, 3, NA_PLUGIN_MEM_READ, 3},
-        /* a mapping would show what else is in the area */
+        /* a mapping would show what else is in the segment */
         {length - 1, 3, 0, 0},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         na_plugin_mem *mem = register_region(
-            &foe_target, area, cases[i].length, cases[i].access);
+            &foe_target, shared, cases[i].length, cases[i].access);
         uint64_t key = key_of(&foe_target, mem);
         struct foe foe = foe_open(&foe_target);
 
         foe_meet(&foe);
         for (uint64_t guess = 0; guess < 8; guess++)
-            ck_assert_int_eq(ask_area(&foe, guess, guess % 2, known), -1);
-        ck_assert_int_eq(ask_area(&foe, key + 1, false, known), -1);
+            ck_assert_int_eq(ask_segment(&foe, guess, guess % 2, known), -1);
+        ck_assert_int_eq(ask_segment(&foe, key + 1, false, known), -1);
         ck_assert_uint_eq(
-            mappable(ask_area(&foe, key, false, known), length), cases[i].read);
-        ck_assert_uint_eq(
-            mappable(ask_area(&foe, key, true, known), length), cases[i].write);
+            mappable(ask_segment(&foe, key, false, known), length),
+            cases[i].read);
+        ck_assert_uint_eq(mappable(ask_segment(&foe, key, true, known), length),
+            cases[i].write);
         foe_target.ops->mem_deregister(foe_target.cls, mem);
-        ck_assert_int_eq(ask_area(&foe, key, false, known), -1);
+        ck_assert_int_eq(ask_segment(&foe, key, false, known), -1);
         foe_close(&foe);
     }
     foe_target.ops->mem_deregister(foe_target.cls, other);
-    alloc->free(foe_target.cls, area);
+    alloc->free(foe_target.cls, shared);
     close_both();
 }
 END_TEST
@@ -572,7 +572,8 @@ main(void)
     tcase_add_test(cases, grant_guessed_keys_reach_nothing);
     tcase_add_test(cases, grant_keys_are_all_different);
     tcase_add_test(cases, grant_right_and_range_are_checked_by_the_owner);
-    tcase_add_test(cases, grant_area_is_mapped_as_its_registration_permits);
+    tcase_add_test(
+        cases, grant_shared_segment_is_mapped_as_its_registration_permits);
     tcase_add_test(cases, grant_registry_cannot_be_written);
     tcase_add_test(
         cases, grant_forged_descriptor_of_a_third_process_is_refused);

@@ -312,7 +312,7 @@ START_TEST(hostile_full_backlog_makes_calls_wait)
 END_TEST
 
 /* One that is gone before it accepted: what waits ends. */
-START_TEST(hostile_listener_gone_ends_waiting_calls)
+START_TEST(hostile_listener_closing_ends_waiting_calls)
 {
     struct trap trap;
     int fds[64];
@@ -396,7 +396,7 @@ main(void)
     tcase_add_test(cases, hostile_silent_callers_are_bounded);
     tcase_add_test(cases, hostile_answer_ends_the_call);
     tcase_add_test(cases, hostile_full_backlog_makes_calls_wait);
-    tcase_add_test(cases, hostile_listener_gone_ends_waiting_calls);
+    tcase_add_test(cases, hostile_listener_closing_ends_waiting_calls);
     tcase_add_test(cases, hostile_second_connection_takes_over);
     return run_cases("hostile_hello", &cases, 1);
 }

@@ -64,7 +64,7 @@ START_TEST(hostile_record_of_unknown_kind_ends_connection)
 }
 END_TEST
 
-START_TEST(hostile_record_with_stray_bits_ends_connection)
+START_TEST(hostile_record_with_unknown_bits_ends_connection)
 {
     bad_record(0x8001, 0, 8);
 }
@@ -138,7 +138,7 @@ START_TEST(hostile_endless_ring_is_listened_to_within_bounds)
 }
 END_TEST
 
-START_TEST(hostile_bells_do_no_harm)
+START_TEST(hostile_wakeups_do_no_harm)
 {
     static const char noise[1];
     open_both();
@@ -166,7 +166,7 @@ START_TEST(hostile_bells_do_no_harm)
 }
 END_TEST
 
-/* Packets that are neither bells nor memory that was asked for. */
+/* Packets that are neither wake-ups nor memory that was asked for. */
 static void
 bad_packet(const void *packet, size_t length, bool with_memory)
 {
@@ -284,13 +284,13 @@ main(void)
     TCase *cases = tcase_create("hostile_ring");
     tcase_add_test(cases, hostile_good_neighbour_is_heard);
     tcase_add_test(cases, hostile_record_of_unknown_kind_ends_connection);
-    tcase_add_test(cases, hostile_record_with_stray_bits_ends_connection);
+    tcase_add_test(cases, hostile_record_with_unknown_bits_ends_connection);
     tcase_add_test(cases, hostile_record_too_long_ends_connection);
     tcase_add_test(cases, hostile_record_of_four_gib_ends_connection);
     tcase_add_test(
         cases, hostile_record_too_long_for_missing_context_ends_connection);
     tcase_add_test(cases, hostile_endless_ring_is_listened_to_within_bounds);
-    tcase_add_test(cases, hostile_bells_do_no_harm);
+    tcase_add_test(cases, hostile_wakeups_do_no_harm);
     tcase_add_test(cases, hostile_packet_of_no_kind_ends_connection);
     tcase_add_test(cases, hostile_memory_that_nobody_asked_for_ends_connection);
     tcase_add_test(cases, hostile_consumer_ahead_of_producer_ends_connection);

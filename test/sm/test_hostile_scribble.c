@@ -95,11 +95,11 @@ ck_untouched(const struct exposed *exposed)
 
 /* A request, or an answer, that looks like one. */
 static void
-send_help(struct foe *foe)
+send_rma_record(struct foe *foe)
 {
     static const unsigned char data[2048];
     uint32_t length = (uint32_t) (draw() % sizeof(data));
-    struct help help = {
+    struct rma_record record = {
         .verb = (uint8_t) (draw() % 7),
         .last = (uint8_t) draw(),
         .reply_to = (uint8_t) draw_value(),
@@ -111,15 +111,15 @@ send_help(struct foe *foe)
     };
 
     if (draw() % 2 == 0)
-        help.length = length;
+        record.length = length;
     if (foe->position + 4096 <= CAPACITY)
-        foe_ask(foe, &help, data, length);
+        foe_ask(foe, &record, data, length);
 }
 
 static void
 send_packet(const struct foe *foe)
 {
-    uint64_t words[4] = {AREA_MAGIC, draw_value(), draw_value(), draw()};
+    uint64_t words[4] = {SHARED_MAGIC, draw_value(), draw_value(), draw()};
     struct iovec iov = {words, 1 + draw() % sizeof(words)};
     struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
 
@@ -202,7 +202,7 @@ trial(uint32_t number)
             break;
         case 1:
         case 2:
-            send_help(&foe);
+            send_rma_record(&foe);
             break;
         default:
             scribble(draw() % 2 ? foe.ring : foe.theirs);

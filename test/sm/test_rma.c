@@ -99,10 +99,10 @@ pack(struct node *node, na_plugin_mem *mem, struct parcel *parcel)
 }
 
 /* Owns the memory; polls until a peer has connected, then no more, unless it
- * helps. */
+ * emulates. */
 static int
-own_memory(
-    const struct parent *parent, const struct node_options *options, bool helps)
+own_memory(const struct parent *parent, const struct node_options *options,
+    bool emulates)
 {
     static struct node node;
     struct shared *shared = *(struct shared *const *) parent->arg;
@@ -112,7 +112,7 @@ own_memory(
     pack(&node, mem, &shared->parcel);
     tell(parent->out, "ready");
     struct pollfd end = {.fd = parent->in, .events = POLLIN};
-    while ((helps || node_counter(&node, "peers_connected") == 0) &&
+    while ((emulates || node_counter(&node, "peers_connected") == 0) &&
            poll(&end, 1, 0) == 0)
         pump();
     hear_is(parent->in, "end");

@@ -197,13 +197,13 @@ END_TEST
 
 /* What the class gives to another user's process: a ring, and nothing more. */
 static int
-ask_for_area(const struct parent *parent)
+ask_for_segment(const struct parent *parent)
 {
     char text[TEXT];
     uint64_t key;
-    struct help help = {.verb = HELP_AREA};
+    struct rma_record record = {.verb = RMA_MAP};
     struct hello hello = good_hello();
-    struct area_packet packet;
+    struct shared_packet packet;
     int fds[2], memory = make_ring_memory();
 
     hear(parent->in, text);
@@ -218,10 +218,10 @@ ask_for_area(const struct parent *parent)
         sizeof(hello));
     ck_assert_int_ge(fds[0], 0);
     ck_assert_int_eq(fds[1], -1); /* no registry */
-    help.mem = key;
-    foe_ask(&foe, &help, NULL, 0);
-    help.last = 1;
-    foe_ask(&foe, &help, NULL, 0);
+    record.mem = key;
+    foe_ask(&foe, &record, NULL, 0);
+    record.last = 1;
+    foe_ask(&foe, &record, NULL, 0);
     tell(parent->out, "asked");
     hear_is(parent->in, "look");
     ck_assert_int_lt(
@@ -237,16 +237,17 @@ ask_for_area(const struct parent *parent)
 START_TEST(stranger_admitted_maps_nothing)
 {
     char text[TEXT];
-    void *area;
+    void *shared;
     unsigned char bytes[256];
     uint64_t size = sizeof(bytes), key;
-    struct child child = child_start(ask_for_area, NULL);
+    struct child child = child_start(ask_for_segment, NULL);
 
     open_both_as(&any_user);
     const na_plugin_mem_alloc *alloc =
         foe_target.ops->extension(foe_target.cls, NA_PLUGIN_MEM_ALLOC_ID);
-    ck_assert_int_eq(alloc->alloc(foe_target.cls, REGION, &area), NA_PLUGIN_OK);
-    na_plugin_segment segment = {.base = area, .length = REGION};
+    ck_assert_int_eq(
+        alloc->alloc(foe_target.cls, REGION, &shared), NA_PLUGIN_OK);
+    na_plugin_segment segment = {.base = shared, .length = REGION};
     na_plugin_mem *mem;
     ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls,
                          &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
@@ -271,7 +272,7 @@ START_TEST(stranger_admitted_maps_nothing)
     tell(child.out, "look");
     child_join(&child);
     foe_target.ops->mem_deregister(foe_target.cls, mem);
-    alloc->free(foe_target.cls, area);
+    alloc->free(foe_target.cls, shared);
     close_both();
 }
 END_TEST

@@ -268,7 +268,7 @@ START_TEST(wait_arm_finds_what_is_there)
 }
 END_TEST
 
-START_TEST(wait_message_rouses_and_bell_rings_once)
+START_TEST(wait_message_wakes_and_wakeup_is_sent_once)
 {
     char buffer[8];
     void *ops[4];
@@ -289,7 +289,7 @@ START_TEST(wait_message_rouses_and_bell_rings_once)
     }
     arm_idle(&b, 0);
     ck_assert(!readable(&b, 0, 0));
-    /* a poll disarms: no bell for who is awake */
+    /* a poll disarms: no wake-up for a context that is awake */
     void *op = post_unexpected(&b, buffer, sizeof(buffer));
     expect_silence(&b, 0, 2);
     ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, 9), 0);
@@ -452,7 +452,7 @@ START_TEST(wait_wakeup_taken_by_another_context_is_passed_on)
 END_TEST
 
 /* A busy context beside a sleeping one costs its peers no wakeups. */
-START_TEST(wait_busy_context_beside_sleeping_one_needs_no_bells)
+START_TEST(wait_busy_context_beside_sleeping_one_needs_no_wakeups)
 {
     char buffer[8];
     open_both(2);
@@ -580,13 +580,14 @@ main(void)
     tcase_add_test(cases, wait_single_thread_mode_sleeps_too);
     tcase_add_test(cases, wait_idle_class_uses_no_processor);
     tcase_add_test(cases, wait_arm_finds_what_is_there);
-    tcase_add_test(cases, wait_message_rouses_and_bell_rings_once);
+    tcase_add_test(cases, wait_message_wakes_and_wakeup_is_sent_once);
     tcase_add_test(cases, wait_new_connection_and_its_message_rouse);
     tcase_add_test(cases, wait_lost_peer_rouses);
     tcase_add_test(cases, wait_room_in_a_full_ring_rouses_the_sender);
     tcase_add_test(cases, wait_message_taken_by_another_context_rouses);
     tcase_add_test(cases, wait_wakeup_taken_by_another_context_is_passed_on);
-    tcase_add_test(cases, wait_busy_context_beside_sleeping_one_needs_no_bells);
+    tcase_add_test(
+        cases, wait_busy_context_beside_sleeping_one_needs_no_wakeups);
     tcase_add_test(cases, wait_receive_posted_by_another_thread_rouses);
     tcase_add_test(cases, wait_message_to_self_by_another_thread_rouses);
     tcase_add_test(cases, wait_forget_by_another_thread_rouses);
