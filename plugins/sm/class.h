@@ -73,6 +73,7 @@ struct na_plugin_class {
     uint32_t user_connections; /* of each other user */
     uint32_t max_unexpected;
     uint32_t max_expected;
+    uint32_t longest; /* the larger of the two: of payloads in its rings */
     uint32_t ring_capacity; /* of the rings that this class sends into */
     uint64_t queue_limit;   /* bytes of unexpected messages in a context */
     uint64_t send_timeout_ns;

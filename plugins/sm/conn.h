@@ -6,6 +6,7 @@
 
 #include "class.h"
 #include "ring.h"
+#include "socket.h"
 
 enum sm_conn_state {
     SM_CONN_FREE,
@@ -58,21 +59,19 @@ struct sm_conn {
                             user is another */
     bool same_user;      /* as this class's */
     bool emulates;       /* the peer copies on request */
-    bool watched;        /* pidfd is in the class's epoll set */
+    bool watched;        /* process.pidfd is in the class's epoll set */
     int fd;              /* the socket, or -1 */
-    int pidfd;           /* the peer's process, -1: unknown */
     int memory_fd;       /* privileged: sm_privilege_open_memory, or -1 */
     uint8_t memory;      /* enum sm_conn_memory */
-    pid_t pid; /* 0: in a process namespace that cannot be seen from here */
-    uid_t uid;
-    uint64_t owner;          /* the peer class's number, 0: not known yet */
-    na_plugin_addr *peer;    /* one reference; NULL before hello */
-    na_plugin_addr *called;  /* one reference; the name that was looked up */
-    uint64_t retry_ns;       /* SM_CONN_RETRY: when to try again */
-    uint64_t deadline_ns;    /* SM_CONN_RETRY, _CALLED: when to give up */
-    na_plugin_ctx *blocked;  /* context whose queue holds the ring back */
-    struct tp_list emulated; /* puts and gets that the peer copies */
-    uint32_t unanswered;     /* pieces asked of it */
+    struct sm_process process; /* the peer's; its dead is not kept up to date */
+    uint64_t owner;            /* the peer class's number, 0: not known yet */
+    na_plugin_addr *peer;      /* one reference; NULL before hello */
+    na_plugin_addr *called;    /* one reference; the name that was looked up */
+    uint64_t retry_ns;         /* SM_CONN_RETRY: when to try again */
+    uint64_t deadline_ns;      /* SM_CONN_RETRY, _CALLED: when to give up */
+    na_plugin_ctx *blocked;    /* context whose queue holds the ring back */
+    struct tp_list emulated;   /* puts and gets that the peer copies */
+    uint32_t unanswered;       /* pieces asked of it */
     struct sm_request *requests; /* a ring of SM_REQUESTS: what it asked of us,
                                     NULL before it did */
     uint32_t requests_first;

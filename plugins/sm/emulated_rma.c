@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "emulated_rma.h"
-#include "hello.h"
 #include "mapping.h"
 #include "mem.h"
 
@@ -14,7 +13,7 @@
 static uint32_t
 piece_size(const na_plugin_class *cls)
 {
-    return sm_hello_longest(cls) - (uint32_t) sizeof(struct sm_rma_record);
+    return cls->longest - (uint32_t) sizeof(struct sm_rma_record);
 }
 
 /* Notes whether a connection has something left to do. */
@@ -388,7 +387,6 @@ sm_emulated_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
 static bool
 could_send(const na_plugin_class *cls, struct sm_conn *conn)
 {
-    uint32_t longest = sm_hello_longest(cls);
     bool wants = conn->requests_count != 0;
 
     for (struct tp_link *link = conn->emulated.head; link != NULL && !wants;
@@ -397,7 +395,7 @@ could_send(const na_plugin_class *cls, struct sm_conn *conn)
         wants = op->rma.asked != op->rma.length &&
                 (op->kind == SM_OP_PUT || conn->unanswered < UNANSWERED_MAX);
     }
-    return wants && sm_ring_refresh(&conn->tx, sm_ring_record(longest));
+    return wants && sm_ring_refresh(&conn->tx, sm_ring_record(cls->longest));
 }
 
 bool

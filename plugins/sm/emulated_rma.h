@@ -55,7 +55,7 @@ void sm_emulated_add(
 void sm_emulated_want_segment(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_op *op, uint32_t access);
 
-/* A record of kind SM_RING_RMA has come. NULL, or what is wrong with it.
+/* A record of kind SM_RING_RMA has arrived. NULL, or what is wrong with it.
  * [progress, and no lock of a context] */
 const char *sm_emulated_take(na_plugin_class *cls, struct sm_conn *conn,
     const unsigned char *payload, uint32_t length);

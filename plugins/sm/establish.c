@@ -37,10 +37,9 @@ sm_conn_make(na_plugin_class *cls)
     conn->users = 0;
     conn->stalled = false;
     conn->stall_next = NULL;
-    conn->fd = conn->pidfd = conn->memory_fd = -1;
+    conn->fd = conn->memory_fd = -1;
     conn->memory = SM_MEMORY_UNKNOWN;
-    conn->pid = 0;
-    conn->uid = cls->uid;
+    conn->process = (struct sm_process){.uid = cls->uid, .pidfd = -1};
     conn->owner = 0;
     conn->state = SM_CONN_FREE;
     atomic_store_explicit(
@@ -75,9 +74,7 @@ sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
 {
     tp_lock_take(&conn->lock);
     conn->fd = fd;
-    conn->pid = process->pid;
-    conn->uid = process->uid;
-    conn->pidfd = process->pidfd;
+    conn->process = *process;
     conn->same_user = sm_access_same_user(cls, process);
     if (!conn->same_user)
         atomic_store_explicit(&conn->denied, true, memory_order_relaxed);
@@ -87,15 +84,13 @@ sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
         .events = EPOLLIN | EPOLLRDHUP, .data.u64 = sm_conn_tag(conn, false)};
     if (epoll_ctl(cls->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
         return NA_PLUGIN_E_NOMEM;
-
-    event = (struct epoll_event){
-        .events = EPOLLIN, .data.u64 = sm_conn_tag(conn, true)};
-    if (conn->pidfd >= 0 && !process->dead) {
-        if (epoll_ctl(cls->epoll, EPOLL_CTL_ADD, conn->pidfd, &event) != 0)
-            return NA_PLUGIN_E_NOMEM;
-        conn->watched = true;
-    }
-    return NA_PLUGIN_OK;
+    if (process->pidfd < 0 || process->dead)
+        return NA_PLUGIN_OK;
+    event.events = EPOLLIN;
+    event.data.u64 = sm_conn_tag(conn, true);
+    conn->watched =
+        epoll_ctl(cls->epoll, EPOLL_CTL_ADD, process->pidfd, &event) == 0;
+    return conn->watched ? NA_PLUGIN_OK : NA_PLUGIN_E_NOMEM;
 }
 
 int
@@ -155,6 +150,6 @@ sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
     sm_sleepers_tell(cls, conn);
     tp_count(&cls->counters.connects, 1);
     TP_LOG(cls->host, DEBUG, "%s: connected, process %d, %s", conn->peer->name,
-        (int) conn->pid, ordered ? "fences" : "membarrier");
+        (int) conn->process.pid, ordered ? "fences" : "membarrier");
     return NULL;
 }

@@ -8,13 +8,6 @@
 
 #define UNREAD_MAX 1024 /* packets; more than a socket holds */
 
-uint32_t
-sm_hello_longest(const na_plugin_class *cls)
-{
-    return cls->max_unexpected > cls->max_expected ? cls->max_unexpected
-                                                   : cls->max_expected;
-}
-
 static struct sm_hello
 compose(const na_plugin_class *cls, int32_t status)
 {
@@ -27,7 +20,7 @@ compose(const na_plugin_class *cls, int32_t status)
             SM_HELLO_EMULATES | (cls->membarrier ? SM_HELLO_MEMBARRIER : 0),
         .status = status,
         .capacity = cls->ring_capacity,
-        .longest = sm_hello_longest(cls),
+        .longest = cls->longest,
         .name_length = cls->self->addr.length,
         .owner = cls->owner,
     };

@@ -38,9 +38,6 @@ struct sm_hello {
 
 static_assert(sizeof(struct sm_hello) == 160, "layout of the hello");
 
-/* The longest payload that a class puts into its rings. */
-uint32_t sm_hello_longest(const na_plugin_class *cls);
-
 /* The descriptors that come with it; -1: it brings none. */
 struct sm_hello_fds {
     int ring;

@@ -50,10 +50,10 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
         SM_MESSAGE_DEFAULT, SM_MESSAGE_MAX, "unexpected");
     cls->max_expected = tp_open_message_size(host, info->max_expected_size,
         SM_MESSAGE_DEFAULT, SM_MESSAGE_MAX, "expected");
-    cls->ring_capacity = ring_capacity(cls->max_unexpected > cls->max_expected
-                                           ? cls->max_unexpected
-                                           : cls->max_expected,
-        host->number(host, "sm.ring_size"));
+    cls->longest = cls->max_unexpected > cls->max_expected ? cls->max_unexpected
+                                                           : cls->max_expected;
+    cls->ring_capacity =
+        ring_capacity(cls->longest, host->number(host, "sm.ring_size"));
     cls->queue_limit = host->number(host, "sm.queue_size");
     cls->send_timeout_ns = host->number(host, "sm.send_timeout");
     cls->membarrier =

@@ -126,7 +126,7 @@ refusal(const na_plugin_class *cls, const struct sm_process *process)
         return NULL;
     for (const struct sm_conn *conn = cls->conns; conn != NULL;
          conn = conn->next)
-        count += conn->uid == process->uid;
+        count += conn->process.uid == process->uid;
     return count < cls->user_connections ? NULL
                                          : "its user has enough connections";
 }

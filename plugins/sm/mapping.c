@@ -61,7 +61,7 @@ seen(struct sm_conn *conn, uint64_t id, uint32_t access)
     return NULL;
 }
 
-/* What a shared segment is wanted for when it comes with that access. */
+/* What a shared segment is wanted for when it arrives with that access. */
 static uint32_t
 wanted_access(uint32_t access)
 {

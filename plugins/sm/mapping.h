@@ -8,7 +8,7 @@
 
 #define SM_CONN_MAPPINGS 64U /* of a peer, mapped at a time */
 
-/* What comes over the socket with the descriptor of a segment, or without one
+/* What arrives over the socket with the descriptor of a segment, or without one
  * if it is not given. A wake-up is one byte. */
 struct sm_mapping_packet {
     uint32_t magic;
@@ -34,10 +34,10 @@ struct sm_mapping {
 void sm_mapping_give(
     na_plugin_class *cls, struct sm_conn *conn, uint64_t key, uint32_t access);
 
-/* Whether a segment has been asked for that has not come. [progress] */
+/* Whether a segment has been asked for that has not arrived. [progress] */
 bool sm_mapping_any_wanted(struct sm_conn *conn);
 
-/* A packet has come: maps the segment if it was asked for and is what it should
+/* A packet has arrived: maps the segment if it was asked for and is what it should
  * be. fd stays the caller's, -1 without one. NULL, or what is wrong.
  * [progress] */
 const char *sm_mapping_take(na_plugin_class *cls, struct sm_conn *conn,

@@ -62,7 +62,7 @@ emulate(na_plugin_class *cls, struct sm_conn *conn, int error)
         TP_LOG(cls->host, INFO,
             "the kernel does not let this process copy from and to process %d "
             "(%s): puts and gets are emulated by messages",
-            (int) conn->pid, strerror(error));
+            (int) conn->process.pid, strerror(error));
     return up ? SM_MOVE_EMULATED : NA_PLUGIN_E_AGAIN;
 }
 
@@ -89,12 +89,12 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
                 "both processes must run as the same user, without a filter on "
                 "process_vm_readv, and kernel.yama.ptrace_scope be 0, or the "
                 "owner call prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)",
-                (int) conn->pid, strerror(error));
+                (int) conn->process.pid, strerror(error));
         return NA_PLUGIN_E_PERMISSION;
     }
     if (!said)
         TP_LOG(cls->host, ERROR, "access to the memory of process %d: %s",
-            (int) conn->pid, strerror(error));
+            (int) conn->process.pid, strerror(error));
     if (error == EFAULT)
         return NA_PLUGIN_E_FAULT;
     return error == ENOMEM ? NA_PLUGIN_E_NOMEM : NA_PLUGIN_E_IO_ERROR;

@@ -65,7 +65,7 @@ struct sm_op {
                 uint64_t serial; /* of the connection */
                 uint64_t asked;  /* emulated: bytes asked for, or sent */
             };
-            uint64_t arrived; /* emulated: bytes of a get that have come */
+            uint64_t arrived; /* emulated: bytes of a get that have arrived */
         } rma;
     };
 };

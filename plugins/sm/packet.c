@@ -17,19 +17,12 @@
 
 #define DRAIN_ROUNDS 64 /* packets read at a time */
 
-/* What the kernel said of the process at the other end. */
-static struct sm_process
-process_of(const struct sm_conn *conn)
-{
-    return (struct sm_process){
-        .pid = conn->pid, .uid = conn->uid, .pidfd = conn->pidfd};
-}
-
 static bool
 proven(const na_plugin_class *cls, const struct sm_conn *conn,
     const struct sm_hello *hello, bool answer)
 {
-    return sm_access_proven(cls, conn->pid, hello->owner, answer, hello->proof);
+    return sm_access_proven(
+        cls, conn->process.pid, hello->owner, answer, hello->proof);
 }
 
 /* Ends the caller's former connection if the caller has closed it: answers would
@@ -56,23 +49,22 @@ static void
 answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     const struct sm_hello_fds *fds, struct sm_batch *batch)
 {
-    struct sm_process process = process_of(conn);
     int ring = -1;
 
     if (hello->major != SM_HELLO_MAJOR) {
         sm_hello_refuse(cls, conn->fd, NA_PLUGIN_E_PROTONOSUPPORT);
         TP_LOG(cls->host, WARNING,
             "process %d speaks version %u of the protocol, this class %d",
-            (int) conn->pid, hello->major, SM_HELLO_MAJOR);
+            (int) conn->process.pid, hello->major, SM_HELLO_MAJOR);
         sm_conn_end(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
         return;
     }
 
     int error = 0;
-    const char *wrong = sm_hello_check(hello, &process);
+    const char *wrong = sm_hello_check(hello, &conn->process);
     if (wrong == NULL && !proven(cls, conn, hello, false)) {
         sm_hello_refuse_caller(
-            cls, conn->fd, &process, "it does not have this class's key");
+            cls, conn->fd, &conn->process, "it does not have this class's key");
         sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }
@@ -89,7 +81,8 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     }
     /* that a caller has hung up already will show */
     if (wrong == NULL) {
-        error = sm_hello_send(cls, conn->fd, ring, &process, hello->owner);
+        error =
+            sm_hello_send(cls, conn->fd, ring, &conn->process, hello->owner);
         if (error != 0 && error != EPIPE && error != ECONNRESET)
             wrong = strerror(error);
     } else {
@@ -106,7 +99,6 @@ static void
 take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     const struct sm_hello_fds *fds)
 {
-    struct sm_process process = process_of(conn);
     const char *wrong;
 
     if (hello->major == SM_HELLO_MAJOR &&
@@ -120,7 +112,7 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     else if (hello->status != NA_PLUGIN_OK)
         wrong = "it has refused this class";
     else
-        wrong = sm_hello_check(hello, &process);
+        wrong = sm_hello_check(hello, &conn->process);
     if (wrong == NULL && !proven(cls, conn, hello, true)) {
         TP_LOG(cls->host, ERROR, "%s does not hold the key of this class",
             sm_conn_name(conn));
@@ -209,7 +201,7 @@ sm_packet_lose(
         return;
 
     TP_LOG(cls->host, DEBUG, "%s (process %d) has hung up or ended",
-        sm_conn_name(conn), (int) conn->pid);
+        sm_conn_name(conn), (int) conn->process.pid);
     if (conn->state == SM_CONN_UP && !sm_deliver_all(cls, conn, batch))
         return;
     sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);

@@ -55,7 +55,7 @@ sm_queue_flush(na_plugin_class *cls)
         if (late.head != NULL) {
             TP_LOG(cls->host, WARNING,
                 "%s (process %d) does not receive: sends have timed out",
-                sm_conn_name(conn), (int) conn->pid);
+                sm_conn_name(conn), (int) conn->process.pid);
             sm_ctx_finish_all(&late, NA_PLUGIN_E_TIMEOUT);
         }
         if (broken) {

@@ -48,7 +48,7 @@ map(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
         return false;
     *target_p = (struct sm_target){
         .displacement = (int64_t) ((uintptr_t) memory - remote->shared_base),
-        .pidfd = conn->pidfd,
+        .pidfd = conn->process.pidfd,
         .memory_fd = -1,
         .conn = conn};
     return true;
@@ -77,13 +77,15 @@ check_registry(na_plugin_class *cls, const struct sm_conn *conn,
 static struct sm_target
 process_target(const na_plugin_class *cls, struct sm_conn *conn)
 {
-    struct sm_target target = {
-        .pid = conn->pid, .pidfd = conn->pidfd, .memory_fd = -1, .conn = conn};
+    struct sm_target target = {.pid = conn->process.pid,
+        .pidfd = conn->process.pidfd,
+        .memory_fd = -1,
+        .conn = conn};
 
     if (!cls->privileged)
         return target;
     if (conn->memory == SM_MEMORY_UNKNOWN) {
-        conn->memory_fd = sm_privilege_open_memory(conn->pid);
+        conn->memory_fd = sm_privilege_open_memory(conn->process.pid);
         conn->memory =
             conn->memory_fd >= 0 ? SM_MEMORY_UNPROVEN : SM_MEMORY_REFUSED;
     }

@@ -58,18 +58,16 @@ make_socket(const char *name,
 int
 sm_socket_bind(const char *name, bool listens, int *fd_p)
 {
-    int fd;
+    int fd = -1;
     int error = make_socket(name, bind, &fd);
 
-    if (error != 0)
-        return error;
-    if (listens && listen(fd, BACKLOG) != 0) {
+    if (error == 0 && listens && listen(fd, BACKLOG) != 0) {
         error = errno;
         close(fd);
-        return error;
     }
-    *fd_p = fd;
-    return 0;
+    if (error == 0)
+        *fd_p = fd;
+    return error;
 }
 
 int

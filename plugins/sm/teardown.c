@@ -77,11 +77,11 @@ close_process(struct sm_conn *conn)
 {
     if (conn->users != 0)
         return false;
-    if (conn->pidfd >= 0)
-        close(conn->pidfd);
+    if (conn->process.pidfd >= 0)
+        close(conn->process.pidfd);
     if (conn->memory_fd >= 0)
         close(conn->memory_fd);
-    conn->pidfd = conn->memory_fd = -1;
+    conn->process.pidfd = conn->memory_fd = -1;
     conn->memory = SM_MEMORY_REFUSED;
     return true;
 }
@@ -96,7 +96,7 @@ close_descriptors(na_plugin_class *cls, struct sm_conn *conn)
         sm_socket_close(conn->fd);
     }
     if (conn->watched)
-        epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->pidfd, NULL);
+        epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->process.pidfd, NULL);
     conn->watched = false;
 
     tp_lock_take(&conn->lock);
@@ -150,7 +150,7 @@ void
 sm_conn_break(na_plugin_class *cls, struct sm_conn *conn, const char *wrong)
 {
     TP_LOG(cls->host, WARNING, "connection with %s (process %d) ended: %s",
-        sm_conn_name(conn), (int) conn->pid, wrong);
+        sm_conn_name(conn), (int) conn->process.pid, wrong);
     tp_count(&cls->counters.broken, 1);
     sm_conn_end(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
 }
