@@ -114,6 +114,24 @@ START_TEST(one_message_is_queued_however_long_and_a_placed_one_always)
 }
 END_TEST
 
+START_TEST(taking_a_queued_message_gives_room_back_and_posts_nothing)
+{
+    struct tp_recv *got = NULL;
+
+    ck_assert_ptr_null(tp_match_take_queued(&match));
+    ck_assert_int_eq(deliver(NULL, 1, "first", true, &got), TP_KEPT);
+    struct tp_kept *kept = tp_match_take_queued(&match);
+    ck_assert_ptr_nonnull(kept);
+    ck_assert_uint_eq(kept->tag, 1);
+    forget(&quota, kept, false);
+    ck_assert_uint_eq(quota.used, 0);
+    ck_assert_ptr_null(tp_match_take_queued(&match));
+    /* no receive was posted */
+    ck_assert_int_eq(deliver(NULL, 2, "second", true, &got), TP_KEPT);
+    ck_assert_ptr_null(got);
+}
+END_TEST
+
 START_TEST(own_memory_is_appended_whatever_the_quota)
 {
     struct tp_kept *own = malloc(sizeof(*own));
@@ -287,6 +305,8 @@ main(void)
     tcase_add_test(cases, queue_keeps_copies_in_order_up_to_its_quota);
     tcase_add_test(
         cases, one_message_is_queued_however_long_and_a_placed_one_always);
+    tcase_add_test(
+        cases, taking_a_queued_message_gives_room_back_and_posts_nothing);
     tcase_add_test(cases, own_memory_is_appended_whatever_the_quota);
     tcase_add_test(
         cases, expected_messages_are_matched_by_owner_context_and_tag);

@@ -245,6 +245,10 @@ START_TEST(a_name_is_one_object_while_somebody_refers_to_it)
     ck_assert(tp_addr_release_shared(&named[57].addr));
     ck_assert(!tp_addr_release(&table, &named[57].addr));
     ck_assert(!tp_addr_release_shared(&named[57].addr));
+    tp_addr_hold(&named[57].addr, true);
+    ck_assert(tp_addr_release_single(&named[57].addr));
+    ck_assert(!tp_addr_release_single(&named[57].addr));
+    ck_assert_ptr_eq(tp_addr_find(&table, NULL, "n57", 3), &named[57].addr);
     ck_assert(tp_addr_release(&table, &named[57].addr));
     ck_assert_ptr_null(tp_addr_find(&table, NULL, "n57", 3));
     ck_assert_uint_eq(table.count, 99);
