@@ -295,6 +295,16 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
     return ret;
 }
 
+/* Takes an operation out of its queue and ends it. [ctx->lock] */
+static void
+end(na_plugin_ctx *ctx, struct sm_op *op, int32_t status)
+{
+    tp_list_remove(&ctx->rma, &op->recv.keyed.link);
+    sm_pending_drop(ctx->cls);
+    op->result = (na_plugin_event){.op = op, .status = status};
+    sm_ctx_ready(ctx, op);
+}
+
 /* Leaves an operation to the peer: OK; AGAIN if another thread is working on the
  * connections, or this one has ended. [rma_lock] */
 static int32_t
@@ -309,13 +319,11 @@ hand_over(na_plugin_ctx *ctx, struct sm_op *op)
     if (same) {
         tp_lock_take(&ctx->lock);
         ctx->rma_active = NULL;
-        tp_list_remove(&ctx->rma, &op->recv.keyed.link);
-        sm_pending_drop(cls);
         if (op->stop != 0) {
-            op->result =
-                (na_plugin_event){.op = op, .status = NA_PLUGIN_E_CANCELED};
-            sm_ctx_ready(ctx, op);
+            end(ctx, op, NA_PLUGIN_E_CANCELED);
         } else {
+            tp_list_remove(&ctx->rma, &op->recv.keyed.link);
+            sm_pending_drop(cls);
             sm_emulated_add(cls, conn, op);
         }
         tp_lock_drop(&ctx->lock);
@@ -330,7 +338,7 @@ static void
 work(na_plugin_ctx *ctx)
 {
     tp_lock_take(&ctx->lock);
-    struct sm_op *op = (struct sm_op *) ctx->rma.head;
+    struct sm_op *op = sm_op_of(ctx->rma.head);
     ctx->rma_active = op;
     tp_lock_drop(&ctx->lock);
     if (op == NULL)
@@ -345,20 +353,13 @@ work(na_plugin_ctx *ctx)
 
     tp_lock_take(&ctx->lock);
     ctx->rma_active = NULL;
-    if (op->stop != 0 && ret >= 0 && op->rma.length != 0)
-        ret = NA_PLUGIN_E_CANCELED;
-    if (ret == NA_PLUGIN_E_AGAIN) {
-        if (op->stop != 0)
-            ret = NA_PLUGIN_E_CANCELED;
+    bool ended = ret != NA_PLUGIN_E_AGAIN &&
+                 (ret != NA_PLUGIN_OK || op->rma.length == 0);
+    if (ended || op->stop != 0) {
+        end(ctx, op, ended ? ret : NA_PLUGIN_E_CANCELED);
+    } else if (ret == NA_PLUGIN_E_AGAIN) {
         tp_list_remove(&ctx->rma, &op->recv.keyed.link);
         tp_list_append(&ctx->rma, &op->recv.keyed.link);
-    }
-    if (ret != NA_PLUGIN_E_AGAIN &&
-        (ret != NA_PLUGIN_OK || op->rma.length == 0)) {
-        tp_list_remove(&ctx->rma, &op->recv.keyed.link);
-        sm_pending_drop(ctx->cls);
-        op->result = (na_plugin_event){.op = op, .status = ret};
-        sm_ctx_ready(ctx, op);
     }
     tp_lock_drop(&ctx->lock);
 }
