@@ -2,7 +2,6 @@
 /* Records out of a ring, in the general case: any kind, any context, with a
  * receive or without, with room for its event or not. */
 #include "deliver.h"
-#include "address.h"
 #include "emulated_rma.h"
 #include "match.h"
 #include "teardown.h"

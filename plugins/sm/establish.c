@@ -2,6 +2,7 @@
 /* Making a connection, up to the hello of its peer. */
 #include <sys/epoll.h>
 
+#include "access.h"
 #include "address.h"
 #include "establish.h"
 #include "match.h"

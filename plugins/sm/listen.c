@@ -10,8 +10,10 @@
 #include "access.h"
 #include "address.h"
 #include "establish.h"
+#include "hello.h"
 #include "listen.h"
 #include "packet.h"
+#include "socket.h"
 #include "teardown.h"
 
 #define CALLED_MAX 256 /* callers without a hello at a time */

@@ -61,26 +61,20 @@ seen(struct sm_conn *conn, uint64_t id, uint32_t access)
     return NULL;
 }
 
-/* What a shared segment is wanted for when it arrives with that access. */
-static uint32_t
-wanted_access(uint32_t access)
-{
-    return (access & NA_PLUGIN_MEM_WRITE) != 0 ? NA_PLUGIN_MEM_WRITE
-                                               : NA_PLUGIN_MEM_READ;
-}
-
-/* Whether a packet is the answer to a request. Nothing is taken out of the list
+/* The request that a packet answers, NULL: none. Nothing is taken out of the list
  * before the connection ends, and only packets add mappings. [progress] */
-static bool
-wanted(struct sm_conn *conn, const struct sm_mapping_packet *packet)
+static struct sm_mapping *
+find_wanted(struct sm_conn *conn, const struct sm_mapping_packet *packet)
 {
+    bool write = (packet->access & NA_PLUGIN_MEM_WRITE) != 0;
+
     tp_lock_take(&conn->lock);
-    const struct sm_mapping *mapping =
-        seen(conn, packet->id, wanted_access(packet->access));
+    struct sm_mapping *mapping = seen(
+        conn, packet->id, write ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ);
     bool wanted = mapping != NULL && mapping->memory == NULL &&
                   mapping->length == packet->length;
     tp_lock_drop(&conn->lock);
-    return wanted;
+    return wanted ? mapping : NULL;
 }
 
 bool
@@ -103,7 +97,8 @@ sm_mapping_take(na_plugin_class *cls, struct sm_conn *conn,
 
     if (packet->magic != SM_MAPPING_MAGIC)
         return "unexpected packet";
-    if (!wanted(conn, packet))
+    struct sm_mapping *mapping = find_wanted(conn, packet);
+    if (mapping == NULL)
         return "it shares memory that was not asked for";
     if (fd < 0) /* out of descriptors: copies go on as before */
         return NULL;
@@ -113,7 +108,7 @@ sm_mapping_take(na_plugin_class *cls, struct sm_conn *conn,
         return wrong;
 
     tp_lock_take(&conn->lock);
-    seen(conn, packet->id, wanted_access(packet->access))->memory = memory;
+    mapping->memory = memory;
     tp_lock_drop(&conn->lock);
     tp_count_shared(&cls->counters.segments, 1);
     return NULL;

@@ -9,10 +9,12 @@
 #include "address.h"
 #include "deliver.h"
 #include "establish.h"
+#include "hello.h"
 #include "mapping.h"
 #include "memfd.h"
 #include "packet.h"
 #include "sleepers.h"
+#include "socket.h"
 #include "teardown.h"
 
 #define DRAIN_ROUNDS 64 /* packets read at a time */

@@ -5,7 +5,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "address.h"
 #include "connect.h"
 #include "emulated_rma.h"
 #include "mapping.h"

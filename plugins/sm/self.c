@@ -2,7 +2,6 @@
 /* Messages to oneself. They obey the same bounds as all others: a send that the
  * target's queue has no room for is held by that context. */
 #include "self.h"
-#include "address.h"
 #include "match.h"
 #include "ring.h"
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "context.h"
 #include "emulated_rma.h"
 #include "mapping.h"
 #include "match.h"
