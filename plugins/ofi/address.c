@@ -332,3 +332,12 @@ ofi_addr_release(struct ofi_endpoint *ep, na_plugin_addr *addr)
     ofi_addr_drop(ep, addr);
     tp_lock_drop(&ep->lock);
 }
+
+void
+ofi_addr_drop_source(struct ofi_endpoint *ep, na_plugin_addr *addr)
+{
+    if (ofi_is_first(ep))
+        ofi_addr_drop(ep, addr);
+    else
+        ofi_addr_release(ep->cls->first, addr);
+}

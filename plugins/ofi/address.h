@@ -47,6 +47,10 @@ ofi_addr_hold(na_plugin_addr *addr)
 /* One less. [lock] */
 void ofi_addr_drop(struct ofi_endpoint *ep, na_plugin_addr *addr);
 
+/* The same of what the core has, by an endpoint that may not be the first one.
+ * [lock] */
+void ofi_addr_drop_source(struct ofi_endpoint *ep, na_plugin_addr *addr);
+
 /* The same without it. */
 void ofi_addr_release(struct ofi_endpoint *ep, na_plugin_addr *addr);
 

@@ -6,38 +6,36 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
+#include "addr.h"
 #include "class.h"
+#include "common/open.h"
 #include "context.h"
-#include "ctx.h"
 #include "endpoint.h"
 #include "endpoints.h"
+#include "forward.h"
 #include "header.h"
+#include "liveness.h"
 #include "match.h"
 #include "ofi.h"
+#include "op.h"
 #include "quirk.h"
+#include "rma.h"
+#include "route.h"
+#include "send.h"
 #include "signals.h"
-#include "upcalls.h"
 
-static uint64_t
+static uint32_t
 message_size(const na_plugin_class *cls, const struct fi_info *device,
     uint64_t wanted, const char *kind)
 {
     uint64_t most = device->ep_attr->max_msg_size;
     uint64_t header = ofi_header_length(OFI_NAME_MAX, OFI_NAME_MAX);
 
-    most = most > header ? most - header : 0;
-    most = most < OFI_MESSAGE_MAX ? most : OFI_MESSAGE_MAX;
-    if (wanted == 0)
-        return most < OFI_MESSAGE_DEFAULT ? most : OFI_MESSAGE_DEFAULT;
-    if (wanted <= most)
-        return wanted;
-    TP_LOG(cls->host, INFO,
-        "%s messages of %" PRIu64 " bytes wanted; at most %" PRIu64, kind,
-        wanted, most);
-    return most;
+    most = most > header ? ofi_least(most - header, OFI_MESSAGE_MAX) : 0;
+    return tp_open_message_size(cls->host, wanted,
+        (uint32_t) ofi_least(most, OFI_MESSAGE_DEFAULT), (uint32_t) most, kind);
 }
 
 /* Whether contexts can have endpoints of their own. Not if puts and gets want
@@ -59,7 +57,6 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info,
 {
     const na_plugin_host *host = cls->host;
 
-    cls->queue_limit = host->number(host, "ofi.queue_size");
     cls->retry_ns = host->number(host, "ofi.retry_timeout");
     cls->send_ns = host->number(host, "ofi.send_timeout");
     cls->silence_ns = host->number(host, "ofi.probe_interval");
@@ -81,18 +78,32 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info,
     cls->apart = info->max_contexts > 1 && can_be_apart(cls, device);
 }
 
-/* A number that no other class has. */
-static int32_t
-draw_number(na_plugin_class *cls)
+/* UPCALLS: what liveness makes messages and transfers do */
+
+static void
+end(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status)
 {
-    while (cls->number == 0)
-        if (getrandom(&cls->number, sizeof(cls->number), 0) !=
-            (ssize_t) sizeof(cls->number)) {
-            TP_LOG(cls->host, ERROR, "no random numbers");
-            return NA_PLUGIN_E_IO_ERROR;
-        }
-    return NA_PLUGIN_OK;
+    ofi_match_lose(peer, status);
+    ofi_send_lose(ep, peer, status);
+    ofi_rma_lose(ep, peer, status);
 }
+
+static void
+retry(struct ofi_endpoint *ep, na_plugin_addr *peer)
+{
+    ofi_send_retry(ep, peer);
+    if (peer->blocked)
+        ofi_rma_retry(ep, peer);
+}
+
+static const struct ofi_upcalls upcalls = {.end = end,
+    .retry = retry,
+    .forget = ofi_match_forget,
+    .detour = ofi_route_detour,
+    .replaced = ofi_route_replaced,
+    .ping = ofi_send_ping,
+    .forward = ofi_forward,
+    .pass = ofi_forward_own};
 
 /* The first context's, with that, comes first: the others speak in its name. */
 void
@@ -131,7 +142,7 @@ allocate(const na_plugin_host *host, const char *protocol,
         return NULL;
     }
     cls->host = host;
-    cls->upcalls = &ofi_upcalls;
+    cls->upcalls = &upcalls;
     memcpy(cls->text_why, choice->why, sizeof(cls->text_why));
     cls->trait = choice->trait;
     if (choice->trait == &choice->other) {
@@ -158,11 +169,13 @@ ofi_class_new(const na_plugin_host *host, const na_plugin_open_info *info,
     ofi_quirks_adjust(cls->trait, &cls->conduct);
     configure(cls, info, choice->info);
     cls->delivery = ofi_info_has_delivery(cls->trait);
-    int32_t ret = draw_number(cls);
-    if (ret == NA_PLUGIN_OK)
+    int32_t ret = NA_PLUGIN_E_IO_ERROR;
+    if (tp_random_draw(&cls->keys.random, &cls->number))
         ret = ofi_endpoint_first(cls, choice->info);
-    else
+    else {
+        TP_LOG(host, ERROR, "no random numbers");
         ofi_library.freeinfo(choice->info);
+    }
     if (ret != NA_PLUGIN_OK) {
         ofi_class_destroy(cls);
         return ret;

@@ -98,7 +98,8 @@ allocate(na_plugin_class *cls, uint32_t index, struct fi_info *info)
     ep->index = index;
     ep->info = info;
     ep->listener = -1;
-    ep->inbox.bell = -1;
+    ep->quota.limit = cls->host->number(cls->host, "ofi.queue_size");
+    ep->inbox.event = -1;
     tp_lock_init(&ep->lock, cls->single);
     tp_lock_init(&ep->inbox.lock, cls->single);
     return ep;

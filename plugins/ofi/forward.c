@@ -26,7 +26,7 @@ ofi_forward(struct ofi_endpoint *first, const struct ofi_message *message)
     if (give(first, ofi_endpoint_of(first->cls, message->header.target_ctx),
             message))
         return false;
-    struct ofi_kept *kept = ofi_rx_keep(first, message->rx);
+    struct tp_kept *kept = ofi_rx_keep(first, message->rx);
     kept->from = message->from;
     ofi_addr_hold(kept->from);
     kept->data = message->data - message->before;
@@ -37,7 +37,7 @@ ofi_forward(struct ofi_endpoint *first, const struct ofi_message *message)
 
 /* True: a message that was detained need not be any longer. */
 static bool
-release(struct ofi_endpoint *first, const struct ofi_kept *kept)
+release(struct ofi_endpoint *first, const struct tp_kept *kept)
 {
     struct ofi_message message = {.from = kept->from};
 
@@ -46,7 +46,7 @@ release(struct ofi_endpoint *first, const struct ofi_kept *kept)
         return true; /* it was read before */
     struct ofi_endpoint *other =
         ofi_endpoint_of(first->cls, message.header.target_ctx);
-    message.data = kept->data + message.before;
+    message.data = (const unsigned char *) kept->data + message.before;
     message.length = kept->length - message.before;
     if (other == NULL)
         first->counters.strayed++;
@@ -60,7 +60,7 @@ ofi_forward_retry(struct ofi_endpoint *first)
 
     for (struct tp_link *link = first->detained.head; link != NULL;
          link = next) {
-        struct ofi_kept *kept = TP_OBJECT(link, struct ofi_kept, by_age);
+        struct tp_kept *kept = TP_OBJECT(link, struct tp_kept, by_age);
         next = link->next;
         if (!release(first, kept))
             continue;
@@ -70,7 +70,7 @@ ofi_forward_retry(struct ofi_endpoint *first)
     }
 }
 
-int32_t
+bool
 ofi_forward_own(struct ofi_endpoint *ep, const struct ofi_message *message)
 {
     uint32_t id = message->header.target_ctx;
@@ -78,8 +78,7 @@ ofi_forward_own(struct ofi_endpoint *ep, const struct ofi_message *message)
 
     if (target == NULL) {
         ep->counters.strayed++;
-        return NA_PLUGIN_DONE;
+        return true;
     }
-    return ofi_inbox_leave(target, message) ? NA_PLUGIN_DONE
-                                            : NA_PLUGIN_E_AGAIN;
+    return ofi_inbox_leave(target, message);
 }

@@ -12,9 +12,9 @@ bool ofi_forward(struct ofi_endpoint *first, const struct ofi_message *message);
 /* Tries again what could not be passed on. */
 void ofi_forward_retry(struct ofi_endpoint *first);
 
-/* A message to oneself, for a context that is not this class's. DONE, or AGAIN:
- * there is no room for it. */
-int32_t ofi_forward_own(
+/* A message to oneself, for a context of another endpoint. False: there is no room
+ * for it. */
+bool ofi_forward_own(
     struct ofi_endpoint *ep, const struct ofi_message *message);
 
 #endif /* OFI_FORWARD_H */

@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 
 #include "addr.h"
-#include "ctx.h"
 #include "inbox.h"
+#include "op.h"
 
 static struct ofi_parcel *
 pack(const struct ofi_message *message)
@@ -42,8 +42,7 @@ fits(struct ofi_endpoint *ep, uint64_t bytes)
     struct ofi_inbox *inbox = &ep->inbox;
 
     tp_lock_take(&inbox->lock);
-    bool room =
-        inbox->bytes == 0 || inbox->bytes + bytes <= ep->cls->queue_limit;
+    bool room = inbox->bytes == 0 || inbox->bytes + bytes <= ep->quota.limit;
     tp_lock_drop(&inbox->lock);
     return room;
 }
@@ -63,8 +62,8 @@ ofi_inbox_leave(struct ofi_endpoint *ep, const struct ofi_message *message)
     tp_list_append(list_for(inbox, &parcel->header), &parcel->link);
     inbox->bytes += bytes;
     atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed);
-    if (inbox->bell >= 0 && !inbox->rung)
-        inbox->rung = eventfd_write(inbox->bell, 1) == 0;
+    if (inbox->event >= 0 && !inbox->set)
+        inbox->set = eventfd_write(inbox->event, 1) == 0;
     tp_lock_drop(&inbox->lock);
     return true;
 }
@@ -75,8 +74,7 @@ has_room(const struct ofi_endpoint *ep, uint32_t id, uint64_t length)
 {
     const na_plugin_ctx *ctx = ep->contexts[id];
 
-    return ctx == NULL || ofi_queue_has_room(ep, length) ||
-           (ctx->queue.head == NULL && ctx->recvs.head != NULL);
+    return ctx == NULL || tp_match_has_room(&ctx->match, length);
 }
 
 /* The first that can be delivered. [the inbox's lock] */
@@ -139,8 +137,8 @@ ofi_inbox_arm(na_plugin_ctx *ctx)
 
     tp_lock_take(&inbox->lock);
     bool nothing = first_of(ctx->ep) == NULL;
-    inbox->bell = ctx->bell;
-    inbox->rung = false;
+    inbox->event = ctx->wake.event;
+    inbox->set = false;
     tp_lock_drop(&inbox->lock);
     return nothing;
 }
@@ -151,9 +149,9 @@ ofi_inbox_disarm(na_plugin_ctx *ctx)
     struct ofi_inbox *inbox = &ctx->ep->inbox;
 
     tp_lock_take(&inbox->lock);
-    bool rung = inbox->rung;
-    inbox->bell = -1;
-    inbox->rung = false;
+    bool set = inbox->set;
+    inbox->event = -1;
+    inbox->set = false;
     tp_lock_drop(&inbox->lock);
-    return rung;
+    return set;
 }

@@ -29,23 +29,15 @@ struct ofi_parcel *ofi_inbox_take(struct ofi_endpoint *ep);
 /* Drops what is for a context that goes, and counts it. [lock] */
 void ofi_inbox_clear(struct ofi_endpoint *ep);
 
-/* What others leave rings the bell of a context from now on; false: there is
- * something to deliver already. No longer; true: it was rung. [lock] */
+/* What others leave wakes a context from now on; false: there is something to
+ * deliver already. No longer; true: its wake-up was set. [lock] */
 bool ofi_inbox_arm(na_plugin_ctx *ctx);
 bool ofi_inbox_disarm(na_plugin_ctx *ctx);
-
-/* Whether an unexpected message may be queued. */
-static inline bool
-ofi_queue_has_room(const struct ofi_endpoint *ep, uint64_t length)
-{
-    return ep->kept_bytes + length + sizeof(struct ofi_kept) <=
-           ep->cls->queue_limit;
-}
 
 static inline bool
 ofi_inbox_is_empty(const struct ofi_endpoint *ep)
 {
-    /* relaxed: what is missed now is seen by the next poll, or rings */
+    /* relaxed: what is missed now is seen by the next poll, or sets the wake-up */
     return atomic_load_explicit(&ep->inbox.count, memory_order_relaxed) == 0;
 }
 

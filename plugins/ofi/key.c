@@ -47,7 +47,7 @@ ofi_key_register(
     int ret = -FI_ENOKEY;
 
     for (uint32_t i = 0; i < DRAWS && ret == -FI_ENOKEY; i++) {
-        if (!draw(&ep->cls->first->cls->keys, &attr->requested_key))
+        if (!draw(&ep->cls->keys, &attr->requested_key))
             return -FI_EIO;
         attr->requested_key &= mask;
         if (attr->requested_key != FI_KEY_NOTAVAIL)

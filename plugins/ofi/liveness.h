@@ -21,7 +21,7 @@ struct ofi_upcalls {
     void (*ping)(struct ofi_endpoint *ep, na_plugin_addr *peer);
     /* Messages for another endpoint of the class: see forward.h. */
     bool (*forward)(struct ofi_endpoint *ep, const struct ofi_message *message);
-    int32_t (*pass)(struct ofi_endpoint *ep, const struct ofi_message *message);
+    bool (*pass)(struct ofi_endpoint *ep, const struct ofi_message *message);
 };
 
 /* Whether a peer is there still, where it can be seen at once: within a node.

@@ -101,7 +101,6 @@ ofi_addr_lookup(na_plugin_class *cls, const char *text, na_plugin_addr **addr_p)
 void
 ofi_addr_dup(na_plugin_class *cls, na_plugin_addr *addr)
 {
-    (void) cls;
     ofi_addr_hold(addr);
 }
 
@@ -109,14 +108,12 @@ int32_t
 ofi_addr_equal(
     na_plugin_class *cls, const na_plugin_addr *a, const na_plugin_addr *b)
 {
-    (void) cls;
     return a == b;
 }
 
 uint64_t
 ofi_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
 {
-    (void) cls;
     return addr->hash;
 }
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matching. What comes before its receive is copied; beyond a bound it stays
- * where it came into, and when all of these are taken, peers wait. */
+/* Matching, by the engine of plugins/common. Unexpected messages are copied as far
+ * as a bound goes; beyond it they stay in the buffers that they came into, and
+ * when all of these are taken, peers wait. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "addr.h"
 #include "address.h"
-#include "ctx.h"
 #include "endpoints.h"
-#include "event.h"
 #include "inbox.h"
 #include "liveness.h"
 #include "match.h"
@@ -18,108 +16,80 @@
 #include "reject.h"
 #include "route.h"
 #include "rx.h"
-#include "wake.h"
 
-#define EARLY_MESSAGES 256U
-#define EARLY_BYTES (256U << 10)
+/* In place of a kept message: it is an expected one, of the peer that the other bits
+ * point to. Else they are the buffer that it is in, 0 of a copy. */
+#define SENDER 1U
 
-static uint64_t
-key_of(uint32_t source_ctx, uint32_t tag)
+static struct tp_message
+describe(const struct ofi_message *message)
 {
-    return (uint64_t) source_ctx << 32 | tag;
+    bool expected = message->header.kind == OFI_HEADER_EXPECTED;
+
+    return (struct tp_message){.owner = message->from->of,
+        .key = tp_match_key(message->header.source_ctx, message->header.tag),
+        .from = message->from->of,
+        .data = message->data,
+        .length = message->length,
+        .tag = message->header.tag,
+        .place = expected ? (uintptr_t) message->from | SENDER : 0};
+}
+
+static na_plugin_addr *
+sender_of(const struct tp_kept *kept)
+{
+    return (kept->place & SENDER) != 0
+               ? (na_plugin_addr *) (uintptr_t) (kept->place - SENDER)
+               : NULL;
+}
+
+/* Keeps a message: what forget gives back. */
+static void
+hold(const struct ofi_message *message)
+{
+    ofi_addr_hold(message->from->of);
+    if (message->header.kind == OFI_HEADER_EXPECTED)
+        ofi_addr_hold(message->from);
 }
 
 static void
-forget_kept(struct ofi_endpoint *ep, struct ofi_kept *kept)
+forget(void *arg, struct tp_kept *kept, bool dropped)
 {
-    ofi_addr_drop(ep, kept->from);
-    if (kept->rx != NULL)
+    struct ofi_endpoint *ep = ((na_plugin_ctx *) arg)->ep;
+    na_plugin_addr *sender = sender_of(kept);
+
+    ep->counters.dropped_expected += dropped;
+    ofi_addr_drop_source(ep, kept->from);
+    if (sender != NULL)
+        ofi_addr_drop(ep, sender);
+    if (sender == NULL && kept->place != 0)
         ofi_rx_forget(ep, kept);
     else
         free(kept);
 }
 
-/* Copies a message; NULL: no memory. */
-static struct ofi_kept *
-copy_message(const struct ofi_message *message)
+int32_t
+ofi_match_init(na_plugin_ctx *ctx)
 {
-    struct ofi_kept *kept = malloc(sizeof(*kept) + message->length);
-    unsigned char *data = (unsigned char *) (kept + 1);
-
-    if (kept == NULL)
-        return NULL;
-    if (message->length != 0)
-        memcpy(data, message->data, message->length);
-    kept->data = data;
-    kept->rx = NULL;
-    return kept;
+    ctx->match.quota = &ctx->ep->quota;
+    ctx->match.forget = forget;
+    ctx->match.arg = ctx;
+    return tp_match_init(&ctx->match);
 }
 
 static void
-describe_kept(struct ofi_kept *kept, const struct ofi_message *message)
+fill(struct ofi_op *op, const void *data, uint32_t length, uint32_t tag,
+    na_plugin_addr *source)
 {
-    kept->keyed.owner = message->from->of;
-    kept->keyed.key = key_of(message->header.source_ctx, message->header.tag);
-    kept->from = message->from;
-    ofi_addr_hold(kept->from);
-    kept->length = message->length;
-    kept->tag = message->header.tag;
-    kept->source_ctx = message->header.source_ctx;
+    na_plugin_event event;
+
+    if (tp_match_fill(&op->recv, data, length, tag, op, source, &event) &&
+        source != NULL)
+        ofi_addr_hold(source);
+    ofi_op_end(op, &event);
 }
 
 /* EXPECTED MESSAGES */
-
-static void
-early_remove(na_plugin_ctx *ctx, struct ofi_kept *kept)
-{
-    tp_table_remove(&ctx->kept, &kept->keyed);
-    tp_list_remove(&ctx->early, &kept->by_age);
-    ctx->early_bytes -= kept->length;
-}
-
-/* Keeps one that has no receive yet; the oldest give way. */
-static void
-early_keep(na_plugin_ctx *ctx, const struct ofi_message *message)
-{
-    struct ofi_endpoint *ep = ctx->ep;
-
-    while (ctx->early.head != NULL &&
-           (ctx->kept.count >= EARLY_MESSAGES ||
-               ctx->early_bytes + message->length > EARLY_BYTES)) {
-        struct ofi_kept *oldest =
-            TP_OBJECT(ctx->early.head, struct ofi_kept, by_age);
-        early_remove(ctx, oldest);
-        forget_kept(ep, oldest);
-        ep->counters.dropped_expected++;
-    }
-    struct ofi_kept *kept = copy_message(message);
-    if (kept == NULL) {
-        ofi_reject_lost(ep, message->length);
-        return;
-    }
-    describe_kept(kept, message);
-    tp_table_insert(&ctx->kept, &kept->keyed);
-    tp_list_append(&ctx->early, &kept->by_age);
-    ctx->early_bytes += kept->length;
-}
-
-/* Ends an expected receive. */
-static void
-end_expected(na_plugin_ctx *ctx, struct ofi_op *op, const unsigned char *data,
-    uint32_t length)
-{
-    if (length > op->length) {
-        ofi_event_end(ctx, op, NA_PLUGIN_E_MSGSIZE);
-        return;
-    }
-    if (length != 0)
-        memcpy(op->buffer, data, length);
-    ofi_event_emit(ctx, &(na_plugin_event){.op = op,
-                            .buffer = op->buffer,
-                            .length = length,
-                            .tag = op->tag,
-                            .flags = NA_PLUGIN_EVENT_MESSAGE});
-}
 
 /* Takes an expected receive from the list of its source. */
 static void
@@ -132,41 +102,40 @@ unlist(struct ofi_endpoint *ep, struct ofi_op *op)
 static void
 deliver_expected(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
-    struct tp_keyed *keyed = tp_table_find(&ctx->posted, message->from->of,
-        key_of(message->header.source_ctx, message->header.tag));
+    const struct tp_message arrived = describe(message);
+    struct tp_recv *recv;
+    enum tp_outcome outcome =
+        tp_match_deliver(&ctx->match, &arrived, false, &recv);
 
-    if (keyed == NULL) {
-        early_keep(ctx, message);
-        return;
-    }
-    struct ofi_op *op = TP_OBJECT(keyed, struct ofi_op, keyed);
-    tp_table_remove(&ctx->posted, keyed);
-    unlist(ctx->ep, op);
-    end_expected(ctx, op, message->data, message->length);
+    if (recv != NULL) {
+        struct ofi_op *op = TP_OBJECT(recv, struct ofi_op, recv);
+        unlist(ctx->ep, op);
+        fill(op, message->data, message->length, op->tag, NULL);
+    } else if (outcome == TP_KEPT)
+        hold(message);
+    else
+        ofi_reject_lost(ctx->ep, message->length);
 }
 
-/* Gives it what has come already, or waits for it. */
+/* Gives it what is there already, or waits for it. */
 static int32_t
 post_expected(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
     uint32_t peer_ctx)
 {
     struct ofi_endpoint *ep = ctx->ep;
-    struct tp_keyed *keyed = tp_table_find(&ctx->kept, peer, op->keyed.key);
+    struct tp_kept *kept = tp_match_post_expected(&ctx->match, &op->recv);
 
-    if (keyed != NULL) {
-        struct ofi_kept *kept = TP_OBJECT(keyed, struct ofi_kept, keyed);
-        early_remove(ctx, kept);
-        end_expected(ctx, op, kept->data, kept->length);
-        forget_kept(ep, kept);
+    if (kept != NULL) {
+        fill(op, kept->data, kept->length, op->tag, NULL);
+        forget(ctx, kept, false);
         return NA_PLUGIN_PENDING;
     }
     op->source = ofi_route_begin(ep, peer, peer_ctx);
     if (op->source == NULL) {
-        ctx->promised--;
+        tp_match_unpost(&ctx->match, &op->recv, false);
+        ofi_op_unpost(op);
         return NA_PLUGIN_E_NOMEM;
     }
-    op->state = OFI_OP_POSTED;
-    tp_table_insert(&ctx->posted, &op->keyed);
     tp_list_append(&op->source->receives, &op->by_peer);
     if (!op->source->self)
         ofi_peer_activate(ep, op->source);
@@ -180,21 +149,17 @@ ofi_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
 {
     struct ofi_endpoint *ep = ctx->ep;
     struct ofi_op *op = operation;
+    int32_t ret = NA_PLUGIN_E_NOMEM;
 
-    (void) buffer_data;
     if (tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS)
         return NA_PLUGIN_E_INVALID_ARG;
-
     tp_lock_take(&ep->lock);
-    int32_t ret = ofi_event_promise(ctx);
-    if (ret == NA_PLUGIN_OK) {
-        op->kind = OFI_OP_RECV_EXPECTED;
-        op->ctx = ctx;
-        op->buffer = buffer;
-        op->length = length;
+    if (ofi_op_post(ctx, op, OFI_OP_RECV_EXPECTED)) {
+        op->recv.buffer = buffer;
+        op->recv.length = length;
+        op->recv.keyed.owner = peer;
+        op->recv.keyed.key = tp_match_key(peer_ctx, (uint32_t) tag);
         op->tag = (uint32_t) tag;
-        op->keyed.owner = peer;
-        op->keyed.key = key_of(peer_ctx, (uint32_t) tag);
         ret = post_expected(ctx, op, peer, peer_ctx);
     }
     tp_lock_drop(&ep->lock);
@@ -203,120 +168,117 @@ ofi_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
 
 /* UNEXPECTED MESSAGES */
 
-/* Puts a message behind those that a multi-receive has. False: no room for its
+/* Puts a message behind those that a multi-receive has. False: no memory for its
  * event. */
 static bool
-fill_multi(
-    na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_message *message)
+fill_multi(na_plugin_ctx *ctx, struct ofi_op *op, const void *data,
+    uint32_t length, uint32_t tag, na_plugin_addr *source)
 {
-    uint64_t used = (op->used + message->length + 7) & ~UINT64_C(7);
-    bool last =
-        used >= op->length || op->length - used < ctx->ep->cls->max_unexpected;
+    uint64_t used = (op->used + length + 7) & ~UINT64_C(7);
+    bool last = used >= op->recv.length ||
+                op->recv.length - used < ctx->ep->cls->max_unexpected;
     na_plugin_event event = {.op = op,
-        .buffer = (unsigned char *) op->buffer + op->used,
-        .length = message->length,
-        .source = message->from->of,
-        .tag = message->header.tag,
-        .flags = NA_PLUGIN_EVENT_MESSAGE};
+        .buffer = (unsigned char *) op->recv.buffer + op->used,
+        .length = length,
+        .source = source,
+        .tag = tag,
+        .flags = NA_PLUGIN_EVENT_MESSAGE | (last ? 0U : NA_PLUGIN_EVENT_MORE)};
 
-    if (message->length != 0)
-        memcpy(event.buffer, message->data, message->length);
+    if (length != 0)
+        memcpy(event.buffer, data, length);
     if (last) {
-        tp_list_remove(&ctx->recvs, &op->keyed.link);
-        ofi_event_emit(ctx, &event);
+        tp_list_remove(&ctx->match.recvs, &op->recv.keyed.link);
+        ofi_op_end(op, &event);
     } else {
-        event.flags |= NA_PLUGIN_EVENT_MORE;
-        if (!ofi_event_emit_more(ctx, &event))
+        if (!tp_events_emit_more(&ctx->events, &event))
             return false;
         op->used = used;
+        if (ctx->armed)
+            tp_wake_set(&ctx->wake);
     }
-    ofi_addr_hold(message->from->of);
+    ofi_addr_hold(source);
     return true;
 }
 
-/* Gives a message to the first receive. False: there is none. */
-static bool
-take_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
+/* Gives a message to the oldest receive. False: there is none, or no memory for
+ * the event. */
+static inline bool
+take_unexpected(na_plugin_ctx *ctx, const void *data, uint32_t length,
+    uint32_t tag, na_plugin_addr *source)
 {
-    if (ctx->recvs.head == NULL)
-        return false;
-    struct ofi_op *op = TP_OBJECT(ctx->recvs.head, struct ofi_op, keyed.link);
-    if (op->kind == OFI_OP_RECV_MULTI)
-        return fill_multi(ctx, op, message);
+    struct tp_link *link = ctx->match.recvs.head;
 
-    tp_list_remove(&ctx->recvs, &op->keyed.link);
-    if (message->length > op->length) {
-        ofi_event_end(ctx, op, NA_PLUGIN_E_MSGSIZE);
-        return true;
-    }
-    if (message->length != 0)
-        memcpy(op->buffer, message->data, message->length);
-    ofi_addr_hold(message->from->of);
-    ofi_event_emit(ctx, &(na_plugin_event){.op = op,
-                            .buffer = op->buffer,
-                            .length = message->length,
-                            .source = message->from->of,
-                            .tag = message->header.tag,
-                            .flags = NA_PLUGIN_EVENT_MESSAGE});
+    if (link == NULL)
+        return false;
+    struct ofi_op *op = ofi_op_of(link);
+    if (op->kind == OFI_OP_RECV_MULTI)
+        return fill_multi(ctx, op, data, length, tag, source);
+    tp_list_drop_head(&ctx->match.recvs);
+    fill(op, data, length, tag, source);
     return true;
 }
 
-static bool
+static enum tp_outcome
 queue_copy(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
-    struct ofi_kept *kept = NULL;
+    const struct tp_message arrived = describe(message);
+    enum tp_outcome outcome = tp_match_queue(&ctx->match, &arrived);
 
-    if (ofi_queue_has_room(ctx->ep, message->length))
-        kept = copy_message(message);
-    if (kept == NULL)
-        return false;
-    describe_kept(kept, message);
-    tp_list_append(&ctx->queue, &kept->keyed.link);
-    ctx->ep->kept_bytes += kept->length + sizeof(*kept);
-    ctx->ep->counters.kept_unexpected++;
-    return true;
+    if (outcome == TP_KEPT) {
+        hold(message);
+        ctx->ep->counters.kept_unexpected++;
+    }
+    return outcome;
 }
 
-/* True: its rx stays in use. */
-static bool
+static inline enum tp_outcome
 deliver_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
-    if ((ctx->queue.head == NULL && take_unexpected(ctx, message)) ||
-        queue_copy(ctx, message))
-        return false;
-    if (message->rx == NULL) { /* there was room, but no memory */
+    if (ctx->match.queue.head == NULL &&
+        take_unexpected(ctx, message->data, message->length,
+            message->header.tag, message->from->of))
+        return TP_MATCHED;
+    return queue_copy(ctx, message);
+}
+
+/* There is no room for a copy. True: it is left in its buffer. */
+static bool
+leave(na_plugin_ctx *ctx, const struct ofi_message *message)
+{
+    const struct tp_message arrived = describe(message);
+
+    if (message->rx == NULL) { /* passed on: there was room, but no memory */
         ofi_reject_lost(ctx->ep, message->length);
         return false;
     }
-
-    struct ofi_kept *kept = ofi_rx_keep(ctx->ep, message->rx);
+    struct tp_kept *kept = ofi_rx_keep(ctx->ep, message->rx);
     kept->data = message->data;
-    describe_kept(kept, message);
-    tp_list_append(&ctx->queue, &kept->keyed.link);
+    kept->length = message->length;
+    tp_match_append(&ctx->match, kept, &arrived);
+    hold(message);
     ctx->ep->counters.kept_unexpected++;
     return true;
 }
 
-/* Gives a message to oneself to its context. DONE; AGAIN: there is no room. */
-static int32_t
+/* MESSAGES TO ONESELF */
+
+/* Gives one to its context. False: there is no room. */
+static bool
 give_self(struct ofi_endpoint *ep, const struct ofi_message *message)
 {
     na_plugin_ctx *target = ep->contexts[message->header.target_ctx];
 
-    if (target == NULL && ep->cls->first->cls->apart)
+    if (target == NULL && ep->cls->apart)
         return ep->cls->upcalls->pass(ep, message);
     if (target == NULL) {
         ep->counters.strayed++;
-        return NA_PLUGIN_DONE;
+        return true;
     }
     if (message->header.kind == OFI_HEADER_EXPECTED) {
         deliver_expected(target, message);
-        return NA_PLUGIN_DONE;
+        return true;
     }
-    if ((target->queue.head == NULL && take_unexpected(target, message)) ||
-        queue_copy(target, message))
-        return NA_PLUGIN_DONE;
-    return NA_PLUGIN_E_AGAIN;
+    return deliver_unexpected(target, message) <= TP_KEPT;
 }
 
 /* Whether an unexpected message waits for room before this one, which would be
@@ -331,7 +293,7 @@ is_behind(const struct ofi_endpoint *ep, const struct ofi_header *header,
     if (header->kind == OFI_HEADER_EXPECTED)
         return false;
     for (; link != end; link = link->next) {
-        const struct ofi_op *op = TP_OBJECT(link, struct ofi_op, keyed.link);
+        const struct ofi_op *op = ofi_op_of(link);
         if (op->own_kind == OFI_HEADER_UNEXPECTED &&
             op->peer_ctx == header->target_ctx)
             return true;
@@ -346,94 +308,81 @@ ofi_match_retry(struct ofi_endpoint *ep)
     struct tp_link *next = NULL;
 
     for (struct tp_link *link = ep->held.head; link != NULL; link = next) {
-        struct ofi_op *op = TP_OBJECT(link, struct ofi_op, keyed.link);
+        struct ofi_op *op = ofi_op_of(link);
         const struct ofi_message message = {.header = {.kind = op->own_kind,
                                                 .source_ctx = op->own_ctx,
                                                 .target_ctx = op->peer_ctx,
                                                 .tag = op->tag},
             .from = ep->self,
-            .data = op->buffer,
-            .length = (uint32_t) op->length};
+            .data = op->recv.buffer,
+            .length = (uint32_t) op->recv.length};
         next = link->next;
-        if (!is_behind(ep, &message.header, link) &&
-            give_self(ep, &message) == NA_PLUGIN_DONE) {
-            tp_list_remove(&ep->held, &op->keyed.link);
-            ofi_event_end(op->ctx, op, NA_PLUGIN_OK);
-        } else if (!ep->cls->first->cls->apart)
+        if (!is_behind(ep, &message.header, link) && give_self(ep, &message)) {
+            tp_list_remove(&ep->held, link);
+            ofi_op_finish(op, NA_PLUGIN_OK);
+        } else if (!ep->cls->apart)
             return; /* so is it for those behind it */
     }
 }
 
-/* Queued messages to receives that have come. */
+/* Queued messages to receives. */
 static void
 serve_queue(na_plugin_ctx *ctx)
 {
-    struct ofi_endpoint *ep = ctx->ep;
+    struct tp_match *match = &ctx->match;
 
-    while (ctx->queue.head != NULL) {
-        struct ofi_kept *kept =
-            TP_OBJECT(ctx->queue.head, struct ofi_kept, keyed.link);
-        const struct ofi_message message = {.header = {.tag = kept->tag},
-            .from = kept->from,
-            .data = kept->data,
-            .length = kept->length};
-        if (!take_unexpected(ctx, &message))
+    while (match->queue.head != NULL && match->recvs.head != NULL) {
+        struct tp_kept *kept =
+            TP_OBJECT(match->queue.head, struct tp_kept, keyed.link);
+        if (!take_unexpected(
+                ctx, kept->data, kept->length, kept->tag, kept->from))
             break;
-        tp_list_remove(&ctx->queue, &kept->keyed.link);
-        if (kept->rx == NULL)
-            ep->kept_bytes -= kept->length + sizeof(*kept);
-        forget_kept(ep, kept);
+        tp_list_drop_head(&match->queue);
+        if (kept->place == 0)
+            match->quota->used -= tp_match_cost(kept->length);
+        forget(ctx, kept, false);
     }
-    ofi_match_retry(ep);
+    ofi_match_retry(ctx->ep);
 }
 
 static int32_t
-post_unexpected(
-    na_plugin_ctx *ctx, struct ofi_op *op, void *buffer, uint64_t length)
+post_unexpected(na_plugin_ctx *ctx, struct ofi_op *op, enum ofi_kind kind,
+    void *buffer, uint64_t length)
 {
     struct ofi_endpoint *ep = ctx->ep;
+    int32_t ret = NA_PLUGIN_E_NOMEM;
 
     tp_lock_take(&ep->lock);
-    int32_t ret = ofi_event_promise(ctx);
-    if (ret == NA_PLUGIN_OK) {
-        op->state = OFI_OP_POSTED;
-        op->ctx = ctx;
-        op->buffer = buffer;
-        op->length = length;
+    if (ofi_op_post(ctx, op, kind)) {
+        op->recv.buffer = buffer;
+        op->recv.length = length;
         op->used = 0;
-        tp_list_append(&ctx->recvs, &op->keyed.link);
-        if (ctx->queue.head != NULL || ep->held.head != NULL)
+        tp_list_append(&ctx->match.recvs, &op->recv.keyed.link);
+        if (ctx->match.queue.head != NULL || ep->held.head != NULL)
             serve_queue(ctx);
         /* what waits for room is for the next poll */
-        if (ctx->armed && ep->cls->first->cls->apart && !ofi_inbox_is_empty(ep))
-            ofi_wake_rouse(ctx);
+        if (ctx->armed && ep->cls->apart && !ofi_inbox_is_empty(ep))
+            tp_wake_set(&ctx->wake);
+        ret = NA_PLUGIN_PENDING;
     }
     tp_lock_drop(&ep->lock);
     return ret;
 }
 
 int32_t
-ofi_recv_unexpected(na_plugin_ctx *ctx, void *operation, void *buffer,
-    uint64_t length, void *buffer_data, uint32_t flags)
+ofi_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
+    void *buffer_data, uint32_t flags)
 {
-    struct ofi_op *op = operation;
-
-    (void) buffer_data;
-    op->kind = OFI_OP_RECV_UNEXPECTED;
-    return post_unexpected(ctx, op, buffer, length);
+    return post_unexpected(ctx, op, OFI_OP_RECV_UNEXPECTED, buffer, length);
 }
 
 int32_t
-ofi_recv_multi(na_plugin_ctx *ctx, void *operation, void *buffer,
-    uint64_t length, void *buffer_data, uint32_t flags)
+ofi_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
+    void *buffer_data, uint32_t flags)
 {
-    struct ofi_op *op = operation;
-
-    (void) buffer_data;
-    if (length < ctx->ep->cls->max_unexpected)
-        return NA_PLUGIN_E_INVALID_ARG;
-    op->kind = OFI_OP_RECV_MULTI;
-    return post_unexpected(ctx, op, buffer, length);
+    return length < ctx->ep->cls->max_unexpected
+               ? NA_PLUGIN_E_INVALID_ARG
+               : post_unexpected(ctx, op, OFI_OP_RECV_MULTI, buffer, length);
 }
 
 /* BOTH */
@@ -451,7 +400,8 @@ ofi_match_deliver(struct ofi_endpoint *ep, const struct ofi_message *message)
         return false;
     }
     if (message->header.kind == OFI_HEADER_UNEXPECTED)
-        return deliver_unexpected(ctx, message);
+        return deliver_unexpected(ctx, message) > TP_KEPT &&
+               leave(ctx, message);
     deliver_expected(ctx, message);
     return false;
 }
@@ -467,108 +417,85 @@ ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
         .length = (uint32_t) length};
 
     ep->counters.to_self++;
-    if (!is_behind(ep, header, NULL) &&
-        give_self(ep, &message) == NA_PLUGIN_DONE)
+    if (!is_behind(ep, header, NULL) && give_self(ep, &message))
         return NA_PLUGIN_DONE;
     if (ep->cls->no_retry)
         return NA_PLUGIN_E_AGAIN;
-    int32_t ret = ofi_event_promise(ctx);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    op->kind = OFI_OP_SEND_SELF;
-    op->state = OFI_OP_POSTED;
-    op->ctx = ctx;
-    op->buffer = (void *) (uintptr_t) buffer; /* it is only read */
-    op->length = length;
+    if (!ofi_op_post(ctx, op, OFI_OP_SEND_SELF))
+        return NA_PLUGIN_E_NOMEM;
+    op->recv.buffer = (void *) (uintptr_t) buffer; /* it is only read */
+    op->recv.length = length;
     op->own_kind = header->kind;
     op->own_ctx = header->source_ctx;
     op->peer_ctx = header->target_ctx;
     op->tag = header->tag;
-    tp_list_append(&ep->held, &op->keyed.link);
+    tp_list_append(&ep->held, &op->recv.keyed.link);
     return NA_PLUGIN_PENDING;
 }
 
 void
-ofi_match_cancel(na_plugin_ctx *ctx, struct ofi_op *op, int32_t status)
+ofi_match_cancel(struct ofi_op *op, int32_t status)
 {
-    switch (op->kind) {
-    case OFI_OP_RECV_UNEXPECTED:
-    case OFI_OP_RECV_MULTI:
-        tp_list_remove(&ctx->recvs, &op->keyed.link);
-        break;
-    case OFI_OP_RECV_EXPECTED:
-        tp_table_remove(&ctx->posted, &op->keyed);
-        unlist(ctx->ep, op);
-        break;
-    default:
-        tp_list_remove(&ctx->ep->held, &op->keyed.link);
-        break;
-    }
-    ofi_event_end(ctx, op, status);
+    struct ofi_endpoint *ep = op->ctx->ep;
+
+    if (op->kind == OFI_OP_SEND_SELF)
+        tp_list_remove(&ep->held, &op->recv.keyed.link);
+    else
+        tp_match_unpost(
+            &op->ctx->match, &op->recv, op->kind != OFI_OP_RECV_EXPECTED);
+    if (op->kind == OFI_OP_RECV_EXPECTED)
+        unlist(ep, op);
+    ofi_op_finish(op, status);
 }
 
 void
 ofi_match_lose(na_plugin_addr *peer, int32_t status)
 {
-    while (peer->receives.head != NULL) {
-        struct ofi_op *op =
-            TP_OBJECT(peer->receives.head, struct ofi_op, by_peer);
-        ofi_match_cancel(op->ctx, op, status);
+    while (peer->receives.head != NULL)
+        ofi_match_cancel(
+            TP_OBJECT(peer->receives.head, struct ofi_op, by_peer), status);
+}
+
+static void
+forget_early(na_plugin_ctx *ctx, const na_plugin_addr *from)
+{
+    struct tp_match *match = &ctx->match;
+    struct tp_link *next;
+
+    for (struct tp_link *link = match->by_age.head; link != NULL; link = next) {
+        struct tp_kept *kept = TP_OBJECT(link, struct tp_kept, by_age);
+        next = link->next;
+        if (sender_of(kept) != from)
+            continue;
+        tp_table_remove(&match->early, &kept->keyed);
+        tp_list_remove(&match->by_age, link);
+        match->early_bytes -= kept->length;
+        forget(ctx, kept, true);
     }
 }
 
 void
 ofi_match_forget(struct ofi_endpoint *ep, const na_plugin_addr *from)
 {
-    for (uint32_t i = 0; i < OFI_CONTEXTS; i++) {
-        na_plugin_ctx *ctx = ep->contexts[i];
-        struct tp_link *next = NULL;
-        for (struct tp_link *link = ctx != NULL ? ctx->early.head : NULL;
-             link != NULL; link = next) {
-            struct ofi_kept *kept = TP_OBJECT(link, struct ofi_kept, by_age);
-            next = link->next;
-            if (kept->from != from)
-                continue;
-            early_remove(ctx, kept);
-            forget_kept(ep, kept);
-            ep->counters.dropped_expected++;
-        }
-    }
+    for (uint32_t i = 0; i < OFI_CONTEXTS; i++)
+        if (ep->contexts[i] != NULL)
+            forget_early(ep->contexts[i], from);
 }
 
 void
-ofi_match_abandon(na_plugin_ctx *ctx)
+ofi_match_fini(na_plugin_ctx *ctx)
 {
     struct ofi_endpoint *ep = ctx->ep;
-    struct tp_link *next = NULL;
+    struct tp_list posted = {NULL, NULL};
+    struct tp_link *link, *next;
 
-    while (ctx->recvs.head != NULL)
-        ofi_match_cancel(ctx,
-            TP_OBJECT(ctx->recvs.head, struct ofi_op, keyed.link),
-            NA_PLUGIN_E_CANCELED);
-    for (size_t i = 0; i < (size_t) 1 << (64 - ctx->posted.shift); i++)
-        while (ctx->posted.buckets[i].head != NULL)
-            ofi_match_cancel(ctx,
-                TP_OBJECT(
-                    ctx->posted.buckets[i].head, struct ofi_op, keyed.link),
-                NA_PLUGIN_E_CANCELED);
-    for (struct tp_link *link = ep->held.head; link != NULL; link = next) {
-        struct ofi_op *op = TP_OBJECT(link, struct ofi_op, keyed.link);
+    tp_table_take_all(&ctx->match.posted, NULL, &posted);
+    while ((link = tp_list_pop(&posted)) != NULL)
+        unlist(ep, ofi_op_of(link));
+    for (link = ep->held.head; link != NULL; link = next) {
         next = link->next;
-        if (op->ctx == ctx)
-            ofi_match_cancel(ctx, op, NA_PLUGIN_E_CANCELED);
+        if (ofi_op_of(link)->ctx == ctx)
+            tp_list_remove(&ep->held, link);
     }
-    while (ctx->queue.head != NULL) {
-        struct ofi_kept *kept =
-            TP_OBJECT(tp_list_pop(&ctx->queue), struct ofi_kept, keyed.link);
-        if (kept->rx == NULL)
-            ep->kept_bytes -= kept->length + sizeof(*kept);
-        forget_kept(ep, kept);
-    }
-    while (ctx->early.head != NULL) {
-        struct ofi_kept *kept =
-            TP_OBJECT(ctx->early.head, struct ofi_kept, by_age);
-        early_remove(ctx, kept);
-        forget_kept(ep, kept);
-    }
+    tp_match_fini(&ctx->match);
 }

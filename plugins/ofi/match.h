@@ -29,7 +29,7 @@ int32_t ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op,
     const void *buffer, uint64_t length, const struct ofi_header *header);
 
 /* Ends a receive, or a send to oneself, that is posted. */
-void ofi_match_cancel(na_plugin_ctx *ctx, struct ofi_op *op, int32_t status);
+void ofi_match_cancel(struct ofi_op *op, int32_t status);
 
 /* Ends the receives from a peer. */
 void ofi_match_lose(na_plugin_addr *peer, int32_t status);
@@ -38,7 +38,8 @@ void ofi_match_lose(na_plugin_addr *peer, int32_t status);
  * to be forgotten: none of them answers what is sent from now on. */
 void ofi_match_forget(struct ofi_endpoint *ep, const na_plugin_addr *from);
 
-/* Forgets receives, and drops what is kept for them. */
-void ofi_match_abandon(na_plugin_ctx *ctx);
+/* Of a context; the core ends its receives. */
+int32_t ofi_match_init(na_plugin_ctx *ctx);
+void ofi_match_fini(na_plugin_ctx *ctx);
 
 #endif /* OFI_MATCH_H */

@@ -233,7 +233,6 @@ ofi_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     uint64_t room = *size_p;
     uint8_t *bytes = buffer;
 
-    (void) cls;
     bool fence = mem->fence.length != 0;
     *size_p = BYTES_HEAD + ((uint64_t) mem->count + fence) * BYTES_SEGMENT;
     if (buffer == NULL)
@@ -310,7 +309,6 @@ ofi_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
 void
 ofi_mem_free(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    (void) cls;
     free(mem);
 }
 

@@ -9,11 +9,11 @@
 
 #define COUNT 4U
 #define BYTES ((size_t) 64 << 10) /* of a buffer, if messages are short */
-#define SLAB 64U                  /* of struct ofi_kept */
+#define SLAB 64U                  /* of struct tp_kept */
 
 struct ofi_kept_slab {
     struct ofi_kept_slab *next;
-    struct ofi_kept kept[SLAB];
+    struct tp_kept kept[SLAB];
 };
 
 void
@@ -81,18 +81,18 @@ ofi_multi_prepare(struct ofi_endpoint *ep, uint32_t completions)
     return true;
 }
 
-struct ofi_kept *
+struct tp_kept *
 ofi_multi_keep(struct ofi_endpoint *ep, struct ofi_rx *rx)
 {
     rx->left++;
     ep->spare_kept_count--;
-    return TP_OBJECT(tp_list_pop(&ep->spare_kept), struct ofi_kept, by_age);
+    return TP_OBJECT(tp_list_pop(&ep->spare_kept), struct tp_kept, by_age);
 }
 
 bool
-ofi_multi_forget(struct ofi_endpoint *ep, struct ofi_kept *kept)
+ofi_multi_forget(struct ofi_endpoint *ep, struct tp_kept *kept)
 {
-    struct ofi_rx *rx = kept->rx;
+    struct ofi_rx *rx = (void *) (uintptr_t) kept->place;
 
     tp_list_append(&ep->spare_kept, &kept->by_age);
     ep->spare_kept_count++;

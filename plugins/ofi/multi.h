@@ -4,6 +4,7 @@
 #ifndef OFI_MULTI_H
 #define OFI_MULTI_H
 
+#include "common/match.h"
 #include "types.h"
 
 /* Whether the class receives so. Its endpoint is enabled: some providers crash before. */
@@ -23,8 +24,8 @@ ssize_t ofi_multi_post(struct ofi_endpoint *ep, struct ofi_rx *rx);
  * False: no memory for that. */
 bool ofi_multi_prepare(struct ofi_endpoint *ep, uint32_t completions);
 
-struct ofi_kept *ofi_multi_keep(struct ofi_endpoint *ep, struct ofi_rx *rx);
+struct tp_kept *ofi_multi_keep(struct ofi_endpoint *ep, struct ofi_rx *rx);
 /* True: its rx may be posted again. */
-bool ofi_multi_forget(struct ofi_endpoint *ep, struct ofi_kept *kept);
+bool ofi_multi_forget(struct ofi_endpoint *ep, struct tp_kept *kept);
 
 #endif /* OFI_MULTI_H */

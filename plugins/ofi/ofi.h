@@ -16,8 +16,8 @@
 #include "common/list.h"
 #include "common/lock.h"
 #include "common/log.h"
+#include "common/match.h"
 #include "common/system.h"
-#include "counters.h"
 #include "library.h"
 #include "name.h"
 #include "provider.h"
@@ -26,6 +26,31 @@
 #define OFI_VERSION "0.1.0"
 
 #define OFI_QUIRKS_MAX 16U /* of a class */
+
+/* Of an endpoint; na.report/1 adds them up. */
+struct ofi_counters {
+    uint64_t sent;
+    uint64_t injected;
+    uint64_t received;
+    uint64_t to_self;
+    uint64_t eagain_retries;
+    uint64_t queued;
+    uint64_t kept_unexpected;
+    uint64_t dropped_expected;
+    uint64_t forwarded; /* to endpoints that their senders did not know */
+    uint64_t strayed;   /* for a context that is not there */
+    uint64_t malformed;
+    uint64_t no_memory; /* messages lost for want of it */
+    uint64_t pings;
+    uint64_t probes;
+    uint64_t silent; /* connections shut down */
+    uint64_t lost;
+    uint64_t replaced;
+    uint64_t put_bytes;
+    uint64_t get_bytes;
+    uint64_t fragments;
+    uint64_t completion_errors;
+};
 
 /* Random numbers that no key has been made of yet. */
 struct ofi_keys {
@@ -40,8 +65,8 @@ struct ofi_inbox {
     struct tp_list unexpected; /* likewise */
     uint64_t bytes;
     _Atomic uint32_t count;
-    int bell;  /* rung by what comes while it is armed, else -1 */
-    bool rung; /* until it is disarmed */
+    int event; /* the eventfd of a context that is armed, else -1 */
+    bool set;  /* it was written to since then */
 };
 
 /* An endpoint of a class, with a queue of completions, a lock, which guards all that
@@ -115,7 +140,7 @@ struct ofi_endpoint {
     struct fid_mr *fence_here_mr; /* where theirs arrives, if need be */
     struct tp_list held;          /* sends to oneself that wait for room */
     struct tp_list copying;       /* puts and gets to oneself, by_peer */
-    uint64_t kept_bytes;          /* copies of unexpected messages */
+    struct tp_quota quota;        /* of copies of unexpected messages */
     uint32_t fences;              /* on their way */
     struct tp_list spare_jobs;
     struct tp_list spare_fragments;
@@ -156,7 +181,6 @@ struct na_plugin_class {
     uint64_t max_unexpected;
     uint64_t max_expected;
     uint32_t context_max;
-    uint64_t queue_limit;
     uint64_t retry_ns;
     uint64_t silence_ns;
     uint64_t send_ns;
@@ -180,6 +204,12 @@ static inline bool
 ofi_is_first(const struct ofi_endpoint *ep)
 {
     return ep->cls->first == ep;
+}
+
+static inline uint64_t
+ofi_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 #endif /* OFI_H */

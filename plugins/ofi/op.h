@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations. */
+/* Contexts and their operations. */
 #ifndef OFI_OP_H
 #define OFI_OP_H
 
 #include <stdalign.h>
 
-#include "common/table.h"
+#include "common/event.h"
+#include "common/match.h"
+#include "common/wake.h"
 #include "types.h"
+
+struct na_plugin_ctx {
+    struct ofi_endpoint *ep;
+    uint32_t id;
+    void *core;
+    bool armed; /* sleeps, or is about to */
+    struct tp_events events;
+    struct tp_match match;
+    struct tp_wake wake; /* endpoint.wait_fd, and our own */
+    struct tp_list jobs;
+    struct tp_list sends;  /* messages of its operations */
+    struct fid_ep *rma_ep; /* puts and gets, NULL before the first one */
+    struct tp_list flying; /* fragments that libfabric has */
+    bool guards;           /* the first endpoint's wait_fd is in wake as well */
+    uint32_t attended;     /* the class's when it was last looked */
+};
 
 /* What an operation is, and where it stands. */
 enum ofi_kind {
@@ -15,7 +33,7 @@ enum ofi_kind {
     OFI_OP_RECV_MULTI,
     OFI_OP_RECV_EXPECTED,
     OFI_OP_SEND,
-    OFI_OP_SEND_SELF, /* to oneself, for want of room in the queue */
+    OFI_OP_SEND_SELF, /* waits for room in the queue of its target */
     OFI_OP_RMA,
 };
 
@@ -26,11 +44,9 @@ enum ofi_state {
 
 /* The plugin's part of an operation. */
 struct ofi_op {
-    alignas(64) struct tp_keyed keyed; /* in the list of its kind */
-    struct tp_link by_peer;            /* expected receive: in peer.receives */
+    alignas(64) struct tp_recv recv; /* a receive, or a send to oneself */
+    struct tp_link by_peer;          /* expected receive: in peer.receives */
     na_plugin_ctx *ctx;
-    void *buffer;
-    uint64_t length;
     uint64_t used; /* multi-receive: bytes given away */
     uint8_t kind;  /* enum ofi_kind */
     uint8_t state; /* enum ofi_state */
@@ -45,5 +61,50 @@ struct ofi_op {
                                    reference, unless it is the core's object */
     };
 };
+
+static inline struct ofi_op *
+ofi_op_of(struct tp_link *link)
+{
+    return TP_OBJECT(link, struct ofi_op, recv.keyed.link);
+}
+
+/* An operation becomes pending. False: no memory for its event. [lock] */
+static inline bool
+ofi_op_post(na_plugin_ctx *ctx, struct ofi_op *op, enum ofi_kind kind)
+{
+    if (!tp_events_promise(&ctx->events))
+        return false;
+    op->ctx = ctx;
+    op->kind = (uint8_t) kind;
+    op->state = OFI_OP_POSTED;
+    return true;
+}
+
+/* It was done within its submission, or failed there. [lock] */
+static inline void
+ofi_op_unpost(struct ofi_op *op)
+{
+    op->ctx->events.promised--;
+    op->state = OFI_OP_IDLE;
+}
+
+/* Ends it with this event. It is in no list any more. [lock] */
+static inline void
+ofi_op_end(struct ofi_op *op, const na_plugin_event *event)
+{
+    na_plugin_ctx *ctx = op->ctx;
+
+    op->state = OFI_OP_IDLE;
+    tp_events_emit(&ctx->events, event);
+    if (__builtin_expect(ctx->armed, 0))
+        tp_wake_set(&ctx->wake);
+}
+
+/* The same with nothing to report but the status. [lock] */
+static inline void
+ofi_op_finish(struct ofi_op *op, int32_t status)
+{
+    ofi_op_end(op, &(na_plugin_event){.op = op, .status = status});
+}
 
 #endif /* OFI_OP_H */

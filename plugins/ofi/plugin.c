@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin's one symbol, the table of its operations, and what may be asked of
- * it. */
-#include <inttypes.h>
+/* The plugin's one symbol and its tables: operations, settings, report. */
 #include <string.h>
 
-#include "common/open.h"
-
+#include "addr.h"
 #include "class.h"
-#include "class_settings.h"
+#include "common/open.h"
+#include "common/report.h"
+#include "common/setting.h"
 #include "context.h"
 #include "endpoints.h"
 #include "info.h"
@@ -16,17 +15,150 @@
 #include "mem.h"
 #include "ofi.h"
 #include "op.h"
+#include "pool.h"
 #include "progress.h"
 #include "quirk.h"
-#include "report.h"
 #include "rma.h"
 #include "send.h"
 #include "signals.h"
 #include "wait.h"
 
-#define FLAGS_KNOWN                                                            \
-    (NA_PLUGIN_OPEN_LISTEN | NA_PLUGIN_OPEN_NO_BLOCK |                         \
-        NA_PLUGIN_OPEN_NO_RETRY | NA_PLUGIN_OPEN_MEM_DEVICE)
+#define TIME_MAX (UINT64_C(1000000000) * TP_MS)
+
+/* What users may set; the README says more of each. */
+static const na_plugin_setting *const settings[] = {
+    TP_SETTING(BYTES, 0, UINT64_C(1) << 40, "ofi.queue_size", "64M",
+        "bytes of unexpected messages that a class queues"),
+    TP_SETTING(DURATION, 10 * TP_MS, TIME_MAX, "ofi.probe_interval", "1s",
+        "silence after which a peer that is waited for is pinged"),
+    TP_SETTING(DURATION, 0, TIME_MAX, "ofi.silent_timeout", "30s",
+        "when a TCP connection whose peer has sent nothing is shut down; "
+        "0: never"),
+    TP_SETTING(DURATION, TP_MS, TIME_MAX, "ofi.retry_timeout", "10s",
+        "how long libfabric may take nothing for a peer that nobody can ask "
+        "for"),
+    TP_SETTING(DURATION, TP_MS, TIME_MAX, "ofi.send_timeout", "300s",
+        "how long libfabric may take nothing for a peer that is there"),
+    NULL};
+
+/* A report: choices made at open, then counters of all endpoints. */
+struct summary {
+    const char *provider;
+    const char *libfabric;
+    const char *fabric;
+    const char *device;
+    const char *why;
+    const char *modes;
+    bool can_wait;
+    bool single;
+    bool delivery;
+    bool multi;
+    uint64_t inject_bytes;
+    uint64_t receive_buffers;
+    uint64_t peers;
+    uint64_t peer_bytes;
+    struct ofi_counters counters;
+    uint64_t copies;
+    uint64_t lanes;
+};
+
+#define AT(member) offsetof(struct summary, member)
+#define TEXT(name, member)                                                     \
+    {                                                                          \
+        name, TP_REPORT_TEXT, AT(member), NULL                                 \
+    }
+#define FLAG(name, member, texts)                                              \
+    {                                                                          \
+        name, TP_REPORT_FLAG, AT(member), texts                                \
+    }
+#define NUMBER(name, member)                                                   \
+    {                                                                          \
+        name, TP_REPORT_COUNTER, AT(member), NULL                              \
+    }
+#define COUNTER(name, member) NUMBER(name, counters.member)
+static const struct tp_report_line lines[] = {
+    TEXT("provider", provider),
+    TEXT("libfabric", libfabric),
+    TEXT("fabric", fabric),
+    TEXT("device", device),
+    TEXT("device_choice", why),
+    TEXT("registration_modes", modes),
+    FLAG("wait", can_wait, "descriptor\0none"),
+    FLAG("locks", single, "none\0yes"),
+    FLAG("put_completion", delivery, "delivery\0read back"),
+    NUMBER("inject_bytes", inject_bytes),
+    NUMBER("receive_buffers", receive_buffers),
+    FLAG("receives", multi, "many a buffer\0one a buffer"),
+    NUMBER("peers", peers),
+    NUMBER("peer_bytes", peer_bytes),
+    COUNTER("messages_sent", sent),
+    COUNTER("messages_injected", injected),
+    COUNTER("messages_received", received),
+    COUNTER("messages_to_self", to_self),
+    COUNTER("sends_queued", queued),
+    COUNTER("eagain_retries", eagain_retries),
+    COUNTER("unexpected_queued", kept_unexpected),
+    COUNTER("expected_dropped", dropped_expected),
+    COUNTER("forwarded", forwarded),
+    COUNTER("strayed", strayed),
+    COUNTER("malformed", malformed),
+    COUNTER("messages_lost", no_memory),
+    COUNTER("pings", pings),
+    COUNTER("knocks", probes),
+    COUNTER("silent_connections", silent),
+    COUNTER("peers_lost", lost),
+    COUNTER("peers_replaced", replaced),
+    COUNTER("put_bytes", put_bytes),
+    COUNTER("get_bytes", get_bytes),
+    COUNTER("fragments", fragments),
+    COUNTER("completion_errors", completion_errors),
+    NUMBER("copies_bytes", copies),
+    NUMBER("lanes", lanes),
+};
+
+static void
+add_up(struct ofi_endpoint *ep, void *arg)
+{
+    struct summary *summary = arg;
+    uint64_t *to = (void *) &summary->counters;
+    const uint64_t *from = (const void *) &ep->counters;
+
+    tp_lock_take(&ep->lock);
+    for (size_t i = 0; i < sizeof(ep->counters) / sizeof(*to); i++)
+        to[i] += from[i];
+    summary->copies += ofi_pool_bytes(ep);
+    summary->lanes += !ofi_is_first(ep);
+    if (ofi_is_first(ep))
+        summary->peers = ep->names_count;
+    tp_lock_drop(&ep->lock);
+}
+
+static uint32_t
+entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
+    uint32_t max)
+{
+    struct summary summary = {.provider = cls->text_provider,
+        .libfabric = cls->text_version,
+        .fabric = cls->first->info->fabric_attr->name,
+        .device = cls->first->info->domain_attr->name,
+        .why = cls->text_why,
+        .modes = cls->text_mr,
+        .can_wait = cls->first->can_wait,
+        .single = cls->single,
+        .delivery = cls->delivery,
+        .multi = cls->first->rx_multi,
+        .inject_bytes = cls->first->inject_size,
+        .receive_buffers = cls->first->rx_count,
+        .peer_bytes = sizeof(na_plugin_addr) + sizeof(void *)};
+
+    ofi_endpoints_each(cls, add_up, &summary);
+    return tp_report_entries(
+        lines, sizeof(lines) / sizeof(lines[0]), &summary, first, list, max);
+}
+
+static const na_plugin_report report = {
+    .size = sizeof(report), .entries = entries};
+
 static const void *
 extension(na_plugin_class *cls, const char *id)
 {
@@ -35,7 +167,7 @@ extension(na_plugin_class *cls, const char *id)
     if (strcmp(id, NA_PLUGIN_MULTI_RECV_ID) == 0)
         return &cls->multi;
     if (strcmp(id, NA_PLUGIN_REPORT_ID) == 0)
-        return &ofi_report;
+        return &report;
     return NULL;
 }
 
@@ -72,64 +204,26 @@ static const na_plugin_ops ops = {
     .extension = extension,
 };
 
-/* Refuses what this version does not know. */
-static int32_t
-check_info(const na_plugin_host *host, const na_plugin_open_info *info)
-{
-    if (info->size < NA_PLUGIN_OPEN_INFO_SIZE_1_0) {
-        TP_LOG(host, ERROR, "open_info of %" PRIu32 " bytes is too short",
-            info->size);
-        return NA_PLUGIN_E_INVALID_ARG;
-    }
-    if (info->protocol == NULL || info->protocol[0] == '\0' ||
-        strlen(info->protocol) >= FI_NAME_MAX) {
-        TP_LOG(host, ERROR, "no protocol was given, or too long a one");
-        return NA_PLUGIN_E_PROTONOSUPPORT;
-    }
-    if ((info->flags & ~FLAGS_KNOWN) != 0 ||
-        info->addr_format > NA_PLUGIN_ADDR_NATIVE ||
-        info->traffic_class > NA_PLUGIN_TC_NETWORK_CTRL) {
-        TP_LOG(host, ERROR,
-            "unknown among flags 0x%" PRIx32 ", address format %" PRIu32
-            ", traffic class %" PRIu32,
-            info->flags, info->addr_format, info->traffic_class);
-        return NA_PLUGIN_E_INVALID_ARG;
-    }
-    if (info->port > UINT16_MAX) {
-        TP_LOG(host, ERROR, "port %" PRId32 " is above 65535", info->port);
-        return NA_PLUGIN_E_INVALID_ARG;
-    }
-    return NA_PLUGIN_OK;
-}
-
 /* Says what of the wishes is not heard. */
 static void
 mention_ignored(const na_plugin_class *cls, const na_plugin_open_info *info)
 {
-    const na_plugin_host *host = cls->host;
+    const struct fi_info *device = cls->first->info;
+    bool ip = cls->trait->format == OFI_FORMAT_IP;
+    const struct tp_offer offer = {.max_contexts = OFI_CONTEXTS,
+        .device_memory = (device->caps & FI_HMEM) != 0,
+        .auth_key = device->domain_attr->auth_key_size != 0,
+        .subnet = ip,
+        .ip = ip,
+        .native = !ip,
+        .traffic_classes = device->tx_attr->tclass != FI_TC_UNSPEC};
 
-    if ((info->flags & NA_PLUGIN_OPEN_MEM_DEVICE) != 0 &&
-        !(cls->first->info->caps & FI_HMEM))
-        TP_LOG(host, INFO, "provider %s does not register device memory here",
-            cls->trait->provider);
-    if (info->auth_key != NULL &&
-        cls->first->info->domain_attr->auth_key_size == 0)
-        TP_LOG(host, WARNING, "provider %s uses no authorization key",
-            cls->trait->provider);
-    if (cls->trait->format != OFI_FORMAT_IP && info->ip_subnet != NULL)
-        TP_LOG(host, INFO, "provider %s has no subnets: %s is ignored",
-            cls->trait->provider, info->ip_subnet);
+    tp_open_ignored(cls->host, info, &offer);
     if (cls->trait->format == OFI_FORMAT_STRING &&
         (info->host != NULL || info->device != NULL))
-        TP_LOG(host, INFO, "provider %s has no hosts and devices to choose",
+        TP_LOG(cls->host, INFO,
+            "provider %s has no hosts and devices to choose",
             cls->trait->provider);
-    if (info->traffic_class != NA_PLUGIN_TC_UNSPEC &&
-        cls->first->info->tx_attr->tclass == FI_TC_UNSPEC)
-        TP_LOG(host, INFO, "provider %s has no traffic classes",
-            cls->trait->provider);
-    if (info->max_contexts > OFI_CONTEXTS)
-        TP_LOG(host, INFO, "%" PRIu32 " contexts expected; at most %u",
-            info->max_contexts, OFI_CONTEXTS);
 }
 
 static int32_t
@@ -160,13 +254,13 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     struct ofi_signals signals;
     na_plugin_class *cls = NULL;
 
-    int32_t ret = check_info(host, info);
+    int32_t ret = tp_open_check(host, info, opened);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (opened->size < NA_PLUGIN_OPENED_SIZE_1_0) {
-        TP_LOG(host, ERROR, "opened of %" PRIu32 " bytes is too short",
-            opened->size);
-        return NA_PLUGIN_E_INVALID_ARG;
+    if (info->protocol == NULL || info->protocol[0] == '\0' ||
+        strlen(info->protocol) >= FI_NAME_MAX) {
+        TP_LOG(host, ERROR, "no protocol was given, or too long a one");
+        return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     ofi_signals_note(&signals);
     ret = make_class(host, info, &cls);
@@ -208,5 +302,5 @@ NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(ofi) = {
     .info = ofi_info_list,
     .open = open_class,
     .close = ofi_class_destroy,
-    .settings = ofi_class_settings,
+    .settings = settings,
 };

@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "common/system.h"
-#include "ctx.h"
 #include "dispatch.h"
 #include "endpoints.h"
-#include "event.h"
 #include "forward.h"
 #include "inbox.h"
 #include "liveness.h"
@@ -20,7 +18,7 @@
 #include "receive.h"
 #include "rma.h"
 #include "send.h"
-#include "wake.h"
+#include "wait.h"
 
 #define ROUNDS 4U /* batches of a poll that bring nothing to report */
 #define TURNS 8U  /* polls of an endpoint between two of the first one */
@@ -40,9 +38,9 @@ exchange(struct ofi_endpoint *ep)
 static inline void
 advance(struct ofi_endpoint *ep, const na_plugin_ctx *ctx)
 {
-    if (__builtin_expect(ep->cls->first->cls->apart, 0))
+    if (__builtin_expect(ep->cls->apart, 0))
         exchange(ep);
-    for (uint32_t i = 0; (ctx == NULL || ctx->ready_count == 0) && i < ROUNDS;
+    for (uint32_t i = 0; (ctx == NULL || ctx->events.count == 0) && i < ROUNDS;
          i++)
         if (ofi_queue_read(ep) == 0)
             break;
@@ -65,8 +63,8 @@ uint64_t
 ofi_progress_sleep(struct ofi_endpoint *ep)
 {
     uint64_t sleep_ns = ofi_least(ofi_liveness_sleep(ep), ofi_quirk_sleep(ep));
-    bool soon = ep->detained.head != NULL ||
-                (ep->held.head != NULL && ep->cls->first->cls->apart);
+    bool soon =
+        ep->detained.head != NULL || (ep->held.head != NULL && ep->cls->apart);
 
     return (soon || ep->naps) && sleep_ns > TP_MS ? TP_MS : sleep_ns;
 }
@@ -120,13 +118,13 @@ ofi_progress_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
     struct ofi_endpoint *ep = ctx->ep;
 
-    if (ep->cls->first->cls->apart)
+    if (ep->cls->apart)
         attend(ep, ctx->guards);
     tp_lock_take_politely(&ep->lock);
     if (ctx->armed)
-        ofi_wake_disarm(ctx);
+        ofi_wait_disarm(ctx);
     advance(ep, ctx);
-    uint32_t count = ofi_event_take(ctx, events, max);
+    uint32_t count = tp_events_take(&ctx->events, events, max);
     tp_lock_drop(&ep->lock);
     return (int32_t) count;
 }
@@ -147,7 +145,7 @@ ofi_progress_cancel(na_plugin_ctx *ctx, void *operation)
             ofi_rma_cancel(ep, op);
             break;
         default:
-            ofi_match_cancel(ctx, op, NA_PLUGIN_E_CANCELED);
+            ofi_match_cancel(op, NA_PLUGIN_E_CANCELED);
             break;
         }
     tp_lock_drop(&ep->lock);

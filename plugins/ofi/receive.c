@@ -92,19 +92,19 @@ ofi_rx_post(struct ofi_endpoint *ep, struct ofi_rx *rx)
         tp_list_append(&ep->unposted, &rx->link);
 }
 
-struct ofi_kept *
+struct tp_kept *
 ofi_rx_keep(struct ofi_endpoint *ep, struct ofi_rx *rx)
 {
-    struct ofi_kept *kept = rx->multi ? ofi_multi_keep(ep, rx) : &rx->kept;
+    struct tp_kept *kept = rx->multi ? ofi_multi_keep(ep, rx) : &rx->kept;
 
-    kept->rx = rx;
+    kept->place = (uintptr_t) rx;
     return kept;
 }
 
 void
-ofi_rx_forget(struct ofi_endpoint *ep, struct ofi_kept *kept)
+ofi_rx_forget(struct ofi_endpoint *ep, struct tp_kept *kept)
 {
-    struct ofi_rx *rx = kept->rx;
+    struct ofi_rx *rx = (void *) (uintptr_t) kept->place;
 
     if (!rx->multi || ofi_multi_forget(ep, kept))
         ofi_rx_post(ep, rx);

@@ -3,6 +3,7 @@
 #ifndef OFI_RECEIVE_H
 #define OFI_RECEIVE_H
 
+#include "common/match.h"
 #include "work.h"
 
 /* Allocates and posts them; what takes their completions, for one message a buffer
@@ -18,8 +19,8 @@ void ofi_rx_post(struct ofi_endpoint *ep, struct ofi_rx *rx);
 
 /* For the message that is being delivered: it is left in its buffer, until it
  * is forgotten. [lock] */
-struct ofi_kept *ofi_rx_keep(struct ofi_endpoint *ep, struct ofi_rx *rx);
-void ofi_rx_forget(struct ofi_endpoint *ep, struct ofi_kept *kept);
+struct tp_kept *ofi_rx_keep(struct ofi_endpoint *ep, struct ofi_rx *rx);
+void ofi_rx_forget(struct ofi_endpoint *ep, struct tp_kept *kept);
 
 /* The same for those that libfabric did not take. [lock] */
 void ofi_rx_retry(struct ofi_endpoint *ep);

@@ -5,9 +5,7 @@
 #include "addr.h"
 #include "address.h"
 #include "common/system.h"
-#include "ctx.h"
 #include "error.h"
-#include "event.h"
 #include "fabric.h"
 #include "fence.h"
 #include "job.h"
@@ -21,7 +19,6 @@
 #include "quirk.h"
 #include "route.h"
 #include "send.h"
-#include "wake.h"
 
 #define PAUSE_NS TP_MS /* before a job is begun again; doubled each time */
 
@@ -33,7 +30,7 @@ ofi_rma_end(struct ofi_endpoint *ep, struct ofi_job *job)
     if (job->op != NULL) {
         tp_list_remove(&job->ctx->jobs, &job->by_ctx);
         tp_list_remove(peer->self ? &ep->copying : &peer->jobs, &job->by_peer);
-        ofi_event_end(job->ctx, job->op, job->status);
+        ofi_op_finish(job->op, job->status);
     }
     tp_list_append(&ep->spare_jobs, &job->by_ctx);
     ofi_addr_drop(ep, peer);
@@ -381,13 +378,13 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
             ret = open_endpoint(ctx);
         ep->connects = ep->due = true;
     }
-    if (ret == NA_PLUGIN_OK)
-        ret = ofi_event_promise(ctx);
+    if (ret == NA_PLUGIN_OK && !ofi_op_post(ctx, op, OFI_OP_RMA))
+        ret = NA_PLUGIN_E_NOMEM;
     if (ret != NA_PLUGIN_OK)
         return ret;
     struct ofi_job *job = ofi_pool_job(ep);
     if (job == NULL) {
-        ctx->promised--;
+        ofi_op_unpost(op);
         return NA_PLUGIN_E_NOMEM;
     }
     *job = *order;
@@ -396,15 +393,12 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     job->peer = peer;
     job->whole = order->left;
     ofi_addr_hold(peer);
-    op->kind = OFI_OP_RMA;
-    op->state = OFI_OP_POSTED;
-    op->ctx = ctx;
     op->job = job;
     tp_list_append(&ctx->jobs, &job->by_ctx);
     if (peer->self) {
         tp_list_append(&ep->copying, &job->by_peer);
         if (ctx->armed)
-            ofi_wake_rouse(ctx);
+            tp_wake_set(&ctx->wake);
         return NA_PLUGIN_PENDING;
     }
     tp_list_append(&peer->jobs, &job->by_peer);
@@ -415,7 +409,7 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     } else
         advance(ep, job);
     if (ctx->armed)
-        ofi_wake_rouse(ctx);
+        tp_wake_set(&ctx->wake);
     return NA_PLUGIN_PENDING;
 }
 
@@ -460,7 +454,6 @@ ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
         .left = length,
         .put = true};
 
-    (void) peer_ctx;
     return transfer(ctx, op, &order, flags);
 }
 
@@ -476,7 +469,6 @@ ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
         .remote_offset = remote_offset,
         .left = length};
 
-    (void) peer_ctx;
     return transfer(ctx, op, &order, flags);
 }
 
@@ -538,7 +530,7 @@ orphan(na_plugin_ctx *ctx)
         flying = true;
         tp_list_remove(&ctx->jobs, &job->by_ctx);
         tp_list_remove(&job->peer->jobs, &job->by_peer);
-        ctx->promised--;
+        ctx->events.promised--;
         job->op = NULL;
     }
     return flying;

@@ -26,12 +26,6 @@ void ofi_rma_forget(
 /* Nothing of a job is left to do: ends its operation. */
 void ofi_rma_end(struct ofi_endpoint *ep, struct ofi_job *job);
 
-static inline uint64_t
-ofi_least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A slice of what goes to oneself. */
 void ofi_rma_copy(struct ofi_endpoint *ep);
 

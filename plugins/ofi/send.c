@@ -7,9 +7,7 @@
 
 #include "addr.h"
 #include "address.h"
-#include "ctx.h"
 #include "error.h"
-#include "event.h"
 #include "header.h"
 #include "liveness.h"
 #include "match.h"
@@ -19,7 +17,6 @@
 #include "pool.h"
 #include "route.h"
 #include "send.h"
-#include "wake.h"
 
 #define INJECT_ROW 64U /* injected messages without one that is waited for */
 
@@ -44,7 +41,7 @@ end_op(struct ofi_tx *tx, int32_t status)
         return;
     tx->op = NULL;
     tp_list_remove(&op->ctx->sends, &tx->by_ctx);
-    ofi_event_end(op->ctx, op, status);
+    ofi_op_finish(op, status);
 }
 
 /* What a class that closes waits for: that it has left, and with it all before
@@ -242,15 +239,14 @@ post(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
     if (waits && ep->cls->no_retry)
         return NA_PLUGIN_E_AGAIN;
 
-    int32_t ret = ofi_event_promise(ctx);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
+    if (!ofi_op_post(ctx, op, OFI_OP_SEND))
+        return NA_PLUGIN_E_NOMEM;
     struct ofi_tx *tx = make(ep, peer, header, buffer, length);
     int error = tx == NULL ? FI_ENOMEM : waits ? FI_EAGAIN : submit(ep, tx);
     if (error != 0 && (error != FI_EAGAIN || ep->cls->no_retry)) {
         if (tx != NULL)
             tx_free(ep, tx);
-        ctx->promised--;
+        ofi_op_unpost(op);
         if (error != FI_EAGAIN && error != FI_ENOMEM)
             ofi_liveness_failed(ep, peer, error);
         return ofi_error_code(error);
@@ -260,15 +256,12 @@ post(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
         tp_list_append(&peer->queue, &tx->link);
         ofi_peer_stuck(ep, peer);
     }
-    op->kind = OFI_OP_SEND;
-    op->state = OFI_OP_POSTED;
-    op->ctx = ctx;
     op->tx = tx;
     tx->op = op;
     tp_list_append(&ctx->sends, &tx->by_ctx);
     /* its end may show on no descriptor */
     if (ctx->armed)
-        ofi_wake_rouse(ctx);
+        tp_wake_set(&ctx->wake);
     return NA_PLUGIN_PENDING;
 }
 
@@ -353,7 +346,6 @@ ofi_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag, uint32_t flags)
 {
-    (void) buffer_data;
     return check_and_send(ctx, op, buffer, length, peer, peer_ctx, tag,
         OFI_HEADER_UNEXPECTED, ctx->ep->cls->max_unexpected);
 }
@@ -363,7 +355,6 @@ ofi_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag, uint32_t flags)
 {
-    (void) buffer_data;
     return check_and_send(ctx, op, buffer, length, peer, peer_ctx, tag,
         OFI_HEADER_EXPECTED, ctx->ep->cls->max_expected);
 }

@@ -23,7 +23,6 @@ struct ofi_endpoint;
 struct ofi_fragment;
 struct ofi_header;
 struct ofi_job;
-struct ofi_kept;
 struct ofi_message;
 struct ofi_name;
 struct ofi_op;

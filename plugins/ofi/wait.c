@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sleeping. All that completes does so under the class's lock: what is not shown
- * by libfabric's descriptors, because another thread met it, rings the bell. */
+ * by libfabric's descriptors, because another thread met it, sets the wake-up. */
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "common/system.h"
-#include "ctx.h"
 #include "endpoints.h"
 #include "inbox.h"
 #include "ofi.h"
+#include "op.h"
 #include "progress.h"
 #include "queue.h"
 #include "wait.h"
 #include "waitset.h"
-#include "wake.h"
 
 /* After which a context that sleeps looks whether somebody still polls the first
  * one, and after endpoints without a context. */
 #define LOOK_NS (250 * TP_MS)
+
+void
+ofi_wait_disarm(na_plugin_ctx *ctx)
+{
+    ctx->armed = false;
+    if (ctx->ep->cls->apart && ofi_inbox_disarm(ctx))
+        ctx->wake.set = true;
+    tp_wake_clear(&ctx->wake);
+}
 
 /* Whether the first context was polled since this one looked last. */
 static bool
@@ -38,7 +44,7 @@ set_guard(na_plugin_ctx *ctx, bool guards)
     struct epoll_event event = {.events = EPOLLIN};
 
     if (ctx->guards != guards &&
-        epoll_ctl(ctx->wait_fd, guards ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+        epoll_ctl(ctx->wake.fd, guards ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
             ctx->ep->cls->first->wait_fd, &event) == 0)
         ctx->guards = guards;
 }
@@ -75,29 +81,29 @@ guard(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 static int32_t
 descriptor(na_plugin_ctx *ctx)
 {
-    return ctx->wait_fd;
+    return ctx->wake.fd;
 }
 
 static int32_t
 arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 {
     struct ofi_endpoint *ep = ctx->ep;
-    bool apart = ep->cls->first->cls->apart;
+    bool apart = ep->cls->apart;
     uint64_t sleep_ns = 0;
 
     tp_lock_take(&ep->lock);
     ctx->armed = true;
     bool quiet = !apart || ofi_inbox_arm(ctx);
     /* what other threads completed within their submissions */
-    while (ctx->ready_count == 0 && ofi_queue_read(ep) != 0)
+    while (ctx->events.count == 0 && ofi_queue_read(ep) != 0)
         ;
-    if (quiet && ctx->ready_count == 0 && ep->copying.head == NULL &&
+    if (quiet && ctx->events.count == 0 && ep->copying.head == NULL &&
         ofi_waitset_try(ep))
         sleep_ns = ofi_progress_sleep(ep);
     if (sleep_ns != 0 && apart && !guard(ctx, &sleep_ns))
         sleep_ns = 0;
     if (sleep_ns == 0)
-        ofi_wake_disarm(ctx);
+        ofi_wait_disarm(ctx);
     tp_lock_drop(&ep->lock);
 
     if (sleep_ns == 0)

@@ -30,14 +30,12 @@ try_set(struct ofi_endpoint *ep)
 static int
 open_set(struct ofi_endpoint *ep)
 {
-    (void) ep;
     return -FI_ENOSYS;
 }
 
 static bool
 try_set(struct ofi_endpoint *ep)
 {
-    (void) ep;
     return false;
 }
 #endif

@@ -355,7 +355,7 @@ static const struct {
     {{.max_unexpected = (1U << 20) + 1},
         "unexpected messages of 1048577 bytes wanted; at most "},
     {{.max_contexts = UINT32_MAX}, "4294967295 contexts expected; at most 256"},
-    {{.auth_key = LONG}, "uses no authorization key"},
+    {{.auth_key = LONG}, "the authorization key is not used"},
 };
 
 START_TEST(open_with_oversized_hints_says_what_there_is)

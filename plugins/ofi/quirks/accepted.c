@@ -29,7 +29,6 @@ extern const struct ofi_quirk ofi_quirk_accepted;
 static bool
 applies(const struct ofi_trait *trait, uint32_t version)
 {
-    (void) version;
     return trait->format == OFI_FORMAT_IP;
 }
 
@@ -60,7 +59,6 @@ closing(struct ofi_endpoint *ep, bool settled)
 {
     struct accepted *list = ofi_quirk_data(ep, &ofi_quirk_accepted);
 
-    (void) settled;
     list->ep = ep;
     if (ep->fep != NULL)
         ofi_fds_each(list_one, list);

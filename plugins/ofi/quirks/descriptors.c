@@ -70,7 +70,6 @@ after_fork(void)
 static void
 close_ours(int fd, void *arg)
 {
-    (void) arg;
     for (struct ofi_endpoint *ep = ofi_endpoints.first; ep != NULL;
          ep = ep->next)
         if (is_ours(ep, fd)) {
@@ -96,7 +95,6 @@ begin(void)
 static void
 note(int fd, void *arg)
 {
-    (void) arg;
     if ((size_t) fd < NUMBERS)
         before.there[fd / 64] |= UINT64_C(1) << fd % 64;
 }
@@ -123,7 +121,6 @@ mark_new(int fd, void *arg)
 {
     struct stat status;
 
-    (void) arg;
     if ((size_t) fd >= NUMBERS || (before.there[fd / 64] >> fd % 64 & 1) != 0)
         return;
     if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) &&
@@ -134,7 +131,6 @@ mark_new(int fd, void *arg)
 static void
 joined(struct ofi_endpoint *ep)
 {
-    (void) ep;
     ofi_fds_each(mark_new, NULL);
     pthread_once(&once, begin);
 }
@@ -154,7 +150,6 @@ work(struct ofi_endpoint *ep, bool rare)
     struct descriptors *descriptors =
         ofi_quirk_data(ep, &ofi_quirk_descriptors);
 
-    (void) rare;
     if (!ep->connects)
         return false;
     uint64_t now = tp_now();

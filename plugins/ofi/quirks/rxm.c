@@ -10,7 +10,6 @@
 static bool
 applies(const struct ofi_trait *trait, uint32_t version)
 {
-    (void) version;
     return strstr(trait->provider, ";ofi_rxm") != NULL;
 }
 
@@ -18,7 +17,6 @@ applies(const struct ofi_trait *trait, uint32_t version)
 static void
 adjust(const struct ofi_trait *trait, struct ofi_conduct *conduct)
 {
-    (void) trait;
     if (conduct->probe == OFI_PROBE_PORT)
         conduct->rma_repeats = REPEATS;
 }

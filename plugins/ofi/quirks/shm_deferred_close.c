@@ -74,7 +74,6 @@ work(struct ofi_endpoint *ep, bool rare)
 {
     struct deferred *deferred = data_of(ep);
 
-    (void) rare;
     if (deferred->endpoints == NULL)
         return false;
     uint64_t now = tp_now();

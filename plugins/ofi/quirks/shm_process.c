@@ -20,7 +20,6 @@
 static void
 adjust(const struct ofi_trait *trait, struct ofi_conduct *conduct)
 {
-    (void) trait;
     conduct->needs_locks = true;
     conduct->one_endpoint = true;
     conduct->deliver_last = true;
@@ -55,7 +54,6 @@ reach(struct ofi_endpoint *ep, const na_plugin_addr *peer)
     const struct closed *one =
         atomic_load_explicit(&closed, memory_order_acquire);
 
-    (void) ep;
     while (one != NULL && !ofi_name_equal(&one->name, peer->end))
         one = one->next;
     return one == NULL;
@@ -107,7 +105,6 @@ leaving(struct ofi_endpoint *ep)
 static bool
 settle(struct ofi_endpoint *ep, bool rma)
 {
-    (void) rma;
     if (ep->self == NULL)
         return true;
     pthread_mutex_lock(&ofi_endpoints.lock);

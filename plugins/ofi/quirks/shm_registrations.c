@@ -170,7 +170,6 @@ digest_of(const na_plugin_mem *mem)
 static void
 memory_described(struct ofi_endpoint *ep, na_plugin_mem *mem)
 {
-    (void) ep;
     mem->digest = digest_of(mem);
 }
 

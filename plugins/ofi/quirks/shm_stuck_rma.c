@@ -8,10 +8,10 @@
  * (smr_progress_resp): what the dead have not answered holds up all behind it. */
 #include "../addr.h"
 #include "../barrier.h"
-#include "../ctx.h"
 #include "../fabric.h"
 #include "../job.h"
 #include "../ofi.h"
+#include "../op.h"
 #include "../queue.h"
 #include "../quirk.h"
 #include "../rma.h"
@@ -143,7 +143,6 @@ work(struct ofi_endpoint *ep, bool rare)
 {
     struct stuck_rma *stuck = data_of(ep);
 
-    (void) rare;
     if (!stuck->wanted)
         return false;
     ofi_queue_drain(ep);

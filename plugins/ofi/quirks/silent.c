@@ -30,7 +30,6 @@ extern const struct ofi_quirk ofi_quirk_silent;
 static bool
 applies(const struct ofi_trait *trait, uint32_t version)
 {
-    (void) version;
     return trait->conduct.probe == OFI_PROBE_PORT;
 }
 

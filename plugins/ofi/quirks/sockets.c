@@ -11,7 +11,6 @@
 static void
 adjust(const struct ofi_trait *trait, struct ofi_conduct *conduct)
 {
-    (void) trait;
     conduct->trust_wait = true;
     conduct->pings_before_probe = 0;
     conduct->flush_flags = FI_INJECT_COMPLETE;

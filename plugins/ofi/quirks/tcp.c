@@ -12,7 +12,6 @@
 static bool
 applies(const struct ofi_trait *trait, uint32_t version)
 {
-    (void) version;
     return trait->conduct.probe == OFI_PROBE_PORT;
 }
 

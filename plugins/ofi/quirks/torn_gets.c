@@ -199,7 +199,6 @@ cut(int fd, void *arg)
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof(address);
 
-    (void) arg;
     if (getpeername(fd, (void *) &address, &length) == 0 &&
         (address.ss_family == AF_INET || address.ss_family == AF_INET6))
         shutdown(fd, SHUT_RDWR);

@@ -7,7 +7,6 @@
 static void
 adjust(const struct ofi_trait *trait, struct ofi_conduct *conduct)
 {
-    (void) trait;
     conduct->must_answer = true;
     conduct->one_endpoint = true;
 }
