@@ -1,57 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses: one object for each name, found again by a table. */
+/* The core's addresses: a peer's class, by the name of its first endpoint. What an
+ * endpoint of this class knows of the peer's endpoints is in peer.h. */
 #ifndef OFI_ADDRESS_H
 #define OFI_ADDRESS_H
 
-#include "addr.h"
+#include "common/address.h"
+#include "name.h"
 
-/* Frees all that are left; how many of them somebody had a reference of. */
-uint32_t ofi_addr_fini(struct ofi_endpoint *ep);
+struct na_plugin_addr {
+    struct tp_addr addr;  /* in class.addrs */
+    struct ofi_name name; /* constant */
+    bool self;            /* constant: this class */
+    _Atomic bool known;   /* some class was heard of there */
+    _Atomic uint64_t
+        forgotten;          /* number of the class before the present one, as
+                                   first has it */
+    struct ofi_peer *first; /* the first endpoint's peer for the peer's first
+                                   one, NULL: none; its lock */
+};
 
-/* The address with this name, one reference; NULL: no memory. [lock] */
-na_plugin_addr *ofi_addr_get(
-    struct ofi_endpoint *ep, const struct ofi_name *name);
+/* The address with this name, one reference; NULL: no memory. [any thread] */
+na_plugin_addr *ofi_addr_get(na_plugin_class *cls, const struct ofi_name *name);
 
-/* Likewise the object for one of a peer's endpoints, see addr.h. An endpoint takes
- * the first one's lock for it. [lock] */
-na_plugin_addr *ofi_addr_get_part(
-    struct ofi_endpoint *ep, const struct ofi_name *name, uint8_t at);
-
-/* The same if there is one; otherwise NULL. [lock] */
-na_plugin_addr *ofi_addr_find_part(
-    struct ofi_endpoint *ep, na_plugin_addr *whole, uint8_t at);
-
-/* That of a class, without a reference; NULL: none. [lock] */
-na_plugin_addr *ofi_addr_peek(
-    const struct ofi_endpoint *ep, const struct ofi_name *name);
-
-/* Whether an endpoint of this name is known. [lock] */
-bool ofi_addr_is_known(
-    const struct ofi_endpoint *ep, const struct ofi_name *name);
-
-/* The object that stands for this endpoint. NULL: no memory. */
-na_plugin_addr *ofi_addr_self_new(struct ofi_endpoint *ep);
-
-/* Says which endpoint one stands for, when libfabric does not have it. False: no
- * memory. [lock] */
-bool ofi_addr_set_end(
-    struct ofi_endpoint *ep, na_plugin_addr *addr, const struct ofi_name *end);
-
-/* One reference more, of one that somebody has. [any thread] */
+/* One reference more, of one that somebody has; one less. [any thread] */
 static inline void
 ofi_addr_hold(na_plugin_addr *addr)
 {
-    atomic_fetch_add_explicit(&addr->refs, 1, memory_order_relaxed);
+    tp_addr_hold(&addr->addr, false);
 }
+void ofi_addr_release(na_plugin_class *cls, na_plugin_addr *addr);
 
-/* One less. [lock] */
-void ofi_addr_drop(struct ofi_endpoint *ep, na_plugin_addr *addr);
+/* Frees all that are left; how many. */
+uint32_t ofi_addr_fini(na_plugin_class *cls);
 
-/* The same of what the core has, by an endpoint that may not be the first one.
- * [lock] */
-void ofi_addr_drop_source(struct ofi_endpoint *ep, na_plugin_addr *addr);
-
-/* The same without it. */
-void ofi_addr_release(struct ofi_endpoint *ep, na_plugin_addr *addr);
+/* The ABI's operations; that to forget a peer is in route.h. */
+int32_t ofi_addr_self(na_plugin_class *cls, na_plugin_addr **addr_p);
+int32_t ofi_addr_lookup(
+    na_plugin_class *cls, const char *text, na_plugin_addr **addr_p);
+void ofi_addr_dup(na_plugin_class *cls, na_plugin_addr *addr);
+int32_t ofi_addr_equal(
+    na_plugin_class *cls, const na_plugin_addr *a, const na_plugin_addr *b);
+uint64_t ofi_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr);
+int32_t ofi_addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr,
+    char *buffer, uint64_t *size_p);
+int32_t ofi_addr_serialize(na_plugin_class *cls, const na_plugin_addr *addr,
+    void *buffer, uint64_t *size_p);
+int32_t ofi_addr_deserialize(na_plugin_class *cls, const void *buffer,
+    uint64_t length, na_plugin_addr **addr_p);
 
 #endif /* OFI_ADDRESS_H */

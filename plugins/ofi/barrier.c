@@ -2,7 +2,6 @@
 /* Pings that all peers have to answer. */
 #include <sched.h>
 
-#include "addr.h"
 #include "barrier.h"
 #include "common/system.h"
 #include "liveness.h"
@@ -15,17 +14,17 @@
 
 /* Those of the same process are made to take what was sent by who waits. */
 static bool
-is_asked(const na_plugin_addr *peer)
+is_asked(const struct ofi_peer *peer)
 {
-    return !peer->self && !peer->gone && !peer->here &&
+    return !peer->addr->self && !peer->closed && !peer->here &&
            peer->fi_addr != FI_ADDR_NOTAVAIL;
 }
 
 /* Whether a peer has answered, or is dead; it is asked if it was not yet. */
 static bool
-has_taken_all(struct ofi_endpoint *ep, na_plugin_addr *peer, bool rma)
+has_taken_all(struct ofi_endpoint *ep, struct ofi_peer *peer, bool rma)
 {
-    if (!rma && peer->met && peer->flying.head == NULL)
+    if (!rma && peer->connected && peer->flying.head == NULL)
         return true;
     /* the dead may hold a lock that sending to them takes */
     if (ofi_liveness_present(ep, peer) != NA_PLUGIN_OK)
@@ -40,23 +39,24 @@ ofi_barrier_passed(struct ofi_endpoint *ep, bool rma)
 {
     bool all = true;
 
-    for (uint32_t i = 0; i < ep->names_size; i++)
-        for (na_plugin_addr *peer = ep->names[i]; peer != NULL;
-             peer = peer->next)
-            if (is_asked(peer) && !has_taken_all(ep, peer, rma))
-                all = false;
+    for (struct tp_link *link = ep->by_age.head; link != NULL;
+         link = link->next) {
+        struct ofi_peer *peer = ofi_peer_by_age(link);
+        if (is_asked(peer) && !has_taken_all(ep, peer, rma))
+            all = false;
+    }
     return all;
 }
 
 void
 ofi_barrier_begin(struct ofi_endpoint *ep, bool all)
 {
-    for (uint32_t i = 0; i < ep->names_size; i++)
-        for (na_plugin_addr *peer = ep->names[i]; peer != NULL;
-             peer = peer->next) {
-            peer->asked = 0;
-            peer->here = peer->here && !all;
-        }
+    for (struct tp_link *link = ep->by_age.head; link != NULL;
+         link = link->next) {
+        struct ofi_peer *peer = ofi_peer_by_age(link);
+        peer->asked = 0;
+        peer->here = peer->here && !all;
+    }
 }
 
 void
@@ -65,18 +65,20 @@ ofi_barrier_flush(struct ofi_endpoint *ep)
     uint64_t end = tp_now() + FLUSH_NS;
 
     /* stuck, to be probed: some providers go on trying to reach the gone */
-    for (uint32_t i = 0; i < ep->names_size; i++)
-        for (na_plugin_addr *peer = ep->names[i]; peer != NULL;
-             peer = peer->next)
-            if (peer->injected != 0 && !peer->gone && ofi_send_fence(ep, peer))
-                ofi_peer_stuck(ep, peer);
-    while (ep->fences != 0 && tp_now() < end) {
+    for (struct tp_link *link = ep->by_age.head; link != NULL;
+         link = link->next) {
+        struct ofi_peer *peer = ofi_peer_by_age(link);
+        if (peer->injected != 0 && !peer->closed && ofi_send_flush(ep, peer))
+            ofi_peer_stuck(ep, peer);
+    }
+    while (ep->flushes != 0 && tp_now() < end) {
         if (ofi_queue_read(ep) == 0)
             sched_yield();
         ofi_liveness_work(ep);
     }
-    for (uint32_t i = 0; i < ep->names_size; i++)
-        for (na_plugin_addr *peer = ep->names[i]; peer != NULL;
-             peer = peer->next)
-            ofi_peer_moved(ep, peer);
+    for (struct tp_link *link = ep->by_age.head; link != NULL;
+         link = link->next) {
+        struct ofi_peer *peer = ofi_peer_by_age(link);
+        ofi_peer_moved(ep, peer);
+    }
 }

@@ -8,23 +8,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "addr.h"
 #include "class.h"
 #include "common/open.h"
 #include "context.h"
+#include "dispatch.h"
 #include "endpoint.h"
 #include "endpoints.h"
-#include "forward.h"
 #include "header.h"
+#include "library.h"
 #include "liveness.h"
 #include "match.h"
 #include "ofi.h"
 #include "op.h"
+#include "peer.h"
 #include "quirk.h"
 #include "rma.h"
 #include "route.h"
 #include "send.h"
-#include "signals.h"
 
 static uint32_t
 message_size(const na_plugin_class *cls, const struct fi_info *device,
@@ -75,13 +75,14 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info,
         .recv_multi = ofi_recv_multi};
     tp_lock_init(&cls->memory_lock, cls->single);
     tp_lock_init(&cls->keys.lock, cls->single);
+    tp_lock_init(&cls->addrs_lock, cls->single);
     cls->apart = info->max_contexts > 1 && can_be_apart(cls, device);
 }
 
 /* UPCALLS: what liveness makes messages and transfers do */
 
 static void
-end(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status)
+end(struct ofi_endpoint *ep, struct ofi_peer *peer, int32_t status)
 {
     ofi_match_lose(peer, status);
     ofi_send_lose(ep, peer, status);
@@ -89,7 +90,7 @@ end(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status)
 }
 
 static void
-retry(struct ofi_endpoint *ep, na_plugin_addr *peer)
+retry(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     ofi_send_retry(ep, peer);
     if (peer->blocked)
@@ -126,6 +127,7 @@ ofi_class_destroy(na_plugin_class *cls)
     }
     if (first != NULL)
         ofi_endpoint_destroy(first);
+    tp_table_fini(&cls->addrs);
     free(cls);
 }
 
@@ -137,7 +139,8 @@ allocate(const na_plugin_host *host, const char *protocol,
     size_t length = strlen(protocol) + 1;
     na_plugin_class *cls = calloc(1, sizeof(*cls) + length);
 
-    if (cls == NULL) {
+    if (cls == NULL || tp_table_init(&cls->addrs) != NA_PLUGIN_OK) {
+        free(cls);
         TP_LOG(host, ERROR, "out of memory for a class");
         return NULL;
     }

@@ -6,8 +6,8 @@
 #include "address.h"
 #include "barrier.h"
 #include "context.h"
+#include "cross.h"
 #include "endpoints.h"
-#include "inbox.h"
 #include "match.h"
 #include "ofi.h"
 #include "op.h"
@@ -66,7 +66,7 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
     if (ctx->armed)
         ofi_wait_disarm(ctx);
     if (ep->cls->apart)
-        ofi_inbox_clear(ep);
+        ofi_cross_clear(ep);
     if (ep->context_count == 1)
         ofi_barrier_flush(ep);
     ofi_send_abandon(ctx);
@@ -76,7 +76,7 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
     ep->context_count--;
     while (tp_events_take(&ctx->events, &event, 1) != 0)
         if (event.source != NULL)
-            ofi_addr_drop_source(ep, event.source);
+            ofi_addr_release(ep->cls, event.source);
     tp_lock_drop(&ep->lock);
 
     tp_wake_fini(&ctx->wake);

@@ -3,22 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addr.h"
 #include "address.h"
+#include "cross.h"
 #include "dispatch.h"
-#include "foreign.h"
+#include "endpoints.h"
 #include "header.h"
-#include "inbox.h"
 #include "liveness.h"
 #include "match.h"
-#include "message.h"
-#include "multi.h"
 #include "ofi.h"
+#include "peer.h"
 #include "receive.h"
 #include "reject.h"
 #include "route.h"
-#include "rx.h"
 #include "send.h"
+#include "work.h"
 
 static uint64_t
 longest(const struct ofi_endpoint *ep, uint8_t kind)
@@ -71,7 +69,7 @@ read_sender(struct ofi_endpoint *ep, const unsigned char *data,
     bytes += 1 + name.length;
     if (__builtin_expect(bytes[0] != 0 || !ofi_is_first(ep), 0))
         return read_part(ep, bytes, &name, message);
-    message->from = ofi_addr_get(ep, &name);
+    message->from = ofi_peer_get(ep, &name, 0);
     return true;
 }
 
@@ -87,7 +85,7 @@ take_control(struct ofi_endpoint *ep, const struct ofi_message *message)
     case OFI_HEADER_PONG:
         message->from->answered = message->header.tag;
         break;
-    case OFI_HEADER_FENCE:
+    case OFI_HEADER_FLUSH:
         break;
     case OFI_HEADER_ENDPOINT:
         ofi_route_learn(ep, message);
@@ -132,7 +130,7 @@ dispatch(struct ofi_endpoint *ep, struct ofi_rx *rx, const unsigned char *data,
     }
     message.data = data + message.before;
     message.length = (uint32_t) (length - message.before);
-    if (message.from->of->self)
+    if (message.from->addr->self)
         ofi_reject(ep, "its sender claims to be this class");
     else if (!ofi_liveness_heard(ep, message.from, message.header.source))
         ep->counters.strayed++;
@@ -141,7 +139,6 @@ dispatch(struct ofi_endpoint *ep, struct ofi_rx *rx, const unsigned char *data,
         kept = take_message(ep, &message);
     else
         take_control(ep, &message);
-    ofi_addr_drop(ep, message.from);
     return kept;
 }
 
@@ -173,8 +170,7 @@ ofi_dispatch_many(struct ofi_endpoint *ep, struct ofi_work *work,
     const struct fi_cq_data_entry *entry, int error)
 {
     struct ofi_rx *rx = TP_OBJECT(work, struct ofi_rx, work);
-    size_t bytes;
-    ofi_multi_size(ep, &bytes);
+    size_t bytes = ofi_rx_multi_bytes(ep);
     uintptr_t offset = (uintptr_t) entry->buf - (uintptr_t) rx->data;
 
     if (error != 0) {
@@ -195,43 +191,112 @@ ofi_dispatch_many(struct ofi_endpoint *ep, struct ofi_work *work,
 
 /* FROM OTHER ENDPOINTS OF THE CLASS */
 
-static na_plugin_addr *
-sender_of(struct ofi_endpoint *ep, const struct ofi_parcel *parcel)
-{
-    if (parcel->name.length != 0)
-        return ofi_route_sender(ep, &parcel->name, &parcel->header,
-            parcel->end.length != 0 ? &parcel->end : NULL);
-    ofi_addr_hold(ep->self);
-    return ep->self;
-}
-
 static void
-deliver(struct ofi_endpoint *ep, const struct ofi_parcel *parcel)
+deliver(struct ofi_endpoint *ep, const struct ofi_cross_message *crossed)
 {
-    struct ofi_message message = {.header = parcel->header,
-        .from = sender_of(ep, parcel),
-        .data = parcel->data,
-        .length = parcel->length};
+    struct ofi_message message = {.header = crossed->header,
+        .from = ep->self,
+        .data = crossed->data,
+        .length = crossed->length};
 
-    if (message.from == NULL) {
-        ep->counters.strayed++;
-        return;
-    }
-    if (message.from->self ||
-        ofi_liveness_heard(ep, message.from, parcel->header.source))
+    if (!crossed->from->self)
+        message.from =
+            ofi_route_sender(ep, &crossed->from->name, &crossed->header,
+                crossed->name.length != 0 ? &crossed->name : NULL);
+    if (message.from != NULL &&
+        (crossed->from->self ||
+            ofi_liveness_heard(ep, message.from, crossed->header.source)))
         ofi_match_deliver(ep, &message);
     else
         ep->counters.strayed++;
-    ofi_addr_drop(ep, message.from);
 }
 
 void
-ofi_dispatch_inbox(struct ofi_endpoint *ep)
+ofi_dispatch_cross(struct ofi_endpoint *ep)
 {
-    struct ofi_parcel *parcel = NULL;
+    struct ofi_cross_message *message;
 
-    while ((parcel = ofi_inbox_take(ep)) != NULL) {
-        deliver(ep, parcel);
-        free(parcel);
+    while ((message = ofi_cross_take(ep)) != NULL) {
+        deliver(ep, message);
+        ofi_cross_free(ep, message);
     }
+}
+
+/* FOR OTHER ENDPOINTS OF THE CLASS */
+
+/* A message for another endpoint. False: there is no room for it. */
+static bool
+give(struct ofi_endpoint *first, struct ofi_endpoint *other,
+    const struct ofi_message *message)
+{
+    if (!ofi_cross_append(other, message))
+        return false;
+    first->counters.forwarded++;
+    ofi_send_endpoint(first, message->from, other);
+    return true;
+}
+
+bool
+ofi_forward(struct ofi_endpoint *first, const struct ofi_message *message)
+{
+    if (give(first, ofi_endpoint_of(first->cls, message->header.target_ctx),
+            message))
+        return false;
+    struct tp_kept *kept = ofi_rx_keep(first, message->rx);
+    kept->keyed.owner = message->from;
+    message->from->refs++;
+    kept->data = message->data - message->before;
+    kept->length = message->before + message->length;
+    tp_list_append(&first->detained, &kept->by_age);
+    return true;
+}
+
+/* True: a message that was detained need not be any longer. */
+static bool
+release(struct ofi_endpoint *first, const struct tp_kept *kept,
+    struct ofi_peer *from)
+{
+    struct ofi_message message = {.from = from};
+
+    if (!ofi_header_read(
+            kept->data, kept->length, &message.header, &message.before))
+        return true; /* it was read before */
+    struct ofi_endpoint *other =
+        ofi_endpoint_of(first->cls, message.header.target_ctx);
+    message.data = (const unsigned char *) kept->data + message.before;
+    message.length = kept->length - message.before;
+    if (other == NULL)
+        first->counters.strayed++;
+    return other == NULL || give(first, other, &message);
+}
+
+void
+ofi_forward_retry(struct ofi_endpoint *first)
+{
+    struct tp_link *next = NULL;
+
+    for (struct tp_link *link = first->detained.head; link != NULL;
+         link = next) {
+        struct tp_kept *kept = TP_OBJECT(link, struct tp_kept, by_age);
+        next = link->next;
+        struct ofi_peer *from = (void *) (uintptr_t) kept->keyed.owner;
+        if (!release(first, kept, from))
+            continue;
+        tp_list_remove(&first->detained, link);
+        from->refs--;
+        ofi_rx_forget(first, kept);
+    }
+}
+
+bool
+ofi_forward_own(struct ofi_endpoint *ep, const struct ofi_message *message)
+{
+    uint32_t id = message->header.target_ctx;
+    struct ofi_endpoint *target = ofi_endpoint_of(ep->cls, id);
+
+    if (target == NULL) {
+        ep->counters.strayed++;
+        return true;
+    }
+    return ofi_cross_append(target, message);
 }

@@ -3,6 +3,7 @@
 #ifndef OFI_DISPATCH_H
 #define OFI_DISPATCH_H
 
+#include "header.h"
 #include "work.h"
 
 /* A buffer has been filled, or its receive has failed; one for many messages. */
@@ -17,6 +18,18 @@ void ofi_dispatch(struct ofi_endpoint *ep, struct ofi_rx *rx,
 
 /* Delivers to the class's context what others have left for it, as far as there is
  * room. */
-void ofi_dispatch_inbox(struct ofi_endpoint *ep);
+void ofi_dispatch_cross(struct ofi_endpoint *ep);
+
+/* A message for another endpoint has arrived at the first one: passes it on, and
+ * tells its sender of that. True: its rx is still in use. */
+bool ofi_forward(struct ofi_endpoint *first, const struct ofi_message *message);
+
+/* Tries again what could not be passed on. */
+void ofi_forward_retry(struct ofi_endpoint *first);
+
+/* A message to oneself, for a context of another endpoint. False: there is no room
+ * for it. */
+bool ofi_forward_own(
+    struct ofi_endpoint *ep, const struct ofi_message *message);
 
 #endif /* OFI_DISPATCH_H */

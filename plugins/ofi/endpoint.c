@@ -5,17 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "address.h"
+#include "cross.h"
 #include "dispatch.h"
 #include "endpoint.h"
 #include "endpoints.h"
 #include "fabric.h"
 #include "fence.h"
-#include "forward.h"
 #include "header.h"
-#include "inbox.h"
 #include "mem.h"
 #include "ofi.h"
+#include "peer.h"
 #include "pool.h"
 #include "probe.h"
 #include "quirk.h"
@@ -53,10 +52,17 @@ introduce(struct ofi_endpoint *ep)
                         ? ep->cls->max_unexpected
                         : ep->cls->max_expected;
 
-    ep->self = ofi_addr_self_new(ep);
+    ep->self = ofi_peer_get(ep, &ep->cls->first->own_name, (uint8_t) ep->index);
     if (ep->self == NULL) {
-        TP_LOG(ep->cls->host, ERROR, "no memory for an endpoint");
+        TP_LOG(ep->cls->host, ERROR, "out of memory for an endpoint");
         return NA_PLUGIN_E_NOMEM;
+    }
+    ep->self->refs++;
+    ofi_peer_set_name(ep->self, &ep->own_name);
+    if (ofi_is_first(ep)) {
+        ep->cls->self = ep->self->addr;
+        ofi_addr_hold(ep->cls->self);
+        ep->cls->self->self = true;
     }
     write_header(ep);
     ep->small.room = SMALL;
@@ -89,7 +95,8 @@ allocate(na_plugin_class *cls, uint32_t index, struct fi_info *info)
 {
     struct ofi_endpoint *ep = info != NULL ? calloc(1, sizeof(*ep)) : NULL;
 
-    if (ep == NULL) {
+    if (ep == NULL || tp_table_init(&ep->peers) != NA_PLUGIN_OK) {
+        free(ep);
         ofi_library.freeinfo(info);
         TP_LOG(cls->host, ERROR, "out of memory for an endpoint");
         return NULL;
@@ -99,9 +106,9 @@ allocate(na_plugin_class *cls, uint32_t index, struct fi_info *info)
     ep->info = info;
     ep->listener = -1;
     ep->quota.limit = cls->host->number(cls->host, "ofi.queue_size");
-    ep->inbox.event = -1;
+    ep->cross.event = -1;
     tp_lock_init(&ep->lock, cls->single);
-    tp_lock_init(&ep->inbox.lock, cls->single);
+    tp_lock_init(&ep->cross.lock, cls->single);
     return ep;
 }
 
@@ -157,11 +164,16 @@ begin_to_close(struct ofi_endpoint *ep)
     settled = ofi_quirk_leaving(ep) && settled;
     if (ep->listener >= 0)
         close(ep->listener);
-    tp_lock_take(&ep->lock);
-    if (ep->self != NULL)
-        ofi_addr_drop(ep, ep->self);
-    tp_lock_drop(&ep->lock);
     return settled;
+}
+
+/* How many the core has kept. */
+static uint32_t
+fini_addrs(na_plugin_class *cls)
+{
+    if (cls->self != NULL)
+        ofi_addr_release(cls, cls->self);
+    return ofi_addr_fini(cls);
 }
 
 void
@@ -175,15 +187,16 @@ ofi_endpoint_destroy(struct ofi_endpoint *ep)
     ofi_fence_fini(ep);
     OFI_QUIRKS_CALL(ep, closing, ep, settled);
     ofi_fabric_close_endpoint(ep);
-    uint32_t addrs = ofi_addr_fini(ep);
-    if ((addrs != 0 && !ep->leaks) || mems != 0)
+    ofi_peer_fini(ep);
+    ofi_cross_clear(ep);
+    uint32_t addrs = ofi_is_first(ep) ? fini_addrs(ep->cls) : 0;
+    if (addrs != 0 || mems != 0)
         TP_LOG(host, WARNING,
             "closed with %" PRIu32 " addresses and %" PRIu32
             " registrations left",
             addrs, mems);
     ofi_rx_fini(ep);
     ofi_pool_fini(ep);
-    ofi_inbox_clear(ep);
     ofi_fabric_close(ep);
     OFI_QUIRKS_CALL(ep, closed, ep);
     for (uint32_t i = 0; i < OFI_QUIRKS_MAX; i++)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fabric, domain, addresses, completions, endpoint: opening and closing. */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "error.h"
 #include "fabric.h"
-#include "key.h"
 #include "ofi.h"
 #include "quirk.h"
-#include "waitset.h"
 
 static int32_t
 refuse(struct ofi_endpoint *ep, const char *call, int ret)
@@ -27,6 +26,127 @@ refuse(struct ofi_endpoint *ep, const char *call, int ret)
         ofi_library.strerror(-ret));
     return ofi_error_code(-ret);
 }
+
+/* WAIT OBJECTS are put to the test: a queue's descriptor may never be quiet again
+ * once it was signalled (libfabric 1.17). A wait set's, which is asked in another
+ * way, is then. */
+
+#define COMPLETIONS 1024U /* room in the queue, as a hint */
+
+enum object { QUEUE, SET, NEITHER };
+
+/* Newer versions have no wait sets, nor providers that need them. */
+#ifdef OFI_HAVE_WAIT_SET
+static int
+open_set(struct ofi_endpoint *ep)
+{
+    struct fi_wait_attr attr = {.wait_obj = FI_WAIT_FD};
+
+    return fi_wait_open(ep->fabric, &attr, &ep->wait_set);
+}
+
+static bool
+try_set(struct ofi_endpoint *ep)
+{
+    return fi_wait(ep->wait_set, 0) == -FI_ETIMEDOUT;
+}
+#else
+static int
+open_set(struct ofi_endpoint *ep)
+{
+    return -FI_ENOSYS;
+}
+
+static bool
+try_set(struct ofi_endpoint *ep)
+{
+    return false;
+}
+#endif
+
+static int
+open_queue(struct ofi_endpoint *ep, enum object object)
+{
+    struct fi_cq_attr attr = {.size = COMPLETIONS,
+        .format = FI_CQ_FORMAT_DATA,
+        .wait_obj = object == QUEUE ? FI_WAIT_FD
+                    : object == SET ? FI_WAIT_SET
+                                    : FI_WAIT_NONE};
+    int ret = 0;
+
+    if (object == SET) {
+        ret = open_set(ep);
+        if (ret != 0)
+            ep->wait_set = NULL;
+        attr.wait_set = ep->wait_set;
+    }
+    return ret != 0 ? ret : fi_cq_open(ep->domain, &attr, &ep->cq, NULL);
+}
+
+bool
+ofi_waitset_try(struct ofi_endpoint *ep)
+{
+    struct fid *fid = &ep->cq->fid;
+
+    if (ep->naps)
+        return true;
+    if (ep->wait_set != NULL)
+        return try_set(ep);
+    return fi_trywait(ep->fabric, &fid, 1) == 0;
+}
+
+/* Whether the descriptor is quiet again after a signal. */
+static bool
+passes(struct ofi_endpoint *ep)
+{
+    struct fid *fid = ep->wait_set != NULL ? &ep->wait_set->fid : &ep->cq->fid;
+    struct pollfd one = {.fd = -1, .events = POLLIN};
+
+    if (fi_control(fid, FI_GETWAIT, &one.fd) != 0 || one.fd < 0)
+        return false;
+    ep->wait_fd = one.fd;
+    if (ep->cls->conduct.trust_wait)
+        return true;
+    fi_cq_signal(ep->cq);
+    /* the first one may find what there is to find */
+    ofi_waitset_try(ep);
+    ofi_waitset_try(ep);
+    return poll(&one, 1, 0) == 0;
+}
+
+static void
+close_waitset(struct ofi_endpoint *ep)
+{
+    if (ep->wait_set != NULL)
+        fi_close(&ep->wait_set->fid);
+    ep->wait_set = NULL;
+}
+
+static int
+open_waitset(struct ofi_endpoint *ep, bool wanted)
+{
+    static const enum object objects[] = {QUEUE, SET, NEITHER};
+    int ret = 0;
+
+    bool asked = wanted || ep->cls->conduct.wants_descriptor;
+
+    for (uint32_t i = asked ? 0 : 2; i < 3; i++) {
+        ep->wait_fd = -1;
+        ret = open_queue(ep, objects[i]);
+        ep->can_wait = ret == 0 && objects[i] != NEITHER && passes(ep);
+        bool done = ret == 0 && (ep->can_wait || objects[i] == NEITHER);
+        ep->can_wait = ep->can_wait && wanted;
+        if (done)
+            return 0;
+        if (ep->cq != NULL)
+            fi_close(&ep->cq->fid);
+        ep->cq = NULL;
+        close_waitset(ep);
+    }
+    return ret;
+}
+
+/* OPENING AND CLOSING */
 
 static int32_t
 open_domain(struct ofi_endpoint *ep)
@@ -50,8 +170,7 @@ open_domain(struct ofi_endpoint *ep)
     ret = fi_av_open(ep->domain, &attr, &ep->av, NULL);
     if (ret != 0)
         return refuse(ep, "fi_av_open", ret);
-    ret = ofi_waitset_open(
-        ep, !ep->cls->no_block && !ep->cls->conduct.never_wait);
+    ret = open_waitset(ep, !ep->cls->no_block && !ep->cls->conduct.never_wait);
     if (ret != 0)
         return refuse(ep, "fi_cq_open", ret);
     return NA_PLUGIN_OK;
@@ -223,7 +342,7 @@ ofi_fabric_close(struct ofi_endpoint *ep)
     ofi_fabric_close_endpoint(ep);
     if (ep->cq != NULL)
         close_one(&ep->cq->fid);
-    ofi_waitset_close(ep);
+    close_waitset(ep);
     if (ep->av != NULL)
         close_one(&ep->av->fid);
     if (ep->domain != NULL && !ep->shares)
@@ -233,13 +352,67 @@ ofi_fabric_close(struct ofi_endpoint *ep)
     ofi_library.freeinfo(ep->info);
 }
 
+/* REGISTERING: random numbers are drawn in batches, so that a key needs no system
+ * call of its own. */
+
+/* Where keys are short, so many draws find one of the last few that are free. */
+#define DRAWS 4096U
+
+/* False: the system has no random numbers. */
+static bool
+draw(struct ofi_keys *keys, uint64_t *key_p)
+{
+    tp_lock_take(&keys->lock);
+    bool drawn = tp_random_draw(&keys->random, key_p);
+    tp_lock_drop(&keys->lock);
+    return drawn;
+}
+
+static int
+register_once(struct ofi_endpoint *ep, const struct fi_mr_attr *attr,
+    struct fid_mr **mr_p)
+{
+    struct fid_mr *mr = NULL;
+    int ret = fi_mr_regattr(ep->domain, attr, 0, &mr);
+
+    if (ret == 0 && (ep->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+        ret = fi_mr_bind(mr, &ep->fep->fid, 0);
+        if (ret == 0)
+            ret = fi_mr_enable(mr);
+    }
+    if (ret == 0)
+        *mr_p = mr;
+    else if (mr != NULL)
+        fi_close(&mr->fid);
+    return ret;
+}
+
+int
+ofi_fabric_register_attr(
+    struct ofi_endpoint *ep, struct fi_mr_attr *attr, struct fid_mr **mr_p)
+{
+    size_t bytes = ep->info->domain_attr->mr_key_size;
+    uint64_t mask =
+        bytes < sizeof(mask) ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
+    int ret = -FI_ENOKEY;
+
+    for (uint32_t i = 0; i < DRAWS && ret == -FI_ENOKEY; i++) {
+        if (!draw(&ep->cls->keys, &attr->requested_key))
+            return -FI_EIO;
+        attr->requested_key &= mask;
+        if (attr->requested_key != FI_KEY_NOTAVAIL)
+            ret = register_once(ep, attr, mr_p);
+    }
+    return ret;
+}
+
 int32_t
 ofi_fabric_register(struct ofi_endpoint *ep, void *memory, size_t length,
     uint64_t access, struct fid_mr **mr_p)
 {
     const struct iovec iov = {.iov_base = memory, .iov_len = length};
     struct fi_mr_attr attr = {.mr_iov = &iov, .iov_count = 1, .access = access};
-    int ret = ofi_key_register(ep, &attr, mr_p);
+    int ret = ofi_fabric_register_attr(ep, &attr, mr_p);
 
     return ret == 0 ? NA_PLUGIN_OK : refuse(ep, "fi_mr_regattr", ret);
 }

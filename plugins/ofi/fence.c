@@ -4,7 +4,7 @@
 #include "fence.h"
 #include "fabric.h"
 #include "ofi.h"
-#include "pages.h"
+#include "pool.h"
 
 #define BYTES 4096U
 #define HERE 2048U /* where the place for theirs begins */

@@ -30,7 +30,7 @@ enum ofi_header_kind {
     OFI_HEADER_EXPECTED,
     OFI_HEADER_PING, /* wants a pong, with its tag */
     OFI_HEADER_PONG,
-    OFI_HEADER_FENCE,    /* means nothing: what was sent before it is out */
+    OFI_HEADER_FLUSH,    /* means nothing: what was sent before it is out */
     OFI_HEADER_ENDPOINT, /* context number tag has an endpoint of this name */
 };
 
@@ -89,5 +89,15 @@ ofi_header_read(const unsigned char *bytes, uint64_t length,
     header->target = le64toh(header->target);
     return header->source != 0;
 }
+
+/* A message as it arrived. */
+struct ofi_message {
+    struct ofi_header header;
+    struct ofi_peer *from;
+    const unsigned char *data;
+    uint32_t length;
+    uint32_t before;   /* bytes of the header before data */
+    struct ofi_rx *rx; /* where it lies, NULL: to oneself, or passed on */
+};
 
 #endif /* OFI_HEADER_H */

@@ -12,7 +12,6 @@
 #include "library.h"
 #include "name.h"
 #include "nearest.h"
-#include "signals.h"
 #include "where.h"
 
 /* The six classes of traffic have the same names on both sides, in another

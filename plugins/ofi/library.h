@@ -5,6 +5,7 @@
 #ifndef OFI_LIBRARY_H
 #define OFI_LIBRARY_H
 
+#include <signal.h>
 #include <stdint.h>
 
 #include <rdma/fabric.h>
@@ -30,5 +31,14 @@ extern struct ofi_library ofi_library;
  * ofi_signals_restore. PROTONOSUPPORT, with a line at level ERROR, when it is
  * not there, cannot be loaded, or is too old. */
 int32_t ofi_library_load(const na_plugin_host *host);
+
+struct ofi_signals {
+    struct sigaction actions[NSIG];
+};
+
+/* Before and after calls that may load or open something; one thread at a time,
+ * others wait in ofi_signals_note. */
+void ofi_signals_note(struct ofi_signals *signals);
+void ofi_signals_restore(const struct ofi_signals *signals);
 
 #endif /* OFI_LIBRARY_H */

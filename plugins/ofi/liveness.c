@@ -5,14 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "addr.h"
 #include "address.h"
 #include "common/system.h"
 #include "error.h"
-#include "foreign.h"
 #include "liveness.h"
 #include "peer.h"
 #include "probe.h"
+#include "reject.h"
 
 #define PROBE_NS (20 * TP_MS)    /* after which it is asked who listens */
 #define AGAIN_NS (TP_SECOND)     /* until it is asked again */
@@ -22,17 +21,17 @@
 
 /* At a peer's address nobody listens. */
 static void
-not_there(struct ofi_endpoint *ep, na_plugin_addr *peer, int error)
+not_there(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
 {
     if (error == 0)
         return;
-    peer->doubted = true;
+    peer->suspect = true;
     ep->cls->upcalls->detour(ep, peer);
     ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH, strerror(error));
 }
 
 void
-ofi_liveness_probe(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
+ofi_liveness_probe(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
 {
     not_there(ep, peer, ofi_probe_begin(ep, peer, now));
 }
@@ -40,24 +39,24 @@ ofi_liveness_probe(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
 /* libfabric puts what is for a process of the node into memory, which stays
  * when that process has gone. */
 int32_t
-ofi_liveness_present(struct ofi_endpoint *ep, na_plugin_addr *peer)
+ofi_liveness_present(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     if (ep->cls->conduct.probe != OFI_PROBE_LOCAL)
         return NA_PLUGIN_OK;
     uint64_t now = tp_now();
-    if (!peer->doubted && now - peer->probed_ns < PRESENT_NS)
+    if (!peer->suspect && now - peer->probed_ns < PRESENT_NS)
         return NA_PLUGIN_OK;
-    peer->doubted = false;
+    peer->suspect = false;
     ofi_liveness_probe(ep, peer, now);
-    return peer->doubted ? NA_PLUGIN_E_HOSTUNREACH : NA_PLUGIN_OK;
+    return peer->suspect ? NA_PLUGIN_E_HOSTUNREACH : NA_PLUGIN_OK;
 }
 
 bool
 ofi_liveness_heard(
-    struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t number)
+    struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t number)
 {
     peer->heard = true;
-    peer->doubted = false;
+    peer->suspect = false;
     peer->unanswered = 0;
     if (peer->number == number)
         return true;
@@ -65,49 +64,48 @@ ofi_liveness_heard(
         return false;
     if (peer->number != 0) {
         ep->counters.replaced++;
-        atomic_store_explicit(
-            &peer->forgotten, peer->number, memory_order_relaxed);
-        if (peer->at == 0)
+        peer->forgotten = peer->number;
+        if (peer->context == 0 && ofi_is_first(ep))
+            atomic_store_explicit(
+                &peer->addr->forgotten, peer->number, memory_order_relaxed);
+        if (peer->context == 0)
             ep->cls->upcalls->replaced(ep, peer);
         ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH,
             "another class is at its address now");
         ep->cls->upcalls->forget(ep, peer);
     }
     peer->number = number;
+    atomic_store_explicit(&peer->addr->known, true, memory_order_relaxed);
     ep->connects = ep->due = true;
     return true;
 }
 
 static void
-say_lost(struct ofi_endpoint *ep, na_plugin_addr *peer, const char *why)
+say_lost(struct ofi_endpoint *ep, struct ofi_peer *peer, const char *why)
 {
     char text[OFI_TEXT_MAX];
 
-    if (peer->receives.head == NULL && peer->queue.head == NULL &&
-        peer->flying.head == NULL && peer->jobs.head == NULL)
+    if (!ofi_peer_is_wanted(peer))
         return;
     ep->counters.lost++;
-    ofi_name_print(
-        ep->cls->trait, peer->end != NULL ? peer->end : &peer->name, text);
+    ofi_peer_print(peer, ep->cls->trait, text);
     TP_LOG(
         ep->cls->host, INFO, "all that is pending with %s ends: %s", text, why);
 }
 
 void
-ofi_liveness_lose(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status,
-    const char *why)
+ofi_liveness_lose(struct ofi_endpoint *ep, struct ofi_peer *peer,
+    int32_t status, const char *why)
 {
-    ofi_addr_hold(peer);
-    peer->stale = peer->at != 0;
+    peer->stale = peer->context != 0;
     say_lost(ep, peer, why);
     ep->cls->upcalls->end(ep, peer, status);
     peer->unanswered = 0;
     ofi_peer_unstick(ep, peer);
-    ofi_addr_drop(ep, peer);
 }
 
 void
-ofi_liveness_failed(struct ofi_endpoint *ep, na_plugin_addr *peer, int error)
+ofi_liveness_failed(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
 {
     ep->counters.completion_errors++;
     if (!ofi_error_is_loss(error))
@@ -119,7 +117,7 @@ ofi_liveness_failed(struct ofi_endpoint *ep, na_plugin_addr *peer, int error)
 
 /* It waits for room in libfabric. */
 static void
-look_stuck(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
+look_stuck(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
 {
     uint64_t since = now - peer->stuck_ns;
     bool probes = ep->cls->conduct.probe != OFI_PROBE_NONE;
@@ -140,7 +138,7 @@ look_stuck(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
 
 /* Something is wanted of it, and it is silent. */
 static void
-look_silent(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
+look_silent(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
 {
     bool must = ep->cls->conduct.must_answer;
     bool local = ep->cls->conduct.probe == OFI_PROBE_LOCAL;
@@ -172,27 +170,18 @@ look_silent(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
         ofi_liveness_probe(ep, peer, now);
 }
 
-/* Whether something waits for it. */
-static bool
-is_wanted(const na_plugin_addr *peer)
-{
-    return peer->receives.head != NULL || peer->jobs.head != NULL ||
-           peer->queue.head != NULL || peer->flying.head != NULL ||
-           peer->stuck_ns != 0;
-}
-
 static void
 look(struct ofi_endpoint *ep, uint64_t now)
 {
     struct tp_link *next = NULL;
 
     for (struct tp_link *link = ep->active.head; link != NULL; link = next) {
-        na_plugin_addr *peer = TP_OBJECT(link, na_plugin_addr, active);
+        struct ofi_peer *peer = TP_OBJECT(link, struct ofi_peer, active);
         next = link->next;
-        /* the last thing of it may end, and with it the reference */
-        ofi_addr_hold(peer);
         not_there(ep, peer, ofi_probe_look(peer, now));
-        if (peer->doubted && is_wanted(peer) && now - peer->probed_ns >= TP_MS)
+        if (peer->suspect &&
+            (ofi_peer_is_wanted(peer) || peer->stuck_ns != 0) &&
+            now - peer->probed_ns >= TP_MS)
             ofi_liveness_probe(ep, peer, now);
         if (peer->stuck_ns != 0)
             look_stuck(ep, peer, now);
@@ -201,7 +190,6 @@ look(struct ofi_endpoint *ep, uint64_t now)
         else if (peer->queue.head == NULL && peer->probe_fd < 0 &&
                  peer->stuck_ns == 0)
             ofi_peer_deactivate(ep, peer);
-        ofi_addr_drop(ep, peer);
     }
 }
 
@@ -211,13 +199,10 @@ ofi_liveness_retry(struct ofi_endpoint *ep)
     struct tp_link *next = NULL;
 
     for (struct tp_link *link = ep->active.head; link != NULL; link = next) {
-        na_plugin_addr *peer = TP_OBJECT(link, na_plugin_addr, active);
+        struct ofi_peer *peer = TP_OBJECT(link, struct ofi_peer, active);
         next = link->next;
-        if (peer->stuck_ns == 0)
-            continue;
-        ofi_addr_hold(peer);
-        ep->cls->upcalls->retry(ep, peer);
-        ofi_addr_drop(ep, peer);
+        if (peer->stuck_ns != 0)
+            ep->cls->upcalls->retry(ep, peer);
     }
 }
 

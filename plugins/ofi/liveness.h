@@ -3,22 +3,22 @@
 #ifndef OFI_LIVENESS_H
 #define OFI_LIVENESS_H
 
-#include "message.h"
+#include "header.h"
 
 /* What liveness, and what else lies below messages and transfers, makes of these
  * when it finds something out. */
 struct ofi_upcalls {
     /* Ends all that is pending to or from a peer. */
-    void (*end)(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status);
+    void (*end)(struct ofi_endpoint *ep, struct ofi_peer *peer, int32_t status);
     /* Offers libfabric again what it would not take for a peer. */
-    void (*retry)(struct ofi_endpoint *ep, na_plugin_addr *peer);
+    void (*retry)(struct ofi_endpoint *ep, struct ofi_peer *peer);
     /* Drops expected messages of a peer's that have no receive. */
-    void (*forget)(struct ofi_endpoint *ep, const na_plugin_addr *peer);
+    void (*forget)(struct ofi_endpoint *ep, const struct ofi_peer *peer);
     /* Nobody is at a peer's endpoint: see ofi_route_detour. */
-    void (*detour)(struct ofi_endpoint *ep, na_plugin_addr *peer);
+    void (*detour)(struct ofi_endpoint *ep, struct ofi_peer *peer);
     /* Another class is there: see ofi_route_replaced. */
-    void (*replaced)(struct ofi_endpoint *ep, na_plugin_addr *peer);
-    void (*ping)(struct ofi_endpoint *ep, na_plugin_addr *peer);
+    void (*replaced)(struct ofi_endpoint *ep, struct ofi_peer *peer);
+    void (*ping)(struct ofi_endpoint *ep, struct ofi_peer *peer);
     /* Messages for another endpoint of the class: see forward.h. */
     bool (*forward)(struct ofi_endpoint *ep, const struct ofi_message *message);
     bool (*pass)(struct ofi_endpoint *ep, const struct ofi_message *message);
@@ -26,24 +26,24 @@ struct ofi_upcalls {
 
 /* Whether a peer is there still, where it can be seen at once: within a node.
  * All that is pending with one that is not ends. A code. */
-int32_t ofi_liveness_present(struct ofi_endpoint *ep, na_plugin_addr *peer);
+int32_t ofi_liveness_present(struct ofi_endpoint *ep, struct ofi_peer *peer);
 
 /* A message of its class number `number` has come. False: of one that has been
  * replaced, and not to be listened to. */
 bool ofi_liveness_heard(
-    struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t number);
+    struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t number);
 
 /* Begins to find out whether it is there, unless that is under way. */
 void ofi_liveness_probe(
-    struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now);
+    struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now);
 
 /* Ends all that is pending to or from it. */
-void ofi_liveness_lose(struct ofi_endpoint *ep, na_plugin_addr *peer,
+void ofi_liveness_lose(struct ofi_endpoint *ep, struct ofi_peer *peer,
     int32_t status, const char *why);
 
 /* A message or a fragment to it failed with this error of libfabric's. */
 void ofi_liveness_failed(
-    struct ofi_endpoint *ep, na_plugin_addr *peer, int error);
+    struct ofi_endpoint *ep, struct ofi_peer *peer, int error);
 
 /* Retries what is stuck. */
 void ofi_liveness_retry(struct ofi_endpoint *ep);

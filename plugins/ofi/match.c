@@ -4,10 +4,9 @@
  * when all of these are taken, peers wait. */
 #include <stdlib.h>
 
-#include "addr.h"
 #include "address.h"
+#include "cross.h"
 #include "endpoints.h"
-#include "inbox.h"
 #include "liveness.h"
 #include "match.h"
 #include "op.h"
@@ -15,7 +14,7 @@
 #include "receive.h"
 #include "reject.h"
 #include "route.h"
-#include "rx.h"
+#include "work.h"
 
 /* In place of a kept message: it is an expected one, of the peer that the other bits
  * point to. Else they are the buffer that it is in, 0 of a copy. */
@@ -26,20 +25,20 @@ describe(const struct ofi_message *message)
 {
     bool expected = message->header.kind == OFI_HEADER_EXPECTED;
 
-    return (struct tp_message){.owner = message->from->of,
+    return (struct tp_message){.owner = message->from->addr,
         .key = tp_match_key(message->header.source_ctx, message->header.tag),
-        .from = message->from->of,
+        .from = message->from->addr,
         .data = message->data,
         .length = message->length,
         .tag = message->header.tag,
         .place = expected ? (uintptr_t) message->from | SENDER : 0};
 }
 
-static na_plugin_addr *
+static struct ofi_peer *
 sender_of(const struct tp_kept *kept)
 {
     return (kept->place & SENDER) != 0
-               ? (na_plugin_addr *) (uintptr_t) (kept->place - SENDER)
+               ? (struct ofi_peer *) (uintptr_t) (kept->place - SENDER)
                : NULL;
 }
 
@@ -47,21 +46,21 @@ sender_of(const struct tp_kept *kept)
 static void
 hold(const struct ofi_message *message)
 {
-    ofi_addr_hold(message->from->of);
+    ofi_addr_hold(message->from->addr);
     if (message->header.kind == OFI_HEADER_EXPECTED)
-        ofi_addr_hold(message->from);
+        message->from->refs++;
 }
 
 static void
 forget(void *arg, struct tp_kept *kept, bool dropped)
 {
     struct ofi_endpoint *ep = ((na_plugin_ctx *) arg)->ep;
-    na_plugin_addr *sender = sender_of(kept);
+    struct ofi_peer *sender = sender_of(kept);
 
     ep->counters.dropped_expected += dropped;
-    ofi_addr_drop_source(ep, kept->from);
+    ofi_addr_release(ep->cls, kept->from);
     if (sender != NULL)
-        ofi_addr_drop(ep, sender);
+        sender->refs--;
     if (sender == NULL && kept->place != 0)
         ofi_rx_forget(ep, kept);
     else
@@ -91,12 +90,12 @@ fill(struct ofi_op *op, const void *data, uint32_t length, uint32_t tag,
 
 /* EXPECTED MESSAGES */
 
-/* Takes an expected receive from the list of its source. */
+/* Takes an expected receive from the list of its peer. */
 static void
-unlist(struct ofi_endpoint *ep, struct ofi_op *op)
+unlist(struct ofi_op *op)
 {
-    tp_list_remove(&op->source->receives, &op->by_peer);
-    ofi_route_end(ep, op->source);
+    tp_list_remove(&op->peer->receives, &op->by_peer);
+    op->peer->refs--;
 }
 
 static void
@@ -109,7 +108,7 @@ deliver_expected(na_plugin_ctx *ctx, const struct ofi_message *message)
 
     if (recv != NULL) {
         struct ofi_op *op = TP_OBJECT(recv, struct ofi_op, recv);
-        unlist(ctx->ep, op);
+        unlist(op);
         fill(op, message->data, message->length, op->tag, NULL);
     } else if (outcome == TP_KEPT)
         hold(message);
@@ -119,10 +118,9 @@ deliver_expected(na_plugin_ctx *ctx, const struct ofi_message *message)
 
 /* Gives it what is there already, or waits for it. */
 static int32_t
-post_expected(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
+post_expected(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *addr,
     uint32_t peer_ctx)
 {
-    struct ofi_endpoint *ep = ctx->ep;
     struct tp_kept *kept = tp_match_post_expected(&ctx->match, &op->recv);
 
     if (kept != NULL) {
@@ -130,15 +128,17 @@ post_expected(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
         forget(ctx, kept, false);
         return NA_PLUGIN_PENDING;
     }
-    op->source = ofi_route_begin(ep, peer, peer_ctx);
-    if (op->source == NULL) {
+    struct ofi_peer *peer = ofi_route_to(ctx->ep, addr, peer_ctx);
+    if (peer == NULL) {
         tp_match_unpost(&ctx->match, &op->recv, false);
         ofi_op_unpost(op);
         return NA_PLUGIN_E_NOMEM;
     }
-    tp_list_append(&op->source->receives, &op->by_peer);
-    if (!op->source->self)
-        ofi_peer_activate(ep, op->source);
+    op->peer = peer;
+    peer->refs++;
+    tp_list_append(&peer->receives, &op->by_peer);
+    if (!addr->self)
+        ofi_peer_activate(ctx->ep, peer);
     return NA_PLUGIN_PENDING;
 }
 
@@ -236,7 +236,7 @@ deliver_unexpected(na_plugin_ctx *ctx, const struct ofi_message *message)
 {
     if (ctx->match.queue.head == NULL &&
         take_unexpected(ctx, message->data, message->length,
-            message->header.tag, message->from->of))
+            message->header.tag, message->from->addr))
         return TP_MATCHED;
     return queue_copy(ctx, message);
 }
@@ -361,7 +361,7 @@ post_unexpected(na_plugin_ctx *ctx, struct ofi_op *op, enum ofi_kind kind,
         if (ctx->match.queue.head != NULL || ep->held.head != NULL)
             serve_queue(ctx);
         /* what waits for room is for the next poll */
-        if (ctx->armed && ep->cls->apart && !ofi_inbox_is_empty(ep))
+        if (ctx->armed && ep->cls->apart && !ofi_cross_is_empty(ep))
             tp_wake_set(&ctx->wake);
         ret = NA_PLUGIN_PENDING;
     }
@@ -444,12 +444,12 @@ ofi_match_cancel(struct ofi_op *op, int32_t status)
         tp_match_unpost(
             &op->ctx->match, &op->recv, op->kind != OFI_OP_RECV_EXPECTED);
     if (op->kind == OFI_OP_RECV_EXPECTED)
-        unlist(ep, op);
+        unlist(op);
     ofi_op_finish(op, status);
 }
 
 void
-ofi_match_lose(na_plugin_addr *peer, int32_t status)
+ofi_match_lose(struct ofi_peer *peer, int32_t status)
 {
     while (peer->receives.head != NULL)
         ofi_match_cancel(
@@ -457,7 +457,7 @@ ofi_match_lose(na_plugin_addr *peer, int32_t status)
 }
 
 static void
-forget_early(na_plugin_ctx *ctx, const na_plugin_addr *from)
+forget_early(na_plugin_ctx *ctx, const struct ofi_peer *from)
 {
     struct tp_match *match = &ctx->match;
     struct tp_link *next;
@@ -475,7 +475,7 @@ forget_early(na_plugin_ctx *ctx, const na_plugin_addr *from)
 }
 
 void
-ofi_match_forget(struct ofi_endpoint *ep, const na_plugin_addr *from)
+ofi_match_forget(struct ofi_endpoint *ep, const struct ofi_peer *from)
 {
     for (uint32_t i = 0; i < OFI_CONTEXTS; i++)
         if (ep->contexts[i] != NULL)
@@ -491,7 +491,7 @@ ofi_match_fini(na_plugin_ctx *ctx)
 
     tp_table_take_all(&ctx->match.posted, NULL, &posted);
     while ((link = tp_list_pop(&posted)) != NULL)
-        unlist(ep, ofi_op_of(link));
+        unlist(ofi_op_of(link));
     for (link = ep->held.head; link != NULL; link = next) {
         next = link->next;
         if (ofi_op_of(link)->ctx == ctx)

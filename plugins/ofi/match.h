@@ -4,7 +4,7 @@
 #ifndef OFI_MATCH_H
 #define OFI_MATCH_H
 
-#include "message.h"
+#include "header.h"
 
 /* The operations of the ABI. */
 int32_t ofi_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
@@ -32,11 +32,11 @@ int32_t ofi_match_self(na_plugin_ctx *ctx, struct ofi_op *op,
 void ofi_match_cancel(struct ofi_op *op, int32_t status);
 
 /* Ends the receives from a peer. */
-void ofi_match_lose(na_plugin_addr *peer, int32_t status);
+void ofi_match_lose(struct ofi_peer *peer, int32_t status);
 
 /* Drops the expected messages of an endpoint whose class is another one now, or is
  * to be forgotten: none of them answers what is sent from now on. */
-void ofi_match_forget(struct ofi_endpoint *ep, const na_plugin_addr *from);
+void ofi_match_forget(struct ofi_endpoint *ep, const struct ofi_peer *from);
 
 /* Of a context; the core ends its receives. */
 int32_t ofi_match_init(na_plugin_ctx *ctx);

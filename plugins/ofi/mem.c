@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "error.h"
+#include "fabric.h"
 #include "fence.h"
-#include "key.h"
 #include "mem.h"
 #include "memory.h"
 #include "ofi.h"
@@ -66,7 +66,7 @@ open_segment(na_plugin_class *cls, struct ofi_segment *segment, uint32_t access,
     else if (mem_type == NA_PLUGIN_MEM_ZE)
         attr.device.ze = (int) device;
 
-    int ret = ofi_key_register(cls->first, &attr, &segment->mr);
+    int ret = ofi_fabric_register_attr(cls->first, &attr, &segment->mr);
     if (ret != 0)
         return ret;
     segment->key = fi_mr_key(segment->mr);

@@ -21,7 +21,6 @@
 #include "library.h"
 #include "name.h"
 #include "provider.h"
-#include "tx.h"
 
 #define OFI_VERSION "0.1.0"
 
@@ -58,10 +57,18 @@ struct ofi_keys {
     struct tp_random random;
 };
 
-/* What one endpoint of a class leaves for another, see inbox.h. */
-struct ofi_inbox {
+/* Messages of one size. */
+struct ofi_pool {
+    struct tp_list spare;
+    struct ofi_slab *slabs;
+    uint32_t room; /* bytes of a message */
+    uint32_t made;
+};
+
+/* The cross-endpoint queue, see cross.h. */
+struct ofi_cross {
     struct tp_lock lock;       /* guards the rest */
-    struct tp_list expected;   /* messages; inbox.c */
+    struct tp_list expected;   /* struct ofi_cross_message */
     struct tp_list unexpected; /* likewise */
     uint64_t bytes;
     _Atomic uint32_t count;
@@ -77,9 +84,8 @@ struct ofi_endpoint {
     bool shares;          /* constant: fabric and domain are the first one's */
     struct ofi_endpoint *next; /* of all of the process, endpoints.h */
 
-    struct ofi_inbox inbox;
+    struct ofi_cross cross;
     uint32_t turns;          /* polls since it helped the first one */
-    struct tp_list ends;     /* addresses whose end is allocated, by_end */
     struct tp_list detained; /* messages that another has no room for */
 
     struct tp_lock lock;
@@ -95,15 +101,14 @@ struct ofi_endpoint {
     uint64_t fragment_max;
 
     struct ofi_name own_name;
-    na_plugin_addr *self;
+    struct ofi_peer *self; /* this one */
     uint32_t header_length;
     unsigned char header[32 + 2 * OFI_NAME_MAX]; /* all of them begin so */
 
-    na_plugin_addr **names; /* hash table */
-    uint32_t names_size;
-    uint32_t names_count;
-    struct tp_list idle; /* without a reference, oldest first */
-    uint32_t idle_count;
+    struct tp_table peers;
+    struct tp_list by_age; /* the same, oldest first */
+    struct tp_list others; /* of them, those of a peer's further endpoints */
+    uint32_t looks;        /* that ofi_peer_evict has to take */
     struct tp_list active; /* something of them is pending */
     uint32_t stuck;        /* of those, how many wait for libfabric */
     uint32_t polls;        /* since the clock was looked at */
@@ -111,7 +116,6 @@ struct ofi_endpoint {
 
     uint32_t ping_number; /* of the last ping */
     bool keeps_addresses; /* libfabric's, also of peers that are forgotten */
-    bool leaks;           /* libfabric has something of it for longer */
 
     const struct ofi_quirk *quirks[OFI_QUIRKS_MAX + 1]; /* see quirk.h */
     void *quirk_data[OFI_QUIRKS_MAX];
@@ -141,7 +145,7 @@ struct ofi_endpoint {
     struct tp_list held;          /* sends to oneself that wait for room */
     struct tp_list copying;       /* puts and gets to oneself, by_peer */
     struct tp_quota quota;        /* of copies of unexpected messages */
-    uint32_t fences;              /* on their way */
+    uint32_t flushes;             /* on their way */
     struct tp_list spare_jobs;
     struct tp_list spare_fragments;
     struct tp_list orphans; /* fragments whose context has gone */
@@ -186,6 +190,9 @@ struct na_plugin_class {
     uint64_t send_ns;
     uint64_t silent_ns;
 
+    na_plugin_addr *self;      /* one reference */
+    struct tp_lock addrs_lock; /* after an endpoint's; guards: */
+    struct tp_table addrs;
     struct tp_lock memory_lock;
     struct tp_list memory; /* registrations; memory_lock */
     uint64_t memory_id;    /* memory_lock */

@@ -55,10 +55,10 @@ struct ofi_op {
     uint8_t own_kind; /* send to oneself: of enum ofi_header_kind */
     uint32_t tag;
     union {
-        struct ofi_tx *tx;      /* send */
-        struct ofi_job *job;    /* put, get */
-        na_plugin_addr *source; /* expected receive: in whose list it is; one
-                                   reference, unless it is the core's object */
+        struct ofi_tx *tx;     /* send */
+        struct ofi_job *job;   /* put, get */
+        struct ofi_peer *peer; /* expected receive: in whose list it is; one
+                                   reference */
     };
 };
 

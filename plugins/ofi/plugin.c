@@ -2,7 +2,7 @@
 /* The plugin's one symbol and its tables: operations, settings, report. */
 #include <string.h>
 
-#include "addr.h"
+#include "address.h"
 #include "class.h"
 #include "common/open.h"
 #include "common/report.h"
@@ -10,17 +10,18 @@
 #include "context.h"
 #include "endpoints.h"
 #include "info.h"
-#include "lookup.h"
+#include "library.h"
 #include "match.h"
 #include "mem.h"
 #include "ofi.h"
 #include "op.h"
+#include "peer.h"
 #include "pool.h"
 #include "progress.h"
 #include "quirk.h"
 #include "rma.h"
+#include "route.h"
 #include "send.h"
-#include "signals.h"
 #include "wait.h"
 
 #define TIME_MAX (UINT64_C(1000000000) * TP_MS)
@@ -129,7 +130,7 @@ add_up(struct ofi_endpoint *ep, void *arg)
     summary->copies += ofi_pool_bytes(ep);
     summary->lanes += !ofi_is_first(ep);
     if (ofi_is_first(ep))
-        summary->peers = ep->names_count;
+        summary->peers = ep->peers.count;
     tp_lock_drop(&ep->lock);
 }
 
@@ -149,7 +150,7 @@ entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
         .multi = cls->first->rx_multi,
         .inject_bytes = cls->first->inject_size,
         .receive_buffers = cls->first->rx_count,
-        .peer_bytes = sizeof(na_plugin_addr) + sizeof(void *)};
+        .peer_bytes = sizeof(na_plugin_addr) + sizeof(struct ofi_peer)};
 
     ofi_endpoints_each(cls, add_up, &summary);
     return tp_report_entries(
@@ -178,7 +179,7 @@ static const na_plugin_ops ops = {
     .addr_self = ofi_addr_self,
     .addr_lookup = ofi_addr_lookup,
     .addr_dup = ofi_addr_dup,
-    .addr_free = ofi_addr_free,
+    .addr_free = ofi_addr_release,
     .addr_equal = ofi_addr_equal,
     .addr_hash = ofi_addr_hash,
     .addr_to_string = ofi_addr_to_string,

@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "fabric.h"
-#include "job.h"
 #include "ofi.h"
-#include "pages.h"
 #include "pool.h"
+#include "work.h"
 
 #define SLAB_TXS 16U
 #define SLAB_OTHERS 32U
@@ -73,7 +72,7 @@ ofi_pool_tx(struct ofi_endpoint *ep, uint32_t room)
         return NULL;
     struct ofi_tx *tx =
         TP_OBJECT(tp_list_pop(&pool->spare), struct ofi_tx, link);
-    tx->fence = false;
+    tx->flush = false;
     tx->lost = false;
     tx->op = NULL;
     tx->peer = NULL;

@@ -4,6 +4,9 @@
 #ifndef OFI_POOL_H
 #define OFI_POOL_H
 
+#include <stddef.h>
+#include <sys/mman.h>
+
 #include "types.h"
 
 /* A piece of a registered message memory, of room bytes; NULL: no memory. */
@@ -17,5 +20,21 @@ void ofi_pool_fini(struct ofi_endpoint *ep);
 
 /* Bytes of both. */
 uint64_t ofi_pool_bytes(const struct ofi_endpoint *ep);
+
+/* Zeroed memory; NULL: none. */
+static inline void *
+ofi_pages_new(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static inline void
+ofi_pages_free(void *memory, size_t bytes)
+{
+    if (memory != NULL)
+        munmap(memory, bytes);
+}
 
 #endif /* OFI_POOL_H */

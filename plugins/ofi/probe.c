@@ -8,9 +8,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "addr.h"
 #include "common/system.h"
 #include "ofi.h"
+#include "peer.h"
 #include "probe.h"
 
 #define PATIENCE_NS (10 * TP_SECOND) /* of one probe */
@@ -42,16 +42,16 @@ kind_of(const struct ofi_endpoint *ep)
 }
 
 static socklen_t
-address_of(const struct ofi_endpoint *ep, const na_plugin_addr *peer,
+address_of(const struct ofi_endpoint *ep, const struct ofi_peer *peer,
     struct sockaddr_storage *address)
 {
     return ep->cls->conduct.probe == OFI_PROBE_PORT
-               ? ofi_name_sockaddr(peer->end, address)
-               : local_address(peer->end, address);
+               ? ofi_name_sockaddr(peer->name, address)
+               : local_address(peer->name, address);
 }
 
 void
-ofi_probe_end(na_plugin_addr *peer)
+ofi_probe_end(struct ofi_peer *peer)
 {
     if (peer->probe_fd >= 0)
         close(peer->probe_fd);
@@ -59,7 +59,7 @@ ofi_probe_end(na_plugin_addr *peer)
 }
 
 int
-ofi_probe_begin(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
+ofi_probe_begin(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
 {
     struct sockaddr_storage address;
     socklen_t length = address_of(ep, peer, &address);
@@ -82,7 +82,7 @@ ofi_probe_begin(struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now)
 }
 
 int
-ofi_probe_look(na_plugin_addr *peer, uint64_t now)
+ofi_probe_look(struct ofi_peer *peer, uint64_t now)
 {
     struct pollfd wanted = {.fd = peer->probe_fd, .events = POLLOUT};
     int error = 0;
@@ -119,7 +119,7 @@ int32_t
 ofi_probe_listen(struct ofi_endpoint *ep)
 {
     struct sockaddr_storage address;
-    socklen_t length = local_address(&ep->self->name, &address);
+    socklen_t length = local_address(ep->self->name, &address);
 
     if (ep->cls->conduct.probe != OFI_PROBE_LOCAL)
         return NA_PLUGIN_OK;

@@ -10,10 +10,10 @@
 /* Begins, unless one is under way; looks what has become of it. Both return 0, or
  * the error that says that nobody listens at the peer's address. */
 int ofi_probe_begin(
-    struct ofi_endpoint *ep, na_plugin_addr *peer, uint64_t now);
-int ofi_probe_look(na_plugin_addr *peer, uint64_t now);
+    struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now);
+int ofi_probe_look(struct ofi_peer *peer, uint64_t now);
 
-void ofi_probe_end(na_plugin_addr *peer);
+void ofi_probe_end(struct ofi_peer *peer);
 
 /* Whether a local socket for an endpoint of this name is there; true as well
  * when it cannot be told. */

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "common/system.h"
+#include "cross.h"
 #include "dispatch.h"
 #include "endpoints.h"
-#include "forward.h"
-#include "inbox.h"
 #include "liveness.h"
 #include "match.h"
 #include "ofi.h"
 #include "op.h"
+#include "peer.h"
 #include "progress.h"
 #include "queue.h"
 #include "quirk.h"
@@ -27,8 +27,8 @@
 static void
 exchange(struct ofi_endpoint *ep)
 {
-    if (!ofi_inbox_is_empty(ep))
-        ofi_dispatch_inbox(ep);
+    if (!ofi_cross_is_empty(ep))
+        ofi_dispatch_cross(ep);
     if (ep->detained.head != NULL)
         ofi_forward_retry(ep);
     if (ep->held.head != NULL)
@@ -48,6 +48,8 @@ advance(struct ofi_endpoint *ep, const na_plugin_ctx *ctx)
         ofi_rx_retry(ep);
     if (ep->copying.head != NULL)
         ofi_rma_copy(ep);
+    if (__builtin_expect(ep->looks != 0, 0))
+        ofi_peer_evict(ep);
     if (ep->due || ++ep->quirk_polls >= OFI_QUIRK_RARE)
         ofi_quirk_work(ep);
     ofi_liveness_work(ep);

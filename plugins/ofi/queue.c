@@ -2,12 +2,11 @@
 /* One queue of completions serves the contexts of an endpoint; what each completion is of says who takes it. */
 #include <string.h>
 
-#include "job.h"
-#include "multi.h"
 #include "ofi.h"
 #include "queue.h"
 #include "quirk.h"
 #include "receive.h"
+#include "work.h"
 
 #define BATCH 32U
 #define DRAIN 64U /* batches at most of one drain */
@@ -52,7 +51,7 @@ ofi_queue_read(struct ofi_endpoint *ep)
 {
     struct fi_cq_data_entry entries[BATCH];
 
-    if (ep->rx_multi && !ofi_multi_prepare(ep, BATCH))
+    if (ep->rx_multi && !ofi_rx_prepare(ep, BATCH))
         return 0;
     ssize_t count = fi_cq_read(ep->cq, entries, BATCH);
 

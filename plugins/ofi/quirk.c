@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calling the hooks of a class's quirks. */
 #include "quirk.h"
-#include "addr.h"
-#include "job.h"
 #include "memory.h"
 #include "ofi.h"
+#include "peer.h"
+#include "work.h"
 
 void *
 ofi_quirk_data(const struct ofi_endpoint *ep, const struct ofi_quirk *quirk)
@@ -40,9 +40,9 @@ ofi_quirk_data(const struct ofi_endpoint *ep, const struct ofi_quirk *quirk)
 
 ALL(settle, (struct ofi_endpoint * ep, bool rma), ep, rma)
 ALL(leaving, (struct ofi_endpoint * ep), ep)
-ALL(reach, (struct ofi_endpoint * ep, const na_plugin_addr *peer), ep, peer)
+ALL(reach, (struct ofi_endpoint * ep, const struct ofi_peer *peer), ep, peer)
 ALL(rma_permitted,
-    (struct ofi_endpoint * ep, na_plugin_addr *peer,
+    (struct ofi_endpoint * ep, struct ofi_peer *peer,
         const na_plugin_mem *described),
     ep, peer, described)
 ANY(retry_endpoint, (struct ofi_endpoint * ep, int error), ep, error)

@@ -57,11 +57,11 @@ struct ofi_quirk {
         struct ofi_endpoint *ep, struct fid_ep *fep, bool settled);
 
     /* Before libfabric is told of a peer. False: it must not be. [lock] */
-    bool (*reach)(struct ofi_endpoint *ep, const na_plugin_addr *peer);
+    bool (*reach)(struct ofi_endpoint *ep, const struct ofi_peer *peer);
     /* A peer is lost with puts and gets under way. [lock] */
     void (*peer_lost)(struct ofi_endpoint *ep);
     /* An address is freed. [lock] */
-    void (*peer_freed)(struct ofi_endpoint *ep, const na_plugin_addr *peer);
+    void (*peer_freed)(struct ofi_endpoint *ep, const struct ofi_peer *peer);
 
     /* [memory_lock] */
     void (*memory_added)(struct ofi_endpoint *ep, na_plugin_mem *mem);
@@ -72,7 +72,7 @@ struct ofi_quirk {
     void (*memory_described)(struct ofi_endpoint *ep, na_plugin_mem *mem);
 
     /* Before a fragment is submitted. False: its owner would refuse it. [lock] */
-    bool (*rma_permitted)(struct ofi_endpoint *ep, na_plugin_addr *peer,
+    bool (*rma_permitted)(struct ofi_endpoint *ep, struct ofi_peer *peer,
         const na_plugin_mem *described);
     /* libfabric has it. [lock] */
     void (*rma_submitted)(
@@ -121,8 +121,8 @@ bool ofi_quirk_retry_endpoint(struct ofi_endpoint *ep, int error);
 /* False: no quirk has opened it; *ret_p: a code. */
 bool ofi_quirk_open_rma(
     struct ofi_endpoint *ep, struct fid_ep **fep_p, int32_t *ret_p);
-bool ofi_quirk_reach(struct ofi_endpoint *ep, const na_plugin_addr *peer);
-bool ofi_quirk_rma_permitted(struct ofi_endpoint *ep, na_plugin_addr *peer,
+bool ofi_quirk_reach(struct ofi_endpoint *ep, const struct ofi_peer *peer);
+bool ofi_quirk_rma_permitted(struct ofi_endpoint *ep, struct ofi_peer *peer,
     const na_plugin_mem *described);
 struct ofi_fragment *ofi_quirk_rma_failed(
     struct ofi_endpoint *ep, uint64_t flags);

@@ -2,13 +2,11 @@
 /* A put or get is a job, cut into fragments at the borders of segments and at
  * what a provider takes at once. */
 #include "rma.h"
-#include "addr.h"
 #include "address.h"
 #include "common/system.h"
 #include "error.h"
 #include "fabric.h"
 #include "fence.h"
-#include "job.h"
 #include "liveness.h"
 #include "mem.h"
 #include "memory.h"
@@ -19,21 +17,23 @@
 #include "quirk.h"
 #include "route.h"
 #include "send.h"
+#include "work.h"
 
 #define PAUSE_NS TP_MS /* before a job is begun again; doubled each time */
 
 void
 ofi_rma_end(struct ofi_endpoint *ep, struct ofi_job *job)
 {
-    na_plugin_addr *peer = job->peer;
+    struct ofi_peer *peer = job->peer;
 
     if (job->op != NULL) {
         tp_list_remove(&job->ctx->jobs, &job->by_ctx);
-        tp_list_remove(peer->self ? &ep->copying : &peer->jobs, &job->by_peer);
+        tp_list_remove(
+            peer->addr->self ? &ep->copying : &peer->jobs, &job->by_peer);
         ofi_op_finish(job->op, job->status);
     }
     tp_list_append(&ep->spare_jobs, &job->by_ctx);
-    ofi_addr_drop(ep, peer);
+    peer->refs--;
 }
 
 /* Where a fragment is while libfabric has it. */
@@ -181,13 +181,13 @@ begin_again(struct ofi_job *job)
 static void
 advance(struct ofi_endpoint *ep, struct ofi_job *job)
 {
-    na_plugin_addr *peer = job->peer;
+    struct ofi_peer *peer = job->peer;
     uint32_t most = ep->cls->conduct.rma_in_flight;
 
     if (job->broken && job->flying == 0 &&
         job->begun < ep->cls->conduct.rma_repeats) {
         begin_again(job);
-        peer->careful = true;
+        peer->serialized = true;
         peer->blocked = true;
         ofi_peer_stuck(ep, peer);
         return;
@@ -220,7 +220,7 @@ advance(struct ofi_endpoint *ep, struct ofi_job *job)
 }
 
 static bool
-is_flying(const na_plugin_addr *peer)
+is_flying(const struct ofi_peer *peer)
 {
     for (struct tp_link *link = peer->jobs.head; link != NULL;
          link = link->next)
@@ -230,7 +230,7 @@ is_flying(const na_plugin_addr *peer)
 }
 
 static bool
-has_begun_again(const na_plugin_addr *peer)
+has_begun_again(const struct ofi_peer *peer)
 {
     for (struct tp_link *link = peer->jobs.head; link != NULL;
          link = link->next)
@@ -240,7 +240,7 @@ has_begun_again(const na_plugin_addr *peer)
 }
 
 void
-ofi_rma_retry(struct ofi_endpoint *ep, na_plugin_addr *peer)
+ofi_rma_retry(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     struct tp_link *next = NULL;
 
@@ -248,14 +248,14 @@ ofi_rma_retry(struct ofi_endpoint *ep, na_plugin_addr *peer)
     for (struct tp_link *link = peer->jobs.head; link != NULL; link = next) {
         struct ofi_job *job = TP_OBJECT(link, struct ofi_job, by_peer);
         next = link->next;
-        if (job->flying == 0 && peer->careful && is_flying(peer)) {
+        if (job->flying == 0 && peer->serialized && is_flying(peer)) {
             peer->blocked = true;
             break;
         }
         advance(ep, job);
         ep->counters.eagain_retries++;
     }
-    peer->careful = peer->careful && has_begun_again(peer);
+    peer->serialized = peer->serialized && has_begun_again(peer);
     if (!peer->blocked)
         ofi_peer_moved(ep, peer);
 }
@@ -267,7 +267,7 @@ done(struct ofi_endpoint *ep, struct ofi_work *work,
 {
     struct ofi_fragment *fragment = TP_OBJECT(work, struct ofi_fragment, work);
     struct ofi_job *job = fragment->job;
-    na_plugin_addr *peer = job->peer;
+    struct ofi_peer *peer = job->peer;
 
     tp_list_remove(list_of(ep, fragment), &fragment->link);
     tp_list_append(&ep->spare_fragments, &fragment->link);
@@ -291,7 +291,7 @@ done(struct ofi_endpoint *ep, struct ofi_work *work,
         }
         job->left = 0;
     }
-    if (job->op == NULL ? job->flying == 0 : !peer->careful || error != 0)
+    if (job->op == NULL ? job->flying == 0 : !peer->serialized || error != 0)
         advance(ep, job);
     else if (job->op != NULL) {
         /* its turn comes with the next retry */
@@ -325,31 +325,32 @@ ofi_rma_forget(
 
 /* SUBMISSION */
 
-/* Memory of who was there before. */
+/* Memory of the class that was there before. */
 static bool
-is_forgotten(const na_plugin_mem *remote, const na_plugin_addr *peer)
+is_forgotten(const na_plugin_mem *remote, uint64_t number)
 {
-    uint64_t number =
-        atomic_load_explicit(&peer->forgotten, memory_order_relaxed);
-
     return number != 0 && remote->owner == number;
 }
 
 static int32_t
-check(const na_plugin_mem *local, uint64_t local_offset,
-    const na_plugin_mem *remote, uint64_t remote_offset, uint64_t length,
-    const na_plugin_addr *peer, bool put)
+check(const struct ofi_job *order, const na_plugin_addr *addr)
 {
-    uint32_t here = put ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE;
-    uint32_t there = put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
+    const na_plugin_mem *local = order->local, *remote = order->remote;
+    uint32_t here = order->put ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE;
+    uint32_t there = order->put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ;
+    uint64_t forgotten =
+        atomic_load_explicit(&addr->forgotten, memory_order_relaxed);
 
-    if (local_offset > local->length || length > local->length - local_offset ||
-        remote_offset > remote->length ||
-        length > remote->length - remote_offset || !local->registered)
+    if (order->local_offset > local->length ||
+        order->left > local->length - order->local_offset ||
+        order->remote_offset > remote->length ||
+        order->left > remote->length - order->remote_offset ||
+        !local->registered)
         return NA_PLUGIN_E_INVALID_ARG;
     if (!(local->access & here) || !(remote->access & there))
         return NA_PLUGIN_E_PERMISSION;
-    return is_forgotten(remote, peer) ? NA_PLUGIN_E_HOSTUNREACH : NA_PLUGIN_OK;
+    return is_forgotten(remote, forgotten) ? NA_PLUGIN_E_HOSTUNREACH
+                                           : NA_PLUGIN_OK;
 }
 
 static int32_t
@@ -364,14 +365,15 @@ open_endpoint(na_plugin_ctx *ctx)
 
 static int32_t
 begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
-    na_plugin_addr *peer)
+    struct ofi_peer *peer)
 {
     struct ofi_endpoint *ep = ctx->ep;
     int32_t ret = NA_PLUGIN_OK;
 
-    if (!peer->self) {
-        ret = is_forgotten(order->remote, peer) ? NA_PLUGIN_E_HOSTUNREACH
-                                                : ofi_peer_reach(ep, peer);
+    if (!peer->addr->self) {
+        ret = is_forgotten(order->remote, peer->forgotten)
+                  ? NA_PLUGIN_E_HOSTUNREACH
+                  : ofi_peer_reach(ep, peer);
         if (ret == NA_PLUGIN_OK)
             ret = ofi_liveness_present(ep, peer);
         if (ret == NA_PLUGIN_OK && ctx->rma_ep == NULL)
@@ -392,10 +394,10 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     job->op = op;
     job->peer = peer;
     job->whole = order->left;
-    ofi_addr_hold(peer);
+    peer->refs++;
     op->job = job;
     tp_list_append(&ctx->jobs, &job->by_ctx);
-    if (peer->self) {
+    if (peer->addr->self) {
         tp_list_append(&ep->copying, &job->by_peer);
         if (ctx->armed)
             tp_wake_set(&ctx->wake);
@@ -403,7 +405,7 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     }
     tp_list_append(&peer->jobs, &job->by_peer);
     ofi_peer_activate(ep, peer);
-    if (peer->careful) {
+    if (peer->serialized) {
         peer->blocked = true;
         ofi_peer_stuck(ep, peer);
     } else
@@ -415,12 +417,11 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
 
 static int32_t
 transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
-    uint32_t flags)
+    na_plugin_addr *addr)
 {
     struct ofi_endpoint *ep = ctx->ep;
 
-    int32_t ret = check(order->local, order->local_offset, order->remote,
-        order->remote_offset, order->left, order->peer, order->put);
+    int32_t ret = check(order, addr);
     if (ret != NA_PLUGIN_OK)
         return ret;
     if (order->left == 0)
@@ -431,12 +432,8 @@ transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     else
         ep->counters.get_bytes += order->left;
     /* the memory of a class belongs to its first endpoint */
-    na_plugin_addr *route = ofi_route_begin(ep, order->peer, 0);
-    ret = NA_PLUGIN_E_NOMEM;
-    if (route != NULL) {
-        ret = begin(ctx, op, order, route);
-        ofi_route_end(ep, route);
-    }
+    struct ofi_peer *peer = ofi_route_to(ep, addr, 0);
+    ret = peer != NULL ? begin(ctx, op, order, peer) : NA_PLUGIN_E_NOMEM;
     tp_lock_drop(&ep->lock);
     return ret;
 }
@@ -446,15 +443,14 @@ ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
-    const struct ofi_job order = {.peer = peer,
-        .local = local,
+    const struct ofi_job order = {.local = local,
         .remote = remote,
         .local_offset = local_offset,
         .remote_offset = remote_offset,
         .left = length,
         .put = true};
 
-    return transfer(ctx, op, &order, flags);
+    return transfer(ctx, op, &order, peer);
 }
 
 int32_t
@@ -462,14 +458,13 @@ ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
-    const struct ofi_job order = {.peer = peer,
-        .local = local,
+    const struct ofi_job order = {.local = local,
         .remote = remote,
         .local_offset = local_offset,
         .remote_offset = remote_offset,
         .left = length};
 
-    return transfer(ctx, op, &order, flags);
+    return transfer(ctx, op, &order, peer);
 }
 
 /* ENDS */
@@ -495,7 +490,7 @@ ofi_rma_cancel(struct ofi_endpoint *ep, struct ofi_op *op)
 }
 
 void
-ofi_rma_lose(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status)
+ofi_rma_lose(struct ofi_endpoint *ep, struct ofi_peer *peer, int32_t status)
 {
     struct tp_link *next = NULL;
 

@@ -16,7 +16,7 @@ int32_t ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 /* The rest under the lock. */
 
 /* Goes on with what libfabric would not take. */
-void ofi_rma_retry(struct ofi_endpoint *ep, na_plugin_addr *peer);
+void ofi_rma_retry(struct ofi_endpoint *ep, struct ofi_peer *peer);
 
 /* libfabric will never be done with one: its job ends with this status, or is
  * done once more from its beginning. */
@@ -32,7 +32,7 @@ void ofi_rma_copy(struct ofi_endpoint *ep);
 /* Ends what has not begun; what has ends with its fragments. */
 void ofi_rma_cancel(struct ofi_endpoint *ep, struct ofi_op *op);
 void ofi_rma_lose(
-    struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status);
+    struct ofi_endpoint *ep, struct ofi_peer *peer, int32_t status);
 
 /* Takes the memory of a context's puts and gets back from libfabric. */
 void ofi_rma_abandon(na_plugin_ctx *ctx, bool settled);

@@ -5,33 +5,28 @@
 #ifndef OFI_ROUTE_H
 #define OFI_ROUTE_H
 
-#include "address.h"
-#include "message.h"
+#include "header.h"
+#include "peer.h"
 
-/* For messages of the core's from or to context `at` of a peer, which may be
- * this class. NULL: no memory. ofi_route_end gives it back. */
-na_plugin_addr *ofi_route_find(
-    struct ofi_endpoint *ep, na_plugin_addr *peer, uint32_t at);
+/* For messages of the core's from or to a context of a peer, which may be this
+ * class. NULL: no memory. No reference. */
+struct ofi_peer *ofi_route_find(
+    struct ofi_endpoint *ep, na_plugin_addr *addr, uint32_t context);
 
-static inline na_plugin_addr *
-ofi_route_begin(struct ofi_endpoint *ep, na_plugin_addr *peer, uint32_t at)
+static inline struct ofi_peer *
+ofi_route_to(struct ofi_endpoint *ep, na_plugin_addr *addr, uint32_t context)
 {
-    if (__builtin_expect(ofi_is_first(ep) && ep->ends.head == NULL, 1))
-        return peer;
-    return ofi_route_find(ep, peer, at);
+    if (__builtin_expect(
+            ofi_is_first(ep) && ep->others.head == NULL && addr->first != NULL,
+            1))
+        return addr->first;
+    return ofi_route_find(ep, addr, context);
 }
 
-static inline void
-ofi_route_end(struct ofi_endpoint *ep, na_plugin_addr *route)
-{
-    if (__builtin_expect(route->of != route, 0))
-        ofi_addr_drop(ep, route);
-}
-
-/* Whom a message comes from: a class of this name; if end is not NULL, from its
- * endpoint of that name, which is that of the context that the header says. One
- * reference; NULL: no memory. */
-na_plugin_addr *ofi_route_sender(struct ofi_endpoint *ep,
+/* The sender of a message: a class of this name; if end is not NULL, its endpoint
+ * of that name, which is that of the context that the header says. NULL: no
+ * memory. */
+struct ofi_peer *ofi_route_sender(struct ofi_endpoint *ep,
     const struct ofi_name *name, const struct ofi_header *header,
     const struct ofi_name *end);
 
@@ -41,14 +36,14 @@ void ofi_route_learn(
 
 /* At a peer's first endpoint there is another class than first->number: its other
  * ones are lost as well. */
-void ofi_route_replaced(struct ofi_endpoint *ep, na_plugin_addr *first);
+void ofi_route_replaced(struct ofi_endpoint *ep, struct ofi_peer *first);
 
 /* Nobody is at an endpoint: what has not been handed over goes to the first
  * one, unless it is that. */
-void ofi_route_detour(struct ofi_endpoint *ep, na_plugin_addr *peer);
+void ofi_route_detour(struct ofi_endpoint *ep, struct ofi_peer *peer);
 
-/* Ends all that is pending with a peer, at all its endpoints. Takes the lock
- * itself. */
-void ofi_route_forget(struct ofi_endpoint *ep, void *peer);
+/* The ABI's operation: ends all that is pending with a peer, at all endpoints.
+ * Takes the locks itself. */
+void ofi_addr_forget(na_plugin_class *cls, na_plugin_addr *addr);
 
 #endif /* OFI_ROUTE_H */

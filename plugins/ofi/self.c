@@ -2,11 +2,11 @@
 /* Puts and gets to oneself are copied, a slice in each poll. */
 #include <string.h>
 
-#include "job.h"
 #include "mem.h"
 #include "memory.h"
 #include "ofi.h"
 #include "rma.h"
+#include "work.h"
 
 #define SLICE (1U << 20) /* bytes in one poll */
 

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "addr.h"
 #include "address.h"
 #include "error.h"
 #include "header.h"
@@ -17,18 +16,19 @@
 #include "pool.h"
 #include "route.h"
 #include "send.h"
+#include "work.h"
 
 #define INJECT_ROW 64U /* injected messages without one that is waited for */
 
 static void
 tx_free(struct ofi_endpoint *ep, struct ofi_tx *tx)
 {
-    na_plugin_addr *peer = tx->peer;
+    struct ofi_peer *peer = tx->peer;
 
-    if (tx->fence)
-        ep->fences--;
+    if (tx->flush)
+        ep->flushes--;
     ofi_pool_tx_free(tx);
-    ofi_addr_drop(ep, peer);
+    peer->refs--;
 }
 
 /* Ends the operation of a message, if somebody waits for it. */
@@ -47,7 +47,7 @@ end_op(struct ofi_tx *tx, int32_t status)
 /* What a class that closes waits for: that it has left, and with it all before
  * it. Its receiver may not poll for long. */
 static ssize_t
-hand_over_fence(struct ofi_endpoint *ep, struct ofi_tx *tx)
+hand_over_flush(struct ofi_endpoint *ep, struct ofi_tx *tx)
 {
     const struct iovec part = {tx->data, tx->length};
     const struct fi_msg message = {.msg_iov = &part,
@@ -72,16 +72,16 @@ cause_of(const struct ofi_endpoint *ep, int error)
 static int
 submit(struct ofi_endpoint *ep, struct ofi_tx *tx)
 {
-    na_plugin_addr *peer = tx->peer;
+    struct ofi_peer *peer = tx->peer;
 
-    ssize_t ret = tx->fence && ep->cls->conduct.flush_flags != 0
-                      ? hand_over_fence(ep, tx)
+    ssize_t ret = tx->flush && ep->cls->conduct.flush_flags != 0
+                      ? hand_over_flush(ep, tx)
                       : fi_send(ep->fep, tx->data, tx->length, tx->desc,
                             peer->fi_addr, &tx->work.fi);
     if (ret != 0)
         return cause_of(ep, (int) -ret);
     tp_list_append(&peer->flying, &tx->link);
-    peer->met = true;
+    peer->connected = true;
     peer->injected = 0;
     ofi_peer_moved(ep, peer);
     return 0;
@@ -89,7 +89,7 @@ submit(struct ofi_endpoint *ep, struct ofi_tx *tx)
 
 /* The first of a peer's queue, as long as libfabric takes them. */
 void
-ofi_send_retry(struct ofi_endpoint *ep, na_plugin_addr *peer)
+ofi_send_retry(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     while (peer->queue.head != NULL) {
         struct ofi_tx *tx = TP_OBJECT(peer->queue.head, struct ofi_tx, link);
@@ -119,7 +119,7 @@ static void done(struct ofi_endpoint *ep, struct ofi_work *work,
     const struct fi_cq_data_entry *entry, int error);
 
 static struct ofi_tx *
-make(struct ofi_endpoint *ep, na_plugin_addr *peer,
+make(struct ofi_endpoint *ep, struct ofi_peer *peer,
     const struct ofi_header *header, const void *buffer, uint64_t length)
 {
     struct ofi_tx *tx = ofi_pool_tx(ep, ep->header_length + (uint32_t) length);
@@ -131,13 +131,13 @@ make(struct ofi_endpoint *ep, na_plugin_addr *peer,
     tx->length = ep->header_length + (uint32_t) length;
     tx->peer = peer;
     tx->work.done = done;
-    ofi_addr_hold(peer);
+    peer->refs++;
     return tx;
 }
 
 /* Sends one that nobody waits for; a queue of these would only grow. */
 static bool
-send_control(struct ofi_endpoint *ep, na_plugin_addr *peer, uint8_t kind,
+send_control(struct ofi_endpoint *ep, struct ofi_peer *peer, uint8_t kind,
     uint32_t tag, const struct ofi_name *name)
 {
     const struct ofi_header header = {.kind = kind,
@@ -152,8 +152,8 @@ send_control(struct ofi_endpoint *ep, na_plugin_addr *peer, uint8_t kind,
         name != NULL ? name->bytes : NULL, name != NULL ? name->length : 0);
     if (tx == NULL)
         return false;
-    tx->fence = kind == OFI_HEADER_FENCE;
-    ep->fences += tx->fence;
+    tx->flush = kind == OFI_HEADER_FLUSH;
+    ep->flushes += tx->flush;
     int error = submit(ep, tx);
     if (error == 0)
         return true;
@@ -169,7 +169,7 @@ send_control(struct ofi_endpoint *ep, na_plugin_addr *peer, uint8_t kind,
 }
 
 void
-ofi_send_ping(struct ofi_endpoint *ep, na_plugin_addr *peer)
+ofi_send_ping(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     if (peer->flying.head != NULL)
         return; /* what is on its way will tell as much */
@@ -178,7 +178,7 @@ ofi_send_ping(struct ofi_endpoint *ep, na_plugin_addr *peer)
 }
 
 uint32_t
-ofi_send_ask(struct ofi_endpoint *ep, na_plugin_addr *peer)
+ofi_send_ask(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     uint32_t number = ++ep->ping_number;
 
@@ -186,19 +186,19 @@ ofi_send_ask(struct ofi_endpoint *ep, na_plugin_addr *peer)
 }
 
 bool
-ofi_send_fence(struct ofi_endpoint *ep, na_plugin_addr *peer)
+ofi_send_flush(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
-    return send_control(ep, peer, OFI_HEADER_FENCE, 0, NULL);
+    return send_control(ep, peer, OFI_HEADER_FLUSH, 0, NULL);
 }
 
 void
-ofi_send_pong(struct ofi_endpoint *ep, na_plugin_addr *peer)
+ofi_send_pong(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     send_control(ep, peer, OFI_HEADER_PONG, peer->pinged, NULL);
 }
 
 void
-ofi_send_endpoint(struct ofi_endpoint *ep, na_plugin_addr *peer,
+ofi_send_endpoint(struct ofi_endpoint *ep, struct ofi_peer *peer,
     const struct ofi_endpoint *other)
 {
     /* one at a time, if it does not read */
@@ -209,7 +209,7 @@ ofi_send_endpoint(struct ofi_endpoint *ep, na_plugin_addr *peer,
 
 /* Put together on the stack, and given to libfabric with all its worries. */
 static int
-inject(struct ofi_endpoint *ep, na_plugin_addr *peer,
+inject(struct ofi_endpoint *ep, struct ofi_peer *peer,
     const struct ofi_header *header, const void *buffer, uint64_t length)
 {
     alignas(8) unsigned char bytes[OFI_INJECT_LIMIT];
@@ -222,7 +222,7 @@ inject(struct ofi_endpoint *ep, na_plugin_addr *peer,
 }
 
 static int32_t
-post(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
+post(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_peer *peer,
     const struct ofi_header *header, const void *buffer, uint64_t length)
 {
     struct ofi_endpoint *ep = ctx->ep;
@@ -232,7 +232,7 @@ post(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
         peer->injected < INJECT_ROW && peer->flying.head == NULL &&
         inject(ep, peer, header, buffer, length) == 0) {
         peer->injected++;
-        peer->met = true;
+        peer->connected = true;
         ep->counters.injected++;
         return NA_PLUGIN_DONE;
     }
@@ -266,60 +266,47 @@ post(na_plugin_ctx *ctx, struct ofi_op *op, na_plugin_addr *peer,
 }
 
 static inline int32_t
-send_along(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
-    uint64_t length, na_plugin_addr *route, struct ofi_header *header)
+send_to(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
+    uint64_t length, struct ofi_peer *peer, struct ofi_header *header)
 {
     /* an expected message is not for who may be there after its receiver */
     if (header->kind == OFI_HEADER_EXPECTED)
-        header->target = route->number;
-    int32_t ret = ofi_peer_reach(ctx->ep, route);
+        header->target = peer->number;
+    int32_t ret = ofi_peer_reach(ctx->ep, peer);
     if (ret == NA_PLUGIN_OK)
-        ret = ofi_liveness_present(ctx->ep, route);
+        ret = ofi_liveness_present(ctx->ep, peer);
     return ret != NA_PLUGIN_OK ? ret
-                               : post(ctx, op, route, header, buffer, length);
-}
-
-static __attribute__((noinline)) int32_t
-send_by_first(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
-    uint64_t length, na_plugin_addr *peer, struct ofi_header *header)
-{
-    na_plugin_addr *route = ofi_route_begin(ctx->ep, peer, 0);
-
-    if (route == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    int32_t ret = send_along(ctx, op, buffer, length, route, header);
-    ofi_route_end(ctx->ep, route);
-    return ret;
+                               : post(ctx, op, peer, header, buffer, length);
 }
 
 static inline int32_t
 send_out(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
-    uint64_t length, na_plugin_addr *peer, struct ofi_header *header)
+    uint64_t length, na_plugin_addr *addr, struct ofi_header *header)
 {
     struct ofi_endpoint *ep = ctx->ep;
-    na_plugin_addr *route = ofi_route_begin(ep, peer, header->target_ctx);
+    struct ofi_peer *peer = ofi_route_to(ep, addr, header->target_ctx);
 
-    if (route == NULL)
+    if (peer == NULL)
         return NA_PLUGIN_E_NOMEM;
-    int32_t ret = send_along(ctx, op, buffer, length, route, header);
-    if (__builtin_expect(route->of == route, 1))
+    int32_t ret = send_to(ctx, op, buffer, length, peer, header);
+    if (__builtin_expect(ret != NA_PLUGIN_E_HOSTUNREACH || !peer->stale, 1))
         return ret;
     /* nobody is at that endpoint: by way of the peer's first one then */
-    bool again = ret == NA_PLUGIN_E_HOSTUNREACH && route->stale;
-    ofi_addr_drop(ep, route);
-    return again ? send_by_first(ctx, op, buffer, length, peer, header) : ret;
+    peer = ofi_route_to(ep, addr, 0);
+    return peer != NULL ? send_to(ctx, op, buffer, length, peer, header)
+                        : NA_PLUGIN_E_NOMEM;
 }
 
 static __attribute__((noinline)) int32_t
 send_message(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
-    uint64_t length, na_plugin_addr *peer, struct ofi_header *header)
+    uint64_t length, na_plugin_addr *addr, struct ofi_header *header)
 {
     struct ofi_endpoint *ep = ctx->ep;
 
     tp_lock_take(&ep->lock);
     ep->counters.sent++;
-    int32_t ret = peer->self ? ofi_match_self(ctx, op, buffer, length, header)
-                             : send_out(ctx, op, buffer, length, peer, header);
+    int32_t ret = addr->self ? ofi_match_self(ctx, op, buffer, length, header)
+                             : send_out(ctx, op, buffer, length, addr, header);
     tp_lock_drop(&ep->lock);
     return ret;
 }
@@ -365,7 +352,7 @@ done(struct ofi_endpoint *ep, struct ofi_work *work,
     const struct fi_cq_data_entry *entry, int error)
 {
     struct ofi_tx *tx = TP_OBJECT(work, struct ofi_tx, work);
-    na_plugin_addr *peer = tx->peer;
+    struct ofi_peer *peer = tx->peer;
 
     tp_list_remove(&peer->flying, &tx->link);
     if (error == 0) {
@@ -382,14 +369,12 @@ done(struct ofi_endpoint *ep, struct ofi_work *work,
         tx_free(ep, tx);
         return;
     }
-    ofi_addr_hold(peer);
     tx_free(ep, tx);
     ofi_liveness_failed(ep, peer, error);
-    ofi_addr_drop(ep, peer);
 }
 
 void
-ofi_send_lose(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status)
+ofi_send_lose(struct ofi_endpoint *ep, struct ofi_peer *peer, int32_t status)
 {
     while (peer->queue.head != NULL) {
         struct ofi_tx *tx =
@@ -402,8 +387,8 @@ ofi_send_lose(struct ofi_endpoint *ep, na_plugin_addr *peer, int32_t status)
          link = link->next) {
         struct ofi_tx *tx = TP_OBJECT(link, struct ofi_tx, link);
         end_op(tx, status);
-        ep->fences -= tx->fence;
-        tx->fence = false;
+        ep->flushes -= tx->flush;
+        tx->flush = false;
         tx->lost = true;
     }
     peer->injected = 0;
@@ -413,7 +398,7 @@ void
 ofi_send_cancel(na_plugin_ctx *ctx, struct ofi_op *op)
 {
     struct ofi_tx *tx = op->tx;
-    na_plugin_addr *peer = tx->peer;
+    struct ofi_peer *peer = tx->peer;
 
     for (struct tp_link *link = peer->queue.head; link != NULL;
          link = link->next)

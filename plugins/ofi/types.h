@@ -26,6 +26,7 @@ struct ofi_job;
 struct ofi_message;
 struct ofi_name;
 struct ofi_op;
+struct ofi_peer;
 struct ofi_quirk;
 struct ofi_rx;
 struct ofi_segment;

@@ -4,14 +4,14 @@
 #include <sys/epoll.h>
 
 #include "common/system.h"
+#include "cross.h"
 #include "endpoints.h"
-#include "inbox.h"
+#include "fabric.h"
 #include "ofi.h"
 #include "op.h"
 #include "progress.h"
 #include "queue.h"
 #include "wait.h"
-#include "waitset.h"
 
 /* After which a context that sleeps looks whether somebody still polls the first
  * one, and after endpoints without a context. */
@@ -21,7 +21,7 @@ void
 ofi_wait_disarm(na_plugin_ctx *ctx)
 {
     ctx->armed = false;
-    if (ctx->ep->cls->apart && ofi_inbox_disarm(ctx))
+    if (ctx->ep->cls->apart && ofi_cross_disarm(ctx))
         ctx->wake.set = true;
     tp_wake_clear(&ctx->wake);
 }
@@ -93,7 +93,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 
     tp_lock_take(&ep->lock);
     ctx->armed = true;
-    bool quiet = !apart || ofi_inbox_arm(ctx);
+    bool quiet = !apart || ofi_cross_arm(ctx);
     /* what other threads completed within their submissions */
     while (ctx->events.count == 0 && ofi_queue_read(ep) != 0)
         ;

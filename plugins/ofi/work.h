@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What libfabric works on. */
+/* What libfabric works on: buffers that messages arrive in, messages out, and
+ * fragments of puts and gets. */
 #ifndef OFI_WORK_H
 #define OFI_WORK_H
 
 #include <rdma/fabric.h>
 #include <rdma/fi_eq.h>
 
+#include "common/match.h"
+#include "common/memory.h"
 #include "types.h"
 
 /* Takes a completion of what was handed to libfabric; error is positive, or 0.
@@ -17,6 +20,67 @@ typedef void ofi_work_done(struct ofi_endpoint *ep, struct ofi_work *work,
 struct ofi_work {
     struct fi_context2 fi; /* the provider's, and first */
     ofi_work_done *done;
+};
+
+/* A buffer that messages arrive in: one, or many until it is released. */
+struct ofi_rx {
+    struct ofi_work work;
+    struct tp_link link; /* endpoint.unposted, as long as it is not posted */
+    struct tp_kept kept; /* while a message is left in it */
+    bool multi;          /* many */
+    uint32_t left;       /* multi: messages that are left in it */
+    bool released;       /* multi: libfabric puts nothing into it any more */
+    unsigned char *data;
+    void *desc;
+};
+
+/* A message on its way out, the plugin's copy. */
+struct ofi_tx {
+    struct ofi_work work;
+    struct tp_link link;   /* peer.queue or peer.flying, or the pool */
+    struct tp_link by_ctx; /* context.sends, while there is an operation */
+    struct ofi_peer *peer; /* one reference */
+    struct ofi_op *op;     /* NULL: nobody waits for its end */
+    void *desc;            /* of libfabric, if it wants one */
+    struct ofi_pool *pool;
+    uint32_t length;
+    bool flush; /* counted in endpoint.flushes */
+    bool lost;  /* its peer was given up while libfabric had it */
+    unsigned char data[];
+};
+
+/* A put or get at work. */
+struct ofi_job {
+    struct tp_link by_ctx;  /* context.jobs, or the endpoint's spare ones */
+    struct tp_link by_peer; /* peer.jobs, or endpoint.copying */
+    na_plugin_ctx *ctx;
+    struct ofi_peer *peer; /* one reference */
+    struct ofi_op *op;     /* NULL: its context was destroyed */
+    const na_plugin_mem *local;
+    const na_plugin_mem *remote;
+    uint64_t local_offset; /* these three move on */
+    uint64_t remote_offset;
+    uint64_t left;
+    uint32_t flying; /* fragments that libfabric has */
+    int32_t status;  /* the first error */
+    bool put;
+    bool verifying;    /* the get behind a put is on its way, or done */
+    bool broken;       /* a fragment ended with its connection */
+    uint64_t pause_ns; /* not before */
+    uint8_t begun;     /* how often it has been begun again */
+    uint64_t whole;    /* bytes of it, to begin it again with */
+    uint64_t missed;   /* of those, what had not been begun when it broke */
+};
+
+/* What of it libfabric has in one call. */
+struct ofi_fragment {
+    struct ofi_work work;
+    struct tp_link
+        link; /* endpoint.spare_fragments or .orphans, context.flying */
+    struct ofi_job *job;
+    uint64_t serial; /* grows */
+    bool at_once;    /* libfabric may do it while it is handed over */
+    bool doubtful;   /* its target was deregistered meanwhile */
 };
 
 #endif /* OFI_WORK_H */

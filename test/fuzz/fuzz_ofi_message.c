@@ -8,8 +8,8 @@
 
 #include "dispatch.h"
 #include "header.h"
-#include "multi.h"
 #include "ofi.h"
+#include "receive.h"
 #include "rx.h"
 
 #include <stdlib.h>
@@ -142,7 +142,7 @@ take_in(struct fuzz_input *input, struct ofi_rx *rx, struct receives *receives,
         post(receives);
     *bytes_p = make_message(input, how, &size);
     tp_lock_take(&cls.cls->first->lock);
-    fuzz_require(ofi_multi_prepare(cls.cls->first, 1));
+    fuzz_require(ofi_rx_prepare(cls.cls->first, 1));
     ofi_dispatch(cls.cls->first, rx, *bytes_p, size);
     tp_lock_drop(&cls.cls->first->lock);
     if (how & POLL)

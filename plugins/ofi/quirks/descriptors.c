@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../address.h"
 #include "../endpoints.h"
 #include "../fds.h"
-#include "../ofi.h"
+#include "../peer.h"
 #include "../quirk.h"
 #include "common/system.h"
 
@@ -46,7 +45,7 @@ is_ours(struct ofi_endpoint *ep, int fd)
         ofi_name_equal(&name, &ep->own_name))
         return true;
     return ofi_name_of_socket(ep->cls->trait, fd, getpeername, &name) &&
-           ofi_addr_is_known(ep, &name);
+           ofi_peer_is_known(ep, &name);
 }
 
 static void

@@ -117,7 +117,6 @@ defer_close(struct ofi_endpoint *ep, struct fid_ep *fep, bool settled)
     if (settled)
         return false;
     struct endpoint *one = malloc(sizeof(*one));
-    ep->leaks = true;
     if (one == NULL)
         return true;
     *one = (struct endpoint){.next = data_of(ep)->endpoints, .fep = fep};
@@ -149,7 +148,6 @@ leak(struct ofi_endpoint *ep)
         OFI_QUIRKS_CALL(ep, endpoint_closing, ep, one->fep);
     if (ep->fep != NULL)
         OFI_QUIRKS_CALL(ep, endpoint_closing, ep, ep->fep);
-    ep->leaks = true;
     data_of(ep)->endpoints = NULL;
     ep->fep = NULL;
     ep->cq = NULL;

@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../addr.h"
 #include "../ofi.h"
+#include "../peer.h"
 #include "../probe.h"
 #include "../quirk.h"
 
@@ -309,9 +309,9 @@ opened(struct ofi_endpoint *ep)
 
 /* libfabric will be told of a peer. */
 static bool
-reach(struct ofi_endpoint *ep, const na_plugin_addr *peer)
+reach(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 {
-    const struct ofi_name *name = peer->end;
+    const struct ofi_name *name = peer->name;
     struct marked *marks = data_of(ep)->marks;
     struct parts parts;
     bool known = marks != NULL &&

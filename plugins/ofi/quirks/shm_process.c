@@ -5,14 +5,14 @@
  * it is closed, and refuse its name from then on. */
 #include <stdlib.h>
 
-#include "../addr.h"
 #include "../address.h"
 #include "../endpoints.h"
-#include "../job.h"
 #include "../liveness.h"
 #include "../ofi.h"
+#include "../peer.h"
 #include "../queue.h"
 #include "../quirk.h"
+#include "../work.h"
 
 /* The process's other classes take this one's lock when they are closed. And a put
  * with FI_DELIVERY_COMPLETE lets no other begin: the last one of a job is enough,
@@ -48,13 +48,13 @@ remember(const struct ofi_name *name)
 }
 
 static bool
-reach(struct ofi_endpoint *ep, const na_plugin_addr *peer)
+reach(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 {
     /* acquire: pairs with remember */
     const struct closed *one =
         atomic_load_explicit(&closed, memory_order_acquire);
 
-    while (one != NULL && !ofi_name_equal(&one->name, peer->end))
+    while (one != NULL && !ofi_name_equal(&one->name, peer->name))
         one = one->next;
     return one == NULL;
 }
@@ -69,7 +69,7 @@ drop(struct ofi_endpoint *ep, const struct ofi_endpoint *leaving)
 
     tp_lock_take(&ep->lock);
     ofi_queue_drain(ep);
-    na_plugin_addr *peer = ofi_addr_peek(ep, &leaving->self->name);
+    struct ofi_peer *peer = ofi_peer_find(ep, leaving->self->name, 0);
     if (peer != NULL) {
         free_of_it = peer->flying.head == NULL;
         for (struct tp_link *link = peer->jobs.head; link != NULL;
@@ -77,7 +77,7 @@ drop(struct ofi_endpoint *ep, const struct ofi_endpoint *leaving)
             if (TP_OBJECT(link, struct ofi_job, by_peer)->flying != 0)
                 free_of_it = false;
         ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH, "it was closed");
-        peer->gone = true;
+        peer->closed = true;
     }
     tp_lock_drop(&ep->lock);
     return free_of_it;
@@ -91,7 +91,7 @@ leaving(struct ofi_endpoint *ep)
     if (ep->self == NULL)
         return true;
     pthread_mutex_lock(&ofi_endpoints.lock);
-    remember(&ep->self->name);
+    remember(ep->self->name);
     for (struct ofi_endpoint *one = ofi_endpoints.first; one != NULL;
          one = one->next)
         if (one->cls->trait == ep->cls->trait && !drop(one, ep))
@@ -116,7 +116,7 @@ settle(struct ofi_endpoint *ep, bool rma)
         ofi_queue_drain(one);
         tp_lock_drop(&one->lock);
         tp_lock_take(&ep->lock);
-        na_plugin_addr *peer = ofi_addr_peek(ep, &one->self->name);
+        struct ofi_peer *peer = ofi_peer_find(ep, one->self->name, 0);
         if (peer != NULL)
             peer->here = true;
         tp_lock_drop(&ep->lock);

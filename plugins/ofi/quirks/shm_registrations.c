@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../addr.h"
 #include "../memory.h"
 #include "../ofi.h"
+#include "../peer.h"
 #include "../queue.h"
 #include "../quirk.h"
 #include "common/table.h"
@@ -307,7 +307,7 @@ find(const struct ofi_name *name)
 }
 
 static struct shown *
-shown_of(const struct ofi_endpoint *ep, const na_plugin_addr *peer)
+shown_of(const struct ofi_endpoint *ep, const struct ofi_peer *peer)
 {
     struct tp_keyed *keyed = tp_table_find(&data_of(ep)->shown, peer, 0);
 
@@ -315,7 +315,7 @@ shown_of(const struct ofi_endpoint *ep, const na_plugin_addr *peer)
 }
 
 static void
-peer_freed(struct ofi_endpoint *ep, const na_plugin_addr *peer)
+peer_freed(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 {
     struct shown *shown = shown_of(ep, peer);
 
@@ -329,7 +329,7 @@ peer_freed(struct ofi_endpoint *ep, const na_plugin_addr *peer)
 
 /* Looks for a peer's table; again when another class is there. */
 static struct registrations *
-seek(struct ofi_endpoint *ep, na_plugin_addr *peer)
+seek(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     struct shown *shown = shown_of(ep, peer);
 
@@ -341,18 +341,19 @@ seek(struct ofi_endpoint *ep, na_plugin_addr *peer)
         return NULL;
     shown->keyed.owner = peer;
     shown->number = peer->number;
-    shown->table = find(&peer->name);
+    shown->table = find(&peer->addr->name);
     tp_table_insert(&data_of(ep)->shown, &shown->keyed);
     if (shown->table == NULL)
         TP_LOG(ep->cls->host, INFO,
             "%.*s does not show its registrations: what it refuses never ends",
-            (int) peer->name.length, (const char *) peer->name.bytes);
+            (int) peer->addr->name.length,
+            (const char *) peer->addr->name.bytes);
     return shown->table;
 }
 
 /* True as well where it cannot be seen. */
 static bool
-rma_permitted(struct ofi_endpoint *ep, na_plugin_addr *peer,
+rma_permitted(struct ofi_endpoint *ep, struct ofi_peer *peer,
     const na_plugin_mem *described)
 {
     const struct shown *shown = shown_of(ep, peer);

@@ -6,15 +6,15 @@
  * where it may, and tells of one that failed by an error without a context
  * (smr_rma_fast). Others wait for the owner's answer, in order for each endpoint
  * (smr_progress_resp): what the dead have not answered holds up all behind it. */
-#include "../addr.h"
 #include "../barrier.h"
 #include "../fabric.h"
-#include "../job.h"
 #include "../ofi.h"
 #include "../op.h"
+#include "../peer.h"
 #include "../queue.h"
 #include "../quirk.h"
 #include "../rma.h"
+#include "../work.h"
 
 struct stuck_rma {
     bool wanted;           /* work has something to do */
@@ -53,9 +53,9 @@ rma_submitted(struct ofi_endpoint *ep, struct ofi_fragment *fragment)
 }
 
 static bool
-is_dead(const na_plugin_addr *peer)
+is_dead(const struct ofi_peer *peer)
 {
-    return peer->doubted || peer->gone;
+    return peer->suspect || peer->closed;
 }
 
 static struct ofi_fragment *

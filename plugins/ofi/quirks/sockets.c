@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The provider sockets. */
+#include <rdma/fabric.h>
+
 #include "../provider.h"
 #include "../quirk.h"
-#include <rdma/fabric.h>
 
 /* Its wait object works, although it fails the test of waitset.c. It does not
  * tell that a connection is lost: the first ping without an answer is a reason to
