@@ -128,6 +128,7 @@ ofi_class_destroy(na_plugin_class *cls)
     if (first != NULL)
         ofi_endpoint_destroy(first);
     tp_table_fini(&cls->addrs);
+    tp_table_fini(&cls->mems);
     free(cls);
 }
 
@@ -139,7 +140,10 @@ allocate(const na_plugin_host *host, const char *protocol,
     size_t length = strlen(protocol) + 1;
     na_plugin_class *cls = calloc(1, sizeof(*cls) + length);
 
-    if (cls == NULL || tp_table_init(&cls->addrs) != NA_PLUGIN_OK) {
+    if (cls == NULL || tp_table_init(&cls->addrs) != NA_PLUGIN_OK ||
+        tp_table_init(&cls->mems) != NA_PLUGIN_OK) {
+        if (cls != NULL)
+            tp_table_fini(&cls->addrs);
         free(cls);
         TP_LOG(host, ERROR, "out of memory for a class");
         return NULL;

@@ -10,7 +10,6 @@
 #include "endpoint.h"
 #include "endpoints.h"
 #include "fabric.h"
-#include "fence.h"
 #include "header.h"
 #include "mem.h"
 #include "ofi.h"
@@ -81,7 +80,7 @@ build(struct ofi_endpoint *ep)
     if (ret == NA_PLUGIN_OK)
         ret = ofi_quirk_opened(ep);
     if (ret == NA_PLUGIN_OK)
-        ret = ofi_fence_init(ep);
+        ret = ofi_readback_init(ep);
     if (ret == NA_PLUGIN_OK)
         ret = introduce(ep);
     if (ret == NA_PLUGIN_OK)
@@ -184,7 +183,7 @@ ofi_endpoint_destroy(struct ofi_endpoint *ep)
     drop_detained(ep);
     bool settled = begin_to_close(ep);
     uint32_t mems = ofi_is_first(ep) ? ofi_mem_fini(ep->cls) : 0;
-    ofi_fence_fini(ep);
+    ofi_readback_fini(ep);
     OFI_QUIRKS_CALL(ep, closing, ep, settled);
     ofi_fabric_close_endpoint(ep);
     ofi_peer_fini(ep);

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One registration of libfabric's for each segment; its bytes for peers. */
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
 #include "fabric.h"
-#include "fence.h"
 #include "mem.h"
-#include "memory.h"
 #include "ofi.h"
+#include "pool.h"
 #include "quirk.h"
 
-/*
- * Serialized, little-endian: version 1, access (1 byte each), number of segments
- * (2), whether there is a fence (1), 0 (3), number of the class (8), of the
- * registration (8), then address, length, key (8 each) for each segment and for
- * the fence.
- */
-#define BYTES_VERSION 1U
-#define BYTES_HEAD 24U
-#define BYTES_SEGMENT 24U
-#define ACCESS_ALL (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
+/* Serialized by plugins/common; base is the address as the provider counts, plus
+ * 1, since no segment may begin at 0. Behind the segments stand their keys (8 bytes
+ * each), and, if a byte can be read back, its address and key (8 each). */
+#define BYTES_VERSION 2U
+#define BYTES_NUMBER 8U
+#define BYTES_READBACK 16U
 
-static int
-iface_of(uint32_t mem_type)
+/* One page: a byte that peers read, and, apart from it, the place for theirs, which
+ * no peer may read. */
+#define PAGE 4096U
+#define HERE 2048U
+
+static na_plugin_mem *
+make(const struct tp_mem *front)
 {
-    static const enum fi_hmem_iface ifaces[] = {
-        [NA_PLUGIN_MEM_HOST] = FI_HMEM_SYSTEM,
-        [NA_PLUGIN_MEM_CUDA] = FI_HMEM_CUDA,
-        [NA_PLUGIN_MEM_ROCM] = FI_HMEM_ROCR,
-        [NA_PLUGIN_MEM_ZE] = FI_HMEM_ZE,
-    };
-    return ifaces[mem_type];
+    na_plugin_mem *mem = calloc(1,
+        sizeof(*mem) +
+            front->count * (sizeof(mem->segments[0]) + sizeof(mem->keys[0])));
+
+    if (mem == NULL)
+        return NULL;
+    mem->mem = *front;
+    mem->keys = (void *) &mem->segments[front->count];
+    return mem;
 }
 
 static void
@@ -40,266 +41,203 @@ close_segments(na_plugin_class *cls, na_plugin_mem *mem)
 {
     if (cls->conduct.serial_mr)
         tp_lock_take(&cls->first->lock);
-    for (uint32_t i = 0; i < mem->count; i++)
-        if (mem->segments[i].mr != NULL)
-            fi_close(&mem->segments[i].mr->fid);
+    for (uint32_t i = 0; i < mem->mem.count; i++)
+        if (mem->keys[i].mr != NULL)
+            fi_close(&mem->keys[i].mr->fid);
     if (cls->conduct.serial_mr)
         tp_lock_drop(&cls->first->lock);
 }
 
-/* Registers one piece. What libfabric returns. */
+/* Registers one segment. What libfabric returns. */
 static int
-open_segment(na_plugin_class *cls, struct ofi_segment *segment, uint32_t access,
-    uint32_t mem_type, uint64_t device)
+open_segment(na_plugin_class *cls, na_plugin_mem *mem, uint32_t segment,
+    const na_plugin_mem_info *info)
 {
-    const struct iovec iov = {.iov_base = (void *) (uintptr_t) segment->base,
-        .iov_len = segment->length};
+    static const enum fi_hmem_iface ifaces[] = {
+        [NA_PLUGIN_MEM_HOST] = FI_HMEM_SYSTEM,
+        [NA_PLUGIN_MEM_CUDA] = FI_HMEM_CUDA,
+        [NA_PLUGIN_MEM_ROCM] = FI_HMEM_ROCR,
+        [NA_PLUGIN_MEM_ZE] = FI_HMEM_ZE,
+    };
+    const struct iovec iov = {
+        mem->segments[segment].base, mem->segments[segment].length};
     struct fi_mr_attr attr = {
-        .mr_iov = &iov, .iov_count = 1, .iface = iface_of(mem_type)};
+        .mr_iov = &iov, .iov_count = 1, .iface = ifaces[info->mem_type]};
+    struct ofi_key *key = &mem->keys[segment];
 
-    if (access & NA_PLUGIN_MEM_READ)
+    if (info->access & NA_PLUGIN_MEM_READ)
         attr.access |= FI_REMOTE_READ | FI_WRITE;
-    if (access & NA_PLUGIN_MEM_WRITE)
+    if (info->access & NA_PLUGIN_MEM_WRITE)
         attr.access |= FI_REMOTE_WRITE | FI_READ;
-    if (mem_type == NA_PLUGIN_MEM_CUDA)
-        attr.device.cuda = (int) device;
-    else if (mem_type == NA_PLUGIN_MEM_ZE)
-        attr.device.ze = (int) device;
+    if (info->mem_type == NA_PLUGIN_MEM_CUDA)
+        attr.device.cuda = (int) info->device;
+    else if (info->mem_type == NA_PLUGIN_MEM_ZE)
+        attr.device.ze = (int) info->device;
 
-    int ret = ofi_fabric_register_attr(cls->first, &attr, &segment->mr);
+    int ret = ofi_fabric_register_attr(cls->first, &attr, &key->mr);
     if (ret != 0)
         return ret;
-    segment->key = fi_mr_key(segment->mr);
-    segment->address = cls->first->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR
-                           ? segment->base
-                           : 0;
-    return segment->key == FI_KEY_NOTAVAIL ? -FI_ENOKEY : 0;
+    key->key = fi_mr_key(key->mr);
+    return key->key == FI_KEY_NOTAVAIL ? -FI_ENOKEY : 0;
 }
 
 static int
-open_segments(na_plugin_class *cls, na_plugin_mem *mem, uint32_t mem_type,
-    uint64_t device)
+open_segments(
+    na_plugin_class *cls, na_plugin_mem *mem, const na_plugin_mem_info *info)
 {
     int ret = 0;
 
     if (cls->conduct.serial_mr)
         tp_lock_take(&cls->first->lock);
-    for (uint32_t i = 0; i < mem->count && ret == 0; i++)
-        ret =
-            open_segment(cls, &mem->segments[i], mem->access, mem_type, device);
+    for (uint32_t i = 0; i < mem->mem.count && ret == 0; i++)
+        ret = open_segment(cls, mem, i, info);
     if (cls->conduct.serial_mr)
         tp_lock_drop(&cls->first->lock);
     return ret;
 }
 
-static int32_t
-check(const na_plugin_class *cls, const na_plugin_mem_info *info)
+/* What peers may read back. */
+static void
+offer_readback(const struct ofi_endpoint *ep, na_plugin_mem *mem)
 {
-    const na_plugin_segment *segments = info->segments;
-    uint64_t length = 0;
-
-    if (info->size < NA_PLUGIN_MEM_INFO_SIZE_1_0 ||
-        (info->flags & NA_PLUGIN_FLAGS_DEMANDS) != 0 || info->count == 0 ||
-        info->count > OFI_SEGMENTS || (info->access & ~ACCESS_ALL) != 0 ||
-        info->access == 0 || info->mem_type > NA_PLUGIN_MEM_ZE)
-        return NA_PLUGIN_E_INVALID_ARG;
-    if (info->mem_type != NA_PLUGIN_MEM_HOST &&
-        !(cls->first->info->caps & FI_HMEM)) {
-        TP_LOG(cls->host, INFO,
-            "provider %s does not register device memory here",
-            cls->trait->provider);
-        return NA_PLUGIN_E_OPNOTSUPPORTED;
-    }
-    for (uint64_t i = 0; i < info->count; i++)
-        if (segments[i].base == NULL || segments[i].length == 0 ||
-            segments[i].length > UINT64_MAX - length ||
-            (uintptr_t) segments[i].base > UINTPTR_MAX - segments[i].length)
-            return NA_PLUGIN_E_INVALID_ARG;
-        else
-            length += segments[i].length;
-    return NA_PLUGIN_OK;
-}
-
-static na_plugin_mem *
-mem_new(uint64_t count)
-{
-    na_plugin_mem *mem =
-        calloc(1, sizeof(*mem) + count * sizeof(struct ofi_segment));
-    if (mem != NULL)
-        mem->count = (uint32_t) count;
-    return mem;
+    mem->read_back = ep->readback_mr != NULL;
+    if (!mem->read_back)
+        return;
+    mem->read_address = mem->offsets ? 0 : (uintptr_t) ep->readback;
+    mem->read_key = fi_mr_key(ep->readback_mr);
 }
 
 int32_t
 ofi_mem_register(
     na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
-    int32_t ret = check(cls, info);
+    const struct fi_info *device = cls->first->info;
+    struct tp_mem front = {.owner = cls->number};
+
+    int32_t ret = tp_mem_check(
+        cls->host, info, OFI_SEGMENTS, (device->caps & FI_HMEM) != 0, &front);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    na_plugin_mem *mem = mem_new(info->count);
+    na_plugin_mem *mem = make(&front);
     if (mem == NULL)
         return NA_PLUGIN_E_NOMEM;
-
-    mem->registered = true;
-    mem->access = info->access;
-    mem->owner = cls->number;
-    mem->fence = ofi_fence_offer(cls->first);
-    for (uint64_t i = 0; i < info->count; i++) {
-        mem->segments[i].base = (uintptr_t) info->segments[i].base;
-        mem->segments[i].length = info->segments[i].length;
-        mem->length += info->segments[i].length;
-    }
-    int error = open_segments(cls, mem, info->mem_type, info->device);
+    memcpy(
+        mem->segments, info->segments, info->count * sizeof(*info->segments));
+    mem->own = true;
+    mem->offsets = (device->domain_attr->mr_mode & FI_MR_VIRT_ADDR) == 0;
+    offer_readback(cls->first, mem);
+    int error = open_segments(cls, mem, info);
     if (error != 0) {
         TP_LOG(cls->host, ERROR,
             "memory of %llu bytes in %u segments can't be registered: %s",
-            (unsigned long long) mem->length, mem->count,
+            (unsigned long long) mem->mem.total, mem->mem.count,
             ofi_library.strerror(-error));
         close_segments(cls, mem);
         free(mem);
         return ofi_error_code(-error);
     }
     tp_lock_take(&cls->memory_lock);
-    mem->id = ++cls->memory_id;
+    mem->mem.keyed.key = ++cls->memory_id;
     OFI_QUIRKS_CALL(cls->first, memory_added, cls->first, mem);
-    tp_list_append(&cls->memory, &mem->link);
+    tp_table_insert(&cls->mems, &mem->mem.keyed);
     tp_lock_drop(&cls->memory_lock);
     *mem_p = mem;
     return NA_PLUGIN_OK;
+}
+
+/* It is not in the table any more. */
+static void
+release(na_plugin_class *cls, na_plugin_mem *mem)
+{
+    OFI_QUIRKS_CALL(cls->first, memory_settle, cls->first);
+    close_segments(cls, mem);
+    free(mem);
 }
 
 void
 ofi_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
     tp_lock_take(&cls->memory_lock);
-    tp_list_remove(&cls->memory, &mem->link);
+    tp_table_remove(&cls->mems, &mem->mem.keyed);
     OFI_QUIRKS_CALL(cls->first, memory_removed, cls->first, mem);
     tp_lock_drop(&cls->memory_lock);
-    OFI_QUIRKS_CALL(cls->first, memory_settle, cls->first);
-    close_segments(cls, mem);
-    free(mem);
+    release(cls, mem);
 }
 
 uint32_t
 ofi_mem_fini(na_plugin_class *cls)
 {
+    struct tp_list list = {NULL, NULL};
+    struct tp_link *link;
     uint32_t left = 0;
 
-    for (; cls->memory.head != NULL; left++)
-        ofi_mem_deregister(
-            cls, TP_OBJECT(cls->memory.head, na_plugin_mem, link));
+    tp_table_take_all(&cls->mems, NULL, &list);
+    for (; (link = tp_list_pop(&list)) != NULL; left++) {
+        na_plugin_mem *mem = TP_OBJECT(link, na_plugin_mem, mem.keyed.link);
+        OFI_QUIRKS_CALL(cls->first, memory_removed, cls->first, mem);
+        release(cls, mem);
+    }
+    tp_table_fini(&cls->mems);
     return left;
-}
-
-static void
-put64(uint8_t *bytes, uint64_t value)
-{
-    value = htole64(value);
-    memcpy(bytes, &value, sizeof(value));
-}
-
-static uint64_t
-get64(const uint8_t *bytes)
-{
-    uint64_t value;
-    memcpy(&value, bytes, sizeof(value));
-    return le64toh(value);
-}
-
-static void
-write_segment(uint8_t *bytes, const struct ofi_segment *segment)
-{
-    put64(bytes, segment->address);
-    put64(bytes + 8, segment->length);
-    put64(bytes + 16, segment->key);
-}
-
-/* False: it can't be. */
-static bool
-read_segment(const uint8_t *bytes, struct ofi_segment *segment)
-{
-    segment->address = get64(bytes);
-    segment->length = get64(bytes + 8);
-    segment->key = get64(bytes + 16);
-    return segment->length != 0 &&
-           segment->length <= UINT64_MAX - segment->address;
 }
 
 int32_t
 ofi_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
     uint64_t *size_p)
 {
-    uint64_t room = *size_p;
-    uint8_t *bytes = buffer;
+    na_plugin_segment segments[OFI_SEGMENTS];
+    unsigned char extra[OFI_SEGMENTS * BYTES_NUMBER + BYTES_READBACK];
+    unsigned char *end = extra;
 
-    bool fence = mem->fence.length != 0;
-    *size_p = BYTES_HEAD + ((uint64_t) mem->count + fence) * BYTES_SEGMENT;
-    if (buffer == NULL)
-        return NA_PLUGIN_OK;
-    if (room < *size_p)
-        return NA_PLUGIN_E_OVERFLOW;
-    memset(bytes, 0, BYTES_HEAD);
-    bytes[0] = BYTES_VERSION;
-    bytes[1] = (uint8_t) mem->access;
-    bytes[2] = (uint8_t) mem->count;
-    bytes[3] = (uint8_t) (mem->count >> 8);
-    bytes[4] = fence;
-    put64(bytes + 8, mem->owner);
-    put64(bytes + 16, mem->id);
-    bytes += BYTES_HEAD;
-    for (uint32_t i = 0; i < mem->count; i++, bytes += BYTES_SEGMENT)
-        write_segment(bytes, &mem->segments[i]);
-    if (fence)
-        write_segment(bytes, &mem->fence);
-    return NA_PLUGIN_OK;
-}
-
-static int32_t
-refuse(na_plugin_class *cls, int32_t code, const char *why)
-{
-    TP_LOG(cls->host, DEBUG, "the bytes of a registration %s", why);
-    return code;
+    for (uint32_t i = 0; i < mem->mem.count; i++) {
+        segments[i] = mem->segments[i];
+        segments[i].base = (void *) (uintptr_t) (ofi_mem_address(mem, i) + 1);
+        end = tp_pack(end, mem->keys[i].key, BYTES_NUMBER);
+    }
+    if (mem->read_back) {
+        end = tp_pack(end, mem->read_address, BYTES_NUMBER);
+        end = tp_pack(end, mem->read_key, BYTES_NUMBER);
+    }
+    return tp_mem_serialize(BYTES_VERSION, &mem->mem, segments, extra,
+        (uint32_t) (end - extra), buffer, size_p);
 }
 
 int32_t
 ofi_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     na_plugin_mem **mem_p)
 {
-    const uint8_t *bytes = buffer;
+    struct tp_mem front = {.total = 0};
+    const unsigned char *extra;
+    uint32_t extra_length;
 
-    if (length < BYTES_HEAD)
-        return refuse(cls, NA_PLUGIN_E_OVERFLOW, "are cut short");
-    uint64_t count = bytes[2] | (uint64_t) bytes[3] << 8;
-    if (bytes[0] != BYTES_VERSION || bytes[1] == 0 ||
-        (bytes[1] & ~ACCESS_ALL) != 0 || count == 0 || count > OFI_SEGMENTS ||
-        bytes[4] > 1 || (bytes[5] | bytes[6] | bytes[7]) != 0)
-        return refuse(
-            cls, NA_PLUGIN_E_PROTOCOL_ERROR, "are not of this version's");
-    bool fence = bytes[4] != 0;
-    if (length < BYTES_HEAD + (count + fence) * BYTES_SEGMENT)
-        return refuse(cls, NA_PLUGIN_E_OVERFLOW, "are cut short");
-    na_plugin_mem *mem = mem_new(count);
+    int32_t ret = tp_mem_deserialize_front(cls->host, BYTES_VERSION, buffer,
+        length, OFI_SEGMENTS, &front, &extra, &extra_length);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    uint32_t keys = front.count * BYTES_NUMBER;
+    if (extra_length != keys && extra_length != keys + BYTES_READBACK) {
+        TP_LOG(
+            cls->host, WARNING, "malformed keys of a serialized registration");
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+    na_plugin_mem *mem = make(&front);
     if (mem == NULL)
         return NA_PLUGIN_E_NOMEM;
-
-    mem->access = bytes[1];
-    mem->owner = get64(bytes + 8);
-    mem->id = get64(bytes + 16);
-    bytes += BYTES_HEAD;
-    bool can_be = true;
-    for (uint64_t i = 0; i < count && can_be; i++, bytes += BYTES_SEGMENT) {
-        struct ofi_segment *segment = &mem->segments[i];
-        can_be = read_segment(bytes, segment) &&
-                 segment->length <= UINT64_MAX - mem->length;
-        mem->length += segment->length;
-    }
-    if (can_be && fence)
-        can_be = read_segment(bytes, &mem->fence);
-    if (!can_be) {
+    ret = tp_mem_deserialize_segments(
+        cls->host, buffer, &mem->mem, mem->segments);
+    if (ret != NA_PLUGIN_OK) {
         free(mem);
-        return refuse(cls, NA_PLUGIN_E_PROTOCOL_ERROR,
-            "describe a segment that can't be");
+        return ret;
+    }
+    for (uint32_t i = 0; i < front.count; i++) {
+        mem->segments[i].base =
+            (void *) ((uintptr_t) mem->segments[i].base - 1);
+        mem->keys[i].key = tp_unpack(extra + (size_t) i * 8, BYTES_NUMBER);
+    }
+    mem->read_back = extra_length != keys;
+    if (mem->read_back) {
+        mem->read_address = tp_unpack(extra + keys, BYTES_NUMBER);
+        mem->read_key = tp_unpack(extra + keys + BYTES_NUMBER, BYTES_NUMBER);
     }
     OFI_QUIRKS_CALL(cls->first, memory_described, cls->first, mem);
     *mem_p = mem;
@@ -312,36 +250,63 @@ ofi_mem_free(na_plugin_class *cls, na_plugin_mem *mem)
     free(mem);
 }
 
-/* Fills in where it lies here. */
-bool
-ofi_mem_is_own(na_plugin_class *cls, const na_plugin_mem *described)
+const na_plugin_mem *
+ofi_mem_own(const na_plugin_class *cls, const na_plugin_mem *described)
 {
-    for (struct tp_link *link = cls->memory.head; link != NULL;
-         link = link->next) {
-        const na_plugin_mem *mem = TP_OBJECT(link, na_plugin_mem, link);
-        if (mem->id != described->id)
-            continue;
-        if (mem->count != described->count || mem->owner != described->owner ||
-            (described->access & ~mem->access) != 0)
-            return false;
-        for (uint32_t i = 0; i < mem->count; i++)
-            if (mem->segments[i].length != described->segments[i].length ||
-                mem->segments[i].key != described->segments[i].key)
-                return false;
-        return true;
-    }
-    return false;
+    struct tp_keyed *keyed =
+        tp_table_find(&cls->mems, NULL, described->mem.keyed.key);
+
+    if (keyed == NULL)
+        return NULL;
+    const na_plugin_mem *mem = TP_OBJECT(keyed, na_plugin_mem, mem.keyed);
+    if (mem->mem.count != described->mem.count ||
+        mem->mem.owner != described->mem.owner ||
+        (described->mem.access & ~mem->mem.access) != 0)
+        return NULL;
+    for (uint32_t i = 0; i < mem->mem.count; i++)
+        if (mem->segments[i].length != described->segments[i].length ||
+            mem->keys[i].key != described->keys[i].key)
+            return NULL;
+    return mem;
 }
 
-const struct ofi_segment *
-ofi_mem_find(const na_plugin_mem *mem, uint64_t offset, uint64_t *within_p)
+int32_t
+ofi_readback_init(struct ofi_endpoint *ep)
 {
-    const struct ofi_segment *segment = mem->segments;
+    int32_t ret = NA_PLUGIN_OK;
 
-    while (offset >= segment->length) {
-        offset -= segment->length;
-        segment++;
+    if (ep->cls->delivery)
+        return NA_PLUGIN_OK;
+    ep->readback = ofi_pages_new(PAGE);
+    if (ep->readback == NULL) {
+        TP_LOG(ep->cls->host, ERROR, "out of memory for an endpoint");
+        return NA_PLUGIN_E_NOMEM;
     }
-    *within_p = offset;
-    return segment;
+    if (ofi_is_first(ep))
+        ret = ofi_fabric_register(
+            ep, ep->readback, 1, FI_REMOTE_READ, &ep->readback_mr);
+    if (ret == NA_PLUGIN_OK && ep->local_mr)
+        ret = ofi_fabric_register(
+            ep, ep->readback + HERE, 1, FI_READ, &ep->readback_here_mr);
+    return ret;
+}
+
+void
+ofi_readback_fini(struct ofi_endpoint *ep)
+{
+    if (ep->readback_mr != NULL)
+        fi_close(&ep->readback_mr->fid);
+    if (ep->readback_here_mr != NULL)
+        fi_close(&ep->readback_here_mr->fid);
+    ofi_pages_free(ep->readback, PAGE);
+    ep->readback_mr = ep->readback_here_mr = NULL;
+    ep->readback = NULL;
+}
+
+void *
+ofi_readback_here(const struct ofi_endpoint *ep, void **desc_p)
+{
+    *desc_p =
+        ep->readback_here_mr != NULL ? fi_mr_desc(ep->readback_here_mr) : NULL;
+    return ep->readback + HERE;
 }

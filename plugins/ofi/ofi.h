@@ -139,13 +139,13 @@ struct ofi_endpoint {
     struct tp_list spare_kept;
     uint32_t spare_kept_count;
     struct ofi_kept_slab *kept_slabs;
-    unsigned char *fence;         /* see fence.h; NULL without */
-    struct fid_mr *fence_mr;      /* what peers get */
-    struct fid_mr *fence_here_mr; /* where theirs arrives, if need be */
-    struct tp_list held;          /* sends to oneself that wait for room */
-    struct tp_list copying;       /* puts and gets to oneself, by_peer */
-    struct tp_quota quota;        /* of copies of unexpected messages */
-    uint32_t flushes;             /* on their way */
+    unsigned char *readback;         /* see mem.h; NULL without */
+    struct fid_mr *readback_mr;      /* what peers read */
+    struct fid_mr *readback_here_mr; /* where theirs arrives, if need be */
+    struct tp_list held;             /* sends to oneself that wait for room */
+    struct tp_list copying;          /* puts and gets to oneself, by_peer */
+    struct tp_quota quota;           /* of copies of unexpected messages */
+    uint32_t flushes;                /* on their way */
     struct tp_list spare_jobs;
     struct tp_list spare_fragments;
     struct tp_list orphans; /* fragments whose context has gone */
@@ -194,9 +194,9 @@ struct na_plugin_class {
     struct tp_lock addrs_lock; /* after an endpoint's; guards: */
     struct tp_table addrs;
     struct tp_lock memory_lock;
-    struct tp_list memory; /* registrations; memory_lock */
-    uint64_t memory_id;    /* memory_lock */
-    struct ofi_keys keys;  /* of registrations, see key.h */
+    struct tp_table mems; /* own registrations; memory_lock */
+    uint64_t memory_id;   /* memory_lock */
+    struct ofi_keys keys; /* of registrations, see key.h */
 
     na_plugin_multi_recv multi; /* the extension, with this class's size */
     char text_provider[64];

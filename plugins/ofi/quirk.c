@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calling the hooks of a class's quirks. */
 #include "quirk.h"
-#include "memory.h"
 #include "ofi.h"
 #include "peer.h"
 #include "work.h"

@@ -6,10 +6,8 @@
 #include "common/system.h"
 #include "error.h"
 #include "fabric.h"
-#include "fence.h"
 #include "liveness.h"
 #include "mem.h"
-#include "memory.h"
 #include "ofi.h"
 #include "op.h"
 #include "peer.h"
@@ -51,8 +49,8 @@ submit(struct ofi_endpoint *ep, struct ofi_job *job,
     const struct fi_rma_iov *rma_iov, void *desc)
 {
     bool put = job->put && !job->verifying;
-    bool waits = ep->cls->delivery &&
-                 (!ep->cls->conduct.deliver_last || iov->iov_len == job->left);
+    bool waits = ep->cls->delivery && (!ep->cls->conduct.deliver_last ||
+                                          iov->iov_len == job->walk.left);
     const struct fi_msg_rma message = {.msg_iov = iov,
         .desc = &desc,
         .iov_count = 1,
@@ -68,51 +66,52 @@ submit(struct ofi_endpoint *ep, struct ofi_job *job,
     return (int) -ret;
 }
 
-/* The byte behind a put, see fence.h. */
+/* The byte behind a put, see mem.h. */
 static int
-submit_fence(
+submit_readback(
     struct ofi_endpoint *ep, struct ofi_job *job, struct ofi_fragment *fragment)
 {
-    const struct ofi_segment *fence = &job->remote->fence;
     void *desc = NULL;
     const struct iovec iov = {
-        .iov_base = ofi_fence_here(ep, &desc), .iov_len = 1};
-    const struct fi_rma_iov rma_iov = {
-        .addr = fence->address, .len = 1, .key = fence->key};
+        .iov_base = ofi_readback_here(ep, &desc), .iov_len = 1};
+    const struct fi_rma_iov rma_iov = {.addr = job->remote->read_address,
+        .len = 1,
+        .key = job->remote->read_key};
+    int error = submit(ep, job, fragment, &iov, &rma_iov, desc);
 
-    return submit(ep, job, fragment, &iov, &rma_iov, desc);
+    if (error == 0)
+        job->walk.left = 0;
+    return error;
 }
 
-static uint64_t
-longest(const struct ofi_endpoint *ep, const struct ofi_job *job)
+/* The next piece of a job's memory. */
+static int
+submit_piece(
+    struct ofi_endpoint *ep, struct ofi_job *job, struct ofi_fragment *fragment)
 {
-    return job->put ? ep->fragment_max
-                    : ofi_least(ep->cls->conduct.get_max, ep->fragment_max);
-}
+    const na_plugin_mem *local = job->local, *remote = job->remote;
+    uint64_t most = job->put ? UINT64_MAX : ep->cls->conduct.get_max;
+    struct tp_walk next = job->walk;
+    struct tp_part part;
 
-/* The next piece of a job's memory: its length. */
-static uint64_t
-submit_piece(struct ofi_endpoint *ep, struct ofi_job *job,
-    struct ofi_fragment *fragment, int *error_p)
-{
-    uint64_t near = 0, far = 0;
-    const struct ofi_segment *local =
-        ofi_mem_find(job->local, job->local_offset, &near);
-    const struct ofi_segment *remote =
-        ofi_mem_find(job->remote, job->remote_offset, &far);
-    uint64_t length =
-        ofi_least(ofi_least(local->length - near, remote->length - far),
-            ofi_least(job->left, longest(ep, job)));
-    const struct iovec iov = {
-        .iov_base = (void *) (uintptr_t) (local->base + near),
-        .iov_len = length};
-    const struct fi_rma_iov rma_iov = {
-        .addr = remote->address + far, .len = length, .key = remote->key};
-
+    tp_walk_next(&next, &part);
+    uint64_t length = ofi_least(part.length, ofi_least(most, ep->fragment_max));
+    next.near_offset -= part.length - length;
+    next.far_offset -= part.length - length;
+    next.left += part.length - length;
+    const struct iovec iov = {.iov_base = part.here, .iov_len = length};
+    const struct fi_rma_iov rma_iov = {.addr = part.there,
+        .len = length,
+        .key = remote->keys[part.far - remote->segments].key};
     /* of another domain it would be of no use */
-    void *desc = ofi_is_first(ep) || ep->shares ? fi_mr_desc(local->mr) : NULL;
-    *error_p = submit(ep, job, fragment, &iov, &rma_iov, desc);
-    return length;
+    void *desc = ofi_is_first(ep) || ep->shares
+                     ? fi_mr_desc(local->keys[next.near - local->segments].mr)
+                     : NULL;
+    int error = submit(ep, job, fragment, &iov, &rma_iov, desc);
+
+    if (error == 0)
+        job->walk = next;
+    return error;
 }
 
 static void done(struct ofi_endpoint *ep, struct ofi_work *work,
@@ -122,9 +121,6 @@ static void done(struct ofi_endpoint *ep, struct ofi_work *work,
 static int
 next_fragment(struct ofi_endpoint *ep, struct ofi_job *job)
 {
-    uint64_t length = 1;
-    int error = 0;
-
     if (!ofi_quirk_rma_permitted(ep, job->peer, job->remote))
         return FI_EKEYREJECTED;
     struct ofi_fragment *fragment = ofi_pool_fragment(ep);
@@ -132,10 +128,8 @@ next_fragment(struct ofi_endpoint *ep, struct ofi_job *job)
         return FI_ENOMEM;
     fragment->job = job;
     fragment->work.done = done;
-    if (job->verifying)
-        error = submit_fence(ep, job, fragment);
-    else
-        length = submit_piece(ep, job, fragment, &error);
+    int error = job->verifying ? submit_readback(ep, job, fragment)
+                               : submit_piece(ep, job, fragment);
     if (error != 0) {
         tp_list_append(&ep->spare_fragments, &fragment->link);
         return error;
@@ -144,22 +138,7 @@ next_fragment(struct ofi_endpoint *ep, struct ofi_job *job)
     tp_list_append(list_of(ep, fragment), &fragment->link);
     OFI_QUIRKS_CALL(ep, rma_submitted, ep, fragment);
     job->flying++;
-    job->left -= length;
-    if (job->verifying)
-        return 0;
-    job->local_offset += length;
-    job->remote_offset += length;
     return 0;
-}
-
-static void
-rewind_job(struct ofi_job *job)
-{
-    uint64_t done = job->whole - job->left;
-
-    job->local_offset -= done;
-    job->remote_offset -= done;
-    job->left = job->whole;
 }
 
 /* A connection breaks when its peer dies, but also when another's put or get is
@@ -171,10 +150,9 @@ begin_again(struct ofi_job *job)
 {
     job->broken = false;
     job->verifying = false;
-    job->pause_ns = tp_now() + (PAUSE_NS << job->begun++);
+    job->pause_ns = tp_now() + (PAUSE_NS << job->repeats++);
     job->status = NA_PLUGIN_OK;
-    job->left = job->missed;
-    rewind_job(job);
+    job->walk = job->begin;
 }
 
 /* Goes on with a job, which may end. */
@@ -185,7 +163,7 @@ advance(struct ofi_endpoint *ep, struct ofi_job *job)
     uint32_t most = ep->cls->conduct.rma_in_flight;
 
     if (job->broken && job->flying == 0 &&
-        job->begun < ep->cls->conduct.rma_repeats) {
+        job->repeats < ep->cls->conduct.rma_repeats) {
         begin_again(job);
         peer->serialized = true;
         peer->blocked = true;
@@ -197,13 +175,13 @@ advance(struct ofi_endpoint *ep, struct ofi_job *job)
         return;
     }
     job->pause_ns = 0;
-    if (job->left == 0 && job->flying == 0 && job->status == NA_PLUGIN_OK &&
-        job->put && !ep->cls->delivery && !job->verifying &&
-        job->remote->fence.length != 0) {
+    if (job->walk.left == 0 && job->flying == 0 &&
+        job->status == NA_PLUGIN_OK && job->put && !ep->cls->delivery &&
+        !job->verifying && job->remote->read_back) {
         job->verifying = true;
-        job->left = 1;
+        job->walk.left = 1;
     }
-    while (job->left != 0 && job->flying < most) {
+    while (job->walk.left != 0 && job->flying < most) {
         int error = next_fragment(ep, job);
         if (error == FI_EAGAIN) {
             peer->blocked = true;
@@ -212,10 +190,10 @@ advance(struct ofi_endpoint *ep, struct ofi_job *job)
         }
         if (error != 0) {
             job->status = ofi_error_code(error);
-            job->left = 0;
+            job->walk.left = 0;
         }
     }
-    if (job->left == 0 && job->flying == 0)
+    if (job->walk.left == 0 && job->flying == 0)
         ofi_rma_end(ep, job);
 }
 
@@ -234,7 +212,7 @@ has_begun_again(const struct ofi_peer *peer)
 {
     for (struct tp_link *link = peer->jobs.head; link != NULL;
          link = link->next)
-        if (TP_OBJECT(link, struct ofi_job, by_peer)->begun != 0)
+        if (TP_OBJECT(link, struct ofi_job, by_peer)->repeats != 0)
             return true;
     return false;
 }
@@ -287,9 +265,8 @@ done(struct ofi_endpoint *ep, struct ofi_work *work,
         if (job->status == NA_PLUGIN_OK) {
             job->status = ofi_error_code(error);
             job->broken = ofi_error_is_loss(error) && job->op != NULL;
-            job->missed = job->verifying ? 0 : job->left;
         }
-        job->left = 0;
+        job->walk.left = 0;
     }
     if (job->op == NULL ? job->flying == 0 : !peer->serialized || error != 0)
         advance(ep, job);
@@ -310,7 +287,7 @@ ofi_rma_forget(
     tp_list_append(&ep->spare_fragments, &fragment->link);
     if (job->status == NA_PLUGIN_OK && status != NA_PLUGIN_OK) {
         job->status = status;
-        job->left = 0;
+        job->walk.left = 0;
     }
     if (--job->flying != 0)
         return;
@@ -318,7 +295,7 @@ ofi_rma_forget(
         ofi_rma_end(ep, job);
         return;
     }
-    rewind_job(job);
+    job->walk = job->begin;
     job->peer->blocked = true;
     ofi_peer_stuck(ep, job->peer);
 }
@@ -329,7 +306,7 @@ ofi_rma_forget(
 static bool
 is_forgotten(const na_plugin_mem *remote, uint64_t number)
 {
-    return number != 0 && remote->owner == number;
+    return number != 0 && remote->mem.owner == number;
 }
 
 static int32_t
@@ -341,16 +318,17 @@ check(const struct ofi_job *order, const na_plugin_addr *addr)
     uint64_t forgotten =
         atomic_load_explicit(&addr->forgotten, memory_order_relaxed);
 
-    if (order->local_offset > local->length ||
-        order->left > local->length - order->local_offset ||
-        order->remote_offset > remote->length ||
-        order->left > remote->length - order->remote_offset ||
-        !local->registered)
+    if (!local->own)
         return NA_PLUGIN_E_INVALID_ARG;
-    if (!(local->access & here) || !(remote->access & there))
-        return NA_PLUGIN_E_PERMISSION;
-    return is_forgotten(remote, forgotten) ? NA_PLUGIN_E_HOSTUNREACH
-                                           : NA_PLUGIN_OK;
+    int32_t ret = tp_mem_permits(
+        &local->mem, order->walk.near_offset, order->walk.left, here);
+    int32_t other = tp_mem_permits(
+        &remote->mem, order->walk.far_offset, order->walk.left, there);
+    if (ret != NA_PLUGIN_E_INVALID_ARG && other != NA_PLUGIN_OK)
+        ret = other;
+    if (ret == NA_PLUGIN_OK && is_forgotten(remote, forgotten))
+        ret = NA_PLUGIN_E_HOSTUNREACH;
+    return ret;
 }
 
 static int32_t
@@ -393,7 +371,6 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
     job->ctx = ctx;
     job->op = op;
     job->peer = peer;
-    job->whole = order->left;
     peer->refs++;
     op->job = job;
     tp_list_append(&ctx->jobs, &job->by_ctx);
@@ -416,21 +393,24 @@ begin(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
 }
 
 static int32_t
-transfer(na_plugin_ctx *ctx, struct ofi_op *op, const struct ofi_job *order,
+transfer(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_job *order,
     na_plugin_addr *addr)
 {
     struct ofi_endpoint *ep = ctx->ep;
 
+    order->walk.near = order->local->segments;
+    order->walk.far = order->remote->segments;
+    order->begin = order->walk;
     int32_t ret = check(order, addr);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (order->left == 0)
+    if (order->walk.left == 0)
         return NA_PLUGIN_DONE;
     tp_lock_take(&ep->lock);
     if (order->put)
-        ep->counters.put_bytes += order->left;
+        ep->counters.put_bytes += order->walk.left;
     else
-        ep->counters.get_bytes += order->left;
+        ep->counters.get_bytes += order->walk.left;
     /* the memory of a class belongs to its first endpoint */
     struct ofi_peer *peer = ofi_route_to(ep, addr, 0);
     ret = peer != NULL ? begin(ctx, op, order, peer) : NA_PLUGIN_E_NOMEM;
@@ -443,11 +423,11 @@ ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
-    const struct ofi_job order = {.local = local,
+    struct ofi_job order = {.local = local,
         .remote = remote,
-        .local_offset = local_offset,
-        .remote_offset = remote_offset,
-        .left = length,
+        .walk = {.near_offset = local_offset,
+            .far_offset = remote_offset,
+            .left = length},
         .put = true};
 
     return transfer(ctx, op, &order, peer);
@@ -458,11 +438,11 @@ ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
 {
-    const struct ofi_job order = {.local = local,
+    struct ofi_job order = {.local = local,
         .remote = remote,
-        .local_offset = local_offset,
-        .remote_offset = remote_offset,
-        .left = length};
+        .walk = {.near_offset = local_offset,
+            .far_offset = remote_offset,
+            .left = length}};
 
     return transfer(ctx, op, &order, peer);
 }
@@ -473,9 +453,9 @@ ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 static void
 stop(struct ofi_endpoint *ep, struct ofi_job *job, int32_t status)
 {
-    if (job->left == 0 && status == NA_PLUGIN_E_CANCELED)
+    if (job->walk.left == 0 && status == NA_PLUGIN_E_CANCELED)
         return;
-    job->left = 0;
+    job->walk.left = 0;
     job->broken = false;
     if (job->status == NA_PLUGIN_OK)
         job->status = status;
@@ -515,7 +495,7 @@ orphan(na_plugin_ctx *ctx)
         tp_list_append(&ep->orphans, link);
     while (ctx->jobs.head != NULL) {
         struct ofi_job *job = TP_OBJECT(ctx->jobs.head, struct ofi_job, by_ctx);
-        job->left = 0;
+        job->walk.left = 0;
         job->broken = false;
         job->status = NA_PLUGIN_E_CANCELED;
         if (job->flying == 0) {

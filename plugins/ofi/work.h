@@ -58,18 +58,15 @@ struct ofi_job {
     struct ofi_op *op;     /* NULL: its context was destroyed */
     const na_plugin_mem *local;
     const na_plugin_mem *remote;
-    uint64_t local_offset; /* these three move on */
-    uint64_t remote_offset;
-    uint64_t left;
-    uint32_t flying; /* fragments that libfabric has */
-    int32_t status;  /* the first error */
+    struct tp_walk begin; /* all of it */
+    struct tp_walk walk;  /* what has not been begun */
+    uint32_t flying;      /* fragments that libfabric has */
+    int32_t status;       /* the first error */
     bool put;
     bool verifying;    /* the get behind a put is on its way, or done */
     bool broken;       /* a fragment ended with its connection */
     uint64_t pause_ns; /* not before */
-    uint8_t begun;     /* how often it has been begun again */
-    uint64_t whole;    /* bytes of it, to begin it again with */
-    uint64_t missed;   /* of those, what had not been begun when it broke */
+    uint8_t repeats;   /* how often it has been begun again */
 };
 
 /* What of it libfabric has in one call. */

@@ -16,7 +16,7 @@
 #define AT_ACCESS 1U
 #define AT_SEGMENT 24U
 #define AT_KEY (AT_SEGMENT + 16U)
-#define AT_FENCE 48U /* of one segment */
+#define AT_READ 48U /* of one segment: the byte that is read back */
 
 static const struct {
     const char *protocol;
@@ -184,8 +184,8 @@ START_TEST(keys_of_internal_memory_are_random)
         node_open(&node,
             &(struct node_options){.protocol = "awkward", .anywhere = true});
         enter(&node, &memory, NA_PLUGIN_MEM_READ, i);
-        ck_assert_uint_eq(memory.size, AT_FENCE + 24);
-        keys[i] = read64(memory.description + AT_FENCE + 16);
+        ck_assert_uint_eq(memory.size, AT_READ + 16);
+        keys[i] = read64(memory.description + AT_READ + 8);
         ck_assert(keys[i] - key_of(&memory) + 1024 > 2048);
         leave(&node, &memory);
         node_close(&node);
@@ -206,8 +206,9 @@ START_TEST(internal_memory_gives_one_byte_and_takes_none)
     enter(&pair.a, &here, BOTH, 99);
     enter(&pair.b, &known, NA_PLUGIN_MEM_WRITE, 1);
     /* the plugin's byte stands where the segment stood */
-    memcpy(known.description + AT_SEGMENT, known.description + AT_FENCE, 24);
-    const uint64_t at = read64(known.description + AT_SEGMENT);
+    const uint64_t at = read64(known.description + AT_READ);
+    write64(
+        known.description + AT_KEY, read64(known.description + AT_READ + 8));
     /* this provider does not tell whom it refuses a put: the last get shows it */
     const struct {
         uint64_t address;
@@ -219,7 +220,7 @@ START_TEST(internal_memory_gives_one_byte_and_takes_none)
         {at, 1, true, true}, {at, 1, false, true}};
     for (uint32_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
         known.description[AT_ACCESS] = BOTH;
-        write64(known.description + AT_SEGMENT, tries[i].address);
+        write64(known.description + AT_SEGMENT, tries[i].address + 1);
         write64(known.description + AT_SEGMENT + 8, tries[i].length);
         here.bytes[0] = 99;
         na_plugin_mem *forged = describe(&pair, known.description, known.size);
@@ -479,11 +480,11 @@ START_TEST(descriptions_that_are_cut_short_are_refused)
     node_open(
         &node, &(struct node_options){.protocol = "awkward", .anywhere = true});
     enter(&node, &memory, BOTH, 1);
-    ck_assert_uint_eq(memory.size, _i == 0 ? AT_FENCE : AT_FENCE + 24);
+    ck_assert_uint_eq(memory.size, _i == 0 ? AT_READ : AT_READ + 16);
     for (uint64_t size = 0; size < memory.size; size++)
         ck_assert_int_eq(node.ops->mem_deserialize(
                              node.cls, memory.description, size, &description),
-            NA_PLUGIN_E_OVERFLOW);
+            NA_PLUGIN_E_INVALID_ARG);
     ck_assert_int_eq(node.ops->mem_deserialize(node.cls, memory.description,
                          memory.size, &description),
         NA_PLUGIN_OK);
@@ -551,7 +552,7 @@ connect_again(struct stranger *stranger, struct node *node,
     const struct registered *readable)
 {
     static unsigned char bytes[LENGTH];
-    uint64_t address = read64(readable->description + AT_SEGMENT);
+    uint64_t address = read64(readable->description + AT_SEGMENT) - 1;
     uint64_t end = now_ns() + DEADLINE_NS;
 
     while (stranger_transfer(stranger, node, false, bytes, LENGTH, address,
@@ -575,7 +576,7 @@ START_TEST(strangers_get_no_more_than_a_key_opens)
     enter(&node, &readable, NA_PLUGIN_MEM_READ, 2);
     enter(&node, &writable, NA_PLUGIN_MEM_WRITE, 3);
     stranger_open(&stranger, &node);
-    const uint64_t at = read64(readable.description + AT_SEGMENT);
+    const uint64_t at = read64(readable.description + AT_SEGMENT) - 1;
     const uint64_t readable_key = key_of(&readable);
     const uint64_t writable_key = key_of(&writable);
     const struct {

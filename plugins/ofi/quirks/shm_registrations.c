@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../memory.h"
+#include "../mem.h"
 #include "../ofi.h"
 #include "../peer.h"
 #include "../queue.h"
@@ -156,13 +156,13 @@ mix(uint64_t digest, uint64_t value)
 static uint64_t
 digest_of(const na_plugin_mem *mem)
 {
-    uint64_t digest = mix(mem->owner, mem->id);
+    uint64_t digest = mix(mem->mem.owner, mem->mem.keyed.key);
 
-    digest = mix(digest, (uint64_t) mem->access << 32 | mem->count);
-    for (uint32_t i = 0; i < mem->count; i++) {
-        digest = mix(digest, mem->segments[i].address);
+    digest = mix(digest, (uint64_t) mem->mem.access << 32 | mem->mem.count);
+    for (uint32_t i = 0; i < mem->mem.count; i++) {
+        digest = mix(digest, ofi_mem_address(mem, i));
         digest = mix(digest, mem->segments[i].length);
-        digest = mix(digest, mem->segments[i].key);
+        digest = mix(digest, mem->keys[i].key);
     }
     return digest != 0 ? digest : 1;
 }
@@ -176,7 +176,7 @@ memory_described(struct ofi_endpoint *ep, na_plugin_mem *mem)
 static _Atomic uint64_t *
 place_of(struct registrations *table, const na_plugin_mem *mem)
 {
-    return &table->digests[mem->id % PLACES];
+    return &table->digests[mem->mem.keyed.key % PLACES];
 }
 
 /* A place that is taken is left to who has it: the next number is tried. */
@@ -195,7 +195,7 @@ memory_added(struct ofi_endpoint *ep, na_plugin_mem *mem)
     }
     while (atomic_load_explicit(
                place = place_of(table, mem), memory_order_relaxed) != 0)
-        mem->id = ++ep->cls->memory_id;
+        mem->mem.keyed.key = ++ep->cls->memory_id;
     mem->digest = digest_of(mem);
     own->count++;
     /* release: pairs with rma_permitted */
