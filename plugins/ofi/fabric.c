@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/host.h"
 #include "error.h"
 #include "fabric.h"
 #include "ofi.h"
@@ -222,7 +223,7 @@ ofi_fabric_any_port(const struct ofi_endpoint *ep)
     struct fi_info *info = ofi_library.dupinfo(ep->info);
 
     if (info != NULL && ep->cls->trait->format == OFI_FORMAT_IP)
-        ofi_name_set_port(info->src_addr, 0);
+        tp_host_set_port(info->src_addr, 0);
     return info;
 }
 

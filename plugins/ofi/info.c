@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/host.h"
 #include "common/log.h"
 #include "info.h"
 #include "library.h"
@@ -181,7 +182,7 @@ name_devices(const struct ofi_trait *trait, const struct fi_info *infos,
             info->src_addrlen <= sizeof(raw)) {
             struct ofi_name name;
             memcpy(&raw, info->src_addr, info->src_addrlen);
-            ofi_name_set_port((struct sockaddr *) &raw, 1);
+            tp_host_set_port(&raw, 1);
             if (ofi_name_from_raw(trait, &raw, info->src_addrlen, &name))
                 ofi_name_print(trait, &name, address);
             char *colon = strrchr(address, ':');
@@ -318,8 +319,8 @@ choose_where(const na_plugin_host *host, const na_plugin_open_info *wanted,
         return NA_PLUGIN_E_NOMEM;
     }
     if (choice->trait->format == OFI_FORMAT_IP)
-        ofi_name_set_port(choice->info->src_addr,
-            (uint16_t) (wanted->port > 0 ? wanted->port : 0));
+        tp_host_set_port(choice->info->src_addr,
+            wanted->port > 0 ? (uint32_t) wanted->port : 0);
     return NA_PLUGIN_OK;
 }
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Three forms of an endpoint's name, and the ways between them. */
-#include <arpa/inet.h>
-#include <ctype.h>
-#include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/host.h"
 #include "name.h"
 
 /* An IP address on its way: address, port (both in network order), and for
@@ -55,15 +51,6 @@ ofi_name_sockaddr(const struct ofi_name *name, struct sockaddr_storage *address)
     memcpy(&scope, name->bytes + 18, 4);
     in6->sin6_scope_id = ntohl(scope);
     return sizeof(*in6);
-}
-
-void
-ofi_name_set_port(struct sockaddr *address, uint16_t port)
-{
-    if (address->sa_family == AF_INET)
-        ((struct sockaddr_in *) (void *) address)->sin_port = htons(port);
-    else
-        ((struct sockaddr_in6 *) (void *) address)->sin6_port = htons(port);
 }
 
 bool
@@ -151,14 +138,9 @@ ofi_name_print(const struct ofi_trait *trait, const struct ofi_name *name,
 {
     if (trait->format == OFI_FORMAT_IP) {
         struct sockaddr_storage address;
-        char host[NI_MAXHOST], port[NI_MAXSERV];
-        socklen_t length = ofi_name_sockaddr(name, &address);
-        if (getnameinfo((const void *) &address, length, host, sizeof(host),
-                port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-            host[0] = port[0] = '\0';
-        snprintf(text, OFI_TEXT_MAX,
-            address.ss_family == AF_INET6 ? "[%.200s]:%.20s" : "%.200s:%.20s",
-            host, port);
+        ofi_name_sockaddr(name, &address);
+        if (!tp_host_text(&address, text, OFI_TEXT_MAX))
+            text[0] = '\0';
         return;
     }
     if (trait->format == OFI_FORMAT_STRING) {
@@ -177,91 +159,39 @@ refuse(const na_plugin_host *host, const char *text, const char *why)
     return NA_PLUGIN_E_INVALID_ARG;
 }
 
-/* Splits "host:port", "[host]:port"; a device before a slash is dropped. */
-static const char *
-split_host(const char *text, char host[NI_MAXHOST], const char **port_p)
-{
-    const char *slash = strrchr(text, '/');
-    const char *begin = slash != NULL ? slash + 1 : text;
-    const char *end, *colon;
-
-    if (*begin == '[') {
-        begin++;
-        end = strchr(begin, ']');
-        if (end == NULL)
-            return "a bracket is not closed";
-        colon = end + 1;
-    } else {
-        end = colon = strrchr(begin, ':');
-        if (end != NULL && strchr(begin, ':') != end)
-            return "an IPv6 address stands in brackets";
-    }
-    if (end == NULL || *colon != ':')
-        return "a port is missing";
-    if (end == begin || (size_t) (end - begin) >= NI_MAXHOST)
-        return "a host is missing, or too long";
-    memcpy(host, begin, (size_t) (end - begin));
-    host[end - begin] = '\0';
-    *port_p = colon + 1;
-    return NULL;
-}
-
+/* A device before a slash is dropped. */
 static int32_t
 parse_ip(const na_plugin_host *log, const char *text, int family,
     struct ofi_name *name_p)
 {
-    char host[NI_MAXHOST];
-    const char *port_text = NULL;
-    const char *why = split_host(text, host, &port_text);
-    if (why != NULL)
-        return refuse(log, text, why);
+    const char *slash = strrchr(text, '/');
+    struct tp_place place;
 
-    char *end = NULL;
-    errno = 0;
-    unsigned long port = strtoul(port_text, &end, 10);
-    if (!isdigit((unsigned char) *port_text) || *end != '\0' || errno != 0 ||
-        port == 0 || port > UINT16_MAX)
-        return refuse(log, text, "its port is not a number from 1 to 65535");
-
-    struct addrinfo *found = NULL;
-    struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM};
-    int ret = getaddrinfo(host, port_text, &hints, &found);
-    if (ret != 0 && family != AF_UNSPEC) {
-        hints.ai_family = AF_UNSPEC;
-        ret = getaddrinfo(host, port_text, &hints, &found);
-    }
-    if (ret != 0) {
-        TP_LOG(log, ERROR, "host \"%.200s\": %s", host, gai_strerror(ret));
-        return NA_PLUGIN_E_NOENTRY;
-    }
-    struct sockaddr_storage address = {0};
-    memcpy(&address, found->ai_addr, found->ai_addrlen);
-    freeaddrinfo(found);
+    if (slash != NULL)
+        text = slash + 1;
+    int32_t ret = tp_host_parse(log, text, strlen(text), family, true, &place);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
     memset(name_p, 0, sizeof(*name_p));
-    name_p->length = (uint32_t) bytes_of_sockaddr(&address, name_p->bytes);
+    name_p->length =
+        (uint32_t) bytes_of_sockaddr(&place.address, name_p->bytes);
     return NA_PLUGIN_OK;
-}
-
-static int
-digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static int32_t
 parse_bytes(
     const na_plugin_host *log, const char *text, struct ofi_name *name_p)
 {
+    static const char digits[] = "0123456789abcdef";
     struct ofi_name name = {0};
 
     for (; *text != '\0'; text += 2) {
-        int high = digit_of(text[0]);
-        int low = high >= 0 ? digit_of(text[1]) : -1;
-        if (low < 0 || name.length == OFI_NAME_MAX)
+        const char *high = strchr(digits, text[0]);
+        const char *low = text[1] != '\0' ? strchr(digits, text[1]) : NULL;
+        if (high == NULL || low == NULL || name.length == OFI_NAME_MAX)
             return refuse(log, text, "bytes in hexadecimal are wanted");
-        name.bytes[name.length++] = (uint8_t) (high << 4 | low);
+        name.bytes[name.length++] =
+            (uint8_t) ((high - digits) << 4 | (low - digits));
     }
     if (name.length == 0)
         return refuse(log, text, "it is empty");

@@ -50,9 +50,6 @@ int32_t ofi_name_parse(const na_plugin_host *host,
     const struct ofi_trait *trait, const char *text, int family,
     struct ofi_name *name_p);
 
-/* Writes a port into an IP address. */
-void ofi_name_set_port(struct sockaddr *address, uint16_t port);
-
 /* The address and port of a name of an IP provider. */
 socklen_t ofi_name_sockaddr(
     const struct ofi_name *name, struct sockaddr_storage *address);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Host part, subnet and address format against what libfabric lists. */
-#include <arpa/inet.h>
-#include <ctype.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -17,71 +14,6 @@ family_of(uint32_t addr_format)
     if (addr_format == NA_PLUGIN_ADDR_IPV4)
         return AF_INET;
     return addr_format == NA_PLUGIN_ADDR_IPV6 ? AF_INET6 : AF_UNSPEC;
-}
-
-/* The address bytes of a socket address, and how many. */
-static const uint8_t *
-bytes_of(const struct sockaddr *address, uint32_t *count_p)
-{
-    if (address->sa_family == AF_INET) {
-        *count_p = 4;
-        return (const void *) &(
-            (const struct sockaddr_in *) (const void *) address)
-            ->sin_addr;
-    }
-    *count_p = 16;
-    return (const void *) &(
-        (const struct sockaddr_in6 *) (const void *) address)
-        ->sin6_addr;
-}
-
-static bool
-same_bits(const struct sockaddr *a, const struct sockaddr *b, uint32_t bits)
-{
-    uint32_t count;
-    const uint8_t *left, *right;
-
-    if (a->sa_family != b->sa_family)
-        return false;
-    left = bytes_of(a, &count);
-    right = bytes_of(b, &count);
-    if (memcmp(left, right, bits / 8) != 0)
-        return false;
-    uint8_t mask = (uint8_t) (0xFF00U >> bits % 8);
-    return bits % 8 == 0 || ((left[bits / 8] ^ right[bits / 8]) & mask) == 0;
-}
-
-static bool
-same_address(const struct sockaddr *a, const struct sockaddr *b)
-{
-    return same_bits(a, b, a->sa_family == AF_INET ? 32 : 128);
-}
-
-static bool
-is_any(const struct sockaddr *address)
-{
-    static const uint8_t zeros[16];
-    uint32_t count;
-    const uint8_t *bytes = bytes_of(address, &count);
-    return memcmp(bytes, zeros, count) == 0;
-}
-
-static bool
-is_loopback(const struct sockaddr *address)
-{
-    uint32_t count;
-    const uint8_t *bytes = bytes_of(address, &count);
-    return count == 4 ? bytes[0] == 127
-                      : IN6_IS_ADDR_LOOPBACK(
-                            (const struct in6_addr *) (const void *) bytes);
-}
-
-static bool
-is_link_local(const struct sockaddr *address)
-{
-    uint32_t count;
-    const uint8_t *bytes = bytes_of(address, &count);
-    return count == 16 && bytes[0] == 0xFE && (bytes[1] & 0xC0) == 0x80;
 }
 
 static void
@@ -131,40 +63,6 @@ is_domain(const struct fi_info *infos, const char *name)
     return false;
 }
 
-/* "10.1.0.0/16" */
-static bool
-read_subnet(struct ofi_where *where, const char *text)
-{
-    char address[INET6_ADDRSTRLEN];
-    const char *slash = strchr(text, '/');
-    size_t length = slash != NULL ? (size_t) (slash - text) : strlen(text);
-    struct sockaddr_in *in = (void *) &where->subnet;
-    struct sockaddr_in6 *in6 = (void *) &where->subnet;
-    uint32_t most;
-
-    if (length >= sizeof(address))
-        return false;
-    memcpy(address, text, length);
-    address[length] = '\0';
-    if (inet_pton(AF_INET, address, &in->sin_addr) == 1) {
-        in->sin_family = AF_INET;
-        most = 32;
-    } else if (inet_pton(AF_INET6, address, &in6->sin6_addr) == 1) {
-        in6->sin6_family = AF_INET6;
-        most = 128;
-    } else
-        return false;
-    where->subnet_bits = most;
-    if (slash == NULL)
-        return true;
-    char *end = NULL;
-    unsigned long bits = strtoul(slash + 1, &end, 10);
-    if (!isdigit((unsigned char) slash[1]) || *end != '\0' || bits > most)
-        return false;
-    where->subnet_bits = (uint32_t) bits;
-    return true;
-}
-
 /* A host's name, or an address as text. */
 static int32_t
 read_host(const na_plugin_host *log, struct ofi_where *where)
@@ -183,7 +81,7 @@ read_host(const na_plugin_host *log, struct ofi_where *where)
     for (struct addrinfo *one = found; one != NULL; one = one->ai_next) {
         if (!is_ip(one->ai_addr))
             continue;
-        if (is_any(one->ai_addr)) {
+        if (tp_host_is_any(one->ai_addr)) {
             where->family = one->ai_addr->sa_family;
             where->host = NULL;
             where->count = 0;
@@ -209,7 +107,8 @@ ofi_where_read(const na_plugin_host *log, const struct ofi_trait *trait,
         where->host = where->device = NULL;
         return NA_PLUGIN_OK;
     }
-    if (wanted->ip_subnet != NULL && !read_subnet(where, wanted->ip_subnet)) {
+    if (wanted->ip_subnet != NULL &&
+        !tp_subnet_parse(wanted->ip_subnet, &where->subnet)) {
         TP_LOG(log, ERROR,
             "subnet \"%.100s\" is not like 10.1.0.0/16 or fd00::/8",
             wanted->ip_subnet);
@@ -250,8 +149,7 @@ host_fits(const struct ofi_where *where, const struct fi_info *info)
     if (!is_ip(info->src_addr))
         return false;
     for (uint32_t i = 0; i < where->count; i++)
-        if (same_address(
-                (const struct sockaddr *) &where->addresses[i], info->src_addr))
+        if (tp_host_equal(&where->addresses[i], info->src_addr))
             return true;
     return false;
 }
@@ -272,15 +170,13 @@ ofi_where_fits(const struct ofi_trait *trait, const struct ofi_where *where,
         return 0;
 
     const struct sockaddr *address = info->src_addr;
-    if (where->subnet.ss_family != 0 &&
-        same_bits(address, (const struct sockaddr *) &where->subnet,
-            where->subnet_bits))
+    if (tp_subnet_has(&where->subnet, address))
         score += 32;
     if (where->family != AF_UNSPEC && address->sa_family == where->family)
         score += 16;
-    if (!is_link_local(address))
+    if (!tp_host_is_link_local(address))
         score += 8;
-    if (!is_loopback(address))
+    if (!tp_host_is_loopback(address))
         score += 4;
     if (address->sa_family == AF_INET)
         score += 1;

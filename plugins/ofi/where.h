@@ -4,10 +4,9 @@
 #ifndef OFI_WHERE_H
 #define OFI_WHERE_H
 
-#include <sys/socket.h>
-
 #include <rdma/fabric.h>
 
+#include "common/host.h"
 #include "provider.h"
 #include "types.h"
 
@@ -20,8 +19,7 @@ struct ofi_where {
     uint32_t count;
     bool is_device; /* host is an interface or domain, not an address */
     int family;     /* preferred, or AF_UNSPEC */
-    struct sockaddr_storage subnet; /* ss_family 0: none */
-    uint32_t subnet_bits;
+    struct tp_subnet subnet; /* preferred, family 0: none */
 };
 
 /* Reads host, device, ip_subnet, addr_format. Resolves names, which may block.

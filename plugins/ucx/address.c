@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "address.h"
-#include "where.h"
+#include "common/host.h"
 
 /* Forms of a serialized address. */
 #define SERIAL_PLACE 1U  /* where the class listens, */
@@ -64,15 +64,14 @@ ucx_addr_self(na_plugin_class *cls, na_plugin_addr **addr_p)
 
 /* From a socket address to the object. */
 static int32_t
-get(na_plugin_class *cls, const struct ucx_where *where,
-    na_plugin_addr **addr_p)
+get(na_plugin_class *cls, const struct tp_place *where, na_plugin_addr **addr_p)
 {
     char name[UCX_NAME_MAX + 1];
     size_t front = strlen(cls->protocol);
 
     memcpy(name, cls->protocol, front);
     memcpy(name + front, "://", 3);
-    if (!ucx_where_text(
+    if (!tp_host_text(
             &where->address, name + front + 3, sizeof(name) - front - 3)) {
         TP_LOG(cls->host, ERROR, "the address has no numeric form");
         return NA_PLUGIN_E_INVALID_ARG;
@@ -91,11 +90,12 @@ int32_t
 ucx_addr_lookup(na_plugin_class *cls, const char *name, na_plugin_addr **addr_p)
 {
     const char *rest;
-    struct ucx_where where;
+    struct tp_place where;
 
     int32_t ret = tp_addr_rest(cls->host, name, cls->protocol, &rest);
     if (ret == NA_PLUGIN_OK)
-        ret = ucx_where_parse(cls->host, rest, strlen(rest), true, &where);
+        ret = tp_host_parse(
+            cls->host, rest, strlen(rest), AF_UNSPEC, true, &where);
     return ret == NA_PLUGIN_OK ? get(cls, &where, addr_p) : ret;
 }
 
@@ -218,7 +218,7 @@ ucx_addr_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     na_plugin_addr **addr_p)
 {
     const unsigned char *content;
-    struct ucx_where where;
+    struct tp_place where;
     size_t bytes;
     uint8_t form;
 
@@ -232,7 +232,7 @@ ucx_addr_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     }
     if (form == SERIAL_NUMBER)
         return get_by_number(cls, content, addr_p);
-    ret = ucx_where_parse(
-        cls->host, (const char *) content, bytes, false, &where);
+    ret = tp_host_parse(
+        cls->host, (const char *) content, bytes, AF_UNSPEC, false, &where);
     return ret == NA_PLUGIN_OK ? get(cls, &where, addr_p) : ret;
 }

@@ -16,7 +16,7 @@ ucx_addr_hold(na_plugin_addr *addr)
 void ucx_addr_release(na_plugin_class *cls, na_plugin_addr *addr);
 
 /* The address with this name, found or made, one reference: a numeric
- * "protocol://host:port" as ucx_where_text writes it. NULL: no memory. [lock] */
+ * "protocol://host:port" as tp_host_text writes it. NULL: no memory. [lock] */
 na_plugin_addr *ucx_addr_get(na_plugin_class *cls, const char *name,
     const struct sockaddr_storage *where, socklen_t length);
 

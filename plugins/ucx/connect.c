@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "address.h"
+#include "common/host.h"
 #include "connect.h"
 #include "descriptor.h"
 #include "process.h"
 #include "tx.h"
-#include "where.h"
 
 #define HELLO_NS UINT64_C(30000000000) /* for a caller, of many, to say it */
 #define CALLED_MOST 4096U              /* callers without a hello */
@@ -58,7 +58,7 @@ may_call(const na_plugin_class *cls, const na_plugin_addr *addr)
             cls->family == AF_INET6 ? 6 : 4);
         return false;
     }
-    if (cls->loopback && !ucx_where_loopback(&addr->where)) {
+    if (cls->loopback && !tp_host_is_loopback(&addr->where)) {
         TP_LOG(cls->host, WARNING,
             "%s is not called: this class was opened at a loopback address",
             addr->name);
@@ -91,7 +91,7 @@ ucx_connect(
     ucx_addr_hold(addr);
     conn->addr = addr;
     addr->call = conn;
-    ucx_descriptor_own_port(ucx_where_port(&addr->where));
+    ucx_descriptor_own_port(tp_host_port(&addr->where));
     ucx_conn_mark(cls, false);
     if (ucx_connect_hello(conn, NA_PLUGIN_OK) != NA_PLUGIN_OK)
         ucx_conn_fail(conn, NA_PLUGIN_E_NOMEM);
@@ -110,7 +110,7 @@ ucx_connect_on_request(ucp_conn_request_h request, void *arg)
     char name[UCX_NAME_MAX + 1] = "a caller";
 
     if (ucp_conn_request_query(request, &attr) == UCS_OK)
-        ucx_where_text(&attr.client_address, name, sizeof(name));
+        tp_host_text(&attr.client_address, name, sizeof(name));
     struct ucx_conn *conn = cls->called < CALLED_MOST
                                 ? ucx_conn_new(cls, UCX_CONN_CALLED, name)
                                 : NULL;

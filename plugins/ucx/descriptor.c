@@ -15,8 +15,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "common/host.h"
 #include "descriptor.h"
-#include "where.h"
 
 /* UCX's defaults for its sockets, seconds. */
 #define KEEP_IDLE 10
@@ -123,7 +123,7 @@ port_of(int (*ask)(int, struct sockaddr *, socklen_t *), int fd)
     if (ask(fd, (struct sockaddr *) &address, &length) != 0 ||
         (address.ss_family != AF_INET && address.ss_family != AF_INET6))
         return 0;
-    return ucx_where_port(&address);
+    return tp_host_port(&address);
 }
 
 static bool

@@ -18,15 +18,15 @@ from_environment(const char *variable)
 }
 
 void
-ucx_exposure_restrict(na_plugin_class *cls, const struct ucx_where *where)
+ucx_exposure_restrict(na_plugin_class *cls, const struct tp_place *where)
 {
     /* UCX 1.13 has no IPv6 over the loopback interface */
     if (where->length == 0 || where->address.ss_family != AF_INET ||
-        !ucx_where_loopback(&where->address) || cls->devices[0] != '\0' ||
+        !tp_host_is_loopback(&where->address) || cls->devices[0] != '\0' ||
         from_environment("UCX_NET_DEVICES") != NULL)
         return;
     cls->loopback =
-        ucx_where_loopback_interface(NULL, cls->devices, sizeof(cls->devices));
+        tp_host_loopback_interface(NULL, cls->devices, sizeof(cls->devices));
 }
 
 void
@@ -51,7 +51,7 @@ all_loopback(const char *devices)
             return false;
         memcpy(name, devices, length);
         name[length] = '\0';
-        if (!ucx_where_loopback_interface(name, name, sizeof(name)))
+        if (!tp_host_loopback_interface(name, name, sizeof(name)))
             return false;
         devices = comma != NULL ? comma + 1 : NULL;
     }

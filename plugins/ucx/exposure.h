@@ -6,11 +6,11 @@
 #define UCX_EXPOSURE_H
 
 #include "class.h"
-#include "where.h"
+#include "common/host.h"
 
 /* A class at a loopback address gets the loopback interface alone, and calls no
  * other address, unless the info string or the environment names devices. */
-void ucx_exposure_restrict(na_plugin_class *cls, const struct ucx_where *where);
+void ucx_exposure_restrict(na_plugin_class *cls, const struct tp_place *where);
 
 /* Turns off in UCX's configuration what a class doesn't need and strangers could
  * use. What the environment sets stays. */

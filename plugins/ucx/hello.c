@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "address.h"
+#include "common/host.h"
 #include "connect.h"
 #include "hello.h"
 #include "recv.h"
-#include "where.h"
 
 /* What is wrong with a hello, NULL if nothing is. */
 static const char *
@@ -40,16 +40,16 @@ listener_addr(struct ucx_conn *conn, const char *name)
     na_plugin_class *cls = conn->cls;
     const char *rest = strstr(name, "://");
     char own[UCX_NAME_MAX + 1];
-    struct ucx_where where;
+    struct tp_place where;
 
-    if (rest == NULL || ucx_where_parse(cls->host, rest + 3, strlen(rest + 3),
-                            false, &where) != NA_PLUGIN_OK)
+    if (rest == NULL || tp_host_parse(cls->host, rest + 3, strlen(rest + 3),
+                            AF_UNSPEC, false, &where) != NA_PLUGIN_OK)
         return ucx_addr_make(cls, "");
     int n = snprintf(own, sizeof(own), "%s://%s", cls->protocol, rest + 3);
     if (n < 0 || (size_t) n >= sizeof(own))
         return ucx_addr_make(cls, "");
     if (strcmp(own, cls->self->name) != 0 &&
-        ucx_where_same_host(&conn->client, &where.address))
+        tp_host_same(&conn->client, &where.address))
         return ucx_addr_get(cls, own, &where.address, where.length);
     na_plugin_addr *addr = ucx_addr_make(cls, own);
     if (addr != NULL) {

@@ -92,7 +92,7 @@ ucx_library_open(na_plugin_class *cls)
 
 /* What the system says against listening there; 0: nothing. */
 static int
-bind_error(const struct ucx_where *where)
+bind_error(const struct tp_place *where)
 {
     int fd = socket(where->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int error = 0;
@@ -108,12 +108,12 @@ bind_error(const struct ucx_where *where)
 /* Says why there is no listener; the code for that. */
 static int32_t
 explain_listen(
-    na_plugin_class *cls, const struct ucx_where *where, ucs_status_t status)
+    na_plugin_class *cls, const struct tp_place *where, ucs_status_t status)
 {
     char text[UCX_NAME_MAX + 1] = "?";
     int error = status == UCS_ERR_BUSY ? EADDRINUSE : bind_error(where);
 
-    ucx_where_text(&where->address, text, sizeof(text));
+    tp_host_text(&where->address, text, sizeof(text));
     TP_LOG(cls->host, ERROR, "listening at %s: %s", text,
         error != 0 ? strerror(error) : ucs_status_string(status));
     switch (error) {
@@ -131,7 +131,7 @@ explain_listen(
 }
 
 int32_t
-ucx_library_listen(na_plugin_class *cls, struct ucx_where *where_p)
+ucx_library_listen(na_plugin_class *cls, struct tp_place *where_p)
 {
     ucp_listener_params_t params = {
         .field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR |
@@ -147,7 +147,7 @@ ucx_library_listen(na_plugin_class *cls, struct ucx_where *where_p)
         status = ucp_listener_query(cls->listener, &attr);
     if (status == UCS_OK) {
         where_p->address = attr.sockaddr;
-        ucx_descriptor_own_port(ucx_where_port(&where_p->address));
+        ucx_descriptor_own_port(tp_host_port(&where_p->address));
         ucx_descriptor_mark_sockets();
         return NA_PLUGIN_OK;
     }

@@ -8,6 +8,7 @@
 
 #include "address.h"
 #include "close.h"
+#include "common/host.h"
 #include "common/open.h"
 #include "context.h"
 #include "exposure.h"
@@ -16,7 +17,6 @@
 #include "mem.h"
 #include "open.h"
 #include "tx.h"
-#include "where.h"
 
 #define WINDOW_MESSAGES 4 /* that it has room for, at least */
 
@@ -70,23 +70,22 @@ draw_number(na_plugin_class *cls)
  * that doesn't listen need not be anywhere. */
 static int32_t
 find_place(na_plugin_class *cls, const na_plugin_open_info *info,
-    struct ucx_where *where_p)
+    struct tp_place *where_p)
 {
-    struct ucx_where where = {.length = 0};
+    struct tp_place where = {.length = 0};
     int family = info->addr_format == NA_PLUGIN_ADDR_IPV6   ? AF_INET6
                  : info->addr_format == NA_PLUGIN_ADDR_IPV4 ? AF_INET
                                                             : AF_UNSPEC;
     const char *host = info->host;
 
-    if (host == NULL && info->device != NULL &&
-        ucx_where_interface(info->device))
+    if (host == NULL && info->device != NULL && tp_host_interface(info->device))
         host = info->device;
     cls->family = family == AF_INET6 ? AF_INET6 : AF_INET;
     if (!cls->listens && host == NULL)
         return NA_PLUGIN_OK;
-    int32_t ret = ucx_where_own(cls->host, host,
-        info->port > 0 ? (uint32_t) info->port : 0, family, info->ip_subnet,
-        &where);
+    int32_t ret =
+        tp_host_own(cls->host, host, info->port > 0 ? (uint32_t) info->port : 0,
+            family, info->ip_subnet, &where);
     if (ret != NA_PLUGIN_OK)
         return ret;
     cls->family = where.address.ss_family;
@@ -98,7 +97,7 @@ find_place(na_plugin_class *cls, const na_plugin_open_info *info,
  * without a name. */
 static int32_t
 take_address(na_plugin_class *cls, const na_plugin_open_info *info,
-    struct ucx_where *where)
+    struct tp_place *where)
 {
     char name[UCX_NAME_MAX + 1] = "";
 
@@ -106,9 +105,9 @@ take_address(na_plugin_class *cls, const na_plugin_open_info *info,
         int32_t ret = ucx_library_listen(cls, where);
         if (ret != NA_PLUGIN_OK)
             return ret;
-        ucx_where_reach(where, info->ip_subnet);
+        tp_host_reach(where, info->ip_subnet);
         int n = snprintf(name, sizeof(name), "%s://", cls->protocol);
-        if (!ucx_where_text(
+        if (!tp_host_text(
                 &where->address, name + n, sizeof(name) - (size_t) n)) {
             TP_LOG(cls->host, ERROR, "the own address has no numeric form");
             return NA_PLUGIN_E_ADDRNOTAVAIL;
@@ -171,7 +170,7 @@ build(na_plugin_class *cls, const na_plugin_open_info *info)
         TP_LOG(cls->host, ERROR, "no memory for a class");
         return NA_PLUGIN_E_NOMEM;
     }
-    struct ucx_where where = {.length = 0};
+    struct tp_place where = {.length = 0};
     ret = find_place(cls, info, &where);
     if (ret != NA_PLUGIN_OK)
         return ret;

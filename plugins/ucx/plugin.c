@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "common/host.h"
 #include "common/open.h"
 #include "common/setting.h"
 #include "context.h"
@@ -15,7 +16,6 @@
 #include "progress.h"
 #include "rma.h"
 #include "wait.h"
-#include "where.h"
 #include "work.h"
 
 #define UCX_PLUGIN_VERSION "0.1.0"
@@ -178,7 +178,7 @@ info(const na_plugin_host *host, const char *protocol, void *arg,
     if (protocol == NULL || strcmp(protocol, "all") == 0)
         found(arg, &all);
     if (protocol == NULL || strcmp(protocol, "tcp") == 0)
-        ucx_where_list(&listing, list_one);
+        tp_host_list(&listing, list_one);
     return NA_PLUGIN_OK;
 }
 

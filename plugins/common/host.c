@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "where.h"
+#include "common/host.h"
+#include "common/log.h"
 
 #define HOST_MAX 255U
 
@@ -25,9 +26,9 @@ length_of(int family)
 
 /* The bytes of the host's part of an address. */
 static const unsigned char *
-host_bytes(const struct sockaddr_storage *address, size_t *length_p)
+host_bytes(const void *address, size_t *length_p)
 {
-    if (address->ss_family == AF_INET6) {
+    if (((const struct sockaddr *) address)->sa_family == AF_INET6) {
         *length_p = 16;
         return ((const struct sockaddr_in6 *) address)->sin6_addr.s6_addr;
     }
@@ -36,8 +37,8 @@ host_bytes(const struct sockaddr_storage *address, size_t *length_p)
         ->sin_addr;
 }
 
-static void
-set_port(struct sockaddr_storage *address, uint32_t port)
+void
+tp_host_set_port(struct sockaddr_storage *address, uint32_t port)
 {
     if (address->ss_family == AF_INET6)
         ((struct sockaddr_in6 *) address)->sin6_port = htons((uint16_t) port);
@@ -46,7 +47,7 @@ set_port(struct sockaddr_storage *address, uint32_t port)
 }
 
 uint32_t
-ucx_where_port(const struct sockaddr_storage *address)
+tp_host_port(const struct sockaddr_storage *address)
 {
     return ntohs(address->ss_family == AF_INET6
                      ? ((const struct sockaddr_in6 *) address)->sin6_port
@@ -54,7 +55,7 @@ ucx_where_port(const struct sockaddr_storage *address)
 }
 
 bool
-ucx_where_text(const struct sockaddr_storage *address, char *text, size_t room)
+tp_host_text(const struct sockaddr_storage *address, char *text, size_t room)
 {
     char host[HOST_MAX + 1];
     bool six = address->ss_family == AF_INET6;
@@ -64,14 +65,12 @@ ucx_where_text(const struct sockaddr_storage *address, char *text, size_t room)
             NI_NUMERICHOST) != 0)
         return false;
     int n = snprintf(text, room, six ? "[%s]:%" PRIu32 : "%s:%" PRIu32, host,
-        ucx_where_port(address));
+        tp_host_port(address));
     return n > 0 && (size_t) n < room;
 }
 
-/* A subnet "10.1.0.0/16" as bytes and bits; false if it is none. */
-static bool
-parse_subnet(const char *text, int *family_p, unsigned char bytes[16],
-    unsigned long *bits_p)
+bool
+tp_subnet_parse(const char *text, struct tp_subnet *subnet)
 {
     char host[INET6_ADDRSTRLEN];
     const char *slash = strchr(text, '/');
@@ -82,28 +81,31 @@ parse_subnet(const char *text, int *family_p, unsigned char bytes[16],
         return false;
     memcpy(host, text, length);
     host[length] = '\0';
-    *family_p = strchr(host, ':') != NULL ? AF_INET6 : AF_INET;
-    if (inet_pton(*family_p, host, bytes) != 1)
+    subnet->family = strchr(host, ':') != NULL ? AF_INET6 : AF_INET;
+    if (inet_pton(subnet->family, host, subnet->bytes) != 1)
         return false;
-    unsigned long most = *family_p == AF_INET6 ? 128 : 32;
-    *bits_p = most;
+    unsigned long most = subnet->family == AF_INET6 ? 128 : 32;
+    subnet->bits = most;
     if (slash == NULL)
         return true;
-    *bits_p = strtoul(slash + 1, &end, 10);
-    return end != slash + 1 && *end == '\0' && *bits_p <= most;
+    subnet->bits = strtoul(slash + 1, &end, 10);
+    return slash[1] >= '0' && slash[1] <= '9' && *end == '\0' &&
+           subnet->bits <= most;
 }
 
-static bool
-in_subnet(const struct sockaddr_storage *address, int family,
-    const unsigned char *bytes, unsigned long bits)
+bool
+tp_subnet_has(const struct tp_subnet *subnet, const void *address)
 {
     size_t length;
     const unsigned char *own = host_bytes(address, &length);
+    unsigned long bits = subnet->bits;
 
-    if (address->ss_family != family || memcmp(own, bytes, bits / 8) != 0)
+    if (((const struct sockaddr *) address)->sa_family != subnet->family ||
+        memcmp(own, subnet->bytes, bits / 8) != 0)
         return false;
     unsigned char mask = (unsigned char) (0xFF00U >> (bits % 8));
-    return bits % 8 == 0 || ((own[bits / 8] ^ bytes[bits / 8]) & mask) == 0;
+    return bits % 8 == 0 ||
+           ((own[bits / 8] ^ subnet->bytes[bits / 8]) & mask) == 0;
 }
 
 /* An interface's address that can be used: not of a link only, which would need
@@ -117,19 +119,14 @@ usable(const struct ifaddrs *interface)
         return false;
     if (address->sa_family == AF_INET)
         return true;
-    return address->sa_family == AF_INET6 &&
-           !IN6_IS_ADDR_LINKLOCAL(
-               &((const struct sockaddr_in6 *) address)->sin6_addr);
+    return address->sa_family == AF_INET6 && !tp_host_is_link_local(address);
 }
 
 /* What is looked for among the interfaces. */
 struct wish {
-    const char *name; /* NULL: any */
-    int family;       /* preferred */
-    const char *subnet;
-    int subnet_family;
-    unsigned char subnet_bytes[16];
-    unsigned long subnet_bits;
+    const char *name;        /* NULL: any */
+    int family;              /* preferred */
+    struct tp_subnet subnet; /* preferred, family 0: none */
 };
 
 /* How well an interface's address fits; 0: not at all. */
@@ -146,14 +143,13 @@ fitness(const struct wish *wish, const struct ifaddrs *interface)
     if (address->ss_family ==
         (wish->family == AF_UNSPEC ? AF_INET : wish->family))
         points += 2;
-    if (wish->subnet != NULL && in_subnet(address, wish->subnet_family,
-                                    wish->subnet_bytes, wish->subnet_bits))
+    if (tp_subnet_has(&wish->subnet, address))
         points += 8;
     return points;
 }
 
 static bool
-choose(const struct wish *wish, struct ucx_where *where)
+choose(const struct wish *wish, struct tp_place *place)
 {
     struct ifaddrs *list;
     int best = 0;
@@ -164,9 +160,9 @@ choose(const struct wish *wish, struct ucx_where *where)
         int points = fitness(wish, i);
         if (points > best) {
             best = points;
-            where->length = length_of(i->ifa_addr->sa_family);
-            memset(&where->address, 0, sizeof(where->address));
-            memcpy(&where->address, i->ifa_addr, where->length);
+            place->length = length_of(i->ifa_addr->sa_family);
+            memset(&place->address, 0, sizeof(place->address));
+            memcpy(&place->address, i->ifa_addr, place->length);
         }
     }
     freeifaddrs(list);
@@ -175,7 +171,7 @@ choose(const struct wish *wish, struct ucx_where *where)
 
 /* Names to an address; a code of getaddrinfo. */
 static int
-resolve_host(const char *name, int family, bool names, struct ucx_where *where)
+resolve_host(const char *name, int family, bool names, struct tp_place *place)
 {
     struct addrinfo hints = {.ai_family = family,
         .ai_socktype = SOCK_STREAM,
@@ -189,9 +185,9 @@ resolve_host(const char *name, int family, bool names, struct ucx_where *where)
     }
     if (error != 0)
         return error;
-    memset(&where->address, 0, sizeof(where->address));
-    where->length = length_of(list->ai_family);
-    memcpy(&where->address, list->ai_addr, where->length);
+    memset(&place->address, 0, sizeof(place->address));
+    place->length = length_of(list->ai_family);
+    memcpy(&place->address, list->ai_addr, place->length);
     freeaddrinfo(list);
     return 0;
 }
@@ -208,14 +204,13 @@ of_many(const struct sockaddr_storage *address)
 }
 
 int32_t
-ucx_where_own(const na_plugin_host *host, const char *name, uint32_t port,
-    int family, const char *subnet, struct ucx_where *where_p)
+tp_host_own(const na_plugin_host *host, const char *name, uint32_t port,
+    int family, const char *subnet, struct tp_place *place_p)
 {
-    struct wish wish = {.name = name, .family = family, .subnet = subnet};
-    struct ucx_where where;
+    struct wish wish = {.name = name, .family = family};
+    struct tp_place place;
 
-    if (subnet != NULL && !parse_subnet(subnet, &wish.subnet_family,
-                              wish.subnet_bytes, &wish.subnet_bits)) {
+    if (subnet != NULL && !tp_subnet_parse(subnet, &wish.subnet)) {
         TP_LOG(
             host, ERROR, "\"%.60s\" is no subnet, as 10.1.0.0/16 is", subnet);
         return NA_PLUGIN_E_INVALID_ARG;
@@ -225,15 +220,15 @@ ucx_where_own(const na_plugin_host *host, const char *name, uint32_t port,
         return NA_PLUGIN_E_INVALID_ARG;
     }
     if (name == NULL) {
-        if (!choose(&wish, &where)) {
+        if (!choose(&wish, &place)) {
             TP_LOG(host, ERROR, "no network interface with an IP address");
             return NA_PLUGIN_E_NODEV;
         }
-    } else if (resolve_host(name, AF_UNSPEC, false, &where) != 0 &&
-               !choose(&wish, &where)) {
+    } else if (resolve_host(name, AF_UNSPEC, false, &place) != 0 &&
+               !choose(&wish, &place)) {
         int error = if_nametoindex(name) != 0
                         ? EAI_SYSTEM
-                        : resolve_host(name, family, true, &where);
+                        : resolve_host(name, family, true, &place);
         if (error == EAI_SYSTEM) {
             TP_LOG(host, ERROR,
                 "interface \"%.60s\" has no IP address, or is down", name);
@@ -246,35 +241,30 @@ ucx_where_own(const na_plugin_host *host, const char *name, uint32_t port,
             return NA_PLUGIN_E_ADDRNOTAVAIL;
         }
     }
-    if (of_many(&where.address)) {
+    if (of_many(&place.address)) {
         TP_LOG(host, ERROR,
             "\"%.120s\" is an address of many hosts, not of one", name);
         return NA_PLUGIN_E_ADDRNOTAVAIL;
     }
-    set_port(&where.address, port);
-    *where_p = where;
+    tp_host_set_port(&place.address, port);
+    *place_p = place;
     return NA_PLUGIN_OK;
 }
 
 void
-ucx_where_reach(struct ucx_where *where, const char *subnet)
+tp_host_reach(struct tp_place *place, const char *subnet)
 {
-    static const unsigned char none[16];
-    struct wish wish = {.subnet = subnet, .family = where->address.ss_family};
-    struct ucx_where other;
-    size_t length;
+    struct wish wish = {.family = place->address.ss_family};
+    struct tp_place other;
 
-    const unsigned char *own = host_bytes(&where->address, &length);
-    if (memcmp(own, none, length) != 0)
+    if (!tp_host_is_any(&place->address) ||
+        (subnet != NULL && !tp_subnet_parse(subnet, &wish.subnet)))
         return;
-    if (subnet != NULL)
-        parse_subnet(
-            subnet, &wish.subnet_family, wish.subnet_bytes, &wish.subnet_bits);
     if (!choose(&wish, &other) ||
-        other.address.ss_family != where->address.ss_family)
+        other.address.ss_family != place->address.ss_family)
         return;
-    set_port(&other.address, ucx_where_port(&where->address));
-    *where = other;
+    tp_host_set_port(&other.address, tp_host_port(&place->address));
+    *place = other;
 }
 
 /* Splits "host:port" or "[host]:port"; false if it is neither. */
@@ -315,11 +305,11 @@ split(
 }
 
 int32_t
-ucx_where_parse(const na_plugin_host *host, const char *text, size_t length,
-    bool resolve, struct ucx_where *where_p)
+tp_host_parse(const na_plugin_host *host, const char *text, size_t length,
+    int family, bool resolve, struct tp_place *place_p)
 {
     char name[HOST_MAX + 1];
-    struct ucx_where where;
+    struct tp_place place;
     uint32_t port;
 
     if (!split(text, length, name, &port)) {
@@ -329,18 +319,18 @@ ucx_where_parse(const na_plugin_host *host, const char *text, size_t length,
             (int) (length < 120 ? length : 120), text);
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    int error = resolve_host(name, AF_UNSPEC, resolve, &where);
+    int error = resolve_host(name, family, resolve, &place);
     if (error != 0) {
         TP_LOG(host, ERROR, "host \"%.120s\": %s", name, gai_strerror(error));
         return resolve ? NA_PLUGIN_E_NOENTRY : NA_PLUGIN_E_INVALID_ARG;
     }
-    set_port(&where.address, port);
-    *where_p = where;
+    tp_host_set_port(&place.address, port);
+    *place_p = place;
     return NA_PLUGIN_OK;
 }
 
-static bool
-equal_hosts(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+bool
+tp_host_equal(const void *a, const void *b)
 {
     size_t length;
     size_t other;
@@ -365,29 +355,47 @@ local(const struct sockaddr_storage *address)
     for (struct ifaddrs *i = list; i != NULL && !found; i = i->ifa_next)
         found = i->ifa_addr != NULL &&
                 i->ifa_addr->sa_family == address->ss_family &&
-                equal_hosts(address, (const void *) i->ifa_addr);
+                tp_host_equal(address, i->ifa_addr);
     freeifaddrs(list);
     return found;
 }
 
 bool
-ucx_where_same_host(
-    const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+tp_host_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
-    return equal_hosts(a, b) || (local(a) && local(b));
+    return tp_host_equal(a, b) || (local(a) && local(b));
 }
 
 bool
-ucx_where_interface(const char *name)
+tp_host_interface(const char *name)
 {
-    struct ucx_where where;
+    struct tp_place place;
     struct wish wish = {.name = name};
 
-    return choose(&wish, &where);
+    return choose(&wish, &place);
 }
 
 bool
-ucx_where_loopback(const struct sockaddr_storage *address)
+tp_host_is_any(const void *address)
+{
+    static const unsigned char none[16];
+    size_t length;
+    const unsigned char *bytes = host_bytes(address, &length);
+
+    return memcmp(bytes, none, length) == 0;
+}
+
+bool
+tp_host_is_link_local(const void *address)
+{
+    size_t length;
+    const unsigned char *bytes = host_bytes(address, &length);
+
+    return length == 16 && bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+}
+
+bool
+tp_host_is_loopback(const void *address)
 {
     static const unsigned char six[16] = {[15] = 1};
     size_t length;
@@ -397,7 +405,7 @@ ucx_where_loopback(const struct sockaddr_storage *address)
 }
 
 bool
-ucx_where_loopback_interface(const char *wanted, char *name, size_t room)
+tp_host_loopback_interface(const char *wanted, char *name, size_t room)
 {
     struct ifaddrs *list;
     bool found = false;
@@ -416,7 +424,7 @@ ucx_where_loopback_interface(const char *wanted, char *name, size_t room)
 }
 
 void
-ucx_where_list(
+tp_host_list(
     void *arg, void (*found)(void *arg, const char *name, const char *address))
 {
     struct ifaddrs *list;
