@@ -12,7 +12,7 @@
 
 #define FLUSH_NS TP_SECOND
 
-/* Those of the same process are made to take what was sent by who waits. */
+/* Peers of the same process are progressed by the class that waits. */
 static bool
 is_asked(const struct ofi_peer *peer)
 {
@@ -64,7 +64,7 @@ ofi_barrier_flush(struct ofi_endpoint *ep)
 {
     uint64_t end = tp_now() + FLUSH_NS;
 
-    /* stuck, to be probed: some providers go on trying to reach the gone */
+    /* stuck, to be probed: some providers go on connecting to dead peers */
     for (struct tp_link *link = ep->by_age.head; link != NULL;
          link = link->next) {
         struct ofi_peer *peer = ofi_peer_by_age(link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a class is put together and taken apart. If several contexts are expected,
+/* Opening and closing a class. If several contexts are expected,
  * each gets an endpoint of its own, with its queue of completions and its lock, so
  * that they do not wait for one another. Peers find them by way of the first one,
  * see route.h. */
@@ -41,7 +41,7 @@ message_size(const na_plugin_class *cls, const struct fi_info *device,
 /* Whether contexts can have endpoints of their own. Not if puts and gets want
  * registrations of their own domain's. */
 static bool
-can_be_apart(const na_plugin_class *cls, const struct fi_info *device)
+can_be_multi_endpoint(const na_plugin_class *cls, const struct fi_info *device)
 {
     int of_domain = FI_MR_LOCAL | FI_MR_HMEM;
 
@@ -76,7 +76,8 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info,
     tp_lock_init(&cls->memory_lock, cls->single);
     tp_lock_init(&cls->keys.lock, cls->single);
     tp_lock_init(&cls->addrs_lock, cls->single);
-    cls->apart = info->max_contexts > 1 && can_be_apart(cls, device);
+    cls->multi_endpoint =
+        info->max_contexts > 1 && can_be_multi_endpoint(cls, device);
 }
 
 /* UPCALLS: what liveness makes messages and transfers do */
@@ -106,7 +107,7 @@ static const struct ofi_upcalls upcalls = {.end = end,
     .forward = ofi_forward,
     .pass = ofi_forward_own};
 
-/* The first context's, with that, comes first: the others speak in its name. */
+/* The first endpoint is closed last: the others use its name. */
 void
 ofi_class_destroy(na_plugin_class *cls)
 {
@@ -132,7 +133,7 @@ ofi_class_destroy(na_plugin_class *cls)
     free(cls);
 }
 
-/* What provider a class is of; with room for the name of a protocol behind it. */
+/* A class of the chosen provider, with room for the name of a protocol. */
 static na_plugin_class *
 allocate(const na_plugin_host *host, const char *protocol,
     const struct ofi_choice *choice)
@@ -191,8 +192,8 @@ ofi_class_new(const na_plugin_host *host, const na_plugin_open_info *info,
     return NA_PLUGIN_OK;
 }
 
-/* That of a context, opened if it was not yet. It stays as long as the class: peers
- * know it. */
+/* The endpoint of a context, opened at first use. It stays as long as the class:
+ * peers know it. */
 static int32_t
 open_endpoint(na_plugin_class *cls, uint32_t id, struct ofi_endpoint **ep_p)
 {
@@ -242,7 +243,7 @@ ofi_class_create_context(
             cls->context_max);
         return NA_PLUGIN_E_OVERFLOW;
     }
-    if (cls->apart)
+    if (cls->multi_endpoint)
         ret = open_endpoint(cls, id, &ep);
     return ret == NA_PLUGIN_OK ? ofi_ctx_create(ep, id, core_ctx, ctx_p) : ret;
 }

@@ -14,7 +14,6 @@
 #include "quirk.h"
 #include "rma.h"
 #include "send.h"
-#include "wait.h"
 
 int32_t
 ofi_ctx_create(
@@ -64,8 +63,8 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
 
     tp_lock_take(&ep->lock);
     if (ctx->armed)
-        ofi_wait_disarm(ctx);
-    if (ep->cls->apart)
+        ofi_cross_disarm(ctx);
+    if (ep->cls->multi_endpoint)
         ofi_cross_clear(ep);
     if (ep->context_count == 1)
         ofi_barrier_flush(ep);

@@ -147,15 +147,18 @@ ofi_cross_arm(na_plugin_ctx *ctx)
     return nothing;
 }
 
-bool
+void
 ofi_cross_disarm(na_plugin_ctx *ctx)
 {
     struct ofi_cross *cross = &ctx->ep->cross;
 
-    tp_lock_take(&cross->lock);
-    bool set = cross->set;
-    cross->event = -1;
-    cross->set = false;
-    tp_lock_drop(&cross->lock);
-    return set;
+    ctx->armed = false;
+    if (ctx->ep->cls->multi_endpoint) {
+        tp_lock_take(&cross->lock);
+        ctx->wake.set = ctx->wake.set || cross->set;
+        cross->event = -1;
+        cross->set = false;
+        tp_lock_drop(&cross->lock);
+    }
+    tp_wake_clear(&ctx->wake);
 }

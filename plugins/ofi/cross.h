@@ -29,9 +29,9 @@ void ofi_cross_free(struct ofi_endpoint *ep, struct ofi_cross_message *message);
 void ofi_cross_clear(struct ofi_endpoint *ep);
 
 /* What is appended wakes a context from now on; false: there is something to
- * deliver already. No longer; true: its wake-up was set. [lock] */
+ * deliver already. A context that is polled is not armed any more. [lock] */
 bool ofi_cross_arm(na_plugin_ctx *ctx);
-bool ofi_cross_disarm(na_plugin_ctx *ctx);
+void ofi_cross_disarm(na_plugin_ctx *ctx);
 
 static inline bool
 ofi_cross_is_empty(const struct ofi_endpoint *ep)

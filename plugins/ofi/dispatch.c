@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that have arrived: checked, and brought to whom they are for. */
+/* Messages that have arrived: checked, and delivered to their contexts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ longest(const struct ofi_endpoint *ep, uint8_t kind)
                                          : ep->cls->max_expected;
 }
 
-/* A name in a header. False: it can't be one. */
+/* A name in a header. False: it is malformed. */
 static inline bool
 read_name(const struct ofi_endpoint *ep, const unsigned char *bytes,
     struct ofi_name *name)
@@ -55,8 +55,8 @@ read_part(struct ofi_endpoint *ep, const unsigned char *bytes,
     return true;
 }
 
-/* Who sends, by the names in a header; message.from is NULL if there is no
- * memory. False: they can't be. */
+/* The sender, by the names in a header; message.from is NULL if there is no
+ * memory. False: they are malformed. */
 static inline bool
 read_sender(struct ofi_endpoint *ep, const unsigned char *data,
     struct ofi_message *message)

@@ -50,7 +50,7 @@ bool
 ofi_error_is_loss(int error)
 {
     switch (error) {
-    case FI_ECANCELED: /* nobody asks for that: receives are the plugin's */
+    case FI_ECANCELED: /* of a closed connection: the plugin cancels nothing */
     case EHOSTUNREACH:
     case EHOSTDOWN:
     case ENETUNREACH:

@@ -14,16 +14,16 @@
 static int32_t
 refuse(struct ofi_endpoint *ep, const char *call, int ret)
 {
-    char where[OFI_TEXT_MAX] = "";
+    char address[OFI_TEXT_MAX] = "";
     struct ofi_name name;
 
     if (ep->info->src_addr != NULL &&
         ofi_name_from_raw(
             ep->cls->trait, ep->info->src_addr, ep->info->src_addrlen, &name))
-        ofi_name_print(ep->cls->trait, &name, where);
+        ofi_name_print(ep->cls->trait, &name, address);
     TP_LOG(ep->cls->host, ERROR, "provider %s, device %s%s%s: %s: %s",
         ep->cls->trait->provider, ep->info->domain_attr->name,
-        where[0] != '\0' ? ", address " : "", where, call,
+        address[0] != '\0' ? ", address " : "", address, call,
         ofi_library.strerror(-ret));
     return ofi_error_code(-ret);
 }

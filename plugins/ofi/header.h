@@ -65,7 +65,7 @@ ofi_header_write(const struct ofi_endpoint *ep, unsigned char *bytes,
     memcpy(bytes + 16, &target, sizeof(target));
 }
 
-/* Reads one. False: it can't be. *length_p: of header and names. */
+/* Reads one. False: it is malformed. *length_p: of header and names. */
 static inline bool
 ofi_header_read(const unsigned char *bytes, uint64_t length,
     struct ofi_header *header, uint32_t *length_p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fi_getinfo: what to ask for, which answer to take, and what to say when there
- * is none. */
+/* fi_getinfo: what to ask for, which answer to take, and what to log when
+ * none fits. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "library.h"
 #include "name.h"
 #include "nearest.h"
-#include "where.h"
+#include "source.h"
 
 /* The six classes of traffic have the same names on both sides, in another
  * order. */
@@ -130,7 +130,7 @@ ofi_info_query(const char *provider, const na_plugin_open_info *wanted)
     if (infos != NULL || wanted == NULL)
         return infos;
 
-    /* What can't be had of these is left out, one after the other. */
+    /* options that are not offered are left out, one after the other */
     na_plugin_open_info less = *wanted;
     less.flags &= ~NA_PLUGIN_OPEN_MEM_DEVICE;
     infos = query(provider, &less);
@@ -273,45 +273,46 @@ refuse_protocol(const na_plugin_host *host, const na_plugin_open_info *wanted,
 }
 
 static int32_t
-refuse_where(const na_plugin_host *host, const struct ofi_choice *choice,
-    const struct ofi_where *where, const struct fi_info *infos)
+refuse_source(const na_plugin_host *host, const struct ofi_choice *choice,
+    const struct ofi_source *source, const struct fi_info *infos)
 {
     char devices[400];
-    bool device = where->device != NULL || where->is_device;
+    bool device = source->device != NULL || source->is_device;
 
     name_devices(choice->trait, infos, devices, sizeof(devices));
     TP_LOG(host, ERROR,
         "%s \"%.64s%s%.200s\" is not one that provider %s can use here; there "
         "are: %s",
-        device ? "device" : "host", where->device != NULL ? where->device : "",
-        where->device != NULL && where->host != NULL ? "/" : "",
-        where->host != NULL ? where->host : "", choice->trait->provider,
+        device ? "device" : "host",
+        source->device != NULL ? source->device : "",
+        source->device != NULL && source->host != NULL ? "/" : "",
+        source->host != NULL ? source->host : "", choice->trait->provider,
         devices);
     return device ? NA_PLUGIN_E_NODEV : NA_PLUGIN_E_ADDRNOTAVAIL;
 }
 
 /* The best of a list. */
 static int32_t
-choose_where(const na_plugin_host *host, const na_plugin_open_info *wanted,
+choose_source(const na_plugin_host *host, const na_plugin_open_info *wanted,
     const struct fi_info *infos, struct ofi_choice *choice)
 {
     const struct fi_info *best = NULL;
     uint32_t best_score = 0;
-    struct ofi_where where;
+    struct ofi_source source;
 
-    int32_t ret = ofi_where_read(host, choice->trait, wanted, infos, &where);
+    int32_t ret = ofi_source_read(host, choice->trait, wanted, infos, &source);
     if (ret != NA_PLUGIN_OK)
         return ret;
     for (const struct fi_info *info = infos; info != NULL; info = info->next) {
-        uint32_t score = ofi_where_fits(choice->trait, &where, info);
+        uint32_t score = ofi_source_fits(choice->trait, &source, info);
         if (score > best_score) {
             best = info;
             best_score = score;
         }
     }
     if (best == NULL)
-        return refuse_where(host, choice, &where, infos);
-    best = ofi_nearest_choose(host, choice->trait, &where, best, choice->why);
+        return refuse_source(host, choice, &source, infos);
+    best = ofi_nearest_choose(host, choice->trait, &source, best, choice->why);
 
     choice->info = ofi_library.dupinfo(best);
     if (choice->info == NULL) {
@@ -336,7 +337,7 @@ ofi_info_choose(const na_plugin_host *host, const na_plugin_open_info *wanted,
         struct fi_info *infos = ofi_info_query(choice->trait->provider, wanted);
         if (infos == NULL)
             continue;
-        int32_t ret = choose_where(host, wanted, infos, choice);
+        int32_t ret = choose_source(host, wanted, infos, choice);
         ofi_library.freeinfo(infos);
         return ret;
     }

@@ -9,7 +9,7 @@
 struct ofi_choice {
     const struct ofi_trait *trait;
     struct ofi_trait other; /* trait, of a provider that the table lacks */
-    struct fi_info *info;   /* fi_freeinfo by whom it is given to */
+    struct fi_info *info;   /* owned by the caller; fi_freeinfo() */
     char why[OFI_WHY];      /* it is this device */
 };
 

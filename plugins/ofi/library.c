@@ -3,6 +3,7 @@
  * before anything of the plugin: libinfinipath's sets handlers of signals. */
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -11,51 +12,35 @@
 
 #define SONAME "libfabric.so.1"
 
-/* For those who make packages: what is needed without being linked, in the form
- * of systemd's note for loaded libraries. */
-#define NOTE                                                                   \
-    "[{\"feature\":\"ofi\",\"description\":\"Transports of libfabric\","       \
-    "\"priority\":\"required\",\"soname\":[\"" SONAME "\"]}]"
-#define NOTE_TYPE 0x407C0C0AU
-
-__attribute__((used, aligned(4), section(".note.dlopen"))) static const struct {
-    uint32_t owner_size;
-    uint32_t text_size;
-    uint32_t type;
-    char owner[4];
-    char text[sizeof(NOTE)];
-} note = {4, sizeof(NOTE), NOTE_TYPE, "FDO", NOTE};
+OFI_LIBRARY_NOTE("[{\"feature\":\"ofi\","
+                 "\"description\":\"Transports of libfabric\","
+                 "\"priority\":\"required\",\"soname\":[\"" SONAME "\"]}]");
 
 struct ofi_library ofi_library;
 
-/* Of each name the newest version: infos, which have grown in the course of
- * time, are all made by libfabric itself. */
-static bool
-find(void *object, const char *name, void *function_p)
+void *
+ofi_library_open(const char *soname, const struct ofi_symbol *symbols,
+    const char **missing_p)
 {
-    void *address = dlsym(object, name);
+    static char missing[128];
+    void *object = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
 
-    memcpy(function_p, &address, sizeof(address));
-    return address != NULL;
-}
-
-static bool
-find_all(void *object, struct ofi_library *library, const char **missing_p)
-{
-    const struct {
-        const char *name;
-        void *function_p;
-    } wanted[] = {{"fi_version", &library->version},
-        {"fi_getinfo", &library->getinfo}, {"fi_dupinfo", &library->dupinfo},
-        {"fi_freeinfo", &library->freeinfo}, {"fi_fabric", &library->fabric},
-        {"fi_strerror", &library->strerror}};
-
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-        if (!find(object, wanted[i].name, wanted[i].function_p)) {
-            *missing_p = wanted[i].name;
-            return false;
+    if (object == NULL) {
+        *missing_p = dlerror();
+        return NULL;
+    }
+    for (; symbols->name != NULL; symbols++) {
+        void *address = dlsym(object, symbols->name);
+        if (address == NULL) {
+            snprintf(missing, sizeof(missing), "%s has no %s", soname,
+                symbols->name);
+            *missing_p = missing;
+            dlclose(object);
+            return NULL;
         }
-    return true;
+        memcpy(symbols->function_p, &address, sizeof(address));
+    }
+    return object;
 }
 
 int32_t
@@ -63,17 +48,16 @@ ofi_library_load(const na_plugin_host *host)
 {
     struct ofi_library library;
     const char *missing = NULL;
+    const struct ofi_symbol symbols[] = {{"fi_version", &library.version},
+        {"fi_getinfo", &library.getinfo}, {"fi_dupinfo", &library.dupinfo},
+        {"fi_freeinfo", &library.freeinfo}, {"fi_fabric", &library.fabric},
+        {"fi_strerror", &library.strerror}, {NULL, NULL}};
 
     if (ofi_library.version != NULL)
         return NA_PLUGIN_OK;
-    void *object = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+    void *object = ofi_library_open(SONAME, symbols, &missing);
     if (object == NULL) {
-        TP_LOG(host, ERROR, "libfabric cannot be loaded: %s", dlerror());
-        return NA_PLUGIN_E_PROTONOSUPPORT;
-    }
-    if (!find_all(object, &library, &missing)) {
-        TP_LOG(host, ERROR, "what was loaded as " SONAME " has no %s", missing);
-        dlclose(object);
+        TP_LOG(host, ERROR, "libfabric cannot be loaded: %s", missing);
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     uint32_t version = library.version();
@@ -88,7 +72,7 @@ ofi_library_load(const na_plugin_host *host)
     return NA_PLUGIN_OK;
 }
 
-/* Nobody may note what another thread's call has set for the moment. */
+/* No thread may note what another thread's call has set temporarily. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void

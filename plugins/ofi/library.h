@@ -12,8 +12,27 @@
 
 #include "na_plugin.h"
 
-/* The oldest libfabric whose interface will do. */
+/* The oldest libfabric that is supported. */
 #define OFI_API FI_VERSION(1, 17)
+
+/* For packaging tools: a library that is needed without being linked, in the form
+ * of systemd's note for loaded libraries. */
+#define OFI_LIBRARY_NOTE(json)                                                 \
+    __attribute__((                                                            \
+        used, aligned(4), section(".note.dlopen"))) static const struct {      \
+        uint32_t owner_size, text_size, type;                                  \
+        char owner[4];                                                         \
+        char text[(sizeof(json) + 3) / 4 * 4];                                 \
+    } note = {4, sizeof(json), 0x407C0C0AU, "FDO", json}
+
+/* Loads a library and looks up functions, the last of which has no name. NULL:
+ * *missing_p says why, until the next call. One thread at a time. */
+struct ofi_symbol {
+    const char *name;
+    void *function_p;
+};
+void *ofi_library_open(const char *soname, const struct ofi_symbol *symbols,
+    const char **missing_p);
 
 /* Constant once it is loaded. */
 struct ofi_library {

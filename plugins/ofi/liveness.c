@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers that fall silent, are lost and replaced. libfabric tells nothing of a
- * posted receive whose sender died; so who is waited for is pinged. */
+ * posted receive if its sender dies; so a peer that is waited for is pinged. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,13 +13,13 @@
 #include "probe.h"
 #include "reject.h"
 
-#define PROBE_NS (20 * TP_MS)    /* after which it is asked who listens */
-#define AGAIN_NS (TP_SECOND)     /* until it is asked again */
+#define PROBE_NS (20 * TP_MS)    /* after which the peer is probed */
+#define AGAIN_NS (TP_SECOND)     /* between two probes */
 #define UNANSWERED_MAX 3U        /* pings, after which no more are sent */
-#define STUCK_NS (3 * TP_SECOND) /* after which it is said what it may be */
+#define STUCK_NS (3 * TP_SECOND) /* after which the likely cause is logged */
 #define PRESENT_NS (5 * TP_MS)   /* for which a peer of the node is there */
 
-/* At a peer's address nobody listens. */
+/* No process listens at a peer's address. */
 static void
 not_there(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether peers live. All under the class's lock. */
+/* Whether peers are alive. All under the endpoint's lock. */
 #ifndef OFI_LIVENESS_H
 #define OFI_LIVENESS_H
 
@@ -14,7 +14,7 @@ struct ofi_upcalls {
     void (*retry)(struct ofi_endpoint *ep, struct ofi_peer *peer);
     /* Drops expected messages of a peer's that have no receive. */
     void (*forget)(struct ofi_endpoint *ep, const struct ofi_peer *peer);
-    /* Nobody is at a peer's endpoint: see ofi_route_detour. */
+    /* A peer's endpoint is closed: see ofi_route_detour. */
     void (*detour)(struct ofi_endpoint *ep, struct ofi_peer *peer);
     /* Another class is there: see ofi_route_replaced. */
     void (*replaced)(struct ofi_endpoint *ep, struct ofi_peer *peer);
@@ -28,8 +28,8 @@ struct ofi_upcalls {
  * All that is pending with one that is not ends. A code. */
 int32_t ofi_liveness_present(struct ofi_endpoint *ep, struct ofi_peer *peer);
 
-/* A message of its class number `number` has come. False: of one that has been
- * replaced, and not to be listened to. */
+/* A message of its class number `number` has arrived. False: that class has been
+ * replaced; the message is to be dropped. */
 bool ofi_liveness_heard(
     struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t number);
 
@@ -48,7 +48,7 @@ void ofi_liveness_failed(
 /* Retries what is stuck. */
 void ofi_liveness_retry(struct ofi_endpoint *ep);
 
-/* The same, at every poll; and, when it is time, looks who is silent. */
+/* The same, at every poll; and, when it is time, looks for silent peers. */
 void ofi_liveness_work(struct ofi_endpoint *ep);
 
 /* When ofi_liveness_work has to be called again, in ns from now; UINT64_MAX: never. */

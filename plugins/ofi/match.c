@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matching, by the engine of plugins/common. Unexpected messages are copied as far
- * as a bound goes; beyond it they stay in the buffers that they came into, and
+ * as a bound goes; beyond it they stay in the buffers that they arrived in, and
  * when all of these are taken, peers wait. */
 #include <stdlib.h>
 
@@ -268,7 +268,7 @@ give_self(struct ofi_endpoint *ep, const struct ofi_message *message)
 {
     na_plugin_ctx *target = ep->contexts[message->header.target_ctx];
 
-    if (target == NULL && ep->cls->apart)
+    if (target == NULL && ep->cls->multi_endpoint)
         return ep->cls->upcalls->pass(ep, message);
     if (target == NULL) {
         ep->counters.strayed++;
@@ -320,7 +320,7 @@ ofi_match_retry(struct ofi_endpoint *ep)
         if (!is_behind(ep, &message.header, link) && give_self(ep, &message)) {
             tp_list_remove(&ep->held, link);
             ofi_op_finish(op, NA_PLUGIN_OK);
-        } else if (!ep->cls->apart)
+        } else if (!ep->cls->multi_endpoint)
             return; /* so is it for those behind it */
     }
 }
@@ -361,7 +361,7 @@ post_unexpected(na_plugin_ctx *ctx, struct ofi_op *op, enum ofi_kind kind,
         if (ctx->match.queue.head != NULL || ep->held.head != NULL)
             serve_queue(ctx);
         /* what waits for room is for the next poll */
-        if (ctx->armed && ep->cls->apart && !ofi_cross_is_empty(ep))
+        if (ctx->armed && ep->cls->multi_endpoint && !ofi_cross_is_empty(ep))
             tp_wake_set(&ctx->wake);
         ret = NA_PLUGIN_PENDING;
     }

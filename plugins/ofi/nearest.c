@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where network cards are, libfabric or the kernel says; where that is, and
  * where the process may run, hwloc. It is loaded when there is a choice. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "library.h"
 #include "nearest.h"
 
 #define NICS 64U
@@ -103,17 +103,17 @@ compare_places(const void *left, const void *right)
 
 /* The cards that do as well as the first, each once, by their addresses. */
 static uint32_t
-gather(const struct ofi_trait *trait, const struct ofi_where *where,
+gather(const struct ofi_trait *trait, const struct ofi_source *source,
     const struct fi_info *first, struct nic nics[NICS])
 {
-    uint32_t score = ofi_where_fits(trait, where, first), count = 0;
+    uint32_t score = ofi_source_fits(trait, source, first), count = 0;
 
     for (const struct fi_info *info = first; info != NULL && count < NICS;
          info = info->next) {
         struct nic *nic = &nics[count];
         bool known = false;
         *nic = (struct nic){.info = info, .depth = -1, .in = "Machine"};
-        if (ofi_where_fits(trait, where, info) != score ||
+        if (ofi_source_fits(trait, source, info) != score ||
             !same_kind(first, info) || !find_place(info, &nic->at)) {
             if (info == first)
                 return 0;
@@ -132,37 +132,24 @@ gather(const struct ofi_trait *trait, const struct ofi_where *where,
 
 #define SONAME "libhwloc.so.15"
 
-/* As in library.c, but one can do without. */
-#define NOTE                                                                   \
-    "[{\"feature\":\"hwloc\",\"description\":\"Choice of the nearest NIC\","   \
-    "\"priority\":\"suggested\",\"soname\":[\"" SONAME "\"]}]"
-#define NOTE_TYPE 0x407C0C0AU
-
-__attribute__((used, aligned(4), section(".note.dlopen"))) static const struct {
-    uint32_t owner_size;
-    uint32_t text_size;
-    uint32_t type;
-    char owner[4];
-    char text[(sizeof(NOTE) + 3) / 4 * 4];
-} note = {4, sizeof(NOTE), NOTE_TYPE, "FDO", NOTE};
+OFI_LIBRARY_NOTE("[{\"feature\":\"hwloc\","
+                 "\"description\":\"Choice of the nearest NIC\","
+                 "\"priority\":\"suggested\",\"soname\":[\"" SONAME "\"]}]");
 
 /* Its functions that are not inline, and a topology. */
+#define FUNCTIONS(each)                                                        \
+    each(topology_init) each(topology_abi_check) each(topology_set_flags)      \
+        each(topology_set_type_filter) each(topology_load)                     \
+            each(topology_destroy) each(get_type_depth) each(get_obj_by_depth) \
+                each(obj_type_string) each(get_cpubind)                        \
+                    each(get_last_cpu_location) each(bitmap_alloc)             \
+                        each(bitmap_free) each(bitmap_isincluded)              \
+                            each(bitmap_intersects)
+#define DECLARE(name) __typeof__(hwloc_##name) *name;
+#define SYMBOL(name) {"hwloc_" #name, &topology->name},
+
 struct topology {
-    __typeof__(hwloc_topology_init) *init;
-    __typeof__(hwloc_topology_abi_check) *abi_check;
-    __typeof__(hwloc_topology_set_flags) *set_flags;
-    __typeof__(hwloc_topology_set_type_filter) *set_type_filter;
-    __typeof__(hwloc_topology_load) *load;
-    __typeof__(hwloc_topology_destroy) *destroy;
-    __typeof__(hwloc_get_type_depth) *get_type_depth;
-    __typeof__(hwloc_get_obj_by_depth) *get_obj_by_depth;
-    __typeof__(hwloc_obj_type_string) *type_string;
-    __typeof__(hwloc_get_cpubind) *get_cpubind;
-    __typeof__(hwloc_get_last_cpu_location) *get_last_cpu_location;
-    __typeof__(hwloc_bitmap_alloc) *bitmap_alloc;
-    __typeof__(hwloc_bitmap_free) *bitmap_free;
-    __typeof__(hwloc_bitmap_isincluded) *isincluded;
-    __typeof__(hwloc_bitmap_intersects) *intersects;
+    FUNCTIONS(DECLARE)
     hwloc_topology_t machine;
     hwloc_bitmap_t process;
 };
@@ -170,38 +157,9 @@ struct topology {
 static bool
 load_library(struct topology *topology, const char **missing_p)
 {
-    const struct {
-        const char *name;
-        void *function_p;
-    } wanted[] = {{"hwloc_topology_init", &topology->init},
-        {"hwloc_topology_abi_check", &topology->abi_check},
-        {"hwloc_topology_set_flags", &topology->set_flags},
-        {"hwloc_topology_set_type_filter", &topology->set_type_filter},
-        {"hwloc_topology_load", &topology->load},
-        {"hwloc_topology_destroy", &topology->destroy},
-        {"hwloc_get_type_depth", &topology->get_type_depth},
-        {"hwloc_get_obj_by_depth", &topology->get_obj_by_depth},
-        {"hwloc_obj_type_string", &topology->type_string},
-        {"hwloc_get_cpubind", &topology->get_cpubind},
-        {"hwloc_get_last_cpu_location", &topology->get_last_cpu_location},
-        {"hwloc_bitmap_alloc", &topology->bitmap_alloc},
-        {"hwloc_bitmap_free", &topology->bitmap_free},
-        {"hwloc_bitmap_isincluded", &topology->isincluded},
-        {"hwloc_bitmap_intersects", &topology->intersects}};
-    void *object = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+    const struct ofi_symbol symbols[] = {FUNCTIONS(SYMBOL){NULL, NULL}};
 
-    if (object == NULL) {
-        *missing_p = dlerror();
-        return false;
-    }
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        void *address = dlsym(object, wanted[i].name);
-        *missing_p = wanted[i].name;
-        if (address == NULL)
-            return false;
-        memcpy(wanted[i].function_p, &address, sizeof(address));
-    }
-    return true;
+    return ofi_library_open(SONAME, symbols, missing_p) != NULL;
 }
 
 /* The machine with all its processors, also those that the process may not
@@ -211,20 +169,20 @@ load_machine(struct topology *topology, const char **missing_p)
 {
     hwloc_topology_t *machine = &topology->machine;
 
-    if (topology->init(machine) != 0) {
+    if (topology->topology_init(machine) != 0) {
         *machine = NULL;
         *missing_p = "hwloc cannot begin a topology";
         return false;
     }
     *missing_p = SONAME " is not the one that the plugin was built with";
-    if (topology->abi_check(*machine) != 0)
+    if (topology->topology_abi_check(*machine) != 0)
         return false;
     *missing_p = "hwloc cannot load the topology";
-    if (topology->set_flags(*machine, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) !=
-            0 ||
-        topology->set_type_filter(
+    if (topology->topology_set_flags(
+            *machine, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
+        topology->topology_set_type_filter(
             *machine, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_ALL) != 0 ||
-        topology->load(*machine) != 0)
+        topology->topology_load(*machine) != 0)
         return false;
     *missing_p = "hwloc does not know where the process runs";
     topology->process = topology->bitmap_alloc();
@@ -241,7 +199,7 @@ unload_machine(struct topology *topology)
     if (topology->process != NULL)
         topology->bitmap_free(topology->process);
     if (topology->machine != NULL)
-        topology->destroy(topology->machine);
+        topology->topology_destroy(topology->machine);
 }
 
 /* What a card hangs from; NULL: it is not known. */
@@ -275,12 +233,12 @@ find_common(const struct topology *topology, hwloc_const_bitmap_t other)
     hwloc_obj_t child = common->first_child;
 
     while (child != NULL) {
-        if (!topology->isincluded(topology->process, child->cpuset) ||
-            !topology->isincluded(other, child->cpuset)) {
+        if (!topology->bitmap_isincluded(topology->process, child->cpuset) ||
+            !topology->bitmap_isincluded(other, child->cpuset)) {
             child = child->next_sibling;
             continue;
         }
-        if (!topology->isincluded(common->cpuset, child->cpuset))
+        if (!topology->bitmap_isincluded(common->cpuset, child->cpuset))
             common = child;
         child = child->first_child;
     }
@@ -298,7 +256,7 @@ find_core(const struct topology *topology)
             topology->get_obj_by_depth(topology->machine, depth, i);
         if (core == NULL)
             break;
-        if (topology->isincluded(topology->process, core->cpuset))
+        if (topology->bitmap_isincluded(topology->process, core->cpuset))
             return (int32_t) i;
     }
     return -1;
@@ -319,9 +277,9 @@ locate(const struct topology *topology, struct nic *nic)
         return;
     hwloc_obj_t common = find_common(topology, ancestor->cpuset);
     nic->depth = common->depth;
-    nic->in = topology->type_string(common->type);
+    nic->in = topology->obj_type_string(common->type);
     nic->shares =
-        topology->intersects(topology->process, ancestor->cpuset) != 0;
+        topology->bitmap_intersects(topology->process, ancestor->cpuset) != 0;
 }
 
 static const struct fi_info *
@@ -387,16 +345,16 @@ find_nearest(const na_plugin_host *host, struct nic *nics, uint32_t count,
 
 const struct fi_info *
 ofi_nearest_choose(const na_plugin_host *host, const struct ofi_trait *trait,
-    const struct ofi_where *where, const struct fi_info *first,
+    const struct ofi_source *source, const struct fi_info *first,
     char why[OFI_WHY])
 {
     struct nic nics[NICS];
 
-    if (where->device != NULL || where->host != NULL) {
+    if (source->device != NULL || source->host != NULL) {
         snprintf(why, OFI_WHY, "as named");
         return first;
     }
-    uint32_t count = gather(trait, where, first, nics);
+    uint32_t count = gather(trait, source, first, nics);
     if (count >= 2)
         return find_nearest(host, nics, count, first, why);
     snprintf(why, OFI_WHY, "first that fits");

@@ -4,8 +4,8 @@
 #ifndef OFI_NEAREST_H
 #define OFI_NEAREST_H
 
+#include "source.h"
 #include "types.h"
-#include "where.h"
 
 /* One of the infos that do as well as the first of those that fit best: that
  * one, unless the user has named none, and another of the same fabric and kind
@@ -13,7 +13,7 @@
  * Loads hwloc and the machine's topology, some tens of milliseconds, when there
  * are two cards to choose from; what is missing for that is logged. */
 const struct fi_info *ofi_nearest_choose(const na_plugin_host *host,
-    const struct ofi_trait *trait, const struct ofi_where *where,
+    const struct ofi_trait *trait, const struct ofi_source *source,
     const struct fi_info *first, char why[OFI_WHY]);
 
 #endif /* OFI_NEAREST_H */

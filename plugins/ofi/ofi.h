@@ -148,12 +148,12 @@ struct ofi_endpoint {
     uint32_t flushes;                /* on their way */
     struct tp_list spare_jobs;
     struct tp_list spare_fragments;
-    struct tp_list orphans; /* fragments whose context has gone */
+    struct tp_list orphans; /* fragments of destroyed contexts */
     struct ofi_slab *slabs; /* of jobs and fragments */
 
     int wait_fd; /* libfabric's */
     bool can_wait;
-    bool naps;                 /* libfabric cannot be asked whether to sleep */
+    bool naps;                 /* no wait object: sleeps are short */
     struct fid_wait *wait_set; /* NULL: the queue's own object */
     int listener; /* what peers of the same node probe, -1 without */
 
@@ -169,7 +169,7 @@ struct na_plugin_class {
     struct ofi_endpoint
         *_Atomic endpoints[OFI_CONTEXTS]; /* by context, each set
                                                              once */
-    bool apart;                /* contexts get endpoints of their own */
+    bool multi_endpoint;       /* contexts get endpoints of their own */
     _Atomic uint32_t vacant;   /* endpoints but the first without a context */
     _Atomic uint32_t attended; /* polls of the first context */
 

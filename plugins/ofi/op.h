@@ -55,10 +55,10 @@ struct ofi_op {
     uint8_t own_kind; /* send to oneself: of enum ofi_header_kind */
     uint32_t tag;
     union {
-        struct ofi_tx *tx;     /* send */
-        struct ofi_job *job;   /* put, get */
-        struct ofi_peer *peer; /* expected receive: in whose list it is; one
-                                   reference */
+        struct ofi_tx *tx;   /* send */
+        struct ofi_job *job; /* put, get */
+        struct ofi_peer
+            *peer; /* expected receive: it is in its list; one reference */
     };
 };
 

@@ -60,7 +60,7 @@ struct summary {
     uint64_t peer_bytes;
     struct ofi_counters counters;
     uint64_t copies;
-    uint64_t lanes;
+    uint64_t further;
 };
 
 #define AT(member) offsetof(struct summary, member)
@@ -105,7 +105,7 @@ static const struct tp_report_line lines[] = {
     COUNTER("malformed", malformed),
     COUNTER("messages_lost", no_memory),
     COUNTER("pings", pings),
-    COUNTER("knocks", probes),
+    COUNTER("liveness_probes", probes),
     COUNTER("silent_connections", silent),
     COUNTER("peers_lost", lost),
     COUNTER("peers_replaced", replaced),
@@ -114,7 +114,7 @@ static const struct tp_report_line lines[] = {
     COUNTER("fragments", fragments),
     COUNTER("completion_errors", completion_errors),
     NUMBER("copies_bytes", copies),
-    NUMBER("lanes", lanes),
+    NUMBER("context_endpoints", further),
 };
 
 static void
@@ -128,7 +128,7 @@ add_up(struct ofi_endpoint *ep, void *arg)
     for (size_t i = 0; i < sizeof(ep->counters) / sizeof(*to); i++)
         to[i] += from[i];
     summary->copies += ofi_pool_bytes(ep);
-    summary->lanes += !ofi_is_first(ep);
+    summary->further += !ofi_is_first(ep);
     if (ofi_is_first(ep))
         summary->peers = ep->peers.count;
     tp_lock_drop(&ep->lock);
@@ -272,7 +272,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     opened->features |= cls->conduct.features;
     if (cls->first->info->caps & FI_HMEM)
         opened->features |= NA_PLUGIN_FEATURE_MEM_DEVICE;
-    if (cls->apart)
+    if (cls->multi_endpoint)
         opened->features |= NA_PLUGIN_FEATURE_CTX_PARALLEL;
     opened->cls = cls;
     opened->ops = &ops;

@@ -84,7 +84,7 @@ ofi_pool_tx_free(struct ofi_tx *tx)
 {
     struct ofi_pool *pool = tx->pool;
 
-    /* the one that was used last comes first: it is warm */
+    /* last in, first out: it is in the cache */
     tx->link.prev = NULL;
     tx->link.next = pool->spare.head;
     if (pool->spare.head != NULL)

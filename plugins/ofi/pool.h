@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory for what libfabric is working on. It is kept until the class goes, as a
+/* Memory for what libfabric is working on. It is kept until the class is closed, as a
  * provider may write about something that is long over. */
 #ifndef OFI_POOL_H
 #define OFI_POOL_H

@@ -8,9 +8,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "common/system.h"
 #include "ofi.h"
-#include "peer.h"
 #include "probe.h"
 
 #define PATIENCE_NS (10 * TP_SECOND) /* of one probe */

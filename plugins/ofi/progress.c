@@ -18,7 +18,6 @@
 #include "receive.h"
 #include "rma.h"
 #include "send.h"
-#include "wait.h"
 
 #define ROUNDS 4U /* batches of a poll that bring nothing to report */
 #define TURNS 8U  /* polls of an endpoint between two of the first one */
@@ -38,7 +37,7 @@ exchange(struct ofi_endpoint *ep)
 static inline void
 advance(struct ofi_endpoint *ep, const na_plugin_ctx *ctx)
 {
-    if (__builtin_expect(ep->cls->apart, 0))
+    if (__builtin_expect(ep->cls->multi_endpoint, 0))
         exchange(ep);
     for (uint32_t i = 0; (ctx == NULL || ctx->events.count == 0) && i < ROUNDS;
          i++)
@@ -65,8 +64,8 @@ uint64_t
 ofi_progress_sleep(struct ofi_endpoint *ep)
 {
     uint64_t sleep_ns = ofi_least(ofi_liveness_sleep(ep), ofi_quirk_sleep(ep));
-    bool soon =
-        ep->detained.head != NULL || (ep->held.head != NULL && ep->cls->apart);
+    bool soon = ep->detained.head != NULL ||
+                (ep->held.head != NULL && ep->cls->multi_endpoint);
 
     return (soon || ep->naps) && sleep_ns > TP_MS ? TP_MS : sleep_ns;
 }
@@ -81,8 +80,8 @@ advance_other(struct ofi_endpoint *ep, bool vacant)
     tp_lock_drop(&ep->lock);
 }
 
-/* Advances the first endpoint, and those without a context, where nobody else does
- * just now. Without a lock. */
+/* Advances the first endpoint, and those without a context, unless another
+ * thread does just now. Without a lock. */
 static __attribute__((noinline)) void
 help(struct ofi_endpoint *ep)
 {
@@ -120,11 +119,11 @@ ofi_progress_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
     struct ofi_endpoint *ep = ctx->ep;
 
-    if (ep->cls->apart)
+    if (ep->cls->multi_endpoint)
         attend(ep, ctx->guards);
     tp_lock_take_politely(&ep->lock);
     if (ctx->armed)
-        ofi_wait_disarm(ctx);
+        ofi_cross_disarm(ctx);
     advance(ep, ctx);
     uint32_t count = tp_events_take(&ctx->events, events, max);
     tp_lock_drop(&ep->lock);

@@ -13,7 +13,7 @@
 #define TCP_MULTI FI_VERSION(2, 1)
 
 #define IN_FLIGHT 16U
-#define IN_FLIGHT_NAP 256U /* the same where nobody is woken */
+#define IN_FLIGHT_NAP 256U /* the same without wait objects */
 
 #define COMMON .get_max = UINT64_MAX, .rma_repeats = 1, .pings_before_probe = 3
 #define WAKING COMMON, .rma_in_flight = IN_FLIGHT
@@ -32,7 +32,7 @@
     {                                                                          \
         NAPPING                                                                \
     }
-/* What was lost is sent again only by who calls: nobody may sleep. */
+/* What was lost is sent again only within calls: contexts may not sleep. */
 #define DATAGRAMS                                                              \
     {                                                                          \
         NAPPING, .serial_mr = true                                             \

@@ -14,7 +14,7 @@ enum ofi_format {
     OFI_FORMAT_BYTES,  /* the provider's own */
 };
 
-/* Where it can be seen, without the peer's doing, whether somebody is there. */
+/* How it can be seen whether a peer is alive, without its cooperation. */
 enum ofi_probe {
     OFI_PROBE_NONE,
     OFI_PROBE_PORT,  /* a TCP port stands for the endpoint */
@@ -30,11 +30,11 @@ struct ofi_conduct {
     bool never_wait;   /* wait objects don't wake across processes, or there are
                            none */
     bool trust_wait;   /* without the test of waitset.c */
-    bool wants_descriptor; /* of the queue, also if nobody waits */
+    bool wants_descriptor; /* of the queue, also if no context waits */
     bool serial_mr;   /* fi_mr_reg is not safe beside other calls on a domain */
     bool needs_locks; /* also with a single thread */
     bool one_endpoint; /* for all contexts */
-    bool must_answer;  /* a peer that doesn't answer a ping for long is gone */
+    bool must_answer;  /* a peer that answers no ping for long is lost */
     bool deliver_last; /* of a job, only the last put waits for its delivery */
     int unreachable; /* what libfabric also says of hosts without a way, 0: none */
     uint64_t flush_flags; /* of the message that a class waits for at its end */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One queue of completions serves the contexts of an endpoint; what each completion is of says who takes it. */
+/* One queue of completions serves the contexts of an endpoint; a
+ * completion leads to the function that takes it. */
 #include <string.h>
 
 #include "ofi.h"
@@ -21,8 +22,7 @@ complete(
     work->done(ep, work, entry, error);
 }
 
-/* An error. One without a context is of something that was injected: whose, it
- * does not say. */
+/* An error. One without a context is of an injected message, of an unknown peer. */
 static uint32_t
 read_error(struct ofi_endpoint *ep)
 {

@@ -2,7 +2,6 @@
 /* Calling the hooks of a class's quirks. */
 #include "quirk.h"
 #include "ofi.h"
-#include "peer.h"
 #include "work.h"
 
 void *

@@ -11,7 +11,7 @@
 
 /* All may be NULL. */
 struct ofi_quirk {
-    const char *provider; /* whose classes are concerned, NULL: all */
+    const char *provider; /* of the classes concerned, NULL: all */
     /* Whether one of those is, with this version of libfabric. */
     bool (*applies)(const struct ofi_trait *trait, uint32_t version);
     size_t data_size; /* of zeroed memory for each class, see ofi_quirk_data */

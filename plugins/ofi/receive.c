@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receiving: buffers of the plugin's, so that a message which nobody waits for
- * never stands in the way of those behind it. */
+/* Receiving: buffers of the plugin's, so that a message without a receive
+ * never blocks those behind it. */
 #include <stdlib.h>
 #include <string.h>
 

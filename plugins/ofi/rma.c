@@ -143,8 +143,8 @@ next_fragment(struct ofi_endpoint *ep, struct ofi_job *job)
 
 /* A connection breaks when its peer dies, but also when another's put or get is
  * refused by the owner of the memory. Then all is done once more, one job at a
- * time, so that the one that is refused is alone with that. Who is dead is found
- * to be so before it ends. */
+ * time, so that the one that is refused fails alone. A dead peer is detected before the
+ * second attempt ends. */
 static void
 begin_again(struct ofi_job *job)
 {
@@ -483,7 +483,7 @@ ofi_rma_lose(struct ofi_endpoint *ep, struct ofi_peer *peer, int32_t status)
         OFI_QUIRKS_CALL(ep, peer_lost, ep);
 }
 
-/* Those of a context that goes: whether something of them is flying still. */
+/* Those of a context that is being destroyed: whether libfabric still has some. */
 static bool
 orphan(na_plugin_ctx *ctx)
 {

@@ -38,8 +38,8 @@ void ofi_route_learn(
  * ones are lost as well. */
 void ofi_route_replaced(struct ofi_endpoint *ep, struct ofi_peer *first);
 
-/* Nobody is at an endpoint: what has not been handed over goes to the first
- * one, unless it is that. */
+/* An endpoint is closed: what has not been handed over is sent to the first one,
+ * unless it is that. */
 void ofi_route_detour(struct ofi_endpoint *ep, struct ofi_peer *peer);
 
 /* The ABI's operation: ends all that is pending with a peer, at all endpoints.

@@ -31,7 +31,7 @@ tx_free(struct ofi_endpoint *ep, struct ofi_tx *tx)
     peer->refs--;
 }
 
-/* Ends the operation of a message, if somebody waits for it. */
+/* Ends the operation of a message, if there is one. */
 static void
 end_op(struct ofi_tx *tx, int32_t status)
 {
@@ -135,7 +135,8 @@ make(struct ofi_endpoint *ep, struct ofi_peer *peer,
     return tx;
 }
 
-/* Sends one that nobody waits for; a queue of these would only grow. */
+/* Sends a message without an operation; most are not queued, as a queue of these
+ * would only grow. */
 static bool
 send_control(struct ofi_endpoint *ep, struct ofi_peer *peer, uint8_t kind,
     uint32_t tag, const struct ofi_name *name)
@@ -207,7 +208,7 @@ ofi_send_endpoint(struct ofi_endpoint *ep, struct ofi_peer *peer,
     send_control(ep, peer, OFI_HEADER_ENDPOINT, other->index, &other->own_name);
 }
 
-/* Put together on the stack, and given to libfabric with all its worries. */
+/* Put together on the stack, and not tracked afterwards. */
 static int
 inject(struct ofi_endpoint *ep, struct ofi_peer *peer,
     const struct ofi_header *header, const void *buffer, uint64_t length)
@@ -269,7 +270,7 @@ static inline int32_t
 send_to(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     uint64_t length, struct ofi_peer *peer, struct ofi_header *header)
 {
-    /* an expected message is not for who may be there after its receiver */
+    /* an expected message is for this class only, not for its successor */
     if (header->kind == OFI_HEADER_EXPECTED)
         header->target = peer->number;
     int32_t ret = ofi_peer_reach(ctx->ep, peer);
@@ -291,7 +292,7 @@ send_out(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     int32_t ret = send_to(ctx, op, buffer, length, peer, header);
     if (__builtin_expect(ret != NA_PLUGIN_E_HOSTUNREACH || !peer->stale, 1))
         return ret;
-    /* nobody is at that endpoint: by way of the peer's first one then */
+    /* that endpoint is closed: by way of the peer's first one then */
     peer = ofi_route_to(ep, addr, 0);
     return peer != NULL ? send_to(ctx, op, buffer, length, peer, header)
                         : NA_PLUGIN_E_NOMEM;

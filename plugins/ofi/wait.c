@@ -13,18 +13,8 @@
 #include "queue.h"
 #include "wait.h"
 
-/* After which a context that sleeps looks whether somebody still polls the first
- * one, and after endpoints without a context. */
+/* After which a context that sleeps looks whether the first one is still polled, and after endpoints without a context. */
 #define LOOK_NS (250 * TP_MS)
-
-void
-ofi_wait_disarm(na_plugin_ctx *ctx)
-{
-    ctx->armed = false;
-    if (ctx->ep->cls->apart && ofi_cross_disarm(ctx))
-        ctx->wake.set = true;
-    tp_wake_clear(&ctx->wake);
-}
 
 /* Whether the first context was polled since this one looked last. */
 static bool
@@ -49,9 +39,9 @@ set_guard(na_plugin_ctx *ctx, bool guards)
         ctx->guards = guards;
 }
 
-/* Sees to it that the first endpoint has somebody who wakes for it, before a context
- * of another one sleeps, for at most *sleep_ns_p, which it may make shorter. False:
- * it has to poll. [lock] */
+/* Before a context of another endpoint sleeps: makes it wake for the first endpoint
+ * too if nothing else does. Sleeps for at most *sleep_ns_p, which it may shorten.
+ * False: it has to poll. [lock] */
 static bool
 guard(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 {
@@ -88,22 +78,22 @@ static int32_t
 arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 {
     struct ofi_endpoint *ep = ctx->ep;
-    bool apart = ep->cls->apart;
+    bool multi = ep->cls->multi_endpoint;
     uint64_t sleep_ns = 0;
 
     tp_lock_take(&ep->lock);
     ctx->armed = true;
-    bool quiet = !apart || ofi_cross_arm(ctx);
+    bool quiet = !multi || ofi_cross_arm(ctx);
     /* what other threads completed within their submissions */
     while (ctx->events.count == 0 && ofi_queue_read(ep) != 0)
         ;
     if (quiet && ctx->events.count == 0 && ep->copying.head == NULL &&
         ofi_waitset_try(ep))
         sleep_ns = ofi_progress_sleep(ep);
-    if (sleep_ns != 0 && apart && !guard(ctx, &sleep_ns))
+    if (sleep_ns != 0 && multi && !guard(ctx, &sleep_ns))
         sleep_ns = 0;
     if (sleep_ns == 0)
-        ofi_wait_disarm(ctx);
+        ofi_cross_disarm(ctx);
     tp_lock_drop(&ep->lock);
 
     if (sleep_ns == 0)

@@ -5,9 +5,6 @@
 
 #include "types.h"
 
-/* At the begin of a poll. [lock] */
-void ofi_wait_disarm(na_plugin_ctx *ctx);
-
 extern const na_plugin_wait ofi_wait;
 
 #endif /* OFI_WAIT_H */

@@ -40,7 +40,7 @@ struct ofi_tx {
     struct tp_link link;   /* peer.queue or peer.flying, or the pool */
     struct tp_link by_ctx; /* context.sends, while there is an operation */
     struct ofi_peer *peer; /* one reference */
-    struct ofi_op *op;     /* NULL: nobody waits for its end */
+    struct ofi_op *op;     /* NULL: none */
     void *desc;            /* of libfabric, if it wants one */
     struct ofi_pool *pool;
     uint32_t length;
@@ -75,9 +75,9 @@ struct ofi_fragment {
     struct tp_link
         link; /* endpoint.spare_fragments or .orphans, context.flying */
     struct ofi_job *job;
-    uint64_t serial; /* grows */
-    bool at_once;    /* libfabric may do it while it is handed over */
-    bool doubtful;   /* its target was deregistered meanwhile */
+    uint64_t serial;   /* grows */
+    bool at_once;      /* libfabric may do it while it is handed over */
+    bool stale_target; /* its target was deregistered meanwhile */
 };
 
 #endif /* OFI_WORK_H */

@@ -82,5 +82,5 @@ refused 'libfabric cannot be loaded: .*file too short'
 cp "$old" "$folder/libfabric.so.1"
 refused 'libfabric 1\.5 is too old: 1\.17 is needed'
 cp "$strange" "$folder/libfabric.so.1"
-refused 'libfabric\.so\.1 has no fi_version'
+refused 'libfabric cannot be loaded: libfabric\.so\.1 has no fi_version'
 exit $failed

@@ -75,15 +75,15 @@ END_TEST
 
 /* "This context of mine has an endpoint of this name": told by an endpoint that
  * is its class's first one. */
-#define TOLD_LANE 31U  /* the length of its own lane's name */
-#define TOLD_NAME 32U  /* where the name begins */
-#define TOLD_BYTES 38U /* of the whole message */
+#define TOLD_LENGTH 31U /* the length of its own endpoint's name */
+#define TOLD_NAME 32U   /* where the name begins */
+#define TOLD_BYTES 38U  /* of the whole message */
 
 static void
 tell(unsigned char bytes[TOLD_BYTES + 32])
 {
     static const unsigned char first[] = {127, 0, 0, 1, 0, 9};
-    static const unsigned char lane[] = {127, 0, 0, 1, 0, 10};
+    static const unsigned char endpoint[] = {127, 0, 0, 1, 0, 10};
 
     memset(bytes, 0, TOLD_BYTES + 32);
     bytes[0] = 1;
@@ -92,7 +92,7 @@ tell(unsigned char bytes[TOLD_BYTES + 32])
     bytes[8] = 7; /* the number of its class */
     bytes[24] = sizeof(first);
     memcpy(bytes + 25, first, sizeof(first));
-    memcpy(bytes + TOLD_NAME, lane, sizeof(lane));
+    memcpy(bytes + TOLD_NAME, endpoint, sizeof(endpoint));
 }
 
 static const struct {
@@ -109,9 +109,10 @@ static const struct {
     {"of IPv6", 4, 1, TOLD_NAME + 22},
     {"too long", 4, 1, TOLD_BYTES + 1},
     {"with port 0", TOLD_NAME + 5, 0, TOLD_BYTES},
-    {"from a lane that is its class's first", TOLD_LANE, 6, TOLD_BYTES + 8},
-    {"from a lane with half a name", TOLD_LANE, 3, TOLD_BYTES + 8},
-    {"from a lane whose name is beyond", TOLD_LANE, 200, TOLD_BYTES},
+    {"from a endpoint that is its class's first", TOLD_LENGTH, 6,
+        TOLD_BYTES + 8},
+    {"from a endpoint with half a name", TOLD_LENGTH, 3, TOLD_BYTES + 8},
+    {"from a endpoint whose name is beyond", TOLD_LENGTH, 200, TOLD_BYTES},
 };
 #define LIES (sizeof(lies) / sizeof(lies[0]))
 
@@ -123,7 +124,7 @@ meet(struct stranger *stranger, struct node *node)
     stranger_open(stranger, node);
 }
 
-START_TEST(hostile_names_of_lanes_are_dropped_and_counted)
+START_TEST(hostile_names_of_endpoints_are_dropped_and_counted)
 {
     unsigned char bytes[TOLD_BYTES + 32];
     struct stranger stranger;
@@ -159,7 +160,7 @@ START_TEST(hostile_names_of_lanes_are_dropped_and_counted)
         ck_assert(now_ns() < end);
     ck_assert_ptr_eq(event.op, op);
     ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
-    ck_assert_uint_ge(node_counter(&node, "knocks"), 2);
+    ck_assert_uint_ge(node_counter(&node, "liveness_probes"), 2);
     free(op);
     node.ops->addr_free(node.cls, liar);
     stranger_close(&stranger);
@@ -167,11 +168,11 @@ START_TEST(hostile_names_of_lanes_are_dropped_and_counted)
 }
 END_TEST
 
-/* A ping of a lane whose header says more names than there are bytes: it ends
+/* A ping of a endpoint whose header says more names than there are bytes: it ends
  * within the second name, or in the zeros behind it. */
 START_TEST(hostile_headers_that_end_early_are_dropped)
 {
-    static const unsigned char lane[] = {127, 0, 0, 1, 0, 10};
+    static const unsigned char endpoint[] = {127, 0, 0, 1, 0, 10};
     unsigned char bytes[TOLD_BYTES + 32];
     struct stranger stranger;
     na_plugin_event event;
@@ -182,7 +183,7 @@ START_TEST(hostile_headers_that_end_early_are_dropped)
     tell(bytes);
     bytes[1] = 3;
     bytes[2] = 1;
-    bytes[TOLD_LANE] = sizeof(lane);
+    bytes[TOLD_LENGTH] = sizeof(endpoint);
     for (uint32_t length = TOLD_NAME; length < TOLD_NAME + 8; length++) {
         stranger_send(&stranger, &node, bytes, length);
         count++;
@@ -202,7 +203,7 @@ START_TEST(hostile_headers_that_end_early_are_dropped)
 }
 END_TEST
 
-/* Classes that are made up, each with a lane: they are forgotten again. */
+/* Classes that are made up, each with a endpoint: they are forgotten again. */
 START_TEST(hostile_names_do_not_pile_up)
 {
     unsigned char bytes[TOLD_BYTES + 32];
@@ -240,7 +241,7 @@ main(void)
 
     tcase_add_test(cases, hostile_messages_are_dropped_and_counted);
     tcase_add_test(cases, hostile_headers_that_end_early_are_dropped);
-    tcase_add_test(cases, hostile_names_of_lanes_are_dropped_and_counted);
+    tcase_add_test(cases, hostile_names_of_endpoints_are_dropped_and_counted);
     tcase_add_test(cases, hostile_names_do_not_pile_up);
     return run_case("ofi hostile", cases);
 }

@@ -356,7 +356,7 @@ START_TEST(peers_that_are_dead_and_not_wanted_are_left_alone)
     static struct client client;
     int32_t port = free_port();
     char text[TEXT];
-    uint64_t knocks;
+    uint64_t probes;
     int status;
 
     pid_t pid = fork_server(port);
@@ -373,9 +373,9 @@ START_TEST(peers_that_are_dead_and_not_wanted_are_left_alone)
         ck_assert_msg(now_ns() < end, "a call outlives its server");
     ck_assert_int_eq(client.status, NA_PLUGIN_E_HOSTUNREACH);
     client_pump(&client, SECOND / 2);
-    knocks = node_counter(&client.node, "knocks");
+    probes = node_counter(&client.node, "liveness_probes");
     client_pump(&client, SECOND);
-    ck_assert_uint_eq(node_counter(&client.node, "knocks"), knocks);
+    ck_assert_uint_eq(node_counter(&client.node, "liveness_probes"), probes);
     client_close(&client);
 }
 END_TEST

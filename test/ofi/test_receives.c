@@ -379,7 +379,7 @@ END_TEST
 
 /* From a peer that is there and polls no more: it is pinged for a while, then it
  * is looked whether anybody listens at its port. The receive stays. */
-START_TEST(receives_from_a_silent_peer_lead_to_a_knock)
+START_TEST(receives_from_a_silent_peer_lead_to_a_probe)
 {
     const struct node_options options = {
         .setting_key = "ofi.probe_interval", .setting_value = "10ms"};
@@ -393,9 +393,9 @@ START_TEST(receives_from_a_silent_peer_lead_to_a_knock)
     ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, bytes,
                          LENGTH, NULL, pair.to_b, 0, 5, 0),
         NA_PLUGIN_PENDING);
-    while (node_counter(&pair.a, "knocks") == 0) {
+    while (node_counter(&pair.a, "liveness_probes") == 0) {
         ck_assert(!poll_one(&pair.a, &event));
-        ck_assert_msg(now_ns() < end, "nobody knocks, after %u pings",
+        ck_assert_msg(now_ns() < end, "no probe after %u pings",
             (unsigned) node_counter(&pair.a, "pings"));
     }
     int32_t ret = pair.b.ops->send_expected(
@@ -500,7 +500,7 @@ main(void)
     tcase_add_test(cases, messages_for_another_class_are_dropped);
     tcase_add_test(cases, messages_that_are_too_long_are_dropped);
     tcase_add_test(cases, receives_that_are_canceled_together_end_once_each);
-    tcase_add_test(cases, receives_from_a_silent_peer_lead_to_a_knock);
+    tcase_add_test(cases, receives_from_a_silent_peer_lead_to_a_probe);
     tcase_add_test(cases, multi_receives_refer_to_each_sender);
     tcase_add_test(cases, floods_have_the_same_room_each_time);
     return run_case("ofi receives", cases);

@@ -114,7 +114,7 @@ set_close_on_exec(int fd)
         fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
 }
 
-/* What appeared while libfabric was opening, and is no file of somebody's. */
+/* Descriptors that appeared while libfabric was opening, but for files. */
 static void
 mark_new(int fd, void *arg)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Endpoints in shared memory that cannot be closed yet. A peer that takes an
- * introduction or a transfer from its queue looks for the memory of who sent it,
+ * introduction or a transfer from its queue looks for the sender's memory,
  * and crashes when that endpoint has been closed meanwhile (1.17:
  * smr_progress_connreq, smr_progress_iov). So it is closed when its peers have
- * answered a ping that came behind all of that, or are dead; what they have not
+ * answered a ping sent behind all of that, or are dead; what they have not
  * answered at the end of the class stays as long as the process. */
 #include <sched.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared memory that processes which were killed have left behind. A peer that
- * takes an introduction from its queue looks for the memory of who sent it by name,
+ * takes an introduction from its queue looks for the sender's memory by name,
  * and crashes when it is not there (libfabric 1.17: smr_progress_connreq). So each
- * endpoint's file says whom its class has had to do with, and is removed when
- * nobody of those is left.
+ * endpoint's file lists the peers of its class, and is removed when none of these
+ * is left.
  *
  * The mark is a page behind what libfabric has of its file. Whoever makes the
- * file anew cuts that off: no file has a mark but one of who wrote it. */
+ * file anew cuts that off: a mark is always of the process that made the file. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #define SCHEME "fi_shm://"
 #define MAGIC UINT64_C(0x6b72616d6961666f)
 #define PAGE 4096
-#define MET 500U
+#define PEERS 500U
 #define EVERYBODY UINT32_MAX /* more than that, or of other names */
 #define TRIES 64U
 
@@ -42,7 +42,7 @@ struct mark {
     struct spaces spaces;
     uint32_t process;
     _Atomic uint32_t count;
-    uint64_t met[MET]; /* process << 32 | number of the endpoint */
+    uint64_t peers[PEERS]; /* process << 32 | number of the endpoint */
 };
 _Static_assert(sizeof(struct mark) <= PAGE, "a mark is one page");
 
@@ -123,13 +123,13 @@ find_spaces(struct spaces *spaces)
     return true;
 }
 
-/* OF THE LIVING */
+/* OWN FILES */
 
 static bool
-is_gone(uint64_t met)
+is_gone(uint64_t peer)
 {
     const struct parts parts = {
-        (uint32_t) (met >> 32), getuid(), (uint32_t) met};
+        (uint32_t) (peer >> 32), getuid(), (uint32_t) peer};
     struct ofi_name name = {0};
 
     name.length = (uint32_t) snprintf((char *) name.bytes, sizeof(name.bytes),
@@ -149,30 +149,30 @@ drop_gone(struct mark *mark)
     uint32_t count = atomic_load_explicit(&mark->count, memory_order_relaxed);
     uint32_t left = 0;
 
-    /* killed meanwhile, it may have met anybody */
+    /* killed meanwhile, any process may be its peer */
     atomic_store(&mark->count, EVERYBODY);
     for (uint32_t i = 0; i < count; i++)
-        if (!is_gone(mark->met[i]))
-            mark->met[left++] = mark->met[i];
-    if (left < MET)
+        if (!is_gone(mark->peers[i]))
+            mark->peers[left++] = mark->peers[i];
+    if (left < PEERS)
         atomic_store(&mark->count, left);
 }
 
 static void
-add_met(struct mark *mark, uint64_t met)
+add_peer(struct mark *mark, uint64_t peer)
 {
     uint32_t count = atomic_load_explicit(&mark->count, memory_order_relaxed);
 
     for (uint32_t i = 0; count != EVERYBODY && i < count; i++)
-        if (mark->met[i] == met)
+        if (mark->peers[i] == peer)
             return;
-    if (count == MET) {
+    if (count == PEERS) {
         drop_gone(mark);
         count = atomic_load_explicit(&mark->count, memory_order_relaxed);
     }
     if (count == EVERYBODY)
         return;
-    mark->met[count] = met;
+    mark->peers[count] = peer;
     atomic_store(&mark->count, count + 1);
 }
 
@@ -222,7 +222,7 @@ endpoint_opened(struct ofi_endpoint *ep, struct fid_ep *fep)
 
     files->tries = 0;
     if (file == NULL || !find_spaces(&spaces) ||
-        (files->marks == NULL && fep != ep->fep)) /* whom it met is not known */
+        (files->marks == NULL && fep != ep->fep)) /* its peers are not known */
         return;
     struct marked *marked = malloc(sizeof(*marked));
     struct mark *page = marked != NULL ? map_page(file) : NULL;
@@ -319,16 +319,16 @@ reach(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 
     for (struct marked *one = marks; one != NULL; one = one->next)
         if (known)
-            add_met(one->page, (uint64_t) parts.process << 32 | parts.number);
+            add_peer(one->page, (uint64_t) parts.process << 32 | parts.number);
         else
             atomic_store(&one->page->count, EVERYBODY);
     return true;
 }
 
-/* OF THE DEAD */
+/* FILES OF DEAD PROCESSES */
 
 /* Whether it was marked by a process that was this one's neighbour, and all that
- * have to do with it are gone. */
+ * are its peers are gone. */
 static bool
 is_left(int fd, const struct stat *status, uint32_t process)
 {
@@ -345,10 +345,10 @@ is_left(int fd, const struct stat *status, uint32_t process)
         memcmp(&spaces, &mark.spaces, sizeof(spaces)) != 0)
         return false;
     uint32_t count = atomic_load_explicit(&mark.count, memory_order_relaxed);
-    if (count > MET)
+    if (count > PEERS)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!is_gone(mark.met[i]))
+        if (!is_gone(mark.peers[i]))
             return false;
     return true;
 }
@@ -373,7 +373,7 @@ remove_one(int folder, const char *name, uint32_t process)
     return removed;
 }
 
-/* Removes what the dead have left that nobody alive will look for. */
+/* Removes files of dead processes that no living one will look for. */
 static void
 remove_left(struct ofi_endpoint *ep)
 {

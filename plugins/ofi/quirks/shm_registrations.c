@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which registrations are there. libfabric's shm drops a put or get that its owner
- * refuses, keeps what it took for it, and tells nobody. So nothing is handed to it
+ * refuses, keeps its buffers, and reports no error. So nothing is handed to it
  * that would be refused: each class has a table of its registrations in memory that
  * its peers may read.
  *
@@ -179,7 +179,7 @@ place_of(struct registrations *table, const na_plugin_mem *mem)
     return &table->digests[mem->mem.keyed.key % PLACES];
 }
 
-/* A place that is taken is left to who has it: the next number is tried. */
+/* If a place is taken, the next number is tried. */
 static void
 memory_added(struct ofi_endpoint *ep, na_plugin_mem *mem)
 {
@@ -213,7 +213,7 @@ memory_removed(struct ofi_endpoint *ep, const na_plugin_mem *mem)
         atomic_fetch_sub_explicit(
             &own->table->unlisted, 1, memory_order_relaxed);
     else {
-        /* pairs with the fence of who has submitted a fragment */
+        /* pairs with rma_submitted of shm_stuck_rma.c */
         atomic_store(place_of(own->table, mem), 0);
         own->count--;
     }
@@ -232,7 +232,7 @@ memory_settle(struct ofi_endpoint *ep)
 
 /* A PEER'S */
 
-/* Whose descriptors to look through: "fi_shm://PROCESS:…". 0: it does not say. */
+/* The owner's process, by its name: "fi_shm://PROCESS:…". 0: malformed. */
 static long
 process_of(const struct ofi_name *name)
 {

@@ -43,12 +43,12 @@ rma_submitted(struct ofi_endpoint *ep, struct ofi_fragment *fragment)
 {
     const struct ofi_job *job = fragment->job;
 
-    fragment->doubtful = false;
+    fragment->stale_target = false;
     /* pairs with the owner's removal */
     atomic_thread_fence(memory_order_seq_cst);
     if (ofi_quirk_rma_permitted(ep, job->peer, job->remote))
         return;
-    fragment->doubtful = true;
+    fragment->stale_target = true;
     want(ep);
 }
 
@@ -88,14 +88,14 @@ has_lost(const struct tp_list *list)
     for (struct tp_link *link = list->head; link != NULL; link = link->next) {
         const struct ofi_fragment *one =
             TP_OBJECT(link, struct ofi_fragment, link);
-        if (one->doubtful || is_dead(one->job->peer))
+        if (one->stale_target || is_dead(one->job->peer))
             return true;
     }
     return false;
 }
 
 /* Replaces endpoints whose first fragment is for the dead. The number of the
- * newest one that is a first one, and doubtful; 0: there is none. */
+ * newest one that is a first one, and of a stale target; 0: none. */
 static uint64_t
 replace_dead(struct ofi_endpoint *ep)
 {
@@ -115,7 +115,7 @@ replace_dead(struct ofi_endpoint *ep)
         /* what the living have before them is ended by those */
         if (has_lost(&ctx->flying))
             want(ep);
-        if (first->doubtful && first->serial > newest)
+        if (first->stale_target && first->serial > newest)
             newest = first->serial;
     }
     return newest;
@@ -130,7 +130,8 @@ replace_doubtful(struct ofi_endpoint *ep)
         na_plugin_ctx *ctx = ep->contexts[i];
         const struct ofi_fragment *first =
             ctx != NULL ? first_of(&ctx->flying) : NULL;
-        if (first != NULL && first->doubtful && first->serial <= asked_serial)
+        if (first != NULL && first->stale_target &&
+            first->serial <= asked_serial)
             replace(ctx, true);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections on which nothing ever arrives. libfabric accepts whoever connects to
  * a TCP port, and waits for its first bytes without end: each holds a descriptor,
- * and when there are no more, nobody else is accepted. So those that say nothing
+ * and when there are no more, no other peer is accepted. So those that say nothing
  * for ofi.silent_timeout are shut down; libfabric closes them then. The kernel
  * counts what has arrived on a connection, and when it was accepted: nothing is
  * remembered here from one look to the next. */

@@ -15,8 +15,8 @@
  *
  * The provider net has all sockets in one set. There it takes the get that it
  * gave back twice for two free ones, and two later gets for one: so what is under
- * way is let end, if its peer goes on: a peer that shares a busy machine may need
- * most of a second for that. */
+ * way is completed if its peer makes progress, which on a busy machine may take
+ * most of a second. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +191,7 @@ endpoint_closing(struct ofi_endpoint *ep, struct fid_ep *fep)
     free(endpoint);
 }
 
-/* The sets have other descriptors besides: bells of libfabric's own, and the
+/* The sets have other descriptors besides: eventfds of libfabric's own, and the
  * socket that it listens at. */
 static void
 cut(int fd, void *arg)
@@ -204,7 +204,7 @@ cut(int fd, void *arg)
         shutdown(fd, SHUT_RDWR);
 }
 
-/* Takes what ends of what contexts that are closed had handed over. */
+/* Takes completions of fragments of closed contexts. */
 static void
 take_back(struct ofi_endpoint *ep)
 {

@@ -3,7 +3,7 @@
 #include "../provider.h"
 #include "../quirk.h"
 
-/* A peer that does not answer a ping for long is gone: nothing else tells. */
+/* A peer that answers no ping for long is lost: there is no other sign. */
 static void
 adjust(const struct ofi_trait *trait, struct ofi_conduct *conduct)
 {

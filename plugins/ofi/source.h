@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The host part of an info string: which of a machine's addresses and devices
  * it means. */
-#ifndef OFI_WHERE_H
-#define OFI_WHERE_H
+#ifndef OFI_SOURCE_H
+#define OFI_SOURCE_H
 
 #include <rdma/fabric.h>
 
@@ -10,12 +10,12 @@
 #include "provider.h"
 #include "types.h"
 
-#define OFI_WHERE_ADDRESSES 32U
+#define OFI_SOURCE_ADDRESSES 32U
 
-struct ofi_where {
+struct ofi_source {
     const char *device; /* name of a domain, or of an interface; NULL: any */
     const char *host;   /* as the user wrote it, NULL: any */
-    struct sockaddr_storage addresses[OFI_WHERE_ADDRESSES]; /* any of these */
+    struct sockaddr_storage addresses[OFI_SOURCE_ADDRESSES]; /* any of these */
     uint32_t count;
     bool is_device; /* host is an interface or domain, not an address */
     int family;     /* preferred, or AF_UNSPEC */
@@ -24,12 +24,12 @@ struct ofi_where {
 
 /* Reads host, device, ip_subnet, addr_format. Resolves names, which may block.
  * INVALID_ARG, ADDRNOTAVAIL, with a line at level ERROR. */
-int32_t ofi_where_read(const na_plugin_host *log, const struct ofi_trait *trait,
-    const na_plugin_open_info *wanted, const struct fi_info *infos,
-    struct ofi_where *where);
+int32_t ofi_source_read(const na_plugin_host *log,
+    const struct ofi_trait *trait, const na_plugin_open_info *wanted,
+    const struct fi_info *infos, struct ofi_source *source);
 
 /* How well an info fits: 0 not at all. */
-uint32_t ofi_where_fits(const struct ofi_trait *trait,
-    const struct ofi_where *where, const struct fi_info *info);
+uint32_t ofi_source_fits(const struct ofi_trait *trait,
+    const struct ofi_source *source, const struct fi_info *info);
 
-#endif /* OFI_WHERE_H */
+#endif /* OFI_SOURCE_H */

@@ -75,7 +75,7 @@ poll_of(struct twin *twin, na_plugin_ctx *ctx, na_plugin_event *event)
 
 static const struct {
     struct node_options options;
-    bool apart;
+    bool multi;
 } openings[] = {
     {{.max_contexts = 2}, true},
     {{.max_contexts = 2, .protocol = "tcp;ofi_rxm"}, true},
@@ -85,9 +85,9 @@ static const struct {
     {{.max_contexts = 2, .protocol = "shm", .anywhere = true}, false},
 };
 
-START_TEST(lanes_are_there_where_contexts_can_be_parallel)
+START_TEST(endpoints_are_there_where_contexts_can_be_parallel)
 {
-    bool apart = openings[_i].apart;
+    bool multi = openings[_i].multi;
     struct twin twin;
 
     if (openings[_i].options.anywhere && is_refused(&openings[_i].options))
@@ -95,16 +95,16 @@ START_TEST(lanes_are_there_where_contexts_can_be_parallel)
     twin_open(&twin, &openings[_i].options);
     ck_assert_int_eq(
         (twin.node.opened.features & NA_PLUGIN_FEATURE_CTX_PARALLEL) != 0,
-        apart);
-    ck_assert_uint_eq(value_of(&twin.node, "lanes"), apart ? 1 : 0);
+        multi);
+    ck_assert_uint_eq(value_of(&twin.node, "context_endpoints"), multi ? 1 : 0);
     na_plugin_ctx *again = NULL;
     ck_assert_int_eq(twin.node.ops->ctx_create(twin.node.cls, 1, NULL, &again),
         NA_PLUGIN_E_EXIST);
     /* it stays for the next context of that number */
     twin.node.ops->ctx_destroy(twin.second);
-    ck_assert_uint_eq(value_of(&twin.node, "lanes"), apart ? 1 : 0);
+    ck_assert_uint_eq(value_of(&twin.node, "context_endpoints"), multi ? 1 : 0);
     create_second(&twin);
-    ck_assert_uint_eq(value_of(&twin.node, "lanes"), apart ? 1 : 0);
+    ck_assert_uint_eq(value_of(&twin.node, "context_endpoints"), multi ? 1 : 0);
     twin_close(&twin);
 }
 END_TEST
@@ -178,7 +178,7 @@ go_straight(struct twin *a, struct twin *b, na_plugin_addr *to_b, uint32_t more)
 
 /* The first messages are forwarded, until their sender has heard where to. How
  * long that takes, and so how many they are, is the system's affair. */
-START_TEST(messages_go_straight_to_a_lane_that_is_known)
+START_TEST(messages_go_straight_to_an_endpoint_that_is_known)
 {
     const struct node_options options = {
         .protocol = protocols[_i], .max_contexts = 2};
@@ -202,7 +202,7 @@ END_TEST
 
 /* Before it has heard, more come than b's second context has room for. They wait
  * where they came into, and in a. */
-START_TEST(messages_wait_for_room_in_a_lane)
+START_TEST(messages_wait_for_room_at_an_endpoint)
 {
     const struct node_options options = {.protocol = protocols[_i],
         .max_contexts = 2,
@@ -272,10 +272,10 @@ START_TEST(messages_wait_for_room_in_a_lane)
 }
 END_TEST
 
-/* b is started again at its port: its lane is at another. What a sends finds it,
+/* b is started again at its port: its endpoint is at another. What a sends finds it,
  * by way of the first endpoint, without having been told. Not over sockets,
  * which tells of the loss too late for the first message. */
-START_TEST(a_lane_of_who_was_started_again_is_found)
+START_TEST(endpoint_of_a_restarted_peer_is_found)
 {
     struct node_options options = {
         .protocol = protocols[_i], .max_contexts = 2};
@@ -305,8 +305,8 @@ START_TEST(a_lane_of_who_was_started_again_is_found)
 }
 END_TEST
 
-/* What waits for room in a lane when its class is closed is dropped. */
-START_TEST(a_class_is_closed_with_messages_that_wait_for_a_lane)
+/* What waits for room in an endpoint when its class is closed is dropped. */
+START_TEST(class_is_closed_with_messages_that_wait_for_an_endpoint)
 {
     const struct node_options options = {.max_contexts = 2,
         .setting_key = "ofi.queue_size",
@@ -382,9 +382,9 @@ send_here(struct twin *twin, void *op)
         NA_PLUGIN_DONE);
 }
 
-/* A context may be destroyed while it sleeps: its bell is not rung any more, whose
+/* A context may be destroyed while it sleeps: its wake-up is not set any more, whose
  * number may be that of a file, and the next one's is. */
-START_TEST(a_context_that_slept_has_no_bell_left)
+START_TEST(context_that_slept_has_no_wake_up_left)
 {
     struct pollfd wanted = {.events = POLLIN};
     struct stat status;
@@ -397,7 +397,7 @@ START_TEST(a_context_that_slept_has_no_bell_left)
         twin.node.ops->addr_self(twin.node.cls, &twin.self), NA_PLUGIN_OK);
     arm_idle(&twin, twin.second);
     twin.node.ops->ctx_destroy(twin.second);
-    files[0] = memfd_create("lanes", MFD_CLOEXEC);
+    files[0] = memfd_create("endpoints", MFD_CLOEXEC);
     ck_assert_int_ge(files[0], 0);
     for (uint32_t i = 1; i < 16; i++)
         files[i] = dup(files[0]);
@@ -460,7 +460,7 @@ END_TEST
 /* The first context slept once, and is not polled since. The other one wakes for
  * a message that comes by way of it: when it sees that, and not by sleeping as
  * often to the end as it takes steps to connect. */
-START_TEST(a_lane_wakes_for_a_first_context_that_nobody_polls)
+START_TEST(endpoint_wakes_for_a_first_context_that_is_not_polled)
 {
     static const unsigned char bytes[BYTES];
     static unsigned char buffer[4096];
@@ -509,19 +509,23 @@ END_TEST
 int
 main(void)
 {
-    TCase *cases = tcase_create("lanes");
+    TCase *cases = tcase_create("endpoints");
 
     warm_up();
-    tcase_add_loop_test(cases, lanes_are_there_where_contexts_can_be_parallel,
-        0, (int) (sizeof(openings) / sizeof(openings[0])));
+    tcase_add_loop_test(cases,
+        endpoints_are_there_where_contexts_can_be_parallel, 0,
+        (int) (sizeof(openings) / sizeof(openings[0])));
     tcase_add_loop_test(
-        cases, messages_go_straight_to_a_lane_that_is_known, 0, PROTOCOLS);
-    tcase_add_loop_test(cases, messages_wait_for_room_in_a_lane, 0, PROTOCOLS);
+        cases, messages_go_straight_to_an_endpoint_that_is_known, 0, PROTOCOLS);
     tcase_add_loop_test(
-        cases, a_lane_of_who_was_started_again_is_found, 0, PROTOCOLS - 1);
-    tcase_add_test(cases, a_class_is_closed_with_messages_that_wait_for_a_lane);
-    tcase_add_test(cases, a_context_that_slept_has_no_bell_left);
+        cases, messages_wait_for_room_at_an_endpoint, 0, PROTOCOLS);
+    tcase_add_loop_test(
+        cases, endpoint_of_a_restarted_peer_is_found, 0, PROTOCOLS - 1);
+    tcase_add_test(
+        cases, class_is_closed_with_messages_that_wait_for_an_endpoint);
+    tcase_add_test(cases, context_that_slept_has_no_wake_up_left);
     tcase_add_test(cases, a_context_sleeps_while_a_message_waits_for_room);
-    tcase_add_test(cases, a_lane_wakes_for_a_first_context_that_nobody_polls);
-    return run_case("ofi lanes", cases);
+    tcase_add_test(
+        cases, endpoint_wakes_for_a_first_context_that_is_not_polled);
+    return run_case("ofi endpoints", cases);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "where.h"
+#include "source.h"
 
 static int
 family_of(uint32_t addr_format)
@@ -17,11 +17,11 @@ family_of(uint32_t addr_format)
 }
 
 static void
-add_address(struct ofi_where *where, const struct sockaddr *address)
+add_address(struct ofi_source *source, const struct sockaddr *address)
 {
-    if (where->count == OFI_WHERE_ADDRESSES)
+    if (source->count == OFI_SOURCE_ADDRESSES)
         return;
-    memcpy(&where->addresses[where->count++], address,
+    memcpy(&source->addresses[source->count++], address,
         address->sa_family == AF_INET ? sizeof(struct sockaddr_in)
                                       : sizeof(struct sockaddr_in6));
 }
@@ -35,7 +35,7 @@ is_ip(const struct sockaddr *address)
 
 /* The addresses of an interface. */
 static bool
-read_interface(struct ofi_where *where, const char *name)
+read_interface(struct ofi_source *source, const char *name)
 {
     struct ifaddrs *list = NULL;
     bool known = false;
@@ -47,7 +47,7 @@ read_interface(struct ofi_where *where, const char *name)
             continue;
         known = true;
         if (is_ip(one->ifa_addr))
-            add_address(where, one->ifa_addr);
+            add_address(source, one->ifa_addr);
     }
     freeifaddrs(list);
     return known;
@@ -65,66 +65,66 @@ is_domain(const struct fi_info *infos, const char *name)
 
 /* A host's name, or an address as text. */
 static int32_t
-read_host(const na_plugin_host *log, struct ofi_where *where)
+read_host(const na_plugin_host *log, struct ofi_source *source)
 {
     struct addrinfo *found = NULL;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    int ret = getaddrinfo(where->host, NULL, &hints, &found);
+    int ret = getaddrinfo(source->host, NULL, &hints, &found);
 
     if (ret != 0) {
         TP_LOG(log, ERROR,
             "\"%.200s\" is neither an interface, nor a device, nor a host "
             "that can be resolved (%s)",
-            where->host, gai_strerror(ret));
+            source->host, gai_strerror(ret));
         return NA_PLUGIN_E_ADDRNOTAVAIL;
     }
     for (struct addrinfo *one = found; one != NULL; one = one->ai_next) {
         if (!is_ip(one->ai_addr))
             continue;
         if (tp_host_is_any(one->ai_addr)) {
-            where->family = one->ai_addr->sa_family;
-            where->host = NULL;
-            where->count = 0;
+            source->family = one->ai_addr->sa_family;
+            source->host = NULL;
+            source->count = 0;
             break;
         }
-        add_address(where, one->ai_addr);
+        add_address(source, one->ai_addr);
     }
     freeaddrinfo(found);
     return NA_PLUGIN_OK;
 }
 
 int32_t
-ofi_where_read(const na_plugin_host *log, const struct ofi_trait *trait,
+ofi_source_read(const na_plugin_host *log, const struct ofi_trait *trait,
     const na_plugin_open_info *wanted, const struct fi_info *infos,
-    struct ofi_where *where)
+    struct ofi_source *source)
 {
-    memset(where, 0, sizeof(*where));
-    where->device = wanted->device;
-    where->host =
+    memset(source, 0, sizeof(*source));
+    source->device = wanted->device;
+    source->host =
         wanted->host != NULL && wanted->host[0] != '\0' ? wanted->host : NULL;
-    where->family = family_of(wanted->addr_format);
+    source->family = family_of(wanted->addr_format);
     if (trait->format == OFI_FORMAT_STRING) {
-        where->host = where->device = NULL;
+        source->host = source->device = NULL;
         return NA_PLUGIN_OK;
     }
     if (wanted->ip_subnet != NULL &&
-        !tp_subnet_parse(wanted->ip_subnet, &where->subnet)) {
+        !tp_subnet_parse(wanted->ip_subnet, &source->subnet)) {
         TP_LOG(log, ERROR,
             "subnet \"%.100s\" is not like 10.1.0.0/16 or fd00::/8",
             wanted->ip_subnet);
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    if (where->host == NULL)
+    if (source->host == NULL)
         return NA_PLUGIN_OK;
-    if (is_domain(infos, where->host)) {
-        where->is_device = true;
+    if (is_domain(infos, source->host)) {
+        source->is_device = true;
         return NA_PLUGIN_OK;
     }
     if (trait->format == OFI_FORMAT_IP) {
-        where->is_device = read_interface(where, where->host);
-        return where->is_device ? NA_PLUGIN_OK : read_host(log, where);
+        source->is_device = read_interface(source, source->host);
+        return source->is_device ? NA_PLUGIN_OK : read_host(log, source);
     }
-    where->is_device = true;
+    source->is_device = true;
     return NA_PLUGIN_OK;
 }
 
@@ -140,29 +140,29 @@ device_fits(const char *device, const struct fi_info *info)
 }
 
 static bool
-host_fits(const struct ofi_where *where, const struct fi_info *info)
+host_fits(const struct ofi_source *source, const struct fi_info *info)
 {
-    if (where->host == NULL)
+    if (source->host == NULL)
         return true;
-    if (where->is_device && device_fits(where->host, info))
+    if (source->is_device && device_fits(source->host, info))
         return true;
     if (!is_ip(info->src_addr))
         return false;
-    for (uint32_t i = 0; i < where->count; i++)
-        if (tp_host_equal(&where->addresses[i], info->src_addr))
+    for (uint32_t i = 0; i < source->count; i++)
+        if (tp_host_equal(&source->addresses[i], info->src_addr))
             return true;
     return false;
 }
 
 uint32_t
-ofi_where_fits(const struct ofi_trait *trait, const struct ofi_where *where,
+ofi_source_fits(const struct ofi_trait *trait, const struct ofi_source *source,
     const struct fi_info *info)
 {
     uint32_t score = 1;
 
-    if (where->device != NULL && !device_fits(where->device, info))
+    if (source->device != NULL && !device_fits(source->device, info))
         return 0;
-    if (!host_fits(where, info))
+    if (!host_fits(source, info))
         return 0;
     if (trait->format != OFI_FORMAT_IP)
         return score;
@@ -170,9 +170,9 @@ ofi_where_fits(const struct ofi_trait *trait, const struct ofi_where *where,
         return 0;
 
     const struct sockaddr *address = info->src_addr;
-    if (tp_subnet_has(&where->subnet, address))
+    if (tp_subnet_has(&source->subnet, address))
         score += 32;
-    if (where->family != AF_UNSPEC && address->sa_family == where->family)
+    if (source->family != AF_UNSPEC && address->sa_family == source->family)
         score += 16;
     if (!tp_host_is_link_local(address))
         score += 8;
