@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "address.h"
+#include "barrier.h"
 #include "class.h"
 #include "common/open.h"
-#include "context.h"
+#include "cross.h"
 #include "dispatch.h"
 #include "endpoint.h"
 #include "endpoints.h"
@@ -106,6 +108,81 @@ static const struct ofi_upcalls upcalls = {.end = end,
     .ping = ofi_send_ping,
     .forward = ofi_forward,
     .pass = ofi_forward_own};
+
+/* CONTEXTS have an endpoint of libfabric's of their own for puts and gets, since
+ * only closing it takes memory back from the device. */
+
+static int32_t
+create_context(
+    struct ofi_endpoint *ep, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
+{
+    if (ep->contexts[id] != NULL) {
+        TP_LOG(ep->cls->host, ERROR, "context %u is there already", id);
+        return NA_PLUGIN_E_EXIST;
+    }
+    na_plugin_ctx *ctx = calloc(1, sizeof(*ctx));
+    if (ctx == NULL)
+        goto no_memory;
+    ctx->ep = ep;
+    ctx->id = id;
+    ctx->core = core_ctx;
+    ctx->wake = TP_WAKE_NONE;
+    if (ofi_match_init(ctx) != NA_PLUGIN_OK)
+        goto free_ctx;
+    if (ep->can_wait &&
+        tp_wake_init(&ctx->wake, &ep->wait_fd, 1) != NA_PLUGIN_OK)
+        goto fini_match;
+
+    tp_lock_take(&ep->lock);
+    ep->contexts[id] = ctx;
+    ep->context_count++;
+    tp_lock_drop(&ep->lock);
+    if (!ofi_is_first(ep))
+        ofi_endpoint_taken(ep);
+    *ctx_p = ctx;
+    return NA_PLUGIN_OK;
+
+fini_match:
+    tp_match_fini(&ctx->match);
+free_ctx:
+    free(ctx);
+no_memory:
+    TP_LOG(ep->cls->host, ERROR, "no memory or descriptors for context %u", id);
+    return NA_PLUGIN_E_NOMEM;
+}
+
+void
+ofi_ctx_destroy(na_plugin_ctx *ctx)
+{
+    struct ofi_endpoint *ep = ctx->ep;
+    bool settled = ctx->rma_ep == NULL || ofi_quirk_settle(ep, true);
+    na_plugin_event event;
+
+    tp_lock_take(&ep->lock);
+    if (ctx->armed)
+        ofi_cross_disarm(ctx);
+    if (ep->cls->multi_endpoint)
+        ofi_cross_clear(ep);
+    if (ep->context_count == 1)
+        ofi_barrier_flush(ep);
+    ofi_send_abandon(ctx);
+    ofi_rma_abandon(ctx, settled);
+    ofi_match_fini(ctx);
+    ep->contexts[ctx->id] = NULL;
+    ep->context_count--;
+    while (tp_events_take(&ctx->events, &event, 1) != 0)
+        if (event.source != NULL)
+            ofi_addr_release(ep->cls, event.source);
+    tp_lock_drop(&ep->lock);
+
+    tp_wake_fini(&ctx->wake);
+    tp_events_fini(&ctx->events);
+    free(ctx);
+    if (!ofi_is_first(ep))
+        ofi_endpoint_vacated(ep);
+}
+
+/* CLASSES */
 
 /* The first endpoint is closed last: the others use its name. */
 void
@@ -245,5 +322,5 @@ ofi_class_create_context(
     }
     if (cls->multi_endpoint)
         ret = open_endpoint(cls, id, &ep);
-    return ret == NA_PLUGIN_OK ? ofi_ctx_create(ep, id, core_ctx, ctx_p) : ret;
+    return ret == NA_PLUGIN_OK ? create_context(ep, id, core_ctx, ctx_p) : ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening and closing classes. */
+/* Opening and closing classes and their contexts. */
 #ifndef OFI_CLASS_H
 #define OFI_CLASS_H
 
@@ -20,5 +20,6 @@ void ofi_class_destroy(na_plugin_class *cls);
  * line at level ERROR. */
 int32_t ofi_class_create_context(
     na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p);
+void ofi_ctx_destroy(na_plugin_ctx *ctx);
 
 #endif /* OFI_CLASS_H */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/host.h"
-#include "error.h"
 #include "fabric.h"
+#include "library.h"
 #include "ofi.h"
 #include "quirk.h"
 

@@ -11,6 +11,7 @@
 #include <rdma/fabric.h>
 
 #include "na_plugin.h"
+#include <stdbool.h>
 
 /* The oldest libfabric that is supported. */
 #define OFI_API FI_VERSION(1, 17)
@@ -59,5 +60,11 @@ struct ofi_signals {
  * others wait in ofi_signals_note. */
 void ofi_signals_note(struct ofi_signals *signals);
 void ofi_signals_restore(const struct ofi_signals *signals);
+
+/* A code for an error of libfabric's, which is positive. */
+int32_t ofi_error_code(int error);
+
+/* Whether it says that there is no way to the peer. */
+bool ofi_error_is_loss(int error);
 
 #endif /* OFI_LIBRARY_H */

@@ -7,7 +7,7 @@
 
 #include "address.h"
 #include "common/system.h"
-#include "error.h"
+#include "library.h"
 #include "liveness.h"
 #include "peer.h"
 #include "probe.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
 #include "fabric.h"
+#include "library.h"
 #include "mem.h"
 #include "ofi.h"
 #include "pool.h"

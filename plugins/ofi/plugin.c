@@ -7,7 +7,6 @@
 #include "common/open.h"
 #include "common/report.h"
 #include "common/setting.h"
-#include "context.h"
 #include "endpoints.h"
 #include "info.h"
 #include "library.h"
@@ -22,7 +21,6 @@
 #include "rma.h"
 #include "route.h"
 #include "send.h"
-#include "wait.h"
 
 #define TIME_MAX (UINT64_C(1000000000) * TP_MS)
 

@@ -2,11 +2,13 @@
 /* One queue of completions serves the contexts of an endpoint; whoever polls, polls
  * for all of them. */
 #include <string.h>
+#include <sys/epoll.h>
 
 #include "common/system.h"
 #include "cross.h"
 #include "dispatch.h"
 #include "endpoints.h"
+#include "fabric.h"
 #include "liveness.h"
 #include "match.h"
 #include "ofi.h"
@@ -34,6 +36,7 @@ exchange(struct ofi_endpoint *ep)
         ofi_match_retry(ep);
 }
 
+/* Reads completions, and does what else is due. [lock] */
 static inline void
 advance(struct ofi_endpoint *ep, const na_plugin_ctx *ctx)
 {
@@ -54,14 +57,9 @@ advance(struct ofi_endpoint *ep, const na_plugin_ctx *ctx)
     ofi_liveness_work(ep);
 }
 
-void
-ofi_progress_advance(struct ofi_endpoint *ep)
-{
-    advance(ep, NULL);
-}
-
-uint64_t
-ofi_progress_sleep(struct ofi_endpoint *ep)
+/* For how many ns nothing is due; 0: it is now. [lock] */
+static uint64_t
+time_to_sleep(struct ofi_endpoint *ep)
 {
     uint64_t sleep_ns = ofi_least(ofi_liveness_sleep(ep), ofi_quirk_sleep(ep));
     bool soon = ep->detained.head != NULL ||
@@ -76,7 +74,7 @@ advance_other(struct ofi_endpoint *ep, bool vacant)
     if (!tp_lock_try(&ep->lock))
         return;
     if (!vacant || ep->contexts[ep->index] == NULL)
-        ofi_progress_advance(ep);
+        advance(ep, NULL);
     tp_lock_drop(&ep->lock);
 }
 
@@ -152,3 +150,101 @@ ofi_progress_cancel(na_plugin_ctx *ctx, void *operation)
     tp_lock_drop(&ep->lock);
     return NA_PLUGIN_OK;
 }
+
+/* SLEEPING: all that completes does so under the endpoint's lock. What does not show
+ * on libfabric's descriptors, as another thread took it, sets the wake-up. */
+
+/* After which a context that sleeps looks whether the first one is still polled, and after endpoints without a context. */
+#define LOOK_NS (250 * TP_MS)
+
+/* Whether the first context was polled since this one looked last. */
+static bool
+is_attended(na_plugin_ctx *ctx)
+{
+    uint32_t attended =
+        atomic_load_explicit(&ctx->ep->cls->attended, memory_order_relaxed);
+    bool polled = attended != ctx->attended;
+
+    ctx->attended = attended;
+    return polled;
+}
+
+static void
+set_guard(na_plugin_ctx *ctx, bool guards)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (ctx->guards != guards &&
+        epoll_ctl(ctx->wake.fd, guards ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+            ctx->ep->cls->first->wait_fd, &event) == 0)
+        ctx->guards = guards;
+}
+
+/* Before a context of another endpoint sleeps: makes it wake for the first endpoint
+ * too if nothing else does. Sleeps for at most *sleep_ns_p, which it may shorten.
+ * False: it has to poll. [lock] */
+static bool
+guard(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
+{
+    struct ofi_endpoint *first = ctx->ep->cls->first;
+    uint64_t sleep_ns = LOOK_NS;
+    bool quiet = true;
+
+    if (ofi_endpoints_vacant(first->cls) != 0 && LOOK_NS < *sleep_ns_p)
+        *sleep_ns_p = LOOK_NS;
+    if (ctx->ep == first)
+        return true;
+    tp_lock_take(&first->lock);
+    set_guard(ctx, !is_attended(ctx));
+    if (ctx->guards) {
+        advance(first, NULL);
+        quiet = first->copying.head == NULL && ofi_waitset_try(first);
+        if (quiet)
+            sleep_ns = time_to_sleep(first);
+        quiet = quiet && sleep_ns != 0;
+    }
+    tp_lock_drop(&first->lock);
+    if (sleep_ns < *sleep_ns_p)
+        *sleep_ns_p = sleep_ns;
+    return quiet;
+}
+
+static int32_t
+descriptor(na_plugin_ctx *ctx)
+{
+    return ctx->wake.fd;
+}
+
+static int32_t
+arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
+{
+    struct ofi_endpoint *ep = ctx->ep;
+    bool multi = ep->cls->multi_endpoint;
+    uint64_t sleep_ns = 0;
+
+    tp_lock_take(&ep->lock);
+    ctx->armed = true;
+    bool quiet = !multi || ofi_cross_arm(ctx);
+    /* what other threads completed within their submissions */
+    while (ctx->events.count == 0 && ofi_queue_read(ep) != 0)
+        ;
+    if (quiet && ctx->events.count == 0 && ep->copying.head == NULL &&
+        ofi_waitset_try(ep))
+        sleep_ns = time_to_sleep(ep);
+    if (sleep_ns != 0 && multi && !guard(ctx, &sleep_ns))
+        sleep_ns = 0;
+    if (sleep_ns == 0)
+        ofi_cross_disarm(ctx);
+    tp_lock_drop(&ep->lock);
+
+    if (sleep_ns == 0)
+        return NA_PLUGIN_DONE;
+    *sleep_ns_p = sleep_ns;
+    return NA_PLUGIN_OK;
+}
+
+const na_plugin_wait ofi_wait = {
+    .size = sizeof(ofi_wait),
+    .fd = descriptor,
+    .arm = arm,
+};

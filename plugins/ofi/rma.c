@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A put or get is a job, cut into fragments at the borders of segments and at
  * what a provider takes at once. */
-#include "rma.h"
+#include <string.h>
+
 #include "address.h"
 #include "common/system.h"
-#include "error.h"
 #include "fabric.h"
+#include "library.h"
 #include "liveness.h"
 #include "mem.h"
 #include "ofi.h"
@@ -13,14 +14,15 @@
 #include "peer.h"
 #include "pool.h"
 #include "quirk.h"
+#include "rma.h"
 #include "route.h"
 #include "send.h"
 #include "work.h"
 
 #define PAUSE_NS TP_MS /* before a job is begun again; doubled each time */
 
-void
-ofi_rma_end(struct ofi_endpoint *ep, struct ofi_job *job)
+static void
+end_job(struct ofi_endpoint *ep, struct ofi_job *job)
 {
     struct ofi_peer *peer = job->peer;
 
@@ -194,7 +196,7 @@ advance(struct ofi_endpoint *ep, struct ofi_job *job)
         }
     }
     if (job->walk.left == 0 && job->flying == 0)
-        ofi_rma_end(ep, job);
+        end_job(ep, job);
 }
 
 static bool
@@ -292,7 +294,7 @@ ofi_rma_forget(
     if (--job->flying != 0)
         return;
     if (job->status != NA_PLUGIN_OK) {
-        ofi_rma_end(ep, job);
+        end_job(ep, job);
         return;
     }
     job->walk = job->begin;
@@ -460,7 +462,7 @@ stop(struct ofi_endpoint *ep, struct ofi_job *job, int32_t status)
     if (job->status == NA_PLUGIN_OK)
         job->status = status;
     if (job->flying == 0)
-        ofi_rma_end(ep, job);
+        end_job(ep, job);
 }
 
 void
@@ -499,7 +501,7 @@ orphan(na_plugin_ctx *ctx)
         job->broken = false;
         job->status = NA_PLUGIN_E_CANCELED;
         if (job->flying == 0) {
-            ofi_rma_end(ep, job);
+            end_job(ep, job);
             continue;
         }
         flying = true;
@@ -522,4 +524,46 @@ ofi_rma_abandon(na_plugin_ctx *ctx, bool settled)
     if (ctx->rma_ep != NULL)
         ofi_quirk_close_endpoint(ep, ctx->rma_ep, settled);
     ctx->rma_ep = NULL;
+}
+
+/* TO ONESELF: copied, a slice in each poll */
+
+#define SLICE (1U << 20)
+
+static void
+copy_slice(struct ofi_job *job, const na_plugin_mem *own)
+{
+    uint64_t slice = ofi_least(job->walk.left, SLICE);
+    struct tp_walk walk = job->walk;
+    struct tp_part part;
+
+    walk.far = own->segments;
+    walk.left = slice;
+    while (tp_walk_next(&walk, &part)) {
+        void *there = (void *) (uintptr_t) part.there;
+        memmove(job->put ? there : part.here, job->put ? part.here : there,
+            part.length);
+    }
+    job->walk.near_offset += slice;
+    job->walk.far_offset += slice;
+    job->walk.left -= slice;
+}
+
+void
+ofi_rma_copy(struct ofi_endpoint *ep)
+{
+    struct ofi_job *job = TP_OBJECT(ep->copying.head, struct ofi_job, by_peer);
+
+    /* held during the slice: nobody deregisters what is copied */
+    tp_lock_take(&ep->cls->memory_lock);
+    const na_plugin_mem *own = ofi_mem_own(ep->cls, job->remote);
+    if (own != NULL)
+        copy_slice(job, own);
+    else {
+        job->status = NA_PLUGIN_E_PERMISSION;
+        job->walk.left = 0;
+    }
+    tp_lock_drop(&ep->cls->memory_lock);
+    if (job->walk.left == 0)
+        end_job(ep, job);
 }

@@ -23,9 +23,6 @@ void ofi_rma_retry(struct ofi_endpoint *ep, struct ofi_peer *peer);
 void ofi_rma_forget(
     struct ofi_endpoint *ep, struct ofi_fragment *fragment, int32_t status);
 
-/* Nothing of a job is left to do: ends its operation. */
-void ofi_rma_end(struct ofi_endpoint *ep, struct ofi_job *job);
-
 /* A slice of what goes to oneself. */
 void ofi_rma_copy(struct ofi_endpoint *ep);
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "address.h"
-#include "error.h"
 #include "header.h"
+#include "library.h"
 #include "liveness.h"
 #include "match.h"
 #include "ofi.h"

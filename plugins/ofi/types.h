@@ -29,7 +29,6 @@ struct ofi_op;
 struct ofi_peer;
 struct ofi_quirk;
 struct ofi_rx;
-struct ofi_segment;
 struct ofi_trait;
 struct ofi_tx;
 struct ofi_upcalls;
