@@ -138,7 +138,7 @@ create_context(
     ep->context_count++;
     tp_lock_drop(&ep->lock);
     if (!ofi_is_first(ep))
-        ofi_endpoint_taken(ep);
+        ofi_endpoints_count_vacant(ep->cls, -1);
     *ctx_p = ctx;
     return NA_PLUGIN_OK;
 
@@ -179,7 +179,7 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
     tp_events_fini(&ctx->events);
     free(ctx);
     if (!ofi_is_first(ep))
-        ofi_endpoint_vacated(ep);
+        ofi_endpoints_count_vacant(ep->cls, 1);
 }
 
 /* CLASSES */
@@ -301,7 +301,7 @@ open_endpoint(na_plugin_class *cls, uint32_t id, struct ofi_endpoint **ep_p)
     ofi_name_print(cls->trait, &ep->own_name, text);
     TP_LOG(cls->host, INFO,
         "context %" PRIu32 " has an endpoint of its own: %s", id, text);
-    ofi_endpoint_vacated(ep);
+    ofi_endpoints_count_vacant(ep->cls, 1);
     /* release: pairs with ofi_endpoint_of */
     atomic_store_explicit(&cls->endpoints[id], ep, memory_order_release);
     *ep_p = ep;

@@ -26,8 +26,7 @@ ofi_endpoint_of(const na_plugin_class *cls, uint32_t id)
     return atomic_load_explicit(&cls->endpoints[id], memory_order_acquire);
 }
 
-/* Endpoints without a context, which others have to advance; the context of one is
- * there no more, or again. */
+/* Endpoints without a context, which others have to advance; counts more of them. */
 static inline uint32_t
 ofi_endpoints_vacant(const na_plugin_class *cls)
 {
@@ -35,15 +34,10 @@ ofi_endpoints_vacant(const na_plugin_class *cls)
 }
 
 static inline void
-ofi_endpoint_vacated(struct ofi_endpoint *ep)
+ofi_endpoints_count_vacant(na_plugin_class *cls, int32_t more)
 {
-    atomic_fetch_add_explicit(&ep->cls->vacant, 1, memory_order_relaxed);
-}
-
-static inline void
-ofi_endpoint_taken(struct ofi_endpoint *ep)
-{
-    atomic_fetch_sub_explicit(&ep->cls->vacant, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(
+        &cls->vacant, (uint32_t) more, memory_order_relaxed);
 }
 
 /* Calls for each endpoint of a class. */

@@ -320,13 +320,6 @@ ofi_fabric_open(struct ofi_endpoint *ep)
     return NA_PLUGIN_OK;
 }
 
-static void
-close_one(struct fid *fid)
-{
-    if (fid != NULL)
-        fi_close(fid);
-}
-
 void
 ofi_fabric_close_endpoint(struct ofi_endpoint *ep)
 {
@@ -342,14 +335,14 @@ ofi_fabric_close(struct ofi_endpoint *ep)
 {
     ofi_fabric_close_endpoint(ep);
     if (ep->cq != NULL)
-        close_one(&ep->cq->fid);
+        fi_close(&ep->cq->fid);
     close_waitset(ep);
     if (ep->av != NULL)
-        close_one(&ep->av->fid);
+        fi_close(&ep->av->fid);
     if (ep->domain != NULL && !ep->shares)
-        close_one(&ep->domain->fid);
+        fi_close(&ep->domain->fid);
     if (ep->fabric != NULL && !ep->shares)
-        close_one(&ep->fabric->fid);
+        fi_close(&ep->fabric->fid);
     ofi_library.freeinfo(ep->info);
 }
 

@@ -82,16 +82,8 @@ ofi_pool_tx(struct ofi_endpoint *ep, uint32_t room)
 void
 ofi_pool_tx_free(struct ofi_tx *tx)
 {
-    struct ofi_pool *pool = tx->pool;
-
     /* last in, first out: it is in the cache */
-    tx->link.prev = NULL;
-    tx->link.next = pool->spare.head;
-    if (pool->spare.head != NULL)
-        pool->spare.head->prev = &tx->link;
-    else
-        pool->spare.tail = &tx->link;
-    pool->spare.head = &tx->link;
+    ofi_tx_push(&tx->pool->spare, tx);
 }
 
 /* The link of a spare object, of those that have it at offset; NULL: no memory. */

@@ -98,13 +98,7 @@ ofi_send_retry(struct ofi_endpoint *ep, struct ofi_peer *peer)
         ep->counters.eagain_retries++;
         if (error == 0)
             continue;
-        tx->link.prev = NULL;
-        tx->link.next = peer->queue.head;
-        if (peer->queue.head != NULL)
-            peer->queue.head->prev = &tx->link;
-        else
-            peer->queue.tail = &tx->link;
-        peer->queue.head = &tx->link;
+        ofi_tx_push(&peer->queue, tx);
         if (error == FI_EAGAIN)
             return;
         if (ofi_error_is_loss(error))

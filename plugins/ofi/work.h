@@ -49,6 +49,18 @@ struct ofi_tx {
     unsigned char data[];
 };
 
+/* Puts one before all others of a list. */
+static inline void
+ofi_tx_push(struct tp_list *list, struct ofi_tx *tx)
+{
+    tx->link = (struct tp_link){.next = list->head};
+    if (list->head != NULL)
+        list->head->prev = &tx->link;
+    else
+        list->tail = &tx->link;
+    list->head = &tx->link;
+}
+
 /* A put or get at work. */
 struct ofi_job {
     struct tp_link by_ctx;  /* context.jobs, or the endpoint's spare ones */

@@ -2,7 +2,6 @@
 /* libfabric opens sockets without close-on-exec, and does not tell which. A child
  * with such a socket keeps a dead process's connections and ports alive. They are
  * known by their ends: a class's own port, or a peer's address. */
-#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -105,15 +104,6 @@ prepare(void)
     ofi_fds_each(note, NULL);
 }
 
-static void
-set_close_on_exec(int fd)
-{
-    int flags = fcntl(fd, F_GETFD);
-
-    if (flags >= 0 && !(flags & FD_CLOEXEC))
-        fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
-}
-
 /* Descriptors that appeared while libfabric was opening, but for files. */
 static void
 mark_new(int fd, void *arg)
@@ -124,7 +114,7 @@ mark_new(int fd, void *arg)
         return;
     if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) &&
         !S_ISDIR(status.st_mode))
-        set_close_on_exec(fd);
+        tp_close_on_exec(fd);
 }
 
 static void
@@ -138,7 +128,7 @@ static void
 mark_ours(int fd, void *arg)
 {
     if (is_ours(arg, fd))
-        set_close_on_exec(fd);
+        tp_close_on_exec(fd);
 }
 
 /* Marks sockets of connections that were opened meanwhile; at once, or, if that
