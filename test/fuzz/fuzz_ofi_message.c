@@ -10,7 +10,7 @@
 #include "header.h"
 #include "ofi.h"
 #include "receive.h"
-#include "rx.h"
+#include "work.h"
 
 #include <stdlib.h>
 
