@@ -74,7 +74,11 @@ static const struct fault {
     {"membarrier", SYS_membarrier, {EPERM, ENOSYS, ENOMEM}},
     {"prlimit64", SYS_prlimit64, {EPERM}},
     {"getdents64", SYS_getdents64, {ENOMEM}},
+#ifdef SYS_newfstatat /* of 64 bits */
     {"newfstatat", SYS_newfstatat, {EACCES, ENOMEM}},
+#else
+    {"fstatat64", SYS_fstatat64, {EACCES, ENOMEM}},
+#endif
 };
 
 struct what {
