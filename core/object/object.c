@@ -12,6 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef EM_LOONGARCH /* in an older elf.h, such as musl's */
+#define EM_LOONGARCH 258
+#endif
+
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OWN_DATA ELFDATA2LSB
 #else

@@ -16,6 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef EM_LOONGARCH /* in an older elf.h, such as musl's */
+#define EM_LOONGARCH 258
+#endif
+#ifndef R_LARCH_TLS_TPREL32
+#define R_LARCH_TLS_TPREL32 10
+#define R_LARCH_TLS_TPREL64 11
+#endif
+
 __attribute__((format(printf, 2, 3))) static bool
 refuse(struct elf *elf, const char *text, ...)
 {
