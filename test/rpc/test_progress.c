@@ -452,19 +452,21 @@ START_TEST(progress_loses_no_wake_up)
 {
     struct session s;
     hg_handle_t handle;
-    uint64_t begin;
 
     session_begin(&s, _i, &setup_long);
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
-    begin = session_now_ms();
     for (uint32_t i = 0; i < test_count(TEST_EVENT_CALLS); i++) {
         struct timespec pause = {.tv_nsec = (i * 7919L) % 150000};
+        uint64_t begin;
 
         if (i % 4 == 0)
             nanosleep(&pause, NULL);
+        begin = session_now_ms();
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+        /* Of each call: all together last as long as the machine is busy. */
+        ck_assert_uint_lt(
+            session_now_ms() - begin, test_count(TEST_WAIT_MS) / 2);
     }
-    ck_assert_uint_lt(session_now_ms() - begin, test_count(TEST_WAIT_MS));
     rpcs_stop(&s);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
