@@ -215,6 +215,50 @@ memory() {
     finds "$objects/stays.so" load_quiet:13 load_again:13
 }
 
+# Threads that are started on loading: the plugin's, and one of a library that it
+# needs, which ends by itself and has a descriptor meanwhile.
+threads() {
+    build thread "$(source_file thread '#include <pthread.h>
+        #include <unistd.h>
+        static void *stay(void *p) { for (;;) pause(); return p; }
+        __attribute__((constructor)) static void f(void)
+        { pthread_t t; pthread_create(&t, 0, stay, 0); }')" -Wl,-z,nodelete
+    finds "$objects/thread.so" load_quiet:13
+    says load_quiet '1 threads were started'
+    "$CC" -shared -fPIC -Wl,-z,nodelete -o "$objects/libbusy.so" \
+        "$(source_file busy '
+        #include <fcntl.h>
+        #include <pthread.h>
+        #include <time.h>
+        #include <unistd.h>
+        static void spin(void)
+        {
+            struct timespec t;
+            long end = 0;
+            do {
+                clock_gettime(CLOCK_MONOTONIC, &t);
+                if (!end) end = t.tv_sec * 1000 + t.tv_nsec / 1000000 + 100;
+            } while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < end);
+        }
+        static void *work(void *p)
+        {
+            int fd;
+            spin();
+            fd = open("/dev/null", O_RDONLY);
+            spin();
+            close(fd);
+            return p;
+        }
+        __attribute__((constructor)) static void f(void)
+        { pthread_t t; pthread_create(&t, 0, work, 0); }')" ||
+        fail 'libbusy.so'
+    build busy "$(source_file waits '#include <unistd.h>
+        __attribute__((constructor)) static void f(void)
+        { usleep(150000); }')" -Wl,--no-as-needed "-L$objects" -lbusy
+    LD_LIBRARY_PATH=$objects${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+        finds "$objects/busy.so"
+}
+
 table() {
     build magic -DPROBE_MAGIC=0x12345678U
     finds "$objects/magic.so" table_versions:3
@@ -425,6 +469,7 @@ good_objects
 wire_objects
 symbols
 memory
+threads
 table
 manifests
 permissions

@@ -112,9 +112,9 @@ open_close_again(void)
     fds = kit_descriptors();
     threads = kit_threads();
     grown = least_growth(lives, 16 * (long) lives);
-    kit_expect(kit_descriptors() == fds, 12, "closing gives descriptors back",
+    kit_expect(kit_descriptors() <= fds, 12, "closing gives descriptors back",
         "%u before, %u after %u lives", fds, kit_descriptors(), lives);
-    kit_expect(kit_threads() == threads, 12,
+    kit_expect(kit_threads() <= threads, 12,
         "closing ends the threads of a class", "%u before, %u after", threads,
         kit_threads());
     kit_expect(grown < 16 * (long) lives, 12, "closing gives memory back",

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -381,25 +382,71 @@ look(struct traces *traces)
     traces->printed = lseek(STDOUT_FILENO, 0, SEEK_CUR);
 }
 
-/* What its dependencies do when they are loaded is not the plugin's doing:
- * those that are found are loaded before. */
-static void
-load_quiet(void)
+static bool
+thread_at_work(const char *id)
 {
-    static const char expected[] = "nothing of a plugin runs on loading it";
+    char path[64], line[256];
+    const char *state = NULL;
+    FILE *stream;
+
+    snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", id);
+    stream = fopen(path, "re");
+    if (!stream)
+        return false; /* it has ended */
+    if (fgets(line, sizeof line, stream))
+        state = strrchr(line, ')');
+    fclose(stream);
+    return state && state[1] && state[2] != 'S';
+}
+
+/* Threads beside the first one, which a case is run by. */
+static bool
+others_at_work(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    struct dirent *entry;
+    bool found = false;
+
+    if (!dir)
+        kit_not_run("/proc/self/task cannot be read");
+    while (!found && (entry = readdir(dir)) != NULL)
+        found = entry->d_name[0] != '.' &&
+                strtol(entry->d_name, NULL, 10) != getpid() &&
+                thread_at_work(entry->d_name);
+    closedir(dir);
+    return found;
+}
+
+/* What its dependencies do when they are loaded is not the plugin's doing:
+ * those that are found are loaded before. UCX's start a thread, which ends by
+ * itself where it finds no folder for its sockets. */
+static void
+load_dependencies(void)
+{
     const struct elf *elf = kit_static_object();
-    struct traces before, after;
+    uint64_t limit = kit_now() + kit_patience();
     ElfW(Dyn) entry;
 
     for (uint64_t i = 0; elf_dynamic(elf, i, &entry); i++)
         if (entry.d_tag == DT_NEEDED)
             dlopen(elf_string(elf, entry.d_un.d_val), RTLD_NOW | RTLD_LOCAL);
+    while (others_at_work() && kit_now() < limit)
+        sched_yield();
+}
+
+static void
+load_quiet(void)
+{
+    static const char expected[] = "nothing of a plugin runs on loading it";
+    struct traces before, after;
+
+    load_dependencies();
     look(&before);
     kit_static_load();
     look(&after);
-    kit_expect(after.descriptors == before.descriptors, 13, expected,
+    kit_expect(after.descriptors <= before.descriptors, 13, expected,
         "%u descriptors were opened", after.descriptors - before.descriptors);
-    kit_expect(after.threads == before.threads, 13, expected,
+    kit_expect(after.threads <= before.threads, 13, expected,
         "%u threads were started", after.threads - before.threads);
     kit_expect(after.environment == before.environment, 13, expected,
         "the environment changed");
