@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether `run` judges rightly: a project of a few lines, and a mutant for each
+thing that can happen to one."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+MESON = '''project('tiny', 'c', meson_version: '>= 1.0.1')
+foreach option : ['tools']
+  assert(get_option(option) == 'x', 'an option')
+endforeach
+exe = executable('sum', 'sum.c')
+test('sum', exe, timeout: 5)
+test('other', exe, args: 'other', timeout: 5)
+test('broken', exe, args: 'broken', timeout: 5)
+test('skips', exe, args: 'skips', timeout: 5)
+'''
+OPTIONS = "option('tools', type: 'string', value: 'x')\n"
+SOURCE = '''#include <stdlib.h>
+#include <string.h>
+
+static int
+sum(int a, int b)
+{
+    int result = a + b;
+
+    return result;
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *only = getenv("TALARIA_TEST_CASE");
+
+    if (argc > 1 && strcmp(argv[1], "other") == 0)
+        return 0;
+    if (argc > 1 && strcmp(argv[1], "broken") == 0)
+        return 1;
+    if (argc > 1 && strcmp(argv[1], "skips") == 0)
+        return 77;
+    if (only && strcmp(only, "zero") == 0)
+        return sum(0, 0) != 0;
+    return sum(1, 2) != 3 || sum(1, 2) != 3;
+}
+'''
+WRONG = ('    int result = a + b;', '    int result = a - b;')
+CLOBBER = ('    int result = a + b;', '    int result = a + c;')
+SAME = ('    int result = a + b;', '    int result = b + a;')
+ENDLESS = ('    int result = a + b;',
+           '    int result = a + b; for (volatile int i = 0; i < 2;) ;')
+GONE = ('    int result = a * b;', '    int result = a;')
+
+# Name, lines of its head, its change, and how its line begins.
+MUTANTS = [
+    ('caught', 'test: sum', WRONG, r'PASS .* caught by sum: exit status 1'),
+    ('case', 'test: sum\ncase: zero', WRONG, r'FAIL .* survives: sum passes'),
+    ('both', 'test: sum, other', WRONG, r'FAIL .* survives: other passes'),
+    ('same', 'test: sum', SAME, r'FAIL .* survives: sum passes'),
+    ('equal', 'test: sum\nexpect: survives\nwhy: addition commutes', SAME,
+     r'PASS .* survives: addition commutes'),
+    ('wrong', 'test: sum\nexpect: survives\nwhy: no reason', WRONG,
+     r'FAIL .* is caught: its head says that it survives'),
+    ('empty', 'test: sum', None, r'FAIL .* survives: sum passes'),
+    ('clobber', 'test: sum', CLOBBER, r'FAIL .* does not compile'),
+    ('endless', 'test: sum', ENDLESS,
+     r'PASS .* caught by sum: did not end in \d+ s'),
+    ('gone', 'test: sum', GONE,
+     r'FAIL .* does not apply any more: update it'),
+    ('red', 'test: broken', WRONG, r'FAIL .* its test is failed without it'),
+    ('skips', 'test: skips', WRONG, r'SKIP .* its test is skipped without it'),
+    ('absent', 'test: none', WRONG, r'SKIP .* its test is skipped without it'),
+]
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+
+
+def patch(change):
+    """A line around it, and not where it says."""
+    if change is None:
+        return ''
+    return ('--- a/sum.c\n+++ b/sum.c\n@@ -3,3 +3,3 @@\n {\n'
+            f'-{change[0]}\n+{change[1]}\n \n')
+
+
+def call(run, folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, run, '--source', os.path.join(folder, 'project'),
+         '--patches', os.path.join(folder, 'patches'), *arguments],
+        env=dict(os.environ, MUTANTS_SELF_TEST='1', TMPDIR=folder),
+        capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def expect(wrong, what, good, output):
+    if not good:
+        wrong.append(what)
+        print(f'{what}:\n{output}')
+
+
+def run(program):
+    wrong = []
+    with tempfile.TemporaryDirectory(prefix='talaria-mutants-') as folder:
+        write(os.path.join(folder, 'project/meson.build'), MESON)
+        write(os.path.join(folder, 'project/meson_options.txt'), OPTIONS)
+        write(os.path.join(folder, 'project/sum.c'), SOURCE)
+        for name, head, change, _ in MUTANTS:
+            write(os.path.join(folder, 'patches', 'one', name + '.patch'),
+                  f'what: a fault\n{head}\n\n{patch(change)}')
+        code, output = call(program, folder, '--work',
+                            os.path.join(folder, 'work'))
+        for name, _, _, line in MUTANTS:
+            expect(wrong, name, re.search(
+                line.replace(' .*', r'  one/' + name + r' .*'), output),
+                output)
+        expect(wrong, 'the number caught',
+               '\n3 of 8 mutants caught, 1 survive as expected\n' in output,
+               output)
+        expect(wrong, 'exit status of failures', code == 1, output)
+        with open(os.path.join(folder, 'work/0/source/sum.c'),
+                  encoding='utf-8') as file:
+            expect(wrong, 'taking back', file.read() == SOURCE, 'differs')
+        code, output = call(program, folder, '-j', '1', '--work',
+                            os.path.join(folder, 'work'), 'one/caught')
+        expect(wrong, 'exit status of success', code == 0, output)
+        code, output = call(program, folder, '--check')
+        expect(wrong, '--check', code == 1 and
+               'one/gone: does not apply any more: update it' in output and
+               f'{len(MUTANTS) - 1} of {len(MUTANTS)} patches apply' in output,
+               output)
+        write(os.path.join(folder, 'patches/one/odd.patch'),
+              'what: a fault\ntets: sum\n\n')
+        code, output = call(program, folder, '--check')
+        expect(wrong, 'a wrong head', code == 1 and 'tets' in output, output)
+    print('judges rightly' if not wrong else 'wrong: ' + ', '.join(wrong))
+    return 1 if wrong else 0
