@@ -3,7 +3,7 @@
 
     what     the fault, in one sentence
     test     the tests, by their names in Meson, each of which has to fail;
-             separated by commas
+             separated by |
     case     a pattern for TALARIA_TEST_CASE, if a part of a test is enough
     build    gcc, asan (also undefined behaviour) or tsan; default: gcc
     expect   caught (default) or survives
@@ -84,7 +84,7 @@ class Mutant:
             values[key] = value.strip()
         self.what = values.get('what', '')
         self.tests = [test.strip()
-                      for test in values.get('test', '').split(',')]
+                      for test in values.get('test', '').split('|')]
         self.case = values.get('case')
         self.build = values.get('build', 'gcc')
         self.expect = values.get('expect', 'caught')

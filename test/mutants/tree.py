@@ -48,10 +48,21 @@ class Broken(Exception):
 
 
 def tests_of(build):
-    """What Meson knows of each test, by its name."""
+    """What Meson knows of each test, by its name, and by suite/name, which has
+    to be said where two suites have the same one."""
     path = os.path.join(build, 'meson-info', 'intro-tests.json')
+    found, twice = {}, set()
     with open(path, encoding='utf-8') as file:
-        return {test['name']: test for test in json.load(file)}
+        for test in json.load(file):
+            name = test['name']
+            if name in found:
+                twice.add(name)
+            found[name] = test
+            for suite in map(report.plain, test['suite']):
+                found[f'{suite}/{name}'] = test
+    for name in twice:
+        del found[name]
+    return found
 
 
 def marked(mark):
@@ -167,6 +178,8 @@ class Tree:
         folder, _, files = self.configured(build)
         targets = [os.path.relpath(name, folder)
                    for target in test['depends'] for name in files[target]]
+        if not targets:
+            return True, ''
         jobs = max(1, (os.cpu_count() or 1) // self.share) + 1
         done = subprocess.run(
             [*self.launch, 'ninja', '-C', folder, '-j', str(jobs), *targets],
@@ -181,6 +194,7 @@ class Tree:
         if case:
             env['TALARIA_TEST_CASE'] = case
         command = list(test['cmd'])
+        folder = os.path.join(self.work, build)
         if build == 'tsan':
             command[:0] = ['setarch', os.uname().machine, '-R']
         log = os.path.join(self.work, 'log')
@@ -189,7 +203,7 @@ class Tree:
                        f'exec {begins}>&-; exec "$@"', 'bash']
         with open(log, 'wb') as file:
             with subprocess.Popen(
-                    command, env=env, cwd=test['workdir'], stdout=file,
+                    command, env=env, cwd=test['workdir'] or folder, stdout=file,
                     stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
                     start_new_session=True, pass_fds=[begins]) as process:
                 os.close(begins)

@@ -220,6 +220,28 @@ START_TEST(malformed_registrations_are_refused)
 }
 END_TEST
 
+START_TEST(registrations_of_too_many_segments_are_refused)
+{
+    const unsigned char *extra = NULL;
+    uint32_t extra_length = 0;
+    struct tp_mem mem = {.total = 0};
+
+    ck_assert_int_eq(tp_mem_deserialize_front(&host, 7, golden, sizeof(golden),
+                         1, &mem, &extra, &extra_length),
+        NA_PLUGIN_E_INVALID_ARG);
+}
+END_TEST
+
+START_TEST(segments_that_wrap_are_refused)
+{
+    na_plugin_segment segment = {(void *) (UINTPTR_MAX - 7), 7};
+
+    ck_assert_uint_eq(tp_segments_total(&segment, 1), 7);
+    segment.length = 8;
+    ck_assert_uint_eq(tp_segments_total(&segment, 1), 0);
+}
+END_TEST
+
 struct named {
     struct tp_addr addr;
     char name[8];
@@ -321,6 +343,8 @@ main(void)
     tcase_add_test(cases, walk_gives_parts_within_a_segment_at_both_ends);
     tcase_add_test(cases, registrations_travel_as_bytes);
     tcase_add_test(cases, malformed_registrations_are_refused);
+    tcase_add_test(cases, registrations_of_too_many_segments_are_refused);
+    tcase_add_test(cases, segments_that_wrap_are_refused);
     tcase_add_test(cases, a_name_is_one_object_while_somebody_refers_to_it);
     tcase_add_test(cases, addresses_travel_as_text_and_bytes);
     Suite *suite = suite_create("memory");
