@@ -273,6 +273,35 @@ START_TEST(send_to_a_stranger_ends_by_the_timeout)
 }
 END_TEST
 
+/* Its messages are kept, but nobody receives them. */
+START_TEST(send_that_finds_no_room_ends_by_its_timeout)
+{
+    static const unsigned char bytes[256];
+    struct side side = {.key = "ucx.send_timeout", .value = "1s"};
+    struct side server = {.log_level = 0};
+    char name[SIDE_TEXT];
+    int32_t ret = NA_PLUGIN_OK;
+
+    side_open(&side, "tcp", NULL, -1, 0);
+    side_open(&server, "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
+    side_name(&server, name);
+    na_plugin_addr *to_server = side_lookup(&side, name);
+    for (uint32_t i = 0; i < 100000 && ret == NA_PLUGIN_OK; i++) {
+        struct act act;
+        act_init(&act, &side);
+        act_send(&act, true, bytes, sizeof(bytes), to_server, i);
+        ret = act_await(&act, &server);
+        act_fini(&act);
+    }
+    ck_assert_int_eq(ret, NA_PLUGIN_E_TIMEOUT);
+    ck_assert_uint_eq(side.warnings, 1);
+    ck_assert_ptr_nonnull(strstr(side.last, "has waited for room for 1 s"));
+    side.ops->addr_free(side.cls, to_server);
+    side_close(&side);
+    side_close(&server);
+}
+END_TEST
+
 /* But it has bytes, for those whom it is connected with. */
 START_TEST(address_of_who_does_not_listen_has_no_string)
 {
@@ -299,6 +328,10 @@ START_TEST(address_of_who_does_not_listen_has_no_string)
     ops->addr_free(side.cls, back);
     ck_assert_int_eq(ops->addr_deserialize(server.cls, bytes, size, &back),
         NA_PLUGIN_E_OPNOTSUPPORTED);
+    bytes[1]--; /* of a number's bytes */
+    ck_assert_int_eq(ops->addr_deserialize(server.cls, bytes, size, &back),
+        NA_PLUGIN_E_INVALID_ARG);
+    bytes[1]++;
     ck_assert_int_eq(ops->addr_deserialize(server.cls, bytes, size - 1, &back),
         NA_PLUGIN_E_INVALID_ARG);
 
@@ -458,6 +491,7 @@ main(void)
     tcase_add_test(tcase, lookup_of_wrong_text_is_refused);
     tcase_add_loop_test(tcase, send_where_nobody_listens_is_told_at_once, 0, 2);
     tcase_add_test(tcase, send_to_a_stranger_ends_by_the_timeout);
+    tcase_add_test(tcase, send_that_finds_no_room_ends_by_its_timeout);
     tcase_add_test(tcase, address_of_who_does_not_listen_has_no_string);
     tcase_add_loop_test(tcase, open_oversized_hints_are_cut_to_the_most, 0, 2);
     tcase_add_test(tcase, call_of_another_family_is_refused);
