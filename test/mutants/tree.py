@@ -31,6 +31,7 @@ SANITIZERS = {
 FOREIGN = re.compile(r'(TALARIA|HG|NA|CK|MESON)_|(CC|CXX|C(XX|PP)?FLAGS|LDFLAGS'
                      r'|DESTDIR)$')
 MARK = 'MUTANT_RUN'
+marks = []  # of all copies
 # A test that takes so much longer than without the mutant hangs.
 PATIENCE, PATIENCE_LEAST = 8, 20
 PATIENCE_MOST = 600
@@ -92,6 +93,11 @@ def end_processes(mark):
         time.sleep(0.02)
 
 
+def end_all():
+    for mark in marks:
+        end_processes(mark)
+
+
 def source_files(source):
     """What belongs to the project: as git knows it, or all but builds."""
     listed = subprocess.run(
@@ -130,8 +136,7 @@ class Tree:
         shutil.rmtree(self.tmp, ignore_errors=True)
         os.makedirs(self.tmp)
         os.makedirs(self.path, exist_ok=True)
-        os.chmod(self.work, 0o755)
-        os.umask(0o022)  # plugins that a group may write are refused
+        marks.append(self.mark)
         self.copy(source)
 
     def copy(self, source):
@@ -167,6 +172,9 @@ class Tree:
                 self.env['CC'], self.env['CXX'] = 'ccache gcc', 'ccache g++'
             self.call(['meson', 'setup', *OPTIONS[build], folder, self.path],
                       f'{build} cannot be configured')
+        else:  # of a run before, with other sources
+            self.call(['ninja', '-C', folder, 'build.ninja'],
+                      f'{build} cannot be configured anew')
         path = os.path.join(folder, 'meson-info', 'intro-targets.json')
         with open(path, encoding='utf-8') as file:
             files = {target['id']: target['filename']

@@ -85,6 +85,33 @@ START_TEST(hostile_hello_is_refused)
 }
 END_TEST
 
+/* Its ring has room for them. */
+START_TEST(hostile_hello_of_messages_above_the_most_is_refused)
+{
+    const uint32_t front[2] = {RING_MAGIC, 1U << 20};
+    struct foe foe = {.registry = -1};
+
+    open_both();
+    foe.memory = make_memory(PAGE + front[1], 0);
+    ck_assert_int_eq(
+        pwrite(foe.memory, front, sizeof(front), 0), (ssize_t) sizeof(front));
+    ck_assert_int_eq(fcntl(foe.memory, F_ADD_SEALS, SEALS), 0);
+    struct hello hello = good_hello();
+    hello.capacity = front[1];
+    hello.longest = 65537;
+    refuse(hello, sizeof(hello), &foe.memory, 1);
+    ck_assert_uint_ge(node_warnings(&foe_target), 1);
+
+    hello.longest = 65536;
+    foe.socket = call(&foe_target);
+    send_with(foe.socket, &hello, sizeof(hello), &foe.memory, 1);
+    ck_assert_int_eq(await_answer(&foe).status, 0);
+    close(foe.socket);
+    close(foe.memory);
+    close_both();
+}
+END_TEST
+
 START_TEST(hostile_name_of_the_class_itself_is_refused)
 {
     char text[TEXT];
@@ -386,6 +413,7 @@ main(void)
 {
     TCase *cases = tcase_create("hostile_hello");
     tcase_add_test(cases, hostile_hello_is_refused);
+    tcase_add_test(cases, hostile_hello_of_messages_above_the_most_is_refused);
     tcase_add_test(cases, hostile_name_of_the_class_itself_is_refused);
     if (descriptors_without_room_are_closed())
         tcase_add_test(cases, hostile_memory_is_refused);
