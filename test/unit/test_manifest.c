@@ -459,6 +459,8 @@ START_TEST(manifest_of_another_plugin_differs)
     plugin = the_plugin;
     plugin.priority = 7;
     assert_differs(manifest, &plugin, TALARIA_STAGE_MANIFEST, "priority");
+    plugin.priority = -8; /* less than the manifest promises */
+    assert_differs(manifest, &plugin, TALARIA_STAGE_MANIFEST, "priority");
     plugin_manifest_destroy(manifest);
 }
 END_TEST
