@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an event of a multi-receive may be; one that may not ends its context. */
+#include "na/class.h"
+#include "na/context.h"
+#include "na/violation.h"
+
+#include "log_watch.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#define SIZE 4096U
+#define MAX_TAG 0x7fffU
+
+static unsigned char buffer[SIZE];
+static char sender;
+static const na_plugin plugin = {.name = "script"};
+static struct na_class na_class;
+static struct na_context context;
+
+static void
+begin(void)
+{
+    na_class = (struct na_class){.plugin = &plugin};
+    na_class.opened.max_tag = MAX_TAG;
+    context = (struct na_context){.na_class = &na_class};
+    log_watch_begin();
+    log_watch_install();
+}
+
+static void
+end(void)
+{
+    log_watch_check();
+}
+
+/* A message of that length and place. */
+static na_plugin_event
+message(uint64_t at, uint64_t length)
+{
+    return (na_plugin_event){.buffer = (char *) buffer + at,
+        .length = length,
+        .source = (na_plugin_addr *) (void *) &sender,
+        .tag = MAX_TAG,
+        .flags = NA_PLUGIN_EVENT_MESSAGE};
+}
+
+static void
+taken(const na_plugin_event *event)
+{
+    ck_assert_int_eq(na_event_multi(&context, event, buffer, SIZE), NA_SUCCESS);
+    ck_assert(!na_context_is_dead(&context));
+}
+
+static void
+refused(const na_plugin_event *event, const char *why)
+{
+    log_expect(why, 1, 1);
+    ck_assert_int_eq(
+        na_event_multi(&context, event, buffer, SIZE), NA_PROTOCOL_ERROR);
+    ck_assert(na_context_is_dead(&context));
+}
+
+START_TEST(multi_message_within_its_buffer_is_taken)
+{
+    na_plugin_event event = message(0, SIZE);
+
+    taken(&event);
+    event = message(SIZE - 8, 8);
+    event.flags |= NA_PLUGIN_EVENT_MORE;
+    taken(&event);
+    event = (na_plugin_event){.op = NULL}; /* the last may carry nothing */
+    taken(&event);
+}
+END_TEST
+
+START_TEST(multi_message_that_ends_beyond_its_buffer_is_refused)
+{
+    const na_plugin_event event = message(SIZE - 8, 9);
+
+    refused(&event, "has a message that is not in its buffer");
+}
+END_TEST
+
+START_TEST(multi_message_of_endless_length_is_refused)
+{
+    const na_plugin_event event = message(8, UINT64_MAX);
+
+    refused(&event, "has a message that is not in its buffer");
+}
+END_TEST
+
+START_TEST(multi_message_before_its_buffer_is_refused)
+{
+    na_plugin_event event = message(0, 8);
+
+    event.buffer = (void *) ((uintptr_t) buffer - 8);
+    refused(&event, "has a message that is not in its buffer");
+}
+END_TEST
+
+START_TEST(multi_message_with_a_tag_above_the_largest_is_refused)
+{
+    na_plugin_event event = message(0, 8);
+
+    event.tag++;
+    refused(&event, "has tag 32768, max_tag is 32767");
+}
+END_TEST
+
+START_TEST(multi_message_without_a_source_is_refused)
+{
+    na_plugin_event event = message(0, 8);
+
+    event.source = NULL;
+    refused(&event, "has the source NULL");
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *tcase = tcase_create("event_multi");
+    Suite *suite = suite_create("event_multi");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_test(tcase, multi_message_within_its_buffer_is_taken);
+    tcase_add_test(tcase, multi_message_that_ends_beyond_its_buffer_is_refused);
+    tcase_add_test(tcase, multi_message_of_endless_length_is_refused);
+    tcase_add_test(tcase, multi_message_before_its_buffer_is_refused);
+    tcase_add_test(
+        tcase, multi_message_with_a_tag_above_the_largest_is_refused);
+    tcase_add_test(tcase, multi_message_without_a_source_is_refused);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
