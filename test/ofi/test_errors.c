@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <rdma/fi_errno.h>
+
 #include "pair.h"
 
 #define MESSAGES 160U
@@ -18,8 +20,8 @@ static const struct {
     int32_t code;
 } codes[] = {{EIO, NA_PLUGIN_E_HOSTUNREACH},
     {ECONNRESET, NA_PLUGIN_E_HOSTUNREACH}, {ENOMEM, NA_PLUGIN_E_NOMEM},
-    {EACCES, NA_PLUGIN_E_PERMISSION}, {EMSGSIZE, NA_PLUGIN_E_MSGSIZE},
-    {EPROTO, NA_PLUGIN_E_IO_ERROR}};
+    {EACCES, NA_PLUGIN_E_PERMISSION}, {FI_EKEYREJECTED, NA_PLUGIN_E_PERMISSION},
+    {EMSGSIZE, NA_PLUGIN_E_MSGSIZE}, {EPROTO, NA_PLUGIN_E_IO_ERROR}};
 
 static void
 set_error(int error)
