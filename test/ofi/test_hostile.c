@@ -101,6 +101,8 @@ static const struct {
     unsigned char byte;
     uint32_t length;
 } lies[] = {
+    {"of another version", 0, 2, TOLD_BYTES},
+    {"of a class without a number", 8, 0, TOLD_BYTES},
     {"of the first context", 4, 0, TOLD_BYTES},
     {"of a context beyond the last", 5, 1, TOLD_BYTES},
     {"of far beyond", 7, 255, TOLD_BYTES},

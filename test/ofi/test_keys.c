@@ -405,6 +405,9 @@ START_TEST(keys_and_rights_hold_for_a_class_itself)
     ck_assert(is_filled(known.bytes, LENGTH, 1));
     ck_assert(is_filled(other.bytes, LENGTH, 2));
     na_plugin_mem *remote = describe(&pair, known.description, known.size);
+    ck_assert_int_eq(pair_transfer(&pair, here.mem, remote, 0, LENGTH, true),
+        NA_PLUGIN_E_PERMISSION);
+    ck_assert(is_filled(known.bytes, LENGTH, 1));
     ck_assert_int_eq(
         pair_transfer(&pair, here.mem, remote, 0, LENGTH, false), NA_PLUGIN_OK);
     ck_assert(is_filled(here.bytes, LENGTH, 1));

@@ -250,6 +250,7 @@ static const struct {
     {{.device = "lo", .anywhere = true}, "tcp://127.0.0.1:"},
     {{.device = "lo", .host = "127.0.0.1"}, "tcp://127.0.0.1:"},
     {{.anywhere = true, .subnet = "127.0.0.0/8"}, "tcp://127.0.0.1:"},
+    {{.anywhere = true, .subnet = "127.64.0.0/9"}, "tcp://127.0.0.1:"},
     {{.anywhere = true}, "tcp://"},
     {{.host = "0.0.0.0"}, "tcp://"},
     {{.protocol = "tcp;ofi_rxm"}, "tcp;ofi_rxm://127.0.0.1:"},
