@@ -19,6 +19,7 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
     uint32_t line, const char *text)
 {
     struct node *node = host->priv;
+    node->left += strncmp(text, "closed with ", 12) == 0;
     if (level == NA_PLUGIN_LOG_ERROR) {
         node->errors++;
         snprintf(node->last_error, sizeof(node->last_error), "%s", text);

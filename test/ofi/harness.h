@@ -19,6 +19,7 @@ struct node {
     na_plugin_host host;
     int32_t log_level;
     uint32_t errors; /* lines at level ERROR */
+    uint32_t left;   /* classes that closed with something left */
     char last_error[LINE];
     const char *word;        /* NULL without */
     bool told;               /* a line below that level had the word */
