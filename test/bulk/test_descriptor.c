@@ -5,6 +5,7 @@
 #include "log_watch.h"
 #include "mover.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,48 @@ START_TEST(descriptor_without_memory_allocates_it)
     ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
     ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
     free(own[2]);
+    session_end(&s);
+}
+END_TEST
+
+#define SHARED 200
+
+static hg_bulk_t shared[SHARED];
+
+static void *
+drop_shared(void *arg)
+{
+    hg_size_t *size = arg;
+
+    for (int i = 0; i < SHARED; i++) {
+        *size += HG_Bulk_get_size(shared[i]);
+        HG_Bulk_free(shared[i]);
+    }
+    return NULL;
+}
+
+/* The last one to be dropped frees what others have looked at. */
+START_TEST(descriptor_references_are_dropped_by_any_thread)
+{
+    struct session s;
+    hg_size_t size = 8, sizes[2] = {0, 0};
+    pthread_t thread;
+
+    session_begin(&s, _i, &setup);
+    if (s.mode->thread_mode == 0) {
+        for (int i = 0; i < SHARED; i++) {
+            ck_assert_int_eq(HG_Bulk_create(s.hg_class, 1, NULL, &size,
+                                 HG_BULK_READWRITE, &shared[i]),
+                HG_SUCCESS);
+            ck_assert_int_eq(HG_Bulk_ref_incr(shared[i]), HG_SUCCESS);
+        }
+        ck_assert_int_eq(
+            pthread_create(&thread, NULL, drop_shared, &sizes[1]), 0);
+        drop_shared(&sizes[0]);
+        ck_assert_int_eq(pthread_join(thread, NULL), 0);
+        ck_assert_uint_eq(sizes[0], SHARED * size);
+        ck_assert_uint_eq(sizes[1], SHARED * size);
+    }
     session_end(&s);
 }
 END_TEST
@@ -367,6 +410,7 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, descriptor_without_memory_allocates_it);
+    session_add(tcase, descriptor_references_are_dropped_by_any_thread);
     session_add(tcase, descriptor_of_senseless_arguments_refused);
     session_add(tcase, descriptor_owner_reads_and_writes_its_memory);
     session_add(tcase, descriptor_transfers_are_counted);

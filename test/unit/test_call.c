@@ -454,6 +454,91 @@ START_TEST(call_ends_once_with_everybody_at_it)
 }
 END_TEST
 
+#define SHOWN 5000U
+
+/* Calls that two threads end, each of which leaves something. Nothing orders the
+ * threads but the calls themselves, which ThreadSanitizer sees. */
+struct shown {
+    struct hg_call calls[SHOWN];
+    uint32_t sent[SHOWN];
+    uint32_t received[SHOWN];
+    _Atomic uint32_t seen;
+};
+
+static void
+begin_shown(struct shown *shown, uint32_t operations)
+{
+    memset(shown, 0, sizeof *shown);
+    for (uint32_t i = 0; i < SHOWN; i++)
+        hg_call_begin(&shown->calls[i], 1, operations);
+}
+
+/* Whoever ends the second one sees what both have left. */
+static void
+end_shown(struct shown *shown, uint32_t i, enum hg_call_event event)
+{
+    if (hg_call_event(&shown->calls[i], event, 0) == HG_CALL_QUEUE &&
+        shown->sent[i] == i && shown->received[i] == i)
+        atomic_fetch_add_explicit(&shown->seen, 1, memory_order_relaxed);
+}
+
+static void *
+receive_shown(void *arg)
+{
+    struct shown *shown = arg;
+
+    for (uint32_t i = 0; i < SHOWN; i++) {
+        shown->received[i] = i;
+        end_shown(shown, i, HG_CALL_ON_RECEIVED);
+    }
+    return NULL;
+}
+
+START_TEST(call_end_shows_what_both_operations_left)
+{
+    static struct shown shown;
+    pthread_t receiver;
+
+    begin_shown(&shown, HG_CALL_SEND | HG_CALL_RECV);
+    ck_assert_int_eq(pthread_create(&receiver, NULL, receive_shown, &shown), 0);
+    for (uint32_t i = 0; i < SHOWN; i++) {
+        shown.sent[i] = i;
+        end_shown(&shown, i, HG_CALL_ON_SENT);
+    }
+    pthread_join(receiver, NULL);
+    ck_assert_uint_eq(shown.seen, SHOWN);
+}
+END_TEST
+
+static void *
+use_shown(void *arg)
+{
+    struct shown *shown = arg;
+
+    for (uint32_t i = 0; i < SHOWN; i++) {
+        while (!hg_call_is_idle(&shown->calls[i]))
+            sched_yield();
+        shown->seen += shown->sent[i] == i;
+    }
+    return NULL;
+}
+
+START_TEST(call_that_is_idle_shows_what_the_one_before_left)
+{
+    static struct shown shown;
+    pthread_t user;
+
+    begin_shown(&shown, HG_CALL_SEND);
+    ck_assert_int_eq(pthread_create(&user, NULL, use_shown, &shown), 0);
+    for (uint32_t i = 0; i < SHOWN; i++) {
+        shown.sent[i] = i;
+        hg_call_reset(&shown.calls[i]);
+    }
+    pthread_join(user, NULL);
+    ck_assert_uint_eq(shown.seen, SHOWN);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -470,6 +555,8 @@ main(void)
     tcase_add_test(tcase, call_target_answers_once);
     tcase_add_test(tcase, call_answer_ends_before_it_is_pending);
     tcase_add_test(tcase, call_ends_once_with_everybody_at_it);
+    tcase_add_test(tcase, call_end_shows_what_both_operations_left);
+    tcase_add_test(tcase, call_that_is_idle_shows_what_the_one_before_left);
     tcase_set_timeout(tcase, 120);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

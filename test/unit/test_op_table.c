@@ -3,6 +3,8 @@
 #include "bulk/op.h"
 
 #include <check.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #define OPS 1000
@@ -90,6 +92,52 @@ START_TEST(op_table_slot_of_another_transfer_keeps_counting)
 }
 END_TEST
 
+#define ROUNDS 4000
+
+static struct {
+    _Atomic uintptr_t id; /* of the transfer that is under way */
+    _Atomic bool stop;
+} raced;
+
+static void
+count(struct bulk_op *op)
+{
+    op->size++;
+}
+
+static void *
+cancel_raced(void *arg)
+{
+    (void) arg;
+    while (!atomic_load_explicit(&raced.stop, memory_order_relaxed))
+        bulk_op_table_cancel_locked(
+            (hg_op_id_t) atomic_load_explicit(&raced.id, memory_order_acquire),
+            count);
+    return NULL;
+}
+
+/* What is ended is its owner's alone: ThreadSanitizer would see a cancel that is
+ * at it still. */
+START_TEST(op_table_end_waits_for_a_cancel)
+{
+    struct bulk_op *op = &ops[0];
+    pthread_t canceler;
+
+    ck_assert_int_eq(pthread_create(&canceler, NULL, cancel_raced, NULL), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        atomic_store_explicit(&raced.id, (uintptr_t) bulk_op_table_begin(op),
+            memory_order_release);
+        if (i % 16 == 0)
+            sched_yield();
+        bulk_op_table_end(op);
+        op->size++;
+    }
+    atomic_store_explicit(&raced.stop, true, memory_order_relaxed);
+    pthread_join(canceler, NULL);
+    ck_assert_uint_ge(op->size, ROUNDS);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -102,6 +150,7 @@ main(void)
     tcase_add_test(tcase, op_table_each_use_has_an_id_of_its_own);
     tcase_add_test(tcase, op_table_stale_and_forged_ids_find_nothing);
     tcase_add_test(tcase, op_table_slot_of_another_transfer_keeps_counting);
+    tcase_add_test(tcase, op_table_end_waits_for_a_cancel);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
