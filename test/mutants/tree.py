@@ -32,8 +32,9 @@ FOREIGN = re.compile(r'(TALARIA|HG|NA|CK|MESON)_|(CC|CXX|C(XX|PP)?FLAGS|LDFLAGS'
                      r'|DESTDIR)$')
 MARK = 'MUTANT_RUN'
 marks = []  # of all copies
-# A test that takes so much longer than without the mutant hangs.
-PATIENCE, PATIENCE_LEAST = 8, 20
+# A test that takes so much longer than without the mutant hangs: a factor, and
+# seconds. Without one it has so many seconds.
+PATIENCE, PATIENCE_LEAST = 4, 15
 PATIENCE_MOST = 600
 if 'MUTANTS_SELF_TEST' in os.environ:  # selftest.py
     OPTIONS = {'gcc': []}
@@ -256,9 +257,8 @@ class Tree:
             started = time.monotonic()
             result = self.run(what.build, test, what.case, limit)
             if key not in self.limits:
-                self.limits[key] = max(
-                    PATIENCE_LEAST,
-                    PATIENCE * (time.monotonic() - started))
+                self.limits[key] = PATIENCE_LEAST + \
+                    PATIENCE * (time.monotonic() - started)
             if result[0] != 'passed':
                 break
         return result

@@ -423,6 +423,7 @@ static const struct {
     {{"x.words=123456789"}, "wanted text from 0 to 8 bytes"},
     {{"far.numbre=1"}, "there is no setting \"far.numbre\" here, the nearest "
                        "is \"far.number\""},
+    {{"far.numbers=1"}, "there is no setting \"far.numbers\" here"},
     {{"number=1"}, "the nearest is \"far.number\""},
     {{"FAR.NUMBER=1"}, "the nearest is \"far.number\""},
     {{"near.number=1"}, "there is no setting \"near.number\" here"},
