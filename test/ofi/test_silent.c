@@ -17,6 +17,7 @@
 #include "counts.h"
 #include "harness.h"
 
+#define QUIET_NS UINT64_C(700000000) /* longer than 200ms */
 #define WAIT_NS UINT64_C(20000000000)
 #define STRANGERS 150U             /* over other providers than tcp */
 #define SLACK (UINT64_C(64) << 10) /* of memory */
@@ -332,6 +333,12 @@ START_TEST(silent_strangers_who_stay_are_disconnected)
     serve(&crowd.node, &crowd.new);
     await_descriptors(&crowd);
     /* the clients are silent as well, but have said something before */
+    for (uint64_t end = now_ns() + QUIET_NS; now_ns() < end;) {
+        na_plugin_event event;
+        ck_assert(!poll_one(&crowd.node, &event));
+    }
+    ck_assert_uint_le(node_counter(&crowd.node, "silent_connections"),
+        count_strangers(protocols[_i]));
     serve(&crowd.node, &crowd.old);
     serve(&crowd.node, &crowd.new);
     ck_assert_uint_ge(node_counter(&crowd.node, "silent_connections"),

@@ -174,6 +174,28 @@ START_TEST(register_null_or_zero_invalid)
 }
 END_TEST
 
+/* An RPC that the target calls itself, and serves to nobody. */
+START_TEST(register_without_a_handler_is_answered_noentry)
+{
+    struct session s;
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    if (s.mode->shape == SESSION_SELF) {
+        log_expect("that was asked for is not registered", 1, 1);
+        ck_assert_int_eq(
+            HG_Deregister(s.hg_class, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
+        ck_assert_int_eq(
+            HG_Register(s.hg_class, rpcs_id(RPC_EMPTY), NULL, NULL, NULL),
+            HG_SUCCESS);
+        handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+        ck_assert_int_eq(session_forward(&s, handle, NULL), HG_NOENTRY);
+        ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    }
+    session_end(&s);
+}
+END_TEST
+
 /* What a target has forgotten is answered as if it had never been. */
 START_TEST(register_forgotten_rpc_is_answered_noentry_and_can_come_back)
 {
@@ -243,6 +265,7 @@ add(TCase *tcase)
     session_add(tcase, register_data_is_freed_once_by_deregister_or_finalize);
     session_add(tcase, register_unknown_id_noentry);
     session_add(tcase, register_null_or_zero_invalid);
+    session_add(tcase, register_without_a_handler_is_answered_noentry);
     session_add(
         tcase, register_forgotten_rpc_is_answered_noentry_and_can_come_back);
     session_add(tcase, register_while_requests_come);
