@@ -200,6 +200,33 @@ START_TEST(sends_without_completion_are_bounded)
 }
 END_TEST
 
+/* What finds no room is not queued where that is not wanted. */
+START_TEST(sends_without_room_say_again_to_who_asks_for_that)
+{
+    static unsigned char bytes[SHORT];
+    struct pair pair;
+    int32_t ret = NA_PLUGIN_E_AGAIN;
+    uint32_t refused = 0;
+
+    awkward_set("EAGAIN", "3");
+    awkward_set("INJECT", "0");
+    pair_open_as(&pair, &(struct node_options){.protocol = "awkward",
+                            .anywhere = true,
+                            .flags = NA_PLUGIN_OPEN_NO_RETRY});
+    while (ret == NA_PLUGIN_E_AGAIN && refused <= 3) {
+        ret = pair.a.ops->send_unexpected(
+            pair.a.ctx, pair.a_op, bytes, SHORT, NULL, pair.to_b, 0, 7, 0);
+        refused += ret == NA_PLUGIN_E_AGAIN;
+    }
+    ck_assert_uint_eq(refused, 3);
+    ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
+    ck_assert_int_eq(
+        pair_await(&pair, &pair.a, pair.a_op).status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(node_counter(&pair.a, "sends_queued"), 0);
+    pair_close(&pair);
+}
+END_TEST
+
 /* libfabric has not ended them, and never may: they end with their peer, once, and
  * what libfabric says of them later is heard by nobody. */
 START_TEST(sends_on_their_way_to_a_lost_peer_end)
@@ -389,6 +416,7 @@ main(void)
     tcase_add_loop_test(cases, sends_of_all_lengths_arrive_in_order, 0, 3);
     tcase_add_loop_test(cases, sends_to_oneself_are_received_in_order, 0, 2);
     tcase_add_test(cases, sends_without_completion_are_bounded);
+    tcase_add_test(cases, sends_without_room_say_again_to_who_asks_for_that);
     tcase_add_test(cases, sends_on_their_way_to_a_lost_peer_end);
     tcase_add_test(cases, sends_that_are_canceled_leave_no_peer_stuck);
     tcase_add_test(cases, sends_that_waited_do_not_keep_their_class_awake);
