@@ -296,6 +296,41 @@ START_TEST(messages_that_are_too_long_are_dropped)
 }
 END_TEST
 
+/* A byte too many: nothing is written behind the receive, before the message or
+ * after it. */
+START_TEST(messages_longer_than_their_receive_end_it_with_an_error)
+{
+    static const unsigned char bytes[17];
+    unsigned char buffer[32];
+    bool expected = _i & 1, early = _i & 2;
+    struct pair pair;
+
+    pair_open(&pair);
+    const na_plugin_ops *ops = pair.a.ops;
+    memset(buffer, 0xEE, sizeof(buffer));
+    for (uint32_t step = 0; step < 2; step++)
+        if ((step == 0) == early)
+            ck_assert_int_ge(
+                (expected ? ops->send_expected : ops->send_unexpected)(
+                    pair.b.ctx, pair.b_op, bytes, sizeof(bytes), NULL,
+                    pair.to_a, 0, 7, 0),
+                0);
+        else if (expected)
+            ck_assert_int_eq(ops->recv_expected(pair.a.ctx, pair.a_op, buffer,
+                                 16, NULL, pair.to_b, 0, 7, 0),
+                NA_PLUGIN_PENDING);
+        else
+            ck_assert_int_eq(ops->recv_unexpected(
+                                 pair.a.ctx, pair.a_op, buffer, 16, NULL, 0),
+                NA_PLUGIN_PENDING);
+    ck_assert_int_eq(
+        pair_await(&pair, &pair.a, pair.a_op).status, NA_PLUGIN_E_MSGSIZE);
+    for (uint32_t i = 16; i < sizeof(buffer); i++)
+        ck_assert_uint_eq(buffer[i], 0xEE);
+    pair_close(&pair);
+}
+END_TEST
+
 /* SEVERAL INTO ONE BUFFER */
 
 /* Each message of a receive for several refers to its sender once: when all these
@@ -499,6 +534,8 @@ main(void)
     tcase_add_test(cases, early_messages_of_a_class_that_was_replaced_are_gone);
     tcase_add_test(cases, messages_for_another_class_are_dropped);
     tcase_add_test(cases, messages_that_are_too_long_are_dropped);
+    tcase_add_loop_test(
+        cases, messages_longer_than_their_receive_end_it_with_an_error, 0, 4);
     tcase_add_test(cases, receives_that_are_canceled_together_end_once_each);
     tcase_add_test(cases, receives_from_a_silent_peer_lead_to_a_probe);
     tcase_add_test(cases, multi_receives_refer_to_each_sender);
