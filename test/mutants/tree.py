@@ -28,6 +28,8 @@ SANITIZERS = {
     'UBSAN_OPTIONS': 'print_stacktrace=1',
     'TSAN_OPTIONS': 'second_deadlock_stack=1:allocator_may_return_null=1',
 }
+# Of the limits of time within tests, as in test/run.
+STRETCH = {'gcc': '4', 'asan': '12', 'tsan': '20'}
 FOREIGN = re.compile(r'(TALARIA|HG|NA|CK|MESON)_|(CC|CXX|C(XX|PP)?FLAGS|LDFLAGS'
                      r'|DESTDIR)$')
 MARK = 'MUTANT_RUN'
@@ -200,6 +202,7 @@ class Tree:
     def run(self, build, test, case, limit):
         """Status, reason and output."""
         env = dict(self.env, **test['env'])
+        env['CK_TIMEOUT_MULTIPLIER'] = STRETCH[build]
         if case:
             env['TALARIA_TEST_CASE'] = case
         command = list(test['cmd'])

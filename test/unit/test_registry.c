@@ -428,6 +428,39 @@ START_TEST(registry_read_while_adding_finds_no_other)
 END_TEST
 
 /* Both add the same ids, in opposite order. */
+static uint32_t given[MANY]; /* to an RPC, one after the other */
+
+/* Data of an RPC are whole when they are found. */
+static void *
+find_what_is_given(void *arg)
+{
+    const struct hg_rpc *rpc = hg_registry_find(&registry, 7);
+
+    atomic_fetch_add_explicit(&race.reading, 1, memory_order_relaxed);
+    while (reading()) {
+        const uint32_t *data = hg_rpc_data(rpc);
+
+        fault_unless(!data || *data == (uint32_t) (data - given));
+    }
+    return NULL;
+}
+
+START_TEST(registry_data_read_while_given_are_whole)
+{
+    pthread_t threads[READERS];
+
+    ck_assert_int_eq(
+        hg_registry_add(&registry, 7, "seven", NULL, NULL, handler),
+        HG_SUCCESS);
+    readers_start(threads, find_what_is_given);
+    for (uint32_t i = 0; i < MANY; i++) {
+        given[i] = i;
+        hg_rpc_set_data(hg_registry_find(&registry, 7), &given[i], NULL);
+    }
+    readers_stop(threads);
+}
+END_TEST
+
 static void *
 add_from_the_end(void *arg)
 {
@@ -477,6 +510,7 @@ main(void)
     tcase_add_test(tcase, registry_read_while_adding_finds_all_added);
     tcase_add_test(tcase, registry_read_while_replacing_finds_one_of_them);
     tcase_add_test(tcase, registry_read_while_adding_finds_no_other);
+    tcase_add_test(tcase, registry_data_read_while_given_are_whole);
     tcase_add_test(tcase, registry_added_by_two_threads_has_each_once);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
