@@ -7,6 +7,7 @@
 #include "side.h"
 
 #define LENGTH ((uint64_t) 1 << 20)
+#define SERIAL_MOST 4096
 
 /* Two classes of this process, and memory of both. */
 struct couple {
@@ -55,7 +56,7 @@ static void
 couple_open(struct couple *couple, const char *protocol, bool allocated)
 {
     char name[SIDE_TEXT];
-    unsigned char bytes[4096];
+    unsigned char bytes[SERIAL_MOST];
     uint64_t size = sizeof(bytes);
     struct act send, recv;
 
@@ -195,6 +196,59 @@ START_TEST(bytes_to_oneself_are_copied)
 }
 END_TEST
 
+/* What b's registration looks like to others, where its last segment's key is at
+ * the end. */
+static uint64_t
+serial_of(struct couple *couple, unsigned char bytes[SERIAL_MOST])
+{
+    uint64_t size = SERIAL_MOST;
+
+    ck_assert_int_eq(couple->b.ops->mem_serialize(
+                         couple->b.cls, couple->others, bytes, &size),
+        NA_PLUGIN_OK);
+    return size;
+}
+
+static void
+refuse_serial(struct couple *couple, const unsigned char *bytes, uint64_t size,
+    const char *what)
+{
+    na_plugin_mem *mem = NULL;
+    /* where it ends, a sanitizer sees what is read behind */
+    unsigned char *exact = malloc(size);
+
+    ck_assert_ptr_nonnull(exact);
+    memcpy(exact, bytes, size);
+    int32_t ret =
+        couple->a.ops->mem_deserialize(couple->a.cls, exact, size, &mem);
+    ck_assert_msg(ret == NA_PLUGIN_E_INVALID_ARG, "%s: %d", what, (int) ret);
+    free(exact);
+}
+
+/* The keys that UCX unpacks are checked before, since it trusts them. */
+START_TEST(bytes_of_a_damaged_key_are_refused)
+{
+    unsigned char bytes[SERIAL_MOST];
+    struct couple plain, couple;
+
+    couple_open(&plain, "tcp", false);
+    uint64_t front = serial_of(&plain, bytes);
+    couple_close(&plain);
+    couple_open(&couple, "all", true);
+    uint64_t size = serial_of(&couple, bytes);
+    ck_assert_uint_gt(size, front + 3 * 9);
+    for (uint64_t i = front; i < size; i++) {
+        for (uint32_t bit = 1; bit < 256; bit <<= 1) {
+            bytes[i] ^= (unsigned char) bit;
+            refuse_serial(&couple, bytes, size, "a bit of a key");
+            bytes[i] ^= (unsigned char) bit;
+        }
+    }
+    refuse_serial(&couple, bytes, size - 1, "a byte less");
+    couple_close(&couple);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -205,6 +259,7 @@ main(void)
     tcase_add_test(tcase, bytes_in_shared_memory_go_by_ucx);
     tcase_add_test(tcase, bytes_of_other_memory_go_by_messages);
     tcase_add_test(tcase, bytes_to_oneself_are_copied);
+    tcase_add_test(tcase, bytes_of_a_damaged_key_are_refused);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
