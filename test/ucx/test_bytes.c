@@ -8,6 +8,7 @@
 
 #define LENGTH ((uint64_t) 1 << 20)
 #define SERIAL_MOST 4096
+#define SERIAL_ACCESS 1 /* where a serialized registration has its rights */
 
 /* Two classes of this process, and memory of both. */
 struct couple {
@@ -196,6 +197,52 @@ START_TEST(bytes_to_oneself_are_copied)
 }
 END_TEST
 
+/* What the registration allows holds for oneself too, whatever the descriptor
+ * says of it. */
+START_TEST(bytes_to_oneself_keep_to_rights)
+{
+    static unsigned char there[64], here[64];
+    const na_plugin_segment segments[] = {{there, 64}, {here, 64}};
+    unsigned char bytes[SERIAL_MOST];
+    uint64_t size = sizeof(bytes);
+    struct side side = {0};
+    na_plugin_mem *mems[2], *described;
+    na_plugin_addr *self;
+    struct act act;
+
+    side_open(&side, "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
+    ck_assert_int_eq(side.ops->addr_self(side.cls, &self), NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < 2; i++)
+        ck_assert_int_eq(
+            side.ops->mem_register(side.cls,
+                &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
+                    &segments[i], 1,
+                    i == 0 ? NA_PLUGIN_MEM_READ
+                           : NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
+                    0, 0},
+                &mems[i]),
+            NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        side.ops->mem_serialize(side.cls, mems[0], bytes, &size), NA_PLUGIN_OK);
+    bytes[SERIAL_ACCESS] = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE;
+    ck_assert_int_eq(
+        side.ops->mem_deserialize(side.cls, bytes, size, &described),
+        NA_PLUGIN_OK);
+    memset(here, 1, sizeof(here));
+    act_init(&act, &side);
+    act_move(&act, true, mems[1], described, 9, self);
+    ck_assert_int_eq(act_await(&act, NULL), NA_PLUGIN_E_PERMISSION);
+    for (size_t i = 0; i < sizeof(there); i++)
+        ck_assert_uint_eq(there[i], 0);
+    act_fini(&act);
+    side.ops->mem_remote_free(side.cls, described);
+    side.ops->mem_deregister(side.cls, mems[0]);
+    side.ops->mem_deregister(side.cls, mems[1]);
+    side.ops->addr_free(side.cls, self);
+    side_close(&side);
+}
+END_TEST
+
 /* What b's registration looks like to others, where its last segment's key is at
  * the end. */
 static uint64_t
@@ -259,6 +306,7 @@ main(void)
     tcase_add_test(tcase, bytes_in_shared_memory_go_by_ucx);
     tcase_add_test(tcase, bytes_of_other_memory_go_by_messages);
     tcase_add_test(tcase, bytes_to_oneself_are_copied);
+    tcase_add_test(tcase, bytes_to_oneself_keep_to_rights);
     tcase_add_test(tcase, bytes_of_a_damaged_key_are_refused);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
