@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: addresses as texts and bytes, and what is equal. */
+/* Cases: addresses as strings and as bytes, and their equality. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/shared.h"
@@ -16,53 +16,55 @@ self_of(struct kit_side *side)
     return kit_class_of(side)->addrs[kit_number(side)];
 }
 
-/* Too little room: OVERFLOW, the bytes needed, nothing written behind. */
+/* A buffer too small: OVERFLOW, the bytes needed, nothing written past its
+ * end. */
 static void
 text_room(void)
 {
-    struct kit_side *side = kit_here(NULL);
+    struct kit_side *side = kit_local(NULL);
     struct kit_class *cls = kit_class_of(side);
     char text[KIT_TEXT_MAX], *again;
-    struct kit_piece piece;
+    struct kit_guarded guarded;
     uint64_t needed, size;
     int32_t result;
 
     kit_class_text(cls, self_of(side), text, sizeof text);
     needed = strlen(text) + 1;
     for (uint64_t room = 0; room < needed; room++) {
-        kit_piece_create(&piece, room + 1, 1);
+        kit_guarded_create(&guarded, room + 1, 1);
         size = room;
         result = cls->ops.addr_to_string(
-            cls->cls, self_of(side), (char *) piece.memory, &size);
+            cls->cls, self_of(side), (char *) guarded.memory, &size);
         kit_expect(result == NA_PLUGIN_E_OVERFLOW, 12,
             "addr_to_string: OVERFLOW when there is no room",
             "%s with %llu bytes of %llu", kit_code_text(result),
             (unsigned long long) room, (unsigned long long) needed);
         kit_expect(size == needed, 12,
-            "addr_to_string always tells the bytes needed", "%llu, not %llu",
+            "addr_to_string always returns the bytes needed", "%llu, not %llu",
             (unsigned long long) size, (unsigned long long) needed);
-        kit_expect(piece.memory[room] == 0, 12,
+        kit_expect(guarded.memory[room] == 0, 12,
             "addr_to_string writes no further than the room",
             "it wrote behind %llu bytes", (unsigned long long) room);
-        kit_piece_destroy(&piece);
+        kit_guarded_destroy(&guarded);
     }
     again = strstr(text, "://");
     kit_expect(again && again > text, 12,
         "an address's text is \"protocol://...\"", "\"%s\"", text);
 }
 
-/* What was told is found again, here and elsewhere, and is the same. */
+/* A string that was returned is looked up again, locally and elsewhere, and
+ * yields the same address. */
 static void
-text_round(bool apart)
+text_round_trip(bool interprocess)
 {
-    struct kit_side *a = kit_here(NULL);
-    struct kit_side *b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
+    struct kit_side *b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     char first[KIT_TEXT_MAX], second[KIT_TEXT_MAX];
     na_plugin_addr *addr, *twice;
     int32_t result;
 
-    kit_know(a, b);
+    kit_lookup(a, b);
     addr = cls->addrs[kit_number(b)];
     memcpy(first, kit_address(b), sizeof first);
     kit_class_text(cls, addr, second, sizeof second);
@@ -77,30 +79,32 @@ text_round(bool apart)
                    cls->ops.addr_hash(cls->cls, twice),
         12, "addr_hash is the same for equal addresses", "\"%s\"", second);
     kit_expect(cls->ops.addr_equal(cls->cls, addr, self_of(a)) == 0, 12,
-        "a peer is not oneself", "\"%s\" equals the own address", first);
+        "a peer is not the class itself", "\"%s\" equals the class's address",
+        first);
     cls->ops.addr_dup(cls->cls, twice);
     cls->ops.addr_free(cls->cls, twice);
     kit_expect(cls->ops.addr_equal(cls->cls, addr, twice) == 1, 12,
-        "an address lives until its last reference is gone", "it changed");
+        "an address is valid until its last reference is released",
+        "it changed");
     cls->ops.addr_free(cls->cls, twice);
 }
 
 static void
-text_round_here(void)
+text_round_trip_local(void)
 {
-    text_round(false);
+    text_round_trip(false);
 }
 
 static void
-text_round_apart(void)
+text_round_trip_interprocess(void)
 {
-    text_round(true);
+    text_round_trip(true);
 }
 
 static void
-own_text(void)
+text_own(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     na_plugin_addr *addr;
     int32_t result = cls->ops.addr_lookup(cls->cls, kit_address(a), &addr);
@@ -108,18 +112,18 @@ own_text(void)
     kit_expect(result == NA_PLUGIN_OK, 12, "the own text is found", "%s",
         kit_code_text(result));
     kit_expect(cls->ops.addr_equal(cls->cls, addr, self_of(a)) == 1, 12,
-        "the own text names oneself", "another");
+        "a class's own address as a string names itself", "another");
     cls->ops.addr_free(cls->cls, addr);
 }
 
-/* Texts that are none: an error, and outputs untouched. Names may be looked up
- * somewhere slow; so there is none that looks like one. */
+/* Malformed strings: an error, and outputs untouched. Names may be resolved
+ * over a slow network, so no string looks like one. */
 static void
-text_wrong(void)
+text_malformed(void)
 {
     static const char *const texts[] = {"", ":", "://", "x", "no-such://x",
         "no-such-protocol://host:1", "+++", "\n\n\n"};
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     static char longest[70000];
 
@@ -150,9 +154,9 @@ to_bytes(
 
     result = cls->ops.addr_serialize(cls->cls, addr, NULL, &needed);
     if (result == NA_PLUGIN_E_OPNOTSUPPORTED)
-        kit_not_offered("addresses have no form as bytes here");
+        kit_not_offered("addresses cannot be serialized here");
     kit_expect(result == NA_PLUGIN_OK && needed > 0 && needed <= room, 12,
-        "addr_serialize tells the bytes that it needs", "%s, %llu",
+        "addr_serialize returns the bytes that it needs", "%s, %llu",
         kit_code_text(result), (unsigned long long) needed);
     size = needed - 1;
     result = cls->ops.addr_serialize(cls->cls, addr, bytes, &size);
@@ -171,31 +175,31 @@ static int32_t
 from_bytes(struct kit_class *cls, const void *bytes, size_t length,
     na_plugin_addr **addr_p)
 {
-    struct kit_piece copy;
+    struct kit_guarded copy;
     int32_t result;
 
-    kit_piece_create(&copy, length > 0 ? length : 1, 1);
+    kit_guarded_create(&copy, length > 0 ? length : 1, 1);
     memcpy(copy.memory, bytes, length);
     result = cls->ops.addr_deserialize(
         cls->cls, copy.memory + (length > 0 ? 0 : 1), length, addr_p);
-    kit_piece_destroy(&copy);
+    kit_guarded_destroy(&copy);
     return result;
 }
 
 static void
-bytes_round(void)
+bytes_round_trip(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
-    struct kit_side *c = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
+    struct kit_side *c = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a), *other = kit_class_of(c);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     unsigned char bytes[4096];
     size_t size;
     int32_t result;
 
-    kit_know(a, b);
-    kit_know(b, a);
-    kit_know(b, c);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
+    kit_lookup(b, c);
     size = to_bytes(cls, cls->addrs[kit_number(b)], bytes, sizeof bytes);
     result = from_bytes(other, bytes, size, &other->addrs[kit_number(b)]);
     kit_expect(result == NA_PLUGIN_OK, 12,
@@ -210,14 +214,14 @@ bytes_round(void)
 /* Cut short at every length, and with each byte spoiled: an error, or an
  * address that is one. Never a look beyond the end, which the kit guards. */
 static void
-bytes_wrong(void)
+bytes_malformed(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     unsigned char bytes[4096];
     size_t size;
 
-    kit_know(a, b);
+    kit_lookup(a, b);
     size = to_bytes(cls, cls->addrs[kit_number(b)], bytes, sizeof bytes);
     for (size_t i = 0; i < size; i++) {
         na_plugin_addr *addr = untouched;
@@ -251,24 +255,24 @@ bytes_wrong(void)
 
 /* A message from one that was never looked up can be answered. */
 static void
-answer_stranger(bool apart)
+source_is_sender(bool interprocess)
 {
-    struct kit_side *a = kit_here(NULL);
-    struct kit_side *b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
+    struct kit_side *b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 32;
     uint64_t expected = kit_opened(a)->expected_header_size + 32;
     const uint32_t stranger = 40;
-    struct kit_end end;
+    struct kit_completion end;
 
-    kit_know(b, a);
+    kit_lookup(b, a);
     kit_recv_unexpected(a, 0, length);
     kit_recv_expected(b, 1, a, expected, 9);
     kit_send_unexpected(b, 0, a, length, 1, 1);
     kit_await(a, 0, 11, &end);
     kit_expect(end.status == NA_PLUGIN_OK && end.source == KIT_NOBODY, 11,
-        "a stranger's address equals nobody else's", "that of number %d",
+        "the address of an unknown sender equals no other", "that of number %d",
         (int) end.source);
-    kit_adopt(a, 0, stranger);
+    kit_keep_source(a, 0, stranger);
     kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
                     .op = 2,
                     .peer = stranger,
@@ -278,42 +282,43 @@ answer_stranger(bool apart)
     kit_await_message(b, 1, 11, expected, 9, 5, KIT_NOBODY);
     kit_await_ok(a, 2, 7);
     kit_await_ok(b, 0, 7);
-    kit_unknow(a, stranger);
+    kit_addr_free(a, stranger);
 }
 
 static void
-answer_stranger_here(void)
+source_is_sender_local(void)
 {
-    answer_stranger(false);
+    source_is_sender(false);
 }
 
 static void
-answer_stranger_apart(void)
+source_is_sender_interprocess(void)
 {
-    answer_stranger(true);
+    source_is_sender(true);
 }
 
 /* A class that does not listen can still be answered. */
 static void
-answer_deaf(void)
+answer_not_listening(void)
 {
-    static const struct kit_how deaf = {.deaf = true};
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, &deaf);
+    static const struct kit_open_options not_listening = {
+        .not_listening = true};
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, &not_listening);
     uint64_t length = kit_opened(a)->unexpected_header_size + 32;
     uint64_t expected = kit_opened(a)->expected_header_size + 32;
     const uint32_t stranger = 40;
 
-    kit_know(b, a);
+    kit_lookup(b, a);
     for (uint32_t i = 0; i < 20; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_recv_unexpected(a, 0, length);
         kit_recv_expected(b, 1, a, expected, i);
         kit_send_unexpected(b, 0, a, length, i, i);
         kit_await(a, 0, 11, &end);
-        kit_expect(end.status == NA_PLUGIN_OK, 11, "the message comes", "%s",
-            kit_end_text(&end));
-        kit_adopt(a, 0, stranger);
+        kit_expect(end.status == NA_PLUGIN_OK, 11, "the message arrives", "%s",
+            kit_completion_text(&end));
+        kit_keep_source(a, 0, stranger);
         kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
                         .op = 2,
                         .peer = stranger,
@@ -323,16 +328,16 @@ answer_deaf(void)
         kit_await_message(b, 1, 11, expected, i, i, KIT_NOBODY);
         kit_await_ok(a, 2, 7);
         kit_await_ok(b, 0, 7);
-        kit_unknow(a, stranger);
+        kit_addr_free(a, stranger);
     }
 }
 
-/* Thousands of lookups of one that is not there cost neither time nor
- * descriptors: lookups are lazy. */
+/* Thousands of lookups of an absent peer cost neither time nor descriptors:
+ * lookups are lazy. */
 static void
 lookups_are_lazy(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     char text[KIT_TEXT_MAX];
     uint64_t began;
@@ -351,28 +356,31 @@ lookups_are_lazy(void)
     }
     kit_expect(kit_now() - began < kit_patience(), 12,
         "addr_lookup does not contact the peer",
-        "1000 lookups of one that is gone took %llu ms",
+        "1000 lookups of an absent peer took %llu ms",
         (unsigned long long) ((kit_now() - began) / 1000000U));
 }
 
 static const struct kit_case cases[] = {
     {"text_room", 12, 0, 0, 0, "addr_to_string keeps to its room", text_room},
-    {"text_round", 12, 0, 0, 0, "texts name the peer that told them",
-        text_round_here},
-    {"text_round_apart", 12, 0, 1, 0, "likewise between processes",
-        text_round_apart},
-    {"own_text", 12, 0, 0, 0, "the own text names oneself", own_text},
-    {"text_wrong", 12, 0, 0, 0, "what is no address is refused", text_wrong},
-    {"bytes_round", 12, KIT_NEEDS_SERIALIZE, 1, 0, "addresses travel as bytes",
-        bytes_round},
-    {"bytes_wrong", 12, KIT_NEEDS_SERIALIZE, 0, 0,
-        "damaged bytes of an address do no harm", bytes_wrong},
-    {"answer_stranger", 11, 0, 0, 0, "the source of a message is its sender",
-        answer_stranger_here},
-    {"answer_stranger_apart", 11, 0, 1, 0, "likewise between processes",
-        answer_stranger_apart},
-    {"answer_deaf", 11, 0, 1, 0, "a class that does not listen can be answered",
-        answer_deaf},
+    {"text_round_trip", 12, 0, 0, 0,
+        "a peer's address as a string is looked up again",
+        text_round_trip_local},
+    {"text_round_trip_interprocess", 12, 0, 1, 0, "likewise between processes",
+        text_round_trip_interprocess},
+    {"text_own", 12, 0, 0, 0, "a class's own address as a string names itself",
+        text_own},
+    {"text_malformed", 12, 0, 0, 0, "what is no address is refused",
+        text_malformed},
+    {"bytes_round_trip", 12, KIT_NEEDS_SERIALIZE, 1, 0,
+        "addresses travel as bytes", bytes_round_trip},
+    {"bytes_malformed", 12, KIT_NEEDS_SERIALIZE, 0, 0,
+        "damaged bytes of an address do no harm", bytes_malformed},
+    {"source_is_sender", 11, 0, 0, 0, "the source of a message is its sender",
+        source_is_sender_local},
+    {"source_is_sender_interprocess", 11, 0, 1, 0, "likewise between processes",
+        source_is_sender_interprocess},
+    {"answer_not_listening", 11, 0, 1, 0,
+        "a class that does not listen can be answered", answer_not_listening},
     {"lookups_are_lazy", 12, 0, 0, 0, "a lookup does not contact the peer",
         lookups_are_lazy},
 };

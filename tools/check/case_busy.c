@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: classes that are opened with NA_PLUGIN_OPEN_NO_BLOCK, since who polls
- * them never sleeps. What other cases find out holds for them too. */
+/* Cases: classes opened with NA_PLUGIN_OPEN_NO_BLOCK, polled without ever
+ * sleeping. They run some of the other cases once more. */
 #include "check/cases.h"
 #include "check/run.h"
 #include "check/shared.h"
@@ -31,9 +31,9 @@ run_busy(const char *name, enum kit_busy busy)
 }
 
 static void
-lives(void)
+cycles(void)
 {
-    run_busy("open_close_again", KIT_BUSY_ALL);
+    run_busy("open_close_repeated", KIT_BUSY_ALL);
 }
 
 static void
@@ -43,7 +43,7 @@ messages(void)
 }
 
 static void
-beside_a_sleeper(void)
+busy_and_sleeping(void)
 {
     run_busy("both_ways", KIT_BUSY_HALF);
 }
@@ -51,19 +51,19 @@ beside_a_sleeper(void)
 static void
 sizes(void)
 {
-    run_busy("unexpected_sizes_apart", KIT_BUSY_ALL);
+    run_busy("unexpected_sizes_interprocess", KIT_BUSY_ALL);
 }
 
 static void
 transfers(void)
 {
-    run_busy("rma_many_apart", KIT_BUSY_ALL);
+    run_busy("rma_many_interprocess", KIT_BUSY_ALL);
 }
 
 static void
 multi(void)
 {
-    run_busy("multi_queued_before_apart", KIT_BUSY_ALL);
+    run_busy("multi_queued_before_interprocess", KIT_BUSY_ALL);
 }
 
 static void
@@ -79,9 +79,9 @@ context_transfers(void)
 }
 
 static void
-lanes(void)
+pollers(void)
 {
-    run_busy("thread_lanes", KIT_BUSY_ALL);
+    run_busy("thread_per_context", KIT_BUSY_ALL);
 }
 
 static void
@@ -110,32 +110,33 @@ stopped(void)
 
 static const struct kit_case cases[] = {
     {"busy_messages", 11, 0, 1, 0,
-        "two that never sleep ask and answer at once", messages},
-    {"busy_beside_a_sleeper", 11, 0, 1, 0, "likewise if one of them may sleep",
-        beside_a_sleeper},
-    {"busy_sizes", 11, 0, 1, 0, "likewise messages of all sizes come whole",
+        "two classes that never sleep exchange messages", messages},
+    {"busy_and_sleeping", 11, 0, 1, 0, "likewise if one of them may sleep",
+        busy_and_sleeping},
+    {"busy_sizes", 11, 0, 1, 0, "likewise messages of all sizes arrive whole",
         sizes},
     {"busy_transfers", 7, KIT_NEEDS_RMA, 1, 0,
         "likewise many puts and gets both ways at once", transfers},
     {"busy_multi", 11, KIT_NEEDS_MULTI_RECV, 1, 0,
-        "likewise messages come into a multi-receive", multi},
+        "likewise messages arrive in a multi-receive", multi},
     {"busy_contexts", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "polling any context advances a class that never sleeps", contexts},
     {"busy_context_transfers", 11, KIT_NEEDS_CONTEXTS | KIT_NEEDS_RMA, 1, 0,
-        "each context of who never sleeps puts and gets", context_transfers},
-    {"busy_lanes", 9, KIT_NEEDS_CONTEXTS, 1, 120,
-        "each context has a thread of its own that never sleeps", lanes},
+        "each context of a class that never sleeps puts and gets",
+        context_transfers},
+    {"busy_thread_per_context", 9, KIT_NEEDS_CONTEXTS, 1, 120,
+        "each context has a thread of its own that never sleeps", pollers},
     {"busy_cancel_sends", 10, 0, 1, 0,
-        "sends that wait are cancelled by who never sleeps", sends_cancelled},
+        "sends that wait are cancelled by a class that never sleeps",
+        sends_cancelled},
     {"busy_threads", 9, 0, 1, 120,
         "four threads submit while one polls and never sleeps", threads},
     {"busy_killed", 12, 0, 2, 0,
-        "who never sleeps learns of the death of its peer", killed},
+        "a class that never sleeps learns of the death of its peer", killed},
     {"busy_stopped", 12, 0, 2, 40,
-        "a peer that is stopped blocks nobody who never sleeps", stopped},
-    {"busy_lives", 12, 0, 0, 0,
-        "lives without sleep leave no descriptor, thread or memory behind",
-        lives},
+        "a stopped peer does not block a class that never sleeps", stopped},
+    {"busy_open_close", 12, 0, 0, 0,
+        "open and close leak no descriptor, thread or memory", cycles},
 };
 
 const struct kit_group kit_cases_busy = {cases, sizeof cases / sizeof cases[0]};

@@ -12,33 +12,34 @@ struct pair {
 };
 
 static struct pair
-open_pair(bool apart)
+open_pair(bool interprocess)
 {
-    struct pair pair = {.a = kit_here(NULL)};
+    struct pair pair = {.a = kit_local(NULL)};
 
-    pair.b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    pair.b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
     pair.length = kit_opened(pair.a)->unexpected_header_size + 64;
     pair.expected = kit_opened(pair.a)->expected_header_size + 64;
-    kit_know(pair.a, pair.b);
-    kit_know(pair.b, pair.a);
+    kit_lookup(pair.a, pair.b);
+    kit_lookup(pair.b, pair.a);
     return pair;
 }
 
 static void
-expect_end(const struct kit_end *end, const char *what)
+expect_end(const struct kit_completion *end, const char *what)
 {
     kit_expect(
         end->status == NA_PLUGIN_E_CANCELED || end->status == NA_PLUGIN_OK, 10,
-        "what is cancelled ends with CANCELED, or with what came first",
-        "%s: %s", what, kit_end_text(end));
+        "a cancelled operation ends with CANCELED, or as it would have",
+        "%s: %s", what, kit_completion_text(end));
 }
 
-/* A receive of nothing is cancelled; the next message meets the next one. */
+/* A receive without a message is cancelled; the next message matches the next
+ * receive. */
 static void
-receives(bool apart)
+receives(bool interprocess)
 {
-    struct pair p = open_pair(apart);
-    struct kit_end end;
+    struct pair p = open_pair(interprocess);
+    struct kit_completion end;
 
     for (uint32_t i = 0; i < 50; i++) {
         kit_recv_unexpected(p.a, 0, p.length);
@@ -49,11 +50,11 @@ receives(bool apart)
         kit_await(p.a, 0, 10, &end);
         kit_expect(end.status == NA_PLUGIN_E_CANCELED, 10,
             "a receive of nothing ends with CANCELED", "%s",
-            kit_end_text(&end));
+            kit_completion_text(&end));
         kit_await(p.a, 2, 10, &end);
         kit_expect(end.status == NA_PLUGIN_E_CANCELED, 10,
             "a receive of nothing ends with CANCELED", "%s",
-            kit_end_text(&end));
+            kit_completion_text(&end));
         /* The one that was not cancelled gets the message. */
         kit_send_unexpected(p.b, 0, p.a, p.length, i, i);
         kit_await_message(p.a, 1, 10, p.length, i, i, kit_number(p.b));
@@ -66,13 +67,13 @@ receives(bool apart)
 }
 
 static void
-receives_here(void)
+receives_local(void)
 {
     receives(false);
 }
 
 static void
-receives_apart(void)
+receives_interprocess(void)
 {
     receives(true);
 }
@@ -82,7 +83,7 @@ static void
 not_pending(void)
 {
     struct pair p = open_pair(false);
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_recv_unexpected(p.b, 0, p.length);
     kit_send_unexpected(p.a, 0, p.b, p.length, 1, 1);
@@ -103,30 +104,30 @@ not_pending(void)
     kit_await_message(p.b, 0, 10, p.length, 2, 2, kit_number(p.a));
 }
 
-/* The message may have come before the cancel: then it is delivered, here or
- * to the next receive, and never twice. */
+/* The message may have arrived before the cancel: then it is delivered, to this
+ * receive or the next one, and never twice. */
 static void
-race(bool apart)
+race(bool interprocess)
 {
-    struct pair p = open_pair(apart);
+    struct pair p = open_pair(interprocess);
 
     for (uint32_t i = 0; i < kit_times(1000); i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_recv_unexpected(p.a, 0, p.length);
         kit_send_unexpected(p.b, 0, p.a, p.length, i, i);
         for (uint32_t j = 0; j < i % 5; j++)
             kit_run();
-        kit_look(p.a, 0, &end);
+        kit_get_completion(p.a, 0, &end);
         kit_cancel(p.a, 0);
         kit_await(p.a, 0, 10, &end);
-        expect_end(&end, "a receive whose message is on its way");
+        expect_end(&end, "a receive whose message is in flight");
         if (end.status == NA_PLUGIN_E_CANCELED) {
             kit_recv_unexpected(p.a, 0, p.length);
             kit_await_message(p.a, 0, 10, p.length, i, i, kit_number(p.b));
         } else {
             kit_expect(end.seed == i, 10,
-                "a cancelled receive ends with the message that came",
+                "a cancelled receive ends with the message that arrived",
                 "another one");
         }
         kit_await_ok(p.b, 0, 7);
@@ -134,13 +135,13 @@ race(bool apart)
 }
 
 static void
-race_here(void)
+race_local(void)
 {
     race(false);
 }
 
 static void
-race_apart(void)
+race_interprocess(void)
 {
     race(true);
 }
@@ -164,7 +165,7 @@ sends(void)
     for (uint32_t i = 0; i < count; i++)
         kit_recv_unexpected(p.b, i, length);
     for (uint32_t i = 0; i < count; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_await(p.a, i, 10, &end);
         expect_end(&end, "a send that waits");
@@ -175,9 +176,9 @@ sends(void)
     }
     kit_run_for(kit_quiet());
     for (uint32_t i = 0; i < count; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
-        kit_look(p.b, i, &end);
+        kit_get_completion(p.b, i, &end);
         if (!end.ended)
             continue;
         arrived++;
@@ -187,11 +188,11 @@ sends(void)
                                length - kit_opened(p.b)->unexpected_header_size,
                                end.tag),
             10, "cancelling a send spoils no message", "%s",
-            kit_end_text(&end));
+            kit_completion_text(&end));
     }
     /* One that was cancelled may have been sent. */
     kit_expect(arrived >= count - canceled, 10,
-        "cancelling a send loses no other", "%u came of %u, %u cancelled",
+        "cancelling a send loses no other", "%u arrived of %u, %u cancelled",
         arrived, count, canceled);
 }
 
@@ -218,7 +219,7 @@ transfers(void)
             .local = 0,
             .remote = 1,
             .length = size};
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_post(p.a, &request);
         for (uint32_t j = 0; j < i / 2; j++)
@@ -227,7 +228,7 @@ transfers(void)
         kit_await(p.a, i % 4, 10, &end);
         expect_end(&end, "a transfer");
     }
-    /* And one that nobody disturbs. */
+    /* And one that completes undisturbed. */
     kit_region_fill(p.b, 0, 0, size, 99);
     kit_post(p.a, &(struct kit_request){.kind = KIT_GET,
                       .op = 5,
@@ -243,16 +244,16 @@ transfers(void)
 /* ctx_destroy with receives, sends and a get pending: the kit closes storage
  * and buffers when it has returned; the peer and the class go on. */
 static void
-destroy_pending(bool apart)
+destroy_pending(bool interprocess)
 {
-    static const struct kit_how how = {.contexts = 1};
-    struct kit_side *a = kit_here(&how);
-    struct kit_side *b = apart ? kit_there(0, NULL) : kit_here(NULL);
+    static const struct kit_open_options how = {.contexts = 1};
+    struct kit_side *a = kit_local(&how);
+    struct kit_side *b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
     uint64_t length = kit_opened(a)->max_unexpected_size;
     uint64_t expected = kit_opened(a)->expected_header_size + 64;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t round = 0; round < 10; round++) {
         for (uint32_t i = 0; i < 8; i++) {
             kit_recv_unexpected(a, i, length);
@@ -261,7 +262,7 @@ destroy_pending(bool apart)
         for (uint32_t i = 0; i < 200; i++)
             kit_send_unexpected(a, 20 + i, b, length, i, i);
         kit_ctx_destroy(a, 0);
-        /* What comes now finds no receive. */
+        /* A message that arrives now finds no receive. */
         for (uint32_t i = 0; i < 4; i++)
             kit_post(b, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
                             .op = i,
@@ -276,7 +277,7 @@ destroy_pending(bool apart)
         for (uint32_t i = 0; i < 4; i++)
             kit_cancel(b, i);
         for (uint32_t i = 0; i < 4; i++) {
-            struct kit_end end;
+            struct kit_completion end;
 
             kit_await(b, i, 10, &end);
         }
@@ -284,13 +285,13 @@ destroy_pending(bool apart)
 }
 
 static void
-destroy_pending_here(void)
+destroy_pending_local(void)
 {
     destroy_pending(false);
 }
 
 static void
-destroy_pending_apart(void)
+destroy_pending_interprocess(void)
 {
     destroy_pending(true);
 }
@@ -299,12 +300,12 @@ destroy_pending_apart(void)
 static void
 destroy_one(void)
 {
-    static const struct kit_how two = {.contexts = 2};
-    struct kit_side *a = kit_here(&two), *b = kit_there(0, NULL);
+    static const struct kit_open_options two = {.contexts = 2};
+    struct kit_side *a = kit_local(&two), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     kit_post(a, &(struct kit_request){.kind = KIT_RECV_UNEXPECTED,
                     .op = 0,
                     .ctx = 1,
@@ -326,22 +327,22 @@ destroy_one(void)
 
 static const struct kit_case cases[] = {
     {"cancel_receives", 10, 0, 0, 0, "receives of nothing are cancelled",
-        receives_here},
-    {"cancel_receives_apart", 10, 0, 1, 0, "likewise between processes",
-        receives_apart},
+        receives_local},
+    {"cancel_receives_interprocess", 10, 0, 1, 0, "likewise between processes",
+        receives_interprocess},
     {"cancel_not_pending", 10, 0, 0, 0,
         "cancelling what is not pending does nothing", not_pending},
     {"cancel_race", 10, 0, 0, 0,
-        "a cancelled receive and its message part cleanly", race_here},
-    {"cancel_race_apart", 10, 0, 1, 0, "likewise between processes",
-        race_apart},
+        "a cancelled receive and its message part cleanly", race_local},
+    {"cancel_race_interprocess", 10, 0, 1, 0, "likewise between processes",
+        race_interprocess},
     {"cancel_sends", 10, 0, 1, 0, "sends that wait are cancelled", sends},
     {"cancel_transfers", 10, KIT_NEEDS_RMA, 1, 0, "puts and gets are cancelled",
         transfers},
     {"destroy_pending", 10, 0, 0, 0, "ctx_destroy lets go of what is pending",
-        destroy_pending_here},
-    {"destroy_pending_apart", 10, 0, 1, 0, "likewise between processes",
-        destroy_pending_apart},
+        destroy_pending_local},
+    {"destroy_pending_interprocess", 10, 0, 1, 0, "likewise between processes",
+        destroy_pending_interprocess},
     {"destroy_one", 10, KIT_NEEDS_CONTEXTS, 1, 0,
         "ctx_destroy leaves other contexts alone", destroy_one},
 };

@@ -5,8 +5,8 @@
 #include "check/class.h"
 #include "check/shared.h"
 
-static const struct kit_how two = {.contexts = 2};
-static const struct kit_how three = {.contexts = 3};
+static const struct kit_open_options two = {.contexts = 2};
+static const struct kit_open_options three = {.contexts = 3};
 
 /* Receives at context to, and in vain at the other; sends from a context. */
 static void
@@ -51,17 +51,17 @@ post_numbered(struct kit_side *a, struct kit_side *b, uint32_t from,
 
 /* Messages reach the context that they are sent to, from each to each. */
 static void
-numbered(bool apart)
+numbered(bool interprocess)
 {
-    struct kit_side *a = kit_here(&two);
-    struct kit_side *b = apart ? kit_there(0, &two) : kit_here(&two);
+    struct kit_side *a = kit_local(&two);
+    struct kit_side *b = interprocess ? kit_remote(0, &two) : kit_local(&two);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     uint64_t expected = kit_opened(a)->expected_header_size + 64;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t i = 0; i < 40; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         post_numbered(a, b, i % 2, i / 2 % 2, i);
         kit_await_message(b, 0, 11, length, i, i, kit_number(a));
@@ -69,7 +69,7 @@ numbered(bool apart)
         kit_await_ok(a, 0, 7);
         kit_await_ok(a, 1, 7);
         for (uint32_t op = 1; op < 4; op += 2) {
-            kit_look(b, op, &end);
+            kit_get_completion(b, op, &end);
             kit_expect(!end.ended, 11,
                 "a message is received by the context it is sent to",
                 "by another");
@@ -80,26 +80,26 @@ numbered(bool apart)
 }
 
 static void
-numbered_here(void)
+numbered_local(void)
 {
     numbered(false);
 }
 
 static void
-numbered_apart(void)
+numbered_interprocess(void)
 {
     numbered(true);
 }
 
-/* An expected receive matches the context that the message comes from. */
+/* An expected receive matches the context that sent the message. */
 static void
 from_context(void)
 {
-    struct kit_side *a = kit_here(&two), *b = kit_there(0, &two);
+    struct kit_side *a = kit_local(&two), *b = kit_remote(0, &two);
     uint64_t length = kit_opened(a)->expected_header_size + 64;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t ctx = 0; ctx < 2; ctx++)
         kit_post(b, &(struct kit_request){.kind = KIT_RECV_EXPECTED,
                         .op = ctx,
@@ -120,21 +120,21 @@ from_context(void)
     }
 }
 
-/* Without CTX_PARALLEL any poll advances the work of the class: the events of
- * the other context are there when it is polled at last, once. */
+/* Without CTX_PARALLEL any poll advances the work of the class: the other
+ * context's events are returned when it is polled at last, once. */
 static void
 poll_one_of(void)
 {
-    struct kit_side *a = kit_here(&two), *b = kit_there(0, NULL);
+    struct kit_side *a = kit_local(&two), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     uint64_t end_of_wait;
-    struct kit_end end;
+    struct kit_completion end;
     uint32_t events;
 
     if (kit_opened(a)->features & NA_PLUGIN_FEATURE_CTX_PARALLEL)
         kit_not_offered("contexts progress in parallel, each by itself");
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     kit_post(a,
         &(struct kit_request){
             .kind = KIT_RECV_UNEXPECTED, .op = 0, .ctx = 1, .length = length});
@@ -146,12 +146,12 @@ poll_one_of(void)
                     .length = length});
     kit_recv_unexpected(b, 0, length);
     kit_polls(a, false);
-    /* Only context 0 is polled while the send goes out and the message that
-     * answers it comes in. */
+    /* Only context 0 is polled while the send goes out and its answer
+     * arrives. */
     end_of_wait = kit_now() + kit_patience();
     do {
         kit_poll(a, 0);
-        kit_look(b, 0, &end);
+        kit_get_completion(b, 0, &end);
     } while (!end.ended && kit_now() < end_of_wait);
     kit_expect(end.ended, 11, "polling any context advances the class's work",
         "what context 1 sends does not go out by polling context 0");
@@ -165,11 +165,11 @@ poll_one_of(void)
     end_of_wait = kit_now() + kit_quiet();
     do {
         kit_poll(a, 0);
-        kit_look(b, 1, &end);
+        kit_get_completion(b, 1, &end);
     } while (kit_now() < end_of_wait);
     kit_poll_max(a, KIT_POLL_MAX);
     events = kit_poll(a, 1);
-    kit_look(a, 0, &end);
+    kit_get_completion(a, 0, &end);
     kit_expect(events >= 1 && end.ended, 11,
         "polling any context advances the class's work",
         "context 1 had %u events when it was polled, and its receive %s",
@@ -182,8 +182,9 @@ poll_one_of(void)
 static void
 numbers(void)
 {
-    static const struct kit_how none = {.no_contexts = true, .contexts = 3};
-    struct kit_side *a = kit_here(&none);
+    static const struct kit_open_options none = {
+        .no_contexts = true, .contexts = 3};
+    struct kit_side *a = kit_local(&none);
     struct kit_class *cls = kit_class_of(a);
     uint32_t most = kit_opened(a)->max_contexts;
     na_plugin_ctx *const untouched = (na_plugin_ctx *) (uintptr_t) 0x5A5A5A5A;
@@ -197,7 +198,7 @@ numbers(void)
             kit_ctx_create(a, i);
         result = cls->ops.ctx_create(cls->cls, 0, &cls->wakes[0], &ctx);
         kit_expect(result == NA_PLUGIN_E_EXIST, 12,
-            "ctx_create: EXIST for a number that is there", "%s",
+            "ctx_create: EXIST for a number in use", "%s",
             kit_code_text(result));
         if (most < 256) {
             result = cls->ops.ctx_create(cls->cls, most, &cls->wakes[7], &ctx);
@@ -212,15 +213,15 @@ numbers(void)
     }
 }
 
-/* A context that comes late gets what was sent to it since. */
+/* A context created late receives what was sent to it before. */
 static void
 late(void)
 {
-    struct kit_side *a = kit_here(&two), *b = kit_there(0, NULL);
+    struct kit_side *a = kit_local(&two), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     kit_ctx_destroy(a, 1);
     kit_recv_unexpected(a, 0, length);
     kit_send_unexpected(b, 0, a, length, 1, 1);
@@ -245,9 +246,9 @@ late(void)
 
 /* Contexts of one class send to each other. */
 static void
-among_themselves(void)
+local_exchange(void)
 {
-    struct kit_side *a = kit_here(&three);
+    struct kit_side *a = kit_local(&three);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
 
     for (uint32_t i = 0; i < 27; i++) {
@@ -270,19 +271,20 @@ among_themselves(void)
 
 static const struct kit_case cases[] = {
     {"contexts_numbered", 11, KIT_NEEDS_CONTEXTS, 0, 0,
-        "messages reach the context they are sent to", numbered_here},
-    {"contexts_numbered_apart", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "likewise between processes", numbered_apart},
+        "messages reach the context they are sent to", numbered_local},
+    {"contexts_numbered_interprocess", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "likewise between processes", numbered_interprocess},
     {"contexts_matched", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "expected receives match the peer's context", from_context},
     {"contexts_polled", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "polling any context advances the class", poll_one_of},
-    {"contexts_made", 12, 0, 0, 0,
-        "contexts come and go, in any order, within max_contexts", numbers},
+    {"contexts_created", 12, 0, 0, 0,
+        "contexts are created and destroyed, in any order, within max_contexts",
+        numbers},
     {"contexts_late", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "a context that is created late works", late},
     {"contexts_self", 11, KIT_NEEDS_CONTEXTS, 0, 0,
-        "contexts of a class send to one another", among_themselves},
+        "contexts of a class send to one another", local_exchange},
 };
 
 const struct kit_group kit_cases_context = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases: three contexts on either side, each with its own traffic: every pair of
- * them, and whom it takes to poll for it.
+ * Cases: three contexts on either side, each with its own traffic: every pair
+ * of them, and which contexts have to be polled for it.
  */
 #include "check/cases.h"
 
@@ -11,13 +11,14 @@
 
 #include <time.h>
 
-/* EVERY PAIR. Who asks, who answers, and what each calls the other. */
+/* EVERY PAIR: the side that asks, the side that answers, and the number each
+ * has for the other. */
 struct crossing {
     struct kit_side *from;
     struct kit_side *to;
     uint32_t to_number;
     uint32_t from_number;
-    uint32_t source; /* what the other's messages say */
+    uint32_t source; /* seed of the other side's messages */
     uint64_t length;
     uint64_t seed;
 };
@@ -28,7 +29,7 @@ struct crossing {
 #define ASKED 20U
 #define ANSWER 30U
 #define ADOPTED 40U
-#define TAG 5U /* of all that is expected: pairs differ by contexts alone */
+#define TAG 5U /* of all expected messages: pairs differ by contexts only */
 
 static void
 ask(const struct crossing *x, uint32_t i, uint32_t j)
@@ -47,7 +48,7 @@ ask(const struct crossing *x, uint32_t i, uint32_t j)
     kit_post(x->from, &request);
 }
 
-/* The receives of a context get, in any order, what was sent to it. */
+/* The receives of a context get its messages, in any order. */
 static void
 post_asked(const struct crossing *x, uint32_t j, uint32_t count)
 {
@@ -69,19 +70,19 @@ body(const struct crossing *x, bool expected)
                                  : opened->unexpected_header_size);
 }
 
-/* One that came. Which pair it is of. */
+/* A message that arrived, and the pair it belongs to. */
 static uint32_t
 take_asked(const struct crossing *x, uint32_t op, uint32_t j)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_await(x->to, op, 11, &end);
     kit_expect(
         end.status == NA_PLUGIN_OK && end.length == x->length &&
             end.tag < PAIRS &&
             end.hash == kit_pattern_hash(body(x, false), x->seed + end.tag),
-        11, "an unexpected message comes whole", "%s, tag %llu",
-        kit_end_text(&end), (unsigned long long) end.tag);
+        11, "an unexpected message arrives whole", "%s, tag %llu",
+        kit_completion_text(&end), (unsigned long long) end.tag);
     kit_expect(end.tag % N == j, 11,
         "a message is received by the context it is sent to",
         "one to context %u by context %u", (uint32_t) end.tag % N, j);
@@ -116,7 +117,7 @@ take_answer(const struct crossing *x, uint32_t i, uint32_t j)
     kit_await_ok(x->to, ANSWER + pair, 7);
 }
 
-/* All pairs ask, all are answered, in an order that begins elsewhere each time. */
+/* All pairs ask and all are answered, each time in another order. */
 static void
 cross(struct crossing *x)
 {
@@ -129,7 +130,7 @@ cross(struct crossing *x)
         ask(x, pair / N, pair % N);
     for (uint32_t op = 0; op < PAIRS; op++)
         seen |= 1U << take_asked(x, ASKED + op, op % N);
-    kit_expect(seen == (1U << PAIRS) - 1, 11, "each message comes once",
+    kit_expect(seen == (1U << PAIRS) - 1, 11, "each message arrives once",
         "of %u pairs those of %#x", PAIRS, seen);
     for (uint32_t k = 0; k < PAIRS; k++) {
         uint32_t pair = (uint32_t) (x->seed + UINT64_C(4) * k) % PAIRS;
@@ -141,10 +142,10 @@ cross(struct crossing *x)
 }
 
 static void
-crossed(bool apart, const struct kit_how *how)
+all_pairs(bool interprocess, const struct kit_open_options *how)
 {
-    struct kit_side *a = kit_here(how);
-    struct kit_side *b = apart ? kit_there(0, how) : kit_here(how);
+    struct kit_side *a = kit_local(how);
+    struct kit_side *b = interprocess ? kit_remote(0, how) : kit_local(how);
     struct crossing there = {.from = a,
         .to = b,
         .to_number = kit_number(b),
@@ -160,12 +161,12 @@ crossed(bool apart, const struct kit_how *how)
         .length = there.length,
         .seed = 100000};
 
-    kit_know(a, b);
+    kit_lookup(a, b);
     kit_step("answers to a source before it has sent anything else");
     post_asked(&there, 1, 1);
     ask(&there, 2, 1);
     take_asked(&there, ASKED + 1, 1);
-    kit_adopt(b, ASKED + 1, ADOPTED);
+    kit_keep_source(b, ASKED + 1, ADOPTED);
     answer(&there, 2, 1);
     take_answer(&there, 2, 1);
     there.source = ADOPTED;
@@ -175,41 +176,42 @@ crossed(bool apart, const struct kit_how *how)
         cross(&back);
     }
     kit_step("the same by an address that was looked up");
-    kit_know(b, a);
+    kit_lookup(b, a);
     there.source = there.from_number = back.to_number = kit_number(a);
     cross(&there);
     cross(&back);
 }
 
 static void
-crossed_here(void)
+all_pairs_local(void)
 {
-    crossed(false, &three);
+    all_pairs(false, &three);
 }
 
 static void
-crossed_apart(void)
+all_pairs_interprocess(void)
 {
-    crossed(true, &three);
+    all_pairs(true, &three);
 }
 
 static void
-crossed_single(void)
+all_pairs_single(void)
 {
-    static const struct kit_how how = {.contexts = N,
+    static const struct kit_open_options how = {.contexts = N,
         .thread_mode =
             NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT};
 
-    crossed(true, &how);
+    all_pairs(true, &how);
 }
 
-/* Who does not listen asks first, and is answered, and asked, by where it came
- * from. */
+/* A class that does not listen asks first; it is answered, and asked, at the
+ * source of its message. */
 static void
-crossed_deaf(void)
+all_pairs_not_listening(void)
 {
-    static const struct kit_how how = {.contexts = N, .deaf = true};
-    struct kit_side *a = kit_here(&three), *b = kit_there(0, &how);
+    static const struct kit_open_options how = {
+        .contexts = N, .not_listening = true};
+    struct kit_side *a = kit_local(&three), *b = kit_remote(0, &how);
     struct crossing there = {.from = b,
         .to = a,
         .to_number = kit_number(a),
@@ -225,11 +227,11 @@ crossed_deaf(void)
         .length = there.length,
         .seed = 100000};
 
-    kit_know(b, a);
+    kit_lookup(b, a);
     post_asked(&there, 2, 1);
     ask(&there, 1, 2);
     take_asked(&there, ASKED + 2, 2);
-    kit_adopt(a, ASKED + 2, ADOPTED);
+    kit_keep_source(a, ASKED + 2, ADOPTED);
     answer(&there, 1, 2);
     take_answer(&there, 1, 2);
     there.source = ADOPTED;
@@ -239,7 +241,7 @@ crossed_deaf(void)
     }
 }
 
-/* POLLED ALONE. Of each side one context is polled, and no other. */
+/* POLLED ALONE. One context of each side is polled, no other. */
 struct alone {
     struct kit_side *a;
     struct kit_side *b;
@@ -248,13 +250,13 @@ struct alone {
 };
 
 static struct alone
-open_alone(bool apart, uint32_t a_ctx, uint32_t b_ctx)
+open_alone(bool interprocess, uint32_t a_ctx, uint32_t b_ctx)
 {
-    struct alone it = {kit_here(&three),
-        apart ? kit_there(0, &three) : kit_here(&three), a_ctx, b_ctx};
+    struct alone it = {kit_local(&three),
+        interprocess ? kit_remote(0, &three) : kit_local(&three), a_ctx, b_ctx};
 
-    kit_know(it.a, it.b);
-    kit_know(it.b, it.a);
+    kit_lookup(it.a, it.b);
+    kit_lookup(it.b, it.a);
     kit_polls(it.a, false);
     kit_polls(it.b, false);
     return it;
@@ -264,12 +266,12 @@ static void
 await_alone(const struct alone *it, struct kit_side *side, uint32_t op)
 {
     uint64_t limit = kit_now() + kit_patience();
-    struct kit_end end;
+    struct kit_completion end;
 
     do {
         kit_poll(it->a, it->a_ctx);
         kit_poll(it->b, it->b_ctx);
-        kit_look(side, op, &end);
+        kit_get_completion(side, op, &end);
         kit_expect(end.ended || kit_now() < limit, 11,
             "an operation needs no poll but of its own contexts",
             "it is pending; polled were context %u here and %u there",
@@ -309,10 +311,10 @@ trip_alone(const struct alone *it, uint64_t seed)
 }
 
 static void
-polled_alone(bool apart)
+polled_alone(bool interprocess)
 {
     for (uint32_t pair = PAIRS; pair-- > 1;) {
-        struct alone it = open_alone(apart, pair / N, pair % N);
+        struct alone it = open_alone(interprocess, pair / N, pair % N);
 
         for (uint32_t i = 0; i < 10; i++)
             trip_alone(&it, UINT64_C(10) * i);
@@ -322,13 +324,13 @@ polled_alone(bool apart)
 }
 
 static void
-polled_alone_here(void)
+polled_alone_local(void)
 {
     polled_alone(false);
 }
 
 static void
-polled_alone_apart(void)
+polled_alone_interprocess(void)
 {
     polled_alone(true);
 }
@@ -336,7 +338,7 @@ polled_alone_apart(void)
 /* The first message between two contexts is submitted while others are polled:
  * it may have to wait, and then it arrives. */
 static void
-polled_elsewhere(void)
+polled_others(void)
 {
     static const uint32_t pairs[][2] = {{2, 1}, {0, 2}, {1, 0}, {2, 2}};
 
@@ -395,20 +397,20 @@ hear(struct kit_class *cls, const struct talk *talk, uint32_t op, bool expected,
 {
     uint64_t header = expected ? cls->opened.expected_header_size
                                : cls->opened.unexpected_header_size;
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_class_sleep_for(cls, N - 1, 1, op);
     kit_class_end(cls, op, &end);
     kit_expect(end.status == NA_PLUGIN_OK &&
                    end.hash == kit_pattern_hash(talk->length - header, seed),
         11, "a context that sleeps receives its messages", "%s, seed %llu",
-        kit_end_text(&end), (unsigned long long) end.seed);
+        kit_completion_text(&end), (unsigned long long) end.seed);
 }
 
-/* The last word is who begins's: while the other one waits for it, what it has
- * sent before goes out. */
+/* The side that begins sends last: while the other one waits for that message,
+ * its earlier sends go out. */
 static void
-talk_asleep(struct kit_class *cls, void *bytes)
+talk_sleeping(struct kit_class *cls, void *bytes)
 {
     const struct talk *talk = bytes;
     uint64_t last = UINT64_C(2) * talk->rounds;
@@ -450,31 +452,31 @@ asleep(void)
 
     there.begins = false;
     there.peer = kit_number(it.a);
-    kit_begin(it.b, talk_asleep, &there, sizeof there);
+    kit_begin(it.b, talk_sleeping, &there, sizeof there);
     kit_step("both sleep on their last context");
-    talk_asleep(kit_class_of(it.a), &here);
+    talk_sleeping(kit_class_of(it.a), &here);
     kit_polls(it.a, true);
     kit_join(it.b, &there, sizeof there);
 }
 
 static const struct kit_case cases[] = {
-    {"contexts_crossed", 11, KIT_NEEDS_CONTEXTS, 0, 0,
-        "messages between every pair of contexts, both ways", crossed_here},
-    {"contexts_crossed_apart", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "likewise between processes", crossed_apart},
-    {"contexts_crossed_single", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "likewise if one thread at a time is promised", crossed_single},
-    {"contexts_crossed_deaf", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "likewise with a class that does not listen", crossed_deaf},
+    {"contexts_all_pairs", 11, KIT_NEEDS_CONTEXTS, 0, 0,
+        "messages between every pair of contexts, both ways", all_pairs_local},
+    {"contexts_all_pairs_interprocess", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "likewise between processes", all_pairs_interprocess},
+    {"contexts_all_pairs_single", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "likewise if one thread at a time is promised", all_pairs_single},
+    {"contexts_all_pairs_not_listening", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "likewise with a class that does not listen", all_pairs_not_listening},
     {"contexts_polled_alone", 11, KIT_NEEDS_CONTEXTS, 0, 0,
-        "one context of each side is polled, and suffices", polled_alone_here},
-    {"contexts_polled_alone_apart", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "likewise between processes", polled_alone_apart},
-    {"contexts_polled_elsewhere", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "one context of each side is polled, and suffices", polled_alone_local},
+    {"contexts_polled_alone_interprocess", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "likewise between processes", polled_alone_interprocess},
+    {"contexts_polled_others", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "a first message survives that other contexts are polled",
-        polled_elsewhere},
-    {"contexts_asleep", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_WAIT, 1, 0,
-        "who sleeps on a context is woken for it, and needs no other", asleep},
+        polled_others},
+    {"contexts_sleeping_woken", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_WAIT, 1, 0,
+        "a thread that sleeps on one context is woken for it", asleep},
 };
 
 const struct kit_group kit_cases_contexts = {

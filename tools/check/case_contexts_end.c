@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: what ends of several contexts, and what does not: one of them goes, the
- * peer dies and comes again, the peer is forgotten. */
+/* Cases: one of several contexts is destroyed, the peer dies and restarts, the
+ * peer is forgotten; and what must not end then. */
 #include "check/cases.h"
 
 #include "check/class.h"
@@ -12,7 +12,7 @@
 
 #define LARGE (2ULL << 20)
 
-/* a knows b's region 0 as 1; each context of a has a third of its own. */
+/* a has b's region 0 as 1; each context of a uses a third of it. */
 struct sides {
     struct kit_side *a;
     struct kit_side *b;
@@ -24,7 +24,7 @@ struct sides {
 static struct sides
 open_sides(void)
 {
-    struct sides s = {.a = kit_here(&three), .b = kit_there(0, &three)};
+    struct sides s = {.a = kit_local(&three), .b = kit_remote(0, &three)};
     struct kit_region region = {.segments = 1,
         .access = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
         .length = N * LARGE};
@@ -33,10 +33,10 @@ open_sides(void)
     s.length = kit_small(s.a);
     s.rma = kit_class_offers(kit_class_of(s.a), KIT_NEEDS_RMA);
     s.part = most > 0 && most < LARGE ? most : LARGE;
-    kit_know(s.a, s.b);
-    kit_know(s.b, s.a);
+    kit_lookup(s.a, s.b);
+    kit_lookup(s.b, s.a);
     for (uint32_t pair = 0; pair < PAIRS; pair++)
-        kit_trip_between(s.a, pair / N, s.b, pair % N, 11);
+        kit_round_trip_between(s.a, pair / N, s.b, pair % N, 11);
     if (s.rma) {
         kit_region(s.a, &region);
         kit_region(s.b, &region);
@@ -45,9 +45,9 @@ open_sides(void)
     return s;
 }
 
-/* What every context of a has under way with b, by operation. */
-#define RECEIVE 0U   /* PAIRS: expected messages that nobody sends */
-#define EXPECTED 20U /* PAIRS: expected messages that nobody receives */
+/* Operations that every context of a has pending with b. */
+#define RECEIVE 0U   /* PAIRS: expected receives without a message */
+#define EXPECTED 20U /* PAIRS: expected sends without a receive */
 #define GET 40U      /* N */
 #define PUT 44U      /* N */
 #define SEND 100U    /* N times SENDS: as many unexpected ones as fit */
@@ -81,7 +81,7 @@ post_transfer(
     kit_post(s->a, &request);
 }
 
-/* Of context ctx alone, or of all with N. */
+/* Of context ctx, or of all with N. */
 static void
 post_of(const struct sides *s, uint32_t ctx)
 {
@@ -116,16 +116,17 @@ post_sends(const struct sides *s)
 static void
 expect_pending(const struct sides *s, uint32_t op, const char *what)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
-    kit_look(s->a, op, &end);
+    kit_get_completion(s->a, op, &end);
     kit_expect(!end.ended, 10, what, "a receive of context %u: %s",
-        (op - RECEIVE) / N, kit_end_text(&end));
+        (op - RECEIVE) / N, kit_completion_text(&end));
 }
 
-/* ONE CONTEXT GOES, with all that it has under way, and comes again. */
+/* ONE CONTEXT IS DESTROYED, with all its pending operations, and created
+ * again. */
 static void
-reborn(void)
+recreated(void)
 {
     struct sides s = open_sides();
 
@@ -136,8 +137,8 @@ reborn(void)
             kit_run();
         kit_ctx_destroy(s.a, 1);
         kit_step("the others go on");
-        kit_trip_between(s.a, 0, s.b, 1, 10);
-        kit_trip_between(s.b, 1, s.a, 2, 10);
+        kit_round_trip_between(s.a, 0, s.b, 1, 10);
+        kit_round_trip_between(s.b, 1, s.a, 2, 10);
         for (uint32_t pair = 0; pair < PAIRS; pair++) {
             if (pair / N == 1)
                 continue;
@@ -152,8 +153,8 @@ reborn(void)
         kit_step("creates it again");
         kit_ctx_create(s.a, 1);
         for (uint32_t j = 0; j < N; j++) {
-            kit_trip_between(s.b, j, s.a, 1, 10);
-            kit_trip_between(s.a, 1, s.b, j, 10);
+            kit_round_trip_between(s.b, j, s.a, 1, 10);
+            kit_round_trip_between(s.a, 1, s.b, j, 10);
         }
         /* So that they can be posted again. */
         for (uint32_t pair = 0; pair < PAIRS; pair++) {
@@ -189,18 +190,18 @@ await_all_dead(const struct sides *s)
         kit_await_dead(s->a, SEND + i, true);
 }
 
-/* Whoever has not heard of the other's end yet is told of it by an error, and
- * tries again, until then. false: in vain, and how. */
+/* A side that does not know yet that its peer has ended gets an error, and
+ * tries again until it does. false: it never succeeded; *end_p says how. */
 static bool
 try_to_reach(struct kit_side *from, uint32_t ctx, struct kit_side *to,
-    uint32_t to_ctx, uint64_t limit, struct kit_end *sent_p)
+    uint32_t to_ctx, uint64_t limit, struct kit_completion *sent_p)
 {
     uint64_t length = kit_small(from);
     struct kit_request receive =
         between(KIT_RECV_UNEXPECTED, 400, to_ctx, 0, 0);
     struct kit_request send =
         between(KIT_SEND_UNEXPECTED, 402, ctx, kit_number(to), to_ctx);
-    struct kit_end came;
+    struct kit_completion came;
 
     receive.length = send.length = length;
     send.may_fail = true;
@@ -209,8 +210,8 @@ try_to_reach(struct kit_side *from, uint32_t ctx, struct kit_side *to,
     kit_post(from, &send);
     for (;;) {
         kit_run();
-        kit_look(to, 400, &came);
-        kit_look(from, 402, sent_p);
+        kit_get_completion(to, 400, &came);
+        kit_get_completion(from, 402, sent_p);
         if (came.ended && sent_p->ended)
             break;
         if (kit_now() > limit)
@@ -225,12 +226,13 @@ try_to_reach(struct kit_side *from, uint32_t ctx, struct kit_side *to,
 static void
 reach(struct kit_side *from, uint32_t ctx, struct kit_side *to, uint32_t to_ctx)
 {
-    struct kit_end sent;
+    struct kit_completion sent;
     bool reached =
         try_to_reach(from, ctx, to, to_ctx, kit_now() + kit_patience(), &sent);
 
-    kit_expect(reached, 12, "who comes again is reached, from every context",
-        "from context %u to context %u: %s", ctx, to_ctx, kit_end_text(&sent));
+    kit_expect(reached, 12, "a restarted peer is reached, from every context",
+        "from context %u to context %u: %s", ctx, to_ctx,
+        kit_completion_text(&sent));
 }
 
 /* An expected message each way; unlike unexpected ones they are no other's. */
@@ -255,7 +257,7 @@ confirm(struct kit_side *from, uint32_t ctx, struct kit_side *to,
 }
 
 static void
-meet_again(const struct sides *s)
+connect_again(const struct sides *s)
 {
     for (uint32_t pair = 0; pair < PAIRS; pair++) {
         kit_step("reaches it from every context");
@@ -272,8 +274,8 @@ killed(void)
 {
     struct sides s = open_sides();
     char text[KIT_TEXT_MAX];
-    struct kit_how how = {.contexts = N, .at = text};
-    struct kit_end sent;
+    struct kit_open_options how = {.contexts = N, .at = text};
+    struct kit_completion sent;
 
     memcpy(text, kit_address(s.b), sizeof text);
     kit_polls(s.b, false);
@@ -283,30 +285,30 @@ killed(void)
     kit_signal(s.b, SIGKILL);
     await_all_dead(&s);
     kit_step("another takes its place");
-    s.b = kit_there(1, &how);
-    kit_know(s.b, s.a);
+    s.b = kit_remote(1, &how);
+    kit_lookup(s.b, s.a);
     if (strcmp(kit_address(s.b), text) != 0 &&
         !try_to_reach(s.a, 0, s.b, 0, kit_now() + 20 * kit_quiet(), &sent))
         kit_not_offered(
             "who opens at \"%s\" is \"%s\"", text, kit_address(s.b));
-    meet_again(&s);
+    connect_again(&s);
 }
 
 /* THE PEER IS FORGOTTEN. */
 
-/* Whether what cancel can end at all is ended by it. */
+/* Whether cancel ends the operations that it can end. */
 static bool
 can_cancel(const struct sides *s)
 {
     uint64_t limit = kit_now() + 10 * kit_quiet();
-    struct kit_end end;
+    struct kit_completion end;
 
     post_message(s, KIT_RECV_EXPECTED, RECEIVE, 0);
     kit_run();
     kit_cancel(s->a, RECEIVE);
     do {
         kit_run();
-        kit_look(s->a, RECEIVE, &end);
+        kit_get_completion(s->a, RECEIVE, &end);
     } while (!end.ended && kit_now() < limit);
     return end.ended;
 }
@@ -317,41 +319,42 @@ forgotten(void)
     struct sides s = open_sides();
 
     if (!can_cancel(&s))
-        kit_not_offered("receives are not cancelled here");
+        kit_not_offered("receives cannot be cancelled here");
     for (uint32_t round = 0; round < 3; round++) {
         kit_step("forgets a peer with all pending");
         post_of(&s, N);
         kit_run();
         kit_forget(s.a, kit_number(s.b));
         for (uint32_t pair = 0; pair < PAIRS; pair++) {
-            struct kit_end end;
+            struct kit_completion end;
 
             kit_await(s.a, RECEIVE + pair, 12, &end);
             kit_expect(end.status < 0, 12,
                 "what is pending with a peer ends with an error when it is "
                 "forgotten",
-                "context %u: %s", pair / N, kit_end_text(&end));
+                "context %u: %s", pair / N, kit_completion_text(&end));
             kit_await(s.a, EXPECTED + pair, 12, &end);
         }
         for (uint32_t i = 0; s.rma && i < N; i++) {
-            struct kit_end end;
+            struct kit_completion end;
 
             kit_await(s.a, GET + i, 12, &end);
             kit_await(s.a, PUT + i, 12, &end);
         }
-        meet_again(&s);
+        connect_again(&s);
     }
 }
 
 static const struct kit_case cases[] = {
-    {"contexts_reborn", 10, KIT_NEEDS_CONTEXTS, 1, 0,
-        "a context goes with all pending, comes again, and no other is touched",
-        reborn},
+    {"contexts_recreated", 10, KIT_NEEDS_CONTEXTS, 1, 0,
+        "a context is destroyed with all pending and created again, without "
+        "effect on others",
+        recreated},
     {"contexts_killed", 7, KIT_NEEDS_CONTEXTS, 2, 0,
         "what all contexts have pending ends with their peer; the next one at "
         "its address is reached",
         killed},
-    {"contexts_forgotten", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_FORGET, 1, 0,
+    {"contexts_forget_peer", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_FORGET, 1, 0,
         "forgetting a peer ends what all contexts have pending", forgotten},
 };
 

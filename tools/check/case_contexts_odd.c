@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: contexts in other numbers than at the peer, without a first one, and
- * gone as soon as their messages are sent. */
+/* Cases: another number of contexts than at the peer, no context 0, and
+ * contexts destroyed as soon as their messages are sent. */
 #include "check/cases.h"
 
 #include "check/class.h"
@@ -17,18 +17,18 @@
 static void
 uneven(void)
 {
-    struct kit_side *a = kit_here(&three), *b = kit_there(0, NULL);
-    struct kit_side *c = kit_here(NULL);
+    struct kit_side *a = kit_local(&three), *b = kit_remote(0, NULL);
+    struct kit_side *c = kit_local(NULL);
 
-    kit_know(a, b);
-    kit_know(b, a);
-    kit_know(a, c);
-    kit_know(c, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
+    kit_lookup(a, c);
+    kit_lookup(c, a);
     for (uint32_t i = 0; i < kit_times(100); i++) {
-        kit_trip_between(a, i % N, b, 0, 11);
-        kit_trip_between(c, 0, a, i % N, 11);
-        kit_trip_between(b, 0, a, (i + 1) % N, 11);
-        kit_trip_between(a, i % N, c, 0, 11);
+        kit_round_trip_between(a, i % N, b, 0, 11);
+        kit_round_trip_between(c, 0, a, i % N, 11);
+        kit_round_trip_between(b, 0, a, (i + 1) % N, 11);
+        kit_round_trip_between(a, i % N, c, 0, 11);
     }
 }
 
@@ -50,7 +50,7 @@ transfer(struct kit_side *a, uint32_t ctx, struct kit_side *b, uint32_t b_ctx)
         return;
     kit_region_fill(a, 0, 0, request.length, 100 + ctx);
     kit_transfer(a, &request);
-    kit_trip_between(a, ctx, b, b_ctx, 11);
+    kit_round_trip_between(a, ctx, b, b_ctx, 11);
     kit_expect(kit_region_hash(a, 0, 0, request.length) ==
                    kit_region_hash(b, 0, 0, request.length),
         11, "what was put is what the source held", "other bytes");
@@ -65,10 +65,11 @@ transfer(struct kit_side *a, uint32_t ctx, struct kit_side *b, uint32_t b_ctx)
 /* Context 0 is created late, destroyed and created again; the others never
  * need it. */
 static void
-without_first(void)
+without_0(void)
 {
-    static const struct kit_how none = {.contexts = N, .no_contexts = true};
-    struct kit_side *a = kit_here(&none), *b = kit_there(0, &none);
+    static const struct kit_open_options none = {
+        .contexts = N, .no_contexts = true};
+    struct kit_side *a = kit_local(&none), *b = kit_remote(0, &none);
     struct kit_region region = {.segments = 1,
         .access = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE,
         .length = LENGTH};
@@ -78,33 +79,33 @@ without_first(void)
         kit_region(b, &region);
         kit_expose(b, 0, a, 1);
     }
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     kit_ctx_create(a, 2);
     kit_ctx_create(b, 1);
     kit_step("there is no context 0");
-    kit_trip_between(a, 2, b, 1, 11);
-    kit_trip_between(b, 1, a, 2, 11);
+    kit_round_trip_between(a, 2, b, 1, 11);
+    kit_round_trip_between(b, 1, a, 2, 11);
     transfer(a, 2, b, 1);
     for (uint32_t round = 0; round < 3; round++) {
-        kit_step("context 0 comes");
+        kit_step("context 0 is created");
         kit_ctx_create(a, 0);
         kit_ctx_create(b, 0);
-        kit_trip_between(b, 0, a, 0, 11);
-        kit_trip_between(a, 0, b, 1, 11);
-        kit_trip_between(b, 0, a, 2, 11);
+        kit_round_trip_between(b, 0, a, 0, 11);
+        kit_round_trip_between(a, 0, b, 1, 11);
+        kit_round_trip_between(b, 0, a, 2, 11);
         transfer(a, 0, b, 0);
-        kit_step("and goes");
+        kit_step("and destroyed");
         kit_ctx_destroy(round % 2 == 0 ? a : b, 0);
-        kit_trip_between(a, 2, b, 1, 11);
-        kit_trip_between(b, 1, a, 2, 11);
+        kit_round_trip_between(a, 2, b, 1, 11);
+        kit_round_trip_between(b, 1, a, 2, 11);
         kit_ctx_destroy(round % 2 == 0 ? b : a, 0);
-        kit_trip_between(b, 1, a, 2, 11);
+        kit_round_trip_between(b, 1, a, 2, 11);
         transfer(a, 2, b, 1);
     }
 }
 
-/* LAST WORDS: sends end, and their context is destroyed at once. */
+/* DESTROYED AFTER SEND: sends end, and their context is destroyed at once. */
 #define WORDS 8U
 
 struct words {
@@ -114,7 +115,7 @@ struct words {
 };
 
 static void
-speak_and_go(struct kit_class *cls, void *bytes)
+send_and_exit(struct kit_class *cls, void *bytes)
 {
     const struct words *words = bytes;
     uint64_t limit = kit_now() + kit_patience();
@@ -129,7 +130,7 @@ speak_and_go(struct kit_class *cls, void *bytes)
                                 .length = words->length,
                                 .seed = words->round + i});
     for (uint32_t i = 0; i < WORDS; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         for (kit_class_end(cls, i, &end); !end.ended;
              kit_class_end(cls, i, &end)) {
@@ -137,19 +138,19 @@ speak_and_go(struct kit_class *cls, void *bytes)
             kit_expect(kit_now() < limit, 10, "a send ends", "it is pending");
         }
         kit_expect(end.status == NA_PLUGIN_OK, 10, "a send ends with OK", "%s",
-            kit_end_text(&end));
+            kit_completion_text(&end));
     }
     kit_class_ctx_destroy(cls, 1);
 }
 
 static void
-last_words(void)
+destroyed_after_send(void)
 {
-    struct kit_side *a = kit_here(&three), *b = kit_there(0, &three);
+    struct kit_side *a = kit_local(&three), *b = kit_remote(0, &three);
     uint64_t body;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t round = 0; round < kit_times(50); round++) {
         struct words words = {kit_number(a), round, kit_small(a)};
         uint32_t seen = 0;
@@ -159,22 +160,22 @@ last_words(void)
                             .op = i,
                             .ctx = round % N,
                             .length = words.length});
-        kit_begin(b, speak_and_go, &words, sizeof words);
+        kit_begin(b, send_and_exit, &words, sizeof words);
         kit_join(b, &words, sizeof words);
         body = words.length - kit_opened(a)->unexpected_header_size;
         for (uint32_t i = 0; i < WORDS; i++) {
-            struct kit_end end;
+            struct kit_completion end;
 
             kit_await(a, i, 10, &end);
             kit_expect(end.status == NA_PLUGIN_OK && end.tag < WORDS &&
                            end.hash == kit_pattern_hash(body, round + end.tag),
-                10, "ctx_destroy lets out the messages whose send has ended",
-                "%s", kit_end_text(&end));
+                10, "ctx_destroy delivers the messages whose send has ended",
+                "%s", kit_completion_text(&end));
             seen |= 1U << end.tag;
         }
-        kit_expect(seen == (1U << WORDS) - 1, 11, "each message comes once",
+        kit_expect(seen == (1U << WORDS) - 1, 11, "each message arrives once",
             "of %u those of %#x", WORDS, seen);
-        kit_trip_between(b, 0, a, round % N, 10);
+        kit_round_trip_between(b, 0, a, round % N, 10);
         kit_ctx_create(b, 1);
     }
 }
@@ -192,18 +193,18 @@ die(struct kit_class *cls, void *bytes)
 }
 
 static void
-asleep_when_killed(void)
+sleeping_peer_killed(void)
 {
     static const uint32_t delays[] = {0, 3000000, 100000000};
-    struct kit_side *a = kit_here(&three);
+    struct kit_side *a = kit_local(&three);
     struct kit_class *cls = kit_class_of(a);
 
     for (uint32_t i = 0; i < N; i++) {
-        struct kit_side *b = kit_there(i, &three);
+        struct kit_side *b = kit_remote(i, &three);
 
-        kit_know(a, b);
-        kit_know(b, a);
-        kit_trip_between(a, N - 1 - i, b, i, 12);
+        kit_lookup(a, b);
+        kit_lookup(b, a);
+        kit_round_trip_between(a, N - 1 - i, b, i, 12);
         kit_post(a, &(struct kit_request){.kind = KIT_RECV_EXPECTED,
                         .op = i,
                         .ctx = N - 1 - i,
@@ -214,7 +215,7 @@ asleep_when_killed(void)
         kit_begin(b, die, &delays[i], sizeof delays[i]);
         kit_class_sleep_for(cls, N - 1 - i, 1, i);
         kit_await_dead(a, i, false);
-        kit_unknow(a, kit_number(b));
+        kit_addr_free(a, kit_number(b));
         kit_signal(b, SIGKILL);
     }
 }
@@ -222,14 +223,15 @@ asleep_when_killed(void)
 static const struct kit_case cases[] = {
     {"contexts_uneven", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "a class with several contexts and others with one", uneven},
-    {"contexts_without_first", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "no context needs that there is a context 0", without_first},
-    {"contexts_last_words", 10, KIT_NEEDS_CONTEXTS, 1, 0,
-        "what a context has sent arrives if it is destroyed at once",
-        last_words},
-    {"contexts_asleep_when_killed", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_WAIT, N,
-        0, "a sleeper on any context learns of the death of its peer",
-        asleep_when_killed},
+    {"contexts_without_0", 11, KIT_NEEDS_CONTEXTS, 1, 0,
+        "no context depends on context 0", without_0},
+    {"contexts_destroyed_after_send", 10, KIT_NEEDS_CONTEXTS, 1, 0,
+        "messages arrive although their context is destroyed after the send",
+        destroyed_after_send},
+    {"contexts_sleeping_peer_killed", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_WAIT,
+        N, 0,
+        "a thread that sleeps on any context learns of the death of its peer",
+        sleeping_peer_killed},
 };
 
 const struct kit_group kit_cases_contexts_odd = {

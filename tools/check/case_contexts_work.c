@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: what several contexts have under way at once: puts and gets of each,
- * messages that nobody receives, messages to oneself. */
+/* Cases: what several contexts have pending at once: puts and gets of each,
+ * messages without a receive, messages to the class itself. */
 #include "check/cases.h"
 
 #include "check/class.h"
@@ -27,7 +27,7 @@ serve(struct kit_class *cls, void *bytes)
 {
     const struct service *service = bytes;
     uint64_t limit = kit_now() + 3 * kit_patience();
-    struct kit_end end;
+    struct kit_completion end;
 
     if (service->sleeps)
         kit_class_sleep_for(cls, service->ctx, 1, TOLD);
@@ -40,7 +40,7 @@ serve(struct kit_class *cls, void *bytes)
             "none at context %u", service->ctx);
     } while (!end.ended);
     kit_expect(end.status == NA_PLUGIN_OK, 11, "the receive ends with OK", "%s",
-        kit_end_text(&end));
+        kit_completion_text(&end));
 }
 
 /* Polls one context until its operation has ended, with OK. */
@@ -48,18 +48,18 @@ static void
 await_by(struct kit_side *side, uint32_t ctx, uint32_t op)
 {
     uint64_t limit = kit_now() + kit_patience();
-    struct kit_end end;
+    struct kit_completion end;
 
     do {
         kit_poll(side, ctx);
-        kit_look(side, op, &end);
+        kit_get_completion(side, op, &end);
         kit_expect(end.ended || kit_now() < limit, 11,
             "puts and gets are served by the poll of any context",
             "operation %u of context %u is pending", op, ctx);
     } while (!end.ended);
     kit_expect(end.status == NA_PLUGIN_OK, 11,
         "a put, a get and a message between contexts end with OK", "%s",
-        kit_end_text(&end));
+        kit_completion_text(&end));
 }
 
 struct transfer {
@@ -73,7 +73,7 @@ struct transfer {
     uint64_t seed;
 };
 
-/* Puts region 0 to b's 1, gets b's 0 into region 1, and says that this is so. */
+/* Puts region 0 to b's 1, gets b's 0 into region 1, and checks the data. */
 static void
 move(const struct transfer *t)
 {
@@ -134,16 +134,16 @@ open_memory(struct kit_side *a, struct kit_side *b, uint64_t length)
 static void
 transfer_all(bool sleeps)
 {
-    struct transfer t = {.a = kit_here(&three),
-        .b = kit_there(0, &three),
+    struct transfer t = {.a = kit_local(&three),
+        .b = kit_remote(0, &three),
         .sleeps = sleeps,
         .seed = 50};
     uint64_t most = kit_opened(t.a)->max_rma_size;
     uint64_t whole = most > 0 && most < LENGTH ? most : LENGTH;
 
     open_memory(t.a, t.b, whole);
-    kit_know(t.a, t.b);
-    kit_know(t.b, t.a);
+    kit_lookup(t.a, t.b);
+    kit_lookup(t.b, t.a);
     kit_polls(t.a, false);
     kit_polls(t.b, false);
     kit_step("puts and gets by each context, served by one");
@@ -163,7 +163,7 @@ transfers(void)
 }
 
 static void
-transfers_asleep(void)
+rma_sleeping_woken(void)
 {
     transfer_all(true);
 }
@@ -203,7 +203,7 @@ burst_receive(struct kit_side *to, uint32_t count)
     }
 }
 
-/* All of them come, each once and whole. */
+/* All of them arrive, each once and whole. */
 static void
 burst_take(struct kit_side *from, struct kit_side *to, uint32_t count)
 {
@@ -211,17 +211,17 @@ burst_take(struct kit_side *from, struct kit_side *to, uint32_t count)
     bool seen[BURST] = {false};
 
     for (uint32_t i = 0; i < count; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_await(to, RECEIVES + i, 11, &end);
         kit_expect(
             end.status == NA_PLUGIN_OK && end.tag < count &&
                 end.length == burst_length(from, (uint32_t) end.tag) &&
                 end.hash == kit_pattern_hash(end.length - header, end.tag),
-            11, "a message without a receive is kept, and comes whole",
-            "%s, tag %llu, %llu bytes", kit_end_text(&end),
+            11, "a message without a receive is kept, and arrives whole",
+            "%s, tag %llu, %llu bytes", kit_completion_text(&end),
             (unsigned long long) end.tag, (unsigned long long) end.length);
-        kit_expect(!seen[end.tag], 11, "each message comes once",
+        kit_expect(!seen[end.tag], 11, "each message arrives once",
             "number %llu twice", (unsigned long long) end.tag);
         kit_expect(end.source == kit_number(from), 11,
             "a message names its sender", "address %d", (int) end.source);
@@ -234,24 +234,24 @@ burst_take(struct kit_side *from, struct kit_side *to, uint32_t count)
 static void
 burst(void)
 {
-    struct kit_side *a = kit_here(&three), *b = kit_there(0, &three);
+    struct kit_side *a = kit_local(&three), *b = kit_remote(0, &three);
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t round = 0; round < kit_times(20); round++) {
         kit_step("sends to a context that has no receives");
         for (uint32_t i = 0; i < BURST; i++) {
             burst_send(a, b, i);
             if (i % 8 == 7) {
-                kit_trip_between(a, i / 8 % N, b, 0, 11);
-                kit_trip_between(a, i / 8 % N, b, 2, 11);
+                kit_round_trip_between(a, i / 8 % N, b, 0, 11);
+                kit_round_trip_between(a, i / 8 % N, b, 2, 11);
             }
         }
         kit_step("the others go on");
         for (uint32_t i = 0; i < 20; i++) {
-            kit_trip_between(a, i % N, b, 2, 11);
-            kit_trip_between(b, 0, a, i % N, 11);
-            kit_trip_between(b, 1, a, i % N, 11);
+            kit_round_trip_between(a, i % N, b, 2, 11);
+            kit_round_trip_between(b, 0, a, i % N, 11);
+            kit_round_trip_between(b, 1, a, i % N, 11);
         }
         kit_step("receives them at last");
         burst_receive(b, BURST);
@@ -261,8 +261,8 @@ burst(void)
 
 /* TO ONESELF, between contexts. */
 
-/* Of each pair one expected message, all with the same tag, some posted before
- * and some behind their sends. */
+/* One expected message of each pair, all with the same tag, some receives
+ * posted before and some after their sends. */
 static void
 self_expected(struct kit_side *a, uint64_t length, uint64_t seed)
 {
@@ -315,9 +315,9 @@ self_unexpected(struct kit_side *a, uint64_t length, uint64_t seed)
 }
 
 static void
-to_oneself(void)
+self_sizes(void)
 {
-    struct kit_side *a = kit_here(&three);
+    struct kit_side *a = kit_local(&three);
     uint64_t small = kit_small(a);
 
     for (uint32_t round = 0; round < kit_times(20); round++) {
@@ -326,12 +326,12 @@ to_oneself(void)
         self_expected(a, kit_opened(a)->max_expected_size, 2000);
         self_unexpected(a, small, 3000);
         self_unexpected(a, kit_opened(a)->max_unexpected_size, 4000);
-        kit_step("many that nobody receives yet");
+        kit_step("many without a receive");
         for (uint32_t i = 0; i < BURST; i++)
             burst_send(a, a, i);
         for (uint32_t i = 0; i < 20; i++) {
-            kit_trip_between(a, i % N, a, 2, 11);
-            kit_trip_between(a, i % N, a, 0, 11);
+            kit_round_trip_between(a, i % N, a, 2, 11);
+            kit_round_trip_between(a, i % N, a, 0, 11);
         }
         burst_receive(a, BURST);
         burst_take(a, a, BURST);
@@ -342,15 +342,15 @@ static const struct kit_case cases[] = {
     {"contexts_transfers", 11, KIT_NEEDS_CONTEXTS | KIT_NEEDS_RMA, 1, 0,
         "each context puts and gets, whichever one the target polls",
         transfers},
-    {"contexts_transfers_asleep", 12,
+    {"contexts_rma_sleeping_woken", 12,
         KIT_NEEDS_CONTEXTS | KIT_NEEDS_RMA | KIT_NEEDS_WAIT, 1, 0,
-        "who sleeps on any context is woken to serve puts and gets",
-        transfers_asleep},
+        "a thread that sleeps on any context is woken to serve puts and gets",
+        rma_sleeping_woken},
     {"contexts_burst", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "what waits for one context holds up no other, and is not lost", burst},
-    {"contexts_to_oneself", 11, KIT_NEEDS_CONTEXTS, 0, 0,
+    {"contexts_self_sizes", 11, KIT_NEEDS_CONTEXTS, 0, 0,
         "contexts of a class send to one another, whatever the length",
-        to_oneself},
+        self_sizes},
 };
 
 const struct kit_group kit_cases_contexts_work = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: receives that come after their message, polls after a peer's death,
- * extensions, whose log it is, what a class reports. */
+/* Cases: receives posted after their message, polls after a peer's death,
+ * extensions, which host gets the log lines, what a class reports. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/shared.h"
@@ -14,12 +14,12 @@
 static void
 late_receives(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     uint64_t expected = kit_opened(a)->expected_header_size + 64;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t i = 0; i < 50; i++) {
         kit_send_unexpected(b, 0, a, length, i, i);
         kit_await_ok(b, 0, 7);
@@ -27,15 +27,15 @@ late_receives(void)
         kit_recv_unexpected(a, 0, length);
         kit_await_message(a, 0, 7, length, i, i, kit_number(b));
     }
-    /* An expected one may have been dropped; then this one comes. */
+    /* An expected message may have been dropped; then this one arrives. */
     for (uint32_t i = 0; i < 20; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_send_expected(b, 1, a, expected, i, i);
         kit_run_for(200000);
         kit_recv_expected(a, 1, b, expected, i);
         kit_run_for(200000);
-        kit_look(a, 1, &end);
+        kit_get_completion(a, 1, &end);
         if (!end.ended)
             kit_cancel(a, 1);
         kit_await(a, 1, 7, &end);
@@ -43,20 +43,20 @@ late_receives(void)
     }
 }
 
-/* A peer that dies is an event of what is pending with it, and no failure of
+/* The death of a peer ends the operations pending with it, and is no failure of
  * poll, which the kit checks each time. */
 static void
 polls_after_death(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
-    struct kit_side *c = kit_there(1, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
+    struct kit_side *c = kit_remote(1, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
-    struct kit_end end;
+    struct kit_completion end;
 
-    kit_know(a, b);
-    kit_know(b, a);
-    kit_know(a, c);
-    kit_know(c, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
+    kit_lookup(a, c);
+    kit_lookup(c, a);
     kit_recv_unexpected(b, 0, length);
     kit_send_unexpected(a, 0, b, length, 1, 1);
     kit_await_message(b, 0, 11, length, 1, 1, kit_number(a));
@@ -69,22 +69,22 @@ polls_after_death(void)
     kit_await_message(a, 0, 8, length, 2, 2, kit_number(c));
 }
 
-/* What nobody has defined is not there; what is, always is. */
+/* An id that was never defined returns NULL; one that exists always returns its
+ * table. */
 static void
 extensions(void)
 {
     static const char *const ids[] = {"com.example.no-such/1", "na.wait/2", "",
         NA_PLUGIN_WAIT_ID, NA_PLUGIN_MULTI_RECV_ID, NA_PLUGIN_MEM_ALLOC_ID,
         NA_PLUGIN_REPORT_ID};
-    struct kit_class *cls = kit_class_of(kit_here(NULL));
+    struct kit_class *cls = kit_class_of(kit_local(NULL));
 
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         const void *first = cls->ops.extension(cls->cls, ids[i]);
         const void *again = cls->ops.extension(cls->cls, ids[i]);
 
-        kit_expect(i >= 3 || !first, 5,
-            "extension is NULL for what nobody has defined", "\"%s\": %p",
-            ids[i], first);
+        kit_expect(i >= 3 || !first, 5, "extension is NULL for an undefined id",
+            "\"%s\": %p", ids[i], first);
         kit_expect(first == again, 5, "extension is constant",
             "\"%s\": %p, then %p", ids[i], first, again);
     }
@@ -107,11 +107,11 @@ provoke(struct kit_side *side)
     cls->ops.addr_lookup(cls->cls, "no-such-protocol://x", &addr);
 }
 
-/* Each class logs through its own host, also beside others, before and after. */
+/* Each class logs through its own host, also while others are open. */
 static void
-own_log(void)
+log_per_host(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     uint32_t before_a = errors_of(a), before_b = errors_of(b);
 
     provoke(b);
@@ -125,30 +125,31 @@ own_log(void)
     kit_close(b);
 }
 
-/* Entries come in constant order, as many as there is room for and no more. */
+/* Entries have a constant order, and are written as far as there is room. */
 static void
 report(void)
 {
-    struct kit_class *cls = kit_class_of(kit_here(NULL));
+    struct kit_class *cls = kit_class_of(kit_local(NULL));
     const size_t size = sizeof(na_plugin_report_entry);
     na_plugin_report_entry beyond;
     char first[KIT_TEXT_MAX] = "";
     uint32_t count = 0, got;
 
     for (uint32_t max = 1; max < 40; max++) {
-        struct kit_piece piece;
+        struct kit_guarded guarded;
         na_plugin_report_entry *entries;
 
-        kit_piece_create(&piece, max * size, _Alignof(na_plugin_report_entry));
-        entries = (na_plugin_report_entry *) (void *) piece.memory;
+        kit_guarded_create(
+            &guarded, max * size, _Alignof(na_plugin_report_entry));
+        entries = (na_plugin_report_entry *) (void *) guarded.memory;
         got = cls->report->entries(cls->cls, 0, entries, max);
         kit_expect(got <= max, 12, "entries returns at most max", "%u of %u",
             got, max);
-        kit_expect(kit_piece_intact(&piece), 12,
+        kit_expect(kit_guarded_intact(&guarded), 12,
             "entries fills in max entries at most", "it wrote behind %u", max);
         kit_expect(got >= count || got == max, 12,
-            "entries fills in what there is", "%u with room for %u, %u before",
-            got, max, count);
+            "entries fills in all that it counts",
+            "%u with room for %u, %u before", got, max, count);
         for (uint32_t i = 0; i < got; i++)
             if (!entries[i].name || !*entries[i].name)
                 kit_fail(12, "an entry has a name", "number %u has none", i);
@@ -159,21 +160,22 @@ report(void)
                 "the order of entries is constant", "\"%s\", then \"%s\"",
                 first, entries[0].name);
         count = got;
-        kit_piece_destroy(&piece);
+        kit_guarded_destroy(&guarded);
     }
     got = cls->report->entries(cls->cls, UINT32_MAX, &beyond, 1);
-    kit_expect(got == 0, 12, "entries beyond the last are none", "%u", got);
+    kit_expect(got == 0, 12, "there are no entries beyond the last", "%u", got);
 }
 
 static const struct kit_case cases[] = {
     {"late_receives", 7, 0, 1, 0,
-        "a receive whose message is here already is pending all the same",
+        "a receive whose message has arrived already is pending too",
         late_receives},
     {"polls_after_death", 8, 0, 2, 0,
         "the death of a peer is no failure of poll", polls_after_death},
-    {"extensions", 5, 0, 0, 0, "extensions are constant, others are not there",
+    {"extensions", 5, 0, 0, 0, "extensions are constant, others are NULL",
         extensions},
-    {"own_log", 2, 0, 0, 0, "each class logs through its own host", own_log},
+    {"log_per_host", 2, 0, 0, 0, "each class logs through its own host",
+        log_per_host},
     {"report", 12, KIT_NEEDS_REPORT, 0, 0,
         "na.report/1 keeps to its room and order", report},
 };

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Dies at once, or exits without closing anything. */
+/* Is killed, or exits without closing anything. */
 static void
 end_peer(struct kit_side *peer, bool killed)
 {
@@ -21,19 +21,20 @@ end_peer(struct kit_side *peer, bool killed)
 struct three {
     struct kit_side *a; /* here */
     struct kit_side *b; /* will die */
-    struct kit_side *c; /* lives on */
+    struct kit_side *c; /* stays alive */
     uint64_t length;
 };
 
 static struct three
 open_three(void)
 {
-    struct three three = {
-        .a = kit_here(NULL), .b = kit_there(0, NULL), .c = kit_there(1, NULL)};
+    struct three three = {.a = kit_local(NULL),
+        .b = kit_remote(0, NULL),
+        .c = kit_remote(1, NULL)};
 
     three.length = kit_small(three.a);
-    kit_acquaint(three.a, three.b);
-    kit_acquaint(three.a, three.c);
+    kit_lookup_each_other(three.a, three.b);
+    kit_lookup_each_other(three.a, three.c);
     return three;
 }
 
@@ -43,18 +44,18 @@ serve_other(const struct three *three)
 {
     kit_step("serves another peer");
     for (uint32_t i = 0; i < 3; i++)
-        kit_trip(three->a, three->c, 12);
+        kit_round_trip(three->a, three->c, 12);
     kit_step("waits for the ends");
 }
 
 static void
 still_pending(struct kit_side *side, uint32_t op)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
-    kit_look(side, op, &end);
+    kit_get_completion(side, op, &end);
     kit_expect(!end.ended, 12, "the death of a peer ends nothing of others",
-        "%s", kit_end_text(&end));
+        "%s", kit_completion_text(&end));
 }
 
 static void
@@ -91,7 +92,7 @@ exited_receives(void)
     receives(false);
 }
 
-/* Sends of both kinds, those behind them, and a receive. */
+/* Sends of both kinds, queued ones, and a receive. */
 static void
 sends(bool killed)
 {
@@ -165,7 +166,7 @@ killed_transfers(void)
     serve_other(&three);
     for (uint32_t i = 0; i < TRANSFERS; i++)
         kit_await_dead(three.a, i, true);
-    /* Begun when it is dead already. */
+    /* Submitted when the peer is dead already. */
     transfers(three.a, three.b);
     for (uint32_t i = 0; i < TRANSFERS; i++)
         kit_await_dead(three.a, i, false);
@@ -178,7 +179,7 @@ send_until_error(
     const struct three *three, enum kit_kind kind, struct kit_side *peer)
 {
     uint64_t limit = kit_now() + kit_patience();
-    struct kit_end end;
+    struct kit_completion end;
 
     do {
         struct kit_request request = {.kind = kind,
@@ -193,7 +194,7 @@ send_until_error(
             (unsigned long long) (kit_patience() / 1000000U));
         kit_post(three->a, &request);
         kit_await_dead(three->a, 10, true);
-        kit_look(three->a, 10, &end);
+        kit_get_completion(three->a, 10, &end);
         kit_run_for(1000000);
     } while (end.status == NA_PLUGIN_OK);
 }
@@ -217,13 +218,13 @@ between(bool killed)
 }
 
 static void
-killed_between(void)
+killed_before_send(void)
 {
     between(true);
 }
 
 static void
-exited_between(void)
+exited_before_send(void)
 {
     between(false);
 }
@@ -288,7 +289,7 @@ act_stream(struct kit_class *cls, void *bytes)
             .peer = plan->peer,
             .length = plan->length,
             .seed = seed};
-        struct kit_end end;
+        struct kit_completion end;
 
         for (kit_class_end(cls, op, &end); !end.ended;
              kit_class_end(cls, op, &end))
@@ -306,9 +307,9 @@ receive_stream(struct kit_side *a, uint64_t length, bool *seen, uint32_t room)
     uint32_t count = 0;
 
     for (uint32_t op = 0; op < 8; op++) {
-        struct kit_end end;
+        struct kit_completion end;
 
-        kit_look(a, op, &end);
+        kit_get_completion(a, op, &end);
         if (!end.ended)
             continue;
         if (end.messages > 0) {
@@ -316,10 +317,10 @@ receive_stream(struct kit_side *a, uint64_t length, bool *seen, uint32_t room)
                 end.length == length &&
                     end.hash == kit_pattern_hash(length - header, end.seed),
                 11, "what arrives from a peer that dies is whole",
-                "%s, seed %llu", kit_end_text(&end),
+                "%s, seed %llu", kit_completion_text(&end),
                 (unsigned long long) end.seed);
             kit_expect(end.seed >= room || !seen[end.seed], 11,
-                "a message arrives once", "number %llu came twice",
+                "a message arrives once", "number %llu arrived twice",
                 (unsigned long long) end.seed);
             if (end.seed < room)
                 seen[end.seed] = true;
@@ -336,16 +337,16 @@ static void
 killed_streaming(void)
 {
     static bool seen[STREAMS][SEEN];
-    struct kit_side *a = kit_here(NULL), *c = kit_there(STREAMS, NULL);
+    struct kit_side *a = kit_local(NULL), *c = kit_remote(STREAMS, NULL);
     struct kit_side *all[STREAMS];
     uint64_t length = kit_opened(a)->max_unexpected_size;
 
     if (length > kit_small(a) + 1000)
         length = kit_small(a) + 1000;
-    kit_acquaint(a, c);
+    kit_lookup_each_other(a, c);
     for (uint32_t i = 0; i < STREAMS; i++) {
-        all[i] = kit_there(i, NULL);
-        kit_acquaint(a, all[i]);
+        all[i] = kit_remote(i, NULL);
+        kit_lookup_each_other(a, all[i]);
     }
     for (uint32_t i = 0; i < STREAMS; i++) {
         struct kit_side *b = all[i];
@@ -362,15 +363,15 @@ killed_streaming(void)
         }
         kit_signal(b, SIGKILL);
         kit_step("receives the rest of it");
-        /* All of it, or what is left would count as the next one's. */
+        /* All of it, or the rest would count as the next one's. */
         end = kit_now() + kit_quiet();
         while (kit_now() < end) {
             kit_run();
             if (receive_stream(a, length, seen[i], SEEN) > 0)
                 end = kit_now() + kit_quiet();
         }
-        kit_unknow(a, kit_number(b));
-        kit_trip(a, c, 12);
+        kit_addr_free(a, kit_number(b));
+        kit_round_trip(a, c, 12);
     }
 }
 
@@ -382,9 +383,8 @@ static const struct kit_case cases[] = {
         "sends that wait for a peer that is killed end", killed_sends},
     {"killed_transfers", 7, KIT_NEEDS_RMA, 2, 0,
         "puts and gets at a peer that is killed end", killed_transfers},
-    {"killed_between", 12, 0, 2, 0,
-        "whoever sends to a dead peer is told, and does not hang",
-        killed_between},
+    {"killed_before_send", 12, 0, 2, 0,
+        "sends to a dead peer end with an error", killed_before_send},
     {"killed_with_child", 12, 0, 2, 0,
         "a forked child that holds its descriptors keeps no peer alive",
         killed_with_child},
@@ -394,8 +394,9 @@ static const struct kit_case cases[] = {
         "receives from a peer that exits end with an error", exited_receives},
     {"exited_sends", 7, 0, 2, 0, "sends that wait for a peer that exits end",
         exited_sends},
-    {"exited_between", 12, 0, 2, 0,
-        "whoever sends to a peer that has exited is told", exited_between},
+    {"exited_before_send", 12, 0, 2, 0,
+        "sends to a peer that has exited end with an error",
+        exited_before_send},
 };
 
 const struct kit_group kit_cases_death = {

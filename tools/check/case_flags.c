@@ -12,7 +12,7 @@
 static const uint32_t demands[] = {0x1U, 0x100U, 0x8000U, 0x18000U};
 #define DEMANDS (sizeof demands / sizeof demands[0])
 
-/* What 1.0 defines, and what it does not. */
+/* Flags that 1.0 defines, and flags that it does not. */
 static const uint32_t hints[] = {
     NA_PLUGIN_HINT_MORE, 0x80000000U, NA_PLUGIN_FLAGS_HINTS};
 #define HINTS (sizeof hints / sizeof hints[0])
@@ -31,10 +31,10 @@ message(enum kit_kind kind, struct kit_side *peer, uint64_t length)
 static void
 messages_hinted(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     uint64_t length = kit_small(a);
 
-    kit_acquaint(a, b);
+    kit_lookup_each_other(a, b);
     for (uint32_t i = 0; i < HINTS; i++) {
         struct kit_request request[] = {message(KIT_RECV_UNEXPECTED, a, length),
             message(KIT_RECV_EXPECTED, a, length),
@@ -89,7 +89,7 @@ rma_flags(void)
 static void
 mem_flags(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     static unsigned char memory[64];
     const na_plugin_segment segment = {memory, sizeof memory};

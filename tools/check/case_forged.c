@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases: registrations whose bytes were changed on the way, so that who puts and
- * gets believes in more than was granted. Only the owner of the memory can
- * refuse that. What cannot be changed so, or is not understood any more, is
+ * Cases: registrations whose bytes were altered in transit, so that the
+ * initiator believes it may do more than was granted. Only the owner of the
+ * memory can refuse that. Altered bytes that are not understood any more are
  * refused as well.
  */
 #include "check/cases.h"
@@ -15,7 +15,7 @@
 
 #define BYTES 4096U
 #define GRANTED 4321U /* bytes, to be found in the form */
-#define WHOLE 16384U  /* of the memory behind it */
+#define WHOLE 16384U  /* of the memory past its end */
 #define FORGED 9U     /* number of the registration that is made of it */
 
 /* One side's memory, another's that moves it. */
@@ -44,9 +44,9 @@ open_forge(struct forge *forge, uint32_t access)
         .length = WHOLE,
         .seed = 3};
 
-    forge->a = kit_here(NULL);
-    forge->b = kit_here(NULL);
-    kit_acquaint(forge->a, forge->b);
+    forge->a = kit_local(NULL);
+    forge->b = kit_local(NULL);
+    kit_lookup_each_other(forge->a, forge->b);
     kit_region(forge->b, &whole);
     kit_region(forge->b, &part);
     kit_region(forge->a, &own);
@@ -54,7 +54,7 @@ open_forge(struct forge *forge, uint32_t access)
         kit_region_bytes(forge->b, 1, forge->bytes, sizeof forge->bytes);
 }
 
-/* The registration that these bytes stand for, if they are still understood. */
+/* The registration that these bytes describe, if they are still understood. */
 static bool
 take(struct forge *forge, const unsigned char *bytes, size_t length)
 {
@@ -68,7 +68,7 @@ take(struct forge *forge, const unsigned char *bytes, size_t length)
     return true;
 }
 
-/* Moves 64 bytes at an offset, which has to fail somewhere. */
+/* Moves 64 bytes at an offset; this has to fail somewhere. */
 static void
 expect_refused(struct forge *forge, enum kit_kind kind, uint64_t offset)
 {
@@ -80,7 +80,7 @@ expect_refused(struct forge *forge, enum kit_kind kind, uint64_t offset)
         .remote_offset = offset,
         .may_fail = true};
     uint64_t before = kit_region_hash(forge->b, 0, 0, WHOLE);
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_post(forge->a, &request);
     kit_await(forge->a, 10, 11, &end);
@@ -88,7 +88,7 @@ expect_refused(struct forge *forge, enum kit_kind kind, uint64_t offset)
         "the owner of memory checks range and rights, whatever its peer "
         "believes",
         "a %s at %llu of %u bytes with changed bytes: %s", kit_kind_name(kind),
-        (unsigned long long) offset, GRANTED, kit_end_text(&end));
+        (unsigned long long) offset, GRANTED, kit_completion_text(&end));
     kit_expect(kit_region_hash(forge->b, 0, 0, WHOLE) == before, 11,
         "memory that was not granted is not written to", "it was");
 }
@@ -113,7 +113,7 @@ replace(const struct forge *forge, unsigned char *bytes, size_t size,
     return count;
 }
 
-/* The form says how long the memory is: it is made to say more. */
+/* The bytes contain the length of the memory: it is increased. */
 static void
 range(void)
 {
@@ -138,8 +138,8 @@ range(void)
         kit_not_offered("the bytes of a registration do not show its length");
 }
 
-/* Two registrations of the same memory that differ in their rights: what differs
- * in their forms is exchanged, one run of bytes at a time. */
+/* Two registrations of the same memory with different rights: the bytes that
+ * differ are exchanged, one run at a time. */
 static void
 rights_of(uint32_t less, enum kit_kind kind)
 {

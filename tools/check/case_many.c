@@ -23,13 +23,13 @@ struct flood {
 static bool
 ended(struct kit_side *side, uint32_t op)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
-    kit_look(side, op, &end);
+    kit_get_completion(side, op, &end);
     return end.ended;
 }
 
-/* Sends what finds no receive until enough have been sent, or one is held
+/* Sends messages that find no receive until enough are sent, or one is held
  * back. */
 static void
 send_many(struct flood *flood)
@@ -49,21 +49,21 @@ send_many(struct flood *flood)
     }
 }
 
-/* Receives all that have been sent, in whatever order; one at a time, so that
- * what was held back comes while there is no receive. */
+/* Receives all of them, in any order; one at a time, so that what was held back
+ * arrives while no receive is posted. */
 static void
 receive_many(struct flood *flood)
 {
     for (; flood->got < flood->sent; flood->got++) {
         uint32_t op = FIRST_RECV + flood->got % 2;
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_recv_unexpected(flood->to, op, flood->length);
         kit_await(flood->to, op, 11, &end);
         kit_expect(end.status == NA_PLUGIN_OK && end.tag < flood->sent &&
                        !flood->seen[end.tag] && end.seed == end.tag,
-            11, "each message that found no receive comes once",
-            "%s, tag %llu, of %u that were sent", kit_end_text(&end),
+            11, "each message that found no receive arrives once",
+            "%s, tag %llu, of %u that were sent", kit_completion_text(&end),
             (unsigned long long) end.tag, flood->sent);
         flood->seen[end.tag] = true;
         kit_run();
@@ -77,10 +77,10 @@ unreceived(void)
     static struct flood flood;
 
     memset(&flood, 0, sizeof flood);
-    flood.from = kit_here(NULL);
-    flood.to = kit_here(NULL);
+    flood.from = kit_local(NULL);
+    flood.to = kit_local(NULL);
     flood.length = kit_small(flood.from);
-    kit_acquaint(flood.from, flood.to);
+    kit_lookup_each_other(flood.from, flood.to);
     while (flood.got < MANY) {
         kit_step("sends what finds no receive");
         send_many(&flood);
@@ -93,12 +93,12 @@ unreceived(void)
 static void
 wide_tags(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     uint64_t length = kit_small(a), most = kit_opened(a)->max_tag, high = 1;
 
     while (high <= most / 2)
         high *= 2;
-    kit_acquaint(a, b);
+    kit_lookup_each_other(a, b);
     for (uint64_t bit = high; bit > 0 && bit >= high >> 40; bit >>= 4) {
         kit_recv_expected(b, 0, a, length, 5 ^ bit);
         kit_recv_expected(b, 2, a, length, 5);
@@ -117,7 +117,8 @@ wide_tags(void)
 
 static const struct kit_case cases[] = {
     {"many_unreceived", 11, 0, 0, 0,
-        "of thousands of messages without a receive none is lost", unreceived},
+        "thousands of messages without a receive are all delivered",
+        unreceived},
     {"tags_of_all_bits", 11, 0, 0, 0,
         "expected receives match all bits of a tag that max_tag offers",
         wide_tags},

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: which message meets which receive; several senders; oneself. */
+/* Cases: which message matches which receive; several senders; messages to the
+ * class itself. */
 #include "check/cases.h"
 
 static struct kit_side *
-other_side(bool apart, uint32_t process)
+other_side(bool interprocess, uint32_t process)
 {
-    return apart ? kit_there(process, NULL) : kit_here(NULL);
+    return interprocess ? kit_remote(process, NULL) : kit_local(NULL);
 }
 
 /* Receives of many tags, messages in another order, smallest and largest tag
  * among them: each gets its own. */
 static void
-tags(bool apart)
+tags(bool interprocess)
 {
-    struct kit_side *a = kit_here(NULL), *b = other_side(apart, 0);
+    struct kit_side *a = kit_local(NULL), *b = other_side(interprocess, 0);
     uint64_t length = kit_opened(a)->expected_header_size + 40;
     uint64_t top = kit_opened(a)->max_tag;
     const uint32_t count = 60;
 
     if (top > UINT32_MAX)
         top = UINT32_MAX;
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t i = 0; i < count; i++)
         kit_recv_expected(b, i, a, length, i % 2 ? top - i : i);
     for (uint32_t i = count; i-- > 0;)
@@ -33,27 +34,27 @@ tags(bool apart)
 }
 
 static void
-tags_here(void)
+tags_local(void)
 {
     tags(false);
 }
 
 static void
-tags_apart(void)
+tags_interprocess(void)
 {
     tags(true);
 }
 
-/* A receive with a tag that nobody sends stays, whatever else comes. */
+/* A receive whose tag is never sent stays pending, whatever else arrives. */
 static void
-tag_of_nobody(void)
+tag_unmatched(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     uint64_t length = kit_opened(a)->expected_header_size + 40;
-    struct kit_end end;
+    struct kit_completion end;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     kit_recv_expected(b, 0, a, length, 1000);
     for (uint32_t i = 0; i < 20; i++) {
         kit_recv_expected(b, 1, a, length, i);
@@ -61,25 +62,25 @@ tag_of_nobody(void)
         kit_await_message(b, 1, 11, length, i, i, KIT_NOBODY);
         kit_await_ok(a, 1, 7);
     }
-    kit_look(b, 0, &end);
+    kit_get_completion(b, 0, &end);
     kit_expect(!end.ended, 11, "an expected receive waits for its own tag",
-        "%s", kit_end_text(&end));
+        "%s", kit_completion_text(&end));
     kit_send_expected(a, 1, b, length, 1000, 7);
     kit_await_message(b, 0, 11, length, 1000, 7, KIT_NOBODY);
 }
 
 /* The same tag from two senders: each receive gets that of its source. */
 static void
-sources(bool apart)
+sources(bool interprocess)
 {
-    struct kit_side *a = kit_here(NULL), *b = other_side(apart, 0);
-    struct kit_side *c = other_side(apart, 1);
+    struct kit_side *a = kit_local(NULL), *b = other_side(interprocess, 0);
+    struct kit_side *c = other_side(interprocess, 1);
     uint64_t length = kit_opened(a)->expected_header_size + 40;
 
-    kit_know(a, b);
-    kit_know(a, c);
-    kit_know(b, a);
-    kit_know(c, a);
+    kit_lookup(a, b);
+    kit_lookup(a, c);
+    kit_lookup(b, a);
+    kit_lookup(c, a);
     for (uint32_t i = 0; i < 20; i++) {
         kit_recv_expected(a, 0, b, length, 5);
         kit_recv_expected(a, 1, c, length, 5);
@@ -93,28 +94,28 @@ sources(bool apart)
 }
 
 static void
-sources_here(void)
+sources_local(void)
 {
     sources(false);
 }
 
 static void
-sources_apart(void)
+sources_interprocess(void)
 {
     sources(true);
 }
 
-/* Unexpected and expected messages with one tag do not meet each other's
+/* Unexpected and expected messages with one tag do not match each other's
  * receives. */
 static void
 kinds(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 40;
     uint64_t expected = kit_opened(a)->expected_header_size + 41;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     kit_recv_expected(b, 0, a, expected, 5);
     kit_send_unexpected(a, 0, b, length, 5, 1);
     kit_recv_unexpected(b, 1, length);
@@ -129,15 +130,15 @@ kinds(void)
 static void
 senders(void)
 {
-    struct kit_side *a = kit_here(NULL), *from[3];
+    struct kit_side *a = kit_local(NULL), *from[3];
     uint64_t header = kit_opened(a)->unexpected_header_size;
     uint32_t counts[KIT_SIDES] = {0}, total = 0;
     const uint32_t each = 100;
 
     for (uint32_t i = 0; i < 3; i++) {
-        from[i] = kit_there(i, NULL);
-        kit_know(from[i], a);
-        kit_know(a, from[i]);
+        from[i] = kit_remote(i, NULL);
+        kit_lookup(from[i], a);
+        kit_lookup(a, from[i]);
     }
     for (uint32_t i = 0; i < 16; i++)
         kit_recv_unexpected(a, i, header + 16);
@@ -146,12 +147,12 @@ senders(void)
             kit_send_unexpected(
                 from[i], j, a, header + 8 + i, kit_number(from[i]), j);
     for (uint32_t op = 0; total < 3 * each; op = (op + 1) % 16) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_run();
-        kit_look(a, op, &end);
+        kit_get_completion(a, op, &end);
         if (!end.ended) {
-            /* Order is nobody's promise: any of the receives may be next. */
+            /* No order is promised: any of the receives may be next. */
             kit_await(a, op, 11, &end);
         }
         kit_expect(end.status == NA_PLUGIN_OK && end.source < KIT_SIDES &&
@@ -159,7 +160,7 @@ senders(void)
             11, "an unexpected message names its sender",
             "address %d for a message of %d", (int) end.source, (int) end.tag);
         kit_expect(end.seed == counts[end.source]++ || end.seed < each, 11,
-            "each message comes whole", "another one came");
+            "each message arrives whole", "another one arrived");
         total++;
         if (total + 16 <= 3 * each)
             kit_recv_unexpected(a, op, header + 16);
@@ -175,9 +176,9 @@ senders(void)
 
 /* To oneself: all kinds, with and without a receive. */
 static void
-oneself(void)
+self_send(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     uint64_t length = kit_opened(a)->max_unexpected_size;
     uint64_t expected = kit_opened(a)->max_expected_size;
 
@@ -201,12 +202,12 @@ oneself(void)
 static void
 both_ways(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     uint64_t expected = kit_opened(a)->expected_header_size + 64;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t i = 0; i < kit_times(200); i++) {
         kit_recv_unexpected(a, 0, length);
         kit_recv_unexpected(b, 0, length);
@@ -228,18 +229,23 @@ both_ways(void)
 }
 
 static const struct kit_case cases[] = {
-    {"tags", 11, 0, 0, 0, "expected receives match by tag", tags_here},
-    {"tags_apart", 11, 0, 1, 0, "likewise between processes", tags_apart},
-    {"tag_of_nobody", 11, 0, 0, 0, "an expected receive waits for its own tag",
-        tag_of_nobody},
-    {"sources", 11, 0, 0, 0, "expected receives match by source", sources_here},
-    {"sources_apart", 11, 0, 2, 0, "likewise between processes", sources_apart},
-    {"kinds", 11, 0, 0, 0, "expected and unexpected messages are kept apart",
+    {"tags", 11, 0, 0, 0, "expected receives match by tag", tags_local},
+    {"tags_interprocess", 11, 0, 1, 0, "likewise between processes",
+        tags_interprocess},
+    {"tag_unmatched", 11, 0, 0, 0, "an expected receive waits for its own tag",
+        tag_unmatched},
+    {"sources", 11, 0, 0, 0, "expected receives match by source",
+        sources_local},
+    {"sources_interprocess", 11, 0, 2, 0, "likewise between processes",
+        sources_interprocess},
+    {"kinds", 11, 0, 0, 0,
+        "expected and unexpected messages do not match each other's receives",
         kinds},
     {"senders", 11, 0, 3, 0, "several senders lose nothing, and are known",
         senders},
-    {"oneself", 11, 0, 0, 0, "sending to oneself works", oneself},
-    {"both_ways", 11, 0, 1, 0, "two peers ask and answer at once", both_ways},
+    {"self_send", 11, 0, 0, 0, "a class sends to itself", self_send},
+    {"both_ways", 11, 0, 1, 0, "two peers send requests and answers at once",
+        both_ways},
 };
 
 const struct kit_group kit_cases_match = {

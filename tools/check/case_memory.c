@@ -10,10 +10,10 @@
 
 /* Registered while there is no context, used from two. */
 static void
-before_contexts(bool apart)
+before_contexts(bool interprocess)
 {
-    const struct kit_how how = {.no_contexts = true, .contexts = 2};
-    struct kit_pair pair = kit_rma_open(apart, &how);
+    const struct kit_open_options how = {.no_contexts = true, .contexts = 2};
+    struct kit_pair pair = kit_rma_open(interprocess, &how);
     struct kit_request request;
 
     kit_rma_regions(&pair, 10000, 1, 1);
@@ -33,13 +33,13 @@ before_contexts(bool apart)
 }
 
 static void
-before_contexts_here(void)
+before_contexts_local(void)
 {
     before_contexts(false);
 }
 
 static void
-before_contexts_apart(void)
+before_contexts_interprocess(void)
 {
     before_contexts(true);
 }
@@ -83,20 +83,20 @@ registered_twice(void)
         kit_unexpose(pair.a, 2);
         kit_region_free(pair.b, 1 + i);
     }
-    /* The first is as it was when the others are gone. */
+    /* The first is intact after the others were deregistered. */
     kit_rma_move_both(&pair, whole, 1, 2, 15000);
 }
 
 /* A handle for any peer, from hand to hand; made twice, freed once. */
 static void
-handle_passed_on(void)
+handle_forwarded(void)
 {
     const uint64_t whole = 5000;
     struct kit_pair pair = kit_rma_open(true, NULL);
-    struct kit_side *c = kit_there(1, NULL);
+    struct kit_side *c = kit_remote(1, NULL);
     struct kit_pair other = {.a = c, .b = pair.b};
 
-    kit_know(c, pair.b);
+    kit_lookup(c, pair.b);
     kit_rma_regions(&pair, whole, 1, 1);
     kit_region(c,
         &(struct kit_region){.access = KIT_BOTH, .length = whole, .seed = 3});
@@ -110,11 +110,11 @@ handle_passed_on(void)
     }
 }
 
-/* What registering and describing cost must be given back. */
+/* What registering and serializing allocate must be freed. */
 static void
-registered_again(void)
+registrations_freed(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     const uint32_t times = kit_times(20000);
     static unsigned char memory[20000], bytes[16384];
@@ -158,7 +158,7 @@ registered_again(void)
 static void
 registering_refused(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     static unsigned char memory[64];
     uint64_t count = kit_opened(a)->max_segments + 1;
@@ -209,9 +209,9 @@ registering_refused(void)
         "outputs of a failing mem_register are untouched", "they are not");
 }
 
-/* Registrations that a stranger may have sent: refused, or made to something
- * whose use ends somehow. Both sides live on, and nothing beside the sink is
- * written. */
+/* Registrations that an untrusted peer may have sent: refused, or accepted and
+ * every use of them ends. Both sides keep working, and nothing is written
+ * outside the sink. */
 static void
 try_bytes(
     const struct kit_pair *pair, const void *bytes, size_t length, uint32_t op)
@@ -219,16 +219,16 @@ try_bytes(
     struct kit_class *cls = kit_class_of(pair->a);
     na_plugin_mem *untouched = (na_plugin_mem *) cls, *mem = untouched;
     struct kit_request get = kit_rma_request(pair, KIT_GET, 0, 0, 16);
-    struct kit_piece copy;
-    struct kit_end end;
+    struct kit_guarded copy;
+    struct kit_completion end;
     int32_t result;
 
-    kit_piece_create(&copy, length, 1);
+    kit_guarded_create(&copy, length, 1);
     if (length > 0)
         memcpy(copy.memory, bytes, length);
     kit_step("mem_deserialize of damaged bytes");
     result = cls->ops.mem_deserialize(cls->cls, copy.memory, length, &mem);
-    kit_piece_destroy(&copy);
+    kit_guarded_destroy(&copy);
     if (result != NA_PLUGIN_OK) {
         kit_expect(result == NA_PLUGIN_E_INVALID_ARG ||
                        result == NA_PLUGIN_E_PROTOCOL_ERROR ||
@@ -265,9 +265,9 @@ settle(const struct kit_pair *pair)
 }
 
 static void
-bytes_truncated(bool apart)
+bytes_truncated(bool interprocess)
 {
-    struct kit_pair pair = kit_rma_open(apart, NULL);
+    struct kit_pair pair = kit_rma_open(interprocess, NULL);
     static unsigned char bytes[BYTES];
     size_t length;
 
@@ -284,21 +284,21 @@ bytes_truncated(bool apart)
 }
 
 static void
-bytes_truncated_here(void)
+bytes_truncated_local(void)
 {
     bytes_truncated(false);
 }
 
 static void
-bytes_truncated_apart(void)
+bytes_truncated_interprocess(void)
 {
     bytes_truncated(true);
 }
 
 static void
-bytes_flipped(bool apart)
+bytes_flipped(bool interprocess)
 {
-    struct kit_pair pair = kit_rma_open(apart, NULL);
+    struct kit_pair pair = kit_rma_open(interprocess, NULL);
     static unsigned char bytes[BYTES];
     uint64_t before;
     size_t length, step;
@@ -319,20 +319,20 @@ bytes_flipped(bool apart)
 }
 
 static void
-bytes_flipped_here(void)
+bytes_flipped_local(void)
 {
     bytes_flipped(false);
 }
 
 static void
-bytes_flipped_apart(void)
+bytes_flipped_interprocess(void)
 {
     bytes_flipped(true);
 }
 
-/* Noise, alone and in the place of a part of a registration. */
+/* Random bytes, by themselves and in place of a part of a registration. */
 static void
-bytes_noise(void)
+random_bytes(void)
 {
     struct kit_pair pair = kit_rma_open(true, NULL);
     static unsigned char bytes[BYTES], noise[BYTES];
@@ -366,7 +366,7 @@ owner_deregistered(void)
     for (uint32_t i = 0; i < 12; i++) {
         struct kit_request request = kit_rma_request(&pair,
             i % 2 ? KIT_PUT : KIT_GET, 0, 0, kit_rma_limited(&pair, length));
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_region(pair.b, &(struct kit_region){.number = 1,
                                .access = KIT_BOTH,
@@ -396,10 +396,10 @@ owner_deregistered(void)
 
 /* Memory of the plugin's at both ends, whole and in parts. */
 static void
-allocated(bool apart)
+allocated(bool interprocess)
 {
     static const uint64_t lengths[] = {1, 4096, 100001, 3000000};
-    struct kit_pair pair = kit_rma_open(apart, NULL);
+    struct kit_pair pair = kit_rma_open(interprocess, NULL);
     struct kit_side *sides[] = {pair.a, pair.b};
 
     for (uint32_t i = 0; i < 8; i++) {
@@ -417,13 +417,13 @@ allocated(bool apart)
 }
 
 static void
-allocated_here(void)
+allocated_local(void)
 {
     allocated(false);
 }
 
 static void
-allocated_apart(void)
+allocated_interprocess(void)
 {
     allocated(true);
 }
@@ -479,9 +479,9 @@ all_zero(const unsigned char *bytes, uint64_t length)
 }
 
 static void
-allocated_again(void)
+allocated_zeroed(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     struct kit_class *cls = kit_class_of(a);
     const uint32_t times = kit_times(1000);
     long kib = 0, grown;
@@ -511,44 +511,45 @@ allocated_again(void)
 
 static const struct kit_case cases[] = {
     {"mem_before_contexts", 11, KIT_NEEDS_RMA, 0, 0,
-        "a registration holds for contexts that come later",
-        before_contexts_here},
-    {"mem_before_contexts_apart", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", before_contexts_apart},
-    {"mem_twice", 12, KIT_NEEDS_RMA, 1, 0,
-        "memory may be registered more than once, with other rights",
+        "a registration is valid for contexts created later",
+        before_contexts_local},
+    {"mem_before_contexts_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", before_contexts_interprocess},
+    {"mem_registered_twice", 12, KIT_NEEDS_RMA, 1, 0,
+        "memory may be registered more than once, with different rights",
         registered_twice},
-    {"mem_passed_on", 12, KIT_NEEDS_RMA, 2, 0,
-        "a registration's bytes are good for any peer, and more than once",
-        handle_passed_on},
-    {"mem_again", 12, KIT_NEEDS_RMA, 0, 0,
-        "registering and describing leaves nothing behind", registered_again},
+    {"mem_forwarded", 12, KIT_NEEDS_RMA, 2, 0,
+        "a serialized registration is valid for any peer, and more than once",
+        handle_forwarded},
+    {"mem_freed", 12, KIT_NEEDS_RMA, 0, 0,
+        "registering and describing leaves nothing behind",
+        registrations_freed},
     {"mem_refused", 12, KIT_NEEDS_RMA, 0, 0,
-        "what cannot be registered is refused", registering_refused},
+        "invalid registrations are refused", registering_refused},
     {"mem_truncated", 12, KIT_NEEDS_RMA, 0, 0,
         "a registration's bytes that are cut off do no harm",
-        bytes_truncated_here},
-    {"mem_truncated_apart", 12, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", bytes_truncated_apart},
+        bytes_truncated_local},
+    {"mem_truncated_interprocess", 12, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", bytes_truncated_interprocess},
     {"mem_flipped", 12, KIT_NEEDS_RMA, 0, 0,
         "a registration's bytes that are damaged do no harm",
-        bytes_flipped_here},
-    {"mem_flipped_apart", 12, KIT_NEEDS_RMA, 1, 0, "likewise between processes",
-        bytes_flipped_apart},
-    {"mem_noise", 12, KIT_NEEDS_RMA, 1, 0,
-        "bytes that are no registration do no harm", bytes_noise},
+        bytes_flipped_local},
+    {"mem_flipped_interprocess", 12, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", bytes_flipped_interprocess},
+    {"mem_random_bytes", 12, KIT_NEEDS_RMA, 1, 0,
+        "bytes that are no registration do no harm", random_bytes},
     {"mem_deregistered", 7, KIT_NEEDS_RMA, 1, 0,
         "a put or get of what was deregistered ends", owner_deregistered},
     {"alloc", 12, KIT_NEEDS_RMA | KIT_NEEDS_ALLOC, 0, 0,
-        "memory of na.mem_alloc/1 is as any other", allocated_here},
-    {"alloc_apart", 12, KIT_NEEDS_RMA | KIT_NEEDS_ALLOC, 1, 0,
-        "likewise between processes", allocated_apart},
+        "memory of na.mem_alloc/1 is as any other", allocated_local},
+    {"alloc_interprocess", 12, KIT_NEEDS_RMA | KIT_NEEDS_ALLOC, 1, 0,
+        "likewise between processes", allocated_interprocess},
     {"alloc_parts", 12, KIT_NEEDS_RMA | KIT_NEEDS_ALLOC, 1, 0,
         "memory of na.mem_alloc/1 may be registered in parts",
         allocated_in_parts},
-    {"alloc_again", 12, KIT_NEEDS_ALLOC, 0, 0,
+    {"alloc_zeroed", 12, KIT_NEEDS_ALLOC, 0, 0,
         "memory of na.mem_alloc/1 is zeroed each time, and given back",
-        allocated_again},
+        allocated_zeroed},
 };
 
 const struct kit_group kit_cases_memory = {

@@ -4,20 +4,20 @@
 
 #include <string.h>
 
-/* Two sides that know each other; process: that of the other. */
+/* Two sides that have looked each other up; process: that of the other. */
 struct pair {
     struct kit_side *a;
     struct kit_side *b;
 };
 
 static struct pair
-open_pair(bool apart)
+open_pair(bool interprocess)
 {
-    struct pair pair = {.a = kit_here(NULL)};
+    struct pair pair = {.a = kit_local(NULL)};
 
-    pair.b = apart ? kit_there(0, NULL) : kit_here(NULL);
-    kit_know(pair.a, pair.b);
-    kit_know(pair.b, pair.a);
+    pair.b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
+    kit_lookup(pair.a, pair.b);
+    kit_lookup(pair.b, pair.a);
     return pair;
 }
 
@@ -85,7 +85,7 @@ unexpected_sizes(void)
 }
 
 static void
-unexpected_sizes_apart(void)
+unexpected_sizes_interprocess(void)
 {
     struct pair pair = open_pair(true);
 
@@ -101,14 +101,15 @@ expected_sizes(void)
 }
 
 static void
-expected_sizes_apart(void)
+expected_sizes_interprocess(void)
 {
     struct pair pair = open_pair(true);
 
     all_sizes(&pair, true);
 }
 
-/* Longer than the own maximum: refused at once; and no trace of it later. */
+/* Longer than the class's maximum: refused at once, without any later
+ * effect. */
 static void
 over_maximum(void)
 {
@@ -141,7 +142,7 @@ over_receive(const struct pair *pair, bool expected)
     uint64_t header = expected ? opened->expected_header_size
                                : opened->unexpected_header_size;
     uint64_t end_of_wait = kit_now() + kit_patience();
-    struct kit_end sent, received;
+    struct kit_completion sent, received;
 
     if (expected) {
         kit_recv_expected(pair->b, 1, pair->a, header + 16, 5);
@@ -152,8 +153,8 @@ over_receive(const struct pair *pair, bool expected)
     }
     do {
         kit_run();
-        kit_look(pair->a, 1, &sent);
-        kit_look(pair->b, 1, &received);
+        kit_get_completion(pair->a, 1, &sent);
+        kit_get_completion(pair->b, 1, &received);
         if (received.ended || (sent.ended && sent.status != NA_PLUGIN_OK))
             break;
     } while (kit_now() < end_of_wait);
@@ -162,7 +163,7 @@ over_receive(const struct pair *pair, bool expected)
         11,
         "a message too long for its receive ends that or the send with "
         "MSGSIZE",
-        "receive: %s", kit_end_text(&received));
+        "receive: %s", kit_completion_text(&received));
     if (!received.ended) {
         kit_cancel(pair->b, 1);
         kit_await(pair->b, 1, 10, &received);
@@ -191,8 +192,8 @@ over_receive_expected(void)
     over_receive(&pair, true);
 }
 
-/* One operation, many uses, for everything in turn: what its storage holds
- * from before must not matter. */
+/* One operation is used for every kind in turn: what its storage holds from
+ * before must not matter. */
 static void
 use_again(const struct pair *pair, bool expected, uint64_t length, uint64_t i)
 {
@@ -226,9 +227,9 @@ storage_reused(void)
 
 /* As many at once as operations can be: each event names its own. */
 static void
-many_at_once(bool apart)
+many_pending(bool interprocess)
 {
-    struct pair pair = open_pair(apart);
+    struct pair pair = open_pair(interprocess);
     uint64_t header = kit_opened(pair.a)->unexpected_header_size;
     const uint32_t count = 128;
     bool seen[128] = {false};
@@ -238,19 +239,20 @@ many_at_once(bool apart)
     for (uint32_t i = 0; i < count; i++)
         kit_send_unexpected(pair.a, i, pair.b, header + 8 + i % 56, i, i);
     for (uint32_t i = 0; i < count; i++) {
-        struct kit_end end;
+        struct kit_completion end;
         uint64_t n;
 
         kit_await(pair.b, i, 11, &end);
         kit_expect(end.status == NA_PLUGIN_OK, 11, "receives end with OK", "%s",
-            kit_end_text(&end));
+            kit_completion_text(&end));
         n = end.tag;
-        kit_expect(n < count && !seen[n], 11, "each message comes once",
-            "tag %llu came twice, or was never sent", (unsigned long long) n);
+        kit_expect(n < count && !seen[n], 11, "each message arrives once",
+            "tag %llu arrived twice, or was never sent",
+            (unsigned long long) n);
         seen[n] = true;
         kit_expect(end.length == header + 8 + n % 56 &&
                        end.hash == kit_pattern_hash(8 + n % 56, n),
-            11, "each message comes whole", "number %llu did not",
+            11, "each message arrives whole", "number %llu did not",
             (unsigned long long) n);
         kit_await_ok(pair.a, i, 7);
     }
@@ -258,15 +260,15 @@ many_at_once(bool apart)
 }
 
 static void
-many_at_once_here(void)
+many_pending_local(void)
 {
-    many_at_once(false);
+    many_pending(false);
 }
 
 static void
-many_at_once_apart(void)
+many_pending_interprocess(void)
 {
-    many_at_once(true);
+    many_pending(true);
 }
 
 /* poll with room for one event: nothing that waits is lost. */
@@ -283,18 +285,18 @@ poll_one(void)
     for (uint32_t i = 0; i < 32; i++)
         kit_send_unexpected(pair.a, i, pair.b, header + 9, i, i);
     for (uint32_t i = 0; i < 32; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_await(pair.b, i, 8, &end);
         kit_await_ok(pair.a, i, 8);
     }
 }
 
-/* Sends beyond what any queue holds, at a receiver that polls late. */
+/* Sends more than any queue holds, to a receiver that polls late. */
 static void
-flood(bool apart)
+flood(bool interprocess)
 {
-    struct pair pair = open_pair(apart);
+    struct pair pair = open_pair(interprocess);
     uint64_t length = kit_opened(pair.a)->max_unexpected_size;
     const uint32_t count = 400;
     bool seen[400] = {false};
@@ -305,21 +307,21 @@ flood(bool apart)
     kit_run_for(kit_quiet());
     kit_polls(pair.b, true);
     for (uint32_t i = 0; i < count; i++) {
-        struct kit_end end;
+        struct kit_completion end;
         uint64_t n;
 
         kit_recv_unexpected(pair.b, 0, length);
         kit_await(pair.b, 0, 11, &end);
         n = end.tag;
         kit_expect(end.status == NA_PLUGIN_OK && n < count && !seen[n], 11,
-            "unexpected messages that found no receive all come, once", "%s",
-            kit_end_text(&end));
+            "unexpected messages that found no receive all arrive, once", "%s",
+            kit_completion_text(&end));
         seen[n] = true;
         kit_expect(
             end.hash ==
                 kit_pattern_hash(
                     length - kit_opened(pair.b)->unexpected_header_size, n),
-            11, "each message comes whole", "number %llu did not",
+            11, "each message arrives whole", "number %llu did not",
             (unsigned long long) n);
     }
     for (uint32_t i = 0; i < count; i++)
@@ -327,19 +329,19 @@ flood(bool apart)
 }
 
 static void
-flood_here(void)
+flood_local(void)
 {
     flood(false);
 }
 
 static void
-flood_apart(void)
+flood_interprocess(void)
 {
     flood(true);
 }
 
 static void
-flood_small_apart(void)
+flood_small_interprocess(void)
 {
     struct pair pair = open_pair(true);
     uint64_t header = kit_opened(pair.a)->unexpected_header_size;
@@ -350,13 +352,13 @@ flood_small_apart(void)
     kit_run_for(kit_quiet());
     kit_polls(pair.b, true);
     for (uint32_t i = 0; i < KIT_OPS; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_recv_unexpected(pair.b, i, header + 8);
         kit_await(pair.b, i, 11, &end);
         kit_expect(end.status == NA_PLUGIN_OK && end.tag == end.seed, 11,
-            "unexpected messages that found no receive all come, once", "%s",
-            kit_end_text(&end));
+            "unexpected messages that found no receive all arrive, once", "%s",
+            kit_completion_text(&end));
     }
     for (uint32_t i = 0; i < KIT_OPS; i++)
         kit_await_ok(pair.a, i, 7);
@@ -372,10 +374,10 @@ early_reuse(void)
 
     kit_polls(pair.b, false);
     for (uint32_t i = 0; i < 64; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         /* The same few operations: their buffers are freed on reuse. */
-        kit_look(pair.a, i % 8, &end);
+        kit_get_completion(pair.a, i % 8, &end);
         if (i >= 8 && !end.ended)
             break;
         kit_send_unexpected(pair.a, i % 8, pair.b, length, i, i);
@@ -384,7 +386,7 @@ early_reuse(void)
     }
     kit_polls(pair.b, true);
     for (uint32_t i = 0; i < 8; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_recv_unexpected(pair.b, i, length);
         kit_await(pair.b, i, 11, &end);
@@ -395,21 +397,21 @@ early_reuse(void)
                         length - kit_opened(pair.b)->unexpected_header_size,
                         end.tag),
             11, "a message is what the buffer held when it was sent", "%s",
-            kit_end_text(&end));
+            kit_completion_text(&end));
     }
 }
 
 static const struct kit_case cases[] = {
     {"unexpected_sizes", 11, 0, 0, 0,
-        "unexpected messages of all sizes come whole", unexpected_sizes},
-    {"unexpected_sizes_apart", 11, 0, 1, 0, "likewise between processes",
-        unexpected_sizes_apart},
-    {"expected_sizes", 11, 0, 0, 0, "expected messages of all sizes come whole",
-        expected_sizes},
-    {"expected_sizes_apart", 11, 0, 1, 0, "likewise between processes",
-        expected_sizes_apart},
+        "unexpected messages of all sizes arrive whole", unexpected_sizes},
+    {"unexpected_sizes_interprocess", 11, 0, 1, 0, "likewise between processes",
+        unexpected_sizes_interprocess},
+    {"expected_sizes", 11, 0, 0, 0,
+        "expected messages of all sizes arrive whole", expected_sizes},
+    {"expected_sizes_interprocess", 11, 0, 1, 0, "likewise between processes",
+        expected_sizes_interprocess},
     {"over_maximum", 11, 0, 0, 0,
-        "what exceeds the largest message is refused at once", over_maximum},
+        "a message longer than the maximum is refused at once", over_maximum},
     {"over_receive_unexpected", 11, 0, 0, 0,
         "what exceeds its receive ends with MSGSIZE", over_receive_unexpected},
     {"over_receive_expected", 11, 0, 1, 0,
@@ -417,16 +419,19 @@ static const struct kit_case cases[] = {
     {"storage_reused", 6, 0, 0, 0,
         "an operation may be used for anything, again and again",
         storage_reused},
-    {"many_at_once", 6, 0, 0, 0, "events name the operation that they end",
-        many_at_once_here},
-    {"many_at_once_apart", 7, 0, 1, 0,
-        "each of many operations has one final event", many_at_once_apart},
+    {"many_pending", 6, 0, 0, 0, "events name the operation that they end",
+        many_pending_local},
+    {"many_pending_interprocess", 7, 0, 1, 0,
+        "each of many operations has one final event",
+        many_pending_interprocess},
     {"poll_one", 8, 0, 0, 0, "poll works with room for one event", poll_one},
     {"flood", 11, 0, 0, 0,
-        "large unexpected messages without a receive are not lost", flood_here},
-    {"flood_apart", 11, 0, 1, 0, "likewise between processes", flood_apart},
-    {"flood_small_apart", 11, 0, 1, 0, "likewise small ones",
-        flood_small_apart},
+        "large unexpected messages without a receive are not lost",
+        flood_local},
+    {"flood_interprocess", 11, 0, 1, 0, "likewise between processes",
+        flood_interprocess},
+    {"flood_small_interprocess", 11, 0, 1, 0, "likewise small ones",
+        flood_small_interprocess},
     {"early_reuse", 11, 0, 1, 0, "the buffer of a send that has ended is free",
         early_reuse},
 };

@@ -4,9 +4,9 @@
 #include "check/flow.h"
 
 static void
-packed(bool apart, bool own)
+packed(bool interprocess, bool own)
 {
-    struct kit_flow flow = kit_flow_open(1, apart, kit_times(300));
+    struct kit_flow flow = kit_flow_open(1, interprocess, kit_times(300));
     uint64_t length = kit_flow_room(&flow, 4);
 
     kit_flow_post(&flow, 0, length, own);
@@ -25,13 +25,13 @@ packed(bool apart, bool own)
 }
 
 static void
-packed_here(void)
+packed_local(void)
 {
     packed(false, false);
 }
 
 static void
-packed_own_apart(void)
+packed_unaligned_interprocess(void)
 {
     packed(true, true);
 }
@@ -56,7 +56,7 @@ packed_short(void)
 
 /* A buffer of the least length takes messages; a shorter one is refused. */
 static void
-least_length(void)
+min_length_enough(void)
 {
     struct kit_flow flow = kit_flow_open(1, true, 12);
     struct kit_request request = {.kind = KIT_RECV_MULTI,
@@ -88,8 +88,8 @@ least_length(void)
     kit_flow_receive(&flow, 1, 1, kit_flow_minimum(&flow));
 }
 
-/* The last event comes as soon as no largest message fits, without another one
- * being sent. */
+/* The last event is returned as soon as no largest message fits, without
+ * another one being sent. */
 static void
 ends_when_full(void)
 {
@@ -122,15 +122,15 @@ ends_when_full(void)
     }
     kit_expect(ends > 0, 12,
         "a multi-receive ends when no largest message fits",
-        "%u messages came into one buffer of %llu bytes", flow.count,
+        "%u messages arrived in one buffer of %llu bytes", flow.count,
         (unsigned long long) length);
 }
 
-/* What came before the receive comes into it. */
+/* Messages that arrived before the multi-receive are received by it. */
 static void
-queued_before(bool apart)
+queued_before(bool interprocess)
 {
-    struct kit_flow flow = kit_flow_open(1, apart, 60);
+    struct kit_flow flow = kit_flow_open(1, interprocess, 60);
 
     for (uint32_t i = 0; i < flow.count; i++)
         kit_flow_send(&flow, 0, i);
@@ -142,13 +142,13 @@ queued_before(bool apart)
 }
 
 static void
-queued_before_here(void)
+queued_before_local(void)
 {
     queued_before(false);
 }
 
 static void
-queued_before_apart(void)
+queued_before_interprocess(void)
 {
     queued_before(true);
 }
@@ -187,7 +187,7 @@ senders_short(void)
     senders(40);
 }
 
-/* Plain receives of unexpected messages beside two multi-receives. */
+/* Plain receives of unexpected messages together with two multi-receives. */
 static void
 mixed(void)
 {
@@ -207,7 +207,7 @@ mixed(void)
 
 /* Canceled in the midst of messages: one end, and none is lost. */
 static void
-canceled_amid(void)
+canceled_receiving(void)
 {
     struct kit_flow flow = kit_flow_open(KIT_SENDERS, true, kit_times(600));
     uint64_t length = kit_flow_room(&flow, 6);
@@ -215,8 +215,8 @@ canceled_amid(void)
 
     kit_flow_post(&flow, 0, length, true);
     kit_flow_begin(&flow);
-    while (!kit_flow_all_came(&flow)) {
-        struct kit_end end;
+    while (!kit_flow_all_arrived(&flow)) {
+        struct kit_completion end;
 
         for (uint32_t i = 0; i < turn % 7; i++)
             kit_poll(flow.to, 0);
@@ -224,8 +224,8 @@ canceled_amid(void)
         kit_await(flow.to, 0, 10, &end);
         kit_expect(
             end.status == NA_PLUGIN_E_CANCELED || end.status == NA_PLUGIN_OK,
-            10, "what is canceled ends with CANCELED, or what came first", "%s",
-            kit_end_text(&end));
+            10, "a canceled operation ends with CANCELED, or as it would have",
+            "%s", kit_completion_text(&end));
         kit_flow_take_messages(&flow, 0);
         kit_flow_post(&flow, 0, length, turn++ % 2 == 0);
         kit_flow_in_time(&flow);
@@ -234,8 +234,8 @@ canceled_amid(void)
     kit_flow_cancel(&flow, 0);
 }
 
-/* Canceled with nothing to do; what is sent then waits for the next receive,
- * of either sort. */
+/* Canceled while idle; what is sent then waits for the next receive, of either
+ * kind. */
 static void
 canceled_idle(void)
 {
@@ -266,24 +266,24 @@ canceled_idle(void)
 }
 
 /* Destroyed with a multi-receive that has messages and waits for more: the kit
- * closes the buffer. The other context goes on. */
+ * closes the buffer. The other context keeps working. */
 static void
 context_destroyed(void)
 {
-    const struct kit_how how = {.contexts = 2};
-    struct kit_flow flow = {.to = kit_here(&how), .senders = 1, .count = 8};
+    const struct kit_open_options how = {.contexts = 2};
+    struct kit_flow flow = {.to = kit_local(&how), .senders = 1, .count = 8};
     uint64_t length = kit_opened(flow.to)->unexpected_header_size + 100;
     struct kit_request request = {.kind = KIT_RECV_MULTI,
         .ctx = 1,
         .own_buffer = true,
         .length = kit_flow_room(&flow, 4)};
 
-    flow.from[0] = kit_there(0, NULL);
-    kit_know(flow.to, flow.from[0]);
-    kit_know(flow.from[0], flow.to);
+    flow.from[0] = kit_remote(0, NULL);
+    kit_lookup(flow.to, flow.from[0]);
+    kit_lookup(flow.from[0], flow.to);
     kit_post(flow.to, &request);
     for (uint32_t i = 0; i < 12; i++) {
-        struct kit_end end;
+        struct kit_completion end;
         uint64_t limit = kit_now() + kit_patience();
 
         kit_post(
@@ -293,12 +293,12 @@ context_destroyed(void)
                               .peer_ctx = 1,
                               .length = length,
                               .tag = i});
-        kit_look(flow.to, 0, &end);
+        kit_get_completion(flow.to, 0, &end);
         while (i < 6 && end.messages <= i) {
             kit_run();
-            kit_look(flow.to, 0, &end);
+            kit_get_completion(flow.to, 0, &end);
             kit_expect(kit_now() < limit, 11,
-                "a message comes to the context that it was sent to",
+                "a message arrives at the context that it was sent to",
                 "number %u did not", i);
         }
     }
@@ -309,20 +309,21 @@ context_destroyed(void)
     kit_await_message(flow.to, 1, 10, length, 5, 5, kit_number(flow.from[0]));
 }
 
-/* Two contexts, a buffer each: a message comes to its own. */
+/* Two contexts, a buffer each: messages arrive at the context they are sent
+ * to. */
 static void
 contexts(void)
 {
-    const struct kit_how how = {.contexts = 2};
-    struct kit_side *to = kit_here(&how), *from = kit_there(0, NULL);
+    const struct kit_open_options how = {.contexts = 2};
+    struct kit_side *to = kit_local(&how), *from = kit_remote(0, NULL);
     struct kit_flow flow = {.to = to};
     uint64_t length = kit_opened(to)->unexpected_header_size + 64;
     const uint32_t count = 60;
     uint64_t limit = kit_now() + kit_patience();
-    struct kit_end ends[2] = {{.messages = 0}, {.messages = 0}};
+    struct kit_completion ends[2] = {{.messages = 0}, {.messages = 0}};
 
-    kit_know(to, from);
-    kit_know(from, to);
+    kit_lookup(to, from);
+    kit_lookup(from, to);
     for (uint32_t ctx = 0; ctx < 2; ctx++)
         kit_post(to, &(struct kit_request){.kind = KIT_RECV_MULTI,
                          .op = ctx,
@@ -338,46 +339,47 @@ contexts(void)
     while (ends[0].messages + ends[1].messages < count) {
         kit_run();
         for (uint32_t ctx = 0; ctx < 2; ctx++)
-            kit_look(to, ctx, &ends[ctx]);
-        kit_expect(kit_now() < limit, 11, "all messages come", "%u of %u did",
+            kit_get_completion(to, ctx, &ends[ctx]);
+        kit_expect(kit_now() < limit, 11, "all messages arrive", "%u of %u did",
             ends[0].messages + ends[1].messages, count);
     }
     for (uint32_t i = 0; i < count; i++) {
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_message(to, i % 2, i / 2, &end);
         kit_expect(end.tag % 2 == i % 2, 11,
-            "a message comes to the context that it was sent to",
-            "one to context %u came to %u", (uint32_t) end.tag % 2, i % 2);
+            "a message arrives at the context that it was sent to",
+            "one to context %u arrived at %u", (uint32_t) end.tag % 2, i % 2);
     }
 }
 
 static const struct kit_case cases[] = {
     {"multi_packed", 12, KIT_NEEDS_MULTI_RECV, 0, 0,
-        "messages of all sizes come into one buffer, apart from one another",
-        packed_here},
-    {"multi_packed_own_apart", 12, KIT_NEEDS_MULTI_RECV, 1, 0,
+        "messages of all sizes share one buffer without overlap", packed_local},
+    {"multi_packed_unaligned_interprocess", 12, KIT_NEEDS_MULTI_RECV, 1, 0,
         "likewise between processes, into buffers at any alignment",
-        packed_own_apart},
+        packed_unaligned_interprocess},
     {"multi_packed_short", 12, KIT_NEEDS_MULTI_RECV, 0, 0,
-        "a hundred short messages come into one buffer", packed_short},
-    {"multi_least_length", 12, KIT_NEEDS_MULTI_RECV, 1, 0,
-        "min_length bytes are enough, and less is refused", least_length},
+        "a hundred short messages share one buffer", packed_short},
+    {"multi_min_length", 12, KIT_NEEDS_MULTI_RECV, 1, 0,
+        "min_length bytes are enough, and less is refused", min_length_enough},
     {"multi_ends_when_full", 12, KIT_NEEDS_MULTI_RECV, 0, 0,
         "a multi-receive ends when no largest message fits, and not before",
         ends_when_full},
     {"multi_queued_before", 11, KIT_NEEDS_MULTI_RECV, 0, 0,
-        "messages from before the receive come into it", queued_before_here},
-    {"multi_queued_before_apart", 11, KIT_NEEDS_MULTI_RECV, 1, 0,
-        "likewise between processes", queued_before_apart},
+        "messages sent before the multi-receive are received by it",
+        queued_before_local},
+    {"multi_queued_before_interprocess", 11, KIT_NEEDS_MULTI_RECV, 1, 0,
+        "likewise between processes", queued_before_interprocess},
     {"multi_senders", 11, KIT_NEEDS_MULTI_RECV, KIT_SENDERS, 0,
-        "thousands of messages of several senders all come once", senders_all},
+        "thousands of messages of several senders all arrive once",
+        senders_all},
     {"multi_senders_short", 11, KIT_NEEDS_MULTI_RECV, KIT_SENDERS, 0,
         "likewise short ones", senders_short},
     {"multi_mixed", 11, KIT_NEEDS_MULTI_RECV, KIT_SENDERS, 0,
         "multi-receives and plain ones share the messages", mixed},
-    {"multi_canceled_amid", 10, KIT_NEEDS_MULTI_RECV, KIT_SENDERS, 0,
-        "canceling a multi-receive loses no message", canceled_amid},
+    {"multi_canceled_receiving", 10, KIT_NEEDS_MULTI_RECV, KIT_SENDERS, 0,
+        "canceling a multi-receive loses no message", canceled_receiving},
     {"multi_canceled_idle", 10, KIT_NEEDS_MULTI_RECV, 1, 0,
         "a multi-receive that is canceled ends once, with CANCELED",
         canceled_idle},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: put and get of ranges, their bounds and rights, what their ends mean. */
+/* Cases: put and get of ranges, their bounds and rights, and their
+ * completion. */
 #include "check/cases.h"
 #include "check/rma.h"
 
@@ -7,46 +8,46 @@
 #include <string.h>
 
 static struct kit_pair
-open_with(bool apart, uint64_t length)
+open_with(bool interprocess, uint64_t length)
 {
-    struct kit_pair pair = kit_rma_open(apart, NULL);
+    struct kit_pair pair = kit_rma_open(interprocess, NULL);
 
     kit_rma_regions(&pair, length, 1, 1);
     return pair;
 }
 
 static void
-sizes(bool apart)
+sizes(bool interprocess)
 {
     static const uint64_t all[] = {1, 2, 7, 8, 64, 4095, 4096, 4097, 32768,
         65535, 65536, 65537, 262144, 262145, 1048577, 8388608};
     const uint64_t whole = 8388608 + 2 * KIT_BESIDE;
-    struct kit_pair pair = open_with(apart, whole);
+    struct kit_pair pair = open_with(interprocess, whole);
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         kit_rma_move_both(&pair, whole, KIT_BESIDE, KIT_BESIDE, all[i]);
 }
 
 static void
-sizes_here(void)
+sizes_local(void)
 {
     sizes(false);
 }
 
 static void
-sizes_apart(void)
+sizes_interprocess(void)
 {
     sizes(true);
 }
 
 /* Ranges that begin anywhere, and that end where the memory does. */
 static void
-offsets(bool apart)
+offsets(bool interprocess)
 {
     static const uint64_t all[] = {0, 1, 3, 8, 63, 4095, 4097, 65535};
     const uint64_t whole = 200001;
     const size_t count = sizeof all / sizeof all[0];
-    struct kit_pair pair = open_with(apart, whole);
+    struct kit_pair pair = open_with(interprocess, whole);
 
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
@@ -61,13 +62,13 @@ offsets(bool apart)
 }
 
 static void
-offsets_here(void)
+offsets_local(void)
 {
     offsets(false);
 }
 
 static void
-offsets_apart(void)
+offsets_interprocess(void)
 {
     offsets(true);
 }
@@ -87,11 +88,11 @@ borders(
 }
 
 static void
-segments(bool apart)
+segments(bool interprocess)
 {
     static const uint32_t counts[] = {1, 2, 3, 8};
     const uint64_t whole = 100003;
-    struct kit_pair pair = kit_rma_open(apart, NULL);
+    struct kit_pair pair = kit_rma_open(interprocess, NULL);
     uint64_t max = kit_opened(pair.a)->max_segments;
 
     for (uint32_t i = 0; i < 16; i++) {
@@ -107,20 +108,20 @@ segments(bool apart)
 }
 
 static void
-segments_here(void)
+segments_local(void)
 {
     segments(false);
 }
 
 static void
-segments_apart(void)
+segments_interprocess(void)
 {
     segments(true);
 }
 
 /* As many segments as the plugin takes; a byte each, and a few. */
 static void
-segments_most(void)
+segments_max(void)
 {
     struct kit_pair pair = kit_rma_open(true, NULL);
     uint64_t max = kit_opened(pair.a)->max_segments;
@@ -159,11 +160,11 @@ expect_still(const struct kit_pair *pair, uint64_t whole,
 }
 
 static void
-nothing(bool apart)
+nothing(bool interprocess)
 {
     static const uint64_t at[] = {0, 1, 500, 999};
     const uint64_t whole = 1000;
-    struct kit_pair pair = open_with(apart, whole);
+    struct kit_pair pair = open_with(interprocess, whole);
     struct still before = still_of(&pair, whole);
 
     for (uint32_t i = 0; i < 16; i++) {
@@ -179,19 +180,19 @@ nothing(bool apart)
 }
 
 static void
-nothing_here(void)
+zero_length_local(void)
 {
     nothing(false);
 }
 
 static void
-nothing_apart(void)
+zero_length_interprocess(void)
 {
     nothing(true);
 }
 
 static void
-bounds(bool apart)
+bounds(bool interprocess)
 {
     static const char words[] =
         "a put or get out of range ends with INVALID_ARG";
@@ -199,7 +200,7 @@ bounds(bool apart)
     const uint64_t bad[][2] = {{whole - 10, 11}, {whole, 1}, {0, whole + 1},
         {UINT64_MAX - 3, 8}, {UINT64_MAX, 1}, {UINT64_MAX, 2},
         {whole + 4096, 1}, {16, UINT64_MAX - 3}, {UINT64_MAX / 2 + 1, 64}};
-    struct kit_pair pair = open_with(apart, whole);
+    struct kit_pair pair = open_with(interprocess, whole);
     struct still before = still_of(&pair, whole);
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -218,25 +219,26 @@ bounds(bool apart)
 }
 
 static void
-bounds_here(void)
+bounds_local(void)
 {
     bounds(false);
 }
 
 static void
-bounds_apart(void)
+bounds_interprocess(void)
 {
     bounds(true);
 }
 
-/* All rights of memory here and there; what lacks one is refused. */
+/* All combinations of local and remote rights; a transfer that lacks one is
+ * refused. */
 static void
-rights(bool apart)
+rights(bool interprocess)
 {
     static const uint32_t kinds[] = {
         NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_WRITE, KIT_BOTH};
     const uint64_t whole = 5000;
-    struct kit_pair pair = kit_rma_open(apart, NULL);
+    struct kit_pair pair = kit_rma_open(interprocess, NULL);
 
     for (uint32_t i = 0; i < 18; i++) {
         uint32_t here = kinds[i % 3], there = kinds[i / 3 % 3];
@@ -267,19 +269,19 @@ rights(bool apart)
 }
 
 static void
-rights_here(void)
+rights_local(void)
 {
     rights(false);
 }
 
 static void
-rights_apart(void)
+rights_interprocess(void)
 {
     rights(true);
 }
 
 /* Slots of a source and a sink on either side; puts fill the first half of the
- * other's sink, gets the second half of the own one. */
+ * other's sink, gets the second half of the local one. */
 #define SLOTS 128U
 
 static void
@@ -345,10 +347,10 @@ many_round(const struct kit_pair *pair, uint64_t length)
 
 /* Many at once in both directions, among messages. */
 static void
-many(bool apart)
+many(bool interprocess)
 {
     static const uint64_t lengths[] = {1, 100, 3001, 70001};
-    struct kit_pair pair = kit_rma_open(apart, NULL);
+    struct kit_pair pair = kit_rma_open(interprocess, NULL);
 
     for (uint32_t i = 0; i < 4; i++) {
         uint64_t length = kit_rma_limited(&pair, lengths[i]),
@@ -372,22 +374,22 @@ many(bool apart)
 }
 
 static void
-many_here(void)
+many_local(void)
 {
     many(false);
 }
 
 static void
-many_apart(void)
+many_interprocess(void)
 {
     many(true);
 }
 
 static void
-oneself(void)
+self_send(void)
 {
     const uint64_t whole = 3000000;
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     struct kit_pair pair = {.a = a, .b = a};
     static const uint64_t lengths[] = {1, 5000, 1200000};
 
@@ -402,40 +404,39 @@ oneself(void)
 
 static const struct kit_case cases[] = {
     {"rma_sizes", 11, KIT_NEEDS_RMA, 0, 0,
-        "puts and gets of all sizes move their bytes", sizes_here},
-    {"rma_sizes_apart", 11, KIT_NEEDS_RMA, 1, 0, "likewise between processes",
-        sizes_apart},
+        "puts and gets of all sizes move their bytes", sizes_local},
+    {"rma_sizes_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", sizes_interprocess},
     {"rma_offsets", 11, KIT_NEEDS_RMA, 0, 0,
         "puts and gets write the range that offsets name, and no neighbour",
-        offsets_here},
-    {"rma_offsets_apart", 11, KIT_NEEDS_RMA, 1, 0, "likewise between processes",
-        offsets_apart},
+        offsets_local},
+    {"rma_offsets_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", offsets_interprocess},
     {"rma_segments", 11, KIT_NEEDS_RMA, 0, 0,
         "offsets count through segments, whatever their borders",
-        segments_here},
-    {"rma_segments_apart", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", segments_apart},
-    {"rma_segments_most", 11, KIT_NEEDS_RMA, 1, 0,
-        "a registration has up to max_segments of any size", segments_most},
-    {"rma_nothing", 12, KIT_NEEDS_RMA, 0, 0, "length 0 is allowed",
-        nothing_here},
-    {"rma_nothing_apart", 12, KIT_NEEDS_RMA, 1, 0, "likewise between processes",
-        nothing_apart},
+        segments_local},
+    {"rma_segments_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", segments_interprocess},
+    {"rma_segments_max", 11, KIT_NEEDS_RMA, 1, 0,
+        "a registration has up to max_segments of any size", segments_max},
+    {"rma_zero_length", 12, KIT_NEEDS_RMA, 0, 0, "length 0 is allowed",
+        zero_length_local},
+    {"rma_zero_length_interprocess", 12, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", zero_length_interprocess},
     {"rma_bounds", 11, KIT_NEEDS_RMA, 0, 0,
-        "a range beyond either end's memory is refused", bounds_here},
-    {"rma_bounds_apart", 11, KIT_NEEDS_RMA, 1, 0, "likewise between processes",
-        bounds_apart},
+        "a range beyond either end's memory is refused", bounds_local},
+    {"rma_bounds_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", bounds_interprocess},
     {"rma_rights", 11, KIT_NEEDS_RMA, 0, 0,
         "what a registration of either end does not permit is refused",
-        rights_here},
-    {"rma_rights_apart", 11, KIT_NEEDS_RMA, 1, 0, "likewise between processes",
-        rights_apart},
+        rights_local},
+    {"rma_rights_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", rights_interprocess},
     {"rma_many", 7, KIT_NEEDS_RMA, 0, 0,
-        "many puts and gets both ways at once, among messages", many_here},
-    {"rma_many_apart", 7, KIT_NEEDS_RMA, 1, 0, "likewise between processes",
-        many_apart},
-    {"rma_oneself", 11, KIT_NEEDS_RMA, 0, 0, "a class is its own peer",
-        oneself},
+        "many puts and gets both ways at once, among messages", many_local},
+    {"rma_many_interprocess", 7, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", many_interprocess},
+    {"rma_self", 11, KIT_NEEDS_RMA, 0, 0, "a class is its own peer", self_send},
 };
 
 const struct kit_group kit_cases_rma = {cases, sizeof cases / sizeof cases[0]};

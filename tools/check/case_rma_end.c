@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: when a put or get has ended, the data is there and the memory free;
- * and who has to poll for it. */
+/* Cases: when a put or get has ended, the data is in place and the memory free;
+ * and which side has to poll for it. */
 #include "check/cases.h"
 #include "check/rma.h"
 
@@ -26,10 +26,10 @@ post(struct kit_class *cls, const struct kit_request *request)
 
 /* Awaits an operation's end and nothing else. */
 static void
-await_here(struct kit_class *cls, uint32_t op, const char *step)
+await_local(struct kit_class *cls, uint32_t op, const char *step)
 {
     uint64_t limit = kit_now() + kit_patience();
-    struct kit_end end = {.ended = false};
+    struct kit_completion end = {.ended = false};
 
     kit_step(step);
     while (kit_class_end(cls, op, &end), !end.ended) {
@@ -39,7 +39,7 @@ await_here(struct kit_class *cls, uint32_t op, const char *step)
                 (unsigned long long) (kit_patience() / 1000000U));
     }
     kit_expect(end.status == NA_PLUGIN_OK, 11, "the operation ends with OK",
-        "%s", kit_end_text(&end));
+        "%s", kit_completion_text(&end));
 }
 
 /* Messages are unexpected and expected in turn. */
@@ -56,7 +56,8 @@ watch_next(struct kit_class *cls, const struct watch *watch, uint32_t round)
                   .length = watch->message});
 }
 
-/* At the owner: whenever a message comes, the bytes put before it are there. */
+/* At the owner: whenever a message arrives, the bytes put before it are in
+ * place. */
 static void
 watch_puts(struct kit_class *cls, void *bytes)
 {
@@ -71,8 +72,8 @@ watch_puts(struct kit_class *cls, void *bytes)
     watch_next(cls, &watch, 0);
     for (uint32_t round = 0; round < watch.rounds; round++) {
         kit_pattern(wanted, watch.length, round);
-        await_here(cls, round % 2, "waiting for the message after a put");
-        /* Its end, where something late would be missing, comes first. */
+        await_local(cls, round % 2, "waiting for the message after a put");
+        /* Its end, where late data would be missing, is checked first. */
         kit_expect(memory[watch.length - 1] == wanted[watch.length - 1] &&
                        memcmp(memory, wanted, watch.length) == 0,
             11,
@@ -87,7 +88,7 @@ watch_puts(struct kit_class *cls, void *bytes)
                       .peer = watch.origin,
                       .length = watch.message,
                       .seed = round});
-        await_here(cls, 2, "answering");
+        await_local(cls, 2, "answering");
     }
     free(wanted);
     memcpy(bytes, &watch, sizeof watch);
@@ -104,7 +105,7 @@ put_rounds(const struct kit_pair *pair, uint32_t ctx, uint64_t wanted)
         .origin_ctx = ctx,
         .length = kit_rma_limited(pair, wanted),
         .message = kit_opened(pair->a)->unexpected_header_size + 64};
-    struct kit_end end;
+    struct kit_completion end;
     struct kit_request put = kit_rma_request(pair, KIT_PUT, 0, 0, watch.length);
 
     if (kit_opened(pair->a)->expected_header_size + 64U > watch.message)
@@ -149,16 +150,17 @@ put_visible(void)
 static void
 put_visible_contexts(void)
 {
-    struct kit_pair pair = kit_rma_open(true, &(struct kit_how){.contexts = 2});
+    struct kit_pair pair =
+        kit_rma_open(true, &(struct kit_open_options){.contexts = 2});
 
     put_rounds(&pair, 1, 5000);
     kit_run_for(kit_quiet() / 10);
     put_rounds(&pair, 1, 600000);
 }
 
-/* Gets: what is here at the event, before anything else is polled. */
+/* Gets: the data is in place at the event, before anything else is polled. */
 static void
-get_here(void)
+get_complete(void)
 {
     static const uint64_t lengths[] = {8, 5000, 70001, 3000000};
     struct kit_pair pair = kit_rma_open(true, NULL);
@@ -176,10 +178,10 @@ get_here(void)
             kit_pattern(wanted, length, round);
             kit_region_fill(pair.b, 0, 0, length, round);
             kit_post(pair.a, &get);
-            await_here(kit_class_of(pair.a), 0, "waiting for a get");
+            await_local(kit_class_of(pair.a), 0, "waiting for a get");
             kit_expect(memory[length - 1] == wanted[length - 1] &&
                            memcmp(memory, wanted, length) == 0,
-                11, "the data of a get that has ended is here",
+                11, "when a get has ended its data is in place",
                 "%llu bytes: it was not, in round %u",
                 (unsigned long long) length, round);
         }
@@ -188,12 +190,13 @@ get_here(void)
     }
 }
 
-/* Registrations and memory of either end go as soon as the event is there. */
+/* Registrations and memory of either end are freed as soon as the event is
+ * there. */
 static void
-memory_free_at_end(bool apart)
+memory_free_at_end(bool interprocess)
 {
     static const uint64_t lengths[] = {100, 5000, 300000, 2000000};
-    struct kit_pair pair = kit_rma_open(apart, NULL);
+    struct kit_pair pair = kit_rma_open(interprocess, NULL);
 
     for (uint32_t round = 0; round < kit_times(80); round++) {
         uint64_t length = kit_rma_limited(&pair, lengths[round % 4]);
@@ -217,13 +220,13 @@ memory_free_at_end(bool apart)
 }
 
 static void
-memory_free_here(void)
+memory_free_local(void)
 {
     memory_free_at_end(false);
 }
 
 static void
-memory_free_apart(void)
+memory_free_interprocess(void)
 {
     memory_free_at_end(true);
 }
@@ -247,7 +250,7 @@ transfer_checked(const struct kit_pair *pair, enum kit_kind kind,
         "%llu bytes: other bytes", (unsigned long long) length);
 }
 
-/* RMA_NATIVE: the owner does nothing, once both have met. */
+/* RMA_NATIVE: the owner does nothing, once both are connected. */
 static void
 idle_owner(void)
 {
@@ -272,18 +275,18 @@ static void
 await_by_other(const struct kit_pair *pair)
 {
     uint64_t limit = kit_now() + kit_patience();
-    struct kit_end end = {.ended = false};
+    struct kit_completion end = {.ended = false};
 
     while (!end.ended) {
         kit_poll(pair->a, 0);
         kit_poll(pair->b, 1);
-        kit_look(pair->a, 0, &end);
+        kit_get_completion(pair->a, 0, &end);
         kit_expect(kit_now() < limit, 11,
             "polling any context advances what peers put and get",
             "it is pending while context 1 is polled, not 0");
     }
     kit_expect(end.status == NA_PLUGIN_OK, 11, "the operation ends with OK",
-        "%s", kit_end_text(&end));
+        "%s", kit_completion_text(&end));
 }
 
 /* The owner polls a context that the peer does not name. */
@@ -292,7 +295,7 @@ other_context(void)
 {
     static const uint64_t lengths[] = {1, 5000, 600000};
     struct kit_pair pair =
-        kit_rma_open(false, &(struct kit_how){.contexts = 2});
+        kit_rma_open(false, &(struct kit_open_options){.contexts = 2});
 
     for (uint32_t i = 0; i < 6; i++) {
         uint64_t length = kit_rma_limited(&pair, lengths[i % 3]);
@@ -315,7 +318,8 @@ other_context(void)
 static void
 own_context(void)
 {
-    struct kit_pair pair = kit_rma_open(true, &(struct kit_how){.contexts = 2});
+    struct kit_pair pair =
+        kit_rma_open(true, &(struct kit_open_options){.contexts = 2});
     const uint64_t length = kit_rma_limited(&pair, 300000);
 
     kit_rma_regions(&pair, length, 1, 1);
@@ -336,7 +340,7 @@ own_context(void)
         kit_await_ok(pair.a, op, 8);
 }
 
-/* Puts that are canceled end once; then nobody touches the memory. */
+/* Puts that are canceled end once; then the memory is not accessed. */
 static void
 canceled(void)
 {
@@ -353,20 +357,21 @@ canceled(void)
         for (uint32_t i = 0; i < round % 5; i++)
             kit_run();
         for (uint32_t op = 4; op-- > 0;) {
-            struct kit_end end;
+            struct kit_completion end;
 
-            kit_look(pair.a, op, &end);
+            kit_get_completion(pair.a, op, &end);
             if (!end.ended)
                 kit_cancel(pair.a, op);
         }
         for (uint32_t op = 0; op < 4; op++) {
-            struct kit_end end;
+            struct kit_completion end;
 
             kit_await(pair.a, op, 10, &end);
             kit_expect(end.status == NA_PLUGIN_OK ||
                            end.status == NA_PLUGIN_E_CANCELED,
-                10, "what is canceled ends with CANCELED, or what came first",
-                "%s", kit_end_text(&end));
+                10,
+                "a canceled operation ends with CANCELED, or as it would have",
+                "%s", kit_completion_text(&end));
         }
         kit_region_free(pair.a, 0);
         kit_unexpose(pair.a, 1);
@@ -379,17 +384,18 @@ canceled(void)
 
 static const struct kit_case cases[] = {
     {"put_visible", 11, KIT_NEEDS_RMA, 1, 0,
-        "a put that has ended is there before any later message", put_visible},
+        "a put that has ended is visible before any later message",
+        put_visible},
     {"put_visible_contexts", 11, KIT_NEEDS_RMA | KIT_NEEDS_CONTEXTS, 1, 0,
-        "also if the message comes from and to another context",
+        "also if the message is from and to another context",
         put_visible_contexts},
-    {"get_here", 11, KIT_NEEDS_RMA, 1, 0,
-        "the data of a get is there when its event is", get_here},
+    {"get_complete", 11, KIT_NEEDS_RMA, 1, 0,
+        "when a get has ended its data is in place", get_complete},
     {"rma_memory_free", 11, KIT_NEEDS_RMA, 0, 0,
-        "memory of a put or get that has ended is touched by nobody",
-        memory_free_here},
-    {"rma_memory_free_apart", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", memory_free_apart},
+        "memory of a put or get that has ended is not accessed",
+        memory_free_local},
+    {"rma_memory_free_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
+        "likewise between processes", memory_free_interprocess},
     {"rma_idle_owner", 12, KIT_NEEDS_RMA, 1, 0,
         "with RMA_NATIVE the owner of the memory need not poll", idle_owner},
     {"rma_other_context", 11, KIT_NEEDS_RMA | KIT_NEEDS_CONTEXTS, 0, 0,
@@ -397,7 +403,7 @@ static const struct kit_case cases[] = {
     {"rma_own_context", 8, KIT_NEEDS_RMA | KIT_NEEDS_CONTEXTS, 1, 0,
         "a put or get ends by an event of its own context", own_context},
     {"rma_canceled", 10, KIT_NEEDS_RMA, 1, 0,
-        "puts and gets that are canceled end once, and let go", canceled},
+        "canceled puts and gets end once, and release their memory", canceled},
 };
 
 const struct kit_group kit_cases_rma_end = {

@@ -54,7 +54,7 @@ begins(const char *name, const char *const *beginnings, size_t count)
     return false;
 }
 
-/* What compilers put into objects that watch themselves: sanitizers, gcov. */
+/* Symbols that compilers add to instrumented objects: sanitizers, gcov. */
 static bool
 is_instrument(const char *name)
 {
@@ -65,7 +65,7 @@ is_instrument(const char *name)
     return begins(name, known, sizeof known / sizeof known[0]);
 }
 
-/* What linkers put into them. */
+/* Symbols that linkers add. */
 static bool
 is_linkers(const char *name)
 {
@@ -148,8 +148,8 @@ file_exports(void)
         more.count, more.text);
 }
 
-/* Written by nobody once it is loaded: the segment is read-only, or becomes so
- * when it has been relocated. */
+/* Never written once it is loaded: the segment is read-only, or becomes so
+ * after relocation. */
 static void
 file_constant(void)
 {
@@ -211,8 +211,8 @@ file_needs(void)
             names_add(&needed, name);
     }
     kit_expect(needed.count == 0, 2,
-        "the object does not depend on who loads it", "it needs %s",
-        needed.text);
+        "the object does not depend on the program that loads it",
+        "it needs %s", needed.text);
 }
 
 /* A process has little room for static TLS of what it loads late. */
@@ -234,7 +234,7 @@ file_memory(void)
 {
     const struct elf *elf = kit_static_object();
     unsigned int machine = elf->header.e_machine;
-    /* Without a word on it, these machines make it executable. */
+    /* Without this header these machines make the stack executable. */
     bool stack = machine == EM_X86_64 || machine == EM_386 || machine == EM_ARM;
     uint64_t flags = 0, unused;
     ElfW(Phdr) segment;
@@ -258,7 +258,7 @@ trust(const char *path)
     if (stat(path, &st) != 0)
         kit_not_run("%s: %s", path, strerror(errno));
     kit_expect(st.st_uid == 0 || st.st_uid == geteuid(), 15,
-        "files and folders are root's, or of who loads them",
+        "files and folders belong to root or the current user",
         "%s is owned by user %ju", path, (uintmax_t) st.st_uid);
     kit_expect(!(st.st_mode & (S_IWGRP | S_IWOTH)), 15,
         "files and folders are written by their owner only",
@@ -467,7 +467,7 @@ unload(void *handle)
 
 /* One that was refused is closed, and may be looked at again. */
 static void
-load_again(void)
+load_repeated(void)
 {
     void *first = kit_static_load(), *second;
     const na_plugin *table = kit_static_table(first);
@@ -513,8 +513,8 @@ static const struct kit_case cases[] = {
     {"load_resolves", 2, 0, 0, 0, "its dependencies have all that it lacks",
         load_resolves},
     {"load_quiet", 13, 0, 0, 0, "loading runs nothing of it", load_quiet},
-    {"load_again", 13, 0, 0, 0, "it is loaded and closed again and again",
-        load_again},
+    {"load_repeated", 13, 0, 0, 0, "it is loaded and closed again and again",
+        load_repeated},
     {"table_versions", 3, 0, 0, 0, "magic, versions and size are accepted",
         kit_static_versions},
     {"table_bits", 4, 0, 0, 0, "bits that must be zero are", kit_static_bits},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: peers that are stopped, or forgotten; contexts and classes that go while
+/* Cases: peers that are stopped, or forgotten; contexts and classes closed while
  * work is pending. */
 #include "check/cases.h"
 #include "check/class.h"
@@ -128,23 +128,23 @@ post_receives(struct kit_side *b, uint32_t count)
 static void
 stopped(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
-    struct kit_side *c = kit_there(1, NULL), *d;
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
+    struct kit_side *c = kit_remote(1, NULL), *d;
     uint64_t length = kit_small(a), began;
     uint32_t count;
 
-    kit_acquaint(a, b);
-    kit_acquaint(a, c);
+    kit_lookup_each_other(a, b);
+    kit_lookup_each_other(a, c);
     if (has_rma(a))
         open_memory(a, b);
     for (uint32_t i = 0; i < 4; i++)
         kit_recv_expected(b, EXPECTED + i, a, length, 2 + i);
     /* One that has never reached b. */
-    d = kit_here(NULL);
-    kit_know(d, b);
-    kit_know(b, d);
-    kit_know(d, c);
-    kit_know(c, d);
+    d = kit_local(NULL);
+    kit_lookup(d, b);
+    kit_lookup(b, d);
+    kit_lookup(d, c);
+    kit_lookup(c, d);
     kit_signal(b, SIGSTOP);
     kit_step("submits to a stopped peer");
     count = post_all(a, b);
@@ -155,13 +155,13 @@ stopped(void)
     /* Also when the sends have waited for a while. */
     for (uint32_t i = 0; i < 10; i++) {
         kit_run_for(50000000);
-        kit_trip(a, c, 12);
-        kit_trip(d, c, 12);
+        kit_round_trip(a, c, 12);
+        kit_round_trip(d, c, 12);
     }
     began = kit_now();
     for (uint32_t i = 0; i < 100; i++) {
-        kit_trip(a, c, 12);
-        kit_trip(d, c, 12);
+        kit_round_trip(a, c, 12);
+        kit_round_trip(d, c, 12);
     }
     kit_expect(kit_now() - began < kit_patience() / 2, 12,
         "a stopped peer delays no other", "200 round trips took %llu ms",
@@ -177,18 +177,18 @@ stopped(void)
 static void
 killed_while_stopped(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
-    struct kit_side *c = kit_there(1, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
+    struct kit_side *c = kit_remote(1, NULL);
     uint32_t count;
 
-    kit_acquaint(a, b);
-    kit_acquaint(a, c);
+    kit_lookup_each_other(a, b);
+    kit_lookup_each_other(a, c);
     if (has_rma(a))
         open_memory(a, b);
     kit_signal(b, SIGSTOP);
     count = post_all(a, b);
     kit_signal(b, SIGKILL);
-    kit_trip(a, c, 12);
+    kit_round_trip(a, c, 12);
     for (uint32_t i = 0; i < count; i++)
         kit_await_dead(a, i, true);
     for (uint32_t i = 0; i < 4; i++)
@@ -204,14 +204,14 @@ static bool
 cancel_ends(struct kit_side *a, struct kit_side *b, uint32_t op)
 {
     uint64_t limit = kit_now() + 10 * kit_quiet();
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_recv_expected(a, op, b, kit_small(a), 50);
     kit_run();
     kit_cancel(a, op);
     do {
         kit_run();
-        kit_look(a, op, &end);
+        kit_get_completion(a, op, &end);
     } while (!end.ended && kit_now() < limit);
     return end.ended;
 }
@@ -220,23 +220,23 @@ cancel_ends(struct kit_side *a, struct kit_side *b, uint32_t op)
 static void
 await_forgotten(struct kit_side *a, uint32_t op, bool may_be_ok)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_await(a, op, 12, &end);
     kit_expect(end.status < 0 || may_be_ok, 12,
         "what is pending with a peer ends with an error when it is forgotten",
-        "%s", kit_end_text(&end));
+        "%s", kit_completion_text(&end));
 }
 
 static void
-forgotten_dead(void)
+forget_dead_peer(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
-    struct kit_side *c = kit_there(1, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
+    struct kit_side *c = kit_remote(1, NULL);
     uint32_t count;
 
-    kit_acquaint(a, b);
-    kit_acquaint(a, c);
+    kit_lookup_each_other(a, b);
+    kit_lookup_each_other(a, c);
     kit_recv_expected(a, RECEIVE, b, kit_small(a), 1);
     kit_polls(b, false);
     kit_fill(a, b, 0, &count);
@@ -245,10 +245,10 @@ forgotten_dead(void)
     await_forgotten(a, RECEIVE, false);
     for (uint32_t i = 0; i < count; i++)
         await_forgotten(a, i, true);
-    kit_trip(a, c, 12);
+    kit_round_trip(a, c, 12);
     /* Again, of one that is forgotten, and in the midst of nothing. */
     kit_forget(a, kit_number(b));
-    kit_trip(a, c, 12);
+    kit_round_trip(a, c, 12);
 }
 
 /* The one who was forgotten may learn of it by a send that fails: it has until
@@ -257,7 +257,7 @@ static void
 reaches_again(struct kit_side *b, struct kit_side *a)
 {
     uint64_t limit = kit_now() + kit_patience(), length = kit_small(a);
-    struct kit_end end = {.ended = false};
+    struct kit_completion end = {.ended = false};
 
     kit_recv_unexpected(a, 240, length);
     do {
@@ -269,8 +269,8 @@ reaches_again(struct kit_side *b, struct kit_side *a)
             .seed = 9,
             .may_fail = true};
 
-        kit_expect(kit_now() < limit, 12, "who was forgotten can begin anew",
-            "%s", kit_end_text(&end));
+        kit_expect(kit_now() < limit, 12, "a forgotten peer connects again",
+            "%s", kit_completion_text(&end));
         kit_post(b, &request);
         kit_await(b, 240, 7, &end);
     } while (end.status != NA_PLUGIN_OK);
@@ -278,13 +278,13 @@ reaches_again(struct kit_side *b, struct kit_side *a)
 }
 
 static void
-forgotten_living(void)
+forget_live_peer(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
     uint64_t length = kit_small(a);
     bool ends;
 
-    kit_acquaint(a, b);
+    kit_lookup_each_other(a, b);
     ends = cancel_ends(a, b, 230);
     for (uint32_t i = 0; i < 3; i++) {
         if (ends)
@@ -306,12 +306,12 @@ forgotten_living(void)
 static void
 destroy_pending(bool stops)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
     bool rma = has_rma(a);
     uint64_t hash = 0, began;
     uint32_t count;
 
-    kit_acquaint(a, b);
+    kit_lookup_each_other(a, b);
     if (rma)
         open_memory(a, b);
     kit_polls(b, false);
@@ -342,27 +342,27 @@ destroy_pending(bool stops)
 }
 
 static void
-destroyed_stopped(void)
+destroyed_peer_stopped(void)
 {
     destroy_pending(true);
 }
 
 static void
-destroyed_living(void)
+destroyed_pending(void)
 {
     destroy_pending(false);
 }
 
 /* Two contexts: one is destroyed, the other works on with the same peer. */
 static void
-destroyed_beside(void)
+destroyed_others_continue(void)
 {
-    struct kit_how how = {.contexts = 2};
-    struct kit_side *a = kit_here(&how), *b = kit_there(0, NULL);
+    struct kit_open_options how = {.contexts = 2};
+    struct kit_side *a = kit_local(&how), *b = kit_remote(0, NULL);
     bool rma = has_rma(a);
     uint64_t length = kit_small(a), hash = 0;
 
-    kit_acquaint(a, b);
+    kit_lookup_each_other(a, b);
     if (rma)
         open_memory(a, b);
     for (uint32_t i = 0; i < kit_times(20); i++) {
@@ -383,8 +383,8 @@ destroyed_beside(void)
         kit_ctx_destroy(a, 1);
         if (rma)
             hash = kit_region_hash(a, 0, 0, LARGE / 2);
-        kit_trip(a, b, 10);
-        kit_trip(b, a, 10);
+        kit_round_trip(a, b, 10);
+        kit_round_trip(b, a, 10);
         if (rma)
             kit_expect(kit_region_hash(a, 0, 0, LARGE / 2) == hash, 10,
                 "memory is not touched after ctx_destroy", "a get wrote to it");
@@ -394,17 +394,17 @@ destroyed_beside(void)
 
 /* Peers send to a class that is closed. */
 static void
-closed_amid_sends(void)
+closed_during_sends(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
-    struct kit_side *c = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
+    struct kit_side *c = kit_local(NULL);
     uint64_t length = kit_small(a), limit;
-    struct kit_end end;
+    struct kit_completion end;
     uint32_t count;
 
-    kit_acquaint(a, b);
-    kit_acquaint(a, c);
-    kit_acquaint(b, c);
+    kit_lookup_each_other(a, b);
+    kit_lookup_each_other(a, c);
+    kit_lookup_each_other(b, c);
     kit_polls(a, false);
     kit_fill(c, a, 0, &count);
     for (uint32_t i = 0; i < 32; i++)
@@ -414,7 +414,7 @@ closed_amid_sends(void)
     kit_step("closes the class");
     kit_close(a);
     kit_step("waits for the ends");
-    kit_trip(b, c, 12);
+    kit_round_trip(b, c, 12);
     for (uint32_t i = 0; i < count; i++)
         kit_await_dead(c, i, true);
     for (uint32_t i = 0; i < 32; i++)
@@ -435,28 +435,30 @@ closed_amid_sends(void)
             (unsigned long long) (kit_patience() / 1000000U));
         kit_post(c, &request);
         kit_await_dead(c, LAST, true);
-        kit_look(c, LAST, &end);
+        kit_get_completion(c, LAST, &end);
     } while (end.status == NA_PLUGIN_OK);
 }
 
 static const struct kit_case cases[] = {
-    {"stopped", 12, 0, 2, 40, "a peer that is stopped blocks nobody", stopped},
+    {"stopped", 12, 0, 2, 40, "a stopped peer blocks no other", stopped},
     {"stopped_killed", 7, 0, 2, 40,
         "what waits for a stopped peer ends when that is killed",
         killed_while_stopped},
-    {"forgotten_dead", 12, KIT_NEEDS_FORGET, 2, 0,
-        "forgetting a dead peer ends what is pending", forgotten_dead},
-    {"forgotten_living", 12, KIT_NEEDS_FORGET, 1, 0,
-        "a forgotten peer is reached again", forgotten_living},
-    {"destroyed_stopped", 10, 0, 1, 40,
-        "a context goes with everything pending at a stopped peer",
-        destroyed_stopped},
-    {"destroyed_living", 10, 0, 1, 40, "a context goes with everything pending",
-        destroyed_living},
-    {"destroyed_beside", 10, KIT_NEEDS_CONTEXTS, 1, 40,
-        "a context goes, others work on", destroyed_beside},
-    {"closed_amid_sends", 12, 0, 1, 0,
-        "who sends to a class that is closed gets an error", closed_amid_sends},
+    {"forget_dead_peer", 12, KIT_NEEDS_FORGET, 2, 0,
+        "forgetting a dead peer ends what is pending", forget_dead_peer},
+    {"forget_live_peer", 12, KIT_NEEDS_FORGET, 1, 0,
+        "a forgotten peer is reached again", forget_live_peer},
+    {"destroyed_peer_stopped", 10, 0, 1, 40,
+        "a context is destroyed with operations pending at a stopped peer",
+        destroyed_peer_stopped},
+    {"destroyed_pending", 10, 0, 1, 40,
+        "a context is destroyed with operations pending", destroyed_pending},
+    {"destroyed_others_continue", 10, KIT_NEEDS_CONTEXTS, 1, 40,
+        "a context is destroyed, others keep working",
+        destroyed_others_continue},
+    {"closed_during_sends", 12, 0, 1, 0,
+        "sends to a class that is closed end with an error",
+        closed_during_sends},
 };
 
 const struct kit_group kit_cases_stop = {cases, sizeof cases / sizeof cases[0]};

@@ -16,12 +16,12 @@
 static void
 open_sides(struct kit_side **a_p, struct kit_side **b_p, uint32_t contexts)
 {
-    struct kit_how how = {.contexts = contexts};
+    struct kit_open_options how = {.contexts = contexts};
 
-    *a_p = kit_here(&how);
-    *b_p = kit_there(0, &how);
-    kit_know(*a_p, *b_p);
-    kit_know(*b_p, *a_p);
+    *a_p = kit_local(&how);
+    *b_p = kit_remote(0, &how);
+    kit_lookup(*a_p, *b_p);
+    kit_lookup(*b_p, *a_p);
 }
 
 /* Posts the first receives, so that nothing expected comes early. */
@@ -125,7 +125,7 @@ pool_receipt(struct pool *pool, uint32_t op)
 {
     const struct kit_op *it = &pool->cls->ops_made[op];
     uint64_t header = pool->cls->opened.unexpected_header_size;
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_class_end(pool->cls, op, &end);
     kit_expect(end.status == NA_PLUGIN_OK, 9, "an operation ends with OK",
@@ -133,8 +133,8 @@ pool_receipt(struct pool *pool, uint32_t op)
     if (it->request.kind != KIT_RECV_UNEXPECTED)
         return;
     kit_expect(end.hash == kit_pattern_hash(pool->length - header, end.seed), 9,
-        "a message has the contents sent", "%s, seed %llu", kit_end_text(&end),
-        (unsigned long long) end.seed);
+        "a message has the contents sent", "%s, seed %llu",
+        kit_completion_text(&end), (unsigned long long) end.seed);
     atomic_fetch_add_explicit(&pool->received, 1, memory_order_relaxed);
 }
 
@@ -165,7 +165,7 @@ pool_post(struct pool *pool, uint32_t op, uint32_t ticket)
         .seed = ticket,
         .own_buffer = ticket % 3 == 0};
 
-    /* Never used before: nothing to look at. */
+    /* Never used before: nothing to check. */
     if (atomic_load_explicit(
             &pool->cls->ops_made[op].stored, memory_order_relaxed))
         pool_receipt(pool, op);
@@ -270,12 +270,12 @@ reuse(void)
 
 /* Classes opened, used and closed in parallel. */
 static void *
-live(void *arg)
+run_cycle(void *arg)
 {
-    uint32_t lives = *(const uint32_t *) arg;
-    struct kit_how how = {.contexts = 1};
+    uint32_t cycles = *(const uint32_t *) arg;
+    struct kit_open_options how = {.contexts = 1};
 
-    for (uint32_t i = 0; i < lives; i++) {
+    for (uint32_t i = 0; i < cycles; i++) {
         struct kit_class *cls = kit_class_open(&how, 0);
         uint64_t length = cls->opened.unexpected_header_size + 8;
         struct kit_request receive = {
@@ -283,7 +283,7 @@ live(void *arg)
         struct kit_request send = {
             .kind = KIT_SEND_UNEXPECTED, .length = length, .seed = i};
         uint64_t limit = kit_now() + kit_patience();
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_class_post(cls, &receive);
         kit_class_post(cls, &send);
@@ -292,7 +292,7 @@ live(void *arg)
             kit_class_end(cls, 1, &end);
         } while (!end.ended && kit_now() < limit);
         kit_expect(end.ended && end.status == NA_PLUGIN_OK && end.seed == i, 12,
-            "classes live side by side", "%s", kit_end_text(&end));
+            "classes live side by side", "%s", kit_completion_text(&end));
         kit_class_close(cls);
     }
     return NULL;
@@ -301,13 +301,13 @@ live(void *arg)
 static void
 classes(void)
 {
-    uint32_t lives = kit_times(100);
+    uint32_t cycles = kit_times(100);
     pthread_t threads[WORKERS];
 
     kit_target_load();
     kit_step("threads open and close classes");
     for (uint32_t i = 0; i < WORKERS; i++)
-        if (pthread_create(&threads[i], NULL, live, &lives) != 0)
+        if (pthread_create(&threads[i], NULL, run_cycle, &cycles) != 0)
             kit_not_run("no thread");
     for (uint32_t i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: na.wait/1: the descriptor, sleeping while there is nothing, and being
- * woken by what comes. Races of waking with arming: case_wake.c. */
+/* Cases: na.wait/1: the descriptor, sleeping while there is nothing to do, and
+ * the wake-up by what arrives. Races of waking with arming: case_wake.c. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
@@ -24,11 +24,11 @@ struct pair {
 static struct pair
 open_pair(void)
 {
-    struct pair pair = {.a = kit_here(NULL), .b = kit_there(0, NULL)};
+    struct pair pair = {.a = kit_local(NULL), .b = kit_remote(0, NULL)};
 
     pair.cls = kit_class_of(pair.a);
     pair.length = kit_small(pair.a);
-    kit_acquaint(pair.a, pair.b);
+    kit_lookup_each_other(pair.a, pair.b);
     return pair;
 }
 
@@ -68,7 +68,7 @@ descriptor(void)
                 i, fd);
         }
         kit_class_sleep(pair.cls, 0, count, NS_PER_MS);
-        kit_trip(pair.b, pair.a, 12);
+        kit_round_trip(pair.b, pair.a, 12);
     }
 }
 
@@ -83,7 +83,7 @@ processor_time(void)
 
 /* Sleeps and polls by turns for a time. How often. */
 static uint32_t
-doze(struct kit_class *cls, uint32_t count, uint64_t ns)
+sleep_briefly(struct kit_class *cls, uint32_t count, uint64_t ns)
 {
     uint64_t end = kit_now() + ns;
     uint32_t turns = 0;
@@ -104,18 +104,18 @@ expect_idle(struct kit_class *cls, uint32_t count, uint32_t parts)
     uint32_t turns;
 
     kit_step("becomes idle");
-    doze(cls, count, kit_quiet() / 2);
+    sleep_briefly(cls, count, kit_quiet() / 2);
     kit_step("is idle");
     began = kit_now();
     used = processor_time();
-    turns = doze(cls, count, ns);
+    turns = sleep_briefly(cls, count, ns);
     used = processor_time() - used;
     began = kit_now() - began;
     /* A process that gets little of the processor wakes too often as well. */
     kit_expect(
         used * 1000 <= began * parts && turns <= began / NS_PER_MS * parts / 10,
         12,
-        "who has nothing to poll sleeps: arm says OK, and the descriptor is "
+        "with nothing to poll arm says OK, and the descriptor is "
         "not readable",
         "%.1f ms of processor time in %.1f ms, %u polls", (double) used / 1e6,
         (double) began / 1e6, turns);
@@ -124,7 +124,7 @@ expect_idle(struct kit_class *cls, uint32_t count, uint32_t parts)
 static void
 idle_alone(void)
 {
-    expect_idle(kit_class_of(kit_here(NULL)), 1, 20);
+    expect_idle(kit_class_of(kit_local(NULL)), 1, 20);
 }
 
 /* Receives wait, a peer is connected, and polls. */
@@ -142,13 +142,13 @@ idle_connected(void)
     kit_await_message(pair.a, 0, 11, pair.length, 3, 3, kit_number(pair.b));
 }
 
-/* An operation has ended in this process while the context was armed: what it
- * was woken by is taken away by the poll. */
+/* An operation has ended in this process while the context was armed: the poll
+ * clears what woke it. */
 static void
 idle_after_wake(void)
 {
     struct pair pair = open_pair();
-    struct kit_end end;
+    struct kit_completion end;
 
     for (uint32_t round = 0; round < 4; round++) {
         uint64_t ns;
@@ -158,14 +158,16 @@ idle_after_wake(void)
             kit_class_poll(pair.cls, 0);
         kit_cancel(pair.a, 2 * round);
         kit_class_sleep_for(pair.cls, 0, 1, 2 * round);
-        kit_look(pair.a, 2 * round, &end);
+        kit_get_completion(pair.a, 2 * round, &end);
         kit_expect(end.status == NA_PLUGIN_E_CANCELED, 10,
-            "what is cancelled ends with CANCELED", "%s", kit_end_text(&end));
+            "what is cancelled ends with CANCELED", "%s",
+            kit_completion_text(&end));
     }
     expect_idle(pair.cls, 1, 20);
 }
 
-/* Sends until some have to wait. How many there are, from operation 0 on. */
+/* Sends until some have to wait. Returns how many there are, from operation 0
+ * on. */
 static uint32_t
 fill(const struct pair *pair)
 {
@@ -177,7 +179,7 @@ fill(const struct pair *pair)
     return count;
 }
 
-/* What waits can only be released by a peer that does nothing. */
+/* These can only be completed by the peer, which does nothing. */
 static void
 idle_stuck(void)
 {
@@ -187,7 +189,7 @@ idle_stuck(void)
     expect_idle(pair.cls, 1, 200);
 }
 
-/* Receives so many messages, of whatever contents, after a while. */
+/* Receives so many messages, of any contents, after a while. */
 struct drain {
     uint32_t count;
     uint32_t delay_ns;
@@ -231,7 +233,8 @@ backpressure(void)
     }
 }
 
-/* The peer has sent, and nobody has polled, before the context is armed. */
+/* The peer has sent before the context is armed, and it has not been polled
+ * since. */
 static void
 arrived_before(void)
 {
@@ -239,13 +242,13 @@ arrived_before(void)
 
     for (uint32_t i = 0; i < kit_times(200); i++) {
         uint64_t until;
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_recv_unexpected(pair.a, i % 4, pair.length);
         kit_send_unexpected(pair.b, i % 4, pair.a, pair.length, i, i);
         until = kit_now() + UINT64_C(2) * NS_PER_MS;
         do
-            kit_look(pair.b, i % 4, &end);
+            kit_get_completion(pair.b, i % 4, &end);
         while (!end.ended && kit_now() < until);
         if (i % 2 == 1)
             usleep(200);
@@ -319,7 +322,7 @@ level_triggered(void)
             kit_class_poll(cls, 0);
             kit_expect(kit_now() < end, 12,
                 "the descriptor of an armed context is not readable when "
-                "nothing came",
+                "nothing arrived",
                 "it is, poll after poll");
         }
     }
@@ -330,14 +333,14 @@ static bool
 can_cancel(const struct pair *pair)
 {
     uint64_t end_of_wait = kit_now() + 20 * kit_quiet();
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_recv_expected(pair->a, 8, pair->b, pair->length, 8);
     kit_run();
     kit_cancel(pair->a, 8);
     do {
         kit_run();
-        kit_look(pair->a, 8, &end);
+        kit_get_completion(pair->a, 8, &end);
     } while (!end.ended && kit_now() < end_of_wait);
     return end.ended;
 }
@@ -348,7 +351,7 @@ cancelled(void)
     struct pair pair = open_pair();
 
     if (!can_cancel(&pair))
-        kit_not_offered("receives are not cancelled here");
+        kit_not_offered("receives cannot be cancelled here");
     for (uint32_t i = 0; i < kit_times(200); i++) {
         uint32_t op = i % 4;
 
@@ -378,30 +381,31 @@ die(struct kit_class *cls, void *bytes)
     kill(getpid(), SIGKILL);
 }
 
-/* A sleeper hears of a peer's death by the receive that it has from it. */
+/* A sleeping process learns of a peer's death by the receive that it has from
+ * it. */
 static void
 peer_dies(void)
 {
     static const uint32_t delays[] = {0, 300000, 5000000, 100000000};
-    struct pair pair = {.a = kit_here(NULL)};
+    struct pair pair = {.a = kit_local(NULL)};
 
     pair.cls = kit_class_of(pair.a);
     pair.length = kit_small(pair.a);
     for (uint32_t i = 0; i < 4; i++) {
         struct dying plan = {delays[i]};
-        struct kit_end end;
+        struct kit_completion end;
 
-        pair.b = kit_there(i, NULL);
-        kit_acquaint(pair.a, pair.b);
+        pair.b = kit_remote(i, NULL);
+        kit_lookup_each_other(pair.a, pair.b);
         kit_recv_expected(pair.a, 2 * i, pair.b, pair.length, 1);
         kit_begin(pair.b, die, &plan, sizeof plan);
         kit_class_sleep_for(pair.cls, 0, 1, 2 * i);
-        kit_look(pair.a, 2 * i, &end);
+        kit_get_completion(pair.a, 2 * i, &end);
         kit_expect(end.status == NA_PLUGIN_E_HOSTUNREACH ||
                        end.status == NA_PLUGIN_E_IO_ERROR,
             12, "a receive ends with HOSTUNREACH or IO_ERROR if its peer dies",
-            "%s", kit_end_text(&end));
-        kit_unknow(pair.a, kit_number(pair.b));
+            "%s", kit_completion_text(&end));
+        kit_addr_free(pair.a, kit_number(pair.b));
         kit_signal(pair.b, SIGKILL);
     }
 }
@@ -412,24 +416,25 @@ static const struct kit_case cases[] = {
     {"wait_idle_alone", 12, KIT_NEEDS_WAIT, 0, 0,
         "a class without peers sleeps", idle_alone},
     {"wait_idle_connected", 12, KIT_NEEDS_WAIT, 1, 0,
-        "a class with a peer and receives sleeps until a message comes",
+        "a class with a peer and receives sleeps until a message arrives",
         idle_connected},
     {"wait_idle_after_wake", 12, KIT_NEEDS_WAIT, 1, 0,
-        "who was woken, and has polled, sleeps again", idle_after_wake},
+        "after waking and polling it sleeps again", idle_after_wake},
     {"wait_idle_stuck", 12, KIT_NEEDS_WAIT, 1, 0,
         "a class whose sends wait for a peer that does nothing sleeps",
         idle_stuck},
     {"wait_arrived_before", 12, KIT_NEEDS_WAIT, 1, 0,
-        "what came before arming is seen by it", arrived_before},
+        "arm sees what arrived before it", arrived_before},
     {"wait_level_triggered", 12, KIT_NEEDS_WAIT, 1, 0,
         "the descriptor stays readable until the poll, and no longer",
         level_triggered},
     {"wait_backpressure", 12, KIT_NEEDS_WAIT, 1, 0,
-        "a sleeper's sends go on when the peer makes room", backpressure},
+        "queued sends continue when the peer makes room", backpressure},
     {"wait_cancelled", 12, KIT_NEEDS_WAIT, 1, 0,
-        "what is cancelled ends for one who then sleeps", cancelled},
+        "cancelled operations end although the canceller sleeps next",
+        cancelled},
     {"wait_peer_dies", 12, KIT_NEEDS_WAIT, 4, 0,
-        "a sleeper learns of the death of its peer", peer_dies},
+        "a sleeping class learns of the death of its peer", peer_dies},
 };
 
 const struct kit_group kit_cases_wait = {cases, sizeof cases / sizeof cases[0]};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cases: no wake-up is lost. Two sides answer each other and sleep before each
- * poll; a pause before arming, another one each time, lets what comes meet every
- * moment of it.
+ * poll; a pause before arming, of another length each time, makes messages
+ * arrive at every moment of it.
  */
 #include "check/cases.h"
 #include "check/class.h"
@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#define STOP 490U /* operation that ends kit_class_sleep_for's of act_doze */
+#define STOP                                                                   \
+    490U /* operation that ends kit_class_sleep_for's of act_sleep_briefly */
 #define REGION_MAX 262144U
 
 /* A conversation, as one side has it. Operations from base on: two receives,
@@ -33,7 +34,7 @@ struct talk {
 #define SHORT_NS 4000U
 #define AT_ONCE_NS 5000U /* a thread that waits so long has slept */
 
-/* When to arm: about when what is awaited usually comes. */
+/* When to arm: about when the awaited message usually arrives. */
 struct rhythm {
     uint32_t random;
     uint64_t usual_ns;
@@ -51,7 +52,7 @@ pause_at_random(struct rhythm *rhythm, uint64_t ns)
         ;
 }
 
-/* It had come when the pause was over, or came later. */
+/* Whether it had arrived when the pause was over. */
 static void
 follow(struct rhythm *rhythm, bool late)
 {
@@ -125,16 +126,16 @@ check(struct kit_class *cls, const struct talk *talk, uint32_t round)
 {
     uint64_t header = talk->unexpected ? cls->opened.unexpected_header_size
                                        : cls->opened.expected_header_size;
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_class_end(cls, talk->base + round % 2, &end);
     kit_expect(end.status == NA_PLUGIN_OK, 11, "the receive ends with OK", "%s",
-        kit_end_text(&end));
+        kit_completion_text(&end));
     kit_expect(end.length == talk->length &&
                    end.hash == kit_pattern_hash(talk->length - header,
                                    seed_of(round, !talk->begins)),
         11, "the message of this round arrives", "%s, seed %llu, round %u",
-        kit_end_text(&end), (unsigned long long) end.seed, round);
+        kit_completion_text(&end), (unsigned long long) end.seed, round);
 }
 
 /* The script has posted the first receive of the side that does not begin. */
@@ -179,13 +180,13 @@ static void
 open_talk(struct kit_side **a_p, struct kit_side **b_p, uint32_t contexts,
     struct talk *talk)
 {
-    struct kit_how how = {.contexts = contexts};
+    struct kit_open_options how = {.contexts = contexts};
     const na_plugin_opened *opened;
 
-    *a_p = kit_here(&how);
-    *b_p = kit_there(0, &how);
-    kit_know(*a_p, *b_p);
-    kit_know(*b_p, *a_p);
+    *a_p = kit_local(&how);
+    *b_p = kit_remote(0, &how);
+    kit_lookup(*a_p, *b_p);
+    kit_lookup(*b_p, *a_p);
     kit_class_of(*a_p)->unlocked = true;
     opened = kit_opened(*a_p);
     talk->contexts = contexts;
@@ -228,7 +229,7 @@ unexpected(void)
 
 /* Two contexts in turn, one thread that sleeps on both. */
 static void
-contexts_together(void)
+contexts_one_thread(void)
 {
     ping_pong((struct talk){.rounds = kit_times(30000)}, 2);
 }
@@ -267,7 +268,7 @@ act_converse_twice(struct kit_class *cls, void *bytes)
 }
 
 static void
-contexts_apart(void)
+contexts_two_threads(void)
 {
     struct talk talk = {.rounds = kit_times(30000), .unexpected = true};
     struct pair_of_talks here, there;
@@ -294,9 +295,9 @@ contexts_apart(void)
     kit_join(b, &there, sizeof there);
 }
 
-/* Sleeps, and polls when woken, until an unexpected message has come. */
+/* Sleeps, and polls when woken, until an unexpected message has arrived. */
 static void
-act_doze(struct kit_class *cls, void *bytes)
+act_sleep_briefly(struct kit_class *cls, void *bytes)
 {
     struct kit_request request = {.kind = KIT_RECV_UNEXPECTED, .op = STOP};
 
@@ -337,7 +338,7 @@ transfer(struct kit_side *a, struct kit_side *b, uint32_t round)
     if (request.kind == KIT_GET)
         kit_expect(kit_hash(memory, request.length) ==
                        kit_pattern_hash(request.length, 7),
-            11, "the end of a get means that the data is here",
+            11, "when a get has ended its data is in place",
             "other bytes, of %llu", (unsigned long long) request.length);
 }
 
@@ -360,7 +361,7 @@ rma(void)
         kit_region(b, &region);
         kit_expose(b, i, a, 2 + i);
     }
-    kit_begin(b, act_doze, &talk, sizeof talk);
+    kit_begin(b, act_sleep_briefly, &talk, sizeof talk);
     kit_step("gets, puts, and sleeps");
     for (uint32_t round = 0; round < talk.rounds; round++) {
         pause_at_random(&rhythm, 20000);
@@ -433,7 +434,7 @@ help(void *arg)
 }
 
 static void
-sleep_and_help(struct helper *helper)
+sleep_and_serve(struct helper *helper)
 {
     struct kit_class *cls = helper->cls;
     pthread_t thread;
@@ -470,7 +471,7 @@ static void
 other_threads(void)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct kit_side *a = kit_here(NULL);
+        struct kit_side *a = kit_local(NULL);
         struct helper helper = {.cls = kit_class_of(a),
             .receives = i == 1,
             .talk = {.peer = kit_number(a),
@@ -480,12 +481,12 @@ other_threads(void)
                 .length = kit_opened(a)->unexpected_header_size + 32}};
 
         kit_step(i == 0 ? "another thread sends" : "another thread receives");
-        sleep_and_help(&helper);
+        sleep_and_serve(&helper);
         kit_close(a);
     }
 }
 
-/* Says hello after a moment. */
+/* Sends a first message after a moment. */
 struct visit {
     uint32_t host; /* number of its address */
     uint32_t delay_ns;
@@ -514,21 +515,21 @@ act_visit(struct kit_class *cls, void *bytes)
 static void
 new_peers(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 32;
 
     for (uint32_t i = 0; i < kit_times(60); i++) {
-        struct kit_side *b = kit_there(0, NULL);
+        struct kit_side *b = kit_remote(0, NULL);
         struct visit visit = {kit_number(a), i % 6 * 150000, length};
 
-        kit_know(a, b);
-        kit_know(b, a);
+        kit_lookup(a, b);
+        kit_lookup(b, a);
         kit_recv_unexpected(a, i % 2, length);
         kit_begin(b, act_visit, &visit, sizeof visit);
         kit_class_sleep_for(kit_class_of(a), 0, 1, i % 2);
         kit_await_message(a, i % 2, 11, length, 1, 1, kit_number(b));
         kit_join(b, &visit, sizeof visit);
-        kit_unknow(a, kit_number(b));
+        kit_addr_free(a, kit_number(b));
         kit_close(b);
     }
 }
@@ -538,16 +539,18 @@ static const struct kit_case cases[] = {
         "no wake-up is lost among expected messages", expected},
     {"wake_unexpected", 12, KIT_NEEDS_WAIT, 1, 240,
         "no wake-up is lost among unexpected messages", unexpected},
-    {"wake_contexts_together", 12, KIT_NEEDS_WAIT | KIT_NEEDS_CONTEXTS, 1, 240,
-        "none with one sleeper for two contexts", contexts_together},
-    {"wake_contexts_apart", 12, KIT_NEEDS_WAIT | KIT_NEEDS_CONTEXTS, 1, 240,
-        "none with a sleeper for each of two contexts", contexts_apart},
+    {"wake_contexts_one_thread", 12, KIT_NEEDS_WAIT | KIT_NEEDS_CONTEXTS, 1,
+        240, "likewise with one sleeping thread for two contexts",
+        contexts_one_thread},
+    {"wake_contexts_two_threads", 12, KIT_NEEDS_WAIT | KIT_NEEDS_CONTEXTS, 1,
+        240, "likewise with a sleeping thread for each of two contexts",
+        contexts_two_threads},
     {"wake_rma", 12, KIT_NEEDS_WAIT | KIT_NEEDS_RMA, 1, 120,
-        "none with puts and gets, whose target sleeps too", rma},
+        "likewise with puts and gets, whose target sleeps too", rma},
     {"wake_other_threads", 12, KIT_NEEDS_WAIT, 0, 120,
-        "none when another thread submits while one sleeps", other_threads},
+        "likewise when another thread submits during the sleep", other_threads},
     {"wake_new_peers", 12, KIT_NEEDS_WAIT, 1, 120,
-        "none when a peer sends its first message", new_peers},
+        "likewise when a peer sends its first message", new_peers},
 };
 
 const struct kit_group kit_cases_wake = {cases, sizeof cases / sizeof cases[0]};

@@ -5,8 +5,9 @@
 
 #include "check/kit.h"
 
-extern const struct kit_group kit_cases_static;  /* the object, its table */
-extern const struct kit_group kit_cases_life;    /* open, close, hosts, fork */
+extern const struct kit_group kit_cases_static; /* the object, its table */
+extern const struct kit_group
+    kit_cases_lifecycle;                         /* open, close, hosts, fork */
 extern const struct kit_group kit_cases_address; /* texts, bytes, equality */
 extern const struct kit_group
     kit_cases_contract;                          /* extensions, logs, reports */
@@ -20,18 +21,18 @@ extern const struct kit_group kit_cases_contexts_odd;
 extern const struct kit_group kit_cases_contexts_thread;
 extern const struct kit_group kit_cases_contexts; /* three on either side */
 extern const struct kit_group kit_cases_rma;      /* ranges, bounds, rights */
-extern const struct kit_group kit_cases_rma_end;  /* what ends mean */
+extern const struct kit_group kit_cases_rma_end;  /* events and data */
 extern const struct kit_group kit_cases_memory;   /* registrations */
-extern const struct kit_group kit_cases_forged;   /* who believes too much */
+extern const struct kit_group kit_cases_forged;   /* altered registrations */
 extern const struct kit_group kit_cases_flags;    /* demands and hints */
 extern const struct kit_group kit_cases_many;     /* messages, bits of tags */
 extern const struct kit_group kit_cases_multi;    /* na.multi_recv/1 */
 extern const struct kit_group kit_cases_wait;     /* na.wait/1 */
 extern const struct kit_group kit_cases_wake;     /* no wake-up is lost */
-extern const struct kit_group kit_cases_busy;     /* who never sleeps */
+extern const struct kit_group kit_cases_busy;     /* never sleeping */
 extern const struct kit_group kit_cases_thread;
 extern const struct kit_group kit_cases_death; /* killed, or exited */
 extern const struct kit_group kit_cases_stop;  /* stopped, forgotten, closed */
-extern const struct kit_group kit_cases_gone;  /* nobody, many that go */
+extern const struct kit_group kit_cases_no_peer; /* no peer, many peers */
 
 #endif /* KIT_CASES_H */

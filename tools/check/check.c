@@ -38,14 +38,14 @@ static const struct argp_option option_list[] = {
     {"json", 'j', NULL, 0, "Print the report as JSON", 0},
     {"junit", OPT_JUNIT, "FILE", 0, "Also write it as JUnit's XML", 0},
     {"rule", 'r', "N", 0, "Only cases about this rule; may be repeated", 0},
-    {"case", OPT_CASE, "PATTERN", 0, "Only cases whose name fits", 0},
+    {"case", OPT_CASE, "PATTERN", 0, "Only cases whose name matches", 0},
     {"list", OPT_LIST, NULL, 0, "List the cases, and run none", 0},
     {"manifest", OPT_MANIFEST, "FILE", 0,
         "The plugin's manifest (default: the object's name with .json)", 0},
     {"set", 's', "KEY=VALUE", 0,
         "A setting for the plugin (na.ring_size=65536)", 0},
     {"patience", OPT_PATIENCE, "SECONDS", 0,
-        "Longest wait for what must come (default: 10)", 0},
+        "Longest wait for an expected event (default: 10)", 0},
     {"limit", OPT_LIMIT, "SECONDS", 0, "Limit of one case (default: 60)", 0},
     {"quick", OPT_QUICK, NULL, 0, "A tenth of the repetitions", 0},
     {"fail-fast", OPT_FAIL_FAST, NULL, 0,
@@ -181,13 +181,13 @@ list_cases(const struct options *options)
                 if (!named)
                     printf("rule %u: %s\n", rule, kit_rule_title(rule));
                 named = true;
-                printf("  %-34s %s\n", it->name, it->text);
+                printf("  %-36s %s\n", it->name, it->text);
             }
     }
     return TOOL_OK;
 }
 
-/* On a terminal, what is running. */
+/* On a terminal, the case that runs. */
 static void
 show_progress(const struct kit_case *it)
 {
@@ -210,7 +210,7 @@ run_one(struct options *options, const struct kit_case *it,
     if (options->json)
         return;
     if (options->verbose)
-        printf("%-11s rule %2u  %-34s %7.2f s%s%s\n",
+        printf("%-11s rule %2u  %-36s %7.2f s%s%s\n",
             kit_verdict_text(outcome->verdict), it->rule, it->name,
             outcome->seconds, *outcome->came ? "  " : "",
             outcome->verdict == KIT_FAILED ? "" : outcome->came);
@@ -249,7 +249,7 @@ run_cases(
     }
 }
 
-/* The manifest beside an object: .json in the place of .so. */
+/* The manifest next to an object: .json in place of .so. */
 static char *
 manifest_beside(const char *path)
 {

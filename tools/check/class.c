@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries of the plugin's table that it has; what lies beyond its size, or is
- * NULL, is absent. */
+/* Entries of the plugin's table; one past its size, or NULL, is absent. */
 static void
 copy_ops(struct kit_class *cls, const na_plugin_ops *ops)
 {
@@ -52,7 +51,7 @@ find_extension(struct kit_class *cls, const char *id, size_t minimum)
     return table;
 }
 
-/* As the user would write it who has that address. A case has one of them. */
+/* As a user with that address would write it. A case has one of them. */
 static void
 place(na_plugin_open_info *info, const char *text)
 {
@@ -69,10 +68,10 @@ place(na_plugin_open_info *info, const char *text)
 }
 
 void
-kit_class_info(na_plugin_open_info *info, const struct kit_how *how)
+kit_class_info(na_plugin_open_info *info, const struct kit_open_options *how)
 {
     *info = (na_plugin_open_info){.size = sizeof *info,
-        .flags = how->flags | (how->deaf ? 0 : NA_PLUGIN_OPEN_LISTEN),
+        .flags = how->flags | (how->not_listening ? 0 : NA_PLUGIN_OPEN_LISTEN),
         .protocol = kit_target.protocol,
         .name = kit_target.name,
         .device = kit_target.device,
@@ -135,16 +134,16 @@ static int32_t
 open_with_1_0(struct kit_class *cls, const na_plugin_open_info *info,
     na_plugin_opened *opened)
 {
-    struct kit_piece in, out;
+    struct kit_guarded in, out;
     na_plugin_open_info *short_info;
     na_plugin_opened *short_opened;
     int32_t result;
 
-    /* Their lengths are multiples of their alignment: nothing lies behind. */
-    kit_piece_create(&in, NA_PLUGIN_OPEN_INFO_SIZE_1_0, 1);
-    kit_piece_create(&out, NA_PLUGIN_OPENED_SIZE_1_0, 1);
-    kit_piece_bound(&in, 4, "open_info is not read beyond its size");
-    kit_piece_bound(&out, 4, "opened is not touched beyond its size");
+    /* Their lengths are multiples of their alignment: no padding follows. */
+    kit_guarded_create(&in, NA_PLUGIN_OPEN_INFO_SIZE_1_0, 1);
+    kit_guarded_create(&out, NA_PLUGIN_OPENED_SIZE_1_0, 1);
+    kit_guarded_limit(&in, 4, "open_info is not read beyond its size");
+    kit_guarded_limit(&out, 4, "opened is not touched beyond its size");
     short_info = (na_plugin_open_info *) (void *) in.memory;
     short_opened = (na_plugin_opened *) (void *) out.memory;
     memcpy(short_info, info, in.length);
@@ -152,8 +151,8 @@ open_with_1_0(struct kit_class *cls, const na_plugin_open_info *info,
     short_opened->size = NA_PLUGIN_OPENED_SIZE_1_0;
     result = cls->plugin->open(&cls->host.table, short_info, short_opened);
     memcpy(opened, short_opened, out.length);
-    kit_piece_destroy(&in);
-    kit_piece_destroy(&out);
+    kit_guarded_destroy(&in);
+    kit_guarded_destroy(&out);
     return result;
 }
 
@@ -180,7 +179,7 @@ kit_class_try(struct kit_class *cls, const na_plugin_open_info *info)
     kit_call_leave(before);
     for (size_t i = 0; i < sizeof room.beyond; i++)
         kit_expect(room.beyond[i] == 0, 4,
-            "what lies behind the known fields of opened is left alone",
+            "opened is not written past its known fields",
             "byte %zu behind them was written", i);
     if (result != NA_PLUGIN_OK) {
         kit_expect(kit_code_known(result) && result < 0, 12,
@@ -206,7 +205,7 @@ kit_class_try(struct kit_class *cls, const na_plugin_open_info *info)
 }
 
 struct kit_class *
-kit_class_open(const struct kit_how *how, uint32_t self)
+kit_class_open(const struct kit_open_options *how, uint32_t self)
 {
     struct kit_class *cls = calloc(1, sizeof *cls);
     na_plugin_open_info info;
@@ -280,8 +279,8 @@ kit_class_ctx_create(struct kit_class *cls, uint32_t ctx)
     cls->contexts[ctx] = made;
 }
 
-/* What was pending there has no end any more, and nobody touches it: it is
- * locked for good. */
+/* Operations pending there end without an event, and their storage must not be
+ * touched: it is locked for good. */
 void
 kit_class_ctx_destroy(struct kit_class *cls, uint32_t ctx)
 {
@@ -302,9 +301,9 @@ kit_class_ctx_destroy(struct kit_class *cls, uint32_t ctx)
             continue;
         op->status = NA_PLUGIN_E_CANCELED;
         atomic_store_explicit(&op->state, KIT_ENDED, memory_order_relaxed);
-        kit_piece_lock(&op->storage, KIT_CLOSED, 10, untouched);
-        if (op->own && op->piece.mapping)
-            kit_piece_lock(&op->piece, KIT_CLOSED, 10, untouched);
+        kit_guarded_protect(&op->storage, KIT_CLOSED, 10, untouched);
+        if (op->own && op->guarded.mapping)
+            kit_guarded_protect(&op->guarded, KIT_CLOSED, 10, untouched);
     }
 }
 
@@ -316,8 +315,8 @@ kit_class_lookup(struct kit_class *cls, uint32_t number, const char *text)
 
     kit_call_leave(before);
     kit_expect(result == NA_PLUGIN_OK && cls->addrs[number], 12,
-        "an address that a class has told is found", "\"%s\": %s", text,
-        kit_code_text(result));
+        "an address that a class has returned can be looked up", "\"%s\": %s",
+        text, kit_code_text(result));
 }
 
 void
@@ -330,10 +329,10 @@ kit_class_text(
 
     if (result == NA_PLUGIN_E_OPNOTSUPPORTED) {
         kit_call_leave(before);
-        kit_not_offered("addresses have no text here");
+        kit_not_offered("addresses have no string here");
     }
     kit_expect(result == NA_PLUGIN_OK, 12,
-        "addr_to_string tells the room that it needs", "%s",
+        "addr_to_string returns the bytes that it needs", "%s",
         kit_code_text(result));
     kit_expect(needed > 1 && needed <= room, 12,
         "an address's text has a sensible length", "%llu bytes",

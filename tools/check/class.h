@@ -37,14 +37,14 @@ struct kit_op {
     _Atomic uint32_t state;
     uint32_t number;
     struct kit_request request;
-    struct kit_piece storage; /* the plugin's part; made on first use */
+    struct kit_guarded storage; /* the plugin's part; made on first use */
     _Atomic bool stored;
     /* The buffer: the plugin's, or a piece of the kit's. */
     unsigned char *buffer;
     unsigned char *former; /* where the buffer of the use before was */
     bool cancelled;        /* in this use */
     void *buffer_data;
-    struct kit_piece piece;
+    struct kit_guarded guarded;
     bool own;
     uint32_t ctx;
     _Atomic int32_t result;
@@ -61,7 +61,7 @@ struct kit_mem {
     uint64_t length;
     uint64_t share; /* of one segment, but for the last */
     uint32_t access;
-    struct kit_piece *pieces;
+    struct kit_guarded *pieces;
     void *allocated;
     unsigned char *base; /* of what is allocated, or inside another's */
     bool inside;
@@ -71,7 +71,7 @@ struct kit_class {
     struct kit_host host;
     int32_t log_level;
     _Atomic uint32_t errors; /* lines at level ERROR */
-    struct kit_how how;
+    struct kit_open_options how;
     const na_plugin *plugin;
     na_plugin_class *cls;
     na_plugin_opened opened;
@@ -84,8 +84,8 @@ struct kit_class {
     /* core_ctx of a context is the address of its counter here. */
     _Atomic uint32_t wakes[KIT_CONTEXTS];
     _Atomic bool gone[KIT_CONTEXTS]; /* destroyed */
-    /* Of contexts that sleep (sleep.c): what wake writes to meanwhile, made on
-     * first use, and what na.wait/1 gave; -1: none. */
+    /* Of contexts that sleep (sleep.c): the descriptor that wake writes to,
+     * made on first use, and that of na.wait/1; -1: none. */
     _Atomic uint32_t sleeping[KIT_CONTEXTS];
     int bells[KIT_CONTEXTS];
     int wait_fds[KIT_CONTEXTS];
@@ -99,17 +99,19 @@ struct kit_class {
     bool unlocked;   /* storage is not locked between uses: for many rounds */
 };
 
-/* Opens a class as told, with its contexts and its own address as number self.
- * Any other end than success ends the case. */
-struct kit_class *kit_class_open(const struct kit_how *how, uint32_t self);
+/* Opens a class with these options, its contexts, and its own address as number
+ * self. Anything but success ends the case. */
+struct kit_class *kit_class_open(
+    const struct kit_open_options *how, uint32_t self);
 void kit_class_close(struct kit_class *cls);
 
 /* Opens with an info of the caller's, which may be wrong; on success the class
  * is kept in cls, which the caller has zeroed. */
 int32_t kit_class_try(struct kit_class *cls, const na_plugin_open_info *info);
-void kit_class_info(na_plugin_open_info *info, const struct kit_how *how);
+void kit_class_info(
+    na_plugin_open_info *info, const struct kit_open_options *how);
 
-/* Whether the plugin offers what these bits name. */
+/* Whether the plugin offers the features of these bits. */
 bool kit_class_offers(const struct kit_class *cls, uint32_t needs);
 
 void kit_class_ctx_create(struct kit_class *cls, uint32_t ctx);
@@ -124,9 +126,10 @@ void kit_class_text(
  * checked, and so has been every other call below. */
 int32_t kit_class_post(
     struct kit_class *cls, const struct kit_request *request);
-void kit_class_end(struct kit_class *cls, uint32_t op, struct kit_end *end_p);
+void kit_class_end(
+    struct kit_class *cls, uint32_t op, struct kit_completion *end_p);
 void kit_class_message(struct kit_class *cls, uint32_t op, uint32_t message,
-    struct kit_end *end_p);
+    struct kit_completion *end_p);
 void kit_class_cancel(struct kit_class *cls, uint32_t op);
 
 /* Polls a context, checks its events, notes them with their operations. How
@@ -138,16 +141,17 @@ uint32_t kit_class_progress(struct kit_class *cls);
 /* Sleeping by na.wait/1. Arms a context: true if it may sleep, at most *ns_p.
  * As kit_class_poll. */
 bool kit_class_arm(struct kit_class *cls, uint32_t ctx, uint64_t *ns_p);
-/* What na.wait/1 says; breaks rule 12 if that was something else before. */
+/* The descriptor of na.wait/1; breaks rule 12 if it has changed. */
 int kit_class_wait_fd(struct kit_class *cls, uint32_t ctx);
 /* Arms count contexts from first on, and sleeps in the kernel until there may
  * be something to poll, by their descriptors, by wake or by the time that arm
- * told; at most ns. false: ns were over. One thread for each context. */
+ * returned; at most ns. false: ns are over. One thread for each context. */
 bool kit_class_sleep(
     struct kit_class *cls, uint32_t first, uint32_t count, uint64_t ns);
-/* Sleeps, and polls these contexts, by turns until the operation has ended;
- * rule 12 is broken if it ends only because a long sleep was given up. The
- * same while something is pending, which what names for the finding. */
+/* Sleeps and polls these contexts, in turns, until the operation has ended;
+ * rule 12 is broken if it ends only because a long sleep was given up.
+ * kit_class_sleep_while: while pending returns true; what names it in a
+ * finding. */
 void kit_class_sleep_for(
     struct kit_class *cls, uint32_t first, uint32_t count, uint32_t op);
 typedef bool (*kit_pending_t)(const void *arg);
@@ -164,7 +168,7 @@ void kit_class_mem_remote(
 unsigned char *kit_class_mem_at(struct kit_class *cls, uint32_t number,
     uint64_t offset, uint64_t *length_p);
 
-/* A code that na_plugin.h knows: 0 or one of the errors. */
+/* Whether na_plugin.h defines the code: 0 or one of the errors. */
 bool kit_code_known(int32_t code);
 const char *kit_kind_name(enum kit_kind kind);
 
@@ -175,6 +179,6 @@ void kit_mems_finish(struct kit_class *cls);
 void kit_sleep_init(struct kit_class *cls);
 void kit_sleep_finish(struct kit_class *cls);
 /* wake was called for a context. [any thread] */
-void kit_sleep_rouse(struct kit_class *cls, uint32_t ctx);
+void kit_sleep_interrupt(struct kit_class *cls, uint32_t ctx);
 
 #endif /* KIT_CLASS_H */

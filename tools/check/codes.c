@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codes and kinds in words; patterns of bytes and their hashes. */
+/* Names of codes and kinds; patterns of bytes and their hashes. */
 #include "check/class.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ kit_kind_name(enum kit_kind kind)
 }
 
 const char *
-kit_end_text(const struct kit_end *end)
+kit_completion_text(const struct kit_completion *end)
 {
     static _Thread_local char text[128];
 
@@ -68,7 +68,7 @@ mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The word number i of a seed; the first is the seed itself. */
+/* Word number i of a seed; the first is the seed itself. */
 static uint64_t
 pattern_word(uint64_t seed, uint64_t i)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the cases of several contexts have in common: how many there are, and who
- * has to do with whom. */
+/* What the cases of several contexts share: the number of contexts, and the
+ * pairs. */
 #ifndef KIT_CONTEXTS_H
 #define KIT_CONTEXTS_H
 
@@ -10,9 +10,10 @@
 #define N 3U     /* contexts of a class */
 #define PAIRS 9U /* N times N */
 
-static const struct kit_how three __attribute__((unused)) = {.contexts = N};
+static const struct kit_open_options three
+    __attribute__((unused)) = {.contexts = N};
 
-/* A message between contexts, whatever more it needs. */
+/* A message between contexts; the caller fills in the rest. */
 static inline struct kit_request
 between(enum kit_kind kind, uint32_t op, uint32_t ctx, uint32_t peer,
     uint32_t peer_ctx)

@@ -51,8 +51,8 @@ read_at(const struct elf *elf, uint64_t offset, void *into, size_t length)
     return true;
 }
 
-/* count pieces of size bytes from offset on lie in the file, and number is one
- * of them. */
+/* Whether count elements of size bytes from offset on are in the file, and
+ * number is one of them. */
 static bool
 read_entry(const struct elf *elf, uint64_t offset, uint64_t count,
     uint64_t number, void *into, size_t size)
@@ -134,7 +134,7 @@ map_file(struct elf *elf, const char *path)
     int err;
 
     if (fd < 0)
-        return refuse(elf, "it cannot be opened: %s", strerror(errno));
+        return refuse(elf, "cannot be opened: %s", strerror(errno));
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         is_file = true;
         bytes = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -146,7 +146,7 @@ map_file(struct elf *elf, const char *path)
     if (st.st_size == 0)
         return refuse(elf, "it is empty");
     if (bytes == MAP_FAILED)
-        return refuse(elf, "it cannot be read: %s", strerror(err));
+        return refuse(elf, "cannot be read: %s", strerror(err));
     elf->bytes = bytes;
     elf->size = (size_t) st.st_size;
     return true;
@@ -176,7 +176,7 @@ read_segments(struct elf *elf)
     return true;
 }
 
-/* Where in the file lies what will lie at that address. */
+/* The file offset of what will be loaded at that address. */
 static bool
 locate(const struct elf *elf, uint64_t address, uint64_t length,
     uint64_t *offset_p)
@@ -213,8 +213,8 @@ read_strings(struct elf *elf)
     return true;
 }
 
-/* How many symbols a hash table in GNU's form knows of: up to the end of the
- * chain that begins last. */
+/* How many symbols a hash table in GNU's form has: up to the end of the chain
+ * that begins last. */
 static bool
 count_gnu_hash(const struct elf *elf, uint64_t offset, uint64_t *count_p)
 {
@@ -246,7 +246,7 @@ count_gnu_hash(const struct elf *elf, uint64_t offset, uint64_t *count_p)
     return true;
 }
 
-/* The same of one in the older form, which says it. */
+/* The same of one in the older form, which stores the number. */
 static bool
 count_hash(const struct elf *elf, uint64_t offset, uint64_t *count_p)
 {
@@ -258,8 +258,8 @@ count_hash(const struct elf *elf, uint64_t offset, uint64_t *count_p)
     return true;
 }
 
-/* What the section headers say of it, which need not be there; else 0. A hash
- * table may leave out symbols that the object lacks. */
+/* The number in the section headers, which are optional; else 0. A hash table
+ * may leave out undefined symbols. */
 static uint64_t
 count_section(const struct elf *elf, uint64_t address)
 {
@@ -396,7 +396,7 @@ elf_static_tls(const struct elf *elf)
 
     for (size_t i = 0; i < 3; i++) {
         const struct elf_relocations *from = &elf->relocations[i];
-        ElfW(Rel) relocation; /* what both kinds begin with */
+        ElfW(Rel) relocation; /* the start of both kinds */
 
         for (uint64_t j = 0; j < from->count; j++)
             if (read_at(elf, from->offset + j * from->size, &relocation,

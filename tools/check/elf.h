@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads a shared object of this machine's kind as a file, without loading it.
- * The object comes from outside: each offset in it is checked against its size.
+ * The object is untrusted: each offset in it is checked against its size.
  */
 #ifndef KIT_ELF_H
 #define KIT_ELF_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Relocations that lie together: where in the file, and how many. */
+/* A table of relocations: its file offset and length. */
 struct elf_relocations {
     uint64_t offset;
     uint64_t count;
@@ -34,9 +34,9 @@ struct elf {
     char fault[160]; /* what is wrong with it */
 };
 
-/* Maps a file and looks at all that the functions below read. false: it is no
- * shared object of this machine's kind, or leads beyond its end; fault says
- * how. To be given back to elf_close in any case. */
+/* Maps a file and checks all that the functions below read. false: it is no
+ * shared object of this machine's kind, or refers past its end; fault says how.
+ * Call elf_close in any case. */
 bool elf_open(struct elf *elf, const char *path);
 void elf_close(struct elf *elf);
 
@@ -45,7 +45,7 @@ bool elf_segment(const struct elf *elf, uint64_t number, ElfW(Phdr) * segment);
 bool elf_dynamic(const struct elf *elf, uint64_t number, ElfW(Dyn) * entry);
 bool elf_symbol(const struct elf *elf, uint64_t number, ElfW(Sym) * symbol);
 
-/* The first of that tag, false if there is none. */
+/* The first with that tag; false if there is none. */
 bool elf_find(const struct elf *elf, int64_t tag, uint64_t *value_p);
 
 /* A string of the dynamic segment, NULL beyond their end. */
@@ -54,7 +54,7 @@ const char *elf_string(const struct elf *elf, uint64_t offset);
 /* Whether others see a symbol that the object defines. */
 bool elf_exported(const ElfW(Sym) * symbol);
 
-/* Whether a symbol's version names the dependency that it comes from. */
+/* Whether a symbol's version names the dependency that defines it. */
 bool elf_versioned(const struct elf *elf, uint64_t number);
 
 /* Relocations that want a place in the thread's block of static storage. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* poll, and what an event has to be. */
+/* poll, and the checks of each event. */
 #include "check/class.h"
 
 #include "check/host.h"
@@ -95,17 +95,17 @@ check_message(struct kit_class *cls, const struct kit_op *op,
     if (request->kind == KIT_RECV_MULTI)
         kit_expect(at >= op->buffer && event->length <= request->length &&
                        at + event->length <= op->buffer + request->length,
-            12, "a message lies within the buffer of its receive",
+            12, "a message is within the buffer of its receive",
             "%lld bytes from its beginning, %llu long",
             (long long) (at - op->buffer), (unsigned long long) event->length);
     else
         kit_expect(at == op->buffer && event->length <= request->length, 12,
-            "a message lies at the beginning of its receive's buffer",
+            "a message is at the beginning of its receive's buffer",
             "%s: %p, not %p, %llu bytes", name, (void *) at,
             (void *) op->buffer, (unsigned long long) event->length);
     kit_expect(expected ? !event->source : event->source != NULL, 12,
-        expected ? "an expected message comes without a source"
-                 : "an unexpected message comes with its source",
+        expected ? "an expected message has no source"
+                 : "an unexpected message has a source",
         "%s: %p", name, (void *) event->source);
     if (expected)
         kit_expect(event->tag == request->tag, 11,
@@ -114,7 +114,7 @@ check_message(struct kit_class *cls, const struct kit_op *op,
             (unsigned long long) request->tag);
 }
 
-/* What was received before is as it was. */
+/* What was received before is unchanged. */
 static void
 check_former(const struct kit_op *op)
 {
@@ -135,7 +135,7 @@ check_former(const struct kit_op *op)
 
 /* Nor is it used for another one. */
 static void
-check_apart(const struct kit_op *op, const na_plugin_event *event)
+check_interprocess(const struct kit_op *op, const na_plugin_event *event)
 {
     uint32_t count = atomic_load_explicit(&op->messages, memory_order_relaxed);
     const unsigned char *at = event->buffer;
@@ -206,7 +206,7 @@ check_event(struct kit_class *cls, struct kit_op *op, uint32_t ctx,
         (event->flags & ~(NA_PLUGIN_EVENT_MESSAGE | NA_PLUGIN_EVENT_MORE)) == 0,
         8, "an event has flags of the header's", "%s: %#x", name, event->flags);
     kit_expect(!more || op->request.kind == KIT_RECV_MULTI, 8,
-        "only a multi-receive goes on after an event", "%s has MORE", name);
+        "only a multi-receive continues after an event", "%s has MORE", name);
     if (!is_receive(op)) {
         check_bare(op, event);
         return;
@@ -227,23 +227,23 @@ check_event(struct kit_class *cls, struct kit_op *op, uint32_t ctx,
 static void
 end_op(struct kit_class *cls, struct kit_op *op, const na_plugin_event *event)
 {
-    kit_expect(kit_piece_intact(&op->storage), 6,
+    kit_expect(kit_guarded_intact(&op->storage), 6,
         "nothing beyond op_size bytes is written", "it was, by %s",
         kit_kind_name(op->request.kind));
-    if (op->own && op->piece.mapping) {
+    if (op->own && op->guarded.mapping) {
         if (is_receive(op)) {
-            kit_expect(kit_piece_intact(&op->piece), 11,
+            kit_expect(kit_guarded_intact(&op->guarded), 11,
                 "nothing before or behind a receive's buffer is written",
                 "it was");
-            kit_piece_lock(&op->piece, KIT_READABLE, 9,
+            kit_guarded_protect(&op->guarded, KIT_READABLE, 9,
                 "the buffer of a receive that has ended is not written");
         } else {
-            kit_piece_lock(&op->piece, KIT_CLOSED, 11,
+            kit_guarded_protect(&op->guarded, KIT_CLOSED, 11,
                 "the buffer of a send that has ended is not touched");
         }
     }
     if (!cls->unlocked)
-        kit_piece_lock(&op->storage, KIT_CLOSED, 9,
+        kit_guarded_protect(&op->storage, KIT_CLOSED, 9,
             "an operation that has ended is not touched");
     op->status = event->status;
     /* Pairs with the acquire of a thread that asks, or uses it again. */
@@ -266,7 +266,7 @@ take_event(struct kit_class *cls, uint32_t ctx, const na_plugin_event *event)
     check_event(cls, op, ctx, event);
     if (is_receive(op)) {
         if (op->request.kind == KIT_RECV_MULTI) {
-            check_apart(op, event);
+            check_interprocess(op, event);
             check_former(op);
         }
         note_message(cls, op, event);

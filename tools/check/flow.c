@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many messages to one receiver, and what has come of them. */
+/* Many messages to one receiver, and which of them have arrived. */
 #include "check/flow.h"
 
 #include <string.h>
 
 #define WINDOW 32U  /* sends of one sender at once */
-#define PADDING 64U /* that a plugin may leave behind a message */
+#define PADDING 64U /* that a plugin may leave after a message */
 #define MESSAGES 4096U
 
-/* What has come. A case is a process, and has one flow. */
+/* What has arrived. A case is a process, and has one flow. */
 static bool seen[MESSAGES];
 
 /* Many lengths, in no order. */
@@ -31,15 +31,15 @@ kit_flow_largest(const struct kit_flow *flow)
 }
 
 struct kit_flow
-kit_flow_open(uint32_t senders, bool apart, uint32_t count)
+kit_flow_open(uint32_t senders, bool interprocess, uint32_t count)
 {
     struct kit_flow flow = {
-        .to = kit_here(NULL), .senders = senders, .count = count};
+        .to = kit_local(NULL), .senders = senders, .count = count};
 
     for (uint32_t i = 0; i < senders; i++) {
-        flow.from[i] = apart ? kit_there(i, NULL) : kit_here(NULL);
-        kit_know(flow.to, flow.from[i]);
-        kit_know(flow.from[i], flow.to);
+        flow.from[i] = interprocess ? kit_remote(i, NULL) : kit_local(NULL);
+        kit_lookup(flow.to, flow.from[i]);
+        kit_lookup(flow.from[i], flow.to);
     }
     if (senders * count > MESSAGES)
         kit_not_run("a case of more than %u messages", MESSAGES);
@@ -87,9 +87,9 @@ kit_flow_send(const struct kit_flow *flow, uint32_t sender, uint32_t number)
         length_of(flow->least, flow->range, number), number, number);
 }
 
-/* One message that has come: it was sent, and not seen before. */
+/* One message that has arrived: it was sent, and not seen before. */
 static void
-take_one(struct kit_flow *flow, const struct kit_end *end)
+take_one(struct kit_flow *flow, const struct kit_completion *end)
 {
     uint32_t sender = 0;
     uint64_t length;
@@ -107,12 +107,12 @@ take_one(struct kit_flow *flow, const struct kit_end *end)
     kit_expect(
         end->length == length &&
             end->hash == kit_pattern_hash(length - header_of(flow), end->tag),
-        12, "each message of a multi-receive comes whole",
+        12, "each message of a multi-receive arrives whole",
         "number %llu: %llu bytes, not %llu, or other ones",
         (unsigned long long) end->tag, (unsigned long long) end->length,
         (unsigned long long) length);
     kit_expect(!seen[(size_t) sender * flow->count + end->tag], 11,
-        "each message comes once", "number %llu of sender %u came twice",
+        "each message arrives once", "number %llu of sender %u arrived twice",
         (unsigned long long) end->tag, sender);
     seen[(size_t) sender * flow->count + end->tag] = true;
     flow->came++;
@@ -140,9 +140,9 @@ kit_flow_free(const struct kit_flow *flow, uint32_t number)
 void
 kit_flow_take_messages(struct kit_flow *flow, uint32_t op)
 {
-    struct kit_end end, message;
+    struct kit_completion end, message;
 
-    kit_look(flow->to, op, &end);
+    kit_get_completion(flow->to, op, &end);
     while (flow->taken[op] < end.messages) {
         kit_message(flow->to, op, flow->taken[op]++, &message);
         take_one(flow, &message);
@@ -152,24 +152,24 @@ kit_flow_take_messages(struct kit_flow *flow, uint32_t op)
 bool
 kit_flow_take(struct kit_flow *flow, uint32_t op, bool multi)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_flow_take_messages(flow, op);
-    kit_look(flow->to, op, &end);
+    kit_get_completion(flow->to, op, &end);
     if (!end.ended)
         return true;
     kit_expect(end.status == NA_PLUGIN_OK, 12, "the receive ends with OK", "%s",
-        kit_end_text(&end));
+        kit_completion_text(&end));
     if (multi)
         kit_expect(kit_flow_free(flow, op) < kit_flow_largest(flow) + PADDING,
-            12, "a multi-receive goes on while a largest message fits",
+            12, "a multi-receive continues while a largest message fits",
             "it ended with OK, and %llu bytes are free",
             (unsigned long long) kit_flow_free(flow, op));
     return false;
 }
 
 bool
-kit_flow_all_came(const struct kit_flow *flow)
+kit_flow_all_arrived(const struct kit_flow *flow)
 {
     return flow->came == flow->senders * flow->count;
 }
@@ -181,8 +181,8 @@ kit_flow_in_time(struct kit_flow *flow)
         flow->limit = kit_now() + kit_patience();
     flow->came_before = flow->came;
     kit_expect(kit_now() < flow->limit, 11,
-        "unexpected messages come to a receive, and none is lost",
-        "%u of %u came", flow->came, flow->senders * flow->count);
+        "unexpected messages reach a receive, and none is lost",
+        "%u of %u arrived", flow->came, flow->senders * flow->count);
 }
 
 void
@@ -190,7 +190,7 @@ kit_flow_receive(
     struct kit_flow *flow, uint32_t count, uint32_t multis, uint64_t length)
 {
     flow->limit = 0;
-    while (!kit_flow_all_came(flow)) {
+    while (!kit_flow_all_arrived(flow)) {
         kit_run();
         for (uint32_t op = 0; op < count; op++) {
             bool multi = op < multis;
@@ -209,15 +209,15 @@ kit_flow_receive(
 void
 kit_flow_cancel(struct kit_flow *flow, uint32_t op)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_cancel(flow->to, op);
     kit_await(flow->to, op, 10, &end);
     kit_expect(end.status == NA_PLUGIN_E_CANCELED, 10,
         "a multi-receive that is canceled ends with CANCELED", "%s",
-        kit_end_text(&end));
-    kit_expect(end.messages == flow->taken[op], 11, "each message comes once",
-        "one more came with the cancel");
+        kit_completion_text(&end));
+    kit_expect(end.messages == flow->taken[op], 11, "each message arrives once",
+        "one more arrived with the cancel");
 }
 
 /* A sender's orders. */
@@ -232,14 +232,14 @@ static void
 await_send(struct kit_class *cls, uint32_t op)
 {
     uint64_t limit = kit_now() + kit_patience();
-    struct kit_end end = {.ended = false};
+    struct kit_completion end = {.ended = false};
 
     while (kit_class_end(cls, op, &end), !end.ended) {
         kit_class_progress(cls);
         kit_expect(kit_now() < limit, 7, "a send ends", "it is pending");
     }
     kit_expect(end.status == NA_PLUGIN_OK, 11, "a send ends with OK", "%s",
-        kit_end_text(&end));
+        kit_completion_text(&end));
 }
 
 /* In a sender: as fast as it can. */

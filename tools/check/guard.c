@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Guarded memory, and what a fault in it means. */
+/* Guarded memory, and the meaning of a fault in it. */
 #include "check/guard.h"
 
 #include "check/shared.h"
@@ -62,7 +62,7 @@ slot_take(unsigned char *mapping, size_t mapped)
 }
 
 void
-kit_piece_create(struct kit_piece *piece, size_t length, size_t align)
+kit_guarded_create(struct kit_guarded *guarded, size_t length, size_t align)
 {
     size_t page = page_size();
     size_t mapped = (length + 2 * align + FRONT + page - 1) & ~(page - 1);
@@ -75,64 +75,65 @@ kit_piece_create(struct kit_piece *piece, size_t length, size_t align)
     at = ((uintptr_t) mapping + mapped - length) & ~(uintptr_t) (align - 1);
     if (align > 1 && (at & align) == 0)
         at -= align;
-    piece->memory = mapping + (at - (uintptr_t) mapping);
-    piece->length = length;
-    piece->mapping = mapping;
-    piece->mapped = mapped;
-    memset(piece->memory - FRONT, CANARY, FRONT);
-    memset(piece->memory + length, CANARY,
-        (size_t) (mapping + mapped - piece->memory) - length);
-    piece->slot = slot_take(mapping, mapped + page);
+    guarded->memory = mapping + (at - (uintptr_t) mapping);
+    guarded->length = length;
+    guarded->mapping = mapping;
+    guarded->mapped = mapped;
+    memset(guarded->memory - FRONT, CANARY, FRONT);
+    memset(guarded->memory + length, CANARY,
+        (size_t) (mapping + mapped - guarded->memory) - length);
+    guarded->slot = slot_take(mapping, mapped + page);
 }
 
 void
-kit_piece_destroy(struct kit_piece *piece)
+kit_guarded_destroy(struct kit_guarded *guarded)
 {
-    if (!piece->mapping)
+    if (!guarded->mapping)
         return;
     atomic_store_explicit(
-        &slots[piece->slot].mapping, NULL, memory_order_relaxed);
-    munmap(piece->mapping, piece->mapped + page_size());
-    memset(piece, 0, sizeof *piece);
+        &slots[guarded->slot].mapping, NULL, memory_order_relaxed);
+    munmap(guarded->mapping, guarded->mapped + page_size());
+    memset(guarded, 0, sizeof *guarded);
 }
 
 void
-kit_piece_bound(struct kit_piece *piece, uint32_t rule, const char *text)
+kit_guarded_limit(struct kit_guarded *guarded, uint32_t rule, const char *text)
 {
-    struct slot *slot = &slots[piece->slot];
+    struct slot *slot = &slots[guarded->slot];
 
     atomic_store_explicit(&slot->beyond_rule, rule, memory_order_relaxed);
     atomic_store_explicit(&slot->beyond_text, text, memory_order_relaxed);
 }
 
 void
-kit_piece_lock(struct kit_piece *piece, enum kit_lock lock, uint32_t rule,
-    const char *text)
+kit_guarded_protect(struct kit_guarded *guarded, enum kit_lock lock,
+    uint32_t rule, const char *text)
 {
     static const int protections[] = {
         [KIT_OPEN] = PROT_READ | PROT_WRITE,
         [KIT_READABLE] = PROT_READ,
         [KIT_CLOSED] = PROT_NONE,
     };
-    struct slot *slot = &slots[piece->slot];
+    struct slot *slot = &slots[guarded->slot];
 
     atomic_store_explicit(&slot->text, text, memory_order_relaxed);
     /* Pairs with the acquire of kit_guard_explain. */
     atomic_store_explicit(
         &slot->rule, lock == KIT_OPEN ? 0 : rule, memory_order_release);
-    if (mprotect(piece->mapping, piece->mapped, protections[lock]) != 0)
+    if (mprotect(guarded->mapping, guarded->mapped, protections[lock]) != 0)
         kit_not_run("mprotect fails");
 }
 
 bool
-kit_piece_intact(const struct kit_piece *piece)
+kit_guarded_intact(const struct kit_guarded *guarded)
 {
-    const unsigned char *end = piece->mapping + piece->mapped;
+    const unsigned char *end = guarded->mapping + guarded->mapped;
 
     for (size_t i = 1; i <= FRONT; i++)
-        if (*(piece->memory - i) != CANARY)
+        if (*(guarded->memory - i) != CANARY)
             return false;
-    for (const unsigned char *p = piece->memory + piece->length; p < end; p++)
+    for (const unsigned char *p = guarded->memory + guarded->length; p < end;
+         p++)
         if (*p != CANARY)
             return false;
     return true;
@@ -153,7 +154,7 @@ kit_guard_explain(const void *address, uint32_t *rule_p, const char **text_p)
 
         if (!mapping || at < mapping || at >= mapping + mapped)
             continue;
-        /* Pairs with the release of kit_piece_lock. */
+        /* Pairs with the release of kit_guarded_protect. */
         *rule_p = atomic_load_explicit(&slot->rule, memory_order_acquire);
         *text_p = atomic_load_explicit(&slot->text, memory_order_relaxed);
         if (*rule_p == 0 || at >= mapping + mapped - page_size()) {

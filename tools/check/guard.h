@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of the kit whose borders and times are guarded by page protection: who
- * touches it beyond its end, or when it must not, is caught in the act.
+ * Memory of the kit between guard pages and protected by time: access past its
+ * end, or when it is not permitted, faults at once.
  */
 #ifndef KIT_GUARD_H
 #define KIT_GUARD_H
@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who may do what with a piece at the moment. */
+/* Which access is permitted at the moment. */
 enum kit_lock {
     KIT_OPEN,     /* everything */
     KIT_READABLE, /* reading */
     KIT_CLOSED    /* nothing */
 };
 
-struct kit_piece {
+struct kit_guarded {
     unsigned char *memory; /* ends where a page without access begins */
     size_t length;
     unsigned char *mapping;
@@ -25,22 +25,23 @@ struct kit_piece {
     uint32_t slot; /* where kit_guard_explain finds it */
 };
 
-/* A piece of length bytes, zeroed, that begins at a multiple of align (a power
- * of two) and, if it can, of nothing larger; up to align - 1 bytes behind it
- * are canaries, so are those in front of it. Fails the case when short of
- * memory. */
-void kit_piece_create(struct kit_piece *piece, size_t length, size_t align);
-void kit_piece_destroy(struct kit_piece *piece);
+/* length bytes, zeroed, that begin at a multiple of align (a power of two) and,
+ * if possible, of nothing larger; canaries fill up to align - 1 bytes after
+ * them, and the space in front. Fails the case when short of memory. */
+void kit_guarded_create(
+    struct kit_guarded *guarded, size_t length, size_t align);
+void kit_guarded_destroy(struct kit_guarded *guarded);
 
-/* Touching what lies beyond its end breaks that rule, from now on; 12 before. */
-void kit_piece_bound(struct kit_piece *piece, uint32_t rule, const char *text);
+/* Access past its end breaks that rule from now on; 12 before. */
+void kit_guarded_limit(
+    struct kit_guarded *guarded, uint32_t rule, const char *text);
 
-/* Locks it; touching it against the lock breaks that rule, and text says what
- * was expected. text: constant. [any thread] */
-void kit_piece_lock(struct kit_piece *piece, enum kit_lock lock, uint32_t rule,
-    const char *text);
+/* Sets the permitted access; any other breaks that rule, and text says what was
+ * expected. text: constant. [any thread] */
+void kit_guarded_protect(struct kit_guarded *guarded, enum kit_lock lock,
+    uint32_t rule, const char *text);
 
-/* Whether the canaries live. Readable it must be. */
-bool kit_piece_intact(const struct kit_piece *piece);
+/* Whether the canaries are intact. The memory must be readable. */
+bool kit_guarded_intact(const struct kit_guarded *guarded);
 
 #endif /* KIT_GUARD_H */

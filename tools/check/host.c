@@ -9,7 +9,8 @@
 
 #define BEYOND_BYTE 0x5A
 
-/* Of this thread: on the path of a message, and in poll or arm of which. */
+/* Of this thread: on the path of a message, and in poll or arm of which
+ * context. */
 static _Thread_local bool on_path;
 static _Thread_local const void *polling;
 
@@ -32,7 +33,7 @@ class_of(const na_plugin_host *host)
 {
     struct kit_class *cls;
 
-    /* A host of another class, or one that is gone, has another priv. */
+    /* A host of another class, or of one that is closed, has another priv. */
     if (!host || !host->priv)
         kit_fail(2, "host functions are called with the class's own host",
             "one was called with %s", host ? "a spoiled one" : "NULL");
@@ -102,7 +103,7 @@ on_wake(const na_plugin_host *host, void *core_ctx)
     kit_expect(!polling || polling != core_ctx, 8,
         "wake is not called within poll or arm of that context", "it was");
     atomic_fetch_add_explicit(counter, 1, memory_order_release);
-    kit_sleep_rouse(cls, (uint32_t) (counter - cls->wakes));
+    kit_sleep_interrupt(cls, (uint32_t) (counter - cls->wakes));
 }
 
 static const void *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kit gives a class in the place of a core. */
+/* The host that the kit gives a class in place of a core. */
 #ifndef KIT_HOST_H
 #define KIT_HOST_H
 
@@ -11,7 +11,7 @@ void kit_host_init(struct kit_class *cls);
 void kit_host_verify(const struct kit_class *cls);
 
 /* Around poll and arm of a context (core_ctx), and around submissions (NULL):
- * the plugin may then not call what the path of a message must not. Calls do
+ * the plugin may not call then what the path of a message must not. Calls do
  * not nest. */
 void kit_host_path_enter(const void *core_ctx);
 void kit_host_path_leave(void);

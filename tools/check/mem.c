@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions of memory, registered; and those of others. */
+/* Registered regions of memory, and descriptors of the peers'. */
 #include "check/class.h"
 
 #include "check/shared.h"
@@ -11,7 +11,7 @@ static struct kit_mem *
 mem_slot(struct kit_class *cls, uint32_t number)
 {
     if (number >= KIT_MEMS || cls->mems[number].mem)
-        kit_not_run("registration %u is in use, or there is none", number);
+        kit_not_run("registration %u is in use, or does not exist", number);
     return &cls->mems[number];
 }
 
@@ -59,7 +59,7 @@ make_segments(struct kit_class *cls, struct kit_mem *mem,
         uint64_t length =
             i + 1 == region->segments ? mem->length - from : mem->share;
 
-        kit_piece_create(&mem->pieces[i], length, 1);
+        kit_guarded_create(&mem->pieces[i], length, 1);
         segments[i] = (na_plugin_segment){mem->pieces[i].memory, length};
     }
 }
@@ -146,10 +146,10 @@ kit_class_mem_free(struct kit_class *cls, uint32_t number)
         cls->ops.mem_deregister(cls->cls, mem->mem);
     kit_call_leave(before);
     for (uint32_t i = 0; mem->pieces && i < mem->segments; i++) {
-        kit_expect(kit_piece_intact(&mem->pieces[i]), 11,
+        kit_expect(kit_guarded_intact(&mem->pieces[i]), 11,
             "nothing outside of registered memory is written",
             "it was, beside segment %u", i);
-        kit_piece_destroy(&mem->pieces[i]);
+        kit_guarded_destroy(&mem->pieces[i]);
     }
     free(mem->pieces);
     if (mem->allocated) {
@@ -171,7 +171,7 @@ kit_class_mem_bytes(
 
     result = cls->ops.mem_serialize(cls->cls, mem, NULL, &needed);
     kit_expect(result == NA_PLUGIN_OK && needed > 0 && needed <= room, 12,
-        "mem_serialize tells the room that it needs", "%s, %llu bytes",
+        "mem_serialize returns the bytes that it needs", "%s, %llu bytes",
         kit_code_text(result), (unsigned long long) needed);
     size = needed - 1;
     result = cls->ops.mem_serialize(cls->cls, mem, bytes, &size);
@@ -192,13 +192,13 @@ kit_class_mem_remote(
     struct kit_class *cls, uint32_t number, const void *bytes, size_t length)
 {
     struct kit_mem *mem = mem_slot(cls, number);
-    struct kit_piece copy;
+    struct kit_guarded copy;
     na_plugin_mem *made = NULL;
     const char *before;
     int32_t result;
 
     /* From the edge of a page: reading on is caught. */
-    kit_piece_create(&copy, length, 1);
+    kit_guarded_create(&copy, length, 1);
     memcpy(copy.memory, bytes, length);
     before = kit_call_enter("mem_deserialize");
     result = cls->ops.mem_deserialize(cls->cls, copy.memory, length, &made);
@@ -206,7 +206,7 @@ kit_class_mem_remote(
     kit_expect(result == NA_PLUGIN_OK && made, 12,
         "what mem_serialize wrote is understood by another class", "%s",
         kit_code_text(result));
-    kit_piece_destroy(&copy);
+    kit_guarded_destroy(&copy);
     *mem = (struct kit_mem){.mem = made, .remote = true};
 }
 

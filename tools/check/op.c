@@ -29,7 +29,7 @@ buffer_release(struct kit_class *cls, struct kit_op *op)
     if (!op->buffer)
         return;
     if (op->own) {
-        kit_piece_destroy(&op->piece);
+        kit_guarded_destroy(&op->guarded);
     } else {
         before = kit_call_enter("buf_free");
         cls->ops.buf_free(cls->cls, op->buffer, op->buffer_data);
@@ -91,8 +91,8 @@ buffer_take(struct kit_class *cls, struct kit_op *op)
 
     op->own = request->own_buffer;
     if (op->own) {
-        kit_piece_create(&op->piece, request->length, 1);
-        op->buffer = op->piece.memory;
+        kit_guarded_create(&op->guarded, request->length, 1);
+        op->buffer = op->guarded.memory;
         op->buffer_data = NULL;
     } else {
         buffer_from_plugin(cls, op);
@@ -110,20 +110,20 @@ buffer_take(struct kit_class *cls, struct kit_op *op)
         kit_pattern(
             op->buffer + header, request->length - header, request->seed);
     if (op->own)
-        kit_piece_lock(
-            &op->piece, KIT_READABLE, 7, "sending does not change the buffer");
+        kit_guarded_protect(&op->guarded, KIT_READABLE, 7,
+            "sending does not change the buffer");
 }
 
 static void
 storage_take(struct kit_class *cls, struct kit_op *op)
 {
     if (!op->stored) {
-        kit_piece_create(
+        kit_guarded_create(
             &op->storage, cls->opened.op_size, cls->opened.op_align);
-        kit_piece_bound(&op->storage, 6,
+        kit_guarded_limit(&op->storage, 6,
             "nothing beyond op_size bytes of an operation is touched");
     } else if (!cls->unlocked) {
-        kit_piece_lock(&op->storage, KIT_OPEN, 0, "");
+        kit_guarded_protect(&op->storage, KIT_OPEN, 0, "");
     }
     /* Pairs with the acquire of a poll that looks for its operation. */
     atomic_store_explicit(&op->stored, true, memory_order_release);
@@ -174,18 +174,18 @@ end_at_once(struct kit_class *cls, struct kit_op *op, int32_t result)
     uint32_t pending = KIT_PENDING;
     bool alone;
 
-    kit_expect(kit_piece_intact(&op->storage), 6,
+    kit_expect(kit_guarded_intact(&op->storage), 6,
         "nothing beyond op_size bytes is written", "it was, by %s",
         kit_kind_name(op->request.kind));
     if (!cls->unlocked)
-        kit_piece_lock(&op->storage, KIT_CLOSED, 9,
+        kit_guarded_protect(&op->storage, KIT_CLOSED, 9,
             "an operation that has ended is not touched");
-    if (op->own && op->piece.mapping && !is_receive(op->request.kind))
-        kit_piece_lock(&op->piece, KIT_CLOSED, 11,
+    if (op->own && op->guarded.mapping && !is_receive(op->request.kind))
+        kit_guarded_protect(&op->guarded, KIT_CLOSED, 11,
             "the buffer of a send that has ended is not touched");
     op->status = result == NA_PLUGIN_DONE ? NA_PLUGIN_OK : result;
-    /* Last: another thread may use it again. Pairs with the acquire of who
-     * does, or asks. */
+    /* Last: another thread may use it again. Pairs with the acquire of the
+     * thread that does, or asks. */
     alone = atomic_compare_exchange_strong_explicit(&op->state, &pending,
         KIT_ENDED, memory_order_release, memory_order_relaxed);
     kit_expect(alone, 7,
@@ -208,7 +208,7 @@ check_result(
         "a receive never returns DONE", "%s did", name);
     kit_expect(result != NA_PLUGIN_E_AGAIN ||
                    (cls->how.flags & NA_PLUGIN_OPEN_NO_RETRY),
-        7, "AGAIN comes out only under NO_RETRY", "%s: AGAIN", name);
+        7, "AGAIN is returned only under NO_RETRY", "%s: AGAIN", name);
     kit_expect(result >= 0 || request->may_fail, kit_running->rule,
         "what is right is submitted", "%s: %s", name, kit_code_text(result));
 }
@@ -235,7 +235,7 @@ kit_class_post(struct kit_class *cls, const struct kit_request *request)
     storage_take(cls, op);
     if (is_message(request->kind))
         buffer_take(cls, op);
-    /* Pairs with the acquire of whoever polls the event. */
+    /* Pairs with the acquire of the thread that polls the event. */
     atomic_store_explicit(&op->state, KIT_PENDING, memory_order_release);
     before = kit_call_enter(kit_kind_name(request->kind));
     kit_host_path_enter(NULL);
@@ -257,7 +257,8 @@ kit_class_cancel(struct kit_class *cls, uint32_t number)
     const char *before;
     int32_t result;
 
-    /* One that ended long ago, or never was, is the plugin's to look at. */
+    /* One that ended long ago, or was never submitted; the plugin has to
+     * cope. */
     ended =
         atomic_load_explicit(&op->state, memory_order_acquire) != KIT_PENDING;
     op->cancelled = true;
@@ -267,7 +268,7 @@ kit_class_cancel(struct kit_class *cls, uint32_t number)
     result = cls->ops.cancel(cls->contexts[op->ctx], op->storage.memory);
     kit_call_leave(before);
     if (ended && !cls->unlocked)
-        kit_piece_lock(&op->storage, KIT_CLOSED, 9,
+        kit_guarded_protect(&op->storage, KIT_CLOSED, 9,
             "an operation that has ended is not touched");
     kit_expect(result == NA_PLUGIN_OK, 10,
         "cancel returns OK, also for what has ended or is unknown", "%s",
@@ -287,7 +288,7 @@ seed_of(const struct kit_received *received, uint64_t header)
 
 void
 kit_class_message(struct kit_class *cls, uint32_t number, uint32_t message,
-    struct kit_end *end_p)
+    struct kit_completion *end_p)
 {
     const struct kit_op *op = &cls->ops_made[number];
     const struct kit_received *received = &op->received[message];
@@ -307,7 +308,8 @@ kit_class_message(struct kit_class *cls, uint32_t number, uint32_t message,
 }
 
 void
-kit_class_end(struct kit_class *cls, uint32_t number, struct kit_end *end_p)
+kit_class_end(
+    struct kit_class *cls, uint32_t number, struct kit_completion *end_p)
 {
     const struct kit_op *op = &cls->ops_made[number];
     /* Pairs with the release of the poll that ended it. */
@@ -315,7 +317,7 @@ kit_class_end(struct kit_class *cls, uint32_t number, struct kit_end *end_p)
     uint32_t messages =
         atomic_load_explicit(&op->messages, memory_order_acquire);
 
-    *end_p = (struct kit_end){.result = op->result,
+    *end_p = (struct kit_completion){.result = op->result,
         .ended = state != KIT_PENDING,
         .source = KIT_NOBODY};
     if (messages > 0)
@@ -330,16 +332,16 @@ kit_ops_finish(struct kit_class *cls)
     for (uint32_t i = 0; i < KIT_OPS; i++) {
         struct kit_op *op = &cls->ops_made[i];
 
-        if (op->own && op->piece.mapping)
-            kit_piece_lock(&op->piece, KIT_OPEN, 0, "");
+        if (op->own && op->guarded.mapping)
+            kit_guarded_protect(&op->guarded, KIT_OPEN, 0, "");
         buffer_release(cls, op);
         source_release(cls, op);
         if (op->stored) {
-            kit_piece_lock(&op->storage, KIT_OPEN, 0, "");
-            kit_expect(kit_piece_intact(&op->storage), 6,
+            kit_guarded_protect(&op->storage, KIT_OPEN, 0, "");
+            kit_expect(kit_guarded_intact(&op->storage), 6,
                 "nothing beyond op_size bytes is written",
                 "it was, at the end");
-            kit_piece_destroy(&op->storage);
+            kit_guarded_destroy(&op->storage);
         }
         free(op->received);
         op->received = NULL;

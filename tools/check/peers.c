@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What cases about peers that go have in common. */
+/* Shared by cases about peers that end. */
 #include "check/peers.h"
 
 #include "check/shared.h"
@@ -21,22 +21,22 @@ kit_small(struct kit_side *side)
 }
 
 void
-kit_acquaint(struct kit_side *a, struct kit_side *b)
+kit_lookup_each_other(struct kit_side *a, struct kit_side *b)
 {
-    kit_know(a, b);
-    kit_know(b, a);
-    kit_trip(a, b, 11);
-    kit_trip(b, a, 11);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
+    kit_round_trip(a, b, 11);
+    kit_round_trip(b, a, 11);
 }
 
 void
-kit_trip(struct kit_side *a, struct kit_side *b, uint32_t rule)
+kit_round_trip(struct kit_side *a, struct kit_side *b, uint32_t rule)
 {
-    kit_trip_between(a, 0, b, 0, rule);
+    kit_round_trip_between(a, 0, b, 0, rule);
 }
 
 void
-kit_trip_between(struct kit_side *a, uint32_t a_ctx, struct kit_side *b,
+kit_round_trip_between(struct kit_side *a, uint32_t a_ctx, struct kit_side *b,
     uint32_t b_ctx, uint32_t rule)
 {
     uint64_t length = kit_small(a);
@@ -79,7 +79,7 @@ kit_fill(struct kit_side *from, struct kit_side *to, uint32_t first,
 {
     uint64_t length = kit_opened(from)->max_unexpected_size;
     uint32_t waiting = 0;
-    struct kit_end end;
+    struct kit_completion end;
 
     for (*count_p = 0; *count_p < KIT_FILL && waiting < 8; ++*count_p) {
         uint32_t op = first + *count_p;
@@ -87,13 +87,13 @@ kit_fill(struct kit_side *from, struct kit_side *to, uint32_t first,
         kit_send_unexpected(from, op, to, length, 1, op);
         kit_run();
         kit_run();
-        kit_look(from, op, &end);
+        kit_get_completion(from, op, &end);
         waiting += !end.ended;
     }
     /* Some may only have been slow. */
     kit_run_for(20000000);
     for (uint32_t op = first; op < first + *count_p; op++) {
-        kit_look(from, op, &end);
+        kit_get_completion(from, op, &end);
         if (!end.ended)
             return op;
     }
@@ -103,7 +103,7 @@ kit_fill(struct kit_side *from, struct kit_side *to, uint32_t first,
 void
 kit_await_dead(struct kit_side *side, uint32_t op, bool in_time)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_await(side, op, kit_running->rule, &end);
     kit_expect(end.status == NA_PLUGIN_E_HOSTUNREACH ||
@@ -114,7 +114,7 @@ kit_await_dead(struct kit_side *side, uint32_t op, bool in_time)
                   "peer dies, or with OK"
                 : "what needs a peer that is dead ends with HOSTUNREACH or "
                   "IO_ERROR",
-        "%s", kit_end_text(&end));
+        "%s", kit_completion_text(&end));
 }
 
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker process: does what its socket says, and polls in between. */
+/* A worker process: executes the commands on its socket, and polls in
+ * between. */
 #include "check/process.h"
 
 #include "check/shared.h"
@@ -37,7 +38,7 @@ move_all(int fd, void *bytes, size_t length, bool out)
     return true;
 }
 
-/* What the act of a KIT_ACT works on until KIT_JOIN fetches it. */
+/* Arguments of a KIT_ACT until KIT_JOIN fetches them. */
 static unsigned char act_bytes[KIT_TEXT_MAX];
 
 static bool
@@ -48,26 +49,26 @@ readable(int fd, int timeout_ms)
     return poll(&wanted, 1, timeout_ms) > 0;
 }
 
-/* An act begins when it has been answered; its end is what KIT_JOIN waits for,
- * being read only afterwards. */
+/* The function begins when the answer is sent; KIT_JOIN waits for its end,
+ * since it is read only afterwards. */
 static void
-act(int fd, struct kit_player *player, const struct kit_command *command,
+act(int fd, struct kit_executor *executor, const struct kit_command *command,
     struct kit_answer *answer)
 {
     memcpy(act_bytes, command->bytes, sizeof act_bytes);
     if (!move_all(fd, answer, sizeof *answer, true))
         _exit(0);
-    command->act(player->cls, act_bytes);
+    command->act(executor->cls, act_bytes);
 }
 
 static void
-obey(int fd, struct kit_player *player, const struct kit_command *command,
-    struct kit_answer *answer)
+execute(int fd, struct kit_executor *executor,
+    const struct kit_command *command, struct kit_answer *answer)
 {
     memset(answer, 0, offsetof(struct kit_answer, bytes));
     switch (command->verb) {
     case KIT_ACT:
-        act(fd, player, command, answer);
+        act(fd, executor, command, answer);
         return;
     case KIT_JOIN:
         memcpy(answer->bytes, act_bytes, sizeof act_bytes);
@@ -76,47 +77,48 @@ obey(int fd, struct kit_player *player, const struct kit_command *command,
     case KIT_EXIT:
         _exit(0);
     default:
-        kit_play(player, command, answer);
+        kit_execute(executor, command, answer);
         break;
     }
     if (!move_all(fd, answer, sizeof *answer, true))
         _exit(0);
 }
 
-/* What a worker process says last, when it is not needed any more. */
-static const unsigned char farewell[] = "a worker process that ends in order";
+/* The last bytes from a worker process that ends in order. */
+static const unsigned char end_message[] =
+    "a worker process that ends in order";
 
 __attribute__((noreturn)) static void
 process_main(int fd)
 {
     static struct kit_command command;
     static struct kit_answer answer;
-    struct kit_player player = {.cls = NULL};
+    struct kit_executor executor = {.cls = NULL};
 
     for (;;) {
-        bool polls = player.cls && player.cls->polls;
+        bool polls = executor.cls && executor.cls->polls;
 
         while (!readable(fd, polls ? 0 : -1))
-            if (polls && kit_class_progress(player.cls) == 0)
+            if (polls && kit_class_progress(executor.cls) == 0)
                 sched_yield();
         if (!move_all(fd, &command, sizeof command, false))
             break;
-        /* What came meanwhile is seen when one looks. */
+        /* Commands that arrived meanwhile are found by the next read. */
         if (command.verb == KIT_LOOK && polls)
-            kit_class_progress(player.cls);
-        obey(fd, &player, &command, &answer);
+            kit_class_progress(executor.cls);
+        execute(fd, &executor, &command, &answer);
     }
-    memcpy(act_bytes, farewell, sizeof farewell);
-    move_all(fd, act_bytes, sizeof farewell, true);
+    memcpy(act_bytes, end_message, sizeof end_message);
+    move_all(fd, act_bytes, sizeof end_message, true);
     exit(0);
 }
 
-/* Whether a process that gets no more commands says its last words; what it
- * may have to say before is passed over. */
+/* Whether a process that gets no more commands sends its end message; answers
+ * in front of it are skipped. */
 static bool
-says_farewell(int fd)
+has_end_message(int fd)
 {
-    unsigned char bytes[4096], last[sizeof farewell] = "";
+    unsigned char bytes[4096], last[sizeof end_message] = "";
     ssize_t n;
 
     shutdown(fd, SHUT_WR);
@@ -129,7 +131,7 @@ says_farewell(int fd)
         memcpy(last + keep, bytes + got - (sizeof last - keep),
             sizeof last - keep);
     }
-    return memcmp(last, farewell, sizeof farewell) == 0;
+    return memcmp(last, end_message, sizeof end_message) == 0;
 }
 
 static void
@@ -165,7 +167,7 @@ kit_processes_start(uint32_t count)
 }
 
 bool
-kit_process_lives(uint32_t process)
+kit_process_alive(uint32_t process)
 {
     return processes[process].pid != 0;
 }
@@ -189,37 +191,37 @@ process_lost(uint32_t number)
 }
 
 void
-kit_process_tell(uint32_t number, const struct kit_command *command)
+kit_process_send(uint32_t number, const struct kit_command *command)
 {
     struct kit_process *process = &processes[number];
     /* move_all reads from what it sends. */
     void *packet = (void *) (uintptr_t) command;
 
     if (process->pid == 0)
-        kit_not_run("worker process %u is asked and gone", number);
+        kit_not_run("worker process %u got a command after its end", number);
     if (!move_all(process->socket, packet, sizeof *command, true))
         process_lost(number);
 }
 
 bool
-kit_process_heard(uint32_t number)
+kit_process_readable(uint32_t number)
 {
     return readable(processes[number].socket, 0);
 }
 
 void
-kit_process_hear(uint32_t number, struct kit_answer *answer)
+kit_process_receive(uint32_t number, struct kit_answer *answer)
 {
     if (!move_all(processes[number].socket, answer, sizeof *answer, false))
         process_lost(number);
 }
 
 void
-kit_process_ask(uint32_t number, const struct kit_command *command,
+kit_process_call(uint32_t number, const struct kit_command *command,
     struct kit_answer *answer)
 {
-    kit_process_tell(number, command);
-    kit_process_hear(number, answer);
+    kit_process_send(number, command);
+    kit_process_receive(number, answer);
 }
 
 static void
@@ -239,7 +241,7 @@ kit_process_signal(uint32_t number, int signal)
     int status;
 
     if (processes[number].pid == 0)
-        kit_not_run("worker process %u is gone", number);
+        kit_not_run("worker process %u has ended", number);
     kill(processes[number].pid, signal);
     if (signal == SIGKILL)
         process_reap(number);
@@ -268,7 +270,7 @@ kit_processes_end(void)
 
         if (processes[i].pid == 0)
             continue;
-        said = says_farewell(processes[i].socket);
+        said = has_end_message(processes[i].socket);
         close(processes[i].socket);
         while (waitpid(processes[i].pid, &status, 0) < 0 && errno == EINTR)
             ;

@@ -3,33 +3,33 @@
 #ifndef KIT_PROCESS_H
 #define KIT_PROCESS_H
 
-#include "check/player.h"
+#include "check/executor.h"
 
 #include <sys/types.h>
 
 struct kit_process {
-    pid_t pid;  /* 0: not started, or gone */
+    pid_t pid;  /* 0: not started, or ended */
     int socket; /* to it */
 };
 
 /* Starts worker processes 0 to count - 1. Not run when the system refuses. */
 void kit_processes_start(uint32_t count);
 
-/* A command and its answer. Fails the case if the process dies over it. */
-void kit_process_ask(uint32_t process, const struct kit_command *command,
+/* A command and its answer. Fails the case if the process dies meanwhile. */
+void kit_process_call(uint32_t process, const struct kit_command *command,
     struct kit_answer *answer);
 
-/* The halves of it, and whether the answer, or the process's end, is there. */
-void kit_process_tell(uint32_t process, const struct kit_command *command);
-bool kit_process_heard(uint32_t process);
-void kit_process_hear(uint32_t process, struct kit_answer *answer);
+/* Its two halves, and whether the answer, or the process's end, can be read. */
+void kit_process_send(uint32_t process, const struct kit_command *command);
+bool kit_process_readable(uint32_t process);
+void kit_process_receive(uint32_t process, struct kit_answer *answer);
 
-/* Signals and reaps; what is asked afterwards is not run. */
+/* Signals and reaps; later commands are not run. */
 void kit_process_signal(uint32_t process, int signal);
 void kit_process_exit(uint32_t process);
-bool kit_process_lives(uint32_t process);
+bool kit_process_alive(uint32_t process);
 
-/* Ends those that live, in order, and looks how they end. */
+/* Ends the living ones in order, and checks how they end. */
 void kit_processes_end(void);
 
 /* side.c's: closes the sides that a script left open. */

@@ -19,7 +19,7 @@ kit_report_rule(
         const struct kit_outcome *outcome = &report->outcomes[i];
         bool failed = outcome->verdict == KIT_FAILED;
 
-        /* A case that found another rule broken says nothing of its own. */
+        /* A case that found another rule broken says nothing about its own. */
         if ((failed ? outcome->rule : outcome->it->rule) != rule)
             continue;
         tally_p->verdicts[outcome->verdict]++;
@@ -161,7 +161,7 @@ kit_print_json(const struct kit_report *report)
             (int) all.verdicts[KIT_NOT_RUN], "rules", rules, "cases", cases));
 }
 
-/* Text within XML 1.0: what it cannot hold becomes '?'. */
+/* Text within XML 1.0: characters that it does not permit become '?'. */
 static void
 put_xml(FILE *stream, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kit found, in words, JSON and JUnit's XML. */
+/* The kit's results as text, JSON and JUnit's XML. */
 #ifndef KIT_REPORT_H
 #define KIT_REPORT_H
 
@@ -30,7 +30,7 @@ void kit_print_failure(FILE *stream, const struct kit_outcome *outcome);
 /* A line for each rule, one for the whole. */
 void kit_print_summary(FILE *stream, const struct kit_report *report);
 
-/* Return what a subcommand does. */
+/* Return the exit status of the subcommand. */
 int kit_print_json(const struct kit_report *report);
 int kit_write_junit(const struct kit_report *report, const char *path);
 

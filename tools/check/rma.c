@@ -7,22 +7,22 @@
 #define SEND (KIT_OPS - 2)
 
 struct kit_pair
-kit_rma_open(bool apart, const struct kit_how *how)
+kit_rma_open(bool interprocess, const struct kit_open_options *how)
 {
-    struct kit_pair pair = {.a = kit_here(how)};
+    struct kit_pair pair = {.a = kit_local(how)};
 
-    pair.b = apart ? kit_there(0, how) : kit_here(how);
-    kit_know(pair.a, pair.b);
-    kit_know(pair.b, pair.a);
+    pair.b = interprocess ? kit_remote(0, how) : kit_local(how);
+    kit_lookup(pair.a, pair.b);
+    kit_lookup(pair.b, pair.a);
     return pair;
 }
 
 void
 kit_rma_regions(const struct kit_pair *pair, uint64_t length,
-    uint32_t segments_here, uint32_t segments_there)
+    uint32_t segments_local, uint32_t segments_there)
 {
     kit_region(pair->a, &(struct kit_region){.access = KIT_BOTH,
-                            .segments = segments_here,
+                            .segments = segments_local,
                             .length = length,
                             .seed = 1});
     kit_region(pair->b, &(struct kit_region){.access = KIT_BOTH,
@@ -72,7 +72,7 @@ kit_rma_tell(const struct kit_pair *pair)
     kit_await_ok(pair->a, SEND, 7);
 }
 
-/* A range of a region 0, and what lies beside it. */
+/* A range of a region 0, and the bytes around it. */
 struct range {
     struct kit_side *side;
     uint64_t from;

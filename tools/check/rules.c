@@ -23,7 +23,7 @@ static const char *const titles[KIT_RULES] = {
 
 const struct kit_group *const kit_groups[] = {
     &kit_cases_static,
-    &kit_cases_life,
+    &kit_cases_lifecycle,
     &kit_cases_address,
     &kit_cases_contract,
     &kit_cases_message,
@@ -48,7 +48,7 @@ const struct kit_group *const kit_groups[] = {
     &kit_cases_death,
     &kit_cases_stop,
     &kit_cases_contexts_end,
-    &kit_cases_gone,
+    &kit_cases_no_peer,
 };
 const size_t kit_groups_count = sizeof kit_groups / sizeof kit_groups[0];
 

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a case writes when it has run to its end: its exit status is the
- * plugin's as well, which may call exit. */
+/* Written by a case that has run to its end: the exit status alone might be the
+ * plugin's, which may call exit. */
 static const char complete[] = "complete";
 
 __attribute__((noreturn)) static void
@@ -46,7 +46,7 @@ case_main(const struct kit_case *it, struct kit_shared *shared, int output,
     exit(0);
 }
 
-/* Whether the case says that it has run to its end. */
+/* Whether the case has run to its end. */
 static bool
 is_complete(int verdict)
 {
@@ -76,7 +76,7 @@ await_end(pid_t pid, uint32_t seconds, int *status_p)
     }
     if (ended.fd >= 0)
         close(ended.fd);
-    /* Ends whatever else belongs to it. */
+    /* Ends all other processes of the case. */
     kill(-pid, SIGKILL);
     kill(pid, SIGKILL);
     while (waitpid(pid, status_p, 0) < 0 && errno == EINTR)
@@ -141,7 +141,7 @@ judge(struct kit_outcome *outcome, struct kit_shared *shared, bool in_time,
     }
 }
 
-/* What the case needs and the plugin does not offer, NULL if nothing. */
+/* A feature that the case needs and the plugin does not offer; NULL if none. */
 static const char *
 lacking(uint32_t needs, const struct kit_facts *facts)
 {

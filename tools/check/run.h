@@ -19,7 +19,7 @@ struct kit_outcome {
     double seconds;
     uint32_t lines;
     char log[KIT_LINES][KIT_LINE_MAX];
-    char output[KIT_OUTPUT_MAX]; /* the end of what the processes printed */
+    char output[KIT_OUTPUT_MAX]; /* the last bytes that the processes printed */
 };
 
 /* All cases, in order. */
@@ -29,12 +29,12 @@ extern const size_t kit_groups_count;
 /* The first of all: it finds out what is offered. */
 extern const struct kit_case kit_case_first;
 
-/* What a rule is called, NULL if there is none of that number. */
+/* The title of a rule; NULL if there is none of that number. */
 const char *kit_rule_title(uint32_t rule);
 const char *kit_verdict_text(enum kit_verdict verdict);
 
 /* Runs a case. facts: what is offered; those of the first case are filled in.
- * Blocks until it and all its processes are gone. */
+ * Blocks until all its processes have ended. */
 void kit_run_case(const struct kit_case *it, struct kit_facts *facts,
     struct kit_outcome *outcome_p);
 

@@ -60,14 +60,14 @@ kit_recv_expected(struct kit_side *side, uint32_t op, struct kit_side *from,
 }
 
 void
-kit_await(
-    struct kit_side *side, uint32_t op, uint32_t rule, struct kit_end *end_p)
+kit_await(struct kit_side *side, uint32_t op, uint32_t rule,
+    struct kit_completion *end_p)
 {
     uint64_t end = kit_now() + kit_patience();
 
     for (;;) {
         kit_run();
-        kit_look(side, op, end_p);
+        kit_get_completion(side, op, end_p);
         if (end_p->ended)
             return;
         sched_yield();
@@ -80,11 +80,11 @@ kit_await(
 void
 kit_await_ok(struct kit_side *side, uint32_t op, uint32_t rule)
 {
-    struct kit_end end;
+    struct kit_completion end;
 
     kit_await(side, op, rule, &end);
     kit_expect(end.status == NA_PLUGIN_OK, rule, "the operation ends with OK",
-        "%s", kit_end_text(&end));
+        "%s", kit_completion_text(&end));
 }
 
 void
@@ -92,12 +92,12 @@ kit_await_message(struct kit_side *side, uint32_t op, uint32_t rule,
     uint64_t length, uint64_t tag, uint64_t seed, uint32_t source)
 {
     const na_plugin_opened *opened = kit_opened(side);
-    struct kit_end end;
+    struct kit_completion end;
     uint64_t header;
 
     kit_await(side, op, rule, &end);
     kit_expect(end.status == NA_PLUGIN_OK, rule, "the receive ends with OK",
-        "%s", kit_end_text(&end));
+        "%s", kit_completion_text(&end));
     kit_expect(end.length == length, rule, "the message has the length sent",
         "%llu bytes, not %llu", (unsigned long long) end.length,
         (unsigned long long) length);
@@ -128,7 +128,7 @@ kit_refused(struct kit_side *side, const struct kit_request *request,
     int32_t code, const char *expected)
 {
     struct kit_request doubtful = *request;
-    struct kit_end end;
+    struct kit_completion end;
     int32_t result;
 
     doubtful.may_fail = true;
@@ -183,8 +183,8 @@ long
 kit_anonymous_kib(void)
 {
 #ifdef INSTRUMENTED
-    /* AddressSanitizer keeps what was freed, and finds by itself what was not;
-     * ThreadSanitizer keeps books of all memory that was ever touched. */
+    /* AddressSanitizer keeps freed memory, and finds leaks by itself;
+     * ThreadSanitizer records all memory that was ever accessed. */
     return 0;
 #else
     FILE *stream = fopen("/proc/self/status", "re");

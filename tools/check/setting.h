@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the plugin's settings are for the classes of a case. */
+/* Values of the plugin's settings for the classes of a case. */
 #ifndef KIT_SETTING_H
 #define KIT_SETTING_H
 
@@ -15,7 +15,7 @@ void kit_settings_given(const na_plugin *table);
 const na_plugin_setting *kit_setting_find(
     const na_plugin *table, const char *key);
 
-/* Its value: what kit_setting_force said, else --set, else initial. */
+/* Its value: of kit_setting_force, else --set, else initial. */
 const char *kit_setting_text(const na_plugin_setting *setting);
 uint64_t kit_setting_number(const na_plugin_setting *setting);
 

@@ -44,8 +44,8 @@ take(enum kit_verdict verdict, uint32_t rule)
     return true;
 }
 
-/* Whoever comes second waits until the first has written: the kit ends the case
- * with the first process that ends. */
+/* A second one waits until the first has written: the kit ends the case with
+ * the first process that ends. */
 __attribute__((noreturn)) static void
 leave(bool taken)
 {
@@ -173,8 +173,8 @@ kit_shared_log(int32_t level, const char *text)
         atomic_fetch_add_explicit(&kit_shared->lines, 1, memory_order_relaxed) %
         KIT_LINES;
 
-    /* acquire: pairs with the release below. A line is lost where so many came
-     * at once that its place is still being written. */
+    /* acquire: pairs with the release below. A line is lost if so many are
+     * logged at once that its place is still being written. */
     if (atomic_exchange_explicit(
             &kit_shared->writing[line], true, memory_order_acquire))
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the processes of one case share: the verdict, what each is doing, what
- * the plugin logged. The kit reads it when they are gone.
+ * Shared by the processes of one case: the verdict, what each is doing, what
+ * the plugin logged. The kit reads it when they have ended.
  */
 #ifndef KIT_SHARED_H
 #define KIT_SHARED_H
@@ -17,7 +17,7 @@
 /* Exit status of a process that has left its verdict here. */
 #define KIT_EXIT_VERDICT 77
 
-/* What a plugin offers, as the first case of all finds it. */
+/* Features of a plugin, as the first case of all finds them. */
 struct kit_facts {
     bool known;
     bool rma;
@@ -49,32 +49,31 @@ struct kit_shared {
     struct kit_slot slots[KIT_PROCESSES + 1];
     _Atomic uint32_t lines;
     char log[KIT_LINES][KIT_LINE_MAX];
-    atomic_bool writing[KIT_LINES]; /* somebody writes the line */
+    atomic_bool writing[KIT_LINES]; /* the line is being written */
     struct kit_facts facts;
 };
 
 extern struct kit_shared *kit_shared; /* of the running case */
 extern const struct kit_case *kit_running;
 
-/* Memory that children share. NULL: there is none. */
+/* Memory shared with children. NULL: out of memory. */
 struct kit_shared *kit_shared_create(void);
 void kit_shared_destroy(struct kit_shared *shared);
 
-/* Says which slot this process has, and shows crashes there from
- * now on. */
+/* Sets the slot of this process, and reports crashes there from now on. */
 void kit_shared_enter(uint32_t slot);
 uint32_t kit_shared_slot(void);
 
-/* Around a call into the plugin: its name, and NULL. Of the main thread only
- * those of others are ignored. */
+/* Around a call into the plugin: its name, and NULL. Recorded for the main
+ * thread only. */
 const char *kit_call_enter(const char *name);
 void kit_call_leave(const char *before);
 
 /* Keeps a line that the plugin logged. */
 void kit_shared_log(int32_t level, const char *text);
 
-/* What an address in guarded memory means that was touched. false: it is
- * nothing of the kit's. See guard.c. */
+/* The meaning of an access to that address in guarded memory. false: it is not
+ * the kit's. See guard.c. */
 bool kit_guard_explain(
     const void *address, uint32_t *rule_p, const char **text_p);
 

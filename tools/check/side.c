@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What scripts call: each command goes to a class here or in a worker process. */
+/* What scripts call: each command is executed by a class in this process or in
+ * a worker process. */
 #include "check/process.h"
 
 #include "check/shared.h"
@@ -12,10 +13,10 @@
 struct kit_side {
     bool open;
     bool there;
-    bool joining; /* asked for the end of what kit_begin began */
+    bool joining; /* asked whether what kit_begin began has ended */
     uint32_t process;
     uint32_t number;
-    struct kit_player player; /* here */
+    struct kit_executor executor; /* here */
     na_plugin_opened opened;
     char address[KIT_TEXT_MAX];
 };
@@ -37,9 +38,9 @@ static const struct kit_answer *
 ask(struct kit_side *side)
 {
     if (side->there)
-        kit_process_ask(side->process, &command, &answer);
+        kit_process_call(side->process, &command, &answer);
     else
-        kit_play(&side->player, &command, &answer);
+        kit_execute(&side->executor, &command, &answer);
     return &answer;
 }
 
@@ -70,7 +71,7 @@ take_side(bool there, uint32_t process)
 }
 
 static struct kit_side *
-open_side(bool there, uint32_t process, const struct kit_how *how)
+open_side(bool there, uint32_t process, const struct kit_open_options *how)
 {
     struct kit_side *side = take_side(there, process);
 
@@ -96,19 +97,19 @@ kit_open_busy(enum kit_busy busy)
 }
 
 struct kit_side *
-kit_here(const struct kit_how *how)
+kit_local(const struct kit_open_options *how)
 {
     return open_side(false, 0, how);
 }
 
 struct kit_side *
-kit_there(uint32_t process, const struct kit_how *how)
+kit_remote(uint32_t process, const struct kit_open_options *how)
 {
     return open_side(true, process, how);
 }
 
 struct kit_side *
-kit_bare(uint32_t process)
+kit_worker(uint32_t process)
 {
     return take_side(true, process);
 }
@@ -122,7 +123,7 @@ kit_number(const struct kit_side *side)
 void
 kit_close(struct kit_side *side)
 {
-    if (!side->there || kit_process_lives(side->process)) {
+    if (!side->there || kit_process_alive(side->process)) {
         begin(KIT_CLOSE_CLASS);
         ask(side);
     }
@@ -153,7 +154,7 @@ kit_address(struct kit_side *side)
 }
 
 void
-kit_know(struct kit_side *side, struct kit_side *other)
+kit_lookup(struct kit_side *side, struct kit_side *other)
 {
     const char *text = kit_address(other);
 
@@ -165,13 +166,13 @@ kit_know(struct kit_side *side, struct kit_side *other)
 }
 
 void
-kit_adopt(struct kit_side *side, uint32_t op, uint32_t number)
+kit_keep_source(struct kit_side *side, uint32_t op, uint32_t number)
 {
     ask_number(side, KIT_ADOPT, op, number);
 }
 
 void
-kit_unknow(struct kit_side *side, uint32_t number)
+kit_addr_free(struct kit_side *side, uint32_t number)
 {
     ask_number(side, KIT_UNKNOW, number, 0);
 }
@@ -216,8 +217,8 @@ void
 kit_run(void)
 {
     for (uint32_t i = 0; i < KIT_SIDES; i++)
-        if (sides[i].open && !sides[i].there && sides[i].player.cls->polls)
-            kit_class_progress(sides[i].player.cls);
+        if (sides[i].open && !sides[i].there && sides[i].executor.cls->polls)
+            kit_class_progress(sides[i].executor.cls);
 }
 
 void
@@ -238,14 +239,15 @@ kit_post(struct kit_side *side, const struct kit_request *request)
 }
 
 void
-kit_look(struct kit_side *side, uint32_t op, struct kit_end *end_p)
+kit_get_completion(
+    struct kit_side *side, uint32_t op, struct kit_completion *end_p)
 {
     *end_p = ask_number(side, KIT_LOOK, op, 0)->end;
 }
 
 void
-kit_message(
-    struct kit_side *side, uint32_t op, uint32_t message, struct kit_end *end_p)
+kit_message(struct kit_side *side, uint32_t op, uint32_t message,
+    struct kit_completion *end_p)
 {
     *end_p = ask_number(side, KIT_MESSAGE, op, message)->end;
 }
@@ -347,7 +349,7 @@ kit_begin(
     begin(KIT_ACT);
     command.act = act;
     memcpy(command.bytes, bytes, length);
-    kit_process_ask(side->process, &command, &answer);
+    kit_process_call(side->process, &command, &answer);
 }
 
 bool
@@ -355,10 +357,10 @@ kit_joined(struct kit_side *side)
 {
     if (!side->joining) {
         begin(KIT_JOIN);
-        kit_process_tell(side->process, &command);
+        kit_process_send(side->process, &command);
         side->joining = true;
     }
-    return kit_process_heard(side->process);
+    return kit_process_readable(side->process);
 }
 
 void
@@ -366,7 +368,7 @@ kit_join(struct kit_side *side, void *bytes, size_t length)
 {
     while (!kit_joined(side))
         kit_run();
-    kit_process_hear(side->process, &answer);
+    kit_process_receive(side->process, &answer);
     side->joining = false;
     memcpy(bytes, answer.bytes, length);
 }
@@ -374,7 +376,7 @@ kit_join(struct kit_side *side, void *bytes, size_t length)
 struct kit_class *
 kit_class_of(struct kit_side *side)
 {
-    return side->player.cls;
+    return side->executor.cls;
 }
 
 uint64_t

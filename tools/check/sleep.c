@@ -2,7 +2,8 @@
 /*
  * Sleeping by na.wait/1, as a core does it: announce the sleeper, arm, sleep on
  * the plugin's descriptors and on one that wake writes to while the sleeper is
- * announced, and poll. What wake reports to nobody, the next arm has to find.
+ * announced, and poll. A wake without an announced sleeper has to be found by
+ * the next arm.
  */
 #include "check/class.h"
 
@@ -18,7 +19,7 @@
 #define UNTOUCHED 0xC3C3C3C3C3C3C3C3U
 #define NS_PER_S 1000000000U
 
-/* After a sleep that was given up, what there is shows within this time. */
+/* After a sleep that was given up, events show within this time. */
 #define LOOK_NS 50000000U
 
 void
@@ -37,11 +38,11 @@ kit_sleep_finish(struct kit_class *cls)
 }
 
 void
-kit_sleep_rouse(struct kit_class *cls, uint32_t ctx)
+kit_sleep_interrupt(struct kit_class *cls, uint32_t ctx)
 {
-    /* A read-modify-write: it stands before or after that of announce. Either
-     * arm sees (acquire) what was published before this call (release), or
-     * this call sees the sleeper. */
+    /* A read-modify-write: it is ordered before or after that of announce.
+     * Either arm sees (acquire) what was published before this call (release),
+     * or this call sees the sleeper. */
     if (atomic_fetch_or_explicit(
             &cls->sleeping[ctx], 0, memory_order_acq_rel) != 0)
         eventfd_write(cls->bells[ctx], 1);
@@ -54,7 +55,7 @@ announce(struct kit_class *cls, uint32_t ctx)
         cls->bells[ctx] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (cls->bells[ctx] < 0)
         kit_not_run("no eventfd: %s", strerror(errno));
-    /* Pairs with kit_sleep_rouse. */
+    /* Pairs with kit_sleep_interrupt. */
     atomic_fetch_or_explicit(&cls->sleeping[ctx], 1, memory_order_acq_rel);
 }
 
@@ -178,11 +179,11 @@ kit_class_sleep_while(struct kit_class *cls, uint32_t first, uint32_t count,
         while (!found && pending(arg) && kit_now() < look)
             poll_all(cls, first, count);
         kit_expect(found || pending(arg), 12,
-            "who sleeps is woken when there is something to poll",
+            "a sleeping thread is woken when there is something to poll",
             "after %llu ms of sleep polling ended a %s at once",
             (unsigned long long) (longest_sleep() / 1000000U), what);
         kit_expect(!pending(arg) || kit_now() < end, 12,
-            "who sleeps, and polls when woken, finds the end of an operation",
+            "a thread that polls when woken finds the end of an operation",
             "a %s is pending after %llu ms", what,
             (unsigned long long) (kit_patience() / 1000000U));
     }

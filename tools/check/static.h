@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the static cases share: the object that is checked, read and loaded. */
+/* Shared by the static cases: the object under test, read and loaded. */
 #ifndef KIT_STATIC_H
 #define KIT_STATIC_H
 
 #include "check/elf.h"
 #include "check/kit.h"
 
-/* The object as a file. One that cannot be read ends the case as not run: the
+/* The object as a file. One that is unreadable ends the case as not run: the
  * case file_is_object says what is wrong with it. */
 const struct elf *kit_static_object(void);
 
@@ -17,7 +17,7 @@ bool kit_static_symbol(ElfW(Sym) * symbol);
  * case load_resolves says why. */
 void *kit_static_load(void);
 
-/* Its table, which may be anything. Not run if there is none. */
+/* Its table, with unchecked contents. Not run if there is none. */
 const na_plugin *kit_static_table(void *handle);
 
 /* Cases: static_table.c. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: what a plugin's table says, and its manifest. */
+/* Cases: the contents of a plugin's table, and its manifest. */
 #include "check/setting.h"
 #include "check/static.h"
 #include "check/target.h"
@@ -54,7 +54,7 @@ known_table(void)
         table->magic != NA_PLUGIN_MAGIC ||
         table->abi_major != NA_PLUGIN_ABI_MAJOR ||
         table->size < NA_PLUGIN_SIZE_1_0)
-        kit_not_run("the table is none that this kit knows");
+        kit_not_run("the table is not of a version that this kit knows");
     return table;
 }
 
@@ -78,7 +78,7 @@ kit_static_bits(void)
 
 static const char not_shown[] = "(not to be shown)";
 
-/* What may stand in a finding. */
+/* Characters permitted in a finding. */
 static const char *
 shown(const char *text)
 {
@@ -97,7 +97,7 @@ is_name(const char *text)
     return *text && text[strspn(text, set)] == '\0';
 }
 
-/* What stands between '+' and "://" of an info string. */
+/* The part between '+' and "://" of an info string. */
 static bool
 is_protocol(const char *text)
 {
@@ -124,7 +124,7 @@ check_protocols(const na_plugin *table)
             "protocols[%u] is \"%.100s\"", count, shown(name));
         for (uint32_t i = 0; i < count; i++)
             kit_expect(strcmp(table->protocols[i], name) != 0, 12,
-                "each protocol stands once",
+                "each protocol is listed once",
                 "protocols[%u] and [%u] are both \"%.100s\"", i, count, name);
     }
     kit_expect(count > 0 || table->flags & NA_PLUGIN_OTHER_PROTOCOLS, 12,
@@ -166,12 +166,12 @@ kit_static_settings(void)
     const na_plugin *table = known_table();
 
     if (!table->name || !table->protocols)
-        kit_not_run("the table is none that this kit knows");
+        kit_not_run("the table is not of a version that this kit knows");
     kit_step("reading its settings, which NULL ends");
     kit_settings_check(table);
 }
 
-/* The manifest, as README.md beside na_plugin.h describes it. */
+/* The manifest, as the README.md next to na_plugin.h describes it. */
 struct manifest {
     json_t *json;
     const char *format;
@@ -290,7 +290,7 @@ kit_static_manifest(void)
     same_object(manifest.library_path);
     table = known_table();
     if (!table->name || !table->version || !table->protocols)
-        kit_not_run("the table is none that this kit knows");
+        kit_not_run("the table is not of a version that this kit knows");
     kit_step("comparing table and manifest");
     same_text("name", manifest.name, table->name);
     same_text("version", manifest.version, table->version);

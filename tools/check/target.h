@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is checked: a plugin's object, and what it is opened with. */
+/* What is tested: a plugin's object, and the arguments it is opened with. */
 #ifndef KIT_TARGET_H
 #define KIT_TARGET_H
 
@@ -13,9 +13,9 @@ struct kit_setting {
 
 struct kit_target {
     const char *path;
-    const char *manifest; /* beside it, or as asked for */
+    const char *manifest; /* next to it, or as given */
     char *protocol;       /* NULL: the first that it lists */
-    char *name;           /* what follows "://", or NULL */
+    char *name;           /* the part after "://", or NULL */
     char *device;         /* split as the core does, or NULL */
     char *host;
     int32_t port;
@@ -28,7 +28,7 @@ struct kit_target {
 
 extern struct kit_target kit_target;
 
-/* Takes a protocol or an info string apart. false: not understood. */
+/* Parses a protocol or an info string. false: not understood. */
 bool kit_target_parse(struct kit_target *target, const char *info);
 
 /* Splits the name as the core does. false: not understood. */

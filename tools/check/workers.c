@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What workers do. Each has operations of its own and looks after them by
- * turns: conversations by expected messages, unexpected messages of which each
- * must arrive once, gets and puts, receives that only cancelling ends.
+ * The work of worker threads. Each has operations of its own and looks after
+ * them in turns: exchanges of expected messages, unexpected messages that must
+ * arrive once, gets and puts, receives that only cancelling ends.
  */
 #include "check/workers.h"
 
@@ -78,7 +78,7 @@ post(struct load *load, const struct kit_request *request)
 
 /* The end of an operation of this worker: OK, or CANCELED where that may be. */
 static void
-look(const struct worker *worker, uint32_t op, struct kit_end *end_p)
+look(const struct worker *worker, uint32_t op, struct kit_completion *end_p)
 {
     struct kit_class *cls = worker->load->cls;
 
@@ -134,7 +134,7 @@ chain_step(struct worker *worker, uint32_t chain)
     struct kit_request receive =
         kit_workers_receive(plan, worker->index, chain);
     uint64_t header = load->cls->opened.expected_header_size;
-    struct kit_end end;
+    struct kit_completion end;
 
     if (round == plan->rounds || pending(load, receive.op) ||
         pending(load, op_of(worker, CHAIN_SEND + chain)))
@@ -145,7 +145,7 @@ chain_step(struct worker *worker, uint32_t chain)
                                    chain_seed(worker->index, chain, round,
                                        !plan->begins)),
         9, "an expected receive gets its message", "%s, round %u",
-        kit_end_text(&end), round);
+        kit_completion_text(&end), round);
     worker->rounds[chain] = ++round;
     if (round < plan->rounds)
         post(load, &receive);
@@ -178,9 +178,9 @@ send_step(struct worker *worker, uint32_t slot)
     return true;
 }
 
-/* Counts a message that came; each of them must be another one. */
+/* Counts a message that arrived; no message may arrive twice. */
 static void
-take_message(struct worker *worker, const struct kit_end *end)
+take_message(struct worker *worker, const struct kit_completion *end)
 {
     struct load *load = worker->load;
     uint64_t header = load->cls->opened.unexpected_header_size;
@@ -189,10 +189,10 @@ take_message(struct worker *worker, const struct kit_end *end)
                    end->hash ==
                        kit_pattern_hash(load->plan->length - header, end->seed),
         11, "an unexpected message has the contents sent", "%s, seed %llu",
-        kit_end_text(end), (unsigned long long) end->seed);
+        kit_completion_text(end), (unsigned long long) end->seed);
     kit_expect(!atomic_exchange_explicit(
                    &load->seen[end->seed].it, true, memory_order_relaxed),
-        11, "an unexpected message arrives once", "number %llu came twice",
+        11, "an unexpected message arrives once", "number %llu arrived twice",
         (unsigned long long) end->seed);
     atomic_fetch_add_explicit(&load->received, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&load->moves, 1, memory_order_relaxed);
@@ -215,7 +215,7 @@ receive_step(struct worker *worker, uint32_t slot)
         .length = load->plan->length,
         .own_buffer = slot % 2 == 1};
     struct kit_op *op = &load->cls->ops_made[request.op];
-    struct kit_end end;
+    struct kit_completion end;
 
     if (pending(load, request.op) || all_received(load))
         return false;
@@ -249,7 +249,7 @@ get_step(struct worker *worker)
         .local_offset = to,
         .remote_offset = from,
         .length = WORKER_PIECE};
-    struct kit_end end;
+    struct kit_completion end;
     unsigned char *memory;
 
     if (worker->got > load->messages || pending(load, op))
@@ -259,7 +259,7 @@ get_step(struct worker *worker)
         look(worker, op, &end);
         kit_expect(memcmp(memory, kit_class_mem_at(load->cls, 0, from, &room),
                        WORKER_PIECE) == 0,
-            11, "the end of a get means that the data is here", "other bytes");
+            11, "when a get has ended its data is in place", "other bytes");
     }
     memset(memory, 0, WORKER_PIECE);
     if (worker->got <= load->messages)
@@ -283,7 +283,7 @@ put_step(struct worker *worker)
         .local_offset = worker->index * WORKER_PIECE,
         .remote_offset = worker->index * WORKER_PIECE,
         .length = WORKER_PIECE};
-    struct kit_end end;
+    struct kit_completion end;
 
     if (worker->put > load->messages || pending(load, op))
         return false;
@@ -294,7 +294,7 @@ put_step(struct worker *worker)
     return true;
 }
 
-/* A receive that nobody sends to. */
+/* A receive without a sender. */
 static bool
 never_step(struct worker *worker, uint32_t slot)
 {
@@ -380,15 +380,15 @@ work(void *arg)
     return NULL;
 }
 
-/* In between polls, of what no submission is at. */
+/* Between polls: pending operations without a submission in progress. */
 static void
 cancel_one(struct load *load, uint32_t turn)
 {
     static const uint32_t ops[] = {RECEIVE, NEVER, RECEIVE + 1, NEVER + 1};
     uint32_t op = turn / 4 % WORKERS * OPS + ops[turn % 4];
 
-    /* What is pending stays so until the next poll, and then posted tells of
-     * this submission. Pairs with the release of post. */
+    /* What is pending stays so until the next poll, which sees this submission
+     * by posted. Pairs with the release of post. */
     if (pending(load, op) &&
         atomic_load_explicit(&load->posted[op], memory_order_acquire))
         kit_class_cancel(load->cls, op);
@@ -408,8 +408,8 @@ churn_address(struct load *load, uint32_t number)
     kit_class_text(cls, addr, text, sizeof text);
     result = ops->addr_lookup(cls->cls, text, &found);
     kit_expect(result == NA_PLUGIN_OK && found, 12,
-        "an address that a class has told is found", "\"%s\": %s", text,
-        kit_code_text(result));
+        "an address that a class has returned can be looked up", "\"%s\": %s",
+        text, kit_code_text(result));
     kit_expect(ops->addr_equal(cls->cls, addr, found) == 1, 12,
         "a name stands for the address that it was made from", "it does not");
     ops->addr_free(cls->cls, found);
@@ -497,14 +497,14 @@ poll_on(struct load *load, uint32_t ctx, uint32_t *empty)
         sched_yield();
 }
 
-/* Somebody gets on with something. */
+/* Whether any work is making progress. */
 struct pulse {
     uint32_t moves;
     uint64_t limit;
 };
 
 static void
-feel(const struct load *load, struct pulse *pulse)
+measure_delay(const struct load *load, struct pulse *pulse)
 {
     uint32_t moves = atomic_load_explicit(&load->moves, memory_order_relaxed);
     uint64_t now = kit_now();
@@ -567,7 +567,7 @@ kit_workers_act(struct kit_class *cls, void *bytes)
          turn++) {
         poll_on(load, 0, &empty);
         if (turn % 1024 == 0)
-            feel(load, &pulse);
+            measure_delay(load, &pulse);
         if (plan->cancels && turn % 8 == 0)
             cancel_one(load, turn / 8);
     }

@@ -11,8 +11,8 @@
 #define WORKER_MEMORY (WORKER_PIECE * 2 * WORKERS)
 #define WORKER_SEED 5U
 
-/* What the workers do; passed to a worker process as bytes. The plan of those
- * at the other side differs in begins, self and peer only. */
+/* What the workers do; passed to a worker process as bytes. The plan of the
+ * other side differs in begins, self and peer only. */
 struct kit_workers_plan {
     uint32_t self; /* numbers of addresses */
     uint32_t peer;
@@ -20,11 +20,11 @@ struct kit_workers_plan {
                           messages, puts and gets of each thread */
     uint32_t contexts; /* each polled by a thread of its own */
     bool begins;       /* the conversations */
-    bool rma;        /* regions 0 (read), 1 (written), 2 (local) are there, the
-                     peer's 0 and 1 are known as 4 and 5 */
-    bool cancels;    /* the poller cancels receives */
-    bool objects;    /* two more threads make and free objects */
-    uint64_t length; /* of a message */
+    bool rma;          /* regions 0 (read), 1 (written), 2 (local) exist, the
+                        peer's 0 and 1 are 4 and 5 here */
+    bool cancels;      /* the poller cancels receives */
+    bool objects;      /* two more threads make and free objects */
+    uint64_t length;   /* of a message */
 };
 
 /* The first receive of a conversation, posted before either side begins. */

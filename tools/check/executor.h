@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a script has a side do: commands that a class carries out, in this
- * process by a call, in a worker process by a packet there and one back.
+ * Commands of a script that a class executes: in this process by a call, in a
+ * worker process by a packet in each direction.
  */
-#ifndef KIT_PLAYER_H
-#define KIT_PLAYER_H
+#ifndef KIT_EXECUTOR_H
+#define KIT_EXECUTOR_H
 
 #include "check/class.h"
 
@@ -42,7 +42,7 @@ struct kit_command {
     enum kit_verb verb;
     uint32_t numbers[2];
     uint64_t wide[3];
-    struct kit_how how;
+    struct kit_open_options how;
     struct kit_request request;
     struct kit_region region;
     kit_act_t act;
@@ -54,18 +54,18 @@ struct kit_answer {
     uint32_t number;
     int32_t result;
     uint64_t wide;
-    struct kit_end end;
+    struct kit_completion end;
     na_plugin_opened opened; /* its pointers mean nothing elsewhere */
     uint32_t length;
     unsigned char bytes[KIT_BYTES_MAX];
 };
 
-struct kit_player {
+struct kit_executor {
     struct kit_class *cls;
     uint32_t number;
 };
 
-void kit_play(struct kit_player *player, const struct kit_command *command,
-    struct kit_answer *answer);
+void kit_execute(struct kit_executor *executor,
+    const struct kit_command *command, struct kit_answer *answer);
 
-#endif /* KIT_PLAYER_H */
+#endif /* KIT_EXECUTOR_H */

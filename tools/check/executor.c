@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Carries out commands on a class. */
-#include "check/player.h"
+#include "check/executor.h"
 
 #include "check/shared.h"
 
@@ -18,7 +18,7 @@ adopt(struct kit_class *cls, uint32_t number, uint32_t as)
 }
 
 static void
-unknow(struct kit_class *cls, uint32_t number)
+addr_free(struct kit_class *cls, uint32_t number)
 {
     const char *before = kit_call_enter("addr_free");
 
@@ -60,7 +60,7 @@ walk_region(struct kit_class *cls, const struct kit_command *command)
 }
 
 static void
-play_memory(struct kit_class *cls, const struct kit_command *command,
+execute_memory(struct kit_class *cls, const struct kit_command *command,
     struct kit_answer *answer)
 {
     switch (command->verb) {
@@ -85,15 +85,15 @@ play_memory(struct kit_class *cls, const struct kit_command *command,
 }
 
 static void
-play_address(struct kit_player *player, const struct kit_command *command,
-    struct kit_answer *answer)
+execute_address(struct kit_executor *executor,
+    const struct kit_command *command, struct kit_answer *answer)
 {
-    struct kit_class *cls = player->cls;
+    struct kit_class *cls = executor->cls;
 
     switch (command->verb) {
     case KIT_TELL_ADDRESS:
-        kit_class_text(cls, cls->addrs[player->number], (char *) answer->bytes,
-            KIT_TEXT_MAX);
+        kit_class_text(cls, cls->addrs[executor->number],
+            (char *) answer->bytes, KIT_TEXT_MAX);
         answer->length = (uint32_t) strlen((char *) answer->bytes) + 1;
         break;
     case KIT_LOOK_UP:
@@ -104,7 +104,7 @@ play_address(struct kit_player *player, const struct kit_command *command,
         adopt(cls, command->numbers[0], command->numbers[1]);
         break;
     case KIT_UNKNOW:
-        unknow(cls, command->numbers[0]);
+        addr_free(cls, command->numbers[0]);
         break;
     default:
         forget(cls, command->numbers[0]);
@@ -113,7 +113,7 @@ play_address(struct kit_player *player, const struct kit_command *command,
 }
 
 static void
-play_operation(struct kit_class *cls, const struct kit_command *command,
+execute_operation(struct kit_class *cls, const struct kit_command *command,
     struct kit_answer *answer)
 {
     switch (command->verb) {
@@ -137,47 +137,47 @@ play_operation(struct kit_class *cls, const struct kit_command *command,
 }
 
 static void
-open_class(struct kit_player *player, const struct kit_command *command)
+open_class(struct kit_executor *executor, const struct kit_command *command)
 {
-    struct kit_how how = command->how;
+    struct kit_open_options how = command->how;
 
     how.at = command->length > 0 ? (const char *) command->bytes : NULL;
-    player->number = command->numbers[0];
-    player->cls = kit_class_open(&how, player->number);
+    executor->number = command->numbers[0];
+    executor->cls = kit_class_open(&how, executor->number);
 }
 
 void
-kit_play(struct kit_player *player, const struct kit_command *command,
+kit_execute(struct kit_executor *executor, const struct kit_command *command,
     struct kit_answer *answer)
 {
     answer->length = 0;
     switch (command->verb) {
     case KIT_OPEN_CLASS:
-        open_class(player, command);
-        answer->opened = player->cls->opened;
+        open_class(executor, command);
+        answer->opened = executor->cls->opened;
         break;
     case KIT_CLOSE_CLASS:
-        kit_class_close(player->cls);
-        player->cls = NULL;
+        kit_class_close(executor->cls);
+        executor->cls = NULL;
         break;
     case KIT_CREATE_CTX:
-        kit_class_ctx_create(player->cls, command->numbers[0]);
+        kit_class_ctx_create(executor->cls, command->numbers[0]);
         break;
     case KIT_DESTROY_CTX:
-        kit_class_ctx_destroy(player->cls, command->numbers[0]);
+        kit_class_ctx_destroy(executor->cls, command->numbers[0]);
         break;
     case KIT_SET_POLLS:
-        player->cls->polls = command->numbers[0] != 0;
+        executor->cls->polls = command->numbers[0] != 0;
         break;
     case KIT_SET_POLL_MAX:
-        player->cls->poll_max = command->numbers[0];
+        executor->cls->poll_max = command->numbers[0];
         break;
     case KIT_TELL_ADDRESS:
     case KIT_LOOK_UP:
     case KIT_ADOPT:
     case KIT_UNKNOW:
     case KIT_FORGET_PEER:
-        play_address(player, command, answer);
+        execute_address(executor, command, answer);
         break;
     case KIT_MAKE_REGION:
     case KIT_FREE_MEM:
@@ -185,10 +185,10 @@ kit_play(struct kit_player *player, const struct kit_command *command,
     case KIT_TAKE_MEM:
     case KIT_FILL:
     case KIT_HASH:
-        play_memory(player->cls, command, answer);
+        execute_memory(executor->cls, command, answer);
         break;
     default:
-        play_operation(player->cls, command, answer);
+        execute_operation(executor->cls, command, answer);
         break;
     }
 }

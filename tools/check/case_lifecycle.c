@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: opening and closing, two hosts, what is left behind, fork. */
+/* Cases: opening and closing, two hosts, what is leaked, fork. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/host.h"
@@ -21,7 +21,7 @@
 static void
 first(void)
 {
-    struct kit_side *side = kit_here(NULL);
+    struct kit_side *side = kit_local(NULL);
     struct kit_class *cls = kit_class_of(side);
     struct kit_facts *facts = &kit_shared->facts;
 
@@ -46,13 +46,13 @@ const struct kit_case kit_case_first = {"opens", 12, 0, 0, 0,
 
 /* A class that has sent a message to another, and both closed. */
 static void
-whole_life(void)
+whole_cycle(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 100;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     kit_recv_unexpected(b, 0, length);
     kit_send_unexpected(a, 0, b, length, 1, 1);
     kit_await_message(b, 0, 11, length, 1, 1, kit_number(a));
@@ -71,28 +71,28 @@ settings_hold(void)
         kit_not_offered("the plugin lists no settings");
     for (; *list; list++) {
         kit_setting_force(*list, (*list)->initial);
-        whole_life();
+        whole_cycle();
         if ((*list)->kind != NA_PLUGIN_SETTING_BOOLEAN)
             continue;
         kit_setting_force(*list, kit_setting_number(*list) ? "no" : "yes");
-        whole_life();
+        whole_cycle();
     }
     kit_setting_force(NULL, NULL);
 }
 
-/* The least that the process has grown by in one of several rounds of lives: a
- * leak is there each time, an allocator that takes one more arena, as for a
- * library's thread, is there once. */
+/* The smallest growth of the process in several rounds of cycles: a leak shows
+ * in each, a further arena of the allocator, as for a library's thread, in
+ * one. */
 static long
-least_growth(uint32_t lives, long bound)
+least_growth(uint32_t cycles, long bound)
 {
     long least = LONG_MAX;
 
     for (int round = 0; round < 4 && least >= bound; round++) {
         long kib = kit_anonymous_kib(), grown;
 
-        for (uint32_t i = 0; i < lives; i++)
-            whole_life();
+        for (uint32_t i = 0; i < cycles; i++)
+            whole_cycle();
         grown = kit_anonymous_kib() - kib;
         least = grown < least ? grown : least;
     }
@@ -100,28 +100,28 @@ least_growth(uint32_t lives, long bound)
 }
 
 static void
-open_close_again(void)
+open_close_repeated(void)
 {
-    const uint32_t lives = kit_times(100);
+    const uint32_t cycles = kit_times(100);
     uint32_t fds, threads;
     long grown;
 
     /* What a library sets up once for the process stays. */
     for (int i = 0; i < 5; i++)
-        whole_life();
+        whole_cycle();
     fds = kit_descriptors();
     threads = kit_threads();
-    grown = least_growth(lives, 16 * (long) lives);
+    grown = least_growth(cycles, 16 * (long) cycles);
     kit_expect(kit_descriptors() <= fds, 12, "closing gives descriptors back",
-        "%u before, %u after %u lives", fds, kit_descriptors(), lives);
+        "%u before, %u after %u times", fds, kit_descriptors(), cycles);
     kit_expect(kit_threads() <= threads, 12,
         "closing ends the threads of a class", "%u before, %u after", threads,
         kit_threads());
-    kit_expect(grown < 16 * (long) lives, 12, "closing gives memory back",
-        "%ld KiB more after each %u lives", grown, lives);
+    kit_expect(grown < 16 * (long) cycles, 12, "closing gives memory back",
+        "%ld KiB more after each %u times", grown, cycles);
 }
 
-/* Flags of each descriptor, by number; 0 where there is none. */
+/* Flags of each descriptor, by number; 0 where none is open. */
 #define FDS 1024
 static void
 list_fds(bool *there)
@@ -138,11 +138,11 @@ close_on_exec(void)
     uint64_t length;
 
     list_fds(before);
-    a = kit_here(NULL);
-    b = kit_there(0, NULL);
+    a = kit_local(NULL);
+    b = kit_remote(0, NULL);
     length = kit_opened(a)->unexpected_header_size + 8;
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     kit_recv_unexpected(a, 0, length);
     kit_send_unexpected(b, 0, a, length, 0, 0);
     kit_await_message(a, 0, 11, length, 0, 0, kit_number(b));
@@ -166,7 +166,7 @@ process_untouched(void)
     for (int i = 1; i < NSIG; i++)
         if (sigaction(i, NULL, &before[i]) != 0)
             before[i].sa_handler = SIG_ERR;
-    whole_life();
+    whole_cycle();
     for (int i = 1; i < NSIG; i++)
         kit_expect(before[i].sa_handler == SIG_ERR ||
                        (sigaction(i, NULL, &after) == 0 &&
@@ -184,8 +184,8 @@ static void
 two_hosts(void)
 {
     for (uint32_t round = 0; round < 2; round++) {
-        struct kit_side *a = kit_here(NULL), *b = kit_here(NULL);
-        struct kit_side *c = kit_here(NULL);
+        struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
+        struct kit_side *c = kit_local(NULL);
         uint64_t length = kit_opened(a)->unexpected_header_size + 100;
 
         kit_expect(kit_class_of(a)->cls != kit_class_of(b)->cls, 2,
@@ -193,8 +193,8 @@ two_hosts(void)
         kit_close(round == 0 ? a : b);
         if (round == 0)
             a = b;
-        kit_know(a, c);
-        kit_know(c, a);
+        kit_lookup(a, c);
+        kit_lookup(c, a);
         kit_recv_unexpected(c, 0, length);
         kit_send_unexpected(a, 0, c, length, 1, 1);
         kit_await_message(c, 0, 11, length, 1, 1, kit_number(a));
@@ -222,11 +222,11 @@ refused(const na_plugin_open_info *info, const char *what)
     return lines;
 }
 
-/* A failing open says why, once. */
+/* A failing open logs the reason, once. */
 static void
-refusal_told(void)
+open_failure_explained(void)
 {
-    static const struct kit_how usual;
+    static const struct kit_open_options usual;
     na_plugin_open_info info;
     uint32_t lines;
 
@@ -241,7 +241,7 @@ refusal_told(void)
 static void
 unknown_bits(void)
 {
-    static const struct kit_how usual;
+    static const struct kit_open_options usual;
     na_plugin_open_info info;
 
     kit_target_load();
@@ -256,11 +256,11 @@ unknown_bits(void)
     refused(&info, "an unknown traffic class");
 }
 
-/* Of promises and wishes those that it knows count. */
+/* Hints that open does not know are ignored, those that it knows still hold. */
 static void
-unknown_wishes(void)
+unknown_hints(void)
 {
-    static const struct kit_how usual;
+    static const struct kit_open_options usual;
     struct kit_class *cls = calloc(1, sizeof *cls);
     na_plugin_open_info info;
     int32_t result;
@@ -282,7 +282,7 @@ unknown_wishes(void)
 static void
 tables_of_1_0(void)
 {
-    static const struct kit_how usual;
+    static const struct kit_open_options usual;
     struct kit_class *cls = calloc(1, sizeof *cls);
     na_plugin_open_info info;
     int32_t result;
@@ -302,7 +302,7 @@ tables_of_1_0(void)
 static void
 longer_info(void)
 {
-    static const struct kit_how usual;
+    static const struct kit_open_options usual;
     struct {
         na_plugin_open_info info;
         unsigned char beyond[KIT_BEYOND];
@@ -326,7 +326,7 @@ longer_info(void)
 static void
 other_protocol(void)
 {
-    static const struct kit_how usual;
+    static const struct kit_open_options usual;
     struct kit_class *cls = calloc(1, sizeof *cls);
     const na_plugin *table = kit_target_load();
     na_plugin_open_info info;
@@ -348,7 +348,7 @@ other_protocol(void)
     free(cls);
 }
 
-/* What info tells of devices. */
+/* What info returns about devices. */
 static void
 device_found(void *arg, const na_plugin_device *device)
 {
@@ -379,7 +379,7 @@ devices(void)
     cls->plugin = table;
     kit_host_init(cls);
     result = table->info(&cls->host.table, NULL, &all, device_found);
-    kit_expect(result == NA_PLUGIN_OK, 12, "info lists what is there", "%s",
+    kit_expect(result == NA_PLUGIN_OK, 12, "info lists all devices", "%s",
         kit_code_text(result));
     result =
         table->info(&cls->host.table, kit_target.protocol, &one, device_found);
@@ -397,13 +397,13 @@ devices(void)
 
 /* A child that only exits or executes, in the midst of traffic. */
 static void
-fork_and_go_on(void)
+fork_survived(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 100;
 
-    kit_know(a, b);
-    kit_know(b, a);
+    kit_lookup(a, b);
+    kit_lookup(b, a);
     for (uint32_t i = 0; i < 40; i++) {
         pid_t child = -1;
         int status = 0;
@@ -429,9 +429,9 @@ fork_and_go_on(void)
 static void
 address_in_use(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     static struct kit_class second;
-    struct kit_how how = {.at = kit_address(a)};
+    struct kit_open_options how = {.at = kit_address(a)};
     na_plugin_open_info info;
     int32_t result;
 
@@ -449,32 +449,33 @@ static const struct kit_case cases[] = {
         "classes work with each setting given what it is initially, and each "
         "boolean turned over",
         settings_hold},
-    {"open_close_again", 12, 0, 0, 0,
-        "a hundred lives leave no descriptor, thread or memory behind",
-        open_close_again},
+    {"open_close_repeated", 12, 0, 0, 0,
+        "open and close a hundred times leak no descriptor, thread or memory",
+        open_close_repeated},
     {"two_hosts", 2, 0, 0, 0, "several hosts share a plugin", two_hosts},
     {"unknown_bits", 4, 0, 0, 0,
         "bits and values that open does not know are refused", unknown_bits},
-    {"unknown_wishes", 4, 0, 0, 0,
-        "wishes and promises that open does not know are ignored",
-        unknown_wishes},
+    {"unknown_hints", 4, 0, 0, 0, "hints that open does not know are ignored",
+        unknown_hints},
     {"tables_of_1_0", 4, 0, 0, 0, "tables of ABI 1.0 are accepted",
         tables_of_1_0},
     {"longer_info", 4, 0, 0, 0, "tables of a newer core are accepted",
         longer_info},
-    {"refusal_told", 14, 0, 0, 0, "a failing open says why", refusal_told},
+    {"open_failure_explained", 14, 0, 0, 0, "a failing open says why",
+        open_failure_explained},
     {"address_in_use", 14, 0, 0, 0,
         "an open fails with words where another class listens", address_in_use},
     {"other_protocol", 14, 0, 0, 0, "an unknown protocol is refused",
         other_protocol},
-    {"devices", 12, 0, 0, 0, "info tells the devices of a protocol", devices},
+    {"devices", 12, 0, 0, 0, "info lists the devices of a protocol", devices},
     {"close_on_exec", 12, 0, 1, 0, "descriptors are close-on-exec",
         close_on_exec},
     {"process_untouched", 12, 0, 0, 0,
         "signals and environment of the process stay as they were",
         process_untouched},
-    {"fork_and_go_on", 12, 0, 1, 0, "a class survives a fork of its process",
-        fork_and_go_on},
+    {"fork_survived", 12, 0, 1, 0, "a class survives a fork of its process",
+        fork_survived},
 };
 
-const struct kit_group kit_cases_life = {cases, sizeof cases / sizeof cases[0]};
+const struct kit_group kit_cases_lifecycle = {
+    cases, sizeof cases / sizeof cases[0]};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: addresses of nobody; peers that die while they come; many peers that
- * come and go, of which nothing must stay. */
+/* Cases: addresses without a peer; peers that die while they connect; many
+ * peers that come and go and must leave nothing. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One send of each kind, and a receive, to who is not there; each ends, with
- * an error. */
+/* One send of each kind, and a receive, to a peer that does not exist; each
+ * ends with an error. */
 static void
-use_nobody(struct kit_side *a, uint32_t number)
+use_no_peer(struct kit_side *a, uint32_t number)
 {
     static const enum kit_kind kinds[] = {
         KIT_SEND_UNEXPECTED, KIT_SEND_EXPECTED};
@@ -38,29 +38,30 @@ use_nobody(struct kit_side *a, uint32_t number)
 
 /* Looked up when it was there, first used when it is not. */
 static void
-nobody(void)
+send_no_peer(void)
 {
-    struct kit_side *a = kit_here(NULL), *c = kit_there(2, NULL);
-    struct kit_side *closed = kit_there(0, NULL), *killed = kit_there(1, NULL);
+    struct kit_side *a = kit_local(NULL), *c = kit_remote(2, NULL);
+    struct kit_side *closed = kit_remote(0, NULL),
+                    *killed = kit_remote(1, NULL);
 
-    kit_acquaint(a, c);
-    kit_know(a, closed);
-    kit_know(a, killed);
+    kit_lookup_each_other(a, c);
+    kit_lookup(a, closed);
+    kit_lookup(a, killed);
     kit_close(closed);
     kit_signal(killed, SIGKILL);
     kit_step("sends to a class that was closed");
-    use_nobody(a, kit_number(closed));
-    kit_trip(a, c, 12);
+    use_no_peer(a, kit_number(closed));
+    kit_round_trip(a, c, 12);
     kit_step("sends to a class that was killed");
-    use_nobody(a, kit_number(killed));
-    kit_trip(a, c, 12);
+    use_no_peer(a, kit_number(killed));
+    kit_round_trip(a, c, 12);
 }
 
-/* Looked up when it is gone: the lookup is local and succeeds, or finds out. */
+/* Looked up after it has exited: the lookup is local and succeeds, or fails. */
 static void
-nobody_looked_up(void)
+lookup_no_peer(void)
 {
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, NULL);
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
     struct kit_class *cls = kit_class_of(a);
     char text[KIT_TEXT_MAX];
     const char *before;
@@ -73,7 +74,7 @@ nobody_looked_up(void)
     result = cls->ops.addr_lookup(cls->cls, text, &cls->addrs[number]);
     kit_call_leave(before);
     if (result == NA_PLUGIN_OK) {
-        use_nobody(a, number);
+        use_no_peer(a, number);
         return;
     }
     kit_expect(result < 0 && kit_code_known(result), 12,
@@ -84,14 +85,14 @@ nobody_looked_up(void)
 
 /* A class that does not listen: sends to it end, either way. */
 static void
-deaf(void)
+not_listening(void)
 {
-    struct kit_how how = {.deaf = true};
-    struct kit_side *a = kit_here(NULL), *b = kit_there(0, &how);
-    struct kit_side *c = kit_there(1, NULL);
+    struct kit_open_options how = {.not_listening = true};
+    struct kit_side *a = kit_local(NULL), *b = kit_remote(0, &how);
+    struct kit_side *c = kit_remote(1, NULL);
 
-    kit_know(a, b);
-    kit_acquaint(a, c);
+    kit_lookup(a, b);
+    kit_lookup_each_other(a, c);
     kit_recv_unexpected(b, 0, kit_small(a));
     for (uint32_t i = 0; i < 4; i++) {
         struct kit_request request = {.kind = KIT_SEND_UNEXPECTED,
@@ -104,15 +105,15 @@ deaf(void)
     }
     for (uint32_t i = 0; i < 4; i++)
         kit_await_dead(a, i, true);
-    kit_trip(a, c, 12);
-    /* It may begin itself, and is reached by the way that it came. */
+    kit_round_trip(a, c, 12);
+    /* It may send first, and is reached at the source of its message. */
     kit_step("the class that does not listen sends");
-    kit_know(b, a);
+    kit_lookup(b, a);
     kit_recv_unexpected(a, 10, kit_small(a));
     kit_send_unexpected(b, 10, a, kit_small(a), 1, 1);
     kit_await_ok(a, 10, 11);
     kit_await_ok(b, 10, 7);
-    kit_adopt(a, 10, 40);
+    kit_keep_source(a, 10, 40);
     kit_recv_expected(b, 12, a, kit_small(a), 3);
     kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
                     .op = 12,
@@ -123,24 +124,24 @@ deaf(void)
     kit_await_message(b, 12, 11, kit_small(a), 3, 4, KIT_NOBODY);
 }
 
-/* Killed when its first send has been submitted, without a poll of its own. */
+/* Killed after its first send was submitted, before it ever polled. */
 #define FIRST_SENDS 7U
 static void
 killed_at_first_send(void)
 {
-    struct kit_side *a = kit_here(NULL), *c = kit_there(FIRST_SENDS, NULL);
+    struct kit_side *a = kit_local(NULL), *c = kit_remote(FIRST_SENDS, NULL);
     uint64_t length = kit_small(a);
     uint64_t header = kit_opened(a)->unexpected_header_size;
 
-    kit_acquaint(a, c);
+    kit_lookup_each_other(a, c);
     kit_recv_unexpected(a, 0, length);
     for (uint32_t i = 0; i < FIRST_SENDS; i++) {
-        struct kit_side *b = kit_there(i, NULL);
-        struct kit_end end;
+        struct kit_side *b = kit_remote(i, NULL);
+        struct kit_completion end;
 
         kit_polls(b, false);
-        kit_know(b, a);
-        kit_know(a, b);
+        kit_lookup(b, a);
+        kit_lookup(a, b);
         kit_recv_expected(a, 2, b, length, 1);
         if (i % 2 == 1)
             kit_run_for(1000000);
@@ -148,44 +149,45 @@ killed_at_first_send(void)
         if (i % 3 == 1)
             kit_run();
         kit_signal(b, SIGKILL);
-        kit_trip(a, c, 12);
+        kit_round_trip(a, c, 12);
         kit_await_dead(a, 2, false);
-        /* It may have come, then its sender can be used like any other. */
-        kit_look(a, 0, &end);
+        /* The message may have arrived; then its sender can be used like any
+         * other. */
+        kit_get_completion(a, 0, &end);
         if (end.ended) {
             kit_expect(
                 end.status == NA_PLUGIN_OK && end.seed <= i &&
                     end.hash == kit_pattern_hash(length - header, end.seed),
                 11, "what arrives from a peer that dies is whole", "%s",
-                kit_end_text(&end));
+                kit_completion_text(&end));
             kit_recv_unexpected(a, 0, length);
         }
-        kit_unknow(a, kit_number(b));
+        kit_addr_free(a, kit_number(b));
     }
 }
 
-/* LIVES, many: processes that a bare worker forks, and kills at any moment. */
-struct lives {
+/* CYCLES: processes that a worker process forks, and kills at any moment. */
+struct cycles {
     uint32_t count;
     uint64_t length;
     char host[KIT_TEXT_MAX - 16];
 };
 
-/* Comes, sends, and polls without end. */
+/* Connects, sends, and polls without end. */
 #define MESSAGES 64U
 __attribute__((noreturn)) static void
-live(const struct lives *lives)
+run_cycle(const struct cycles *cycles)
 {
-    static const struct kit_how usual;
+    static const struct kit_open_options usual;
     struct kit_class *cls = kit_class_open(&usual, 1);
 
-    kit_class_lookup(cls, 0, lives->host);
+    kit_class_lookup(cls, 0, cycles->host);
     for (uint32_t i = 0;; kit_class_poll(cls, 0)) {
         struct kit_request request = {.kind = KIT_SEND_UNEXPECTED,
             .op = i % 4,
-            .length = lives->length,
+            .length = cycles->length,
             .seed = i};
-        struct kit_end end;
+        struct kit_completion end;
 
         kit_class_end(cls, request.op, &end);
         if (i == MESSAGES || !end.ended)
@@ -196,12 +198,12 @@ live(const struct lives *lives)
 }
 
 static void
-act_lives(struct kit_class *cls, void *bytes)
+act_cycles(struct kit_class *cls, void *bytes)
 {
-    const struct lives *lives = bytes;
+    const struct cycles *cycles = bytes;
 
     (void) cls;
-    for (uint32_t i = 0; i < lives->count; i++) {
+    for (uint32_t i = 0; i < cycles->count; i++) {
         struct timespec age = {.tv_nsec = 300000L * (i % 20)};
         pid_t parent = getpid(), child = fork();
         int status = 0;
@@ -212,7 +214,7 @@ act_lives(struct kit_class *cls, void *bytes)
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != parent)
                 _exit(0);
-            live(lives);
+            run_cycle(cycles);
         }
         nanosleep(&age, NULL);
         kill(child, SIGKILL);
@@ -232,23 +234,23 @@ answer(struct kit_side *a, uint64_t length)
         .peer = 40,
         .length = length,
         .may_fail = true};
-    struct kit_end end;
+    struct kit_completion end;
 
-    kit_look(a, 0, &end);
+    kit_get_completion(a, 0, &end);
     if (!end.ended)
         return 0;
     kit_expect(end.status == NA_PLUGIN_OK, 12,
-        "an unexpected receive is nobody's and ends with a message", "%s",
-        kit_end_text(&end));
-    kit_adopt(a, 0, 40);
+        "an unexpected receive has no peer, and ends with a message", "%s",
+        kit_completion_text(&end));
+    kit_keep_source(a, 0, 40);
     kit_post(a, &request);
     kit_await_dead(a, 8, true);
-    kit_unknow(a, 40);
+    kit_addr_free(a, 40);
     kit_recv_unexpected(a, 0, length);
     return 1;
 }
 
-/* What the process has is what it had, if need be after a while. */
+/* The process has no more descriptors than before, possibly after a while. */
 static void
 expect_returned(uint32_t descriptors)
 {
@@ -258,27 +260,27 @@ expect_returned(uint32_t descriptors)
     while (kit_descriptors() > descriptors) {
         kit_run_for(1000000);
         kit_expect(kit_now() < limit, 12,
-            "what a peer that is gone took is given back",
+            "what was allocated for a peer is freed after its end",
             "%u descriptors, not %u", kit_descriptors(), descriptors);
     }
 }
 
 static void
-run_lives(struct kit_side *a, struct kit_side *bare, uint32_t count)
+run_cycles(struct kit_side *a, struct kit_side *worker, uint32_t count)
 {
-    struct lives lives = {.count = count, .length = kit_small(a)};
-    uint64_t length = lives.length;
+    struct cycles cycles = {.count = count, .length = kit_small(a)};
+    uint64_t length = cycles.length;
 
-    strncpy(lives.host, kit_address(a), sizeof lives.host - 1);
-    if (strlen(kit_address(a)) >= sizeof lives.host)
+    strncpy(cycles.host, kit_address(a), sizeof cycles.host - 1);
+    if (strlen(kit_address(a)) >= sizeof cycles.host)
         kit_not_run("an address of %zu bytes", strlen(kit_address(a)));
-    kit_begin(bare, act_lives, &lives, sizeof lives);
-    while (!kit_joined(bare)) {
+    kit_begin(worker, act_cycles, &cycles, sizeof cycles);
+    while (!kit_joined(worker)) {
         kit_run();
         answer(a, length);
     }
-    kit_join(bare, &lives, sizeof lives);
-    /* What they sent is still there. */
+    kit_join(worker, &cycles, sizeof cycles);
+    /* Their messages are still to be received. */
     for (uint64_t end = kit_now() + kit_quiet(); kit_now() < end; kit_run())
         if (answer(a, length) > 0)
             end = kit_now() + kit_quiet();
@@ -287,43 +289,43 @@ run_lives(struct kit_side *a, struct kit_side *bare, uint32_t count)
 static void
 many_killed(void)
 {
-    struct kit_side *bare = kit_bare(0), *a = kit_here(NULL);
-    struct kit_side *c = kit_there(1, NULL);
+    struct kit_side *worker = kit_worker(0), *a = kit_local(NULL);
+    struct kit_side *c = kit_remote(1, NULL);
     uint32_t descriptors, count = kit_times(400);
     long kib;
 
     kit_recv_unexpected(a, 0, kit_small(a));
-    kit_know(a, c);
-    kit_know(c, a);
-    kit_trip(a, c, 11);
+    kit_lookup(a, c);
+    kit_lookup(c, a);
+    kit_round_trip(a, c, 11);
     descriptors = kit_descriptors();
-    kit_step("peers come and are killed");
-    run_lives(a, bare, count / 4);
+    kit_step("peers connect and are killed");
+    run_cycles(a, worker, count / 4);
     expect_returned(descriptors);
     kib = kit_anonymous_kib();
-    run_lives(a, bare, count);
+    run_cycles(a, worker, count);
     expect_returned(descriptors);
     kit_expect(kit_anonymous_kib() - kib < 1024 + 4 * (long) count, 12,
-        "what a peer that is gone took is given back",
-        "%ld KiB more after %u lives", kit_anonymous_kib() - kib, count);
-    kit_trip(a, c, 12);
+        "what was allocated for a peer is freed after its end",
+        "%ld KiB more after %u peers", kit_anonymous_kib() - kib, count);
+    kit_round_trip(a, c, 12);
 }
 
-/* Opens another side, which a knows for a moment, and closes it. */
+/* Opens another side, which a looks up for a moment, and closes it. */
 static void
 visit(struct kit_side *a)
 {
-    struct kit_side *b = kit_there(0, NULL);
+    struct kit_side *b = kit_remote(0, NULL);
 
-    kit_acquaint(a, b);
-    kit_unknow(a, kit_number(b));
+    kit_lookup_each_other(a, b);
+    kit_addr_free(a, kit_number(b));
     kit_close(b);
 }
 
 static void
 many_closed(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     uint32_t descriptors, count = kit_times(200);
     long kib;
 
@@ -335,31 +337,31 @@ many_closed(void)
         visit(a);
     expect_returned(descriptors);
     kib = kit_anonymous_kib();
-    kit_step("peers come and go");
+    kit_step("peers connect and disconnect");
     for (uint32_t i = 0; i < count; i++)
         visit(a);
     expect_returned(descriptors);
     kit_expect(kit_anonymous_kib() - kib < 1024 + 4 * (long) count, 12,
-        "what a peer that is gone took is given back",
+        "what was allocated for a peer is freed after its end",
         "%ld KiB more after %u visits", kit_anonymous_kib() - kib, count);
 }
 
-/* The same within one process, often enough for what is kept of each peer to
+/* The same within one process, often enough for a leak for each peer to
  * show. */
 static void
-visit_here(struct kit_side *a)
+visit_local(struct kit_side *a)
 {
-    struct kit_side *b = kit_here(NULL);
+    struct kit_side *b = kit_local(NULL);
 
-    kit_acquaint(a, b);
-    kit_unknow(a, kit_number(b));
+    kit_lookup_each_other(a, b);
+    kit_addr_free(a, kit_number(b));
     kit_close(b);
 }
 
-/* Registers memory, and frees it again: UCX 1.18 keeps 150 bytes of every unmapping
- * in the process, whoever it was that unmapped, until the next registration. */
+/* Registers memory, and frees it again: UCX 1.18 keeps 150 bytes of every
+ * unmapping in the process, by any code, until the next registration. */
 static void
-register_here(struct kit_side *a)
+register_local(struct kit_side *a)
 {
     if (!kit_class_offers(kit_class_of(a), KIT_NEEDS_RMA))
         return;
@@ -376,8 +378,8 @@ visits_leave(struct kit_side *a, uint32_t count)
     long before = kit_anonymous_kib();
 
     for (uint32_t i = 0; i < count; i++) {
-        visit_here(a);
-        register_here(a);
+        visit_local(a);
+        register_local(a);
     }
     kit_run_for(kit_quiet() / 4);
     return kit_anonymous_kib() - before;
@@ -386,37 +388,39 @@ visits_leave(struct kit_side *a, uint32_t count)
 static void
 peers_freed(void)
 {
-    struct kit_side *a = kit_here(NULL);
+    struct kit_side *a = kit_local(NULL);
     uint32_t count = 100;
     long more, again;
 
     visits_leave(a, count / 2);
     more = visits_leave(a, count);
-    /* What is kept of each peer shows every time; a pool that grows, and is used
-     * again, once: UCX's by a MiB. */
+    /* A leak for each peer shows every time; a pool that grows and is reused,
+     * once: UCX's by a MiB. */
     again = visits_leave(a, count);
     if (again < more)
         more = again;
     /* The libraries below keep something of each class that is opened. */
     kit_expect(more < 4 * (long) count, 12,
-        "what a peer that is gone took is given back",
+        "what was allocated for a peer is freed after its end",
         "%ld KiB more after %u visits", more, count);
 }
 
 static const struct kit_case cases[] = {
-    {"nobody", 12, 0, 3, 0, "sends to who is no longer there end with an error",
-        nobody},
-    {"nobody_looked_up", 12, 0, 1, 0,
-        "one who is not there is looked up, or not found", nobody_looked_up},
-    {"deaf", 12, 0, 2, 0, "a class that does not listen reaches others", deaf},
+    {"send_no_peer", 12, 0, 3, 0,
+        "sends to a peer that has exited end with an error", send_no_peer},
+    {"lookup_no_peer", 12, 0, 1, 0,
+        "the lookup of an absent peer succeeds or fails", lookup_no_peer},
+    {"not_listening", 12, 0, 2, 0,
+        "a class that does not listen reaches others", not_listening},
     {"killed_at_first_send", 12, 0, FIRST_SENDS + 1, 0,
         "peers that die while they connect do no harm", killed_at_first_send},
-    {"many_killed", 12, 0, 2, 0,
-        "of peers that come and are killed nothing stays", many_killed},
-    {"many_closed", 12, 0, 1, 0, "of peers that come and go nothing stays",
+    {"many_killed", 12, 0, 2, 0, "nothing is leaked for peers that are killed",
+        many_killed},
+    {"many_closed", 12, 0, 1, 0, "nothing is leaked for peers that disconnect",
         many_closed},
-    {"peers_freed", 12, 0, 0, 0, "nothing is kept of each peer that was there",
+    {"peers_freed", 12, 0, 0, 0, "no memory is leaked for each former peer",
         peers_freed},
 };
 
-const struct kit_group kit_cases_gone = {cases, sizeof cases / sizeof cases[0]};
+const struct kit_group kit_cases_no_peer = {
+    cases, sizeof cases / sizeof cases[0]};
