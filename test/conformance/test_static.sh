@@ -212,7 +212,7 @@ memory() {
     build stays "$(source_file stays '#include <stdlib.h>
         __attribute__((constructor)) static void f(void)
         { if (!getenv("STAYS")) setenv("STAYS", "1", 1); else abort(); }')"
-    finds "$objects/stays.so" load_quiet:13 load_again:13
+    finds "$objects/stays.so" load_quiet:13 load_repeated:13
 }
 
 # Threads that are started on loading: the plugin's, and one of a library that it
@@ -319,7 +319,7 @@ manifests() {
         --case 'manifest_*'
     says manifest_agrees 'line 2'
     check "$objects/good.so" --manifest "$objects" --case 'manifest_*'
-    says manifest_agrees 'is none'
+    says manifest_agrees 'is no regular file'
     # By a link, from another folder: it is where it really lies that counts.
     mkdir "$tmp/links"
     ln -s "$objects/good.json" "$tmp/links/good.json"

@@ -197,7 +197,7 @@ read_manifest(struct manifest *manifest)
         kit_not_offered(
             "there is no %s; talaria manifest writes it", kit_target.manifest);
     kit_expect(stat(kit_target.manifest, &st) == 0 && S_ISREG(st.st_mode), 14,
-        "the manifest is a file", "%s is none", kit_target.manifest);
+        "the manifest is a file", "%s is no regular file", kit_target.manifest);
     manifest->json =
         json_load_file(kit_target.manifest, JSON_REJECT_DUPLICATES, &error);
     if (!manifest->json)
@@ -240,12 +240,12 @@ same_protocols(const json_t *said, const na_plugin *table)
 {
     uint32_t count = 0;
 
-    kit_expect(json_is_array(said), 14, "protocols is a list", "it is none");
+    kit_expect(json_is_array(said), 14, "protocols is a list", "another type");
     for (; table->protocols[count] && count < json_array_size(said); count++) {
         const char *name = json_string_value(json_array_get(said, count));
 
         kit_expect(name, 14, "protocols is a list of strings",
-            "number %u is none", count);
+            "number %u is another type", count);
         same_text("protocols", name, table->protocols[count]);
     }
     kit_expect(!table->protocols[count] && count == json_array_size(said), 14,
