@@ -296,8 +296,8 @@ received(struct na_op *op, const na_plugin_event *event)
         atomic_fetch_sub_explicit(&multi->posted, 1, memory_order_relaxed);
     if (ret != NA_SUCCESS) {
         if (ret != NA_CANCELED && !na_context_is_dead(na_context))
-            LOG_WARNING(HG, "a request could not be received: %s",
-                NA_Error_to_string(ret));
+            LOG_WARNING(
+                HG, "request not received: %s", NA_Error_to_string(ret));
     } else if (event->flags & NA_PLUGIN_EVENT_MESSAGE) {
         message_received(multi, buffer, event);
     }

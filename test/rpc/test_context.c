@@ -201,7 +201,7 @@ START_TEST(context_unposted_still_answers_what_it_has)
         rpcs_wait_handled(&s, RPC_KEEP, 1);
         ck_assert_int_eq(HG_Context_unpost(s.context), HG_SUCCESS);
         ck_assert_uint_eq(call.called, 0);
-        rpcs_stopping();
+        rpcs_answer_all();
         session_wait(&s, &call.called, 1);
         ck_assert_int_eq(call.ret, HG_SUCCESS);
         ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);

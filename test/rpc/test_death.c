@@ -95,9 +95,9 @@ START_TEST(death_of_target_while_arguments_move_ends_calls)
         hg_handle_t handle;
 
         session_begin(&s, _i, &setup);
-        log_expect("not told that its answer came", 0, 1);
+        log_expect("cannot acknowledge the answer", 0, 1);
         log_expect("withdrawn", 0, 1);
-        log_expect("arguments came", 0, 1);
+        log_expect("cannot tell the origin", 0, 1);
         handle = session_handle(&s, rpcs_id(rpcs[i]));
         ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
         if (i == 1)

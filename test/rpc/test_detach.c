@@ -348,7 +348,7 @@ START_TEST(detach_fetch_then_destroy_the_context)
         mode++;
     session_begin(&s, mode, &setup);
     /* What the end of the peer ends after all. */
-    log_expect("not told that its answer came", 0, 1);
+    log_expect("cannot acknowledge the answer", 0, 1);
     loop_cancel_set(LOOP_CANCEL_REFUSED);
     loop_fault_set(
         LOOP_GET, (struct loop_fault){.act = LOOP_HOLD, .skip = before});

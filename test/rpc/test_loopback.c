@@ -461,7 +461,7 @@ END_TEST
 static void *
 answer_in_thread(void *arg)
 {
-    rpcs_stopping();
+    rpcs_answer_all();
     return NULL;
 }
 

@@ -182,7 +182,7 @@ START_TEST(register_without_a_handler_is_answered_noentry)
 
     session_begin(&s, _i, &setup);
     if (s.mode->shape == SESSION_SELF) {
-        log_expect("that was asked for is not registered", 1, 1);
+        log_expect("the RPC is not registered", 1, 1);
         ck_assert_int_eq(
             HG_Deregister(s.hg_class, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
         ck_assert_int_eq(

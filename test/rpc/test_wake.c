@@ -63,7 +63,7 @@ START_TEST(wake_outside_loop_by_call_to_oneself)
         "a request is there without the transport, but the loop sleeps on");
     rpcs_wait_handled(&s, RPC_KEEP, 1);
     wake_sleep_outside(&s);
-    rpcs_stopping();
+    rpcs_answer_all();
     ck_assert_msg(wake_is_readable(s.context),
         "an answer is there without the transport, but the loop sleeps on");
     session_wait(&s, &call.called, 1);

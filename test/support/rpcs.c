@@ -148,6 +148,12 @@ answer_kept(uint32_t wanted)
 }
 
 void
+rpcs_answer_all(void)
+{
+    answer_kept(UINT32_MAX);
+}
+
+void
 rpcs_stopping(void)
 {
     pthread_mutex_lock(&kept_lock);

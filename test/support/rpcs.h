@@ -39,6 +39,9 @@ struct rpcs_shared {
  * session_setup.stopping. Their ids. */
 void rpcs_open(hg_class_t *hg_class);
 void rpcs_stopping(void);
+
+/* In the target's process: answers the requests that are kept. */
+void rpcs_answer_all(void);
 hg_id_t rpcs_id(enum rpc rpc);
 struct rpcs_shared *rpcs_shared(void);
 

@@ -163,7 +163,7 @@ START_TEST(wrong_context_is_dead)
 
     begin(&dying[_i]);
     also("context 0 of wrong is dead");
-    also("cannot be understood");
+    also("malformed answer");
     side_open(&side, true);
     ck_assert_int_eq(
         HG_Forward(side.handle, forwarded, &side, NULL), HG_SUCCESS);
