@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #define HOST_MAX 65U
-#define ORIGIN_MAX 160U
+#define ORIGIN_MAX 192U
+#define DAY_SIZE 36U
 
 static const char *const level_names[] = {
     "none", "error", "warning", "info", "debug"};
@@ -150,23 +151,42 @@ base_log_set_stream(const char *level, FILE *stream)
     pthread_mutex_unlock(&outlet_lock);
 }
 
+/* The day of the Gregorian calendar that begins so many days after 1 January 1970.
+ * gmtime_r allocates, which a line about missing memory must not. Years begin in
+ * March here: the day that some have more is their last. */
+static void
+describe_day(uint64_t days, char text[DAY_SIZE])
+{
+    uint64_t day = days + 719468; /* since 1 March of the year 0 */
+    uint64_t of_era = day % 146097;
+    uint64_t year =
+        (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    uint64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    uint64_t month = (5 * of_year + 2) / 153; /* March: 0 */
+
+    snprintf(text, DAY_SIZE, "%04u-%02u-%02u",
+        (unsigned) (day / 146097 * 400 + year + (month >= 10)) % 10000,
+        (unsigned) (month < 10 ? month + 3 : month - 9),
+        (unsigned) (of_year - (153 * month + 2) / 5 + 1));
+}
+
 /* When, and who: the logs of a job's processes are often one file. UTC, to the
  * microsecond. */
 static void
 describe_origin(char origin[ORIGIN_MAX])
 {
     struct timespec now = {0};
-    struct tm date = {0};
-    char when[sizeof "2026-01-31T23:59:59"], host[HOST_MAX] = "?";
+    char day[DAY_SIZE], host[HOST_MAX] = "?";
+    unsigned second;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &date);
-    if (strftime(when, sizeof when, "%FT%T", &date) == 0)
-        strcpy(when, "?");
+    describe_day((uint64_t) now.tv_sec / 86400, day);
+    second = (unsigned) ((uint64_t) now.tv_sec % 86400);
     gethostname(host, sizeof host);
     host[sizeof host - 1] = '\0'; /* POSIX: a name that is cut may lack it */
-    snprintf(origin, ORIGIN_MAX, "%s.%06ldZ %s %ld/%ld", when,
-        now.tv_nsec / 1000, host, (long) getpid(), syscall(SYS_gettid));
+    snprintf(origin, ORIGIN_MAX, "%sT%02u:%02u:%02u.%06ldZ %s %ld/%ld", day,
+        second / 3600, second / 60 % 60, second % 60, now.tv_nsec / 1000, host,
+        (long) getpid(), syscall(SYS_gettid));
 }
 
 void
