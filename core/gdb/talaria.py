@@ -38,14 +38,8 @@ def text_of(value):
     return value.string(errors='replace') if value else None
 
 
-def address_of(hg_class, peer, call):
-    """The peer's address as far as it is known here."""
-    if not peer['addr']:
-        return 'nobody'
-    if peer['name']:
-        return peer['name']['text'].string(errors='replace')
-    if not call:
-        return f'peer {peer["addr"]}'
+def called_address_of(hg_class, peer):
+    """What HG_Addr_to_string in the stopped process says."""
     buffer = int(gdb.parse_and_eval(f'((void *(*)(unsigned long)) malloc)({NAME_SIZE + 8})'))
     gdb.execute(f'set var *(unsigned long *) {buffer} = {NAME_SIZE}')
     ret = int(gdb.parse_and_eval(
@@ -56,6 +50,20 @@ def address_of(hg_class, peer, call):
     words = text.string(errors='replace') if ret == 0 else f'error {ret}'
     gdb.parse_and_eval(f'((void (*)(void *)) free)((void *) {buffer})')
     return words
+
+
+def address_of(hg_class, peer, call):
+    """The peer's address as far as it is known here."""
+    if not peer['addr']:
+        return 'nobody'
+    if peer['name']:
+        return peer['name']['text'].string(errors='replace')
+    if not call:
+        return f'peer {peer["addr"]}'
+    try:
+        return called_address_of(hg_class, peer)
+    except gdb.error as error:  # e.g. a kernel that gdb cannot set registers of
+        return f'peer {peer["addr"]} (gdb cannot call functions: {error})'
 
 
 def print_handle(handle, call):

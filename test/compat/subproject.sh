@@ -56,7 +56,10 @@ quiet 'ninja' ninja -C "$tmp/build"
 grep -q 'warning: .*\[-Wpadded\]' "$tmp/said" ||
     fail 'the compiler warns of nothing, so that this shows nothing'
 tests=$("$meson" test -C "$tmp/build" --no-rebuild --list 2>/dev/null)
-[ "$tests" = user ] || fail "tests of the project: $tests"
+case $tests in
+user | user:user) ;; # Meson 1.12 names the project before it
+*) fail "tests of the project: $tests" ;;
+esac
 where=$(timeout 60 "$tmp/build/user" 2>"$tmp/said") || {
     cat "$tmp/said"
     fail 'the program does not run from the build directory'

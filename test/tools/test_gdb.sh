@@ -50,7 +50,11 @@ matches '^thread 1, in HG_Progress:$'
 matches '^context 0x[0-9a-f]+: na\+sm id 0$'
 matches '^  handles: 1 used; completions to trigger: 0$'
 matches '^    (send pending, )?receive pending(, callback not run)?; tag 0x'
-out_has "origin of talaria.ping, to $address"
+if grep -q 'gdb cannot call functions' "$out"; then
+    echo 'left out: gdb cannot call functions here'
+else
+    out_has "origin of talaria.ping, to $address"
+fi
 
 err_has 'neither a context nor a handle'
 
