@@ -483,7 +483,7 @@ decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
         parsed->sections[BULK_SM].part_count};
     struct hg_bulk *bulk =
         bulk_alloc(bulk_class, 0, part_counts, parsed->wire_size);
-    bool unreached;
+    bool unreached, main_read;
     hg_return_t ret;
 
     if (!bulk)
@@ -504,14 +504,15 @@ decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
     /* An owner that doesn't listen is known to nobody but those who it has
      * called, by that transport: a peer of its node has the other one. */
     unreached = ret == HG_OPNOTSUPPORTED && bulk->bound;
+    main_read = ret == HG_SUCCESS;
     if (ret == HG_SUCCESS || unreached)
         ret = decode_side(bulk, BULK_SM, &parsed->sections[BULK_SM]);
     if (ret == HG_SUCCESS && unreached && !bulk->sides[BULK_SM].addr.addr)
         ret = HG_OPNOTSUPPORTED;
     /* What the node's transport cannot read, of another version of it for one,
      * leaves the main one. */
-    if (ret == HG_PROTOCOL_ERROR && bulk->sides[BULK_MAIN].usable &&
-        !bulk->bound) {
+    if (ret == HG_PROTOCOL_ERROR && main_read &&
+        bulk->sides[BULK_MAIN].usable && !bulk->bound) {
         bulk->sides[BULK_SM].usable = false;
         ret = HG_SUCCESS;
     }

@@ -224,7 +224,7 @@ START_TEST(hostile_header_is_refused)
     far_begin(&far, _i, &setup);
     size = HG_Bulk_get_serialize_size(far.owned, 0);
     bytes = malloc(size);
-    altered = malloc(size);
+    altered = malloc(size + 1);
     ck_assert_int_eq(HG_Bulk_serialize(bytes, size, 0, far.owned), HG_SUCCESS);
     HG_Set_log_level("none");
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -236,6 +236,12 @@ START_TEST(hostile_header_is_refused)
                 (unsigned char) (cases[i].value >> (8 * n));
         ck_assert_msg(feed(&far, altered, size) == bound, "case %u", i);
     }
+    /* A byte behind the parts of the section, which says that it is one longer. */
+    memcpy(altered, bytes, size);
+    ck_assert_uint_lt(altered[40], 255);
+    altered[40]++;
+    altered[size] = 0;
+    ck_assert(!feed(&far, altered, size + 1));
     /* Segments are only counted. */
     memcpy(altered, bytes, size);
     memset(altered + 4, 0xff, 4);
