@@ -44,8 +44,8 @@ void base_log_init(void);
  * false. */
 bool base_log_set_level(const char *level);
 
-/* changed is called after each change of the level; NULL: none is. It may be set
- * again, to the same. [any thread] */
+/* Sets the one function to be called after each change of the level; NULL: none.
+ * [any thread] */
 void base_log_on_level(void (*changed)(void));
 
 /* Comma-separated names of subsystems: "plugin", "transport", "na", "hg",
@@ -69,8 +69,8 @@ void base_log_write(enum base_log_subsys subsys, int32_t level,
     __attribute__((format(printf, 5, 6)));
 
 /* For lines that a peer can cause at will: the first BASE_LOG_BURST are written,
- * then one at each power of two. Counts; so_far: " (N so far)", or nothing the first time.
- * [any thread] */
+ * then one at each power of two. Counts a line, and returns whether to write it;
+ * so_far: " (N so far)", or empty for the first. [any thread] */
 #define BASE_LOG_BURST 64U
 #define BASE_LOG_SO_FAR_MAX 40U
 bool base_log_is_due(_Atomic uint64_t *count, char so_far[BASE_LOG_SO_FAR_MAX]);
