@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "hg/abandon.h"
+#include "hg/cancel_message.h"
 #include "hg/handle.h"
 #include "hg/loopback.h"
 #include "hg/multi_recv.h"
@@ -205,7 +205,7 @@ in_use(struct hg_context *context)
      * a transfer's callback. */
     uint32_t count =
         hg_pool_used(context) +
-        atomic_load_explicit(&context->visitors, memory_order_acquire) +
+        atomic_load_explicit(&context->answering, memory_order_acquire) +
         atomic_load_explicit(&context->bulk.op_count, memory_order_acquire);
 
     /* A lookup is nowhere but in the queue. */
@@ -253,7 +253,7 @@ HG_Context_destroy(hg_context_t *context)
             hg_context_na(context)->id, left);
         return HG_BUSY;
     }
-    hg_abandon_forget(context);
+    hg_cancel_messages_forget(context);
     /* What the transport still has of handles it gives back now. */
     close_ports(context);
     hg_fetches_discard(context);
@@ -262,7 +262,7 @@ HG_Context_destroy(hg_context_t *context)
         hg_multi_close(context->ports[i].multi);
     if (context->data && context->data_free)
         context->data_free(context->data);
-    hg_abandon_finish(context);
+    hg_cancel_messages_finish(context);
     hg_timers_finish(&context->timers);
     bulk_context_finish(&context->bulk);
     free(context);

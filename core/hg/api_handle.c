@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Handles as programs see them. */
 #include "base/log.h"
+#include "hg/extra.h"
 #include "hg/handle.h"
 #include "hg/origin.h"
-#include "hg/overflow.h"
 #include "na.h"
 
 static void
@@ -111,7 +111,7 @@ HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
         set_rpc(handle, rpc);
     if (addr && addr != &handle->peer)
         set_peer(handle, addr);
-    hg_overflow_clear(handle);
+    hg_extra_clear(handle);
     handle->in.size = 0;
     handle->out.size = 0;
     return HG_SUCCESS;

@@ -1,39 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments and results: encoding them into a message, decoding them from it,
- * handing out the bytes. */
-#include "hg/payload.h"
-
+/* Arguments and results: decoding them from a message, freeing them, handing out
+ * the bytes. */
 #include "hg/handle.h"
 
 #include "base/log.h"
 #include "hg/checksum.h"
 #include "hg/multi_recv.h"
-
-__attribute__((cold)) hg_return_t
-hg_message_outgrown(struct hg_message *message, size_t offset, size_t capacity,
-    hg_proc_cb_t proc_cb, void *data, hg_return_t ret)
-{
-    struct hg_proc *proc = &message->proc;
-
-    /* Without data that descriptors took along the message may have room for
-     * the rest. */
-    if (proc->eager & PROC_EAGER_THERE) {
-        proc_begin(
-            proc, message->payload + offset, capacity - offset, HG_ENCODE);
-        proc->eager = PROC_EAGER_NEVER;
-        ret = proc_cb(proc, data);
-        if (!proc->extra) {
-            if (ret == HG_SUCCESS)
-                message->size += proc_used(proc);
-            return ret;
-        }
-    }
-    if (ret == HG_SUCCESS)
-        ret = hg_overflow_keep(message, offset, capacity);
-    /* Frees the extra buffer, if it was not kept. */
-    hg_proc_reset(proc, NULL, 0, HG_FREE);
-    return ret;
-}
 
 static inline __attribute__((always_inline)) hg_return_t
 decode(struct hg_handle *handle, struct hg_message *message, char *bytes,
@@ -57,7 +29,7 @@ decode_flagged(struct hg_handle *handle, struct hg_message *message,
     size_t offset, hg_proc_cb_t proc_cb, void *data)
 {
     bool summed = message->flags & HG_HEADER_PAYLOAD_SUM;
-    struct hg_overflow *overflow = message->overflow;
+    const struct hg_extra *extra = message->extra;
     hg_return_t ret;
     size_t left;
 
@@ -65,11 +37,11 @@ decode_flagged(struct hg_handle *handle, struct hg_message *message,
         return HG_FAULT;
     /* A target's were checked before its handler was run. */
     if (summed && handle->role == HG_ROLE_ORIGIN &&
-        !hg_checksum_agrees(message, hg_overflow_rest(message)))
+        !hg_checksum_agrees(message))
         return HG_CHECKSUM_ERROR;
-    ret = decode(handle, message,
-        overflow ? overflow->data : message->payload + offset,
-        overflow ? overflow->size : message->size - offset, proc_cb, data);
+    ret =
+        decode(handle, message, extra ? extra->data : message->payload + offset,
+            extra ? extra->size : message->size - offset, proc_cb, data);
     left = proc_left(&message->proc);
     if (ret != HG_SUCCESS || !summed || left == 0)
         return ret;
@@ -128,7 +100,7 @@ message_free(struct hg_handle *handle, struct hg_message *message,
 static void
 release_input(struct hg_handle *handle)
 {
-    hg_overflow_drop(&handle->in);
+    hg_message_drop_extra(&handle->in);
     handle->in.size = 0;
     handle->in.flags = HG_MESSAGE_RELEASED;
     if (__builtin_expect(handle->multi_buffer != NULL, 0))
@@ -246,12 +218,12 @@ HG_Release_input_buf(hg_handle_t handle)
 static hg_return_t
 give_extra(const struct hg_message *message, void **buf_p, hg_size_t *size_p)
 {
-    const struct hg_overflow *overflow = hg_overflow_of(message);
+    const struct hg_extra *extra = hg_message_extra(message);
 
     if (buf_p)
-        *buf_p = overflow ? overflow->data : NULL;
+        *buf_p = extra ? extra->data : NULL;
     if (size_p)
-        *size_p = overflow ? overflow->size : 0;
+        *size_p = extra ? extra->size : 0;
     return HG_SUCCESS;
 }
 

@@ -4,8 +4,8 @@
  * operations; if it has not soon, the handle is finished without it, and kept
  * aside, with operations and buffers, until the transport is done with them.
  */
+#include "hg/extra.h"
 #include "hg/handle.h"
-#include "hg/overflow.h"
 #include "hg/peer_log.h"
 #include "hg/ports.h"
 #include "hg/stage.h"
@@ -71,8 +71,8 @@ early_run(struct base_completion *completion)
 
     info.info.forward.handle = handle;
     hg_forward_noted(handle);
-    if (handle->in.overflow)
-        hg_overflow_withdraw(handle->in.overflow);
+    if (handle->in.extra)
+        hg_rendezvous_withdraw(hg_rendezvous_of(&handle->in));
     if (hg_call_event(&handle->call, HG_CALL_ON_CALLED, 0) ==
         HG_CALL_RELEASED) {
         refs += HG_REF_TRANSPORT;
@@ -147,7 +147,7 @@ cancel_operations(struct hg_handle *handle)
     rt_cancel(na_context, handle->send);
     if (handle->role == HG_ROLE_ORIGIN)
         rt_cancel(na_context, handle->recv);
-    hg_overflow_cancel(handle);
+    hg_extra_cancel(handle);
 }
 
 void
@@ -180,16 +180,6 @@ hg_answers_end(struct hg_context *context)
     na_progress_release(progress);
 }
 
-/* Of a handle; HG_OP_ID_NULL: none is under way. The lock of progress is held. */
-static hg_op_id_t
-fetch_of(const struct hg_handle *handle)
-{
-    const struct hg_overflow *overflow =
-        atomic_load_explicit(&handle->moving, memory_order_relaxed);
-
-    return overflow ? overflow->fetch : HG_OP_ID_NULL;
-}
-
 uint32_t
 hg_fetches(struct hg_context *context)
 {
@@ -200,7 +190,7 @@ hg_fetches(struct hg_context *context)
     na_progress_acquire(progress);
     for (handle = hg_pool_first(context); handle;
          handle = LIST_NEXT(handle, all_next))
-        if (fetch_of(handle) != HG_OP_ID_NULL)
+        if (hg_extra_transfer(handle) != HG_OP_ID_NULL)
             /* The transfer; a target's handle, which nobody else has. */
             count += handle->role == HG_ROLE_TARGET ? 2 : 1;
     na_progress_release(progress);
@@ -213,8 +203,8 @@ hg_fetches_discard(struct hg_context *context)
     struct hg_handle *handle;
 
     LIST_FOREACH (handle, &context->handles, all_next)
-        if (fetch_of(handle) != HG_OP_ID_NULL)
-            bulk_transfer_discard(fetch_of(handle));
+        if (hg_extra_transfer(handle) != HG_OP_ID_NULL)
+            bulk_transfer_discard(hg_extra_transfer(handle));
 }
 
 /* The transport knows the handle for good: it stays aside until the context ends.
@@ -286,9 +276,7 @@ respond_expired(struct hg_handle *handle, uint64_t now)
         return BASE_TIME_NEVER;
     default:
         /* An acknowledgement is awaited before the answer is sent. */
-        return atomic_load_explicit(&handle->moving, memory_order_relaxed)
-                   ? now + GRACE_NS
-                   : BASE_TIME_NEVER;
+        return hg_handle_moves(handle) ? now + GRACE_NS : BASE_TIME_NEVER;
     }
 }
 

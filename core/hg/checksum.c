@@ -82,23 +82,24 @@ hg_checksum_flags(hg_checksum_level_t level)
                : HG_HEADER_SUM | HG_HEADER_PAYLOAD_SUM;
 }
 
-/* What the message holds, then the rest. */
+/* What the message holds, then its extra payload. */
 static uint32_t
-sum_arguments(uint64_t begun, struct hg_rest rest)
+sum_arguments(uint64_t begun, const struct hg_extra *extra)
 {
-    if (rest.size > 0)
-        begun = proc_hash(rest.data, rest.size, begun);
+    if (extra && extra->size > 0)
+        begun = proc_hash(extra->data, extra->size, begun);
     return (uint32_t) begun;
 }
 
 void
-hg_checksum_put(void *header, size_t header_size,
-    const struct hg_message *message, struct hg_rest rest)
+hg_checksum_put(
+    void *header, size_t header_size, const struct hg_message *message)
 {
     if (((const uint8_t *) header)[offsetof(struct hg_header_front, flags)] &
         HG_HEADER_PAYLOAD_SUM)
         put((char *) header + header_size - sizeof(uint32_t),
-            sum_arguments(proc_hash(message->payload, message->size, 0), rest));
+            sum_arguments(
+                proc_hash(message->payload, message->size, 0), message->extra));
     hg_header_sum_put(header, header_size, HG_HEADER_SUM_AT(header_size));
 }
 
@@ -111,9 +112,9 @@ hg_checksum_note(
 }
 
 bool
-hg_checksum_agrees(const struct hg_message *message, struct hg_rest rest)
+hg_checksum_agrees(const struct hg_message *message)
 {
-    uint32_t sum = sum_arguments(message->sum_begun, rest);
+    uint32_t sum = sum_arguments(message->sum_begun, message->extra);
 
     if (sum == message->sum)
         return true;

@@ -12,18 +12,12 @@
 
 struct hg_message;
 
-/* Arguments that are not in the message. */
-struct hg_rest {
-    const void *data;
-    size_t size; /* 0: there are none */
-};
-
 /* The flags of messages at a level, 0 for none. */
 uint8_t hg_checksum_flags(hg_checksum_level_t level);
 
 /* Puts the checksums that its flags announce into an encoded header. */
-void hg_checksum_put(void *header, size_t header_size,
-    const struct hg_message *message, struct hg_rest rest);
+void hg_checksum_put(
+    void *header, size_t header_size, const struct hg_message *message);
 
 /* Notes, of a message that came with a header that is right, what the arguments
  * have to agree with; those that are elsewhere are yet to be fetched. */
@@ -31,6 +25,6 @@ void hg_checksum_note(
     struct hg_message *message, const void *header, size_t header_size);
 
 /* Whether the arguments agree with what was noted. */
-bool hg_checksum_agrees(const struct hg_message *message, struct hg_rest rest);
+bool hg_checksum_agrees(const struct hg_message *message);
 
 #endif /* HG_CHECKSUM_H */

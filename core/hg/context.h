@@ -8,7 +8,7 @@
 #include "hg/hold.h"
 #include "hg/timer.h"
 
-struct hg_abandoned;
+struct hg_canceled;
 struct hg_handle;
 struct hg_side;
 
@@ -21,16 +21,19 @@ struct hg_context {
     SLIST_HEAD(, hg_handle) free_local; /* loopback.c's, to be used again */
     uint32_t index_next;
     struct hg_timers timers;
-    LIST_HEAD(, hg_notice) notices; /* abandon.c's, under pool_lock */
-    struct hg_abandoned *abandoned; /* likewise, as what follows */
-    unsigned abandoned_next;        /* under the lock of progress */
-    _Atomic bool accepting;         /* requests are received */
-    _Atomic bool ending;   /* what waits for a handle gets none any more */
-    _Atomic bool starving; /* a port is hungry */
+    /* cancel_message.c: those being sent, under pool_lock; received ones for
+     * requests without an answer yet, likewise; of these the next to replace,
+     * under the lock of progress. */
+    LIST_HEAD(, hg_cancel_message) cancel_messages;
+    struct hg_canceled *canceled;
+    unsigned canceled_next;
+    _Atomic bool accepting; /* requests are received */
+    _Atomic bool ending;    /* what waits for a handle gets none any more */
+    _Atomic bool out_of_receives; /* of a port */
     struct hg_port ports[HG_NETS];
     unsigned port_count;
     struct base_lock loopback_lock; /* loopback.c: which answer is awaited */
-    _Atomic uint32_t visitors;      /* threads that bring such an answer */
+    _Atomic uint32_t answering;     /* threads that deliver such an answer */
     struct hg_holds holds;
     void *data;
     void (*data_free)(void *);

@@ -54,7 +54,7 @@ struct hg_side {
      * receive again. [any thread] */
     void (*released)(struct hg_handle *handle);
 
-    /* A fetch of overflow.c has ended: continues with the request or the answer.
+    /* A fetch of extra.c has ended: continues with the request or the answer.
      * In progress. */
     void (*fetched)(struct hg_handle *handle, hg_return_t ret);
 
@@ -63,7 +63,8 @@ struct hg_side {
     void (*acknowledged)(struct hg_handle *handle);
 };
 
-struct hg_overflow;
+struct hg_ack;
+struct hg_rendezvous;
 
 struct hg_handle {
     struct base_completion completion;
@@ -92,9 +93,11 @@ struct hg_handle {
     uint32_t cookie;     /* of this request */
     uint64_t tag;        /* of the answer */
     uint32_t ack_count;  /* target: answers that were to be acknowledged */
-    /* What a cancel ends of in.overflow or out.overflow; under the lock of
-     * progress. */
-    _Atomic(struct hg_overflow *) moving;
+    /* What a cancel ends, under the lock of progress: a fetch for `in` or `out`,
+     * or a target's waiting for the acknowledgement. */
+    _Atomic(struct hg_rendezvous *) fetching;
+    _Atomic bool awaiting_ack;
+    struct hg_ack *ack; /* of an answer with an extra payload, or NULL */
     hg_cb_t callback;
     void *arg;
     struct hg_addr peer;
@@ -172,6 +175,14 @@ hg_handle_unref(struct hg_handle *handle, int32_t count)
     if (atomic_fetch_sub_explicit(&handle->refs, count, memory_order_acq_rel) ==
         count)
         handle->side->released(handle);
+}
+
+/* A fetch or an acknowledgement is under way. The lock of progress is held. */
+static inline bool
+hg_handle_moves(const struct hg_handle *handle)
+{
+    return atomic_load_explicit(&handle->fetching, memory_order_relaxed) ||
+           atomic_load_explicit(&handle->awaiting_ack, memory_order_relaxed);
 }
 
 /* The user has no reference. */

@@ -25,16 +25,16 @@
  * With HG_HEADER_MORE the arguments are not in the message, but in memory of
  * its sender. The payload is then the user's space and
  *
- *    0  u64  seal: the last eight bytes of that memory, as long as it is valid
+ *    0  u64  validity cookie: the last eight bytes of that memory while it is valid
  *    8  u32  answer: tag of the acknowledgement, an expected message
  *   12  u32  answer: its cookie
- *   16       the descriptor of the memory: the arguments and the seal
+ *   16       the descriptor of the memory: the arguments and the cookie
  *
  * and the checksum of the payload is the XXH3 of the arguments with that of the
  * payload as its seed.
  *
  *   The first eight bytes alone, with a magic of their own, by the tag of a
- *   request: its origin gives the request with this cookie up.
+ *   request, are a cancel message: its origin gives up the request with this cookie.
  *
  *   acknowledgement of an answer
  *    0  u16  magic
@@ -89,7 +89,7 @@ struct hg_header_response {
 };
 
 struct hg_header_more {
-    uint64_t seal;
+    uint64_t validity;
     uint32_t tag;
     uint32_t cookie;
 };
@@ -120,7 +120,7 @@ hg_return_t hg_header_check(const void *bytes, size_t size, size_t header_size,
 #define HG_HEADER_MAGIC_REQUEST 0x5152U  /* "RQ" */
 #define HG_HEADER_MAGIC_RESPONSE 0x5352U /* "RS" */
 #define HG_HEADER_MAGIC_ACK 0x4B41U      /* "AK" */
-#define HG_HEADER_MAGIC_ABANDON 0x5147U  /* "GQ" */
+#define HG_HEADER_MAGIC_CANCEL 0x5147U   /* "GQ" */
 
 struct hg_header_front {
     uint16_t magic;
@@ -294,7 +294,7 @@ hg_header_response_decode(
 static inline void
 hg_header_more_encode(void *bytes, const struct hg_header_more *more)
 {
-    const struct hg_header_more wire = {.seal = htole64(more->seal),
+    const struct hg_header_more wire = {.validity = htole64(more->validity),
         .tag = htole32(more->tag),
         .cookie = htole32(more->cookie)};
 
@@ -307,7 +307,7 @@ hg_header_more_decode(const void *bytes, struct hg_header_more *more_p)
     struct hg_header_more wire;
 
     memcpy(&wire, bytes, sizeof wire);
-    more_p->seal = le64toh(wire.seal);
+    more_p->validity = le64toh(wire.validity);
     more_p->tag = le32toh(wire.tag);
     more_p->cookie = le32toh(wire.cookie);
 }

@@ -9,8 +9,8 @@
 #include "hg/loopback.h"
 
 #include "hg/handle.h"
-#include "hg/overflow.h"
 #include "hg/release.h"
+#include "hg/rendezvous.h"
 #include "na.h"
 
 #include <string.h>
@@ -90,8 +90,8 @@ hand_over(struct hg_handle *origin, struct hg_handle *target)
         origin->in.payload - HG_HEADER_REQUEST_SIZE,
         HG_HEADER_REQUEST_SIZE + origin->in.size);
     na_addr_dup(origin->peer.na_class, event.source);
-    if (__builtin_expect(origin->in.overflow != NULL, 0))
-        hg_overflow_share(&origin->in, &target->in);
+    if (__builtin_expect(origin->in.extra != NULL, 0))
+        hg_rendezvous_share(&origin->in, &target->in);
     if (!origin->no_response)
         join(origin, target);
     target->recv->complete(target->recv, &event);
@@ -146,7 +146,7 @@ hg_loopback_answer(struct hg_handle *target)
     origin = part(target);
     if (origin) {
         origin->awaiting = false;
-        atomic_fetch_add_explicit(&context->visitors, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&context->answering, 1, memory_order_relaxed);
     }
     base_lock_release(&context->loopback_lock);
     if (!origin)
@@ -154,8 +154,8 @@ hg_loopback_answer(struct hg_handle *target)
     memcpy(origin->out.payload - HG_HEADER_RESPONSE_SIZE,
         target->out.payload - HG_HEADER_RESPONSE_SIZE,
         HG_HEADER_RESPONSE_SIZE + target->out.size);
-    if (__builtin_expect(target->out.overflow != NULL, 0))
-        hg_overflow_share(&target->out, &origin->out);
+    if (__builtin_expect(target->out.extra != NULL, 0))
+        hg_rendezvous_share(&target->out, &origin->out);
     return origin;
 }
 
@@ -168,7 +168,7 @@ hg_loopback_answered(struct hg_handle *origin, size_t size)
         (na_plugin_event){.length = origin->port->net.out_payload + size,
             .flags = NA_PLUGIN_EVENT_MESSAGE});
     /* Release pairs with the acquire in in_use (context.c). */
-    atomic_fetch_sub_explicit(&context->visitors, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&context->answering, 1, memory_order_release);
 }
 
 __attribute__((cold)) void

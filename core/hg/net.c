@@ -53,7 +53,7 @@ hg_port_init(struct hg_port *port, const struct hg_net *net,
     port->refusals = 0;
     atomic_init(&port->taken, 0);
     atomic_init(&port->posted, 0);
-    atomic_init(&port->hungry, false);
+    atomic_init(&port->out_of_receives, false);
     atomic_init(&port->postponed, false);
     port->multi = NULL;
     port->side = NULL;

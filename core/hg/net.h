@@ -58,13 +58,13 @@ struct hg_port {
     struct na_context *na_context;
     SLIST_HEAD(, hg_handle) free_handles;  /* origin's, under pool_lock */
     SLIST_HEAD(, hg_handle) spare_handles; /* target's, likewise: refill.h */
-    _Atomic uint32_t loaded;    /* target's with buffers of this port's */
-    uint64_t refusals;          /* of more receives */
-    _Atomic uint32_t taken;     /* receives that got a message; in progress */
-    _Atomic uint32_t posted;    /* receives that were ever posted */
-    _Atomic bool hungry;        /* none is posted any more */
-    _Atomic bool postponed;     /* one could not be posted again */
-    const struct hg_side *side; /* of handles that receive through it */
+    _Atomic uint32_t loaded;      /* target's with buffers of this port's */
+    uint64_t refusals;            /* of more receives */
+    _Atomic uint32_t taken;       /* receives that got a message; in progress */
+    _Atomic uint32_t posted;      /* receives that were ever posted */
+    _Atomic bool out_of_receives; /* none is posted any more */
+    _Atomic bool postponed;       /* one could not be posted again */
+    const struct hg_side *side;   /* of handles that receive through it */
     const struct hg_receiver *receiver; /* how; NULL: it doesn't listen */
     struct hg_multi *multi;             /* of multi_recv.c */
 };

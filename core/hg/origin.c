@@ -8,11 +8,10 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "hg/abandon.h"
+#include "hg/cancel_message.h"
 #include "hg/checksum.h"
+#include "hg/extra.h"
 #include "hg/loopback.h"
-#include "hg/overflow.h"
-#include "hg/payload.h"
 #include "hg/peer_log.h"
 #include "hg/release.h"
 #include "hg/stage.h"
@@ -36,8 +35,8 @@ forward_run(struct base_completion *completion)
             hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_OBSERVED),
             0))
         hg_forward_noted(handle);
-    if (__builtin_expect(handle->in.overflow != NULL, 0))
-        hg_overflow_withdraw(handle->in.overflow);
+    if (__builtin_expect(handle->in.extra != NULL, 0))
+        hg_rendezvous_withdraw(hg_rendezvous_of(&handle->in));
     hg_call_reset(&handle->call);
     if (callback)
         callback(&info);
@@ -59,10 +58,10 @@ failed(struct hg_handle *handle, enum hg_call_event event)
 
     /* First: after the event the handle may be used anew. */
     if (event == HG_CALL_ON_SENT || event == HG_CALL_ON_UNANSWERED)
-        hg_abandon(handle, hg_call_operation(event));
+        hg_cancel_message_send(handle, hg_call_operation(event));
     result = end_operation(handle, event);
     if (result == HG_CALL_QUEUE)
-        hg_abandon(handle, 0); /* both ended at the same moment */
+        hg_cancel_message_send(handle, 0); /* both ended at the same moment */
     return result;
 }
 
@@ -130,10 +129,10 @@ take_flagged(struct hg_handle *handle)
         hg_checksum_note(message, message->payload - HG_HEADER_RESPONSE_SIZE,
             HG_HEADER_RESPONSE_SIZE);
     /* That of loopback.c is here already. */
-    if (!(message->flags & HG_HEADER_MORE) || message->overflow)
+    if (!(message->flags & HG_HEADER_MORE) || message->extra)
         return false;
     hg_call_note(&handle->call, HG_CALL_IS_ANSWERED);
-    hg_overflow_fetch(handle);
+    hg_extra_fetch(handle);
     return true;
 }
 
@@ -215,7 +214,7 @@ fetched(struct hg_handle *handle, hg_return_t ret)
 {
     hg_call_record(&handle->call, ret);
     if (hg_call_ret(&handle->call) != HG_SUCCESS)
-        hg_overflow_drop(&handle->out);
+        hg_message_drop_extra(&handle->out);
     ended_in_progress(handle, HG_CALL_ON_UNANSWERED);
 }
 
@@ -225,8 +224,7 @@ static inline bool
 awaits_answer(const struct hg_handle *handle)
 {
     return !handle->no_response ||
-           (__builtin_expect(handle->in.overflow != NULL, 0) &&
-               !handle->loopback);
+           (__builtin_expect(handle->in.extra != NULL, 0) && !handle->loopback);
 }
 
 static void
@@ -274,7 +272,7 @@ finish_flagged(struct hg_handle *handle, uint8_t flags)
         hg_count(hg_class, &hg_class->counters.request_extra);
     if (flags & HG_HEADER_SUM)
         hg_checksum_put(handle->in.payload - HG_HEADER_REQUEST_SIZE,
-            HG_HEADER_REQUEST_SIZE, &handle->in, hg_overflow_rest(&handle->in));
+            HG_HEADER_REQUEST_SIZE, &handle->in);
 }
 
 static hg_return_t
@@ -377,6 +375,8 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         return HG_INVALID_ARG;
     if (!hg_call_is_idle(&handle->call))
         return HG_BUSY;
+    hg_message_drop_extra(&handle->in);
+    hg_message_drop_extra(&handle->out);
     handle->cookie++;
     handle->tag = hg_handle_tag(handle, handle->cookie);
     handle->no_response =
@@ -387,8 +387,6 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     awaiting = awaits_answer(handle);
     handle->callback = callback;
     handle->arg = arg;
-    if (__builtin_expect(handle->out.overflow != NULL, 0))
-        hg_overflow_drop(&handle->out);
     handle->out.size = 0;
     atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
     hg_call_begin(&handle->call, handle->cookie,

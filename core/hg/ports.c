@@ -2,8 +2,8 @@
 /* The receives of a context's ports. */
 #include "hg/ports.h"
 
+#include "hg/extra.h"
 #include "hg/handle.h"
-#include "hg/overflow.h"
 
 void
 hg_ports_retry(struct hg_context *context)
@@ -32,7 +32,7 @@ hg_ports_unpost(struct hg_context *context)
     for (handle = hg_pool_first(context); handle;
          handle = LIST_NEXT(handle, all_next))
         if (handle->role == HG_ROLE_TARGET)
-            hg_overflow_cancel_fetch(handle);
+            hg_extra_cancel_fetch(handle);
     na_progress_release(progress);
 }
 

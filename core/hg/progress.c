@@ -12,19 +12,20 @@
 /* More receives when all are taken: outside of progress, since making handles
  * runs the user's callback. */
 static __attribute__((noinline)) void
-feed(struct hg_context *context)
+refill(struct hg_context *context)
 {
     if (atomic_exchange_explicit(
-            &context->starving, false, memory_order_relaxed) &&
+            &context->out_of_receives, false, memory_order_relaxed) &&
         atomic_load_explicit(&context->accepting, memory_order_relaxed))
         hg_refill_run(context);
 }
 
 static inline bool
-starving(struct hg_context *context)
+out_of_receives(struct hg_context *context)
 {
     return __builtin_expect(
-        atomic_load_explicit(&context->starving, memory_order_relaxed), 0);
+        atomic_load_explicit(&context->out_of_receives, memory_order_relaxed),
+        0);
 }
 
 hg_return_t
@@ -32,8 +33,8 @@ HG_Progress(hg_context_t *context, unsigned int timeout)
 {
     if (!context)
         return HG_INVALID_ARG;
-    if (starving(context))
-        feed(context);
+    if (out_of_receives(context))
+        refill(context);
     return (hg_return_t) na_progress_wait(
         hg_context_na(context)->progress, timeout);
 }
@@ -81,7 +82,7 @@ bool
 HG_Event_ready(hg_context_t *context)
 {
     return context &&
-           (starving(context) ||
+           (out_of_receives(context) ||
                !na_progress_try_wait(hg_context_na(context)->progress));
 }
 
@@ -92,8 +93,8 @@ HG_Event_progress(hg_context_t *context, unsigned int *count_p)
 
     if (!context)
         return HG_INVALID_ARG;
-    if (starving(context))
-        feed(context);
+    if (out_of_receives(context))
+        refill(context);
     ret = na_progress_poll(hg_context_na(context)->progress);
     if (ret == NA_SUCCESS && count_p)
         *count_p = base_completion_count(&context->bulk.completions);

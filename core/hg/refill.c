@@ -100,7 +100,7 @@ hg_refill_run(struct hg_context *context)
         struct hg_port *port = &context->ports[i];
 
         if (atomic_exchange_explicit(
-                &port->hungry, false, memory_order_relaxed) &&
+                &port->out_of_receives, false, memory_order_relaxed) &&
             context->hg_class->post_incr > 0 &&
             granted(context, port, context->hg_class->post_incr))
             hg_refill_post(port, context, context->hg_class->post_incr);
@@ -110,8 +110,9 @@ hg_refill_run(struct hg_context *context)
 void
 hg_refill_request(struct hg_context *context, struct hg_port *port)
 {
-    atomic_store_explicit(&port->hungry, true, memory_order_relaxed);
-    atomic_store_explicit(&context->starving, true, memory_order_relaxed);
+    atomic_store_explicit(&port->out_of_receives, true, memory_order_relaxed);
+    atomic_store_explicit(
+        &context->out_of_receives, true, memory_order_relaxed);
 }
 
 hg_return_t

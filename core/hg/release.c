@@ -9,7 +9,7 @@ hg_pool_finish(struct hg_context *context)
 
     while ((handle = LIST_FIRST(&context->handles)) != NULL) {
         LIST_REMOVE(handle, all_next);
-        hg_overflow_clear(handle);
+        hg_extra_clear(handle);
         hg_handle_destroy(handle);
     }
 }

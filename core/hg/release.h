@@ -3,16 +3,16 @@
 #ifndef HG_RELEASE_H
 #define HG_RELEASE_H
 
+#include "hg/extra.h"
 #include "hg/handle.h"
-#include "hg/overflow.h"
 #include "hg/stage.h"
 
 /* Frees what the last call has left in a handle. */
 static inline __attribute__((always_inline)) void
 hg_handle_clear(struct hg_handle *handle)
 {
-    if (__builtin_expect(handle->in.overflow || handle->out.overflow, 0))
-        hg_overflow_clear(handle);
+    if (__builtin_expect(handle->in.extra || handle->out.extra, 0))
+        hg_extra_clear(handle);
     na_peer_release(&handle->peer);
     if (__builtin_expect(
             hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_OBSERVED),

@@ -4,7 +4,6 @@
 
 #include "base/time.h"
 #include "hg/handle.h"
-#include "hg/payload.h"
 #include "hg/peer_log.h"
 
 static bool
@@ -110,7 +109,7 @@ add_response(struct hg_handle *handle, uint64_t once)
     _Atomic uint64_t *fields;
 
     hg_stats_add(&counters_of(handle)->response_sent, once);
-    if (handle->out.overflow)
+    if (handle->out.extra)
         hg_stats_add(&counters_of(handle)->response_extra, once);
     if (!handle->rpc)
         return;

@@ -7,12 +7,12 @@
 #include "hg/target.h"
 
 #include "base/log.h"
-#include "hg/abandon.h"
+#include "hg/ack.h"
+#include "hg/cancel_message.h"
 #include "hg/checksum.h"
+#include "hg/extra.h"
 #include "hg/loopback.h"
 #include "hg/multi_recv.h"
-#include "hg/overflow.h"
-#include "hg/payload.h"
 #include "hg/peer_log.h"
 #include "hg/single_recv.h"
 #include "hg/stage.h"
@@ -73,8 +73,7 @@ settle(struct hg_handle *handle, enum hg_call_result result)
 static bool
 pending_ended(struct hg_handle *handle)
 {
-    return (!handle->out.overflow ||
-               hg_overflow_part_ended(handle->out.overflow)) &&
+    return hg_ack_part_ended(handle) &&
            settle(handle, hg_call_event(&handle->call, HG_CALL_ON_ANSWERED, 0));
 }
 
@@ -117,7 +116,7 @@ response_sent(struct na_op *op, const na_plugin_event *event)
         hg_call_record(&handle->call, ret);
         if (hg_class_is_observed(handle->context->hg_class))
             hg_stage_not_responded(handle, ret);
-        hg_overflow_cancel(handle); /* nobody will acknowledge it */
+        hg_extra_cancel(handle); /* nobody will acknowledge it */
     }
     acknowledged(handle);
 }
@@ -138,8 +137,9 @@ unsent(struct hg_handle *handle, hg_return_t ret)
 
     if (hg_class_is_observed(handle->context->hg_class))
         hg_stage_not_responded(handle, ret);
-    if (handle->out.overflow) {
-        hg_overflow_unsent(handle);
+    if (handle->out.extra) {
+        hg_ack_unsent(handle);
+        hg_message_drop_extra(&handle->out);
         result = hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
     }
     if (result == HG_CALL_ENDED)
@@ -156,8 +156,6 @@ respond_locally(struct hg_handle *handle)
     size_t size = handle->out.size;
     struct hg_handle *origin = hg_loopback_answer(handle);
 
-    if (__builtin_expect(handle->out.overflow != NULL, 0))
-        hg_overflow_part_ended(handle->out.overflow);
     hg_handle_ref(handle, HG_REF_ANSWER);
     answered(handle);
     if (origin)
@@ -197,7 +195,7 @@ respond(struct hg_handle *handle, hg_return_t result)
 {
     const struct hg_class *hg_class = handle->context->hg_class;
     const struct hg_net *net = &handle->port->net;
-    bool beyond = handle->out.overflow != NULL;
+    bool beyond = handle->out.extra != NULL;
     struct hg_header_response header = {
         .flags = (uint8_t) (hg_class->checksum_flags | handle->out.flags),
         .cookie = handle->cookie,
@@ -209,8 +207,7 @@ respond(struct hg_handle *handle, hg_return_t result)
         handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
     if (__builtin_expect(header.flags & HG_HEADER_SUM, 0))
         hg_checksum_put(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
-            HG_HEADER_RESPONSE_SIZE, &handle->out,
-            hg_overflow_rest(&handle->out));
+            HG_HEADER_RESPONSE_SIZE, &handle->out);
     if (__builtin_expect(hg_class_is_observed(hg_class), 0))
         hg_stage_respond(handle, result);
     if (__builtin_expect(handle->local, 0)) {
@@ -279,7 +276,7 @@ begin_flagged(struct hg_handle *handle)
     if (handle->in.flags & HG_MESSAGE_OBSERVED)
         hg_stage_handler(handle);
     if (!(handle->in.flags & HG_HEADER_PAYLOAD_SUM) ||
-        hg_checksum_agrees(&handle->in, hg_overflow_rest(&handle->in)))
+        hg_checksum_agrees(&handle->in))
         return HG_SUCCESS;
     hg_count_dropped(handle->context->hg_class);
     return HG_CHECKSUM_ERROR;
@@ -374,10 +371,11 @@ take_cancel(struct hg_handle *handle, size_t at, size_t length)
 {
     struct hg_handle *moving;
 
-    if (!hg_abandon_take(handle, handle->in.buffer + at, length, &moving))
+    if (!hg_cancel_message_take(
+            handle, handle->in.buffer + at, length, &moving))
         return false;
     if (moving)
-        hg_overflow_cancel(moving);
+        hg_extra_cancel(moving);
     return true;
 }
 
@@ -458,10 +456,10 @@ take_flagged(struct hg_handle *handle)
             HG_HEADER_REQUEST_SIZE);
     atomic_store_explicit(&handle->refs, 0, memory_order_relaxed);
     /* That of loopback.c is here already. */
-    if (!(message->flags & HG_HEADER_MORE) || message->overflow)
+    if (!(message->flags & HG_HEADER_MORE) || message->extra)
         return false;
     atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
-    hg_overflow_fetch(handle);
+    hg_extra_fetch(handle);
     return true;
 }
 
@@ -520,7 +518,7 @@ request_received(struct na_op *op, const na_plugin_event *event)
 static __attribute__((cold, noinline)) hg_return_t
 not_responded(struct hg_handle *handle, hg_return_t ret)
 {
-    hg_overflow_drop(&handle->out);
+    hg_extra_drop(handle, &handle->out);
     hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
     return ret;
 }
@@ -547,7 +545,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     ret = hg_message_encode(&handle->out, hg_class->out_offset,
         hg_net_out_room(&handle->port->net), handle->rpc->out_proc, out_struct);
     if (ret == HG_SUCCESS && __builtin_expect(handle->out.flags != 0, 0))
-        ret = hg_overflow_await(handle);
+        ret = hg_ack_await(handle);
     if (__builtin_expect(ret != HG_SUCCESS, 0))
         return not_responded(handle, ret);
     return respond(handle, HG_SUCCESS);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a stranger sends to a target: requests, references to arguments
- * elsewhere, acknowledgements of answers, notices that a request is given up. It
+ * elsewhere, acknowledgements of answers, cancel messages. It
  * answers each or not, ends well, and holds nothing afterwards.
  *
  *   u8 level of checksums, then steps: u8 which one, what it needs */
 #include "stranger.h"
 
+#include "hg/ack.h"
 #include "hg/header.h"
-#include "hg/overflow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ answer(hg_handle_t handle)
     if (in.size > 0 && in.data[0] == 'L')
         out = (blob_t){sizeof large, large};
     ret = HG_Respond(handle, NULL, NULL, &out);
-    /* CANCELED: a notice came first, and the answer is a large one;
+    /* CANCELED: a cancel message came first, and the answer is a large one;
      * HOSTUNREACH: the request names a context that the stranger lacks. */
     fuzz_require(ret == HG_SUCCESS || ret == HG_OPNOTSUPPORTED ||
                  ret == HG_CANCELED || ret == HG_HOSTUNREACH);
@@ -99,13 +99,10 @@ find_answer(unsigned number, uint64_t *tag_p, uint32_t *cookie_p)
     struct hg_handle *handle;
 
     LIST_FOREACH (handle, &context->handles, all_next) {
-        const struct hg_overflow *overflow = atomic_load(&handle->moving);
-
-        if (handle->role != HG_ROLE_TARGET || !overflow ||
-            overflow != handle->out.overflow || number-- > 0)
+        if (!atomic_load(&handle->awaiting_ack) || number-- > 0)
             continue;
-        *tag_p = overflow->tag;
-        *cookie_p = overflow->cookie;
+        *tag_p = handle->ack->tag;
+        *cookie_p = handle->ack->cookie;
         return true;
     }
     return false;
@@ -158,11 +155,11 @@ step_call(struct fuzz_input *input)
 }
 
 static void
-step_notice(struct fuzz_input *input)
+step_cancel_message(struct fuzz_input *input)
 {
     struct stranger_message message = {.size = sizeof(struct hg_header_front)};
     const struct hg_header_front front =
-        hg_header_front_make(HG_HEADER_MAGIC_ABANDON, 0, fuzz_u8(input));
+        hg_header_front_make(HG_HEADER_MAGIC_CANCEL, 0, fuzz_u8(input));
 
     memcpy(message.bytes, &front, sizeof front);
     stranger_send(&peer, LOOP_SEND_UNEXPECTED, &message, fuzz_u8(input));
@@ -185,7 +182,7 @@ step(struct fuzz_input *input)
         step_call(input);
         break;
     case STEP_NOTICE:
-        step_notice(input);
+        step_cancel_message(input);
         break;
     case STEP_ACK:
         step_ack(input);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MEMORY_MAX 20000U
-#define SEAL 0x1122334455667788U
+#define VALIDITY 0x1122334455667788U
 
 /* In each as many messages are taken as receives are posted. */
 #define IDLE_ROUNDS 10U
@@ -22,7 +22,7 @@ static char stranger_address[64];
 static na_class_t *na_class;
 static uint8_t memory[MEMORY_MAX + sizeof(uint64_t)];
 
-/* What can be referred to: memory of these sizes, the seal included. */
+/* What can be referred to: memory of these sizes, the validity cookie included. */
 static const size_t sizes[] = {9, 24, 5000, MEMORY_MAX + 8, 8};
 #define SIZES (sizeof sizes / sizeof sizes[0])
 static hg_bulk_t bulks[SIZES];
@@ -173,18 +173,18 @@ put_reference(struct fuzz_input *input, struct stranger_message *message)
     size_t which = choice % SIZES, size, length;
     uint8_t *bytes = fuzz_bytes(input, fuzz_u8(input), &length);
     struct hg_header_more more = {
-        .seal = SEAL, .tag = fuzz_u8(input), .cookie = fuzz_u8(input)};
-    uint64_t seal = htole64(choice & 0x80 ? 0 : SEAL);
+        .validity = VALIDITY, .tag = fuzz_u8(input), .cookie = fuzz_u8(input)};
+    uint64_t validity = htole64(choice & 0x80 ? 0 : VALIDITY);
     uint8_t *at = message->bytes + message->header;
 
     for (size_t i = 0; i < sizes[which]; i++)
         memory[i] = length > 0 ? bytes[i % length] : 0;
     free(bytes);
     /* Arguments as they are encoded, as many as there are. */
-    size = sizes[which] - sizeof seal;
+    size = sizes[which] - sizeof validity;
     if (size >= 4 && !(choice & 0x40))
         memcpy(memory, &(uint32_t){htole32((uint32_t) size - 4)}, 4);
-    memcpy(memory + size, &seal, sizeof seal);
+    memcpy(memory + size, &validity, sizeof validity);
     hg_header_more_encode(at, &more);
     length = HG_Bulk_get_serialize_size(bulks[which], 0);
     fuzz_require(HG_Bulk_serialize(at + HG_HEADER_MORE_SIZE, length, 0,

@@ -51,7 +51,7 @@ struct stranger_message {
 
 /* A header, from the input's flags on, and what follows it: an input's bytes;
  * or, with HG_HEADER_MORE among the flags, a reference to such in the stranger's
- * memory, whose seal the input may break. The sums are right. */
+ * memory, whose validity cookie the input may break. The sums are right. */
 void stranger_request(struct fuzz_input *input,
     struct stranger_message *message, uint8_t flags, hg_id_t id,
     uint32_t cookie);

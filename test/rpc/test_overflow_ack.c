@@ -167,7 +167,7 @@ START_TEST(overflow_answer_with_a_broken_reference_is_given_up_by_both)
     hg_handle_t handle;
 
     session_begin(&s, _i, &setup);
-    log_expect("malformed reference to arguments", 1, 1);
+    log_expect("cannot fetch arguments: HG_PROTOCOL_ERROR", 1, 1);
     handle = session_handle(&s, large_id(LARGE_MAKE));
     loop_tamper_set(cut_reference);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_PROTOCOL_ERROR);

@@ -113,7 +113,7 @@ START_TEST(overflow_each_operation_fails_once)
     session_begin(&s, _i, &setup);
     /* Where all is slow the target is still fetching what is cancelled, and what
      * it says of that is what fails. */
-    log_expect("bytes of arguments were withdrawn by their sender", 0, 32);
+    log_expect("cannot fetch arguments: withdrawn by their sender", 0, 32);
     log_expect("cannot tell the origin that its arguments", 0, 32);
     for (unsigned kind = 0; kind < 4; kind++)
         for (uint32_t step = 0; step < 8; step++) {

@@ -273,7 +273,7 @@ make_reference(unsigned char bytes[REQUEST_HEADER + 128], uint64_t announced,
     make_request(bytes, rpcs_id(RPC_KEEP));
     bytes[3] = 2;
     put_number(bytes + 16, REFERENCE_SIZE, 4);
-    put_number(at, 0x1122334455667788U, 8); /* seal */
+    put_number(at, 0x1122334455667788U, 8); /* the validity cookie */
     at += 16;
     at[0] = 2; /* version */
     at[1] = 1; /* to be read */
@@ -305,7 +305,7 @@ START_TEST(wrong_references_are_refused)
 
     session_begin(&s, _i, &setup);
     log_expect("malformed descriptor", 1, 2000);
-    log_expect("malformed reference to arguments", 1, 2000);
+    log_expect("cannot fetch arguments", 1, 2000);
     log_expect("bytes of arguments", 0, 2000);
     log_expect("a payload of", 0, 2000);
     log_expect("malformed request", 0, 2000);

@@ -332,18 +332,19 @@ END_TEST
 START_TEST(more_has_golden_bytes)
 {
     static const unsigned char golden[HG_HEADER_MORE_SIZE] = {0x11, 0x12, 0x13,
-        0x14, 0x15, 0x16, 0x17, 0x18, /* seal */
+        0x14, 0x15, 0x16, 0x17, 0x18, /* validity */
         0x21, 0x22, 0x23, 0x24,       /* tag */
         0x31, 0x32, 0x33, 0x34};      /* cookie */
-    const struct hg_header_more more = {
-        .seal = 0x1817161514131211, .tag = 0x24232221, .cookie = 0x34333231};
+    const struct hg_header_more more = {.validity = 0x1817161514131211,
+        .tag = 0x24232221,
+        .cookie = 0x34333231};
     struct hg_header_more got;
     unsigned char bytes[HG_HEADER_MORE_SIZE + 1];
 
     hg_header_more_encode(bytes + 1, &more);
     ck_assert_mem_eq(bytes + 1, golden, sizeof golden);
     hg_header_more_decode(bytes + 1, &got);
-    ck_assert_uint_eq(got.seal, more.seal);
+    ck_assert_uint_eq(got.validity, more.validity);
     ck_assert_uint_eq(got.tag, more.tag);
     ck_assert_uint_eq(got.cookie, more.cookie);
 }
@@ -446,13 +447,13 @@ START_TEST(sums_without_their_flag_are_checksum_errors)
 }
 END_TEST
 
-START_TEST(notice_has_golden_bytes)
+START_TEST(cancel_message_has_golden_bytes)
 {
     static const unsigned char golden[8] = {0x47, 0x51, /* "GQ" */
         0x01, 0x00,                                     /* version, flags */
         0x61, 0x62, 0x63, 0x64};                        /* cookie */
     const struct hg_header_front front =
-        hg_header_front_make(HG_HEADER_MAGIC_ABANDON, 0, 0x64636261);
+        hg_header_front_make(HG_HEADER_MAGIC_CANCEL, 0, 0x64636261);
 
     ck_assert_uint_eq(sizeof front, sizeof golden);
     ck_assert_mem_eq(&front, golden, sizeof golden);
@@ -575,7 +576,7 @@ main(void)
     tcase_add_test(tcase, ack_has_golden_bytes);
     tcase_add_test(tcase, sums_have_golden_bytes);
     tcase_add_test(tcase, sums_without_their_flag_are_checksum_errors);
-    tcase_add_test(tcase, notice_has_golden_bytes);
+    tcase_add_test(tcase, cancel_message_has_golden_bytes);
     tcase_add_test(tcase, ack_with_a_sum_is_checked);
     tcase_add_test(tcase, ack_that_is_none_is_an_error);
     tcase_add_test(tcase, response_payload_beyond_message_is_protocol_error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that their origin gives up. */
-#include "hg/abandon.h"
+/* Cancel messages: sending them, remembering those received. */
+#include "hg/cancel_message.h"
 
 #include "hg/handle.h"
 #include "na/call.h"
@@ -11,43 +11,43 @@
 /* How many a context remembers, for requests that are yet to be answered. */
 #define REMEMBERED 64U
 
-struct hg_abandoned {
+struct hg_canceled {
     struct hg_addr peer;
     uint64_t tag;
     uint32_t cookie;
 };
 
-/* The request has left, and nothing came. */
+/* The request was sent, and no answer arrived. */
 static bool
 wanted(const struct hg_handle *handle)
 {
     return !(hg_call_word(&handle->call) &
                (HG_CALL_IS_UNSENT | HG_CALL_IS_ANSWERED | HG_CALL_NOTIFIED)) &&
            !handle->loopback && hg_call_ret(&handle->call) != HG_HOSTUNREACH &&
-           (!handle->no_response || handle->in.overflow);
+           (!handle->no_response || handle->in.extra);
 }
 
-/* On its way to a target. */
-struct hg_notice {
+/* Being sent to a target. */
+struct hg_cancel_message {
     struct hg_context *context;
     struct hg_addr peer;
-    LIST_ENTRY(hg_notice) next; /* under pool_lock */
+    LIST_ENTRY(hg_cancel_message) next; /* under pool_lock */
 };
 
 static void
-notice_free(struct hg_notice *notice)
+message_free(struct hg_cancel_message *message)
 {
-    base_lock_acquire(&notice->context->pool_lock);
-    LIST_REMOVE(notice, next);
-    base_lock_release(&notice->context->pool_lock);
-    na_peer_release(&notice->peer);
-    free(notice);
+    base_lock_acquire(&message->context->pool_lock);
+    LIST_REMOVE(message, next);
+    base_lock_release(&message->context->pool_lock);
+    na_peer_release(&message->peer);
+    free(message);
 }
 
 static void
-notice_sent(struct na_op *op, const na_plugin_event *event)
+message_sent(struct na_op *op, const na_plugin_event *event)
 {
-    notice_free(op->owner);
+    message_free(op->owner);
 }
 
 /* Apart from the handle, which is to be free at once. Without the memory for
@@ -57,37 +57,38 @@ tell(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
     const struct na_class *na_class = net->na_class;
-    size_t end = sizeof(struct hg_notice);
+    size_t end = sizeof(struct hg_cancel_message);
     size_t op_at = na_op_layout(na_class, &end);
     size_t header = na_class->opened.unexpected_header_size;
     const struct hg_header_front front =
-        hg_header_front_make(HG_HEADER_MAGIC_ABANDON, 0, handle->cookie);
-    struct hg_notice *notice = na_op_block_alloc(end + header + sizeof front);
+        hg_header_front_make(HG_HEADER_MAGIC_CANCEL, 0, handle->cookie);
+    struct hg_cancel_message *message =
+        na_op_block_alloc(end + header + sizeof front);
     struct na_op *op;
     char *buffer;
 
-    if (!notice)
+    if (!message)
         return;
-    op = (struct na_op *) ((char *) notice + op_at);
-    buffer = (char *) notice + end;
-    op->owner = notice;
-    op->complete = notice_sent;
-    notice->context = handle->context;
-    na_peer_copy(&notice->peer, &handle->peer);
+    op = (struct na_op *) ((char *) message + op_at);
+    buffer = (char *) message + end;
+    op->owner = message;
+    op->complete = message_sent;
+    message->context = handle->context;
+    na_peer_copy(&message->peer, &handle->peer);
     base_lock_acquire(&handle->context->pool_lock);
-    LIST_INSERT_HEAD(&handle->context->notices, notice, next);
+    LIST_INSERT_HEAD(&handle->context->cancel_messages, message, next);
     base_lock_release(&handle->context->pool_lock);
     memcpy(buffer + header, &front, sizeof front);
     if (na_buf_init(net->na_class, buffer, header + sizeof front,
             NA_PLUGIN_MSG_UNEXPECTED) != NA_SUCCESS ||
         rt_send_unexpected(rt_endpoint(hg_handle_na(handle)), op, buffer,
-            header + sizeof front, NULL, notice->peer.addr, handle->target_id,
+            header + sizeof front, NULL, message->peer.addr, handle->target_id,
             handle->tag) != NA_PLUGIN_PENDING)
-        notice_free(notice);
+        message_free(message);
 }
 
 void
-hg_abandon(struct hg_handle *handle, uint32_t operation)
+hg_cancel_message_send(struct hg_handle *handle, uint32_t operation)
 {
     /* Acquire: what the other operation left comes before. */
     uint32_t word =
@@ -109,23 +110,23 @@ is_of(const struct hg_handle *handle, const struct hg_port *port,
 }
 
 static void
-remember(struct hg_context *context, const struct hg_handle *notice)
+remember(struct hg_context *context, const struct hg_handle *message)
 {
-    struct hg_abandoned *entry;
+    struct hg_canceled *entry;
 
-    if (!context->abandoned)
-        context->abandoned = calloc(REMEMBERED, sizeof *context->abandoned);
-    if (!context->abandoned)
+    if (!context->canceled)
+        context->canceled = calloc(REMEMBERED, sizeof *context->canceled);
+    if (!context->canceled)
         return;
-    entry = &context->abandoned[context->abandoned_next++ % REMEMBERED];
+    entry = &context->canceled[context->canceled_next++ % REMEMBERED];
     na_peer_release(&entry->peer);
-    na_peer_copy(&entry->peer, &notice->peer);
-    entry->tag = notice->tag;
-    entry->cookie = notice->cookie;
+    na_peer_copy(&entry->peer, &message->peer);
+    entry->tag = message->tag;
+    entry->cookie = message->cookie;
 }
 
 bool
-hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size,
+hg_cancel_message_take(struct hg_handle *handle, const void *bytes, size_t size,
     struct hg_handle **moving_p)
 {
     struct hg_context *context = handle->context;
@@ -137,7 +138,7 @@ hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size,
     if (size < sizeof front)
         return false;
     memcpy(&front, bytes, sizeof front);
-    if (hg_header_front_check(&front, HG_HEADER_MAGIC_ABANDON) != HG_SUCCESS)
+    if (hg_header_front_check(&front, HG_HEADER_MAGIC_CANCEL) != HG_SUCCESS)
         return false;
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (other, &context->handles, all_next) {
@@ -145,7 +146,7 @@ hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size,
             other->tag != handle->tag || other->cookie != handle->cookie)
             continue;
         /* What moves holds its handle's peer. */
-        if (!atomic_load_explicit(&other->moving, memory_order_relaxed))
+        if (!hg_handle_moves(other))
             running = true;
         else if (is_of(other, handle->port, &handle->peer, handle->tag,
                      handle->cookie))
@@ -159,12 +160,12 @@ hg_abandon_take(struct hg_handle *handle, const void *bytes, size_t size,
 }
 
 bool
-hg_abandon_known(const struct hg_handle *handle)
+hg_cancel_message_received(const struct hg_handle *handle)
 {
     struct hg_context *context = handle->context;
 
-    for (unsigned i = 0; context->abandoned && i < REMEMBERED; i++) {
-        struct hg_abandoned *entry = &context->abandoned[i];
+    for (unsigned i = 0; context->canceled && i < REMEMBERED; i++) {
+        struct hg_canceled *entry = &context->canceled[i];
 
         if (!entry->peer.addr ||
             entry->peer.na_class != handle->peer.na_class ||
@@ -178,18 +179,18 @@ hg_abandon_known(const struct hg_handle *handle)
 }
 
 void
-hg_abandon_finish(struct hg_context *context)
+hg_cancel_messages_finish(struct hg_context *context)
 {
-    struct hg_notice *notice;
+    struct hg_cancel_message *message;
 
-    while ((notice = LIST_FIRST(&context->notices)) != NULL)
-        notice_free(notice);
-    free(context->abandoned);
+    while ((message = LIST_FIRST(&context->cancel_messages)) != NULL)
+        message_free(message);
+    free(context->canceled);
 }
 
 void
-hg_abandon_forget(struct hg_context *context)
+hg_cancel_messages_forget(struct hg_context *context)
 {
-    for (unsigned i = 0; context->abandoned && i < REMEMBERED; i++)
-        na_peer_release(&context->abandoned[i].peer);
+    for (unsigned i = 0; context->canceled && i < REMEMBERED; i++)
+        na_peer_release(&context->canceled[i].peer);
 }

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Payloads beyond the messages of a handle. */
+#include "hg/extra.h"
+
+#include "base/log.h"
+#include "bulk/op.h"
+#include "hg/ack.h"
+#include "hg/handle.h"
+#include "hg/peer_log.h"
+
+#include <stdlib.h>
+
+static struct hg_rendezvous_use
+use_of(struct hg_handle *handle)
+{
+    const struct hg_net *net = &handle->port->net;
+
+    return (struct hg_rendezvous_use){.context = handle->context,
+        .peer = &handle->peer,
+        .peer_context = handle->info.context_id,
+        .counted = handle->role == HG_ROLE_TARGET,
+        .buffers = handle->context->hg_class->handle_size + net->in_size +
+                   net->out_size};
+}
+
+/* Writes the reference. An answer is to be acknowledged. */
+static hg_return_t
+expose(struct hg_handle *handle, struct hg_message *message, size_t offset,
+    size_t capacity)
+{
+    uint32_t tag = 0, cookie = 0;
+    hg_return_t ret = HG_SUCCESS;
+    hg_size_t size;
+
+    if (handle->role == HG_ROLE_TARGET)
+        ret = hg_ack_create(handle, &tag, &cookie);
+    if (ret == HG_SUCCESS)
+        ret = hg_rendezvous_expose(hg_rendezvous_of(message), tag, cookie,
+            message->payload + offset, capacity - offset, &size);
+    if (ret == HG_SUCCESS)
+        message->size = offset + size;
+    return ret;
+}
+
+/* What encoding a message left in its proc's extra buffer goes along with it, and
+ * its payload becomes the reference to that. */
+static hg_return_t
+keep(struct hg_message *message, size_t offset, size_t capacity)
+{
+    struct hg_handle *handle = message->proc.handle;
+    const struct hg_rendezvous_use use = use_of(handle);
+    bool remote = !handle->loopback && !handle->local;
+    struct hg_rendezvous *rendezvous;
+    hg_return_t ret;
+
+    if (handle->context->hg_class->no_overflow) {
+        LOG_ERROR(HG,
+            "encoded arguments take %zu bytes, at most %zu fit and no_overflow "
+            "is set",
+            proc_used(&message->proc), capacity - offset);
+        return HG_OVERFLOW;
+    }
+    ret = hg_rendezvous_keep(&use, &message->proc, remote, &rendezvous);
+    if (ret != HG_SUCCESS)
+        return ret;
+    message->flags = HG_HEADER_MORE;
+    message->extra = &rendezvous->extra;
+    if (remote)
+        ret = expose(handle, message, offset, capacity);
+    if (ret != HG_SUCCESS)
+        hg_extra_drop(handle, message);
+    return ret;
+}
+
+hg_return_t
+hg_message_outgrown(struct hg_message *message, size_t offset, size_t capacity,
+    hg_proc_cb_t proc_cb, void *data, hg_return_t ret)
+{
+    struct hg_proc *proc = &message->proc;
+
+    /* Without data that descriptors took along the message may have room for
+     * the rest. */
+    if (proc->eager & PROC_EAGER_THERE) {
+        proc_begin(
+            proc, message->payload + offset, capacity - offset, HG_ENCODE);
+        proc->eager = PROC_EAGER_NEVER;
+        ret = proc_cb(proc, data);
+        if (!proc->extra) {
+            if (ret == HG_SUCCESS)
+                message->size += proc_used(proc);
+            return ret;
+        }
+    }
+    if (ret == HG_SUCCESS)
+        ret = keep(message, offset, capacity);
+    /* Frees the extra buffer, if it was not kept. */
+    hg_proc_reset(proc, NULL, 0, HG_FREE);
+    return ret;
+}
+
+void
+hg_extra_drop(struct hg_handle *handle, struct hg_message *message)
+{
+    hg_message_drop_extra(message);
+    free(handle->ack);
+    handle->ack = NULL;
+}
+
+void
+hg_extra_clear(struct hg_handle *handle)
+{
+    hg_message_drop_extra(&handle->in);
+    hg_extra_drop(handle, &handle->out);
+}
+
+/* The side continues. An origin that cannot acknowledge the answer gives up the
+ * request instead, as if no answer had come. */
+static void
+conclude(struct hg_handle *handle, hg_return_t ret)
+{
+    if (handle->role == HG_ROLE_ORIGIN)
+        hg_call_forget(&handle->call, HG_CALL_IS_ANSWERED);
+    handle->side->fetched(handle, ret);
+}
+
+static void
+fetched(void *arg, hg_return_t ret)
+{
+    struct hg_handle *handle = arg;
+    struct hg_rendezvous *rendezvous =
+        atomic_load_explicit(&handle->fetching, memory_order_relaxed);
+
+    atomic_store_explicit(&handle->fetching, NULL, memory_order_relaxed);
+    if (rendezvous->withdrawn || ret == HG_PROTOCOL_ERROR || ret == HG_NOMEM)
+        HG_LOG_PEER(handle, WARNING, "cannot fetch arguments: %s",
+            rendezvous->withdrawn ? "withdrawn by their sender"
+                                  : HG_Error_to_string(ret));
+    if (rendezvous->withdrawn || ret == HG_PROTOCOL_ERROR)
+        hg_count_dropped(handle->context->hg_class);
+    if (!handle->ack) {
+        conclude(handle, ret);
+        return;
+    }
+    hg_call_record(&handle->call, ret);
+    hg_ack_send(handle, ret);
+}
+
+/* A reference that is too short is found malformed by the fetch. */
+static hg_return_t
+make_ack(struct hg_handle *handle, const char *bytes, size_t length)
+{
+    struct hg_header_more more;
+
+    if (handle->role == HG_ROLE_TARGET || length < HG_HEADER_MORE_SIZE)
+        return HG_SUCCESS;
+    hg_header_more_decode(bytes, &more);
+    return hg_ack_announced(handle, more.tag, more.cookie);
+}
+
+void
+hg_extra_fetch(struct hg_handle *handle)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    bool target = handle->role == HG_ROLE_TARGET;
+    struct hg_message *message = target ? &handle->in : &handle->out;
+    size_t offset = target ? hg_class->in_offset : hg_class->out_offset;
+    size_t length = message->size < offset ? 0 : message->size - offset;
+    const char *bytes = message->payload + offset;
+    const struct hg_rendezvous_use use = use_of(handle);
+    struct hg_rendezvous *rendezvous = hg_rendezvous_create(handle->context);
+
+    message->size -= length; /* what is left is the user's */
+    if (rendezvous)
+        message->extra = &rendezvous->extra;
+    if (!rendezvous || make_ack(handle, bytes, length) != HG_SUCCESS) {
+        conclude(handle, HG_NOMEM);
+        return;
+    }
+    /* Under the lock of progress, like its readers. */
+    atomic_store_explicit(&handle->fetching, rendezvous, memory_order_relaxed);
+    /* An answer is of no use to a forward that is about to end. */
+    if (!target && hg_handle_is_ending(handle))
+        fetched(handle, HG_CANCELED);
+    else
+        hg_rendezvous_fetch(rendezvous, &use, bytes, length, fetched, handle);
+}
+
+hg_op_id_t
+hg_extra_transfer(const struct hg_handle *handle)
+{
+    const struct hg_rendezvous *rendezvous =
+        atomic_load_explicit(&handle->fetching, memory_order_relaxed);
+
+    return rendezvous ? rendezvous->transfer : HG_OP_ID_NULL;
+}
+
+void
+hg_extra_cancel(struct hg_handle *handle)
+{
+    hg_extra_cancel_fetch(handle);
+    hg_ack_cancel(handle);
+}
+
+void
+hg_extra_cancel_fetch(struct hg_handle *handle)
+{
+    hg_op_id_t transfer = hg_extra_transfer(handle);
+
+    if (transfer != HG_OP_ID_NULL)
+        bulk_transfer_cancel(transfer);
+}
