@@ -16,6 +16,8 @@ import glob
 import os
 import re
 
+from results import digest_of_file
+
 BUILDS = ('gcc', 'asan', 'tsan')
 KEYS = {'what', 'test', 'case', 'build', 'expect', 'why', 'times'}
 
@@ -74,6 +76,7 @@ class Mutant:
 
     def __init__(self, path, name):
         self.name = name
+        self.digest = digest_of_file(path)
         with open(path, encoding='utf-8') as file:
             head, _, diff = file.read().partition('\n\n')
         values = {}

@@ -51,11 +51,12 @@ CLOBBER = ('    int result = a + b;', '    int result = a + c;')
 SAME = ('    int result = a + b;', '    int result = b + a;')
 ENDLESS = ('    int result = a + b;',
            '    int result = a + b; for (volatile int i = 0; i < 2;) ;')
+CRASH = ('    int result = a + b;', '    int result = a / (b - b);')
 GONE = ('    int result = a * b;', '    int result = a;')
 
 # Name, lines of its head, its change, and how its line begins.
 MUTANTS = [
-    ('caught', 'test: sum', WRONG, r'PASS .* caught by sum: exit status 1'),
+    ('caught', 'test: sum', WRONG, r'PASS .* caught by sum: failed, exit status 1'),
     ('case', 'test: sum\ncase: zero', WRONG, r'FAIL .* survives: sum passes'),
     ('both', 'test: sum | other', WRONG, r'FAIL .* survives: other passes'),
     ('same', 'test: sum', SAME, r'FAIL .* survives: sum passes'),
@@ -66,7 +67,8 @@ MUTANTS = [
     ('empty', 'test: sum', None, r'FAIL .* survives: sum passes'),
     ('clobber', 'test: sum', CLOBBER, r'FAIL .* does not compile'),
     ('endless', 'test: sum', ENDLESS,
-     r'PASS .* caught by sum: did not end in \d+ s'),
+     r'PASS .* caught by sum: timeout, did not end in \d+ s'),
+    ('crash', 'test: sum', CRASH, r'PASS .* caught by sum: crashed, signal 8'),
     ('gone', 'test: sum', GONE,
      r'FAIL .* does not apply any more: update it'),
     ('red', 'test: broken', WRONG, r'FAIL .* its test is failed without it'),
@@ -104,6 +106,33 @@ def expect(wrong, what, good, output):
         print(f'{what}:\n{output}')
 
 
+def resume(wrong, program, folder):
+    """What a run with --results found is not tried again, until the patch or
+    the sources change."""
+    command = (program, folder, '-j', '1', '--work',
+               os.path.join(folder, 'work'), '--results',
+               os.path.join(folder, 'results'), 'one/caught', 'one/same',
+               'one/clobber')
+    caught = os.path.join(folder, 'patches/one/caught.patch')
+    tried = r'\S+  one/(\w+) +\d+\.\d\d s  '
+    for name, changed, wanted in (
+            ('a first run', None, ['caught', 'clobber', 'same']),
+            ('a second run', None, ['same', 'clobber']),
+            ('a changed patch', caught, ['same', 'caught', 'clobber']),
+            ('a changed source', os.path.join(folder, 'project/sum.c'),
+             ['caught', 'clobber', 'same'])):
+        if changed:
+            with open(changed, 'a', encoding='utf-8') as file:
+                file.write('\n')
+        code, output = call(*command)
+        expect(wrong, name, code == 1 and
+               re.findall(tried, output) == wanted and
+               '\n1 of 2 mutants caught' in output, output)
+        expect(wrong, name + ': as an earlier one',
+               ('an earlier run found' in output) == (wanted[0] == 'same'),
+               output)
+
+
 def run(program):
     wrong = []
     with tempfile.TemporaryDirectory(prefix='talaria-mutants-') as folder:
@@ -119,8 +148,11 @@ def run(program):
             expect(wrong, name, re.search(
                 line.replace(' .*', r'  one/' + name + r' .*'), output),
                 output)
+        expect(wrong, 'how they ended', '\nhow the first tests of those that '
+               'are caught ended: crashed 1, failed 2, timeout 1\n' in output,
+               output)
         expect(wrong, 'the number caught',
-               '\n3 of 8 mutants caught, 1 survive as expected\n' in output,
+               '\n4 of 9 mutants caught, 1 survive as expected\n' in output,
                output)
         expect(wrong, 'exit status of failures', code == 1, output)
         with open(os.path.join(folder, 'work/0/source/sum.c'),
@@ -129,6 +161,7 @@ def run(program):
         code, output = call(program, folder, '-j', '1', '--work',
                             os.path.join(folder, 'work'), 'one/caught')
         expect(wrong, 'exit status of success', code == 0, output)
+        resume(wrong, program, folder)
         code, output = call(program, folder, '--check')
         expect(wrong, '--check', code == 1 and
                'one/gone: does not apply any more: update it' in output and

@@ -38,6 +38,10 @@ marks = []  # of all copies
 # seconds. Without one it has so many seconds.
 PATIENCE, PATIENCE_LEAST = 4, 15
 PATIENCE_MOST = 600
+# What libcheck prints of cases: those that a check failed, and others.
+CHECKED = re.compile(r'^\S+:\d+:F:', re.M)
+CRASHED = re.compile(r'^\S+:\d+:E:.*\bReceived signal', re.M)
+EXPIRED = re.compile(r'^\S+:\d+:E:.*\bTest timeout expired', re.M)
 if 'MUTANTS_SELF_TEST' in os.environ:  # selftest.py
     OPTIONS = {'gcc': []}
     PATIENCE_LEAST = 2
@@ -118,6 +122,19 @@ def source_files(source):
     return found
 
 
+def ended(code, output):
+    """Status, reason and output of a test that did not succeed."""
+    if code < 0:
+        return 'crashed', f'signal {-code}', output
+    reason = f'exit status {code}'
+    if not CHECKED.search(output):
+        if CRASHED.search(output):
+            return 'crashed', reason + ', a case crashed', output
+        if EXPIRED.search(output):
+            return 'timeout', reason + ', a case did not end', output
+    return 'failed', reason, output
+
+
 class Tree:
     """One copy."""
 
@@ -191,7 +208,7 @@ class Tree:
                    for target in test['depends'] for name in files[target]]
         if not targets:
             return True, ''
-        jobs = max(1, (os.cpu_count() or 1) // self.share) + 1
+        jobs = max(1, (os.cpu_count() or 1) // self.share)
         done = subprocess.run(
             [*self.launch, 'ninja', '-C', folder, '-j', str(jobs), *targets],
             env=self.env,
@@ -232,16 +249,15 @@ class Tree:
         with open(log, encoding='utf-8', errors='replace') as file:
             output = file.read()
         if code is None:
-            return 'failed', f'did not end in {limit:.0f} s', output
+            return 'timeout', f'did not end in {limit:.0f} s', output
         if code == 77:
             said = [line for line in output.split('\n') if line.strip()]
             return 'skipped', said[-1].strip() if said else '', output
-        if code == 0 and report.COMPLAINT.search(output):
-            return 'failed', 'a sanitizer complained', output
+        if report.COMPLAINT.search(output):
+            return 'sanitizer', 'a sanitizer complained', output
         if code == 0:
             return 'passed', '', output
-        return 'failed', f'signal {-code}' if code < 0 else \
-            f'exit status {code}', output
+        return ended(code, output)
 
     def try_test(self, what, name):
         """Builds and runs a test with the sources as they are. Its first time
@@ -262,6 +278,9 @@ class Tree:
             if key not in self.limits:
                 self.limits[key] = PATIENCE_LEAST + \
                     PATIENCE * (time.monotonic() - started)
+            if result[0] == 'timeout' and limit < PATIENCE_MOST:
+                # the machine may have been busy
+                result = self.run(what.build, test, what.case, 2 * limit)
             if result[0] != 'passed':
                 break
         return result
