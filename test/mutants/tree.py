@@ -188,9 +188,9 @@ class Tree:
             return self.known[build]
         folder = os.path.join(self.work, build)
         if not os.path.exists(os.path.join(folder, 'build.ninja')):
-            if shutil.which('ccache'):
-                self.env['CC'], self.env['CXX'] = 'ccache gcc', 'ccache g++'
-            self.call(['meson', 'setup', *OPTIONS[build], folder, self.path],
+            compilers = ['CC=ccache gcc', 'CXX=ccache g++']
+            self.call(['env', *(compilers if shutil.which('ccache') else []),
+                       'meson', 'setup', *OPTIONS[build], folder, self.path],
                       f'{build} cannot be configured')
         else:  # of a run before, with other sources
             self.call(['ninja', '-C', folder, 'build.ninja'],
