@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a node does with calls, in each of its ways. */
+/* A node of a service chain: forwards calls along a path. */
 #include "compose_node.h"
 
 #include <check.h>
@@ -19,9 +19,9 @@
 
 #define STEP_MS 20U
 
-/* A call on its way through this node. */
+/* A call that passes through this node. */
 struct hop {
-    SIMPLEQ_ENTRY(hop) next; /* of those that the worker is to go on with */
+    SIMPLEQ_ENTRY(hop) next; /* link in node.later */
     hg_handle_t handle;
     hg_handle_t forwarded;
     hg_return_t ret;
@@ -33,7 +33,7 @@ struct burst {
     hg_handle_t handle;
     _Atomic uint32_t left;
     _Atomic uint32_t right;
-    uint32_t length; /* of the path */
+    uint32_t length; /* hops of the path */
 };
 
 static struct {
@@ -72,13 +72,13 @@ hop_answer(struct hop *hop)
 {
     if (hop->ret == HG_SUCCESS)
         hop->ret = HG_Respond(hop->handle, NULL, NULL, &hop->out);
-    require(hop->ret, "a hop");
+    require(hop->ret, "HG_Respond");
     HG_Destroy(hop->forwarded);
     HG_Destroy(hop->handle);
     free(hop);
 }
 
-/* Leaves it to the worker, or to who waits. */
+/* Hands the call to the worker, or wakes the handler that waits for it. */
 static void
 hop_hand_over(struct hop *hop)
 {
@@ -109,7 +109,8 @@ hop_answered(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Forwards to the first of a path with the rest of it. */
+/* Forwards the call to the first address of path, with the rest of the path as
+ * its argument. */
 static void
 path_forward(
     const char *path, hg_cb_t callback, void *arg, hg_handle_t *handle_p)
@@ -119,25 +120,25 @@ path_forward(
     hop_in_t in = {.path = end + 1};
     hg_addr_t addr;
 
-    require(HG_Addr_lookup2(node.hg_class, first, &addr), "the next one");
-    require(HG_Create(node.context, addr, node.ids.hop, handle_p), "a handle");
-    require(HG_Forward(*handle_p, callback, arg, &in), "going on");
+    require(HG_Addr_lookup2(node.hg_class, first, &addr), "HG_Addr_lookup2");
+    require(HG_Create(node.context, addr, node.ids.hop, handle_p), "HG_Create");
+    require(HG_Forward(*handle_p, callback, arg, &in), "HG_Forward");
     HG_Addr_free(node.hg_class, addr);
     free(first);
 }
 
-/* Passes the call on. false: this is the end of the path. */
+/* Forwards the call to the next node. Returns false at the end of the path. */
 static bool
 hop_go_on(struct hop *hop)
 {
     hop_in_t in;
     bool more;
 
-    require(HG_Get_input(hop->handle, &in), "input");
+    require(HG_Get_input(hop->handle, &in), "HG_Get_input");
     more = in.path[0] != '\0';
     if (more)
         path_forward(in.path, hop_answered, hop, &hop->forwarded);
-    require(HG_Free_input(hop->handle, &in), "input, to be freed");
+    require(HG_Free_input(hop->handle, &in), "HG_Free_input");
     return more;
 }
 
@@ -172,7 +173,8 @@ on_hop(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Goes on with what was left for later: forwards first, answers then. */
+/* Worker step of a queued call: forwards it first; answers it once the next
+ * node has answered. */
 static void *
 worker(void *arg)
 {
@@ -206,8 +208,8 @@ burst_answered(const struct hg_cb_info *info)
     burst_out_t answer;
     hop_out_t out;
 
-    require(info->ret, "one of a burst");
-    require(HG_Get_output(info->info.forward.handle, &out), "its output");
+    require(info->ret, "call of a burst");
+    require(HG_Get_output(info->info.forward.handle, &out), "HG_Get_output");
     if (out.hops == burst->length)
         atomic_fetch_add(&burst->right, 1);
     HG_Free_output(info->info.forward.handle, &out);
@@ -215,7 +217,8 @@ burst_answered(const struct hg_cb_info *info)
     if (atomic_fetch_sub(&burst->left, 1) != 1)
         return HG_SUCCESS;
     answer.right = burst->right;
-    require(HG_Respond(burst->handle, NULL, NULL, &answer), "burst's end");
+    require(HG_Respond(burst->handle, NULL, NULL, &answer),
+        "HG_Respond to a burst");
     HG_Destroy(burst->handle);
     free(burst);
     return HG_SUCCESS;
@@ -230,12 +233,12 @@ on_burst(hg_handle_t handle)
 
     if (!burst)
         abort();
-    require(HG_Get_input(handle, &in), "burst's input");
+    require(HG_Get_input(handle, &in), "HG_Get_input of a burst");
     burst->handle = handle;
     atomic_init(&burst->left, in.count);
     for (const char *c = in.path; *c; c++)
         burst->length += *c == ' ';
-    /* The struct is gone after the last answer, maybe before this returns. */
+    /* The last answer frees the struct, maybe before this loop returns. */
     for (uint32_t i = 0, count = in.count; i < count; i++)
         path_forward(in.path, burst_answered, burst, &forwarded);
     return HG_Free_input(handle, &in);
@@ -290,8 +293,8 @@ node_main(const char *info, int in, int out)
         return 1;
     node.ids = compose_register(node.hg_class, on_hop, on_burst);
     require(HG_Addr_self(node.hg_class, &self), "self");
-    require(
-        HG_Addr_to_string(node.hg_class, address, &size, self), "own string");
+    require(HG_Addr_to_string(node.hg_class, address, &size, self),
+        "HG_Addr_to_string");
     HG_Addr_free(node.hg_class, self);
     for (unsigned i = 0; i < count; i++)
         if (pthread_create(&threads[i], NULL,
@@ -306,8 +309,8 @@ node_main(const char *info, int in, int out)
     pthread_mutex_unlock(&node.lock);
     for (unsigned i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
-    require(HG_Context_destroy(node.context), "the context's end");
-    require(HG_Finalize(node.hg_class), "the class's end");
+    require(HG_Context_destroy(node.context), "HG_Context_destroy");
+    require(HG_Finalize(node.hg_class), "HG_Finalize");
     return 0;
 }
 
@@ -344,10 +347,11 @@ compose_stop(struct compose_process *process)
 {
     int status;
 
-    /* A byte, since the nodes forked later hold this end of the pipe too. */
+    /* Closing the pipe would not end the child: nodes forked later hold the
+     * write end too. */
     ck_assert_int_eq(write(process->in, "", 1), 1);
     close(process->in);
     ck_assert_int_eq(waitpid(process->pid, &status, 0), process->pid);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-        "a node ended with status %#x", status);
+        "node ended with status %#x", status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that is origin and target at once: it passes calls on along a path of
- * addresses, and answers when the answer of the next has come.
+ * A process that is origin and target at once. It forwards calls along a path
+ * of addresses, and answers each when the next node has answered.
  */
 #ifndef COMPOSE_NODE_H
 #define COMPOSE_NODE_H
@@ -11,13 +11,13 @@
 
 #include <sys/types.h>
 
-/* path: the addresses still to be visited, a space after each. */
+/* path: addresses of the remaining nodes, each followed by a space. */
 MERCURY_GEN_PROC(hop_in_t, ((hg_const_string_t) (path)))
-/* hops: how many handlers ran along the path. */
+/* hops: number of handlers that ran along the path. */
 MERCURY_GEN_PROC(hop_out_t, ((uint32_t) (hops)))
-/* Makes the node call the path itself, count times at once. */
+/* Makes the node itself send count concurrent calls along path. */
 MERCURY_GEN_PROC(burst_in_t, ((hg_const_string_t) (path))((uint32_t) (count)))
-/* right: calls that visited all of it. */
+/* right: number of calls that passed every node of the path. */
 MERCURY_GEN_PROC(burst_out_t, ((uint32_t) (right)))
 
 struct compose_ids {
@@ -26,31 +26,33 @@ struct compose_ids {
 };
 
 enum compose_kind {
-    COMPOSE_PLAIN, /* one thread; forwards in the handler, answers in the
-                      callback */
-    COMPOSE_LATER, /* forwards and answers from a thread that does nothing
-                      else, some time after handler and callback returned */
-    COMPOSE_POOL   /* one thread progresses, others trigger; handlers wait for
-                      the answer of the next */
+    /* one thread: forwards in the handler, answers in the callback */
+    COMPOSE_PLAIN,
+    /* a worker thread forwards and answers, some time after handler and
+     * callback have returned */
+    COMPOSE_LATER,
+    /* one thread progresses, others trigger; a handler blocks until the next
+     * node has answered */
+    COMPOSE_POOL
 };
 
 #define COMPOSE_POOL_THREADS 4U
 
 struct compose_process {
     pid_t pid;
-    int in; /* a byte tells it to end */
+    int in; /* one byte written to it ends the node */
     char address[256];
 };
 
-/* Registers the RPCs; origins only call. */
+/* Registers the RPCs. Handlers are NULL at origins. */
 struct compose_ids compose_register(
     hg_class_t *hg_class, hg_rpc_cb_t on_hop, hg_rpc_cb_t on_burst);
 
-/* Starts a node over a transport as a process of its own. */
+/* Starts a node over the transport, in a process of its own. */
 void compose_start(
     struct compose_process *process, const char *info, enum compose_kind kind);
 
-/* Ends it, in good order; fails the test if it went wrong. */
+/* Stops the node; the case fails if it did not exit with status 0. */
 void compose_stop(struct compose_process *process);
 
 #endif /* COMPOSE_NODE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handlers of the RPCs whose answers are large. */
+/* Handlers of RPCs with large responses. */
 #include "large.h"
 
 static hg_id_t ids[LARGE_COUNT];

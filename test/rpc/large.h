@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of which one side is more than a message holds, for programs in which
- * something of that goes wrong. */
+/* RPCs whose input or output exceeds a message, for cases that make the
+ * transfer of such a payload fail. */
 #ifndef LARGE_H
 #define LARGE_H
 
@@ -9,29 +9,32 @@
 #define LARGE 300000U
 
 enum large {
-    LARGE_MAKE, /* nothing in, bytes out; rpcs_on_responded counts when that
-                   ended */
-    LARGE_ECHO, /* as RPC_ECHO, whose answer may fail */
+    /* no input, output of `size` bytes; rpcs_on_responded counts its
+     * callback */
+    LARGE_MAKE,
+    LARGE_ECHO, /* like RPC_ECHO, but responding may fail */
     LARGE_COUNT
 };
 
-/* At RPCS_USER_OFFSET of session_user(); LARGE_USER_OFFSET is the case's own. */
+/* Stored at RPCS_USER_OFFSET of session_user(). From LARGE_USER_OFFSET on, the
+ * case may use the area. */
 struct large_shared {
-    _Atomic uint32_t size; /* of what LARGE_MAKE makes; 0: LARGE */
-    _Atomic uint32_t made; /* how often HG_Respond took that */
+    /* output size of LARGE_MAKE in bytes; 0 means LARGE */
+    _Atomic uint32_t size;
+    _Atomic uint32_t made; /* successful HG_Respond calls of LARGE_MAKE */
 };
 #define LARGE_USER_OFFSET (RPCS_USER_OFFSET + 64U)
 struct large_shared *large_shared(void);
 
-/* Registers them, and those of rpcs_open; their ids. */
+/* Registers these RPCs and those of rpcs_open, and stores their ids. */
 void large_open(hg_class_t *hg_class);
 hg_id_t large_id(enum large large);
 
-/* The handler of LARGE_MAKE, for one that does more. */
+/* The handler of LARGE_MAKE, for handlers that extend it. */
 hg_return_t large_make(hg_handle_t handle);
 
-/* Whether what is large is fetched through the transport in a mode: to oneself
- * it is not. */
+/* Whether a large payload is fetched through the transport in this mode. Calls
+ * to self copy it instead. */
 bool large_fetches(int mode);
 
 #endif /* LARGE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two ends of the NA interface, and what the peer does. */
+/* Two endpoints of the NA interface, and the peer's behaviour. */
 #include "na_pair.h"
 
 #include "counts.h"
@@ -18,12 +18,12 @@
 
 struct na_peer;
 
-/* A posted receive and the answer to what it got. */
+/* A posted receive and the answer to the message that it received. */
 struct slot {
     struct na_peer *peer;
     struct na_end recv;
     struct na_end send;
-    na_addr_t *source; /* of the request that is being answered */
+    na_addr_t *source; /* tag of the request that is being answered */
     bool posted;
 };
 
@@ -100,7 +100,8 @@ peer_answered(const struct na_cb_info *info)
     post(slot);
 }
 
-/* Fills in the answer behind the header; its length, or -1 for none. */
+/* Writes the answer after the header. Returns its length, or -1 if the request
+ * takes no answer. */
 static ssize_t
 make_answer(struct slot *slot, const char *payload, size_t length, char *answer,
     size_t room)
@@ -209,7 +210,7 @@ peer_posted(const struct na_peer *peer)
 }
 
 static void
-peer_deafen(struct na_peer *peer)
+peer_stop_receiving(struct na_peer *peer)
 {
     peer->deaf = true;
     for (unsigned i = 0; i < RECEIVES; i++)
@@ -223,7 +224,7 @@ peer_deafen(struct na_peer *peer)
 static void
 peer_stop(struct na_peer *peer)
 {
-    peer_deafen(peer);
+    peer_stop_receiving(peer);
     for (unsigned i = 0; i < RECEIVES; i++) {
         end_close(peer->na_class, &peer->slots[i].recv);
         end_close(peer->na_class, &peer->slots[i].send);
@@ -368,13 +369,13 @@ na_pair_end(struct na_pair *pair)
 }
 
 void
-na_pair_deafen(struct na_pair *pair)
+na_pair_stop_receiving(struct na_pair *pair)
 {
-    peer_deafen(pair->peer);
+    peer_stop_receiving(pair->peer);
 }
 
 void
-na_pair_listen(struct na_pair *pair)
+na_pair_resume_receiving(struct na_pair *pair)
 {
     pair->peer->deaf = false;
     for (unsigned i = 0; i < RECEIVES; i++)
@@ -415,7 +416,8 @@ na_pair_step(struct na_pair *pair, unsigned timeout_ms)
 {
     struct na_peer *peer = pair->peer;
 
-    /* Neither is waited for while the other could go on. */
+    /* Polls both sides without waiting: waiting on one would stall the
+     * other. */
     step(pair->na_class, pair->context, peer ? 0 : timeout_ms);
     if (peer && peer->na_class != pair->na_class)
         step(peer->na_class, peer->context, 0);
@@ -430,9 +432,9 @@ na_pair_wait_at(struct na_pair *pair, struct na_end *end, uint32_t called,
     while (atomic_load(&end->called) < called) {
         if (session_now_ms() >= deadline)
             session_give_up(
-                "%s:%d waited in vain for the callback of %s: %u of "
-                "%u came in \"%s\"",
-                file, line, what, atomic_load(&end->called), called,
+                "%s:%d timed out: %u of %u callbacks of %s have run in "
+                "mode \"%s\"",
+                file, line, atomic_load(&end->called), called, what,
                 pair->mode->name);
         na_pair_step(pair, 100);
     }

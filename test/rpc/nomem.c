@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classes, addresses and calls of a program in one thread, without a single
- * assertion. */
+/* Single-threaded steps of a program that uses HG. No assertions. */
 #include "nomem.h"
 
 #include "log_watch.h"
@@ -65,7 +64,7 @@ on_hold(hg_handle_t handle)
 }
 
 static void
-let_go(void)
+release_held(void)
 {
     while (held_count > 0) {
         hg_handle_t handle = held[--held_count];
@@ -75,7 +74,7 @@ let_go(void)
     }
 }
 
-/* The ids are the same in every class. */
+/* The ids are the same in all classes. */
 static bool
 register_all(hg_class_t *hg_class)
 {
@@ -134,7 +133,7 @@ nomem_open(struct nomem *n, bool both_ways)
 void
 nomem_close(struct nomem *n)
 {
-    let_go();
+    release_held();
     HG_Addr_free(n->origin_class, n->peer);
     HG_Context_destroy(n->origin);
     HG_Context_destroy(n->target);
@@ -163,8 +162,8 @@ step(struct nomem *n)
         ;
 }
 
-/* Waits until a call is over. What is lost, and said to be, is cancelled, late
- * enough for what is not. */
+/* Waits until a call has completed. Cancels it when a message was reported
+ * lost, but not before a surviving call would have completed. */
 static hg_return_t
 finish(struct nomem *n, hg_handle_t handle, const struct call *call)
 {
@@ -182,7 +181,7 @@ finish(struct nomem *n, hg_handle_t handle, const struct call *call)
     return lost && call->ret == HG_CANCELED ? HG_NOMEM : call->ret;
 }
 
-/* Forwards and waits; the answer, if there is one, is decoded into out. */
+/* Forwards and waits. Decodes the output into out if the call succeeds. */
 static hg_return_t
 call_on(struct nomem *n, hg_handle_t handle, void *in, void *out)
 {
@@ -196,7 +195,7 @@ call_on(struct nomem *n, hg_handle_t handle, void *in, void *out)
     return ret;
 }
 
-/* Sends a blob of a size there and back. */
+/* Echoes a blob of size bytes. */
 static hg_return_t
 echo(struct nomem *n, hg_addr_t addr, uint32_t size)
 {
@@ -283,7 +282,7 @@ nomem_call_with_strings(struct nomem *n)
     return ret;
 }
 
-/* To oneself: only one's own context is progressed. */
+/* Calls to self: only the caller's context is progressed. */
 hg_return_t
 nomem_call_and_wait(struct nomem *n)
 {
@@ -322,7 +321,7 @@ nomem_look_up(struct nomem *n)
         return ret;
     step(n);
     ret = HG_Create(n->origin, addr, echo_id, &handle);
-    /* That of the handle is a part of it, a copy is not. */
+    /* HG_Get_info's address belongs to the handle; a copy is allocated. */
     if (ret == HG_SUCCESS)
         ret = HG_Addr_dup(n->origin_class, HG_Get_info(handle)->addr, &copy);
     if (ret == HG_SUCCESS && !HG_Addr_cmp(n->origin_class, addr, copy))
@@ -352,7 +351,7 @@ nomem_register(struct nomem *n)
 }
 
 hg_return_t
-nomem_give_up(struct nomem *n)
+nomem_cancel(struct nomem *n)
 {
     struct call call = {.called = 0};
     blob_t in = {.size = 1, .data = (unsigned char *) "x"};
@@ -374,13 +373,13 @@ nomem_give_up(struct nomem *n)
     for (unsigned i = 0; i < 10; i++)
         step(n);
     holding = false;
-    let_go();
+    release_held();
     step(n);
     return ret == HG_CANCELED ? HG_SUCCESS : ret;
 }
 
 hg_return_t
-nomem_crowd(struct nomem *n)
+nomem_call_many(struct nomem *n)
 {
     struct call calls[CROWD] = {{.called = 0}};
     hg_handle_t handles[CROWD] = {HG_HANDLE_NULL};
@@ -407,7 +406,7 @@ nomem_crowd(struct nomem *n)
 }
 
 hg_return_t
-nomem_ask_stats(struct nomem *n)
+nomem_get_stats(struct nomem *n)
 {
     struct talaria_class_stats *stats;
     char *json;
@@ -423,7 +422,7 @@ nomem_ask_stats(struct nomem *n)
 }
 
 hg_return_t
-nomem_ask_protocols(struct nomem *n)
+nomem_get_protocols(struct nomem *n)
 {
     struct na_protocol_info *list;
     hg_return_t ret = HG_Get_na_protocol_info(session_transport(), &list);
@@ -433,7 +432,8 @@ nomem_ask_protocols(struct nomem *n)
     return ret;
 }
 
-/* Onto itself, a little further, between pieces of different sizes. */
+/* Moves data within one descriptor to a higher offset, between segments of
+ * different sizes. */
 static hg_return_t
 shift(struct nomem *n, hg_addr_t self)
 {

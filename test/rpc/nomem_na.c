@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program does with NA alone, in one thread, without a single
- * assertion. */
+/* Single-threaded steps of a program that uses NA alone. No assertions. */
 #include "nomem.h"
 
 #include "log_watch.h"
@@ -60,7 +59,7 @@ ends_open(struct ends *e)
     return e->message && e->buffer ? NA_SUCCESS : NA_NOMEM;
 }
 
-/* As its owner, and as a peer. */
+/* Once as the owner of the memory, once as a peer. */
 static na_return_t
 describe(na_class_t *na_class, char *memory)
 {
@@ -142,7 +141,7 @@ step(struct ends *e)
 }
 
 static na_return_t
-converse(struct ends *e, na_addr_t *self)
+exchange_messages(struct ends *e, na_addr_t *self)
 {
     size_t size = NA_Msg_get_unexpected_header_size(e->na_class) + 1;
     na_return_t ret =
@@ -180,7 +179,7 @@ nomem_na_messages(struct nomem *n)
     if (ret == NA_SUCCESS)
         ret = NA_Addr_self(e.na_class, &self);
     if (ret == NA_SUCCESS) {
-        ret = converse(&e, self);
+        ret = exchange_messages(&e, self);
         NA_Addr_free(e.na_class, self);
     }
     ends_close(&e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A target whose contexts each have a thread of their own. */
+/* A target with one thread per context. */
 #ifndef SERVE_CONTEXTS_H
 #define SERVE_CONTEXTS_H
 
@@ -28,8 +28,8 @@ serve_context(void *arg)
     return NULL;
 }
 
-/* Serves a context that is there, and count - 1 that are made beside it, until it
- * is told to stop; says when they are there. */
+/* Creates count - 1 contexts beside the given one and serves all, each in its
+ * own thread, until the session is stopped. Reports when they exist. */
 static inline void
 serve_contexts(hg_context_t *context, uint32_t count, const _Atomic bool *stop,
     void (*say_ready)(void))

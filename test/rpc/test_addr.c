@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses: lookup, strings, copies, comparing, oneself, and nobody there. */
+/* Addresses: lookup, strings, copies, comparison, self, and unreachable
+ * ones. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -45,7 +46,7 @@ START_TEST(addr_string_names_the_same_peer)
 }
 END_TEST
 
-START_TEST(addr_null_is_refused_but_freed)
+START_TEST(addr_null_is_rejected_except_by_free)
 {
     struct session s;
     hg_addr_t addr = HG_ADDR_NULL;
@@ -99,7 +100,7 @@ START_TEST(addr_copy_outlives_the_original)
 }
 END_TEST
 
-START_TEST(addr_self_reaches_ourselves)
+START_TEST(addr_self_calls_own_class)
 {
     struct session s;
     hg_addr_t self, copy, looked_up;
@@ -130,8 +131,8 @@ START_TEST(addr_self_reaches_ourselves)
 }
 END_TEST
 
-/* With auto_sm it has a form of its own. */
-START_TEST(addr_of_mercury_is_refused_in_words)
+/* auto_sm has its own string form. */
+START_TEST(addr_of_mercury_is_rejected_with_reason)
 {
     struct session s;
     hg_addr_t addr = HG_ADDR_NULL;
@@ -147,7 +148,7 @@ START_TEST(addr_of_mercury_is_refused_in_words)
 }
 END_TEST
 
-START_TEST(addr_that_is_none_is_refused)
+START_TEST(addr_lookup_of_malformed_string_fails)
 {
     static const char *const wrong[] = {"", "x", "loop", "+", "://",
         "no_such_plugin+tcp://10.0.0.1:1", "sm", "na+", "loop+"};
@@ -182,7 +183,7 @@ take_looked_up(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-START_TEST(addr_lookup_with_callback_gives_the_address_there)
+START_TEST(addr_lookup_callback_gets_the_address)
 {
     struct session s;
     hg_addr_t addr = HG_ADDR_NULL;
@@ -218,10 +219,10 @@ START_TEST(addr_lookup_with_callback_gives_the_address_there)
 }
 END_TEST
 
-/* Takes the port that an address ends with, so that no other program gets it;
- * -1 where there is none to take. */
+/* Binds the port at the end of an address, so that no other program can use it.
+ * Returns the socket, or -1 if the address has no port. */
 static int
-hold_port(const char *text)
+bind_port(const char *text)
 {
     struct sockaddr_in6 any = {.sin6_family = AF_INET6};
     const char *colon = strrchr(text, ':');
@@ -240,9 +241,10 @@ hold_port(const char *text)
     return fd;
 }
 
-/* The address of a class that has gone; its port, held. */
+/* Returns the address of a class that has been finalized. *port_p keeps its
+ * port bound. */
 static int
-address_of_nobody(char text[256])
+address_of_dead_peer(char text[256])
 {
     hg_class_t *hg_class = HG_Init(session_transport(), true);
     hg_size_t size = 256;
@@ -254,10 +256,10 @@ address_of_nobody(char text[256])
         HG_Addr_to_string(hg_class, text, &size, addr), HG_SUCCESS);
     ck_assert_int_eq(HG_Addr_free(hg_class, addr), HG_SUCCESS);
     ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
-    return hold_port(text);
+    return bind_port(text);
 }
 
-START_TEST(addr_of_nobody_fails_at_once)
+START_TEST(addr_of_dead_peer_fails_at_once)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -269,7 +271,7 @@ START_TEST(addr_of_nobody_fails_at_once)
     int port;
 
     session_begin(&s, _i, &setup);
-    port = address_of_nobody(text);
+    port = address_of_dead_peer(text);
     ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, text, &nobody), HG_SUCCESS);
     ck_assert_int_eq(
         HG_Create(s.context, nobody, rpcs_id(RPC_EMPTY), &handle), HG_SUCCESS);
@@ -289,7 +291,7 @@ START_TEST(addr_of_nobody_fails_at_once)
         ck_assert_int_eq(HG_Ref_get(handle), 1);
     }
     ck_assert_uint_lt(session_now_ms() - begin, 2000);
-    /* Who is there is reached all the same, with the same handle. */
+    /* The same handle still reaches a live target. */
     ck_assert_int_eq(HG_Reset(handle, s.target, 0), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -300,7 +302,7 @@ START_TEST(addr_of_nobody_fails_at_once)
 }
 END_TEST
 
-START_TEST(addr_removed_is_reached_afresh)
+START_TEST(addr_set_remove_then_forward_reconnects)
 {
     struct session s;
     hg_handle_t handle;
@@ -317,7 +319,7 @@ START_TEST(addr_removed_is_reached_afresh)
 }
 END_TEST
 
-START_TEST(addr_removed_ends_what_is_pending_with_an_error)
+START_TEST(addr_set_remove_fails_pending_calls)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -366,15 +368,15 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, addr_string_names_the_same_peer);
-    session_add(tcase, addr_null_is_refused_but_freed);
+    session_add(tcase, addr_null_is_rejected_except_by_free);
     session_add(tcase, addr_copy_outlives_the_original);
-    session_add(tcase, addr_self_reaches_ourselves);
-    session_add(tcase, addr_of_mercury_is_refused_in_words);
-    session_add(tcase, addr_that_is_none_is_refused);
-    session_add(tcase, addr_lookup_with_callback_gives_the_address_there);
-    session_add(tcase, addr_of_nobody_fails_at_once);
-    session_add(tcase, addr_removed_is_reached_afresh);
-    session_add(tcase, addr_removed_ends_what_is_pending_with_an_error);
+    session_add(tcase, addr_self_calls_own_class);
+    session_add(tcase, addr_of_mercury_is_rejected_with_reason);
+    session_add(tcase, addr_lookup_of_malformed_string_fails);
+    session_add(tcase, addr_lookup_callback_gets_the_address);
+    session_add(tcase, addr_of_dead_peer_fails_at_once);
+    session_add(tcase, addr_set_remove_then_forward_reconnects);
+    session_add(tcase, addr_set_remove_fails_pending_calls);
     session_add(tcase, addr_many_are_looked_up_and_freed);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arguments that are missing, or belong to somebody else: each in turn, of each
- * function that other cases don't do it for. They are refused, and nothing is
- * changed by that.
+ * Missing arguments, and arguments that belong to another object: each in turn,
+ * for every function that no other case covers. All are rejected without side
+ * effects.
  */
 #include "log_watch.h"
 #include "rpcs.h"
@@ -15,7 +15,7 @@
 
 #define CK_INVALID(call) ck_assert_int_eq(call, HG_INVALID_ARG)
 
-/* Ours, and one that what belongs to it does not belong to. */
+/* The session's class, and a second, unrelated one. */
 struct two {
     hg_class_t *own;
     hg_class_t *other;
@@ -62,7 +62,7 @@ two_end(struct two *t)
     log_watch_check();
 }
 
-/* The call that the two are there for still works. */
+/* A valid call with the same handle still works. */
 static void
 ck_still_called(struct two *t)
 {
@@ -108,7 +108,7 @@ START_TEST(arguments_of_addresses)
     CK_INVALID(HG_Addr_lookup2(t.own, NULL, &addr));
     CK_INVALID(HG_Addr_lookup2(t.own, text, NULL));
     CK_INVALID(HG_Addr_free(NULL, t.addr));
-    /* That of a handle is the handle's. */
+    /* The address in HG_Get_info belongs to the handle. */
     CK_INVALID(HG_Addr_free(t.own, HG_Get_info(t.handle)->addr));
     CK_INVALID(HG_Addr_set_remove(NULL, t.addr));
     CK_INVALID(HG_Addr_set_remove(t.own, HG_ADDR_NULL));
@@ -163,7 +163,7 @@ START_TEST(arguments_of_registration)
 }
 END_TEST
 
-/* What is the origin's alone to do, tried at the target. */
+/* Functions for origins only, called at the target. */
 static hg_return_t
 on_call_tries(hg_handle_t handle)
 {
@@ -267,7 +267,7 @@ START_TEST(arguments_of_descriptors)
 }
 END_TEST
 
-/* An NA class, its memory as its owner and as a peer, and operations. */
+/* An NA class, a memory handle as owner and as peer, and operations. */
 struct na {
     na_class_t *cls;
     na_context_t *ctx;
@@ -319,7 +319,7 @@ na_end(struct na *n)
     ck_assert_int_eq(NA_Finalize(n->cls), NA_SUCCESS);
 }
 
-/* Put and get look at them alike. */
+/* Put and get check their arguments alike. */
 static void
 ck_rma_invalid(na_class_t *cls, na_context_t *ctx, na_mem_handle_t *local,
     na_mem_handle_t *remote, na_addr_t *addr, na_op_id_t *op)
@@ -409,7 +409,7 @@ START_TEST(arguments_of_na_memory_and_addresses)
     ck_assert_int_eq(
         NA_Mem_handle_deserialize(NULL, &none, bytes, size), NA_INVALID_ARG);
     ck_assert_ptr_null(none);
-    /* Its memory is still registered: the handle goes with it. */
+    /* The memory is still registered; freeing the handle deregisters it. */
     ck_assert_int_eq(
         NA_Mem_register(n.cls, bare, NA_MEM_TYPE_HOST, 0), NA_SUCCESS);
     NA_Mem_handle_free(NULL, bare);
@@ -446,8 +446,8 @@ START_TEST(arguments_of_na_memory_and_addresses)
 }
 END_TEST
 
-/* A class is not opened with less than was meant. */
-START_TEST(arguments_from_the_environment)
+/* An invalid variable makes opening fail; no default replaces it. */
+START_TEST(arguments_of_environment_variables)
 {
     static const char *const wrong[] = {"soon", "-1", "+1", " 1", "1 ", "1s",
         "4294967296", "99999999999999999999"};
@@ -483,7 +483,7 @@ add(TCase *tcase)
     tcase_add_test(tcase, arguments_of_descriptors);
     tcase_add_test(tcase, arguments_of_put_and_get);
     tcase_add_test(tcase, arguments_of_na_memory_and_addresses);
-    tcase_add_test(tcase, arguments_from_the_environment);
+    tcase_add_test(tcase, arguments_of_environment_variables);
 }
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that sleeps in HG_Progress is woken by what another thread starts on
- * the same context, and what is over before that call returns: nothing of the
- * transport would wake it. */
+/* A thread that sleeps in HG_Progress is woken when another thread starts an
+ * operation on the same context that completes before the call returns: no
+ * event of the transport would wake it. */
 #include "counts.h"
 #include "rpcs.h"
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A second target, in the thread of the first, whose class answers later. */
+/* A second target in the thread of the first. Its class answers later. */
 static struct {
     hg_class_t *hg_class;
     hg_context_t *context;
@@ -70,8 +70,8 @@ asleep(pid_t id)
     return state == 'S';
 }
 
-/* A thread in HG_Progress, which sleeps: it was seen asleep several times, not
- * at a lock by chance. */
+/* Waits until the thread in HG_Progress sleeps: it has to be seen asleep
+ * several times, since once may be a lock. */
 static void
 sleeper_begin(struct sleeper *sleeper)
 {
@@ -89,7 +89,7 @@ sleeper_begin(struct sleeper *sleeper)
     }
 }
 
-/* It has to return by itself. */
+/* The thread has to return without further help. */
 static void
 ck_woken(struct sleeper *sleeper)
 {
@@ -98,7 +98,7 @@ ck_woken(struct sleeper *sleeper)
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += test_count(TEST_WAIT_MS) / 1000;
     ck_assert_msg(pthread_timedjoin_np(sleeper->thread, NULL, &limit) == 0,
-        "it sleeps on");
+        "the thread was not woken");
     ck_assert_int_eq(sleeper->ret, HG_SUCCESS);
 }
 
@@ -131,7 +131,7 @@ second_end(struct session *s)
     ck_assert_int_eq(HG_Finalize(second.hg_class), HG_SUCCESS);
 }
 
-/* Each mode in which a context may have two threads that sleep. */
+/* Runs in each mode in which two threads may sleep on a context. */
 static bool
 sleeps(const struct session *s)
 {
@@ -148,7 +148,7 @@ on_responded(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-START_TEST(asleep_woken_by_an_answer_that_has_left_at_once)
+START_TEST(asleep_woken_by_response_that_completes_at_once)
 {
     struct session s;
     struct sleeper sleeper;
@@ -180,10 +180,10 @@ START_TEST(asleep_woken_by_an_answer_that_has_left_at_once)
 }
 END_TEST
 
-/* What moves: nothing, or data within the process. */
+/* What the transfer moves: nothing, or data within the process. */
 static const hg_size_t sizes[] = {0, 4096};
 
-START_TEST(asleep_woken_by_a_transfer_that_has_ended_at_once)
+START_TEST(asleep_woken_by_transfer_that_completes_at_once)
 {
     static char memory[2][4096];
     struct session s;
@@ -226,8 +226,8 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, asleep_woken_by_an_answer_that_has_left_at_once);
-    session_add(tcase, asleep_woken_by_a_transfer_that_has_ended_at_once);
+    session_add(tcase, asleep_woken_by_response_that_completes_at_once);
+    session_add(tcase, asleep_woken_by_transfer_that_completes_at_once);
 }
 
 int

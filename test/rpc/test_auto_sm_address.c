@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strings and addresses of peers that there are two ways to. With "hosts" as the
- * second argument: peers on two hosts, which namespaces make of one. */
+/* Address strings with auto_sm. With "hosts" as the second argument: peers on
+ * two hosts, simulated by namespaces. */
 #include "log_watch.h"
-#include "two_ways.h"
+#include "two_routes.h"
 
 #include "na_sm.h"
 
@@ -32,14 +32,14 @@ ck_string(struct session *s, hg_addr_t addr, const char *expected)
     ck_assert_int_eq(text[size], 'z');
 }
 
-START_TEST(auto_sm_string_carries_both_ways_and_the_host)
+START_TEST(auto_sm_string_has_both_addresses_and_host_id)
 {
     struct session s;
     na_sm_id_t host;
     char id[NA_SM_HOST_ID_LEN + 1], middle[80];
     hg_addr_t addr, copy;
 
-    ways_begin(&s, _i, &ways_setup);
+    routes_begin(&s, _i, &routes_setup);
     ck_assert_int_eq(NA_SM_Host_id_get(&host), NA_SUCCESS);
     NA_SM_Host_id_to_string(host, id);
     snprintf(
@@ -48,8 +48,9 @@ START_TEST(auto_sm_string_carries_both_ways_and_the_host)
     ck_assert_int_eq(
         strncmp(s.address, session_transport(), strlen(session_transport())),
         0);
-    /* What was looked up is said again, by a copy too. */
-    addr = ways_look_up(&s, s.address);
+    /* An address that was looked up prints as the same string, and so does its
+     * copy. */
+    addr = routes_look_up(&s, s.address);
     ck_string(&s, addr, s.address);
     ck_assert(HG_Addr_cmp(s.hg_class, addr, s.target) == HG_TRUE);
     ck_assert_int_eq(HG_Addr_dup(s.hg_class, addr, &copy), HG_SUCCESS);
@@ -61,14 +62,14 @@ START_TEST(auto_sm_string_carries_both_ways_and_the_host)
 }
 END_TEST
 
-START_TEST(auto_sm_handle_says_its_address_as_given)
+START_TEST(auto_sm_address_prints_as_looked_up)
 {
     struct session s;
     hg_handle_t handle;
     hg_addr_t copy;
 
-    ways_begin(&s, _i, &ways_setup);
-    handle = session_handle(&s, ways_who());
+    routes_begin(&s, _i, &routes_setup);
+    handle = session_handle(&s, routes_count_id());
     ck_string(&s, HG_Get_info(handle)->addr, s.address);
     ck_assert_int_eq(
         HG_Addr_dup(s.hg_class, HG_Get_info(handle)->addr, &copy), HG_SUCCESS);
@@ -80,42 +81,42 @@ START_TEST(auto_sm_handle_says_its_address_as_given)
 }
 END_TEST
 
-START_TEST(auto_sm_own_string_is_oneself)
+START_TEST(auto_sm_own_string_is_self)
 {
     struct session s;
-    hg_addr_t addr, near;
+    hg_addr_t addr, local;
 
-    if (!ways_self(_i))
+    if (!routes_is_self(_i))
         return;
-    ways_begin(&s, _i, &ways_setup);
-    addr = ways_look_up(&s, s.address);
-    near = ways_look_up(&s, strstr(s.address, "na+sm://"));
+    routes_begin(&s, _i, &routes_setup);
+    addr = routes_look_up(&s, s.address);
+    local = routes_look_up(&s, strstr(s.address, "na+sm://"));
     ck_string(&s, addr, s.address);
-    ck_string(&s, near, s.address);
+    ck_string(&s, local, s.address);
     ck_assert(HG_Addr_cmp(s.hg_class, addr, s.target) == HG_TRUE);
-    ck_assert(HG_Addr_cmp(s.hg_class, near, s.target) == HG_TRUE);
+    ck_assert(HG_Addr_cmp(s.hg_class, local, s.target) == HG_TRUE);
     ck_assert_int_eq(HG_Addr_free(s.hg_class, addr), HG_SUCCESS);
-    ck_assert_int_eq(HG_Addr_free(s.hg_class, near), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, local), HG_SUCCESS);
     rpcs_ck_works(&s);
-    ck_assert_uint_eq(ways_sent_far(), 0);
+    ck_assert_uint_eq(routes_sent_network(), 0);
     session_end(&s);
 }
 END_TEST
 
-/* A class of na+sm alone knows the part that is its own. */
-START_TEST(auto_sm_peer_is_reached_by_a_class_of_shared_memory_alone)
+/* A class of na+sm alone uses the na+sm part of the string. */
+START_TEST(auto_sm_peer_is_reached_by_sm_only_class)
 {
     struct session s;
     hg_class_t *hg_class, *own_class;
     hg_context_t *context, *own_context;
     hg_addr_t own_target;
 
-    if (ways_self(_i))
+    if (routes_is_self(_i))
         return;
-    ways_begin(&s, _i, &ways_setup);
+    routes_begin(&s, _i, &routes_setup);
     hg_class = HG_Init("na+sm", HG_FALSE);
     ck_assert_ptr_nonnull(hg_class);
-    ways_open(hg_class);
+    routes_open(hg_class);
     context = HG_Context_create(hg_class);
     ck_assert_ptr_nonnull(context);
     own_class = s.hg_class;
@@ -123,11 +124,11 @@ START_TEST(auto_sm_peer_is_reached_by_a_class_of_shared_memory_alone)
     own_target = s.target;
     s.hg_class = hg_class;
     s.context = context;
-    s.target = ways_look_up(&s, s.address);
-    ways_ck(&s, 10, 0);
+    s.target = routes_look_up(&s, s.address);
+    routes_ck(&s, 10, 0);
     ck_assert_int_eq(HG_Addr_free(hg_class, s.target), HG_SUCCESS);
-    /* On another host it would be of no transport that this class knows. */
-    ways_move(s.address);
+    /* For another host the string has no part that this class can use. */
+    routes_change_host(s.address);
     log_expect("is no address of plugin na", 1, 1);
     ck_assert_int_eq(
         HG_Addr_lookup2(hg_class, s.address, &s.target), HG_PROTONOSUPPORT);
@@ -140,40 +141,40 @@ START_TEST(auto_sm_peer_is_reached_by_a_class_of_shared_memory_alone)
 }
 END_TEST
 
-/* Shared memory admits processes of one user, the network any. */
-START_TEST(auto_sm_peer_of_another_user_is_reached_by_the_network)
+/* Shared memory admits processes of the same user only, the network any. */
+START_TEST(auto_sm_peer_of_another_user_uses_the_network)
 {
     struct session s;
     char *user;
 
-    if (ways_self(_i))
+    if (routes_is_self(_i))
         return;
-    ways_begin(&s, _i, &ways_setup);
+    routes_begin(&s, _i, &routes_setup);
     user = strchr(strstr(s.address, "#sm="), '@') + 1;
     *user = *user == '9' ? '8' : '9';
     ck_assert_int_eq(HG_Addr_free(s.hg_class, s.target), HG_SUCCESS);
-    s.target = ways_look_up(&s, s.address);
-    ways_ck(&s, 0, 5);
+    s.target = routes_look_up(&s, s.address);
+    routes_ck(&s, 0, 5);
     session_end(&s);
 }
 END_TEST
 
-START_TEST(auto_sm_malformed_string_is_refused)
+START_TEST(auto_sm_malformed_string_is_rejected)
 {
     struct session s;
     char text[300];
     hg_addr_t addr = HG_ADDR_NULL;
     size_t length;
 
-    ways_begin(&s, _i, &ways_setup);
+    routes_begin(&s, _i, &routes_setup);
     log_expect("", 1, 10000);
     length = strlen(s.address);
-    /* Cut anywhere in the id, or behind it. */
+    /* Truncated inside the host id or after it. */
     for (size_t cut = (size_t) (strstr(s.address, "#sm=") - s.address) + 4;
          cut < (size_t) (strstr(s.address, ":na+sm") - s.address) + 2; cut++) {
         snprintf(text, sizeof text, "%.*s", (int) cut, s.address);
         if (cut > length - strlen(strstr(s.address, ":na+sm")) + 1)
-            continue; /* an address without scheme is the plugin's affair */
+            continue; /* an address without scheme is left to the plugin */
         ck_assert_int_eq(
             HG_Addr_lookup2(s.hg_class, text, &addr), HG_INVALID_ARG);
         ck_assert_ptr_null(addr);
@@ -184,11 +185,11 @@ START_TEST(auto_sm_malformed_string_is_refused)
     ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, text, &addr), HG_INVALID_ARG);
     snprintf(text, sizeof text, "%s x", s.address);
     ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, text, &addr), HG_INVALID_ARG);
-    /* The part for the way that would be taken. */
+    /* The part of the string for the route that would be used. */
     snprintf(text, sizeof text, "%s/*", s.address);
     ck_assert_int_eq(HG_Addr_lookup2(s.hg_class, text, &addr), HG_INVALID_ARG);
     snprintf(text, sizeof text, "other+thing%s", strstr(s.address, "://"));
-    ways_move(text);
+    routes_change_host(text);
     ck_assert_int_eq(
         HG_Addr_lookup2(s.hg_class, text, &addr), HG_PROTONOSUPPORT);
     ck_assert_ptr_null(addr);
@@ -203,18 +204,18 @@ with_missing(struct hg_init_info *info)
     info->sm_info_string = "missing+sm";
 }
 
-START_TEST(auto_sm_that_cannot_be_opened_warns_once_and_goes_on)
+START_TEST(auto_sm_open_failure_warns_once_and_uses_network)
 {
     static const struct session_setup missing = {
-        .open = ways_open, .stopping = rpcs_stopping, .init = with_missing};
+        .open = routes_open, .stopping = rpcs_stopping, .init = with_missing};
     struct session s;
-    uint32_t sides = ways_self(_i) ? 1 : 2;
+    uint32_t sides = routes_is_self(_i) ? 1 : 2;
 
-    ways_begin(&s, _i, &missing);
+    routes_begin(&s, _i, &missing);
     log_expect("auto_sm without effect", sides, sides);
     ck_assert_ptr_null(strstr(s.address, "#sm="));
-    if (!ways_self(_i))
-        ways_ck(&s, 0, 5);
+    if (!routes_is_self(_i))
+        routes_ck(&s, 0, 5);
     session_end(&s);
 }
 END_TEST
@@ -226,27 +227,27 @@ with_name(struct hg_init_info *info)
 
     info->auto_sm = 1;
     snprintf(name, sizeof name, "talaria-test-%d%s", (int) getpid(),
-        ways_at_origin() ? "-origin" : "");
+        routes_at_origin() ? "-origin" : "");
     info->sm_info_string = name;
 }
 
-START_TEST(auto_sm_takes_the_name_that_it_is_given)
+START_TEST(auto_sm_uses_sm_info_string)
 {
     static const struct session_setup named = {
-        .open = ways_open, .stopping = rpcs_stopping, .init = with_name};
+        .open = routes_open, .stopping = rpcs_stopping, .init = with_name};
     struct session s;
 
-    if (ways_self(_i))
+    if (routes_is_self(_i))
         return;
-    ways_begin(&s, _i, &named);
+    routes_begin(&s, _i, &named);
     ck_assert_ptr_nonnull(strstr(s.address, ":na+sm://talaria-test-"));
-    ways_ck(&s, 5, 0);
+    routes_ck(&s, 5, 0);
     session_end(&s);
 }
 END_TEST
 
-/* Namespaces make another host of one. */
-START_TEST(auto_sm_process_of_another_namespace_is_another_host)
+/* Namespaces turn one host into two. */
+START_TEST(auto_sm_other_namespace_is_another_host)
 {
     struct session s;
     na_sm_id_t host;
@@ -254,14 +255,14 @@ START_TEST(auto_sm_process_of_another_namespace_is_another_host)
 
     if (session_mode_at(_i)->shape != SESSION_PROCESSES)
         return;
-    /* Of the processes that are forked from here on. */
+    /* Affects the processes forked from here on. */
     ck_assert_int_eq(unshare(CLONE_NEWPID), 0);
-    ways_begin(&s, _i, &ways_setup);
+    routes_begin(&s, _i, &routes_setup);
     ck_assert_int_eq(NA_SM_Host_id_get(&host), NA_SUCCESS);
     NA_SM_Host_id_to_string(host, id);
     ck_assert_ptr_nonnull(strstr(s.address, "#sm="));
     ck_assert_ptr_null(strstr(s.address, id));
-    ways_ck(&s, 0, 20);
+    routes_ck(&s, 0, 20);
     session_end(&s);
 }
 END_TEST
@@ -269,27 +270,26 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, auto_sm_string_carries_both_ways_and_the_host);
-    session_add(tcase, auto_sm_handle_says_its_address_as_given);
-    session_add(tcase, auto_sm_own_string_is_oneself);
-    session_add(
-        tcase, auto_sm_peer_is_reached_by_a_class_of_shared_memory_alone);
-    session_add(tcase, auto_sm_peer_of_another_user_is_reached_by_the_network);
-    session_add(tcase, auto_sm_malformed_string_is_refused);
-    session_add(tcase, auto_sm_that_cannot_be_opened_warns_once_and_goes_on);
-    session_add(tcase, auto_sm_takes_the_name_that_it_is_given);
+    session_add(tcase, auto_sm_string_has_both_addresses_and_host_id);
+    session_add(tcase, auto_sm_address_prints_as_looked_up);
+    session_add(tcase, auto_sm_own_string_is_self);
+    session_add(tcase, auto_sm_peer_is_reached_by_sm_only_class);
+    session_add(tcase, auto_sm_peer_of_another_user_uses_the_network);
+    session_add(tcase, auto_sm_malformed_string_is_rejected);
+    session_add(tcase, auto_sm_open_failure_warns_once_and_uses_network);
+    session_add(tcase, auto_sm_uses_sm_info_string);
 }
 
 static void
 add_hosts(TCase *tcase)
 {
-    session_add(tcase, auto_sm_process_of_another_namespace_is_another_host);
+    session_add(tcase, auto_sm_other_namespace_is_another_host);
 }
 
-/* There when leaks are looked for, which works within one namespace only. */
+/* Set when leaks are looked for, which works within one namespace only. */
 void __lsan_do_leak_check(void) __attribute__((weak));
 
-/* Whether this user may make one. */
+/* Whether this user may create namespaces. */
 static bool
 namespaces_allowed(void)
 {
@@ -307,11 +307,11 @@ main(int argc, char **argv)
     if (argc < 3)
         return session_main(argc, argv, "auto_sm_address", add);
     if (__lsan_do_leak_check) {
-        printf("skipped: leaks are looked for\n");
+        printf("skipped: LeakSanitizer is on\n");
         return 77;
     }
     if (!namespaces_allowed()) {
-        printf("skipped: no process namespace may be made here\n");
+        printf("skipped: this user may not create namespaces\n");
         return 77;
     }
     return session_main(argc, argv, "auto_sm_hosts", add_hosts);

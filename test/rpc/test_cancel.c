@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cancelling calls at each of their stages. */
+/* Cancelling calls at each stage. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -10,7 +10,7 @@
 static const struct session_setup setup = {
     .open = rpcs_open, .stopping = rpcs_stopping};
 
-/* Cancels a call that nobody will answer; the callback comes once. */
+/* Cancels a call that is never answered; its callback runs once. */
 static void
 cancel_kept(struct session *s, hg_handle_t handle, uint32_t before)
 {
@@ -32,7 +32,7 @@ cancel_kept(struct session *s, hg_handle_t handle, uint32_t before)
     ck_assert_uint_eq(call.called, 1);
 }
 
-START_TEST(cancel_of_what_is_never_answered_canceled_once)
+START_TEST(cancel_of_unanswered_call_canceled_once)
 {
     struct session s;
     hg_handle_t handle;
@@ -41,7 +41,7 @@ START_TEST(cancel_of_what_is_never_answered_canceled_once)
     handle = session_handle(&s, rpcs_id(RPC_KEEP));
     for (uint32_t i = 0; i < 5; i++)
         cancel_kept(&s, handle, i);
-    /* The answers that come now are nobody's. */
+    /* The late answers are dropped. */
     ck_assert_uint_eq(rpcs_let_go(&s, 5), 5);
     session_quiet(&s);
     ck_assert_int_eq(
@@ -63,7 +63,8 @@ START_TEST(cancel_before_progress_canceled_or_answered)
     for (uint32_t i = 0; i < test_count(TEST_CANCEL_ROUNDS); i++) {
         struct call call = {.called = 0};
 
-        /* What a transport cannot stop, goes on for a while. */
+        /* Operations that the transport cannot cancel stay pending for a
+         * while. */
         while ((ret = HG_Forward(handle, call_done, &call, NULL)) == HG_BUSY)
             session_step(&s, 1);
         ck_assert_int_eq(ret, HG_SUCCESS);
@@ -82,7 +83,7 @@ START_TEST(cancel_before_progress_canceled_or_answered)
 }
 END_TEST
 
-START_TEST(cancel_of_what_has_ended_changes_nothing)
+START_TEST(cancel_of_completed_call_has_no_effect)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -92,7 +93,7 @@ START_TEST(cancel_of_what_has_ended_changes_nothing)
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS); /* never forwarded */
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
-    /* Complete, its callback still to run. */
+    /* Completed; the callback has not run yet. */
     for (unsigned i = 0; i < 10000; i++)
         if (HG_Progress(s.context, 10) == HG_SUCCESS &&
             rpcs_shared()->handled[RPC_EMPTY] > 0)
@@ -104,7 +105,7 @@ START_TEST(cancel_of_what_has_ended_changes_nothing)
     ck_assert_int_eq(call.ret, HG_SUCCESS);
     session_quiet(&s);
     ck_assert_uint_eq(call.called, 1);
-    /* What comes next on the handle has nothing of it. */
+    /* The next call of the handle is not affected. */
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
@@ -118,7 +119,7 @@ cancel_in_callback(const struct hg_cb_info *info)
     return call_done(info);
 }
 
-START_TEST(cancel_inside_the_callback_changes_nothing)
+START_TEST(cancel_inside_the_callback_has_no_effect)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -194,9 +195,9 @@ START_TEST(cancel_then_destroy_before_the_callback)
 }
 END_TEST
 
-/* A call that is cancelled before it is answered, another on the same handle,
- * and the late answer of the first: it is not the second's. */
-START_TEST(cancel_late_answer_is_not_the_next_calls)
+/* A call is cancelled before it is answered, and the handle is forwarded again.
+ * The late answer to the first call must not complete the second. */
+START_TEST(cancel_late_answer_is_not_delivered_to_the_next_call)
 {
     struct session s;
     hg_handle_t handle;
@@ -247,7 +248,8 @@ cancel_all_the_time(void *arg)
     return NULL;
 }
 
-/* Forwards whatever is over; how many. Its callback came once. */
+/* Forwards each completed handle again and returns how many. Each callback must
+ * have run exactly once. */
 static uint32_t
 forward_idle(struct crowd *crowd)
 {
@@ -262,9 +264,10 @@ forward_idle(struct crowd *crowd)
         if (called == 0)
             continue;
         ck_assert_msg(call->ret == HG_SUCCESS || call->ret == HG_CANCELED,
-            "a call that is cancelled is %s", HG_Error_to_string(call->ret));
+            "a cancelled call ended with %s", HG_Error_to_string(call->ret));
         ret = HG_Forward(crowd->handles[i], call_done, call, NULL);
-        /* The transport took its time to cancel: the handle is still aside. */
+        /* The transport has not cancelled yet: its operations are orphaned, so
+         * HG_BUSY. */
         if (ret == HG_BUSY)
             continue;
         ck_assert_int_eq(ret, HG_SUCCESS);
@@ -274,7 +277,7 @@ forward_idle(struct crowd *crowd)
     return count;
 }
 
-/* At whatever stage they are, again and again. */
+/* Cancels calls at arbitrary stages, repeatedly. */
 START_TEST(cancel_from_another_thread_each_calls_back_once)
 {
     struct session s;
@@ -316,9 +319,9 @@ START_TEST(cancel_from_another_thread_each_calls_back_once)
 }
 END_TEST
 
-/* More than the transport holds for a target that is stopped: some are on the
- * way, some still here. */
-START_TEST(cancel_of_calls_to_a_target_that_is_stopped)
+/* More requests than the transport queues for a stopped target: some are in
+ * flight, some still local. */
+START_TEST(cancel_of_calls_to_a_stopped_target)
 {
     enum { MANY = 512 };
     struct session s;
@@ -365,15 +368,15 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, cancel_of_what_is_never_answered_canceled_once);
+    session_add(tcase, cancel_of_unanswered_call_canceled_once);
     session_add(tcase, cancel_before_progress_canceled_or_answered);
-    session_add(tcase, cancel_of_what_has_ended_changes_nothing);
-    session_add(tcase, cancel_inside_the_callback_changes_nothing);
+    session_add(tcase, cancel_of_completed_call_has_no_effect);
+    session_add(tcase, cancel_inside_the_callback_has_no_effect);
     session_add(tcase, cancel_of_many_each_calls_back_once);
     session_add(tcase, cancel_then_destroy_before_the_callback);
-    session_add(tcase, cancel_late_answer_is_not_the_next_calls);
+    session_add(tcase, cancel_late_answer_is_not_delivered_to_the_next_call);
     session_add(tcase, cancel_from_another_thread_each_calls_back_once);
-    session_add(tcase, cancel_of_calls_to_a_target_that_is_stopped);
+    session_add(tcase, cancel_of_calls_to_a_stopped_target);
 }
 
 int

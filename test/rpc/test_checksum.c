@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checksums of messages: sides of different levels understand each other, and
- * what was altered on its way is noticed by whoever gets it. */
+/* Message checksums: peers with different levels interoperate, and the receiver
+ * detects altered messages. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -30,7 +30,7 @@ proc_half(hg_proc_t proc, void *data)
     return ret;
 }
 
-/* The same; what is decoded is held until it is freed. */
+/* The same; the decoded struct is allocated and has to be freed. */
 static _Atomic int32_t held;
 
 static hg_return_t
@@ -79,7 +79,7 @@ on_held(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Alters its answer after it has responded. */
+/* Alters the response after HG_Respond. */
 static hg_return_t
 on_spoil(hg_handle_t handle)
 {
@@ -109,7 +109,7 @@ open_own(hg_class_t *hg_class)
 static const struct session_setup setup = {
     .init = set_level, .open = open_own, .stopping = rpcs_stopping};
 
-/* Echoes on another class of this process than the session's. */
+/* Echoes through another class of this process than the session's. */
 static void
 echo_from(
     struct session *s, hg_context_t *context, hg_addr_t target, uint32_t size)
@@ -137,7 +137,7 @@ echo_from(
     blob_free(&in);
 }
 
-START_TEST(checksum_levels_understand_each_other)
+START_TEST(checksum_levels_interoperate)
 {
     int mode = _i / LEVELS;
     struct session s;
@@ -161,7 +161,7 @@ START_TEST(checksum_levels_understand_each_other)
         echo_from(&s, context, target, LARGE);
         echo_from(&s, context, target, 60);
         HG_Addr_free(hg_class, target);
-        /* What is acknowledged last is on its way. */
+        /* Let the last acknowledgement arrive. */
         session_quiet(&s);
         ck_assert_int_eq(HG_Context_destroy(context), HG_SUCCESS);
         ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
@@ -171,7 +171,7 @@ START_TEST(checksum_levels_understand_each_other)
 }
 END_TEST
 
-START_TEST(checksum_decoded_in_part_is_an_error)
+START_TEST(checksum_partial_decode_fails)
 {
     struct session s;
     uint32_t numbers[2] = {77, 78};
@@ -195,8 +195,8 @@ START_TEST(checksum_decoded_in_part_is_an_error)
 }
 END_TEST
 
-/* A sender may add bytes at will; who gets an error frees nothing. */
-START_TEST(checksum_decoded_in_part_is_freed)
+/* A sender may append bytes. Decoding that failed leaves nothing to free. */
+START_TEST(checksum_partial_decode_frees_its_struct)
 {
     struct session s;
     uint32_t numbers[2] = {77, 78};
@@ -214,7 +214,7 @@ START_TEST(checksum_decoded_in_part_is_freed)
 }
 END_TEST
 
-START_TEST(checksum_level_that_is_none_is_refused)
+START_TEST(checksum_level_out_of_range_is_rejected)
 {
     struct session s;
 
@@ -230,7 +230,7 @@ START_TEST(checksum_level_that_is_none_is_refused)
 }
 END_TEST
 
-/* Which byte of messages of which kind is altered, from their magic on. */
+/* Kind of message to alter, and which byte of it, counted from its magic. */
 static enum loop_kind spoilt_kind;
 static unsigned spoilt_at;
 
@@ -269,7 +269,7 @@ START_TEST(checksum_altered_request_header_is_dropped)
     in = blob_make(50, 1);
     log_expect("dropped: HG_CHECKSUM_ERROR", 28, 28);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
-    /* All but magic, version and flags, which are looked at before. */
+    /* All bytes except magic, version and flags, which are checked first. */
     for (unsigned at = 4; at < 32; at++) {
         struct call call = {.called = 0};
         uint32_t before = log_count("malformed request");
@@ -294,7 +294,7 @@ START_TEST(checksum_altered_request_header_is_dropped)
 }
 END_TEST
 
-START_TEST(checksum_altered_answer_header_is_an_error)
+START_TEST(checksum_altered_answer_header_fails_the_call)
 {
     struct session s;
     hg_handle_t handle;
@@ -320,7 +320,7 @@ START_TEST(checksum_altered_answer_header_is_an_error)
 }
 END_TEST
 
-START_TEST(checksum_altered_arguments_are_an_error)
+START_TEST(checksum_altered_arguments_fail_the_call)
 {
     struct session s;
     hg_handle_t handle;
@@ -349,8 +349,8 @@ START_TEST(checksum_altered_arguments_are_an_error)
 }
 END_TEST
 
-/* Without checksums of the payload nobody notices that. */
-START_TEST(checksum_of_headers_leaves_arguments_alone)
+/* Undetected unless payloads have checksums. */
+START_TEST(checksum_of_headers_ignores_arguments)
 {
     struct session s;
     hg_handle_t handle;
@@ -374,7 +374,7 @@ START_TEST(checksum_of_headers_leaves_arguments_alone)
 }
 END_TEST
 
-START_TEST(checksum_covers_what_is_fetched)
+START_TEST(checksum_covers_fetched_arguments)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -421,19 +421,19 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_loop_test(tcase, checksum_levels_understand_each_other, 0,
-        LEVELS * session_modes());
-    tcase_add_loop_test(tcase, checksum_decoded_in_part_is_an_error, 0,
-        LEVELS * session_modes());
-    session_add(tcase, checksum_decoded_in_part_is_freed);
-    session_add(tcase, checksum_level_that_is_none_is_refused);
+    tcase_add_loop_test(
+        tcase, checksum_levels_interoperate, 0, LEVELS * session_modes());
+    tcase_add_loop_test(
+        tcase, checksum_partial_decode_fails, 0, LEVELS * session_modes());
+    session_add(tcase, checksum_partial_decode_frees_its_struct);
+    session_add(tcase, checksum_level_out_of_range_is_rejected);
     tcase_add_loop_test(tcase, checksum_altered_request_header_is_dropped, 0,
         2 * session_modes());
-    tcase_add_loop_test(tcase, checksum_altered_answer_header_is_an_error, 0,
+    tcase_add_loop_test(tcase, checksum_altered_answer_header_fails_the_call, 0,
         2 * session_modes());
-    session_add(tcase, checksum_altered_arguments_are_an_error);
-    session_add(tcase, checksum_of_headers_leaves_arguments_alone);
-    session_add(tcase, checksum_covers_what_is_fetched);
+    session_add(tcase, checksum_altered_arguments_fail_the_call);
+    session_add(tcase, checksum_of_headers_ignores_arguments);
+    session_add(tcase, checksum_covers_fetched_arguments);
 }
 
 int

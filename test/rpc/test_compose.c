@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Services of services: chains and cycles of processes that are origin and target
- * at once, answers that come later from other threads, pools of threads. */
+/* Composed services: chains and cycles of processes that are origin and target
+ * at once, deferred answers from other threads, thread pools. */
 #include "compose_node.h"
 #include "counts.h"
 
@@ -107,7 +107,7 @@ await(struct origin *origin, const struct answer *answer)
     }
 }
 
-/* Calls along a path, several at once; each visits all of it. */
+/* Sends concurrent calls along a path; each has to pass every node. */
 static void
 walk(struct origin *origin, unsigned length, unsigned at_once)
 {
@@ -133,7 +133,7 @@ static const enum compose_kind kinds[][NODES] = {
     {COMPOSE_PLAIN, COMPOSE_LATER, COMPOSE_POOL, COMPOSE_LATER},
     {COMPOSE_POOL, COMPOSE_POOL, COMPOSE_POOL, COMPOSE_POOL}};
 
-START_TEST(compose_chain_of_processes_visits_each)
+START_TEST(compose_chain_passes_each_process)
 {
     static struct origin origin;
 
@@ -146,8 +146,8 @@ START_TEST(compose_chain_of_processes_visits_each)
 }
 END_TEST
 
-/* Each process is met again while it still waits for what it has forwarded. */
-START_TEST(compose_cycle_of_processes_comes_around)
+/* Each process gets the call again while its first forward is pending. */
+START_TEST(compose_cycle_returns_to_first_process)
 {
     static struct origin origin;
 
@@ -160,7 +160,7 @@ START_TEST(compose_cycle_of_processes_comes_around)
 END_TEST
 
 /* All processes call around the ring at the same time, through each other. */
-START_TEST(compose_ring_where_all_are_origins_answers_all)
+START_TEST(compose_ring_of_origins_answers_all)
 {
     static struct origin origin;
     struct answer answers[NODES];
@@ -195,11 +195,10 @@ main(int argc, char **argv)
         return 2;
     }
     transport = argv[1];
-    tcase_add_loop_test(tcase, compose_chain_of_processes_visits_each, 0, 4);
-    /* Threads that wait in handlers would all be taken in a cycle. */
-    tcase_add_loop_test(tcase, compose_cycle_of_processes_comes_around, 0, 2);
-    tcase_add_loop_test(
-        tcase, compose_ring_where_all_are_origins_answers_all, 0, 2);
+    tcase_add_loop_test(tcase, compose_chain_passes_each_process, 0, 4);
+    /* In a cycle, all threads would end up blocked in handlers. */
+    tcase_add_loop_test(tcase, compose_cycle_returns_to_first_process, 0, 2);
+    tcase_add_loop_test(tcase, compose_ring_of_origins_answers_all, 0, 2);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts and classes: several of them, what is attached, and leftovers. */
+/* Classes and contexts: several of them, user data, and busy errors. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -40,7 +40,7 @@ START_TEST(context_knows_its_class_id_and_data)
         HG_Class_set_data(s.hg_class, &freed, count_freed), HG_SUCCESS);
     ck_assert_ptr_eq(HG_Class_get_data(s.hg_class), &freed);
     ck_assert_uint_eq(freed, 0);
-    log_expect("context", 1, 1); /* the transport's words */
+    log_expect("context", 1, 1); /* subsystem of the transport's log line */
     context = HG_Context_create(s.hg_class);
     ck_assert_ptr_null(context);
     session_end(&s);
@@ -83,7 +83,7 @@ on_where(hg_handle_t handle)
 {
     uint32_t id = HG_Context_get_id(HG_Get_info(handle)->context);
 
-    /* Who asks is the other of the two. */
+    /* Checked from the origin's class. */
     TARGET_ASSERT(HG_Get_info(handle)->context_id == 1 - id);
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, &id) == HG_SUCCESS);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
@@ -108,7 +108,8 @@ step_both(hg_context_t *contexts[2])
     }
 }
 
-/* Calls to oneself too: without the transport they stay where they are. */
+/* Calls to self too: without the transport they stay on the caller's
+ * context. */
 static void
 two_by_transport(struct hg_init_info *info)
 {
@@ -116,7 +117,7 @@ two_by_transport(struct hg_init_info *info)
     info->no_loopback = 1;
 }
 
-START_TEST(context_is_chosen_by_its_id)
+START_TEST(context_is_selected_by_target_id)
 {
     static const struct session_setup setup_where = {
         .open = open_where, .init = two_by_transport};
@@ -158,7 +159,7 @@ START_TEST(context_is_chosen_by_its_id)
 }
 END_TEST
 
-START_TEST(context_unposted_receives_no_more)
+START_TEST(context_unpost_stops_requests)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -172,7 +173,7 @@ START_TEST(context_unposted_receives_no_more)
         ck_assert_int_eq(
             HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
         session_quiet(&s);
-        /* What takes no receive goes on, as with Mercury. */
+        /* Calls that need no receive still work, as with Mercury. */
         ck_assert_uint_eq(call.called, s.mode->loopback);
         ck_assert_uint_eq(
             rpcs_shared()->handled[RPC_EMPTY], s.mode->loopback ? 2 : 1);
@@ -186,7 +187,7 @@ START_TEST(context_unposted_receives_no_more)
 }
 END_TEST
 
-START_TEST(context_unposted_still_answers_what_it_has)
+START_TEST(context_unposted_still_answers_received_requests)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -211,8 +212,8 @@ START_TEST(context_unposted_still_answers_what_it_has)
 }
 END_TEST
 
-/* The two that follow wait for seconds, and run in one mode. */
-START_TEST(context_destroyed_with_handles_busy_then_works_on)
+/* The next two cases wait for seconds, so they run in one mode. */
+START_TEST(context_destroy_with_handles_busy_then_usable)
 {
     struct session s;
     hg_handle_t handles[3];
@@ -248,7 +249,7 @@ free_looked_up(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-START_TEST(context_destroyed_with_callbacks_due_busy)
+START_TEST(context_destroy_with_callbacks_due_busy)
 {
     struct session s;
     struct lookup lookup = {.called = 0};
@@ -266,7 +267,7 @@ START_TEST(context_destroyed_with_callbacks_due_busy)
 }
 END_TEST
 
-START_TEST(class_finalized_with_leftovers_busy_and_counts_them)
+START_TEST(class_finalize_with_leftovers_busy_and_logs_counts)
 {
     struct session s;
     hg_addr_t addr;
@@ -284,7 +285,7 @@ START_TEST(class_finalized_with_leftovers_busy_and_counts_them)
 }
 END_TEST
 
-START_TEST(class_finalized_with_an_address_busy)
+START_TEST(class_finalize_with_an_address_busy)
 {
     struct session s;
 
@@ -298,7 +299,7 @@ START_TEST(class_finalized_with_an_address_busy)
 }
 END_TEST
 
-START_TEST(class_null_is_refused_but_finalized)
+START_TEST(class_null_is_rejected_except_by_finalize)
 {
     struct hg_diag_counters counters;
 
@@ -325,7 +326,7 @@ START_TEST(class_null_is_refused_but_finalized)
 }
 END_TEST
 
-START_TEST(class_says_what_it_is)
+START_TEST(class_getters_match_init)
 {
     struct session s;
     char info[64];
@@ -361,7 +362,7 @@ with_stats(struct hg_init_info *info)
     info->stats = 1;
 }
 
-START_TEST(class_counters_count_what_went_by)
+START_TEST(class_counters_count_traffic)
 {
     static const struct session_setup setup_stats = {
         .open = rpcs_open, .stopping = rpcs_stopping, .init = with_stats};
@@ -397,19 +398,18 @@ add(TCase *tcase)
 {
     session_add(tcase, context_knows_its_class_id_and_data);
     session_add(tcase, context_beyond_max_contexts_is_refused);
-    session_add(tcase, context_is_chosen_by_its_id);
-    session_add(tcase, context_unposted_receives_no_more);
-    session_add(tcase, context_unposted_still_answers_what_it_has);
+    session_add(tcase, context_is_selected_by_target_id);
+    session_add(tcase, context_unpost_stops_requests);
+    session_add(tcase, context_unposted_still_answers_received_requests);
     if (session_is_loop()) {
-        tcase_add_test(
-            tcase, context_destroyed_with_handles_busy_then_works_on);
-        tcase_add_test(tcase, context_destroyed_with_callbacks_due_busy);
+        tcase_add_test(tcase, context_destroy_with_handles_busy_then_usable);
+        tcase_add_test(tcase, context_destroy_with_callbacks_due_busy);
     }
-    session_add(tcase, class_finalized_with_leftovers_busy_and_counts_them);
-    session_add(tcase, class_finalized_with_an_address_busy);
-    tcase_add_test(tcase, class_null_is_refused_but_finalized);
-    session_add(tcase, class_says_what_it_is);
-    session_add(tcase, class_counters_count_what_went_by);
+    session_add(tcase, class_finalize_with_leftovers_busy_and_logs_counts);
+    session_add(tcase, class_finalize_with_an_address_busy);
+    tcase_add_test(tcase, class_null_is_rejected_except_by_finalize);
+    session_add(tcase, class_getters_match_init);
+    session_add(tcase, class_counters_count_traffic);
 }
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A target's context is destroyed while its peers still cause something: answers
- * that they do not take, requests that arrive meanwhile. That keeps no context,
- * each callback runs once, and each origin is told. */
+/* HG_Context_destroy of a target while peers leave work: responses that they do
+ * not acknowledge, requests that arrive meanwhile. It succeeds, each callback
+ * runs once, and each origin gets an error. */
 #include "counts.h"
 #include "large.h"
 #include "log_watch.h"
@@ -11,10 +11,10 @@
 static const struct session_setup setup = {
     .open = large_open, .stopping = rpcs_stopping};
 
-/* Requests that have arrived are told when the target cancels its receives, in
- * HG_Context_destroy. */
+/* Requests that have arrived are only reported when the target cancels its
+ * receives, in HG_Context_destroy. */
 static void
-open_hurried(hg_class_t *hg_class)
+open_late_requests(hg_class_t *hg_class)
 {
     large_open(hg_class);
     loop_cancel_set(LOOP_CANCEL_REFUSED);
@@ -22,10 +22,10 @@ open_hurried(hg_class_t *hg_class)
         (struct loop_fault){.act = LOOP_LATER, .delay = LOOP_UNHURRIED});
 }
 
-static const struct session_setup setup_hurried = {
-    .open = open_hurried, .stopping = rpcs_stopping};
+static const struct session_setup setup_late_requests = {
+    .open = open_late_requests, .stopping = rpcs_stopping};
 
-/* Each waits, and runs in one mode of two threads. */
+/* These cases wait, so they run in one mode with two threads. */
 static void
 begin_in_threads(struct session *s, const struct session_setup *with)
 {
@@ -36,8 +36,8 @@ begin_in_threads(struct session *s, const struct session_setup *with)
     session_begin(s, mode, with);
 }
 
-/* Ends the target, whose HG_Context_destroy has to succeed, while a call is
- * under way; how that ended. */
+/* Stops the target while a call is pending; its HG_Context_destroy has to
+ * succeed. Returns the result of the call. */
 static hg_return_t
 ended_with(struct session *s, hg_handle_t handle, const struct call *call)
 {
@@ -63,8 +63,8 @@ wait_submitted(struct session *s, enum loop_kind kind, uint32_t count)
     }
 }
 
-/* The acknowledgement is lost; the callback destroys the handle. */
-START_TEST(context_end_beside_an_answer_that_is_not_acknowledged)
+/* The acknowledgement is lost; the respond callback destroys the handle. */
+START_TEST(context_destroy_with_unacknowledged_answer)
 {
     struct session s;
     hg_handle_t handle;
@@ -82,8 +82,8 @@ START_TEST(context_end_beside_an_answer_that_is_not_acknowledged)
 }
 END_TEST
 
-/* A small one, which the transport does not send and cannot stop. */
-START_TEST(context_end_beside_an_answer_that_is_not_sent)
+/* A small response that the transport neither sends nor cancels. */
+START_TEST(context_destroy_with_unsent_answer)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -97,20 +97,20 @@ START_TEST(context_end_beside_an_answer_that_is_not_sent)
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     session_wait_other(&s, &large_shared()->made, 1);
     ck_assert_uint_eq(rpcs_shared()->responded, 0);
-    /* It is told that the target has gone. */
+    /* The origin learns that the target is being destroyed. */
     ck_assert_int_ne(ended_with(&s, handle, &call), HG_SUCCESS);
     ck_assert_uint_eq(rpcs_shared()->responded, 1);
     ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
 }
 END_TEST
 
-START_TEST(context_end_beside_a_request_that_arrives)
+START_TEST(context_destroy_while_request_arrives)
 {
     struct session s;
     struct call call = {.called = 0};
     hg_handle_t handle;
 
-    begin_in_threads(&s, &setup_hurried);
+    begin_in_threads(&s, &setup_late_requests);
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     session_quiet(&s);
@@ -121,8 +121,8 @@ START_TEST(context_end_beside_a_request_that_arrives)
 }
 END_TEST
 
-/* A second target in the thread of the first, which progresses it and triggers
- * nothing. */
+/* A second target in the thread of the first. It is progressed but never
+ * triggered. */
 struct second {
     hg_class_t *hg_class;
     hg_context_t *context;
@@ -157,12 +157,12 @@ second_end(struct second *second, struct session *s)
 
 static const struct {
     enum rpc rpc;
-    uint32_t size; /* of a blob; 0: a number */
+    uint32_t size; /* length of a blob in bytes; 0: the input is a number */
     hg_return_t ret;
 } unhandled[] = {{RPC_ECHO, 20, HG_NODEV}, {RPC_ECHO, LARGE, HG_NODEV},
     {RPC_NOTIFY, 0, HG_SUCCESS}};
 
-START_TEST(context_end_beside_a_request_that_was_not_handled)
+START_TEST(context_destroy_with_unhandled_request)
 {
     struct session s;
     struct second second;
@@ -191,8 +191,8 @@ START_TEST(context_end_beside_a_request_that_was_not_handled)
 }
 END_TEST
 
-/* The transport ends what it is asked to end. */
-START_TEST(context_end_while_arguments_are_fetched)
+/* The transport cancels on request. */
+START_TEST(context_destroy_while_arguments_are_fetched)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -213,14 +213,12 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_test(
-        tcase, context_end_beside_an_answer_that_is_not_acknowledged);
-    tcase_add_test(tcase, context_end_beside_an_answer_that_is_not_sent);
-    tcase_add_test(tcase, context_end_beside_a_request_that_arrives);
-    tcase_add_loop_test(tcase,
-        context_end_beside_a_request_that_was_not_handled, 0,
+    tcase_add_test(tcase, context_destroy_with_unacknowledged_answer);
+    tcase_add_test(tcase, context_destroy_with_unsent_answer);
+    tcase_add_test(tcase, context_destroy_while_request_arrives);
+    tcase_add_loop_test(tcase, context_destroy_with_unhandled_request, 0,
         sizeof unhandled / sizeof unhandled[0]);
-    tcase_add_test(tcase, context_end_while_arguments_are_fetched);
+    tcase_add_test(tcase, context_destroy_while_arguments_are_fetched);
 }
 
 int

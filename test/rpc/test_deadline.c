@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Deadlines of forwards, and requests that are dropped. */
+/* Deadlines of forwards, and dropped requests. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define SHORT_MS 20U
-#define LATE_MS 2000U /* so much later than it was due is too late */
+#define LATE_MS 2000U /* completing this long after the deadline is too late */
 
-static hg_id_t drop_id, forsake_id;
+static hg_id_t drop_id, destroy_twice_id;
 
 static hg_return_t
 on_drop(hg_handle_t handle)
@@ -21,12 +21,12 @@ on_drop(hg_handle_t handle)
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_BUSY);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
     atomic_fetch_add(&rpcs_shared()->handled[RPC_KEEP], 1);
-    return HG_OTHER_ERROR; /* is not an answer either */
+    return HG_OTHER_ERROR; /* this code is not sent either */
 }
 
-/* As handlers written for Mercury give a request up. */
+/* How handlers written for Mercury drop a request. */
 static hg_return_t
-on_forsake(hg_handle_t handle)
+on_destroy_twice(hg_handle_t handle)
 {
     TARGET_ASSERT(HG_Ref_get(handle) > 1);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
@@ -40,21 +40,23 @@ open_drop(hg_class_t *hg_class)
 {
     rpcs_open(hg_class);
     drop_id = MERCURY_REGISTER(hg_class, "drop", void, void, on_drop);
-    forsake_id = MERCURY_REGISTER(hg_class, "forsake", void, void, on_forsake);
+    destroy_twice_id = MERCURY_REGISTER(
+        hg_class, "destroy_twice", void, void, on_destroy_twice);
 }
 
 static const struct session_setup setup = {
     .open = open_drop, .stopping = rpcs_stopping};
 
-/* What ends while it waits for its connection never gets there. */
+/* Connects first: a call that ends before its connection is established is
+ * never sent. */
 static void
-meet(struct session *s)
+connect_first(struct session *s)
 {
     if (session_is_hosts())
         rpcs_ck_works(s);
 }
 
-/* A call that ends by its deadline: when it should, once. */
+/* The call ends with HG_TIMEOUT, once, not too early and not too late. */
 static void
 ck_times_out(struct session *s, hg_handle_t handle, void *in, unsigned ms)
 {
@@ -82,15 +84,16 @@ START_TEST(deadline_passes_while_progress_sleeps)
     blob_t in = blob_make(20, 1);
 
     session_begin(&s, _i, &setup);
-    meet(&s);
+    connect_first(&s);
     handle = session_handle(&s, rpcs_id(RPC_KEEP));
     for (unsigned i = 1; i <= 3; i++) {
         ck_times_out(&s, handle, &in, i * SHORT_MS);
         rpcs_wait_handled(&s, RPC_KEEP, i);
     }
-    ck_assert_uint_eq(rpcs_let_go(&s, 3), 3); /* nobody's */
+    /* answers to calls that have ended */
+    ck_assert_uint_eq(rpcs_let_go(&s, 3), 3);
     session_quiet(&s);
-    /* Without a deadline from here on. */
+    /* No deadline from here on. */
     ck_assert_int_eq(talaria_handle_set_deadline(handle, 0), HG_SUCCESS);
     ck_assert_int_eq(
         HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
@@ -101,7 +104,7 @@ START_TEST(deadline_passes_while_progress_sleeps)
 }
 END_TEST
 
-START_TEST(deadline_of_what_was_answered_changes_nothing)
+START_TEST(deadline_of_answered_call_has_no_effect)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -122,7 +125,8 @@ START_TEST(deadline_of_what_was_answered_changes_nothing)
     session_quiet(&s);
     ck_assert_uint_eq(call.called, 1);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    /* To the program the next one is new. */
+    /* HG_Create gives the program a handle without deadline, even a reused
+     * one. */
     again = session_handle(&s, rpcs_id(RPC_KEEP));
     ck_assert_ptr_eq(again, handle);
     call.called = 0;
@@ -137,8 +141,9 @@ START_TEST(deadline_of_what_was_answered_changes_nothing)
 }
 END_TEST
 
-/* Of many, in any order, each ends in its turn; every third is cancelled. */
-START_TEST(deadline_of_many_each_in_its_turn)
+/* Many calls with deadlines in random order: each ends at its own; every third
+ * is cancelled. */
+START_TEST(deadline_of_many_ends_each_in_order)
 {
     enum { MANY = 96 };
     struct session s;
@@ -150,7 +155,7 @@ START_TEST(deadline_of_many_each_in_its_turn)
 
     memset(calls, 0, sizeof calls);
     session_begin(&s, _i, &setup);
-    meet(&s);
+    connect_first(&s);
     for (unsigned i = 0; i < MANY; i++) {
         handles[i] = session_handle(&s, rpcs_id(RPC_KEEP));
         limits[i] = 1 + i * 37 % 100;
@@ -190,7 +195,7 @@ START_TEST(deadline_of_many_each_in_its_turn)
 }
 END_TEST
 
-/* Others are answered all the time, so that progress never waits. */
+/* Other calls complete all the time, so that progress never waits. */
 START_TEST(deadline_passes_amid_traffic)
 {
     struct session s;
@@ -200,7 +205,7 @@ START_TEST(deadline_passes_amid_traffic)
     blob_t in = blob_make(20, 1);
 
     session_begin(&s, _i, &setup);
-    meet(&s);
+    connect_first(&s);
     handle = session_handle(&s, rpcs_id(RPC_KEEP));
     ck_assert_int_eq(talaria_handle_set_deadline(handle, SHORT_MS), HG_SUCCESS);
     begin = session_now_ms();
@@ -217,7 +222,7 @@ START_TEST(deadline_passes_amid_traffic)
 }
 END_TEST
 
-/* A loop that sleeps on the descriptor, and on nothing else. */
+/* An event loop that is woken by the descriptor alone. */
 START_TEST(deadline_wakes_an_event_loop)
 {
     struct session s;
@@ -227,7 +232,7 @@ START_TEST(deadline_wakes_an_event_loop)
     blob_t in = blob_make(20, 1);
 
     session_begin(&s, _i, &setup);
-    meet(&s);
+    connect_first(&s);
     fd.fd = HG_Event_get_wait_fd(s.context);
     handle = session_handle(&s, rpcs_id(RPC_KEEP));
     ck_assert_int_eq(talaria_handle_set_deadline(handle, SHORT_MS), HG_SUCCESS);
@@ -259,7 +264,7 @@ progress_until_called(void *arg)
     return NULL;
 }
 
-/* Another thread sleeps already when the deadline is set. */
+/* The deadline is set while another thread already sleeps. */
 START_TEST(deadline_set_while_another_thread_sleeps)
 {
     struct session s;
@@ -271,7 +276,7 @@ START_TEST(deadline_set_while_another_thread_sleeps)
     blob_t in = blob_make(20, 1);
 
     session_begin(&s, _i, &setup);
-    meet(&s);
+    connect_first(&s);
     if (s.mode->thread_mode != NA_THREAD_MODE_SINGLE) {
         handle = session_handle(&s, rpcs_id(RPC_KEEP));
         ck_assert_int_eq(
@@ -292,7 +297,7 @@ START_TEST(deadline_set_while_another_thread_sleeps)
 }
 END_TEST
 
-START_TEST(deadline_first_cancel_is_canceled)
+START_TEST(deadline_after_cancel_is_canceled)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -300,7 +305,7 @@ START_TEST(deadline_first_cancel_is_canceled)
     blob_t in = blob_make(20, 1);
 
     session_begin(&s, _i, &setup);
-    meet(&s);
+    connect_first(&s);
     handle = session_handle(&s, rpcs_id(RPC_KEEP));
     ck_assert_int_eq(
         talaria_handle_set_deadline(handle, LATE_MS * 10), HG_SUCCESS);
@@ -315,8 +320,8 @@ START_TEST(deadline_first_cancel_is_canceled)
 }
 END_TEST
 
-/* The transport that cannot cancel, the target that is gone: in time as well. */
-START_TEST(deadline_of_what_cannot_be_cancelled)
+/* In time also when the transport cannot cancel and the target is dead. */
+START_TEST(deadline_with_uncancelable_transport)
 {
     struct session s;
     hg_handle_t handle;
@@ -342,8 +347,8 @@ START_TEST(deadline_of_what_cannot_be_cancelled)
 }
 END_TEST
 
-/* A call ends by its time in HG_Progress, not by an event. */
-START_TEST(deadline_that_passes_in_a_poll_is_what_it_finds)
+/* HG_Progress ends the call when the deadline passes, without an event. */
+START_TEST(deadline_passing_in_progress_succeeds)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -365,10 +370,11 @@ START_TEST(deadline_that_passes_in_a_poll_is_what_it_finds)
         bool due = HG_Trigger(s.context, 0, 1, NULL) == HG_SUCCESS;
 
         if (found != due)
-            ck_abort_msg("HG_Progress has %sfound something, HG_Trigger %s",
-                found ? "" : "not ", due ? "has" : "has not");
+            ck_abort_msg("HG_Progress %s, but HG_Trigger %s",
+                found ? "succeeds" : "times out",
+                due ? "succeeds" : "times out");
         if (session_now_ms() - begin > SHORT_MS + LATE_MS)
-            ck_abort_msg("the deadline has passed without a callback");
+            ck_abort_msg("no callback after the deadline");
     }
     ck_assert_int_eq(call.ret, HG_TIMEOUT);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -383,8 +389,8 @@ START_TEST(deadline_request_destroyed_twice_is_not_answered)
     hg_handle_t handle;
 
     session_begin(&s, _i, &setup);
-    meet(&s);
-    handle = session_handle(&s, forsake_id);
+    connect_first(&s);
+    handle = session_handle(&s, destroy_twice_id);
     for (unsigned i = 1; i <= 3; i++) {
         ck_times_out(&s, handle, NULL, SHORT_MS);
         rpcs_wait_handled(&s, RPC_KEEP, i);
@@ -401,7 +407,7 @@ START_TEST(deadline_dropped_request_is_not_answered)
     hg_handle_t handle;
 
     session_begin(&s, _i, &setup);
-    meet(&s);
+    connect_first(&s);
     handle = session_handle(&s, drop_id);
     for (unsigned i = 1; i <= 3; i++) {
         ck_times_out(&s, handle, NULL, SHORT_MS);
@@ -420,14 +426,14 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, deadline_passes_while_progress_sleeps);
-    session_add(tcase, deadline_of_what_was_answered_changes_nothing);
-    session_add(tcase, deadline_of_many_each_in_its_turn);
+    session_add(tcase, deadline_of_answered_call_has_no_effect);
+    session_add(tcase, deadline_of_many_ends_each_in_order);
     session_add(tcase, deadline_passes_amid_traffic);
     session_add(tcase, deadline_wakes_an_event_loop);
     session_add(tcase, deadline_set_while_another_thread_sleeps);
-    session_add(tcase, deadline_first_cancel_is_canceled);
-    session_add(tcase, deadline_of_what_cannot_be_cancelled);
-    session_add(tcase, deadline_that_passes_in_a_poll_is_what_it_finds);
+    session_add(tcase, deadline_after_cancel_is_canceled);
+    session_add(tcase, deadline_with_uncancelable_transport);
+    session_add(tcase, deadline_passing_in_progress_succeeds);
     session_add(tcase, deadline_request_destroyed_twice_is_not_answered);
     session_add(tcase, deadline_dropped_request_is_not_answered);
 }

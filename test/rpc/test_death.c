@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that die: every call ends, once, soon, with an error. */
+/* Peers that die: every pending call ends once, soon, with an error. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -16,9 +16,9 @@
 static const struct session_setup setup = {
     .open = rpcs_open, .stopping = rpcs_stopping};
 
-/* Whether a mode has a target that can be killed. */
+/* Whether this mode has a target that can be killed. */
 static bool
-mortal(int mode)
+can_kill_target(int mode)
 {
     return session_mode_at(mode)->shape == SESSION_PROCESSES ||
            (session_is_loop() &&
@@ -29,7 +29,7 @@ static void
 ck_dead(hg_return_t ret)
 {
     ck_assert_msg(ret == HG_HOSTUNREACH || ret == HG_IO_ERROR,
-        "a dead peer is %s", HG_Error_to_string(ret));
+        "calling a dead peer returned %s", HG_Error_to_string(ret));
 }
 
 static void
@@ -47,7 +47,8 @@ forward_many(
     blob_free(&in);
 }
 
-/* All end within the time; how long they took. */
+/* Waits until all calls have ended, within the limit. Returns how long it took,
+ * in ms. */
 static void
 ck_all_end(struct session *s, hg_handle_t *handles, struct call *calls)
 {
@@ -70,7 +71,7 @@ START_TEST(death_of_target_ends_calls_in_flight)
     struct call calls[IN_FLIGHT];
     hg_handle_t handles[IN_FLIGHT];
 
-    if (!mortal(_i))
+    if (!can_kill_target(_i))
         return;
     session_begin(&s, _i, &setup);
     forward_many(&s, handles, calls, RPC_KEEP);
@@ -83,13 +84,13 @@ START_TEST(death_of_target_ends_calls_in_flight)
 }
 END_TEST
 
-/* While it fetches arguments, and while what it answers is fetched. */
-START_TEST(death_of_target_while_arguments_move_ends_calls)
+/* Killed while it fetches arguments, and while its response is fetched. */
+START_TEST(death_of_target_during_transfer_ends_calls)
 {
     static const enum rpc rpcs[] = {RPC_KEEP, RPC_ECHO};
     blob_t in = blob_make(MOVING, 1);
 
-    for (unsigned i = 0; mortal(_i) && i < 2; i++) {
+    for (unsigned i = 0; can_kill_target(_i) && i < 2; i++) {
         struct session s;
         struct call call = {.called = 0};
         hg_handle_t handle;
@@ -118,14 +119,14 @@ START_TEST(death_of_target_while_arguments_move_ends_calls)
 }
 END_TEST
 
-/* Killed in the middle of it all: some are answered, some not even sent. */
+/* Killed amid traffic: some calls are answered, some not even sent. */
 START_TEST(death_of_target_amid_traffic_ends_each_call_once)
 {
     struct session s;
     struct call calls[IN_FLIGHT];
     hg_handle_t handles[IN_FLIGHT];
 
-    if (!mortal(_i))
+    if (!can_kill_target(_i))
         return;
     session_begin(&s, _i, &setup);
     forward_many(&s, handles, calls, RPC_ECHO);
@@ -147,7 +148,7 @@ START_TEST(death_of_target_fails_later_calls_at_once)
     uint64_t begin;
     hg_return_t ret;
 
-    if (!mortal(_i))
+    if (!can_kill_target(_i))
         return;
     session_begin(&s, _i, &setup);
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
@@ -178,12 +179,12 @@ START_TEST(death_of_target_ends_unanswered_notifications)
     hg_return_t ret = HG_SUCCESS;
     uint64_t value = 1;
 
-    if (!mortal(_i))
+    if (!can_kill_target(_i))
         return;
     session_begin(&s, _i, &setup);
     handle = session_handle(&s, rpcs_id(RPC_NOTIFY));
     session_kill(&s);
-    /* The first ones may leave before the loss is seen. */
+    /* The first ones may be sent before the transport notices the death. */
     for (unsigned i = 0; i < 1000 && ret == HG_SUCCESS; i++) {
         call.called = 0;
         ret = HG_Forward(handle, call_done, &call, &value);
@@ -198,10 +199,10 @@ START_TEST(death_of_target_ends_unanswered_notifications)
 }
 END_TEST
 
-/* In a process of its own: calls whoever's address comes through the pipe, and
- * waits for answers that never come. */
+/* Main of an origin process: reads a target address from the pipe, and sends
+ * calls that are never answered. */
 static void
-be_an_origin(int mode, int pipe_fd)
+origin_main(int mode, int pipe_fd)
 {
     char address[256];
     hg_class_t *hg_class;
@@ -246,13 +247,13 @@ START_TEST(death_of_origin_leaves_the_target_serving)
     if (session_mode_at(_i)->shape != SESSION_PROCESSES)
         return;
     ck_assert_uint_le(rounds, 20);
-    /* All of them before this process has called anything of the library. */
+    /* Fork all of them before this process uses the library. */
     for (uint32_t i = 0; i < rounds; i++) {
         ck_assert_int_eq(pipe(pipes[i]), 0);
         origins[i] = fork();
         ck_assert_int_ge(origins[i], 0);
         if (origins[i] == 0)
-            be_an_origin(_i, pipes[i][0]);
+            origin_main(_i, pipes[i][0]);
     }
     session_begin(&s, _i, &setup);
     for (uint32_t i = 0; i < rounds; i++) {
@@ -263,7 +264,7 @@ START_TEST(death_of_origin_leaves_the_target_serving)
         ck_assert_int_eq(waitpid(origins[i], &status, 0), origins[i]);
         ck_assert(WIFSIGNALED(status));
         call_and_wait(&s);
-        /* Answers to the dead harm nobody. */
+        /* Responding to a dead origin has no effect on others. */
         ck_assert_uint_eq(rpcs_let_go(&s, IN_FLIGHT), IN_FLIGHT);
         call_and_wait(&s);
         close(pipes[i][0]);
@@ -290,8 +291,8 @@ open_drop(hg_class_t *hg_class)
     drop_id = MERCURY_REGISTER(hg_class, "drop", void, void, on_drop);
 }
 
-/* A target that has not answered and ends in good order. */
-START_TEST(death_target_that_leaves_ends_calls_in_flight)
+/* A target that shuts down in good order without having answered. */
+START_TEST(death_finalized_target_ends_calls_in_flight)
 {
     static const struct session_setup setup_drop = {
         .open = open_drop, .stopping = rpcs_stopping};
@@ -316,7 +317,7 @@ START_TEST(death_target_that_leaves_ends_calls_in_flight)
 }
 END_TEST
 
-/* Without the session, which is not there yet. */
+/* Runs before the session exists. */
 static hg_return_t
 on_alive(hg_handle_t handle)
 {
@@ -324,17 +325,18 @@ on_alive(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* Whose ends are named by the transport alone, each anew. */
+/* Whether the transport chooses a new name for each class. */
 static bool
-nameless(void)
+has_random_names(void)
 {
     return strcmp(session_transport(), "ofi+shm") == 0;
 }
 
-enum { LIVES = 3 };
+enum { RESTARTS = 3 };
 
-/* A target that is told where to listen, and tells where it does. */
-struct life {
+/* A target process: reads the address to listen at, and writes its own
+ * address. */
+struct target_process {
     pid_t process;
     int go[2], ready[2];
     char address[256];
@@ -343,7 +345,7 @@ struct life {
 static bool
 write_self(hg_class_t *hg_class, int fd)
 {
-    char text[sizeof(((struct life *) NULL)->address)] = "";
+    char text[sizeof(((struct target_process *) NULL)->address)] = "";
     hg_size_t size = sizeof text;
     hg_addr_t self;
 
@@ -355,27 +357,27 @@ write_self(hg_class_t *hg_class, int fd)
 }
 
 static void
-life_fork(struct life *life)
+target_fork(struct target_process *target)
 {
     hg_class_t *hg_class;
     hg_context_t *context;
 
-    ck_assert_int_eq(pipe(life->go), 0);
-    ck_assert_int_eq(pipe(life->ready), 0);
-    life->process = fork();
-    ck_assert_int_ge(life->process, 0);
-    if (life->process != 0)
+    ck_assert_int_eq(pipe(target->go), 0);
+    ck_assert_int_eq(pipe(target->ready), 0);
+    target->process = fork();
+    ck_assert_int_ge(target->process, 0);
+    if (target->process != 0)
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (read(life->go[0], life->address, sizeof life->address) !=
-        sizeof life->address)
+    if (read(target->go[0], target->address, sizeof target->address) !=
+        sizeof target->address)
         _exit(1);
-    hg_class = HG_Init(life->address, HG_TRUE);
+    hg_class = HG_Init(target->address, HG_TRUE);
     if (!hg_class)
         _exit(2);
     MERCURY_REGISTER(hg_class, "empty", void, void, on_alive);
     context = HG_Context_create(hg_class);
-    if (!context || !write_self(hg_class, life->ready[1]))
+    if (!context || !write_self(hg_class, target->ready[1]))
         _exit(3);
     for (;;) {
         HG_Progress(context, 1000);
@@ -384,35 +386,36 @@ life_fork(struct life *life)
     }
 }
 
-/* Lets it begin; its address replaces what it was told. */
+/* Starts the target at name; its actual address replaces name. */
 static void
-life_begin(struct life *life, const char *info_string)
+target_begin(struct target_process *target, const char *info_string)
 {
-    snprintf(life->address, sizeof life->address, "%s", info_string);
-    ck_assert_int_eq(write(life->go[1], life->address, sizeof life->address),
-        sizeof life->address);
-    close(life->ready[1]);
-    life->ready[1] = -1;
-    ck_assert_msg(read(life->ready[0], life->address, sizeof life->address) ==
-                      sizeof life->address,
-        "\"%s\" is not opened", info_string);
+    snprintf(target->address, sizeof target->address, "%s", info_string);
+    ck_assert_int_eq(
+        write(target->go[1], target->address, sizeof target->address),
+        sizeof target->address);
+    close(target->ready[1]);
+    target->ready[1] = -1;
+    ck_assert_msg(read(target->ready[0], target->address,
+                      sizeof target->address) == sizeof target->address,
+        "cannot open \"%s\"", info_string);
 }
 
 static void
-life_end(struct life *life)
+target_end(struct target_process *target)
 {
     int status;
 
-    ck_assert_int_eq(kill(life->process, SIGKILL), 0);
-    ck_assert_int_eq(waitpid(life->process, &status, 0), life->process);
-    close(life->go[0]);
-    close(life->go[1]);
-    close(life->ready[0]);
-    if (life->ready[1] >= 0)
-        close(life->ready[1]);
+    ck_assert_int_eq(kill(target->process, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(target->process, &status, 0), target->process);
+    close(target->go[0]);
+    close(target->go[1]);
+    close(target->ready[0]);
+    if (target->ready[1] >= 0)
+        close(target->ready[1]);
 }
 
-/* Calls until it is answered; how often it was not. */
+/* Calls until one call is answered. Returns how many failed. */
 static unsigned
 calls_failed(struct session *s, hg_handle_t handle)
 {
@@ -431,34 +434,35 @@ calls_failed(struct session *s, hg_handle_t handle)
             return failed;
         ck_dead(ret);
     }
-    ck_abort_msg("is not reached: %s", HG_Error_to_string(ret));
+    ck_abort_msg("cannot be reached: %s", HG_Error_to_string(ret));
 }
 
-/* The same object of an address reaches whoever has the name now. Only the
- * calls that meet the loss fail. */
-START_TEST(death_of_target_that_is_started_again_is_mended)
+/* The same hg_addr_t reaches the restarted process. Only the calls that find
+ * the connection broken fail. */
+START_TEST(death_restarted_target_is_reached_by_old_address)
 {
     struct session s;
-    struct life lives[LIVES];
+    struct target_process targets[RESTARTS];
     char name[256];
     hg_addr_t addr = HG_ADDR_NULL;
     hg_handle_t handle = HG_HANDLE_NULL;
 
-    if (session_mode_at(_i)->shape != SESSION_PROCESSES || nameless())
+    if (session_mode_at(_i)->shape != SESSION_PROCESSES || has_random_names())
         return;
-    if (session_is_hosts()) /* at a port of its choice, which the next take */
+    /* the first target picks a port; its successors listen there */
+    if (session_is_hosts())
         snprintf(name, sizeof name, "%s", session_transport());
     else
         snprintf(
             name, sizeof name, "%s://again%d", session_transport(), getpid());
-    for (unsigned i = 0; i < LIVES; i++)
-        life_fork(&lives[i]);
+    for (unsigned i = 0; i < RESTARTS; i++)
+        target_fork(&targets[i]);
     session_begin(&s, _i, &setup);
-    for (unsigned i = 0; i < LIVES; i++) {
-        life_begin(&lives[i], name);
+    for (unsigned i = 0; i < RESTARTS; i++) {
+        target_begin(&targets[i], name);
         if (i == 0) {
             if (session_is_hosts())
-                snprintf(name, sizeof name, "%s", lives[0].address);
+                snprintf(name, sizeof name, "%s", targets[0].address);
             ck_assert_int_eq(
                 HG_Addr_lookup2(s.hg_class, name, &addr), HG_SUCCESS);
             ck_assert_int_eq(
@@ -466,9 +470,9 @@ START_TEST(death_of_target_that_is_started_again_is_mended)
                 HG_SUCCESS);
         }
         if (session_is_hosts())
-            ck_assert_str_eq(lives[i].address, name);
+            ck_assert_str_eq(targets[i].address, name);
         ck_assert_uint_le(calls_failed(&s, handle), i == 0 ? 0 : 10);
-        life_end(&lives[i]);
+        target_end(&targets[i]);
     }
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     ck_assert_int_eq(HG_Addr_free(s.hg_class, addr), HG_SUCCESS);
@@ -480,13 +484,13 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, death_of_target_ends_calls_in_flight);
-    session_add(tcase, death_of_target_while_arguments_move_ends_calls);
+    session_add(tcase, death_of_target_during_transfer_ends_calls);
     session_add(tcase, death_of_target_amid_traffic_ends_each_call_once);
     session_add(tcase, death_of_target_fails_later_calls_at_once);
     session_add(tcase, death_of_target_ends_unanswered_notifications);
     session_add(tcase, death_of_origin_leaves_the_target_serving);
-    session_add(tcase, death_target_that_leaves_ends_calls_in_flight);
-    session_add(tcase, death_of_target_that_is_started_again_is_mended);
+    session_add(tcase, death_finalized_target_ends_calls_in_flight);
+    session_add(tcase, death_restarted_target_is_reached_by_old_address);
 }
 
 int

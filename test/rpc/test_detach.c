@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations that the transport cannot cancel: who waits for them is let go at
- * once, and what they refer to is kept until they have ended. */
+/* Operations that the transport cannot cancel: the call completes early, and
+ * what the operations refer to is kept until they have ended. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -13,12 +13,12 @@ static const struct session_setup setup = {
     .open = rpcs_open, .stopping = rpcs_stopping};
 
 static void
-hold(enum loop_kind kind)
+hold_one(enum loop_kind kind)
 {
     loop_fault_set(kind, (struct loop_fault){.act = LOOP_HOLD, .count = 1});
 }
 
-/* The callback comes once, soon, and leaves one reference. */
+/* The callback runs once, soon, and one reference is left. */
 static void
 ck_canceled(struct session *s, struct call *call, hg_handle_t handle)
 {
@@ -32,7 +32,7 @@ ck_canceled(struct session *s, struct call *call, hg_handle_t handle)
     ck_assert_uint_eq(call->called, 1);
 }
 
-START_TEST(detach_answer_that_comes_later_is_nobodys)
+START_TEST(detach_late_answer_is_dropped)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -50,7 +50,7 @@ START_TEST(detach_answer_that_comes_later_is_nobodys)
         ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
         ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
         ck_canceled(&s, &call, handle);
-        /* The transport has its buffer still. */
+        /* The transport still owns the buffer. */
         ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
         ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_BUSY);
         ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL, 0), HG_BUSY);
@@ -69,8 +69,9 @@ START_TEST(detach_answer_that_comes_later_is_nobodys)
 }
 END_TEST
 
-/* Destroyed, the handle goes to nobody else before the transport is through. */
-START_TEST(detach_handle_is_used_again_only_when_it_has_ended)
+/* A destroyed handle is not reused before the transport has ended its
+ * operations. */
+START_TEST(detach_handle_is_reused_only_after_its_operations_end)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -80,7 +81,7 @@ START_TEST(detach_handle_is_used_again_only_when_it_has_ended)
     session_begin(&s, _i, &setup);
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
     loop_cancel_set(LOOP_CANCEL_REFUSED);
-    hold(LOOP_SEND_UNEXPECTED);
+    hold_one(LOOP_SEND_UNEXPECTED);
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
     ck_canceled(&s, &call, handle);
@@ -89,7 +90,7 @@ START_TEST(detach_handle_is_used_again_only_when_it_has_ended)
     ck_assert_ptr_ne(other, handle);
     ck_assert_int_eq(session_forward(&s, other, NULL), HG_SUCCESS);
     ck_assert_uint_eq(loop_release(), 1);
-    /* Its answer comes, and ends the receive. */
+    /* Its answer arrives and ends the receive. */
     deadline = session_now_ms() + test_count(TEST_WAIT_MS);
     while ((again = session_handle(&s, rpcs_id(RPC_EMPTY))) != handle) {
         ck_assert_uint_lt(session_now_ms(), deadline);
@@ -103,8 +104,8 @@ START_TEST(detach_handle_is_used_again_only_when_it_has_ended)
 }
 END_TEST
 
-/* Nothing that was cancelled ever ends; contexts and classes end all the same,
- * soon. */
+/* No cancelled operation ever ends; contexts and classes can still be
+ * destroyed, soon. */
 START_TEST(detach_then_destroy_the_context)
 {
     enum { MANY = 8 };
@@ -120,7 +121,7 @@ START_TEST(detach_then_destroy_the_context)
     loop_cancel_set(LOOP_CANCEL_REFUSED);
     for (unsigned i = 0; i < MANY; i++) {
         if (i % 2 == 0)
-            hold(LOOP_SEND_UNEXPECTED);
+            hold_one(LOOP_SEND_UNEXPECTED);
         handles[i] = session_handle(&s, rpcs_id(RPC_KEEP));
         ck_assert_int_eq(
             HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
@@ -139,8 +140,8 @@ START_TEST(detach_then_destroy_the_context)
 }
 END_TEST
 
-/* A request that fails while its receive cannot be taken back. */
-START_TEST(detach_request_that_cannot_be_sent)
+/* Sending the request fails while its receive cannot be cancelled. */
+START_TEST(detach_request_that_fails_to_send)
 {
     static const enum loop_act acts[] = {LOOP_FAIL_NOW, LOOP_FAIL_LATER};
     struct session s;
@@ -183,7 +184,7 @@ on_stuck(hg_handle_t handle)
 {
     int32_t refs = HG_Ref_get(handle);
 
-    hold(LOOP_SEND_EXPECTED);
+    hold_one(LOOP_SEND_EXPECTED);
     TARGET_ASSERT(HG_Ref_get(handle) == refs);
     TARGET_ASSERT(HG_Cancel(handle) == HG_SUCCESS); /* nothing to cancel yet */
     TARGET_ASSERT(HG_Respond(handle, on_responded, NULL, NULL) == HG_SUCCESS);
@@ -205,7 +206,7 @@ open_stuck(hg_class_t *hg_class)
 static const struct session_setup setup_stuck = {
     .open = open_stuck, .stopping = rpcs_stopping};
 
-/* One answer that does not leave, cancelled by the target. */
+/* One response that is never sent, cancelled by the target. */
 static void
 stuck_answer(struct session *s, enum loop_cancel cancel, uint32_t released)
 {
@@ -229,7 +230,7 @@ stuck_answer(struct session *s, enum loop_cancel cancel, uint32_t released)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
 }
 
-START_TEST(detach_answer_that_does_not_leave)
+START_TEST(detach_unsent_answer)
 {
     struct session s;
     uint32_t pending;
@@ -245,13 +246,14 @@ START_TEST(detach_answer_that_does_not_leave)
         stuck_answer(&s, LOOP_CANCEL_REFUSED, 1);
     }
     session_quiet(&s);
-    ck_assert_uint_eq(loop_pending(), pending); /* all are posted again */
+    /* all receives are posted again */
+    ck_assert_uint_eq(loop_pending(), pending);
     session_end(&s);
 }
 END_TEST
 
-/* The same answer is still on its way when the context ends. */
-START_TEST(detach_answer_then_destroy_the_context)
+/* The same response is still pending when the context is destroyed. */
+START_TEST(detach_unsent_answer_then_destroy_the_context)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -270,7 +272,7 @@ START_TEST(detach_answer_then_destroy_the_context)
 }
 END_TEST
 
-/* Nothing of an answer is seen. */
+/* HG_Get_output fails and the output stays untouched. */
 static void
 ck_no_output(hg_handle_t handle)
 {
@@ -285,7 +287,7 @@ ck_no_output(hg_handle_t handle)
     ck_assert_uint_eq(HG_Get_output_payload_size(handle), 0);
 }
 
-/* An echo whose answer, or what that refers to, comes after the callback. */
+/* An echo whose answer, or whose fetched output, arrives after the callback. */
 static void
 late_echo(struct session *s, enum loop_kind kind, uint32_t skip, uint32_t size)
 {
@@ -316,14 +318,14 @@ late_echo(struct session *s, enum loop_kind kind, uint32_t skip, uint32_t size)
     blob_free(&in);
 }
 
-START_TEST(detach_answer_that_comes_later_is_not_to_be_seen)
+START_TEST(detach_late_answer_is_not_delivered)
 {
     struct session s;
 
     session_begin(&s, _i, &setup);
     late_echo(&s, LOOP_SEND_EXPECTED, 0, 40);
-    /* The target's own come first: in one piece, or in those of 1000 bytes. To
-     * oneself nothing is fetched. */
+    /* The target's gets come first: one, or several of 1000 bytes. Calls to
+     * self fetch nothing. */
     if (s.mode->shape != SESSION_SELF)
         late_echo(&s, LOOP_GET,
             s.mode->limits && s.mode->limits->max_rma_size > 0 ? 301 : 1,
@@ -332,8 +334,8 @@ START_TEST(detach_answer_that_comes_later_is_not_to_be_seen)
 }
 END_TEST
 
-/* Arguments, then an answer, that the transport fetches for ever: the context
- * that wants them ends all the same. In one mode, since it waits. */
+/* The transport never completes the fetch of arguments, then of an output; the
+ * context can be destroyed all the same. Runs in one mode, since it waits. */
 START_TEST(detach_fetch_then_destroy_the_context)
 {
     struct session s;
@@ -347,7 +349,7 @@ START_TEST(detach_fetch_then_destroy_the_context)
     while (session_mode_at(mode)->shape != SESSION_THREADS)
         mode++;
     session_begin(&s, mode, &setup);
-    /* What the end of the peer ends after all. */
+    /* Ended in the end by the death of the peer. */
     log_expect("cannot acknowledge the answer", 0, 1);
     loop_cancel_set(LOOP_CANCEL_REFUSED);
     loop_fault_set(
@@ -383,10 +385,10 @@ forward_again(const struct hg_cb_info *info)
     return call_done(info);
 }
 
-/* A cancel after the last operation has ended changes nothing, neither for this
- * call nor for the next one of its handle, also when a timer that it might have
- * set would be due. */
-START_TEST(detach_cancel_of_an_ended_call_leaves_the_next_alone)
+/* A cancel after the last operation has ended has no effect, neither on this
+ * call nor on the next one of its handle, not even when the grace period of
+ * that cancel would end. */
+START_TEST(detach_cancel_of_completed_call_spares_the_next)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -425,15 +427,15 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, detach_answer_that_comes_later_is_nobodys);
-    session_add(tcase, detach_handle_is_used_again_only_when_it_has_ended);
+    session_add(tcase, detach_late_answer_is_dropped);
+    session_add(tcase, detach_handle_is_reused_only_after_its_operations_end);
     session_add(tcase, detach_then_destroy_the_context);
-    session_add(tcase, detach_request_that_cannot_be_sent);
-    session_add(tcase, detach_answer_that_does_not_leave);
-    session_add(tcase, detach_answer_then_destroy_the_context);
-    session_add(tcase, detach_answer_that_comes_later_is_not_to_be_seen);
+    session_add(tcase, detach_request_that_fails_to_send);
+    session_add(tcase, detach_unsent_answer);
+    session_add(tcase, detach_unsent_answer_then_destroy_the_context);
+    session_add(tcase, detach_late_answer_is_not_delivered);
     tcase_add_loop_test(tcase, detach_fetch_then_destroy_the_context, 0, 2);
-    session_add(tcase, detach_cancel_of_an_ended_call_leaves_the_next_alone);
+    session_add(tcase, detach_cancel_of_completed_call_spares_the_next);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An outside event loop: the descriptor, ready, progress, trigger. */
+/* External event loop: descriptor, ready, progress, trigger. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -27,7 +27,7 @@ epoll_on(hg_context_t *context)
     return epoll_fd;
 }
 
-/* One turn of a loop. false: nothing came in time. */
+/* One iteration of the loop. Returns false if no event arrived in time. */
 static bool
 turn(int epoll_fd, hg_context_t *context, unsigned timeout_ms)
 {
@@ -44,7 +44,7 @@ turn(int epoll_fd, hg_context_t *context, unsigned timeout_ms)
     return HG_Event_trigger(context, 16, NULL) == HG_SUCCESS && got > 0;
 }
 
-/* The target as an event loop, too. */
+/* The target is an event loop too. */
 static void
 serve_by_events(hg_context_t *context, const _Atomic bool *stop)
 {
@@ -73,7 +73,7 @@ blocks(const struct session *s)
     return !(s->mode->progress_mode & NA_NO_BLOCK);
 }
 
-/* Event descriptors that a program which this one starts would have, too. */
+/* Counts event descriptors that an exec'd program would inherit. */
 static uint32_t
 inheritable(void)
 {
@@ -100,7 +100,7 @@ START_TEST(event_descriptors_are_closed_on_exec)
     session_begin(&s, _i, &setup);
     ck_assert(!blocks(&s) || HG_Event_get_wait_fd(s.context) >= 0 ||
               session_is_hosts());
-    /* What a library below opens is its plugin's to mark, in its time. */
+    /* Descriptors opened by a transport library are for its plugin to mark. */
     if (!session_is_hosts())
         ck_assert_uint_eq(inheritable(), 0);
     session_end(&s);
@@ -149,7 +149,7 @@ START_TEST(event_descriptor_is_constant_or_negative)
 }
 END_TEST
 
-START_TEST(event_nothing_to_do_is_no_failure)
+START_TEST(event_idle_progress_succeeds)
 {
     struct session s;
     unsigned count = 7;
@@ -176,7 +176,7 @@ START_TEST(event_nothing_to_do_is_no_failure)
 }
 END_TEST
 
-START_TEST(event_ready_says_what_is_due)
+START_TEST(event_ready_reports_what_is_due)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -207,7 +207,7 @@ struct helper {
     _Atomic bool stop;
 };
 
-/* Fills the queue, and leaves what is in it to the loop. */
+/* Fills the completion queue and leaves the entries to the loop. */
 static void *
 progress_beside(void *arg)
 {
@@ -229,10 +229,10 @@ free_address(const struct hg_cb_info *info)
     return HG_Addr_free((hg_class_t *) info->arg, info->info.lookup.addr);
 }
 
-/* An outside loop and a thread in HG_Progress on one context: what one of them
- * polls, the other is not left waiting for. Neither looks again by itself before
- * the test has failed. */
-START_TEST(event_loop_beside_a_thread_in_progress)
+/* An external loop and a thread in HG_Progress on one context: whichever polls
+ * an event, the other is woken too. Neither has a timeout shorter than the
+ * limit of the case. */
+START_TEST(event_loop_and_progress_thread_share_a_context)
 {
     struct session s;
     struct helper helper = {.stop = false};
@@ -256,7 +256,7 @@ START_TEST(event_loop_beside_a_thread_in_progress)
                     turn(epoll_fd, s.context, test_count(TEST_WAIT_MS)),
                     "call %u: the loop beside a thread was not woken", i);
         }
-        /* The thread finds this one when nothing else wakes it. */
+        /* Nothing but this completion wakes the thread. */
         atomic_store(&helper.stop, true);
         ck_assert_int_eq(HG_Addr_lookup1(s.context, free_address, s.hg_class,
                              s.address, NULL),
@@ -275,9 +275,9 @@ add(TCase *tcase)
     session_add(tcase, event_loop_loses_no_wake_up);
     session_add(tcase, event_descriptor_is_constant_or_negative);
     session_add(tcase, event_descriptors_are_closed_on_exec);
-    session_add(tcase, event_nothing_to_do_is_no_failure);
-    session_add(tcase, event_ready_says_what_is_due);
-    session_add(tcase, event_loop_beside_a_thread_in_progress);
+    session_add(tcase, event_idle_progress_succeeds);
+    session_add(tcase, event_ready_reports_what_is_due);
+    session_add(tcase, event_loop_and_progress_thread_share_a_context);
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a transport that works never does: submissions and events that fail, in
- * any order, cancelling that comes late. */
+/* Faults of a transport: submissions and events that fail, in any order, and
+ * late cancellation. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -19,8 +19,8 @@ set_fault(enum loop_kind kind, enum loop_act act, int32_t code, uint32_t count)
                   .act = act, .code = code, .count = count, .delay = 3});
 }
 
-/* Nothing is left pending but what was before. The target gives its receives
- * back when it likes. */
+/* Nothing more is pending than before. The target may repost its receives
+ * later. */
 static void
 ck_pending(struct session *s, uint32_t pending)
 {
@@ -32,20 +32,20 @@ ck_pending(struct session *s, uint32_t pending)
 }
 
 static uint32_t
-pending_at_rest(struct session *s)
+pending_when_idle(struct session *s)
 {
     session_quiet(s);
     return loop_pending();
 }
 
-START_TEST(faults_send_refused_after_the_receive_was_posted)
+START_TEST(faults_send_refused_cancels_the_posted_receive)
 {
     struct session s;
     uint32_t pending;
 
     session_begin(&s, _i, &setup);
     rpcs_ck_works(&s);
-    pending = pending_at_rest(&s);
+    pending = pending_when_idle(&s);
     for (unsigned i = 0; i < 20; i++) {
         set_fault(LOOP_SEND_UNEXPECTED, LOOP_FAIL_NOW, NA_PLUGIN_E_AGAIN, 1);
         ck_assert_int_eq(rpcs_try(&s, RPC_EMPTY, NULL), HG_AGAIN);
@@ -77,7 +77,7 @@ START_TEST(faults_send_fails_later)
 }
 END_TEST
 
-/* And the receive, which is then cancelled, ends late. */
+/* The receive, which is cancelled, also ends late. */
 START_TEST(faults_send_fails_and_cancel_is_late)
 {
     struct session s;
@@ -131,7 +131,7 @@ START_TEST(faults_receive_fails_later)
 }
 END_TEST
 
-START_TEST(faults_answer_comes_while_the_request_is_still_being_sent)
+START_TEST(faults_answer_arrives_before_send_completes)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -145,7 +145,7 @@ START_TEST(faults_answer_comes_while_the_request_is_still_being_sent)
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     rpcs_wait_handled(&s, RPC_EMPTY, 1);
     session_quiet(&s);
-    /* The buffer is the transport's until the send has ended. */
+    /* The transport owns the buffer until the send has ended. */
     ck_assert_uint_eq(call.called, 0);
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_BUSY);
     loop_hurry();
@@ -196,7 +196,8 @@ START_TEST(faults_cancel_late_is_still_one_callback)
         hg_return_t ret;
 
         call.called = 0;
-        /* Where cancelling took long, the handle is aside for a while. */
+        /* While the cancellation takes long, the operations of the handle are
+         * orphaned. */
         while ((ret = HG_Forward(handle, call_done, &call, &in)) == HG_BUSY)
             session_step(&s, 1);
         ck_assert_int_eq(ret, HG_SUCCESS);
@@ -231,7 +232,7 @@ START_TEST(faults_receive_of_requests_fails_and_is_posted_again)
     session_begin(&s, _i, &setup_one);
     log_expect("request not received: NA_MSGSIZE", 3, 3);
     rpcs_ck_works(&s);
-    /* The one that is posted now is honest yet. */
+    /* The receive that is posted already does not fail. */
     set_fault(LOOP_RECV_UNEXPECTED, LOOP_FAIL_LATER, NA_PLUGIN_E_MSGSIZE, 3);
     for (unsigned i = 0; i < 10; i++)
         rpcs_ck_works(&s);
@@ -244,8 +245,8 @@ START_TEST(faults_receive_of_requests_refused_others_are_posted)
     struct session s;
 
     session_begin(&s, _i, &setup_one);
-    /* Where the processor is wanted elsewhere, a fault may meet what was refused
-     * a round before and is tried again, of which nothing is said. */
+    /* On a busy processor the fault may hit a receive that was refused in the
+     * round before and is being retried, which logs nothing. */
     log_expect("a receive for requests cannot be posted", 1, 3);
     for (unsigned i = 0; i < 3; i++) {
         rpcs_ck_works(&s);
@@ -264,7 +265,7 @@ post_one_only(struct hg_init_info *info)
     info->request_post_incr = -1;
 }
 
-/* A call whose origin does not sleep for long. */
+/* A call whose origin never sleeps for long. */
 static void
 call_awake(struct session *s)
 {
@@ -277,9 +278,9 @@ call_awake(struct session *s)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
 }
 
-/* The only receive there is, refused when its handle is free again: each
- * progress tries once more. */
-START_TEST(faults_receive_posted_again_refused_is_tried_later)
+/* Reposting the only receive is refused when its handle is released: each
+ * progress retries it. */
+START_TEST(faults_repost_refused_is_retried)
 {
     static const struct session_setup setup_only = {
         .open = rpcs_open, .stopping = rpcs_stopping, .init = post_one_only};
@@ -300,7 +301,7 @@ END_TEST
 
 static _Atomic uint32_t turns;
 
-/* Sleeps on the descriptor, and on nothing else for long. */
+/* Sleeps on the descriptor alone, with a long timeout. */
 static void
 serve_by_poll(hg_context_t *context, const _Atomic bool *stop)
 {
@@ -315,8 +316,8 @@ serve_by_poll(hg_context_t *context, const _Atomic bool *stop)
     }
 }
 
-/* An outside loop that sleeps is woken for the next attempt, and not before. */
-START_TEST(faults_receive_posted_again_wakes_an_event_loop)
+/* A sleeping external loop is woken for the next attempt, and not before. */
+START_TEST(faults_repost_retry_wakes_an_event_loop)
 {
     static const struct session_setup setup_poll = {.open = rpcs_open,
         .stopping = rpcs_stopping,
@@ -341,7 +342,7 @@ START_TEST(faults_receive_posted_again_wakes_an_event_loop)
 }
 END_TEST
 
-START_TEST(faults_context_without_receives_is_not_made)
+START_TEST(faults_context_create_without_receives_fails)
 {
     struct session s;
 
@@ -359,9 +360,9 @@ START_TEST(faults_context_without_receives_is_not_made)
 }
 END_TEST
 
-/* The answer is refused: HG_Respond says so, and the handler's code, which is
- * that, is the answer. */
-START_TEST(faults_answer_refused_the_error_is_answered)
+/* The response is refused: HG_Respond returns the error, and the handler
+ * returns that code, which is sent to the origin. */
+START_TEST(faults_respond_refused_sends_the_error)
 {
     struct session s;
     blob_t in = blob_make(10, 1);
@@ -405,7 +406,7 @@ open_lost(hg_class_t *hg_class)
     lost_id = MERCURY_REGISTER(hg_class, "lost", void, void, on_lost);
 }
 
-START_TEST(faults_answer_that_fails_later_is_told_to_the_target)
+START_TEST(faults_answer_that_fails_later_reaches_respond_callback)
 {
     static const struct session_setup setup_lost = {
         .open = open_lost, .stopping = rpcs_stopping};
@@ -429,9 +430,9 @@ START_TEST(faults_answer_that_fails_later_is_told_to_the_target)
 }
 END_TEST
 
-/* Fails each operation of a call in turn; the call ends or can be cancelled,
- * and the next one is as if nothing had been. */
-START_TEST(faults_of_each_operation_leave_nothing_behind)
+/* Fails each operation of a call in turn. The call ends or can be cancelled,
+ * and the next call is not affected. */
+START_TEST(faults_of_each_operation_leak_nothing)
 {
     static const enum loop_kind kinds[] = {
         LOOP_SEND_UNEXPECTED, LOOP_SEND_EXPECTED, LOOP_RECV_EXPECTED};
@@ -444,7 +445,7 @@ START_TEST(faults_of_each_operation_leave_nothing_behind)
     session_begin(&s, _i, &setup);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     rpcs_ck_works(&s);
-    pending = pending_at_rest(&s);
+    pending = pending_when_idle(&s);
     for (uint32_t step = 0; step < test_count(TEST_FAULT_STEPS); step++) {
         struct call call = {.called = 0};
         struct loop_fault fault = {.act = acts[step / 3 % 2],
@@ -480,7 +481,7 @@ START_TEST(faults_of_each_operation_leave_nothing_behind)
 }
 END_TEST
 
-START_TEST(faults_dead_context_is_told_by_progress)
+START_TEST(faults_dead_context_fails_progress)
 {
     struct session s;
 
@@ -510,8 +511,9 @@ START_TEST(faults_dead_context_is_told_by_progress)
 }
 END_TEST
 
-/* With the narrowest tags a context has 2^15 handles, and says so. */
-START_TEST(faults_no_tag_left_for_another_handle)
+/* With the narrowest tags a context has 2^15 handles; creating one more fails
+ * and is logged. */
+START_TEST(faults_create_beyond_tag_limit_fails)
 {
     static const struct loop_limits narrow = {.max_unexpected_size = 256,
         .max_expected_size = 256,
@@ -549,25 +551,24 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, faults_send_refused_after_the_receive_was_posted);
+    session_add(tcase, faults_send_refused_cancels_the_posted_receive);
     session_add(tcase, faults_send_fails_later);
     session_add(tcase, faults_send_fails_and_cancel_is_late);
     session_add(tcase, faults_receive_refused_nothing_is_sent);
     session_add(tcase, faults_receive_fails_later);
-    session_add(
-        tcase, faults_answer_comes_while_the_request_is_still_being_sent);
+    session_add(tcase, faults_answer_arrives_before_send_completes);
     session_add(tcase, faults_request_held_back_is_cancelled);
     session_add(tcase, faults_cancel_late_is_still_one_callback);
     session_add(tcase, faults_receive_of_requests_fails_and_is_posted_again);
     session_add(tcase, faults_receive_of_requests_refused_others_are_posted);
-    session_add(tcase, faults_receive_posted_again_refused_is_tried_later);
-    session_add(tcase, faults_receive_posted_again_wakes_an_event_loop);
-    session_add(tcase, faults_context_without_receives_is_not_made);
-    session_add(tcase, faults_answer_refused_the_error_is_answered);
-    session_add(tcase, faults_answer_that_fails_later_is_told_to_the_target);
-    session_add(tcase, faults_of_each_operation_leave_nothing_behind);
-    session_add(tcase, faults_dead_context_is_told_by_progress);
-    session_add(tcase, faults_no_tag_left_for_another_handle);
+    session_add(tcase, faults_repost_refused_is_retried);
+    session_add(tcase, faults_repost_retry_wakes_an_event_loop);
+    session_add(tcase, faults_context_create_without_receives_fails);
+    session_add(tcase, faults_respond_refused_sends_the_error);
+    session_add(tcase, faults_answer_that_fails_later_reaches_respond_callback);
+    session_add(tcase, faults_of_each_operation_leak_nothing);
+    session_add(tcase, faults_dead_context_fails_progress);
+    session_add(tcase, faults_create_beyond_tag_limit_fails);
 }
 
 int

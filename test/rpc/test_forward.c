@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls: arguments of every kind and size, and the users' own headers. */
+/* Calls: arguments of every kind and size, and user headers. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -42,7 +42,7 @@ on_every(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Answers with a blob of the encoded size that is asked for. */
+/* Responds with a blob of the requested encoded size. */
 static hg_return_t
 on_make(hg_handle_t handle)
 {
@@ -79,7 +79,7 @@ on_twice(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Has no procs, and says so to who asks for them. */
+/* An RPC without procs: HG_Get_input fails. */
 static hg_return_t
 on_bare(hg_handle_t handle)
 {
@@ -92,7 +92,7 @@ on_bare(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Has procs, and is called without a struct: there is nothing to decode. */
+/* An RPC with procs, called without a struct: there is nothing to decode. */
 static hg_return_t
 on_peek(hg_handle_t handle)
 {
@@ -110,7 +110,7 @@ on_peek(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Gets less than a number, whatever space the callers' headers have. */
+/* The payload is shorter than a number, whatever the space for user headers. */
 static hg_return_t
 on_short(hg_handle_t handle)
 {
@@ -124,7 +124,7 @@ on_short(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Turns the caller's header around, and echoes a number. */
+/* Reverses the caller's header, and echoes a number. */
 static hg_return_t
 on_header(hg_handle_t handle)
 {
@@ -208,7 +208,7 @@ ck_inner(const inner_t *a, const inner_t *b)
     ck_assert_pstr_eq(a->text, b->text);
 }
 
-START_TEST(forward_every_kind_comes_back)
+START_TEST(forward_every_type_is_echoed)
 {
     char text[] = "some text";
     every_t in = {-1, 0xfe, -0x1234, 0xfedc, -0x12345678, 0xfedcba98, INT64_MIN,
@@ -280,7 +280,7 @@ echo(struct session *s, hg_handle_t handle, uint32_t size)
     blob_free(&in);
 }
 
-START_TEST(forward_sizes_up_to_eager_come_back)
+START_TEST(forward_sizes_up_to_eager_are_echoed)
 {
     struct session s;
     hg_handle_t handle;
@@ -304,7 +304,7 @@ START_TEST(forward_sizes_up_to_eager_come_back)
 }
 END_TEST
 
-START_TEST(forward_input_of_eager_size_fits_one_byte_more_overflows)
+START_TEST(forward_input_beyond_eager_size_overflows)
 {
     struct session s;
     hg_handle_t handle;
@@ -328,7 +328,7 @@ START_TEST(forward_input_of_eager_size_fits_one_byte_more_overflows)
 }
 END_TEST
 
-START_TEST(forward_output_of_eager_size_fits_one_byte_more_overflows)
+START_TEST(forward_output_beyond_eager_size_overflows)
 {
     struct session s;
     hg_handle_t handle;
@@ -406,7 +406,7 @@ START_TEST(forward_null_struct_sends_no_payload)
 }
 END_TEST
 
-START_TEST(forward_offsets_carry_the_users_headers)
+START_TEST(forward_offsets_carry_user_headers)
 {
     struct session s;
     hg_handle_t handle;
@@ -444,8 +444,8 @@ START_TEST(forward_offsets_carry_the_users_headers)
 }
 END_TEST
 
-/* What is decoded begins behind the headers and ends with the message. */
-START_TEST(forward_offsets_are_no_payload)
+/* The decoded payload starts after the headers and ends with the message. */
+START_TEST(forward_offsets_are_not_payload)
 {
     struct session s;
     hg_handle_t handle;
@@ -460,7 +460,7 @@ START_TEST(forward_offsets_are_no_payload)
 }
 END_TEST
 
-START_TEST(forward_offsets_leave_the_eager_size_less)
+START_TEST(forward_offsets_reduce_the_eager_size)
 {
     struct session s;
     hg_handle_t handle;
@@ -490,19 +490,17 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, forward_every_kind_comes_back);
+    session_add(tcase, forward_every_type_is_echoed);
     session_add(tcase, forward_nothing_runs_handler);
-    session_add(tcase, forward_sizes_up_to_eager_come_back);
-    session_add(
-        tcase, forward_input_of_eager_size_fits_one_byte_more_overflows);
-    session_add(
-        tcase, forward_output_of_eager_size_fits_one_byte_more_overflows);
+    session_add(tcase, forward_sizes_up_to_eager_are_echoed);
+    session_add(tcase, forward_input_beyond_eager_size_overflows);
+    session_add(tcase, forward_output_beyond_eager_size_overflows);
     session_add(tcase, forward_input_twice_is_the_same);
     session_add(tcase, forward_without_proc_sends_no_payload);
     session_add(tcase, forward_null_struct_sends_no_payload);
-    session_add(tcase, forward_offsets_carry_the_users_headers);
-    session_add(tcase, forward_offsets_are_no_payload);
-    session_add(tcase, forward_offsets_leave_the_eager_size_less);
+    session_add(tcase, forward_offsets_carry_user_headers);
+    session_add(tcase, forward_offsets_are_not_payload);
+    session_add(tcase, forward_offsets_reduce_the_eager_size);
 }
 
 int

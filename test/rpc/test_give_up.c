@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handlers that return an error without an answer, which gives their handle up:
- * it is free again whether they destroyed it or not, and stays as long as
- * another thread has a reference. */
+/* Handlers that return an error without responding. Their handle is released
+ * whether they destroyed it or not, and stays valid as long as another thread
+ * holds a reference. */
 #include "counts.h"
 #include "rpcs.h"
 #include "talaria.h"
@@ -9,23 +9,23 @@
 #include <pthread.h>
 #include <string.h>
 
-#define ROUNDS 50U        /* of each kind */
-#define UNDECODABLE 3000U /* requests, over transports within a host */
+#define ROUNDS 50U        /* rounds of each kind */
+#define UNDECODABLE 3000U /* requests, over transports within one host */
 #define RECEIVES 4U
 #define CODE HG_PERMISSION
 
 /* What the handler does before it returns CODE. */
 enum kind {
     KIND_NOTHING,
-    KIND_INPUT, /* decodes in vain, and returns that error */
+    KIND_INPUT, /* fails to decode the input, and returns that error */
     KIND_DESTROY,
     KIND_DESTROY_TWICE,
     KIND_ANSWER_FAILS,
-    KIND_ANSWER,      /* whose callback destroys the handle */
+    KIND_ANSWER,      /* the respond callback destroys the handle */
     KIND_SHARE,       /* a second reference is kept for a while */
-    KIND_SHARE_AWAY,  /* and the handler gives its own back */
-    KIND_SHARE_EARLY, /* a thread gives the second one back at once */
-    KIND_THREAD,      /* or the only one */
+    KIND_SHARE_AWAY,  /* and the handler destroys its own */
+    KIND_SHARE_EARLY, /* a thread releases the second reference at once */
+    KIND_THREAD,      /* or the only reference */
     KIND_COUNT
 };
 
@@ -35,14 +35,15 @@ typedef struct {
 } request_t;
 
 struct shared {
-    _Atomic uint32_t handles; /* of targets that were made */
+    _Atomic uint32_t handles; /* target handles that were created */
     _Atomic uint32_t handled;
 };
 
-static hg_id_t request_id; /* does what its kind says */
-static hg_id_t way_id;     /* likewise, and is never answered */
+static hg_id_t request_id; /* handler acts as its kind says */
+static hg_id_t way_id;     /* the same, without a response */
 static hg_id_t drop_id;    /* drops the request */
-static hg_id_t end_id;     /* gives back what is kept; out: as it should be? */
+/* releases the kept reference; out: whether the handle was unchanged */
+static hg_id_t end_id;
 
 static struct shared *
 shared(void)
@@ -50,7 +51,8 @@ shared(void)
     return (struct shared *) ((char *) session_user() + RPCS_USER_OFFSET);
 }
 
-/* What a target cannot decode: more than there is. */
+/* A proc that the target fails to decode: it asks for more bytes than there
+ * are. */
 static hg_return_t
 hg_proc_request_t(hg_proc_t proc, void *data)
 {
@@ -154,7 +156,7 @@ on_drop(hg_handle_t handle)
     return CODE;
 }
 
-/* The handle that is kept is still that of its request. */
+/* The kept handle still belongs to its request. */
 static hg_return_t
 on_end(hg_handle_t handle)
 {
@@ -172,7 +174,7 @@ on_end(hg_handle_t handle)
 static hg_return_t
 handle_made(hg_handle_t handle, void *arg)
 {
-    /* Only a target's has no deadline. */
+    /* Handles of targets have no deadline. */
     if (talaria_handle_set_deadline(handle, 0) == HG_INVALID_ARG)
         atomic_fetch_add(&shared()->handles, 1);
     return HG_SUCCESS;
@@ -207,7 +209,7 @@ end_kept(struct session *s)
     hg_handle_t handle = session_handle(s, end_id);
     uint32_t good = 0;
 
-    /* What is free gets other requests meanwhile. */
+    /* Released handles receive other requests meanwhile. */
     for (unsigned i = 0; i < 3 * RECEIVES; i++)
         rpcs_ck_works(s);
     ck_assert_int_eq(session_forward(s, handle, NULL), HG_SUCCESS);
@@ -232,7 +234,7 @@ expected(enum kind kind)
     }
 }
 
-/* One request of a kind, and what became of it. */
+/* Sends one request of a kind and checks the outcome. */
 static void
 ck_request(struct session *s, hg_id_t id, enum kind kind, uint32_t number)
 {
@@ -246,9 +248,9 @@ ck_request(struct session *s, hg_id_t id, enum kind kind, uint32_t number)
         end_kept(s);
 }
 
-/* The target made no more handles than it has use for, and ends at once. */
+/* The target has not created needless handles, and stops at once. */
 static void
-end_lean(struct session *s)
+end_without_spare_handles(struct session *s)
 {
     uint64_t begin;
 
@@ -256,11 +258,11 @@ end_lean(struct session *s)
     rpcs_ck_works(s);
     begin = session_now_ms();
     session_end(s);
-    /* What is in use it waits for, for 5 s. */
+    /* For handles in use it would wait for 5 s. */
     ck_assert_uint_lt(session_now_ms() - begin, 2000);
 }
 
-START_TEST(give_up_by_an_error_frees_the_handle_once)
+START_TEST(failed_handler_releases_its_handle_once)
 {
     struct session s;
 
@@ -271,11 +273,11 @@ START_TEST(give_up_by_an_error_frees_the_handle_once)
         for (unsigned i = 0; i < ROUNDS; i++)
             ck_request(&s, request_id, kind, kind * ROUNDS + i);
     }
-    end_lean(&s);
+    end_without_spare_handles(&s);
 }
 END_TEST
 
-START_TEST(give_up_of_what_is_not_answered_frees_the_handle)
+START_TEST(failed_handler_without_response_releases_its_handle)
 {
     struct session s;
     struct call call;
@@ -296,12 +298,12 @@ START_TEST(give_up_of_what_is_not_answered_frees_the_handle)
         ck_assert_int_eq(call.ret, HG_CANCELED);
         ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     }
-    end_lean(&s);
+    end_without_spare_handles(&s);
 }
 END_TEST
 
-/* As the server in README.md does it. */
-START_TEST(give_up_of_thousands_of_undecodable_requests_keeps_no_handle)
+/* Like the server in README.md. */
+START_TEST(failed_handlers_of_many_undecodable_requests_keep_no_handle)
 {
     struct session s;
     hg_handle_t handle;
@@ -313,17 +315,17 @@ START_TEST(give_up_of_thousands_of_undecodable_requests_keeps_no_handle)
     for (unsigned i = 0; i < count; i++)
         ck_assert_int_eq(session_forward(&s, handle, &request), HG_OVERFLOW);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    end_lean(&s);
+    end_without_spare_handles(&s);
 }
 END_TEST
 
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, give_up_by_an_error_frees_the_handle_once);
-    session_add(tcase, give_up_of_what_is_not_answered_frees_the_handle);
+    session_add(tcase, failed_handler_releases_its_handle_once);
+    session_add(tcase, failed_handler_without_response_releases_its_handle);
     session_add(
-        tcase, give_up_of_thousands_of_undecodable_requests_keeps_no_handle);
+        tcase, failed_handlers_of_many_undecodable_requests_keep_no_handle);
 }
 
 int

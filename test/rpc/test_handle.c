@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles: references, reset, what is attached to them, and refusals. */
+/* Handles: references, reset, user data, and invalid arguments. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -76,7 +76,7 @@ START_TEST(handle_references_are_back_at_one_after_failure)
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_NOENTRY);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
-    /* Nothing that could not start has changed it either. */
+    /* Calls that could not start have not changed it either. */
     ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL,
                          HG_Register_name(HG_Get_info(handle)->hg_class,
                              "refused", proc_refused, NULL, NULL)),
@@ -92,7 +92,7 @@ START_TEST(handle_references_are_back_at_one_after_failure)
 }
 END_TEST
 
-START_TEST(handle_null_address_and_id_are_set_by_reset)
+START_TEST(handle_reset_sets_null_address_and_id)
 {
     struct session s;
     hg_handle_t handle;
@@ -134,7 +134,7 @@ START_TEST(handle_reset_with_null_keeps_the_old)
     ck_assert_ptr_eq(info->context, s.context);
     ck_assert_uint_eq(info->context_id, 0);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    /* Its own borrowed address is a valid one to be reset to. */
+    /* HG_Reset accepts the handle's own borrowed address. */
     ck_assert_int_eq(
         HG_Reset(handle, HG_Get_info(handle)->addr, 0), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
@@ -155,7 +155,7 @@ START_TEST(handle_reset_to_other_target_and_rpc_reaches_it)
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     ck_assert_int_eq(HG_Reset(handle, other, rpcs_id(RPC_LET_GO)), HG_SUCCESS);
-    /* The handle holds the address. */
+    /* The handle holds a reference to the address. */
     ck_assert_int_eq(HG_Addr_free(s.hg_class, other), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, &(uint32_t){0}), HG_SUCCESS);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 1);
@@ -236,7 +236,7 @@ START_TEST(handle_destroyed_before_its_callback_lives_until_then)
 }
 END_TEST
 
-START_TEST(handle_destroyed_inside_its_callback_is_gone_after)
+START_TEST(handle_destroyed_inside_its_callback_is_freed_after)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -261,7 +261,7 @@ count_freed(void *data)
     *(uint32_t *) data += 1;
 }
 
-START_TEST(handle_data_survives_reset_and_goes_with_the_handle)
+START_TEST(handle_data_survives_reset_and_is_freed_with_handle)
 {
     struct session s;
     uint32_t first = 0, second = 0;
@@ -290,12 +290,12 @@ START_TEST(handle_data_survives_reset_and_goes_with_the_handle)
 }
 END_TEST
 
-/* How the create callback and the handlers of a process get along: each handle
- * gets a mark when it is made. */
+/* Data shared by the create callback and the handlers of a process: each new
+ * handle gets a mark. */
 struct marks {
     _Atomic uint32_t made;
     _Atomic uint32_t freed;
-    _Atomic uint32_t marked; /* requests that found their mark */
+    _Atomic uint32_t marked; /* requests whose handle had its mark */
 };
 
 static int the_mark, the_arg;
@@ -361,13 +361,13 @@ START_TEST(handle_create_callback_sees_every_new_handle)
     uint32_t made, freed_before;
 
     session_begin(&s, _i, &setup_marking);
-    ck_assert_uint_eq(marks()->made, 4); /* the target's receives */
+    ck_assert_uint_eq(marks()->made, 4); /* receives posted by the target */
     handle = session_handle(&s, marked_id);
     ck_assert_uint_eq(marks()->made, 5);
     ck_assert_ptr_eq(HG_Get_data(handle), &the_mark);
     for (unsigned i = 0; i < 50; i++)
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    /* Handles that the target uses again still have what they were given. */
+    /* Reused handles of the target keep their data. */
     ck_assert_uint_eq(marks()->marked, 50);
     made = marks()->made;
     freed_before = marks()->freed;
@@ -387,7 +387,7 @@ refuse(hg_handle_t handle, void *arg)
     return HG_ACCESS;
 }
 
-START_TEST(handle_create_callback_that_fails_fails_the_making)
+START_TEST(handle_create_callback_failure_fails_create)
 {
     struct session s;
     hg_handle_t handle = HG_HANDLE_NULL, kept;
@@ -399,7 +399,7 @@ START_TEST(handle_create_callback_that_fails_fails_the_making)
         HG_SUCCESS);
     ck_assert_int_eq(
         HG_Create(s.context, s.target, rpcs_id(RPC_EMPTY), &handle), HG_ACCESS);
-    /* And when a handle is used anew. */
+    /* Called for reused handles too. */
     ck_assert_int_eq(HG_Destroy(kept), HG_SUCCESS);
     ck_assert_int_eq(
         HG_Create(s.context, s.target, rpcs_id(RPC_EMPTY), &handle), HG_ACCESS);
@@ -448,7 +448,7 @@ START_TEST(handle_of_unregistered_rpc_noentry)
 }
 END_TEST
 
-START_TEST(handle_target_context_that_is_not_there_fails)
+START_TEST(handle_set_target_id_0_works)
 {
     struct session s;
     hg_handle_t handle;
@@ -509,18 +509,18 @@ add(TCase *tcase)
 {
     session_add(tcase, handle_references_are_back_at_one_after_success);
     session_add(tcase, handle_references_are_back_at_one_after_failure);
-    session_add(tcase, handle_null_address_and_id_are_set_by_reset);
+    session_add(tcase, handle_reset_sets_null_address_and_id);
     session_add(tcase, handle_reset_with_null_keeps_the_old);
     session_add(tcase, handle_reset_to_other_target_and_rpc_reaches_it);
     session_add(tcase, handle_in_flight_busy);
     session_add(tcase, handle_destroyed_before_its_callback_lives_until_then);
-    session_add(tcase, handle_destroyed_inside_its_callback_is_gone_after);
-    session_add(tcase, handle_data_survives_reset_and_goes_with_the_handle);
+    session_add(tcase, handle_destroyed_inside_its_callback_is_freed_after);
+    session_add(tcase, handle_data_survives_reset_and_is_freed_with_handle);
     session_add(tcase, handle_create_callback_sees_every_new_handle);
-    session_add(tcase, handle_create_callback_that_fails_fails_the_making);
+    session_add(tcase, handle_create_callback_failure_fails_create);
     session_add(tcase, handle_info_address_is_borrowed);
     session_add(tcase, handle_of_unregistered_rpc_noentry);
-    session_add(tcase, handle_target_context_that_is_not_there_fails);
+    session_add(tcase, handle_set_target_id_0_works);
     session_add(tcase, handle_null_or_wrong_role_invalid);
 }
 

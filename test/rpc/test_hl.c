@@ -47,13 +47,14 @@ MERCURY_GEN_RPC_VOID(say,
     ((hg_const_string_t) (text))((uint8_t) (times))((hg_const_string_t) (more)))
 
 static void
-hush(void)
+silent(void)
 {
     atomic_store(&shared()->said, 0);
 }
-MERCURY_GEN_RPC_VOID(hush, )
+MERCURY_GEN_RPC_VOID(silent, )
 
-/* Calls the other one, and waits, inside a callback of the one who waits. */
+/* Calls the other function and waits for it, inside a callback of the waiting
+ * caller. */
 static talaria_request_class_t *outer_class;
 static hg_addr_t outer_addr;
 
@@ -68,7 +69,7 @@ outer(int32_t a)
 }
 MERCURY_GEN_RPC(outer, int32_t, ((int32_t) (a)))
 
-/* Only ever asked for. */
+/* Only tested, never waited for. */
 void nowhere(int32_t a);
 MERCURY_GEN_RPC_VOID(nowhere, ((int32_t) (a)))
 
@@ -84,7 +85,7 @@ static void
 open_all(hg_class_t *hg_class)
 {
     if (!add_register(hg_class) || !answer_register(hg_class) ||
-        !say_register(hg_class) || !hush_register(hg_class) ||
+        !say_register(hg_class) || !silent_register(hg_class) ||
         !outer_register(hg_class) ||
         !MERCURY_REGISTER(hg_class, "never", void, void, on_never))
         abort();
@@ -117,7 +118,7 @@ START_TEST(hl_function_is_called_and_waited_for)
         say_call(requests, addr, LONG_MS, "spoken", 3, NULL), HG_SUCCESS);
     ck_assert_uint_eq(atomic_load(&shared()->said), 3);
     ck_assert_str_eq(shared()->text, "spoken");
-    ck_assert_int_eq(hush_call(requests, addr, LONG_MS), HG_SUCCESS);
+    ck_assert_int_eq(silent_call(requests, addr, LONG_MS), HG_SUCCESS);
     ck_assert_uint_eq(atomic_load(&shared()->said), 0);
     ck_assert_int_eq(HG_Addr_free(s.hg_class, addr), HG_SUCCESS);
     hg_request_finalize(requests, NULL);
@@ -125,7 +126,7 @@ START_TEST(hl_function_is_called_and_waited_for)
 }
 END_TEST
 
-START_TEST(hl_call_that_cannot_be_says_why)
+START_TEST(hl_call_that_fails_returns_its_error)
 {
     struct session s;
     hg_request_class_t *requests;
@@ -157,14 +158,14 @@ START_TEST(hl_call_that_cannot_be_says_why)
 }
 END_TEST
 
-START_TEST(hl_function_may_call_and_wait_in_turn)
+START_TEST(hl_functions_nest_calls_and_waits)
 {
     struct session s;
     hg_request_class_t *requests;
     int32_t doubled = 0;
 
     session_begin(&s, _i, &setup);
-    /* Where both are one, the wait is within the wait. */
+    /* With one class for both, the waits nest. */
     if (s.mode->shape == SESSION_SELF) {
         requests = hg_request_init(NULL, NULL, s.context);
         outer_class = requests;
@@ -248,7 +249,7 @@ count_progress(unsigned int timeout, void *arg)
 
 static hg_request_t *due;
 
-/* Runs nothing until it was asked several times. */
+/* Runs no callback before it was called several times. */
 static int
 count_trigger(unsigned int timeout, unsigned int *flag, void *arg)
 {
@@ -262,7 +263,7 @@ count_trigger(unsigned int timeout, unsigned int *flag, void *arg)
     return 0;
 }
 
-START_TEST(hl_request_waits_by_the_functions_it_was_given)
+START_TEST(hl_request_waits_with_given_functions)
 {
     unsigned int left = 4, flag = 7;
     void *arg = NULL;
@@ -279,7 +280,8 @@ START_TEST(hl_request_waits_by_the_functions_it_was_given)
     ck_assert_ptr_eq(hg_request_get_data(due), &flag);
     ck_assert_int_eq(hg_request_wait(due, 0, &flag), 0);
     ck_assert_uint_eq(flag, 0);
-    /* Before and after the one progress that a program's own loop lives on. */
+    /* Triggers before and after its only progress: programs that poll rely on
+     * it. */
     ck_assert_uint_eq(left, 2);
     ck_assert_uint_eq(progressed, 1);
     ck_assert_int_eq(hg_request_wait(due, LONG_MS, &flag), 0);
@@ -309,7 +311,7 @@ END_TEST
 static void *
 complete_later(void *arg)
 {
-    /* So that who waits is in progress by then, as a rule. */
+    /* By then the waiting thread is usually in progress. */
     struct timespec nap = {.tv_nsec = 30000000};
 
     nanosleep(&nap, NULL);
@@ -356,10 +358,10 @@ static void
 add_cases(TCase *tcase)
 {
     session_add(tcase, hl_function_is_called_and_waited_for);
-    session_add(tcase, hl_call_that_cannot_be_says_why);
-    session_add(tcase, hl_function_may_call_and_wait_in_turn);
+    session_add(tcase, hl_call_that_fails_returns_its_error);
+    session_add(tcase, hl_functions_nest_calls_and_waits);
     session_add(tcase, hl_threads_share_a_class);
-    tcase_add_test(tcase, hl_request_waits_by_the_functions_it_was_given);
+    tcase_add_test(tcase, hl_request_waits_with_given_functions);
     session_add(tcase, hl_request_completed_elsewhere_is_noticed);
 }
 

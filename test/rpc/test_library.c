@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The library as a whole: versions, names of codes, options, the log. */
+/* The library as a whole: versions, error names, options, the log. */
 #include "na.h"
 #include "session.h"
 #include "talaria.h"
@@ -51,7 +51,7 @@ begin(void)
         ck_assert_int_eq(talaria_plugin_register(&loop_plugin), NA_SUCCESS);
 }
 
-START_TEST(library_version_is_that_of_the_headers)
+START_TEST(library_version_matches_the_headers)
 {
     unsigned major = 99, minor = 99, patch = 99;
 
@@ -112,7 +112,7 @@ START_TEST(library_lists_the_devices_of_a_protocol)
 }
 END_TEST
 
-START_TEST(library_init_that_fails_says_why_in_one_line)
+START_TEST(library_init_failure_logs_one_reason)
 {
     static const char *const wrong[] = {
         "no_such_plugin+tcp", "loop+no_such_protocol", "", "++", NULL};
@@ -131,7 +131,7 @@ START_TEST(library_init_that_fails_says_why_in_one_line)
 }
 END_TEST
 
-START_TEST(library_init_with_senseless_options_fails)
+START_TEST(library_init_with_invalid_options_fails)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
     struct talaria_open_result *result;
@@ -158,7 +158,7 @@ START_TEST(library_init_with_senseless_options_fails)
 }
 END_TEST
 
-/* Memory behind the fields of an old program is not looked at. */
+/* Memory beyond the fields of an old program's version is not read. */
 START_TEST(library_init_reads_the_fields_of_its_version)
 {
     struct hg_init_info info;
@@ -169,7 +169,8 @@ START_TEST(library_init_reads_the_fields_of_its_version)
 
     begin();
     info = HG_INIT_INFO_INITIALIZER;
-    /* At its exact size, so that the address sanitizer sees what is read. */
+    /* Allocated at its exact size, so that AddressSanitizer detects reads
+     * beyond it. */
     old = malloc(of_2_2);
     memcpy(old, &info, of_2_2);
     hg_class =
@@ -188,7 +189,7 @@ START_TEST(library_init_reads_the_fields_of_its_version)
     ck_assert_ptr_nonnull(hg_class);
     ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
     free(old);
-    /* What an old version has not is not senseless in it. */
+    /* Fields that an old version lacks are not checked. */
     info.traffic_class = (enum na_traffic_class) 77;
     hg_class =
         HG_Init_opt2(session_transport(), false, HG_VERSION(2, 3), &info);
@@ -202,7 +203,7 @@ START_TEST(library_init_reads_the_fields_of_its_version)
 }
 END_TEST
 
-START_TEST(library_init_uses_the_class_it_is_given)
+START_TEST(library_init_uses_the_given_na_class)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
     na_class_t *na_class;
@@ -228,7 +229,7 @@ START_TEST(library_init_uses_the_class_it_is_given)
 }
 END_TEST
 
-START_TEST(library_log_level_says_what_is_written)
+START_TEST(library_log_level_filters_messages)
 {
     hg_class_t *hg_class;
 
@@ -236,7 +237,7 @@ START_TEST(library_log_level_says_what_is_written)
     HG_Set_log_level("none");
     ck_assert_ptr_null(HG_Init("no_such_plugin+tcp", true));
     ck_assert_str_eq(logged, "");
-    HG_Set_log_level("loud"); /* changes nothing */
+    HG_Set_log_level("loud"); /* no effect */
     ck_assert_ptr_null(HG_Init("no_such_plugin+tcp", true));
     ck_assert_str_eq(logged, "");
     HG_Set_log_level("error");
@@ -247,7 +248,7 @@ START_TEST(library_log_level_says_what_is_written)
     hg_class = HG_Init(session_transport(), true);
     ck_assert_ptr_nonnull(hg_class);
     ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
-    /* What a subsystem says beyond errors can be turned off. */
+    /* Messages of a subsystem below level error can be turned off. */
     HG_Set_log_subsys("~plugin,~transport,~na,~hg,~bulk,~proc");
     forget_log();
     hg_class = HG_Init(session_transport(), true);
@@ -260,7 +261,7 @@ START_TEST(library_log_level_says_what_is_written)
 }
 END_TEST
 
-START_TEST(library_log_goes_where_it_is_sent)
+START_TEST(library_log_uses_set_stream_and_func)
 {
     FILE *stream = tmpfile();
     char line[4096] = ""; /* with the paths of the build */
@@ -289,7 +290,7 @@ START_TEST(library_log_goes_where_it_is_sent)
 }
 END_TEST
 
-START_TEST(library_cleanup_touches_nothing_in_use)
+START_TEST(library_cleanup_keeps_open_classes)
 {
     hg_class_t *hg_class;
     hg_context_t *context;
@@ -310,8 +311,8 @@ START_TEST(library_cleanup_touches_nothing_in_use)
 }
 END_TEST
 
-/* A program opens and closes again and again without growing. */
-START_TEST(library_opens_and_closes_again_and_again)
+/* A program that opens and closes classes repeatedly does not grow. */
+START_TEST(library_repeated_open_and_close_does_not_leak)
 {
     begin();
     for (int i = 0; i < 50; i++) {
@@ -332,17 +333,17 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_test(tcase, library_version_is_that_of_the_headers);
+    tcase_add_test(tcase, library_version_matches_the_headers);
     tcase_add_test(tcase, library_every_code_has_a_name);
     tcase_add_test(tcase, library_lists_the_devices_of_a_protocol);
-    tcase_add_test(tcase, library_init_that_fails_says_why_in_one_line);
-    tcase_add_test(tcase, library_init_with_senseless_options_fails);
+    tcase_add_test(tcase, library_init_failure_logs_one_reason);
+    tcase_add_test(tcase, library_init_with_invalid_options_fails);
     tcase_add_test(tcase, library_init_reads_the_fields_of_its_version);
-    tcase_add_test(tcase, library_init_uses_the_class_it_is_given);
-    tcase_add_test(tcase, library_log_level_says_what_is_written);
-    tcase_add_test(tcase, library_log_goes_where_it_is_sent);
-    tcase_add_test(tcase, library_cleanup_touches_nothing_in_use);
-    tcase_add_test(tcase, library_opens_and_closes_again_and_again);
+    tcase_add_test(tcase, library_init_uses_the_given_na_class);
+    tcase_add_test(tcase, library_log_level_filters_messages);
+    tcase_add_test(tcase, library_log_uses_set_stream_and_func);
+    tcase_add_test(tcase, library_cleanup_keeps_open_classes);
+    tcase_add_test(tcase, library_repeated_open_and_close_does_not_leak);
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls to oneself, which need no transport: within one context, across
- * contexts and threads, of a class that does not listen. */
+/* Calls to self, without a transport: within one context, across contexts and
+ * threads, with a class that does not listen. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -51,14 +51,14 @@ forward_to(struct session *s, hg_addr_t addr, enum rpc rpc, void *in)
     return ret;
 }
 
-/* Requests that the transport was given, as far as that can be told. */
+/* Requests submitted to the transport, as far as that can be counted. */
 static uint32_t
 sent(void)
 {
     return session_is_loop() ? loop_submitted(LOOP_SEND_UNEXPECTED) : 0;
 }
 
-START_TEST(loopback_of_every_self_address_spares_the_transport)
+START_TEST(loopback_of_every_self_address_bypasses_the_transport)
 {
     struct session s;
     hg_addr_t copy, found, again;
@@ -85,7 +85,7 @@ START_TEST(loopback_of_every_self_address_spares_the_transport)
 }
 END_TEST
 
-START_TEST(loopback_off_takes_the_transport)
+START_TEST(loopback_off_uses_the_transport)
 {
     static const struct session_setup setup_off = {
         .open = rpcs_open, .stopping = rpcs_stopping, .init = without_loopback};
@@ -100,7 +100,7 @@ START_TEST(loopback_off_takes_the_transport)
 }
 END_TEST
 
-START_TEST(loopback_ends_as_any_call_does)
+START_TEST(loopback_codes_match_those_of_a_call)
 {
     struct session s;
     int32_t code = HG_PERMISSION;
@@ -131,7 +131,7 @@ on_where(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* As with Mercury: the other context is progressed by nobody. */
+/* As with Mercury: nothing progresses the other context. */
 START_TEST(loopback_runs_on_the_callers_context)
 {
     static const uint8_t ids[] = {0, 1, 255};
@@ -232,7 +232,7 @@ START_TEST(loopback_respond_calls_back_before_forward)
 }
 END_TEST
 
-/* The origin of the other modes does not listen. */
+/* In the other modes the origin does not listen. */
 START_TEST(loopback_works_without_listening)
 {
     struct session s;
@@ -268,7 +268,7 @@ relayed(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Asks who asked, and answers afterwards. */
+/* Looks up the caller's address, and responds afterwards. */
 static hg_return_t
 on_relay(hg_handle_t handle)
 {
@@ -293,7 +293,7 @@ open_relay(hg_class_t *hg_class)
     relay_id = MERCURY_REGISTER(hg_class, "relay", void, void, on_relay);
 }
 
-START_TEST(loopback_shows_the_self_address_that_can_be_forwarded_to)
+START_TEST(loopback_origin_address_can_be_called_back)
 {
     static const struct session_setup setup_relay = {
         .open = open_relay, .init = with_loopback};
@@ -322,7 +322,7 @@ count_created(hg_handle_t handle, void *arg)
     return HG_SUCCESS;
 }
 
-START_TEST(loopback_uses_its_handles_again)
+START_TEST(loopback_reuses_handles)
 {
     struct session s;
     hg_handle_t handle;
@@ -344,7 +344,7 @@ START_TEST(loopback_uses_its_handles_again)
         ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
         blob_free(&in);
     }
-    /* One at each side. */
+    /* One handle at each side. */
     ck_assert_uint_eq(created, 2);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
@@ -357,7 +357,7 @@ is_threaded(int mode)
     return is_self(mode) && session_mode_at(mode)->thread_mode == 0;
 }
 
-/* A context with a thread of its own, which calls the others' and then leaves. */
+/* A context with its own thread, which calls the others' and then ends. */
 struct caller {
     pthread_t thread;
     hg_context_t *context;
@@ -391,7 +391,7 @@ call_others(void *arg)
     return NULL;
 }
 
-/* Contexts of the session's class, the first one its own. */
+/* Contexts of the session's class, the first one being the session's. */
 static void
 call_one_another(hg_context_t *const contexts[2], hg_addr_t target)
 {
@@ -401,7 +401,7 @@ call_one_another(hg_context_t *const contexts[2], hg_addr_t target)
         callers[i] = (struct caller){.context = contexts[i],
             .target = target,
             .to = i == 0,
-            /* One is done long before the other. */
+            /* One finishes long before the other. */
             .count = test_count(TEST_PROGRESS_CALLS) / (i == 0 ? 100 : 10)};
         ck_assert_int_eq(
             pthread_create(&callers[i].thread, NULL, call_others, &callers[i]),
@@ -411,7 +411,7 @@ call_one_another(hg_context_t *const contexts[2], hg_addr_t target)
         ck_assert_int_eq(pthread_join(callers[i].thread, NULL), 0);
 }
 
-START_TEST(loopback_of_a_thread_waits_for_no_other)
+START_TEST(loopback_threads_are_independent)
 {
     struct session s;
     hg_context_t *contexts[2];
@@ -429,8 +429,8 @@ START_TEST(loopback_of_a_thread_waits_for_no_other)
 }
 END_TEST
 
-/* Nor needs a context that is a thread's own the transport. */
-START_TEST(loopback_of_contexts_of_one_thread_each)
+/* The same in mode NA_THREAD_MODE_SINGLE_CTX: no transport either. */
+START_TEST(loopback_with_single_threaded_contexts)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
     struct session s;
@@ -457,7 +457,7 @@ START_TEST(loopback_of_contexts_of_one_thread_each)
 }
 END_TEST
 
-/* Answers what is kept, in a thread of its own. */
+/* Responds to the kept request from another thread. */
 static void *
 answer_in_thread(void *arg)
 {
@@ -494,9 +494,9 @@ START_TEST(loopback_answered_from_another_thread)
 }
 END_TEST
 
-/* The answer, from another thread, races with the cancel; and with the next
- * use of both handles. */
-START_TEST(loopback_cancelled_while_it_is_answered_calls_back_once)
+/* The response of another thread races with the cancel, and with the next use
+ * of both handles. */
+START_TEST(loopback_cancel_races_with_answer)
 {
     struct session s;
     hg_handle_t handle;
@@ -569,7 +569,7 @@ START_TEST(loopback_never_answered_waits_until_cancelled)
             HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
         session_quiet(&s);
         ck_assert_uint_eq(call.called, 0);
-        /* What was dropped serves others meanwhile. */
+        /* The handle of the dropped request serves other calls meanwhile. */
         rpcs_ck_works(&s);
         ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
         session_wait(&s, &call.called, 1);
@@ -582,8 +582,8 @@ START_TEST(loopback_never_answered_waits_until_cancelled)
 }
 END_TEST
 
-/* Waits for seconds, and runs in one mode. */
-START_TEST(loopback_under_way_ends_with_its_context)
+/* Waits for seconds, so it runs in one mode. */
+START_TEST(loopback_pending_ends_with_its_context)
 {
     static const struct session_setup setup_drop = {
         .open = open_drop, .init = with_loopback};
@@ -609,21 +609,20 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, loopback_of_every_self_address_spares_the_transport);
-    session_add(tcase, loopback_off_takes_the_transport);
-    session_add(tcase, loopback_ends_as_any_call_does);
+    session_add(tcase, loopback_of_every_self_address_bypasses_the_transport);
+    session_add(tcase, loopback_off_uses_the_transport);
+    session_add(tcase, loopback_codes_match_those_of_a_call);
     session_add(tcase, loopback_runs_on_the_callers_context);
     session_add(tcase, loopback_respond_calls_back_before_forward);
     session_add(tcase, loopback_works_without_listening);
-    session_add(
-        tcase, loopback_shows_the_self_address_that_can_be_forwarded_to);
-    session_add(tcase, loopback_uses_its_handles_again);
-    session_add(tcase, loopback_of_a_thread_waits_for_no_other);
-    tcase_add_test(tcase, loopback_of_contexts_of_one_thread_each);
+    session_add(tcase, loopback_origin_address_can_be_called_back);
+    session_add(tcase, loopback_reuses_handles);
+    session_add(tcase, loopback_threads_are_independent);
+    tcase_add_test(tcase, loopback_with_single_threaded_contexts);
     session_add(tcase, loopback_answered_from_another_thread);
-    session_add(tcase, loopback_cancelled_while_it_is_answered_calls_back_once);
+    session_add(tcase, loopback_cancel_races_with_answer);
     session_add(tcase, loopback_never_answered_waits_until_cancelled);
-    tcase_add_test(tcase, loopback_under_way_ends_with_its_context);
+    tcase_add_test(tcase, loopback_pending_ends_with_its_context);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that are received many in one buffer. */
+/* Multi-receive: several requests received into one buffer. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -8,11 +8,11 @@
 
 enum { HELD_MAX = 128 };
 
-/* Requests whose input is decoded only when they are let go. */
+/* Requests that are decoded only when they are released. */
 static hg_handle_t held[HELD_MAX];
 static _Atomic uint32_t held_count;
 static _Atomic bool release_input;
-static _Atomic bool pass; /* hold no more */
+static _Atomic bool pass; /* stop keeping requests */
 static _Atomic uint32_t passed;
 static hg_id_t hold_id, go_id, counters_id;
 static struct hg_diag_counters counters;
@@ -34,7 +34,7 @@ on_hold(hg_handle_t handle)
 }
 
 static void
-let_go(void)
+release_held(void)
 {
     while (atomic_load(&held_count) > 0) {
         hg_handle_t handle = held[atomic_fetch_sub(&held_count, 1) - 1];
@@ -54,7 +54,7 @@ let_go(void)
 static hg_return_t
 on_go(hg_handle_t handle)
 {
-    let_go();
+    release_held();
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
     return HG_Destroy(handle);
 }
@@ -135,7 +135,7 @@ init_off(struct hg_init_info *info)
 
 #define SETUP(which)                                                           \
     static const struct session_setup setup_##which = {                        \
-        .open = open_all, .stopping = let_go, .init = init_##which}
+        .open = open_all, .stopping = release_held, .init = init_##which}
 SETUP(usual);
 SETUP(two);
 SETUP(copy);
@@ -165,7 +165,7 @@ forward_all(struct session *s, hg_id_t id, unsigned count)
     }
 }
 
-/* Each gets back what it has sent, or nothing. */
+/* Each answered call got back what it sent. */
 static void
 ck_all_answered(struct session *s, unsigned count, bool empty)
 {
@@ -200,7 +200,7 @@ rounds(struct session *s, unsigned count)
     }
 }
 
-START_TEST(multi_recv_takes_few_receives)
+START_TEST(multi_recv_posts_few_receives)
 {
     struct session s;
     uint32_t posted;
@@ -209,7 +209,7 @@ START_TEST(multi_recv_takes_few_receives)
     ck_assert_uint_eq(loop_submitted(LOOP_RECV_UNEXPECTED), 4);
     rounds(&s, 10);
     posted = loop_submitted(LOOP_RECV_UNEXPECTED);
-    /* Posted again as often as they were full, and no oftener. */
+    /* Reposted exactly as often as buffers were full. */
     ck_assert_uint_gt(posted, 4);
     ck_assert_uint_lt(posted, 640);
     call(&s, counters_id);
@@ -218,7 +218,7 @@ START_TEST(multi_recv_takes_few_receives)
 }
 END_TEST
 
-START_TEST(multi_recv_off_posts_one_a_request)
+START_TEST(multi_recv_off_posts_one_receive_per_request)
 {
     struct session s;
 
@@ -231,8 +231,9 @@ START_TEST(multi_recv_off_posts_one_a_request)
 }
 END_TEST
 
-/* What handles refer to stays as it came, however much comes after it. */
-START_TEST(multi_recv_holds_what_is_referred_to)
+/* Input that a handle refers to is not overwritten, however many requests
+ * follow. */
+START_TEST(multi_recv_keeps_referenced_input)
 {
     struct session s;
 
@@ -249,9 +250,8 @@ START_TEST(multi_recv_holds_what_is_referred_to)
 }
 END_TEST
 
-/* Requests that are kept keep their buffers, each another one, and others come in
- * all the same. */
-START_TEST(multi_recv_requests_kept_stop_nobody)
+/* Kept requests each hold a different buffer, and others are still received. */
+START_TEST(multi_recv_kept_requests_do_not_block_others)
 {
     static hg_handle_t kept[HELD_MAX];
     static struct call calls[HELD_MAX];
@@ -283,7 +283,7 @@ START_TEST(multi_recv_requests_kept_stop_nobody)
 }
 END_TEST
 
-/* More is held than two buffers hold: it is copied out of them. */
+/* More is held than two buffers have room for: requests are copied out. */
 START_TEST(multi_recv_copies_when_buffers_run_short)
 {
     struct session s;
@@ -299,7 +299,7 @@ START_TEST(multi_recv_copies_when_buffers_run_short)
 }
 END_TEST
 
-/* The same without copies: their buffers are given back early. */
+/* The same without copies: the input is released early. */
 START_TEST(multi_recv_input_released_early)
 {
     struct session s;
@@ -326,7 +326,7 @@ START_TEST(multi_recv_more_requests_than_handles)
 }
 END_TEST
 
-START_TEST(multi_recv_makes_more_handles)
+START_TEST(multi_recv_creates_more_handles)
 {
     struct session s;
 
@@ -339,8 +339,8 @@ START_TEST(multi_recv_makes_more_handles)
 }
 END_TEST
 
-/* There are as many handles as requests when the last buffer is full, and all are
- * held: more of both are made. */
+/* The last buffer is full, all handles are held, none is left: the core creates
+ * more of both. */
 START_TEST(multi_recv_last_handle_and_last_buffer_end_together)
 {
     struct session s;
@@ -354,8 +354,9 @@ START_TEST(multi_recv_last_handle_and_last_buffer_end_together)
 }
 END_TEST
 
-/* One handle is held, others wait for it, their origin given up. */
-START_TEST(multi_recv_requests_that_wait_come_in_turn)
+/* One handle is held, other requests wait for it, and their origin cancels
+ * them. */
+START_TEST(multi_recv_waiting_requests_are_handled_in_order)
 {
     struct session s;
 
@@ -373,14 +374,14 @@ START_TEST(multi_recv_requests_that_wait_come_in_turn)
     }
     atomic_store(&pass, true);
     loop_cancel_set(LOOP_CANCEL_LATE);
-    session_end(&s); /* lets go of the first */
-    /* Its answer may end only with the context. */
+    session_end(&s); /* releases the first request */
+    /* Its send may not end before the context does. */
     if (!s.mode->late)
         ck_assert_uint_eq(atomic_load(&passed), 9);
 }
 END_TEST
 
-START_TEST(multi_recv_that_fails_is_posted_again)
+START_TEST(multi_recv_failure_is_posted_again)
 {
     struct session s;
 
@@ -399,7 +400,7 @@ START_TEST(multi_recv_that_fails_is_posted_again)
 }
 END_TEST
 
-START_TEST(multi_recv_of_wrong_bytes)
+START_TEST(multi_recv_of_malformed_requests)
 {
     struct session s;
 
@@ -414,7 +415,7 @@ START_TEST(multi_recv_of_wrong_bytes)
 }
 END_TEST
 
-START_TEST(multi_recv_that_cannot_be_cancelled)
+START_TEST(multi_recv_without_cancel)
 {
     struct session s;
 
@@ -428,19 +429,19 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, multi_recv_takes_few_receives);
-    session_add(tcase, multi_recv_off_posts_one_a_request);
-    session_add(tcase, multi_recv_holds_what_is_referred_to);
-    session_add(tcase, multi_recv_requests_kept_stop_nobody);
+    session_add(tcase, multi_recv_posts_few_receives);
+    session_add(tcase, multi_recv_off_posts_one_receive_per_request);
+    session_add(tcase, multi_recv_keeps_referenced_input);
+    session_add(tcase, multi_recv_kept_requests_do_not_block_others);
     session_add(tcase, multi_recv_copies_when_buffers_run_short);
     session_add(tcase, multi_recv_input_released_early);
     session_add(tcase, multi_recv_more_requests_than_handles);
-    session_add(tcase, multi_recv_makes_more_handles);
+    session_add(tcase, multi_recv_creates_more_handles);
     session_add(tcase, multi_recv_last_handle_and_last_buffer_end_together);
-    session_add(tcase, multi_recv_requests_that_wait_come_in_turn);
-    session_add(tcase, multi_recv_that_fails_is_posted_again);
-    session_add(tcase, multi_recv_of_wrong_bytes);
-    session_add(tcase, multi_recv_that_cannot_be_cancelled);
+    session_add(tcase, multi_recv_waiting_requests_are_handled_in_order);
+    session_add(tcase, multi_recv_failure_is_posted_again);
+    session_add(tcase, multi_recv_of_malformed_requests);
+    session_add(tcase, multi_recv_without_cancel);
 }
 
 int

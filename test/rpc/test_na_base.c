@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Classes, contexts and addresses of the NA interface; polling and waiting;
- * receiving many messages into one buffer. */
+ * multi-receive. */
 #include "counts.h"
 #include "log_watch.h"
 #include "na_pair.h"
@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-START_TEST(base_version_and_names_of_codes)
+START_TEST(base_version_and_error_names)
 {
     unsigned major = 99, minor = 99, patch = 99;
 
@@ -34,7 +34,7 @@ START_TEST(base_version_and_names_of_codes)
 }
 END_TEST
 
-START_TEST(base_version_of_header_and_library_agree)
+START_TEST(base_version_of_header_matches_library)
 {
     unsigned int major, minor, patch;
 
@@ -51,7 +51,7 @@ START_TEST(base_version_of_header_and_library_agree)
 }
 END_TEST
 
-START_TEST(base_class_says_what_it_is)
+START_TEST(base_class_getters_match_init)
 {
     struct na_pair pair;
     struct talaria_report *report = NULL;
@@ -180,7 +180,7 @@ START_TEST(base_context_with_operations_busy)
 }
 END_TEST
 
-START_TEST(base_address_through_string_and_bytes)
+START_TEST(base_address_round_trips_as_string_and_bytes)
 {
     struct na_pair pair;
     na_addr_t *a, *b;
@@ -237,7 +237,7 @@ START_TEST(base_address_from_hostile_bytes)
 
     na_pair_begin(&pair, _i);
     log_expect("address", 0, 1000);
-    log_expect("host", 0, 1000); /* what names one */
+    log_expect("host", 0, 1000); /* altered bytes may name another host */
     size = NA_Addr_get_serialize_size(pair.na_class, pair.addr);
     bytes = malloc(size);
     ck_assert_int_eq(
@@ -269,7 +269,7 @@ START_TEST(base_address_from_hostile_bytes)
 }
 END_TEST
 
-START_TEST(base_address_senseless_arguments_invalid)
+START_TEST(base_address_invalid_arguments)
 {
     struct na_pair pair;
     na_addr_t *addr = NULL;
@@ -309,7 +309,7 @@ START_TEST(base_address_senseless_arguments_invalid)
 }
 END_TEST
 
-START_TEST(base_poll_of_nothing_is_no_failure)
+START_TEST(base_poll_when_idle_succeeds)
 {
     struct na_pair pair;
     unsigned count = 7;
@@ -342,7 +342,7 @@ START_TEST(base_poll_of_nothing_is_no_failure)
 }
 END_TEST
 
-/* One turn of an outside loop around our end. */
+/* One iteration of an external loop around the local endpoint. */
 static void
 turn(struct na_pair *pair, int epoll_fd)
 {
@@ -361,7 +361,7 @@ turn(struct na_pair *pair, int epoll_fd)
     NA_Trigger(pair->context, count, NULL);
 }
 
-START_TEST(base_descriptor_is_waited_on)
+START_TEST(base_descriptor_wakes_a_waiting_loop)
 {
     struct na_pair pair;
     struct na_end send, recv;
@@ -409,7 +409,7 @@ START_TEST(base_descriptor_is_waited_on)
 }
 END_TEST
 
-/* Messages to ourselves, collected in one buffer. */
+/* Collects messages to self in one buffer. */
 struct collector {
     struct na_pair *pair;
     na_op_id_t *op;
@@ -443,7 +443,7 @@ collect(const struct na_cb_info *info)
         ck_assert_ptr_nonnull(got->source);
         ck_assert_int_eq(
             bytes[na_send_header(collector->pair)], (char) got->tag);
-        /* With the message comes a reference. */
+        /* Each message comes with a reference to its source. */
         ck_assert_int_eq(
             NA_Addr_free(collector->pair->na_class, got->source), NA_SUCCESS);
         collector->messages++;
@@ -516,7 +516,7 @@ START_TEST(base_multi_receive_collects_messages)
                 na_pair_step(&pair, 1);
             ck_assert_int_eq(collector.ret, NA_CANCELED);
         }
-        /* Buffer and operation are ours again. */
+        /* Buffer and operation are owned by the caller again. */
         collector.last = false;
         ck_assert_int_eq(
             NA_Msg_multi_recv_unexpected(pair.na_class, pair.context, collect,
@@ -544,17 +544,17 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_test(tcase, base_version_and_names_of_codes);
-    session_add(tcase, base_version_of_header_and_library_agree);
-    session_add(tcase, base_class_says_what_it_is);
+    tcase_add_test(tcase, base_version_and_error_names);
+    session_add(tcase, base_version_of_header_matches_library);
+    session_add(tcase, base_class_getters_match_init);
     tcase_add_test(tcase, base_class_with_options_of_each_version);
     session_add(tcase, base_class_with_leftovers_busy);
     session_add(tcase, base_context_with_operations_busy);
-    session_add(tcase, base_address_through_string_and_bytes);
+    session_add(tcase, base_address_round_trips_as_string_and_bytes);
     session_add(tcase, base_address_from_hostile_bytes);
-    session_add(tcase, base_address_senseless_arguments_invalid);
-    session_add(tcase, base_poll_of_nothing_is_no_failure);
-    session_add(tcase, base_descriptor_is_waited_on);
+    session_add(tcase, base_address_invalid_arguments);
+    session_add(tcase, base_poll_when_idle_succeeds);
+    session_add(tcase, base_descriptor_wakes_a_waiting_loop);
     session_add(tcase, base_multi_receive_collects_messages);
 }
 

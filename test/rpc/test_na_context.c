@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several contexts of an NA class, which peers tell apart by their ids. */
+/* Several contexts of an NA class, addressed by their ids. */
 #include "log_watch.h"
 #include "na_pair.h"
 
 #include <stdlib.h>
 
-/* A class with two contexts, and the messages that each of them got. */
+/* A class with two contexts, and the messages that each received. */
 struct two {
     na_class_t *na_class;
     na_context_t *contexts[2];
@@ -84,7 +84,7 @@ two_end(void)
     ck_assert_int_eq(NA_Finalize(two.na_class), NA_SUCCESS);
 }
 
-START_TEST(context_gets_the_messages_that_name_it)
+START_TEST(context_receives_messages_with_its_id)
 {
     struct na_pair pair;
     struct na_end send;
@@ -131,7 +131,7 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, context_gets_the_messages_that_name_it);
+    session_add(tcase, context_receives_messages_with_its_id);
 }
 
 int

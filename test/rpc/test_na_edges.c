@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The NA interface at its limits, within one class over the loop plugin. */
+/* Edge cases of the NA interface, within one class over the loop plugin. */
 #include "log_watch.h"
 #include "session.h"
 #include "talaria.h"
@@ -18,7 +18,7 @@ struct own {
     na_op_id_t *send;
 };
 
-static struct loop_limits limited; /* 0: as usual */
+static struct loop_limits limited; /* 0: default */
 
 static void
 own_begin(struct own *own, unsigned long recv_flags)
@@ -38,7 +38,7 @@ own_begin(struct own *own, unsigned long recv_flags)
     ck_assert_ptr_nonnull(own->send);
 }
 
-/* The loop plugin stops a class that is closed with something left. */
+/* The loop plugin aborts when a class is closed with leftovers. */
 static void
 own_end(struct own *own)
 {
@@ -52,8 +52,8 @@ own_end(struct own *own)
     log_watch_check();
 }
 
-/* Whoever wants no callback gets no source either: it is released. */
-START_TEST(edges_message_without_callback_leaves_no_address)
+/* Without a callback, the reference to the source is released. */
+START_TEST(edges_message_without_callback_frees_its_source)
 {
     struct own own;
     char in[64], out[8] = "";
@@ -82,7 +82,7 @@ START_TEST(edges_multi_receive_of_the_smallest_buffer)
 {
     static char buffer[1024];
     struct own own;
-    /* What the loop plugin says is the smallest; one message fits. */
+    /* The loop plugin's minimum, which has room for one message. */
     const size_t smallest = 1024;
 
     limited = (struct loop_limits){.max_unexpected_size = smallest};
@@ -101,7 +101,7 @@ START_TEST(edges_multi_receive_of_the_smallest_buffer)
 }
 END_TEST
 
-START_TEST(edges_memory_is_zero_when_it_was_used_before)
+START_TEST(edges_reused_memory_is_zeroed)
 {
     struct own own;
     void *memory;
@@ -123,7 +123,7 @@ START_TEST(edges_memory_is_zero_when_it_was_used_before)
 }
 END_TEST
 
-START_TEST(edges_string_is_for_the_plugin_that_it_names)
+START_TEST(edges_address_prefix_must_name_the_plugin)
 {
     static const char *const others[] = {
         "mem://1", "loop", "loop:mem://1", "loo+mem://1", "loops+mem://1", ""};
@@ -141,10 +141,10 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_test(tcase, edges_string_is_for_the_plugin_that_it_names);
-    tcase_add_test(tcase, edges_message_without_callback_leaves_no_address);
+    tcase_add_test(tcase, edges_address_prefix_must_name_the_plugin);
+    tcase_add_test(tcase, edges_message_without_callback_frees_its_source);
     tcase_add_test(tcase, edges_multi_receive_of_the_smallest_buffer);
-    tcase_add_test(tcase, edges_memory_is_zero_when_it_was_used_before);
+    tcase_add_test(tcase, edges_reused_memory_is_zeroed);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of the NA interface: handles, their form as bytes, put and get. */
+/* Memory of the NA interface: handles, serialization, put and get. */
 #include "counts.h"
 #include "log_watch.h"
 #include "na_pair.h"
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a case needs to move data: local memory, the peer's, and ends. */
+/* What a case needs to move data: local memory, the peer's memory, and
+ * endpoints. */
 struct mover {
     struct na_pair pair;
     struct na_end send;
@@ -80,7 +81,8 @@ mover_end(struct mover *mover)
     na_pair_end(pair);
 }
 
-/* Moves data and waits: how it ended, here or in the callback. */
+/* Starts a transfer and waits. Returns its result, from the submission or the
+ * callback. */
 static na_return_t
 move(struct mover *mover, bool put, na_mem_handle_t *local, size_t local_offset,
     size_t remote_offset, size_t size)
@@ -102,8 +104,8 @@ move(struct mover *mover, bool put, na_mem_handle_t *local, size_t local_offset,
     return mover->rma.ret;
 }
 
-/* Asks the peer what its memory looks like: a message after the put sees what
- * that has put. */
+/* Asks the peer for its memory: a message sent after a completed put sees the
+ * data. */
 static void
 ck_peer_has(
     struct mover *mover, const char *expected, uint32_t offset, uint32_t length)
@@ -124,13 +126,13 @@ ck_peer_has(
 static size_t
 largest(const struct mover *mover)
 {
-    /* What the odd limits of the loop plugin allow in one put or get. */
+    /* Maximum size of one put or get, which the loop plugin may limit. */
     return mover->pair.mode->limits && mover->pair.mode->limits->max_rma_size
                ? mover->pair.mode->limits->max_rma_size
                : NA_PAIR_MEMORY;
 }
 
-START_TEST(memory_put_is_seen_by_the_next_message)
+START_TEST(memory_put_is_visible_to_the_next_message)
 {
     static const size_t sizes[] = {1, 2, 3, 63, 64, 65, 500, 1000, 4095, 4096,
         65536, 100001, NA_PAIR_MEMORY};
@@ -155,7 +157,7 @@ START_TEST(memory_put_is_seen_by_the_next_message)
 }
 END_TEST
 
-START_TEST(memory_get_brings_what_was_put)
+START_TEST(memory_get_returns_what_was_put)
 {
     struct mover mover;
     char *back;
@@ -166,7 +168,7 @@ START_TEST(memory_get_brings_what_was_put)
         talaria_mem_alloc(mover.pair.na_class, NA_PAIR_MEMORY, (void **) &back),
         NA_SUCCESS);
     ck_assert_uint_eq((uintptr_t) back % 64, 0);
-    /* one assertion: each is noted in a file */
+    /* one assertion: libcheck writes each to a file */
     size_t zeros = 0;
     while (zeros < NA_PAIR_MEMORY && back[zeros] == 0)
         zeros++;
@@ -243,7 +245,7 @@ START_TEST(memory_flags_are_kept)
 }
 END_TEST
 
-START_TEST(memory_of_several_pieces_is_one)
+START_TEST(memory_of_several_segments_is_contiguous)
 {
     enum { PIECES = 5 };
     struct mover mover;
@@ -264,7 +266,7 @@ START_TEST(memory_of_several_pieces_is_one)
         ck_assert_int_eq(
             NA_Mem_register(mover.pair.na_class, pieces, NA_MEM_TYPE_HOST, 0),
             NA_SUCCESS);
-        /* From the middle of the first to the middle of the last. */
+        /* From the middle of the first segment to the middle of the last. */
         ck_assert_int_eq(move(&mover, true, pieces, 50, 7, 400), NA_SUCCESS);
         ck_peer_has(&mover, mover.memory + 5000 + 50, 7, 50);
         ck_peer_has(&mover, mover.memory + 4000, 57, 101);
@@ -283,7 +285,7 @@ START_TEST(memory_of_several_pieces_is_one)
 }
 END_TEST
 
-START_TEST(memory_several_in_flight_and_cancelled)
+START_TEST(memory_several_transfers_in_flight_and_cancelled)
 {
     enum { MANY = 16 };
     struct mover mover;
@@ -318,7 +320,7 @@ START_TEST(memory_several_in_flight_and_cancelled)
 }
 END_TEST
 
-START_TEST(memory_handle_senseless_arguments_invalid)
+START_TEST(memory_handle_invalid_arguments)
 {
     struct mover mover;
     na_class_t *c;
@@ -364,7 +366,7 @@ START_TEST(memory_handle_senseless_arguments_invalid)
         NA_Mem_register(c, mover.local, NA_MEM_TYPE_HOST, 0), NA_BUSY);
     ck_assert_int_eq(NA_Mem_deregister(c, mover.remote), NA_INVALID_ARG);
     ck_assert_int_eq(NA_Mem_deregister(c, NULL), NA_INVALID_ARG);
-    /* Not registered: of use for nothing. */
+    /* An unregistered handle cannot be used. */
     ck_assert_int_eq(
         NA_Mem_handle_create(c, bytes, 64, NA_MEM_READWRITE, &handle),
         NA_SUCCESS);
@@ -380,7 +382,7 @@ START_TEST(memory_handle_senseless_arguments_invalid)
         NA_Mem_register(c, handle, NA_MEM_TYPE_HOST, 0), NA_SUCCESS);
     ck_assert_int_eq(move(&mover, true, handle, 0, 0, 10), NA_SUCCESS);
     hide(&mover.pair, handle);
-    /* Local and remote are not to be mixed up. */
+    /* Local and remote handle must not be swapped. */
     ck_assert_int_eq(
         move(&mover, true, mover.remote, 0, 0, 10), NA_INVALID_ARG);
     ck_assert_int_eq(NA_Get(c, mover.pair.context, NULL, NULL, mover.local, 0,
@@ -393,7 +395,8 @@ START_TEST(memory_handle_senseless_arguments_invalid)
 }
 END_TEST
 
-/* Bytes of a stranger: each is refused or makes a handle, none is trusted. */
+/* Hostile serialized handles: each is rejected, or yields a handle that
+ * transfers reject. */
 START_TEST(memory_handle_from_hostile_bytes)
 {
     struct mover mover;
@@ -442,7 +445,7 @@ START_TEST(memory_handle_from_hostile_bytes)
 }
 END_TEST
 
-START_TEST(memory_gone_at_the_peer_fails_the_transfer)
+START_TEST(memory_deregistered_at_the_peer_fails_the_transfer)
 {
     struct mover mover;
     na_return_t ret;
@@ -454,7 +457,8 @@ START_TEST(memory_gone_at_the_peer_fails_the_transfer)
         char memory[256], bytes[512];
         size_t size;
 
-        /* Our own class's memory, deregistered behind the handle's back. */
+        /* Memory of the own class, deregistered while a serialized copy still
+         * exists. */
         brief = expose(pair, memory, sizeof memory, NA_MEM_READWRITE);
         size = NA_Mem_handle_get_serialize_size(pair->na_class, brief);
         ck_assert_uint_le(size, sizeof bytes);
@@ -478,7 +482,7 @@ START_TEST(memory_gone_at_the_peer_fails_the_transfer)
 }
 END_TEST
 
-START_TEST(memory_alloc_of_senseless_arguments_refused)
+START_TEST(memory_alloc_invalid_arguments)
 {
     struct mover mover;
     void *memory = &mover;
@@ -501,16 +505,16 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, memory_put_is_seen_by_the_next_message);
-    session_add(tcase, memory_get_brings_what_was_put);
-    session_add(tcase, memory_alloc_of_senseless_arguments_refused);
+    session_add(tcase, memory_put_is_visible_to_the_next_message);
+    session_add(tcase, memory_get_returns_what_was_put);
+    session_add(tcase, memory_alloc_invalid_arguments);
     session_add(tcase, memory_out_of_range_invalid);
     session_add(tcase, memory_flags_are_kept);
-    session_add(tcase, memory_of_several_pieces_is_one);
-    session_add(tcase, memory_several_in_flight_and_cancelled);
-    session_add(tcase, memory_handle_senseless_arguments_invalid);
+    session_add(tcase, memory_of_several_segments_is_contiguous);
+    session_add(tcase, memory_several_transfers_in_flight_and_cancelled);
+    session_add(tcase, memory_handle_invalid_arguments);
     session_add(tcase, memory_handle_from_hostile_bytes);
-    session_add(tcase, memory_gone_at_the_peer_fails_the_transfer);
+    session_add(tcase, memory_deregistered_at_the_peer_fails_the_transfer);
 }
 
 int

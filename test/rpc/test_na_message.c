@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of the NA interface: sizes, tags, buffers, refusals. */
+/* Messages of the NA interface: sizes, tags, buffers, errors. */
 #include "counts.h"
 #include "log_watch.h"
 #include "na_pair.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(message_sizes_up_to_the_largest_come_back)
+START_TEST(message_sizes_up_to_maximum_are_echoed)
 {
     struct na_pair pair;
     struct na_end send, recv;
@@ -29,7 +29,7 @@ START_TEST(message_sizes_up_to_the_largest_come_back)
 }
 END_TEST
 
-START_TEST(message_longer_than_the_largest_msgsize_at_once)
+START_TEST(message_beyond_maximum_msgsize_at_once)
 {
     struct na_pair pair;
     struct na_end send;
@@ -83,7 +83,7 @@ START_TEST(message_longer_than_its_receive_msgsize)
 }
 END_TEST
 
-START_TEST(message_tags_sort_answers_out)
+START_TEST(message_tags_match_answers_to_requests)
 {
     enum { MANY = 20 };
     struct na_pair pair;
@@ -125,7 +125,7 @@ START_TEST(message_tags_sort_answers_out)
 }
 END_TEST
 
-START_TEST(message_highest_tag_is_the_highest)
+START_TEST(message_highest_tag_works)
 {
     struct na_pair pair;
     struct na_end send, recv;
@@ -153,7 +153,7 @@ START_TEST(message_highest_tag_is_the_highest)
 }
 END_TEST
 
-/* What finds no receive waits for one. */
+/* An unexpected message without a posted receive waits for one. */
 START_TEST(message_unexpected_without_receive_waits)
 {
     enum { MANY = 40 };
@@ -162,7 +162,7 @@ START_TEST(message_unexpected_without_receive_waits)
 
     na_pair_begin(&pair, _i);
     if (pair.peer) {
-        na_pair_deafen(&pair);
+        na_pair_stop_receiving(&pair);
         for (unsigned i = 0; i < MANY; i++) {
             na_pair_open(&pair, &send[i], &recv[i]);
             send[i].buffer[na_send_header(&pair)] = NA_ASK_ECHO;
@@ -185,7 +185,7 @@ START_TEST(message_unexpected_without_receive_waits)
         na_pair_quiet(&pair);
         for (unsigned i = 0; i < MANY; i++)
             ck_assert_uint_eq(recv[i].called, 0);
-        na_pair_listen(&pair);
+        na_pair_resume_receiving(&pair);
         for (unsigned i = 0; i < MANY; i++) {
             na_pair_wait(&pair, &recv[i], 1);
             na_pair_wait(&pair, &send[i], 1);
@@ -199,7 +199,7 @@ START_TEST(message_unexpected_without_receive_waits)
 }
 END_TEST
 
-START_TEST(message_buffers_from_elsewhere_work)
+START_TEST(message_buffers_of_the_program_work)
 {
     struct na_pair pair;
     struct na_end send, recv;
@@ -253,7 +253,7 @@ START_TEST(message_header_that_does_not_fit_overflow)
 }
 END_TEST
 
-START_TEST(message_to_nobody_fails_at_once)
+START_TEST(message_to_dead_peer_fails_at_once)
 {
     struct na_pair pair;
     struct na_end send, recv;
@@ -290,7 +290,7 @@ START_TEST(message_to_nobody_fails_at_once)
 }
 END_TEST
 
-START_TEST(message_senseless_arguments_invalid)
+START_TEST(message_invalid_arguments)
 {
     struct na_pair pair;
     struct na_end send;
@@ -359,16 +359,16 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, message_sizes_up_to_the_largest_come_back);
-    session_add(tcase, message_longer_than_the_largest_msgsize_at_once);
+    session_add(tcase, message_sizes_up_to_maximum_are_echoed);
+    session_add(tcase, message_beyond_maximum_msgsize_at_once);
     session_add(tcase, message_longer_than_its_receive_msgsize);
-    session_add(tcase, message_tags_sort_answers_out);
-    session_add(tcase, message_highest_tag_is_the_highest);
+    session_add(tcase, message_tags_match_answers_to_requests);
+    session_add(tcase, message_highest_tag_works);
     session_add(tcase, message_unexpected_without_receive_waits);
-    session_add(tcase, message_buffers_from_elsewhere_work);
+    session_add(tcase, message_buffers_of_the_program_work);
     session_add(tcase, message_header_that_does_not_fit_overflow);
-    session_add(tcase, message_to_nobody_fails_at_once);
-    session_add(tcase, message_senseless_arguments_invalid);
+    session_add(tcase, message_to_dead_peer_fails_at_once);
+    session_add(tcase, message_invalid_arguments);
 }
 
 int

@@ -1,72 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of the NA interface: used again, pending, cancelled, destroyed. */
+/* Operations of the NA interface: reuse, cancel, and destruction, also while
+ * pending. */
 #include "counts.h"
 #include "log_watch.h"
 #include "na_pair.h"
 
 #include <string.h>
 
-/* A ball that goes back and forth, each submission within a callback. */
-struct ball {
+/* Ping-pong of one message; each submission is made within a callback. */
+struct ping_pong {
     struct na_pair *pair;
     struct na_end send;
     struct na_end recv;
     _Atomic uint32_t round;
     uint32_t rounds;
-    uint32_t parts; /* of a round that are still to end */
+    uint32_t parts; /* operations of this round that are still pending */
 };
 
-static void ball_part_ended(const struct na_cb_info *info);
+static void ping_pong_called(const struct na_cb_info *info);
 
 static void
-throw_ball(struct ball *ball)
+ping_pong_send(struct ping_pong *ping)
 {
-    struct na_pair *pair = ball->pair;
-    na_tag_t tag = ball->round % 1000;
+    struct na_pair *pair = ping->pair;
+    na_tag_t tag = ping->round % 1000;
 
-    ball->parts = 2;
-    ball->send.buffer[na_send_header(pair)] = NA_ASK_ECHO;
+    ping->parts = 2;
+    ping->send.buffer[na_send_header(pair)] = NA_ASK_ECHO;
     ck_assert_int_eq(
-        NA_Msg_recv_expected(pair->na_class, pair->context, ball_part_ended,
-            ball, ball->recv.buffer, ball->recv.buffer_size,
-            ball->recv.buffer_data, pair->addr, 0, tag, ball->recv.op),
+        NA_Msg_recv_expected(pair->na_class, pair->context, ping_pong_called,
+            ping, ping->recv.buffer, ping->recv.buffer_size,
+            ping->recv.buffer_data, pair->addr, 0, tag, ping->recv.op),
         NA_SUCCESS);
     ck_assert_int_eq(
-        NA_Msg_send_unexpected(pair->na_class, pair->context, ball_part_ended,
-            ball, ball->send.buffer, na_send_header(pair) + 16,
-            ball->send.buffer_data, pair->addr, 0, tag, ball->send.op),
+        NA_Msg_send_unexpected(pair->na_class, pair->context, ping_pong_called,
+            ping, ping->send.buffer, na_send_header(pair) + 16,
+            ping->send.buffer_data, pair->addr, 0, tag, ping->send.op),
         NA_SUCCESS);
 }
 
 static void
-ball_part_ended(const struct na_cb_info *info)
+ping_pong_called(const struct na_cb_info *info)
 {
-    struct ball *ball = info->arg;
+    struct ping_pong *ping = info->arg;
 
     ck_assert_int_eq(info->ret, NA_SUCCESS);
-    if (--ball->parts > 0)
+    if (--ping->parts > 0)
         return;
-    if (atomic_fetch_add(&ball->round, 1) + 1 < ball->rounds)
-        throw_ball(ball);
+    if (atomic_fetch_add(&ping->round, 1) + 1 < ping->rounds)
+        ping_pong_send(ping);
 }
 
-START_TEST(operation_is_used_again_inside_its_callback)
+START_TEST(operation_is_reused_inside_its_callback)
 {
     struct na_pair pair;
-    struct ball ball;
+    struct ping_pong ping;
 
     na_pair_begin(&pair, _i);
-    memset(&ball, 0, sizeof ball);
-    ball.pair = &pair;
-    ball.rounds = test_count(TEST_NA_MESSAGES);
-    na_pair_open(&pair, &ball.send, &ball.recv);
-    ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class, ball.send.buffer,
-                         ball.send.buffer_size),
+    memset(&ping, 0, sizeof ping);
+    ping.pair = &pair;
+    ping.rounds = test_count(TEST_NA_MESSAGES);
+    na_pair_open(&pair, &ping.send, &ping.recv);
+    ck_assert_int_eq(NA_Msg_init_unexpected(pair.na_class, ping.send.buffer,
+                         ping.send.buffer_size),
         NA_SUCCESS);
-    throw_ball(&ball);
-    while (ball.round < ball.rounds)
+    ping_pong_send(&ping);
+    while (ping.round < ping.rounds)
         na_pair_step(&pair, 100);
-    na_pair_close(&pair, &ball.send, &ball.recv);
+    na_pair_close(&pair, &ping.send, &ping.recv);
     na_pair_end(&pair);
 }
 END_TEST
@@ -108,7 +109,7 @@ START_TEST(operation_cancelled_receive_calls_back_once)
     na_pair_begin(&pair, _i);
     na_pair_open(&pair, &send, &recv);
     na_end_open(&pair, &anyone, na_pair_max_unexpected(&pair));
-    /* Never submitted: nothing to cancel. */
+    /* Never submitted: there is nothing to cancel. */
     ck_assert_int_eq(
         NA_Cancel(pair.na_class, pair.context, recv.op), NA_SUCCESS);
     for (uint32_t i = 1; i <= 10; i++) {
@@ -187,7 +188,7 @@ START_TEST(operation_destroyed_inside_its_callback)
 }
 END_TEST
 
-START_TEST(operation_destroyed_while_pending_is_told)
+START_TEST(operation_destroyed_while_pending_is_logged)
 {
     struct na_pair pair;
     struct na_end recv;
@@ -210,9 +211,9 @@ START_TEST(operation_destroyed_while_pending_is_told)
 }
 END_TEST
 
-/* The callback comes although operation and buffer were given back before, and
- * the message goes nowhere but there. */
-START_TEST(operation_destroyed_with_its_buffer_receives_all_the_same)
+/* Operation and buffer are freed before the message arrives: the callback still
+ * runs, and the message is written to that buffer only. */
+START_TEST(operation_destroyed_while_pending_still_calls_back)
 {
     struct na_pair pair;
     struct na_end send, recv;
@@ -305,7 +306,7 @@ START_TEST(operation_destroyed_while_pending_ends_with_its_context)
 }
 END_TEST
 
-START_TEST(operation_without_callback_ends_all_the_same)
+START_TEST(operation_without_callback_completes)
 {
     struct na_pair pair;
     struct na_end send, recv;
@@ -339,15 +340,14 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, operation_is_used_again_inside_its_callback);
+    session_add(tcase, operation_is_reused_inside_its_callback);
     session_add(tcase, operation_pending_busy);
     session_add(tcase, operation_cancelled_receive_calls_back_once);
     session_add(tcase, operation_destroyed_inside_its_callback);
-    session_add(tcase, operation_destroyed_while_pending_is_told);
-    session_add(
-        tcase, operation_destroyed_with_its_buffer_receives_all_the_same);
+    session_add(tcase, operation_destroyed_while_pending_is_logged);
+    session_add(tcase, operation_destroyed_while_pending_still_calls_back);
     session_add(tcase, operation_destroyed_while_pending_ends_with_its_context);
-    session_add(tcase, operation_without_callback_ends_all_the_same);
+    session_add(tcase, operation_without_callback_completes);
 }
 
 int

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program does with HG when memory runs out: each allocation in turn
- * fails; it succeeds or says so, leaves nothing, and what comes after it works.
- * Linked so that the core's allocations come by here (--wrap), and those of the
- * procs, but none of a transport.
+ * HG when memory runs out: each allocation in turn fails. The step succeeds or
+ * returns an error, leaks nothing, and the next one works. Linked with --wrap,
+ * so that allocations of the core and of procs are counted, but none of a
+ * transport.
  */
 #include "log_watch.h"
 #include "nomem.h"
@@ -14,10 +14,10 @@
 static hg_return_t (*const runs[])(struct nomem *) = {nomem_open_again,
     nomem_open_both_ways, nomem_look_up, nomem_register, nomem_call,
     nomem_call_with_strings, nomem_call_large, nomem_call_oneself,
-    nomem_call_and_wait, nomem_give_up, nomem_crowd, nomem_ask_stats,
-    nomem_ask_protocols, nomem_move_data, nomem_na_objects, nomem_na_messages};
+    nomem_call_and_wait, nomem_cancel, nomem_call_many, nomem_get_stats,
+    nomem_get_protocols, nomem_move_data, nomem_na_objects, nomem_na_messages};
 
-/* Once more, with all the memory there is. */
+/* Again, without failing allocations. */
 static void
 ck_works(struct nomem *n)
 {
@@ -25,7 +25,7 @@ ck_works(struct nomem *n)
     ck_assert_int_eq(nomem_call_large(n), HG_SUCCESS);
 }
 
-START_TEST(nomem_anywhere_is_told)
+START_TEST(nomem_anywhere_is_reported)
 {
     struct nomem n;
     uint32_t failed = 0;
@@ -38,7 +38,7 @@ START_TEST(nomem_anywhere_is_told)
         log_watch_begin();
         log_watch_install();
         ck_assert_int_eq(nomem_open(&n, false), HG_SUCCESS);
-        /* libcheck allocates too: it is called when all succeed. */
+        /* libcheck allocates too: assert only while no allocation fails. */
         scarce_countdown = at;
         ret = runs[_i](&n);
         over = scarce_countdown >= 0;
@@ -58,8 +58,8 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_loop_test(
-        tcase, nomem_anywhere_is_told, 0, (int) (sizeof runs / sizeof runs[0]));
+    tcase_add_loop_test(tcase, nomem_anywhere_is_reported, 0,
+        (int) (sizeof runs / sizeof runs[0]));
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments and results that no message holds: every size comes through, both
- * sides know when the other is done, and whatever fails is told. */
+/* Arguments and results larger than a message: all sizes arrive, both sides
+ * learn when the other is done, and every failure is reported. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -11,10 +11,11 @@
 #define LARGE 300000U
 
 enum own {
-    OWN_MAKE,    /* uint32_t in: so many bytes out; counts when that ended */
-    OWN_LOOK,    /* blob_t in, decoded twice and looked at as bytes */
-    OWN_ONE_WAY, /* blob_t in, never answered */
-    OWN_NOBODYS, /* blob_t in, without a handler */
+    /* uint32_t in: output size in bytes; counts its respond callback */
+    OWN_MAKE,
+    OWN_LOOK,    /* blob_t in, decoded twice, and read as bytes */
+    OWN_ONE_WAY, /* blob_t in, no response */
+    OWN_NOBODYS, /* blob_t in, no handler */
     OWN_NOBODYS_ONE_WAY,
     OWN_COUNT
 };
@@ -129,7 +130,7 @@ echo(struct session *s, hg_handle_t handle, uint32_t size)
     blob_free(&in);
 }
 
-START_TEST(overflow_sizes_around_the_eager_size_come_back)
+START_TEST(overflow_sizes_around_the_eager_size_are_echoed)
 {
     struct session s;
     uint32_t in, out;
@@ -145,20 +146,20 @@ START_TEST(overflow_sizes_around_the_eager_size_come_back)
     }
     echo(&s, handle, 65536);
     echo(&s, handle, 1 << 20);
-    echo(&s, handle, 30); /* and the small ones still go their way */
+    echo(&s, handle, 30); /* small calls still work */
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     rpcs_ck_works(&s);
     session_end(&s);
 }
 END_TEST
 
-START_TEST(overflow_many_mib_come_back)
+START_TEST(overflow_many_mib_are_echoed)
 {
     uint32_t size = test_count(TEST_OVERFLOW_MIB) << 20;
     struct session s;
     hg_handle_t handle;
 
-    /* In the first mode of each shape, that is not of odd limits. */
+    /* Runs in the first mode of each shape without odd limits. */
     if (_i != 0 && strcmp(session_mode_at(_i)->name, "threads") != 0 &&
         strcmp(session_mode_at(_i)->name, "processes") != 0)
         return;
@@ -170,7 +171,7 @@ START_TEST(overflow_many_mib_come_back)
 }
 END_TEST
 
-START_TEST(overflow_many_in_flight_keep_apart)
+START_TEST(overflow_many_in_flight_do_not_mix)
 {
     enum { MANY = 24 };
     struct session s;
@@ -200,7 +201,7 @@ START_TEST(overflow_many_in_flight_keep_apart)
 }
 END_TEST
 
-START_TEST(overflow_handle_goes_on_with_the_next_call)
+START_TEST(overflow_handle_is_reused)
 {
     struct session s;
     hg_handle_t handle;
@@ -210,7 +211,7 @@ START_TEST(overflow_handle_goes_on_with_the_next_call)
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     for (uint32_t i = 0; i < 20; i++)
         echo(&s, handle, i % 3 == 0 ? 40 + i : LARGE + i);
-    /* What was large is not seen in what is small, nor after a reset. */
+    /* A small call after a large one has no trace of it, nor after a reset. */
     in = blob_make(LARGE, 1);
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);
     ck_assert_uint_eq(HG_Get_input_payload_size(handle), LARGE);
@@ -275,7 +276,7 @@ START_TEST(overflow_respond_callback_waits_for_the_origin)
 }
 END_TEST
 
-START_TEST(overflow_one_way_ends_once_the_target_has_it)
+START_TEST(overflow_one_way_ends_after_the_target_fetched)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -310,7 +311,7 @@ START_TEST(overflow_to_an_unknown_rpc_noentry)
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_NOENTRY);
     ck_assert_int_eq(
         HG_Reset(handle, s.target, own_ids[OWN_NOBODYS_ONE_WAY]), HG_SUCCESS);
-    /* To oneself it has left once it is handed over. */
+    /* A call to self is sent as soon as it is queued. */
     ck_assert_int_eq(session_forward(&s, handle, &in),
         s.mode->loopback ? HG_SUCCESS : HG_NOENTRY);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
@@ -404,8 +405,8 @@ START_TEST(overflow_input_released_early_is_decoded_once)
 }
 END_TEST
 
-/* Forwards a handle that was cancelled. Between hosts the transport may still be
- * at it. */
+/* Forwards a handle that was cancelled. Between hosts the transport may still
+ * own its operations: HG_BUSY. */
 static void
 forward_again(
     struct session *s, hg_handle_t handle, struct call *call, blob_t *in)
@@ -421,7 +422,8 @@ forward_again(
     ck_assert_int_eq(ret, HG_SUCCESS);
 }
 
-/* Cancelled at any moment: it ends once, and what was moving harms nobody. */
+/* Cancelled at an arbitrary moment: it ends once, and transfers under way
+ * corrupt nothing. */
 START_TEST(overflow_cancelled_at_any_time_ends_once)
 {
     struct session s;
@@ -450,7 +452,7 @@ START_TEST(overflow_cancelled_at_any_time_ends_once)
     forward_again(&s, handle, &last, &in);
     session_wait(&s, &last.called, 1);
     if (session_is_hosts() && last.ret == HG_HOSTUNREACH) {
-        /* A get that was refused took the connection with it. */
+        /* A get that was refused closed the connection. */
         atomic_store(&last.called, 0);
         forward_again(&s, handle, &last, &in);
         session_wait(&s, &last.called, 1);
@@ -465,13 +467,13 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, overflow_sizes_around_the_eager_size_come_back);
-    session_add(tcase, overflow_many_mib_come_back);
-    session_add(tcase, overflow_many_in_flight_keep_apart);
-    session_add(tcase, overflow_handle_goes_on_with_the_next_call);
+    session_add(tcase, overflow_sizes_around_the_eager_size_are_echoed);
+    session_add(tcase, overflow_many_mib_are_echoed);
+    session_add(tcase, overflow_many_in_flight_do_not_mix);
+    session_add(tcase, overflow_handle_is_reused);
     session_add(tcase, overflow_input_as_bytes_and_released);
     session_add(tcase, overflow_respond_callback_waits_for_the_origin);
-    session_add(tcase, overflow_one_way_ends_once_the_target_has_it);
+    session_add(tcase, overflow_one_way_ends_after_the_target_fetched);
     session_add(tcase, overflow_to_an_unknown_rpc_noentry);
     session_add(tcase, overflow_is_counted);
     session_add(tcase, overflow_input_released_early_is_decoded_once);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large answers that nobody acknowledges, or not as it should be: both sides
- * give up what the other has given up, and the target does not wait for ever. */
+/* Large outputs that are not acknowledged, or wrongly: when one side has given
+ * up the call, so does the other, and the target does not wait forever. */
 #include "counts.h"
 #include "large.h"
 #include "log_watch.h"
@@ -12,8 +12,8 @@
 #define ACK_SIZE 16U
 
 static hg_id_t later_id; /* keeps the handle; counts */
-static hg_id_t now_id;   /* answers that at last; counts again */
-static hg_id_t small_id; /* nothing in, nothing out; counts as LARGE_MAKE */
+static hg_id_t now_id;   /* responds to the kept handle; counts again */
+static hg_id_t small_id; /* no input, no output; counts like LARGE_MAKE */
 
 struct shared {
     _Atomic uint32_t later;
@@ -72,7 +72,7 @@ open_own(hg_class_t *hg_class)
 static const struct session_setup setup = {
     .open = open_own, .stopping = rpcs_stopping};
 
-/* How the first answer ended, at the target. */
+/* Checks how the first response ended at the target. */
 static void
 ck_ended(struct session *s, hg_return_t ret)
 {
@@ -80,7 +80,7 @@ ck_ended(struct session *s, hg_return_t ret)
     ck_assert_uint_eq(rpcs_shared()->responded_ret, ret);
 }
 
-/* The second one of the same handle is as good as any. */
+/* The next call with the same handle works. */
 static void
 ck_next_works(struct session *s, hg_handle_t handle)
 {
@@ -90,8 +90,8 @@ ck_next_works(struct session *s, hg_handle_t handle)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
 }
 
-/* The origin has given up long before the answer is made. */
-START_TEST(overflow_answer_that_nobody_waits_for_any_more)
+/* The origin has cancelled long before the response is made. */
+START_TEST(overflow_answer_to_cancelled_call_is_canceled)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -104,7 +104,7 @@ START_TEST(overflow_answer_that_nobody_waits_for_any_more)
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_CANCELED);
-    session_quiet(&s); /* the target hears of it */
+    session_quiet(&s); /* the cancel message arrives */
     ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL, now_id), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     session_wait_other(&s, &shared()->later, 2);
@@ -114,8 +114,8 @@ START_TEST(overflow_answer_that_nobody_waits_for_any_more)
 }
 END_TEST
 
-/* What carries an acknowledgement, or an answer if the skip is 0, does nothing
- * and says that it is done. */
+/* The loop plugin loses the next acknowledgement, or with skip 0 the next
+ * response: the send completes, but nothing is delivered. */
 static void
 lose_expected(uint32_t skip)
 {
@@ -123,8 +123,9 @@ lose_expected(uint32_t skip)
         (struct loop_fault){.act = LOOP_LOSE, .count = 1, .skip = skip});
 }
 
-/* And after it was sent: the target does not wait for ever. */
-START_TEST(overflow_answer_that_was_lost_is_given_up_by_both)
+/* The response is lost after its send completed: the target does not wait
+ * forever. */
+START_TEST(overflow_lost_answer_is_canceled_at_both_sides)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -156,12 +157,12 @@ cut_reference(enum loop_kind kind, unsigned char *message, uint64_t *length)
         return;
     while (memcmp(at, "RS\1", 3) != 0)
         at++;
-    if (at[3] & 2) /* the arguments are elsewhere */
+    if (at[3] & 2) /* RPC_ECHO's arguments are fetched separately */
         at[8] = 15;
 }
 
-/* It cannot say by an acknowledgement that it gets nothing. */
-START_TEST(overflow_answer_with_a_broken_reference_is_given_up_by_both)
+/* The origin cannot send the acknowledgement that reports its failure. */
+START_TEST(overflow_answer_with_broken_reference_fails_at_both_sides)
 {
     struct session s;
     hg_handle_t handle;
@@ -178,7 +179,7 @@ START_TEST(overflow_answer_with_a_broken_reference_is_given_up_by_both)
 }
 END_TEST
 
-START_TEST(overflow_answer_not_had_nor_acknowledged_is_given_up_by_both)
+START_TEST(overflow_answer_neither_fetched_nor_acknowledged_fails_at_both_sides)
 {
     struct session s;
     hg_handle_t handle;
@@ -202,8 +203,8 @@ START_TEST(overflow_answer_not_had_nor_acknowledged_is_given_up_by_both)
 }
 END_TEST
 
-/* With a limit for acknowledgements; the answers are small, so that they are
- * fetched long before it. A handle for them. */
+/* Begins a session with an acknowledgement timeout, and returns a handle. The
+ * outputs are small enough to be fetched well within it. */
 static hg_handle_t
 begin_limited(
     struct session *s, int mode, const struct session_setup *session_setup)
@@ -214,7 +215,7 @@ begin_limited(
     return session_handle(s, large_id(LARGE_MAKE));
 }
 
-/* An answer that the origin has, and is not acknowledged. */
+/* The origin gets the output; its acknowledgement is lost. */
 static void
 ck_times_out(struct session *s, hg_handle_t handle)
 {
@@ -223,7 +224,7 @@ ck_times_out(struct session *s, hg_handle_t handle)
     ck_ended(s, HG_TIMEOUT);
 }
 
-/* Also where the transport cannot end the receive of the acknowledgement. */
+/* Also when the transport cannot cancel the receive of the acknowledgement. */
 START_TEST(overflow_answer_that_is_never_acknowledged_times_out)
 {
     static const enum loop_cancel cancels[] = {
@@ -248,9 +249,9 @@ one_receive(struct hg_init_info *info)
     info->request_post_incr = -1;
 }
 
-/* The limit of one answer ends with it: the next one of the same handle, which
- * the transport keeps for longer, is left alone. */
-START_TEST(overflow_limit_of_an_answer_is_not_of_the_next)
+/* A timeout belongs to one response: the next one on the same handle, which the
+ * transport keeps longer, is not affected. */
+START_TEST(overflow_timeout_does_not_apply_to_the_next_answer)
 {
     static const struct session_setup setup_one = {
         .init = one_receive, .open = open_own, .stopping = rpcs_stopping};
@@ -282,8 +283,8 @@ START_TEST(overflow_limit_of_an_answer_is_not_of_the_next)
 }
 END_TEST
 
-/* This one waits for seconds, and runs in one mode. */
-START_TEST(overflow_context_ends_beside_an_answer_that_is_never_acknowledged)
+/* Waits for seconds, so it runs in one mode. */
+START_TEST(overflow_context_destroy_with_unacknowledged_answer)
 {
     struct session s;
     hg_handle_t handle;
@@ -306,7 +307,7 @@ START_TEST(overflow_context_ends_beside_an_answer_that_is_never_acknowledged)
 }
 END_TEST
 
-/* Where an acknowledgement begins in a message, or NULL. */
+/* Start of an acknowledgement in a message, or NULL. */
 static unsigned char *
 ack_in(enum loop_kind kind, unsigned char *message, uint64_t length)
 {
@@ -334,7 +335,7 @@ cut_off(enum loop_kind kind, unsigned char *message, uint64_t *length)
         *length -= 1;
 }
 
-/* To less than the transport's header, where that is long. */
+/* Shorter than the transport's header where that is long. */
 static void
 cut_short(enum loop_kind kind, unsigned char *message, uint64_t *length)
 {
@@ -342,7 +343,7 @@ cut_short(enum loop_kind kind, unsigned char *message, uint64_t *length)
         *length = 5;
 }
 
-START_TEST(overflow_acknowledgement_that_is_none_ends_the_answer)
+START_TEST(overflow_malformed_acknowledgement_fails_the_answer)
 {
     static const loop_tamper_t tampers[] = {spoil_magic, cut_off, cut_short};
     struct session s;
@@ -355,7 +356,7 @@ START_TEST(overflow_acknowledgement_that_is_none_ends_the_answer)
     handle = session_handle(&s, large_id(LARGE_MAKE));
     for (uint32_t i = 0; i < 3; i++) {
         loop_tamper_set(tampers[i]);
-        /* The origin has the answer. */
+        /* The origin gets the output. */
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
         session_wait_other(&s, &rpcs_shared()->responded, i + 1);
         ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_PROTOCOL_ERROR);
@@ -376,8 +377,8 @@ spoil_cookie(enum loop_kind kind, unsigned char *message, uint64_t *length)
         ack[4] ^= 0xff;
 }
 
-/* It is passed over, and the receive for the right one posted again. */
-START_TEST(overflow_acknowledgement_of_another_answer_is_passed_over)
+/* It is ignored, and the receive is posted again. */
+START_TEST(overflow_acknowledgement_of_another_answer_is_ignored)
 {
     struct session s;
     hg_handle_t handle;
@@ -396,19 +397,17 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, overflow_answer_that_nobody_waits_for_any_more);
-    session_add(tcase, overflow_answer_that_was_lost_is_given_up_by_both);
+    session_add(tcase, overflow_answer_to_cancelled_call_is_canceled);
+    session_add(tcase, overflow_lost_answer_is_canceled_at_both_sides);
     session_add(
-        tcase, overflow_answer_with_a_broken_reference_is_given_up_by_both);
-    session_add(
-        tcase, overflow_answer_not_had_nor_acknowledged_is_given_up_by_both);
+        tcase, overflow_answer_with_broken_reference_fails_at_both_sides);
+    session_add(tcase,
+        overflow_answer_neither_fetched_nor_acknowledged_fails_at_both_sides);
     session_add(tcase, overflow_answer_that_is_never_acknowledged_times_out);
-    session_add(tcase, overflow_limit_of_an_answer_is_not_of_the_next);
-    tcase_add_test(tcase,
-        overflow_context_ends_beside_an_answer_that_is_never_acknowledged);
-    session_add(tcase, overflow_acknowledgement_that_is_none_ends_the_answer);
-    session_add(
-        tcase, overflow_acknowledgement_of_another_answer_is_passed_over);
+    session_add(tcase, overflow_timeout_does_not_apply_to_the_next_answer);
+    tcase_add_test(tcase, overflow_context_destroy_with_unacknowledged_answer);
+    session_add(tcase, overflow_malformed_acknowledgement_fails_the_answer);
+    session_add(tcase, overflow_acknowledgement_of_another_answer_is_ignored);
 }
 
 int

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Large arguments over a transport that fails, is slow, or loses its peer: each
- * call ends once, at both sides, and nothing is left of it. */
+ * call ends once at both sides, and leaks nothing. */
 #include "counts.h"
 #include "large.h"
 #include "log_watch.h"
 
-static hg_id_t regret_id;
+static hg_id_t make_then_cancel_id;
 
-/* As LARGE_MAKE, and cancels it. */
+/* Like LARGE_MAKE, but cancels its response. */
 static hg_return_t
-on_regret(hg_handle_t handle)
+on_make_then_cancel(hg_handle_t handle)
 {
     hg_return_t ret = large_make(handle);
 
@@ -22,7 +22,8 @@ static void
 open_own(hg_class_t *hg_class)
 {
     large_open(hg_class);
-    regret_id = MERCURY_REGISTER(hg_class, "regret", void, blob_t, on_regret);
+    make_then_cancel_id = MERCURY_REGISTER(
+        hg_class, "make_then_cancel", void, blob_t, on_make_then_cancel);
 }
 
 static const struct session_setup setup = {
@@ -41,7 +42,7 @@ release_gets(void)
     loop_release();
 }
 
-/* Steps until an operation of a kind was submitted. */
+/* Progresses until an operation of this kind was submitted. */
 static void
 wait_submitted(struct session *s, enum loop_kind kind, uint32_t count)
 {
@@ -52,14 +53,14 @@ wait_submitted(struct session *s, enum loop_kind kind, uint32_t count)
     ck_assert_uint_ge(loop_submitted(kind), count);
 }
 
-/* Whether one transfer is many. */
+/* Whether a transfer is split into several operations. */
 static bool
 in_pieces(const struct session *s)
 {
     return s->mode->limits && s->mode->limits->max_rma_size > 0;
 }
 
-START_TEST(overflow_get_that_fails_is_told_to_both)
+START_TEST(overflow_failed_get_is_reported_at_both_sides)
 {
     static const enum loop_act acts[] = {LOOP_FAIL_NOW, LOOP_FAIL_LATER};
     struct session s;
@@ -100,8 +101,8 @@ START_TEST(overflow_get_that_fails_is_told_to_both)
 }
 END_TEST
 
-/* Every operation of a large call fails once, in each way; what was lost on the
- * way, so that nothing can come, is cancelled. */
+/* Each operation of a large call fails once, in every way. When the loss of a
+ * message leaves the call pending, it is cancelled. */
 START_TEST(overflow_each_operation_fails_once)
 {
     static const enum loop_kind kinds[] = {
@@ -111,8 +112,8 @@ START_TEST(overflow_each_operation_fails_once)
     blob_t in = blob_make(LARGE, 1);
 
     session_begin(&s, _i, &setup);
-    /* Where all is slow the target is still fetching what is cancelled, and what
-     * it says of that is what fails. */
+    /* When everything is slow, the target is still fetching when the call is
+     * cancelled, and its own error response is what fails. */
     log_expect("cannot fetch arguments: withdrawn by their sender", 0, 32);
     log_expect("cannot tell the origin that its arguments", 0, 32);
     for (unsigned kind = 0; kind < 4; kind++)
@@ -214,14 +215,14 @@ START_TEST(overflow_answer_cancelled_by_the_target)
 
     session_begin(&s, _i, &setup);
     log_expect("withdrawn", 0, 1);
-    handle = session_handle(&s, regret_id);
+    handle = session_handle(&s, make_then_cancel_id);
     hold_gets();
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     session_wait_other(&s, &rpcs_shared()->responded, 1);
     ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
     release_gets();
     if (call.called == 0 && loop_submitted(LOOP_GET) == 0)
-        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS); /* was not sent */
+        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS); /* it was not sent */
     session_wait(&s, &call.called, 1);
     if (large_fetches(_i))
         ck_assert_int_ne(call.ret, HG_SUCCESS);
@@ -262,7 +263,7 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, overflow_get_that_fails_is_told_to_both);
+    session_add(tcase, overflow_failed_get_is_reported_at_both_sides);
     session_add(tcase, overflow_each_operation_fails_once);
     session_add(tcase, overflow_cancelled_while_the_target_fetches);
     session_add(tcase, overflow_cancelled_while_the_origin_fetches);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a target holds for its peers is limited in bytes: answers that nobody
- * fetches, also those of a peer that is stopped, dies, or asks for all there
- * is. */
+/* Bytes that a target holds for its peers are limited: outputs that are not
+ * fetched, also for a peer that is stopped, dies, or asks for the whole
+ * limit. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -19,16 +19,16 @@
 #define ANSWER 100000U
 #define TOTAL 4000000U
 #define TOTAL_TEXT "4000000"
-#define CALLS 60U /* for more than the total */
+#define CALLS 60U /* exceeds the total */
 
 struct shared {
-    _Atomic uint32_t made;    /* answers that HG_Respond took */
-    _Atomic uint32_t refused; /* and those that it did not: HG_AGAIN */
-    _Atomic uint32_t others;  /* any other code */
+    _Atomic uint32_t made;    /* successful HG_Respond calls */
+    _Atomic uint32_t refused; /* HG_Respond calls that failed with HG_AGAIN */
+    _Atomic uint32_t others;  /* HG_Respond calls with any other code */
     _Atomic uint64_t counted; /* talaria_class_stats.payloads_refused */
 };
 
-static hg_id_t make_id; /* nothing in, ANSWER bytes out */
+static hg_id_t make_id; /* no input, output of ANSWER bytes */
 static hg_id_t look_id; /* fills in counted */
 
 static struct shared *
@@ -87,8 +87,8 @@ set(const char *name, const char *value)
     ck_assert_int_eq(setenv(name, value, 1), 0);
 }
 
-/* Waits, without progress, until the target has handled so many; how many
- * answers it took. */
+/* Waits, without progress, until the target has handled count requests. Returns
+ * how many responses were accepted. */
 static uint32_t
 wait_handled(uint32_t count)
 {
@@ -105,7 +105,7 @@ wait_handled(uint32_t count)
     return shared()->made;
 }
 
-/* One call after another, for more than the total: each is answered. */
+/* Sequential calls that together exceed the total: each is answered. */
 static void
 ck_answers(struct session *s)
 {
@@ -131,7 +131,7 @@ refusals_counted(struct session *s)
     return shared()->counted;
 }
 
-/* One peer gets half of the total and an eighth. */
+/* One peer gets half of the total plus an eighth of it. */
 static void
 ck_share(uint32_t made)
 {
@@ -148,7 +148,7 @@ expect_refusals(void)
 
 static struct call calls[CALLS];
 
-/* An origin that makes no progress neither fetches nor acknowledges. */
+/* An origin without progress neither fetches nor acknowledges. */
 START_TEST(held_answers_are_limited_in_bytes)
 {
     struct session s;
@@ -160,7 +160,7 @@ START_TEST(held_answers_are_limited_in_bytes)
     session_begin(&s, _i, &setup);
     expect_refusals();
     ck_answers(&s);
-    /* the handler counts an answer after it has gone out */
+    /* the handler counts a response after it was sent */
     made = wait_handled(CALLS);
     session_wait_other(&s, &rpcs_shared()->responded, made);
     memset(calls, 0, sizeof calls);
@@ -188,9 +188,9 @@ START_TEST(held_answers_are_limited_in_bytes)
 }
 END_TEST
 
-/* A process that asks for many answers and takes none. */
+/* Main of a process that requests many outputs and fetches none. */
 static void
-be_a_hoarder(int mode, int pipe_fd)
+hoarder_main(int mode, int pipe_fd)
 {
     char address[256];
     hg_class_t *hg_class;
@@ -228,7 +228,7 @@ struct hoarder {
     int pipe[2];
 };
 
-/* Before this process has called anything of the library. */
+/* Fork before this process uses the library. */
 static void
 hoarder_fork(struct hoarder *hoarder, int mode)
 {
@@ -236,7 +236,7 @@ hoarder_fork(struct hoarder *hoarder, int mode)
     hoarder->process = fork();
     ck_assert_int_ge(hoarder->process, 0);
     if (hoarder->process == 0)
-        be_a_hoarder(mode, hoarder->pipe[0]);
+        hoarder_main(mode, hoarder->pipe[0]);
 }
 
 static void
@@ -259,7 +259,7 @@ hoarder_kill(const struct hoarder *hoarder)
     close(hoarder->pipe[1]);
 }
 
-START_TEST(held_answers_of_one_peer_leave_room_until_it_dies)
+START_TEST(held_answers_of_one_peer_leave_room_for_others)
 {
     struct hoarder hoarder;
     struct session s;
@@ -275,7 +275,7 @@ START_TEST(held_answers_of_one_peer_leave_room_until_it_dies)
     hoarder_begin(&hoarder, &s);
     made = wait_handled(CALLS);
     ck_share(made);
-    /* Beside that, others are served. */
+    /* Other peers are still served. */
     ck_answers(&s);
     session_wait_other(&s, &rpcs_shared()->responded, shared()->made - made);
     ck_assert_uint_eq(shared()->refused, CALLS - made);
@@ -286,7 +286,7 @@ START_TEST(held_answers_of_one_peer_leave_room_until_it_dies)
 }
 END_TEST
 
-START_TEST(held_answers_that_time_out_are_given_back)
+START_TEST(held_answers_that_time_out_are_freed)
 {
     struct hoarder hoarder;
     struct session s;
@@ -312,8 +312,8 @@ START_TEST(held_answers_that_time_out_are_given_back)
 }
 END_TEST
 
-/* The total is not a matter of who asks: one payload of more is never taken. */
-START_TEST(held_answer_of_more_than_the_total_msgsize)
+/* The total binds every peer: a single payload beyond it is always refused. */
+START_TEST(held_answer_beyond_the_total_is_msgsize)
 {
     struct session s;
     hg_handle_t handle;
@@ -335,9 +335,9 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, held_answers_are_limited_in_bytes);
-    session_add(tcase, held_answers_of_one_peer_leave_room_until_it_dies);
-    session_add(tcase, held_answers_that_time_out_are_given_back);
-    session_add(tcase, held_answer_of_more_than_the_total_msgsize);
+    session_add(tcase, held_answers_of_one_peer_leave_room_for_others);
+    session_add(tcase, held_answers_that_time_out_are_freed);
+    session_add(tcase, held_answer_beyond_the_total_is_msgsize);
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a peer announces, and says of what it got: arguments larger than a target
- * or an origin takes, acknowledgements that are none. */
+/* Sizes that a peer announces and acknowledgements that it sends: arguments
+ * beyond the limit of a target or an origin, invalid acknowledgements. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -13,7 +13,7 @@
 
 static hg_id_t make_id;
 
-/* uint32_t in: so many bytes out. */
+/* uint32_t in: output size in bytes. */
 static hg_return_t
 on_make(hg_handle_t handle)
 {
@@ -45,7 +45,8 @@ set(const char *name, const char *value)
     ck_assert_int_eq(setenv(name, value, 1), 0);
 }
 
-/* One answer of a size; how it went, which the target is told too. */
+/* Requests one output of size bytes. Returns the result; the target's callback
+ * gets it too. */
 static hg_return_t
 make(struct session *s, uint32_t size)
 {
@@ -59,7 +60,7 @@ make(struct session *s, uint32_t size)
     return ret;
 }
 
-START_TEST(overflow_of_more_than_is_taken_msgsize)
+START_TEST(overflow_beyond_the_fetch_limit_is_msgsize)
 {
     struct session s;
     blob_t large = blob_make(LARGE, 1), medium = blob_make(MEDIUM, 1);
@@ -80,7 +81,7 @@ START_TEST(overflow_of_more_than_is_taken_msgsize)
 }
 END_TEST
 
-START_TEST(overflow_beside_others_of_more_than_is_held_again)
+START_TEST(overflow_beyond_the_held_limit_is_again)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -101,13 +102,13 @@ START_TEST(overflow_beside_others_of_more_than_is_held_again)
     ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_SUCCESS);
-    /* The target gives it back after it has answered. */
+    /* The target releases the input after it has responded. */
     deadline = session_now_ms() + test_count(TEST_WAIT_MS);
     while ((ret = rpcs_try(&s, RPC_ECHO, &medium)) == HG_AGAIN)
         ck_assert_uint_lt(session_now_ms(), deadline);
     ck_assert_int_eq(ret, HG_SUCCESS);
-    /* Nor does what it refused count any longer. In one class, the fetched
-     * answer counts beside the kept one. */
+    /* Refused bytes are not counted any more. Within one class, the fetched
+     * output counts in addition to the held one. */
     while (session_mode_at(_i)->shape != SESSION_SELF &&
            (ret = make(&s, LARGE)) == HG_AGAIN)
         ck_assert_uint_lt(session_now_ms(), deadline);
@@ -119,7 +120,7 @@ START_TEST(overflow_beside_others_of_more_than_is_held_again)
 }
 END_TEST
 
-START_TEST(overflow_limits_that_are_no_numbers_are_refused)
+START_TEST(overflow_limits_must_be_numbers)
 {
     static const char *const names[] = {"TALARIA_HG_OVERFLOW_MAX",
         "TALARIA_HG_OVERFLOW_TOTAL", "TALARIA_HG_ACK_TIMEOUT_MS"};
@@ -142,7 +143,7 @@ START_TEST(overflow_limits_that_are_no_numbers_are_refused)
 }
 END_TEST
 
-/* Of the last answer that refers to more. */
+/* Tag and cookie of the last response with a reference. */
 static struct {
     uint32_t tag;
     uint32_t cookie;
@@ -167,7 +168,8 @@ one_receive(struct hg_init_info *info)
     info->request_post_incr = -1;
 }
 
-/* As the origin would send it, if it were not for the cookie or the time. */
+/* Injects an acknowledgement as the origin would send it, but at another time
+ * or with another cookie. */
 static void
 inject_ack(struct session *s, uint32_t tag, uint32_t cookie)
 {
@@ -185,7 +187,7 @@ inject_ack(struct session *s, uint32_t tag, uint32_t cookie)
         from, s->address, 0, LOOP_SEND_EXPECTED, bytes, sizeof bytes, tag));
 }
 
-START_TEST(overflow_acknowledged_twice_and_from_nowhere_ends_once)
+START_TEST(overflow_duplicate_and_forged_acknowledgements_end_once)
 {
     static const struct session_setup setup_one = {.init = one_receive,
         .open = open_own,
@@ -194,7 +196,7 @@ START_TEST(overflow_acknowledged_twice_and_from_nowhere_ends_once)
     struct session s;
     uint32_t tags[2];
 
-    /* To oneself it may be taken for an answer. */
+    /* With one class it might be matched as a response. */
     if (session_mode_at(_i)->shape == SESSION_SELF)
         return;
     session_begin(&s, _i, &setup_one);
@@ -202,10 +204,10 @@ START_TEST(overflow_acknowledged_twice_and_from_nowhere_ends_once)
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_int_eq(make(&s, LARGE), HG_SUCCESS);
         tags[i] = seen.tag;
-        inject_ack(&s, seen.tag, seen.cookie); /* once more */
+        inject_ack(&s, seen.tag, seen.cookie); /* duplicate */
         inject_ack(&s, seen.tag ^ 1, seen.cookie);
     }
-    /* That the third answer would have, but for the cookie: passed over. */
+    /* The tag of the third response, but an old cookie: ignored. */
     inject_ack(&s, 2 * tags[1] - tags[0], seen.cookie);
     ck_assert_int_eq(make(&s, LARGE), HG_SUCCESS);
     ck_assert_uint_eq(seen.tag, 2 * tags[1] - tags[0]);
@@ -219,10 +221,10 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, overflow_of_more_than_is_taken_msgsize);
-    session_add(tcase, overflow_beside_others_of_more_than_is_held_again);
-    tcase_add_test(tcase, overflow_limits_that_are_no_numbers_are_refused);
-    session_add(tcase, overflow_acknowledged_twice_and_from_nowhere_ends_once);
+    session_add(tcase, overflow_beyond_the_fetch_limit_is_msgsize);
+    session_add(tcase, overflow_beyond_the_held_limit_is_again);
+    tcase_add_test(tcase, overflow_limits_must_be_numbers);
+    session_add(tcase, overflow_duplicate_and_forged_acknowledgements_end_once);
 }
 
 int

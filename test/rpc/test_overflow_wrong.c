@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large arguments that are not where they should be: data that did not come,
- * those that no reference fits for, and those whose buffer the program keeps. */
+/* Large arguments that are not transferred: data that never arrive, a reference
+ * that does not fit into the message, and a buffer that the program keeps. */
 #include "counts.h"
 #include "large.h"
 #include "log_watch.h"
@@ -9,7 +9,8 @@
 
 static _Atomic hg_id_t keep_id; /* each side registers it */
 
-/* As hg_proc_blob_t; what a large one is encoded into stays the program's. */
+/* Like hg_proc_blob_t, but the program keeps the buffer that a large one was
+ * encoded into. */
 static void *encoded;
 
 static hg_return_t
@@ -47,8 +48,8 @@ open_all(hg_class_t *hg_class)
 static const struct session_setup setup = {
     .open = open_all, .stopping = rpcs_stopping};
 
-/* A transport that says that data have come, and they have not. */
-START_TEST(overflow_data_that_did_not_come_are_noticed)
+/* The transport reports success but transfers nothing. */
+START_TEST(overflow_data_not_transferred_are_detected)
 {
     struct session s;
     hg_handle_t handle;
@@ -76,7 +77,7 @@ START_TEST(overflow_data_that_did_not_come_are_noticed)
 }
 END_TEST
 
-/* All but a few bytes of each message are the program's. */
+/* User headers take all but a few bytes of each message. */
 static void
 open_full(hg_class_t *hg_class)
 {
@@ -89,7 +90,7 @@ open_full(hg_class_t *hg_class)
             HG_Class_get_output_eager_size(hg_class) - 40) == HG_SUCCESS);
 }
 
-START_TEST(overflow_without_room_for_a_reference_is_refused)
+START_TEST(overflow_without_room_for_a_reference_fails)
 {
     static const struct session_setup full = {
         .open = open_full, .stopping = rpcs_stopping};
@@ -117,8 +118,8 @@ START_TEST(overflow_without_room_for_a_reference_is_refused)
 }
 END_TEST
 
-/* Also to oneself, where both sides share what is encoded. */
-START_TEST(overflow_buffer_that_is_the_programs_is_left_to_it)
+/* Also for calls to self, where both sides share the encoded bytes. */
+START_TEST(overflow_buffer_taken_by_the_program_is_not_freed)
 {
     struct session s;
     hg_handle_t handle;
@@ -145,9 +146,9 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, overflow_data_that_did_not_come_are_noticed);
-    session_add(tcase, overflow_without_room_for_a_reference_is_refused);
-    session_add(tcase, overflow_buffer_that_is_the_programs_is_left_to_it);
+    session_add(tcase, overflow_data_not_transferred_are_detected);
+    session_add(tcase, overflow_without_room_for_a_reference_fails);
+    session_add(tcase, overflow_buffer_taken_by_the_program_is_not_freed);
 }
 
 int

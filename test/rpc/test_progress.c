@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress and trigger: their results, many threads at once, no lost wake-up,
- * no processor used for nothing. */
+/* Progress and trigger: return values, many threads at once, no lost wake-ups,
+ * no busy loops. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -18,7 +18,7 @@
 static const struct session_setup setup = {
     .open = rpcs_open, .stopping = rpcs_stopping};
 
-START_TEST(progress_of_nothing_times_out)
+START_TEST(progress_when_idle_times_out)
 {
     struct session s;
     unsigned count = 7;
@@ -37,7 +37,7 @@ START_TEST(progress_of_nothing_times_out)
     count = 7;
     ck_assert_int_eq(HG_Trigger(s.context, 30, 1, &count), HG_TIMEOUT);
     ck_assert_uint_eq(count, 0);
-    /* With one thread there is nobody to wait for. */
+    /* With one thread there is nothing to wait for. */
     if (s.mode->thread_mode == 0)
         ck_assert_uint_ge(session_now_ms() - begin, 29);
     ck_assert_int_eq(HG_Progress(NULL, 0), HG_INVALID_ARG);
@@ -48,7 +48,7 @@ END_TEST
 
 static _Thread_local unsigned yields;
 
-/* In place of the C library's. */
+/* Replaces the C library's sched_yield. */
 int
 sched_yield(void)
 {
@@ -56,8 +56,8 @@ sched_yield(void)
     return (int) syscall(SYS_sched_yield);
 }
 
-/* A loop that polls may keep the thread that it waits for from running. */
-START_TEST(progress_polls_in_vain_yield)
+/* A polling loop may keep the thread that it waits for off the processor. */
+START_TEST(progress_idle_polls_yield)
 {
     struct session s;
     unsigned before;
@@ -79,7 +79,7 @@ START_TEST(progress_succeeds_while_something_is_due)
 
     memset(calls, 0, sizeof calls);
     session_begin(&s, _i, &setup);
-    /* Forwards that need nobody else: they end as soon as they are sent. */
+    /* Forwards that need no peer: they complete as soon as they are sent. */
     for (unsigned i = 0; i < 5; i++) {
         hg_handle_t handle = session_handle(&s, rpcs_id(RPC_NOTIFY));
         uint64_t value = 1;
@@ -115,7 +115,7 @@ START_TEST(progress_succeeds_while_something_is_due)
 }
 END_TEST
 
-START_TEST(trigger_runs_at_most_so_many)
+START_TEST(trigger_runs_at_most_max_count)
 {
     struct session s;
     struct call calls[10];
@@ -188,7 +188,7 @@ START_TEST(trigger_waits_while_another_thread_progresses)
             ck_assert_int_eq(
                 HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
             while (call.called < i) {
-                /* Nothing wakes this thread when the other runs the callback. */
+                /* This thread is not woken when the other runs the callback. */
                 hg_return_t ret = HG_Progress(s.context, 1);
 
                 ck_assert(ret == HG_SUCCESS || ret == HG_TIMEOUT);
@@ -206,7 +206,7 @@ START_TEST(trigger_waits_while_another_thread_progresses)
 }
 END_TEST
 
-/* A thread that progresses and triggers, whatever comes. */
+/* A thread that progresses and triggers until told to stop. */
 struct worker {
     pthread_t thread;
     hg_context_t *context;
@@ -228,7 +228,7 @@ work(void *arg)
     return NULL;
 }
 
-/* As many as the mode of this run allows. */
+/* As many as this mode allows. */
 static unsigned server_threads;
 
 static void
@@ -372,8 +372,8 @@ START_TEST(progress_by_four_threads_for_four_clients)
 }
 END_TEST
 
-/* Several threads share one origin's context: whoever triggers runs whose
- * callback it may be. */
+/* Several threads share one origin context: any of them may run any
+ * callback. */
 struct sharer {
     pthread_t thread;
     struct session *session;
@@ -408,7 +408,7 @@ share(void *arg)
     return NULL;
 }
 
-START_TEST(progress_of_one_context_by_four_origins_threads)
+START_TEST(progress_of_one_context_by_four_threads)
 {
     struct session s;
     struct sharer sharers[THREADS];
@@ -446,8 +446,8 @@ static const struct session_setup setup_long = {.open = rpcs_open,
     .stopping = rpcs_stopping,
     .serve = serve_with_long_waits};
 
-/* Both sides wait without a limit that would make up for a lost wake-up. In
- * between the origin pauses, so that the target falls asleep at all stages. */
+/* Both sides wait without a timeout that would hide a lost wake-up. The origin
+ * pauses in between, so that the target falls asleep at every stage. */
 START_TEST(progress_loses_no_wake_up)
 {
     struct session s;
@@ -463,7 +463,7 @@ START_TEST(progress_loses_no_wake_up)
             nanosleep(&pause, NULL);
         begin = session_now_ms();
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-        /* Of each call: all together last as long as the machine is busy. */
+        /* Limit per call: the total depends on the load of the machine. */
         ck_assert_uint_lt(
             session_now_ms() - begin, test_count(TEST_WAIT_MS) / 2);
     }
@@ -488,8 +488,9 @@ free_address(const struct hg_cb_info *info)
     return HG_Addr_free((hg_class_t *) info->arg, info->info.lookup.addr);
 }
 
-/* A thread sleeps in progress; another submits what is complete at once. */
-START_TEST(progress_is_roused_by_what_another_thread_completes)
+/* A thread sleeps in progress; another submits an operation that completes at
+ * once. */
+START_TEST(progress_is_woken_by_completion_in_another_thread)
 {
     struct session s;
     pthread_t thread;
@@ -518,8 +519,8 @@ START_TEST(progress_is_roused_by_what_another_thread_completes)
 }
 END_TEST
 
-/* One of them leads, the other waits for it: what is due is due for both. */
-START_TEST(progress_of_two_threads_both_see_what_is_due)
+/* One thread leads, the other waits for it: a completion wakes both. */
+START_TEST(progress_of_two_threads_wakes_both)
 {
     struct session s;
     pthread_t threads[2];
@@ -561,7 +562,7 @@ processor_ms(void)
     return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
 }
 
-START_TEST(progress_that_waits_uses_no_processor)
+START_TEST(progress_waiting_uses_no_processor)
 {
     struct session s;
     uint64_t begin;
@@ -579,17 +580,17 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, progress_of_nothing_times_out);
-    session_add(tcase, progress_polls_in_vain_yield);
+    session_add(tcase, progress_when_idle_times_out);
+    session_add(tcase, progress_idle_polls_yield);
     session_add(tcase, progress_succeeds_while_something_is_due);
-    session_add(tcase, trigger_runs_at_most_so_many);
+    session_add(tcase, trigger_runs_at_most_max_count);
     session_add(tcase, trigger_waits_while_another_thread_progresses);
     session_add(tcase, progress_by_four_threads_for_four_clients);
-    session_add(tcase, progress_of_one_context_by_four_origins_threads);
+    session_add(tcase, progress_of_one_context_by_four_threads);
     session_add(tcase, progress_loses_no_wake_up);
-    session_add(tcase, progress_is_roused_by_what_another_thread_completes);
-    session_add(tcase, progress_of_two_threads_both_see_what_is_due);
-    session_add(tcase, progress_that_waits_uses_no_processor);
+    session_add(tcase, progress_is_woken_by_completion_in_another_thread);
+    session_add(tcase, progress_of_two_threads_wakes_both);
+    session_add(tcase, progress_waiting_uses_no_processor);
 }
 
 int

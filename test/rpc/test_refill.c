@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that a target holds: their handles take no more memory than is
- * granted, others wait, and after a flood the memory comes back. Two classes, both
- * in this thread. */
+/* Receive refill: the handles of held requests take no more memory than the
+ * limit, further requests wait, and the memory is freed after a flood. Two
+ * classes, both in this thread. */
 #include "log_watch.h"
 #include "mercury.h"
 #include "mercury_macros.h"
@@ -14,7 +14,7 @@
 #define KEEP 4096U /* HG_REFILL_KEEP */
 #define BEYOND 3000U
 #define FLOOD (KEEP + BEYOND)
-#define MESSAGE 4096U /* bytes of a buffer, two a handle */
+#define MESSAGE 4096U /* bytes of a buffer, two per handle */
 #define LIMIT 2000000U
 #define LIMIT_TEXT "2000000"
 
@@ -106,7 +106,7 @@ forward(uint32_t count)
     }
 }
 
-/* Pumps until so many are held. */
+/* Progresses until this many requests are held. */
 static void
 hold(uint32_t count)
 {
@@ -148,24 +148,24 @@ await_answers(uint32_t count)
     world.answered = 0;
 }
 
-START_TEST(refill_of_a_flood_is_given_back)
+START_TEST(refill_memory_is_freed_after_a_flood)
 {
     begin();
-    /* the second time handles that were spared are used again */
+    /* the second round reuses pooled handles */
     for (int round = 0; round < 2; round++) {
         forward(FLOOD);
         hold(FLOOD);
         size_t peak = mallinfo2().uordblks;
         release_held();
         await_answers(FLOOD);
-        /* a handle is free when the transport has sent its answer */
+        /* a handle is free once the transport has sent its response */
         size_t most = peak - 2 * (size_t) MESSAGE * (BEYOND - 200);
         uint64_t deadline = session_now_ms() + 30000;
         while (mallinfo2().uordblks > most) {
             ck_assert_msg(session_now_ms() < deadline,
                 "%zu bytes with %u requests, %zu after them", peak, FLOOD,
                 mallinfo2().uordblks);
-            for (int i = 0; i < 100; i++) /* mallinfo2 takes its time */
+            for (int i = 0; i < 100; i++) /* mallinfo2 is slow */
                 pump();
         }
     }
@@ -173,12 +173,12 @@ START_TEST(refill_of_a_flood_is_given_back)
 }
 END_TEST
 
-START_TEST(refill_beyond_the_limit_lets_requests_wait)
+START_TEST(refill_beyond_the_limit_makes_requests_wait)
 {
     uint32_t granted = LIMIT / (2 * MESSAGE), answered = 0;
 
     ck_assert_int_eq(setenv("TALARIA_HG_OVERFLOW_TOTAL", LIMIT_TEXT, 1), 0);
-    HG_Set_log_level("error"); /* the limit is warned about */
+    HG_Set_log_level("error"); /* the limit is logged as a warning */
     begin();
     forward(1000);
     hold(granted / 2);
@@ -211,8 +211,8 @@ main(int argc, char **argv)
 
     if (argc > 1)
         info = argv[1];
-    tcase_add_test(tcase, refill_of_a_flood_is_given_back);
-    tcase_add_test(tcase, refill_beyond_the_limit_lets_requests_wait);
+    tcase_add_test(tcase, refill_memory_is_freed_after_a_flood);
+    tcase_add_test(tcase, refill_beyond_the_limit_makes_requests_wait);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HG_Ref_get at every stage of a call: programs written for Mercury decide by
- * the number. */
+/* HG_Ref_get at every stage of a call: programs written for Mercury rely on the
+ * number. */
 #include "rpcs.h"
 
-/* What a handler is to do. */
+/* What a handler does. */
 enum way {
     WAY_CALLBACK,
     WAY_SILENT,
@@ -12,7 +12,7 @@ enum way {
     WAY_LATER_CALLBACK
 };
 
-/* Where a handle is. */
+/* Stages of a handle. */
 enum stage {
     CREATED,
     FORWARDED,
@@ -81,7 +81,7 @@ on_responded(const struct hg_cb_info *info)
 {
     hg_handle_t handle = info->info.respond.handle;
 
-    if (info->arg) { /* the one that was taken */
+    if (info->arg) { /* the reference taken above */
         TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
     }
     TARGET_ASSERT(is_at(handle, IN_RESPOND_CALLBACK));
@@ -121,7 +121,7 @@ on_counted(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Answers what was kept. */
+/* Responds to the kept request. */
 static hg_return_t
 on_answer(hg_handle_t handle)
 {
@@ -134,7 +134,7 @@ on_answer(hg_handle_t handle)
         TARGET_ASSERT(HG_Respond(kept, on_responded, NULL, &way) == HG_SUCCESS);
         TARGET_ASSERT(is_at(kept, LATER_RESPONDED));
     } else {
-        /* How long the transport keeps it is its own. */
+        /* The transport may hold its reference longer. */
         TARGET_ASSERT(HG_Respond(kept, NULL, NULL, &way) == HG_SUCCESS);
     }
     TARGET_ASSERT(HG_Destroy(kept) == HG_SUCCESS);
@@ -155,7 +155,7 @@ on_one_way(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Frees by the wrong function what it got, and something of its own. */
+/* Frees input and output, and a struct of its own, with the other function. */
 static hg_return_t
 on_mixed(hg_handle_t handle)
 {
@@ -286,7 +286,7 @@ START_TEST(refs_of_a_cancelled_call)
 }
 END_TEST
 
-START_TEST(refs_of_a_call_that_is_not_to_be_answered)
+START_TEST(refs_of_a_one_way_call)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -300,7 +300,7 @@ START_TEST(refs_of_a_call_that_is_not_to_be_answered)
 }
 END_TEST
 
-START_TEST(refs_are_given_back_by_either_free)
+START_TEST(refs_are_released_by_either_free)
 {
     struct session s;
     hg_handle_t handle;
@@ -325,8 +325,8 @@ add(TCase *tcase)
     session_add(tcase, refs_of_a_call_answered_by_its_handler);
     session_add(tcase, refs_of_a_call_answered_later);
     session_add(tcase, refs_of_a_cancelled_call);
-    session_add(tcase, refs_of_a_call_that_is_not_to_be_answered);
-    session_add(tcase, refs_are_given_back_by_either_free);
+    session_add(tcase, refs_of_a_one_way_call);
+    session_add(tcase, refs_are_released_by_either_free);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registering RPCs, asking for them, their data, forgetting them. */
+/* RPC registration: register, look up, user data, deregister. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -104,7 +104,7 @@ START_TEST(register_data_is_freed_once_by_deregister_or_finalize)
     ck_assert_ptr_null(HG_Registered_data(s.hg_class, 1));
     ck_assert_int_eq(
         HG_Register_data(s.hg_class, 1, &ones[0], count_freed), HG_SUCCESS);
-    /* In place of earlier data, which is not freed. */
+    /* Replaces earlier data, which is not freed. */
     ck_assert_int_eq(
         HG_Register_data(s.hg_class, 1, &ones[1], count_freed), HG_SUCCESS);
     ck_assert_int_eq(
@@ -174,7 +174,7 @@ START_TEST(register_null_or_zero_invalid)
 }
 END_TEST
 
-/* An RPC that the target calls itself, and serves to nobody. */
+/* An RPC that the target calls itself but has no handler for. */
 START_TEST(register_without_a_handler_is_answered_noentry)
 {
     struct session s;
@@ -196,8 +196,8 @@ START_TEST(register_without_a_handler_is_answered_noentry)
 }
 END_TEST
 
-/* What a target has forgotten is answered as if it had never been. */
-START_TEST(register_forgotten_rpc_is_answered_noentry_and_can_come_back)
+/* A deregistered RPC is answered like one that was never registered. */
+START_TEST(register_deregistered_rpc_is_noentry_until_registered_again)
 {
     struct session s;
     hg_handle_t handle;
@@ -235,7 +235,7 @@ register_many(void *arg)
     return NULL;
 }
 
-START_TEST(register_while_requests_come)
+START_TEST(register_while_requests_arrive)
 {
     struct session s;
     hg_handle_t handle;
@@ -267,8 +267,8 @@ add(TCase *tcase)
     session_add(tcase, register_null_or_zero_invalid);
     session_add(tcase, register_without_a_handler_is_answered_noentry);
     session_add(
-        tcase, register_forgotten_rpc_is_answered_noentry_and_can_come_back);
-    session_add(tcase, register_while_requests_come);
+        tcase, register_deregistered_rpc_is_noentry_until_registered_again);
+    session_add(tcase, register_while_requests_arrive);
 }
 
 int

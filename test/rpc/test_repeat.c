@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls, many at once, and again and again on the same handle. */
+/* Many concurrent calls, and repeated calls with one handle. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -50,7 +50,7 @@ START_TEST(repeat_64_in_flight_each_answered_once)
 }
 END_TEST
 
-START_TEST(repeat_same_handle_again_and_again)
+START_TEST(repeat_same_handle_many_times)
 {
     struct session s;
     hg_handle_t handle;
@@ -127,7 +127,7 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, repeat_64_in_flight_each_answered_once);
-    session_add(tcase, repeat_same_handle_again_and_again);
+    session_add(tcase, repeat_same_handle_many_times);
     session_add(tcase, repeat_inside_the_callback);
     session_add(tcase, repeat_without_callback_is_answered);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The target's side: answers early, late, twice, never, and errors instead. */
+/* Responses: early, late, twice, never, and errors instead. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -19,7 +19,7 @@ static hg_id_t own_ids[OWN_COUNT];
 
 struct shared {
     _Atomic uint32_t responded;
-    _Atomic uint32_t responding; /* a thread that is to be joined */
+    _Atomic uint32_t responding; /* a thread has to be joined */
     _Atomic uint32_t refs_in_callback;
 };
 
@@ -93,7 +93,8 @@ stopping(void)
 static hg_return_t
 on_thread(hg_handle_t handle)
 {
-    /* The previous one has answered, or there would be no next request. */
+    /* The previous thread has responded, else there would be no next
+     * request. */
     join_responder();
     atomic_store(&shared()->responding, 1);
     TARGET_ASSERT(
@@ -154,15 +155,15 @@ call_own(struct session *s, enum own own, hg_return_t expected)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
 }
 
-START_TEST(respond_callback_runs_once_the_answer_left)
+START_TEST(respond_callback_runs_after_the_answer_was_sent)
 {
     struct session s;
 
     session_begin(&s, _i, &setup);
     call_own(&s, OWN_CALLBACK, HG_SUCCESS);
     session_wait_other(&s, &shared()->responded, 1);
-    /* The handler's and the operation's; without the transport the origin's
-     * two as well. */
+    /* The handler's and the operation's; without the transport the origin's two
+     * as well. */
     ck_assert_uint_eq(shared()->refs_in_callback, s.mode->loopback ? 4 : 2);
     call_own(&s, OWN_CALLBACK, HG_SUCCESS);
     session_wait_other(&s, &shared()->responded, 2);
@@ -183,7 +184,7 @@ START_TEST(respond_twice_busy)
 }
 END_TEST
 
-START_TEST(respond_in_another_thread_is_an_answer)
+START_TEST(respond_from_another_thread)
 {
     struct session s;
     hg_handle_t handle;
@@ -205,7 +206,7 @@ START_TEST(respond_in_another_thread_is_an_answer)
 }
 END_TEST
 
-START_TEST(respond_then_error_the_answer_stands)
+START_TEST(respond_then_error_keeps_the_answer)
 {
     struct session s;
 
@@ -216,7 +217,7 @@ START_TEST(respond_then_error_the_answer_stands)
 }
 END_TEST
 
-START_TEST(respond_error_of_the_handler_is_the_answer)
+START_TEST(respond_handler_error_is_sent)
 {
     static const int32_t codes[] = {HG_PERMISSION, HG_NOENTRY, HG_NOMEM,
         HG_OVERFLOW, HG_CANCELED, HG_CHECKSUM_ERROR, HG_OTHER_ERROR};
@@ -232,7 +233,7 @@ START_TEST(respond_error_of_the_handler_is_the_answer)
         ck_assert_int_eq(session_forward(&s, handle, &code), code);
         ck_assert_int_eq(HG_Ref_get(handle), 1);
     }
-    /* And the handle works on. */
+    /* The handle can be used again. */
     ck_assert_int_eq(HG_Reset(handle, s.target, rpcs_id(RPC_ECHO)), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -317,7 +318,7 @@ START_TEST(respond_disabled_forward_ends_when_sent)
     ck_assert_uint_eq(rpcs_shared()->notified, 5050);
     session_quiet(&s);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_NOTIFY], 100);
-    /* The same handle can go on with what is answered. */
+    /* The same handle can be forwarded to an RPC that is answered. */
     ck_assert_int_eq(
         HG_Reset(handle, s.target, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
@@ -352,7 +353,7 @@ post_one(struct hg_init_info *info)
 static const struct session_setup setup_one = {
     .open = open_own, .init = post_one, .stopping = stopping};
 
-/* Each kept request takes a receive; more must be posted for what follows. */
+/* Each kept request takes a receive; the target has to post more. */
 START_TEST(respond_receives_are_posted_as_they_are_used_up)
 {
     struct session s;
@@ -384,7 +385,7 @@ post_two_only(struct hg_init_info *info)
 {
     info->request_post_init = 2;
     info->request_post_incr = -1;
-    info->no_loopback = 1; /* which takes no receives */
+    info->no_loopback = 1; /* calls to self take no receives */
 }
 
 static const struct session_setup setup_two = {
@@ -411,8 +412,9 @@ START_TEST(respond_requests_beyond_the_receives_wait)
     ck_assert_int_eq(HG_Forward(empty, call_done, &calls[2], NULL), HG_SUCCESS);
     session_quiet(&s);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 0);
-    /* Nothing can be asked to let go, so the kept calls are cancelled: their
-     * handles stay at the target, and the third request goes on waiting. */
+    /* A kept request cannot be released from outside, so the kept calls are
+     * cancelled: their handles stay at the target, and the third request keeps
+     * waiting. */
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_int_eq(HG_Cancel(handles[i]), HG_SUCCESS);
         session_wait(&s, &calls[i].called, 1);
@@ -431,11 +433,11 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, respond_callback_runs_once_the_answer_left);
+    session_add(tcase, respond_callback_runs_after_the_answer_was_sent);
     session_add(tcase, respond_twice_busy);
-    session_add(tcase, respond_in_another_thread_is_an_answer);
-    session_add(tcase, respond_then_error_the_answer_stands);
-    session_add(tcase, respond_error_of_the_handler_is_the_answer);
+    session_add(tcase, respond_from_another_thread);
+    session_add(tcase, respond_then_error_keeps_the_answer);
+    session_add(tcase, respond_handler_error_is_sent);
     session_add(tcase, respond_unknown_id_noentry_at_once);
     session_add(tcase, respond_later_by_another_request);
     session_add(tcase, respond_disabled_forward_ends_when_sent);

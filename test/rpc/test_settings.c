@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings over a real transport: two classes of one program differ, and what is
- * wrong is named. */
+/* Settings over a real transport: two classes of one program may differ, and
+ * invalid ones are rejected by name. */
 #include "log_watch.h"
 #include "mercury.h"
 #include "na.h"
@@ -16,7 +16,8 @@ static const struct transport {
     const char *settings[2];
     const char *key;
     const char *values[2];
-    const char *counter; /* of the plugin's own report that shows it, or NULL */
+    /* entry of the plugin's report that shows it, or NULL */
+    const char *counter;
     uint64_t counted[2];
     const char *variable;
     const char *misspelled;
@@ -93,7 +94,7 @@ START_TEST(settings_of_two_classes_of_one_program_differ)
 }
 END_TEST
 
-START_TEST(settings_of_the_environment_hold_for_who_says_nothing)
+START_TEST(settings_of_the_environment_are_defaults)
 {
     na_class_t *classes[2];
 
@@ -110,7 +111,7 @@ START_TEST(settings_of_the_environment_hold_for_who_says_nothing)
 }
 END_TEST
 
-START_TEST(settings_that_are_wrong_are_named)
+START_TEST(settings_that_are_invalid_are_named)
 {
     const char *const wrong[] = {transport->misspelled, transport->beyond};
     hg_class_t *hg_class;
@@ -163,15 +164,14 @@ main(int argc, char **argv)
         if (argc > 1 && strcmp(argv[1], transports[i].info) == 0)
             transport = &transports[i];
     if (!transport) {
-        fprintf(stderr, "which transport?\n");
+        fprintf(stderr, "usage: %s INFO\n", argv[0]);
         return EXIT_FAILURE;
     }
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, settings_of_two_classes_of_one_program_differ);
-    tcase_add_test(
-        tcase, settings_of_the_environment_hold_for_who_says_nothing);
-    tcase_add_test(tcase, settings_that_are_wrong_are_named);
+    tcase_add_test(tcase, settings_of_the_environment_are_defaults);
+    tcase_add_test(tcase, settings_that_are_invalid_are_named);
     tcase_add_test(tcase, settings_of_both_transports_with_auto_sm);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several contexts of one class, each in a thread of its own, addressed by
- * their ids from elsewhere; and what drives a server: an outside loop per
- * context, a pool of threads that trigger. */
+/* Several contexts of one class, each in its own thread and addressed by id;
+ * and the loops of a server: an external loop per context, a pool of threads
+ * that trigger. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -14,7 +14,7 @@ enum { CONTEXTS = 3, IN_FLIGHT = 8 };
 
 static hg_id_t where_id;
 
-/* Answers with the context that it runs in. */
+/* Responds with the id of the context that runs the handler. */
 static hg_return_t
 on_where(hg_handle_t handle)
 {
@@ -60,7 +60,7 @@ struct asker {
     pthread_t thread;
 };
 
-/* Asks one of the contexts again and again; its own context is its thread's. */
+/* Calls one of the target's contexts repeatedly, from a context of its own. */
 static void *
 ask(void *arg)
 {
@@ -116,7 +116,7 @@ START_TEST(several_contexts_each_in_its_thread)
 }
 END_TEST
 
-START_TEST(several_context_that_is_not_there)
+START_TEST(several_missing_target_context_fails)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -134,7 +134,7 @@ START_TEST(several_context_that_is_not_there)
         session_wait(&s, &call.called, 1);
         ret = call.ret;
     }
-    /* To oneself it runs on the caller's. */
+    /* A call to self runs on the caller's context. */
     ck_assert((ret == HG_SUCCESS) == s.mode->loopback);
     ck_assert_int_eq(HG_Ref_get(handle), 1);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -154,7 +154,7 @@ trigger_only(void *arg)
     return NULL;
 }
 
-/* One thread progresses, the others run what is due. */
+/* One thread progresses, the others trigger. */
 static void
 serve_by_pool(hg_context_t *context, const _Atomic bool *stop)
 {
@@ -213,10 +213,10 @@ END_TEST
 
 enum { CLIENTS = 4 };
 
-/* At the server: turns of its loop that found nothing. */
+/* At the server: loop iterations without an event. */
 struct driven {
     _Atomic uint32_t empty;
-    _Atomic uint32_t late; /* a sleep came to its end with nothing */
+    _Atomic uint32_t late; /* a sleep that timed out */
 };
 
 static struct driven *
@@ -225,8 +225,8 @@ driven(void)
     return (struct driven *) ((char *) session_user() + RPCS_USER_OFFSET);
 }
 
-/* The server as a loop that sleeps on the descriptor alone. A wake-up that is
- * lost shows as a sleep that comes to its end. */
+/* The server is a loop that sleeps on the descriptor alone. A lost wake-up
+ * shows as a sleep that times out. */
 static void
 serve_by_events(hg_context_t *context, const _Atomic bool *stop)
 {
@@ -245,7 +245,7 @@ serve_by_events(hg_context_t *context, const _Atomic bool *stop)
     }
 }
 
-/* Of each client. */
+/* Calls per client. */
 static uint32_t
 driven_calls(void)
 {
@@ -253,7 +253,7 @@ driven_calls(void)
            (session_is_hosts() ? 10 : 1);
 }
 
-/* A client of its own class: waits for each answer. */
+/* A client with its own class; waits for each answer. */
 static void *
 call_all_the_time(void *arg)
 {
@@ -298,7 +298,7 @@ START_TEST(several_clients_of_an_event_loop)
     uint32_t empty;
     void *failed;
 
-    /* Once over each transport, between classes that wait. */
+    /* Runs once over each transport, between classes that wait. */
     if (session_mode_at(_i)->shape == SESSION_SELF ||
         session_mode_at(_i)->progress_mode & NA_NO_BLOCK ||
         session_mode_at(_i)->thread_mode == NA_THREAD_MODE_SINGLE ||
@@ -315,7 +315,8 @@ START_TEST(several_clients_of_an_event_loop)
     ck_assert_uint_eq(
         rpcs_shared()->handled[RPC_EMPTY], driven_calls() * CLIENTS);
     ck_assert_uint_eq(driven()->late, 0);
-    /* Idle, it sleeps, or naps of 1 ms where nothing can wake it. */
+    /* When idle it sleeps, or polls every 1 ms where no descriptor can wake
+     * it. */
     empty = atomic_load(&driven()->empty);
     session_quiet(&s);
     ck_assert_uint_le(atomic_load(&driven()->empty) - empty,
@@ -330,7 +331,7 @@ add(TCase *tcase)
 {
     tcase_set_timeout(tcase, 600);
     session_add(tcase, several_contexts_each_in_its_thread);
-    session_add(tcase, several_context_that_is_not_there);
+    session_add(tcase, several_missing_target_context_fails);
     session_add(tcase, several_threads_trigger_while_another_progresses);
     session_add(tcase, several_clients_of_an_event_loop);
 }

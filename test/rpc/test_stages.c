@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stages of a call in the log, at level debug, on both sides. */
+/* Stages of a call in the log at level debug, on both sides. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -9,7 +9,7 @@
 
 #define ID_MAX 64U
 
-/* In either process, after its class was opened. */
+/* Called in either process after its class was opened. */
 static void
 open_with_debug(hg_class_t *hg_class)
 {
@@ -20,7 +20,7 @@ open_with_debug(hg_class_t *hg_class)
 static const struct session_setup setup = {
     .open = open_with_debug, .stopping = rpcs_stopping};
 
-/* The id in the line of a forward of an RPC: "call C.T.N: ". */
+/* Reads the call id from the line of a forward: "call C.T.N: ". */
 static void
 read_id(const char *rpc, char id[ID_MAX])
 {
@@ -48,7 +48,7 @@ count(const char *id, const char *stage)
     return log_count(text);
 }
 
-/* Lines of another process arrive when it writes them. */
+/* Lines of the other process appear when it writes them. */
 static void
 wait_for(struct session *s, const char *id, const char *stage)
 {
@@ -78,7 +78,7 @@ START_TEST(stages_of_a_call_have_its_id_on_both_sides)
     read_id("empty", id);
     for (unsigned i = 0; i < sizeof stages / sizeof stages[0]; i++)
         wait_for(&s, id, stages[i]);
-    /* Another call has another id. */
+    /* Each call has its own id. */
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     ck_assert_uint_eq(count(id, "forward: "), 1);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -86,7 +86,7 @@ START_TEST(stages_of_a_call_have_its_id_on_both_sides)
 }
 END_TEST
 
-START_TEST(stages_of_a_hung_call_end_where_it_hangs)
+START_TEST(stages_of_a_hung_call_end_at_the_hanging_stage)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -111,7 +111,7 @@ START_TEST(stages_of_a_hung_call_end_where_it_hangs)
 }
 END_TEST
 
-START_TEST(stages_are_not_logged_at_another_level)
+START_TEST(stages_are_logged_at_debug_only)
 {
     struct session s;
     hg_handle_t handle;
@@ -139,8 +139,8 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, stages_of_a_call_have_its_id_on_both_sides);
-    session_add(tcase, stages_of_a_hung_call_end_where_it_hangs);
-    session_add(tcase, stages_are_not_logged_at_another_level);
+    session_add(tcase, stages_of_a_hung_call_end_at_the_hanging_stage);
+    session_add(tcase, stages_are_logged_at_debug_only);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statistics: each way that an RPC can end is counted once, at both sides. */
+/* Statistics: each outcome of an RPC is counted once, at both sides. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -22,7 +22,7 @@ struct counts {
     uint64_t failures[TALARIA_FAILURE_MAX];
 };
 
-/* What the target has counted, in the session's memory. */
+/* The target's counters, in the session's shared memory. */
 struct seen {
     struct counts echo;
     struct counts code;
@@ -31,8 +31,8 @@ struct seen {
     struct hg_diag_counters counters;
     uint64_t unknown;
     uint64_t malformed;
-    /* A message through memory that is mapped twice orders nothing that
-     * ThreadSanitizer could see; these do. */
+    /* ThreadSanitizer sees no ordering through memory that is mapped twice;
+     * these provide it. */
     atomic_uint asked;
     atomic_uint looks;
 };
@@ -110,7 +110,7 @@ static void
 open_all(hg_class_t *hg_class)
 {
     rpcs_open(hg_class);
-    /* Registered anew it is still one. */
+    /* Registered again, it is still one entry. */
     rpcs_open(hg_class);
     look_id = MERCURY_REGISTER(hg_class, "look", void, void, on_look);
     drop_id = MERCURY_REGISTER(hg_class, "drop", void, void, on_drop);
@@ -139,8 +139,8 @@ look(struct session *s)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
 }
 
-/* Looks until so many requests are being handled, the look among them: what was
- * answered counts until the transport is through with the answer. */
+/* Looks until this many requests are active, the look itself included: an
+ * answered request counts until the transport has sent the response. */
 static void
 look_until_active(struct session *s, uint64_t count)
 {
@@ -188,7 +188,7 @@ START_TEST(stats_of_answered_calls)
     ck_assert_uint_eq(seen()->echo.request_bytes, CALLS * 100);
     ck_assert_uint_eq(seen()->echo.answer_bytes, CALLS * 100);
     ck_assert_uint_eq(seen()->echo.in_buckets, CALLS);
-    /* From the request to the answer is part of the whole. */
+    /* Handling is part of the total time. */
     ck_assert_uint_lt(seen()->echo.latency_ns, echo->origin->latency_ns);
     ck_assert_uint_eq(stats->origin->requests, CALLS + 1);
     ck_assert_uint_eq(stats->origin->answers, CALLS + 1);
@@ -196,7 +196,7 @@ START_TEST(stats_of_answered_calls)
     ck_assert_uint_eq(stats->counters->rpc_req_sent_count, CALLS + 1);
     ck_assert_uint_eq(stats->counters->rpc_resp_recv_count, CALLS + 1);
     ck_assert_uint_eq(seen()->counters.rpc_req_recv_count, CALLS + 1);
-    /* The transport may not be through with the last calls' answers. */
+    /* The transport may still own the last responses. */
     ck_assert_uint_ge(seen()->counters.rpc_req_recv_active_count, 1);
     look_until_active(&s, 1);
     talaria_class_stats_free(stats);
@@ -253,7 +253,7 @@ START_TEST(stats_of_each_kind_of_failure)
     ck_assert_uint_eq(seen()->drop.dropped, 1);
     ck_assert_uint_eq(seen()->drop.answers, 0);
     ck_assert_uint_eq(seen()->code.failures[TALARIA_FAILURE_OTHER], 1);
-    /* Every request has become something. */
+    /* Every request is counted in exactly one outcome. */
     ck_assert_uint_eq(stats->origin->requests,
         stats->origin->answers + 3U + (s.mode->shape != SESSION_SELF));
     talaria_class_stats_free(stats);
@@ -262,7 +262,7 @@ START_TEST(stats_of_each_kind_of_failure)
 }
 END_TEST
 
-START_TEST(stats_of_wrong_bytes)
+START_TEST(stats_of_malformed_messages)
 {
     struct session s;
 
@@ -279,7 +279,7 @@ START_TEST(stats_of_wrong_bytes)
 }
 END_TEST
 
-/* Bytes behind the transport's header space that are no answer's. */
+/* Bytes after the transport's header that are not a response. */
 static void
 spoil_answer(enum loop_kind kind, unsigned char *message, uint64_t *length)
 {
@@ -287,7 +287,7 @@ spoil_answer(enum loop_kind kind, unsigned char *message, uint64_t *length)
         *length = 1;
 }
 
-/* Counted where they show, at the origin. */
+/* Counted at the origin, which sees them. */
 START_TEST(stats_of_failures_of_the_transport)
 {
     const struct loop_fault unreachable = {
@@ -316,8 +316,8 @@ START_TEST(stats_of_failures_of_the_transport)
 }
 END_TEST
 
-/* One that fails at once, or later, is no answer: only the failure is counted,
- * and neither the code that nobody saw nor how long it took. */
+/* A response that fails, at once or later, counts as a failure only: neither
+ * its code nor its duration is counted. */
 START_TEST(stats_of_answers_that_could_not_be_sent)
 {
     static const enum loop_act acts[] = {LOOP_FAIL_NOW, LOOP_FAIL_LATER};
@@ -450,7 +450,7 @@ START_TEST(stats_as_json)
 }
 END_TEST
 
-/* How many RPCs a class reports, and what was forwarded in all. */
+/* Number of RPCs that a class reports; *forwarded_p: forwards in total. */
 static size_t
 reported(struct session *s, uint64_t *requests_p)
 {
@@ -474,8 +474,8 @@ register_and_forget(struct session *s, hg_id_t id)
 
 #define FORGOTTEN 5000U
 
-/* Bytes that are allocated for one more RPC which is forgotten again; check
- * writes down what it asserts. */
+/* Bytes allocated for one more RPC that is then deregistered. Reads the heap
+ * outside assertions, since libcheck allocates. */
 static size_t
 bytes_each(struct session *s, hg_id_t first, hg_id_t step)
 {
@@ -485,13 +485,13 @@ bytes_each(struct session *s, hg_id_t first, hg_id_t step)
         if (HG_Register(s->hg_class, first + i * step, NULL, NULL, NULL) !=
                 HG_SUCCESS ||
             HG_Deregister(s->hg_class, first + i * step) != HG_SUCCESS)
-            ck_abort_msg("not registered and forgotten");
+            ck_abort_msg("registering or deregistering failed");
     return (mallinfo2().uordblks - before) / FORGOTTEN;
 }
 
-/* They are not reported any more and take no memory of their own; what they
- * counted stays in the sums, and does not come back with them. */
-START_TEST(stats_of_forgotten_rpcs_are_kept_in_the_sums_alone)
+/* Deregistered RPCs are not reported any more and take no memory. Their counts
+ * stay in the totals, and do not reappear when the RPC is registered again. */
+START_TEST(stats_of_deregistered_rpcs_stay_in_the_totals)
 {
     struct session s;
     struct talaria_class_stats *stats;
@@ -504,7 +504,7 @@ START_TEST(stats_of_forgotten_rpcs_are_kept_in_the_sums_alone)
     ck_assert_uint_eq(requests, 1);
     register_and_forget(&s, 1ULL << 40);
     ck_assert_uint_eq(bytes_each(&s, 1ULL << 40, 0), 0);
-    /* An entry that names its id is kept, and a table of entries. */
+    /* What stays is an entry with the id, in a table. */
     ck_assert_uint_lt(bytes_each(&s, 1ULL << 41, 1), 300);
     ck_assert_uint_eq(reported(&s, &requests), count);
     ck_assert_int_eq(HG_Deregister(s.hg_class, rpcs_id(RPC_ECHO)), HG_SUCCESS);
@@ -523,15 +523,15 @@ START_TEST(stats_of_forgotten_rpcs_are_kept_in_the_sums_alone)
 }
 END_TEST
 
-/* A call of an RPC that is forgotten meanwhile counts for no other. */
-START_TEST(stats_of_a_forgotten_rpc_are_of_no_other)
+/* A pending call of a deregistered RPC is not counted for another one. */
+START_TEST(stats_of_a_deregistered_rpc_count_for_no_other)
 {
     struct session s;
     struct talaria_class_stats *stats;
     hg_handle_t handle;
     uint64_t requests;
 
-    /* To oneself nobody would answer. */
+    /* With one class nothing would answer. */
     if (session_mode_at(_i)->shape == SESSION_SELF)
         return;
     session_begin(&s, _i, &setup);
@@ -550,7 +550,7 @@ START_TEST(stats_of_a_forgotten_rpc_are_of_no_other)
 }
 END_TEST
 
-START_TEST(stats_not_asked_for_are_none)
+START_TEST(stats_are_off_by_default)
 {
     static const struct session_setup without = {.open = rpcs_open};
     struct session s;
@@ -582,14 +582,14 @@ add(TCase *tcase)
 {
     session_add(tcase, stats_of_answered_calls);
     session_add(tcase, stats_of_each_kind_of_failure);
-    session_add(tcase, stats_of_wrong_bytes);
+    session_add(tcase, stats_of_malformed_messages);
     session_add(tcase, stats_of_failures_of_the_transport);
     session_add(tcase, stats_of_answers_that_could_not_be_sent);
     session_add(tcase, stats_dumped_to_the_log);
     session_add(tcase, stats_as_json);
-    session_add(tcase, stats_of_forgotten_rpcs_are_kept_in_the_sums_alone);
-    session_add(tcase, stats_of_a_forgotten_rpc_are_of_no_other);
-    session_add(tcase, stats_not_asked_for_are_none);
+    session_add(tcase, stats_of_deregistered_rpcs_stay_in_the_totals);
+    session_add(tcase, stats_of_a_deregistered_rpc_count_for_no_other);
+    session_add(tcase, stats_are_off_by_default);
 }
 
 int

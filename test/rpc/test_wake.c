@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An outside loop that sleeps on the descriptor is woken, by whatever way
- * something became due, and is not woken for nothing. */
+/* An external loop that sleeps on the descriptor is woken whenever something
+ * becomes due, and not otherwise. */
 #include "counts.h"
 #include "na.h"
 #include "wake.h"
@@ -16,7 +16,7 @@ with_loopback(struct hg_init_info *info)
 static const struct session_setup setup_loopback = {
     .init = with_loopback, .open = rpcs_open, .stopping = rpcs_stopping};
 
-START_TEST(wake_outside_loop_by_what_is_complete_at_once)
+START_TEST(wake_external_loop_by_immediate_completion)
 {
     struct session s;
 
@@ -24,12 +24,12 @@ START_TEST(wake_outside_loop_by_what_is_complete_at_once)
     wake_sleep_outside(&s);
     wake_complete(&s);
     ck_assert_msg(wake_is_readable(s.context),
-        "a lookup has completed, but the loop sleeps on");
+        "a lookup has completed, but the loop was not woken");
     session_end(&s);
 }
 END_TEST
 
-START_TEST(wake_outside_loop_once_for_each_reason)
+START_TEST(wake_external_loop_once_per_reason)
 {
     struct session s;
 
@@ -42,13 +42,13 @@ START_TEST(wake_outside_loop_once_for_each_reason)
         ck_assert_int_eq(HG_Event_progress(s.context, NULL), HG_SUCCESS);
         ck_assert_int_eq(HG_Event_trigger(s.context, 16, NULL), HG_SUCCESS);
         ck_assert_msg(!wake_is_readable(s.context),
-            "all is done, but the descriptor is still readable");
+            "nothing is due, but the descriptor is still readable");
     }
     session_end(&s);
 }
 END_TEST
 
-START_TEST(wake_outside_loop_by_call_to_oneself)
+START_TEST(wake_external_loop_by_call_to_self)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -60,12 +60,12 @@ START_TEST(wake_outside_loop_by_call_to_oneself)
     ck_assert_int_eq(
         HG_Forward(handle, call_done, &call, &(blob_t){.size = 0}), HG_SUCCESS);
     ck_assert_msg(wake_is_readable(s.context),
-        "a request is there without the transport, but the loop sleeps on");
+        "a request to self is due, but the loop was not woken");
     rpcs_wait_handled(&s, RPC_KEEP, 1);
     wake_sleep_outside(&s);
     rpcs_answer_all();
     ck_assert_msg(wake_is_readable(s.context),
-        "an answer is there without the transport, but the loop sleeps on");
+        "an answer to self is due, but the loop was not woken");
     session_wait(&s, &call.called, 1);
     wake_sleep_outside(&s);
     ck_assert_int_eq(
@@ -74,7 +74,7 @@ START_TEST(wake_outside_loop_by_call_to_oneself)
     wake_sleep_outside(&s);
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
     ck_assert_msg(wake_is_readable(s.context),
-        "a call to oneself was cancelled, but the loop sleeps on");
+        "a call to self was cancelled, but the loop was not woken");
     session_wait(&s, &call.called, 2);
     ck_assert_int_eq(call.ret, HG_CANCELED);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -82,7 +82,7 @@ START_TEST(wake_outside_loop_by_call_to_oneself)
 }
 END_TEST
 
-START_TEST(wake_outside_loop_by_transfer_with_oneself)
+START_TEST(wake_external_loop_by_transfer_with_self)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -104,7 +104,7 @@ START_TEST(wake_outside_loop_by_transfer_with_oneself)
             bulks[0], 0, bulks[1], 0, sizeof memory[0], HG_OP_ID_IGNORE),
         HG_SUCCESS);
     ck_assert_msg(wake_is_readable(s.context),
-        "a transfer has completed, but the loop sleeps on");
+        "a transfer has completed, but the loop was not woken");
     session_wait(&s, &call.called, 1);
     ck_assert_str_eq(memory[1], "what is moved");
     for (int i = 0; i < 2; i++)
@@ -120,8 +120,8 @@ count_sent(const struct na_cb_info *info)
     ++*(unsigned *) info->arg;
 }
 
-/* The same below, in the NA interface: a message that is sent at once. */
-START_TEST(wake_outside_loop_by_message_that_is_sent_at_once)
+/* The same in the NA interface: a message that is sent at once. */
+START_TEST(wake_external_loop_by_message_sent_at_once)
 {
     unsigned count = 0;
     na_class_t *na_class;
@@ -145,7 +145,7 @@ START_TEST(wake_outside_loop_by_message_that_is_sent_at_once)
                          &count, bytes, sizeof bytes, NULL, self, 0, 1, op),
         NA_SUCCESS);
     ck_assert_msg(poll(&fd, 1, 0) == 1,
-        "a message was sent at once, but the loop sleeps on");
+        "a message was sent at once, but the loop was not woken");
     ck_assert(!NA_Poll_try_wait(na_class, context));
     ck_assert_int_eq(NA_Poll(na_class, context, NULL), NA_SUCCESS);
     ck_assert_int_eq(NA_Trigger(context, 16, NULL), NA_SUCCESS);
@@ -158,7 +158,7 @@ START_TEST(wake_outside_loop_by_message_that_is_sent_at_once)
 }
 END_TEST
 
-START_TEST(wake_outside_loop_by_event_after_poll_of_another)
+START_TEST(wake_external_loop_by_event_after_poll_of_another_thread)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -167,16 +167,17 @@ START_TEST(wake_outside_loop_by_event_after_poll_of_another)
     wake_hold_request(&s, &call);
     wake_sleep_outside(&s);
     ck_assert_int_eq(HG_Progress(s.context, 0), HG_TIMEOUT);
-    ck_assert_msg(!wake_is_readable(s.context), "woken for nothing");
+    ck_assert_msg(!wake_is_readable(s.context), "woken without a reason");
     ck_assert_uint_eq(loop_release(), 1);
     ck_assert_msg(wake_is_readable(s.context),
-        "an event came after another thread's poll, but the loop sleeps on");
+        "an event appeared after another thread's "
+        "poll, but the loop was not woken");
     session_wait(&s, &call.called, 1);
     session_end(&s);
 }
 END_TEST
 
-START_TEST(wake_outside_loop_by_what_another_has_polled)
+START_TEST(wake_external_loop_by_completion_polled_by_another_thread)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -187,13 +188,13 @@ START_TEST(wake_outside_loop_by_what_another_has_polled)
     ck_assert_uint_eq(loop_release(), 1);
     ck_assert_int_eq(HG_Progress(s.context, 0), HG_SUCCESS);
     ck_assert_msg(wake_is_readable(s.context),
-        "another thread filled the queue, but the loop sleeps on");
+        "another thread filled the queue, but the loop was not woken");
     session_wait(&s, &call.called, 1);
     session_end(&s);
 }
 END_TEST
 
-START_TEST(wake_outside_loop_for_an_earlier_deadline)
+START_TEST(wake_external_loop_for_earlier_deadline)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -204,7 +205,7 @@ START_TEST(wake_outside_loop_for_an_earlier_deadline)
     wake_sleep_outside(&s);
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     ck_assert_msg(wake_is_readable(s.context),
-        "a deadline was set, but the loop sleeps on without knowing it");
+        "a deadline was set, but the loop was not woken");
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_TIMEOUT);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
@@ -215,14 +216,16 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_test(tcase, wake_outside_loop_by_what_is_complete_at_once);
-    tcase_add_test(tcase, wake_outside_loop_once_for_each_reason);
-    tcase_add_test(tcase, wake_outside_loop_by_call_to_oneself);
-    tcase_add_test(tcase, wake_outside_loop_by_transfer_with_oneself);
-    tcase_add_test(tcase, wake_outside_loop_by_message_that_is_sent_at_once);
-    tcase_add_test(tcase, wake_outside_loop_by_event_after_poll_of_another);
-    tcase_add_test(tcase, wake_outside_loop_by_what_another_has_polled);
-    tcase_add_test(tcase, wake_outside_loop_for_an_earlier_deadline);
+    tcase_add_test(tcase, wake_external_loop_by_immediate_completion);
+    tcase_add_test(tcase, wake_external_loop_once_per_reason);
+    tcase_add_test(tcase, wake_external_loop_by_call_to_self);
+    tcase_add_test(tcase, wake_external_loop_by_transfer_with_self);
+    tcase_add_test(tcase, wake_external_loop_by_message_sent_at_once);
+    tcase_add_test(
+        tcase, wake_external_loop_by_event_after_poll_of_another_thread);
+    tcase_add_test(
+        tcase, wake_external_loop_by_completion_polled_by_another_thread);
+    tcase_add_test(tcase, wake_external_loop_for_earlier_deadline);
 }
 
 int

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Of threads that sleep on one context, alone or beside an outside loop, each is
- * woken, whoever else polls, drains the descriptor or wants the lock meanwhile. A
- * thread is stopped right before the system call, and nothing but the end of its
- * time makes up for a wake-up that is lost.
+ * Threads that sleep on one context, alone or beside an external loop, are each
+ * woken, whichever other thread polls, drains the descriptor or wants the lock
+ * meanwhile. A thread is stopped right before the system call, and only its
+ * timeout could hide a lost wake-up.
  */
 #include "counts.h"
 #include "sleep_gate.h"
@@ -22,7 +22,7 @@ busy(struct hg_init_info *info)
 static const struct session_setup setup_busy = {
     .init = busy, .open = rpcs_open, .stopping = rpcs_stopping};
 
-/* A thread in HG_Progress, which leads. */
+/* A thread in HG_Progress that leads. */
 struct sleeper {
     pthread_t thread;
     hg_context_t *context;
@@ -52,7 +52,7 @@ sleeper_start(struct sleeper *sleeper, struct session *s)
         pthread_create(&sleeper->thread, NULL, sleep_in_progress, sleeper), 0);
 }
 
-/* Stands at the gate, with all that it does before it sleeps done. */
+/* Stops at the gate, right before it sleeps. */
 static void
 sleeper_start_gated(struct sleeper *sleeper, struct session *s)
 {
@@ -61,30 +61,31 @@ sleeper_start_gated(struct sleeper *sleeper, struct session *s)
     sleep_gate_wait();
 }
 
-/* Who finds something when its time is over has slept on, too. */
+/* A thread that finds something only at its timeout has missed a wake-up
+ * too. */
 static void
 sleeper_join(struct sleeper *sleeper, const char *what)
 {
     ck_assert_int_eq(pthread_join(sleeper->thread, NULL), 0);
     ck_assert_msg(sleeper->ret == HG_SUCCESS && sleeper->slept_ms < ASLEEP_MS,
-        "%s, but a thread in HG_Progress slept on: %s after %llu ms", what,
+        "%s, but a thread in HG_Progress was not woken: %s after %llu ms", what,
         HG_Error_to_string(sleeper->ret),
         (unsigned long long) sleeper->slept_ms);
 }
 
-/* Waits until contexts have been polled so often since `before`. */
+/* Waits until contexts have been polled this many times since `before`. */
 static void
 wait_polls(uint64_t before, uint64_t count)
 {
     uint64_t begin = session_now_ms();
 
     while (loop_polls() < before + count) {
-        ck_assert_msg(session_now_ms() - begin < ASLEEP_MS, "nobody polls");
+        ck_assert_msg(session_now_ms() - begin < ASLEEP_MS, "no thread polls");
         sched_yield();
     }
 }
 
-START_TEST(wake_leader_by_what_is_complete_at_once)
+START_TEST(wake_leader_by_immediate_completion)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -98,7 +99,7 @@ START_TEST(wake_leader_by_what_is_complete_at_once)
 }
 END_TEST
 
-START_TEST(wake_leader_by_event_after_poll_of_another)
+START_TEST(wake_leader_by_event_after_poll_of_another_thread)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -110,14 +111,14 @@ START_TEST(wake_leader_by_event_after_poll_of_another)
     ck_assert_int_eq(HG_Progress(s.context, 0), HG_TIMEOUT);
     ck_assert_uint_eq(loop_release(), 1);
     sleep_gate_open();
-    sleeper_join(&sleeper, "an event came after another thread's poll");
+    sleeper_join(&sleeper, "an event appeared after another thread's poll");
     session_wait(&s, &call.called, 1);
     session_end(&s);
 }
 END_TEST
 
-/* The other waits in its turn, for the leader. */
-START_TEST(wake_leader_by_event_after_another_began_to_wait)
+/* The other thread waits for the leader. */
+START_TEST(wake_leader_by_event_after_another_thread_waits)
 {
     struct session s;
     struct sleeper leader = {.timeout_ms = 0}, follower = leader;
@@ -129,17 +130,17 @@ START_TEST(wake_leader_by_event_after_another_began_to_wait)
     sleeper_start_gated(&leader, &s);
     polls = loop_polls();
     sleeper_start(&follower, &s);
-    wait_polls(polls, 2); /* sleeper_start drains, which is one */
+    wait_polls(polls, 2); /* sleeper_start has drained once */
     ck_assert_uint_eq(loop_release(), 1);
     sleep_gate_open();
-    sleeper_join(&leader, "an event came after another thread began to wait");
+    sleeper_join(&leader, "an event appeared after another thread waited");
     sleeper_join(&follower, "the leader has found an event");
     session_wait(&s, &call.called, 1);
     session_end(&s);
 }
 END_TEST
 
-START_TEST(wake_leader_by_what_another_has_polled)
+START_TEST(wake_leader_by_completion_polled_by_another_thread)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -157,7 +158,7 @@ START_TEST(wake_leader_by_what_another_has_polled)
 }
 END_TEST
 
-START_TEST(wake_leader_by_what_the_outside_loop_has_polled)
+START_TEST(wake_leader_by_completion_polled_by_external_loop)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -169,14 +170,14 @@ START_TEST(wake_leader_by_what_the_outside_loop_has_polled)
     ck_assert_uint_eq(loop_release(), 1);
     ck_assert_int_eq(HG_Event_progress(s.context, NULL), HG_SUCCESS);
     sleep_gate_open();
-    sleeper_join(&sleeper, "the outside loop filled the queue");
+    sleeper_join(&sleeper, "the external loop filled the queue");
     session_wait(&s, &call.called, 1);
     session_end(&s);
 }
 END_TEST
 
-/* What has woken it once does not keep it awake. */
-START_TEST(wake_leader_once_for_each_reason)
+/* A wake-up does not keep it awake afterwards. */
+START_TEST(wake_leader_once_per_reason)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -192,14 +193,14 @@ START_TEST(wake_leader_once_for_each_reason)
         before = sleep_gate_passed();
         ck_assert_int_eq(HG_Progress(s.context, 50), HG_TIMEOUT);
         ck_assert_msg(sleep_gate_passed() - before <= 5,
-            "a thread that nothing wakes went to sleep %u times in 50 ms",
+            "a thread without wake-ups fell asleep %u times in 50 ms",
             sleep_gate_passed() - before);
     }
     session_end(&s);
 }
 END_TEST
 
-/* So often at most a thread reads the clock before it sleeps. */
+/* Maximum number of clock reads before a thread sleeps. */
 #define CLOCK_READINGS 4
 
 static bool completed;
@@ -211,8 +212,8 @@ complete_now(void *arg)
     completed = true;
 }
 
-/* Something completes at each moment of its going to sleep: while it looks for
- * the last time, before it says that it sleeps, and after. */
+/* An operation completes at each step of falling asleep: during the last poll,
+ * before the thread is marked as sleeping, and after. */
 START_TEST(wake_leader_that_is_about_to_sleep)
 {
     struct session s;
@@ -224,16 +225,17 @@ START_TEST(wake_leader_that_is_about_to_sleep)
     sleep_gate_clock((unsigned) _i, complete_now, &s);
     ret = HG_Progress(s.context, ASLEEP_MS);
     sleep_gate_clock(0, NULL, NULL);
-    ck_assert_msg(completed, "the clock is read less often before it sleeps");
+    ck_assert_msg(completed, "fewer clock reads than expected before sleeping");
     ck_assert_msg(ret == HG_SUCCESS && session_now_ms() - begin < ASLEEP_MS,
-        "a lookup has completed, but HG_Progress slept on: %s after %llu ms",
+        "a lookup has completed, but HG_Progress was not woken: %s after %llu "
+        "ms",
         HG_Error_to_string(ret),
         (unsigned long long) (session_now_ms() - begin));
     session_end(&s);
 }
 END_TEST
 
-START_TEST(wake_leader_for_an_earlier_deadline)
+START_TEST(wake_leader_for_earlier_deadline)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -253,8 +255,9 @@ START_TEST(wake_leader_for_an_earlier_deadline)
 }
 END_TEST
 
-/* The plugin wants to be polled again soon, and tells that to who arms it. */
-START_TEST(wake_leader_for_a_retry_that_another_has_seen)
+/* The plugin wants to be polled again soon, and says so to the thread that arms
+ * it. */
+START_TEST(wake_leader_for_retry_armed_by_another_thread)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -273,16 +276,16 @@ START_TEST(wake_leader_for_a_retry_that_another_has_seen)
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     ck_assert_int_eq(HG_Progress(s.context, 0), HG_TIMEOUT);
     sleep_gate_open();
-    sleeper_join(&sleeper, "the plugin wanted to be polled soon");
+    sleeper_join(&sleeper, "the plugin asked to be polled soon");
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_HOSTUNREACH);
     session_end(&s);
 }
 END_TEST
 
-/* Both sleep, the leader without a limit of the timer. A deadline wakes both by
- * one descriptor, and the outside loop drains it first. */
-START_TEST(wake_leader_whose_wake_up_the_outside_loop_took)
+/* Both sleep, the leader without a timeout for the deadline. A deadline wakes
+ * both through one descriptor, which the external loop drains first. */
+START_TEST(wake_leader_after_external_loop_drained)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -306,10 +309,9 @@ START_TEST(wake_leader_whose_wake_up_the_outside_loop_took)
 }
 END_TEST
 
-/* The same the other way round: the leader drains the descriptor, and leaves
- * before the deadline, of which the outside loop knew nothing when it went to
- * sleep. */
-START_TEST(wake_outside_loop_whose_wake_up_the_leader_took)
+/* The reverse: the leader drains the descriptor and returns before the
+ * deadline, which was set after the external loop fell asleep. */
+START_TEST(wake_external_loop_after_leader_drained)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = DEADLINE_MS / 3};
@@ -329,7 +331,7 @@ START_TEST(wake_outside_loop_whose_wake_up_the_leader_took)
     ck_assert_int_eq(sleeper.ret, HG_TIMEOUT);
     do {
         ck_assert_msg(poll(&fd, 1, (int) ASLEEP_MS) == 1,
-            "the deadline of a call has passed, but the loop sleeps on");
+            "the deadline of a call has passed, but the loop was not woken");
         ck_assert_int_eq(HG_Event_progress(s.context, NULL), HG_SUCCESS);
         ck_assert_int_eq(HG_Event_trigger(s.context, 16, NULL), HG_SUCCESS);
     } while (HG_Event_ready(s.context) || call.called == 0);
@@ -339,8 +341,8 @@ START_TEST(wake_outside_loop_whose_wake_up_the_leader_took)
 }
 END_TEST
 
-/* Those that wait for a leader that is roused find what it has found. */
-START_TEST(wake_all_who_wait_for_the_leader)
+/* Threads that wait for the leader get the completions that it finds. */
+START_TEST(wake_all_followers_with_the_leader)
 {
     struct session s;
     struct sleeper leader = {.timeout_ms = 0}, followers[3] = {{0}};
@@ -351,9 +353,9 @@ START_TEST(wake_all_who_wait_for_the_leader)
     for (int i = 0; i < 3; i++) {
         polls = loop_polls();
         sleeper_start(&followers[i], &s);
-        wait_polls(polls, 2); /* sleeper_start drains, which is one */
+        wait_polls(polls, 2); /* sleeper_start has drained once */
     }
-    /* Each has the lock from its poll on until it waits. */
+    /* Each holds the lock from its poll until it waits. */
     ck_assert_int_eq(HG_Progress(s.context, 0), HG_TIMEOUT);
     wake_complete(&s);
     sleep_gate_open();
@@ -365,8 +367,8 @@ START_TEST(wake_all_who_wait_for_the_leader)
 }
 END_TEST
 
-/* A thread that polls on and on lets others have a turn. */
-START_TEST(wake_leader_that_spins_lets_others_in)
+/* A thread that polls continuously lets others take the lock. */
+START_TEST(wake_leader_spinning_shares_the_lock)
 {
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
@@ -388,8 +390,8 @@ START_TEST(wake_leader_that_spins_lets_others_in)
 }
 END_TEST
 
-/* Waits that so many polls at most were made for did not spin; so many of them in
- * turn are no accident. */
+/* A wait with at most so many polls did not spin; so many of them in a row are
+ * not by chance. */
 #define POLLS_FEW 8U
 #define WAITS_IN_TURN 50U
 
@@ -399,9 +401,9 @@ complete_before_sleep(void *arg)
     wake_complete(arg);
 }
 
-/* What is waited for appears only when the thread sleeps, as though it needed
- * the processor: soon the thread sleeps without spinning first. */
-START_TEST(wake_leader_that_spins_in_vain_stops_spinning)
+/* The event appears only once the thread sleeps, as if the peer needed the
+ * processor: after a while the thread sleeps without spinning. */
+START_TEST(wake_leader_stops_useless_spinning)
 {
     struct session s;
     uint64_t begin;
@@ -414,7 +416,7 @@ START_TEST(wake_leader_that_spins_in_vain_stops_spinning)
         uint64_t polls = loop_polls();
 
         ck_assert_msg(session_now_ms() - begin < ASLEEP_MS,
-            "a thread spins each time, and always in vain");
+            "each wait spins, though spinning never helps");
         ck_assert_int_eq(HG_Progress(s.context, ASLEEP_MS), HG_SUCCESS);
         in_turn = loop_polls() - polls <= POLLS_FEW ? in_turn + 1 : 0;
         ck_assert_int_eq(HG_Trigger(s.context, 0, 16, NULL), HG_SUCCESS);
@@ -427,21 +429,21 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_test(tcase, wake_leader_by_what_is_complete_at_once);
-    tcase_add_test(tcase, wake_leader_by_event_after_poll_of_another);
-    tcase_add_test(tcase, wake_leader_by_event_after_another_began_to_wait);
-    tcase_add_test(tcase, wake_leader_by_what_another_has_polled);
-    tcase_add_test(tcase, wake_leader_by_what_the_outside_loop_has_polled);
-    tcase_add_test(tcase, wake_leader_once_for_each_reason);
+    tcase_add_test(tcase, wake_leader_by_immediate_completion);
+    tcase_add_test(tcase, wake_leader_by_event_after_poll_of_another_thread);
+    tcase_add_test(tcase, wake_leader_by_event_after_another_thread_waits);
+    tcase_add_test(tcase, wake_leader_by_completion_polled_by_another_thread);
+    tcase_add_test(tcase, wake_leader_by_completion_polled_by_external_loop);
+    tcase_add_test(tcase, wake_leader_once_per_reason);
     tcase_add_loop_test(
         tcase, wake_leader_that_is_about_to_sleep, 1, CLOCK_READINGS + 1);
-    tcase_add_test(tcase, wake_leader_for_an_earlier_deadline);
-    tcase_add_test(tcase, wake_leader_for_a_retry_that_another_has_seen);
-    tcase_add_test(tcase, wake_leader_whose_wake_up_the_outside_loop_took);
-    tcase_add_test(tcase, wake_outside_loop_whose_wake_up_the_leader_took);
-    tcase_add_test(tcase, wake_all_who_wait_for_the_leader);
-    tcase_add_test(tcase, wake_leader_that_spins_lets_others_in);
-    tcase_add_test(tcase, wake_leader_that_spins_in_vain_stops_spinning);
+    tcase_add_test(tcase, wake_leader_for_earlier_deadline);
+    tcase_add_test(tcase, wake_leader_for_retry_armed_by_another_thread);
+    tcase_add_test(tcase, wake_leader_after_external_loop_drained);
+    tcase_add_test(tcase, wake_external_loop_after_leader_drained);
+    tcase_add_test(tcase, wake_all_followers_with_the_leader);
+    tcase_add_test(tcase, wake_leader_spinning_shares_the_lock);
+    tcase_add_test(tcase, wake_leader_stops_useless_spinning);
 }
 
 int

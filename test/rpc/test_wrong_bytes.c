@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that are not what they should be: requests and answers cut, altered,
- * of other versions, meant for others. */
+/* Malformed messages: requests and responses that are truncated, altered, of
+ * other versions, or meant for other calls. */
 #include "counts.h"
 #include "log_watch.h"
 #include "rpcs.h"
@@ -10,8 +10,8 @@
 #define REQUEST_HEADER 32U
 #define REFERENCE_SIZE (16U + 32U + 16U + 12U + 32U)
 
-/* A hostile size is refused by malloc, which the sanitizer's does not survive
- * otherwise. */
+/* A hostile size makes malloc fail, on which the sanitizer's would abort by
+ * default. */
 const char *__asan_default_options(void);
 const char *
 __asan_default_options(void)
@@ -22,7 +22,7 @@ __asan_default_options(void)
 static const struct session_setup setup = {
     .open = rpcs_open, .stopping = rpcs_stopping};
 
-/* Bytes behind the transport's header space. */
+/* Bytes after the transport's header. */
 static unsigned char *
 behind_header(enum loop_kind kind, unsigned char *message)
 {
@@ -68,7 +68,7 @@ cut_off(enum loop_kind kind, unsigned char *message, uint64_t *length)
         *length -= 10;
 }
 
-/* To less than the transport's header, where that is long. */
+/* Shorter than the transport's header where that is long. */
 static void
 cut_short(enum loop_kind kind, unsigned char *message, uint64_t *length)
 {
@@ -83,7 +83,7 @@ spoil_code(enum loop_kind kind, unsigned char *message, uint64_t *length)
         memset(behind_header(kind, message) + 12, 0x7f, 4);
 }
 
-START_TEST(wrong_answer_that_is_none_is_an_error)
+START_TEST(malformed_answer_fails_the_call)
 {
     static const struct {
         loop_tamper_t tamper;
@@ -109,7 +109,7 @@ START_TEST(wrong_answer_that_is_none_is_an_error)
 }
 END_TEST
 
-START_TEST(wrong_answer_to_another_request_is_passed_over)
+START_TEST(mismatched_answer_is_ignored)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -132,9 +132,9 @@ START_TEST(wrong_answer_to_another_request_is_passed_over)
 }
 END_TEST
 
-/* The cancel finds the receive already filled, by what is not its answer: the
- * receive is not to be posted again for ever. */
-START_TEST(wrong_cancel_beside_an_answer_to_another_request)
+/* The receive that is cancelled has already received a response to another
+ * request: it must not be posted again forever. */
+START_TEST(mismatched_answer_during_cancel_is_not_reposted)
 {
     struct session s;
     struct call call = {.called = 0};
@@ -161,9 +161,9 @@ START_TEST(wrong_cancel_beside_an_answer_to_another_request)
 }
 END_TEST
 
-/* The same when it is not the program that cancels, but a request that could
- * not be sent. */
-START_TEST(wrong_answer_beside_a_request_that_cannot_be_sent)
+/* The same when the receive is cancelled because the request could not be
+ * sent. */
+START_TEST(mismatched_answer_with_failed_send_is_not_reposted)
 {
     static const unsigned char stale[24] = {'R', 'S', 1, 0, 0xff, 0xff, 0xff};
     static const enum loop_act acts[] = {LOOP_FAIL_NOW, LOOP_FAIL_LATER};
@@ -198,7 +198,7 @@ START_TEST(wrong_answer_beside_a_request_that_cannot_be_sent)
 }
 END_TEST
 
-/* A request as it stands on the wire. */
+/* Encodes a request. */
 static void
 make_request(unsigned char bytes[REQUEST_HEADER], hg_id_t id)
 {
@@ -211,7 +211,7 @@ make_request(unsigned char bytes[REQUEST_HEADER], hg_id_t id)
         bytes[8 + i] = (unsigned char) (id >> 8 * i);
 }
 
-START_TEST(wrong_requests_that_are_none_are_passed_over)
+START_TEST(malformed_requests_are_dropped)
 {
     unsigned char bytes[REQUEST_HEADER + 64];
     struct session s;
@@ -230,7 +230,7 @@ START_TEST(wrong_requests_that_are_none_are_passed_over)
         ck_assert(loop_inject("mem://1", s.address, 0, LOOP_SEND_UNEXPECTED,
             bytes, REQUEST_HEADER, 1));
     }
-    /* More payload than there is. */
+    /* Announces more payload than there is. */
     make_request(bytes, rpcs_id(RPC_NOTIFY));
     for (unsigned i = 0; i < 4; i++, sent++) {
         memset(bytes + 16, 0, 4);
@@ -238,7 +238,7 @@ START_TEST(wrong_requests_that_are_none_are_passed_over)
         ck_assert(loop_inject("mem://1", s.address, 0, LOOP_SEND_UNEXPECTED,
             bytes, REQUEST_HEADER + 64, 1));
     }
-    /* Of another version, and to an unknown RPC: answered, by a code. */
+    /* Another version and an unknown RPC: answered with an error code. */
     make_request(bytes, rpcs_id(RPC_NOTIFY));
     bytes[2] = 2;
     ck_assert(loop_inject("mem://1", s.address, 0, LOOP_SEND_UNEXPECTED, bytes,
@@ -261,8 +261,8 @@ put_number(unsigned char *bytes, uint64_t value, unsigned size)
         bytes[i] = (unsigned char) (value >> 8 * i);
 }
 
-/* A request whose arguments are elsewhere, by a descriptor of one part and so
- * many bytes; how long it is. */
+/* Encodes a request with a reference to arguments: a descriptor of one segment,
+ * of so many bytes. Returns its length. */
 static uint64_t
 make_reference(unsigned char bytes[REQUEST_HEADER + 128], uint64_t announced,
     uint64_t of_part)
@@ -273,10 +273,10 @@ make_reference(unsigned char bytes[REQUEST_HEADER + 128], uint64_t announced,
     make_request(bytes, rpcs_id(RPC_KEEP));
     bytes[3] = 2;
     put_number(bytes + 16, REFERENCE_SIZE, 4);
-    put_number(at, 0x1122334455667788U, 8); /* the validity cookie */
+    put_number(at, 0x1122334455667788U, 8); /* validity cookie */
     at += 16;
     at[0] = 2; /* version */
-    at[1] = 1; /* to be read */
+    at[1] = 1; /* access: read */
     at[3] = 1; /* one section */
     put_number(at + 4, 1, 4);
     put_number(at + 8, announced, 8);
@@ -296,7 +296,7 @@ make_reference(unsigned char bytes[REQUEST_HEADER + 128], uint64_t announced,
     return REQUEST_HEADER + REFERENCE_SIZE;
 }
 
-START_TEST(wrong_references_are_refused)
+START_TEST(malformed_references_are_rejected)
 {
     static const uint64_t sizes[] = {
         0, 1, 8, 9, 1 << 20, 1ULL << 62, INT64_MAX, 1ULL << 63, UINT64_MAX};
@@ -316,7 +316,7 @@ START_TEST(wrong_references_are_refused)
             ck_assert(loop_inject("mem://1", s.address, 0, LOOP_SEND_UNEXPECTED,
                 bytes, length, 1));
         }
-    /* Cut anywhere, with a payload size that agrees. */
+    /* Truncated at each byte, with a matching payload size. */
     for (unsigned size = 0; size < REFERENCE_SIZE; size++) {
         make_reference(bytes, 1000, 1000);
         put_number(bytes + 16, size, 4);
@@ -330,8 +330,8 @@ START_TEST(wrong_references_are_refused)
 }
 END_TEST
 
-/* What says that a request is given up, for requests that nobody made. */
-START_TEST(wrong_notices_are_passed_over)
+/* Cancel messages for unknown requests. */
+START_TEST(unknown_cancel_messages_are_ignored)
 {
     unsigned char bytes[8] = {'G', 'Q', 1, 0, 99};
     struct session s;
@@ -359,13 +359,13 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, wrong_answer_that_is_none_is_an_error);
-    session_add(tcase, wrong_answer_to_another_request_is_passed_over);
-    session_add(tcase, wrong_cancel_beside_an_answer_to_another_request);
-    session_add(tcase, wrong_answer_beside_a_request_that_cannot_be_sent);
-    session_add(tcase, wrong_requests_that_are_none_are_passed_over);
-    session_add(tcase, wrong_references_are_refused);
-    session_add(tcase, wrong_notices_are_passed_over);
+    session_add(tcase, malformed_answer_fails_the_call);
+    session_add(tcase, mismatched_answer_is_ignored);
+    session_add(tcase, mismatched_answer_during_cancel_is_not_reposted);
+    session_add(tcase, mismatched_answer_with_failed_send_is_not_reposted);
+    session_add(tcase, malformed_requests_are_dropped);
+    session_add(tcase, malformed_references_are_rejected);
+    session_add(tcase, unknown_cancel_messages_are_ignored);
 }
 
 int

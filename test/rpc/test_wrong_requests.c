@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that are altered at one place, where the next check would not notice:
- * what the origin is told, and what the target does not run. What a fetch that
- * failed has brought is seen by nobody and not kept. */
+/* Requests altered in one field that no later check covers: which error the
+ * origin gets, and that the target does not run them. Data of a failed fetch
+ * are neither delivered nor kept. */
 #include "counts.h"
 #include "large.h"
 #include "log_watch.h"
@@ -13,7 +13,7 @@
 #define REFERENCE_SIZE (16U + 32U + 16U + 12U + 32U)
 #define SEAL 8U
 
-/* One receive, so that each request comes where the one before it was. */
+/* One receive, so that each request lands where the previous one was. */
 static void
 one_receive(struct hg_init_info *info)
 {
@@ -31,7 +31,7 @@ put_number(unsigned char *bytes, uint64_t value, unsigned size)
         bytes[i] = (unsigned char) (value >> 8 * i);
 }
 
-/* Where a request begins in a message, or NULL. */
+/* Start of a request in a message, or NULL. */
 static unsigned char *
 request_in(enum loop_kind kind, unsigned char *message, uint64_t length)
 {
@@ -49,7 +49,7 @@ change_version(enum loop_kind kind, unsigned char *message, uint64_t *length)
         at[2] = 77;
 }
 
-START_TEST(wrong_version_is_answered_protocol_error)
+START_TEST(request_of_other_version_is_answered_protocol_error)
 {
     struct session s;
 
@@ -71,13 +71,13 @@ cut_short(enum loop_kind kind, unsigned char *message, uint64_t *length)
 {
     const unsigned char *at = request_in(kind, message, *length);
 
-    /* Less than the transport's header, if that has any bytes. */
+    /* Shorter than the transport's header, if that is not empty. */
     if (at)
         *length = at > message ? (uint64_t) (at - message) - 1 : 0;
 }
 
-/* The bytes behind it, of the request before, are good ones. */
-START_TEST(wrong_request_shorter_than_the_transports_header_is_not_run)
+/* The stale bytes behind it, from the previous request, are valid. */
+START_TEST(request_shorter_than_the_transport_header_is_dropped)
 {
     struct session s;
     struct call call;
@@ -107,7 +107,7 @@ START_TEST(wrong_request_shorter_than_the_transports_header_is_not_run)
 }
 END_TEST
 
-/* So many bytes everywhere that a reference to arguments says how many. */
+/* Replaces every size in a reference to arguments. */
 static uint64_t announced;
 
 static void
@@ -119,14 +119,14 @@ announce(enum loop_kind kind, unsigned char *message, uint64_t *length)
         return;
     at += REQUEST_HEADER + 16; /* the descriptor */
     put_number(at + 8, announced, 8);
-    at += 32; /* its section: the part, and the registration of that */
+    at += 32; /* its section: the segment and its registration */
     put_number(at + 16, announced, 8);
     put_number(at + 28 + 16, announced, 8);
 }
 
-/* It is fetched as it is announced: what is not refused at once is found to
- * end without the cookie that makes it valid. */
-START_TEST(wrong_size_that_is_the_validity_cookie_alone_is_refused)
+/* A size that is not refused at once is fetched, and lacks the validity cookie
+ * at its end. */
+START_TEST(reference_to_the_validity_cookie_alone_is_rejected)
 {
     struct session s;
     blob_t in;
@@ -150,8 +150,8 @@ START_TEST(wrong_size_that_is_the_validity_cookie_alone_is_refused)
 }
 END_TEST
 
-/* A request that refers to arguments of nobody, by a descriptor of one part, with
- * `more` bytes behind that. */
+/* Injects a request that refers to unknown arguments by a descriptor of one
+ * segment, followed by `more` bytes. */
 static void
 inject_reference(struct session *s, uint32_t more)
 {
@@ -187,13 +187,13 @@ inject_reference(struct session *s, uint32_t more)
     session_quiet(s);
 }
 
-START_TEST(wrong_reference_of_one_byte_more_is_not_one)
+START_TEST(reference_with_trailing_bytes_is_rejected)
 {
     struct session s;
 
     session_begin(&s, _i, &setup);
     log_expect("cannot fetch arguments: HG_PROTOCOL_ERROR", 2, 2);
-    inject_reference(&s, 0); /* of memory that nobody registered */
+    inject_reference(&s, 0); /* key of no registration */
     inject_reference(&s, 1);
     inject_reference(&s, 8);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_KEEP], 0);
@@ -201,7 +201,7 @@ START_TEST(wrong_reference_of_one_byte_more_is_not_one)
 }
 END_TEST
 
-/* Nothing of an answer is seen. */
+/* HG_Get_output fails and the output stays untouched. */
 static void
 ck_no_output(hg_handle_t handle)
 {
@@ -219,8 +219,8 @@ ck_no_output(hg_handle_t handle)
 
 #define FAILED 8U
 
-/* With room for three of them. */
-START_TEST(wrong_data_of_a_failed_fetch_are_neither_seen_nor_kept)
+/* Room for three of them. */
+START_TEST(failed_fetch_delivers_and_keeps_nothing)
 {
     struct session s;
     hg_handle_t handles[FAILED];
@@ -253,12 +253,11 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, wrong_version_is_answered_protocol_error);
-    session_add(
-        tcase, wrong_request_shorter_than_the_transports_header_is_not_run);
-    session_add(tcase, wrong_size_that_is_the_validity_cookie_alone_is_refused);
-    session_add(tcase, wrong_reference_of_one_byte_more_is_not_one);
-    session_add(tcase, wrong_data_of_a_failed_fetch_are_neither_seen_nor_kept);
+    session_add(tcase, request_of_other_version_is_answered_protocol_error);
+    session_add(tcase, request_shorter_than_the_transport_header_is_dropped);
+    session_add(tcase, reference_to_the_validity_cookie_alone_is_rejected);
+    session_add(tcase, reference_with_trailing_bytes_is_rejected);
+    session_add(tcase, failed_fetch_delivers_and_keeps_nothing);
 }
 
 int

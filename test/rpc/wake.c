@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Helpers of the cases of who sleeps. */
+/* Helpers for wake-up cases. */
 #include "wake.h"
 
 #include "talaria.h"
@@ -23,8 +23,8 @@ wake_sleep_outside(struct session *s)
 {
     ck_assert_int_ge(HG_Event_get_wait_fd(s->context), 0);
     session_drain(s->context);
-    ck_assert_msg(!HG_Event_ready(s->context), "nothing is due, but is ready");
-    ck_assert_msg(!wake_is_readable(s->context), "woken for nothing");
+    ck_assert_msg(!HG_Event_ready(s->context), "ready, but nothing is due");
+    ck_assert_msg(!wake_is_readable(s->context), "woken without a reason");
 }
 
 void

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which way a request came, and addresses of either. */
-#include "two_ways.h"
+/* Counts the route of requests; addresses of both routes. */
+#include "two_routes.h"
 
 #include <string.h>
 #include <unistd.h>
 
 _Static_assert(
-    sizeof(struct ways_seen) <= RPCS_USER_OFFSET, "the rest is a case's");
+    sizeof(struct routes_seen) <= RPCS_USER_OFFSET, "the rest is a case's");
 
-static hg_id_t who_id, back_id;
+static hg_id_t count_id, call_back_id;
 
 hg_id_t
-ways_who(void)
+routes_count_id(void)
 {
-    return who_id;
+    return count_id;
 }
 
 hg_id_t
-ways_back(void)
+routes_call_back_id(void)
 {
-    return back_id;
+    return call_back_id;
 }
 
-struct ways_seen *
-ways_seen(void)
+struct routes_seen *
+routes_seen(void)
 {
     return session_user();
 }
 
 static hg_return_t
-on_who(hg_handle_t handle)
+on_count(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
     char text[256] = "";
@@ -37,22 +37,22 @@ on_who(hg_handle_t handle)
     hg_return_t ret =
         HG_Addr_to_string(info->hg_class, text, &size, info->addr);
 
-    /* Over UCX who does not listen has no string. */
+    /* Over UCX a class that does not listen has no string. */
     TARGET_ASSERT(
         ret == HG_SUCCESS || (ret == HG_OPNOTSUPPORTED &&
                                  strncmp(session_transport(), "ucx+", 4) == 0));
     TARGET_ASSERT(!strstr(text, "#sm="));
     if (strncmp(text, "na+sm://", 8) == 0)
-        atomic_fetch_add(&ways_seen()->near, 1);
+        atomic_fetch_add(&routes_seen()->local, 1);
     else
-        atomic_fetch_add(&ways_seen()->far, 1);
+        atomic_fetch_add(&routes_seen()->network, 1);
     TARGET_ASSERT(HG_Respond(handle, NULL, NULL, NULL) == HG_SUCCESS);
     TARGET_ASSERT(HG_Destroy(handle) == HG_SUCCESS);
     return HG_SUCCESS;
 }
 
 static hg_return_t
-came_back(const struct hg_cb_info *info)
+called_back(const struct hg_cb_info *info)
 {
     hg_handle_t asked = info->arg;
 
@@ -63,9 +63,9 @@ came_back(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Calls who called, and answers afterwards. */
+/* Calls its caller back, and responds afterwards. */
 static hg_return_t
-on_back(hg_handle_t handle)
+on_call_back(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
     hg_handle_t further;
@@ -76,41 +76,42 @@ on_back(hg_handle_t handle)
     TARGET_ASSERT(HG_Create(info->context, copy, rpcs_id(RPC_EMPTY),
                       &further) == HG_SUCCESS);
     TARGET_ASSERT(HG_Addr_free(info->hg_class, copy) == HG_SUCCESS);
-    TARGET_ASSERT(HG_Forward(further, came_back, handle, NULL) == HG_SUCCESS);
+    TARGET_ASSERT(HG_Forward(further, called_back, handle, NULL) == HG_SUCCESS);
     return HG_SUCCESS;
 }
 
 void
-ways_open(hg_class_t *hg_class)
+routes_open(hg_class_t *hg_class)
 {
     rpcs_open(hg_class);
-    who_id = MERCURY_REGISTER(hg_class, "who", void, void, on_who);
-    back_id = MERCURY_REGISTER(hg_class, "back", void, void, on_back);
+    count_id = MERCURY_REGISTER(hg_class, "count", void, void, on_count);
+    call_back_id =
+        MERCURY_REGISTER(hg_class, "call_back", void, void, on_call_back);
 }
 
-/* The target's init runs in another process, or thread. */
+/* The target's init runs in another process or thread. */
 static pid_t test_process;
 static pthread_t test_thread;
 
 bool
-ways_at_origin(void)
+routes_at_origin(void)
 {
     return getpid() == test_process &&
            pthread_equal(pthread_self(), test_thread);
 }
 
 void
-ways_init(struct hg_init_info *info)
+routes_init(struct hg_init_info *info)
 {
     info->auto_sm = 1;
     info->no_loopback = 0;
 }
 
-const struct session_setup ways_setup = {
-    .open = ways_open, .stopping = rpcs_stopping, .init = ways_init};
+const struct session_setup routes_setup = {
+    .open = routes_open, .stopping = rpcs_stopping, .init = routes_init};
 
 void
-ways_begin(struct session *s, int mode, const struct session_setup *setup)
+routes_begin(struct session *s, int mode, const struct session_setup *setup)
 {
     test_process = getpid();
     test_thread = pthread_self();
@@ -118,33 +119,33 @@ ways_begin(struct session *s, int mode, const struct session_setup *setup)
 }
 
 bool
-ways_self(int mode)
+routes_is_self(int mode)
 {
     return session_mode_at(mode)->shape == SESSION_SELF;
 }
 
 uint32_t
-ways_sent_far(void)
+routes_sent_network(void)
 {
     return session_is_loop() ? loop_submitted(LOOP_SEND_UNEXPECTED) : 0;
 }
 
 void
-ways_ck(struct session *s, uint32_t near, uint32_t far)
+routes_ck(struct session *s, uint32_t local, uint32_t network)
 {
-    hg_handle_t handle = session_handle(s, who_id);
+    hg_handle_t handle = session_handle(s, count_id);
 
-    for (uint32_t i = 0; i < near + far; i++)
+    for (uint32_t i = 0; i < local + network; i++)
         ck_assert_int_eq(session_forward(s, handle, NULL), HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    ck_assert_uint_eq(ways_seen()->near, near);
-    ck_assert_uint_eq(ways_seen()->far, far);
-    if (session_is_loop() || far == 0)
-        ck_assert_uint_eq(ways_sent_far(), far);
+    ck_assert_uint_eq(routes_seen()->local, local);
+    ck_assert_uint_eq(routes_seen()->network, network);
+    if (session_is_loop() || network == 0)
+        ck_assert_uint_eq(routes_sent_network(), network);
 }
 
 void
-ways_move(char *address)
+routes_change_host(char *address)
 {
     char *id = strstr(address, "#sm=");
 
@@ -153,7 +154,7 @@ ways_move(char *address)
 }
 
 hg_addr_t
-ways_look_up(struct session *s, const char *address)
+routes_look_up(struct session *s, const char *address)
 {
     hg_addr_t addr;
 
@@ -162,11 +163,11 @@ ways_look_up(struct session *s, const char *address)
 }
 
 hg_addr_t
-ways_far(struct session *s)
+routes_network_addr(struct session *s)
 {
     char address[sizeof s->address];
 
     memcpy(address, s->address, sizeof address);
-    ways_move(address);
-    return ways_look_up(s, address);
+    routes_change_host(address);
+    return routes_look_up(s, address);
 }

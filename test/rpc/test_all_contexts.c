@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts with a thread each at target and origin: every one of the origin's
- * calls every one of the target's, and what the calls name is pulled and pushed
- * meanwhile by the context that has the call. */
+/* Several contexts at target and origin, each with a thread. Every context of
+ * the origin calls every context of the target, whose handler pulls and pushes
+ * the bulk memory that the call names. */
 #include "counts.h"
 #include "mercury_macros.h"
 #include "serve_contexts.h"
@@ -17,7 +17,7 @@ MERCURY_GEN_PROC(exchange_t, ((hg_bulk_t) (bulk))((uint32_t) (key)))
 
 static hg_id_t exchange_id;
 
-/* The target's contexts that are there. */
+/* number of target contexts that exist */
 static _Atomic uint32_t *
 ready(void)
 {
@@ -31,7 +31,7 @@ change(unsigned char *bytes, hg_size_t size, uint32_t key)
         bytes[i] = (unsigned char) (bytes[i] * 5 + key + i);
 }
 
-/* One call at the target: pulls, changes, pushes, answers with its context. */
+/* A call at the target: pull, change, push, respond with the context's id. */
 struct exchange {
     hg_handle_t handle;
     exchange_t in;
@@ -125,9 +125,9 @@ serve_all(hg_context_t *context, const _Atomic bool *stop)
 static const struct session_setup setup = {
     .open = open_exchange, .init = more_contexts, .serve = serve_all};
 
-/* A context of the origin's with its thread, and a call to each context of the
- * target's at once, each with memory of its own. */
-struct lane {
+/* A context of the origin and its thread, with a concurrent call to each
+ * context of the target, each with its own memory. */
+struct origin {
     struct session *session;
     hg_context_t *context;
     uint32_t index;
@@ -143,97 +143,97 @@ struct lane {
 };
 
 static bool
-lane_start(struct lane *lane, uint32_t to, uint32_t round)
+origin_start(struct origin *origin, uint32_t to, uint32_t round)
 {
-    void *base = lane->memory[to];
+    void *base = origin->memory[to];
 
-    lane->size = 1 + (round * 7919U + lane->index * 31U) % LARGEST;
-    lane->in[to].key = round * CONTEXTS + to;
-    for (hg_size_t i = 0; i < lane->size; i++)
-        lane->memory[to][i] = lane->wanted[to][i] =
-            (unsigned char) (i * 3 + round + lane->index * 7 + to);
-    change(lane->wanted[to], lane->size, lane->in[to].key);
-    lane->calls[to].called = 0;
-    return HG_Bulk_create(lane->session->hg_class, 1, &base, &lane->size,
-               HG_BULK_READWRITE, &lane->in[to].bulk) == HG_SUCCESS &&
-           HG_Forward(lane->handles[to], call_done, &lane->calls[to],
-               &lane->in[to]) == HG_SUCCESS;
+    origin->size = 1 + (round * 7919U + origin->index * 31U) % LARGEST;
+    origin->in[to].key = round * CONTEXTS + to;
+    for (hg_size_t i = 0; i < origin->size; i++)
+        origin->memory[to][i] = origin->wanted[to][i] =
+            (unsigned char) (i * 3 + round + origin->index * 7 + to);
+    change(origin->wanted[to], origin->size, origin->in[to].key);
+    origin->calls[to].called = 0;
+    return HG_Bulk_create(origin->session->hg_class, 1, &base, &origin->size,
+               HG_BULK_READWRITE, &origin->in[to].bulk) == HG_SUCCESS &&
+           HG_Forward(origin->handles[to], call_done, &origin->calls[to],
+               &origin->in[to]) == HG_SUCCESS;
 }
 
 static bool
-lane_finish(struct lane *lane, uint32_t to)
+origin_finish(struct origin *origin, uint32_t to)
 {
     uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
     uint32_t id = UINT32_MAX;
 
-    while (atomic_load(&lane->calls[to].called) == 0 &&
+    while (atomic_load(&origin->calls[to].called) == 0 &&
            session_now_ms() < deadline) {
-        HG_Progress(lane->context, 100);
-        while (HG_Trigger(lane->context, 0, 16, NULL) == HG_SUCCESS)
+        HG_Progress(origin->context, 100);
+        while (HG_Trigger(origin->context, 0, 16, NULL) == HG_SUCCESS)
             ;
     }
-    if (lane->calls[to].called != 1 || lane->calls[to].ret != HG_SUCCESS ||
-        HG_Get_output(lane->handles[to], &id) != HG_SUCCESS)
+    if (origin->calls[to].called != 1 || origin->calls[to].ret != HG_SUCCESS ||
+        HG_Get_output(origin->handles[to], &id) != HG_SUCCESS)
         return false;
-    HG_Free_output(lane->handles[to], &id);
-    return HG_Bulk_free(lane->in[to].bulk) == HG_SUCCESS && id == to &&
-           memcmp(lane->memory[to], lane->wanted[to], lane->size) == 0;
+    HG_Free_output(origin->handles[to], &id);
+    return HG_Bulk_free(origin->in[to].bulk) == HG_SUCCESS && id == to &&
+           memcmp(origin->memory[to], origin->wanted[to], origin->size) == 0;
 }
 
 static void *
-lane_run(void *arg)
+origin_run(void *arg)
 {
-    struct lane *lane = arg;
+    struct origin *origin = arg;
     bool good = true;
 
-    for (uint32_t round = 0; good && round < lane->rounds; round++) {
+    for (uint32_t round = 0; good && round < origin->rounds; round++) {
         for (uint32_t to = 0; to < CONTEXTS; to++)
-            good = lane_start(lane, to, round) && good;
+            good = origin_start(origin, to, round) && good;
         for (uint32_t to = 0; good && to < CONTEXTS; to++)
-            good = lane_finish(lane, to);
+            good = origin_finish(origin, to);
     }
-    lane->wrong = !good;
+    origin->wrong = !good;
     return NULL;
 }
 
 static void
-lane_open(struct lane *lane, struct session *s, uint32_t index)
+origin_open(struct origin *origin, struct session *s, uint32_t index)
 {
-    *lane = (struct lane){.session = s,
+    *origin = (struct origin){.session = s,
         .index = index,
         .rounds = test_count(TEST_TRANSFER_ROUNDS),
         .context = index == 0
                        ? s->context
                        : HG_Context_create_id(s->hg_class, (uint8_t) index)};
-    ck_assert_ptr_nonnull(lane->context);
+    ck_assert_ptr_nonnull(origin->context);
     for (uint32_t to = 0; to < CONTEXTS; to++) {
-        lane->memory[to] = malloc(LARGEST);
-        lane->wanted[to] = malloc(LARGEST);
-        ck_assert(lane->memory[to] && lane->wanted[to]);
-        ck_assert_int_eq(HG_Create(lane->context, s->target, exchange_id,
-                             &lane->handles[to]),
+        origin->memory[to] = malloc(LARGEST);
+        origin->wanted[to] = malloc(LARGEST);
+        ck_assert(origin->memory[to] && origin->wanted[to]);
+        ck_assert_int_eq(HG_Create(origin->context, s->target, exchange_id,
+                             &origin->handles[to]),
             HG_SUCCESS);
         ck_assert_int_eq(
-            HG_Set_target_id(lane->handles[to], (uint8_t) to), HG_SUCCESS);
+            HG_Set_target_id(origin->handles[to], (uint8_t) to), HG_SUCCESS);
     }
 }
 
 static void
-lane_close(struct lane *lane)
+origin_close(struct origin *origin)
 {
     for (uint32_t to = 0; to < CONTEXTS; to++) {
-        ck_assert_int_eq(HG_Destroy(lane->handles[to]), HG_SUCCESS);
-        free(lane->memory[to]);
-        free(lane->wanted[to]);
+        ck_assert_int_eq(HG_Destroy(origin->handles[to]), HG_SUCCESS);
+        free(origin->memory[to]);
+        free(origin->wanted[to]);
     }
-    if (lane->index > 0)
-        ck_assert_int_eq(HG_Context_destroy(lane->context), HG_SUCCESS);
+    if (origin->index > 0)
+        ck_assert_int_eq(HG_Context_destroy(origin->context), HG_SUCCESS);
 }
 
-START_TEST(lanes_between_all_contexts_exchange)
+START_TEST(contexts_all_to_all_with_bulk)
 {
     struct session s;
-    struct lane lanes[CONTEXTS];
+    struct origin origins[CONTEXTS];
 
     if (session_mode_at(_i)->shape == SESSION_SELF ||
         session_mode_at(_i)->thread_mode == NA_THREAD_MODE_SINGLE)
@@ -241,15 +241,16 @@ START_TEST(lanes_between_all_contexts_exchange)
     session_begin(&s, _i, &setup);
     session_wait_other(&s, ready(), 1);
     for (uint32_t i = 0; i < CONTEXTS; i++)
-        lane_open(&lanes[i], &s, i);
+        origin_open(&origins[i], &s, i);
     for (uint32_t i = 0; i < CONTEXTS; i++)
         ck_assert_int_eq(
-            pthread_create(&lanes[i].thread, NULL, lane_run, &lanes[i]), 0);
+            pthread_create(&origins[i].thread, NULL, origin_run, &origins[i]),
+            0);
     for (uint32_t i = 0; i < CONTEXTS; i++)
-        ck_assert_int_eq(pthread_join(lanes[i].thread, NULL), 0);
+        ck_assert_int_eq(pthread_join(origins[i].thread, NULL), 0);
     for (uint32_t i = 0; i < CONTEXTS; i++) {
-        ck_assert_msg(!lanes[i].wrong, "context %u", i);
-        lane_close(&lanes[i]);
+        ck_assert_msg(!origins[i].wrong, "context %u", i);
+        origin_close(&origins[i]);
     }
     session_end(&s);
 }
@@ -259,11 +260,11 @@ static void
 add(TCase *tcase)
 {
     tcase_set_timeout(tcase, 300);
-    session_add(tcase, lanes_between_all_contexts_exchange);
+    session_add(tcase, contexts_all_to_all_with_bulk);
 }
 
 int
 main(int argc, char **argv)
 {
-    return session_main(argc, argv, "lanes", add);
+    return session_main(argc, argv, "all_contexts", add);
 }
