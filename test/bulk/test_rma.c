@@ -91,7 +91,7 @@ START_TEST(rma_each_piece_that_fails_fails_the_transfer_once)
                              .delay = step % 3});
         move_start(&far, op);
         ck_assert_int_eq(move_wait(&far), HG_IO_ERROR);
-        loop_fault_set(kind_of(op), (struct loop_fault){.act = LOOP_HONEST});
+        loop_fault_set(kind_of(op), (struct loop_fault){.act = LOOP_NORMAL});
     }
     ck_works(&far);
     far_end(&far);
@@ -165,7 +165,7 @@ START_TEST(rma_cancelled_submits_no_more)
         ck_assert_uint_eq(loop_submitted(LOOP_GET), submitted);
         ck_assert_uint_eq(loop_release(), 0);
         ck_assert_int_eq(HG_Bulk_cancel(id), HG_SUCCESS);
-        loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+        loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
         ck_works(&far);
         ck_assert_int_eq(HG_Bulk_cancel(id), HG_SUCCESS);
     }
@@ -192,7 +192,7 @@ START_TEST(rma_cancel_refused_ends_with_the_pieces_under_way)
     ck_assert_uint_eq(loop_release(), pieces < LANES ? pieces : LANES);
     ck_assert_int_eq(move_wait(&far), HG_CANCELED);
     ck_assert_uint_eq(loop_submitted(LOOP_GET), submitted);
-    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
     loop_cancel_set(LOOP_CANCEL_PROMPT);
     ck_works(&far);
     far_end(&far);
@@ -212,7 +212,7 @@ START_TEST(rma_stale_cancel_leaves_the_next_transfer_alone)
     id = move_start(&far, HG_BULK_PULL);
     ck_assert_ptr_ne(id, stale);
     ck_assert_int_eq(HG_Bulk_cancel(stale), HG_SUCCESS);
-    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
     ck_assert_uint_ge(loop_release(), 1);
     ck_assert_int_eq(move_wait(&far), HG_SUCCESS);
     ck_assert_mem_eq(far.local_memory, far.origin_memory, FAR_SIZE);
@@ -247,7 +247,7 @@ START_TEST(rma_descriptors_and_address_given_back_before_the_callback)
     ck_assert_int_eq(HG_Bulk_free(far.origin), HG_SUCCESS);
     ck_assert_int_eq(HG_Addr_free(far.s.hg_class, far.owner), HG_SUCCESS);
     session_quiet(&far.s);
-    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
     ck_assert_uint_ge(loop_release(), 1);
     ck_assert_int_eq(move_wait(&far), HG_SUCCESS);
     ck_assert_mem_eq(far.local_memory, far.origin_memory, FAR_SIZE);
@@ -270,7 +270,7 @@ START_TEST(rma_owner_that_dies_fails_what_is_held)
         move_start(&far, HG_BULK_PULL);
         session_kill(&far.s);
         ck_assert_int_eq(move_wait(&far), HG_HOSTUNREACH);
-        loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+        loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
     }
     far_end(&far);
 }

@@ -335,8 +335,8 @@ wire_messages_forget(na_plugin_class *cls, const na_plugin_addr *addr)
 }
 
 static int32_t
-recv_anyone(na_plugin_ctx *ctx, struct wire_op *op, void *buffer,
-    uint64_t length, uint32_t flags, enum wire_kind kind)
+recv_any(na_plugin_ctx *ctx, struct wire_op *op, void *buffer, uint64_t length,
+    uint32_t flags, enum wire_kind kind)
 {
     uint64_t least =
         kind == WIRE_RECV_MULTI ? WIRE_UNEXPECTED_MAX : WIRE_UNEXPECTED_HEADER;
@@ -370,14 +370,14 @@ int32_t
 wire_recv_unexpected(na_plugin_ctx *ctx, void *op, void *buffer,
     uint64_t length, void *buffer_data, uint32_t flags)
 {
-    return recv_anyone(ctx, op, buffer, length, flags, WIRE_RECV_UNEXPECTED);
+    return recv_any(ctx, op, buffer, length, flags, WIRE_RECV_UNEXPECTED);
 }
 
 int32_t
 wire_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
     void *buffer_data, uint32_t flags)
 {
-    return recv_anyone(ctx, op, buffer, length, flags, WIRE_RECV_MULTI);
+    return recv_any(ctx, op, buffer, length, flags, WIRE_RECV_MULTI);
 }
 
 /* Posts a receive whose fields are set, unless its message is here already. */

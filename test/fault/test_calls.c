@@ -155,7 +155,7 @@ START_TEST(calls_each_that_fails_is_survived)
 {
     const struct fault *call = &calls[_i];
     long count, stride,
-        runs = test_count(is_sm() ? TEST_FAULT_CALLS : TEST_FAULT_CALLS_FAR);
+        runs = test_count(is_sm() ? TEST_FAULT_CALLS : TEST_FAULT_CALLS_HOSTS);
 
     if (!is_sm() && _i % (int) test_count(TEST_FAULT_KINDS) != 0)
         return;

@@ -431,7 +431,7 @@ na_pair_wait_at(struct na_pair *pair, struct na_end *end, uint32_t called,
 
     while (atomic_load(&end->called) < called) {
         if (session_now_ms() >= deadline)
-            session_give_up(
+            session_fail(
                 "%s:%d timed out: %u of %u callbacks of %s have run in "
                 "mode \"%s\"",
                 file, line, atomic_load(&end->called), called, what,

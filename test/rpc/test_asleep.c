@@ -136,7 +136,7 @@ static bool
 sleeps(const struct session *s)
 {
     return s->mode->thread_mode == 0 && s->mode->progress_mode == 0 &&
-           !s->mode->limits && !session_naps();
+           !s->mode->limits && !session_only_polls();
 }
 
 static hg_return_t

@@ -142,7 +142,7 @@ START_TEST(auto_sm_reset_in_flight_is_busy_on_both_routes)
         ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
         session_wait(&s, &call.called, 1);
         ck_assert_int_eq(call.ret, HG_CANCELED);
-        ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+        ck_assert_uint_eq(rpcs_answer_kept(&s, 1), 1);
         ck_assert_int_eq(
             HG_Reset(handle, i ? s.target : network, rpcs_id(RPC_EMPTY)),
             HG_SUCCESS);
@@ -212,7 +212,7 @@ START_TEST(auto_sm_many_requests_on_both_routes_at_once)
             HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
     }
     rpcs_wait_handled(&s, RPC_KEEP, MANY);
-    ck_assert_uint_eq(rpcs_let_go(&s, MANY), MANY);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, MANY), MANY);
     for (unsigned i = 0; i < MANY; i++) {
         session_wait(&s, &calls[i].called, 1);
         ck_assert_int_eq(calls[i].ret, HG_SUCCESS);

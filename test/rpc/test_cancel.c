@@ -42,7 +42,7 @@ START_TEST(cancel_of_unanswered_call_canceled_once)
     for (uint32_t i = 0; i < 5; i++)
         cancel_kept(&s, handle, i);
     /* The late answers are dropped. */
-    ck_assert_uint_eq(rpcs_let_go(&s, 5), 5);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 5), 5);
     session_quiet(&s);
     ck_assert_int_eq(
         HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
@@ -158,7 +158,7 @@ START_TEST(cancel_of_many_each_calls_back_once)
         ck_assert_int_eq(HG_Cancel(handles[i]), HG_SUCCESS);
     for (unsigned i = 0; i < MANY; i += 2)
         session_wait(&s, &calls[i].called, 1);
-    ck_assert_uint_eq(rpcs_let_go(&s, MANY), MANY);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, MANY), MANY);
     for (unsigned i = 0; i < MANY; i++) {
         session_wait(&s, &calls[i].called, 1);
         ck_assert_int_eq(calls[i].ret, i % 2 == 0 ? HG_CANCELED : HG_SUCCESS);
@@ -215,7 +215,7 @@ START_TEST(cancel_late_answer_is_not_delivered_to_the_next_call)
         ck_assert_int_eq(
             HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_ECHO)), HG_SUCCESS);
         ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
-        ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+        ck_assert_uint_eq(rpcs_answer_kept(&s, 1), 1);
         session_wait(&s, &call.called, 1);
         ck_assert_int_eq(call.ret, HG_SUCCESS);
         ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);

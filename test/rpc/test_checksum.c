@@ -395,7 +395,7 @@ START_TEST(checksum_covers_fetched_arguments)
     ck_assert_int_eq(HG_Get_input_extra_buf(handle, &extra, &size), HG_SUCCESS);
     ck_assert_uint_eq(size, LARGE);
     ((unsigned char *) extra)[LARGE - 1] ^= 1;
-    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
     loop_release();
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_CHECKSUM_ERROR);
@@ -406,7 +406,7 @@ START_TEST(checksum_covers_fetched_arguments)
     loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HOLD});
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     rpcs_wait_handled(&s, RPC_KEEP, 1);
-    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
     loop_release();
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_SUCCESS);

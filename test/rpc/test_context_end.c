@@ -19,7 +19,7 @@ open_late_requests(hg_class_t *hg_class)
     large_open(hg_class);
     loop_cancel_set(LOOP_CANCEL_REFUSED);
     loop_fault_set(LOOP_RECV_UNEXPECTED,
-        (struct loop_fault){.act = LOOP_LATER, .delay = LOOP_UNHURRIED});
+        (struct loop_fault){.act = LOOP_LATER, .delay = LOOP_DELAY_MAX});
 }
 
 static const struct session_setup setup_late_requests = {
@@ -115,7 +115,7 @@ START_TEST(context_destroy_while_request_arrives)
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     session_quiet(&s);
     ck_assert_uint_eq(call.called, 0);
-    loop_cancel_hook_set(loop_hurry);
+    loop_cancel_hook_set(loop_expire_delays);
     ck_assert_int_eq(ended_with(&s, handle, &call), HG_NODEV);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 0);
 }

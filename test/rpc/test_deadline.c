@@ -91,7 +91,7 @@ START_TEST(deadline_passes_while_progress_sleeps)
         rpcs_wait_handled(&s, RPC_KEEP, i);
     }
     /* answers to calls that have ended */
-    ck_assert_uint_eq(rpcs_let_go(&s, 3), 3);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 3), 3);
     session_quiet(&s);
     /* No deadline from here on. */
     ck_assert_int_eq(talaria_handle_set_deadline(handle, 0), HG_SUCCESS);

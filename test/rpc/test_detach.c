@@ -55,7 +55,7 @@ START_TEST(detach_late_answer_is_dropped)
         ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_BUSY);
         ck_assert_int_eq(HG_Reset(handle, HG_ADDR_NULL, 0), HG_BUSY);
         rpcs_ck_works(&s);
-        ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+        ck_assert_uint_eq(rpcs_answer_kept(&s, 1), 1);
         session_quiet(&s);
         ck_assert_uint_eq(call.called, 1);
         ck_assert_int_eq(HG_Ref_get(handle), 1);
@@ -309,7 +309,7 @@ late_echo(struct session *s, enum loop_kind kind, uint32_t skip, uint32_t size)
     session_quiet(s);
     ck_no_output(handle);
     loop_cancel_set(LOOP_CANCEL_PROMPT);
-    loop_fault_set(kind, (struct loop_fault){.act = LOOP_HONEST});
+    loop_fault_set(kind, (struct loop_fault){.act = LOOP_NORMAL});
     ck_assert_int_eq(session_forward(s, handle, &in), HG_SUCCESS);
     ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
     ck_assert(blob_equal(&in, &out));
@@ -415,7 +415,7 @@ START_TEST(detach_cancel_of_completed_call_spares_the_next)
     session_quiet(&s);
     ck_assert_uint_eq(reused.again.called, 0);
     loop_cancel_set(LOOP_CANCEL_PROMPT);
-    ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 1), 1);
     session_wait(&s, &reused.again.called, 1);
     ck_assert_int_eq(reused.again.ret, HG_SUCCESS);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);

@@ -141,14 +141,14 @@ START_TEST(faults_answer_arrives_before_send_completes)
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
     loop_fault_set(LOOP_SEND_UNEXPECTED,
         (struct loop_fault){
-            .act = LOOP_LATER, .count = 1, .delay = LOOP_UNHURRIED});
+            .act = LOOP_LATER, .count = 1, .delay = LOOP_DELAY_MAX});
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     rpcs_wait_handled(&s, RPC_EMPTY, 1);
     session_quiet(&s);
     /* The transport owns the buffer until the send has ended. */
     ck_assert_uint_eq(call.called, 0);
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_BUSY);
-    loop_hurry();
+    loop_expire_delays();
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
@@ -470,7 +470,7 @@ START_TEST(faults_of_each_operation_leak_nothing)
                       call.ret == HG_CANCELED);
         }
         loop_fault_set(
-            kinds[step % 3], (struct loop_fault){.act = LOOP_HONEST});
+            kinds[step % 3], (struct loop_fault){.act = LOOP_NORMAL});
         ck_assert_int_eq(HG_Ref_get(handle), 1);
         rpcs_ck_works(&s);
     }
@@ -500,7 +500,7 @@ START_TEST(faults_dead_context_fails_progress)
         ck_assert_int_eq(HG_Addr_free(hg_class, self), HG_SUCCESS);
         log_expect("is dead: NA_IO_ERROR", 1, 100);
         ck_assert_int_eq(HG_Context_unpost(context), HG_SUCCESS);
-        loop_break(text);
+        loop_kill_contexts(text);
         ck_assert_int_eq(HG_Progress(context, 0), HG_IO_ERROR);
         ck_assert_int_eq(HG_Progress(context, 100), HG_IO_ERROR);
         ck_assert_int_eq(HG_Event_progress(context, NULL), HG_IO_ERROR);

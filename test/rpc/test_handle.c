@@ -154,14 +154,15 @@ START_TEST(handle_reset_to_other_target_and_rpc_reaches_it)
         HG_Addr_lookup2(s.hg_class, s.address, &other), HG_SUCCESS);
     handle = session_handle(&s, rpcs_id(RPC_EMPTY));
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
-    ck_assert_int_eq(HG_Reset(handle, other, rpcs_id(RPC_LET_GO)), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Reset(handle, other, rpcs_id(RPC_ANSWER_KEPT)), HG_SUCCESS);
     /* The handle holds a reference to the address. */
     ck_assert_int_eq(HG_Addr_free(s.hg_class, other), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, &(uint32_t){0}), HG_SUCCESS);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 1);
-    ck_assert_uint_eq(rpcs_shared()->handled[RPC_LET_GO], 1);
+    ck_assert_uint_eq(rpcs_shared()->handled[RPC_ANSWER_KEPT], 1);
     ck_assert_int_eq(HG_Reset(handle, s.target, 12345), HG_NOENTRY);
-    ck_assert_uint_eq(HG_Get_info(handle)->id, rpcs_id(RPC_LET_GO));
+    ck_assert_uint_eq(HG_Get_info(handle)->id, rpcs_id(RPC_ANSWER_KEPT));
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -185,7 +186,7 @@ START_TEST(handle_in_flight_busy)
     ck_assert_int_eq(
         HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_EMPTY)), HG_BUSY);
     ck_assert_int_eq(HG_Ref_get(handle), 2);
-    ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 1), 1);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_SUCCESS);
     session_quiet(&s);

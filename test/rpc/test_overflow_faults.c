@@ -38,7 +38,7 @@ hold_gets(void)
 static void
 release_gets(void)
 {
-    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
     loop_release();
 }
 
@@ -85,7 +85,7 @@ START_TEST(overflow_failed_get_is_reported_at_both_sides)
         ck_assert_int_eq(session_forward(&s, handle, &in),
             i < 4 || in_pieces(&s) ? HG_IO_ERROR : HG_SUCCESS);
         ck_assert_int_eq(HG_Ref_get(handle), 1);
-        loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+        loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
         fault.skip = 0;
         ck_assert_int_eq(
             HG_Reset(handle, HG_ADDR_NULL, large_id(LARGE_MAKE)), HG_SUCCESS);
@@ -137,7 +137,7 @@ START_TEST(overflow_each_operation_fails_once)
                 session_wait(&s, &call.called, 1);
             }
             loop_fault_set(
-                kinds[kind], (struct loop_fault){.act = LOOP_HONEST});
+                kinds[kind], (struct loop_fault){.act = LOOP_NORMAL});
             session_step(&s, 0);
             ck_assert_uint_eq(call.called, ret == HG_SUCCESS);
             ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);

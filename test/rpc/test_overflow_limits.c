@@ -99,7 +99,7 @@ START_TEST(overflow_beyond_the_held_limit_is_again)
     rpcs_wait_handled(&s, RPC_KEEP, 1);
     ck_assert_int_eq(rpcs_try(&s, RPC_KEEP, &large), HG_AGAIN);
     ck_assert_int_eq(rpcs_try(&s, RPC_CODE, &(int32_t){HG_SUCCESS + 1}), 1);
-    ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 1), 1);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_SUCCESS);
     /* The target releases the input after it has responded. */

@@ -69,7 +69,7 @@ START_TEST(overflow_data_not_transferred_are_detected)
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_CANCELED);
     session_wait_other(&s, &rpcs_shared()->responded, 1);
     ck_assert_uint_eq(rpcs_shared()->responded_ret, HG_CANCELED);
-    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+    loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
     rpcs_ck_works(&s);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     blob_free(&in);

@@ -284,8 +284,8 @@ START_TEST(respond_later_by_another_request)
     session_quiet(&s);
     for (unsigned i = 0; i < 32; i++)
         ck_assert_uint_eq(calls[i].called, 0);
-    ck_assert_uint_eq(rpcs_let_go(&s, 1), 32);
-    ck_assert_uint_eq(rpcs_let_go(&s, 31), 31);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 1), 32);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 31), 31);
     for (unsigned i = 0; i < 32; i++) {
         session_wait(&s, &calls[i].called, 1);
         ck_assert_int_eq(calls[i].ret, HG_SUCCESS);
@@ -370,7 +370,7 @@ START_TEST(respond_receives_are_posted_as_they_are_used_up)
             HG_Forward(handles[i], call_done, &calls[i], &in), HG_SUCCESS);
     }
     rpcs_wait_handled(&s, RPC_KEEP, 20);
-    ck_assert_uint_eq(rpcs_let_go(&s, 20), 20);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 20), 20);
     for (unsigned i = 0; i < 20; i++) {
         session_wait(&s, &calls[i].called, 1);
         ck_assert_int_eq(HG_Destroy(handles[i]), HG_SUCCESS);

@@ -320,7 +320,7 @@ START_TEST(several_clients_of_an_event_loop)
     empty = atomic_load(&driven()->empty);
     session_quiet(&s);
     ck_assert_uint_le(atomic_load(&driven()->empty) - empty,
-        session_naps() ? 2 * test_count(TEST_QUIET_MS) : 20);
+        session_only_polls() ? 2 * test_count(TEST_QUIET_MS) : 20);
     rpcs_stop(&s);
     session_end(&s);
 }

@@ -233,7 +233,7 @@ START_TEST(stats_of_each_kind_of_failure)
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    ck_assert_uint_eq(rpcs_let_go(&s, 1), 1);
+    ck_assert_uint_eq(rpcs_answer_kept(&s, 1), 1);
     if (s.mode->shape != SESSION_SELF) {
         hg_id_t id = MERCURY_REGISTER(s.hg_class, "odd", void, void, NULL);
 

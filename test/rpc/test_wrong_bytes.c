@@ -145,13 +145,13 @@ START_TEST(mismatched_answer_during_cancel_is_not_reposted)
     loop_tamper_set(spoil_cookie);
     loop_fault_set(LOOP_RECV_EXPECTED,
         (struct loop_fault){
-            .act = LOOP_LATER, .count = 1, .delay = LOOP_UNHURRIED});
+            .act = LOOP_LATER, .count = 1, .delay = LOOP_DELAY_MAX});
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
     rpcs_wait_handled(&s, RPC_EMPTY, 1);
     session_quiet(&s);
     ck_assert_uint_eq(call.called, 0);
     ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
-    loop_hurry();
+    loop_expire_delays();
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_CANCELED);
     loop_tamper_set(NULL);
@@ -178,7 +178,7 @@ START_TEST(mismatched_answer_with_failed_send_is_not_reposted)
         loop_fault_set(
             LOOP_RECV_EXPECTED, (struct loop_fault){.act = LOOP_LATER,
                                     .count = 1,
-                                    .delay = LOOP_UNHURRIED,
+                                    .delay = LOOP_DELAY_MAX,
                                     .stray = stale,
                                     .stray_length = sizeof stale});
         loop_fault_set(LOOP_SEND_UNEXPECTED,
@@ -188,7 +188,7 @@ START_TEST(mismatched_answer_with_failed_send_is_not_reposted)
             HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
         session_wait(&s, &call.called, 1);
         ck_assert_int_eq(call.ret, HG_IO_ERROR);
-        loop_hurry();
+        loop_expire_delays();
         session_quiet(&s);
         ck_assert_uint_eq(call.called, 1);
     }

@@ -238,7 +238,7 @@ START_TEST(failed_fetch_delivers_and_keeps_nothing)
         ck_assert_int_eq(session_forward(&s, handles[i], NULL), HG_IO_ERROR);
         ck_no_output(handles[i]);
         ck_assert_int_eq(rpcs_try(&s, RPC_ECHO, &in), HG_IO_ERROR);
-        loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HONEST});
+        loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_NORMAL});
         session_wait_other(&s, &rpcs_shared()->responded, i + 1);
     }
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_ECHO], 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses between the columns of counts.h; what tests count besides. */
+/* Selects the columns of counts.h; raises the descriptor limit; measures
+ * memory. */
 #include "counts.h"
 
 #include <malloc.h>
@@ -8,13 +9,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define OTHERS 128U /* descriptors that a test needs besides */
+#define OTHERS 128U /* other descriptors of the test */
 
 uint32_t
 test_count(enum test_count count)
 {
     static const uint32_t columns[][2] = {
-#define COLUMNS(name, full, everyday) {full, everyday},
+#define COLUMNS(name, soak, normal) {soak, normal},
         TEST_COUNTS(COLUMNS)
 #undef COLUMNS
     };
@@ -39,7 +40,7 @@ test_count_open(enum test_count count, uint32_t descriptors)
         limit.rlim_cur > OTHERS ? (limit.rlim_cur - OTHERS) / descriptors : 0;
     if (wanted <= most)
         return wanted;
-    printf("%u, not %u: the limit of descriptors\n", (unsigned) most, wanted);
+    printf("%u instead of %u: descriptor limit\n", (unsigned) most, wanted);
     return (uint32_t) most;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of all processes of a test, in memory that they share. */
+/* Collects log lines of all processes of a test in shared memory. */
 #include "log_watch.h"
 
 #include "mercury.h"
@@ -86,7 +86,7 @@ log_expect(const char *text, uint32_t min, uint32_t max)
     expected[expected_count++].max = max;
 }
 
-/* The text of a line; NULL: of a process that died while writing it. */
+/* Text of a line; NULL if its process died while writing it. */
 static const char *
 line_at(uint32_t i)
 {
@@ -139,10 +139,10 @@ log_watch_check(void)
 {
     ck_assert_msg(
         atomic_load_explicit(&watched->count, memory_order_relaxed) <= LINES,
-        "more lines were logged than are kept");
+        "more lines were logged than can be kept");
     for (uint32_t i = 0; i < line_count(); i++)
-        ck_assert_msg(
-            !line_at(i) || announced(line_at(i)), "logged: %s", line_at(i));
+        ck_assert_msg(!line_at(i) || announced(line_at(i)),
+            "unexpected line: %s", line_at(i));
     for (uint32_t i = 0; i < expected_count; i++) {
         uint32_t found = log_count(expected[i].text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop plugin's objects. One lock guards them all: what is tested is who
- * calls it.
+ * Objects of the loop plugin. One lock guards them all: it is made to check its
+ * callers, not to be fast.
  */
 #ifndef LOOP_INTERNAL_H
 #define LOOP_INTERNAL_H
@@ -16,10 +16,10 @@
 #define LOOP_HEADER_BYTE 0xa5U
 
 enum loop_state {
-    LOOP_IDLE,    /* zeroed memory, or its final event was reported */
-    LOOP_POSTED,  /* a receive that waits for its message */
-    LOOP_HELD,    /* until loop_release */
-    LOOP_REPORTED /* its final event is queued */
+    LOOP_IDLE,    /* zeroed memory, or the final event was reported */
+    LOOP_POSTED,  /* a posted receive */
+    LOOP_HELD,    /* held until loop_release */
+    LOOP_REPORTED /* the final event is queued */
 };
 
 /* The plugin's part of an operation. */
@@ -30,21 +30,22 @@ struct loop_op {
     na_plugin_ctx *ctx;
     unsigned char *buffer;
     uint64_t length;
-    uint64_t used; /* of the buffer of a multi-receive */
-    uint32_t peer; /* number of a class */
+    uint64_t used; /* length of a multi-receive's buffer */
+    uint32_t peer; /* id of a class */
     uint32_t peer_ctx;
     uint64_t tag;
-    uint32_t delay;             /* of the event of a receive, in polls */
+    uint32_t delay;             /* delay of a receive's event, in polls */
     const na_plugin_mem *local; /* put and get */
     const na_plugin_mem *remote;
     uint64_t local_offset;
     uint64_t remote_offset;
-    TAILQ_ENTRY(loop_op) next; /* in a list of receives, or of what is held */
+    /* link in a list of receives or of held operations */
+    TAILQ_ENTRY(loop_op) next;
 };
 
 TAILQ_HEAD(loop_ops, loop_op);
 
-/* A message that found no receive. */
+/* A message that matched no posted receive. */
 struct loop_message {
     TAILQ_ENTRY(loop_message) next;
     uint32_t source;
@@ -58,7 +59,7 @@ TAILQ_HEAD(loop_messages, loop_message);
 
 struct loop_event {
     TAILQ_ENTRY(loop_event) next;
-    uint64_t due; /* the poll from which on it is reported */
+    uint64_t due; /* reported from this poll on */
     na_plugin_event event;
 };
 
@@ -67,12 +68,12 @@ struct na_plugin_ctx {
     uint32_t id;
     void *core_ctx;
     int fd;
-    bool armed;           /* fd is to be written with the next event */
-    bool fd_written;      /* and was */
-    _Atomic bool polling; /* poll, arm or cancel run */
+    bool armed;           /* the next event writes to fd */
+    bool fd_written;      /* it has written */
+    _Atomic bool polling; /* poll, arm or cancel is running */
     uint64_t polls;
     uint32_t pending;
-    struct loop_ops unexpected; /* receives */
+    struct loop_ops unexpected; /* posted receives */
     struct loop_ops expected;
     struct loop_messages unexpected_arrived;
     struct loop_messages expected_arrived;
@@ -87,8 +88,9 @@ struct na_plugin_addr {
 };
 
 struct na_plugin_mem {
-    LIST_ENTRY(na_plugin_mem) next; /* of those registered in the class */
-    uint32_t number;                /* of the owner's class */
+    /* link in the class's list of registrations */
+    LIST_ENTRY(na_plugin_mem) next;
+    uint32_t number; /* id of the owner's class */
     uint32_t access;
     uint64_t id;
     uint64_t size;
@@ -117,11 +119,11 @@ LIST_HEAD(loop_classes, na_plugin_class);
 extern pthread_mutex_t loop_lock;
 extern struct loop_classes loop_classes;
 
-/* The core broke the ABI. */
+/* Aborts: the core broke the ABI. */
 void loop_violated(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));
 
-/* A core of 1.0 demands nothing; hints are ignored. */
+/* A core of ABI 1.0 requires no features; hints are ignored. */
 static inline void
 loop_check_flags(uint32_t flags)
 {
@@ -129,56 +131,57 @@ loop_check_flags(uint32_t flags)
         loop_violated("flags 0x%x", flags);
 }
 
-/* All that follows: lock held. */
+/* All functions below are called with the lock held. */
 
-/* The class of a number that is there and alive, or NULL. */
+/* The live class with an id, or NULL. */
 na_plugin_class *loop_class_find(uint32_t number);
 
-/* One reference to the address of a class. NULL: out of memory. */
+/* Returns a new reference to the address of a class. NULL: out of memory. */
 na_plugin_addr *loop_addr_get(na_plugin_class *cls, uint32_t number);
 
-/* Ends an operation with an event, due some polls later. */
+/* Ends an operation with an event, due `delay` polls later. */
 void loop_op_end(struct loop_op *op, na_plugin_event event, uint32_t delay);
 void loop_op_fail(struct loop_op *op, int32_t code, uint32_t delay);
 
-/* An event that is not the last of its operation. */
+/* Queues an event that is not the last of its operation. */
 void loop_event_push(na_plugin_ctx *ctx, na_plugin_event event, uint32_t delay);
 
-/* Brings a message to a context: to a receive, or to those that wait. */
+/* Delivers a message to a context: matches a receive, or is kept. */
 void loop_deliver(na_plugin_class *target, uint32_t ctx, enum loop_kind kind,
     struct loop_message *message);
 
-/* A copy of bytes as a message, `header` bytes of which come before them. */
+/* Copies bytes into a new message, after `header` bytes of header space. */
 struct loop_message *loop_message_create(uint32_t source, uint32_t source_ctx,
     uint64_t tag, const void *bytes, uint64_t length, uint32_t header);
 
-/* What is pending to or from a class ends, in a context. */
+/* Ends what is pending to or from a class in one context. */
 void loop_ctx_peer_gone(na_plugin_ctx *ctx, uint32_t number);
 /* The same in every context of every class. */
 void loop_peer_gone(uint32_t number);
 
-/* Does what an operation that was held is for: an error code, or OK. */
+/* Performs an operation that was held. Returns OK or an error code. */
 int32_t loop_message_perform(struct loop_op *op);
 int32_t loop_rma_perform(struct loop_op *op);
 
-/* Submits a send, put or get whose fields are set; what it returns. */
+/* Submits a send, put or get whose fields are set. Returns the result of the
+ * submission. */
 int32_t loop_op_submit(struct loop_op *op);
 
-/* Checks an operation and begins to fill it in. */
+/* Checks an operation and initializes its common fields. */
 void loop_op_begin(struct loop_op *op, na_plugin_ctx *ctx, enum loop_kind kind);
 
-/* Forgets what a context, that ends, has held. */
+/* Drops the held operations of a context that is being destroyed. */
 void loop_held_drop(na_plugin_ctx *ctx);
 
-/* The fault of the next operation of a kind, which it counts. */
+/* Counts an operation of a kind and returns the fault that applies to it. */
 struct loop_fault loop_fault_take(enum loop_kind kind);
 
-/* A put or get to a context. */
+/* Counts a put or get to a context. */
 void loop_rma_count(uint32_t ctx);
 
 void loop_tamper(enum loop_kind kind, unsigned char *bytes, uint64_t *length);
 
-/* The groups of the table. */
+/* The function groups of the plugin's tables. */
 int32_t loop_buf_alloc(na_plugin_class *cls, uint64_t length, uint32_t kinds,
     void **buffer_p, void **buffer_data_p);
 void loop_buf_free(na_plugin_class *cls, void *buffer, void *buffer_data);

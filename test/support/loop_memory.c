@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop plugin's memory: registrations, their form as bytes, put and get. */
+/* Memory of the loop plugin: registrations, serialization, put and get. */
 #include "loop_internal.h"
 
 #include <stdlib.h>
@@ -24,8 +24,7 @@ loop_mem_register(
     na_plugin_mem *mem;
 
     if (info->size < NA_PLUGIN_MEM_INFO_SIZE_1_0)
-        loop_violated(
-            "what is registered is described in %u bytes", info->size);
+        loop_violated("registration info of %u bytes", info->size);
     loop_check_flags(info->flags);
     if (info->mem_type != NA_PLUGIN_MEM_HOST)
         return NA_PLUGIN_E_OPNOTSUPPORTED;
@@ -43,7 +42,7 @@ loop_mem_register(
     mem->count = info->count;
     for (uint64_t i = 0; i < info->count; i++) {
         if (!info->segments[i].base || info->segments[i].length == 0)
-            loop_violated("an empty segment is registered");
+            loop_violated("empty segment registered");
         mem->segments[i] = info->segments[i];
         mem->size += info->segments[i].length;
     }
@@ -59,7 +58,7 @@ void
 loop_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
     if (mem->remote)
-        loop_violated("a peer's memory is deregistered");
+        loop_violated("remote memory deregistered");
     pthread_mutex_lock(&loop_lock);
     LIST_REMOVE(mem, next);
     pthread_mutex_unlock(&loop_lock);
@@ -117,14 +116,14 @@ void
 loop_mem_free(na_plugin_class *cls, na_plugin_mem *mem)
 {
     if (!mem->remote)
-        loop_violated("own memory is freed, not deregistered");
+        loop_violated("local memory freed instead of deregistered");
     pthread_mutex_lock(&loop_lock);
     cls->remote_mem_count--;
     pthread_mutex_unlock(&loop_lock);
     free(mem);
 }
 
-/* The registration that a peer's memory stands for. */
+/* The registration that a remote memory descriptor refers to. */
 static const na_plugin_mem *
 owner_of(const na_plugin_mem *remote)
 {
@@ -139,7 +138,7 @@ owner_of(const na_plugin_mem *remote)
     return NULL;
 }
 
-/* What is contiguous at an offset, at most left bytes. */
+/* The contiguous part at an offset, at most left bytes long. */
 static unsigned char *
 piece(
     const na_plugin_mem *mem, uint64_t offset, uint64_t left, uint64_t *size_p)
@@ -208,7 +207,7 @@ submit(na_plugin_ctx *ctx, struct loop_op *op, enum loop_kind kind,
     int32_t code;
 
     if (local->remote || !remote->remote)
-        loop_violated("local and remote memory are mixed up");
+        loop_violated("local and remote memory swapped");
     if (max > 0 && length > max)
         loop_violated(
             "%llu bytes in one put or get", (unsigned long long) length);

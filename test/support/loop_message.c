@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop plugin's messages: buffers, sending, receiving, matching. */
+/* Messages of the loop plugin: buffers, send, receive, matching. */
 #include "loop_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Expected messages that are kept for their receives; more are dropped. */
+/* Limit of expected messages kept without a receive; more are dropped. */
 #define EXPECTED_KEPT 256U
 
-/* What belongs to a buffer. */
+/* Plugin data of a buffer. */
 struct buffer_data {
     void *buffer;
     uint64_t length;
@@ -28,7 +28,7 @@ loop_buf_alloc(na_plugin_class *cls, uint64_t length, uint32_t kinds,
         free(data);
         return NA_PLUGIN_E_NOMEM;
     }
-    /* What nobody has written is not to be zero by chance. */
+    /* Makes reads of uninitialized bytes visible. */
     memset(data->buffer, 0xdd, length);
     pthread_mutex_lock(&loop_lock);
     cls->buffer_count++;
@@ -44,7 +44,7 @@ loop_buf_free(na_plugin_class *cls, void *buffer, void *buffer_data)
     struct buffer_data *data = buffer_data;
 
     if (!data || data->buffer != buffer)
-        loop_violated("buffer freed with what is not its own");
+        loop_violated("buffer freed with the plugin data of another");
     pthread_mutex_lock(&loop_lock);
     cls->buffer_count--;
     pthread_mutex_unlock(&loop_lock);
@@ -82,7 +82,7 @@ check_buffer(const void *buffer, uint64_t length, const void *buffer_data)
     if (!buffer)
         loop_violated("no buffer");
     if (data && (data->buffer != buffer || data->length < length))
-        loop_violated("a buffer with the data of another, or too short");
+        loop_violated("buffer with the plugin data of another, or too short");
 }
 
 static void
@@ -113,7 +113,7 @@ loop_message_create(uint32_t source, uint32_t source_ctx, uint64_t tag,
     return message;
 }
 
-/* One more message in the buffer of a multi-receive. */
+/* Adds a message to the buffer of a multi-receive. */
 static void
 receive_multi(struct loop_op *op, const struct loop_message *message,
     na_plugin_event event)
@@ -133,7 +133,7 @@ receive_multi(struct loop_op *op, const struct loop_message *message,
     loop_op_end(op, event, op->delay);
 }
 
-/* Ends a posted receive with its message. */
+/* Completes a posted receive with a message. */
 static void
 receive(struct loop_op *op, struct loop_message *message)
 {
@@ -220,11 +220,11 @@ submit_send(struct loop_op *op, const void *buffer, uint64_t length,
     union {
         const void *in;
         unsigned char *out;
-    } bytes = {.in = buffer}; /* only read when sending */
+    } bytes = {.in = buffer}; /* sends only read the buffer */
 
     check_buffer(buffer, length, buffer_data);
     if (tag > limits->max_tag)
-        loop_violated("tag %llu is too high", (unsigned long long) tag);
+        loop_violated("tag %llu out of range", (unsigned long long) tag);
     if (length > (op->kind == LOOP_SEND_UNEXPECTED ? limits->max_unexpected_size
                                                    : limits->max_expected_size))
         return NA_PLUGIN_E_MSGSIZE;
@@ -269,7 +269,8 @@ loop_send_expected(na_plugin_ctx *ctx, void *part, const void *buffer,
     return code;
 }
 
-/* The oldest message that fits a receive, taken out; or NULL. */
+/* Removes and returns the oldest message that matches a receive; NULL if there
+ * is none. */
 static struct loop_message *
 take_arrived(const struct loop_op *op)
 {
@@ -324,8 +325,8 @@ submit_receive(struct loop_op *op)
 }
 
 static int32_t
-recv_anyone(na_plugin_ctx *ctx, struct loop_op *op, void *buffer,
-    uint64_t length, const void *buffer_data, bool multi)
+recv_any(na_plugin_ctx *ctx, struct loop_op *op, void *buffer, uint64_t length,
+    const void *buffer_data, bool multi)
 {
     int32_t code;
 
@@ -346,7 +347,7 @@ loop_recv_unexpected(na_plugin_ctx *ctx, void *part, void *buffer,
     uint64_t length, void *buffer_data, uint32_t flags)
 {
     loop_check_flags(flags);
-    return recv_anyone(ctx, part, buffer, length, buffer_data, false);
+    return recv_any(ctx, part, buffer, length, buffer_data, false);
 }
 
 int32_t
@@ -356,7 +357,7 @@ loop_recv_multi(na_plugin_ctx *ctx, void *part, void *buffer, uint64_t length,
     if (length < ctx->cls->limits.max_unexpected_size)
         return NA_PLUGIN_E_INVALID_ARG;
     loop_check_flags(flags);
-    return recv_anyone(ctx, part, buffer, length, buffer_data, true);
+    return recv_any(ctx, part, buffer, length, buffer_data, true);
 }
 
 int32_t
@@ -372,7 +373,7 @@ loop_recv_expected(na_plugin_ctx *ctx, void *part, void *buffer,
     loop_op_begin(op, ctx, LOOP_RECV_EXPECTED);
     check_buffer(buffer, length, buffer_data);
     if (tag > ctx->cls->limits.max_tag)
-        loop_violated("tag %llu is too high", (unsigned long long) tag);
+        loop_violated("tag %llu out of range", (unsigned long long) tag);
     op->buffer = buffer;
     op->length = length;
     op->peer = peer->number;

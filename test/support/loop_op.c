@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop plugin's operations: their faults, their events, progress. */
+/* Operations of the loop plugin: faults, events, progress. */
 #include "loop_internal.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define LATE_POLLS 20U
 #define DELAYED_SLEEP_NS 100000U
 
-/* Under the lock. */
+/* Called with the lock held. */
 static struct loop_fault faults[LOOP_KINDS];
 static uint32_t submitted[LOOP_KINDS];
 static uint32_t rma_to[LOOP_CONTEXTS_MAX];
@@ -108,14 +108,14 @@ loop_fault_take(enum loop_kind kind)
     struct loop_fault now = *fault;
 
     submitted[kind]++;
-    if (fault->act == LOOP_HONEST)
+    if (fault->act == LOOP_NORMAL)
         return now;
     if (fault->skip > 0) {
         fault->skip--;
-        return (struct loop_fault){.act = LOOP_HONEST};
+        return (struct loop_fault){.act = LOOP_NORMAL};
     }
     if (fault->count > 0 && --fault->count == 0)
-        fault->act = LOOP_HONEST;
+        fault->act = LOOP_NORMAL;
     return now;
 }
 
@@ -178,9 +178,9 @@ loop_describe(char *text, size_t size)
     const char *separator = "; the plugin has pending: ";
     int length = 0;
 
-    /* It may be called in the middle of anything. */
+    /* May be called while other functions run. */
     if (pthread_mutex_trylock(&loop_lock) != 0) {
-        snprintf(text, size, "; the plugin is at work");
+        snprintf(text, size, "; the plugin is busy");
         return;
     }
     count_pending(counts);
@@ -285,7 +285,7 @@ loop_op_submit(struct loop_op *op)
         op->ctx->pending++;
         loop_op_fail(op, code, fault.delay);
         return NA_PLUGIN_PENDING;
-    case LOOP_HONEST:
+    case LOOP_NORMAL:
         break;
     }
     code = perform(op);
@@ -309,7 +309,7 @@ loop_release(void)
 }
 
 void
-loop_hurry(void)
+loop_expire_delays(void)
 {
     na_plugin_class *cls;
     struct loop_event *entry;
@@ -383,7 +383,7 @@ static void
 serial_begin(na_plugin_ctx *ctx)
 {
     if (atomic_exchange_explicit(&ctx->polling, true, memory_order_relaxed))
-        loop_violated("poll, arm or cancel of one context in parallel");
+        loop_violated("concurrent poll, arm or cancel of one context");
 }
 
 static void
@@ -392,7 +392,8 @@ serial_end(na_plugin_ctx *ctx)
     atomic_store_explicit(&ctx->polling, false, memory_order_relaxed);
 }
 
-/* What an operation names must be there until it is reported. */
+/* Everything that an operation refers to must stay valid until its final
+ * event. */
 static void
 check_named(const na_plugin_ctx *ctx, const struct loop_op *op)
 {
@@ -464,7 +465,7 @@ loop_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     int32_t count = NA_PLUGIN_E_IO_ERROR;
 
     if (max == 0)
-        loop_violated("poll for no event");
+        loop_violated("poll with room for no event");
     serial_begin(ctx);
     pthread_mutex_lock(&loop_lock);
     disarm(ctx);

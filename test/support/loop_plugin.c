@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop plugin's classes, contexts and addresses, and its tables. */
+/* Classes, contexts and addresses of the loop plugin, and its tables. */
 #include "loop_internal.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ info(const na_plugin_host *host, const char *protocol, void *arg,
     const na_plugin_device device = {.size = sizeof device,
         .protocol = "mem",
         .name = "process",
-        .detail = "the memory of this process"};
+        .detail = "memory of this process"};
 
     if (protocol && strcmp(protocol, "mem") != 0)
         return NA_PLUGIN_E_PROTONOSUPPORT;
@@ -114,8 +114,8 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *open_info,
     na_plugin_class *cls;
 
     if (open_info->host && strcmp(open_info->host, "broken") == 0) {
-        host->log(host, NA_PLUGIN_LOG_ERROR, __FILE__, __LINE__,
-            "the loop is broken");
+        host->log(
+            host, NA_PLUGIN_LOG_ERROR, __FILE__, __LINE__, "opened as broken");
         return NA_PLUGIN_E_NODEV;
     }
     cls = calloc(1, sizeof *cls);
@@ -167,7 +167,7 @@ ctx_create(
     if (id >= cls->limits.max_contexts || id >= LOOP_CONTEXTS_MAX ||
         cls->contexts[id]) {
         cls->host->log(cls->host, NA_PLUGIN_LOG_ERROR, __FILE__, __LINE__,
-            "the number of a context is too high, or taken");
+            "context number out of range or in use");
         return NA_PLUGIN_E_EXIST;
     }
     ctx = calloc(1, sizeof *ctx);
@@ -208,7 +208,7 @@ static void
 addr_unref(na_plugin_class *cls, na_plugin_addr *addr)
 {
     if (addr->refs == 0)
-        loop_violated("address %u freed once too often", addr->number);
+        loop_violated("address %u freed too often", addr->number);
     if (--addr->refs > 0)
         return;
     LIST_REMOVE(addr, next);
@@ -302,7 +302,7 @@ addr_lookup(na_plugin_class *cls, const char *name, na_plugin_addr **addr_p)
     if (parse(name, &number))
         return addr_get(cls, number, addr_p);
     cls->host->log(cls->host, NA_PLUGIN_LOG_ERROR, __FILE__, __LINE__,
-        "not the address of a loop");
+        "not a loop address");
     return strstr(name, "://") && strncmp(name, PREFIX, sizeof PREFIX - 1) != 0
                ? NA_PLUGIN_E_PROTONOSUPPORT
                : NA_PLUGIN_E_INVALID_ARG;
@@ -313,7 +313,7 @@ addr_dup(na_plugin_class *cls, na_plugin_addr *addr)
 {
     pthread_mutex_lock(&loop_lock);
     if (addr->refs == 0)
-        loop_violated("address %u duplicated after its end", addr->number);
+        loop_violated("address %u duplicated after it was freed", addr->number);
     addr->refs++;
     pthread_mutex_unlock(&loop_lock);
 }
@@ -473,8 +473,8 @@ const na_plugin loop_plugin = {
     .close = close_class,
 };
 
-/* The number of the class with an address, with or without the plugin's name
- * in front; 0: not such an address. */
+/* Parses an address, with or without the plugin's name in front. Returns the id
+ * of its class, or 0 if it is malformed. */
 static uint32_t
 number_of(const char *address)
 {
@@ -500,7 +500,7 @@ loop_kill(const char *address)
 }
 
 void
-loop_break(const char *address)
+loop_kill_contexts(const char *address)
 {
     na_plugin_class *cls;
 

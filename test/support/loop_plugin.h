@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A transport within one process, for tests: info string "loop+mem". It keeps
- * to the ABI, aborts with a line on stderr when the core does not, and behaves
- * badly where it is told to. Everything here is [any thread].
+ * A transport within one process, for tests: info string "loop+mem". It follows
+ * the ABI, aborts with a line on stderr when the core does not, and injects
+ * faults on request. All functions are [any thread].
  */
 #ifndef LOOP_PLUGIN_H
 #define LOOP_PLUGIN_H
@@ -11,11 +11,10 @@
 
 #include <stdbool.h>
 
-/* To be registered with talaria_plugin_register. Opening "loop+mem://broken"
- * fails with NODEV. */
+/* For talaria_plugin_register. Opening "loop+mem://broken" fails with NODEV. */
 extern const na_plugin loop_plugin;
 
-/* What classes that are opened from now on offer. */
+/* Features and limits of classes opened from now on. */
 struct loop_limits {
     uint64_t max_unexpected_size;
     uint64_t max_expected_size;
@@ -25,14 +24,14 @@ struct loop_limits {
     uint64_t max_segments;
     uint64_t max_rma_size;
     uint32_t max_contexts;
-    uint32_t op_pad;       /* bytes more than an operation needs */
+    uint32_t op_pad;       /* bytes added to the operation size */
     bool no_wait;          /* without na.wait/1 */
-    bool wake;             /* and then rouses by the host's wake */
+    bool wake;             /* and wakes through the host's wake instead */
     bool no_multi_recv;    /* without na.multi_recv/1 */
-    bool no_serialization; /* addresses have no form as bytes */
+    bool no_serialization; /* addresses cannot be serialized */
 };
 
-/* A limit of 0 stays as it is by default. */
+/* A limit of 0 keeps the default. */
 void loop_limits_set(const struct loop_limits *limits);
 
 enum loop_kind {
@@ -45,84 +44,86 @@ enum loop_kind {
     LOOP_KINDS
 };
 
-/* What happens to an operation instead of what should. */
+/* Faults that can replace the normal behaviour of an operation. */
 enum loop_act {
-    LOOP_HONEST,
-    LOOP_LATER,      /* does it at once, tells `delay` polls later */
-    LOOP_FAIL_NOW,   /* the submission returns the code */
-    LOOP_FAIL_LATER, /* does nothing, ends with the code `delay` polls later */
-    LOOP_LOSE,       /* says that it is done, and has done nothing */
-    LOOP_HOLD        /* does nothing until loop_release */
+    LOOP_NORMAL,
+    LOOP_LATER,    /* performed at once, reported `delay` polls later */
+    LOOP_FAIL_NOW, /* the submission fails with the code */
+    /* not performed; fails with the code `delay` polls later */
+    LOOP_FAIL_LATER,
+    LOOP_LOSE, /* not performed, but reported as successful */
+    LOOP_HOLD  /* not performed before loop_release */
 };
 
-/* A delay that no test outlasts, however fast it polls: until loop_hurry. */
-#define LOOP_UNHURRIED UINT32_MAX
+/* A delay longer than any test polls: until loop_expire_delays. */
+#define LOOP_DELAY_MAX UINT32_MAX
 
 struct loop_fault {
     enum loop_act act;
     int32_t code;
     uint32_t delay;
-    const void *stray; /* LOOP_LATER, receives: what it gets at once instead, */
-    uint64_t stray_length; /* behind the header space */
-    uint32_t skip;         /* so many operations first are honest */
-    uint32_t count;        /* so many are not, then they are again; 0: all */
+    /* LOOP_LATER for receives: content written at once instead, */
+    const void *stray;
+    uint64_t stray_length; /* after the header space */
+    uint32_t skip;         /* operations before the first fault */
+    uint32_t count;        /* number of faults; 0: no limit */
 };
 
-/* Sets what happens to operations of a kind, in every class. */
+/* Sets the fault for operations of a kind, in every class. */
 void loop_fault_set(enum loop_kind kind, struct loop_fault fault);
 
-/* Every kind is honest, cancelling works, no message is tampered with. */
+/* Removes all faults, restores cancellation, stops tampering with messages. */
 void loop_faults_clear(void);
 
-/* What was to be told later is told with the next poll. */
-void loop_hurry(void);
+/* Makes every delayed event due at the next poll. */
+void loop_expire_delays(void);
 
-/* Does what was held. Returns how many operations. */
+/* Performs the held operations. Returns their number. */
 uint32_t loop_release(void);
 
 enum loop_cancel {
     LOOP_CANCEL_PROMPT,
-    LOOP_CANCEL_LATE,   /* the event comes 20 polls later */
-    LOOP_CANCEL_REFUSED /* what is pending stays so */
+    LOOP_CANCEL_LATE,   /* the event is due 20 polls later */
+    LOOP_CANCEL_REFUSED /* the operation stays pending */
 };
 void loop_cancel_set(enum loop_cancel cancel);
 
-/* Called, without a lock of the plugin's, at the end of the next cancel; once. */
+/* Called once, without the plugin's lock, at the end of the next cancel. */
 void loop_cancel_hook_set(void (*hook)(void));
 
-/* Called with a copy of each message that is on its way, header space
- * included; it may change the bytes and shorten the length. */
+/* Called with a copy of each message in transit, header space included. It may
+ * change the bytes and shorten the length. */
 typedef void (*loop_tamper_t)(
     enum loop_kind kind, unsigned char *message, uint64_t *length);
 void loop_tamper_set(loop_tamper_t tamper);
 
-/* Brings a message to context ctx of the class with address `to`, as if the
- * class with address `from` had sent it. The bytes begin behind the header
- * space. kind: LOOP_SEND_*. false: there is no such class or context. */
+/* Delivers a message to context ctx of the class with address `to`, as if the
+ * class with address `from` had sent it. The bytes exclude the header space.
+ * kind: LOOP_SEND_*. Returns false if there is no such class or context. */
 bool loop_inject(const char *from, const char *to, uint32_t ctx,
     enum loop_kind kind, const void *bytes, uint64_t length, uint64_t tag);
 
-/* The class with this address ("loop+mem://1" or "mem://1") is as if its
- * process had been killed, for all others. */
+/* Makes the class with this address ("loop+mem://1" or "mem://1") behave to all
+ * others as if its process had been killed. */
 void loop_kill(const char *address);
 
-/* The contexts of that class are dead: poll returns IO_ERROR. */
-void loop_break(const char *address);
+/* Kills the contexts of that class: poll returns IO_ERROR. */
+void loop_kill_contexts(const char *address);
 
-/* Operations pending in all classes. */
+/* Number of pending operations in all classes. */
 uint32_t loop_pending(void);
 
-/* Writes which operations are pending in all classes, receives of unexpected
- * messages left out, for the message of a test that fails. */
+/* Lists the pending operations of all classes, except receives of unexpected
+ * messages, for the message of a failing test. */
 void loop_describe(char *text, size_t size);
 
-/* Operations of a kind that were submitted since loop_faults_clear. */
+/* Operations of a kind submitted since loop_faults_clear. */
 uint32_t loop_submitted(enum loop_kind kind);
 
-/* How often contexts have been polled, those that were destroyed left out. */
+/* Polls of all contexts that still exist. */
 uint64_t loop_polls(void);
 
-/* Puts and gets among them that went to a context of this number. */
+/* Puts and gets submitted to a context with this id. */
 uint32_t loop_rma_submitted_to(uint32_t ctx);
 
 #endif /* LOOP_PLUGIN_H */

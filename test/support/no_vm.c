@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * no_vm COMMAND [ARGUMENT...]: runs it where process_vm_readv and
- * process_vm_writev are forbidden, as in many containers.
+ * no_vm COMMAND [ARGUMENT...]: runs a command with process_vm_readv and
+ * process_vm_writev forbidden by seccomp, as in many containers.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -33,7 +33,7 @@ main(int argc, char **argv)
     }
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-        printf("skipped: no filter for system calls: %s\n", strerror(errno));
+        printf("skipped: cannot filter system calls: %s\n", strerror(errno));
         return 77;
     }
     execvp(argv[1], argv + 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs some cases of a program only: those whose names match TALARIA_TEST_CASE,
- * a pattern of the shell. A case that runs in several modes runs in mode N only
- * when ":N" follows. libcheck itself selects whole groups of cases. Every test
- * program is linked so that these two calls come by here (test/meson.build).
+ * Runs selected cases of a program: those whose names match the shell pattern
+ * in TALARIA_TEST_CASE. With ":N" after the pattern, a case with several modes
+ * runs in mode N only. libcheck itself selects whole suites or tcases only,
+ * hence every test program wraps these two functions (test/meson.build).
  */
 #include <check.h>
 #include <fnmatch.h>
@@ -21,7 +21,7 @@ void __real_srunner_run_all(SRunner *runner, enum print_output print);
 
 static unsigned added;
 
-/* Whether a case is wanted; *mode_p: -1 in all modes. */
+/* Whether a case is selected. *mode_p: its mode, or -1 for all modes. */
 static bool
 is_wanted(const char *name, int *mode_p)
 {
@@ -59,7 +59,7 @@ __wrap__tcase_add_test(TCase *tcase, const TTest *test, int signal,
     __real__tcase_add_test(tcase, test, signal, exit_value, start, end);
 }
 
-/* A run of nothing would pass. */
+/* Without any matching case, libcheck would report success. */
 void
 __wrap_srunner_run_all(SRunner *runner, enum print_output print)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plugin in the hands of a test, loaded as the core would. */
+/* Loads a plugin as the core would, and uses it. */
 #include "plugin_user.h"
 
 #include "setting/setting.h"
@@ -22,7 +22,7 @@ now_ns(void)
            (uint64_t) now.tv_nsec;
 }
 
-/* The last one. */
+/* the last plugin loaded */
 static const na_plugin *loaded;
 
 const na_plugin *
@@ -56,7 +56,7 @@ plugin_setting(const na_plugin *plugin, const char *key, const char *set_key,
             text = set_value;
         if (setting_parse(setting, text, &number))
             return number;
-        fprintf(stderr, "%s=%s: a wrong value\n", key, text);
+        fprintf(stderr, "%s=%s: invalid value\n", key, text);
         exit(EXIT_FAILURE);
     }
     fprintf(stderr, "%s: no such setting\n", key);
@@ -70,18 +70,18 @@ initial_number(const na_plugin_host *host, const char *key)
 }
 
 static const char *
-know_no_text(const na_plugin_host *host, const char *key)
+no_text(const na_plugin_host *host, const char *key)
 {
-    ck_abort_msg("the text of %s", key);
+    ck_abort_msg("setting %s was read as text", key);
 }
 
 static void
-hear_no_wake(const na_plugin_host *host, void *core_ctx)
+ignore_wake(const na_plugin_host *host, void *core_ctx)
 {
 }
 
 static const void *
-have_no_extension(const na_plugin_host *host, const char *id)
+no_extension(const na_plugin_host *host, const char *id)
 {
     return NULL;
 }
@@ -97,9 +97,9 @@ plugin_host(na_plugin_host *host, void *priv, const int32_t *log_level,
         .log_level = log_level,
         .log = log,
         .number = initial_number,
-        .text = know_no_text,
-        .wake = hear_no_wake,
-        .extension = have_no_extension};
+        .text = no_text,
+        .wake = ignore_wake,
+        .extension = no_extension};
 }
 
 void *

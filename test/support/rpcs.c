@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handlers of the RPCs that many cases need. */
+/* Handlers of the common RPCs. */
 #include "rpcs.h"
 
 #include "counts.h"
@@ -11,10 +11,10 @@
 
 static hg_id_t ids[RPC_COUNT];
 
-/* Handles whose answer is owed, in the target's process. */
+/* Unanswered handles of RPC_KEEP, in the target's process. */
 static hg_handle_t kept[KEPT_MAX];
 static uint32_t kept_count;
-static bool stopping; /* requests still arrive, and are answered at once */
+static bool stopping; /* new requests are answered at once from now on */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 hg_return_t
@@ -104,7 +104,7 @@ on_code(hg_handle_t handle)
     return (hg_return_t) code;
 }
 
-/* HG_Respond fails if the origin has ended. */
+/* HG_Respond fails if the origin is gone. */
 static void
 answer(hg_handle_t handle)
 {
@@ -130,7 +130,7 @@ on_keep(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
-/* Answers as many of those kept as are wanted. */
+/* Answers up to `wanted` kept requests. */
 static void
 answer_kept(uint32_t wanted)
 {
@@ -163,11 +163,11 @@ rpcs_stopping(void)
 }
 
 static hg_return_t
-on_let_go(hg_handle_t handle)
+on_answer_kept(hg_handle_t handle)
 {
     uint32_t wanted, there;
 
-    count(RPC_LET_GO);
+    count(RPC_ANSWER_KEPT);
     pthread_mutex_lock(&kept_lock);
     there = kept_count;
     pthread_mutex_unlock(&kept_lock);
@@ -203,8 +203,8 @@ rpcs_open(hg_class_t *hg_class)
     ids[RPC_ECHO] = MERCURY_REGISTER(hg_class, "echo", blob_t, blob_t, on_echo);
     ids[RPC_CODE] = MERCURY_REGISTER(hg_class, "code", int32_t, void, on_code);
     ids[RPC_KEEP] = MERCURY_REGISTER(hg_class, "keep", blob_t, void, on_keep);
-    ids[RPC_LET_GO] =
-        MERCURY_REGISTER(hg_class, "let_go", uint32_t, uint32_t, on_let_go);
+    ids[RPC_ANSWER_KEPT] = MERCURY_REGISTER(
+        hg_class, "answer_kept", uint32_t, uint32_t, on_answer_kept);
     ids[RPC_NOTIFY] =
         MERCURY_REGISTER(hg_class, "notify", uint64_t, void, on_notify);
     HG_Registered_disable_response(hg_class, ids[RPC_NOTIFY], 1);
@@ -216,7 +216,7 @@ static const char *const rpc_names[RPC_COUNT] = {
     [RPC_ECHO] = "requests \"echo\" at the target",
     [RPC_CODE] = "requests \"code\" at the target",
     [RPC_KEEP] = "requests \"keep\" at the target",
-    [RPC_LET_GO] = "requests \"let_go\" at the target",
+    [RPC_ANSWER_KEPT] = "requests \"answer_kept\" at the target",
     [RPC_NOTIFY] = "requests \"notify\" at the target",
     [RPC_MISSING] = "requests \"missing\" at the target",
 };
@@ -231,13 +231,13 @@ rpcs_wait_handled_at(struct session *session, enum rpc rpc, uint32_t handled,
 
 #define CHUNK 4096U
 
-/* Not instrumented by sanitizers, which would take most of the time of tests of
- * large blobs. */
+/* Not instrumented: sanitizers would slow down tests of large blobs. */
 __attribute__((no_sanitize("thread", "address"))) static uint32_t
 random_chunk(unsigned char chunk[CHUNK], uint32_t size, uint32_t seed)
 {
     for (uint32_t i = 0; i < size; i++) {
-        seed = seed * 1664525 + 1013904223; /* Numerical Recipes' constants */
+        /* constants from Numerical Recipes */
+        seed = seed * 1664525 + 1013904223;
         chunk[i] = (unsigned char) (seed >> 24);
     }
     return seed;
@@ -275,9 +275,9 @@ blob_equal(const blob_t *a, const blob_t *b)
 }
 
 uint32_t
-rpcs_let_go(struct session *session, uint32_t wanted)
+rpcs_answer_kept(struct session *session, uint32_t wanted)
 {
-    hg_handle_t handle = session_handle(session, rpcs_id(RPC_LET_GO));
+    hg_handle_t handle = session_handle(session, rpcs_id(RPC_ANSWER_KEPT));
     uint32_t there = 0;
 
     ck_assert_int_eq(session_forward(session, handle, &wanted), HG_SUCCESS);
@@ -329,8 +329,8 @@ rpcs_stop(struct session *session)
     hg_handle_t handle = session_handle(session, rpcs_id(RPC_EMPTY));
     hg_return_t ret;
 
-    /* UCX 1.13 does not survive a peer that closes while a connection with it
-     * is being made: there is one before it is told to stop. */
+    /* UCX 1.13 crashes when a peer closes while it is still connecting: make
+     * sure that there is a connection before stopping. */
     ck_assert_int_eq(session_forward(session, handle, NULL), HG_SUCCESS);
     session_stop(session);
     ret = session_forward(session, handle, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that runs out: for programs that are linked with --wrap for all that
- * scarce.c defines, so that what their own objects and static libraries allocate
- * comes by here. Any thread may allocate.
+ * Makes allocations fail, in programs linked with --wrap for each function that
+ * scarce.c defines. Affects the program's own objects and static libraries. Any
+ * thread may allocate.
  */
 #ifndef SCARCE_H
 #define SCARCE_H
@@ -10,15 +10,15 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* How many allocations succeed before one fails; negative: all do. At first -1,
- * and again after the failure. */
+/* Number of allocations that succeed before one fails; negative: none fails.
+ * Initially -1, and again after the failure. */
 extern atomic_long scarce_countdown;
 
-/* Allocations so far, those that failed among them. */
+/* Number of allocations so far, failed ones included. */
 extern atomic_uint scarce_allocations;
 
-/* Counts an allocation; whether it has to fail, with errno ENOMEM. For what a
- * program wraps beyond that. */
+/* Counts an allocation. Returns whether it has to fail with errno ENOMEM. For
+ * functions that a program wraps itself. */
 bool scarce_fails(void);
 
 #endif /* SCARCE_H */

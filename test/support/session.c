@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting and ending the two sides of a case. */
+/* Starts and ends the two sides of a case. */
 #include "session_internal.h"
 
 #include "log_watch.h"
@@ -17,10 +17,10 @@ session_user(void)
 }
 
 void
-session_complain(const char *file, int line, const char *text)
+session_target_failed(const char *file, int line, const char *text)
 {
-    if (!atomic_exchange(&current->complained, true))
-        snprintf(current->complaint, sizeof current->complaint,
+    if (!atomic_exchange(&current->target_failed, true))
+        snprintf(current->failure, sizeof current->failure,
             "%s:%d at the target: %s", file, line, text);
 }
 
@@ -54,8 +54,8 @@ open_origin(struct session *session)
         session_write_address(session, session->hg_class);
 }
 
-/* The target's address, once the target is ready: both sides register RPCs, and
- * keep their ids in the same variables, one after the other. */
+/* The target's address is published once its RPCs are registered: both sides
+ * store the RPC ids in the same variables, one after the other. */
 static void
 read_address(struct session *session)
 {
@@ -126,8 +126,8 @@ session_end(struct session *session)
     ck_assert_int_eq(HG_Context_destroy(session->context), HG_SUCCESS);
     ck_assert_int_eq(HG_Finalize(session->hg_class), HG_SUCCESS);
     HG_Cleanup();
-    ck_assert_msg(!atomic_load(&session->shared->complained), "%s",
-        session->shared->complaint);
+    ck_assert_msg(!atomic_load(&session->shared->target_failed), "%s",
+        session->shared->failure);
     close(session->pipe[0]);
     if (session->pipe[1] >= 0)
         close(session->pipe[1]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of a session share, and nobody else. */
+/* Shared by the session's own files only. */
 #ifndef SESSION_INTERNAL_H
 #define SESSION_INTERNAL_H
 
@@ -10,21 +10,21 @@
 struct session_shared {
     _Atomic bool stop;
     _Atomic int
-        failed; /* a line of session_target.c, where the target failed */
-    _Atomic bool complained;
-    char complaint[256];
+        failed; /* line of session_target.c at which the target failed */
+    _Atomic bool target_failed;
+    char failure[256];
     char user[SESSION_USER_SIZE] __attribute__((aligned(64)));
 };
 
-/* Tells the origin the address of a class of the target's. */
+/* Publishes the address of the target's class to the origin. */
 void session_write_address(const struct session *session, hg_class_t *hg_class);
 
-/* Starts the target, and waits for its end, unless there is none but the
- * origin's class. */
+/* Start the target, and wait for its end. No-ops when both sides share a
+ * class. */
 void session_start_target(struct session *session);
 void session_join_target(struct session *session);
 
-/* Before any case. */
+/* Called once, before any case. */
 void session_wait_prepare(void);
 
 #endif /* SESSION_INTERNAL_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program is told: its transport, and the modes in which cases run. */
+/* Arguments of a test program: its transport, and the modes in which cases
+ * run. */
 #include "counts.h"
 #include "session_internal.h"
 #include "talaria.h"
@@ -57,7 +58,7 @@ static const struct session_mode loop_modes[] = {
         .limits = &waking_limits},
 };
 
-/* The first of them, which differ most, are those of every day over transports
+/* The first modes differ most. Only they run in every test run over transports
  * between hosts, where each costs more. */
 static const struct session_mode other_modes[] = {
     {.name = "self", .shape = SESSION_SELF, .loopback = true},
@@ -115,7 +116,7 @@ session_is_hosts(void)
 }
 
 bool
-session_naps(void)
+session_only_polls(void)
 {
     return strcmp(session_protocol(), "ofi+shm") == 0 ||
            strcmp(session_protocol(), "ofi+sockets") == 0;
@@ -181,8 +182,8 @@ session_prepare(const struct session_mode *mode)
             (struct loop_fault){.act = LOOP_LATER, .delay = LATE_POLLS});
 }
 
-/* The shm of some versions of libfabric is refused, and that says what to use
- * instead. Other failures are told by the cases. */
+/* Some versions of libfabric's shm are refused with a message that says what to
+ * use instead. Other errors show in the cases. */
 static void
 skip_refused(void)
 {
@@ -198,9 +199,9 @@ skip_refused(void)
     talaria_open_report_free(result);
 }
 
-/* libfabric looks for devices when it is first used, for some 0.1 s of the
- * processor and 0.2 s asleep. Each case is a process of its own: they inherit
- * what was found. */
+/* libfabric enumerates devices on first use, which takes 0.1 s of processor
+ * time and 0.2 s asleep. Each case is a forked process and inherits the
+ * result. */
 static void
 warm_up(void)
 {
@@ -229,7 +230,7 @@ session_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
 {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
-    bool everyday = (int) test_count(TEST_HOST_MODES) < COUNT(other_modes);
+    bool no_soak = (int) test_count(TEST_HOST_MODES) < COUNT(other_modes);
     SRunner *runner;
     int failed;
 
@@ -237,8 +238,8 @@ session_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
         transport = argv[1];
     for (int i = 2; i < argc; i++) {
         auto_sm |= strcmp(argv[i], "auto_sm") == 0;
-        one_mode |= everyday && strcmp(argv[i], "one") == 0;
-        only_threads |= everyday && strcmp(argv[i], "threads") == 0;
+        one_mode |= no_soak && strcmp(argv[i], "one") == 0;
+        only_threads |= no_soak && strcmp(argv[i], "threads") == 0;
     }
     suite_add_tcase(suite, tcase);
     add(tcase);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The target of a case, in a thread or a process of its own: its loop, its
- * address, and its end. */
+/* The target of a case, in a thread or process of its own: its loop, its
+ * address, its end. */
 #include "session_internal.h"
 
 #include "log_watch.h"
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Leaks of a child are looked for before it leaves by _exit. */
+/* Leaks of a child are checked before it calls _exit. */
 void __lsan_do_leak_check(void) __attribute__((weak));
 
 void
@@ -31,7 +31,7 @@ session_write_address(const struct session *session, hg_class_t *hg_class)
 }
 
 static bool
-serve_simply(hg_context_t *context, const _Atomic bool *stop)
+serve_default(hg_context_t *context, const _Atomic bool *stop)
 {
     while (!atomic_load(stop)) {
         hg_return_t ret = HG_Progress(context, SERVE_STEP_MS);
@@ -44,7 +44,7 @@ serve_simply(hg_context_t *context, const _Atomic bool *stop)
     return true;
 }
 
-/* The target: 0, or the line where it failed. */
+/* Runs the target. Returns 0, or the line at which it failed. */
 static int
 serve(const struct session *session)
 {
@@ -64,7 +64,7 @@ serve(const struct session *session)
     session_write_address(session, hg_class);
     if (session->setup->serve)
         session->setup->serve(context, &session->shared->stop);
-    else if (!serve_simply(context, &session->shared->stop))
+    else if (!serve_default(context, &session->shared->stop))
         return __LINE__;
     if (session->setup->stopping)
         session->setup->stopping();
@@ -157,7 +157,7 @@ target_has_ended(struct session *session, int *status)
     return true;
 }
 
-/* What the target sends last may end only when the origin takes it. */
+/* The target's last send may complete only when the origin receives it. */
 void
 session_join_target(struct session *session)
 {
@@ -167,9 +167,9 @@ session_join_target(struct session *session)
     session_stop(session);
     while (!target_has_ended(session, &status)) {
         if (session_now_ms() >= deadline)
-            session_give_up(
-                "the target has been told to stop, and does not end, "
-                "in \"%s\"",
+            session_fail(
+                "the target was told to stop but has not ended, in mode "
+                "\"%s\"",
                 session->mode->name);
         session_step(session, SERVE_STEP_MS);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress at the origin of a case, until what it waits for; calls. */
+/* Progress at the origin until an event; calls. */
 #include "counts.h"
 #include "session_internal.h"
 
@@ -25,23 +25,23 @@ session_step(struct session *session, unsigned timeout_ms)
 {
     hg_return_t ret = HG_Progress(session->context, timeout_ms);
 
-    /* Check writes down each assertion that holds: that is much, so often. */
+    /* libcheck records each passing assertion, which is slow in such a loop. */
     if (ret != HG_SUCCESS && ret != HG_TIMEOUT)
         ck_abort_msg("HG_Progress: %s", HG_Error_to_string(ret));
     while (HG_Trigger(session->context, 0, 1, NULL) == HG_SUCCESS)
         ;
 }
 
-/* Waits in vain so far, of all cases of the program: each is a process. */
-static _Atomic uint32_t *in_vain;
+/* Timeouts so far in all cases of the program; each case is a process. */
+static _Atomic uint32_t *timeouts;
 
 void
 session_wait_prepare(void)
 {
-    void *page = mmap(NULL, sizeof *in_vain, PROT_READ | PROT_WRITE,
+    void *page = mmap(NULL, sizeof *timeouts, PROT_READ | PROT_WRITE,
         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    in_vain = page == MAP_FAILED ? NULL : page;
+    timeouts = page == MAP_FAILED ? NULL : page;
 }
 
 uint32_t
@@ -49,11 +49,11 @@ session_wait_ms(void)
 {
     uint32_t ms = test_count(TEST_WAIT_MS);
 
-    return in_vain && atomic_load(in_vain) >= 2 ? ms / 10 : ms;
+    return timeouts && atomic_load(timeouts) >= 2 ? ms / 10 : ms;
 }
 
 void
-session_give_up(const char *format, ...)
+session_fail(const char *format, ...)
 {
     char text[600];
     va_list args;
@@ -61,15 +61,14 @@ session_give_up(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (in_vain)
-        atomic_fetch_add(in_vain, 1);
-    /* Check tells only when all cases have ended. */
+    if (timeouts)
+        atomic_fetch_add(timeouts, 1);
+    /* libcheck prints messages only after all cases. */
     fprintf(stderr, "%s\n", text);
     ck_abort_msg("%s", text);
 }
 
-/* What is still pending where that can be known: nothing, when a callback is
- * lost in the core. */
+/* What is still pending, where known: nothing, if the core lost a callback. */
 static const char *
 pending(void)
 {
@@ -92,9 +91,8 @@ session_wait_at(struct session *session, const _Atomic uint32_t *counter,
         uint64_t now = session_now_ms();
 
         if (now >= deadline)
-            session_give_up(
-                "%s:%d waited in vain for %s: %u of %u came in \"%s\""
-                "%s",
+            session_fail("%s:%d timed out waiting for %s: %u of %u, in mode "
+                         "\"%s\"%s",
                 file, line, what, atomic_load(counter), value,
                 session->mode->name, pending());
         session_step(session,
@@ -112,10 +110,8 @@ call_wait_at(hg_context_t *context, const struct call *call, uint32_t count,
         uint64_t now = session_now_ms();
 
         if (now >= deadline)
-            session_give_up(
-                "%s:%d waited in vain for the callback of %s: %u of "
-                "%u came%s",
-                file, line, what, atomic_load(&call->called), count, pending());
+            session_fail("%s:%d timed out: %u of %u callbacks of %s have run%s",
+                file, line, atomic_load(&call->called), count, what, pending());
         HG_Progress(context, (unsigned) (deadline - now));
         while (HG_Trigger(context, 0, 1, NULL) == HG_SUCCESS)
             ;
@@ -128,8 +124,7 @@ static void
 limit_reached(int signal)
 {
     (void) signal;
-    session_give_up("the case has no end in \"%s\": it waits for what does not "
-                    "come%s",
+    session_fail("the case reached its time limit in mode \"%s\"%s",
         limited_mode, pending());
 }
 

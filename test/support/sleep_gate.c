@@ -47,7 +47,7 @@ sleep_gate_wait(void)
     while (!somebody_waits && error != ETIMEDOUT)
         error = pthread_cond_timedwait(&changed, &lock, &until);
     pthread_mutex_unlock(&lock);
-    ck_assert_msg(error != ETIMEDOUT, "no thread has gone to sleep");
+    ck_assert_msg(error != ETIMEDOUT, "no thread is about to sleep");
 }
 
 uint32_t
@@ -141,7 +141,7 @@ __wrap_clock_gettime(clockid_t id, struct timespec *now)
     return ret;
 }
 
-/* The name of it with _FORTIFY_SOURCE. */
+/* Its name with _FORTIFY_SOURCE. */
 int
 __wrap___ppoll_chk(struct pollfd *fds, nfds_t count,
     const struct timespec *timeout, const sigset_t *mask, size_t size)

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The programs that a transport is not tested with every day, one after the
-# other: whole.sh TRANSPORT PROGRAM... Each takes as long as over any other.
+# Runs programs over a transport one after the other, in a soak only:
+# whole.sh TRANSPORT PROGRAM...
 set -u
 if [ "${TALARIA_TEST_SOAK-}" != 1 ]; then
-    echo 'these programs are run over this transport in a soak'
+    echo 'skipped: these programs run over this transport in a soak only'
     exit 77
 fi
 transport=$1
