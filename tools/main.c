@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command talaria: finds the subcommand and hands it the rest. */
+/* The command talaria: finds a subcommand and runs it. */
 #include "common/tool.h"
 #include "talaria_version.h"
 
@@ -11,12 +11,12 @@
 #include <string.h>
 
 static const struct tool tools[] = {
-    {"check", "check whether a plugin keeps the contract", tool_check},
-    {"copy", "copy files to and from a server, or be one", tool_copy},
-    {"info", "list plugins, or show what one offers", tool_info},
+    {"check", "check a plugin against the transport ABI", tool_check},
+    {"copy", "copy files to and from a server", tool_copy},
+    {"info", "list plugins, or open one and show its properties", tool_info},
     {"manifest", "write the manifest of a plugin", tool_manifest},
-    {"perf", "measure a transport", tool_perf},
-    {"ping", "call a server, or say why it does not answer", tool_ping},
+    {"perf", "measure latency, rate and bandwidth of a transport", tool_perf},
+    {"ping", "call a server and report why it does not answer", tool_ping},
 };
 
 const char *argp_program_version = "talaria " TALARIA_VERSION;
@@ -30,7 +30,7 @@ find_tool(const char *name)
     return NULL;
 }
 
-/* The list of subcommands, in place of the mark in the documentation. */
+/* Adds the list of subcommands after the options. */
 static char *
 help_filter(int key, const char *text, void *input)
 {
@@ -51,7 +51,7 @@ help_filter(int key, const char *text, void *input)
     return list;
 }
 
-/* Stops at the subcommand: what follows is its own. */
+/* Stops at the subcommand, which parses the other arguments. */
 static error_t
 parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -70,7 +70,7 @@ parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* What was printed may not have reached its file. */
+/* Standard output may be a full disk. */
 static int
 finish_output(int result)
 {
@@ -85,7 +85,7 @@ main(int argc, char **argv)
 {
     static const struct argp argp = {.parser = parse_option,
         .args_doc = "SUBCOMMAND [ARGUMENT...]",
-        .doc = "Looks at transport plugins and uses them.\v" TOOL_EXIT_CODES,
+        .doc = "Examines and uses transport plugins.\v" TOOL_EXIT_CODES,
         .help_filter = help_filter};
     const struct tool *tool;
     char name[64];

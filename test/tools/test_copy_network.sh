@@ -71,11 +71,11 @@ test_loopback() {
     become_oneself
     if [ "$(id -u)" -eq 0 ]; then
         copy 1 serve "$info" "$exported"
-        err_has "do there what root may, which needs --token-file"
+        err_has "act as root: --token-file is required"
     fi
     for host in 0.0.0.0 192.0.2.1 "[::]" nowhere.invalid; do
         copy 1 serve "$info://$host" "$exported"
-        err_has "needs --token-file"
+        err_has "--token-file is required"
     done
 }
 

@@ -41,11 +41,11 @@ test_loopback_alone() {
     become_ordinary || return
     for host in node7 0.0.0.0 10.0.0.1 128.0.0.1 eth0 1.127.0.0 eth0/127.0.0.1 \
         eth0/ loo/127.0.0.1 l/localhost lo/10.0.0.1 lo/node7; do
-        refused "net+good://$host" "needs --token-file"
+        refused "net+good://$host" "--token-file is required"
     done
     # A name that should be loopback's, and here is not.
     for host in localhost lo/localhost; do
-        refused "net+good://$host" "not known to be for this machine only"
+        refused "net+good://$host" "is not a loopback address"
     done
     info=net+good serve
     [ "$address" = net+good://127.0.0.1 ] || fail "is bound to $address"
@@ -70,10 +70,10 @@ test_any_user() {
     local host
     for host in any/ any/name; do
         refused "na+sm://$host" \
-            "any user of this machine may reach that address, which needs"
+            "any user of this machine can reach that address"
     done
     TALARIA_SM_ANY_USER=1 refused na+sm \
-        "any user of this machine may reach that address, which needs"
+        "any user of this machine can reach that address"
 }
 
 # What root serves, nobody else may reach without a token: not by loopback, which
@@ -85,9 +85,9 @@ test_root() {
         return
     fi
     for host in '' ://127.0.0.1 ://localhost ://lo ://lo/127.9.0.1; do
-        refused "net+good$host" "do there what root may, which needs"
+        refused "net+good$host" "act as root: --token-file is required"
     done
-    refused net+good://node7 "other machines may reach that address"
+    refused net+good://node7 "other machines can reach that address"
     info=na+sm serve
     works
     serve_end
@@ -136,7 +136,7 @@ five_refused() {
 
 test_token() {
     rm -rf "$work/back"
-    denied "permission denied: the server wants a token"
+    denied "permission denied: the server requires a token"
     [ ! -s "$server_err" ] || fail "the server complained"
     denied "permission denied: the server has another token" \
         --token-file "$work/other"
@@ -190,15 +190,15 @@ test_files() {
     for name in long longer; do
         refused na+sm "$name: is too long" --token-file "$work/$name"
     done
-    refused na+sm "fifo: is no regular file" --token-file "$work/fifo"
-    refused na+sm "is no regular file" --token-file "$work"
-    refused na+sm "none: no such file" --token-file "$work/none"
+    refused na+sm "fifo: is not a regular file" --token-file "$work/fifo"
+    refused na+sm "is not a regular file" --token-file "$work"
+    refused na+sm "none: No such file" --token-file "$work/none"
     cp "$work/token" "$work/open"
     for name in 640 604 620 602; do
         chmod $name "$work/open"
-        refused na+sm "open to other users" --token-file "$work/open"
+        refused na+sm "accessible to other users" --token-file "$work/open"
         copy 1 ls --token-file "$work/open" na+sm://1-0
-        err_has "open to other users"
+        err_has "accessible to other users"
     done
     chmod 600 "$work/open"
     if [ "$(id -u)" -eq 0 ] && chown 65534 "$work/open"; then

@@ -82,18 +82,18 @@ teardown_server(void)
 }
 
 /* peer_hello's nonce is all zeros. */
-static struct token_bond
+static struct token_binding
 say_hello(struct peer *who)
 {
-    struct token_bond bond = {
+    struct token_binding binding = {
         .protocol = COPY_PROTOCOL_NAME, .version = COPY_PROTOCOL_VERSION};
     union copy_out out;
 
     peer_hello(who, &out);
     ck_assert_uint_eq(out.hello.terms.wants_proof, 1);
-    bond.session = out.hello.session;
-    bond.server_nonce = out.hello.terms.nonce;
-    return bond;
+    binding.session = out.hello.session;
+    binding.server_nonce = out.hello.terms.nonce;
+    return binding;
 }
 
 static unsigned int
@@ -118,20 +118,20 @@ stat_top(struct peer *who)
 }
 
 static void
-make_proof(const struct token_bond *bond, token_key_t *proof_p)
+make_proof(const struct token_binding *binding, token_key_t *proof_p)
 {
-    token_prove(token, TOKEN_CLIENT, bond, proof_p);
+    token_prove(token, TOKEN_CLIENT, binding, proof_p);
 }
 
 START_TEST(proof_right_accepted)
 {
-    struct token_bond bond = say_hello(&peer);
+    struct token_binding binding = say_hello(&peer);
     token_key_t proof;
     token_key_t answer;
 
-    make_proof(&bond, &proof);
+    make_proof(&binding, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_OK);
-    ck_assert(token_check(token, TOKEN_SERVER, &bond, &answer));
+    ck_assert(token_check(token, TOKEN_SERVER, &binding, &answer));
     ck_assert_uint_eq(stat_top(&peer), COPY_OK);
     /* It is done once. */
     ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_INVALID);
@@ -141,7 +141,7 @@ END_TEST
 
 START_TEST(request_before_proof_denied)
 {
-    struct token_bond bond = say_hello(&peer);
+    struct token_binding binding = say_hello(&peer);
     token_key_t proof;
 
     for (int rpc = COPY_STAT; rpc < COPY_RPC_COUNT; rpc++) {
@@ -159,7 +159,7 @@ START_TEST(request_before_proof_denied)
     }
     ck_assert_int_ne(access(peer_path("exported/made"), F_OK), 0);
     /* None of it ended the session. */
-    make_proof(&bond, &proof);
+    make_proof(&binding, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
 }
 END_TEST
@@ -187,20 +187,20 @@ START_TEST(proof_wrong_denied_and_dropped)
 {
     double started = peer_clock();
     unsigned int lines;
-    struct token_bond bond;
+    struct token_binding binding;
     token_key_t proof;
     token_key_t answer;
 
     /* One bit of it, anywhere. */
     for (size_t i = 0; i < sizeof(proof.bytes); i++) {
-        bond = say_hello(&peer);
-        make_proof(&bond, &proof);
+        binding = say_hello(&peer);
+        make_proof(&binding, &proof);
         proof.bytes[i] ^= (uint8_t) (1u << i % 8);
         ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_DENIED);
         for (size_t j = 0; j < sizeof(answer.bytes); j++)
             ck_assert_uint_eq(answer.bytes[j], 0);
         /* There is no second try. */
-        make_proof(&bond, &proof);
+        make_proof(&binding, &proof);
         ck_assert_uint_eq(
             authenticate(&peer, &proof, &answer), COPY_NO_SESSION);
         ck_assert_uint_eq(stat_top(&peer), COPY_NO_SESSION);
@@ -220,12 +220,12 @@ END_TEST
 /* What somebody has overheard. */
 START_TEST(proof_of_another_session_denied)
 {
-    struct token_bond bond = say_hello(&peer);
+    struct token_binding binding = say_hello(&peer);
     struct peer other;
     token_key_t proof;
     token_key_t answer;
 
-    make_proof(&bond, &proof);
+    make_proof(&binding, &proof);
     peer_open(&other, address, NULL);
     say_hello(&other);
     ck_assert_uint_eq(authenticate(&other, &proof, &answer), COPY_DENIED);
@@ -244,10 +244,10 @@ END_TEST
 /* What servers say is no client's proof. */
 START_TEST(proof_of_server_denied)
 {
-    struct token_bond bond = say_hello(&peer);
+    struct token_binding binding = say_hello(&peer);
     token_key_t proof;
 
-    token_prove(token, TOKEN_SERVER, &bond, &proof);
+    token_prove(token, TOKEN_SERVER, &binding, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_DENIED);
 }
 END_TEST
@@ -255,20 +255,20 @@ END_TEST
 /* Whoever says hello under a client's address ends nothing of that client's. */
 START_TEST(hello_twice_needs_proof_to_drop)
 {
-    struct token_bond bond = say_hello(&peer);
+    struct token_binding binding = say_hello(&peer);
     uint64_t first = peer.session;
     uint64_t second;
     token_key_t proof;
 
-    make_proof(&bond, &proof);
+    make_proof(&binding, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
-    bond = say_hello(&peer);
+    binding = say_hello(&peer);
     second = peer.session;
     peer.session = first;
     ck_assert_uint_eq(stat_top(&peer), COPY_OK);
     peer.session = second;
     ck_assert_uint_eq(stat_top(&peer), COPY_DENIED);
-    make_proof(&bond, &proof);
+    make_proof(&binding, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
     ck_assert_uint_eq(stat_top(&peer), COPY_OK);
     peer.session = first;
@@ -310,11 +310,11 @@ START_TEST(strangers_many_leave_room)
 {
     enum { STRANGERS = 80 };
     static struct peer strangers[STRANGERS];
-    struct token_bond bond = say_hello(&peer);
+    struct token_binding binding = say_hello(&peer);
     token_key_t proof;
     unsigned int known = 0;
 
-    make_proof(&bond, &proof);
+    make_proof(&binding, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
     for (int i = 0; i < STRANGERS; i++) {
         peer_open(&strangers[i], address, NULL);
@@ -456,7 +456,7 @@ END_TEST
  * said again, whatever the server says. */
 START_TEST(server_learns_nothing_twice)
 {
-    struct token_bond bond = {.protocol = COPY_PROTOCOL_NAME,
+    struct token_binding binding = {.protocol = COPY_PROTOCOL_NAME,
         .version = COPY_PROTOCOL_VERSION,
         .session = 1};
     token_key_t first;
@@ -465,8 +465,8 @@ START_TEST(server_learns_nothing_twice)
     ck_assert_int_eq(serve_client(), 1);
     first = liar.proof;
     nonce = liar.client_nonce;
-    bond.client_nonce = nonce;
-    ck_assert(token_check(token, TOKEN_CLIENT, &bond, &first));
+    binding.client_nonce = nonce;
+    ck_assert(token_check(token, TOKEN_CLIENT, &binding, &first));
     ck_assert_int_eq(serve_client(), 1);
     ck_assert_int_ne(
         memcmp(nonce.bytes, liar.client_nonce.bytes, sizeof(nonce.bytes)), 0);
@@ -478,17 +478,18 @@ END_TEST
 /* Where it differs tells nobody anything by the time it takes. */
 START_TEST(proof_compared_in_constant_time)
 {
-    struct token_bond bond = {.protocol = COPY_PROTOCOL_NAME, .version = 1};
+    struct token_binding binding = {
+        .protocol = COPY_PROTOCOL_NAME, .version = 1};
     token_key_t proof;
 
-    make_proof(&bond, &proof);
+    make_proof(&binding, &proof);
     for (size_t i = 0; i <= TOKEN_KEY_SIZE; i++) {
         token_key_t wrong = proof;
 
         if (i < TOKEN_KEY_SIZE)
             wrong.bytes[i] ^= 1;
         compared = 0;
-        ck_assert_int_eq(token_check(token, TOKEN_CLIENT, &bond, &wrong),
+        ck_assert_int_eq(token_check(token, TOKEN_CLIENT, &binding, &wrong),
             i == TOKEN_KEY_SIZE);
         ck_assert_uint_eq(compared, TOKEN_KEY_SIZE);
     }
@@ -498,18 +499,18 @@ END_TEST
 /* The label keeps a proof of one protocol from being one of another. */
 START_TEST(proof_of_another_protocol_differs)
 {
-    struct token_bond bond = {
+    struct token_binding binding = {
         .protocol = COPY_PROTOCOL_NAME, .version = 1, .session = 5};
     token_key_t proof;
 
-    make_proof(&bond, &proof);
-    bond.protocol = "talaria perf";
-    ck_assert(!token_check(token, TOKEN_CLIENT, &bond, &proof));
-    bond.protocol = COPY_PROTOCOL_NAME;
-    bond.version = 2;
-    ck_assert(!token_check(token, TOKEN_CLIENT, &bond, &proof));
-    bond.version = 1;
-    ck_assert(token_check(token, TOKEN_CLIENT, &bond, &proof));
+    make_proof(&binding, &proof);
+    binding.protocol = "talaria perf";
+    ck_assert(!token_check(token, TOKEN_CLIENT, &binding, &proof));
+    binding.protocol = COPY_PROTOCOL_NAME;
+    binding.version = 2;
+    ck_assert(!token_check(token, TOKEN_CLIENT, &binding, &proof));
+    binding.version = 1;
+    ck_assert(token_check(token, TOKEN_CLIENT, &binding, &proof));
 }
 END_TEST
 
@@ -520,16 +521,16 @@ START_TEST(proof_has_its_bytes)
         0xea, 0x89, 0x60, 0x81, 0x3e, 0x73, 0x89, 0x3e, 0x64, 0x12, 0xd0, 0x05,
         0x28, 0x95, 0xae, 0xf3, 0x78, 0x73, 0xbe, 0x3a, 0xe1, 0x44, 0xfe, 0xad,
         0x42, 0xb7, 0xac};
-    struct token_bond bond = {.protocol = COPY_PROTOCOL_NAME,
+    struct token_binding binding = {.protocol = COPY_PROTOCOL_NAME,
         .version = COPY_PROTOCOL_VERSION,
         .session = 0x0123456789abcdef};
     token_key_t proof;
 
     for (size_t i = 0; i < TOKEN_KEY_SIZE; i++) {
-        bond.client_nonce.bytes[i] = (uint8_t) i;
-        bond.server_nonce.bytes[i] = (uint8_t) (255 - i);
+        binding.client_nonce.bytes[i] = (uint8_t) i;
+        binding.server_nonce.bytes[i] = (uint8_t) (255 - i);
     }
-    make_proof(&bond, &proof);
+    make_proof(&binding, &proof);
     ck_assert_mem_eq(proof.bytes, wanted, sizeof(wanted));
 }
 END_TEST

@@ -288,7 +288,7 @@ fi
 
 for word in lat rate bw serve; do
     run 0 perf $word --help
-    out_has "Exits with 0"
+    out_has "Exit status: 0"
 done
 run 0 perf --help
 for word in lat rate bw serve compare plot; do out_has "  $word "; done

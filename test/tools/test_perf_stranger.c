@@ -619,15 +619,15 @@ get_challenge(struct client *who, token_key_t *proof_p)
 {
     perf_challenge_in_t in;
     perf_challenge_out_t out;
-    struct token_bond bond;
+    struct token_binding binding;
 
     memset(&in, 7, sizeof(in));
     ck_assert_int_eq(
         ask(who, who->ids[PERF_CONTROL_CHALLENGE], &in, &out), HG_SUCCESS);
     ck_assert_uint_eq(out.wants_proof, 1);
     ck_assert_uint_ne(out.id, 0);
-    perf_challenge_bond(out.id, &in.nonce, &out.nonce, &bond);
-    token_prove(token, TOKEN_CLIENT, &bond, proof_p);
+    perf_challenge_binding(out.id, &in.nonce, &out.nonce, &binding);
+    token_prove(token, TOKEN_CLIENT, &binding, proof_p);
     return out.id;
 }
 

@@ -85,26 +85,26 @@ denied() {
 random token
 random other
 for host in node7 0.0.0.0 10.0.0.1 eth0 eth0/127.0.0.1 lo/node7; do
-    refused "net+good://$host" "other machines may reach that address, which needs --token-file"
+    refused "net+good://$host" "other machines can reach that address: --token-file is required"
 done
 for host in localhost lo/localhost; do
-    refused "net+good://$host" "not known to be for this machine only"
+    refused "net+good://$host" "is not a loopback address"
 done
 for host in any/ any/name; do
-    refused "na+sm://$host" "any user of this machine may reach that address, which needs --token-file"
+    refused "na+sm://$host" "any user of this machine can reach that address: --token-file is required"
 done
 export TALARIA_SM_ANY_USER=1
-refused na+sm "any user of this machine may reach that address"
+refused na+sm "any user of this machine can reach that address"
 unset TALARIA_SM_ANY_USER
-refused na+sm "no such file" --token-file "$folder/none"
+refused na+sm "No such file" --token-file "$folder/none"
 : >"$folder/empty"
 chmod 600 "$folder/empty"
 refused na+sm "too short" --token-file "$folder/empty"
 cp "$folder/token" "$folder/open"
 chmod 640 "$folder/open"
-refused na+sm "open to other users" --token-file "$folder/open"
+refused na+sm "accessible to other users" --token-file "$folder/open"
 run 1 perf lat --token-file "$folder/open" na+sm://1-0
-err_has "open to other users"
+err_has "accessible to other users"
 run 2 perf lat --token-file "$folder/token" --local na+sm
 err_has "--local needs none"
 
@@ -139,14 +139,14 @@ measures --local na+sm://any/
 # Of one such plugin a name is a whole address, and there can't be two, nor one of
 # another run that is under way.
 serve "net+good://node${folder##*-}" --token-file "$folder/token"
-denied "permission denied: the server wants a token; see --token-file"
+denied "permission denied: the server requires a token; see --token-file"
 denied "permission denied: the server has another token" \
     --token-file "$folder/other"
 denied "can't open the transport" --token-file "$folder/token"
 serve_end
 for info in na+sm na+sm://any/ $outside; do
     serve "$info" --token-file "$folder/token"
-    denied "permission denied: the server wants a token; see --token-file"
+    denied "permission denied: the server requires a token; see --token-file"
     denied "permission denied: the server has another token" \
         --token-file "$folder/other"
     tries=400

@@ -7,12 +7,12 @@ run 0 --help
 out_has "Usage: talaria"
 out_has "  info "
 out_has "  manifest "
-out_has "0 when it succeeds, 1 when it fails, 2 when"
+out_has "0 if it succeeds, 1 if it fails, 2 if"
 err_empty
 for tool in info manifest; do
     run 0 "$tool" --help
     out_has "Usage: talaria $tool"
-    out_has "0 when it succeeds, 1 when it fails, 2 when"
+    out_has "0 if it succeeds, 1 if it fails, 2 if"
 done
 run 0 --version
 out_has "talaria $TALARIA_VERSION"

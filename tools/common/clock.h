@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time that only moves forward, in seconds. */
+/* Monotonic time in seconds. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

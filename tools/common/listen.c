@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a server may listen: what a transport reaches is what its class says;
- * which host is loopback, the text of an info string or an address. */
+/* Where a server may listen: the class reports what the transport reaches, the
+ * info string or the address tells whether the host is a loopback one. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <na.h>
@@ -17,11 +17,11 @@
 #define DEVICE "lo"
 #define MARK "://"
 
-/* Longer hosts aren't loopback's. */
+/* Longer names are not loopback hosts. */
 #define HOST_SIZE 64
 
-/* Where the host begins in "plugin+protocol://device/host:port", or the text's
- * end. */
+/* Returns the host within "plugin+protocol://device/host:port", or the end of
+ * the text. */
 static const char *
 host_begin(const char *text)
 {
@@ -35,8 +35,7 @@ host_begin(const char *text)
     return slash == NULL ? mark : slash + 1;
 }
 
-/* Copies the host out of an info string, without its brackets; "" for one that
- * is too long. */
+/* Copies the host of an info string without brackets; "" if it is too long. */
 static void
 copy_host(const char *text, char host_p[HOST_SIZE])
 {
@@ -69,7 +68,7 @@ is_loopback_number(const char *host)
            (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
 }
 
-/* What the name means is looked at again once the transport is open. */
+/* The resolved address is checked by listen_check. */
 static bool
 is_loopback_host(const char *host)
 {
@@ -77,7 +76,7 @@ is_loopback_host(const char *host)
            strcmp(host, DEVICE) == 0;
 }
 
-/* Whether a device other than the loopback one is named, in front of a slash. */
+/* A device stands before a slash. */
 static bool
 names_other_device(const char *info)
 {
@@ -89,19 +88,19 @@ names_other_device(const char *info)
                strncmp(mark, MARK DEVICE, strlen(MARK DEVICE)) != 0);
 }
 
-/* Whether no host is named; perhaps a port. */
+/* There may be a port. */
 static bool
 names_no_host(const char *info)
 {
     return *host_begin(info) == 0 || *host_begin(info) == ':';
 }
 
-/* Peers that a class takes messages from. */
+/* The peers that can reach a class. */
 enum reach {
-    REACH_UNKNOWN, /* it can't be opened */
+    REACH_UNKNOWN, /* the transport did not open */
     REACH_USER,    /* processes of the same user */
-    REACH_ANY,     /* of any user of this machine, for it was told so */
-    REACH_NODE,    /* of this machine; of whom, its plugin doesn't say */
+    REACH_ANY,     /* of any user of this machine, as configured */
+    REACH_NODE,    /* of this machine; the plugin reports no users */
     REACH_NETWORK
 };
 
@@ -146,8 +145,8 @@ reach_of_info(const char *info)
     return reach;
 }
 
-/* Of a transport that stays on this machine, what follows "://" may say who is
- * admitted; of others it names a host, which isn't opened twice. */
+/* The part after "://" may select the users of a node-local transport; for any
+ * other it names a host, which is not opened twice. */
 static enum reach
 find_reach(const char *info)
 {
@@ -162,8 +161,8 @@ find_reach(const char *info)
     return reach_of_info(info);
 }
 
-/* The same, on the loopback device, without which there are libraries that
- * listen at others, too; and at the loopback address, if no other is named. */
+/* Adds the loopback device, without which some libraries listen on all devices,
+ * and the loopback address unless a host is named. */
 static char *
 with_loopback(const char *info)
 {
@@ -186,7 +185,7 @@ with_loopback(const char *info)
     return text;
 }
 
-/* Whether a host or a device was named, which isn't loopback's. */
+/* Whether a host or a device other than loopback is named. */
 static bool
 names_outside(const char *info)
 {
@@ -197,25 +196,25 @@ names_outside(const char *info)
            (!names_no_host(info) && !is_loopback_host(host));
 }
 
-/* Why a server without a token may not listen there, or NULL. */
+/* Returns why a server without a token may not listen, or NULL. */
 static const char *
-refuse(const char *info, enum reach reach, bool root_is_careful)
+refuse(const char *info, enum reach reach, bool root_needs_token)
 {
     if (reach == REACH_NETWORK && names_outside(info))
-        return "other machines may reach that address, which needs "
-               "--token-file";
+        return "other machines can reach that address: --token-file is "
+               "required";
     if (reach == REACH_ANY)
-        return "any user of this machine may reach that address, which needs "
-               "--token-file";
-    if (reach != REACH_USER && root_is_careful && geteuid() == 0)
-        return "any user of this machine may reach that address, and do there "
-               "what root may, which needs --token-file; na+sm is for root's "
-               "own processes";
+        return "any user of this machine can reach that address: --token-file "
+               "is required";
+    if (reach != REACH_USER && root_needs_token && geteuid() == 0)
+        return "any user of this machine can reach that address and act as "
+               "root: --token-file is required, or na+sm, which serves root's "
+               "own processes only";
     return NULL;
 }
 
 const char *
-listen_decide(const char *info, bool has_token, bool root_is_careful,
+listen_decide(const char *info, bool has_token, bool root_needs_token,
     struct listen *listen_p)
 {
     enum reach reach = find_reach(info);
@@ -226,7 +225,7 @@ listen_decide(const char *info, bool has_token, bool root_is_careful,
     if (reach == REACH_UNKNOWN)
         return "can't open the transport";
     if (!has_token)
-        reason = refuse(info, reach, root_is_careful);
+        reason = refuse(info, reach, root_needs_token);
     if (reason != NULL)
         return reason;
     listen.info = listen.loopback_only || (reach == REACH_NETWORK && !chosen)
@@ -249,6 +248,5 @@ listen_check(const struct listen *listen, const char *address)
         copy_host(address, host);
     return is_loopback_number(host)
                ? NULL
-               : "not known to be for this machine only, which needs "
-                 "--token-file";
+               : "is not a loopback address: --token-file is required";
 }

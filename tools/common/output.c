@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What subcommands print. */
+/* Tables, CSV and JSON. */
 #include "common/output.h"
 
 #include "common/tool.h"
@@ -89,7 +89,7 @@ output_json(json_t *value)
     if (value && json_dumpf(value, stdout, JSON_INDENT(2)) == 0) {
         putchar('\n');
     } else {
-        fputs("talaria: the JSON text could not be made\n", stderr);
+        fputs("talaria: cannot write JSON\n", stderr);
         result = TOOL_FAILED;
     }
     json_decref(value);

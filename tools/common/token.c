@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tokens: files that are read with suspicion, and keyed hashes by libsodium,
- * without which this program has none. */
+/* Token files, and proofs by keyed hashes of libsodium. Built without
+ * libsodium, every function that makes a token fails. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "common/token.h"
-#include "copy/io.h"
-#include "copy/status.h"
 
 hg_return_t
 hg_proc_token_key_t(hg_proc_t proc, void *data)
@@ -30,18 +28,18 @@ token_nonce(token_key_t *nonce_p)
 }
 
 void
-token_refusals_say(
+token_refusals_log(
     struct token_refusals *refusals, const char *program, bool all)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (refusals->count == 0 || (!all && refusals->said == now.tv_sec))
+    if (refusals->count == 0 || (!all && refusals->logged == now.tv_sec))
         return;
     fprintf(stderr, "%s: %lu client%s without the right token\n", program,
         refusals->count, refusals->count == 1 ? "" : "s");
     refusals->count = 0;
-    refusals->said = now.tv_sec;
+    refusals->logged = now.tv_sec;
 }
 
 const char *
@@ -49,9 +47,9 @@ token_mismatch(bool server_has_one, bool client_has_one)
 {
     if (server_has_one == client_has_one)
         return NULL;
-    return client_has_one ? "the server has no token, and may be anybody's"
-                          : "permission denied: the server wants a token; see "
-                            "--token-file";
+    return client_has_one ? "the server has no token: any user may run it"
+                          : "permission denied: the server requires a token; "
+                            "see --token-file";
 }
 
 #ifdef TOKEN_HAVE_SODIUM
@@ -60,7 +58,7 @@ token_mismatch(bool server_has_one, bool client_has_one)
 
 struct token {
     size_t size;
-    unsigned char bytes[TOKEN_MAX + 2]; /* with a line's end */
+    unsigned char bytes[TOKEN_MAX + 3]; /* "\r\n", and one byte too many */
 };
 
 /* Returns NULL, or what is wrong with the file. */
@@ -68,13 +66,11 @@ static const char *
 check_file(const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
-        return "is no regular file";
+        return "is not a regular file";
     if (st->st_uid != geteuid())
         return "belongs to another user";
     if ((st->st_mode & 077) != 0)
-        return "is open to other users; chmod 600 closes it";
-    if (st->st_size > (off_t) (TOKEN_MAX + 2))
-        return "is too long for a token: at most 4096 bytes";
+        return "is accessible to other users; use chmod 600";
     return NULL;
 }
 
@@ -83,17 +79,17 @@ read_file(int fd, struct token *token)
 {
     struct stat st;
     const char *reason;
-    int error = 0;
+    ssize_t size;
 
     if (fstat(fd, &st) < 0)
-        return copy_status_error_text(errno);
+        return strerror(errno);
     reason = check_file(&st);
     if (reason != NULL)
         return reason;
-    token->size = (size_t) st.st_size;
-    error = copy_io_read(fd, token->bytes, token->size, 0);
-    if (error != 0)
-        return copy_status_error_text(error);
+    size = read(fd, token->bytes, sizeof(token->bytes));
+    if (size < 0)
+        return strerror(errno);
+    token->size = (size_t) size;
     if (token->size > 0 && token->bytes[token->size - 1] == '\n')
         token->size--;
     if (token->size > 0 && token->bytes[token->size - 1] == '\r')
@@ -116,10 +112,9 @@ token_read(const char *path, struct token **token_p)
         return "libsodium can't be used";
     fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
-        return copy_status_error_text(errno);
+        return strerror(errno);
     token = malloc(sizeof(*token));
-    reason =
-        token == NULL ? copy_status_error_text(ENOMEM) : read_file(fd, token);
+    reason = token == NULL ? strerror(ENOMEM) : read_file(fd, token);
     close(fd);
     if (reason == NULL)
         *token_p = token;
@@ -137,7 +132,7 @@ token_create(struct token **token_p)
         return "libsodium can't be used";
     token = malloc(sizeof(*token));
     if (token == NULL)
-        return copy_status_error_text(ENOMEM);
+        return strerror(ENOMEM);
     token->size = TOKEN_KEY_SIZE;
     randombytes_buf(token->bytes, token->size);
     *token_p = token;
@@ -162,42 +157,43 @@ put_little(unsigned char *bytes, uint64_t value, size_t size)
 
 void
 token_prove(const struct token *token, enum token_side side,
-    const struct token_bond *bond, token_key_t *proof_p)
+    const struct token_binding *binding, token_key_t *proof_p)
 {
     crypto_auth_hmacsha256_state state;
     unsigned char numbers[4 + 4 + 8];
 
     _Static_assert(
         crypto_auth_hmacsha256_BYTES == TOKEN_KEY_SIZE, "a proof is one hash");
-    put_little(numbers, bond->version, 4);
+    put_little(numbers, binding->version, 4);
     put_little(numbers + 4, side, 4);
-    put_little(numbers + 8, bond->session, 8);
+    put_little(numbers + 8, binding->session, 8);
     crypto_auth_hmacsha256_init(&state, token->bytes, token->size);
-    crypto_auth_hmacsha256_update(
-        &state, (const unsigned char *) bond->protocol, strlen(bond->protocol));
+    crypto_auth_hmacsha256_update(&state,
+        (const unsigned char *) binding->protocol, strlen(binding->protocol));
     crypto_auth_hmacsha256_update(&state, numbers, sizeof(numbers));
-    crypto_auth_hmacsha256_update(
-        &state, bond->client_nonce.bytes, sizeof(bond->client_nonce.bytes));
-    crypto_auth_hmacsha256_update(
-        &state, bond->server_nonce.bytes, sizeof(bond->server_nonce.bytes));
+    crypto_auth_hmacsha256_update(&state, binding->client_nonce.bytes,
+        sizeof(binding->client_nonce.bytes));
+    crypto_auth_hmacsha256_update(&state, binding->server_nonce.bytes,
+        sizeof(binding->server_nonce.bytes));
     crypto_auth_hmacsha256_final(&state, proof_p->bytes);
     sodium_memzero(&state, sizeof(state));
 }
 
 bool
 token_check(const struct token *token, enum token_side side,
-    const struct token_bond *bond, const token_key_t *proof)
+    const struct token_binding *binding, const token_key_t *proof)
 {
-    token_key_t right;
+    token_key_t expected;
 
-    token_prove(token, side, bond, &right);
-    return sodium_memcmp(right.bytes, proof->bytes, sizeof(right.bytes)) == 0;
+    token_prove(token, side, binding, &expected);
+    return sodium_memcmp(
+               expected.bytes, proof->bytes, sizeof(expected.bytes)) == 0;
 }
 
 #else
 
 static const char missing[] =
-    "there are no tokens in a talaria that was built without libsodium";
+    "tokens are not supported: talaria was built without libsodium";
 
 const char *
 token_read(const char *path, struct token **token_p)
@@ -220,25 +216,25 @@ token_free(struct token *token)
     (void) token;
 }
 
-/* Nothing calls these two without a token. */
+/* Never called, since there are no tokens. */
 void
 token_prove(const struct token *token, enum token_side side,
-    const struct token_bond *bond, token_key_t *proof_p)
+    const struct token_binding *binding, token_key_t *proof_p)
 {
     (void) token;
     (void) side;
-    (void) bond;
+    (void) binding;
     (void) proof_p;
     abort();
 }
 
 bool
 token_check(const struct token *token, enum token_side side,
-    const struct token_bond *bond, const token_key_t *proof)
+    const struct token_binding *binding, const token_key_t *proof)
 {
     (void) token;
     (void) side;
-    (void) bond;
+    (void) binding;
     (void) proof;
     return false;
 }

@@ -326,7 +326,7 @@ static int
 prove(struct copy_client *client, const token_key_t *nonce,
     const copy_hello_out_t *hello)
 {
-    struct token_bond bond = {COPY_PROTOCOL_NAME, COPY_PROTOCOL_VERSION,
+    struct token_binding binding = {COPY_PROTOCOL_NAME, COPY_PROTOCOL_VERSION,
         hello->session, *nonce, hello->terms.nonce};
     const char *reason =
         token_mismatch(hello->terms.wants_proof, client->token != NULL);
@@ -340,17 +340,17 @@ prove(struct copy_client *client, const token_key_t *nonce,
     }
     if (client->token == NULL)
         return 0;
-    token_prove(client->token, TOKEN_CLIENT, &bond, &in.auth.proof);
+    token_prove(client->token, TOKEN_CLIENT, &binding, &in.auth.proof);
     status = copy_client_call(client, COPY_AUTH, &in, &out, NULL);
     if (status == COPY_DENIED)
-        copy_report_error(client->address, TOKEN_IS_ANOTHER);
+        copy_report_error(client->address, TOKEN_MISMATCH);
     else if (status != COPY_OK && status != COPY_LOST)
         copy_report_error(client->address, copy_status_text(status));
     if (status != COPY_OK)
         return -1;
-    if (token_check(client->token, TOKEN_SERVER, &bond, &out.auth.proof))
+    if (token_check(client->token, TOKEN_SERVER, &binding, &out.auth.proof))
         return 0;
-    copy_report_error(client->address, TOKEN_SERVER_IS_FALSE);
+    copy_report_error(client->address, TOKEN_SERVER_UNPROVEN);
     return -1;
 }
 

@@ -300,7 +300,7 @@ copy_serve(const struct copy_options *options)
         announce(&server, &file, options->address_file) == 0)
         status = run(&server);
     remove_address_file(&file);
-    token_refusals_say(&server.refusals, "talaria copy", true);
+    token_refusals_log(&server.refusals, "talaria copy", true);
     if (stop(&server) < 0)
         status = TOOL_FAILED;
     close(server.root);

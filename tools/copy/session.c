@@ -264,19 +264,19 @@ enum copy_status
 copy_session_prove(struct copy_session *session, const token_key_t *proof,
     token_key_t *proof_p)
 {
-    struct token_bond bond = {COPY_PROTOCOL_NAME, COPY_PROTOCOL_VERSION,
+    struct token_binding binding = {COPY_PROTOCOL_NAME, COPY_PROTOCOL_VERSION,
         session->id, session->client_nonce, session->server_nonce};
 
     if (session->proven)
         return COPY_INVALID;
-    if (!token_check(session->server->token, TOKEN_CLIENT, &bond, proof)) {
+    if (!token_check(session->server->token, TOKEN_CLIENT, &binding, proof)) {
         session->server->refusals.count++;
         copy_session_drop(session, NULL);
         return COPY_DENIED;
     }
     session->proven = true;
     drop_former(session);
-    token_prove(session->server->token, TOKEN_SERVER, &bond, proof_p);
+    token_prove(session->server->token, TOKEN_SERVER, &binding, proof_p);
     return COPY_OK;
 }
 
@@ -338,7 +338,7 @@ copy_session_tick(struct copy_server *server)
                  now - session->alive > LOOK_SECONDS)
             look(session);
     }
-    token_refusals_say(&server->refusals, "talaria copy", false);
+    token_refusals_log(&server->refusals, "talaria copy", false);
     if (server->sessions == NULL)
         copy_chunk_free_buffers(server);
 }

@@ -7,10 +7,10 @@
 #include "perf/control.h"
 
 void
-perf_challenge_bond(uint64_t id, const token_key_t *client_nonce,
-    const token_key_t *server_nonce, struct token_bond *bond_p)
+perf_challenge_binding(uint64_t id, const token_key_t *client_nonce,
+    const token_key_t *server_nonce, struct token_binding *binding_p)
 {
-    *bond_p = (struct token_bond){
+    *binding_p = (struct token_binding){
         "talaria perf", PERF_CONTROL_VERSION, id, *client_nonce, *server_nonce};
 }
 
@@ -74,7 +74,7 @@ perf_challenge_answer(struct perf_challenges *challenges, hg_addr_t addr,
     token_key_t *answer_p)
 {
     struct perf_challenge *challenge = NULL;
-    struct token_bond bond;
+    struct token_binding binding;
     bool right;
 
     for (int i = 0; i < PERF_CHALLENGES_MAX && id != 0; i++)
@@ -83,11 +83,11 @@ perf_challenge_answer(struct perf_challenges *challenges, hg_addr_t addr,
             challenge = &challenges->all[i];
     if (!challenge)
         return false;
-    perf_challenge_bond(
-        id, &challenge->client_nonce, &challenge->server_nonce, &bond);
+    perf_challenge_binding(
+        id, &challenge->client_nonce, &challenge->server_nonce, &binding);
     clear(challenges, challenge);
-    right = token_check(token, TOKEN_CLIENT, &bond, proof);
+    right = token_check(token, TOKEN_CLIENT, &binding, proof);
     if (right)
-        token_prove(token, TOKEN_SERVER, &bond, answer_p);
+        token_prove(token, TOKEN_SERVER, &binding, answer_p);
     return right;
 }

@@ -41,7 +41,7 @@ bool perf_challenge_answer(struct perf_challenges *challenges, hg_addr_t addr,
 void perf_challenges_clear(struct perf_challenges *challenges);
 
 /* What both sides prove the token for. */
-void perf_challenge_bond(uint64_t id, const token_key_t *client_nonce,
-    const token_key_t *server_nonce, struct token_bond *bond_p);
+void perf_challenge_binding(uint64_t id, const token_key_t *client_nonce,
+    const token_key_t *server_nonce, struct token_binding *binding_p);
 
 #endif /* PERF_CHALLENGE_H */

@@ -154,7 +154,7 @@ get_place(struct perf_client *client, uint32_t index, struct perf_place *place)
 
 /* Asks what is to be proven, and says it in the request that opens. */
 static bool
-prove(struct perf_client *client, struct token_bond *bond,
+prove(struct perf_client *client, struct token_binding *binding,
     perf_open_in_t *open_in)
 {
     perf_challenge_in_t in;
@@ -176,25 +176,25 @@ prove(struct perf_client *client, struct token_bond *bond,
     }
     if (!client->token)
         return true;
-    perf_challenge_bond(out.id, &in.nonce, &out.nonce, bond);
+    perf_challenge_binding(out.id, &in.nonce, &out.nonce, binding);
     open_in->proof.challenge = out.id;
-    token_prove(client->token, TOKEN_CLIENT, bond, &open_in->proof.key);
+    token_prove(client->token, TOKEN_CLIENT, binding, &open_in->proof.key);
     return true;
 }
 
 /* Whether the session was opened, by a server that has the token, too. */
 static bool
-is_opened(struct perf_client *client, const struct token_bond *bond,
+is_opened(struct perf_client *client, const struct token_binding *binding,
     const perf_open_out_t *out)
 {
     if (out->denied) {
-        perf_failure_set(client->failure, TOKEN_IS_ANOTHER);
+        perf_failure_set(client->failure, TOKEN_MISMATCH);
         return false;
     }
     if (!client->token ||
-        token_check(client->token, TOKEN_SERVER, bond, &out->proof))
+        token_check(client->token, TOKEN_SERVER, binding, &out->proof))
         return true;
-    perf_failure_set(client->failure, TOKEN_SERVER_IS_FALSE);
+    perf_failure_set(client->failure, TOKEN_SERVER_UNPROVEN);
     return false;
 }
 
@@ -208,13 +208,13 @@ perf_client_open(struct perf_client *client, const struct perf_plan *plan,
         .load = {plan->size_max, {plan->inflight, plan->threads, plan->contexts,
                                      plan->classes, plan->clients}}};
     perf_open_out_t out = {.session = 0};
-    struct token_bond bond = {0};
+    struct token_binding binding = {0};
     hg_return_t ret;
 
-    if (!prove(client, &bond, &in))
+    if (!prove(client, &binding, &in))
         return false;
     ret = ask(client, PERF_CONTROL_OPEN, ANSWER_NS, &in, &out);
-    if (!is_answered(client, ret, NULL) || !is_opened(client, &bond, &out) ||
+    if (!is_answered(client, ret, NULL) || !is_opened(client, &binding, &out) ||
         !is_answered(client, ret, &out.error))
         return false;
     client->session = out.session;

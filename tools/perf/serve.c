@@ -427,7 +427,7 @@ loop(struct server *server)
 
     while (!is_over(server) && progress(server)) {
         drop_silent(server);
-        token_refusals_say(&server->refusals, "talaria perf serve", false);
+        token_refusals_log(&server->refusals, "talaria perf serve", false);
     }
     for (int i = 0; i < SESSIONS_MAX; i++)
         if (server->entries[i].id != 0)
@@ -436,7 +436,7 @@ loop(struct server *server)
     while (server->responses > 0 && perf_clock_now() < deadline)
         if (!progress(server))
             break;
-    token_refusals_say(&server->refusals, "talaria perf serve", true);
+    token_refusals_log(&server->refusals, "talaria perf serve", true);
 }
 
 /* The server's own address, which has to be where it may listen. */
