@@ -211,7 +211,7 @@ void
 peer_hello(struct peer *peer, union copy_out *out_p)
 {
     union copy_in in = {.hello = {.version = COPY_PROTOCOL_VERSION,
-                            .light = peer->light,
+                            .beacon_value = peer->light,
                             .beacon = peer->beacon}};
     union copy_out out;
 

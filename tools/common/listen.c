@@ -223,7 +223,7 @@ listen_decide(const char *info, bool has_token, bool root_needs_token,
     const char *reason = NULL;
 
     if (reach == REACH_UNKNOWN)
-        return "can't open the transport";
+        return "cannot open the transport";
     if (!has_token)
         reason = refuse(info, reach, root_needs_token);
     if (reason != NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The line on a terminal that shows how far a copy is. */
+/* Draws the progress bar. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define WIDTH 30 /* characters between the brackets */
 #define REDRAW_SECONDS 0.1
-#define FIRST_SECONDS 0.3 /* what is done by then needs no bar */
+#define FIRST_SECONDS 0.3 /* before the bar appears */
 
 void
 copy_bar_start(struct copy_bar *bar)
@@ -44,7 +44,7 @@ copy_bar_draw(struct copy_bar *bar, const struct copy_progress *progress)
     copy_text_bytes(found, sizeof(found), progress->found);
     copy_text_bytes(rate, sizeof(rate),
         (uint64_t) ((double) progress->moved / (now - bar->started)));
-    /* A plus: the tree hasn't been walked to its end, there may be more. */
+    /* "+": the walk has not ended and may find more. */
     fprintf(stderr,
         "\r\033[K[%-*.*s] %3.0f%%  %s of %s%s  %" PRIu64 "/%" PRIu64
         "%s files  %s/s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The line on a terminal that shows how far a copy is. */
+/* The progress bar on a terminal. */
 #ifndef COPY_BAR_H
 #define COPY_BAR_H
 
@@ -8,26 +8,25 @@
 
 struct copy_bar {
     bool shown;     /* standard error is a terminal */
-    bool drawn;     /* the cursor is in the line of the bar */
+    bool drawn;     /* the cursor is on the bar's line */
     double started; /* s */
     double drawn_at;
 };
 
-/* Where the copy is. */
 struct copy_progress {
-    uint64_t files;       /* whole */
-    uint64_t moved;       /* bytes */
+    uint64_t files;       /* complete */
+    uint64_t moved;       /* bytes transferred */
     uint64_t found;       /* bytes of the files found so far */
-    bool found_all;       /* there are no others */
-    uint64_t found_files; /* as found */
+    bool found_all;       /* the walk has ended */
+    uint64_t found_files; /* found so far */
 };
 
 void copy_bar_start(struct copy_bar *bar);
 
-/* Draws the bar if it is shown, and the last time is long enough ago. */
+/* Draws the bar if it is shown and due. */
 void copy_bar_draw(struct copy_bar *bar, const struct copy_progress *progress);
 
-/* Takes the bar away, so that a line can be printed. */
+/* Removes the bar before a line is printed. */
 void copy_bar_clear(struct copy_bar *bar);
 
 #endif /* COPY_BAR_H */

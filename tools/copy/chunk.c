@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving data at the server: a chunk gets one of a bounded number of buffers,
- * waiting for it if need be, is pulled or pushed, and then answered. */
+/* Transfers at the server: a chunk waits for one of a bounded number of
+ * buffers, is pulled or pushed, and its request is answered. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "copy/path.h"
 
 #define BUFFERS_MAX 64         /* of COPY_CHUNK_SIZE bytes, for all clients */
-#define SESSION_MOVING_MAX 16  /* of them, for one client */
-#define SESSION_CHUNKS_MAX 128 /* asked for by one client */
+#define SESSION_MOVING_MAX 16  /* transfers at a time of one client */
+#define SESSION_CHUNKS_MAX 128 /* requests of one client */
 
 struct copy_buffer {
     struct copy_buffer *next;
@@ -23,20 +23,20 @@ struct copy_buffer {
 };
 
 struct copy_chunk {
-    struct copy_chunk *next; /* waiting, or of the session's that move */
+    struct copy_chunk *next; /* in server->waiting or session->chunks */
     struct copy_session *session;
     struct copy_open *open;
     hg_handle_t handle;
     enum copy_rpc rpc;
     hg_bulk_t remote; /* the client's memory */
     uint64_t offset;  /* in the file */
-    uint32_t size;    /* bytes to be moved */
+    uint32_t size;    /* bytes to transfer */
     struct copy_buffer *buffer;
     hg_op_id_t transfer;
     union copy_out out;
 };
 
-/* Returns a buffer, or NULL: *status_p is COPY_LATER when there will be one. */
+/* Returns a buffer, or NULL: *status_p is COPY_PENDING if one will be free. */
 static struct copy_buffer *
 take_buffer(struct copy_server *server, enum copy_status *status_p)
 {
@@ -48,7 +48,7 @@ take_buffer(struct copy_server *server, enum copy_status *status_p)
         server->buffers = buffer->next;
         return buffer;
     }
-    *status_p = COPY_LATER;
+    *status_p = COPY_PENDING;
     if (server->buffer_count >= BUFFERS_MAX)
         return NULL;
     *status_p = COPY_NO_MEMORY;
@@ -83,11 +83,11 @@ copy_chunk_free_buffers(struct copy_server *server)
     }
 }
 
-static void begin_waiting(struct copy_server *server);
+static void start_waiting(struct copy_server *server);
 
-/* Answers, and frees everything but what others hold. */
+/* Answers the request and releases all that the chunk holds. */
 static void
-end(struct copy_chunk *chunk, enum copy_status status)
+finish(struct copy_chunk *chunk, enum copy_status status)
 {
     struct copy_session *session = chunk->session;
     struct copy_server *server = session->server;
@@ -105,8 +105,8 @@ end(struct copy_chunk *chunk, enum copy_status status)
     free(chunk);
 }
 
-/* A page of as many entries as it takes; what doesn't fit is read again for the
- * next one. */
+/* Writes a page of entries; the one that doesn't fit is read again for the next
+ * page. */
 static enum copy_status
 fill_page(struct copy_chunk *chunk)
 {
@@ -131,7 +131,7 @@ fill_page(struct copy_chunk *chunk)
         error = errno;
         if (found == NULL)
             break;
-        /* What vanishes meanwhile isn't listed. */
+        /* An entry that was removed meanwhile is not listed. */
         if (copy_name_check(found->d_name, strlen(found->d_name)) != 0 ||
             fstatat(dirfd(open->dir), found->d_name, &st, AT_SYMLINK_NOFOLLOW) <
                 0)
@@ -151,14 +151,13 @@ fill_page(struct copy_chunk *chunk)
     return copy_status_of(error);
 }
 
-/* Puts into the buffer what is to be pushed. */
+/* Fills the buffer that will be pushed. */
 static enum copy_status
 prepare(struct copy_chunk *chunk)
 {
     int error;
 
-    /* While it waited. */
-    if (chunk->open->closed)
+    if (chunk->open->closed) /* while the chunk waited */
         return COPY_NO_ID;
     if (chunk->rpc == COPY_WRITE)
         return COPY_OK;
@@ -172,9 +171,9 @@ prepare(struct copy_chunk *chunk)
     return copy_status_of(error);
 }
 
-/* Does with the buffer what is to be done when it is pulled or pushed. */
+/* Writes the buffer that was pulled. */
 static enum copy_status
-moved(struct copy_chunk *chunk)
+complete(struct copy_chunk *chunk)
 {
     struct copy_open *open = chunk->open;
     int error;
@@ -194,7 +193,7 @@ moved(struct copy_chunk *chunk)
     return copy_status_of(error);
 }
 
-/* What is said to a client whose session has been dropped. */
+/* The answer to a client whose session was dropped. */
 static enum copy_status
 dropped_status(const struct copy_server *server)
 {
@@ -232,18 +231,18 @@ on_transfer(const struct hg_cb_info *info)
     unlink_moving(chunk);
     if (info->ret != HG_SUCCESS) {
         copy_session_drop(session, HG_Error_to_string(info->ret));
-        end(chunk, dropped_status(server));
+        finish(chunk, dropped_status(server));
     } else {
-        session->alive = clock_seconds();
-        end(chunk, moved(chunk));
+        session->last_alive = clock_seconds();
+        finish(chunk, complete(chunk));
     }
-    begin_waiting(server);
+    start_waiting(server);
     return HG_SUCCESS;
 }
 
-/* Moves a chunk that has its buffer. */
+/* Transfers a chunk that has a buffer. */
 static void
-begin(struct copy_chunk *chunk)
+start_transfer(struct copy_chunk *chunk)
 {
     struct copy_session *session = chunk->session;
     struct copy_server *server = session->server;
@@ -251,7 +250,7 @@ begin(struct copy_chunk *chunk)
     hg_return_t ret;
 
     if (status != COPY_OK || chunk->size == 0 || chunk->rpc == COPY_HASH) {
-        end(chunk, status);
+        finish(chunk, status);
         return;
     }
     link_moving(chunk);
@@ -263,13 +262,13 @@ begin(struct copy_chunk *chunk)
         return;
     unlink_moving(chunk);
     copy_session_drop(session, HG_Error_to_string(ret));
-    end(chunk, dropped_status(server));
+    finish(chunk, dropped_status(server));
 }
 
-/* Takes the first of those that wait that may move now; with a session, its
- * first one. */
+/* Removes the first waiting chunk: of a session, or, if that is NULL, of any
+ * session below its transfer limit. */
 static struct copy_chunk *
-take_waiting(struct copy_server *server, const struct copy_session *session)
+pop_waiting(struct copy_server *server, const struct copy_session *session)
 {
     for (struct copy_chunk **at = &server->waiting; *at != NULL;
          at = &(*at)->next) {
@@ -286,26 +285,27 @@ take_waiting(struct copy_server *server, const struct copy_session *session)
 }
 
 static void
-begin_waiting(struct copy_server *server)
+start_waiting(struct copy_server *server)
 {
     while (server->buffers != NULL) {
-        struct copy_chunk *chunk = take_waiting(server, NULL);
+        struct copy_chunk *chunk = pop_waiting(server, NULL);
         enum copy_status status;
 
         if (chunk == NULL)
             return;
         chunk->buffer = take_buffer(server, &status);
-        begin(chunk);
+        start_transfer(chunk);
     }
 }
 
-/* Takes the handle over unless it refuses. */
+/* Starts or queues a chunk. Takes the handle over if it returns
+ * COPY_PENDING. */
 static enum copy_status
 start(struct copy_session *session, struct copy_open *open, hg_handle_t handle,
     const struct copy_chunk *request)
 {
     struct copy_server *server = session->server;
-    enum copy_status status = COPY_LATER;
+    enum copy_status status = COPY_PENDING;
     struct copy_buffer *buffer = NULL;
     struct copy_chunk *chunk;
 
@@ -316,7 +316,7 @@ start(struct copy_session *session, struct copy_open *open, hg_handle_t handle,
         return COPY_NO_MEMORY;
     if (session->moving < SESSION_MOVING_MAX)
         buffer = take_buffer(server, &status);
-    if (buffer == NULL && status != COPY_LATER) {
+    if (buffer == NULL && status != COPY_PENDING) {
         free(chunk);
         return status;
     }
@@ -331,12 +331,12 @@ start(struct copy_session *session, struct copy_open *open, hg_handle_t handle,
     session->chunk_count++;
     open->refs++;
     if (buffer != NULL) {
-        begin(chunk);
+        start_transfer(chunk);
     } else {
         *server->waiting_end = chunk;
         server->waiting_end = &chunk->next;
     }
-    return COPY_LATER;
+    return COPY_PENDING;
 }
 
 enum copy_status
@@ -363,7 +363,7 @@ copy_chunk_start(struct copy_session *session, hg_handle_t handle,
     return start(session, open, handle, &request);
 }
 
-/* Opens the directory of a first page. */
+/* Opens the directory for its first page. */
 static enum copy_status
 open_listing(struct copy_session *session, const copy_path_t *path,
     struct copy_open **open_p)
@@ -411,12 +411,12 @@ copy_chunk_list(
         open = copy_open_find(session, in->id, COPY_LISTING);
         if (open == NULL)
             return COPY_NO_ID;
-        /* One page after the other: there is only one place in a directory. */
+        /* Pages share one directory stream, so one at a time. */
         if (open->refs > 0)
             return COPY_BUSY;
     }
     status = start(session, open, handle, &request);
-    if (status != COPY_LATER && in->id == 0)
+    if (status != COPY_PENDING && in->id == 0)
         copy_open_close(open);
     return status;
 }
@@ -429,6 +429,6 @@ copy_chunk_cancel(struct copy_session *session)
 
     for (chunk = session->chunks; chunk != NULL; chunk = chunk->next)
         HG_Bulk_cancel(chunk->transfer);
-    while ((chunk = take_waiting(server, session)) != NULL)
-        end(chunk, dropped_status(server));
+    while ((chunk = pop_waiting(server, session)) != NULL)
+        finish(chunk, dropped_status(server));
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of the server's that move data: chunks of files, and pages of
- * listings. They are answered when the transfer has ended. */
+/* Requests that transfer data: chunks of files and pages of listings. They are
+ * answered when the transfer has ended. */
 #ifndef COPY_CHUNK_H
 #define COPY_CHUNK_H
 
 #include "copy/session.h"
 
-/* Starts a write, a read or a hash, or lets it wait. Returns COPY_LATER, and the
- * handle is taken over and answered in the end; or why it is refused. */
+/* Starts or queues a write, a read or a hash. Returns COPY_PENDING: the handle
+ * was taken over and will be answered; otherwise the reason of the refusal. */
 enum copy_status copy_chunk_start(struct copy_session *session,
     hg_handle_t handle, enum copy_rpc rpc, const copy_chunk_in_t *in);
 
@@ -15,11 +15,10 @@ enum copy_status copy_chunk_start(struct copy_session *session,
 enum copy_status copy_chunk_list(
     struct copy_session *session, hg_handle_t handle, const copy_list_in_t *in);
 
-/* Ends those of a session: running transfers are asked to, those that wait are
- * answered. */
+/* Cancels the running transfers of a session and answers its waiting chunks. */
 void copy_chunk_cancel(struct copy_session *session);
 
-/* Frees the server's buffers, when none is in use. */
+/* Frees the server's buffers. None may be in use. */
 void copy_chunk_free_buffers(struct copy_server *server);
 
 #endif /* COPY_CHUNK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client's connection: opened by hello, closed by bye, and in between a
- * window of requests, which all end with an error once the server is gone. */
+/* A client's connection: hello opens it, bye closes it. When the server is
+ * lost, all requests in flight fail. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -11,19 +11,19 @@
 #include "copy/signal.h"
 
 #define PROGRESS_MS 100
-#define BYE_SECONDS 2.0 /* a server that is stopped needn't hear it */
+#define BYE_SECONDS 2.0 /* then the client gives up */
 
-/* Bytes that the class of an address, what stands before "://", may have. */
+/* Bytes of the address before "://", terminated. */
 #define INFO_SIZE 128
 
-/* Whoever finds out first that there is no server says so, once. */
+/* Logs that the server is lost, once, and cancels the requests in flight. */
 static void
-lose(struct copy_client *client, const char *reason)
+disconnect(struct copy_client *client, const char *reason)
 {
     if (client->lost)
         return;
     client->lost = true;
-    if (!client->leaving)
+    if (!client->closing)
         copy_report_error(
             client->address, client->interrupted ? "interrupted" : reason);
     for (unsigned int i = 0; i < client->slot_count; i++)
@@ -32,13 +32,14 @@ lose(struct copy_client *client, const char *reason)
 }
 
 static void
-lose_by_code(struct copy_client *client, enum copy_rpc rpc, hg_return_t ret)
+disconnect_by_code(
+    struct copy_client *client, enum copy_rpc rpc, hg_return_t ret)
 {
     char reason[160];
 
     snprintf(reason, sizeof(reason), "lost the server: %s (%s)",
         HG_Error_to_string(ret), copy_proto_name(rpc));
-    lose(client, reason);
+    disconnect(client, reason);
 }
 
 int
@@ -118,12 +119,12 @@ copy_slot_answer(struct copy_slot *slot, union copy_out *out_p)
     if (ret == HG_SUCCESS)
         ret = HG_Get_output(slot->handle, &out);
     if (ret != HG_SUCCESS) {
-        lose_by_code(client, slot->rpc, ret);
+        disconnect_by_code(client, slot->rpc, ret);
         return COPY_LOST;
     }
     HG_Free_output(slot->handle, &out);
     if (out.status == COPY_NO_SESSION || out.status == COPY_STOPPING) {
-        lose(client, copy_status_text(out.status));
+        disconnect(client, copy_status_text(out.status));
         return COPY_LOST;
     }
     *out_p = out;
@@ -150,15 +151,15 @@ copy_client_progress(struct copy_client *client, unsigned int timeout)
 {
     hg_return_t ret;
 
-    if (copy_signal_came() && !client->interrupted) {
+    if (copy_signal_received() && !client->interrupted) {
         client->interrupted = true;
-        lose(client, "interrupted");
+        disconnect(client, "interrupted");
     }
     if (trigger(client) > 0)
         return;
     ret = HG_Progress(client->context, timeout);
     if (ret != HG_SUCCESS && ret != HG_TIMEOUT && ret != HG_INTERRUPT)
-        lose(client, HG_Error_to_string(ret));
+        disconnect(client, HG_Error_to_string(ret));
     trigger(client);
 }
 
@@ -202,29 +203,29 @@ open_transport(struct copy_client *client)
 
     if (length == 0 || length >= sizeof(info)) {
         copy_report_error(client->address,
-            "not an address: they look like na+sm://...; `talaria copy serve` "
-            "prints its own");
+            "not an address: expected one such as na+sm://..., as `talaria "
+            "copy serve` prints it");
         return -1;
     }
     memcpy(info, client->address, length);
     info[length] = 0;
     client->hg_class = copy_proto_init(info, false);
     if (client->hg_class == NULL) {
-        copy_report_error(info, "can't open the transport");
+        copy_report_error(info, "cannot open the transport");
         return -1;
     }
     copy_signal_catch();
     client->context = HG_Context_create(client->hg_class);
     if (client->context == NULL || copy_proto_register(client->hg_class, NULL,
                                        client->ids) != HG_SUCCESS) {
-        copy_report_error(info, "can't start the transport");
+        copy_report_error(info, "cannot start the transport");
         return -1;
     }
     return 0;
 }
 
 static int
-look_up(struct copy_client *client)
+lookup(struct copy_client *client)
 {
     hg_size_t eager = HG_Class_get_input_eager_size(client->hg_class);
     hg_size_t beacon;
@@ -235,10 +236,11 @@ look_up(struct copy_client *client)
         copy_report_error(client->address, HG_Error_to_string(ret));
         return -1;
     }
-    /* Room for our largest descriptor beside the path of a list request. */
+    /* A list request has a path and our largest bulk descriptor. */
     beacon = HG_Bulk_get_serialize_size(client->beacon, 0);
     if (eager <= COPY_REQUEST_FIXED + beacon) {
-        copy_report_error(client->address, "messages are too small");
+        copy_report_error(
+            client->address, "the transport's messages are too small");
         return -1;
     }
     client->path_max = eager - COPY_REQUEST_FIXED - beacon;
@@ -247,18 +249,19 @@ look_up(struct copy_client *client)
     return 0;
 }
 
-/* Writable, though the server only reads it: so it is never sent as a copy. */
+/* Writable, though the server only reads it: read-only memory may be sent as a
+ * copy inside the descriptor. */
 static int
-light_beacon(struct copy_client *client)
+create_beacon(struct copy_client *client)
 {
-    void *memory = &client->light;
-    hg_size_t size = sizeof(client->light);
+    void *memory = &client->beacon_value;
+    hg_size_t size = sizeof(client->beacon_value);
 
-    if (getrandom(&client->light, sizeof(client->light), 0) !=
-            (ssize_t) sizeof(client->light) ||
+    if (getrandom(&client->beacon_value, sizeof(client->beacon_value), 0) !=
+            (ssize_t) sizeof(client->beacon_value) ||
         HG_Bulk_create(client->hg_class, 1, &memory, &size, HG_BULK_READWRITE,
             &client->beacon) != HG_SUCCESS) {
-        copy_report_error(client->address, "can't share memory with it");
+        copy_report_error(client->address, "cannot share memory with it");
         return -1;
     }
     return 0;
@@ -288,7 +291,7 @@ create_slots(struct copy_client *client, unsigned int count)
     return 0;
 }
 
-/* Memory that the library allocates may be moved faster than any other. */
+/* Memory that the library allocates may be faster to transfer. */
 static int
 create_memory(struct copy_client *client, uint8_t access)
 {
@@ -323,7 +326,7 @@ read_token(struct copy_client *client, const char *token_file)
 }
 
 static int
-prove(struct copy_client *client, const token_key_t *nonce,
+authenticate(struct copy_client *client, const token_key_t *nonce,
     const copy_hello_out_t *hello)
 {
     struct token_binding binding = {COPY_PROTOCOL_NAME, COPY_PROTOCOL_VERSION,
@@ -355,24 +358,25 @@ prove(struct copy_client *client, const token_key_t *nonce,
 }
 
 static int
-say_hello(struct copy_client *client)
+send_hello(struct copy_client *client)
 {
     union copy_in in = {.hello = {.version = COPY_PROTOCOL_VERSION,
-                            .light = client->light,
+                            .beacon_value = client->beacon_value,
                             .beacon = client->beacon}};
     union copy_out out;
     token_key_t nonce;
     enum copy_status status;
 
     if (!token_nonce(&nonce)) {
-        copy_report_error(client->address, "no random numbers");
+        copy_report_error(client->address, "no random numbers available");
         return -1;
     }
     in.hello.nonce = nonce;
     status = copy_client_call(client, COPY_HELLO, &in, &out, NULL);
 
     if (status == COPY_OTHER_VERSION)
-        fprintf(stderr, "talaria copy: this is version %u, the server's %u\n",
+        fprintf(stderr,
+            "talaria copy: protocol version %u, the server's is %u\n",
             COPY_PROTOCOL_VERSION, (unsigned int) out.hello.version);
     if (status != COPY_OK) {
         if (status != COPY_LOST)
@@ -382,14 +386,13 @@ say_hello(struct copy_client *client)
     if (out.hello.terms.chunk_size < COPY_CHUNK_MIN ||
         out.hello.terms.chunk_size > COPY_CHUNK_MAX ||
         out.hello.terms.open_max == 0 || out.hello.session == 0) {
-        copy_report_error(
-            client->address, "the server's greeting is senseless");
+        copy_report_error(client->address, "invalid answer to hello");
         return -1;
     }
     client->session = out.hello.session;
     client->chunk_size = out.hello.terms.chunk_size;
     client->open_max = out.hello.terms.open_max;
-    return prove(client, &nonce, &out.hello);
+    return authenticate(client, &nonce, &out.hello);
 }
 
 struct copy_client *
@@ -404,8 +407,8 @@ copy_client_open(const char *address, const char *token_file,
     }
     client->address = address;
     if (read_token(client, token_file) < 0 || open_transport(client) < 0 ||
-        light_beacon(client) < 0 || look_up(client) < 0 ||
-        create_slots(client, slots) < 0 || say_hello(client) < 0 ||
+        create_beacon(client) < 0 || lookup(client) < 0 ||
+        create_slots(client, slots) < 0 || send_hello(client) < 0 ||
         create_memory(client, access) < 0) {
         copy_client_close(client);
         return NULL;
@@ -414,25 +417,25 @@ copy_client_open(const char *address, const char *token_file,
 }
 
 static void
-say_bye(struct copy_client *client)
+send_bye(struct copy_client *client)
 {
     union copy_in in;
     union copy_out out;
     struct call call = {.out = &out};
     double deadline = clock_seconds() + BYE_SECONDS;
 
-    /* A signal ended the requests, not the session. */
+    /* A signal cancels the requests and leaves the session open. */
     if (client->session == 0 || (client->lost && !client->interrupted))
         return;
     client->lost = false;
     client->interrupted = true;
-    client->leaving = true;
+    client->closing = true;
     copy_slot_send(
         copy_client_slot(client), COPY_BYE, &in, on_call_answer, &call);
     while (!call.answered) {
         copy_client_progress(client, PROGRESS_MS);
         if (!call.answered && clock_seconds() > deadline)
-            lose(client, "no answer to bye");
+            disconnect(client, "no answer to bye");
     }
 }
 
@@ -441,7 +444,7 @@ copy_client_close(struct copy_client *client)
 {
     if (client == NULL)
         return;
-    say_bye(client);
+    send_bye(client);
     for (unsigned int i = 0; i < client->slot_count; i++) {
         HG_Destroy(client->slots[i].handle);
         HG_Bulk_free(client->slots[i].bulk);

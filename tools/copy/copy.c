@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command line of `talaria copy`: its subcommands, their options and
- * arguments. */
+/* The command line of `talaria copy`. */
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -24,12 +23,11 @@ enum {
     KEY_TOKEN
 };
 
-/* What a subcommand is called with, and how few arguments are too few. */
 struct command {
     const char *name;
     int (*run)(const struct copy_options *options);
-    int least;
-    int most; /* -1: any number */
+    int least; /* arguments */
+    int most;  /* -1: any number */
     const struct argp argp;
 };
 
@@ -105,7 +103,7 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Of all clients. */
+/* The option of all clients. */
 #define TOKEN_OPTION                                                           \
     {                                                                          \
         .name = "token-file", .key = KEY_TOKEN, .arg = "FILE",                 \
@@ -116,34 +114,35 @@ static const struct argp_option serve_options[] = {
     {.name = "address-file",
         .key = KEY_ADDRESS_FILE,
         .arg = "FILE",
-        .doc = "Write the address to FILE, which is removed in the end"},
+        .doc = "Write the address to FILE and remove FILE at exit"},
     {.name = "idle",
         .key = KEY_IDLE,
         .arg = "SECONDS",
-        .doc = "Forget a client that asks for nothing so long (default 600)"},
+        .doc = "Drop a client after SECONDS without a request (default 600)"},
     {.name = "token-file",
         .key = KEY_TOKEN,
         .arg = "FILE",
         .doc = TOKEN_SERVER_DOC},
     {0}};
 
-/* The first is put's own, the others are get's too. */
+/* get has all but the first one. */
 static const struct argp_option put_options[] = {
     {.name = "into",
         .key = KEY_INTO,
         .arg = "DIR",
-        .doc = "Copy into DIR beneath the exported directory, made if needed"},
+        .doc = "Copy into DIR beneath the exported directory; create it if "
+               "needed"},
     {.name = "force",
         .key = 'f',
-        .doc = "Replace files that exist, instead of refusing"},
+        .doc = "Replace existing files instead of refusing"},
     {.name = "jobs",
         .key = 'j',
         .arg = "N",
         .doc = "Requests in flight (default 8, at most 64)"},
     {.name = "resume",
         .key = KEY_RESUME,
-        .doc = "Go on with a copy that was interrupted: leave out what is "
-               "there with the same size and checksum"},
+        .doc = "Continue an interrupted copy: skip files that exist with the "
+               "same size and checksum"},
     {.name = "json",
         .key = KEY_JSON,
         .doc = "Print the summary as a JSON object: command, files, bytes, "
@@ -154,23 +153,24 @@ static const struct argp_option json_options[] = {
     {.name = "json",
         .key = KEY_JSON,
         .doc = "Print JSON: for each entry name, type (file, directory, link "
-               "or special), mode, size, mtime, mtime_nanos, and in stat the "
-               "target of a link; bytes of a name that is not UTF-8 are ?"},
+               "or special), mode, size, mtime, mtime_nanos, and for stat the "
+               "target of a link; in a name that is not UTF-8, ? replaces the "
+               "bytes that are not ASCII"},
     TOKEN_OPTION, {0}};
 
 static const struct argp_option rm_options[] = {
     {.name = "recursive",
         .key = 'r',
-        .doc = "Remove directories, with all that is in them"},
+        .doc = "Remove directories and their contents"},
     {.name = "json",
         .key = KEY_JSON,
         .doc = "Print the summary as a JSON object: command, removed, failed"},
     TOKEN_OPTION, {0}};
 
 #define LINK_RULE                                                              \
-    " A link stays if its target is relative and climbs only at its "          \
-    "beginning, no further than to the tree's top: foo/../bar is refused, "    \
-    "since foo may be a link itself."
+    " A link stays within the tree if its target is relative and has .. only " \
+    "at its beginning, at most up to the top of the tree: foo/../bar is "      \
+    "refused, since foo may be a link itself."
 
 static const struct command commands[] = {
     {"serve", copy_serve, 2, 2,
@@ -178,20 +178,21 @@ static const struct command commands[] = {
             "Exports the directory DIR over the transport INFO, such as na+sm, "
             "until SIGINT or SIGTERM. The first line of standard output is "
             "\"address: \" and the address for clients. " LISTEN_DOC
-            " As root it needs that with any transport but na+sm."
+            " Run by root, it requires --token-file for any transport but "
+            "na+sm."
             "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"put", copy_put, 2, -1,
         {put_options, parse, "SOURCE... ADDRESS",
-            "Copies files and whole directories to the server at ADDRESS, with "
-            "modes, times and the symbolic links that stay in the "
+            "Copies files and directory trees to the server at ADDRESS, with "
+            "modes, times and symbolic links that stay within the "
             "tree." LINK_RULE "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"get", copy_get, 3, -1,
         {put_options + 1, parse, "ADDRESS PATH... TARGET",
-            "Copies files and whole directories from the server at ADDRESS: "
+            "Copies files and directory trees from the server at ADDRESS: "
             "into TARGET if that is a directory, otherwise as TARGET; with "
-            "modes, times and the symbolic links that stay in the "
+            "modes, times and symbolic links that stay within the "
             "tree." LINK_RULE "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"ls", copy_ls, 1, 2,
@@ -202,7 +203,7 @@ static const struct command commands[] = {
             NULL, NULL, NULL}},
     {"stat", copy_stat, 2, 2,
         {json_options, parse, "PATH ADDRESS",
-            "Tells what stands at PATH at the server at ADDRESS."
+            "Shows the file, directory or link PATH at the server at ADDRESS."
             "\v" TOOL_EXIT_CODES,
             NULL, NULL, NULL}},
     {"rm", copy_rm, 2, -1,
@@ -212,7 +213,7 @@ static const struct command commands[] = {
             NULL, NULL, NULL}},
 };
 
-/* The arguments that aren't options, as each subcommand means them. */
+/* Assigns the arguments that are not options. */
 static void
 assign(struct input *input)
 {

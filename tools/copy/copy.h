@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria copy`: a file service over RPCs and bulk transfers. What its
- * subcommands were told on the command line, and their entries. */
+/* `talaria copy`: a file service over RPCs and bulk transfers. Options and
+ * entry points of its subcommands. */
 #ifndef COPY_H
 #define COPY_H
 
@@ -9,20 +9,20 @@
 #include "common/tool.h"
 
 struct copy_options {
-    const char *info;    /* serve: what to listen on */
+    const char *info;    /* serve */
     const char *address; /* others: of the server */
-    char **paths;   /* put: sources; get, ls, stat, rm: paths at the server */
-    int path_count; /* of paths */
-    const char *target;       /* serve: what is exported; get: where to */
+    char **paths; /* put: sources; get, ls, stat, rm: paths at the server */
+    int path_count;
+    const char *target;       /* serve: exported directory; get: TARGET */
     const char *into;         /* put: directory at the server, NULL: the top */
-    const char *address_file; /* serve: NULL: none */
+    const char *address_file; /* serve; NULL: none */
     const char *token_file;   /* NULL: none */
     unsigned int jobs;        /* put, get: requests in flight */
-    unsigned int idle;        /* serve: s until a silent client is forgotten */
+    unsigned int idle;        /* serve: s until an idle client is dropped */
     bool force;               /* put, get: replace files */
-    bool resume;              /* put, get: skip what is there and equal */
-    bool json;                /* but serve: print JSON */
-    bool recursive;           /* rm: directories, with all that is in them */
+    bool resume;              /* put, get: skip files that are equal */
+    bool json;                /* all but serve */
+    bool recursive;           /* rm */
 };
 
 /* The subcommands. Each returns the exit status of the program. */

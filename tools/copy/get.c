@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria copy get`: lets the server push files chunk by chunk, and writes
- * them here. What has been found at the server comes from remote.c. */
+/* `talaria copy get`: the server pushes files chunk by chunk. remote.c walks
+ * the server's tree. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ on_open(struct copy_slot *slot, void *arg)
     struct copy_item *item = arg;
     struct copy_get *get = item->pipe->owner;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
+    enum copy_status status = copy_item_answer(item, slot, &out);
     const char *name;
     struct stat st;
     int dir;
@@ -29,8 +29,7 @@ on_open(struct copy_slot *slot, void *arg)
     if (status == COPY_LOST)
         return;
     if (status != COPY_OK) {
-        copy_item_fail(item, copy_status_text(status));
-        copy_pipe_retire(item);
+        copy_pipe_remove(item);
         return;
     }
     if (item->check == COPY_CHECK_WANTED) {
@@ -55,7 +54,7 @@ on_open(struct copy_slot *slot, void *arg)
             close(dir);
     }
     if (error != 0)
-        copy_item_fail(item, copy_status_error_text(error));
+        copy_item_error(item, error);
 }
 
 /* Returns 0 or an errno value. */
@@ -76,30 +75,28 @@ on_link(struct copy_slot *slot, void *arg)
     struct copy_item *item = arg;
     struct copy_report *report = &item->pipe->report;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
+    enum copy_status status = copy_item_answer(item, slot, &out);
     bool is_new;
     int error;
 
     if (status == COPY_LOST)
         return;
-    if (status != COPY_OK) {
-        copy_item_fail(item, copy_status_text(status));
-    } else if (copy_link_check(
-                   item->local, item->base, out.link.target.bytes) != 0) {
+    if (status == COPY_OK &&
+        copy_link_check(item->local, item->base, out.link.target.bytes) != 0) {
         copy_item_fail(item, COPY_LINK_LEAVES);
-    } else {
+    } else if (status == COPY_OK) {
         error = make_link(item, out.link.target.bytes, &is_new);
         if (error != 0)
-            copy_item_fail(item, copy_status_error_text(error));
+            copy_item_error(item, error);
         else if (is_new)
             copy_report_linked(report);
         else
             copy_report_present(report, 0);
     }
-    copy_pipe_retire(item);
+    copy_pipe_remove(item);
 }
 
-/* Opens what is there to be checked; without it there is nothing to check. */
+/* Opens the existing file to compare, if there is one. */
 static void
 open_present(struct copy_item *item)
 {
@@ -126,8 +123,8 @@ get_start(struct copy_item *item, struct copy_slot *slot)
         open_present(item);
     if (item->check == COPY_CHECK_NONE && !get->force &&
         copy_path_stat(get->root, item->local, &st) == 0) {
-        copy_item_fail(item, copy_status_error_text(EEXIST));
-        copy_pipe_retire(item);
+        copy_item_error(item, EEXIST);
+        copy_pipe_remove(item);
         return COPY_STEP_DONE;
     }
     copy_proto_path(&in.path.path, item->remote);
@@ -140,21 +137,16 @@ on_read(struct copy_slot *slot, void *arg)
 {
     struct copy_item *item = arg;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
     int error;
 
     item->in_flight--;
-    if (status == COPY_LOST || item->failed)
+    if (copy_item_answer(item, slot, &out) != COPY_OK || item->failed)
         return;
-    if (status != COPY_OK) {
-        copy_item_fail(item, copy_status_text(status));
-        return;
-    }
     copy_hash_add(&item->sum, slot->offset, slot->memory, slot->size);
     error =
         copy_io_write(item->temp.fd, slot->memory, slot->size, slot->offset);
     if (error != 0)
-        copy_item_fail(item, copy_status_error_text(error));
+        copy_item_error(item, error);
     else
         item->pipe->report.progress.moved += slot->size;
 }
@@ -177,17 +169,14 @@ on_close(struct copy_slot *slot, void *arg)
     struct copy_item *item = arg;
     struct copy_get *get = item->pipe->owner;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
     struct copy_final final = {.size = item->size,
         .mode = item->mode,
         .mtime = item->mtime,
         .replace = get->force};
     int error;
 
-    if (status == COPY_LOST)
+    if (copy_item_answer(item, slot, &out) == COPY_LOST)
         return;
-    if (status != COPY_OK)
-        copy_item_fail(item, copy_status_text(status));
     if (!item->failed) {
         error = copy_hash_equal(&item->sum, &out.close.sum)
                     ? copy_temp_publish(
@@ -197,10 +186,10 @@ on_close(struct copy_slot *slot, void *arg)
             item->has_temp = false;
             copy_report_done(&item->pipe->report, item->size);
         } else {
-            copy_item_fail(item, copy_status_error_text(error));
+            copy_item_error(item, error);
         }
     }
-    copy_pipe_retire(item);
+    copy_pipe_remove(item);
 }
 
 static enum copy_step
@@ -238,9 +227,9 @@ set_modes(struct copy_get *get)
     mode_t mode;
     copy_time_t mtime;
 
-    while ((path = copy_modes_take(&get->modes, &mode, &mtime)) != NULL) {
+    while ((path = copy_modes_pop(&get->modes, &mode, &mtime)) != NULL) {
         int error = 0;
-        /* Who resumes has to write to them. */
+        /* After an interruption they stay writable for --resume. */
         if (!get->pipe.client->lost)
             error = copy_path_attr(get->root, path, mode, &mtime);
         if (error != 0)
@@ -250,7 +239,7 @@ set_modes(struct copy_get *get)
     }
 }
 
-/* As cp: into the target when it is a directory, otherwise as the target. */
+/* As cp: into the target if it is a directory, otherwise as the target. */
 static int
 open_target(struct copy_get *get, char *target)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checksum of a file: the sum of the seeded hashes of its chunks. A sum
- * doesn't care for the order in which chunks arrive, so none has to wait; the
- * seed sees to it that a chunk in another one's place is noticed. */
+/* The checksum of a file: the sum of the hashes of its chunks, so chunks can be
+ * added in any order. The seed is the chunk's offset, so swapped chunks change
+ * the sum. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checksum of a file, from its chunks in whatever order they come. */
+/* The checksum of a file, computed from its chunks in any order. */
 #ifndef COPY_HASH_H
 #define COPY_HASH_H
 
 #include "copy/proto.h"
 
-/* Adds the chunk that starts at byte `offset` of the file: `size` bytes at
- * data. A sum starts as zero. */
+/* Adds the chunk at byte `offset` of the file: `size` bytes at data. A sum
+ * starts as zero. */
 void copy_hash_add(
     copy_sum_t *sum, uint64_t offset, const void *data, size_t size);
 

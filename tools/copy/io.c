@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading and writing a chunk, in spite of signals and short counts. */
+/* Reads and writes complete chunks, after signals and short counts too. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "copy/io.h"
 
-/* Of file systems, mostly; a hole is never smaller. */
+/* The usual block size of file systems; no hole is smaller. */
 #define BLOCK_SIZE ((size_t) 4096)
 
 int
@@ -54,7 +54,7 @@ int
 copy_io_write(int fd, const void *data, size_t size, uint64_t offset)
 {
     const char *bytes = data;
-    size_t start = 0; /* of what is to be written */
+    size_t start = 0; /* of the bytes to write */
 
     for (size_t at = 0; at < size;) {
         size_t step = size - at < BLOCK_SIZE ? size - at : BLOCK_SIZE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Symbolic links: a target is judged by its text alone, so that what else
- * stands in the tree, now or later, can't lead it out. */
+/* Symbolic links. Whether a target stays in the tree depends on its text alone,
+ * never on other files of the tree. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -75,7 +75,8 @@ copy_link_read_beneath(
     return error;
 }
 
-/* Only rename can replace, so the link has a hidden name before. */
+/* Only rename replaces atomically, so the link is created under a hidden
+ * name. */
 static int
 replace(int dir, const char *name, const char *target,
     const struct timespec times[2])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listings and single entries, asked for one request after the other. */
+/* Fetches listings and single entries, one request at a time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,24 +33,9 @@ copy_listing_add(
 }
 
 static int
-read_page(struct copy_client *client, struct copy_listing *listing,
-    const copy_list_out_t *out, void *memory)
+add_entry(void *listing, const copy_entry_t *entry)
 {
-    struct copy_page page;
-    copy_entry_t entry;
-    int more = -1;
-    int error;
-
-    if (out->bytes > client->chunk_size)
-        return EPROTO;
-    error =
-        copy_page_read(client->hg_class, memory, out->bytes, out->count, &page);
-    if (error != 0)
-        return error;
-    while (error == 0 && (more = copy_page_next(&page, &entry)) > 0)
-        error = copy_listing_add(listing, &entry.meta, entry.name.bytes);
-    copy_page_end(&page);
-    return error != 0 ? error : more < 0 ? EPROTO : 0;
+    return copy_listing_add(listing, &entry->meta, entry->name.bytes);
 }
 
 const char *
@@ -71,7 +56,8 @@ copy_listing_fetch(
 
         if (status != COPY_OK)
             return copy_status_text(status);
-        error = read_page(client, listing, &out.list, memory);
+        error = copy_page_read(client->hg_class, memory, client->chunk_size,
+            &out.list, add_entry, listing);
         if (error != 0)
             return copy_status_error_text(error);
         in.list.id = out.list.id;

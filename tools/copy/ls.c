@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria copy ls` and `talaria copy stat`: what stands at the server, printed
- * in the order of the names. */
+/* `talaria copy ls`, which prints entries in the order of their names, and
+ * `talaria copy stat`. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +12,13 @@
 #include "copy/report.h"
 #include "copy/signal.h"
 #include "copy/text.h"
+
+/* What a subcommand fetches and prints about a path. */
+struct query {
+    struct copy_listing listing; /* ls */
+    copy_meta_t meta;            /* stat */
+    char target[COPY_PATH_SIZE]; /* stat: of a link, otherwise "" */
+};
 
 static int
 compare(const void *a, const void *b)
@@ -41,10 +48,14 @@ print_line(const struct copy_line *line)
 }
 
 static int
-print(const struct copy_listing *listing, bool json)
+print_list(const char *path, const struct query *query, bool json)
 {
+    const struct copy_listing *listing = &query->listing;
     json_t *array = json ? json_array() : NULL;
 
+    (void) path;
+    if (listing->count > 1)
+        qsort(listing->lines, listing->count, sizeof(*listing->lines), compare);
     for (size_t i = 0; i < listing->count; i++) {
         const struct copy_line *line = &listing->lines[i];
         if (json)
@@ -56,10 +67,11 @@ print(const struct copy_listing *listing, bool json)
     return json ? output_json(array) : TOOL_OK;
 }
 
-/* Returns NULL, or why there is nothing to print. */
+/* Returns NULL, or an error message. */
 static const char *
-list(struct copy_client *client, struct copy_listing *listing, const char *path)
+fetch_list(struct copy_client *client, const char *path, struct query *query)
 {
+    struct copy_listing *listing = &query->listing;
     copy_meta_t meta;
     const char *reason = copy_listing_stat(client, path, &meta);
 
@@ -72,67 +84,27 @@ list(struct copy_client *client, struct copy_listing *listing, const char *path)
     return NULL;
 }
 
-int
-copy_ls(const struct copy_options *options)
-{
-    char *path = strdup(options->path_count > 0 ? options->paths[0] : "");
-    struct copy_listing listing = {0};
-    struct copy_client *client;
-    int status = TOOL_FAILED;
-
-    if (path == NULL) {
-        copy_report_error("", copy_status_error_text(ENOMEM));
-        return status;
-    }
-    copy_path_clean(path);
-    copy_signal_catch();
-    client = copy_client_open(
-        options->address, options->token_file, 1, HG_BULK_WRITE_ONLY);
-    if (client != NULL) {
-        const char *reason = list(client, &listing, path);
-        if (reason == NULL)
-            status = TOOL_OK;
-        else
-            copy_report_error(path, reason);
-    }
-    copy_client_close(client);
-    if (listing.count > 1)
-        qsort(listing.lines, listing.count, sizeof(*listing.lines), compare);
-    if (status == TOOL_OK)
-        status = print(&listing, options->json);
-    copy_listing_free(&listing);
-    free(path);
-    return status;
-}
-
-/* What a stat has found. */
-struct found {
-    copy_meta_t meta;
-    char target[COPY_PATH_SIZE]; /* of a link, otherwise "" */
-};
-
-/* Returns NULL, or why there is nothing to print. */
+/* Returns NULL, or an error message. */
 static const char *
-find(struct copy_client *client, const char *path, struct found *found)
+fetch_stat(struct copy_client *client, const char *path, struct query *query)
 {
     union copy_in in;
     union copy_out out;
     enum copy_status status;
-    const char *reason = copy_listing_stat(client, path, &found->meta);
+    const char *reason = copy_listing_stat(client, path, &query->meta);
 
-    found->target[0] = 0;
-    if (reason != NULL || found->meta.type != COPY_LINK)
+    if (reason != NULL || query->meta.type != COPY_LINK)
         return reason;
     copy_proto_path(&in.path.path, path);
     status = copy_client_call(client, COPY_LINK_READ, &in, &out, NULL);
     if (status != COPY_OK)
         return copy_status_text(status);
-    memcpy(found->target, out.link.target.bytes, out.link.target.length + 1u);
+    memcpy(query->target, out.link.target.bytes, out.link.target.length + 1u);
     return NULL;
 }
 
 static int
-print_found(const char *path, const struct found *found, bool json)
+print_stat(const char *path, const struct query *query, bool json)
 {
     static const char *const types[COPY_TYPE_COUNT] = {
         [COPY_FILE] = "file",
@@ -140,15 +112,15 @@ print_found(const char *path, const struct found *found, bool json)
         [COPY_LINK] = "symbolic link",
         [COPY_SPECIAL_FILE] = "special file",
     };
-    const copy_meta_t *meta = &found->meta;
+    const copy_meta_t *meta = &query->meta;
     json_t *value;
     char when[32];
 
     if (json) {
         value = copy_listing_json(path, meta);
-        if (value != NULL && found->target[0] != 0 &&
+        if (value != NULL && query->target[0] != 0 &&
             json_object_set_new(
-                value, "target", output_json_text(found->target)) != 0) {
+                value, "target", output_json_text(query->target)) != 0) {
             json_decref(value);
             value = NULL;
         }
@@ -159,20 +131,23 @@ print_found(const char *path, const struct found *found, bool json)
     copy_text_name(stdout, path[0] == 0 ? "." : path);
     printf("\ntype:  %s\nsize:  %" PRIu64 "\nmode:  %04o\nmtime: %s\n",
         types[meta->type], meta->size, (unsigned int) meta->mode & 0777, when);
-    if (found->target[0] != 0) {
+    if (query->target[0] != 0) {
         printf("to:    ");
-        copy_text_name(stdout, found->target);
+        copy_text_name(stdout, query->target);
         putchar('\n');
     }
     return TOOL_OK;
 }
 
-int
-copy_stat(const struct copy_options *options)
+/* Fetches what the subcommand needs of a path, disconnects and prints it. */
+static int
+run(const struct copy_options *options, const char *text,
+    const char *(*fetch)(struct copy_client *, const char *, struct query *),
+    int (*print)(const char *, const struct query *, bool))
 {
-    char *path = strdup(options->paths[0]);
+    char *path = strdup(text);
     struct copy_client *client;
-    struct found found;
+    struct query query = {.target = ""};
     const char *reason;
     int status = TOOL_FAILED;
 
@@ -185,13 +160,29 @@ copy_stat(const struct copy_options *options)
     client = copy_client_open(
         options->address, options->token_file, 1, HG_BULK_WRITE_ONLY);
     if (client != NULL) {
-        reason = find(client, path, &found);
+        reason = fetch(client, path, &query);
         if (reason == NULL)
-            status = print_found(path, &found, options->json);
+            status = TOOL_OK;
         else
             copy_report_error(path, reason);
     }
     copy_client_close(client);
+    if (status == TOOL_OK)
+        status = print(path, &query, options->json);
+    copy_listing_free(&query.listing);
     free(path);
     return status;
+}
+
+int
+copy_ls(const struct copy_options *options)
+{
+    return run(options, options->path_count > 0 ? options->paths[0] : "",
+        fetch_list, print_list);
+}
+
+int
+copy_stat(const struct copy_options *options)
+{
+    return run(options, options->paths[0], fetch_stat, print_stat);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directories whose permission bits and times are set last, the inner ones
- * first. */
+/* A stack of directories, so that inner ones are set before outer ones. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@ struct copy_mode {
 };
 
 mode_t
-copy_modes_first(mode_t mode)
+copy_modes_initial(mode_t mode)
 {
     return mode | WORK_MODE;
 }
@@ -46,7 +45,7 @@ copy_modes_add(struct copy_modes *modes, struct copy_report *report,
 }
 
 char *
-copy_modes_take(struct copy_modes *modes, mode_t *mode_p, copy_time_t *mtime_p)
+copy_modes_pop(struct copy_modes *modes, mode_t *mode_p, copy_time_t *mtime_p)
 {
     struct copy_mode *last = modes->last;
     char *path;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directories get their permission bits and times only when everything is in
- * them; until then they are kept here. */
+/* Permission bits and times of directories, set after their contents have been
+ * copied. */
 #ifndef COPY_MODES_H
 #define COPY_MODES_H
 
@@ -13,16 +13,17 @@ struct copy_modes {
     struct copy_mode *last;
 };
 
-/* Returns the bits that a directory is made with, so that it can be filled. */
-mode_t copy_modes_first(mode_t mode);
+/* Returns the bits that a directory is created with, so that it can be
+ * filled. */
+mode_t copy_modes_initial(mode_t mode);
 
-/* Remembers what a directory is to have in the end. */
+/* Adds a directory with its final permission bits and time. */
 void copy_modes_add(struct copy_modes *modes, struct copy_report *report,
     const char *path, mode_t mode, const copy_time_t *mtime);
 
-/* Takes the directory that was added last, whose path is to be freed. Returns
- * NULL when there are no more. */
-char *copy_modes_take(
+/* Removes the directory added last and returns its path, to be freed; NULL:
+ * none is left. */
+char *copy_modes_pop(
     struct copy_modes *modes, mode_t *mode_p, copy_time_t *mtime_p);
 
 #endif /* COPY_MODES_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pages of a listing, written by the server and checked by the client. */
+/* Pages of a listing: the server writes them, the client checks them. */
 #include "copy/page.h"
 #include "copy/path.h"
 
@@ -46,47 +46,46 @@ copy_page_append(struct copy_page *page, copy_entry_t *entry)
     return true;
 }
 
-int
-copy_page_next(struct copy_page *page, copy_entry_t *entry_p)
-{
-    if (page->count == 0)
-        return 0;
-    page->count--;
-    if (hg_proc_copy_entry_t(page->proc, entry_p) != HG_SUCCESS ||
-        entry_p->meta.type >= COPY_TYPE_COUNT ||
-        copy_name_check(entry_p->name.bytes, entry_p->name.length) != 0)
-        return -1;
-    return 1;
-}
-
-/* Whether all entries are there and valid. */
-static bool
-is_whole(struct copy_page page)
+/* Decodes all entries and calls `found` for each, unless it is NULL. */
+static int
+decode(hg_proc_t proc, uint32_t count,
+    int (*found)(void *arg, const copy_entry_t *entry), void *arg)
 {
     copy_entry_t entry;
-    int more;
+    int error = 0;
 
-    while ((more = copy_page_next(&page, &entry)) > 0)
-        ;
-    return more == 0;
+    for (; error == 0 && count > 0; count--) {
+        if (hg_proc_copy_entry_t(proc, &entry) != HG_SUCCESS ||
+            entry.meta.type >= COPY_TYPE_COUNT ||
+            copy_name_check(entry.name.bytes, entry.name.length) != 0)
+            return EPROTO;
+        if (found != NULL)
+            error = found(arg, &entry);
+    }
+    return error;
 }
 
 int
-copy_page_read(hg_class_t *hg_class, void *memory, size_t size, uint32_t count,
-    struct copy_page *page_p)
+copy_page_read(hg_class_t *hg_class, void *memory, size_t size,
+    const copy_list_out_t *out,
+    int (*found)(void *arg, const copy_entry_t *entry), void *arg)
 {
-    struct copy_page page = {.count = count};
+    hg_proc_t proc;
+    int error;
 
-    if (hg_proc_create_set(hg_class, memory, size, HG_DECODE, HG_NOHASH,
-            &page.proc) != HG_SUCCESS)
-        return ENOMEM;
-    if (!is_whole(page) ||
-        hg_proc_reset(page.proc, memory, size, HG_DECODE) != HG_SUCCESS) {
-        hg_proc_free(page.proc);
+    if (out->bytes > size)
         return EPROTO;
-    }
-    *page_p = page;
-    return 0;
+    if (hg_proc_create_set(hg_class, memory, out->bytes, HG_DECODE, HG_NOHASH,
+            &proc) != HG_SUCCESS)
+        return ENOMEM;
+    error = decode(proc, out->count, NULL, NULL);
+    if (error == 0 &&
+        hg_proc_reset(proc, memory, out->bytes, HG_DECODE) != HG_SUCCESS)
+        error = EPROTO;
+    if (error == 0)
+        error = decode(proc, out->count, found, arg);
+    hg_proc_free(proc);
+    return error;
 }
 
 uint32_t

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Paths beneath a directory: the kernel keeps us beneath it where it can
- * (openat2), otherwise one component is opened after the other. */
+/* Paths beneath a directory: opened by openat2 where the kernel has it,
+ * otherwise component by component. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -11,8 +11,7 @@
 
 #include "copy/path.h"
 
-/* Permission bits that are kept: what a stranger sends never becomes a program
- * that runs with somebody else's rights. */
+/* Permission bits that are kept: no set-user-ID or set-group-ID programs. */
 #define MODE_BITS 0777
 
 int
@@ -109,7 +108,7 @@ copy_path_base(char *path)
     return base;
 }
 
-/* Whether the kernel has openat2, and nothing like seccomp forbids it. */
+/* Whether openat2 works: the kernel may lack it, seccomp may forbid it. */
 static bool
 have_openat2(int root)
 {
@@ -125,7 +124,7 @@ have_openat2(int root)
     return have;
 }
 
-/* openat of a single component that may not be a symbolic link. */
+/* Opens a single component. ELOOP: it is a symbolic link. */
 static int
 open_component(int dir, const char *name, int flags, int *fd_p)
 {
@@ -174,7 +173,7 @@ open_by_components(int root, const char *path, int flags, int *fd_p)
     }
 }
 
-/* Opens a path that is beneath root, without a symbolic link on the way. */
+/* Opens a path beneath root without following symbolic links. */
 static int
 open_beneath(int root, const char *path, int flags, int *fd_p)
 {
@@ -227,7 +226,7 @@ copy_path_directory(int root, const char *path, int *fd_p)
     return open_beneath(root, path, O_RDONLY | O_DIRECTORY, fd_p);
 }
 
-/* What reading something that is not a file is refused with. */
+/* Returns the error of reading something other than a regular file. */
 static int
 not_a_file(mode_t mode)
 {
@@ -243,7 +242,7 @@ copy_path_file(int root, const char *path, int *fd_p, struct stat *stat_p)
 {
     struct stat st;
     int fd = -1;
-    /* Looked at before it is opened: opening a device can do things. */
+    /* Checked before it is opened: opening a device can have side effects. */
     int error = copy_path_stat(root, path, &st);
 
     if (error == 0)
@@ -331,7 +330,7 @@ copy_path_remove(int root, const char *path, bool directory)
     return error;
 }
 
-/* mkdirat is subject to the umask, so the bits are set again. */
+/* The umask applies to mkdirat, so the bits are set again. */
 static int
 make_directory(int dir, const char *name, mode_t mode)
 {

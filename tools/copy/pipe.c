@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many files on their way at once: the window is kept full, first with what
- * brings started files to their end, then with new ones. */
+/* The pipeline of file transfers: a free slot serves files already started
+ * first, then new ones. */
 #include <stdio.h>
 
 #include "copy/pipe.h"
 
-/* How far the walk may be ahead of the transfers, in items. */
+/* Items that the walk may queue ahead of the transfers. */
 #define QUEUE_MAX 16384
 
-/* What is done without a request, between two looks at the answers. */
+/* Steps between two polls for answers. */
 #define STEPS_AT_ONCE 16
 
 #define PROGRESS_MS 100
@@ -100,14 +100,14 @@ deactivate(struct copy_item *item)
 }
 
 void
-copy_pipe_retire(struct copy_item *item)
+copy_pipe_remove(struct copy_item *item)
 {
     deactivate(item);
     free_item(item);
 }
 
 void
-copy_pipe_again(struct copy_item *item)
+copy_pipe_requeue(struct copy_item *item)
 {
     struct copy_pipe *pipe = item->pipe;
 
@@ -141,8 +141,26 @@ copy_item_fail(struct copy_item *item, const char *reason)
     item->failed = true;
 }
 
-/* The queue's first becomes active, at the end of those that are: the file that
- * was begun first is ended first. */
+enum copy_step
+copy_item_error(struct copy_item *item, int error)
+{
+    copy_item_fail(item, copy_status_error_text(error));
+    return COPY_STEP_DONE;
+}
+
+enum copy_status
+copy_item_answer(
+    struct copy_item *item, struct copy_slot *slot, union copy_out *out_p)
+{
+    enum copy_status status = copy_slot_answer(slot, out_p);
+
+    if (status != COPY_OK && status != COPY_LOST)
+        copy_item_fail(item, copy_status_text(status));
+    return status;
+}
+
+/* Moves the first queued item to the end of the active list, so that files
+ * finish in the order in which they started. */
 static void
 activate(struct copy_pipe *pipe)
 {
@@ -171,12 +189,12 @@ start_next(struct copy_pipe *pipe, struct copy_slot *slot)
     if (item->parent != NULL && item->parent->state == COPY_DIR_WAITING)
         return COPY_STEP_NONE;
     activate(pipe);
-    /* The directory was reported; what can't be in it needs no line. */
+    /* The failed directory was reported; its contents are only counted. */
     if (item->parent != NULL && item->parent->state == COPY_DIR_FAILED) {
         if (item->made != NULL)
             item->made->state = COPY_DIR_FAILED;
         pipe->report.failed++;
-        copy_pipe_retire(item);
+        copy_pipe_remove(item);
         return COPY_STEP_DONE;
     }
     return pipe->ops->start(item, slot);
@@ -199,7 +217,7 @@ move_next(struct copy_item *item, struct copy_slot *slot)
     return step;
 }
 
-/* Does one thing for a file that is started. */
+/* Does one step for an active file. */
 static enum copy_step
 advance(struct copy_item *item, struct copy_slot *slot)
 {
@@ -240,10 +258,10 @@ step(struct copy_pipe *pipe, struct copy_slot *slot)
     return done != COPY_STEP_NONE ? done : walk(pipe, slot);
 }
 
-/* Sends until the window is full or there is nothing to send. Returns whether
- * there may be more to do at once. */
+/* Sends requests until no slot is free or nothing is left to send. Returns
+ * whether more steps may be possible at once. */
 static bool
-fill(struct copy_pipe *pipe)
+send_requests(struct copy_pipe *pipe)
 {
     for (int steps = 0; steps < STEPS_AT_ONCE && !pipe->client->lost;) {
         struct copy_slot *slot = copy_client_slot(pipe->client);
@@ -251,8 +269,8 @@ fill(struct copy_pipe *pipe)
 
         if (slot == NULL)
             return false;
-        /* Once each time also when there are transfers to go on with: so that
-         * the walk gets ahead of them, and the bar knows how much there is. */
+        /* One step of the walk each time: it gets ahead of the transfers, and
+         * the progress bar knows the total. */
         if (steps == 0 && pipe->walks == 0)
             done = walk(pipe, slot);
         if (done == COPY_STEP_NONE)
@@ -266,9 +284,9 @@ fill(struct copy_pipe *pipe)
     return !pipe->client->lost;
 }
 
-/* What the end of the connection left: those that were begun get a line. */
+/* After a lost connection: fails all items and reports the active ones. */
 static void
-abandon(struct copy_pipe *pipe)
+fail_remaining(struct copy_pipe *pipe)
 {
     const char *reason = pipe->client->interrupted
                              ? "not copied: interrupted"
@@ -276,7 +294,7 @@ abandon(struct copy_pipe *pipe)
 
     while (pipe->active != NULL) {
         copy_item_fail(pipe->active, reason);
-        copy_pipe_retire(pipe->active);
+        copy_pipe_remove(pipe->active);
     }
     while (pipe->queue != NULL) {
         struct copy_item *item = pipe->queue;
@@ -284,7 +302,7 @@ abandon(struct copy_pipe *pipe)
         pipe->report.failed++;
         free_item(item);
     }
-    /* Also when the walk hadn't found anything yet. */
+    /* Even if the walk had not found anything yet. */
     if (pipe->report.failed == 0)
         pipe->report.failed = 1;
 }
@@ -295,7 +313,7 @@ copy_pipe_run(struct copy_pipe *pipe)
     struct copy_client *client = pipe->client;
 
     for (;;) {
-        bool more = fill(pipe);
+        bool more = send_requests(pipe);
 
         pipe->report.progress.found_all = pipe->walked;
         copy_bar_draw(&pipe->report.bar, &pipe->report.progress);
@@ -304,5 +322,5 @@ copy_pipe_run(struct copy_pipe *pipe)
         copy_client_progress(client, more ? 0 : PROGRESS_MS);
     }
     if (client->lost)
-        abandon(pipe);
+        fail_remaining(pipe);
 }

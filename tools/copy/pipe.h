@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many files on their way at once: which request is the next to be sent. What
- * the requests are is put's and get's affair.
+/* The pipeline of put and get: chooses the next request of many concurrent file
+ * transfers. put and get implement the requests.
  *
- * The tree is walked ahead of the transfers, and what is found waits in a
- * queue. A file is started (one request), moved (one request a chunk, several
- * at a time) and finished (one request). */
+ * The walk of the tree runs ahead of the transfers and fills a queue. A file is
+ * started (one request), moved (one request for each chunk, several at a time)
+ * and finished (one request). */
 #ifndef COPY_PIPE_H
 #define COPY_PIPE_H
 
@@ -16,7 +16,7 @@
 
 struct copy_pipe;
 
-/* A directory on its way to the server; what is in it has to wait. */
+/* put: a directory to create at the server before its contents are sent. */
 struct copy_dir {
     unsigned int refs;
     enum copy_dir_state {
@@ -26,15 +26,15 @@ struct copy_dir {
     } state;
 };
 
-/* A file on its way, or a directory. */
+/* A file, link or directory to copy. */
 struct copy_item {
     struct copy_pipe *pipe;
     struct copy_item *next;
-    char *remote;      /* path at the server */
-    char *local;       /* here: as put's user named it, or beneath get's root */
-    const char *shown; /* the one of them that the user knows */
-    struct copy_dir *parent; /* which has to be there before, or NULL */
-    struct copy_dir *made;   /* which this is, or NULL: it is a file */
+    char *remote;            /* path at the server */
+    char *local;             /* put: as the user wrote it; get: beneath root */
+    const char *shown;       /* remote or local, for messages */
+    struct copy_dir *parent; /* created before this item, or NULL */
+    struct copy_dir *made;   /* the directory, or NULL: not a directory */
     enum copy_item_state {
         COPY_ITEM_STARTING,
         COPY_ITEM_MOVING,
@@ -42,52 +42,51 @@ struct copy_item {
     } state;
     bool failed;
     mode_t mode;
-    char *target; /* put: a link, and where it points */
+    char *target; /* put: of a link */
     bool is_link;
-    size_t base; /* components of the path that are above its tree */
+    size_t base; /* components of the path above the copied tree */
     enum copy_item_check {
         COPY_CHECK_NONE,    /* it is copied */
-        COPY_CHECK_WANTED,  /* what stands at the target is looked at first */
-        COPY_CHECK_RUNNING, /* chunks are hashed, not moved */
+        COPY_CHECK_WANTED,  /* an existing file is compared first */
+        COPY_CHECK_RUNNING, /* chunks are hashed, not transferred */
         COPY_CHECK_DIFFERS  /* in size */
     } check;
     uint64_t size;
-    uint64_t offset;        /* of the next chunk to be asked for */
+    uint64_t offset;        /* of the next chunk to request */
     unsigned int in_flight; /* chunks */
     uint64_t id;            /* at the server, 0: none */
     copy_sum_t sum;
-    int fd; /* what is read: by put, or to be checked; -1: none */
+    int fd; /* put: the source; get: the file to compare; -1: none */
     copy_time_t mtime;
-    struct copy_temp temp; /* get: what is written */
+    struct copy_temp temp; /* get: the new file */
     bool has_temp;
 };
 
-/* What a step did with the slot it was given. */
+/* The result of a step that may use a slot. */
 enum copy_step {
-    COPY_STEP_SENT, /* a request */
-    COPY_STEP_DONE, /* something else */
-    COPY_STEP_NONE  /* nothing: nothing can be done now */
+    COPY_STEP_SENT, /* a request was sent in the slot */
+    COPY_STEP_DONE, /* done without a request */
+    COPY_STEP_NONE  /* nothing to do now */
 };
 
 struct copy_pipe_ops {
-    /* Finds more, for copy_pipe_add. NONE: there is no more to be found, at
-     * least until requests of the walk (pipe->walks) are answered. */
+    /* Finds items and adds them by copy_pipe_add. NONE: the walk has ended or
+     * waits for answers (pipe->walks). */
     enum copy_step (*walk)(struct copy_pipe *pipe, struct copy_slot *slot);
 
-    /* Starts the first of the queue. After DONE it is gone; NONE: its
-     * directory isn't there yet. When it is answered, state is MOVING or
-     * failed, or the item is retired. */
+    /* Starts an item. DONE: it was removed. Otherwise the answer sets state to
+     * MOVING, fails the item, or removes it. */
     enum copy_step (*start)(struct copy_item *item, struct copy_slot *slot);
 
-    /* Moves the chunk at `offset`, slot->size bytes, both counted already.
-     * After DONE it has failed. */
+    /* Moves the chunk at slot->offset, slot->size bytes; offset and in_flight
+     * include it already. DONE: the item failed. */
     enum copy_step (*move)(struct copy_item *item, struct copy_slot *slot);
 
-    /* All chunks are moved, or the file has failed. In the end, in the answer
-     * or after DONE, it is retired. */
+    /* All chunks are moved, or the item failed. The answer removes it; after
+     * DONE it was removed. */
     enum copy_step (*finish)(struct copy_item *item, struct copy_slot *slot);
 
-    /* Closes what an item has open here. */
+    /* Closes the item's descriptors. */
     void (*release)(struct copy_item *item);
 };
 
@@ -102,36 +101,44 @@ struct copy_pipe {
     struct copy_item *active; /* started */
     unsigned int active_count;
     unsigned int walks; /* requests of the walk in flight */
-    bool walked;        /* to the end */
+    bool walked;        /* the walk has ended */
 };
 
-/* verb: "put" or "get"; owner: for ops. Starts the clock. */
+/* verb: "put" or "get". owner: for ops. Starts the clock of the summary. */
 void copy_pipe_init(struct copy_pipe *pipe, struct copy_client *client,
     const struct copy_pipe_ops *ops, void *owner, const char *verb);
 
-/* Walks, and moves everything; what fails is reported. Blocks until all is
- * done, the server is gone or a signal came. */
+/* Copies everything that the walk finds, and reports failures. Blocks until all
+ * is done, the server is lost, or a signal was received. */
 void copy_pipe_run(struct copy_pipe *pipe);
 
-/* Makes an item for copy_pipe_add, and takes over the two strings, which may be
- * NULL for want of memory. `local` is what is shown. NULL: no memory; they are
- * freed. */
+/* Creates an item for copy_pipe_add and takes over both strings; one that is
+ * NULL means out of memory. `local` is shown in messages. Returns NULL, with
+ * the strings freed, if out of memory. */
 struct copy_item *copy_item_create(char *local, char *remote);
 
-/* Appends an item to the queue, which takes it over. */
+/* Appends an item to the queue, which owns it then. */
 void copy_pipe_add(struct copy_pipe *pipe, struct copy_item *item);
 
-/* Takes an item that is started out, and frees it. */
-void copy_pipe_retire(struct copy_item *item);
+/* Removes an active item and frees it. */
+void copy_pipe_remove(struct copy_item *item);
 
-/* Puts an item that is started back, to be started anew, without a check. */
-void copy_pipe_again(struct copy_item *item);
+/* Queues an active item again, to be copied without a comparison. */
+void copy_pipe_requeue(struct copy_item *item);
 
-/* The time of a stat, for the wire. */
+/* Returns the modification time of a stat for the wire. */
 copy_time_t copy_item_time(const struct stat *st);
 
-/* Marks an item as failed, with a line about it unless it had failed before. */
+/* Marks an item as failed and reports the first failure. */
 void copy_item_fail(struct copy_item *item, const char *reason);
+
+/* The same with an errno value. Returns COPY_STEP_DONE. */
+enum copy_step copy_item_error(struct copy_item *item, int error);
+
+/* Decodes the answer to an item's request (copy_slot_answer). Fails the item
+ * unless the status is COPY_OK or COPY_LOST. */
+enum copy_status copy_item_answer(
+    struct copy_item *item, struct copy_slot *slot, union copy_out *out_p);
 
 struct copy_dir *copy_dir_create(void);
 struct copy_dir *copy_dir_ref(struct copy_dir *dir);

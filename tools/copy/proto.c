@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RPCs of `talaria copy` as the RPC layer sees them: names, procs, and the
- * encoding of byte strings. */
+/* Names and procs of the RPCs of `talaria copy`. */
 #include <errno.h>
 
 #include "copy/proto.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of `talaria copy`: which RPCs there are, in what order a client
- * calls them, and what the server checks. */
+/* The protocol of `talaria copy`: its RPCs, the order of calls, and the checks
+ * of the server. */
 #ifndef COPY_PROTO_H
 #define COPY_PROTO_H
 
@@ -9,18 +9,17 @@
 #include "common/token.h"
 #include "copy/status.h"
 
-/* A client doesn't listen: it only asks. Contents never travel in arguments:
- * the client offers memory by a bulk descriptor, from which the server pulls
- * (put) or into which it pushes (get, list). Arguments and answers are small
- * enough for the transport's eager messages; a path that is too long for that
- * is refused by the client before it is sent.
+/* Clients do not listen. Contents never travel in arguments: the client exposes
+ * memory by a bulk descriptor, and the server pulls from it (put) or pushes
+ * into it (get, list). Arguments and answers fit in the transport's eager
+ * messages; the client refuses a path that is too long for that.
  *
- * Each answer begins with a status (status.h), and its other fields mean
- * something only with COPY_OK. Each request but hello begins with the number
- * of the session; the server accepts it from the address that said hello only.
+ * Each answer begins with a status (status.h); its other fields are valid only
+ * with COPY_OK. Each request but hello begins with the session id, which the
+ * server accepts only from the address that sent hello.
  *
  *   hello   version, nonce, beacon    -> version, session, chunk size, opens,
- *                                        whether a proof is wanted, nonce
+ *                                        whether a proof is required, nonce
  *   auth    proof                     -> proof
  *   bye                                  ends the session and drops its opens
  *   stat    path                      -> type, mode, size, time
@@ -38,60 +37,60 @@
  *   symlink path, target, time, how   -> whether it is new
  *   remove  path, directory              a file, a link or an empty directory
  *
- * A server with a token answers anything but auth and bye with COPY_DENIED
- * until the client has proven that it has the same token, in auth, which it may
- * try once. The server's answer has its own proof, for who asks for it
- * (common/token.h).
+ * A server with a token answers everything but auth and bye with COPY_DENIED
+ * until auth has proven that the client has the same token; a client may try
+ * once. The answer to auth has the server's own proof (common/token.h).
  *
  * Paths are bytes, relative to the exported directory, with no empty, "." or
  * ".." component and no zero; the empty path is the directory itself. The
  * server follows no symbolic link, and makes only those that stay beneath the
  * exported directory (link.h).
  *
- * A file is moved in chunks of the size that hello gave: offsets are multiples
- * of it, and all chunks but the last are whole. They may be asked for in any
- * order and at the same time, each once. The checksum of a file is the sum
- * modulo 2^128 of the XXH3-128 hashes of its chunks, each seeded with the
- * chunk's offset: whoever reads computes it from what was read, whoever writes
- * from what was written. create, write..., commit makes a file; until the
- * commit succeeded it has no name, and when it failed the upload is gone (but
- * for COPY_BUSY: writes are running). open, read..., close fetches one; the
- * answer to close has the reader's checksum, or COPY_CHANGED.
+ * A file is transferred in chunks of the size in the answer to hello: offsets
+ * are multiples of it, and only the last chunk may be shorter. They may be
+ * requested in any order and concurrently, each once. The checksum of a file is
+ * the sum modulo 2^128 of the XXH3-128 hashes of its chunks, each seeded with
+ * the chunk's offset; each side computes it from what it read or wrote. create,
+ * write..., commit makes a file: it gets its name when commit succeeds; if that
+ * fails the upload is dropped (except with COPY_BUSY: writes are running).
+ * open, read..., close fetches a file; the answer to close has the server's
+ * checksum, or COPY_CHANGED.
  *
- * A listing is paged: the first list gives a path and id 0; as long as the
- * answer has an id other than 0, another list with that id gives the next page.
- * A page is `count` encoded copy_entry_t in the first `bytes` of the bulk.
+ * A listing has pages: the first list request has a path and id 0; while the
+ * answer has an id other than 0, a list request with that id gets the next
+ * page. A page is `count` encoded copy_entry_t in the first `bytes` of the
+ * bulk.
  *
- * An id (of an upload, a download or a listing) is a random number that is
- * valid in its session only. A session ends by bye, when the same address says
- * hello again (and has proven itself, where that is wanted), when a transfer or
- * an answer to the client fails, when the client has asked for nothing for the
- * idle time, or when its beacon goes out: that is eight bytes of the client's
- * memory, which the server pulls now and then while nothing else shows that the
- * client lives. Unfinished uploads vanish with their session. */
+ * An id (of an upload, a download or a listing) is a random number, valid in
+ * its session only. A session ends by bye; when the same address sends hello
+ * again (and authenticates, if required); when a transfer or an answer to the
+ * client fails; when the client sends no request for the idle time; or when its
+ * beacon is lost: eight bytes of the client's memory, which the server pulls
+ * periodically while nothing else shows that the client is alive. Unfinished
+ * uploads are dropped with their session. */
 #define COPY_PROTOCOL_VERSION 3u
 
-/* Under which a token is proven. */
+/* The protocol in the binding of a proof. */
 #define COPY_PROTOCOL_NAME "talaria copy"
 
-/* Room for a path and its terminating zero. */
+/* Bytes of a path with its terminating zero, at most. */
 #define COPY_PATH_SIZE 4096u
 
-/* Longest component of a path. */
+/* Bytes of a component of a path, at most. */
 #define COPY_NAME_MAX 255u
 
-/* Bounds of the chunk size that a server may choose, and what ours chooses. */
+/* Limits of a server's chunk size, and the size that ours uses. */
 #define COPY_CHUNK_MIN (64u << 10)
 #define COPY_CHUNK_MAX (16u << 20)
 #define COPY_CHUNK_SIZE (1u << 20)
 
-/* Fewest bytes of the memory that a list offers, and most of a page. */
+/* Bytes of a page at most, and of a list request's memory at least. */
 #define COPY_PAGE_SIZE COPY_CHUNK_MIN
 
-/* Files that a client may have open at a time, and as many listings. */
+/* Open files of a client, and open listings, at most. */
 #define COPY_OPEN_MAX 64u
 
-/* Bytes of a request beside its path, a serialized descriptor not included. */
+/* Bytes of a request without its path and bulk descriptor. */
 #define COPY_REQUEST_FIXED 64u
 
 enum copy_rpc {
@@ -133,7 +132,7 @@ typedef struct {
  * HG_PROTOCOL_ERROR: too long, or a zero among the bytes. */
 hg_return_t hg_proc_copy_path_t(hg_proc_t proc, void *data);
 
-/* The checksum of a file, see above. */
+/* The checksum of a file. */
 typedef struct {
     uint64_t low;
     uint64_t high;
@@ -141,8 +140,8 @@ typedef struct {
 
 MERCURY_GEN_STRUCT_PROC(copy_sum_t, ((uint64_t) (low))((uint64_t) (high)))
 
-/* When something was changed last: seconds since 1970, and nanoseconds beneath
- * 10^9, or COPY_TIME_NONE: it isn't known, and isn't set. */
+/* A modification time: seconds since 1970, and nanoseconds below 10^9;
+ * COPY_TIME_NONE: not known, not to be set. */
 #define COPY_TIME_NONE UINT32_MAX
 typedef struct {
     int64_t seconds;
@@ -151,10 +150,10 @@ typedef struct {
 
 MERCURY_GEN_STRUCT_PROC(copy_time_t, ((int64_t) (seconds))((uint32_t) (nanos)))
 
-/* How a symbolic link is made where something stands already; together, what is
- * equal is left and anything else replaced. */
-#define COPY_HOW_REPLACE 1u /* it takes the place of that, not of a directory */
-#define COPY_HOW_RESUME 2u  /* a link with the same target is fine */
+/* How to create a symbolic link where something exists. With both flags an
+ * equal link is kept and anything else is replaced. */
+#define COPY_HOW_REPLACE 1u /* replace it, unless it is a directory */
+#define COPY_HOW_RESUME 2u  /* keep a link with the same target */
 
 /* clang-format off */
 MERCURY_GEN_PROC(copy_meta_t,
@@ -164,11 +163,11 @@ MERCURY_GEN_PROC(copy_meta_t,
 /* One entry of a listing. */
 MERCURY_GEN_PROC(copy_entry_t, ((copy_meta_t)(meta)) ((copy_path_t)(name)))
 
-/* The beacon is readable memory of 8 bytes that hold `light`. */
+/* The beacon is 8 bytes of readable memory with the value `beacon_value`. */
 MERCURY_GEN_PROC(copy_hello_in_t,
-    ((uint32_t)(version)) ((token_key_t)(nonce)) ((uint64_t)(light))
+    ((uint32_t)(version)) ((token_key_t)(nonce)) ((uint64_t)(beacon_value))
     ((hg_bulk_t)(beacon)))
-/* What a server grants, and whether it wants a proof, with its own nonce. */
+/* The limits of a server, whether it requires a proof, and its nonce. */
 MERCURY_GEN_PROC(copy_terms_t,
     ((uint32_t)(chunk_size)) ((uint32_t)(open_max)) ((uint8_t)(wants_proof))
     ((token_key_t)(nonce)))
@@ -183,8 +182,7 @@ MERCURY_GEN_PROC(copy_auth_out_t,
 
 /* Of bye. */
 MERCURY_GEN_PROC(copy_session_in_t, ((uint64_t)(session)))
-/* Of bye, attr, write, commit, read, hash and remove, and of every
- * refusal. */
+/* Of bye, attr, write, commit, read, hash and remove, and of every refusal. */
 MERCURY_GEN_PROC(copy_status_out_t, ((uint32_t)(status)))
 
 /* Of stat, open and readlink. */
@@ -216,7 +214,7 @@ MERCURY_GEN_PROC(copy_create_in_t,
 MERCURY_GEN_PROC(copy_create_out_t,
     ((uint32_t)(status)) ((uint64_t)(id)))
 
-/* Of write, read and hash, which has no bulk. */
+/* Of write, read and hash; hash has no bulk. */
 MERCURY_GEN_PROC(copy_chunk_in_t,
     ((uint64_t)(session)) ((uint64_t)(id)) ((uint64_t)(offset))
     ((uint32_t)(size)) ((hg_bulk_t)(bulk)))
@@ -229,7 +227,7 @@ MERCURY_GEN_PROC(copy_close_in_t, ((uint64_t)(session)) ((uint64_t)(id)))
 MERCURY_GEN_PROC(copy_close_out_t,
     ((uint32_t)(status)) ((copy_sum_t)(sum)))
 
-/* The target is any text that isn't empty. */
+/* The target is any text but the empty one. */
 MERCURY_GEN_PROC(copy_link_out_t,
     ((uint32_t)(status)) ((copy_path_t)(target)))
 MERCURY_GEN_PROC(copy_link_in_t,
@@ -261,7 +259,7 @@ union copy_in {
 union copy_out {
     uint32_t status;
     copy_hello_out_t hello;
-    copy_status_out_t plain; /* those that have no more */
+    copy_status_out_t plain; /* answers with a status only */
     copy_stat_out_t stat;
     copy_list_out_t list;
     copy_mkdir_out_t mkdir; /* mkdir, symlink */
@@ -272,20 +270,19 @@ union copy_out {
     copy_auth_out_t auth;
 };
 
-/* Opens a class as HG_Init does, for messages that are all small: a stranger's
- * larger ones needn't be fetched to be refused. */
+/* Opens a class as HG_Init does, without rendezvous payloads: a larger message
+ * is refused without being fetched. */
 hg_class_t *copy_proto_init(const char *info, bool listen);
 
-/* Registers every RPC with a class. handler: the server's, the same for all, or
- * NULL at a client. ids_p: set to the id of each, by enum copy_rpc. HG_NOMEM.
- */
+/* Registers all RPCs. handler: of the server, or NULL at a client. ids_p:
+ * indexed by enum copy_rpc. HG_NOMEM. */
 hg_return_t copy_proto_register(
     hg_class_t *hg_class, hg_rpc_cb_t handler, hg_id_t ids_p[COPY_RPC_COUNT]);
 
 /* Returns the name of an RPC, such as "talaria.copy.hello". */
 const char *copy_proto_name(enum copy_rpc rpc);
 
-/* Fills in a path. ENAMETOOLONG: it has no room for that. */
+/* Sets a path. ENAMETOOLONG: the text does not fit. */
 int copy_proto_path(copy_path_t *path, const char *text);
 
 #endif /* COPY_PROTO_H */

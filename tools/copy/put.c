@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria copy put`: reads files here, and lets the server pull them chunk by
+/* `talaria copy put`: reads local files, which the server pulls chunk by
  * chunk. */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,22 +37,21 @@ on_mkdir(struct copy_slot *slot, void *arg)
     struct copy_item *item = arg;
     struct put *put = item->pipe->owner;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
+    enum copy_status status = copy_item_answer(item, slot, &out);
 
     if (status == COPY_LOST)
         return;
     if (status == COPY_OK) {
         item->made->state = COPY_DIR_READY;
-        /* An interrupted put left it without its bits and its time. */
+        /* An interrupted put did not set its final bits and time. */
         if (out.mkdir.is_new ||
             (put->resume && item->mtime.nanos != COPY_TIME_NONE))
             copy_modes_add(&put->modes, &put->pipe.report, item->remote,
                 item->mode, &item->mtime);
     } else {
         item->made->state = COPY_DIR_FAILED;
-        copy_item_fail(item, copy_status_text(status));
     }
-    copy_pipe_retire(item);
+    copy_pipe_remove(item);
 }
 
 static void
@@ -60,16 +59,13 @@ on_create(struct copy_slot *slot, void *arg)
 {
     struct copy_item *item = arg;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
+    enum copy_status status = copy_item_answer(item, slot, &out);
 
-    if (status == COPY_LOST)
-        return;
     if (status == COPY_OK) {
         item->id = out.create.id;
         item->state = COPY_ITEM_MOVING;
-    } else {
-        copy_item_fail(item, copy_status_text(status));
-        copy_pipe_retire(item);
+    } else if (status != COPY_LOST) {
+        copy_pipe_remove(item);
     }
 }
 
@@ -78,7 +74,7 @@ on_link(struct copy_slot *slot, void *arg)
 {
     struct copy_item *item = arg;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
+    enum copy_status status = copy_item_answer(item, slot, &out);
 
     if (status == COPY_LOST)
         return;
@@ -86,9 +82,7 @@ on_link(struct copy_slot *slot, void *arg)
         copy_report_linked(&item->pipe->report);
     else if (status == COPY_OK)
         copy_report_present(&item->pipe->report, 0);
-    else
-        copy_item_fail(item, copy_status_text(status));
-    copy_pipe_retire(item);
+    copy_pipe_remove(item);
 }
 
 static void
@@ -103,10 +97,10 @@ on_check_open(struct copy_slot *slot, void *arg)
     if (status == COPY_OK)
         copy_check_begin(item, out.open.id, item->size, out.open.meta.size);
     else
-        copy_pipe_again(item); /* creating it tells what is wrong */
+        copy_pipe_requeue(item); /* create it, or report the error of that */
 }
 
-/* It may be another file than the one that the walk saw. */
+/* Opens the file, which may have been replaced since the walk. */
 static int
 open_source(struct copy_item *item)
 {
@@ -135,7 +129,7 @@ put_start(struct copy_item *item, struct copy_slot *slot)
     int error;
 
     if (item->made != NULL) {
-        in.mode.mode = copy_modes_first(item->mode);
+        in.mode.mode = copy_modes_initial(item->mode);
         in.mode.mtime = (copy_time_t){0, COPY_TIME_NONE};
         copy_proto_path(&in.mode.path, item->remote);
         copy_slot_send(slot, COPY_MKDIR, &in, on_mkdir, item);
@@ -152,8 +146,8 @@ put_start(struct copy_item *item, struct copy_slot *slot)
     }
     error = open_source(item);
     if (error != 0) {
-        copy_item_fail(item, copy_status_error_text(error));
-        copy_pipe_retire(item);
+        copy_item_error(item, error);
+        copy_pipe_remove(item);
         return COPY_STEP_DONE;
     }
     if (item->check == COPY_CHECK_WANTED) {
@@ -173,13 +167,10 @@ on_write(struct copy_slot *slot, void *arg)
 {
     struct copy_item *item = arg;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
 
     item->in_flight--;
-    if (status == COPY_OK)
+    if (copy_item_answer(item, slot, &out) == COPY_OK)
         item->pipe->report.progress.moved += slot->size;
-    else if (status != COPY_LOST)
-        copy_item_fail(item, copy_status_text(status));
 }
 
 static enum copy_step
@@ -192,10 +183,8 @@ put_move(struct copy_item *item, struct copy_slot *slot)
     if (item->check != COPY_CHECK_NONE)
         return copy_check_move(item, slot);
     error = copy_io_read(item->fd, slot->memory, slot->size, slot->offset);
-    if (error != 0) {
-        copy_item_fail(item, copy_status_error_text(error));
-        return COPY_STEP_DONE;
-    }
+    if (error != 0)
+        return copy_item_error(item, error);
     copy_hash_add(&item->sum, slot->offset, slot->memory, slot->size);
     copy_slot_send(slot, COPY_WRITE, &in, on_write, item);
     return COPY_STEP_SENT;
@@ -206,18 +195,15 @@ on_finish(struct copy_slot *slot, void *arg)
 {
     struct copy_item *item = arg;
     union copy_out out;
-    enum copy_status status = copy_slot_answer(slot, &out);
 
-    if (status == COPY_LOST)
+    if (copy_item_answer(item, slot, &out) == COPY_LOST)
         return;
-    if (!item->failed && status == COPY_OK)
+    if (!item->failed)
         copy_report_done(&item->pipe->report, item->size);
-    else
-        copy_item_fail(item, copy_status_text(status));
-    copy_pipe_retire(item);
+    copy_pipe_remove(item);
 }
 
-/* Writing to a file while it is copied gives a mixture that never existed. */
+/* A file that was written to while it was copied has mixed contents. */
 static bool
 source_changed(const struct copy_item *item)
 {
@@ -238,7 +224,7 @@ put_finish(struct copy_item *item, struct copy_slot *slot)
     if (item->check == COPY_CHECK_DIFFERS)
         return copy_check_finish(item, slot);
     if (!item->failed && source_changed(item))
-        copy_item_fail(item, copy_status_error_text(ESTALE));
+        copy_item_error(item, ESTALE);
     if (item->check != COPY_CHECK_NONE)
         return copy_check_finish(item, slot);
     if (item->failed) {
@@ -279,7 +265,7 @@ set_modes(struct put *put)
     mode_t mode;
     copy_time_t mtime;
 
-    while ((path = copy_modes_take(&put->modes, &mode, &mtime)) != NULL) {
+    while ((path = copy_modes_pop(&put->modes, &mode, &mtime)) != NULL) {
         if (!pipe->client->lost) {
             enum copy_status status;
             in.mode.mode = mode;

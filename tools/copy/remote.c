@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walking the server's tree for a get. Each name that the server sends is
- * checked before it becomes part of a path here. */
+/* Walks the server's tree for a get. Each name from the server is checked
+ * before it becomes part of a local path. */
 #include <errno.h>
 
 #include "copy/get.h"
@@ -8,14 +8,13 @@
 #include "copy/page.h"
 #include "copy/path.h"
 
-/* A directory at the server, of which `id` is the open listing, or 0. */
 struct copy_remote_dir {
     struct copy_remote_dir *next;
     struct copy_get *get;
     char *remote;
     char *local;
-    size_t base; /* components of local that are above its tree */
-    uint64_t id;
+    size_t base; /* components of local above the copied tree */
+    uint64_t id; /* of the open listing, or 0 */
 };
 
 static void
@@ -40,7 +39,7 @@ failed(struct copy_get *get, const char *remote, int error)
         &get->pipe.report, remote, copy_status_error_text(error));
 }
 
-/* Takes the strings over, which may be NULL. Returns NULL: no memory. */
+/* Takes over the strings, which may be NULL. Returns NULL if out of memory. */
 static struct copy_remote_dir *
 create_dir(struct copy_get *get, char *remote, char *local, size_t base)
 {
@@ -60,9 +59,9 @@ create_dir(struct copy_get *get, char *remote, char *local, size_t base)
     return dir;
 }
 
-/* Sorts one thing that was found. Takes `found` over. */
+/* Adds a directory, file or link to the get. Takes over `found`. */
 static void
-sort(struct copy_remote_dir *found, const copy_meta_t *meta)
+add_found(struct copy_remote_dir *found, const copy_meta_t *meta)
 {
     struct copy_get *get = found->get;
     struct copy_item *item;
@@ -71,9 +70,9 @@ sort(struct copy_remote_dir *found, const copy_meta_t *meta)
 
     if (meta->type == COPY_DIRECTORY) {
         error = copy_path_mkdir(
-            get->root, found->local, copy_modes_first(meta->mode), &is_new);
+            get->root, found->local, copy_modes_initial(meta->mode), &is_new);
         if (error == 0) {
-            /* An interrupted get left it without its bits and its time. */
+            /* An interrupted get did not set its final bits and time. */
             if (is_new || (get->resume && found->local[0] != 0))
                 copy_modes_add(&get->modes, &get->pipe.report, found->local,
                     meta->mode, &meta->mtime);
@@ -104,9 +103,10 @@ sort(struct copy_remote_dir *found, const copy_meta_t *meta)
     free_dir(found);
 }
 
-static void
-found_entry(struct copy_remote_dir *dir, const copy_entry_t *entry)
+static int
+add_entry(void *arg, const copy_entry_t *entry)
 {
+    struct copy_remote_dir *dir = arg;
     struct copy_get *get = dir->get;
     const char *name = entry->name.bytes;
     struct copy_remote_dir *found =
@@ -115,37 +115,17 @@ found_entry(struct copy_remote_dir *dir, const copy_entry_t *entry)
     int error;
 
     if (found == NULL)
-        return;
+        return 0;
     error = copy_client_path_check(get->pipe.client, found->remote);
     if (error == 0)
         error = copy_path_check(found->local, strlen(found->local));
     if (error != 0) {
         failed(get, found->remote, error);
         free_dir(found);
-        return;
+        return 0;
     }
-    sort(found, &entry->meta);
-}
-
-/* Returns 0 or an errno value. */
-static int
-read_page(struct copy_remote_dir *dir, const copy_list_out_t *out, void *memory)
-{
-    struct copy_client *client = dir->get->pipe.client;
-    struct copy_page page;
-    copy_entry_t entry;
-    int error, more;
-
-    if (out->bytes > client->chunk_size)
-        return EPROTO;
-    error =
-        copy_page_read(client->hg_class, memory, out->bytes, out->count, &page);
-    if (error != 0)
-        return error;
-    while ((more = copy_page_next(&page, &entry)) > 0)
-        found_entry(dir, &entry);
-    copy_page_end(&page);
-    return more < 0 ? EPROTO : 0;
+    add_found(found, &entry->meta);
+    return 0;
 }
 
 static void
@@ -153,13 +133,15 @@ on_list(struct copy_slot *slot, void *arg)
 {
     struct copy_remote_dir *dir = arg;
     struct copy_get *get = dir->get;
+    struct copy_client *client = get->pipe.client;
     union copy_out out;
     enum copy_status status = copy_slot_answer(slot, &out);
-    int error = 0;
+    int error;
 
     get->pipe.walks--;
     if (status == COPY_OK) {
-        error = read_page(dir, &out.list, slot->memory);
+        error = copy_page_read(client->hg_class, slot->memory,
+            client->chunk_size, &out.list, add_entry, dir);
         if (error == 0 && out.list.id != 0) {
             dir->id = out.list.id;
             push(dir);
@@ -184,7 +166,7 @@ on_stat(struct copy_slot *slot, void *arg)
 
     get->pipe.walks--;
     if (status == COPY_OK) {
-        sort(found, &out.stat.meta);
+        add_found(found, &out.stat.meta);
         return;
     }
     if (status != COPY_LOST)
@@ -193,9 +175,9 @@ on_stat(struct copy_slot *slot, void *arg)
     free_dir(found);
 }
 
-/* One of the paths that the user named. */
+/* Requests the type of the next path of the command line. */
 static enum copy_step
-look_at_path(struct copy_get *get, struct copy_slot *slot)
+stat_path(struct copy_get *get, struct copy_slot *slot)
 {
     struct copy_remote_dir *found;
     char *remote = strdup(*get->paths);
@@ -231,7 +213,7 @@ copy_remote_walk(struct copy_pipe *pipe, struct copy_slot *slot)
     union copy_in in;
 
     if (dir == NULL)
-        return get->path_count == 0 ? COPY_STEP_NONE : look_at_path(get, slot);
+        return get->path_count == 0 ? COPY_STEP_NONE : stat_path(get, slot);
     get->dirs = dir->next;
     pipe->walks++;
     in.list.id = dir->id;

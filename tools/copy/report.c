@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a user is told: errors as they happen, the summary in the end. */
+/* Prints errors as they happen, and the summary at the end. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the server does with each request: whose is it, may it be, and the work
- * of those that move no data. */
+/* Handles requests at the server: finds the session, checks the proof, and
+ * executes requests that transfer no data. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -42,7 +42,7 @@ run_hello(struct request *request)
     if (in->version != COPY_PROTOCOL_VERSION)
         return COPY_OTHER_VERSION;
     if (in->beacon == HG_BULK_NULL ||
-        HG_Bulk_get_size(in->beacon) < sizeof(in->light))
+        HG_Bulk_get_size(in->beacon) < sizeof(in->beacon_value))
         return COPY_INVALID;
     status = copy_session_create(request->server, request->addr, in, &session);
     if (status != COPY_OK)
@@ -163,7 +163,7 @@ run_remove(struct request *request)
     return status;
 }
 
-/* Says early what would be refused in the end. */
+/* Refuses early what the commit would refuse. */
 static int
 check_target(int dir, const char *name, bool replace)
 {
@@ -216,7 +216,7 @@ run_create(struct request *request)
     return COPY_OK;
 }
 
-/* Everything that a file needs to get its name. */
+/* Checks a complete upload and gives it its name. */
 static enum copy_status
 publish(struct copy_open *open, const copy_commit_in_t *in)
 {
@@ -283,7 +283,7 @@ run_open(struct request *request)
     return COPY_OK;
 }
 
-/* Whether a download is still the file that was opened. */
+/* COPY_CHANGED: the file was written to since it was opened. */
 static enum copy_status
 unchanged(const struct copy_open *open)
 {
@@ -365,7 +365,7 @@ on_responded(const struct hg_cb_info *info)
     if (session == NULL)
         return HG_SUCCESS;
     if (info->ret == HG_SUCCESS)
-        session->alive = clock_seconds();
+        session->last_alive = clock_seconds();
     else
         copy_session_drop(session, HG_Error_to_string(info->ret));
     copy_session_unref(session);
@@ -430,7 +430,7 @@ copy_server_handle(hg_handle_t handle)
         status = run(&request);
         HG_Free_input(handle, &in);
     }
-    if (status == COPY_LATER)
+    if (status == COPY_PENDING)
         return HG_SUCCESS;
     out.status = status;
     copy_server_respond(server, request.session, handle, &out);

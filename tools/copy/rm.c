@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria copy rm`: removes what stands at the server, a directory after all
- * that is in it. Links are removed, never followed. */
+/* `talaria copy rm`: removes files, links and directories at the server, a
+ * directory after its contents. Links are never followed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,14 +12,14 @@
 #include "copy/report.h"
 #include "copy/signal.h"
 
-/* Something to be removed. */
+/* A file, link or directory to remove. */
 struct node {
     struct node *below; /* on the stack */
-    struct node *dir;   /* which it is in, or NULL: the user named it */
+    struct node *dir;   /* its directory, or NULL: from the command line */
     char *path;
     bool is_directory;
-    bool listed; /* what is in it was pushed above it */
-    bool failed; /* or something in it: it stays */
+    bool listed; /* its contents are on the stack above it */
+    bool failed; /* it or its contents could not be removed */
 };
 
 struct rm {
@@ -29,7 +29,6 @@ struct rm {
     uint64_t failed;
 };
 
-/* What is in a directory that stays needs no line for the directory. */
 static void
 fail(struct rm *rm, struct node *node, const char *reason)
 {
@@ -38,7 +37,7 @@ fail(struct rm *rm, struct node *node, const char *reason)
     rm->failed++;
 }
 
-/* Takes the path over, which may be NULL. Returns 0 or ENOMEM. */
+/* Takes over the path, which may be NULL. Returns 0 or ENOMEM. */
 static int
 push(struct rm *rm, struct node *dir, char *path, bool is_directory)
 {
@@ -70,7 +69,7 @@ pop(struct rm *rm)
 }
 
 static void
-look_into(struct rm *rm, struct node *node)
+push_entries(struct rm *rm, struct node *node)
 {
     struct copy_listing listing = {0};
     const char *reason = copy_listing_fetch(rm->client, node->path, &listing);
@@ -115,7 +114,7 @@ step(struct rm *rm)
         rm->failed++;
         pop(rm);
     } else if (node->is_directory && !node->listed) {
-        look_into(rm, node);
+        push_entries(rm, node);
     } else {
         if (!node->failed)
             remove_node(rm, node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria copy serve`: starts a server, tells its address, runs it until a
- * signal comes, and takes it down. */
+/* `talaria copy serve`: starts a server, prints its address, runs it until a
+ * signal is received, and stops it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,11 +18,11 @@
 #include "ping/ping.h"
 
 #define OPEN_DESCRIPTORS 2  /* of an upload: the file and its directory */
-#define PROGRESS_MS 250     /* until signals and silent clients are looked at */
+#define PROGRESS_MS 250     /* between checks for signals and idle clients */
 #define STOP_SECONDS 5.0    /* for running operations to end */
 #define HANDLERS_AT_ONCE 32 /* between two polls of the transport */
 
-/* The file with the address, which is removed only if it is still ours. */
+/* The address file. It is removed only if no other file has replaced it. */
 struct address_file {
     const char *path; /* NULL: not written */
     dev_t device;
@@ -55,7 +55,7 @@ progress(struct copy_server *server)
     return 0;
 }
 
-/* Running operations hold memory: they end before it is freed. */
+/* Ends all sessions and waits for running operations, which use memory. */
 static void
 drain(struct copy_server *server)
 {
@@ -74,7 +74,7 @@ run(struct copy_server *server)
 {
     int status = TOOL_OK;
 
-    while (!copy_signal_came() && status == TOOL_OK) {
+    while (!copy_signal_received() && status == TOOL_OK) {
         if (progress(server) < 0)
             status = TOOL_FAILED;
         copy_session_tick(server);
@@ -83,7 +83,7 @@ run(struct copy_server *server)
     return status;
 }
 
-/* Returns the server's own address as a string to be freed, or NULL. */
+/* Returns the server's address as a string to be freed, or NULL. */
 static char *
 own_address(struct copy_server *server)
 {
@@ -104,7 +104,7 @@ own_address(struct copy_server *server)
     return text;
 }
 
-/* Writes the file under another name first, so that nobody reads half of it. */
+/* Writes a temporary file and renames it, so that readers never see a part. */
 static int
 write_address_file(
     struct address_file *file, const char *path, const char *address)
@@ -150,7 +150,7 @@ remove_address_file(const struct address_file *file)
         unlink(file->path);
 }
 
-/* Tells the address. Returns 0, or -1 after a line about it. */
+/* Prints the address. Returns 0, or -1 after an error message. */
 static int
 announce(struct copy_server *server, struct address_file *file,
     const char *address_file)
@@ -159,7 +159,7 @@ announce(struct copy_server *server, struct address_file *file,
     int error = 0;
 
     if (address == NULL) {
-        copy_report_error("the transport", "has no address to tell");
+        copy_report_error("the transport", "has no address");
         return -1;
     }
     if (address_file != NULL) {
@@ -202,7 +202,7 @@ open_class(struct copy_server *server, const char *info)
     }
     server->hg_class = copy_proto_init(listen.info, true);
     if (server->hg_class == NULL) {
-        copy_report_error(listen.info, "can't open the transport");
+        copy_report_error(listen.info, "cannot open the transport");
         result = -1;
     } else {
         result = check_address(server, &listen);
@@ -218,19 +218,19 @@ start(struct copy_server *server, const char *info)
         return -1;
     copy_signal_catch();
     HG_Class_set_data(server->hg_class, server, NULL);
-    /* Requests are received as soon as there is a context. */
+    /* The context receives requests as soon as it exists. */
     if (copy_proto_register(
             server->hg_class, copy_server_handle, server->ids) == HG_SUCCESS &&
         ping_register(server->hg_class) == 0)
         server->context = HG_Context_create(server->hg_class);
     if (server->context == NULL) {
-        copy_report_error(info, "can't start the transport");
+        copy_report_error(info, "cannot start the transport");
         return -1;
     }
     return 0;
 }
 
-/* Returns 0, or -1: something is still in use, and was not freed. */
+/* Returns 0, or -1: something is still in use and was not freed. */
 static int
 stop(struct copy_server *server)
 {
@@ -243,12 +243,12 @@ stop(struct copy_server *server)
         ret = HG_Finalize(server->hg_class);
     if (ret == HG_SUCCESS)
         return 0;
-    copy_report_error("can't close the transport", HG_Error_to_string(ret));
+    copy_report_error("cannot close the transport", HG_Error_to_string(ret));
     return -1;
 }
 
-/* Each client may have a hundred descriptors open, all of them together half of
- * what there are: the others are for the transport, to let clients come. */
+/* Limits the files of all clients to half of the descriptors; the transport
+ * needs the others for connections. */
 static void
 allow_descriptors(struct copy_server *server)
 {
@@ -264,7 +264,7 @@ allow_descriptors(struct copy_server *server)
             : UINT_MAX;
 }
 
-/* What the command line names. Returns 0, or -1 after a line. */
+/* Opens the files of the command line. Returns 0, or -1 after an error. */
 static int
 open_files(struct copy_server *server, const struct copy_options *options)
 {

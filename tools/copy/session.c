@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clients of a server: how they are told apart, how it is noticed that they
- * are gone, and what is closed then. */
+/* The clients of a server: identification, liveness, and the end of
+ * sessions. */
 #include <stdio.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include "copy/session.h"
 
 #define SESSIONS_MAX 1024
-#define UNPROVEN_MAX 64 /* of them, without a proof */
+#define UNPROVEN_MAX 64 /* sessions that have not authenticated */
 #define UNPROVEN_SECONDS 10.0
-#define LOOK_SECONDS 1.0 /* how long a client may be silent unseen */
+#define PROBE_SECONDS 1.0 /* without a sign of life, before a probe */
 
 uint64_t
 copy_session_random(void)
@@ -24,7 +24,7 @@ copy_session_random(void)
     return number;
 }
 
-/* When nothing uses it any more: until then it has its descriptors. */
+/* Closes the descriptors. No chunk may use them. */
 static void
 free_open(struct copy_open *open)
 {
@@ -111,7 +111,7 @@ static void
 free_session(struct copy_session *session)
 {
     HG_Bulk_free(session->beacon);
-    HG_Bulk_free(session->eye);
+    HG_Bulk_free(session->probe_bulk);
     HG_Addr_free(session->server->hg_class, session->addr);
     free(session);
 }
@@ -124,7 +124,7 @@ copy_session_unref(struct copy_session *session)
 }
 
 static void
-say_dropped(const struct copy_session *session, const char *reason)
+log_dropped(const struct copy_session *session, const char *reason)
 {
     unsigned int uploads = 0;
 
@@ -144,7 +144,7 @@ copy_session_drop(struct copy_session *session, const char *reason)
     if (session->dropped)
         return;
     if (reason != NULL)
-        say_dropped(session, reason);
+        log_dropped(session, reason);
     while (*at != session)
         at = &(*at)->next;
     *at = session->next;
@@ -153,8 +153,8 @@ copy_session_drop(struct copy_session *session, const char *reason)
     session->refs++;
     while (session->opens != NULL)
         copy_open_close(session->opens);
-    if (session->look != HG_OP_ID_NULL)
-        HG_Bulk_cancel(session->look);
+    if (session->probe != HG_OP_ID_NULL)
+        HG_Bulk_cancel(session->probe);
     copy_chunk_cancel(session);
     copy_session_unref(session);
 }
@@ -162,37 +162,37 @@ copy_session_drop(struct copy_session *session, const char *reason)
 static enum copy_status
 share_beacon(struct copy_session *session, const copy_hello_in_t *hello)
 {
-    void *memory = &session->seen;
-    hg_size_t size = sizeof(session->seen);
+    void *memory = &session->probe_value;
+    hg_size_t size = sizeof(session->probe_value);
 
     if (HG_Bulk_create(session->server->hg_class, 1, &memory, &size,
-            HG_BULK_WRITE_ONLY, &session->eye) != HG_SUCCESS)
+            HG_BULK_WRITE_ONLY, &session->probe_bulk) != HG_SUCCESS)
         return COPY_NO_MEMORY;
     HG_Bulk_ref_incr(hello->beacon);
     session->beacon = hello->beacon;
-    session->light = hello->light;
+    session->beacon_value = hello->beacon_value;
     return COPY_OK;
 }
 
-/* A client that says hello has begun anew. Where proofs are wanted anybody may
- * say so in its name: what has one ends when the new one has one. */
+/* Drops the client's previous sessions: it has restarted. Hello alone does not
+ * drop a session with a proof, since any peer can send it. */
 static void
-drop_former(struct copy_session *session)
+drop_previous(struct copy_session *session)
 {
     struct copy_server *server = session->server;
     struct copy_session *next;
 
-    for (struct copy_session *former = server->sessions; former != NULL;
-         former = next) {
-        next = former->next;
-        if (former == session || (former->proven && !session->proven) ||
-            !HG_Addr_cmp(server->hg_class, former->addr, session->addr))
+    for (struct copy_session *previous = server->sessions; previous != NULL;
+         previous = next) {
+        next = previous->next;
+        if (previous == session || (previous->proven && !session->proven) ||
+            !HG_Addr_cmp(server->hg_class, previous->addr, session->addr))
             continue;
-        copy_session_drop(former, former->proven ? "has started again" : NULL);
+        copy_session_drop(previous, previous->proven ? "has restarted" : NULL);
     }
 }
 
-/* Clients without a proof take no room from others: drops the oldest. */
+/* Drops the oldest session without a proof if there are too many. */
 static void
 make_room(struct copy_server *server)
 {
@@ -236,12 +236,12 @@ copy_session_create(struct copy_server *server, hg_addr_t addr,
         return COPY_NO_MEMORY;
     }
     session->number = ++server->last_number;
-    session->heard = clock_seconds();
-    session->alive = session->heard;
+    session->last_request = clock_seconds();
+    session->last_alive = session->last_request;
     session->next = server->sessions;
     server->sessions = session;
     server->session_count++;
-    drop_former(session);
+    drop_previous(session);
     *session_p = session;
     return COPY_OK;
 }
@@ -255,8 +255,8 @@ copy_session_find(struct copy_server *server, uint64_t id, hg_addr_t addr)
         session = session->next;
     if (session == NULL || !HG_Addr_cmp(server->hg_class, session->addr, addr))
         return NULL;
-    session->heard = clock_seconds();
-    session->alive = session->heard;
+    session->last_request = clock_seconds();
+    session->last_alive = session->last_request;
     return session;
 }
 
@@ -275,46 +275,46 @@ copy_session_prove(struct copy_session *session, const token_key_t *proof,
         return COPY_DENIED;
     }
     session->proven = true;
-    drop_former(session);
+    drop_previous(session);
     token_prove(session->server->token, TOKEN_SERVER, &binding, proof_p);
     return COPY_OK;
 }
 
 static hg_return_t
-on_look(const struct hg_cb_info *info)
+on_probe(const struct hg_cb_info *info)
 {
     struct copy_session *session = info->arg;
 
     session->server->pending--;
-    session->look = HG_OP_ID_NULL;
+    session->probe = HG_OP_ID_NULL;
     if (info->ret != HG_SUCCESS)
         copy_session_drop(session, HG_Error_to_string(info->ret));
-    else if (session->seen != session->light)
-        copy_session_drop(session, "is another process now");
+    else if (session->probe_value != session->beacon_value)
+        copy_session_drop(session, "was replaced by another process");
     else
-        session->alive = clock_seconds();
+        session->last_alive = clock_seconds();
     copy_session_unref(session);
     return HG_SUCCESS;
 }
 
-/* A client that is stopped or busy with its own disk says nothing for a while,
- * as does one that was killed: its memory tells them apart. */
+/* Pulls the beacon of a silent client: the pull fails if the client is dead,
+ * and succeeds if it is stopped or waits for its disk. */
 static void
-look(struct copy_session *session)
+send_probe(struct copy_session *session)
 {
     struct copy_server *server = session->server;
     hg_return_t ret;
 
-    session->seen = ~session->light;
+    session->probe_value = ~session->beacon_value;
     session->refs++;
     server->pending++;
-    ret = HG_Bulk_transfer(server->context, on_look, session, HG_BULK_PULL,
-        session->addr, session->beacon, 0, session->eye, 0,
-        sizeof(session->seen), &session->look);
+    ret = HG_Bulk_transfer(server->context, on_probe, session, HG_BULK_PULL,
+        session->addr, session->beacon, 0, session->probe_bulk, 0,
+        sizeof(session->probe_value), &session->probe);
     if (ret == HG_SUCCESS)
         return;
     server->pending--;
-    session->look = HG_OP_ID_NULL;
+    session->probe = HG_OP_ID_NULL;
     copy_session_drop(session, HG_Error_to_string(ret));
     copy_session_unref(session);
 }
@@ -327,16 +327,16 @@ copy_session_tick(struct copy_server *server)
 
     for (struct copy_session *session = server->sessions; session != NULL;
          session = next) {
-        double silent = now - session->heard;
+        double silent = now - session->last_request;
 
         next = session->next;
         if (!session->proven && silent > UNPROVEN_SECONDS)
             copy_session_drop(session, NULL);
         else if (silent > server->idle)
             copy_session_drop(session, "idle for too long");
-        else if (session->proven && session->look == HG_OP_ID_NULL &&
-                 now - session->alive > LOOK_SECONDS)
-            look(session);
+        else if (session->proven && session->probe == HG_OP_ID_NULL &&
+                 now - session->last_alive > PROBE_SECONDS)
+            send_probe(session);
     }
     token_refusals_log(&server->refusals, "talaria copy", false);
     if (server->sessions == NULL)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SIGINT and SIGTERM as a wish to end, which loops ask for. */
+/* SIGINT and SIGTERM, as a flag that loops check. */
 #ifndef COPY_SIGNAL_H
 #define COPY_SIGNAL_H
 
 #include <stdbool.h>
 
-/* From now on the two signals are only noted. The second one of them ends the
- * program as usual. SIGXFSZ is ignored. To be called once more when a transport
- * is open: there are libraries that take the two for themselves. */
+/* Installs the handlers: the first signal sets the flag, the second one ends
+ * the program. SIGXFSZ is ignored. To be called again after a transport was
+ * opened, since some libraries install handlers of their own. */
 void copy_signal_catch(void);
 
-/* Says whether one has come. */
-bool copy_signal_came(void);
+/* Returns whether a signal was received. */
+bool copy_signal_received(void);
 
 #endif /* COPY_SIGNAL_H */

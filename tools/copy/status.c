@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Status numbers of the copy protocol: from errno values, and into words. */
+/* Status numbers of the copy protocol, from errno values and as messages. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 static const char *const texts[] = {
     [COPY_OK] = "done",
-    [COPY_INVALID] = "the server does not understand the request",
-    [COPY_OTHER_VERSION] = "the server speaks another version",
+    [COPY_INVALID] = "the server rejected the request as invalid",
+    [COPY_OTHER_VERSION] = "the server has another protocol version",
     [COPY_NO_SESSION] = "the server has closed the session",
     [COPY_NO_ID] = "the server does not know the transfer",
     [COPY_LIMIT] = "the server has reached a limit",
@@ -34,7 +34,7 @@ static const char *const texts[] = {
     [COPY_NOT_EMPTY] = "directory not empty",
     [COPY_IO] = "input/output error",
     [COPY_OTHER] = "failed at the server",
-    [COPY_LOST] = "the server is gone",
+    [COPY_LOST] = "the server is lost",
 };
 
 static const struct {
@@ -81,7 +81,7 @@ const char *
 copy_status_text(unsigned int status)
 {
     if (status >= sizeof(texts) / sizeof(texts[0]))
-        return "the server gives a reason that this version does not know";
+        return "the server returned an unknown status";
     return texts[status];
 }
 
@@ -90,7 +90,7 @@ copy_status_error_text(int error)
 {
     enum copy_status status = copy_status_of(error);
 
-    /* These say "the server", or nothing at all. */
+    /* These messages are about the server. */
     if (status < COPY_NOT_FOUND || status == COPY_OTHER)
         return strerror(error);
     return texts[status];

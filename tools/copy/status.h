@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a request ended, as a number that means the same on every machine. Inside
- * a process errors are errno values, with these of our own choice: EXDEV the
- * path leaves the directory, ELOOP a symbolic link is in the way, ENXIO neither
- * a file nor a directory, ESTALE changed while it was read, EBADMSG the
+/* The result of a request, as a number that is the same on all machines. Inside
+ * a process errors are errno values; some have a special meaning: EXDEV, the
+ * path leaves the directory; ELOOP, a symbolic link in the path; ENXIO, neither
+ * a file nor a directory; ESTALE, changed while it was read; EBADMSG, the
  * checksums differ. */
 #ifndef COPY_STATUS_H
 #define COPY_STATUS_H
 
-/* On the wire: numbers are never reused, new ones come at the end. */
+/* Sent between machines: append only. */
 enum copy_status {
     COPY_OK,
     COPY_INVALID,
@@ -37,17 +37,17 @@ enum copy_status {
     COPY_IO,
     COPY_OTHER,
     COPY_STATUS_COUNT,
-    COPY_LOST = COPY_STATUS_COUNT, /* never sent: there was no answer */
-    COPY_LATER                     /* never sent: the answer comes later */
+    COPY_LOST = COPY_STATUS_COUNT, /* never sent: no answer */
+    COPY_PENDING                   /* never sent: answered later */
 };
 
 /* Returns the status of an errno value; 0 is COPY_OK. */
 enum copy_status copy_status_of(int error);
 
-/* Returns words for a status, any number that a peer may have sent. */
+/* Returns the message of a status, which may be any number. */
 const char *copy_status_text(unsigned int status);
 
-/* Returns words for an errno value. */
+/* Returns the message of an errno value. */
 const char *copy_status_error_text(int error);
 
 #endif /* COPY_STATUS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files without a name, and how they get one in a single step. */
+/* Unnamed files, and publishing them atomically. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,8 +12,7 @@
 #include "copy/path.h"
 #include "copy/temp.h"
 
-/* Hidden names are tried until one is free; two of 64 random bits don't meet.
- */
+/* Attempts to find a free hidden name of 64 random bits. */
 #define NAME_TRIES 8
 
 int
@@ -28,16 +27,15 @@ copy_temp_name(char name_p[COPY_TEMP_NAME_SIZE])
     return 0;
 }
 
-/* The path by which a file without a name can be linked. (AT_EMPTY_PATH would
- * need a capability.) */
+/* The path by which an unnamed file can be linked. (AT_EMPTY_PATH requires a
+ * capability.) */
 static void
 descriptor_path(int fd, char *path, size_t size)
 {
     snprintf(path, size, "/proc/self/fd/%d", fd);
 }
 
-/* A root may not have /proc, without which a file without a name could never be
- * linked. */
+/* Without /proc an unnamed file cannot be linked. */
 static bool
 can_be_linked(int fd)
 {
@@ -51,8 +49,7 @@ can_be_linked(int fd)
     return can;
 }
 
-/* *fd_p is -1 when that can't be done here: the file system may not have
- * O_TMPFILE. */
+/* *fd_p: -1 if the file system does not support O_TMPFILE. */
 static int
 create_nameless(int dir, int *fd_p)
 {
@@ -104,7 +101,7 @@ link_nameless(const struct copy_temp *temp, const char *name)
     return 0;
 }
 
-/* Only rename can replace, and what it moves needs a name before. */
+/* Only rename replaces atomically, and it needs a file with a name. */
 static int
 give_hidden_name(struct copy_temp *temp)
 {
@@ -137,7 +134,7 @@ rename_fresh(struct copy_temp *temp, const char *name)
         0) {
         if (errno != EINVAL && errno != ENOSYS)
             return errno;
-        /* A file system without that flag: a link doesn't replace either. */
+        /* The file system lacks that flag; link does not replace either. */
         if (linkat(temp->dir, temp->name, temp->dir, name, 0) < 0)
             return errno;
         unlinkat(temp->dir, temp->name, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file that is being written and has no name yet. Where the file system can,
- * it has none at all and vanishes with the process, whatever ends that;
- * otherwise it has a hidden one (".talaria-...").
+/* A file that is being written. It has no name where the file system supports
+ * that (O_TMPFILE), and is removed when the process ends in any way; elsewhere
+ * it has a hidden name (".talaria-...").
  *
  * Functions that return an int return 0 or an errno value. */
 #ifndef COPY_TEMP_H
@@ -15,33 +15,32 @@
 #define COPY_TEMP_NAME_SIZE 40
 
 struct copy_temp {
-    int dir;                        /* the directory it is in */
+    int dir;                        /* its directory */
     int fd;                         /* for writing */
-    char name[COPY_TEMP_NAME_SIZE]; /* its hidden name, "" if it has none */
+    char name[COPY_TEMP_NAME_SIZE]; /* the hidden name, or "" */
 };
 
-/* Creates an empty file in the directory `dir`, a descriptor which belongs to
- * the file from now on; after an error it is the caller's. */
+/* Creates an empty file in the directory `dir` and takes over that descriptor,
+ * unless it fails. */
 int copy_temp_create(int dir, struct copy_temp *temp_p);
 
-/* What a file is published with. */
+/* The attributes of the published file. */
 struct copy_final {
-    uint64_t size; /* it may end in a hole */
+    uint64_t size; /* the file may end in a hole */
     mode_t mode;
     copy_time_t mtime;
-    bool replace; /* it may take the place of another file */
+    bool replace; /* replace an existing file */
 };
 
-/* Gives the file its size, permission bits, time and final name, and closes it.
- * EEXIST, EISDIR, EINVAL: no such time. After an error the file is still to be
- * dropped. */
+/* Sets size, permission bits, time and final name, and closes the file. EEXIST,
+ * EISDIR, EINVAL: invalid time. After an error the file must be dropped. */
 int copy_temp_publish(
     struct copy_temp *temp, const char *name, const struct copy_final *final);
 
-/* Closes the file, which vanishes. */
+/* Closes and removes the file. */
 void copy_temp_drop(struct copy_temp *temp);
 
-/* Makes up a hidden name, for what is to be renamed. EIO. */
+/* Makes a random hidden name. EIO: no random numbers. */
 int copy_temp_name(char name_p[COPY_TEMP_NAME_SIZE]);
 
 #endif /* COPY_TEMP_H */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names and sizes as they are shown. */
+/* Names and sizes as text. */
 #include "copy/text.h"
 
-/* Length of the UTF-8 sequence of a printable character that begins here, or 0.
- */
+/* Returns the length of a printable UTF-8 character at s, or 0. */
 static size_t
 utf8_length(const unsigned char *s)
 {
@@ -20,8 +19,8 @@ utf8_length(const unsigned char *s)
             return 0;
         c = c << 6 | (s[i] & 0x3fu);
     }
-    /* Among these: the second set of control characters (below U+00A0), and
-     * what makes a line read backwards (U+202A to U+202E, U+2066 to U+2069). */
+    /* Excludes C1 control characters (below U+00A0) and bidirectional controls
+     * (U+202A to U+202E, U+2066 to U+2069). */
     if (c < least[length] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ||
         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069))
         return 0;

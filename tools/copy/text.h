@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names and sizes as they are shown: a name from a peer can't play tricks with
- * the terminal. */
+/* Names and sizes as text. A peer's name cannot control the terminal. */
 #ifndef COPY_TEXT_H
 #define COPY_TEXT_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-/* Writes a name with control bytes, backslashes and what isn't UTF-8 as \xHH.
- */
+/* Writes a name; control bytes, backslashes and invalid UTF-8 as \xHH. */
 void copy_text_name(FILE *stream, const char *name);
 
 /* Writes a number of bytes for people, such as "12.3 MiB", into text. */

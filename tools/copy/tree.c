@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walking the sources of a put. Directories are read one at a time, each as a
- * whole, so that a deep tree doesn't hold descriptors. */
+/* Walks the sources of a put. Each directory is read completely before the next
+ * is opened, so that a deep tree needs few descriptors. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include "copy/link.h"
 #include "copy/tree.h"
 
-/* Of directories that the user asked for by --into. */
+/* Of the directories of --into. */
 #define INTO_MODE 0777
 
 static void
@@ -18,7 +18,7 @@ out_of_memory(struct copy_pipe *pipe, const char *path)
     copy_report_failed(&pipe->report, path, copy_status_error_text(ENOMEM));
 }
 
-/* Says why a path can't stand at the server. */
+/* Returns 0, or an errno value: the path is invalid at the server. */
 static int
 check_remote(const struct copy_pipe *pipe, const char *remote)
 {
@@ -27,7 +27,7 @@ check_remote(const struct copy_pipe *pipe, const char *remote)
     return error != 0 ? error : copy_client_path_check(pipe->client, remote);
 }
 
-/* Queues a directory; *made_p is its state, with a reference for the caller. */
+/* Queues a directory. *made_p: its state, with a reference for the caller. */
 static int
 add_directory(struct copy_pipe *pipe, struct copy_dir *parent,
     const char *local, const char *remote, mode_t mode,
@@ -51,7 +51,7 @@ add_directory(struct copy_pipe *pipe, struct copy_dir *parent,
     return 0;
 }
 
-/* Queues a directory, and remembers to read it. Takes the strings over. */
+/* Queues a directory, and its contents for the walk. Takes over the strings. */
 static int
 found_directory(struct copy_tree *tree, struct copy_pipe *pipe,
     struct copy_dir *parent, char *local, char *remote, size_t base,
@@ -62,7 +62,7 @@ found_directory(struct copy_tree *tree, struct copy_pipe *pipe,
     int error = found == NULL ? ENOMEM : 0;
 
     if (error == 0 && remote[0] == 0)
-        found->dir = copy_dir_ref(parent); /* the top is there */
+        found->dir = copy_dir_ref(parent); /* the top exists */
     else if (error == 0)
         error = add_directory(
             pipe, parent, local, remote, st->st_mode, &mtime, &found->dir);
@@ -97,7 +97,7 @@ found_file(struct copy_tree *tree, struct copy_pipe *pipe,
     return 0;
 }
 
-/* Sends a link as it is, if that is allowed. Takes the strings over. */
+/* Queues a link if it stays within the tree. Takes over the strings. */
 static int
 found_link(struct copy_pipe *pipe, struct copy_dir *parent, char *local,
     char *remote, size_t base, const struct stat *st)
@@ -139,7 +139,8 @@ found_link(struct copy_pipe *pipe, struct copy_dir *parent, char *local,
     return 0;
 }
 
-/* Sorts one thing that was found. Takes the strings over, which may be NULL. */
+/* Queues a directory entry or source. Takes over the strings, which may be
+ * NULL. */
 static void
 found(struct copy_tree *tree, struct copy_pipe *pipe, struct copy_dir *parent,
     char *local, char *remote, size_t base, const struct stat *st)
@@ -175,7 +176,7 @@ found(struct copy_tree *tree, struct copy_pipe *pipe, struct copy_dir *parent,
 }
 
 static void
-look_at_source(struct copy_tree *tree, struct copy_pipe *pipe, char *source)
+add_source(struct copy_tree *tree, struct copy_pipe *pipe, char *source)
 {
     struct stat st;
     char *local = strdup(source);
@@ -283,7 +284,7 @@ copy_tree_step(struct copy_tree *tree, struct copy_pipe *pipe)
 
     if (dir != NULL) {
         tree->dirs = dir->next;
-        /* What couldn't be made there needn't be read here. */
+        /* No need to read a directory that could not be created. */
         if (dir->dir == NULL || dir->dir->state != COPY_DIR_FAILED)
             read_directory(tree, pipe, dir);
         free_dir(dir);
@@ -292,7 +293,7 @@ copy_tree_step(struct copy_tree *tree, struct copy_pipe *pipe)
     if (tree->source_count == 0)
         return false;
     tree->source_count--;
-    look_at_source(tree, pipe, *tree->sources++);
+    add_source(tree, pipe, *tree->sources++);
     return true;
 }
 
