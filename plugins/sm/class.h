@@ -104,9 +104,10 @@ struct na_plugin_class {
     struct sm_conn *idle;   /* poll list of the others that can have one */
     uint32_t active_count;
     uint32_t idle_count;
-    uint64_t received;     /* messages */
-    struct sm_conn *conns; /* all that are in use */
-    struct sm_conn *ended; /* waiting for their last user */
+    uint64_t received;      /* messages */
+    struct sm_conn *conns;  /* all that are in use */
+    struct tp_list reports; /* of connections that are up, or down: work.h */
+    struct sm_conn *ended;  /* waiting for their last user */
     struct sm_conn *spare;
     struct sm_conn *stalled; /* have sends in their queue */
     uint32_t called;         /* connections without a hello yet */

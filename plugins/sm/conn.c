@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lists of a class that connections are in, and waking a peer. */
+/* The lists of a class that connections are in, what they report, and waking a
+ * peer. */
 #include "conn.h"
 #include "address.h"
 #include "socket.h"
@@ -10,6 +11,52 @@ sm_conn_name(const struct sm_conn *conn)
     const na_plugin_addr *addr = conn->peer != NULL ? conn->peer : conn->called;
 
     return addr != NULL ? addr->name : "a caller";
+}
+
+static void
+report(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (!conn->up && conn->down == NA_PLUGIN_OK)
+        tp_list_append(&cls->reports, &conn->report);
+}
+
+void
+sm_conn_up(na_plugin_class *cls, struct sm_conn *conn)
+{
+    report(cls, conn);
+    conn->up = true;
+}
+
+void
+sm_conn_down(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
+{
+    if (conn->down != NA_PLUGIN_OK)
+        return;
+    report(cls, conn);
+    conn->down = status;
+}
+
+void
+sm_conn_lost(na_plugin_class *cls, struct sm_conn *conn)
+{
+    if (conn->down != NA_PLUGIN_OK)
+        return;
+    TP_LOG(cls->host, DEBUG, "%s (process %d) has hung up or ended",
+        sm_conn_name(conn), (int) conn->process.pid);
+    conn->hung_up = true;
+    sm_conn_down(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
+}
+
+void
+sm_conn_break(na_plugin_class *cls, struct sm_conn *conn, const char *wrong)
+{
+    if (conn->down == NA_PLUGIN_E_PROTOCOL_ERROR)
+        return;
+    TP_LOG(cls->host, WARNING, "connection with %s (process %d) ended: %s",
+        sm_conn_name(conn), (int) conn->process.pid, wrong);
+    tp_count(&cls->counters.broken, 1);
+    sm_conn_down(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
+    conn->down = NA_PLUGIN_E_PROTOCOL_ERROR; /* also of one that was lost */
 }
 
 void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection, the poll lists it is in, and the list of those that have sends
- * waiting. establish.h has its begin, teardown.h its end. */
+/* A connection, the poll lists it is in, the list of those that have sends
+ * waiting, and what it reports to progress: that it is up, or down. establish.h
+ * has its begin, work.h its end. */
 #ifndef SM_CONN_H
 #define SM_CONN_H
 
@@ -76,13 +77,31 @@ struct sm_conn {
                                     NULL before it did */
     uint32_t requests_first;
     uint32_t requests_count;
-    bool emulating;       /* emulated or requests are not empty */
-    struct sm_conn *next; /* in class.conns, .spare or .ended */
+    bool emulating;        /* emulated or requests are not empty */
+    struct tp_link report; /* in class.reports, if it is one of these: */
+    bool up;               /* its peer has said hello */
+    int32_t down;          /* the status that it ends with, if it is not OK; */
+    bool hung_up;          /* what is left in its ring is delivered before */
+    struct sm_conn *next;  /* in class.conns, .spare or .ended */
     struct sm_conn *prev;
 };
 
 /* Name for log lines. */
 const char *sm_conn_name(const struct sm_conn *conn);
+
+/* Reports that its peer has said hello. [progress] */
+void sm_conn_up(na_plugin_class *cls, struct sm_conn *conn);
+
+/* Reports that it is to be ended, with the status of what is pending to or from
+ * its peer; the first report counts. [progress] */
+void sm_conn_down(na_plugin_class *cls, struct sm_conn *conn, int32_t status);
+
+/* The same for a peer that has hung up or ended. */
+void sm_conn_lost(na_plugin_class *cls, struct sm_conn *conn);
+
+/* The same for a peer that has broken the protocol; logs how. */
+void sm_conn_break(
+    na_plugin_class *cls, struct sm_conn *conn, const char *wrong);
 
 /* Sends a wake-up to the peer. [progress or lock] */
 void sm_conn_wake_peer(na_plugin_class *cls, struct sm_conn *conn);

@@ -12,7 +12,7 @@
 #include "hello.h"
 #include "memfd.h"
 #include "socket.h"
-#include "teardown.h"
+#include "work.h"
 
 #define CALL_TIMEOUT_NS (10 * TP_SECOND) /* a backlog that stays full */
 #define CONNECT_TRIES 4 /* a peer that is lost again and again meanwhile */
@@ -138,15 +138,14 @@ sm_connect_to(na_plugin_class *cls, na_plugin_addr *addr)
         cls->retries++;
         ret = NA_PLUGIN_OK;
     }
-    if (ret != NA_PLUGIN_OK) {
-        sm_conn_end(cls, conn, ret);
-        goto drop_lock;
-    }
-    /* release: pairs with the acquire of a sender */
-    atomic_store_explicit(&addr->conn, conn, memory_order_release);
+    if (ret != NA_PLUGIN_OK)
+        sm_conn_down(cls, conn, ret);
+    else
+        /* release: pairs with the acquire of a sender */
+        atomic_store_explicit(&addr->conn, conn, memory_order_release);
 
 drop_lock:
-    tp_lock_drop(&cls->progress);
+    sm_work_unlock(cls);
     return ret;
 }
 
@@ -177,25 +176,20 @@ sm_connect_lock(
 void
 sm_connect_retry(na_plugin_class *cls, uint64_t now)
 {
-    struct sm_conn *next;
-
-    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
-        next = conn->next;
-        if (conn->state == SM_CONN_CALLED && now >= conn->deadline_ns) {
-            sm_conn_end(cls, conn, NA_PLUGIN_E_TIMEOUT);
-            continue;
-        }
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
+        if (conn->state == SM_CONN_CALLED && now >= conn->deadline_ns)
+            sm_conn_down(cls, conn, NA_PLUGIN_E_TIMEOUT);
         if (conn->state != SM_CONN_RETRY || now < conn->retry_ns)
             continue;
         int32_t ret = call(cls, conn);
         if (ret == NA_PLUGIN_OK) {
             cls->retries--;
         } else if (ret != NA_PLUGIN_E_AGAIN) {
-            sm_conn_end(cls, conn, ret);
+            sm_conn_down(cls, conn, ret);
         } else if (now >= conn->deadline_ns) {
             TP_LOG(cls->host, INFO, "sm://%s accepts no connection",
                 conn->called->name);
-            sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
+            sm_conn_down(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
         } else {
             conn->retry_ns = now + SM_CONNECT_RETRY_NS;
         }

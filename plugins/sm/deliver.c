@@ -4,7 +4,6 @@
 #include "deliver.h"
 #include "emulated_rma.h"
 #include "match.h"
-#include "teardown.h"
 
 /* A message for a context that this class does not have. */
 static void
@@ -38,8 +37,8 @@ deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_conn *conn,
     return outcome;
 }
 
-/* A record of a put or get. */
-static enum sm_taken
+/* A record of a put or get; false if it is invalid. */
+static bool
 take_rma(na_plugin_class *cls, struct sm_conn *conn, uint64_t word)
 {
     struct sm_ring_rx *rx = &conn->rx;
@@ -48,24 +47,23 @@ take_rma(na_plugin_class *cls, struct sm_conn *conn, uint64_t word)
 
     if (wrong != NULL) {
         sm_conn_break(cls, conn, wrong);
-        return SM_BROKEN;
+        return false;
     }
     conn->blocked = NULL;
     if (sm_ring_advance(rx, sm_ring_length(word)))
         sm_conn_wake_peer(cls, conn);
-    return SM_TAKEN;
+    return true;
 }
 
-enum sm_taken
+bool
 sm_deliver_next(na_plugin_class *cls, struct sm_conn *conn,
     struct sm_batch *batch, uint64_t word, bool force)
 {
     struct sm_ring_rx *rx = &conn->rx;
 
     if (!sm_ring_valid(rx, word)) {
-        sm_batch_unlock(batch);
         sm_conn_break(cls, conn, "invalid record in its ring");
-        return SM_BROKEN;
+        return false;
     }
     if (sm_ring_kind(word) == SM_RING_RMA) {
         sm_batch_unlock(batch);
@@ -96,28 +94,25 @@ sm_deliver_next(na_plugin_class *cls, struct sm_conn *conn,
     }
     conn->blocked = outcome == TP_FULL ? ctx : NULL;
     if (outcome == TP_FULL)
-        return SM_HELD_BACK;
+        return false;
     if (sm_ring_advance(rx, message.length))
         sm_conn_wake_peer(cls, conn);
     cls->received++;
-    return SM_TAKEN;
+    return true;
 }
 
-bool
-sm_deliver_all(
-    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
+void
+sm_deliver_all(na_plugin_class *cls, struct sm_conn *conn)
 {
+    struct sm_batch batch = {.ctx = NULL};
     /* a ring holds no more records than lines: a peer that goes on writing does
      * not keep this class busy for ever */
     uint32_t left = conn->rx.capacity / SM_RING_LINE;
-    enum sm_taken outcome = SM_TAKEN;
     uint64_t word;
 
-    while (left-- != 0 && outcome == SM_TAKEN &&
-           (word = sm_ring_peek(&conn->rx)) != 0)
-        outcome = sm_deliver_next(cls, conn, batch, word, true);
-    sm_batch_unlock(batch);
-    return outcome != SM_BROKEN;
+    while (left-- != 0 && (word = sm_ring_peek(&conn->rx)) != 0 &&
+           sm_deliver_next(cls, conn, &batch, word, true))
+        ;
 }
 
 bool

@@ -40,22 +40,15 @@ sm_deliver_report(na_plugin_class *cls, struct sm_conn *conn)
         sm_conn_wake_peer(cls, conn);
 }
 
-/* What became of the record at the front of a ring. */
-enum sm_taken {
-    SM_TAKEN,
-    SM_HELD_BACK, /* its context has no room */
-    SM_BROKEN,    /* it is invalid: the connection has ended */
-};
-
-/* Delivers the record that word announces. force: whatever the bounds.
- * [progress] */
-enum sm_taken sm_deliver_next(na_plugin_class *cls, struct sm_conn *conn,
+/* Delivers the record that word announces; whether the next one may follow: not if
+ * it is held back for want of room in its context, or invalid. force: whatever the
+ * bounds. [progress] */
+bool sm_deliver_next(na_plugin_class *cls, struct sm_conn *conn,
     struct sm_batch *batch, uint64_t word, bool force);
 
-/* Delivers all that is left in a connection's ring, whatever the bounds. False:
- * it was broken, and the connection has ended. [progress] */
-bool sm_deliver_all(
-    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch);
+/* Delivers all that is left in a connection's ring, whatever the bounds.
+ * [progress] */
+void sm_deliver_all(na_plugin_class *cls, struct sm_conn *conn);
 
 /* Whether a connection has a message that can be delivered now. [progress] */
 bool sm_deliver_waits(na_plugin_class *cls, struct sm_conn *conn);

@@ -51,7 +51,8 @@ sm_conn_make(na_plugin_class *cls)
     conn->sent = 0;
     conn->misses = 0;
     conn->blocked = NULL;
-    conn->polled = conn->wakeup_due = false;
+    conn->polled = conn->wakeup_due = conn->up = conn->hung_up = false;
+    conn->down = NA_PLUGIN_OK;
     conn->retry_ns = conn->deadline_ns = 0;
     conn->prev = NULL;
     conn->next = cls->conns;
@@ -109,7 +110,7 @@ sm_conn_make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p)
 }
 
 const char *
-sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
+sm_conn_greet(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_hello *hello, const struct sm_hello_fds *fds)
 {
     const char *wrong = fds->ring < 0 ? "it has sent no ring"
@@ -129,28 +130,44 @@ sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
         sm_addr_free(cls, peer);
         return "it has the name of this class";
     }
-    sm_conn_poll(cls, conn);
 
-    bool ordered =
-        !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
     tp_lock_take(&conn->lock);
     conn->owner = hello->owner;
     conn->emulates = (hello->flags & SM_HELLO_EMULATES) != 0;
-    conn->tx.ordered = ordered;
+    conn->tx.ordered =
+        !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
     conn->peer = peer;
     conn->state = SM_CONN_UP;
-    if (atomic_load_explicit(&peer->conn, memory_order_relaxed) == NULL)
+    tp_lock_drop(&conn->lock);
+    sm_conn_up(cls, conn);
+    return NULL;
+}
+
+void
+sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn)
+{
+    na_plugin_addr *peer = conn->peer;
+    struct sm_conn *former =
+        atomic_load_explicit(&peer->conn, memory_order_relaxed);
+
+    conn->up = false;
+    sm_conn_poll(cls, conn);
+    if (former == NULL) {
+        tp_lock_take(&conn->lock);
         /* release: pairs with the acquire of a sender */
         atomic_store_explicit(&peer->conn, conn, memory_order_release);
-    tp_lock_drop(&conn->lock);
-
+        tp_lock_drop(&conn->lock);
+    } else if (former != conn && former->fd >= 0 &&
+               sm_socket_ended(former->fd)) {
+        /* answers would go there until its end is noticed */
+        sm_conn_lost(cls, former);
+    }
     if (conn->called != NULL && conn->called != peer) {
         sm_addr_alias(cls, conn->called, peer);
         sm_match_rename(cls, conn->called, peer);
     }
     sm_sleepers_tell(cls, conn);
     tp_count(&cls->counters.connects, 1);
-    TP_LOG(cls->host, DEBUG, "%s: connected, process %d, %s", conn->peer->name,
-        (int) conn->process.pid, ordered ? "fences" : "membarrier");
-    return NULL;
+    TP_LOG(cls->host, DEBUG, "%s: connected, process %d, %s", peer->name,
+        (int) conn->process.pid, conn->tx.ordered ? "fences" : "membarrier");
 }

@@ -25,9 +25,13 @@ int32_t sm_conn_attach(na_plugin_class *cls, struct sm_conn *conn, int fd,
 int sm_conn_make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p);
 
 /* The peer has said hello: maps its ring and its registry, notes its name, and
- * begins to receive. NULL, or what is wrong with the peer; the connection is to
- * be broken then. */
-const char *sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn,
+ * reports the connection up. NULL, or what is wrong with the peer; the connection
+ * is to be broken then. */
+const char *sm_conn_greet(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_hello *hello, const struct sm_hello_fds *fds);
+
+/* A connection that is up: its ring is polled from here on, and the addresses of
+ * its peer lead to it. */
+void sm_conn_begin(na_plugin_class *cls, struct sm_conn *conn);
 
 #endif /* SM_ESTABLISH_H */

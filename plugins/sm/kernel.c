@@ -6,33 +6,32 @@
 #include "kernel.h"
 #include "listen.h"
 #include "packet.h"
-#include "teardown.h"
+#include "work.h"
 
 #define EVENTS 32
 #define KERNEL_NS 20000 /* between two looks of a busy poller */
 
 void
-sm_kernel_check(na_plugin_class *cls, uint64_t now, struct sm_batch *batch)
+sm_kernel_check(na_plugin_class *cls, uint64_t now)
 {
     struct epoll_event events[EVENTS];
 
-    sm_conn_recycle(cls);
+    sm_work_recycle(cls);
     int count = epoll_wait(cls->epoll, events, EVENTS, 0);
     for (int i = 0; i < count; i++) {
         uint64_t tag = events[i].data.u64;
         if (tag == SM_LISTEN_TAG_NAME || tag == SM_LISTEN_TAG_SHORT) {
             sm_listen_accept(cls,
-                tag == SM_LISTEN_TAG_NAME ? cls->name_fd : cls->short_fd, now,
-                batch);
+                tag == SM_LISTEN_TAG_NAME ? cls->name_fd : cls->short_fd, now);
             continue;
         }
         struct sm_conn *conn =
             (struct sm_conn *) (uintptr_t) (tag & ~UINT64_C(1));
-        /* it may have ended by an event before this one */
-        if (conn->state == SM_CONN_FREE)
+        /* by an event before this one */
+        if (conn->down != NA_PLUGIN_OK)
             continue;
-        if ((tag & 1) != 0 || !sm_packet_read(cls, conn, batch))
-            sm_packet_lose(cls, conn, batch);
+        if ((tag & 1) != 0 || !sm_packet_read(cls, conn))
+            sm_packet_lose(cls, conn);
     }
 
     if (cls->retries != 0 || cls->called != 0)

@@ -5,12 +5,8 @@
 
 #include "class.h"
 
-struct sm_batch;
-
-/* Asks the kernel what is new, and acts on it; messages that a lost peer has left
- * are delivered to batch. [progress] */
-void sm_kernel_check(
-    na_plugin_class *cls, uint64_t now, struct sm_batch *batch);
+/* Asks the kernel what is new, and acts on it. [progress] */
+void sm_kernel_check(na_plugin_class *cls, uint64_t now);
 
 /* How long until sm_kernel_check has something to do by the clock, in
  * nanoseconds; UINT64_MAX: never. [progress] */

@@ -21,8 +21,8 @@
 #include "rma.h"
 #include "shared.h"
 #include "sleepers.h"
-#include "teardown.h"
 #include "wait.h"
+#include "work.h"
 
 /* The smallest ring for these messages, as large as wanted if that is more. */
 static uint32_t
@@ -131,7 +131,7 @@ sm_class_open(const na_plugin_host *host, const na_plugin_open_info *info,
 void
 sm_class_close(na_plugin_class *cls)
 {
-    sm_conn_fini(cls);
+    sm_work_fini(cls);
     sm_listen_fini(cls);
     for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
         na_plugin_ctx *ctx = sm_class_context(cls, i);
@@ -246,5 +246,5 @@ sm_ctx_destroy(na_plugin_ctx *ctx)
 
     /* sends of other contexts to this one */
     sm_ctx_finish_all(&held, NA_PLUGIN_E_HOSTUNREACH);
-    tp_lock_drop(&cls->progress);
+    sm_work_unlock(cls);
 }

@@ -14,7 +14,6 @@
 #include "listen.h"
 #include "packet.h"
 #include "socket.h"
-#include "teardown.h"
 
 #define CALLED_MAX 256 /* callers without a hello at a time */
 #define ACCEPTS 16     /* callers answered at a time */
@@ -110,10 +109,10 @@ drop_oldest_caller(na_plugin_class *cls)
 {
     struct sm_conn *oldest = NULL;
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next)
-        if (conn->state == SM_CONN_CALLED)
+        if (conn->state == SM_CONN_CALLED && conn->down == NA_PLUGIN_OK)
             oldest = conn;
     if (oldest != NULL)
-        sm_conn_end(cls, oldest, NA_PLUGIN_E_TIMEOUT);
+        sm_conn_down(cls, oldest, NA_PLUGIN_E_TIMEOUT);
 }
 
 /* Why a caller is refused, NULL if it is not. */
@@ -128,14 +127,15 @@ refusal(const na_plugin_class *cls, const struct sm_process *process)
         return NULL;
     for (const struct sm_conn *conn = cls->conns; conn != NULL;
          conn = conn->next)
-        count += conn->process.uid == process->uid;
+        count +=
+            conn->process.uid == process->uid && conn->down == NA_PLUGIN_OK;
     return count < cls->user_connections ? NULL
                                          : "its user has enough connections";
 }
 
 /* Makes a connection of a new caller. */
 static void
-admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
+admit(na_plugin_class *cls, int fd, uint64_t now)
 {
     struct sm_process process;
     struct sm_conn *conn = NULL;
@@ -160,16 +160,15 @@ admit(na_plugin_class *cls, int fd, uint64_t now, struct sm_batch *batch)
     cls->called++;
     conn->deadline_ns = now + SM_LISTEN_HELLO_NS;
     if (sm_conn_attach(cls, conn, fd, &process) != NA_PLUGIN_OK) {
-        sm_conn_end(cls, conn, NA_PLUGIN_E_NOMEM);
+        sm_conn_down(cls, conn, NA_PLUGIN_E_NOMEM);
         return;
     }
-    if (!sm_packet_read(cls, conn, batch) || process.dead)
-        sm_packet_lose(cls, conn, batch);
+    if (!sm_packet_read(cls, conn) || process.dead)
+        sm_packet_lose(cls, conn);
 }
 
 void
-sm_listen_accept(
-    na_plugin_class *cls, int listener, uint64_t now, struct sm_batch *batch)
+sm_listen_accept(na_plugin_class *cls, int listener, uint64_t now)
 {
     int fd;
     int error = 0;
@@ -178,7 +177,7 @@ sm_listen_accept(
         error = sm_socket_accept(listener, &fd);
         if (error != 0)
             break;
-        admit(cls, fd, now, batch);
+        admit(cls, fd, now);
     }
     if (error != EMFILE && error != ENFILE && error != ENOMEM &&
         error != ENOBUFS)

@@ -12,8 +12,6 @@
 #define SM_LISTEN_HELLO_NS (5 * TP_SECOND) /* for a caller to say hello */
 #define SM_LISTEN_PAUSE_NS (100 * TP_MS)   /* when out of descriptors */
 
-struct sm_batch;
-
 /* Binds and listens as the class was opened: its unique name, and the short one
  * if there is a prefix (NULL: none) that is free. */
 int32_t sm_listen_init(na_plugin_class *cls, const char *prefix);
@@ -23,8 +21,7 @@ void sm_listen_fini(na_plugin_class *cls);
 
 /* Accepts callers. Out of descriptors, the sockets are not watched for a while,
  * or they would keep everyone awake. [progress] */
-void sm_listen_accept(
-    na_plugin_class *cls, int listener, uint64_t now, struct sm_batch *batch);
+void sm_listen_accept(na_plugin_class *cls, int listener, uint64_t now);
 
 /* Watches them again. [progress] */
 void sm_listen_resume(na_plugin_class *cls);

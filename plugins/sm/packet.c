@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include "access.h"
-#include "address.h"
-#include "deliver.h"
 #include "establish.h"
 #include "hello.h"
 #include "mapping.h"
@@ -15,7 +13,6 @@
 #include "packet.h"
 #include "sleepers.h"
 #include "socket.h"
-#include "teardown.h"
 
 #define DRAIN_ROUNDS 64 /* packets read at a time */
 
@@ -27,29 +24,11 @@ proven(const na_plugin_class *cls, const struct sm_conn *conn,
         cls, conn->process.pid, hello->owner, answer, hello->proof);
 }
 
-/* Ends the caller's former connection if the caller has closed it: answers would
- * go there until its end is noticed. */
-static void
-lose_former(
-    na_plugin_class *cls, const struct sm_hello *hello, struct sm_batch *batch)
-{
-    na_plugin_addr *peer;
-
-    if (sm_addr_get(cls, hello->name, hello->name_length, &peer) !=
-        NA_PLUGIN_OK)
-        return;
-    struct sm_conn *former =
-        atomic_load_explicit(&peer->conn, memory_order_relaxed);
-    if (former != NULL && former->fd >= 0 && sm_socket_ended(former->fd))
-        sm_packet_lose(cls, former, batch);
-    sm_addr_free(cls, peer);
-}
-
 /* Answers the hello of a caller: its ring is read from here on, and it gets one
  * to read from. */
 static void
 answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
-    const struct sm_hello_fds *fds, struct sm_batch *batch)
+    const struct sm_hello_fds *fds)
 {
     int ring = -1;
 
@@ -58,7 +37,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
         TP_LOG(cls->host, WARNING,
             "process %d speaks version %u of the protocol, this class %d",
             (int) conn->process.pid, hello->major, SM_HELLO_MAJOR);
-        sm_conn_end(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
+        sm_conn_down(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
         return;
     }
 
@@ -67,7 +46,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     if (wrong == NULL && !proven(cls, conn, hello, false)) {
         sm_hello_refuse_caller(
             cls, conn->fd, &conn->process, "it does not have this class's key");
-        sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
+        sm_conn_down(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }
     if (wrong == NULL) {
@@ -76,10 +55,9 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
             wrong = sm_memfd_error(error);
     }
     if (wrong == NULL) {
-        lose_former(cls, hello, batch);
         sm_conn_set_state(conn, SM_CONN_FREE);
         cls->called--;
-        wrong = sm_conn_begin(cls, conn, hello, fds);
+        wrong = sm_conn_greet(cls, conn, hello, fds);
     }
     /* that a caller has hung up already will show */
     if (wrong == NULL) {
@@ -106,7 +84,7 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     if (hello->major == SM_HELLO_MAJOR &&
         hello->status == NA_PLUGIN_E_PERMISSION) {
         sm_hello_log_refusal(cls, sm_conn_name(conn));
-        sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
+        sm_conn_down(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }
     if (hello->major != SM_HELLO_MAJOR)
@@ -118,11 +96,11 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     if (wrong == NULL && !proven(cls, conn, hello, true)) {
         TP_LOG(cls->host, ERROR, "%s does not hold the key of this class",
             sm_conn_name(conn));
-        sm_conn_end(cls, conn, NA_PLUGIN_E_PERMISSION);
+        sm_conn_down(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;
     }
     if (wrong == NULL)
-        wrong = sm_conn_begin(cls, conn, hello, fds);
+        wrong = sm_conn_greet(cls, conn, hello, fds);
     if (wrong != NULL)
         sm_conn_break(cls, conn, wrong);
 }
@@ -171,8 +149,7 @@ sm_packet_take_wakeup(na_plugin_class *cls, struct sm_conn *conn)
 }
 
 bool
-sm_packet_read(
-    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
+sm_packet_read(na_plugin_class *cls, struct sm_conn *conn)
 {
     struct sm_hello hello;
     struct sm_hello_fds fds;
@@ -186,7 +163,7 @@ sm_packet_read(
     if (got <= 0)
         return got == 0;
     if (conn->state == SM_CONN_CALLED)
-        answer(cls, conn, &hello, &fds, batch);
+        answer(cls, conn, &hello, &fds);
     else
         take_answer(cls, conn, &hello, &fds);
     sm_hello_close(&fds);
@@ -194,17 +171,9 @@ sm_packet_read(
 }
 
 void
-sm_packet_lose(
-    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch)
+sm_packet_lose(na_plugin_class *cls, struct sm_conn *conn)
 {
     if (conn->state == SM_CONN_CALLED)
-        sm_packet_read(cls, conn, batch);
-    if (conn->state == SM_CONN_FREE)
-        return;
-
-    TP_LOG(cls->host, DEBUG, "%s (process %d) has hung up or ended",
-        sm_conn_name(conn), (int) conn->process.pid);
-    if (conn->state == SM_CONN_UP && !sm_deliver_all(cls, conn, batch))
-        return;
-    sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
+        sm_packet_read(cls, conn);
+    sm_conn_lost(cls, conn);
 }

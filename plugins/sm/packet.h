@@ -5,16 +5,12 @@
 
 #include "conn.h"
 
-struct sm_batch;
-
 /* Reads from a connection's socket; false when the peer has hung up. */
-bool sm_packet_read(
-    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch);
+bool sm_packet_read(na_plugin_class *cls, struct sm_conn *conn);
 
-/* The peer has hung up or died: what it left in the ring is delivered to batch
- * first, also if its hello is still to be read. */
-void sm_packet_lose(
-    na_plugin_class *cls, struct sm_conn *conn, struct sm_batch *batch);
+/* The peer has hung up or died: reports it, and reads its hello if that is still
+ * to be read. */
+void sm_packet_lose(na_plugin_class *cls, struct sm_conn *conn);
 
 /* Takes the wake-up that a peer has sent, or is about to send, so that it does
  * not disturb the next sleep. */

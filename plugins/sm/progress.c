@@ -13,6 +13,7 @@
 #include "self.h"
 #include "sleepers.h"
 #include "wait.h"
+#include "work.h"
 
 #define CLOCK_POLLS 32U  /* between two looks at the clock, */
 #define SELDOM_NS 200000 /* a sixteenth of that if they were so long apart */
@@ -66,19 +67,15 @@ take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     return true;
 }
 
-/*
- * Takes messages of a connection, the first of which word announces, as long as
- * there is room for events; a number of them, then it is the next one's turn.
- * *next_p: the new end of the events. SM_BROKEN: the connection has ended, and
- * ctx->lock, which is held else, has been dropped.
- */
-static enum sm_taken
+/* Takes messages of a connection, the first of which word announces, as long as
+ * there is room for events; a number of them, then it is the next one's turn. The
+ * new end of the events. [progress, ctx->lock] */
+static na_plugin_event *
 take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
-    uint64_t word, na_plugin_event **next_p, na_plugin_event *end)
+    uint64_t word, na_plugin_event *next, na_plugin_event *end)
 {
-    na_plugin_event *next = *next_p;
-    enum sm_taken outcome = SM_TAKEN;
     uint32_t left = TURN;
+    bool more = true;
 
     conn->misses = 0;
     do {
@@ -89,16 +86,13 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
             continue;
         }
         struct sm_batch batch = {ctx, next, end, true};
-        outcome = sm_deliver_next(cls, conn, &batch, word, false);
+        more = sm_deliver_next(cls, conn, &batch, word, false);
         next = batch.next;
-        if (outcome != SM_TAKEN)
-            break;
         /* a record of a put or get has dropped it */
         sm_batch_lock(&batch);
-    } while (
-        next != end && --left != 0 && (word = sm_ring_peek(&conn->rx)) != 0);
-    *next_p = next;
-    return outcome;
+    } while (more && next != end && --left != 0 &&
+             (word = sm_ring_peek(&conn->rx)) != 0);
+    return next;
 }
 
 /* Looks at the rings of all active connections, beginning where the last poll ran
@@ -121,13 +115,14 @@ scan_active(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
         } else {
             if (!locked)
                 tp_lock_take(&ctx->lock);
-            locked = take(cls, ctx, conn, word, &next, end) != SM_BROKEN;
+            locked = true;
+            next = take(cls, ctx, conn, word, next, end);
             if (next == end)
                 left = 1;
         }
         conn = around;
     }
-    /* NULL: there was one only, and it has ended */
+    /* NULL: there was one only, and it is idle now */
     if (cls->active != NULL)
         cls->active = conn;
     if (locked)
@@ -159,11 +154,9 @@ scan_idle(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 
 /* Looks at the clock, and asks the kernel if it is time to: in more of the polls
  * if they are rare. [progress] */
-static __attribute__((noinline)) na_plugin_event *
-look_around(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
+static __attribute__((noinline)) void
+look_around(na_plugin_class *cls)
 {
-    na_plugin_class *cls = ctx->cls;
-    struct sm_batch batch = {ctx, next, end, false};
     uint64_t now = tp_now();
 
     cls->countdown =
@@ -171,9 +164,9 @@ look_around(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
     cls->look_ns = now;
     if (cls->kernel_due || now >= cls->kernel_ns) {
         sm_sleepers_look(cls, now);
-        sm_kernel_check(cls, now, &batch);
+        sm_kernel_check(cls, now);
+        sm_work(cls);
     }
-    return batch.next;
 }
 
 /* Takes what has arrived, for the whole class. [progress] */
@@ -182,11 +175,8 @@ advance(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
 
-    if (--cls->countdown == 0) {
-        next = look_around(ctx, next, end);
-        if (next == end)
-            return next;
-    }
+    if (--cls->countdown == 0)
+        look_around(cls);
     next = scan_active(ctx, next, end, false);
     if (cls->idle_count != 0)
         next = scan_idle(ctx, next, end);
@@ -209,7 +199,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         sm_queue_flush(cls);
         sm_emulated_flush(cls);
         sm_self_refill(cls);
-        tp_lock_drop(&cls->progress);
+        sm_work_unlock(cls);
     }
     /* a slice takes long: what is to be reported does not wait for it */
     if (atomic_load_explicit(&cls->pending, memory_order_relaxed) != 0 &&
@@ -232,7 +222,7 @@ go_on(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     next = scan_active(ctx, next, end, locked);
     if (cls->idle_count != 0)
         next = scan_idle(ctx, next, end);
-    tp_lock_drop(&cls->progress);
+    sm_work_unlock(cls);
     return (int32_t) (next - events);
 }
 
@@ -262,7 +252,7 @@ go_on_after_clock(
 
     cls->countdown = 1;
     next = advance(ctx, events, end);
-    tp_lock_drop(&cls->progress);
+    sm_work_unlock(cls);
     return (int32_t) (next - events);
 }
 
@@ -272,7 +262,7 @@ go_on_idle(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     na_plugin_event *next)
 {
     next = scan_idle(ctx, next, end);
-    tp_lock_drop(&ctx->cls->progress);
+    sm_work_unlock(ctx->cls);
     return (int32_t) (next - events);
 }
 

@@ -6,7 +6,7 @@
 #include "conn.h"
 #include "match.h"
 #include "rma.h"
-#include "teardown.h"
+#include "work.h"
 
 /* Sends from the front of a connection's queue what the ring has room for, into
  * done; the first that has waited too long goes into late. [conn->lock] */
@@ -58,10 +58,8 @@ sm_queue_flush(na_plugin_class *cls)
                 sm_conn_name(conn), (int) conn->process.pid);
             sm_ctx_finish_all(&late, NA_PLUGIN_E_TIMEOUT);
         }
-        if (broken) {
+        if (broken)
             sm_conn_break(cls, conn, "invalid consumer index in its ring");
-            link = &cls->stalled;
-        }
     }
 }
 
@@ -163,17 +161,14 @@ sm_cancel(na_plugin_ctx *ctx, void *operation)
 void
 sm_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
 {
-    struct sm_conn *next;
-
     tp_lock_take(&cls->progress);
     /* a connection that ends may take the unique name's address with it */
     na_plugin_addr *peer = sm_addr_unique(addr);
     sm_addr_hold(cls, peer);
-    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
-        next = conn->next;
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next)
         if (conn->peer == peer || conn->called == peer || conn->called == addr)
-            sm_conn_end(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
-    }
+            sm_conn_down(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
+    sm_work(cls);
     sm_match_end_peer(cls, peer, NA_PLUGIN_E_HOSTUNREACH, true);
     sm_addr_free(cls, peer);
     tp_lock_drop(&cls->progress);

@@ -13,6 +13,7 @@
 #include "rma.h"
 #include "sleepers.h"
 #include "wait.h"
+#include "work.h"
 
 int32_t
 sm_wait_init(na_plugin_ctx *ctx)
@@ -35,7 +36,6 @@ static bool
 clear_bits(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
-    struct sm_conn *next;
     bool woken = false;
 
     if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
@@ -43,8 +43,7 @@ clear_bits(na_plugin_ctx *ctx)
     atomic_store_explicit(&ctx->bits_set, false, memory_order_relaxed);
     atomic_fetch_sub_explicit(&ctx->pending, 1, memory_order_relaxed);
     cls->sleepers--;
-    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
-        next = conn->next; /* the wake-up may end the connection */
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
         if (conn->state == SM_CONN_UP &&
             !sm_ring_clear_sleeper(&conn->rx, ctx->id)) {
             woken = true;
@@ -79,7 +78,7 @@ sm_wait_disarm(na_plugin_ctx *ctx)
         /* the kernel tells what else has ended the sleep */
         if (!clear_bits(ctx))
             cls->countdown = 1;
-        tp_lock_drop(&cls->progress);
+        sm_work_unlock(cls);
     }
 }
 
@@ -102,13 +101,10 @@ static void
 set_bits(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
-    struct sm_conn *next;
 
-    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = next) {
-        next = conn->next; /* the wake-up may end the connection */
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next)
         if (conn->state == SM_CONN_UP && conn->wakeup_due)
             sm_packet_take_wakeup(cls, conn);
-    }
     sm_sleepers_watch(cls);
     cls->slept = true;
     if (!atomic_load_explicit(&ctx->bits_set, memory_order_relaxed)) {
@@ -128,12 +124,13 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     uint64_t sleep_ns = 0;
 
     tp_lock_take(&cls->progress);
+    set_bits(ctx);
+    sm_work(cls);
     tp_lock_take(&ctx->lock);
     atomic_store_explicit(&ctx->armed, true, memory_order_relaxed);
     bool busy = ctx->ready.head != NULL;
     tp_lock_drop(&ctx->lock);
 
-    set_bits(ctx);
     uint64_t queue_ns = sm_queue_arm(cls);
     busy = sm_emulated_arm(cls) || busy;
 

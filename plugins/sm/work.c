@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ending connections. */
+/* Consuming what connections report: they begin, and end. */
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "address.h"
 #include "context.h"
+#include "deliver.h"
 #include "emulated_rma.h"
+#include "establish.h"
 #include "mapping.h"
 #include "match.h"
 #include "socket.h"
-#include "teardown.h"
+#include "work.h"
 
 /* Detaches a connection from its addresses: no sender finds it any more. Another
  * connection to the same peer takes its place. Returns its queued sends. */
@@ -36,8 +38,8 @@ detach(na_plugin_class *cls, struct sm_conn *conn)
 
     for (struct sm_conn *other = cls->conns; other != NULL;
          other = other->next) {
-        if (conn->peer == NULL || other == conn || other->peer != conn->peer ||
-            other->state != SM_CONN_UP)
+        if (conn->peer == NULL || other->peer != conn->peer ||
+            other->state != SM_CONN_UP || other->down != NA_PLUGIN_OK)
             continue;
         tp_lock_take(&other->lock);
         if (atomic_load_explicit(&conn->peer->conn, memory_order_relaxed) ==
@@ -108,9 +110,15 @@ close_descriptors(na_plugin_class *cls, struct sm_conn *conn)
     tp_lock_drop(&conn->lock);
 }
 
-void
-sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
+/* Ends a connection: what is pending to or from its peer ends, its memory and
+ * descriptors are freed. */
+static void
+end(na_plugin_class *cls, struct sm_conn *conn)
 {
+    if (conn->hung_up && conn->state == SM_CONN_UP)
+        sm_deliver_all(cls, conn);
+
+    int32_t status = conn->down;
     if (conn->state == SM_CONN_RETRY)
         cls->retries--;
     if (conn->state == SM_CONN_CALLED)
@@ -148,16 +156,21 @@ sm_conn_end(na_plugin_class *cls, struct sm_conn *conn, int32_t status)
 }
 
 void
-sm_conn_break(na_plugin_class *cls, struct sm_conn *conn, const char *wrong)
+sm_work_on(na_plugin_class *cls)
 {
-    TP_LOG(cls->host, WARNING, "connection with %s (process %d) ended: %s",
-        sm_conn_name(conn), (int) conn->process.pid, wrong);
-    tp_count(&cls->counters.broken, 1);
-    sm_conn_end(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
+    struct tp_link *link;
+
+    while ((link = tp_list_pop(&cls->reports)) != NULL) {
+        struct sm_conn *conn = TP_OBJECT(link, struct sm_conn, report);
+        if (conn->up)
+            sm_conn_begin(cls, conn);
+        if (conn->down != NA_PLUGIN_OK)
+            end(cls, conn);
+    }
 }
 
 void
-sm_conn_recycle(na_plugin_class *cls)
+sm_work_recycle(na_plugin_class *cls)
 {
     struct sm_conn **link = &cls->ended;
 
@@ -178,11 +191,12 @@ sm_conn_recycle(na_plugin_class *cls)
 }
 
 void
-sm_conn_fini(na_plugin_class *cls)
+sm_work_fini(na_plugin_class *cls)
 {
-    while (cls->conns != NULL)
-        sm_conn_end(cls, cls->conns, NA_PLUGIN_E_HOSTUNREACH);
-    sm_conn_recycle(cls);
+    for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next)
+        sm_conn_down(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
+    sm_work(cls);
+    sm_work_recycle(cls);
     while (cls->spare != NULL) {
         struct sm_conn *conn = cls->spare;
         cls->spare = conn->next;
