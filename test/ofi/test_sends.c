@@ -407,6 +407,31 @@ START_TEST(sends_to_a_sleeping_context_wake_it_whoever_reads_them)
 }
 END_TEST
 
+/* A message of an operation, or a ping, is in the queue of its peer when the class
+ * is closed: it is not taken for an address that the program has kept. */
+START_TEST(sends_that_wait_when_the_class_closes_leave_no_address)
+{
+    static unsigned char bytes[LONG];
+    uint64_t end = now_ns() + DEADLINE_NS;
+    na_plugin_event event;
+    struct pair pair;
+
+    awkward_set("EAGAIN", "1000000");
+    pair_open_with(&pair, "ofi.probe_interval", "10ms");
+    int32_t ret = _i == 0 ? pair.a.ops->send_unexpected(pair.a.ctx, pair.a_op,
+                                bytes, LONG, NULL, pair.to_b, 0, 0, 0)
+                          : pair.a.ops->recv_expected(pair.a.ctx, pair.a_op,
+                                bytes, LONG, NULL, pair.to_b, 0, 0, 0);
+    ck_assert_int_eq(ret, NA_PLUGIN_PENDING);
+    while (_i == 1 && node_counter(&pair.a, "pings") == 0) {
+        ck_assert(!poll_one(&pair.a, &event));
+        ck_assert_msg(now_ns() < end, "no ping was queued");
+    }
+    ck_assert_uint_eq(node_counter(&pair.a, "sends_queued"), _i == 0 ? 1 : 0);
+    pair_close(&pair);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -422,5 +447,7 @@ main(void)
     tcase_add_test(cases, sends_that_waited_do_not_keep_their_class_awake);
     tcase_add_test(
         cases, sends_to_a_sleeping_context_wake_it_whoever_reads_them);
+    tcase_add_loop_test(
+        cases, sends_that_wait_when_the_class_closes_leave_no_address, 0, 2);
     return run_case("ofi sends", cases);
 }
