@@ -116,11 +116,13 @@ check_include() {
     fi
     case $from in
     subprojects/*)
-        # By its bare name alone: that is how an installed one is found.
-        if [ "$from" != "$room" ] && [[ $name == */* ||
-            ! $room =~ ^(include|abi)$ ]]; then
-            fail "$what: $from sees only what is installed"
-        fi
+        # By the name alone under which an installed one is found.
+        case $room:$name in
+        "$from":* | plugins/common:common/*) ;;
+        include:*/* | abi:*/*) fail "$what: $from sees only what is installed" ;;
+        include:* | abi:*) ;;
+        *) fail "$what: $from sees only what is installed" ;;
+        esac
         ;;
     *)
         allowed "$from" "$room" ||
@@ -253,8 +255,11 @@ self_test() {
         '#include "na_plugin.h"
 #include "check/kit.h"
 #include "common/tool.h"'
+    control 'a subproject into a plugin' 'sees only what is installed' \
+        subprojects/control/a.c '#include "sm/control_x.h"'
     control 'a subproject and what is installed' ok \
         subprojects/control/a.c '#include "na_plugin.h"
+#include "common/control_x.h"
 #include <control_x.h>'
 }
 
