@@ -25,9 +25,9 @@ _Static_assert(sizeof(na_plugin_segment) % _Alignof(struct bulk_part) == 0 &&
 
 struct hg_bulk *
 bulk_alloc(struct bulk_class *bulk_class, uint32_t segment_count,
-    const uint32_t part_counts[BULK_SIDES], size_t bytes)
+    const uint32_t part_counts[RT_TRANSPORTS], size_t bytes)
 {
-    size_t parts = (size_t) part_counts[BULK_MAIN] + part_counts[BULK_SM];
+    size_t parts = (size_t) part_counts[RT_MAIN] + part_counts[RT_LOCAL];
     size_t zeroed = sizeof(struct hg_bulk) +
                     segment_count * sizeof(na_plugin_segment) +
                     parts * sizeof(struct bulk_part);
@@ -41,12 +41,12 @@ bulk_alloc(struct bulk_class *bulk_class, uint32_t segment_count,
     atomic_init(&bulk->refs, 1);
     bulk->segment_count = segment_count;
     bulk->segments = (na_plugin_segment *) (bulk + 1);
-    bulk->sides[BULK_MAIN].parts =
+    bulk->sides[RT_MAIN].parts =
         (struct bulk_part *) (bulk->segments + segment_count);
-    bulk->sides[BULK_MAIN].part_count = part_counts[BULK_MAIN];
-    bulk->sides[BULK_SM].parts =
-        bulk->sides[BULK_MAIN].parts + part_counts[BULK_MAIN];
-    bulk->sides[BULK_SM].part_count = part_counts[BULK_SM];
+    bulk->sides[RT_MAIN].part_count = part_counts[RT_MAIN];
+    bulk->sides[RT_LOCAL].parts =
+        bulk->sides[RT_MAIN].parts + part_counts[RT_MAIN];
+    bulk->sides[RT_LOCAL].part_count = part_counts[RT_LOCAL];
     bulk->wire = (unsigned char *) bulk + front;
     return bulk;
 }
@@ -93,7 +93,7 @@ static void
 bulk_destroy(struct hg_bulk *bulk)
 {
     bulk_owned_forget(bulk);
-    for (unsigned side = 0; side < BULK_SIDES; side++) {
+    for (unsigned side = 0; side < RT_TRANSPORTS; side++) {
         free_parts(bulk, side);
         na_peer_release(&bulk->sides[side].addr);
     }
@@ -225,7 +225,7 @@ self_with_form(struct na_class *na_class, na_plugin_addr **addr_p)
 static hg_return_t
 bind(struct hg_bulk *bulk)
 {
-    for (unsigned side = 0; side < BULK_SIDES; side++) {
+    for (unsigned side = 0; side < RT_TRANSPORTS; side++) {
         struct na_class *na_class = bulk_side_class(bulk->bulk_class, side);
         struct hg_addr *addr = &bulk->sides[side].addr;
         na_plugin_addr *self;
@@ -237,7 +237,7 @@ bind(struct hg_bulk *bulk)
         if (ret == NA_SUCCESS) {
             na_peer_set(addr, na_class, self);
             addr->self = true;
-        } else if (side == BULK_MAIN) {
+        } else if (side == RT_MAIN) {
             return (hg_return_t) ret;
         }
     }
@@ -250,14 +250,14 @@ static hg_return_t
 register_sides(struct hg_bulk *bulk, const na_plugin_segment *filled,
     size_t count, const struct hg_bulk_attr *attrs)
 {
-    hg_return_t ret = register_side(bulk, BULK_MAIN, filled, count, attrs);
+    hg_return_t ret = register_side(bulk, RT_MAIN, filled, count, attrs);
 
     if (ret != HG_SUCCESS || !bulk->bulk_class->sm_class ||
-        register_side(bulk, BULK_SM, filled, count, attrs) == HG_SUCCESS)
+        register_side(bulk, RT_LOCAL, filled, count, attrs) == HG_SUCCESS)
         return ret;
     LOG_INFO(
         BULK, "%zu segments are not registered for peers of this node", count);
-    free_parts(bulk, BULK_SM);
+    free_parts(bulk, RT_LOCAL);
     /* Peers who know us by shared memory will need our other address. */
     (void) bind(bulk);
     return HG_SUCCESS;
@@ -346,7 +346,7 @@ HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count, void **buf_ptrs,
 {
     static const struct hg_bulk_attr host = {.mem_type = HG_MEM_TYPE_HOST};
     struct bulk_class *bulk_class = bulk_class_of(hg_class);
-    uint32_t parts[BULK_SIDES], filled;
+    uint32_t parts[RT_TRANSPORTS], filled;
     struct hg_bulk *bulk;
     hg_return_t ret;
     bool missing;
@@ -359,8 +359,8 @@ HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count, void **buf_ptrs,
     filled = survey(count, buf_ptrs, buf_sizes, &missing);
     if (device_refused(bulk_class, attrs, missing))
         return HG_OPNOTSUPPORTED;
-    parts[BULK_MAIN] = parts_needed(bulk_class->na_class, filled);
-    parts[BULK_SM] = parts_needed(bulk_class->sm_class, filled);
+    parts[RT_MAIN] = parts_needed(bulk_class->na_class, filled);
+    parts[RT_LOCAL] = parts_needed(bulk_class->sm_class, filled);
     bulk = bulk_alloc(bulk_class, count, parts, missing ? count : 0);
     if (!bulk)
         return HG_NOMEM;
@@ -401,10 +401,10 @@ HG_Bulk_get_addr(hg_bulk_t handle)
     if (!handle || !handle->bound)
         return HG_ADDR_NULL;
     /* A peer's by shared memory, where that is known to lead to it. */
-    if (handle->remote && handle->sides[BULK_SM].addr.addr)
-        return &handle->sides[BULK_SM].addr;
-    return handle->sides[BULK_MAIN].addr.addr ? &handle->sides[BULK_MAIN].addr
-                                              : HG_ADDR_NULL;
+    if (handle->remote && handle->sides[RT_LOCAL].addr.addr)
+        return &handle->sides[RT_LOCAL].addr;
+    return handle->sides[RT_MAIN].addr.addr ? &handle->sides[RT_MAIN].addr
+                                            : HG_ADDR_NULL;
 }
 
 uint8_t

@@ -12,6 +12,7 @@
 #include "na/context.h"
 #include "na/peer.h"
 #include "na_sm.h"
+#include "rt/transport.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,9 +20,6 @@
 #include <sys/queue.h>
 
 struct bulk_op;
-
-/* The transports of a class, as what descriptors have of each is numbered. */
-enum { BULK_MAIN, BULK_SM, BULK_SIDES };
 
 /* The class's own descriptors that have been serialized, by number: a peer may
  * bring one back. All zero at first. */
@@ -54,7 +52,7 @@ struct bulk_context {
     struct na_context *sm_context; /* of sm_class, or NULL */
     struct base_completion_queue completions;
     struct base_lock bulk_lock;
-    LIST_HEAD(, bulk_op) free_ops[BULK_SIDES];
+    LIST_HEAD(, bulk_op) free_ops[RT_TRANSPORTS];
     LIST_HEAD(, bulk_op) all_ops; /* new ones come before the first */
     _Atomic uint32_t op_count; /* transfers whose callback has not returned */
 };
@@ -75,7 +73,7 @@ bulk_context_of(hg_context_t *context)
 static inline struct na_class *
 bulk_side_class(const struct bulk_class *bulk_class, unsigned side)
 {
-    return side == BULK_MAIN ? bulk_class->na_class : bulk_class->sm_class;
+    return side == RT_MAIN ? bulk_class->na_class : bulk_class->sm_class;
 }
 
 /* No descriptor is left. */
@@ -120,7 +118,7 @@ struct hg_bulk {
     bool device; /* local: the memory is none that a processor reads */
     uint32_t segment_count;
     hg_size_t size;
-    struct bulk_side sides[BULK_SIDES];
+    struct bulk_side sides[RT_TRANSPORTS];
     _Atomic uint64_t number; /* among the owner's, 0: none */
 
     na_plugin_segment *segments; /* local */
@@ -137,7 +135,7 @@ struct hg_bulk {
 /* A descriptor with one reference and room for that many segments, for parts
  * of each side, and for bytes of wire form; the bytes aside, zeroed. */
 struct hg_bulk *bulk_alloc(struct bulk_class *bulk_class,
-    uint32_t segment_count, const uint32_t part_counts[BULK_SIDES],
+    uint32_t segment_count, const uint32_t part_counts[RT_TRANSPORTS],
     size_t bytes);
 
 /* Writes the wire form (wire.c), with flags as HG_Bulk_serialize: *size_p are

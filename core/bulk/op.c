@@ -21,7 +21,7 @@ op_create(struct bulk_context *context, unsigned side)
     op->context = context;
     op->side = side;
     op->na_context =
-        side == BULK_MAIN ? context->na_context : context->sm_context;
+        side == RT_MAIN ? context->na_context : context->sm_context;
     base_lock_init(&op->lock, na_class->single_context);
     for (unsigned i = 0; i < BULK_LANES; i++) {
         op->lanes[i] = (struct na_op *) ((char *) op + offsets[i]);
@@ -81,7 +81,7 @@ bulk_context_init(struct bulk_context *context, struct bulk_class *bulk_class,
     context->na_context = na_context;
     base_completion_queue_init(&context->completions, single);
     base_lock_init(&context->bulk_lock, single);
-    for (unsigned side = 0; side < BULK_SIDES; side++)
+    for (unsigned side = 0; side < RT_TRANSPORTS; side++)
         LIST_INIT(&context->free_ops[side]);
     LIST_INIT(&context->all_ops);
     atomic_init(&context->op_count, 0);
@@ -92,7 +92,7 @@ bulk_context_finish(struct bulk_context *context)
 {
     struct bulk_op *op;
 
-    for (unsigned side = 0; side < BULK_SIDES; side++)
+    for (unsigned side = 0; side < RT_TRANSPORTS; side++)
         while ((op = LIST_FIRST(&context->free_ops[side])) != NULL) {
             LIST_REMOVE(op, next);
             bulk_op_destroy(op);

@@ -308,13 +308,13 @@ find_side(const struct bulk_request *request, unsigned *side_p,
     const struct hg_addr **addr_p)
 {
     const struct hg_addr *addr = request->addr;
-    const struct hg_addr *other = &request->origin->sides[BULK_MAIN].addr;
+    const struct hg_addr *other = &request->origin->sides[RT_MAIN].addr;
     unsigned side = addr->na_class == request->local->bulk_class->na_class
-                        ? BULK_MAIN
-                        : BULK_SM;
+                        ? RT_MAIN
+                        : RT_LOCAL;
 
-    if (!usable(request, side) && usable(request, BULK_MAIN) && other->addr) {
-        side = BULK_MAIN;
+    if (!usable(request, side) && usable(request, RT_MAIN) && other->addr) {
+        side = RT_MAIN;
         addr = other;
     }
     if (!usable(request, side)) {
@@ -381,7 +381,7 @@ prepare(struct bulk_context *context, const struct bulk_request *request,
 {
     hg_return_t ret = check(context, request);
     const struct hg_addr *addr = request->addr;
-    unsigned side = BULK_MAIN;
+    unsigned side = RT_MAIN;
     struct bulk_op *op;
 
     *memory_p = NULL;

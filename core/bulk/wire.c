@@ -148,7 +148,7 @@ put_section(
     before = writer->size;
     for (uint32_t i = 0; ret == NA_SUCCESS && i < count; i++)
         ret = put_part(writer, na_class, &side->parts[i]);
-    if (ret == NA_SUCCESS && bulk->bound && kind == BULK_SM) {
+    if (ret == NA_SUCCESS && bulk->bound && kind == RT_LOCAL) {
         put_u64(writer, bulk->bulk_class->host.high);
         put_u64(writer, bulk->bulk_class->host.low);
     }
@@ -195,16 +195,16 @@ static na_return_t
 put_descriptor(struct writer *writer, struct hg_bulk *bulk, unsigned long flags)
 {
     bool data = (flags & HG_BULK_EAGER) && bulk_may_be_eager(bulk);
-    bool sides[BULK_SIDES] = {true, bulk->sides[BULK_SM].usable};
+    bool sides[RT_TRANSPORTS] = {true, bulk->sides[RT_LOCAL].usable};
     na_return_t ret = NA_SUCCESS;
 
-    if ((flags & HG_BULK_SM) && sides[BULK_SM])
-        sides[BULK_MAIN] = false;
+    if ((flags & HG_BULK_SM) && sides[RT_LOCAL])
+        sides[RT_MAIN] = false;
     if (data && !bulk->bound)
-        sides[BULK_MAIN] = sides[BULK_SM] = false;
+        sides[RT_MAIN] = sides[RT_LOCAL] = false;
     put_header(
-        writer, bulk, data, (uint8_t) (sides[BULK_MAIN] + sides[BULK_SM]));
-    for (unsigned kind = 0; ret == NA_SUCCESS && kind < BULK_SIDES; kind++)
+        writer, bulk, data, (uint8_t) (sides[RT_MAIN] + sides[RT_LOCAL]));
+    for (unsigned kind = 0; ret == NA_SUCCESS && kind < RT_TRANSPORTS; kind++)
         if (sides[kind])
             ret = put_section(writer, bulk, kind, data);
     return ret;
@@ -302,7 +302,7 @@ struct parsed {
     uint64_t owner;
     uint64_t number;
     const unsigned char *data;
-    struct section sections[BULK_SIDES]; /* for each of our transports */
+    struct section sections[RT_TRANSPORTS]; /* for each of our transports */
     size_t wire_size;
 };
 
@@ -366,7 +366,7 @@ static void
 choose(const struct bulk_class *bulk_class, struct parsed *parsed,
     const struct section *section)
 {
-    for (unsigned side = 0; side < BULK_SIDES; side++) {
+    for (unsigned side = 0; side < RT_TRANSPORTS; side++) {
         const struct na_class *na_class = bulk_side_class(bulk_class, side);
         struct section *chosen = &parsed->sections[side];
 
@@ -424,7 +424,7 @@ decode_addr(
     na_plugin_addr *addr;
     na_return_t ret;
 
-    if (kind == BULK_SM) {
+    if (kind == RT_LOCAL) {
         const unsigned char *node = get(body, 2 * sizeof(uint64_t));
 
         if (!node)
@@ -433,8 +433,8 @@ decode_addr(
         theirs.low = u64_at(node + 8);
         /* On another node, or on one that does not know itself, shared memory
          * does not lead to the owner. */
-        if (side == BULK_SM && ((host.high == 0 && host.low == 0) ||
-                                   !NA_SM_Host_id_cmp(host, theirs)))
+        if (side == RT_LOCAL && ((host.high == 0 && host.low == 0) ||
+                                    !NA_SM_Host_id_cmp(host, theirs)))
             return HG_SUCCESS;
     }
     if (body->left == 0)
@@ -478,9 +478,9 @@ static hg_return_t
 decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
     struct hg_bulk **bulk_p)
 {
-    const uint32_t part_counts[BULK_SIDES] = {
-        parsed->sections[BULK_MAIN].part_count,
-        parsed->sections[BULK_SM].part_count};
+    const uint32_t part_counts[RT_TRANSPORTS] = {
+        parsed->sections[RT_MAIN].part_count,
+        parsed->sections[RT_LOCAL].part_count};
     struct hg_bulk *bulk =
         bulk_alloc(bulk_class, 0, part_counts, parsed->wire_size);
     bool unreached, main_read;
@@ -500,20 +500,20 @@ decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
     bulk->size = parsed->size;
     bulk->owner = parsed->owner;
     atomic_init(&bulk->number, parsed->number);
-    ret = decode_side(bulk, BULK_MAIN, &parsed->sections[BULK_MAIN]);
+    ret = decode_side(bulk, RT_MAIN, &parsed->sections[RT_MAIN]);
     /* An owner that doesn't listen is known to nobody but those who it has
      * called, by that transport: a peer of its node has the other one. */
     unreached = ret == HG_OPNOTSUPPORTED && bulk->bound;
     main_read = ret == HG_SUCCESS;
     if (ret == HG_SUCCESS || unreached)
-        ret = decode_side(bulk, BULK_SM, &parsed->sections[BULK_SM]);
-    if (ret == HG_SUCCESS && unreached && !bulk->sides[BULK_SM].addr.addr)
+        ret = decode_side(bulk, RT_LOCAL, &parsed->sections[RT_LOCAL]);
+    if (ret == HG_SUCCESS && unreached && !bulk->sides[RT_LOCAL].addr.addr)
         ret = HG_OPNOTSUPPORTED;
     /* What the node's transport cannot read, of another version of it for one,
      * leaves the main one. */
-    if (ret == HG_PROTOCOL_ERROR && main_read &&
-        bulk->sides[BULK_MAIN].usable && !bulk->bound) {
-        bulk->sides[BULK_SM].usable = false;
+    if (ret == HG_PROTOCOL_ERROR && main_read && bulk->sides[RT_MAIN].usable &&
+        !bulk->bound) {
+        bulk->sides[RT_LOCAL].usable = false;
         ret = HG_SUCCESS;
     }
     if (ret == HG_SUCCESS)

@@ -51,12 +51,12 @@ na_options(const struct hg_init_info *info)
 static void
 lay_out(struct hg_class *hg_class)
 {
-    struct na_class *classes[HG_NETS] = {
+    struct na_class *classes[RT_TRANSPORTS] = {
         hg_class->bulk.na_class, hg_class->bulk.sm_class};
-    const struct na_class *widest = classes[HG_NET_MAIN];
+    const struct na_class *widest = classes[RT_MAIN];
     size_t end = sizeof(struct hg_handle);
 
-    for (unsigned i = 0; i < HG_NETS && classes[i]; i++) {
+    for (unsigned i = 0; i < RT_TRANSPORTS && classes[i]; i++) {
         hg_net_init(&hg_class->nets[i], classes[i]);
         hg_class->net_count = i + 1;
         if (classes[i]->opened.op_size > widest->opened.op_size)

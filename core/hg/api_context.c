@@ -59,7 +59,7 @@ open_ports(struct hg_context *context, uint8_t id)
 
         if (na_context && i > 0)
             ret = na_progress_add(
-                context->ports[HG_NET_MAIN].na_context->progress, na_context);
+                context->ports[RT_MAIN].na_context->progress, na_context);
         if (!na_context || ret != NA_SUCCESS) {
             NA_Context_destroy(net->na_class, na_context);
             close_ports(context);
@@ -111,10 +111,10 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     context->local_side = &hg_local_side;
     if (open_ports(context, id) != HG_SUCCESS)
         goto free_context;
-    na_context = context->ports[HG_NET_MAIN].na_context;
+    na_context = context->ports[RT_MAIN].na_context;
     bulk_context_init(&context->bulk, &hg_class->bulk, na_context);
-    if (context->port_count > HG_NET_SM)
-        context->bulk.sm_context = context->ports[HG_NET_SM].na_context;
+    if (context->port_count > RT_LOCAL)
+        context->bulk.sm_context = context->ports[RT_LOCAL].na_context;
     na_context->progress->queue = &context->bulk.completions;
     na_progress_fail_init(na_context->progress, hg_context_fail, context);
     base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
@@ -258,7 +258,7 @@ HG_Context_destroy(hg_context_t *context)
     close_ports(context);
     hg_fetches_discard(context);
     hg_pool_finish(context);
-    for (unsigned i = 0; i < HG_NETS; i++)
+    for (unsigned i = 0; i < RT_TRANSPORTS; i++)
         hg_multi_close(context->ports[i].multi);
     if (context->data && context->data_free)
         context->data_free(context->data);

@@ -36,7 +36,7 @@ HG_Create(
     if (!context || !handle_p)
         return HG_INVALID_ARG;
     port = addr ? hg_context_port(context, addr->na_class)
-                : &context->ports[HG_NET_MAIN];
+                : &context->ports[RT_MAIN];
     if (!port)
         return HG_INVALID_ARG;
     if (id != 0) {

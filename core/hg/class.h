@@ -34,7 +34,7 @@ struct hg_class {
     size_t recv_at;
     na_sm_id_t host; /* with a second net, as the next: see host_address.h */
     char user[HG_HOST_USER_MAX];
-    struct hg_net nets[HG_NETS];
+    struct hg_net nets[RT_TRANSPORTS];
     unsigned net_count;
     struct hg_registry registry;
     struct hg_limits limits;

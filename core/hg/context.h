@@ -30,7 +30,7 @@ struct hg_context {
     _Atomic bool accepting; /* requests are received */
     _Atomic bool ending;    /* what waits for a handle gets none any more */
     _Atomic bool out_of_receives; /* of a port */
-    struct hg_port ports[HG_NETS];
+    struct hg_port ports[RT_TRANSPORTS];
     unsigned port_count;
     struct base_lock loopback_lock; /* loopback.c: which answer is awaited */
     _Atomic uint32_t answering;     /* threads that deliver such an answer */
@@ -51,12 +51,11 @@ hg_context_na(const struct hg_context *context)
 static inline struct hg_port *
 hg_context_port(struct hg_context *context, const struct na_class *na_class)
 {
-    if (__builtin_expect(
-            na_class == context->ports[HG_NET_MAIN].net.na_class, 1))
-        return &context->ports[HG_NET_MAIN];
-    if (context->port_count > HG_NET_SM &&
-        na_class == context->ports[HG_NET_SM].net.na_class)
-        return &context->ports[HG_NET_SM];
+    if (__builtin_expect(na_class == context->ports[RT_MAIN].net.na_class, 1))
+        return &context->ports[RT_MAIN];
+    if (context->port_count > RT_LOCAL &&
+        na_class == context->ports[RT_LOCAL].net.na_class)
+        return &context->ports[RT_LOCAL];
     return NULL;
 }
 

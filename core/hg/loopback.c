@@ -19,7 +19,7 @@ static __attribute__((cold, noinline)) hg_return_t
 make_target(struct hg_context *context, struct hg_handle **target_p)
 {
     hg_return_t ret = hg_handle_create(
-        context, &context->ports[HG_NET_MAIN], context->local_side, target_p);
+        context, &context->ports[RT_MAIN], context->local_side, target_p);
 
     if (ret != HG_SUCCESS)
         return ret;

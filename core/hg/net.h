@@ -10,6 +10,7 @@
 #include "mercury_types.h"
 #include "na/context.h"
 #include "na/progress.h"
+#include "rt/transport.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,8 +23,6 @@ struct hg_handle;
 struct hg_multi;
 struct hg_port;
 struct hg_side;
-
-enum { HG_NET_MAIN, HG_NET_SM, HG_NETS };
 
 /* Where everything lies in messages and tags. */
 struct hg_net {

@@ -226,16 +226,16 @@ START_TEST(sides_peer_with_one_takes_its_own)
     two.local.bulk_class->sm_class = NULL;
     bulk = far_send(two.far.owned, 0, two.far.s.hg_class);
     ck_moves(&two, two.far.owner, bulk);
-    ck_assert(!bulk->sides[BULK_SM].usable);
+    ck_assert(!bulk->sides[RT_LOCAL].usable);
     HG_Bulk_free(bulk);
     two.local.bulk_class->sm_class = kept;
 
     other = HG_Init(seconds[_i % 2], HG_FALSE);
     ck_assert_ptr_nonnull(other);
     bulk = far_send(two.far.owned, 0, other);
-    ck_assert(bulk->sides[BULK_MAIN].usable);
-    ck_assert_uint_eq(bulk->sides[BULK_MAIN].part_count,
-        two.far.owned->sides[two.loop ? BULK_MAIN : BULK_SM].part_count);
+    ck_assert(bulk->sides[RT_MAIN].usable);
+    ck_assert_uint_eq(bulk->sides[RT_MAIN].part_count,
+        two.far.owned->sides[two.loop ? RT_MAIN : RT_LOCAL].part_count);
     HG_Bulk_free(bulk);
     ck_assert_int_eq(HG_Finalize(other), HG_SUCCESS);
     two_end(&two);
@@ -291,8 +291,8 @@ START_TEST(sides_failed_second_leaves_the_first)
     na_class = two.owner.bulk_class->sm_class;
     na_class->ops.mem_register = no_register;
     renew(&two);
-    ck_assert(two.far.owned->sides[BULK_MAIN].usable);
-    ck_assert(!two.far.owned->sides[BULK_SM].usable);
+    ck_assert(two.far.owned->sides[RT_MAIN].usable);
+    ck_assert(!two.far.owned->sides[RT_LOCAL].usable);
     ck_assert_uint_eq(HG_Bulk_get_serialize_size(two.far.owned, HG_BULK_SM),
         HG_Bulk_get_serialize_size(two.far.owned, 0));
     ck_moves(&two, two.far.owner, two.far.origin);
@@ -307,7 +307,7 @@ START_TEST(sides_failed_second_leaves_the_first)
                                      : na_class->opened.ops->mem_register;
     two.local.bulk_class->sm_class->ops.mem_register = no_register;
     renew(&two);
-    ck_assert(two.far.origin->sides[BULK_SM].usable);
+    ck_assert(two.far.origin->sides[RT_LOCAL].usable);
     ck_moves(&two, two.far.owner, two.far.origin);
     ck_assert_int_eq(
         start_pull(&two, &two.by_second, two.far.origin), HG_OPNOTSUPPORTED);
