@@ -25,8 +25,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         hg_proc_cb_t proc_cb;
         size_t size;
     } types[] = {TYPE(perf_hello_in_t), TYPE(perf_hello_out_t),
-        TYPE(perf_open_in_t), TYPE(perf_open_out_t), TYPE(perf_place_in_t),
-        TYPE(perf_place_out_t), TYPE(perf_run_in_t), TYPE(perf_run_out_t),
+        TYPE(perf_open_in_t), TYPE(perf_open_out_t), TYPE(perf_remote_in_t),
+        TYPE(perf_remote_out_t), TYPE(perf_run_in_t), TYPE(perf_run_out_t),
         TYPE(perf_close_in_t), TYPE(perf_close_out_t),
         TYPE(perf_challenge_in_t), TYPE(perf_challenge_out_t)};
     static char no_class; /* no descriptors here */

@@ -76,7 +76,7 @@ nothing_left
 against 1 'iperf -c'
 err_has '"iperf" is none of fi_pingpong'
 against 1 '/nowhere/hg_rate -c na'
-err_has "/nowhere/hg_rate isn't there"
+err_has "/nowhere/hg_rate does not exist"
 against 1 "fi_pingpong 'x"
 err_has "a quote is not closed"
 against 1 ''

@@ -132,13 +132,13 @@ open_plan(struct client *who, const struct perf_plan *plan)
 }
 
 static const char *
-place_of(struct client *who, uint32_t index, perf_place_out_t *out_p)
+place_of(struct client *who, uint32_t index, perf_remote_out_t *out_p)
 {
-    static perf_place_out_t out;
-    perf_place_in_t in = {who->session, index};
+    static perf_remote_out_t out;
+    perf_remote_in_t in = {who->session, index};
 
     ck_assert_int_eq(
-        ask(who, who->ids[PERF_CONTROL_PLACE], &in, &out), HG_SUCCESS);
+        ask(who, who->ids[PERF_CONTROL_REMOTE], &in, &out), HG_SUCCESS);
     if (out_p != NULL)
         *out_p = out;
     return out.error.text;
@@ -413,7 +413,7 @@ static void
 open_class(
     struct client *who, const struct perf_plan *plan, hg_id_t rpcs[PERF_RPCS])
 {
-    perf_place_out_t place;
+    perf_remote_out_t place;
 
     ck_assert_str_eq(open_plan(&client, plan), "");
     ck_assert_str_eq(place_of(&client, 0, &place), "");
@@ -511,7 +511,7 @@ START_TEST(transfer_hanging_ends_with_session)
      * from another class, since this one doesn't move. */
     for (;;) {
         struct client third;
-        perf_place_out_t place;
+        perf_remote_out_t place;
         perf_bulk_in_t again = {.size = 8};
         hg_id_t pull;
 

@@ -142,7 +142,7 @@ serve "net+good://node${folder##*-}" --token-file "$folder/token"
 denied "permission denied: the server requires a token; see --token-file"
 denied "permission denied: the server has another token" \
     --token-file "$folder/other"
-denied "can't open the transport" --token-file "$folder/token"
+denied "cannot open the transport" --token-file "$folder/token"
 serve_end
 for info in na+sm na+sm://any/ $outside; do
     serve "$info" --token-file "$folder/token"

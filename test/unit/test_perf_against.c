@@ -34,7 +34,7 @@ START_TEST(words_split_is_as_expected)
     char joined[256] = "";
     size_t length = 0;
     char **words;
-    bool good = perf_words_split(commands[_i].command, &words);
+    bool good = perf_args_split(commands[_i].command, &words);
 
     ck_assert(good == (commands[_i].words != NULL));
     if (!good)
@@ -43,7 +43,7 @@ START_TEST(words_split_is_as_expected)
         length += (size_t) snprintf(
             joined + length, sizeof joined - length, "%s|", words[i]);
     ck_assert_str_eq(joined, commands[_i].words);
-    perf_words_free(words);
+    perf_args_free(words);
 }
 END_TEST
 
@@ -89,7 +89,7 @@ START_TEST(peer_measures_what_it_can)
     enum perf_peer peer;
     char **words;
 
-    ck_assert(perf_words_split(abilities[_i].command, &words));
+    ck_assert(perf_args_split(abilities[_i].command, &words));
     ck_assert(perf_peer_find(words[0], &peer));
     for (int test = 0; test < PERF_TESTS; test++)
         ck_assert_msg(
@@ -97,7 +97,7 @@ START_TEST(peer_measures_what_it_can)
                 abilities[_i].measures[test],
             "%s: %d", abilities[_i].command, test);
     ck_assert_int_eq(perf_peer_trips(peer, words + 1), abilities[_i].trips);
-    perf_words_free(words);
+    perf_args_free(words);
 }
 END_TEST
 

@@ -143,9 +143,9 @@ START_TEST(plan_fits_up_to_limits)
     uint64_t rest = PERF_MEMORY_ALL - perf_plan_memory(&plan);
 
     ck_assert_ptr_null(perf_plan_fits(&plan, 0, 0));
-    ck_assert_ptr_null(perf_plan_fits(&plan, rest, PERF_LANES_ALL - 4));
+    ck_assert_ptr_null(perf_plan_fits(&plan, rest, PERF_THREADS_ALL - 4));
     ck_assert_ptr_nonnull(perf_plan_fits(&plan, rest + 1, 0));
-    ck_assert_ptr_nonnull(perf_plan_fits(&plan, 0, PERF_LANES_ALL - 3));
+    ck_assert_ptr_nonnull(perf_plan_fits(&plan, 0, PERF_THREADS_ALL - 3));
 }
 END_TEST
 

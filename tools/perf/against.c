@@ -32,11 +32,11 @@
  * much memory that may be. */
 #define HG_BUFFERS 64U
 #define HG_MEMORY (UINT64_C(256) << 20)
-#define WORDS_MORE 16 /* that are added to the user's */
+#define ARGS_ADDED 16 /* that are added to the user's */
 
 struct perf_against {
     enum perf_peer peer;
-    char **words;       /* the user's, settings of variables in front */
+    char **args;        /* the user's, settings of variables in front */
     char **environment; /* ours and those */
     char *const *options;
     char *client;
@@ -54,52 +54,52 @@ struct perf_against {
     uint64_t deadline;   /* of the round */
 };
 
-/* The words of one process, and room for those that are numbers. */
-struct words {
-    char **words;
+/* The args of one process, and room for those that are numbers. */
+struct args {
+    char **args;
     size_t count;
-    char texts[WORDS_MORE][32];
+    char texts[ARGS_ADDED][32];
     size_t text_count;
 };
 
 static bool
-words_begin(struct words *words, char *const *options)
+args_init(struct args *args, char *const *options)
 {
     size_t count = 0;
 
     while (options[count])
         count++;
-    memset(words, 0, sizeof *words);
-    words->words = calloc(count + WORDS_MORE + 1, sizeof *words->words);
-    if (!words->words)
-        fputs("talaria perf: no memory\n", stderr);
-    return words->words != NULL;
+    memset(args, 0, sizeof *args);
+    args->args = calloc(count + ARGS_ADDED + 1, sizeof *args->args);
+    if (!args->args)
+        fputs("talaria perf: out of memory\n", stderr);
+    return args->args != NULL;
 }
 
 static void
-add(struct words *words, const char *text)
+add(struct args *args, const char *text)
 {
-    char *copy = words->texts[words->text_count++];
+    char *copy = args->texts[args->text_count++];
 
-    snprintf(copy, sizeof words->texts[0], "%s", text);
-    words->words[words->count++] = copy;
+    snprintf(copy, sizeof args->texts[0], "%s", text);
+    args->args[args->count++] = copy;
 }
 
 static void
-add_number(struct words *words, const char *option, uint64_t number)
+add_number(struct args *args, const char *option, uint64_t number)
 {
     char text[32];
 
     snprintf(text, sizeof text, "%" PRIu64, number);
-    add(words, option);
-    add(words, text);
+    add(args, option);
+    add(args, text);
 }
 
 static void
-add_all(struct words *words, char *const *options)
+add_all(struct args *args, char *const *options)
 {
     for (; *options; options++)
-        words->words[words->count++] = *options;
+        args->args[args->count++] = *options;
 }
 
 static bool
@@ -112,17 +112,17 @@ is_setting(const char *word)
            !(word[0] >= '0' && word[0] <= '9');
 }
 
-/* Our environment with the first words that set variables; *options_p: what
- * follows them. NULL: no memory. */
+/* Our environment with the first args that set variables; *options_p: what
+ * follows them. NULL: out of memory. */
 static char **
-make_environment(char **words, char *const **command_p)
+make_environment(char **args, char *const **command_p)
 {
     size_t count = 0, settings = 0, n = 0;
     char **environment;
 
     while (environ[count])
         count++;
-    while (words[settings] && is_setting(words[settings]))
+    while (args[settings] && is_setting(args[settings]))
         settings++;
     environment = calloc(count + settings + 1, sizeof *environment);
     if (!environment)
@@ -132,43 +132,17 @@ make_environment(char **words, char *const **command_p)
 
         for (size_t j = 0; j < settings; j++)
             replaced |=
-                strncmp(environ[i], words[j], strcspn(words[j], "=") + 1) == 0;
+                strncmp(environ[i], args[j], strcspn(args[j], "=") + 1) == 0;
         if (!replaced)
             environment[n++] = environ[i];
     }
-    memcpy(environment + n, words, settings * sizeof *environment);
-    *command_p = words + settings;
+    memcpy(environment + n, args, settings * sizeof *environment);
+    *command_p = args + settings;
     return environment;
 }
 
-/* The program's absolute path: of one with a slash as it is, else the first of
- * $PATH. NULL: there is none. Free it. */
-static char *
-find_program(const char *name)
-{
-    const char *path = getenv("PATH");
-    char *found = NULL;
-
-    if (strchr(name, '/'))
-        return access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
-    path = path ? path : "/usr/bin:/bin";
-    while (*path && !found) {
-        int length = (int) strcspn(path, ":");
-        char *full = NULL;
-
-        if (length > 0 && asprintf(&full, "%.*s/%s", length, path, name) < 0)
-            return NULL;
-        if (full && access(full, X_OK) == 0)
-            found = realpath(full, NULL);
-        free(full);
-        path += length;
-        path += *path == ':';
-    }
-    return found;
-}
-
-/* The client and, where that is a program of its own, the server, which lies
- * beside it. */
+/* Finds the client, and the server in the client's folder if it is a program of
+ * its own. */
 static bool
 find_programs(struct perf_against *against, const char *program)
 {
@@ -176,11 +150,10 @@ find_programs(struct perf_against *against, const char *program)
     char *name = NULL;
     int length = slash ? (int) (slash - program) + 1 : 0;
 
-    against->client = find_program(program);
+    against->client = perf_process_find(program);
     if (!against->client) {
         fprintf(stderr,
-            "talaria perf: --against: %s isn't there, or isn't a "
-            "program\n",
+            "talaria perf: --against: %s does not exist or is not executable\n",
             program);
         return false;
     }
@@ -191,11 +164,11 @@ find_programs(struct perf_against *against, const char *program)
     }
     if (asprintf(&name, "%.*shg_perf_server", length, program) < 0)
         return false;
-    against->server = find_program(name);
+    against->server = perf_process_find(name);
     if (!against->server)
         fprintf(stderr,
-            "talaria perf: --against: %s isn't there, the server of %s\n", name,
-            perf_peer_name(against->peer));
+            "talaria perf: --against: %s, the server of %s, does not exist\n",
+            name, perf_peer_name(against->peer));
     free(name);
     return against->server != NULL;
 }
@@ -237,7 +210,7 @@ perf_against_start(const char *command, const struct perf_settings *settings,
     struct perf_against *against = calloc(1, sizeof *against);
 
     if (!against) {
-        fputs("talaria perf: no memory\n", stderr);
+        fputs("talaria perf: out of memory\n", stderr);
         return false;
     }
     against->inflight = settings->inflight > 0 ? settings->inflight : 1;
@@ -245,9 +218,9 @@ perf_against_start(const char *command, const struct perf_settings *settings,
     against->round_ns = settings->round_ns;
     against->origin_cpu = settings->origin_cpu;
     against->target_cpu = settings->target_cpu;
-    if (!perf_words_split(command, &against->words))
+    if (!perf_args_split(command, &against->args))
         goto stop;
-    against->environment = make_environment(against->words, &against->options);
+    against->environment = make_environment(against->args, &against->options);
     if (!against->environment)
         goto stop;
     if (!against->options[0] ||
@@ -272,84 +245,84 @@ stop:
  * of two counts; what has to be ours, after them. */
 static void
 add_hg(const struct perf_against *against, uint64_t repeat, uint64_t size,
-    struct words *words)
+    struct args *args)
 {
     uint64_t room = HG_MEMORY / (size + 1) / against->inflight;
 
-    add_number(words, "-l", repeat);
-    add_number(words, "-x", against->inflight);
+    add_number(args, "-l", repeat);
+    add_number(args, "-x", against->inflight);
     if (against->peer != PERF_HG_RATE && room < HG_BUFFERS)
-        add_number(words, "-w", room > 0 ? room : 1);
-    add_all(words, against->options);
-    add_number(words, "-y", size);
-    add_number(words, "-z", size > 0 ? size : 1);
+        add_number(args, "-w", room > 0 ? room : 1);
+    add_all(args, against->options);
+    add_number(args, "-y", size);
+    add_number(args, "-z", size > 0 ? size : 1);
 }
 
 /* Of ucx_perftest's options -P and its number. */
 static void
-add_mpi_mode(char *const *options, struct words *words)
+add_mpi_mode(char *const *options, struct args *args)
 {
     for (; *options; options++) {
         if (strncmp(*options, "-P", 2) != 0)
             continue;
-        words->words[words->count++] = *options;
+        args->args[args->count++] = *options;
         if ((*options)[2] == '\0' && options[1])
-            words->words[words->count++] = *++options;
+            args->args[args->count++] = *++options;
     }
 }
 
 static void
 add_server(const struct perf_against *against, uint64_t repeat, uint64_t size,
-    uint16_t port, struct words *words)
+    uint16_t port, struct args *args)
 {
-    add(words, against->peer == PERF_FI_PINGPONG    ? "fi_pingpong"
-               : against->peer == PERF_UCX_PERFTEST ? "ucx_perftest"
-                                                    : "hg_perf_server");
+    add(args, against->peer == PERF_FI_PINGPONG    ? "fi_pingpong"
+              : against->peer == PERF_UCX_PERFTEST ? "ucx_perftest"
+                                                   : "hg_perf_server");
     switch (against->peer) {
     case PERF_FI_PINGPONG:
-        add_number(words, "-I", repeat);
-        add_all(words, against->options);
-        add_number(words, "-S", size);
-        add_number(words, "-B", port);
+        add_number(args, "-I", repeat);
+        add_all(args, against->options);
+        add_number(args, "-S", size);
+        add_number(args, "-B", port);
         break;
     case PERF_UCX_PERFTEST:
         /* It is told everything else by its client, but for -P, whether it is
          * a part of an MPI program. */
-        add_mpi_mode(against->options, words);
-        add_number(words, "-p", port);
+        add_mpi_mode(against->options, args);
+        add_number(args, "-p", port);
         break;
     default:
-        add_hg(against, repeat, size, words);
+        add_hg(against, repeat, size, args);
     }
 }
 
 static void
 add_client(const struct perf_against *against, enum perf_test test,
-    uint64_t repeat, uint64_t size, uint16_t port, struct words *words)
+    uint64_t repeat, uint64_t size, uint16_t port, struct args *args)
 {
-    add(words, perf_peer_name(against->peer));
+    add(args, perf_peer_name(against->peer));
     switch (against->peer) {
     case PERF_FI_PINGPONG:
-        add_number(words, "-I", repeat);
-        add_all(words, against->options);
-        add_number(words, "-S", size);
-        add_number(words, "-P", port);
-        add(words, "127.0.0.1");
+        add_number(args, "-I", repeat);
+        add_all(args, against->options);
+        add_number(args, "-S", size);
+        add_number(args, "-P", port);
+        add(args, "127.0.0.1");
         break;
     case PERF_UCX_PERFTEST:
-        add_number(words, "-n", repeat);
-        add_number(words, "-w", repeat / 10 + 1);
+        add_number(args, "-n", repeat);
+        add_number(args, "-w", repeat / 10 + 1);
         if (test != PERF_LAT)
-            add_number(words, "-O", against->inflight);
-        add_all(words, against->options);
-        add_number(words, "-s", size);
-        add_number(words, "-p", port);
-        add(words, "-f");
-        add(words, "-v");
-        add(words, "127.0.0.1");
+            add_number(args, "-O", against->inflight);
+        add_all(args, against->options);
+        add_number(args, "-s", size);
+        add_number(args, "-p", port);
+        add(args, "-f");
+        add(args, "-v");
+        add(args, "127.0.0.1");
         break;
     default:
-        add_hg(against, repeat, size, words);
+        add_hg(against, repeat, size, args);
     }
 }
 
@@ -394,19 +367,19 @@ static bool
 start_server(const struct perf_against *against, uint64_t repeat, uint64_t size,
     uint16_t port, struct perf_child *server)
 {
-    struct words words;
+    struct args args;
     struct perf_launch launch = {.path = against->server,
         .environment = against->environment,
         .folder = against->folder,
         .cpu = against->target_cpu};
     bool good;
 
-    if (!words_begin(&words, against->options))
+    if (!args_init(&args, against->options))
         return false;
-    add_server(against, repeat, size, port, &words);
-    launch.words = words.words;
+    add_server(against, repeat, size, port, &args);
+    launch.argv = args.args;
     good = perf_child_start(server, "the peer's server", &launch);
-    free(words.words);
+    free(args.args);
     if (!good)
         return false;
     if (wait_ready(against, server, port))
@@ -424,7 +397,7 @@ run_client(const struct perf_against *against, enum perf_test test,
     uint64_t repeat, uint64_t size, uint16_t port, struct perf_child *client,
     double *value_p)
 {
-    struct words words;
+    struct args args;
     struct perf_launch launch = {.path = against->client,
         .environment = against->environment,
         .folder = against->folder,
@@ -433,12 +406,12 @@ run_client(const struct perf_against *against, enum perf_test test,
     char *output;
     bool good;
 
-    if (!words_begin(&words, against->options))
+    if (!args_init(&args, against->options))
         return false;
-    add_client(against, test, repeat, size, port, &words);
-    launch.words = words.words;
+    add_client(against, test, repeat, size, port, &args);
+    launch.argv = args.args;
     good = perf_child_start(client, "the peer's client", &launch);
-    free(words.words);
+    free(args.args);
     if (!good)
         return false;
     if (!perf_child_wait(client, against->deadline)) {
@@ -565,7 +538,7 @@ perf_against_stop(struct perf_against *against)
         empty_folder(against->folder);
         rmdir(against->folder);
     }
-    perf_words_free(against->words);
+    perf_args_free(against->args);
     free(against->environment);
     free(against->client);
     free(against->server);

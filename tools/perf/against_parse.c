@@ -62,63 +62,63 @@ skip_blanks(const char *text)
 }
 
 bool
-perf_words_split(const char *command, char ***words_p)
+perf_args_split(const char *command, char ***words_p)
 {
     size_t length = strlen(command), count = 0;
-    /* There are at most half as many words as bytes, and one more. */
-    char **words = calloc(length / 2 + 2, sizeof *words);
+    /* There are at most half as many args as bytes, and one more. */
+    char **args = calloc(length / 2 + 2, sizeof *args);
     char *word = malloc(length + 1);
 
     command = skip_blanks(command);
-    while (words && word && *command) {
+    while (args && word && *command) {
         command = copy_word(command, word);
         if (!command) {
             fputs("talaria perf: --against: a quote is not closed\n", stderr);
             goto free_words;
         }
-        words[count] = strdup(word);
-        if (!words[count++])
+        args[count] = strdup(word);
+        if (!args[count++])
             goto no_memory;
         command = skip_blanks(command);
     }
-    if (!words || !word)
+    if (!args || !word)
         goto no_memory;
     if (count == 0) {
         fputs("talaria perf: --against: there is no command\n", stderr);
         goto free_words;
     }
     free(word);
-    *words_p = words;
+    *words_p = args;
     return true;
 no_memory:
-    fputs("talaria perf: no memory\n", stderr);
+    fputs("talaria perf: out of memory\n", stderr);
 free_words:
     free(word);
-    perf_words_free(words);
+    perf_args_free(args);
     return false;
 }
 
 void
-perf_words_free(char **words)
+perf_args_free(char **args)
 {
-    for (size_t i = 0; words && words[i]; i++)
-        free(words[i]);
-    free(words);
+    for (size_t i = 0; args && args[i]; i++)
+        free(args[i]);
+    free(args);
 }
 
 /* What follows -t, with or without a blank; the last one counts. */
 static const char *
-ucx_test(char *const *words)
+ucx_test(char *const *args)
 {
     const char *test = "";
 
-    for (size_t i = 0; words[i]; i++) {
-        if (strncmp(words[i], "-t", 2) != 0)
+    for (size_t i = 0; args[i]; i++) {
+        if (strncmp(args[i], "-t", 2) != 0)
             continue;
-        if (words[i][2])
-            test = words[i] + 2;
-        else if (words[i + 1])
-            test = words[++i];
+        if (args[i][2])
+            test = args[i] + 2;
+        else if (args[i + 1])
+            test = args[++i];
     }
     return test;
 }
@@ -147,7 +147,7 @@ is_ucx_operation(const char *test)
 }
 
 int
-perf_peer_trips(enum perf_peer peer, char *const *words)
+perf_peer_trips(enum perf_peer peer, char *const *args)
 {
     const char *test;
 
@@ -155,22 +155,22 @@ perf_peer_trips(enum perf_peer peer, char *const *words)
         return 2;
     if (peer != PERF_UCX_PERFTEST)
         return 1;
-    test = ucx_test(words);
+    test = ucx_test(args);
     if (ends_in(test, "_lat"))
         return 2;
     return is_ucx_operation(test) ? 1 : 0;
 }
 
 static const char *
-refuse_ucx(char *const *words, enum perf_test test)
+refuse_ucx(char *const *args, enum perf_test test)
 {
-    const char *name = ucx_test(words);
+    const char *name = ucx_test(args);
 
     if (!*name)
         return "ucx_perftest needs -t and the name of a test";
     switch (test) {
     case PERF_LAT:
-        return perf_peer_trips(PERF_UCX_PERFTEST, words) > 0
+        return perf_peer_trips(PERF_UCX_PERFTEST, args) > 0
                    ? NULL
                    : "this test of ucx_perftest (-t) measures no latency";
     case PERF_RATE:
@@ -191,13 +191,13 @@ refuse_ucx(char *const *words, enum perf_test test)
 }
 
 const char *
-perf_peer_refuse(enum perf_peer peer, char *const *words, enum perf_test test)
+perf_peer_refuse(enum perf_peer peer, char *const *args, enum perf_test test)
 {
     switch (peer) {
     case PERF_FI_PINGPONG:
         return test == PERF_LAT ? NULL : "fi_pingpong measures latencies only";
     case PERF_UCX_PERFTEST:
-        return refuse_ucx(words, test);
+        return refuse_ucx(args, test);
     case PERF_HG_RATE:
         return test == PERF_LAT || test == PERF_RATE
                    ? NULL
@@ -317,11 +317,10 @@ parse_ucx(int trips, enum perf_test test, const char *output, double *value_p)
 static double
 handles_of(const struct line *line)
 {
-    size_t place = find_field(line, "handle(s)");
+    size_t i = find_field(line, "handle(s)");
     double number;
 
-    if (place == 0 || place == FIELDS_MAX ||
-        !read_number(line->fields[place - 1], &number))
+    if (i == 0 || i == FIELDS_MAX || !read_number(line->fields[i - 1], &number))
         return 0;
     return number;
 }

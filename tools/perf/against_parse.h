@@ -22,21 +22,21 @@ bool perf_peer_find(const char *program, enum perf_peer *peer_p);
 const char *perf_peer_name(enum perf_peer peer);
 
 /* Splits a command at blanks; quotes and backslashes hold parts together as in
- * a shell, nothing is expanded. The words end in NULL; free them by
- * perf_words_free. false: a quote is not closed, nothing is there, or no
+ * a shell, nothing is expanded. The args end in NULL; free them by
+ * perf_args_free. false: a quote is not closed, nothing is there, or no
  * memory, which was said. */
-bool perf_words_split(const char *command, char ***words_p);
-void perf_words_free(char **words);
+bool perf_args_split(const char *command, char ***words_p);
+void perf_args_free(char **args);
 
 /* How much of what ucx_perftest prints as a latency is the duration of one
  * operation: 2 where it prints half of a round trip, 1 where one operation is
  * one, 0 where it prints none that means something. */
-int perf_peer_trips(enum perf_peer peer, char *const *words);
+int perf_peer_trips(enum perf_peer peer, char *const *args);
 
-/* NULL, if a tool called with these words measures the test; else why not, in
- * words that are constant. */
+/* NULL, if a tool called with these args measures the test; else why not, in
+ * args that are constant. */
 const char *perf_peer_refuse(
-    enum perf_peer peer, char *const *words, enum perf_test test);
+    enum perf_peer peer, char *const *args, enum perf_test test);
 
 /* Reads the value, in the unit of the test, out of everything that a tool has
  * printed. false: it isn't there. */

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +31,7 @@
 
 /* Says in the child why it is not the program, by what a signal handler may
  * call. */
-static void __attribute__((noreturn)) give_up(const char *what)
+static void __attribute__((noreturn)) exit_with(const char *what)
 {
     ssize_t ignored = write(STDERR_FILENO, what, strlen(what));
 
@@ -41,26 +40,21 @@ static void __attribute__((noreturn)) give_up(const char *what)
 }
 
 static void __attribute__((noreturn))
-become(const struct perf_launch *launch, int output)
+exec_program(const struct perf_launch *launch, int output)
 {
     int null = open("/dev/null", O_RDONLY);
-    cpu_set_t set;
 
     setpgid(0, 0);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
         _exit(127);
     close_range(STDERR_FILENO + 1, ~0U, 0);
-    CPU_ZERO(&set);
-    if (launch->cpu >= 0 && launch->cpu < CPU_SETSIZE) {
-        CPU_SET((size_t) launch->cpu, &set);
-        if (sched_setaffinity(0, sizeof set, &set) != 0)
-            give_up("can't run on that processor\n");
-    }
+    if (launch->cpu >= 0 && !perf_process_set_cpu(0, launch->cpu))
+        exit_with("cannot run on that processor\n");
     if (chdir(launch->folder) != 0)
-        give_up("can't enter the temporary folder\n");
-    execve(launch->path, launch->words, launch->environment);
-    give_up("can't be run\n");
+        exit_with("cannot enter the temporary folder\n");
+    execve(launch->path, launch->argv, launch->environment);
+    exit_with("cannot be run\n");
 }
 
 bool
@@ -73,7 +67,7 @@ perf_child_start(struct perf_child *child, const char *name,
         goto failed;
     child->pid = perf_process_fork();
     if (child->pid == 0)
-        become(launch, child->output);
+        exec_program(launch, child->output);
     if (child->pid < 0) {
         child->pid = 0;
         goto failed;

@@ -18,7 +18,7 @@ struct perf_child {
 
 struct perf_launch {
     const char *path; /* of the program */
-    char *const *words;
+    char *const *argv;
     char *const *environment;
     const char *folder; /* where it runs */
     int32_t cpu;        /* -1: anywhere */
@@ -34,7 +34,7 @@ bool perf_child_start(struct perf_child *child, const char *name,
 bool perf_child_wait(struct perf_child *child, uint64_t deadline);
 
 /* What it has printed so far, its last megabyte, terminated; "" at least; NULL:
- * no memory. Free it. */
+ * out of memory. Free it. */
 char *perf_child_output(const struct perf_child *child);
 
 /* Shows the last lines of that on standard error. */

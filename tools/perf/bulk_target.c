@@ -34,8 +34,8 @@ perf_hg_memory_open(struct hg_target *target)
         ret = HG_Bulk_create(target->hg.hg_class, 1, (void **) &target->memory,
             &size, HG_BULK_READWRITE, &target->local);
     if (ret != HG_SUCCESS)
-        perf_failure_set(target->base.failure, "no memory for bulk data: %s",
-            HG_Error_to_string(ret));
+        perf_failure_set(target->base.failure,
+            "out of memory for bulk data: %s", HG_Error_to_string(ret));
     return ret == HG_SUCCESS;
 }
 
@@ -91,8 +91,8 @@ respond(struct hg_target *target, hg_handle_t handle, perf_bulk_in_t *in,
     hg_return_t ret = HG_Respond(handle, NULL, NULL, &out);
 
     if (ret != HG_SUCCESS && ret != HG_HOSTUNREACH)
-        perf_failure_set(
-            target->base.failure, "can't respond: %s", HG_Error_to_string(ret));
+        perf_failure_set(target->base.failure, "cannot respond: %s",
+            HG_Error_to_string(ret));
     HG_Free_input(handle, in);
     HG_Destroy(handle);
 }

@@ -9,7 +9,7 @@ perf_caller_init(struct perf_caller *caller)
     pthread_cond_init(&caller->changed, NULL);
     caller->first = NULL;
     caller->last = &caller->first;
-    caller->given_up = false;
+    caller->aborted = false;
 }
 
 void
@@ -20,7 +20,7 @@ perf_caller_finish(struct perf_caller *caller)
 }
 
 void
-perf_caller_end(struct perf_op *op, bool failed)
+perf_caller_complete(struct perf_op *op, bool failed)
 {
     struct perf_caller *caller = op->caller;
 
@@ -34,10 +34,10 @@ perf_caller_end(struct perf_op *op, bool failed)
 }
 
 void
-perf_caller_give_up(struct perf_caller *caller)
+perf_caller_abort(struct perf_caller *caller)
 {
     pthread_mutex_lock(&caller->lock);
-    caller->given_up = true;
+    caller->aborted = true;
     pthread_cond_signal(&caller->changed);
     pthread_mutex_unlock(&caller->lock);
 }
@@ -49,7 +49,7 @@ take(struct perf_caller *caller)
     struct perf_op *op;
 
     pthread_mutex_lock(&caller->lock);
-    while (!caller->first && !caller->given_up)
+    while (!caller->first && !caller->aborted)
         pthread_cond_wait(&caller->changed, &caller->lock);
     op = caller->first;
     if (op) {
@@ -62,18 +62,18 @@ take(struct perf_caller *caller)
 }
 
 void
-perf_caller_run(struct perf_lane *lane, uint32_t count)
+perf_caller_run(struct perf_loop *loop, uint32_t count)
 {
     while (count > 0) {
-        struct perf_op *op = take(lane->caller);
+        struct perf_op *op = take(loop->caller);
 
         if (!op)
             return;
         if (op->failed) {
-            perf_lane_abort(lane);
+            perf_loop_abort(loop);
             count--;
-        } else if (perf_lane_again(op)) {
-            lane->origin->ops->start(op);
+        } else if (perf_loop_repeat(op)) {
+            loop->origin->ops->start(op);
         } else {
             count--;
         }

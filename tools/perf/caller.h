@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A caller is a lane that leaves progress to another thread: it starts its
+ * A caller is a loop that leaves progress to another thread: it starts its
  * operations and waits on a condition for those that have ended, as programs do
  * that have a thread for progress.
  */
@@ -9,24 +9,24 @@
 
 #include <pthread.h>
 
-#include "perf/lane.h"
+#include "perf/loop.h"
 
 struct perf_caller {
     pthread_mutex_t lock; /* guards: */
     pthread_cond_t changed;
     struct perf_op *first; /* that has ended */
     struct perf_op **last;
-    bool given_up;
+    bool aborted;
 };
 
 void perf_caller_init(struct perf_caller *caller);
 void perf_caller_finish(struct perf_caller *caller);
 
-/* Waits for so many operations of the lane, which are under way, until each has
+/* Waits for so many operations of the loop, which are under way, until each has
  * ended and none starts again, or until they were given up. */
-void perf_caller_run(struct perf_lane *lane, uint32_t count);
+void perf_caller_run(struct perf_loop *loop, uint32_t count);
 
 /* The progress thread: no operation of the caller will end any more. */
-void perf_caller_give_up(struct perf_caller *caller);
+void perf_caller_abort(struct perf_caller *caller);
 
 #endif /* PERF_CALLER_H */

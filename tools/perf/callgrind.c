@@ -21,18 +21,12 @@
 extern char **environ;
 
 bool
-perf_callgrind_is_there(void)
+perf_callgrind_is_available(void)
 {
-    const char *path = getenv("PATH");
-    char *copy = path ? strdup(path) : NULL, *rest = copy, *folder;
-    char file[4096];
-    bool found = false;
+    char *valgrind = perf_process_find("valgrind");
+    bool found = valgrind != NULL;
 
-    while (!found && (folder = strsep(&rest, ":")) != NULL) {
-        snprintf(file, sizeof file, "%s/valgrind", folder);
-        found = access(file, X_OK) == 0;
-    }
-    free(copy);
+    free(valgrind);
     if (!found)
         fputs("talaria perf: --callgrind needs valgrind, which is not "
               "installed\n",

@@ -12,7 +12,7 @@ bool perf_callgrind_count(const char *info, const struct perf_plan *plan,
     enum perf_test test, uint64_t size, double *instructions_p);
 
 /* Whether there is a valgrind; otherwise it said so on standard error. */
-bool perf_callgrind_is_there(void);
+bool perf_callgrind_is_available(void);
 
 /* The action that runs under valgrind. argv: its name, level, test, size, in
  * flight, operations, flags, info string. Returns what a subcommand does. */

@@ -8,7 +8,7 @@
 #include "common/listen.h"
 #include "common/tool.h"
 #include "perf/callgrind.h"
-#include "perf/lane.h"
+#include "perf/loop.h"
 #include "perf/sizes.h"
 #include "perf/target.h"
 
@@ -66,9 +66,9 @@ open_sides(struct pair *pair)
         &pair->plan, NULL, &pair->failure, &pair->faults};
     /* As a server of --local listens. */
     const char *reason = listen_decide(pair->info, true, false, &listen);
-    struct perf_place place;
+    struct perf_remote remote;
     struct perf_origin_setup origin = {
-        &pair->plan, pair->info, &place, &pair->failure, 0};
+        &pair->plan, pair->info, &remote, &pair->failure, 0};
 
     if (reason) {
         perf_failure_set(&pair->failure, "%s: %s", pair->info, reason);
@@ -77,7 +77,7 @@ open_sides(struct pair *pair)
     target.info = listen.info;
     pair->target = perf_target_open(&target);
     free(listen.info);
-    if (!pair->target || !pair->target->ops->place(pair->target, &place))
+    if (!pair->target || !pair->target->ops->describe(pair->target, &remote))
         return false;
     pair->origin = perf_origin_ops(pair->plan.level)->open(&origin);
     return pair->origin != NULL && pair->origin->ops->prepare(pair->origin,
@@ -87,7 +87,7 @@ open_sides(struct pair *pair)
 static bool
 run(struct pair *pair)
 {
-    struct perf_lane lane = {.group = &pair->group,
+    struct perf_loop loop = {.group = &pair->group,
         .origin = pair->origin,
         .failure = &pair->failure,
         .report = &pair->report,
@@ -96,10 +96,10 @@ run(struct pair *pair)
         .beside = pair->target};
 
     perf_group_arm(&pair->group, WARM_UP, 1, pair->plan.inflight);
-    if (!perf_lane_run(&lane))
+    if (!perf_loop_run(&loop))
         return false;
     perf_group_arm(&pair->group, pair->count, 1, pair->plan.inflight);
-    return perf_lane_run(&lane);
+    return perf_loop_run(&loop);
 }
 
 int

@@ -26,7 +26,7 @@ struct perf_challenges {
 };
 
 /* Makes a challenge for a client, whose former one is worth nothing any more.
- * NULL: no memory or no randomness. The address is borrowed. */
+ * NULL: out of memory or no randomness. The address is borrowed. */
 const struct perf_challenge *perf_challenge_create(
     struct perf_challenges *challenges, hg_addr_t addr,
     const token_key_t *client_nonce);

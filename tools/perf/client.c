@@ -90,7 +90,7 @@ is_answered(
         perf_failure_set(
             client->failure, "the server is not a talaria perf serve");
     else if (ret != HG_SUCCESS)
-        perf_failure_set(client->failure, "the server can't be asked: %s",
+        perf_failure_set(client->failure, "the server cannot be asked: %s",
             HG_Error_to_string(ret));
     if (ret != HG_SUCCESS || !error || error->text[0] == 0)
         return ret == HG_SUCCESS;
@@ -113,12 +113,12 @@ perf_client_connect(struct perf_client *client, const char *info,
                                 client->ids) == HG_SUCCESS)
         client->context = HG_Context_create(client->hg_class);
     if (!client->context) {
-        perf_failure_set(failure, "can't open the transport %s", info);
+        perf_failure_set(failure, "cannot open the transport %s", info);
         return false;
     }
     ret = HG_Addr_lookup2(client->hg_class, address, &client->addr);
     if (ret != HG_SUCCESS) {
-        perf_failure_set(failure, "can't look up \"%s\": %s", address,
+        perf_failure_set(failure, "cannot look up \"%s\": %s", address,
             HG_Error_to_string(ret));
         return false;
     }
@@ -134,19 +134,19 @@ perf_client_connect(struct perf_client *client, const char *info,
 }
 
 static bool
-get_place(struct perf_client *client, uint32_t index, struct perf_place *place)
+describe(struct perf_client *client, uint32_t index, struct perf_remote *remote)
 {
-    perf_place_in_t in = {client->session, index};
-    perf_place_out_t *out = calloc(1, sizeof *out);
+    perf_remote_in_t in = {client->session, index};
+    perf_remote_out_t *out = calloc(1, sizeof *out);
     hg_return_t ret =
-        out ? ask(client, PERF_CONTROL_PLACE, ANSWER_NS, &in, out) : HG_NOMEM;
+        out ? ask(client, PERF_CONTROL_REMOTE, ANSWER_NS, &in, out) : HG_NOMEM;
     bool good = is_answered(client, ret, out ? &out->error : NULL);
 
     if (good) {
-        perf_text_copy(place->address, sizeof place->address, out->address.text,
-            sizeof out->address.text);
-        place->key_size = out->key.size;
-        memcpy(place->key, out->key.bytes, out->key.size);
+        perf_text_copy(remote->address, sizeof remote->address,
+            out->address.text, sizeof out->address.text);
+        remote->key_size = out->key.size;
+        memcpy(remote->key, out->key.bytes, out->key.size);
     }
     free(out);
     return good;
@@ -200,7 +200,7 @@ is_opened(struct perf_client *client, const struct token_binding *binding,
 
 bool
 perf_client_open(struct perf_client *client, const struct perf_plan *plan,
-    struct perf_place *places)
+    struct perf_remote *remotes)
 {
     perf_open_in_t in = {.level = (uint8_t) plan->level,
         .bandwidth = plan->bandwidth,
@@ -219,7 +219,7 @@ perf_client_open(struct perf_client *client, const struct perf_plan *plan,
         return false;
     client->session = out.session;
     for (uint32_t i = 0; i < plan->classes; i++)
-        if (!get_place(client, i, &places[i]))
+        if (!describe(client, i, &remotes[i]))
             return false;
     return true;
 }

@@ -25,9 +25,9 @@ bool perf_client_connect(struct perf_client *client, const char *info,
     const char *address, const struct token *token,
     struct perf_failure *failure, perf_hello_out_t *hello_p);
 
-/* Opens a session, and gets the places of its classes. */
+/* Opens a session, and gets the remotes of its classes. */
 bool perf_client_open(struct perf_client *client, const struct perf_plan *plan,
-    struct perf_place *places);
+    struct perf_remote *remotes);
 
 /* Also fails when the session has, or found wrong data. */
 bool perf_client_run(

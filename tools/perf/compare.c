@@ -47,7 +47,7 @@ verdict_text(enum verdict verdict)
     return texts[verdict];
 }
 
-/* The values of the rounds that count; *count_p: of them. NULL: no memory. Free
+/* The values of the rounds that count; *count_p: of them. NULL: out of memory. Free
  * it. */
 static double *
 values_of(const struct perf_point *point, size_t *count_p)
@@ -415,7 +415,7 @@ perf_compare(int argc, char **argv)
     if (match(&comparison))
         code = print_all(&comparison);
     else
-        fputs("talaria perf compare: no memory\n", stderr);
+        fputs("talaria perf compare: out of memory\n", stderr);
     free(comparison.pairs);
     perf_result_finish(&comparison.results[1]);
 finish_first:

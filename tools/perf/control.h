@@ -27,7 +27,7 @@ enum perf_control {
     PERF_CONTROL_HELLO,
     PERF_CONTROL_CHALLENGE,
     PERF_CONTROL_OPEN,
-    PERF_CONTROL_PLACE,
+    PERF_CONTROL_REMOTE,
     PERF_CONTROL_RUN,
     PERF_CONTROL_CLOSE,
     PERF_CONTROLS
@@ -80,8 +80,8 @@ MERCURY_GEN_PROC(
                          (hg_uint8_t) (denied))((token_key_t) (proof)))
 
 MERCURY_GEN_PROC(
-    perf_place_in_t, ((hg_uint64_t) (session))((hg_uint32_t) (index)))
-MERCURY_GEN_PROC(perf_place_out_t,
+    perf_remote_in_t, ((hg_uint64_t) (session))((hg_uint32_t) (index)))
+MERCURY_GEN_PROC(perf_remote_out_t,
     ((perf_text_t) (error))((perf_text_t) (address))((perf_bytes_t) (key)))
 
 enum perf_run { PERF_RUN_PAUSE, PERF_RUN_START, PERF_RUN_ASK, PERF_RUNS };

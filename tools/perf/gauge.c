@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The ping-pong of a cache line: a helper process sleeps in the kernel until it
- * is asked, then answers each odd number with the next even one.
+ * is started, then answers each odd number with the next even one.
  */
 #include "perf/gauge.h"
 
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "perf/clock.h"
+#include "perf/process.h"
 #include "perf/stats.h"
 
 #define LINE 64
@@ -31,16 +32,16 @@
  * would be one of what they take. */
 #define BATCHES_MIN 64
 /* Longer the machine may not take to let the helper answer. */
-#define PATIENCE_NS (200 * PERF_MS_NS)
+#define TIMEOUT_NS (200 * PERF_MS_NS)
 /* So long the helper spins for a question before it sleeps again. */
 #define IDLE_NS (500 * PERF_MS_NS)
 /* Spins between two looks at the clock. */
 #define SPINS 256
 
 struct page {
-    _Alignas(LINE) _Atomic uint32_t ball;  /* the line that goes to and fro */
-    _Alignas(LINE) _Atomic uint32_t asked; /* counts measurements; a futex */
-    _Alignas(LINE) _Atomic uint32_t over;  /* the last that is over */
+    _Alignas(LINE) _Atomic uint32_t number;  /* the line that goes to and fro */
+    _Alignas(LINE) _Atomic uint32_t started; /* counts measurements; a futex */
+    _Alignas(LINE) _Atomic uint32_t finished; /* the last that is over */
 };
 _Static_assert(sizeof(struct page) == (size_t) 3 * LINE, "a line each");
 
@@ -67,11 +68,14 @@ answer(struct page *page, uint32_t serial)
     uint64_t deadline = perf_clock_now() + IDLE_NS;
     unsigned int spins = 0;
 
-    while (atomic_load_explicit(&page->over, memory_order_relaxed) != serial) {
-        uint32_t ball = atomic_load_explicit(&page->ball, memory_order_relaxed);
+    while (
+        atomic_load_explicit(&page->finished, memory_order_relaxed) != serial) {
+        uint32_t number =
+            atomic_load_explicit(&page->number, memory_order_relaxed);
 
-        if (ball & 1) {
-            atomic_store_explicit(&page->ball, ball + 1, memory_order_relaxed);
+        if (number & 1) {
+            atomic_store_explicit(
+                &page->number, number + 1, memory_order_relaxed);
             continue;
         }
         spin_hint();
@@ -80,7 +84,8 @@ answer(struct page *page, uint32_t serial)
     }
 }
 
-static void __attribute__((noreturn)) help(struct page *page, pid_t parent)
+static void __attribute__((noreturn))
+run_helper(struct page *page, pid_t parent)
 {
     uint32_t serial = 0;
 
@@ -92,58 +97,49 @@ static void __attribute__((noreturn)) help(struct page *page, pid_t parent)
     /* What the parent has open and closes must be closed. */
     close_range(0, ~0U, 0);
     for (;;) {
-        uint32_t asked =
-            atomic_load_explicit(&page->asked, memory_order_relaxed);
+        uint32_t started =
+            atomic_load_explicit(&page->started, memory_order_relaxed);
 
-        if (asked == serial) {
-            syscall(SYS_futex, &page->asked, FUTEX_WAIT, serial, NULL, NULL, 0);
+        if (started == serial) {
+            syscall(
+                SYS_futex, &page->started, FUTEX_WAIT, serial, NULL, NULL, 0);
             continue;
         }
-        serial = asked;
+        serial = started;
         answer(page, serial);
     }
-}
-
-static bool
-put_on(pid_t pid, int32_t cpu)
-{
-    cpu_set_t set;
-
-    if (cpu < 0 || cpu >= CPU_SETSIZE)
-        return false;
-    CPU_ZERO(&set);
-    CPU_SET((size_t) cpu, &set);
-    return sched_setaffinity(pid, sizeof set, &set) == 0;
 }
 
 /* Puts the helper on cpu_b or, if that is none or the measuring thread's own,
  * on another one: of those that the thread may use or, if it is pinned, of
  * all. */
 static bool
-place_helper(const struct perf_gauge *gauge, int32_t own, const cpu_set_t *mine)
+set_helper_cpu(
+    const struct perf_gauge *gauge, int32_t own, const cpu_set_t *allowed)
 {
-    bool pinned = CPU_COUNT(mine) == 1 && gauge->cpu_a >= 0;
+    bool pinned = CPU_COUNT(allowed) == 1 && gauge->cpu_a >= 0;
 
     if (gauge->cpu_b >= 0 && gauge->cpu_b != own &&
-        put_on(gauge->helper, gauge->cpu_b))
+        perf_process_set_cpu(gauge->helper, gauge->cpu_b))
         return true;
     for (int32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (cpu != own && (pinned || CPU_ISSET((size_t) cpu, mine)) &&
-            put_on(gauge->helper, cpu))
+        if (cpu != own && (pinned || CPU_ISSET((size_t) cpu, allowed)) &&
+            perf_process_set_cpu(gauge->helper, cpu))
             return true;
     return false;
 }
 
-/* Both sides on processors of their own; *mine_p: where the measuring thread
+/* Both sides on processors of their own; *allowed_p: where the measuring thread
  * was allowed to run. */
 static bool
-place(const struct perf_gauge *gauge, cpu_set_t *mine_p)
+set_cpus(const struct perf_gauge *gauge, cpu_set_t *allowed_p)
 {
     int32_t own = gauge->cpu_a >= 0 ? gauge->cpu_a : sched_getcpu();
 
-    if (sched_getaffinity(0, sizeof *mine_p, mine_p) != 0)
+    if (sched_getaffinity(0, sizeof *allowed_p, allowed_p) != 0)
         return false;
-    return place_helper(gauge, own, mine_p) && put_on(0, own);
+    return set_helper_cpu(gauge, own, allowed_p) &&
+           perf_process_set_cpu(0, own);
 }
 
 bool
@@ -151,8 +147,8 @@ perf_gauge_start(int32_t cpu_a, int32_t cpu_b, struct perf_gauge **gauge_p)
 {
     struct perf_gauge *gauge = calloc(1, sizeof *gauge);
     pid_t parent = getpid();
-    cpu_set_t mine;
-    bool placed;
+    cpu_set_t allowed;
+    bool done;
 
     if (!gauge)
         goto failed;
@@ -167,12 +163,12 @@ perf_gauge_start(int32_t cpu_a, int32_t cpu_b, struct perf_gauge **gauge_p)
     if (gauge->helper < 0)
         goto unmap_page;
     if (gauge->helper == 0)
-        help(gauge->page, parent);
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0)
+        run_helper(gauge->page, parent);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         goto stop;
-    placed = place(gauge, &mine);
-    sched_setaffinity(0, sizeof mine, &mine);
-    if (!placed) {
+    done = set_cpus(gauge, &allowed);
+    sched_setaffinity(0, sizeof allowed, &allowed);
+    if (!done) {
         perf_gauge_stop(gauge);
         gauge = NULL;
     }
@@ -193,13 +189,13 @@ failed:
     return false;
 }
 
-/* Whether the ball comes back before the deadline. */
+/* Whether the number comes back before the deadline. */
 static bool
-play(struct page *page, uint32_t ball, uint64_t deadline)
+round_trip(struct page *page, uint32_t number, uint64_t deadline)
 {
-    atomic_store_explicit(&page->ball, ball + 1, memory_order_relaxed);
-    for (unsigned int spins = 1;
-         atomic_load_explicit(&page->ball, memory_order_relaxed) != ball + 2;
+    atomic_store_explicit(&page->number, number + 1, memory_order_relaxed);
+    for (unsigned int spins = 1; atomic_load_explicit(&page->number,
+                                     memory_order_relaxed) != number + 2;
          spins++) {
         spin_hint();
         if (spins % SPINS == 0 && perf_clock_now() > deadline)
@@ -209,20 +205,20 @@ play(struct page *page, uint32_t ball, uint64_t deadline)
 }
 
 /* Plays for MEASURE_NS from the helper's first answer. Returns how many batches
- * are filled in; *waited_p: ns for the ball that did not come back, or 0. */
+ * are filled in; *waited_p: ns for the number that did not come back, or 0. */
 static size_t
-play_batches(struct perf_gauge *gauge, uint64_t *waited_p)
+measure_batches(struct perf_gauge *gauge, uint64_t *waited_p)
 {
     struct page *page = gauge->page;
-    uint32_t ball = 0;
+    uint32_t number = 0;
     uint64_t start = perf_clock_now(), before, now;
     size_t count = 0;
 
     *waited_p = 0;
-    atomic_store_explicit(&page->ball, 0, memory_order_relaxed);
-    atomic_fetch_add_explicit(&page->asked, 1, memory_order_relaxed);
-    syscall(SYS_futex, &page->asked, FUTEX_WAKE, 1, NULL, NULL, 0);
-    if (!play(page, ball, start + PATIENCE_NS)) {
+    atomic_store_explicit(&page->number, 0, memory_order_relaxed);
+    atomic_fetch_add_explicit(&page->started, 1, memory_order_relaxed);
+    syscall(SYS_futex, &page->started, FUTEX_WAKE, 1, NULL, NULL, 0);
+    if (!round_trip(page, number, start + TIMEOUT_NS)) {
         *waited_p = perf_clock_now() - start;
         return 0;
     }
@@ -230,8 +226,8 @@ play_batches(struct perf_gauge *gauge, uint64_t *waited_p)
     while (count < BATCHES_MIN ||
            (count < BATCHES_MAX && before - start < MEASURE_NS)) {
         for (int i = 0; i < BATCH; i++) {
-            ball += 2;
-            if (!play(page, ball, start + PATIENCE_NS)) {
+            number += 2;
+            if (!round_trip(page, number, start + TIMEOUT_NS)) {
                 *waited_p = perf_clock_now() - before;
                 return 0;
             }
@@ -248,20 +244,20 @@ perf_gauge_measure(struct perf_gauge *gauge)
 {
     double value = (double) NAN;
     uint64_t waited;
-    cpu_set_t mine;
+    cpu_set_t allowed;
     size_t count;
 
     if (!gauge || gauge->helper == 0 ||
-        sched_getaffinity(0, sizeof mine, &mine) != 0)
+        sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return value;
     if (waitpid(gauge->helper, NULL, WNOHANG) != 0) {
         gauge->helper = 0;
         return value;
     }
-    if (place(gauge, &mine)) {
-        count = play_batches(gauge, &waited);
-        atomic_store_explicit(&gauge->page->over,
-            atomic_load_explicit(&gauge->page->asked, memory_order_relaxed),
+    if (set_cpus(gauge, &allowed)) {
+        count = measure_batches(gauge, &waited);
+        atomic_store_explicit(&gauge->page->finished,
+            atomic_load_explicit(&gauge->page->started, memory_order_relaxed),
             memory_order_relaxed);
         perf_stats_sort(gauge->batches, count);
         value = perf_stats_quantile(gauge->batches, count, 0.5);
@@ -273,7 +269,7 @@ perf_gauge_measure(struct perf_gauge *gauge)
             value = (double) waited;
         }
     }
-    sched_setaffinity(0, sizeof mine, &mine);
+    sched_setaffinity(0, sizeof allowed, &allowed);
     return value;
 }
 

@@ -18,7 +18,7 @@ struct perf_hg_queue {
     uint32_t count;
 };
 
-/* false: no memory, and there is no queue. */
+/* false: out of memory, and there is no queue. */
 bool perf_hg_queue_init(struct perf_hg_queue *queue, uint32_t room);
 
 /* Destroys what is left in it. */

@@ -33,14 +33,14 @@ fill(struct perf_hg *hg, const struct perf_plan *plan,
         hg->ids[i] = HG_Register_name(hg->hg_class, rpcs[i].name, rpcs[i].in,
             rpcs[i].out, handlers ? handlers[i] : NULL);
         if (hg->ids[i] == 0) {
-            perf_failure_set(hg->failure, "can't register an RPC");
+            perf_failure_set(hg->failure, "cannot register an RPC");
             return false;
         }
     }
     for (uint32_t i = 0; i < plan->contexts; i++) {
         hg->contexts[i] = HG_Context_create_id(hg->hg_class, (uint8_t) i);
         if (!hg->contexts[i]) {
-            perf_failure_set(hg->failure, "can't create context %u", i);
+            perf_failure_set(hg->failure, "cannot create context %u", i);
             return false;
         }
     }
@@ -61,7 +61,7 @@ perf_hg_open(struct perf_hg *hg, const char *info, const struct perf_plan *plan,
     hg->hg_class = HG_Init_opt2(info, handlers != NULL,
         HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &init);
     if (!hg->hg_class) {
-        perf_failure_set(failure, "can't open the transport %s", info);
+        perf_failure_set(failure, "cannot open the transport %s", info);
         return false;
     }
     if (fill(hg, plan, handlers))
@@ -73,7 +73,7 @@ perf_hg_open(struct perf_hg *hg, const char *info, const struct perf_plan *plan,
 bool
 perf_hg_connect(struct perf_hg *hg, const struct perf_origin_setup *setup)
 {
-    const char *address = setup->place->address;
+    const char *address = setup->remote->address;
     hg_return_t ret;
 
     if (!perf_hg_open(hg, setup->info, setup->plan, NULL, setup->failure))
@@ -81,7 +81,7 @@ perf_hg_connect(struct perf_hg *hg, const struct perf_origin_setup *setup)
     ret = HG_Addr_lookup2(hg->hg_class, address, &hg->addr);
     if (ret == HG_SUCCESS)
         return true;
-    perf_failure_set(setup->failure, "can't look up %s: %s", address,
+    perf_failure_set(setup->failure, "cannot look up %s: %s", address,
         HG_Error_to_string(ret));
     perf_hg_close(hg, setup->plan);
     return false;
@@ -99,7 +99,7 @@ perf_hg_close(struct perf_hg *hg, const struct perf_plan *plan)
     if (ret == HG_SUCCESS)
         ret = HG_Finalize(hg->hg_class);
     if (ret != HG_SUCCESS)
-        perf_failure_set(hg->failure, "can't close the transport: %s",
+        perf_failure_set(hg->failure, "cannot close the transport: %s",
             HG_Error_to_string(ret));
 }
 

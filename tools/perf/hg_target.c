@@ -167,23 +167,23 @@ work(struct perf_target *base, unsigned int timeout_ms)
         return PERF_POLL_IDLE;
     ret = answer_echo(target, handle);
     if (ret != HG_SUCCESS)
-        perf_failure_set(base->failure, "a request can't be answered: %s",
+        perf_failure_set(base->failure, "a request cannot be answered: %s",
             HG_Error_to_string(ret));
     return PERF_POLL_WORK;
 }
 
 static bool
-get_place(struct perf_target *base, struct perf_place *place)
+describe(struct perf_target *base, struct perf_remote *remote)
 {
     struct hg_target *target = (struct hg_target *) base;
-    hg_size_t size = sizeof place->address;
+    hg_size_t size = sizeof remote->address;
     hg_addr_t self;
     hg_return_t ret = HG_Addr_self(target->hg.hg_class, &self);
 
-    place->key_size = 0;
+    remote->key_size = 0;
     if (ret == HG_SUCCESS) {
-        ret =
-            HG_Addr_to_string(target->hg.hg_class, place->address, &size, self);
+        ret = HG_Addr_to_string(
+            target->hg.hg_class, remote->address, &size, self);
         HG_Addr_free(target->hg.hg_class, self);
     }
     if (ret != HG_SUCCESS)
@@ -220,7 +220,7 @@ open_target(const struct perf_target_setup *setup)
     struct hg_target *target = calloc(1, sizeof *target);
 
     if (!target) {
-        perf_failure_set(setup->failure, "no memory");
+        perf_failure_set(setup->failure, "out of memory");
         return NULL;
     }
     target->base = (struct perf_target){
@@ -232,7 +232,7 @@ open_target(const struct perf_target_setup *setup)
     }
     if (setup->plan->progress_thread &&
         !perf_hg_queue_init(&target->queue, perf_plan_slots(setup->plan)))
-        perf_failure_set(setup->failure, "no memory");
+        perf_failure_set(setup->failure, "out of memory");
     else if (perf_hg_memory_open(target))
         return &target->base;
     close_target(&target->base);
@@ -241,7 +241,7 @@ open_target(const struct perf_target_setup *setup)
 
 const struct perf_target_ops perf_hg_target = {
     .open = open_target,
-    .place = get_place,
+    .describe = describe,
     .poll = poll_context,
     .work = work,
     .close = close_target,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf/lane.h"
+#include "perf/loop.h"
 #include "perf/na_side.h"
 #include "perf/pattern.h"
 
@@ -40,14 +40,14 @@ static void
 fail(struct na_origin_op *op, na_return_t ret)
 {
     perf_origin_explain(op->base.origin, NA_Error_to_string(ret), false, 0);
-    perf_lane_fail(&op->base);
+    perf_op_fail(&op->base);
 }
 
 /* The whole operation has ended well. */
 static void
 turn(struct na_origin_op *op)
 {
-    if (perf_lane_turn(&op->base))
+    if (perf_op_repeat(&op->base))
         begin(op);
 }
 
@@ -57,7 +57,7 @@ complain(struct na_origin_op *op, const char *where, uint64_t offset)
     perf_failure_set(op->base.origin->failure,
         "verification: byte %zu of %zu is wrong at the %s", (size_t) offset,
         (size_t) op->base.origin->size, where);
-    perf_lane_fail(&op->base);
+    perf_op_fail(&op->base);
 }
 
 static uint64_t
@@ -135,7 +135,7 @@ static void
 ended(const struct na_cb_info *info)
 {
     struct na_origin_op *op = info->arg;
-    bool shared = perf_lane_here->group->shared;
+    bool shared = perf_loop_self->group->shared;
     uint32_t left;
 
     if (info->ret != NA_SUCCESS)
@@ -338,7 +338,7 @@ create_ops(struct na_origin *origin)
 }
 
 static na_return_t
-create_memory(struct na_origin *origin, const struct perf_place *place)
+create_memory(struct na_origin *origin, const struct perf_remote *remote)
 {
     const struct perf_plan *plan = origin->base.plan;
     size_t size = perf_plan_ops(plan) * perf_plan_stride(plan->size_max);
@@ -355,7 +355,7 @@ create_memory(struct na_origin *origin, const struct perf_place *place)
     origin->registered = ret == NA_SUCCESS;
     if (ret == NA_SUCCESS)
         ret = NA_Mem_handle_deserialize(
-            na_class, &origin->remote, place->key, place->key_size);
+            na_class, &origin->remote, remote->key, remote->key_size);
     return ret;
 }
 
@@ -366,7 +366,7 @@ open_origin(const struct perf_origin_setup *setup)
     na_return_t ret;
 
     if (!origin) {
-        perf_failure_set(setup->failure, "no memory");
+        perf_failure_set(setup->failure, "out of memory");
         return NULL;
     }
     perf_origin_init(&origin->base, setup);
@@ -377,15 +377,15 @@ open_origin(const struct perf_origin_setup *setup)
         return NULL;
     }
     ret = NA_Addr_lookup(
-        origin->na.na_class, setup->place->address, &origin->addr);
+        origin->na.na_class, setup->remote->address, &origin->addr);
     if (ret == NA_SUCCESS)
         ret = create_ops(origin);
     if (ret == NA_SUCCESS && setup->plan->bandwidth)
-        ret = create_memory(origin, setup->place);
+        ret = create_memory(origin, setup->remote);
     if (ret == NA_SUCCESS)
         return &origin->base;
-    perf_failure_set(setup->failure, "can't reach %s: %s",
-        setup->place->address, NA_Error_to_string(ret));
+    perf_failure_set(setup->failure, "cannot reach %s: %s",
+        setup->remote->address, NA_Error_to_string(ret));
     close_origin(&origin->base);
     return NULL;
 }

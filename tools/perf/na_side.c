@@ -51,7 +51,7 @@ perf_na_open(struct perf_na *na, const char *info, bool listen,
     na->na_class = NA_Initialize_opt2(
         info, listen, NA_VERSION(NA_VERSION_MAJOR, NA_VERSION_MINOR), &init);
     if (!na->na_class) {
-        perf_failure_set(failure, "can't open the transport %s", info);
+        perf_failure_set(failure, "cannot open the transport %s", info);
         return false;
     }
     good = measure(na, plan);
@@ -59,7 +59,7 @@ perf_na_open(struct perf_na *na, const char *info, bool listen,
         na->contexts[i] = NA_Context_create_id(na->na_class, (uint8_t) i);
         good = na->contexts[i] != NULL;
         if (!good)
-            perf_failure_set(failure, "can't create context %u", i);
+            perf_failure_set(failure, "cannot create context %u", i);
     }
     if (!good)
         perf_na_close(na, plan);
@@ -77,7 +77,7 @@ perf_na_close(struct perf_na *na, const struct perf_plan *plan)
     if (ret == NA_SUCCESS)
         ret = NA_Finalize(na->na_class);
     if (ret != NA_SUCCESS)
-        perf_failure_set(na->failure, "can't close the transport: %s",
+        perf_failure_set(na->failure, "cannot close the transport: %s",
             NA_Error_to_string(ret));
 }
 

@@ -9,7 +9,7 @@
 #include "perf/target.h"
 
 /* Receives a message, answers it, and again. */
-struct answerer {
+struct responder {
     struct na_target *target;
     uint32_t context;
     bool busy; /* one of its two operations is under way */
@@ -21,7 +21,7 @@ struct answerer {
 struct na_target {
     struct perf_target base;
     struct perf_na na;
-    struct answerer *answerers;
+    struct responder *responders;
     uint32_t count;
     bool closing;
     char *memory; /* of all slots, for put and get; or NULL */
@@ -32,32 +32,32 @@ struct na_target {
 static void received(const struct na_cb_info *info);
 
 static void
-post(struct na_target *target, struct answerer *answerer)
+post(struct na_target *target, struct responder *responder)
 {
     struct perf_na *na = &target->na;
     na_return_t ret;
 
-    answerer->busy = !target->closing;
+    responder->busy = !target->closing;
     if (target->closing)
         return;
-    ret = NA_Msg_recv_unexpected(na->na_class, na->contexts[answerer->context],
-        received, answerer, answerer->in.start,
+    ret = NA_Msg_recv_unexpected(na->na_class, na->contexts[responder->context],
+        received, responder, responder->in.start,
         na->unexpected_header + perf_na_message_size(target->base.plan),
-        answerer->in.plugin_data, answerer->in.op);
+        responder->in.plugin_data, responder->in.op);
     if (ret == NA_SUCCESS)
         return;
-    answerer->busy = false;
-    perf_failure_set(target->base.failure, "can't post a receive: %s",
+    responder->busy = false;
+    perf_failure_set(target->base.failure, "cannot post a receive: %s",
         NA_Error_to_string(ret));
 }
 
 static void
 answered(const struct na_cb_info *info)
 {
-    struct answerer *answerer = info->arg;
+    struct responder *responder = info->arg;
 
-    NA_Addr_free(answerer->target->na.na_class, answerer->source);
-    post(answerer->target, answerer);
+    NA_Addr_free(responder->target->na.na_class, responder->source);
+    post(responder->target, responder);
 }
 
 /* Does what a command says. */
@@ -88,20 +88,20 @@ follow(struct na_target *target, const void *bytes, size_t size, void *reply)
 
 /* Writes the answer to a message. Returns its size. */
 static size_t
-answer(struct answerer *answerer, size_t size)
+answer(struct responder *responder, size_t size)
 {
-    struct na_target *target = answerer->target;
-    const char *in = answerer->in.data;
+    struct na_target *target = responder->target;
+    const char *in = responder->in.data;
     uint64_t key;
 
     if (target->memory) {
-        follow(target, in, size, answerer->out.data);
+        follow(target, in, size, responder->out.data);
         return sizeof(struct perf_na_reply);
     }
     if (target->base.plan->verify) {
         key = perf_pattern_key(in, size);
         perf_target_check(&target->base, in, size, key);
-        perf_pattern_fill(answerer->out.data, size, ~key);
+        perf_pattern_fill(responder->out.data, size, ~key);
     }
     return size;
 }
@@ -109,67 +109,67 @@ answer(struct answerer *answerer, size_t size)
 static void
 received(const struct na_cb_info *info)
 {
-    struct answerer *answerer = info->arg;
-    struct na_target *target = answerer->target;
+    struct responder *responder = info->arg;
+    struct na_target *target = responder->target;
     struct perf_na *na = &target->na;
     na_tag_t tag = info->info.recv_unexpected.tag;
     size_t size = info->info.recv_unexpected.actual_buf_size;
     na_return_t ret = info->ret;
 
-    answerer->busy = false;
+    responder->busy = false;
     if (ret == NA_CANCELED)
         return;
     if (ret != NA_SUCCESS) {
-        post(target, answerer);
+        post(target, responder);
         return;
     }
-    answerer->source = info->info.recv_unexpected.source;
+    responder->source = info->info.recv_unexpected.source;
     if (size < na->unexpected_header) {
-        NA_Addr_free(na->na_class, answerer->source);
-        post(target, answerer);
+        NA_Addr_free(na->na_class, responder->source);
+        post(target, responder);
         return;
     }
-    answerer->busy = true;
-    size = answer(answerer, size - na->unexpected_header);
-    ret = NA_Msg_send_expected(na->na_class, na->contexts[answerer->context],
-        answered, answerer, answerer->out.start, na->expected_header + size,
-        answerer->out.plugin_data, answerer->source,
-        (uint8_t) (tag >> PERF_NA_TAG_BITS), tag, answerer->out.op);
+    responder->busy = true;
+    size = answer(responder, size - na->unexpected_header);
+    ret = NA_Msg_send_expected(na->na_class, na->contexts[responder->context],
+        answered, responder, responder->out.start, na->expected_header + size,
+        responder->out.plugin_data, responder->source,
+        (uint8_t) (tag >> PERF_NA_TAG_BITS), tag, responder->out.op);
     if (ret == NA_SUCCESS)
         return;
     /* The peer is gone, and needs no answer. */
-    NA_Addr_free(na->na_class, answerer->source);
-    post(target, answerer);
+    NA_Addr_free(na->na_class, responder->source);
+    post(target, responder);
 }
 
 static bool
-create_answerers(struct na_target *target)
+create_responders(struct na_target *target)
 {
     const struct perf_plan *plan = target->base.plan;
     uint32_t each = perf_plan_receives(plan);
     uint64_t size = perf_na_message_size(plan);
     na_return_t ret = NA_NOMEM;
 
-    target->answerers =
-        calloc((size_t) each * plan->contexts, sizeof *target->answerers);
-    if (target->answerers)
+    target->responders =
+        calloc((size_t) each * plan->contexts, sizeof *target->responders);
+    if (target->responders)
         ret = NA_SUCCESS;
     for (uint32_t i = 0; ret == NA_SUCCESS && i < each * plan->contexts; i++) {
-        struct answerer *answerer = &target->answerers[target->count++];
+        struct responder *responder = &target->responders[target->count++];
 
-        answerer->target = target;
-        answerer->context = i % plan->contexts;
+        responder->target = target;
+        responder->context = i % plan->contexts;
         ret = perf_na_buffer_create(
-            &target->na, PERF_NA_UNEXPECTED, NA_RECV, size, &answerer->in);
+            &target->na, PERF_NA_UNEXPECTED, NA_RECV, size, &responder->in);
         if (ret == NA_SUCCESS)
             ret = perf_na_buffer_create(
-                &target->na, PERF_NA_EXPECTED, NA_SEND, size, &answerer->out);
+                &target->na, PERF_NA_EXPECTED, NA_SEND, size, &responder->out);
     }
     if (ret != NA_SUCCESS)
-        perf_failure_set(target->base.failure, "no memory for receives: %s",
+        perf_failure_set(target->base.failure, "out of memory for receives: %s",
             NA_Error_to_string(ret));
     for (uint32_t i = 0; ret == NA_SUCCESS && i < target->count; i++)
-        post(target, &target->answerers[i]);
+        post(target, &target->responders[i]);
     return ret == NA_SUCCESS && !perf_failure_is_set(target->base.failure);
 }
 
@@ -191,34 +191,35 @@ create_memory(struct na_target *target)
             target->na.na_class, target->handle, NA_MEM_TYPE_HOST, 0);
     target->registered = ret == NA_SUCCESS;
     if (ret != NA_SUCCESS)
-        perf_failure_set(target->base.failure, "no memory for put and get: %s",
-            NA_Error_to_string(ret));
+        perf_failure_set(target->base.failure,
+            "out of memory for put and get: %s", NA_Error_to_string(ret));
     return ret == NA_SUCCESS;
 }
 
 static bool
-get_place(struct perf_target *base, struct perf_place *place)
+describe(struct perf_target *base, struct perf_remote *remote)
 {
     struct na_target *target = (struct na_target *) base;
     na_class_t *na_class = target->na.na_class;
-    size_t size = sizeof place->address;
+    size_t size = sizeof remote->address;
     na_addr_t *self;
     na_return_t ret = NA_Addr_self(na_class, &self);
 
     if (ret == NA_SUCCESS) {
-        ret = NA_Addr_to_string(na_class, place->address, &size, self);
+        ret = NA_Addr_to_string(na_class, remote->address, &size, self);
         NA_Addr_free(na_class, self);
     }
-    place->key_size = 0;
+    remote->key_size = 0;
     if (ret == NA_SUCCESS && target->handle) {
         size = NA_Mem_handle_get_serialize_size(na_class, target->handle);
-        ret = size > sizeof place->key ? NA_OVERFLOW
-                                       : NA_Mem_handle_serialize(na_class,
-                                             place->key, size, target->handle);
-        place->key_size = (uint32_t) size;
+        ret = size > sizeof remote->key
+                  ? NA_OVERFLOW
+                  : NA_Mem_handle_serialize(
+                        na_class, remote->key, size, target->handle);
+        remote->key_size = (uint32_t) size;
     }
     if (ret != NA_SUCCESS)
-        perf_failure_set(base->failure, "can't tell where the target is: %s",
+        perf_failure_set(base->failure, "cannot tell where the target is: %s",
             NA_Error_to_string(ret));
     return ret == NA_SUCCESS;
 }
@@ -232,25 +233,25 @@ poll_context(
 
 /* Cancels what is posted, and waits a little for what is under way. */
 static void
-stop_answerers(struct na_target *target)
+stop_responders(struct na_target *target)
 {
     struct perf_na *na = &target->na;
     uint32_t busy = target->count;
 
     target->closing = true;
     for (uint32_t i = 0; i < target->count; i++)
-        if (target->answerers[i].busy) {
-            NA_Cancel(na->na_class, na->contexts[target->answerers[i].context],
-                target->answerers[i].in.op);
-            NA_Cancel(na->na_class, na->contexts[target->answerers[i].context],
-                target->answerers[i].out.op);
+        if (target->responders[i].busy) {
+            NA_Cancel(na->na_class, na->contexts[target->responders[i].context],
+                target->responders[i].in.op);
+            NA_Cancel(na->na_class, na->contexts[target->responders[i].context],
+                target->responders[i].out.op);
         }
     for (int turn = 0; turn < 200 && busy > 0; turn++) {
         for (uint32_t i = 0; i < target->base.plan->contexts; i++)
             perf_na_poll(na, i, turn < 2 ? 0 : 10);
         busy = 0;
         for (uint32_t i = 0; i < target->count; i++)
-            busy += target->answerers[i].busy ? 1 : 0;
+            busy += target->responders[i].busy ? 1 : 0;
     }
 }
 
@@ -260,17 +261,17 @@ close_target(struct perf_target *base)
     struct na_target *target = (struct na_target *) base;
     struct perf_na *na = &target->na;
 
-    stop_answerers(target);
+    stop_responders(target);
     for (uint32_t i = 0; i < target->count; i++) {
-        perf_na_buffer_finish(na, &target->answerers[i].in);
-        perf_na_buffer_finish(na, &target->answerers[i].out);
+        perf_na_buffer_finish(na, &target->responders[i].in);
+        perf_na_buffer_finish(na, &target->responders[i].out);
     }
     if (target->registered)
         NA_Mem_deregister(na->na_class, target->handle);
     NA_Mem_handle_free(na->na_class, target->handle);
     perf_na_close(na, base->plan);
     free(target->memory);
-    free(target->answerers);
+    free(target->responders);
     free(target);
 }
 
@@ -280,7 +281,7 @@ open_target(const struct perf_target_setup *setup)
     struct na_target *target = calloc(1, sizeof *target);
 
     if (!target) {
-        perf_failure_set(setup->failure, "no memory");
+        perf_failure_set(setup->failure, "out of memory");
         return NULL;
     }
     target->base = (struct perf_target){
@@ -290,7 +291,7 @@ open_target(const struct perf_target_setup *setup)
         free(target);
         return NULL;
     }
-    if (create_memory(target) && create_answerers(target))
+    if (create_memory(target) && create_responders(target))
         return &target->base;
     close_target(&target->base);
     return NULL;
@@ -298,7 +299,7 @@ open_target(const struct perf_target_setup *setup)
 
 const struct perf_target_ops perf_na_target = {
     .open = open_target,
-    .place = get_place,
+    .describe = describe,
     .poll = poll_context,
     .close = close_target,
 };

@@ -174,7 +174,7 @@ pin(struct argp_state *state, const char *arg, struct perf_options *result)
     const char *origin = strsep(&rest, ",");
 
     if (!copy)
-        argp_failure(state, TOOL_FAILED, 0, "no memory");
+        argp_failure(state, TOOL_FAILED, 0, "out of memory");
     result->settings.origin_cpu =
         (int32_t) number(state, "--pin", origin ? origin : "", 0, 1023);
     if (rest) {
@@ -260,7 +260,7 @@ parse_result(int key, char *arg, struct argp_state *state)
 
 /* The others. */
 static error_t
-parse_manner(int key, char *arg, struct argp_state *state)
+parse_mode(int key, char *arg, struct argp_state *state)
 {
     struct input *input = state->input;
     struct perf_options *result = input->options;
@@ -403,7 +403,7 @@ parse(int key, char *arg, struct argp_state *state)
         complete(state, input);
         return 0;
     default:
-        return parse_manner(key, arg, state);
+        return parse_mode(key, arg, state);
     }
 }
 

@@ -13,9 +13,9 @@
 #define PERF_MEMORY_KEY_SIZE 1024U
 
 /* Where a class of the target is, and the serialized handle of its memory. */
-struct perf_place {
+struct perf_remote {
     char address[PERF_ADDRESS_SIZE];
-    uint32_t key_size; /* 0: it has no memory */
+    uint32_t key_size; /* 0: it has out of memory */
     char key[PERF_MEMORY_KEY_SIZE];
 };
 
@@ -42,7 +42,7 @@ enum perf_poll {
 struct perf_origin_setup {
     const struct perf_plan *plan;
     const char *info;
-    const struct perf_place *place;
+    const struct perf_remote *remote;
     struct perf_failure *failure;
     uint32_t client; /* which one of all */
 };
@@ -59,8 +59,8 @@ struct perf_origin_ops {
     /* The operation with an index below perf_plan_ops. */
     struct perf_op *(*op)(struct perf_origin *origin, uint32_t index);
 
-    /* Starts an operation; if that fails, ends it by perf_lane_fail. In its
-     * last callback, perf_lane_turn says whether it starts again. */
+    /* Starts an operation; if that fails, ends it by perf_op_fail. In its
+     * last callback, perf_op_repeat says whether it starts again. */
     void (*start)(struct perf_op *op);
 
     /* Progresses a context and runs callbacks. */
@@ -106,7 +106,7 @@ void perf_origin_explain(struct perf_origin *origin, const char *code,
 
 /* Memory for what is sent and received, of either side: whole pages that are
  * there already, so that no operation is the first to touch one. Freed by free;
- * NULL: no memory. */
+ * NULL: out of memory. */
 char *perf_memory_create(uint64_t size);
 
 #endif /* PERF_ORIGIN_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* talaria perf: finds the action and hands it the rest. */
+/* talaria perf: finds an action and runs it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,42 +10,15 @@
 #include "perf/run.h"
 #include "perf/serve.h"
 
-static int
-run_lat(int argc, char **argv)
-{
-    struct perf_options options;
-
-    perf_options_parse(PERF_ACTION_LAT, argc, argv, &options);
-    return perf_run(argv[0], &options);
-}
-
-static int
-run_rate(int argc, char **argv)
-{
-    struct perf_options options;
-
-    perf_options_parse(PERF_ACTION_RATE, argc, argv, &options);
-    return perf_run(argv[0], &options);
-}
-
-static int
-run_bw(int argc, char **argv)
-{
-    struct perf_options options;
-
-    perf_options_parse(PERF_ACTION_BW, argc, argv, &options);
-    return perf_run(argv[0], &options);
-}
-
-/* Those without a summary are for the program itself. */
+/* run is NULL for the actions that measure, in the order of enum perf_action.
+ * summary is NULL for those that users don't call. */
 static const struct tool actions[] = {
-    {"lat", "how long an operation takes", run_lat},
-    {"rate", "how many operations there are in a second", run_rate},
-    {"bw", "how many bytes are read and written in a second", run_bw},
-    {"serve", "the other side of these, as a command of its own",
-        perf_serve_main},
-    {"compare", "two results, point by point", perf_compare},
-    {"plot", "results as a picture", perf_plot},
+    [PERF_ACTION_LAT] = {"lat", "latency of an operation", NULL},
+    [PERF_ACTION_RATE] = {"rate", "operations per second", NULL},
+    [PERF_ACTION_BW] = {"bw", "bytes read and written per second", NULL},
+    {"serve", "serve the measurements of other processes", perf_serve_main},
+    {"compare", "compare two results", perf_compare},
+    {"plot", "draw results", perf_plot},
     {PERF_CALLGRIND_ACTION, NULL, perf_callgrind_loop},
 };
 
@@ -53,7 +26,7 @@ static void
 print_help(FILE *stream)
 {
     fputs("Usage: talaria perf ACTION [OPTION...] [ARGUMENT...]\n"
-          "Measures a transport, and what is built on it.\n\nActions:\n",
+          "Measures a transport, RPCs and bulk transfers.\n\nActions:\n",
         stream);
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++)
         if (actions[i].summary)
@@ -71,6 +44,7 @@ print_help(FILE *stream)
 int
 tool_perf(int argc, char **argv)
 {
+    struct perf_options options;
     char name[64];
 
     if (argc < 2) {
@@ -87,7 +61,10 @@ tool_perf(int argc, char **argv)
             continue;
         snprintf(name, sizeof name, "talaria perf %s", actions[i].name);
         argv[1] = name;
-        return actions[i].run(argc - 1, argv + 1);
+        if (actions[i].run)
+            return actions[i].run(argc - 1, argv + 1);
+        perf_options_parse((enum perf_action) i, argc - 1, argv + 1, &options);
+        return perf_run(name, &options);
     }
     fprintf(stderr,
         "talaria perf: no action \"%s\"\n\"talaria perf --help\" lists "

@@ -55,7 +55,7 @@ perf_plan_memory(const struct perf_plan *plan)
 const char *
 perf_plan_fits(const struct perf_plan *plan, uint64_t memory, uint32_t threads)
 {
-    if (threads + perf_plan_threads(plan) > PERF_LANES_ALL)
+    if (threads + perf_plan_threads(plan) > PERF_THREADS_ALL)
         return "more than 2048 threads for all sessions of the server";
     if (memory + perf_plan_memory(plan) > PERF_MEMORY_ALL)
         return "more than 8 GiB of memory for all sessions of the server";

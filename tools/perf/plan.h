@@ -23,7 +23,7 @@
 
 /* Of all sessions of a server. */
 #define PERF_MEMORY_ALL (2 * PERF_MEMORY_MAX)
-#define PERF_LANES_ALL 2048U
+#define PERF_THREADS_ALL 2048U
 
 struct perf_plan {
     enum perf_level level;
@@ -79,7 +79,7 @@ perf_plan_ops(const struct perf_plan *plan)
 
 /* Measuring threads of one client. */
 static inline uint32_t
-perf_plan_lanes(const struct perf_plan *plan)
+perf_plan_loops(const struct perf_plan *plan)
 {
     return plan->classes * plan->threads;
 }
@@ -88,7 +88,7 @@ perf_plan_lanes(const struct perf_plan *plan)
 static inline uint32_t
 perf_plan_threads(const struct perf_plan *plan)
 {
-    return perf_plan_lanes(plan) +
+    return perf_plan_loops(plan) +
            (plan->progress_thread ? plan->classes * plan->contexts : 0);
 }
 

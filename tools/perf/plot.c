@@ -242,7 +242,7 @@ perf_plot(int argc, char **argv)
     size_t i;
 
     if (!request) {
-        fputs("talaria perf plot: no memory\n", stderr);
+        fputs("talaria perf plot: out of memory\n", stderr);
         return code;
     }
     argp_err_exit_status = TOOL_USAGE;

@@ -187,7 +187,7 @@ write_name(const struct perf_plot *plot, const struct perf_series *series,
 
 /* Where a size is on the axis; 0 stands left of the smallest. */
 static double
-place_of(const struct scale *scale, uint64_t size)
+x_of(const struct scale *scale, uint64_t size)
 {
     return size > 0 ? log2((double) size) : scale->size_least - 1;
 }
@@ -210,7 +210,7 @@ write_data(const struct perf_plot *plot, const struct scale *scale, size_t i,
             continue;
         perf_format_value(text, series->test, value);
         fprintf(stream, "%.9g %.9g %.9g %.9g \"%s\"\n",
-            place_of(scale, point->size), value / scale->factor,
+            x_of(scale, point->size), value / scale->factor,
             low / scale->factor, high / scale->factor, text);
     }
     fputs("EOD\n", stream);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting, pinning and ending processes. */
+/* Starts, pins and ends processes. */
 #include "perf/process.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -25,7 +26,7 @@ on_signal(int number)
 void
 perf_process_catch(void)
 {
-    /* Without SA_RESTART: a sleep in the kernel ends. */
+    /* No SA_RESTART: a signal interrupts system calls. */
     struct sigaction action = {.sa_handler = on_signal};
 
     sigemptyset(&action.sa_mask);
@@ -57,20 +58,48 @@ perf_process_fork(void)
     return 0;
 }
 
+char *
+perf_process_find(const char *name)
+{
+    const char *path = getenv("PATH");
+    char *found = NULL;
+
+    if (strchr(name, '/'))
+        return access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
+    path = path ? path : "/usr/bin:/bin";
+    while (*path && !found) {
+        int length = (int) strcspn(path, ":");
+        char *full = NULL;
+
+        if (length > 0 && asprintf(&full, "%.*s/%s", length, path, name) < 0)
+            return NULL;
+        if (full && access(full, X_OK) == 0)
+            found = realpath(full, NULL);
+        free(full);
+        path += length;
+        path += *path == ':';
+    }
+    return found;
+}
+
 bool
-perf_process_pin(int32_t cpu, struct perf_failure *failure)
+perf_process_set_cpu(pid_t pid, int32_t cpu)
 {
     cpu_set_t set;
 
-    if (cpu < 0)
-        return true;
     CPU_ZERO(&set);
-    if (cpu < CPU_SETSIZE)
+    if (cpu >= 0 && cpu < CPU_SETSIZE)
         CPU_SET((size_t) cpu, &set);
-    if (sched_setaffinity(0, sizeof set, &set) == 0)
+    return sched_setaffinity(pid, sizeof set, &set) == 0;
+}
+
+bool
+perf_process_pin(int32_t cpu, struct perf_failure *failure)
+{
+    if (cpu < 0 || perf_process_set_cpu(0, cpu))
         return true;
     perf_failure_set(
-        failure, "can't run on processor %d: %s", cpu, strerror(errno));
+        failure, "cannot run on processor %d: %s", cpu, strerror(errno));
     return false;
 }
 

@@ -31,7 +31,7 @@ perf_level_name(enum perf_level level)
     return names[level];
 }
 
-/* The processor's name as the kernel has it; NULL: no memory. */
+/* The processor's name as the kernel has it; NULL: out of memory. */
 static char *
 read_cpu_name(void)
 {

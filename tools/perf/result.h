@@ -95,7 +95,7 @@ const char *perf_test_name(enum perf_test test);
 const char *perf_level_name(enum perf_level level);
 
 /* Machine, version and date; settings are zero and for the caller to set.
- * false: no memory. */
+ * false: out of memory. */
 bool perf_result_init(struct perf_result *result);
 void perf_result_finish(struct perf_result *result);
 
@@ -104,7 +104,7 @@ void perf_result_finish(struct perf_result *result);
 struct perf_point *perf_result_add(
     struct perf_result *result, enum perf_test test, uint64_t size);
 
-/* Copies a round to the end of a point. false: no memory. */
+/* Copies a round to the end of a point. false: out of memory. */
 bool perf_point_add(struct perf_point *point, const struct perf_round *round);
 
 /* Marks the rounds of all points in which the machine was slow: whose gauge is

@@ -23,7 +23,7 @@ const char *perf_json_unit(enum perf_test test);
 /* "p50_ns" and so on. */
 extern const char *const perf_json_quantiles[PERF_QUANTILES];
 
-/* The settings as a new object; NULL: no memory. */
+/* The settings as a new object; NULL: out of memory. */
 json_t *perf_json_settings(const struct perf_settings *settings);
 
 #endif /* PERF_RESULT_JSON_H */

@@ -75,7 +75,7 @@ print_points(
     size_t rows = 1;
 
     if (!cells) {
-        fputs("talaria perf: no memory\n", stderr);
+        fputs("talaria perf: out of memory\n", stderr);
         return TOOL_FAILED;
     }
     for (size_t i = 0; i < COLUMNS; i++)

@@ -24,7 +24,7 @@
 struct reader {
     const char *path;
     bool wrong;
-    char place[64]; /* "points[3].rounds[1]." */
+    char where[64]; /* "points[3].rounds[1]." */
 };
 
 static void __attribute__((format(printf, 2, 3)))
@@ -54,7 +54,7 @@ field(struct reader *reader, const json_t *object, const char *name)
         return NULL;
     value = json_object_get(object, name);
     if (!value)
-        refuse(reader, "%s%s is missing", reader->place, name);
+        refuse(reader, "%s%s is missing", reader->where, name);
     return value;
 }
 
@@ -65,7 +65,7 @@ container(struct reader *reader, const json_t *object, const char *name,
     const json_t *value = field(reader, object, name);
 
     if (value && json_typeof(value) != type) {
-        refuse(reader, "%s%s is not %s", reader->place, name,
+        refuse(reader, "%s%s is not %s", reader->where, name,
             type == JSON_ARRAY ? "an array" : "an object");
         return NULL;
     }
@@ -85,7 +85,7 @@ read_whole(struct reader *reader, const json_t *object, const char *name,
         (uint64_t) json_integer_value(value) > most) {
         refuse(reader,
             "%s%s is not a whole number from %" PRIu64 " to %" PRIu64,
-            reader->place, name, least, most);
+            reader->where, name, least, most);
         return 0;
     }
     return (uint64_t) json_integer_value(value);
@@ -103,7 +103,7 @@ read_real(
         return (double) NAN;
     number = json_number_value(value);
     if (!json_is_number(value) || !isfinite(number) || number < 0) {
-        refuse(reader, "%s%s is not a number of at least 0%s", reader->place,
+        refuse(reader, "%s%s is not a number of at least 0%s", reader->where,
             name, needed ? "" : " or null");
         return (double) NAN;
     }
@@ -116,7 +116,7 @@ read_flag(struct reader *reader, const json_t *object, const char *name)
     const json_t *value = field(reader, object, name);
 
     if (value && !json_is_boolean(value))
-        refuse(reader, "%s%s is neither true nor false", reader->place, name);
+        refuse(reader, "%s%s is neither true nor false", reader->where, name);
     return json_is_true(value);
 }
 
@@ -133,12 +133,12 @@ read_text(
     /* jansson itself refuses \u0000 in a string. */
     if (!json_is_string(value) || json_string_length(value) > TEXT_MAX) {
         refuse(reader, "%s%s is not a string of at most %u bytes%s",
-            reader->place, name, TEXT_MAX, needed ? "" : " or null");
+            reader->where, name, TEXT_MAX, needed ? "" : " or null");
         return NULL;
     }
     copy = strdup(json_string_value(value));
     if (!copy)
-        refuse(reader, "no memory");
+        refuse(reader, "out of memory");
     return copy;
 }
 
@@ -153,7 +153,7 @@ read_name(struct reader *reader, const json_t *object, const char *name,
     for (int i = 0; text && i < count; i++)
         if (strcmp(text, name_of(i)) == 0)
             return i;
-    refuse(reader, "%s%s is none that is known: \"%.40s\"", reader->place, name,
+    refuse(reader, "%s%s is none that is known: \"%.40s\"", reader->where, name,
         text ? text : "");
     return 0;
 }
@@ -188,8 +188,8 @@ read_round(
     const json_t *quantiles;
 
     if (!json_is_object(object)) {
-        refuse(reader, "%.*s is not an object", (int) strlen(reader->place) - 1,
-            reader->place);
+        refuse(reader, "%.*s is not an object", (int) strlen(reader->where) - 1,
+            reader->where);
         return;
     }
     round.value = read_in_unit(reader, object, "value", point->test, true);
@@ -208,7 +208,7 @@ read_round(
         round.quantiles_ns[i] =
             read_real(reader, quantiles, perf_json_quantiles[i], false);
     if (!reader->wrong && !perf_point_add(point, &round))
-        refuse(reader, "no memory");
+        refuse(reader, "out of memory");
 }
 
 static void
@@ -220,7 +220,7 @@ read_point(struct reader *reader, size_t index, const json_t *object,
     enum perf_test test;
     uint64_t size;
 
-    snprintf(reader->place, sizeof reader->place, "points[%zu].", index);
+    snprintf(reader->where, sizeof reader->where, "points[%zu].", index);
     if (!json_is_object(object)) {
         refuse(reader, "points[%zu] is not an object", index);
         return;
@@ -233,15 +233,15 @@ read_point(struct reader *reader, size_t index, const json_t *object,
         return;
     point = perf_result_add(result, test, size);
     if (!point) {
-        refuse(reader, "no memory");
+        refuse(reader, "out of memory");
         return;
     }
     point->instructions =
         read_real(reader, object, "instructions_per_operation", false);
     if (json_array_size(rounds) == 0)
-        refuse(reader, "%srounds is empty", reader->place);
+        refuse(reader, "%srounds is empty", reader->where);
     for (size_t i = 0; i < json_array_size(rounds) && !reader->wrong; i++) {
-        snprintf(reader->place, sizeof reader->place,
+        snprintf(reader->where, sizeof reader->where,
             "points[%zu].rounds[%zu].", index, i);
         read_round(reader, json_array_get(rounds, i), point);
     }
@@ -262,7 +262,7 @@ static void
 read_settings(
     struct reader *reader, const json_t *object, struct perf_settings *settings)
 {
-    snprintf(reader->place, sizeof reader->place, "settings.");
+    snprintf(reader->where, sizeof reader->where, "settings.");
     settings->level = (enum perf_level) read_name(
         reader, object, "level", level_name_of, PERF_LEVELS);
     settings->info = read_text(reader, object, "info", true);
@@ -329,16 +329,16 @@ read_root(struct reader *reader, const json_t *root, struct perf_result *result)
     result->version = read_text(reader, root, "talaria_version", true);
     result->date = read_text(reader, root, "date_utc", true);
     machine = container(reader, root, "machine", JSON_OBJECT);
-    snprintf(reader->place, sizeof reader->place, "machine.");
+    snprintf(reader->where, sizeof reader->where, "machine.");
     result->host = read_text(reader, machine, "host", true);
     result->kernel = read_text(reader, machine, "kernel", true);
     result->cpu = read_text(reader, machine, "processor", true);
     result->cpus =
         (uint32_t) read_whole(reader, machine, "processors", 1, UINT32_MAX);
-    reader->place[0] = '\0';
+    reader->where[0] = '\0';
     settings = container(reader, root, "settings", JSON_OBJECT);
     read_settings(reader, settings, &result->settings);
-    reader->place[0] = '\0';
+    reader->where[0] = '\0';
     points = container(reader, root, "points", JSON_ARRAY);
     if (points && json_array_size(points) == 0)
         refuse(reader, "points is empty");

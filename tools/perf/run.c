@@ -51,7 +51,7 @@ measure_clock(void)
     return (double) (end - start) / READINGS;
 }
 
-/* What all lanes together did. */
+/* What all loops together did. */
 struct sum {
     uint64_t operations;
     uint64_t elapsed_ns;
@@ -61,11 +61,11 @@ struct sum {
 static void
 add_up(const struct perf_shared *shared, struct sum *sum)
 {
-    uint32_t lanes = shared->plan.clients * perf_plan_lanes(&shared->plan);
+    uint32_t loops = shared->plan.clients * perf_plan_loops(&shared->plan);
     uint64_t start = UINT64_MAX, end = 0;
 
     memset(sum, 0, sizeof *sum);
-    for (uint32_t i = 0; i < lanes; i++) {
+    for (uint32_t i = 0; i < loops; i++) {
         const struct perf_report *report = &shared->reports[i];
 
         sum->operations += report->operations;
@@ -82,11 +82,11 @@ add_up(const struct perf_shared *shared, struct sum *sum)
 static uint32_t
 choose_every(const struct run *run, const struct sum *sum)
 {
-    double lanes = run->plan.clients * perf_plan_lanes(&run->plan), each;
+    double loops = run->plan.clients * perf_plan_loops(&run->plan), each;
 
     if (sum->operations == 0)
         return 1;
-    each = (double) sum->elapsed_ns * lanes / (double) sum->operations;
+    each = (double) sum->elapsed_ns * loops / (double) sum->operations;
     each = ceil(2 * run->clock_ns / (CLOCK_SHARE * each));
     if (!(each >= 1))
         return 1;
@@ -95,14 +95,15 @@ choose_every(const struct run *run, const struct sum *sum)
 
 /* So many operations, or until the time is over. */
 static bool
-go(struct run *run, uint64_t operations, uint64_t duration_ns, struct sum *sum)
+run_round(
+    struct run *run, uint64_t operations, uint64_t duration_ns, struct sum *sum)
 {
     struct perf_shared *shared = run->workers.shared;
 
     shared->operations = operations;
     shared->duration_ns = duration_ns;
     if (!perf_workers_do(&run->workers, PERF_COMMAND_ARM) ||
-        !perf_workers_do(&run->workers, PERF_COMMAND_GO))
+        !perf_workers_do(&run->workers, PERF_COMMAND_RUN))
         return false;
     add_up(shared, sum);
     shared->every = choose_every(run, sum);
@@ -114,7 +115,7 @@ go(struct run *run, uint64_t operations, uint64_t duration_ns, struct sum *sum)
 
 /* The target serves while that lasts; its processor time. */
 static bool
-go_served(struct run *run, uint64_t operations, uint64_t duration_ns,
+run_served_round(struct run *run, uint64_t operations, uint64_t duration_ns,
     struct sum *sum, uint64_t *target_cpu_p)
 {
     uint64_t before, after;
@@ -122,7 +123,7 @@ go_served(struct run *run, uint64_t operations, uint64_t duration_ns,
 
     if (!perf_client_run(&run->control, PERF_RUN_START, &before))
         return false;
-    good = go(run, operations, duration_ns, sum);
+    good = run_round(run, operations, duration_ns, sum);
     /* What the target found wrong is for it to say first. */
     if (!perf_client_run(&run->control, PERF_RUN_PAUSE, &after) || !good)
         return false;
@@ -136,7 +137,7 @@ value_of(const struct run *run, const struct perf_point *point,
 {
     double seconds = (double) sum->elapsed_ns / 1e9;
     double operations = (double) sum->operations;
-    double at_once = (double) run->plan.clients * perf_plan_lanes(&run->plan) *
+    double at_once = (double) run->plan.clients * perf_plan_loops(&run->plan) *
                      run->plan.inflight;
 
     switch (point->test) {
@@ -159,7 +160,7 @@ measure_round(struct run *run, struct perf_point *point)
     uint64_t cpu = perf_workers_cpu(&run->workers);
     struct sum sum;
 
-    if (!go_served(run, by_time ? UINT64_MAX : settings->operations,
+    if (!run_served_round(run, by_time ? UINT64_MAX : settings->operations,
             by_time ? settings->round_ns : UINT64_MAX, &sum,
             &round.target_cpu_ns))
         return false;
@@ -176,7 +177,7 @@ measure_round(struct run *run, struct perf_point *point)
     }
     if (perf_point_add(point, &round))
         return true;
-    perf_failure_set(failure_of(run), "no memory");
+    perf_failure_set(failure_of(run), "out of memory");
     return false;
 }
 
@@ -192,17 +193,17 @@ prepare(struct run *run, enum perf_test test, uint64_t size)
     return perf_workers_do(&run->workers, PERF_COMMAND_PREPARE);
 }
 
-/* One operation of each lane at the largest size: what cannot work, is found
+/* One operation of each loop at the largest size: what cannot work, is found
  * before anything is measured. */
 static bool
-try_largest(struct run *run, enum perf_test test)
+try_largest_size(struct run *run, enum perf_test test)
 {
     struct sum sum;
     uint64_t cpu;
 
     return prepare(run, test, run->plan.size_max) &&
-           go_served(run,
-               (uint64_t) run->plan.clients * perf_plan_lanes(&run->plan),
+           run_served_round(run,
+               (uint64_t) run->plan.clients * perf_plan_loops(&run->plan),
                UINT64_MAX, &sum, &cpu);
 }
 
@@ -216,11 +217,12 @@ warm_up(struct run *run)
 
     if (count == 0)
         return true;
-    if (!go_served(run, first, end_ns, &sum, &cpu))
+    if (!run_served_round(run, first, end_ns, &sum, &cpu))
         return false;
     if (end_ns != UINT64_MAX && perf_clock_now() - begun > end_ns / 2)
         return true;
-    return count == first || go_served(run, count - first, end_ns, &sum, &cpu);
+    return count == first ||
+           run_served_round(run, count - first, end_ns, &sum, &cpu);
 }
 
 static bool
@@ -230,7 +232,7 @@ measure_point(struct run *run, enum perf_test test, uint64_t size)
     struct perf_point *point = perf_result_add(&run->result, test, size);
 
     if (!point) {
-        perf_failure_set(failure_of(run), "no memory");
+        perf_failure_set(failure_of(run), "out of memory");
         return false;
     }
     if (!prepare(run, test, size) || !warm_up(run))
@@ -270,7 +272,7 @@ measure(struct run *run)
 
     run->clock_ns = measure_clock();
     for (uint32_t i = 0; good && i < options->test_count; i++)
-        good = try_largest(run, options->tests[i]);
+        good = try_largest_size(run, options->tests[i]);
     for (uint32_t i = 0; i < options->test_count; i++)
         for (uint32_t j = 0; good && j < options->size_count; j++)
             good = measure_point(run, options->tests[i], options->sizes[j]);
@@ -279,7 +281,7 @@ measure(struct run *run)
 
 /* What the server does, the client does too. */
 static void
-take_over(struct run *run, const perf_hello_out_t *hello)
+adopt_settings(struct run *run, const perf_hello_out_t *hello)
 {
     const struct perf_options *options = run->options;
     struct perf_settings *settings = &run->result.settings;
@@ -362,13 +364,13 @@ set_up(struct run *run)
         return false;
     if (!perf_gauge_start(options->settings.origin_cpu,
             options->settings.target_cpu, &run->gauge)) {
-        perf_failure_set(&shared->failure, "the machine can't be gauged");
+        perf_failure_set(&shared->failure, "the machine cannot be gauged");
         return false;
     }
     if (options->settings.against &&
         !perf_against_start(
             options->settings.against, &run->result.settings, &run->against)) {
-        perf_failure_set(&shared->failure, "the peer can't be started");
+        perf_failure_set(&shared->failure, "the peer cannot be started");
         return false;
     }
     if (options->settings.local) {
@@ -381,7 +383,7 @@ set_up(struct run *run)
     if (!perf_client_connect(&run->control, shared->info, address, run->token,
             &shared->failure, &hello))
         return false;
-    take_over(run, &hello);
+    adopt_settings(run, &hello);
     run->plan.busy = run->result.settings.busy;
     run->plan.single = run->result.settings.single;
     shared->plan = run->plan;
@@ -390,7 +392,7 @@ set_up(struct run *run)
         perf_failure_set(&shared->failure, "%s", wrong);
         return false;
     }
-    return perf_client_open(&run->control, &run->plan, shared->places) &&
+    return perf_client_open(&run->control, &run->plan, shared->remotes) &&
            perf_workers_do(&run->workers, PERF_COMMAND_OPEN);
 }
 
@@ -440,16 +442,16 @@ perf_run(const char *name, const struct perf_options *options)
     int result = TOOL_FAILED;
     bool good;
 
-    if (options->callgrind && !perf_callgrind_is_there())
+    if (options->callgrind && !perf_callgrind_is_available())
         return TOOL_FAILED;
     if (!perf_result_init(&run.result) || !copy_settings(&run)) {
-        fprintf(stderr, "%s: no memory\n", name);
+        fprintf(stderr, "%s: out of memory\n", name);
         return TOOL_FAILED;
     }
     perf_options_plan(options, &run.plan);
     run.workers.shared = perf_shared_create(&run.plan);
     if (!run.workers.shared) {
-        fprintf(stderr, "%s: no memory\n", name);
+        fprintf(stderr, "%s: out of memory\n", name);
         perf_result_finish(&run.result);
         return TOOL_FAILED;
     }

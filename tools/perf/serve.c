@@ -118,7 +118,7 @@ respond(hg_handle_t handle, hg_return_t ret, void *out)
     return ret;
 }
 
-/* Decodes what needs no memory of its own. */
+/* Decodes what needs out of memory of its own. */
 static hg_return_t
 get_input(hg_handle_t handle, void *in)
 {
@@ -178,7 +178,7 @@ check(const struct server *server, const struct perf_plan *plan)
 
 /* A client that opens a session has begun anew. */
 static void
-drop_former(struct server *server, hg_addr_t addr)
+drop_previous(struct server *server, hg_addr_t addr)
 {
     for (int i = 0; i < SESSIONS_MAX; i++)
         if (server->entries[i].id != 0 &&
@@ -188,13 +188,14 @@ drop_former(struct server *server, hg_addr_t addr)
 
 /* A host's name may mean something else than it did for the server itself. */
 static const char *
-check_places(const struct server *server, struct perf_session *session)
+check_addresses(const struct server *server, struct perf_session *session)
 {
     const char *wrong = NULL;
-    struct perf_place place;
+    struct perf_remote remote;
 
-    for (uint32_t i = 0; !wrong && perf_session_place(session, i, &place); i++)
-        wrong = listen_check(&server->listen, place.address);
+    for (uint32_t i = 0; !wrong && perf_session_describe(session, i, &remote);
+         i++)
+        wrong = listen_check(&server->listen, remote.address);
     return wrong;
 }
 
@@ -210,10 +211,10 @@ begin(struct server *server, struct entry *entry, const struct perf_plan *plan,
     entry->session = perf_session_open(plan, server->info, &failure);
     if (!entry->session)
         return perf_failure_text(&failure);
-    wrong = check_places(server, entry->session);
+    wrong = check_addresses(server, entry->session);
     if (!wrong &&
         HG_Addr_dup(server->hg_class, addr, &entry->addr) != HG_SUCCESS)
-        wrong = "no memory";
+        wrong = "out of memory";
     if (wrong) {
         perf_session_close(entry->session);
         *entry = (struct entry){.id = 0};
@@ -230,7 +231,7 @@ admit(struct server *server, hg_addr_t addr, const struct perf_plan *plan,
     const char *wrong;
     uint64_t id = 0;
 
-    drop_former(server, addr);
+    drop_previous(server, addr);
     entry = find(server, 0);
     wrong = check(server, plan);
     if (!entry)
@@ -297,23 +298,23 @@ open_session(hg_handle_t handle)
 }
 
 static hg_return_t
-tell_place(hg_handle_t handle)
+describe_target(hg_handle_t handle)
 {
-    perf_place_out_t *out = calloc(1, sizeof *out);
-    struct perf_place place;
+    perf_remote_out_t *out = calloc(1, sizeof *out);
+    struct perf_remote remote;
     struct entry *entry = NULL;
-    perf_place_in_t in;
+    perf_remote_in_t in;
     hg_return_t ret = out ? get_input(handle, &in) : HG_NOMEM;
 
     if (ret == HG_SUCCESS)
         entry = find_named(handle, in.session, &out->error);
-    if (entry && !perf_session_place(entry->session, in.index, &place)) {
+    if (entry && !perf_session_describe(entry->session, in.index, &remote)) {
         snprintf(out->error.text, sizeof out->error.text, "no such class");
     } else if (entry) {
         perf_text_copy(out->address.text, sizeof out->address.text,
-            place.address, sizeof place.address);
-        out->key.size = place.key_size;
-        memcpy(out->key.bytes, place.key, place.key_size);
+            remote.address, sizeof remote.address);
+        out->key.size = remote.key_size;
+        memcpy(out->key.bytes, remote.key, remote.key_size);
     }
     ret = respond(handle, ret, out);
     free(out);
@@ -471,7 +472,7 @@ announce(struct server *server)
     if (dprintf(server->options->fd, "%s\n", server->address) > 0)
         return true;
     perf_failure_set(
-        &server->failure, "can't tell the address: %s", strerror(errno));
+        &server->failure, "cannot tell the address: %s", strerror(errno));
     return false;
 }
 
@@ -510,7 +511,7 @@ open_class(struct server *server)
     if (server->hg_class)
         return check_address(server);
     perf_failure_set(
-        &server->failure, "can't open the transport %s", server->listen.info);
+        &server->failure, "cannot open the transport %s", server->listen.info);
     return false;
 }
 
@@ -521,7 +522,7 @@ start(struct server *server)
         [PERF_CONTROL_HELLO] = hello,
         [PERF_CONTROL_CHALLENGE] = challenge,
         [PERF_CONTROL_OPEN] = open_session,
-        [PERF_CONTROL_PLACE] = tell_place,
+        [PERF_CONTROL_REMOTE] = describe_target,
         [PERF_CONTROL_RUN] = run,
         [PERF_CONTROL_CLOSE] = close_session,
     };
@@ -539,7 +540,7 @@ start(struct server *server)
     if (server->context)
         return true;
     perf_failure_set(
-        &server->failure, "can't start the transport %s", server->listen.info);
+        &server->failure, "cannot start the transport %s", server->listen.info);
     return false;
 }
 
@@ -555,7 +556,7 @@ stop(struct server *server)
     if (server->hg_class && ret == HG_SUCCESS)
         ret = HG_Finalize(server->hg_class);
     if (ret != HG_SUCCESS)
-        perf_failure_set(&server->failure, "can't close the transport: %s",
+        perf_failure_set(&server->failure, "cannot close the transport: %s",
             HG_Error_to_string(ret));
     free(server->info);
     free(server->listen.info);
@@ -568,7 +569,7 @@ perf_serve(const struct perf_serve_options *options)
     bool failed;
 
     if (!server) {
-        complain("no memory");
+        complain("out of memory");
         return TOOL_FAILED;
     }
     server->options = options;

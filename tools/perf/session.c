@@ -127,12 +127,13 @@ perf_session_is_running(const struct perf_session *session)
 }
 
 bool
-perf_session_place(
-    struct perf_session *session, uint32_t index, struct perf_place *place)
+perf_session_describe(
+    struct perf_session *session, uint32_t index, struct perf_remote *remote)
 {
     if (index >= session->plan.classes)
         return false;
-    return session->targets[index]->ops->place(session->targets[index], place);
+    return session->targets[index]->ops->describe(
+        session->targets[index], remote);
 }
 
 const struct perf_faults *
@@ -167,34 +168,34 @@ static bool
 start_threads(struct perf_session *session)
 {
     const struct perf_plan *plan = &session->plan;
-    uint32_t lanes = perf_plan_lanes(plan);
+    uint32_t loops = perf_plan_loops(plan);
 
     session->threads =
         calloc(perf_plan_threads(plan), sizeof *session->threads);
     if (!session->threads) {
-        perf_failure_set(&session->failure, "no memory");
+        perf_failure_set(&session->failure, "out of memory");
         return false;
     }
     for (uint32_t i = 0; i < perf_plan_threads(plan); i++) {
         struct thread *thread = &session->threads[i];
-        bool progresses = i >= lanes;
+        bool progresses = i >= loops;
         int error;
 
         thread->session = session;
         thread->works = plan->progress_thread && !progresses;
         thread->target =
-            session->targets[progresses ? (i - lanes) / plan->contexts
+            session->targets[progresses ? (i - loops) / plan->contexts
                                         : i / plan->threads];
         thread->context =
-            (progresses ? i - lanes : i % plan->threads) % plan->contexts;
+            (progresses ? i - loops : i % plan->threads) % plan->contexts;
         thread->scratch = perf_target_scratch_create(plan);
         error = thread->scratch
                     ? pthread_create(&thread->id, NULL, serve, thread)
                     : ENOMEM;
         if (error != 0) {
             free(thread->scratch);
-            perf_failure_set(
-                &session->failure, "can't start a thread: %s", strerror(error));
+            perf_failure_set(&session->failure, "cannot start a thread: %s",
+                strerror(error));
             return false;
         }
         session->started++;
@@ -209,7 +210,7 @@ perf_session_open(const struct perf_plan *plan, const char *info,
     struct perf_session *session = calloc(1, sizeof *session);
 
     if (!session) {
-        perf_failure_set(failure, "no memory");
+        perf_failure_set(failure, "out of memory");
         return NULL;
     }
     session->plan = *plan;

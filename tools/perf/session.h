@@ -19,8 +19,8 @@ void perf_session_run(struct perf_session *session, bool run);
 bool perf_session_is_running(const struct perf_session *session);
 
 /* Where a class is. false: there is none, or the failure is set. */
-bool perf_session_place(
-    struct perf_session *session, uint32_t index, struct perf_place *place);
+bool perf_session_describe(
+    struct perf_session *session, uint32_t index, struct perf_remote *remote);
 
 /* Faults in what came, and why it failed, if it did. */
 const struct perf_faults *perf_session_faults(

@@ -25,9 +25,9 @@ wake(_Atomic uint32_t *word)
 struct perf_shared *
 perf_shared_create(const struct perf_plan *plan)
 {
-    size_t lanes = (size_t) plan->clients * perf_plan_lanes(plan);
+    size_t loops = (size_t) plan->clients * perf_plan_loops(plan);
     size_t bytes =
-        sizeof(struct perf_shared) + lanes * sizeof(struct perf_report);
+        sizeof(struct perf_shared) + loops * sizeof(struct perf_report);
     struct perf_shared *shared = mmap(
         NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

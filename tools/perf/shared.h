@@ -8,13 +8,13 @@
 
 #include <stdatomic.h>
 
-#include "perf/lane.h"
+#include "perf/loop.h"
 
 enum perf_command {
     PERF_COMMAND_OPEN,    /* processes: open classes, start threads */
     PERF_COMMAND_PREPARE, /* processes: for a test and a size */
     PERF_COMMAND_ARM,     /* processes: for so many operations */
-    PERF_COMMAND_GO,      /* lanes: one round */
+    PERF_COMMAND_RUN,     /* loops: one round */
     PERF_COMMAND_END      /* all */
 };
 
@@ -22,24 +22,24 @@ struct perf_shared {
     size_t bytes; /* of all this */
     struct perf_plan plan;
     char info[PERF_ADDRESS_SIZE]; /* of the measuring side */
-    struct perf_place places[PERF_CLASSES_MAX];
+    struct perf_remote remotes[PERF_CLASSES_MAX];
 
     /* What the command is about. */
     enum perf_test test;
     uint64_t size;
-    uint64_t operations;  /* of all lanes; UINT64_MAX: as many as there is
+    uint64_t operations;  /* of all loops; UINT64_MAX: as many as there is
                             time for */
     uint64_t duration_ns; /* UINT64_MAX: as long as the operations take */
     uint32_t every;       /* operation is a sample */
 
     _Atomic uint32_t order;    /* the command, and above it its number: in one
                                   word, so that nobody takes one for another */
-    _Atomic uint32_t finished; /* processes or lanes that have done it */
+    _Atomic uint32_t finished; /* processes or loops that have done it */
     struct perf_failure failure;
-    struct perf_report reports[]; /* of the lanes, client by client */
+    struct perf_report reports[]; /* of the loops, client by client */
 };
 
-/* For the clients and lanes of a plan, which it copies. NULL: no memory. */
+/* For the clients and loops of a plan, which it copies. NULL: out of memory. */
 struct perf_shared *perf_shared_create(const struct perf_plan *plan);
 void perf_shared_destroy(struct perf_shared *shared);
 

@@ -37,17 +37,17 @@ perf_stats_sort(double *values, size_t count)
 double
 perf_stats_quantile(const double *sorted, size_t count, double rank)
 {
-    double place, below;
+    double position, below;
     size_t i;
 
     if (count == 0)
         return (double) NAN;
-    place = rank * (double) (count - 1);
-    below = floor(place);
+    position = rank * (double) (count - 1);
+    below = floor(position);
     i = (size_t) below;
     if (i + 1 >= count)
         return sorted[count - 1];
-    return sorted[i] + (sorted[i + 1] - sorted[i]) * (place - below);
+    return sorted[i] + (sorted[i + 1] - sorted[i]) * (position - below);
 }
 
 /* How many values, from either end, are outside of the interval: the largest
@@ -87,7 +87,7 @@ perf_stats_median(const double *sorted, size_t count)
 /* In how many of the orders of m and n values the number of pairs with the one
  * of m in front is u, for each u up to m * n. The last of an order is one of
  * the m, which is behind all n, or one of the n: so they add up from those of
- * fewer values. Divided by how many orders there are. NULL: no memory. Free
+ * fewer values. Divided by how many orders there are. NULL: out of memory. Free
  * it. */
 static double *
 count_orders(size_t m, size_t n)

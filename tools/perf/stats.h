@@ -36,7 +36,7 @@ struct perf_estimate perf_stats_median(const double *sorted, size_t count);
  * every a (Hodges and Lehmann's estimate, of the logarithms), and the interval
  * of it that Mann and Whitney's test of ranks gives. The values need not be in
  * pairs, nor sorted; all have to be positive, else all is NaN. NaN, too, when
- * there is no memory for count_a * count_b quotients. */
+ * there is out of memory for count_a * count_b quotients. */
 struct perf_estimate perf_stats_ratio(
     const double *a, size_t count_a, const double *b, size_t count_b);
 

@@ -28,7 +28,7 @@ struct perf_target_ops {
     struct perf_target *(*open)(const struct perf_target_setup *setup);
 
     /* Where it is. false: the failure is set. */
-    bool (*place)(struct perf_target *target, struct perf_place *place);
+    bool (*describe)(struct perf_target *target, struct perf_remote *remote);
 
     /* Progresses a context and runs callbacks. */
     enum perf_poll (*poll)(
@@ -58,7 +58,7 @@ struct perf_target *perf_target_open(const struct perf_target_setup *setup);
 /* Room for one message, of the thread that serves. */
 extern _Thread_local char *perf_target_scratch;
 
-/* Allocates perf_target_scratch; NULL: no memory. */
+/* Allocates perf_target_scratch; NULL: out of memory. */
 char *perf_target_scratch_create(const struct perf_plan *plan);
 
 static inline enum perf_poll

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The main thread of a client opens and prepares; its lanes run the rounds. */
+/* The main thread of a client opens and prepares; its loops run the rounds. */
 #include "perf/worker.h"
 
 #include <pthread.h>
@@ -23,14 +23,14 @@ struct worker {
 struct thread {
     pthread_t id;
     struct worker *worker;
-    struct perf_lane lane;
+    struct perf_loop loop;
     struct perf_caller caller; /* beside a progress thread */
     uint32_t last;
     bool progresses; /* for callers */
 };
 
 static void *
-run_lane(void *arg)
+run_loop(void *arg)
 {
     struct thread *thread = arg;
     struct perf_shared *shared = thread->worker->shared;
@@ -38,14 +38,14 @@ run_lane(void *arg)
 
     do {
         command = perf_shared_next(shared, &thread->last);
-        if (command != PERF_COMMAND_GO)
+        if (command != PERF_COMMAND_RUN)
             continue;
-        thread->lane.every = shared->every;
-        thread->lane.duration_ns = shared->duration_ns;
+        thread->loop.every = shared->every;
+        thread->loop.duration_ns = shared->duration_ns;
         if (thread->progresses)
-            perf_lane_progress(&thread->lane);
+            perf_loop_progress(&thread->loop);
         else
-            perf_lane_run(&thread->lane);
+            perf_loop_run(&thread->loop);
         perf_shared_done(shared);
     } while (command != PERF_COMMAND_END);
     return NULL;
@@ -61,7 +61,7 @@ open_origins(struct worker *worker)
         .client = worker->client};
 
     for (uint32_t i = 0; i < shared->plan.classes; i++) {
-        setup.place = &shared->places[i];
+        setup.remote = &shared->remotes[i];
         worker->origins[i] = perf_origin_ops(shared->plan.level)->open(&setup);
         if (!worker->origins[i])
             return false;
@@ -70,17 +70,17 @@ open_origins(struct worker *worker)
 }
 
 static void
-set_up_lane(struct worker *worker, uint32_t number)
+set_up_loop(struct worker *worker, uint32_t number)
 {
     struct perf_shared *shared = worker->shared;
     const struct perf_plan *plan = &shared->plan;
     struct thread *thread = &worker->threads[number];
     uint32_t class = number / plan->threads, index = number % plan->threads;
-    uint32_t first = worker->client * perf_plan_lanes(plan);
+    uint32_t first = worker->client * perf_plan_loops(plan);
 
     thread->worker = worker;
     thread->last = worker->last;
-    thread->lane = (struct perf_lane){
+    thread->loop = (struct perf_loop){
         .group =
             &worker->groups[class * plan->contexts + index % plan->contexts],
         .origin = worker->origins[class],
@@ -90,7 +90,7 @@ set_up_lane(struct worker *worker, uint32_t number)
     };
     if (plan->progress_thread) {
         perf_caller_init(&thread->caller);
-        thread->lane.caller = &thread->caller;
+        thread->loop.caller = &thread->caller;
     }
 }
 
@@ -100,12 +100,12 @@ set_up_progress(struct worker *worker, uint32_t number)
 {
     struct perf_shared *shared = worker->shared;
     const struct perf_plan *plan = &shared->plan;
-    struct thread *thread = &worker->threads[perf_plan_lanes(plan) + number];
+    struct thread *thread = &worker->threads[perf_plan_loops(plan) + number];
 
     thread->worker = worker;
     thread->last = worker->last;
     thread->progresses = true;
-    thread->lane = (struct perf_lane){
+    thread->loop = (struct perf_loop){
         .group = &worker->groups[number],
         .origin = worker->origins[number / plan->contexts],
         .failure = &shared->failure,
@@ -117,28 +117,28 @@ static bool
 start(struct worker *worker)
 {
     const struct perf_plan *plan = &worker->shared->plan;
-    uint32_t lanes = perf_plan_lanes(plan);
+    uint32_t loops = perf_plan_loops(plan);
     int error;
 
     worker->groups =
         calloc((size_t) plan->classes * plan->contexts, sizeof *worker->groups);
     worker->threads = calloc(perf_plan_threads(plan), sizeof *worker->threads);
     if (!worker->groups || !worker->threads) {
-        perf_failure_set(&worker->shared->failure, "no memory");
+        perf_failure_set(&worker->shared->failure, "out of memory");
         return false;
     }
     if (!open_origins(worker))
         return false;
     for (uint32_t i = 0; i < perf_plan_threads(plan); i++) {
-        if (i < lanes)
-            set_up_lane(worker, i);
+        if (i < loops)
+            set_up_loop(worker, i);
         else
-            set_up_progress(worker, i - lanes);
+            set_up_progress(worker, i - loops);
         error = pthread_create(
-            &worker->threads[i].id, NULL, run_lane, &worker->threads[i]);
+            &worker->threads[i].id, NULL, run_loop, &worker->threads[i]);
         if (error != 0) {
             perf_failure_set(&worker->shared->failure,
-                "can't start a thread: %s", strerror(error));
+                "cannot start a thread: %s", strerror(error));
             return false;
         }
         worker->started++;
@@ -157,34 +157,34 @@ prepare(struct worker *worker)
             return;
 }
 
-/* The share of a lane in all operations. */
+/* The share of a loop in all operations. */
 static uint64_t
-share(uint64_t operations, uint32_t lane, uint32_t lanes)
+share(uint64_t operations, uint32_t loop, uint32_t loops)
 {
     if (operations == UINT64_MAX)
         return operations;
-    return operations / lanes + (lane < operations % lanes ? 1 : 0);
+    return operations / loops + (loop < operations % loops ? 1 : 0);
 }
 
-/* Lets each group have the operations of its lanes. */
+/* Lets each group have the operations of its loops. */
 static void
 arm(struct worker *worker)
 {
     struct perf_shared *shared = worker->shared;
     const struct perf_plan *plan = &shared->plan;
-    uint32_t lanes = perf_plan_lanes(plan);
-    uint32_t first = worker->client * lanes;
+    uint32_t loops = perf_plan_loops(plan);
+    uint32_t first = worker->client * loops;
 
-    memset(&shared->reports[first], 0, lanes * sizeof *shared->reports);
+    memset(&shared->reports[first], 0, loops * sizeof *shared->reports);
     for (uint32_t i = 0; i < plan->classes * plan->contexts; i++) {
         uint32_t class = i / plan->contexts, context = i % plan->contexts;
         uint64_t budget = 0;
         uint32_t count = 0;
 
         for (uint32_t t = context; t < plan->threads; t += plan->contexts) {
-            uint32_t lane = first + class * plan->threads + t;
+            uint32_t loop = first + class * plan->threads + t;
             uint64_t own =
-                share(shared->operations, lane, plan->clients * lanes);
+                share(shared->operations, loop, plan->clients * loops);
 
             budget = own == UINT64_MAX ? own : budget + own;
             count++;
@@ -202,7 +202,7 @@ stop(struct worker *worker)
     for (uint32_t i = 0; i < worker->started; i++)
         pthread_join(worker->threads[i].id, NULL);
     for (uint32_t i = 0; i < worker->started; i++)
-        if (worker->threads[i].lane.caller)
+        if (worker->threads[i].loop.caller)
             perf_caller_finish(&worker->threads[i].caller);
     for (uint32_t i = 0; i < shared->plan.classes; i++)
         if (worker->origins[i])

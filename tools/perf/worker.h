@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A client: a process that opens the classes of the measuring side and runs
- * their lanes, as the shared state tells. */
+ * their loops, as the shared state tells. */
 #ifndef PERF_WORKER_H
 #define PERF_WORKER_H
 

@@ -18,7 +18,7 @@
 #define END_MS 10000 /* for a process to end that was asked to */
 
 /* After a failure, for the others to notice. */
-#define PATIENCE_NS (4 * PERF_SECOND_NS)
+#define FAILURE_NS (4 * PERF_SECOND_NS)
 
 static bool
 start_server(struct perf_workers *workers, const struct perf_options *options,
@@ -33,7 +33,7 @@ start_server(struct perf_workers *workers, const struct perf_options *options,
     int fds[2];
 
     if (pipe2(fds, O_CLOEXEC) != 0) {
-        perf_failure_set(&workers->shared->failure, "can't make a pipe: %s",
+        perf_failure_set(&workers->shared->failure, "cannot make a pipe: %s",
             strerror(errno));
         return false;
     }
@@ -47,8 +47,8 @@ start_server(struct perf_workers *workers, const struct perf_options *options,
     workers->address_fd = fds[0];
     if (workers->server > 0)
         return true;
-    perf_failure_set(
-        &workers->shared->failure, "can't start a server: %s", strerror(errno));
+    perf_failure_set(&workers->shared->failure, "cannot start a server: %s",
+        strerror(errno));
     return false;
 }
 
@@ -67,7 +67,7 @@ perf_workers_start(struct perf_workers *workers,
                 workers->shared, workers->count, options->settings.origin_cpu));
         if (pid < 0) {
             perf_failure_set(&workers->shared->failure,
-                "can't start a client: %s", strerror(errno));
+                "cannot start a client: %s", strerror(errno));
             return false;
         }
         workers->clients[workers->count] = pid;
@@ -96,7 +96,7 @@ perf_workers_read_address(
 
 /* A process that has ended by itself has done so in disorder. */
 static void
-look_after(struct perf_workers *workers)
+check_children(struct perf_workers *workers)
 {
     struct perf_failure *failure = &workers->shared->failure;
     int status;
@@ -129,17 +129,17 @@ perf_workers_do(struct perf_workers *workers, enum perf_command command)
 
     if (perf_failure_is_set(&shared->failure))
         return false;
-    if (command == PERF_COMMAND_GO)
+    if (command == PERF_COMMAND_RUN)
         wanted *= perf_plan_threads(&shared->plan);
     perf_shared_tell(shared, command);
     while (!perf_shared_wait(shared, wanted)) {
-        look_after(workers);
+        check_children(workers);
         if (perf_clock_now() - workers->control->last_ns > PERF_PING_NS)
             perf_client_run(workers->control, PERF_RUN_ASK, &cpu_ns);
         if (!perf_failure_is_set(&shared->failure))
             continue;
         if (deadline == 0)
-            deadline = perf_clock_now() + PATIENCE_NS;
+            deadline = perf_clock_now() + FAILURE_NS;
         else if (perf_clock_now() > deadline)
             break;
     }
