@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which descriptors are UCX's: what has appeared while it was opened, and
  * sockets with its options, or with a port that belongs to it. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,56 +15,18 @@
 #include <unistd.h>
 
 #include "common/host.h"
+#include "common/system.h"
 #include "descriptor.h"
 
 /* UCX's defaults for its sockets, seconds. */
 #define KEEP_IDLE 10
 #define KEEP_INTERVAL 2
-#define BEYOND 64 /* descriptors that a fork may meet before they are marked, */
-#define SHARE 8   /* and a part of all that there are */
 #define LOOKS 64U /* at descriptors that UCX's opening some is worth */
 
 static _Atomic uint64_t ports[(UINT16_MAX + 1) / 64]; /* UCX's, a bit each */
-static _Atomic int highest;        /* descriptor that was marked */
 static _Atomic uint32_t looked_at; /* descriptors, the last time */
 static _Atomic uint32_t earned;    /* looks since then */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-/* Calls visit for each descriptor that there is. */
-static void
-visit_all(void *arg, void (*visit)(void *arg, int fd))
-{
-    DIR *folder = opendir("/proc/self/fd");
-    if (folder == NULL)
-        return;
-    const struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL) {
-        char *end;
-        long fd = strtol(entry->d_name, &end, 10);
-        if (*end == '\0' && end != entry->d_name && fd != dirfd(folder) &&
-            fd < (long) UCX_DESCRIPTORS)
-            visit(arg, (int) fd);
-    }
-    closedir(folder);
-}
-
-static void
-note(void *arg, int fd)
-{
-    struct ucx_descriptors *noted = arg;
-
-    noted->bits[fd / 64] |= UINT64_C(1) << (fd % 64);
-}
-
-struct ucx_descriptors *
-ucx_descriptor_note(void)
-{
-    struct ucx_descriptors *noted = calloc(1, sizeof(*noted));
-
-    if (noted != NULL)
-        visit_all(noted, note);
-    return noted;
-}
 
 /* Whether a descriptor is of a kind that UCX opens when it starts. */
 static bool
@@ -152,14 +113,16 @@ is_ours(int fd)
 }
 
 static void
+close_ours(int fd, void *arg)
+{
+    if (is_ours(fd))
+        close(fd);
+}
+
+static void
 in_child(void)
 {
-    int last = atomic_load_explicit(&highest, memory_order_relaxed);
-
-    last += last / SHARE + BEYOND;
-    for (int fd = 0; fd <= last; fd++)
-        if (is_ours(fd))
-            close(fd);
+    tp_descriptors_each(close_ours, NULL);
 }
 
 static void
@@ -169,37 +132,21 @@ watch_forks(void)
 }
 
 static void
-mark(int fd)
+mark_new(int fd, void *arg)
 {
-    int flags = fcntl(fd, F_GETFD);
-
-    if (flags >= 0 && (flags & FD_CLOEXEC) == 0)
-        fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
-    int before = atomic_load_explicit(&highest, memory_order_relaxed);
-    while (
-        before < fd && !atomic_compare_exchange_weak_explicit(&highest, &before,
-                           fd, memory_order_relaxed, memory_order_relaxed))
-        ;
-}
-
-static void
-mark_new(void *arg, int fd)
-{
-    const struct ucx_descriptors *before = arg;
-
-    if ((before->bits[fd / 64] >> (fd % 64) & 1) != 0 || !kind_of_ucx(fd))
+    if (!kind_of_ucx(fd))
         return;
-    mark(fd);
+    tp_close_on_exec(fd);
     if (is_option(fd, SOL_SOCKET, SO_ACCEPTCONN, 1))
         ucx_descriptor_own_port(port_of(getsockname, fd));
 }
 
 void
-ucx_descriptor_mark(const struct ucx_descriptors *before)
+ucx_descriptor_mark(const struct tp_descriptors *before)
 {
     pthread_once(&once, watch_forks);
     if (before != NULL)
-        visit_all((void *) (uintptr_t) before, mark_new);
+        tp_descriptors_each_new(before, mark_new, NULL);
 }
 
 /* Whether it is the timer by which UCX looks after peers in shared memory. */
@@ -214,7 +161,7 @@ is_keepalive(int fd)
 }
 
 static void
-mark_socket(void *arg, int fd)
+mark_socket(int fd, void *arg)
 {
     uint32_t *count = arg;
     int flags = fcntl(fd, F_GETFD);
@@ -222,7 +169,7 @@ mark_socket(void *arg, int fd)
     ++*count;
     if (flags >= 0 && (flags & FD_CLOEXEC) == 0 &&
         (is_ours(fd) || is_keepalive(fd)))
-        mark(fd);
+        tp_close_on_exec(fd);
 }
 
 void
@@ -231,7 +178,7 @@ ucx_descriptor_mark_sockets(void)
     uint32_t count = 0;
 
     atomic_store_explicit(&earned, 0, memory_order_relaxed);
-    visit_all(&count, mark_socket);
+    tp_descriptors_each(mark_socket, &count);
     atomic_store_explicit(&looked_at, count, memory_order_relaxed);
 }
 

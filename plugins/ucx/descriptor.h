@@ -5,23 +5,14 @@
 #ifndef UCX_DESCRIPTOR_H
 #define UCX_DESCRIPTOR_H
 
+#include "common/descriptor.h"
 #include <stdbool.h>
-#include <stdint.h>
 
-#define UCX_KEEPALIVE_S 1      /* between UCX's looks after peers */
-#define UCX_DESCRIPTORS 65536U /* those above are not looked at */
-
-/* Those that there were at some time, a bit each. */
-struct ucx_descriptors {
-    uint64_t bits[UCX_DESCRIPTORS / 64];
-};
-
-/* Notes which there are; NULL: no memory. To be freed. */
-struct ucx_descriptors *ucx_descriptor_note(void);
+#define UCX_KEEPALIVE_S 1 /* between UCX's looks after peers */
 
 /* Marks those that have come since, of the kinds that UCX opens; the ports of
  * sockets that listen among them are UCX's from now on. */
-void ucx_descriptor_mark(const struct ucx_descriptors *before);
+void ucx_descriptor_mark(const struct tp_descriptors *before);
 
 /* This port is UCX's, at either end of a socket. */
 void ucx_descriptor_own_port(uint32_t port);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UCX's context, worker and listener. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,13 +71,13 @@ ucx_library_open(na_plugin_class *cls)
     ret = ucx_setting_read(cls, &config);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    struct ucx_descriptors *before = ucx_descriptor_note();
+    struct tp_descriptors before = {{0}};
+    tp_descriptors_note(&before);
     ucs_status_t status = open_context(cls, config);
     ucp_config_release(config);
     if (status == UCS_OK)
         status = open_worker(cls);
-    ucx_descriptor_mark(before);
-    free(before);
+    ucx_descriptor_mark(&before);
     if (status == UCS_OK)
         return NA_PLUGIN_OK;
     if (status == UCS_ERR_NO_DEVICE) {

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../fds.h"
 #include "../ofi.h"
 #include "../quirk.h"
+#include "common/descriptor.h"
 
 struct one {
     int fd;
@@ -61,7 +61,7 @@ closing(struct ofi_endpoint *ep, bool settled)
 
     list->ep = ep;
     if (ep->fep != NULL)
-        ofi_fds_each(list_one, list);
+        tp_descriptors_each(list_one, list);
 }
 
 static void

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "../endpoints.h"
-#include "../fds.h"
 #include "../peer.h"
 #include "../quirk.h"
+#include "common/descriptor.h"
 #include "common/system.h"
 
 #define SCAN_NS (20 * TP_MS) /* between two looks at all descriptors */
@@ -21,10 +21,7 @@ struct descriptors {
 };
 
 /* Which there were before libfabric opened its own; of one thread at a time. */
-static struct {
-    uint64_t there[1024 / 64];
-} before;
-#define NUMBERS (sizeof(before.there) * 8)
+static struct tp_descriptors before;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -80,7 +77,7 @@ static void
 in_child(void)
 {
     if (ofi_endpoints.first != NULL)
-        ofi_fds_each(close_ours, NULL);
+        tp_descriptors_each(close_ours, NULL);
     after_fork();
 }
 
@@ -91,17 +88,10 @@ begin(void)
 }
 
 static void
-note(int fd, void *arg)
-{
-    if ((size_t) fd < NUMBERS)
-        before.there[fd / 64] |= UINT64_C(1) << fd % 64;
-}
-
-static void
 prepare(void)
 {
     memset(&before, 0, sizeof(before));
-    ofi_fds_each(note, NULL);
+    tp_descriptors_note(&before);
 }
 
 /* Descriptors that appeared while libfabric was opening, but for files. */
@@ -110,8 +100,6 @@ mark_new(int fd, void *arg)
 {
     struct stat status;
 
-    if ((size_t) fd >= NUMBERS || (before.there[fd / 64] >> fd % 64 & 1) != 0)
-        return;
     if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) &&
         !S_ISDIR(status.st_mode))
         tp_close_on_exec(fd);
@@ -120,7 +108,7 @@ mark_new(int fd, void *arg)
 static void
 joined(struct ofi_endpoint *ep)
 {
-    ofi_fds_each(mark_new, NULL);
+    tp_descriptors_each_new(&before, mark_new, NULL);
     pthread_once(&once, begin);
 }
 
@@ -144,7 +132,7 @@ work(struct ofi_endpoint *ep, bool rare)
     uint64_t now = tp_now();
     if (now - descriptors->scanned_ns < SCAN_NS)
         return true;
-    ofi_fds_each(mark_ours, ep);
+    tp_descriptors_each(mark_ours, ep);
     descriptors->scanned_ns = now;
     ep->connects = false;
     return false;

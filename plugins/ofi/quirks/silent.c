@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../fds.h"
 #include "../ofi.h"
 #include "../quirk.h"
+#include "common/descriptor.h"
 #include "common/system.h"
 
 #define LOOKS 2U /* in the time of ofi.silent_timeout */
@@ -125,7 +125,7 @@ look(struct ofi_endpoint *ep, struct silent *silent)
         now - silent->looked_ns < ep->cls->silent_ns / LOOKS)
         return;
     silent->looked_ns = now;
-    ofi_fds_each_in(silent->folder, visit, &sweep);
+    tp_descriptors_each_in(silent->folder, visit, &sweep);
     if (sweep.count == 0)
         return;
     ep->counters.silent += sweep.count;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The descriptors of this process. Libraries open some without close-on-exec, and
+ * do not tell which: they are those that appear meanwhile. */
+#ifndef TP_DESCRIPTOR_H
+#define TP_DESCRIPTOR_H
+
+#include <stdint.h>
+
+#define TP_DESCRIPTORS 65536U /* those above are not noted */
+
+/* Those that there were at some time, a bit each. Zeroed memory: none. */
+struct tp_descriptors {
+    uint64_t bits[TP_DESCRIPTORS / 64];
+};
+
+typedef void tp_descriptor_visit(int fd, void *arg);
+
+/* Calls for each open descriptor. Nothing but system calls, so that it can be used
+ * in a forked child. */
+void tp_descriptors_each(tp_descriptor_visit *visit, void *arg);
+
+/* The same, where folder is /proc/self/fd, opened by the caller. */
+void tp_descriptors_each_in(int folder, tp_descriptor_visit *visit, void *arg);
+
+/* Adds those that there are. */
+void tp_descriptors_note(struct tp_descriptors *noted);
+
+/* Calls for each that is not among those. */
+void tp_descriptors_each_new(
+    const struct tp_descriptors *noted, tp_descriptor_visit *visit, void *arg);
+
+#endif /* TP_DESCRIPTOR_H */
