@@ -147,6 +147,11 @@ json '.settings.busy | not'
 err_has "the server waits"
 kill -TERM "$server"
 server_ends 0
+serve --once=2
+measure lat "$address" --in-process
+until_true 1 gone "$server" && fail "the server ends after one client of two"
+measure rate "$address" --in-process --contexts 2 --level na
+server_ends 0
 serve --busy --single-thread --pin 0 --once
 measure lat "$address" --level na
 json '.settings | .busy and .single_thread and .target_processor == 0'
@@ -237,6 +242,9 @@ run 2 perf lat
 err_has "ADDRESS is missing"
 run 2 perf lat --local na+sm na+sm://1-0
 run 2 perf lat --local na+sm --level hg
+run 2 perf lat --local na+sm --in-process
+run 2 perf lat na+sm://1-0 --in-process --clients 2
+err_has "--in-process is one client"
 run 2 perf lat --local na+sm --size 12Q
 run 2 perf lat --local na+sm --size 0 --level na
 run 2 perf lat --local na+sm --inflight 0

@@ -98,7 +98,7 @@ names_no_host(const char *info)
 /* The peers that can reach a class. */
 enum reach {
     REACH_UNKNOWN, /* the transport did not open */
-    REACH_USER,    /* processes of the same user */
+    REACH_USER,    /* processes of the same user, or of one parallel job */
     REACH_ANY,     /* of any user of this machine, as configured */
     REACH_NODE,    /* of this machine; the plugin reports no users */
     REACH_NETWORK
@@ -124,7 +124,8 @@ reach_of_class(na_class_t *na_class)
         if (strcmp(entry->name, "peers") == 0)
             peers = entry->text;
     }
-    if (reach == REACH_NODE && strcmp(peers, "user") == 0)
+    if (strcmp(peers, "job") == 0 ||
+        (reach == REACH_NODE && strcmp(peers, "user") == 0))
         reach = REACH_USER;
     else if (reach == REACH_NODE && strcmp(peers, "any") == 0)
         reach = REACH_ANY;

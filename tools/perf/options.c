@@ -30,6 +30,7 @@ enum {
     KEY_CONTEXTS,
     KEY_CLASSES,
     KEY_CLIENTS,
+    KEY_IN_PROCESS,
     KEY_BUSY,
     KEY_SINGLE,
     KEY_PIN,
@@ -88,6 +89,10 @@ static const struct argp_option options[] = {
     {"classes", KEY_CLASSES, "N", 0,
         "Classes of each client, and of the server (default 1)", 0},
     {"clients", KEY_CLIENTS, "N", 0, "Processes that measure (default 1)", 0},
+    {"in-process", KEY_IN_PROCESS, NULL, 0,
+        "Measure in this process, by one client, instead of in children, which "
+        "cannot be part of an MPI job (with ADDRESS)",
+        0},
     {.doc = "How:", .group = 3},
     {"busy", KEY_BUSY, NULL, 0,
         "Poll all the time, instead of waiting (with ADDRESS: as the server "
@@ -207,6 +212,9 @@ parse_amount(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CLIENTS:
         settings->clients = small(state, "--clients", arg, PERF_CLIENTS_MAX);
+        return 0;
+    case KEY_IN_PROCESS:
+        result->in_process = true;
         return 0;
     case KEY_WARM_UP:
         settings->warm_up = number(state, "--warm-up", arg, 0, 1U << 30);
@@ -378,6 +386,8 @@ complete(struct argp_state *state, struct input *input)
         settings->round_ns = ROUND_NS_DEFAULT;
     if (result->token_file && settings->local)
         argp_error(state, "--token-file is for ADDRESS; --local needs none");
+    if (result->in_process && (settings->local || settings->clients != 1))
+        argp_error(state, "--in-process is one client, and needs ADDRESS");
     if (result->callgrind && !settings->local)
         argp_error(state, "--callgrind needs --local");
     if (result->callgrind && settings->progress_thread)

@@ -22,6 +22,7 @@ struct perf_options {
     uint64_t warm_up_ns; /* UINT64_MAX: as long as it takes */
     enum perf_form form;
     bool callgrind;
+    bool in_process; /* the client is a thread of this process */
     bool keep_slow;
     bool busy_asked; /* by an option, as against the server's */
     bool single_asked;

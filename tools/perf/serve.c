@@ -413,7 +413,7 @@ is_over(const struct server *server)
 {
     if (perf_process_interrupted())
         return true;
-    if (!server->options->once || server->closed == 0)
+    if (server->options->once == 0 || server->closed < server->options->once)
         return false;
     for (int i = 0; i < SESSIONS_MAX; i++)
         if (server->entries[i].id != 0)

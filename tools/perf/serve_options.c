@@ -12,6 +12,7 @@
 #include "perf/sizes.h"
 
 #define IDLE_MAX 86400 /* a day */
+#define ONCE_MAX 1000000
 
 enum { KEY_BUSY = 256, KEY_SINGLE, KEY_PIN, KEY_ONCE, KEY_IDLE, KEY_TOKEN };
 
@@ -29,7 +30,8 @@ static const struct argp_option options[] = {
         "class then",
         0},
     {"pin", KEY_PIN, "CPU", 0, "Run on this processor only", 0},
-    {"once", KEY_ONCE, NULL, 0, "End when a client has finished", 0},
+    {"once", KEY_ONCE, "N", OPTION_ARG_OPTIONAL,
+        "End when N clients (default 1) have finished, and none is left", 0},
     {"idle", KEY_IDLE, "SECONDS", 0,
         "Forget a client that asks for nothing so long (default 300), or for "
         "30 s while it measures; it asks every 5 s then",
@@ -43,6 +45,7 @@ parse(int key, char *arg, struct argp_state *state)
     struct perf_serve_options *serve = &input->serve;
     uint64_t cpu;
     uint64_t idle;
+    uint64_t once;
 
     switch (key) {
     case KEY_BUSY:
@@ -57,7 +60,10 @@ parse(int key, char *arg, struct argp_state *state)
         serve->cpu = (int32_t) cpu;
         return 0;
     case KEY_ONCE:
-        serve->once = true;
+        if (!perf_number_read(arg ? arg : "1", false, 1, ONCE_MAX, &once))
+            argp_error(state, "--once: \"%s\" is not a number from 1 to %d",
+                arg, ONCE_MAX);
+        serve->once = (uint32_t) once;
         return 0;
     case KEY_IDLE:
         if (!perf_number_read(arg, false, 1, IDLE_MAX, &idle))

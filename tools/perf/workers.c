@@ -52,6 +52,32 @@ start_server(struct perf_workers *workers, const struct perf_options *options,
     return false;
 }
 
+static void *
+run_in_process(void *arg)
+{
+    struct perf_workers *workers = arg;
+
+    perf_worker_run(workers->shared, 0, workers->cpu);
+    return NULL;
+}
+
+static bool
+start_in_process(struct perf_workers *workers, int32_t cpu)
+{
+    int error;
+
+    workers->cpu = cpu;
+    error = pthread_create(&workers->thread, NULL, run_in_process, workers);
+    if (error != 0) {
+        perf_failure_set(&workers->shared->failure, "can't start a thread: %s",
+            strerror(error));
+        return false;
+    }
+    workers->in_process = true;
+    workers->count = 1;
+    return true;
+}
+
 bool
 perf_workers_start(struct perf_workers *workers,
     const struct perf_options *options, const struct perf_plan *plan,
@@ -59,6 +85,8 @@ perf_workers_start(struct perf_workers *workers,
 {
     if (options->settings.local && !start_server(workers, options, token))
         return false;
+    if (options->in_process)
+        return start_in_process(workers, options->settings.origin_cpu);
     for (; workers->count < plan->clients; workers->count++) {
         pid_t pid = perf_process_fork();
 
@@ -149,7 +177,7 @@ perf_workers_do(struct perf_workers *workers, enum perf_command command)
 uint64_t
 perf_workers_cpu(const struct perf_workers *workers)
 {
-    uint64_t sum = 0;
+    uint64_t sum = workers->in_process ? perf_clock_cpu(0) : 0;
 
     for (uint32_t i = 0; i < workers->count; i++)
         if (workers->clients[i] > 0)
@@ -164,6 +192,9 @@ perf_workers_end_clients(struct perf_workers *workers)
         perf_shared_tell(workers->shared, PERF_COMMAND_END);
     for (uint32_t i = 0; i < workers->count; i++)
         perf_process_end(workers->clients[i], false, END_MS);
+    if (workers->in_process)
+        pthread_join(workers->thread, NULL);
+    workers->in_process = false;
     workers->count = 0;
 }
 

@@ -4,6 +4,8 @@
 #ifndef PERF_WORKERS_H
 #define PERF_WORKERS_H
 
+#include <pthread.h>
+
 #include "perf/client.h"
 #include "perf/options.h"
 #include "perf/shared.h"
@@ -14,10 +16,14 @@ struct perf_workers {
     pid_t server;                /* 0: not ours */
     int address_fd;              /* where ours tells its address */
     pid_t clients[PERF_CLIENTS_MAX];
-    uint32_t count; /* of clients */
+    uint32_t count;  /* of clients */
+    bool in_process; /* clients[0] is 0, and thread is it */
+    pthread_t thread;
+    int32_t cpu; /* that it runs on, -1: any */
 };
 
-/* Forks them all; to be called before the library is. token: of our own server,
+/* Forks them all, unless the client is to be a thread; to be called before the
+ * library is. token: of our own server,
  * or NULL. false: the
  * failure is set. */
 bool perf_workers_start(struct perf_workers *workers,
