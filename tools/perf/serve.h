@@ -12,11 +12,9 @@ struct perf_serve_options {
     const char *info;
     bool busy;
     bool single;
-    uint32_t
-        once;    /* 0, or ends when so many sessions have been closed, and none
-                      is left */
-    int32_t cpu; /* -1: any */
-    int fd;      /* gets the address, one line */
+    uint32_t once;             /* ends after so many clients; 0: does not */
+    int32_t cpu;               /* -1: any */
+    int fd;                    /* gets the address, one line */
     uint32_t idle;             /* s until a silent client's session ends */
     const struct token *token; /* that clients have to have, or NULL */
 };
