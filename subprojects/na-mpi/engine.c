@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends lie in arrays, as MPI_Testsome wants them. What arrives is probed for
+ * first, so that memory is as long as the message; messages of one process are
+ * taken in order, whichever MPI has completed first. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dispatch.h"
+#include "engine.h"
+#include "peer.h"
+
+#define ARRIVALS 64U /* messages that MPI brings at once */
+#define NAMELESS 256 /* answers to classes that nobody here knows */
+#define FIRST_ROOM 64
+
+int32_t
+nampi_engine_new(MPI_Comm comm, struct nampi_engine **engine_p)
+{
+    struct nampi_engine *engine = calloc(1, sizeof(*engine));
+
+    if (engine == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    engine->comm = comm;
+    MPI_Comm_rank(comm, &engine->rank);
+    MPI_Comm_size(comm, &engine->size);
+    *engine_p = engine;
+    return NA_PLUGIN_OK;
+}
+
+void
+nampi_engine_free(struct nampi_engine *engine)
+{
+    free(engine->sends);
+    free(engine->requests);
+    free(engine->ended);
+    free(engine->statuses);
+    free(engine);
+}
+
+struct nampi_send *
+nampi_send_new(uint32_t length)
+{
+    struct nampi_send *send = malloc(sizeof(*send) + length);
+
+    if (send == NULL)
+        return NULL;
+    *send = (struct nampi_send){
+        .length = length, .head = {.magic = NAMPI_MAGIC, .length = length}};
+    return send;
+}
+
+/* realloc of an array of count; false: no memory, and the array is as it was. */
+static bool
+resize(void *array_p, size_t count, size_t size)
+{
+    void *array;
+
+    memcpy(&array, array_p, sizeof(array));
+    array = realloc(array, count * size);
+    if (array != NULL)
+        memcpy(array_p, &array, sizeof(array));
+    return array != NULL;
+}
+
+static bool
+make_room(struct nampi_engine *engine)
+{
+    int room = engine->room != 0 ? 2 * engine->room : FIRST_ROOM;
+
+    if (engine->count < engine->room)
+        return true;
+    if (!resize(&engine->sends, (size_t) room, sizeof(*engine->sends)) ||
+        !resize(&engine->requests, (size_t) room, sizeof(*engine->requests)) ||
+        !resize(&engine->ended, (size_t) room, sizeof(*engine->ended)) ||
+        !resize(&engine->statuses, (size_t) room, sizeof(*engine->statuses)))
+        return false;
+    engine->room = room;
+    return true;
+}
+
+static int32_t
+start(struct nampi_engine *engine, int rank, struct nampi_send *send)
+{
+    MPI_Request *request;
+
+    if (!make_room(engine)) {
+        free(send);
+        return NA_PLUGIN_E_NOMEM;
+    }
+    request = &engine->requests[engine->count];
+    if (engine->broken ||
+        MPI_Isend(&send->head, (int) (sizeof(send->head) + send->length),
+            MPI_BYTE, rank, NAMPI_TAG, engine->comm, request) != MPI_SUCCESS) {
+        free(send);
+        return NA_PLUGIN_E_HOSTUNREACH;
+    }
+    engine->sends[engine->count++] = send;
+    return NA_PLUGIN_OK;
+}
+
+int32_t
+nampi_send_to(na_plugin_addr *peer, struct nampi_send *send)
+{
+    na_plugin_class *cls = peer->cls;
+    struct nampi_wire *head = &send->head;
+    bool answer = head->kind == NAMPI_ACK || head->kind == NAMPI_DATA;
+
+    head->from_class = cls->number;
+    head->from_life = cls->life;
+    head->to_class = peer->name.number;
+    head->to_life = peer->life;
+    send->peer = peer;
+    int32_t ret = start(cls->engine, (int) peer->name.rank, send);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    tp_addr_hold(&peer->addr, false);
+    peer->sending++;
+    peer->answers += answer;
+    cls->sending++;
+    tp_count(&cls->counters.sent, 1);
+    nampi_peer_meet(peer);
+    return NA_PLUGIN_OK;
+}
+
+int32_t
+nampi_send_nameless(
+    struct nampi_engine *engine, int rank, struct nampi_send *send)
+{
+    if (engine->nameless >= NAMELESS) {
+        free(send);
+        return NA_PLUGIN_E_AGAIN;
+    }
+    int32_t ret = start(engine, rank, send);
+    engine->nameless += ret == NA_PLUGIN_OK;
+    return ret;
+}
+
+static void
+end_send(struct nampi_engine *engine, struct nampi_send *send)
+{
+    na_plugin_addr *peer = send->peer;
+    bool answer = send->head.kind == NAMPI_ACK || send->head.kind == NAMPI_DATA;
+
+    free(send);
+    if (peer == NULL) {
+        if (engine->nameless > 0)
+            engine->nameless--;
+        return;
+    }
+    peer->sending--;
+    peer->answers -= answer;
+    peer->cls->sending--;
+    nampi_peer_advance(peer);
+    nampi_peer_release(peer);
+}
+
+/* Ends the sends that MPI has completed. Those that begin meanwhile stand behind
+ * the ones that were tested. */
+static bool
+progress_sends(struct nampi_engine *engine)
+{
+    int tested = engine->count, ended = 0;
+
+    if (tested == 0)
+        return true;
+    int ret = MPI_Testsome(
+        tested, engine->requests, &ended, engine->ended, engine->statuses);
+    if (ret != MPI_SUCCESS && ret != MPI_ERR_IN_STATUS)
+        return false;
+    if (ended <= 0) /* or MPI_UNDEFINED */
+        return true;
+    struct nampi_send *list[FIRST_ROOM];
+    do {
+        int kept = 0, listed = 0;
+        for (int i = 0; i < engine->count; i++) {
+            if (engine->requests[i] == MPI_REQUEST_NULL &&
+                listed < FIRST_ROOM) {
+                list[listed++] = engine->sends[i];
+                continue;
+            }
+            engine->sends[kept] = engine->sends[i];
+            engine->requests[kept++] = engine->requests[i];
+        }
+        engine->count = kept;
+        ended -= listed;
+        for (int i = 0; i < listed; i++)
+            end_send(engine, list[i]);
+    } while (ended > 0);
+    return true;
+}
+
+/* Begins to receive the next message; *more_p: there was one. */
+static bool
+probe(struct nampi_engine *engine, bool *more_p)
+{
+    MPI_Message message;
+    MPI_Status status;
+    int flag = 0, size = 0;
+
+    *more_p = false;
+    if (engine->arriving >= ARRIVALS)
+        return true;
+    if (MPI_Improbe(MPI_ANY_SOURCE, NAMPI_TAG, engine->comm, &flag, &message,
+            &status) != MPI_SUCCESS)
+        return false;
+    if (!flag)
+        return true;
+    *more_p = true;
+    if (MPI_Get_count(&status, MPI_BYTE, &size) != MPI_SUCCESS ||
+        size > (int) (sizeof(struct nampi_wire) + NAMPI_MESSAGE_MAX))
+        size = 0; /* MPI cuts it off, and it is dropped as malformed */
+    struct nampi_arrival *arrival = malloc(sizeof(*arrival) + (size_t) size);
+    if (arrival == NULL) {
+        /* The message is lost: nobody has memory to hold it. */
+        MPI_Mrecv(NULL, 0, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+        return true;
+    }
+    arrival->rank = status.MPI_SOURCE;
+    arrival->size = size;
+    arrival->here = false;
+    if (MPI_Imrecv(arrival->bytes, size, MPI_BYTE, &message,
+            &arrival->request) != MPI_SUCCESS) {
+        free(arrival);
+        return false;
+    }
+    tp_list_append(&engine->arrivals, &arrival->link);
+    engine->arriving++;
+    return true;
+}
+
+/* Whether a message of the same process began earlier, and is still on its way. */
+static bool
+must_wait(const struct nampi_arrival *arrival)
+{
+    for (const struct tp_link *link = arrival->link.prev; link != NULL;
+         link = link->prev)
+        if (TP_OBJECT(link, const struct nampi_arrival, link)->rank ==
+            arrival->rank)
+            return true;
+    return false;
+}
+
+static void
+deliver(struct nampi_engine *engine)
+{
+    struct tp_link *next;
+
+    for (struct tp_link *link = engine->arrivals.head; link != NULL;
+         link = next) {
+        struct nampi_arrival *arrival =
+            TP_OBJECT(link, struct nampi_arrival, link);
+        int here = 0;
+        next = link->next;
+        if (!arrival->here) {
+            /* An error, as of one that was cut off: what is here is dropped. */
+            if (MPI_Test(&arrival->request, &here, MPI_STATUS_IGNORE) !=
+                MPI_SUCCESS) {
+                arrival->size = 0;
+                here = 1;
+            }
+            arrival->here = here != 0;
+        }
+        if (!arrival->here || must_wait(arrival))
+            continue;
+        tp_list_remove(&engine->arrivals, link);
+        engine->arriving--;
+        nampi_dispatch(
+            engine, arrival->rank, arrival->bytes, (uint32_t) arrival->size);
+        free(arrival);
+    }
+}
+
+bool
+nampi_engine_progress(struct nampi_engine *engine)
+{
+    bool more = true;
+
+    if (engine->broken)
+        return false;
+    engine->broken = !progress_sends(engine);
+    for (uint32_t i = 0; i < ARRIVALS && more && !engine->broken; i++)
+        engine->broken = !probe(engine, &more);
+    deliver(engine);
+    return !engine->broken;
+}
+
+void
+nampi_engine_let_out(na_plugin_class *cls)
+{
+    uint64_t begun_ns = tp_now();
+
+    while (cls->sending != 0 && tp_now() - begun_ns < NAMPI_LET_OUT_NS &&
+           nampi_engine_progress(cls->engine))
+        ;
+}
+
+void
+nampi_engine_orphan(const na_plugin_class *cls)
+{
+    struct nampi_engine *engine = cls->engine;
+
+    for (int i = 0; i < engine->count; i++) {
+        struct nampi_send *send = engine->sends[i];
+        if (send->peer == NULL || send->peer->cls != cls)
+            continue;
+        send->peer = NULL;
+        engine->nameless++;
+    }
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI begins once in a process and never again. What was begun here ends when the
+ * process exits, not with the last class, since another may be opened. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "runtime.h"
+
+struct tp_lock nampi_lock;
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static struct tp_list engines;             /* under nampi_lock */
+static pid_t begun_by;                     /* 0: not begun here */
+static MPI_Comm duplicate = MPI_COMM_NULL; /* of MPI_COMM_WORLD */
+
+/* Not in a child, which has no MPI. */
+static void
+finalize(void)
+{
+    int finalized = 0;
+
+    if (begun_by != getpid())
+        return;
+    if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
+        MPI_Finalize();
+}
+
+static int32_t
+begin(const na_plugin_host *host)
+{
+    int provided = MPI_THREAD_SINGLE;
+
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) !=
+        MPI_SUCCESS) {
+        TP_LOG(host, ERROR, "MPI_Init_thread fails");
+        return NA_PLUGIN_E_NODEV;
+    }
+    begun_by = getpid();
+    atexit(finalize);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    return NA_PLUGIN_OK;
+}
+
+/* Whether the threads of a class may call MPI as it was begun. */
+static int32_t
+check_threads(const na_plugin_host *host, const na_plugin_open_info *info)
+{
+    int level = MPI_THREAD_SINGLE;
+    bool single = (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0;
+
+    MPI_Query_thread(&level);
+    if (level >= MPI_THREAD_SERIALIZED || single)
+        return NA_PLUGIN_OK;
+    TP_LOG(host, ERROR,
+        "MPI was initialized without MPI_THREAD_SERIALIZED, and the class is "
+        "not for a single thread");
+    return NA_PLUGIN_E_OPNOTSUPPORTED;
+}
+
+static int32_t
+ensure_begun(const na_plugin_host *host, const na_plugin_open_info *info)
+{
+    int begun = 0, ended = 0;
+
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    if (ended) {
+        TP_LOG(host, ERROR, "MPI has been finalized, and cannot begin again");
+        return NA_PLUGIN_E_ADDRNOTAVAIL;
+    }
+    if (!begun)
+        return begin(host);
+    return begun_by != 0 ? NA_PLUGIN_OK : check_threads(host, info);
+}
+
+/* The handle that a program has given as a number (MPI_Comm_c2f). */
+static bool
+parse_handle(const char *text, MPI_Comm *comm_p)
+{
+    char *end;
+
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno != 0 || *end != '\0' || end == text || value > INT32_MAX ||
+        value < INT32_MIN)
+        return false;
+    *comm_p = MPI_Comm_f2c((MPI_Fint) value);
+    return *comm_p != MPI_COMM_NULL;
+}
+
+/* Whether it is a communicator of one group. MPI reports what it does not know to
+ * the handler of MPI_COMM_WORLD, which may end the program: not meanwhile. */
+static bool
+is_intracommunicator(MPI_Comm comm)
+{
+    MPI_Errhandler before;
+    int inter = 1;
+
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int ret = MPI_Comm_test_inter(comm, &inter);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Errhandler_free(&before);
+    return ret == MPI_SUCCESS && !inter;
+}
+
+static int32_t
+given(const na_plugin_host *host, const char *text, MPI_Comm *comm_p)
+{
+    if (!parse_handle(text, comm_p) || !is_intracommunicator(*comm_p)) {
+        TP_LOG(host, ERROR,
+            "mpi.communicator \"%.40s\" is no intracommunicator of this "
+            "process",
+            text);
+        return NA_PLUGIN_E_INVALID_ARG;
+    }
+    MPI_Comm_set_errhandler(*comm_p, MPI_ERRORS_RETURN);
+    return NA_PLUGIN_OK;
+}
+
+/* MPI_Finalize deletes what is attached to MPI_COMM_SELF before it does anything
+ * else. */
+static int
+free_duplicate(MPI_Comm self, int key, void *value, void *extra)
+{
+    return MPI_Comm_free(&duplicate);
+}
+
+/* The program's messages in MPI_COMM_WORLD are not ours. */
+static int32_t
+duplicated(const na_plugin_host *host)
+{
+    int key;
+
+    if (duplicate != MPI_COMM_NULL)
+        return NA_PLUGIN_OK;
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &duplicate) != MPI_SUCCESS) {
+        TP_LOG(host, ERROR, "MPI_Comm_dup of MPI_COMM_WORLD fails");
+        duplicate = MPI_COMM_NULL;
+        return NA_PLUGIN_E_NODEV;
+    }
+    MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
+    if (MPI_Comm_create_keyval(
+            MPI_COMM_NULL_COPY_FN, free_duplicate, &key, NULL) == MPI_SUCCESS) {
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+        MPI_Comm_free_keyval(&key);
+    }
+    return NA_PLUGIN_OK;
+}
+
+static int32_t
+communicator(const na_plugin_host *host, MPI_Comm *comm_p)
+{
+    const char *text = host->text(host, "mpi.communicator");
+
+    if (text[0] != '\0')
+        return given(host, text, comm_p);
+    *comm_p = MPI_COMM_WORLD;
+    if (begun_by != 0)
+        return NA_PLUGIN_OK;
+    int32_t ret = duplicated(host);
+    *comm_p = duplicate;
+    return ret;
+}
+
+/* The engine of a communicator, the list's. NOMEM. */
+static int32_t
+engine_of(MPI_Comm comm, struct nampi_engine **engine_p)
+{
+    struct nampi_engine *engine;
+
+    for (struct tp_link *link = engines.head; link != NULL; link = link->next) {
+        engine = TP_OBJECT(link, struct nampi_engine, link);
+        if (engine->comm == comm) {
+            engine->users++;
+            *engine_p = engine;
+            return NA_PLUGIN_OK;
+        }
+    }
+    int32_t ret = nampi_engine_new(comm, &engine);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    engine->users = 1;
+    tp_list_append(&engines, &engine->link);
+    *engine_p = engine;
+    return NA_PLUGIN_OK;
+}
+
+int32_t
+nampi_runtime_open(const na_plugin_host *host, const na_plugin_open_info *info,
+    struct nampi_engine **engine_p)
+{
+    MPI_Comm comm;
+
+    pthread_mutex_lock(&opening);
+    int32_t ret = ensure_begun(host, info);
+    if (ret == NA_PLUGIN_OK)
+        ret = communicator(host, &comm);
+    if (ret == NA_PLUGIN_OK) {
+        tp_lock_take(&nampi_lock);
+        ret = engine_of(comm, engine_p);
+        tp_lock_drop(&nampi_lock);
+    }
+    pthread_mutex_unlock(&opening);
+    return ret;
+}
+
+void
+nampi_runtime_close(struct nampi_engine *engine)
+{
+    engine->users--;
+    /* What MPI has not completed stays until it has. */
+    if (engine->users != 0 || engine->count != 0 || engine->arriving != 0)
+        return;
+    tp_list_remove(&engines, &engine->link);
+    nampi_engine_free(engine);
+}
