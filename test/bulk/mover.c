@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RPCs that move bulk data, and memory cut into pieces to move. */
+/* RPCs that move bulk data, and memory in segments. */
 #include "mover.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP 16U /* untouched bytes around each piece */
+#define GAP 16U /* guard bytes around each segment */
 
 #define CHUNK 4096U
 
-/* For loops over a chunk of our own: with the instruments of a sanitizer they
- * would take most of its time. What others see is copied, and compared, a chunk
- * at a time by memcpy and memcmp, which the sanitizer watches. */
-#define UNWATCHED __attribute__((no_sanitize("thread", "address")))
+/* For loops over a private chunk, which sanitizers would slow down most. Shared
+ * memory is copied and compared by memcpy and memcmp, one chunk at a time,
+ * which sanitizers check. */
+#define UNSANITIZED __attribute__((no_sanitize("thread", "address")))
 
 static hg_id_t ids[MOVER_RPCS];
 
@@ -56,7 +56,7 @@ pieces_free(struct pieces *pieces)
     free(pieces->sizes);
 }
 
-UNWATCHED unsigned char
+UNSANITIZED unsigned char
 pattern_at(uint32_t seed, size_t at)
 {
     uint64_t x = (at + 1) * 0x9e3779b97f4a7c15ULL + seed * 2654435761U;
@@ -64,7 +64,7 @@ pattern_at(uint32_t seed, size_t at)
     return (unsigned char) (x >> 37);
 }
 
-UNWATCHED static void
+UNSANITIZED static void
 pattern_chunk(
     unsigned char chunk[CHUNK], size_t size, uint32_t seed, size_t from)
 {
@@ -72,7 +72,7 @@ pattern_chunk(
         chunk[i] = pattern_at(seed, from + i);
 }
 
-UNWATCHED static uint64_t
+UNSANITIZED static uint64_t
 hash_chunk(const unsigned char chunk[CHUNK], size_t size, uint64_t hash)
 {
     for (size_t i = 0; i < size; i++)
@@ -86,7 +86,7 @@ at_most_a_chunk(size_t size)
     return size < CHUNK ? size : CHUNK;
 }
 
-/* Writes the pattern from that byte of it on. */
+/* Writes the pattern from its byte `at` on. */
 static void
 pattern_write(unsigned char *to, size_t size, uint32_t seed, size_t from)
 {
@@ -100,7 +100,7 @@ pattern_write(unsigned char *to, size_t size, uint32_t seed, size_t from)
     }
 }
 
-/* Walks over bytes of pieces, a run of memory at a time. */
+/* Iterates over a range of segments, one contiguous part at a time. */
 struct walk {
     const struct pieces *pieces;
     uint32_t piece;
@@ -187,7 +187,7 @@ pieces_hash(const struct pieces *pieces, size_t offset, size_t size)
     return hash;
 }
 
-/* A transfer at the target, from the request to the answer. */
+/* A transfer at the target, from request to response. */
 struct job {
     hg_handle_t handle;
     move_in_t in;
@@ -266,7 +266,7 @@ on_move(hg_handle_t handle)
         job->pieces.bases, job->pieces.sizes, local_flags(job->in.how), &local);
     TARGET_ASSERT(ret == HG_SUCCESS);
     ret = job_start(job, local);
-    /* The transfer holds it from here on. */
+    /* The transfer holds a reference from here on. */
     TARGET_ASSERT(HG_Bulk_free(local) == HG_SUCCESS);
     if (ret != HG_SUCCESS) {
         job->out.start = (int32_t) ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A second transport for a class, as auto_sm gives it one. */
+/* Adds a second transport to a class, as auto_sm does. */
 #include "second.h"
 
 #include "na/addr.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A second transport for a class, as auto_sm gives it one. */
+/* Adds a second transport to a class, as auto_sm does. */
 #ifndef SECOND_H
 #define SECOND_H
 
@@ -13,14 +13,14 @@ struct second {
     na_plugin_addr *self;
 };
 
-/* Opens it by an info string. context: may be NULL. Before any descriptor. */
+/* Opens it. context may be NULL. Must come before any descriptor is created. */
 void second_open(struct second *second, const char *info, hg_class_t *hg_class,
     hg_context_t *context);
 
-/* After the context's end, before the class's. */
+/* Closes it, after the context is destroyed and before the class. */
 void second_close(struct second *second);
 
-/* The address of another one, to be released by na_peer_release. */
+/* Address of another second transport; release it with na_peer_release. */
 struct hg_addr second_addr_of(
     const struct second *second, const struct second *other);
 

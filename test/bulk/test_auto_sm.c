@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of two transports bulk data take. */
+/* Which transport bulk data take with auto_sm. */
 #include "mover.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static const struct session_setup setup = {.open = mover_open,
     .init = with_auto_sm,
     .origin_listens = true};
 
-/* Has the target move all of some memory of ours, and looks at it. */
+/* The target transfers all of some local memory; checks the data. */
 static void
 move(struct session *s, hg_bulk_op_t op, uint8_t how)
 {
@@ -49,12 +49,12 @@ move(struct session *s, hg_bulk_op_t op, uint8_t how)
 }
 
 static uint32_t
-moved_far(void)
+moved_by_network(void)
 {
     return loop_submitted(LOOP_GET) + loop_submitted(LOOP_PUT);
 }
 
-START_TEST(auto_sm_bulk_takes_the_way_of_its_request)
+START_TEST(auto_sm_bulk_uses_the_route_of_its_request)
 {
     struct session s;
     char *id;
@@ -66,8 +66,8 @@ START_TEST(auto_sm_bulk_takes_the_way_of_its_request)
     move(&s, HG_BULK_PUSH, 0);
     move(&s, HG_BULK_PULL, MOVE_BOUND);
     move(&s, HG_BULK_PUSH, MOVE_BOUND);
-    ck_assert_uint_eq(moved_far(), 0);
-    /* As if the target were on another host. */
+    ck_assert_uint_eq(moved_by_network(), 0);
+    /* Simulates a target on another host. */
     id = strstr(s.address, "#sm=");
     ck_assert_ptr_nonnull(id);
     id[4] = id[4] == '0' ? '1' : '0';
@@ -85,14 +85,15 @@ END_TEST
 static void
 with_auto_sm_at_target(struct hg_init_info *info)
 {
-    static _Atomic bool target_first; /* both sides come by here, it first */
+    /* called at both sides, first at the target */
+    static _Atomic bool target_first;
 
     info->auto_sm = !atomic_exchange(&target_first, true);
 }
 
-/* Who has one transport finds its part in the descriptors of who has two, and
- * the other way round. */
-START_TEST(auto_sm_bulk_of_a_peer_without_takes_the_network)
+/* A class with one transport finds its section in descriptors of a class with
+ * two, and vice versa. */
+START_TEST(auto_sm_bulk_with_a_peer_without_auto_sm_uses_the_network)
 {
     static const struct session_setup one_sided = {.open = mover_open,
         .stopping = mover_stopping,
@@ -123,7 +124,7 @@ START_TEST(auto_sm_bulk_of_a_peer_without_takes_the_network)
         HG_SUCCESS);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_SUCCESS);
-    ck_assert_uint_gt(moved_far(), 2);
+    ck_assert_uint_gt(moved_by_network(), 2);
     HG_Bulk_free(local);
     HG_Free_output(handle, &out);
     HG_Destroy(handle);
@@ -134,8 +135,9 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, auto_sm_bulk_of_a_peer_without_takes_the_network);
-    session_add(tcase, auto_sm_bulk_takes_the_way_of_its_request);
+    session_add(
+        tcase, auto_sm_bulk_with_a_peer_without_auto_sm_uses_the_network);
+    session_add(tcase, auto_sm_bulk_uses_the_route_of_its_request);
 }
 
 int

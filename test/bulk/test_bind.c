@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bound descriptors, handed on from A by B to C, who pulls from A when B is
- * gone: as three classes of one process, and as three processes.
+ * Bound descriptors, passed from A through B to C, which pulls from A after B
+ * has ended: with three classes of one process, and with three processes.
  */
 #include "counts.h"
 #include "log_watch.h"
@@ -25,7 +25,7 @@ MERCURY_GEN_PROC(pull_out_t, ((int32_t) (ret))((uint64_t) (hash))(
 
 enum { A, B, C, NODES };
 
-/* What the three know of each other. */
+/* Shared state of the three nodes. */
 static struct shared {
     char addresses[NODES][256];
     _Atomic uint32_t ready;
@@ -38,14 +38,14 @@ struct node {
     hg_id_t pass;
     hg_id_t keep;
     hg_id_t pull;
-    pid_t process; /* 0: in this one */
+    pid_t process; /* 0: runs in this process */
     bool open;
 };
 
 static struct node nodes[NODES];
 static hg_bulk_t kept; /* at C */
 
-/* B: the answer is C's. */
+/* B forwards C's response to A. */
 static hg_return_t
 passed(const struct hg_cb_info *info)
 {
@@ -233,7 +233,7 @@ stop(unsigned which)
     }
 }
 
-/* A calls, and everybody who is in this process goes on meanwhile. */
+/* A calls, and progresses all nodes of this process meanwhile. */
 static void
 call(unsigned to, hg_id_t id, void *in, void *out)
 {
@@ -263,9 +263,9 @@ call(unsigned to, hg_id_t id, void *in, void *out)
     HG_Addr_free(nodes[A].hg_class, addr);
 }
 
-/* The descriptor goes to C by way of B; what C then pulls. */
+/* Sends a descriptor through B to C, and has C pull. */
 static void
-hand_on(size_t size, uint8_t flags, uint32_t seed, struct pieces *pieces,
+send_through(size_t size, uint8_t flags, uint32_t seed, struct pieces *pieces,
     hg_context_t *context, hg_bulk_t *bulk_p)
 {
     pass_in_t in;
@@ -277,7 +277,8 @@ hand_on(size_t size, uint8_t flags, uint32_t seed, struct pieces *pieces,
         HG_SUCCESS);
     ck_assert_int_eq(HG_Bulk_bind(*bulk_p, nodes[A].context), HG_SUCCESS);
     ck_assert_uint_eq(HG_Bulk_get_context_id(*bulk_p), 0);
-    ck_assert_int_eq(HG_Bulk_bind(*bulk_p, context), HG_SUCCESS); /* again */
+    /* once more */
+    ck_assert_int_eq(HG_Bulk_bind(*bulk_p, context), HG_SUCCESS);
     ck_assert_uint_eq(HG_Bulk_get_context_id(*bulk_p), 1);
     in.bulk = *bulk_p;
     in.address = shared->addresses[C];
@@ -317,18 +318,18 @@ run(const struct session_mode *mode, bool processes)
     while (atomic_load(&shared->ready) < NODES)
         usleep(1000);
 
-    /* Small: the data go along with the descriptor, and its owner may go. */
-    hand_on(SMALL, HG_BULK_READ_ONLY, 5, &pieces, second, &bulk);
+    /* Small: the data are inside the descriptor, which its owner may free. */
+    send_through(SMALL, HG_BULK_READ_ONLY, 5, &pieces, second, &bulk);
     HG_Bulk_free(bulk);
     ck_pull(&pieces);
     pieces_free(&pieces);
 
-    hand_on(SIZE, HG_BULK_READWRITE, 6, &pieces, second, &bulk);
+    send_through(SIZE, HG_BULK_READWRITE, 6, &pieces, second, &bulk);
     stop(B);
     ck_pull(&pieces);
     if (session_is_loop())
         ck_assert_uint_gt(loop_rma_submitted_to(1), 0);
-    pieces_fill(&pieces, 7); /* it is A's memory that is read */
+    pieces_fill(&pieces, 7); /* the second pull has to read A's memory again */
     ck_pull(&pieces);
     if (session_is_loop())
         ck_assert_uint_eq(loop_rma_submitted_to(0), 0);
@@ -342,9 +343,9 @@ run(const struct session_mode *mode, bool processes)
     munmap(shared, sizeof *shared);
 }
 
-/* The modes' shapes are those of two sides, what is left of them are the
- * transport's ways. */
-START_TEST(bind_descriptor_leads_to_its_owner_within_a_process)
+/* Of the modes, only the transport's settings matter here: there are three
+ * sides. */
+START_TEST(bound_descriptor_reaches_its_owner_within_a_process)
 {
     const struct session_mode *mode = session_mode_at(_i);
 
@@ -353,7 +354,7 @@ START_TEST(bind_descriptor_leads_to_its_owner_within_a_process)
 }
 END_TEST
 
-START_TEST(bind_descriptor_leads_to_its_owner_among_processes)
+START_TEST(bound_descriptor_reaches_its_owner_between_processes)
 {
     const struct session_mode *mode = session_mode_at(_i);
 
@@ -366,8 +367,8 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, bind_descriptor_leads_to_its_owner_within_a_process);
-    session_add(tcase, bind_descriptor_leads_to_its_owner_among_processes);
+    session_add(tcase, bound_descriptor_reaches_its_owner_within_a_process);
+    session_add(tcase, bound_descriptor_reaches_its_owner_between_processes);
 }
 
 int

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several contexts on either side: transfers go to the context that they name,
- * and each thread that has a context of its own transfers by itself. */
+/* Several contexts at either side: a transfer uses the context that its
+ * descriptor is bound to, and threads with their own contexts transfer
+ * concurrently. */
 #include "counts.h"
-#include "far.h"
 #include "log_watch.h"
+#include "remote.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,11 +21,11 @@ more_contexts(struct hg_init_info *info)
 static const struct session_setup setup = {
     .init = more_contexts, .origin_listens = true};
 
-/* What all threads pull from and push to, each its own part of it. */
+/* Memory that all threads pull from and push to, each its own part. */
 struct worker {
     pthread_t thread;
     hg_context_t *context;
-    struct far *far;
+    struct remote *remote;
     uint32_t index;
     uint32_t rounds;
     uint32_t wrong;
@@ -39,7 +40,7 @@ transfer(struct worker *worker, hg_bulk_op_t op, hg_size_t offset,
     struct call call = {.called = 0};
     uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
     hg_return_t ret = HG_Bulk_transfer_id(worker->context, call_done, &call, op,
-        worker->far->owner, (uint8_t) worker->index, worker->far->origin,
+        worker->remote->owner, (uint8_t) worker->index, worker->remote->origin,
         offset, local, 0, size, HG_OP_ID_IGNORE);
 
     if (ret != HG_SUCCESS)
@@ -58,15 +59,15 @@ static void *
 work(void *arg)
 {
     struct worker *worker = arg;
-    hg_size_t part = FAR_SIZE / CONTEXTS, offset = worker->index * part;
+    hg_size_t part = REMOTE_SIZE / CONTEXTS, offset = worker->index * part;
     unsigned char *memory = calloc(1, part), *expected = malloc(part);
     void *base = memory;
     hg_bulk_t local;
 
     while (!atomic_load(worker->go))
         ;
-    memcpy(expected, worker->far->origin_memory + offset, part);
-    if (HG_Bulk_create(worker->far->s.hg_class, 1, &base, &part,
+    memcpy(expected, worker->remote->origin_memory + offset, part);
+    if (HG_Bulk_create(worker->remote->s.hg_class, 1, &base, &part,
             HG_BULK_READWRITE, &local) != HG_SUCCESS)
         abort();
     for (uint32_t round = 0; round < worker->rounds; round++) {
@@ -81,7 +82,7 @@ work(void *arg)
         if (transfer(worker, HG_BULK_PUSH, offset, local, size) != HG_SUCCESS)
             worker->wrong++;
     }
-    if (memcmp(worker->far->origin_memory + offset, expected, part) != 0)
+    if (memcmp(worker->remote->origin_memory + offset, expected, part) != 0)
         worker->wrong++;
     HG_Bulk_free(local);
     free(memory);
@@ -90,9 +91,9 @@ work(void *arg)
     return NULL;
 }
 
-START_TEST(contexts_in_threads_transfer_at_once)
+START_TEST(contexts_in_threads_transfer_concurrently)
 {
-    struct far far;
+    struct remote remote;
     struct worker workers[CONTEXTS] = {0};
     hg_context_t *owners[CONTEXTS];
     _Atomic bool go = false;
@@ -100,26 +101,26 @@ START_TEST(contexts_in_threads_transfer_at_once)
 
     if (session_mode_at(_i)->thread_mode != 0)
         return;
-    far_begin(&far, _i, &setup);
+    remote_begin(&remote, _i, &setup);
     for (uint32_t i = 0; i < CONTEXTS; i++) {
-        owners[i] = i == 0 && far.owner_context
-                        ? far.owner_context
-                        : HG_Context_create_id(far.owner_class, (uint8_t) i);
+        owners[i] = i == 0 && remote.owner_context
+                        ? remote.owner_context
+                        : HG_Context_create_id(remote.owner_class, (uint8_t) i);
         ck_assert_ptr_nonnull(owners[i]);
-        workers[i] = (struct worker){.far = &far,
+        workers[i] = (struct worker){.remote = &remote,
             .index = i,
             .rounds = test_count(TEST_TRANSFER_ROUNDS),
             .go = &go,
             .ended = &ended};
         workers[i].context =
-            i == 0 ? far.s.context
-                   : HG_Context_create_id(far.s.hg_class, (uint8_t) i);
+            i == 0 ? remote.s.context
+                   : HG_Context_create_id(remote.s.hg_class, (uint8_t) i);
         ck_assert_ptr_nonnull(workers[i].context);
         ck_assert_int_eq(
             pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     atomic_store(&go, true);
-    /* An owner may have to help. */
+    /* The owner may have to progress for emulated RMA. */
     while (atomic_load(&ended) < CONTEXTS)
         for (uint32_t i = 0; i < CONTEXTS; i++)
             HG_Progress(owners[i], 1);
@@ -129,45 +130,45 @@ START_TEST(contexts_in_threads_transfer_at_once)
         if (i > 0)
             ck_assert_int_eq(
                 HG_Context_destroy(workers[i].context), HG_SUCCESS);
-        if (owners[i] != far.owner_context)
+        if (owners[i] != remote.owner_context)
             ck_assert_int_eq(HG_Context_destroy(owners[i]), HG_SUCCESS);
     }
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
-/* All pieces of a transfer go to the context that it names. */
-START_TEST(contexts_transfer_goes_to_the_one_it_names)
+/* All operations of a transfer are sent to the bound context. */
+START_TEST(contexts_transfer_uses_the_bound_context)
 {
-    struct far far;
+    struct remote remote;
 
-    far_begin(&far, _i, &setup);
+    remote_begin(&remote, _i, &setup);
     if (session_is_loop())
         for (unsigned i = 0; i < 2 * CONTEXTS; i++) {
             struct call call = {.called = 0};
             uint8_t id = (uint8_t) (i / 2);
 
             loop_faults_clear();
-            ck_assert_int_eq(
-                HG_Bulk_transfer_id(far.s.context, call_done, &call,
-                    i % 2 ? HG_BULK_PUSH : HG_BULK_PULL, far.owner, id,
-                    far.origin, 0, far.local, 0, FAR_SIZE, HG_OP_ID_IGNORE),
+            ck_assert_int_eq(HG_Bulk_transfer_id(remote.s.context, call_done,
+                                 &call, i % 2 ? HG_BULK_PUSH : HG_BULK_PULL,
+                                 remote.owner, id, remote.origin, 0,
+                                 remote.local, 0, REMOTE_SIZE, HG_OP_ID_IGNORE),
                 HG_SUCCESS);
-            session_wait(&far.s, &call.called, 1);
+            session_wait(&remote.s, &call.called, 1);
             ck_assert_int_eq(call.ret, HG_SUCCESS);
             ck_assert_uint_gt(loop_rma_submitted_to(id), 0);
             ck_assert_uint_eq(loop_rma_submitted_to(id),
                 loop_submitted(LOOP_GET) + loop_submitted(LOOP_PUT));
         }
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, contexts_in_threads_transfer_at_once);
-    session_add(tcase, contexts_transfer_goes_to_the_one_it_names);
+    session_add(tcase, contexts_in_threads_transfer_concurrently);
+    session_add(tcase, contexts_transfer_uses_the_bound_context);
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors: making them, their memory, what they refuse, ends of transfers
- * that are not the happy one. */
+/* Descriptors: creation, memory access, invalid arguments; transfers that fail
+ * or are cancelled. */
 #include "counts.h"
 #include "log_watch.h"
 #include "mover.h"
@@ -35,7 +35,7 @@ START_TEST(descriptor_without_memory_allocates_it)
     ck_assert_uint_eq(got[0], 90);
     ck_assert_uint_eq(got[1], 40);
     ck_assert_ptr_eq(bases[1], own[2]);
-    memset(bases[0], 1, got[0]); /* it is really there */
+    memset(bases[0], 1, got[0]); /* the memory is usable */
     ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
 
     ck_assert_int_eq(
@@ -44,7 +44,8 @@ START_TEST(descriptor_without_memory_allocates_it)
     ck_assert_int_eq(
         HG_Bulk_access(bulk, 0, 150, HG_BULK_READ_ONLY, 1, bases, got, &count),
         HG_SUCCESS);
-    ck_assert_uint_eq(count, 2); /* more than there was room for */
+    /* more segments than the arrays have room for */
+    ck_assert_uint_eq(count, 2);
     ck_assert_int_eq(HG_Bulk_ref_incr(bulk), HG_SUCCESS);
     ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
     ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
@@ -69,8 +70,8 @@ drop_shared(void *arg)
     return NULL;
 }
 
-/* The last one to be dropped frees what others have looked at. */
-START_TEST(descriptor_references_are_dropped_by_any_thread)
+/* Releasing the last reference frees what other threads have accessed. */
+START_TEST(descriptor_references_are_released_by_any_thread)
 {
     struct session s;
     hg_size_t size = 8, sizes[2] = {0, 0};
@@ -95,7 +96,7 @@ START_TEST(descriptor_references_are_dropped_by_any_thread)
 }
 END_TEST
 
-START_TEST(descriptor_of_senseless_arguments_refused)
+START_TEST(descriptor_invalid_arguments)
 {
     struct session s;
     hg_size_t size = 8, huge[2] = {SIZE_MAX / 2, SIZE_MAX / 2};
@@ -151,7 +152,7 @@ START_TEST(descriptor_of_senseless_arguments_refused)
 }
 END_TEST
 
-/* The flags of a descriptor are for peers. */
+/* Its flags restrict peers, not the owner. */
 START_TEST(descriptor_owner_reads_and_writes_its_memory)
 {
     static const uint8_t flags[] = {
@@ -187,7 +188,7 @@ with_stats(struct hg_init_info *info)
     info->stats = 1;
 }
 
-/* Those that were accepted, however they end. */
+/* Counts accepted transfers, however they end. */
 START_TEST(descriptor_transfers_are_counted)
 {
     static const struct session_setup counting = {.init = with_stats,
@@ -226,8 +227,8 @@ START_TEST(descriptor_transfers_are_counted)
 }
 END_TEST
 
-/* What the target's transfer is told when it is asked for something wrong. */
-START_TEST(transfer_out_of_range_or_forbidden_refused)
+/* Result of the target's transfer for invalid arguments. */
+START_TEST(transfer_out_of_range_or_without_permission_fails)
 {
     static const struct {
         uint8_t flags, how, op;
@@ -283,8 +284,8 @@ START_TEST(transfer_out_of_range_or_forbidden_refused)
 }
 END_TEST
 
-/* Late cancels find the id stale, also when the transfer is used again. */
-START_TEST(transfer_cancelled_ends_once_and_late_cancel_does_nothing)
+/* A late cancel finds a stale id, also when the transfer object is reused. */
+START_TEST(transfer_cancelled_ends_once_and_late_cancel_has_no_effect)
 {
     struct session s;
     size_t size = (size_t) 4 << 20;
@@ -314,8 +315,8 @@ START_TEST(transfer_cancelled_ends_once_and_late_cancel_does_nothing)
 }
 END_TEST
 
-/* Both descriptors are local: the one way that needs no serialization. */
-START_TEST(transfer_to_oneself_copies)
+/* Both descriptors are local: the only transfer without serialization. */
+START_TEST(transfer_to_self_copies)
 {
     struct session s;
     struct pieces from, to;
@@ -357,8 +358,8 @@ START_TEST(transfer_to_oneself_copies)
 }
 END_TEST
 
-/* The owner of the memory dies in the middle. */
-START_TEST(transfer_from_a_killed_peer_ends_with_an_error)
+/* The owner of the memory dies during the transfer. */
+START_TEST(transfer_from_a_killed_peer_fails)
 {
     struct session s;
     hg_size_t size = MOVER_EXPOSED;
@@ -391,7 +392,7 @@ START_TEST(transfer_from_a_killed_peer_ends_with_an_error)
     ck_assert_uint_le(session_now_ms() - killed, test_count(TEST_DEATH_MS));
     ck_assert_int_ne(call.ret, HG_SUCCESS);
 
-    /* And so does the next one. */
+    /* The next transfer fails too. */
     ck_assert_int_eq(
         HG_Bulk_transfer(s.context, call_done, &call, HG_BULK_PULL, s.target,
             out.bulk, 0, local, 0, size, HG_OP_ID_IGNORE),
@@ -410,15 +411,15 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, descriptor_without_memory_allocates_it);
-    session_add(tcase, descriptor_references_are_dropped_by_any_thread);
-    session_add(tcase, descriptor_of_senseless_arguments_refused);
+    session_add(tcase, descriptor_references_are_released_by_any_thread);
+    session_add(tcase, descriptor_invalid_arguments);
     session_add(tcase, descriptor_owner_reads_and_writes_its_memory);
     session_add(tcase, descriptor_transfers_are_counted);
-    session_add(tcase, transfer_out_of_range_or_forbidden_refused);
+    session_add(tcase, transfer_out_of_range_or_without_permission_fails);
     session_add(
-        tcase, transfer_cancelled_ends_once_and_late_cancel_does_nothing);
-    session_add(tcase, transfer_to_oneself_copies);
-    session_add(tcase, transfer_from_a_killed_peer_ends_with_an_error);
+        tcase, transfer_cancelled_ends_once_and_late_cancel_has_no_effect);
+    session_add(tcase, transfer_to_self_copies);
+    session_add(tcase, transfer_from_a_killed_peer_fails);
 }
 
 int

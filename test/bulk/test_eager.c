@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that travel inside the descriptor: when they do, what is seen of them,
- * and that a transfer from them is like any other. */
+/* Data inside the descriptor: when they are, when changes are seen, and that
+ * transfers from them are checked like others. */
 #include "counts.h"
 #include "log_watch.h"
 #include "mover.h"
@@ -33,17 +33,17 @@ describe(struct session *s, struct pieces *pieces, uint8_t flags)
     return bulk;
 }
 
-/* Whether what the origin does next comes before the target's handler. */
+/* Whether the origin's next step runs before the target's handler. */
 static bool
-in_turn(const struct session *s)
+change_comes_first(const struct session *s)
 {
     return session_is_loop() && s->mode->shape == SESSION_SELF;
 }
 
-/* Has the target pull everything, and changes the data if that is wanted,
- * before or while it does. Whether it got what was there first. */
+/* The target pulls everything. With `change`, the data are changed before or
+ * during the pull. Returns whether the target got the original data. */
 static bool
-pull_of_the_past(
+pull_gets_original(
     struct session *s, size_t size, uint8_t flags, bool bound, bool change)
 {
     hg_handle_t handle = session_handle(s, mover_id(MOVER_MOVE));
@@ -81,14 +81,14 @@ pull_of_the_past(
     return past;
 }
 
-START_TEST(eager_small_data_are_those_of_the_moment)
+START_TEST(eager_data_are_copied_when_serialized)
 {
     struct session s;
 
     session_begin(&s, _i, &setup);
     for (size_t size = 1; size <= 400; size = size * 3 + 1) {
-        ck_assert(pull_of_the_past(&s, size, HG_BULK_READ_ONLY, false, true));
-        ck_assert(pull_of_the_past(&s, size, HG_BULK_READ_ONLY, true, true));
+        ck_assert(pull_gets_original(&s, size, HG_BULK_READ_ONLY, false, true));
+        ck_assert(pull_gets_original(&s, size, HG_BULK_READ_ONLY, true, true));
     }
     if (session_is_loop())
         ck_assert_uint_eq(loop_submitted(LOOP_GET), 0);
@@ -96,21 +96,21 @@ START_TEST(eager_small_data_are_those_of_the_moment)
 }
 END_TEST
 
-/* The loop pulls when the target's handler runs: after the change. */
-START_TEST(eager_data_of_what_can_be_written_are_not)
+/* The loop plugin pulls when the handler runs: after the change. */
+START_TEST(eager_data_only_for_read_only_descriptors)
 {
     struct session s;
 
     session_begin(&s, _i, &setup);
-    if (in_turn(&s)) {
-        ck_assert(!pull_of_the_past(&s, 100, HG_BULK_READWRITE, false, true));
-        ck_assert(!pull_of_the_past(&s, 100, HG_BULK_READWRITE, true, true));
+    if (change_comes_first(&s)) {
+        ck_assert(!pull_gets_original(&s, 100, HG_BULK_READWRITE, false, true));
+        ck_assert(!pull_gets_original(&s, 100, HG_BULK_READWRITE, true, true));
     }
     session_end(&s);
 }
 END_TEST
 
-START_TEST(eager_not_wanted_is_not_done)
+START_TEST(eager_can_be_turned_off)
 {
     struct session s;
     struct pieces pieces;
@@ -123,8 +123,8 @@ START_TEST(eager_not_wanted_is_not_done)
         HG_Bulk_get_serialize_size(bulk, 0));
     HG_Bulk_free(bulk);
     pieces_free(&pieces);
-    ck_assert(pull_of_the_past(&s, 100, HG_BULK_READ_ONLY, false,
-                  in_turn(&s)) != in_turn(&s));
+    ck_assert(pull_gets_original(&s, 100, HG_BULK_READ_ONLY, false,
+                  change_comes_first(&s)) != change_comes_first(&s));
     session_end(&s);
 }
 END_TEST
@@ -135,8 +135,8 @@ without_overflow(struct hg_init_info *info)
     info->no_overflow = true;
 }
 
-/* Around the size of a message all sizes arrive, one way or the other: the
- * message holds the rest of the arguments in any case. */
+/* Sizes around the message size all arrive, inside the descriptor or not: the
+ * message always has room for the other arguments. */
 START_TEST(eager_up_to_what_fits)
 {
     static const struct session_setup tight = {.init = without_overflow,
@@ -150,14 +150,15 @@ START_TEST(eager_up_to_what_fits)
     session_begin(&s, _i, &tight);
     room = HG_Class_get_input_eager_size(s.hg_class);
     for (size_t size = room - 200; size < room + 4; size++) {
-        bool this =
-            pull_of_the_past(&s, size, HG_BULK_READ_ONLY, false, in_turn(&s));
+        bool this = pull_gets_original(
+            &s, size, HG_BULK_READ_ONLY, false, change_comes_first(&s));
 
         ck_assert(past || !this); /* inside up to some size, then not */
         past = this;
     }
-    ck_assert(past != in_turn(&s));
-    ck_assert(pull_of_the_past(&s, room - 200, HG_BULK_READ_ONLY, false, true));
+    ck_assert(past != change_comes_first(&s));
+    ck_assert(
+        pull_gets_original(&s, room - 200, HG_BULK_READ_ONLY, false, true));
     session_end(&s);
 }
 END_TEST
@@ -184,9 +185,9 @@ START_TEST(eager_of_64_kib_at_most)
 }
 END_TEST
 
-/* Deserializes a descriptor with its data, whose owner is gone then. */
+/* Deserializes a descriptor with data, after its owner was freed. */
 static hg_bulk_t
-orphan(struct session *s, struct pieces *pieces)
+without_owner(struct session *s, struct pieces *pieces)
 {
     hg_bulk_t owned = describe(s, pieces, HG_BULK_READ_ONLY), bulk;
     hg_size_t size = HG_Bulk_get_serialize_size(owned, HG_BULK_EAGER);
@@ -201,7 +202,7 @@ orphan(struct session *s, struct pieces *pieces)
     return bulk;
 }
 
-START_TEST(eager_transfer_is_checked_as_any_other)
+START_TEST(eager_transfer_is_range_checked)
 {
     static const struct {
         hg_bulk_op_t op;
@@ -227,7 +228,7 @@ START_TEST(eager_transfer_is_checked_as_any_other)
     pieces_make(&from, 1000, 3);
     pieces_fill(&from, 4);
     pieces_make(&to, 1100, 5);
-    bulk = orphan(&s, &from);
+    bulk = without_owner(&s, &from);
     local = describe(&s, &to, HG_BULK_READWRITE);
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct call call = {.called = 0};
@@ -241,7 +242,7 @@ START_TEST(eager_transfer_is_checked_as_any_other)
         if (ret != HG_SUCCESS)
             continue;
         ck_assert_ptr_nonnull(id);
-        ck_assert_uint_eq(call.called, 0); /* in trigger, as ever */
+        ck_assert_uint_eq(call.called, 0); /* callbacks run in trigger only */
         session_wait(&s, &call.called, 1);
         ck_assert_int_eq(call.ret, HG_SUCCESS);
         ck_assert_uint_eq(call.size, cases[i].size);
@@ -260,12 +261,12 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, eager_small_data_are_those_of_the_moment);
-    session_add(tcase, eager_data_of_what_can_be_written_are_not);
-    session_add(tcase, eager_not_wanted_is_not_done);
+    session_add(tcase, eager_data_are_copied_when_serialized);
+    session_add(tcase, eager_data_only_for_read_only_descriptors);
+    session_add(tcase, eager_can_be_turned_off);
     session_add(tcase, eager_up_to_what_fits);
     session_add(tcase, eager_of_64_kib_at_most);
-    session_add(tcase, eager_transfer_is_checked_as_any_other);
+    session_add(tcase, eager_transfer_is_range_checked);
 }
 
 int

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers of the core's own: their end is told by progress, without a
- * trigger, or by the call that starts them. */
+/* Transfers of the core itself: they complete in progress, without trigger, or
+ * in the call that starts them. */
 #include "counts.h"
-#include "far.h"
 #include "log_watch.h"
+#include "remote.h"
 
 #include "bulk/op.h"
 
@@ -27,155 +27,161 @@ ended(void *arg, hg_return_t ret)
 }
 
 static struct bulk_request
-request_of(const struct far *far, hg_bulk_op_t op)
+request_of(const struct remote *remote, hg_bulk_op_t op)
 {
     return (struct bulk_request){.op = op,
-        .addr = far->owner,
-        .origin = far->origin,
-        .local = far->local,
-        .size = FAR_SIZE};
+        .addr = remote->owner,
+        .origin = remote->origin,
+        .local = remote->local,
+        .size = REMOTE_SIZE};
 }
 
-/* Progresses, and never triggers. */
+/* Progresses without triggering. */
 static void
-wait_end(struct far *far, const struct end *end)
+wait_end(struct remote *remote, const struct end *end)
 {
     uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
 
     while (end->count == 0) {
-        hg_return_t ret = HG_Progress(far->s.context, 10);
+        hg_return_t ret = HG_Progress(remote->s.context, 10);
 
         ck_assert(ret == HG_SUCCESS || ret == HG_TIMEOUT);
         ck_assert_uint_lt(session_now_ms(), deadline);
     }
     ck_assert_uint_eq(end->count, 1);
     ck_assert_int_eq(
-        HG_Trigger(far->s.context, 0, 1, NULL), HG_TIMEOUT); /* nothing to */
+        /* nothing to trigger */
+        HG_Trigger(remote->s.context, 0, 1, NULL), HG_TIMEOUT);
 }
 
-START_TEST(internal_of_a_prompt_transport_is_over_at_once)
+START_TEST(internal_transfer_may_complete_at_once)
 {
-    struct far far;
+    struct remote remote;
     struct end end = {0};
     bool pending = true;
 
-    far_begin(&far, _i, &setup);
+    remote_begin(&remote, _i, &setup);
     for (hg_bulk_op_t op = HG_BULK_PUSH; op <= HG_BULK_PULL; op++) {
-        struct bulk_request request = request_of(&far, op);
+        struct bulk_request request = request_of(&remote, op);
         hg_op_id_t id = HG_OP_ID_NULL;
 
-        far.local_memory[0] = (unsigned char) op;
-        ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(far.s.context),
-                             &request, ended, &end, &id, &pending),
+        remote.local_memory[0] = (unsigned char) op;
+        ck_assert_int_eq(
+            bulk_transfer_internal(bulk_context_of(remote.s.context), &request,
+                ended, &end, &id, &pending),
             HG_SUCCESS);
         ck_assert(!pending);
         ck_assert_ptr_nonnull(id);
         ck_assert_int_eq(HG_Bulk_cancel(id), HG_SUCCESS); /* too late */
-        ck_assert_mem_eq(far.local_memory, far.origin_memory, FAR_SIZE);
+        ck_assert_mem_eq(
+            remote.local_memory, remote.origin_memory, REMOTE_SIZE);
     }
     ck_assert_uint_eq(end.count, 0);
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
-START_TEST(internal_that_takes_time_is_told_by_progress)
+START_TEST(internal_transfer_completes_in_progress)
 {
-    struct far far;
+    struct remote remote;
 
-    far_begin(&far, _i, &setup);
+    remote_begin(&remote, _i, &setup);
     for (uint32_t delay = 0; delay < 4; delay++) {
-        struct bulk_request request = request_of(&far, HG_BULK_PULL);
+        struct bulk_request request = request_of(&remote, HG_BULK_PULL);
         struct end end = {0};
         bool pending = false;
 
         loop_fault_set(
             LOOP_GET, (struct loop_fault){.act = LOOP_LATER, .delay = delay});
-        memset(far.local_memory, 0, FAR_SIZE);
-        ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(far.s.context),
-                             &request, ended, &end, NULL, &pending),
+        memset(remote.local_memory, 0, REMOTE_SIZE);
+        ck_assert_int_eq(
+            bulk_transfer_internal(bulk_context_of(remote.s.context), &request,
+                ended, &end, NULL, &pending),
             HG_SUCCESS);
         ck_assert(pending);
         ck_assert_uint_eq(end.count, 0);
-        wait_end(&far, &end);
+        wait_end(&remote, &end);
         ck_assert_int_eq(end.ret, HG_SUCCESS);
-        ck_assert_mem_eq(far.local_memory, far.origin_memory, FAR_SIZE);
+        ck_assert_mem_eq(
+            remote.local_memory, remote.origin_memory, REMOTE_SIZE);
     }
     loop_faults_clear();
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
-START_TEST(internal_that_fails_says_so_once)
+START_TEST(internal_transfer_fails_once)
 {
-    struct far far;
+    struct remote remote;
     struct bulk_request request;
     struct end end = {0};
     bool pending = true;
 
-    far_begin(&far, _i, &setup);
+    remote_begin(&remote, _i, &setup);
     log_expect("is beyond a descriptor", 1, 1);
-    request = request_of(&far, HG_BULK_PULL);
+    request = request_of(&remote, HG_BULK_PULL);
     loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_FAIL_NOW,
                                  .code = NA_PLUGIN_E_IO_ERROR});
-    ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(far.s.context),
+    ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(remote.s.context),
                          &request, ended, &end, NULL, &pending),
         HG_IO_ERROR);
     ck_assert(!pending);
     loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_FAIL_LATER,
                                  .code = NA_PLUGIN_E_HOSTUNREACH,
                                  .delay = 2});
-    ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(far.s.context),
+    ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(remote.s.context),
                          &request, ended, &end, NULL, &pending),
         HG_SUCCESS);
     ck_assert(pending);
     ck_assert_uint_eq(end.count, 0);
-    wait_end(&far, &end);
+    wait_end(&remote, &end);
     ck_assert_int_eq(end.ret, HG_HOSTUNREACH);
     request.origin_offset = 1;
-    ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(far.s.context),
+    ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(remote.s.context),
                          &request, ended, &end, NULL, &pending),
         HG_INVALID_ARG);
     ck_assert(!pending);
     loop_faults_clear();
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
-START_TEST(internal_cancelled_ends_once)
+START_TEST(internal_transfer_cancelled_ends_once)
 {
-    struct far far;
+    struct remote remote;
 
-    far_begin(&far, _i, &setup);
+    remote_begin(&remote, _i, &setup);
     for (int i = 0; i < 4; i++) {
-        struct bulk_request request = request_of(&far, HG_BULK_PUSH);
+        struct bulk_request request = request_of(&remote, HG_BULK_PUSH);
         struct end end = {0};
         hg_op_id_t id = HG_OP_ID_NULL;
         bool pending = false;
 
         loop_fault_set(LOOP_PUT, (struct loop_fault){.act = LOOP_HOLD});
         loop_cancel_set(i % 2 == 0 ? LOOP_CANCEL_PROMPT : LOOP_CANCEL_LATE);
-        ck_assert_int_eq(bulk_transfer_internal(bulk_context_of(far.s.context),
-                             &request, ended, &end, &id, &pending),
+        ck_assert_int_eq(
+            bulk_transfer_internal(bulk_context_of(remote.s.context), &request,
+                ended, &end, &id, &pending),
             HG_SUCCESS);
         ck_assert(pending);
         ck_assert_int_eq(HG_Bulk_cancel(id), HG_SUCCESS);
         ck_assert_uint_eq(end.count, 0);
-        wait_end(&far, &end);
+        wait_end(&remote, &end);
         ck_assert_int_eq(end.ret, HG_CANCELED);
         ck_assert_int_eq(HG_Bulk_cancel(id), HG_SUCCESS);
     }
     loop_faults_clear();
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, internal_of_a_prompt_transport_is_over_at_once);
-    session_add(tcase, internal_that_takes_time_is_told_by_progress);
-    session_add(tcase, internal_that_fails_says_so_once);
-    session_add(tcase, internal_cancelled_ends_once);
+    session_add(tcase, internal_transfer_may_complete_at_once);
+    session_add(tcase, internal_transfer_completes_in_progress);
+    session_add(tcase, internal_transfer_fails_once);
+    session_add(tcase, internal_transfer_cancelled_ends_once);
 }
 
 int

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Thousands of segments, cut alike on neither side, more than any transport
- * takes in one registration. */
+/* Thousands of segments, of different sizes at the two sides, more than any
+ * transport accepts in one registration. */
 #include "counts.h"
-#include "far.h"
 #include "log_watch.h"
+#include "remote.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const struct session_setup setup = {.origin_listens = true};
 
-/* Segments over a memory, each behind the one before or far from it. */
+/* Segments of a memory block, adjacent or scattered. */
 struct cut {
     uint32_t count;
     size_t size;
@@ -20,7 +20,7 @@ struct cut {
     hg_bulk_t bulk;
 };
 
-/* scatter: the segments lie in another order than the bytes. */
+/* scatter: the segments are in another order than the memory */
 static void
 cut_make(struct cut *cut, hg_class_t *hg_class, uint32_t count, uint32_t unit,
     bool scatter)
@@ -61,7 +61,7 @@ cut_free(struct cut *cut)
     free(cut->memory);
 }
 
-/* In the order of the segments. */
+/* Copies the bytes in segment order. */
 static void
 cut_fill(struct cut *cut, uint32_t seed)
 {
@@ -86,7 +86,7 @@ cut_gather(const struct cut *cut)
 }
 
 static void
-ck_transfer(struct far *far, hg_bulk_op_t op, const struct cut *origin,
+ck_transfer(struct remote *remote, hg_bulk_op_t op, const struct cut *origin,
     hg_bulk_t got, hg_size_t origin_offset, struct cut *local,
     hg_size_t local_offset, hg_size_t size)
 {
@@ -99,11 +99,11 @@ ck_transfer(struct far *far, hg_bulk_op_t op, const struct cut *origin,
         memcpy(local_flat + local_offset, origin_flat + origin_offset, size);
     else
         memcpy(origin_flat + origin_offset, local_flat + local_offset, size);
-    ck_assert_int_eq(
-        HG_Bulk_transfer(far->s.context, call_done, &call, op, far->owner, got,
-            origin_offset, local->bulk, local_offset, size, HG_OP_ID_IGNORE),
+    ck_assert_int_eq(HG_Bulk_transfer(remote->s.context, call_done, &call, op,
+                         remote->owner, got, origin_offset, local->bulk,
+                         local_offset, size, HG_OP_ID_IGNORE),
         HG_SUCCESS);
-    session_wait(&far->s, &call.called, 1);
+    session_wait(&remote->s, &call.called, 1);
     ck_assert_int_eq(call.ret, HG_SUCCESS);
     now = cut_gather(origin);
     ck_assert_int_eq(memcmp(now, origin_flat, origin->size), 0);
@@ -119,33 +119,33 @@ START_TEST(many_segments_of_different_shapes)
 {
     static const uint32_t counts[][2] = {
         {5000, 3000}, {1, 4000}, {4000, 1}, {1025, 1023}};
-    struct far far;
+    struct remote remote;
 
-    far_begin(&far, _i, &setup);
+    remote_begin(&remote, _i, &setup);
     for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct cut origin, local;
         hg_size_t size;
         hg_bulk_t got;
 
-        cut_make(&origin, far.owner_class, counts[i][0],
+        cut_make(&origin, remote.owner_class, counts[i][0],
             counts[i][0] == 1 ? 100000 : 61, i % 2 == 0);
-        cut_make(&local, far.s.hg_class, counts[i][1],
+        cut_make(&local, remote.s.hg_class, counts[i][1],
             counts[i][1] == 1 ? 100000 : 97, i % 2 == 1);
         cut_fill(&origin, i + 1);
-        got = far_send(origin.bulk, 0, far.s.hg_class);
+        got = remote_send(origin.bulk, 0, remote.s.hg_class);
         ck_assert_uint_eq(HG_Bulk_get_segment_count(got), counts[i][0]);
         size = origin.size < local.size ? origin.size : local.size;
-        ck_transfer(&far, HG_BULK_PULL, &origin, got, 0, &local, 0, size);
+        ck_transfer(&remote, HG_BULK_PULL, &origin, got, 0, &local, 0, size);
         cut_fill(&local, i + 7);
-        ck_transfer(&far, HG_BULK_PUSH, &origin, got, 0, &local, 0, size);
+        ck_transfer(&remote, HG_BULK_PUSH, &origin, got, 0, &local, 0, size);
         cut_fill(&local, i + 9);
-        ck_transfer(&far, HG_BULK_PUSH, &origin, got, origin.size - size / 3,
+        ck_transfer(&remote, HG_BULK_PUSH, &origin, got, origin.size - size / 3,
             &local, local.size / 2, size / 3);
         HG_Bulk_free(got);
         cut_free(&origin);
         cut_free(&local);
     }
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 

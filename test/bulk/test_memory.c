@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allocations, which all come by here (--wrap): each in turn fails, and what
- * was to be done says so and leaves nothing; and how few there are.
+ * Allocations (wrapped): each in turn fails, the operation returns an error and
+ * leaks nothing; and how few there are.
  */
-#include "far.h"
 #include "log_watch.h"
+#include "remote.h"
 #include "scarce.h"
 
 #include "bulk/bulk.h"
@@ -14,9 +14,11 @@
 
 static const struct session_setup setup = {.origin_listens = true};
 
-/* Everything that can be done with a descriptor; the first error. */
+/* Runs everything that can be done with a descriptor. Returns the first
+ * error. */
 static hg_return_t
-do_all(struct far *far, const unsigned char *bytes, size_t size, bool *moved_p)
+do_all(struct remote *remote, const unsigned char *bytes, size_t size,
+    bool *moved_p)
 {
     hg_size_t sizes[4] = {10, 0, 2 << 20, 7};
     hg_bulk_t bulk = HG_BULK_NULL, copy = HG_BULK_NULL;
@@ -25,22 +27,23 @@ do_all(struct far *far, const unsigned char *bytes, size_t size, bool *moved_p)
 
     *moved_p = false;
     ret = HG_Bulk_create(
-        far->s.hg_class, 4, NULL, sizes, HG_BULK_READWRITE, &bulk);
+        remote->s.hg_class, 4, NULL, sizes, HG_BULK_READWRITE, &bulk);
     if (ret == HG_SUCCESS)
-        ret = HG_Bulk_bind(bulk, far->s.context);
+        ret = HG_Bulk_bind(bulk, remote->s.context);
     if (ret == HG_SUCCESS && HG_Bulk_get_serialize_size(bulk, 0) == 0)
         ret = HG_NOMEM;
     if (ret == HG_SUCCESS)
-        ret = HG_Bulk_deserialize(far->s.hg_class, &copy, bytes, size);
+        ret = HG_Bulk_deserialize(remote->s.hg_class, &copy, bytes, size);
     if (ret == HG_SUCCESS)
-        ret = HG_Bulk_transfer(far->s.context, call_done, &call, HG_BULK_PULL,
-            far->owner, copy, 0, far->local, 0, FAR_SIZE, HG_OP_ID_IGNORE);
+        ret = HG_Bulk_transfer(remote->s.context, call_done, &call,
+            HG_BULK_PULL, remote->owner, copy, 0, remote->local, 0, REMOTE_SIZE,
+            HG_OP_ID_IGNORE);
     if (ret == HG_SUCCESS) {
         long left = scarce_countdown;
 
-        scarce_countdown = -1; /* what waits allocates, too */
+        scarce_countdown = -1; /* waiting allocates, too */
         *moved_p = true;
-        session_wait(&far->s, &call.called, 1);
+        session_wait(&remote->s, &call.called, 1);
         ret = call.ret;
         scarce_countdown = left;
     }
@@ -49,25 +52,26 @@ do_all(struct far *far, const unsigned char *bytes, size_t size, bool *moved_p)
     return ret;
 }
 
-START_TEST(memory_that_runs_out_is_told)
+START_TEST(memory_that_runs_out_is_reported)
 {
-    struct far far;
+    struct remote remote;
     hg_size_t size;
     unsigned char *bytes;
     hg_return_t ret;
     uint32_t failed = 0;
     bool moved;
 
-    far_begin(&far, _i, &setup);
-    size = HG_Bulk_get_serialize_size(far.owned, 0);
+    remote_begin(&remote, _i, &setup);
+    size = HG_Bulk_get_serialize_size(remote.owned, 0);
     bytes = malloc(size);
-    ck_assert_int_eq(HG_Bulk_serialize(bytes, size, 0, far.owned), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Bulk_serialize(bytes, size, 0, remote.owned), HG_SUCCESS);
     HG_Set_log_level("none");
     for (long at = 0;; at++) {
         scarce_countdown = at;
-        ret = do_all(&far, bytes, size, &moved);
+        ret = do_all(&remote, bytes, size, &moved);
         if (scarce_countdown >= 0)
-            break; /* fewer than that are made */
+            break; /* there are no more allocations than that */
         scarce_countdown = -1;
         ck_assert(ret == HG_NOMEM || ret == HG_SUCCESS);
         failed += ret == HG_NOMEM;
@@ -76,24 +80,25 @@ START_TEST(memory_that_runs_out_is_told)
     ck_assert_int_eq(ret, HG_SUCCESS);
     ck_assert_uint_ge(failed, 4);
     ck_assert(moved);
-    ck_assert_mem_eq(far.local_memory, far.origin_memory, FAR_SIZE);
+    ck_assert_mem_eq(remote.local_memory, remote.origin_memory, REMOTE_SIZE);
     HG_Set_log_level("warning");
     free(bytes);
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
-/* Without a number a descriptor goes out all the same. */
-START_TEST(memory_lacking_for_a_number_does_no_harm)
+/* If the table of descriptors cannot grow, a descriptor is serialized with id
+ * 0. */
+START_TEST(memory_lacking_for_an_id_still_serializes)
 {
-    struct far far;
+    struct remote remote;
     hg_bulk_t bulk;
     hg_size_t size = 4000;
     unsigned char bytes[512];
-    uint64_t numbers[2]; /* of the class and of the descriptor */
+    uint64_t numbers[2]; /* ids of the class and of the descriptor */
 
-    far_begin(&far, _i, &setup);
-    ck_assert_int_eq(HG_Bulk_create(far.s.hg_class, 1, NULL, &size,
+    remote_begin(&remote, _i, &setup);
+    ck_assert_int_eq(HG_Bulk_create(remote.s.hg_class, 1, NULL, &size,
                          HG_BULK_READWRITE, &bulk),
         HG_SUCCESS);
     scarce_countdown = 0;
@@ -109,38 +114,40 @@ START_TEST(memory_lacking_for_a_number_does_no_harm)
     ck_assert_uint_ne(numbers[0], 0);
     ck_assert_uint_ne(numbers[1], 0);
     HG_Bulk_free(bulk);
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
-/* A descriptor there and back, and its data; libcheck, which allocates, is left
- * alone meanwhile. What it took. */
+/* Serializes and deserializes a descriptor and transfers its data, without
+ * libcheck, which allocates. Returns the allocations. */
 static hg_return_t
-go_round(struct far *far, uint32_t *describing_p, uint32_t *moving_p)
+round_trip(struct remote *remote, uint32_t *describing_p, uint32_t *moving_p)
 {
     uint64_t deadline = session_now_ms() + 10000;
     uint32_t before = scarce_allocations;
     struct call call = {.called = 0};
     unsigned char bytes[1024];
-    hg_size_t size = FAR_SIZE;
-    void *base = far->local_memory;
+    hg_size_t size = REMOTE_SIZE;
+    void *base = remote->local_memory;
     hg_bulk_t bulk = HG_BULK_NULL, copy = HG_BULK_NULL;
     hg_return_t ret = HG_Bulk_create(
-        far->s.hg_class, 1, &base, &size, HG_BULK_READWRITE, &bulk);
+        remote->s.hg_class, 1, &base, &size, HG_BULK_READWRITE, &bulk);
 
     if (ret == HG_SUCCESS)
         ret = HG_Bulk_serialize(bytes, sizeof bytes, 0, bulk);
     if (ret == HG_SUCCESS)
-        ret = HG_Bulk_deserialize(far->s.hg_class, &copy, bytes, sizeof bytes);
+        ret =
+            HG_Bulk_deserialize(remote->s.hg_class, &copy, bytes, sizeof bytes);
     *describing_p = scarce_allocations - before;
     before = scarce_allocations;
     if (ret == HG_SUCCESS)
-        ret = HG_Bulk_transfer(far->s.context, call_done, &call, HG_BULK_PULL,
-            far->owner, far->origin, 0, bulk, 0, FAR_SIZE, HG_OP_ID_IGNORE);
+        ret = HG_Bulk_transfer(remote->s.context, call_done, &call,
+            HG_BULK_PULL, remote->owner, remote->origin, 0, bulk, 0,
+            REMOTE_SIZE, HG_OP_ID_IGNORE);
     while (
         ret == HG_SUCCESS && call.called == 0 && session_now_ms() < deadline) {
-        HG_Progress(far->s.context, 10);
-        HG_Trigger(far->s.context, 0, 1, NULL);
+        HG_Progress(remote->s.context, 10);
+        HG_Trigger(remote->s.context, 0, 1, NULL);
     }
     HG_Bulk_free(copy);
     HG_Bulk_free(bulk);
@@ -148,24 +155,25 @@ go_round(struct far *far, uint32_t *describing_p, uint32_t *moving_p)
     return ret == HG_SUCCESS && call.called == 1 ? call.ret : ret;
 }
 
-/* Once warm: a descriptor is one block, a transfer is none. What the transport
- * allocates does not come by here, unless it is the loop. */
-START_TEST(memory_is_not_allocated_where_it_need_not_be)
+/* In the steady state a descriptor takes one allocation, a transfer none.
+ * Allocations of a transport are not counted, except the loop plugin's. */
+START_TEST(memory_allocations_per_descriptor_are_bounded)
 {
-    struct far far;
+    struct remote remote;
 
-    far_begin(&far, _i, &setup);
+    remote_begin(&remote, _i, &setup);
     for (unsigned i = 0; i < 20; i++) {
         uint32_t describing, moving;
 
-        ck_assert_int_eq(go_round(&far, &describing, &moving), HG_SUCCESS);
-        ck_assert_mem_eq(far.local_memory, far.origin_memory, FAR_SIZE);
+        ck_assert_int_eq(round_trip(&remote, &describing, &moving), HG_SUCCESS);
+        ck_assert_mem_eq(
+            remote.local_memory, remote.origin_memory, REMOTE_SIZE);
         if (i == 0)
             continue;
         ck_assert_uint_eq(describing, 2);
         ck_assert_uint_eq(moving, 0);
     }
-    far_end(&far);
+    remote_end(&remote);
 }
 END_TEST
 
@@ -173,10 +181,10 @@ static void
 add(TCase *tcase)
 {
     if (session_is_loop()) {
-        session_add(tcase, memory_that_runs_out_is_told);
-        session_add(tcase, memory_lacking_for_a_number_does_no_harm);
+        session_add(tcase, memory_that_runs_out_is_reported);
+        session_add(tcase, memory_lacking_for_an_id_still_serializes);
     } else {
-        session_add(tcase, memory_is_not_allocated_where_it_need_not_be);
+        session_add(tcase, memory_allocations_per_descriptor_are_bounded);
     }
 }
 

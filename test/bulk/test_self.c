@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers with oneself, by descriptors that went out and came back: memory is
- * copied, and nothing is touched when it is not there any more. */
+/* Transfers with self, by descriptors that were serialized and deserialized
+ * again: memory is copied, and not touched after it was freed. */
 #include "counts.h"
 #include "log_watch.h"
 #include "mover.h"
@@ -13,9 +13,10 @@
 static const struct session_setup setup = {
     .open = mover_open, .stopping = mover_stopping, .origin_listens = true};
 
-/* What came back of a descriptor. bit: a bit of its bytes that is changed. */
+/* Serializes and deserializes a descriptor. bit: index of a bit to flip in
+ * between, or -1. */
 static hg_bulk_t
-come_back(struct session *s, hg_bulk_t bulk, int bit)
+reimport(struct session *s, hg_bulk_t bulk, int bit)
 {
     hg_size_t size = HG_Bulk_get_serialize_size(bulk, 0);
     unsigned char *bytes = malloc(size);
@@ -85,13 +86,13 @@ START_TEST(self_transfer_is_a_copy)
     uint32_t before;
 
     both_begin(&both, _i, HG_BULK_READWRITE);
-    origin = come_back(&both.s, both.owned, -1);
+    origin = reimport(&both.s, both.owned, -1);
     before = session_is_loop()
                  ? loop_submitted(LOOP_GET) + loop_submitted(LOOP_PUT)
                  : 0;
     ck_assert_int_eq(
         both_start(&both, &call, HG_BULK_PULL, origin, SIZE), HG_SUCCESS);
-    /* The data are there, the callback has not run. */
+    /* The data were copied, the callback has not run. */
     ck_assert(pieces_match(&both.to, 0, SIZE, 23, 0));
     ck_assert_uint_eq(call.called, 0);
     session_wait(&both.s, &call.called, 1);
@@ -112,7 +113,7 @@ START_TEST(self_transfer_is_a_copy)
 }
 END_TEST
 
-START_TEST(self_descriptor_that_was_freed_is_refused)
+START_TEST(self_descriptor_that_was_freed_is_rejected)
 {
     struct both both;
     struct call call;
@@ -121,19 +122,19 @@ START_TEST(self_descriptor_that_was_freed_is_refused)
 
     both_begin(&both, _i, HG_BULK_READWRITE);
     log_expect("has been freed", 3, 3);
-    origin = come_back(&both.s, both.owned, -1);
-    again = come_back(&both.s, origin, -1);
+    origin = reimport(&both.s, both.owned, -1);
+    again = reimport(&both.s, origin, -1);
     HG_Bulk_free(both.owned);
     pieces_fill(&both.to, 29);
     ck_assert_int_eq(
         both_start(&both, &call, HG_BULK_PULL, origin, SIZE), HG_NOENTRY);
     ck_assert_int_eq(
         both_start(&both, &call, HG_BULK_PUSH, again, SIZE), HG_NOENTRY);
-    /* The next one gets the place, not the number. */
+    /* The next descriptor gets the same slot with another id. */
     ck_assert_int_eq(HG_Bulk_create(both.s.hg_class, 1, NULL, &size,
                          HG_BULK_READWRITE, &both.owned),
         HG_SUCCESS);
-    other = come_back(&both.s, both.owned, -1);
+    other = reimport(&both.s, both.owned, -1);
     ck_assert_int_eq(
         both_start(&both, &call, HG_BULK_PULL, origin, SIZE), HG_NOENTRY);
     ck_assert_uint_eq(call.called, 0);
@@ -148,7 +149,7 @@ START_TEST(self_descriptor_that_was_freed_is_refused)
 }
 END_TEST
 
-/* What its bytes say of a descriptor of ours is not believed. */
+/* Fields of a serialized own descriptor are not trusted. */
 START_TEST(self_descriptor_keeps_its_own_rights_and_size)
 {
     struct both both;
@@ -158,19 +159,19 @@ START_TEST(self_descriptor_keeps_its_own_rights_and_size)
     both_begin(&both, _i, HG_BULK_READ_ONLY);
     log_expect("does not allow to", 2, 2);
     log_expect("has been freed", 64, 64);
-    origin = come_back(&both.s, both.owned, 1 * 8 + 1); /* writable */
+    origin = reimport(&both.s, both.owned, 1 * 8 + 1); /* writable */
     ck_assert_uint_eq(HG_Bulk_get_flags(origin), HG_BULK_READWRITE);
     ck_assert_int_eq(
         both_start(&both, &call, HG_BULK_PUSH, origin, SIZE), HG_PERMISSION);
     HG_Bulk_free(origin);
-    origin = come_back(&both.s, both.owned, -1);
+    origin = reimport(&both.s, both.owned, -1);
     ck_assert_int_eq(
         both_start(&both, &call, HG_BULK_PUSH, origin, SIZE), HG_PERMISSION);
     HG_Bulk_free(origin);
     ck_assert(pieces_match(&both.from, 0, SIZE, 23, 0));
-    /* A number that was not given is none. */
+    /* An altered id matches nothing. */
     for (int bit = 24 * 8; bit < 32 * 8; bit++) {
-        origin = come_back(&both.s, both.owned, bit);
+        origin = reimport(&both.s, both.owned, bit);
         ck_assert_int_eq(
             both_start(&both, &call, HG_BULK_PULL, origin, SIZE), HG_NOENTRY);
         HG_Bulk_free(origin);
@@ -179,8 +180,8 @@ START_TEST(self_descriptor_keeps_its_own_rights_and_size)
 }
 END_TEST
 
-/* Many come and go, and each is found as long as it is there. */
-START_TEST(self_descriptors_are_told_apart)
+/* Many are created and freed; each is found while it exists. */
+START_TEST(self_descriptors_are_distinguished)
 {
     enum { COUNT = 300 };
     struct session s;
@@ -190,7 +191,7 @@ START_TEST(self_descriptors_are_told_apart)
     void *base = &got;
 
     session_begin(&s, _i, &setup);
-    HG_Set_log_level("none"); /* a line each time would be right */
+    HG_Set_log_level("none"); /* each rejection may log a line */
     ck_assert_int_eq(
         HG_Bulk_create(s.hg_class, 1, &base, &size, HG_BULK_WRITE_ONLY, &local),
         HG_SUCCESS);
@@ -208,7 +209,7 @@ START_TEST(self_descriptors_are_told_apart)
             ck_assert_int_eq(HG_Bulk_create(s.hg_class, 1, &memory, &size,
                                  HG_BULK_READWRITE, &owned[i]),
                 HG_SUCCESS);
-            back[i] = come_back(&s, owned[i], -1);
+            back[i] = reimport(&s, owned[i], -1);
         } else if (state & 0x10000000) {
             HG_Bulk_free(owned[i]);
             owned[i] = HG_BULK_NULL;
@@ -236,7 +237,8 @@ START_TEST(self_descriptors_are_told_apart)
 }
 END_TEST
 
-/* Copies one memory onto itself, shifted, cut into pieces on either side. */
+/* Copies memory onto itself with an offset, in different segments at either
+ * side. */
 static void
 ck_shifted(struct session *s, uint32_t pieces, size_t from, size_t to)
 {
@@ -291,9 +293,9 @@ START_TEST(self_ranges_may_overlap)
 }
 END_TEST
 
-/* The number by which a descriptor is found again is a key to its memory: none of
- * its bits can be told from another one's. */
-START_TEST(self_numbers_of_descriptors_are_random)
+/* The id by which a descriptor is found is a key to its memory: no bit of it
+ * may be predictable from another id. */
+START_TEST(self_descriptor_ids_are_random)
 {
     enum { COUNT = 300, AT_NUMBER = 24 };
     struct session s;
@@ -331,11 +333,11 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, self_transfer_is_a_copy);
-    session_add(tcase, self_descriptor_that_was_freed_is_refused);
+    session_add(tcase, self_descriptor_that_was_freed_is_rejected);
     session_add(tcase, self_descriptor_keeps_its_own_rights_and_size);
-    session_add(tcase, self_descriptors_are_told_apart);
+    session_add(tcase, self_descriptors_are_distinguished);
     session_add(tcase, self_ranges_may_overlap);
-    session_add(tcase, self_numbers_of_descriptors_are_random);
+    session_add(tcase, self_descriptor_ids_are_random);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers both ways, compared byte by byte with what they should move. */
+/* Transfers in both directions, compared byte by byte. */
 #include "counts.h"
 #include "log_watch.h"
 #include "mover.h"
@@ -24,7 +24,7 @@ describe(struct session *session, struct pieces *pieces, uint8_t flags)
     return bulk;
 }
 
-/* The bytes between pieces have stayed what they were. */
+/* The guard bytes between segments are unchanged. */
 static void
 ck_gaps(const struct pieces *pieces)
 {
@@ -42,7 +42,7 @@ ck_gaps(const struct pieces *pieces)
     }
 }
 
-/* One transfer, and the origin's memory before and after it. */
+/* One transfer; compares the origin's memory before and after it. */
 static void
 move_and_check(struct session *session, move_in_t *in, size_t origin_size)
 {
@@ -77,7 +77,7 @@ move_and_check(struct session *session, move_in_t *in, size_t origin_size)
     pieces_free(&pieces);
 }
 
-START_TEST(transfer_of_random_shapes_moves_what_it_should)
+START_TEST(transfer_of_random_segments_moves_the_right_bytes)
 {
     struct session s;
 
@@ -101,7 +101,7 @@ START_TEST(transfer_of_random_shapes_moves_what_it_should)
 }
 END_TEST
 
-START_TEST(transfer_of_each_size_moves_it_whole)
+START_TEST(transfer_of_each_size_is_complete)
 {
     struct session s;
     size_t max = (size_t) test_count(TEST_TRANSFER_MAX_MIB) << 20;
@@ -121,12 +121,13 @@ START_TEST(transfer_of_each_size_moves_it_whole)
 }
 END_TEST
 
-START_TEST(transfer_of_many_at_once_moves_all)
+START_TEST(transfers_in_flight_all_complete)
 {
     struct session s;
     uint32_t count = test_count(TEST_TRANSFERS_IN_FLIGHT);
 
-    /* The other process has none of these: nothing there would name them. */
+    /* Allocated after the fork: the addresses mean nothing to another
+     * process. */
     session_begin(&s, _i, &setup);
     struct call *calls = calloc(count, sizeof *calls);
     struct pieces *pieces = calloc(count, sizeof *pieces);
@@ -166,8 +167,8 @@ START_TEST(transfer_of_many_at_once_moves_all)
 }
 END_TEST
 
-/* A descriptor that is larger than a message. */
-START_TEST(transfer_of_thousands_of_segments_in_a_call)
+/* A descriptor larger than a message. */
+START_TEST(transfer_of_thousands_of_segments)
 {
     enum { COUNT = 5000, UNIT = 40 };
     struct session s;
@@ -209,7 +210,7 @@ START_TEST(transfer_of_thousands_of_segments_in_a_call)
 }
 END_TEST
 
-/* The origin pulls from the target here, and knows the pattern. */
+/* The origin pulls from the target, whose pattern it knows. */
 START_TEST(transfer_by_the_origin_pulls_from_the_target)
 {
     struct session s;
@@ -245,15 +246,14 @@ START_TEST(transfer_by_the_origin_pulls_from_the_target)
 }
 END_TEST
 
-/* Its address means something to the target only by the transport that the call
- * has come by. */
-START_TEST(transfer_bound_of_an_origin_that_does_not_listen)
+/* The target can use its address only over the connection of the call. */
+START_TEST(transfer_bound_to_an_origin_that_does_not_listen)
 {
     static const struct session_setup silent = {
         .open = mover_open, .stopping = mover_stopping};
     struct session s;
 
-    if (session_is_loop()) /* has no address then, see test_rma.c */
+    if (session_is_loop()) /* without an address; see test_rma.c */
         return;
     session_begin(&s, _i, &silent);
     for (uint32_t i = 0; i < 4; i++) {
@@ -272,12 +272,12 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    session_add(tcase, transfer_of_random_shapes_moves_what_it_should);
-    session_add(tcase, transfer_of_each_size_moves_it_whole);
-    session_add(tcase, transfer_of_many_at_once_moves_all);
-    session_add(tcase, transfer_of_thousands_of_segments_in_a_call);
+    session_add(tcase, transfer_of_random_segments_moves_the_right_bytes);
+    session_add(tcase, transfer_of_each_size_is_complete);
+    session_add(tcase, transfers_in_flight_all_complete);
+    session_add(tcase, transfer_of_thousands_of_segments);
     session_add(tcase, transfer_by_the_origin_pulls_from_the_target);
-    session_add(tcase, transfer_bound_of_an_origin_that_does_not_listen);
+    session_add(tcase, transfer_bound_to_an_origin_that_does_not_listen);
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wire form of descriptors: its golden bytes, and that it can go on from one
- * process to the next. */
+/* Serialized descriptors: golden bytes, and passing them on from process to
+ * process. */
 #include "counts.h"
 #include "log_watch.h"
 #include "mover.h"
@@ -43,7 +43,8 @@ u32_at(const unsigned char *bytes)
            (uint32_t) bytes[3] << 24;
 }
 
-/* The one section of a descriptor: its parts, counted; what is behind them. */
+/* Checks the only section of a descriptor: number of registrations, and the
+ * bytes that follow. */
 static const unsigned char *
 ck_section(struct session *s, const unsigned char *at, const unsigned char *end,
     uint32_t parts_min, size_t memory)
@@ -87,7 +88,7 @@ START_TEST(wire_form_has_golden_bytes)
         HG_SUCCESS);
     bytes = serialize(bulk, 0);
     ck_assert_mem_eq(bytes.at, golden, sizeof golden);
-    /* The numbers of class and descriptor are random, and not 0. */
+    /* The ids of class and descriptor are random and not 0. */
     ck_assert_mem_ne(bytes.at + 16, zeros, sizeof zeros);
     ck_assert_mem_ne(bytes.at + 24, zeros, sizeof zeros);
     ck_assert_ptr_eq(
@@ -119,7 +120,7 @@ END_TEST
 
 START_TEST(wire_form_with_data_has_golden_bytes)
 {
-    /* one section less, the data instead; no number, for nobody asks */
+    /* the data instead of a section; no id, since the owner is never asked */
     static const unsigned char golden[] = {2, 0x11, 0, 0, 3, 0, 0, 0, 5, 0, 0,
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 'h', 'e',
         'l', 'l', 'o'};
@@ -160,7 +161,7 @@ START_TEST(wire_form_with_data_has_golden_bytes)
 }
 END_TEST
 
-START_TEST(wire_form_of_a_bound_one_carries_its_owner)
+START_TEST(wire_form_of_bound_descriptor_has_its_owner)
 {
     struct session s;
     hg_size_t size = 100;
@@ -174,7 +175,8 @@ START_TEST(wire_form_of_a_bound_one_carries_its_owner)
     ck_assert_int_eq(
         HG_Bulk_create(s.hg_class, 1, NULL, &size, HG_BULK_READ_ONLY, &bulk),
         HG_SUCCESS);
-    bytes = serialize(bulk, 0); /* what goes out before stays as it is */
+    /* binding does not change what was serialized before */
+    bytes = serialize(bulk, 0);
     ck_assert_uint_eq(bytes.at[1], 1);
     free(bytes.at);
     ck_assert_int_eq(HG_Bulk_bind(bulk, s.context), HG_SUCCESS);
@@ -200,8 +202,8 @@ START_TEST(wire_form_of_a_bound_one_carries_its_owner)
 }
 END_TEST
 
-/* A descriptor of a peer, serialized again, is the same descriptor. */
-START_TEST(wire_form_goes_on_unchanged)
+/* A peer's descriptor, serialized again, is unchanged. */
+START_TEST(wire_form_can_be_forwarded_unchanged)
 {
     struct session s;
     hg_size_t sizes[2] = {300, 400};
@@ -216,7 +218,7 @@ START_TEST(wire_form_goes_on_unchanged)
         if (variant & 1)
             ck_assert_int_eq(HG_Bulk_bind(bulk, s.context), HG_SUCCESS);
         first = serialize(bulk, variant & 2 ? HG_BULK_EAGER : 0);
-        /* Bytes behind it are somebody else's. */
+        /* Bytes after the descriptor are ignored. */
         first.at = realloc(first.at, first.size + 9);
         memset(first.at + first.size, 0xee, 9);
         ck_assert_int_eq(
@@ -241,8 +243,8 @@ START_TEST(wire_form_goes_on_unchanged)
 }
 END_TEST
 
-/* What of the sections is for somebody else is not looked into, and what is
- * missing then can't be used. */
+/* Sections of other transports are kept unread; a descriptor without a section
+ * of the own transport cannot be transferred. */
 START_TEST(wire_form_of_other_transports_is_kept_unread)
 {
     struct session s;
@@ -259,8 +261,8 @@ START_TEST(wire_form_of_other_transports_is_kept_unread)
         HG_Bulk_create(s.hg_class, 1, NULL, &size, HG_BULK_READWRITE, &local),
         HG_SUCCESS);
     bytes = serialize(bulk, 0);
-    bytes.at[16] ^= 0x80;            /* of somebody else */
-    bytes.at[HEADER + SECTION] ^= 1; /* and his transport */
+    bytes.at[16] ^= 0x80;            /* of another transport */
+    bytes.at[HEADER + SECTION] ^= 1; /* and its name */
     memset(bytes.at + HEADER + SECTION + strlen(HG_Class_get_name(s.hg_class)),
         0xff, 8);
     ck_assert_int_eq(
@@ -286,8 +288,8 @@ add(TCase *tcase)
 {
     session_add(tcase, wire_form_has_golden_bytes);
     session_add(tcase, wire_form_with_data_has_golden_bytes);
-    session_add(tcase, wire_form_of_a_bound_one_carries_its_owner);
-    session_add(tcase, wire_form_goes_on_unchanged);
+    session_add(tcase, wire_form_of_bound_descriptor_has_its_owner);
+    session_add(tcase, wire_form_can_be_forwarded_unchanged);
     session_add(tcase, wire_form_of_other_transports_is_kept_unread);
 }
 
