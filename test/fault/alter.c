@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding messages of ours in a stream of TCP, and changing them. A message that
- * a read of the proxy's has cut is found by its front alone, or passes as it is.
+ * Finds Talaria's messages in a TCP stream, and alters them. A message that is
+ * split across two reads of the proxy is recognized by its beginning only, or
+ * passes unaltered.
  */
 #include "alter.h"
 
@@ -11,12 +12,12 @@
 
 /* core/hg/header.h */
 #define REQUEST_SIZE 32U
-#define REQUEST_PAYLOAD 16U /* where its size stands */
+#define REQUEST_PAYLOAD 16U /* offset of its size field */
 #define ACK_SIZE 16U
 #define ABANDON_SIZE 8U
 
-/* plugins/ofi/header.h, of a class at an IPv4 address: it has 6 bytes, of which
- * the first one stays, lest the server call other hosts */
+/* plugins/ofi/header.h, for a class at an IPv4 address of 6 bytes; the first
+ * byte is never altered, so that the server connects to no other host */
 #define OFI_SIZE 32U
 #define OFI_NUMBER 8U
 #define OFI_NAME_LENGTH 24U
@@ -27,7 +28,7 @@
 #define UCX_KIND 12U
 #define UCX_PIECE_SIZE 56U
 #define UCX_PIECE_LENGTH 48U
-#define UCX_HELLO 3U /* a kind; its data: */
+#define UCX_HELLO 3U /* kind of message; its data: */
 #define UCX_HELLO_SIZE 176U
 #define UCX_HELLO_TOKEN 16U
 #define UCX_HELLO_BEGIN "TUCX\1" /* magic and version */
@@ -36,9 +37,9 @@ struct region {
     size_t at, size;
 };
 
-/* A message: what the plugin, the core and the caller have put there. */
+/* A message: header of the plugin, header of the core, payload. */
 struct message {
-    uint8_t kind; /* the plugin's */
+    uint8_t kind; /* plugin header */
     size_t end;
     struct region regions[3];
 };
@@ -49,8 +50,8 @@ least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The core's part, from at on and before end, and what follows. Whether it is one
- * of size bytes, or, of size 0, of any. */
+/* Splits the core's part, between at and end, into header and payload. Returns
+ * whether it is a message of size bytes, or, with size 0, of any size. */
 static bool
 find_core(struct message *message, const unsigned char *bytes, size_t at,
     size_t end, size_t size)
@@ -82,7 +83,7 @@ is_ofi(const unsigned char *bytes)
            bytes[OFI_NAME] == 127 && bytes[OFI_SIZE - 1] == 0;
 }
 
-/* Whether a message begins at a place. The first one of a stream is a request. */
+/* Whether a message begins here. The first one of a stream is a request. */
 static bool
 find_ofi(struct alter_stream *stream, const unsigned char *bytes, size_t at,
     size_t size, struct message *message_p)
@@ -107,8 +108,8 @@ find_ofi(struct alter_stream *stream, const unsigned char *bytes, size_t at,
     return true;
 }
 
-/* The data of a message whose header stands at a place, from the end of the one
- * before on. */
+/* Data of the message whose header is here: from the end of the previous
+ * message on. */
 static void
 find_ucx_data(
     struct message *message, const unsigned char *bytes, size_t from, size_t at)
@@ -126,8 +127,8 @@ find_ucx_data(
             break;
 }
 
-/* Whether the header of a message stands at a place, or the hello that says by
- * which token we shall know them. */
+/* Whether a message header is here, or the hello that tells the token of this
+ * connection. */
 static bool
 find_ucx(struct alter_stream *stream, const unsigned char *bytes, size_t from,
     size_t at, size_t size, struct message *message_p)
@@ -154,7 +155,7 @@ find_ucx(struct alter_stream *stream, const unsigned char *bytes, size_t from,
     return true;
 }
 
-/* One byte of a region. */
+/* Alters one byte of a region. */
 static void
 change(struct alter *alter, unsigned char *bytes, const struct region *region)
 {
@@ -177,8 +178,8 @@ change(struct alter *alter, unsigned char *bytes, const struct region *region)
     }
 }
 
-/* A request that says it is longer than it is, as do its arguments: who believes
- * the one believes the other. */
+/* Makes a request announce more bytes than it has, in header and arguments
+ * alike, so that one check alone cannot detect it. */
 static void
 lengthen(
     struct alter *alter, unsigned char *bytes, const struct message *message)
@@ -194,8 +195,8 @@ lengthen(
         memcpy(bytes + message->regions[2].at + word, &size, sizeof size);
 }
 
-/* Most messages are changed, in one place or some; hellos seldom, as everything
- * else needs one. */
+/* Most messages are altered, in one place or several; hellos rarely, since
+ * every other message needs one. */
 static void
 change_message(
     struct alter *alter, unsigned char *bytes, const struct message *message)

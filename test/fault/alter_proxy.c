@@ -17,7 +17,7 @@
 #define PAIRS 256U
 #define CHUNK 65536U
 
-/* The proxy's connection with either. */
+/* The proxy's connections to both sides. */
 struct pair {
     int client, server;
     struct alter_stream stream;
@@ -26,7 +26,7 @@ struct pair {
 static struct pair pairs[PAIRS];
 static unsigned pair_count;
 
-/* WHO CONNECTS */
+/* CONNECTING PROCESS */
 
 static struct alter *redirected;
 static uint32_t redirected_by;
@@ -40,8 +40,8 @@ is_local(const struct sockaddr *address, socklen_t length)
            ntohl(in->sin_addr.s_addr) >> 24 == 127;
 }
 
-/* The C library's connect, for the plugin's library too. The name by the linker
- * alone, since the header declares another type. */
+/* Replaces the C library's connect, also for the plugin's library. Declared
+ * under another name, since the header's declaration has another type. */
 int alter_connect(int fd, const struct sockaddr *address,
     socklen_t length) __asm__("connect");
 
@@ -93,7 +93,8 @@ listen_anywhere(struct alter *alter)
     return fd;
 }
 
-/* Where it leads; who connects says so just afterwards. 0: it died before. */
+/* Destination of an accepted connection, which its opener publishes right after
+ * connect. 0: the opener has died. */
 static uint32_t
 destination(struct alter *alter, in_port_t from)
 {
@@ -107,7 +108,8 @@ destination(struct alter *alter, in_port_t from)
     return to;
 }
 
-/* The other half of a connection that has been accepted; -1: nobody is there. */
+/* Opens the second half of an accepted connection; -1: nothing listens
+ * there. */
 static int
 connect_on(uint32_t to)
 {
@@ -164,7 +166,7 @@ write_all(int fd, const unsigned char *bytes, size_t size)
     return true;
 }
 
-/* Moves what there is in one direction; false: the connection has ended. */
+/* Forwards available bytes in one direction; false: connection closed. */
 static bool
 relay(struct alter *alter, struct pair *pair, bool sent)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The filter and the thread that answers. Who asks is learned by a signal to the
- * thread that waits in its call: the kernel makes the call again afterwards, and
- * notifies of it again.
+ * The seccomp filter, and the thread that answers its notifications. To learn
+ * the caller's stack, it sends a signal to the thread in the call: the kernel
+ * restarts the call afterwards and notifies again.
  */
 #include "calls.h"
 
@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ASK_MS 200 /* a thread that blocks signals does not say who it is */
+#define ASK_MS 200 /* a thread that blocks signals cannot report its stack */
 
 static struct calls_rule rule;
 static int listener = -1;
@@ -32,7 +32,7 @@ static struct frames stack;
 static void
 tell(int number)
 {
-    /* It returns to where the kernel has put it on top of the call. */
+    /* The handler's return address, which the kernel put on top of the call. */
     frames_take(&stack, __builtin_return_address(0));
     atomic_store(&asked, true);
 }
@@ -54,8 +54,8 @@ next(struct seccomp_notif *notice)
     return ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, notice) == 0;
 }
 
-/* The stack of a thread that waits in its call; the call's next notice. Other
- * threads' calls go on meanwhile. */
+/* Gets the stack of a thread in its system call, and the next notification of
+ * that call. Calls of other threads are answered meanwhile. */
 static bool
 ask(struct seccomp_notif *notice)
 {
@@ -78,7 +78,7 @@ ask(struct seccomp_notif *notice)
 }
 
 static void
-judge(struct seccomp_notif *notice)
+decide(struct seccomp_notif *notice)
 {
     bool due = false;
     long at;
@@ -113,7 +113,7 @@ answer_all(void *arg)
         if (atomic_load(&over))
             answer(notice.id, 0);
         else
-            judge(&notice);
+            decide(&notice);
     }
     return NULL;
 }
@@ -139,7 +139,7 @@ calls_begin(const struct calls_rule *wanted)
     pthread_barrier_init(&barrier, NULL, 2);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;
-    /* The thread comes first: the filter is not for it. */
+    /* Start the thread first: the filter must not apply to it. */
     if (pthread_create(&thread, NULL, answer_all, &barrier) != 0)
         return false;
     pthread_detach(thread);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * System calls that fail: one kind of call of the process is counted, by a
- * filter whose notifications a thread of the process answers, and one of them
- * ends with an error instead of being made.
+ * Failing system calls: one kind of call of this process is counted, by a
+ * seccomp filter whose notifications a thread of the process answers, and one
+ * of them fails instead of being executed.
  */
 #ifndef CALLS_H
 #define CALLS_H
@@ -15,18 +15,19 @@
 struct calls_rule {
     int number;     /* SYS_* */
     int error;      /* errno */
-    long fail_at;   /* from 0; negative: none */
-    long fail_more; /* so many right after it fail too */
-    char *who;      /* is told who asked for it, at once */
-    size_t size;    /* of that text */
-    bool ours_only; /* those alone that libtalaria and the plugins ask for */
+    long fail_at;   /* index of the call to fail, from 0; negative: none */
+    long fail_more; /* number of further calls right after it that fail too */
+    char *who;      /* called at once with the stack of the failing call */
+    size_t size;    /* size of that text */
+    bool ours_only; /* only calls made for libtalaria and the plugins */
 };
 
-/* From now on, for the calling thread and those that it starts. false: not
- * permitted here, errno says why. Once per process. */
+/* Starts counting, for the calling thread and the threads that it starts.
+ * Returns false and sets errno if the system does not permit it. Once per
+ * process. */
 bool calls_begin(const struct calls_rule *rule);
 
-/* Nothing is counted or failed any more. */
+/* Stops counting and failing. */
 void calls_end(void);
 
 long calls_count(void);

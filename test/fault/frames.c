@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stacks by the unwinder, objects by the dynamic linker's table: neither takes
- * a lock or allocates, so that allocators can ask. */
+/* Stacks from the unwinder, objects from the dynamic linker's table: neither
+ * takes a lock or allocates, so allocators can use them. */
 #include "frames.h"
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ enum kind {
     KIND_OTHER
 };
 
-/* Objects seen so far, those that were unloaded included. */
+/* Objects seen so far, unloaded ones included. */
 static struct object {
     const void *start;
     const void *end;
@@ -61,7 +61,7 @@ kind_of(const char *name)
 static const struct object *
 object_known(const void *pc)
 {
-    /* The latest first: an address may have been used before. */
+    /* Latest first: an address may have been used before. */
     for (int i = object_count; i-- > 0;)
         if (pc >= objects[i].start && pc < objects[i].end)
             return &objects[i];
@@ -125,7 +125,7 @@ frames_owner(const struct frames *frames)
     bool found = false, loader = false;
 
     pthread_spin_lock(&lock);
-    /* All of them, that they are known later on. */
+    /* Looks up all objects now, so that they are known later. */
     for (int i = 0; i < frames->count; i++) {
         const struct object *object = object_of(frames->pc[i]);
 

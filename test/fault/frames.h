@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whose code asks the system for something: the stack of a call, and the first
- * object in it that is not the C library or a sanitizer.
+ * Attributes an allocation or system call to its origin: the stack of a call,
+ * and the first object in it that is not the C library or a sanitizer.
  */
 #ifndef FRAMES_H
 #define FRAMES_H
@@ -18,19 +18,19 @@ struct frames {
 enum owner {
     OWNER_TEST,    /* this program */
     OWNER_OURS,    /* libtalaria or a plugin */
-    OWNER_LOADER,  /* the dynamic linker, for these */
-    OWNER_JANSSON, /* its parser does not survive a failing allocation */
+    OWNER_LOADER,  /* the dynamic linker, on behalf of these */
+    OWNER_JANSSON, /* crashes when an allocation fails in its parser */
     OWNER_OTHER    /* libfabric, UCX and others */
 };
 
-/* Before anything else here: the first use allocates. */
+/* Must be called first: the first use allocates. */
 void frames_begin(void);
 
-/* The stack of the caller, beginning with the return address `from` if it is in
- * there. Does not allocate. */
+/* Stack of the caller, starting with return address `from` if it is part of it.
+ * Does not allocate. */
 void frames_take(struct frames *frames, const void *from);
 
-/* Also after the objects in it were unloaded, if it was asked before. */
+/* Also works after an object was unloaded, if it was asked for before. */
 enum owner frames_owner(const struct frames *frames);
 
 /* One line: object+offset of each frame. */

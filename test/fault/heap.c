@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The allocators, and a table of what they gave to our objects. Compiled
- * without a sanitizer: the dynamic linker calls here before that is ready. */
+/* The allocators, and a table of memory that belongs to our objects. Compiled
+ * without sanitizers: the dynamic linker calls these functions before a
+ * sanitizer is initialized. */
 #include "heap.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #define SLOTS 65536U /* a power of two */
 
-/* A sanitizer's, if there is one, and the C library's. */
+/* The sanitizer's, if there is one, and the C library's. */
 #define REAL(ret, name, params)                                                \
     ret __interceptor_##name params __attribute__((weak));                     \
     ret __libc_##name params;
@@ -143,7 +144,7 @@ heap_left(char *text, size_t size)
 }
 
 struct asked {
-    bool ours; /* tracked when it succeeds */
+    bool ours; /* tracked if it succeeds */
     struct frames frames;
 };
 

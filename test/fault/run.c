@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Children, what they say, and what a process holds. Nothing here allocates. */
+/* Child processes, their output, and resources of a process. Nothing here
+ * allocates. */
 #include "run.h"
 
 #include <dirent.h>
@@ -39,7 +40,7 @@ run_log(const char *format, va_list args)
 }
 
 void
-run_complain(const char *format, ...)
+run_fail(const char *format, ...)
 {
     size_t length;
     va_list args;
@@ -57,7 +58,7 @@ run_doing(const char *what)
     snprintf(run_current->doing, sizeof run_current->doing, "%s", what);
 }
 
-/* Where a run that hangs, or crashes, is. */
+/* Prints the stack of a run that hangs or crashes. */
 static void
 on_signal(int number)
 {
@@ -123,11 +124,11 @@ run_apart(void (*body)(void *arg), void *arg, unsigned limit_ms)
     }
     in_time = wait_for(child, limit_ms, &status);
     if (!in_time)
-        run_complain("not over after %u ms", limit_ms);
+        run_fail("timed out after %u ms", limit_ms);
     else if (WIFSIGNALED(status))
-        run_complain("signal %s", strsignal(WTERMSIG(status)));
+        run_fail("signal %s", strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) != 0)
-        run_complain("exit status %d", WEXITSTATUS(status));
+        run_fail("exit status %d", WEXITSTATUS(status));
     return !*run_current->text;
 }
 
@@ -195,7 +196,7 @@ holdings_take(struct holdings *holdings)
 }
 
 static void
-say_descriptors(void)
+list_descriptors(void)
 {
     for (int i = 3; i < 64; i++) {
         char path[40], target[200];
@@ -204,7 +205,7 @@ say_descriptors(void)
         snprintf(path, sizeof path, "/proc/self/fd/%d", i);
         length = readlink(path, target, sizeof target - 1);
         if (length > 0)
-            run_complain("  %d: %.*s", i, (int) length, target);
+            run_fail("  %d: %.*s", i, (int) length, target);
     }
 }
 
@@ -215,12 +216,11 @@ holdings_compare(const struct holdings *before)
 
     holdings_take(&now);
     if (now.descriptors > before->descriptors) {
-        run_complain("%u descriptors, and there were %u before",
-            now.descriptors, before->descriptors);
-        say_descriptors();
+        run_fail(
+            "%u descriptors, %u before", now.descriptors, before->descriptors);
+        list_descriptors();
     }
     if (now.shared > before->shared || now.shared_bytes > before->shared_bytes)
-        run_complain(
-            "%u shared mappings of %zu bytes, and there were %u of %zu",
+        run_fail("%u shared mappings of %zu bytes, before %u of %zu",
             now.shared, now.shared_bytes, before->shared, before->shared_bytes);
 }

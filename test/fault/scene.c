@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classes, calls, and the order of it all. */
+/* Classes, calls, and the order of all steps. */
 #include "run.h"
 #include "scene_internal.h"
 
@@ -10,8 +10,8 @@
 #define LARGE 300000U
 #define ATTEMPTS 4
 #define BUSY_STEPS 20
-#define LOST_MS 1000U   /* what did not end by then is lost */
-#define CANCEL_MS 5000U /* and has ended by then when it is cancelled */
+#define LOST_MS 1000U   /* an operation still pending then is considered lost */
+#define CANCEL_MS 5000U /* and has to end within this after a cancel */
 
 struct scene *scene_current;
 static hg_handle_t held;
@@ -31,13 +31,14 @@ scene_called(const struct hg_cb_info *info)
     scene_current->called++;
     if (op) {
         if (op->called++ > 0)
-            run_complain("called back again");
+            run_fail("second callback of one operation");
         op->ret = info->ret;
     }
     return HG_SUCCESS;
 }
 
-/* One answers, the other calls: what fails is an operation of either. */
+/* Echoes: one side responds, the other calls; the injected failure may hit
+ * either. */
 static void
 progress(hg_context_t *context, unsigned timeout_ms)
 {
@@ -71,16 +72,14 @@ scene_wait(struct scene_op *op, hg_handle_t handle, hg_op_id_t transfer)
     if (step_until(op, LOST_MS))
         return op->ret;
     if (!scene_current->rule->failed())
-        run_complain(
-            "nothing has failed, and it is not over after %u ms", LOST_MS);
+        run_fail("timed out after %u ms without an injected failure", LOST_MS);
     else if (run_current->logged == 0)
-        run_complain("not over after %u ms, and nothing was logged", LOST_MS);
+        run_fail("timed out after %u ms without a line in the log", LOST_MS);
     ret = handle ? HG_Cancel(handle) : HG_Bulk_cancel(transfer);
     if (ret != HG_SUCCESS)
-        run_complain("cancel: %s", HG_Error_to_string(ret));
+        run_fail("cancel: %s", HG_Error_to_string(ret));
     if (!step_until(op, CANCEL_MS))
-        run_complain(
-            "not called back, %u ms after it was cancelled", CANCEL_MS);
+        run_fail("no callback %u ms after the cancel", CANCEL_MS);
     return op->ret;
 }
 
@@ -92,7 +91,7 @@ scene_respond(hg_handle_t handle, void *out)
     for (int i = 0; i < ATTEMPTS && ret != HG_SUCCESS; i++)
         ret = scene_accepted(HG_Respond(handle, scene_called, NULL, out));
     if (ret != HG_SUCCESS)
-        run_complain("respond: %s", HG_Error_to_string(ret));
+        run_fail("respond: %s", HG_Error_to_string(ret));
 }
 
 static hg_return_t
@@ -112,7 +111,7 @@ on_echo(hg_handle_t handle)
 }
 
 static void
-let_go(void)
+release_held(void)
 {
     if (held) {
         scene_respond(held, NULL);
@@ -124,7 +123,7 @@ let_go(void)
 static hg_return_t
 on_hold(hg_handle_t handle)
 {
-    let_go();
+    release_held();
     held = handle;
     return HG_SUCCESS;
 }
@@ -212,11 +211,11 @@ echo(uint32_t size)
         ret = HG_Get_output(handle, &out);
     if (ret == HG_SUCCESS) {
         if (out.size != in.size || memcmp(out.data, in.data, size) != 0)
-            run_complain("the answer to %u bytes is not what was sent", size);
+            run_fail("the echo of %u bytes differs", size);
         HG_Free_output(handle, &out);
     }
     if (HG_Destroy(handle) != HG_SUCCESS)
-        run_complain("the handle is not destroyed");
+        run_fail("HG_Destroy failed");
     free(in.data);
     return ret;
 }
@@ -253,7 +252,7 @@ cancel(void)
         ret = scene_wait(&op, handle, HG_OP_ID_NULL);
     }
     HG_Destroy(handle);
-    let_go();
+    release_held();
     return ret == HG_CANCELED ? HG_SUCCESS : ret;
 }
 
@@ -267,9 +266,9 @@ static const struct step {
     {"call", call_small},
     {"call again", call_small},
     {"call with large arguments", call_large},
-    {"move data inside of a descriptor", scene_move_small},
-    {"move data", scene_move_large},
-    {"move data that the library allocated", scene_move_allocated},
+    {"transfer data inside a descriptor", scene_move_small},
+    {"transfer data", scene_move_large},
+    {"transfer data allocated by the library", scene_move_allocated},
     {"cancel a call", cancel},
     {"call at the end", call_small},
 };
@@ -286,18 +285,18 @@ run_step(const struct step *step)
         if (ret == HG_SUCCESS)
             return true;
         if (!scene_current->rule->failed()) {
-            run_complain("%s: %s, and nothing was made to fail", step->name,
+            run_fail("%s: %s without an injected failure", step->name,
                 HG_Error_to_string(ret));
             return false;
         }
         if (before && i > 1)
-            run_complain("%s, attempt %d after the failure: %s", step->name,
-                i + 1, HG_Error_to_string(ret));
+            run_fail("%s, attempt %d after the failure: %s", step->name, i + 1,
+                HG_Error_to_string(ret));
     }
     return false;
 }
 
-/* A second time when it was the one that failed. */
+/* Retried once, in case this call was the one that failed. */
 static void
 ends(const char *what, hg_return_t (*end)(void))
 {
@@ -309,7 +308,7 @@ ends(const char *what, hg_return_t (*end)(void))
     if (ret != HG_SUCCESS && !before && scene_current->rule->failed())
         ret = end();
     if (ret != HG_SUCCESS)
-        run_complain("%s: %s", what, HG_Error_to_string(ret));
+        run_fail("%s: %s", what, HG_Error_to_string(ret));
 }
 
 static hg_return_t
@@ -336,14 +335,14 @@ finalize_origin(void)
     return HG_Finalize(scene_current->origin_class);
 }
 
-/* What the target still has to do. */
+/* Lets the target finish its work. */
 static void
 settle(struct scene *s)
 {
     uint64_t end = session_now_ms() + CANCEL_MS;
 
     run_doing("settle");
-    let_go();
+    release_held();
     while (
         (s->accepted != s->called || scene_moving()) && session_now_ms() < end)
         scene_step(1);
@@ -361,7 +360,7 @@ close_all(struct scene *s)
     if (s->target)
         ends("destroy the target's context", destroy_target);
     if (s->accepted != s->called)
-        run_complain("%u operations were accepted, %u called back", s->accepted,
+        run_fail("%u operations were accepted, %u called back", s->accepted,
             s->called);
     if (s->origin_class)
         ends("finalize the origin", finalize_origin);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program does from its first call of the library to the last: two
- * classes in one thread, small and large calls, bulk transfers both ways,
- * cancelled calls. Something fails once meanwhile: the step during which that is
- * may fail, with an error, and succeeds when it is done again.
+ * What a program does from its first library call to the last: two classes in
+ * one thread, small and large calls, bulk transfers in both directions,
+ * cancelled calls. One failure is injected: the step in which it happens may
+ * return an error, and succeeds when repeated.
  */
 #ifndef SCENE_H
 #define SCENE_H
@@ -13,13 +13,13 @@
 struct scene_rule {
     const char *transport;
     bool auto_sm;
-    bool (*failed)(void); /* whether something has been made to fail */
+    bool (*failed)(void); /* whether the failure has been injected */
 };
 
-/* Sets the log up, which allocates. Before what makes things fail. */
+/* Sets up the log, which allocates. Must come before the failure is armed. */
 void scene_prepare(void);
 
-/* Complains (run.h) of what is not as it should be. */
+/* Runs the scene and reports deviations as failures (run.h). */
 void scene_run(const struct scene_rule *rule);
 
 #endif /* SCENE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk transfers: the target pulls what the origin has, and puts it back. */
+/* Bulk transfers: the target pulls the origin's data and pushes them back. */
 #include "run.h"
 #include "scene_internal.h"
 #include "talaria.h"
@@ -9,15 +9,15 @@
 
 #define SMALL 100U
 #define LARGE ((size_t) 700000)
-#define GAP ((size_t) 4096) /* between the two pieces */
+#define GAP ((size_t) 4096) /* gap between the two segments */
 #define PIECE ((size_t) 300000)
 
-/* back: 1, it is put back, with each byte inverted. */
+/* back: 1 to push the data back, with each byte inverted. */
 MERCURY_GEN_PROC(move_in_t, ((hg_bulk_t) (bulk))((uint32_t) (back)))
 
-/* The target's part of a move: one at a time. */
+/* The target's part of a transfer: one at a time. */
 static struct move {
-    hg_handle_t handle; /* NULL: there is none */
+    hg_handle_t handle; /* NULL: none active */
     move_in_t in;
     hg_bulk_t local;
     unsigned char memory[LARGE];
@@ -60,7 +60,7 @@ on_pulled(const struct hg_cb_info *info)
     scene_called(info);
     for (size_t i = 0; i < size && ret == HG_SUCCESS; i++) {
         if (move.memory[i] != (unsigned char) (i * 3)) {
-            run_complain("byte %zu is not what is there", i);
+            run_fail("pulled byte %zu differs", i);
             ret = HG_FAULT;
         }
         move.memory[i] = (unsigned char) ~move.memory[i];
@@ -81,7 +81,7 @@ on_move(hg_handle_t handle)
     hg_size_t size;
     hg_return_t ret;
 
-    if (move.handle) { /* that of a call which was given up */
+    if (move.handle) { /* left over from a call that was cancelled */
         HG_Destroy(handle);
         return HG_AGAIN;
     }
@@ -107,7 +107,7 @@ scene_register_move(hg_class_t *hg_class)
     return MERCURY_REGISTER(hg_class, "move", move_in_t, int32_t, on_move);
 }
 
-/* Written and read again by the origin, as a program may itself. */
+/* Serialized and deserialized by the origin itself. */
 static hg_return_t
 copy_descriptor(hg_bulk_t bulk)
 {
@@ -148,7 +148,7 @@ call(move_in_t *in)
     return ret;
 }
 
-/* Moves pieces of memory. */
+/* Transfers memory in segments. */
 static hg_return_t
 move_pieces(uint32_t count, void **pieces, hg_size_t *sizes, uint8_t flags)
 {
@@ -169,7 +169,7 @@ move_pieces(uint32_t count, void **pieces, hg_size_t *sizes, uint8_t flags)
     for (uint32_t i = 0; i < count && ret == HG_SUCCESS && in.back; i++) {
         for (size_t j = 0; j < sizes[i]; j++, at++) {
             if (((unsigned char *) pieces[i])[j] != (unsigned char) ~(at * 3)) {
-                run_complain("byte %zu did not come back", at);
+                run_fail("pushed byte %zu differs", at);
                 ret = HG_FAULT;
                 break;
             }
@@ -199,7 +199,7 @@ scene_move_large(void)
     return move_pieces(2, pieces, sizes, HG_BULK_READWRITE);
 }
 
-/* The library's own, for which the descriptor asks. */
+/* Memory allocated by the library for the descriptor. */
 hg_return_t
 scene_move_allocated(void)
 {
@@ -221,7 +221,7 @@ scene_move_allocated(void)
         ret = call(&in);
     for (size_t i = 0; i < size && ret == HG_SUCCESS; i++) {
         if (memory[i] != (unsigned char) ~(i * 3)) {
-            run_complain("byte %zu did not come back", i);
+            run_fail("pushed byte %zu differs", i);
             ret = HG_FAULT;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The steps of a scene. Each may be done again; each says how it ended and
- * leaves nothing of itself. */
+/* Steps of a scene. Each may be repeated, returns its result, and leaves
+ * nothing behind. */
 #ifndef SCENE_INTERNAL_H
 #define SCENE_INTERNAL_H
 
@@ -16,15 +16,16 @@ struct scene {
     hg_context_t *origin;
     hg_addr_t peer;
     hg_id_t echo_id, move_id, hold_id;
-    char address[600]; /* the target's */
-    /* Of operations that were accepted, and their callbacks. */
+    char address[600]; /* the target's address */
+    /* Operations that were accepted, and callbacks that have run. */
     unsigned accepted;
     unsigned called;
 };
 
 extern struct scene *scene_current;
 
-/* One operation of the scene: accepted says so, called is for its callback. */
+/* One operation: scene_accepted after a successful submission, scene_called in
+ * its callback. */
 struct scene_op {
     unsigned called;
     hg_return_t ret;
@@ -35,13 +36,13 @@ hg_return_t scene_called(const struct hg_cb_info *info);
 /* Progresses and triggers both sides once. */
 void scene_step(unsigned timeout_ms);
 
-/* Until the operation's callback has run. One that does not end is cancelled:
- * handle, or transfer. Only after a line in the log may it need that. */
+/* Waits for the operation's callback. Cancels the handle or transfer if it does
+ * not end, which is allowed only after a line in the log. */
 hg_return_t scene_wait(
     struct scene_op *op, hg_handle_t handle, hg_op_id_t transfer);
 
-/* An answer that must not get lost by the one failure. The handle remains to be
- * destroyed. */
+/* Responds, and retries once if the injected failure hit it. The caller still
+ * has to destroy the handle. */
 void scene_respond(hg_handle_t handle, void *out);
 
 /* scene_bulk.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server, and what all processes have in common. */
+/* The server, and code shared by all processes. */
 #include "service.h"
 
 #include "counts.h"
@@ -112,7 +112,7 @@ on_ask(hg_handle_t handle)
     if (!is_pattern(in.bytes.data, in.seed, in.bytes.size) ||
         in.size > SERVICE_PATTERN - in.seed) {
         if (!own->lenient) {
-            fprintf(stderr, "a request's bytes are not what was sent\n");
+            fprintf(stderr, "the bytes of a request differ\n");
             abort();
         }
         in.seed = in.size = 0;
@@ -132,7 +132,7 @@ on_fetched(const struct hg_cb_info *info)
     atomic_fetch_add(&own->called, 1);
     if (info->ret == HG_SUCCESS && !own->lenient &&
         !is_pattern(f->memory, f->in.seed, f->in.size)) {
-        fprintf(stderr, "the bytes fetched are not what is there\n");
+        fprintf(stderr, "the fetched bytes differ\n");
         abort();
     }
     HG_Bulk_free(f->local);
@@ -359,8 +359,8 @@ publish(struct service *service)
     atomic_fetch_add(&service->generation, 1);
 }
 
-/* What is under way with peers that have died ends by itself; the callbacks are
- * run before the context is destroyed. */
+/* Operations with dead peers end by themselves; their callbacks have to run
+ * before the context is destroyed. */
 static void
 end(hg_context_t *context, const struct service *service)
 {
@@ -384,7 +384,7 @@ service_run(void *arg)
     hg_return_t ret;
 
     own = service;
-    /* one before may have been killed with some under way */
+    /* an earlier process may have been killed with some active */
     atomic_store(&service->accepted, 0);
     atomic_store(&service->called, 0);
     atomic_store(&service->failed, 0);
@@ -412,7 +412,7 @@ service_run(void *arg)
             stderr, "the server does not end: %s\n", HG_Error_to_string(ret));
     if (ret != HG_SUCCESS ||
         atomic_load(&service->accepted) != atomic_load(&service->called)) {
-        fprintf(stderr, "the server began %llu operations, and %llu ended\n",
+        fprintf(stderr, "the server started %llu operations, %llu have ended\n",
             (unsigned long long) atomic_load(&service->accepted),
             (unsigned long long) atomic_load(&service->called));
         _exit(3);

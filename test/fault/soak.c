@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * soak TRANSPORT [CALLS]: a server, and callers of it of which all but one are
- * killed, stopped and started again, as is a second server. Each call ends once;
- * what the first server holds after a tenth of the calls it holds in the end.
+ * soak TRANSPORT [CALLS]: a server and clients, all of which but one are
+ * killed, stopped and restarted, as is a second server. Each call ends once;
+ * after all calls the first server holds no more than after a tenth of them.
  */
 #include "counts.h"
 #include "soak_client.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CLIENTS 3U /* the first one lives */
+#define CLIENTS 3U /* the first one is never killed */
 
 static struct stage {
     struct service steady;
@@ -21,8 +21,8 @@ static struct stage {
 
 static uint64_t calls;
 static uint64_t dice = 7;
-static unsigned kills, stops, deaths; /* deaths: kills, and clients before a
-                                         sample is taken */
+/* disturbances: kills; and clients before each sample */
+static unsigned kills, stops, deaths;
 static pid_t steady, mortal, clients[CLIENTS];
 
 static uint64_t
@@ -52,7 +52,7 @@ start_mortal(void)
     service_await(&stage->mortal, generation + 1);
 }
 
-/* A process that should live has ended. */
+/* Fails if a process has ended that should be alive. */
 static void
 ck_alive(pid_t pid, const char *what)
 {
@@ -62,8 +62,8 @@ ck_alive(pid_t pid, const char *what)
         "%s has ended with status %#x", what, (unsigned) status);
 }
 
-/* UCX 1.13 ends a process whose peer ends while they connect: over ucx nobody is
- * disturbed before everybody has been answered by everybody. */
+/* UCX 1.13 aborts when a peer ends while both connect: over ucx, wait until all
+ * clients have been answered by all servers before each disturbance. */
 static void
 let_connect(void)
 {
@@ -107,7 +107,7 @@ disturb(void)
         start_client(who);
 }
 
-/* What the server holds when only the client that lives is connected, idle. */
+/* The server's resources while only the permanent client is connected, idle. */
 static struct service_sample
 measure(uint64_t descriptors)
 {
@@ -164,9 +164,9 @@ run_until(uint64_t count, unsigned pause_ms)
     }
 }
 
-/* Beside one in a hundred: what an allocator scatters, and what is kept of each
- * peer that died. libfabric 1.17 loses some of it, the plugins keep the names of
- * some hundred peers for a while. */
+/* Allowance beside one percent: heap fragmentation, and what is kept per dead
+ * peer. libfabric 1.17 leaks some, and the plugins remember the names of some
+ * hundred peers for a while. */
 static uint64_t
 slack(bool near)
 {
@@ -182,7 +182,7 @@ ck_within(const char *what, uint64_t now, uint64_t then, uint64_t slack)
         (unsigned long long) then, (unsigned long long) now);
 }
 
-START_TEST(soak_server_holds_in_the_end_what_it_held_after_a_tenth)
+START_TEST(soak_server_resources_do_not_grow)
 {
     bool near = strncmp(service_transport, "na+sm", 5) == 0;
     struct service_sample then, now;
@@ -202,7 +202,7 @@ START_TEST(soak_server_holds_in_the_end_what_it_held_after_a_tenth)
         run_until(calls / 10 * part, pause_ms);
         now = measure(part < 10 ? UINT64_MAX : then.descriptors);
     }
-    if (then.heap == 0) /* a sanitizer's allocator, which keeps what is freed */
+    if (then.heap == 0) /* a sanitizer's allocator keeps freed memory */
         now.resident = then.resident;
     ck_within("heap", now.heap, then.heap, slack(near));
     ck_within("resident", now.resident, then.resident,
@@ -235,12 +235,11 @@ main(int argc, char **argv)
                 ? (uint64_t) test_count(TEST_SOAK_CALLS_SM)
                 : (uint64_t) test_count(TEST_SOAK_CALLS);
 #ifdef __SANITIZE_ADDRESS__
-    calls /= 10; /* it is that much slower */
+    calls /= 10; /* it is slower by that factor */
 #endif
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 24 * 3600);
-    tcase_add_test(
-        tcase, soak_server_holds_in_the_end_what_it_held_after_a_tenth);
+    tcase_add_test(tcase, soak_server_resources_do_not_grow);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slots, each with one call at a time. Whatever is wrong ends the process with
- * words and a status. */
+/* Slots with one call at a time each. Any failure ends the process with a
+ * message and status 1. */
 #include "soak_client.h"
 
 #include "talaria.h"
@@ -14,14 +14,14 @@
 #define MORTAL_EVERY 64U /* calls */
 #define FETCH_EVERY 512U
 #define FETCH_MAX 262144U
-#define ASK_MAX 65535U /* more than fits a message of any transport */
+#define ASK_MAX 65535U /* exceeds a message of any transport */
 #define DEADLINE_MS 30000U
 #define STUCK_MS 60000U
 
 struct slot {
     hg_handle_t handle;
     bool busy, fetches, mortal, large;
-    uint32_t generation; /* of the mortal */
+    uint32_t generation; /* of the mortal server */
     uint32_t seed, size;
     hg_bulk_t bulk;
 };
@@ -34,7 +34,7 @@ static struct slot slots[SLOTS];
 static unsigned busy;
 static hg_addr_t steady = HG_ADDR_NULL, mortal = HG_ADDR_NULL;
 static uint32_t mortal_generation;
-static unsigned char memory[SERVICE_PATTERN]; /* what is fetched from us */
+static unsigned char memory[SERVICE_PATTERN]; /* memory that servers fetch */
 
 static void die(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));
@@ -62,7 +62,7 @@ look_up(const struct service *service)
     return addr;
 }
 
-/* The mortal server has another address each time. */
+/* The restarted server has another address each time. */
 static hg_addr_t
 find_mortal(void)
 {
@@ -123,7 +123,7 @@ on_end(const struct hg_cb_info *info)
     struct slot *slot = info->arg;
 
     if (!slot->busy)
-        die("a call has called back again");
+        die("second callback of one call");
     atomic_fetch_add(&own->called, 1);
     if (info->ret == HG_SUCCESS) {
         check_answer(slot);
@@ -131,7 +131,7 @@ on_end(const struct hg_cb_info *info)
             atomic_store(&own->met, slot->generation);
     }
     if (info->ret != HG_SUCCESS && !slot->mortal)
-        die("call of the living: %s", HG_Error_to_string(info->ret));
+        die("call to the permanent server: %s", HG_Error_to_string(info->ret));
     if (info->ret != HG_SUCCESS)
         atomic_fetch_add(&own->failed, 1);
     HG_Bulk_free(slot->bulk);
@@ -170,8 +170,8 @@ forward(struct slot *slot)
     return HG_Forward(slot->handle, on_end, slot, &in);
 }
 
-/* The first calls go every way there is: a server over ofi+tcp opens a
- * connection for each, which should not count as one that it keeps. */
+/* First use every kind of call: a server over ofi+tcp opens a connection for
+ * each, which must not count as leaked. */
 static void
 begin(struct slot *slot)
 {
@@ -184,7 +184,7 @@ begin(struct slot *slot)
     slot->large = first;
     ret = HG_Reset(slot->handle, slot->mortal ? find_mortal() : steady,
         slot->fetches ? ids.fetch : ids.ask);
-    if (ret == HG_BUSY) /* something of its last call is still ending */
+    if (ret == HG_BUSY) /* operations of its last call are still pending */
         return;
     if (ret != HG_SUCCESS)
         die("reset: %s", HG_Error_to_string(ret));
@@ -202,7 +202,7 @@ begin(struct slot *slot)
     HG_Bulk_free(slot->bulk);
     slot->bulk = HG_BULK_NULL;
     if (!slot->mortal && ret != HG_AGAIN)
-        die("forward to the living: %s", HG_Error_to_string(ret));
+        die("forward to the permanent server: %s", HG_Error_to_string(ret));
 }
 
 static void
@@ -264,7 +264,7 @@ soak_client_run(void *arg)
             last = called;
             since = session_now_ms();
         } else if (session_now_ms() - since > STUCK_MS) {
-            die("%u calls do not end", busy);
+            die("%u calls have not ended", busy);
         }
     }
     close_all();

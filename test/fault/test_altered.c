@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_altered TRANSPORT [SEED]: clients whose messages arrive altered. Neither
- * they nor the server end of it; the server answers others afterwards, and holds
- * what it held before.
+ * they nor the server crash; afterwards the server answers others, and holds no
+ * more resources than before.
  */
 #include "alter.h"
 #include "counts.h"
@@ -14,18 +14,18 @@
 #include <unistd.h>
 
 #define SLOTS 16U
-#define CALLS 96U /* of one client */
+#define CALLS 96U /* calls of one client */
 #define DEADLINE_MS 60U
 #define FETCH_MAX 20000U
-#define ASK_MAX 9000U /* more than fits a message */
+#define ASK_MAX 9000U /* exceeds a message */
 #define SLACK (UINT64_C(768) << 10)
 
 struct stage {
     struct service service;
     struct alter alter;
     uint64_t dice;             /* of the clients */
-    _Atomic uint64_t answered; /* calls with an answer, */
-    _Atomic uint64_t ended;    /* and without */
+    _Atomic uint64_t answered; /* answered calls, */
+    _Atomic uint64_t ended;    /* unanswered ones */
 };
 
 struct slot {
@@ -65,7 +65,7 @@ client_close(void)
         abort();
 }
 
-/* THE HONEST ONE */
+/* THE NORMAL CLIENT */
 
 static hg_return_t
 call_and_wait(uint32_t size)
@@ -97,7 +97,7 @@ call_and_wait(uint32_t size)
 }
 
 static void
-honest_run(void *arg)
+normal_run(void *arg)
 {
     client_open();
     for (uint32_t size = 1; size < 1U << 17; size *= 2) {
@@ -105,14 +105,14 @@ honest_run(void *arg)
 
         if (ret == HG_SUCCESS)
             continue;
-        fprintf(stderr, "an honest call of %u bytes: %s\n", size,
+        fprintf(stderr, "an unaltered call of %u bytes: %s\n", size,
             HG_Error_to_string(ret));
         _exit(2);
     }
     client_close();
 }
 
-/* THE ONE WHOSE MESSAGES ARE ALTERED */
+/* THE CLIENT WITH ALTERED MESSAGES */
 
 static hg_return_t
 on_end(const struct hg_cb_info *info)
@@ -156,7 +156,7 @@ forward_ask(struct slot *slot, uint64_t bits)
     return HG_Forward(slot->handle, on_end, slot, &in);
 }
 
-/* What an answer that is still under way belongs to is left alone. */
+/* A late answer may still use this call's data, so they are not freed. */
 static void
 begin(struct slot *slot)
 {
@@ -212,12 +212,12 @@ serve(void *arg)
 }
 
 static void
-ck_honest(void)
+ck_normal_client(void)
 {
-    service_end(service_start(honest_run, NULL), 0);
+    service_end(service_start(normal_run, NULL), 0);
 }
 
-/* Says what there was, then checks it. */
+/* Prints the counts, then checks them. */
 static void
 ck_as_before(
     const struct service_sample *before, const struct service_sample *after)
@@ -227,7 +227,7 @@ ck_as_before(
     unsigned plain =
         atomic_load(&alter->kinds[1]) + atomic_load(&alter->kinds[2]);
 
-    printf("seed %llu: %u of %u messages altered, %u of them the plugin's own; "
+    printf("seed %llu: %u of %u messages altered, %u of them plugin messages; "
            "%llu calls answered, %llu not; heap %llu, then %llu\n",
         (unsigned long long) seed, all, atomic_load(&alter->seen), all - plain,
         (unsigned long long) atomic_load(&stage->answered),
@@ -242,7 +242,7 @@ ck_as_before(
         atomic_load(&stage->service.called));
 }
 
-START_TEST(altered_messages_leave_the_server_as_it_was)
+START_TEST(altered_messages_do_not_harm_the_server)
 {
     struct service_sample before, after;
     pid_t proxy, server_process;
@@ -257,13 +257,13 @@ START_TEST(altered_messages_leave_the_server_as_it_was)
         usleep(1000);
     server_process = service_start(serve, NULL);
     service_await(&stage->service, 1);
-    ck_honest();
+    ck_normal_client();
     before = service_measure(&stage->service, UINT64_MAX);
     atomic_store(&stage->alter.on, true);
     for (uint32_t i = 0; i < test_count(TEST_ALTERED_CLIENTS); i++)
         service_end(service_start(altered_run, NULL), 0);
     atomic_store(&stage->alter.on, false);
-    ck_honest();
+    ck_normal_client();
     after = service_measure(&stage->service, before.descriptors);
     ck_as_before(&before, &after);
     atomic_store(&stage->service.stop, true);
@@ -283,13 +283,13 @@ main(int argc, char **argv)
     if (argc < 2)
         return 2;
     service_transport = argv[1];
-    /* what is refused is said, line by line */
+    /* each rejected message logs a line */
     setenv("HG_LOG_LEVEL", "none", 0);
     if (argc > 2)
         seed = strtoull(argv[2], NULL, 10);
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 3600);
-    tcase_add_test(tcase, altered_messages_leave_the_server_as_it_was);
+    tcase_add_test(tcase, altered_messages_do_not_harm_the_server);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

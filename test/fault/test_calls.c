@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_calls TRANSPORT: each system call of a scene fails, one in each run, with
- * each error that it may have. The run goes on as if nothing had been, or says
- * so; nothing is lost, leaked, crashed or left waiting. Over na+sm every call,
+ * test_calls TRANSPORT: each system call of a scene fails, one per run, with
+ * each error that it may return. The run continues or reports an error; nothing
+ * is lost, leaked or left waiting, and nothing crashes. Over na+sm every call,
  * those of the dynamic linker and the C library included; over other transports
- * those that libtalaria and the plugins ask for.
+ * only those made for libtalaria and the plugins.
  */
 #include "calls.h"
 #include "counts.h"
@@ -23,9 +23,9 @@
 static const struct fault {
     const char *name;
     int number;
-    int errors[ERRORS_MAX]; /* a 0 ends them */
+    int errors[ERRORS_MAX]; /* terminated by 0 */
 } calls[] = {
-/* AddressSanitizer maps memory for itself, and gives up where it gets none. */
+/* AddressSanitizer maps memory too, and aborts when that fails. */
 #ifndef __SANITIZE_ADDRESS__
     {"mmap", SYS_mmap, {ENOMEM}},
     {"mprotect", SYS_mprotect, {ENOMEM}},
@@ -54,7 +54,7 @@ static const struct fault {
     {"fallocate", SYS_fallocate, {ENOSPC, EINTR, EOPNOTSUPP}},
     {"epoll_create1", SYS_epoll_create1, {EMFILE, ENFILE, ENOMEM}},
     {"epoll_ctl", SYS_epoll_ctl, {ENOMEM, ENOSPC}},
-#ifdef SYS_epoll_wait /* newer architectures have epoll_pwait alone */
+#ifdef SYS_epoll_wait /* newer architectures have epoll_pwait only */
     {"epoll_wait", SYS_epoll_wait, {EINTR}},
 #endif
     {"epoll_pwait2", SYS_epoll_pwait2, {EINTR, ENOSYS}},
@@ -74,7 +74,7 @@ static const struct fault {
     {"membarrier", SYS_membarrier, {EPERM, ENOSYS, ENOMEM}},
     {"prlimit64", SYS_prlimit64, {EPERM}},
     {"getdents64", SYS_getdents64, {ENOMEM}},
-#ifdef SYS_newfstatat /* of 64 bits */
+#ifdef SYS_newfstatat /* 64-bit variant */
     {"newfstatat", SYS_newfstatat, {EACCES, ENOMEM}},
 #else
     {"fstatat64", SYS_fstatat64, {EACCES, ENOMEM}},
@@ -109,9 +109,9 @@ body(void *arg)
 
     scene_prepare();
     holdings_take(&before);
-    before.descriptors++; /* the filter's */
+    before.descriptors++; /* used by the filter */
     if (!calls_begin(&calls_rule)) {
-        run_complain("no filter for system calls: %s", strerror(errno));
+        run_fail("cannot filter system calls: %s", strerror(errno));
         run_current->not_permitted = true;
         return;
     }
@@ -134,7 +134,7 @@ static void
 describe(char *text, size_t size, const struct fault *call, int error, long at)
 {
     snprintf(text, size,
-        "%s %ld with %s, while it was to %s:\n%sasked for by"
+        "%s %ld with %s, while it was to %s:\n%srequested by"
         "%s\n%s",
         call->name, at, strerror(error), run_current->doing, run_current->text,
         run_current->fault, run_current->log);
@@ -151,7 +151,7 @@ ck_run(const struct fault *call, int error, long at)
     ck_abort_msg("%s", text);
 }
 
-START_TEST(calls_each_that_fails_is_survived)
+START_TEST(failed_system_call_is_reported_and_leaks_nothing)
 {
     const struct fault *call = &calls[_i];
     long count, stride,
@@ -187,7 +187,8 @@ main(int argc, char **argv)
     }
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 3600);
-    tcase_add_loop_test(tcase, calls_each_that_fails_is_survived, 0, count);
+    tcase_add_loop_test(
+        tcase, failed_system_call_is_reported_and_leaks_nothing, 0, count);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_flood TRANSPORT: a client asks and asks and never looks at an answer. The
- * server answers others meanwhile, holds no more than its limits for it, and
- * gives that back when the client is gone.
+ * test_flood TRANSPORT: a client sends requests and never reads an answer.
+ * Meanwhile the server answers others, holds no more than its limits, and frees
+ * that when the client ends.
  */
 #include "counts.h"
 #include "mercury_macros.h"
@@ -14,17 +14,17 @@
 #include <unistd.h>
 
 #define LARGE (1U << 20)
-#define PATIENCE_MS 5000U /* for a call of the client that behaves */
+#define PATIENCE_MS 5000U /* limit for a call of the normal client */
 #define POLITE_CALLS 50U
 #define SLACK (1U << 20)
-#define PER_REQUEST UINT64_C(16384) /* a handle with its buffers */
+#define PER_REQUEST UINT64_C(16384) /* size of a handle with its buffers */
 #define OVERFLOW_TOTAL (UINT64_C(64) << 20)
 #define OVERFLOW_TOTAL_TEXT "67108864"
 
 struct flood {
     struct service service;
     uint32_t count;        /* requests */
-    uint32_t size;         /* of the answers */
+    uint32_t size;         /* size of the answers */
     _Atomic uint32_t sent; /* so far */
     _Atomic bool done;
 };
@@ -71,7 +71,7 @@ begin(struct client *c, struct call *call, uint32_t size, hg_handle_t *handle_p)
                              : ret;
 }
 
-/* How long it took, in milliseconds; the process ends if it fails. */
+/* Returns the duration in ms; the process exits if the call fails. */
 static uint64_t
 one_call(struct client *c, uint32_t size)
 {
@@ -84,7 +84,7 @@ one_call(struct client *c, uint32_t size)
         abort();
     while (atomic_load(&call.called) == 0) {
         if (session_now_ms() - from > PATIENCE_MS) {
-            fprintf(stderr, "a call of %u bytes is not answered\n", size);
+            fprintf(stderr, "a call of %u bytes was not answered\n", size);
             _exit(2);
         }
         HG_Progress(c->context, 100);
@@ -93,7 +93,7 @@ one_call(struct client *c, uint32_t size)
     }
     if (call.ret != HG_SUCCESS || HG_Get_output(handle, &out) != HG_SUCCESS ||
         out.size != size || memcmp(out.data, service_pattern + 1, size) != 0) {
-        fprintf(stderr, "a call of %u bytes ends with %s\n", size,
+        fprintf(stderr, "a call of %u bytes ended with %s\n", size,
             HG_Error_to_string(call.ret));
         _exit(3);
     }
@@ -102,7 +102,7 @@ one_call(struct client *c, uint32_t size)
     return session_now_ms() - from;
 }
 
-/* One call that is answered: it is connected. Then none is looked at. */
+/* One answered call, which connects; no answer is read after that. */
 static void
 flood_run(void *arg)
 {
@@ -123,7 +123,7 @@ flood_run(void *arg)
 }
 
 static void
-polite_run(void *arg)
+normal_run(void *arg)
 {
     struct client client;
 
@@ -139,7 +139,7 @@ static void
 ck_flood(uint32_t count, uint32_t size, uint64_t limit, uint64_t kept)
 {
     struct service_sample before, amid, after;
-    pid_t server, flooder, polite;
+    pid_t server, flooder, normal;
     uint64_t end;
 
     service_pattern_make();
@@ -148,8 +148,8 @@ ck_flood(uint32_t count, uint32_t size, uint64_t limit, uint64_t kept)
     flood->size = size;
     server = service_start(service_run, &flood->service);
     service_await(&flood->service, 1);
-    polite = service_start(polite_run, NULL);
-    service_end(polite, 0);
+    normal = service_start(normal_run, NULL);
+    service_end(normal, 0);
     before = service_measure(&flood->service, UINT64_MAX);
     flooder = service_start(flood_run, NULL);
     end = session_now_ms() + test_count(TEST_WAIT_MS);
@@ -158,8 +158,8 @@ ck_flood(uint32_t count, uint32_t size, uint64_t limit, uint64_t kept)
             atomic_load(&flood->sent));
         usleep(1000);
     }
-    polite = service_start(polite_run, NULL);
-    service_end(polite, 0);
+    normal = service_start(normal_run, NULL);
+    service_end(normal, 0);
     amid = service_sample(&flood->service);
     service_end(flooder, SIGKILL);
     after = service_measure(&flood->service, before.descriptors);
@@ -182,8 +182,8 @@ ck_flood(uint32_t count, uint32_t size, uint64_t limit, uint64_t kept)
     service_end(server, 0);
 }
 
-/* The handles that were made for so many requests are kept for as many. */
-START_TEST(flood_of_requests_whose_answers_are_not_read)
+/* Up to that many free handles are kept in the pool. */
+START_TEST(flood_of_requests_with_unread_answers_is_bounded)
 {
     uint32_t count = test_count(TEST_FLOOD_CALLS);
 
@@ -191,7 +191,7 @@ START_TEST(flood_of_requests_whose_answers_are_not_read)
 }
 END_TEST
 
-START_TEST(flood_of_large_answers_that_are_not_acknowledged)
+START_TEST(flood_of_unacknowledged_large_answers_is_bounded)
 {
     uint32_t count = test_count(TEST_FLOOD_LARGE);
 
@@ -215,8 +215,8 @@ main(int argc, char **argv)
     service_transport = argv[1];
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 3600);
-    tcase_add_test(tcase, flood_of_requests_whose_answers_are_not_read);
-    tcase_add_test(tcase, flood_of_large_answers_that_are_not_acknowledged);
+    tcase_add_test(tcase, flood_of_requests_with_unread_answers_is_bounded);
+    tcase_add_test(tcase, flood_of_unacknowledged_large_answers_is_bounded);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
