@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state machine of a call. Its tables stand in hg/call.h, and are read from
- * there: each event is sent in each phase, also in those where it is refused.
+ * The state machine of a call. Its tables are comments in hg/call.h and are
+ * read from there: each event is sent in each phase, also where it is refused.
  */
 #include "hg/call.h"
 #include "log_watch.h"
@@ -42,7 +42,7 @@ struct table {
     struct row row[ROWS_MAX];
 };
 
-/* The words of a line, at most COLUMNS_MAX + 4; how many. */
+/* Splits a line into at most COLUMNS_MAX + 4 words. Returns their number. */
 static unsigned
 split(char *line, char **words)
 {
@@ -62,7 +62,7 @@ keep(char *cell, const char *word)
     memcpy(cell, word, strlen(word) + 1);
 }
 
-/* Of a table the first line, which starts with its name and "phase". */
+/* Finds the first line of a table: its name, then "phase". */
 static void
 read_head(struct table *table, char **words, unsigned count)
 {
@@ -70,7 +70,7 @@ read_head(struct table *table, char **words, unsigned count)
         keep(table->names[table->columns++], words[i]);
 }
 
-/* The phase and the cells of a line are its last words. */
+/* The last words of a line are its phase and its cells. */
 static void
 read_row(struct table *table, char **words, unsigned count)
 {
@@ -109,7 +109,7 @@ read_table(struct table *table, const char *name)
     ck_assert_uint_gt(table->rows, 8);
 }
 
-/* The bits of a phase, by its letters. */
+/* Parses the bits of a phase from its letters. */
 static uint32_t
 bits_of(const char *letters)
 {
@@ -153,7 +153,7 @@ set(struct hg_call *call, uint32_t word)
     atomic_store(&call->word, GENERATION << HG_CALL_SHIFT | word);
 }
 
-/* What an event notes, beside the phase. */
+/* Fields that an event sets beside the phase. */
 static uint32_t
 noted_by(enum hg_call_event event, const char *cell)
 {
@@ -184,13 +184,13 @@ walk_cell(const char *phase, enum hg_call_event event, const char *name,
     ck_assert_msg((word & HG_CALL_PHASE) == after, "%s in %s leads to %#x",
         name, phase, word & HG_CALL_PHASE);
     ck_assert_uint_eq(hg_call_generation(&call), GENERATION);
-    /* The origin of an early one is told nothing more by its notes. */
+    /* After an early completion, these fields are not reported any more. */
     word &= HG_CALL_ASKED | HG_CALL_IS_UNSENT | HG_CALL_IS_ANSWERED;
     if (event != HG_CALL_ON_REVOKED)
         ck_assert_uint_eq(word, noted_by(event, cell));
 }
 
-/* Events that the table has under another's name, or not at all. */
+/* Events that share a column of the table, or have none. */
 static const char *
 cell_of(const struct table *table, const struct row *row, const char *name)
 {
@@ -225,9 +225,9 @@ walk(const char *name)
     return cells;
 }
 
-START_TEST(call_tables_hold_in_every_cell)
+START_TEST(call_tables_match_in_every_cell)
 {
-    /* Of operations that end in phases where they are not under way. */
+    /* Ends of operations that are not pending in that phase. */
     log_watch_begin();
     log_watch_install();
     log_expect("has ended twice", 28, 28);
@@ -237,7 +237,7 @@ START_TEST(call_tables_hold_in_every_cell)
 }
 END_TEST
 
-/* Each phase that a cell names is a row. */
+/* Each phase named in a cell has a row. */
 static void
 closed(const char *name)
 {
@@ -255,7 +255,7 @@ closed(const char *name)
         }
 }
 
-START_TEST(call_tables_lead_to_their_own_phases)
+START_TEST(call_tables_name_known_phases_only)
 {
     closed("origin");
     closed("target");
@@ -278,7 +278,7 @@ START_TEST(call_cancel_is_first_once)
 }
 END_TEST
 
-START_TEST(call_of_another_generation_is_left_alone)
+START_TEST(call_of_another_generation_is_unchanged)
 {
     struct hg_call call = {.word = 0};
     uint32_t before;
@@ -293,7 +293,7 @@ START_TEST(call_of_another_generation_is_left_alone)
 }
 END_TEST
 
-START_TEST(call_begins_and_ends_for_the_next)
+START_TEST(call_can_be_reused)
 {
     struct hg_call call = {.word = 0};
 
@@ -309,7 +309,7 @@ START_TEST(call_begins_and_ends_for_the_next)
         hg_call_event(&call, HG_CALL_ON_CALLED, 0);
         ck_assert_uint_eq(hg_call_word(&call), number << HG_CALL_SHIFT);
     }
-    /* Only the lower bits of a number count. */
+    /* Only the lower bits of a generation are compared. */
     hg_call_begin(&call, UINT32_MAX, HG_CALL_RECV);
     ck_assert_uint_eq(hg_call_generation(&call), UINT32_MAX >> HG_CALL_SHIFT);
     ck_assert_int_eq(
@@ -344,8 +344,8 @@ START_TEST(call_target_answers_once)
 }
 END_TEST
 
-/* The end of an answer comes before its submission has returned. */
-START_TEST(call_answer_ends_before_it_is_pending)
+/* The response completes before its submission has returned. */
+START_TEST(call_answer_may_complete_before_pending)
 {
     struct hg_call call = {.word = 0}, at_once = {.word = 0};
 
@@ -362,13 +362,13 @@ END_TEST
 
 #define ROUNDS 5000U
 
-/* Two threads end the operations of a call, and a third one cancels whatever is
- * under way and completes it early. Each call is queued once, and released once
- * if it was completed early. */
+/* Two threads end the operations of a call, and a third cancels it and
+ * completes it early. Each call is queued once, and released once if it was
+ * completed early. */
 struct race {
     struct hg_call call;
-    _Atomic uint32_t turn; /* the number of the call under way */
-    _Atomic uint32_t done; /* operations ended */
+    _Atomic uint32_t turn; /* generation of the current call */
+    _Atomic uint32_t done; /* ended operations */
     _Atomic uint32_t queued;
     _Atomic uint32_t released;
     _Atomic uint32_t early;
@@ -421,7 +421,7 @@ cancel_calls(void *arg)
     return NULL;
 }
 
-/* One call; its callback is run as soon as it is queued. */
+/* Runs one call; its callback runs as soon as it is queued. */
 static void
 race_once(struct race *race, uint32_t number)
 {
@@ -437,7 +437,7 @@ race_once(struct race *race, uint32_t number)
         hg_call_reset(&race->call);
 }
 
-START_TEST(call_ends_once_with_everybody_at_it)
+START_TEST(call_ends_once_with_concurrent_threads)
 {
     static struct race race;
     pthread_t receiver, canceler;
@@ -456,8 +456,9 @@ END_TEST
 
 #define SHOWN 5000U
 
-/* Calls that two threads end, each of which leaves something. Nothing orders the
- * threads but the calls themselves, which ThreadSanitizer sees. */
+/* Calls whose two operations are ended by two threads, each of which writes a
+ * plain field. The call's state alone orders them, which ThreadSanitizer
+ * checks. */
 struct shown {
     struct hg_call calls[SHOWN];
     uint32_t sent[SHOWN];
@@ -473,7 +474,7 @@ begin_shown(struct shown *shown, uint32_t operations)
         hg_call_begin(&shown->calls[i], 1, operations);
 }
 
-/* Whoever ends the second one sees what both have left. */
+/* The thread that ends the second operation sees both fields. */
 static void
 end_shown(struct shown *shown, uint32_t i, enum hg_call_event event)
 {
@@ -494,7 +495,7 @@ receive_shown(void *arg)
     return NULL;
 }
 
-START_TEST(call_end_shows_what_both_operations_left)
+START_TEST(call_end_orders_writes_of_both_operations)
 {
     static struct shown shown;
     pthread_t receiver;
@@ -523,7 +524,7 @@ use_shown(void *arg)
     return NULL;
 }
 
-START_TEST(call_that_is_idle_shows_what_the_one_before_left)
+START_TEST(call_reset_orders_writes_of_the_previous_use)
 {
     static struct shown shown;
     pthread_t user;
@@ -547,16 +548,16 @@ main(void)
     SRunner *runner;
     int failed;
 
-    tcase_add_test(tcase, call_tables_hold_in_every_cell);
-    tcase_add_test(tcase, call_tables_lead_to_their_own_phases);
+    tcase_add_test(tcase, call_tables_match_in_every_cell);
+    tcase_add_test(tcase, call_tables_name_known_phases_only);
     tcase_add_test(tcase, call_cancel_is_first_once);
-    tcase_add_test(tcase, call_of_another_generation_is_left_alone);
-    tcase_add_test(tcase, call_begins_and_ends_for_the_next);
+    tcase_add_test(tcase, call_of_another_generation_is_unchanged);
+    tcase_add_test(tcase, call_can_be_reused);
     tcase_add_test(tcase, call_target_answers_once);
-    tcase_add_test(tcase, call_answer_ends_before_it_is_pending);
-    tcase_add_test(tcase, call_ends_once_with_everybody_at_it);
-    tcase_add_test(tcase, call_end_shows_what_both_operations_left);
-    tcase_add_test(tcase, call_that_is_idle_shows_what_the_one_before_left);
+    tcase_add_test(tcase, call_answer_may_complete_before_pending);
+    tcase_add_test(tcase, call_ends_once_with_concurrent_threads);
+    tcase_add_test(tcase, call_end_orders_writes_of_both_operations);
+    tcase_add_test(tcase, call_reset_orders_writes_of_the_previous_use);
     tcase_set_timeout(tcase, 120);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

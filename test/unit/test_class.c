@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening a class: what the core checks of what a plugin's open returns, and
- * how a failure reaches the program. */
+/* Opening a class: how the core checks what a plugin's open returns, and how an
+ * error reaches the program. */
 #include "na/class.h"
 
 #include "log_watch.h"
@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plugin whose open does what the case says. */
+/* A plugin whose open behaves as the case sets. */
 static struct {
     na_plugin_opened opened;
     int32_t code;
-    const char *errors[2]; /* that open logs */
+    const char *errors[2]; /* line that open logs */
     void (*look)(const na_plugin_host *host, const na_plugin_open_info *info);
     const void *(*extension)(na_plugin_class *cls, const char *id);
     unsigned open_count;
@@ -90,7 +90,7 @@ static const na_plugin plugin = {
     .settings = settings,
 };
 
-/* Stands for the operations, none of which opening a class calls. */
+/* Placeholder for all operations; opening a class calls none. */
 static void
 never_called(void)
 {
@@ -156,7 +156,7 @@ assert_opens(void)
     ck_assert_uint_eq(script.close_count, 1);
 }
 
-/* What the program is told of the last open: its one candidate. */
+/* The report of the last open, which has one candidate. */
 static void
 assert_report(enum talaria_stage stage, na_return_t code, const char *text)
 {
@@ -178,11 +178,12 @@ assert_report(enum talaria_stage stage, na_return_t code, const char *text)
     talaria_open_report_free(result);
 }
 
-/* Open succeeds, and the core refuses what it returned, with one line. */
+/* Open succeeds, and the core rejects what it returned, with one line in the
+ * log. */
 static void
 assert_refused(const char *text)
 {
-    static char line[256]; /* until the log is checked */
+    static char line[256]; /* kept until the log is checked */
 
     snprintf(line, sizeof line, "cannot open \"script+x\": open: %s (", text);
     log_expect(line, 1, 1);
@@ -192,16 +193,16 @@ assert_refused(const char *text)
     assert_report(TALARIA_STAGE_OPEN, NA_PROTOCOL_ERROR, text);
 }
 
-START_TEST(class_of_honest_plugin_opens)
+START_TEST(class_of_valid_plugin_opens)
 {
     assert_opens();
     assert_report(TALARIA_STAGE_OK, NA_SUCCESS, "");
 }
 END_TEST
 
-/* One value of what open returns, changed. */
+/* One field that open returns, changed. */
 struct change {
-    const char *text; /* why it is refused; NULL: it is not */
+    const char *text; /* reason of the rejection; NULL: accepted */
     size_t offset;
     size_t size;
     uint64_t value;
@@ -261,7 +262,7 @@ static const struct change changes[] = {
     CHANGE("opened.max_contexts is 4294967295, wanted at most 256",
         max_contexts, UINT32_MAX),
     CHANGE("opened.reserved_zero is not 0", reserved_zero, 1),
-    /* The last values that are good. */
+    /* The extreme values that are valid. */
     CHANGE(NULL, op_align, 1), CHANGE(NULL, op_align, 64),
     CHANGE(NULL, op_size, 0), CHANGE(NULL, op_size, 1U << 16),
     CHANGE(NULL, max_unexpected_size, 256),
@@ -273,7 +274,7 @@ static const struct change changes[] = {
     CHANGE(NULL, expected_header_size, 2048), CHANGE(NULL, max_tag, 0x7fff),
     CHANGE(NULL, max_tag, UINT64_MAX), CHANGE(NULL, max_segments, UINT64_MAX),
     CHANGE(NULL, max_contexts, 256),
-    CHANGE(NULL, features, UINT32_MAX), /* a newer minor's */
+    CHANGE(NULL, features, UINT32_MAX), /* of a newer minor version */
 };
 
 START_TEST(class_of_opened_value_is_checked)
@@ -293,7 +294,7 @@ START_TEST(class_of_opened_value_is_checked)
 }
 END_TEST
 
-START_TEST(class_of_short_operations_refused)
+START_TEST(class_with_short_operations_table_rejected)
 {
     static const uint32_t sizes[] = {
         0, OPS_FIRST, sizeof(na_plugin_ops) - 8, sizeof(na_plugin_ops) - 1};
@@ -307,14 +308,14 @@ START_TEST(class_of_short_operations_refused)
 }
 END_TEST
 
-START_TEST(class_of_longer_operations_opens)
+START_TEST(class_with_longer_operations_table_opens)
 {
     ops.size += 64;
     assert_opens();
 }
 END_TEST
 
-START_TEST(class_of_missing_operation_names_it)
+START_TEST(class_with_missing_operation_names_it)
 {
     ops.poll = NULL;
     assert_refused("ops.poll is NULL");
@@ -355,7 +356,7 @@ START_TEST(class_extension_too_short_is_not_used)
 }
 END_TEST
 
-/* What a plugin returned with an error is not looked at, and not closed. */
+/* What a plugin returns beside an error is neither read nor closed. */
 static void
 assert_open_fails(int32_t code, na_return_t wanted, const char *text)
 {
@@ -392,7 +393,7 @@ static const struct {
     {INT32_MAX, NA_PROTOCOL_ERROR},
 };
 
-START_TEST(open_error_unknown_is_told_with_its_number)
+START_TEST(open_error_unknown_is_logged_with_its_number)
 {
     char text[64];
 
@@ -424,8 +425,8 @@ START_TEST(open_error_is_reported_with_log_off)
 }
 END_TEST
 
-/* What the core refuses is the reason, whatever the plugin said before. */
-START_TEST(open_error_logged_by_refused_plugin_is_not_reason)
+/* The core's own reason wins over an earlier line of the plugin. */
+START_TEST(open_error_logged_by_rejected_plugin_is_not_reason)
 {
     script.errors[0] = "a complaint";
     script.opened.max_tag = 0;
@@ -434,7 +435,7 @@ START_TEST(open_error_logged_by_refused_plugin_is_not_reason)
 }
 END_TEST
 
-START_TEST(open_error_of_before_is_forgotten)
+START_TEST(open_error_of_earlier_open_is_cleared)
 {
     script.code = NA_PLUGIN_E_NODEV;
     script.errors[0] = "first";
@@ -453,7 +454,7 @@ START_TEST(open_error_of_before_is_forgotten)
 }
 END_TEST
 
-START_TEST(class_without_info_string_is_null)
+START_TEST(class_open_without_info_string_fails)
 {
     log_expect("no info string", 1, 1);
     ck_assert_ptr_null(NA_Initialize(NULL, true));
@@ -461,7 +462,7 @@ START_TEST(class_without_info_string_is_null)
 }
 END_TEST
 
-/* Init options that no version of the interface has. */
+/* Init options out of range. */
 static const struct na_init_info bad_options[] = {
     {.progress_mode = 0x04},
     {.progress_mode = 0x80 | NA_NO_BLOCK},
@@ -471,7 +472,7 @@ static const struct na_init_info bad_options[] = {
     {.traffic_class = NA_TC_NETWORK_CTRL + 1},
 };
 
-START_TEST(option_out_of_range_is_refused)
+START_TEST(option_out_of_range_is_rejected)
 {
     log_expect("an init option is out of range", 1, 1);
     ck_assert_ptr_null(NA_Initialize_opt2(
@@ -545,7 +546,7 @@ look_at_defaults(const na_plugin_host *host, const na_plugin_open_info *info)
     ck_assert_uint_eq(info->max_contexts, 1);
 }
 
-/* Sizes that no plugin may be asked for, and what it is asked for. */
+/* Requested sizes, and the limits that they are brought within. */
 static const struct {
     size_t wanted;
     uint64_t asked;
@@ -561,7 +562,7 @@ look_at_sizes(const na_plugin_host *host, const na_plugin_open_info *info)
     ck_assert_uint_eq(info->max_expected_size, asked);
 }
 
-START_TEST(option_of_size_is_brought_within_limits)
+START_TEST(option_size_is_clamped_to_limits)
 {
     const struct na_init_info init = {
         .max_unexpected_size = sizes_wanted[_i].wanted,
@@ -576,14 +577,14 @@ START_TEST(option_of_size_is_brought_within_limits)
 }
 END_TEST
 
-START_TEST(class_of_reserved_word_of_operations_is_refused)
+START_TEST(class_with_reserved_field_of_operations_set_is_rejected)
 {
     ops.reserved_zero = 1;
     assert_refused("ops.reserved_zero is not 0");
 }
 END_TEST
 
-START_TEST(option_unset_is_plugins_choice)
+START_TEST(option_unset_is_left_to_the_plugin)
 {
     struct na_init_info none = {.max_contexts = 0};
     na_class_t *na_class;
@@ -601,7 +602,7 @@ START_TEST(option_unset_is_plugins_choice)
 }
 END_TEST
 
-/* A program of version 4.0 has memory for no more than those fields. */
+/* A program of version 4.0 has allocated these fields only. */
 START_TEST(option_beyond_version_is_not_read)
 {
     const size_t size = offsetof(struct na_init_info, traffic_class);
@@ -637,7 +638,7 @@ look_at_host(const na_plugin_host *host, const na_plugin_open_info *info)
     host->log(host, -5, "dir/x.c", 9, "no level");
 }
 
-START_TEST(host_table_serves_plugin)
+START_TEST(host_table_functions_work)
 {
     setenv("TALARIA_SCRIPT_SOME_KEY", "value", 1);
     log_expect("[warning] transport: x.c:9: beware", 1, 1);
@@ -660,31 +661,33 @@ main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, end);
-    tcase_add_test(tcase, class_of_honest_plugin_opens);
+    tcase_add_test(tcase, class_of_valid_plugin_opens);
     tcase_add_loop_test(
         tcase, class_of_opened_value_is_checked, 0, COUNT(changes));
-    tcase_add_loop_test(tcase, class_of_short_operations_refused, 0, 4);
-    tcase_add_test(tcase, class_of_longer_operations_opens);
-    tcase_add_test(tcase, class_of_missing_operation_names_it);
+    tcase_add_loop_test(
+        tcase, class_with_short_operations_table_rejected, 0, 4);
+    tcase_add_test(tcase, class_with_longer_operations_table_opens);
+    tcase_add_test(tcase, class_with_missing_operation_names_it);
     tcase_add_test(tcase, class_extension_too_short_is_not_used);
     tcase_add_loop_test(
         tcase, open_error_of_plugin_reaches_program, 1, NA_RETURN_MAX);
-    tcase_add_loop_test(
-        tcase, open_error_unknown_is_told_with_its_number, 0, COUNT(odd_codes));
+    tcase_add_loop_test(tcase, open_error_unknown_is_logged_with_its_number, 0,
+        COUNT(odd_codes));
     tcase_add_test(tcase, open_error_logged_last_is_reason);
     tcase_add_test(tcase, open_error_is_reported_with_log_off);
-    tcase_add_test(tcase, open_error_logged_by_refused_plugin_is_not_reason);
-    tcase_add_test(tcase, open_error_of_before_is_forgotten);
-    tcase_add_test(tcase, class_without_info_string_is_null);
+    tcase_add_test(tcase, open_error_logged_by_rejected_plugin_is_not_reason);
+    tcase_add_test(tcase, open_error_of_earlier_open_is_cleared);
+    tcase_add_test(tcase, class_open_without_info_string_fails);
     tcase_add_loop_test(
-        tcase, option_out_of_range_is_refused, 0, COUNT(bad_options));
+        tcase, option_out_of_range_is_rejected, 0, COUNT(bad_options));
     tcase_add_test(tcase, option_set_reaches_plugin);
-    tcase_add_test(tcase, option_unset_is_plugins_choice);
-    tcase_add_loop_test(tcase, option_of_size_is_brought_within_limits, 0,
+    tcase_add_test(tcase, option_unset_is_left_to_the_plugin);
+    tcase_add_loop_test(tcase, option_size_is_clamped_to_limits, 0,
         sizeof sizes_wanted / sizeof sizes_wanted[0]);
-    tcase_add_test(tcase, class_of_reserved_word_of_operations_is_refused);
+    tcase_add_test(
+        tcase, class_with_reserved_field_of_operations_set_is_rejected);
     tcase_add_test(tcase, option_beyond_version_is_not_read);
-    tcase_add_test(tcase, host_table_serves_plugin);
+    tcase_add_test(tcase, host_table_functions_work);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue between progress and trigger, and the lock and the signal that it
- * rests on: order, counts, deadlines, and several threads at once. */
+/* The completion queue between progress and trigger, and its lock and signal:
+ * order, counts, deadlines, several threads. */
 #include "base/completion.h"
 #include "base/time.h"
 
@@ -11,10 +11,10 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#define ENTRIES 20000U /* of each producer */
+#define ENTRIES 20000U /* entries per producer */
 #define PRODUCERS 2U
 #define CONSUMERS 3U
-#define LATE_MS 20000U /* what comes later than this does not come */
+#define LATE_MS 20000U /* limit for an expected entry */
 
 struct entry {
     struct base_completion completion;
@@ -25,11 +25,11 @@ struct entry {
 static struct base_completion_queue queue;
 static struct entry entries[PRODUCERS * ENTRIES];
 
-/* What ran, in order. */
+/* Entries that ran, in order. */
 static uint32_t ran[16];
 static uint32_t ran_count;
 
-/* What threads, where a test can't be failed, found wrong. */
+/* Failures found by threads, which cannot fail the test themselves. */
 static _Atomic uint32_t faults;
 
 static void
@@ -70,7 +70,7 @@ start(void *(*body)(void *), void *arg)
     return thread;
 }
 
-/* Until so many threads wait for the signal of the queue. */
+/* Waits until this many threads wait for the queue's signal. */
 static void
 await_waiters(uint32_t count)
 {
@@ -218,7 +218,7 @@ START_TEST(trigger_waiting_runs_what_another_thread_pushes)
 }
 END_TEST
 
-START_TEST(trigger_one_thread_does_not_wait_for_others)
+START_TEST(trigger_single_thread_does_not_wait)
 {
     base_completion_queue_init(&queue, true);
     ck_assert_uint_eq(base_completion_trigger(&queue, BASE_TIME_NEVER, 1), 0);
@@ -233,7 +233,7 @@ START_TEST(trigger_one_thread_does_not_wait_for_others)
 }
 END_TEST
 
-/* Consumers run entries until they find the one that ends them. */
+/* Consumers run entries until they get one that ends them. */
 static _Thread_local bool ended;
 static _Atomic uint32_t ended_count;
 
@@ -263,7 +263,7 @@ produce(void *arg)
     return NULL;
 }
 
-/* Nothing comes only when nothing came in time. */
+/* A timeout is correct only if no entry arrived in time. */
 static void *
 consume(void *arg)
 {
@@ -280,8 +280,8 @@ consume(void *arg)
     return NULL;
 }
 
-/* One after the other: who may run several entries would run those that are to
- * end others. */
+/* One at a time: a consumer that may run several entries would take those that
+ * end the others. */
 static void
 finish_consumers(const pthread_t *consumers)
 {
@@ -318,9 +318,9 @@ START_TEST(trigger_in_several_threads_runs_each_entry_once)
 }
 END_TEST
 
-/* One entry wakes all who wait, and one of them gets it: the others go on
+/* One entry wakes all waiting threads, and one of them gets it: the others keep
  * waiting. */
-START_TEST(trigger_entry_taken_by_another_goes_on_waiting)
+START_TEST(trigger_waits_on_when_another_takes_the_entry)
 {
     static uint32_t max_counts[CONSUMERS] = {1, 1, 1};
     uint64_t deadline = base_time_deadline(LATE_MS);
@@ -353,7 +353,7 @@ START_TEST(lock_held_cannot_be_taken)
 }
 END_TEST
 
-START_TEST(lock_of_one_thread_is_left_alone)
+START_TEST(lock_of_single_thread_mode_is_not_taken)
 {
     struct base_lock lock;
 
@@ -399,7 +399,7 @@ START_TEST(lock_in_several_threads_has_one_holder)
 }
 END_TEST
 
-START_TEST(signal_that_does_not_come_passes_deadline)
+START_TEST(signal_wait_times_out)
 {
     uint64_t deadline = base_time_deadline(20);
     bool in_time = true;
@@ -407,7 +407,8 @@ START_TEST(signal_that_does_not_come_passes_deadline)
     base_lock_init(&shared.lock, false);
     base_signal_init(&shared.signal);
     base_lock_acquire(&shared.lock);
-    base_signal_all(&shared.signal); /* to nobody: it is not kept */
+    /* no thread waits: the signal is not kept */
+    base_signal_all(&shared.signal);
     while (in_time)
         in_time = base_signal_wait(&shared.signal, &shared.lock, deadline);
     ck_assert_uint_eq(base_time_left(deadline), 0);
@@ -431,7 +432,7 @@ wait_for_counter(void *arg)
     return NULL;
 }
 
-START_TEST(signal_all_wakes_all_who_wait)
+START_TEST(signal_all_wakes_all_waiters)
 {
     uint64_t deadline = base_time_deadline(LATE_MS);
     pthread_t threads[CONSUMERS];
@@ -476,8 +477,9 @@ push_first(void *arg)
     return arg;
 }
 
-/* The one who pushes finds the lock taken, while another waits for an entry. */
-START_TEST(push_that_has_to_wait_wakes_who_waits_for_an_entry)
+/* A thread pushes while the lock is held and another thread waits for an
+ * entry. */
+START_TEST(push_that_has_to_wait_wakes_waiting_consumer)
 {
     uint64_t deadline = base_time_deadline(LATE_MS);
     pthread_t waiting, pushing;
@@ -512,7 +514,7 @@ is_second(const struct base_completion *completion)
     return completion == &entries[1].completion;
 }
 
-START_TEST(take_leaves_the_count_of_what_is_left)
+START_TEST(take_keeps_the_remaining_count)
 {
     for (uint32_t i = 0; i < 3; i++)
         push(i);
@@ -547,16 +549,16 @@ main(void)
     tcase_add_test(tcase, trigger_callback_may_free_entry);
     tcase_add_test(tcase, wait_filled_leaves_entry_in_place);
     tcase_add_test(tcase, trigger_waiting_runs_what_another_thread_pushes);
-    tcase_add_test(tcase, trigger_one_thread_does_not_wait_for_others);
+    tcase_add_test(tcase, trigger_single_thread_does_not_wait);
     tcase_add_test(tcase, trigger_in_several_threads_runs_each_entry_once);
-    tcase_add_test(tcase, trigger_entry_taken_by_another_goes_on_waiting);
-    tcase_add_test(tcase, push_that_has_to_wait_wakes_who_waits_for_an_entry);
-    tcase_add_test(tcase, take_leaves_the_count_of_what_is_left);
+    tcase_add_test(tcase, trigger_waits_on_when_another_takes_the_entry);
+    tcase_add_test(tcase, push_that_has_to_wait_wakes_waiting_consumer);
+    tcase_add_test(tcase, take_keeps_the_remaining_count);
     tcase_add_test(tcase, lock_held_cannot_be_taken);
-    tcase_add_test(tcase, lock_of_one_thread_is_left_alone);
+    tcase_add_test(tcase, lock_of_single_thread_mode_is_not_taken);
     tcase_add_test(tcase, lock_in_several_threads_has_one_holder);
-    tcase_add_test(tcase, signal_that_does_not_come_passes_deadline);
-    tcase_add_test(tcase, signal_all_wakes_all_who_wait);
+    tcase_add_test(tcase, signal_wait_times_out);
+    tcase_add_test(tcase, signal_all_wakes_all_waiters);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies within one process. memcpy is the one of this file, which ruins what
- * overlaps for sure: the system's may happen not to.
+ * Copies within one process. This file replaces memcpy by one that corrupts
+ * overlapping ranges; the system's may not.
  */
 #include "bulk/bulk.h"
 
@@ -30,7 +30,8 @@ __wrap_memcpy(void *to, const void *from, size_t size)
 
 static char memory[SIZE], expected[SIZE];
 
-/* Copies memory onto itself, one registration or two of so many segments. */
+/* Copies memory onto itself, through one or two registrations of so many
+ * segments. */
 static void
 ck_shifted(uint32_t from_count, uint32_t to_count, size_t from, size_t to)
 {
@@ -82,7 +83,7 @@ START_TEST(copy_between_registrations_of_the_same_memory_overlaps)
 }
 END_TEST
 
-/* The first segment of the one registration is the last of the other. */
+/* The first segment of one registration is the last of the other. */
 START_TEST(copy_onto_segments_in_another_order_overlaps)
 {
     na_plugin_segment forward[] = {{.base = memory, .length = SIZE / 2},

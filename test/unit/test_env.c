@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The environment: which variable a plugin's setting is, and what counts as
- * unset. */
+/* The environment: which variable belongs to a plugin's setting, and what
+ * counts as unset. */
 #include "base/env.h"
 
 #include "log_watch.h"
@@ -63,13 +63,13 @@ END_TEST
 static const char *const refused[] = {"a b", "a=b", "a/b", "a:b", "a.b\n",
     "a$b", "a*", "\xc3\xa4", "a\x80", "~", "a,b"};
 
-START_TEST(env_setting_of_other_characters_refused)
+START_TEST(env_setting_name_with_other_characters_rejected)
 {
     char variable[64] = "TALARIA_";
     char *to = variable + strlen(variable);
 
-    /* Also where somebody has set what it would be, or what it would be with
-     * the character left out or replaced. */
+    /* Also when a variable exists that the name would map to with the character
+     * left out or replaced. */
     for (const char *from = refused[_i]; *from; from++)
         *to++ = *from >= 'a' && *from <= 'z' ? (char) (*from - 32) : '_';
     setenv(variable, "here", 1);
@@ -79,8 +79,8 @@ START_TEST(env_setting_of_other_characters_refused)
 }
 END_TEST
 
-/* A name that is too long is none, not another one that begins as it does. */
-START_TEST(env_setting_too_long_refused)
+/* A name that is too long maps to no variable, not to a truncated one. */
+START_TEST(env_setting_name_too_long_rejected)
 {
     char variable[256] = "TALARIA_", key[256];
     size_t prefix = strlen(variable), longest = 0;
@@ -95,7 +95,7 @@ START_TEST(env_setting_too_long_refused)
             longest = length;
         ck_assert(base_env_plugin_setting(key) || length > longest);
     }
-    /* 127 characters in all: one more would not fit with the zero behind it. */
+    /* 127 characters and the terminating zero are the maximum. */
     ck_assert_uint_eq(prefix + longest, 127);
 }
 END_TEST
@@ -114,9 +114,9 @@ main(void)
     tcase_add_test(tcase, env_variable_empty_counts_as_unset);
     tcase_add_loop_test(tcase, env_setting_is_its_variable, 0,
         sizeof mapped / sizeof mapped[0]);
-    tcase_add_loop_test(tcase, env_setting_of_other_characters_refused, 0,
-        sizeof refused / sizeof refused[0]);
-    tcase_add_test(tcase, env_setting_too_long_refused);
+    tcase_add_loop_test(tcase, env_setting_name_with_other_characters_rejected,
+        0, sizeof refused / sizeof refused[0]);
+    tcase_add_test(tcase, env_setting_name_too_long_rejected);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codes: their names, and what the system's errors become. */
+/* Codes: their names, and the mapping from errno. */
 #include "base/error.h"
 #include "na_types.h"
 
@@ -18,7 +18,7 @@ START_TEST(error_name_of_each_code_and_no_other)
 }
 END_TEST
 
-START_TEST(error_of_the_system_keeps_its_meaning)
+START_TEST(error_from_errno_keeps_its_meaning)
 {
     static const struct {
         int err;
@@ -46,7 +46,7 @@ main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, error_name_of_each_code_and_no_other);
-    tcase_add_test(tcase, error_of_the_system_keeps_its_meaning);
+    tcase_add_test(tcase, error_from_errno_keeps_its_meaning);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an event of a multi-receive may be; one that may not ends its context. */
+/* Valid events of a multi-receive; an invalid one kills its context. */
 #include "na/class.h"
 #include "na/context.h"
 #include "na/violation.h"
@@ -34,7 +34,7 @@ end(void)
     log_watch_check();
 }
 
-/* A message of that length and place. */
+/* A message with this length and position. */
 static na_plugin_event
 message(uint64_t at, uint64_t length)
 {
@@ -69,12 +69,13 @@ START_TEST(multi_message_within_its_buffer_is_taken)
     event = message(SIZE - 8, 8);
     event.flags |= NA_PLUGIN_EVENT_MORE;
     taken(&event);
-    event = (na_plugin_event){.op = NULL}; /* the last may carry nothing */
+    /* the last event may have no message */
+    event = (na_plugin_event){.op = NULL};
     taken(&event);
 }
 END_TEST
 
-START_TEST(multi_message_that_ends_beyond_its_buffer_is_refused)
+START_TEST(multi_message_that_ends_beyond_its_buffer_is_rejected)
 {
     const na_plugin_event event = message(SIZE - 8, 9);
 
@@ -82,7 +83,7 @@ START_TEST(multi_message_that_ends_beyond_its_buffer_is_refused)
 }
 END_TEST
 
-START_TEST(multi_message_of_endless_length_is_refused)
+START_TEST(multi_message_of_maximal_length_is_rejected)
 {
     const na_plugin_event event = message(8, UINT64_MAX);
 
@@ -90,7 +91,7 @@ START_TEST(multi_message_of_endless_length_is_refused)
 }
 END_TEST
 
-START_TEST(multi_message_before_its_buffer_is_refused)
+START_TEST(multi_message_before_its_buffer_is_rejected)
 {
     na_plugin_event event = message(0, 8);
 
@@ -99,7 +100,7 @@ START_TEST(multi_message_before_its_buffer_is_refused)
 }
 END_TEST
 
-START_TEST(multi_message_with_a_tag_above_the_largest_is_refused)
+START_TEST(multi_message_with_a_tag_out_of_range_is_rejected)
 {
     na_plugin_event event = message(0, 8);
 
@@ -108,7 +109,7 @@ START_TEST(multi_message_with_a_tag_above_the_largest_is_refused)
 }
 END_TEST
 
-START_TEST(multi_message_without_a_source_is_refused)
+START_TEST(multi_message_without_a_source_is_rejected)
 {
     na_plugin_event event = message(0, 8);
 
@@ -127,12 +128,12 @@ main(void)
 
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, multi_message_within_its_buffer_is_taken);
-    tcase_add_test(tcase, multi_message_that_ends_beyond_its_buffer_is_refused);
-    tcase_add_test(tcase, multi_message_of_endless_length_is_refused);
-    tcase_add_test(tcase, multi_message_before_its_buffer_is_refused);
     tcase_add_test(
-        tcase, multi_message_with_a_tag_above_the_largest_is_refused);
-    tcase_add_test(tcase, multi_message_without_a_source_is_refused);
+        tcase, multi_message_that_ends_beyond_its_buffer_is_rejected);
+    tcase_add_test(tcase, multi_message_of_maximal_length_is_rejected);
+    tcase_add_test(tcase, multi_message_before_its_buffer_is_rejected);
+    tcase_add_test(tcase, multi_message_with_a_tag_out_of_range_is_rejected);
+    tcase_add_test(tcase, multi_message_without_a_source_is_rejected);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process with a class on na+sm shows of it: mapped objects, signal
- * dispositions, threads, descriptors; and what is left when it is finalized. */
+/* What a class on na+sm adds to its process: mapped objects, signal
+ * dispositions, threads, descriptors; and what is left after finalize. */
 #include <check.h>
 #include <dirent.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ count_entries(const char *path)
     return count;
 }
 
-/* Lines of /proc/self/maps that name the words. */
+/* Counts lines of /proc/self/maps that contain the words. */
 static unsigned
 count_mapped(const char *words)
 {
@@ -106,11 +106,11 @@ START_TEST(process_with_class_keeps_signals_and_threads)
 }
 END_TEST
 
-START_TEST(process_after_finalize_has_its_descriptors_back)
+START_TEST(process_after_finalize_has_no_more_descriptors)
 {
     unsigned before = 0;
 
-    /* The first time opens what a process opens once. */
+    /* The first class opens descriptors that a process keeps. */
     for (int i = 0; i < 10; i++) {
         hg_class_t *hg_class = HG_Init("na+sm", HG_TRUE);
         hg_context_t *context = HG_Context_create(hg_class);
@@ -137,7 +137,7 @@ main(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc, process_with_class_maps_only_its_plugin);
     tcase_add_test(tc, process_with_class_keeps_signals_and_threads);
-    tcase_add_test(tc, process_after_finalize_has_its_descriptors_back);
+    tcase_add_test(tc, process_after_finalize_has_no_more_descriptors);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The headers of requests and answers: their bytes, and every way in which a
- * peer's may be wrong. */
+/* The headers of requests and responses: their encoding, and every invalid
+ * form. */
 #include "hg/header.h"
 
 #include "log_watch.h"
@@ -17,7 +17,7 @@ static const struct hg_header_request request = {
     .id = 0x1817161514131211,
 };
 
-/* The request as it travels, with its payload. */
+/* An encoded request with its payload. */
 static const unsigned char request_bytes[HG_HEADER_REQUEST_SIZE + 5] = {0x52,
     0x51,                                           /* "RQ" */
     0x01, 0x01,                                     /* version, flags */
@@ -40,7 +40,8 @@ static const unsigned char response_bytes[HG_HEADER_RESPONSE_SIZE + 3] = {0x52,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, /* reserved */
     'y', 'e', 's'};
 
-/* Decodes from a block of exactly that size, for what watches memory. */
+/* Decodes from an allocation of exactly that size, so that AddressSanitizer
+ * detects reads beyond it. */
 static hg_return_t
 decode_request(
     const void *bytes, size_t size, struct hg_header_request *header_p)
@@ -69,7 +70,7 @@ decode_response(
     return ret;
 }
 
-/* What a request becomes when one of its bytes is another. */
+/* Result of decoding a request with one byte changed. */
 static hg_return_t
 decode_request_with(
     size_t at, unsigned char byte, struct hg_header_request *header_p)
@@ -121,7 +122,7 @@ START_TEST(request_golden_bytes_decoded)
 }
 END_TEST
 
-START_TEST(request_cut_anywhere_is_protocol_error)
+START_TEST(request_truncated_anywhere_is_protocol_error)
 {
     struct hg_header_request got;
 
@@ -150,7 +151,7 @@ START_TEST(request_of_other_magic_is_protocol_error)
 }
 END_TEST
 
-/* It need not be as long as ours, and its flags are its own. */
+/* Of another version only the cookie is read: length and flags may differ. */
 START_TEST(request_of_other_version_gives_cookie)
 {
     struct hg_header_request got = {.id = 77, .payload_size = 78};
@@ -206,7 +207,7 @@ START_TEST(request_payload_beyond_message_is_protocol_error)
 }
 END_TEST
 
-/* A later minor may give them a meaning. */
+/* A later minor version may use them. */
 START_TEST(request_reserved_bytes_ignored)
 {
     struct hg_header_request got;
@@ -249,7 +250,7 @@ START_TEST(response_golden_bytes_decoded)
 }
 END_TEST
 
-START_TEST(response_cut_anywhere_is_protocol_error)
+START_TEST(response_truncated_anywhere_is_protocol_error)
 {
     struct hg_header_response got;
 
@@ -313,7 +314,7 @@ START_TEST(response_of_unknown_flags_is_protocol_error)
 }
 END_TEST
 
-/* Flags stand where they are decoded, at both kinds. */
+/* The flags are at the same place in requests and responses. */
 START_TEST(more_is_flag_two_of_both)
 {
     struct hg_header_request more_request = request;
@@ -332,7 +333,7 @@ END_TEST
 START_TEST(more_has_golden_bytes)
 {
     static const unsigned char golden[HG_HEADER_MORE_SIZE] = {0x11, 0x12, 0x13,
-        0x14, 0x15, 0x16, 0x17, 0x18, /* validity */
+        0x14, 0x15, 0x16, 0x17, 0x18, /* validity cookie */
         0x21, 0x22, 0x23, 0x24,       /* tag */
         0x31, 0x32, 0x33, 0x34};      /* cookie */
     const struct hg_header_more more = {.validity = 0x1817161514131211,
@@ -371,7 +372,7 @@ START_TEST(ack_has_golden_bytes)
 }
 END_TEST
 
-/* Decodes a block of exactly that size. */
+/* Decodes from an allocation of exactly that size. */
 static hg_return_t
 decode_ack(const unsigned char *bytes, size_t size, struct hg_header_ack *ack_p)
 {
@@ -423,7 +424,7 @@ START_TEST(sums_have_golden_bytes)
 }
 END_TEST
 
-/* The flag that announces a header's checksum may be what was lost. */
+/* The altered bit may be the flag that announces the header's checksum. */
 START_TEST(sums_without_their_flag_are_checksum_errors)
 {
     struct hg_header_request got;
@@ -480,7 +481,7 @@ START_TEST(ack_with_a_sum_is_checked)
 }
 END_TEST
 
-START_TEST(ack_that_is_none_is_an_error)
+START_TEST(ack_malformed_is_an_error)
 {
     struct hg_header_ack got;
     unsigned char bytes[sizeof ack_bytes];
@@ -559,7 +560,7 @@ main(void)
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, request_encoded_has_golden_bytes);
     tcase_add_test(tcase, request_golden_bytes_decoded);
-    tcase_add_test(tcase, request_cut_anywhere_is_protocol_error);
+    tcase_add_test(tcase, request_truncated_anywhere_is_protocol_error);
     tcase_add_test(tcase, request_of_other_magic_is_protocol_error);
     tcase_add_test(tcase, request_of_other_version_gives_cookie);
     tcase_add_test(tcase, request_of_unknown_flags_is_protocol_error);
@@ -567,7 +568,7 @@ main(void)
     tcase_add_test(tcase, request_reserved_bytes_ignored);
     tcase_add_test(tcase, response_encoded_has_golden_bytes);
     tcase_add_test(tcase, response_golden_bytes_decoded);
-    tcase_add_test(tcase, response_cut_anywhere_is_protocol_error);
+    tcase_add_test(tcase, response_truncated_anywhere_is_protocol_error);
     tcase_add_test(tcase, response_of_other_magic_is_protocol_error);
     tcase_add_test(tcase, response_of_other_version_gives_cookie);
     tcase_add_test(tcase, response_of_unknown_flags_is_protocol_error);
@@ -578,7 +579,7 @@ main(void)
     tcase_add_test(tcase, sums_without_their_flag_are_checksum_errors);
     tcase_add_test(tcase, cancel_message_has_golden_bytes);
     tcase_add_test(tcase, ack_with_a_sum_is_checked);
-    tcase_add_test(tcase, ack_that_is_none_is_an_error);
+    tcase_add_test(tcase, ack_malformed_is_an_error);
     tcase_add_test(tcase, response_payload_beyond_message_is_protocol_error);
     tcase_add_test(tcase, response_every_code_survives_trip);
     tcase_add_test(tcase, response_unknown_code_is_other_error);

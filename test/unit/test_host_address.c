@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strings of peers with an address on their own node, and such that are none. */
+/* Address strings with a host id, valid and malformed. */
 #include "hg/host_address.h"
 
 #include "log_watch.h"
@@ -18,7 +18,7 @@ begin(void)
     log_watch_install();
 }
 
-START_TEST(host_address_gives_its_parts)
+START_TEST(host_address_is_parsed_into_parts)
 {
     struct hg_host_address parts;
 
@@ -81,8 +81,8 @@ START_TEST(host_address_malformed_is_invalid)
 }
 END_TEST
 
-/* Every string that one is cut down to is another kind, or refused. */
-START_TEST(host_address_truncated_is_never_the_whole)
+/* Every truncation is a plain string or malformed. */
+START_TEST(host_address_truncated_is_plain_or_invalid)
 {
     char text[sizeof WHOLE];
 
@@ -124,7 +124,7 @@ START_TEST(host_address_too_long_is_invalid)
 }
 END_TEST
 
-START_TEST(host_address_middle_is_what_parse_takes)
+START_TEST(host_address_middle_matches_parse)
 {
     na_sm_id_t id = {.high = 0x0123456789abcdef, .low = 0xfedcba9876543210};
     char middle[HG_HOST_ADDRESS_MIDDLE + 1];
@@ -150,12 +150,12 @@ main(void)
     int failed;
 
     suite_add_tcase(suite, tcase);
-    tcase_add_test(tcase, host_address_gives_its_parts);
+    tcase_add_test(tcase, host_address_is_parsed_into_parts);
     tcase_add_test(tcase, host_address_plain_string_is_left_alone);
     tcase_add_test(tcase, host_address_malformed_is_invalid);
-    tcase_add_test(tcase, host_address_truncated_is_never_the_whole);
+    tcase_add_test(tcase, host_address_truncated_is_plain_or_invalid);
     tcase_add_test(tcase, host_address_too_long_is_invalid);
-    tcase_add_test(tcase, host_address_middle_is_what_parse_takes);
+    tcase_add_test(tcase, host_address_middle_matches_parse);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

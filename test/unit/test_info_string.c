@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Info strings: every form that is understood, every reason to refuse one. */
+/* Info strings: every valid form, every reason to reject one. */
 #include "plugin/info_string.h"
 
 #include "fixture.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What plugin_info_parse and, with split, plugin_info_split make of a string. */
+/* Expected results of plugin_info_parse and, with split, plugin_info_split. */
 struct expectation {
     const char *string;
     bool split;
@@ -72,7 +72,7 @@ assert_string(const char *is, const char *wanted)
         ck_assert_ptr_null(is);
 }
 
-START_TEST(info_string_understood_is_taken_apart)
+START_TEST(info_string_valid_is_parsed)
 {
     const struct expectation *e = &understood[_i];
     struct plugin_info info;
@@ -120,7 +120,7 @@ static const char *const not_understood[] = {
     "ofi+tcp\x7f",
 };
 
-/* One line, with the string in it; what it is written to stays as it was. */
+/* Logs one line with the string; the output is untouched. */
 static void
 assert_refused(const char *string)
 {
@@ -135,7 +135,7 @@ assert_refused(const char *string)
     ck_assert(fixture_logged(plugin_info_fault(string, false)));
 }
 
-START_TEST(info_string_not_understood_is_refused)
+START_TEST(info_string_malformed_is_rejected)
 {
     const char *string = not_understood[_i];
     char quoted[64];
@@ -151,14 +151,14 @@ START_TEST(info_string_not_understood_is_refused)
 }
 END_TEST
 
-START_TEST(info_string_null_is_refused)
+START_TEST(info_string_null_is_rejected)
 {
     fixture_begin();
     assert_refused(NULL);
 }
 END_TEST
 
-START_TEST(info_string_longest_is_understood_longer_refused)
+START_TEST(info_string_length_limit)
 {
     char string[PLUGIN_INFO_MAX + 2];
     struct plugin_info info;
@@ -179,7 +179,7 @@ START_TEST(info_string_longest_is_understood_longer_refused)
 }
 END_TEST
 
-START_TEST(info_string_longest_names_are_understood_longer_refused)
+START_TEST(info_string_name_length_limit)
 {
     char name[66], protocol[514];
 
@@ -231,7 +231,7 @@ static const char *const not_split[] = {
     "ofi+tcp://\"eth0\"",
 };
 
-START_TEST(info_string_name_not_understood_is_refused)
+START_TEST(info_string_malformed_name_is_rejected)
 {
     const char *string = not_split[_i];
     struct plugin_info info;
@@ -280,15 +280,14 @@ main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_loop_test(
-        tcase, info_string_understood_is_taken_apart, 0, COUNT(understood));
+        tcase, info_string_valid_is_parsed, 0, COUNT(understood));
     tcase_add_loop_test(
-        tcase, info_string_not_understood_is_refused, 0, COUNT(not_understood));
-    tcase_add_test(tcase, info_string_null_is_refused);
-    tcase_add_test(tcase, info_string_longest_is_understood_longer_refused);
-    tcase_add_test(
-        tcase, info_string_longest_names_are_understood_longer_refused);
+        tcase, info_string_malformed_is_rejected, 0, COUNT(not_understood));
+    tcase_add_test(tcase, info_string_null_is_rejected);
+    tcase_add_test(tcase, info_string_length_limit);
+    tcase_add_test(tcase, info_string_name_length_limit);
     tcase_add_loop_test(
-        tcase, info_string_name_not_understood_is_refused, 0, COUNT(not_split));
+        tcase, info_string_malformed_name_is_rejected, 0, COUNT(not_split));
     tcase_add_test(tcase, info_string_split_twice_is_the_same);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The log: what each level and subsystem lets through, where it goes, and that
- * lines of several threads stay whole. */
+/* The log: filtering by level and subsystem, outputs, and that lines of several
+ * threads stay whole. */
 #include "base/log.h"
 
 #include <check.h>
@@ -54,7 +54,7 @@ begin(void)
         base_log_set_stream(levels[i], NULL);
 }
 
-/* A bit for each subsystem that lets a level through. */
+/* One bit per subsystem that logs at this level. */
 static uint32_t
 let_through(int32_t level)
 {
@@ -74,7 +74,8 @@ let_through(int32_t level)
 #define NA (1U << BASE_LOG_NA)
 #define BULK (1U << BASE_LOG_BULK)
 
-/* What follows time, host, process and thread, which are checked. */
+/* The rest of a line after time, host, process and thread, which are
+ * checked. */
 static const char *
 behind_origin(const char *line)
 {
@@ -115,8 +116,8 @@ START_TEST(log_line_names_its_thread)
 }
 END_TEST
 
-/* A line that a peer causes at will. */
-START_TEST(log_line_at_will_is_thinned_and_counted)
+/* A line that a peer can cause at will. */
+START_TEST(log_line_a_peer_can_cause_is_thinned_and_counted)
 {
     uint32_t due = 0;
 
@@ -149,7 +150,7 @@ level_changed(void)
     changes++;
 }
 
-START_TEST(log_level_changes_are_told)
+START_TEST(log_level_changes_are_notified)
 {
     base_log_on_level(level_changed);
     ck_assert(base_log_set_level("info"));
@@ -182,7 +183,7 @@ START_TEST(log_line_has_level_subsystem_place_and_text)
 }
 END_TEST
 
-START_TEST(log_text_too_long_is_cut)
+START_TEST(log_text_too_long_is_truncated)
 {
     char *much = calloc(1, 5000);
 
@@ -196,7 +197,7 @@ START_TEST(log_text_too_long_is_cut)
 }
 END_TEST
 
-START_TEST(level_set_lets_through_up_to_it)
+START_TEST(level_filters_messages_above_it)
 {
     for (int set = BASE_LOG_NONE; set <= BASE_LOG_DEBUG; set++) {
         ck_assert(base_log_set_level(levels[set]));
@@ -208,7 +209,7 @@ START_TEST(level_set_lets_through_up_to_it)
 }
 END_TEST
 
-START_TEST(level_by_mercurys_other_names)
+START_TEST(level_accepts_mercurys_other_names)
 {
     static const struct {
         const char *name;
@@ -240,7 +241,7 @@ START_TEST(level_unknown_changes_nothing)
 }
 END_TEST
 
-/* A plugin chooses the number. */
+/* A plugin passes the level as a number. */
 START_TEST(level_out_of_range_is_not_written)
 {
     base_log_text(BASE_LOG_TRANSPORT, BASE_LOG_NONE, "f", 1, "x");
@@ -270,7 +271,7 @@ static const struct {
     {"all,~bulk", ALL & ~BULK},
     {"~all", 0},
     {"hg,~hg", 0},
-    {"fatal", ALL}, /* names of Mercury's that are none of ours */
+    {"fatal", ALL}, /* Mercury's names of subsystems that do not exist here */
     {"fatal,hg", HG},
     {"~fatal", ALL},
     {"~poll_loop,~hg", ALL & ~HG},
@@ -287,7 +288,7 @@ START_TEST(subsystems_named_log_others_only_errors)
     for (int level = BASE_LOG_WARNING; level <= BASE_LOG_DEBUG; level++)
         ck_assert_uint_eq(let_through(level), subsystem_lists[_i].through);
     ck_assert_uint_eq(let_through(BASE_LOG_ERROR), ALL);
-    /* The next list does not add to it. */
+    /* A new list replaces the old one. */
     base_log_set_subsys("bulk");
     ck_assert_uint_eq(let_through(BASE_LOG_INFO), BULK);
 }
@@ -319,7 +320,7 @@ START_TEST(environment_of_unknown_level_says_so)
 }
 END_TEST
 
-START_TEST(stream_set_is_that_of_its_level)
+START_TEST(stream_is_set_per_level)
 {
     FILE *stream = tmpfile();
 
@@ -361,8 +362,8 @@ START_TEST(func_null_writes_to_stream)
 }
 END_TEST
 
-/* Lines of several threads, of which each goes to one of two streams or to a
- * function, whichever is set at that moment. */
+/* Lines of several threads, written to either of two streams or a function,
+ * whichever is set at that moment. */
 #define WRITERS 3U
 #define LINES 3000U
 
@@ -398,7 +399,7 @@ redirect(FILE *const *streams)
     }
 }
 
-/* How many lines a stream has, all of them whole. */
+/* Counts the lines of a stream, all of which must be whole. */
 static uint32_t
 count_whole(FILE *stream)
 {
@@ -456,18 +457,18 @@ main(void)
     tcase_add_checked_fixture(tcase, begin, NULL);
     tcase_add_test(tcase, log_line_has_level_subsystem_place_and_text);
     tcase_add_test(tcase, log_line_names_its_thread);
-    tcase_add_test(tcase, log_line_at_will_is_thinned_and_counted);
-    tcase_add_test(tcase, log_level_changes_are_told);
-    tcase_add_test(tcase, log_text_too_long_is_cut);
-    tcase_add_test(tcase, level_set_lets_through_up_to_it);
-    tcase_add_test(tcase, level_by_mercurys_other_names);
+    tcase_add_test(tcase, log_line_a_peer_can_cause_is_thinned_and_counted);
+    tcase_add_test(tcase, log_level_changes_are_notified);
+    tcase_add_test(tcase, log_text_too_long_is_truncated);
+    tcase_add_test(tcase, level_filters_messages_above_it);
+    tcase_add_test(tcase, level_accepts_mercurys_other_names);
     tcase_add_test(tcase, level_unknown_changes_nothing);
     tcase_add_test(tcase, level_out_of_range_is_not_written);
     tcase_add_loop_test(tcase, subsystems_named_log_others_only_errors, 0,
         sizeof subsystem_lists / sizeof subsystem_lists[0]);
     tcase_add_test(tcase, environment_is_read_once);
     tcase_add_test(tcase, environment_of_unknown_level_says_so);
-    tcase_add_test(tcase, stream_set_is_that_of_its_level);
+    tcase_add_test(tcase, stream_is_set_per_level);
     tcase_add_test(tcase, func_null_writes_to_stream);
     tcase_add_test(tcase, log_in_threads_keeps_lines_whole);
     srunner_run_all(runner, CK_ENV);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands for procs by name: the generator macros, with sequences short and
- * long, MERCURY_REGISTER, and the other names of procs. */
+/* Macros that generate or name procs: sequences of any length,
+ * MERCURY_REGISTER, and aliases of procs. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mercury_macros.h"
 
-#define CLASS ((hg_class_t *) 1) /* only handed back */
+#define CLASS ((hg_class_t *) 1) /* only returned */
 
 MERCURY_GEN_PROC(one_t, ((hg_uint32_t) (value)))
 MERCURY_GEN_PROC(clashing_names_t, ((hg_uint8_t) (ret))((hg_uint8_t) (proc)))
 
 /* clang-format off */
 
-/* Each kind of field; spaces and line ends between elements are allowed. */
+/* Each kind of field; whitespace between elements is allowed. */
 MERCURY_GEN_PROC(mixed_t,
     ((int8_t)(i8)) ((uint16_t)(u16))
     ((hg_bool_t)(flag))
@@ -22,7 +22,7 @@ MERCURY_GEN_PROC(mixed_t,
     ((hg_size_t) (size)) ((hg_id_t) (id))
     ((hg_string_t)(text))((one_t)(inner)))
 
-/* A struct that exists already, with the fields in another order. */
+/* An existing struct, with the fields in another order. */
 typedef struct {
     int64_t last;
     struct {
@@ -32,15 +32,15 @@ typedef struct {
 } existing_t;
 MERCURY_GEN_STRUCT_PROC(existing_t, ((uint8_t) (first))((int64_t) (last)))
 
-/* The sequence may come from a macro, and so may the name. */
+/* Sequence and name may come from macros. */
 #define NAME named_t
 #define FIELDS ((uint8_t) (a))((uint8_t) (b))
 MERCURY_GEN_PROC(NAME, FIELDS)
 
-/* Never called: no warning. */
+/* Unused, which must not cause a warning. */
 MERCURY_GEN_PROC(uncalled_t, ((uint8_t) (a)))
 
-/* Long sequences, of 2-byte fields: a struct of them has no gaps. */
+/* Long sequences of 2-byte fields, so that the struct has no padding. */
 #define FIELD(name) ((uint16_t) (name))
 #define TEN(name) \
     FIELD(name##0) FIELD(name##1) FIELD(name##2) FIELD(name##3) FIELD(name##4) \
@@ -95,7 +95,7 @@ ck_long(hg_proc_cb_t callback, size_t count)
         hg_proc_reset(proc, buf, cut, HG_DECODE);
         ck_assert_int_eq(callback(proc, decoded),
             complete == count ? HG_SUCCESS : HG_OVERFLOW);
-        /* What is cut short is undone. */
+        /* Fields decoded before an error are freed. */
         ck_assert_int_eq(
             hg_proc_get_op(proc), complete == count ? HG_DECODE : HG_FREE);
         for (size_t i = 0; i < count; i++)
@@ -172,7 +172,7 @@ START_TEST(generated_of_mixed_fields_survives_trip)
         memset(&got, 0, sizeof(got));
         hg_proc_reset(proc, buf, cut, HG_DECODE);
         ck_assert_int_eq(hg_proc_mixed_t(proc, &got), HG_OVERFLOW);
-        /* What came before the error has been freed again. */
+        /* Fields decoded before the error were freed. */
         ck_assert_ptr_null(got.name);
         ck_assert_ptr_null(got.text);
         free(buf);
@@ -193,7 +193,7 @@ START_TEST(generated_error_in_the_middle_returned)
 }
 END_TEST
 
-START_TEST(generated_for_existing_struct_in_given_order)
+START_TEST(generated_for_existing_struct_in_its_order)
 {
     existing_t existing = {.last = 2, .ignored = {3}, .first = 1};
     named_t named = {4, 5};
@@ -210,7 +210,7 @@ START_TEST(generated_for_existing_struct_in_given_order)
 }
 END_TEST
 
-/* What MERCURY_REGISTER calls, without a class to register with. */
+/* The expansion of MERCURY_REGISTER, without a class. */
 static struct {
     hg_class_t *hg_class;
     const char *name;
@@ -258,7 +258,7 @@ END_TEST
 
 #if defined(__has_include)
 #if __has_include(<boost/preprocessor.hpp>)
-START_TEST(boost_where_it_is_stays_available)
+START_TEST(boost_headers_stay_usable)
 {
     int BOOST_PP_CAT(some, thing) = BOOST_PP_ADD(20, 22);
 
@@ -301,7 +301,7 @@ static const struct {
     {hg_proc_hg_id_t, &id, 8, 4},
 };
 
-START_TEST(names_other_ones_are_same_procs)
+START_TEST(aliases_are_the_same_procs)
 {
     char buf[64], raw[2] = "x", mem[2] = "y";
     hg_proc_t proc = make(buf, sizeof(buf), HG_ENCODE);
@@ -366,12 +366,12 @@ main(void)
     tcase_add_test(tc, generated_of_one_field_survives_trip);
     tcase_add_test(tc, generated_of_mixed_fields_survives_trip);
     tcase_add_test(tc, generated_error_in_the_middle_returned);
-    tcase_add_test(tc, generated_for_existing_struct_in_given_order);
+    tcase_add_test(tc, generated_for_existing_struct_in_its_order);
     tcase_add_test(tc, register_by_struct_names_procs);
-    tcase_add_test(tc, names_other_ones_are_same_procs);
+    tcase_add_test(tc, aliases_are_the_same_procs);
     tcase_add_test(tc, id_of_more_than_32_bits_invalid);
 #ifdef HAVE_BOOST
-    tcase_add_test(tc, boost_where_it_is_stays_available);
+    tcase_add_test(tc, boost_headers_stay_usable);
 #endif
     suite_add_tcase(suite, tc);
     srunner_run_all(sr, CK_ENV);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Manifests: what is read from one, every reason to refuse one, and whether a
- * plugin says the same. */
+/* Manifests: parsing, every reason to reject one, and comparison with the
+ * plugin. */
 #include "plugin/manifest.h"
 
 #include "fixture.h"
@@ -15,7 +15,7 @@
 
 #define COUNT(array) ((int) (sizeof(array) / sizeof(array)[0]))
 
-/* The parts of a manifest, to replace one at a time. */
+/* The parts of a manifest, to be replaced one at a time. */
 #define ABI "\"abi\": {\"major\": 1, \"minor\": 2, \"min_host_minor\": 0}"
 #define LIBRARY "\"library_path\": \"probe.so\""
 #define PROTOCOLS "\"protocols\": [\"alpha\", \"be;ta\"]"
@@ -53,10 +53,10 @@ END_TEST
 
 static const char *const sufficient[] = {
     PLUGIN(NAME_VERSION ", " LIBRARY ", " ABI ", " PROTOCOLS),
-    /* A later minor of the format, and keys that it has. */
+    /* A later minor version of the format, with new keys. */
     "{\"format\": \"1.12\", \"later\": [1], \"plugin\": {" NAME_VERSION
     ", " LIBRARY ", " ABI ", " PROTOCOLS ", \"later\": {\"x\": null}}}",
-    /* Only what cannot be listed. */
+    /* Errors that cannot be provoked by content alone. */
     PLUGIN(NAME_VERSION ", " LIBRARY ", " ABI
                         ", \"protocols\": [], \"other_protocols\": true"),
 };
@@ -77,7 +77,7 @@ START_TEST(manifest_sufficient_is_read)
 }
 END_TEST
 
-/* A file, and a part of the words that it is refused with. */
+/* A file, and part of the error text. */
 static const struct {
     const char *text;
     const char *reason;
@@ -189,7 +189,7 @@ assert_refused(const char *path, enum talaria_stage stage, na_return_t code,
         strstr(fault.text, reason), "\"%s\" lacks \"%s\"", fault.text, reason);
 }
 
-START_TEST(manifest_broken_is_refused)
+START_TEST(manifest_malformed_is_rejected)
 {
     fixture_begin();
     assert_refused(fixture_write("m.json", broken[_i].text),
@@ -220,7 +220,7 @@ START_TEST(manifest_largest_numbers_are_read)
 }
 END_TEST
 
-START_TEST(manifest_many_protocols_are_refused)
+START_TEST(manifest_with_too_many_protocols_is_rejected)
 {
     char text[8192];
     int length;
@@ -238,7 +238,7 @@ START_TEST(manifest_many_protocols_are_refused)
 }
 END_TEST
 
-START_TEST(manifest_largest_is_read_larger_refused)
+START_TEST(manifest_size_limit)
 {
     static char text[PLUGIN_MANIFEST_MAX + 2];
     struct plugin_fault fault = {.stage = TALARIA_STAGE_OK};
@@ -257,7 +257,7 @@ START_TEST(manifest_largest_is_read_larger_refused)
 }
 END_TEST
 
-START_TEST(manifest_not_a_file_is_refused)
+START_TEST(manifest_not_a_file_is_rejected)
 {
     const char *fifo;
 
@@ -273,14 +273,14 @@ START_TEST(manifest_not_a_file_is_refused)
 }
 END_TEST
 
-START_TEST(manifest_unreadable_is_refused)
+START_TEST(manifest_unreadable_is_rejected)
 {
     const char *path;
 
     fixture_begin();
     path = fixture_write("m.json", complete);
     ck_assert_int_eq(chmod(path, 0), 0);
-    /* Whom permissions do not stop becomes somebody whom they do. */
+    /* Root becomes another user, whom permissions restrict. */
     ck_assert_int_eq(chmod(fixture_path("."), 0755), 0);
     ck_assert_int_eq(chmod(fixture_path(".."), 0755), 0);
     if (geteuid() == 0)
@@ -292,7 +292,7 @@ START_TEST(manifest_unreadable_is_refused)
 }
 END_TEST
 
-START_TEST(manifest_that_others_may_write_is_refused)
+START_TEST(manifest_writable_by_others_is_rejected)
 {
     const char *folder, *path;
 
@@ -312,7 +312,7 @@ START_TEST(manifest_that_others_may_write_is_refused)
 }
 END_TEST
 
-START_TEST(manifest_of_another_user_is_refused)
+START_TEST(manifest_of_another_user_is_rejected)
 {
     const char *folder, *path;
 
@@ -407,7 +407,7 @@ START_TEST(manifest_of_path_not_utf8_is_not_written)
 }
 END_TEST
 
-/* The plugin with one property changed, and what is then wrong. */
+/* The plugin with one property changed, and the expected error. */
 static void
 assert_differs(const struct plugin_manifest *manifest, const na_plugin *plugin,
     enum talaria_stage stage, const char *reason)
@@ -478,15 +478,16 @@ main(void)
     tcase_add_test(tcase, manifest_complete_is_read);
     tcase_add_loop_test(
         tcase, manifest_sufficient_is_read, 0, COUNT(sufficient));
-    tcase_add_loop_test(tcase, manifest_broken_is_refused, 0, COUNT(broken));
+    tcase_add_loop_test(
+        tcase, manifest_malformed_is_rejected, 0, COUNT(broken));
     tcase_add_test(tcase, manifest_largest_numbers_are_read);
-    tcase_add_test(tcase, manifest_many_protocols_are_refused);
-    tcase_add_test(tcase, manifest_largest_is_read_larger_refused);
-    tcase_add_test(tcase, manifest_not_a_file_is_refused);
-    tcase_add_test(tcase, manifest_unreadable_is_refused);
-    tcase_add_test(tcase, manifest_that_others_may_write_is_refused);
+    tcase_add_test(tcase, manifest_with_too_many_protocols_is_rejected);
+    tcase_add_test(tcase, manifest_size_limit);
+    tcase_add_test(tcase, manifest_not_a_file_is_rejected);
+    tcase_add_test(tcase, manifest_unreadable_is_rejected);
+    tcase_add_test(tcase, manifest_writable_by_others_is_rejected);
     if (geteuid() == 0) {
-        tcase_add_test(tcase, manifest_of_another_user_is_refused);
+        tcase_add_test(tcase, manifest_of_another_user_is_rejected);
         tcase_add_test(tcase, manifest_of_root_is_read_by_another);
     } else {
         puts("skipped: files of other users need root to make them");

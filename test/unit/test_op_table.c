@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ids of transfers: each use has its own, and a stale one finds nothing. */
+/* Ids of transfers: each use has its own, and a stale one matches nothing. */
 #include "bulk/op.h"
 
 #include <check.h>
@@ -44,7 +44,7 @@ compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-START_TEST(op_table_each_use_has_an_id_of_its_own)
+START_TEST(op_table_ids_are_unique_per_use)
 {
     hg_op_id_t *ids = calloc((size_t) OPS * USES, sizeof(hg_op_id_t));
 
@@ -78,7 +78,7 @@ START_TEST(op_table_stale_and_forged_ids_find_nothing)
 }
 END_TEST
 
-START_TEST(op_table_slot_of_another_transfer_keeps_counting)
+START_TEST(op_table_slot_reused_keeps_its_generation)
 {
     struct bulk_op *last = &ops[OPS - 1];
     hg_op_id_t stale = bulk_op_table_begin(last);
@@ -95,7 +95,7 @@ END_TEST
 #define ROUNDS 4000
 
 static struct {
-    _Atomic uintptr_t id; /* of the transfer that is under way */
+    _Atomic uintptr_t id; /* id of the active transfer */
     _Atomic bool stop;
 } raced;
 
@@ -116,9 +116,9 @@ cancel_raced(void *arg)
     return NULL;
 }
 
-/* What is ended is its owner's alone: ThreadSanitizer would see a cancel that is
- * at it still. */
-START_TEST(op_table_end_waits_for_a_cancel)
+/* After the end the owner has sole access: ThreadSanitizer would report a
+ * cancel that still uses it. */
+START_TEST(op_table_end_waits_for_a_running_cancel)
 {
     struct bulk_op *op = &ops[0];
     pthread_t canceler;
@@ -147,10 +147,10 @@ main(void)
     int failed;
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, op_table_each_use_has_an_id_of_its_own);
+    tcase_add_test(tcase, op_table_ids_are_unique_per_use);
     tcase_add_test(tcase, op_table_stale_and_forged_ids_find_nothing);
-    tcase_add_test(tcase, op_table_slot_of_another_transfer_keeps_counting);
-    tcase_add_test(tcase, op_table_end_waits_for_a_cancel);
+    tcase_add_test(tcase, op_table_slot_reused_keeps_its_generation);
+    tcase_add_test(tcase, op_table_end_waits_for_a_running_cancel);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The copy of a plugin's table of operations: what it has, what it lacks, and
+/* The copy of a plugin's operations table: present and missing entries, and
  * tables of other lengths. */
 #include "na/class.h"
 
@@ -55,14 +55,14 @@ static const struct {
 
 #define COUNT (sizeof entries / sizeof entries[0])
 
-/* Never called: it stands for what the plugin has. */
+/* Never called: placeholders for a plugin's functions. */
 static void
 plugin_func(void)
 {
     abort();
 }
 
-/* The address of a function as it stands in a table. */
+/* The address of a function as stored in a table. */
 static any_func
 entry_at(const void *table, size_t i)
 {
@@ -139,7 +139,7 @@ START_TEST(ops_several_missing_names_first)
 }
 END_TEST
 
-START_TEST(ops_stubs_say_not_supported)
+START_TEST(ops_stubs_return_not_supported)
 {
     na_plugin_ops plugin_ops = full_table(), ops;
     na_plugin_addr *addr = NULL;
@@ -174,13 +174,13 @@ START_TEST(ops_stubs_say_not_supported)
     ck_assert_int_eq(ops.get(NULL, NULL, NULL, 0, NULL, 0, 0, NULL, 0, 0),
         NA_PLUGIN_E_OPNOTSUPPORTED);
     ck_assert_ptr_null(ops.extension(NULL, NA_PLUGIN_WAIT_ID));
-    /* On an error outputs are untouched. */
+    /* On an error, outputs are untouched. */
     ck_assert(!addr && !mem && size == 5);
 }
 END_TEST
 
-/* A table that ends before entry i, in a block of exactly its size; entries
- * that it has only in part don't count. */
+/* A table that ends before entry i, in an allocation of exactly its size;
+ * partial entries do not count. */
 static void
 copy_short(size_t i, size_t part)
 {
@@ -218,7 +218,7 @@ START_TEST(ops_short_table_is_filled_up)
 }
 END_TEST
 
-START_TEST(ops_long_table_is_cut)
+START_TEST(ops_long_table_is_truncated)
 {
     struct {
         na_plugin_ops ops;
@@ -253,9 +253,9 @@ main(void)
     tcase_add_test(tcase, ops_full_table_is_copied);
     tcase_add_loop_test(tcase, ops_missing_entry_is_stub_or_named, 0, COUNT);
     tcase_add_test(tcase, ops_several_missing_names_first);
-    tcase_add_test(tcase, ops_stubs_say_not_supported);
+    tcase_add_test(tcase, ops_stubs_return_not_supported);
     tcase_add_loop_test(tcase, ops_short_table_is_filled_up, 0, COUNT);
-    tcase_add_test(tcase, ops_long_table_is_cut);
+    tcase_add_test(tcase, ops_long_table_is_truncated);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

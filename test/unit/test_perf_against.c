@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers' benchmarks: how a command is split, who measures what, and values out
- * of what the tools have printed. */
+/* Benchmarks of other libraries: splitting their commands, what each can
+ * measure, and parsing their output. */
 #include "perf/against_parse.h"
 #include "perf/against_process.h"
 
@@ -14,7 +14,7 @@
 
 static const struct {
     const char *command;
-    const char *words; /* each with a bar behind it; NULL: refused */
+    const char *words; /* each followed by a bar; NULL: rejected */
 } commands[] = {
     {"fi_pingpong", "fi_pingpong|"},
     {"  fi_pingpong  -e\trdm\n", "fi_pingpong|-e|rdm|"},
@@ -47,7 +47,7 @@ START_TEST(words_split_is_as_expected)
 }
 END_TEST
 
-START_TEST(peer_is_known_by_the_end_of_its_name)
+START_TEST(peer_is_identified_by_the_end_of_its_name)
 {
     enum perf_peer peer;
 
@@ -62,8 +62,8 @@ START_TEST(peer_is_known_by_the_end_of_its_name)
 }
 END_TEST
 
-/* Who measures lat, rate, bw_read, bw_write, in this order; and how many
- * operations a duration stands for. */
+/* Which peers measure lat, rate, bw_read, bw_write, in this order; and how many
+ * operations a duration is converted to. */
 static const struct {
     const char *command;
     bool measures[PERF_TESTS];
@@ -84,7 +84,7 @@ static const struct {
     {"hg_bw_write", {false, false, false, true}, 1},
 };
 
-START_TEST(peer_measures_what_it_can)
+START_TEST(peer_supports_its_measures)
 {
     enum perf_peer peer;
     char **words;
@@ -129,7 +129,7 @@ END_TEST
              "# Size          \"Bandwidth (" unit                              \
              ")\"              \"Time (us)\"\n"
 
-/* What the tools print; 0: there is no value in it. */
+/* Output of the tools and the value in it; 0: none. */
 static const struct {
     enum perf_peer peer;
     int trips;
@@ -174,8 +174,8 @@ static const struct {
         UCX_HEAD "10000,6.171,17.892,17.892,3493.12,3493.12,55890,55890\n"},
     {PERF_UCX_PERFTEST, 0, PERF_BW_WRITE, 65536, 3493.12 * 1048576,
         UCX_HEAD "10000,6.171,17.892,17.892,3493.12,3493.12,55890,55890\n"},
-    /* The last line is of all; those before are in between, and may have their
-     * thread in front. */
+    /* The last line is the result; earlier lines are intermediate, and may
+     * start with a thread id. */
     {PERF_UCX_PERFTEST, 2, PERF_LAT, 64, 1058482,
         UCX_HEAD "[thread 0]199093,7.100,178.090,527.311,0.34,0.12,5615,1896\n"
                  "[thread 0]199924,7.471,601.665,527.620,0.10,0.12,1662,1895\n"
@@ -208,7 +208,7 @@ static const struct {
         HG_RATE_HEAD
         "0                           1018329                     0.98\n"
         "1                            577034                     1.73\n"},
-    /* With 32 in flight each lasts 32 times as long. */
+    /* With 32 in flight each one takes 32 times as long. */
     {PERF_HG_RATE, 1, PERF_LAT, 64, 17600,
         "# Loop 1000 times from size 64 to 64 byte(s) with 32 handle(s) "
         "in-flight\n# Size               \"Rate (ops/s)\"              "
@@ -233,7 +233,7 @@ static const struct {
                            "    17.47\n"},
 };
 
-START_TEST(peer_output_has_its_value)
+START_TEST(peer_output_is_parsed)
 {
     double value = 0;
     bool good = perf_peer_parse(outputs[_i].peer, outputs[_i].trips,
@@ -246,8 +246,8 @@ START_TEST(peer_output_has_its_value)
 }
 END_TEST
 
-/* Whatever is printed, all that is read is in it. */
-START_TEST(peer_output_of_long_lines_is_read_safely)
+/* The value is found in any line of the output. */
+START_TEST(peer_output_of_long_lines_is_parsed)
 {
     size_t length = 100000;
     char *output = malloc(length + 1);
@@ -267,7 +267,7 @@ START_TEST(peer_output_of_long_lines_is_read_safely)
 }
 END_TEST
 
-START_TEST(port_listens_once_somebody_does)
+START_TEST(port_listens_is_true_once_bound)
 {
     uint16_t port = perf_port_choose();
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -298,13 +298,13 @@ main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, words_split_is_as_expected, 0,
         sizeof commands / sizeof commands[0]);
-    tcase_add_test(tcase, peer_is_known_by_the_end_of_its_name);
-    tcase_add_loop_test(tcase, peer_measures_what_it_can, 0,
+    tcase_add_test(tcase, peer_is_identified_by_the_end_of_its_name);
+    tcase_add_loop_test(tcase, peer_supports_its_measures, 0,
         sizeof abilities / sizeof abilities[0]);
-    tcase_add_loop_test(tcase, peer_output_has_its_value, 0,
-        sizeof outputs / sizeof outputs[0]);
-    tcase_add_test(tcase, peer_output_of_long_lines_is_read_safely);
-    tcase_add_test(tcase, port_listens_once_somebody_does);
+    tcase_add_loop_test(
+        tcase, peer_output_is_parsed, 0, sizeof outputs / sizeof outputs[0]);
+    tcase_add_test(tcase, peer_output_of_long_lines_is_parsed);
+    tcase_add_test(tcase, port_listens_is_true_once_bound);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine of talaria perf is made of: sizes as users write them, plans
- * and their limits, histograms, patterns. */
+/* Parts of talaria perf: sizes as users write them, plans and their limits,
+ * histograms, patterns. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static const struct perf_plan good_plan = {.level = PERF_BULK,
     .clients = 2,
     .size_max = 1 << 20};
 
-START_TEST(plan_within_limits_is_right)
+START_TEST(plan_within_limits_is_valid)
 {
     struct perf_plan plan = good_plan;
 
@@ -83,8 +83,8 @@ START_TEST(plan_within_limits_is_right)
 }
 END_TEST
 
-/* One field after the other beyond its limit; products that would wrap. */
-START_TEST(plan_beyond_a_limit_is_wrong)
+/* Each field beyond its limit; products that would overflow. */
+START_TEST(plan_beyond_a_limit_is_invalid)
 {
     static const uint32_t beyond[] = {
         0, 5000, 65537, UINT32_MAX / 2 + 1, UINT32_MAX};
@@ -117,17 +117,18 @@ START_TEST(plan_beyond_a_limit_is_wrong)
 }
 END_TEST
 
-/* Every buffer that an accepted plan makes the target allocate counts. */
+/* Every buffer that a plan makes the target allocate is counted. */
 START_TEST(plan_memory_counts_all_buffers)
 {
     struct perf_plan plan = good_plan;
 
-    /* A slot for each operation, and one message for each thread. */
+    /* A slot per operation, and a message per thread. */
     ck_assert_uint_eq(
         perf_plan_memory(&plan), (UINT64_C(1) << 20) * (2 * 2 * 4 * 2 + 4));
     plan.level = PERF_RPC;
     ck_assert_uint_eq(perf_plan_memory(&plan), (UINT64_C(1) << 20) * 4);
-    /* Nine receives in each of two contexts of two classes, in and out. */
+    /* Nine receives in each of two contexts of two classes, input and
+     * output. */
     plan.level = PERF_NA;
     plan.bandwidth = false;
     ck_assert_uint_eq(
@@ -149,7 +150,7 @@ START_TEST(plan_fits_up_to_limits)
 }
 END_TEST
 
-/* Slots of any size lie within what was allocated for the largest. */
+/* Slots of any size fit into what was allocated for the largest. */
 START_TEST(plan_stride_grows_with_size)
 {
     for (uint64_t size = 0; size < 20000; size++) {
@@ -160,7 +161,7 @@ START_TEST(plan_stride_grows_with_size)
 }
 END_TEST
 
-START_TEST(histogram_bucket_is_narrow_and_in_order)
+START_TEST(histogram_buckets_are_narrow_and_in_order)
 {
     uint32_t last = 0;
 
@@ -176,7 +177,7 @@ START_TEST(histogram_bucket_is_narrow_and_in_order)
 }
 END_TEST
 
-START_TEST(histogram_quantiles_are_right_to_a_hundredth)
+START_TEST(histogram_quantiles_are_within_one_percent)
 {
     struct perf_histogram *one = calloc(2, sizeof *one), *two = one + 1;
     double quantiles[PERF_QUANTILES];
@@ -260,13 +261,13 @@ main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, sizes_number_reads_suffixes_within_bounds);
     tcase_add_test(tcase, sizes_list_reads_ranges);
-    tcase_add_test(tcase, plan_within_limits_is_right);
-    tcase_add_test(tcase, plan_beyond_a_limit_is_wrong);
+    tcase_add_test(tcase, plan_within_limits_is_valid);
+    tcase_add_test(tcase, plan_beyond_a_limit_is_invalid);
     tcase_add_test(tcase, plan_memory_counts_all_buffers);
     tcase_add_test(tcase, plan_fits_up_to_limits);
     tcase_add_test(tcase, plan_stride_grows_with_size);
-    tcase_add_test(tcase, histogram_bucket_is_narrow_and_in_order);
-    tcase_add_test(tcase, histogram_quantiles_are_right_to_a_hundredth);
+    tcase_add_test(tcase, histogram_buckets_are_narrow_and_in_order);
+    tcase_add_test(tcase, histogram_quantiles_are_within_one_percent);
     tcase_add_test(tcase, histogram_of_one_value_has_it_as_quantiles);
     tcase_add_test(tcase, pattern_check_finds_any_byte);
     tcase_add_test(tcase, pattern_of_another_key_is_another);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results: what rounds come to, JSON there and back, files that are not what
- * they should be; and the gauge. */
+/* Results: summaries of rounds, JSON round trips, malformed files; and the
+ * gauge. */
 #include "perf/gauge.h"
 #include "perf/result.h"
 
@@ -29,7 +29,7 @@ make_round(double value, double gauge)
     return round;
 }
 
-/* A result with a point of so many rounds: 101, 102, … */
+/* A result with one point of so many rounds: 101, 102, … */
 static void
 make_result(struct perf_result *result, enum perf_test test, size_t rounds)
 {
@@ -59,7 +59,7 @@ make_result(struct perf_result *result, enum perf_test test, size_t rounds)
     }
 }
 
-START_TEST(result_summary_is_of_its_rounds)
+START_TEST(result_summary_matches_its_rounds)
 {
     struct perf_result result;
     struct perf_summary summary;
@@ -104,7 +104,7 @@ START_TEST(result_slow_rounds_do_not_count)
     ck_assert_uint_eq(summary.rounds, 10);
     ck_assert_uint_eq(summary.slow, 1);
     ck_assert_double_eq(summary.max, 109);
-    /* Where all are, all count. */
+    /* If all rounds are slow, all count. */
     for (size_t i = 0; i < result.points[0].count; i++)
         result.points[0].rounds[i].slow = true;
     perf_point_summarize(&result.points[0], &summary);
@@ -115,7 +115,7 @@ START_TEST(result_slow_rounds_do_not_count)
 }
 END_TEST
 
-START_TEST(result_summary_of_nothing_is_none)
+START_TEST(result_summary_of_no_rounds_is_empty)
 {
     struct perf_point point = {.test = PERF_LAT};
     struct perf_summary summary;
@@ -128,7 +128,7 @@ START_TEST(result_summary_of_nothing_is_none)
 }
 END_TEST
 
-/* The text of a result; free it. */
+/* The text of a result; the caller frees it. */
 static char *
 print(const struct perf_result *result)
 {
@@ -142,7 +142,7 @@ print(const struct perf_result *result)
     return text;
 }
 
-/* Reads a text by way of a file. */
+/* Reads a text through a file. */
 static bool
 read_text(const char *text, struct perf_result *result_p)
 {
@@ -187,13 +187,13 @@ START_TEST(result_json_read_back_is_the_same)
 }
 END_TEST
 
-/* One place of a good text and what stands there instead. */
+/* Part of a valid text and its replacement. */
 static const struct {
     const char *from;
     const char *to;
     bool good;
 } changes[] = {
-    /* Unknown fields and newer minor versions are none of our business. */
+    /* Unknown fields and newer minor versions are ignored. */
     {"\"format\": \"1.1\"", "\"format\": \"1.27\", \"more\": [1]", true},
     {"\"format\": \"1.1\"", "\"format\": \"2.0\"", false},
     {"\"format\": \"1.1\"", "\"format\": \"10.0\"", false},
@@ -248,7 +248,7 @@ static const struct {
     {"\"rounds\": [", "\"rounds\": [null,", false},
 };
 
-START_TEST(result_json_changed_is_read_or_refused)
+START_TEST(result_json_changed_is_read_or_rejected)
 {
     struct perf_result result, again;
     char *text, *place, *changed;
@@ -256,7 +256,8 @@ START_TEST(result_json_changed_is_read_or_refused)
     make_result(&result, PERF_LAT, 7);
     text = print(&result);
     perf_result_finish(&result);
-    /* The last place: a summary has some of the names before its rounds. */
+    /* The last match: a summary contains some of the names before its
+     * rounds. */
     place = NULL;
     for (char *next = text; (next = strstr(next, changes[_i].from)); next++)
         place = next;
@@ -273,8 +274,8 @@ START_TEST(result_json_changed_is_read_or_refused)
 }
 END_TEST
 
-/* Whatever a good file is cut to, it is no result. */
-START_TEST(result_json_cut_is_refused)
+/* Every truncation of a valid file is rejected. */
+START_TEST(result_json_truncated_is_rejected)
 {
     struct perf_result result, again;
     char *text;
@@ -291,13 +292,13 @@ START_TEST(result_json_cut_is_refused)
 }
 END_TEST
 
-START_TEST(result_json_of_no_file_is_refused)
+START_TEST(result_json_of_unreadable_file_is_rejected)
 {
     struct perf_result result;
 
     ck_assert(!perf_read_json("/nonexistent/file", &result));
     ck_assert(!perf_read_json("/tmp", &result));
-    /* Endless. */
+    /* A device that never ends. */
     ck_assert(!perf_read_json("/dev/zero", &result));
     ck_assert(!read_text("", &result));
     ck_assert(!read_text("[]", &result));
@@ -305,7 +306,7 @@ START_TEST(result_json_of_no_file_is_refused)
 }
 END_TEST
 
-START_TEST(gauge_measures_and_leaves_the_thread_where_it_was)
+START_TEST(gauge_measures_and_restores_thread_affinity)
 {
     cpu_set_t before, after;
     struct perf_gauge *gauge;
@@ -317,7 +318,7 @@ START_TEST(gauge_measures_and_leaves_the_thread_where_it_was)
         ck_assert_ptr_nonnull(gauge);
     for (int i = 0; gauge && i < 3; i++) {
         value = perf_gauge_measure(gauge);
-        /* Light takes so long for a centimetre. */
+        /* Less than light needs for a centimetre. */
         ck_assert_double_gt(value, 0.03);
     }
     ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
@@ -328,7 +329,7 @@ START_TEST(gauge_measures_and_leaves_the_thread_where_it_was)
 }
 END_TEST
 
-/* The one child of this process. */
+/* The only child of this process. */
 static pid_t
 only_child(void)
 {
@@ -355,12 +356,12 @@ START_TEST(gauge_whose_helper_is_stopped_or_killed_does_not_hang)
         return;
     helper = only_child();
     ck_assert_int_gt(helper, 0);
-    /* One that is not let run is a slow machine, */
+    /* A stopped helper counts as a slow machine, */
     kill(helper, SIGSTOP);
     ck_assert_double_gt(perf_gauge_measure(gauge), 1e6);
     kill(helper, SIGCONT);
     ck_assert(!isnan(perf_gauge_measure(gauge)));
-    /* one that is gone is none. */
+    /* a dead one gives no value. */
     kill(helper, SIGKILL);
     ck_assert_double_nan(perf_gauge_measure(gauge));
     ck_assert_double_nan(perf_gauge_measure(gauge));
@@ -378,16 +379,16 @@ main(void)
     int failed;
 
     suite_add_tcase(suite, tcase);
-    tcase_add_test(tcase, result_summary_is_of_its_rounds);
+    tcase_add_test(tcase, result_summary_matches_its_rounds);
     tcase_add_test(tcase, result_slow_rounds_do_not_count);
-    tcase_add_test(tcase, result_summary_of_nothing_is_none);
+    tcase_add_test(tcase, result_summary_of_no_rounds_is_empty);
     tcase_add_loop_test(
         tcase, result_json_read_back_is_the_same, 0, PERF_TESTS);
-    tcase_add_loop_test(tcase, result_json_changed_is_read_or_refused, 0,
+    tcase_add_loop_test(tcase, result_json_changed_is_read_or_rejected, 0,
         sizeof changes / sizeof changes[0]);
-    tcase_add_test(tcase, result_json_cut_is_refused);
-    tcase_add_test(tcase, result_json_of_no_file_is_refused);
-    tcase_add_test(tcase, gauge_measures_and_leaves_the_thread_where_it_was);
+    tcase_add_test(tcase, result_json_truncated_is_rejected);
+    tcase_add_test(tcase, result_json_of_unreadable_file_is_rejected);
+    tcase_add_test(tcase, gauge_measures_and_restores_thread_affinity);
     tcase_add_test(
         tcase, gauge_whose_helper_is_stopped_or_killed_does_not_hang);
     srunner_run_all(runner, CK_ENV);

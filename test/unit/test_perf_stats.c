@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Medians, their intervals against the tables of the sign test, ratios against
- * those of Mann and Whitney's. */
+/* Medians and their intervals against tables of the sign test, ratios against
+ * tables of the Mann-Whitney test. */
 #include "perf/stats.h"
 
 #include <check.h>
@@ -33,15 +33,15 @@ START_TEST(stats_quantile_is_between_values)
 }
 END_TEST
 
-/* The k-th value from either end, of so many: critical values of the two-sided
- * sign test at 5 %, and one more. */
+/* Rank from either end, by the number of values: critical values of the
+ * two-sided sign test at 5 %, plus one. */
 static const struct {
     size_t count;
     size_t k;
 } signs[] = {{6, 1}, {7, 1}, {8, 1}, {9, 2}, {11, 2}, {12, 3}, {15, 4}, {17, 5},
     {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}};
 
-START_TEST(stats_median_interval_is_the_sign_tests)
+START_TEST(stats_median_interval_matches_sign_test)
 {
     size_t count = signs[_i].count, k = signs[_i].k;
     struct perf_estimate estimate;
@@ -70,8 +70,8 @@ START_TEST(stats_median_of_few_has_no_interval)
 }
 END_TEST
 
-/* How many of the quotients lie on either side of the interval: critical values
- * of U, two-sided at 5 %; -1: there is no interval. */
+/* Number of quotients on either side of the interval: critical values of U,
+ * two-sided at 5 %; -1: no interval. */
 static const struct {
     size_t a;
     size_t b;
@@ -80,7 +80,7 @@ static const struct {
     {5, 5, 2}, {5, 20, 20}, {8, 8, 13}, {10, 10, 23}, {15, 15, 64},
     {20, 20, 127}};
 
-START_TEST(stats_ratio_interval_is_mann_and_whitneys)
+START_TEST(stats_ratio_interval_matches_mann_whitney)
 {
     size_t count_a = ranks[_i].a, count_b = ranks[_i].b, below = 0;
     double a[20], b[20];
@@ -97,7 +97,7 @@ START_TEST(stats_ratio_interval_is_mann_and_whitneys)
         return;
     for (size_t i = 0; i < count_a; i++) {
         for (size_t j = 0; j < count_b; j++) {
-            /* Rounded as the interval is: the x87 unit has more digits. */
+            /* Rounded like the interval: the x87 unit has more digits. */
             volatile double quotient = b[j] / a[i];
 
             below += quotient < estimate.low;
@@ -107,7 +107,7 @@ START_TEST(stats_ratio_interval_is_mann_and_whitneys)
 }
 END_TEST
 
-START_TEST(stats_ratio_the_other_way_is_its_inverse)
+START_TEST(stats_ratio_reversed_is_its_inverse)
 {
     static const double a[] = {100, 103, 98, 101, 120, 99};
     static const double b[] = {150, 149, 155, 190, 151, 148, 152};
@@ -122,7 +122,7 @@ START_TEST(stats_ratio_the_other_way_is_its_inverse)
 }
 END_TEST
 
-/* The normal approximation goes on where counting ends. */
+/* The normal approximation continues where the exact count ends. */
 START_TEST(stats_ratio_of_many_is_continuous)
 {
     double values[44];
@@ -142,7 +142,7 @@ START_TEST(stats_ratio_of_many_is_continuous)
 }
 END_TEST
 
-START_TEST(stats_ratio_of_nothing_or_zero_is_none)
+START_TEST(stats_ratio_of_nothing_or_zero_is_undefined)
 {
     static const double good[] = {1, 2, 3, 4, 5, 6};
     static const double zero[] = {1, 2, 0, 4, 5, 6};
@@ -165,14 +165,14 @@ main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, stats_sort_with_nan_counts_numbers);
     tcase_add_test(tcase, stats_quantile_is_between_values);
-    tcase_add_loop_test(tcase, stats_median_interval_is_the_sign_tests, 0,
+    tcase_add_loop_test(tcase, stats_median_interval_matches_sign_test, 0,
         sizeof signs / sizeof signs[0]);
     tcase_add_test(tcase, stats_median_of_few_has_no_interval);
-    tcase_add_loop_test(tcase, stats_ratio_interval_is_mann_and_whitneys, 0,
+    tcase_add_loop_test(tcase, stats_ratio_interval_matches_mann_whitney, 0,
         sizeof ranks / sizeof ranks[0]);
-    tcase_add_test(tcase, stats_ratio_the_other_way_is_its_inverse);
+    tcase_add_test(tcase, stats_ratio_reversed_is_its_inverse);
     tcase_add_test(tcase, stats_ratio_of_many_is_continuous);
-    tcase_add_test(tcase, stats_ratio_of_nothing_or_zero_is_none);
+    tcase_add_test(tcase, stats_ratio_of_nothing_or_zero_is_undefined);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The folders that are searched without anybody's asking. Those of the machine
- * are made to lie in the folder of a test. */
+/* The default search folders. The machine's are redirected into the test's
+ * folder. */
 #include "talaria.h"
 
 #include "fixture.h"
@@ -42,7 +42,7 @@ begin(void)
     ck_assert_int_eq(chmod(fixture_path(".."), 0755), 0);
 }
 
-/* As a user whom permissions stop. */
+/* Runs as a user restricted by permissions. */
 static struct talaria_plugin_list *
 list_unprivileged(void)
 {
@@ -77,7 +77,7 @@ START_TEST(default_folders_are_searched_in_order)
 }
 END_TEST
 
-START_TEST(default_folder_that_is_not_there_is_no_fault)
+START_TEST(default_folder_missing_is_not_an_error)
 {
     struct talaria_plugin_list *list;
 
@@ -93,7 +93,7 @@ END_TEST
 /* The folder itself, and one above it. */
 static const char *const closed[] = {"etc/talaria/plugins.d", "etc/talaria"};
 
-START_TEST(default_folder_that_is_unreadable_is_refused)
+START_TEST(default_folder_unreadable_is_rejected)
 {
     struct talaria_plugin_list *list;
     const struct talaria_plugin_entry *entry;
@@ -113,7 +113,7 @@ START_TEST(default_folder_that_is_unreadable_is_refused)
     ck_assert_ptr_nonnull(strstr(entry->text, "denied"));
     talaria_plugin_list_free(list);
 
-    /* Who wants a plugin of it is told. */
+    /* A program that asks for a plugin in it gets the reason. */
     ck_assert_int_eq(plugin_info_parse("none+p", &info), NA_SUCCESS);
     if (getuid() == 0)
         ck_assert_int_eq(seteuid(4321), 0);
@@ -139,9 +139,8 @@ main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_test(tcase, default_folders_are_searched_in_order);
-    tcase_add_test(tcase, default_folder_that_is_not_there_is_no_fault);
-    tcase_add_loop_test(
-        tcase, default_folder_that_is_unreadable_is_refused, 0, 2);
+    tcase_add_test(tcase, default_folder_missing_is_not_an_error);
+    tcase_add_loop_test(tcase, default_folder_unreadable_is_rejected, 0, 2);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

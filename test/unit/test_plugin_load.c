@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared objects: each way to be no plugin of this core, what is unloaded
- * again, what stays, and plugins that the program registers. */
+/* Shared objects: every reason to reject one, unloading, and plugins registered
+ * by the program. */
 #include "plugin/load.h"
 
 #include "fixture.h"
@@ -19,7 +19,7 @@
 
 extern const na_plugin na_plugin_v1_probe; /* named built_in */
 
-/* A variant of the test plugin, and why it is refused. */
+/* A variant of the test plugin, and why it is rejected. */
 static const struct {
     const char *variant;
     enum talaria_stage stage;
@@ -60,7 +60,7 @@ is_mapped(const char *path)
     return object != NULL;
 }
 
-START_TEST(load_refused_variant_is_unloaded)
+START_TEST(load_rejected_variant_is_unloaded)
 {
     struct plugin_manifest *manifest = NULL;
     struct plugin_fault fault = {.stage = TALARIA_STAGE_OK};
@@ -79,7 +79,7 @@ START_TEST(load_refused_variant_is_unloaded)
 }
 END_TEST
 
-START_TEST(load_no_object_is_refused)
+START_TEST(load_of_no_shared_object_is_rejected)
 {
     struct plugin_manifest *manifest;
     struct plugin_fault fault = {.stage = TALARIA_STAGE_OK};
@@ -94,7 +94,7 @@ START_TEST(load_no_object_is_refused)
 }
 END_TEST
 
-/* Nothing of the variant may be called, or it aborts. */
+/* The variant aborts if any of its functions is called. */
 START_TEST(load_describe_calls_nothing_and_unloads)
 {
     struct plugin_fault fault = {.stage = TALARIA_STAGE_OK};
@@ -118,8 +118,8 @@ START_TEST(load_describe_calls_nothing_and_unloads)
 }
 END_TEST
 
-/* A table that a later minor has appended to, and a flag that it has. */
-START_TEST(load_grown_table_is_accepted)
+/* A table extended by a later minor version, and a new flag. */
+START_TEST(load_extended_table_is_accepted)
 {
     struct plugin_fault fault = {.stage = TALARIA_STAGE_OK};
     struct plugin_manifest *manifest;
@@ -134,7 +134,7 @@ START_TEST(load_grown_table_is_accepted)
 }
 END_TEST
 
-/* The manifest that a variant has. */
+/* The manifest of a variant. */
 static struct plugin_manifest *
 described(const char *path)
 {
@@ -179,7 +179,7 @@ START_TEST(load_accepted_stays_and_is_shared)
 }
 END_TEST
 
-START_TEST(load_other_than_manifest_is_unloaded)
+START_TEST(load_of_plugin_unlike_its_manifest_is_unloaded)
 {
     struct plugin_fault fault = {.stage = TALARIA_STAGE_OK};
     struct plugin_manifest *manifest;
@@ -199,9 +199,9 @@ START_TEST(load_other_than_manifest_is_unloaded)
 }
 END_TEST
 
-/* Files that are replaced under a running program do not keep it from opening
- * a second class; another plugin's name in the manifest does. */
-START_TEST(load_manifest_replaced_meanwhile_is_shared)
+/* A program may open a second class after the plugin's files were replaced,
+ * unless the manifest now names another plugin. */
+START_TEST(load_with_replaced_manifest_uses_loaded_plugin)
 {
     struct plugin_fault fault = {.stage = TALARIA_STAGE_OK};
     struct plugin_manifest *manifest;
@@ -247,7 +247,7 @@ load_many(void *arg)
     return NULL;
 }
 
-START_TEST(load_by_many_threads_is_one)
+START_TEST(load_by_many_threads_happens_once)
 {
     struct loader loaders[4] = {{NULL, NULL, NULL}};
     pthread_t threads[4];
@@ -297,7 +297,7 @@ START_TEST(describe_plugin_gives_its_manifest)
 }
 END_TEST
 
-START_TEST(describe_no_plugin_says_why)
+START_TEST(describe_of_no_plugin_gives_reason)
 {
     char *json = NULL;
 
@@ -320,7 +320,7 @@ START_TEST(describe_no_plugin_says_why)
 }
 END_TEST
 
-START_TEST(register_bad_plugin_is_refused)
+START_TEST(register_invalid_plugin_is_rejected)
 {
     na_plugin bad = na_plugin_v1_probe;
 
@@ -333,7 +333,7 @@ START_TEST(register_bad_plugin_is_refused)
 }
 END_TEST
 
-START_TEST(register_misaligned_plugin_is_refused)
+START_TEST(register_misaligned_plugin_is_rejected)
 {
     static char memory[sizeof(na_plugin) + 16];
     char *misaligned = memory + 1;
@@ -347,7 +347,7 @@ START_TEST(register_misaligned_plugin_is_refused)
 }
 END_TEST
 
-START_TEST(register_many_protocols_is_refused)
+START_TEST(register_too_many_protocols_is_rejected)
 {
     static const char *protocols[PLUGIN_PROTOCOLS_MAX + 2];
     na_plugin many = na_plugin_v1_probe;
@@ -364,7 +364,7 @@ START_TEST(register_many_protocols_is_refused)
 }
 END_TEST
 
-START_TEST(register_twice_exists_until_cleanup)
+START_TEST(register_twice_is_exist_until_cleanup)
 {
     fixture_begin();
     ck_assert_int_eq(talaria_plugin_register(&na_plugin_v1_probe), NA_SUCCESS);
@@ -387,20 +387,20 @@ main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_loop_test(
-        tcase, load_refused_variant_is_unloaded, 0, COUNT(refused));
-    tcase_add_test(tcase, load_no_object_is_refused);
+        tcase, load_rejected_variant_is_unloaded, 0, COUNT(refused));
+    tcase_add_test(tcase, load_of_no_shared_object_is_rejected);
     tcase_add_test(tcase, load_describe_calls_nothing_and_unloads);
-    tcase_add_test(tcase, load_grown_table_is_accepted);
+    tcase_add_test(tcase, load_extended_table_is_accepted);
     tcase_add_test(tcase, load_accepted_stays_and_is_shared);
-    tcase_add_test(tcase, load_other_than_manifest_is_unloaded);
-    tcase_add_test(tcase, load_manifest_replaced_meanwhile_is_shared);
-    tcase_add_test(tcase, load_by_many_threads_is_one);
+    tcase_add_test(tcase, load_of_plugin_unlike_its_manifest_is_unloaded);
+    tcase_add_test(tcase, load_with_replaced_manifest_uses_loaded_plugin);
+    tcase_add_test(tcase, load_by_many_threads_happens_once);
     tcase_add_test(tcase, describe_plugin_gives_its_manifest);
-    tcase_add_test(tcase, describe_no_plugin_says_why);
-    tcase_add_test(tcase, register_bad_plugin_is_refused);
-    tcase_add_test(tcase, register_misaligned_plugin_is_refused);
-    tcase_add_test(tcase, register_many_protocols_is_refused);
-    tcase_add_test(tcase, register_twice_exists_until_cleanup);
+    tcase_add_test(tcase, describe_of_no_plugin_gives_reason);
+    tcase_add_test(tcase, register_invalid_plugin_is_rejected);
+    tcase_add_test(tcase, register_misaligned_plugin_is_rejected);
+    tcase_add_test(tcase, register_too_many_protocols_is_rejected);
+    tcase_add_test(tcase, register_twice_is_exist_until_cleanup);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

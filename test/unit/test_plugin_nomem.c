@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finding and loading plugins when memory runs out: each allocation in turn
- * fails, and everything either succeeds or says NOMEM, and leaves nothing.
- * Linked so that the core's allocations come by here (--wrap); those inside of
- * jansson, whose parser does not survive them, do not.
+ * fails, and each step succeeds or returns NOMEM, and leaks nothing. Linked
+ * with --wrap, so that only the core's allocations fail; those of jansson do
+ * not, since its parser does not survive that.
  */
 #include "plugin/resolve.h"
 
@@ -219,7 +219,7 @@ START_TEST(nomem_anywhere_is_reported)
         "3.json", "other.so", "other", "[\"beta\", \"gamma\"]", 20);
     setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
 
-    /* libcheck allocates too: it is called when all succeed. */
+    /* libcheck allocates too: assert only while no allocation fails. */
     do {
         scarce_countdown = n++;
         ret = runs[_i]();
@@ -228,7 +228,7 @@ START_TEST(nomem_anywhere_is_reported)
         ck_assert_msg(ret == NA_SUCCESS || ret == NA_NOMEM,
             "allocation %ld of run %d: %d, %s", n, _i, (int) ret,
             fixture_log());
-        /* A report may lose an entry, and the rest of it go on. */
+        /* A report may lack one entry and have the following ones. */
         ck_assert(ret == NA_SUCCESS || left < 0);
         plugin_cleanup();
         fixture_log_clear();

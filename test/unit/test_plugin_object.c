@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that are no whole shared object for this process: each is refused with
- * words before the loader touches it. */
+/* Files that are not a complete shared object for this process: each is
+ * rejected with a reason before dlopen. */
 #include "object/object.h"
 
 #include "fixture.h"
@@ -18,7 +18,7 @@
 
 #define COUNT(array) ((int) (sizeof(array) / sizeof(array)[0]))
 
-/* A copy of the good plugin that a test changes. */
+/* A copy of the valid plugin that a case changes. */
 static char *bytes;
 static size_t length;
 static ElfW(Ehdr) header;
@@ -39,7 +39,7 @@ take_good(void)
     memcpy(&header, bytes, sizeof header);
 }
 
-/* It is refused in the stage of loading, with this text. */
+/* Rejected in the load stage, with this text. */
 static void
 ck_refused(const char *path, const char *text)
 {
@@ -76,9 +76,9 @@ ck_cut(size_t size)
                                             : "it is cut off: ");
 }
 
-/* At each byte of the headers, around the ends of each segment and of the
- * tables of headers, and in the middle of pages. */
-START_TEST(object_cut_off_is_refused)
+/* Truncated at each byte of the headers, around the ends of segments and header
+ * tables, and in the middle of pages. */
+START_TEST(object_truncated_is_rejected)
 {
     fixture_begin();
     take_good();
@@ -110,7 +110,7 @@ START_TEST(object_cut_off_is_refused)
 }
 END_TEST
 
-START_TEST(object_that_is_whole_is_accepted)
+START_TEST(object_complete_is_accepted)
 {
     struct plugin_manifest *manifest = NULL;
     struct plugin_fault fault;
@@ -120,7 +120,7 @@ START_TEST(object_that_is_whole_is_accepted)
     take_good();
     ck_assert_msg(
         object_check(written("x.so", length), text, sizeof text), "%s", text);
-    /* Section headers are not needed to load it. */
+    /* Section headers are not needed for loading. */
     memset(bytes + offsetof(ElfW(Ehdr), e_shnum), 0, sizeof header.e_shnum);
     ck_assert_int_eq(plugin_load_describe(written("stripped.so", length),
                          "x.so", &manifest, &fault),
@@ -130,7 +130,7 @@ START_TEST(object_that_is_whole_is_accepted)
 }
 END_TEST
 
-/* A byte or two of the header that are changed. */
+/* One or two changed bytes of the header. */
 static const struct {
     size_t at;
     uint16_t value;
@@ -162,10 +162,10 @@ static const struct {
     {offsetof(ElfW(Ehdr), e_shoff) + 6, 0xffff, 2, "it is cut off: "},
 };
 
-START_TEST(object_of_another_kind_is_refused)
+START_TEST(object_of_another_kind_is_rejected)
 {
     if (sizeof(ElfW(Addr)) != 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
-        return; /* the table is that of x86-64 and the like */
+        return; /* offsets for x86-64 and similar */
     fixture_begin();
     take_good();
     memcpy(bytes + changes[_i].at, &changes[_i].value, changes[_i].size);
@@ -174,8 +174,8 @@ START_TEST(object_of_another_kind_is_refused)
 }
 END_TEST
 
-/* A segment that lies beyond the end. */
-START_TEST(object_with_segment_beyond_end_is_refused)
+/* A segment that ends beyond the file. */
+START_TEST(object_with_segment_beyond_end_is_rejected)
 {
     ElfW(Phdr) segment;
 
@@ -189,7 +189,7 @@ START_TEST(object_with_segment_beyond_end_is_refused)
 }
 END_TEST
 
-START_TEST(object_that_is_no_elf_file_is_refused)
+START_TEST(object_that_is_not_elf_is_rejected)
 {
     fixture_begin();
     ck_refused(fixture_write("text.so", "not an object"), "not an ELF file");
@@ -213,12 +213,12 @@ main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
-    tcase_add_test(tcase, object_cut_off_is_refused);
-    tcase_add_test(tcase, object_that_is_whole_is_accepted);
+    tcase_add_test(tcase, object_truncated_is_rejected);
+    tcase_add_test(tcase, object_complete_is_accepted);
     tcase_add_loop_test(
-        tcase, object_of_another_kind_is_refused, 0, COUNT(changes));
-    tcase_add_test(tcase, object_with_segment_beyond_end_is_refused);
-    tcase_add_test(tcase, object_that_is_no_elf_file_is_refused);
+        tcase, object_of_another_kind_is_rejected, 0, COUNT(changes));
+    tcase_add_test(tcase, object_with_segment_beyond_end_is_rejected);
+    tcase_add_test(tcase, object_that_is_not_elf_is_rejected);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

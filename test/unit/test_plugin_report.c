@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports of what was looked at: what becomes of an entry, and whose they are. */
+/* Reports of candidates: their entries, and one report per thread. */
 #include "plugin/report.h"
 
 #include "fixture.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(report_of_failed_open_replaces_acceptance)
+START_TEST(report_of_failed_open_replaces_accepted)
 {
     struct plugin_report *report = plugin_report_create();
 
@@ -62,7 +62,7 @@ publish_in_thread(char *string)
     ck_assert_ptr_null(failed);
 }
 
-START_TEST(report_is_that_of_the_thread)
+START_TEST(report_is_per_thread)
 {
     struct talaria_open_result *result;
     char mine[] = "mine", other[] = "other";
@@ -74,7 +74,7 @@ START_TEST(report_is_that_of_the_thread)
     ck_assert_int_eq(talaria_open_report(&result), NA_SUCCESS);
     ck_assert_str_eq(result->info_string, "mine");
     talaria_open_report_free(result);
-    /* One thread more than are kept. */
+    /* One thread more than reports are kept for. */
     publish_in_thread(other);
     ck_assert_int_eq(talaria_open_report(&result), NA_NOENTRY);
     plugin_cleanup();
@@ -125,8 +125,8 @@ main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
-    tcase_add_test(tcase, report_of_failed_open_replaces_acceptance);
-    tcase_add_test(tcase, report_is_that_of_the_thread);
+    tcase_add_test(tcase, report_of_failed_open_replaces_accepted);
+    tcase_add_test(tcase, report_is_per_thread);
     tcase_add_test(tcase, report_null_is_nothing);
     tcase_add_test(tcase, report_without_entries_is_copied);
     srunner_run_all(runner, CK_ENV);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where plugins are looked for: the places in their order, what shadows what,
- * and what is refused before anything is loaded. Through talaria_plugin_list,
- * without the places that belong to the machine.
+ * The plugin search: places and their order, shadowing, and what is rejected
+ * without loading. Through talaria_plugin_list, without the machine's own
+ * places.
  */
 #include "talaria.h"
 
@@ -26,7 +26,7 @@ extern const na_plugin na_plugin_v1_probe; /* named built_in */
 
 static struct talaria_plugin_list *list;
 
-/* How many entries are not the machine's. */
+/* Number of entries from the test's own places. */
 static size_t
 list_make(void)
 {
@@ -97,7 +97,7 @@ set_path(const char *variable, const char *first, const char *second)
     setenv(variable, value, 1);
 }
 
-START_TEST(search_places_are_in_order)
+START_TEST(search_order_of_places)
 {
     fixture_begin();
     fixture_mkdir("api1");
@@ -124,7 +124,7 @@ START_TEST(search_places_are_in_order)
     assert_entry(3, TALARIA_SOURCE_ENV_PATH, "e1", fixture_path("env1/m.json"));
     assert_entry(4, TALARIA_SOURCE_ENV_PATH, "e2", fixture_path("env2/m.json"));
 
-    /* The files end the search. */
+    /* Files given explicitly replace the search. */
     set_path("TALARIA_PLUGIN_FILES", fixture_copy("f.so", "other"), "");
     ck_assert_uint_eq(list_make(), 4);
     ck_assert_uint_eq(list->count, 4);
@@ -172,7 +172,7 @@ START_TEST(search_manifest_is_listed_without_loading)
 }
 END_TEST
 
-START_TEST(search_folder_is_read_by_name)
+START_TEST(search_folder_is_sorted_by_name)
 {
     fixture_begin();
     fixture_write("m.so", "");
@@ -182,7 +182,7 @@ START_TEST(search_folder_is_read_by_name)
     fixture_manifest(".hidden.json", "m.so", "h", "[\"p\"]", 0);
     fixture_manifest("a.json~", "m.so", "backup", "[\"p\"]", 0);
     fixture_manifest("json", "m.so", "j", "[\"p\"]", 0);
-    /* The same folder twice is one. */
+    /* A folder given twice is searched once. */
     set_path("TALARIA_PLUGIN_PATH", fixture_path("."), fixture_path("./."));
     ck_assert_uint_eq(list_make(), 3);
     assert_entry(0, TALARIA_SOURCE_ENV_PATH, "c", fixture_path("C.json"));
@@ -201,7 +201,7 @@ START_TEST(search_second_of_a_name_is_shadowed)
     fixture_manifest("3.json", "m.so", "q", "[\"x\"]", 0);
     setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
     ck_assert_uint_eq(list_make(), 3);
-    /* One that is refused keeps its name. */
+    /* A rejected candidate still shadows others of its name. */
     ck_assert(!list->entries[0]->shadowed);
     assert_refused(0, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY, "none.so");
     ck_assert(list->entries[1]->shadowed);
@@ -250,7 +250,7 @@ START_TEST(search_library_is_relative_to_real_manifest)
 }
 END_TEST
 
-START_TEST(search_broken_candidates_are_refused)
+START_TEST(search_malformed_candidates_are_rejected)
 {
     fixture_begin();
     fixture_mkdir("m.d");
@@ -277,7 +277,7 @@ START_TEST(search_broken_candidates_are_refused)
 }
 END_TEST
 
-START_TEST(search_what_others_may_write_is_refused)
+START_TEST(search_files_writable_by_others_are_rejected)
 {
     fixture_begin();
     fixture_mkdir("folder");
@@ -336,7 +336,7 @@ START_TEST(search_missing_folder_is_named)
 }
 END_TEST
 
-START_TEST(search_unreadable_folder_is_refused)
+START_TEST(search_unreadable_folder_is_rejected)
 {
     fixture_begin();
     fixture_mkdir("closed");
@@ -354,7 +354,7 @@ START_TEST(search_unreadable_folder_is_refused)
 }
 END_TEST
 
-/* From the next descriptor on this process gets none. */
+/* From here on this process can open no more descriptors. */
 static struct rlimit
 allow_descriptors(bool allowed, struct rlimit usual)
 {
@@ -373,8 +373,9 @@ allow_descriptors(bool allowed, struct rlimit usual)
     return usual;
 }
 
-/* That is no want of memory, with which the search would end without a word. */
-START_TEST(search_without_descriptors_says_so)
+/* Not reported as out of memory, which would end the search without a
+ * reason. */
+START_TEST(search_without_descriptors_is_reported)
 {
     struct rlimit usual = {.rlim_cur = 0};
     size_t folders, files;
@@ -402,7 +403,7 @@ START_TEST(search_without_descriptors_says_so)
 }
 END_TEST
 
-START_TEST(search_path_with_a_space_is_one)
+START_TEST(search_path_may_contain_spaces)
 {
     fixture_begin();
     fixture_mkdir("my plugins");
@@ -438,7 +439,7 @@ START_TEST(search_path_with_a_space_is_one)
 }
 END_TEST
 
-START_TEST(search_path_added_is_checked_and_made_absolute)
+START_TEST(search_path_add_checks_and_makes_absolute)
 {
     char longest[PATH_MAX + 1];
 
@@ -461,7 +462,7 @@ START_TEST(search_path_added_is_checked_and_made_absolute)
 }
 END_TEST
 
-START_TEST(search_file_takes_the_manifest_beside_it)
+START_TEST(search_file_uses_the_manifest_beside_it)
 {
     fixture_begin();
     fixture_write("with.so", "");
@@ -493,7 +494,7 @@ START_TEST(search_file_takes_the_manifest_beside_it)
 }
 END_TEST
 
-/* What search_privileged_process_ignores_environment runs as another user. */
+/* Executed by search_privileged_process_ignores_environment as another user. */
 static int
 privileged_child(void)
 {
@@ -558,7 +559,7 @@ START_TEST(stage_and_source_have_names)
 }
 END_TEST
 
-/* Whether the kernel runs this program, and no interpreter does. */
+/* Whether the kernel executes this program directly, without an emulator. */
 static bool
 runs_by_itself(const char *program)
 {
@@ -577,25 +578,25 @@ main(int argc, char **argv)
     SRunner *runner;
     int failed;
 
-    /* Not by exit: a leak checker cannot look into a privileged process. */
+    /* Not exit: a leak checker cannot inspect a privileged process. */
     if (argc > 1 && strcmp(argv[1], "--privileged-child") == 0)
         _exit(privileged_child());
     runner = srunner_create(suite);
     suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
-    tcase_add_test(tcase, search_places_are_in_order);
+    tcase_add_test(tcase, search_order_of_places);
     tcase_add_test(tcase, search_manifest_is_listed_without_loading);
-    tcase_add_test(tcase, search_folder_is_read_by_name);
+    tcase_add_test(tcase, search_folder_is_sorted_by_name);
     tcase_add_test(tcase, search_second_of_a_name_is_shadowed);
     tcase_add_test(tcase, search_library_is_relative_to_real_manifest);
-    tcase_add_test(tcase, search_broken_candidates_are_refused);
-    tcase_add_test(tcase, search_what_others_may_write_is_refused);
+    tcase_add_test(tcase, search_malformed_candidates_are_rejected);
+    tcase_add_test(tcase, search_files_writable_by_others_are_rejected);
     tcase_add_test(tcase, search_missing_folder_is_named);
-    tcase_add_test(tcase, search_unreadable_folder_is_refused);
-    tcase_add_test(tcase, search_without_descriptors_says_so);
-    tcase_add_test(tcase, search_path_with_a_space_is_one);
-    tcase_add_test(tcase, search_path_added_is_checked_and_made_absolute);
-    tcase_add_test(tcase, search_file_takes_the_manifest_beside_it);
+    tcase_add_test(tcase, search_unreadable_folder_is_rejected);
+    tcase_add_test(tcase, search_without_descriptors_is_reported);
+    tcase_add_test(tcase, search_path_may_contain_spaces);
+    tcase_add_test(tcase, search_path_add_checks_and_makes_absolute);
+    tcase_add_test(tcase, search_file_uses_the_manifest_beside_it);
     if (geteuid() != 0)
         puts("skipped: only root can make a program privileged");
     else if (!runs_by_itself(argv[0]))

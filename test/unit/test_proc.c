@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Procs: life, integers and bytes, ends of buffers, growth, checksums. Buffers
- * of messages that end too early are allocated at their exact size, so that the
- * address sanitizer sees every byte too many. */
+/* Procs: creation, integers and bytes, ends of buffers, growth, checksums.
+ * Truncated messages are allocated at their exact size, so that
+ * AddressSanitizer detects reads beyond them. */
 #include <check.h>
 #include <stdlib.h>
 
 #include "proc/proc.h"
 
-#define CLASS ((hg_class_t *) 1) /* only handed back */
-#define HANDLE ((hg_handle_t) 2) /* likewise */
+#define CLASS ((hg_class_t *) 1) /* only returned */
+#define HANDLE ((hg_handle_t) 2) /* the same */
 #define NO_SUCH_SIZE ((hg_size_t) 1 << 60)
 
-/* Allocations of NO_SUCH_SIZE have to fail here as they do elsewhere. */
+/* With a sanitizer too, allocations of NO_SUCH_SIZE have to return NULL. */
 const char *__asan_default_options(void);
 const char *
 __asan_default_options(void)
@@ -19,7 +19,7 @@ __asan_default_options(void)
     return "allocator_may_return_null=1";
 }
 
-/* Each integer proc, with a number that shows order and sign. */
+/* Each integer proc, with a value that shows byte order and sign. */
 static const struct {
     hg_proc_cb_t callback;
     const void *value;
@@ -105,7 +105,7 @@ START_TEST(proc_create_bad_argument_invalid)
 }
 END_TEST
 
-START_TEST(proc_null_proc_refused)
+START_TEST(proc_null_proc_rejected)
 {
     char buf[8];
 
@@ -258,7 +258,7 @@ START_TEST(integer_swapped_reverses)
 }
 END_TEST
 
-START_TEST(decode_truncated_at_each_byte_overflow)
+START_TEST(decode_truncated_at_each_byte_is_overflow)
 {
     hg_proc_t proc = make(HG_NOHASH);
 
@@ -283,7 +283,7 @@ START_TEST(decode_truncated_at_each_byte_overflow)
 }
 END_TEST
 
-START_TEST(decode_huge_size_overflow)
+START_TEST(decode_huge_size_is_overflow)
 {
     static const hg_size_t sizes[] = {9, PROC_SIZE_MAX, PROC_SIZE_MAX + 1,
         UINT64_MAX - 8, UINT64_MAX - 7, UINT64_MAX};
@@ -302,7 +302,7 @@ START_TEST(decode_huge_size_overflow)
 }
 END_TEST
 
-START_TEST(encode_huge_size_refused)
+START_TEST(encode_huge_size_is_rejected)
 {
     static const hg_size_t sizes[] = {PROC_SIZE_MAX, PROC_SIZE_MAX + 1,
         UINT64_MAX - 1, UINT64_MAX, NO_SUCH_SIZE};
@@ -330,7 +330,7 @@ START_TEST(encode_huge_size_refused)
 }
 END_TEST
 
-START_TEST(encode_past_end_moves_everything)
+START_TEST(encode_past_end_moves_to_extra_buffer)
 {
     hg_proc_t proc = make(HG_NOHASH);
     uint8_t buf[20];
@@ -340,7 +340,7 @@ START_TEST(encode_past_end_moves_everything)
     ck_assert_ptr_null(hg_proc_get_extra_buf(proc));
     ck_assert_uint_eq(hg_proc_get_extra_size(proc), 0);
 
-    /* Through several sizes of the extra buffer. */
+    /* Grows the extra buffer several times. */
     reset(proc, buf, 20, HG_ENCODE);
     put_numbers(proc, 10000);
     ck_assert_uint_eq(hg_proc_get_size_used(proc), 80000);
@@ -349,7 +349,7 @@ START_TEST(encode_past_end_moves_everything)
     ck_numbers(hg_proc_get_extra_buf(proc), 10000);
     ck_numbers(buf, 2);
 
-    /* The next message is in its own buffer again. */
+    /* The next message starts in the caller's buffer again. */
     reset(proc, buf, 20, HG_ENCODE);
     ck_assert_uint_eq(hg_proc_get_size(proc), 20);
     hg_proc_free(proc);
@@ -376,7 +376,7 @@ START_TEST(set_size_larger_moves_once)
     ck_assert_ptr_eq(hg_proc_get_extra_buf(proc), extra);
     ck_assert_uint_eq(hg_proc_get_size_left(proc), 0);
 
-    /* A message that came has the length that it has. */
+    /* A received message has a fixed size. */
     reset(proc, buf, sizeof(buf), HG_DECODE);
     ck_assert_int_eq(hg_proc_set_size(proc, 16), HG_SUCCESS);
     ck_assert_int_eq(hg_proc_set_size(proc, 17), HG_OVERFLOW);
@@ -400,7 +400,7 @@ START_TEST(extra_buf_taken_not_freed)
     ck_numbers(mine, 3);
     free(mine);
 
-    /* A larger one doesn't take it away, and is the proc's own. */
+    /* Growing keeps the content; the extra buffer belongs to the proc. */
     put_numbers(proc, 3);
     mine = hg_proc_get_extra_buf(proc);
     ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, HG_TRUE), HG_SUCCESS);
@@ -412,7 +412,7 @@ START_TEST(extra_buf_taken_not_freed)
 
     reset(proc, buf, sizeof(buf), HG_ENCODE);
 
-    /* Taken and given back; taken and kept past the proc. */
+    /* Taken and returned; taken and kept beyond the proc's lifetime. */
     put_numbers(proc, 3);
     ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 1), HG_SUCCESS);
     ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 0), HG_SUCCESS);
@@ -447,7 +447,7 @@ START_TEST(free_op_touches_nothing)
 }
 END_TEST
 
-/* Encodes three numbers and gives their checksum. */
+/* Encodes three numbers and returns their checksum. */
 static void
 put_hashed(hg_proc_t proc, void *buf, size_t size, void *hash)
 {
@@ -467,7 +467,7 @@ START_TEST(checksum_of_message_verified)
         size_t width = widths[kind];
         uint8_t buf[24], hash[8], again[8], number[8];
 
-        /* Wherever the message goes. */
+        /* In the caller's buffer or an extra one. */
         put_hashed(proc, buf, 9, again);
         ck_assert_ptr_nonnull(hg_proc_get_extra_buf(proc));
         put_hashed(proc, buf, sizeof(buf), hash);
@@ -480,7 +480,7 @@ START_TEST(checksum_of_message_verified)
 
         reset(proc, buf, sizeof(buf), HG_DECODE);
         for (int i = 0; i < 3; i++) {
-            /* A part isn't the whole. */
+            /* The checksum of a part differs. */
             ck_assert_int_eq(
                 hg_proc_checksum_verify(proc, hash, 8), HG_CHECKSUM_ERROR);
             ck_assert_int_eq(hg_proc_uint64_t(proc, number), HG_SUCCESS);
@@ -521,7 +521,7 @@ START_TEST(checksum_of_other_data_counts)
     uint8_t buf[24], plain[8], hash[8], other[] = "other";
 
     put_hashed(proc, buf, sizeof(buf), plain);
-    /* Bytes of the message, and none, change nothing. */
+    /* Updating with the message's own bytes, or with none, changes nothing. */
     hg_proc_checksum_update(proc, buf, 24);
     hg_proc_checksum_update(proc, buf + 3, 8);
     hg_proc_checksum_update(proc, other, 0);
@@ -575,7 +575,7 @@ main(void)
     int failed;
 
     tcase_add_test(tc, proc_create_bad_argument_invalid);
-    tcase_add_test(tc, proc_null_proc_refused);
+    tcase_add_test(tc, proc_null_proc_rejected);
     tcase_add_test(tc, proc_before_reset_decodes_nothing);
     tcase_add_test(tc, proc_reset_bad_argument_keeps_message);
     tcase_add_test(tc, proc_reset_other_message_keeps_owner);
@@ -583,10 +583,10 @@ main(void)
     tcase_add_test(tc, integer_encoded_little_endian);
     tcase_add_test(tc, integer_decoded_at_any_alignment);
     tcase_add_test(tc, integer_swapped_reverses);
-    tcase_add_test(tc, decode_truncated_at_each_byte_overflow);
-    tcase_add_test(tc, decode_huge_size_overflow);
-    tcase_add_test(tc, encode_huge_size_refused);
-    tcase_add_test(tc, encode_past_end_moves_everything);
+    tcase_add_test(tc, decode_truncated_at_each_byte_is_overflow);
+    tcase_add_test(tc, decode_huge_size_is_overflow);
+    tcase_add_test(tc, encode_huge_size_is_rejected);
+    tcase_add_test(tc, encode_past_end_moves_to_extra_buffer);
     tcase_add_test(tc, set_size_larger_moves_once);
     tcase_add_test(tc, extra_buf_taken_not_freed);
     tcase_add_test(tc, free_op_touches_nothing);

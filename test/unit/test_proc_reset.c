@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One proc for several messages: each begins in the buffer of the caller,
- * whatever the one before it has grown to, and nothing of that is kept. */
+/* One proc for several messages: each begins in the caller's buffer, however
+ * large the previous one was, and nothing of it is kept. */
 #include "mercury_proc.h"
 
 #include <check.h>
@@ -11,10 +11,10 @@
 #define CLASS ((hg_class_t *) 1)
 #define SMALL 20U
 
-/* What the buffers that a proc grows to are a multiple of. */
+/* Extra buffers are multiples of this size. */
 #define UNIT 4096U
 
-/* Such buffers that were allocated, and not freed. libcheck allocates too. */
+/* Counts live extra buffers. libcheck allocates too. */
 static void *buffers[8];
 
 static void
@@ -26,7 +26,7 @@ replace(const void *old, void *new)
             return;
         }
     if (!old)
-        abort(); /* more than a test may have */
+        abort(); /* more than a test needs */
 }
 
 static int
@@ -109,7 +109,7 @@ reset(hg_proc_t proc, void *buf, hg_size_t size, hg_proc_op_t op)
     ck_assert_uint_eq(hg_proc_get_size_left(proc), size);
 }
 
-START_TEST(reset_after_growth_encodes_into_the_buffer_of_the_caller)
+START_TEST(reset_after_growth_encodes_into_callers_buffer)
 {
     hg_proc_t proc;
     char buf[SMALL], other[SMALL];
@@ -131,7 +131,7 @@ START_TEST(reset_after_growth_encodes_into_the_buffer_of_the_caller)
         ck_numbers(other, 77 + round, 2);
         ck_numbers(buf, round, 2);
 
-        /* It grows from this one as the first did from its own. */
+        /* It grows from this buffer as the first message did from its own. */
         put_numbers(proc, 79 + round, 1);
         ck_assert_uint_lt(hg_proc_get_extra_size(proc), 8000);
         ck_numbers(hg_proc_get_extra_buf(proc), 77 + round, 3);
@@ -141,7 +141,7 @@ START_TEST(reset_after_growth_encodes_into_the_buffer_of_the_caller)
 }
 END_TEST
 
-START_TEST(reset_after_growth_decodes_from_the_buffer_of_the_caller)
+START_TEST(reset_after_growth_decodes_from_callers_buffer)
 {
     hg_proc_t proc;
     char buf[SMALL];
@@ -163,8 +163,8 @@ START_TEST(reset_after_growth_decodes_from_the_buffer_of_the_caller)
 }
 END_TEST
 
-/* What the program has taken is the program's, whatever becomes of the proc. */
-START_TEST(reset_leaves_a_buffer_that_was_taken)
+/* A buffer taken by the program stays the program's. */
+START_TEST(reset_keeps_a_taken_buffer)
 {
     hg_proc_t proc;
     char buf[SMALL];
@@ -175,7 +175,8 @@ START_TEST(reset_leaves_a_buffer_that_was_taken)
     put_numbers(proc, 9, 1000);
     mine = hg_proc_get_extra_buf(proc);
     ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 1), HG_SUCCESS);
-    /* Neither this one, which the message outgrows it into, nor the next is. */
+    /* Neither this buffer, which the message outgrows, nor the next one is
+     * freed. */
     ck_assert_int_eq(hg_proc_set_size(proc, 100 * UNIT), HG_SUCCESS);
     ck_assert_int_eq(live_buffers(), 2);
     reset(proc, buf, sizeof buf, HG_ENCODE);
@@ -200,11 +201,9 @@ main(void)
     int failed;
 
     suite_add_tcase(suite, tcase);
-    tcase_add_test(
-        tcase, reset_after_growth_encodes_into_the_buffer_of_the_caller);
-    tcase_add_test(
-        tcase, reset_after_growth_decodes_from_the_buffer_of_the_caller);
-    tcase_add_test(tcase, reset_leaves_a_buffer_that_was_taken);
+    tcase_add_test(tcase, reset_after_growth_encodes_into_callers_buffer);
+    tcase_add_test(tcase, reset_after_growth_decodes_from_callers_buffer);
+    tcase_add_test(tcase, reset_keeps_a_taken_buffer);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data whose size is known only at run time: strings, string objects, and bytes
- * taken in place. */
+/* Data of variable size: strings, string objects, and bytes accessed in
+ * place. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "mercury_proc_string.h"
 #include "proc/proc.h"
 
-#define CLASS ((hg_class_t *) 1) /* only handed back */
+#define CLASS ((hg_class_t *) 1) /* only returned */
 
 static hg_proc_t
 make(void *buf, size_t size, hg_proc_op_t op)
@@ -26,7 +26,7 @@ reset(hg_proc_t proc, void *buf, size_t size, hg_proc_op_t op)
     ck_assert_int_eq(hg_proc_reset(proc, buf, size, op), HG_SUCCESS);
 }
 
-/* Exactly `size` bytes, so that the address sanitizer sees one too many. */
+/* Exactly `size` bytes, so that AddressSanitizer detects reads beyond them. */
 static void *
 copy_of(const void *data, size_t size)
 {
@@ -37,7 +37,7 @@ copy_of(const void *data, size_t size)
     return copy;
 }
 
-/* Decodes one string from `size` bytes and compares it, or the error. */
+/* Decodes a string from `size` bytes and compares it, or the error. */
 static void
 ck_decode(
     const void *wire, size_t size, hg_return_t expected, const char *string)
@@ -54,7 +54,7 @@ ck_decode(
     } else {
         ck_assert_pstr_eq(decoded, string);
         ck_assert_uint_eq(hg_proc_get_size_left(proc), 0);
-        /* The copy doesn't depend on the buffer. */
+        /* The copy does not depend on the buffer. */
         memset(buf, 'x', size);
         ck_assert_pstr_eq(decoded, string);
         reset(proc, NULL, 0, HG_FREE);
@@ -95,14 +95,14 @@ START_TEST(string_well_formed_decoded)
 }
 END_TEST
 
-START_TEST(string_truncated_at_each_byte_overflow)
+START_TEST(string_truncated_at_each_byte_is_overflow)
 {
     for (size_t cut = 0; cut < 16; cut++)
         ck_decode("\6\0\0\0\0\0\0\0hello\0\0\0", cut, HG_OVERFLOW, NULL);
 }
 END_TEST
 
-START_TEST(string_length_lies_refused)
+START_TEST(string_with_false_length_rejected)
 {
     static const uint64_t lengths[] = {7, 8, 1 << 20, (uint64_t) 1 << 32,
         PROC_SIZE_MAX, PROC_SIZE_MAX + 1, UINT64_MAX - 10, UINT64_MAX - 9,
@@ -115,7 +115,7 @@ START_TEST(string_length_lies_refused)
             wire[byte] = (char) (lengths[i] >> 8 * byte);
         ck_decode(wire, sizeof(wire), HG_OVERFLOW, NULL);
     }
-    /* Too short, so that the zero isn't part of it. */
+    /* Too short to include the terminating zero. */
     for (wire[0] = 1; wire[0] < 6; wire[0]++) {
         memset(wire + 1, 0, 7);
         ck_decode(wire, sizeof(wire), HG_PROTOCOL_ERROR, NULL);
@@ -123,7 +123,7 @@ START_TEST(string_length_lies_refused)
 }
 END_TEST
 
-START_TEST(string_zero_not_at_end_refused)
+START_TEST(string_with_zero_before_end_rejected)
 {
     ck_decode("\6\0\0\0\0\0\0\0hello!\0\0", 16, HG_PROTOCOL_ERROR, NULL);
     ck_decode("\6\0\0\0\0\0\0\0hel\0o\0\0\0", 16, HG_PROTOCOL_ERROR, NULL);
@@ -132,7 +132,7 @@ START_TEST(string_zero_not_at_end_refused)
 }
 END_TEST
 
-START_TEST(string_tail_not_zero_refused)
+START_TEST(string_without_terminating_zero_rejected)
 {
     ck_decode("\6\0\0\0\0\0\0\0hello\0\1\0", 16, HG_PROTOCOL_ERROR, NULL);
     ck_decode("\6\0\0\0\0\0\0\0hello\0\0x", 16, HG_PROTOCOL_ERROR, NULL);
@@ -157,7 +157,7 @@ START_TEST(string_const_survives_trip)
 }
 END_TEST
 
-START_TEST(string_past_end_moves_everything)
+START_TEST(string_past_end_moves_to_extra_buffer)
 {
     enum { LENGTH = 1 << 20 };
     char *large = malloc(LENGTH + 1), first[] = "first", *got = NULL;
@@ -166,7 +166,7 @@ START_TEST(string_past_end_moves_everything)
     ck_assert_ptr_nonnull(large);
     memset(large, 'l', LENGTH);
     large[LENGTH] = '\0';
-    /* Wherever in the two strings the buffer ends, and with none at all. */
+    /* The buffer ends anywhere in the two strings, or there is none. */
     for (size_t size = 0; size <= 32; size++) {
         char *buf = copy_of(large, size);
         hg_proc_t proc = make(size > 0 ? buf : NULL, size, HG_ENCODE);
@@ -205,7 +205,7 @@ START_TEST(in_place_encoded_and_decoded)
     memcpy(p, "abc", 3);
     ck_assert_int_eq(hg_proc_restore_ptr(proc, p, 3), HG_SUCCESS);
     ck_assert_ptr_eq(hg_proc_save_ptr(proc, 0), buf + 3);
-    /* The next doesn't fit, so that everything moves. */
+    /* The next one does not fit, so that everything moves. */
     p = hg_proc_save_ptr(proc, 6000);
     extra = hg_proc_get_extra_buf(proc);
     ck_assert_ptr_nonnull(extra);
@@ -217,7 +217,7 @@ START_TEST(in_place_encoded_and_decoded)
     ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_SUCCESS);
     ck_assert_int_eq(hg_proc_set_extra_buf_is_mine(proc, 1), HG_SUCCESS);
 
-    /* Both ways of reading give the same checksum. */
+    /* Both ways of decoding give the same checksum. */
     reset(proc, extra, 6003, HG_DECODE);
     ck_assert_int_eq(hg_proc_bytes(proc, three, 3), HG_SUCCESS);
     ck_assert_mem_eq(three, "abc", 3);
@@ -271,7 +271,7 @@ START_TEST(in_place_restore_of_other_bytes_invalid)
     ck_assert_int_eq(hg_proc_restore_ptr(proc, p + 1, 4), HG_INVALID_ARG);
     ck_assert_int_eq(hg_proc_restore_ptr(proc, p, UINT64_MAX), HG_INVALID_ARG);
     ck_assert_int_eq(hg_proc_restore_ptr(proc, p + 5, 0), HG_INVALID_ARG);
-    /* After a move it is no longer where the message is. */
+    /* After a move, the old pointer is not part of the message. */
     ck_assert_int_eq(hg_proc_set_size(proc, 100), HG_SUCCESS);
     ck_assert_int_eq(hg_proc_restore_ptr(proc, p, 4), HG_INVALID_ARG);
     hg_proc_free(proc);
@@ -308,7 +308,7 @@ START_TEST(object_survives_trip_owned)
     ck_assert_int_eq(hg_proc_hg_string_object_t(proc, &sent), HG_SUCCESS);
     ck_assert_str_eq(text, "text");
 
-    /* In the message it is a string. */
+    /* On the wire it is a string. */
     reset(proc, buf, 15, HG_DECODE);
     ck_assert_int_eq(hg_proc_hg_string_t(proc, &string), HG_SUCCESS);
     ck_assert_str_eq(string, "text");
@@ -388,12 +388,12 @@ main(void)
 
     tcase_add_test(tc, string_encoded_with_length_and_zero);
     tcase_add_test(tc, string_well_formed_decoded);
-    tcase_add_test(tc, string_truncated_at_each_byte_overflow);
-    tcase_add_test(tc, string_length_lies_refused);
-    tcase_add_test(tc, string_zero_not_at_end_refused);
-    tcase_add_test(tc, string_tail_not_zero_refused);
+    tcase_add_test(tc, string_truncated_at_each_byte_is_overflow);
+    tcase_add_test(tc, string_with_false_length_rejected);
+    tcase_add_test(tc, string_with_zero_before_end_rejected);
+    tcase_add_test(tc, string_without_terminating_zero_rejected);
     tcase_add_test(tc, string_const_survives_trip);
-    tcase_add_test(tc, string_past_end_moves_everything);
+    tcase_add_test(tc, string_past_end_moves_to_extra_buffer);
     tcase_add_test(tc, in_place_encoded_and_decoded);
     tcase_add_test(tc, in_place_more_than_left_null);
     tcase_add_test(tc, in_place_restore_of_other_bytes_invalid);

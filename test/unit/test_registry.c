@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RPCs of a class by id: what is found, replaced, removed and refused, also
- * while another thread adds. */
+/* The RPCs of a class by id: found, replaced, removed and rejected, also while
+ * another thread adds. */
 #include "hg/registry.h"
 
 #include "log_watch.h"
@@ -75,7 +75,7 @@ table(void)
     return atomic_load_explicit(&registry.table, memory_order_relaxed);
 }
 
-/* Ids of three kinds: in sequence, far apart, and from the top down. */
+/* Ids of three kinds: sequential, far apart, and descending from the top. */
 static hg_id_t
 id_at(uint32_t i)
 {
@@ -89,8 +89,8 @@ id_at(uint32_t i)
     }
 }
 
-/* Peers compute the same. */
-START_TEST(id_of_name_is_the_same_everywhere)
+/* Peers compute the same id. */
+START_TEST(id_of_name_is_the_same_in_all_processes)
 {
     ck_assert_uint_eq(hg_registry_id(""), 0x02cc5d05);
     ck_assert_uint_eq(hg_registry_id("a"), 0x550d7456);
@@ -107,7 +107,7 @@ START_TEST(registry_empty_finds_nothing)
 }
 END_TEST
 
-START_TEST(registry_added_is_found_with_all_it_has)
+START_TEST(registry_added_is_found_with_all_fields)
 {
     char name[] = "copied";
     struct hg_rpc *rpc;
@@ -126,7 +126,7 @@ START_TEST(registry_added_is_found_with_all_it_has)
 }
 END_TEST
 
-START_TEST(registry_thousands_stay_found_while_it_grows)
+START_TEST(registry_thousands_are_found_while_it_grows)
 {
     static struct hg_rpc *before[MANY];
     uint32_t capacity = table()->capacity;
@@ -161,7 +161,7 @@ START_TEST(registry_added_again_is_replaced)
     ck_assert(rpc->handler == other_handler);
     ck_assert(!rpc->in_proc && !rpc->out_proc);
     ck_assert_uint_eq(table()->used, 1);
-    /* A thread that found the one before may still use it. */
+    /* Threads that found the old one may still use it. */
     ck_assert(before->handler == handler);
     ck_assert_str_eq(before->name, "same");
 }
@@ -188,7 +188,7 @@ START_TEST(registry_replaced_keeps_data_and_response)
 }
 END_TEST
 
-START_TEST(registry_removed_is_gone_with_its_data)
+START_TEST(registry_removed_is_not_found_and_data_freed)
 {
     unsigned freed = 0;
     struct hg_rpc *rpc;
@@ -229,8 +229,8 @@ START_TEST(registry_removed_and_added_is_as_new)
 }
 END_TEST
 
-/* What a removed one held its place for is found behind it. */
-START_TEST(registry_half_removed_finds_the_others)
+/* Entries that were displaced by the removed one are still found. */
+START_TEST(registry_with_half_removed_finds_the_others)
 {
     for (uint32_t i = 0; i < MANY; i++)
         add(id_at(i), NULL);
@@ -245,7 +245,7 @@ START_TEST(registry_half_removed_finds_the_others)
 }
 END_TEST
 
-START_TEST(registry_id_of_other_name_exists)
+START_TEST(registry_id_with_other_name_is_exist)
 {
     struct hg_rpc *rpc;
 
@@ -264,7 +264,7 @@ START_TEST(registry_id_of_other_name_exists)
 }
 END_TEST
 
-/* By the id alone nobody can tell whether it is another. */
+/* With the id alone, a collision cannot be detected. */
 START_TEST(registry_id_without_name_replaces_any)
 {
     add(7, "named");
@@ -291,13 +291,11 @@ START_TEST(registry_single_thread_works_without_lock)
 }
 END_TEST
 
-/*
- * What readers in threads do while the test adds, and what they saw go wrong.
- */
+/* What reader threads do while the test adds, and failures that they saw. */
 static struct {
-    _Atomic uint32_t added; /* ids so far */
+    _Atomic uint32_t added; /* ids added so far */
     _Atomic bool stop;
-    _Atomic uint32_t reading; /* readers that have begun */
+    _Atomic uint32_t reading; /* readers that have started */
     _Atomic uint32_t faults;
 } race;
 
@@ -394,8 +392,8 @@ START_TEST(registry_read_while_replacing_finds_one_of_them)
 }
 END_TEST
 
-/* Two ids, forged to stand at the same place in a table of any capacity: the
- * multiplication that spreads ids is undone. */
+/* Two ids that collide in a table of any capacity: the inverse of the hash
+ * multiplication. */
 static hg_id_t
 id_forge(uint32_t place, uint32_t which)
 {
@@ -427,10 +425,10 @@ START_TEST(registry_read_while_adding_finds_no_other)
 }
 END_TEST
 
-/* Both add the same ids, in opposite order. */
-static uint32_t given[MANY]; /* to an RPC, one after the other */
+/* Both threads add the same ids, in opposite order. */
+static uint32_t given[MANY]; /* attached to an RPC one after the other */
 
-/* Data of an RPC are whole when they are found. */
+/* User data of an RPC are consistent when found. */
 static void *
 find_what_is_given(void *arg)
 {
@@ -445,7 +443,7 @@ find_what_is_given(void *arg)
     return NULL;
 }
 
-START_TEST(registry_data_read_while_given_are_whole)
+START_TEST(registry_data_read_while_replaced_are_consistent)
 {
     pthread_t threads[READERS];
 
@@ -470,7 +468,7 @@ add_from_the_end(void *arg)
     return NULL;
 }
 
-START_TEST(registry_added_by_two_threads_has_each_once)
+START_TEST(registry_added_by_two_threads_contains_each_once)
 {
     pthread_t thread;
 
@@ -495,23 +493,23 @@ main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, end);
-    tcase_add_test(tcase, id_of_name_is_the_same_everywhere);
+    tcase_add_test(tcase, id_of_name_is_the_same_in_all_processes);
     tcase_add_test(tcase, registry_empty_finds_nothing);
-    tcase_add_test(tcase, registry_added_is_found_with_all_it_has);
-    tcase_add_test(tcase, registry_thousands_stay_found_while_it_grows);
+    tcase_add_test(tcase, registry_added_is_found_with_all_fields);
+    tcase_add_test(tcase, registry_thousands_are_found_while_it_grows);
     tcase_add_test(tcase, registry_added_again_is_replaced);
     tcase_add_test(tcase, registry_replaced_keeps_data_and_response);
-    tcase_add_test(tcase, registry_removed_is_gone_with_its_data);
+    tcase_add_test(tcase, registry_removed_is_not_found_and_data_freed);
     tcase_add_test(tcase, registry_removed_and_added_is_as_new);
-    tcase_add_test(tcase, registry_half_removed_finds_the_others);
-    tcase_add_test(tcase, registry_id_of_other_name_exists);
+    tcase_add_test(tcase, registry_with_half_removed_finds_the_others);
+    tcase_add_test(tcase, registry_id_with_other_name_is_exist);
     tcase_add_test(tcase, registry_id_without_name_replaces_any);
     tcase_add_test(tcase, registry_single_thread_works_without_lock);
     tcase_add_test(tcase, registry_read_while_adding_finds_all_added);
     tcase_add_test(tcase, registry_read_while_replacing_finds_one_of_them);
     tcase_add_test(tcase, registry_read_while_adding_finds_no_other);
-    tcase_add_test(tcase, registry_data_read_while_given_are_whole);
-    tcase_add_test(tcase, registry_added_by_two_threads_has_each_once);
+    tcase_add_test(tcase, registry_data_read_while_replaced_are_consistent);
+    tcase_add_test(tcase, registry_added_by_two_threads_contains_each_once);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From an info string to a plugin: which one is chosen, that nothing else is
- * loaded and nothing falls back, and what the log and the report say.
+ * From an info string to a plugin: which one is chosen, that no other is loaded
+ * and there is no fallback, and what log and report contain.
  */
 #include "plugin/resolve.h"
 
@@ -20,8 +20,8 @@
 
 extern const na_plugin na_plugin_v1_probe; /* built_in: beta, delta; -5 */
 
-#define GOOD "[\"alpha\", \"beta\"]"  /* what probe_good offers, at 10 */
-#define OTHER "[\"beta\", \"gamma\"]" /* and probe_other, at 20 */
+#define GOOD "[\"alpha\", \"beta\"]"  /* protocols of probe_good, priority 10 */
+#define OTHER "[\"beta\", \"gamma\"]" /* of probe_other, priority 20 */
 
 static bool
 is_mapped(const char *path)
@@ -33,7 +33,7 @@ is_mapped(const char *path)
     return object != NULL;
 }
 
-/* Resolves as a class that is opened would, and publishes the report. */
+/* Resolves like opening a class, and publishes the report. */
 static na_return_t
 resolve(const char *string, const struct na_plugin **plugin_p)
 {
@@ -50,8 +50,8 @@ resolve(const char *string, const struct na_plugin **plugin_p)
     return ret;
 }
 
-/* Resolves, which fails with one line that has these words; the last candidate
- * of the report has them too. */
+/* Resolving fails and logs one line with these words; the last candidate of the
+ * report has them too. */
 static void
 assert_fails(const char *string, na_return_t code, enum talaria_stage stage,
     const char *reason)
@@ -92,7 +92,7 @@ begin_with_two(void)
     setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
 }
 
-START_TEST(resolve_named_plugin_opens_that_one)
+START_TEST(resolve_named_plugin_opens_it)
 {
     const struct na_plugin *plugin, *again;
 
@@ -196,11 +196,11 @@ START_TEST(resolve_registered_comes_first)
 }
 END_TEST
 
-/* Manifests whose plugin is asked for by name, and why it cannot be had. A
- * second one of the name would do; it is not taken. */
+/* Manifests of plugins that are requested by name, and why they cannot be used.
+ * A valid second one of that name is not used instead. */
 static const struct {
     const char *variant;
-    const char *manifest; /* the parts that differ: name, protocols */
+    const char *manifest; /* what differs: name, protocols */
     enum talaria_stage stage;
     na_return_t code;
     const char *reason;
@@ -251,7 +251,7 @@ START_TEST(resolve_protocol_does_not_fall_back)
 }
 END_TEST
 
-START_TEST(resolve_unknown_name_says_what_there_is)
+START_TEST(resolve_unknown_name_lists_known_ones)
 {
     char found[PATH_MAX + 64], *end;
 
@@ -274,7 +274,7 @@ START_TEST(resolve_unknown_name_says_what_there_is)
 }
 END_TEST
 
-START_TEST(resolve_unknown_protocol_says_what_there_is)
+START_TEST(resolve_unknown_protocol_lists_known_ones)
 {
     begin_with_two();
     assert_fails("zeta", NA_PROTONOSUPPORT, TALARIA_STAGE_PROTOCOL,
@@ -286,7 +286,7 @@ START_TEST(resolve_unknown_protocol_says_what_there_is)
 }
 END_TEST
 
-START_TEST(resolve_nothing_there_says_so)
+START_TEST(resolve_without_any_plugin_is_reported)
 {
     fixture_begin();
     setenv("TALARIA_PLUGIN_FILES", ":", 1);
@@ -297,7 +297,7 @@ START_TEST(resolve_nothing_there_says_so)
 }
 END_TEST
 
-START_TEST(resolve_warns_of_suspects_only)
+START_TEST(resolve_warns_of_relevant_rejections_only)
 {
     const struct na_plugin *plugin;
 
@@ -310,7 +310,8 @@ START_TEST(resolve_warns_of_suspects_only)
     ck_assert_int_eq(resolve("gamma", &plugin), NA_SUCCESS);
     ck_assert_uint_eq(fixture_log_count("warning"), 1);
     ck_assert(fixture_logged("0.json is passed over: not_found: "));
-    /* A folder that is not there is usual, a file that is named is not. */
+    /* A missing folder is ignored, a missing file that was given is an
+     * error. */
     ck_assert_int_eq(
         talaria_plugin_path_add(fixture_path("later")), NA_SUCCESS);
     ck_assert_int_eq(resolve("probe+alpha", &plugin), NA_SUCCESS);
@@ -322,7 +323,7 @@ START_TEST(resolve_warns_of_suspects_only)
 }
 END_TEST
 
-START_TEST(resolve_other_protocols_are_asked_by_name_only)
+START_TEST(resolve_protocols_of_others_are_tried_by_name_only)
 {
     const struct na_plugin *plugin;
 
@@ -388,7 +389,7 @@ START_TEST(resolve_files_need_no_manifest)
 }
 END_TEST
 
-START_TEST(resolve_files_passes_over_what_is_no_plugin)
+START_TEST(resolve_files_ignores_files_that_are_no_plugin)
 {
     const struct na_plugin *plugin;
 
@@ -429,12 +430,12 @@ assert_each(const char *plugin, const char *protocol, na_return_t ret,
     ck_assert_str_eq(visits.names, names);
 }
 
-START_TEST(each_visits_what_could_be_resolved)
+START_TEST(each_visits_resolvable_plugins)
 {
     struct visits visits = {"", NA_INTERRUPT};
 
     begin_with_two();
-    /* Only these, also on a machine where there are others. */
+    /* Only these, also on a machine with installed plugins. */
     set_files(fixture_path("good.so"), fixture_path("other.so"));
     ck_assert_int_eq(talaria_plugin_register(&na_plugin_v1_probe), NA_SUCCESS);
     assert_each(NULL, NULL, NA_SUCCESS, "built_in probe other ");
@@ -471,7 +472,7 @@ START_TEST(each_visits_the_first_of_a_name_only)
 }
 END_TEST
 
-START_TEST(each_passes_over_what_cannot_be_loaded)
+START_TEST(each_skips_what_cannot_be_loaded)
 {
     fixture_begin();
     set_files(
@@ -479,7 +480,7 @@ START_TEST(each_passes_over_what_cannot_be_loaded)
     assert_each(NULL, NULL, NA_SUCCESS, "probe ");
     ck_assert_uint_eq(fixture_log_count("error"), 0);
     ck_assert_uint_eq(fixture_log_count("warning"), 1);
-    /* What it would offer is not known. */
+    /* Its protocols are unknown. */
     assert_each(NULL, "alpha", NA_SUCCESS, "probe ");
     ck_assert_uint_eq(fixture_log_count("warning"), 1);
     fixture_manifest("bad.json", "bad.so", "bad", GOOD, 1);
@@ -489,7 +490,7 @@ START_TEST(each_passes_over_what_cannot_be_loaded)
 }
 END_TEST
 
-/* Without memory for a report there is none, and all else works. */
+/* Without memory for a report, everything else works. */
 START_TEST(resolve_without_report_works)
 {
     struct talaria_open_result *result;
@@ -517,7 +518,7 @@ main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
-    tcase_add_test(tcase, resolve_named_plugin_opens_that_one);
+    tcase_add_test(tcase, resolve_named_plugin_opens_it);
     tcase_add_test(tcase, resolve_protocol_takes_highest_priority);
     tcase_add_test(tcase, resolve_protocol_of_equal_priority_takes_first);
     tcase_add_test(tcase, resolve_first_of_a_name_wins);
@@ -525,18 +526,18 @@ main(void)
     tcase_add_loop_test(
         tcase, resolve_unusable_plugin_does_not_fall_back, 0, COUNT(unusable));
     tcase_add_test(tcase, resolve_protocol_does_not_fall_back);
-    tcase_add_test(tcase, resolve_unknown_name_says_what_there_is);
-    tcase_add_test(tcase, resolve_unknown_protocol_says_what_there_is);
-    tcase_add_test(tcase, resolve_nothing_there_says_so);
-    tcase_add_test(tcase, resolve_warns_of_suspects_only);
-    tcase_add_test(tcase, resolve_other_protocols_are_asked_by_name_only);
+    tcase_add_test(tcase, resolve_unknown_name_lists_known_ones);
+    tcase_add_test(tcase, resolve_unknown_protocol_lists_known_ones);
+    tcase_add_test(tcase, resolve_without_any_plugin_is_reported);
+    tcase_add_test(tcase, resolve_warns_of_relevant_rejections_only);
+    tcase_add_test(tcase, resolve_protocols_of_others_are_tried_by_name_only);
     tcase_add_test(tcase, resolve_name_is_checked_unless_opaque);
     tcase_add_test(tcase, resolve_files_need_no_manifest);
-    tcase_add_test(tcase, resolve_files_passes_over_what_is_no_plugin);
+    tcase_add_test(tcase, resolve_files_ignores_files_that_are_no_plugin);
     tcase_add_test(tcase, resolve_without_report_works);
-    tcase_add_test(tcase, each_visits_what_could_be_resolved);
+    tcase_add_test(tcase, each_visits_resolvable_plugins);
     tcase_add_test(tcase, each_visits_the_first_of_a_name_only);
-    tcase_add_test(tcase, each_passes_over_what_cannot_be_loaded);
+    tcase_add_test(tcase, each_skips_what_cannot_be_loaded);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

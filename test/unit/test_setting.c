@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings: descriptions that are refused, values, keys that nobody has, and
- * where the value of a class comes from. */
+/* Settings: invalid descriptions, values, unknown keys, and where a class gets
+ * its values from. */
 #include "setting/setting.h"
 
 #include "log_watch.h"
@@ -17,7 +17,8 @@
 #define COUNT(array) (int) (sizeof(array) / sizeof((array)[0]))
 #define MS UINT64_C(1000000)
 
-/* Linked in its place: a process that is privileged when a test says so. */
+/* Replaces the core's function: the test decides whether the process is
+ * privileged. */
 static bool privileged;
 char *__real_secure_getenv(const char *name);
 char *__wrap_secure_getenv(const char *name);
@@ -49,7 +50,7 @@ static const na_plugin_setting *const far_settings[] = {
     &number, &bytes, &duration, &boolean, &words, NULL};
 static const na_plugin_setting *const near_settings[] = {&near_number, NULL};
 
-/* What the last class of each plugin was opened with. */
+/* Settings that the last class of each plugin was opened with. */
 static struct {
     uint64_t number, bytes, duration, boolean, near;
     char words[16];
@@ -276,7 +277,7 @@ END_TEST
 #endif
 static const struct {
     na_plugin_setting setting;
-    const char *fault; /* NULL: sound */
+    const char *fault; /* NULL: valid */
 } descriptions[] = {
     {GOOD(.most = 9), NULL},
     {GOOD(.key = "x.n"), NULL},
@@ -308,7 +309,7 @@ static const struct {
 static const na_plugin_setting listed_first = GOOD(.key = "far.first");
 #pragma GCC diagnostic pop
 
-START_TEST(description_that_is_wrong_refuses_the_plugin)
+START_TEST(description_invalid_rejects_the_plugin)
 {
     const na_plugin_setting *const list[] = {
         &listed_first, &descriptions[_i].setting, NULL};
@@ -323,7 +324,7 @@ START_TEST(description_that_is_wrong_refuses_the_plugin)
 }
 END_TEST
 
-START_TEST(description_of_ten_thousand_settings_refuses_the_plugin)
+START_TEST(description_of_ten_thousand_settings_rejects_the_plugin)
 {
     static const na_plugin_setting *list[10001];
     static na_plugin_setting settings[10000];
@@ -366,7 +367,7 @@ reported(na_class_t *na_class, const char *name, char text[32])
     return text;
 }
 
-START_TEST(class_has_initial_values_where_nobody_sets_any)
+START_TEST(class_settings_default_to_initial_values)
 {
     static const char *const none[] = {NULL};
     na_class_t *na_class;
@@ -381,7 +382,7 @@ START_TEST(class_has_initial_values_where_nobody_sets_any)
 }
 END_TEST
 
-START_TEST(class_pair_wins_over_environment)
+START_TEST(class_key_value_overrides_environment)
 {
     static const char *const settings[] = {
         "far.number=9", "far.duration=1s", "x.words=a=b", NULL};
@@ -434,7 +435,7 @@ static const struct {
         "the setting \"far.number\" is given twice"},
 };
 
-START_TEST(class_of_wrong_pair_is_refused_by_name)
+START_TEST(class_with_invalid_key_value_fails_with_its_name)
 {
     na_class_t *na_class = (na_class_t *) (void *) &seen;
 
@@ -445,7 +446,7 @@ START_TEST(class_of_wrong_pair_is_refused_by_name)
 }
 END_TEST
 
-START_TEST(environment_value_that_is_wrong_is_refused_with_its_variable)
+START_TEST(environment_invalid_value_fails_with_its_variable)
 {
     struct na_protocol_info *devices = NULL;
 
@@ -462,7 +463,7 @@ START_TEST(environment_value_that_is_wrong_is_refused_with_its_variable)
 }
 END_TEST
 
-START_TEST(environment_unknown_name_is_warned_of_once)
+START_TEST(environment_unknown_variable_is_warned_of_once)
 {
     na_class_t *na_class;
 
@@ -514,7 +515,7 @@ open_hg(const struct hg_init_info *init, const char *const *settings,
         "far+x", true, HG_VERSION(2, 4), init, settings, hg_class_p);
 }
 
-START_TEST(hg_class_takes_its_own_and_those_of_both_transports)
+START_TEST(hg_class_accepts_settings_of_core_and_both_transports)
 {
     static const char *const settings[] = {"near.number=5",
         "hg.overflow_max=1M", "far.number=6", "hg.ack_timeout_ms=5", NULL};
@@ -534,7 +535,7 @@ static const struct {
     const char *setting;
     const char *said;
     hg_return_t ret;
-    const char *sm; /* with auto_sm, of this */
+    const char *sm; /* with auto_sm: the class of this plugin */
     unsigned opened;
 } hg_wrong[] = {
     {"hg.overflow_mx=1", "the nearest is \"hg.overflow_max\"", HG_INVALID_ARG,
@@ -558,7 +559,7 @@ static const struct {
         "nobody+y", 1},
 };
 
-START_TEST(hg_class_of_wrong_pair_is_refused_by_name)
+START_TEST(hg_class_with_invalid_key_value_fails_with_its_name)
 {
     const char *const settings[] = {hg_wrong[_i].setting, NULL};
     struct hg_init_info init = HG_INIT_INFO_INITIALIZER;
@@ -576,7 +577,7 @@ START_TEST(hg_class_of_wrong_pair_is_refused_by_name)
 }
 END_TEST
 
-START_TEST(hg_class_on_a_callers_class_takes_no_settings_of_that)
+START_TEST(hg_class_on_given_na_class_rejects_its_settings)
 {
     static const char *const own[] = {"hg.overflow_max=1M", NULL};
     static const char *const other[] = {"far.number=9", NULL};
@@ -593,7 +594,7 @@ START_TEST(hg_class_on_a_callers_class_takes_no_settings_of_that)
 }
 END_TEST
 
-START_TEST(class_without_a_place_for_it_is_refused)
+START_TEST(class_without_output_pointer_fails)
 {
     log_expect("no place for the class", 2, 2);
     ck_assert_int_eq(open_na(NULL, NULL), NA_INVALID_ARG);
@@ -613,25 +614,24 @@ main(void)
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_loop_test(tcase, value_is_read_by_its_kind, 0, COUNT(values));
     tcase_add_loop_test(tcase, distance_counts_edits, 0, COUNT(distances));
-    tcase_add_loop_test(tcase, description_that_is_wrong_refuses_the_plugin, 0,
-        COUNT(descriptions));
-    tcase_add_test(
-        tcase, description_of_ten_thousand_settings_refuses_the_plugin);
     tcase_add_loop_test(
-        tcase, class_has_initial_values_where_nobody_sets_any, 0, 2);
-    tcase_add_test(tcase, class_pair_wins_over_environment);
-    tcase_add_loop_test(
-        tcase, class_of_wrong_pair_is_refused_by_name, 0, COUNT(wrong));
+        tcase, description_invalid_rejects_the_plugin, 0, COUNT(descriptions));
     tcase_add_test(
-        tcase, environment_value_that_is_wrong_is_refused_with_its_variable);
-    tcase_add_test(tcase, environment_unknown_name_is_warned_of_once);
+        tcase, description_of_ten_thousand_settings_rejects_the_plugin);
+    tcase_add_loop_test(tcase, class_settings_default_to_initial_values, 0, 2);
+    tcase_add_test(tcase, class_key_value_overrides_environment);
+    tcase_add_loop_test(tcase, class_with_invalid_key_value_fails_with_its_name,
+        0, COUNT(wrong));
+    tcase_add_test(tcase, environment_invalid_value_fails_with_its_variable);
+    tcase_add_test(tcase, environment_unknown_variable_is_warned_of_once);
     tcase_add_test(tcase, environment_of_privileged_process_is_ignored);
-    tcase_add_test(tcase, hg_class_takes_its_own_and_those_of_both_transports);
-    tcase_add_loop_test(
-        tcase, hg_class_of_wrong_pair_is_refused_by_name, 0, COUNT(hg_wrong));
     tcase_add_test(
-        tcase, hg_class_on_a_callers_class_takes_no_settings_of_that);
-    tcase_add_test(tcase, class_without_a_place_for_it_is_refused);
+        tcase, hg_class_accepts_settings_of_core_and_both_transports);
+    tcase_add_loop_test(tcase,
+        hg_class_with_invalid_key_value_fails_with_its_name, 0,
+        COUNT(hg_wrong));
+    tcase_add_test(tcase, hg_class_on_given_na_class_rejects_its_settings);
+    tcase_add_test(tcase, class_without_output_pointer_fails);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

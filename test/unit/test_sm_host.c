@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ids of hosts: their text and back, and text that is none. */
+/* Host ids: to text and back, and malformed text. */
 #include "na_sm.h"
 
 #include "log_watch.h"
@@ -58,7 +58,7 @@ START_TEST(host_id_null_is_invalid)
 }
 END_TEST
 
-START_TEST(host_id_as_text_has_form_of_uuid)
+START_TEST(host_id_text_has_uuid_form)
 {
     char text[NA_SM_HOST_ID_LEN + 2];
     na_sm_id_t got;
@@ -91,7 +91,7 @@ START_TEST(host_id_survives_trip)
 }
 END_TEST
 
-START_TEST(host_id_compare_looks_at_all_bits)
+START_TEST(host_id_compare_uses_all_bits)
 {
     for (int bit = 0; bit < 64; bit++) {
         na_sm_id_t high = id, low = id, copy;
@@ -110,15 +110,15 @@ static const char *const malformed[] = {
     "",
     "0",
     "01234567-89ab-cdef-fedc-ba987654321",   /* a digit less */
-    "01234567-89ab-cdef-fedc-ba98765432100", /* one more */
+    "01234567-89ab-cdef-fedc-ba98765432100", /* a digit more */
     TEXT " ",
     TEXT "\n",
     " 1234567-89ab-cdef-fedc-ba9876543210",
     "01234567-89ab-cdef-fedc-ba987654321g",
-    "01234567-89AB-cdef-fedc-ba9876543210", /* as we do not write it */
-    "012345678-9ab-cdef-fedc-ba9876543210", /* a dash elsewhere */
-    "01234567089ab0cdef0fedc0ba9876543210", /* none */
-    "-1234567-89ab-cdef-fedc-ba9876543210", /* one more */
+    "01234567-89AB-cdef-fedc-ba9876543210", /* not the form that is written */
+    "012345678-9ab-cdef-fedc-ba9876543210", /* dash at another place */
+    "01234567089ab0cdef0fedc0ba9876543210", /* no dash */
+    "-1234567-89ab-cdef-fedc-ba9876543210", /* a dash more */
     "01234567-89ab-cdef-fedc--a9876543210",
     "------------------------------------",
     "0x234567-89ab-cdef-fedc-ba9876543210",
@@ -129,7 +129,8 @@ static const char *const malformed[] = {
 
 START_TEST(host_id_malformed_text_is_invalid)
 {
-    /* In a block of exactly its size, for what watches memory. */
+    /* In an allocation of exactly its size, so that AddressSanitizer detects
+     * reads beyond it. */
     char *text = strdup(malformed[_i]);
     na_sm_id_t got = id;
 
@@ -140,7 +141,7 @@ START_TEST(host_id_malformed_text_is_invalid)
 }
 END_TEST
 
-START_TEST(host_id_text_cut_anywhere_is_invalid)
+START_TEST(host_id_text_truncated_anywhere_is_invalid)
 {
     for (size_t length = 0; length < NA_SM_HOST_ID_LEN; length++) {
         char *text = strndup(TEXT, length);
@@ -165,12 +166,12 @@ main(void)
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, host_id_is_the_same_in_each_process);
     tcase_add_test(tcase, host_id_null_is_invalid);
-    tcase_add_test(tcase, host_id_as_text_has_form_of_uuid);
+    tcase_add_test(tcase, host_id_text_has_uuid_form);
     tcase_add_test(tcase, host_id_survives_trip);
-    tcase_add_test(tcase, host_id_compare_looks_at_all_bits);
+    tcase_add_test(tcase, host_id_compare_uses_all_bits);
     tcase_add_loop_test(tcase, host_id_malformed_text_is_invalid, 0,
         sizeof malformed / sizeof malformed[0]);
-    tcase_add_test(tcase, host_id_text_cut_anywhere_is_invalid);
+    tcase_add_test(tcase, host_id_text_truncated_anywhere_is_invalid);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

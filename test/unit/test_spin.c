@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which way of waiting is preferred, from how long waits took. */
+/* Choosing between spinning and sleeping, from measured waits. */
 #include "na/spin.h"
 
 #include <check.h>
@@ -8,15 +8,15 @@
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
 
-/* What waits are like: so long when they spin, so long when they sleep; every
- * stall_every-th that spins takes stall_ns instead. */
+/* A simulation: duration of waits that spin and of waits that sleep; every
+ * stall_every-th spinning wait takes stall_ns instead. */
 struct machine {
     uint64_t spin_ns;
     uint64_t sleep_ns;
     uint32_t stall_every;
     uint64_t stall_ns;
-    uint64_t preempted_ns; /* before each such wait, instead */
-    uint64_t away_ns;      /* between waits that sleep */
+    uint64_t preempted_ns; /* time before each such wait, instead */
+    uint64_t away_ns;      /* time between waits that sleep */
 };
 
 static uint64_t now_ns = 1;
@@ -29,7 +29,7 @@ end_wait(struct na_spin *spin, uint64_t waited_ns)
     na_spin_learn(spin, waited_ns, now_ns);
 }
 
-/* Waits so often; how many of these waits slept at once. */
+/* Simulates count waits. Returns how many slept at once. */
 static uint32_t
 run(struct na_spin *spin, const struct machine *machine, uint32_t waits)
 {
@@ -51,7 +51,7 @@ run(struct na_spin *spin, const struct machine *machine, uint32_t waits)
     return slept;
 }
 
-START_TEST(spin_shorter_than_wake_up_never_sleeps)
+START_TEST(spin_shorter_than_wake_up_is_kept)
 {
     const struct machine machine = {.spin_ns = US, .sleep_ns = 1};
     struct na_spin spin;
@@ -62,7 +62,7 @@ START_TEST(spin_shorter_than_wake_up_never_sleeps)
 }
 END_TEST
 
-START_TEST(spin_in_vain_sleeps)
+START_TEST(spin_without_events_stops)
 {
     const struct machine machine = {.spin_ns = 60 * US, .sleep_ns = 10 * US};
     struct na_spin spin;
@@ -73,8 +73,8 @@ START_TEST(spin_in_vain_sleeps)
 }
 END_TEST
 
-/* One processor too few: most waits are short, the others a time slice. */
-START_TEST(spin_with_stalls_sleeps)
+/* One processor too few: most waits are short, the others take a time slice. */
+START_TEST(spin_with_stalls_stops)
 {
     const struct machine machine = {.spin_ns = 30 * US,
         .sleep_ns = 40 * US,
@@ -88,8 +88,8 @@ START_TEST(spin_with_stalls_sleeps)
 }
 END_TEST
 
-/* The thread that waits is preempted between its waits, which are shorter. */
-START_TEST(spin_with_stalls_between_waits_sleeps)
+/* The waiting thread is preempted between its waits, which are shorter. */
+START_TEST(spin_with_stalls_between_waits_stops)
 {
     const struct machine machine = {.spin_ns = 40 * US,
         .sleep_ns = 65 * US,
@@ -103,8 +103,8 @@ START_TEST(spin_with_stalls_between_waits_sleeps)
 }
 END_TEST
 
-/* All waits take time slices: a few of them are enough. */
-START_TEST(spin_that_stalls_always_sleeps_soon)
+/* All waits take time slices: a few of them suffice to decide. */
+START_TEST(spin_that_always_stalls_stops_soon)
 {
     const struct machine machine = {.spin_ns = 4 * MS, .sleep_ns = 40 * US};
     struct na_spin spin;
@@ -114,7 +114,7 @@ START_TEST(spin_that_stalls_always_sleeps_soon)
 }
 END_TEST
 
-START_TEST(spin_that_is_better_sleeps_rarely)
+START_TEST(spin_that_is_faster_rarely_sleeps)
 {
     const struct machine machine = {.spin_ns = 12 * US, .sleep_ns = 40 * US};
     struct na_spin spin;
@@ -125,8 +125,9 @@ START_TEST(spin_that_is_better_sleeps_rarely)
 }
 END_TEST
 
-/* Who wakes late finds something at once: waits are shorter, all is slower. */
-START_TEST(spin_with_more_events_goes_on)
+/* A thread that wakes late finds events at once: waits are shorter, throughput
+ * is lower. */
+START_TEST(spin_with_more_events_is_kept)
 {
     const struct machine machine = {
         .spin_ns = 15 * US, .sleep_ns = 5 * US, .away_ns = 30 * US};
@@ -138,8 +139,8 @@ START_TEST(spin_with_more_events_goes_on)
 }
 END_TEST
 
-/* What takes as long either way is not what sleeping would shorten. */
-START_TEST(spin_of_idle_process_goes_on)
+/* Equal durations are no reason to sleep. */
+START_TEST(spin_of_idle_process_is_kept)
 {
     const struct machine machine = {.spin_ns = 100 * MS, .sleep_ns = 100 * MS};
     struct na_spin spin;
@@ -151,8 +152,8 @@ START_TEST(spin_of_idle_process_goes_on)
 }
 END_TEST
 
-/* The other threads have gone, or the peer spins again. */
-START_TEST(spin_that_pays_again_is_taken_up)
+/* The other threads have ended, or the peer spins again. */
+START_TEST(spin_that_pays_again_is_resumed)
 {
     const struct machine crowded = {.spin_ns = 4 * MS, .sleep_ns = 40 * US};
     const struct machine room = {.spin_ns = US, .sleep_ns = 40 * US};
@@ -181,7 +182,7 @@ count_yields(struct na_spin *spin, uint32_t polls)
     return yields;
 }
 
-START_TEST(polls_in_vain_yield_less_and_less)
+START_TEST(polls_without_events_yield_less_and_less)
 {
     struct na_spin spin;
     uint32_t first, later;
@@ -219,16 +220,16 @@ main(void)
     SRunner *runner;
     int failed;
 
-    tcase_add_test(tcase, spin_shorter_than_wake_up_never_sleeps);
-    tcase_add_test(tcase, spin_in_vain_sleeps);
-    tcase_add_test(tcase, spin_with_stalls_sleeps);
-    tcase_add_test(tcase, spin_with_stalls_between_waits_sleeps);
-    tcase_add_test(tcase, spin_that_stalls_always_sleeps_soon);
-    tcase_add_test(tcase, spin_that_is_better_sleeps_rarely);
-    tcase_add_test(tcase, spin_with_more_events_goes_on);
-    tcase_add_test(tcase, spin_of_idle_process_goes_on);
-    tcase_add_test(tcase, spin_that_pays_again_is_taken_up);
-    tcase_add_test(tcase, polls_in_vain_yield_less_and_less);
+    tcase_add_test(tcase, spin_shorter_than_wake_up_is_kept);
+    tcase_add_test(tcase, spin_without_events_stops);
+    tcase_add_test(tcase, spin_with_stalls_stops);
+    tcase_add_test(tcase, spin_with_stalls_between_waits_stops);
+    tcase_add_test(tcase, spin_that_always_stalls_stops_soon);
+    tcase_add_test(tcase, spin_that_is_faster_rarely_sleeps);
+    tcase_add_test(tcase, spin_with_more_events_is_kept);
+    tcase_add_test(tcase, spin_of_idle_process_is_kept);
+    tcase_add_test(tcase, spin_that_pays_again_is_resumed);
+    tcase_add_test(tcase, polls_without_events_yield_less_and_less);
     tcase_add_test(tcase, polls_with_events_do_not_yield);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

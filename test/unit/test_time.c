@@ -52,7 +52,7 @@ START_TEST(deadline_is_so_many_ms_from_now)
 }
 END_TEST
 
-START_TEST(time_left_is_what_remains)
+START_TEST(time_left_is_time_until_deadline)
 {
     uint64_t deadline = base_time_deadline(3600 * 1000);
     uint64_t before = base_time_now();
@@ -119,7 +119,7 @@ main(void)
     tcase_add_test(tcase, time_now_is_monotonic_clock);
     tcase_add_test(tcase, time_now_never_goes_back);
     tcase_add_test(tcase, deadline_is_so_many_ms_from_now);
-    tcase_add_test(tcase, time_left_is_what_remains);
+    tcase_add_test(tcase, time_left_is_time_until_deadline);
     tcase_add_test(tcase, time_left_of_passed_deadline_is_zero);
     tcase_add_test(tcase, time_left_of_never_is_never);
     tcase_add_test(tcase, time_spec_splits_seconds);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plugin that does one thing which the ABI does not allow, for each thing that
- * a comparison can tell: the plugin is named with what it did, its context is
- * dead where it concerns one, all that is under way ends, and nothing crashes.
+ * Plugins that break the ABI in one way each, for each violation that the core
+ * detects: it logs the plugin's name and what it did, the affected context is
+ * dead, all pending operations end, and nothing crashes.
  */
 #include "log_watch.h"
 #include "mercury.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define INFO "wrong+mem"
-/* Polls until all must be over. */
+/* Polls until all operations have ended. */
 #define ROUNDS 1000U
 
 extern const na_plugin na_plugin_v1_wrong;
@@ -37,7 +37,7 @@ begin(const struct way *way)
     ck_assert_int_eq(talaria_plugin_register(&na_plugin_v1_wrong), NA_SUCCESS);
 }
 
-/* What else may be logged because of that. */
+/* Further lines that may be logged in consequence. */
 static void
 also(const char *text)
 {
@@ -111,7 +111,7 @@ side_close(struct side *side)
     ck_assert_int_eq(HG_Finalize(side->hg_class), HG_SUCCESS);
 }
 
-/* Progress and trigger until the callback has come. */
+/* Progresses and triggers until the callback has run. */
 static void
 side_wait(struct side *side, const unsigned *called, unsigned timeout_ms)
 {
@@ -134,9 +134,9 @@ ck_dead(struct side *side)
 
 static const struct way right[] = {{"", NULL}, {"op_null", NULL}};
 
-/* Not wrong, or of a later minor: the call is made. An event of no operation
- * tells of nothing that this core knows; the message in it is lost. */
-START_TEST(wrong_not)
+/* No violation, or allowed in a later minor version: the call succeeds. An
+ * event without an operation is ignored; a message in it is lost. */
+START_TEST(plugin_within_the_abi_works)
 {
     struct side side;
 
@@ -156,8 +156,8 @@ START_TEST(wrong_not)
 }
 END_TEST
 
-/* The call ends with an error, as do all after it. */
-START_TEST(wrong_context_is_dead)
+/* The call fails, and so do all later ones. */
+START_TEST(violation_kills_the_context)
 {
     struct side side;
 
@@ -175,8 +175,8 @@ START_TEST(wrong_context_is_dead)
 }
 END_TEST
 
-/* By what HG_Forward returns, or in the callback. */
-START_TEST(wrong_submission_is_an_error)
+/* In HG_Forward's result or in the callback. */
+START_TEST(violation_in_submission_fails_the_call)
 {
     struct side side;
     hg_return_t ret;
@@ -195,8 +195,8 @@ START_TEST(wrong_submission_is_an_error)
 }
 END_TEST
 
-/* A context is not created, or is dead when it is. */
-START_TEST(wrong_context_is_not_created)
+/* Creating the context fails, or it is dead at once. */
+START_TEST(violation_in_ctx_create_fails)
 {
     hg_class_t *hg_class;
     hg_context_t *context;
@@ -216,8 +216,8 @@ START_TEST(wrong_context_is_not_created)
 }
 END_TEST
 
-/* Progress does not sleep on it, nor spin. */
-START_TEST(wrong_wait_is_told)
+/* Progress neither sleeps on it nor spins. */
+START_TEST(violation_in_wait_fails_progress)
 {
     struct side side;
     hg_return_t ret = HG_TIMEOUT;
@@ -232,8 +232,8 @@ START_TEST(wrong_wait_is_told)
 }
 END_TEST
 
-/* Opens, and calls work. */
-START_TEST(wrong_class_works_all_the_same)
+/* The class opens and calls work. */
+START_TEST(violation_with_fallback_is_logged)
 {
     struct side side;
 
@@ -253,7 +253,7 @@ static const struct way opening[] = {
     {"open_positive", "open returned 7, which is not a code of the ABI"},
 };
 
-START_TEST(wrong_class_is_not_opened)
+START_TEST(violation_in_open_fails)
 {
     begin(&opening[_i]);
     also("wrong+mem");
@@ -270,7 +270,7 @@ static const struct way listing[] = {
     {"info_code", BROKEN "info returned 7, which is not a code of the ABI"},
 };
 
-START_TEST(wrong_listing_is_an_error)
+START_TEST(violation_in_listing_fails)
 {
     struct na_protocol_info *found = NULL;
 
@@ -281,7 +281,7 @@ START_TEST(wrong_listing_is_an_error)
 }
 END_TEST
 
-START_TEST(wrong_argument_of_found_is_passed_over)
+START_TEST(invalid_argument_to_found_is_ignored)
 {
     static const struct way way = {"info_arg", NULL};
     struct na_protocol_info *found = NULL;
@@ -295,7 +295,7 @@ START_TEST(wrong_argument_of_found_is_passed_over)
 }
 END_TEST
 
-/* What a call of the class does wrong, and the call. */
+/* The violation of a function of the class, and the call that triggers it. */
 static na_return_t
 call_self(na_class_t *na_class)
 {
@@ -476,7 +476,7 @@ static const struct {
         call_report, NA_SUCCESS},
 };
 
-START_TEST(wrong_call_is_an_error)
+START_TEST(violation_in_class_function_fails)
 {
     na_class_t *na_class;
 
@@ -498,8 +498,8 @@ moved(const struct na_cb_info *info)
     *ret = info->ret;
 }
 
-/* A transfer by the NA interface, between two registrations of one's own. */
-START_TEST(wrong_transfer_ends)
+/* An NA transfer between two own registrations. */
+START_TEST(violation_in_rma_ends_the_transfer)
 {
     static char memory[64];
     na_return_t ret = NA_SUCCESS, submitted;
@@ -543,7 +543,7 @@ START_TEST(wrong_transfer_ends)
 }
 END_TEST
 
-/* Of the first receive, then of the second. */
+/* For the first receive, then for the second. */
 static void
 received(const struct na_cb_info *info)
 {
@@ -552,9 +552,9 @@ received(const struct na_cb_info *info)
     rets[rets[0] == NA_SUCCESS ? 0 : 1] = info->ret;
 }
 
-/* The NA interface: what is pending ends, once, and its op ids can be given back
- * at once. */
-START_TEST(wrong_pending_operations_end)
+/* The NA interface: pending operations end once, and their op ids can be
+ * destroyed at once. */
+START_TEST(violation_ends_pending_operations)
 {
     static const struct way way = {"tag_too_large",
         BROKEN "an unexpected message has tag 18446744073709551615, max_tag is "
@@ -610,8 +610,8 @@ transferred(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* A bulk transfer that the transport never ends, when its context dies. */
-START_TEST(wrong_transfer_of_dead_context_ends)
+/* A bulk transfer that the transport never completes, when its context dies. */
+START_TEST(violation_ends_pending_bulk_transfer)
 {
     static const struct way way = {
         "transfer_never", "context 0 of wrong is dead: NA_IO_ERROR"};
@@ -631,7 +631,7 @@ START_TEST(wrong_transfer_of_dead_context_ends)
     length = HG_Bulk_get_serialize_size(bulk, 0);
     ck_assert_uint_le(length, sizeof form);
     ck_assert_int_eq(HG_Bulk_serialize(form, length, 0, bulk), HG_SUCCESS);
-    form[16] = (char) ~form[16]; /* another owner's */
+    form[16] = (char) ~form[16]; /* of another owner */
     ck_assert_int_eq(
         HG_Bulk_deserialize(side.hg_class, &remote, form, length), HG_SUCCESS);
     ck_assert_int_eq(
@@ -658,19 +658,23 @@ suite(void)
     TCase *tc = tcase_create("plugin");
 
     tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, wrong_not, 0, COUNT(right));
-    tcase_add_loop_test(tc, wrong_context_is_dead, 0, COUNT(dying));
-    tcase_add_loop_test(tc, wrong_submission_is_an_error, 0, COUNT(submitting));
-    tcase_add_loop_test(tc, wrong_context_is_not_created, 0, COUNT(posting));
-    tcase_add_loop_test(tc, wrong_wait_is_told, 0, COUNT(waiting));
-    tcase_add_loop_test(tc, wrong_class_works_all_the_same, 0, COUNT(tables));
-    tcase_add_loop_test(tc, wrong_class_is_not_opened, 0, COUNT(opening));
-    tcase_add_loop_test(tc, wrong_listing_is_an_error, 0, COUNT(listing));
-    tcase_add_test(tc, wrong_argument_of_found_is_passed_over);
-    tcase_add_loop_test(tc, wrong_call_is_an_error, 0, COUNT(calls));
-    tcase_add_loop_test(tc, wrong_transfer_ends, 0, COUNT(moving));
-    tcase_add_test(tc, wrong_pending_operations_end);
-    tcase_add_test(tc, wrong_transfer_of_dead_context_ends);
+    tcase_add_loop_test(tc, plugin_within_the_abi_works, 0, COUNT(right));
+    tcase_add_loop_test(tc, violation_kills_the_context, 0, COUNT(dying));
+    tcase_add_loop_test(
+        tc, violation_in_submission_fails_the_call, 0, COUNT(submitting));
+    tcase_add_loop_test(tc, violation_in_ctx_create_fails, 0, COUNT(posting));
+    tcase_add_loop_test(
+        tc, violation_in_wait_fails_progress, 0, COUNT(waiting));
+    tcase_add_loop_test(
+        tc, violation_with_fallback_is_logged, 0, COUNT(tables));
+    tcase_add_loop_test(tc, violation_in_open_fails, 0, COUNT(opening));
+    tcase_add_loop_test(tc, violation_in_listing_fails, 0, COUNT(listing));
+    tcase_add_test(tc, invalid_argument_to_found_is_ignored);
+    tcase_add_loop_test(tc, violation_in_class_function_fails, 0, COUNT(calls));
+    tcase_add_loop_test(
+        tc, violation_in_rma_ends_the_transfer, 0, COUNT(moving));
+    tcase_add_test(tc, violation_ends_pending_operations);
+    tcase_add_test(tc, violation_ends_pending_bulk_transfer);
     suite_add_tcase(s, tc);
     return s;
 }
