@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin loaded as the core would, with a host that remembers what it is
- * told, and other processes at the end of two pipes. */
+/* Loads the plugin as the core would, with a host that records what it is told,
+ * and runs child processes connected by two pipes. */
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,10 +18,10 @@
 #define PATIENCE_NS UINT64_C(20000000000) /* as in the other suites */
 #define NODES 64
 
-/* The classes that are open in this process. */
+/* All open classes of this process. */
 static struct node *nodes[NODES];
 
-/* The process that runs the program, which forks one for each test. */
+/* The process that runs the program and forks one per case. */
 static pid_t run;
 
 const na_plugin *
@@ -170,7 +170,7 @@ pump_context(struct node *node, uint32_t index)
         return 0;
     int32_t got =
         node->ops->poll(node->ctx[index], &node->events[index][*count], room);
-    /* Check writes down each assertion that holds: that is much, so often. */
+    /* libcheck records each passing assertion, which is slow in such a loop. */
     if (got < 0 || (uint32_t) got > room)
         ck_abort_msg("poll returned %d, for %u", got, room);
     *count += (uint32_t) got;
@@ -185,12 +185,12 @@ pump(void)
         for (uint32_t j = 0; nodes[i] != NULL && j < NODE_CONTEXTS; j++)
             if (nodes[i]->ctx[j] != NULL)
                 got += pump_context(nodes[i], j);
-    /* There are more processes than processors, and one is waited for. */
+    /* There are more processes than processors: yield to the awaited one. */
     if (got == 0)
         sched_yield();
 }
 
-/* Takes the first kept event of an operation, NULL: of any. */
+/* Removes and returns the first kept event of an operation, NULL: of any. */
 static bool
 take_event(
     struct node *node, uint32_t index, const void *op, na_plugin_event *event_p)
@@ -325,7 +325,7 @@ child_start(child_body body, const void *arg)
 }
 
 void
-tell(int fd, const char *text)
+send_line(int fd, const char *text)
 {
     char line[TEXT] = {0};
     snprintf(line, sizeof(line), "%s", text);
@@ -333,21 +333,21 @@ tell(int fd, const char *text)
 }
 
 void
-hear(int fd, char text[TEXT])
+recv_line(int fd, char text[TEXT])
 {
     size_t got = 0;
     while (got < TEXT) {
         ssize_t n = read(fd, text + got, TEXT - got);
-        ck_assert_msg(n > 0, "the other process is gone");
+        ck_assert_msg(n > 0, "the other process has ended");
         got += (size_t) n;
     }
 }
 
 void
-hear_is(int fd, const char *text)
+expect_line(int fd, const char *text)
 {
     char line[TEXT];
-    hear(fd, line);
+    recv_line(fd, line);
     ck_assert_str_eq(line, text);
 }
 
@@ -400,7 +400,7 @@ count_descriptors(void)
     return count;
 }
 
-/* Without the registries of this process's own classes, which are written to. */
+/* Except the registries of this process's own classes, which are writable. */
 uint32_t
 count_mappings(void)
 {

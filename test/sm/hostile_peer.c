@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hostile neighbour's hands: sockets, hellos, memory, rings. */
+/* The hostile peer: sockets, hellos, memory, rings. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "foe.h"
+#include "hostile_peer.h"
 
-struct node foe_target;
-struct node foe_friend;
-na_plugin_addr *foe_friend_to_target;
+struct node hostile_target;
+struct node hostile_friend;
+na_plugin_addr *hostile_friend_to_target;
 
 static uint32_t
 number(void)
@@ -34,14 +34,14 @@ good_hello(void)
         .owner = 77,
     };
     hello.name_length = (uint32_t) snprintf(
-        hello.name, sizeof(hello.name), "foe-%d-%u", (int) getpid(), number());
+        hello.name, sizeof(hello.name), "peer-%d-%u", (int) getpid(), number());
     return hello;
 }
 
 int
 make_memory(uint64_t length, int seals)
 {
-    int fd = memfd_create("foe", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = memfd_create("peer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(ftruncate(fd, (off_t) length), 0);
     ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, seals), 0);
@@ -138,7 +138,7 @@ receive_with(
     return got;
 }
 
-/* The second of the numbers that descriptors would get next. */
+/* The second of the descriptor numbers that would be used next. */
 static int
 second_free(int fd)
 {
@@ -149,7 +149,7 @@ second_free(int fd)
     return second;
 }
 
-/* Outside of any test: asserts nothing. */
+/* Called outside of cases: no assertions. */
 bool
 descriptors_without_room_are_closed(void)
 {
@@ -198,40 +198,40 @@ make_ring_memory_sealed(int seals)
     return memory;
 }
 
-struct foe
-foe_open_as(struct node *target, const struct hello *hello)
+struct hostile_peer
+hostile_open_as(struct node *target, const struct hello *hello)
 {
-    struct foe foe = {
+    struct hostile_peer peer = {
         .socket = call(target), .memory = make_ring_memory(), .registry = -1};
-    foe.ring = map_ring(foe.memory);
-    send_with(foe.socket, hello, sizeof(*hello), &foe.memory, 1);
-    return foe;
+    peer.ring = map_ring(peer.memory);
+    send_with(peer.socket, hello, sizeof(*hello), &peer.memory, 1);
+    return peer;
 }
 
-struct foe
-foe_open(struct node *target)
+struct hostile_peer
+hostile_open(struct node *target)
 {
     struct hello hello = good_hello();
 
-    return foe_open_as(target, &hello);
+    return hostile_open_as(target, &hello);
 }
 
 void
-foe_meet(struct foe *foe)
+hostile_await_answer(struct hostile_peer *peer)
 {
     struct hello hello;
     int fds[2];
     uint64_t deadline = now_ns() + UINT64_C(20000000000);
 
     while (receive_with(
-               foe->socket, &hello, sizeof(hello), MSG_DONTWAIT, fds, 2) < 0) {
+               peer->socket, &hello, sizeof(hello), MSG_DONTWAIT, fds, 2) < 0) {
         ck_assert_msg(now_ns() < deadline, "the class does not answer");
         pump();
     }
     ck_assert_int_ge(fds[0], 0);
     ck_assert_uint_eq(hello.capacity, CAPACITY);
-    foe->theirs = map_ring(fds[0]);
-    foe->registry = fds[1];
+    peer->theirs = map_ring(fds[0]);
+    peer->registry = fds[1];
     close(fds[0]);
 }
 
@@ -242,49 +242,49 @@ record_size(uint32_t length)
 }
 
 void
-foe_ask(struct foe *foe, const struct rma_record *record, const void *data,
-    uint32_t length)
+hostile_put_rma(struct hostile_peer *peer, const struct rma_record *record,
+    const void *data, uint32_t length)
 {
     uint32_t payload = (uint32_t) sizeof(*record) + length;
-    unsigned char *at = foe->ring + PAGE + foe->position + 16;
+    unsigned char *at = peer->ring + PAGE + peer->position + 16;
 
-    ck_assert_uint_le(foe->position + record_size(payload), CAPACITY);
+    ck_assert_uint_le(peer->position + record_size(payload), CAPACITY);
     memcpy(at, record, sizeof(*record));
     if (length != 0)
         memcpy(at + sizeof(*record), data, length);
-    put_word(foe->ring, foe->position, RMA, 0, payload, 0);
-    foe->position += record_size(payload);
+    put_word(peer->ring, peer->position, RMA, 0, payload, 0);
+    peer->position += record_size(payload);
 }
 
 struct rma_record
-foe_hear(struct foe *foe, const unsigned char **data_p)
+hostile_await_rma(struct hostile_peer *peer, const unsigned char **data_p)
 {
-    unsigned char *at = foe->theirs + PAGE + foe->heard;
+    unsigned char *at = peer->theirs + PAGE + peer->received;
     uint64_t deadline = now_ns() + UINT64_C(20000000000);
     struct rma_record record;
     uint64_t word;
 
     while ((word = atomic_load((_Atomic uint64_t *) (void *) at)) == 0) {
-        ck_assert_msg(now_ns() < deadline, "the class says nothing");
+        ck_assert_msg(now_ns() < deadline, "no record from the class");
         pump();
     }
     ck_assert_uint_eq(word >> 16 & 0xFFFF, RMA);
     memcpy(&record, at + 16, sizeof(record));
     *data_p = at + 16 + sizeof(record);
-    foe->heard += record_size((uint32_t) (word >> 32));
+    peer->received += record_size((uint32_t) (word >> 32));
     return record;
 }
 
 void
-foe_close(struct foe *foe)
+hostile_close(struct hostile_peer *peer)
 {
-    close(foe->socket);
-    close(foe->memory);
-    munmap(foe->ring, PAGE + CAPACITY);
-    if (foe->theirs != NULL)
-        munmap(foe->theirs, PAGE + CAPACITY);
-    if (foe->registry >= 0)
-        close(foe->registry);
+    close(peer->socket);
+    close(peer->memory);
+    munmap(peer->ring, PAGE + CAPACITY);
+    if (peer->theirs != NULL)
+        munmap(peer->theirs, PAGE + CAPACITY);
+    if (peer->registry >= 0)
+        close(peer->registry);
 }
 
 void
@@ -307,30 +307,31 @@ void
 open_both_as(const struct node_options *options)
 {
     char text[TEXT];
-    node_open(&foe_target, options);
-    node_open(&foe_friend, options);
-    self_string(&foe_target, text);
-    foe_friend_to_target = lookup(&foe_friend, text);
+    node_open(&hostile_target, options);
+    node_open(&hostile_friend, options);
+    self_string(&hostile_target, text);
+    hostile_friend_to_target = lookup(&hostile_friend, text);
 }
 
 void
 close_both(void)
 {
-    node_warnings(&foe_target);
-    foe_friend.ops->addr_free(foe_friend.cls, foe_friend_to_target);
-    node_close(&foe_friend);
-    node_close(&foe_target);
+    node_warnings(&hostile_target);
+    hostile_friend.ops->addr_free(hostile_friend.cls, hostile_friend_to_target);
+    node_close(&hostile_friend);
+    node_close(&hostile_target);
 }
 
 void
 check_friend(void)
 {
     char buffer[8];
-    void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
-    ck_assert_int_eq(
-        send_unexpected(&foe_friend, "friend", 7, foe_friend_to_target, 5), 0);
-    na_plugin_event event = await_message(&foe_target, 0, op, 7, 5, true);
-    foe_target.ops->addr_free(foe_target.cls, event.source);
+    void *op = post_unexpected(&hostile_target, buffer, sizeof(buffer));
+    ck_assert_int_eq(send_unexpected(&hostile_friend, "friend", 7,
+                         hostile_friend_to_target, 5),
+        0);
+    na_plugin_event event = await_message(&hostile_target, 0, op, 7, 5, true);
+    hostile_target.ops->addr_free(hostile_target.cls, event.source);
     free(op);
 }
 
@@ -348,7 +349,7 @@ expect_hangup(int fd)
 }
 
 struct hello
-await_answer(const struct foe *foe)
+await_answer(const struct hostile_peer *peer)
 {
     struct hello hello = {0};
     ssize_t got = -1;
@@ -356,7 +357,7 @@ await_answer(const struct foe *foe)
     while (got < 0) {
         ck_assert_uint_lt(now_ns(), deadline);
         pump();
-        got = recv(foe->socket, &hello, sizeof(hello), MSG_DONTWAIT);
+        got = recv(peer->socket, &hello, sizeof(hello), MSG_DONTWAIT);
     }
     ck_assert_int_eq(got, sizeof(hello));
     return hello;
@@ -381,21 +382,21 @@ trap_accept(struct trap *trap)
 {
     trap->socket = accept4(trap->listener, NULL, NULL, SOCK_CLOEXEC);
     ck_assert_int_ge(trap->socket, 0);
-    ck_assert_int_eq(receive_with(trap->socket, &trap->heard,
-                         sizeof(trap->heard), 0, &trap->memory, 1),
-        (ssize_t) sizeof(trap->heard));
-    /* nobody can take it away from under the class */
+    ck_assert_int_eq(receive_with(trap->socket, &trap->received,
+                         sizeof(trap->received), 0, &trap->memory, 1),
+        (ssize_t) sizeof(trap->received));
+    /* keeps the class from losing it to another process */
     ck_assert_int_eq(fcntl(trap->memory, F_GET_SEALS) & SEALS, SEALS);
     ck_assert_int_ne(ftruncate(trap->memory, 0), 0);
-    trap->ring = mmap(NULL, PAGE + trap->heard.capacity, PROT_READ | PROT_WRITE,
-        MAP_SHARED, trap->memory, 0);
+    trap->ring = mmap(NULL, PAGE + trap->received.capacity,
+        PROT_READ | PROT_WRITE, MAP_SHARED, trap->memory, 0);
     ck_assert_ptr_ne(trap->ring, MAP_FAILED);
 }
 
 void
 trap_close(struct trap *trap)
 {
-    munmap(trap->ring, PAGE + trap->heard.capacity);
+    munmap(trap->ring, PAGE + trap->received.capacity);
     close(trap->memory);
     close(trap->socket);
     close(trap->listener);

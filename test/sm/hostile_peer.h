@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer that does not keep to the protocol, by accident or not, written against
- * the layout in the plugin's README.md; the class that it attacks, and one that
- * must not suffer from it. */
-#ifndef FOE_H
-#define FOE_H
+/* A peer that violates the protocol, written against the layout in the plugin's
+ * README.md; the class that it attacks, and one that must not be affected. */
+#ifndef HOSTILE_PEER_H
+#define HOSTILE_PEER_H
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -38,7 +37,7 @@ struct hello {
     uint8_t proof[32];
 };
 
-/* The payload of a record of kind RMA, before its data. */
+/* Payload of an RMA record, before its data. */
 enum rma_verb {
     RMA_GET = 1,
     RMA_PUT = 2,
@@ -54,101 +53,104 @@ struct rma_record {
     uint32_t length, zero_too;
 };
 
-/* A packet that brings a shared segment. */
+/* Packet that transfers a shared segment. */
 struct shared_packet {
     uint32_t magic, access;
     uint64_t id, length;
 };
 
-/* Our end of a connection: a ring of ours, and where its next record goes; after
- * foe_meet the class's, where its next record comes, and its registry, -1 if it
- * shows none. */
-struct foe {
+/* This end of a connection: its own ring and the position of its next record;
+ * after hostile_await_answer the class's ring, the position of its next record, and
+ * its registry, -1 if it sent none. */
+struct hostile_peer {
     int socket;
     int memory;
     unsigned char *ring; /* control page, then records */
     uint32_t position;
     unsigned char *theirs;
-    uint32_t heard;
+    uint32_t received;
     int registry;
 };
 
-extern struct node foe_target;
-extern struct node foe_friend;
-extern na_plugin_addr *foe_friend_to_target;
+extern struct node hostile_target;
+extern struct node hostile_friend;
+extern na_plugin_addr *hostile_friend_to_target;
 
-/* A hello that is all right, with a new name. */
+/* A valid hello with a new name. */
 struct hello good_hello(void);
 
-/* Sealed memory of its own. */
+/* A memfd with all required seals. */
 int make_memory(uint64_t length, int seals);
 
-/* The same as an empty ring; with these seals. */
+/* The same, initialized as an empty ring; with the given seals. */
 int make_ring_memory(void);
 int make_ring_memory_sealed(int seals);
 
-/* Whether descriptors in a packet for which its receiver has no room are closed, as
- * Linux does. */
+/* Whether descriptors in a packet for which the receiver has no room are
+ * closed, as on Linux. */
 bool descriptors_without_room_are_closed(void);
 
-/* The abstract socket address of a name. */
+/* The abstract socket address for a name. */
 struct sockaddr_un;
 socklen_t address_of(const char *name, struct sockaddr_un *address);
 
-/* A connection to a class: its socket. */
+/* Connects to a class. Returns the socket. */
 int call(struct node *target);
 
-/* Sends bytes with any number of descriptors, at most 64: as sendmsg; or it must
- * work. */
+/* Sends bytes with at most 64 descriptors. One returns sendmsg's result, the
+ * other asserts success. */
 ssize_t try_send_with(
     int fd, const void *bytes, size_t length, const int *fds, size_t count);
 void send_with(
     int fd, const void *bytes, size_t length, const int *fds, size_t count);
 
-/* Receives a packet with up to count descriptors, at most 8; those that did not
- * come are -1. As recvmsg. */
+/* Receives a packet with up to count descriptors, at most 8; missing ones are
+ * -1. Returns recvmsg's result. */
 ssize_t receive_with(
     int fd, void *bytes, size_t length, int flags, int *fds, size_t count);
 
-/* A connection with a good hello and a ring. */
-struct foe foe_open(struct node *target);
-struct foe foe_open_as(struct node *target, const struct hello *hello);
-void foe_close(struct foe *foe);
+/* Connects with a valid hello and ring. */
+struct hostile_peer hostile_open(struct node *target);
+struct hostile_peer hostile_open_as(
+    struct node *target, const struct hello *hello);
+void hostile_close(struct hostile_peer *peer);
 
-/* Waits until the class has answered, and maps its ring. */
-void foe_meet(struct foe *foe);
+/* Waits for the class's answer, and maps its ring. */
+void hostile_await_answer(struct hostile_peer *peer);
 
-/* Puts a record of kind RMA with length bytes of data behind the last one. */
-void foe_ask(struct foe *foe, const struct rma_record *record, const void *data,
-    uint32_t length);
+/* Writes an RMA record with length bytes of data after the last record. */
+void hostile_put_rma(struct hostile_peer *peer, const struct rma_record *record,
+    const void *data, uint32_t length);
 
-/* Waits for the next record of the class, which must be of kind RMA. *data_p:
- * what follows, in the ring. */
-struct rma_record foe_hear(struct foe *foe, const unsigned char **data_p);
+/* Waits for the class's next record, which must be of kind RMA. *data_p points
+ * to its data in the ring. */
+struct rma_record hostile_await_rma(
+    struct hostile_peer *peer, const unsigned char **data_p);
 
-/* Waits until the class has answered: the hello it sends. */
-struct hello await_answer(const struct foe *foe);
+/* Waits for the class's answer and returns its hello. */
+struct hello await_answer(const struct hostile_peer *peer);
 
-/* Announces a record at a position of a ring. */
+/* Publishes a record at a position of a ring. */
 void put_word(unsigned char *ring, uint32_t position, uint32_t kind,
     uint32_t target, uint32_t length, uint32_t tag);
 
-/* Target and friend, opened with these options (NULL: all zero). */
+/* Opens target and friend with these options (NULL: all zero). */
 void open_both(void);
 void open_both_as(const struct node_options *options);
 void close_both(void);
 
-/* All is well between them. */
+/* Checks that target and friend can exchange messages. */
 void check_friend(void);
 
-/* The class hangs up on this socket. */
+/* Waits until the class closes this socket. */
 void expect_hangup(int fd);
 
-/* A listener that is not of our kind. Answers a call of the class. */
+/* A listener that does not follow the protocol. Accepts a connection of the
+ * class. */
 struct trap {
     int listener;
     int socket;
-    struct hello heard;
+    struct hello received;
     int memory;
     unsigned char *ring; /* the class's */
 };
@@ -157,4 +159,4 @@ void trap_open(struct trap *trap, char text[TEXT]);
 void trap_accept(struct trap *trap);
 void trap_close(struct trap *trap);
 
-#endif /* FOE_H */
+#endif /* HOSTILE_PEER_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names, strings, bytes, and which of them are the same peer. */
+/* Names, strings, serialized addresses, and equality. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ START_TEST(address_strings_are_unique)
 }
 END_TEST
 
-START_TEST(address_to_string_tells_the_size)
+START_TEST(address_to_string_returns_the_size)
 {
     struct node node;
     char text[TEXT];
@@ -67,7 +67,7 @@ START_TEST(address_to_string_tells_the_size)
 }
 END_TEST
 
-START_TEST(address_lookup_refuses_what_is_no_address)
+START_TEST(address_lookup_rejects_malformed_strings)
 {
     static const char *const bad[] = {"", "sm", "sm:/x", "sm://", "sm://a/b",
         "sm://a b", "sm://\xC3\xA4", NULL};
@@ -118,7 +118,7 @@ START_TEST(address_equal_by_name)
 }
 END_TEST
 
-START_TEST(address_bytes_make_the_same_address)
+START_TEST(address_deserialized_equals_the_original)
 {
     static struct node a, b;
     unsigned char bytes[TEXT];
@@ -162,9 +162,9 @@ START_TEST(address_bytes_make_the_same_address)
 }
 END_TEST
 
-/* The peer found by its short name, by its full one, and as the source of a
- * message is one and the same. */
-START_TEST(address_source_equals_what_was_looked_up)
+/* Lookup by short name, lookup by full name, and the source of a message give
+ * equal addresses. */
+START_TEST(address_source_equals_lookup)
 {
     static struct node a, b;
     char full_text[TEXT];
@@ -178,19 +178,19 @@ START_TEST(address_source_equals_what_was_looked_up)
     void *op = post_unexpected(&a, buffer, sizeof(buffer));
     ck_assert_int_eq(send_unexpected(&b, "1", 1, brief, 1), 0);
     na_plugin_event event = await_message(&a, 0, op, 1, 1, true);
-    /* an answer by expected message, awaited by the short name */
+    /* an expected answer, matched by the short name's address */
     void *answer = post_expected(&b, buffer, sizeof(buffer), brief, 2);
     ck_assert_int_eq(send_expected(&a, "2", 1, event.source, 2), 0);
     await_message(&b, 0, answer, 1, 2, false);
     ck_assert_int_eq(b.ops->addr_equal(b.cls, brief, full), 1);
-    /* a message that the server sends on its own */
+    /* a message that the server initiates */
     void *third = post_unexpected(&b, buffer, sizeof(buffer));
     ck_assert_int_eq(send_unexpected(&a, "3", 1, event.source, 3), 0);
     na_plugin_event back = await_message(&b, 0, third, 1, 3, true);
     ck_assert_int_eq(b.ops->addr_equal(b.cls, brief, back.source), 1);
     ck_assert_int_eq(b.ops->addr_equal(b.cls, full, back.source), 1);
 
-    /* and its string reaches it */
+    /* its printed string can be looked up */
     char text[TEXT];
     uint64_t size = sizeof(text);
     ck_assert_int_eq(b.ops->addr_to_string(b.cls, back.source, text, &size), 0);
@@ -208,7 +208,7 @@ START_TEST(address_source_equals_what_was_looked_up)
 }
 END_TEST
 
-START_TEST(address_short_name_goes_to_the_first)
+START_TEST(address_short_name_reaches_the_first)
 {
     static struct node a, b, c;
     char buffer[64];
@@ -241,7 +241,7 @@ START_TEST(address_short_name_goes_to_the_first)
 }
 END_TEST
 
-START_TEST(address_of_nobody_fails_on_first_use)
+START_TEST(address_of_no_process_fails_on_first_use)
 {
     static struct node a, mute;
     char text[TEXT];
@@ -271,8 +271,8 @@ START_TEST(address_of_nobody_fails_on_first_use)
 }
 END_TEST
 
-/* By the name of its file of shared memory; this one stands for it. */
-START_TEST(address_of_mercury_fails_in_words)
+/* Recognized by the name of its shared memory file, which this test creates. */
+START_TEST(address_of_mercury_fails_with_reason)
 {
     char name[32], path[64], text[TEXT];
     struct node node;
@@ -300,7 +300,7 @@ START_TEST(address_of_mercury_fails_in_words)
 }
 END_TEST
 
-/* What this process has worked, whoever else does. */
+/* Processor time of this process. */
 static uint64_t
 worked_ns(void)
 {
@@ -325,7 +325,7 @@ START_TEST(address_many_lookups_are_quick)
     }
     for (int i = 0; i < COUNT; i++)
         node.ops->addr_free(node.cls, all[i]);
-    /* quadratic growth would take minutes */
+    /* quadratic time would take minutes */
     ck_assert_uint_lt(worked_ns() - begin, UINT64_C(10000000000));
     node_close(&node);
 }
@@ -337,14 +337,14 @@ main(void)
     TCase *cases = tcase_create("address");
     tcase_add_test(cases, address_self_string_carries_prefix_and_process);
     tcase_add_test(cases, address_strings_are_unique);
-    tcase_add_test(cases, address_to_string_tells_the_size);
-    tcase_add_test(cases, address_lookup_refuses_what_is_no_address);
+    tcase_add_test(cases, address_to_string_returns_the_size);
+    tcase_add_test(cases, address_lookup_rejects_malformed_strings);
     tcase_add_test(cases, address_equal_by_name);
-    tcase_add_test(cases, address_bytes_make_the_same_address);
-    tcase_add_test(cases, address_source_equals_what_was_looked_up);
-    tcase_add_test(cases, address_short_name_goes_to_the_first);
-    tcase_add_test(cases, address_of_nobody_fails_on_first_use);
-    tcase_add_test(cases, address_of_mercury_fails_in_words);
+    tcase_add_test(cases, address_deserialized_equals_the_original);
+    tcase_add_test(cases, address_source_equals_lookup);
+    tcase_add_test(cases, address_short_name_reaches_the_first);
+    tcase_add_test(cases, address_of_no_process_fails_on_first_use);
+    tcase_add_test(cases, address_of_mercury_fails_with_reason);
     tcase_add_test(cases, address_many_lookups_are_quick);
     return run_cases("address", &cases, 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cancelling at each stage: one final event, whatever came first. */
+/* Cancel at each stage: one final event in any case. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ expect_canceled(struct node *node, void *op)
     ck_assert_ptr_null(event.source);
 }
 
-START_TEST(cancel_unused_or_ended_operation_is_nothing)
+START_TEST(cancel_of_unused_or_ended_operation_has_no_effect)
 {
     open_both();
     void *op = op_new(&a);
@@ -87,7 +87,7 @@ START_TEST(cancel_receives_end_once)
     b.ops->addr_free(b.cls, event.source);
     ck_assert_int_eq(send_expected(&a, buffer, 8, to_b, 3), 0);
     expect_silence(&b, 0, 2);
-    /* and used again */
+    /* and reused */
     ck_assert_int_eq(b.ops->recv_expected(b.ctx[0], expected, buffer,
                          sizeof(buffer), NULL, to_a, 0, 3, 0),
         NA_PLUGIN_PENDING);
@@ -99,12 +99,12 @@ START_TEST(cancel_receives_end_once)
 }
 END_TEST
 
-START_TEST(cancel_after_message_reports_the_message)
+START_TEST(cancel_after_arrival_reports_the_message)
 {
     open_both();
     ck_assert_int_eq(send_unexpected(&a, buffer, 8, to_b, 4), 0);
     expect_silence(&b, 0, 2);
-    /* its message is in the queue: the receive has ended before the cancel */
+    /* its message is queued: the receive has completed before the cancel */
     void *op = post_unexpected(&b, buffer, sizeof(buffer));
     cancel(&b, op);
     na_plugin_event event = await_message(&b, 0, op, 8, 4, true);
@@ -115,7 +115,7 @@ START_TEST(cancel_after_message_reports_the_message)
 }
 END_TEST
 
-/* Sends until the ring is full; the operation that is pending. */
+/* Sends until the ring is full. Returns the pending operation. */
 static void *
 pending_send(struct node *node, na_plugin_addr *peer, int *done_p)
 {
@@ -128,7 +128,7 @@ pending_send(struct node *node, na_plugin_addr *peer, int *done_p)
     }
 }
 
-START_TEST(cancel_queued_send_ends_and_is_not_sent)
+START_TEST(cancel_queued_send_is_not_sent)
 {
     int done;
     open_both();
@@ -196,7 +196,8 @@ START_TEST(cancel_held_send_to_self_ends)
 }
 END_TEST
 
-/* A long get is cut into slices: a cancel ends it between two of them. */
+/* A long get is split into slices: a cancel takes effect between two of
+ * them. */
 START_TEST(cancel_sliced_get_ends)
 {
     enum { LENGTH = 16 << 20 };
@@ -255,10 +256,10 @@ int
 main(void)
 {
     TCase *cases = tcase_create("cancel");
-    tcase_add_test(cases, cancel_unused_or_ended_operation_is_nothing);
+    tcase_add_test(cases, cancel_of_unused_or_ended_operation_has_no_effect);
     tcase_add_test(cases, cancel_receives_end_once);
-    tcase_add_test(cases, cancel_after_message_reports_the_message);
-    tcase_add_test(cases, cancel_queued_send_ends_and_is_not_sent);
+    tcase_add_test(cases, cancel_after_arrival_reports_the_message);
+    tcase_add_test(cases, cancel_queued_send_is_not_sent);
     tcase_add_test(cases, cancel_held_send_to_self_ends);
     tcase_add_test(cases, cancel_sliced_get_ends);
     return run_cases("cancel", &cases, 1);

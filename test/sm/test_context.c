@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several contexts: messages find theirs, any poll works for all, and what is
- * pending on one that is destroyed is touched no more. */
+/* Several contexts: messages reach theirs, polling one serves all, and
+ * destroying one leaves its operations untouched. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +33,8 @@ close_both(void)
     node_close(&b);
 }
 
-/* From each context to each: expected messages with the same tag are told apart
- * by the contexts. */
+/* From each context to each: expected messages with equal tags are matched by
+ * context. */
 static void
 all_to_all(struct node *from, na_plugin_addr *to_to, struct node *to,
     na_plugin_addr *to_from)
@@ -66,7 +66,7 @@ all_to_all(struct node *from, na_plugin_addr *to_to, struct node *to,
     free(send);
 }
 
-START_TEST(context_messages_find_theirs)
+START_TEST(context_messages_reach_their_context)
 {
     open_both();
     for (int i = 0; i < 10; i++) {
@@ -77,7 +77,7 @@ START_TEST(context_messages_find_theirs)
 }
 END_TEST
 
-START_TEST(context_messages_to_self_find_theirs)
+START_TEST(context_messages_to_self_reach_their_context)
 {
     char text[TEXT];
     node_open(&a, &(struct node_options){.contexts = CONTEXTS});
@@ -90,7 +90,7 @@ START_TEST(context_messages_to_self_find_theirs)
 }
 END_TEST
 
-START_TEST(context_poll_of_one_works_for_all)
+START_TEST(context_poll_serves_all_contexts)
 {
     char buffer[8];
     na_plugin_event event;
@@ -103,7 +103,7 @@ START_TEST(context_poll_of_one_works_for_all)
     ck_assert_int_eq(
         a.ops->send_unexpected(a.ctx[1], send, "x", 2, NULL, to_b, 3, 5, 0),
         NA_PLUGIN_DONE);
-    /* context 0 takes it in; only context 3 reports it */
+    /* context 0 reads it from the ring; only context 3 reports it */
     uint64_t end = now_ns() + 20000000;
     while (now_ns() < end)
         ck_assert_int_eq(b.ops->poll(b.ctx[0], &event, 1), 0);
@@ -118,7 +118,7 @@ START_TEST(context_poll_of_one_works_for_all)
 }
 END_TEST
 
-START_TEST(context_missing_target_costs_the_message_only)
+START_TEST(context_missing_target_drops_the_message_only)
 {
     char buffer[8];
     open_both();
@@ -137,9 +137,9 @@ START_TEST(context_missing_target_costs_the_message_only)
 }
 END_TEST
 
-/* Everything pending at once on a context that goes; its memory is given back
- * before the others work on. */
-START_TEST(context_destroyed_with_work_pending_is_let_alone)
+/* All kinds of pending operations on a context that is destroyed; their memory
+ * is freed before the other contexts are polled. */
+START_TEST(context_destroyed_with_pending_operations_is_not_touched)
 {
     static unsigned char data[4000];
     na_plugin_mem *local;
@@ -169,7 +169,7 @@ START_TEST(context_destroyed_with_work_pending_is_let_alone)
     ck_assert_int_eq(b.ops->put(ctx, ops[count++], local, 0, local, 2 << 20,
                          1 << 20, self, 0, 0),
         NA_PLUGIN_PENDING);
-    /* a send to a full ring, a message received but not reported */
+    /* a send to a full ring; a message received but not reported */
     int32_t ret = NA_PLUGIN_DONE;
     while (ret == NA_PLUGIN_DONE) {
         ops[count] = op_new(&b);
@@ -199,7 +199,7 @@ START_TEST(context_destroyed_with_work_pending_is_let_alone)
     for (int i = 0; i < 5000; i++)
         pump();
     ck_assert_uint_eq(b.event_count[0], 0);
-    /* messages for it go nowhere, others arrive; and it can come back */
+    /* messages to it are dropped, others arrive; and it can be created again */
     ck_assert_int_eq(
         a.ops->send_unexpected(a.ctx[0], send, data, 16, NULL, to_b, 2, 5, 0),
         NA_PLUGIN_DONE);
@@ -213,8 +213,8 @@ START_TEST(context_destroyed_with_work_pending_is_let_alone)
 }
 END_TEST
 
-/* A send of one context to another one of the same class that has no room for
- * it ends when that context goes. */
+/* A pending send to another context of the same class fails when that context
+ * is destroyed. */
 START_TEST(context_destroyed_ends_held_sends_of_others)
 {
     static unsigned char data[4000];
@@ -250,11 +250,12 @@ int
 main(void)
 {
     TCase *cases = tcase_create("context");
-    tcase_add_test(cases, context_messages_find_theirs);
-    tcase_add_test(cases, context_messages_to_self_find_theirs);
-    tcase_add_test(cases, context_poll_of_one_works_for_all);
-    tcase_add_test(cases, context_missing_target_costs_the_message_only);
-    tcase_add_test(cases, context_destroyed_with_work_pending_is_let_alone);
+    tcase_add_test(cases, context_messages_reach_their_context);
+    tcase_add_test(cases, context_messages_to_self_reach_their_context);
+    tcase_add_test(cases, context_poll_serves_all_contexts);
+    tcase_add_test(cases, context_missing_target_drops_the_message_only);
+    tcase_add_test(
+        cases, context_destroyed_with_pending_operations_is_not_touched);
     tcase_add_test(cases, context_destroyed_ends_held_sends_of_others);
     return run_cases("context", &cases, 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that die, close, and come back. */
+/* Peers that die, close, and restart. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,27 +11,27 @@
 
 #include "harness.h"
 
-/* Shared with a child that shows memory. */
+/* Shared with a child that exposes memory. */
 struct window {
     uint64_t size;
     unsigned char bytes[256];
     _Atomic uint64_t rounds;
 };
 
-/* Opens when it is told to, and does as it is told from there on. */
+/* Opens a class on command, and follows further commands. */
 static int
 peer_body(const struct parent *parent)
 {
     static struct node node;
     static unsigned char buffer[4096];
     char text[TEXT];
-    hear_is(parent->in, "open");
+    expect_line(parent->in, "open");
     node_open(&node, &(struct node_options){.name = own_name("phoenix")});
     self_string(&node, text);
-    tell(parent->out, text);
+    send_line(parent->out, text);
 
     for (;;) {
-        hear(parent->in, text);
+        recv_line(parent->in, text);
         if (strcmp(text, "answer") == 0) {
             void *op = post_unexpected(&node, buffer, sizeof(buffer));
             na_plugin_event event = await_op(&node, 0, op);
@@ -40,7 +40,7 @@ peer_body(const struct parent *parent)
                 0);
             node.ops->addr_free(node.cls, event.source);
             free(op);
-            tell(parent->out, "answered");
+            send_line(parent->out, "answered");
         } else if (strcmp(text, "send and die") == 0) {
             void *op = post_unexpected(&node, buffer, sizeof(buffer));
             na_plugin_event event = await_op(&node, 0, op);
@@ -49,53 +49,53 @@ peer_body(const struct parent *parent)
                     send_unexpected(&node, &i, sizeof(i), event.source, i), 0);
             raise(SIGKILL);
         } else if (strcmp(text, "fork") == 0) {
-            /* a child that holds every descriptor and does nothing */
+            /* a child that inherits every descriptor and does nothing */
             pid_t pid = fork();
             if (pid == 0) {
                 pause();
                 _exit(0);
             }
             snprintf(text, sizeof(text), "%d", (int) pid);
-            tell(parent->out, text);
+            send_line(parent->out, text);
         } else if (strcmp(text, "poll") == 0) {
-            tell(parent->out, "polling");
+            send_line(parent->out, "polling");
             for (;;)
                 pump();
         } else if (strcmp(text, "close") == 0) {
             node_close(&node);
-            tell(parent->out, "closed");
+            send_line(parent->out, "closed");
         } else {
             return 0;
         }
     }
 }
 
-/* Starts a peer, and opens it: its address. */
+/* Starts a peer and has it open a class. Returns its address. */
 static struct child
 begin(char text[TEXT])
 {
     struct child child = child_start(peer_body, NULL);
-    tell(child.out, "open");
-    hear(child.in, text);
+    send_line(child.out, "open");
+    recv_line(child.in, text);
     return child;
 }
 
-/* One message there and back. */
+/* One round trip. */
 static void
-greet(struct node *node, struct child *child, na_plugin_addr *peer)
+exchange(struct node *node, struct child *child, na_plugin_addr *peer)
 {
     char buffer[64];
-    tell(child->out, "answer");
+    send_line(child->out, "answer");
     void *op = post_expected(node, buffer, sizeof(buffer), peer, 11);
     ck_assert_int_eq(send_unexpected(node, "hello", 6, peer, 11), 0);
     await_message(node, 0, op, 6, 11, false);
     ck_assert_str_eq(buffer, "hello");
-    hear_is(child->in, "answered");
+    expect_line(child->in, "answered");
     free(op);
 }
 
-/* Three generations under one name: killed, killed, closed. */
-START_TEST(death_pending_receives_end_and_successor_is_reached)
+/* Three processes with one name in turn: killed, killed, closed. */
+START_TEST(death_ends_pending_receives_and_successor_is_reached)
 {
     static struct node node;
     struct child children[3];
@@ -110,16 +110,16 @@ START_TEST(death_pending_receives_end_and_successor_is_reached)
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, own_address("phoenix"));
     for (int i = 0; i < 3; i++) {
-        tell(children[i].out, "open");
-        hear(children[i].in, text);
-        greet(&node, &children[i], peer);
+        send_line(children[i].out, "open");
+        recv_line(children[i].in, text);
+        exchange(&node, &children[i], peer);
         for (uint64_t j = 0; j < 5; j++)
             ops[j] = post_expected(&node, buffer, sizeof(buffer), peer, j);
         expect_silence(&node, 0, 5);
         if (i < 2)
             child_kill(&children[i]);
         else
-            tell(children[i].out, "close");
+            send_line(children[i].out, "close");
         for (int j = 0; j < 5; j++) {
             ck_assert_int_eq(
                 await_op(&node, 0, ops[j]).status, NA_PLUGIN_E_HOSTUNREACH);
@@ -133,8 +133,8 @@ START_TEST(death_pending_receives_end_and_successor_is_reached)
         ck_assert_int_eq(
             send_unexpected(&node, "x", 1, peer, 1), NA_PLUGIN_E_HOSTUNREACH);
     }
-    hear_is(children[2].in, "closed");
-    tell(children[2].out, "end");
+    expect_line(children[2].in, "closed");
+    send_line(children[2].out, "end");
     child_join(&children[2]);
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
@@ -150,9 +150,9 @@ START_TEST(death_messages_sent_before_are_delivered)
     struct child child = begin(text);
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, text);
-    tell(child.out, "send and die");
+    send_line(child.out, "send and die");
     ck_assert_int_eq(send_unexpected(&node, "go", 3, peer, 1), 0);
-    /* it has died, and is reaped, before this process looks */
+    /* dead and reaped before this process polls */
     child_reap(&child);
 
     for (int i = 0; i < 20; i++)
@@ -168,37 +168,37 @@ START_TEST(death_messages_sent_before_are_delivered)
 }
 END_TEST
 
-/* A caller that dies before it was noticed. */
+/* A caller that dies before it was accepted. */
 static int
-shout_and_die(const struct parent *parent)
+send_and_die(const struct parent *parent)
 {
     static struct node node;
     char text[TEXT];
     node_open(&node, NULL);
-    hear(parent->in, text);
+    recv_line(parent->in, text);
     na_plugin_addr *peer = lookup(&node, text);
-    ck_assert_int_eq(send_unexpected(&node, "last words", 11, peer, 3), 0);
-    tell(parent->out, "dying");
+    ck_assert_int_eq(send_unexpected(&node, "final words", 11, peer, 3), 0);
+    send_line(parent->out, "dying");
     raise(SIGKILL);
     return 1;
 }
 
-START_TEST(death_of_unnoticed_caller_delivers_its_message)
+START_TEST(death_of_unaccepted_caller_delivers_its_message)
 {
     static struct node node;
     char text[TEXT];
     char buffer[64];
-    struct child child = child_start(shout_and_die, NULL);
+    struct child child = child_start(send_and_die, NULL);
     node_open(&node, NULL);
     self_string(&node, text);
-    tell(child.out, text);
-    hear_is(child.in, "dying");
+    send_line(child.out, text);
+    expect_line(child.in, "dying");
     child_reap(&child);
 
     void *op = post_unexpected(&node, buffer, sizeof(buffer));
     na_plugin_event event = await_message(&node, 0, op, 11, 3, true);
-    ck_assert_str_eq(buffer, "last words");
-    /* nobody there to be answered */
+    ck_assert_str_eq(buffer, "final words");
+    /* the caller is dead: the answer fails */
     expect_silence(&node, 0, 5);
     ck_assert_int_eq(
         send_expected(&node, "x", 1, event.source, 3), NA_PLUGIN_E_HOSTUNREACH);
@@ -218,7 +218,7 @@ START_TEST(death_while_sends_are_queued_ends_them)
     struct child child = begin(text);
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, text);
-    greet(&node, &child, peer);
+    exchange(&node, &child, peer);
 
     while (pending < 50) {
         ops[pending] = op_new(&node);
@@ -240,9 +240,9 @@ START_TEST(death_while_sends_are_queued_ends_them)
 }
 END_TEST
 
-/* Shows memory, polls, and is killed while it is read. */
+/* Exposes memory, polls, and is killed while it is read. */
 static int
-window_body(const struct parent *parent)
+exposer_body(const struct parent *parent)
 {
     static struct node node;
     struct window *window = *(struct window *const *) parent->arg;
@@ -261,7 +261,7 @@ window_body(const struct parent *parent)
         node.ops->mem_serialize(node.cls, mem, window->bytes, &window->size),
         0);
     self_string(&node, text);
-    tell(parent->out, text);
+    send_line(parent->out, text);
     for (;;)
         pump();
     return 0;
@@ -277,8 +277,8 @@ START_TEST(death_while_being_read_ends_the_get)
     na_plugin_mem *remote;
     na_plugin_event event;
     char text[TEXT];
-    struct child child = child_start(window_body, &window);
-    hear(child.in, text);
+    struct child child = child_start(exposer_body, &window);
+    recv_line(child.in, text);
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, text);
     ck_assert_int_eq(node.ops->mem_register(node.cls,
@@ -298,7 +298,7 @@ START_TEST(death_while_being_read_ends_the_get)
         ck_assert_int_eq(node.ops->poll(node.ctx[0], &event, 1), 0);
     child_kill(&child);
     ck_assert_int_eq(await_op(&node, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
-    /* small ones too, and with the number of a dead process */
+    /* small ones too, and with the pid of a dead process */
     ck_assert_int_eq(
         node.ops->get(node.ctx[0], op, local, 0, remote, 0, 64, peer, 0, 0),
         NA_PLUGIN_E_HOSTUNREACH);
@@ -312,7 +312,7 @@ START_TEST(death_while_being_read_ends_the_get)
 }
 END_TEST
 
-START_TEST(death_shows_though_a_forked_child_lives)
+START_TEST(death_is_detected_though_a_forked_child_lives)
 {
     static struct node node;
     char text[TEXT];
@@ -323,13 +323,14 @@ START_TEST(death_shows_though_a_forked_child_lives)
     struct child child = begin(text);
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, text);
-    greet(&node, &child, peer);
-    tell(child.out, "fork");
-    hear(child.in, number);
+    exchange(&node, &child, peer);
+    send_line(child.out, "fork");
+    recv_line(child.in, number);
     void *op = post_expected(&node, buffer, sizeof(buffer), peer, 1);
     child_kill(&child);
     ck_assert_int_eq(await_op(&node, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
-    /* its listening socket is open in the grandchild: nobody accepts there */
+    /* the grandchild inherited the listening socket, which nothing accepts
+     * from */
     ck_assert_int_eq(
         send_unexpected(&node, "x", 1, peer, 1), NA_PLUGIN_E_HOSTUNREACH);
     pid_t grandchild = (pid_t) atoi(number);
@@ -341,7 +342,7 @@ START_TEST(death_shows_though_a_forked_child_lives)
 }
 END_TEST
 
-START_TEST(death_forget_ends_what_is_pending_and_begins_anew)
+START_TEST(forget_ends_pending_operations_and_reconnects)
 {
     static struct node node;
     static unsigned char data[4000];
@@ -351,7 +352,7 @@ START_TEST(death_forget_ends_what_is_pending_and_begins_anew)
     struct child child = begin(text);
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, own_address("phoenix"));
-    greet(&node, &child, peer);
+    exchange(&node, &child, peer);
 
     void *op = post_expected(&node, buffer, sizeof(buffer), peer, 1);
     void *send = NULL;
@@ -370,9 +371,9 @@ START_TEST(death_forget_ends_what_is_pending_and_begins_anew)
     ck_assert_uint_eq(count_mappings(), 0);
     child_kill(&child);
 
-    tell(next.out, "open");
-    hear(next.in, text);
-    greet(&node, &next, peer);
+    send_line(next.out, "open");
+    recv_line(next.in, text);
+    exchange(&node, &next, peer);
     child_kill(&next);
     free(op);
     free(send);
@@ -381,7 +382,7 @@ START_TEST(death_forget_ends_what_is_pending_and_begins_anew)
 }
 END_TEST
 
-START_TEST(death_forget_works_on_the_living)
+START_TEST(forget_works_on_a_live_peer)
 {
     static struct node a, b;
     char text[TEXT];
@@ -407,9 +408,9 @@ START_TEST(death_forget_works_on_the_living)
 }
 END_TEST
 
-/* An expected message that came before its receive is gone with its sender: the
- * receive is for the next one. */
-START_TEST(death_forget_drops_early_messages)
+/* A kept expected message is dropped with its sender; the receive gets the next
+ * one. */
+START_TEST(forget_drops_early_messages)
 {
     static struct node a, b;
     char text[TEXT];
@@ -443,8 +444,9 @@ START_TEST(death_forget_drops_early_messages)
 }
 END_TEST
 
-/* Both calls are found waiting, and the first has ended by then. */
-START_TEST(death_forget_while_calling_is_answered_on_the_next_connection)
+/* Both connection requests are accepted at once, when the first peer has ended
+ * already. */
+START_TEST(forget_while_connecting_is_answered_on_the_next_connection)
 {
     static struct node a, b;
     char text[TEXT];
@@ -477,8 +479,8 @@ START_TEST(death_forget_while_calling_is_answered_on_the_next_connection)
 }
 END_TEST
 
-/* Connections come and go without leaving descriptors or memory. */
-START_TEST(death_many_connections_leave_nothing)
+/* Repeated connections leak neither descriptors nor memory. */
+START_TEST(death_of_many_connections_leaks_nothing)
 {
     static struct node a, b;
     char text[TEXT];
@@ -515,20 +517,20 @@ main(void)
 {
     int subreaper;
     TCase *cases = tcase_create("death");
-    tcase_add_test(cases, death_pending_receives_end_and_successor_is_reached);
+    tcase_add_test(cases, death_ends_pending_receives_and_successor_is_reached);
     tcase_add_test(cases, death_messages_sent_before_are_delivered);
-    tcase_add_test(cases, death_of_unnoticed_caller_delivers_its_message);
+    tcase_add_test(cases, death_of_unaccepted_caller_delivers_its_message);
     tcase_add_test(cases, death_while_sends_are_queued_ends_them);
     tcase_add_test(cases, death_while_being_read_ends_the_get);
     if (prctl(PR_GET_CHILD_SUBREAPER, &subreaper) == 0)
-        tcase_add_test(cases, death_shows_though_a_forked_child_lives);
+        tcase_add_test(cases, death_is_detected_though_a_forked_child_lives);
     else
         puts("skipped: forked_child needs PR_SET_CHILD_SUBREAPER");
-    tcase_add_test(cases, death_forget_ends_what_is_pending_and_begins_anew);
-    tcase_add_test(cases, death_forget_works_on_the_living);
-    tcase_add_test(cases, death_forget_drops_early_messages);
+    tcase_add_test(cases, forget_ends_pending_operations_and_reconnects);
+    tcase_add_test(cases, forget_works_on_a_live_peer);
+    tcase_add_test(cases, forget_drops_early_messages);
     tcase_add_test(
-        cases, death_forget_while_calling_is_answered_on_the_next_connection);
-    tcase_add_test(cases, death_many_connections_leave_nothing);
+        cases, forget_while_connecting_is_answered_on_the_next_connection);
+    tcase_add_test(cases, death_of_many_connections_leaks_nothing);
     return run_cases("death", &cases, 1);
 }

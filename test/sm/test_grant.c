@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a descriptor grants: nothing without its key, nothing beyond its right and
- * range, to nobody by way of a third process, and nothing once it is
- * deregistered. */
+/* What a memory descriptor grants: nothing without its key, nothing beyond its
+ * access and range, nothing on behalf of a third process, and nothing after
+ * deregistration. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "foe.h"
+#include "hostile_peer.h"
 
 #define REGION 4096U
 #define REGIONS 8
 #define LARGE 65536U
 #define GUESSES 64U
 
-/* A serialized registration, and where its parts are (README.md). */
+/* Offsets in a serialized registration (README.md). */
 struct form {
     unsigned char bytes[256];
     uint64_t size;
@@ -95,9 +95,9 @@ ck_filled(const unsigned char *bytes, size_t length, unsigned char value)
         ck_assert_msg(bytes[i] == value, "byte %zu is %u", i, bytes[i]);
 }
 
-/* What the class answers to a GET or PUT of 64 bytes by this key. */
+/* The class's answer to a GET or PUT of 64 bytes with this key. */
 static int32_t
-ask(struct foe *foe, uint8_t verb, uint64_t key, uint64_t offset)
+ask(struct hostile_peer *peer, uint8_t verb, uint64_t key, uint64_t offset)
 {
     static const unsigned char bytes[64] = {0xEE};
     const unsigned char *data;
@@ -108,40 +108,42 @@ ask(struct foe *foe, uint8_t verb, uint64_t key, uint64_t offset)
         .offset = offset,
         .length = sizeof(bytes)};
 
-    foe_ask(foe, &record, bytes, verb == RMA_PUT ? sizeof(bytes) : 0);
-    record = foe_hear(foe, &data);
+    hostile_put_rma(peer, &record, bytes, verb == RMA_PUT ? sizeof(bytes) : 0);
+    record = hostile_await_rma(peer, &data);
     ck_assert_int_eq(record.verb, verb == RMA_PUT ? RMA_DONE : RMA_DATA);
     return record.status;
 }
 
-/* A connection of its own: its ring holds some hundred records. */
+/* One connection: its ring has room for some hundred records. */
 static int32_t
 ask_anew(uint8_t verb, uint64_t key, uint64_t offset)
 {
-    struct foe foe = foe_open(&foe_target);
+    struct hostile_peer peer = hostile_open(&hostile_target);
 
-    foe_meet(&foe);
-    int32_t status = ask(&foe, verb, key, offset);
-    foe_close(&foe);
+    hostile_await_answer(&peer);
+    int32_t status = ask(&peer, verb, key, offset);
+    hostile_close(&peer);
     return status;
 }
 
-START_TEST(grant_guessed_keys_reach_nothing)
+START_TEST(grant_guessed_keys_are_rejected)
 {
     static unsigned char memory[REGIONS][REGION];
     na_plugin_mem *mems[REGIONS];
-    struct foe foe;
+    struct hostile_peer peer;
 
     open_both();
     memset(memory, 0x11, sizeof(memory));
     for (int i = 0; i < REGIONS; i++)
-        mems[i] = register_region(&foe_target, memory[i], REGION, 3);
-    uint64_t key = key_of(&foe_target, mems[3]);
-    foe = foe_open(&foe_target);
-    foe_meet(&foe);
+        mems[i] = register_region(&hostile_target, memory[i], REGION, 3);
+    uint64_t key = key_of(&hostile_target, mems[3]);
+    peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
     for (uint64_t guess = 0; guess <= GUESSES; guess++) {
-        ck_assert_int_eq(ask(&foe, RMA_GET, guess, 0), NA_PLUGIN_E_INVALID_ARG);
-        ck_assert_int_eq(ask(&foe, RMA_PUT, guess, 0), NA_PLUGIN_E_INVALID_ARG);
+        ck_assert_int_eq(
+            ask(&peer, RMA_GET, guess, 0), NA_PLUGIN_E_INVALID_ARG);
+        ck_assert_int_eq(
+            ask(&peer, RMA_PUT, guess, 0), NA_PLUGIN_E_INVALID_ARG);
     }
     for (uint64_t i = 1; i <= REGIONS; i++) {
         ck_assert_int_eq(
@@ -150,9 +152,9 @@ START_TEST(grant_guessed_keys_reach_nothing)
             ask_anew(RMA_PUT, key + i, 0), NA_PLUGIN_E_INVALID_ARG);
     }
     ck_filled(memory[0], sizeof(memory), 0x11);
-    foe_close(&foe);
+    hostile_close(&peer);
     for (int i = 0; i < REGIONS; i++)
-        foe_target.ops->mem_deregister(foe_target.cls, mems[i]);
+        hostile_target.ops->mem_deregister(hostile_target.cls, mems[i]);
     close_both();
 }
 END_TEST
@@ -164,13 +166,14 @@ START_TEST(grant_keys_are_all_different)
 
     open_both();
     for (size_t i = 0; i < 1000; i++) {
-        na_plugin_mem *mem = register_region(&foe_target, memory, REGION, 3);
-        keys[i] = key_of(&foe_target, mem);
+        na_plugin_mem *mem =
+            register_region(&hostile_target, memory, REGION, 3);
+        keys[i] = key_of(&hostile_target, mem);
         for (size_t j = 0; j < i; j++)
             ck_assert_uint_ne(keys[i], keys[j]);
-        foe_target.ops->mem_deregister(foe_target.cls, mem);
+        hostile_target.ops->mem_deregister(hostile_target.cls, mem);
     }
-    /* all 64 bits are drawn */
+    /* all 64 bits are random */
     uint64_t ones = 0, zeros = 0;
     for (size_t i = 0; i < 1000; i++)
         ones |= keys[i], zeros |= ~keys[i];
@@ -179,54 +182,54 @@ START_TEST(grant_keys_are_all_different)
 }
 END_TEST
 
-START_TEST(grant_right_and_range_are_checked_by_the_owner)
+START_TEST(grant_access_and_range_are_checked_by_the_owner)
 {
     static unsigned char memory[2][REGION];
 
     open_both();
     memset(memory, 0x11, sizeof(memory));
     na_plugin_mem *readable =
-        register_region(&foe_target, memory[0], REGION, NA_PLUGIN_MEM_READ);
-    na_plugin_mem *writable =
-        register_region(&foe_target, memory[1], REGION, NA_PLUGIN_MEM_WRITE);
-    uint64_t read_key = key_of(&foe_target, readable);
-    uint64_t write_key = key_of(&foe_target, writable);
-    struct foe foe = foe_open(&foe_target);
+        register_region(&hostile_target, memory[0], REGION, NA_PLUGIN_MEM_READ);
+    na_plugin_mem *writable = register_region(
+        &hostile_target, memory[1], REGION, NA_PLUGIN_MEM_WRITE);
+    uint64_t read_key = key_of(&hostile_target, readable);
+    uint64_t write_key = key_of(&hostile_target, writable);
+    struct hostile_peer peer = hostile_open(&hostile_target);
 
-    foe_meet(&foe);
-    ck_assert_int_eq(ask(&foe, RMA_GET, read_key, 0), NA_PLUGIN_OK);
-    ck_assert_int_eq(ask(&foe, RMA_PUT, read_key, 0), NA_PLUGIN_E_PERMISSION);
-    ck_assert_int_eq(ask(&foe, RMA_GET, write_key, 0), NA_PLUGIN_E_PERMISSION);
+    hostile_await_answer(&peer);
+    ck_assert_int_eq(ask(&peer, RMA_GET, read_key, 0), NA_PLUGIN_OK);
+    ck_assert_int_eq(ask(&peer, RMA_PUT, read_key, 0), NA_PLUGIN_E_PERMISSION);
+    ck_assert_int_eq(ask(&peer, RMA_GET, write_key, 0), NA_PLUGIN_E_PERMISSION);
     static const uint64_t beyond[] = {
         REGION - 63, REGION, UINT64_MAX, UINT64_MAX - 63};
     for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
         ck_assert_int_eq(
-            ask(&foe, RMA_GET, read_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
+            ask(&peer, RMA_GET, read_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
         ck_assert_int_eq(
-            ask(&foe, RMA_PUT, write_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
+            ask(&peer, RMA_PUT, write_key, beyond[i]), NA_PLUGIN_E_INVALID_ARG);
     }
     ck_filled(memory[0], sizeof(memory), 0x11);
-    foe_target.ops->mem_deregister(foe_target.cls, readable);
-    ck_assert_int_eq(ask(&foe, RMA_GET, read_key, 0), NA_PLUGIN_E_INVALID_ARG);
-    foe_target.ops->mem_deregister(foe_target.cls, writable);
-    foe_close(&foe);
+    hostile_target.ops->mem_deregister(hostile_target.cls, readable);
+    ck_assert_int_eq(ask(&peer, RMA_GET, read_key, 0), NA_PLUGIN_E_INVALID_ARG);
+    hostile_target.ops->mem_deregister(hostile_target.cls, writable);
+    hostile_close(&peer);
     close_both();
 }
 END_TEST
 
-/* Asks for the shared segment that a registration is: its descriptor, -1 if it is not
- * given, which shows by the answer to the next request. */
+/* Requests the shared segment of a registration. Returns its descriptor, or -1
+ * if it was not sent, which the answer to the next request shows. */
 static int
-ask_segment(struct foe *foe, uint64_t key, bool write, uint64_t known)
+ask_segment(struct hostile_peer *peer, uint64_t key, bool write, uint64_t known)
 {
     struct rma_record record = {.verb = RMA_MAP, .last = write, .mem = key};
     struct shared_packet packet;
     int fd = -1;
 
-    foe_ask(foe, &record, NULL, 0);
-    ck_assert_int_eq(ask(foe, RMA_GET, known, 0), NA_PLUGIN_OK);
+    hostile_put_rma(peer, &record, NULL, 0);
+    ck_assert_int_eq(ask(peer, RMA_GET, known, 0), NA_PLUGIN_OK);
     ssize_t got = receive_with(
-        foe->socket, &packet, sizeof(packet), MSG_DONTWAIT, &fd, 1);
+        peer->socket, &packet, sizeof(packet), MSG_DONTWAIT, &fd, 1);
     if (got < 0)
         return -1;
     ck_assert_int_eq(got, sizeof(packet));
@@ -234,7 +237,7 @@ ask_segment(struct foe *foe, uint64_t key, bool write, uint64_t known)
     return fd;
 }
 
-/* What a shared segment can be mapped for; it is closed. */
+/* The protections with which a shared segment can be mapped; closes it. */
 static uint32_t
 mappable(int fd, uint64_t length)
 {
@@ -255,77 +258,78 @@ mappable(int fd, uint64_t length)
     return access;
 }
 
-START_TEST(grant_shared_segment_is_mapped_as_its_registration_permits)
+START_TEST(grant_shared_segment_is_mapped_with_registered_access)
 {
     static unsigned char memory[REGION];
     uint64_t length = 2 * (uint64_t) PAGE;
     void *shared;
 
     open_both();
-    const na_plugin_mem_alloc *alloc =
-        foe_target.ops->extension(foe_target.cls, NA_PLUGIN_MEM_ALLOC_ID);
+    const na_plugin_mem_alloc *alloc = hostile_target.ops->extension(
+        hostile_target.cls, NA_PLUGIN_MEM_ALLOC_ID);
     ck_assert_int_eq(
-        alloc->alloc(foe_target.cls, length, &shared), NA_PLUGIN_OK);
-    na_plugin_mem *other = register_region(&foe_target, memory, REGION, 1);
-    uint64_t known = key_of(&foe_target, other);
+        alloc->alloc(hostile_target.cls, length, &shared), NA_PLUGIN_OK);
+    na_plugin_mem *other = register_region(&hostile_target, memory, REGION, 1);
+    uint64_t known = key_of(&hostile_target, other);
     const struct {
         uint64_t length;
         uint32_t access;
-        uint32_t read; /* what is mapped when it is asked for to read it */
+        uint32_t read; /* what can be mapped after requesting read access */
         uint32_t write;
     } cases[] = {
         {length, NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_READ, 0},
         {length, NA_PLUGIN_MEM_WRITE, 0, 0},
         {length, 3, NA_PLUGIN_MEM_READ, 3},
-        /* a mapping would show what else is in the segment */
+        /* mapping it would expose the rest of the segment */
         {length - 1, 3, 0, 0},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         na_plugin_mem *mem = register_region(
-            &foe_target, shared, cases[i].length, cases[i].access);
-        uint64_t key = key_of(&foe_target, mem);
-        struct foe foe = foe_open(&foe_target);
+            &hostile_target, shared, cases[i].length, cases[i].access);
+        uint64_t key = key_of(&hostile_target, mem);
+        struct hostile_peer peer = hostile_open(&hostile_target);
 
-        foe_meet(&foe);
+        hostile_await_answer(&peer);
         for (uint64_t guess = 0; guess < 8; guess++)
-            ck_assert_int_eq(ask_segment(&foe, guess, guess % 2, known), -1);
-        ck_assert_int_eq(ask_segment(&foe, key + 1, false, known), -1);
+            ck_assert_int_eq(ask_segment(&peer, guess, guess % 2, known), -1);
+        ck_assert_int_eq(ask_segment(&peer, key + 1, false, known), -1);
         ck_assert_uint_eq(
-            mappable(ask_segment(&foe, key, false, known), length),
+            mappable(ask_segment(&peer, key, false, known), length),
             cases[i].read);
-        ck_assert_uint_eq(mappable(ask_segment(&foe, key, true, known), length),
+        ck_assert_uint_eq(
+            mappable(ask_segment(&peer, key, true, known), length),
             cases[i].write);
-        foe_target.ops->mem_deregister(foe_target.cls, mem);
-        ck_assert_int_eq(ask_segment(&foe, key, false, known), -1);
-        foe_close(&foe);
+        hostile_target.ops->mem_deregister(hostile_target.cls, mem);
+        ck_assert_int_eq(ask_segment(&peer, key, false, known), -1);
+        hostile_close(&peer);
     }
-    foe_target.ops->mem_deregister(foe_target.cls, other);
-    alloc->free(foe_target.cls, shared);
+    hostile_target.ops->mem_deregister(hostile_target.cls, other);
+    alloc->free(hostile_target.cls, shared);
     close_both();
 }
 END_TEST
 
-/* The registry is for reading: a peer that got it cannot write into it. */
-START_TEST(grant_registry_cannot_be_written)
+/* The registry is read-only: a peer cannot write to it. */
+START_TEST(grant_registry_is_read_only)
 {
     open_both();
-    struct foe foe = foe_open(&foe_target);
+    struct hostile_peer peer = hostile_open(&hostile_target);
 
-    foe_meet(&foe);
-    ck_assert_int_ge(foe.registry, 0);
+    hostile_await_answer(&peer);
+    ck_assert_int_ge(peer.registry, 0);
     ck_assert_ptr_eq(
-        mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, foe.registry, 0),
+        mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, peer.registry, 0),
         MAP_FAILED);
-    ck_assert_int_lt(pwrite(foe.registry, "x", 1, 64), 0);
-    ck_assert_int_ne(ftruncate(foe.registry, 0), 0);
-    foe_close(&foe);
+    ck_assert_int_lt(pwrite(peer.registry, "x", 1, 64), 0);
+    ck_assert_int_ne(ftruncate(peer.registry, 0), 0);
+    hostile_close(&peer);
     close_both();
 }
 END_TEST
 
-/* Two classes of this user: the friend is a service that was given descriptors,
- * forged by a client, of what the target owns. */
+/* Two classes of this user: the friend is a service that gets descriptors of
+ * the target's memory, forged by a client. */
 struct deputy {
     unsigned char given[REGION]; /* registered for reading */
     unsigned char secret[REGION];
@@ -342,22 +346,23 @@ deputy_open(struct deputy *deputy)
     memset(deputy->given, 0x22, REGION);
     memset(deputy->secret, 0x11, REGION);
     memset(deputy->bytes, 0xEE, REGION);
-    deputy->mem =
-        register_region(&foe_target, deputy->given, REGION, NA_PLUGIN_MEM_READ);
-    deputy->form = form_of(&foe_target, deputy->mem);
-    deputy->local = register_region(&foe_friend, deputy->bytes, REGION, 3);
+    deputy->mem = register_region(
+        &hostile_target, deputy->given, REGION, NA_PLUGIN_MEM_READ);
+    deputy->form = form_of(&hostile_target, deputy->mem);
+    deputy->local = register_region(&hostile_friend, deputy->bytes, REGION, 3);
 }
 
-/* The friend is made to write by a descriptor: it fails, nothing is written. */
+/* The friend is asked to write with a descriptor: it fails, nothing is
+ * written. */
 static void
 ck_refused(struct deputy *deputy, const struct form *form, int32_t code)
 {
-    na_plugin_mem *remote = unpack(&foe_friend, form);
+    na_plugin_mem *remote = unpack(&hostile_friend, form);
 
-    ck_assert_int_eq(transfer(&foe_friend, true, deputy->local, remote, REGION,
-                         foe_friend_to_target),
+    ck_assert_int_eq(transfer(&hostile_friend, true, deputy->local, remote,
+                         REGION, hostile_friend_to_target),
         code);
-    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
+    hostile_friend.ops->mem_remote_free(hostile_friend.cls, remote);
     ck_filled(deputy->given, REGION, 0x22);
     ck_filled(deputy->secret, REGION, 0x11);
 }
@@ -365,8 +370,8 @@ ck_refused(struct deputy *deputy, const struct form *form, int32_t code)
 static void
 deputy_close(struct deputy *deputy)
 {
-    foe_friend.ops->mem_deregister(foe_friend.cls, deputy->local);
-    node_warnings(&foe_friend);
+    hostile_friend.ops->mem_deregister(hostile_friend.cls, deputy->local);
+    node_warnings(&hostile_friend);
     close_both();
 }
 
@@ -380,8 +385,8 @@ forge(const struct deputy *deputy, size_t at, const void *bytes, size_t size)
     return form;
 }
 
-/* The friend is made to read by a descriptor with the right key and access, and
- * other segments. */
+/* The friend is asked to read with a descriptor that has the right key and
+ * access, but other segments. */
 static void
 ck_not_read(struct deputy *deputy)
 {
@@ -389,11 +394,11 @@ ck_not_read(struct deputy *deputy)
     struct form form = deputy->form;
 
     memcpy(form.bytes + AT_BASE, &secret, sizeof(secret));
-    na_plugin_mem *remote = unpack(&foe_friend, &form);
-    ck_assert_int_eq(transfer(&foe_friend, false, deputy->local, remote, REGION,
-                         foe_friend_to_target),
+    na_plugin_mem *remote = unpack(&hostile_friend, &form);
+    ck_assert_int_eq(transfer(&hostile_friend, false, deputy->local, remote,
+                         REGION, hostile_friend_to_target),
         NA_PLUGIN_E_INVALID_ARG);
-    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
+    hostile_friend.ops->mem_remote_free(hostile_friend.cls, remote);
     ck_filled(deputy->bytes, REGION, 0xEE);
 }
 
@@ -406,7 +411,7 @@ ck_all_refused(struct deputy *deputy)
     struct form form = forge(deputy, AT_BASE, &secret, sizeof(secret));
 
     ck_refused(deputy, &form, NA_PLUGIN_E_INVALID_ARG);
-    /* without a place in the registry the owner decides, by the key */
+    /* without a registry entry the owner decides, by the key */
     memcpy(form.bytes + AT_SLOT, &none, sizeof(none));
     ck_refused(deputy, &form, NA_PLUGIN_E_PERMISSION);
     memcpy(form.bytes + AT_KEY, &key, sizeof(key));
@@ -418,53 +423,55 @@ ck_all_refused(struct deputy *deputy)
     ck_not_read(deputy);
 }
 
-START_TEST(grant_forged_descriptor_of_a_third_process_is_refused)
+START_TEST(grant_forged_descriptor_of_a_third_process_is_rejected)
 {
     static struct deputy deputy;
     const void *secret = deputy.secret;
 
     deputy_open(&deputy);
-    /* the first operation of a connection, when nothing is known of the peer */
+    /* the first operation of a connection, when the registry is not known
+     * yet */
     struct form form = forge(&deputy, AT_BASE, &secret, sizeof(secret));
     ck_refused(&deputy, &form, NA_PLUGIN_E_INVALID_ARG);
     ck_all_refused(&deputy);
     check_friend();
     ck_all_refused(&deputy);
-    foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
+    hostile_target.ops->mem_deregister(hostile_target.cls, deputy.mem);
     deputy_close(&deputy);
 }
 END_TEST
 
-START_TEST(grant_ends_when_it_is_deregistered)
+START_TEST(grant_ends_with_deregistration)
 {
     static struct deputy deputy;
 
     deputy_open(&deputy);
-    na_plugin_mem *remote = unpack(&foe_friend, &deputy.form);
-    ck_assert_int_eq(transfer(&foe_friend, false, deputy.local, remote, REGION,
-                         foe_friend_to_target),
+    na_plugin_mem *remote = unpack(&hostile_friend, &deputy.form);
+    ck_assert_int_eq(transfer(&hostile_friend, false, deputy.local, remote,
+                         REGION, hostile_friend_to_target),
         NA_PLUGIN_OK);
     ck_filled(deputy.bytes, REGION, 0x22);
     memset(deputy.bytes, 0xEE, REGION);
-    foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
-    ck_assert_int_eq(transfer(&foe_friend, false, deputy.local, remote, REGION,
-                         foe_friend_to_target),
+    hostile_target.ops->mem_deregister(hostile_target.cls, deputy.mem);
+    ck_assert_int_eq(transfer(&hostile_friend, false, deputy.local, remote,
+                         REGION, hostile_friend_to_target),
         NA_PLUGIN_E_INVALID_ARG);
-    /* nor by the place that another registration has now */
-    deputy.mem = register_region(&foe_target, deputy.given, REGION, 3);
-    ck_assert_int_eq(transfer(&foe_friend, false, deputy.local, remote, REGION,
-                         foe_friend_to_target),
+    /* nor through the registry slot, which another registration has now */
+    deputy.mem = register_region(&hostile_target, deputy.given, REGION, 3);
+    ck_assert_int_eq(transfer(&hostile_friend, false, deputy.local, remote,
+                         REGION, hostile_friend_to_target),
         NA_PLUGIN_E_INVALID_ARG);
     ck_filled(deputy.bytes, REGION, 0xEE);
-    ck_assert_uint_eq(node_counter(&foe_friend, "registrations_refused"), 2);
-    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
-    foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
+    ck_assert_uint_eq(
+        node_counter(&hostile_friend, "registrations_refused"), 2);
+    hostile_friend.ops->mem_remote_free(hostile_friend.cls, remote);
+    hostile_target.ops->mem_deregister(hostile_target.cls, deputy.mem);
     deputy_close(&deputy);
 }
 END_TEST
 
-/* More registrations than the registry has room for: the owner copies. */
-START_TEST(grant_beyond_the_registry_is_the_owners_to_copy)
+/* More registrations than the registry has slots: the owner copies. */
+START_TEST(grant_beyond_the_registry_is_copied_by_the_owner)
 {
     static struct deputy deputy;
     enum { MANY = 70000 };
@@ -472,37 +479,37 @@ START_TEST(grant_beyond_the_registry_is_the_owners_to_copy)
 
     deputy_open(&deputy);
     for (size_t i = 0; i < MANY; i++)
-        mems[i] = register_region(&foe_target, deputy.given, REGION, 3);
-    struct form form = form_of(&foe_target, mems[MANY - 1]);
-    na_plugin_mem *remote = unpack(&foe_friend, &form);
-    ck_assert_int_eq(transfer(&foe_friend, true, deputy.local, remote, REGION,
-                         foe_friend_to_target),
+        mems[i] = register_region(&hostile_target, deputy.given, REGION, 3);
+    struct form form = form_of(&hostile_target, mems[MANY - 1]);
+    na_plugin_mem *remote = unpack(&hostile_friend, &form);
+    ck_assert_int_eq(transfer(&hostile_friend, true, deputy.local, remote,
+                         REGION, hostile_friend_to_target),
         NA_PLUGIN_OK);
     ck_filled(deputy.given, REGION, 0xEE);
-    ck_assert_uint_eq(node_counter(&foe_target, "emulated_bytes"), REGION);
-    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
+    ck_assert_uint_eq(node_counter(&hostile_target, "emulated_bytes"), REGION);
+    hostile_friend.ops->mem_remote_free(hostile_friend.cls, remote);
     for (size_t i = 0; i < MANY; i++)
-        foe_target.ops->mem_deregister(foe_target.cls, mems[i]);
-    /* and there is room again */
-    mems[0] = register_region(&foe_target, deputy.given, REGION, 3);
-    form = form_of(&foe_target, mems[0]);
-    remote = unpack(&foe_friend, &form);
-    ck_assert_int_eq(transfer(&foe_friend, true, deputy.local, remote, REGION,
-                         foe_friend_to_target),
+        hostile_target.ops->mem_deregister(hostile_target.cls, mems[i]);
+    /* a slot is free again */
+    mems[0] = register_region(&hostile_target, deputy.given, REGION, 3);
+    form = form_of(&hostile_target, mems[0]);
+    remote = unpack(&hostile_friend, &form);
+    ck_assert_int_eq(transfer(&hostile_friend, true, deputy.local, remote,
+                         REGION, hostile_friend_to_target),
         NA_PLUGIN_OK);
-    ck_assert_uint_eq(node_counter(&foe_target, "emulated_bytes"),
+    ck_assert_uint_eq(node_counter(&hostile_target, "emulated_bytes"),
         kernel_copies() ? REGION : 2 * REGION);
-    foe_friend.ops->mem_remote_free(foe_friend.cls, remote);
-    foe_target.ops->mem_deregister(foe_target.cls, mems[0]);
-    foe_target.ops->mem_deregister(foe_target.cls, deputy.mem);
+    hostile_friend.ops->mem_remote_free(hostile_friend.cls, remote);
+    hostile_target.ops->mem_deregister(hostile_target.cls, mems[0]);
+    hostile_target.ops->mem_deregister(hostile_target.cls, deputy.mem);
     free(mems);
     deputy_close(&deputy);
 }
 END_TEST
 
-/* A class of root's that becomes another user's process once it is connected. */
+/* A class opened as root that switches to another user once it is connected. */
 static int
-turncoat(const struct parent *parent)
+user_changing_owner(const struct parent *parent)
 {
     static struct node node;
     static unsigned char memory[LARGE];
@@ -512,50 +519,50 @@ turncoat(const struct parent *parent)
     na_plugin_mem *mem = register_region(&node, memory, LARGE, 3);
     struct form form = form_of(&node, mem);
     self_string(&node, text);
-    tell(parent->out, text);
+    send_line(parent->out, text);
     ck_assert_int_eq(write(parent->out, &form, sizeof(form)), sizeof(form));
     while (node_counter(&node, "put_bytes") == 0 &&
            node_counter(&node, "peers_connected") == 0)
         pump();
-    hear_is(parent->in, "change");
+    expect_line(parent->in, "change");
     if (setresgid(65534, 65534, 65534) != 0 ||
         setresuid(65534, 65534, 65534) != 0)
         return 1;
-    tell(parent->out, "changed");
+    send_line(parent->out, "changed");
     for (uint64_t end = now_ns() + UINT64_C(20000000000);
          node_counter(&node, "emulated_bytes") < LARGE && now_ns() < end;)
         pump();
     snprintf(
         text, sizeof(text), "%d", (int) node_counter(&node, "emulated_bytes"));
-    tell(parent->out, text);
-    hear_is(parent->in, "end");
+    send_line(parent->out, text);
+    expect_line(parent->in, "end");
     node.ops->mem_deregister(node.cls, mem);
     node_close(&node);
     return 0;
 }
 
-/* The kernel copies with the rights that this process would have without
- * privileges: a peer whose credentials are others by then copies by itself. */
-START_TEST(grant_credentials_are_looked_at_when_they_are_used)
+/* The kernel checks the credentials at the time of the copy: a peer with other
+ * credentials by then has to copy itself. */
+START_TEST(grant_credentials_are_checked_at_each_use)
 {
     static struct node node;
     static unsigned char memory[LARGE];
-    struct child child = child_start(turncoat, NULL);
+    struct child child = child_start(user_changing_owner, NULL);
     struct form form;
     char text[TEXT];
 
-    hear(child.in, text);
+    recv_line(child.in, text);
     ck_assert_int_eq(read(child.in, &form, sizeof(form)), sizeof(form));
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, text);
     na_plugin_mem *remote = unpack(&node, &form);
     na_plugin_mem *local = register_region(&node, memory, LARGE, 3);
     ck_assert_int_eq(transfer(&node, true, local, remote, 1, peer), 0);
-    tell(child.out, "change");
-    hear_is(child.in, "changed");
+    send_line(child.out, "change");
+    expect_line(child.in, "changed");
     ck_assert_int_eq(transfer(&node, true, local, remote, LARGE, peer), 0);
-    hear_is(child.in, "65536");
-    tell(child.out, "end");
+    expect_line(child.in, "65536");
+    send_line(child.out, "end");
     node.ops->mem_deregister(node.cls, local);
     node.ops->mem_remote_free(node.cls, remote);
     node.ops->addr_free(node.cls, peer);
@@ -569,22 +576,21 @@ main(void)
 {
     TCase *cases = tcase_create("grant");
 
-    tcase_add_test(cases, grant_guessed_keys_reach_nothing);
+    tcase_add_test(cases, grant_guessed_keys_are_rejected);
     tcase_add_test(cases, grant_keys_are_all_different);
-    tcase_add_test(cases, grant_right_and_range_are_checked_by_the_owner);
+    tcase_add_test(cases, grant_access_and_range_are_checked_by_the_owner);
     tcase_add_test(
-        cases, grant_shared_segment_is_mapped_as_its_registration_permits);
-    tcase_add_test(cases, grant_registry_cannot_be_written);
+        cases, grant_shared_segment_is_mapped_with_registered_access);
+    tcase_add_test(cases, grant_registry_is_read_only);
     tcase_add_test(
-        cases, grant_forged_descriptor_of_a_third_process_is_refused);
-    tcase_add_test(cases, grant_ends_when_it_is_deregistered);
-    tcase_add_test(cases, grant_beyond_the_registry_is_the_owners_to_copy);
+        cases, grant_forged_descriptor_of_a_third_process_is_rejected);
+    tcase_add_test(cases, grant_ends_with_deregistration);
+    tcase_add_test(cases, grant_beyond_the_registry_is_copied_by_the_owner);
     if (geteuid() != 0)
         puts("skipped: credentials need root, to give them up");
     else if (!kernel_copies())
         puts("skipped: credentials need process_vm_readv, which is refused");
     else
-        tcase_add_test(
-            cases, grant_credentials_are_looked_at_when_they_are_used);
+        tcase_add_test(cases, grant_credentials_are_checked_at_each_use);
     return run_cases("grant", &cases, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Callers and listeners that introduce themselves wrongly: they are refused,
- * and nobody else notices. */
+/* Callers and listeners with invalid hellos: they are refused, and other peers
+ * are not affected. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +9,15 @@
 #include <sys/un.h>
 
 #include "counts.h"
-#include "foe.h"
+#include "hostile_peer.h"
 
-#define SLACK (UINT64_C(256) << 10) /* of memory */
+#define SLACK (UINT64_C(256) << 10) /* kind of memory */
 
-/* One hello that must be refused. */
+/* A hello that must be refused. */
 static void
 refuse(struct hello hello, size_t length, const int *fds, size_t count)
 {
-    int fd = call(&foe_target);
+    int fd = call(&hostile_target);
     send_with(fd, &hello, length, fds, count);
     expect_hangup(fd);
     close(fd);
@@ -57,8 +57,8 @@ START_TEST(hostile_hello_is_refused)
         hello.name_length = lengths[i];
         refuse(hello, all, &memory, 1);
     }
-    static const char *const names[] = {"1-0", "foe", "-1-1", "foe-0-1",
-        "foe-99999999999-1", "../../x-1-1", "foe- -1"};
+    static const char *const names[] = {"1-0", "peer", "-1-1", "peer-0-1",
+        "peer-99999999999-1", "../../x-1-1", "peer- -1"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         hello = good_hello();
         snprintf(hello.name, sizeof(hello.name), "%s", names[i]);
@@ -85,40 +85,40 @@ START_TEST(hostile_hello_is_refused)
 }
 END_TEST
 
-/* Its ring has room for them. */
-START_TEST(hostile_hello_of_messages_above_the_most_is_refused)
+/* Its ring is large enough for them. */
+START_TEST(hostile_hello_with_too_large_messages_is_refused)
 {
     const uint32_t front[2] = {RING_MAGIC, 1U << 20};
-    struct foe foe = {.registry = -1};
+    struct hostile_peer peer = {.registry = -1};
 
     open_both();
-    foe.memory = make_memory(PAGE + front[1], 0);
+    peer.memory = make_memory(PAGE + front[1], 0);
     ck_assert_int_eq(
-        pwrite(foe.memory, front, sizeof(front), 0), (ssize_t) sizeof(front));
-    ck_assert_int_eq(fcntl(foe.memory, F_ADD_SEALS, SEALS), 0);
+        pwrite(peer.memory, front, sizeof(front), 0), (ssize_t) sizeof(front));
+    ck_assert_int_eq(fcntl(peer.memory, F_ADD_SEALS, SEALS), 0);
     struct hello hello = good_hello();
     hello.capacity = front[1];
     hello.longest = 65537;
-    refuse(hello, sizeof(hello), &foe.memory, 1);
-    ck_assert_uint_ge(node_warnings(&foe_target), 1);
+    refuse(hello, sizeof(hello), &peer.memory, 1);
+    ck_assert_uint_ge(node_warnings(&hostile_target), 1);
 
     hello.longest = 65536;
-    foe.socket = call(&foe_target);
-    send_with(foe.socket, &hello, sizeof(hello), &foe.memory, 1);
-    ck_assert_int_eq(await_answer(&foe).status, 0);
-    close(foe.socket);
-    close(foe.memory);
+    peer.socket = call(&hostile_target);
+    send_with(peer.socket, &hello, sizeof(hello), &peer.memory, 1);
+    ck_assert_int_eq(await_answer(&peer).status, 0);
+    close(peer.socket);
+    close(peer.memory);
     close_both();
 }
 END_TEST
 
-START_TEST(hostile_name_of_the_class_itself_is_refused)
+START_TEST(hostile_hello_with_the_class_own_name_is_refused)
 {
     char text[TEXT];
     open_both();
     int memory = make_ring_memory();
     struct hello hello = good_hello();
-    self_string(&foe_target, text);
+    self_string(&hostile_target, text);
     hello.name_length = (uint32_t) snprintf(
         hello.name, sizeof(hello.name), "%s", text + strlen("sm://"));
     refuse(hello, sizeof(hello), &memory, 1);
@@ -136,7 +136,7 @@ START_TEST(hostile_memory_is_refused)
     check_friend();
     uint32_t descriptors = count_descriptors();
     ck_assert_int_eq(pipe(pipes), 0);
-    /* each but for what is wrong with it a good ring */
+    /* each a valid ring except for one property */
     const char *unsealed = "is not sealed", *size = "has another size";
     const struct {
         int fd;
@@ -161,8 +161,8 @@ START_TEST(hostile_memory_is_refused)
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         refuse(good_hello(), all, &bad[i].fd, 1);
-        ck_assert_msg(strstr(foe_target.last_line, bad[i].why) != NULL,
-            "number %zu: %s", i, foe_target.last_line);
+        ck_assert_msg(strstr(hostile_target.last_line, bad[i].why) != NULL,
+            "number %zu: %s", i, hostile_target.last_line);
     }
     for (size_t i = 0; i < 40; i++)
         many[i] = bad[0].fd;
@@ -175,7 +175,7 @@ START_TEST(hostile_memory_is_refused)
 }
 END_TEST
 
-/* Callers that say nothing go when there are too many, or it has been long. */
+/* Silent callers are disconnected when there are too many, or after a while. */
 START_TEST(hostile_silent_callers_are_bounded)
 {
     uint32_t callers = 256 + test_count_open(TEST_SILENT, 1);
@@ -185,11 +185,11 @@ START_TEST(hostile_silent_callers_are_bounded)
     uint32_t descriptors = count_descriptors();
     uint64_t heap = test_heap();
     for (uint32_t i = 0; i < callers; i++) {
-        fds[i] = call(&foe_target);
+        fds[i] = call(&hostile_target);
         pump();
     }
     check_friend();
-    /* ours; theirs: socket and process */
+    /* one here; two at the class: socket and process */
     uint32_t amid = count_descriptors();
     ck_assert_uint_le(amid, descriptors + callers + 2 * 257);
     expect_hangup(fds[0]);
@@ -209,8 +209,8 @@ START_TEST(hostile_silent_callers_are_bounded)
 }
 END_TEST
 
-/* Answers that are none, or say no. */
-START_TEST(hostile_answer_ends_the_call)
+/* Malformed answers, and refusals. */
+START_TEST(hostile_answer_fails_the_connection)
 {
     char buffer[8];
     char text[TEXT];
@@ -218,9 +218,9 @@ START_TEST(hostile_answer_ends_the_call)
         struct trap trap;
         open_both();
         trap_open(&trap, text);
-        na_plugin_addr *peer = lookup(&foe_target, text);
+        na_plugin_addr *peer = lookup(&hostile_target, text);
         void *wait =
-            post_expected(&foe_target, buffer, sizeof(buffer), peer, 1);
+            post_expected(&hostile_target, buffer, sizeof(buffer), peer, 1);
         trap_accept(&trap);
         struct hello hello = good_hello();
         size_t length = sizeof(hello);
@@ -236,10 +236,10 @@ START_TEST(hostile_answer_ends_the_call)
         else if (i == 4)
             code = NA_PLUGIN_E_HOSTUNREACH, hello.magic = 0;
         send_with(trap.socket, &hello, length, NULL, 0);
-        ck_assert_int_eq(await_op(&foe_target, 0, wait).status, code);
+        ck_assert_int_eq(await_op(&hostile_target, 0, wait).status, code);
         expect_hangup(trap.socket);
         check_friend();
-        foe_target.ops->addr_free(foe_target.cls, peer);
+        hostile_target.ops->addr_free(hostile_target.cls, peer);
         free(wait);
         trap_close(&trap);
         close_both();
@@ -247,7 +247,8 @@ START_TEST(hostile_answer_ends_the_call)
 }
 END_TEST
 
-/* Calls a listener until its backlog is full; how many sockets that took. */
+/* Connects to a listener until its backlog is full. Returns how many sockets
+ * that took. */
 static int
 fill_backlog(const char *text, int fds[64])
 {
@@ -267,9 +268,9 @@ fill_backlog(const char *text, int fds[64])
     return 0;
 }
 
-/* A listener that is slow to accept: what is submitted waits, in order, and the
- * call is repeated. */
-START_TEST(hostile_full_backlog_makes_calls_wait)
+/* A listener that is slow to accept: submitted operations wait, in order, and
+ * the connection is retried. */
+START_TEST(hostile_full_backlog_delays_connections)
 {
     static unsigned char memory[64];
     struct trap trap;
@@ -284,16 +285,16 @@ START_TEST(hostile_full_backlog_makes_calls_wait)
     open_both();
     trap_open(&trap, text);
     int waiting = fill_backlog(text, fds);
-    na_plugin_addr *peer = lookup(&foe_target, text);
-    const na_plugin_ops *ops_of = foe_target.ops;
-    na_plugin_ctx *ctx = foe_target.ctx[0];
-    ck_assert_int_eq(ops_of->mem_register(foe_target.cls,
+    na_plugin_addr *peer = lookup(&hostile_target, text);
+    const na_plugin_ops *ops_of = hostile_target.ops;
+    na_plugin_ctx *ctx = hostile_target.ctx[0];
+    ck_assert_int_eq(ops_of->mem_register(hostile_target.cls,
                          &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
                              &segment, 1, 3, 0, 0},
                          &mem),
         NA_PLUGIN_OK);
     for (int i = 0; i < 4; i++)
-        ops[i] = op_new(&foe_target);
+        ops[i] = op_new(&hostile_target);
     ck_assert_int_eq(
         ops_of->send_unexpected(ctx, ops[0], "one", 4, NULL, peer, 0, 1, 0),
         NA_PLUGIN_PENDING);
@@ -305,14 +306,14 @@ START_TEST(hostile_full_backlog_makes_calls_wait)
         NA_PLUGIN_PENDING);
     ck_assert_int_eq(ops_of->put(ctx, ops[3], mem, 0, mem, 0, 8, peer, 0, 0),
         NA_PLUGIN_PENDING);
-    expect_silence(&foe_target, 0, 20);
-    /* it sleeps, but not for long */
+    expect_silence(&hostile_target, 0, 20);
+    /* it sleeps with a short timeout */
     ck_assert_int_eq(ops_of->poll(ctx, &event, 1), 0);
-    ck_assert_int_eq(foe_target.wait->arm(ctx, &sleep_ns), NA_PLUGIN_OK);
+    ck_assert_int_eq(hostile_target.wait->arm(ctx, &sleep_ns), NA_PLUGIN_OK);
     ck_assert_uint_le(sleep_ns, 10000000);
     ck_assert_int_eq(ops_of->cancel(ctx, ops[3]), NA_PLUGIN_OK);
     ck_assert_int_eq(
-        await_op(&foe_target, 0, ops[3]).status, NA_PLUGIN_E_CANCELED);
+        await_op(&hostile_target, 0, ops[3]).status, NA_PLUGIN_E_CANCELED);
 
     for (int i = 0; i < waiting; i++) {
         int fd = accept4(trap.listener, NULL, NULL, SOCK_CLOEXEC);
@@ -320,17 +321,17 @@ START_TEST(hostile_full_backlog_makes_calls_wait)
         close(fd);
         close(fds[i]);
     }
-    ck_assert_int_eq(await_op(&foe_target, 0, ops[0]).status, NA_PLUGIN_OK);
-    ck_assert_int_eq(await_op(&foe_target, 0, ops[1]).status, NA_PLUGIN_OK);
+    ck_assert_int_eq(await_op(&hostile_target, 0, ops[0]).status, NA_PLUGIN_OK);
+    ck_assert_int_eq(await_op(&hostile_target, 0, ops[1]).status, NA_PLUGIN_OK);
     trap_accept(&trap);
     ck_assert_str_eq((char *) trap.ring + PAGE + 16, "one");
     ck_assert_str_eq((char *) trap.ring + PAGE + 64 + 16, "two");
     close(trap.socket);
     trap.socket = -1;
     ck_assert_int_eq(
-        await_op(&foe_target, 0, ops[2]).status, NA_PLUGIN_E_HOSTUNREACH);
-    ops_of->mem_deregister(foe_target.cls, mem);
-    ops_of->addr_free(foe_target.cls, peer);
+        await_op(&hostile_target, 0, ops[2]).status, NA_PLUGIN_E_HOSTUNREACH);
+    ops_of->mem_deregister(hostile_target.cls, mem);
+    ops_of->addr_free(hostile_target.cls, peer);
     for (int i = 0; i < 4; i++)
         free(ops[i]);
     trap_close(&trap);
@@ -338,8 +339,8 @@ START_TEST(hostile_full_backlog_makes_calls_wait)
 }
 END_TEST
 
-/* One that is gone before it accepted: what waits ends. */
-START_TEST(hostile_listener_closing_ends_waiting_calls)
+/* A listener that closes before accepting: waiting operations fail. */
+START_TEST(hostile_listener_closing_fails_waiting_operations)
 {
     struct trap trap;
     int fds[64];
@@ -347,23 +348,23 @@ START_TEST(hostile_listener_closing_ends_waiting_calls)
     open_both();
     trap_open(&trap, text);
     int waiting = fill_backlog(text, fds);
-    na_plugin_addr *peer = lookup(&foe_target, text);
-    void *op = op_new(&foe_target);
-    ck_assert_int_eq(foe_target.ops->send_unexpected(
-                         foe_target.ctx[0], op, "one", 4, NULL, peer, 0, 1, 0),
+    na_plugin_addr *peer = lookup(&hostile_target, text);
+    void *op = op_new(&hostile_target);
+    ck_assert_int_eq(hostile_target.ops->send_unexpected(hostile_target.ctx[0],
+                         op, "one", 4, NULL, peer, 0, 1, 0),
         NA_PLUGIN_PENDING);
     close(trap.listener);
     ck_assert_int_eq(
-        await_op(&foe_target, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
+        await_op(&hostile_target, 0, op).status, NA_PLUGIN_E_HOSTUNREACH);
     for (int i = 0; i < waiting; i++)
         close(fds[i]);
-    foe_target.ops->addr_free(foe_target.cls, peer);
+    hostile_target.ops->addr_free(hostile_target.cls, peer);
     free(op);
     close_both();
 }
 END_TEST
 
-/* A peer that has called and was called: when one connection ends, the other one
+/* A peer connected in both directions: when one connection ends, the other one
  * is used. */
 START_TEST(hostile_second_connection_takes_over)
 {
@@ -372,37 +373,37 @@ START_TEST(hostile_second_connection_takes_over)
 
     open_both();
     trap_open(&trap, text);
-    na_plugin_addr *peer = lookup(&foe_target, text);
+    na_plugin_addr *peer = lookup(&hostile_target, text);
     ck_assert_int_eq(
-        send_unexpected(&foe_target, "one", 4, peer, 1), NA_PLUGIN_OK);
+        send_unexpected(&hostile_target, "one", 4, peer, 1), NA_PLUGIN_OK);
     trap_accept(&trap);
     struct hello hello = good_hello();
     hello.name_length = (uint32_t) snprintf(
         hello.name, sizeof(hello.name), "%s", text + strlen("sm://"));
     int memory = make_ring_memory();
     send_with(trap.socket, &hello, sizeof(hello), &memory, 1);
-    struct foe foe = foe_open_as(&foe_target, &hello);
-    foe_meet(&foe);
+    struct hostile_peer caller = hostile_open_as(&hostile_target, &hello);
+    hostile_await_answer(&caller);
     uint64_t deadline = now_ns() + UINT64_C(20000000000);
-    while (node_counter(&foe_target, "connections_made") < 2) {
+    while (node_counter(&hostile_target, "connections_made") < 2) {
         ck_assert_msg(now_ns() < deadline, "there are not two connections");
         pump();
     }
     shutdown(trap.socket, SHUT_RDWR);
-    while (node_counter(&foe_target, "connections_lost") < 1) {
-        ck_assert_msg(now_ns() < deadline, "the first one does not end");
+    while (node_counter(&hostile_target, "connections_lost") < 1) {
+        ck_assert_msg(now_ns() < deadline, "the first connection does not end");
         pump();
     }
     ck_assert_int_eq(
-        send_unexpected(&foe_target, "two", 4, peer, 1), NA_PLUGIN_OK);
-    ck_assert_str_eq((char *) foe.theirs + PAGE + 16, "two");
-    /* it has not called again */
+        send_unexpected(&hostile_target, "two", 4, peer, 1), NA_PLUGIN_OK);
+    ck_assert_str_eq((char *) caller.theirs + PAGE + 16, "two");
+    /* it has not connected again */
     ck_assert_int_eq(fcntl(trap.listener, F_SETFL, O_NONBLOCK), 0);
     ck_assert_int_lt(accept4(trap.listener, NULL, NULL, SOCK_CLOEXEC), 0);
     ck_assert_int_eq(errno, EAGAIN);
-    foe_target.ops->addr_free(foe_target.cls, peer);
+    hostile_target.ops->addr_free(hostile_target.cls, peer);
     close(memory);
-    foe_close(&foe);
+    hostile_close(&caller);
     trap_close(&trap);
     close_both();
 }
@@ -413,18 +414,17 @@ main(void)
 {
     TCase *cases = tcase_create("hostile_hello");
     tcase_add_test(cases, hostile_hello_is_refused);
-    tcase_add_test(cases, hostile_hello_of_messages_above_the_most_is_refused);
-    tcase_add_test(cases, hostile_name_of_the_class_itself_is_refused);
+    tcase_add_test(cases, hostile_hello_with_too_large_messages_is_refused);
+    tcase_add_test(cases, hostile_hello_with_the_class_own_name_is_refused);
     if (descriptors_without_room_are_closed())
         tcase_add_test(cases, hostile_memory_is_refused);
     else
-        puts(
-            "skipped: memory: who receives a packet gets more descriptors than "
-            "there is room for");
+        puts("skipped: memory: this kernel delivers more descriptors than "
+             "there is room for");
     tcase_add_test(cases, hostile_silent_callers_are_bounded);
-    tcase_add_test(cases, hostile_answer_ends_the_call);
-    tcase_add_test(cases, hostile_full_backlog_makes_calls_wait);
-    tcase_add_test(cases, hostile_listener_closing_ends_waiting_calls);
+    tcase_add_test(cases, hostile_answer_fails_the_connection);
+    tcase_add_test(cases, hostile_full_backlog_delays_connections);
+    tcase_add_test(cases, hostile_listener_closing_fails_waiting_operations);
     tcase_add_test(cases, hostile_second_connection_takes_over);
     return run_cases("hostile_hello", &cases, 1);
 }

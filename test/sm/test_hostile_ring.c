@@ -1,59 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A neighbour that writes into shared memory what cannot be: it loses its
- * connection, and nobody else anything. */
+/* A peer that writes invalid data into shared memory: it loses its connection,
+ * and no other peer is affected. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "foe.h"
+#include "hostile_peer.h"
 
-START_TEST(hostile_good_neighbour_is_heard)
+START_TEST(hostile_peer_following_the_protocol_is_served)
 {
     char buffer[64];
     open_both();
-    struct foe foe = foe_open(&foe_target);
-    struct hello hello = await_answer(&foe);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    struct hello hello = await_answer(&peer);
     ck_assert_uint_eq(hello.magic, HELLO_MAGIC);
     ck_assert_int_eq(hello.status, 0);
-    void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
-    memcpy(foe.ring + PAGE + 16, "hello", 6);
-    put_word(foe.ring, 0, UNEXPECTED, 0, 6, 9);
-    na_plugin_event event = await_message(&foe_target, 0, op, 6, 9, true);
+    void *op = post_unexpected(&hostile_target, buffer, sizeof(buffer));
+    memcpy(peer.ring + PAGE + 16, "hello", 6);
+    put_word(peer.ring, 0, UNEXPECTED, 0, 6, 9);
+    na_plugin_event event = await_message(&hostile_target, 0, op, 6, 9, true);
     ck_assert_str_eq(buffer, "hello");
-    foe_target.ops->addr_free(foe_target.cls, event.source);
+    hostile_target.ops->addr_free(hostile_target.cls, event.source);
     free(op);
-    foe_close(&foe);
+    hostile_close(&peer);
     close_both();
 }
 END_TEST
 
-/* One record that cannot be: the connection ends, with what waits for it. */
+/* An invalid record: the connection ends, with all operations that wait for
+ * it. */
 static void
 bad_record(uint32_t kind, uint32_t target, uint32_t length)
 {
     char buffer[64];
     open_both();
     check_friend();
-    struct foe foe = foe_open(&foe_target);
-    await_answer(&foe);
-    void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
-    put_word(foe.ring, 0, UNEXPECTED, 0, 6, 9);
-    na_plugin_event event = await_message(&foe_target, 0, op, 6, 9, true);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    await_answer(&peer);
+    void *op = post_unexpected(&hostile_target, buffer, sizeof(buffer));
+    put_word(peer.ring, 0, UNEXPECTED, 0, 6, 9);
+    na_plugin_event event = await_message(&hostile_target, 0, op, 6, 9, true);
     void *wait =
-        post_expected(&foe_target, buffer, sizeof(buffer), event.source, 1);
+        post_expected(&hostile_target, buffer, sizeof(buffer), event.source, 1);
 
-    put_word(foe.ring, 64, kind, target, length, 9);
+    put_word(peer.ring, 64, kind, target, length, 9);
     ck_assert_int_eq(
-        await_op(&foe_target, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
-    ck_assert_uint_eq(node_warnings(&foe_target), 1);
-    ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 1);
-    expect_hangup(foe.socket);
-    foe_target.ops->addr_free(foe_target.cls, event.source);
+        await_op(&hostile_target, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+    ck_assert_uint_eq(node_warnings(&hostile_target), 1);
+    ck_assert_uint_eq(node_counter(&hostile_target, "connections_broken"), 1);
+    expect_hangup(peer.socket);
+    hostile_target.ops->addr_free(hostile_target.cls, event.source);
     free(op);
     free(wait);
-    foe_close(&foe);
+    hostile_close(&peer);
     check_friend();
     close_both();
 }
@@ -90,7 +91,7 @@ END_TEST
 
 static _Atomic bool stop;
 
-/* Announces a message in every line of a ring, for ever. */
+/* Endlessly publishes a message in every line of a ring. */
 static void *
 announce(void *ring)
 {
@@ -100,59 +101,59 @@ announce(void *ring)
     return NULL;
 }
 
-START_TEST(hostile_endless_ring_is_listened_to_within_bounds)
+START_TEST(hostile_endless_ring_is_bounded_per_poll)
 {
     pthread_t writer;
     char buffer[64];
     open_both();
-    struct foe foe = foe_open(&foe_target);
-    await_answer(&foe);
-    ck_assert_int_eq(pthread_create(&writer, NULL, announce, foe.ring), 0);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    await_answer(&peer);
+    ck_assert_int_eq(pthread_create(&writer, NULL, announce, peer.ring), 0);
     uint64_t deadline = now_ns() + UINT64_C(50000000000);
-    while (node_counter(&foe_target, "unexpected_queued") < 1000) {
+    while (node_counter(&hostile_target, "unexpected_queued") < 1000) {
         ck_assert_uint_lt(now_ns(), deadline);
         pump();
     }
     for (int i = 0; i < 1000; i++)
         pump();
     ck_assert_uint_le(
-        node_counter(&foe_target, "unexpected_queued"), (1 << 20) / 32);
-    /* it goes on writing while what it left is delivered */
-    close(foe.socket);
-    while (node_counter(&foe_target, "connections_lost") == 0) {
+        node_counter(&hostile_target, "unexpected_queued"), (1 << 20) / 32);
+    /* it keeps writing while its messages are delivered */
+    close(peer.socket);
+    while (node_counter(&hostile_target, "connections_lost") == 0) {
         ck_assert_uint_lt(now_ns(), deadline);
         pump();
     }
     stop = true;
     pthread_join(writer, NULL);
-    close(foe.memory);
-    munmap(foe.ring, PAGE + CAPACITY);
+    close(peer.memory);
+    munmap(peer.ring, PAGE + CAPACITY);
     for (uint32_t i = 0; i < 100; i++) {
-        void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
-        na_plugin_event event = await_op(&foe_target, 0, op);
+        void *op = post_unexpected(&hostile_target, buffer, sizeof(buffer));
+        na_plugin_event event = await_op(&hostile_target, 0, op);
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
-        foe_target.ops->addr_free(foe_target.cls, event.source);
+        hostile_target.ops->addr_free(hostile_target.cls, event.source);
         free(op);
     }
     close_both();
 }
 END_TEST
 
-START_TEST(hostile_wakeups_do_no_harm)
+START_TEST(hostile_wakeups_are_harmless)
 {
     static const char noise[1];
     open_both();
-    struct foe foe = foe_open(&foe_target);
-    await_answer(&foe);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    await_answer(&peer);
     for (int i = 0; i < 2000; i++) {
-        ssize_t sent = send(foe.socket, noise, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent = send(peer.socket, noise, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
         (void) sent;
         pump();
     }
-    /* descriptors that come with it are not kept */
+    /* descriptors received with it are closed */
     uint32_t descriptors = count_descriptors();
     for (int i = 0; i < 50; i++) {
-        send_with(foe.socket, "x", 1, &foe.memory, 1);
+        send_with(peer.socket, "x", 1, &peer.memory, 1);
         for (int j = 0; j < 100; j++)
             pump();
     }
@@ -160,34 +161,35 @@ START_TEST(hostile_wakeups_do_no_harm)
         pump();
     ck_assert_uint_eq(count_descriptors(), descriptors);
     check_friend();
-    ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 0);
-    foe_close(&foe);
+    ck_assert_uint_eq(node_counter(&hostile_target, "connections_broken"), 0);
+    hostile_close(&peer);
     close_both();
 }
 END_TEST
 
-/* Packets that are neither wake-ups nor memory that was asked for. */
+/* Packets that are neither wake-ups nor requested memory. */
 static void
 bad_packet(const void *packet, size_t length, bool with_memory)
 {
     open_both();
-    struct foe foe = foe_open(&foe_target);
-    await_answer(&foe);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    await_answer(&peer);
     uint32_t descriptors = count_descriptors();
-    send_with(foe.socket, packet, length, &foe.memory, with_memory);
+    send_with(peer.socket, packet, length, &peer.memory, with_memory);
     for (int i = 0;
-         i < 20000 && node_counter(&foe_target, "connections_broken") == 0; i++)
+         i < 20000 && node_counter(&hostile_target, "connections_broken") == 0;
+         i++)
         pump();
-    ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 1);
-    /* the connection's own: socket, process */
+    ck_assert_uint_eq(node_counter(&hostile_target, "connections_broken"), 1);
+    /* of the connection itself: socket, process */
     ck_assert_uint_le(count_descriptors(), descriptors);
-    node_warnings(&foe_target);
+    node_warnings(&hostile_target);
     check_friend();
-    foe_close(&foe);
+    hostile_close(&peer);
     close_both();
 }
 
-START_TEST(hostile_packet_of_no_kind_ends_connection)
+START_TEST(hostile_packet_of_unknown_kind_ends_connection)
 {
     static const char noise[64] = {1};
 
@@ -196,7 +198,7 @@ START_TEST(hostile_packet_of_no_kind_ends_connection)
 }
 END_TEST
 
-START_TEST(hostile_memory_that_nobody_asked_for_ends_connection)
+START_TEST(hostile_unrequested_memory_ends_connection)
 {
     struct {
         uint32_t magic;
@@ -209,25 +211,24 @@ START_TEST(hostile_memory_that_nobody_asked_for_ends_connection)
 }
 END_TEST
 
-/* Sends until one is pending, or there were 30 of them: the last result, and
- * its operation. */
+/* Sends until one send is pending, at most 30. Returns the last result, and its
+ * operation. */
 static int32_t
 send_until_pending(na_plugin_addr *peer, void **op_p)
 {
     static unsigned char data[4000];
     int32_t ret = NA_PLUGIN_DONE;
     for (int i = 0; i < 30 && ret == NA_PLUGIN_DONE; i++) {
-        *op_p = op_new(&foe_target);
-        ret = foe_target.ops->send_unexpected(
-            foe_target.ctx[0], *op_p, data, sizeof(data), NULL, peer, 0, 1, 0);
+        *op_p = op_new(&hostile_target);
+        ret = hostile_target.ops->send_unexpected(hostile_target.ctx[0], *op_p,
+            data, sizeof(data), NULL, peer, 0, 1, 0);
         if (ret == NA_PLUGIN_DONE)
             free(*op_p);
     }
     return ret;
 }
 
-/* A consumer whose count goes through these two values; the second cannot
- * be. */
+/* A consumer index that takes these two values; the second is invalid. */
 static void
 lie(int64_t first, int64_t second)
 {
@@ -237,23 +238,24 @@ lie(int64_t first, int64_t second)
     void *op = NULL;
     open_both();
     trap_open(&trap, text);
-    na_plugin_addr *peer = lookup(&foe_target, text);
-    void *wait = post_expected(&foe_target, buffer, sizeof(buffer), peer, 1);
+    na_plugin_addr *peer = lookup(&hostile_target, text);
+    void *wait =
+        post_expected(&hostile_target, buffer, sizeof(buffer), peer, 1);
     trap_accept(&trap);
     _Atomic int64_t *consumed = (void *) (trap.ring + 64);
 
     ck_assert_int_eq(send_until_pending(peer, &op), NA_PLUGIN_PENDING);
     atomic_store(consumed, first);
-    ck_assert_int_eq(await_op(&foe_target, 0, op).status, NA_PLUGIN_OK);
+    ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
     free(op);
     atomic_store(consumed, second);
     ck_assert_int_eq(send_until_pending(peer, &op), NA_PLUGIN_PENDING);
     ck_assert_int_eq(
-        await_op(&foe_target, 0, op).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+        await_op(&hostile_target, 0, op).status, NA_PLUGIN_E_PROTOCOL_ERROR);
     ck_assert_int_eq(
-        await_op(&foe_target, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+        await_op(&hostile_target, 0, wait).status, NA_PLUGIN_E_PROTOCOL_ERROR);
     check_friend();
-    foe_target.ops->addr_free(foe_target.cls, peer);
+    hostile_target.ops->addr_free(hostile_target.cls, peer);
     free(op);
     free(wait);
     trap_close(&trap);
@@ -266,7 +268,7 @@ START_TEST(hostile_consumer_ahead_of_producer_ends_connection)
 }
 END_TEST
 
-START_TEST(hostile_consumer_that_goes_back_ends_connection)
+START_TEST(hostile_consumer_moving_backwards_ends_connection)
 {
     lie(8192, 4096);
 }
@@ -282,19 +284,19 @@ int
 main(void)
 {
     TCase *cases = tcase_create("hostile_ring");
-    tcase_add_test(cases, hostile_good_neighbour_is_heard);
+    tcase_add_test(cases, hostile_peer_following_the_protocol_is_served);
     tcase_add_test(cases, hostile_record_of_unknown_kind_ends_connection);
     tcase_add_test(cases, hostile_record_with_unknown_bits_ends_connection);
     tcase_add_test(cases, hostile_record_too_long_ends_connection);
     tcase_add_test(cases, hostile_record_of_four_gib_ends_connection);
     tcase_add_test(
         cases, hostile_record_too_long_for_missing_context_ends_connection);
-    tcase_add_test(cases, hostile_endless_ring_is_listened_to_within_bounds);
-    tcase_add_test(cases, hostile_wakeups_do_no_harm);
-    tcase_add_test(cases, hostile_packet_of_no_kind_ends_connection);
-    tcase_add_test(cases, hostile_memory_that_nobody_asked_for_ends_connection);
+    tcase_add_test(cases, hostile_endless_ring_is_bounded_per_poll);
+    tcase_add_test(cases, hostile_wakeups_are_harmless);
+    tcase_add_test(cases, hostile_packet_of_unknown_kind_ends_connection);
+    tcase_add_test(cases, hostile_unrequested_memory_ends_connection);
     tcase_add_test(cases, hostile_consumer_ahead_of_producer_ends_connection);
-    tcase_add_test(cases, hostile_consumer_that_goes_back_ends_connection);
+    tcase_add_test(cases, hostile_consumer_moving_backwards_ends_connection);
     tcase_add_test(cases, hostile_consumer_below_zero_ends_connection);
     return run_cases("hostile_ring", &cases, 1);
 }

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A neighbour that scribbles over everything it can write, during traffic: both
- * rings of its connection, requests for memory, packets. Each trial is another
- * one; the same number repeats it. */
+/* A peer that overwrites everything it can write to, during traffic: both rings
+ * of its connection, memory requests, packets. Each trial has its own seed; the
+ * same seed repeats it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "foe.h"
+#include "hostile_peer.h"
 
 #define TRIALS 10000
 #define REGION 8192U
 #define SENDS 12
 
-/* One side's memory, of which peers may only read the first part. */
+/* Memory of one side, the first part of which is read-only for peers. */
 struct exposed {
-    unsigned char
-        bytes[3 * REGION]; /* not exposed, read only, read and write */
+    unsigned char bytes[3 * REGION]; /* not exposed, read-only, read-write */
     na_plugin_mem *readable;
     na_plugin_mem *writable;
 };
 
 static uint64_t state;
-static uint64_t keys[2]; /* that the neighbour was given */
+static uint64_t keys[2]; /* sent to the hostile peer */
 
 static uint64_t
 draw(void)
@@ -34,7 +33,7 @@ draw(void)
     return x ^ (x >> 31);
 }
 
-/* Mostly what is nearly right: small, at an edge, or anything. */
+/* Mostly nearly valid values: small, at a limit, or arbitrary. */
 static uint64_t
 draw_value(void)
 {
@@ -50,7 +49,7 @@ draw_value(void)
     }
 }
 
-/* The key that a serialized registration shows. */
+/* The key in a serialized registration. */
 static uint64_t
 key_of(const na_plugin_mem *mem)
 {
@@ -58,8 +57,9 @@ key_of(const na_plugin_mem *mem)
     uint64_t size = sizeof(bytes);
     uint64_t key;
 
-    ck_assert_int_eq(
-        foe_target.ops->mem_serialize(foe_target.cls, mem, bytes, &size), 0);
+    ck_assert_int_eq(hostile_target.ops->mem_serialize(
+                         hostile_target.cls, mem, bytes, &size),
+        0);
     memcpy(&key, bytes + 16, sizeof(key));
     return key;
 }
@@ -70,14 +70,14 @@ expose(struct exposed *exposed)
     na_plugin_segment segment = {exposed->bytes + REGION, REGION};
 
     memset(exposed->bytes, 0x11, sizeof(exposed->bytes));
-    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls,
+    ck_assert_int_eq(hostile_target.ops->mem_register(hostile_target.cls,
                          &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
                              &segment, 1, NA_PLUGIN_MEM_READ, 0, 0},
                          &exposed->readable),
         0);
     segment.base = exposed->bytes + 2 * (size_t) REGION;
     ck_assert_int_eq(
-        foe_target.ops->mem_register(foe_target.cls,
+        hostile_target.ops->mem_register(hostile_target.cls,
             &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
                 NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
             &exposed->writable),
@@ -93,9 +93,9 @@ ck_untouched(const struct exposed *exposed)
         ck_assert_msg(exposed->bytes[i] == 0x11, "byte %zu is written", i);
 }
 
-/* A request, or an answer, that looks like one. */
+/* A plausible request or answer. */
 static void
-send_rma_record(struct foe *foe)
+send_rma_record(struct hostile_peer *peer)
 {
     static const unsigned char data[2048];
     uint32_t length = (uint32_t) (draw() % sizeof(data));
@@ -112,12 +112,12 @@ send_rma_record(struct foe *foe)
 
     if (draw() % 2 == 0)
         record.length = length;
-    if (foe->position + 4096 <= CAPACITY)
-        foe_ask(foe, &record, data, length);
+    if (peer->position + 4096 <= CAPACITY)
+        hostile_put_rma(peer, &record, data, length);
 }
 
 static void
-send_packet(const struct foe *foe)
+send_packet(const struct hostile_peer *peer)
 {
     uint64_t words[4] = {SHARED_MAGIC, draw_value(), draw_value(), draw()};
     struct iovec iov = {words, 1 + draw() % sizeof(words)};
@@ -125,11 +125,11 @@ send_packet(const struct foe *foe)
 
     if (draw() % 2 == 0)
         iov.iov_len = 24;
-    ssize_t sent = sendmsg(foe->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t sent = sendmsg(peer->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void) sent;
 }
 
-/* Eight bytes anywhere in a ring, its control page more often than not. */
+/* Eight bytes anywhere in a ring, mostly in its control page. */
 static void
 scribble(unsigned char *ring)
 {
@@ -146,7 +146,7 @@ scribble(unsigned char *ring)
     memcpy(ring + at, &value, at == 0 || at == 4 || at == 192 ? 4 : 8);
 }
 
-/* The target's own doings with that peer, all of which must end. */
+/* The target's own operations with that peer, all of which must end. */
 struct traffic {
     void *sends[SENDS];
     bool pending[SENDS];
@@ -160,23 +160,24 @@ begin_traffic(struct traffic *traffic, na_plugin_addr *peer)
     static unsigned char data[4000];
 
     traffic->recv = post_expected(
-        &foe_target, traffic->buffer, sizeof(traffic->buffer), peer, 1);
+        &hostile_target, traffic->buffer, sizeof(traffic->buffer), peer, 1);
     for (int i = 0; i < SENDS; i++) {
-        traffic->sends[i] = op_new(&foe_target);
-        traffic->pending[i] = foe_target.ops->send_unexpected(foe_target.ctx[0],
-                                  traffic->sends[i], data, sizeof(data), NULL,
-                                  peer, 0, 1, 0) == NA_PLUGIN_PENDING;
+        traffic->sends[i] = op_new(&hostile_target);
+        traffic->pending[i] =
+            hostile_target.ops->send_unexpected(hostile_target.ctx[0],
+                traffic->sends[i], data, sizeof(data), NULL, peer, 0, 1,
+                0) == NA_PLUGIN_PENDING;
     }
 }
 
 static void
 end_traffic(struct traffic *traffic)
 {
-    await_op(&foe_target, 0, traffic->recv);
+    await_op(&hostile_target, 0, traffic->recv);
     free(traffic->recv);
     for (int i = 0; i < SENDS; i++) {
         if (traffic->pending[i])
-            await_op(&foe_target, 0, traffic->sends[i]);
+            await_op(&hostile_target, 0, traffic->sends[i]);
         free(traffic->sends[i]);
     }
 }
@@ -188,56 +189,56 @@ trial(uint32_t number)
     char buffer[64];
 
     state = number;
-    struct foe foe = foe_open(&foe_target);
-    foe_meet(&foe);
-    void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
-    put_word(foe.ring, 0, UNEXPECTED, 0, 6, 9);
-    foe.position = 64;
-    na_plugin_event event = await_message(&foe_target, 0, op, 6, 9, true);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
+    void *op = post_unexpected(&hostile_target, buffer, sizeof(buffer));
+    put_word(peer.ring, 0, UNEXPECTED, 0, 6, 9);
+    peer.position = 64;
+    na_plugin_event event = await_message(&hostile_target, 0, op, 6, 9, true);
     begin_traffic(&traffic, event.source);
     for (uint64_t i = 2 + draw() % 12; i > 0; i--) {
         switch (draw() % 5) {
         case 0:
-            send_packet(&foe);
+            send_packet(&peer);
             break;
         case 1:
         case 2:
-            send_rma_record(&foe);
+            send_rma_record(&peer);
             break;
         default:
-            scribble(draw() % 2 ? foe.ring : foe.theirs);
+            scribble(draw() % 2 ? peer.ring : peer.theirs);
             break;
         }
         for (uint64_t j = draw() % 4; j > 0; j--)
             pump();
     }
-    foe_close(&foe);
+    hostile_close(&peer);
     end_traffic(&traffic);
-    foe_target.ops->addr_free(foe_target.cls, event.source);
+    hostile_target.ops->addr_free(hostile_target.cls, event.source);
     free(op);
-    node_warnings(&foe_target);
+    node_warnings(&hostile_target);
 }
 
-/* Unexpected messages that the scribbling made are received, lest they fill the
- * target's queue. */
+/* Receives unexpected messages that resulted from it, which would otherwise
+ * fill the target's queue. */
 static void
 empty_queue(void)
 {
     static char buffer[4096];
 
     while (true) {
-        void *op = post_unexpected(&foe_target, buffer, sizeof(buffer));
-        ck_assert_int_eq(
-            foe_target.ops->cancel(foe_target.ctx[0], op), NA_PLUGIN_OK);
-        na_plugin_event event = await_op(&foe_target, 0, op);
+        void *op = post_unexpected(&hostile_target, buffer, sizeof(buffer));
+        ck_assert_int_eq(hostile_target.ops->cancel(hostile_target.ctx[0], op),
+            NA_PLUGIN_OK);
+        na_plugin_event event = await_op(&hostile_target, 0, op);
         free(op);
         if (event.status != NA_PLUGIN_OK)
             return;
-        foe_target.ops->addr_free(foe_target.cls, event.source);
+        hostile_target.ops->addr_free(hostile_target.cls, event.source);
     }
 }
 
-START_TEST(scribbles_cost_a_connection_each)
+START_TEST(hostile_scribbling_ends_the_connection_only)
 {
     static struct exposed exposed;
     uint32_t descriptors, mappings;
@@ -258,14 +259,15 @@ START_TEST(scribbles_cost_a_connection_each)
     for (int i = 0; i < 1000; i++)
         pump();
     ck_assert_uint_le(count_descriptors(), descriptors);
-    ck_assert_uint_le(count_mappings(), mappings + 8); /* malloc's */
-    ck_assert_uint_gt(node_counter(&foe_target, "connections_broken"), 1000);
+    ck_assert_uint_le(count_mappings(), mappings + 8); /* malloc'ed */
+    ck_assert_uint_gt(
+        node_counter(&hostile_target, "connections_broken"), 1000);
     printf("%d trials: %d connections broken, %d others lost\n", TRIALS,
-        (int) node_counter(&foe_target, "connections_broken"),
-        (int) (node_counter(&foe_target, "connections_lost") -
-               node_counter(&foe_target, "connections_broken")));
-    foe_target.ops->mem_deregister(foe_target.cls, exposed.readable);
-    foe_target.ops->mem_deregister(foe_target.cls, exposed.writable);
+        (int) node_counter(&hostile_target, "connections_broken"),
+        (int) (node_counter(&hostile_target, "connections_lost") -
+               node_counter(&hostile_target, "connections_broken")));
+    hostile_target.ops->mem_deregister(hostile_target.cls, exposed.readable);
+    hostile_target.ops->mem_deregister(hostile_target.cls, exposed.writable);
     close_both();
 }
 END_TEST
@@ -276,6 +278,6 @@ main(void)
     TCase *cases = tcase_create("hostile_scribble");
 
     tcase_set_timeout(cases, 250);
-    tcase_add_test(cases, scribbles_cost_a_connection_each);
+    tcase_add_test(cases, hostile_scribbling_ends_the_connection_only);
     return run_cases("hostile_scribble", &cases, 1);
 }

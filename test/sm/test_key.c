@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who gets in: who holds the same authorization key. */
+/* Authorization keys: only peers with the same key are admitted. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "foe.h"
 #include "harness.h"
+#include "hostile_peer.h"
 
-#define ROUNDS 20 /* a refusal may come before or after what follows a hello */
+/* the refusal may arrive before or after what follows the hello */
+#define ROUNDS 20
 
-/* What comes of a message from one class to the other, and of its answer. */
+/* Result of a message from one class to the other, and of its answer. */
 static int32_t
 round_trip(struct node *from, struct node *to)
 {
@@ -23,7 +24,7 @@ round_trip(struct node *from, struct node *to)
     if (ret == NA_PLUGIN_OK) {
         for (uint64_t end = now_ns() + UINT64_C(10000000); now_ns() < end;)
             pump();
-        ret = NA_PLUGIN_E_AGAIN; /* neither an end nor a message */
+        ret = NA_PLUGIN_E_AGAIN; /* neither completion nor message */
     }
     ck_assert_int_eq(to->ops->cancel(to->ctx[0], op), NA_PLUGIN_OK);
     na_plugin_event event = await_op(to, 0, op);
@@ -47,7 +48,7 @@ struct pair {
     int32_t ret;
 };
 
-START_TEST(key_the_same_at_both_ends_is_needed)
+START_TEST(key_must_be_equal_at_both_ends)
 {
     static struct node from, to;
     static const struct pair pairs[] = {
@@ -76,19 +77,20 @@ START_TEST(key_the_same_at_both_ends_is_needed)
 }
 END_TEST
 
-/* The answer of a class to a hello, on a connection to it. */
+/* The class's answer to a hello, on a connection to it. */
 static int32_t
 hello_status(struct node *target, const struct hello *hello)
 {
-    struct foe foe = {.socket = call(target), .memory = make_ring_memory()};
+    struct hostile_peer peer = {
+        .socket = call(target), .memory = make_ring_memory()};
 
-    send_with(foe.socket, hello, sizeof(*hello), &foe.memory, 1);
-    struct hello answer = await_answer(&foe);
-    foe_close(&foe);
+    send_with(peer.socket, hello, sizeof(*hello), &peer.memory, 1);
+    struct hello answer = await_answer(&peer);
+    hostile_close(&peer);
     return answer.status;
 }
 
-START_TEST(key_proof_is_of_no_use_to_others)
+START_TEST(key_proof_is_not_valid_for_others)
 {
     static struct node keyed, caller;
     struct trap trap;
@@ -98,18 +100,18 @@ START_TEST(key_proof_is_of_no_use_to_others)
     node_open(&keyed, &(struct node_options){.auth_key = "a key"});
     node_open(&caller, &(struct node_options){.auth_key = "a key"});
 
-    /* What a holder of the key says to somebody else … */
+    /* A proof made for one peer … */
     na_plugin_addr *peer = lookup(&caller, text);
     char buffer[16];
     void *op = post_expected(&caller, buffer, sizeof(buffer), peer, 8);
     send_unexpected(&caller, "ping", 4, peer, 7);
     trap_accept(&trap);
-    static const uint8_t none[sizeof(trap.heard.proof)];
-    ck_assert(memcmp(trap.heard.proof, none, sizeof(none)) != 0);
+    static const uint8_t none[sizeof(trap.received.proof)];
+    ck_assert(memcmp(trap.received.proof, none, sizeof(none)) != 0);
 
-    /* … opens nothing for another: the class is not the one that proved. */
+    /* … is not valid for another: the name is part of the proof. */
     struct hello hello = good_hello();
-    memcpy(hello.proof, trap.heard.proof, sizeof(hello.proof));
+    memcpy(hello.proof, trap.received.proof, sizeof(hello.proof));
     ck_assert_int_eq(hello_status(&keyed, &hello), NA_PLUGIN_E_PERMISSION);
     hello = good_hello();
     memset(hello.proof, 0x5a, sizeof(hello.proof));
@@ -118,9 +120,9 @@ START_TEST(key_proof_is_of_no_use_to_others)
     ck_assert_int_eq(hello_status(&keyed, &hello), NA_PLUGIN_E_PERMISSION);
     ck_assert_uint_eq(node_counter(&keyed, "callers_refused"), 3);
 
-    /* Nor does the caller's own proof, sent back to it as the answer. */
+    /* The caller's own proof, reflected as the answer, is not valid either. */
     struct hello answer = good_hello();
-    memcpy(answer.proof, trap.heard.proof, sizeof(answer.proof));
+    memcpy(answer.proof, trap.received.proof, sizeof(answer.proof));
     int ring = make_ring_memory();
     send_with(trap.socket, &answer, sizeof(answer), &ring, 1);
     ck_assert_int_eq(await_op(&caller, 0, op).status, NA_PLUGIN_E_PERMISSION);
@@ -142,7 +144,7 @@ main(void)
 {
     TCase *cases = tcase_create("key");
 
-    tcase_add_loop_test(cases, key_the_same_at_both_ends_is_needed, 0, 7);
-    tcase_add_test(cases, key_proof_is_of_no_use_to_others);
+    tcase_add_loop_test(cases, key_must_be_equal_at_both_ends, 0, 7);
+    tcase_add_test(cases, key_proof_is_not_valid_for_others);
     return run_cases("key", &cases, 1);
 }

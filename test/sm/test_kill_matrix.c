@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * {client, server} x {connecting, idle, message, get, put, closing} x {killed,
- * stopped and killed, exit}: one process ends, the other has to find its own
- * operations ended within five seconds and everything else as it was.
+ * stopped and killed, exit}: one process ends; the other's operations have to
+ * end within five seconds, and everything else to be as before.
  *
- * Victims come from a nursery, a process that has opened nothing itself.
+ * Victims are forked by a process that has opened nothing itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,27 +31,27 @@ static const char *const ending_names[] = {"killed", "stopped", "exit"};
 #define MEMORY (4U << 20)
 #define DEATH_NS UINT64_C(5000000000)
 
-/* Where a server is to be found, as it tells its client. */
+/* The server's address and memory, as sent to its client. */
 struct place {
     char address[TEXT];
     uint64_t size;
     unsigned char handle[256];
 };
 
-/* What a victim is told first. */
+/* First message to a victim. */
 struct order {
     bool server;
     enum stage stage;
     struct place place; /* the server's, if the victim is a client */
 };
 
-/* One operation, or a pair of them, that a side has going. */
+/* One or two pending operations of a side. */
 struct slot {
     void *send;
     void *recv;
     bool sending;
     bool receiving;
-    na_plugin_addr *answered; /* a server's: whom it answers */
+    na_plugin_addr *answered; /* a server's: peer to answer */
     char buffer[64];
 };
 
@@ -59,14 +59,14 @@ struct side {
     struct node *node;
     bool server;
     enum stage stage;
-    bool broken; /* the peer is gone: nothing more is begun */
-    bool quiet;  /* nothing more is begun, for other reasons */
+    bool broken; /* the peer is dead: start no more operations */
+    bool quiet;  /* start no more operations, for other reasons */
     struct slot slots[SLOTS];
     na_plugin_addr *peer; /* a client's */
     na_plugin_mem *local;
     na_plugin_mem *remote;
     unsigned char *memory;
-    uint64_t done; /* operations that ended well */
+    uint64_t done; /* successful operations */
 };
 
 static void
@@ -131,7 +131,7 @@ side_close(struct side *side)
 {
     const na_plugin_ops *ops = side->node->ops;
 
-    /* contexts first: what is pending then is pending no more */
+    /* contexts first: that drops pending operations */
     ops->ctx_destroy(side->node->ctx[0]);
     side->node->ctx[0] = NULL;
     side->node->event_count[0] = 0;
@@ -184,7 +184,7 @@ begin_message(struct side *side, struct slot *slot, uint64_t tag)
                 NULL, side->peer, 0, tag, 0));
 }
 
-/* Begins what a client does at its stage. */
+/* Starts the operations of a client's stage. */
 static void
 begin_slot(struct side *side, struct slot *slot, uint64_t tag)
 {
@@ -316,7 +316,7 @@ receive(int fd, void *bytes, size_t length)
     }
 }
 
-/* What a victim tells when it stands. */
+/* A victim's report that it is ready. */
 struct birth {
     pid_t pid;
     struct place place;
@@ -349,9 +349,9 @@ victim_main(const struct order *order, int out)
     }
 }
 
-/* What libcheck is told of each assertion goes into a file that all processes
- * of a case share, and from buffers of their own: a process that is killed
- * leaves half a message there. Victims tell nothing. */
+/* libcheck writes each assertion to a file shared by all processes of a case,
+ * through buffers of their own: a killed process would leave half a message
+ * there. Hence victims assert nothing. */
 static void
 leave_check(void)
 {
@@ -363,9 +363,9 @@ leave_check(void)
             dup2(nowhere, fd);
 }
 
-/* Bears victims, one after the other, and tells how each ended. */
+/* Forks victims one after the other, and reports how each ended. */
 static int
-nursery(const struct parent *parent)
+fork_victims(const struct parent *parent)
 {
     struct order order;
 
@@ -386,7 +386,7 @@ nursery(const struct parent *parent)
 
 /* THE SURVIVOR */
 
-static struct child bearer; /* the nursery */
+static struct child bearer; /* the process that forks victims */
 
 static pid_t
 victim_start(const struct order *order, struct place *place_p)
@@ -410,7 +410,7 @@ victim_reap(void)
         "the victim ended with status %#x by itself", (unsigned) status);
 }
 
-/* Both sides of this process go on for a time. */
+/* Both sides of this process are polled for a while. */
 static void
 go_on(struct side *server, struct side *client, uint64_t ns)
 {
@@ -435,7 +435,7 @@ end_victim(
     victim_reap();
 }
 
-/* A friend of the server's, which has to be served whatever happens. */
+/* Another client of the server, which has to be served at all times. */
 static void
 ck_served(struct side *server, const struct place *place)
 {
@@ -445,7 +445,8 @@ ck_served(struct side *server, const struct place *place)
     friend.memory = server->memory;
     client_open(&friend, &node, MESSAGE, place);
     for (uint64_t end = now_ns() + DEATH_NS; friend.done < 20;) {
-        ck_assert_msg(now_ns() < end && !friend.broken, "nobody is served");
+        ck_assert_msg(
+            now_ns() < end && !friend.broken, "the friend is not served");
         step(server);
         step(&friend);
     }
@@ -458,7 +459,7 @@ ck_served(struct side *server, const struct place *place)
     side_close(&friend);
 }
 
-/* One run: a victim of that kind, and what became of this process. */
+/* One run: a victim of that kind, and its effects on this process. */
 static void
 run(struct side *server, const struct place *place, bool victim_serves,
     enum stage stage, enum ending ending, uint32_t seed)
@@ -507,7 +508,7 @@ one_combination(bool victim_serves, enum stage stage, enum ending ending)
     uint32_t sockets = count_sockets();
     uint32_t rounds = test_count(TEST_KILL_MATRIX_ROUNDS);
 
-    bearer = child_start(nursery, NULL);
+    bearer = child_start(fork_victims, NULL);
     server_open(&server, &node, &place);
     ck_served(&server, &place);
     go_on(&server, NULL, 1000000);
@@ -517,7 +518,7 @@ one_combination(bool victim_serves, enum stage stage, enum ending ending)
             i + 1 + 7 * (uint32_t) stage);
         ck_served(&server, &place);
     }
-    /* the friend's and the victim's ends are seen by polling */
+    /* the deaths of friend and victim are detected by polling */
     for (uint64_t end = now_ns() + DEATH_NS;
          count_descriptors() > descriptors && now_ns() < end;)
         go_on(&server, NULL, 100000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, closing, contexts: what is promised, refused, and left behind. */
+/* Opening, closing, contexts: limits, refusals, leaks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +91,7 @@ expect_refusal(const struct node_options *options, int32_t code)
     ck_assert_uint_eq(count_sockets(), sockets);
 }
 
-START_TEST(open_unknown_wishes_are_refused)
+START_TEST(open_invalid_flags_and_names_are_refused)
 {
     load_plugin();
     expect_refusal(
@@ -108,7 +108,7 @@ START_TEST(open_unknown_wishes_are_refused)
 }
 END_TEST
 
-START_TEST(open_unknown_promises_are_ignored)
+START_TEST(open_unknown_thread_flags_are_ignored)
 {
     struct node node;
 
@@ -132,7 +132,7 @@ START_TEST(open_settings_show_in_the_report)
 }
 END_TEST
 
-/* Lines of a class's log that say what of its wishes is not heard. */
+/* Counts a class's log lines about ignored options. */
 static uint32_t mentions;
 
 static void
@@ -148,7 +148,7 @@ count_mentions(const na_plugin_host *host, int32_t level, const char *file,
             level == NA_PLUGIN_LOG_INFO && strstr(text, words[i]) != NULL;
 }
 
-START_TEST(open_ignored_wishes_are_mentioned_once_each)
+START_TEST(open_ignored_options_are_logged_once_each)
 {
     static struct node node;
     static const na_plugin_open_info wishes[] = {
@@ -156,7 +156,7 @@ START_TEST(open_ignored_wishes_are_mentioned_once_each)
         {.addr_format = NA_PLUGIN_ADDR_IPV4},
         {.addr_format = NA_PLUGIN_ADDR_IPV6},
         {.traffic_class = NA_PLUGIN_TC_LOW_LATENCY}, {.max_contexts = 1000},
-        /* which are heard, or need no word */
+        /* which are honoured, or need no line */
         {.auth_key = "a key"}, {.addr_format = NA_PLUGIN_ADDR_NATIVE},
         {.traffic_class = NA_PLUGIN_TC_BEST_EFFORT}, {.max_contexts = 256}};
     na_plugin_open_info info = wishes[_i];
@@ -187,7 +187,7 @@ START_TEST(open_no_block_has_no_wait_extension)
 }
 END_TEST
 
-START_TEST(close_leaves_nothing)
+START_TEST(close_leaks_nothing)
 {
     static struct node a, b;
     load_plugin();
@@ -219,7 +219,7 @@ START_TEST(close_leaves_nothing)
 }
 END_TEST
 
-START_TEST(context_all_numbers_can_be_created)
+START_TEST(context_of_every_number_can_be_created)
 {
     static na_plugin_ctx *all[256];
     struct node node;
@@ -274,14 +274,14 @@ main(void)
     tcase_add_test(cases, plugin_info_lists_one_device);
     tcase_add_test(cases, open_default_states_its_limits);
     tcase_add_test(cases, open_hints_are_honoured_up_to_64_kib);
-    tcase_add_test(cases, open_unknown_wishes_are_refused);
-    tcase_add_test(cases, open_unknown_promises_are_ignored);
+    tcase_add_test(cases, open_invalid_flags_and_names_are_refused);
+    tcase_add_test(cases, open_unknown_thread_flags_are_ignored);
     tcase_add_test(cases, open_settings_show_in_the_report);
     tcase_add_loop_test(
-        cases, open_ignored_wishes_are_mentioned_once_each, 0, 10);
+        cases, open_ignored_options_are_logged_once_each, 0, 10);
     tcase_add_test(cases, open_no_block_has_no_wait_extension);
-    tcase_add_test(cases, close_leaves_nothing);
-    tcase_add_test(cases, context_all_numbers_can_be_created);
+    tcase_add_test(cases, close_leaks_nothing);
+    tcase_add_test(cases, context_of_every_number_can_be_created);
     tcase_add_test(cases, buffer_allocated_is_aligned);
     return run_cases("lifecycle", &cases, 1);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* 256 processes, or as many as there are descriptors for, connected to one
- * server: what they cost while they are idle, and what they leave behind when
- * they are killed. */
+ * server: what they cost while idle, and what is left when they are killed. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +11,11 @@
 #include "harness.h"
 
 #define PEERS 256
-#define SPARE 16 /* peers' worth of descriptors for everything else */
+#define SPARE 16 /* reserve for other descriptors, in peers */
 #define EACH 4   /* descriptors: two pipes, and two of the connection */
-#define IDLE_BYTES (64U << 10) /* of a peer: both rings and what it takes */
+#define IDLE_BYTES (64U << 10) /* memory per peer: both rings and bookkeeping */
 
-/* Sends once, awaits the answer, and is idle until it is killed. */
+/* Sends once, waits for the answer, and idles until it is killed. */
 static int
 peer_body(const struct parent *parent)
 {
@@ -24,21 +23,21 @@ peer_body(const struct parent *parent)
     char text[TEXT];
     char buffer[64];
 
-    hear(parent->in, text);
+    recv_line(parent->in, text);
     node_open(&node, NULL);
     na_plugin_addr *server = lookup(&node, text);
     void *op = post_expected(&node, buffer, sizeof(buffer), server, 2);
     ck_assert_int_eq(send_unexpected(&node, "hello", 6, server, 1), 0);
-    tell(parent->out, "sent");
+    send_line(parent->out, "sent");
     /* however long the server takes for all of them */
-    hear_is(parent->in, "answered");
+    expect_line(parent->in, "answered");
     await_message(&node, 0, op, 6, 2, false);
-    tell(parent->out, "up");
-    hear(parent->in, text); /* never comes */
+    send_line(parent->out, "up");
+    recv_line(parent->in, text); /* never arrives */
     return 1;
 }
 
-/* KiB of a line of this process's status. */
+/* KiB in a line of /proc/self/status. */
 static long
 status_kib(const char *name)
 {
@@ -60,8 +59,8 @@ memory_kib(void)
     return status_kib("RssShmem") + status_kib("RssAnon");
 }
 
-/* Nanoseconds of a poll that finds nothing: the best of many batches, since
- * the machine has other things to do as well. */
+/* Nanoseconds of an idle poll: the best of many batches, since the machine may
+ * be busy. */
 static uint64_t
 idle_poll_ns(struct node *node)
 {
@@ -81,7 +80,7 @@ idle_poll_ns(struct node *node)
     return best;
 }
 
-/* A message there and back between the server and a friend of this process. */
+/* A round trip between the server and a friend in this process. */
 static void
 round_trip(struct node *server, struct node *friend, na_plugin_addr *to)
 {
@@ -121,9 +120,9 @@ connect_all(struct node *server, struct child *children, int peers)
 
     self_string(server, text);
     for (int i = 0; i < peers; i++)
-        tell(children[i].out, text);
+        send_line(children[i].out, text);
     for (int i = 0; i < peers; i++)
-        hear_is(children[i].in, "sent");
+        expect_line(children[i].in, "sent");
     for (int i = 0; i < peers; i++) {
         void *op = post_unexpected(server, buffer, sizeof(buffer));
         na_plugin_event event = await_message(server, 0, op, 6, 1, true);
@@ -132,12 +131,12 @@ connect_all(struct node *server, struct child *children, int peers)
         free(op);
     }
     for (int i = 0; i < peers; i++) {
-        tell(children[i].out, "answered");
-        hear_is(children[i].in, "up");
+        send_line(children[i].out, "answered");
+        expect_line(children[i].in, "up");
     }
 }
 
-START_TEST(peers_many_cost_little_and_leave_nothing)
+START_TEST(many_idle_peers_are_cheap_and_leak_nothing)
 {
     static struct node server, friend;
     static struct child children[PEERS];
@@ -169,7 +168,7 @@ START_TEST(peers_many_cost_little_and_leave_nothing)
         (unsigned long long) alone_ns, (unsigned long long) crowded_ns, peers);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     ck_assert_int_le(each, IDLE_BYTES / 1024);
-    /* Looking at each ring would take a cache line for each of the idle. */
+    /* Polling each ring would touch a cache line per idle peer. */
     ck_assert_uint_le(crowded_ns, 2 * alone_ns + 50);
 #endif
     for (int i = 0; i < 1000; i++)
@@ -201,6 +200,6 @@ main(void)
     TCase *cases = tcase_create("many_peers");
 
     tcase_set_timeout(cases, 120);
-    tcase_add_test(cases, peers_many_cost_little_and_leave_nothing);
+    tcase_add_test(cases, many_idle_peers_are_cheap_and_leak_nothing);
     return run_cases("many_peers", &cases, 1);
 }

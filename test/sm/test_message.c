@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between processes, within one, and to oneself: lengths, tags, order
- * of send and receive. */
+/* Messages between processes, within one, and to self: lengths, tags, order of
+ * send and receive. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define ROOM 65536
 
-/* Bytes that tell their place and their message. */
+/* Bytes derived from their offset and their message. */
 static void
 fill(unsigned char *buffer, uint64_t length, uint64_t tag)
 {
@@ -26,8 +26,8 @@ check_bytes(const unsigned char *buffer, uint64_t length, uint64_t tag)
                 "byte %u of %u differs", (unsigned) i, (unsigned) length);
 }
 
-/* Answers each unexpected message by an expected one with its bytes and tag,
- * until one of length 3 with tag 0 comes. */
+/* Answers each unexpected message with an expected one of the same bytes and
+ * tag, until a message of length 3 with tag 0 arrives. */
 static int
 echo(const struct parent *parent)
 {
@@ -37,7 +37,7 @@ echo(const struct parent *parent)
     const struct node_options *options = parent->arg;
     node_open(&node, options);
     self_string(&node, text);
-    tell(parent->out, text);
+    send_line(parent->out, text);
 
     for (bool more = true; more;) {
         void *op = post_unexpected(&node, buffer, sizeof(buffer));
@@ -51,7 +51,7 @@ echo(const struct parent *parent)
         node.ops->addr_free(node.cls, event.source);
         free(op);
     }
-    hear_is(parent->in, "end");
+    expect_line(parent->in, "end");
     node_close(&node);
     return 0;
 }
@@ -77,7 +77,7 @@ talk(const struct node_options *server, const struct node_options *client)
     static struct node node;
     char text[TEXT];
     struct child child = child_start(echo, server);
-    hear(child.in, text);
+    recv_line(child.in, text);
     node_open(&node, client);
     na_plugin_addr *peer = lookup(&node, text);
     uint64_t longest = node.opened.max_unexpected_size;
@@ -90,7 +90,7 @@ talk(const struct node_options *server, const struct node_options *client)
         round_trip(&node, peer, i * 37 % longest, i);
     round_trip(&node, peer, 8, UINT32_MAX);
     round_trip(&node, peer, 3, 0);
-    tell(child.out, "end");
+    send_line(child.out, "end");
     child_join(&child);
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
@@ -125,7 +125,7 @@ START_TEST(message_largest_size_works)
 }
 END_TEST
 
-START_TEST(message_short_maximum_meets_long_one)
+START_TEST(message_between_different_maximum_sizes)
 {
     talk(&(struct node_options){.max_expected = ROOM},
         &(struct node_options){.max_unexpected = 100});
@@ -317,12 +317,12 @@ too_long(bool self)
     ck_assert_int_eq(send_expected(sender, buffer, 11, pair->to_b, 2), 0);
     event = await_op(&pair->b, 0, expected);
     ck_assert_int_eq(event.status, NA_PLUGIN_E_MSGSIZE);
-    /* queued first, then found too long */
+    /* queued first, then found to be too long */
     ck_assert_int_eq(send_unexpected(sender, buffer, 11, pair->to_b, 3), 0);
     expect_silence(&pair->b, 0, 2);
     void *late = post_unexpected(&pair->b, buffer, 10);
     ck_assert_int_eq(await_op(&pair->b, 0, late).status, NA_PLUGIN_E_MSGSIZE);
-    /* and what fits still arrives */
+    /* a shorter one still arrives */
     void *next = post_unexpected(&pair->b, buffer, 10);
     ck_assert_int_eq(send_unexpected(sender, buffer, 10, pair->to_b, 4), 0);
     event = await_message(&pair->b, 0, next, 10, 4, true);
@@ -403,7 +403,7 @@ START_TEST(message_thousands_of_receives_match)
 }
 END_TEST
 
-/* Both call each other before either has heard of the other. */
+/* Both connect to each other before either has accepted. */
 START_TEST(message_crossing_calls_both_work)
 {
     struct pair *pair = pair_open(false);
@@ -438,7 +438,7 @@ sender(const struct parent *parent)
 {
     static struct node node;
     char text[TEXT];
-    hear(parent->in, text);
+    recv_line(parent->in, text);
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, text);
     for (uint64_t i = 0; i < EACH; i++) {
@@ -446,7 +446,7 @@ sender(const struct parent *parent)
         ck_assert_int_eq(
             send_unexpected(&node, data, sizeof(data), peer, data[0]), 0);
     }
-    hear_is(parent->in, "end");
+    expect_line(parent->in, "end");
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
     return 0;
@@ -465,7 +465,7 @@ START_TEST(message_several_senders_all_arrive)
     node_open(&node, NULL);
     self_string(&node, text);
     for (int i = 0; i < SENDERS; i++)
-        tell(children[i].out, text);
+        send_line(children[i].out, text);
     for (int i = 0; i < 16; i++)
         ops[i] = post_unexpected(&node, buffers[i], sizeof(buffers[i]));
 
@@ -483,7 +483,7 @@ START_TEST(message_several_senders_all_arrive)
     }
     for (int i = 0; i < SENDERS; i++) {
         ck_assert_uint_eq(counts[i], EACH);
-        tell(children[i].out, "end");
+        send_line(children[i].out, "end");
         child_join(&children[i]);
     }
     for (int i = 0; i < 16; i++) {
@@ -495,9 +495,9 @@ START_TEST(message_several_senders_all_arrive)
 }
 END_TEST
 
-/* More peers than a poll looks at: those that fall silent are looked at now and
- * then, and are heard when they speak again. */
-START_TEST(message_many_peers_fall_silent_and_speak_again)
+/* More peers than the active poll list holds: silent ones are polled only now
+ * and then, and are heard when they send again. */
+START_TEST(message_many_idle_peers_are_heard_again)
 {
     enum { PEERS = 40 };
     static struct node server;
@@ -514,7 +514,7 @@ START_TEST(message_many_peers_fall_silent_and_speak_again)
     void *op = op_new(&server);
     for (uint64_t round = 0; round < 6; round++) {
         for (uint64_t i = 0; i < PEERS; i++) {
-            /* all of them, or one alone */
+            /* all of them, or one only */
             if (round > 2 && i != round * 7)
                 continue;
             uint64_t tag = round * PEERS + i;
@@ -529,7 +529,7 @@ START_TEST(message_many_peers_fall_silent_and_speak_again)
             ck_assert_uint_eq(value, tag);
             server.ops->addr_free(server.cls, event.source);
         }
-        /* until everyone counts as silent */
+        /* until all count as idle */
         na_plugin_event event;
         for (int i = 0; i < 10000; i++)
             ck_assert_int_eq(server.ops->poll(server.ctx[0], &event, 1), 0);
@@ -552,7 +552,7 @@ main(void)
     tcase_add_test(cases, message_non_listening_client_is_answered);
     tcase_add_test(cases, message_single_thread_mode_works);
     tcase_add_test(cases, message_largest_size_works);
-    tcase_add_test(cases, message_short_maximum_meets_long_one);
+    tcase_add_test(cases, message_between_different_maximum_sizes);
     tcase_add_test(cases, message_beyond_limits_is_refused);
     tcase_add_test(cases, message_unexpected_before_receive_is_queued);
     tcase_add_test(cases, message_to_self_before_receive_is_queued);
@@ -566,6 +566,6 @@ main(void)
     tcase_add_test(cases, message_thousands_of_receives_match);
     tcase_add_test(cases, message_crossing_calls_both_work);
     tcase_add_test(cases, message_several_senders_all_arrive);
-    tcase_add_test(cases, message_many_peers_fall_silent_and_speak_again);
+    tcase_add_test(cases, message_many_idle_peers_are_heard_again);
     return run_cases("message", &cases, 1);
 }

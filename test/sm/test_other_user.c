@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes of another user: those that a class does not admit leave no trace in
- * it; those that it does, since it was opened for any, reach what they were
- * granted and nothing else, whatever they become. */
+/* Processes of other users. Those that a class does not admit leave no trace in
+ * it. Those that it admits, since it was opened for any user, can access what
+ * was granted to them and nothing else, even after exec. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,26 +13,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "foe.h"
+#include "hostile_peer.h"
 
 #define STRANGER 65533
 #define FLOODS 140
 #define FDS 8
 #define REGION 4096U
-#define AT_KEY 16 /* in a serialized registration: README.md */
+#define AT_KEY 16 /* offsets in a serialized registration: README.md */
 #define AT_OWNER 8
 #define AT_BASE 24
 
 static const struct node_options any_user = {.name = "any/"};
 
 static void
-become_stranger(void)
+become_other_user(void)
 {
     if (setgid(STRANGER) != 0 || setuid(STRANGER) != 0)
         _exit(9);
 }
 
-/* A socket to a class of this address, by another process than the class's. */
+/* A socket connected to the class with this address, by another process than
+ * the class's. */
 static int
 connect_to(const char *text)
 {
@@ -51,23 +52,23 @@ flood(const struct parent *parent)
     char text[TEXT];
     int fds[FDS];
 
-    hear(parent->in, text);
-    become_stranger();
+    recv_line(parent->in, text);
+    become_other_user();
     for (int i = 0; i < FDS; i++)
         fds[i] = STDIN_FILENO;
     for (int i = 0; i < FLOODS; i++) {
         int fd = connect_to(text);
-        /* the class may have hung up already */
+        /* the class may have disconnected already */
         try_send_with(fd, "", 0, fds, FDS);
         try_send_with(fd, "", 0, fds, FDS);
         close(fd);
     }
-    tell(parent->out, "flooded");
-    hear_is(parent->in, "end");
+    send_line(parent->out, "flooded");
+    expect_line(parent->in, "end");
     return 0;
 }
 
-/* The class has as many descriptors as before, and works. */
+/* The class has no more descriptors than before, and works. */
 static void
 ck_survives(const struct node_options *options)
 {
@@ -77,9 +78,9 @@ ck_survives(const struct node_options *options)
     open_both_as(options);
     check_friend();
     uint32_t descriptors = count_descriptors();
-    self_string(&foe_target, text);
-    tell(child.out, text);
-    /* the pipe is read here beside polling */
+    self_string(&hostile_target, text);
+    send_line(child.out, text);
+    /* the pipe is read between polls */
     ck_assert_int_eq(fcntl(child.in, F_SETFL, O_NONBLOCK), 0);
     uint64_t deadline = now_ns() + UINT64_C(20000000000);
     char line[TEXT];
@@ -88,34 +89,34 @@ ck_survives(const struct node_options *options)
         pump();
     }
     ck_assert_str_eq(line, "flooded");
-    /* all of them have been accepted when another call is answered */
-    struct foe last = foe_open(&foe_target);
-    foe_meet(&last);
-    foe_close(&last);
+    /* once another call is answered, all of them were accepted */
+    struct hostile_peer last = hostile_open(&hostile_target);
+    hostile_await_answer(&last);
+    hostile_close(&last);
     deadline = now_ns() + UINT64_C(20000000000);
     while (count_descriptors() > descriptors && now_ns() < deadline)
         pump();
     ck_assert_uint_eq(count_descriptors(), descriptors);
     check_friend();
-    tell(child.out, "end");
+    send_line(child.out, "end");
     child_join(&child);
     close_both();
 }
 
-START_TEST(stranger_not_admitted_leaves_no_descriptors)
+START_TEST(other_user_not_admitted_leaks_no_descriptors)
 {
     ck_survives(NULL);
 }
 END_TEST
 
-START_TEST(stranger_admitted_leaves_no_descriptors)
+START_TEST(other_user_admitted_leaks_no_descriptors)
 {
     ck_survives(&any_user);
 }
 END_TEST
 
-/* Descriptors in packets on a connection that is up. */
-START_TEST(stranger_connected_leaves_no_descriptors)
+/* Descriptors in packets on an established connection. */
+START_TEST(other_user_connected_leaks_no_descriptors)
 {
     int fds[FDS];
 
@@ -125,13 +126,13 @@ START_TEST(stranger_connected_leaves_no_descriptors)
     for (int i = 0; i < FDS; i++)
         fds[i] = STDIN_FILENO;
     for (int i = 0; i < FLOODS; i++) {
-        struct foe foe = foe_open(&foe_target);
+        struct hostile_peer peer = hostile_open(&hostile_target);
 
-        foe_meet(&foe);
-        send_with(foe.socket, "x", 1, fds, FDS);
-        send_with(foe.socket, "", 0, fds, FDS);
-        expect_hangup(foe.socket);
-        foe_close(&foe);
+        hostile_await_answer(&peer);
+        send_with(peer.socket, "x", 1, fds, FDS);
+        send_with(peer.socket, "", 0, fds, FDS);
+        expect_hangup(peer.socket);
+        hostile_close(&peer);
     }
     ck_assert_uint_eq(count_descriptors(), descriptors);
     check_friend();
@@ -139,28 +140,28 @@ START_TEST(stranger_connected_leaves_no_descriptors)
 }
 END_TEST
 
-/* More connections than a user may have: those beyond are refused, and the class
- * has descriptors for them alone. */
+/* More connections than a user may have: further ones are refused, and the
+ * class keeps descriptors for the admitted ones only. */
 static int
 connect_often(const struct parent *parent)
 {
     char text[TEXT];
     int memory = make_ring_memory();
 
-    hear(parent->in, text);
-    become_stranger();
+    recv_line(parent->in, text);
+    become_other_user();
     for (int i = 0; i < FLOODS; i++) {
         struct hello hello = good_hello();
 
         /* it stays open */
         try_send_with(connect_to(text), &hello, sizeof(hello), &memory, 1);
     }
-    tell(parent->out, "connected");
-    hear_is(parent->in, "end");
+    send_line(parent->out, "connected");
+    expect_line(parent->in, "end");
     return 0;
 }
 
-START_TEST(stranger_admitted_has_so_many_connections)
+START_TEST(other_user_connections_are_limited)
 {
     static const struct node_options few = {.name = "any/",
         .setting_key = "sm.user_connections",
@@ -171,31 +172,31 @@ START_TEST(stranger_admitted_has_so_many_connections)
     open_both_as(&few);
     check_friend();
     uint32_t descriptors = count_descriptors();
-    self_string(&foe_target, text);
-    tell(child.out, text);
+    self_string(&hostile_target, text);
+    send_line(child.out, text);
     uint64_t deadline = now_ns() + UINT64_C(20000000000);
-    while (node_counter(&foe_target, "callers_refused") < FLOODS - 10) {
+    while (node_counter(&hostile_target, "callers_refused") < FLOODS - 10) {
         ck_assert_msg(now_ns() < deadline, "they are not refused");
         pump();
     }
-    hear_is(child.in, "connected");
+    expect_line(child.in, "connected");
     /* a socket and a process each */
     ck_assert_uint_le(count_descriptors(), descriptors + 20);
     ck_assert_uint_eq(
-        node_counter(&foe_target, "callers_refused"), FLOODS - 10);
+        node_counter(&hostile_target, "callers_refused"), FLOODS - 10);
     check_friend();
-    tell(child.out, "end");
+    send_line(child.out, "end");
     child_join(&child);
     deadline = now_ns() + UINT64_C(20000000000);
     while (count_descriptors() > descriptors && now_ns() < deadline)
         pump();
-    /* less what child_join closed */
+    /* minus those that child_join closed */
     ck_assert_uint_eq(count_descriptors(), descriptors - 2);
     close_both();
 }
 END_TEST
 
-/* What the class gives to another user's process: a ring, and nothing more. */
+/* What the class sends to a process of another user: a ring only. */
 static int
 ask_for_segment(const struct parent *parent)
 {
@@ -206,35 +207,36 @@ ask_for_segment(const struct parent *parent)
     struct shared_packet packet;
     int fds[2], memory = make_ring_memory();
 
-    hear(parent->in, text);
+    recv_line(parent->in, text);
     if (read(parent->in, &key, sizeof(key)) != sizeof(key))
         return 1;
-    become_stranger();
-    struct foe foe = {.socket = connect_to(text), .memory = memory};
-    foe.ring = mmap(
+    become_other_user();
+    struct hostile_peer peer = {.socket = connect_to(text), .memory = memory};
+    peer.ring = mmap(
         NULL, PAGE + CAPACITY, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-    send_with(foe.socket, &hello, sizeof(hello), &memory, 1);
-    ck_assert_int_eq(receive_with(foe.socket, &hello, sizeof(hello), 0, fds, 2),
+    send_with(peer.socket, &hello, sizeof(hello), &memory, 1);
+    ck_assert_int_eq(
+        receive_with(peer.socket, &hello, sizeof(hello), 0, fds, 2),
         sizeof(hello));
     ck_assert_int_ge(fds[0], 0);
     ck_assert_int_eq(fds[1], -1); /* no registry */
     record.mem = key;
-    foe_ask(&foe, &record, NULL, 0);
+    hostile_put_rma(&peer, &record, NULL, 0);
     record.last = 1;
-    foe_ask(&foe, &record, NULL, 0);
-    tell(parent->out, "asked");
-    hear_is(parent->in, "look");
-    ck_assert_int_lt(
-        receive_with(foe.socket, &packet, sizeof(packet), MSG_DONTWAIT, fds, 1),
+    hostile_put_rma(&peer, &record, NULL, 0);
+    send_line(parent->out, "asked");
+    expect_line(parent->in, "look");
+    ck_assert_int_lt(receive_with(peer.socket, &packet, sizeof(packet),
+                         MSG_DONTWAIT, fds, 1),
         0);
-    foe.theirs = NULL;
-    foe.registry = -1;
-    foe_close(&foe);
+    peer.theirs = NULL;
+    peer.registry = -1;
+    hostile_close(&peer);
     close(fds[0]);
     return 0;
 }
 
-START_TEST(stranger_admitted_maps_nothing)
+START_TEST(other_user_gets_a_ring_only)
 {
     char text[TEXT];
     void *shared;
@@ -243,41 +245,42 @@ START_TEST(stranger_admitted_maps_nothing)
     struct child child = child_start(ask_for_segment, NULL);
 
     open_both_as(&any_user);
-    const na_plugin_mem_alloc *alloc =
-        foe_target.ops->extension(foe_target.cls, NA_PLUGIN_MEM_ALLOC_ID);
+    const na_plugin_mem_alloc *alloc = hostile_target.ops->extension(
+        hostile_target.cls, NA_PLUGIN_MEM_ALLOC_ID);
     ck_assert_int_eq(
-        alloc->alloc(foe_target.cls, REGION, &shared), NA_PLUGIN_OK);
+        alloc->alloc(hostile_target.cls, REGION, &shared), NA_PLUGIN_OK);
     na_plugin_segment segment = {.base = shared, .length = REGION};
     na_plugin_mem *mem;
-    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls,
+    ck_assert_int_eq(hostile_target.ops->mem_register(hostile_target.cls,
                          &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
                              &segment, 1, 3, 0, 0},
                          &mem),
         NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        foe_target.ops->mem_serialize(foe_target.cls, mem, bytes, &size), 0);
+    ck_assert_int_eq(hostile_target.ops->mem_serialize(
+                         hostile_target.cls, mem, bytes, &size),
+        0);
     memcpy(&key, bytes + AT_KEY, sizeof(key));
-    self_string(&foe_target, text);
-    tell(child.out, text);
+    self_string(&hostile_target, text);
+    send_line(child.out, text);
     ck_assert_int_eq(write(child.out, &key, sizeof(key)), sizeof(key));
     uint64_t deadline = now_ns() + UINT64_C(20000000000);
     ck_assert_int_eq(fcntl(child.in, F_SETFL, O_NONBLOCK), 0);
     while (read(child.in, text, sizeof(text)) < 0) {
-        ck_assert_msg(now_ns() < deadline, "the stranger does not ask");
+        ck_assert_msg(now_ns() < deadline, "the other user does not connect");
         pump();
     }
     for (int i = 0; i < 20000; i++)
         pump();
     ck_assert_int_eq(fcntl(child.in, F_SETFL, 0), 0);
-    tell(child.out, "look");
+    send_line(child.out, "look");
     child_join(&child);
-    foe_target.ops->mem_deregister(foe_target.cls, mem);
-    alloc->free(foe_target.cls, shared);
+    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
+    alloc->free(hostile_target.cls, shared);
     close_both();
 }
 END_TEST
 
-/* The victim, with the set-user-ID bit, and the address of its memory. */
+/* The set-user-ID victim program, and the address of its memory. */
 static void
 install_victim(char path[TEXT], uint64_t *address_p)
 {
@@ -297,14 +300,14 @@ install_victim(char path[TEXT], uint64_t *address_p)
     ck_assert_int_eq(pclose(output), 0);
 }
 
-/* What the attacker is told. */
+/* Arguments of the attacker. */
 struct plan {
     char victim[TEXT];
-    char text[TEXT]; /* of the class */
+    char text[TEXT]; /* address of the class */
 };
 
-/* Connects, leaves the connection to a child, and becomes the victim: its process
- * is the one that the class has seen. */
+/* Connects, passes the connection to a child, and execs the victim: the class
+ * has the pid of what is now the victim. */
 static int
 become_victim(const struct parent *parent)
 {
@@ -316,7 +319,7 @@ become_victim(const struct parent *parent)
     if (read(parent->in, &plan, sizeof(plan)) != sizeof(plan) ||
         pipe(end) != 0 || pipe(ready) != 0)
         return 1;
-    become_stranger();
+    become_other_user();
     int fd = connect_to(plan.text);
     hello = good_hello();
     if (write(parent->out, hello.name, sizeof(hello.name)) !=
@@ -329,9 +332,9 @@ become_victim(const struct parent *parent)
         close(end[0]);
         if (read(ready[0], &byte, 1) != 1)
             _exit(1);
-        tell(parent->out, "ready");
-        hear_is(parent->in, "end");
-        _exit(0); /* which hangs up on the victim */
+        send_line(parent->out, "ready");
+        expect_line(parent->in, "end");
+        _exit(0); /* which disconnects it */
     }
     close(end[1]);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -341,7 +344,7 @@ become_victim(const struct parent *parent)
     return 1;
 }
 
-START_TEST(stranger_that_becomes_another_program_is_not_written_to)
+START_TEST(other_user_after_exec_is_not_written_to)
 {
     struct plan plan;
     char name[sizeof(((struct hello *) NULL)->name)];
@@ -355,7 +358,7 @@ START_TEST(stranger_that_becomes_another_program_is_not_written_to)
     install_victim(plan.victim, &address);
     memset(data, 0xEE, sizeof(data));
     open_both_as(&any_user);
-    self_string(&foe_target, plan.text);
+    self_string(&hostile_target, plan.text);
     ck_assert_int_eq(write(child.out, &plan, sizeof(plan)), sizeof(plan));
     ck_assert_int_eq(read(child.in, name, sizeof(name)), sizeof(name));
     ck_assert_int_eq(fcntl(child.in, F_SETFL, O_NONBLOCK), 0);
@@ -364,40 +367,42 @@ START_TEST(stranger_that_becomes_another_program_is_not_written_to)
         ck_assert_msg(now_ns() < deadline, "the victim does not start");
         pump();
     }
-    /* a descriptor as a client would send it */
-    ck_assert_int_eq(foe_target.ops->mem_register(foe_target.cls,
+    /* a memory descriptor as a client would send it */
+    ck_assert_int_eq(hostile_target.ops->mem_register(hostile_target.cls,
                          &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
                              &segment, 1, 3, 0, 0},
                          &local),
         NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        foe_target.ops->mem_serialize(foe_target.cls, local, bytes, &size), 0);
+    ck_assert_int_eq(hostile_target.ops->mem_serialize(
+                         hostile_target.cls, local, bytes, &size),
+        0);
     memcpy(bytes + AT_OWNER, &owner, sizeof(owner));
     memcpy(bytes + AT_BASE, &address, sizeof(address));
-    ck_assert_int_eq(
-        foe_target.ops->mem_deserialize(foe_target.cls, bytes, size, &remote),
+    ck_assert_int_eq(hostile_target.ops->mem_deserialize(
+                         hostile_target.cls, bytes, size, &remote),
         NA_PLUGIN_OK);
     snprintf(peer_text, sizeof(peer_text), "sm://%s", name);
-    na_plugin_addr *peer = lookup(&foe_target, peer_text);
-    void *op = op_new(&foe_target);
-    ck_assert_int_eq(foe_target.ops->put(foe_target.ctx[0], op, local, 0,
-                         remote, 0, sizeof(data), peer, 0, 0),
+    na_plugin_addr *peer = lookup(&hostile_target, peer_text);
+    void *op = op_new(&hostile_target);
+    ck_assert_int_eq(hostile_target.ops->put(hostile_target.ctx[0], op, local,
+                         0, remote, 0, sizeof(data), peer, 0, 0),
         NA_PLUGIN_E_PERMISSION);
     ck_assert_int_eq(fcntl(child.in, F_SETFL, 0), 0);
-    tell(child.out, "end");
-    /* it ends with 3 if it was written to */
+    send_line(child.out, "end");
+    /* it exits with 3 if its memory was written to */
     child_join(&child);
     ck_assert_int_eq(unlink(plan.victim), 0);
-    node_warnings(&foe_target);
-    foe_target.ops->mem_remote_free(foe_target.cls, remote);
-    foe_target.ops->mem_deregister(foe_target.cls, local);
-    foe_target.ops->addr_free(foe_target.cls, peer);
+    node_warnings(&hostile_target);
+    hostile_target.ops->mem_remote_free(hostile_target.cls, remote);
+    hostile_target.ops->mem_deregister(hostile_target.cls, local);
+    hostile_target.ops->addr_free(hostile_target.cls, peer);
     free(op);
     close_both();
 }
 END_TEST
 
-/* Whether the kernel runs the victim, also where this program is interpreted. */
+/* Whether the kernel executes the victim directly, even if this program runs in
+ * an emulator. */
 static bool
 victim_runs(void)
 {
@@ -414,28 +419,27 @@ victim_runs(void)
 int
 main(void)
 {
-    TCase *cases = tcase_create("stranger");
+    TCase *cases = tcase_create("other_user");
     bool floods = descriptors_without_room_are_closed();
 
     if (floods)
-        tcase_add_test(cases, stranger_connected_leaves_no_descriptors);
+        tcase_add_test(cases, other_user_connected_leaks_no_descriptors);
     else
         puts("skipped: leaves_no_descriptors: who receives a packet gets more "
              "descriptors than there is room for");
     if (geteuid() != 0) {
         puts("skipped: another user needs root, to become one");
-        return run_cases("stranger", &cases, 1);
+        return run_cases("other_user", &cases, 1);
     }
     if (floods) {
-        tcase_add_test(cases, stranger_not_admitted_leaves_no_descriptors);
-        tcase_add_test(cases, stranger_admitted_leaves_no_descriptors);
+        tcase_add_test(cases, other_user_not_admitted_leaks_no_descriptors);
+        tcase_add_test(cases, other_user_admitted_leaks_no_descriptors);
     }
-    tcase_add_test(cases, stranger_admitted_has_so_many_connections);
-    tcase_add_test(cases, stranger_admitted_maps_nothing);
+    tcase_add_test(cases, other_user_connections_are_limited);
+    tcase_add_test(cases, other_user_gets_a_ring_only);
     if (victim_runs())
-        tcase_add_test(
-            cases, stranger_that_becomes_another_program_is_not_written_to);
+        tcase_add_test(cases, other_user_after_exec_is_not_written_to);
     else
         puts("skipped: another_program: the kernel does not run it by itself");
-    return run_cases("stranger", &cases, 1);
+    return run_cases("other_user", &cases, 1);
 }

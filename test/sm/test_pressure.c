@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* More than there is room for: full rings, full queues, and who waits. */
+/* Lack of room: full rings, full queues, missing descriptors and memory. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,10 +10,10 @@
 #define MANY 400
 
 static unsigned char data[LENGTH];
-static void *copies[MANY]; /* what pending sends are sending */
+static void *copies[MANY]; /* buffer of pending sends */
 
-/* Submits sends until one is pending, then some more; how many are pending, and
- * their operations in ops. */
+/* Submits sends until one is pending, then some more. Returns how many are
+ * pending; their operations are in ops. */
 static uint32_t
 fill_up(struct node *node, na_plugin_addr *peer, void **ops, uint64_t count)
 {
@@ -52,7 +52,7 @@ START_TEST(pressure_full_ring_holds_sends_in_order)
     uint32_t pending = fill_up(&a, peer, ops, MANY);
     ck_assert_uint_gt(pending, MANY - 10);
     ck_assert_uint_eq(node_counter(&a, "sends_queued"), pending);
-    /* one connection keeps its order, though none is promised */
+    /* a connection keeps the order, though none is guaranteed */
     for (uint64_t i = 0; i < MANY; i++) {
         void *op = post_unexpected(&b, buffer, sizeof(buffer));
         na_plugin_event event = await_message(&b, 0, op, LENGTH, i, true);
@@ -74,7 +74,7 @@ START_TEST(pressure_full_ring_holds_sends_in_order)
 }
 END_TEST
 
-START_TEST(pressure_no_retry_says_again)
+START_TEST(pressure_no_retry_returns_again)
 {
     static struct node a, b;
     char text[TEXT];
@@ -91,7 +91,7 @@ START_TEST(pressure_no_retry_says_again)
             a.ctx[0], op, data, LENGTH, NULL, peer, 0, 1, 0);
     ck_assert_int_eq(ret, NA_PLUGIN_E_AGAIN);
     ck_assert_int_gt(sent, 4);
-    /* once the peer has taken something it works */
+    /* it works once the peer has received something */
     expect_silence(&b, 0, 5);
     ck_assert_int_eq(
         a.ops->send_unexpected(a.ctx[0], op, data, LENGTH, NULL, peer, 0, 1, 0),
@@ -103,8 +103,8 @@ START_TEST(pressure_no_retry_says_again)
 }
 END_TEST
 
-/* A receiver that posts nothing takes so many bytes and no more, again and again;
- * nothing is lost. */
+/* A receiver without posted receives accepts a limited number of bytes,
+ * repeatedly; nothing is lost. */
 static void
 flood(bool self)
 {
@@ -121,7 +121,7 @@ flood(bool self)
     self_string(&b, text);
     na_plugin_addr *peer = lookup(sender, text);
 
-    /* the second flood finds the room that the first one has given back */
+    /* the second flood uses the room freed after the first */
     uint64_t before = 0;
     for (int round = 0; round < 2; round++) {
         uint32_t pending = fill_up(sender, peer, ops, MANY);
@@ -150,13 +150,13 @@ flood(bool self)
     node_close(&b);
 }
 
-START_TEST(pressure_unreceived_messages_hold_the_sender_back)
+START_TEST(pressure_unreceived_messages_throttle_the_sender)
 {
     flood(false);
 }
 END_TEST
 
-START_TEST(pressure_unreceived_messages_hold_oneself_back)
+START_TEST(pressure_unreceived_messages_throttle_self)
 {
     flood(true);
 }
@@ -195,8 +195,9 @@ START_TEST(pressure_stuck_peer_ends_sends_with_timeout)
 }
 END_TEST
 
-/* Small and large messages in turn: records end everywhere in the ring. */
-START_TEST(pressure_ring_wraps_at_every_place)
+/* Small and large messages in turn, so that records end at every position of
+ * the ring. */
+START_TEST(pressure_ring_wraps_at_every_position)
 {
     static struct node a, b;
     static unsigned char buffer[4096];
@@ -227,25 +228,25 @@ START_TEST(pressure_ring_wraps_at_every_place)
 }
 END_TEST
 
-/* Sends one message to the address that it is told. */
+/* Sends one message to the address that it gets. */
 static int
 send_one(const struct parent *parent)
 {
     static struct node node;
     char text[TEXT];
-    hear(parent->in, text);
+    recv_line(parent->in, text);
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, text);
     ck_assert_int_eq(send_unexpected(&node, "late", 5, peer, 9), 0);
-    tell(parent->out, "sent");
-    hear_is(parent->in, "end");
+    send_line(parent->out, "sent");
+    expect_line(parent->in, "end");
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
     return 0;
 }
 
-/* Without descriptors for callers, they wait; nobody is kept awake by them. */
-START_TEST(pressure_no_descriptors_left_lets_callers_wait)
+/* Without descriptors for callers, they wait; that keeps no thread awake. */
+START_TEST(pressure_no_descriptors_makes_callers_wait)
 {
     static struct node node;
     char text[TEXT];
@@ -260,8 +261,8 @@ START_TEST(pressure_no_descriptors_left_lets_callers_wait)
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
     struct rlimit none = {.rlim_cur = 3, .rlim_max = limit.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-    tell(child.out, text);
-    hear_is(child.in, "sent");
+    send_line(child.out, text);
+    expect_line(child.in, "sent");
 
     uint64_t deadline = now_ns() + UINT64_C(5000000000);
     while (node.warnings == 0) {
@@ -275,7 +276,7 @@ START_TEST(pressure_no_descriptors_left_lets_callers_wait)
     ck_assert_str_eq(buffer, "late");
     node_warnings(&node);
     node.ops->addr_free(node.cls, event.source);
-    tell(child.out, "end");
+    send_line(child.out, "end");
     child_join(&child);
     free(op);
     node_close(&node);
@@ -290,13 +291,13 @@ limit_file_size(uint64_t bytes)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* Beyond that limit the kernel would end the process by SIGXFSZ. */
-START_TEST(pressure_file_size_limit_makes_a_connection_fail)
+/* Beyond that limit the kernel would kill the process with SIGXFSZ. */
+START_TEST(pressure_file_size_limit_fails_a_connection)
 {
     static struct node a, b;
     char text[TEXT];
 
-    limit_file_size(16384); /* less than a ring */
+    limit_file_size(16384); /* smaller than a ring */
     node_open(&b, NULL);
     node_open(&a, NULL);
     self_string(&b, text);
@@ -310,7 +311,7 @@ START_TEST(pressure_file_size_limit_makes_a_connection_fail)
 }
 END_TEST
 
-START_TEST(pressure_file_size_limit_makes_an_answer_fail)
+START_TEST(pressure_file_size_limit_fails_an_answer)
 {
     static struct node a, b;
     char text[TEXT];
@@ -337,7 +338,7 @@ START_TEST(pressure_file_size_limit_makes_an_answer_fail)
 }
 END_TEST
 
-START_TEST(pressure_file_size_limit_makes_an_allocation_fail)
+START_TEST(pressure_file_size_limit_fails_an_allocation)
 {
     static struct node node;
     void *memory = NULL;
@@ -409,15 +410,15 @@ main(void)
 {
     TCase *cases = tcase_create("pressure");
     tcase_add_test(cases, pressure_full_ring_holds_sends_in_order);
-    tcase_add_test(cases, pressure_no_retry_says_again);
-    tcase_add_test(cases, pressure_unreceived_messages_hold_the_sender_back);
-    tcase_add_test(cases, pressure_unreceived_messages_hold_oneself_back);
+    tcase_add_test(cases, pressure_no_retry_returns_again);
+    tcase_add_test(cases, pressure_unreceived_messages_throttle_the_sender);
+    tcase_add_test(cases, pressure_unreceived_messages_throttle_self);
     tcase_add_test(cases, pressure_stuck_peer_ends_sends_with_timeout);
-    tcase_add_test(cases, pressure_ring_wraps_at_every_place);
-    tcase_add_test(cases, pressure_no_descriptors_left_lets_callers_wait);
-    tcase_add_test(cases, pressure_file_size_limit_makes_a_connection_fail);
-    tcase_add_test(cases, pressure_file_size_limit_makes_an_answer_fail);
-    tcase_add_test(cases, pressure_file_size_limit_makes_an_allocation_fail);
+    tcase_add_test(cases, pressure_ring_wraps_at_every_position);
+    tcase_add_test(cases, pressure_no_descriptors_makes_callers_wait);
+    tcase_add_test(cases, pressure_file_size_limit_fails_a_connection);
+    tcase_add_test(cases, pressure_file_size_limit_fails_an_answer);
+    tcase_add_test(cases, pressure_file_size_limit_fails_an_allocation);
     tcase_add_test(cases, pressure_file_size_limit_makes_the_owner_copy);
     return run_cases("pressure", &cases, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Put and get in all shapes, between processes and to oneself, and what must
- * not work. */
+/* Put and get in all shapes, between processes and to self, and invalid
+ * ones. */
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,15 +14,15 @@
 #define SPACE (4U << 20)
 #define BYTES 20000
 
-/* A registration as another process gets it. */
+/* A registration as sent to another process. */
 struct parcel {
     char text[TEXT];
     uint64_t size;
     unsigned char bytes[BYTES];
 };
 
-/* A class in another process with SPACE bytes, split as arg says, that shows
- * them in memory which both share. */
+/* A class in another process that exposes SPACE bytes, split as arg says, in
+ * memory shared with this process. */
 struct shared {
     uint32_t segments;
     uint32_t access;
@@ -40,7 +40,7 @@ pattern(unsigned char *bytes, uint64_t length, uint32_t seed)
     }
 }
 
-/* Cuts memory into segments of different lengths, in reverse order. */
+/* Registers memory as segments of different lengths, in reverse order. */
 static na_plugin_mem *
 register_cut(struct node *node, unsigned char *memory, uint64_t length,
     uint32_t count, uint32_t access)
@@ -65,7 +65,7 @@ register_cut(struct node *node, unsigned char *memory, uint64_t length,
     return mem;
 }
 
-/* The byte of a cut range at an offset, as register_cut arranged it. */
+/* The byte at an offset of such a registration. */
 static void
 unroll(unsigned char *out, const unsigned char *memory, uint64_t length,
     uint32_t count)
@@ -98,8 +98,8 @@ pack(struct node *node, na_plugin_mem *mem, struct parcel *parcel)
     self_string(node, parcel->text);
 }
 
-/* Owns the memory; polls until a peer has connected, then no more, unless it
- * emulates. */
+/* Owns the memory; polls until a peer has connected, then no more unless RMA is
+ * emulated. */
 static int
 own_memory(const struct parent *parent, const struct node_options *options,
     bool emulates)
@@ -110,12 +110,12 @@ own_memory(const struct parent *parent, const struct node_options *options,
     na_plugin_mem *mem = register_cut(
         &node, shared->space, SPACE, shared->segments, shared->access);
     pack(&node, mem, &shared->parcel);
-    tell(parent->out, "ready");
+    send_line(parent->out, "ready");
     struct pollfd end = {.fd = parent->in, .events = POLLIN};
     while ((emulates || node_counter(&node, "peers_connected") == 0) &&
            poll(&end, 1, 0) == 0)
         pump();
-    hear_is(parent->in, "end");
+    expect_line(parent->in, "end");
     pump();
     node.ops->mem_deregister(node.cls, mem);
     node_close(&node);
@@ -165,7 +165,7 @@ transfer(struct node *node, bool put, na_plugin_mem *local, uint64_t here,
     return ret == NA_PLUGIN_DONE ? NA_PLUGIN_OK : ret;
 }
 
-/* One shape: so many segments on either side. */
+/* One shape: so many segments at either side. */
 static void
 shape(uint32_t here_segments, uint32_t there_segments)
 {
@@ -177,7 +177,7 @@ shape(uint32_t here_segments, uint32_t there_segments)
     static unsigned char there_flat[SPACE];
     struct shared *shared = share(there_segments, 3);
     struct child child = child_start(owner, &shared);
-    hear_is(child.in, "ready");
+    expect_line(child.in, "ready");
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, shared->parcel.text);
     na_plugin_mem *remote = unpack(&node, &shared->parcel);
@@ -198,14 +198,14 @@ shape(uint32_t here_segments, uint32_t there_segments)
             memcpy(here_flat + here, there_flat + there, length);
         ck_assert_int_eq(
             transfer(&node, put, local, here, remote, there, length, peer), 0);
-        /* all else is as it was */
+        /* everything else is unchanged */
         static unsigned char now[SPACE];
         unroll(now, memory, SPACE, here_segments);
         ck_assert_int_eq(memcmp(now, here_flat, SPACE), 0);
         unroll(now, shared->space, SPACE, there_segments);
         ck_assert_int_eq(memcmp(now, there_flat, SPACE), 0);
     }
-    tell(child.out, "end");
+    send_line(child.out, "end");
     child_join(&child);
     node.ops->mem_deregister(node.cls, local);
     node.ops->mem_remote_free(node.cls, remote);
@@ -261,12 +261,12 @@ START_TEST(rma_to_self_is_a_copy)
     unroll(now, to, SPACE, 33);
     ck_assert_int_eq(memcmp(flat, now, SPACE), 0);
 
-    /* bytes that name other memory of this process are not believed */
+    /* a serialized form that names other memory of this process is rejected */
     parcel.bytes[24] ^= 0x40;
     na_plugin_mem *forged = unpack(&node, &parcel);
     ck_assert_int_eq(transfer(&node, false, sink, 0, forged, 0, 10, self),
         NA_PLUGIN_E_INVALID_ARG);
-    /* nor are those of a registration that is over */
+    /* so is the form of a deregistered one */
     node.ops->mem_deregister(node.cls, source);
     ck_assert_int_eq(transfer(&node, false, sink, 0, remote, 0, 10, self),
         NA_PLUGIN_E_INVALID_ARG);
@@ -285,7 +285,7 @@ START_TEST(rma_range_and_permission_are_checked)
     static unsigned char memory[4096];
     struct shared *shared = share(2, NA_PLUGIN_MEM_READ);
     struct child child = child_start(owner, &shared);
-    hear_is(child.in, "ready");
+    expect_line(child.in, "ready");
     node_open(&node, NULL);
     na_plugin_addr *peer = lookup(&node, shared->parcel.text);
     na_plugin_mem *remote = unpack(&node, &shared->parcel);
@@ -309,7 +309,7 @@ START_TEST(rma_range_and_permission_are_checked)
         transfer(&node, false, local, 4096, remote, SPACE, 0, peer), 0);
     ck_assert_int_eq(
         transfer(&node, false, local, 0, remote, SPACE - 4096, 4096, peer), 0);
-    tell(child.out, "end");
+    send_line(child.out, "end");
     child_join(&child);
     node.ops->mem_deregister(node.cls, local);
     node.ops->mem_deregister(node.cls, read_only);
@@ -365,7 +365,7 @@ START_TEST(rma_registration_is_checked)
 }
 END_TEST
 
-START_TEST(rma_bytes_of_a_stranger_are_checked)
+START_TEST(rma_serialized_form_is_checked)
 {
     struct node node;
     static unsigned char memory[64];
@@ -376,7 +376,7 @@ START_TEST(rma_bytes_of_a_stranger_are_checked)
     pack(&node, mem, &parcel);
 
     for (uint64_t cut = 0; cut < parcel.size; cut++) {
-        /* exactly so many bytes, so that reading more is noticed */
+        /* allocated at exact size, so that reading beyond it is detected */
         unsigned char *bytes = malloc(cut + (cut == 0));
         memcpy(bytes, parcel.bytes, cut);
         ck_assert_int_eq(node.ops->mem_deserialize(node.cls, bytes, cut, &none),
@@ -407,7 +407,7 @@ START_TEST(rma_bytes_of_a_stranger_are_checked)
 }
 END_TEST
 
-/* Memory that the owner has unmapped: an error, no more. */
+/* Memory that the owner has unmapped: an error, no crash. */
 START_TEST(rma_unmapped_memory_ends_with_fault)
 {
     static struct node a, b;
@@ -438,7 +438,7 @@ START_TEST(rma_unmapped_memory_ends_with_fault)
 }
 END_TEST
 
-/* Until a class has so many peers. */
+/* Polls until a class has so many peers. */
 static void
 await_connections(struct node *node, uint64_t count)
 {
@@ -450,8 +450,8 @@ await_connections(struct node *node, uint64_t count)
     }
 }
 
-/* A successor under the same name has other things at these places. */
-START_TEST(rma_registration_of_predecessor_is_refused)
+/* A successor with the same name has other data at these addresses. */
+START_TEST(rma_registration_of_predecessor_is_rejected)
 {
     static struct node a, b;
     static unsigned char memory[4096];
@@ -472,7 +472,7 @@ START_TEST(rma_registration_of_predecessor_is_refused)
 
     await_connections(&a, 0);
     node_open(&b, &named);
-    /* so that a knows who it is */
+    /* lets a accept the connection */
     void *op = post_unexpected(&b, buffer, sizeof(buffer));
     ck_assert_int_eq(send_unexpected(&a, "x", 1, peer, 1), 0);
     na_plugin_event event = await_message(&b, 0, op, 1, 1, true);
@@ -490,7 +490,7 @@ START_TEST(rma_registration_of_predecessor_is_refused)
 }
 END_TEST
 
-/* Classes that admit each other all the same. */
+/* Classes of different users that admit each other. */
 static const struct node_options any_user = {.name = "any/"};
 
 static int
@@ -501,21 +501,21 @@ owner_of_other_user(const struct parent *parent)
     return own_memory(parent, &any_user, true);
 }
 
-START_TEST(rma_of_other_user_is_done_by_owner)
+START_TEST(rma_of_other_user_is_copied_by_owner)
 {
     static struct node node;
     static unsigned char memory[SPACE];
     struct shared *shared = share(1, 3);
-    /* both leave root behind, as different users */
+    /* both change from root to different users */
     struct child child = child_start(owner_of_other_user, &shared);
-    hear_is(child.in, "ready");
+    expect_line(child.in, "ready");
     ck_assert_int_eq(setgid(65533), 0);
     ck_assert_int_eq(setuid(65533), 0);
     node_open(&node, &any_user);
     na_plugin_addr *peer = lookup(&node, shared->parcel.text);
     na_plugin_mem *remote = unpack(&node, &shared->parcel);
     na_plugin_mem *local = register_cut(&node, memory, SPACE, 1, 3);
-    /* small ones within the submission elsewhere, and large ones */
+    /* small ones, which elsewhere complete in the submission, and large ones */
     for (int i = 0; i < 20; i++) {
         uint64_t length = i % 2 == 0 ? 16 : SPACE - 8;
         uint64_t at = (uint64_t) i % 8;
@@ -532,7 +532,7 @@ START_TEST(rma_of_other_user_is_done_by_owner)
     }
     ck_assert_uint_gt(node_counter(&node, "put_bytes"), 0);
     ck_assert_uint_eq(node_counter(&node, "mapped_bytes"), 0);
-    tell(child.out, "end");
+    send_line(child.out, "end");
     node.ops->mem_deregister(node.cls, local);
     node.ops->mem_remote_free(node.cls, remote);
     node.ops->addr_free(node.cls, peer);
@@ -552,16 +552,16 @@ main(void)
     tcase_add_test(cases, rma_to_self_is_a_copy);
     tcase_add_test(cases, rma_range_and_permission_are_checked);
     tcase_add_test(cases, rma_registration_is_checked);
-    tcase_add_test(cases, rma_bytes_of_a_stranger_are_checked);
+    tcase_add_test(cases, rma_serialized_form_is_checked);
     if (kernel_copies())
         tcase_add_test(cases, rma_unmapped_memory_ends_with_fault);
     else
         puts("skipped: unmapped_memory needs process_vm_readv, which is "
              "refused");
-    tcase_add_test(cases, rma_registration_of_predecessor_is_refused);
+    tcase_add_test(cases, rma_registration_of_predecessor_is_rejected);
     if (geteuid() != 0)
         puts("skipped: other_user needs root, to become two users");
     else
-        tcase_add_test(cases, rma_of_other_user_is_done_by_owner);
+        tcase_add_test(cases, rma_of_other_user_is_copied_by_owner);
     return run_cases("rma", &cases, 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that submit, poll, look up and forget at the same time. Assertions in
- * threads are counted and checked at the end. */
+/* Threads that submit, poll, look up and forget concurrently. Threads count
+ * failures, which are checked at the end. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 static struct node a, b;
 static na_plugin_addr *to_b;
 static na_plugin_addr *to_a;
-static _Atomic uint32_t wrong; /* what should not have been */
+static _Atomic uint32_t wrong; /* failures */
 static _Atomic bool stop;
 static void *lasting[LASTING];
 static _Atomic uint32_t lasting_count;
@@ -62,16 +62,16 @@ lasting_op(const struct node *node)
     return lasting[place];
 }
 
-/* An operation that tells its submitter when it has ended. */
+/* An operation whose end its submitter waits for. */
 struct call {
     void *op;
-    _Atomic int32_t ended; /* 0: no; 1: well; else its status */
+    _Atomic int32_t ended; /* 0: pending; 1: success; else its status */
     char buffer[16];
 };
 
 static struct call calls[THREADS];
 
-/* Polls context 0 of a, and tells the threads of the ends of their calls. */
+/* Polls context 0 of a, and publishes the ends of the threads' calls. */
 static void *
 poll_a(void *arg)
 {
@@ -232,8 +232,8 @@ START_TEST(threads_calls_are_answered)
 }
 END_TEST
 
-/* One thread a context: each sends to the next context of the other class, and
- * receives what comes to its own. */
+/* One thread per context: sends to the next context of the other class, and
+ * receives on its own. */
 struct worker {
     struct node *node;
     na_plugin_addr *peer;
@@ -374,9 +374,9 @@ forget_often(void *arg)
     return arg;
 }
 
-/* Connections are torn down under the hands of those who use them: each
- * operation still ends exactly once. */
-START_TEST(threads_forget_while_sending_ends_each_once)
+/* Connections are closed while other threads use them: each operation still
+ * ends exactly once. */
+START_TEST(threads_forget_while_sending_ends_each_send_once)
 {
     pthread_t threads[THREADS];
     pthread_t pollers[3];
@@ -433,7 +433,7 @@ START_TEST(threads_look_up_and_free_the_same_names)
 }
 END_TEST
 
-/* Gets of several threads while the connection is forgotten. */
+/* Gets of several threads while the peer is forgotten. */
 static na_plugin_mem *local;
 static na_plugin_mem *remote;
 
@@ -454,7 +454,7 @@ get_many(void *arg)
     return NULL;
 }
 
-START_TEST(threads_forget_while_getting_ends_each_once)
+START_TEST(threads_forget_while_getting_ends_each_get_once)
 {
     pthread_t threads[THREADS];
     pthread_t pollers[3];
@@ -509,8 +509,8 @@ main(void)
     tcase_add_test(cases, threads_calls_are_answered);
     tcase_add_test(cases, threads_contexts_progress_side_by_side);
     tcase_add_test(cases, threads_contexts_of_one_class_talk);
-    tcase_add_test(cases, threads_forget_while_sending_ends_each_once);
+    tcase_add_test(cases, threads_forget_while_sending_ends_each_send_once);
     tcase_add_test(cases, threads_look_up_and_free_the_same_names);
-    tcase_add_test(cases, threads_forget_while_getting_ends_each_once);
+    tcase_add_test(cases, threads_forget_while_getting_ends_each_get_once);
     return run_cases("threads", &cases, 1);
 }

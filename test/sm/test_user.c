@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who gets in: processes of one user, unless a side was opened for any. */
+/* Admission: processes of the same user, unless a side was opened for any. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,17 @@
 
 #include "harness.h"
 
-/* What the process of another user comes to see. */
+/* What the process of the other user sees. */
 enum sight {
-    SIGHT_NOTHING, /* nobody calls it */
-    SIGHT_CALLER,  /* whom it refuses */
+    SIGHT_NOTHING, /* not connected */
+    SIGHT_CALLER,  /* which it refuses */
     SIGHT_MESSAGE  /* which it answers */
 };
 
 /* How that process opens its class. */
 struct other {
-    const char *name;    /* "any/": for every user */
-    const char *setting; /* likewise by sm.any_user */
+    const char *name;    /* "any/": for any user */
+    const char *setting; /* the same through sm.any_user */
     enum sight sight;
 };
 
@@ -49,7 +49,7 @@ serve(const struct parent *parent)
                          .setting_key = other->setting,
                          .setting_value = "1"});
     self_string(&node, text);
-    tell(parent->out, text);
+    send_line(parent->out, text);
     if (other->sight == SIGHT_MESSAGE)
         answer(&node);
     for (uint64_t end = now_ns() + UINT64_C(20000000000);
@@ -58,15 +58,15 @@ serve(const struct parent *parent)
         if (node_counter(&node, "callers_refused") > 0)
             break;
     }
-    hear_is(parent->in, "end");
+    expect_line(parent->in, "end");
     ck_assert_uint_eq(
         node_counter(&node, "callers_refused"), other->sight == SIGHT_CALLER);
     node_close(&node);
     return 0;
 }
 
-/* Sends to that process and awaits its answer, as another user: what came of
- * it, and the last line in the log. */
+/* Sends to that process as another user and waits for its answer. Returns the
+ * result, and the last line in the log. */
 static int32_t
 call(const struct other *other, const char *name, char said[512])
 {
@@ -75,7 +75,7 @@ call(const struct other *other, const char *name, char said[512])
     unsigned char buffer[16];
     char text[TEXT];
 
-    hear(child.in, text);
+    recv_line(child.in, text);
     ck_assert(setgid(THIS_USER) == 0 && setuid(THIS_USER) == 0);
     node_open(&node, &(struct node_options){.name = name});
     na_plugin_addr *peer = lookup(&node, text);
@@ -87,7 +87,7 @@ call(const struct other *other, const char *name, char said[512])
     }
     snprintf(said, 512, "%s", node.last_line);
     node_warnings(&node);
-    tell(child.out, "end");
+    send_line(child.out, "end");
     node.ops->addr_free(node.cls, peer);
     node_close(&node);
     child_join(&child);
@@ -95,7 +95,7 @@ call(const struct other *other, const char *name, char said[512])
     return ret;
 }
 
-START_TEST(user_other_is_not_called)
+START_TEST(user_other_is_not_connected_to)
 {
     static const struct other other = {.name = "any/"};
     char said[512];
@@ -115,7 +115,7 @@ START_TEST(user_other_is_refused)
 }
 END_TEST
 
-START_TEST(user_any_is_admitted_by_name)
+START_TEST(user_any_in_name_admits_others)
 {
     static const struct other other = {
         .name = "any/server", .sight = SIGHT_MESSAGE};
@@ -125,7 +125,7 @@ START_TEST(user_any_is_admitted_by_name)
 }
 END_TEST
 
-START_TEST(user_any_is_admitted_by_setting)
+START_TEST(user_any_setting_admits_others)
 {
     static const struct other other = {
         .setting = "sm.any_user", .sight = SIGHT_MESSAGE};
@@ -135,7 +135,7 @@ START_TEST(user_any_is_admitted_by_setting)
 }
 END_TEST
 
-START_TEST(user_wrong_name_is_refused)
+START_TEST(user_malformed_any_name_is_rejected)
 {
     static struct node node;
     static const char *const names[] = {"any", "any/a/b", "all/x", "any//"};
@@ -144,7 +144,7 @@ START_TEST(user_wrong_name_is_refused)
         ck_assert_int_eq(
             node_try(&node, &(struct node_options){.name = names[i]}),
             NA_PLUGIN_E_INVALID_ARG);
-    /* which is a name like others */
+    /* an ordinary name */
     node_open(&node, &(struct node_options){.name = names[0]});
     node_close(&node);
 }
@@ -155,14 +155,14 @@ main(void)
 {
     TCase *cases = tcase_create("user");
 
-    tcase_add_test(cases, user_wrong_name_is_refused);
+    tcase_add_test(cases, user_malformed_any_name_is_rejected);
     if (geteuid() != 0) {
         puts("skipped: two users need root, to become them");
     } else {
-        tcase_add_test(cases, user_other_is_not_called);
+        tcase_add_test(cases, user_other_is_not_connected_to);
         tcase_add_test(cases, user_other_is_refused);
-        tcase_add_test(cases, user_any_is_admitted_by_name);
-        tcase_add_test(cases, user_any_is_admitted_by_setting);
+        tcase_add_test(cases, user_any_in_name_admits_others);
+        tcase_add_test(cases, user_any_setting_admits_others);
     }
     return run_cases("user", &cases, 1);
 }

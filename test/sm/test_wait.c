@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleeping: no wake-up is lost, whatever it is that happens, and who sleeps
- * uses no processor. */
+/* Sleeping: no wake-up is lost, whatever the event, and sleeping uses no
+ * processor. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define PATIENCE_MS 5000
 
 /* Sleeps on a context until it has an event, without polling meanwhile; fails
- * if it is not roused within five seconds. */
+ * if it is not woken within five seconds. */
 static na_plugin_event
 sleep_for_event(struct node *node, uint32_t index)
 {
@@ -37,7 +37,7 @@ sleep_for_event(struct node *node, uint32_t index)
     }
 }
 
-/* Arms a context that has nothing to do: it must be willing to sleep. */
+/* Arms an idle context; it must agree to sleep. */
 static void
 arm_idle(struct node *node, uint32_t index)
 {
@@ -69,15 +69,15 @@ clock_ns(void)
            (uint64_t) now.tv_nsec;
 }
 
-/* Before each round, both sides poll for so long, 0: not at all; the one that
- * calls up to jitter longer. Longer than producers look for sleepers after the
- * last sleep (wait.c), the call meets the beginning of the next one. */
+/* Before each round, both sides poll for this long (0: not at all), and the
+ * sender up to jitter longer. If that is longer than producers keep looking for
+ * sleepers (wait.c), the message arrives around the start of the next sleep. */
 static uint64_t linger_ns;
 #define LINGER_NS 1100000U
 #define JITTER_NS 60000U
 
 static void
-linger(struct node *node, uint64_t ns)
+keep_polling(struct node *node, uint64_t ns)
 {
     na_plugin_event event;
     uint64_t end = clock_ns() + ns;
@@ -93,11 +93,11 @@ sleeping_echo(const struct parent *parent)
     char text[TEXT];
     node_open(&node, parent->arg);
     self_string(&node, text);
-    tell(parent->out, text);
+    send_line(parent->out, text);
     void *op = op_new(&node);
     void *send = op_new(&node);
     do {
-        linger(&node, linger_ns);
+        keep_polling(&node, linger_ns);
         ck_assert_int_eq(node.ops->recv_unexpected(
                              node.ctx[0], op, &value, sizeof(value), NULL, 0),
             NA_PLUGIN_PENDING);
@@ -109,7 +109,7 @@ sleeping_echo(const struct parent *parent)
             NA_PLUGIN_DONE);
         node.ops->addr_free(node.cls, event.source);
     } while (value != UINT64_MAX);
-    hear_is(parent->in, "end");
+    expect_line(parent->in, "end");
     free(op);
     free(send);
     node_close(&node);
@@ -122,7 +122,7 @@ sleeping_rounds(const struct node_options *options, uint64_t rounds)
     static struct node node;
     char text[TEXT];
     struct child child = child_start(sleeping_echo, options);
-    hear(child.in, text);
+    recv_line(child.in, text);
     node_open(&node, options);
     na_plugin_addr *peer = lookup(&node, text);
     void *op = op_new(&node);
@@ -131,14 +131,14 @@ sleeping_rounds(const struct node_options *options, uint64_t rounds)
         uint64_t value = i + 1 == rounds ? UINT64_MAX : i;
         uint64_t answer = 0;
         if (linger_ns != 0)
-            linger(&node, linger_ns + i * 997 % JITTER_NS);
+            keep_polling(&node, linger_ns + i * 997 % JITTER_NS);
         ck_assert_int_eq(node.ops->recv_expected(node.ctx[0], op, &answer,
                              sizeof(answer), NULL, peer, 0, i & 0xFFFF, 0),
             NA_PLUGIN_PENDING);
         ck_assert_int_eq(node.ops->send_unexpected(node.ctx[0], send, &value,
                              sizeof(value), NULL, peer, 0, i & 0xFFFF, 0),
             NA_PLUGIN_DONE);
-        /* every so often by polling, so that the peer meets us awake, asleep
+        /* sometimes by polling, so that the peer finds this side awake, asleep
          * and in between */
         if (i % 5 == 0)
             await_op(&node, 0, op);
@@ -146,7 +146,7 @@ sleeping_rounds(const struct node_options *options, uint64_t rounds)
             ck_assert_ptr_eq(sleep_for_event(&node, 0).op, op);
         ck_assert_uint_eq(answer, value);
     }
-    tell(child.out, "end");
+    send_line(child.out, "end");
     child_join(&child);
     free(op);
     free(send);
@@ -216,7 +216,7 @@ close_both(void)
     node_close(&b);
 }
 
-/* Makes the connection, so that both sides are quiet afterwards. */
+/* Connects, so that both sides are idle afterwards. */
 static void
 connect_both(void)
 {
@@ -252,7 +252,7 @@ START_TEST(wait_idle_class_uses_no_processor)
 }
 END_TEST
 
-START_TEST(wait_arm_finds_what_is_there)
+START_TEST(wait_arm_fails_with_pending_events)
 {
     uint64_t sleep_ns;
     char buffer[8];
@@ -301,7 +301,7 @@ START_TEST(wait_message_wakes_and_wakeup_is_sent_once)
 }
 END_TEST
 
-START_TEST(wait_new_connection_and_its_message_rouse)
+START_TEST(wait_new_connection_and_its_message_wake)
 {
     char buffer[8];
     open_both(1);
@@ -316,7 +316,7 @@ START_TEST(wait_new_connection_and_its_message_rouse)
 }
 END_TEST
 
-START_TEST(wait_lost_peer_rouses)
+START_TEST(wait_lost_peer_wakes)
 {
     char buffer[8];
     open_both(1);
@@ -333,7 +333,7 @@ START_TEST(wait_lost_peer_rouses)
 }
 END_TEST
 
-START_TEST(wait_room_in_a_full_ring_rouses_the_sender)
+START_TEST(wait_room_in_a_full_ring_wakes_the_sender)
 {
     static unsigned char data[4000];
     static unsigned char buffer[4096];
@@ -359,7 +359,7 @@ START_TEST(wait_room_in_a_full_ring_rouses_the_sender)
     /* until the deadline of the send */
     ck_assert_uint_lt(sleep_ns, UINT64_C(400000000000));
     ck_assert(!readable(&a, 0, 20));
-    /* the receiver takes messages out, and rings before the ring is empty */
+    /* the receiver drains the ring, and sends the wake-up before it is empty */
     bool roused = false;
     for (uint64_t i = 0; i < 1000 && !roused; i++) {
         ck_assert_int_eq(b.ops->poll(b.ctx[0], &event, 1), 0);
@@ -380,9 +380,9 @@ START_TEST(wait_room_in_a_full_ring_rouses_the_sender)
 }
 END_TEST
 
-/* A context sleeps; another one of its class is polled and takes its message
- * out of the ring: that rouses it. */
-START_TEST(wait_message_taken_by_another_context_rouses)
+/* One context sleeps; polling another one of its class takes its message out of
+ * the ring: that wakes it. */
+START_TEST(wait_message_taken_by_another_context_wakes)
 {
     char buffer[8];
     na_plugin_event event;
@@ -412,8 +412,8 @@ START_TEST(wait_message_taken_by_another_context_rouses)
 }
 END_TEST
 
-/* A context sleeps; the wake-up for it is read by another one of its class, whose
- * poll has no room for the message. */
+/* One context sleeps; its wake-up is consumed by polling another one of its
+ * class, with no room for the message. */
 START_TEST(wait_wakeup_taken_by_another_context_is_passed_on)
 {
     char buffer[8];
@@ -451,7 +451,7 @@ START_TEST(wait_wakeup_taken_by_another_context_is_passed_on)
 }
 END_TEST
 
-/* A busy context beside a sleeping one costs its peers no wakeups. */
+/* A busy context beside a sleeping one causes no wake-ups by peers. */
 START_TEST(wait_busy_context_beside_sleeping_one_needs_no_wakeups)
 {
     char buffer[8];
@@ -477,7 +477,7 @@ START_TEST(wait_busy_context_beside_sleeping_one_needs_no_wakeups)
 }
 END_TEST
 
-/* What another thread submits while the context sleeps. */
+/* Submissions by another thread while the context sleeps. */
 static void *
 submit_receive(void *arg)
 {
@@ -488,7 +488,7 @@ submit_receive(void *arg)
     return NULL;
 }
 
-START_TEST(wait_receive_posted_by_another_thread_rouses)
+START_TEST(wait_receive_posted_by_another_thread_wakes)
 {
     pthread_t thread;
     open_both(1);
@@ -521,7 +521,7 @@ submit_self_send(void *arg)
     return NULL;
 }
 
-START_TEST(wait_message_to_self_by_another_thread_rouses)
+START_TEST(wait_message_to_self_by_another_thread_wakes)
 {
     char buffer[8];
     pthread_t thread;
@@ -548,7 +548,7 @@ submit_forget(void *arg)
     return arg;
 }
 
-START_TEST(wait_forget_by_another_thread_rouses)
+START_TEST(wait_forget_by_another_thread_wakes)
 {
     char buffer[8];
     pthread_t thread;
@@ -579,17 +579,17 @@ main(void)
         cases, wait_no_wakeup_is_lost_when_sleeps_are_rare_by_fences);
     tcase_add_test(cases, wait_single_thread_mode_sleeps_too);
     tcase_add_test(cases, wait_idle_class_uses_no_processor);
-    tcase_add_test(cases, wait_arm_finds_what_is_there);
+    tcase_add_test(cases, wait_arm_fails_with_pending_events);
     tcase_add_test(cases, wait_message_wakes_and_wakeup_is_sent_once);
-    tcase_add_test(cases, wait_new_connection_and_its_message_rouse);
-    tcase_add_test(cases, wait_lost_peer_rouses);
-    tcase_add_test(cases, wait_room_in_a_full_ring_rouses_the_sender);
-    tcase_add_test(cases, wait_message_taken_by_another_context_rouses);
+    tcase_add_test(cases, wait_new_connection_and_its_message_wake);
+    tcase_add_test(cases, wait_lost_peer_wakes);
+    tcase_add_test(cases, wait_room_in_a_full_ring_wakes_the_sender);
+    tcase_add_test(cases, wait_message_taken_by_another_context_wakes);
     tcase_add_test(cases, wait_wakeup_taken_by_another_context_is_passed_on);
     tcase_add_test(
         cases, wait_busy_context_beside_sleeping_one_needs_no_wakeups);
-    tcase_add_test(cases, wait_receive_posted_by_another_thread_rouses);
-    tcase_add_test(cases, wait_message_to_self_by_another_thread_rouses);
-    tcase_add_test(cases, wait_forget_by_another_thread_rouses);
+    tcase_add_test(cases, wait_receive_posted_by_another_thread_wakes);
+    tcase_add_test(cases, wait_message_to_self_by_another_thread_wakes);
+    tcase_add_test(cases, wait_forget_by_another_thread_wakes);
     return run_cases("wait", &cases, 1);
 }

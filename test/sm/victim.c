@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program that test_stranger.c installs with the set-user-ID bit: memory at an
- * address that is known in advance, and whether somebody has written to it. */
+/* A program that test_other_user.c installs with the set-user-ID bit: memory at
+ * a known address; reports whether it was written to. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +17,10 @@ main(int argc, char **argv)
         printf("%#" PRIxPTR "\n", (uintptr_t) memory);
         return 0;
     }
-    /* an effective user other than the real one: the bit has had its effect */
+    /* effective and real user differ: the set-user-ID bit took effect */
     if (geteuid() == getuid() || write(STDOUT_FILENO, "r", 1) != 1)
         return 2;
-    /* until the attacker hangs up */
+    /* until the attacker closes it */
     while (read(STDIN_FILENO, &byte, 1) > 0)
         ;
     for (size_t i = 0; i < sizeof(memory); i++)
