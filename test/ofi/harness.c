@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin loaded as the core would, with a host that remembers what it is
+/* Loads the plugin as the core would, with a host that records what it is
  * told. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ node_try(struct node *node, const struct node_options *options)
 }
 
 bool
-says_refused(const struct node *node, int32_t code)
+is_shm_refusal(const struct node *node, int32_t code)
 {
     bool refused = code == NA_PLUGIN_E_PROTONOSUPPORT &&
                    strstr(node->last_error, "use na+sm") != NULL;
@@ -116,7 +116,7 @@ is_refused(const struct node_options *options)
 
     if (ret == NA_PLUGIN_OK)
         node.plugin->close(node.cls);
-    return says_refused(&node, ret);
+    return is_shm_refusal(&node, ret);
 }
 
 void
@@ -172,7 +172,7 @@ bool
 poll_one(struct node *node, na_plugin_event *event)
 {
     int32_t count = node->ops->poll(node->ctx, event, 1);
-    /* Check writes down each assertion that holds: that is much, so often. */
+    /* libcheck records each passing assertion, which is slow in such a loop. */
     if (count < 0)
         ck_abort_msg("poll returned %d", count);
     return count == 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of the ofi plugin share: the loaded object, a host for it that
- * remembers, a class with a context, messages. */
+/* Helpers of the ofi plugin's tests: the loaded object, a host that records, a
+ * class with a context, messages. */
 #ifndef HARNESS_H
 #define HARNESS_H
 
@@ -19,11 +19,11 @@ struct node {
     na_plugin_host host;
     int32_t log_level;
     uint32_t errors; /* lines at level ERROR */
-    uint32_t left;   /* classes that closed with something left */
+    uint32_t left;   /* classes that were closed with leftovers */
     char last_error[LINE];
-    const char *word;        /* NULL without */
-    bool told;               /* a line below that level had the word */
-    const char *setting_key; /* one setting, NULL without */
+    const char *word;        /* or NULL */
+    bool told;               /* a line below that level contained the word */
+    const char *setting_key; /* one setting, or NULL */
     const char *setting_value;
 
     const na_plugin *plugin;
@@ -33,8 +33,8 @@ struct node {
     na_plugin_ctx *ctx;
 };
 
-/* How node_open opens; zero is a listening class over tcp at 127.0.0.1, port of
- * the provider's choice. */
+/* Options of node_open. Zero: a listening class over tcp at 127.0.0.1, at a
+ * port of the provider's choice. */
 struct node_options {
     const char *protocol;
     const char *host;
@@ -50,29 +50,29 @@ struct node_options {
     uint32_t max_contexts;
     uint32_t traffic_class;
     uint32_t thread_mode;
-    uint32_t info_size;   /* 0: as it is */
-    uint32_t opened_size; /* likewise */
+    uint32_t info_size;   /* 0: default */
+    uint32_t opened_size; /* the same */
     const char *auth_key;
-    const char *word; /* to listen for */
-    bool anywhere;    /* no host at all */
+    const char *word; /* word to watch the log for */
+    bool anywhere;    /* no host part */
 };
 
-/* The plugin, from the path in NA_OFI_PLUGIN. */
+/* The plugin whose path is in NA_OFI_PLUGIN. */
 const na_plugin *load_plugin(void);
 
-/* Lets libfabric be loaded, in the process that those of cases are forked from:
- * each would take a moment for it. Nothing is open yet. */
+/* Loads libfabric in the process that cases are forked from, since loading
+ * takes a moment. Opens nothing. */
 void warm_up(void);
 
-/* Opens the plugin with these options: what open returned. */
+/* Opens the plugin with these options. Returns open's result. */
 int32_t node_try(struct node *node, const struct node_options *options);
 
-/* Whether opening was refused with words of what to use instead: shm of some
- * versions of libfabric. Says that what follows is skipped. */
-bool says_refused(const struct node *node, int32_t code);
+/* Whether opening was refused with a message that says what to use instead: shm
+ * of some versions of libfabric. Prints that cases are skipped. */
+bool is_shm_refusal(const struct node *node, int32_t code);
 bool is_refused(const struct node_options *options);
 
-/* The same, and it must work, the context too. NULL: all zero. */
+/* The same; asserts success, also for the context. NULL: all zero. */
 void node_open(struct node *node, const struct node_options *options);
 void node_close(struct node *node);
 
@@ -85,13 +85,13 @@ const char *node_text(const struct node *node, const char *name);
 /* The class's own address as a string. */
 void self_string(const struct node *node, char text[TEXT]);
 
-/* The address of a string; must work. */
+/* Looks up a string; asserts success. */
 na_plugin_addr *lookup(const struct node *node, const char *text);
 
-/* Memory for one operation, zeroed. */
+/* Allocates zeroed memory for one operation. */
 void *op_new(const struct node *node);
 
-/* Polls once: whether there was an event. */
+/* Polls once. Returns whether there was an event. */
 bool poll_one(struct node *node, na_plugin_event *event);
 
 /* Runs one suite's cases. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two classes, and what they do to one another. */
+/* Two classes that exchange messages and data. */
 #include "pair.h"
 
 #include <stdio.h>

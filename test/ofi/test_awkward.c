@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin over a provider that is as awkward as the environment says:
- * registration modes, refusals, wait objects, buffers of several messages. */
+/* The plugin over a provider with unusual properties, set by the environment:
+ * registration modes, refusals, wait objects, multi-receive buffers. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define MESSAGES 40U
 #define FLOOD 2000U /* messages */
 
-/* Of the provider's settings; two ends of a row are NULL. */
+/* Variables of the provider; each row ends with two NULLs. */
 struct row {
     const char *settings[4][2];
     const char *modes; /* as reported */
@@ -56,7 +56,7 @@ set_all(const struct row *row)
 
 /* MESSAGES */
 
-/* All are sent, of many sizes, before the first receive. */
+/* All are sent, in many sizes, before the first receive is posted. */
 static void
 send_many(struct pair *pair)
 {
@@ -116,7 +116,7 @@ transfer_all(struct pair *pair)
     na_plugin_mem *remote = pair_describe(pair, there.mem);
     ck_assert_int_eq(
         pair_transfer(pair, here.mem, remote, 0, TOTAL, true), NA_PLUGIN_OK);
-    /* what lies between the segments was not touched */
+    /* bytes between the segments are unchanged */
     ck_assert_uint_eq(there.bytes[LAST + FIRST], 0);
     there.bytes[LAST + FIRST] = here.bytes[LAST + FIRST];
     there.bytes[TOTAL + 1] = here.bytes[TOTAL + 1];
@@ -128,7 +128,7 @@ transfer_all(struct pair *pair)
     ck_assert_mem_eq(here.bytes + LAST + middle, there.bytes + LAST + middle,
         FIRST - middle);
     ck_assert_mem_eq(here.bytes, there.bytes, 50000 - (FIRST - middle) - 1);
-    /* memory that is gone */
+    /* deregistered memory */
     pair->b.ops->mem_deregister(pair->b.cls, there.mem);
     ck_assert_int_eq(pair_transfer(pair, here.mem, remote, 0, 10, false),
         NA_PLUGIN_E_PERMISSION);
@@ -167,7 +167,7 @@ sleep_and_wake(struct pair *pair)
     pair->b.ops->addr_free(pair->b.cls, event.source);
 }
 
-START_TEST(awkward_provider_gets_what_it_asks_for)
+START_TEST(awkward_provider_requirements_are_met)
 {
     const struct row *row = &rows[_i];
     struct pair pair;
@@ -195,9 +195,10 @@ START_TEST(awkward_provider_gets_what_it_asks_for)
 }
 END_TEST
 
-/* LEFT WHERE THEY CAME */
+/* MESSAGES LEFT IN THEIR BUFFERS */
 
-/* Takes one on b, which must be this one; what a has sent meanwhile. */
+/* Receives one on b, which must be this one. Returns how many a has sent
+ * meanwhile. */
 static uint32_t
 take_in_order(struct pair *pair, uint32_t number)
 {
@@ -221,7 +222,7 @@ take_in_order(struct pair *pair, uint32_t number)
     return ended;
 }
 
-/* Sends one from a, and lets b have it without a receive; what a has sent. */
+/* Sends one from a, which b has no receive for. Returns how many a has sent. */
 static uint32_t
 send_into_nothing(struct pair *pair, void *op, uint32_t number)
 {
@@ -236,9 +237,9 @@ send_into_nothing(struct pair *pair, void *op, uint32_t number)
     return poll_one(&pair->a, &event) ? 1 : 0;
 }
 
-/* The queue has room for few: the others are left in libfabric's buffers. They
- * come in order, also through buffers that are used several times. */
-START_TEST(awkward_messages_are_left_in_their_buffers)
+/* The queue has room for few; the others stay in libfabric's buffers. They are
+ * delivered in order, also from buffers that are reused. */
+START_TEST(awkward_messages_stay_in_their_buffers_when_queue_is_full)
 {
     static const char *const multi[] = {"0", "1", "2"};
     uint32_t sent = 0, taken = 0, ended = 0;
@@ -266,9 +267,9 @@ START_TEST(awkward_messages_are_left_in_their_buffers)
 }
 END_TEST
 
-/* A provider that is not safe is for who promises a single thread, and for nobody
- * else. */
-START_TEST(awkward_provider_without_locks_is_for_one_thread)
+/* A provider that is not thread-safe is accepted for single-threaded classes
+ * only. */
+START_TEST(awkward_provider_without_locks_needs_single_thread_mode)
 {
     struct node_options options = {.protocol = "awkward", .anywhere = true};
     struct node node;
@@ -291,10 +292,11 @@ main(void)
     TCase *cases = tcase_create("awkward");
 
     warm_up();
-    tcase_add_loop_test(cases, awkward_provider_gets_what_it_asks_for, 0,
+    tcase_add_loop_test(cases, awkward_provider_requirements_are_met, 0,
         (int) (sizeof(rows) / sizeof(rows[0])));
     tcase_add_loop_test(
-        cases, awkward_messages_are_left_in_their_buffers, 0, 3);
-    tcase_add_test(cases, awkward_provider_without_locks_is_for_one_thread);
+        cases, awkward_messages_stay_in_their_buffers_when_queue_is_full, 0, 3);
+    tcase_add_test(
+        cases, awkward_provider_without_locks_needs_single_thread_mode);
     return run_case("ofi awkward", cases);
 }

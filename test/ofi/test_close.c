@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A class that closes: what it has sent arrives, it does not wait for a receiver
- * that is busy elsewhere, and leaves no descriptor behind. */
+/* Closing a class: its sends arrive, it does not wait for a busy receiver, and
+ * leaks no descriptor. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 
 static const char *const protocols[] = {"tcp", "tcp;ofi_rxm", "sockets"};
 
-/* The next message at a node, of this tag, while others poll. */
+/* Receives the next message with this tag at a node, while others are
+ * polled. */
 static void
 receive(struct node *node, void *op, struct node *other, uint64_t tag)
 {
@@ -39,9 +40,9 @@ receive(struct node *node, void *op, struct node *other, uint64_t tag)
     node->ops->addr_free(node->cls, event.source);
 }
 
-/* Ten lives: the receiver polls for the first of two messages, and for the second
- * one when its sender is closed. */
-START_TEST(close_waits_for_no_receiver)
+/* Ten senders in turn: the receiver polls for the first of two messages, and
+ * for the second one after the sender was closed. */
+START_TEST(close_does_not_wait_for_receivers)
 {
     const struct node_options options = {.protocol = protocols[_i]};
     static const unsigned char bytes[BYTES];
@@ -88,8 +89,8 @@ descriptors(void)
     return count;
 }
 
-/* Somebody has connected, and says nothing. */
-START_TEST(close_forgets_no_connection)
+/* A connection without any data. */
+START_TEST(close_releases_all_connections)
 {
     const struct node_options options = {.protocol = protocols[_i]};
     struct sockaddr_in address = {
@@ -106,8 +107,8 @@ START_TEST(close_forgets_no_connection)
     uint32_t open = descriptors();
     address.sin_port =
         htons((uint16_t) strtol(strrchr(text, ':') + 1, NULL, 10));
-    int stranger = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(connect(stranger, (void *) &address, sizeof(address)), 0);
+    int raw = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(raw, (void *) &address, sizeof(address)), 0);
     for (uint64_t end = now_ns() + 20 * SECOND; descriptors() < open + 2;) {
         poll_one(&node, &event);
         if (now_ns() > end)
@@ -115,8 +116,8 @@ START_TEST(close_forgets_no_connection)
     }
     node_close(&node);
     ck_assert_uint_eq(descriptors(), before + 1);
-    ck_assert_int_le(recv(stranger, &byte, 1, 0), 0);
-    close(stranger);
+    ck_assert_int_le(recv(raw, &byte, 1, 0), 0);
+    close(raw);
 }
 END_TEST
 
@@ -126,9 +127,9 @@ main(void)
     TCase *cases = tcase_create("close");
 
     warm_up();
-    tcase_add_loop_test(cases, close_waits_for_no_receiver, 0,
+    tcase_add_loop_test(cases, close_does_not_wait_for_receivers, 0,
         (int) (sizeof(protocols) / sizeof(protocols[0])));
-    tcase_add_loop_test(cases, close_forgets_no_connection, 0,
+    tcase_add_loop_test(cases, close_releases_all_connections, 0,
         (int) (sizeof(protocols) / sizeof(protocols[0])));
     return run_case("ofi close", cases);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A context that has got something from a peer goes, while another of its class
- * sleeps, is woken, and sleeps again. */
+/* A context is destroyed after or during gets from a peer, while another of its
+ * class sleeps, is woken, and sleeps again. */
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 static const char *const protocols[] = {"tcp", "tcp;ofi_rxm"};
 
-/* A class with a context that stays, and one with memory. */
+/* A class with a permanent context, and one with memory. */
 struct scene {
     struct node here;
     struct node there;
@@ -26,7 +26,7 @@ struct scene {
     na_plugin_addr *to_there;
     void *op;
     void *sending;
-    unsigned char *memory; /* both, one behind the other */
+    unsigned char *memory; /* two adjacent registrations */
     na_plugin_mem *local;
     na_plugin_mem *owned;
     na_plugin_mem *remote;
@@ -56,7 +56,7 @@ scene_open(struct scene *scene, const char *protocol, uint32_t flags)
     uint64_t size = sizeof(bytes);
     char text[TEXT];
 
-    /* what is freed is of no more use to anybody */
+    /* destroys the content of freed memory */
     mallopt(M_PERTURB, 0x5A);
     node_open(&scene->here, &options);
     node_open(&scene->there, &options);
@@ -95,7 +95,7 @@ scene_close(struct scene *scene)
     free(scene->memory);
 }
 
-/* The context that stays sleeps until it gets a message. */
+/* The permanent context sleeps until it gets a message. */
 static void
 sleep_and_wake(struct scene *scene)
 {
@@ -136,7 +136,7 @@ sleep_and_wake(struct scene *scene)
         ;
 }
 
-/* Who waits for a context's end polls; the clock goes on for others as well. */
+/* Destroying a context polls; only this thread's processor time counts. */
 static uint64_t
 spent_ns(void)
 {
@@ -160,7 +160,7 @@ begin_get(struct scene *scene, void *op)
     return ctx;
 }
 
-START_TEST(contexts_that_have_got_all_go)
+START_TEST(context_destroyed_after_gets)
 {
     struct scene scene;
 
@@ -187,8 +187,8 @@ START_TEST(contexts_that_have_got_all_go)
 }
 END_TEST
 
-/* Its owner does not poll meanwhile; nothing comes afterwards. */
-START_TEST(contexts_that_are_getting_go)
+/* Its owner does not poll meanwhile; no event is left afterwards. */
+START_TEST(context_destroyed_during_gets)
 {
     struct scene scene;
 
@@ -213,9 +213,9 @@ START_TEST(contexts_that_are_getting_go)
 }
 END_TEST
 
-/* A part of it has come, and its owner does not poll any more. Who never sleeps,
- * and who does. */
-START_TEST(contexts_that_have_got_a_part_go)
+/* Part of the data has arrived, and the owner polls no more. With a context
+ * that never sleeps, and with one that does. */
+START_TEST(context_destroyed_after_partial_gets)
 {
     struct scene scene;
     bool sleeps = _i % 2 == 0;
@@ -269,7 +269,7 @@ poll_on(void *arg)
     return NULL;
 }
 
-/* Gets of a new context end, each with all of it. */
+/* Gets of a new context end with all data. */
 static void
 get_all(struct scene *scene)
 {
@@ -298,8 +298,9 @@ get_all(struct scene *scene)
         free(op[i]);
 }
 
-/* A part of it has come, and its owner goes on: the class's next gets end. */
-START_TEST(contexts_that_have_got_a_part_leave_nothing_behind)
+/* Part of the data has arrived, and the owner continues: the class's next gets
+ * end. */
+START_TEST(context_destroyed_after_partial_gets_leaks_nothing)
 {
     struct scene scene;
     pthread_t thread;
@@ -333,12 +334,12 @@ main(void)
     int count = (int) (sizeof(protocols) / sizeof(protocols[0]));
 
     warm_up();
-    /* each endpoint of rxm's has 80 MiB, and M_PERTURB fills them */
+    /* each endpoint of rxm has 80 MiB, which M_PERTURB fills */
     tcase_set_timeout(cases, 240);
-    tcase_add_loop_test(cases, contexts_that_have_got_all_go, 0, count);
-    tcase_add_loop_test(cases, contexts_that_are_getting_go, 0, count);
-    tcase_add_loop_test(cases, contexts_that_have_got_a_part_go, 0, 2);
+    tcase_add_loop_test(cases, context_destroyed_after_gets, 0, count);
+    tcase_add_loop_test(cases, context_destroyed_during_gets, 0, count);
+    tcase_add_loop_test(cases, context_destroyed_after_partial_gets, 0, 2);
     tcase_add_loop_test(
-        cases, contexts_that_have_got_a_part_leave_nothing_behind, 0, count);
+        cases, context_destroyed_after_partial_gets_leaks_nothing, 0, count);
     return run_case("ofi contexts", cases);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts with endpoints of their own: when there are some, how messages find
- * them, and what becomes of them when a peer is started again. That several
- * contexts work at all is the conformance kit's. */
+/* Contexts with their own endpoints: when they get one, how messages reach
+ * them, and what happens when a peer restarts. The conformance kit covers
+ * several contexts in general. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@
 #define BYTES 300U /* too long to be injected */
 #define MANY 300U
 
-/* A class with two contexts; node.ctx is the first one. */
+/* A class with two contexts; node.ctx is the first. */
 struct twin {
     struct node node;
     na_plugin_ctx *second;
-    na_plugin_addr *self; /* of those that send to themselves */
+    na_plugin_addr *self; /* of a class that sends to itself */
 };
 
 static const char *const protocols[] = {"tcp", "tcp;ofi_rxm", "sockets"};
@@ -50,14 +50,14 @@ create_second(struct twin *twin)
 }
 
 static void
-twin_open(struct twin *twin, const struct node_options *options)
+contexts_open(struct twin *twin, const struct node_options *options)
 {
     node_open(&twin->node, options);
     create_second(twin);
 }
 
 static void
-twin_close(struct twin *twin)
+contexts_close(struct twin *twin)
 {
     twin->node.ops->ctx_destroy(twin->second);
     node_close(&twin->node);
@@ -85,14 +85,14 @@ static const struct {
     {{.max_contexts = 2, .protocol = "shm", .anywhere = true}, false},
 };
 
-START_TEST(endpoints_are_there_where_contexts_can_be_parallel)
+START_TEST(endpoints_exist_for_parallel_contexts)
 {
     bool multi = openings[_i].multi;
     struct twin twin;
 
     if (openings[_i].options.anywhere && is_refused(&openings[_i].options))
         return;
-    twin_open(&twin, &openings[_i].options);
+    contexts_open(&twin, &openings[_i].options);
     ck_assert_int_eq(
         (twin.node.opened.features & NA_PLUGIN_FEATURE_CTX_PARALLEL) != 0,
         multi);
@@ -100,16 +100,17 @@ START_TEST(endpoints_are_there_where_contexts_can_be_parallel)
     na_plugin_ctx *again = NULL;
     ck_assert_int_eq(twin.node.ops->ctx_create(twin.node.cls, 1, NULL, &again),
         NA_PLUGIN_E_EXIST);
-    /* it stays for the next context of that number */
+    /* it is kept for the next context with that number */
     twin.node.ops->ctx_destroy(twin.second);
     ck_assert_uint_eq(value_of(&twin.node, "context_endpoints"), multi ? 1 : 0);
     create_second(&twin);
     ck_assert_uint_eq(value_of(&twin.node, "context_endpoints"), multi ? 1 : 0);
-    twin_close(&twin);
+    contexts_close(&twin);
 }
 END_TEST
 
-/* Sends a message from a's second context to b's, which has no receive yet. */
+/* Sends a message from a's second context to b's, which has no receive
+ * posted. */
 static void
 send_second(struct twin *a, struct twin *b, na_plugin_addr *to_b, uint64_t tag)
 {
@@ -131,7 +132,7 @@ send_second(struct twin *a, struct twin *b, na_plugin_addr *to_b, uint64_t tag)
     free(op);
 }
 
-/* Takes a message at b's second context, while all are polled. */
+/* Receives a message at b's second context, while all are polled. */
 static void
 receive_second(struct twin *b, struct twin *a, uint64_t tag)
 {
@@ -155,10 +156,11 @@ receive_second(struct twin *b, struct twin *a, uint64_t tag)
     free(op);
 }
 
-/* Sends messages, one after the other, until one was not forwarded, which has to
- * happen some time; then more of them, of which none may be. */
+/* Sends messages until one is not forwarded, which has to happen eventually;
+ * from then on none may be. */
 static void
-go_straight(struct twin *a, struct twin *b, na_plugin_addr *to_b, uint32_t more)
+send_until_direct(
+    struct twin *a, struct twin *b, na_plugin_addr *to_b, uint32_t more)
 {
     uint64_t end = now_ns() + WAIT_NS, before = 0, forwarded = 0, tag = 0;
 
@@ -176,32 +178,32 @@ go_straight(struct twin *a, struct twin *b, na_plugin_addr *to_b, uint32_t more)
     ck_assert_uint_eq(value_of(&b->node, "forwarded"), forwarded);
 }
 
-/* The first messages are forwarded, until their sender has heard where to. How
- * long that takes, and so how many they are, is the system's affair. */
-START_TEST(messages_go_straight_to_an_endpoint_that_is_known)
+/* The first messages are forwarded, until their sender has learned the
+ * endpoint's address. How many depends on the system's timing. */
+START_TEST(messages_are_sent_directly_to_a_known_endpoint)
 {
     const struct node_options options = {
         .protocol = protocols[_i], .max_contexts = 2};
     struct twin a, b;
     char text[TEXT];
 
-    twin_open(&a, &options);
-    twin_open(&b, &options);
+    contexts_open(&a, &options);
+    contexts_open(&b, &options);
     self_string(&b.node, text);
     na_plugin_addr *to_b = lookup(&a.node, text);
     send_second(&a, &b, to_b, MANY);
     receive_second(&b, &a, MANY);
     ck_assert_uint_eq(value_of(&b.node, "forwarded"), 1);
-    go_straight(&a, &b, to_b, MANY);
+    send_until_direct(&a, &b, to_b, MANY);
     ck_assert_uint_eq(value_of(&b.node, "strayed"), 0);
     a.node.ops->addr_free(a.node.cls, to_b);
-    twin_close(&b);
-    twin_close(&a);
+    contexts_close(&b);
+    contexts_close(&a);
 }
 END_TEST
 
-/* Before it has heard, more come than b's second context has room for. They wait
- * where they came into, and in a. */
+/* Before that, more are sent than b's second context has room for. They wait in
+ * the endpoint that received them, and at a. */
 START_TEST(messages_wait_for_room_at_an_endpoint)
 {
     const struct node_options options = {.protocol = protocols[_i],
@@ -215,8 +217,8 @@ START_TEST(messages_wait_for_room_at_an_endpoint)
     void *ops[MANY];
     bool pending[MANY];
 
-    twin_open(&a, &options);
-    twin_open(&b, &options);
+    contexts_open(&a, &options);
+    contexts_open(&b, &options);
     self_string(&b.node, text);
     na_plugin_addr *to_b = lookup(&a.node, text);
     for (uint32_t i = 0; i < MANY; i++) {
@@ -226,7 +228,7 @@ START_TEST(messages_wait_for_room_at_an_endpoint)
         ck_assert_int_ge(ret, 0);
         pending[i] = ret == NA_PLUGIN_PENDING;
     }
-    /* nobody receives, and nothing is lost */
+    /* no receive is posted, and nothing is lost */
     for (uint64_t end = now_ns() + SECOND / 2; now_ns() < end;) {
         ck_assert(!poll_of(&b, b.second, &event));
         ck_assert(!poll_one(&b.node, &event));
@@ -267,14 +269,14 @@ START_TEST(messages_wait_for_room_at_an_endpoint)
         free(ops[i]);
     free(op);
     a.node.ops->addr_free(a.node.cls, to_b);
-    twin_close(&b);
-    twin_close(&a);
+    contexts_close(&b);
+    contexts_close(&a);
 }
 END_TEST
 
-/* b is started again at its port: its endpoint is at another. What a sends finds it,
- * by way of the first endpoint, without having been told. Not over sockets,
- * which tells of the loss too late for the first message. */
+/* b restarts at its port; its second endpoint has another address. a's messages
+ * reach it through the first endpoint, without a forget. Not over sockets,
+ * which reports the loss too late for the first message. */
 START_TEST(endpoint_of_a_restarted_peer_is_found)
 {
     struct node_options options = {
@@ -283,30 +285,31 @@ START_TEST(endpoint_of_a_restarted_peer_is_found)
     struct twin a, b;
     char text[TEXT];
 
-    twin_open(&a, &options);
-    twin_open(&b, &options);
+    contexts_open(&a, &options);
+    contexts_open(&b, &options);
     self_string(&b.node, text);
     options.port = atoi(strrchr(text, ':') + 1);
     na_plugin_addr *to_b = lookup(&a.node, text);
-    go_straight(&a, &b, to_b, 0);
-    twin_close(&b);
+    send_until_direct(&a, &b, to_b, 0);
+    contexts_close(&b);
     for (uint64_t end = now_ns() + SECOND / 5; now_ns() < end;) {
         ck_assert(!poll_of(&a, a.second, &event));
         ck_assert(!poll_one(&a.node, &event));
     }
-    twin_open(&b, &options);
+    contexts_open(&b, &options);
     send_second(&a, &b, to_b, 99);
     receive_second(&b, &a, 99);
     ck_assert_uint_ge(value_of(&b.node, "forwarded"), 1);
-    go_straight(&a, &b, to_b, 10);
+    send_until_direct(&a, &b, to_b, 10);
     a.node.ops->addr_free(a.node.cls, to_b);
-    twin_close(&b);
-    twin_close(&a);
+    contexts_close(&b);
+    contexts_close(&a);
 }
 END_TEST
 
-/* What waits for room in an endpoint when its class is closed is dropped. */
-START_TEST(class_is_closed_with_messages_that_wait_for_an_endpoint)
+/* Messages that wait for room in an endpoint are dropped when its class is
+ * closed. */
+START_TEST(class_close_drops_messages_waiting_for_an_endpoint)
 {
     const struct node_options options = {.max_contexts = 2,
         .setting_key = "ofi.queue_size",
@@ -317,8 +320,8 @@ START_TEST(class_is_closed_with_messages_that_wait_for_an_endpoint)
     char text[TEXT];
     void *ops[10];
 
-    twin_open(&a, &options);
-    twin_open(&b, &options);
+    contexts_open(&a, &options);
+    contexts_open(&b, &options);
     self_string(&b.node, text);
     na_plugin_addr *to_b = lookup(&a.node, text);
     for (uint32_t i = 0; i < 10; i++) {
@@ -333,14 +336,14 @@ START_TEST(class_is_closed_with_messages_that_wait_for_an_endpoint)
         ck_assert(!poll_one(&b.node, &event));
         ck_assert_msg(now_ns() < end, "they do not come");
     }
-    /* they are offered again with each poll, and counted once */
+    /* they are retried at each poll, and counted once */
     for (uint32_t i = 0; i < 100; i++)
         ck_assert(!poll_one(&b.node, &event));
     ck_assert_uint_eq(value_of(&b.node, "messages_received"), 10);
     ck_assert_uint_eq(value_of(&b.node, "forwarded"), 1);
-    twin_close(&b);
+    contexts_close(&b);
     a.node.ops->addr_free(a.node.cls, to_b);
-    twin_close(&a);
+    contexts_close(&a);
     for (uint32_t i = 0; i < 10; i++)
         free(ops[i]);
 }
@@ -356,7 +359,7 @@ wait_of(const struct twin *twin)
     return wait;
 }
 
-/* Arms a context that has nothing to report: for how long it may sleep. */
+/* Arms an idle context. Returns how long it may sleep. */
 static uint64_t
 arm_idle(struct twin *twin, na_plugin_ctx *ctx)
 {
@@ -371,7 +374,7 @@ arm_idle(struct twin *twin, na_plugin_ctx *ctx)
     return sleep_ns;
 }
 
-/* A message from the first context to the second, in the process. */
+/* A message from the first context to the second, within the process. */
 static void
 send_here(struct twin *twin, void *op)
 {
@@ -382,16 +385,17 @@ send_here(struct twin *twin, void *op)
         NA_PLUGIN_DONE);
 }
 
-/* A context may be destroyed while it sleeps: its wake-up is not set any more, whose
- * number may be that of a file, and the next one's is. */
-START_TEST(context_that_slept_has_no_wake_up_left)
+/* A context may be destroyed while it sleeps: its wake-up descriptor is not
+ * written to any more, since its number may be reused; the next context's
+ * is. */
+START_TEST(context_destroyed_asleep_is_not_woken)
 {
     struct pollfd wanted = {.events = POLLIN};
     struct stat status;
     struct twin twin;
     int files[16];
 
-    twin_open(&twin, &(struct node_options){.max_contexts = 2});
+    contexts_open(&twin, &(struct node_options){.max_contexts = 2});
     void *op = op_new(&twin.node);
     ck_assert_int_eq(
         twin.node.ops->addr_self(twin.node.cls, &twin.self), NA_PLUGIN_OK);
@@ -417,23 +421,23 @@ START_TEST(context_that_slept_has_no_wake_up_left)
     send_here(&twin, op);
     ck_assert_int_eq(poll(&wanted, 1, 1000), 1);
     twin.node.ops->addr_free(twin.node.cls, twin.self);
-    twin_close(&twin);
+    contexts_close(&twin);
     free(op);
 }
 END_TEST
 
-/* One that waits for room in its context does not keep that from sleeping; the
- * receive that makes room wakes it. */
-START_TEST(a_context_sleeps_while_a_message_waits_for_room)
+/* A message that waits for room does not keep its context awake; posting a
+ * receive, which makes room, wakes it. */
+START_TEST(context_sleeps_while_a_message_waits_for_room)
 {
     static unsigned char buffer[4096];
     struct pollfd wanted = {.events = POLLIN};
     na_plugin_event event;
     struct twin twin;
 
-    twin_open(&twin, &(struct node_options){.max_contexts = 2,
-                         .setting_key = "ofi.queue_size",
-                         .setting_value = "0"});
+    contexts_open(&twin, &(struct node_options){.max_contexts = 2,
+                             .setting_key = "ofi.queue_size",
+                             .setting_value = "0"});
     void *send = op_new(&twin.node), *receive = op_new(&twin.node);
     ck_assert_int_eq(
         twin.node.ops->addr_self(twin.node.cls, &twin.self), NA_PLUGIN_OK);
@@ -451,16 +455,16 @@ START_TEST(a_context_sleeps_while_a_message_waits_for_room)
     ck_assert_int_eq(event.status, NA_PLUGIN_OK);
     twin.node.ops->addr_free(twin.node.cls, event.source);
     twin.node.ops->addr_free(twin.node.cls, twin.self);
-    twin_close(&twin);
+    contexts_close(&twin);
     free(send);
     free(receive);
 }
 END_TEST
 
-/* The first context slept once, and is not polled since. The other one wakes for
- * a message that comes by way of it: when it sees that, and not by sleeping as
- * often to the end as it takes steps to connect. */
-START_TEST(endpoint_wakes_for_a_first_context_that_is_not_polled)
+/* The first context slept once and is not polled since. The other one wakes for
+ * a message that arrives through it: when it sees the event, not because of the
+ * timeouts while connecting. */
+START_TEST(endpoint_serves_a_first_context_that_is_not_polled)
 {
     static const unsigned char bytes[BYTES];
     static unsigned char buffer[4096];
@@ -469,8 +473,8 @@ START_TEST(endpoint_wakes_for_a_first_context_that_is_not_polled)
     struct twin a, b;
     char text[TEXT];
 
-    twin_open(&a, &(struct node_options){.max_contexts = 2});
-    twin_open(&b, &(struct node_options){.max_contexts = 2});
+    contexts_open(&a, &(struct node_options){.max_contexts = 2});
+    contexts_open(&b, &(struct node_options){.max_contexts = 2});
     self_string(&b.node, text);
     na_plugin_addr *to_b = lookup(&a.node, text);
     void *send = op_new(&a.node), *receive = op_new(&b.node);
@@ -490,7 +494,7 @@ START_TEST(endpoint_wakes_for_a_first_context_that_is_not_polled)
         poll_of(&a, a.second, &event);
         if (wait_of(&b)->arm(b.second, &sleep_ns) != NA_PLUGIN_OK)
             continue;
-        /* for good, as far as it knows; but a is to be polled, too */
+        /* without a timeout of its own; but a has to be polled, too */
         bool ends = sleep_ns < SECOND;
         if (poll(&wanted, 1, ends ? (int) (sleep_ns / 1000000) : 1) == 0)
             slept += ends;
@@ -499,8 +503,8 @@ START_TEST(endpoint_wakes_for_a_first_context_that_is_not_polled)
     ck_assert_msg(slept <= 1, "it slept to the end %u times", slept);
     b.node.ops->addr_free(b.node.cls, event.source);
     a.node.ops->addr_free(a.node.cls, to_b);
-    twin_close(&b);
-    twin_close(&a);
+    contexts_close(&b);
+    contexts_close(&a);
     free(send);
     free(receive);
 }
@@ -512,20 +516,17 @@ main(void)
     TCase *cases = tcase_create("endpoints");
 
     warm_up();
-    tcase_add_loop_test(cases,
-        endpoints_are_there_where_contexts_can_be_parallel, 0,
+    tcase_add_loop_test(cases, endpoints_exist_for_parallel_contexts, 0,
         (int) (sizeof(openings) / sizeof(openings[0])));
     tcase_add_loop_test(
-        cases, messages_go_straight_to_an_endpoint_that_is_known, 0, PROTOCOLS);
+        cases, messages_are_sent_directly_to_a_known_endpoint, 0, PROTOCOLS);
     tcase_add_loop_test(
         cases, messages_wait_for_room_at_an_endpoint, 0, PROTOCOLS);
     tcase_add_loop_test(
         cases, endpoint_of_a_restarted_peer_is_found, 0, PROTOCOLS - 1);
-    tcase_add_test(
-        cases, class_is_closed_with_messages_that_wait_for_an_endpoint);
-    tcase_add_test(cases, context_that_slept_has_no_wake_up_left);
-    tcase_add_test(cases, a_context_sleeps_while_a_message_waits_for_room);
-    tcase_add_test(
-        cases, endpoint_wakes_for_a_first_context_that_is_not_polled);
+    tcase_add_test(cases, class_close_drops_messages_waiting_for_an_endpoint);
+    tcase_add_test(cases, context_destroyed_asleep_is_not_woken);
+    tcase_add_test(cases, context_sleeps_while_a_message_waits_for_room);
+    tcase_add_test(cases, endpoint_serves_a_first_context_that_is_not_polled);
     return run_case("ofi endpoints", cases);
 }

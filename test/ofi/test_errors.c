@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What fails in the provider, or is not there, as its user is told of it. */
+/* Errors of the provider, and how they are reported. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define MESSAGES 160U
 #define FLOOD 1000U     /* messages */
-#define LONG (2U << 20) /* bytes: more fragments than are handed over at once */
+#define LONG (2U << 20) /* bytes: more fragments than are submitted at once */
 
 static const struct {
     int error;
@@ -32,7 +32,7 @@ set_error(int error)
     awkward_set("ERROR", text);
 }
 
-START_TEST(errors_of_a_send_end_it_with_their_code)
+START_TEST(error_of_a_send_ends_it_with_its_code)
 {
     struct pair pair;
 
@@ -47,8 +47,8 @@ START_TEST(errors_of_a_send_end_it_with_their_code)
 }
 END_TEST
 
-/* That message alone is lost, whatever else its buffer has. */
-START_TEST(errors_of_a_message_are_counted)
+/* Only that message is lost, whatever else is in its buffer. */
+START_TEST(error_of_a_message_is_counted)
 {
     static const char *const multi[] = {"0", "1", "2"};
     struct pair pair;
@@ -86,8 +86,8 @@ flood_send(struct pair *pair, void *sends[FLOOD])
     }
 }
 
-/* The next one at b, of this number or a later one: its number. FLOOD
- * if there is none, all having come or failed. */
+/* Receives the next message at b with this number or a later one. Returns its
+ * number, or FLOOD when all have arrived or failed. */
 static uint32_t
 flood_take(struct pair *pair, uint32_t taken, uint32_t least, uint32_t *sent_p)
 {
@@ -95,7 +95,7 @@ flood_take(struct pair *pair, uint32_t taken, uint32_t least, uint32_t *sent_p)
     uint64_t end = now_ns() + DEADLINE_NS;
     na_plugin_event event, sent;
 
-    /* more comes than is taken */
+    /* more arrive than are received */
     *sent_p += poll_one(&pair->a, &sent) ? 1 : 0;
     ck_assert(!poll_one(&pair->b, &event));
     ck_assert_int_eq(pair->b.ops->recv_unexpected(pair->b.ctx, pair->b_op,
@@ -121,10 +121,10 @@ flood_take(struct pair *pair, uint32_t taken, uint32_t least, uint32_t *sent_p)
     return (uint32_t) event.tag;
 }
 
-/* Nothing but the failure of its last message says that a buffer of many is
- * released. It is of use again as soon as none is left in it, and not before:
- * with a small queue they are left. */
-START_TEST(errors_of_a_last_message_release_its_buffer)
+/* Only the failure of its last message shows that a multi-receive buffer is
+ * released. It is reused when no message is left in it, and not before: with a
+ * small queue messages are left. */
+START_TEST(error_of_a_last_message_releases_its_buffer)
 {
     static const char *const room[] = {"10000000", "10000"};
     static void *sends[FLOOD];
@@ -152,8 +152,9 @@ START_TEST(errors_of_a_last_message_release_its_buffer)
 }
 END_TEST
 
-/* What looks like a lost connection is done once more, all else ends. */
-START_TEST(errors_of_a_transfer_redo_it_or_end_it_with_their_code)
+/* An error that looks like a lost connection is retried once, all others end
+ * the operation. */
+START_TEST(error_of_a_transfer_retries_or_ends_it)
 {
     static struct memory here, there;
     int32_t wanted = codes[_i].code == NA_PLUGIN_E_HOSTUNREACH ? NA_PLUGIN_OK
@@ -180,8 +181,9 @@ START_TEST(errors_of_a_transfer_redo_it_or_end_it_with_their_code)
 }
 END_TEST
 
-/* It breaks while most of it has not been begun: all of it is done once more. */
-START_TEST(errors_of_a_long_transfer_redo_the_whole)
+/* The connection breaks before most fragments were submitted: the whole
+ * transfer is repeated. */
+START_TEST(error_of_a_long_transfer_retries_the_whole)
 {
     static unsigned char here[LONG], there[LONG];
     const na_plugin_segment segments[] = {{here, LONG}, {there, LONG}};
@@ -217,7 +219,7 @@ START_TEST(errors_of_a_long_transfer_redo_the_whole)
 }
 END_TEST
 
-START_TEST(errors_of_a_peer_that_is_gone_say_unreachable)
+START_TEST(error_of_a_dead_peer_is_hostunreach)
 {
     struct pair pair;
     na_plugin_event event;
@@ -240,9 +242,9 @@ START_TEST(errors_of_a_peer_that_is_gone_say_unreachable)
 }
 END_TEST
 
-/* There is no way to another host from a loopback address; the system calls that
- * an invalid argument. */
-START_TEST(errors_of_a_host_without_a_way_say_unreachable)
+/* There is no route to another host from a loopback address; the kernel returns
+ * EINVAL. */
+START_TEST(error_of_a_host_without_route_is_hostunreach)
 {
     static const struct node_options options = {.protocol = "tcp"};
     unsigned char message[64] = {0};
@@ -271,7 +273,7 @@ START_TEST(errors_of_a_host_without_a_way_say_unreachable)
 }
 END_TEST
 
-START_TEST(errors_of_memory_that_is_not_there_refuse_it)
+START_TEST(registering_unmapped_memory_fails)
 {
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
     struct node node;
@@ -302,16 +304,16 @@ main(void)
     int count = (int) (sizeof(codes) / sizeof(codes[0]));
 
     warm_up();
+    tcase_add_loop_test(cases, error_of_a_send_ends_it_with_its_code, 0, count);
+    tcase_add_loop_test(cases, error_of_a_message_is_counted, 0, 3);
     tcase_add_loop_test(
-        cases, errors_of_a_send_end_it_with_their_code, 0, count);
-    tcase_add_loop_test(cases, errors_of_a_message_are_counted, 0, 3);
+        cases, error_of_a_last_message_releases_its_buffer, 0, 2);
     tcase_add_loop_test(
-        cases, errors_of_a_last_message_release_its_buffer, 0, 2);
-    tcase_add_loop_test(cases,
-        errors_of_a_transfer_redo_it_or_end_it_with_their_code, 0, count);
-    tcase_add_loop_test(cases, errors_of_a_long_transfer_redo_the_whole, 0, 4);
-    tcase_add_test(cases, errors_of_a_peer_that_is_gone_say_unreachable);
-    tcase_add_test(cases, errors_of_a_host_without_a_way_say_unreachable);
-    tcase_add_test(cases, errors_of_memory_that_is_not_there_refuse_it);
+        cases, error_of_a_transfer_retries_or_ends_it, 0, count);
+    tcase_add_loop_test(
+        cases, error_of_a_long_transfer_retries_the_whole, 0, 4);
+    tcase_add_test(cases, error_of_a_dead_peer_is_hostunreach);
+    tcase_add_test(cases, error_of_a_host_without_route_is_hostunreach);
+    tcase_add_test(cases, registering_unmapped_memory_fails);
     return run_case("ofi errors", cases);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers of other libraries and programs: the log says what they are. */
+/* Peers of other libraries and programs: the log names what they are. */
 #include <arpa/inet.h>
 #include <rdma/fi_cm.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "stranger.h"
+#include "raw_peer.h"
 
 #define WAIT_NS UINT64_C(20000000000)
 
-/* Polls until so many messages have been dropped. */
+/* Polls until this many messages have been dropped. */
 static void
 await_dropped(struct node *node, uint64_t count)
 {
@@ -25,9 +25,9 @@ await_dropped(struct node *node, uint64_t count)
     }
 }
 
-/* Where the two bytes stand that a request of Mercury's begins with: behind
- * nothing, an IPv4 or IPv6 address, or 64 bytes of another provider's and
- * those. named: the log can say who sent it. */
+/* Offsets of the two bytes that a request of Mercury begins with: 0, after an
+ * IPv4 or IPv6 address, or after 64 bytes of a provider's header and those.
+ * named: the log can name the sender. */
 static const struct {
     uint32_t place;
     bool named;
@@ -39,7 +39,7 @@ START_TEST(foreign_request_of_mercury_is_named)
     unsigned char bytes[128] = {0};
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons(4660)};
-    struct stranger stranger;
+    struct raw_peer raw;
     struct node node;
 
     inet_pton(AF_INET, "192.0.2.7", &address.sin_addr);
@@ -49,9 +49,9 @@ START_TEST(foreign_request_of_mercury_is_named)
     bytes[requests[_i].place] = 0xd7;
     bytes[requests[_i].place + 1] = 5;
     node_open(&node, NULL);
-    stranger_open(&stranger, &node);
+    raw_peer_open(&raw, &node);
     for (uint32_t sent = 1; sent <= 5; sent++) {
-        stranger_send(&stranger, &node, bytes, sizeof(bytes));
+        raw_peer_send(&raw, &node, bytes, sizeof(bytes));
         await_dropped(&node, sent);
     }
     /* The first, second and fourth. */
@@ -60,30 +60,30 @@ START_TEST(foreign_request_of_mercury_is_named)
     ck_assert_ptr_nonnull(strstr(node.last_error, "number 4 "));
     ck_assert(requests[_i].named ==
               (strstr(node.last_error, "says it is 192.0.2.7:4660,") != NULL));
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     node_close(&node);
 }
 END_TEST
 
-START_TEST(foreign_bytes_of_nobody_known_are_dropped_in_words)
+START_TEST(foreign_bytes_are_dropped_with_a_reason)
 {
     static const char text[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    struct stranger stranger;
+    struct raw_peer raw;
     struct node node;
 
     node_open(&node, &(struct node_options){.word = "of another library"});
-    stranger_open(&stranger, &node);
-    stranger_send(&stranger, &node, (const unsigned char *) text, sizeof(text));
+    raw_peer_open(&raw, &node);
+    raw_peer_send(&raw, &node, (const unsigned char *) text, sizeof(text));
     await_dropped(&node, 1);
     ck_assert(node.told);
     ck_assert_uint_eq(node.errors, 0);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     node_close(&node);
 }
 END_TEST
 
-/* Sends to the address, and waits for an answer until the log has said what it
- * thinks; then a little longer, in which it says no more. */
+/* Sends to the address, and waits for an answer until the suspicion is logged;
+ * then a little longer, in which nothing more may be logged. */
 static void
 await_suspicion(struct node *node, const char *text, struct fid_cq *polled)
 {
@@ -122,7 +122,7 @@ await_suspicion(struct node *node, const char *text, struct fid_cq *polled)
     free(receive);
 }
 
-START_TEST(foreign_port_that_says_nothing_is_suspected_once)
+START_TEST(foreign_silent_port_is_suspected_once)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -150,18 +150,17 @@ START_TEST(foreign_endpoint_that_never_answers_is_suspected_once)
         .setting_key = "ofi.probe_interval", .setting_value = "100ms"};
     struct sockaddr_in address;
     size_t length = sizeof(address);
-    struct stranger stranger;
+    struct raw_peer raw;
     char text[TEXT];
     struct node node;
 
     node_open(&node, &quick);
-    stranger_open(&stranger, &node);
-    ck_assert_int_eq(
-        fi_getname(&stranger.ep->fid, &address, &length), FI_SUCCESS);
+    raw_peer_open(&raw, &node);
+    ck_assert_int_eq(fi_getname(&raw.ep->fid, &address, &length), FI_SUCCESS);
     snprintf(text, sizeof(text), "tcp://127.0.0.1:%d",
         (int) ntohs(address.sin_port));
-    await_suspicion(&node, text, stranger.cq);
-    stranger_close(&stranger);
+    await_suspicion(&node, text, raw.cq);
+    raw_peer_close(&raw);
     node_close(&node);
 }
 END_TEST
@@ -173,8 +172,8 @@ main(void)
 
     tcase_add_loop_test(cases, foreign_request_of_mercury_is_named, 0,
         (int) (sizeof(requests) / sizeof(requests[0])));
-    tcase_add_test(cases, foreign_bytes_of_nobody_known_are_dropped_in_words);
-    tcase_add_test(cases, foreign_port_that_says_nothing_is_suspected_once);
+    tcase_add_test(cases, foreign_bytes_are_dropped_with_a_reason);
+    tcase_add_test(cases, foreign_silent_port_is_suspected_once);
     tcase_add_test(
         cases, foreign_endpoint_that_never_answers_is_suspected_once);
     return run_case("ofi foreign", cases);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stranger who speaks libfabric but not this plugin's language: what it sends
- * is dropped and counted, and harms nobody. */
+/* A peer that uses libfabric but not the plugin's protocol: its messages are
+ * dropped and counted, and have no other effect. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "stranger.h"
+#include "raw_peer.h"
 
 #define SECOND UINT64_C(1000000000)
 #define WAIT_NS (20 * SECOND)
@@ -16,7 +16,7 @@ START_TEST(hostile_messages_are_dropped_and_counted)
 {
     static unsigned char bytes[LONGEST];
     static unsigned char buffer[4096];
-    struct stranger stranger;
+    struct raw_peer raw;
     struct node node;
     char text[TEXT];
     na_plugin_event event;
@@ -24,7 +24,7 @@ START_TEST(hostile_messages_are_dropped_and_counted)
 
     node_open(&node, NULL);
     self_string(&node, text);
-    stranger_open(&stranger, &node);
+    raw_peer_open(&raw, &node);
     void *op = op_new(&node);
     ck_assert_int_eq(node.ops->recv_unexpected(
                          node.ctx, op, buffer, sizeof(buffer), NULL, 0),
@@ -35,15 +35,15 @@ START_TEST(hostile_messages_are_dropped_and_counted)
         size_t length = 1 + (size_t) rand() % (i % 2 == 0 ? 64 : LONGEST);
         for (size_t j = 0; j < length; j++)
             bytes[j] = (unsigned char) rand();
-        /* a good beginning, then nonsense: a version, a name's length */
+        /* a valid beginning with an invalid version or name length */
         if (i % 3 == 0)
             bytes[0] = 1;
         if (i % 3 == 0 && length > 24)
             bytes[24] = (unsigned char) (i % 8 == 0 ? 6 : rand());
-        /* never quite a message: its kind is one that does not exist */
+        /* never a valid message: its kind does not exist */
         if (length > 1)
             bytes[1] = (unsigned char) (7 + rand() % 249);
-        stranger_send(&stranger, &node, bytes, length);
+        raw_peer_send(&raw, &node, bytes, length);
         sent++;
     }
     for (uint64_t end = now_ns() + WAIT_NS;
@@ -54,7 +54,7 @@ START_TEST(hostile_messages_are_dropped_and_counted)
     }
     ck_assert_uint_eq(node_counter(&node, "malformed"), sent);
 
-    /* it lives: a message to itself */
+    /* it still works: a message to itself */
     na_plugin_addr *self = lookup(&node, text);
     void *send = op_new(&node);
     ck_assert_int_ge(
@@ -66,21 +66,21 @@ START_TEST(hostile_messages_are_dropped_and_counted)
     ck_assert_uint_eq(event.length, 5);
     node.ops->addr_free(node.cls, event.source);
     node.ops->addr_free(node.cls, self);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     node_close(&node);
     free(op);
     free(send);
 }
 END_TEST
 
-/* "This context of mine has an endpoint of this name": told by an endpoint that
- * is its class's first one. */
-#define TOLD_LENGTH 31U /* the length of its own endpoint's name */
-#define TOLD_NAME 32U   /* where the name begins */
-#define TOLD_BYTES 38U  /* of the whole message */
+/* "My context has an endpoint with this name": sent by an endpoint that is its
+ * class's first. */
+#define TOLD_LENGTH 31U /* length of its own endpoint's name */
+#define TOLD_NAME 32U   /* offset of the name */
+#define TOLD_BYTES 38U  /* length of the whole message */
 
 static void
-tell(unsigned char bytes[TOLD_BYTES + 32])
+send_raw(unsigned char bytes[TOLD_BYTES + 32])
 {
     static const unsigned char first[] = {127, 0, 0, 1, 0, 9};
     static const unsigned char endpoint[] = {127, 0, 0, 1, 0, 10};
@@ -118,26 +118,26 @@ static const struct {
 };
 #define LIES (sizeof(lies) / sizeof(lies[0]))
 
-/* A class of two contexts, and a stranger who knows it. */
+/* A class with two contexts, and a hostile peer that is connected to it. */
 static void
-meet(struct stranger *stranger, struct node *node)
+connect_raw(struct raw_peer *raw, struct node *node)
 {
     node_open(node, &(struct node_options){.max_contexts = 2});
-    stranger_open(stranger, node);
+    raw_peer_open(raw, node);
 }
 
-START_TEST(hostile_names_of_endpoints_are_dropped_and_counted)
+START_TEST(hostile_endpoint_names_are_dropped_and_counted)
 {
     unsigned char bytes[TOLD_BYTES + 32];
-    struct stranger stranger;
+    struct raw_peer raw;
     na_plugin_event event;
     struct node node;
 
-    meet(&stranger, &node);
+    connect_raw(&raw, &node);
     for (uint32_t i = 0; i < LIES; i++) {
-        tell(bytes);
+        send_raw(bytes);
         bytes[lies[i].at] = lies[i].byte;
-        stranger_send(&stranger, &node, bytes, lies[i].length);
+        raw_peer_send(&raw, &node, bytes, lies[i].length);
         for (uint64_t end = now_ns() + WAIT_NS;
              node_counter(&node, "malformed") < i + 1;) {
             ck_assert(!poll_one(&node, &event));
@@ -145,10 +145,10 @@ START_TEST(hostile_names_of_endpoints_are_dropped_and_counted)
         }
     }
 
-    /* This one is believed: messages for that context go where nobody is, and
-     * then to the first endpoint, where nobody is either. */
-    tell(bytes);
-    stranger_send(&stranger, &node, bytes, TOLD_BYTES);
+    /* This one is accepted: messages for that context are sent to a dead
+     * address, and then to the first endpoint, which drops them. */
+    send_raw(bytes);
+    raw_peer_send(&raw, &node, bytes, TOLD_BYTES);
     for (uint64_t end = now_ns() + SECOND / 5; now_ns() < end;)
         ck_assert(!poll_one(&node, &event));
     ck_assert_uint_eq(node_counter(&node, "malformed"), LIES);
@@ -165,29 +165,29 @@ START_TEST(hostile_names_of_endpoints_are_dropped_and_counted)
     ck_assert_uint_ge(node_counter(&node, "liveness_probes"), 2);
     free(op);
     node.ops->addr_free(node.cls, liar);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     node_close(&node);
 }
 END_TEST
 
-/* A ping of a endpoint whose header says more names than there are bytes: it ends
- * within the second name, or in the zeros behind it. */
-START_TEST(hostile_headers_that_end_early_are_dropped)
+/* A ping of an endpoint whose header announces more names than there are bytes:
+ * it ends within the second name, or in the zeros after it. */
+START_TEST(hostile_truncated_headers_are_dropped)
 {
     static const unsigned char endpoint[] = {127, 0, 0, 1, 0, 10};
     unsigned char bytes[TOLD_BYTES + 32];
-    struct stranger stranger;
+    struct raw_peer raw;
     na_plugin_event event;
     uint64_t count = 0;
     struct node node;
 
-    meet(&stranger, &node);
-    tell(bytes);
+    connect_raw(&raw, &node);
+    send_raw(bytes);
     bytes[1] = 3;
     bytes[2] = 1;
     bytes[TOLD_LENGTH] = sizeof(endpoint);
     for (uint32_t length = TOLD_NAME; length < TOLD_NAME + 8; length++) {
-        stranger_send(&stranger, &node, bytes, length);
+        raw_peer_send(&raw, &node, bytes, length);
         count++;
         for (uint64_t end = now_ns() + WAIT_NS;
              node_counter(&node, "malformed") < count;) {
@@ -196,33 +196,33 @@ START_TEST(hostile_headers_that_end_early_are_dropped)
         }
     }
     /* all of it */
-    stranger_send(&stranger, &node, bytes, TOLD_NAME + 8);
+    raw_peer_send(&raw, &node, bytes, TOLD_NAME + 8);
     for (uint64_t end = now_ns() + SECOND / 5; now_ns() < end;)
         ck_assert(!poll_one(&node, &event));
     ck_assert_uint_eq(node_counter(&node, "malformed"), count);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     node_close(&node);
 }
 END_TEST
 
-/* Classes that are made up, each with a endpoint: they are forgotten again. */
-START_TEST(hostile_names_do_not_pile_up)
+/* Invented classes, each with an endpoint: they are dropped again. */
+START_TEST(hostile_endpoint_names_do_not_accumulate)
 {
     unsigned char bytes[TOLD_BYTES + 32];
-    struct stranger stranger;
+    struct raw_peer raw;
     na_plugin_event event;
     struct node node;
 
-    meet(&stranger, &node);
+    connect_raw(&raw, &node);
     for (uint32_t i = 0; i < NAMES; i++) {
-        tell(bytes);
+        send_raw(bytes);
         bytes[26] = (unsigned char) (i >> 8);
         bytes[27] = (unsigned char) i;
-        stranger_send(&stranger, &node, bytes, TOLD_BYTES);
+        raw_peer_send(&raw, &node, bytes, TOLD_BYTES);
     }
-    /* one more, that says when all have come */
+    /* the last one shows that all have arrived */
     bytes[0] = 0;
-    stranger_send(&stranger, &node, bytes, TOLD_BYTES);
+    raw_peer_send(&raw, &node, bytes, TOLD_BYTES);
     for (uint64_t end = now_ns() + WAIT_NS;
          node_counter(&node, "malformed") == 0;) {
         ck_assert(!poll_one(&node, &event));
@@ -231,7 +231,7 @@ START_TEST(hostile_names_do_not_pile_up)
     ck_assert_uint_eq(node_counter(&node, "malformed"), 1);
     ck_assert_uint_gt(node_counter(&node, "peers"), NAMES / 8);
     ck_assert_uint_lt(node_counter(&node, "peers"), NAMES / 2);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     node_close(&node);
 }
 END_TEST
@@ -242,8 +242,8 @@ main(void)
     TCase *cases = tcase_create("hostile");
 
     tcase_add_test(cases, hostile_messages_are_dropped_and_counted);
-    tcase_add_test(cases, hostile_headers_that_end_early_are_dropped);
-    tcase_add_test(cases, hostile_names_of_endpoints_are_dropped_and_counted);
-    tcase_add_test(cases, hostile_names_do_not_pile_up);
+    tcase_add_test(cases, hostile_truncated_headers_are_dropped);
+    tcase_add_test(cases, hostile_endpoint_names_are_dropped_and_counted);
+    tcase_add_test(cases, hostile_endpoint_names_do_not_accumulate);
     return run_case("ofi hostile", cases);
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keys and rights of registrations: a descriptor opens what it describes, in
- * the way that it permits, and nothing else, whatever is made of its bytes. */
+/* Keys and access of registrations: a serialized registration gives access to
+ * what it describes, with the registered access, and to nothing else, whatever
+ * is done to its bytes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "pair.h"
-#include "stranger.h"
+#include "raw_peer.h"
 
 #define LENGTH 4096U    /* bytes of each registration */
 #define MANY 128U       /* registrations */
 #define SELF (3U << 20) /* bytes: more than are copied at once */
 #define BOTH (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
 
-/* Where the bytes of a descriptor say what. */
+/* Offsets in a serialized registration. */
 #define AT_ACCESS 1U
 #define AT_SEGMENT 24U
 #define AT_KEY (AT_SEGMENT + 16U)
-#define AT_READ 48U /* of one segment: the byte that is read back */
+#define AT_READ 48U /* of one segment: the byte for put visibility */
 
 static const struct {
     const char *protocol;
@@ -33,10 +34,10 @@ static const struct {
     {"awkward", "2", 16},
 };
 #define PROVIDERS ((int) (sizeof(providers) / sizeof(providers[0])))
-#define FORGED 4  /* of those, whose owners answer what they refuse */
-#define STRANGE 3 /* of those, over TCP */
+#define FORGED 4  /* attempts over a provider whose owner reports refusals */
+#define STRANGE 3 /* attempts over TCP */
 
-/* A registration of a node's, and the bytes that describe it. */
+/* A registration of a node, and its serialized form. */
 struct registered {
     unsigned char bytes[LENGTH];
     na_plugin_mem *mem;
@@ -91,7 +92,7 @@ leave(struct node *node, struct registered *memory)
     node->ops->mem_deregister(node->cls, memory->mem);
 }
 
-/* What a makes of some bytes. */
+/* a's remote memory for some bytes. */
 static na_plugin_mem *
 describe(struct pair *pair, const unsigned char *bytes, uint64_t size)
 {
@@ -121,10 +122,10 @@ options_of(int provider)
     return (struct node_options){.protocol = protocol, .anywhere = named};
 }
 
-/* DRAWN */
+/* RANDOM KEYS */
 
-/* What one key tells of another: nothing. Each bit has both values, and no
- * difference of two that follow each other comes twice. */
+/* Keys cannot be predicted from each other: each bit has both values, and no
+ * difference of successive keys occurs twice. */
 static void
 check_random(const uint64_t keys[MANY], uint32_t bits)
 {
@@ -159,7 +160,7 @@ START_TEST(keys_are_random_in_all_their_bits)
         keys[i] = key_of(&memory[i]);
     }
     check_random(keys, providers[_i].bits);
-    /* one that was deregistered is not used for the next one */
+    /* a deregistered key is not reused for the next registration */
     leave(&node, &memory[0]);
     enter(&node, &memory[0], NA_PLUGIN_MEM_READ, 0);
     if (providers[_i].bits == 64)
@@ -170,8 +171,8 @@ START_TEST(keys_are_random_in_all_their_bits)
 }
 END_TEST
 
-/* The plugin's own memory that peers get a byte of, and all of its buffers, have
- * keys like others: none is near a descriptor's. */
+/* The plugin's internal memory, of which peers may read a byte, and its buffers
+ * have random keys as well: none is close to that of a registration. */
 START_TEST(keys_of_internal_memory_are_random)
 {
     static struct registered memory;
@@ -194,8 +195,9 @@ START_TEST(keys_of_internal_memory_are_random)
 }
 END_TEST
 
-/* The byte that peers get behind a put is all that they can do with that memory. */
-START_TEST(internal_memory_gives_one_byte_and_takes_none)
+/* Peers can read the put-visibility byte, and do nothing else with that
+ * memory. */
+START_TEST(internal_memory_exposes_one_readable_byte)
 {
     static struct registered here, known;
     struct pair pair;
@@ -205,11 +207,11 @@ START_TEST(internal_memory_gives_one_byte_and_takes_none)
     pair_open(&pair);
     enter(&pair.a, &here, BOTH, 99);
     enter(&pair.b, &known, NA_PLUGIN_MEM_WRITE, 1);
-    /* the plugin's byte stands where the segment stood */
+    /* the plugin's byte in place of the segment */
     const uint64_t at = read64(known.description + AT_READ);
     write64(
         known.description + AT_KEY, read64(known.description + AT_READ + 8));
-    /* this provider does not tell whom it refuses a put: the last get shows it */
+    /* this provider does not report refused puts: the last get shows them */
     const struct {
         uint64_t address;
         uint64_t length;
@@ -237,9 +239,9 @@ START_TEST(internal_memory_gives_one_byte_and_takes_none)
 }
 END_TEST
 
-/* Of 256 keys: each that is free is found, and when there is none that is said,
- * and is over when one is. */
-START_TEST(keys_that_are_taken_are_drawn_again)
+/* With 256 possible keys: each free one is found; when there is none,
+ * registering fails, and works again once one is free. */
+START_TEST(keys_in_use_are_drawn_again)
 {
     static struct registered memory[256];
     na_plugin_segment segment = {memory[255].bytes, LENGTH};
@@ -273,8 +275,8 @@ START_TEST(keys_that_are_taken_are_drawn_again)
 }
 END_TEST
 
-/* A provider that would choose keys, for who leaves that to it, does not. */
-START_TEST(keys_are_left_to_a_provider_only_if_it_wants_that)
+/* A provider that offers to choose keys is not asked to. */
+START_TEST(keys_are_chosen_by_the_plugin_if_the_provider_permits)
 {
     struct node node;
 
@@ -288,8 +290,8 @@ END_TEST
 
 /* FORGED BY A CLASS */
 
-/* A put or get of a's, all of it, to what a forged descriptor describes: it
- * fails, and nothing moves. */
+/* A put or get by a with a forged serialized registration, of all bytes: it
+ * fails, and no data move. */
 static void
 try_forged(struct pair *pair, struct registered *here,
     const struct registered *known, uint64_t key, uint32_t access, bool put)
@@ -305,8 +307,8 @@ try_forged(struct pair *pair, struct registered *here,
     ck_assert(is_filled(here->bytes, LENGTH, 99));
 }
 
-/* Another's registrations, made before and behind one that is known. */
-START_TEST(keys_near_a_known_one_open_nothing)
+/* Registrations of another memory, made before and after a known one. */
+START_TEST(keys_near_a_known_one_are_refused)
 {
     static struct registered here, before, known, behind;
     struct node_options options = options_of(_i);
@@ -327,7 +329,7 @@ START_TEST(keys_near_a_known_one_open_nothing)
     }
     ck_assert(is_filled(before.bytes, LENGTH, 1));
     ck_assert(is_filled(behind.bytes, LENGTH, 3));
-    /* the true one is still good */
+    /* the original still works */
     na_plugin_mem *remote = describe(&pair, known.description, known.size);
     ck_assert_int_eq(
         pair_transfer(&pair, here.mem, remote, 0, LENGTH, false), NA_PLUGIN_OK);
@@ -341,8 +343,9 @@ START_TEST(keys_near_a_known_one_open_nothing)
 }
 END_TEST
 
-/* The owner's registration has the rights, and not the descriptor. */
-START_TEST(rights_are_not_widened_by_a_descriptor)
+/* Access is checked against the owner's registration, not against the
+ * serialized one. */
+START_TEST(access_is_not_widened_by_a_forged_descriptor)
 {
     static struct registered here, readable, writable;
     struct node_options options = options_of(_i);
@@ -375,9 +378,9 @@ START_TEST(rights_are_not_widened_by_a_descriptor)
 }
 END_TEST
 
-/* A put or get that a class does to itself, as a peer may make it do by a forged
- * descriptor, is checked in the same way. */
-START_TEST(keys_and_rights_hold_for_a_class_itself)
+/* Transfers with self, which a peer may cause with forged bytes, are checked in
+ * the same way. */
+START_TEST(keys_and_access_are_checked_for_self)
 {
     static struct registered here, known, other;
     static const struct {
@@ -419,10 +422,10 @@ START_TEST(keys_and_rights_hold_for_a_class_itself)
 }
 END_TEST
 
-/* A peer's memory, as it is described, is none of this process: were it taken for
- * local, its addresses would be read and written here. Nor is a range taken that
- * does not lie in both. */
-START_TEST(descriptions_and_ranges_are_refused_where_they_do_not_fit)
+/* A serialized registration of a peer must not be taken for local memory: its
+ * addresses would be accessed in this process. Ranges have to lie within both
+ * sides. */
+START_TEST(descriptions_and_ranges_out_of_bounds_are_refused)
 {
     static struct registered here, there;
     struct pair pair;
@@ -458,7 +461,7 @@ START_TEST(descriptions_and_ranges_are_refused_where_they_do_not_fit)
                               remote, tries[i].remote_offset, tries[i].length,
                               pair.to_b, 0, 0) == NA_PLUGIN_E_INVALID_ARG,
                 "try %u is begun", i);
-    /* to the last byte, and none */
+    /* up to the last byte, and an empty one */
     ck_assert_int_eq(pair.a.ops->put(pair.a.ctx, pair.a_op, here.mem, LENGTH,
                          remote, LENGTH, 0, pair.to_b, 0, 0),
         NA_PLUGIN_DONE);
@@ -472,8 +475,8 @@ START_TEST(descriptions_and_ranges_are_refused_where_they_do_not_fit)
 }
 END_TEST
 
-/* Each of them is wanted to its last byte, those of the plugin's own memory too. */
-START_TEST(descriptions_that_are_cut_short_are_refused)
+/* Each byte is required, those of the plugin's internal memory too. */
+START_TEST(truncated_descriptions_are_refused)
 {
     static struct registered memory;
     na_plugin_mem *description = NULL;
@@ -497,9 +500,9 @@ START_TEST(descriptions_that_are_cut_short_are_refused)
 }
 END_TEST
 
-/* To oneself it is copied a slice at a time, across the borders of segments that
- * lie apart at both ends. */
-START_TEST(transfers_to_oneself_move_every_byte)
+/* Transfers with self are copied in slices, across boundaries of separate
+ * segments at both sides. */
+START_TEST(transfers_to_self_move_every_byte)
 {
     static unsigned char here[SELF + 64], there[SELF + 64];
     const na_plugin_segment local[] = {{here, SELF}};
@@ -548,37 +551,37 @@ END_TEST
 
 /* FORGED BELOW THE PLUGIN */
 
-/* What is refused ends the connection, and what follows may fail by that: a get
- * that is permitted shows that the next one is judged by itself. */
+/* A refusal closes the connection, and may fail the next operation: a permitted
+ * get in between keeps each result independent. */
 static void
-connect_again(struct stranger *stranger, struct node *node,
-    const struct registered *readable)
+connect_again(
+    struct raw_peer *raw, struct node *node, const struct registered *readable)
 {
     static unsigned char bytes[LENGTH];
     uint64_t address = read64(readable->description + AT_SEGMENT) - 1;
     uint64_t end = now_ns() + DEADLINE_NS;
 
-    while (stranger_transfer(stranger, node, false, bytes, LENGTH, address,
-               key_of(readable)) != 0)
+    while (raw_peer_transfer(
+               raw, node, false, bytes, LENGTH, address, key_of(readable)) != 0)
         ck_assert_msg(now_ns() < end, "what is permitted fails");
     ck_assert(is_filled(bytes, LENGTH, 2));
 }
 
-/* Who speaks libfabric himself is held by nothing of ours: the provider has to
- * refuse him. */
-START_TEST(strangers_get_no_more_than_a_key_opens)
+/* A peer that uses libfabric directly is not checked by the plugin: the
+ * provider has to refuse it. */
+START_TEST(raw_peers_get_no_more_than_a_key_grants)
 {
     static struct registered before, readable, writable;
     static unsigned char bytes[LENGTH + 1];
     struct node_options options = options_of(_i);
-    struct stranger stranger;
+    struct raw_peer raw;
     struct node node;
 
     node_open(&node, &options);
     enter(&node, &before, BOTH, 1);
     enter(&node, &readable, NA_PLUGIN_MEM_READ, 2);
     enter(&node, &writable, NA_PLUGIN_MEM_WRITE, 3);
-    stranger_open(&stranger, &node);
+    raw_peer_open(&raw, &node);
     const uint64_t at = read64(readable.description + AT_SEGMENT) - 1;
     const uint64_t readable_key = key_of(&readable);
     const uint64_t writable_key = key_of(&writable);
@@ -604,9 +607,9 @@ START_TEST(strangers_get_no_more_than_a_key_opens)
         {true, 1, at - 1, writable_key},
     };
     for (uint32_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-        connect_again(&stranger, &node, &readable);
+        connect_again(&raw, &node, &readable);
         fill(bytes, sizeof(bytes), 99);
-        ck_assert_msg(stranger_transfer(&stranger, &node, tries[i].put, bytes,
+        ck_assert_msg(raw_peer_transfer(&raw, &node, tries[i].put, bytes,
                           tries[i].length, tries[i].address, tries[i].key) != 0,
             "try %u is permitted", i);
         ck_assert(is_filled(bytes, sizeof(bytes), 99));
@@ -614,12 +617,12 @@ START_TEST(strangers_get_no_more_than_a_key_opens)
         ck_assert(is_filled(readable.bytes, LENGTH, 2));
         ck_assert(is_filled(writable.bytes, LENGTH, 3));
     }
-    connect_again(&stranger, &node, &readable);
-    ck_assert_int_eq(stranger_transfer(&stranger, &node, true, bytes, LENGTH,
-                         at, writable_key),
+    connect_again(&raw, &node, &readable);
+    ck_assert_int_eq(
+        raw_peer_transfer(&raw, &node, true, bytes, LENGTH, at, writable_key),
         0);
     ck_assert(is_filled(writable.bytes, LENGTH, 99));
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     leave(&node, &before);
     leave(&node, &readable);
     leave(&node, &writable);
@@ -635,20 +638,18 @@ main(void)
     warm_up();
     tcase_add_loop_test(cases, keys_are_random_in_all_their_bits, 0, PROVIDERS);
     tcase_add_test(cases, keys_of_internal_memory_are_random);
-    tcase_add_loop_test(
-        cases, internal_memory_gives_one_byte_and_takes_none, 0, 2);
-    tcase_add_test(cases, keys_that_are_taken_are_drawn_again);
-    tcase_add_test(cases, keys_are_left_to_a_provider_only_if_it_wants_that);
-    tcase_add_loop_test(cases, keys_near_a_known_one_open_nothing, 0, FORGED);
-    tcase_add_loop_test(
-        cases, rights_are_not_widened_by_a_descriptor, 0, FORGED);
-    tcase_add_test(cases, keys_and_rights_hold_for_a_class_itself);
+    tcase_add_loop_test(cases, internal_memory_exposes_one_readable_byte, 0, 2);
+    tcase_add_test(cases, keys_in_use_are_drawn_again);
     tcase_add_test(
-        cases, descriptions_and_ranges_are_refused_where_they_do_not_fit);
+        cases, keys_are_chosen_by_the_plugin_if_the_provider_permits);
+    tcase_add_loop_test(cases, keys_near_a_known_one_are_refused, 0, FORGED);
     tcase_add_loop_test(
-        cases, descriptions_that_are_cut_short_are_refused, 0, 2);
-    tcase_add_test(cases, transfers_to_oneself_move_every_byte);
+        cases, access_is_not_widened_by_a_forged_descriptor, 0, FORGED);
+    tcase_add_test(cases, keys_and_access_are_checked_for_self);
+    tcase_add_test(cases, descriptions_and_ranges_out_of_bounds_are_refused);
+    tcase_add_loop_test(cases, truncated_descriptions_are_refused, 0, 2);
+    tcase_add_test(cases, transfers_to_self_move_every_byte);
     tcase_add_loop_test(
-        cases, strangers_get_no_more_than_a_key_opens, 0, STRANGE);
+        cases, raw_peers_get_no_more_than_a_key_grants, 0, STRANGE);
     return run_case("ofi keys", cases);
 }

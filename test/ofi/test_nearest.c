@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which of several network cards a class gets: a machine of two packages with
- * two cards each, told to hwloc by a file, and a process bound to either. */
+/* Which of several network cards a class uses: hwloc gets a machine from a
+ * file, two packages with two cards each, and the process is bound to
+ * either. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #include "harness.h"
 
-/* In package 0 the first two, in package 1 the others; out of order. */
+/* The first two in package 0, the others in package 1; out of order. */
 #define NEAR_0 "0000:01:00.0"
 #define NEAR_0_TOO "0000:01:00.1"
 #define NEAR_1 "0001:01:00.0"
@@ -54,7 +55,7 @@ write_sets(FILE *file, const int *which, int count)
         text, text);
 }
 
-/* The file, which ends with the test. */
+/* The file, which is removed at the end. */
 static void
 write_machine(char path[64])
 {
@@ -98,7 +99,7 @@ write_machine(char path[64])
     setenv("HWLOC_THISSYSTEM", "1", 1);
 }
 
-/* Two that this process may run on. */
+/* Two processors that this process may run on. */
 static bool
 find_cpus(void)
 {
@@ -123,7 +124,8 @@ bind_to(int package)
     ck_assert_int_eq(sched_setaffinity(0, sizeof(set), &set), 0);
 }
 
-static bool comes_with_libfabric; /* hwloc, with which newer ones are linked */
+/* hwloc; newer libfabric versions are linked with it */
+static bool comes_with_libfabric;
 
 static bool
 is_mapped(const char *name)
@@ -139,7 +141,7 @@ is_mapped(const char *name)
     return found;
 }
 
-/* Opens, among these: it must be this one, for this reason. */
+/* Opens among these cards; expects this one, for this reason. */
 static void
 expect(const char *nics, const char *device, const char *wanted,
     const char *reason)
@@ -162,7 +164,7 @@ expect(const char *nics, const char *device, const char *wanted,
     node_close(&node);
 }
 
-START_TEST(nearest_of_two_is_taken_wherever_it_stands)
+START_TEST(nearest_of_two_is_used_in_any_order)
 {
     static const char *const orders[] = {
         NEAR_0 "," NEAR_1, NEAR_1 "," NEAR_0, NEAR_1 ",none," NEAR_0};
@@ -174,8 +176,8 @@ START_TEST(nearest_of_two_is_taken_wherever_it_stands)
 }
 END_TEST
 
-/* Cores 0 and 1: the first of its two, and the second. */
-START_TEST(nearest_of_equally_near_ones_goes_by_the_core)
+/* Cores 0 and 1: the first card of package 0, then the second. */
+START_TEST(nearest_of_equal_distance_depends_on_the_core)
 {
     bind_to(_i);
     expect(ALL, NULL, _i == 0 ? NEAR_0 : NEAR_1_TOO,
@@ -183,7 +185,7 @@ START_TEST(nearest_of_equally_near_ones_goes_by_the_core)
 }
 END_TEST
 
-START_TEST(nearest_of_an_unbound_process_goes_by_its_number)
+START_TEST(nearest_of_an_unbound_process_depends_on_its_pid)
 {
     static const char *const sorted[] = {
         NEAR_0, NEAR_0_TOO, NEAR_1, NEAR_1_TOO};
@@ -206,7 +208,7 @@ START_TEST(nearest_of_an_unbound_process_goes_by_its_number)
 }
 END_TEST
 
-START_TEST(nearest_that_hwloc_does_not_know_is_not_preferred)
+START_TEST(nearest_unknown_to_hwloc_is_not_preferred)
 {
     bind_to(1);
     expect(NOWHERE "," NEAR_0, NULL, NEAR_0,
@@ -214,8 +216,9 @@ START_TEST(nearest_that_hwloc_does_not_know_is_not_preferred)
 }
 END_TEST
 
-/* What is nearer but of another fabric, or was not named, or has no place. */
-START_TEST(nearest_is_asked_for_only_among_equals)
+/* A nearer card is ignored if it is of another fabric, was not requested, or
+ * has no location. */
+START_TEST(nearest_is_chosen_among_equals_only)
 {
     static const struct {
         const char *nics;
@@ -239,7 +242,7 @@ START_TEST(nearest_is_asked_for_only_among_equals)
 }
 END_TEST
 
-START_TEST(nearest_without_a_topology_is_the_first)
+START_TEST(nearest_without_topology_is_the_first)
 {
     bind_to(1);
     setenv("HWLOC_XMLFILE", "/proc/self/no-such-file", 1);
@@ -273,15 +276,13 @@ main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "without") == 0)
         tcase_add_test(cases, nearest_without_hwloc_is_the_first);
     else {
+        tcase_add_loop_test(cases, nearest_of_two_is_used_in_any_order, 0, 6);
         tcase_add_loop_test(
-            cases, nearest_of_two_is_taken_wherever_it_stands, 0, 6);
-        tcase_add_loop_test(
-            cases, nearest_of_equally_near_ones_goes_by_the_core, 0, 2);
-        tcase_add_test(cases, nearest_of_an_unbound_process_goes_by_its_number);
-        tcase_add_test(
-            cases, nearest_that_hwloc_does_not_know_is_not_preferred);
-        tcase_add_test(cases, nearest_is_asked_for_only_among_equals);
-        tcase_add_test(cases, nearest_without_a_topology_is_the_first);
+            cases, nearest_of_equal_distance_depends_on_the_core, 0, 2);
+        tcase_add_test(cases, nearest_of_an_unbound_process_depends_on_its_pid);
+        tcase_add_test(cases, nearest_unknown_to_hwloc_is_not_preferred);
+        tcase_add_test(cases, nearest_is_chosen_among_equals_only);
+        tcase_add_test(cases, nearest_without_topology_is_the_first);
     }
     int ret = run_case("ofi nearest", cases);
     unlink(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class can't be opened with: a code and one line that says why; and what
- * it can. */
+/* Invalid options of open: a code and one line with the reason; and valid
+ * ones. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -14,7 +14,7 @@
 #define TEN(text) text text text text text text text text text text
 #define LONG TEN(TEN("absurdly-long."))
 
-/* One thing wrong each, the code, and a word of the line. */
+/* One invalid option each, the code, and a word of the line. */
 static const struct {
     const char *what;
     struct node_options options;
@@ -118,7 +118,7 @@ static const struct {
         "0x40000"},
 };
 
-START_TEST(open_with_something_wrong_says_what)
+START_TEST(open_invalid_option_is_named)
 {
     struct node node;
     int32_t ret = node_try(&node, &wrong[_i].options);
@@ -133,8 +133,8 @@ START_TEST(open_with_something_wrong_says_what)
 }
 END_TEST
 
-/* What a device is needed for, and which provider that is. What is available
- * instead is said, too. */
+/* Providers that need a device which is missing. The line lists what is
+ * available. */
 static const struct {
     const char *protocol;
     const char *provider;
@@ -142,7 +142,7 @@ static const struct {
     {"cxi", "cxi"}, {"opx", "opx"}, {"gni", "gni"}, {"psm2", "psm2"},
     {"psm3", "psm3"}, {"efa", "efa"}};
 
-START_TEST(open_without_a_device_says_what_there_is)
+START_TEST(open_without_a_device_lists_alternatives)
 {
     const struct node_options forms[] = {{.anywhere = true},
         {.host = "127.0.0.1"}, {.host = "hsn0"},
@@ -180,7 +180,7 @@ END_TEST
 static const char *const over_ports[] = {
     "tcp", "tcp;ofi_rxm", "sockets", "udp"};
 
-/* Which address, and what is with it. */
+/* An address, and what uses it. */
 static void
 says_in_use(const struct node *node, int port)
 {
@@ -215,7 +215,7 @@ START_TEST(open_at_a_port_in_use_is_addrinuse)
 }
 END_TEST
 
-/* Taken by a class of one's own. */
+/* In use by a class of this process. */
 START_TEST(open_at_the_port_of_a_class_is_addrinuse)
 {
     struct node first, second;
@@ -238,7 +238,7 @@ START_TEST(open_at_the_port_of_a_class_is_addrinuse)
 }
 END_TEST
 
-/* Host parts, and how the address begins. */
+/* Host parts, and the beginning of the resulting address. */
 static const struct {
     struct node_options options;
     const char *begins;
@@ -258,7 +258,7 @@ static const struct {
     {{.protocol = "shm", .anywhere = true}, "shm://"},
 };
 
-/* A machine may be without a file of hosts. */
+/* A machine may have no /etc/hosts. */
 static bool
 resolves(const char *host)
 {
@@ -270,7 +270,7 @@ resolves(const char *host)
     return true;
 }
 
-START_TEST(open_takes_each_form_of_host)
+START_TEST(open_accepts_each_form_of_host)
 {
     struct node node;
     char text[TEXT];
@@ -293,7 +293,7 @@ START_TEST(open_takes_each_form_of_host)
 }
 END_TEST
 
-START_TEST(open_takes_ipv6_where_there_is_some)
+START_TEST(open_accepts_ipv6_if_available)
 {
     struct node node;
     char text[TEXT];
@@ -318,8 +318,8 @@ START_TEST(open_takes_ipv6_where_there_is_some)
 }
 END_TEST
 
-/* Files as a process that was killed leaves them, which had this one's number. */
-START_TEST(open_over_what_a_dead_process_left_in_shared_memory)
+/* Files left by a killed process that had the same pid. */
+START_TEST(open_over_shared_memory_of_a_dead_process)
 {
     enum { LEFT = 8 };
     static const char zeros[16384];
@@ -341,10 +341,11 @@ START_TEST(open_over_what_a_dead_process_left_in_shared_memory)
     if (ret == NA_PLUGIN_OK)
         node.plugin->close(node.cls);
     else
-        ck_assert_msg(says_refused(&node, ret), "%d: %s", ret, node.last_error);
+        ck_assert_msg(
+            is_shm_refusal(&node, ret), "%d: %s", ret, node.last_error);
 }
 END_TEST
-/* Wishes that are too large are no error: what there is instead is told. */
+/* Hints beyond the limits are no error: the actual limits are reported. */
 static const struct {
     struct node_options options;
     const char *word;
@@ -359,7 +360,7 @@ static const struct {
     {{.auth_key = LONG}, "the authorization key is not used"},
 };
 
-START_TEST(open_with_oversized_hints_says_what_there_is)
+START_TEST(open_with_oversized_hints_reports_actual_limits)
 {
     struct node_options options = oversized[_i].options;
     struct node node;
@@ -376,7 +377,7 @@ START_TEST(open_with_oversized_hints_says_what_there_is)
 }
 END_TEST
 
-START_TEST(open_with_small_hints_gets_what_it_asks_for)
+START_TEST(open_with_small_hints_gets_them)
 {
     struct node node;
 
@@ -388,8 +389,8 @@ START_TEST(open_with_small_hints_gets_what_it_asks_for)
 }
 END_TEST
 
-/* Addresses of other kinds are refused with words, not with a hang. */
-START_TEST(lookup_of_another_provider_s_address_says_so)
+/* Addresses of other kinds are rejected with a reason, and do not hang. */
+START_TEST(lookup_of_another_providers_address_is_named)
 {
     static const char *const strange[] = {"tcp;ofi_rxm://127.0.0.1:9",
         "sockets://127.0.0.1:9", "shm://fi_shm://1:0:0", "verbs://10.0.0.1:9"};
@@ -409,7 +410,7 @@ START_TEST(lookup_of_another_provider_s_address_says_so)
 }
 END_TEST
 
-START_TEST(lookup_of_absurd_strings_says_so)
+START_TEST(lookup_of_malformed_strings_fails)
 {
     static const char *const absurd[] = {"", "tcp", "tcp:", "tcp://",
         "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:0",
@@ -437,20 +438,20 @@ main(void)
     TCase *cases = tcase_create("open");
 
     warm_up();
-    tcase_add_loop_test(cases, open_with_something_wrong_says_what, 0,
+    tcase_add_loop_test(cases, open_invalid_option_is_named, 0,
         sizeof(wrong) / sizeof(wrong[0]));
-    tcase_add_loop_test(cases, open_without_a_device_says_what_there_is, 0,
+    tcase_add_loop_test(cases, open_without_a_device_lists_alternatives, 0,
         sizeof(devices) / sizeof(devices[0]));
     tcase_add_loop_test(cases, open_at_a_port_in_use_is_addrinuse, 0, 4);
     tcase_add_loop_test(cases, open_at_the_port_of_a_class_is_addrinuse, 0, 4);
-    tcase_add_loop_test(cases, open_takes_each_form_of_host, 0,
+    tcase_add_loop_test(cases, open_accepts_each_form_of_host, 0,
         sizeof(right) / sizeof(right[0]));
-    tcase_add_test(cases, open_takes_ipv6_where_there_is_some);
-    tcase_add_test(cases, open_over_what_a_dead_process_left_in_shared_memory);
-    tcase_add_loop_test(cases, open_with_oversized_hints_says_what_there_is, 0,
-        sizeof(oversized) / sizeof(oversized[0]));
-    tcase_add_test(cases, open_with_small_hints_gets_what_it_asks_for);
-    tcase_add_test(cases, lookup_of_another_provider_s_address_says_so);
-    tcase_add_test(cases, lookup_of_absurd_strings_says_so);
+    tcase_add_test(cases, open_accepts_ipv6_if_available);
+    tcase_add_test(cases, open_over_shared_memory_of_a_dead_process);
+    tcase_add_loop_test(cases, open_with_oversized_hints_reports_actual_limits,
+        0, sizeof(oversized) / sizeof(oversized[0]));
+    tcase_add_test(cases, open_with_small_hints_gets_them);
+    tcase_add_test(cases, lookup_of_another_providers_address_is_named);
+    tcase_add_test(cases, lookup_of_malformed_strings_fails);
     return run_case("ofi open", cases);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One server: three hundred clients at once; and killed and started again at
- * the same port, while clients go on calling. */
+/* One server: three hundred clients at once; killed and restarted at the same
+ * port while clients keep calling. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ client_poll(struct client *client)
     return client->sent && client->answered;
 }
 
-/* Answers what comes: an expected message to where it came from. */
+/* Answers each request with an expected message to its source. */
 struct server {
     struct node node;
     void *receive;
@@ -188,7 +188,8 @@ START_TEST(peers_three_hundred_clients_are_answered)
 }
 END_TEST
 
-/* A server at this port in a process of its own; says when it is there. */
+/* Starts a server at this port in a process of its own; waits until it
+ * listens. */
 static pid_t
 fork_server(int32_t port)
 {
@@ -213,7 +214,7 @@ fork_server(int32_t port)
     return pid;
 }
 
-/* A port that nobody has at the moment. */
+/* A port that is free now. */
 static int32_t
 free_port(void)
 {
@@ -228,7 +229,7 @@ free_port(void)
     return port;
 }
 
-/* Whether an error is one of a server that is lost. */
+/* Whether an error means that the server is gone. */
 static bool
 is_loss(int32_t status)
 {
@@ -236,8 +237,8 @@ is_loss(int32_t status)
            status == NA_PLUGIN_E_IO_ERROR || status == NA_PLUGIN_E_CANCELED;
 }
 
-/* Clients that call all the time, each until its call ends, and then again.
- * They stop when each has been answered so often. */
+/* Clients that call continuously. They stop when each has been answered this
+ * many times. */
 static void
 load(struct client *clients, uint64_t *tag, uint32_t answers)
 {
@@ -291,9 +292,9 @@ descriptors(void)
     return count;
 }
 
-/* Under load, which goes on when it is there again. What the clients keep does
- * not grow with the number of deaths. */
-START_TEST(peers_server_that_is_killed_and_started_again_is_reached)
+/* Under load that continues after the restart. What clients keep does not grow
+ * with the number of restarts. */
+START_TEST(peers_restarted_server_is_reached_again)
 {
     static struct client clients[CALLERS];
     int32_t port = free_port();
@@ -319,14 +320,14 @@ START_TEST(peers_server_that_is_killed_and_started_again_is_reached)
             client_call(&clients[i], tag++);
         kill(pid, SIGKILL);
         ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-        /* half of them meet the loss, the others whoever is next */
+        /* half of them notice the loss, the others reach the next server */
         for (uint64_t end = now_ns() + ANSWER_NS; !client_poll(&clients[0]);)
             ck_assert_msg(now_ns() < end, "a call outlives its server");
         pid = fork_server(port);
         for (uint32_t i = 0; i < CALLERS && round % 2 == 0; i++)
             clients[i].node.ops->addr_forget(
                 clients[i].node.cls, clients[i].server);
-        load(clients, &tag, 2); /* one of them may be from before */
+        load(clients, &tag, 2); /* one of them may be older */
     }
     load(clients, &tag, 100);
     ck_assert_uint_le(descriptors(), fds + 2);
@@ -350,8 +351,8 @@ client_pump(struct client *client, uint64_t ns)
         ck_assert(!poll_one(&client->node, &event));
 }
 
-/* Something is wanted of it, and ends; then nothing is. */
-START_TEST(peers_that_are_dead_and_not_wanted_are_left_alone)
+/* An operation with it ends; then none is pending. */
+START_TEST(peers_dead_and_unused_are_not_probed)
 {
     static struct client client;
     int32_t port = free_port();
@@ -387,8 +388,7 @@ main(void)
 
     tcase_set_timeout(cases, 240);
     tcase_add_test(cases, peers_three_hundred_clients_are_answered);
-    tcase_add_test(
-        cases, peers_server_that_is_killed_and_started_again_is_reached);
-    tcase_add_test(cases, peers_that_are_dead_and_not_wanted_are_left_alone);
+    tcase_add_test(cases, peers_restarted_server_is_reached_again);
+    tcase_add_test(cases, peers_dead_and_unused_are_not_probed);
     return run_case("ofi peers", cases);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that arrive before their receive: how many are kept, when they are
- * given up, and that the room for them is there again. */
+ * dropped, and that their room is freed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "pair.h"
-#include "stranger.h"
+#include "raw_peer.h"
 
-#define KEPT 256U          /* expected messages without a receive */
-#define KEPT_BYTES 262144U /* the same in bytes */
-#define LENGTH 4000U       /* of those that fill these */
+#define KEPT 256U          /* kept expected messages */
+#define KEPT_BYTES 262144U /* their total bytes */
+#define LENGTH 4000U       /* size of those that fill it */
 #define FLOOD 400U         /* unexpected messages */
 #define FLOOD_LENGTH 200U
-#define FLOOD_ROOM "200000" /* enough for one flood, and too little for two */
+#define FLOOD_ROOM "200000" /* enough room for one flood, too little for two */
 
-/* Sends an expected message from b to a, to its end. */
+/* Sends an expected message from b to a, and waits for its completion. */
 static void
 send_expected(struct pair *pair, uint32_t length, uint64_t tag)
 {
@@ -35,7 +35,7 @@ send_expected(struct pair *pair, uint32_t length, uint64_t tag)
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
 }
 
-/* Waits until a has received so many messages. */
+/* Waits until a has received this many messages. */
 static void
 await_received(struct pair *pair, uint64_t count)
 {
@@ -50,8 +50,8 @@ await_received(struct pair *pair, uint64_t count)
     ck_assert_uint_eq(node_counter(&pair->a, "messages_received"), count);
 }
 
-/* Whether a message with this tag is there for a receive of a's; one that is not
- * is canceled. */
+/* Whether a receive of a with this tag gets a kept message; cancels it
+ * otherwise. */
 static bool
 has_early(struct node *node, void *op, na_plugin_addr *from, uint64_t tag,
     uint32_t length)
@@ -75,7 +75,7 @@ has_early(struct node *node, void *op, na_plugin_addr *from, uint64_t tag,
     return true;
 }
 
-/* Twice, so that what was taken is seen to have made room for as many. */
+/* Twice, to show that the room of received messages is freed. */
 START_TEST(early_messages_are_kept_up_to_a_number)
 {
     struct pair pair;
@@ -90,7 +90,7 @@ START_TEST(early_messages_are_kept_up_to_a_number)
         send_expected(&pair, 16, first + KEPT);
         await_received(&pair, (round + 1) * (KEPT + 1));
         ck_assert_uint_eq(node_counter(&pair.a, "expected_dropped"), round + 1);
-        /* the oldest had to go */
+        /* the oldest was dropped */
         for (uint32_t i = 0; i <= KEPT; i++)
             ck_assert_int_eq(
                 has_early(&pair.a, pair.a_op, pair.to_b, first + i, 16),
@@ -129,9 +129,9 @@ START_TEST(early_messages_are_kept_up_to_their_bytes)
 }
 END_TEST
 
-/* Whoever is forgotten begins anew: what it had sent is not taken for what it
- * sends then. Another's messages stay. */
-START_TEST(early_messages_of_a_peer_that_is_forgotten_are_gone)
+/* After forget, earlier messages of that peer are not matched with later ones.
+ * Messages of others stay. */
+START_TEST(early_messages_of_a_forgotten_peer_are_dropped)
 {
     struct node_options options = {.protocol = _i == 0 ? "awkward" : "tcp",
         .anywhere = _i == 0,
@@ -153,7 +153,7 @@ START_TEST(early_messages_of_a_peer_that_is_forgotten_are_gone)
     pair.a.ops->addr_forget(pair.a.cls, pair.to_b);
     ck_assert(!has_early(&pair.a, pair.a_op, pair.to_b, 1, 16));
     ck_assert(has_early(&pair.a, pair.a_op, other.to_b, 1, 16));
-    /* and it can be spoken with */
+    /* and it can be reached */
     send_expected(&pair, 20, 1);
     await_received(&pair, 3);
     ck_assert(has_early(&pair.a, pair.a_op, pair.to_b, 1, 20));
@@ -165,10 +165,9 @@ START_TEST(early_messages_of_a_peer_that_is_forgotten_are_gone)
 }
 END_TEST
 
-/* A message as a class of this number would send it, from a port that nobody
- * has. */
+/* A message as a class with this number would send it, from an unused port. */
 static void
-tell(struct stranger *stranger, struct node *node, uint64_t number, uint8_t tag)
+send_raw(struct raw_peer *raw, struct node *node, uint64_t number, uint8_t tag)
 {
     static const unsigned char name[] = {127, 0, 0, 1, 0, 9};
     unsigned char bytes[32 + 16] = {0};
@@ -180,7 +179,7 @@ tell(struct stranger *stranger, struct node *node, uint64_t number, uint8_t tag)
     bytes[24] = sizeof(name);
     memcpy(bytes + 25, name, sizeof(name));
     fill(bytes + 32, 16, tag);
-    stranger_send(stranger, node, bytes, sizeof(bytes));
+    raw_peer_send(raw, node, bytes, sizeof(bytes));
 }
 
 static void
@@ -196,45 +195,45 @@ await_counter(struct node *node, const char *name, uint64_t value)
     ck_assert_uint_eq(node_counter(node, name), value);
 }
 
-/* Another class takes over an address: what the one before had sent is gone, and
- * what still arrives of it is heard by nobody, on whichever connection. */
-START_TEST(early_messages_of_a_class_that_was_replaced_are_gone)
+/* Another class takes over an address: kept messages of the previous one are
+ * dropped, and those still arriving are ignored, on any connection. */
+START_TEST(early_messages_of_a_replaced_class_are_dropped)
 {
-    struct stranger first, second;
+    struct raw_peer first, second;
     struct node node;
 
     node_open(&node, NULL);
     na_plugin_addr *from = lookup(&node, "tcp://127.0.0.1:9");
     void *op = op_new(&node);
-    stranger_open(&first, &node);
-    stranger_open(&second, &node);
-    tell(&first, &node, 7, 1);
-    tell(&first, &node, 7, 2);
+    raw_peer_open(&first, &node);
+    raw_peer_open(&second, &node);
+    send_raw(&first, &node, 7, 1);
+    send_raw(&first, &node, 7, 2);
     await_counter(&node, "messages_received", 2);
     ck_assert(has_early(&node, op, from, 1, 16));
-    tell(&second, &node, 8, 3);
+    send_raw(&second, &node, 8, 3);
     await_counter(&node, "messages_received", 3);
     ck_assert_uint_eq(node_counter(&node, "peers_replaced"), 1);
     ck_assert(!has_early(&node, op, from, 2, 16));
-    tell(&first, &node, 7, 4);
+    send_raw(&first, &node, 7, 4);
     await_counter(&node, "strayed", 1);
     ck_assert(!has_early(&node, op, from, 4, 16));
-    tell(&second, &node, 8, 5);
+    send_raw(&second, &node, 8, 5);
     await_counter(&node, "messages_received", 4);
     ck_assert(has_early(&node, op, from, 3, 16));
     ck_assert(has_early(&node, op, from, 5, 16));
     ck_assert_uint_eq(node_counter(&node, "peers_replaced"), 1);
-    stranger_close(&first);
-    stranger_close(&second);
+    raw_peer_close(&first);
+    raw_peer_close(&second);
     node.ops->addr_free(node.cls, from);
     free(op);
     node_close(&node);
 }
 END_TEST
 
-/* A message of either kind from a class of number 7, to one of this number. */
+/* A message of either kind from class number 7 to a class with this number. */
 static void
-tell_class(struct stranger *stranger, struct node *node, uint8_t kind,
+send_as_class(struct raw_peer *raw, struct node *node, uint8_t kind,
     uint64_t target, size_t length)
 {
     static const unsigned char name[] = {127, 0, 0, 1, 0, 9};
@@ -247,57 +246,56 @@ tell_class(struct stranger *stranger, struct node *node, uint8_t kind,
         bytes[16 + i] = (unsigned char) (target >> 8 * i);
     bytes[24] = sizeof(name);
     memcpy(bytes + 25, name, sizeof(name));
-    stranger_send(stranger, node, bytes, 32 + length);
+    raw_peer_send(raw, node, bytes, 32 + length);
 }
 
-/* What is for the class that had this address before is not for this one. */
+/* Messages for the previous class at this address are dropped. */
 START_TEST(messages_for_another_class_are_dropped)
 {
-    struct stranger stranger;
+    struct raw_peer raw;
     struct node node;
 
     node_open(&node, NULL);
-    stranger_open(&stranger, &node);
+    raw_peer_open(&raw, &node);
     for (uint8_t kind = 1; kind <= 2; kind++) {
-        tell_class(&stranger, &node, kind, 12345, 16);
+        send_as_class(&raw, &node, kind, 12345, 16);
         await_counter(&node, "strayed", kind);
     }
     ck_assert_uint_eq(node_counter(&node, "unexpected_queued"), 0);
-    tell_class(&stranger, &node, 1, 0, 16);
+    send_as_class(&raw, &node, 1, 0, 16);
     await_counter(&node, "unexpected_queued", 1);
     ck_assert_uint_eq(node_counter(&node, "strayed"), 2);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     node_close(&node);
 }
 END_TEST
 
-/* Each kind has its own bound, though one buffer takes both. */
+/* Each kind has its own limit, though one buffer receives both. */
 START_TEST(messages_that_are_too_long_are_dropped)
 {
     const struct node_options options = {
         .max_unexpected = 100, .max_expected = 200};
-    struct stranger stranger;
+    struct raw_peer raw;
     struct node node;
 
     node_open(&node, &options);
-    stranger_open(&stranger, &node);
-    tell_class(&stranger, &node, 1, 0, 100);
+    raw_peer_open(&raw, &node);
+    send_as_class(&raw, &node, 1, 0, 100);
     await_counter(&node, "unexpected_queued", 1);
-    tell_class(&stranger, &node, 1, 0, 101);
+    send_as_class(&raw, &node, 1, 0, 101);
     await_counter(&node, "malformed", 1);
-    tell_class(&stranger, &node, 2, 0, 200);
+    send_as_class(&raw, &node, 2, 0, 200);
     await_counter(&node, "messages_received", 3);
     ck_assert_uint_eq(node_counter(&node, "malformed"), 1);
-    tell_class(&stranger, &node, 2, 0, 201);
+    send_as_class(&raw, &node, 2, 0, 201);
     await_counter(&node, "malformed", 2);
     ck_assert_uint_eq(node_counter(&node, "unexpected_queued"), 1);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
     node_close(&node);
 }
 END_TEST
 
-/* A byte too many: nothing is written behind the receive, before the message or
- * after it. */
+/* One byte too long: nothing is written beyond the receive's buffer. */
 START_TEST(messages_longer_than_their_receive_end_it_with_an_error)
 {
     static const unsigned char bytes[17];
@@ -331,10 +329,10 @@ START_TEST(messages_longer_than_their_receive_end_it_with_an_error)
 }
 END_TEST
 
-/* SEVERAL INTO ONE BUFFER */
+/* MULTI-RECEIVE */
 
-/* Each message of a receive for several refers to its sender once: when all these
- * references have been given back, the address is as good as before. */
+/* Each message of a multi-receive holds one reference to its sender: after all
+ * were freed, the address is still usable. */
 START_TEST(multi_receives_refer_to_each_sender)
 {
     static unsigned char buffer[3 * 4096], bytes[64];
@@ -373,12 +371,12 @@ START_TEST(multi_receives_refer_to_each_sender)
 }
 END_TEST
 
-/* THEIR ENDS */
+/* COMPLETION OF RECEIVES */
 
-#define POSTED 200U /* more than a context has room for at first */
+#define POSTED 200U /* exceeds a context's initial room */
 
-/* All end before one is polled: there is room for each, since it was posted. */
-START_TEST(receives_that_are_canceled_together_end_once_each)
+/* All complete before a poll: room for each was reserved when it was posted. */
+START_TEST(receives_canceled_together_end_once_each)
 {
     static unsigned char buffer[64];
     void *ops[POSTED];
@@ -412,9 +410,9 @@ START_TEST(receives_that_are_canceled_together_end_once_each)
 }
 END_TEST
 
-/* From a peer that is there and polls no more: it is pinged for a while, then it
- * is looked whether anybody listens at its port. The receive stays. */
-START_TEST(receives_from_a_silent_peer_lead_to_a_probe)
+/* From a peer that is alive but does not poll: it is pinged for a while, then
+ * its port is probed. The receive stays pending. */
+START_TEST(receives_from_a_silent_peer_cause_a_probe)
 {
     const struct node_options options = {
         .setting_key = "ofi.probe_interval", .setting_value = "10ms"};
@@ -453,7 +451,7 @@ START_TEST(receives_from_a_silent_peer_lead_to_a_probe)
 }
 END_TEST
 
-/* FLOODS OF UNEXPECTED ONES */
+/* FLOODS OF UNEXPECTED MESSAGES */
 
 /* All of them are taken from libfabric, though b has no receive. */
 static void
@@ -500,8 +498,9 @@ drain(struct pair *pair)
     }
 }
 
-/* The room of what was received, or given up with its context, is there again. */
-START_TEST(floods_have_the_same_room_each_time)
+/* The room of messages that were received, or dropped with their context, is
+ * free again. */
+START_TEST(floods_free_their_room)
 {
     struct pair pair;
 
@@ -530,15 +529,15 @@ main(void)
     tcase_add_test(cases, early_messages_are_kept_up_to_a_number);
     tcase_add_test(cases, early_messages_are_kept_up_to_their_bytes);
     tcase_add_loop_test(
-        cases, early_messages_of_a_peer_that_is_forgotten_are_gone, 0, 3);
-    tcase_add_test(cases, early_messages_of_a_class_that_was_replaced_are_gone);
+        cases, early_messages_of_a_forgotten_peer_are_dropped, 0, 3);
+    tcase_add_test(cases, early_messages_of_a_replaced_class_are_dropped);
     tcase_add_test(cases, messages_for_another_class_are_dropped);
     tcase_add_test(cases, messages_that_are_too_long_are_dropped);
     tcase_add_loop_test(
         cases, messages_longer_than_their_receive_end_it_with_an_error, 0, 4);
-    tcase_add_test(cases, receives_that_are_canceled_together_end_once_each);
-    tcase_add_test(cases, receives_from_a_silent_peer_lead_to_a_probe);
+    tcase_add_test(cases, receives_canceled_together_end_once_each);
+    tcase_add_test(cases, receives_from_a_silent_peer_cause_a_probe);
     tcase_add_test(cases, multi_receives_refer_to_each_sender);
-    tcase_add_test(cases, floods_have_the_same_room_each_time);
+    tcase_add_test(cases, floods_free_their_room);
     return run_case("ofi receives", cases);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages on their way out: in the order of their submission whatever way each
- * takes, a bounded number without a completion, and their end when they are
- * canceled or their peer is lost. */
+/* Sends: in submission order whichever path each takes, a bounded number
+ * without completion, and their end when they are canceled or the peer is
+ * lost. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #define MESSAGES 60U
 #define SHORT 8U
 #define LONG 1000U
-#define ROW 64U    /* injected messages without one that is waited for */
-#define MOST 4000U /* messages until a socket is full */
+#define ROW 64U    /* injected messages before one with completion */
+#define MOST 4000U /* messages that fill a socket */
 
-/* Of the pair's a, some that may be pending. */
+/* Sends of a, some of which may be pending. */
 struct sends {
     void *ops[MOST];
     bool pending[MOST];
@@ -22,8 +22,8 @@ struct sends {
     uint32_t left; /* pending */
 };
 
-/* Sends the next one from a to b, with its number as the tag: what that
- * returned. */
+/* Sends the next message from a to b, with its number as the tag. Returns the
+ * submission's result. */
 static int32_t
 send_next(struct pair *pair, struct sends *sends, uint32_t length)
 {
@@ -40,7 +40,7 @@ send_next(struct pair *pair, struct sends *sends, uint32_t length)
     return ret;
 }
 
-/* Polls a once; an event of these ends with this status. */
+/* Polls a once; each of these sends must end with this status. */
 static void
 poll_sends(struct pair *pair, struct sends *sends, int32_t status)
 {
@@ -67,7 +67,7 @@ sends_free(struct sends *sends)
         free(sends->ops[i]);
 }
 
-/* Takes one at b, which has to be this one. */
+/* Receives one at b, which must be this one. */
 static void
 take(struct pair *pair, struct sends *sends, uint32_t number, uint32_t length)
 {
@@ -89,7 +89,8 @@ take(struct pair *pair, struct sends *sends, uint32_t number, uint32_t length)
     pair->b.ops->addr_free(pair->b.cls, event.source);
 }
 
-/* Long ones are refused, and queued; short ones behind them would be accepted. */
+/* Long ones are refused and queued; the short ones after them must not
+ * overtake. */
 START_TEST(sends_of_all_lengths_arrive_in_order)
 {
     static const char *const refusals[] = {"1", "2", "3"};
@@ -110,9 +111,10 @@ START_TEST(sends_of_all_lengths_arrive_in_order)
 }
 END_TEST
 
-/* To oneself: one is queued however long it is. One that waits for room is not overtaken by one that would fit, be
- * the context the only one or one of two with an endpoint each. */
-START_TEST(sends_to_oneself_are_received_in_order)
+/* To self: sends of any length are queued. One that waits for room is not
+ * overtaken by a smaller one, with one context as with two that have
+ * endpoints. */
+START_TEST(sends_to_self_are_received_in_order)
 {
     static unsigned char bytes[4096], buffer[4096];
     static const uint32_t lengths[] = {LONG, SHORT, LONG, SHORT, SHORT};
@@ -136,7 +138,7 @@ START_TEST(sends_to_oneself_are_received_in_order)
                              lengths[i], NULL, self, 0, i, 0),
             i == 0 ? NA_PLUGIN_DONE : NA_PLUGIN_PENDING);
     }
-    /* an answer, which they may wait for, does not wait for them */
+    /* an expected answer does not wait for them */
     ck_assert_int_eq(node.ops->recv_expected(
                          node.ctx, receive, buffer, SHORT, NULL, self, 0, 7, 0),
         NA_PLUGIN_PENDING);
@@ -169,8 +171,8 @@ START_TEST(sends_to_oneself_are_received_in_order)
 }
 END_TEST
 
-/* What libfabric says nothing of is bounded: after so many a completion is waited
- * for, and as long as it has not come, for each. */
+/* Messages without completion are bounded: after so many, each send waits for a
+ * completion until it arrives. */
 START_TEST(sends_without_completion_are_bounded)
 {
     static struct sends sends;
@@ -200,8 +202,8 @@ START_TEST(sends_without_completion_are_bounded)
 }
 END_TEST
 
-/* What finds no room is not queued where that is not wanted. */
-START_TEST(sends_without_room_say_again_to_who_asks_for_that)
+/* With NO_RETRY, sends without room are not queued. */
+START_TEST(sends_without_room_return_again_with_no_retry)
 {
     static unsigned char bytes[SHORT];
     struct pair pair;
@@ -227,9 +229,9 @@ START_TEST(sends_without_room_say_again_to_who_asks_for_that)
 }
 END_TEST
 
-/* libfabric has not ended them, and never may: they end with their peer, once, and
- * what libfabric says of them later is heard by nobody. */
-START_TEST(sends_on_their_way_to_a_lost_peer_end)
+/* libfabric has not completed them, and may never do so: they end once, with
+ * their peer, and later completions are ignored. */
+START_TEST(sends_to_a_lost_peer_end)
 {
     static struct sends sends;
     na_plugin_event event;
@@ -249,7 +251,7 @@ START_TEST(sends_on_their_way_to_a_lost_peer_end)
     ck_assert_uint_eq(node_counter(&pair.a, "peers_lost"), 1);
     for (uint32_t i = 0; i < 1000; i++)
         ck_assert(!poll_one(&pair.a, &event));
-    /* it is no worse a peer than before */
+    /* the peer is usable as before */
     ck_assert_int_eq(send_next(&pair, &sends, LONG), NA_PLUGIN_PENDING);
     for (uint64_t end = now_ns() + DEADLINE_NS; sends.left != 0;) {
         poll_sends(&pair, &sends, NA_PLUGIN_OK);
@@ -260,9 +262,9 @@ START_TEST(sends_on_their_way_to_a_lost_peer_end)
 }
 END_TEST
 
-/* Nothing is left for a peer that was stuck: it is not lost later for the time
- * that has gone by, and with it what is waited for from it. */
-START_TEST(sends_that_are_canceled_leave_no_peer_stuck)
+/* After the cancel, nothing is queued for the stuck peer: it is not declared
+ * lost later for the elapsed time, which would end receives from it. */
+START_TEST(sends_canceled_do_not_leave_the_peer_stuck)
 {
     static struct sends sends;
     unsigned char byte = 0;
@@ -277,7 +279,7 @@ START_TEST(sends_that_are_canceled_leave_no_peer_stuck)
     for (uint32_t i = 0; i < sends.count; i++)
         if (sends.pending[i])
             pair.a.ops->cancel(pair.a.ctx, sends.ops[i]);
-    /* libfabric has most of them, which end well */
+    /* libfabric has accepted most of them, which succeed */
     for (uint64_t end = now_ns() + DEADLINE_NS; sends.left != 0;) {
         ck_assert_msg(now_ns() < end, "no end");
         if (!poll_one(&pair.a, &event))
@@ -300,7 +302,7 @@ START_TEST(sends_that_are_canceled_leave_no_peer_stuck)
 }
 END_TEST
 
-/* Arms a context that has nothing to report: for how long it may sleep. */
+/* Arms an idle context. Returns how long it may sleep. */
 static uint64_t
 arm_idle(struct node *node, na_plugin_ctx *ctx)
 {
@@ -317,9 +319,9 @@ arm_idle(struct node *node, na_plugin_ctx *ctx)
     return sleep_ns;
 }
 
-/* As long as libfabric takes nothing for a peer, its class sleeps for a moment at
- * most; when it has taken all, longer. */
-START_TEST(sends_that_waited_do_not_keep_their_class_awake)
+/* While libfabric accepts nothing for a peer, its class sleeps only briefly;
+ * when it has accepted all, longer. */
+START_TEST(sends_that_waited_let_the_class_sleep)
 {
     static struct sends sends;
     na_plugin_event event;
@@ -343,7 +345,7 @@ START_TEST(sends_that_waited_do_not_keep_their_class_awake)
         take(&pair, &sends, i, LONG);
     while (sends.left != 0)
         poll_sends(&pair, &sends, NA_PLUGIN_OK);
-    /* it is looked at now and then, as something is waited for from it */
+    /* it is polled now and then, since a receive from it is pending */
     unsigned char byte = 0;
     ck_assert_int_eq(pair.a.ops->recv_expected(pair.a.ctx, pair.a_op, &byte, 1,
                          NULL, pair.to_b, 0, 1, 0),
@@ -361,9 +363,9 @@ START_TEST(sends_that_waited_do_not_keep_their_class_awake)
 }
 END_TEST
 
-/* Two contexts that share an endpoint: what one of them reads for the other wakes
- * that, as libfabric's descriptor shows it no more. */
-START_TEST(sends_to_a_sleeping_context_wake_it_whoever_reads_them)
+/* Two contexts share an endpoint: an event that one reads for the other wakes
+ * the other, since libfabric's descriptor is not readable any more. */
+START_TEST(sends_to_a_sleeping_context_wake_it)
 {
     const struct node_options options = {
         .max_contexts = 2, .thread_mode = NA_PLUGIN_THREAD_SINGLE_CLASS};
@@ -394,7 +396,7 @@ START_TEST(sends_to_a_sleeping_context_wake_it_whoever_reads_them)
         poll_one(&pair.a, &event);
         ck_assert_msg(now_ns() < end, "it does not arrive");
     }
-    /* who read it sleeps as well, for which libfabric's descriptor is quiet */
+    /* the reader sleeps as well, and its descriptor is not readable */
     arm_idle(&pair.b, pair.b.ctx);
     ck_assert_int_eq(poll(&one, 1, 0), 1);
     ck_assert_int_eq(pair.b.ops->poll(second, &event, 1), 1);
@@ -439,14 +441,13 @@ main(void)
 
     warm_up();
     tcase_add_loop_test(cases, sends_of_all_lengths_arrive_in_order, 0, 3);
-    tcase_add_loop_test(cases, sends_to_oneself_are_received_in_order, 0, 2);
+    tcase_add_loop_test(cases, sends_to_self_are_received_in_order, 0, 2);
     tcase_add_test(cases, sends_without_completion_are_bounded);
-    tcase_add_test(cases, sends_without_room_say_again_to_who_asks_for_that);
-    tcase_add_test(cases, sends_on_their_way_to_a_lost_peer_end);
-    tcase_add_test(cases, sends_that_are_canceled_leave_no_peer_stuck);
-    tcase_add_test(cases, sends_that_waited_do_not_keep_their_class_awake);
-    tcase_add_test(
-        cases, sends_to_a_sleeping_context_wake_it_whoever_reads_them);
+    tcase_add_test(cases, sends_without_room_return_again_with_no_retry);
+    tcase_add_test(cases, sends_to_a_lost_peer_end);
+    tcase_add_test(cases, sends_canceled_do_not_leave_the_peer_stuck);
+    tcase_add_test(cases, sends_that_waited_let_the_class_sleep);
+    tcase_add_test(cases, sends_to_a_sleeping_context_wake_it);
     tcase_add_loop_test(
         cases, sends_that_wait_when_the_class_closes_leave_no_address, 0, 2);
     return run_case("ofi sends", cases);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Over libfabric's shm, which never says that it refused a put or get, and keeps
- * some of the owner's room for each; and whose files stay when a process is
+/* Over libfabric's shm, which never reports a refused put or get and leaks some
+ * of the owner's room for each, and whose files remain when a process is
  * killed. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include "pair.h"
 
 #define BYTES 4096U
-#define REFUSALS 600U /* more than a class has buffers for gets */
-#define PLACES 65536U /* registrations that peers can see */
+#define REFUSALS 600U /* exceeds a class's buffers for gets */
+#define PLACES 65536U /* registrations visible to peers */
 
 static const struct node_options over_shm = {
     .protocol = "shm", .anywhere = true};
@@ -40,7 +40,7 @@ expose(struct node *node, void *bytes)
     return mem;
 }
 
-/* A get of all, which must work. */
+/* A get of everything; asserts success. */
 static void
 get_all(struct pair *pair, na_plugin_mem *local, na_plugin_mem *remote)
 {
@@ -52,7 +52,7 @@ get_all(struct pair *pair, na_plugin_mem *local, na_plugin_mem *remote)
     ck_assert(is_filled(here, BYTES, seed));
 }
 
-START_TEST(shm_transfers_of_what_was_deregistered_are_refused)
+START_TEST(shm_transfers_of_deregistered_memory_are_refused)
 {
     struct pair pair;
 
@@ -78,8 +78,8 @@ START_TEST(shm_transfers_of_what_was_deregistered_are_refused)
 }
 END_TEST
 
-/* Its owner polls not before it takes the memory back. */
-START_TEST(shm_transfers_that_were_begun_end_when_their_memory_goes)
+/* Its owner does not poll before it deregisters the memory. */
+START_TEST(shm_pending_transfers_end_with_deregistration)
 {
     struct pair pair;
     bool put = _i != 0;
@@ -104,7 +104,7 @@ START_TEST(shm_transfers_that_were_begun_end_when_their_memory_goes)
 }
 END_TEST
 
-START_TEST(shm_registrations_beyond_what_peers_can_see_are_of_use)
+START_TEST(shm_registrations_beyond_the_visible_ones_work)
 {
     static na_plugin_mem *mems[PLACES + 2];
     struct pair pair;
@@ -122,7 +122,7 @@ START_TEST(shm_registrations_beyond_what_peers_can_see_are_of_use)
     get_all(&pair, local, first);
     ck_assert_int_eq(pair_transfer(&pair, local, last, 0, BYTES, false),
         NA_PLUGIN_E_PERMISSION);
-    /* one place, which is not the next number's */
+    /* one slot, which the next number does not use */
     pair.b.ops->mem_deregister(pair.b.cls, mems[PLACES / 2]);
     mems[PLACES / 2] = expose(&pair.b, there);
     pair.a.ops->mem_remote_free(pair.a.cls, last);
@@ -140,9 +140,9 @@ START_TEST(shm_registrations_beyond_what_peers_can_see_are_of_use)
 }
 END_TEST
 
-/* A process with an open class, which may have sent a message to somebody. */
+/* A process with an open class, which may have sent a message. */
 static pid_t
-start_neighbour(const char *target)
+start_process(const char *target)
 {
     int ready[2];
     char byte = 0;
@@ -174,13 +174,13 @@ start_neighbour(const char *target)
 }
 
 static void
-kill_neighbour(pid_t process)
+kill_process(pid_t process)
 {
     kill(process, SIGKILL);
     ck_assert_int_eq(waitpid(process, NULL, 0), process);
 }
 
-/* How many files a process has in shared memory. */
+/* Number of files that a process has in shared memory. */
 static uint32_t
 files_of(pid_t process)
 {
@@ -198,24 +198,24 @@ files_of(pid_t process)
     return count;
 }
 
-START_TEST(shm_files_of_a_killed_process_go_with_the_next_one)
+START_TEST(shm_files_of_a_killed_process_are_removed_by_the_next)
 {
     struct node node;
-    pid_t dead = start_neighbour(NULL), living = start_neighbour(NULL);
+    pid_t dead = start_process(NULL), living = start_process(NULL);
 
     ck_assert_uint_eq(files_of(dead), 1);
-    kill_neighbour(dead); /* from now on anybody may remove it */
+    kill_process(dead); /* from now on any process may remove them */
     node_open(&node, &over_shm);
     ck_assert_uint_eq(files_of(dead), 0);
     ck_assert_uint_eq(files_of(living), 1);
-    kill_neighbour(living);
+    kill_process(living);
     node_close(&node);
     ck_assert_uint_eq(files_of(living), 0);
 }
 END_TEST
 
-/* Whom it has introduced itself to may look for them by their names. */
-START_TEST(shm_files_of_a_killed_process_stay_for_whom_it_had_met)
+/* Processes that it has connected to may still open them by name. */
+START_TEST(shm_files_of_a_killed_process_stay_while_peers_use_them)
 {
     struct node node, other;
     char byte, text[TEXT];
@@ -226,24 +226,24 @@ START_TEST(shm_files_of_a_killed_process_stay_for_whom_it_had_met)
     void *op = op_new(&node);
     ck_assert_int_eq(node.ops->recv_unexpected(node.ctx, op, &byte, 1, NULL, 0),
         NA_PLUGIN_PENDING);
-    pid_t neighbour = start_neighbour(text);
+    pid_t process = start_process(text);
     while (!poll_one(&node, &event))
         ;
     ck_assert_int_eq(event.status, NA_PLUGIN_OK);
     node.ops->addr_free(node.cls, event.source);
-    kill_neighbour(neighbour);
-    ck_assert_uint_eq(files_of(neighbour), 1);
+    kill_process(process);
+    ck_assert_uint_eq(files_of(process), 1);
     node_open(&other, &over_shm);
     node_close(&other);
-    ck_assert_uint_eq(files_of(neighbour), 1);
+    ck_assert_uint_eq(files_of(process), 1);
     node_close(&node);
-    ck_assert_uint_eq(files_of(neighbour), 0);
+    ck_assert_uint_eq(files_of(process), 0);
     free(op);
 }
 END_TEST
 
-/* Of a name as libfabric gives it, also to others' endpoints. */
-START_TEST(shm_files_of_others_stay)
+/* By a name as libfabric gives it, also to endpoints of others. */
+START_TEST(shm_files_of_other_programs_are_kept)
 {
     static const char zeros[16384];
     char path[64];
@@ -266,14 +266,14 @@ START_TEST(shm_files_of_others_stay)
 }
 END_TEST
 
-/* What another process tells of itself. */
+/* What another process publishes about itself. */
 struct introduction {
     char address[TEXT];
     unsigned char mem[256];
     uint64_t size;
 };
 
-/* A process that offers memory, and polls. */
+/* A process that registers memory, and polls. */
 static pid_t
 start_owner(struct introduction *introduction)
 {
@@ -303,17 +303,17 @@ start_owner(struct introduction *introduction)
     return process;
 }
 
-#define COUNT 6U /* transfers at once */
+#define COUNT 6U /* concurrent transfers */
 
-/* A pair, and an owner apart from it. */
+/* A pair, and an owner in another process. */
 struct crowd {
     struct pair pair;
     pid_t owner;
     na_plugin_addr *to_owner;
     na_plugin_mem *local; /* a's */
-    na_plugin_mem *mem;   /* b's; as a knows it: */
+    na_plugin_mem *mem;   /* b's; and its remote form at a: */
     na_plugin_mem *remote;
-    na_plugin_mem *apart; /* the owner's, as a knows it */
+    na_plugin_mem *apart; /* the owner's, in its remote form at a */
     void *ops[COUNT];
     bool pending[COUNT];
 };
@@ -353,7 +353,7 @@ crowd_close(struct crowd *crowd)
     pair_close(&crowd->pair);
 }
 
-/* Every other one is with the owner. */
+/* Every second one is with the owner. */
 static bool
 is_apart(uint32_t index)
 {
@@ -374,7 +374,7 @@ crowd_begin(struct crowd *crowd, uint32_t index, bool put)
         ck_assert(apart && ret == NA_PLUGIN_E_HOSTUNREACH);
 }
 
-/* All end: with the living they work, with the owner they may. */
+/* All end: those with b succeed, those with the owner may fail. */
 static void
 crowd_await(struct crowd *crowd, bool may_work)
 {
@@ -400,10 +400,10 @@ crowd_await(struct crowd *crowd, bool may_work)
     }
 }
 
-/* The owner is stopped first, so that it has not taken them: it has to for puts,
- * and for gets where its memory cannot be read without it. Or they are begun
- * when it is dead, which was not noticed yet. */
-START_TEST(shm_transfers_with_a_killed_process_end_and_others_go_on)
+/* The owner is stopped before it serves them, which it has to for puts, and for
+ * gets where its memory cannot be read directly. Or they are submitted after
+ * its death, which was not noticed yet. */
+START_TEST(shm_transfers_with_a_killed_process_end)
 {
     bool put = (_i & 1) != 0, late = (_i & 2) != 0;
     static struct crowd crowd;
@@ -411,20 +411,20 @@ START_TEST(shm_transfers_with_a_killed_process_end_and_others_go_on)
     crowd_open(&crowd);
     crowd_begin(&crowd, 1, put);
     crowd_await(&crowd, true);
-    /* it comes to rest: a lock of libfabric's that it holds when it is stopped
-     * would hold up everybody */
+    /* it is idle first: a lock of libfabric that it held when stopped would
+     * block all others */
     usleep(20000);
     ck_assert_int_eq(kill(crowd.owner, SIGSTOP), 0);
     ck_assert_int_eq(waitpid(crowd.owner, NULL, WUNTRACED), crowd.owner);
     if (late) {
-        crowd_begin(&crowd, 1, false); /* it is thought to be there */
-        kill_neighbour(crowd.owner);
+        crowd_begin(&crowd, 1, false); /* it still counts as alive */
+        kill_process(crowd.owner);
     }
     for (uint32_t i = 0; i < COUNT; i++)
         if (!crowd.pending[i])
             crowd_begin(&crowd, i, put);
     if (!late)
-        kill_neighbour(crowd.owner);
+        kill_process(crowd.owner);
     crowd_await(&crowd, late || !put);
     for (uint32_t i = 0; i < COUNT; i++)
         crowd_begin(&crowd, i, put);
@@ -433,8 +433,8 @@ START_TEST(shm_transfers_with_a_killed_process_end_and_others_go_on)
 }
 END_TEST
 
-/* Whether a get ends while its owner does not poll: some versions read what is of
- * the same process by its owner's help, who would crash. */
+/* Whether a get completes while its owner does not poll: some versions read
+ * memory of the same process through its owner, which would crash. */
 static bool
 is_read_without_owner(
     struct pair *pair, na_plugin_mem *local, na_plugin_mem *remote)
@@ -455,9 +455,9 @@ is_read_without_owner(
     return ended;
 }
 
-/* The owner has unmapped it: reading it fails at once, and without a word of what
- * failed. */
-START_TEST(shm_get_of_memory_that_is_not_there_ends)
+/* The owner has unmapped it: reading fails at once, and libfabric does not say
+ * which operation failed. */
+START_TEST(shm_get_of_unmapped_memory_ends)
 {
     struct pair pair;
     char byte;
@@ -465,7 +465,7 @@ START_TEST(shm_get_of_memory_that_is_not_there_ends)
 
     if (getenv("FI_SHM_DISABLE_CMA") != NULL ||
         process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
-        return; /* its owner would have to, and crash */
+        return; /* its owner would have to read it, and crash */
     void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert(memory != MAP_FAILED);
@@ -491,7 +491,7 @@ START_TEST(shm_get_of_memory_that_is_not_there_ends)
 }
 END_TEST
 
-/* An owner in a thread of its own, who takes each registration back after a
+/* An owner in its own thread, which deregisters each registration after a
  * moment. */
 struct fickle {
     struct node *node;
@@ -502,7 +502,7 @@ struct fickle {
 };
 
 static void *
-be_fickle(void *arg)
+deregister_often(void *arg)
 {
     struct fickle *fickle = arg;
     struct node *node = fickle->node;
@@ -523,7 +523,7 @@ be_fickle(void *arg)
     return NULL;
 }
 
-START_TEST(shm_puts_that_meet_a_deregistration_end)
+START_TEST(shm_puts_racing_with_deregistration_end)
 {
     static struct fickle fickle;
     struct pair pair;
@@ -536,7 +536,8 @@ START_TEST(shm_puts_that_meet_a_deregistration_end)
     get_all(&pair, local, remote);
     fickle.node = &pair.b;
     ck_assert_int_eq(pthread_mutex_init(&fickle.lock, NULL), 0);
-    ck_assert_int_eq(pthread_create(&thread, NULL, be_fickle, &fickle), 0);
+    ck_assert_int_eq(
+        pthread_create(&thread, NULL, deregister_often, &fickle), 0);
     uint64_t until = now_ns() + UINT64_C(2000000000);
     uint32_t count = 0;
     for (; now_ns() < until; count++) {
@@ -579,18 +580,17 @@ main(void)
     TCase *cases = tcase_create("shm");
 
     tcase_set_timeout(cases, 120);
-    tcase_add_test(cases, shm_transfers_of_what_was_deregistered_are_refused);
+    tcase_add_test(cases, shm_transfers_of_deregistered_memory_are_refused);
     tcase_add_loop_test(
-        cases, shm_transfers_that_were_begun_end_when_their_memory_goes, 0, 2);
+        cases, shm_pending_transfers_end_with_deregistration, 0, 2);
+    tcase_add_test(cases, shm_registrations_beyond_the_visible_ones_work);
     tcase_add_test(
-        cases, shm_registrations_beyond_what_peers_can_see_are_of_use);
-    tcase_add_test(cases, shm_files_of_a_killed_process_go_with_the_next_one);
+        cases, shm_files_of_a_killed_process_are_removed_by_the_next);
     tcase_add_test(
-        cases, shm_files_of_a_killed_process_stay_for_whom_it_had_met);
-    tcase_add_test(cases, shm_files_of_others_stay);
-    tcase_add_test(cases, shm_get_of_memory_that_is_not_there_ends);
-    tcase_add_test(cases, shm_puts_that_meet_a_deregistration_end);
-    tcase_add_loop_test(
-        cases, shm_transfers_with_a_killed_process_end_and_others_go_on, 0, 4);
+        cases, shm_files_of_a_killed_process_stay_while_peers_use_them);
+    tcase_add_test(cases, shm_files_of_other_programs_are_kept);
+    tcase_add_test(cases, shm_get_of_unmapped_memory_ends);
+    tcase_add_test(cases, shm_puts_racing_with_deregistration_end);
+    tcase_add_loop_test(cases, shm_transfers_with_a_killed_process_end, 0, 4);
     return run_case("ofi_shm", cases);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strangers who connect and say nothing, as many as there are descriptors: the
- * class goes on with others, and has its descriptors again, be it that they go or
- * that they stay. */
+/* Peers that connect and stay silent, as many as there are descriptors: the
+ * class keeps serving others, and gets its descriptors back, whether they
+ * disconnect or stay. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -26,17 +26,17 @@
 static const char *const protocols[] = {"tcp", "tcp;ofi_rxm", "sockets"};
 #define PROTOCOLS ((int) (sizeof(protocols) / sizeof(protocols[0])))
 
-/* Thousands of them rxm does not accept in time, and sockets serves nobody beside
- * them. */
+/* rxm does not accept thousands of them in time, and sockets serves no others
+ * beside them. */
 static uint32_t
-count_strangers(const char *protocol)
+silent_peer_count(const char *protocol)
 {
     return strcmp(protocol, "tcp") == 0 ? test_count_open(TEST_SILENT, 1)
                                         : STRANGERS;
 }
 
-/* A process that does one thing for each byte that it is sent, and answers with a
- * byte. */
+/* A process that performs one step for each byte that it gets, and answers with
+ * a byte. */
 struct helper {
     pid_t process;
     int pipe;
@@ -62,7 +62,7 @@ helper_begin(
 }
 
 static void
-helper_tell(const struct helper *helper, const void *bytes, size_t length)
+helper_step(const struct helper *helper, const void *bytes, size_t length)
 {
     ck_assert_int_eq(
         send(helper->pipe, bytes, length, MSG_NOSIGNAL), (ssize_t) length);
@@ -90,15 +90,15 @@ helper_end(const struct helper *helper)
     ck_assert_int_eq(status, 0);
 }
 
-/* STRANGERS */
+/* SILENT PEERS */
 
-/* A port, then: connects many times; a byte: closes them. */
+/* Reads a port, then connects many times; next byte: closes the connections. */
 static void
-be_strangers(int pipe, const char *protocol)
+silent_peers_main(int pipe, const char *protocol)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    uint32_t count = count_strangers(protocol);
+    uint32_t count = silent_peer_count(protocol);
     int *sockets = calloc(count, sizeof(*sockets));
     char byte = 0;
 
@@ -141,9 +141,9 @@ send_one(struct node *node, na_plugin_addr *to)
     free(op);
 }
 
-/* The address of the class, then: sends it a message for each byte. */
+/* Reads the class's address, then sends it a message for each byte. */
 static void
-be_client(int pipe, const char *protocol)
+client_main(int pipe, const char *protocol)
 {
     const struct node_options options = {.protocol = protocol};
     char text[TEXT] = "";
@@ -171,7 +171,7 @@ be_client(int pipe, const char *protocol)
 
 /* THE CLASS */
 
-/* Descriptors of the process, without the one that counts them. */
+/* Descriptors of the process, except the one used for counting. */
 static uint32_t
 count_descriptors(void)
 {
@@ -206,7 +206,7 @@ limit_descriptors(rlim_t most)
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* One message of a client's arrives. */
+/* Receives one message of a client. */
 static void
 serve(struct node *node, const struct helper *client)
 {
@@ -216,7 +216,7 @@ serve(struct node *node, const struct helper *client)
     void *op = op_new(node);
     na_plugin_event event;
 
-    helper_tell(client, "", 1);
+    helper_step(client, "", 1);
     ck_assert_int_eq(node->ops->recv_unexpected(
                          node->ctx, op, bytes, sizeof(bytes), NULL, 0),
         NA_PLUGIN_PENDING);
@@ -236,10 +236,10 @@ serve(struct node *node, const struct helper *client)
 
 struct crowd {
     struct node node;
-    struct helper strangers;
-    struct helper old; /* a client that has been served before */
-    struct helper new; /* one that comes while they are there */
-    uint32_t room;     /* descriptors that the class's process has left */
+    struct helper silent;
+    struct helper old; /* a client that was served before */
+    struct helper new; /* one that connects while they are there */
+    uint32_t room;     /* free descriptors of the class's process */
     uint32_t before;   /* descriptors */
     uint64_t heap;     /* before */
 };
@@ -253,26 +253,26 @@ crowd_begin(struct crowd *crowd, const char *protocol, const char *timeout)
     char text[TEXT] = "";
     na_plugin_event event;
 
-    crowd->strangers = helper_begin(be_strangers, protocol);
-    crowd->old = helper_begin(be_client, protocol);
-    crowd->new = helper_begin(be_client, protocol);
+    crowd->silent = helper_begin(silent_peers_main, protocol);
+    crowd->old = helper_begin(client_main, protocol);
+    crowd->new = helper_begin(client_main, protocol);
     node_open(&crowd->node, &options);
     self_string(&crowd->node, text);
-    helper_tell(&crowd->old, text, sizeof(text));
-    helper_tell(&crowd->new, text, sizeof(text));
+    helper_step(&crowd->old, text, sizeof(text));
+    helper_step(&crowd->new, text, sizeof(text));
     serve(&crowd->node, &crowd->old);
     crowd->before = count_descriptors();
     crowd->heap = test_heap();
-    crowd->room = count_strangers(protocol) * 2 / 5;
+    crowd->room = silent_peer_count(protocol) * 2 / 5;
     limit_descriptors(crowd->before + crowd->room);
 
     const uint16_t port = htons((uint16_t) atoi(strrchr(text, ':') + 1));
-    helper_tell(&crowd->strangers, &port, 2);
+    helper_step(&crowd->silent, &port, 2);
     bool here = false, full = false;
     for (uint64_t end = now_ns() + WAIT_NS; !here || !full;) {
         ck_assert(!poll_one(&crowd->node, &event));
         ck_assert_msg(now_ns() < end, "they take no descriptors");
-        here = here || helper_has_answered(&crowd->strangers);
+        here = here || helper_has_answered(&crowd->silent);
         full = full || is_full() ||
                node_counter(&crowd->node, "silent_connections") != 0;
     }
@@ -287,15 +287,15 @@ crowd_end(struct crowd *crowd)
         crowd->before, crowd->room, count_descriptors(),
         (unsigned long long) crowd->heap, (unsigned long long) heap);
     ck_assert_uint_le(heap, crowd->heap + SLACK);
-    /* each has the pipes of those begun before it */
+    /* each inherits the pipes of those started before it */
     helper_end(&crowd->new);
     helper_end(&crowd->old);
-    helper_end(&crowd->strangers);
+    helper_end(&crowd->silent);
     node_close(&crowd->node);
 }
 
-/* Waits until the class has no more descriptors than it had, and as many as one
- * connection with each client may take. */
+/* Waits until the class has no more descriptors than before, plus one
+ * connection per client. */
 static void
 await_descriptors(struct crowd *crowd)
 {
@@ -309,13 +309,13 @@ await_descriptors(struct crowd *crowd)
     }
 }
 
-START_TEST(silent_strangers_who_go_leave_nothing)
+START_TEST(silent_peers_that_disconnect_leak_nothing)
 {
     struct crowd crowd;
 
     crowd_begin(&crowd, protocols[_i], "0");
     serve(&crowd.node, &crowd.old);
-    helper_tell(&crowd.strangers, "", 1);
+    helper_step(&crowd.silent, "", 1);
     await_descriptors(&crowd);
     serve(&crowd.node, &crowd.new);
     serve(&crowd.node, &crowd.old);
@@ -324,7 +324,7 @@ START_TEST(silent_strangers_who_go_leave_nothing)
 }
 END_TEST
 
-START_TEST(silent_strangers_who_stay_are_disconnected)
+START_TEST(silent_peers_that_stay_are_disconnected)
 {
     struct crowd crowd;
 
@@ -332,17 +332,17 @@ START_TEST(silent_strangers_who_stay_are_disconnected)
     serve(&crowd.node, &crowd.old);
     serve(&crowd.node, &crowd.new);
     await_descriptors(&crowd);
-    /* the clients are silent as well, but have said something before */
+    /* the clients are silent as well, but have sent something before */
     for (uint64_t end = now_ns() + QUIET_NS; now_ns() < end;) {
         na_plugin_event event;
         ck_assert(!poll_one(&crowd.node, &event));
     }
     ck_assert_uint_le(node_counter(&crowd.node, "silent_connections"),
-        count_strangers(protocols[_i]));
+        silent_peer_count(protocols[_i]));
     serve(&crowd.node, &crowd.old);
     serve(&crowd.node, &crowd.new);
     ck_assert_uint_ge(node_counter(&crowd.node, "silent_connections"),
-        count_strangers(protocols[_i]) - crowd.room);
+        silent_peer_count(protocols[_i]) - crowd.room);
     ck_assert_uint_eq(node_counter(&crowd.node, "peers_lost"), 0);
     crowd_end(&crowd);
 }
@@ -354,8 +354,8 @@ main(void)
     TCase *cases = tcase_create("silent");
 
     tcase_add_loop_test(
-        cases, silent_strangers_who_go_leave_nothing, 0, PROTOCOLS);
+        cases, silent_peers_that_disconnect_leak_nothing, 0, PROTOCOLS);
     tcase_add_loop_test(
-        cases, silent_strangers_who_stay_are_disconnected, 0, PROTOCOLS);
+        cases, silent_peers_that_stay_are_disconnected, 0, PROTOCOLS);
     return run_case("ofi silent", cases);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An endpoint of libfabric's that is no class. */
-#include "stranger.h"
+/* A plain libfabric endpoint. */
+#include "raw_peer.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ find(struct node *node)
 }
 
 void
-stranger_open(struct stranger *stranger, struct node *node)
+raw_peer_open(struct raw_peer *raw, struct node *node)
 {
     struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_CONTEXT};
     struct fi_av_attr addresses = {.type = FI_AV_TABLE};
@@ -47,41 +47,35 @@ stranger_open(struct stranger *stranger, struct node *node)
         .sin_port = htons((uint16_t) port_of(node)),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
-    memset(stranger, 0, sizeof(*stranger));
-    stranger->info = find(node);
+    memset(raw, 0, sizeof(*raw));
+    raw->info = find(node);
+    ck_assert_int_eq(fi_fabric(raw->info->fabric_attr, &raw->fabric, NULL), 0);
+    ck_assert_int_eq(fi_domain(raw->fabric, raw->info, &raw->domain, NULL), 0);
+    ck_assert_int_eq(fi_av_open(raw->domain, &addresses, &raw->av, NULL), 0);
+    ck_assert_int_eq(fi_cq_open(raw->domain, &queue, &raw->cq, NULL), 0);
+    ck_assert_int_eq(fi_endpoint(raw->domain, raw->info, &raw->ep, NULL), 0);
+    ck_assert_int_eq(fi_ep_bind(raw->ep, &raw->av->fid, 0), 0);
     ck_assert_int_eq(
-        fi_fabric(stranger->info->fabric_attr, &stranger->fabric, NULL), 0);
+        fi_ep_bind(raw->ep, &raw->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+    ck_assert_int_eq(fi_enable(raw->ep), 0);
     ck_assert_int_eq(
-        fi_domain(stranger->fabric, stranger->info, &stranger->domain, NULL),
-        0);
-    ck_assert_int_eq(
-        fi_av_open(stranger->domain, &addresses, &stranger->av, NULL), 0);
-    ck_assert_int_eq(
-        fi_cq_open(stranger->domain, &queue, &stranger->cq, NULL), 0);
-    ck_assert_int_eq(
-        fi_endpoint(stranger->domain, stranger->info, &stranger->ep, NULL), 0);
-    ck_assert_int_eq(fi_ep_bind(stranger->ep, &stranger->av->fid, 0), 0);
-    ck_assert_int_eq(
-        fi_ep_bind(stranger->ep, &stranger->cq->fid, FI_TRANSMIT | FI_RECV), 0);
-    ck_assert_int_eq(fi_enable(stranger->ep), 0);
-    ck_assert_int_eq(
-        fi_av_insert(stranger->av, &victim, 1, &stranger->victim, 0, NULL), 1);
+        fi_av_insert(raw->av, &victim, 1, &raw->victim, 0, NULL), 1);
 }
 
 void
-stranger_close(struct stranger *stranger)
+raw_peer_close(struct raw_peer *raw)
 {
-    fi_close(&stranger->ep->fid);
-    fi_close(&stranger->cq->fid);
-    fi_close(&stranger->av->fid);
-    fi_close(&stranger->domain->fid);
-    fi_close(&stranger->fabric->fid);
-    fi_freeinfo(stranger->info);
+    fi_close(&raw->ep->fid);
+    fi_close(&raw->cq->fid);
+    fi_close(&raw->av->fid);
+    fi_close(&raw->domain->fid);
+    fi_close(&raw->fabric->fid);
+    fi_freeinfo(raw->info);
 }
 
-/* The next completion, while the victim is polled: its error, or 0. */
+/* The next completion, while the victim is polled. Returns its error, or 0. */
 static int
-await(struct stranger *stranger, struct node *node)
+await(struct raw_peer *raw, struct node *node)
 {
     uint64_t end = now_ns() + WAIT_NS;
     struct fi_cq_err_entry failed = {0};
@@ -89,43 +83,43 @@ await(struct stranger *stranger, struct node *node)
     na_plugin_event event;
 
     for (;;) {
-        ssize_t ret = fi_cq_read(stranger->cq, &entry, 1);
+        ssize_t ret = fi_cq_read(raw->cq, &entry, 1);
         if (ret == 1)
             return 0;
-        if (ret == -FI_EAVAIL && fi_cq_readerr(stranger->cq, &failed, 0) == 1)
+        if (ret == -FI_EAVAIL && fi_cq_readerr(raw->cq, &failed, 0) == 1)
             return failed.err;
         ck_assert_msg(!poll_one(node, &event), "the victim has an event");
         ck_assert_msg(now_ns() < end, "no completion");
     }
 }
 
-/* Lets both advance, as libfabric takes nothing now. */
+/* Progresses both sides, since libfabric returned EAGAIN. */
 static void
-make_room(struct stranger *stranger, struct node *node, uint64_t end)
+make_room(struct raw_peer *raw, struct node *node, uint64_t end)
 {
     struct fi_cq_entry entry;
     na_plugin_event event;
 
-    fi_cq_read(stranger->cq, &entry, 1);
+    fi_cq_read(raw->cq, &entry, 1);
     ck_assert_msg(!poll_one(node, &event), "the victim has an event");
     ck_assert_msg(now_ns() < end, "the victim takes nothing");
 }
 
 void
-stranger_send(struct stranger *stranger, struct node *node,
+raw_peer_send(struct raw_peer *raw, struct node *node,
     const unsigned char *bytes, size_t length)
 {
     uint64_t end = now_ns() + WAIT_NS;
     struct fi_context2 context;
 
-    while (fi_send(stranger->ep, bytes, length, NULL, stranger->victim,
-               &context) == -FI_EAGAIN)
-        make_room(stranger, node, end);
-    ck_assert_int_eq(await(stranger, node), 0);
+    while (fi_send(raw->ep, bytes, length, NULL, raw->victim, &context) ==
+           -FI_EAGAIN)
+        make_room(raw, node, end);
+    ck_assert_int_eq(await(raw, node), 0);
 }
 
 int
-stranger_transfer(struct stranger *stranger, struct node *node, bool put,
+raw_peer_transfer(struct raw_peer *raw, struct node *node, bool put,
     void *buffer, size_t length, uint64_t address, uint64_t key)
 {
     uint64_t end = now_ns() + WAIT_NS;
@@ -137,19 +131,19 @@ stranger_transfer(struct stranger *stranger, struct node *node, bool put,
     const struct fi_msg_rma message = {.msg_iov = &iov,
         .desc = &desc,
         .iov_count = 1,
-        .addr = stranger->victim,
+        .addr = raw->victim,
         .rma_iov = &rma_iov,
         .rma_iov_count = 1,
         .context = &context};
     ssize_t ret = 0;
 
     for (;;) {
-        ret = put ? fi_writemsg(stranger->ep, &message,
-                        FI_COMPLETION | FI_DELIVERY_COMPLETE)
-                  : fi_readmsg(stranger->ep, &message, FI_COMPLETION);
+        ret = put ? fi_writemsg(
+                        raw->ep, &message, FI_COMPLETION | FI_DELIVERY_COMPLETE)
+                  : fi_readmsg(raw->ep, &message, FI_COMPLETION);
         if (ret != -FI_EAGAIN)
             break;
-        make_room(stranger, node, end);
+        make_room(raw, node, end);
     }
-    return ret != 0 ? (int) -ret : await(stranger, node);
+    return ret != 0 ? (int) -ret : await(raw, node);
 }
