@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens a class, then reads what must not be read: test_sanitizer.sh looks at
- * who tells of it. */
+/* Opens a class, then reads an invalid address: test_sanitizer.sh checks which
+ * handler reports it. */
 #include <stdio.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A class, a friend that it goes on serving, and a stranger who calls it. */
+/* A class, a friend that it serves throughout, and a raw peer that calls it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +30,13 @@ scene_open(struct scene *scene)
     scene->to_victim = side_lookup(&scene->friend, name);
     act_init(&scene->recv, &scene->victim);
     act_recv_any(&scene->recv);
-    stranger_open(&scene->stranger, protocol);
+    raw_peer_open(&scene->raw, protocol);
 }
 
 void
 scene_close(struct scene *scene)
 {
-    stranger_close(&scene->stranger);
+    raw_peer_close(&scene->raw);
     scene->victim.ops->cancel(scene->victim.ctx, scene->recv.op);
     act_await(&scene->recv, &scene->friend);
     act_fini(&scene->recv);
@@ -45,7 +45,7 @@ scene_close(struct scene *scene)
     side_close(&scene->victim);
 }
 
-/* The friend's next message is the next that the victim receives. */
+/* Checks that the victim's next received message is the friend's. */
 void
 scene_trip(struct scene *scene, const char *after)
 {
@@ -73,7 +73,7 @@ scene_await_counter(
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
     while (side_counter(&scene->victim, name) < value) {
-        stranger_turn(&scene->stranger, scene->sides);
+        raw_peer_progress(&scene->raw, scene->sides);
         if (now_ms() > until)
             ck_abort_msg("%s: %s stays %lu", what, name,
                 (unsigned long) side_counter(&scene->victim, name));
@@ -83,52 +83,53 @@ scene_await_counter(
 }
 
 void
-scene_await_gone(struct scene *scene, const char *what)
+scene_await_closed(struct scene *scene, const char *what)
 {
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
-    while (!scene->stranger.gone) {
-        stranger_turn(&scene->stranger, scene->sides);
+    while (!scene->raw.gone) {
+        raw_peer_progress(&scene->raw, scene->sides);
         if (now_ms() > until)
             ck_abort_msg("%s: the connection stays", what);
     }
 }
 
 void
-scene_await_fate(struct scene *scene, enum fate fate, uint64_t count,
+scene_await_outcome(struct scene *scene, enum outcome outcome, uint64_t count,
     int32_t status, const char *what)
 {
     static const char *const names[] = {
         "messages_strayed", "messages_malformed", "connections_broken"};
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
-    if (fate != ANSWERED) {
-        scene_await_counter(scene, names[fate], count + 1, what);
-        if (fate == BROKEN)
-            scene_await_gone(scene, what);
+    if (outcome != ANSWERED) {
+        scene_await_counter(scene, names[outcome], count + 1, what);
+        if (outcome == BROKEN)
+            scene_await_closed(scene, what);
         return;
     }
-    while (scene->stranger.messages == 0) {
-        stranger_turn(&scene->stranger, scene->sides);
+    while (scene->raw.messages == 0) {
+        raw_peer_progress(&scene->raw, scene->sides);
         if (now_ms() > until)
             ck_abort_msg("%s: no answer", what);
     }
-    ck_assert_int_eq(scene->stranger.got.fragment.status, status);
-    ck_assert_uint_eq(scene->stranger.got_length, 0);
+    ck_assert_int_eq(scene->raw.got.fragment.status, status);
+    ck_assert_uint_eq(scene->raw.got_length, 0);
 }
 
 uint64_t
-scene_count(struct scene *scene, enum fate fate)
+scene_count(struct scene *scene, enum outcome outcome)
 {
-    return fate == STRAYED ? side_counter(&scene->victim, "messages_strayed")
-           : fate == MALFORMED
+    return outcome == STRAYED ? side_counter(&scene->victim, "messages_strayed")
+           : outcome == MALFORMED
                ? side_counter(&scene->victim, "messages_malformed")
-           : fate == BROKEN ? side_counter(&scene->victim, "connections_broken")
-                            : 0;
+           : outcome == BROKEN
+               ? side_counter(&scene->victim, "connections_broken")
+               : 0;
 }
 
 void
-scene_say(struct scene *scene, const struct message *message, uint64_t token)
+scene_send(struct scene *scene, const struct message *message, uint64_t token)
 {
     union ucx_header header = {.fragment = {.head = {.token = token,
                                                 .tag = message->tag,
@@ -140,7 +141,7 @@ scene_say(struct scene *scene, const struct message *message, uint64_t token)
                                    .offset = message->fragment.offset,
                                    .length = message->fragment.length}};
 
-    stranger_send(&scene->stranger, scene->sides, &header,
+    raw_peer_send(&scene->raw, scene->sides, &header,
         message->header != 0 ? message->header : sizeof(header.head),
         scene_bytes, message->data,
         message->flags != 0 ? message->flags : UCP_AM_SEND_FLAG_EAGER);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the hostile tests share: a class, a friend that it goes on serving, and a
- * stranger; messages, and what becomes of them. The program is told the protocol
- * of all three. */
+/* Helpers of the hostile tests: a class, a friend that it serves throughout,
+ * and a raw peer; messages and their outcomes. The program's argument is the
+ * protocol of all three. */
 #ifndef SCENE_H
 #define SCENE_H
 
-#include "stranger.h"
+#include "raw_peer.h"
 
 #define SCENE_FRAGMENT 61440U
 #define SCENE_MESSAGE 65536U
@@ -18,23 +18,23 @@ struct scene {
     uint32_t port;
     uint32_t trips;
     struct act recv;
-    struct stranger stranger;
+    struct raw_peer raw;
 };
 
-/* What becomes of a message, and with it of its connection. */
-enum fate {
+/* Outcome of a message, and of its connection. */
+enum outcome {
     STRAYED,   /* counted; the connection stays */
-    MALFORMED, /* likewise */
-    BROKEN,    /* counted, and the connection ends */
-    ANSWERED,  /* with a status */
+    MALFORMED, /* the same */
+    BROKEN,    /* counted, and the connection is closed */
+    ANSWERED,  /* answered with a status */
 };
 
-/* A message by a connection without a hello yet, or after a sound one. */
+/* A message on a connection without a hello, or after a valid one. */
 struct message {
     const char *what;
-    enum fate fate;
+    enum outcome outcome;
     uint8_t kind;
-    uint8_t header; /* bytes of it; 0: 16 */
+    uint8_t header; /* length of its header in bytes; 0: 16 */
     uint8_t to;
     uint32_t tag;
     struct {
@@ -43,7 +43,7 @@ struct message {
     } fragment;
     uint32_t data;
     uint32_t flags;
-    int32_t status; /* ANSWERED */
+    int32_t status; /* ANSWERED: the status */
 };
 
 /* Data for messages. */
@@ -54,25 +54,26 @@ const char *scene_protocol(void);
 void scene_open(struct scene *scene);
 void scene_close(struct scene *scene);
 
-/* The friend's next message is the next that the victim receives. */
+/* Checks that the victim's next received message is the friend's. */
 void scene_trip(struct scene *scene, const char *after);
 
-void scene_say(
+void scene_send(
     struct scene *scene, const struct message *message, uint64_t token);
 
-/* How often the victim has counted that fate. */
-uint64_t scene_count(struct scene *scene, enum fate fate);
+/* How often the victim has counted this outcome. */
+uint64_t scene_count(struct scene *scene, enum outcome outcome);
 
-/* Waits for it to happen once more than count; ANSWERED: with that status. */
-void scene_await_fate(struct scene *scene, enum fate fate, uint64_t count,
-    int32_t status, const char *what);
+/* Waits until it is counted once more than count; ANSWERED: with that
+ * status. */
+void scene_await_outcome(struct scene *scene, enum outcome outcome,
+    uint64_t count, int32_t status, const char *what);
 
-/* Waits until a counter of the victim's is value; it must not exceed it. */
+/* Waits until a counter of the victim is value; fails if it exceeds it. */
 void scene_await_counter(
     struct scene *scene, const char *name, uint64_t value, const char *what);
 
-/* Waits until the stranger's connection has ended. */
-void scene_await_gone(struct scene *scene, const char *what);
+/* Waits until the raw peer's connection is closed. */
+void scene_await_closed(struct scene *scene, const char *what);
 
 /* Main of a program. add: adds the cases. */
 int scene_main(

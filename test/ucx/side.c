@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classes, operations and processes for the tests of the ucx plugin. */
+/* Classes, operations and processes for the ucx plugin's tests. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,7 +176,7 @@ side_poll(struct side *side)
     na_plugin_event events[16];
     int32_t count = side->ops->poll(side->ctx, events, 16);
 
-    /* an assertion that holds writes too much here, in libcheck's log */
+    /* a passing assertion would be recorded by libcheck each time */
     if (count < 0)
         ck_abort_msg("poll: %d", (int) count);
     for (int32_t i = 0; i < count; i++)
@@ -275,7 +275,7 @@ echo_run(void *arg)
     struct act recv, send;
     char name[SIDE_TEXT] = "";
 
-    /* the port may still be with a predecessor that was just killed */
+    /* a predecessor that was just killed may still hold the port */
     uint64_t until = now_ms() + SIDE_WAIT_MS;
     while (side_try(&side, echo->protocol, NULL, echo->host, echo->port,
                NA_PLUGIN_OPEN_LISTEN) != NA_PLUGIN_OK)

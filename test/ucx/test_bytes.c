@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which way the bytes of puts and gets go: over tcp by messages, in shared
- * memory by UCX itself where it has allocated the memory. */
+/* How data of puts and gets travel: over tcp in messages, in shared memory by
+ * UCX itself if it allocated the memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 
 #define LENGTH ((uint64_t) 1 << 20)
 #define SERIAL_MOST 4096
-#define SERIAL_ACCESS 1 /* where a serialized registration has its rights */
+/* offset of the access flags in a serialized registration */
+#define SERIAL_ACCESS 1
 
 /* Two classes of this process, and memory of both. */
 struct couple {
@@ -33,8 +34,8 @@ get_memory(struct couple *couple, struct side *side)
     return memory;
 }
 
-/* In three segments, the first two of these lengths: both sides cut theirs at
- * other places. */
+/* Three segments, the first two of these lengths: each side has other
+ * boundaries. */
 static na_plugin_mem *
 register_memory(
     struct side *side, unsigned char *memory, uint64_t first, uint64_t second)
@@ -110,7 +111,7 @@ couple_close(struct couple *couple)
     side_close(&couple->b);
 }
 
-/* One way, all of it; the bytes must be there. */
+/* One direction, everything; checks the data. */
 static void
 move_once(struct couple *couple, bool put, struct side *other)
 {
@@ -123,7 +124,7 @@ move_once(struct couple *couple, bool put, struct side *other)
     act_fini(&act);
 }
 
-/* Puts, then gets. other: who has to poll too, or NULL. */
+/* Puts, then gets. other: polled too, or NULL. */
 static void
 move(struct couple *couple, struct side *other)
 {
@@ -136,7 +137,7 @@ move(struct couple *couple, struct side *other)
     ck_assert_uint_eq(side_counter(&couple->a, "get_bytes"), LENGTH);
 }
 
-START_TEST(bytes_over_tcp_go_by_messages)
+START_TEST(data_over_tcp_is_sent_in_messages)
 {
     struct couple couple;
 
@@ -148,13 +149,13 @@ START_TEST(bytes_over_tcp_go_by_messages)
 }
 END_TEST
 
-/* UCX does it alone: the owner does not poll. */
-START_TEST(bytes_in_shared_memory_go_by_ucx)
+/* UCX transfers alone: the owner does not poll. */
+START_TEST(data_in_shared_memory_is_moved_by_ucx)
 {
     struct couple couple;
 
     couple_open(&couple, "all", true);
-    /* UCX goes on connecting lanes after the first message */
+    /* UCX still connects lanes after the first message */
     uint64_t until = now_ms() + 200;
     while (now_ms() < until) {
         side_poll(&couple.a);
@@ -167,7 +168,7 @@ START_TEST(bytes_in_shared_memory_go_by_ucx)
 }
 END_TEST
 
-START_TEST(bytes_of_other_memory_go_by_messages)
+START_TEST(data_of_other_memory_is_sent_in_messages)
 {
     struct couple couple;
 
@@ -178,7 +179,7 @@ START_TEST(bytes_of_other_memory_go_by_messages)
 }
 END_TEST
 
-START_TEST(bytes_to_oneself_are_copied)
+START_TEST(data_to_self_is_copied)
 {
     struct couple couple;
     struct act act;
@@ -197,9 +198,9 @@ START_TEST(bytes_to_oneself_are_copied)
 }
 END_TEST
 
-/* What the registration allows holds for oneself too, whatever the descriptor
- * says of it. */
-START_TEST(bytes_to_oneself_keep_to_rights)
+/* The registration's access is checked for self too, whatever the serialized
+ * form says. */
+START_TEST(data_to_self_is_access_checked)
 {
     static unsigned char there[64], here[64];
     const na_plugin_segment segments[] = {{there, 64}, {here, 64}};
@@ -243,8 +244,8 @@ START_TEST(bytes_to_oneself_keep_to_rights)
 }
 END_TEST
 
-/* What b's registration looks like to others, where its last segment's key is at
- * the end. */
+/* The serialized form of b's registration, whose last segment's key is at the
+ * end. */
 static uint64_t
 serial_of(struct couple *couple, unsigned char bytes[SERIAL_MOST])
 {
@@ -261,7 +262,8 @@ refuse_serial(struct couple *couple, const unsigned char *bytes, uint64_t size,
     const char *what)
 {
     na_plugin_mem *mem = NULL;
-    /* where it ends, a sanitizer sees what is read behind */
+    /* allocated at exact size, so that AddressSanitizer detects reads beyond
+     * it */
     unsigned char *exact = malloc(size);
 
     ck_assert_ptr_nonnull(exact);
@@ -272,8 +274,8 @@ refuse_serial(struct couple *couple, const unsigned char *bytes, uint64_t size,
     free(exact);
 }
 
-/* The keys that UCX unpacks are checked before, since it trusts them. */
-START_TEST(bytes_of_a_damaged_key_are_refused)
+/* Keys are checked before UCX unpacks them, since it trusts them. */
+START_TEST(registration_with_a_damaged_key_is_rejected)
 {
     unsigned char bytes[SERIAL_MOST];
     struct couple plain, couple;
@@ -302,12 +304,12 @@ main(void)
     Suite *suite = suite_create("ucx bytes");
     TCase *tcase = tcase_create("all");
 
-    tcase_add_test(tcase, bytes_over_tcp_go_by_messages);
-    tcase_add_test(tcase, bytes_in_shared_memory_go_by_ucx);
-    tcase_add_test(tcase, bytes_of_other_memory_go_by_messages);
-    tcase_add_test(tcase, bytes_to_oneself_are_copied);
-    tcase_add_test(tcase, bytes_to_oneself_keep_to_rights);
-    tcase_add_test(tcase, bytes_of_a_damaged_key_are_refused);
+    tcase_add_test(tcase, data_over_tcp_is_sent_in_messages);
+    tcase_add_test(tcase, data_in_shared_memory_is_moved_by_ucx);
+    tcase_add_test(tcase, data_of_other_memory_is_sent_in_messages);
+    tcase_add_test(tcase, data_to_self_is_copied);
+    tcase_add_test(tcase, data_to_self_is_access_checked);
+    tcase_add_test(tcase, registration_with_a_damaged_key_is_rejected);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

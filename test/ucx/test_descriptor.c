@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which descriptors are marked, which a child closes, and how much looking that
- * takes: the file of the plugin, without UCX. */
+/* Which descriptors are marked and closed in a child, and the cost of scanning:
+ * the plugin's file, without UCX. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -18,7 +18,7 @@
 
 #define MANY 600
 
-/* A socket with the options that UCX gives its own. */
+/* A socket with the options that UCX sets. */
 static int
 like_ucx(void)
 {
@@ -38,7 +38,7 @@ is_marked(int fd)
     return (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0;
 }
 
-/* A listening socket of no special kind, and its port. */
+/* An ordinary listening socket, and its port. */
 static int
 listener(uint32_t *port_p)
 {
@@ -54,7 +54,7 @@ listener(uint32_t *port_p)
     return fd;
 }
 
-START_TEST(descriptor_marks_what_is_of_ucx_alone)
+START_TEST(descriptor_marks_those_of_ucx_only)
 {
     const struct itimerspec second = {.it_interval = {.tv_sec = 1}};
     const struct itimerspec other = {.it_interval = {.tv_sec = 3}};
@@ -75,9 +75,9 @@ START_TEST(descriptor_marks_what_is_of_ucx_alone)
 }
 END_TEST
 
-/* Among few, each time; among many now and then, and the looks at descriptors
- * are no more than some for each time. */
-START_TEST(descriptor_looks_grow_no_faster_than_connections)
+/* With few descriptors each time, with many now and then; the total of scanned
+ * descriptors stays proportional to the connections. */
+START_TEST(descriptor_scans_grow_no_faster_than_connections)
 {
     static int fds[MANY];
     uint32_t done = 0;
@@ -101,7 +101,7 @@ START_TEST(descriptor_looks_grow_no_faster_than_connections)
 }
 END_TEST
 
-/* Those that have come since the last look included. */
+/* Including those opened since the last scan. */
 START_TEST(descriptor_of_ucx_is_closed_in_a_child)
 {
     static int fds[MANY];
@@ -132,8 +132,8 @@ main(void)
     Suite *suite = suite_create("ucx descriptor");
     TCase *tcase = tcase_create("all");
 
-    tcase_add_test(tcase, descriptor_marks_what_is_of_ucx_alone);
-    tcase_add_test(tcase, descriptor_looks_grow_no_faster_than_connections);
+    tcase_add_test(tcase, descriptor_marks_those_of_ucx_only);
+    tcase_add_test(tcase, descriptor_scans_grow_no_faster_than_connections);
     tcase_add_test(tcase, descriptor_of_ucx_is_closed_in_a_child);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

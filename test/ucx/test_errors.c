@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What cannot be opened or reached: the code, and one line that says why. */
+/* Errors of open and of unreachable peers: the code, and one line with the
+ * reason. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -71,7 +72,7 @@ static const struct {
     {"all", NULL, "127.0.0.1", 65536, NA_PLUGIN_E_INVALID_ARG, "65535"},
 };
 
-START_TEST(open_what_is_not_there_is_told_in_one_line)
+START_TEST(open_of_missing_resource_logs_one_line)
 {
     struct side side = {.log_level = 0};
     int32_t ret = side_try(&side, table[_i].protocol, table[_i].device,
@@ -84,8 +85,8 @@ START_TEST(open_what_is_not_there_is_told_in_one_line)
 }
 END_TEST
 
-/* Where there is no such hardware the line says what there is. */
-START_TEST(open_without_the_device_says_what_there_is)
+/* Without such hardware, the line lists what is available. */
+START_TEST(open_without_the_device_lists_alternatives)
 {
     static const char *const protocols[] = {"rc", "ud", "dc", "rc,tcp"};
     struct side side = {.log_level = 0};
@@ -104,7 +105,7 @@ START_TEST(open_without_the_device_says_what_there_is)
 END_TEST
 
 /* An interface as host, and as device; a list of transports. */
-START_TEST(open_takes_each_form_of_place)
+START_TEST(open_accepts_each_form_of_host)
 {
     static const struct {
         const char *protocol;
@@ -124,7 +125,7 @@ START_TEST(open_takes_each_form_of_place)
     char name[SIDE_TEXT];
     struct addrinfo *found;
 
-    /* a machine may be without a file of hosts */
+    /* a machine may have no /etc/hosts */
     if (forms[_i].host != NULL && strcmp(forms[_i].host, "localhost") == 0) {
         if (getaddrinfo(forms[_i].host, NULL, NULL, &found) != 0) {
             puts("skipped: nobody here knows localhost");
@@ -169,7 +170,7 @@ END_TEST
 
 static const char *const protocols[] = {"tcp", "all"};
 
-/* By another class, and by somebody who is no UCX. */
+/* By another class, and by a program without UCX. */
 START_TEST(open_port_in_use_is_addrinuse)
 {
     struct side first = {.log_level = 0};
@@ -202,7 +203,7 @@ START_TEST(open_port_in_use_is_addrinuse)
 }
 END_TEST
 
-START_TEST(lookup_of_wrong_text_is_refused)
+START_TEST(lookup_of_malformed_text_is_rejected)
 {
     static const struct {
         const char *text;
@@ -238,7 +239,7 @@ START_TEST(lookup_of_wrong_text_is_refused)
 }
 END_TEST
 
-START_TEST(send_where_nobody_listens_is_told_at_once)
+START_TEST(send_to_a_closed_port_fails_at_once)
 {
     struct side side = {.log_level = 0};
     char name[SIDE_TEXT];
@@ -255,8 +256,8 @@ START_TEST(send_where_nobody_listens_is_told_at_once)
 }
 END_TEST
 
-/* Somebody is there, but is no UCX: says nothing, or something else. */
-START_TEST(send_to_a_stranger_ends_by_the_timeout)
+/* The port's owner does not use UCX: it sends nothing, or something else. */
+START_TEST(send_to_a_foreign_program_times_out)
 {
     struct side side = {.key = "ucx.connect_timeout", .value = "1s"};
 
@@ -273,8 +274,8 @@ START_TEST(send_to_a_stranger_ends_by_the_timeout)
 }
 END_TEST
 
-/* Its messages are kept, but nobody receives them. */
-START_TEST(send_that_finds_no_room_ends_by_its_timeout)
+/* Its messages are accepted, but not received. */
+START_TEST(send_without_room_times_out)
 {
     static const unsigned char bytes[256];
     struct side side = {.key = "ucx.send_timeout", .value = "1s"};
@@ -302,8 +303,8 @@ START_TEST(send_that_finds_no_room_ends_by_its_timeout)
 }
 END_TEST
 
-/* But it has bytes, for those whom it is connected with. */
-START_TEST(address_of_who_does_not_listen_has_no_string)
+/* But it can be serialized, for peers that it is connected to. */
+START_TEST(address_of_non_listening_class_has_no_string)
 {
     struct side side = {.log_level = 0};
     struct side server = {.log_level = 0};
@@ -328,7 +329,7 @@ START_TEST(address_of_who_does_not_listen_has_no_string)
     ops->addr_free(side.cls, back);
     ck_assert_int_eq(ops->addr_deserialize(server.cls, bytes, size, &back),
         NA_PLUGIN_E_OPNOTSUPPORTED);
-    bytes[1]--; /* of a number's bytes */
+    bytes[1]--; /* the bytes of a number */
     ck_assert_int_eq(ops->addr_deserialize(server.cls, bytes, size, &back),
         NA_PLUGIN_E_INVALID_ARG);
     bytes[1]++;
@@ -358,7 +359,7 @@ START_TEST(address_of_who_does_not_listen_has_no_string)
 }
 END_TEST
 
-START_TEST(open_oversized_hints_are_cut_to_the_most)
+START_TEST(open_oversized_hints_are_clamped)
 {
     struct side side = {.log_level = 0};
     na_plugin_open_info info = {.size = sizeof(info),
@@ -393,8 +394,8 @@ START_TEST(call_of_another_family_is_refused)
 }
 END_TEST
 
-/* An address of this host that is neither of the loopback interface, where UCX
- * 1.13 has no IPv6, nor of a link only. */
+/* An address of this host that is neither on the loopback interface, where UCX
+ * 1.13 has no IPv6, nor link-local. */
 static bool
 find_ipv6(char text[INET6_ADDRSTRLEN])
 {
@@ -480,20 +481,20 @@ main(void)
     Suite *suite = suite_create("ucx errors");
     TCase *tcase = tcase_create("all");
 
-    tcase_add_loop_test(tcase, open_what_is_not_there_is_told_in_one_line, 0,
+    tcase_add_loop_test(tcase, open_of_missing_resource_logs_one_line, 0,
         (int) (sizeof(table) / sizeof(table[0])));
     tcase_add_loop_test(
-        tcase, open_without_the_device_says_what_there_is, 0, 4);
-    tcase_add_loop_test(tcase, open_takes_each_form_of_place, 0, 7);
+        tcase, open_without_the_device_lists_alternatives, 0, 4);
+    tcase_add_loop_test(tcase, open_accepts_each_form_of_host, 0, 7);
     tcase_add_test(tcase, open_subnet_chooses_the_address);
     tcase_add_test(tcase, open_address_format_chooses_the_family);
     tcase_add_loop_test(tcase, open_port_in_use_is_addrinuse, 0, 2);
-    tcase_add_test(tcase, lookup_of_wrong_text_is_refused);
-    tcase_add_loop_test(tcase, send_where_nobody_listens_is_told_at_once, 0, 2);
-    tcase_add_test(tcase, send_to_a_stranger_ends_by_the_timeout);
-    tcase_add_test(tcase, send_that_finds_no_room_ends_by_its_timeout);
-    tcase_add_test(tcase, address_of_who_does_not_listen_has_no_string);
-    tcase_add_loop_test(tcase, open_oversized_hints_are_cut_to_the_most, 0, 2);
+    tcase_add_test(tcase, lookup_of_malformed_text_is_rejected);
+    tcase_add_loop_test(tcase, send_to_a_closed_port_fails_at_once, 0, 2);
+    tcase_add_test(tcase, send_to_a_foreign_program_times_out);
+    tcase_add_test(tcase, send_without_room_times_out);
+    tcase_add_test(tcase, address_of_non_listening_class_has_no_string);
+    tcase_add_loop_test(tcase, open_oversized_hints_are_clamped, 0, 2);
     tcase_add_test(tcase, call_of_another_family_is_refused);
     tcase_add_loop_test(tcase, open_at_an_ipv6_address_works, 0, 2);
     suite_add_tcase(suite, tcase);

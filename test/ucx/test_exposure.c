@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who can reach what UCX opens for a class: TCP ports, and shared memory. */
+/* What UCX opens for a class, and to whom: TCP ports, and shared memory. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -17,7 +17,7 @@
 
 static const char *const protocols[] = {"tcp", "all"};
 
-/* Listening sockets of this process: all, and those that aren't at a loopback
+/* Listening sockets of this process: all, and those that are not at a loopback
  * address. */
 struct ports {
     uint32_t all;
@@ -47,7 +47,7 @@ count_ports(void)
     return ports;
 }
 
-/* An IPv4 address of this host that others can reach. */
+/* An IPv4 address of this host that other hosts can reach. */
 static bool
 find_outer(char text[INET_ADDRSTRLEN])
 {
@@ -68,8 +68,8 @@ find_outer(char text[INET_ADDRSTRLEN])
     return found;
 }
 
-/* UCX opens ports on all interfaces it may use, whatever address it is to listen
- * at. */
+/* UCX opens ports on all interfaces that it may use, whatever address it
+ * listens at. */
 START_TEST(exposure_of_a_loopback_class_ends_at_the_host)
 {
     struct side side = {.log_level = 0};
@@ -88,8 +88,8 @@ START_TEST(exposure_of_a_loopback_class_ends_at_the_host)
 }
 END_TEST
 
-/* Devices that somebody names are used. */
-START_TEST(exposure_is_what_the_environment_says)
+/* Devices named explicitly are used. */
+START_TEST(exposure_follows_the_environment)
 {
     struct side side = {
         .log_level = 0, .key = "ucx.trusted_network", .value = "1"};
@@ -105,8 +105,8 @@ START_TEST(exposure_is_what_the_environment_says)
 }
 END_TEST
 
-/* It is reached by loopback addresses from any class of this host. Itself it
- * calls no other address, and says why. */
+/* Any class of this host reaches it by loopback addresses. It refuses to call
+ * other addresses, and logs why. */
 START_TEST(exposure_of_a_loopback_class_spans_the_host)
 {
     struct side side = {
@@ -151,7 +151,7 @@ warnings_of(const char *host, uint32_t flags, const char *value)
     return side.told;
 }
 
-START_TEST(exposure_to_other_hosts_is_warned_of_once)
+START_TEST(exposure_to_other_hosts_is_warned_about_once)
 {
     char outer[INET_ADDRSTRLEN];
 
@@ -166,8 +166,8 @@ START_TEST(exposure_to_other_hosts_is_warned_of_once)
 }
 END_TEST
 
-/* SysV segments of this process, and those of them that others than its user
- * may attach. */
+/* SysV segments of this process, and how many of them other users may
+ * attach. */
 static void
 count_segments(uint32_t *all_p, uint32_t *open_p)
 {
@@ -189,9 +189,9 @@ count_segments(uint32_t *all_p, uint32_t *open_p)
     fclose(file);
 }
 
-/* UCX's SysV segments are open to the group; a peer's queue and memory for the
- * program would lie in them. */
-START_TEST(exposure_in_shared_memory_is_to_the_user_alone)
+/* UCX's SysV segments are accessible to the group; they would contain queues
+ * and allocated memory. */
+START_TEST(exposure_in_shared_memory_is_limited_to_the_user)
 {
     struct side side = {.log_level = 0};
     uint32_t all, open;
@@ -207,7 +207,7 @@ START_TEST(exposure_in_shared_memory_is_to_the_user_alone)
     alloc->free(side.cls, memory);
     side_close(&side);
 
-    /* it is the transport that was left out, not the memory */
+    /* the transport was excluded, not the memory */
     setenv("UCX_TLS", "all", 1);
     side_open(&side, "all", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
     unsetenv("UCX_TLS");
@@ -225,11 +225,11 @@ main(void)
 
     tcase_add_loop_test(
         tcase, exposure_of_a_loopback_class_ends_at_the_host, 0, 2);
-    tcase_add_loop_test(tcase, exposure_is_what_the_environment_says, 0, 2);
+    tcase_add_loop_test(tcase, exposure_follows_the_environment, 0, 2);
     tcase_add_loop_test(
         tcase, exposure_of_a_loopback_class_spans_the_host, 0, 2);
-    tcase_add_test(tcase, exposure_to_other_hosts_is_warned_of_once);
-    tcase_add_test(tcase, exposure_in_shared_memory_is_to_the_user_alone);
+    tcase_add_test(tcase, exposure_to_other_hosts_is_warned_about_once);
+    tcase_add_test(tcase, exposure_in_shared_memory_is_limited_to_the_user);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers of other libraries and programs, and none at all: what the log says. */
+/* Peers of other libraries and programs, and missing peers: what the log
+ * says. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 #include "scene.h"
 
-/* A socket of this host at which nobody listens, and whose port nobody else gets;
+/* Binds a socket without listening, so that no program gets its port. Returns
  * its name. */
 static int
 bind_at(char name[SIDE_TEXT])
@@ -26,7 +27,7 @@ bind_at(char name[SIDE_TEXT])
     return fd;
 }
 
-/* One that listens, by no library. */
+/* Listens, without any library. */
 static int
 listen_at(char name[SIDE_TEXT])
 {
@@ -36,7 +37,8 @@ listen_at(char name[SIDE_TEXT])
     return fd;
 }
 
-/* Sends to a name, while whoever connects to fd is hung up on; how it ends. */
+/* Sends to a name, while connections to fd are accepted and closed. Returns the
+ * result. */
 static int32_t
 send_to(struct side *side, const char *name, int fd)
 {
@@ -59,7 +61,7 @@ send_to(struct side *side, const char *name, int fd)
     return status;
 }
 
-START_TEST(foreign_listener_is_said_to_be_one)
+START_TEST(foreign_listener_is_logged_as_such)
 {
     struct side side = {.expected = "does not speak Talaria's protocol"};
     char name[SIDE_TEXT];
@@ -74,7 +76,7 @@ START_TEST(foreign_listener_is_said_to_be_one)
 }
 END_TEST
 
-START_TEST(foreign_nobody_is_said_to_be_nobody)
+START_TEST(missing_listener_is_logged_as_such)
 {
     struct side side = {.expected = "nobody listens there"};
     char name[SIDE_TEXT];
@@ -89,17 +91,17 @@ START_TEST(foreign_nobody_is_said_to_be_nobody)
 }
 END_TEST
 
-/* Lets both do what there is to do, for a while. */
+/* Progresses both for a while. */
 static void
 turn_for(struct scene *scene, uint64_t ms)
 {
     for (uint64_t end = now_ms() + ms; now_ms() < end;)
-        stranger_turn(&scene->stranger, scene->sides);
+        raw_peer_progress(&scene->raw, scene->sides);
 }
 
-/* Calls, as any program over UCX may, and hangs up. A call that has not reached
- * the victim by then is made again. */
-START_TEST(foreign_caller_is_said_to_be_one)
+/* Connects like any program over UCX, and disconnects; repeats a call that has
+ * not reached the victim by then. */
+START_TEST(foreign_caller_is_logged_as_such)
 {
     uint64_t until = now_ms() + SIDE_WAIT_MS;
     struct scene scene;
@@ -107,9 +109,9 @@ START_TEST(foreign_caller_is_said_to_be_one)
     scene_open(&scene);
     scene.victim.expected = "did not say who it is";
     while (scene.victim.told < 2) {
-        stranger_call(&scene.stranger, scene.port);
+        raw_peer_call(&scene.raw, scene.port);
         turn_for(&scene, 200);
-        stranger_hang_up(&scene.stranger);
+        raw_peer_disconnect(&scene.raw);
         turn_for(&scene, 200);
         ck_assert_msg(now_ms() < until, "nothing is said");
     }
@@ -122,9 +124,9 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_test(tcase, foreign_listener_is_said_to_be_one);
-    tcase_add_test(tcase, foreign_nobody_is_said_to_be_nobody);
-    tcase_add_test(tcase, foreign_caller_is_said_to_be_one);
+    tcase_add_test(tcase, foreign_listener_is_logged_as_such);
+    tcase_add_test(tcase, missing_listener_is_logged_as_such);
+    tcase_add_test(tcase, foreign_caller_is_logged_as_such);
 }
 
 int

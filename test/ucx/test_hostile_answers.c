@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stranger owns memory that a class gets from: whatever it answers, nothing is
- * written but what was asked for. */
+/* The raw peer owns memory that a class gets from: whatever it answers, nothing
+ * is written except the requested bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #define PIECE SCENE_FRAGMENT
 #define GUARD 4096U
 
-/* The bytes of a registration that the stranger claims, as README.md lays them
- * out: front, and one segment. */
+/* The serialized registration that the raw peer invents, with the layout in
+ * README.md: header, and one segment. */
 static na_plugin_mem *
 claim(struct side *side, uint64_t owner, uint64_t length)
 {
@@ -32,31 +32,29 @@ claim(struct side *side, uint64_t owner, uint64_t length)
     return mem;
 }
 
-/* Answers the class's call, as a peer without a fault. */
+/* Accepts the class's connection like a correct peer. */
 static void
-answer_call(
-    struct stranger *stranger, struct side *const *sides, uint64_t number)
+answer_call(struct raw_peer *raw, struct side *const *sides, uint64_t number)
 {
-    struct ucx_hello hello = stranger_hello();
+    struct ucx_hello hello = raw_peer_hello();
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
     hello.number = number;
-    while (!stranger->greeted) {
-        stranger_turn(stranger, sides);
+    while (!raw->greeted) {
+        raw_peer_progress(raw, sides);
         ck_assert_uint_lt(now_ms(), until);
     }
-    stranger_greet(
-        stranger, sides, stranger->hello.token, &hello, sizeof(hello));
+    raw_peer_send_hello(raw, sides, raw->hello.token, &hello, sizeof(hello));
 }
 
 static const struct answer {
     const char *what;
-    int32_t code; /* with what the get ends */
+    int32_t code; /* expected status of the get */
     uint8_t kind;
     uint64_t at;
     uint32_t length;
     uint32_t data;
-    uint32_t before; /* LONG: bytes of a sound answer before it */
+    uint32_t before; /* LONG: valid bytes before it */
 } answers[] = {
     {"a sound answer", NA_PLUGIN_OK, UCX_DATA, 0, ASKED, ASKED, 0},
     {"less than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 9, 0},
@@ -78,13 +76,13 @@ static const struct answer {
         PIECE, PIECE},
 };
 
-START_TEST(hostile_answers_to_a_get_write_nothing_else)
+START_TEST(hostile_answers_to_a_get_write_only_requested_bytes)
 {
     static unsigned char memory[GUARD + LONG + GUARD];
     const struct answer *answer = &answers[_i];
     const uint32_t asked = answer->before != 0 ? LONG : ASKED;
     const uint64_t number = 4711;
-    struct stranger stranger;
+    struct raw_peer raw;
     struct side side = {.log_level = 0};
     struct side *sides[] = {&side, NULL};
     struct act act;
@@ -95,9 +93,9 @@ START_TEST(hostile_answers_to_a_get_write_nothing_else)
 
     memset(memory, 0x5a, sizeof(memory));
     memset(scene_bytes, 0xee, 2 * (size_t) ASKED + answer->before);
-    stranger_open(&stranger, scene_protocol());
+    raw_peer_open(&raw, scene_protocol());
     snprintf(name, sizeof(name), "%s://127.0.0.1:%u", scene_protocol(),
-        (unsigned) stranger_listen(&stranger));
+        (unsigned) raw_peer_listen(&raw));
     side_open(&side, scene_protocol(), "127.0.0.1", 0, 0);
     na_plugin_addr *addr = side_lookup(&side, name);
     ck_assert_int_eq(side.ops->mem_register(side.cls,
@@ -108,28 +106,28 @@ START_TEST(hostile_answers_to_a_get_write_nothing_else)
     na_plugin_mem *remote = claim(&side, number, asked);
     act_init(&act, &side);
     act_move(&act, false, local, remote, asked, addr);
-    answer_call(&stranger, sides, number);
-    while (stranger.messages == 0) {
-        stranger_turn(&stranger, sides);
+    answer_call(&raw, sides, number);
+    while (raw.messages == 0) {
+        raw_peer_progress(&raw, sides);
         ck_assert_uint_lt(now_ms(), until);
     }
-    ck_assert_uint_eq(stranger.got.head.kind, UCX_GET);
-    ck_assert_uint_eq(stranger.got.fragment.length, asked);
-    union ucx_header header = stranger.got;
-    header.head.token = stranger.hello.token;
+    ck_assert_uint_eq(raw.got.head.kind, UCX_GET);
+    ck_assert_uint_eq(raw.got.fragment.length, asked);
+    union ucx_header header = raw.got;
+    header.head.token = raw.hello.token;
     if (answer->before != 0) {
         header.head.kind = UCX_DATA;
         header.fragment.length = answer->before;
-        stranger_send(&stranger, sides, &header, sizeof(header.fragment),
+        raw_peer_send(&raw, sides, &header, sizeof(header.fragment),
             scene_bytes, answer->before, UCP_AM_SEND_FLAG_EAGER);
     }
     header.head.kind = answer->kind;
     header.fragment.at = answer->at;
     header.fragment.length = answer->length;
-    stranger_send(&stranger, sides, &header, sizeof(header.fragment),
-        scene_bytes, answer->data, UCP_AM_SEND_FLAG_EAGER);
+    raw_peer_send(&raw, sides, &header, sizeof(header.fragment), scene_bytes,
+        answer->data, UCP_AM_SEND_FLAG_EAGER);
     while (act.pending) {
-        stranger_turn(&stranger, sides);
+        raw_peer_progress(&raw, sides);
         if (now_ms() > until)
             ck_abort_msg("%s: the get does not end", answer->what);
     }
@@ -147,16 +145,17 @@ START_TEST(hostile_answers_to_a_get_write_nothing_else)
     side.ops->mem_remote_free(side.cls, remote);
     side.ops->mem_deregister(side.cls, local);
     side.ops->addr_free(side.cls, addr);
-    stranger_hang_up(&stranger);
+    raw_peer_disconnect(&raw);
     side_close(&side);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
 }
 END_TEST
 
 static void
 add(TCase *tcase)
 {
-    tcase_add_loop_test(tcase, hostile_answers_to_a_get_write_nothing_else, 0,
+    tcase_add_loop_test(tcase,
+        hostile_answers_to_a_get_write_only_requested_bytes, 0,
         (int) (sizeof(answers) / sizeof(answers[0])));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a stranger does beside the language: says what it has heard, says too
- * much, uses UCX for something else, or is no UCX at all. */
+/* Attacks that are no malformed messages: replays, floods, direct use of UCX,
+ * and raw TCP connections. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <netinet/in.h>
@@ -13,8 +13,8 @@
 #include "counts.h"
 #include "scene.h"
 
-/* What somebody has recorded of a connection is worth nothing by another one,
- * or once it has ended. */
+/* Messages recorded on one connection are not valid on another, or after it has
+ * ended. */
 START_TEST(hostile_replays_are_counted)
 {
     const struct message message = {
@@ -22,28 +22,28 @@ START_TEST(hostile_replays_are_counted)
     struct scene scene;
 
     scene_open(&scene);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
-    uint64_t token = scene.stranger.hello.token;
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    uint64_t token = scene.raw.hello.token;
     for (uint32_t i = 0; i < 64; i++) {
         uint64_t count = scene_count(&scene, STRAYED);
-        scene_say(&scene, &message, token ^ (UINT64_C(1) << i));
+        scene_send(&scene, &message, token ^ (UINT64_C(1) << i));
         scene_await_counter(
             &scene, "messages_strayed", count + 1, "another token");
     }
-    /* its hello again, to whom it was said first: there is no such caller */
-    struct ucx_hello hello = stranger_hello();
+    /* its hello again, to the same class: the caller it names is not there */
+    struct ucx_hello hello = raw_peer_hello();
     uint64_t count = scene_count(&scene, STRAYED);
-    stranger_greet(&scene.stranger, scene.sides, 0, &hello, sizeof(hello));
+    raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, sizeof(hello));
     scene_await_counter(&scene, "messages_strayed", count + 1, "a hello again");
     scene_trip(&scene, "a hello again");
     ck_assert_uint_eq(side_counter(&scene.victim, "peers_connected"), 2);
-    stranger_hang_up(&scene.stranger);
+    raw_peer_disconnect(&scene.raw);
     scene_await_counter(&scene, "connections_lost", 1, "hanging up");
 
-    stranger_join(&scene.stranger, scene.sides, scene.port);
-    ck_assert_uint_ne(scene.stranger.hello.token, token);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    ck_assert_uint_ne(scene.raw.hello.token, token);
     count = scene_count(&scene, STRAYED);
-    scene_say(&scene, &message, token);
+    scene_send(&scene, &message, token);
     scene_await_counter(
         &scene, "messages_strayed", count + 1, "a token of before");
     scene_trip(&scene, "replays");
@@ -51,9 +51,8 @@ START_TEST(hostile_replays_are_counted)
 }
 END_TEST
 
-/* A token is all that tells one peer's messages from another's: no bit of it can
- * be known. */
-START_TEST(hostile_tokens_are_random_in_every_bit)
+/* Only a token tells peers' messages apart: no bit of it may be predictable. */
+START_TEST(tokens_are_random_in_every_bit)
 {
     struct scene scene;
     uint64_t ones = 0;
@@ -61,10 +60,10 @@ START_TEST(hostile_tokens_are_random_in_every_bit)
 
     scene_open(&scene);
     for (uint32_t i = 0; i < 40; i++) {
-        stranger_join(&scene.stranger, scene.sides, scene.port);
-        ones |= scene.stranger.hello.token;
-        zeros |= ~scene.stranger.hello.token;
-        stranger_hang_up(&scene.stranger);
+        raw_peer_join(&scene.raw, scene.sides, scene.port);
+        ones |= scene.raw.hello.token;
+        zeros |= ~scene.raw.hello.token;
+        raw_peer_disconnect(&scene.raw);
     }
     ck_assert_uint_eq(ones, UINT64_MAX);
     ck_assert_uint_eq(zeros, UINT64_MAX);
@@ -73,9 +72,9 @@ START_TEST(hostile_tokens_are_random_in_every_bit)
 }
 END_TEST
 
-/* Who sends more than it was given room for is let go, and what is kept of it
- * has a bound. */
-START_TEST(hostile_floods_end)
+/* A peer that sends more than its credits is disconnected, and what is kept of
+ * it is bounded. */
+START_TEST(hostile_floods_end_the_connection)
 {
     const struct message message = {
         "a flood", STRAYED, UCX_UNEXPECTED, .tag = 8, .data = 200};
@@ -87,16 +86,16 @@ START_TEST(hostile_floods_end)
     scene_open(&scene);
     scene.victim.ops->cancel(scene.victim.ctx, scene.recv.op);
     act_await(&scene.recv, NULL);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
-    for (uint32_t i = 0; i < 1000 && !scene.stranger.gone; i++) {
-        scene_say(&scene, &message, scene.stranger.hello.token);
-        stranger_turn(&scene.stranger, scene.sides);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    for (uint32_t i = 0; i < 1000 && !scene.raw.gone; i++) {
+        scene_send(&scene, &message, scene.raw.hello.token);
+        raw_peer_progress(&scene.raw, scene.sides);
     }
-    scene_await_gone(&scene, "a flood");
+    scene_await_closed(&scene, "a flood");
     ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 1);
     uint64_t kept = side_counter(&scene.victim, "unexpected_queued");
     ck_assert_uint_le(kept * 264, (128U << 10) + SCENE_MESSAGE + 400);
-    /* what had room is there */
+    /* messages within the credits are delivered */
     for (;;) {
         act_recv_any(&scene.recv);
         side_poll(&scene.victim);
@@ -108,11 +107,11 @@ START_TEST(hostile_floods_end)
     }
     ck_assert_uint_eq(got, kept);
     scene_trip(&scene, "a flood");
-    stranger_hang_up(&scene.stranger);
+    raw_peer_disconnect(&scene.raw);
 
-    stranger_join(&scene.stranger, scene.sides, scene.port);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
     for (uint32_t i = 0; i < 1000; i++)
-        scene_say(&scene, &lone, scene.stranger.hello.token);
+        scene_send(&scene, &lone, scene.raw.hello.token);
     scene_await_counter(&scene, "expected_dropped", 1000 - 256, "for nobody");
     scene_trip(&scene, "for nobody");
     scene_close(&scene);
@@ -125,19 +124,19 @@ turn_for(struct scene *scene, uint64_t ms)
     uint64_t until = now_ms() + ms;
 
     while (now_ms() < until)
-        stranger_turn(&scene->stranger, scene->sides);
+        raw_peer_progress(&scene->raw, scene->sides);
 }
 
-START_TEST(hostile_tags_are_nothing)
+START_TEST(hostile_tagged_messages_are_ignored)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
     struct scene scene;
 
     scene_open(&scene);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
     for (uint32_t i = 0; i < 3; i++) {
         void *request = ucp_tag_send_nbx(
-            scene.stranger.ep, scene_bytes, (size_t) i * 5000, 1, &param);
+            scene.raw.ep, scene_bytes, (size_t) i * 5000, 1, &param);
         turn_for(&scene, 50);
         scene_trip(&scene, "a tagged message");
         if (UCS_PTR_IS_PTR(request))
@@ -147,12 +146,12 @@ START_TEST(hostile_tags_are_nothing)
 }
 END_TEST
 
-/* What a stranger does by UCX itself, with a key that it made up. */
+/* A put by UCX itself, with an invented key. */
 enum deed { PUT, GET, ADD, DEEDS };
 
 static void *
 begin_deed(
-    struct stranger *stranger, enum deed deed, uint64_t *target, ucp_rkey_h key)
+    struct raw_peer *raw, enum deed deed, uint64_t *target, ucp_rkey_h key)
 {
     static uint64_t own[8];
     ucp_request_param_t put_get = {.op_attr_mask = 0};
@@ -162,17 +161,16 @@ begin_deed(
 
     memset(own, 0xee, sizeof(own));
     if (deed == PUT)
-        return ucp_put_nbx(
-            stranger->ep, own, sizeof(own), there, key, &put_get);
+        return ucp_put_nbx(raw->ep, own, sizeof(own), there, key, &put_get);
     if (deed == GET)
         return ucp_get_nbx(
-            stranger->ep, scene_bytes, sizeof(own), there, key, &put_get);
+            raw->ep, scene_bytes, sizeof(own), there, key, &put_get);
     return ucp_atomic_op_nbx(
-        stranger->ep, UCP_ATOMIC_OP_ADD, own, 1, there, key, &add);
+        raw->ep, UCP_ATOMIC_OP_ADD, own, 1, there, key, &add);
 }
 
-/* Whether UCX chooses protocols in the newer way. There a put over TCP is the
- * transport's own, and that looks at nothing: README.md, "Strangers". */
+/* Whether UCX uses its newer protocol selection, with which a put over TCP is
+ * done by the transport without a check: README.md, "Strangers". */
 static bool
 puts_go_by_the_transport(void)
 {
@@ -182,8 +180,9 @@ puts_go_by_the_transport(void)
     return major > 1 || minor >= 16;
 }
 
-/* A class for messages only: UCX isn't to read or write its memory for a peer. */
-START_TEST(hostile_deeds_by_ucx_reach_nothing)
+/* A class for messages only: UCX must not access its memory on behalf of a
+ * peer. */
+START_TEST(hostile_direct_rma_is_refused)
 {
     static uint64_t target[8];
     ucp_mem_map_params_t map = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
@@ -198,39 +197,38 @@ START_TEST(hostile_deeds_by_ucx_reach_nothing)
     size_t size;
 
     if (deed == PUT && puts_go_by_the_transport()) {
-        printf("skipped: UCX %s writes by itself what a stranger puts\n",
+        printf("skipped: UCX %s writes by itself what a raw puts\n",
             ucp_get_version_string());
         return;
     }
     scene_open(&scene);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
-    ck_assert_int_eq(ucp_mem_map(scene.stranger.context, &map, &mem), UCS_OK);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    ck_assert_int_eq(ucp_mem_map(scene.raw.context, &map, &mem), UCS_OK);
     ck_assert_int_eq(
-        ucp_rkey_pack(scene.stranger.context, mem, &packed, &size), UCS_OK);
-    ck_assert_int_eq(
-        ucp_ep_rkey_unpack(scene.stranger.ep, packed, &key), UCS_OK);
+        ucp_rkey_pack(scene.raw.context, mem, &packed, &size), UCS_OK);
+    ck_assert_int_eq(ucp_ep_rkey_unpack(scene.raw.ep, packed, &key), UCS_OK);
     ucp_rkey_buffer_release(packed);
     memset(target, 0x5a, sizeof(target));
     memset(scene_bytes, 0, sizeof(target));
-    void *request = begin_deed(&scene.stranger, deed, target, key);
+    void *request = begin_deed(&scene.raw, deed, target, key);
     turn_for(&scene, 100);
     for (size_t i = 0; i < sizeof(target); i++) {
         ck_assert_uint_eq(((unsigned char *) target)[i], 0x5a);
         ck_assert_uint_eq(scene_bytes[i], 0);
     }
     scene_trip(&scene, "a deed of UCX");
-    stranger_hang_up(&scene.stranger);
+    raw_peer_disconnect(&scene.raw);
     turn_for(&scene, 20);
     if (UCS_PTR_IS_PTR(request))
         ucp_request_free(request);
     ucp_rkey_destroy(key);
-    ucp_mem_unmap(scene.stranger.context, mem);
+    ucp_mem_unmap(scene.raw.context, mem);
     scene_close(&scene);
 }
 END_TEST
 
-/* No UCX at all: connects, and writes what it likes. */
-START_TEST(hostile_bytes_at_the_port_harm_nobody)
+/* Without UCX: connects, and writes arbitrary bytes. */
+START_TEST(hostile_bytes_at_the_port_are_harmless)
 {
     struct scene scene;
 
@@ -250,7 +248,7 @@ START_TEST(hostile_bytes_at_the_port_harm_nobody)
         ck_assert_int_eq(
             send(fd, scene_bytes, length, MSG_NOSIGNAL), (ssize_t) length);
         for (uint32_t j = 0; j < 50; j++)
-            stranger_turn(&scene.stranger, scene.sides);
+            raw_peer_progress(&scene.raw, scene.sides);
         if (i % 2 == 0)
             close(fd);
         scene_trip(&scene, "bytes");
@@ -261,8 +259,7 @@ END_TEST
 
 #define SLACK (UINT64_C(64) << 10)
 
-/* The ports of IPv4 that this process listens at: of UCX's listener, and of its
- * transport. */
+/* The IPv4 ports of this process: UCX's listener, and its transport. */
 static size_t
 find_ports(struct sockaddr_in *ports, size_t most)
 {
@@ -295,21 +292,21 @@ count_fds(void)
     return count;
 }
 
-/* Many connect, to each port, and say nothing: others are served meanwhile, and
- * descriptors come back when they hang up. */
-START_TEST(hostile_silence_holds_up_nobody)
+/* Many silent connections to each port: others are served meanwhile, and the
+ * descriptors are freed when they are closed. */
+START_TEST(hostile_silent_connections_do_not_block_others)
 {
     static struct sockaddr_in ports[8];
-    /* Two descriptors each, as both ends are here. From about 1,000 on UCX
-     * closes those of the connections that its listener refuses twice, by its
-     * own thread: the second time they may be ours. */
+    /* Two descriptors each, as both ends are in this process. From about 1,000
+     * on UCX closes the descriptors of refused connections twice, in its own
+     * thread: the second time they may belong to this test. */
     uint32_t silent = test_count_open(TEST_SILENT_UCX, 2);
     int *fds = calloc(silent, sizeof(*fds));
     struct scene scene;
 
     scene_open(&scene);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
-    stranger_hang_up(&scene.stranger);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    raw_peer_disconnect(&scene.raw);
     scene_trip(&scene, "nothing");
     size_t count = find_ports(ports, 8);
     ck_assert_uint_ge(count, 2);
@@ -322,17 +319,17 @@ START_TEST(hostile_silence_holds_up_nobody)
             ck_assert_int_eq(connect(fds[j], (struct sockaddr *) &ports[i],
                                  sizeof(ports[i])),
                 0);
-            stranger_turn(&scene.stranger, scene.sides);
+            raw_peer_progress(&scene.raw, scene.sides);
         }
         scene_trip(&scene, "silence");
         uint32_t amid = count_fds();
-        stranger_join(&scene.stranger, scene.sides, scene.port);
-        stranger_hang_up(&scene.stranger);
+        raw_peer_join(&scene.raw, scene.sides, scene.port);
+        raw_peer_disconnect(&scene.raw);
         for (uint32_t j = 0; j < silent; j++)
             close(fds[j]);
         uint64_t until = now_ms() + SIDE_WAIT_MS;
         while (count_fds() > before) {
-            stranger_turn(&scene.stranger, scene.sides);
+            raw_peer_progress(&scene.raw, scene.sides);
             if (now_ms() > until)
                 ck_abort_msg("%u descriptors stay", count_fds() - before);
         }
@@ -353,16 +350,15 @@ static void
 add(TCase *tcase)
 {
     tcase_add_test(tcase, hostile_replays_are_counted);
-    tcase_add_test(tcase, hostile_tokens_are_random_in_every_bit);
-    tcase_add_test(tcase, hostile_floods_end);
-    tcase_add_test(tcase, hostile_tags_are_nothing);
-    tcase_add_test(tcase, hostile_bytes_at_the_port_harm_nobody);
-    tcase_add_test(tcase, hostile_silence_holds_up_nobody);
+    tcase_add_test(tcase, tokens_are_random_in_every_bit);
+    tcase_add_test(tcase, hostile_floods_end_the_connection);
+    tcase_add_test(tcase, hostile_tagged_messages_are_ignored);
+    tcase_add_test(tcase, hostile_bytes_at_the_port_are_harmless);
+    tcase_add_test(tcase, hostile_silent_connections_do_not_block_others);
     tcase_set_timeout(tcase, 30);
-    /* opened with more, UCX trusts its peers */
+    /* opened with more features, UCX trusts its peers */
     if (strcmp(scene_protocol(), "tcp") == 0)
-        tcase_add_loop_test(
-            tcase, hostile_deeds_by_ucx_reach_nothing, PUT, DEEDS);
+        tcase_add_loop_test(tcase, hostile_direct_rma_is_refused, PUT, DEEDS);
 }
 
 int

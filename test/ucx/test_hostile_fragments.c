@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stranger's puts and gets by messages: where they may reach, and what it is
- * answered. */
+/* The raw peer's puts and gets by messages: which memory they may access, and
+ * the answers. */
 #include <string.h>
 
 #include "scene.h"
 
 #define SERIAL_MOST 4096
-/* Where a serialized registration has what, as README.md lays it out. */
+/* Offsets in a serialized registration; see README.md. */
 #define SERIAL_ACCESS 1
 #define SERIAL_NUMBER 16
 #define SERIAL_LENGTH 32 /* of the first segment */
 
-/* Registers memory of the victim's; its serialized form, and how long it is. */
+/* Registers memory of the victim. Returns the length of its serialized form. */
 static uint64_t
 offer_serial(struct scene *scene, void *memory, uint64_t length,
     uint32_t access, na_plugin_mem **mem_p, unsigned char serial[SERIAL_MOST])
@@ -31,7 +31,7 @@ offer_serial(struct scene *scene, void *memory, uint64_t length,
     return size;
 }
 
-/* Registers memory of the victim's: the number that fragments name it by. */
+/* Registers memory of the victim. Returns the id that fragments use. */
 static uint64_t
 offer(struct scene *scene, void *memory, uint64_t length, uint32_t access,
     na_plugin_mem **mem_p)
@@ -44,8 +44,8 @@ offer(struct scene *scene, void *memory, uint64_t length, uint32_t access,
     return number;
 }
 
-/* A registration that may only be read, and where it ends. */
-START_TEST(hostile_fragments_keep_to_range_and_rights)
+/* A read-only registration, and its bounds. */
+START_TEST(hostile_fragments_are_checked_for_range_and_access)
 {
     static unsigned char memory[100];
     const struct message wrong[] = {
@@ -68,14 +68,14 @@ START_TEST(hostile_fragments_keep_to_range_and_rights)
     scene_open(&scene);
     uint64_t number =
         offer(&scene, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct message message = wrong[i];
         message.fragment.mem = number;
-        scene.stranger.messages = 0;
+        scene.raw.messages = 0;
         memset(scene_bytes, 0xee, 16);
-        scene_say(&scene, &message, scene.stranger.hello.token);
-        scene_await_fate(&scene, ANSWERED, 0, message.status, message.what);
+        scene_send(&scene, &message, scene.raw.hello.token);
+        scene_await_outcome(&scene, ANSWERED, 0, message.status, message.what);
         for (size_t j = 0; j < sizeof(memory); j++)
             ck_assert_uint_eq(memory[j], 0);
     }
@@ -85,41 +85,41 @@ START_TEST(hostile_fragments_keep_to_range_and_rights)
 }
 END_TEST
 
-/* Pieces of puts that want no answer get one with those behind them; but none
- * that come after a fragment that was refused. */
-START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
+/* Put fragments without a request for an answer are answered with later ones,
+ * except after a refused fragment. */
+START_TEST(hostile_fragments_without_answer_request_are_answered_later)
 {
     static unsigned char memory[100];
     const struct {
         struct message message;
         uint64_t number;
-        uint32_t answered; /* bytes; 0: no answer */
+        uint32_t answered; /* bytes; 0: no answer requested */
     } steps[] = {
         {{.fragment = {.length = 9}}, 7, 0},
         {{.fragment = {.at = 9, .offset = 9, .length = 9}}, 7, 0},
         {{.tag = 1, .fragment = {.at = 18, .offset = 18, .length = 4}}, 7, 22},
         {{.fragment = {.length = 9}}, 8, 0},
-        {{.fragment = {.length = 5}}, 9, 9}, /* another put: of 8 */
+        {{.fragment = {.length = 5}}, 9, 9}, /* another put of 8 bytes */
         {{.fragment = {.at = 50, .length = 6}}, 9,
-            5}, /* a gap: what was before */
+            5}, /* a gap: the previous part is missing */
         {{.tag = 1, .fragment = {.at = 56, .length = 1}}, 9, 7},
         {{.fragment = {.offset = 99, .length = 9},
              .status = NA_PLUGIN_E_INVALID_ARG},
             10, 9},
-        {{.fragment = {.at = 9, .length = 9}}, 10, 9}, /* behind that */
+        {{.fragment = {.at = 9, .length = 9}}, 10, 9}, /* after the gap */
     };
     struct scene scene;
     na_plugin_mem *mem;
 
     scene_open(&scene);
-    struct stranger *stranger = &scene.stranger;
+    struct raw_peer *raw = &scene.raw;
     uint64_t number = offer(&scene, memory, sizeof(memory),
         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &mem);
-    stranger_join(stranger, scene.sides, scene.port);
+    raw_peer_join(raw, scene.sides, scene.port);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         const struct message *step = &steps[i].message;
         union ucx_header header = {
-            .fragment = {.head = {.token = stranger->hello.token,
+            .fragment = {.head = {.token = raw->hello.token,
                              .tag = step->tag,
                              .kind = UCX_PUT},
                 .number = steps[i].number,
@@ -127,23 +127,22 @@ START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
                 .at = step->fragment.at,
                 .offset = step->fragment.offset,
                 .length = step->fragment.length}};
-        uint32_t messages = stranger->messages;
+        uint32_t messages = raw->messages;
         memset(scene_bytes, (int) i + 1, 16);
-        stranger_send(stranger, scene.sides, &header, sizeof(header.fragment),
+        raw_peer_send(raw, scene.sides, &header, sizeof(header.fragment),
             scene_bytes, step->fragment.length, UCP_AM_SEND_FLAG_EAGER);
         uint64_t until =
             now_ms() + (steps[i].answered != 0 ? SIDE_WAIT_MS : 50);
-        while (stranger->messages == messages && now_ms() < until)
-            stranger_turn(stranger, scene.sides);
-        ck_assert_msg(
-            (stranger->messages != messages) == (steps[i].answered != 0),
-            "step %zu: %u answers", i, stranger->messages - messages);
+        while (raw->messages == messages && now_ms() < until)
+            raw_peer_progress(raw, scene.sides);
+        ck_assert_msg((raw->messages != messages) == (steps[i].answered != 0),
+            "step %zu: %u answers", i, raw->messages - messages);
         if (steps[i].answered == 0)
             continue;
-        ck_assert_uint_eq(stranger->messages, messages + 1);
-        ck_assert_uint_eq(stranger->got.head.kind, UCX_DONE);
-        ck_assert_uint_eq(stranger->got.fragment.length, steps[i].answered);
-        ck_assert_int_eq(stranger->got.fragment.status, step->status);
+        ck_assert_uint_eq(raw->messages, messages + 1);
+        ck_assert_uint_eq(raw->got.head.kind, UCX_DONE);
+        ck_assert_uint_eq(raw->got.fragment.length, steps[i].answered);
+        ck_assert_int_eq(raw->got.fragment.status, step->status);
     }
     ck_assert_uint_eq(memory[0], 9);
     ck_assert_uint_eq(memory[9], 2);
@@ -155,9 +154,9 @@ START_TEST(hostile_quiet_pieces_are_answered_in_the_end)
 }
 END_TEST
 
-/* Who asks and asks, and never takes the answers, is let go; what waits for it
- * has a bound. */
-START_TEST(hostile_gets_that_nobody_fetches_end)
+/* A peer that keeps requesting and never reads the answers is disconnected;
+ * what is queued for it is bounded. */
+START_TEST(hostile_gets_with_unread_answers_end_the_connection)
 {
     static unsigned char memory[16 * SCENE_FRAGMENT];
     union ucx_header header;
@@ -171,15 +170,15 @@ START_TEST(hostile_gets_that_nobody_fetches_end)
     scene_open(&scene);
     uint64_t number =
         offer(&scene, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
     header.fragment = (struct ucx_fragment){
-        .head = {.token = scene.stranger.hello.token, .kind = UCX_GET},
+        .head = {.token = scene.raw.hello.token, .kind = UCX_GET},
         .number = 3,
         .mem = number,
         .length = sizeof(memory)};
-    /* each is answered by a megabyte, more than sockets hold in the end */
+    /* each answer has a megabyte, more than sockets buffer */
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-        requests[i] = ucp_am_send_nbx(scene.stranger.ep, UCX_AM_ID, &header,
+        requests[i] = ucp_am_send_nbx(scene.raw.ep, UCX_AM_ID, &header,
             sizeof(header.fragment), NULL, 0, &param);
         for (uint32_t j = 0; j < 20; j++)
             side_poll(&scene.victim);
@@ -190,7 +189,7 @@ START_TEST(hostile_gets_that_nobody_fetches_end)
             ck_abort_msg("answers pile up without an end");
     }
     scene_trip(&scene, "gets that nobody fetches");
-    stranger_hang_up(&scene.stranger);
+    raw_peer_disconnect(&scene.raw);
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
         if (UCS_PTR_IS_PTR(requests[i]))
             ucp_request_free(requests[i]);
@@ -199,20 +198,20 @@ START_TEST(hostile_gets_that_nobody_fetches_end)
 }
 END_TEST
 
-#define NEIGHBOURS 8U /* registrations, in the order in which they were made */
-#define SHOWN 4U      /* the one that the stranger was told of */
+#define NEIGHBOURS 8U /* registrations, in order of creation */
+#define SHOWN 4U      /* the one whose id the raw peer knows */
 
-/* Registrations that nobody but the victim knows, around one that may be read. */
-struct neighbours {
+/* Registrations with ids unknown to the raw peer, around a readable one. */
+struct registrations {
     na_plugin_mem *mems[NEIGHBOURS];
     unsigned char memory[NEIGHBOURS][64];
-    unsigned char serial[SERIAL_MOST]; /* of the one that is shown */
+    unsigned char serial[SERIAL_MOST]; /* of the known registration */
     uint64_t size;
     uint64_t number;
 };
 
 static void
-neighbours_offer(struct scene *scene, struct neighbours *all)
+registrations_offer(struct scene *scene, struct registrations *all)
 {
     memset(all, 0, sizeof(*all));
     for (uint32_t i = 0; i < NEIGHBOURS; i++) {
@@ -229,7 +228,7 @@ neighbours_offer(struct scene *scene, struct neighbours *all)
 }
 
 static void
-neighbours_check(const struct neighbours *all, const char *after)
+registrations_check(const struct registrations *all, const char *after)
 {
     for (uint32_t i = 0; i < NEIGHBOURS; i++)
         for (size_t j = 0; j < sizeof(all->memory[i]); j++)
@@ -238,15 +237,15 @@ neighbours_check(const struct neighbours *all, const char *after)
 }
 
 static void
-neighbours_withdraw(struct scene *scene, struct neighbours *all)
+registrations_withdraw(struct scene *scene, struct registrations *all)
 {
     for (uint32_t i = 0; i < NEIGHBOURS; i++)
         scene->victim.ops->mem_deregister(scene->victim.cls, all->mems[i]);
 }
 
-/* A put and a get with a number that the stranger made up. */
+/* A put and a get with a guessed id. */
 static void
-guess(struct scene *scene, const struct neighbours *all, uint64_t number,
+guess(struct scene *scene, const struct registrations *all, uint64_t number,
     const char *how)
 {
     const struct message tries[] = {
@@ -257,24 +256,24 @@ guess(struct scene *scene, const struct neighbours *all, uint64_t number,
     };
 
     for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-        scene->stranger.messages = 0;
+        scene->raw.messages = 0;
         memset(scene_bytes, 0xee, 16);
-        scene_say(scene, &tries[i], scene->stranger.hello.token);
-        scene_await_fate(scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, how);
-        neighbours_check(all, how);
+        scene_send(scene, &tries[i], scene->raw.hello.token);
+        scene_await_outcome(scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, how);
+        registrations_check(all, how);
     }
 }
 
-/* Who was shown one registration learns nothing of the others' numbers. */
-START_TEST(hostile_fragments_with_a_guessed_number_reach_nothing)
+/* The id of one registration says nothing about others. */
+START_TEST(hostile_fragments_with_a_guessed_id_are_refused)
 {
-    static struct neighbours all;
+    static struct registrations all;
     struct scene scene;
     uint64_t noise = UINT64_C(0x9E3779B97F4A7C15);
 
     scene_open(&scene);
-    neighbours_offer(&scene, &all);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
+    registrations_offer(&scene, &all);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
     for (uint64_t i = 1; i <= NEIGHBOURS; i++) {
         guess(&scene, &all, all.number - i, "a number before");
         guess(&scene, &all, all.number + i, "a number behind");
@@ -286,15 +285,15 @@ START_TEST(hostile_fragments_with_a_guessed_number_reach_nothing)
         noise = noise * UINT64_C(6364136223846793005) + 1;
     }
     guess(&scene, &all, 0, "no number");
-    neighbours_withdraw(&scene, &all);
+    registrations_withdraw(&scene, &all);
     scene_trip(&scene, "guessed numbers");
     scene_close(&scene);
 }
 END_TEST
 
-/* The friend uses what it was shown after changing some bytes of it. */
+/* The friend uses a serialized registration after changing some bytes. */
 static void
-forge(struct scene *scene, const struct neighbours *all,
+forge(struct scene *scene, const struct registrations *all,
     const unsigned char serial[SERIAL_MOST], uint64_t length, bool put,
     int32_t status, const char *how)
 {
@@ -321,28 +320,30 @@ forge(struct scene *scene, const struct neighbours *all,
     for (size_t i = 0; i < sizeof(own); i++)
         if (own[i] != 0xee)
             ck_abort_msg("%s: bytes came", how);
-    neighbours_check(all, how);
+    registrations_check(all, how);
     act_fini(&act);
     ops->mem_remote_free(scene->friend.cls, remote);
     ops->mem_deregister(scene->friend.cls, local);
 }
 
-/* The same through the plugin: it sends what the bytes say, the owner refuses. */
-START_TEST(hostile_changed_descriptors_reach_nothing)
+/* The same through the plugin: it sends what the bytes say, the owner
+ * refuses. */
+START_TEST(hostile_changed_descriptors_are_refused)
 {
-    static struct neighbours all;
+    static struct registrations all;
     static unsigned char serial[SERIAL_MOST];
     struct scene scene;
     uint64_t longer = 65;
 
     scene_open(&scene);
-    neighbours_offer(&scene, &all);
+    registrations_offer(&scene, &all);
     for (int64_t step = -8; step <= 8; step++) {
         uint64_t number = all.number + (uint64_t) step;
         memcpy(serial, all.serial, sizeof(serial));
         memcpy(serial + SERIAL_NUMBER, &number, sizeof(number));
         serial[SERIAL_ACCESS] = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE;
-        if (step == 0) { /* itself, with a right that it doesn't have */
+        /* the same registration, with access that it does not have */
+        if (step == 0) {
             forge(&scene, &all, serial, 9, true, NA_PLUGIN_E_PERMISSION,
                 "a right more");
             continue;
@@ -356,14 +357,14 @@ START_TEST(hostile_changed_descriptors_reach_nothing)
     memcpy(serial + SERIAL_LENGTH, &longer, sizeof(longer));
     forge(&scene, &all, serial, longer, false, NA_PLUGIN_E_INVALID_ARG,
         "a byte more");
-    neighbours_withdraw(&scene, &all);
+    registrations_withdraw(&scene, &all);
     scene_trip(&scene, "changed descriptors");
     scene_close(&scene);
 }
 END_TEST
 
-/* The number dies with the registration: the next one has another. */
-START_TEST(hostile_numbers_of_the_past_reach_nothing)
+/* The id ends with the registration: the next one has another. */
+START_TEST(hostile_ids_of_the_past_are_refused)
 {
     static unsigned char memory[64];
     uint64_t numbers[100];
@@ -371,13 +372,13 @@ START_TEST(hostile_numbers_of_the_past_reach_nothing)
     na_plugin_mem *mem;
 
     scene_open(&scene);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
     for (uint32_t i = 0; i < 100; i++) {
         numbers[i] = offer(&scene, memory, sizeof(memory),
             NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &mem);
         ck_assert_uint_ne(numbers[i], 0);
         for (uint32_t j = 0; j < i; j++) {
-            /* of numbers without a pattern none of 100 are this near */
+            /* of 100 random ids none is this close */
             uint64_t apart = numbers[i] - numbers[j];
             ck_assert_uint_gt(apart, 1U << 20);
             ck_assert_uint_gt(0 - apart, 1U << 20);
@@ -388,9 +389,9 @@ START_TEST(hostile_numbers_of_the_past_reach_nothing)
     const struct message put = {"put", ANSWERED, UCX_PUT, .header = 56,
         .tag = 1, .fragment = {.mem = numbers[98], .length = 9}, .data = 9};
     memset(scene_bytes, 0xee, 16);
-    scene.stranger.messages = 0;
-    scene_say(&scene, &put, scene.stranger.hello.token);
-    scene_await_fate(
+    scene.raw.messages = 0;
+    scene_send(&scene, &put, scene.raw.hello.token);
+    scene_await_outcome(
         &scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, "a number of the past");
     for (size_t i = 0; i < sizeof(memory); i++)
         ck_assert_uint_eq(memory[i], 0);
@@ -402,13 +403,13 @@ END_TEST
 static void
 add(TCase *tcase)
 {
-    tcase_add_test(tcase, hostile_fragments_keep_to_range_and_rights);
-    tcase_add_test(tcase, hostile_quiet_pieces_are_answered_in_the_end);
-    tcase_add_test(tcase, hostile_gets_that_nobody_fetches_end);
+    tcase_add_test(tcase, hostile_fragments_are_checked_for_range_and_access);
     tcase_add_test(
-        tcase, hostile_fragments_with_a_guessed_number_reach_nothing);
-    tcase_add_test(tcase, hostile_changed_descriptors_reach_nothing);
-    tcase_add_test(tcase, hostile_numbers_of_the_past_reach_nothing);
+        tcase, hostile_fragments_without_answer_request_are_answered_later);
+    tcase_add_test(tcase, hostile_gets_with_unread_answers_end_the_connection);
+    tcase_add_test(tcase, hostile_fragments_with_a_guessed_id_are_refused);
+    tcase_add_test(tcase, hostile_changed_descriptors_are_refused);
+    tcase_add_test(tcase, hostile_ids_of_the_past_are_refused);
 }
 
 int

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stranger's hellos that are none, or lie; and its answers to a call. */
+/* The raw peer's malformed and false hellos, and its answers to a call. */
 #include <stdio.h>
 #include <string.h>
 
 #include "scene.h"
 
-/* Hellos with something wrong in them. */
+/* Hellos with one invalid field. */
 struct wrong_hello {
     const char *what;
-    size_t offset; /* into the hello */
+    size_t offset; /* offset in the hello */
     uint64_t value;
-    size_t size;   /* of it */
-    size_t length; /* of the hello; 0: all */
+    size_t size;   /* bytes of it */
+    size_t length; /* length of the hello; 0: all */
 };
 
 #define IN_HELLO(field) offsetof(struct ucx_hello, field)
@@ -38,7 +38,7 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
     scene_open(&scene);
     for (size_t i = 0; i <= sizeof(wrong_hellos) / sizeof(wrong_hellos[0]);
          i++) {
-        struct ucx_hello hello = stranger_hello();
+        struct ucx_hello hello = raw_peer_hello();
         const struct wrong_hello *wrong = &wrong_hellos[i];
         const char *what = "a name without an end";
         size_t length = sizeof(hello);
@@ -51,19 +51,19 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
         }
         uint64_t broken = scene_count(&scene, BROKEN);
         uint64_t malformed = scene_count(&scene, MALFORMED);
-        stranger_call(&scene.stranger, scene.port);
-        stranger_greet(&scene.stranger, scene.sides, 0, &hello, length);
-        scene_await_fate(&scene, BROKEN, broken, 0, what);
+        raw_peer_call(&scene.raw, scene.port);
+        raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, length);
+        scene_await_outcome(&scene, BROKEN, broken, 0, what);
         scene_await_counter(&scene, "messages_malformed", malformed + 1, what);
-        ck_assert(!scene.stranger.greeted);
+        ck_assert(!scene.raw.greeted);
         scene_trip(&scene, what);
-        stranger_hang_up(&scene.stranger);
+        raw_peer_disconnect(&scene.raw);
     }
     scene_close(&scene);
 }
 END_TEST
 
-/* What is sent to another host's name doesn't go to who claims it. */
+/* Messages to another host's name are not sent to a peer that claims it. */
 static void
 check_not_its_own(struct scene *scene, const char *name)
 {
@@ -80,8 +80,8 @@ check_not_its_own(struct scene *scene, const char *name)
     victim->ops->addr_free(victim->cls, addr);
 }
 
-/* Names that are no address, or somebody else's, are not believed. */
-START_TEST(hostile_names_are_only_names)
+/* Names that are malformed, or another peer's, are not trusted. */
+START_TEST(hostile_names_are_not_trusted)
 {
     static const char *const names[] = {"x", "://", "tcp://", "tcp://127.0.0.1",
         "tcp://[::1]:80", "tcp://198.51.100.77:80", "tcp://255.255.255.255:0",
@@ -90,18 +90,18 @@ START_TEST(hostile_names_are_only_names)
 
     scene_open(&scene);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct ucx_hello hello = stranger_hello();
+        struct ucx_hello hello = raw_peer_hello();
         struct message message = {"named", STRAYED, UCX_UNEXPECTED, .tag = 8};
         char text[SIDE_TEXT];
         uint64_t size = sizeof(text);
         snprintf(hello.name, sizeof(hello.name), "%s", names[i]);
-        stranger_call(&scene.stranger, scene.port);
-        stranger_greet(&scene.stranger, scene.sides, 0, &hello, sizeof(hello));
-        while (!scene.stranger.greeted)
-            stranger_turn(&scene.stranger, scene.sides);
-        scene_say(&scene, &message, scene.stranger.hello.token);
+        raw_peer_call(&scene.raw, scene.port);
+        raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, sizeof(hello));
+        while (!scene.raw.greeted)
+            raw_peer_progress(&scene.raw, scene.sides);
+        scene_send(&scene, &message, scene.raw.hello.token);
         while (scene.recv.pending)
-            stranger_turn(&scene.stranger, scene.sides);
+            raw_peer_progress(&scene.raw, scene.sides);
         ck_assert_int_eq(scene.recv.end.status, NA_PLUGIN_OK);
         ck_assert_uint_eq(scene.recv.end.tag, 8);
         const na_plugin_ops *ops = scene.victim.ops;
@@ -115,40 +115,41 @@ START_TEST(hostile_names_are_only_names)
         ops->addr_free(scene.victim.cls, source);
         act_recv_any(&scene.recv);
         scene_trip(&scene, names[i]);
-        stranger_hang_up(&scene.stranger);
+        raw_peer_disconnect(&scene.raw);
     }
     scene_close(&scene);
 }
 END_TEST
 
-/* Another version is told that it is one; it isn't told again and again. */
+/* A peer of another version gets an error once, and is not answered again and
+ * again. */
 START_TEST(hostile_version_is_refused_once)
 {
     struct scene scene;
-    struct ucx_hello hello = stranger_hello();
+    struct ucx_hello hello = raw_peer_hello();
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
     hello.version = 99;
     scene_open(&scene);
-    stranger_call(&scene.stranger, scene.port);
-    stranger_greet(&scene.stranger, scene.sides, 0, &hello, sizeof(hello));
-    while (!scene.stranger.greeted) {
-        stranger_turn(&scene.stranger, scene.sides);
+    raw_peer_call(&scene.raw, scene.port);
+    raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, sizeof(hello));
+    while (!scene.raw.greeted) {
+        raw_peer_progress(&scene.raw, scene.sides);
         ck_assert_uint_lt(now_ms(), until);
     }
-    ck_assert_int_ne(scene.stranger.hello.status, 0);
+    ck_assert_int_ne(scene.raw.hello.status, 0);
     ck_assert_uint_eq(scene_count(&scene, MALFORMED), 1);
     ck_assert_uint_eq(scene.victim.warnings, 1);
-    stranger_greet(&scene.stranger, scene.sides, 0, &hello, sizeof(hello));
-    scene_await_gone(&scene, "a second hello of another version");
+    raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, sizeof(hello));
+    scene_await_closed(&scene, "a second hello of another version");
     ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 1);
     scene_trip(&scene, "another version");
     scene_close(&scene);
 }
 END_TEST
 
-/* The class calls, and whom it calls answers nonsense. */
-START_TEST(hostile_answers_end_the_call)
+/* The class calls, and the peer sends a malformed answer. */
+START_TEST(hostile_answers_fail_the_call)
 {
     static const struct {
         const char *what;
@@ -170,25 +171,25 @@ START_TEST(hostile_answers_end_the_call)
             0, WIDTH(number)},
         {"nothing", NA_PLUGIN_E_HOSTUNREACH, 0, 0, 0, 0},
     };
-    struct stranger stranger;
+    struct raw_peer raw;
     struct side side = {.key = "ucx.connect_timeout", .value = "1s"};
     struct side *sides[] = {&side, NULL};
     struct act act;
     char name[SIDE_TEXT];
 
-    stranger_open(&stranger, scene_protocol());
+    raw_peer_open(&raw, scene_protocol());
     snprintf(name, sizeof(name), "%s://127.0.0.1:%u", scene_protocol(),
-        (unsigned) stranger_listen(&stranger));
+        (unsigned) raw_peer_listen(&raw));
     side_open(&side, scene_protocol(), NULL, -1, 0);
     na_plugin_addr *addr = side_lookup(&side, name);
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-        struct ucx_hello hello = stranger_hello();
+        struct ucx_hello hello = raw_peer_hello();
         uint64_t until = now_ms() + SIDE_WAIT_MS;
-        stranger.gone = stranger.greeted = false;
+        raw.gone = raw.greeted = false;
         act_init(&act, &side);
         act_send(&act, true, "hi", 2, addr, 1);
-        while (!stranger.greeted) {
-            stranger_turn(&stranger, sides);
+        while (!raw.greeted) {
+            raw_peer_progress(&raw, sides);
             if (!act.pending || now_ms() > until)
                 ck_abort_msg(
                     "%s: no call, %d", answers[i].what, (int) act.end.status);
@@ -196,22 +197,22 @@ START_TEST(hostile_answers_end_the_call)
         memcpy((char *) &hello + answers[i].offset, &answers[i].value,
             answers[i].size);
         struct ucx_head head = {
-            .token = stranger.hello.token, .kind = (uint8_t) answers[i].kind};
+            .token = raw.hello.token, .kind = (uint8_t) answers[i].kind};
         if (head.kind != 0)
-            stranger_send(&stranger, sides, &head, sizeof(head), &hello,
+            raw_peer_send(&raw, sides, &head, sizeof(head), &hello,
                 sizeof(hello), UCP_AM_SEND_FLAG_EAGER);
         while (act.pending) {
-            stranger_turn(&stranger, sides);
+            raw_peer_progress(&raw, sides);
             ck_assert_uint_lt(now_ms(), until);
         }
         if (act.end.status != answers[i].code)
             ck_abort_msg("%s: %d", answers[i].what, (int) act.end.status);
         act_fini(&act);
-        stranger_hang_up(&stranger);
+        raw_peer_disconnect(&raw);
     }
     side.ops->addr_free(side.cls, addr);
     side_close(&side);
-    stranger_close(&stranger);
+    raw_peer_close(&raw);
 }
 END_TEST
 
@@ -219,9 +220,9 @@ static void
 add(TCase *tcase)
 {
     tcase_add_test(tcase, hostile_hellos_are_counted_and_end_the_connection);
-    tcase_add_test(tcase, hostile_names_are_only_names);
+    tcase_add_test(tcase, hostile_names_are_not_trusted);
     tcase_add_test(tcase, hostile_version_is_refused_once);
-    tcase_add_test(tcase, hostile_answers_end_the_call);
+    tcase_add_test(tcase, hostile_answers_fail_the_call);
 }
 
 int

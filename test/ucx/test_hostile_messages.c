@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stranger's messages that make no sense: counted and dropped, or its
- * connection ends. */
+/* The raw peer's malformed messages: counted and dropped, or the connection is
+ * closed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static const struct message early[] = {
         .flags = UCP_AM_SEND_FLAG_RNDV},
 };
 
-/* One connection bears all of these: no hello is none to be broken. */
+/* All of these on one connection: without a hello, a message is dropped without
+ * closing it. */
 START_TEST(hostile_messages_before_a_hello_are_counted)
 {
     struct scene scene;
@@ -34,12 +35,12 @@ START_TEST(hostile_messages_before_a_hello_are_counted)
     scene_open(&scene);
     for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++) {
         const struct message *message = &early[i];
-        uint64_t count = scene_count(&scene, message->fate);
-        stranger_call(&scene.stranger, scene.port);
-        scene_say(&scene, message, i % 2 == 0 ? 0 : UINT64_MAX);
-        scene_await_fate(&scene, message->fate, count, 0, message->what);
+        uint64_t count = scene_count(&scene, message->outcome);
+        raw_peer_call(&scene.raw, scene.port);
+        scene_send(&scene, message, i % 2 == 0 ? 0 : UINT64_MAX);
+        scene_await_outcome(&scene, message->outcome, count, 0, message->what);
         scene_trip(&scene, message->what);
-        stranger_hang_up(&scene.stranger);
+        raw_peer_disconnect(&scene.raw);
     }
     ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 0);
     ck_assert_uint_eq(side_counter(&scene.victim, "peers_connected"), 1);
@@ -96,20 +97,20 @@ START_TEST(hostile_messages_with_a_good_token_are_counted)
     scene_open(&scene);
     for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
         const struct message *message = &late[i];
-        uint64_t count = scene_count(&scene, message->fate);
-        stranger_join(&scene.stranger, scene.sides, scene.port);
-        scene_say(&scene, message, scene.stranger.hello.token);
-        scene_await_fate(
-            &scene, message->fate, count, message->status, message->what);
+        uint64_t count = scene_count(&scene, message->outcome);
+        raw_peer_join(&scene.raw, scene.sides, scene.port);
+        scene_send(&scene, message, scene.raw.hello.token);
+        scene_await_outcome(
+            &scene, message->outcome, count, message->status, message->what);
         scene_trip(&scene, message->what);
-        stranger_hang_up(&scene.stranger);
+        raw_peer_disconnect(&scene.raw);
     }
     scene_close(&scene);
 }
 END_TEST
 
-/* What stands here of `all` is said through shared memory. */
-START_TEST(hostile_stranger_comes_as_the_protocol_says)
+/* What is listed for `all` uses shared memory. */
+START_TEST(raw_peer_following_the_protocol_is_served)
 {
     struct scene scene;
     char *lanes = NULL;
@@ -117,8 +118,8 @@ START_TEST(hostile_stranger_comes_as_the_protocol_says)
     FILE *file = open_memstream(&lanes, &size);
 
     scene_open(&scene);
-    stranger_join(&scene.stranger, scene.sides, scene.port);
-    ucp_ep_print_info(scene.stranger.ep, file);
+    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    ucp_ep_print_info(scene.raw.ep, file);
     fclose(file);
     bool shared =
         strstr(lanes, "posix/") != NULL || strstr(lanes, "sysv/") != NULL;
@@ -134,7 +135,7 @@ add(TCase *tcase)
 {
     tcase_add_test(tcase, hostile_messages_before_a_hello_are_counted);
     tcase_add_test(tcase, hostile_messages_with_a_good_token_are_counted);
-    tcase_add_test(tcase, hostile_stranger_comes_as_the_protocol_says);
+    tcase_add_test(tcase, raw_peer_following_the_protocol_is_served);
 }
 
 int

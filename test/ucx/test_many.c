@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hundreds of peers of one server, that call one after another, or all at the
- * same instant. What each costs the server is told. */
+/* Hundreds of peers of one server, which connect one after another, or all at
+ * once. Prints the cost of each for the server. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,15 +14,16 @@
 
 #define PROCESSES_MOST 300U
 #define CLASSES_MOST 30U /* of one process */
-/* Seconds for a call. Other programs may want the processors as well. */
+/* Limit for a call in seconds. Other programs may use the processors as
+ * well. */
 #define PATIENCE_S "120s"
 
-/* What calls, and how. In a soak there are 300 everywhere. */
+/* The callers, and how they connect. In a soak there are 300 processes. */
 static const struct crowd {
     const char *protocol;
     bool at_once;
     uint32_t processes;
-    enum test_count classes; /* of each process */
+    enum test_count classes; /* classes of each process */
 } crowds[] = {
     {"tcp", false, 10, TEST_CROWD_TCP_IN_TURN},
     {"tcp", true, 10, TEST_CROWD_TCP_AT_ONCE},
@@ -34,13 +35,13 @@ struct many {
     const struct crowd *crowd;
     uint32_t classes;
     char name[SIDE_TEXT];
-    int ready[2]; /* a byte: a process's classes are open */
-    int start[2]; /* its end: they may call */
-    int done[2];  /* a byte: a class has been answered */
-    int stay[2];  /* its end: they may go */
+    int ready[2]; /* a byte per process: its classes are open */
+    int start[2]; /* closed: start calling */
+    int done[2];  /* a byte per class: it was answered */
+    int stay[2];  /* closed: exit */
 };
 
-/* Waits until nobody has the other end of a pipe any more. */
+/* Waits until all other ends of a pipe are closed. */
 static void
 await_end(const int ends[2])
 {
@@ -58,10 +59,10 @@ tell(const int ends[2])
         _exit(1);
 }
 
-/* Sleeps until one of the classes has something to do: hundreds of processes
- * that spin would leave the server no time. */
+/* Sleeps until one of the classes has events: hundreds of spinning processes
+ * would starve the server. */
 static void
-doze(struct side *sides, uint32_t count)
+sleep_until_event(struct side *sides, uint32_t count)
 {
     struct pollfd fds[CLASSES_MOST];
     uint64_t least_ns = 1000000000;
@@ -94,7 +95,7 @@ call_at_once(const struct many *many, struct side *sides)
         act_send(&sends[i], true, &i, sizeof(i), addr, i);
     }
     while (left != 0) {
-        doze(sides, many->classes);
+        sleep_until_event(sides, many->classes);
         for (uint32_t i = 0; i < many->classes; i++) {
             side_poll(&sides[i]);
             if (told[i] || sends[i].pending || recvs[i].pending)
@@ -120,7 +121,7 @@ call_in_turn(const struct many *many, struct side *sides)
     }
 }
 
-/* Classes of one process, each a peer of its own that doesn't listen. */
+/* Classes of one process, each a peer that does not listen. */
 static void
 many_run(void *arg)
 {
@@ -178,7 +179,7 @@ serve_many(struct many *many, uint32_t processes)
     const struct crowd *crowd = many->crowd;
     uint32_t all = processes * many->classes;
 
-    /* first: it must not hold the pipes, whose ends tell */
+    /* forked first: it must not inherit the pipes, whose closing is a signal */
     pid_t server = echo_start(crowd->protocol, "127.0.0.1", 0, many->name);
     ck_assert_int_eq(pipe(many->ready), 0);
     ck_assert_int_eq(pipe(many->start), 0);
@@ -206,7 +207,7 @@ serve_many(struct many *many, uint32_t processes)
     echo_stop(server, SIGKILL);
 }
 
-/* Each is answered. */
+/* Answers each request. */
 START_TEST(many_peers_are_served_by_one)
 {
     const struct crowd *crowd = &crowds[_i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two classes that call each other at the same instant, in one process and in
- * two: one connection stays, and every message arrives once. */
+/* Two classes that connect to each other at the same time, in one process and
+ * in two: one connection remains, and every message arrives once. */
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 
 static const char *const protocols[] = {"tcp", "all"};
 
-/* Both look the other up, send at once, and answer what comes: one connection
- * stays, and every message arrives once. */
-START_TEST(meet_in_one_process_keeps_one_connection)
+/* Both look each other up, send at once, and answer: one connection remains,
+ * and every message arrives once. */
+START_TEST(simultaneous_connects_in_one_process_keep_one_connection)
 {
     uint32_t rounds = test_count(TEST_MEETINGS);
 
@@ -73,7 +73,7 @@ START_TEST(meet_in_one_process_keeps_one_connection)
 }
 END_TEST
 
-/* One of two processes: what it reads is the other's. */
+/* Main of one of the two processes; it reads what the other writes. */
 struct end {
     const char *protocol;
     uint32_t rounds;
@@ -88,8 +88,8 @@ swap(const struct end *end, const char *ours, char *theirs, size_t size)
     ck_assert_int_eq(read(end->in, theirs, size), (ssize_t) size);
 }
 
-/* Opens, tells its name, and calls as soon as it knows the other's; closes when
- * both know of one connection only. */
+/* Opens, publishes its name, and calls as soon as it knows the other's; closes
+ * when both have one connection only. */
 static void
 meet_once(const struct end *end, uint32_t round)
 {
@@ -147,7 +147,7 @@ meet_run(void *arg)
     _exit(0);
 }
 
-START_TEST(meet_of_two_processes_keeps_one_connection)
+START_TEST(simultaneous_connects_of_two_processes_keep_one_connection)
 {
     int there[2], back[2], status;
 
@@ -171,9 +171,10 @@ main(void)
     TCase *tcase = tcase_create("all");
 
     tcase_set_timeout(tcase, 280);
-    tcase_add_loop_test(tcase, meet_in_one_process_keeps_one_connection, 0, 2);
     tcase_add_loop_test(
-        tcase, meet_of_two_processes_keeps_one_connection, 0, 2);
+        tcase, simultaneous_connects_in_one_process_keep_one_connection, 0, 2);
+    tcase_add_loop_test(tcase,
+        simultaneous_connects_of_two_processes_keep_one_connection, 0, 2);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that are killed and come back, that sleep, that are stopped. */
+/* Peers that are killed and restarted, that sleep, that are stopped. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 static const char *const protocols[] = {"tcp", "all"};
 
-/* The server dies while requests are under way; what waits for it ends with an
- * error, and its successor at the same port is reached. */
+/* The server dies with requests pending; they end with an error, and its
+ * successor at the same port is reached. */
 START_TEST(peers_killed_are_reached_again_at_their_port)
 {
     struct side side = {.log_level = 0};
@@ -24,7 +24,7 @@ START_TEST(peers_killed_are_reached_again_at_their_port)
 
     pid_t pid = echo_start(protocols[_i], "127.0.0.1", 0, name);
     int32_t port = (int32_t) strtol(strrchr(name, ':') + 1, NULL, 10);
-    /* no descriptor of this process's class stands in later servers */
+    /* later servers inherit no descriptor of this class */
     echo_stop(pid, SIGKILL);
     for (uint32_t i = 0; i < rounds; i++) {
         pid = echo_start(protocols[_i], "127.0.0.1", port, again);
@@ -59,15 +59,15 @@ START_TEST(peers_killed_are_reached_again_at_their_port)
 }
 END_TEST
 
-/* The same with one class that lives on: by itself it finds the successor. */
+/* The same with one class throughout: it finds the successor itself. */
 struct phoenix {
     const char *protocol;
     int name_fd;
-    int next_fd; /* a byte: die and rise */
+    int next_fd; /* a byte: kill and restart */
 };
 
 static void
-phoenix_run(void *arg)
+restarting_server_run(void *arg)
 {
     const struct phoenix *phoenix = arg;
     int32_t port = 0;
@@ -97,7 +97,7 @@ START_TEST(peers_restarted_are_found_by_the_same_class)
     ck_assert_int_eq(pipe(names), 0);
     ck_assert_int_eq(pipe(nexts), 0);
     struct phoenix phoenix = {protocols[_i], names[1], nexts[0]};
-    pid_t pid = spawn(phoenix_run, &phoenix);
+    pid_t pid = spawn(restarting_server_run, &phoenix);
     ck_assert_int_eq(read(names[0], name, SIDE_TEXT), SIDE_TEXT);
     side_open(&side, protocols[_i], "127.0.0.1", 0, 0);
     na_plugin_addr *addr = side_lookup(&side, name);
@@ -125,8 +125,9 @@ START_TEST(peers_restarted_are_found_by_the_same_class)
 }
 END_TEST
 
-/* An armed class sleeps: its descriptor is quiet, and it takes no time. */
-START_TEST(peers_asleep_take_no_time_and_are_roused)
+/* An armed class sleeps: its descriptor is not readable, and it uses no
+ * processor time. */
+START_TEST(peers_asleep_use_no_processor_and_are_woken)
 {
     struct side side = {.log_level = 0};
     char name[SIDE_TEXT];
@@ -172,8 +173,8 @@ START_TEST(peers_asleep_take_no_time_and_are_roused)
 }
 END_TEST
 
-/* A stopped peer holds nobody else up; when it goes on it answers. */
-START_TEST(peers_stopped_hold_nobody_up)
+/* A stopped peer does not delay others; when it is continued it answers. */
+START_TEST(peers_stopped_do_not_block_others)
 {
     struct side side = {.log_level = 0};
     char name[2][SIDE_TEXT];
@@ -221,8 +222,9 @@ main(void)
         tcase, peers_killed_are_reached_again_at_their_port, 0, 2);
     tcase_add_loop_test(
         tcase, peers_restarted_are_found_by_the_same_class, 0, 2);
-    tcase_add_loop_test(tcase, peers_asleep_take_no_time_and_are_roused, 0, 2);
-    tcase_add_loop_test(tcase, peers_stopped_hold_nobody_up, 0, 2);
+    tcase_add_loop_test(
+        tcase, peers_asleep_use_no_processor_and_are_woken, 0, 2);
+    tcase_add_loop_test(tcase, peers_stopped_do_not_block_others, 0, 2);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

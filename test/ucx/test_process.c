@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What UCX would do to the process: signals, environment, descriptors, output. */
+/* Effects of UCX on the process that must be prevented: signals, environment,
+ * descriptors, output. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +22,7 @@ on_signal(int number)
     _exit(number == SIGSEGV ? 42 : 43);
 }
 
-/* In a process of its own: the plugin is loaded after the handlers. */
+/* In a process of its own: the plugin is loaded after the handlers are set. */
 static void
 signals_stay(void *arg)
 {
@@ -57,7 +58,7 @@ START_TEST(signals_keep_their_dispositions)
 }
 END_TEST
 
-/* A default disposition stays one: the process dies of the signal itself. */
+/* A default disposition is kept: the signal itself kills the process. */
 static void
 crash(void *arg)
 {
@@ -107,7 +108,7 @@ count_fds(void)
     return count;
 }
 
-START_TEST(descriptors_go_with_the_class)
+START_TEST(descriptors_are_closed_with_the_class)
 {
     struct side side = {.log_level = 0};
     char name[SIDE_TEXT];
@@ -128,8 +129,9 @@ START_TEST(descriptors_go_with_the_class)
 }
 END_TEST
 
-/* What the environment says of transports gives way, and that is told. */
-START_TEST(environment_gives_way_to_the_info_string)
+/* Transports in the environment are overridden by the info string, which is
+ * logged. */
+START_TEST(environment_is_overridden_by_the_info_string)
 {
     struct side side = {.expected = "UCX_TLS=posix"};
     struct side local = {.expected = "UCX_NET_DEVICES=nodev0"};
@@ -164,8 +166,8 @@ main(void)
     tcase_add_loop_test(tcase, signals_keep_their_dispositions, 0, 2);
     tcase_add_test(tcase, signals_by_default_kill_as_they_do);
     tcase_add_test(tcase, environment_stays_as_it_was);
-    tcase_add_test(tcase, descriptors_go_with_the_class);
-    tcase_add_test(tcase, environment_gives_way_to_the_info_string);
+    tcase_add_test(tcase, descriptors_are_closed_with_the_class);
+    tcase_add_test(tcase, environment_is_overridden_by_the_info_string);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room for unexpected messages: whoever took it gets all of it back, so that
- * messages go on after many times the window. */
+/* Credits for unexpected messages: all are returned to the sender, so that it
+ * can send many times the window. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 static unsigned char bytes[LENGTH];
 
-/* Sends one from a side to an address, into a context there. */
+/* Sends a message from a side to a context of a peer. */
 static void
 send_one(struct side *from, struct side *other, na_plugin_addr *to,
     uint32_t context, uint32_t tag)
@@ -50,7 +50,7 @@ receive_one(struct side *at, struct side *other, uint32_t tag)
     act_fini(&act);
 }
 
-/* Takes away the receive that a scene begins with. */
+/* Cancels the receive that a scene starts with. */
 static void
 scene_without_receive(struct scene *scene)
 {
@@ -59,7 +59,7 @@ scene_without_receive(struct scene *scene)
     act_await(&scene->recv, NULL);
 }
 
-START_TEST(room_is_given_back_for_messages_that_were_kept)
+START_TEST(credits_are_returned_for_kept_messages)
 {
     struct scene scene;
 
@@ -78,7 +78,7 @@ START_TEST(room_is_given_back_for_messages_that_were_kept)
 }
 END_TEST
 
-START_TEST(room_is_given_back_for_messages_that_were_awaited)
+START_TEST(credits_are_returned_for_awaited_messages)
 {
     struct scene scene;
     struct act act;
@@ -96,9 +96,9 @@ START_TEST(room_is_given_back_for_messages_that_were_awaited)
 }
 END_TEST
 
-/* Less than half of the window was received, and a little more than half is kept
- * then. */
-START_TEST(room_is_given_back_beside_messages_that_are_kept)
+/* Less than half of the window was received, and slightly more than half is
+ * kept then. */
+START_TEST(credits_are_returned_beside_kept_messages)
 {
     const uint32_t received = WINDOW / COST / 2, kept = received + received / 4;
     struct scene scene;
@@ -121,7 +121,7 @@ START_TEST(room_is_given_back_beside_messages_that_are_kept)
 }
 END_TEST
 
-START_TEST(room_is_given_back_for_messages_without_a_context)
+START_TEST(credits_are_returned_for_messages_without_a_context)
 {
     struct scene scene;
 
@@ -133,7 +133,7 @@ START_TEST(room_is_given_back_for_messages_without_a_context)
 }
 END_TEST
 
-START_TEST(room_is_given_back_to_oneself)
+START_TEST(credits_are_returned_to_self)
 {
     struct scene scene;
     na_plugin_addr *self;
@@ -150,9 +150,9 @@ START_TEST(room_is_given_back_to_oneself)
 }
 END_TEST
 
-/* Receives of one context that take kept messages owe their sender room. If
- * another one sleeps, nobody may poll but that: it has to wake up. */
-START_TEST(room_that_is_owed_wakes_who_sleeps)
+/* Receives of one context that match kept messages free credits. If the other
+ * context sleeps, only polling that one can return them: it has to wake up. */
+START_TEST(credits_to_return_wake_a_sleeping_context)
 {
     const uint32_t kept = WINDOW / COST - 1;
     struct act acts[40];
@@ -182,7 +182,7 @@ START_TEST(room_that_is_owed_wakes_who_sleeps)
             ck_assert_uint_lt(now_ms(), until);
         }
         ck_assert_int_eq(poll(&watch, 1, 0), 0);
-        /* half a window is owed in one of these turns */
+        /* one of these receives frees half a window */
         for (; count < 40 && taken < kept; count++, taken++) {
             act_init(&acts[count], victim);
             act_recv_any(&acts[count]);
@@ -205,12 +205,12 @@ static void
 add(TCase *tcase)
 {
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, room_is_given_back_for_messages_that_were_kept);
-    tcase_add_test(tcase, room_is_given_back_for_messages_that_were_awaited);
-    tcase_add_test(tcase, room_is_given_back_beside_messages_that_are_kept);
-    tcase_add_test(tcase, room_is_given_back_for_messages_without_a_context);
-    tcase_add_test(tcase, room_is_given_back_to_oneself);
-    tcase_add_test(tcase, room_that_is_owed_wakes_who_sleeps);
+    tcase_add_test(tcase, credits_are_returned_for_kept_messages);
+    tcase_add_test(tcase, credits_are_returned_for_awaited_messages);
+    tcase_add_test(tcase, credits_are_returned_beside_kept_messages);
+    tcase_add_test(tcase, credits_are_returned_for_messages_without_a_context);
+    tcase_add_test(tcase, credits_are_returned_to_self);
+    tcase_add_test(tcase, credits_to_return_wake_a_sleeping_context);
 }
 
 int
