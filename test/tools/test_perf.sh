@@ -244,7 +244,7 @@ run 2 perf lat --local na+sm na+sm://1-0
 run 2 perf lat --local na+sm --level hg
 run 2 perf lat --local na+sm --in-process
 run 2 perf lat na+sm://1-0 --in-process --clients 2
-err_has "--in-process is one client"
+err_has "--in-process needs ADDRESS"
 run 2 perf lat --local na+sm --size 12Q
 run 2 perf lat --local na+sm --size 0 --level na
 run 2 perf lat --local na+sm --inflight 0
@@ -271,7 +271,7 @@ run 2 perf serve
 run 1 perf lat nowhere
 err_has "not an address"
 run 1 perf lat na+sm://nobody-is-there
-err_has "the server is not there"
+err_has "the server is not reachable"
 run 1 perf lat --local na+nothing
 err_has "na+nothing"
 run 1 perf serve na+nothing

@@ -550,7 +550,7 @@ START_TEST(client_silent_frees_seat)
 {
     ck_assert_str_eq(open_plan(&client, &small_plan), "");
     ck_assert_str_eq(run_it(&client, PERF_RUN_START), "");
-    wait_until_said("has fallen silent");
+    wait_until_said("is idle for too long");
     ck_assert_str_eq(run_it(&client, PERF_RUN_ASK), "no such session");
 }
 END_TEST
@@ -565,7 +565,7 @@ START_TEST(client_asking_keeps_seat)
         ck_assert_str_eq(run_it(&client, PERF_RUN_ASK), "");
         nanosleep(&nap, NULL);
     }
-    ck_assert(!server_said("has fallen silent"));
+    ck_assert(!server_said("is idle for too long"));
 }
 END_TEST
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Runs of a peer's benchmark: its server as the tool needs it, then its client,
- * for about as long as one of our rounds.
- */
+/* Runs a peer's benchmark: its server, then its client, for about as long as
+ * one of our rounds. */
 #include "perf/against.h"
 
 #include <dirent.h>
@@ -20,24 +18,24 @@
 #include "perf/clock.h"
 #include "perf/process.h"
 
-#define RUN_NS (120 * PERF_SECOND_NS)  /* a round at most */
-#define START_NS (20 * PERF_SECOND_NS) /* a server until it is ready */
-#define END_NS (5 * PERF_SECOND_NS)    /* one after its client */
-/* Repetitions where nothing is known yet, and the fewest of all. */
+#define RUN_NS (120 * PERF_SECOND_NS)  /* of a round at most */
+#define START_NS (20 * PERF_SECOND_NS) /* until a server is ready */
+#define END_NS (5 * PERF_SECOND_NS) /* for a server to end after its client */
+/* Repetitions of the first run, and limits. */
 #define REPEAT_FIRST 100U
 #define REPEAT_FIRST_HG 10U
 #define REPEAT_LEAST 10U
 #define REPEAT_MOST 50000000U
-/* What hg_bw_* has for each handle in flight unless told otherwise, and how
- * much memory that may be. */
+/* Buffers that hg_bw_* allocates for each operation in flight by default, and
+ * the limit of their memory. */
 #define HG_BUFFERS 64U
 #define HG_MEMORY (UINT64_C(256) << 20)
-#define ARGS_ADDED 16 /* that are added to the user's */
+#define ARGS_ADDED 16 /* beside the user's */
 
 struct perf_against {
     enum perf_peer peer;
-    char **args;        /* the user's, settings of variables in front */
-    char **environment; /* ours and those */
+    char **args; /* the user's command line, with variable settings first */
+    char **environment; /* ours with those settings */
     char *const *options;
     char *client;
     char *server;
@@ -47,14 +45,14 @@ struct perf_against {
     uint64_t round_ns;
     int32_t origin_cpu;
     int32_t target_cpu;
-    /* What was measured last: it tells how often to repeat. */
+    /* The last measurement, which determines the next number of repetitions. */
     enum perf_test test;
     uint64_t size;
-    double operation_ns; /* 0: not yet */
+    double operation_ns; /* 0: not measured yet */
     uint64_t deadline;   /* of the round */
 };
 
-/* The args of one process, and room for those that are numbers. */
+/* The arguments of a process, and storage for numbers. */
 struct args {
     char **args;
     size_t count;
@@ -112,8 +110,8 @@ is_setting(const char *word)
            !(word[0] >= '0' && word[0] <= '9');
 }
 
-/* Our environment with the first args that set variables; *options_p: what
- * follows them. NULL: out of memory. */
+/* Returns our environment with the variable settings at the beginning of args.
+ * *command_p: the rest of args. NULL: out of memory. */
 static char **
 make_environment(char **args, char *const **command_p)
 {
@@ -180,7 +178,7 @@ make_folder(struct perf_against *against)
     int length = snprintf(against->folder, sizeof against->folder,
         "%s/talaria-perf-XXXXXX", parent && *parent ? parent : "/tmp");
 
-    /* One that is too long for us is not used. */
+    /* Too long: use /tmp. */
     if (length < 0 || (size_t) length >= sizeof against->folder)
         strcpy(against->folder, "/tmp/talaria-perf-XXXXXX");
     if (mkdtemp(against->folder))
@@ -190,7 +188,7 @@ make_folder(struct perf_against *against)
     return false;
 }
 
-/* The files that the tools have left in the folder. */
+/* Removes the files that the tools left in the folder. */
 static void
 empty_folder(const char *folder)
 {
@@ -241,8 +239,8 @@ stop:
     return false;
 }
 
-/* Whatever the user leaves open comes before the user's options, since the last
- * of two counts; what has to be ours, after them. */
+/* Defaults precede the user's options, which override them; size options
+ * follow, since they must be ours. */
 static void
 add_hg(const struct perf_against *against, uint64_t repeat, uint64_t size,
     struct args *args)
@@ -258,7 +256,7 @@ add_hg(const struct perf_against *against, uint64_t repeat, uint64_t size,
     add_number(args, "-z", size > 0 ? size : 1);
 }
 
-/* Of ucx_perftest's options -P and its number. */
+/* The option -P of ucx_perftest and its value. */
 static void
 add_mpi_mode(char *const *options, struct args *args)
 {
@@ -286,8 +284,8 @@ add_server(const struct perf_against *against, uint64_t repeat, uint64_t size,
         add_number(args, "-B", port);
         break;
     case PERF_UCX_PERFTEST:
-        /* It is told everything else by its client, but for -P, whether it is
-         * a part of an MPI program. */
+        /* The client sends all other settings, but not -P (whether it runs
+         * under MPI). */
         add_mpi_mode(against->options, args);
         add_number(args, "-p", port);
         break;
@@ -326,7 +324,7 @@ add_client(const struct perf_against *against, enum perf_test test,
     }
 }
 
-/* Whether a client can be started. */
+/* Whether the server accepts a client. */
 static bool
 is_ready(const struct perf_against *against, const struct perf_child *server,
     uint16_t port)
@@ -342,7 +340,7 @@ is_ready(const struct perf_against *against, const struct perf_child *server,
     return ready;
 }
 
-/* Until the server can be asked; false: it has ended, or isn't so in time. */
+/* Waits until the server is ready. false: it has ended, or timed out. */
 static bool
 wait_ready(const struct perf_against *against, struct perf_child *server,
     uint16_t port)
@@ -356,7 +354,7 @@ wait_ready(const struct perf_against *against, struct perf_child *server,
 
         if (now >= deadline || perf_process_interrupted())
             return false;
-        /* Looks again soon, at once if the server ends. */
+        /* Polls; returns at once if the server ends. */
         if (perf_child_wait(server, now + 2 * PERF_MS_NS))
             return false;
     }
@@ -391,7 +389,7 @@ start_server(const struct perf_against *against, uint64_t repeat, uint64_t size,
     return false;
 }
 
-/* The client's run and its value. */
+/* Runs the client and parses its output. */
 static bool
 run_client(const struct perf_against *against, enum perf_test test,
     uint64_t repeat, uint64_t size, uint16_t port, struct perf_child *client,
@@ -451,7 +449,7 @@ run_both(const struct perf_against *against, enum perf_test test,
     good = start_server(against, repeat, size, port, &server) &&
            run_client(against, test, repeat, size, port, &client, value_p);
     perf_child_end(&client);
-    /* It ends by itself after its client, and tidies up. */
+    /* It ends by itself after its client. */
     if (good)
         perf_child_wait(&server, perf_clock_now() + END_NS);
     else if (server.pid > 0 && !perf_process_interrupted())
@@ -461,7 +459,7 @@ run_both(const struct perf_against *against, enum perf_test test,
     return good;
 }
 
-/* ns of one operation at the rate of a value. */
+/* Returns the duration of one operation in ns. */
 static double
 operation_of(
     const struct perf_against *against, enum perf_test test, double value)
@@ -477,7 +475,7 @@ operation_of(
     }
 }
 
-/* How often the tool is to repeat so that it takes as long as our round. */
+/* Returns the repetitions that take as long as one of our rounds. */
 static uint64_t
 repeat_of(const struct perf_against *against, uint64_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which peer measures what, and its output. */
+/* The tests of each peer, and parsing its output. */
 #include "perf/against_parse.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields of a line that are looked at. */
+/* Fields of a line, at most; others are ignored. */
 #define FIELDS_MAX 16
 
 static const char *const names[PERF_PEERS] = {
@@ -33,7 +33,7 @@ perf_peer_name(enum perf_peer peer)
     return names[peer];
 }
 
-/* Copies one word without its quotes to to; returns what follows it, NULL: a
+/* Copies one word without its quotes. Returns the text after it, or NULL: a
  * quote is not closed. */
 static const char *
 copy_word(const char *from, char *to)
@@ -65,7 +65,7 @@ bool
 perf_args_split(const char *command, char ***words_p)
 {
     size_t length = strlen(command), count = 0;
-    /* There are at most half as many args as bytes, and one more. */
+    /* At most half as many words as bytes, plus one. */
     char **args = calloc(length / 2 + 2, sizeof *args);
     char *word = malloc(length + 1);
 
@@ -106,7 +106,7 @@ perf_args_free(char **args)
     free(args);
 }
 
-/* What follows -t, with or without a blank; the last one counts. */
+/* Returns the value of -t, with or without a blank; the last one counts. */
 static const char *
 ucx_test(char *const *args)
 {
@@ -131,8 +131,8 @@ ends_in(const char *text, const char *end)
     return length >= n && strcmp(text + length - n, end) == 0;
 }
 
-/* Of the tests of ucx_perftest that are named by what they do alone: an
- * operation, once it is complete at the origin. */
+/* Whether a test of ucx_perftest measures one operation until it completes at
+ * the origin. */
 static bool
 is_ucx_operation(const char *test)
 {
@@ -211,16 +211,15 @@ perf_peer_refuse(enum perf_peer peer, char *const *args, enum perf_test test)
     }
 }
 
-/* A line, and its fields. */
 struct line {
     char text[512];
     char *fields[FIELDS_MAX];
     size_t count;
 };
 
-/* Takes the next line, split at any of the separators; longer ones are cut.
- * Returns what follows; NULL: there is no whole line, since a line that is not
- * ended may have lost digits. */
+/* Splits the next line at separators; long lines are cut. Returns the text
+ * after it, or NULL: no complete line is left (an unfinished one may lack
+ * digits). */
 static const char *
 next_line(const char *output, const char *separators, struct line *line)
 {
@@ -243,7 +242,7 @@ next_line(const char *output, const char *separators, struct line *line)
     return end + 1;
 }
 
-/* The place of a field; FIELDS_MAX: there is none. */
+/* Returns the index of a field, or FIELDS_MAX. */
 static size_t
 find_field(const struct line *line, const char *name)
 {
@@ -253,7 +252,7 @@ find_field(const struct line *line, const char *name)
     return FIELDS_MAX;
 }
 
-/* A number above 0 that is all of the text. */
+/* Reads a number above 0 that is the whole text. */
 static bool
 read_number(const char *text, double *number_p)
 {
@@ -266,8 +265,8 @@ read_number(const char *text, double *number_p)
     return true;
 }
 
-/* The column of a name in the last row of as many fields as the head, which
- * begins by a word. */
+/* Reads a column of the last row. `head` is the first word of the heading line;
+ * rows have as many fields as it. */
 static bool
 read_column(const char *output, const char *separators, const char *head,
     const char *name, double *number_p)
@@ -304,7 +303,7 @@ parse_ucx(int trips, enum perf_test test, const char *output, double *value_p)
         return read_column(
             output, separators, "iterations", "overall_mr", value_p);
     default:
-        /* Its MB are of 1024 * 1024 bytes. */
+        /* Its MB has 1024 * 1024 bytes. */
         if (!read_column(
                 output, separators, "iterations", "overall_bw", &number))
             return false;
@@ -313,7 +312,7 @@ parse_ucx(int trips, enum perf_test test, const char *output, double *value_p)
     }
 }
 
-/* The first number before a word in a line that begins with "# Loop". */
+/* Returns the number before "handle(s)" in a "# Loop" line, or 0. */
 static double
 handles_of(const struct line *line)
 {
@@ -334,7 +333,8 @@ is_size(const char *text, uint64_t size)
            *end == '\0';
 }
 
-/* Rows of size, value, time in µs below a head that tells the value's unit. */
+/* Rows have size, value, time in µs; a heading line tells the unit of the
+ * value. */
 static bool
 parse_hg(
     enum perf_test test, uint64_t size, const char *output, double *value_p)
@@ -360,8 +360,7 @@ parse_hg(
         }
         if (factor == 0 || line.count < 3 || !is_size(line.fields[0], size))
             continue;
-        /* The time is of all operations in flight: of one it is as many times
-         * as long. */
+        /* The time covers all operations in flight: scaled to one operation. */
         if (!read_number(line.fields[test == PERF_LAT ? 2 : 1], &number) ||
             (test == PERF_LAT && handles == 0))
             return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starting, watching and ending the processes of a peer's benchmark. */
+/* Starts, watches and ends the processes of a peer's benchmark. */
 #include "perf/against_process.h"
 
 #include <arpa/inet.h>
@@ -24,13 +24,12 @@
 
 #define OUTPUT_MAX ((off_t) 1 << 20)
 #define SHOWN_HALF 2000U /* of the beginning, and of the end */
-/* Below what Linux gives to clients, above what is commonly in use. */
+/* Below Linux's ephemeral ports, above most well-known ones. */
 #define PORT_LEAST 20000U
 #define PORT_COUNT 12000U
 #define PORT_TRIES 100
 
-/* Says in the child why it is not the program, by what a signal handler may
- * call. */
+/* Ends the child before exec. Async-signal-safe. */
 static void __attribute__((noreturn)) exit_with(const char *what)
 {
     ssize_t ignored = write(STDERR_FILENO, what, strlen(what));
@@ -72,7 +71,7 @@ perf_child_start(struct perf_child *child, const char *name,
         child->pid = 0;
         goto failed;
     }
-    /* The child does so, too; whoever is first. */
+    /* Both sides call it, since either may run first. */
     setpgid(child->pid, child->pid);
     child->pidfd = pidfd_open(child->pid, 0);
     if (child->pidfd >= 0)
@@ -82,7 +81,7 @@ failed:
     return false;
 }
 
-/* While the leader is not reaped its number is nobody else's. */
+/* The group's number is valid until its leader is reaped. */
 static void
 reap(struct perf_child *child)
 {
@@ -131,7 +130,7 @@ perf_child_output(const struct perf_child *child)
         return NULL;
     got = pread(child->output, text, (size_t) (size - start), start);
     text[got > 0 ? got : 0] = '\0';
-    /* A byte 0 would end what is looked at. */
+    /* The output may contain zero bytes. */
     for (ssize_t i = 0; i < got; i++)
         if (text[i] == '\0')
             text[i] = ' ';
@@ -222,7 +221,7 @@ perf_port_choose(void)
     return 0;
 }
 
-/* In a table of the kernel's, in which a listening socket has state 0A. */
+/* Searches a table of the kernel; state 0A is listening. */
 static bool
 listens_in(const char *table, uint16_t port)
 {

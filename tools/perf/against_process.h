@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The processes of a peer's benchmark: each a group of its own, with its output
- * kept in memory. */
+/* The processes of a peer's benchmark. Each has its own process group; its
+ * output is kept in memory. */
 #ifndef PERF_AGAINST_PROCESS_H
 #define PERF_AGAINST_PROCESS_H
 
@@ -9,11 +9,11 @@
 #include <sys/types.h>
 
 struct perf_child {
-    const char *name; /* for people */
-    pid_t pid;        /* 0: not started, or over */
+    const char *name; /* for messages */
+    pid_t pid;        /* 0: not started, or ended */
     int pidfd;
     int output; /* standard output and error, a memory file */
-    int status; /* as of waitpid, once it is over */
+    int status; /* as of waitpid, after it has ended */
 };
 
 struct perf_launch {
@@ -21,33 +21,32 @@ struct perf_launch {
     char *const *argv;
     char *const *environment;
     const char *folder; /* where it runs */
-    int32_t cpu;        /* -1: anywhere */
+    int32_t cpu;        /* -1: any */
 };
 
-/* Starts a process, which is killed when this one ends. false: that was said;
- * the child is to be ended nevertheless. */
+/* Starts a process, which is killed when this one ends. false: the error was
+ * printed; perf_child_end must still be called. */
 bool perf_child_start(struct perf_child *child, const char *name,
     const struct perf_launch *launch);
 
-/* Waits until it is over, whatever is left of its group being killed then.
- * false: not before the deadline (CLOCK_MONOTONIC, ns), or interrupted. */
+/* Waits until the process has ended, and kills the rest of its group. false:
+ * still running at the deadline (CLOCK_MONOTONIC, ns), or interrupted. */
 bool perf_child_wait(struct perf_child *child, uint64_t deadline);
 
-/* What it has printed so far, its last megabyte, terminated; "" at least; NULL:
- * out of memory. Free it. */
+/* Returns the last megabyte of the output so far, terminated, to be freed.
+ * NULL: out of memory. */
 char *perf_child_output(const struct perf_child *child);
 
-/* Shows the last lines of that on standard error. */
+/* Prints the beginning and the end of the output on standard error. */
 void perf_child_show(const struct perf_child *child);
 
-/* Kills its group if it runs, and forgets its output. */
+/* Kills the group if it runs, and frees the output. */
 void perf_child_end(struct perf_child *child);
 
-/* A TCP port that nobody listens on, not of those that the system gives to
- * clients; 0: none was found. */
+/* Returns a free TCP port outside the ephemeral range; 0: none found. */
 uint16_t perf_port_choose(void);
 
-/* Whether somebody listens on a TCP port, found without connecting to it. */
+/* Whether a socket listens on a TCP port; does not connect to it. */
 bool perf_port_listens(uint16_t port);
 
 #endif /* PERF_AGAINST_PROCESS_H */

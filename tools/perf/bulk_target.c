@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Level bulk, serving side: pulls or pushes what a request names, then
- * responds. Each operation of an origin has a slot of the memory. */
+/* The target of level bulk: pulls or pushes the memory of a request, then
+ * responds. Each operation of an origin has a slot of the target's memory. */
 #include <stdlib.h>
 
 #include "perf/hg_target.h"
 #include "perf/pattern.h"
 
 struct bulk_slot {
-    _Atomic bool taken; /* by a request that isn't answered yet */
+    _Atomic bool taken; /* by a request that is not answered yet */
     struct hg_target *target;
     hg_handle_t handle;
     hg_op_id_t transfer;
     perf_bulk_in_t in;
 };
 
-/* For transfers that were asked to end. */
+/* To wait for canceled transfers. */
 #define STOP_TURNS 200
 #define STOP_MS 10
 
@@ -50,8 +50,8 @@ count_taken(const struct hg_target *target)
     return count;
 }
 
-/* A peer that is stopped or gone leaves transfers that end by themselves only
- * when it goes on: they are asked to. Whether all have ended. */
+/* Cancels all transfers, since those of a stopped or dead peer may never end,
+ * and waits. Returns whether all have ended. */
 static bool
 stop_transfers(struct hg_target *target)
 {
@@ -115,13 +115,13 @@ transferred(const struct hg_cb_info *info)
     if (info->ret == HG_SUCCESS && info->info.bulk.op == HG_BULK_PULL &&
         target->base.plan->verify)
         perf_target_check(&target->base, slot_memory(slot), in.size, in.key);
-    /* With the acquire in perf_hg_transfer. */
+    /* Pairs with the acquire in perf_hg_transfer. */
     atomic_store_explicit(&slot->taken, false, memory_order_release);
     respond(target, handle, &in, info->ret);
     return HG_SUCCESS;
 }
 
-/* What a request asks for is within what was agreed. */
+/* Whether a request is within the limits of the plan. */
 static bool
 is_allowed(const struct hg_target *target, const perf_bulk_in_t *in)
 {
@@ -161,7 +161,7 @@ perf_hg_transfer(
         return HG_SUCCESS;
     }
     slot = &target->slots[in.slot];
-    /* With the release in transferred, and below. */
+    /* Pairs with the releases in transferred and below. */
     if (atomic_exchange_explicit(&slot->taken, true, memory_order_acquire)) {
         respond(target, handle, &in, HG_BUSY);
         return HG_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations that end in the progress thread, and go on in their caller's. */
+/* Operations complete in the progress thread and continue in their caller's. */
 #include "perf/caller.h"
 
 void
@@ -42,7 +42,7 @@ perf_caller_abort(struct perf_caller *caller)
     pthread_mutex_unlock(&caller->lock);
 }
 
-/* The next operation that has ended; NULL: they were given up. */
+/* Returns the next completed operation, or NULL: aborted. */
 static struct perf_op *
 take(struct perf_caller *caller)
 {

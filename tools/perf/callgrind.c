@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs this program twice under valgrind, with loops of two lengths: what they
- * differ by, start and end taken away, is that of the operations. */
+/* Runs this program under valgrind twice, with loops of different length. The
+ * difference of the counts is that of the operations alone. */
 #include "perf/callgrind.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ perf_callgrind_is_available(void)
     return found;
 }
 
-/* Starts a command, its standard error connected to a stream. */
+/* Starts a command with its standard error connected to a stream. */
 static pid_t
 spawn(char *const argv[], FILE **stream_p)
 {
@@ -59,8 +59,8 @@ spawn(char *const argv[], FILE **stream_p)
     return pid;
 }
 
-/* Runs a command and takes the count from what valgrind says in the end; shows
- * all it says if there is none. */
+/* Runs a command and reads the count from valgrind's output; prints the output
+ * if there is no count. */
 static bool
 collect(char *const argv[], double *collected_p)
 {
@@ -113,7 +113,7 @@ perf_callgrind_count(const char *info, const struct perf_plan *plan,
         return false;
     }
     exe[length] = 0;
-    /* Only read: the cast is for the type of argv. */
+    /* Read only; the cast is for the type of argv. */
     argv[6] = (char *) (uintptr_t) perf_level_name(plan->level);
     argv[7] = (char *) (uintptr_t) perf_test_name(test);
     argv[12] = (char *) (uintptr_t) info;

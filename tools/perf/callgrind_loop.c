@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What runs under valgrind: origin and target, two classes in one thread, which
- * polls them in turn. */
+/* The process under valgrind: origin and target are two classes, polled in turn
+ * by one thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ open_sides(struct pair *pair)
     struct listen listen;
     struct perf_target_setup target = {
         &pair->plan, NULL, &pair->failure, &pair->faults};
-    /* As a server of --local listens. */
+    /* As the server of --local does. */
     const char *reason = listen_decide(pair->info, true, false, &listen);
     struct perf_remote remote;
     struct perf_origin_setup origin = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Challenges of a server: made, answered once, and pushed out. */
+/* Creates and answers challenges; the oldest one is replaced. */
 #include "perf/challenge.h"
 
 #include <sys/random.h>
@@ -29,7 +29,7 @@ perf_challenges_clear(struct perf_challenges *challenges)
         clear(challenges, &challenges->all[i]);
 }
 
-/* The client's former one, a free one, or the oldest, in this order. */
+/* Returns the client's previous challenge, a free one, or the oldest. */
 static struct perf_challenge *
 choose(struct perf_challenges *challenges, hg_addr_t addr)
 {

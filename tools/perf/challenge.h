@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a server with a token has asked its clients to prove: one number for
- * each client that is about to open a session, for one try. */
+/* The challenges of a server with a token: one nonce for each client that will
+ * open a session, valid for one attempt. */
 #ifndef PERF_CHALLENGE_H
 #define PERF_CHALLENGE_H
 
@@ -8,7 +8,7 @@
 
 #include "common/token.h"
 
-/* Strangers push out one another's, the oldest first. */
+/* When all are used, the oldest is replaced, since any peer can request one. */
 #define PERF_CHALLENGES_MAX 64
 
 struct perf_challenge {
@@ -25,22 +25,22 @@ struct perf_challenges {
     struct perf_challenge all[PERF_CHALLENGES_MAX];
 };
 
-/* Makes a challenge for a client, whose former one is worth nothing any more.
- * NULL: out of memory or no randomness. The address is borrowed. */
+/* Creates a challenge for a client and invalidates its previous one. Copies the
+ * address. NULL: out of memory or no random numbers. */
 const struct perf_challenge *perf_challenge_create(
     struct perf_challenges *challenges, hg_addr_t addr,
     const token_key_t *client_nonce);
 
-/* Ends a challenge; whether it is this client's, and answered by the token.
- * *answer_p: the server's own proof. */
+/* Ends a challenge. Returns whether it is this client's and the proof is right.
+ * *answer_p: the server's proof. */
 bool perf_challenge_answer(struct perf_challenges *challenges, hg_addr_t addr,
     uint64_t id, const struct token *token, const token_key_t *proof,
     token_key_t *answer_p);
 
-/* Forgets all. */
+/* Ends all challenges. */
 void perf_challenges_clear(struct perf_challenges *challenges);
 
-/* What both sides prove the token for. */
+/* Sets the binding of the proofs of both sides. */
 void perf_challenge_binding(uint64_t id, const token_key_t *client_nonce,
     const token_key_t *server_nonce, struct token_binding *binding_p);
 

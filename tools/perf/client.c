@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asks the server, one request after the other. */
+/* Sends control requests, one at a time. */
 #include "perf/client.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "perf/process.h"
 
 #define ANSWER_NS (30 * PERF_SECOND_NS)
-#define LAST_ANSWER_NS (3 * PERF_SECOND_NS) /* to a request that may fail */
+#define LAST_ANSWER_NS (3 * PERF_SECOND_NS) /* after a failure */
 #define POLL_MS 100
 
 struct call {
@@ -38,12 +38,12 @@ progress(struct perf_client *client)
         HG_Trigger(client->context, 0, 1, &count);
 }
 
-/* One request and its answer. */
+/* Sends one request and waits for its answer. */
 static hg_return_t
 ask(struct perf_client *client, enum perf_control which, uint64_t patience_ns,
     void *in, void *out)
 {
-    /* Who has failed already does not wait for long. */
+    /* After a failure the server may not answer. */
     uint64_t deadline =
         perf_clock_now() +
         (perf_failure_is_set(client->failure) ? LAST_ANSWER_NS : patience_ns);
@@ -75,7 +75,7 @@ ask(struct perf_client *client, enum perf_control which, uint64_t patience_ns,
     return ret;
 }
 
-/* What became of a request, and what the server says. */
+/* Sets the failure to the error of a request, ours or the server's. */
 static bool
 is_answered(
     struct perf_client *client, hg_return_t ret, const perf_text_t *error)
@@ -85,17 +85,17 @@ is_answered(
     if (ret == HG_TIMEOUT)
         perf_failure_set(client->failure, "the server does not answer");
     else if (ret == HG_HOSTUNREACH)
-        perf_failure_set(client->failure, "the server is not there");
+        perf_failure_set(client->failure, "the server is not reachable");
     else if (ret == HG_NOENTRY)
         perf_failure_set(
             client->failure, "the server is not a talaria perf serve");
     else if (ret != HG_SUCCESS)
-        perf_failure_set(client->failure, "the server cannot be asked: %s",
-            HG_Error_to_string(ret));
+        perf_failure_set(
+            client->failure, "the request failed: %s", HG_Error_to_string(ret));
     if (ret != HG_SUCCESS || !error || error->text[0] == 0)
         return ret == HG_SUCCESS;
     perf_text_copy(text, sizeof text, error->text, sizeof error->text);
-    perf_failure_set(client->failure, "the server says: %s", text);
+    perf_failure_set(client->failure, "the server refuses: %s", text);
     return false;
 }
 
@@ -152,7 +152,7 @@ describe(struct perf_client *client, uint32_t index, struct perf_remote *remote)
     return good;
 }
 
-/* Asks what is to be proven, and says it in the request that opens. */
+/* Gets a challenge and adds its proof to the open request. */
 static bool
 prove(struct perf_client *client, struct token_binding *binding,
     perf_open_in_t *open_in)
@@ -182,7 +182,7 @@ prove(struct perf_client *client, struct token_binding *binding,
     return true;
 }
 
-/* Whether the session was opened, by a server that has the token, too. */
+/* Whether the server opened the session and has the token, too. */
 static bool
 is_opened(struct perf_client *client, const struct token_binding *binding,
     const perf_open_out_t *out)

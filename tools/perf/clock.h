@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time in ns: of the machine's processes in common, and of a processor's use.
- */
+/* Time in ns, and processor time. */
 #ifndef PERF_CLOCK_H
 #define PERF_CLOCK_H
 
@@ -11,7 +10,7 @@
 #define PERF_SECOND_NS UINT64_C(1000000000)
 #define PERF_MS_NS UINT64_C(1000000)
 
-/* CLOCK_MONOTONIC: the same in every process. */
+/* CLOCK_MONOTONIC, the same in all processes. */
 static inline uint64_t
 perf_clock_now(void)
 {
@@ -21,7 +20,8 @@ perf_clock_now(void)
     return (uint64_t) time.tv_sec * PERF_SECOND_NS + (uint64_t) time.tv_nsec;
 }
 
-/* Processor time of all threads of a process, 0: this one; 0 if it is gone. */
+/* Processor time of all threads of a process (0: this one); 0 if it has
+ * ended. */
 static inline uint64_t
 perf_clock_cpu(pid_t pid)
 {

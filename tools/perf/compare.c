@@ -17,7 +17,7 @@
 
 enum verdict { BETTER, WORSE, SAME, UNKNOWN };
 
-/* One point that both results have. */
+/* A point that both results have. */
 struct pair {
     enum perf_test test;
     uint64_t size;
@@ -25,14 +25,14 @@ struct pair {
     struct perf_summary summary_b;
     struct perf_estimate ratio; /* of b to a */
     enum verdict verdict;
-    bool failed; /* worse than --fail-worse lets it be */
+    bool failed; /* worse than --fail-worse allows */
 };
 
 struct comparison {
     const char *paths[2];
     int path_count;
     bool json;
-    double fail_worse; /* percent; NaN: never */
+    double fail_worse; /* percent; NaN: not given */
     struct perf_result results[2];
     struct pair *pairs;
     size_t count;
@@ -47,8 +47,8 @@ verdict_text(enum verdict verdict)
     return texts[verdict];
 }
 
-/* The values of the rounds that count; *count_p: of them. NULL: out of memory. Free
- * it. */
+/* Returns the values of the counted rounds, to be freed. NULL: out of
+ * memory. */
 static double *
 values_of(const struct perf_point *point, size_t *count_p)
 {
@@ -79,12 +79,12 @@ judge(enum perf_test test, const struct perf_estimate *ratio)
     return SAME;
 }
 
-/* Whether it is surely worse by more than so many percent. */
+/* Whether the whole interval is worse by more than `percent`. */
 static bool
 is_worse_by(
     enum perf_test test, const struct perf_estimate *ratio, double percent)
 {
-    /* No comparison with NaN is true. */
+    /* Comparisons with NaN are false. */
     if (test == PERF_LAT)
         return ratio->low > 1 + percent / 100;
     return ratio->high < 1 - percent / 100;
@@ -144,8 +144,7 @@ match(struct comparison *comparison)
     return true;
 }
 
-/* The settings as their JSON has them, without what only names a run. NULL: no
- * memory. */
+/* Returns the settings as JSON without the label. NULL: out of memory. */
 static json_t *
 settings_of(const struct perf_result *result)
 {
@@ -156,7 +155,7 @@ settings_of(const struct perf_result *result)
     return settings;
 }
 
-/* Calls back for each setting in which the two differ. */
+/* Calls `found` for each setting that differs. */
 static bool
 each_difference(const struct comparison *comparison,
     void (*found)(void *argument, const char *name, json_t *a, json_t *b),
@@ -175,7 +174,7 @@ each_difference(const struct comparison *comparison,
     return a && b;
 }
 
-/* A value of a file, safe for a terminal. */
+/* Prints a value of a file, safe for a terminal. */
 static void
 print_value(const json_t *value)
 {
@@ -308,7 +307,7 @@ print_json(const struct comparison *comparison)
         "points", points));
 }
 
-/* Points that only one of the results has are not compared. */
+/* Warns of points that only one of the results has. */
 static void
 warn_of_rest(const struct comparison *comparison)
 {
@@ -353,8 +352,8 @@ enum { KEY_FAIL_WORSE = 1000 };
 static const struct argp_option options[] = {
     {"json", 'j', NULL, 0, "Print JSON", 0},
     {"fail-worse", KEY_FAIL_WORSE, "PERCENT", 0,
-        "Exit with 1 if a point of B is worse than A by more than PERCENT, "
-        "with the whole interval",
+        "Exit with 1 if the whole interval of a point of B is worse than A by "
+        "more than PERCENT",
         0},
     {0}};
 
@@ -400,8 +399,8 @@ int
 perf_compare(int argc, char **argv)
 {
     static const struct argp argp = {options, parse_option, "A.json B.json",
-        "Prints by what factor the result B differs from A, for each test and "
-        "size, with a 95 % confidence interval.\v" TOOL_EXIT_CODES,
+        "Prints the factor between the results A and B for each test and size, "
+        "with a 95 % confidence interval.\v" TOOL_EXIT_CODES,
         NULL, NULL, NULL};
     struct comparison comparison = {.fail_worse = (double) NAN};
     int code = TOOL_FAILED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control RPCs as the RPC layer sees them. */
+/* Names and procs of the control RPCs. */
 #include "perf/control.h"
 
 #include <string.h>

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the leading process and the server tell each other, beside what is
- * measured: six RPCs. A session is one plan, from open to close; it belongs to
- * the address that has opened it. Where the server has a token, open carries a
- * proof for a challenge that was asked for before, and its answer the server's
- * (common/token.h).
- */
+/* The control RPCs between the leading process and the server. A session is one
+ * plan, from open to close; it belongs to the address that opened it. If the
+ * server has a token, open carries a proof for a challenge that was requested
+ * before, and its answer the server's proof (common/token.h). */
 #ifndef PERF_CONTROL_H
 #define PERF_CONTROL_H
 
@@ -16,9 +13,9 @@
 #define PERF_CONTROL_VERSION 3U
 #define PERF_TEXT_SIZE 300U
 
-/* A server drops a session for which nothing has been asked for so long: one
- * that runs after this at the latest, while its client asks every few seconds,
- * one that is paused after the idle time. */
+/* A server closes a session without requests: a running one after this time
+ * (its client sends a request every few seconds), a paused one after the idle
+ * time. */
 #define PERF_RUNNING_SILENCE_NS (30 * PERF_SECOND_NS)
 #define PERF_IDLE_DEFAULT 300U
 #define PERF_PING_NS (5 * PERF_SECOND_NS)
@@ -33,7 +30,7 @@ enum perf_control {
     PERF_CONTROLS
 };
 
-/* A string, and other bytes, with a bound. */
+/* A string and a byte array of limited size. */
 typedef struct {
     char text[PERF_TEXT_SIZE];
 } perf_text_t;
@@ -48,22 +45,22 @@ hg_return_t hg_proc_perf_bytes_t(hg_proc_t proc, void *data);
 
 MERCURY_GEN_PROC(perf_hello_in_t, ((hg_uint32_t) (version)))
 
-/* How the server was told to serve; cpu: -1 if it isn't pinned. */
+/* The settings of the server. cpu: -1 if it is not pinned. */
 MERCURY_GEN_PROC(
     perf_hello_out_t, ((hg_uint32_t) (version))((hg_uint8_t) (busy))(
                           (hg_uint8_t) (single))((hg_int32_t) (cpu)))
 
-/* id: 0 where no proof is wanted. */
+/* id: 0 if no proof is required. */
 MERCURY_GEN_PROC(perf_challenge_in_t, ((token_key_t) (nonce)))
 MERCURY_GEN_PROC(perf_challenge_out_t,
     ((hg_uint8_t) (wants_proof))((hg_uint64_t) (id))((token_key_t) (nonce)))
 
-/* A plan, but for what is the server's to say. */
+/* The plan without the server's settings. */
 MERCURY_GEN_PROC(
     perf_amounts_t, ((hg_uint32_t) (inflight))((hg_uint32_t) (threads))(
                         (hg_uint32_t) (contexts))((hg_uint32_t) (classes))(
                         (hg_uint32_t) (clients)))
-/* Zeros where no proof is wanted. */
+/* Zeros if no proof is required. */
 MERCURY_GEN_PROC(perf_proof_t, ((hg_uint64_t) (challenge))((token_key_t) (key)))
 MERCURY_GEN_PROC(
     perf_load_t, ((hg_uint64_t) (size_max))((perf_amounts_t) (amounts)))
@@ -73,8 +70,8 @@ MERCURY_GEN_PROC(perf_open_in_t,
     ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))((perf_way_t) (way))(
         (perf_load_t) (load))((perf_proof_t) (proof)))
 
-/* In each response: error is "" or why it was refused. denied: the proof was
- * wrong. */
+/* In all responses, error is "" or the reason of the refusal. denied: wrong
+ * proof. */
 MERCURY_GEN_PROC(
     perf_open_out_t, ((perf_text_t) (error))((hg_uint64_t) (session))(
                          (hg_uint8_t) (denied))((token_key_t) (proof)))
@@ -88,8 +85,8 @@ enum perf_run { PERF_RUN_PAUSE, PERF_RUN_START, PERF_RUN_ASK, PERF_RUNS };
 
 MERCURY_GEN_PROC(perf_run_in_t, ((hg_uint64_t) (session))((hg_uint8_t) (what)))
 
-/* cpu_ns: processor time of the server since it began; fault_offset: in the
- * first of the messages found wrong. */
+/* cpu_ns: processor time of the server process. fault_offset: in the first
+ * message with wrong data. */
 MERCURY_GEN_PROC(
     perf_run_out_t, ((perf_text_t) (error))((hg_uint64_t) (cpu_ns))(
                         (hg_uint64_t) (faults))((hg_uint64_t) (fault_offset)))
@@ -97,7 +94,7 @@ MERCURY_GEN_PROC(
 MERCURY_GEN_PROC(perf_close_in_t, ((hg_uint64_t) (session)))
 MERCURY_GEN_PROC(perf_close_out_t, ((perf_text_t) (error)))
 
-/* Registers all; handlers: NULL at the side that asks. */
+/* Registers all RPCs. handlers: NULL at the client. */
 hg_return_t perf_control_register(hg_class_t *hg_class,
     const hg_rpc_cb_t handlers[PERF_CONTROLS], hg_id_t ids[PERF_CONTROLS]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first reason of a failure is kept; the others follow from it. */
+/* Keeps the first failure; later ones are consequences. */
 #include "perf/failure.h"
 
 #include <ctype.h>
@@ -18,14 +18,14 @@ perf_failure_set(struct perf_failure *failure, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(failure->text, sizeof failure->text, format, arguments);
     va_end(arguments);
-    /* With the acquire in perf_failure_text. */
+    /* Pairs with the acquire in perf_failure_text. */
     atomic_store_explicit(&failure->state, 2, memory_order_release);
 }
 
 const char *
 perf_failure_text(const struct perf_failure *failure)
 {
-    /* With the release in perf_failure_set. */
+    /* Pairs with the release in perf_failure_set. */
     if (atomic_load_explicit(&failure->state, memory_order_acquire) != 2)
         return "";
     return failure->text;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures and tables for people. */
+/* Formats numbers and tables. */
 #include "perf/format.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* A unit, and how many of the base unit it is. */
+/* A unit and its factor. */
 struct unit {
     const char *name;
     double factor;
@@ -19,7 +19,6 @@ static const struct unit rates[] = {
 static const struct unit bandwidths[] = {
     {"B/s", 1}, {"KiB/s", 1024}, {"MiB/s", 1048576}};
 
-/* Those of a test. */
 static const struct unit *
 units_of(enum perf_test test, size_t *count_p)
 {
@@ -36,7 +35,7 @@ units_of(enum perf_test test, size_t *count_p)
     }
 }
 
-/* The largest unit of which there is at least one, else the smallest. */
+/* Returns the largest unit below the value, else the smallest. */
 static const struct unit *
 choose_unit(enum perf_test test, double value)
 {
@@ -48,7 +47,7 @@ choose_unit(enum perf_test test, double value)
     return &units[i];
 }
 
-/* So many that there are three of them. */
+/* Returns the decimals for three significant digits. */
 static int
 digits_of(double value)
 {
@@ -126,7 +125,8 @@ perf_format_size(char *text, uint64_t size)
     snprintf(text, PERF_FORMAT_MAX, "%" PRIu64 " %s", size, names[i]);
 }
 
-/* Columns on a terminal: characters of UTF-8, none of ours is a wide one. */
+/* Returns the columns of UTF-8 text on a terminal; we print no wide
+ * characters. */
 static int
 width_of(const char *text)
 {
@@ -149,7 +149,7 @@ is_empty(const struct perf_cell *cells, size_t rows, size_t columns, size_t i)
     return true;
 }
 
-/* The width of a column; 0: it is left out. */
+/* Returns the width of a column; 0: omitted. */
 static int
 column_width(
     const struct perf_cell *cells, size_t rows, size_t columns, size_t i)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The ping-pong of a cache line: a helper process sleeps in the kernel until it
- * is started, then answers each odd number with the next even one.
- */
+/* Passes a cache line between this thread and a helper process. The helper
+ * sleeps in the kernel until a measurement starts, then answers each odd number
+ * with the next even one. */
 #include "perf/gauge.h"
 
 #include <errno.h>
@@ -25,23 +24,24 @@
 #include "perf/stats.h"
 
 #define LINE 64
-#define BATCH 16 /* round trips between two looks at the clock */
+#define BATCH 16 /* round trips between two clock readings */
 #define BATCHES_MAX 4096
 #define MEASURE_NS (2 * PERF_MS_NS)
-/* At least so many, where others take the processor from us: else the median
- * would be one of what they take. */
+/* At least so many, so that preemption does not determine the median. */
 #define BATCHES_MIN 64
-/* Longer the machine may not take to let the helper answer. */
+/* For an answer of the helper. */
 #define TIMEOUT_NS (200 * PERF_MS_NS)
-/* So long the helper spins for a question before it sleeps again. */
+/* The helper spins this long before it sleeps again. */
 #define IDLE_NS (500 * PERF_MS_NS)
-/* Spins between two looks at the clock. */
+/* Spins between two clock readings. */
 #define SPINS 256
 
 struct page {
-    _Alignas(LINE) _Atomic uint32_t number;  /* the line that goes to and fro */
-    _Alignas(LINE) _Atomic uint32_t started; /* counts measurements; a futex */
-    _Alignas(LINE) _Atomic uint32_t finished; /* the last that is over */
+    _Alignas(LINE) _Atomic uint32_t number; /* the cache line that is passed */
+    _Alignas(
+        LINE) _Atomic uint32_t started; /* number of measurements; a futex */
+    _Alignas(
+        LINE) _Atomic uint32_t finished; /* the last measurement that ended */
 };
 _Static_assert(sizeof(struct page) == (size_t) 3 * LINE, "a line each");
 
@@ -61,7 +61,7 @@ spin_hint(void)
 #endif
 }
 
-/* The helper's part of one measurement. */
+/* The helper's side of one measurement. */
 static void
 answer(struct page *page, uint32_t serial)
 {
@@ -91,10 +91,10 @@ run_helper(struct page *page, pid_t parent)
 
     signal(SIGINT, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* The parent may have ended before that. */
+    /* The parent may have ended already. */
     if (getppid() != parent)
         _exit(1);
-    /* What the parent has open and closes must be closed. */
+    /* The helper must not keep the parent's files open. */
     close_range(0, ~0U, 0);
     for (;;) {
         uint32_t started =
@@ -110,9 +110,9 @@ run_helper(struct page *page, pid_t parent)
     }
 }
 
-/* Puts the helper on cpu_b or, if that is none or the measuring thread's own,
- * on another one: of those that the thread may use or, if it is pinned, of
- * all. */
+/* Binds the helper to cpu_b, or, if that is unset or the measuring thread's
+ * own, to another processor: one that the thread may use, or any if the thread
+ * is pinned. */
 static bool
 set_helper_cpu(
     const struct perf_gauge *gauge, int32_t own, const cpu_set_t *allowed)
@@ -129,8 +129,8 @@ set_helper_cpu(
     return false;
 }
 
-/* Both sides on processors of their own; *allowed_p: where the measuring thread
- * was allowed to run. */
+/* Binds both sides to different processors. *allowed_p: the previous affinity
+ * of the measuring thread. */
 static bool
 set_cpus(const struct perf_gauge *gauge, cpu_set_t *allowed_p)
 {
@@ -189,7 +189,7 @@ failed:
     return false;
 }
 
-/* Whether the number comes back before the deadline. */
+/* Whether the helper answers before the deadline. */
 static bool
 round_trip(struct page *page, uint32_t number, uint64_t deadline)
 {
@@ -204,8 +204,8 @@ round_trip(struct page *page, uint32_t number, uint64_t deadline)
     return true;
 }
 
-/* Plays for MEASURE_NS from the helper's first answer. Returns how many batches
- * are filled in; *waited_p: ns for the number that did not come back, or 0. */
+/* Measures for MEASURE_NS after the helper's first answer. Returns the number
+ * of batches. *waited_p: ns without an answer, or 0. */
 static size_t
 measure_batches(struct perf_gauge *gauge, uint64_t *waited_p)
 {
@@ -261,7 +261,7 @@ perf_gauge_measure(struct perf_gauge *gauge)
             memory_order_relaxed);
         perf_stats_sort(gauge->batches, count);
         value = perf_stats_quantile(gauge->batches, count, 0.5);
-        /* A helper that lives but is not let run: so slow is the machine. */
+        /* The helper is alive but not scheduled: the machine is that slow. */
         if (waited > 0 && waitpid(gauge->helper, NULL, WNOHANG) != 0) {
             gauge->helper = 0;
             value = (double) NAN;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A ring of requests, with a condition to wait on. */
+/* A ring of requests with a condition variable. */
 #include "perf/hg_queue.h"
 
 #include <stdlib.h>

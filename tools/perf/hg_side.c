@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, polling and closing an HG class. */
+/* Opens, polls and closes an HG class. */
 #include "perf/hg_side.h"
 
 static hg_return_t

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Levels rpc and bulk, serving side: the class, and the handlers of the RPCs
+/* The target of the levels rpc and bulk: its class, and the handlers of RPCs
  * that carry their bytes themselves. */
 #include "perf/hg_target.h"
 
@@ -7,12 +7,12 @@
 
 #include "perf/pattern.h"
 
-/* Handlers run in poll_context, and while the target is closed; either says for
- * whom. */
+/* The target whose handlers this thread runs, in poll_context and
+ * close_target. */
 static _Thread_local struct hg_target *polled;
 
-/* The target of a request; NULL: it is being closed, the request is gone, and
- * its handler returns HG_CANCELED. */
+/* Returns the target of a request. NULL: it is closing, the request was
+ * destroyed; the handler returns HG_CANCELED. */
 static struct hg_target *
 target_of(hg_handle_t handle)
 {
@@ -22,7 +22,7 @@ target_of(hg_handle_t handle)
     return NULL;
 }
 
-/* Decodes the bytes of a request into this thread's memory. */
+/* Decodes a request into the memory of this thread. */
 static hg_return_t
 receive(
     hg_handle_t handle, struct hg_target *target, struct perf_payload *payload)
@@ -57,7 +57,7 @@ answer_echo(struct hg_target *target, hg_handle_t handle)
     return ret;
 }
 
-/* Leaves a request to the threads beside the progress thread. */
+/* Queues a request for the threads beside the progress thread. */
 static hg_return_t
 pass_on(struct hg_target *target, hg_handle_t handle)
 {
@@ -73,8 +73,8 @@ pass_on(struct hg_target *target, hg_handle_t handle)
     return ret;
 }
 
-/* In each handler: what it returns instead of having responded, is the answer.
- */
+/* The handlers. A handler that returns an error without having responded sends
+ * that error. */
 static hg_return_t
 echo(hg_handle_t handle)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The target of the levels rpc and bulk, as its two files see it. */
+/* The target of the levels rpc and bulk, private to its two files. */
 #ifndef PERF_HG_TARGET_H
 #define PERF_HG_TARGET_H
 
@@ -13,19 +13,19 @@ struct hg_target {
     struct perf_target base;
     struct perf_hg hg;
     bool closing;               /* requests are refused */
-    struct perf_hg_queue queue; /* with a progress thread: to be answered */
-    /* Of level bulk; otherwise NULL: */
+    struct perf_hg_queue queue; /* with a progress thread */
+    /* Level bulk, otherwise NULL: */
     char *memory; /* of all slots */
     hg_bulk_t local;
     struct bulk_slot *slots;
 };
 
-/* The memory that is pulled into and pushed from. false: the failure is set,
- * and what is there is for perf_hg_memory_close. */
+/* Allocates the memory of bulk transfers. false: the failure is set;
+ * perf_hg_memory_close must be called. */
 bool perf_hg_memory_open(struct hg_target *target);
 
-/* Ends the transfers that are under way, and frees. false: some don't end, and
- * have what they use, with the target, for good. No thread may be polling. */
+/* Cancels running transfers and frees the memory. false: some transfers do not
+ * end; their memory and the target are leaked. No thread may be polling. */
 bool perf_hg_memory_close(struct hg_target *target);
 
 /* Handles a request for a bulk transfer. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Merging histograms, and reading quantiles from them. */
+/* Merges histograms and computes quantiles. */
 #include "perf/histogram.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ perf_histogram_merge(
         histogram->counts[i] += other->counts[i];
 }
 
-/* The middle of a bucket. */
+/* Returns the middle of a bucket. */
 static double
 middle(uint32_t bucket)
 {
@@ -29,7 +29,7 @@ middle(uint32_t bucket)
     return (double) low + (double) (width - 1) / 2;
 }
 
-/* The duration that a share of all does not exceed. */
+/* Returns the duration that a share of all durations does not exceed. */
 static double
 quantile(const struct perf_histogram *histogram, uint64_t total, double share)
 {

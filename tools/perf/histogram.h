@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Durations counted in buckets that grow with them: each is at most a 128th of
- * its durations wide, so that a quantile is right to less than 1 %.
- */
+/* A histogram of durations. The width of a bucket is at most a 128th of its
+ * durations, so that quantiles are exact to 1 %. */
 #ifndef PERF_HISTOGRAM_H
 #define PERF_HISTOGRAM_H
 
@@ -10,17 +8,17 @@
 
 #include "perf/result.h"
 
-#define PERF_HISTOGRAM_BITS 7U /* buckets of an octave, as a power of two */
+#define PERF_HISTOGRAM_BITS 7U /* log2 of the buckets of an octave */
 #define PERF_HISTOGRAM_OCTAVES 36U
 #define PERF_HISTOGRAM_BUCKETS                                                 \
     ((PERF_HISTOGRAM_OCTAVES + 1) << PERF_HISTOGRAM_BITS)
 
 struct perf_histogram {
-    uint64_t max; /* exactly; ns */
+    uint64_t max; /* exact; ns */
     uint32_t counts[PERF_HISTOGRAM_BUCKETS];
 };
 
-/* Below 128 ns a bucket is 1 ns; what is beyond the last goes into it. */
+/* Below 128 ns a bucket is 1 ns wide; the last one has all longer durations. */
 static inline uint32_t
 perf_histogram_bucket(uint64_t ns)
 {
@@ -42,11 +40,11 @@ perf_histogram_add(struct perf_histogram *histogram, uint64_t ns)
     histogram->counts[perf_histogram_bucket(ns)]++;
 }
 
-/* Adds the counts of another one. */
+/* Adds the counts of another histogram. */
 void perf_histogram_merge(
     struct perf_histogram *histogram, const struct perf_histogram *other);
 
-/* The quantiles of what was added, in ns; NaN if nothing was. */
+/* Computes the quantiles in ns; NaN if the histogram is empty. */
 void perf_histogram_quantiles(
     const struct perf_histogram *histogram, double quantiles[PERF_QUANTILES]);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One round of a loop: starts its operations, then progresses until all of its
- * group have ended, or until nothing comes any more. */
+/* Runs one round: starts the loop's operations, then progresses until all
+ * operations of its group have ended, or until the server is silent too
+ * long. */
 #include "perf/loop.h"
 
 #include "perf/caller.h"
 #include "perf/target.h"
 
-/* For operations to end that were cancelled. */
+/* For canceled operations to end. */
 #define DRAIN_NS (2 * PERF_SECOND_NS)
 
 _Thread_local struct perf_loop *perf_loop_self;
@@ -19,7 +20,7 @@ perf_group_arm(
     group->budget = budget;
     atomic_store_explicit(&group->taken, 0, memory_order_relaxed);
     atomic_store_explicit(&group->stop, false, memory_order_relaxed);
-    /* With the acquire at the start of perf_loop_run. */
+    /* Pairs with the acquire at the start of perf_loop_run. */
     atomic_store_explicit(&group->outstanding, ops, memory_order_release);
 }
 
@@ -48,7 +49,7 @@ perf_op_fail(struct perf_op *op)
 static uint32_t
 outstanding(const struct perf_group *group)
 {
-    /* With the releases in perf_loop_op_ended and perf_group_arm. */
+    /* Pairs with the releases in perf_loop_op_ended and perf_group_arm. */
     return atomic_load_explicit(&group->outstanding, memory_order_acquire);
 }
 
@@ -64,14 +65,14 @@ poll_sides(struct perf_loop *loop, uint32_t context, unsigned int timeout)
     return origin->ops->poll(origin, context, 0);
 }
 
-/* What a loop has seen when it last looked at the clock in vain. */
+/* The state of the group when polls began to find nothing. */
 struct silence {
-    uint64_t since; /* 0: there is none */
+    uint64_t since; /* 0: the last poll found something */
     uint64_t taken;
     uint32_t outstanding;
 };
 
-/* Nothing came. Whether that has lasted too long. */
+/* Returns whether nothing has happened for too long. */
 static bool
 is_silent(struct silence *silence, const struct perf_group *group)
 {
@@ -87,7 +88,8 @@ is_silent(struct silence *silence, const struct perf_group *group)
     return now - silence->since > PERF_SILENCE_NS;
 }
 
-/* Of the loop; of all callers, where a thread progresses for them. */
+/* Cancels the operations of the loop, or, for a progress thread, of all its
+ * callers. */
 static void
 cancel_all(struct perf_loop *loop)
 {
@@ -105,8 +107,7 @@ cancel_all(struct perf_loop *loop)
             origin->ops->op(origin, loop->index * inflight + i));
 }
 
-/* After a failure: what is under way is cancelled and, as far as it does so
- * soon, ends. */
+/* After a failure: cancels the operations and waits a limited time. */
 static void
 drain(struct perf_loop *loop, uint32_t context)
 {
@@ -118,7 +119,7 @@ drain(struct perf_loop *loop, uint32_t context)
             break;
 }
 
-/* Returns how many operations are under way. */
+/* Returns the number of operations in flight. */
 static uint32_t
 start_ops(struct perf_loop *loop)
 {
@@ -140,7 +141,8 @@ start_ops(struct perf_loop *loop)
     return started;
 }
 
-/* Until no operation of the group is under way, or something has failed. */
+/* Progresses until no operation of the group is in flight, or after a
+ * failure. */
 static void
 progress(struct perf_loop *loop)
 {
@@ -158,7 +160,7 @@ progress(struct perf_loop *loop)
         }
         if (polled == PERF_POLL_IDLE && is_silent(&silence, loop->group))
             perf_failure_set(
-                loop->failure, "nothing has come from the server for 30 s");
+                loop->failure, "nothing received from the server for 30 s");
         if (perf_failure_is_set(loop->failure)) {
             atomic_store_explicit(
                 &loop->group->stop, true, memory_order_relaxed);
@@ -174,7 +176,7 @@ perf_loop_run(struct perf_loop *loop)
     uint32_t started;
 
     perf_loop_self = loop;
-    /* From here on all that was armed is seen. */
+    /* Acquires what perf_group_arm has set. */
     (void) outstanding(loop->group);
     loop->until = 1;
     loop->report->start_ns = perf_clock_now();
@@ -196,7 +198,7 @@ perf_loop_progress(struct perf_loop *loop)
 
     perf_loop_self = loop;
     progress(loop);
-    /* Those whose operations do not end wait no longer. */
+    /* Wakes the callers whose operations do not end. */
     for (uint32_t i = 0;
          perf_failure_is_set(loop->failure) && i < perf_plan_ops(origin->plan);
          i++) {

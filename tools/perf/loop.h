@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A loop is one measuring thread with its operations in flight; loops that
- * share a context are a group. Any of them may run the callbacks of another's
- * operations: what is counted, is counted by the loop that runs them. With a
- * progress thread (caller.h) that one runs them all.
- */
+/* A loop is one measuring thread with its operations in flight. Loops that
+ * share a context are a group: any of them may run the callbacks of another's
+ * operations, and counts them as its own. With a progress thread (caller.h)
+ * that thread runs all callbacks. */
 #ifndef PERF_LOOP_H
 #define PERF_LOOP_H
 
@@ -16,14 +14,15 @@
 
 struct perf_target;
 
-/* Nothing at all happens for so long: the other side is taken for dead. */
+/* After this time without any event the other side is considered dead. */
 #define PERF_SILENCE_NS (30 * PERF_SECOND_NS)
 
-/* What a loop measured in a round. May lie in shared memory. */
+/* The results of a loop in a round. May be in shared memory. */
 struct perf_report {
     uint64_t operations;
     uint64_t start_ns;
-    uint64_t end_ns; /* of the group's last operation; 0: another loop's */
+    uint64_t
+        end_ns; /* of the group's last operation; 0: in another loop's report */
     struct perf_histogram histogram;
 };
 
@@ -31,7 +30,8 @@ struct perf_group {
     bool shared;     /* by several loops */
     uint64_t budget; /* operations of this round */
     _Atomic uint64_t taken;
-    _Atomic uint32_t outstanding; /* begun, or to be begun, and not ended */
+    _Atomic uint32_t
+        outstanding; /* not ended, including those not started yet */
     _Atomic bool stop;
 };
 
@@ -41,45 +41,46 @@ struct perf_loop {
     struct perf_failure *failure;
     struct perf_report *report;
     uint32_t index;             /* thread of its class */
-    uint32_t every;             /* which operations are samples: each nth */
-    uint32_t until;             /* so many operations from now the next */
+    uint32_t every;             /* each nth operation is a sample */
+    uint32_t until;             /* operations until the next sample */
     uint64_t duration_ns;       /* of the round, UINT64_MAX: any */
-    uint64_t deadline_ns;       /* that follows from it */
-    struct perf_target *beside; /* polled in turn by this thread, or NULL */
-    struct perf_caller *caller; /* waits beside a progress thread, or NULL */
+    uint64_t deadline_ns;       /* start of the round + duration_ns */
+    struct perf_target *beside; /* polled alternately by this thread, or NULL */
+    struct perf_caller *caller; /* with a progress thread, else NULL */
 };
 
 /* The loop of this thread. */
 extern _Thread_local struct perf_loop *perf_loop_self;
 
-/* Before a round, when no loop of the group runs: so many operations. */
+/* Sets the number of operations of the next round. No loop of the group may
+ * run. */
 void perf_group_arm(
     struct perf_group *group, uint64_t budget, uint32_t loops, uint32_t ops);
 
-/* One round, in the loop's own thread. Returns when no operation of the group
- * is under way any more; false: the failure is set, and some may be. */
+/* Runs one round in the calling thread. Returns when no operation of the group
+ * is in flight; false: the failure is set, and some may be. */
 bool perf_loop_run(struct perf_loop *loop);
 
-/* The progress thread's part of a round; loop has no operations of its own, and
+/* The progress thread's part of a round. `loop` has no operations of its own;
  * its index is the context. Returns as perf_loop_run does. */
 bool perf_loop_progress(struct perf_loop *loop);
 
-/* The operation has failed, or could not start: it ends, and with it the round.
- * The failure has been set. */
+/* Ends an operation that failed or could not start, and the round. The failure
+ * must be set. */
 void perf_op_fail(struct perf_op *op);
 
-/* Notes that the group's last operation has ended. */
+/* Records the end of the group's last operation. */
 void perf_loop_finish(struct perf_loop *loop);
 
-/* One operation of the group less is under way. */
+/* Counts the end of an operation. */
 static inline void
 perf_loop_op_ended(struct perf_loop *loop)
 {
     struct perf_group *group = loop->group;
     uint32_t before;
 
-    /* Release: with the acquire of a loop that sees 0 and lets the next round
-     * be prepared. */
+    /* Release: pairs with the acquire of a loop that reads 0; the next round
+     * may be prepared then. */
     if (group->shared) {
         before = atomic_fetch_sub_explicit(
             &group->outstanding, 1, memory_order_acq_rel);
@@ -93,7 +94,7 @@ perf_loop_op_ended(struct perf_loop *loop)
         perf_loop_finish(loop);
 }
 
-/* Whether the operation may begin (again). */
+/* Whether an operation may start (again). */
 static inline bool
 perf_loop_claim(struct perf_loop *loop, struct perf_op *op)
 {
@@ -123,14 +124,14 @@ perf_loop_claim(struct perf_loop *loop, struct perf_op *op)
     return false;
 }
 
-/* An operation of the loop has failed, and with it the round. */
+/* Ends the round after an operation of the loop has failed. */
 void perf_loop_abort(struct perf_loop *loop);
 
-/* The operation goes on, after its end, in its caller's thread. */
+/* Passes a completed operation to its caller's thread. */
 void perf_caller_complete(struct perf_op *op, bool failed);
 
-/* The operation has ended well, and is this thread's. true: it is to start
- * again, at once. */
+/* Counts an operation of this thread that succeeded. true: the caller starts it
+ * again at once. */
 static inline bool
 perf_loop_repeat(struct perf_op *op)
 {
@@ -146,7 +147,7 @@ perf_loop_repeat(struct perf_op *op)
     return false;
 }
 
-/* In the callback of an operation that has ended well: as perf_loop_repeat. */
+/* As perf_loop_repeat, in the callback of an operation that succeeded. */
 static inline bool
 perf_op_repeat(struct perf_op *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Level na, measuring side: messages there and back, and put and get. */
+/* The origin of level na: messages in both directions, put and get. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,20 +7,20 @@
 #include "perf/na_side.h"
 #include "perf/pattern.h"
 
-/* Where an operation is: most have one stage, those that are verified send a
- * command before or after it. */
+/* The stage of an operation. Most have one stage; with --verify, put and get
+ * exchange a command before or after. */
 enum stage { STAGE_MESSAGE, STAGE_FILL, STAGE_MOVE, STAGE_CHECK };
 
 struct na_origin_op {
     struct perf_op base;
     enum stage stage;
     na_tag_t tag;
-    uint64_t sent;            /* bytes of data in this message */
-    _Atomic uint32_t pending; /* of its send and its receive */
-    _Atomic na_return_t ret;  /* of either */
+    uint64_t sent;            /* bytes of data in the message */
+    _Atomic uint32_t pending; /* send and receive that have not ended */
+    _Atomic na_return_t ret;  /* error of either */
     struct perf_na_buffer out;
     struct perf_na_buffer in;
-    na_op_id_t *move; /* of put and get */
+    na_op_id_t *move; /* for put and get */
 };
 
 struct na_origin {
@@ -43,7 +43,7 @@ fail(struct na_origin_op *op, na_return_t ret)
     perf_op_fail(&op->base);
 }
 
-/* The whole operation has ended well. */
+/* Counts an operation that succeeded, and may start it again. */
 static void
 turn(struct na_origin_op *op)
 {
@@ -52,7 +52,7 @@ turn(struct na_origin_op *op)
 }
 
 static void
-complain(struct na_origin_op *op, const char *where, uint64_t offset)
+report_mismatch(struct na_origin_op *op, const char *where, uint64_t offset)
 {
     perf_failure_set(op->base.origin->failure,
         "verification: byte %zu of %zu is wrong at the %s", (size_t) offset,
@@ -96,7 +96,7 @@ move(struct na_origin_op *op)
         fail(op, ret);
 }
 
-/* Both operations of a message have ended: what comes next. */
+/* Continues after send and receive of a message have ended. */
 static void
 go_on(struct na_origin_op *op)
 {
@@ -114,7 +114,7 @@ go_on(struct na_origin_op *op)
                      ? perf_pattern_check(op->in.data, op->sent, ~op->base.key)
                      : op->sent;
         if (offset != op->sent)
-            complain(op, "origin", offset);
+            report_mismatch(op, "origin", offset);
         else
             turn(op);
         return;
@@ -125,12 +125,12 @@ go_on(struct na_origin_op *op)
     else if (op->stage == STAGE_FILL)
         move(op);
     else if (reply.offset != origin->size)
-        complain(op, "target", reply.offset);
+        report_mismatch(op, "target", reply.offset);
     else
         turn(op);
 }
 
-/* The receive or the send of a message has ended. */
+/* The callback of both send and receive. */
 static void
 ended(const struct na_cb_info *info)
 {
@@ -140,7 +140,7 @@ ended(const struct na_cb_info *info)
 
     if (info->ret != NA_SUCCESS)
         atomic_store_explicit(&op->ret, info->ret, memory_order_relaxed);
-    /* Release for what this thread saw, acquire for the other one's. */
+    /* Release for this thread's writes, acquire for the other thread's. */
     if (shared) {
         left =
             atomic_fetch_sub_explicit(&op->pending, 1, memory_order_acq_rel) -
@@ -153,7 +153,7 @@ ended(const struct na_cb_info *info)
         go_on(op);
 }
 
-/* Sends a message and receives the answer. */
+/* Sends a message and receives the response. */
 static void
 exchange(struct na_origin_op *op, enum stage stage, uint64_t size,
     uint64_t answer_size)
@@ -180,14 +180,13 @@ exchange(struct na_origin_op *op, enum stage stage, uint64_t size,
         origin->addr, target_id, op->tag, op->out.op);
     if (ret == NA_SUCCESS)
         return;
-    /* The receive ends by itself, with its callback, and the operation with
-     * it. */
+    /* The callback of the canceled receive ends the operation. */
     atomic_store_explicit(&op->ret, ret, memory_order_relaxed);
     NA_Cancel(na->na_class, context, op->in.op);
     ended(&(struct na_cb_info){.arg = op, .ret = ret});
 }
 
-/* Tells the target to fill or to check the slot of an operation. */
+/* Sends a command to fill or check the operation's slot at the target. */
 static void
 command(struct na_origin_op *op, enum stage stage)
 {
@@ -218,7 +217,7 @@ moved(const struct na_cb_info *info)
         offset = perf_pattern_check(
             origin->memory + offset_of(op, index_of(op)), size, op->base.key);
         if (offset != size)
-            complain(op, "origin", offset);
+            report_mismatch(op, "origin", offset);
         else
             turn(op);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, polling and closing an NA class; buffers for messages. */
+/* Opens, polls and closes an NA class; allocates message buffers. */
 #include "perf/na_side.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@ perf_na_message_size(const struct perf_plan *plan)
     return plan->bandwidth ? sizeof(struct perf_na_command) : plan->size_max;
 }
 
-/* What the transport can send, or is it too little? */
+/* Reads the sizes of the transport and checks that they suffice. */
 static bool
 measure(struct perf_na *na, const struct perf_plan *plan)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Level na, serving side: answers each unexpected message with an expected one
- * of the same length, and has memory for put and get. */
+/* The target of level na: answers each unexpected message with an expected one
+ * of the same length, and provides memory for put and get. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "perf/pattern.h"
 #include "perf/target.h"
 
-/* Receives a message, answers it, and again. */
+/* A receive that is posted again after each response. */
 struct responder {
     struct na_target *target;
     uint32_t context;
-    bool busy; /* one of its two operations is under way */
+    bool busy; /* an operation of it is in flight */
     struct perf_na_buffer in;
     struct perf_na_buffer out;
-    na_addr_t *source; /* while the answer is under way */
+    na_addr_t *source; /* while the response is in flight */
 };
 
 struct na_target {
@@ -60,7 +60,7 @@ answered(const struct na_cb_info *info)
     post(responder->target, responder);
 }
 
-/* Does what a command says. */
+/* Executes a command. */
 static void
 follow(struct na_target *target, const void *bytes, size_t size, void *reply)
 {
@@ -86,7 +86,7 @@ follow(struct na_target *target, const void *bytes, size_t size, void *reply)
     memcpy(reply, &out, sizeof out);
 }
 
-/* Writes the answer to a message. Returns its size. */
+/* Writes the response to a message. Returns its size. */
 static size_t
 answer(struct responder *responder, size_t size)
 {
@@ -137,7 +137,7 @@ received(const struct na_cb_info *info)
         (uint8_t) (tag >> PERF_NA_TAG_BITS), tag, responder->out.op);
     if (ret == NA_SUCCESS)
         return;
-    /* The peer is gone, and needs no answer. */
+    /* The peer is dead and needs no response. */
     NA_Addr_free(na->na_class, responder->source);
     post(target, responder);
 }
@@ -219,7 +219,7 @@ describe(struct perf_target *base, struct perf_remote *remote)
         remote->key_size = (uint32_t) size;
     }
     if (ret != NA_SUCCESS)
-        perf_failure_set(base->failure, "cannot tell where the target is: %s",
+        perf_failure_set(base->failure, "cannot describe the target: %s",
             NA_Error_to_string(ret));
     return ret == NA_SUCCESS;
 }
@@ -231,7 +231,8 @@ poll_context(
     return perf_na_poll(&((struct na_target *) base)->na, context, timeout_ms);
 }
 
-/* Cancels what is posted, and waits a little for what is under way. */
+/* Cancels the receives and waits a limited time for the operations in
+ * flight. */
 static void
 stop_responders(struct na_target *target)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parsing the options of what measures. */
+/* Parses the options of lat, rate and bw. */
 #include "perf/options.h"
 
 #include <argp.h>
@@ -58,78 +58,79 @@ struct input {
 };
 
 static const struct argp_option options[] = {
-    {.doc = "What is measured:", .group = 1},
+    {.doc = "What to measure:", .group = 1},
     {"level", KEY_LEVEL, "LEVEL", 0,
-        "na: messages, put and get of the transport itself; rpc: calls; bulk: "
-        "calls that make the target pull or push (default rpc, for bw bulk)",
+        "na: messages, put and get of the transport; rpc: calls; bulk: calls "
+        "for which the target pulls or pushes (default rpc, for bw bulk)",
         0},
     {"local", KEY_LOCAL, "INFO", 0,
-        "Against a server of its own, over the transport INFO", 0},
+        "Start a server of its own over the transport INFO", 0},
     {"via", KEY_VIA, "INFO", 0,
-        "Open this side by INFO, such as ofi+tcp://eth1 (default: what the "
-        "address begins with)",
+        "Open this side by INFO, such as ofi+tcp://eth1 (default: the "
+        "beginning "
+        "of the address)",
         0},
     {"token-file", KEY_TOKEN, "FILE", 0, TOKEN_CLIENT_DOC, 0},
-    {"read", KEY_READ, NULL, 0, "bw: only what comes from the target", 0},
-    {"write", KEY_WRITE, NULL, 0, "bw: only what goes to the target", 0},
+    {"read", KEY_READ, NULL, 0, "bw: only from the target", 0},
+    {"write", KEY_WRITE, NULL, 0, "bw: only to the target", 0},
     {"size", KEY_SIZE, "N[,N...]", 0,
         "Bytes of an operation, also 4K or 1M, or A:B for A, 2 A, 4 A ... B "
-        "(default 64, for bw 1M, for bw of calls 2K)",
+        "(default 64, for bw 1M, for bw of level rpc 2K)",
         0},
-    {.doc = "How much of everything:", .group = 2},
+    {.doc = "Amounts:", .group = 2},
     {"inflight", KEY_INFLIGHT, "N", 0,
-        "Operations at once of each thread (default 1, for rate 32, for bw 4)",
+        "Operations in flight of each thread (default 1, for rate 32, for bw "
+        "4)",
         0},
     {"threads", KEY_THREADS, "N", 0,
         "Threads of each class, at both sides; they share contexts if there "
-        "are fewer of those (default: one for each context)",
+        "are fewer contexts (default: one for each context)",
         0},
     {"contexts", KEY_CONTEXTS, "N", 0,
         "Contexts of each class, at both sides (default 1)", 0},
     {"classes", KEY_CLASSES, "N", 0,
         "Classes of each client, and of the server (default 1)", 0},
-    {"clients", KEY_CLIENTS, "N", 0, "Processes that measure (default 1)", 0},
+    {"clients", KEY_CLIENTS, "N", 0, "Measuring processes (default 1)", 0},
     {"in-process", KEY_IN_PROCESS, NULL, 0,
-        "Measure in this process, by one client, instead of in children, which "
-        "cannot be part of an MPI job (with ADDRESS)",
+        "With ADDRESS: measure by one client in this process, since a child "
+        "process cannot be part of an MPI job",
         0},
-    {.doc = "How:", .group = 3},
+    {.doc = "Mode:", .group = 3},
     {"busy", KEY_BUSY, NULL, 0,
-        "Poll all the time, instead of waiting (with ADDRESS: as the server "
-        "does)",
-        0},
+        "Poll instead of waiting (with ADDRESS: as the server does)", 0},
     {"single-thread", KEY_SINGLE, NULL, 0,
-        "NA_THREAD_MODE_SINGLE: without locks (with ADDRESS: as the server "
+        "Use NA_THREAD_MODE_SINGLE, without locks (with ADDRESS: as the server "
         "does)",
         0},
     {"progress-thread", KEY_PROGRESS, NULL, 0,
         "lat and rate of level rpc: one more thread for each context, at both "
-        "sides, progresses; --threads call and wait, or answer, beside it",
+        "sides, makes progress; --threads call and wait, or respond",
         0},
     {"pin", KEY_PIN, "ORIGIN[,TARGET]", 0,
-        "Processors for the measuring and the serving side", 0},
+        "Processors of the measuring and the serving side", 0},
     {"verify", KEY_VERIFY, NULL, 0,
-        "Check all bytes at both ends; that takes part of what is measured", 0},
+        "Check all bytes at both sides, which takes part of the measured time",
+        0},
     {"warm-up", KEY_WARM_UP, "N", 0,
         "Operations before each size (default 1000, or half a second)", 0},
     {"rounds", KEY_ROUNDS, "N", 0, "Repetitions (default 5)", 0},
     {"operations", KEY_OPERATIONS, "N", 0, "Operations of a round", 0},
     {"duration", KEY_DURATION, "SECONDS", 0,
-        "Length of a round, instead (default 0.5)", 0},
+        "Duration of a round, instead (default 0.5)", 0},
     {"against", KEY_AGAINST, "COMMAND", 0,
-        "Run a peer's benchmark after each round, and tell the ratio: "
+        "Run a peer's benchmark after each round and print the ratio: "
         "fi_pingpong, ucx_perftest, hg_rate, hg_bw_read, hg_bw_write",
         0},
     {"callgrind", KEY_CALLGRIND, NULL, 0,
-        "With --local: count instructions of an operation too, both sides in "
-        "one thread under valgrind",
+        "With --local: also count the instructions of an operation, both sides "
+        "in one thread under valgrind",
         0},
-    {.doc = "What is printed:", .group = 4},
+    {.doc = "Output:", .group = 4},
     {"label", KEY_LABEL, "TEXT", 0, "Name of this run in pictures", 0},
     {"keep-slow", KEY_KEEP_SLOW, NULL, 0,
-        "Leave out no rounds in which the machine itself was slow", 0},
-    {"csv", KEY_CSV, NULL, 0, "Comma-separated values", 0},
-    {"json", KEY_JSON, NULL, 0, "JSON", 0}, {0}};
+        "Count rounds in which the machine was slow, too", 0},
+    {"csv", KEY_CSV, NULL, 0, "Print comma-separated values", 0},
+    {"json", KEY_JSON, NULL, 0, "Print JSON", 0}, {0}};
 
 static uint64_t
 number(struct argp_state *state, const char *option, const char *arg,
@@ -190,7 +191,7 @@ pin(struct argp_state *state, const char *arg, struct perf_options *result)
     free(copy);
 }
 
-/* The options that say how much. */
+/* The options of amounts. */
 static error_t
 parse_amount(int key, char *arg, struct argp_state *state)
 {
@@ -235,7 +236,7 @@ parse_amount(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* What becomes of the figures. */
+/* The options of the output. */
 static error_t
 parse_result(int key, char *arg, struct argp_state *state)
 {
@@ -266,7 +267,7 @@ parse_result(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The others. */
+/* The other options. */
 static error_t
 parse_mode(int key, char *arg, struct argp_state *state)
 {
@@ -361,7 +362,7 @@ set_sizes(struct argp_state *state, const struct input *input)
             argp_error(state, "--size: only calls can be of 0 bytes");
 }
 
-/* What was not said, and what does not go together. */
+/* Sets defaults and refuses combinations. */
 static void
 complete(struct argp_state *state, struct input *input)
 {
@@ -373,7 +374,7 @@ complete(struct argp_state *state, struct input *input)
     const char *wrong;
 
     if (!settings->info)
-        argp_error(state, "a server's ADDRESS is missing, or --local INFO");
+        argp_error(state, "the server's ADDRESS is missing, or --local INFO");
     set_tests(state, input);
     set_sizes(state, input);
     if (settings->inflight == 0)
@@ -387,7 +388,7 @@ complete(struct argp_state *state, struct input *input)
     if (result->token_file && settings->local)
         argp_error(state, "--token-file is for ADDRESS; --local needs none");
     if (result->in_process && (settings->local || settings->clients != 1))
-        argp_error(state, "--in-process is one client, and needs ADDRESS");
+        argp_error(state, "--in-process needs ADDRESS and has one client");
     if (result->callgrind && !settings->local)
         argp_error(state, "--callgrind needs --local");
     if (result->callgrind && settings->progress_thread)
@@ -423,11 +424,9 @@ perf_options_parse(enum perf_action action, int argc, char **argv,
 {
     static const char *const docs[] = {
         [PERF_ACTION_LAT] =
-            "Measures how long an operation takes, one after the other.",
-        [PERF_ACTION_RATE] =
-            "Measures how many operations there are in a second.",
-        [PERF_ACTION_BW] =
-            "Measures how many bytes are read and written in a second.",
+            "Measures the latency of operations, one at a time by default.",
+        [PERF_ACTION_RATE] = "Measures operations per second.",
+        [PERF_ACTION_BW] = "Measures bytes read and written per second.",
     };
     char doc[1024];
     const struct argp argp = {.options = options,
@@ -438,8 +437,8 @@ perf_options_parse(enum perf_action action, int argc, char **argv,
 
     snprintf(doc, sizeof doc,
         "%s ADDRESS is what \"talaria perf serve INFO\" prints.\v"
-        "A round in which the machine itself was slow, as a cache line between "
-        "two processors tells, is left out. " TOOL_EXIT_CODES,
+        "A round in which the machine itself was slow, as measured by a cache "
+        "line passed between two processors, is not counted. " TOOL_EXIT_CODES,
         docs[action]);
     *options_p = (struct perf_options){.warm_up_ns = WARM_UP_NS_DEFAULT,
         .settings = {.level = PERF_RPC,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the origins of all levels have in common. */
+/* What the origins of all levels share. */
 #include "perf/origin.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ perf_origin_explain(struct perf_origin *origin, const char *code,
             "which holds about %" PRIu64 " (%s)",
             origin->size, limit, code);
     else if (strstr(code, "HOSTUNREACH"))
-        perf_failure_set(origin->failure, "the server is gone (%s)", code);
+        perf_failure_set(origin->failure, "the server is lost (%s)", code);
     else
         perf_failure_set(origin->failure,
             "an operation of %" PRIu64 " bytes failed: %s", origin->size, code);

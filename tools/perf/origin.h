@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The measuring side of a level: one class with its contexts, and the
- * operations of its threads. Each level fills in the table of functions.
- */
+/* The measuring side of a level: one class with its contexts, and the
+ * operations of its threads. Each level implements perf_origin_ops. */
 #ifndef PERF_ORIGIN_H
 #define PERF_ORIGIN_H
 
@@ -12,31 +10,33 @@
 #define PERF_ADDRESS_SIZE 256U
 #define PERF_MEMORY_KEY_SIZE 1024U
 
-/* Where a class of the target is, and the serialized handle of its memory. */
+/* Address of a class of the target, and its serialized memory handle. */
 struct perf_remote {
     char address[PERF_ADDRESS_SIZE];
-    uint32_t key_size; /* 0: it has out of memory */
+    uint32_t key_size; /* 0: it has no memory */
     char key[PERF_MEMORY_KEY_SIZE];
 };
 
 struct perf_caller;
 
-/* One operation, over and over again; part of what the level keeps of it. */
+/* An operation, repeated during a round. The first member of the level's
+ * operation. */
 struct perf_op {
     struct perf_origin *origin;
-    struct perf_caller *caller; /* who waits for it, or NULL: who progresses */
-    struct perf_op *next;       /* that has ended, of the caller's */
-    bool failed;                /* this one has */
-    uint64_t start_ns;          /* 0: this time is not a sample */
-    uint64_t key;               /* of the pattern, another one each time */
-    uint32_t slot;              /* among those of the target's class */
-    uint32_t context;           /* at both sides */
+    struct perf_caller
+        *caller;          /* waits for it; NULL: the loop progresses itself */
+    struct perf_op *next; /* in the caller's list of completed operations */
+    bool failed;          /* it has failed */
+    uint64_t start_ns;    /* 0: not a sample */
+    uint64_t key;         /* of the pattern, different each time */
+    uint32_t slot;        /* among those of the target's class */
+    uint32_t context;     /* at both sides */
 };
 
 enum perf_poll {
     PERF_POLL_WORK,  /* something was done */
-    PERF_POLL_IDLE,  /* nothing came in time */
-    PERF_POLL_FAILED /* for good; the failure is set */
+    PERF_POLL_IDLE,  /* timeout */
+    PERF_POLL_FAILED /* permanently; the failure is set */
 };
 
 struct perf_origin_setup {
@@ -44,37 +44,37 @@ struct perf_origin_setup {
     const char *info;
     const struct perf_remote *remote;
     struct perf_failure *failure;
-    uint32_t client; /* which one of all */
+    uint32_t client; /* index of this client */
 };
 
 struct perf_origin_ops {
     /* NULL: the failure is set. */
     struct perf_origin *(*open)(const struct perf_origin_setup *setup);
 
-    /* Before the first operation of a test at a size, when none is under way.
-     * false: the failure is set. */
+    /* Called before the first operation of a test at a size, when none is in
+     * flight. false: the failure is set. */
     bool (*prepare)(
         struct perf_origin *origin, enum perf_test test, uint64_t size);
 
-    /* The operation with an index below perf_plan_ops. */
+    /* Returns the operation at an index below perf_plan_ops. */
     struct perf_op *(*op)(struct perf_origin *origin, uint32_t index);
 
-    /* Starts an operation; if that fails, ends it by perf_op_fail. In its
-     * last callback, perf_op_repeat says whether it starts again. */
+    /* Starts an operation, or ends it by perf_op_fail. Its last callback starts
+     * it again if perf_op_repeat returns true. */
     void (*start)(struct perf_op *op);
 
     /* Progresses a context and runs callbacks. */
     enum perf_poll (*poll)(
         struct perf_origin *origin, uint32_t context, unsigned int timeout_ms);
 
-    /* Asks the operation to end early, if it is under way. */
+    /* Cancels the operation if it is in flight. */
     void (*cancel)(struct perf_op *op);
 
     /* NULL is not allowed. */
     void (*close)(struct perf_origin *origin);
 };
 
-/* Begins what a level keeps of its origin. */
+/* The first member of the level's origin. */
 struct perf_origin {
     const struct perf_origin_ops *ops;
     const struct perf_plan *plan;
@@ -91,22 +91,21 @@ extern const struct perf_origin_ops perf_bulk_origin;
 
 const struct perf_origin_ops *perf_origin_ops(enum perf_level level);
 
-/* Fills in what all levels have, but for the table. */
+/* Sets the members that all levels have, but for ops. */
 void perf_origin_init(
     struct perf_origin *origin, const struct perf_origin_setup *setup);
 
-/* Fills in the operation with an index. */
+/* Initializes the operation at an index. */
 void perf_origin_init_op(
     struct perf_origin *origin, uint32_t index, struct perf_op *op);
 
-/* Sets the failure to a code of the library for an operation, with what it
- * probably means. limit: bytes of a message, 0: not known. */
+/* Sets the failure to the error code of an operation with its likely cause.
+ * limit: bytes of a message, 0: not known. */
 void perf_origin_explain(struct perf_origin *origin, const char *code,
     bool too_large, uint64_t limit);
 
-/* Memory for what is sent and received, of either side: whole pages that are
- * there already, so that no operation is the first to touch one. Freed by free;
- * NULL: out of memory. */
+/* Allocates memory to send or receive, page-aligned and touched already, so
+ * that no operation has page faults. Free it by free. NULL: out of memory. */
 char *perf_memory_create(uint64_t size);
 
 #endif /* PERF_ORIGIN_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A message of at least eight bytes begins with its key, so that the receiver
- * can check the rest without having been told the key. */
+/* A message of at least eight bytes begins with its key, so the receiver can
+ * check the rest without knowing the key. */
 #include "perf/pattern.h"
 
 #include <string.h>
 
 #define WORD sizeof(uint64_t)
 
-/* Of the pattern the word at an offset: any bijection that mixes well. */
+/* Returns the word at an offset: any bijection that mixes well. */
 static uint64_t
 word_at(uint64_t key, size_t offset)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks a plan, ours or one that a client sent. */
+/* Checks a plan, our own or a client's. */
 #include "perf/plan.h"
 
 #include <stddef.h>
@@ -45,7 +45,7 @@ perf_plan_memory(const struct perf_plan *plan)
 
     if (perf_plan_has_memory(plan))
         sum += each * perf_plan_slots(plan) * plan->classes;
-    /* A buffer for the message, and one for its answer. */
+    /* A buffer for the message and one for the response. */
     else if (plan->level == PERF_NA)
         sum += 2 * each * perf_plan_receives(plan) * plan->contexts *
                plan->classes;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What origin and target agree on before anything is measured: the level, how
- * much of everything, the largest size. Either side checks it by itself.
- */
+/* The parameters that origin and target agree on before a measurement. Each
+ * side checks them. */
 #ifndef PERF_PLAN_H
 #define PERF_PLAN_H
 
@@ -16,7 +14,7 @@
 #define PERF_THREADS_MAX 64U
 #define PERF_CLASSES_MAX 16U
 #define PERF_CLIENTS_MAX 256U
-#define PERF_SLOTS_MAX 65536U /* operations at once with one target class */
+#define PERF_SLOTS_MAX 65536U /* operations in flight with one target class */
 #define PERF_SIZE_MAX (UINT64_C(1) << 30)
 #define PERF_MEMORY_MAX (UINT64_C(4) << 30) /* bytes for RMA at the target */
 #define PERF_RECEIVES_MAX 256U /* level na: posted in a context of the target */
@@ -40,11 +38,11 @@ struct perf_plan {
     uint64_t size_max; /* bytes of one operation */
 };
 
-/* What is wrong with a plan; NULL: nothing. Constant. */
+/* Returns what is wrong with a plan (a constant string), or NULL. */
 const char *perf_plan_check(const struct perf_plan *plan);
 
-/* From one slot's memory to the next: whole cache lines, whole pages for what
- * is larger than one. */
+/* Returns the distance of slots: whole cache lines, or whole pages if larger
+ * than one. */
 static inline uint64_t
 perf_plan_stride(uint64_t size)
 {
@@ -53,15 +51,15 @@ perf_plan_stride(uint64_t size)
     return size == 0 ? unit : (size + unit - 1) / unit * unit;
 }
 
-/* Slots of a target class, one for each operation that may be under way. Those
- * of one thread follow each other. */
+/* Returns the slots of a target class, one for each operation in flight. Those
+ * of a thread are consecutive. */
 static inline uint32_t
 perf_plan_slots(const struct perf_plan *plan)
 {
     return plan->clients * plan->threads * plan->inflight;
 }
 
-/* Receives that a context of the target posts at level na. */
+/* Returns the receives that a target's context posts at level na. */
 static inline uint32_t
 perf_plan_receives(const struct perf_plan *plan)
 {
@@ -70,21 +68,21 @@ perf_plan_receives(const struct perf_plan *plan)
     return each < PERF_RECEIVES_MAX ? each : PERF_RECEIVES_MAX;
 }
 
-/* Operations at once of one client's class. */
+/* Returns the operations in flight of one client's class. */
 static inline uint32_t
 perf_plan_ops(const struct perf_plan *plan)
 {
     return plan->threads * plan->inflight;
 }
 
-/* Measuring threads of one client. */
+/* Returns the measuring threads of one client. */
 static inline uint32_t
 perf_plan_loops(const struct perf_plan *plan)
 {
     return plan->classes * plan->threads;
 }
 
-/* The same, and those that progress for them. */
+/* Returns the measuring and progress threads of one client. */
 static inline uint32_t
 perf_plan_threads(const struct perf_plan *plan)
 {
@@ -100,23 +98,22 @@ perf_plan_has_memory(const struct perf_plan *plan)
            (plan->level == PERF_NA && plan->bandwidth);
 }
 
-/* Bytes that all classes of the target take for what is sent and received. */
+/* Returns the bytes of data memory of all classes of the target. */
 uint64_t perf_plan_memory(const struct perf_plan *plan);
 
-/* Why a plan that is right has no room in a server whose sessions take so much
- * memory and so many threads; NULL: it has. Constant. */
+/* Returns why a server whose sessions use so much memory and so many threads
+ * has no room for a valid plan (a constant string), or NULL. */
 const char *perf_plan_fits(
     const struct perf_plan *plan, uint64_t memory, uint32_t threads);
 
-/* How long a poll may sleep, or spin, in ms: until it is looked whether there
- * is something else to do. */
+/* Returns how long a poll may sleep or spin, in ms. */
 static inline unsigned int
 perf_plan_timeout(const struct perf_plan *plan)
 {
     return plan->busy ? 1 : 100;
 }
 
-/* Callbacks to run between two polls of a context: as many as may be due. */
+/* Returns the callbacks to run between two polls of a context. */
 static inline uint32_t
 perf_plan_callbacks(const struct perf_plan *plan)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * talaria perf plot: reads results, runs gnuplot with the script of the
- * picture, and writes what it draws.
- */
+/* talaria perf plot: reads results, runs gnuplot with a script, and writes its
+ * output. */
 #include "perf/plot.h"
 
 #include <argp.h>
@@ -41,7 +39,7 @@ ends_in(const char *text, const char *end)
     return length > n && strcasecmp(text + length - n, end) == 0;
 }
 
-/* The label, or the file's name without its folder. */
+/* Returns the label, or the file name without its folder. */
 static const char *
 name_of(const struct request *request, size_t i)
 {
@@ -81,7 +79,8 @@ add_series(struct request *request, size_t i)
                         .name = name_of(request, i)};
 }
 
-/* An unnamed file with the script, to be gnuplot's standard input: -1: none. */
+/* Returns an unnamed file with the script, for gnuplot's standard input, or
+ * -1. */
 static int
 open_script(const struct perf_plot *plot)
 {
@@ -108,11 +107,11 @@ open_script(const struct perf_plot *plot)
     return fd;
 }
 
-/* Runs gnuplot; -1: it could not be run, else its exit code. */
+/* Runs gnuplot. Returns its exit status, or -1: it did not start. */
 static int
 run_gnuplot(int script, int picture)
 {
-    /* Without the user's settings, which may draw otherwise. */
+    /* Without the user's settings. */
     static char name[] = "gnuplot", option[] = "--default-settings";
     static char *const arguments[] = {name, option, NULL};
     int status;
@@ -167,9 +166,7 @@ draw(const struct request *request)
     }
     result = run_gnuplot(script, picture);
     if (result == 127)
-        fputs("talaria perf plot: gnuplot is not installed (the program "
-              "gnuplot, in Debian of the package gnuplot-nox)\n",
-            stderr);
+        fputs("talaria perf plot: gnuplot is not installed\n", stderr);
     else if (result != 0)
         fprintf(stderr, "talaria perf plot: gnuplot failed\n");
     else if (write_picture(picture, request->output))
@@ -185,8 +182,8 @@ close_files:
 enum { KEY_TITLE = 1000 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "Where the picture goes: .svg or .png", 0},
-    {"title", KEY_TITLE, "TEXT", 0, "What stands above it", 0}, {0}};
+    {"output", 'o', "FILE", 0, "Write the picture to FILE, .svg or .png", 0},
+    {"title", KEY_TITLE, "TEXT", 0, "Title of the picture", 0}, {0}};
 
 static void
 check(const struct request *request, struct argp_state *state)
@@ -233,8 +230,8 @@ perf_plot(int argc, char **argv)
 {
     static const struct argp argp = {options, parse_option,
         "A.json [B.json...]",
-        "Draws results by gnuplot: medians with their 95 % intervals over "
-        "sizes, all runs in one picture; bars, if each has one size "
+        "Draws results with gnuplot: medians with their 95 % intervals over "
+        "sizes, all results in one picture; bars if each has one size "
         "only.\v" TOOL_EXIT_CODES,
         NULL, NULL, NULL};
     struct request *request = calloc(1, sizeof *request);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The gnuplot script of a picture: one panel for each unit; lines over sizes,
- * or, where every line would be a single point, bars.
- */
+/* The gnuplot script of a picture: one panel for each unit, with lines over
+ * sizes, or bars if each line would be a single point. */
 #include "perf/plot_script.h"
 
 #include <inttypes.h>
@@ -14,15 +12,15 @@
 #define WIDTH 1000
 #define HEIGHT 600 /* of a panel */
 #define TICS_MAX 14
-#define LETTERS 80 /* that fit below WIDTH */
-/* A scale of y that spans more than this is logarithmic. */
+#define LETTERS 80 /* of the tic labels that fit in WIDTH */
+/* A y axis that spans more than this factor is logarithmic. */
 #define SPAN_LINEAR 12.0
 
-/* Of the tests that share an axis. */
+/* Tests that share an axis. */
 enum panel { DURATIONS, RATES, BANDWIDTHS, PANELS };
 
-/* Apart for the colour-blind, and of different brightness; the shapes and
- * dashes tell them apart without colours. */
+/* Distinct for the colour-blind, and of different brightness; shapes and dashes
+ * differ too. */
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73",
     "#cc79a7", "#000000", "#e69f00", "#56b4e9", "#7f7f7f"};
 static const int shapes[] = {7, 5, 9, 13, 6, 4, 8, 12};
@@ -32,7 +30,7 @@ struct scale {
     double factor; /* values are divided by it */
     const char *label;
     bool logarithmic;
-    double least; /* of all values and ends of intervals, not scaled */
+    double least; /* of all values and intervals, not scaled */
     double most;
     double size_least; /* log2, of sizes above 0 */
     double size_most;
@@ -48,7 +46,7 @@ panel_of(enum perf_test test)
     return test == PERF_RATE ? RATES : BANDWIDTHS;
 }
 
-/* In single quotes gnuplot expands nothing; a quote is written twice there. */
+/* Gnuplot expands nothing in single quotes; a quote is doubled. */
 static void
 write_quoted(FILE *stream, const char *text)
 {
@@ -63,8 +61,8 @@ write_quoted(FILE *stream, const char *text)
     fputc('\'', stream);
 }
 
-/* The point's value with its interval; without one, from the least to the
- * largest round. false: there is no value. */
+/* Gets a point's value and interval; without an interval, the range of its
+ * rounds. false: no value. */
 static bool
 value_of(const struct perf_series *series, const struct perf_point *point,
     double *value_p, double *low_p, double *high_p)
@@ -139,7 +137,7 @@ choose_unit(enum panel panel, struct scale *scale)
     }
 }
 
-/* false: there is nothing to draw. */
+/* Computes the scale of a panel. false: nothing to draw. */
 static bool
 fit(const struct perf_plot *plot, enum panel panel, struct scale *scale)
 {
@@ -164,7 +162,7 @@ fit(const struct perf_plot *plot, enum panel panel, struct scale *scale)
     return true;
 }
 
-/* A name and, if the run has several tests or a peer, what of it. */
+/* Writes the name of a line, with the test or peer if there are several. */
 static void
 write_name(const struct perf_plot *plot, const struct perf_series *series,
     FILE *stream)
@@ -185,14 +183,14 @@ write_name(const struct perf_plot *plot, const struct perf_series *series,
     write_quoted(stream, text);
 }
 
-/* Where a size is on the axis; 0 stands left of the smallest. */
+/* Returns the position of a size on the axis; 0 is left of the smallest. */
 static double
 x_of(const struct scale *scale, uint64_t size)
 {
     return size > 0 ? log2((double) size) : scale->size_least - 1;
 }
 
-/* A datablock of x, value, low, high; of its text, too, for bars. */
+/* Writes a datablock of x, value, low, high, text. */
 static void
 write_data(const struct perf_plot *plot, const struct scale *scale, size_t i,
     FILE *stream)
@@ -216,7 +214,7 @@ write_data(const struct perf_plot *plot, const struct scale *scale, size_t i,
     fputs("EOD\n", stream);
 }
 
-/* "64", "4 K", "1 M" at whole powers of two, not too many. */
+/* Writes tics at powers of two: "64", "4 K", "1 M". */
 static void
 write_size_tics(const struct scale *scale, FILE *stream)
 {
@@ -243,7 +241,7 @@ write_size_tics(const struct scale *scale, FILE *stream)
         scale->size_most + 0.3);
 }
 
-/* How a line is drawn: a peer's with dashes, in the colour of another. */
+/* Writes the style of a line; a peer's is dashed. */
 static void
 write_style(const struct perf_plot *plot, size_t i, FILE *stream)
 {
@@ -278,7 +276,7 @@ write_lines(const struct perf_plot *plot, enum panel panel,
     fputc('\n', stream);
 }
 
-/* Below the bars, if all are of one size. */
+/* Writes the size below the bars if all have the same one. */
 static void
 write_bar_size(const struct perf_plot *plot, enum panel panel, FILE *stream)
 {
@@ -305,7 +303,7 @@ write_bar_size(const struct perf_plot *plot, enum panel panel, FILE *stream)
     fprintf(stream, "set xlabel '%s an operation'\n", text);
 }
 
-/* The name of a bar in place of the size; aslant where they are long. */
+/* Writes the names of bars as tics, rotated if they are long. */
 static void
 write_bar_tics(const struct perf_plot *plot, enum panel panel, FILE *stream)
 {
@@ -332,7 +330,7 @@ static void
 write_bars(const struct perf_plot *plot, enum panel panel,
     const struct scale *scale, FILE *stream)
 {
-    /* Full, hatched, empty: apart without colours, too. */
+    /* Fills that differ without colours, too. */
     static const char *const fills[] = {"solid 0.8", "pattern 4", "solid 0.3",
         "pattern 5", "pattern 2", "pattern 1"};
     const char *separator = "plot ";

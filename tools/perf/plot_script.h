@@ -5,8 +5,7 @@
 
 #include "perf/result.h"
 
-/* One line of a picture, or one bar for each size: a test of a result, or of
- * its peer. */
+/* A line, or a bar for each size: a test of a result, or of its peer. */
 struct perf_series {
     const struct perf_result *result;
     enum perf_test test;
@@ -21,8 +20,8 @@ struct perf_plot {
     size_t count;
 };
 
-/* Writes the script, which draws to gnuplot's standard output. Nothing of a
- * name or the title can be understood as a command. */
+/* Writes the script, which draws to standard output. Names and the title are
+ * quoted and never executed. */
 void perf_plot_script(const struct perf_plot *plot, FILE *stream);
 
 #endif /* PERF_PLOT_SCRIPT_H */

@@ -26,8 +26,8 @@ pid_t perf_process_fork(void);
 /* Binds a thread (0: the calling one) to a processor. false: errno is set. */
 bool perf_process_set_cpu(pid_t pid, int32_t cpu);
 
-/* Binds this process, which has one thread, to a processor. -1: no binding.
- * false: the failure is set. */
+/* Binds the calling thread and the threads that it will start to a processor.
+ * -1: no binding. false: the failure is set. */
 bool perf_process_pin(int32_t cpu, struct perf_failure *failure);
 
 /* Waits up to timeout_ms for a child to end. *status_p: as of waitpid. false: it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The line is written over, and cut off where the terminal ends: a second line
- * could not be removed. */
+/* The line is overwritten, and truncated to the terminal's width: a wrapped
+ * line could not be cleared. */
 #include "perf/progress.h"
 
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One line on standard error, if it is a terminal, that tells how far it is. */
+/* A progress line on standard error, if that is a terminal. */
 #ifndef PERF_PROGRESS_H
 #define PERF_PROGRESS_H
 
-/* Shows words in place of those before. */
+/* Replaces the line. */
 void perf_progress_show(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results in memory, and what their rounds come to. */
+/* Results in memory, and their summary. */
 #include "perf/result.h"
 
 #include "perf/stats.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A round whose gauge is so many times the median was slow. */
+/* A round is slow if its gauge exceeds the median by this factor. */
 #define SLOW_FACTOR 2.0
 
 const char *
@@ -31,7 +31,7 @@ perf_level_name(enum perf_level level)
     return names[level];
 }
 
-/* The processor's name as the kernel has it; NULL: out of memory. */
+/* Returns the processor's name, to be freed. NULL: out of memory. */
 static char *
 read_cpu_name(void)
 {
@@ -148,7 +148,7 @@ perf_result_mark_slow(struct perf_result *result)
     n = perf_stats_sort(gauges, n);
     limit = SLOW_FACTOR * perf_stats_quantile(gauges, n, 0.5);
     free(gauges);
-    /* No comparison with NaN, of the round or of the limit, is true. */
+    /* Comparisons with NaN are false. */
     for (size_t i = 0; i < result->count; i++)
         for (size_t j = 0; j < result->points[i].count; j++) {
             struct perf_round *round = &result->points[i].rounds[j];
@@ -157,7 +157,7 @@ perf_result_mark_slow(struct perf_result *result)
         }
 }
 
-/* Which of a round's values. */
+/* A value of a round. */
 enum field { VALUE, GAUGE, PEER, RATIO, QUANTILE };
 
 static double
@@ -178,8 +178,8 @@ field_of(const struct perf_round *round, enum field field, int quantile)
     }
 }
 
-/* Of the rounds that count, one field, sorted into values; returns how many
- * have it. */
+/* Collects a field of the counted rounds, sorted. Returns the number of
+ * values. */
 static size_t
 gather(const struct perf_point *point, bool all, enum field field, int quantile,
     double *values)
@@ -216,7 +216,7 @@ add_up(const struct perf_point *point, bool all, struct perf_summary *summary)
         summary->slow = 0;
 }
 
-/* Nothing is known. */
+/* Sets everything to NaN. */
 static void
 clear(struct perf_summary *summary)
 {

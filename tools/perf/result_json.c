@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A result as JSON; README.md tells its fields. */
+/* A result as JSON; README.md describes its fields. */
 #include "perf/result_json.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ perf_json_unit(enum perf_test test)
     return test == PERF_RATE ? "ops_per_s" : "bytes_per_s";
 }
 
-/* null of what is not a number. */
+/* Returns null for NaN and infinity. */
 static json_t *
 real(double value)
 {
@@ -32,15 +32,15 @@ whole(uint64_t value)
     return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t) value);
 }
 
-/* null of -1. */
+/* Returns null for -1. */
 static json_t *
 processor(int32_t cpu)
 {
     return cpu < 0 ? json_null() : json_integer(cpu);
 }
 
-/* Sets a field whose name ends in the test's unit. Short of memory it becomes
- * NULL, which is passed on. */
+/* Sets a field whose name ends in the test's unit. Out of memory, *object_p
+ * becomes NULL, which jansson accepts. */
 static void
 set_in_unit(
     json_t **object_p, const char *name, enum perf_test test, double value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A result as a table for people, and as comma-separated values. */
+/* Prints a result as a table and as CSV. */
 #include "perf/result.h"
 
 #include <inttypes.h>
@@ -162,7 +162,7 @@ perf_print_table(const struct perf_result *result, FILE *stream)
     return code;
 }
 
-/* Empty of NaN. */
+/* NaN: an empty field. */
 static void
 print_csv_real(FILE *stream, double value)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads results back. The file comes from outside: each value's type and range
- * is checked, and the first that is wrong is named by its path.
- */
+/* Reads results from files. The type and range of each value is checked; the
+ * error message has the path of the first invalid value. */
 #include "perf/result_json.h"
 
 #include <errno.h>
@@ -16,10 +14,10 @@
 
 #include "perf/failure.h"
 
-/* Longest text that is taken. */
+/* Bytes of a string, at most. */
 #define TEXT_MAX 65536U
 
-/* Where we are; wrong is set by the first error, and nothing is read
+/* The position in the file. `wrong` is set by the first error; nothing is read
  * after it. */
 struct reader {
     const char *path;
@@ -39,12 +37,12 @@ refuse(struct reader *reader, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
-    /* There may be text of the file in it. */
+    /* The message may contain text of the file. */
     perf_text_copy(shown, sizeof shown, words, strlen(words));
     fprintf(stderr, "talaria perf: %s: %s\n", reader->path, shown);
 }
 
-/* A field of an object that has to be there; NULL, once something is wrong. */
+/* Returns a required field, or NULL after an error. */
 static const json_t *
 field(struct reader *reader, const json_t *object, const char *name)
 {
@@ -91,7 +89,7 @@ read_whole(struct reader *reader, const json_t *object, const char *name,
     return (uint64_t) json_integer_value(value);
 }
 
-/* A number of at least 0, or, unless needed, null for NaN. */
+/* Reads a number of at least 0. null is NaN, unless `needed`. */
 static double
 read_real(
     struct reader *reader, const json_t *object, const char *name, bool needed)
@@ -120,7 +118,8 @@ read_flag(struct reader *reader, const json_t *object, const char *name)
     return json_is_true(value);
 }
 
-/* A copy; NULL of null, if that is allowed, and once something is wrong. */
+/* Returns a copy of a string. NULL: null, unless `needed`, or after an
+ * error. */
 static char *
 read_text(
     struct reader *reader, const json_t *object, const char *name, bool needed)
@@ -130,7 +129,7 @@ read_text(
 
     if (!value || (!needed && json_is_null(value)))
         return NULL;
-    /* jansson itself refuses \u0000 in a string. */
+    /* jansson refuses \u0000 in strings. */
     if (!json_is_string(value) || json_string_length(value) > TEXT_MAX) {
         refuse(reader, "%s%s is not a string of at most %u bytes%s",
             reader->where, name, TEXT_MAX, needed ? "" : " or null");
@@ -142,7 +141,7 @@ read_text(
     return copy;
 }
 
-/* One of some names, by its number. */
+/* Returns the index of a name. */
 static int
 read_name(struct reader *reader, const json_t *object, const char *name,
     const char *(*name_of)(int), int count)
@@ -247,7 +246,7 @@ read_point(struct reader *reader, size_t index, const json_t *object,
     }
 }
 
-/* A processor's number, or null for -1. */
+/* Reads a processor number; null is -1. */
 static int32_t
 read_processor(struct reader *reader, const json_t *object, const char *name)
 {
@@ -298,7 +297,7 @@ read_settings(
     settings->target_cpu = read_processor(reader, object, "target_processor");
 }
 
-/* "1.0": digits, a point, digits; a newer major one is not for us. */
+/* Checks "MAJOR.MINOR"; a newer major version is refused. */
 static void
 check_format(struct reader *reader, const json_t *root)
 {
@@ -346,7 +345,7 @@ read_root(struct reader *reader, const json_t *root, struct perf_result *result)
         read_point(reader, i, json_array_get(points, i), result);
 }
 
-/* The parser's source: a file, and how much of it may still come. */
+/* The input of the parser, and its remaining size. */
 struct source {
     int fd;
     int error;

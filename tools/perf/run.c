@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measures point by point, round by round, with the machine gauged and a peer
- * measured in between. */
+/* Measures point by point and round by round, with the machine's gauge and the
+ * peer's benchmark in between. */
 #include "perf/run.h"
 
 #include <inttypes.h>
@@ -16,9 +16,9 @@
 #include "perf/progress.h"
 #include "perf/workers.h"
 
-/* The clock may take this share of the time of the operations, as far as
- * readings in a row tell: a sample amid other work costs ten times as much.
- */
+/* The share of the time that may be spent on the clock, as measured by
+ * consecutive readings; a reading between other work takes ten times as
+ * long. */
 #define CLOCK_SHARE 0.001
 #define EVERY_MAX 1000
 
@@ -28,10 +28,10 @@ struct run {
     struct perf_result result;
     struct perf_workers workers;
     struct perf_client control;
-    struct token *token; /* of the server, or NULL */
+    struct token *token; /* shared with the server, or NULL */
     struct perf_gauge *gauge;
     struct perf_against *against;
-    double clock_ns; /* what reading it takes */
+    double clock_ns; /* duration of a reading */
 };
 
 static struct perf_failure *
@@ -51,7 +51,7 @@ measure_clock(void)
     return (double) (end - start) / READINGS;
 }
 
-/* What all loops together did. */
+/* The results of all loops. */
 struct sum {
     uint64_t operations;
     uint64_t elapsed_ns;
@@ -78,7 +78,7 @@ add_up(const struct perf_shared *shared, struct sum *sum)
     sum->elapsed_ns = end > start ? end - start : 1;
 }
 
-/* How many operations pass between two samples. */
+/* Returns the number of operations between two samples. */
 static uint32_t
 choose_every(const struct run *run, const struct sum *sum)
 {
@@ -93,7 +93,7 @@ choose_every(const struct run *run, const struct sum *sum)
     return each > EVERY_MAX ? EVERY_MAX : (uint32_t) each;
 }
 
-/* So many operations, or until the time is over. */
+/* Runs a round until so many operations are done, or the time is over. */
 static bool
 run_round(
     struct run *run, uint64_t operations, uint64_t duration_ns, struct sum *sum)
@@ -113,7 +113,7 @@ run_round(
     return false;
 }
 
-/* The target serves while that lasts; its processor time. */
+/* Runs a round while the target serves. *target_cpu_p: its processor time. */
 static bool
 run_served_round(struct run *run, uint64_t operations, uint64_t duration_ns,
     struct sum *sum, uint64_t *target_cpu_p)
@@ -124,7 +124,7 @@ run_served_round(struct run *run, uint64_t operations, uint64_t duration_ns,
     if (!perf_client_run(&run->control, PERF_RUN_START, &before))
         return false;
     good = run_round(run, operations, duration_ns, sum);
-    /* What the target found wrong is for it to say first. */
+    /* The target's verification errors are reported first. */
     if (!perf_client_run(&run->control, PERF_RUN_PAUSE, &after) || !good)
         return false;
     *target_cpu_p = after - before;
@@ -181,7 +181,7 @@ measure_round(struct run *run, struct perf_point *point)
     return false;
 }
 
-/* Makes the clients ready for a test at a size. */
+/* Prepares the clients for a test at a size. */
 static bool
 prepare(struct run *run, enum perf_test test, uint64_t size)
 {
@@ -193,8 +193,8 @@ prepare(struct run *run, enum perf_test test, uint64_t size)
     return perf_workers_do(&run->workers, PERF_COMMAND_PREPARE);
 }
 
-/* One operation of each loop at the largest size: what cannot work, is found
- * before anything is measured. */
+/* Runs one operation of each loop at the largest size, to fail before anything
+ * is measured. */
 static bool
 try_largest_size(struct run *run, enum perf_test test)
 {
@@ -207,7 +207,8 @@ try_largest_size(struct run *run, enum perf_test test)
                UINT64_MAX, &sum, &cpu);
 }
 
-/* The first tenth is timed one by one, which tells how often to do so. */
+/* Every operation of the first tenth is a sample; that determines the sampling
+ * rate. */
 static bool
 warm_up(struct run *run)
 {
@@ -247,7 +248,7 @@ measure_point(struct run *run, enum perf_test test, uint64_t size)
     return true;
 }
 
-/* Instructions, once nothing else runs. */
+/* Counts instructions after the measurements. */
 static bool
 count_instructions(struct run *run)
 {
@@ -279,7 +280,7 @@ measure(struct run *run)
     return good;
 }
 
-/* What the server does, the client does too. */
+/* Uses the settings of the server. */
 static void
 adopt_settings(struct run *run, const perf_hello_out_t *hello)
 {
@@ -305,7 +306,7 @@ adopt_settings(struct run *run, const perf_hello_out_t *hello)
             stderr);
 }
 
-/* The info string of this side. false: the failure is set. */
+/* Gets the info string of this side. false: the failure is set. */
 static bool
 choose_info(struct run *run, char *info, size_t size)
 {
@@ -330,8 +331,8 @@ choose_info(struct run *run, char *info, size_t size)
     return true;
 }
 
-/* The one that the user names; a server of our own has a random one, so that
- * nobody else is served. false: the failure is set. */
+/* Reads the user's token, or creates a random one for our own server, so that
+ * it serves no other clients. false: the failure is set. */
 static bool
 get_token(struct run *run)
 {
@@ -339,7 +340,7 @@ get_token(struct run *run)
     const char *reason = NULL;
 
     if (options->settings.local)
-        token_create(&run->token); /* where there are any */
+        token_create(&run->token); /* if supported */
     else if (options->token_file)
         reason = token_read(options->token_file, &run->token);
     if (reason)
@@ -348,7 +349,7 @@ get_token(struct run *run)
     return reason == NULL;
 }
 
-/* Everything up to the first operation. */
+/* Starts everything that precedes the first operation. */
 static bool
 set_up(struct run *run)
 {
@@ -407,7 +408,7 @@ take_down(struct run *run)
     token_free(run->token);
 }
 
-/* The result's own copies of the settings. */
+/* Copies the settings into the result. */
 static bool
 copy_settings(struct run *run)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* talaria perf serve: answers control requests; what is measured, goes on in
- * the threads of sessions. */
+/* talaria perf serve: handles control requests. The threads of sessions serve
+ * the measurements. */
 #include "perf/serve.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "perf/session.h"
 
 #define SESSIONS_MAX 16
-#define POLL_MS 200 /* until signals and silent sessions are looked at */
+#define POLL_MS 200 /* between checks for signals and idle sessions */
 #define STOP_NS (2 * PERF_SECOND_NS)
 
 struct entry {
@@ -27,28 +27,28 @@ struct entry {
     uint64_t last_ns;
     uint64_t memory; /* bytes */
     uint32_t threads;
-    hg_addr_t addr; /* whose it is */
+    hg_addr_t addr; /* of the client */
     struct perf_session *session;
 };
 
 struct server {
     const struct perf_serve_options *options;
     struct listen listen;
-    char *info; /* of sessions: without a port */
+    char *info; /* of sessions: without port */
     char address[PERF_ADDRESS_SIZE];
     hg_class_t *hg_class;
     hg_context_t *context;
     hg_id_t ids[PERF_CONTROLS];
     struct perf_failure failure;
     struct entry entries[SESSIONS_MAX];
-    uint32_t responses; /* under way */
-    uint64_t closed;    /* sessions */
+    uint32_t responses; /* in flight */
+    uint64_t closed;    /* number of closed sessions */
     struct perf_challenges challenges;
     struct token_refusals refusals;
 };
 
 static void
-complain(const char *text)
+log_error(const char *text)
 {
     fprintf(stderr, "talaria perf serve: %s\n", text);
 }
@@ -68,8 +68,7 @@ find(struct server *server, uint64_t id)
     return NULL;
 }
 
-/* The session that a client names, which it may have lost, and which isn't
- * anybody else's. */
+/* Returns the session with an id if it belongs to the sender. */
 static struct entry *
 find_named(hg_handle_t handle, uint64_t id, perf_text_t *error)
 {
@@ -104,7 +103,7 @@ responded(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Ends a handler: with a response, or with the code that is the answer. */
+/* Ends a handler: sends a response, or returns the error to send. */
 static hg_return_t
 respond(hg_handle_t handle, hg_return_t ret, void *out)
 {
@@ -118,7 +117,7 @@ respond(hg_handle_t handle, hg_return_t ret, void *out)
     return ret;
 }
 
-/* Decodes what needs out of memory of its own. */
+/* Decodes an input that owns no memory. */
 static hg_return_t
 get_input(hg_handle_t handle, void *in)
 {
@@ -176,7 +175,7 @@ check(const struct server *server, const struct perf_plan *plan)
     return wrong ? wrong : perf_plan_fits(plan, memory, threads);
 }
 
-/* A client that opens a session has begun anew. */
+/* Closes the client's previous sessions: it has restarted. */
 static void
 drop_previous(struct server *server, hg_addr_t addr)
 {
@@ -186,7 +185,7 @@ drop_previous(struct server *server, hg_addr_t addr)
             drop(server, &server->entries[i]);
 }
 
-/* A host's name may mean something else than it did for the server itself. */
+/* A host name may resolve differently than for the server itself. */
 static const char *
 check_addresses(const struct server *server, struct perf_session *session)
 {
@@ -199,7 +198,7 @@ check_addresses(const struct server *server, struct perf_session *session)
     return wrong;
 }
 
-/* Fills in an entry. NULL, or why there is no session. */
+/* Opens the session of an entry. Returns NULL, or an error message. */
 static const char *
 begin(struct server *server, struct entry *entry, const struct perf_plan *plan,
     hg_addr_t addr)
@@ -222,7 +221,7 @@ begin(struct server *server, struct entry *entry, const struct perf_plan *plan,
     return wrong;
 }
 
-/* Opens a session if all its numbers are within limits. */
+/* Opens a session if the plan is within the limits. */
 static void
 admit(struct server *server, hg_addr_t addr, const struct perf_plan *plan,
     perf_open_out_t *out)
@@ -252,7 +251,7 @@ admit(struct server *server, hg_addr_t addr, const struct perf_plan *plan,
     entry->threads = perf_plan_threads(plan);
 }
 
-/* Whether a client has the token, if there is one. */
+/* Whether a client has authenticated, if required. */
 static bool
 is_proven(hg_handle_t handle, const perf_open_in_t *in, perf_open_out_t *out)
 {
@@ -367,7 +366,7 @@ close_session(hg_handle_t handle)
     return ret;
 }
 
-/* Drops the sessions of clients that are silent for too long. */
+/* Closes the sessions of idle clients. */
 static void
 drop_silent(struct server *server)
 {
@@ -384,7 +383,7 @@ drop_silent(struct server *server)
             silence > PERF_RUNNING_SILENCE_NS)
             silence = PERF_RUNNING_SILENCE_NS;
         if (now - entry->last_ns > silence) {
-            complain("a client has fallen silent; its session is closed");
+            log_error("a client is idle for too long; its session is closed");
             drop(server, entry);
         }
     }
@@ -440,7 +439,7 @@ loop(struct server *server)
     token_refusals_log(&server->refusals, "talaria perf serve", true);
 }
 
-/* The server's own address, which has to be where it may listen. */
+/* Gets the server's address and checks that it may be served. */
 static bool
 check_address(struct server *server)
 {
@@ -454,8 +453,7 @@ check_address(struct server *server)
         HG_Addr_free(server->hg_class, self);
     }
     if (ret != HG_SUCCESS) {
-        perf_failure_set(&server->failure,
-            "the transport has no address to tell: %s",
+        perf_failure_set(&server->failure, "the transport has no address: %s",
             HG_Error_to_string(ret));
         return false;
     }
@@ -465,18 +463,18 @@ check_address(struct server *server)
     return reason == NULL;
 }
 
-/* The address as a line. */
+/* Writes the address as a line. */
 static bool
 announce(struct server *server)
 {
     if (dprintf(server->options->fd, "%s\n", server->address) > 0)
         return true;
     perf_failure_set(
-        &server->failure, "cannot tell the address: %s", strerror(errno));
+        &server->failure, "cannot write the address: %s", strerror(errno));
     return false;
 }
 
-/* An info string without the port that the server itself has taken. */
+/* Removes the port, which the server itself uses, from an info string. */
 static char *
 strip_port(const char *info)
 {
@@ -488,7 +486,7 @@ strip_port(const char *info)
     host += 3;
     colon = strrchr(host, ':');
     end = strrchr(host, ']');
-    /* More colons and no brackets: the numbers of IPv6 itself. */
+    /* Several colons without brackets belong to an IPv6 address. */
     if (colon && (end ? colon > end : strchr(host, ':') == colon))
         *colon = 0;
     return copy;
@@ -533,7 +531,7 @@ start(struct server *server)
         return false;
     server->challenges.hg_class = server->hg_class;
     HG_Class_set_data(server->hg_class, server, NULL);
-    /* Requests are received as soon as there is a context. */
+    /* The context receives requests as soon as it exists. */
     if (perf_control_register(server->hg_class, handlers, server->ids) ==
         HG_SUCCESS)
         server->context = HG_Context_create(server->hg_class);
@@ -569,7 +567,7 @@ perf_serve(const struct perf_serve_options *options)
     bool failed;
 
     if (!server) {
-        complain("out of memory");
+        log_error("out of memory");
         return TOOL_FAILED;
     }
     server->options = options;
@@ -579,7 +577,7 @@ perf_serve(const struct perf_serve_options *options)
     stop(server);
     failed = perf_failure_is_set(&server->failure);
     if (failed)
-        complain(perf_failure_text(&server->failure));
+        log_error(perf_failure_text(&server->failure));
     free(server);
     return failed ? TOOL_FAILED : TOOL_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server of measurements. */
+/* The server of talaria perf. */
 #ifndef PERF_SERVE_H
 #define PERF_SERVE_H
 
@@ -12,14 +12,14 @@ struct perf_serve_options {
     const char *info;
     bool busy;
     bool single;
-    uint32_t once;             /* ends after so many clients; 0: does not */
+    uint32_t once;             /* exit after so many clients; 0: never */
     int32_t cpu;               /* -1: any */
-    int fd;                    /* gets the address, one line */
-    uint32_t idle;             /* s until a silent client's session ends */
-    const struct token *token; /* that clients have to have, or NULL */
+    int fd;                    /* the address is written there, as a line */
+    uint32_t idle;             /* s until an idle client's session is closed */
+    const struct token *token; /* shared with clients, or NULL */
 };
 
-/* Serves until SIGINT or SIGTERM. Returns what a subcommand does. */
+/* Serves until SIGINT or SIGTERM. Returns the exit status. */
 int perf_serve(const struct perf_serve_options *options);
 
 /* The action `talaria perf serve`; argv[0] is its name. */

@@ -23,18 +23,17 @@ struct input {
 
 static const struct argp_option options[] = {
     {"busy", KEY_BUSY, NULL, 0,
-        "Poll all the time while something is measured, instead of waiting", 0},
+        "Poll instead of waiting while a client measures", 0},
     {"single-thread", KEY_SINGLE, NULL, 0,
-        "NA_THREAD_MODE_SINGLE: without locks; clients have one thread for "
-        "each "
-        "class then",
+        "Use NA_THREAD_MODE_SINGLE, without locks; clients have one thread for "
+        "each class then",
         0},
     {"pin", KEY_PIN, "CPU", 0, "Run on this processor only", 0},
     {"once", KEY_ONCE, "N", OPTION_ARG_OPTIONAL,
-        "End when N clients (default 1) have finished, and none is left", 0},
+        "Exit after N clients (default 1) have finished and none is left", 0},
     {"idle", KEY_IDLE, "SECONDS", 0,
-        "Forget a client that asks for nothing so long (default 300), or for "
-        "30 s while it measures; it asks every 5 s then",
+        "Drop a client after SECONDS without a request (default 300), at most "
+        "30 s while it measures; it sends one every 5 s then",
         0},
     {"token-file", KEY_TOKEN, "FILE", 0, TOKEN_SERVER_DOC, 0}, {0}};
 
@@ -56,7 +55,7 @@ parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_PIN:
         if (!perf_number_read(arg, false, 0, 1023, &cpu))
-            argp_error(state, "--pin: \"%s\" is no processor", arg);
+            argp_error(state, "--pin: \"%s\" is not a processor", arg);
         serve->cpu = (int32_t) cpu;
         return 0;
     case KEY_ONCE:

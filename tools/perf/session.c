@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of a session poll while it runs; otherwise they sleep, so that a
- * busy target leaves the machine alone between rounds. */
+/* The threads of a session poll while a round runs and sleep otherwise, so that
+ * a busy target uses no processor between rounds. */
 #include "perf/session.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "perf/clock.h"
 
-/* For busy threads to see that they are to pause. */
+/* For busy threads to pause. */
 #define PAUSE_NS (50 * PERF_MS_NS)
 
 enum state { PAUSED, RUNNING, ENDING };
@@ -20,7 +20,7 @@ struct thread {
     struct perf_session *session;
     struct perf_target *target;
     uint32_t context;
-    bool works; /* beside the context's progress thread */
+    bool works; /* answers requests of the progress thread */
     char *scratch;
 };
 
@@ -33,7 +33,7 @@ struct perf_session {
     uint32_t started;
     pthread_mutex_t lock; /* guards: */
     pthread_cond_t changed;
-    uint32_t asleep; /* threads */
+    uint32_t asleep; /* threads that sleep */
     _Atomic enum state state;
 };
 
@@ -89,8 +89,8 @@ set_state(struct perf_session *session, enum state state)
     pthread_mutex_unlock(&session->lock);
 }
 
-/* Waits until the threads sleep; not for those that wait in the transport,
- * which use no processor either. */
+/* Waits until busy threads sleep; those that wait in the transport use no
+ * processor. */
 static void
 wait_asleep(struct perf_session *session)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands and their ends pass by two words that processes sleep on. */
+/* Commands and their completion are two futex words. */
 #include "perf/shared.h"
 
 #include <limits.h>
@@ -52,7 +52,7 @@ perf_shared_tell(struct perf_shared *shared, enum perf_command command)
 
     order = ((order >> COMMAND_BITS) + 1) << COMMAND_BITS | (uint32_t) command;
     atomic_store_explicit(&shared->finished, 0, memory_order_relaxed);
-    /* With the acquire in perf_shared_next. */
+    /* Pairs with the acquire in perf_shared_next. */
     atomic_store_explicit(&shared->order, order, memory_order_release);
     wake(&shared->order);
 }
@@ -65,7 +65,7 @@ perf_shared_wait(struct perf_shared *shared, uint32_t count)
     uint32_t finished;
 
     for (;;) {
-        /* With the release in perf_shared_done. */
+        /* Pairs with the release in perf_shared_done. */
         finished =
             atomic_load_explicit(&shared->finished, memory_order_acquire);
         if (finished == count)
@@ -82,15 +82,15 @@ perf_shared_next(struct perf_shared *shared, uint32_t *last)
     uint32_t order;
 
     for (;;) {
-        /* With the release in perf_shared_tell. */
+        /* Pairs with the release in perf_shared_tell. */
         order = atomic_load_explicit(&shared->order, memory_order_acquire);
         if (order != *last)
             break;
         sleep_on(&shared->order, order, NULL);
     }
     *last = order;
-    /* With the release in perf_shared_done: of what others of this process did,
-     * too. */
+    /* Pairs with the release in perf_shared_done, for the writes of other
+     * threads of this process. */
     (void) atomic_load_explicit(&shared->finished, memory_order_acquire);
     return (enum perf_command)(order & ((1U << COMMAND_BITS) - 1));
 }
@@ -98,7 +98,7 @@ perf_shared_next(struct perf_shared *shared, uint32_t *last)
 void
 perf_shared_done(struct perf_shared *shared)
 {
-    /* With the acquire in perf_shared_wait. */
+    /* Pairs with the acquire in perf_shared_wait. */
     atomic_fetch_add_explicit(&shared->finished, 1, memory_order_release);
     wake(&shared->finished);
 }

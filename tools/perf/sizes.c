@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading numbers and sizes. */
+/* Parses numbers and sizes. */
 #include "perf/sizes.h"
 
 #include <ctype.h>
@@ -39,7 +39,7 @@ perf_number_read(const char *text, bool suffix, uint64_t least, uint64_t most,
     return true;
 }
 
-/* One element of the list, a number or a range. */
+/* Reads one element of the list, a number or a range. */
 static bool
 read_element(char *text, uint64_t *sizes, uint32_t max, uint32_t *count)
 {

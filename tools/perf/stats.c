@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Medians, their intervals, and ratios. */
+/* Medians, ratios and their confidence intervals. */
 #include "perf/stats.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What may lie on either side of an interval. */
+/* The probability outside of an interval, on either side. */
 #define TAIL 0.025
 /* The 1 - TAIL quantile of the normal distribution. */
 #define TAIL_NORMAL 1.959963984540054
-/* The ranks of so many values on both sides are counted one by one; of more,
- * their sum is as good as normal. */
+/* Up to so many values on both sides the distribution is computed exactly;
+ * above, it is approximated by the normal one. */
 #define EXACT_MAX 40
 
 static int
@@ -50,8 +50,9 @@ perf_stats_quantile(const double *sorted, size_t count, double rank)
     return sorted[i] + (sorted[i + 1] - sorted[i]) * (position - below);
 }
 
-/* How many values, from either end, are outside of the interval: the largest
- * number with P(fewer of count are below the median) ≤ TAIL. */
+/* Returns how many values at either end are outside of the interval: the
+ * largest k with P(fewer than k of count values are below the median) ≤
+ * TAIL. */
 static size_t
 outside(size_t count)
 {
@@ -84,11 +85,11 @@ perf_stats_median(const double *sorted, size_t count)
     return estimate;
 }
 
-/* In how many of the orders of m and n values the number of pairs with the one
- * of m in front is u, for each u up to m * n. The last of an order is one of
- * the m, which is behind all n, or one of the n: so they add up from those of
- * fewer values. Divided by how many orders there are. NULL: out of memory. Free
- * it. */
+/* Computes the distribution of the Mann-Whitney statistic: the share of the
+ * orders of m and n values in which u pairs have the one of m in front, for
+ * each u up to m * n. The last value of an order is one of the m, behind all n,
+ * or one of the n; so the counts are sums of those of fewer values. To be
+ * freed. NULL: out of memory. */
 static double *
 count_orders(size_t m, size_t n)
 {
@@ -110,8 +111,8 @@ count_orders(size_t m, size_t n)
     return ways;
 }
 
-/* How many of the m * n quotients, from either end, are outside of the
- * interval; 0: there is none. */
+/* Returns how many of the m * n quotients at either end are outside of the
+ * interval; 0: there is no interval. */
 static size_t
 outside_pairs(size_t m, size_t n)
 {
@@ -156,8 +157,8 @@ perf_stats_ratio(
                 ratios[n++] = b[j] / a[i];
     if (n == pairs) {
         perf_stats_sort(ratios, pairs);
-        /* Of an even number the two in the middle are as quotients: their
-         * geometric mean, so that a to b is the inverse of b to a. */
+        /* The geometric mean of the two middle quotients of an even number, so
+         * that a to b is the inverse of b to a. */
         estimate.value =
             sqrt(ratios[(pairs - 1) / 2]) * sqrt(ratios[pairs / 2]);
         k = outside_pairs(count_a, count_b);

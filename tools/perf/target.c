@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the targets of all levels have in common. */
+/* What the targets of all levels share. */
 #include "perf/target.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ perf_target_check(
 
     if (offset == size)
         return;
-    /* The first one's offset stays; both are read when nothing runs. */
+    /* Keeps the first offset. Both are read when no round runs. */
     if (atomic_compare_exchange_strong_explicit(&target->faults->count, &none,
             1, memory_order_relaxed, memory_order_relaxed))
         atomic_store_explicit(

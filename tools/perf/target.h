@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The serving side of a level: one class with its contexts, which answers what
- * an origin of the same level sends. Each level fills in the functions.
- */
+/* The serving side of a level: one class with its contexts, which answers an
+ * origin of the same level. Each level implements perf_target_ops. */
 #ifndef PERF_TARGET_H
 #define PERF_TARGET_H
 
@@ -10,7 +8,7 @@
 
 #include "perf/origin.h"
 
-/* What was found wrong in bytes that came. */
+/* Verification errors. */
 struct perf_faults {
     _Atomic uint64_t count;
     _Atomic uint64_t offset; /* of the first */
@@ -27,22 +25,21 @@ struct perf_target_ops {
     /* NULL: the failure is set. */
     struct perf_target *(*open)(const struct perf_target_setup *setup);
 
-    /* Where it is. false: the failure is set. */
+    /* Gets its address and memory key. false: the failure is set. */
     bool (*describe)(struct perf_target *target, struct perf_remote *remote);
 
     /* Progresses a context and runs callbacks. */
     enum perf_poll (*poll)(
         struct perf_target *target, uint32_t context, unsigned int timeout_ms);
 
-    /* Answers a request that was polled, with a progress thread; IDLE: none
-     * came in time. */
+    /* With a progress thread: answers a queued request. IDLE: timeout. */
     enum perf_poll (*work)(struct perf_target *target, unsigned int timeout_ms);
 
-    /* Once no thread polls any more. */
+    /* No thread may poll any more. */
     void (*close)(struct perf_target *target);
 };
 
-/* Begins what a level keeps of its target. */
+/* The first member of the level's target. */
 struct perf_target {
     const struct perf_target_ops *ops;
     const struct perf_plan *plan;
@@ -55,7 +52,7 @@ extern const struct perf_target_ops perf_hg_target; /* rpc and bulk */
 
 struct perf_target *perf_target_open(const struct perf_target_setup *setup);
 
-/* Room for one message, of the thread that serves. */
+/* Memory for one message of the serving thread. */
 extern _Thread_local char *perf_target_scratch;
 
 /* Allocates perf_target_scratch; NULL: out of memory. */
@@ -68,7 +65,7 @@ perf_target_poll(
     return target->ops->poll(target, context, timeout_ms);
 }
 
-/* Checks bytes that came against a key; counts a fault. */
+/* Checks received bytes against a key and counts an error. */
 void perf_target_check(
     struct perf_target *target, const void *bytes, uint64_t size, uint64_t key);
 

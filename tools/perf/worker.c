@@ -13,10 +13,10 @@
 struct worker {
     struct perf_shared *shared;
     uint32_t client;
-    uint32_t last; /* command that was seen */
+    uint32_t last; /* last command received */
     struct perf_origin *origins[PERF_CLASSES_MAX];
-    struct perf_group *groups; /* of class after class */
-    struct thread *threads;    /* the same */
+    struct perf_group *groups; /* class by class */
+    struct thread *threads;    /* class by class, then the progress threads */
     uint32_t started;
 };
 
@@ -24,9 +24,9 @@ struct thread {
     pthread_t id;
     struct worker *worker;
     struct perf_loop loop;
-    struct perf_caller caller; /* beside a progress thread */
+    struct perf_caller caller; /* with a progress thread */
     uint32_t last;
-    bool progresses; /* for callers */
+    bool progresses; /* a progress thread */
 };
 
 static void *
@@ -94,7 +94,8 @@ set_up_loop(struct worker *worker, uint32_t number)
     }
 }
 
-/* The progress thread of a context, counted through all classes. */
+/* Initializes a progress thread. number: of its context, counted through all
+ * classes. */
 static void
 set_up_progress(struct worker *worker, uint32_t number)
 {
@@ -157,7 +158,7 @@ prepare(struct worker *worker)
             return;
 }
 
-/* The share of a loop in all operations. */
+/* Returns a loop's share of the operations. */
 static uint64_t
 share(uint64_t operations, uint32_t loop, uint32_t loops)
 {
@@ -166,7 +167,7 @@ share(uint64_t operations, uint32_t loop, uint32_t loops)
     return operations / loops + (loop < operations % loops ? 1 : 0);
 }
 
-/* Lets each group have the operations of its loops. */
+/* Gives each group the operations of its loops. */
 static void
 arm(struct worker *worker)
 {

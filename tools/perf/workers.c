@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts, commands, watches and ends the processes of a run. */
+/* Starts, commands, watches and ends the processes of a measurement. */
 #include "perf/workers.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include "perf/worker.h"
 
 #define ADDRESS_MS 30000
-#define END_MS 10000 /* for a process to end that was asked to */
+#define END_MS 10000 /* for a process to end */
 
-/* After a failure, for the others to notice. */
+/* For the other processes to notice a failure. */
 #define FAILURE_NS (4 * PERF_SECOND_NS)
 
 static bool
@@ -69,7 +69,7 @@ start_in_process(struct perf_workers *workers, int32_t cpu)
     workers->cpu = cpu;
     error = pthread_create(&workers->thread, NULL, run_in_process, workers);
     if (error != 0) {
-        perf_failure_set(&workers->shared->failure, "can't start a thread: %s",
+        perf_failure_set(&workers->shared->failure, "cannot start a thread: %s",
             strerror(error));
         return false;
     }
@@ -122,7 +122,7 @@ perf_workers_read_address(
     return false;
 }
 
-/* A process that has ended by itself has done so in disorder. */
+/* Sets the failure if a process has ended early, or after a signal. */
 static void
 check_children(struct perf_workers *workers)
 {
