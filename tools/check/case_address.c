@@ -16,8 +16,8 @@ self_of(struct kit_side *side)
     return kit_class_of(side)->addrs[kit_number(side)];
 }
 
-/* A buffer too small: OVERFLOW, the bytes needed, nothing written past its
- * end. */
+/* A buffer that is too small: OVERFLOW, the size needed, nothing written past
+ * its end. */
 static void
 text_room(void)
 {
@@ -52,8 +52,8 @@ text_room(void)
         "an address's text is \"protocol://...\"", "\"%s\"", text);
 }
 
-/* A string that was returned is looked up again, locally and elsewhere, and
- * yields the same address. */
+/* A string returned by one side is looked up by both and yields the same
+ * address. */
 static void
 text_round_trip(bool interprocess)
 {
@@ -116,8 +116,8 @@ text_own(void)
     cls->ops.addr_free(cls->cls, addr);
 }
 
-/* Malformed strings: an error, and outputs untouched. Names may be resolved
- * over a slow network, so no string looks like one. */
+/* Malformed strings fail and leave outputs unchanged. None looks like a host
+ * name, since resolving one may be slow. */
 static void
 text_malformed(void)
 {
@@ -144,7 +144,8 @@ text_malformed(void)
     }
 }
 
-/* An address as bytes: out, back, the same; room and rubbish. */
+/* An address as bytes: serialized, deserialized, equal; too small a buffer;
+ * invalid bytes. */
 static size_t
 to_bytes(
     struct kit_class *cls, const na_plugin_addr *addr, void *bytes, size_t room)
@@ -211,8 +212,8 @@ bytes_round_trip(void)
     kit_await_ok(c, 0, 7);
 }
 
-/* Cut short at every length, and with each byte spoiled: an error, or an
- * address that is one. Never a look beyond the end, which the kit guards. */
+/* Truncated to each length and with each byte altered: an error, or a valid
+ * address. Reading past the end is caught by a guard page. */
 static void
 bytes_malformed(void)
 {
@@ -253,7 +254,7 @@ bytes_malformed(void)
     }
 }
 
-/* A message from one that was never looked up can be answered. */
+/* A message can be answered at its source without a lookup. */
 static void
 source_is_sender(bool interprocess)
 {
@@ -297,7 +298,7 @@ source_is_sender_interprocess(void)
     source_is_sender(true);
 }
 
-/* A class that does not listen can still be answered. */
+/* A class that does not listen can be answered. */
 static void
 answer_not_listening(void)
 {
@@ -332,8 +333,8 @@ answer_not_listening(void)
     }
 }
 
-/* Thousands of lookups of an absent peer cost neither time nor descriptors:
- * lookups are lazy. */
+/* Thousands of lookups of an absent peer take no time and no descriptors, since
+ * connecting is lazy. */
 static void
 lookups_are_lazy(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: classes opened with NA_PLUGIN_OPEN_NO_BLOCK, polled without ever
- * sleeping. They run some of the other cases once more. */
+/* Cases: classes opened with NA_PLUGIN_OPEN_NO_BLOCK and polled without
+ * sleeping. They run other cases again. */
 #include "check/cases.h"
 #include "check/run.h"
 #include "check/shared.h"
@@ -17,8 +17,8 @@ find(const char *name)
     return NULL;
 }
 
-/* Runs that case with every class, or with each second one, opened so. It needs
- * no more processes than the one that is running. */
+/* Runs a case with all classes, or every second one, opened in this way. It
+ * must need no more processes than the running one has. */
 static void
 run_busy(const char *name, enum kit_busy busy)
 {

@@ -33,7 +33,7 @@ expect_end(const struct kit_completion *end, const char *what)
         "%s: %s", what, kit_completion_text(end));
 }
 
-/* A receive without a message is cancelled; the next message matches the next
+/* Cancels a receive without a message; the next message matches the next
  * receive. */
 static void
 receives(bool interprocess)
@@ -55,7 +55,7 @@ receives(bool interprocess)
         kit_expect(end.status == NA_PLUGIN_E_CANCELED, 10,
             "a receive of nothing ends with CANCELED", "%s",
             kit_completion_text(&end));
-        /* The one that was not cancelled gets the message. */
+        /* The receive that was not canceled gets the message. */
         kit_send_unexpected(p.b, 0, p.a, p.length, i, i);
         kit_await_message(p.a, 1, 10, p.length, i, i, kit_number(p.b));
         kit_recv_expected(p.a, 2, p.b, p.expected, 3);
@@ -78,7 +78,8 @@ receives_interprocess(void)
     receives(true);
 }
 
-/* Never submitted, ended by itself, cancelled twice: OK, and no event. */
+/* Canceling an operation that was never submitted, has ended, or was canceled:
+ * OK, and no event. */
 static void
 not_pending(void)
 {
@@ -97,15 +98,15 @@ not_pending(void)
     kit_cancel(p.b, 1);
     kit_await(p.b, 1, 10, &end);
     kit_cancel(p.b, 1);
-    /* An event for any of them would break rule 7. */
+    /* An event for one of them would break rule 7. */
     kit_run_for(kit_quiet());
     kit_recv_unexpected(p.b, 0, p.length);
     kit_send_unexpected(p.a, 0, p.b, p.length, 2, 2);
     kit_await_message(p.b, 0, 10, p.length, 2, 2, kit_number(p.a));
 }
 
-/* The message may have arrived before the cancel: then it is delivered, to this
- * receive or the next one, and never twice. */
+/* The message may arrive before the cancel. It is delivered once, to this
+ * receive or the next one. */
 static void
 race(bool interprocess)
 {
@@ -146,7 +147,7 @@ race_interprocess(void)
     race(true);
 }
 
-/* Sends that are held back by a receiver that does not poll. */
+/* Sends that are held back since the receiver does not poll. */
 static void
 sends(void)
 {
@@ -190,13 +191,13 @@ sends(void)
             10, "cancelling a send spoils no message", "%s",
             kit_completion_text(&end));
     }
-    /* One that was cancelled may have been sent. */
+    /* A canceled one may have been sent. */
     kit_expect(arrived >= count - canceled, 10,
         "cancelling a send loses no other", "%u arrived of %u, %u cancelled",
         arrived, count, canceled);
 }
 
-/* Puts and gets: cancelled at once, or after a few polls. */
+/* Puts and gets are canceled at once, or after some polls. */
 static void
 transfers(void)
 {
@@ -228,7 +229,7 @@ transfers(void)
         kit_await(p.a, i % 4, 10, &end);
         expect_end(&end, "a transfer");
     }
-    /* And one that completes undisturbed. */
+    /* One that completes undisturbed. */
     kit_region_fill(p.b, 0, 0, size, 99);
     kit_post(p.a, &(struct kit_request){.kind = KIT_GET,
                       .op = 5,
@@ -241,8 +242,8 @@ transfers(void)
         10, "a get after cancelled ones brings the data", "other data");
 }
 
-/* ctx_destroy with receives, sends and a get pending: the kit closes storage
- * and buffers when it has returned; the peer and the class go on. */
+/* ctx_destroy with receives, sends and a get pending: afterwards the kit
+ * protects storage and buffers; the peer and the class continue to work. */
 static void
 destroy_pending(bool interprocess)
 {
@@ -296,7 +297,7 @@ destroy_pending_interprocess(void)
     destroy_pending(true);
 }
 
-/* One context of several is destroyed; the others work on. */
+/* One of several contexts is destroyed; the others continue to work. */
 static void
 destroy_one(void)
 {

@@ -8,7 +8,8 @@
 static const struct kit_open_options two = {.contexts = 2};
 static const struct kit_open_options three = {.contexts = 3};
 
-/* Receives at context to, and in vain at the other; sends from a context. */
+/* Receives at one context, with an idle receive at the other; sends from a
+ * context. */
 static void
 post_numbered(struct kit_side *a, struct kit_side *b, uint32_t from,
     uint32_t to, uint32_t i)
@@ -49,7 +50,7 @@ post_numbered(struct kit_side *a, struct kit_side *b, uint32_t from,
     kit_post(a, &request);
 }
 
-/* Messages reach the context that they are sent to, from each to each. */
+/* Messages between all pairs of contexts reach the context they are sent to. */
 static void
 numbered(bool interprocess)
 {
@@ -120,8 +121,8 @@ from_context(void)
     }
 }
 
-/* Without CTX_PARALLEL any poll advances the work of the class: the other
- * context's events are returned when it is polled at last, once. */
+/* Without CTX_PARALLEL any poll advances the whole class. The other context's
+ * events are returned by its next poll, once. */
 static void
 poll_one_of(void)
 {
@@ -146,7 +147,7 @@ poll_one_of(void)
                     .length = length});
     kit_recv_unexpected(b, 0, length);
     kit_polls(a, false);
-    /* Only context 0 is polled while the send goes out and its answer
+    /* Only context 0 is polled while the send is transmitted and its answer
      * arrives. */
     end_of_wait = kit_now() + kit_patience();
     do {
@@ -178,7 +179,7 @@ poll_one_of(void)
     kit_await_ok(a, 1, 7);
 }
 
-/* A number that exists, numbers beyond the most, any order, again and again. */
+/* A number in use, numbers above the limit, any order, repeatedly. */
 static void
 numbers(void)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Cases: three contexts on either side, each with its own traffic: every pair
- * of them, and which contexts have to be polled for it.
- */
+/* Cases: three contexts at either side, each with its own traffic: all pairs,
+ * and which contexts must be polled. */
 #include "check/cases.h"
 
 #include "check/class.h"
@@ -11,7 +9,7 @@
 
 #include <time.h>
 
-/* EVERY PAIR: the side that asks, the side that answers, and the number each
+/* EVERY PAIR. The requesting side, the answering side, and the number that each
  * has for the other. */
 struct crossing {
     struct kit_side *from;
@@ -23,7 +21,7 @@ struct crossing {
     uint64_t seed;
 };
 
-/* Operations of the asker, and of the other: one for each pair. */
+/* Operations of the requester, and of the other side: one for each pair. */
 #define ANSWERED 0U
 #define ASK 10U
 #define ASKED 20U
@@ -70,7 +68,7 @@ body(const struct crossing *x, bool expected)
                                  : opened->unexpected_header_size);
 }
 
-/* A message that arrived, and the pair it belongs to. */
+/* An arrived message and its pair. */
 static uint32_t
 take_asked(const struct crossing *x, uint32_t op, uint32_t j)
 {
@@ -117,7 +115,7 @@ take_answer(const struct crossing *x, uint32_t i, uint32_t j)
     kit_await_ok(x->to, ANSWER + pair, 7);
 }
 
-/* All pairs ask and all are answered, each time in another order. */
+/* All pairs send and are answered, in a different order each time. */
 static void
 cross(struct crossing *x)
 {
@@ -204,7 +202,7 @@ all_pairs_single(void)
     all_pairs(true, &how);
 }
 
-/* A class that does not listen asks first; it is answered, and asked, at the
+/* A class that does not listen sends first; it gets answers and requests at the
  * source of its message. */
 static void
 all_pairs_not_listening(void)
@@ -336,7 +334,7 @@ polled_alone_interprocess(void)
 }
 
 /* The first message between two contexts is submitted while others are polled:
- * it may have to wait, and then it arrives. */
+ * it may be held back, and then arrives. */
 static void
 polled_others(void)
 {
@@ -370,8 +368,8 @@ polled_others(void)
     }
 }
 
-/* SLEEPING. Both sides sleep on the descriptor of their last context, and poll
- * no other. */
+/* SLEEPING. Both sides sleep on the descriptor of their last context and poll
+ * no other one. */
 struct talk {
     uint32_t peer;
     uint32_t rounds;
@@ -407,8 +405,8 @@ hear(struct kit_class *cls, const struct talk *talk, uint32_t op, bool expected,
         kit_completion_text(&end), (unsigned long long) end.seed);
 }
 
-/* The side that begins sends last: while the other one waits for that message,
- * its earlier sends go out. */
+/* The side that begins sends last; its earlier sends are transmitted while the
+ * other side waits for that message. */
 static void
 talk_sleeping(struct kit_class *cls, void *bytes)
 {

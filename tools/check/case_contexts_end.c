@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: one of several contexts is destroyed, the peer dies and restarts, the
- * peer is forgotten; and what must not end then. */
+/* Cases: one of several contexts is destroyed; the peer dies and restarts; the
+ * peer's address is forgotten; and what must continue. */
 #include "check/cases.h"
 
 #include "check/class.h"
@@ -81,7 +81,7 @@ post_transfer(
     kit_post(s->a, &request);
 }
 
-/* Of context ctx, or of all with N. */
+/* Of a context, or of all if ctx is N. */
 static void
 post_of(const struct sides *s, uint32_t ctx)
 {
@@ -156,7 +156,7 @@ recreated(void)
             kit_round_trip_between(s.b, j, s.a, 1, 10);
             kit_round_trip_between(s.a, 1, s.b, j, 10);
         }
-        /* So that they can be posted again. */
+        /* Ended, to be posted again. */
         for (uint32_t pair = 0; pair < PAIRS; pair++) {
             struct kit_request request = between(
                 KIT_SEND_EXPECTED, pair, pair % N, kit_number(s.a), pair / N);
@@ -190,8 +190,8 @@ await_all_dead(const struct sides *s)
         kit_await_dead(s->a, SEND + i, true);
 }
 
-/* A side that does not know yet that its peer has ended gets an error, and
- * tries again until it does. false: it never succeeded; *end_p says how. */
+/* A side that has not noticed the peer's end gets an error and tries again.
+ * false: it never succeeded; see *end_p. */
 static bool
 try_to_reach(struct kit_side *from, uint32_t ctx, struct kit_side *to,
     uint32_t to_ctx, uint64_t limit, struct kit_completion *sent_p)
@@ -201,7 +201,7 @@ try_to_reach(struct kit_side *from, uint32_t ctx, struct kit_side *to,
         between(KIT_RECV_UNEXPECTED, 400, to_ctx, 0, 0);
     struct kit_request send =
         between(KIT_SEND_UNEXPECTED, 402, ctx, kit_number(to), to_ctx);
-    struct kit_completion came;
+    struct kit_completion received;
 
     receive.length = send.length = length;
     send.may_fail = true;
@@ -210,9 +210,9 @@ try_to_reach(struct kit_side *from, uint32_t ctx, struct kit_side *to,
     kit_post(from, &send);
     for (;;) {
         kit_run();
-        kit_get_completion(to, 400, &came);
+        kit_get_completion(to, 400, &received);
         kit_get_completion(from, 402, sent_p);
-        if (came.ended && sent_p->ended)
+        if (received.ended && sent_p->ended)
             break;
         if (kit_now() > limit)
             return false;
@@ -235,7 +235,8 @@ reach(struct kit_side *from, uint32_t ctx, struct kit_side *to, uint32_t to_ctx)
         kit_completion_text(&sent));
 }
 
-/* An expected message each way; unlike unexpected ones they are no other's. */
+/* An expected message in each direction; an unexpected one might match another
+ * receive. */
 static void
 confirm(struct kit_side *from, uint32_t ctx, struct kit_side *to,
     uint32_t to_ctx, uint64_t tag)
@@ -290,13 +291,13 @@ killed(void)
     if (strcmp(kit_address(s.b), text) != 0 &&
         !try_to_reach(s.a, 0, s.b, 0, kit_now() + 20 * kit_quiet(), &sent))
         kit_not_offered(
-            "who opens at \"%s\" is \"%s\"", text, kit_address(s.b));
+            "a class opened at \"%s\" has \"%s\"", text, kit_address(s.b));
     connect_again(&s);
 }
 
-/* THE PEER IS FORGOTTEN. */
+/* THE ADDRESS IS FORGOTTEN. */
 
-/* Whether cancel ends the operations that it can end. */
+/* Whether operations end after a cancel. */
 static bool
 can_cancel(const struct sides *s)
 {

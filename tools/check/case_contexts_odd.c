@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: another number of contexts than at the peer, no context 0, and
- * contexts destroyed as soon as their messages are sent. */
+/* Cases: a different number of contexts than the peer has, no context 0, and
+ * contexts destroyed right after their sends. */
 #include "check/cases.h"
 
 #include "check/class.h"
@@ -13,7 +13,7 @@
 
 #define LENGTH UINT64_C(100000)
 
-/* One side has three, the other one. */
+/* One side has three contexts, the other one. */
 static void
 uneven(void)
 {
@@ -62,8 +62,8 @@ transfer(struct kit_side *a, uint32_t ctx, struct kit_side *b, uint32_t b_ctx)
         11, "what was got is what the source held", "other bytes");
 }
 
-/* Context 0 is created late, destroyed and created again; the others never
- * need it. */
+/* Context 0 is created late, destroyed and created again; the others do not
+ * depend on it. */
 static void
 without_0(void)
 {
@@ -105,7 +105,8 @@ without_0(void)
     }
 }
 
-/* DESTROYED AFTER SEND: sends end, and their context is destroyed at once. */
+/* DESTROYED AFTER SEND. A context is destroyed as soon as its sends have
+ * ended. */
 #define WORDS 8U
 
 struct words {
@@ -180,7 +181,7 @@ destroyed_after_send(void)
     }
 }
 
-/* A sleeper on one context of several learns of its peer's death. */
+/* A sleeper on one of several contexts notices its peer's death. */
 static void
 die(struct kit_class *cls, void *bytes)
 {

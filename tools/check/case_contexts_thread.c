@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Case: each context has a thread of its own, in this process and in a worker
- * process; only that thread submits to it and polls it. They send to every
+/* Case: each context has its own thread, in this process and in a worker
+ * process; only that thread submits to it and polls it. All send to each
  * context of the other side, and exchange expected messages of one tag with
- * each of them.
- */
+ * each of them. */
 #include "check/cases.h"
 
 #include "check/class.h"
@@ -20,8 +18,8 @@
 #define TAG 5U
 #define EMPTY_POLLS 64U
 
-/* Operations of a poller, from its first one on; some exist for each context of
- * the other side. */
+/* Operations of a thread, relative to its first one; some exist for each
+ * context of the other side. */
 #define OPS 32U
 #define RECEIVE 0U /* SLOTS */
 #define SLOTS 4U
@@ -35,7 +33,7 @@
 struct plan {
     uint32_t peer;   /* number of the other's address */
     uint32_t rounds; /* with each context of the other side */
-    bool begins;     /* the talks */
+    bool begins;     /* sends first */
     bool sleeps;     /* each thread, on its context's descriptor */
     bool rma;        /* regions 0 (read), 1 (written), 2 (local) exist, the
                         peer's 0 and 1 are 4 and 5 here */
@@ -58,7 +56,7 @@ struct pollers {
     struct kit_class *cls;
     const struct plan *plan;
     bool *seen;              /* messages, by sender, receiver, number */
-    _Atomic uint32_t active; /* lanes that have not finished */
+    _Atomic uint32_t active; /* threads that have not finished */
     struct poller pollers[N];
 };
 
@@ -88,14 +86,14 @@ poller_request(const struct plan *plan, enum kit_kind kind, uint32_t ctx,
 static bool
 pending(const struct poller *poller, uint32_t op)
 {
-    /* Acquire: pairs with the release of the thread that ended it; a DONE is
-     * this thread's own. */
+    /* Acquire: pairs with the release of the thread that ended it. DONE is this
+     * thread's own. */
     return atomic_load_explicit(
                &poller->all->cls->ops_made[poller->ctx * OPS + op].state,
                memory_order_acquire) == KIT_PENDING;
 }
 
-/* Its operation has ended, with OK. */
+/* The operation has ended, with OK. */
 static void
 look(const struct poller *poller, uint32_t op, struct kit_completion *end_p)
 {
@@ -125,7 +123,7 @@ send_step(struct poller *poller, uint32_t to)
     return true;
 }
 
-/* Each one is for this context, from the other side, whole, and new. */
+/* Each message is for this context, from the other side, complete, and new. */
 static void
 take_message(struct poller *poller, const struct kit_completion *end)
 {
@@ -216,7 +214,7 @@ talk_step(struct poller *poller, uint32_t with)
     return true;
 }
 
-/* Parts of region 2: the source of the puts, then the sink of the gets. */
+/* Parts of region 2: the source of puts, then the sink of gets. */
 static unsigned char *
 part(const struct poller *poller, uint32_t region, uint32_t number)
 {
@@ -306,7 +304,8 @@ step(struct poller *poller)
     return moved;
 }
 
-/* What step would find: an operation that has ended, or was never submitted. */
+/* Whether step would find an operation that has ended or was never
+ * submitted. */
 static bool
 can_step(const struct poller *poller)
 {
@@ -334,8 +333,8 @@ is_stopped(const void *arg)
     return !can_step(poller) && !finished(poller);
 }
 
-/* Sleeps until an operation has ended. A poller that has finished looks now and
- * then. */
+/* Sleeps until an operation has ended. A thread that has finished checks
+ * periodically. */
 static void
 sleep_briefly(struct poller *poller)
 {
@@ -350,8 +349,8 @@ sleep_briefly(struct poller *poller)
     }
 }
 
-/* Polls as long as any poller of this side works: sends that ended here may
- * still have to leave. */
+/* Polls while any thread of this side works, since sends that have ended may
+ * still be transmitted. */
 static void *
 drive(void *arg)
 {
@@ -393,13 +392,13 @@ act(struct kit_class *cls, void *bytes)
     struct pollers *all = calloc(1, sizeof *all);
 
     if (!all)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     all->cls = cls;
     all->plan = plan;
     all->active = N;
     all->seen = calloc((size_t) PAIRS * plan->rounds, sizeof *all->seen);
     if (!all->seen)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     for (uint32_t i = 0; i < N; i++)
         all->pollers[i] = (struct poller){.all = all, .ctx = i};
     for (uint32_t i = 0; plan->rma && i < N; i++)
@@ -415,8 +414,8 @@ act(struct kit_class *cls, void *bytes)
     free(all);
 }
 
-/* The first receives of all exchanges, so that no expected message arrives
- * early. */
+/* Posts the first receives of all exchanges, before any expected message
+ * arrives. */
 static void
 post_first(struct kit_side *side, const struct plan *plan)
 {

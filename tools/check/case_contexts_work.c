@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: what several contexts have pending at once: puts and gets of each,
- * messages without a receive, messages to the class itself. */
+/* Cases: pending work of several contexts: puts and gets of each, messages
+ * without a receive, messages to the class itself. */
 #include "check/cases.h"
 
 #include "check/class.h"
@@ -9,8 +9,8 @@
 
 #include <sched.h>
 
-/* PUT AND GET: of each context, at a target that polls one context, which need
- * not be the one that they name. */
+/* PUT AND GET by each context, at a target that polls one context, not
+ * necessarily the one they name. */
 #define LENGTH UINT64_C(300001) /* of one put, and of one get */
 #define SMALL UINT64_C(100)
 #define TOLD 10U /* the target's receive, and the origin's send */
@@ -43,7 +43,7 @@ serve(struct kit_class *cls, void *bytes)
         kit_completion_text(&end));
 }
 
-/* Polls one context until its operation has ended, with OK. */
+/* Polls one context until its operation has ended with OK. */
 static void
 await_by(struct kit_side *side, uint32_t ctx, uint32_t op)
 {
@@ -65,15 +65,15 @@ await_by(struct kit_side *side, uint32_t ctx, uint32_t op)
 struct transfer {
     struct kit_side *a;
     struct kit_side *b;
-    uint32_t from;   /* issues, and is polled at a */
+    uint32_t from;   /* submits and is polled, at a */
     uint32_t named;  /* at b, by the put and the get */
-    uint32_t polled; /* at b */
+    uint32_t polled; /* is polled, at b */
     bool sleeps;     /* b, on that one, while there is nothing to poll */
     uint64_t length;
     uint64_t seed;
 };
 
-/* Puts region 0 to b's 1, gets b's 0 into region 1, and checks the data. */
+/* Puts region 0 to b's 1, gets b's 0 into region 1, and checks both. */
 static void
 move(const struct transfer *t)
 {
@@ -168,8 +168,8 @@ rma_sleeping_woken(void)
     transfer_all(true);
 }
 
-/* A BURST. Messages to one context of the other side, which posts no receives,
- * from all contexts; some are long, most are not. */
+/* A BURST. All contexts send to one context of the other side, which posts no
+ * receives; some messages are long. */
 #define BURST 120U
 #define RECEIVES 200U /* operations from here on */
 
@@ -203,7 +203,7 @@ burst_receive(struct kit_side *to, uint32_t count)
     }
 }
 
-/* All of them arrive, each once and whole. */
+/* All arrive, each once and complete. */
 static void
 burst_take(struct kit_side *from, struct kit_side *to, uint32_t count)
 {

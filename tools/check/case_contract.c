@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: receives posted after their message, polls after a peer's death,
- * extensions, which host gets the log lines, what a class reports. */
+ * extensions, the host that gets the log lines, reports. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/shared.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The message is here before its receive: which is PENDING all the same, as the
- * kit checks of each. */
+/* A receive whose message has arrived already is PENDING, too, as the kit
+ * checks. */
 static void
 late_receives(void)
 {
@@ -43,8 +43,8 @@ late_receives(void)
     }
 }
 
-/* The death of a peer ends the operations pending with it, and is no failure of
- * poll, which the kit checks each time. */
+/* The death of a peer ends the pending operations, and is no failure of poll,
+ * as the kit checks. */
 static void
 polls_after_death(void)
 {
@@ -69,8 +69,7 @@ polls_after_death(void)
     kit_await_message(a, 0, 8, length, 2, 2, kit_number(c));
 }
 
-/* An id that was never defined returns NULL; one that exists always returns its
- * table. */
+/* An undefined id returns NULL; an existing one always returns its table. */
 static void
 extensions(void)
 {
@@ -97,7 +96,7 @@ errors_of(struct kit_side *side)
         &kit_class_of(side)->errors, memory_order_relaxed);
 }
 
-/* Makes a class log: a malformed address. */
+/* Makes a class log: looks up a malformed address. */
 static void
 provoke(struct kit_side *side)
 {
@@ -107,7 +106,7 @@ provoke(struct kit_side *side)
     cls->ops.addr_lookup(cls->cls, "no-such-protocol://x", &addr);
 }
 
-/* Each class logs through its own host, also while others are open. */
+/* Each class logs to its own host, also while others are open. */
 static void
 log_per_host(void)
 {
@@ -125,7 +124,7 @@ log_per_host(void)
     kit_close(b);
 }
 
-/* Entries have a constant order, and are written as far as there is room. */
+/* Entries have a constant order and are written up to the size of the array. */
 static void
 report(void)
 {

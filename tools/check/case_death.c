@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: peers that are killed, or exit, while something is under way. */
+/* Cases: peers that are killed, or exit, during operations. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Is killed, or exits without closing anything. */
+/* Kills the peer, or lets it exit without closing anything. */
 static void
 end_peer(struct kit_side *peer, bool killed)
 {
@@ -38,7 +38,7 @@ open_three(void)
     return three;
 }
 
-/* The living one is served as if nothing had happened. */
+/* The living peer is served as before. */
 static void
 serve_other(const struct three *three)
 {
@@ -172,8 +172,8 @@ killed_transfers(void)
         kit_await_dead(three.a, i, false);
 }
 
-/* Sends until one fails: the first ones may be on their way before anybody
- * notices. */
+/* Sends until one fails; the first ones may be transmitted before the death is
+ * noticed. */
 static void
 send_until_error(
     const struct three *three, enum kit_kind kind, struct kit_side *peer)
@@ -229,8 +229,7 @@ exited_before_send(void)
     between(false);
 }
 
-/* Leaves a child that keeps all descriptors open, and does nothing, for a time
- * that is limited in any case. */
+/* Leaves a child that keeps all descriptors open for a limited time. */
 static void
 act_fork(struct kit_class *cls, void *bytes)
 {
@@ -271,7 +270,7 @@ killed_with_child(void)
     kill(child, SIGKILL);
 }
 
-/* Sends one message after another until it is killed. */
+/* Sends messages until it is killed. */
 struct stream {
     uint32_t peer;
     uint64_t length;
@@ -299,7 +298,7 @@ act_stream(struct kit_class *cls, void *bytes)
     }
 }
 
-/* What arrives of a stream: whole messages, each once. */
+/* Checks the messages that arrive: complete, each once. */
 static uint32_t
 receive_stream(struct kit_side *a, uint64_t length, bool *seen, uint32_t room)
 {
@@ -363,7 +362,7 @@ killed_streaming(void)
         }
         kit_signal(b, SIGKILL);
         kit_step("receives the rest of it");
-        /* All of it, or the rest would count as the next one's. */
+        /* All of it, or the rest would count for the next one. */
         end = kit_now() + kit_quiet();
         while (kit_now() < end) {
             kit_run();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: flags of submissions and registrations. Unknown hints change nothing;
- * a registration with unknown demands is refused. A submission has demands only
+/* Cases: flags of submissions and registrations. Unknown hints have no effect;
+ * a registration with unknown demands is refused. Submissions have demands only
  * where opened.features announces them. */
 #include "check/cases.h"
 #include "check/class.h"
@@ -12,7 +12,7 @@
 static const uint32_t demands[] = {0x1U, 0x100U, 0x8000U, 0x18000U};
 #define DEMANDS (sizeof demands / sizeof demands[0])
 
-/* Flags that 1.0 defines, and flags that it does not. */
+/* Flags that 1.0 defines, and undefined ones. */
 static const uint32_t hints[] = {
     NA_PLUGIN_HINT_MORE, 0x80000000U, NA_PLUGIN_FLAGS_HINTS};
 #define HINTS (sizeof hints / sizeof hints[0])

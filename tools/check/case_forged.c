@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Cases: registrations whose bytes were altered in transit, so that the
- * initiator believes it may do more than was granted. Only the owner of the
- * memory can refuse that. Altered bytes that are not understood any more are
- * refused as well.
- */
+/* Cases: registrations whose bytes were altered in transit, so that the
+ * initiator believes it has more rights. Only the owner of the memory can
+ * refuse that. Bytes that are no longer valid are refused, too. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
@@ -14,11 +11,11 @@
 #include <string.h>
 
 #define BYTES 4096U
-#define GRANTED 4321U /* bytes, to be found in the form */
-#define WHOLE 16384U  /* of the memory past its end */
+#define GRANTED 4321U /* bytes, to be found in the serialized form */
+#define WHOLE 16384U  /* of the memory, past the end of the registration */
 #define FORGED 9U     /* number of the registration that is made of it */
 
-/* One side's memory, another's that moves it. */
+/* One side's memory and the side that accesses it. */
 struct forge {
     struct kit_side *a;
     struct kit_side *b; /* owns */
@@ -54,7 +51,7 @@ open_forge(struct forge *forge, uint32_t access)
         kit_region_bytes(forge->b, 1, forge->bytes, sizeof forge->bytes);
 }
 
-/* The registration that these bytes describe, if they are still understood. */
+/* Deserializes the bytes, if they are still valid. */
 static bool
 take(struct forge *forge, const unsigned char *bytes, size_t length)
 {
@@ -68,7 +65,7 @@ take(struct forge *forge, const unsigned char *bytes, size_t length)
     return true;
 }
 
-/* Moves 64 bytes at an offset; this has to fail somewhere. */
+/* Transfers 64 bytes at an offset, which must fail. */
 static void
 expect_refused(struct forge *forge, enum kit_kind kind, uint64_t offset)
 {
@@ -93,7 +90,7 @@ expect_refused(struct forge *forge, enum kit_kind kind, uint64_t offset)
         "memory that was not granted is not written to", "it was");
 }
 
-/* Replaces each number of so many bytes in the form that is `from`. */
+/* Replaces each number of `size` bytes that equals `from`. */
 static uint32_t
 replace(const struct forge *forge, unsigned char *bytes, size_t size,
     uint64_t from, uint64_t to)
@@ -113,7 +110,7 @@ replace(const struct forge *forge, unsigned char *bytes, size_t size,
     return count;
 }
 
-/* The bytes contain the length of the memory: it is increased. */
+/* Increases the length of the memory wherever the bytes contain it. */
 static void
 range(void)
 {
@@ -131,15 +128,15 @@ range(void)
             if (!take(&forge, bytes, forge.length))
                 break;
             expect_refused(&forge, i == 0 ? KIT_PUT : KIT_GET, GRANTED + 100);
-            kit_unexpose(forge.a, FORGED);
+            kit_region_free(forge.a, FORGED);
         }
     }
     if (found == 0)
         kit_not_offered("the bytes of a registration do not show its length");
 }
 
-/* Two registrations of the same memory with different rights: the bytes that
- * differ are exchanged, one run at a time. */
+/* Exchanges the bytes that differ between two registrations of the same memory
+ * with different rights, one run at a time. */
 static void
 rights_of(uint32_t less, enum kit_kind kind)
 {
@@ -170,7 +167,7 @@ rights_of(uint32_t less, enum kit_kind kind)
         if (!take(&forge, bytes, forge.length))
             continue;
         expect_refused(&forge, kind, 0);
-        kit_unexpose(forge.a, FORGED);
+        kit_region_free(forge.a, FORGED);
     }
     if (runs == 0)
         kit_not_offered("the bytes of a registration do not show its rights");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: opening and closing, two hosts, what is leaked, fork. */
+/* Cases: opening and closing, two hosts, leaks, fork. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/host.h"
@@ -8,7 +8,6 @@
 #include "check/shared.h"
 #include "check/target.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -44,7 +43,7 @@ first(void)
 const struct kit_case kit_case_first = {"opens", 12, 0, 0, 0,
     "a class opens with what it must offer, and closes", first};
 
-/* A class that has sent a message to another, and both closed. */
+/* A class sends a message to another one, and both are closed. */
 static void
 whole_cycle(void)
 {
@@ -61,7 +60,7 @@ whole_cycle(void)
     kit_close(b);
 }
 
-/* Any value within the range is one that a user may set. */
+/* Any value within the range is valid. */
 static void
 settings_hold(void)
 {
@@ -80,8 +79,8 @@ settings_hold(void)
     kit_setting_force(NULL, NULL);
 }
 
-/* The smallest growth of the process in several rounds of cycles: a leak shows
- * in each, a further arena of the allocator, as for a library's thread, in
+/* Returns the smallest growth of the process in several rounds. A leak shows in
+ * each round; another arena of the allocator, as for a library's thread, in
  * one. */
 static long
 least_growth(uint32_t cycles, long bound)
@@ -106,7 +105,7 @@ open_close_repeated(void)
     uint32_t fds, threads;
     long grown;
 
-    /* What a library sets up once for the process stays. */
+    /* What a library initializes once stays. */
     for (int i = 0; i < 5; i++)
         whole_cycle();
     fds = kit_descriptors();
@@ -121,7 +120,7 @@ open_close_repeated(void)
         "%ld KiB more after each %u times", grown, cycles);
 }
 
-/* Flags of each descriptor, by number; 0 where none is open. */
+/* Flags of each descriptor, by number; 0: not open. */
 #define FDS 1024
 static void
 list_fds(bool *there)
@@ -153,7 +152,7 @@ close_on_exec(void)
             "descriptors are opened close-on-exec", "descriptor %d is not", fd);
 }
 
-/* Dispositions of signals, and variables of the environment. */
+/* Signal dispositions and environment variables. */
 static void
 process_untouched(void)
 {
@@ -179,7 +178,7 @@ process_untouched(void)
         "%u variables, not %u", count, variables);
 }
 
-/* Two hosts at once, closed in either order, the other still at work. */
+/* Two hosts at a time, closed in either order while the other works. */
 static void
 two_hosts(void)
 {
@@ -203,7 +202,7 @@ two_hosts(void)
     }
 }
 
-/* Opens with one thing wrong: how many lines at level ERROR there were. */
+/* Opens with one invalid value. Returns the number of lines at level ERROR. */
 static uint32_t
 refused(const na_plugin_open_info *info, const char *what)
 {
@@ -212,7 +211,7 @@ refused(const na_plugin_open_info *info, const char *what)
     int32_t result;
 
     if (!cls)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     result = kit_class_try(cls, info);
     kit_expect(result == NA_PLUGIN_E_INVALID_ARG, 4,
         "what open does not know it refuses with INVALID_ARG", "%s: %s", what,
@@ -256,85 +255,78 @@ unknown_bits(void)
     refused(&info, "an unknown traffic class");
 }
 
-/* Hints that open does not know are ignored, those that it knows still hold. */
+/* A class to be opened, and a usual info. */
+static struct kit_class *
+new_class(na_plugin_open_info *info)
+{
+    static const struct kit_open_options usual;
+    struct kit_class *cls = calloc(1, sizeof *cls);
+
+    if (!cls)
+        kit_not_run("out of memory");
+    kit_target_load();
+    kit_class_info(info, &usual);
+    return cls;
+}
+
+static void
+accepted(struct kit_class *cls, const na_plugin_open_info *info,
+    const char *expected)
+{
+    int32_t result = kit_class_try(cls, info);
+
+    kit_expect(
+        result == NA_PLUGIN_OK, 4, expected, "%s", kit_code_text(result));
+    kit_class_close(cls);
+}
+
+/* Hints that open does not know are ignored; known ones still apply. */
 static void
 unknown_hints(void)
 {
-    static const struct kit_open_options usual;
-    struct kit_class *cls = calloc(1, sizeof *cls);
     na_plugin_open_info info;
-    int32_t result;
+    struct kit_class *cls = new_class(&info);
 
-    if (!cls)
-        kit_not_run("no memory");
-    kit_target_load();
-    kit_class_info(&info, &usual);
     info.thread_mode = 1U << 20;
     info.hints = 1U << 30;
-    result = kit_class_try(cls, &info);
-    kit_expect(result == NA_PLUGIN_OK, 4,
-        "bits of hints and thread_mode that open does not know it ignores",
-        "%s", kit_code_text(result));
-    kit_class_close(cls);
+    accepted(cls, &info,
+        "bits of hints and thread_mode that open does not know are ignored");
 }
 
-/* An older core's tables, whatever this kit's header has added. */
+/* The tables of an older core. */
 static void
 tables_of_1_0(void)
 {
-    static const struct kit_open_options usual;
-    struct kit_class *cls = calloc(1, sizeof *cls);
     na_plugin_open_info info;
-    int32_t result;
+    struct kit_class *cls = new_class(&info);
 
-    if (!cls)
-        kit_not_run("no memory");
-    kit_target_load();
-    kit_class_info(&info, &usual);
     cls->tables_1_0 = true;
-    result = kit_class_try(cls, &info);
-    kit_expect(result == NA_PLUGIN_OK, 4, "tables of ABI 1.0 are accepted",
-        "%s", kit_code_text(result));
-    kit_class_close(cls);
+    accepted(cls, &info, "tables of ABI 1.0 are accepted");
 }
 
-/* A newer core's open_info, longer than the plugin knows. */
+/* The open_info of a newer core, longer than the plugin knows. */
 static void
 longer_info(void)
 {
-    static const struct kit_open_options usual;
     struct {
         na_plugin_open_info info;
         unsigned char beyond[KIT_BEYOND];
     } room;
-    struct kit_class *cls = calloc(1, sizeof *cls);
-    int32_t result;
+    struct kit_class *cls = new_class(&room.info);
 
-    if (!cls)
-        kit_not_run("no memory");
-    kit_target_load();
-    kit_class_info(&room.info, &usual);
     memset(room.beyond, 0x77, sizeof room.beyond);
     room.info.size = sizeof room;
-    result = kit_class_try(cls, &room.info);
-    kit_expect(result == NA_PLUGIN_OK, 4,
-        "longer tables of a newer core are accepted", "%s",
-        kit_code_text(result));
-    kit_class_close(cls);
+    accepted(cls, &room.info, "longer tables of a newer core are accepted");
 }
 
 static void
 other_protocol(void)
 {
-    static const struct kit_open_options usual;
-    struct kit_class *cls = calloc(1, sizeof *cls);
     const na_plugin *table = kit_target_load();
     na_plugin_open_info info;
+    struct kit_class *cls = new_class(&info);
     int32_t result;
 
-    if (!cls)
-        kit_not_run("no memory");
-    kit_class_info(&info, &usual);
     info.protocol = "no-such-protocol";
     result = kit_class_try(cls, &info);
     kit_expect(
@@ -348,7 +340,7 @@ other_protocol(void)
     free(cls);
 }
 
-/* What info returns about devices. */
+/* The device information. */
 static void
 device_found(void *arg, const na_plugin_device *device)
 {
@@ -375,7 +367,7 @@ devices(void)
     if (!table->info)
         kit_not_offered("no info");
     if (!cls)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     cls->plugin = table;
     kit_host_init(cls);
     result = table->info(&cls->host.table, NULL, &all, device_found);
@@ -395,7 +387,7 @@ devices(void)
     free(cls);
 }
 
-/* A child that only exits or executes, in the midst of traffic. */
+/* A child that only exits or executes a program, during traffic. */
 static void
 fork_survived(void)
 {
@@ -425,7 +417,7 @@ fork_survived(void)
     }
 }
 
-/* A second class at the address of a first one. */
+/* A second class at the address of the first one. */
 static void
 address_in_use(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: thousands of messages that find no receive; tags of all their bits. */
+/* Cases: thousands of messages without a receive; tags that use all bits. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
@@ -29,7 +29,7 @@ ended(struct kit_side *side, uint32_t op)
     return end.ended;
 }
 
-/* Sends messages that find no receive until enough are sent, or one is held
+/* Sends messages without a receive until enough are sent or one is held
  * back. */
 static void
 send_many(struct flood *flood)
@@ -49,8 +49,8 @@ send_many(struct flood *flood)
     }
 }
 
-/* Receives all of them, in any order; one at a time, so that what was held back
- * arrives while no receive is posted. */
+/* Receives all messages in any order; one at a time, so that held-back ones
+ * arrive while no receive is posted. */
 static void
 receive_many(struct flood *flood)
 {
@@ -70,7 +70,7 @@ receive_many(struct flood *flood)
     }
 }
 
-/* As many at once as are taken without being held back, until all were sent. */
+/* Sends as many at once as are not held back, until all are sent. */
 static void
 unreceived(void)
 {
@@ -89,7 +89,7 @@ unreceived(void)
     }
 }
 
-/* Tags that agree in all bits but the highest that there is. */
+/* Tags that differ in the highest bit only. */
 static void
 wide_tags(void)
 {

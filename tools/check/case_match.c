@@ -9,8 +9,8 @@ other_side(bool interprocess, uint32_t process)
     return interprocess ? kit_remote(process, NULL) : kit_local(NULL);
 }
 
-/* Receives of many tags, messages in another order, smallest and largest tag
- * among them: each gets its own. */
+/* Receives of many tags, including the smallest and the largest, and messages
+ * in another order: each gets its own. */
 static void
 tags(bool interprocess)
 {
@@ -45,7 +45,7 @@ tags_interprocess(void)
     tags(true);
 }
 
-/* A receive whose tag is never sent stays pending, whatever else arrives. */
+/* A receive whose tag is never sent stays pending. */
 static void
 tag_unmatched(void)
 {
@@ -126,7 +126,8 @@ kinds(void)
     kit_await_ok(a, 1, 7);
 }
 
-/* Several processes send at once: every message once, with its sender. */
+/* Several processes send at a time: each message arrives once, with its
+ * sender. */
 static void
 senders(void)
 {
@@ -152,7 +153,7 @@ senders(void)
         kit_run();
         kit_get_completion(a, op, &end);
         if (!end.ended) {
-            /* No order is promised: any of the receives may be next. */
+            /* There is no order: any of the receives may be next. */
             kit_await(a, op, 11, &end);
         }
         kit_expect(end.status == NA_PLUGIN_OK && end.source < KIT_SIDES &&
@@ -174,7 +175,7 @@ senders(void)
             kit_await_ok(from[i], j, 7);
 }
 
-/* To oneself: all kinds, with and without a receive. */
+/* To oneself: all kinds, with and without a posted receive. */
 static void
 self_send(void)
 {
@@ -198,7 +199,7 @@ self_send(void)
     }
 }
 
-/* Both ask each other at once, over and over. */
+/* Both sides send requests at the same time, repeatedly. */
 static void
 both_ways(void)
 {

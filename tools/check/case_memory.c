@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: registrations, their form as bytes, and na.mem_alloc/1. */
+/* Cases: registrations, their serialized form, and na.mem_alloc/1. */
 #include "check/cases.h"
 #include "check/rma.h"
 
@@ -8,7 +8,7 @@
 
 #define BYTES 4096U /* of a registration */
 
-/* Registered while there is no context, used from two. */
+/* Registered before any context exists, used by two. */
 static void
 before_contexts(bool interprocess)
 {
@@ -44,8 +44,8 @@ before_contexts_interprocess(void)
     before_contexts(true);
 }
 
-/* Two registrations of the same memory, each with one right; and parts of it,
- * which overlap. */
+/* Two registrations of the same memory with one right each, and overlapping
+ * parts. */
 static void
 registered_twice(void)
 {
@@ -80,14 +80,15 @@ registered_twice(void)
                        kit_region_hash(pair.b, 1 + i, 0, request.length),
             12, "several registrations of the same memory all work",
             "other bytes, through number %u", i);
-        kit_unexpose(pair.a, 2);
+        kit_region_free(pair.a, 2);
         kit_region_free(pair.b, 1 + i);
     }
     /* The first is intact after the others were deregistered. */
     kit_rma_move_both(&pair, whole, 1, 2, 15000);
 }
 
-/* A handle for any peer, from hand to hand; made twice, freed once. */
+/* A registration is passed from side to side, deserialized twice, and freed
+ * once. */
 static void
 handle_forwarded(void)
 {
@@ -106,11 +107,11 @@ handle_forwarded(void)
         kit_rma_move_both(&pair, whole, 1, 2, 4000);
         kit_rma_move_both(&other, whole, 3, 1, 3000);
         if (i == 5)
-            kit_unexpose(pair.a, 2);
+            kit_region_free(pair.a, 2);
     }
 }
 
-/* What registering and serializing allocate must be freed. */
+/* Registering and serializing leak nothing. */
 static void
 registrations_freed(void)
 {
@@ -154,7 +155,7 @@ registrations_freed(void)
         "%ld KiB more after %u times", grown, times);
 }
 
-/* Too many segments, memory of a kind that is not: an error, no object. */
+/* Too many segments, an unknown memory type: an error, no object. */
 static void
 registering_refused(void)
 {
@@ -169,7 +170,7 @@ registering_refused(void)
     if (count <= 65536) {
         segments = calloc(count, sizeof *segments);
         if (!segments)
-            kit_not_run("no memory");
+            kit_not_run("out of memory");
         for (uint64_t i = 0; i < count; i++)
             segments[i] = (na_plugin_segment){memory + i % 64, 1};
         result = cls->ops.mem_register(cls->cls,
@@ -209,9 +210,9 @@ registering_refused(void)
         "outputs of a failing mem_register are untouched", "they are not");
 }
 
-/* Registrations that an untrusted peer may have sent: refused, or accepted and
- * every use of them ends. Both sides keep working, and nothing is written
- * outside the sink. */
+/* Registrations as an untrusted peer may send them: refused, or accepted, and
+ * each use ends. Both sides continue to work, and nothing outside of the sink
+ * is written. */
 static void
 try_bytes(
     const struct kit_pair *pair, const void *bytes, size_t length, uint32_t op)
@@ -252,10 +253,10 @@ try_bytes(
     get.may_fail = true;
     kit_post(pair->a, &get);
     kit_await(pair->a, op, 7, &end);
-    kit_unexpose(pair->a, 2);
+    kit_region_free(pair->a, 2);
 }
 
-/* The good one works when all is over. */
+/* The valid one works afterwards. */
 static void
 settle(const struct kit_pair *pair)
 {
@@ -306,7 +307,7 @@ bytes_flipped(bool interprocess)
     kit_rma_regions(&pair, 16, 1, kit_opened(pair.a)->max_segments > 1 ? 2 : 1);
     length = kit_region_bytes(pair.b, 0, bytes, sizeof bytes);
     before = kit_region_hash(pair.b, 0, 0, 16);
-    /* A prime, so that all bits of a byte have their turn. */
+    /* A prime, so that all bits of a byte are covered. */
     step = length * 8 / kit_times(1000) > 0 ? 7 : 1;
     for (size_t bit = 0; bit < length * 8; bit += step) {
         bytes[bit / 8] ^= (unsigned char) (1U << bit % 8);
@@ -330,7 +331,7 @@ bytes_flipped_interprocess(void)
     bytes_flipped(true);
 }
 
-/* Random bytes, by themselves and in place of a part of a registration. */
+/* Random bytes, alone and in place of a part of a registration. */
 static void
 random_bytes(void)
 {
@@ -352,7 +353,7 @@ random_bytes(void)
     settle(&pair);
 }
 
-/* The owner has taken the registration back, and still has the memory. */
+/* The owner has deregistered the memory and still has it. */
 static void
 owner_deregistered(void)
 {
@@ -383,7 +384,7 @@ owner_deregistered(void)
         kit_region_fill(pair.a, 0, 0, length, 900 + i);
         kit_post(pair.a, &request);
         kit_await(pair.a, 0, 7, &end);
-        kit_unexpose(pair.a, 2);
+        kit_region_free(pair.a, 2);
     }
     kit_run_for(kit_quiet() / 2);
     kit_expect(kit_region_hash(pair.b, 0, 0, 4001) == before &&
@@ -394,7 +395,7 @@ owner_deregistered(void)
     kit_rma_move_both(&pair, 16000, 1, 2, 15000);
 }
 
-/* Memory of the plugin's at both ends, whole and in parts. */
+/* Memory of the plugin at both sides, whole and in parts. */
 static void
 allocated(bool interprocess)
 {
@@ -467,7 +468,7 @@ allocated_in_parts(void)
                 12, "allocated memory may be registered in parts",
                 "part %u here, %u there: other bytes", here, there);
         }
-        kit_unexpose(pair.a, 1);
+        kit_region_free(pair.a, 1);
     }
 }
 

@@ -2,8 +2,6 @@
 /* Cases: sizes of messages, their buffers, the storage of their operations. */
 #include "check/cases.h"
 
-#include <string.h>
-
 /* Two sides that have looked each other up; process: that of the other. */
 struct pair {
     struct kit_side *a;
@@ -21,7 +19,7 @@ open_pair(bool interprocess)
     return pair;
 }
 
-/* One message from a to b, with a receive for it posted before. */
+/* Sends a message from a to b, which has posted a receive. */
 static void
 carry_unexpected(const struct pair *pair, uint32_t op, uint64_t length,
     uint64_t tag, uint64_t seed)
@@ -43,7 +41,7 @@ carry_expected(const struct pair *pair, uint32_t op, uint64_t length,
     kit_await_message(pair->b, op, 11, length, tag, seed, KIT_NOBODY);
 }
 
-/* Header only, a few bytes, round sizes and their neighbours, the largest. */
+/* Header only, a few bytes, powers of two and their neighbours, the largest. */
 static void
 all_sizes(const struct pair *pair, bool expected)
 {
@@ -108,8 +106,7 @@ expected_sizes_interprocess(void)
     all_sizes(&pair, true);
 }
 
-/* Longer than the class's maximum: refused at once, without any later
- * effect. */
+/* Longer than the limit of the class: refused at once, without effect. */
 static void
 over_maximum(void)
 {
@@ -134,7 +131,7 @@ over_maximum(void)
     carry_unexpected(&pair, 2, opened->max_unexpected_size, 1, 1);
 }
 
-/* Too long for the receive: that, or the send, ends with MSGSIZE. */
+/* Too long for the receive: the receive or the send ends with MSGSIZE. */
 static void
 over_receive(const struct pair *pair, bool expected)
 {
@@ -169,7 +166,7 @@ over_receive(const struct pair *pair, bool expected)
         kit_await(pair->b, 1, 10, &received);
     }
     kit_await(pair->a, 1, 7, &sent);
-    /* The next one finds everything as it was. */
+    /* The next message is not affected. */
     if (expected)
         carry_expected(pair, 3, header + 16, 6, 4);
     else
@@ -192,8 +189,8 @@ over_receive_expected(void)
     over_receive(&pair, true);
 }
 
-/* One operation is used for every kind in turn: what its storage holds from
- * before must not matter. */
+/* One operation is used for all kinds in turn: its storage may have any
+ * contents. */
 static void
 use_again(const struct pair *pair, bool expected, uint64_t length, uint64_t i)
 {
@@ -225,7 +222,7 @@ storage_reused(void)
     }
 }
 
-/* As many at once as operations can be: each event names its own. */
+/* As many operations at a time as possible: each event names its own. */
 static void
 many_pending(bool interprocess)
 {
@@ -271,7 +268,7 @@ many_pending_interprocess(void)
     many_pending(true);
 }
 
-/* poll with room for one event: nothing that waits is lost. */
+/* poll with room for one event loses nothing. */
 static void
 poll_one(void)
 {
@@ -292,7 +289,7 @@ poll_one(void)
     }
 }
 
-/* Sends more than any queue holds, to a receiver that polls late. */
+/* Sends more than any queue holds to a receiver that polls late. */
 static void
 flood(bool interprocess)
 {
@@ -364,8 +361,8 @@ flood_small_interprocess(void)
         kit_await_ok(pair.a, i, 7);
 }
 
-/* The buffer of a send that has ended is overwritten at once. The kit closes
- * it; a transport that still reads it is caught, or sends other bytes. */
+/* The buffer of a completed send is overwritten at once and protected. A
+ * transport that still reads it faults, or sends other bytes. */
 static void
 early_reuse(void)
 {
@@ -376,7 +373,7 @@ early_reuse(void)
     for (uint32_t i = 0; i < 64; i++) {
         struct kit_completion end;
 
-        /* The same few operations: their buffers are freed on reuse. */
+        /* The same few operations: reusing one frees its buffer. */
         kit_get_completion(pair.a, i % 8, &end);
         if (i >= 8 && !end.ended)
             break;

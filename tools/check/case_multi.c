@@ -12,7 +12,7 @@ packed(bool interprocess, bool own)
     kit_flow_post(&flow, 0, length, own);
     for (uint32_t i = 0; i < flow.count; i++) {
         kit_flow_send(&flow, 0, i);
-        while (flow.came <= i) {
+        while (flow.received <= i) {
             kit_run();
             if (!kit_flow_take(&flow, 0, true))
                 kit_flow_post(&flow, 0, length, own);
@@ -36,7 +36,7 @@ packed_unaligned_interprocess(void)
     packed(true, true);
 }
 
-/* Messages as short as can be, up to the end of the buffer. */
+/* The shortest messages, up to the end of the buffer. */
 static void
 packed_short(void)
 {
@@ -54,7 +54,7 @@ packed_short(void)
         kit_await_ok(flow.from[0], i, 7);
 }
 
-/* A buffer of the least length takes messages; a shorter one is refused. */
+/* A buffer of the smallest size takes messages; a smaller one is refused. */
 static void
 min_length_enough(void)
 {
@@ -79,7 +79,7 @@ min_length_enough(void)
     kit_expect(result < 0, 12,
         "a buffer below min_length is refused at submission", "%s",
         result == NA_PLUGIN_PENDING ? "PENDING" : kit_code_text(result));
-    /* Largest ones only. */
+    /* The largest messages only. */
     flow.least = kit_flow_largest(&flow);
     flow.range = 1;
     kit_flow_post(&flow, 0, kit_flow_minimum(&flow), false);
@@ -89,7 +89,7 @@ min_length_enough(void)
 }
 
 /* The last event is returned as soon as no largest message fits, without
- * another one being sent. */
+ * another message. */
 static void
 ends_when_full(void)
 {
@@ -102,7 +102,7 @@ ends_when_full(void)
         uint64_t limit = kit_now() + kit_patience();
 
         kit_flow_send(&flow, 0, i);
-        while (flow.came <= i) {
+        while (flow.received <= i) {
             kit_run();
             kit_flow_take(&flow, 0, true);
             kit_flow_in_time(&flow);
@@ -205,7 +205,7 @@ mixed(void)
     kit_flow_join(&flow);
 }
 
-/* Canceled in the midst of messages: one end, and none is lost. */
+/* Canceled between messages: ends once, and no message is lost. */
 static void
 canceled_receiving(void)
 {
@@ -234,7 +234,7 @@ canceled_receiving(void)
     kit_flow_cancel(&flow, 0);
 }
 
-/* Canceled while idle; what is sent then waits for the next receive, of either
+/* Canceled while idle: later messages wait for the next receive of either
  * kind. */
 static void
 canceled_idle(void)
@@ -255,7 +255,7 @@ canceled_idle(void)
             kit_flow_take(&flow, 1, false);
         } else {
             kit_flow_post(&flow, 1, kit_flow_room(&flow, 2), false);
-            while (flow.came <= i) {
+            while (flow.received <= i) {
                 kit_run();
                 kit_flow_take(&flow, 1, true);
                 kit_flow_in_time(&flow);
@@ -265,8 +265,8 @@ canceled_idle(void)
     }
 }
 
-/* Destroyed with a multi-receive that has messages and waits for more: the kit
- * closes the buffer. The other context keeps working. */
+/* A context is destroyed with a multi-receive that has messages and waits for
+ * more: the kit protects the buffer. The other context works. */
 static void
 context_destroyed(void)
 {
@@ -309,7 +309,7 @@ context_destroyed(void)
     kit_await_message(flow.to, 1, 10, length, 5, 5, kit_number(flow.from[0]));
 }
 
-/* Two contexts, a buffer each: messages arrive at the context they are sent
+/* Two contexts with a buffer each: messages reach the context they are sent
  * to. */
 static void
 contexts(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: addresses without a peer; peers that die while they connect; many
- * peers that come and go and must leave nothing. */
+/* Cases: addresses without a peer; peers that die while connecting; many peers
+ * that connect and disconnect and must leave nothing. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One send of each kind, and a receive, to a peer that does not exist; each
+/* A send of each kind, and a receive, with a peer that does not exist: each
  * ends with an error. */
 static void
 use_no_peer(struct kit_side *a, uint32_t number)
@@ -36,7 +36,7 @@ use_no_peer(struct kit_side *a, uint32_t number)
         kit_await_dead(a, i, false);
 }
 
-/* Looked up when it was there, first used when it is not. */
+/* Looked up while the peer exists, used after it has ended. */
 static void
 send_no_peer(void)
 {
@@ -57,7 +57,7 @@ send_no_peer(void)
     kit_round_trip(a, c, 12);
 }
 
-/* Looked up after it has exited: the lookup is local and succeeds, or fails. */
+/* Looked up after it has exited: the lookup is local and may succeed. */
 static void
 lookup_no_peer(void)
 {
@@ -83,7 +83,7 @@ lookup_no_peer(void)
         "the address is not");
 }
 
-/* A class that does not listen: sends to it end, either way. */
+/* A class that does not listen: sends to it end, with or without an error. */
 static void
 not_listening(void)
 {
@@ -106,7 +106,7 @@ not_listening(void)
     for (uint32_t i = 0; i < 4; i++)
         kit_await_dead(a, i, true);
     kit_round_trip(a, c, 12);
-    /* It may send first, and is reached at the source of its message. */
+    /* It may send first, and is reachable at the source of its message. */
     kit_step("the class that does not listen sends");
     kit_lookup(b, a);
     kit_recv_unexpected(a, 10, kit_small(a));
@@ -124,7 +124,7 @@ not_listening(void)
     kit_await_message(b, 12, 11, kit_small(a), 3, 4, KIT_NOBODY);
 }
 
-/* Killed after its first send was submitted, before it ever polled. */
+/* Killed after its first submission, before it polled. */
 #define FIRST_SENDS 7U
 static void
 killed_at_first_send(void)
@@ -151,8 +151,7 @@ killed_at_first_send(void)
         kit_signal(b, SIGKILL);
         kit_round_trip(a, c, 12);
         kit_await_dead(a, 2, false);
-        /* The message may have arrived; then its sender can be used like any
-         * other. */
+        /* The message may have arrived; its source is then a valid address. */
         kit_get_completion(a, 0, &end);
         if (end.ended) {
             kit_expect(
@@ -166,14 +165,14 @@ killed_at_first_send(void)
     }
 }
 
-/* CYCLES: processes that a worker process forks, and kills at any moment. */
+/* CYCLES: a worker process forks processes and kills them at any time. */
 struct cycles {
     uint32_t count;
     uint64_t length;
     char host[KIT_TEXT_MAX - 16];
 };
 
-/* Connects, sends, and polls without end. */
+/* Connects, sends, and polls forever. */
 #define MESSAGES 64U
 __attribute__((noreturn)) static void
 run_cycle(const struct cycles *cycles)
@@ -225,7 +224,7 @@ act_cycles(struct kit_class *cls, void *bytes)
     }
 }
 
-/* Receives, and answers each source, dead or not. */
+/* Receives and answers each source, dead or alive. */
 static uint32_t
 answer(struct kit_side *a, uint64_t length)
 {
@@ -250,7 +249,7 @@ answer(struct kit_side *a, uint64_t length)
     return 1;
 }
 
-/* The process has no more descriptors than before, possibly after a while. */
+/* The process soon has no more descriptors than before. */
 static void
 expect_returned(uint32_t descriptors)
 {
@@ -280,7 +279,7 @@ run_cycles(struct kit_side *a, struct kit_side *worker, uint32_t count)
         answer(a, length);
     }
     kit_join(worker, &cycles, sizeof cycles);
-    /* Their messages are still to be received. */
+    /* Their messages must still be received. */
     for (uint64_t end = kit_now() + kit_quiet(); kit_now() < end; kit_run())
         if (answer(a, length) > 0)
             end = kit_now() + kit_quiet();
@@ -311,7 +310,7 @@ many_killed(void)
     kit_round_trip(a, c, 12);
 }
 
-/* Opens another side, which a looks up for a moment, and closes it. */
+/* Opens another side, which a looks up, and closes it. */
 static void
 visit(struct kit_side *a)
 {
@@ -346,8 +345,7 @@ many_closed(void)
         "%ld KiB more after %u visits", kit_anonymous_kib() - kib, count);
 }
 
-/* The same within one process, often enough for a leak for each peer to
- * show. */
+/* The same within one process, often enough to detect a leak of each peer. */
 static void
 visit_local(struct kit_side *a)
 {
@@ -358,8 +356,8 @@ visit_local(struct kit_side *a)
     kit_close(b);
 }
 
-/* Registers memory, and frees it again: UCX 1.18 keeps 150 bytes of every
- * unmapping in the process, by any code, until the next registration. */
+/* Registers memory and frees it: UCX 1.18 keeps 150 bytes for each munmap in
+ * the process until the next registration. */
 static void
 register_local(struct kit_side *a)
 {
@@ -371,7 +369,7 @@ register_local(struct kit_side *a)
     kit_region_free(a, 0);
 }
 
-/* KiB that so many visits leave. */
+/* Returns the KiB that so many peers leave. */
 static long
 visits_leave(struct kit_side *a, uint32_t count)
 {
@@ -394,12 +392,12 @@ peers_freed(void)
 
     visits_leave(a, count / 2);
     more = visits_leave(a, count);
-    /* A leak for each peer shows every time; a pool that grows and is reused,
-     * once: UCX's by a MiB. */
+    /* A leak of each peer shows each time; a growing pool that is reused (a MiB
+     * of UCX's), once. */
     again = visits_leave(a, count);
     if (again < more)
         more = again;
-    /* The libraries below keep something of each class that is opened. */
+    /* The libraries keep some memory of each class. */
     kit_expect(more < 4 * (long) count, 12,
         "what was allocated for a peer is freed after its end",
         "%ld KiB more after %u visits", more, count);
@@ -418,7 +416,7 @@ static const struct kit_case cases[] = {
         many_killed},
     {"many_closed", 12, 0, 1, 0, "nothing is leaked for peers that disconnect",
         many_closed},
-    {"peers_freed", 12, 0, 0, 0, "no memory is leaked for each former peer",
+    {"peers_freed", 12, 0, 0, 0, "out of memory is leaked for each former peer",
         peers_freed},
 };
 

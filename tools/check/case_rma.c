@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: put and get of ranges, their bounds and rights, and their
- * completion. */
+/* Cases: put and get of ranges, bounds, rights, and completion. */
 #include "check/cases.h"
 #include "check/rma.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static struct kit_pair
 open_with(bool interprocess, uint64_t length)
@@ -73,7 +71,7 @@ offsets_interprocess(void)
     offsets(true);
 }
 
-/* Across a border at either end, up to one, from one on. */
+/* Across a segment border, up to one, and from one. */
 static void
 borders(
     const struct kit_pair *pair, uint64_t whole, uint64_t here, uint64_t there)
@@ -119,7 +117,7 @@ segments_interprocess(void)
     segments(true);
 }
 
-/* As many segments as the plugin takes; a byte each, and a few. */
+/* The largest number of segments, of a byte each and a few bytes each. */
 static void
 segments_max(void)
 {
@@ -136,7 +134,7 @@ segments_max(void)
         &pair, count * UINT64_C(5), 1, 2, count * UINT64_C(5) - 3);
 }
 
-/* Nothing of both memories has changed. */
+/* Both memories are unchanged. */
 struct still {
     uint64_t here;
     uint64_t there;
@@ -214,7 +212,7 @@ bounds(bool interprocess)
         }
     kit_run_for(kit_quiet());
     expect_still(&pair, whole, &before,
-        "a put or get that is out of range touches no memory");
+        "a put or get that is out of range touches out of memory");
     kit_rma_move_both(&pair, whole, 0, 0, whole);
 }
 
@@ -230,8 +228,8 @@ bounds_interprocess(void)
     bounds(true);
 }
 
-/* All combinations of local and remote rights; a transfer that lacks one is
- * refused. */
+/* All combinations of local and remote rights; a transfer without one of them
+ * is refused. */
 static void
 rights(bool interprocess)
 {
@@ -262,7 +260,7 @@ rights(bool interprocess)
             kit_refused(pair.a, &request, NA_PLUGIN_E_PERMISSION,
                 "what a registration does not permit ends with PERMISSION");
             expect_still(&pair, whole, &before,
-                "a put or get that is not permitted touches no memory");
+                "a put or get that is not permitted touches out of memory");
         }
         kit_rma_free(&pair);
     }
@@ -345,7 +343,7 @@ many_round(const struct kit_pair *pair, uint64_t length)
         }
 }
 
-/* Many at once in both directions, among messages. */
+/* Many in both directions at a time, with messages. */
 static void
 many(bool interprocess)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: when a put or get has ended, the data is in place and the memory free;
- * and which side has to poll for it. */
+/* Cases: when a put or get has ended, the data has arrived and the memory is
+ * free; and which side must poll for that. */
 #include "check/cases.h"
 #include "check/rma.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What the owner of the memory is to watch. */
+/* What the owner of the memory checks. */
 struct watch {
     uint32_t rounds;
     uint32_t origin; /* number of its address */
@@ -24,7 +24,7 @@ post(struct kit_class *cls, const struct kit_request *request)
     kit_class_post(cls, request);
 }
 
-/* Awaits an operation's end and nothing else. */
+/* Waits for the end of an operation only. */
 static void
 await_local(struct kit_class *cls, uint32_t op, const char *step)
 {
@@ -42,7 +42,7 @@ await_local(struct kit_class *cls, uint32_t op, const char *step)
         "%s", kit_completion_text(&end));
 }
 
-/* Messages are unexpected and expected in turn. */
+/* Messages are alternately unexpected and expected. */
 static void
 watch_next(struct kit_class *cls, const struct watch *watch, uint32_t round)
 {
@@ -56,8 +56,7 @@ watch_next(struct kit_class *cls, const struct watch *watch, uint32_t round)
                   .length = watch->message});
 }
 
-/* At the owner: whenever a message arrives, the bytes put before it are in
- * place. */
+/* At the owner: when a message arrives, the puts before it have arrived. */
 static void
 watch_puts(struct kit_class *cls, void *bytes)
 {
@@ -67,13 +66,14 @@ watch_puts(struct kit_class *cls, void *bytes)
     memcpy(&watch, bytes, sizeof watch);
     wanted = malloc(watch.length);
     if (!wanted)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     memory = kit_class_mem_at(cls, 0, 0, &watch.length);
     watch_next(cls, &watch, 0);
     for (uint32_t round = 0; round < watch.rounds; round++) {
         kit_pattern(wanted, watch.length, round);
         await_local(cls, round % 2, "waiting for the message after a put");
-        /* Its end, where late data would be missing, is checked first. */
+        /* The end of the data is checked first, where late data would be
+         * missing. */
         kit_expect(memory[watch.length - 1] == wanted[watch.length - 1] &&
                        memcmp(memory, wanted, watch.length) == 0,
             11,
@@ -171,7 +171,7 @@ get_complete(void)
         unsigned char *wanted = malloc(length), *memory;
 
         if (!wanted)
-            kit_not_run("no memory");
+            kit_not_run("out of memory");
         kit_rma_regions(&pair, length, 1, 1);
         memory = kit_class_mem_at(kit_class_of(pair.a), 0, 0, &length);
         for (uint32_t round = 0; round < kit_times(20); round++) {
@@ -190,8 +190,8 @@ get_complete(void)
     }
 }
 
-/* Registrations and memory of either end are freed as soon as the event is
- * there. */
+/* Registrations and memory of both sides are freed as soon as the event is
+ * returned. */
 static void
 memory_free_at_end(bool interprocess)
 {
@@ -211,7 +211,7 @@ memory_free_at_end(bool interprocess)
         if (round % 3 == 0)
             kit_region_free(pair.b, 0);
         kit_region_free(pair.a, 0);
-        kit_unexpose(pair.a, 1);
+        kit_region_free(pair.a, 1);
         if (round % 3 != 0)
             kit_region_free(pair.b, 0);
         kit_run();
@@ -231,7 +231,7 @@ memory_free_interprocess(void)
     memory_free_at_end(true);
 }
 
-/* A put or get while the owner polls, or not; then, while it polls, a look. */
+/* A put or get while the owner polls, or not; then a check while it polls. */
 static void
 transfer_checked(const struct kit_pair *pair, enum kit_kind kind,
     uint64_t length, uint64_t seed, bool owner_polls)
@@ -250,7 +250,7 @@ transfer_checked(const struct kit_pair *pair, enum kit_kind kind,
         "%llu bytes: other bytes", (unsigned long long) length);
 }
 
-/* RMA_NATIVE: the owner does nothing, once both are connected. */
+/* RMA_NATIVE: the owner does nothing after the connection is established. */
 static void
 idle_owner(void)
 {
@@ -314,7 +314,7 @@ other_context(void)
     }
 }
 
-/* One event of each, by a poll of the context it was submitted on. */
+/* One event of each, by a poll of its context. */
 static void
 own_context(void)
 {
@@ -340,7 +340,7 @@ own_context(void)
         kit_await_ok(pair.a, op, 8);
 }
 
-/* Puts that are canceled end once; then the memory is not accessed. */
+/* Canceled puts end once; then the memory is not accessed. */
 static void
 canceled(void)
 {
@@ -374,7 +374,7 @@ canceled(void)
                 "%s", kit_completion_text(&end));
         }
         kit_region_free(pair.a, 0);
-        kit_unexpose(pair.a, 1);
+        kit_region_free(pair.a, 1);
         kit_region_free(pair.b, 0);
     }
     kit_rma_regions(&pair, length, 1, 1);

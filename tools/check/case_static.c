@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Cases: the object as a file, and as it is loaded. Nothing of the plugin is
- * called.
- */
+/* Cases: the object as a file, and as loaded. No function of the plugin is
+ * called. */
 #include "check/cases.h"
 #include "check/shared.h"
 #include "check/static.h"
@@ -20,15 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Names for a finding, as many as fit, and how many there were. */
+/* Names for a message, as many as fit, and their number. */
 struct names {
     char text[KIT_TEXT_MAX / 2];
     size_t length;
     uint32_t count;
 };
 
-/* Text of the object's, which may be anything: up to 100 bytes that can be
- * shown. */
+/* Up to 100 printable bytes of the object's text. */
 static void
 names_add(struct names *names, const char *name)
 {
@@ -54,7 +51,7 @@ begins(const char *name, const char *const *beginnings, size_t count)
     return false;
 }
 
-/* Symbols that compilers add to instrumented objects: sanitizers, gcov. */
+/* Symbols of instrumentation: sanitizers, gcov. */
 static bool
 is_instrument(const char *name)
 {
@@ -148,8 +145,7 @@ file_exports(void)
         more.count, more.text);
 }
 
-/* Never written once it is loaded: the segment is read-only, or becomes so
- * after relocation. */
+/* Read-only once loaded: the segment is, or becomes so after relocation. */
 static void
 file_constant(void)
 {
@@ -215,7 +211,7 @@ file_needs(void)
         "it needs %s", needed.text);
 }
 
-/* A process has little room for static TLS of what it loads late. */
+/* A process has little static TLS for objects that it loads late. */
 static void
 file_static_tls(void)
 {
@@ -234,7 +230,7 @@ file_memory(void)
 {
     const struct elf *elf = kit_static_object();
     unsigned int machine = elf->header.e_machine;
-    /* Without this header these machines make the stack executable. */
+    /* Without this header the stack is executable on these machines. */
     bool stack = machine == EM_X86_64 || machine == EM_386 || machine == EM_ARM;
     uint64_t flags = 0, unused;
     ElfW(Phdr) segment;
@@ -249,7 +245,7 @@ file_memory(void)
         "loading does not write into code", "the object has text relocations");
 }
 
-/* A file or a folder, as the core looks at them. */
+/* A file or a folder, as the core checks them. */
 static void
 trust(const char *path)
 {
@@ -273,10 +269,10 @@ trust_with_folder(const char *path)
     char *folder = strdup(path), *slash;
 
     if (!folder)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     trust(path);
     slash = strrchr(folder, '/');
-    /* What lies in the root has nothing before its slash. */
+    /* A file in the root directory. */
     slash[slash == folder ? 1 : 0] = '\0';
     trust(folder);
     free(folder);
@@ -322,8 +318,8 @@ kit_static_table(void *handle)
     return dlsym(handle, NA_PLUGIN_SYMBOL_NAME);
 }
 
-/* This process has more libraries than a plugin may count on: what is found
- * has to be found in the object's own dependencies. */
+/* Symbols must be found in the object's own dependencies: this process has more
+ * libraries than a plugin may rely on. */
 static void
 load_resolves(void)
 {
@@ -350,7 +346,7 @@ load_resolves(void)
         lacked.count, lacked.text);
 }
 
-/* Of the process, as far as loading must not change it. */
+/* Properties of the process that loading must not change. */
 struct traces {
     uint32_t descriptors;
     uint32_t threads;
@@ -399,7 +395,7 @@ thread_at_work(const char *id)
     return state && state[1] && state[2] != 'S';
 }
 
-/* Threads beside the first one, which a case is run by. */
+/* Threads other than the first one. */
 static bool
 others_at_work(void)
 {
@@ -417,9 +413,9 @@ others_at_work(void)
     return found;
 }
 
-/* What its dependencies do when they are loaded is not the plugin's doing:
- * those that are found are loaded before. UCX's start a thread, which ends by
- * itself where it finds no folder for its sockets. */
+/* What the dependencies do when loaded is not the plugin's fault: they are
+ * loaded before. UCX starts a thread, which ends if it finds no folder for its
+ * sockets. */
 static void
 load_dependencies(void)
 {
@@ -465,7 +461,7 @@ unload(void *handle)
             13, "an object that was not used can be closed", "%s", dlerror());
 }
 
-/* One that was refused is closed, and may be looked at again. */
+/* A refused object is closed and can be examined again. */
 static void
 load_repeated(void)
 {
@@ -489,7 +485,7 @@ load_repeated(void)
         void *handle = kit_static_load();
 
         kit_expect(kit_static_table(handle) != NULL, 13,
-            "loaded again it has a table", "the table is gone");
+            "loaded again it has a table", "it has none");
         unload(handle);
     }
     kit_step("the end of the process after it was unloaded");

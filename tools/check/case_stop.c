@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: peers that are stopped, or forgotten; contexts and classes closed while
- * work is pending. */
+/* Cases: peers that are stopped, or forgotten; contexts and classes closed with
+ * pending work. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
 
 #include <signal.h>
 
-/* Longer than any call may take that waits for nothing. */
+/* Longer than any call that does not wait may take. */
 #define CALL_NS 1000000000U
 #define LARGE (8ULL << 20)
 
-/* Operations to a peer that does not react. */
+/* Operations with a peer that does not react. */
 #define EXPECTED 200U /* 4 */
 #define RECEIVE 210U
 #define GET 212U
 #define PUT 213U
 #define LAST 214U
 
-/* What was submitted came back in time: a call waits for nobody. */
+/* The submission returned in time. */
 static void
 in_time(uint64_t began, const char *call)
 {
@@ -44,7 +44,7 @@ open_memory(struct kit_side *a, struct kit_side *b)
     kit_expose(b, 0, a, 2);
 }
 
-/* A get into region 0, a put out of region 1, in contexts of that number. */
+/* A get into region 0 and a put from region 1, in those contexts. */
 static void
 post_transfers(struct kit_side *a, struct kit_side *b, uint32_t ctx)
 {
@@ -75,8 +75,8 @@ has_rma(struct kit_side *side)
     return kit_class_offers(kit_class_of(side), KIT_NEEDS_RMA);
 }
 
-/* All kinds of operations to a stopped peer; how many unexpected sends there
- * are, from 0 on. */
+/* Submits all kinds of operations with a stopped peer. Returns the number of
+ * unexpected sends, from operation 0 on. */
 static uint32_t
 post_all(struct kit_side *a, struct kit_side *b)
 {
@@ -95,7 +95,7 @@ post_all(struct kit_side *a, struct kit_side *b)
     return count;
 }
 
-/* b is continued: all of it ends. */
+/* After b has continued, all of it ends. */
 static void
 await_all(struct kit_side *a, struct kit_side *b, uint32_t count)
 {
@@ -139,7 +139,7 @@ stopped(void)
         open_memory(a, b);
     for (uint32_t i = 0; i < 4; i++)
         kit_recv_expected(b, EXPECTED + i, a, length, 2 + i);
-    /* One that has never reached b. */
+    /* An address that never reached b. */
     d = kit_local(NULL);
     kit_lookup(d, b);
     kit_lookup(b, d);
@@ -151,8 +151,8 @@ stopped(void)
     began = kit_now();
     kit_send_unexpected(d, 0, b, length, 1, 200);
     in_time(began, "the first send_unexpected");
-    kit_step("goes on with others");
-    /* Also when the sends have waited for a while. */
+    kit_step("others are served");
+    /* The same after the sends were held back for some time. */
     for (uint32_t i = 0; i < 10; i++) {
         kit_run_for(50000000);
         kit_round_trip(a, c, 12);
@@ -166,7 +166,7 @@ stopped(void)
     kit_expect(kit_now() - began < kit_patience() / 2, 12,
         "a stopped peer delays no other", "200 round trips took %llu ms",
         (unsigned long long) ((kit_now() - began) / 1000000U));
-    kit_step("the peer goes on");
+    kit_step("the peer continues");
     kit_signal(b, SIGCONT);
     post_receives(b, count + 1);
     await_all(a, b, count);
@@ -198,8 +198,7 @@ killed_while_stopped(void)
         kit_await_dead(a, op, true);
 }
 
-/* Whether cancelling ends a receive within a time that is enough where it can
- * be cancelled at all. */
+/* Whether canceling ends a receive, if it can be canceled at all. */
 static bool
 cancel_ends(struct kit_side *a, struct kit_side *b, uint32_t op)
 {
@@ -246,13 +245,13 @@ forget_dead_peer(void)
     for (uint32_t i = 0; i < count; i++)
         await_forgotten(a, i, true);
     kit_round_trip(a, c, 12);
-    /* Again, of one that is forgotten, and in the midst of nothing. */
+    /* Again, of a forgotten address, and without pending work. */
     kit_forget(a, kit_number(b));
     kit_round_trip(a, c, 12);
 }
 
-/* The one who was forgotten may learn of it by a send that fails: it has until
- * kit_patience to reach a again. */
+/* The forgotten peer may notice it by a failing send; it has kit_patience to
+ * reach a again. */
 static void
 reaches_again(struct kit_side *b, struct kit_side *a)
 {
@@ -301,8 +300,8 @@ forget_live_peer(void)
     }
 }
 
-/* Destroys the context with everything pending; afterwards its operations and
- * buffers are locked, and its memory must stay as it is. */
+/* Destroys the context with everything pending; its operations and buffers are
+ * then protected, and its memory must not change. */
 static void
 destroy_pending(bool stops)
 {
@@ -329,7 +328,7 @@ destroy_pending(bool stops)
         (unsigned long long) (began / 1000000U));
     if (rma)
         hash = kit_region_hash(a, 0, 0, LARGE);
-    kit_step("the peer goes on, and so does the class");
+    kit_step("the peer and the class continue");
     if (stops)
         kit_signal(b, SIGCONT);
     kit_polls(b, true);
@@ -353,7 +352,7 @@ destroyed_pending(void)
     destroy_pending(false);
 }
 
-/* Two contexts: one is destroyed, the other works on with the same peer. */
+/* One of two contexts is destroyed; the other continues with the same peer. */
 static void
 destroyed_others_continue(void)
 {

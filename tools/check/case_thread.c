@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Cases: any thread submits. Threads here and in a worker process exchange
- * messages, puts and gets while others poll; what a submission touches after
- * the event of its operation is caught by that operation's locked page.
- */
+/* Cases: any thread submits. Threads here and in a worker process exchange
+ * messages, puts and gets while others poll. The protected storage of an ended
+ * operation catches a submission that still accesses it. */
 #include "check/cases.h"
 #include "check/peers.h"
 #include "check/target.h"
@@ -24,7 +22,7 @@ open_sides(struct kit_side **a_p, struct kit_side **b_p, uint32_t contexts)
     kit_lookup(*b_p, *a_p);
 }
 
-/* Posts the first receives, so that nothing expected comes early. */
+/* Posts the first receives, before an expected message arrives. */
 static void
 post_first(struct kit_side *side, const struct kit_workers_plan *plan)
 {
@@ -61,7 +59,7 @@ run_workers(struct kit_workers_plan plan)
     kit_workers_act(kit_class_of(a), &plan);
     kit_step("the other process finishes");
     kit_join(b, &there, sizeof there);
-    /* Every worker put the same. */
+    /* All workers put the same data. */
     if (plan.rma)
         kit_expect(kit_region_hash(b, 1, 0, WORKERS * WORKER_PIECE) ==
                        kit_region_hash(a, 2, 0, WORKERS * WORKER_PIECE),
@@ -97,8 +95,8 @@ objects(void)
         .contexts = 1, .rounds = kit_times(1000), .objects = true});
 }
 
-/* Operations that belong to nobody: a thread takes one whose end it sees, at
- * once, even while the thread that had submitted it is still in that call. */
+/* Shared operations: a thread reuses one as soon as it has ended, even while
+ * the submitting thread is still inside that call. */
 #define POOL 32U
 
 struct pool {
@@ -119,7 +117,7 @@ struct pool_plan {
     uint64_t length;
 };
 
-/* What a receive brought is looked at by who uses its operation next. */
+/* The next user of an operation checks what it received. */
 static void
 pool_receipt(struct pool *pool, uint32_t op)
 {
@@ -138,7 +136,7 @@ pool_receipt(struct pool *pool, uint32_t op)
     atomic_fetch_add_explicit(&pool->received, 1, memory_order_relaxed);
 }
 
-/* Takes an operation that has ended; KIT_OPS if there is none. */
+/* Acquires an operation that has ended; KIT_OPS: none. */
 static uint32_t
 pool_take(struct pool *pool, uint32_t from)
 {
@@ -165,7 +163,7 @@ pool_post(struct pool *pool, uint32_t op, uint32_t ticket)
         .seed = ticket,
         .own_buffer = ticket % 3 == 0};
 
-    /* Never used before: nothing to check. */
+    /* Unused so far: nothing to check. */
     if (atomic_load_explicit(
             &pool->cls->ops_made[op].stored, memory_order_relaxed))
         pool_receipt(pool, op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases: na.wait/1: the descriptor, sleeping while there is nothing to do, and
- * the wake-up by what arrives. Races of waking with arming: case_wake.c. */
+/* Cases: na.wait/1: the descriptor, sleeping while idle, and wake-ups by
+ * arriving messages. Races of waking and arming: case_wake.c. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
@@ -32,7 +32,7 @@ open_pair(void)
     return pair;
 }
 
-/* A second context, if there may be one. How many there are. */
+/* Creates a second context, if allowed. Returns the number of contexts. */
 static uint32_t
 second_context(struct kit_side *side)
 {
@@ -81,7 +81,7 @@ processor_time(void)
     return (uint64_t) used.tv_sec * 1000000000U + (uint64_t) used.tv_nsec;
 }
 
-/* Sleeps and polls by turns for a time. How often. */
+/* Sleeps and polls alternately for a time. Returns how often. */
 static uint32_t
 sleep_briefly(struct kit_class *cls, uint32_t count, uint64_t ns)
 {
@@ -96,7 +96,7 @@ sleep_briefly(struct kit_class *cls, uint32_t count, uint64_t ns)
     return turns;
 }
 
-/* Of a thousand parts of the time, most so many are spent at work. */
+/* The thousandths of the time spent working, at most. */
 static void
 expect_idle(struct kit_class *cls, uint32_t count, uint32_t parts)
 {
@@ -111,7 +111,7 @@ expect_idle(struct kit_class *cls, uint32_t count, uint32_t parts)
     turns = sleep_briefly(cls, count, ns);
     used = processor_time() - used;
     began = kit_now() - began;
-    /* A process that gets little of the processor wakes too often as well. */
+    /* A process that gets little processor time also wakes too often. */
     kit_expect(
         used * 1000 <= began * parts && turns <= began / NS_PER_MS * parts / 10,
         12,
@@ -127,7 +127,7 @@ idle_alone(void)
     expect_idle(kit_class_of(kit_local(NULL)), 1, 20);
 }
 
-/* Receives wait, a peer is connected, and polls. */
+/* Receives are posted, a peer is connected and polls. */
 static void
 idle_connected(void)
 {
@@ -143,7 +143,7 @@ idle_connected(void)
 }
 
 /* An operation has ended in this process while the context was armed: the poll
- * clears what woke it. */
+ * clears the wake-up. */
 static void
 idle_after_wake(void)
 {
@@ -166,7 +166,7 @@ idle_after_wake(void)
     expect_idle(pair.cls, 1, 20);
 }
 
-/* Sends until some have to wait. Returns how many there are, from operation 0
+/* Sends until some are held back. Returns how many were sent, from operation 0
  * on. */
 static uint32_t
 fill(const struct pair *pair)
@@ -179,7 +179,7 @@ fill(const struct pair *pair)
     return count;
 }
 
-/* These can only be completed by the peer, which does nothing. */
+/* These complete only when the peer does something. */
 static void
 idle_stuck(void)
 {
@@ -189,7 +189,7 @@ idle_stuck(void)
     expect_idle(pair.cls, 1, 200);
 }
 
-/* Receives so many messages, of any contents, after a while. */
+/* Receives so many messages, after a while. */
 struct drain {
     uint32_t count;
     uint32_t delay_ns;
@@ -233,7 +233,7 @@ backpressure(void)
     }
 }
 
-/* The peer has sent before the context is armed, and it has not been polled
+/* The peer has sent before the context is armed, and it was not polled
  * since. */
 static void
 arrived_before(void)
@@ -259,7 +259,7 @@ arrived_before(void)
     }
 }
 
-/* Arms, polling as long as arm wants that. */
+/* Arms, and polls while arm asks for it. */
 static void
 arm_at_last(struct kit_class *cls)
 {
@@ -275,7 +275,7 @@ arm_at_last(struct kit_class *cls)
 }
 
 /* Waits until the armed context's descriptor is readable. false: the plugin
- * chose to call wake instead. */
+ * called wake instead. */
 static bool
 becomes_readable(struct kit_class *cls, uint32_t wakes)
 {
@@ -328,7 +328,7 @@ level_triggered(void)
     }
 }
 
-/* Whether a receive of an expected message can be cancelled at all. */
+/* Whether a receive of an expected message can be canceled. */
 static bool
 can_cancel(const struct pair *pair)
 {
@@ -381,8 +381,7 @@ die(struct kit_class *cls, void *bytes)
     kill(getpid(), SIGKILL);
 }
 
-/* A sleeping process learns of a peer's death by the receive that it has from
- * it. */
+/* A sleeping process notices a peer's death by its pending receive. */
 static void
 peer_dies(void)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Cases: no wake-up is lost. Two sides answer each other and sleep before each
- * poll; a pause before arming, of another length each time, makes messages
- * arrive at every moment of it.
- */
+/* Cases: no wake-up is lost. Two sides answer each other and sleep before each
+ * poll; a pause of varying length before arming makes messages arrive at any
+ * moment. */
 #include "check/cases.h"
 #include "check/class.h"
 
@@ -12,17 +10,16 @@
 #include <string.h>
 #include <time.h>
 
-#define STOP                                                                   \
-    490U /* operation that ends kit_class_sleep_for's of act_sleep_briefly */
+#define STOP 490U /* ends kit_class_sleep_for of act_sleep_briefly */
 #define REGION_MAX 262144U
 
-/* A conversation, as one side has it. Operations from base on: two receives,
- * two sends. Passed to worker processes as bytes. */
+/* One side of a conversation. Operations from base on: two receives, two sends.
+ * Passed to worker processes as bytes. */
 struct talk {
     uint32_t peer; /* number of its address */
     uint32_t rounds;
     uint32_t base;
-    uint32_t ctx; /* first of the contexts that take turns */
+    uint32_t ctx; /* first of the contexts used in turn */
     uint32_t contexts;
     bool unexpected;
     bool begins;
@@ -32,7 +29,7 @@ struct talk {
 #define PAUSE_MIN_NS 256U
 #define PAUSE_MAX_NS 20000U
 #define SHORT_NS 4000U
-#define AT_ONCE_NS 5000U /* a thread that waits so long has slept */
+#define AT_ONCE_NS 5000U /* a thread that waits longer has slept */
 
 /* When to arm: about when the awaited message usually arrives. */
 struct rhythm {
@@ -52,7 +49,7 @@ pause_at_random(struct rhythm *rhythm, uint64_t ns)
         ;
 }
 
-/* Whether it had arrived when the pause was over. */
+/* Whether it arrived during the pause. */
 static void
 follow(struct rhythm *rhythm, bool late)
 {
@@ -175,7 +172,7 @@ act_converse(struct kit_class *cls, void *bytes)
     converse(cls, bytes);
 }
 
-/* One with the kit's class here, b in a worker process. */
+/* Opens a here and b in a worker process. */
 static void
 open_talk(struct kit_side **a_p, struct kit_side **b_p, uint32_t contexts,
     struct talk *talk)
@@ -234,7 +231,7 @@ contexts_one_thread(void)
     ping_pong((struct talk){.rounds = kit_times(30000)}, 2);
 }
 
-/* Two contexts, each with a thread of its own that sleeps. */
+/* Two contexts, each with its own sleeping thread. */
 struct pair_of_talks {
     struct talk talks[2];
 };
@@ -378,7 +375,7 @@ rma(void)
 struct helper {
     struct kit_class *cls;
     struct talk talk;
-    bool receives;          /* the thread posts the receives, else the sends */
+    bool receives; /* the other thread posts the receives, else the sends */
     _Atomic uint32_t asked; /* rounds */
 };
 

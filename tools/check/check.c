@@ -25,7 +25,7 @@ struct options {
     const char *plugin;
     const char *info;
     const char *junit;
-    const char *pattern; /* of names of cases */
+    const char *pattern; /* of case names */
     uint32_t rules;      /* bits; 0: all */
     bool json;
     bool list;
@@ -36,21 +36,22 @@ struct options {
 
 static const struct argp_option option_list[] = {
     {"json", 'j', NULL, 0, "Print the report as JSON", 0},
-    {"junit", OPT_JUNIT, "FILE", 0, "Also write it as JUnit's XML", 0},
+    {"junit", OPT_JUNIT, "FILE", 0, "Also write it as JUnit XML", 0},
     {"rule", 'r', "N", 0, "Only cases about this rule; may be repeated", 0},
     {"case", OPT_CASE, "PATTERN", 0, "Only cases whose name matches", 0},
     {"list", OPT_LIST, NULL, 0, "List the cases, and run none", 0},
     {"manifest", OPT_MANIFEST, "FILE", 0,
         "The plugin's manifest (default: the object's name with .json)", 0},
     {"set", 's', "KEY=VALUE", 0,
-        "A setting for the plugin (na.ring_size=65536)", 0},
+        "Set a setting of the plugin (sm.ring_size=65536)", 0},
     {"patience", OPT_PATIENCE, "SECONDS", 0,
         "Longest wait for an expected event (default: 10)", 0},
     {"limit", OPT_LIMIT, "SECONDS", 0, "Limit of one case (default: 60)", 0},
     {"quick", OPT_QUICK, NULL, 0, "A tenth of the repetitions", 0},
     {"fail-fast", OPT_FAIL_FAST, NULL, 0,
-        "Stop at the first case that finds a wanted rule broken", 0},
-    {"verbose", 'v', NULL, 0, "A line for each case", 0},
+        "Stop at the first case that finds one of the selected rules broken",
+        0},
+    {"verbose", 'v', NULL, 0, "Print a line for each case", 0},
     {0},
 };
 
@@ -81,7 +82,7 @@ add_setting(char *text, const struct argp_state *state)
     }
     settings = realloc(target->settings, size);
     if (!settings) {
-        argp_failure(state, TOOL_FAILED, 0, "no memory");
+        argp_failure(state, TOOL_FAILED, 0, "out of memory");
         return;
     }
     *equals = '\0';
@@ -187,7 +188,7 @@ list_cases(const struct options *options)
     return TOOL_OK;
 }
 
-/* On a terminal, the case that runs. */
+/* Shows the current case on a terminal. */
 static void
 show_progress(const struct kit_case *it)
 {
@@ -212,15 +213,15 @@ run_one(struct options *options, const struct kit_case *it,
     if (options->verbose)
         printf("%-11s rule %2u  %-36s %7.2f s%s%s\n",
             kit_verdict_text(outcome->verdict), it->rule, it->name,
-            outcome->seconds, *outcome->came ? "  " : "",
-            outcome->verdict == KIT_FAILED ? "" : outcome->came);
+            outcome->seconds, *outcome->found ? "  " : "",
+            outcome->verdict == KIT_FAILED ? "" : outcome->found);
     if (outcome->verdict == KIT_FAILED)
         kit_print_failure(stdout, outcome);
     fflush(stdout);
 }
 
-/* The static cases say what is wrong with an object that does not open; the
- * others are then not run. */
+/* If the class does not open, the static cases report why, and the others are
+ * not run. */
 static void
 run_cases(
     struct options *options, struct kit_facts *facts, struct kit_report *report)
@@ -239,7 +240,7 @@ run_cases(
             }
             report->outcomes[report->count++] = (struct kit_outcome){.it = it,
                 .verdict = KIT_NOT_RUN,
-                .came = "the class does not open"};
+                .found = "the class does not open"};
         }
     }
     if (facts->known) {
@@ -249,7 +250,7 @@ run_cases(
     }
 }
 
-/* The manifest next to an object: .json in place of .so. */
+/* Returns the manifest's path: .json in place of .so. */
 static char *
 manifest_beside(const char *path)
 {
@@ -277,7 +278,7 @@ check_plugin(struct options *options)
     for (size_t i = 0; i < kit_groups_count; i++)
         count += kit_groups[i]->count;
     report.outcomes = calloc(count, sizeof *report.outcomes);
-    /* With a slash, or the loader searches elsewhere. */
+    /* Without a slash the loader would search elsewhere. */
     kit_target.path = realpath(options->plugin, NULL);
     if (!report.outcomes || !kit_target.path) {
         perror(options->plugin);

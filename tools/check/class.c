@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening and closing a class, its contexts and addresses. */
+/* Opens and closes a class, its contexts and addresses. */
 #include "check/class.h"
 
 #include "check/guard.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries of the plugin's table; one past its size, or NULL, is absent. */
+/* The plugin's functions; NULL if absent or beyond the table's size. */
 static void
 copy_ops(struct kit_class *cls, const na_plugin_ops *ops)
 {
@@ -51,7 +51,7 @@ find_extension(struct kit_class *cls, const char *id, size_t minimum)
     return table;
 }
 
-/* As a user with that address would write it. A case has one of them. */
+/* The address as a user would write it. A case has one. */
 static void
 place(na_plugin_open_info *info, const char *text)
 {
@@ -128,8 +128,8 @@ check_opened(const na_plugin_opened *opened)
         "what must be zero is", "it is not, in opened or ops");
 }
 
-/* Opens with tables that are as long as in 1.0, whatever this kit's na_plugin.h
- * says, and end where a page without access begins. */
+/* Opens with tables of the size of ABI 1.0, which end where a page without
+ * access begins. */
 static int32_t
 open_with_1_0(struct kit_class *cls, const na_plugin_open_info *info,
     na_plugin_opened *opened)
@@ -139,7 +139,7 @@ open_with_1_0(struct kit_class *cls, const na_plugin_open_info *info,
     na_plugin_opened *short_opened;
     int32_t result;
 
-    /* Their lengths are multiples of their alignment: no padding follows. */
+    /* Their sizes are multiples of their alignment, so there is no padding. */
     kit_guarded_create(&in, NA_PLUGIN_OPEN_INFO_SIZE_1_0, 1);
     kit_guarded_create(&out, NA_PLUGIN_OPENED_SIZE_1_0, 1);
     kit_guarded_limit(&in, 4, "open_info is not read beyond its size");
@@ -159,7 +159,7 @@ open_with_1_0(struct kit_class *cls, const na_plugin_open_info *info,
 int32_t
 kit_class_try(struct kit_class *cls, const na_plugin_open_info *info)
 {
-    /* Longer than the plugin can know: a newer core's. */
+    /* Longer than the plugin knows, as a newer core's. */
     struct {
         na_plugin_opened opened;
         unsigned char beyond[KIT_BEYOND];
@@ -213,7 +213,7 @@ kit_class_open(const struct kit_open_options *how, uint32_t self)
     int32_t result;
 
     if (!cls)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     kit_target_load();
     cls->how = *how;
     kit_class_info(&info, how);
@@ -267,7 +267,7 @@ kit_class_ctx_create(struct kit_class *cls, uint32_t ctx)
     na_plugin_ctx *made = NULL;
     int32_t result;
 
-    atomic_store_explicit(&cls->gone[ctx], false, memory_order_relaxed);
+    atomic_store_explicit(&cls->destroyed[ctx], false, memory_order_relaxed);
     cls->wait_fds[ctx] = -1;
     result = cls->ops.ctx_create(cls->cls, ctx, &cls->wakes[ctx], &made);
     kit_call_leave(before);
@@ -279,8 +279,8 @@ kit_class_ctx_create(struct kit_class *cls, uint32_t ctx)
     cls->contexts[ctx] = made;
 }
 
-/* Operations pending there end without an event, and their storage must not be
- * touched: it is locked for good. */
+/* Pending operations end without an event. The plugin must not access their
+ * storage, which is protected from now on. */
 void
 kit_class_ctx_destroy(struct kit_class *cls, uint32_t ctx)
 {
@@ -291,7 +291,7 @@ kit_class_ctx_destroy(struct kit_class *cls, uint32_t ctx)
     cls->ops.ctx_destroy(cls->contexts[ctx]);
     kit_call_leave(before);
     cls->contexts[ctx] = NULL;
-    atomic_store_explicit(&cls->gone[ctx], true, memory_order_relaxed);
+    atomic_store_explicit(&cls->destroyed[ctx], true, memory_order_relaxed);
     for (uint32_t i = 0; i < KIT_OPS; i++) {
         struct kit_op *op = &cls->ops_made[i];
 

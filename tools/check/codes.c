@@ -59,7 +59,7 @@ kit_completion_text(const struct kit_completion *end)
     return text;
 }
 
-/* A step of splitmix64, whose constants its author gave to the public. */
+/* A step of splitmix64 (public domain). */
 static uint64_t
 mix(uint64_t x)
 {
@@ -68,7 +68,7 @@ mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Word number i of a seed; the first is the seed itself. */
+/* Returns word i of the pattern of a seed; word 0 is the seed. */
 static uint64_t
 pattern_word(uint64_t seed, uint64_t i)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the cases of several contexts share: the number of contexts, and the
- * pairs. */
+/* Shared by the cases of several contexts. */
 #ifndef KIT_CONTEXTS_H
 #define KIT_CONTEXTS_H
 
@@ -8,12 +7,12 @@
 #include "check/peers.h"
 
 #define N 3U     /* contexts of a class */
-#define PAIRS 9U /* N times N */
+#define PAIRS 9U /* N * N */
 
 static const struct kit_open_options three
     __attribute__((unused)) = {.contexts = N};
 
-/* A message between contexts; the caller fills in the rest. */
+/* Returns a request for a message between contexts, to be completed. */
 static inline struct kit_request
 between(enum kit_kind kind, uint32_t op, uint32_t ctx, uint32_t peer,
     uint32_t peer_ctx)

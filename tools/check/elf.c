@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A shared object, read from its file by way of the dynamic segment, as the
- * loader reads it.
- */
+/* Reads a shared object from its file by its dynamic segment, as the loader
+ * does. */
 #include "check/elf.h"
 
 #include "object/object.h"
@@ -41,7 +39,7 @@ within(const struct elf *elf, uint64_t offset, uint64_t length)
     return offset <= elf->size && length <= elf->size - offset;
 }
 
-/* Nothing in a file needs to be aligned: it is copied out. */
+/* Structures in a file may be unaligned, so they are copied. */
 static bool
 read_at(const struct elf *elf, uint64_t offset, void *into, size_t length)
 {
@@ -51,8 +49,8 @@ read_at(const struct elf *elf, uint64_t offset, void *into, size_t length)
     return true;
 }
 
-/* Whether count elements of size bytes from offset on are in the file, and
- * number is one of them. */
+/* Whether `count` elements of `size` bytes at an offset are within the file,
+ * and `number` is one of them. */
 static bool
 read_entry(const struct elf *elf, uint64_t offset, uint64_t count,
     uint64_t number, void *into, size_t size)
@@ -176,7 +174,7 @@ read_segments(struct elf *elf)
     return true;
 }
 
-/* The file offset of what will be loaded at that address. */
+/* Returns the file offset of an address. */
 static bool
 locate(const struct elf *elf, uint64_t address, uint64_t length,
     uint64_t *offset_p)
@@ -213,8 +211,7 @@ read_strings(struct elf *elf)
     return true;
 }
 
-/* How many symbols a hash table in GNU's form has: up to the end of the chain
- * that begins last. */
+/* Counts the symbols of a GNU hash table: up to the end of the last chain. */
 static bool
 count_gnu_hash(const struct elf *elf, uint64_t offset, uint64_t *count_p)
 {
@@ -246,7 +243,7 @@ count_gnu_hash(const struct elf *elf, uint64_t offset, uint64_t *count_p)
     return true;
 }
 
-/* The same of one in the older form, which stores the number. */
+/* Reads the number of symbols of an old hash table. */
 static bool
 count_hash(const struct elf *elf, uint64_t offset, uint64_t *count_p)
 {
@@ -258,8 +255,8 @@ count_hash(const struct elf *elf, uint64_t offset, uint64_t *count_p)
     return true;
 }
 
-/* The number in the section headers, which are optional; else 0. A hash table
- * may leave out undefined symbols. */
+/* Reads the number of symbols from the section headers, if any; else 0. A hash
+ * table may omit undefined symbols. */
 static uint64_t
 count_section(const struct elf *elf, uint64_t address)
 {

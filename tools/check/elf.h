@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Reads a shared object of this machine's kind as a file, without loading it.
- * The object is untrusted: each offset in it is checked against its size.
- */
+/* Reads a shared object of this machine without loading it. The object is
+ * untrusted: each offset is checked against the file's size. */
 #ifndef KIT_ELF_H
 #define KIT_ELF_H
 
@@ -22,7 +20,7 @@ struct elf {
     const unsigned char *bytes; /* the file, mapped */
     size_t size;
     ElfW(Ehdr) header;
-    /* Of the dynamic segment, all in terms of the file. */
+    /* From the dynamic segment, as file offsets. */
     uint64_t dynamic;
     uint64_t dynamic_count;
     uint64_t strings;
@@ -34,30 +32,30 @@ struct elf {
     char fault[160]; /* what is wrong with it */
 };
 
-/* Maps a file and checks all that the functions below read. false: it is no
- * shared object of this machine's kind, or refers past its end; fault says how.
- * Call elf_close in any case. */
+/* Maps a file and checks all that the functions below read. false: not a shared
+ * object of this machine, or invalid; see fault. elf_close must be called in
+ * any case. */
 bool elf_open(struct elf *elf, const char *path);
 void elf_close(struct elf *elf);
 
-/* By number, false beyond the last. */
+/* Read an entry by number; false beyond the last. */
 bool elf_segment(const struct elf *elf, uint64_t number, ElfW(Phdr) * segment);
 bool elf_dynamic(const struct elf *elf, uint64_t number, ElfW(Dyn) * entry);
 bool elf_symbol(const struct elf *elf, uint64_t number, ElfW(Sym) * symbol);
 
-/* The first with that tag; false if there is none. */
+/* Returns the first entry with a tag; false: none. */
 bool elf_find(const struct elf *elf, int64_t tag, uint64_t *value_p);
 
-/* A string of the dynamic segment, NULL beyond their end. */
+/* Returns a string of the dynamic segment; NULL beyond its end. */
 const char *elf_string(const struct elf *elf, uint64_t offset);
 
-/* Whether others see a symbol that the object defines. */
+/* Whether a symbol is defined and visible to other objects. */
 bool elf_exported(const ElfW(Sym) * symbol);
 
 /* Whether a symbol's version names the dependency that defines it. */
 bool elf_versioned(const struct elf *elf, uint64_t number);
 
-/* Relocations that want a place in the thread's block of static storage. */
+/* Counts relocations that need static TLS. */
 uint64_t elf_static_tls(const struct elf *elf);
 
 #endif /* KIT_ELF_H */

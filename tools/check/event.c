@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* poll, and the checks of each event. */
+/* Polls, and checks each event. */
 #include "check/class.h"
 
 #include "check/host.h"
@@ -18,7 +18,7 @@ is_receive(const struct kit_op *op)
            kind == KIT_RECV_MULTI;
 }
 
-/* The operation that an event names. */
+/* Returns the operation of an event. */
 static struct kit_op *
 find_op(struct kit_class *cls, const na_plugin_event *event)
 {
@@ -57,7 +57,7 @@ number_of(struct kit_class *cls, const na_plugin_addr *source)
     return found;
 }
 
-/* A send, put or get carries nothing. */
+/* Checks that the event of a send, put or get has no message. */
 static void
 check_bare(const struct kit_op *op, const na_plugin_event *event)
 {
@@ -89,7 +89,7 @@ check_message(struct kit_class *cls, const struct kit_op *op,
     kit_expect(event->length >= header, 12,
         "a message is not shorter than its header", "%s: %llu bytes", name,
         (unsigned long long) event->length);
-    kit_expect(at == op->buffer || !op->former || at != op->former, 6,
+    kit_expect(at == op->buffer || !op->last_buffer || at != op->last_buffer, 6,
         "an operation's storage may hold anything from its use before",
         "%s: a message in the buffer of the use before", name);
     if (request->kind == KIT_RECV_MULTI)
@@ -114,7 +114,7 @@ check_message(struct kit_class *cls, const struct kit_op *op,
             (unsigned long long) request->tag);
 }
 
-/* What was received before is unchanged. */
+/* Checks that earlier messages are unchanged. */
 static void
 check_former(const struct kit_op *op)
 {
@@ -133,7 +133,7 @@ check_former(const struct kit_op *op)
     }
 }
 
-/* Nor is it used for another one. */
+/* Checks that they do not overlap. */
 static void
 check_interprocess(const struct kit_op *op, const na_plugin_event *event)
 {
@@ -223,7 +223,7 @@ check_event(struct kit_class *cls, struct kit_op *op, uint32_t ctx,
         8, "a receive that ends with OK has a message", "%s has none", name);
 }
 
-/* The final event. */
+/* Handles the final event. */
 static void
 end_op(struct kit_class *cls, struct kit_op *op, const na_plugin_event *event)
 {
@@ -246,7 +246,8 @@ end_op(struct kit_class *cls, struct kit_op *op, const na_plugin_event *event)
         kit_guarded_protect(&op->storage, KIT_CLOSED, 9,
             "an operation that has ended is not touched");
     op->status = event->status;
-    /* Pairs with the acquire of a thread that asks, or uses it again. */
+    /* Pairs with the acquire of a thread that reads the state or uses it
+     * again. */
     atomic_store_explicit(&op->state, KIT_ENDED, memory_order_release);
 }
 

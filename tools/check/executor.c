@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Carries out commands on a class. */
+/* Executes commands on a class. */
 #include "check/executor.h"
 
 #include "check/shared.h"
@@ -36,7 +36,7 @@ forget(struct kit_class *cls, uint32_t number)
     kit_call_leave(before);
 }
 
-/* Writes, or hashes, a part of a region, segment by segment. */
+/* Fills or hashes a part of a region, segment by segment. */
 static uint64_t
 walk_region(struct kit_class *cls, const struct kit_command *command)
 {
@@ -70,11 +70,11 @@ execute_memory(struct kit_class *cls, const struct kit_command *command,
     case KIT_FREE_MEM:
         kit_class_mem_free(cls, command->numbers[0]);
         break;
-    case KIT_TELL_MEM:
+    case KIT_SERIALIZE_MEM:
         answer->length = (uint32_t) kit_class_mem_bytes(
             cls, command->numbers[0], answer->bytes, sizeof answer->bytes);
         break;
-    case KIT_TAKE_MEM:
+    case KIT_DESERIALIZE_MEM:
         kit_class_mem_remote(
             cls, command->numbers[0], command->bytes, command->length);
         break;
@@ -91,19 +91,19 @@ execute_address(struct kit_executor *executor,
     struct kit_class *cls = executor->cls;
 
     switch (command->verb) {
-    case KIT_TELL_ADDRESS:
+    case KIT_GET_ADDRESS:
         kit_class_text(cls, cls->addrs[executor->number],
             (char *) answer->bytes, KIT_TEXT_MAX);
         answer->length = (uint32_t) strlen((char *) answer->bytes) + 1;
         break;
-    case KIT_LOOK_UP:
+    case KIT_LOOKUP:
         kit_class_lookup(
             cls, command->numbers[0], (const char *) command->bytes);
         break;
-    case KIT_ADOPT:
+    case KIT_KEEP_SOURCE:
         adopt(cls, command->numbers[0], command->numbers[1]);
         break;
-    case KIT_UNKNOW:
+    case KIT_FREE_ADDR:
         addr_free(cls, command->numbers[0]);
         break;
     default:
@@ -123,7 +123,7 @@ execute_operation(struct kit_class *cls, const struct kit_command *command,
     case KIT_POST:
         answer->result = kit_class_post(cls, &command->request);
         break;
-    case KIT_LOOK:
+    case KIT_GET_COMPLETION:
         kit_class_end(cls, command->numbers[0], &answer->end);
         break;
     case KIT_MESSAGE:
@@ -172,17 +172,17 @@ kit_execute(struct kit_executor *executor, const struct kit_command *command,
     case KIT_SET_POLL_MAX:
         executor->cls->poll_max = command->numbers[0];
         break;
-    case KIT_TELL_ADDRESS:
-    case KIT_LOOK_UP:
-    case KIT_ADOPT:
-    case KIT_UNKNOW:
+    case KIT_GET_ADDRESS:
+    case KIT_LOOKUP:
+    case KIT_KEEP_SOURCE:
+    case KIT_FREE_ADDR:
     case KIT_FORGET_PEER:
         execute_address(executor, command, answer);
         break;
     case KIT_MAKE_REGION:
     case KIT_FREE_MEM:
-    case KIT_TELL_MEM:
-    case KIT_TAKE_MEM:
+    case KIT_SERIALIZE_MEM:
+    case KIT_DESERIALIZE_MEM:
     case KIT_FILL:
     case KIT_HASH:
         execute_memory(executor->cls, command, answer);

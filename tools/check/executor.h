@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Commands of a script that a class executes: in this process by a call, in a
- * worker process by a packet in each direction.
- */
+/* Commands of a script, executed by a class: in this process by a call, in a
+ * worker process by a packet in each direction. */
 #ifndef KIT_EXECUTOR_H
 #define KIT_EXECUTOR_H
 
@@ -11,12 +9,12 @@
 #define KIT_BYTES_MAX 16384U
 
 enum kit_verb {
-    KIT_OPEN_CLASS, /* bytes: text of how.at, if there is one */
+    KIT_OPEN_CLASS, /* bytes: text of how.at, if any */
     KIT_CLOSE_CLASS,
-    KIT_TELL_ADDRESS, /* answer: bytes */
-    KIT_LOOK_UP,      /* bytes: text; numbers[0] */
-    KIT_ADOPT,        /* numbers: operation, address */
-    KIT_UNKNOW,       /* numbers[0] */
+    KIT_GET_ADDRESS, /* answer: bytes */
+    KIT_LOOKUP,      /* bytes: text; numbers[0] */
+    KIT_KEEP_SOURCE, /* numbers: operation, address */
+    KIT_FREE_ADDR,   /* numbers[0] */
     KIT_FORGET_PEER,
     KIT_CREATE_CTX,
     KIT_DESTROY_CTX,
@@ -24,17 +22,17 @@ enum kit_verb {
     KIT_SET_POLL_MAX,
     KIT_POLL_ONCE, /* numbers: context; answer: number of events */
     KIT_POST,
-    KIT_LOOK, /* numbers[0]: operation */
+    KIT_GET_COMPLETION, /* numbers[0]: operation */
     KIT_MESSAGE,
     KIT_CANCEL,
     KIT_MAKE_REGION,
     KIT_FREE_MEM,
-    KIT_TELL_MEM, /* answer: bytes */
-    KIT_TAKE_MEM, /* bytes */
-    KIT_FILL,     /* numbers[0], wide: offset, length, seed */
-    KIT_HASH,     /* likewise; answer: wide */
-    KIT_ACT,      /* function, bytes */
-    KIT_JOIN,     /* answer: bytes */
+    KIT_SERIALIZE_MEM,   /* answer: bytes */
+    KIT_DESERIALIZE_MEM, /* bytes */
+    KIT_FILL,            /* numbers[0], wide: offset, length, seed */
+    KIT_HASH,            /* likewise; answer: wide */
+    KIT_BEGIN,           /* function, bytes */
+    KIT_JOIN,            /* answer: bytes */
     KIT_EXIT
 };
 
@@ -55,7 +53,7 @@ struct kit_answer {
     int32_t result;
     uint64_t wide;
     struct kit_completion end;
-    na_plugin_opened opened; /* its pointers mean nothing elsewhere */
+    na_plugin_opened opened; /* its pointers are invalid in other processes */
     uint32_t length;
     unsigned char bytes[KIT_BYTES_MAX];
 };

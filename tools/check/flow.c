@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many messages to one receiver, and which of them have arrived. */
+/* Sends many messages to one receiver and records which have arrived. */
 #include "check/flow.h"
 
 #include <string.h>
 
-#define WINDOW 32U  /* sends of one sender at once */
-#define PADDING 64U /* that a plugin may leave after a message */
+#define WINDOW 32U  /* sends in flight of one sender */
+#define PADDING 64U /* bytes that a plugin may leave after a message */
 #define MESSAGES 4096U
 
-/* What has arrived. A case is a process, and has one flow. */
+/* The messages that have arrived. Each case is a process with one flow. */
 static bool seen[MESSAGES];
 
-/* Many lengths, in no order. */
+/* A sequence of different lengths. */
 static uint64_t
 length_of(uint64_t least, uint64_t range, uint32_t number)
 {
@@ -87,7 +87,7 @@ kit_flow_send(const struct kit_flow *flow, uint32_t sender, uint32_t number)
         length_of(flow->least, flow->range, number), number, number);
 }
 
-/* One message that has arrived: it was sent, and not seen before. */
+/* Records a message, which must have been sent and not received before. */
 static void
 take_one(struct kit_flow *flow, const struct kit_completion *end)
 {
@@ -115,7 +115,7 @@ take_one(struct kit_flow *flow, const struct kit_completion *end)
         "each message arrives once", "number %llu of sender %u arrived twice",
         (unsigned long long) end->tag, sender);
     seen[(size_t) sender * flow->count + end->tag] = true;
-    flow->came++;
+    flow->received++;
 }
 
 uint64_t
@@ -171,18 +171,18 @@ kit_flow_take(struct kit_flow *flow, uint32_t op, bool multi)
 bool
 kit_flow_all_arrived(const struct kit_flow *flow)
 {
-    return flow->came == flow->senders * flow->count;
+    return flow->received == flow->senders * flow->count;
 }
 
 void
 kit_flow_in_time(struct kit_flow *flow)
 {
-    if (flow->came != flow->came_before || flow->limit == 0)
+    if (flow->received != flow->received_before || flow->limit == 0)
         flow->limit = kit_now() + kit_patience();
-    flow->came_before = flow->came;
+    flow->received_before = flow->received;
     kit_expect(kit_now() < flow->limit, 11,
         "unexpected messages reach a receive, and none is lost",
-        "%u of %u arrived", flow->came, flow->senders * flow->count);
+        "%u of %u arrived", flow->received, flow->senders * flow->count);
 }
 
 void
@@ -220,7 +220,7 @@ kit_flow_cancel(struct kit_flow *flow, uint32_t op)
         "one more arrived with the cancel");
 }
 
-/* A sender's orders. */
+/* The parameters of a sender. */
 struct burst {
     uint32_t to; /* number of the address */
     uint32_t ctx;
@@ -242,7 +242,7 @@ await_send(struct kit_class *cls, uint32_t op)
         kit_completion_text(&end));
 }
 
-/* In a sender: as fast as it can. */
+/* The sender: sends as fast as possible. */
 static void
 send_burst(struct kit_class *cls, void *bytes)
 {

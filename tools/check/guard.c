@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Guarded memory, and the meaning of a fault in it. */
+/* Guarded memory, and the explanation of a fault in it. */
 #include "check/guard.h"
 
 #include "check/shared.h"
@@ -13,8 +13,8 @@
 #define SLOTS 8192U
 #define FRONT 64U
 
-/* Read by a signal handler while others write it: each field by itself, and a
- * piece is looked at only in between being put in and taken out. */
+/* Read by a signal handler while other threads write: each field by itself. An
+ * entry is read only while it is in use. */
 struct slot {
     _Atomic(unsigned char *) mapping; /* NULL: free */
     _Atomic size_t mapped;
@@ -71,7 +71,7 @@ kit_guarded_create(struct kit_guarded *guarded, size_t length, size_t align)
     uintptr_t at;
 
     if (mapping == MAP_FAILED || mprotect(mapping + mapped, page, PROT_NONE))
-        kit_not_run("no memory for %zu bytes", length);
+        kit_not_run("out of memory for %zu bytes", length);
     at = ((uintptr_t) mapping + mapped - length) & ~(uintptr_t) (align - 1);
     if (align > 1 && (at & align) == 0)
         at -= align;

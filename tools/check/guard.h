@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Memory of the kit between guard pages and protected by time: access past its
- * end, or when it is not permitted, faults at once.
- */
+/* Memory of the kit between guard pages, with access rights that change over
+ * time. An access that is not permitted faults at once. */
 #ifndef KIT_GUARD_H
 #define KIT_GUARD_H
 
@@ -10,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which access is permitted at the moment. */
+/* The permitted access. */
 enum kit_lock {
     KIT_OPEN,     /* everything */
     KIT_READABLE, /* reading */
@@ -22,22 +20,22 @@ struct kit_guarded {
     size_t length;
     unsigned char *mapping;
     size_t mapped; /* without that page */
-    uint32_t slot; /* where kit_guard_explain finds it */
+    uint32_t slot; /* index for kit_guard_explain */
 };
 
-/* length bytes, zeroed, that begin at a multiple of align (a power of two) and,
- * if possible, of nothing larger; canaries fill up to align - 1 bytes after
- * them, and the space in front. Fails the case when short of memory. */
+/* Allocates `length` zeroed bytes, aligned to align (a power of two) and, if
+ * possible, to no more. Canaries fill the space in front and up to align - 1
+ * bytes after it. Fails the case if out of memory. */
 void kit_guarded_create(
     struct kit_guarded *guarded, size_t length, size_t align);
 void kit_guarded_destroy(struct kit_guarded *guarded);
 
-/* Access past its end breaks that rule from now on; 12 before. */
+/* Sets the rule that an access past the end breaks; 12 initially. */
 void kit_guarded_limit(
     struct kit_guarded *guarded, uint32_t rule, const char *text);
 
-/* Sets the permitted access; any other breaks that rule, and text says what was
- * expected. text: constant. [any thread] */
+/* Sets the permitted access. Any other access breaks the rule; text (constant)
+ * tells what was expected. [any thread] */
 void kit_guarded_protect(struct kit_guarded *guarded, enum kit_lock lock,
     uint32_t rule, const char *text);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* na_plugin_host, as the kit plays it. */
+/* The kit's na_plugin_host. */
 #include "check/host.h"
 
 #include "check/setting.h"
@@ -9,8 +9,8 @@
 
 #define BEYOND_BYTE 0x5A
 
-/* Of this thread: on the path of a message, and in poll or arm of which
- * context. */
+/* Of this thread: whether it is on the path of a message, and the context of
+ * its poll or arm. */
 static _Thread_local bool on_path;
 static _Thread_local const void *polling;
 
@@ -33,7 +33,7 @@ class_of(const na_plugin_host *host)
 {
     struct kit_class *cls;
 
-    /* A host of another class, or of one that is closed, has another priv. */
+    /* The host of another or closed class has another priv. */
     if (!host || !host->priv)
         kit_fail(2, "host functions are called with the class's own host",
             "one was called with %s", host ? "a spoiled one" : "NULL");
@@ -60,7 +60,7 @@ on_log(const na_plugin_host *host, int32_t level, const char *file,
     kit_shared_log(level, text);
 }
 
-/* The setting that the plugin asks for. */
+/* Returns the value of a setting. */
 static const na_plugin_setting *
 asked_for(const na_plugin_host *host, const char *entry, const char *key)
 {
@@ -98,7 +98,7 @@ on_wake(const na_plugin_host *host, void *core_ctx)
     kit_expect(counter >= cls->wakes && counter < cls->wakes + KIT_CONTEXTS, 12,
         "wake gets a core_ctx of the class", "%p", core_ctx);
     kit_expect(!atomic_load_explicit(
-                   &cls->gone[counter - cls->wakes], memory_order_relaxed),
+                   &cls->destroyed[counter - cls->wakes], memory_order_relaxed),
         10, "wake is not called for a context that was destroyed", "it was");
     kit_expect(!polling || polling != core_ctx, 8,
         "wake is not called within poll or arm of that context", "it was");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The host that the kit gives a class in place of a core. */
+/* The host that the kit gives to a class, in place of a core's. */
 #ifndef KIT_HOST_H
 #define KIT_HOST_H
 
@@ -7,12 +7,12 @@
 
 void kit_host_init(struct kit_class *cls);
 
-/* After the class is closed: nothing wrote into its table. */
+/* Called after the class was closed: checks that nothing wrote to the table. */
 void kit_host_verify(const struct kit_class *cls);
 
-/* Around poll and arm of a context (core_ctx), and around submissions (NULL):
- * the plugin may not call then what the path of a message must not. Calls do
- * not nest. */
+/* Called around poll and arm of a context (core_ctx) and around submissions
+ * (NULL), during which the plugin may call log and wake only. Calls do not
+ * nest. */
 void kit_host_path_enter(const void *core_ctx);
 void kit_host_path_leave(void);
 

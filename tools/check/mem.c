@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registered regions of memory, and descriptors of the peers'. */
+/* Registered memory regions, and deserialized registrations. */
 #include "check/class.h"
 
 #include "check/shared.h"
@@ -15,7 +15,7 @@ mem_slot(struct kit_class *cls, uint32_t number)
     return &cls->mems[number];
 }
 
-/* The segments: pieces of the kit's, or the plugin's memory. */
+/* Allocates the segments: from the kit, or by the plugin. */
 static void
 make_segments(struct kit_class *cls, struct kit_mem *mem,
     const struct kit_region *region, na_plugin_segment *segments)
@@ -53,7 +53,7 @@ make_segments(struct kit_class *cls, struct kit_mem *mem,
     }
     mem->pieces = calloc(region->segments, sizeof *mem->pieces);
     if (!mem->pieces)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     for (uint32_t i = 0; i < region->segments; i++) {
         uint64_t from = i * mem->share;
         uint64_t length =
@@ -74,7 +74,7 @@ kit_class_region(struct kit_class *cls, const struct kit_region *region)
     int32_t result;
 
     if (!segments)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     *mem = (struct kit_mem){.segments = region->segments,
         .length = region->length,
         .share = region->length / region->segments,
@@ -88,7 +88,7 @@ kit_class_region(struct kit_class *cls, const struct kit_region *region)
             .access = region->access},
         &made);
     kit_call_leave(before);
-    /* The array is copied. */
+    /* The plugin copies the array. */
     memset(segments, 0xEE, region->segments * sizeof *segments);
     free(segments);
     kit_expect(result == NA_PLUGIN_OK && made, 12, "memory is registered",
@@ -197,7 +197,7 @@ kit_class_mem_remote(
     const char *before;
     int32_t result;
 
-    /* From the edge of a page: reading on is caught. */
+    /* At the end of a page: reading further faults. */
     kit_guarded_create(&copy, length, 1);
     memcpy(copy.memory, bytes, length);
     before = kit_call_enter("mem_deserialize");
@@ -213,7 +213,7 @@ kit_class_mem_remote(
 void
 kit_mems_finish(struct kit_class *cls)
 {
-    /* Memory is freed when no registration refers to it. */
+    /* Memory is freed after the last registration of it. */
     for (uint32_t i = 0; i < KIT_MEMS; i++)
         if (cls->mems[i].inside)
             kit_class_mem_free(cls, i);

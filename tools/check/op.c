@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations: storage, buffers, submitting. */
+/* Operations: storage, buffers, submission. */
 #include "check/class.h"
 
 #include "check/host.h"
@@ -78,7 +78,7 @@ buffer_from_plugin(struct kit_class *cls, struct kit_op *op)
     op->buffer_data = data;
 }
 
-/* A buffer of the request's length, ready to be sent or received into. */
+/* Prepares a buffer to send or receive. */
 static void
 buffer_take(struct kit_class *cls, struct kit_op *op)
 {
@@ -125,7 +125,7 @@ storage_take(struct kit_class *cls, struct kit_op *op)
     } else if (!cls->unlocked) {
         kit_guarded_protect(&op->storage, KIT_OPEN, 0, "");
     }
-    /* Pairs with the acquire of a poll that looks for its operation. */
+    /* Pairs with the acquire of a poll that finds its operation. */
     atomic_store_explicit(&op->stored, true, memory_order_release);
 }
 
@@ -167,7 +167,7 @@ call_plugin(struct kit_class *cls, const struct kit_op *op)
     }
 }
 
-/* Ends an operation that has no event: DONE, or an error. */
+/* Ends an operation without an event: DONE, or an error. */
 static void
 end_at_once(struct kit_class *cls, struct kit_op *op, int32_t result)
 {
@@ -184,8 +184,8 @@ end_at_once(struct kit_class *cls, struct kit_op *op, int32_t result)
         kit_guarded_protect(&op->guarded, KIT_CLOSED, 11,
             "the buffer of a send that has ended is not touched");
     op->status = result == NA_PLUGIN_DONE ? NA_PLUGIN_OK : result;
-    /* Last: another thread may use it again. Pairs with the acquire of the
-     * thread that does, or asks. */
+    /* Last, since another thread may use it again. Pairs with the acquire of
+     * that thread, or of one that reads the state. */
     alone = atomic_compare_exchange_strong_explicit(&op->state, &pending,
         KIT_ENDED, memory_order_release, memory_order_relaxed);
     kit_expect(alone, 7,
@@ -222,7 +222,7 @@ kit_class_post(struct kit_class *cls, const struct kit_request *request)
 
     if (atomic_load_explicit(&op->state, memory_order_acquire) == KIT_PENDING)
         kit_not_run("operation %u is used while it is pending", request->op);
-    op->former = op->buffer;
+    op->last_buffer = op->buffer;
     op->cancelled = false;
     buffer_release(cls, op);
     source_release(cls, op);
@@ -257,8 +257,8 @@ kit_class_cancel(struct kit_class *cls, uint32_t number)
     const char *before;
     int32_t result;
 
-    /* One that ended long ago, or was never submitted; the plugin has to
-     * cope. */
+    /* The plugin must accept operations that ended long ago, or were never
+     * submitted. */
     ended =
         atomic_load_explicit(&op->state, memory_order_acquire) != KIT_PENDING;
     op->cancelled = true;
@@ -275,7 +275,7 @@ kit_class_cancel(struct kit_class *cls, uint32_t number)
         kit_code_text(result));
 }
 
-/* The seed that a message names: its first eight bytes. */
+/* Returns the seed of a message: its first eight bytes. */
 static uint64_t
 seed_of(const struct kit_received *received, uint64_t header)
 {

@@ -4,8 +4,6 @@
 
 #include "check/shared.h"
 
-#include <dirent.h>
-
 #define RECEIVE KIT_PEERS_OPS
 #define SEND (KIT_PEERS_OPS + 1)
 #define ANSWER (KIT_PEERS_OPS + 2)

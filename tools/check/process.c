@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A worker process: executes the commands on its socket, and polls in
+/* A worker process: executes the commands of its socket and polls in
  * between. */
 #include "check/process.h"
 
@@ -18,7 +18,7 @@
 
 static struct kit_process processes[KIT_PROCESSES];
 
-/* The socket is a stream, so that packets have no largest size. */
+/* The socket is a stream, since packets have no size limit. */
 static bool
 move_all(int fd, void *bytes, size_t length, bool out)
 {
@@ -38,7 +38,7 @@ move_all(int fd, void *bytes, size_t length, bool out)
     return true;
 }
 
-/* Arguments of a KIT_ACT until KIT_JOIN fetches them. */
+/* Arguments of KIT_BEGIN until KIT_JOIN reads them. */
 static unsigned char act_bytes[KIT_TEXT_MAX];
 
 static bool
@@ -49,8 +49,8 @@ readable(int fd, int timeout_ms)
     return poll(&wanted, 1, timeout_ms) > 0;
 }
 
-/* The function begins when the answer is sent; KIT_JOIN waits for its end,
- * since it is read only afterwards. */
+/* The function starts after the answer was sent. KIT_JOIN is read after it has
+ * returned. */
 static void
 act(int fd, struct kit_executor *executor, const struct kit_command *command,
     struct kit_answer *answer)
@@ -67,7 +67,7 @@ execute(int fd, struct kit_executor *executor,
 {
     memset(answer, 0, offsetof(struct kit_answer, bytes));
     switch (command->verb) {
-    case KIT_ACT:
+    case KIT_BEGIN:
         act(fd, executor, command, answer);
         return;
     case KIT_JOIN:
@@ -84,7 +84,7 @@ execute(int fd, struct kit_executor *executor,
         _exit(0);
 }
 
-/* The last bytes from a worker process that ends in order. */
+/* The last bytes of a worker process that ends regularly. */
 static const unsigned char end_message[] =
     "a worker process that ends in order";
 
@@ -103,8 +103,8 @@ process_main(int fd)
                 sched_yield();
         if (!move_all(fd, &command, sizeof command, false))
             break;
-        /* Commands that arrived meanwhile are found by the next read. */
-        if (command.verb == KIT_LOOK && polls)
+        /* The next read gets commands that arrived meanwhile. */
+        if (command.verb == KIT_GET_COMPLETION && polls)
             kit_class_progress(executor.cls);
         execute(fd, &executor, &command, &answer);
     }
@@ -113,8 +113,8 @@ process_main(int fd)
     exit(0);
 }
 
-/* Whether a process that gets no more commands sends its end message; answers
- * in front of it are skipped. */
+/* Whether a process that gets no more commands sends its end message; skips
+ * answers before it. */
 static bool
 has_end_message(int fd)
 {
@@ -172,7 +172,7 @@ kit_process_alive(uint32_t process)
     return processes[process].pid != 0;
 }
 
-/* How a worker process ended too early: it may have left a verdict. */
+/* Explains the early end of a worker process, which may have left a verdict. */
 __attribute__((noreturn)) static void
 process_lost(uint32_t number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kit's report, in its three forms. */
+/* The kit's report in three formats. */
 #include "check/report.h"
 
 #include "common/output.h"
@@ -19,7 +19,7 @@ kit_report_rule(
         const struct kit_outcome *outcome = &report->outcomes[i];
         bool failed = outcome->verdict == KIT_FAILED;
 
-        /* A case that found another rule broken says nothing about its own. */
+        /* A case that broke another rule tells nothing about its own. */
         if ((failed ? outcome->rule : outcome->it->rule) != rule)
             continue;
         tally_p->verdicts[outcome->verdict]++;
@@ -33,7 +33,7 @@ kit_report_rule(
     return verdict;
 }
 
-/* The lines that were logged, oldest first. */
+/* Returns the logged lines, oldest first. */
 static const char *
 log_line(const struct kit_outcome *outcome, uint32_t i)
 {
@@ -64,7 +64,7 @@ kit_print_failure(FILE *stream, const struct kit_outcome *outcome)
     fprintf(stream, "FAILED  rule %u  %s: %s\n", outcome->rule,
         outcome->it->name, outcome->it->text);
     print_indented(stream, "expected", outcome->expected);
-    print_indented(stream, "came", outcome->came);
+    print_indented(stream, "found", outcome->found);
     if (outcome->step)
         print_indented(stream, "while", outcome->step);
     if (outcome->call)
@@ -121,7 +121,8 @@ outcome_json(const struct kit_outcome *outcome)
         failed ? json_integer((json_int_t) outcome->rule) : json_null(),
         "expected", output_json_text(failed ? outcome->expected : NULL),
         failed ? "came" : "reason",
-        output_json_text(outcome->verdict == KIT_PASSED ? NULL : outcome->came),
+        output_json_text(
+            outcome->verdict == KIT_PASSED ? NULL : outcome->found),
         "step", outcome->step, "call", outcome->call, "seconds",
         outcome->seconds, "log", log, "output",
         output_json_text(outcome->output));
@@ -161,7 +162,7 @@ kit_print_json(const struct kit_report *report)
             (int) all.verdicts[KIT_NOT_RUN], "rules", rules, "cases", cases));
 }
 
-/* Text within XML 1.0: characters that it does not permit become '?'. */
+/* Writes text for XML 1.0; '?' replaces invalid characters. */
 static void
 put_xml(FILE *stream, const char *text)
 {
@@ -198,12 +199,12 @@ put_case(FILE *stream, const struct kit_outcome *outcome)
             stream, "    <failure message=\"rule %u: expected ", outcome->rule);
         put_xml(stream, outcome->expected);
         fputs("\">", stream);
-        put_xml(stream, outcome->came);
+        put_xml(stream, outcome->found);
         fputs("</failure>\n", stream);
     } else {
         fprintf(stream,
             "    <skipped message=\"%s: ", kit_verdict_text(outcome->verdict));
-        put_xml(stream, outcome->came);
+        put_xml(stream, outcome->found);
         fputs("\"/>\n", stream);
     }
     fputs("  </testcase>\n", stream);

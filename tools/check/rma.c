@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets with all that is looked at before and after. */
+/* Puts and gets, with checks of the memory before and after. */
 #include "check/rma.h"
 
 /* Operations of kit_rma_tell. */
@@ -35,7 +35,7 @@ kit_rma_regions(const struct kit_pair *pair, uint64_t length,
 void
 kit_rma_free(const struct kit_pair *pair)
 {
-    kit_unexpose(pair->a, 1);
+    kit_region_free(pair->a, 1);
     kit_region_free(pair->a, 0);
     kit_region_free(pair->b, 0);
 }
@@ -72,7 +72,7 @@ kit_rma_tell(const struct kit_pair *pair)
     kit_await_ok(pair->a, SEND, 7);
 }
 
-/* A range of a region 0, and the bytes around it. */
+/* A range of region 0, and the bytes around it. */
 struct range {
     struct kit_side *side;
     uint64_t from;
@@ -104,7 +104,7 @@ hash_in(const struct range *range)
     return kit_region_hash(range->side, 0, range->from, range->length);
 }
 
-/* One put or get of a range, in regions of that length. */
+/* Executes a put or get of a range, in regions of that length. */
 void
 kit_rma_move(const struct kit_pair *pair, uint64_t whole,
     const struct kit_request *request)

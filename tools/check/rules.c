@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rules of the ABI, by number, and the cases there are. */
+/* The rules of the ABI, by number, and the list of all cases. */
 #include "check/cases.h"
 #include "check/run.h"
 

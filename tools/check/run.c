@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A case in its process: started, timed, and its end understood. */
+/* Runs a case in its process: starts it, limits its time, determines its
+ * verdict. */
 #include "check/run.h"
 
 #include "check/process.h"
@@ -19,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Written by a case that has run to its end: the exit status alone might be the
- * plugin's, which may call exit. */
+/* Written by a case that has run to its end. The exit status alone is not
+ * sufficient: the plugin may call exit. */
 static const char complete[] = "complete";
 
 __attribute__((noreturn)) static void
@@ -56,7 +57,7 @@ is_complete(int verdict)
            memcmp(said, complete, sizeof said) == 0;
 }
 
-/* Whether it ended within its limit; then its status. */
+/* Waits until the process has ended or the time is over. */
 static bool
 await_end(pid_t pid, uint32_t seconds, int *status_p)
 {
@@ -97,15 +98,15 @@ read_output(int fd, char *text)
 }
 
 __attribute__((format(printf, 3, 4))) static void
-blame(struct kit_outcome *outcome, const char *expected, const char *came, ...)
+blame(struct kit_outcome *outcome, const char *expected, const char *found, ...)
 {
     va_list values;
 
-    va_start(values, came);
+    va_start(values, found);
     outcome->verdict = KIT_FAILED;
     outcome->rule = outcome->it->rule;
     snprintf(outcome->expected, sizeof outcome->expected, "%s", expected);
-    vsnprintf(outcome->came, sizeof outcome->came, came, values);
+    vsnprintf(outcome->found, sizeof outcome->found, found, values);
     va_end(values);
 }
 
@@ -124,7 +125,7 @@ judge(struct kit_outcome *outcome, struct kit_shared *shared, bool in_time,
         outcome->verdict = shared->verdict;
         outcome->rule = shared->rule;
         memcpy(outcome->expected, shared->expected, sizeof outcome->expected);
-        memcpy(outcome->came, shared->came, sizeof outcome->came);
+        memcpy(outcome->found, shared->found, sizeof outcome->found);
     } else if (!in_time) {
         blame(outcome, "an end", "none after %d s", (int) seconds);
     } else if (WIFSIGNALED(status)) {
@@ -141,7 +142,7 @@ judge(struct kit_outcome *outcome, struct kit_shared *shared, bool in_time,
     }
 }
 
-/* A feature that the case needs and the plugin does not offer; NULL if none. */
+/* Returns a feature that the case needs and the plugin lacks, or NULL. */
 static const char *
 lacking(uint32_t needs, const struct kit_facts *facts)
 {
@@ -180,13 +181,13 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
     outcome_p->it = it;
     if (lacks && facts->known) {
         outcome_p->verdict = KIT_NOT_OFFERED;
-        snprintf(outcome_p->came, sizeof outcome_p->came, "%s", lacks);
+        snprintf(outcome_p->found, sizeof outcome_p->found, "%s", lacks);
     } else if (!shared || output < 0 ||
                pipe2(verdict, O_CLOEXEC | O_NONBLOCK) != 0 ||
                (pid = fork()) < 0) {
         outcome_p->verdict = KIT_NOT_RUN;
         snprintf(
-            outcome_p->came, sizeof outcome_p->came, "%s", strerror(errno));
+            outcome_p->found, sizeof outcome_p->found, "%s", strerror(errno));
     } else {
         bool in_time;
 

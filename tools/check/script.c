@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shorthands for scripts: the usual requests, and waiting for their ends. */
+/* Shorthands for scripts: common requests, and waiting for their ends. */
 #include "check/kit.h"
 
 #include <dirent.h>
@@ -8,55 +8,43 @@
 #include <stdio.h>
 
 static int32_t
-message_post(struct kit_side *side, const struct kit_request *request)
+message_post(struct kit_side *side, enum kit_kind kind, uint32_t op,
+    const struct kit_side *peer, uint64_t length, uint64_t tag, uint64_t seed)
 {
-    struct kit_request whole = *request;
-
-    whole.own_buffer = request->op % 2 == 1;
-    return kit_post(side, &whole);
+    return kit_post(side, &(struct kit_request){.kind = kind,
+                              .op = op,
+                              .peer = peer ? kit_number(peer) : 0,
+                              .tag = tag,
+                              .length = length,
+                              .seed = seed,
+                              .own_buffer = op % 2 == 1});
 }
 
 int32_t
 kit_send_unexpected(struct kit_side *side, uint32_t op, struct kit_side *to,
     uint64_t length, uint64_t tag, uint64_t seed)
 {
-    return message_post(side, &(struct kit_request){.kind = KIT_SEND_UNEXPECTED,
-                                  .op = op,
-                                  .peer = kit_number(to),
-                                  .tag = tag,
-                                  .length = length,
-                                  .seed = seed});
+    return message_post(side, KIT_SEND_UNEXPECTED, op, to, length, tag, seed);
 }
 
 int32_t
 kit_recv_unexpected(struct kit_side *side, uint32_t op, uint64_t length)
 {
-    return message_post(
-        side, &(struct kit_request){
-                  .kind = KIT_RECV_UNEXPECTED, .op = op, .length = length});
+    return message_post(side, KIT_RECV_UNEXPECTED, op, NULL, length, 0, 0);
 }
 
 int32_t
 kit_send_expected(struct kit_side *side, uint32_t op, struct kit_side *to,
     uint64_t length, uint64_t tag, uint64_t seed)
 {
-    return message_post(side, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
-                                  .op = op,
-                                  .peer = kit_number(to),
-                                  .tag = tag,
-                                  .length = length,
-                                  .seed = seed});
+    return message_post(side, KIT_SEND_EXPECTED, op, to, length, tag, seed);
 }
 
 int32_t
 kit_recv_expected(struct kit_side *side, uint32_t op, struct kit_side *from,
     uint64_t length, uint64_t tag)
 {
-    return message_post(side, &(struct kit_request){.kind = KIT_RECV_EXPECTED,
-                                  .op = op,
-                                  .peer = kit_number(from),
-                                  .tag = tag,
-                                  .length = length});
+    return message_post(side, KIT_RECV_EXPECTED, op, from, length, tag, 0);
 }
 
 void
@@ -183,8 +171,8 @@ long
 kit_anonymous_kib(void)
 {
 #ifdef INSTRUMENTED
-    /* AddressSanitizer keeps freed memory, and finds leaks by itself;
-     * ThreadSanitizer records all memory that was ever accessed. */
+    /* AddressSanitizer keeps freed memory and detects leaks itself;
+     * ThreadSanitizer records all accessed memory. */
     return 0;
 #else
     FILE *stream = fopen("/proc/self/status", "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings of the plugin, as a core would read them. */
+/* The plugin's settings, read as a core does. */
 #include "check/setting.h"
 
 #include "check/target.h"

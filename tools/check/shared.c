@@ -32,7 +32,7 @@ kit_shared_destroy(struct kit_shared *shared)
         munmap(shared, sizeof *shared);
 }
 
-/* The first one writes, the others leave in silence. */
+/* The first verdict is kept; other processes exit silently. */
 static bool
 take(enum kit_verdict verdict, uint32_t rule)
 {
@@ -44,8 +44,8 @@ take(enum kit_verdict verdict, uint32_t rule)
     return true;
 }
 
-/* A second one waits until the first has written: the kit ends the case with
- * the first process that ends. */
+/* A second process waits until the first has written its verdict, since the kit
+ * ends the case when the first process exits. */
 __attribute__((noreturn)) static void
 leave(bool taken)
 {
@@ -63,38 +63,39 @@ leave(bool taken)
 }
 
 __attribute__((format(printf, 3, 0))) static void
-fail_text(uint32_t rule, const char *expected, const char *came, va_list values)
+fail_text(
+    uint32_t rule, const char *expected, const char *found, va_list values)
 {
     bool taken = take(KIT_FAILED, rule);
 
     if (taken) {
         snprintf(
             kit_shared->expected, sizeof kit_shared->expected, "%s", expected);
-        vsnprintf(kit_shared->came, sizeof kit_shared->came, came, values);
+        vsnprintf(kit_shared->found, sizeof kit_shared->found, found, values);
     }
     leave(taken);
 }
 
 void
-kit_fail(uint32_t rule, const char *expected, const char *came, ...)
+kit_fail(uint32_t rule, const char *expected, const char *found, ...)
 {
     va_list values;
 
-    va_start(values, came);
-    fail_text(rule, expected, came, values);
+    va_start(values, found);
+    fail_text(rule, expected, found, values);
     va_end(values);
     _exit(KIT_EXIT_VERDICT);
 }
 
 void
-kit_expect(bool ok, uint32_t rule, const char *expected, const char *came, ...)
+kit_expect(bool ok, uint32_t rule, const char *expected, const char *found, ...)
 {
     va_list values;
 
     if (ok)
         return;
-    va_start(values, came);
-    fail_text(rule, expected, came, values);
+    va_start(values, found);
+    fail_text(rule, expected, found, values);
     va_end(values);
 }
 
@@ -104,7 +105,7 @@ end_otherwise(enum kit_verdict verdict, const char *reason, va_list values)
     bool taken = take(verdict, 0);
 
     if (taken)
-        vsnprintf(kit_shared->came, sizeof kit_shared->came, reason, values);
+        vsnprintf(kit_shared->found, sizeof kit_shared->found, reason, values);
     leave(taken);
 }
 
@@ -173,20 +174,19 @@ kit_shared_log(int32_t level, const char *text)
         atomic_fetch_add_explicit(&kit_shared->lines, 1, memory_order_relaxed) %
         KIT_LINES;
 
-    /* acquire: pairs with the release below. A line is lost if so many are
-     * logged at once that its place is still being written. */
+    /* Acquire: pairs with the release below. A line is lost if its entry is
+     * still being written. */
     if (atomic_exchange_explicit(
             &kit_shared->writing[line], true, memory_order_acquire))
         return;
     snprintf(kit_shared->log[line], KIT_LINE_MAX, "%s: %s",
         level >= 0 && level <= NA_PLUGIN_LOG_DEBUG ? names[level] : "?", text);
-    /* release: pairs with the exchange above */
+    /* Release: pairs with the exchange above. */
     atomic_store_explicit(
         &kit_shared->writing[line], false, memory_order_release);
 }
 
-/* Uses nothing that a signal might have interrupted, other than on a process
- * that is lost anyway. */
+/* Async-signal-safe, except in a process that is lost anyway. */
 static void
 on_crash(int number, siginfo_t *info, void *context)
 {
@@ -221,10 +221,4 @@ kit_shared_enter(uint32_t number)
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         sigaction(signals[i], &action, NULL);
-}
-
-uint32_t
-kit_shared_slot(void)
-{
-    return slot;
 }

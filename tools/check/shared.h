@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Shared by the processes of one case: the verdict, what each is doing, what
- * the plugin logged. The kit reads it when they have ended.
- */
+/* Shared by the processes of one case: the verdict, the current steps, and the
+ * plugin's log. The kit reads it after they have ended. */
 #ifndef KIT_SHARED_H
 #define KIT_SHARED_H
 
@@ -14,10 +12,10 @@
 #define KIT_LINES 12U
 #define KIT_LINE_MAX 320U
 
-/* Exit status of a process that has left its verdict here. */
+/* Exit status of a process that has left a verdict. */
 #define KIT_EXIT_VERDICT 77
 
-/* Features of a plugin, as the first case of all finds them. */
+/* Features of a plugin, determined by the first case. */
 struct kit_facts {
     bool known;
     bool rma;
@@ -36,7 +34,7 @@ struct kit_facts {
 /* A process of the case. */
 struct kit_slot {
     _Atomic(const char *) step; /* of the script */
-    _Atomic(const char *) call; /* into the plugin that its main thread is in */
+    _Atomic(const char *) call; /* function of the plugin in its main thread */
 };
 
 struct kit_shared {
@@ -45,7 +43,7 @@ struct kit_shared {
     enum kit_verdict verdict;
     uint32_t rule;
     char expected[KIT_TEXT_MAX];
-    char came[KIT_TEXT_MAX];
+    char found[KIT_TEXT_MAX];
     struct kit_slot slots[KIT_PROCESSES + 1];
     _Atomic uint32_t lines;
     char log[KIT_LINES][KIT_LINE_MAX];
@@ -56,24 +54,23 @@ struct kit_shared {
 extern struct kit_shared *kit_shared; /* of the running case */
 extern const struct kit_case *kit_running;
 
-/* Memory shared with children. NULL: out of memory. */
+/* Allocates memory shared with children. NULL: out of memory. */
 struct kit_shared *kit_shared_create(void);
 void kit_shared_destroy(struct kit_shared *shared);
 
-/* Sets the slot of this process, and reports crashes there from now on. */
+/* Selects the entry of this process, and installs its crash handler. */
 void kit_shared_enter(uint32_t slot);
-uint32_t kit_shared_slot(void);
 
-/* Around a call into the plugin: its name, and NULL. Recorded for the main
- * thread only. */
+/* Called around each call of the plugin with its name, and NULL. Recorded for
+ * the main thread only. */
 const char *kit_call_enter(const char *name);
 void kit_call_leave(const char *before);
 
-/* Keeps a line that the plugin logged. */
+/* Keeps a log line of the plugin. */
 void kit_shared_log(int32_t level, const char *text);
 
-/* The meaning of an access to that address in guarded memory. false: it is not
- * the kit's. See guard.c. */
+/* Explains an access to guarded memory (guard.c). false: not the kit's
+ * memory. */
 bool kit_guard_explain(
     const void *address, uint32_t *rule_p, const char **text_p);
 

@@ -148,7 +148,7 @@ kit_opened(const struct kit_side *side)
 const char *
 kit_address(struct kit_side *side)
 {
-    begin(KIT_TELL_ADDRESS);
+    begin(KIT_GET_ADDRESS);
     memcpy(side->address, ask(side)->bytes, sizeof side->address);
     return side->address;
 }
@@ -158,7 +158,7 @@ kit_lookup(struct kit_side *side, struct kit_side *other)
 {
     const char *text = kit_address(other);
 
-    begin(KIT_LOOK_UP);
+    begin(KIT_LOOKUP);
     command.numbers[0] = other->number;
     command.length = (uint32_t) strlen(text) + 1;
     memcpy(command.bytes, text, command.length);
@@ -168,13 +168,13 @@ kit_lookup(struct kit_side *side, struct kit_side *other)
 void
 kit_keep_source(struct kit_side *side, uint32_t op, uint32_t number)
 {
-    ask_number(side, KIT_ADOPT, op, number);
+    ask_number(side, KIT_KEEP_SOURCE, op, number);
 }
 
 void
 kit_addr_free(struct kit_side *side, uint32_t number)
 {
-    ask_number(side, KIT_UNKNOW, number, 0);
+    ask_number(side, KIT_FREE_ADDR, number, 0);
 }
 
 void
@@ -242,7 +242,7 @@ void
 kit_get_completion(
     struct kit_side *side, uint32_t op, struct kit_completion *end_p)
 {
-    *end_p = ask_number(side, KIT_LOOK, op, 0)->end;
+    *end_p = ask_number(side, KIT_GET_COMPLETION, op, 0)->end;
 }
 
 void
@@ -275,17 +275,11 @@ kit_region_free(struct kit_side *side, uint32_t number)
 }
 
 void
-kit_unexpose(struct kit_side *side, uint32_t number)
-{
-    ask_number(side, KIT_FREE_MEM, number, 0);
-}
-
-void
 kit_expose(struct kit_side *owner, uint32_t region, struct kit_side *side,
     uint32_t number)
 {
-    ask_number(owner, KIT_TELL_MEM, region, 0);
-    begin(KIT_TAKE_MEM);
+    ask_number(owner, KIT_SERIALIZE_MEM, region, 0);
+    begin(KIT_DESERIALIZE_MEM);
     command.numbers[0] = number;
     command.length = answer.length;
     memcpy(command.bytes, answer.bytes, answer.length);
@@ -296,7 +290,7 @@ size_t
 kit_region_bytes(
     struct kit_side *owner, uint32_t region, void *bytes, size_t room)
 {
-    ask_number(owner, KIT_TELL_MEM, region, 0);
+    ask_number(owner, KIT_SERIALIZE_MEM, region, 0);
     if (answer.length > room)
         kit_not_run("a registration of %u bytes", answer.length);
     memcpy(bytes, answer.bytes, answer.length);
@@ -346,7 +340,7 @@ void
 kit_begin(
     struct kit_side *side, kit_act_t act, const void *bytes, size_t length)
 {
-    begin(KIT_ACT);
+    begin(KIT_BEGIN);
     command.act = act;
     memcpy(command.bytes, bytes, length);
     kit_process_call(side->process, &command, &answer);

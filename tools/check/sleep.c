@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Sleeping by na.wait/1, as a core does it: announce the sleeper, arm, sleep on
- * the plugin's descriptors and on one that wake writes to while the sleeper is
- * announced, and poll. A wake without an announced sleeper has to be found by
- * the next arm.
- */
+/* Sleeps by na.wait/1 as a core does: announces the sleeper, arms, sleeps on
+ * the plugin's descriptors and on one that wake writes to while a sleeper is
+ * announced, and polls. The next arm must find a wake without an announced
+ * sleeper. */
 #include "check/class.h"
 
 #include "check/host.h"
@@ -19,41 +17,41 @@
 #define UNTOUCHED 0xC3C3C3C3C3C3C3C3U
 #define NS_PER_S 1000000000U
 
-/* After a sleep that was given up, events show within this time. */
+/* After a sleep timed out, pending events must show within this time. */
 #define LOOK_NS 50000000U
 
 void
 kit_sleep_init(struct kit_class *cls)
 {
     for (uint32_t i = 0; i < KIT_CONTEXTS; i++)
-        cls->bells[i] = cls->wait_fds[i] = -1;
+        cls->wake_fds[i] = cls->wait_fds[i] = -1;
 }
 
 void
 kit_sleep_finish(struct kit_class *cls)
 {
     for (uint32_t i = 0; i < KIT_CONTEXTS; i++)
-        if (cls->bells[i] >= 0)
-            close(cls->bells[i]);
+        if (cls->wake_fds[i] >= 0)
+            close(cls->wake_fds[i]);
 }
 
 void
 kit_sleep_interrupt(struct kit_class *cls, uint32_t ctx)
 {
-    /* A read-modify-write: it is ordered before or after that of announce.
-     * Either arm sees (acquire) what was published before this call (release),
-     * or this call sees the sleeper. */
+    /* A read-modify-write, ordered before or after that of announce: either arm
+     * sees (acquire) what was published before this call (release), or this
+     * call sees the sleeper. */
     if (atomic_fetch_or_explicit(
             &cls->sleeping[ctx], 0, memory_order_acq_rel) != 0)
-        eventfd_write(cls->bells[ctx], 1);
+        eventfd_write(cls->wake_fds[ctx], 1);
 }
 
 static void
 announce(struct kit_class *cls, uint32_t ctx)
 {
-    if (cls->bells[ctx] < 0)
-        cls->bells[ctx] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (cls->bells[ctx] < 0)
+    if (cls->wake_fds[ctx] < 0)
+        cls->wake_fds[ctx] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (cls->wake_fds[ctx] < 0)
         kit_not_run("no eventfd: %s", strerror(errno));
     /* Pairs with kit_sleep_interrupt. */
     atomic_fetch_or_explicit(&cls->sleeping[ctx], 1, memory_order_acq_rel);
@@ -65,7 +63,7 @@ awake(struct kit_class *cls, uint32_t ctx)
     eventfd_t value;
 
     atomic_store_explicit(&cls->sleeping[ctx], 0, memory_order_relaxed);
-    eventfd_read(cls->bells[ctx], &value);
+    eventfd_read(cls->wake_fds[ctx], &value);
 }
 
 bool
@@ -103,7 +101,7 @@ kit_class_wait_fd(struct kit_class *cls, uint32_t ctx)
     return fd;
 }
 
-/* Whether something was there before ns were over. */
+/* Whether there may be events before the time is over. */
 static bool
 sleep_on(const struct pollfd *wanted, uint32_t count, uint64_t ns)
 {
@@ -139,7 +137,7 @@ kit_class_sleep(
         struct pollfd *pair = fds + 2 * (size_t) i;
 
         pair[0].fd = kit_class_wait_fd(cls, first + i);
-        pair[1].fd = cls->bells[first + i];
+        pair[1].fd = cls->wake_fds[first + i];
         pair[0].events = pair[1].events = POLLIN;
     }
     if (armed)
@@ -156,7 +154,7 @@ poll_all(struct kit_class *cls, uint32_t first, uint32_t count)
         kit_class_poll(cls, i);
 }
 
-/* The longest that a sleep may take before it counts as lost. */
+/* The longest sleep, after which a wake-up counts as lost. */
 static uint64_t
 longest_sleep(void)
 {

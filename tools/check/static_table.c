@@ -41,7 +41,7 @@ kit_static_versions(void)
         (unsigned int) table->min_host_minor, NA_PLUGIN_ABI_MINOR);
 }
 
-/* For the cases that look into it. */
+/* For cases about its contents. */
 static const na_plugin *
 known_table(void)
 {
@@ -66,19 +66,19 @@ kit_static_bits(void)
 
     kit_expect(table->reserved_zero == 0, 4, "what must be zero is",
         "reserved_zero is %u", (unsigned int) table->reserved_zero);
-    /* A newer minor may have defined more of them. */
+    /* A newer minor version may define more. */
     kit_expect(
         table->abi_minor > NA_PLUGIN_ABI_MINOR || !(table->flags & ~known), 4,
         "flags that na_plugin.h defines", "%#x, of which it defines %#x",
         table->flags, table->flags & known);
 }
 
-/* Most protocols that are looked at before the list counts as endless. */
+/* Protocols, at most, before the list counts as unterminated. */
 #define PROTOCOLS_MAX 4096U
 
 static const char not_shown[] = "(not to be shown)";
 
-/* Characters permitted in a finding. */
+/* Characters allowed in a message. */
 static const char *
 shown(const char *text)
 {
@@ -97,7 +97,7 @@ is_name(const char *text)
     return *text && text[strspn(text, set)] == '\0';
 }
 
-/* The part between '+' and "://" of an info string. */
+/* Checks the part between '+' and "://" of an info string. */
 static bool
 is_protocol(const char *text)
 {
@@ -171,7 +171,7 @@ kit_static_settings(void)
     kit_settings_check(table);
 }
 
-/* The manifest, as the README.md next to na_plugin.h describes it. */
+/* Checks the manifest as the README.md next to na_plugin.h describes it. */
 struct manifest {
     json_t *json;
     const char *format;
@@ -253,7 +253,7 @@ same_protocols(const json_t *said, const na_plugin *table)
         "%zu protocols, which differ after %u", json_array_size(said), count);
 }
 
-/* Links on the way to the manifest, and to the object, are resolved. */
+/* Symbolic links to the manifest and to the object are resolved. */
 static void
 same_object(const char *library)
 {
@@ -269,7 +269,7 @@ same_object(const char *library)
         result = asprintf(&path, "%.*s/%s",
             (int) (strrchr(manifest, '/') - manifest), manifest, library);
     if (result < 0)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     found = realpath(path, NULL);
     kit_expect(found && strcmp(found, kit_target.path) == 0, 14,
         "library_path leads from the manifest to this object",

@@ -105,7 +105,7 @@ kit_target_load(void)
             kit_not_run("the plugin lists no protocol; name one");
         kit_target.protocol = strdup(table->protocols[0]);
         if (!kit_target.protocol)
-            kit_not_run("no memory");
+            kit_not_run("out of memory");
     }
     if (kit_target.name && !(table->flags & NA_PLUGIN_OPAQUE_NAME) &&
         !kit_target.host && !kit_target.device &&

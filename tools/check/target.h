@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is tested: a plugin's object, and the arguments it is opened with. */
+/* The plugin under test, and how it is opened. */
 #ifndef KIT_TARGET_H
 #define KIT_TARGET_H
 
 #include "check/kit.h"
 
-/* A value for a setting of the plugin. */
+/* A value of a setting of the plugin. */
 struct kit_setting {
     const char *key;
     const char *value;
@@ -13,8 +13,8 @@ struct kit_setting {
 
 struct kit_target {
     const char *path;
-    const char *manifest; /* next to it, or as given */
-    char *protocol;       /* NULL: the first that it lists */
+    const char *manifest; /* next to the object, or as given */
+    char *protocol;       /* NULL: the first one in its list */
     char *name;           /* the part after "://", or NULL */
     char *device;         /* split as the core does, or NULL */
     char *host;
@@ -28,14 +28,14 @@ struct kit_target {
 
 extern struct kit_target kit_target;
 
-/* Parses a protocol or an info string. false: not understood. */
+/* Parses a protocol or an info string. false: invalid. */
 bool kit_target_parse(struct kit_target *target, const char *info);
 
-/* Splits the name as the core does. false: not understood. */
+/* Splits the name as the core does. false: invalid. */
 bool kit_target_split(struct kit_target *target);
 
-/* Loads the object, once, and finds its table; without a table that this kit
- * can read the case fails. Takes the first protocol if none was named. */
+/* Loads the object once and finds its table; fails the case without a readable
+ * table. Selects the first protocol if none was given. */
 const na_plugin *kit_target_load(void);
 
 #endif /* KIT_TARGET_H */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The work of worker threads. Each has operations of its own and looks after
- * them in turns: exchanges of expected messages, unexpected messages that must
- * arrive once, gets and puts, receives that only cancelling ends.
- */
+/* Worker threads. Each one repeats its own operations in turn: exchanges of
+ * expected messages, unexpected messages that must arrive once, gets and puts,
+ * and receives that end by cancellation only. */
 #include "check/workers.h"
 
 #include <pthread.h>
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations of a worker, from its first one on. */
+/* Operations of a worker, relative to its first one. */
 #define OPS 64U
 #define CHAIN_RECEIVE 0U
 #define CHAIN_SEND (CHAIN_RECEIVE + WORKER_CHAINS)
@@ -20,7 +18,7 @@
 #define GET 16U
 #define PUT 17U
 #define NEVER 18U
-#define SLOTS 4U /* sends, and receives, that are out at once */
+#define SLOTS 4U /* sends, and receives, in flight */
 #define NEVERS 2U
 #define CHURNERS 2U
 
@@ -28,7 +26,7 @@ struct worker {
     struct load *load;
     uint32_t index;
     uint32_t ctx;
-    uint32_t rounds[WORKER_CHAINS]; /* done, of each conversation */
+    uint32_t rounds[WORKER_CHAINS]; /* completed, of each conversation */
     uint32_t sent;
     uint32_t got; /* gets and puts begun */
     uint32_t put;
@@ -44,10 +42,10 @@ struct load {
     uint32_t messages; /* unexpected ones of each worker */
     struct seen *seen; /* unexpected messages, by number */
     _Atomic uint32_t received;
-    _Atomic uint32_t moves;  /* steps done by all */
+    _Atomic uint32_t moves;  /* steps of all workers */
     _Atomic uint32_t active; /* workers that have not finished */
     _Atomic bool stop;
-    _Atomic bool posted[KIT_OPS]; /* its submission has returned */
+    _Atomic bool posted[KIT_OPS]; /* the submission has returned */
     struct worker workers[WORKERS];
 };
 
@@ -76,7 +74,7 @@ post(struct load *load, const struct kit_request *request)
         &load->posted[request->op], true, memory_order_release);
 }
 
-/* The end of an operation of this worker: OK, or CANCELED where that may be. */
+/* Checks the end of an operation: OK, or CANCELED where allowed. */
 static void
 look(const struct worker *worker, uint32_t op, struct kit_completion *end_p)
 {
@@ -178,7 +176,7 @@ send_step(struct worker *worker, uint32_t slot)
     return true;
 }
 
-/* Counts a message that arrived; no message may arrive twice. */
+/* Records a message, which may arrive only once. */
 static void
 take_message(struct worker *worker, const struct kit_completion *end)
 {
@@ -219,19 +217,19 @@ receive_step(struct worker *worker, uint32_t slot)
 
     if (pending(load, request.op) || all_received(load))
         return false;
-    /* An idle one has not been used yet. */
+    /* An idle operation was never used. */
     if (atomic_load_explicit(&op->state, memory_order_relaxed) == KIT_ENDED) {
         look(worker, request.op, &end);
         if (end.status == NA_PLUGIN_OK)
             take_message(worker, &end);
-        /* So that it counts once, also if this was the last of all. */
+        /* Recorded first, since this may be the last one of all. */
         atomic_store_explicit(&op->state, KIT_IDLE, memory_order_relaxed);
     }
     post(load, &request);
     return true;
 }
 
-/* A get into this worker's part of region 2's second half. */
+/* Submits a get into this worker's part of the second half of region 2. */
 static bool
 get_step(struct worker *worker)
 {
@@ -267,7 +265,7 @@ get_step(struct worker *worker)
     return true;
 }
 
-/* A put of this worker's part of region 2's first half. */
+/* Submits a put from this worker's part of the first half of region 2. */
 static bool
 put_step(struct worker *worker)
 {
@@ -294,7 +292,7 @@ put_step(struct worker *worker)
     return true;
 }
 
-/* A receive without a sender. */
+/* Posts a receive without a sender. */
 static bool
 never_step(struct worker *worker, uint32_t slot)
 {
@@ -309,7 +307,7 @@ never_step(struct worker *worker, uint32_t slot)
     return true;
 }
 
-/* Receives that a cancel may end at any time, and that are posted again. */
+/* Handles receives that may be canceled at any time and are posted again. */
 static bool
 step_idly(struct worker *worker)
 {
@@ -380,21 +378,22 @@ work(void *arg)
     return NULL;
 }
 
-/* Between polls: pending operations without a submission in progress. */
+/* Runs between polls: cancels pending operations whose submission has
+ * returned. */
 static void
 cancel_one(struct load *load, uint32_t turn)
 {
     static const uint32_t ops[] = {RECEIVE, NEVER, RECEIVE + 1, NEVER + 1};
     uint32_t op = turn / 4 % WORKERS * OPS + ops[turn % 4];
 
-    /* What is pending stays so until the next poll, which sees this submission
-     * by posted. Pairs with the release of post. */
+    /* A pending operation stays pending until the next poll, which sees its
+     * submission by posted. Pairs with the release of post. */
     if (pending(load, op) &&
         atomic_load_explicit(&load->posted[op], memory_order_acquire))
         kit_class_cancel(load->cls, op);
 }
 
-/* Objects made, used and freed while the class works for others. */
+/* Creates, uses and frees objects while the class works for other threads. */
 static void
 churn_address(struct load *load, uint32_t number)
 {
@@ -486,7 +485,7 @@ churn(void *arg)
     return NULL;
 }
 
-/* Polls, and makes way for others when there was nothing for a while. */
+/* Polls, and yields after some polls without events. */
 #define EMPTY_POLLS 64U
 static void
 poll_on(struct load *load, uint32_t ctx, uint32_t *empty)
@@ -497,7 +496,7 @@ poll_on(struct load *load, uint32_t ctx, uint32_t *empty)
         sched_yield();
 }
 
-/* Whether any work is making progress. */
+/* Fails the case if no worker makes progress. */
 struct pulse {
     uint32_t moves;
     uint64_t limit;
@@ -546,14 +545,14 @@ kit_workers_act(struct kit_class *cls, void *bytes)
     struct pulse pulse = {.limit = 0};
 
     if (!load)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     load->cls = cls;
     load->plan = plan;
     load->messages = plan->rounds / 2;
     load->active = WORKERS;
     load->seen = calloc((size_t) WORKERS * load->messages, sizeof *load->seen);
     if (!load->seen)
-        kit_not_run("no memory");
+        kit_not_run("out of memory");
     for (uint32_t i = 0; i < WORKERS; i++) {
         load->workers[i] = (struct worker){
             .load = load, .index = i, .ctx = i % plan->contexts};
