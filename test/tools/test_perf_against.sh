@@ -74,7 +74,7 @@ nothing_left
 
 # What cannot be: it is said why, and what the tool has printed.
 against 1 'iperf -c'
-err_has '"iperf" is none of fi_pingpong'
+err_has '"iperf" is not one of fi_pingpong'
 against 1 '/nowhere/hg_rate -c na'
 err_has "/nowhere/hg_rate does not exist"
 against 1 "fi_pingpong 'x"

@@ -178,7 +178,7 @@ for file in nowhere cut empty newer below unknown; do
     run 1 perf plot "$file.json" -o picture.svg
     err_has "$file.json: "
 done
-err_has "points[0].test is none that is known"
+err_has "points[0].test is unknown"
 run 1 perf compare one.json below.json
 err_has "points[1].rounds[2].value_ns"
 run 1 perf compare newer.json one.json

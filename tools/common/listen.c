@@ -238,6 +238,19 @@ listen_decide(const char *info, bool has_token, bool root_needs_token,
     return NULL;
 }
 
+hg_return_t
+listen_address(hg_class_t *hg_class, char *text, hg_size_t size)
+{
+    hg_addr_t self;
+    hg_return_t ret = HG_Addr_self(hg_class, &self);
+
+    if (ret != HG_SUCCESS)
+        return ret;
+    ret = HG_Addr_to_string(hg_class, text, &size, self);
+    HG_Addr_free(hg_class, self);
+    return ret;
+}
+
 const char *
 listen_check(const struct listen *listen, const char *address)
 {

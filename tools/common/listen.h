@@ -4,6 +4,7 @@
 #ifndef LISTEN_H
 #define LISTEN_H
 
+#include <mercury.h>
 #include <stdbool.h>
 
 struct listen {
@@ -33,5 +34,8 @@ const char *listen_decide(const char *info, bool has_token,
  * since a host name may resolve to anything. NULL is refused. Returns NULL, or
  * the reason why the address may not be served. */
 const char *listen_check(const struct listen *listen, const char *address);
+
+/* Writes the address of a listening class, at most `size` bytes. */
+hg_return_t listen_address(hg_class_t *hg_class, char *text, hg_size_t size);
 
 #endif /* LISTEN_H */

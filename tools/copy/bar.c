@@ -2,7 +2,6 @@
 /* Draws the progress bar. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"

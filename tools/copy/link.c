@@ -3,7 +3,6 @@
  * never on other files of the tree. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fetches listings and single entries, one request at a time. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pipeline of file transfers: a free slot serves files already started
  * first, then new ones. */
-#include <stdio.h>
 
 #include "copy/pipe.h"
 

@@ -21,6 +21,7 @@
 #define PROGRESS_MS 250     /* between checks for signals and idle clients */
 #define STOP_SECONDS 5.0    /* for running operations to end */
 #define HANDLERS_AT_ONCE 32 /* between two polls of the transport */
+#define ADDRESS_SIZE 1024   /* bytes, terminated */
 
 /* The address file. It is removed only if no other file has replaced it. */
 struct address_file {
@@ -83,27 +84,6 @@ run(struct copy_server *server)
     return status;
 }
 
-/* Returns the server's address as a string to be freed, or NULL. */
-static char *
-own_address(struct copy_server *server)
-{
-    hg_addr_t addr;
-    hg_size_t size = 0;
-    char *text = NULL;
-
-    if (HG_Addr_self(server->hg_class, &addr) != HG_SUCCESS)
-        return NULL;
-    if (HG_Addr_to_string(server->hg_class, NULL, &size, addr) == HG_SUCCESS)
-        text = malloc(size);
-    if (text != NULL &&
-        HG_Addr_to_string(server->hg_class, text, &size, addr) != HG_SUCCESS) {
-        free(text);
-        text = NULL;
-    }
-    HG_Addr_free(server->hg_class, addr);
-    return text;
-}
-
 /* Writes a temporary file and renames it, so that readers never see a part. */
 static int
 write_address_file(
@@ -155,10 +135,11 @@ static int
 announce(struct copy_server *server, struct address_file *file,
     const char *address_file)
 {
-    char *address = own_address(server);
+    char address[ADDRESS_SIZE];
     int error = 0;
 
-    if (address == NULL) {
+    if (listen_address(server->hg_class, address, sizeof(address)) !=
+        HG_SUCCESS) {
         copy_report_error("the transport", "has no address");
         return -1;
     }
@@ -172,19 +153,19 @@ announce(struct copy_server *server, struct address_file *file,
         error = errno;
         copy_report_error("standard output", copy_status_error_text(error));
     }
-    free(address);
     return error == 0 ? 0 : -1;
 }
 
 static int
 check_address(struct copy_server *server, const struct listen *listen)
 {
-    char *address = own_address(server);
-    const char *reason = listen_check(listen, address);
+    char address[ADDRESS_SIZE];
+    bool known = listen_address(server->hg_class, address, sizeof(address)) ==
+                 HG_SUCCESS;
+    const char *reason = listen_check(listen, known ? address : NULL);
 
     if (reason != NULL)
-        copy_report_error(address == NULL ? listen->info : address, reason);
-    free(address);
+        copy_report_error(known ? address : listen->info, reason);
     return reason == NULL ? 0 : -1;
 }
 

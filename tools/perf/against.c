@@ -5,12 +5,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "perf/against_parse.h"
@@ -224,7 +222,7 @@ perf_against_start(const char *command, const struct perf_settings *settings,
     if (!against->options[0] ||
         !perf_peer_find(against->options[0], &against->peer)) {
         fprintf(stderr,
-            "talaria perf: --against: \"%s\" is none of fi_pingpong, "
+            "talaria perf: --against: \"%s\" is not one of fi_pingpong, "
             "ucx_perftest, hg_rate, hg_bw_read, hg_bw_write\n",
             against->options[0] ? against->options[0] : command);
         goto stop;

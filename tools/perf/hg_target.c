@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "common/listen.h"
 #include "perf/pattern.h"
 
 /* The target whose handlers this thread runs, in poll_context and
@@ -176,16 +177,10 @@ static bool
 describe(struct perf_target *base, struct perf_remote *remote)
 {
     struct hg_target *target = (struct hg_target *) base;
-    hg_size_t size = sizeof remote->address;
-    hg_addr_t self;
-    hg_return_t ret = HG_Addr_self(target->hg.hg_class, &self);
+    hg_return_t ret = listen_address(
+        target->hg.hg_class, remote->address, sizeof remote->address);
 
     remote->key_size = 0;
-    if (ret == HG_SUCCESS) {
-        ret = HG_Addr_to_string(
-            target->hg.hg_class, remote->address, &size, self);
-        HG_Addr_free(target->hg.hg_class, self);
-    }
     if (ret != HG_SUCCESS)
         perf_failure_set(base->failure, "the transport has no address: %s",
             HG_Error_to_string(ret));

@@ -157,7 +157,7 @@ level(struct argp_state *state, const char *arg)
     for (int i = 0; i < PERF_LEVELS; i++)
         if (strcmp(perf_level_name((enum perf_level) i), arg) == 0)
             return (enum perf_level) i;
-    argp_error(state, "--level: \"%s\" is none of na, rpc, bulk", arg);
+    argp_error(state, "--level: \"%s\" is not na, rpc or bulk", arg);
     return PERF_RPC;
 }
 

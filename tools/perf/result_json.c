@@ -2,7 +2,6 @@
 /* A result as JSON; README.md describes its fields. */
 #include "perf/result_json.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "common/output.h"

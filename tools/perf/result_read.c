@@ -152,7 +152,7 @@ read_name(struct reader *reader, const json_t *object, const char *name,
     for (int i = 0; text && i < count; i++)
         if (strcmp(text, name_of(i)) == 0)
             return i;
-    refuse(reader, "%s%s is none that is known: \"%.40s\"", reader->where, name,
+    refuse(reader, "%s%s is unknown: \"%.40s\"", reader->where, name,
         text ? text : "");
     return 0;
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "common/listen.h"
 #include "common/tool.h"
@@ -443,15 +442,10 @@ loop(struct server *server)
 static bool
 check_address(struct server *server)
 {
-    hg_size_t size = sizeof server->address;
     const char *reason;
-    hg_addr_t self;
-    hg_return_t ret = HG_Addr_self(server->hg_class, &self);
+    hg_return_t ret = listen_address(
+        server->hg_class, server->address, sizeof server->address);
 
-    if (ret == HG_SUCCESS) {
-        ret = HG_Addr_to_string(server->hg_class, server->address, &size, self);
-        HG_Addr_free(server->hg_class, self);
-    }
     if (ret != HG_SUCCESS) {
         perf_failure_set(&server->failure, "the transport has no address: %s",
             HG_Error_to_string(ret));

@@ -2,8 +2,6 @@
 /* What the targets of all levels share. */
 #include "perf/target.h"
 
-#include <stdlib.h>
-
 #include "perf/pattern.h"
 
 _Thread_local char *perf_target_scratch;
