@@ -84,7 +84,7 @@ out_has "probe0"
 run 1 info prob+alpha
 out_empty
 err_has 'no plugin is named "prob"'
-err_has "Looked at:"
+err_has "Candidates:"
 err_has "probe  $folder/good.json"
 run 1 info --json prob+alpha
 json '.error.code == "NA_NOENTRY"'

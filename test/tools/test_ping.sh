@@ -48,7 +48,7 @@ server=$!
 until_true 10 grep -q 'na+sm://' "$work/serve_out" || fail "no perf server"
 address=$(grep -o 'na+sm://[^ ]*' "$work/serve_out" | head -n 1)
 ping 0 "$address"
-out_has "says so"
+out_has "returned an error"
 kill -TERM "$server"
 wait_code "$server" 5
 server=

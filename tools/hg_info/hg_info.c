@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hg_info, as Mercury's is called: lists the protocols that plugins offer and
- * the devices they can use, through the public interface alone. */
+/* hg_info, compatible with Mercury's: lists the protocols and devices of the
+ * plugins, by the public interface only. */
 #include "common/output.h"
 #include "common/tool.h"
 #include "mercury.h"
@@ -18,7 +18,7 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* Mercury's prints it to standard output whatever it was asked, and fails. */
+/* As Mercury's: always to standard output, always an error. */
 static int
 print_usage(const char *program)
 {
@@ -79,7 +79,7 @@ list(const char *info_string, enum format format)
     hg_return_t ret;
     int result = TOOL_OK;
 
-    /* JSON is the whole output, for programs that read it as one. */
+    /* Programs parse the whole output as JSON. */
     if (format != FORMAT_JSON) {
         if (info_string)
             printf("# Protocols of \"%s\"\n", info_string);

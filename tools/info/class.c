@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* talaria info INFO: what one plugin offers, or why it cannot be opened. */
+/* talaria info INFO: opens a plugin and shows its properties, or why it
+ * fails. */
 #include "info/info.h"
 
 #include "common/output.h"
@@ -8,9 +9,8 @@
 #include "talaria.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* What a class says of itself. */
+/* What a class reports. */
 struct facts {
     struct talaria_report *report;
     struct na_protocol_info *devices;
@@ -134,7 +134,7 @@ print_failure(const char *info_string, const struct talaria_open_result *result)
     fprintf(stderr, "%s: %s: %s\n", info_string,
         NA_Error_to_string(result->code), result->text);
     if (result->count > 0)
-        fputs("Looked at:\n", stderr);
+        fputs("Candidates:\n", stderr);
     for (size_t i = 0; i < result->count; i++) {
         const struct talaria_candidate *candidate = result->candidates[i];
 

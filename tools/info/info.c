@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* talaria info: lists plugins from their manifests, or opens one and shows
- * what it has to say. */
+/* talaria info: lists plugins by their manifests, or opens one. */
 #include "info/info.h"
 
 #include "common/tool.h"
@@ -44,12 +43,11 @@ tool_info(int argc, char **argv)
         .parser = parse_option,
         .args_doc = "[INFO]",
         .doc =
-            "Lists the plugins that are found, and those that are refused, "
-            "with the reason, from their manifests; loads nothing.\n\n"
+            "Lists the plugins that are found, by their manifests, and why "
+            "some are refused; loads nothing.\n\n"
             "With INFO, an info string such as ofi+tcp or na+sm, opens that "
-            "plugin and shows its limits, features, choices and devices; when "
-            "that fails, every candidate that was looked "
-            "at.\v" TOOL_EXIT_CODES};
+            "plugin and shows its limits, features, choices and devices; if "
+            "that fails, all candidates and their errors.\v" TOOL_EXIT_CODES};
     struct arguments arguments = {NULL, false};
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)

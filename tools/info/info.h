@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two halves of talaria info. Both return what a subcommand does. */
+/* The two forms of talaria info. Both return the exit status. */
 #ifndef INFO_H
 #define INFO_H
 
 #include <stdbool.h>
 
-/* Every plugin that is found, from manifests. */
+/* Lists the plugins by their manifests. */
 int info_list(bool json);
 
-/* One plugin, opened. */
+/* Opens a plugin and shows its properties. */
 int info_class(const char *info_string, bool json);
 
 #endif /* INFO_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* talaria info without an info string: which plugins there are. */
+/* talaria info without an info string: lists the plugins. */
 #include "info/info.h"
 
 #include "common/output.h"
@@ -8,7 +8,6 @@
 #include "talaria.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char *
 entry_state(const struct talaria_plugin_entry *entry)
@@ -49,14 +48,14 @@ print_json(const struct talaria_plugin_list *list)
     return output_json(json_pack("{s:o}", "plugins", plugins));
 }
 
-/* What the columns are made of. */
+/* Text of columns. */
 struct line {
     char priority[16];
     char *protocols;
 };
 
-/* "tcp verbs", since a protocol may have commas in it; "..." for those that are
- * not listed. NULL: out of memory. */
+/* Returns "tcp verbs" (a protocol may contain commas), with "..." for protocols
+ * that are not listed. NULL: out of memory. */
 static char *
 join_protocols(const struct talaria_plugin_entry *entry)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* talaria manifest: writes the manifest of a plugin, by which it is found. */
+/* talaria manifest: writes the manifest of a plugin. */
 #include "common/tool.h"
 #include "talaria.h"
 
@@ -44,7 +44,7 @@ parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* A file that was not written in full is not left behind; a device is. */
+/* Removes a regular file that could not be written completely. */
 static int
 write_file(const char *path, const char *text)
 {
@@ -76,16 +76,16 @@ tool_manifest(int argc, char **argv)
     static const struct argp argp = {.options = options,
         .parser = parse_option,
         .args_doc = "PLUGIN",
-        .doc = "Writes the manifest of the shared object PLUGIN, from what "
-               "that says of itself. It belongs into the folder of PLUGIN, "
-               "with a name that ends in .json.\v" TOOL_EXIT_CODES};
+        .doc = "Writes the manifest of the shared object PLUGIN, from the "
+               "table of the plugin. It belongs in the folder of PLUGIN, with "
+               "a name that ends in .json.\v" TOOL_EXIT_CODES};
     struct arguments arguments = {NULL, NULL};
     char *json;
     int result = TOOL_OK;
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return TOOL_FAILED;
-    /* The library has said why in its log. */
+    /* The library logs the error. */
     if (talaria_plugin_describe(arguments.plugin, &json) != NA_SUCCESS)
         return TOOL_FAILED;
     if (arguments.output)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria ping`: measures one RPC, and says which step fails when there is no
- * answer. A server that lacks the RPC says so, which is an answer, too. */
+/* `talaria ping`: measures an RPC, or reports which step fails. A server
+ * without the RPC also answers: with an error. */
 #include <argp.h>
 #include <mercury.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/clock.h"
 #include "common/tool.h"
@@ -71,7 +70,7 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* A line about the step that failed. */
+/* Reports the step that failed. */
 static int
 failed(const struct ping *ping, const char *step, const char *reason)
 {
@@ -87,16 +86,17 @@ open_transport(struct ping *ping)
     size_t length = mark == NULL ? 0 : (size_t) (mark - ping->address);
 
     if (length == 0 || length >= sizeof(info))
-        return failed(ping, "address", "not one: they look like na+sm://...");
+        return failed(
+            ping, "address", "invalid: expected one such as na+sm://...");
     memcpy(info, ping->address, length);
     info[length] = 0;
     ping->hg_class = HG_Init(info, HG_FALSE);
     if (ping->hg_class == NULL)
         return failed(
-            ping, "transport", "no plugin opens it; see \"talaria info\"");
+            ping, "transport", "no plugin opened it; see \"talaria info\"");
     ping->context = HG_Context_create(ping->hg_class);
     if (ping->context == NULL)
-        return failed(ping, "transport", "it can't be started");
+        return failed(ping, "transport", "cannot create a context");
     return 0;
 }
 
@@ -163,7 +163,7 @@ call(struct ping *ping, double *seconds_p)
         snprintf(text, sizeof(text), "none within %u s", ping->timeout);
         return failed(ping, "answer", text);
     }
-    /* It lives, and has no such RPC. */
+    /* NOENTRY: the server is alive and does not have the RPC. */
     if (ping->ret != HG_SUCCESS && ping->ret != HG_NOENTRY)
         return failed(ping, "connection", HG_Error_to_string(ping->ret));
     return 0;
@@ -185,7 +185,8 @@ measure(struct ping *ping)
     printf("%u call%s: %.2f µs shortest, %.2f µs mean, %.2f µs longest%s\n",
         ping->count, ping->count == 1 ? "" : "s", ping->shortest * 1e6,
         ping->sum / ping->count * 1e6, ping->longest * 1e6,
-        ping->ret == HG_NOENTRY ? " (it has no \"" PING_RPC "\", and says so)"
+        ping->ret == HG_NOENTRY ? " (the server has no \"" PING_RPC
+                                  "\" and returned an error)"
                                 : "");
     return 0;
 }
@@ -204,16 +205,9 @@ close_all(struct ping *ping)
 }
 
 static hg_return_t
-on_responded(const struct hg_cb_info *info)
-{
-    (void) info;
-    return HG_SUCCESS;
-}
-
-static hg_return_t
 on_ping(hg_handle_t handle)
 {
-    hg_return_t ret = HG_Respond(handle, on_responded, NULL, NULL);
+    hg_return_t ret = HG_Respond(handle, NULL, NULL, NULL);
 
     HG_Destroy(handle);
     return ret;
@@ -234,13 +228,13 @@ tool_ping(int argc, char **argv)
         {.name = "timeout",
             .key = 't',
             .arg = "SECONDS",
-            .doc = "How long to wait for an answer (default 5)"},
+            .doc = "Time to wait for an answer (default 5)"},
         {0}};
     static const struct argp argp = {.options = options,
         .parser = parse,
         .args_doc = "ADDRESS",
-        .doc = "Calls an RPC at ADDRESS, and prints how long it takes; or at "
-               "which step it fails: address, transport, lookup, connection, "
+        .doc = "Calls an RPC at ADDRESS and prints its latency, or the step "
+               "that fails: address, transport, lookup, call, connection or "
                "answer.\v" TOOL_EXIT_CODES};
     struct ping ping = {.count = COUNT_DEFAULT, .timeout = TIMEOUT_DEFAULT};
     int status = TOOL_FAILED;

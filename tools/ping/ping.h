@@ -5,10 +5,10 @@
 
 #include <mercury.h>
 
-/* Has neither input nor output. */
+/* It has neither input nor output. */
 #define PING_RPC "talaria.ping"
 
-/* Lets a class answer it. Returns 0, or -1: no memory. */
+/* Registers the handler of the RPC. Returns 0, or -1: out of memory. */
 int ping_register(hg_class_t *hg_class);
 
 #endif /* PING_H */
