@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all three programs do with the service's RPCs. */
+/* The part of the service that all three programs share. */
 #include "blocks.h"
 
 #include <stdio.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The bridge: a class on each of two transports. What arrives on one side goes
- * to the target on the other, and its data through one buffer that both classes
- * have registered: pulled by the one, served by the other.
- */
+/* The bridge: a class on each of two transports. It forwards a request from one
+ * side to the target on the other side. Data passes through one buffer
+ * registered with both classes: one pulls into it, the other serves it. */
 #include "blocks.h"
 #include "serve.h"
 
@@ -15,24 +13,24 @@
 struct side {
     hg_class_t *hg_class;
     hg_context_t *context;
-    hg_addr_t target; /* HG_ADDR_NULL: nobody is called on this side */
+    hg_addr_t target; /* HG_ADDR_NULL: no target on this side */
     struct block_ids ids;
     struct side *other;
 };
 
-/* A request on its way across. */
+/* A request that is being forwarded. */
 struct relay {
     struct side *from;
     struct side *to;
-    hg_handle_t handle;    /* from whom it came */
-    hg_handle_t forwarded; /* as it goes on */
+    hg_handle_t handle;    /* the received request */
+    hg_handle_t forwarded; /* the forwarded request */
     bool reading;
     block_in_t in;
     block_out_t out;
     void *buffer;
     hg_size_t size;
-    hg_bulk_t near; /* the buffer, for the side that it came from */
-    hg_bulk_t far;  /* and for the other */
+    hg_bulk_t near; /* the buffer, registered with the side of the request */
+    hg_bulk_t far;  /* the buffer, registered with the other side */
 };
 
 static void
@@ -59,7 +57,7 @@ pushed(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Moves size bytes between the buffer and the memory of who asked. */
+/* Transfers `size` bytes between the buffer and the requester's memory. */
 static hg_return_t
 relay_move(struct relay *relay, hg_bulk_op_t op, hg_size_t size, hg_cb_t done)
 {
@@ -119,7 +117,7 @@ pulled(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* One buffer, known to both transports. */
+/* Allocates a buffer and registers it with both classes. */
 static hg_return_t
 relay_register(struct relay *relay)
 {
@@ -202,7 +200,7 @@ side_open(struct side *side, const char *info, const char *target)
 {
     side->hg_class = HG_Init(info, HG_TRUE);
     if (!side->hg_class)
-        return -1; /* the log says why */
+        return -1; /* the log has the reason */
     side->context = HG_Context_create(side->hg_class);
     if (!side->context)
         return -1;
@@ -210,7 +208,7 @@ side_open(struct side *side, const char *info, const char *target)
     side->ids = blocks_register(side->hg_class, on_write, on_read);
     if (strcmp(target, "-") != 0 &&
         HG_Addr_lookup2(side->hg_class, target, &side->target) != HG_SUCCESS) {
-        fprintf(stderr, "%s is no address of %s\n", target, info);
+        fprintf(stderr, "%s is not an address of %s\n", target, info);
         return -1;
     }
     return 0;

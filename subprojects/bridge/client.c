@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writes a file into a store, or reads one from it, perhaps through a bridge. */
+/* Writes a file to a store, or reads one, directly or through a bridge. */
 #include "blocks.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROOM (64U << 10) /* bytes; a larger block is asked for again */
+#define FIRST_ROOM (64U << 10) /* bytes; a larger block is requested again */
 
 struct client {
     hg_class_t *hg_class;
@@ -39,7 +39,7 @@ answered(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* One RPC on memory of this process. *size_p: what the block has. */
+/* Calls an RPC with memory of this process. *size_p: size of the block. */
 static hg_return_t
 block_call(struct client *client, hg_id_t id, const char *name, void *bytes,
     hg_size_t size, hg_size_t *size_p)
@@ -73,7 +73,7 @@ block_call(struct client *client, hg_id_t id, const char *name, void *bytes,
     return ret;
 }
 
-/* All of a file, at most one byte more than a block may have. */
+/* Reads a file, at most one byte more than a block may have. */
 static void *
 file_read(const char *path, hg_size_t *size_p)
 {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The loop. A context may be slept on only when HG_Event_ready has said that
- * there is nothing to do and its descriptor will tell when there is; that has to
- * hold for all contexts at once.
- */
+/* The loop. It sleeps only if HG_Event_ready has returned false for all
+ * contexts: then their descriptors become readable when there is work. */
 #include "serve.h"
 
 #include <errno.h>
@@ -34,7 +31,8 @@ serve_prepare(void)
     return sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Works until there is nothing more to do. -1: a context is dead. */
+/* Progresses and triggers until there is nothing to do. -1: a context
+ * failed. */
 static int
 work(hg_context_t *const *contexts, unsigned count)
 {
@@ -49,7 +47,7 @@ work(hg_context_t *const *contexts, unsigned count)
                 return -1;
             if (ready > 0)
                 HG_Event_trigger(contexts[i], TRIGGER_MAX, &run);
-            /* What ran on one context may have given the others work. */
+            /* Callbacks of one context may create work for the others. */
             busy = busy || run > 0;
         }
     }
@@ -81,7 +79,7 @@ loop(hg_context_t *const *contexts, unsigned count, int epoll_fd, int signal_fd)
         int found;
 
         if (work(contexts, count) != 0) {
-            fprintf(stderr, "a transport is gone\n");
+            fprintf(stderr, "a transport failed\n");
             return -1;
         }
         if (!all_idle(contexts, count))

@@ -18,13 +18,13 @@ struct block {
 
 static LIST_HEAD(, block) blocks = LIST_HEAD_INITIALIZER(blocks);
 
-/* A request while its data moves. */
+/* A request during its transfer. */
 struct request {
     hg_handle_t handle;
     block_in_t in;
     hg_bulk_t local;
     struct block *block; /* write: not in the store yet; read: a copy */
-    bool keep;           /* the block, if all goes well */
+    bool keep;           /* put the block in the store after success */
     hg_size_t size;
 };
 
@@ -57,7 +57,7 @@ block_create(const char *name, hg_size_t size)
     if (!block)
         return NULL;
     block->name = strdup(name);
-    block->bytes = malloc(size + 1); /* never of nothing */
+    block->bytes = malloc(size + 1); /* never 0 bytes */
     block->size = size;
     if (block->name && block->bytes)
         return block;
@@ -101,7 +101,7 @@ moved(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Moves bytes between the origin's memory and a block. */
+/* Transfers bytes between the origin's memory and a block. */
 static void
 request_move(
     struct request *request, hg_bulk_op_t op, void *bytes, hg_size_t size)
@@ -123,7 +123,7 @@ request_move(
         request_end(request, ret);
 }
 
-/* NULL: it was answered already. */
+/* NULL: a response was sent already. */
 static struct request *
 request_begin(hg_handle_t handle)
 {
@@ -184,8 +184,8 @@ on_read(hg_handle_t handle)
     }
     request->size = block->size;
     room = HG_Bulk_get_size(request->in.data);
-    /* A write of the same name replaces the block, which may then still be on
-     * its way: it is sent from a copy. */
+    /* A write of the same name may replace the block during this transfer, so a
+     * copy is sent. */
     request->block = block_create("", block->size);
     if (!request->block) {
         request_end(request, HG_NOMEM);
