@@ -327,25 +327,26 @@ destroy_one(void)
 }
 
 static const struct kit_case cases[] = {
-    {"cancel_receives", 10, 0, 0, 0, "receives of nothing are cancelled",
+    {"cancel_receives", 10, 0, 0, 0, "receives without a message are canceled",
         receives_local},
     {"cancel_receives_interprocess", 10, 0, 1, 0, "likewise between processes",
         receives_interprocess},
     {"cancel_not_pending", 10, 0, 0, 0,
-        "cancelling what is not pending does nothing", not_pending},
+        "canceling an operation that is not pending does nothing", not_pending},
     {"cancel_race", 10, 0, 0, 0,
-        "a cancelled receive and its message part cleanly", race_local},
+        "a message is received once, by the canceled receive or the next one",
+        race_local},
     {"cancel_race_interprocess", 10, 0, 1, 0, "likewise between processes",
         race_interprocess},
-    {"cancel_sends", 10, 0, 1, 0, "sends that wait are cancelled", sends},
-    {"cancel_transfers", 10, KIT_NEEDS_RMA, 1, 0, "puts and gets are cancelled",
+    {"cancel_sends", 10, 0, 1, 0, "held-back sends are canceled", sends},
+    {"cancel_transfers", 10, KIT_NEEDS_RMA, 1, 0, "puts and gets are canceled",
         transfers},
-    {"destroy_pending", 10, 0, 0, 0, "ctx_destroy lets go of what is pending",
+    {"destroy_pending", 10, 0, 0, 0, "ctx_destroy releases pending operations",
         destroy_pending_local},
     {"destroy_pending_interprocess", 10, 0, 1, 0, "likewise between processes",
         destroy_pending_interprocess},
     {"destroy_one", 10, KIT_NEEDS_CONTEXTS, 1, 0,
-        "ctx_destroy leaves other contexts alone", destroy_one},
+        "ctx_destroy does not affect other contexts", destroy_one},
 };
 
 const struct kit_group kit_cases_cancel = {

@@ -459,7 +459,8 @@ asleep(void)
 
 static const struct kit_case cases[] = {
     {"contexts_all_pairs", 11, KIT_NEEDS_CONTEXTS, 0, 0,
-        "messages between every pair of contexts, both ways", all_pairs_local},
+        "messages between all pairs of contexts, in both directions",
+        all_pairs_local},
     {"contexts_all_pairs_interprocess", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "likewise between processes", all_pairs_interprocess},
     {"contexts_all_pairs_single", 11, KIT_NEEDS_CONTEXTS, 1, 0,
@@ -467,11 +468,11 @@ static const struct kit_case cases[] = {
     {"contexts_all_pairs_not_listening", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "likewise with a class that does not listen", all_pairs_not_listening},
     {"contexts_polled_alone", 11, KIT_NEEDS_CONTEXTS, 0, 0,
-        "one context of each side is polled, and suffices", polled_alone_local},
+        "polling one context of each side is sufficient", polled_alone_local},
     {"contexts_polled_alone_interprocess", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "likewise between processes", polled_alone_interprocess},
     {"contexts_polled_others", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "a first message survives that other contexts are polled",
+        "a first message arrives although other contexts are polled",
         polled_others},
     {"contexts_sleeping_woken", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_WAIT, 1, 0,
         "a thread that sleeps on one context is woken for it", asleep},

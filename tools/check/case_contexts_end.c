@@ -348,15 +348,15 @@ forgotten(void)
 
 static const struct kit_case cases[] = {
     {"contexts_recreated", 10, KIT_NEEDS_CONTEXTS, 1, 0,
-        "a context is destroyed with all pending and created again, without "
-        "effect on others",
+        "a context is destroyed with pending operations and created again, "
+        "without effect on others",
         recreated},
     {"contexts_killed", 7, KIT_NEEDS_CONTEXTS, 2, 0,
-        "what all contexts have pending ends with their peer; the next one at "
-        "its address is reached",
+        "pending operations of all contexts end with their peer; the next peer "
+        "at its address is reachable",
         killed},
     {"contexts_forget_peer", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_FORGET, 1, 0,
-        "forgetting a peer ends what all contexts have pending", forgotten},
+        "forgetting a peer ends pending operations of all contexts", forgotten},
 };
 
 const struct kit_group kit_cases_contexts_end = {

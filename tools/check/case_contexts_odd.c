@@ -231,7 +231,7 @@ static const struct kit_case cases[] = {
         destroyed_after_send},
     {"contexts_sleeping_peer_killed", 12, KIT_NEEDS_CONTEXTS | KIT_NEEDS_WAIT,
         N, 0,
-        "a thread that sleeps on any context learns of the death of its peer",
+        "a thread that sleeps on any context notices the death of its peer",
         sleeping_peer_killed},
 };
 

@@ -483,7 +483,7 @@ thread_per_context_sleeping(void)
 
 static const struct kit_case cases[] = {
     {"thread_per_context", 9, KIT_NEEDS_CONTEXTS, 1, 120,
-        "each context has a thread of its own, at either side", pollers_free},
+        "each context has its own thread, at both sides", pollers_free},
     {"thread_per_context_single", 9, KIT_NEEDS_CONTEXTS, 1, 120,
         "likewise if one thread at a time is promised for each context",
         thread_per_context_single},

@@ -347,7 +347,9 @@ static const struct kit_case cases[] = {
         "a thread that sleeps on any context is woken to serve puts and gets",
         rma_sleeping_woken},
     {"contexts_burst", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "what waits for one context holds up no other, and is not lost", burst},
+        "messages held back for one context do not block others, and are not "
+        "lost",
+        burst},
     {"contexts_self_sizes", 11, KIT_NEEDS_CONTEXTS, 0, 0,
         "contexts of a class send to one another, whatever the length",
         self_sizes},

@@ -167,16 +167,16 @@ report(void)
 
 static const struct kit_case cases[] = {
     {"late_receives", 7, 0, 1, 0,
-        "a receive whose message has arrived already is pending too",
+        "a receive whose message has arrived already is pending, too",
         late_receives},
     {"polls_after_death", 8, 0, 2, 0,
         "the death of a peer is no failure of poll", polls_after_death},
-    {"extensions", 5, 0, 0, 0, "extensions are constant, others are NULL",
+    {"extensions", 5, 0, 0, 0, "extensions are constant, unknown ones are NULL",
         extensions},
     {"log_per_host", 2, 0, 0, 0, "each class logs through its own host",
         log_per_host},
     {"report", 12, KIT_NEEDS_REPORT, 0, 0,
-        "na.report/1 keeps to its room and order", report},
+        "na.report/1 writes within its array, in constant order", report},
 };
 
 const struct kit_group kit_cases_contract = {

@@ -126,7 +126,7 @@ static const struct kit_case cases[] = {
     {"flags_multi_recv", 4, KIT_NEEDS_MULTI_RECV, 0, 0,
         "a multi-receive with unknown hints receives", multi_flags},
     {"flags_rma", 4, KIT_NEEDS_RMA, 0, 0,
-        "puts and gets with unknown hints move data", rma_flags},
+        "puts and gets with unknown hints transfer data", rma_flags},
     {"flags_mem", 4, KIT_NEEDS_RMA, 0, 0,
         "flags of mem_register: demands are refused, hints ignored", mem_flags},
 };

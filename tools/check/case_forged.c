@@ -187,11 +187,11 @@ right_to_read(void)
 
 static const struct kit_case cases[] = {
     {"forged_range", 11, KIT_NEEDS_RMA, 0, 0,
-        "the owner refuses what is beyond its memory", range},
+        "the owner refuses a range beyond its memory", range},
     {"forged_right_to_write", 11, KIT_NEEDS_RMA, 0, 0,
-        "the owner refuses a put into memory to be read", right_to_write},
+        "the owner refuses a put to read-only memory", right_to_write},
     {"forged_right_to_read", 11, KIT_NEEDS_RMA, 0, 0,
-        "the owner refuses a get of memory to be written", right_to_read},
+        "the owner refuses a get of write-only memory", right_to_read},
 };
 
 const struct kit_group kit_cases_forged = {

@@ -438,8 +438,8 @@ address_in_use(void)
 
 static const struct kit_case cases[] = {
     {"open_settings", 12, 0, 0, 0,
-        "classes work with each setting given what it is initially, and each "
-        "boolean turned over",
+        "classes work with each setting set to its default, and with each "
+        "boolean inverted",
         settings_hold},
     {"open_close_repeated", 12, 0, 0, 0,
         "open and close a hundred times leak no descriptor, thread or memory",
@@ -453,17 +453,18 @@ static const struct kit_case cases[] = {
         tables_of_1_0},
     {"longer_info", 4, 0, 0, 0, "tables of a newer core are accepted",
         longer_info},
-    {"open_failure_explained", 14, 0, 0, 0, "a failing open says why",
+    {"open_failure_explained", 14, 0, 0, 0, "a failing open logs the reason",
         open_failure_explained},
     {"address_in_use", 14, 0, 0, 0,
-        "an open fails with words where another class listens", address_in_use},
+        "opening at an address in use fails with a logged reason",
+        address_in_use},
     {"other_protocol", 14, 0, 0, 0, "an unknown protocol is refused",
         other_protocol},
     {"devices", 12, 0, 0, 0, "info lists the devices of a protocol", devices},
     {"close_on_exec", 12, 0, 1, 0, "descriptors are close-on-exec",
         close_on_exec},
     {"process_untouched", 12, 0, 0, 0,
-        "signals and environment of the process stay as they were",
+        "signal dispositions and environment of the process are unchanged",
         process_untouched},
     {"fork_survived", 12, 0, 1, 0, "a class survives a fork of its process",
         fork_survived},

@@ -312,7 +312,7 @@ many_killed(void)
 
 /* Opens another side, which a looks up, and closes it. */
 static void
-visit(struct kit_side *a)
+connect_peer(struct kit_side *a)
 {
     struct kit_side *b = kit_remote(0, NULL);
 
@@ -329,25 +329,25 @@ many_closed(void)
     long kib;
 
     for (uint32_t i = 0; i < 5; i++)
-        visit(a);
+        connect_peer(a);
     kit_run_for(kit_quiet());
     descriptors = kit_descriptors();
     for (uint32_t i = 0; i < count / 4; i++)
-        visit(a);
+        connect_peer(a);
     expect_returned(descriptors);
     kib = kit_anonymous_kib();
     kit_step("peers connect and disconnect");
     for (uint32_t i = 0; i < count; i++)
-        visit(a);
+        connect_peer(a);
     expect_returned(descriptors);
     kit_expect(kit_anonymous_kib() - kib < 1024 + 4 * (long) count, 12,
         "what was allocated for a peer is freed after its end",
-        "%ld KiB more after %u visits", kit_anonymous_kib() - kib, count);
+        "%ld KiB more after %u peers", kit_anonymous_kib() - kib, count);
 }
 
 /* The same within one process, often enough to detect a leak of each peer. */
 static void
-visit_local(struct kit_side *a)
+connect_local(struct kit_side *a)
 {
     struct kit_side *b = kit_local(NULL);
 
@@ -371,12 +371,12 @@ register_local(struct kit_side *a)
 
 /* Returns the KiB that so many peers leave. */
 static long
-visits_leave(struct kit_side *a, uint32_t count)
+growth_by_peers(struct kit_side *a, uint32_t count)
 {
     long before = kit_anonymous_kib();
 
     for (uint32_t i = 0; i < count; i++) {
-        visit_local(a);
+        connect_local(a);
         register_local(a);
     }
     kit_run_for(kit_quiet() / 4);
@@ -390,17 +390,17 @@ peers_freed(void)
     uint32_t count = 100;
     long more, again;
 
-    visits_leave(a, count / 2);
-    more = visits_leave(a, count);
+    growth_by_peers(a, count / 2);
+    more = growth_by_peers(a, count);
     /* A leak of each peer shows each time; a growing pool that is reused (a MiB
      * of UCX's), once. */
-    again = visits_leave(a, count);
+    again = growth_by_peers(a, count);
     if (again < more)
         more = again;
     /* The libraries keep some memory of each class. */
     kit_expect(more < 4 * (long) count, 12,
         "what was allocated for a peer is freed after its end",
-        "%ld KiB more after %u visits", more, count);
+        "%ld KiB more after %u peers", more, count);
 }
 
 static const struct kit_case cases[] = {
@@ -411,12 +411,12 @@ static const struct kit_case cases[] = {
     {"not_listening", 12, 0, 2, 0,
         "a class that does not listen reaches others", not_listening},
     {"killed_at_first_send", 12, 0, FIRST_SENDS + 1, 0,
-        "peers that die while they connect do no harm", killed_at_first_send},
+        "peers that die while they connect are harmless", killed_at_first_send},
     {"many_killed", 12, 0, 2, 0, "nothing is leaked for peers that are killed",
         many_killed},
     {"many_closed", 12, 0, 1, 0, "nothing is leaked for peers that disconnect",
         many_closed},
-    {"peers_freed", 12, 0, 0, 0, "out of memory is leaked for each former peer",
+    {"peers_freed", 12, 0, 0, 0, "no memory is leaked for each former peer",
         peers_freed},
 };
 

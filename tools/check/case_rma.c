@@ -212,7 +212,7 @@ bounds(bool interprocess)
         }
     kit_run_for(kit_quiet());
     expect_still(&pair, whole, &before,
-        "a put or get that is out of range touches out of memory");
+        "a put or get that is out of range touches no memory");
     kit_rma_move_both(&pair, whole, 0, 0, whole);
 }
 
@@ -260,7 +260,7 @@ rights(bool interprocess)
             kit_refused(pair.a, &request, NA_PLUGIN_E_PERMISSION,
                 "what a registration does not permit ends with PERMISSION");
             expect_still(&pair, whole, &before,
-                "a put or get that is not permitted touches out of memory");
+                "a put or get that is not permitted touches no memory");
         }
         kit_rma_free(&pair);
     }
@@ -402,16 +402,14 @@ self_send(void)
 
 static const struct kit_case cases[] = {
     {"rma_sizes", 11, KIT_NEEDS_RMA, 0, 0,
-        "puts and gets of all sizes move their bytes", sizes_local},
+        "puts and gets of all sizes transfer their bytes", sizes_local},
     {"rma_sizes_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
         "likewise between processes", sizes_interprocess},
     {"rma_offsets", 11, KIT_NEEDS_RMA, 0, 0,
-        "puts and gets write the range that offsets name, and no neighbour",
-        offsets_local},
+        "puts and gets access the range of their offsets only", offsets_local},
     {"rma_offsets_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
         "likewise between processes", offsets_interprocess},
-    {"rma_segments", 11, KIT_NEEDS_RMA, 0, 0,
-        "offsets count through segments, whatever their borders",
+    {"rma_segments", 11, KIT_NEEDS_RMA, 0, 0, "offsets span segments",
         segments_local},
     {"rma_segments_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
         "likewise between processes", segments_interprocess},
@@ -422,19 +420,20 @@ static const struct kit_case cases[] = {
     {"rma_zero_length_interprocess", 12, KIT_NEEDS_RMA, 1, 0,
         "likewise between processes", zero_length_interprocess},
     {"rma_bounds", 11, KIT_NEEDS_RMA, 0, 0,
-        "a range beyond either end's memory is refused", bounds_local},
+        "a range beyond the memory of either side is refused", bounds_local},
     {"rma_bounds_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
         "likewise between processes", bounds_interprocess},
     {"rma_rights", 11, KIT_NEEDS_RMA, 0, 0,
-        "what a registration of either end does not permit is refused",
+        "an access that a registration does not permit is refused",
         rights_local},
     {"rma_rights_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
         "likewise between processes", rights_interprocess},
     {"rma_many", 7, KIT_NEEDS_RMA, 0, 0,
-        "many puts and gets both ways at once, among messages", many_local},
+        "many puts and gets in both directions, with messages", many_local},
     {"rma_many_interprocess", 7, KIT_NEEDS_RMA, 1, 0,
         "likewise between processes", many_interprocess},
-    {"rma_self", 11, KIT_NEEDS_RMA, 0, 0, "a class is its own peer", self_send},
+    {"rma_self", 11, KIT_NEEDS_RMA, 0, 0, "a class accesses its own memory",
+        self_send},
 };
 
 const struct kit_group kit_cases_rma = {cases, sizeof cases / sizeof cases[0]};

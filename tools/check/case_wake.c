@@ -484,21 +484,21 @@ other_threads(void)
 }
 
 /* Sends a first message after a moment. */
-struct visit {
+struct first_message {
     uint32_t host; /* number of its address */
     uint32_t delay_ns;
     uint64_t length;
 };
 
 static void
-act_visit(struct kit_class *cls, void *bytes)
+act_send_first(struct kit_class *cls, void *bytes)
 {
-    const struct visit *visit = bytes;
-    struct timespec delay = {.tv_nsec = visit->delay_ns};
+    const struct first_message *message = bytes;
+    struct timespec delay = {.tv_nsec = message->delay_ns};
     struct kit_request request = {.kind = KIT_SEND_UNEXPECTED,
-        .peer = visit->host,
+        .peer = message->host,
         .tag = 1,
-        .length = visit->length,
+        .length = message->length,
         .seed = 1};
 
     nanosleep(&delay, NULL);
@@ -517,15 +517,15 @@ new_peers(void)
 
     for (uint32_t i = 0; i < kit_times(60); i++) {
         struct kit_side *b = kit_remote(0, NULL);
-        struct visit visit = {kit_number(a), i % 6 * 150000, length};
+        struct first_message message = {kit_number(a), i % 6 * 150000, length};
 
         kit_lookup(a, b);
         kit_lookup(b, a);
         kit_recv_unexpected(a, i % 2, length);
-        kit_begin(b, act_visit, &visit, sizeof visit);
+        kit_begin(b, act_send_first, &message, sizeof message);
         kit_class_sleep_for(kit_class_of(a), 0, 1, i % 2);
         kit_await_message(a, i % 2, 11, length, 1, 1, kit_number(b));
-        kit_join(b, &visit, sizeof visit);
+        kit_join(b, &message, sizeof message);
         kit_addr_free(a, kit_number(b));
         kit_close(b);
     }
@@ -543,7 +543,7 @@ static const struct kit_case cases[] = {
         240, "likewise with a sleeping thread for each of two contexts",
         contexts_two_threads},
     {"wake_rma", 12, KIT_NEEDS_WAIT | KIT_NEEDS_RMA, 1, 120,
-        "likewise with puts and gets, whose target sleeps too", rma},
+        "likewise with puts and gets, whose target sleeps, too", rma},
     {"wake_other_threads", 12, KIT_NEEDS_WAIT, 0, 120,
         "likewise when another thread submits during the sleep", other_threads},
     {"wake_new_peers", 12, KIT_NEEDS_WAIT, 1, 120,

@@ -59,7 +59,7 @@ struct kit_mem {
     uint64_t length;
     uint64_t share; /* of one segment; the last one may be shorter */
     uint32_t access;
-    struct kit_guarded *pieces;
+    struct kit_guarded *blocks;
     void *allocated;
     unsigned char
         *base; /* of the memory, allocated here or inside another region */

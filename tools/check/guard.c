@@ -48,7 +48,7 @@ slot_take(unsigned char *mapping, size_t mapped)
     } while (atomic_load_explicit(&slot->mapping, memory_order_relaxed) &&
              tried < SLOTS);
     if (tried == SLOTS)
-        kit_not_run("more guarded pieces than %u", SLOTS);
+        kit_not_run("more guarded blocks than %u", SLOTS);
     atomic_store_explicit(&slot->rule, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->mapped, mapped, memory_order_relaxed);
     atomic_store_explicit(&slot->beyond_rule, 12, memory_order_relaxed);

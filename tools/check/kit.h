@@ -193,10 +193,9 @@ struct kit_request {
     uint64_t length; /* of the buffer, with header space, or of a put or get */
     uint64_t seed;   /* contents of a message: kit_pattern */
     uint32_t flags;  /* as the ABI's */
-    bool
-        own_buffer; /* the kit's, guarded, at any alignment; else of buf_alloc */
-    bool may_fail;  /* the submission may fail */
-    uint32_t local; /* numbers of registrations */
+    bool own_buffer; /* the kit's, guarded, unaligned; else buf_alloc's */
+    bool may_fail;   /* the submission may fail */
+    uint32_t local;  /* numbers of registrations */
     uint32_t remote;
     uint64_t local_offset;
     uint64_t remote_offset;

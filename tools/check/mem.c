@@ -51,16 +51,16 @@ make_segments(struct kit_class *cls, struct kit_mem *mem,
         segments[0] = (na_plugin_segment){mem->base, region->length};
         return;
     }
-    mem->pieces = calloc(region->segments, sizeof *mem->pieces);
-    if (!mem->pieces)
+    mem->blocks = calloc(region->segments, sizeof *mem->blocks);
+    if (!mem->blocks)
         kit_not_run("out of memory");
     for (uint32_t i = 0; i < region->segments; i++) {
         uint64_t from = i * mem->share;
         uint64_t length =
             i + 1 == region->segments ? mem->length - from : mem->share;
 
-        kit_guarded_create(&mem->pieces[i], length, 1);
-        segments[i] = (na_plugin_segment){mem->pieces[i].memory, length};
+        kit_guarded_create(&mem->blocks[i], length, 1);
+        segments[i] = (na_plugin_segment){mem->blocks[i].memory, length};
     }
 }
 
@@ -128,7 +128,7 @@ kit_class_mem_at(
     rest = (i + 1 == mem->segments ? mem->length : from + mem->share) - offset;
     if (*length_p > rest)
         *length_p = rest;
-    return mem->pieces[i].memory + (offset - from);
+    return mem->blocks[i].memory + (offset - from);
 }
 
 void
@@ -145,13 +145,13 @@ kit_class_mem_free(struct kit_class *cls, uint32_t number)
     else
         cls->ops.mem_deregister(cls->cls, mem->mem);
     kit_call_leave(before);
-    for (uint32_t i = 0; mem->pieces && i < mem->segments; i++) {
-        kit_expect(kit_guarded_intact(&mem->pieces[i]), 11,
+    for (uint32_t i = 0; mem->blocks && i < mem->segments; i++) {
+        kit_expect(kit_guarded_intact(&mem->blocks[i]), 11,
             "nothing outside of registered memory is written",
             "it was, beside segment %u", i);
-        kit_guarded_destroy(&mem->pieces[i]);
+        kit_guarded_destroy(&mem->blocks[i]);
     }
-    free(mem->pieces);
+    free(mem->blocks);
     if (mem->allocated) {
         before = kit_call_enter("na.mem_alloc/1 free");
         cls->alloc->free(cls->cls, mem->allocated);

@@ -42,7 +42,7 @@ struct load {
     uint32_t messages; /* unexpected ones of each worker */
     struct seen *seen; /* unexpected messages, by number */
     _Atomic uint32_t received;
-    _Atomic uint32_t moves;  /* steps of all workers */
+    _Atomic uint32_t steps;  /* steps of all workers */
     _Atomic uint32_t active; /* workers that have not finished */
     _Atomic bool stop;
     _Atomic bool posted[KIT_OPS]; /* the submission has returned */
@@ -193,7 +193,7 @@ take_message(struct worker *worker, const struct kit_completion *end)
         11, "an unexpected message arrives once", "number %llu arrived twice",
         (unsigned long long) end->seed);
     atomic_fetch_add_explicit(&load->received, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&load->moves, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&load->steps, 1, memory_order_relaxed);
 }
 
 static bool
@@ -335,7 +335,7 @@ step(struct worker *worker)
     }
     if (moved)
         atomic_fetch_add_explicit(
-            &worker->load->moves, 1, memory_order_relaxed);
+            &worker->load->steps, 1, memory_order_relaxed);
     return step_idly(worker) || moved;
 }
 
@@ -497,20 +497,20 @@ poll_on(struct load *load, uint32_t ctx, uint32_t *empty)
 }
 
 /* Fails the case if no worker makes progress. */
-struct pulse {
-    uint32_t moves;
+struct stall {
+    uint32_t steps;
     uint64_t limit;
 };
 
 static void
-measure_delay(const struct load *load, struct pulse *pulse)
+check_stall(const struct load *load, struct stall *stall)
 {
-    uint32_t moves = atomic_load_explicit(&load->moves, memory_order_relaxed);
+    uint32_t steps = atomic_load_explicit(&load->steps, memory_order_relaxed);
     uint64_t now = kit_now();
 
-    if (moves != pulse->moves || pulse->limit == 0)
-        *pulse = (struct pulse){moves, now + kit_patience()};
-    kit_expect(now < pulse->limit, 7,
+    if (steps != stall->steps || stall->limit == 0)
+        *stall = (struct stall){steps, now + kit_patience()};
+    kit_expect(now < stall->limit, 7,
         "what threads submit ends while others poll", "nothing ends in %llu ms",
         (unsigned long long) (kit_patience() / 1000000U));
 }
@@ -542,7 +542,7 @@ kit_workers_act(struct kit_class *cls, void *bytes)
     pthread_t threads[WORKERS], others[CHURNERS + 1];
     uint32_t churners = plan->objects ? CHURNERS : 0;
     uint32_t second = plan->contexts > 1, empty = 0;
-    struct pulse pulse = {.limit = 0};
+    struct stall stall = {.limit = 0};
 
     if (!load)
         kit_not_run("out of memory");
@@ -566,7 +566,7 @@ kit_workers_act(struct kit_class *cls, void *bytes)
          turn++) {
         poll_on(load, 0, &empty);
         if (turn % 1024 == 0)
-            measure_delay(load, &pulse);
+            check_stall(load, &stall);
         if (plan->cancels && turn % 8 == 0)
             cancel_one(load, turn / 8);
     }

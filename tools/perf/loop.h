@@ -21,8 +21,7 @@ struct perf_target;
 struct perf_report {
     uint64_t operations;
     uint64_t start_ns;
-    uint64_t
-        end_ns; /* of the group's last operation; 0: in another loop's report */
+    uint64_t end_ns; /* of the group; 0: in another loop's report */
     struct perf_histogram histogram;
 };
 
@@ -30,8 +29,7 @@ struct perf_group {
     bool shared;     /* by several loops */
     uint64_t budget; /* operations of this round */
     _Atomic uint64_t taken;
-    _Atomic uint32_t
-        outstanding; /* not ended, including those not started yet */
+    _Atomic uint32_t outstanding; /* not ended, or not started yet */
     _Atomic bool stop;
 };
 

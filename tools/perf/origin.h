@@ -23,8 +23,7 @@ struct perf_caller;
  * operation. */
 struct perf_op {
     struct perf_origin *origin;
-    struct perf_caller
-        *caller;          /* waits for it; NULL: the loop progresses itself */
+    struct perf_caller *caller; /* waits for it; NULL: the loop progresses */
     struct perf_op *next; /* in the caller's list of completed operations */
     bool failed;          /* it has failed */
     uint64_t start_ns;    /* 0: not a sample */

@@ -21,7 +21,7 @@ word_at(uint64_t key, size_t offset)
 }
 
 static size_t
-piece(size_t size, size_t offset)
+word_size(size_t size, size_t offset)
 {
     return size - offset < WORD ? size - offset : WORD;
 }
@@ -32,7 +32,7 @@ perf_pattern_fill(void *bytes, size_t size, uint64_t key)
     for (size_t offset = 0; offset < size; offset += WORD) {
         uint64_t word = word_at(key, offset);
 
-        memcpy((char *) bytes + offset, &word, piece(size, offset));
+        memcpy((char *) bytes + offset, &word, word_size(size, offset));
     }
 }
 
@@ -44,7 +44,7 @@ perf_pattern_check(const void *bytes, size_t size, uint64_t key)
     for (size_t offset = 0; offset < size; offset += WORD) {
         uint64_t word = word_at(key, offset);
         const char *right = (const char *) &word;
-        size_t length = piece(size, offset);
+        size_t length = word_size(size, offset);
 
         if (memcmp(start + offset, right, length) == 0)
             continue;

@@ -36,12 +36,11 @@ struct perf_round {
     uint64_t operations;                 /* of all threads and clients */
     uint64_t elapsed_ns;
     uint64_t origin_cpu_ns; /* processor time of the measuring side */
-    uint64_t
-        target_cpu_ns; /* of the serving side, 0 if it is the same process */
-    double gauge_ns;   /* one cache line there and back, the slower of
+    uint64_t target_cpu_ns; /* of the serving side, 0: same process */
+    double gauge_ns;        /* one cache line there and back, the slower of
                                before and after; NaN: not gauged */
-    bool slow;         /* the machine was slow: not counted */
-    double peer_value; /* --against: the peer's, NaN if there is none */
+    bool slow;              /* the machine was slow: not counted */
+    double peer_value;      /* --against: the peer's, NaN if there is none */
 };
 
 /* One test at one size. */
