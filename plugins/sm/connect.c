@@ -7,10 +7,10 @@
 
 #include "access.h"
 #include "address.h"
+#include "common/memfd.h"
 #include "connect.h"
 #include "establish.h"
 #include "hello.h"
-#include "memfd.h"
 #include "socket.h"
 #include "work.h"
 
@@ -56,7 +56,7 @@ call_error(na_plugin_class *cls, const char *name, int error)
     if (error == EKEYREJECTED) /* logged already */
         return NA_PLUGIN_E_PERMISSION;
     TP_LOG(cls->host, ERROR, "cannot connect to sm://%s: %s", name,
-        sm_memfd_error(error));
+        tp_memfd_error(error));
     if (error == EACCES || error == EPERM)
         return NA_PLUGIN_E_PERMISSION;
     if (error == EMFILE || error == ENFILE || error == ENOMEM ||

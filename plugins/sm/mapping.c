@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/memfd.h"
 #include "mapping.h"
 #include "mem.h"
-#include "memfd.h"
 #include "shared.h"
 #include "socket.h"
 
@@ -43,7 +43,7 @@ map_segment(uint64_t length, uint32_t access, int fd, const char **wrong_p)
 {
     int protection = PROT_READ;
 
-    *wrong_p = sm_memfd_check(fd, length);
+    *wrong_p = tp_memfd_check(fd, length);
     if (*wrong_p != NULL)
         return NULL;
     if ((access & NA_PLUGIN_MEM_WRITE) != 0)

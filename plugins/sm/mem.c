@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/memfd.h"
 #include "mem.h"
-#include "memfd.h"
 #include "shared.h"
 
 #define SMALL 4U    /* segments that a recycled object has room for */
@@ -25,7 +25,7 @@ sm_mem_init(na_plugin_class *cls)
         TP_LOG(cls->host, INFO,
             "no registry (%s): puts and gets of this class's memory are "
             "emulated by messages",
-            sm_memfd_error(error));
+            tp_memfd_error(error));
 }
 
 static na_plugin_mem *

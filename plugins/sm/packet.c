@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "common/memfd.h"
 #include "establish.h"
 #include "hello.h"
 #include "mapping.h"
-#include "memfd.h"
 #include "packet.h"
 #include "sleepers.h"
 #include "socket.h"
@@ -52,7 +52,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     if (wrong == NULL) {
         error = sm_conn_make_ring(cls, conn, &ring);
         if (error != 0)
-            wrong = sm_memfd_error(error);
+            wrong = tp_memfd_error(error);
     }
     if (wrong == NULL) {
         sm_conn_set_state(conn, SM_CONN_FREE);

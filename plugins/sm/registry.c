@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "memfd.h"
+#include "common/memfd.h"
 #include "registration.h"
 #include "registry.h"
 
@@ -34,7 +34,7 @@ sm_registry_init(struct sm_registry *registry)
 {
     *registry = (struct sm_registry){.fd = -1, .next = 1};
     int fd;
-    int error = sm_memfd_create("talaria-sm-registry", SM_REGISTRY_SIZE, &fd);
+    int error = tp_memfd_create("talaria-sm-registry", SM_REGISTRY_SIZE, &fd);
     if (error != 0)
         return error;
 
@@ -43,7 +43,7 @@ sm_registry_init(struct sm_registry *registry)
     /* calloc: pages that are never used are not touched */
     uint32_t *links = calloc(SLOTS, sizeof(*links));
     error = memory == MAP_FAILED || links == NULL ? ENOMEM
-                                                  : sm_memfd_seal(fd, true);
+                                                  : tp_memfd_seal(fd, true);
     if (error != 0)
         goto fail;
     registry->fd = fd;
@@ -133,7 +133,7 @@ sm_registry_remove(struct sm_registry *registry, const na_plugin_mem *mem)
 const char *
 sm_registry_map(int fd, const unsigned char **registry_p)
 {
-    const char *wrong = sm_memfd_check(fd, SM_REGISTRY_SIZE);
+    const char *wrong = tp_memfd_check(fd, SM_REGISTRY_SIZE);
     if (wrong != NULL)
         return wrong;
     void *mapping = mmap(NULL, SM_REGISTRY_SIZE, PROT_READ, MAP_SHARED, fd, 0);

@@ -26,7 +26,7 @@ struct sm_registry {
     uint32_t *links;                 /* of a free run: the next one */
 };
 
-/* Creates it. 0, or an errno as sm_memfd_create; the class then works without,
+/* Creates it. 0, or an errno as tp_memfd_create; the class then works without,
  * and puts and gets of its memory are emulated. */
 int sm_registry_init(struct sm_registry *registry);
 void sm_registry_fini(struct sm_registry *registry);

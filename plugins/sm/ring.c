@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "memfd.h"
+#include "common/memfd.h"
 #include "ring.h"
 
 uint32_t
@@ -202,11 +202,11 @@ sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p)
 {
     uint32_t page = sm_ring_page();
     int fd;
-    int error = sm_memfd_create("talaria-sm", (uint64_t) page + capacity, &fd);
+    int error = tp_memfd_create("talaria-sm", (uint64_t) page + capacity, &fd);
     if (error != 0)
         return error;
 
-    error = sm_memfd_seal(fd, false);
+    error = tp_memfd_seal(fd, false);
     unsigned char *base = error == 0 ? map_twice(capacity, fd) : NULL;
     if (base == NULL) {
         error = error != 0 ? error : errno;
@@ -236,7 +236,7 @@ sm_ring_open(struct sm_ring_rx *rx, uint32_t capacity, uint32_t longest, int fd)
         return "its ring does not fit its messages";
 
     const char *wrong =
-        sm_memfd_check(fd, (uint64_t) sm_ring_page() + capacity);
+        tp_memfd_check(fd, (uint64_t) sm_ring_page() + capacity);
     if (wrong != NULL)
         return wrong;
 

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "memfd.h"
+#include "common/memfd.h"
 #include "ring.h"
 #include "shared.h"
 
@@ -31,10 +31,10 @@ static int
 make(struct sm_shared *shared)
 {
     int error =
-        sm_memfd_create("talaria-sm-shared", shared->length, &shared->fd);
+        tp_memfd_create("talaria-sm-shared", shared->length, &shared->fd);
     if (error != 0)
         return error;
-    error = sm_memfd_seal(shared->fd, false);
+    error = tp_memfd_seal(shared->fd, false);
     if (error == 0) {
         shared->memory = mmap(NULL, shared->length, PROT_READ | PROT_WRITE,
             MAP_SHARED, shared->fd, 0);
@@ -121,7 +121,7 @@ segment_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
     if (error != 0) {
         TP_LOG(cls->host, ERROR,
             "cannot allocate %" PRIu64 " bytes of shared memory: %s", length,
-            sm_memfd_error(error));
+            tp_memfd_error(error));
         free(shared);
         return NA_PLUGIN_E_NOMEM;
     }

@@ -2,7 +2,7 @@
 /* The peer's hands. */
 #include "sm_peer.h"
 
-#include "memfd.h"
+#include "common/memfd.h"
 #include "socket.h"
 
 #include <fcntl.h>
@@ -114,12 +114,12 @@ sm_peer_descriptor(const struct sm_peer *peer, unsigned kind)
         return dup(peer->memory);
     case 1: /* another size */
     case 2: /* that of a registry */
-        if (sm_memfd_create("fuzz", lengths[kind % 6 - 1], &fd) == 0)
-            sm_memfd_seal(fd, false);
+        if (tp_memfd_create("fuzz", lengths[kind % 6 - 1], &fd) == 0)
+            tp_memfd_seal(fd, false);
         return fd;
     case 3: /* sealed, and no ring */
-        if (sm_memfd_create("fuzz", (PAGES + 1) * sm_ring_page(), &fd) == 0)
-            sm_memfd_seal(fd, false);
+        if (tp_memfd_create("fuzz", (PAGES + 1) * sm_ring_page(), &fd) == 0)
+            tp_memfd_seal(fd, false);
         return fd;
     case 4:
         fd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../mem.h"
@@ -22,6 +21,7 @@
 #include "../peer.h"
 #include "../queue.h"
 #include "../quirk.h"
+#include "common/memfd.h"
 #include "common/table.h"
 
 #define MAGIC UINT64_C(0x316469617661666f)
@@ -74,20 +74,6 @@ name_file(const struct ofi_name *name, char text[NAME_MAX_BYTES])
 
 /* THE CLASS'S OWN */
 
-static int
-make_file(const char *name)
-{
-    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-    if (fd < 0)
-        return -1;
-    if (ftruncate(fd, sizeof(struct registrations)) == 0 &&
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 static int32_t
 opened(struct ofi_endpoint *ep)
 {
@@ -99,15 +85,19 @@ opened(struct ofi_endpoint *ep)
         return NA_PLUGIN_E_NOMEM;
     }
     name_file(&ep->own_name, name);
-    own->fd = make_file(name);
-    void *memory = own->fd < 0
+    int error = tp_memfd_create(name, sizeof(struct registrations), &own->fd);
+    void *memory = error != 0
                        ? MAP_FAILED
                        : mmap(NULL, sizeof(struct registrations),
                              PROT_READ | PROT_WRITE, MAP_SHARED, own->fd, 0);
-    if (memory == MAP_FAILED) {
+    if (error == 0)
+        error = memory == MAP_FAILED ? errno : tp_memfd_seal(own->fd, true);
+    if (error != 0) {
         TP_LOG(ep->cls->host, INFO,
             "no memory that peers can see registrations in: %s",
-            strerror(errno));
+            tp_memfd_error(error));
+        if (memory != MAP_FAILED)
+            munmap(memory, sizeof(struct registrations));
         if (own->fd >= 0)
             close(own->fd);
         own->fd = -1;
@@ -251,11 +241,7 @@ process_of(const struct ofi_name *name)
 static struct registrations *
 map_file(int fd)
 {
-    struct stat status;
-    int seals = fcntl(fd, F_GET_SEALS);
-
-    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd, &status) != 0 ||
-        status.st_size != sizeof(struct registrations))
+    if (tp_memfd_check(fd, sizeof(struct registrations)) != NULL)
         return NULL;
     struct registrations *table =
         mmap(NULL, sizeof(*table), PROT_READ, MAP_SHARED, fd, 0);

@@ -10,7 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "memfd.h"
+#include "common/memfd.h"
 
 #ifndef F_SEAL_FUTURE_WRITE /* since Linux 5.1 */
 #define F_SEAL_FUTURE_WRITE 0x0010
@@ -31,7 +31,7 @@ exceeds_file_size_limit(uint64_t length)
 }
 
 int
-sm_memfd_create(const char *name, uint64_t length, int *fd_p)
+tp_memfd_create(const char *name, uint64_t length, int *fd_p)
 {
     if (length > INT64_MAX || exceeds_file_size_limit(length))
         return EFBIG;
@@ -49,7 +49,7 @@ sm_memfd_create(const char *name, uint64_t length, int *fd_p)
 }
 
 int
-sm_memfd_seal(int fd, bool read_only)
+tp_memfd_seal(int fd, bool read_only)
 {
     if (read_only &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_FUTURE_WRITE) == 0)
@@ -58,7 +58,7 @@ sm_memfd_seal(int fd, bool read_only)
 }
 
 const char *
-sm_memfd_error(int error)
+tp_memfd_error(int error)
 {
     return error == EFBIG ? "the limit on file sizes (RLIMIT_FSIZE, ulimit -f) "
                             "of this process is too low"
@@ -66,7 +66,7 @@ sm_memfd_error(int error)
 }
 
 const char *
-sm_memfd_check(int fd, uint64_t length)
+tp_memfd_check(int fd, uint64_t length)
 {
     struct stat st;
     struct statfs fs;
