@@ -9,6 +9,14 @@
 #define TP_LOG(host, level, ...)                                               \
     tp_log((host), NA_PLUGIN_LOG_##level, __FILE__, __LINE__, __VA_ARGS__)
 
+/* The same for what a peer can cause at will: the first, second, fourth, eighth …
+ * time. before: how often it has happened before; the line should say. */
+#define TP_LOG_THINNED(host, level, before, ...)                               \
+    do {                                                                       \
+        if (((before) & ((before) + 1)) == 0)                                  \
+            TP_LOG((host), level, __VA_ARGS__);                                \
+    } while (0)
+
 /* Control characters, which names of users and peers may have, become '?'. */
 __attribute__((format(printf, 5, 6))) void tp_log(const na_plugin_host *host,
     int32_t level, const char *file, uint32_t line, const char *format, ...);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keeping messages until their receives are posted. */
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/log.h"
 #include "common/match.h"
 
 /* Of early expected messages; the oldest give way. */
@@ -149,4 +151,21 @@ tp_match_fini(struct tp_match *match)
     tp_table_fini(&match->early);
     tp_table_fini(&match->posted);
     match->recvs = (struct tp_list){NULL, NULL};
+}
+
+int32_t
+tp_match_refuse(const na_plugin_host *host, uint64_t length, uint64_t longest,
+    uint32_t context, uint32_t contexts, uint64_t tag)
+{
+    if (length > longest) {
+        TP_LOG(host, ERROR,
+            "message of %" PRIu64 " bytes; the longest is %" PRIu64, length,
+            longest);
+        return NA_PLUGIN_E_MSGSIZE;
+    }
+    TP_LOG(host, ERROR,
+        "message with tag %" PRIu64 " of context %" PRIu32
+        "; the highest are %" PRIu32 " and %" PRIu32,
+        tag, context, UINT32_MAX, contexts - 1);
+    return NA_PLUGIN_E_INVALID_ARG;
 }

@@ -92,6 +92,11 @@ void tp_match_append(struct tp_match *match, struct tp_kept *kept,
 /* Drops what is kept of an owner's expected messages. */
 void tp_match_drop_owner(struct tp_match *match, const void *owner);
 
+/* Why a message or receive is not submitted: MSGSIZE if it is longer than the
+ * longest, else INVALID_ARG, as context, of so many, or tag is none; logged. */
+int32_t tp_match_refuse(const na_plugin_host *host, uint64_t length,
+    uint64_t longest, uint32_t context, uint32_t contexts, uint64_t tag);
+
 /* What an expected message is matched by besides its owner: the sender's context
  * and the tag. */
 static inline uint64_t

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Segments in a row, and registrations as bytes. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/address.h"
@@ -53,6 +54,36 @@ tp_mem_check(const na_plugin_host *host, const na_plugin_mem_info *info,
     mem->total = total;
     mem->access = info->access;
     mem->count = (uint32_t) info->count;
+    return NA_PLUGIN_OK;
+}
+
+/* Zeroed memory for a registration with this struct tp_mem; NULL: there is none. */
+static void *
+allocate(const struct tp_mem *mem, size_t front, size_t each)
+{
+    void *made =
+        calloc(1, front + mem->count * (sizeof(na_plugin_segment) + each));
+
+    if (made != NULL)
+        memcpy(made, mem, sizeof(*mem));
+    return made;
+}
+
+int32_t
+tp_mem_make(const na_plugin_host *host, const na_plugin_mem_info *info,
+    uint64_t most, bool devices, size_t front, size_t each, void **made_p)
+{
+    struct tp_mem mem = {.total = 0};
+
+    int32_t ret = tp_mem_check(host, info, most, devices, &mem);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    void *made = allocate(&mem, front, each);
+    if (made == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    memcpy((char *) made + front, info->segments,
+        mem.count * sizeof(*info->segments));
+    *made_p = made;
     return NA_PLUGIN_OK;
 }
 
@@ -236,4 +267,27 @@ tp_mem_deserialize_segments(const na_plugin_host *host, const void *buffer,
         return NA_PLUGIN_OK;
     TP_LOG(host, WARNING, "malformed segment in a serialized registration");
     return NA_PLUGIN_E_INVALID_ARG;
+}
+
+int32_t
+tp_mem_read(const na_plugin_host *host, uint8_t version, const void *buffer,
+    uint64_t length, uint64_t most, size_t front, size_t each, void **made_p,
+    const unsigned char **extra_p, uint32_t *extra_length_p)
+{
+    struct tp_mem mem = {.total = 0};
+
+    int32_t ret = tp_mem_deserialize_front(
+        host, version, buffer, length, most, &mem, extra_p, extra_length_p);
+    if (ret != NA_PLUGIN_OK)
+        return ret;
+    void *made = allocate(&mem, front, each);
+    if (made == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    ret = tp_mem_deserialize_segments(
+        host, buffer, made, (na_plugin_segment *) ((char *) made + front));
+    if (ret != NA_PLUGIN_OK)
+        free(made);
+    else
+        *made_p = made;
+    return ret;
 }

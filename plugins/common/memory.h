@@ -6,6 +6,7 @@
 #define TP_MEMORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "common/table.h"
 #include "na_plugin.h"
@@ -27,6 +28,12 @@ uint64_t tp_segments_total(const na_plugin_segment *segments, uint64_t count);
  * total, access and count. INVALID_ARG, OPNOTSUPPORTED; logged. */
 int32_t tp_mem_check(const na_plugin_host *host, const na_plugin_mem_info *info,
     uint64_t most, bool devices, struct tp_mem *mem);
+
+/* Allocates a registration, zeroed but for its struct tp_mem, with which it begins,
+ * and its segments, which lie at front; behind these there is room for each of
+ * them. To be freed by free(). As tp_mem_check, and NOMEM. */
+int32_t tp_mem_make(const na_plugin_host *host, const na_plugin_mem_info *info,
+    uint64_t most, bool devices, size_t front, size_t each, void **made_p);
 
 /* Whether a range may be used so; right: NA_PLUGIN_MEM_READ or _WRITE.
  * INVALID_ARG, PERMISSION. */
@@ -88,5 +95,11 @@ int32_t tp_mem_deserialize_front(const na_plugin_host *host, uint8_t version,
     const unsigned char **extra_p, uint32_t *extra_length_p);
 int32_t tp_mem_deserialize_segments(const na_plugin_host *host,
     const void *buffer, struct tp_mem *mem, na_plugin_segment *segments);
+
+/* Both, into memory that is allocated as by tp_mem_make. Errors of the three. */
+int32_t tp_mem_read(const na_plugin_host *host, uint8_t version,
+    const void *buffer, uint64_t length, uint64_t most, size_t front,
+    size_t each, void **made_p, const unsigned char **extra_p,
+    uint32_t *extra_length_p);
 
 #endif /* TP_MEMORY_H */

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "common/system.h"
+#include "na_plugin.h"
 
 #define LINE ((size_t) 64)
 
@@ -50,6 +51,53 @@ tp_close_on_exec(int fd)
         return false;
     return (flags & FD_CLOEXEC) != 0 ||
            fcntl(fd, F_SETFD, flags | FD_CLOEXEC) == 0;
+}
+
+int32_t
+tp_error_code(int error)
+{
+    switch (error) {
+    case 0:
+        return NA_PLUGIN_OK;
+    case EAGAIN:
+        return NA_PLUGIN_E_AGAIN;
+    case EKEYREJECTED:
+    case EACCES:
+    case EPERM:
+        return NA_PLUGIN_E_PERMISSION;
+    case EMSGSIZE:
+        return NA_PLUGIN_E_MSGSIZE;
+    case ENODEV:
+    case ENODATA:
+        return NA_PLUGIN_E_NODEV;
+    case EADDRINUSE:
+        return NA_PLUGIN_E_ADDRINUSE;
+    case EADDRNOTAVAIL:
+        return NA_PLUGIN_E_ADDRNOTAVAIL;
+    case ENOMEM:
+    case ENOBUFS:
+    case EMFILE:
+    case ENFILE:
+        return NA_PLUGIN_E_NOMEM;
+    case EOPNOTSUPP:
+    case ENOSYS:
+        return NA_PLUGIN_E_OPNOTSUPPORTED;
+    case EINVAL:
+        return NA_PLUGIN_E_INVALID_ARG;
+    case EHOSTUNREACH:
+    case EHOSTDOWN:
+    case ENETUNREACH:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ENOTCONN:
+    case ESHUTDOWN:
+    case ETIMEDOUT:
+    case EPIPE:
+        return NA_PLUGIN_E_HOSTUNREACH;
+    default:
+        return NA_PLUGIN_E_IO_ERROR;
+    }
 }
 
 void *

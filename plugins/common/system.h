@@ -34,6 +34,9 @@ struct tp_random {
  * errno says why. The caller locks. */
 bool tp_random_draw(struct tp_random *random, uint64_t *number_p);
 
+/* The ABI's code for an errno; IO_ERROR: none fits better. */
+int32_t tp_error_code(int error);
+
 /* Sets close-on-exec; false: fd is no open descriptor. */
 bool tp_close_on_exec(int fd);
 

@@ -73,3 +73,22 @@ tp_table_take_all(
             table->count--;
         }
 }
+
+uint32_t
+tp_table_free(struct tp_table *table,
+    void (*end)(void *arg, struct tp_keyed *keyed), void *arg)
+{
+    struct tp_list list = {NULL, NULL};
+    struct tp_link *link;
+    uint32_t count = 0;
+
+    tp_table_take_all(table, NULL, &list);
+    for (; (link = tp_list_pop(&list)) != NULL; count++) {
+        if (end != NULL)
+            end(arg, tp_keyed_of(link));
+        else
+            free(tp_keyed_of(link));
+    }
+    tp_table_fini(table);
+    return count;
+}

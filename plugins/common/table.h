@@ -30,6 +30,11 @@ int32_t tp_table_init(struct tp_table *table);
 /* Frees what the table has allocated, not its links. A zeroed table is allowed. */
 void tp_table_fini(struct tp_table *table);
 
+/* Ends and counts all objects of a table, of which struct tp_keyed is the first
+ * member: calls end, or free() if that is NULL. Then as tp_table_fini. */
+uint32_t tp_table_free(struct tp_table *table,
+    void (*end)(void *arg, struct tp_keyed *keyed), void *arg);
+
 /* Makes room for more; without memory for it the table stays as it is. */
 void tp_table_grow(struct tp_table *table);
 

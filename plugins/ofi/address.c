@@ -44,15 +44,7 @@ ofi_addr_release(na_plugin_class *cls, na_plugin_addr *addr)
 uint32_t
 ofi_addr_fini(na_plugin_class *cls)
 {
-    struct tp_list list = {NULL, NULL};
-    struct tp_link *link;
-    uint32_t left = 0;
-
-    tp_table_take_all(&cls->addrs, NULL, &list);
-    for (; (link = tp_list_pop(&list)) != NULL; left++)
-        free(TP_OBJECT(link, na_plugin_addr, addr.keyed.link));
-    tp_table_fini(&cls->addrs);
-    return left;
+    return tp_table_free(&cls->addrs, NULL, NULL);
 }
 
 int32_t

@@ -123,8 +123,9 @@ query(const char *provider, const na_plugin_open_info *wanted)
     return infos != NULL ? infos : ask(provider, wanted, true);
 }
 
-struct fi_info *
-ofi_info_query(const char *provider, const na_plugin_open_info *wanted)
+/* The same, of all options that are offered; NULL: there is none. */
+static struct fi_info *
+query_offered(const char *provider, const na_plugin_open_info *wanted)
 {
     struct fi_info *infos = query(provider, wanted);
     if (infos != NULL || wanted == NULL)
@@ -334,7 +335,7 @@ ofi_info_choose(const na_plugin_host *host, const na_plugin_open_info *wanted,
         choice->trait = ofi_provider_form(wanted->protocol, i, &choice->other);
         if (choice->trait == NULL)
             return refuse_protocol(host, wanted, choice);
-        struct fi_info *infos = ofi_info_query(choice->trait->provider, wanted);
+        struct fi_info *infos = query_offered(choice->trait->provider, wanted);
         if (infos == NULL)
             continue;
         int32_t ret = choose_source(host, wanted, infos, choice);
@@ -396,7 +397,7 @@ list_protocol(const char *protocol, void *arg,
         const struct ofi_trait *form = ofi_provider_form(protocol, i, &other);
         if (form == NULL)
             return true;
-        struct fi_info *infos = ofi_info_query(form->provider, NULL);
+        struct fi_info *infos = query_offered(form->provider, NULL);
         const struct fi_info *before = NULL;
         for (struct fi_info *info = infos; info != NULL; info = info->next) {
             /* libfabric repeats a device for each set of capabilities */

@@ -13,10 +13,6 @@ struct ofi_choice {
     char why[OFI_WHY];      /* it is this device */
 };
 
-/* Asks for every provider of endpoints that would do; NULL if there is none. */
-struct fi_info *ofi_info_query(
-    const char *provider, const na_plugin_open_info *wanted);
-
 /* Chooses for a class. PROTONOSUPPORT, NODEV, ADDRNOTAVAIL, INVALID_ARG, NOMEM,
  * each with a line at level ERROR that says what there is instead. */
 int32_t ofi_info_choose(const na_plugin_host *host,

@@ -11,6 +11,7 @@
 #include <rdma/fi_errno.h>
 
 #include "common/log.h"
+#include "common/system.h"
 #include "library.h"
 #include "na_plugin.h"
 
@@ -104,61 +105,21 @@ ofi_signals_restore(const struct ofi_signals *signals)
 int32_t
 ofi_error_code(int error)
 {
-    switch (error) {
-    case FI_SUCCESS:
-        return NA_PLUGIN_OK;
-    case FI_EAGAIN:
-        return NA_PLUGIN_E_AGAIN;
-    case FI_EKEYREJECTED:
-    case FI_EACCES:
-    case FI_EPERM:
-        return NA_PLUGIN_E_PERMISSION;
-    case FI_ETRUNC:
-    case FI_EMSGSIZE:
-        return NA_PLUGIN_E_MSGSIZE;
-    case FI_ENODEV:
-    case FI_ENODATA:
-        return NA_PLUGIN_E_NODEV;
-    case FI_EADDRINUSE:
-        return NA_PLUGIN_E_ADDRINUSE;
-    case FI_EADDRNOTAVAIL:
-        return NA_PLUGIN_E_ADDRNOTAVAIL;
-    case FI_ENOMEM:
-        return NA_PLUGIN_E_NOMEM;
-    case FI_EOPNOTSUPP:
-    case FI_ENOSYS:
-        return NA_PLUGIN_E_OPNOTSUPPORTED;
-    case FI_EINVAL:
-        return NA_PLUGIN_E_INVALID_ARG;
 #ifdef FI_EFIREWALLADDR
-    case FI_EFIREWALLADDR:
+    if (error == FI_EFIREWALLADDR)
         return NA_PLUGIN_E_HOSTFIREWALL;
 #endif
-    default:
-        return ofi_error_is_loss(error) ? NA_PLUGIN_E_HOSTUNREACH
-                                        : NA_PLUGIN_E_IO_ERROR;
-    }
+    if (error == FI_ETRUNC)
+        return NA_PLUGIN_E_MSGSIZE;
+    return ofi_error_is_loss(error) ? NA_PLUGIN_E_HOSTUNREACH
+                                    : tp_error_code(error);
 }
 
 bool
 ofi_error_is_loss(int error)
 {
-    switch (error) {
-    case FI_ECANCELED: /* of a closed connection: the plugin cancels nothing */
-    case EHOSTUNREACH:
-    case EHOSTDOWN:
-    case ENETUNREACH:
-    case ECONNREFUSED:
-    case ECONNRESET:
-    case ECONNABORTED:
-    case ENOTCONN:
-    case ESHUTDOWN:
-    case ETIMEDOUT:
-    case EPIPE:
-    case EIO:
-    case ENOENT: /* of sockets, when it could not connect */
-        return true;
-    default:
-        return false;
-    }
+    /* of a closed connection: the plugin cancels nothing; and ENOENT of sockets,
+     * when it could not connect */
+    return error == FI_ECANCELED || error == EIO || error == ENOENT ||
+           tp_error_code(error) == NA_PLUGIN_E_HOSTUNREACH;
 }

@@ -151,8 +151,9 @@ ofi_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
     struct ofi_op *op = operation;
     int32_t ret = NA_PLUGIN_E_NOMEM;
 
-    if (tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS)
-        return NA_PLUGIN_E_INVALID_ARG;
+    if (__builtin_expect(tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS, 0))
+        return tp_match_refuse(
+            ep->cls->host, 0, 0, peer_ctx, OFI_CONTEXTS, tag);
     tp_lock_take(&ep->lock);
     if (ofi_op_post(ctx, op, OFI_OP_RECV_EXPECTED)) {
         op->recv.buffer = buffer;

@@ -22,19 +22,8 @@
 #define PAGE 4096U
 #define HERE 2048U
 
-static na_plugin_mem *
-make(const struct tp_mem *front)
-{
-    na_plugin_mem *mem = calloc(1,
-        sizeof(*mem) +
-            front->count * (sizeof(mem->segments[0]) + sizeof(mem->keys[0])));
-
-    if (mem == NULL)
-        return NULL;
-    mem->mem = *front;
-    mem->keys = (void *) &mem->segments[front->count];
-    return mem;
-}
+/* Where its segments are; their keys are behind them. */
+#define FRONT offsetof(na_plugin_mem, segments)
 
 static void
 close_segments(na_plugin_class *cls, na_plugin_mem *mem)
@@ -112,17 +101,15 @@ ofi_mem_register(
     na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
     const struct fi_info *device = cls->first->info;
-    struct tp_mem front = {.owner = cls->number};
+    void *made;
 
-    int32_t ret = tp_mem_check(
-        cls->host, info, OFI_SEGMENTS, (device->caps & FI_HMEM) != 0, &front);
+    int32_t ret = tp_mem_make(cls->host, info, OFI_SEGMENTS,
+        (device->caps & FI_HMEM) != 0, FRONT, sizeof(struct ofi_key), &made);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    na_plugin_mem *mem = make(&front);
-    if (mem == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    memcpy(
-        mem->segments, info->segments, info->count * sizeof(*info->segments));
+    na_plugin_mem *mem = made;
+    mem->keys = (void *) &mem->segments[mem->mem.count];
+    mem->mem.owner = cls->number;
     mem->own = true;
     mem->offsets = (device->domain_attr->mr_mode & FI_MR_VIRT_ADDR) == 0;
     offer_readback(cls->first, mem);
@@ -164,21 +151,20 @@ ofi_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
     release(cls, mem);
 }
 
+static void
+end(void *arg, struct tp_keyed *keyed)
+{
+    na_plugin_class *cls = arg;
+    na_plugin_mem *mem = TP_OBJECT(keyed, na_plugin_mem, mem.keyed);
+
+    OFI_QUIRKS_CALL(cls->first, memory_removed, cls->first, mem);
+    release(cls, mem);
+}
+
 uint32_t
 ofi_mem_fini(na_plugin_class *cls)
 {
-    struct tp_list list = {NULL, NULL};
-    struct tp_link *link;
-    uint32_t left = 0;
-
-    tp_table_take_all(&cls->mems, NULL, &list);
-    for (; (link = tp_list_pop(&list)) != NULL; left++) {
-        na_plugin_mem *mem = TP_OBJECT(link, na_plugin_mem, mem.keyed.link);
-        OFI_QUIRKS_CALL(cls->first, memory_removed, cls->first, mem);
-        release(cls, mem);
-    }
-    tp_table_fini(&cls->mems);
-    return left;
+    return tp_table_free(&cls->mems, end, cls);
 }
 
 int32_t
@@ -206,30 +192,25 @@ int32_t
 ofi_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     na_plugin_mem **mem_p)
 {
-    struct tp_mem front = {.total = 0};
     const unsigned char *extra;
     uint32_t extra_length;
+    void *made;
 
-    int32_t ret = tp_mem_deserialize_front(cls->host, BYTES_VERSION, buffer,
-        length, OFI_SEGMENTS, &front, &extra, &extra_length);
+    int32_t ret =
+        tp_mem_read(cls->host, BYTES_VERSION, buffer, length, OFI_SEGMENTS,
+            FRONT, sizeof(struct ofi_key), &made, &extra, &extra_length);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    uint32_t keys = front.count * BYTES_NUMBER;
+    na_plugin_mem *mem = made;
+    uint32_t keys = mem->mem.count * BYTES_NUMBER;
     if (extra_length != keys && extra_length != keys + BYTES_READBACK) {
         TP_LOG(
             cls->host, WARNING, "malformed keys of a serialized registration");
+        free(mem);
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    na_plugin_mem *mem = make(&front);
-    if (mem == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    ret = tp_mem_deserialize_segments(
-        cls->host, buffer, &mem->mem, mem->segments);
-    if (ret != NA_PLUGIN_OK) {
-        free(mem);
-        return ret;
-    }
-    for (uint32_t i = 0; i < front.count; i++) {
+    mem->keys = (void *) &mem->segments[mem->mem.count];
+    for (uint32_t i = 0; i < mem->mem.count; i++) {
         mem->segments[i].base =
             (void *) ((uintptr_t) mem->segments[i].base - 1);
         mem->keys[i].key = tp_unpack(extra + (size_t) i * 8, BYTES_NUMBER);

@@ -123,15 +123,6 @@ ofi_name_equal(const struct ofi_name *a, const struct ofi_name *b)
     return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-uint32_t
-ofi_name_hash(const struct ofi_name *name)
-{
-    uint32_t hash = 2166136261U;
-    for (uint32_t i = 0; i < name->length; i++)
-        hash = (hash ^ name->bytes[i]) * 16777619U;
-    return hash ^ hash >> 15;
-}
-
 void
 ofi_name_print(const struct ofi_trait *trait, const struct ofi_name *name,
     char text[OFI_TEXT_MAX])

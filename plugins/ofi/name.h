@@ -38,7 +38,6 @@ bool ofi_name_check(
     const struct ofi_trait *trait, const uint8_t *bytes, size_t length);
 
 bool ofi_name_equal(const struct ofi_name *a, const struct ofi_name *b);
-uint32_t ofi_name_hash(const struct ofi_name *name);
 
 /* Writes what stands behind "scheme://". */
 void ofi_name_print(const struct ofi_trait *trait, const struct ofi_name *name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that are dropped; said once at a time, not for each. */
+/* Messages that are dropped; the log lines are thinned. */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -11,29 +11,25 @@
 #include "peer.h"
 #include "reject.h"
 
-/* What is no message of this plugin's; said once at a time, not for each. */
 void
 ofi_reject(struct ofi_endpoint *ep, const char *why)
 {
     uint64_t count = ep->counters.malformed++;
 
-    if ((count & (count + 1)) == 0)
-        TP_LOG(ep->cls->host, WARNING,
-            "a message was dropped, number %llu of its kind: %s",
-            (unsigned long long) count + 1, why);
+    TP_LOG_THINNED(ep->cls->host, WARNING, count,
+        "message number %" PRIu64 " of its kind dropped: %s", count + 1, why);
 }
 
-/* Logged like a rejected message: memory may be short for a while. */
+/* Memory may be short for a while. */
 void
 ofi_reject_lost(struct ofi_endpoint *ep, uint64_t length)
 {
     uint64_t count = ep->counters.no_memory++;
 
-    if ((count & (count + 1)) == 0)
-        TP_LOG(ep->cls->host, ERROR,
-            "out of memory: a message of %llu bytes is lost, number %llu of "
-            "its kind",
-            (unsigned long long) length, (unsigned long long) count + 1);
+    TP_LOG_THINNED(ep->cls->host, ERROR, count,
+        "message number %" PRIu64 " of its kind lost, %" PRIu64
+        " bytes: no memory",
+        count + 1, length);
 }
 
 /* A request of Mercury begins with this byte and the version of its protocol.
@@ -89,12 +85,10 @@ ofi_foreign_reject(
     }
     uint64_t count = ep->mercury++;
     ep->counters.malformed++;
-    if ((count & (count + 1)) == 0)
-        TP_LOG(ep->cls->host, ERROR,
-            "a message was dropped, number %" PRIu64 " of its kind: its "
-            "sender%s uses Mercury, not Talaria; all processes of a job must "
-            "use the same",
-            count + 1, source);
+    TP_LOG_THINNED(ep->cls->host, ERROR, count,
+        "message number %" PRIu64 " of its kind dropped: its sender%s uses "
+        "Mercury, not Talaria; all processes of a job must use the same",
+        count + 1, source);
 }
 
 void

@@ -420,34 +420,24 @@ transfer(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_job *order,
     return ret;
 }
 
-int32_t
-ofi_rma_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
-{
-    struct ofi_job order = {.local = local,
-        .remote = remote,
-        .walk = {.near_offset = local_offset,
-            .far_offset = remote_offset,
-            .left = length},
-        .put = true};
+#define TRANSFER(name, is_put)                                                 \
+    int32_t name(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,           \
+        uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,  \
+        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx,              \
+        uint32_t flags)                                                        \
+    {                                                                          \
+        struct ofi_job order = {.local = local,                                \
+            .remote = remote,                                                  \
+            .walk = {.near_offset = local_offset,                              \
+                .far_offset = remote_offset,                                   \
+                .left = length},                                               \
+            .put = is_put};                                                    \
+                                                                               \
+        return transfer(ctx, op, &order, peer);                                \
+    }
 
-    return transfer(ctx, op, &order, peer);
-}
-
-int32_t
-ofi_rma_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
-{
-    struct ofi_job order = {.local = local,
-        .remote = remote,
-        .walk = {.near_offset = local_offset,
-            .far_offset = remote_offset,
-            .left = length}};
-
-    return transfer(ctx, op, &order, peer);
-}
+TRANSFER(ofi_rma_put, true)
+TRANSFER(ofi_rma_get, false)
 
 /* ENDS */
 

@@ -316,30 +316,25 @@ check_and_send(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
         .target_ctx = (uint8_t) peer_ctx,
         .tag = (uint32_t) tag};
 
-    if (length > longest)
-        return NA_PLUGIN_E_MSGSIZE;
-    if (tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS)
-        return NA_PLUGIN_E_INVALID_ARG;
+    if (__builtin_expect(
+            length > longest || tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS,
+            0))
+        return tp_match_refuse(
+            ctx->ep->cls->host, length, longest, peer_ctx, OFI_CONTEXTS, tag);
     return send_message(ctx, op, buffer, length, peer, &header);
 }
 
-int32_t
-ofi_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return check_and_send(ctx, op, buffer, length, peer, peer_ctx, tag,
-        OFI_HEADER_UNEXPECTED, ctx->ep->cls->max_unexpected);
-}
+#define SEND(name, kind, longest)                                              \
+    int32_t name(na_plugin_ctx *ctx, void *op, const void *buffer,             \
+        uint64_t length, void *buffer_data, na_plugin_addr *peer,              \
+        uint32_t peer_ctx, uint64_t tag, uint32_t flags)                       \
+    {                                                                          \
+        return check_and_send(ctx, op, buffer, length, peer, peer_ctx, tag,    \
+            kind, ctx->ep->cls->longest);                                      \
+    }
 
-int32_t
-ofi_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return check_and_send(ctx, op, buffer, length, peer, peer_ctx, tag,
-        OFI_HEADER_EXPECTED, ctx->ep->cls->max_expected);
-}
+SEND(ofi_send_unexpected, OFI_HEADER_UNEXPECTED, max_unexpected)
+SEND(ofi_send_expected, OFI_HEADER_EXPECTED, max_expected)
 
 /* libfabric is done with one; error as in a completion, 0 if there is none. */
 static void

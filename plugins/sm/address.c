@@ -51,15 +51,7 @@ sm_name_process(const char *name)
 uint32_t
 sm_addr_fini(na_plugin_class *cls)
 {
-    struct tp_list list = {NULL, NULL};
-    struct tp_link *link;
-    uint32_t left = 0;
-
-    tp_table_take_all(&cls->names, NULL, &list);
-    for (; (link = tp_list_pop(&list)) != NULL; left++)
-        free(TP_OBJECT(link, na_plugin_addr, addr.keyed.link));
-    tp_table_fini(&cls->names);
-    return left;
+    return tp_table_free(&cls->names, NULL, NULL);
 }
 
 /* Finds or makes the address of a name. [name_lock] */

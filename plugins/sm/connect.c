@@ -57,12 +57,7 @@ call_error(na_plugin_class *cls, const char *name, int error)
         return NA_PLUGIN_E_PERMISSION;
     TP_LOG(cls->host, ERROR, "cannot connect to sm://%s: %s", name,
         tp_memfd_error(error));
-    if (error == EACCES || error == EPERM)
-        return NA_PLUGIN_E_PERMISSION;
-    if (error == EMFILE || error == ENFILE || error == ENOMEM ||
-        error == ENOBUFS || error == EFBIG)
-        return NA_PLUGIN_E_NOMEM;
-    return NA_PLUGIN_E_IO_ERROR;
+    return error == EFBIG ? NA_PLUGIN_E_NOMEM : tp_error_code(error);
 }
 
 /* Calls a connection's peer: socket, ring, hello. AGAIN when its backlog is full.

@@ -34,27 +34,15 @@ mem_of(struct tp_link *link)
     return TP_OBJECT(link, na_plugin_mem, mem.keyed.link);
 }
 
-static uint32_t
-free_all(struct tp_list *list)
-{
-    struct tp_link *link;
-    uint32_t count = 0;
-
-    for (; (link = tp_list_pop(list)) != NULL; count++)
-        free(mem_of(link));
-    return count;
-}
-
 uint32_t
 sm_mem_fini(na_plugin_class *cls)
 {
-    struct tp_list left = {NULL, NULL};
+    struct tp_link *link;
 
-    tp_table_take_all(&cls->mems, NULL, &left);
-    tp_table_fini(&cls->mems);
-    free_all(&cls->mem_spare);
+    while ((link = tp_list_pop(&cls->mem_spare)) != NULL)
+        free(mem_of(link));
     sm_registry_fini(&cls->registry);
-    return free_all(&left);
+    return tp_table_free(&cls->mems, NULL, NULL);
 }
 
 /* A registration with this front, and room for its segments. */

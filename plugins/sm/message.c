@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sending and receiving: straight from the sender's buffer into the ring; what
  * finds no room waits in the connection's queue, in order. */
-#include <inttypes.h>
-
+#include "message.h"
 #include "address.h"
 #include "conn.h"
 #include "connect.h"
 #include "match.h"
-#include "message.h"
 #include "self.h"
 
 #define CONNECT_TRIES 3 /* a peer that is lost again and again meanwhile */
-
-/* An invalid send or receive. */
-static __attribute__((noinline)) int32_t
-refuse_send(na_plugin_class *cls, uint64_t length, uint32_t longest,
-    uint32_t peer_ctx, uint64_t tag)
-{
-    if (length > longest) {
-        TP_LOG(cls->host, ERROR,
-            "message of %" PRIu64 " bytes; the longest is %" PRIu32, length,
-            longest);
-        return NA_PLUGIN_E_MSGSIZE;
-    }
-    TP_LOG(cls->host, ERROR,
-        "message with tag %" PRIu64 " to context %" PRIu32
-        "; the highest are %u and %u",
-        tag, peer_ctx, SM_TAG_MAX, SM_CONTEXTS - 1);
-    return NA_PLUGIN_E_INVALID_ARG;
-}
 
 /* Puts a send at the end of a connection's queue. [conn->lock] */
 static void
@@ -114,7 +94,8 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
 {
     if (__builtin_expect(
             length > longest || peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
-        return refuse_send(ctx->cls, length, longest, peer_ctx, tag);
+        return tp_match_refuse(
+            ctx->cls->host, length, longest, peer_ctx, SM_CONTEXTS, tag);
 
     uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
     /* acquire: pairs with the release where connections are made */
@@ -253,7 +234,8 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     const bool single)
 {
     if (__builtin_expect(peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
-        return refuse_send(ctx->cls, 0, 0, peer_ctx, tag);
+        return tp_match_refuse(
+            ctx->cls->host, 0, 0, peer_ctx, SM_CONTEXTS, tag);
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
     op->recv.keyed.key = tp_match_key(peer_ctx, (uint32_t) tag);
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))

@@ -252,23 +252,18 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
     return ret == NA_PLUGIN_OK ? NA_PLUGIN_DONE : ret;
 }
 
-int32_t
-sm_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
-{
-    return submit(ctx, op, SM_OP_PUT, local, local_offset, remote,
-        remote_offset, length, peer, peer_ctx);
-}
+#define TRANSFER(name, kind)                                                   \
+    int32_t name(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,           \
+        uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,  \
+        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx,              \
+        uint32_t flags)                                                        \
+    {                                                                          \
+        return submit(ctx, op, kind, local, local_offset, remote,              \
+            remote_offset, length, peer, peer_ctx);                            \
+    }
 
-int32_t
-sm_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
-{
-    return submit(ctx, op, SM_OP_GET, local, local_offset, remote,
-        remote_offset, length, peer, peer_ctx);
-}
+TRANSFER(sm_put, SM_OP_PUT)
+TRANSFER(sm_get, SM_OP_GET)
 
 /* Does the next slice of an operation, on the connection that it began with. */
 static int32_t

@@ -10,8 +10,10 @@
 #define SERIAL_VERSION 2U
 
 static void
-release(na_plugin_class *cls, na_plugin_mem *mem)
+release(void *cls, struct tp_keyed *keyed)
 {
+    na_plugin_mem *mem = TP_OBJECT(keyed, na_plugin_mem, mem.keyed);
+
     if (mem->own)
         ucx_key_unmap(cls, mem);
     free(mem->keys);
@@ -21,27 +23,7 @@ release(na_plugin_class *cls, na_plugin_mem *mem)
 uint32_t
 ucx_mem_fini(na_plugin_class *cls)
 {
-    struct tp_list list = {NULL, NULL};
-    struct tp_link *link;
-    uint32_t left = 0;
-
-    tp_table_take_all(&cls->mems, NULL, &list);
-    for (; (link = tp_list_pop(&list)) != NULL; left++)
-        release(cls, TP_OBJECT(link, na_plugin_mem, mem.keyed.link));
-    tp_table_fini(&cls->mems);
-    return left;
-}
-
-/* A registration with room for the segments of mem. */
-static na_plugin_mem *
-make(const struct tp_mem *mem)
-{
-    na_plugin_mem *made =
-        calloc(1, sizeof(*made) + mem->count * sizeof(made->segments[0]));
-
-    if (made != NULL)
-        made->mem = *mem;
-    return made;
+    return tp_table_free(&cls->mems, release, cls);
 }
 
 /* Draws the number that peers reach the memory by: knowing one number must not
@@ -60,16 +42,14 @@ int32_t
 ucx_mem_register(
     na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
-    struct tp_mem front = {.owner = cls->number};
+    void *made;
 
-    int32_t ret = tp_mem_check(cls->host, info, UCX_SEGMENTS, false, &front);
+    int32_t ret = tp_mem_make(cls->host, info, UCX_SEGMENTS, false,
+        offsetof(na_plugin_mem, segments), 0, &made);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    na_plugin_mem *mem = make(&front);
-    if (mem == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    memcpy(
-        mem->segments, info->segments, info->count * sizeof(*info->segments));
+    na_plugin_mem *mem = made;
+    mem->mem.owner = cls->number;
     mem->own = true;
     tp_lock_take(&cls->lock);
     bool drawn = draw_number(cls, &mem->mem.keyed.key);
@@ -92,7 +72,7 @@ ucx_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
     tp_lock_take(&cls->lock);
     tp_table_remove(&cls->mems, &mem->mem.keyed);
-    release(cls, mem);
+    release(cls, &mem->mem.keyed);
     tp_lock_drop(&cls->lock);
 }
 
@@ -108,25 +88,22 @@ int32_t
 ucx_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     na_plugin_mem **mem_p)
 {
-    struct tp_mem front = {.total = 0};
     const unsigned char *keys;
     uint32_t keys_length;
+    void *made;
 
-    int32_t ret = tp_mem_deserialize_front(cls->host, SERIAL_VERSION, buffer,
-        length, UCX_SEGMENTS, &front, &keys, &keys_length);
+    int32_t ret =
+        tp_mem_read(cls->host, SERIAL_VERSION, buffer, length, UCX_SEGMENTS,
+            offsetof(na_plugin_mem, segments), 0, &made, &keys, &keys_length);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    na_plugin_mem *mem = make(&front);
-    if (mem == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    ret = tp_mem_deserialize_segments(
-        cls->host, buffer, &mem->mem, mem->segments);
-    if (ret == NA_PLUGIN_OK && keys_length != 0) {
+    na_plugin_mem *mem = made;
+    if (keys_length != 0) {
         mem->keys = malloc(keys_length);
         if (mem->keys == NULL)
             ret = NA_PLUGIN_E_NOMEM;
     }
-    if (ret == NA_PLUGIN_OK && keys_length != 0) {
+    if (mem->keys != NULL) {
         memcpy(mem->keys, keys, keys_length);
         mem->keys_length = keys_length;
         if (!ucx_key_sound(mem)) {
@@ -135,12 +112,11 @@ ucx_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
             ret = NA_PLUGIN_E_INVALID_ARG;
         }
     }
-    if (ret != NA_PLUGIN_OK) {
-        release(cls, mem);
-        return ret;
-    }
-    *mem_p = mem;
-    return NA_PLUGIN_OK;
+    if (ret == NA_PLUGIN_OK)
+        *mem_p = mem;
+    else
+        release(cls, &mem->mem.keyed);
+    return ret;
 }
 
 void
@@ -149,5 +125,5 @@ ucx_mem_free(na_plugin_class *cls, na_plugin_mem *mem)
     tp_lock_take(&cls->lock);
     ucx_key_forget_mem(mem);
     tp_lock_drop(&cls->lock);
-    release(cls, mem);
+    release(cls, &mem->mem.keyed);
 }

@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Submitting messages: checked, then by a connection, or within this class. */
-#include <inttypes.h>
-
 #include "message.h"
 #include "recv.h"
 #include "send.h"
 #include "wait.h"
 #include "work.h"
-
-/* Why a submission is refused, logged. */
-static __attribute__((noinline)) int32_t
-refuse(na_plugin_class *cls, uint64_t length, uint32_t longest,
-    uint32_t peer_ctx, uint64_t tag)
-{
-    if (length > longest) {
-        TP_LOG(cls->host, ERROR,
-            "message of %" PRIu64 " bytes; the longest is %" PRIu32, length,
-            longest);
-        return NA_PLUGIN_E_MSGSIZE;
-    }
-    TP_LOG(cls->host, ERROR,
-        "message with tag %" PRIu64 ", context %" PRIu32
-        "; the highest are %u and %u",
-        tag, peer_ctx, UCX_TAG_MAX, UCX_CONTEXTS - 1);
-    return NA_PLUGIN_E_INVALID_ARG;
-}
 
 static inline int32_t
 send_message(na_plugin_ctx *ctx, void *name, const void *buffer,
@@ -38,7 +18,8 @@ send_message(na_plugin_ctx *ctx, void *name, const void *buffer,
 
     if (__builtin_expect(
             length > longest || to >= UCX_CONTEXTS || tag > UCX_TAG_MAX, 0))
-        return refuse(cls, length, longest, to, tag);
+        return tp_match_refuse(
+            cls->host, length, longest, to, UCX_CONTEXTS, tag);
     tp_lock_take(&cls->lock);
     if (addr == cls->self) {
         ret = ucx_recv_self(
@@ -54,23 +35,17 @@ send_message(na_plugin_ctx *ctx, void *name, const void *buffer,
     return ret;
 }
 
-int32_t
-ucx_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return send_message(ctx, op, buffer, length, ctx->cls->max_unexpected, peer,
-        peer_ctx, tag, true);
-}
+#define SEND(name, longest, unexpected)                                        \
+    int32_t name(na_plugin_ctx *ctx, void *op, const void *buffer,             \
+        uint64_t length, void *buffer_data, na_plugin_addr *peer,              \
+        uint32_t peer_ctx, uint64_t tag, uint32_t flags)                       \
+    {                                                                          \
+        return send_message(ctx, op, buffer, length, ctx->cls->longest, peer,  \
+            peer_ctx, tag, unexpected);                                        \
+    }
 
-int32_t
-ucx_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
-    uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
-    uint64_t tag, uint32_t flags)
-{
-    return send_message(ctx, op, buffer, length, ctx->cls->max_expected, peer,
-        peer_ctx, tag, false);
-}
+SEND(ucx_send_unexpected, max_unexpected, true)
+SEND(ucx_send_expected, max_expected, false)
 
 /* Posts a receive. [lock] */
 static inline int32_t
@@ -109,7 +84,7 @@ ucx_recv_expected(na_plugin_ctx *ctx, void *name, void *buffer, uint64_t length,
     struct ucx_conn *conn;
 
     if (__builtin_expect(peer_ctx >= UCX_CONTEXTS || tag > UCX_TAG_MAX, 0))
-        return refuse(cls, 0, 0, peer_ctx, tag);
+        return tp_match_refuse(cls->host, 0, 0, peer_ctx, UCX_CONTEXTS, tag);
     tp_lock_take(&cls->lock);
     /* only a connection tells whether the peer lives */
     int32_t ret =

@@ -157,11 +157,5 @@ ucx_peer_fail(struct ucx_peer *peer, int32_t error)
 void
 ucx_peer_fini(na_plugin_class *cls)
 {
-    struct tp_list list = {NULL, NULL};
-    struct tp_link *link;
-
-    tp_table_take_all(&cls->peers, NULL, &list);
-    while ((link = tp_list_pop(&list)) != NULL)
-        free(TP_OBJECT(link, struct ucx_peer, keyed.link));
-    tp_table_fini(&cls->peers);
+    tp_table_free(&cls->peers, NULL, NULL);
 }

@@ -225,20 +225,15 @@ begin(na_plugin_ctx *ctx, void *name, enum ucx_kind kind, na_plugin_mem *local,
     return ret;
 }
 
-int32_t
-ucx_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
-{
-    return begin(ctx, op, UCX_OP_PUT, local, local_offset, remote,
-        remote_offset, length, peer);
-}
+#define TRANSFER(name, kind)                                                   \
+    int32_t name(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,           \
+        uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,  \
+        uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx,              \
+        uint32_t flags)                                                        \
+    {                                                                          \
+        return begin(ctx, op, kind, local, local_offset, remote,               \
+            remote_offset, length, peer);                                      \
+    }
 
-int32_t
-ucx_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
-    uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
-    uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags)
-{
-    return begin(ctx, op, UCX_OP_GET, local, local_offset, remote,
-        remote_offset, length, peer);
-}
+TRANSFER(ucx_put, UCX_OP_PUT)
+TRANSFER(ucx_get, UCX_OP_GET)

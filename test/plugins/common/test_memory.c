@@ -220,6 +220,75 @@ START_TEST(malformed_registrations_are_refused)
 }
 END_TEST
 
+/* A plugin's registration, with something of its own for each segment. */
+struct registration {
+    struct tp_mem mem;
+    uint64_t zero;
+    na_plugin_segment segments[];
+};
+#define AT offsetof(struct registration, segments)
+
+START_TEST(registrations_are_made_with_their_segments)
+{
+    char memory[8];
+    const na_plugin_segment segments[] = {{memory, 3}, {memory + 4, 4}};
+    na_plugin_mem_info info = {.size = sizeof(info),
+        .segments = segments,
+        .count = 2,
+        .access = NA_PLUGIN_MEM_READ};
+    const unsigned char *each;
+    void *made = NULL;
+
+    ck_assert_int_eq(
+        tp_mem_make(&host, &info, 2, false, AT, 8, &made), NA_PLUGIN_OK);
+    struct registration *one = made;
+    ck_assert_uint_eq(one->mem.total, 7);
+    ck_assert_uint_eq(one->mem.count, 2);
+    ck_assert_uint_eq(one->zero, 0);
+    ck_assert_mem_eq(one->segments, segments, sizeof(segments));
+    each = (const unsigned char *) &one->segments[2];
+    for (uint32_t i = 0; i < 16; i++)
+        ck_assert_uint_eq(each[i], 0);
+    free(made);
+    made = NULL;
+    ck_assert_int_eq(tp_mem_make(&host, &info, 1, false, AT, 8, &made),
+        NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_ptr_null(made);
+}
+END_TEST
+
+START_TEST(registrations_are_read_with_their_segments)
+{
+    unsigned char bytes[sizeof(golden)];
+    const unsigned char *extra = NULL;
+    uint32_t extra_length = 0;
+    void *made = NULL;
+
+    ck_assert_int_eq(tp_mem_read(&host, 7, golden, sizeof(golden), 2, AT, 8,
+                         &made, &extra, &extra_length),
+        NA_PLUGIN_OK);
+    struct registration *one = made;
+    ck_assert_uint_eq(one->mem.total, 11);
+    ck_assert_uint_eq((uintptr_t) one->segments[1].base, 0x2000);
+    ck_assert_uint_eq(one->segments[1].length, 6);
+    ck_assert_uint_eq(one->zero, 0);
+    ck_assert_uint_eq(extra_length, 3);
+    ck_assert_mem_eq(extra, "abc", 3);
+    free(made);
+    made = NULL;
+    for (uint64_t length = 0; length < sizeof(golden); length++)
+        ck_assert_int_eq(tp_mem_read(&host, 7, golden, length, 2, AT, 8, &made,
+                             &extra, &extra_length),
+            NA_PLUGIN_E_INVALID_ARG);
+    memcpy(bytes, golden, sizeof(golden));
+    bytes[32] = 0; /* an empty segment */
+    ck_assert_int_eq(tp_mem_read(&host, 7, bytes, sizeof(bytes), 2, AT, 8,
+                         &made, &extra, &extra_length),
+        NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_ptr_null(made);
+}
+END_TEST
+
 START_TEST(registrations_of_too_many_segments_are_refused)
 {
     const unsigned char *extra = NULL;
@@ -343,6 +412,8 @@ main(void)
     tcase_add_test(cases, walk_gives_parts_within_a_segment_at_both_ends);
     tcase_add_test(cases, registrations_travel_as_bytes);
     tcase_add_test(cases, malformed_registrations_are_refused);
+    tcase_add_test(cases, registrations_are_made_with_their_segments);
+    tcase_add_test(cases, registrations_are_read_with_their_segments);
     tcase_add_test(cases, registrations_of_too_many_segments_are_refused);
     tcase_add_test(cases, segments_that_wrap_are_refused);
     tcase_add_test(cases, a_name_is_one_object_while_somebody_refers_to_it);

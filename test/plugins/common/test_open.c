@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/match.h"
 #include "common/report.h"
 #include "common/setting.h"
 #include "common/system.h"
@@ -63,6 +64,41 @@ END_TEST
 static const na_plugin_open_info sound = {
     .size = sizeof(sound), .protocol = "demo", .port = -1, .max_contexts = 1};
 static const na_plugin_opened room = {.size = sizeof(room)};
+
+START_TEST(log_that_is_thinned_has_powers_of_two)
+{
+    for (uint64_t before = 0; before < 1000; before++)
+        TP_LOG_THINNED(&host, WARNING, before, "number %d", (int) before + 1);
+    ck_assert_uint_eq(lines, 10);
+    ck_assert_str_eq(last, "number 512");
+}
+END_TEST
+
+/* Also a message that is not submitted: why, in the log. */
+START_TEST(refused_messages_are_logged)
+{
+    ck_assert_int_eq(
+        tp_match_refuse(&host, 11, 10, 0, 256, 0), NA_PLUGIN_E_MSGSIZE);
+    ck_assert_str_eq(last, "message of 11 bytes; the longest is 10");
+    ck_assert_int_eq(tp_match_refuse(&host, 0, 10, 256, 256, UINT64_MAX),
+        NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_ptr_nonnull(strstr(last, "255"));
+    ck_assert_uint_eq(lines, 2);
+}
+END_TEST
+
+START_TEST(errors_of_the_system_have_codes)
+{
+    ck_assert_int_eq(tp_error_code(0), NA_PLUGIN_OK);
+    ck_assert_int_eq(tp_error_code(EAGAIN), NA_PLUGIN_E_AGAIN);
+    ck_assert_int_eq(tp_error_code(EPERM), NA_PLUGIN_E_PERMISSION);
+    ck_assert_int_eq(tp_error_code(EMFILE), NA_PLUGIN_E_NOMEM);
+    ck_assert_int_eq(tp_error_code(EADDRINUSE), NA_PLUGIN_E_ADDRINUSE);
+    ck_assert_int_eq(tp_error_code(ECONNREFUSED), NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_int_eq(tp_error_code(EIO), NA_PLUGIN_E_IO_ERROR);
+    ck_assert_int_eq(tp_error_code(-1), NA_PLUGIN_E_IO_ERROR);
+}
+END_TEST
 
 START_TEST(open_info_of_this_version_passes)
 {
@@ -265,6 +301,9 @@ main(void)
     TCase *cases = tcase_create("open");
     tcase_add_checked_fixture(cases, reset, NULL);
     tcase_add_test(cases, log_formats_one_line_at_its_level);
+    tcase_add_test(cases, log_that_is_thinned_has_powers_of_two);
+    tcase_add_test(cases, refused_messages_are_logged);
+    tcase_add_test(cases, errors_of_the_system_have_codes);
     tcase_add_test(cases, open_info_of_this_version_passes);
     tcase_add_test(cases, open_info_beyond_this_version_is_refused_and_logged);
     tcase_add_test(cases, ignored_wishes_are_named_once_each);

@@ -114,6 +114,45 @@ START_TEST(take_all_takes_one_owner_or_everything)
 }
 END_TEST
 
+struct counted {
+    struct tp_keyed keyed;
+    bool *ended;
+};
+
+static void
+note_end(void *arg, struct tp_keyed *keyed)
+{
+    uint32_t *ends = arg;
+
+    *((struct counted *) keyed)->ended = true;
+    ++*ends;
+    free(keyed);
+}
+
+START_TEST(free_ends_every_object)
+{
+    bool ended[100] = {false};
+    struct tp_table table, empty = {.count = 0};
+    uint32_t ends = 0;
+
+    for (uint32_t round = 0; round < 2; round++) {
+        ck_assert_int_eq(tp_table_init(&table), NA_PLUGIN_OK);
+        for (uint32_t i = 0; i < 100; i++) {
+            struct counted *object = calloc(1, sizeof(*object));
+            object->keyed.key = i;
+            object->ended = &ended[i];
+            tp_table_insert(&table, &object->keyed);
+        }
+        ck_assert_uint_eq(
+            tp_table_free(&table, round == 0 ? note_end : NULL, &ends), 100);
+    }
+    ck_assert_uint_eq(ends, 100);
+    for (uint32_t i = 0; i < 100; i++)
+        ck_assert(ended[i]);
+    ck_assert_uint_eq(tp_table_free(&empty, note_end, &ends), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -122,6 +161,7 @@ main(void)
     tcase_add_test(cases, table_grows_and_finds_every_link);
     tcase_add_test(cases, equal_keys_come_in_order_of_arrival);
     tcase_add_test(cases, take_all_takes_one_owner_or_everything);
+    tcase_add_test(cases, free_ends_every_object);
     Suite *suite = suite_create("table");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
