@@ -101,13 +101,11 @@ struct na_plugin_class {
                           marked; 0: they are */
     struct tp_list conns;
     struct tp_list closed;
-    struct tp_list failed;   /* connections that report they are down, */
-    struct tp_list touched;  /* or have something for progress to do */
-    uint32_t called;         /* connections without a hello */
-    struct ucx_conn **slots; /* connections by token */
-    uint32_t slots_room;
-    uint32_t slots_used;
-    uint64_t serial; /* calls made */
+    struct tp_list failed;  /* connections that report they are down, */
+    struct tp_list touched; /* or have something for progress to do */
+    uint32_t called;        /* connections without a hello */
+    struct tp_table tokens; /* connections by token */
+    uint64_t serial;        /* calls made */
     struct tp_table peers;
     struct tp_table names; /* addresses by their name */
     uint32_t addrs;        /* all there are */

@@ -9,9 +9,6 @@
 #include "conn.h"
 #include "descriptor.h"
 
-#define SLOTS_FIRST 16U /* a power of two, as all that follow */
-#define SLOTS_MOST (1U << 25)
-
 int32_t
 ucx_conn_code(ucs_status_t status)
 {
@@ -36,63 +33,18 @@ ucx_conn_code(ucs_status_t status)
     }
 }
 
-static struct ucx_conn **
-slot_of(const na_plugin_class *cls, uint64_t token)
-{
-    return &cls->slots[token & (cls->slots_room - 1)];
-}
-
-/* Makes the table twice as large. Tokens that differ in their low bits differ in
- * more of them too. */
-static bool
-grow_slots(na_plugin_class *cls)
-{
-    uint32_t old_room = cls->slots_room;
-    struct ucx_conn **old = cls->slots;
-    uint32_t room = old_room == 0 ? SLOTS_FIRST : 2 * old_room;
-    struct ucx_conn **slots =
-        room <= SLOTS_MOST ? calloc(room, sizeof(struct ucx_conn *)) : NULL;
-
-    if (slots == NULL)
-        return false;
-    cls->slots = slots;
-    cls->slots_room = room;
-    for (uint32_t i = 0; i < old_room; i++)
-        if (old[i] != NULL)
-            *slot_of(cls, old[i]->token) = old[i];
-    free(old);
-    return true;
-}
-
-/* Gives a connection its token. All of it is random: its low bits choose a place
- * in the table, at least half of which is free. */
-static bool
-take_slot(na_plugin_class *cls, struct ucx_conn *conn)
-{
-    if (cls->slots_used >= cls->slots_room / 2 && !grow_slots(cls))
-        return false;
-    do {
-        if (!tp_random_draw(&cls->random, &conn->token))
-            return false;
-    } while (*slot_of(cls, conn->token) != NULL);
-    *slot_of(cls, conn->token) = conn;
-    cls->slots_used++;
-    return true;
-}
-
 void
-ucx_conn_forget_token(const struct ucx_conn *conn)
+ucx_conn_forget_token(struct ucx_conn *conn)
 {
-    *slot_of(conn->cls, conn->token) = NULL;
-    conn->cls->slots_used--;
+    tp_table_remove(&conn->cls->tokens, &conn->token);
 }
 
 struct ucx_conn *
 ucx_conn_find(const na_plugin_class *cls, uint64_t token)
 {
-    struct ucx_conn *conn = cls->slots_room != 0 ? *slot_of(cls, token) : NULL;
+    struct tp_keyed *keyed = tp_table_find(&cls->tokens, NULL, token);
 
-    return conn != NULL && conn->token == token ? conn : NULL;
+    return keyed != NULL ? TP_OBJECT(keyed, struct ucx_conn, token) : NULL;
 }
 
 struct ucx_conn *
@@ -116,10 +68,13 @@ ucx_conn_new(na_plugin_class *cls, enum ucx_conn_state state, const char *name)
     conn->cls = cls;
     conn->state = (uint8_t) state;
     snprintf(conn->peer_name, sizeof(conn->peer_name), "%s", name);
-    if (!take_slot(cls, conn)) {
-        free(conn);
-        return NULL;
-    }
+    do {
+        if (!tp_random_draw(&cls->random, &conn->token.key)) {
+            free(conn);
+            return NULL;
+        }
+    } while (ucx_conn_find(cls, conn->token.key) != NULL);
+    tp_table_insert(&cls->tokens, &conn->token);
     tp_list_append(&cls->conns, &conn->link);
     return conn;
 }
@@ -155,12 +110,12 @@ log_caller(struct ucx_conn *conn, const char *why)
 {
     uint64_t count = conn->cls->unsaid++;
 
-    if ((count & (count + 1)) == 0)
-        TP_LOG(conn->cls->host, WARNING,
-            "%s called and did not say who it is, number %" PRIu64 " of its "
-            "kind (%s): it has ended, or does not speak Talaria's protocol (it "
-            "may use Mercury, or another library)",
-            conn->peer_name, count + 1, why);
+    TP_LOG_THINNED(conn->cls->host, WARNING, count,
+        "%s: connected without a hello, number %" PRIu64
+        " of its kind (%s): it "
+        "has ended, or does not speak Talaria's protocol (it may use Mercury, "
+        "or another library)",
+        conn->peer_name, count + 1, why);
 }
 
 static void

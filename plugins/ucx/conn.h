@@ -33,6 +33,8 @@ struct ucx_conn {
     struct tp_link by_peer;      /* in peer.conns, while it is up */
     struct tp_link failed_link;  /* in class.failed */
     struct tp_link touched_link; /* in class.touched */
+    struct tp_keyed token;       /* in class.tokens; what messages by it to us
+                                    carry, random */
     na_plugin_class *cls;
     ucp_ep_h ep;
     uint8_t state;      /* enum ucx_conn_state */
@@ -51,7 +53,6 @@ struct ucx_conn {
     struct ucx_peer *peer;          /* one reference; NULL before hello */
     na_plugin_addr *addr;           /* one reference; called, or how the peer is
                               reported; NULL: the peer called, no hello */
-    uint64_t token;                 /* what messages by it to us carry */
     uint64_t peer_token;            /* what ours carry */
     uint64_t serial;                /* counts the calls of who made it */
     uint64_t deadline_ns; /* CALLING, CALLED, or retiring: when to give up */
@@ -90,7 +91,7 @@ struct ucx_conn *ucx_conn_new(
     na_plugin_class *cls, enum ucx_conn_state state, const char *name);
 
 /* Takes its token back: no message finds it any more. */
-void ucx_conn_forget_token(const struct ucx_conn *conn);
+void ucx_conn_forget_token(struct ucx_conn *conn);
 
 /* The connection that a message names by its token, NULL if there is none. */
 struct ucx_conn *ucx_conn_find(const na_plugin_class *cls, uint64_t token);

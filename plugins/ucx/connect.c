@@ -141,7 +141,7 @@ ucx_connect_hello(struct ucx_conn *conn, int32_t status)
         .version = UCX_HELLO_VERSION,
         .bytes = sizeof(hello),
         .number = cls->number,
-        .token = conn->token,
+        .token = conn->token.key,
         .serial = conn->serial,
         .process = ucx_process_number(),
         .window = (uint32_t) cls->window,

@@ -148,7 +148,7 @@ ucx_class_destroy(na_plugin_class *cls)
             cls->addrs, mems);
     ucx_peer_fini(cls);
     tp_table_fini(&cls->names);
-    free(cls->slots);
+    tp_table_fini(&cls->tokens);
     free(cls);
 }
 
@@ -166,7 +166,8 @@ build(na_plugin_class *cls, const na_plugin_open_info *info)
         return ret;
     if (tp_table_init(&cls->names) != NA_PLUGIN_OK ||
         tp_table_init(&cls->peers) != NA_PLUGIN_OK ||
-        tp_table_init(&cls->mems) != NA_PLUGIN_OK) {
+        tp_table_init(&cls->mems) != NA_PLUGIN_OK ||
+        tp_table_init(&cls->tokens) != NA_PLUGIN_OK) {
         TP_LOG(cls->host, ERROR, "no memory for a class");
         return NA_PLUGIN_E_NOMEM;
     }

@@ -65,7 +65,7 @@ ucx_recv_deliver(na_plugin_ctx *ctx, struct tp_message *message,
     struct tp_recv *recv;
 
     bool charged = unexpected && conn != NULL;
-    message->place = charged ? conn->token : 0;
+    message->place = charged ? conn->token.key : 0;
     enum tp_outcome outcome =
         tp_match_deliver(&ctx->match, message, unexpected, &recv);
     if (recv != NULL) {

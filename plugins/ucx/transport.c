@@ -120,6 +120,24 @@ struct search {
     char text[TEXT_MAX];
 };
 
+/* The first name of a list with commas between. */
+static struct search
+begin(const char *names)
+{
+    return (struct search){.name = names, .length = strcspn(names, ",")};
+}
+
+/* The next one; false: there is none. */
+static bool
+next(struct search *search)
+{
+    const char *end = search->name + search->length;
+    bool more = *end == ',';
+
+    *search = begin(more ? end + 1 : end);
+    return more;
+}
+
 static void
 collect(void *arg, const char *transport, const char *device)
 {
@@ -143,18 +161,11 @@ collect(void *arg, const char *transport, const char *device)
             used != 0 ? " " : "", entry);
 }
 
-/* Looks for a device. */
-struct device_search {
-    const char *name;
-    size_t length;
-    bool found;
-};
-
 /* A device of several ports is meant by its name alone, too. */
 static void
 compare_device(void *arg, const char *transport, const char *device)
 {
-    struct device_search *search = arg;
+    struct search *search = arg;
 
     if (strncmp(device, search->name, search->length) == 0 &&
         (device[search->length] == '\0' || device[search->length] == ':'))
@@ -165,20 +176,18 @@ compare_device(void *arg, const char *transport, const char *device)
 static int32_t
 check_devices(na_plugin_class *cls)
 {
-    if (strpbrk(cls->devices, "*?[^") != NULL ||
+    struct search search = begin(cls->devices);
+
+    if (cls->devices[0] == '\0' || strpbrk(cls->devices, "*?[^") != NULL ||
         strcmp(cls->devices, "all") == 0)
         return NA_PLUGIN_OK;
-    for (const char *name = cls->devices; name != NULL && *name != '\0';) {
-        const char *comma = strchr(name, ',');
-        struct device_search search = {.name = name,
-            .length = comma != NULL ? (size_t) (comma - name) : strlen(name)};
+    do {
         visit_all(&search, compare_device);
         if (!search.found) {
             ucx_transport_say_available(cls);
             return NA_PLUGIN_E_NODEV;
         }
-        name = comma != NULL ? comma + 1 : NULL;
-    }
+    } while (next(&search));
     return NA_PLUGIN_OK;
 }
 
@@ -189,19 +198,16 @@ ucx_transport_check(na_plugin_class *cls)
         return NA_PLUGIN_E_NODEV;
     if (cls->tls[0] == '\0' || strcmp(cls->tls, "tcp") == 0)
         return NA_PLUGIN_OK;
-    for (const char *name = cls->tls; name != NULL;) {
-        const char *comma = strchr(name, ',');
-        struct search search = {.name = name,
-            .length = comma != NULL ? (size_t) (comma - name) : strlen(name)};
+    struct search search = begin(cls->tls);
+    do {
         visit_all(&search, collect);
         if (!search.found) {
             TP_LOG(cls->host, ERROR,
                 "UCX has no transport \"%.*s\" here; it has: %s",
-                (int) search.length, name, search.text);
+                (int) search.length, search.name, search.text);
             return NA_PLUGIN_E_PROTONOSUPPORT;
         }
-        name = comma != NULL ? comma + 1 : NULL;
-    }
+    } while (next(&search));
     return NA_PLUGIN_OK;
 }
 
@@ -212,13 +218,11 @@ ucx_transport_used(const na_plugin_class *cls, const char *transport)
 
     if (names == NULL || *names == '^' || strcmp(names, "all") == 0)
         return true;
-    for (const char *name = names; name != NULL;) {
-        const char *comma = strchr(name, ',');
-        size_t length = comma != NULL ? (size_t) (comma - name) : strlen(name);
-        if (stands_for(name, length, transport))
+    struct search search = begin(names);
+    do
+        if (stands_for(search.name, search.length, transport))
             return true;
-        name = comma != NULL ? comma + 1 : NULL;
-    }
+    while (next(&search));
     return false;
 }
 

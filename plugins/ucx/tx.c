@@ -8,21 +8,14 @@
 
 #define SPARE_LARGE 64U /* kept of those that hold a fragment */
 
-static bool
-is_large(const na_plugin_class *cls, uint32_t length)
-{
-    return length > cls->max_unexpected && length > cls->max_expected;
-}
-
+/* Room for any message, and for a hello. */
 static uint32_t
 small_room(const na_plugin_class *cls)
 {
-    uint32_t room = cls->max_unexpected > cls->max_expected
-                        ? cls->max_unexpected
-                        : cls->max_expected;
-    return room > sizeof(struct ucx_hello)
-               ? room
-               : (uint32_t) sizeof(struct ucx_hello);
+    uint32_t room = (uint32_t) sizeof(struct ucx_hello);
+
+    room = cls->max_unexpected > room ? cls->max_unexpected : room;
+    return cls->max_expected > room ? cls->max_expected : room;
 }
 
 struct ucx_tx *
@@ -47,10 +40,10 @@ ucx_tx_make(na_plugin_class *cls, uint32_t length)
     return tx;
 }
 
-void
-ucx_tx_free(na_plugin_class *cls, struct ucx_tx *tx)
+static void
+tx_free(na_plugin_class *cls, struct ucx_tx *tx)
 {
-    if (!is_large(cls, tx->room) || tx->room <= small_room(cls)) {
+    if (tx->room <= small_room(cls)) {
         tp_list_append(&cls->spare_small, &tx->link);
     } else if (cls->spare_larges < SPARE_LARGE) {
         tp_list_append(&cls->spare_large, &tx->link);
@@ -101,7 +94,7 @@ given_back(struct ucx_conn *conn, struct ucx_tx *tx)
     conn->tx_bytes -= ucx_cost(tx->length);
     if (tx->answer)
         conn->answers--;
-    ucx_tx_free(cls, tx);
+    tx_free(cls, tx);
     ucx_conn_touch(conn);
 }
 

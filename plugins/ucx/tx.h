@@ -26,8 +26,6 @@ int32_t ucx_tx_now(struct ucx_conn *conn, const union ucx_header *header,
 /* A buffer with room for length bytes of data; NULL: no memory. */
 struct ucx_tx *ucx_tx_make(na_plugin_class *cls, uint32_t length);
 
-void ucx_tx_free(na_plugin_class *cls, struct ucx_tx *tx);
-
 /* Hands it to UCX; it is UCX's until that gives it back. */
 void ucx_tx_send(struct ucx_conn *conn, struct ucx_tx *tx,
     uint32_t header_length, uint32_t flags);

@@ -107,7 +107,7 @@ START_TEST(foreign_caller_is_logged_as_such)
     struct scene scene;
 
     scene_open(&scene);
-    scene.victim.expected = "did not say who it is";
+    scene.victim.expected = "connected without a hello";
     while (scene.victim.told < 2) {
         raw_peer_call(&scene.raw, scene.port);
         turn_for(&scene, 200);
