@@ -318,6 +318,8 @@ START_TEST(self_descriptor_ids_are_random)
         zeros |= ~number;
         if (i % 2 == 1)
             changed |= number ^ last;
+        /* nor are they counted from one on */
+        ck_assert_uint_gt(number - last + 1000, 2000);
         last = number;
     }
     ck_assert_uint_eq(ones, UINT64_MAX);

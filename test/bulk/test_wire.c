@@ -283,10 +283,57 @@ START_TEST(wire_form_of_other_transports_is_kept_unread)
 }
 END_TEST
 
+/* Decodes the arguments that are the first bytes of a buffer. */
+static hg_return_t
+decode(struct session *s, unsigned char *buffer, size_t size, hg_bulk_t *bulk_p)
+{
+    hg_return_t ret;
+    hg_proc_t proc;
+
+    ck_assert_int_eq(hg_proc_create_set(s->hg_class, buffer, size, HG_DECODE,
+                         HG_NOHASH, &proc),
+        HG_SUCCESS);
+    ret = hg_proc_hg_bulk_t(proc, bulk_p);
+    if (ret == HG_SUCCESS)
+        ck_assert_uint_eq(hg_proc_get_size_left(proc), 0);
+    ck_assert_int_eq(hg_proc_free(proc), HG_SUCCESS);
+    return ret;
+}
+
+START_TEST(wire_descriptor_longer_than_the_arguments_is_refused)
+{
+    unsigned char buffer[1024];
+    struct session s;
+    hg_size_t memory = 100, used;
+    hg_bulk_t bulk, copy = HG_BULK_NULL;
+    hg_proc_t proc;
+
+    session_begin(&s, _i, &setup);
+    ck_assert_int_eq(
+        HG_Bulk_create(s.hg_class, 1, NULL, &memory, HG_BULK_READWRITE, &bulk),
+        HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_create_set(s.hg_class, buffer, sizeof buffer,
+                         HG_ENCODE, HG_NOHASH, &proc),
+        HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_hg_bulk_t(proc, &bulk), HG_SUCCESS);
+    used = hg_proc_get_size_used(proc);
+    ck_assert_int_eq(hg_proc_free(proc), HG_SUCCESS);
+    for (size_t size = 0; size < used; size++)
+        ck_assert_int_eq(decode(&s, buffer, size, &copy), HG_OVERFLOW);
+    ck_assert_ptr_null(copy);
+    ck_assert_int_eq(decode(&s, buffer, used, &copy), HG_SUCCESS);
+    ck_assert_uint_eq(HG_Bulk_get_size(copy), memory);
+    ck_assert_int_eq(HG_Bulk_free(copy), HG_SUCCESS);
+    ck_assert_int_eq(HG_Bulk_free(bulk), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
     session_add(tcase, wire_form_has_golden_bytes);
+    session_add(tcase, wire_descriptor_longer_than_the_arguments_is_refused);
     session_add(tcase, wire_form_with_data_has_golden_bytes);
     session_add(tcase, wire_form_of_bound_descriptor_has_its_owner);
     session_add(tcase, wire_form_can_be_forwarded_unchanged);

@@ -148,6 +148,78 @@ START_TEST(overflow_lost_answer_is_canceled_at_both_sides)
 }
 END_TEST
 
+static uint32_t request_cookie; /* of the last request */
+
+static void
+see_request(enum loop_kind kind, unsigned char *message, uint64_t *length)
+{
+    const unsigned char *at = memmem(message, *length, "RQ\1", 3);
+
+    if (kind == LOOP_SEND_UNEXPECTED && at)
+        memcpy(&request_cookie, at + 4, 4);
+}
+
+/* A cancel message for the last request, as if this peer had sent it. The tag has
+ * the number of the handle, which is one of the first. */
+static void
+inject_cancel(struct session *s, const char *from)
+{
+    unsigned char bytes[8] = {'G', 'Q', 1, 0};
+    const struct loop_limits *limits = s->mode->limits;
+    /* where tags are long, the cookie is in them too */
+    uint32_t use = limits && limits->max_tag ? 0 : request_cookie << 20;
+
+    memcpy(bytes + 4, &request_cookie, 4);
+    for (uint32_t i = 0; i < 16; i++)
+        ck_assert(loop_inject(from, s->address, 0, LOOP_SEND_UNEXPECTED, bytes,
+            sizeof bytes, use | i));
+    session_quiet(s);
+}
+
+static void
+few_receives(struct hg_init_info *info)
+{
+    info->request_post_init = 2;
+    info->request_post_incr = 2;
+}
+
+START_TEST(overflow_cancel_message_of_another_peer_is_ignored)
+{
+    static const struct session_setup listening = {.init = few_receives,
+        .open = open_own,
+        .stopping = rpcs_stopping,
+        .origin_listens = true};
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    char own[256];
+    hg_size_t size = sizeof own;
+    hg_addr_t self;
+
+    if (session_mode_at(_i)->shape == SESSION_SELF)
+        return;
+    session_begin(&s, _i, &listening);
+    ck_assert_int_eq(HG_Addr_self(s.hg_class, &self), HG_SUCCESS);
+    ck_assert_int_eq(
+        HG_Addr_to_string(s.hg_class, own, &size, self), HG_SUCCESS);
+    ck_assert_int_eq(HG_Addr_free(s.hg_class, self), HG_SUCCESS);
+    handle = session_handle(&s, large_id(LARGE_MAKE));
+    loop_tamper_set(see_request);
+    lose_expected(0);
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
+    session_wait_other(&s, &large_shared()->made, 1);
+    loop_tamper_set(NULL);
+    inject_cancel(&s, "mem://4711");
+    ck_assert_uint_eq(rpcs_shared()->responded, 0);
+    inject_cancel(&s, own);
+    ck_ended(&s, HG_CANCELED);
+    ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
+    session_wait(&s, &call.called, 1);
+    ck_next_works(&s, handle);
+    session_end(&s);
+}
+END_TEST
+
 static void
 cut_reference(enum loop_kind kind, unsigned char *message, uint64_t *length)
 {
@@ -399,6 +471,7 @@ add(TCase *tcase)
 {
     session_add(tcase, overflow_answer_to_cancelled_call_is_canceled);
     session_add(tcase, overflow_lost_answer_is_canceled_at_both_sides);
+    session_add(tcase, overflow_cancel_message_of_another_peer_is_ignored);
     session_add(
         tcase, overflow_answer_with_broken_reference_fails_at_both_sides);
     session_add(tcase,

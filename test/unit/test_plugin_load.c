@@ -33,7 +33,7 @@ static const struct {
     {"other_major", TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR,
         "transport ABI 2.0, wanted 1.x"},
     {"min_host_minor", TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR,
-        "needs a core with transport ABI 1.9, this one has 1.0"},
+        "needs a core with transport ABI 1.1, this one has 1.0"},
     {"short_table", TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR,
         "has 40 bytes, wanted at least"},
     {"long_table", TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR,

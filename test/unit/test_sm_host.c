@@ -5,6 +5,8 @@
 #include "log_watch.h"
 
 #include <check.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -42,6 +44,55 @@ START_TEST(host_id_is_the_same_in_each_process)
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+enum { SAME, OTHER, NO_ID, NO_NAMESPACE };
+
+/* What a process with namespaces of its own finds; a pid namespace is that of its
+ * child. */
+static int
+id_with(int namespaces, na_sm_id_t other)
+{
+    na_sm_id_t own;
+    int status;
+    pid_t child;
+
+    if (unshare(namespaces) != 0 && unshare(CLONE_NEWUSER | namespaces) != 0)
+        return NO_NAMESPACE;
+    child = fork();
+    if (child == 0) {
+        if (NA_SM_Host_id_get(&own) != NA_SUCCESS)
+            _exit(NO_ID);
+        _exit(NA_SM_Host_id_cmp(own, other) ? SAME : OTHER);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return NO_ID;
+    return WEXITSTATUS(status);
+}
+
+static int
+id_in_child_with(int namespaces, na_sm_id_t other)
+{
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(id_with(namespaces, other));
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
+               ? WEXITSTATUS(status)
+               : NO_ID;
+}
+
+/* Processes that see neither each other's abstract sockets nor process ids. */
+START_TEST(host_id_is_another_in_other_namespaces)
+{
+    na_sm_id_t mine;
+
+    ck_assert_int_eq(NA_SM_Host_id_get(&mine), NA_SUCCESS);
+    ck_assert_int_eq(id_in_child_with(0, mine), SAME);
+    ck_assert_int_eq(id_in_child_with(CLONE_NEWNET, mine), OTHER);
+    ck_assert_int_eq(id_in_child_with(CLONE_NEWPID, mine), OTHER);
 }
 END_TEST
 
@@ -165,6 +216,10 @@ main(void)
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, host_id_is_the_same_in_each_process);
+    if (id_in_child_with(CLONE_NEWNET | CLONE_NEWPID, id) == NO_NAMESPACE)
+        puts("skipped: no namespaces of its own");
+    else
+        tcase_add_test(tcase, host_id_is_another_in_other_namespaces);
     tcase_add_test(tcase, host_id_null_is_invalid);
     tcase_add_test(tcase, host_id_text_has_uuid_form);
     tcase_add_test(tcase, host_id_survives_trip);
