@@ -2,9 +2,10 @@
 /*
  * Preloaded into one side of talaria copy: runs a command of the shell just
  * before a call on a file, so that what happens between two calls of that side
- * happens each time. TRICK_CALL is open, stat, read, link or rename, and
+ * happens each time. TRICK_CALL is open, stat, read, write, link or rename, and
  * TRICK_NAME the last component, or * for any; the call is the TRICK_COUNT-th
- * of these, and TRICK_DO the command, whose parent is that side.
+ * of these, and TRICK_DO the command, whose parent is that side. With TRICK_SHORT
+ * each write of more than one byte writes half of them.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -111,19 +112,38 @@ fstatat64(int dir, const char *path, struct stat64 *st, int flags)
     return next(dir, path, st, flags);
 }
 
-ssize_t
-pread64(int fd, void *buffer, size_t size, off64_t offset)
+/* A call on an open file. */
+static void
+before_by_fd(const char *call, int fd)
 {
-    ssize_t (*next)(int, void *, size_t, off64_t);
     char link[64], path[4096];
     ssize_t length;
 
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     length = readlink(link, path, sizeof path - 1);
     path[length < 0 ? 0 : length] = '\0';
-    before("read", path);
+    before(call, path);
+}
+
+ssize_t
+pread64(int fd, void *buffer, size_t size, off64_t offset)
+{
+    ssize_t (*next)(int, void *, size_t, off64_t);
+
+    before_by_fd("read", fd);
     find_next(&next, "pread64");
     return next(fd, buffer, size, offset);
+}
+
+ssize_t
+pwrite64(int fd, const void *buffer, size_t size, off64_t offset)
+{
+    ssize_t (*next)(int, const void *, size_t, off64_t);
+
+    before_by_fd("write", fd);
+    find_next(&next, "pwrite64");
+    return next(fd, buffer, getenv("TRICK_SHORT") && size > 1 ? size / 2 : size,
+        offset);
 }
 
 int

@@ -182,6 +182,24 @@ while_it_is_renamed() {
     rm -rf "$work/before"
 }
 
+# Writes that write a part of what they are given, at either side.
+test_short_writes() {
+    export TRICK_SHORT=yes
+    make_tree "$tree"
+    rm -rf "$exported/tree" "$work/got"
+    trick write '*' 1 true
+    serve_tricked
+    copy 0 put "$tree" "$address"
+    played
+    serve_end
+    same "$tree/b" "$exported/tree/b"
+    serve
+    trick write '*' 1 true
+    copy_tricked 0 get "$address" tree "$work/got"
+    same "$tree/b" "$work/got/b"
+    unset TRICK_SHORT
+}
+
 # Names of any byte, one by one, for the commands that take one.
 test_names() {
     local i name
@@ -254,7 +272,7 @@ while_it_is_read "$tree/b" put_goes_wrong
 while_it_is_renamed
 serve_end
 while_it_is_read "$exported/tree/b" get_goes_wrong
-serve
+test_short_writes
 test_names
 test_limits
 serve_end

@@ -27,6 +27,7 @@ static struct lie {
     copy_sum_t sum;      /* of each file */
     unsigned int status; /* of each read */
     uint32_t nanos;      /* of each file's time */
+    uint32_t mode;       /* of each file, and of the folder */
     const char *target;  /* of each link */
 } lie;
 
@@ -120,11 +121,12 @@ on_request(hg_handle_t handle)
         break;
     case COPY_STAT:
         out.stat.meta.type = COPY_DIRECTORY;
-        out.stat.meta.mode = 0755;
+        out.stat.meta.mode = lie.mode;
         break;
     case COPY_OPEN:
         out.open.id = 9;
         out.open.meta.size = lie.size;
+        out.open.meta.mode = lie.mode;
         out.open.meta.mtime.nanos = lie.nanos;
         break;
     case COPY_LINK_READ:
@@ -169,6 +171,7 @@ setup(void)
         .name = "file",
         .name_length = 4,
         .size = 1,
+        .mode = 0755,
         .pages = 1};
 }
 
@@ -400,6 +403,23 @@ START_TEST(time_senseless_leaves_nothing)
 }
 END_TEST
 
+/* Nothing runs with the rights of another user or group. */
+START_TEST(mode_of_privileges_is_cut)
+{
+    static const char *const names[] = {
+        "exported/target", "exported/target/file"};
+    struct stat st;
+
+    copy_hash_add(&lie.sum, 0, page_memory, 1);
+    lie.mode = 07755;
+    ck_assert_int_eq(get(), 0);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(stat(peer_path(names[i]), &st), 0);
+        ck_assert_uint_eq(st.st_mode & 07777, 0755);
+    }
+}
+END_TEST
+
 START_TEST(status_unknown_fails)
 {
     lie.status = 123456;
@@ -445,6 +465,7 @@ copy_hostile_suite(void)
     tcase_add_test(tcase, size_senseless_refused);
     tcase_add_test(tcase, link_that_climbs_refused);
     tcase_add_test(tcase, time_senseless_leaves_nothing);
+    tcase_add_test(tcase, mode_of_privileges_is_cut);
     tcase_add_test(tcase, status_unknown_fails);
     tcase_add_test(tcase, list_with_control_bytes_escaped);
     suite_add_tcase(suite, tcase);
