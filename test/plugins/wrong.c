@@ -10,6 +10,7 @@
 #include "common/open.h"
 #include "common/setting.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -406,6 +407,15 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *open_info,
 static void
 close_class(na_plugin_class *cls)
 {
+    /* A message that is refused for its length or tag still has a source. */
+    bool all_given_back = wrong_is(cls, "") || wrong_is(cls, "too_long") ||
+                          wrong_is(cls, "tag_too_large");
+
+    if (all_given_back && cls->addr_refs != 0) {
+        fprintf(stderr, "wrong: %u references to addresses are left\n",
+            cls->addr_refs);
+        abort();
+    }
     free(cls);
 }
 
