@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses of the wire plugin: names, one object for each in a class. */
+/* Addresses of the wire plugin: names, with one object per name in a class. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ wire_addr_self(na_plugin_class *cls, na_plugin_addr **addr_p)
     return NA_PLUGIN_OK;
 }
 
-/* An address from a valid name, or why there is none. */
+/* Returns the address for a valid name, or an error. */
 static int32_t
 look_up(na_plugin_class *cls, const char *name, size_t length,
     na_plugin_addr **addr_p)
@@ -169,8 +169,8 @@ wire_addr_to_string(na_plugin_class *cls, const na_plugin_addr *addr,
     return code;
 }
 
-/* A byte that tells addresses from other things, length and bytes of the
- * protocol, the same of the name. */
+/* Serialized: a magic byte, length and bytes of the protocol, then of the
+ * name. */
 int32_t
 wire_addr_serialize(na_plugin_class *cls, const na_plugin_addr *addr,
     void *buffer, uint64_t *size_p)
@@ -220,13 +220,13 @@ wire_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
     if (wire_breaks(cls, WIRE_forget_does_nothing))
         return;
     pthread_mutex_lock(&cls->lock);
-    cls->mischief.forgetting = true;
+    cls->violation.forgetting = true;
     for (conn = TAILQ_FIRST(&cls->conns); conn; conn = after) {
         after = TAILQ_NEXT(conn, next);
         if (conn->peer == addr)
             wire_conn_end(conn, NA_PLUGIN_E_HOSTUNREACH);
     }
-    cls->mischief.forgetting = false;
+    cls->violation.forgetting = false;
     wire_messages_forget(cls, addr);
     pthread_mutex_unlock(&cls->lock);
 }

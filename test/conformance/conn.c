@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sockets of the wire plugin. A peer is gone when its socket hangs up or its
- * process has ended, for children may keep the socket of a dead process open. */
+/* Sockets of the wire plugin. A peer is dead when its socket reports a hang-up
+ * or its process has ended, since children may keep the socket of a dead
+ * process open. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #define BACKLOG 4096
 #define SOCKET_TYPE (SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
-/* The abstract address of a name: a zero byte first, none at the end. */
+/* The abstract address for a name: a zero byte first, none at the end. */
 static socklen_t
 abstract_address(
     const na_plugin_class *cls, const char *name, struct sockaddr_un *address)
@@ -84,8 +85,8 @@ ended(int pidfd)
     return poll(&entry, 1, 0) > 0;
 }
 
-/* The process at the other end, -1 if it is this one or unknown. false: it has
- * ended, or there is no descriptor left. */
+/* The pid at the other end, -1 if it is this process or unknown. Returns false
+ * if the process has ended, or no descriptor is left. */
 static bool
 find_process(const na_plugin_class *cls, int fd, int *pidfd_p)
 {
@@ -114,7 +115,7 @@ find_process(const na_plugin_class *cls, int fd, int *pidfd_p)
 static struct wire_conn *
 conn_create(na_plugin_class *cls, na_plugin_addr *peer)
 {
-    /* What is kept of each peer has buffers, in most transports. */
+    /* Most transports have buffers per peer. */
     size_t buffers = wire_breaks(cls, WIRE_peers_kept) ? 16384 : 0;
     struct wire_conn *conn = calloc(1, sizeof *conn + buffers);
 
@@ -140,8 +141,8 @@ conn_create(na_plugin_class *cls, na_plugin_addr *peer)
     return conn;
 }
 
-/* Gives a connection its socket, and says hello. false: the peer is gone. The
- * socket is the connection's in either case. */
+/* Assigns a socket to a connection, and sends the hello. Returns false if the
+ * peer is dead. The connection owns the socket in either case. */
 static bool
 attach(struct wire_conn *conn, int fd, bool hello, bool self)
 {
@@ -190,7 +191,7 @@ wire_accept(na_plugin_class *cls)
     }
 }
 
-/* A connected socket: 0, or an errno. */
+/* Connects a socket. Returns 0, or an errno. */
 static int
 dial(na_plugin_class *cls, const char *name, int *fd_p)
 {
@@ -293,7 +294,7 @@ wire_conn_retry(struct wire_conn *conn)
         wire_conn_end(conn, NA_PLUGIN_E_HOSTUNREACH);
 }
 
-/* Ends everything in a list. */
+/* Ends all operations of a list. */
 static void
 fail_all(struct wire_ops *list, int32_t status)
 {
@@ -317,10 +318,10 @@ left_out(const na_plugin_ctx *ctx)
     return wire_breaks(cls, WIRE_recv_outlives_peer) ||
            (ctx->id > 0 && (wire_breaks(cls, WIRE_death_context_0) ||
                                (wire_breaks(cls, WIRE_forget_context_0) &&
-                                   cls->mischief.forgetting)));
+                                   cls->violation.forgetting)));
 }
 
-/* Receives from a peer end with it, messages that came from it stay. */
+/* Receives from a peer end with it; messages that it sent before stay. */
 static void
 leave(const struct wire_conn *conn, na_plugin_ctx *ctx, int32_t status)
 {
@@ -347,11 +348,11 @@ wire_conn_end(struct wire_conn *conn, int32_t status)
     conn->dead = true;
     if (peer && wire_breaks(cls, WIRE_successor_unreached))
         peer->died = true;
-    cls->mischief.failed |= peer && wire_breaks(cls, WIRE_poll_negative);
+    cls->violation.failed |= peer && wire_breaks(cls, WIRE_poll_negative);
     TAILQ_REMOVE(&cls->conns, conn, next);
     TAILQ_INSERT_TAIL(&cls->ended, conn, next);
-    /* a child of this process may have inherited them, and closing is not the
-     * end of them then */
+    /* a child of this process may have inherited them: closing alone would not
+     * disconnect */
     if (conn->fd >= 0) {
         epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->fd, NULL);
         shutdown(conn->fd, SHUT_RDWR);
@@ -410,7 +411,7 @@ wire_conn_send(struct wire_conn *conn, const struct wire_record *record,
     if (errno != EPIPE && errno != ECONNRESET)
         WIRE_LOG(conn->cls->host, WARNING, "sending to %s: %s",
             conn->peer ? conn->peer->name : "a stranger", strerror(errno));
-    /* poll is to find it hung up */
+    /* so that poll finds the hang-up */
     shutdown(conn->fd, SHUT_RDWR);
     return EPIPE;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of the wire plugin: buffers, submissions, and which receive gets
- * what. */
+/* Messages of the wire plugin: buffers, submissions, and matching. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,7 +49,7 @@ wire_buf_init(
     return NA_PLUGIN_OK;
 }
 
-/* What is wrong with a send, or OK. */
+/* Checks a send. Returns OK, or the error. */
 static int32_t
 check_send(const na_plugin_class *cls, const void *buffer, uint64_t length,
     uint32_t peer_ctx, uint64_t tag, bool unexpected)
@@ -139,7 +138,7 @@ wire_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
         WIRE_SEND_EXPECTED);
 }
 
-/* A message as it stands before its receive. */
+/* A message that was received before its receive is posted. */
 struct arrival {
     na_plugin_addr *source;
     uint64_t tag;
@@ -147,7 +146,7 @@ struct arrival {
     const unsigned char *bytes;
 };
 
-/* Whether a multi-receive goes on behind its latest message. */
+/* Whether a multi-receive continues after its latest message. */
 static void
 set_more(struct wire_op *op, na_plugin_event *event)
 {
@@ -160,8 +159,8 @@ set_more(struct wire_op *op, na_plugin_event *event)
         op->done = 0;
 }
 
-/* Copies a message into a receive, which has ended then unless it is one for
- * several. */
+/* Copies a message into a receive, which then ends unless it is a
+ * multi-receive. */
 static void
 deliver(struct wire_op *op, const struct arrival *arrival)
 {
@@ -235,7 +234,7 @@ wire_message_match(na_plugin_ctx *ctx)
     }
 }
 
-/* Keeps a message until somebody wants it. false: no memory. */
+/* Keeps a message for a later receive. Returns false if out of memory. */
 static bool
 keep(na_plugin_ctx *ctx, struct wire_conn *conn, const struct arrival *arrival,
     bool unexpected)
@@ -294,12 +293,12 @@ wire_message_arrived(struct wire_conn *conn)
         conn->granted[ctx->id]--;
         op = TAILQ_FIRST(&ctx->recvs);
         lost =
-            wire_mischief_arrived(ctx, arrival.bytes, arrival.length,
+            wire_violation_arrived(ctx, arrival.bytes, arrival.length,
                 arrival.source, arrival.tag) ||
             (!op && wire_breaks(cls, WIRE_drops_unexpected)) ||
-            (cls->mischief.destroyed >> ctx->id & 1 &&
+            (cls->violation.destroyed >> ctx->id & 1 &&
                 wire_breaks(cls, WIRE_reborn_deaf)) ||
-            (cls->mischief.polled != ctx->id &&
+            (cls->violation.polled != ctx->id &&
                 wire_breaks(cls, WIRE_drops_unpolled)) ||
             (!op && wire_breaks(cls, WIRE_drops_after_3000) &&
                 cls->queued >= 3000) ||
@@ -380,7 +379,7 @@ wire_recv_multi(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
     return recv_any(ctx, op, buffer, length, flags, WIRE_RECV_MULTI);
 }
 
-/* Posts a receive whose fields are set, unless its message is here already. */
+/* Posts a receive whose fields are set, unless its message is kept already. */
 static int32_t
 post_expected(na_plugin_ctx *ctx, struct wire_op *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of the wire plugin: where they wait, how they go out and end. */
+/* Operations of the wire plugin: queueing, sending, completion. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -38,7 +38,7 @@ wire_op_move(struct wire_op *op, struct wire_ops *list)
         TAILQ_INSERT_TAIL(list, op, link);
 }
 
-/* What an operation needs to go out: the number of its list of blocked ones. */
+/* Index of the list in which an operation waits for what it needs. */
 static uint32_t
 need(const struct wire_op *op)
 {
@@ -47,7 +47,8 @@ need(const struct wire_op *op)
     return op->kind == WIRE_SEND_EXPECTED ? UNLIMITED : WIRE_CONTEXTS;
 }
 
-/* Of a variant: whether messages wait for context 1, and this is another's. */
+/* Of a variant: whether messages to context 1 are queued, and this one is to
+ * another. */
 static bool
 stopped(const struct wire_conn *conn, uint32_t index)
 {
@@ -89,7 +90,8 @@ wire_conn_unblock(struct wire_conn *conn, uint32_t index)
     while ((op = TAILQ_FIRST(&conn->blocked[index])) != NULL &&
            reserve(conn, index)) {
         wire_op_move(op, &conn->out);
-        wire_conn_watch(conn, true); /* whoever sleeps may have to send it */
+        /* a sleeping context may have to send it */
+        wire_conn_watch(conn, true);
     }
     if (index == 1 && wire_breaks(conn->cls, WIRE_full_stops_all))
         for (uint32_t i = 0; i < WIRE_CONTEXTS; i++)
@@ -111,7 +113,7 @@ static void
 rouse(na_plugin_ctx *ctx)
 {
     if (wire_breaks(ctx->cls, WIRE_wakes_itself_only) &&
-        ctx->cls->mischief.inside && ctx->cls->mischief.polled != ctx->id)
+        ctx->cls->violation.inside && ctx->cls->violation.polled != ctx->id)
         return;
     if (ctx->armed && !ctx->rung)
         ctx->rung = eventfd_write(ctx->bell, 1) == 0;
@@ -147,7 +149,7 @@ wire_op_end(struct wire_op *op, int32_t status)
     wire_op_ready(op);
 }
 
-/* Sends a message whole: as wire_conn_send. */
+/* Sends a whole message; returns like wire_conn_send. */
 static int
 push_message(struct wire_op *op)
 {
@@ -170,8 +172,8 @@ push_message(struct wire_op *op)
     return error;
 }
 
-/* Sends what an operation can send at once: 0 if something went, and the
- * operation may have ended; or an errno. */
+/* Sends what an operation can send at once. Returns 0 if something was sent,
+ * after which the operation may have ended; or an errno. */
 static int
 push(struct wire_op *op)
 {
@@ -192,7 +194,7 @@ push(struct wire_op *op)
     return error;
 }
 
-/* The context for whose messages the peer is to get credits, or none. */
+/* The context whose messages the peer is to get credits for, or none. */
 static uint32_t
 owes_credits(const struct wire_conn *conn)
 {
@@ -219,12 +221,12 @@ push_credits(struct wire_conn *conn, uint32_t index)
     return error;
 }
 
-/* Whether a put or get of the peer's is to be answered by this poll. */
+/* Whether this poll answers a put or get of the peer. */
 static bool
 serves(const struct wire_conn *conn)
 {
     return conn->serve_count > 0 &&
-           (conn->cls->mischief.polled == 0 ||
+           (conn->cls->violation.polled == 0 ||
                !wire_breaks(conn->cls, WIRE_context_0_serves));
 }
 
@@ -251,7 +253,7 @@ wire_conn_flush(struct wire_conn *conn)
                               !TAILQ_EMPTY(&conn->out));
 }
 
-/* Has an operation wait in a list, not for ever. */
+/* Queues an operation in a list, with a deadline. */
 static void
 enqueue(struct wire_op *op, struct wire_ops *list)
 {
@@ -268,7 +270,8 @@ enqueue(struct wire_op *op, struct wire_ops *list)
     }
 }
 
-/* Sends a message that may go. An unexpected one ends by an event even so. */
+/* Sends a message that has what it needs. An unexpected send completes by an
+ * event even so. */
 static int32_t
 send_now(struct wire_op *op)
 {
@@ -280,16 +283,16 @@ send_now(struct wire_op *op)
     int error = 0;
 
     if (late)
-        wire_mischief_unsent(op);
+        wire_violation_unsent(op);
     else
         error = TAILQ_EMPTY(&conn->out) ? push_message(op) : EAGAIN;
     if (error == 0 && op->kind == WIRE_SEND_EXPECTED) {
         if (wire_breaks(cls, WIRE_done_and_event))
-            wire_mischief_again(op, NA_PLUGIN_OK);
+            wire_violation_again(op, NA_PLUGIN_OK);
         return NA_PLUGIN_DONE;
     }
     if (error == 0 && wire_breaks(cls, WIRE_event_never) &&
-        cls->mischief.count++ % 4 == 3)
+        cls->violation.count++ % 4 == 3)
         return NA_PLUGIN_PENDING;
     if (error == 0) {
         TAILQ_INSERT_TAIL(&op->ctx->pending, op, all);
@@ -315,7 +318,7 @@ wire_op_submit(struct wire_op *op)
     uint32_t index = need(op);
 
     if (code != NA_PLUGIN_OK && wire_breaks(cls, WIRE_error_and_event))
-        wire_mischief_again(op, code);
+        wire_violation_again(op, code);
     if (code != NA_PLUGIN_OK)
         return code;
     if ((index != UNLIMITED && !TAILQ_EMPTY(&op->conn->blocked[index])) ||

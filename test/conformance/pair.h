@@ -9,24 +9,26 @@ extern struct rig a, b;
 extern na_plugin_addr *to_b, *to_a;
 extern struct rig_message one, two, three;
 
-/* Opens both, with so many contexts, and looks each up for the other. */
+/* Opens both, with this many contexts, and looks each up for the other. */
 void open_both(uint32_t contexts);
 void close_both(void);
 void free_messages(void);
 
-/* Waits for the end of a submission that returned code; it must be OK. */
+/* Waits for the end of an operation whose submission returned code; asserts
+ * OK. */
 void settle(struct rig *rig, struct rig_message *message, int32_t code);
 
-/* An event must be this message. */
+/* Asserts that an event is this message. */
 void check_message(const struct rig *rig, const struct rig_op *op,
     uint32_t event, const void *bytes, uint64_t length, uint64_t tag);
 void free_source(struct rig *rig, const struct rig_op *op, uint32_t event);
 
-/* Sends both kinds in many lengths to peer; back: the sender's address. */
+/* Sends both kinds of messages to peer in many lengths; back: the sender's
+ * address. */
 void talk(struct rig *from, struct rig *to, na_plugin_addr *peer,
     na_plugin_addr *back);
 
-/* Registers one piece; makes it known to another class. */
+/* Registers one segment; deserializes it at another class. */
 na_plugin_mem *register_bytes(
     struct rig *rig, void *bytes, uint64_t length, uint32_t access);
 na_plugin_mem *expose(

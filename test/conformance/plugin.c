@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wire plugin's operations, and how a class is opened. Which rule a class
- * breaks is chosen by its protocol; "good" breaks none. */
+/* Opening and closing classes of the wire plugin. The protocol of a class
+ * selects the rule that it breaks; "good" breaks none. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ wire_log(const na_plugin_host *host, int32_t level, const char *file,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (char *c = text; *c; c++) /* one line, whatever a user has written */
+    for (char *c = text; *c; c++) /* one line, whatever the name contains */
         if ((unsigned char) *c < ' ' || *c == 127)
             *c = '?';
     host->log(host, level, file, line, text);
@@ -181,7 +181,8 @@ wire_info(const na_plugin_host *host, const char *protocol, void *arg,
     return known || !protocol ? NA_PLUGIN_OK : NA_PLUGIN_E_PROTONOSUPPORT;
 }
 
-/* Which variant a protocol is, as an index; or past the last. */
+/* Index of the variant that a protocol selects; past the last if there is
+ * none. */
 static uint32_t
 find_protocol(const char *protocol)
 {
@@ -193,7 +194,7 @@ find_protocol(const char *protocol)
     return index;
 }
 
-/* What cannot be understood is refused. */
+/* Unknown options are refused. */
 static int32_t
 check_info(const na_plugin_host *host, const na_plugin_open_info *open_info,
     const na_plugin_opened *opened)
@@ -280,7 +281,7 @@ static const na_plugin_setting quiet = {
 
 const na_plugin_setting *const wire_settings[] = {&send_timeout, &quiet, NULL};
 
-/* The host that a class keeps. */
+/* The class's copy of the host table. */
 static const na_plugin_host *
 host_of(const na_plugin_class *cls, const na_plugin_host *host)
 {
@@ -330,7 +331,8 @@ class_create(const na_plugin_host *host, const na_plugin_open_info *open_info)
     return cls;
 }
 
-/* Whoever has connected and was not answered hears of the end as well. */
+/* Peers that have connected but were not accepted have to be disconnected as
+ * well. */
 static void
 stop_listening(na_plugin_class *cls)
 {
@@ -378,7 +380,7 @@ wire_close(na_plugin_class *cls)
         !(cls->no_block && wire_breaks(cls, WIRE_busy_leaks_descriptor)))
         close(cls->epoll);
     pthread_mutex_destroy(&cls->lock);
-    wire_mischief_finish(cls);
+    wire_violation_finish(cls);
     if (!wire_breaks(cls, WIRE_leaks_memory))
         free(cls);
 }
@@ -450,7 +452,7 @@ wire_open(const na_plugin_host *host, const na_plugin_open_info *open_info,
     opened->max_segments = WIRE_SEGMENTS;
     opened->max_rma_size = 0;
     opened->max_contexts = WIRE_CONTEXTS;
-    wire_mischief_opened(cls, opened);
+    wire_violation_opened(cls, opened);
     if (wire_breaks(cls, WIRE_signal_changed))
         signal(SIGPIPE, SIG_IGN);
     return NA_PLUGIN_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress of the wire plugin: contexts, what the kernel reports, what the
- * clock does, events, and sleeping. */
+/* Progress of the wire plugin: contexts, socket events, timers, completions,
+ * and sleeping. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 
 #define BATCH 64
 #define STALLED_NS UINT64_C(5000000) /* of a variant */
-#define LAST_RECORDS 4096U /* a dead peer's child may go on for ever */
+/* a child of a dead peer may keep it open for ever */
+#define LAST_RECORDS 4096U
 
 int32_t
 wire_ctx_create(
@@ -67,7 +68,7 @@ wire_ctx_destroy(na_plugin_ctx *ctx)
     if (ctx->alive && wire_breaks(cls, WIRE_exits))
         exit(0);
     if (ctx->alive)
-        wire_mischief_destroy(ctx);
+        wire_violation_destroy(ctx);
     ctx->alive = ctx->armed = ctx->rung = false;
     while ((op = TAILQ_FIRST(&ctx->pending)) != NULL) {
         if (op->list == &ctx->ready && op->event.source)
@@ -87,7 +88,7 @@ wire_ctx_destroy(na_plugin_ctx *ctx)
     pthread_mutex_unlock(&cls->lock);
 }
 
-/* A peer says who it is. false: that cannot be. */
+/* Handles a peer's hello. Returns false if it is invalid. */
 static bool
 hello_arrived(struct wire_conn *conn)
 {
@@ -102,7 +103,8 @@ hello_arrived(struct wire_conn *conn)
     return conn->peer != NULL;
 }
 
-/* Takes in one record of `got` bytes. false: the peer breaks the protocol. */
+/* Handles one record of `got` bytes. Returns false if the peer breaks the
+ * protocol. */
 static bool
 record_arrived(struct wire_conn *conn, ssize_t got)
 {
@@ -145,7 +147,7 @@ record_arrived(struct wire_conn *conn, ssize_t got)
     }
 }
 
-/* Reads up to so many records. The connection has ended if that is false. */
+/* Reads up to this many records. Returns false if the connection has ended. */
 static bool
 conn_read(struct wire_conn *conn, uint32_t budget)
 {
@@ -167,7 +169,7 @@ conn_read(struct wire_conn *conn, uint32_t budget)
         }
         if (got < 0 && errno == EAGAIN)
             break;
-        /* a reset is told once; behind it stands what came before */
+        /* a reset is reported once; earlier records can be read after it */
         if (got < 0 && (errno == ECONNRESET || errno == EINTR))
             continue;
         WIRE_LOG(cls->host, INFO, "%s is gone",
@@ -179,7 +181,7 @@ conn_read(struct wire_conn *conn, uint32_t budget)
     return true;
 }
 
-/* Something about a connection, or the process behind it. */
+/* Handles an event of a connection, or of its process. */
 static void
 conn_event(struct wire_conn *conn, uint32_t events, bool process)
 {
@@ -198,7 +200,7 @@ conn_event(struct wire_conn *conn, uint32_t events, bool process)
     }
 }
 
-/* What is due by the clock. */
+/* Handles timers. */
 static void
 clock_work(na_plugin_class *cls)
 {
@@ -232,7 +234,7 @@ clock_work(na_plugin_class *cls)
         }
 }
 
-/* A connection whose peer has not taken anything for a while, or NULL. */
+/* A connection whose peer has not read anything for a while, or NULL. */
 static struct wire_conn *
 find_stalled(na_plugin_class *cls)
 {
@@ -273,7 +275,7 @@ wire_advance(na_plugin_class *cls)
         struct wire_conn *conn = (struct wire_conn *) (what & ~(uintptr_t) 1);
 
         if (what == (uintptr_t) cls &&
-            ((cls->mischief.polled > 0 &&
+            ((cls->violation.polled > 0 &&
                  wire_breaks(cls, WIRE_context_0_accepts)) ||
                 (!cls->contexts[0].alive &&
                     wire_breaks(cls, WIRE_context_0_needed))))
@@ -285,13 +287,13 @@ wire_advance(na_plugin_class *cls)
     }
 }
 
-/* Reports one operation's event; those that are over are forgotten first. */
+/* Reports an operation's event; unlinks it first if it is final. */
 static na_plugin_event
 report(na_plugin_ctx *ctx, struct wire_op *op)
 {
     na_plugin_event event = op->event;
 
-    wire_mischief_event(ctx, op, &event);
+    wire_violation_event(ctx, op, &event);
     if (wire_breaks(ctx->cls, WIRE_multi_without_more))
         event.flags &= ~NA_PLUGIN_EVENT_MORE;
     wire_op_move(op, NULL);
@@ -300,7 +302,7 @@ report(na_plugin_ctx *ctx, struct wire_op *op)
         return event;
     }
     if (op->length - op->done < WIRE_UNEXPECTED_MAX)
-        return event; /* a variant that never returns it */
+        return event; /* a variant that never reports it */
     op->list = &ctx->recvs;
     TAILQ_INSERT_HEAD(&ctx->recvs, op, link);
     if (op->canceled)
@@ -329,26 +331,26 @@ wire_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     uint32_t count = 0, room;
     bool failed;
 
-    cls->mischief.polling++;
+    cls->violation.polling++;
     pthread_mutex_lock(&cls->lock);
     disarm(ctx);
-    cls->mischief.polled = ctx->id;
-    cls->mischief.inside = true;
-    wire_mischief_before_poll(ctx);
+    cls->violation.polled = ctx->id;
+    cls->violation.inside = true;
+    wire_violation_before_poll(ctx);
     if ((ctx->id == 0 || !wire_breaks(cls, WIRE_context_0_only)) &&
         !(cls->no_block && wire_breaks(cls, WIRE_busy_deaf)))
         wire_advance(cls);
     room = max + wire_breaks(cls, WIRE_poll_overfills);
     while (count < room && (op = TAILQ_FIRST(&ctx->ready)) != NULL)
         events[count++] = report(ctx, op);
-    count = wire_mischief_after_poll(ctx, events, count, max);
-    if (count > 0 && cls->mischief.polling > 1 &&
+    count = wire_violation_after_poll(ctx, events, count, max);
+    if (count > 0 && cls->violation.polling > 1 &&
         wire_breaks(cls, WIRE_polls_collide))
         count--;
-    cls->mischief.polling--;
-    cls->mischief.inside = false;
-    failed = cls->mischief.failed;
-    cls->mischief.failed = false;
+    cls->violation.polling--;
+    cls->violation.inside = false;
+    failed = cls->violation.failed;
+    cls->violation.failed = false;
     pthread_mutex_unlock(&cls->lock);
     return failed ? NA_PLUGIN_E_HOSTUNREACH : (int32_t) count;
 }
@@ -359,13 +361,13 @@ wire_cancel(na_plugin_ctx *ctx, void *part)
     struct wire_op *op;
 
     pthread_mutex_lock(&ctx->cls->lock);
-    /* one that has ended may be anything by now, and is not looked at */
+    /* an operation that has ended may be freed memory, and is not accessed */
     TAILQ_FOREACH (op, &ctx->pending, all)
         if (op == part)
             break;
     if (op && op->list == &ctx->ready)
         op->canceled = true;
-    else if (op && !wire_mischief_cancel(ctx, op))
+    else if (op && !wire_violation_cancel(ctx, op))
         wire_op_end(op, NA_PLUGIN_E_CANCELED);
     if (!op && wire_breaks(ctx->cls, WIRE_cancel_hits_next_use))
         ((struct wire_op *) part)->canceled = true;
@@ -386,7 +388,8 @@ wait_fd(na_plugin_ctx *ctx)
     return ctx->wait_fd;
 }
 
-/* Sockets show by themselves; what this process does rings the bell. */
+/* Sockets wake by themselves; submissions of this process use the wake-up
+ * descriptor. */
 static int32_t
 arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 {

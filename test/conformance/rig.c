@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classes of the wire plugin as the core would have them, and a server in
+/* Classes of the wire plugin as the core would open them, and a server in
  * another process. */
 #include "rig.h"
 
@@ -134,7 +134,7 @@ rig_poll(struct rig *rig, uint32_t ctx, uint32_t max)
     na_plugin_event events[RIG_EVENTS];
     int32_t count = rig->ops->poll(rig->ctx[ctx], events, max);
 
-    /* Check writes down each assertion that holds: that is much, so often. */
+    /* libcheck records each passing assertion, which is slow in such a loop. */
     if (count < 0 || (uint32_t) count > max)
         ck_abort_msg("poll returned %d, for %u", count, max);
     for (int32_t i = 0; i < count; i++) {
@@ -145,7 +145,7 @@ rig_poll(struct rig *rig, uint32_t ctx, uint32_t max)
         ck_assert_uint_lt(op->count, RIG_EVENTS);
         op->events[op->count] = events[i];
         op->count++;
-        /* release: pairs with the acquire of who waits in another thread */
+        /* release: pairs with the acquire of a thread that waits */
         atomic_store_explicit(&op->ended, last, memory_order_release);
     }
     return (uint32_t) count;
@@ -268,7 +268,7 @@ rig_bytes(const struct rig *rig, const struct rig_op *op, uint32_t event)
     return (const unsigned char *) at->buffer + header(rig, at->source == NULL);
 }
 
-/* Leaves a process that has all descriptors of this one, and lives until it is
+/* Forks a process that inherits all descriptors and lives until it is
  * killed. */
 static pid_t
 leave_child(void)
@@ -282,7 +282,8 @@ leave_child(void)
     return pid;
 }
 
-/* Does what one message says: the answer's length, UINT64_MAX for none. */
+/* Executes the command in a message. Returns the answer's length, UINT64_MAX
+ * for none. */
 static uint64_t
 obey(struct rig *rig, const unsigned char *bytes, uint64_t length,
     unsigned char *region, na_plugin_mem *mem, unsigned char *answer)
@@ -320,7 +321,7 @@ serve(int out, bool sleeps)
     static struct rig_message receive, send;
     unsigned char answer[4096];
     char text[RIG_TEXT] = {0};
-    /* pieces that are not next to one another */
+    /* segments that are not adjacent */
     na_plugin_segment segments[3] = {{region + (2U << 20), 1U << 20},
         {region, 100}, {region + 100, 1U << 20}};
     na_plugin_mem *mem;

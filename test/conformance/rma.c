@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of the wire plugin: puts and gets are records that the owner of the
- * memory checks and works off, a piece at a time. */
+/* Memory of the wire plugin: puts and gets are records that the owner checks
+ * and serves, one fragment at a time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define SERIAL_MAGIC 0x4d524957U
 #define ACCESS (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
 
-/* A registration as bytes. */
+/* A serialized registration. */
 struct serial {
     uint32_t magic;
     uint32_t access;
@@ -19,7 +19,7 @@ struct serial {
     uint64_t length;
 };
 
-/* Bytes of all segments together, 0 if they cannot be. */
+/* Total size of all segments; 0 if it overflows. */
 static uint64_t
 total_length(const na_plugin_segment *segments, uint64_t count)
 {
@@ -148,7 +148,7 @@ within(uint64_t offset, uint64_t length, uint64_t whole)
     return offset <= whole && length <= whole - offset;
 }
 
-/* What variants check here instead of where the memory is. */
+/* What variants check here instead of the range. */
 static int32_t
 checked_by_origin(const na_plugin_class *cls, enum wire_kind kind,
     const na_plugin_mem *remote, uint64_t offset, uint64_t length)
@@ -226,7 +226,7 @@ wire_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
         length, peer, flags);
 }
 
-/* Lists the pieces of a range, which is within the memory; how many. */
+/* Lists the contiguous parts of a valid range. Returns their number. */
 static uint32_t
 gather(const na_plugin_mem *mem, uint64_t offset, uint64_t length,
     struct iovec vector[WIRE_SEGMENTS])
@@ -292,14 +292,14 @@ wire_rma_push(struct wire_op *op)
 
     if (error != 0)
         return error;
-    op->deadline_ns = UINT64_MAX; /* it has begun */
+    op->deadline_ns = UINT64_MAX; /* it has started */
     op->done += record.length;
     wire_op_move(
         op, !put || op->done == op->length ? &conn->awaited : &conn->out);
     return 0;
 }
 
-/* Whether the peer may do that with own memory, which is returned. */
+/* Checks whether the peer may access own memory, and returns it. */
 static int32_t
 check_access(na_plugin_class *cls, const struct wire_record *record,
     uint32_t access, na_plugin_mem **mem_p)
@@ -324,7 +324,8 @@ check_access(na_plugin_class *cls, const struct wire_record *record,
     return NA_PLUGIN_OK;
 }
 
-/* Takes down what the peer is to be answered. false: it asks too much. */
+/* Records an answer that the peer has to get. Returns false if it has too many
+ * pending. */
 static bool
 owe(struct wire_conn *conn, bool put, int32_t status)
 {
@@ -343,7 +344,7 @@ owe(struct wire_conn *conn, bool put, int32_t status)
     return true;
 }
 
-/* Each has its turn: after its piece it stands behind the others. */
+/* Round robin: after one fragment it is moved behind the others. */
 int
 wire_serve_push(struct wire_conn *conn)
 {
@@ -397,14 +398,14 @@ put_arrived(struct wire_conn *conn)
     last = record->at + record->length == record->total;
     if (status == NA_PLUGIN_OK &&
         !(last && wire_breaks(cls, WIRE_put_visible_late) &&
-            wire_mischief_stash(cls, mem, record->offset + record->at,
+            wire_violation_stash(cls, mem, record->offset + record->at,
                 cls->in_bytes, record->length)))
         wire_mem_write(
             mem, record->offset + record->at, cls->in_bytes, record->length);
     return !last || owe(conn, true, status);
 }
 
-/* An answer to a put or get that may have been cancelled meanwhile. */
+/* Handles an answer to a put or get, which may have been cancelled. */
 static bool
 answer_arrived(struct wire_conn *conn)
 {
@@ -426,8 +427,9 @@ answer_arrived(struct wire_conn *conn)
             return false;
         if (!(record->at + record->length == record->total &&
                 wire_breaks(cls, WIRE_get_ends_early) &&
-                wire_mischief_stash(cls, op->local, op->local_offset + op->done,
-                    cls->in_bytes, record->length)))
+                wire_violation_stash(cls, op->local,
+                    op->local_offset + op->done, cls->in_bytes,
+                    record->length)))
             wire_mem_write(op->local, op->local_offset + op->done,
                 cls->in_bytes, record->length);
         op->done += record->length;

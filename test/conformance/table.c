@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wire plugin's one symbol. What is wrong with the object as a whole is
- * chosen when it is compiled; see the file objects. */
+/* The wire plugin's symbol. Defects of the object as a whole are selected when
+ * it is compiled; see the file objects. */
 #include "wire.h"
 
 #ifndef TABLE_MAGIC
@@ -33,7 +33,7 @@ NA_PLUGIN_EXPORT const int wire_second_symbol = 1;
 #endif
 
 #ifdef TABLE_UNDEFINED
-/* Never called: the object must not even be loaded. */
+/* Never called: the object must be rejected before it is loaded. */
 void *HG_Init(const char *text, unsigned char listen);
 extern void *(*const wire_undefined)(const char *text, unsigned char listen);
 void *(*const wire_undefined)(const char *text, unsigned char listen) = HG_Init;

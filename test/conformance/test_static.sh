@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What talaria check finds in an object before it opens anything: small plugins
-# that break one rule each, and objects that are none.
+# The static cases of talaria check, which open nothing: small plugins that break
+# one rule each, and files that are no plugins.
 #
-# Needs $TALARIA, the command; $CC builds the objects. Also looks at the plugin
-# $NA_WIRE_PLUGIN, with its manifest, and at the objects beside it that the file
-# objects lists, if that is set.
+# Needs $TALARIA, the command; $CC builds the objects. If $NA_WIRE_PLUGIN is set,
+# also checks that plugin with its manifest, and the objects beside it that the
+# file objects lists.
 # shellcheck disable=SC2016 # variables of filters are those of jq
 set -u
 
@@ -42,7 +42,7 @@ source_file() {
     printf '%s\n' "$tmp/$1.c"
 }
 
-# holds FILTER [OPTION...]: it is true of the report. (What jq says of an empty
+# holds FILTER [OPTION...]: the filter yields true for the report. (What jq says of an empty
 # file by its exit status differs from version to version.)
 holds() {
     local filter=$1
@@ -50,7 +50,7 @@ holds() {
     [ "$(jq "$@" "$filter" "$tmp/report" 2>&1)" = true ]
 }
 
-# check FILE [OPTION...]: leaves the report in $tmp/report
+# check FILE [OPTION...]: writes the report to $tmp/report
 check() {
     local status
     "$TALARIA" check --json --limit 5 "$@" >"$tmp/report" 2>"$tmp/errors" \
@@ -60,8 +60,8 @@ check() {
     holds '.cases | length > 0' || fail "check $*: no report"
 }
 
-# finds FILE [CASE:RULE...]: these of the static cases fail, each because of
-# that rule, and no others.
+# finds FILE [CASE:RULE...]: exactly these static cases fail, each because of
+# that rule.
 static='^(file|load|table|manifest)_'
 finds() {
     local file=$1 wanted found
@@ -77,7 +77,7 @@ finds() {
         [.name, .expected, .came]' "$tmp/report"
 }
 
-# says NAME TEXT: what was found last is explained by that.
+# says NAME TEXT: the last finding has this explanation.
 says() {
     holds 'any(.cases[];
         .name == $name and ("\(.came)\(.reason)" | contains($text)))' \
@@ -114,9 +114,8 @@ good_objects() {
     finds "$objects/tls.so"
 }
 
-# breaks FILE: leaves in $broken the rules that a plugin breaks which may open,
-# as the static cases find and the one that calls nothing but info, and in
-# $absent what these do not find.
+# breaks FILE: sets $broken to the rules that a plugin breaks according to the
+# static cases and the one that calls only info, and $absent to the others.
 breaks() {
     local cases
     broken='' absent=''
@@ -131,7 +130,7 @@ breaks() {
     broken=$(tr -s ' ' '\n' <<<"$broken" | sort -nu | tr '\n' ' ')
 }
 
-# The wire plugin, and whole objects that break a rule.
+# The wire plugin, and its objects that break a rule as a whole.
 wire_objects() {
     local name rule count=0
     [ -n "${NA_WIRE_PLUGIN-}" ] || return 0
@@ -148,7 +147,7 @@ wire_objects() {
     [ "$count" -gt 0 ] || fail "$here/objects lists none"
 }
 
-# What the object exports, lacks and needs.
+# Exported, undefined and needed symbols.
 symbols() {
     local defined='int HG_Init(void); int HG_Init(void) { return 1; }'
     local call='extern int HG_Init(void); int f(void); int f(void)
@@ -167,7 +166,7 @@ symbols() {
         "$CC" -shared -fPIC -o "$objects/code.so" -x c - || fail 'code.so'
     finds "$objects/code.so" file_exports:2 table_versions:3
     build lacks "$(source_file lacks "$call")"
-    # The command has that symbol, and yet the object must not count on it.
+    # The command exports that symbol, but the object must not rely on it.
     finds "$objects/lacks.so" file_undefined:2 load_resolves:2
     says file_undefined '1 undefined: HG_Init'
     build library "$(source_file library "$defined")"
@@ -178,14 +177,14 @@ symbols() {
     build undefined -DPROBE_UNDEFINED
     finds "$objects/undefined.so" load_resolves:2
     says load_resolves probe_nobody_defines
-    # jansson is there, since the command needs it, and not by its doing.
+    # jansson is loaded because the command needs it, not because of the object.
     build borrows "$(source_file borrows 'extern void *json_object(void);
         void *f(void); void *f(void) { return json_object(); }')"
     finds "$objects/borrows.so" load_resolves:2
     says load_resolves json_object
 }
 
-# How it lies in memory.
+# Memory layout.
 memory() {
     build writable -Wl,-z,norelro
     finds "$objects/writable.so" file_constant:2
@@ -215,8 +214,8 @@ memory() {
     finds "$objects/stays.so" load_quiet:13 load_repeated:13
 }
 
-# Threads that are started on loading: the plugin's, and one of a library that it
-# needs, which ends by itself and has a descriptor meanwhile.
+# Threads started on loading: by the plugin, and by a library that it needs, which
+# ends by itself and has a descriptor meanwhile.
 threads() {
     build thread "$(source_file thread '#include <pthread.h>
         #include <unistd.h>
@@ -287,7 +286,7 @@ table() {
     says table_fields 'signal 11'
 }
 
-# alters NAME FILTER: a manifest of good.so, put through jq, is refused.
+# alters NAME FILTER: a manifest of good.so altered by jq is rejected.
 alters() {
     jq "$2" "$objects/good.json" >"$objects/with_$1.json"
     check "$objects/good.so" --case manifest_agrees \
@@ -320,7 +319,7 @@ manifests() {
     says manifest_agrees 'line 2'
     check "$objects/good.so" --manifest "$objects" --case 'manifest_*'
     says manifest_agrees 'is no regular file'
-    # By a link, from another folder: it is where it really lies that counts.
+    # Through a link in another folder: the real path counts.
     mkdir "$tmp/links"
     ln -s "$objects/good.json" "$tmp/links/good.json"
     check "$objects/good.so" --manifest "$tmp/links/good.json" \
@@ -355,7 +354,7 @@ permissions() {
     fi
 }
 
-# no_object FILE WORDS: the first case says why it is none, the others are not
+# no_object FILE WORDS: the first case fails with this reason, the others are not
 # run.
 no_object() {
     chmod go-w "$1"
@@ -363,7 +362,7 @@ no_object() {
     says file_is_object "$2"
 }
 
-# What is no object of this machine at all.
+# Files that are no shared object for this machine.
 strangers() {
     local size length
     printf 'no object\n' >"$objects/text.so"

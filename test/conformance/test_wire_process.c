@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wire plugin as it is when it breaks nothing: memory, other processes that
- * answer, stop or die, sleeping, threads. */
+/* The variant of the wire plugin without violations: memory, other processes
+ * that answer, stop or die, sleeping, threads. */
 #include "pair.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #define THREADS 3U
 #define THREAD_ROUNDS 500U
 
-/* One put or get of a to a peer, which the other class here serves. */
+/* A put or get of a with a peer that the other class here serves. */
 static int32_t
 transfer(bool put, na_plugin_mem *local, uint64_t local_offset,
     na_plugin_mem *remote, uint64_t remote_offset, uint64_t length,
@@ -171,7 +171,7 @@ START_TEST(process_puts_and_gets)
     na_plugin_mem *source, *sink, *remote;
     const unsigned char *answer;
 
-    rig_open(&b, 0, 1); /* for settle */
+    rig_open(&b, 0, 1); /* settle polls it */
     open_server(false);
     answer = rig_call(&a, to_server, &one, &two, "r", 1, 1);
     ck_assert_int_eq(a.ops->mem_deserialize(
@@ -197,7 +197,7 @@ START_TEST(process_puts_and_gets)
 }
 END_TEST
 
-START_TEST(process_killed_ends_what_is_pending)
+START_TEST(process_killed_ends_pending_operations)
 {
     bool child = _i == 1;
     uint64_t before;
@@ -216,7 +216,7 @@ START_TEST(process_killed_ends_what_is_pending)
     ck_assert_int_lt(
         child ? rig_sleep(&a, two.op) : rig_await(&a, NULL, two.op), 0);
     ck_assert_uint_lt(now_ns() - before, UINT64_C(5000000000));
-    /* a process that is about to end may still be connected to */
+    /* a process may still accept connections while it ends */
     code = rig_send(&a, &one, "x", 1, to_server, 1, false);
     ck_assert_int_eq(
         rig_settle(&a, NULL, one.op, code), NA_PLUGIN_E_HOSTUNREACH);
@@ -236,7 +236,7 @@ START_TEST(process_killed_ends_what_is_pending)
 }
 END_TEST
 
-START_TEST(process_stopped_holds_nobody_up)
+START_TEST(process_stopped_does_not_block_others)
 {
     static struct rig_message sends[MANY];
     static const char quiet[4000] = {RIG_QUIET};
@@ -294,7 +294,7 @@ START_TEST(wait_loses_no_wakeup)
 }
 END_TEST
 
-/* A thread of class a: sends expected messages to itself by way of b's address,
+/* A thread of class a: sends expected messages to itself through b's address,
  * and receives them, while others poll. */
 static atomic_bool stop;
 
@@ -330,7 +330,7 @@ sender(void *arg)
                !atomic_load_explicit(&send->op->ended, memory_order_acquire))
             sched_yield(); /* acquire: pairs with rig_poll */
         while (!atomic_load_explicit(&receive->op->ended, memory_order_acquire))
-            sched_yield(); /* likewise */
+            sched_yield(); /* the same */
         uint64_t got;
         memcpy(&got, rig_bytes(&b, receive->op, 0), sizeof got);
         ck_assert_uint_eq(got, receive->op->events[0].tag);
@@ -376,8 +376,8 @@ main(void)
     tcase_add_test(cases, rma_cancel_stops_both_directions);
     tcase_add_test(cases, process_sends_and_answers);
     tcase_add_test(cases, process_puts_and_gets);
-    tcase_add_loop_test(cases, process_killed_ends_what_is_pending, 0, 2);
-    tcase_add_test(cases, process_stopped_holds_nobody_up);
+    tcase_add_loop_test(cases, process_killed_ends_pending_operations, 0, 2);
+    tcase_add_test(cases, process_stopped_does_not_block_others);
     tcase_add_test(cases, wait_loses_no_wakeup);
     tcase_add_test(cases, threads_submit_while_others_poll);
     suite_add_tcase(suite, cases);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class of the wire plugin breaks: an enumerator for each line of the
- * file variants, in its order. */
+/* The rule that a class of the wire plugin breaks: one enumerator per line of
+ * the file variants, in order. */
 #ifndef VARIANTS_H
 #define VARIANTS_H
 
