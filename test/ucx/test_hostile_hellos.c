@@ -44,6 +44,8 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
         size_t length = sizeof(hello);
         if (i == sizeof(wrong_hellos) / sizeof(wrong_hellos[0])) {
             memset(hello.name, 'x', sizeof(hello.name));
+            /* and not for what lies behind it */
+            scene.victim.expected = "its hello is malformed";
         } else {
             what = wrong->what;
             memcpy((char *) &hello + wrong->offset, &wrong->value, wrong->size);
@@ -59,6 +61,7 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
         scene_trip(&scene, what);
         raw_peer_disconnect(&scene.raw);
     }
+    ck_assert_uint_eq(scene.victim.told, 1);
     scene_close(&scene);
 }
 END_TEST
