@@ -286,6 +286,27 @@ START_TEST(awkward_provider_without_locks_needs_single_thread_mode)
 }
 END_TEST
 
+/* libfabric takes nothing for the peer, and there is no way to ask whether it is
+ * still there. */
+START_TEST(awkward_peer_that_takes_nothing_is_lost_after_the_retry_timeout)
+{
+    static const char byte = 1;
+    struct pair pair;
+
+    awkward_set("EAGAIN", "1000000000");
+    pair_open_with(&pair, "ofi.retry_timeout", "100ms");
+    uint64_t begin = now_ns();
+    ck_assert_int_eq(pair.a.ops->send_unexpected(pair.a.ctx, pair.a_op, &byte,
+                         1, NULL, pair.to_b, 0, 0, 0),
+        NA_PLUGIN_PENDING);
+    ck_assert_int_eq(
+        pair_await(&pair, &pair.a, pair.a_op).status, NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_uint_ge(now_ns() - begin, UINT64_C(100000000));
+    ck_assert_uint_eq(node_counter(&pair.a, "peers_lost"), 1);
+    pair_close(&pair);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -298,5 +319,7 @@ main(void)
         cases, awkward_messages_stay_in_their_buffers_when_queue_is_full, 0, 3);
     tcase_add_test(
         cases, awkward_provider_without_locks_needs_single_thread_mode);
+    tcase_add_test(
+        cases, awkward_peer_that_takes_nothing_is_lost_after_the_retry_timeout);
     return run_case("ofi awkward", cases);
 }

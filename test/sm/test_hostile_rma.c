@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "foe.h"
+#include "hostile_peer.h"
 
 #define REGION 4096U
 #define PIECE 64U
@@ -58,12 +58,12 @@ ck_filled(const unsigned char *bytes, size_t length, unsigned char value)
 
 /* The class hung up on this neighbour, said so once, and serves others. */
 static void
-expect_broken(struct foe *foe)
+expect_broken(struct hostile_peer *peer)
 {
-    expect_hangup(foe->socket);
-    ck_assert_uint_eq(node_warnings(&foe_target), 1);
-    ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 1);
-    foe_close(foe);
+    expect_hangup(peer->socket);
+    ck_assert_uint_eq(node_warnings(&hostile_target), 1);
+    ck_assert_uint_eq(node_counter(&hostile_target, "connections_broken"), 1);
+    hostile_close(peer);
     check_friend();
     close_both();
 }
@@ -78,15 +78,15 @@ malformed(struct rma_record record, uint32_t length)
     open_both();
     memset(memory, 0x11, REGION);
     memset(data, 0xEE, sizeof(data));
-    na_plugin_mem *mem = register_memory(&foe_target, 3);
-    struct foe foe = foe_open(&foe_target);
-    foe_meet(&foe);
-    record.mem = key_of(&foe_target, mem);
-    foe_ask(&foe, &record, data, length);
-    expect_hangup(foe.socket);
+    na_plugin_mem *mem = register_memory(&hostile_target, 3);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
+    record.mem = key_of(&hostile_target, mem);
+    hostile_put_rma(&peer, &record, data, length);
+    expect_hangup(peer.socket);
     ck_filled(memory, REGION, 0x11);
-    foe_target.ops->mem_deregister(foe_target.cls, mem);
-    expect_broken(&foe);
+    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
+    expect_broken(&peer);
 }
 
 START_TEST(hostile_rma_put_with_less_data_than_it_says_ends_connection)
@@ -138,11 +138,11 @@ START_TEST(hostile_rma_record_too_short_ends_connection)
     const struct rma_record put = {.verb = RMA_PUT, .length = UINT32_MAX};
 
     open_both();
-    struct foe foe = foe_open(&foe_target);
-    foe_meet(&foe);
-    memcpy(foe.ring + PAGE + 16, &put, sizeof(put));
-    put_word(foe.ring, 0, RMA, 0, sizeof(put) - 1, 0);
-    expect_broken(&foe);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
+    memcpy(peer.ring + PAGE + 16, &put, sizeof(put));
+    put_word(peer.ring, 0, RMA, 0, sizeof(put) - 1, 0);
+    expect_broken(&peer);
 }
 END_TEST
 
@@ -153,20 +153,20 @@ START_TEST(hostile_rma_end_of_no_put_is_ignored)
     const unsigned char *data;
 
     open_both();
-    na_plugin_mem *mem = register_memory(&foe_target, NA_PLUGIN_MEM_READ);
+    na_plugin_mem *mem = register_memory(&hostile_target, NA_PLUGIN_MEM_READ);
     const struct rma_record get = {.verb = RMA_GET,
         .number = 2,
-        .mem = key_of(&foe_target, mem),
+        .mem = key_of(&hostile_target, mem),
         .length = PIECE};
-    struct foe foe = foe_open(&foe_target);
-    foe_meet(&foe);
-    foe_ask(&foe, &done, NULL, 0);
-    foe_ask(&foe, &get, NULL, 0);
-    struct rma_record answer = foe_hear(&foe, &data);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
+    hostile_put_rma(&peer, &done, NULL, 0);
+    hostile_put_rma(&peer, &get, NULL, 0);
+    struct rma_record answer = hostile_await_rma(&peer, &data);
     ck_assert_uint_eq(answer.number, 2);
     ck_assert_int_eq(answer.status, NA_PLUGIN_OK);
-    foe_target.ops->mem_deregister(foe_target.cls, mem);
-    foe_close(&foe);
+    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
+    hostile_close(&peer);
     close_both();
 }
 END_TEST
@@ -176,34 +176,35 @@ START_TEST(hostile_rma_requests_beyond_those_that_may_wait_end_connection)
     const uint32_t room = CAPACITY / (REGION / 2);
 
     open_both();
-    na_plugin_mem *mem = register_memory(&foe_target, NA_PLUGIN_MEM_READ);
-    struct foe foe = foe_open(&foe_target);
-    foe_meet(&foe);
-    const struct rma_record get = {
-        .verb = RMA_GET, .mem = key_of(&foe_target, mem), .length = REGION / 2};
+    na_plugin_mem *mem = register_memory(&hostile_target, NA_PLUGIN_MEM_READ);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
+    const struct rma_record get = {.verb = RMA_GET,
+        .mem = key_of(&hostile_target, mem),
+        .length = REGION / 2};
     /* nobody takes the answers out of the ring */
     for (uint32_t i = 0; i < REQUESTS; i++)
-        foe_ask(&foe, &get, NULL, 0);
+        hostile_put_rma(&peer, &get, NULL, 0);
     for (uint32_t i = 0; i < 1000; i++)
         pump();
-    ck_assert_uint_eq(node_counter(&foe_target, "connections_broken"), 0);
+    ck_assert_uint_eq(node_counter(&hostile_target, "connections_broken"), 0);
     for (uint32_t i = 0; i < room + 1; i++)
-        foe_ask(&foe, &get, NULL, 0);
-    expect_hangup(foe.socket);
-    foe_target.ops->mem_deregister(foe_target.cls, mem);
-    expect_broken(&foe);
+        hostile_put_rma(&peer, &get, NULL, 0);
+    expect_hangup(peer.socket);
+    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
+    expect_broken(&peer);
 }
 END_TEST
 
 /* The answer to one request. */
 static struct rma_record
-ask(struct foe *foe, const struct rma_record *record, const void *data,
-    uint32_t length)
+ask(struct hostile_peer *peer, const struct rma_record *record,
+    const void *data, uint32_t length)
 {
     const unsigned char *bytes;
 
-    foe_ask(foe, record, data, length);
-    return foe_hear(foe, &bytes);
+    hostile_put_rma(peer, record, data, length);
+    return hostile_await_rma(peer, &bytes);
 }
 
 START_TEST(hostile_rma_by_a_registration_of_another_class_is_refused)
@@ -212,21 +213,21 @@ START_TEST(hostile_rma_by_a_registration_of_another_class_is_refused)
 
     open_both();
     memset(memory, 0x11, REGION);
-    na_plugin_mem *mem = register_memory(&foe_friend, 3);
+    na_plugin_mem *mem = register_memory(&hostile_friend, 3);
     struct rma_record record = {
-        .verb = RMA_GET, .mem = key_of(&foe_friend, mem), .length = PIECE};
-    struct foe foe = foe_open(&foe_target);
-    foe_meet(&foe);
-    struct rma_record answer = ask(&foe, &record, NULL, 0);
+        .verb = RMA_GET, .mem = key_of(&hostile_friend, mem), .length = PIECE};
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
+    struct rma_record answer = ask(&peer, &record, NULL, 0);
     ck_assert_int_eq(answer.status, NA_PLUGIN_E_INVALID_ARG);
     ck_assert_uint_eq(answer.length, 0);
     record.verb = RMA_PUT;
     record.last = 1;
-    answer = ask(&foe, &record, data, PIECE);
+    answer = ask(&peer, &record, data, PIECE);
     ck_assert_int_eq(answer.status, NA_PLUGIN_E_INVALID_ARG);
     ck_filled(memory, REGION, 0x11);
-    foe_close(&foe);
-    foe_friend.ops->mem_deregister(foe_friend.cls, mem);
+    hostile_close(&peer);
+    hostile_friend.ops->mem_deregister(hostile_friend.cls, mem);
     close_both();
 }
 END_TEST
@@ -238,27 +239,27 @@ START_TEST(hostile_rma_put_out_of_range_is_answered_at_once)
 
     open_both();
     memset(memory, 0x11, REGION);
-    na_plugin_mem *mem = register_segments(&foe_target,
+    na_plugin_mem *mem = register_segments(&hostile_target,
         &(na_plugin_segment){.base = memory, .length = REGION - PIECE}, 1, 3);
     struct rma_record record = {.verb = RMA_PUT,
         .number = 1,
-        .mem = key_of(&foe_target, mem),
+        .mem = key_of(&hostile_target, mem),
         .offset = REGION - 2 * PIECE + 1,
         .length = PIECE};
-    struct foe foe = foe_open(&foe_target);
-    foe_meet(&foe);
-    struct rma_record answer = ask(&foe, &record, data, PIECE);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
+    struct rma_record answer = ask(&peer, &record, data, PIECE);
     ck_assert_uint_eq(answer.verb, RMA_DONE);
     ck_assert_uint_eq(answer.number, 1);
     ck_assert_int_eq(answer.status, NA_PLUGIN_E_INVALID_ARG);
     record.verb = RMA_GET;
     record.number = 2;
-    answer = ask(&foe, &record, NULL, 0);
+    answer = ask(&peer, &record, NULL, 0);
     ck_assert_uint_eq(answer.number, 2);
     ck_assert_int_eq(answer.status, NA_PLUGIN_E_INVALID_ARG);
     ck_filled(memory, REGION, 0x11);
-    foe_close(&foe);
-    foe_target.ops->mem_deregister(foe_target.cls, mem);
+    hostile_close(&peer);
+    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
     close_both();
 }
 END_TEST
@@ -273,49 +274,49 @@ START_TEST(hostile_rma_unaligned_pieces_touch_their_bytes_only)
 
     open_both();
     memset(memory, 0x11, REGION);
-    na_plugin_mem *mem = register_segments(&foe_target, segments, 2, 3);
+    na_plugin_mem *mem = register_segments(&hostile_target, segments, 2, 3);
     struct rma_record record = {.verb = RMA_PUT,
         .last = 1,
-        .mem = key_of(&foe_target, mem),
+        .mem = key_of(&hostile_target, mem),
         .offset = 3,
         .length = sizeof(bytes)};
-    struct foe foe = foe_open(&foe_target);
-    foe_meet(&foe);
+    struct hostile_peer peer = hostile_open(&hostile_target);
+    hostile_await_answer(&peer);
     ck_assert_int_eq(
-        ask(&foe, &record, bytes, sizeof(bytes)).status, NA_PLUGIN_OK);
+        ask(&peer, &record, bytes, sizeof(bytes)).status, NA_PLUGIN_OK);
     record.verb = RMA_GET;
-    foe_ask(&foe, &record, NULL, 0);
-    ck_assert_uint_eq(foe_hear(&foe, &data).length, sizeof(bytes));
+    hostile_put_rma(&peer, &record, NULL, 0);
+    ck_assert_uint_eq(hostile_await_rma(&peer, &data).length, sizeof(bytes));
     ck_assert_mem_eq(data, bytes, sizeof(bytes));
     ck_assert_mem_eq(memory + 4, bytes, 4);
     ck_assert_mem_eq(memory + 1001, bytes + 4, sizeof(bytes) - 4);
     ck_filled(memory, 4, 0x11);
     ck_filled(memory + 8, 1001 - 8, 0x11);
     ck_filled(memory + 1010, REGION - 1010, 0x11);
-    foe_close(&foe);
-    foe_target.ops->mem_deregister(foe_target.cls, mem);
+    hostile_close(&peer);
+    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
     close_both();
 }
 END_TEST
 
 /* A registration of the neighbour's, which it reads and writes on request. */
 static na_plugin_mem *
-foe_registration(void)
+peer_registration(void)
 {
     unsigned char bytes[42] = {SERIALIZED_VERSION, 3, 1, 0, 2};
     const uint64_t rest[4] = {FOE_OWNER, 7, 0x10000, 1 << 20};
     na_plugin_mem *mem;
 
     memcpy(bytes + 8, rest, sizeof(rest));
-    ck_assert_int_eq(foe_target.ops->mem_deserialize(
-                         foe_target.cls, bytes, sizeof(bytes), &mem),
+    ck_assert_int_eq(hostile_target.ops->mem_deserialize(
+                         hostile_target.cls, bytes, sizeof(bytes), &mem),
         NA_PLUGIN_OK);
     return mem;
 }
 
 /* A transfer that the class has asked the neighbour for. */
 struct asked {
-    struct foe foe;
+    struct hostile_peer peer;
     na_plugin_addr *peer;
     na_plugin_mem *local;
     na_plugin_mem *remote;
@@ -332,12 +333,12 @@ introduce(struct asked *asked)
     void *recv;
 
     hello.flags |= HELLO_EMULATES;
-    asked->foe = foe_open_as(&foe_target, &hello);
-    foe_meet(&asked->foe);
-    recv = post_unexpected(&foe_target, buffer, sizeof(buffer));
-    put_word(asked->foe.ring, 0, UNEXPECTED, 0, 6, 9);
-    asked->foe.position = PIECE;
-    asked->peer = await_message(&foe_target, 0, recv, 6, 9, true).source;
+    asked->peer = hostile_open_as(&hostile_target, &hello);
+    hostile_await_answer(&asked->peer);
+    recv = post_unexpected(&hostile_target, buffer, sizeof(buffer));
+    put_word(asked->peer.ring, 0, UNEXPECTED, 0, 6, 9);
+    asked->peer.position = PIECE;
+    asked->peer = await_message(&hostile_target, 0, recv, 6, 9, true).source;
     free(recv);
 }
 
@@ -353,17 +354,17 @@ transfer(bool put, uint64_t length)
     memset(memory, 0x11, REGION);
     introduce(&asked);
     asked.local =
-        put ? register_segments(&foe_target,
+        put ? register_segments(&hostile_target,
                   &(na_plugin_segment){.base = large, .length = sizeof(large)},
                   1, 3)
-            : register_memory(&foe_target, 3);
-    asked.remote = foe_registration();
-    asked.op = op_new(&foe_target);
-    ck_assert_int_eq((put ? foe_target.ops->put : foe_target.ops->get)(
-                         foe_target.ctx[0], asked.op, asked.local, PIECE,
+            : register_memory(&hostile_target, 3);
+    asked.remote = peer_registration();
+    asked.op = op_new(&hostile_target);
+    ck_assert_int_eq((put ? hostile_target.ops->put : hostile_target.ops->get)(
+                         hostile_target.ctx[0], asked.op, asked.local, PIECE,
                          asked.remote, PIECE, length, asked.peer, 0, 0),
         NA_PLUGIN_PENDING);
-    asked.record = foe_hear(&asked.foe, &data);
+    asked.record = hostile_await_rma(&asked.peer, &data);
     ck_assert_int_eq(asked.record.verb, put ? RMA_PUT : RMA_GET);
     return asked;
 }
@@ -372,9 +373,9 @@ transfer(bool put, uint64_t length)
 static void
 finish(struct asked *asked)
 {
-    foe_target.ops->mem_remote_free(foe_target.cls, asked->remote);
-    foe_target.ops->mem_deregister(foe_target.cls, asked->local);
-    foe_target.ops->addr_free(foe_target.cls, asked->peer);
+    hostile_target.ops->mem_remote_free(hostile_target.cls, asked->remote);
+    hostile_target.ops->mem_deregister(hostile_target.cls, asked->local);
+    hostile_target.ops->addr_free(hostile_target.cls, asked->peer);
     free(asked->op);
 }
 
@@ -390,7 +391,7 @@ answer_get(
         .length = length};
 
     memset(data, 0xEE, sizeof(data));
-    foe_ask(&asked->foe, &answer, data, length);
+    hostile_put_rma(&asked->peer, &answer, data, length);
 }
 
 START_TEST(hostile_rma_good_answer_is_taken)
@@ -399,12 +400,13 @@ START_TEST(hostile_rma_good_answer_is_taken)
 
     ck_assert_uint_eq(asked.record.length, PIECE);
     answer_get(&asked, PIECE, PIECE, NA_PLUGIN_OK);
-    ck_assert_int_eq(await_op(&foe_target, 0, asked.op).status, NA_PLUGIN_OK);
+    ck_assert_int_eq(
+        await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
     ck_filled(memory, PIECE, 0x11);
     ck_filled(memory + PIECE, PIECE, 0xEE);
     ck_filled(memory + 2 * PIECE, REGION - 2 * PIECE, 0x11);
     finish(&asked);
-    foe_close(&asked.foe);
+    hostile_close(&asked.peer);
     close_both();
 }
 END_TEST
@@ -416,11 +418,11 @@ wrong_answer(uint64_t offset, uint32_t length)
     struct asked asked = transfer(false, PIECE);
 
     answer_get(&asked, offset, length, NA_PLUGIN_OK);
-    ck_assert_int_eq(
-        await_op(&foe_target, 0, asked.op).status, NA_PLUGIN_E_PROTOCOL_ERROR);
+    ck_assert_int_eq(await_op(&hostile_target, 0, asked.op).status,
+        NA_PLUGIN_E_PROTOCOL_ERROR);
     ck_filled(memory, REGION, 0x11);
     finish(&asked);
-    expect_broken(&asked.foe);
+    expect_broken(&asked.peer);
 }
 
 START_TEST(hostile_rma_answer_too_long_ends_connection)
@@ -460,10 +462,11 @@ START_TEST(hostile_rma_unknown_status_of_a_get_is_a_protocol_error)
         struct asked asked = transfer(false, PIECE);
 
         answer_get(&asked, PIECE, 0, given[i]);
-        ck_assert_int_eq(await_op(&foe_target, 0, asked.op).status, wanted[i]);
+        ck_assert_int_eq(
+            await_op(&hostile_target, 0, asked.op).status, wanted[i]);
         ck_filled(memory, REGION, 0x11);
         finish(&asked);
-        foe_close(&asked.foe);
+        hostile_close(&asked.peer);
         close_both();
     }
 }
@@ -476,10 +479,11 @@ START_TEST(hostile_rma_put_that_is_said_to_have_ended_early_goes_on)
     const struct rma_record done = {
         .verb = RMA_DONE, .number = asked.record.number};
 
-    foe_ask(&asked.foe, &done, NULL, 0);
-    expect_silence(&foe_target, 0, 20);
-    foe_close(&asked.foe);
-    ck_assert_int_lt(await_op(&foe_target, 0, asked.op).status, NA_PLUGIN_OK);
+    hostile_put_rma(&asked.peer, &done, NULL, 0);
+    expect_silence(&hostile_target, 0, 20);
+    hostile_close(&asked.peer);
+    ck_assert_int_lt(
+        await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
     finish(&asked);
     close_both();
 }
