@@ -75,11 +75,17 @@ check_layout() {
     local wanted found json version
     version=$(sed -n "s/^  version: '\(.*\)',$/\1/p" "$source_root/meson.build")
     wanted=$({
-        basename -a "$source_root"/core/include/*.h talaria_version.h na_plugin.h
-        cd "$source_root/plugins" && printf '%s\n' common/*.h
+        basename -a "$source_root"/core/include/*.h talaria_version.h
     } | sort)
     found=$(find "$prefix/include/talaria" -type f -printf '%P\n' | sort)
     expect 'headers installed' "$wanted" "$found"
+    expect 'headers for plugins' "$(
+        cd "$source_root/plugins" && printf '%s\n' common/*.h na_plugin.h | sort
+    )" "$(find "$prefix/include/talaria-plugin-1" -type f -printf '%P\n' | sort)"
+    for found in transport-abi.md transport-abi-growth.md plugin-library.md; do
+        [ -f "$prefix/share/doc/talaria/$found" ] || fail "$found is not there"
+    done
+    [ -f "$prefix/share/man/man7/na_plugin.7" ] || fail 'na_plugin(7)'
 
     for found in "$libdir/libtalaria.a" "$libdir/libtalaria.so.$version" \
         "$prefix/bin/talaria" "$plugins/libna_sm.so"; do
@@ -121,9 +127,14 @@ check_pkg_config() {
     for wanted in major minor; do
         expect "abi_$wanted" "$(sed -n \
             "s/^#define NA_PLUGIN_ABI_${wanted^^} \([0-9]*\).*/\1/p" \
-            "$prefix/include/talaria/na_plugin.h")" \
+            "$prefix/include/talaria-plugin-1/na_plugin.h")" \
             "$(pkg-config --variable=abi_$wanted talaria-plugin)"
     done
+    expect abi_version "$(pkg-config --variable=abi_major talaria-plugin).$(
+        pkg-config --variable=abi_minor talaria-plugin)" \
+        "$(pkg-config --variable=abi_version talaria-plugin)"
+    expect manifestdir "$prefix/etc/talaria/plugins.d" \
+        "$(pkg-config --variable=manifestdir talaria-plugin)"
     expect 'libraries of a plugin' "-L$libdir -ltalaria-plugin" \
         "$(pkg-config --libs talaria-plugin | sed 's/ *$//')"
 }
@@ -144,6 +155,24 @@ build_programs() {
     expect "shared libraries of $1's static program" '' "$(LC_ALL=C \
         readelf -d "$tmp/static-$1" | grep -F talaria)"
     run_program libdir "$tmp/static-$1"
+}
+
+# A program that carries na+sm inside itself, on the shared and on the static core.
+# shellcheck disable=SC2046,SC2086
+build_carrier() {
+    local static
+    quiet "$1, na+sm inside" "$1" $warnings -DCARRIED=na_plugin_v1_sm -x "$2" \
+        "$here/use_installed.c" -o "$tmp/carrier-$1" \
+        $(pkg-config --cflags --libs talaria talaria-sm) \
+        -Wl,-rpath,"$libdir" && run_program registered "$tmp/carrier-$1"
+    static=$(pkg-config --static --cflags --libs talaria talaria-sm)
+    static=${static//-ltalaria /-l:libtalaria.a }
+    quiet "$1, na+sm and the core inside" "$1" $warnings \
+        -DCARRIED=na_plugin_v1_sm -x "$2" "$here/use_installed.c" \
+        -o "$tmp/carrier-static-$1" $static || return
+    expect "shared libraries of $1's carrier" '' "$(LC_ALL=C \
+        readelf -d "$tmp/carrier-static-$1" | grep -F talaria)"
+    run_program registered "$tmp/carrier-static-$1"
 }
 
 # A project of CMake, which asks pkg-config.
@@ -171,8 +200,7 @@ check_mercury() {
     expect 'headers installed with the util library' "$(
         {
             basename -a "$source_root"/core/{include,compat/util}/*.h \
-                talaria_version.h na_plugin.h
-            cd "$source_root/plugins" && printf '%s\n' common/*.h
+                talaria_version.h
         } | sort
     )" "$(find "$prefix/include/talaria" -type f -printf '%P\n' | sort)"
     expect 'what libmercury.so, libna.so and libmercury_util.so are' \
@@ -333,10 +361,12 @@ check_pkg_config
 [ ${#cxx_compilers[@]} -gt 0 ] || fail 'no C++ compiler'
 for compiler in "${c_compilers[@]}"; do
     build_programs talaria "$compiler" c
+    build_carrier "$compiler" c
     build_plugin "$compiler"
 done
 for compiler in "${cxx_compilers[@]}"; do
     build_programs talaria "$compiler" c++
+    build_carrier "$compiler" c++
 done
 build_cmake
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program in C and in C++ that knows nothing but what is installed: one RPC
  * from a class to another one over na+sm, whose plugin it has to find by
- * itself. Prints where that came from, as talaria_source_to_string says it. */
+ * itself. Prints where that came from, as talaria_source_to_string says it.
+ * With CARRIED defined it carries the plugin inside itself. */
 #include <mercury.h>
 #include <mercury_macros.h>
 #include <talaria.h>
@@ -11,6 +12,15 @@
 #include <time.h>
 
 #define DEADLINE 20 /* seconds */
+
+#ifdef CARRIED
+#ifdef __cplusplus
+extern "C"
+#else
+extern
+#endif
+    const struct na_plugin CARRIED;
+#endif
 
 MERCURY_GEN_PROC(twice_in_t, ((int32_t) (number))((hg_const_string_t) (name)))
 MERCURY_GEN_PROC(twice_out_t, ((int32_t) (number))((hg_string_t) (name)))
@@ -108,6 +118,10 @@ ask(hg_class_t *origin_class, hg_class_t *target_class)
 int
 main(void)
 {
+#ifdef CARRIED
+    if (talaria_plugin_register(&CARRIED) != NA_SUCCESS)
+        return 1;
+#endif
     hg_class_t *target_class = HG_Init("na+sm", HG_TRUE);
     hg_class_t *origin_class = HG_Init("na+sm", HG_FALSE);
     const char *source = source_of_sm();
