@@ -161,9 +161,18 @@ class Check:
                         for where in self.cases.get(case, ())):
             self.fail(page, f'there is no case {name}')
 
+    def own_options(self, page):
+        """Those of the project of its own that a page lies in."""
+        there = os.path.join(os.path.dirname(page), 'meson_options.txt')
+        if not os.path.exists(os.path.join(self.root, there)):
+            return set()
+        return set(re.findall(
+            r"^option\('(\w+)'", read(self.root, there), re.M))
+
     def check_options(self, page, text):
+        known = self.options | BUILTIN | self.own_options(page)
         for name in re.findall(r'-D(\w+)=', text):
-            if name not in self.options | BUILTIN:
+            if name not in known:
                 self.fail(page, f'the build has no option {name}')
 
     def check_talaria(self, page, text):

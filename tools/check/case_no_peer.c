@@ -3,6 +3,7 @@
  * that connect and disconnect and must leave nothing. */
 #include "check/cases.h"
 #include "check/class.h"
+#include "check/launch.h"
 #include "check/peers.h"
 #include "check/shared.h"
 
@@ -270,6 +271,8 @@ run_cycles(struct kit_side *a, struct kit_side *worker, uint32_t count)
     struct cycles cycles = {.count = count, .length = kit_small(a)};
     uint64_t length = cycles.length;
 
+    if (kit_launched())
+        kit_not_run("processes that are forked have no part in a job");
     strncpy(cycles.host, kit_address(a), sizeof cycles.host - 1);
     if (strlen(kit_address(a)) >= sizeof cycles.host)
         kit_not_run("an address of %zu bytes", strlen(kit_address(a)));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* talaria check: the conformance kit's command line. */
+#include "check/launch.h"
 #include "check/report.h"
 #include "check/target.h"
 #include "common/tool.h"
@@ -18,6 +19,8 @@ enum {
     OPT_LIMIT,
     OPT_QUICK,
     OPT_FAIL_FAST,
+    OPT_LAUNCH,
+    OPT_LEND,
     OPT_CASE
 };
 
@@ -26,6 +29,7 @@ struct options {
     const char *info;
     const char *junit;
     const char *pattern; /* of case names */
+    const char *lend;    /* in a launched process: the process it works for */
     uint32_t rules;      /* bits; 0: all */
     bool json;
     bool list;
@@ -51,6 +55,9 @@ static const struct argp_option option_list[] = {
     {"fail-fast", OPT_FAIL_FAST, NULL, 0,
         "Stop at the first case that finds one of the selected rules broken",
         0},
+    {"launch", OPT_LAUNCH, "COMMAND", 0,
+        "Start the processes of a case by \"COMMAND -n N\" (mpirun)", 0},
+    {"lend", OPT_LEND, "NAME", OPTION_HIDDEN, NULL, 0},
     {"verbose", 'v', NULL, 0, "Print a line for each case", 0},
     {0},
 };
@@ -144,13 +151,19 @@ parse_option(int key, char *arg, struct argp_state *state)
     case OPT_FAIL_FAST:
         options->fail_fast = true;
         return 0;
+    case OPT_LAUNCH:
+        kit_target.launcher = arg;
+        return 0;
+    case OPT_LEND:
+        options->lend = arg;
+        return 0;
     case OPT_QUICK:
         kit_target.quick = true;
         return 0;
     case ARGP_KEY_ARG:
         return parse_argument(arg, options, state);
     case ARGP_KEY_END:
-        if (!options->plugin && !options->list)
+        if (!options->plugin && !options->list && !options->lend)
             argp_error(state, "the plugin is missing");
         return 0;
     default:
@@ -320,6 +333,8 @@ tool_check(int argc, char **argv)
         return TOOL_FAILED;
     if (options.list)
         return list_cases(&options);
+    if (options.lend)
+        return kit_launch_lend(options.lend);
     if (options.info && !kit_target_parse(&kit_target, options.info)) {
         fprintf(
             stderr, "talaria check: \"%s\" names no protocol\n", options.info);

@@ -3,6 +3,8 @@
  * between. */
 #include "check/process.h"
 
+#include "check/launch.h"
+
 #include "check/shared.h"
 
 #include <errno.h>
@@ -122,8 +124,10 @@ has_end_message(int fd)
     ssize_t n;
 
     shutdown(fd, SHUT_WR);
-    while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 ||
-           (n < 0 && errno == EINTR)) {
+    /* One that was launched may end with the others only. */
+    while (!(kit_launched() && memcmp(last, end_message, sizeof last) == 0) &&
+           ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 ||
+               (n < 0 && errno == EINTR))) {
         size_t got = n > 0 ? (size_t) n : 0;
         size_t keep = got < sizeof last ? sizeof last - got : 0;
 
@@ -153,9 +157,13 @@ process_start(uint32_t number)
         for (uint32_t i = 0; i < number; i++)
             close(processes[i].socket);
         kit_shared_enter(number + 1);
+        sockets[1] = kit_launch_move(sockets[1]);
+        if (kit_launched())
+            kit_launch_join(number + 1);
         process_main(sockets[1]);
     }
     close(sockets[1]);
+    sockets[0] = kit_launch_move(sockets[0]);
     processes[number] = (struct kit_process){.pid = pid, .socket = sockets[0]};
 }
 
@@ -235,6 +243,14 @@ process_reap(uint32_t number)
     processes[number].pid = 0;
 }
 
+/* A launcher ends the whole job with one of its processes. */
+static void
+refuse_loss(void)
+{
+    if (kit_launched())
+        kit_not_run("a launched process cannot end before the others");
+}
+
 void
 kit_process_signal(uint32_t number, int signal)
 {
@@ -242,6 +258,8 @@ kit_process_signal(uint32_t number, int signal)
 
     if (processes[number].pid == 0)
         kit_not_run("worker process %u has ended", number);
+    if (signal == SIGKILL)
+        refuse_loss();
     kill(processes[number].pid, signal);
     if (signal == SIGKILL)
         process_reap(number);
@@ -256,6 +274,7 @@ kit_process_exit(uint32_t number)
 {
     static struct kit_command command = {.verb = KIT_EXIT};
 
+    refuse_loss();
     if (!move_all(processes[number].socket, &command, sizeof command, true))
         process_lost(number);
     process_reap(number);
@@ -271,6 +290,8 @@ kit_processes_end(void)
         if (processes[i].pid == 0)
             continue;
         said = has_end_message(processes[i].socket);
+        if (said && kit_launched())
+            continue;
         close(processes[i].socket);
         while (waitpid(processes[i].pid, &status, 0) < 0 && errno == EINTR)
             ;

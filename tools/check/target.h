@@ -23,7 +23,8 @@ struct kit_target {
     size_t settings_count;
     uint64_t patience_ns;
     bool quick;
-    uint32_t seconds; /* default limit of a case */
+    const char *launcher; /* that starts the processes of a case, or NULL */
+    uint32_t seconds;     /* default limit of a case */
 };
 
 extern struct kit_target kit_target;

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# talaria check --launch: each case with as many launched processes as it has of
+# its own, and what becomes of a launcher that starts none.
+#
+#   launched.sh TALARIA PLUGIN
+set -u
+talaria=$1 plugin=$2
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+failures=0
+
+fail() {
+    echo "FAIL $*"
+    cat "$tmp/report"
+    failures=$((failures + 1))
+}
+
+# -n N COMMAND...: N processes, each with a number and a descriptor of its own.
+cat >"$tmp/launcher" <<'END'
+#!/bin/sh
+count=$2
+shift 2
+i=0
+while [ $i -lt "$count" ]; do
+    LAUNCHED=$i "$@" 9</dev/null &
+    i=$((i + 1))
+done
+echo "$count" >>"${0%/*}/counts"
+wait
+END
+chmod +x "$tmp/launcher"
+
+# check PATTERN LAUNCHER: leaves the report; the exit status is in $status.
+check() {
+    : >"$tmp/counts"
+    "$talaria" check --launch "$2" --quick --verbose --case "$1" "$plugin" \
+        good >"$tmp/report" 2>&1 </dev/null
+    status=$?
+}
+
+check '@(unexpected_sizes*|killed_receives|file_*)' "$tmp/launcher"
+[ $status -eq 0 ] || fail "launched: exit status $status"
+for line in '^passed .* unexpected_sizes ' \
+    '^passed .* unexpected_sizes_interprocess ' \
+    '^not run .* killed_receives .* before the others'; do
+    grep -q "$line" "$tmp/report" || fail "launched: no \"$line\""
+done
+# The first case of all and unexpected_sizes have one process, its other form two.
+sort "$tmp/counts" | tr '\n' ' ' | grep -q '^1 1 2 ' ||
+    fail "processes were launched: $(tr '\n' ' ' <"$tmp/counts")"
+
+check 'unexpected_sizes*' false
+[ $status -eq 1 ] || fail "a launcher that fails: exit status $status"
+grep -q 'unexpected_sizes' "$tmp/report" && fail 'without a launcher a case runs'
+grep -q '"false" does not start 1 processes' "$tmp/report" ||
+    fail 'nothing is said of a launcher that fails'
+
+[ $failures -eq 0 ] && echo 'launched.sh: ok'
+[ $failures -eq 0 ]
