@@ -59,6 +59,7 @@ struct nampi_engine {
     int size;
     bool broken;    /* MPI reports nothing but errors */
     uint32_t users; /* classes, also those being opened */
+    uint32_t next;  /* number of a class that wants none */
     struct tp_list classes;
     struct tp_list arrivals; /* in order of their begin */
     uint32_t arriving;
@@ -93,6 +94,7 @@ struct na_plugin_class {
     struct tp_random random;
     uint32_t sending; /* messages that MPI has */
     na_plugin_ctx *contexts[NAMPI_CONTEXTS];
+    bool known; /* some peer has been met */
     char library[64];
     const char *admitted; /* as peers: "job" */
     struct {

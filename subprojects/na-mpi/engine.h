@@ -5,10 +5,8 @@
 
 #include "class.h"
 
-/* Makes an engine for a communicator. NOMEM. Free: what MPI still has of it is
- * left to MPI_Finalize, and not freed. */
-int32_t nampi_engine_new(MPI_Comm comm, struct nampi_engine **engine_p);
-void nampi_engine_free(struct nampi_engine *engine);
+/* An engine for a communicator; NULL: no memory. */
+struct nampi_engine *nampi_engine_new(MPI_Comm comm);
 
 /* A message with room for length bytes, header zeroed; NULL: no memory. */
 struct nampi_send *nampi_send_new(uint32_t length);

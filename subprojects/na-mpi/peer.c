@@ -63,6 +63,7 @@ nampi_peer_meet(na_plugin_addr *peer)
     if (peer->met)
         return;
     peer->met = true;
+    peer->cls->known = true;
     tp_addr_hold(&peer->addr, false);
     tp_list_append(&peer->cls->met, &peer->meeting);
 }

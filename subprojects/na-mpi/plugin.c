@@ -20,7 +20,7 @@ static const na_plugin_setting *const settings[] = {
     TP_SETTING(TEXT, 0, 11, "mpi.communicator", "",
         "an intracommunicator of the program, as the number of MPI_Comm_c2f"),
     TP_SETTING(DURATION, TP_SECOND / 10, 86400 * TP_SECOND,
-        "mpi.contact_timeout", "10s",
+        "mpi.contact_timeout", "5s",
         "how long a peer may take to answer for the first time"),
     NULL};
 
@@ -125,7 +125,7 @@ taken(const struct nampi_engine *engine, uint32_t number)
     return false;
 }
 
-/* The number of a class, which is its port: that wanted, or the first free. */
+/* The number of a class, which is its port: that wanted, or the next free. */
 static int32_t
 choose_number(na_plugin_class *cls, const na_plugin_open_info *info)
 {
@@ -141,10 +141,12 @@ choose_number(na_plugin_class *cls, const na_plugin_open_info *info)
             info->name, engine->rank, NAMPI_CLASSES);
         return NA_PLUGIN_E_ADDRNOTAVAIL;
     }
-    cls->number = info->port > 0 ? (uint32_t) info->port : 1;
-    while (info->port <= 0 && taken(engine, cls->number))
-        cls->number++;
-    if (taken(engine, cls->number) || cls->number > NAMPI_CLASSES) {
+    cls->number = info->port > 0 ? (uint32_t) info->port : engine->next;
+    for (uint32_t i = 0;
+         info->port <= 0 && i < NAMPI_CLASSES && taken(engine, cls->number);
+         i++)
+        cls->number = cls->number % NAMPI_CLASSES + 1;
+    if (taken(engine, cls->number)) {
         TP_LOG(cls->host, ERROR, "another class here has the number %u",
             (unsigned) cls->number);
         return NA_PLUGIN_E_ADDRINUSE;
@@ -240,7 +242,7 @@ new_class(const na_plugin_host *host, const na_plugin_open_info *info,
     if (ret == NA_PLUGIN_OK) {
         *cls_p = cls;
     } else {
-        nampi_runtime_close(cls->engine);
+        cls->engine->users--;
         free_class(cls);
     }
     tp_lock_drop(&nampi_lock);
@@ -291,9 +293,12 @@ close_class(na_plugin_class *cls)
     nampi_peers_say_bye(cls);
     nampi_engine_let_out(cls);
     tp_list_remove(&engine->classes, &cls->link);
+    /* What is still on its way to it must not reach another. */
+    if (cls->known)
+        engine->next = cls->number % NAMPI_CLASSES + 1;
     nampi_engine_orphan(cls);
     free_class(cls);
-    nampi_runtime_close(engine);
+    engine->users--;
     tp_lock_drop(&nampi_lock);
 }
 

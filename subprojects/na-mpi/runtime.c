@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI begins once in a process and never again. What was begun here ends when the
  * process exits, not with the last class, since another may be opened. */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 
 #include "engine.h"
 #include "runtime.h"
+
+#define DESCRIPTORS 1024 /* MPI's are among them */
 
 struct tp_lock nampi_lock;
 
@@ -29,17 +32,50 @@ finalize(void)
         MPI_Finalize();
 }
 
+/* Calls an act for the number of each open descriptor. */
+static void
+each_descriptor(void (*act)(int fd, bool *open), bool open[DESCRIPTORS])
+{
+    DIR *folder = opendir("/proc/self/fd");
+    const struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        int fd = atoi(entry->d_name);
+        if (fd > STDERR_FILENO && fd < DESCRIPTORS && fd != dirfd(folder))
+            act(fd, &open[fd]);
+    }
+    if (folder != NULL)
+        closedir(folder);
+}
+
+static void
+note(int fd, bool *open)
+{
+    *open = true;
+}
+
+/* One that was not there before. */
+static void
+close_on_exec(int fd, bool *open)
+{
+    if (!*open)
+        tp_close_on_exec(fd);
+}
+
 static int32_t
 begin(const na_plugin_host *host)
 {
     int provided = MPI_THREAD_SINGLE;
+    bool open[DESCRIPTORS] = {false};
 
+    each_descriptor(note, open);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) !=
         MPI_SUCCESS) {
         TP_LOG(host, ERROR, "MPI_Init_thread fails");
         return NA_PLUGIN_E_NODEV;
     }
     begun_by = getpid();
+    each_descriptor(close_on_exec, open);
     atexit(finalize);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -168,7 +204,8 @@ communicator(const na_plugin_host *host, MPI_Comm *comm_p)
     return ret;
 }
 
-/* The engine of a communicator, the list's. NOMEM. */
+/* The engine of a communicator. It stays: MPI may still have messages of it when
+ * the last class is closed, and another class may follow. NOMEM. */
 static int32_t
 engine_of(MPI_Comm comm, struct nampi_engine **engine_p)
 {
@@ -176,17 +213,19 @@ engine_of(MPI_Comm comm, struct nampi_engine **engine_p)
 
     for (struct tp_link *link = engines.head; link != NULL; link = link->next) {
         engine = TP_OBJECT(link, struct nampi_engine, link);
-        if (engine->comm == comm) {
-            engine->users++;
-            *engine_p = engine;
-            return NA_PLUGIN_OK;
-        }
+        if (engine->comm == comm)
+            goto use;
     }
-    int32_t ret = nampi_engine_new(comm, &engine);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    engine->users = 1;
+    engine = nampi_engine_new(comm);
+    if (engine == NULL)
+        return NA_PLUGIN_E_NOMEM;
     tp_list_append(&engines, &engine->link);
+use:
+    if (engine->users++ == 0) {
+        /* A later communicator may have the handle of one that was freed. */
+        MPI_Comm_rank(comm, &engine->rank);
+        MPI_Comm_size(comm, &engine->size);
+    }
     *engine_p = engine;
     return NA_PLUGIN_OK;
 }
@@ -208,15 +247,4 @@ nampi_runtime_open(const na_plugin_host *host, const na_plugin_open_info *info,
     }
     pthread_mutex_unlock(&opening);
     return ret;
-}
-
-void
-nampi_runtime_close(struct nampi_engine *engine)
-{
-    engine->users--;
-    /* What MPI has not completed stays until it has. */
-    if (engine->users != 0 || engine->count != 0 || engine->arriving != 0)
-        return;
-    tp_list_remove(&engines, &engine->link);
-    nampi_engine_free(engine);
 }

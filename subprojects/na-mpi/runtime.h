@@ -6,13 +6,10 @@
 
 #include "class.h"
 
-/* The engine of the communicator that the setting mpi.communicator names, one
- * user more. Begins MPI if nobody has, and then blocks until all processes of the
+/* The engine of the communicator that the setting mpi.communicator names, with
+ * one user more, whom the caller takes away under nampi_lock. Begins MPI if nobody has, and then blocks until all processes of the
  * job have done so. Logs errors. */
 int32_t nampi_runtime_open(const na_plugin_host *host,
     const na_plugin_open_info *info, struct nampi_engine **engine_p);
-
-/* One user less. Under nampi_lock. */
-void nampi_runtime_close(struct nampi_engine *engine);
 
 #endif /* NAMPI_RUNTIME_H */
