@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes of gcc and clang by the names that programs use. */
+/* Attributes of gcc and clang under the names that programs use. */
 #ifndef MERCURY_COMPILER_ATTRIBUTES_H
 #define MERCURY_COMPILER_ATTRIBUTES_H
 
-/* Who sees a symbol. */
+/* Visibility of a symbol. */
 #define HG_ATTR_ABI_IMPORT __attribute__((visibility("default")))
 #define HG_ATTR_ABI_EXPORT __attribute__((visibility("default")))
 #define HG_ATTR_ABI_HIDDEN __attribute__((visibility("hidden")))
@@ -17,17 +17,17 @@
 #define HG_ATTR_PACKED_POP __attribute__((packed))
 #define HG_ATTR_PACKED(x) HG_ATTR_PACKED_PUSH x HG_ATTR_PACKED_POP
 
-/* The numbers of two parameters, from 1: a format, and the first value. */
+/* Positions of two parameters, from 1: the format, and its first value. */
 #define HG_ATTR_PRINTF(format_at, values_at)                                   \
     __attribute__((format(printf, format_at, values_at)))
 
-/* Functions that run before main, in the order of their priorities, and at the
- * program's end. */
+/* Functions that run before main, in the order of their priorities, and at
+ * exit. */
 #define HG_ATTR_CONSTRUCTOR __attribute__((constructor))
 #define HG_ATTR_CONSTRUCTOR_PRIORITY(x) __attribute__((constructor(x)))
 #define HG_ATTR_DESTRUCTOR __attribute__((destructor))
 
-/* Instead of break at the end of a case. */
+/* Marks a case without break. */
 #define HG_ATTR_FALLTHROUGH __attribute__((fallthrough))
 
 #endif /* MERCURY_COMPILER_ATTRIBUTES_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every HG header needs: the version of the interface that is offered,
- * what this build has, the names of its integer types, and how its functions
- * are exported. */
+/* What every HG header needs: the version of the interface, the features of this
+ * build, integer types, and how functions are exported. */
 #ifndef MERCURY_CONFIG_H
 #define MERCURY_CONFIG_H
 
@@ -17,22 +16,22 @@
 #define HG_VERSION_MINOR 4
 #define HG_VERSION_PATCH 1
 
-/* The generator macros of mercury_macros.h are there. */
+/* mercury_macros.h has the generator macros. */
 #define HG_HAS_BOOST
 
 /* Messages can be checksummed: see hg_checksum_level_t. */
 #define HG_HAS_CHECKSUMS
 
 /* Set on each public function. The shared library is built with every other
- * symbol hidden; whoever embeds the static one exports nothing of it. */
+ * symbol hidden. The static library exports nothing. */
 #ifdef TALARIA_BUILD_SHARED
 #define HG_PUBLIC __attribute__((visibility("default")))
 #else
 #define HG_PUBLIC
 #endif
 
-/* By the names that programs use: a symbol for the program's own files, and
- * what may go unused. */
+/* For programs that use these names: a symbol hidden outside its library, and
+ * one that may be unused. */
 #define HG_PRIVATE __attribute__((visibility("hidden")))
 #define HG_UNUSED __attribute__((unused))
 
@@ -50,7 +49,7 @@ typedef uint32_t hg_uint32_t;
 typedef int64_t hg_int64_t;
 typedef uint64_t hg_uint64_t;
 
-/* An address in memory, as wide on every machine. */
+/* An address in memory, of the same width on every machine. */
 typedef uint64_t hg_ptr_t;
 
 typedef uint8_t hg_bool_t;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The high-level layer, for programs that would rather wait than be called
- * back: requests, lookup, and functions of C that are called as RPCs. To be
- * included beside mercury.h; nothing of it is needed otherwise.
+ * The high-level layer, for programs that wait instead of using callbacks:
+ * requests, lookup, and C functions that are called as RPCs. Included in
+ * addition to mercury.h, which doesn't need it.
  *
- * An ordinary function becomes an RPC by one line, which both sides see:
+ * An ordinary function becomes an RPC by one line that both sides compile:
  *
  *     int32_t add(int32_t a, int32_t b);
  *     MERCURY_GEN_RPC(add, int32_t, ((int32_t)(a))((int32_t)(b)))
  *
- * The target defines add, registers it, and serves as ever:
+ * The target defines add, registers it, and makes progress as usual:
  *
  *     int32_t add(int32_t a, int32_t b) { return a + b; }
  *     ...
  *     add_register(hg_class);
  *
- * The origin registers that it calls it, and calls it:
+ * The origin registers it as a caller, and calls it:
  *
  *     hg_request_class_t *requests = hg_request_init(NULL, NULL, context);
  *     hg_addr_t target;
@@ -39,24 +39,24 @@
 extern "C" {
 #endif
 
-/* Looks an address up and waits for it: HG_Addr_lookup2 of the context's class.
- * *addr_p is freed by HG_Addr_free. */
+/* Looks an address up, as HG_Addr_lookup2 with the context's class. The caller
+ * frees *addr_p with HG_Addr_free. */
 static HG_INLINE hg_return_t
 HG_Addr_lookup_wait(hg_context_t *context, const char *name, hg_addr_t *addr_p)
 {
     return HG_Addr_lookup2(HG_Context_get_class(context), name, addr_p);
 }
 
-/* Calls an RPC and waits for its answer.
- * request_class: of a context, made with two NULLs.
- * func_name: what the RPC is registered by in the context's class.
- * timeout_ms: most time until the answer has come (HG_TIMEOUT); 0: no limit.
- * in_struct, out_struct: as for HG_Forward and HG_Get_output; NULL: none. What
- *   is decoded into out_struct is freed again at once: it must not be or hold
- *   what HG_Free_output frees.
- * Returns how it ended: what HG_Forward, its callback or HG_Get_output says, or
- * HG_NOENTRY: it isn't registered. Blocks, also as long as the callbacks that
- * it runs. [any thread] */
+/* Calls an RPC and waits for its response.
+ * request_class: made with a context and two NULLs.
+ * func_name: the name under which the context's class has registered the RPC.
+ * timeout_ms: milliseconds until HG_TIMEOUT; 0: no limit.
+ * in_struct, out_struct: as for HG_Forward and HG_Get_output, or NULL. What
+ *   decoding out_struct allocates is freed before this returns: out_struct must
+ *   not contain pointers to it.
+ * Returns the code of HG_Forward, of its callback or of HG_Get_output;
+ * HG_NOENTRY: the RPC isn't registered. Blocks, also in the callbacks that it
+ * runs. [any thread] */
 HG_PUBLIC hg_return_t talaria_call(talaria_request_class_t *request_class,
     hg_addr_t addr, const char *func_name, unsigned int timeout_ms,
     void *in_struct, void *out_struct);
@@ -144,7 +144,7 @@ HG_PUBLIC hg_return_t talaria_call(talaria_request_class_t *request_class,
     }                                                                          \
     HG_HL_REGISTER(name, void)
 
-/* The rest is how it is done: don't use it. Sequences are walked as in
+/* Implementation, not for use. It expands sequences in the same way as
  * mercury_macros.h. */
 #define HG_HL_REGISTER(name, out_t)                                            \
     HG_HL_FUNCTION hg_id_t name##_register(hg_class_t *hg_class)               \

@@ -20,7 +20,7 @@
 /* MERCURY_REGISTER(hg_class, "name", in_t, out_t, rpc_cb)
  *
  * HG_Register_name with the procs hg_proc_<in_t> and hg_proc_<out_t>. `void`
- * stands for no argument, or no answer but the fact that it came. */
+ * means no input, or no output. */
 #define MERCURY_REGISTER(hg_class, func_name, in_t, out_t, rpc_cb)             \
     HG_Register_name(hg_class, func_name, HG_GEN_CAT(hg_proc_, in_t),          \
         HG_GEN_CAT(hg_proc_, out_t), rpc_cb)
@@ -39,9 +39,8 @@
 /* MERCURY_GEN_STRUCT_PROC(open_in_t, fields as above)
  *
  * Defines the proc alone, for a struct type that exists already: fields in the
- * order given, up to the first error, which is returned. When decoding stops
- * there, the fields before it have been freed again: what a peer sends cannot
- * make a target keep memory. */
+ * order given, up to the first error, which is returned. If decoding fails, the
+ * fields decoded before are freed: a malformed message leaks no memory. */
 #define MERCURY_GEN_STRUCT_PROC(struct_t, fields)                              \
     HG_GEN_FUNCTION HG_GEN_CAT(hg_proc_, struct_t)(hg_proc_t proc, void *data) \
     {                                                                          \
@@ -59,13 +58,13 @@
         return ret;                                                            \
     }
 
-/* The rest is how it is done: don't use it.
+/* Implementation, not for use.
  *
- * A sequence of any length is walked by two macros. Each takes one element and
- * leaves the other's name in front of the next: it can't leave its own, which
- * the preprocessor would no longer expand. HG_GEN_END makes the name left after
- * the last element vanish. An element (type)(name) is taken apart in the same
- * way: what takes the type leaves in front of (name) what takes the name. */
+ * Two macros expand a sequence of any length. Each takes one element and puts
+ * the other's name before the next one, since the preprocessor does not expand
+ * a macro in its own expansion. HG_GEN_END removes the name left after the last
+ * element. An element (type)(name) is split in the same way: the macro that
+ * takes the type puts the macro that takes the name before (name). */
 #define HG_GEN_CAT(a, b) HG_GEN_PASTE(a, b)
 #define HG_GEN_PASTE(a, b) a##b
 
@@ -100,7 +99,7 @@
     (void) hg_proc_##type HG_GEN_UNDO_NAME
 #define HG_GEN_UNDO_NAME(name) (proc, &struct_data->name);
 
-/* A program may generate a proc that it doesn't call. */
+/* Programs may generate procs that they don't call. */
 #ifdef __GNUC__
 #define HG_GEN_FUNCTION static HG_INLINE __attribute__((unused)) hg_return_t
 #else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Serialization: a proc walks one message, and turns each piece of data that it
- * is called on into bytes of it, or back, or frees what was made of them. */
+/* Serialization: a proc is positioned in one message. Each call encodes one
+ * item into the message, decodes it, or frees what decoding allocated. */
 #ifndef MERCURY_PROC_H
 #define MERCURY_PROC_H
 
-/* Programs have always got these two through this header. */
+/* Programs rely on this header for these two. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +15,14 @@
 extern "C" {
 #endif
 
-/* A proc is used by one thread at a time; nothing here blocks. Functions that
- * return a code say HG_INVALID_ARG to a null proc, other accessors 0 or NULL;
- * those that run for each field, and hg_proc_get_op, need a valid one.
+/* One thread at a time uses a proc. Nothing here blocks. With a null proc,
+ * functions that return a code return HG_INVALID_ARG, other functions 0 or
+ * NULL; those that run for each field, and hg_proc_get_op, need a valid proc.
  *
- * The message starts in the buffer that hg_proc_reset was given. When encoding
- * runs past its end, everything encoded so far moves to an extra buffer, where
- * encoding goes on and which grows. Decoding never goes past the end of the
- * buffer. HG_FREE touches no buffer at all: its sizes are 0. */
+ * The message starts in the buffer given to hg_proc_reset. When encoding
+ * exceeds that buffer, all bytes encoded so far are copied to an extra buffer,
+ * which grows as needed. Decoding never reads past the end of the buffer.
+ * HG_FREE uses no buffer: its sizes are 0. */
 
 /* Makes a proc that has no message yet: until the first hg_proc_reset it
  * decodes an empty one.
@@ -65,30 +65,29 @@ HG_PUBLIC hg_return_t hg_proc_reset(
 /* Returns the class that the proc was created with. */
 HG_PUBLIC hg_class_t *hg_proc_get_class(hg_proc_t proc);
 
-/* Says which RPC the message belongs to.
+/* Sets the RPC that the message belongs to.
  *
- * handle: handed back by hg_proc_get_handle and not used otherwise. */
+ * handle: returned by hg_proc_get_handle and not used otherwise. */
 HG_PUBLIC void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle);
 
-/* Returns the handle of the RPC that the message belongs to, or
- * HG_HANDLE_NULL; borrowed. */
+/* Returns the handle of the RPC that the message belongs to, or HG_HANDLE_NULL.
+ * The caller gets no reference. */
 HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
 
-/* Returns what is being done: HG_ENCODE, HG_DECODE or HG_FREE. */
+/* Returns the operation: HG_ENCODE, HG_DECODE or HG_FREE. */
 HG_PUBLIC hg_proc_op_t hg_proc_get_op(hg_proc_t proc);
 
-/* Sets bits that the library keeps with a message; what they mean is the
- * library's own business. Cleared by hg_proc_reset. */
+/* Sets bits for the library's own use. hg_proc_reset clears them. */
 HG_PUBLIC void hg_proc_set_flags(hg_proc_t proc, uint8_t flags);
 
 /* Returns the bits set by hg_proc_set_flags. */
 HG_PUBLIC uint8_t hg_proc_get_flags(hg_proc_t proc);
 
-/* Returns the size in bytes of the buffer that the message is in now: that
- * given, or the extra buffer. */
+/* Returns the size in bytes of the current buffer: the one given to
+ * hg_proc_reset, or the extra buffer. */
 HG_PUBLIC hg_size_t hg_proc_get_size(hg_proc_t proc);
 
-/* Returns how many bytes of the message have been encoded or decoded. */
+/* Returns the bytes of the message encoded or decoded so far. */
 HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
 
 /* Sees to it that the message's buffer has at least a given size, by moving to
@@ -102,28 +101,28 @@ HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
  * HG_INVALID_ARG. */
 HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t buf_size);
 
-/* Returns how many bytes are left between the current position and the end of
- * the buffer. Encoding more than that is allowed. */
+/* Returns the bytes between the current position and the end of the buffer.
+ * Encoding more than that is allowed. */
 HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
 
-/* Takes the next bytes of the message, to be written (HG_ENCODE) or read
- * (HG_DECODE) in place, and goes past them. hg_proc_restore_ptr follows when
- * that is done, with no other call on this proc in between.
+/* Reserves the next bytes of the message, to be written (HG_ENCODE) or read
+ * (HG_DECODE) in place, and advances past them. Call hg_proc_restore_ptr
+ * afterwards, with no other call on this proc in between.
  *
- * data_size: in bytes; 0 gives the current position and stays there.
+ * data_size: in bytes; 0 returns the current position without advancing.
  *
- * Returns a pointer into the buffer, at any alignment; when decoding valid
- * until the buffer isn't, when encoding until the next call on this proc. NULL
- * with HG_FREE, when decoding and fewer bytes are left, and when an extra
- * buffer is needed and can't be had. */
+ * Returns a pointer into the buffer, at any alignment. When decoding it is
+ * valid as long as the buffer, when encoding until the next call on this proc.
+ * NULL: with HG_FREE; when decoding and fewer bytes are left; when an extra
+ * buffer is needed and cannot be allocated. */
 HG_PUBLIC void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
 
-/* Says that the bytes taken by hg_proc_save_ptr have been written or read.
+/* Completes hg_proc_save_ptr, after the bytes have been written or read.
  *
- * data, data_size: the pointer that it returned, and the size it was given.
+ * data, data_size: the pointer that it returned, and the size given to it.
  *
- * Returns HG_SUCCESS; HG_INVALID_ARG: these aren't bytes of the message that
- * have been taken, or the buffer has moved since. */
+ * Returns HG_SUCCESS; HG_INVALID_ARG: these aren't bytes that were reserved, or
+ * the buffer was reallocated since. */
 HG_PUBLIC hg_return_t hg_proc_restore_ptr(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
@@ -136,11 +135,11 @@ HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
  * and should not be sent. */
 HG_PUBLIC hg_size_t hg_proc_get_extra_size(hg_proc_t proc);
 
-/* Says who frees the extra buffer.
+/* Sets the owner of the extra buffer.
  *
- * mine: not 0: the caller of this function, by free(); the proc uses it until
- *       the next hg_proc_reset or hg_proc_free, or until it needs a larger
- *       one, which then is the proc's again. 0: the proc.
+ * mine: not 0: the caller, which frees it with free(). The proc uses it until
+ * the next hg_proc_reset or hg_proc_free, or until it needs a larger one, which
+ * the proc owns again. 0: the proc.
  *
  * Returns HG_SUCCESS; HG_INVALID_ARG: there is no extra buffer. */
 HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
@@ -152,12 +151,13 @@ HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
  * Returns HG_SUCCESS, HG_INVALID_ARG. */
 HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
 
-/* Gives the checksum of all bytes encoded or decoded since hg_proc_reset. The
- * bytes are looked at now: what has been done to them in the buffer counts.
+/* Gets the checksum of all bytes encoded or decoded since hg_proc_reset, as
+ * they are in the buffer at this moment.
  *
- * hash: gets as many bytes as the proc's hash has (see hg_proc_create), the
- *       same on every machine, to be sent as they are.
- * hash_size: room there in bytes; what is too much stays untouched.
+ * hash: set to 2, 4 or 8 bytes according to the proc's hash (see
+ * hg_proc_create), the same on every machine, to be sent as they are.
+ * hash_size: size of the buffer in bytes; bytes that the hash doesn't need are
+ * not written.
  *
  * Returns HG_SUCCESS; HG_OPNOTSUPPORTED: the proc has no hash; HG_OVERFLOW:
  * hash_size is too small; HG_INVALID_ARG. */
@@ -173,11 +173,11 @@ HG_PUBLIC hg_return_t hg_proc_checksum_get(
 HG_PUBLIC hg_return_t hg_proc_checksum_verify(
     hg_proc_t proc, const void *hash, hg_size_t hash_size);
 
-/* Lets the checksum cover data that isn't in the message. Both sides have to
- * call it on the same pieces in the same order. Bytes of the message count by
- * themselves, and giving them changes nothing.
+/* Includes data that isn't in the message in the checksum. Both sides must call
+ * it for the same data in the same order. The bytes of the message are included
+ * already; passing them has no effect.
  *
- * data: data_size bytes; only read. */
+ * data: data_size bytes, only read. */
 HG_PUBLIC void hg_proc_checksum_update(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
@@ -185,11 +185,11 @@ HG_PUBLIC void hg_proc_checksum_update(
  * the size of its type, little-endian, at any alignment.
  *
  * data: points to a variable of the type, at any alignment; set on success
- *       only.
+ * only.
  *
- * Returns HG_SUCCESS; HG_OVERFLOW: fewer bytes are left of the message;
- * HG_NOMEM: an extra buffer is needed and can't be had. After an error the
- * proc is where it was. */
+ * Returns HG_SUCCESS; HG_OVERFLOW: the message has fewer bytes left; HG_NOMEM:
+ * an extra buffer is needed and cannot be allocated. An error leaves the
+ * position as it was. */
 HG_PUBLIC hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data);
 HG_PUBLIC hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data);
 HG_PUBLIC hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data);
@@ -213,8 +213,8 @@ HG_PUBLIC hg_return_t hg_proc_bytes(
  *
  * data: an hg_id_t *; set on success only.
  *
- * Returns: as hg_proc_uint32_t; HG_INVALID_ARG when encoding what takes more
- * than 32 bits. */
+ * Returns: as hg_proc_uint32_t; HG_INVALID_ARG when encoding an id of more than
+ * 32 bits. */
 static HG_INLINE hg_return_t
 hg_proc_hg_id_t(hg_proc_t proc, void *data)
 {
@@ -249,7 +249,7 @@ hg_proc_hg_id_t(hg_proc_t proc, void *data)
 #define hg_proc_hg_size_t hg_proc_uint64_t
 #define hg_proc_hg_ptr_t hg_proc_uint64_t
 
-/* The proc of no argument. */
+/* For an RPC without input or output. */
 #define hg_proc_void ((hg_proc_cb_t) 0)
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every util header needs: the version of the interface that is offered,
- * its return values, and how its functions are exported. */
+/* What every util header needs: the version of the interface, return values, and
+ * how functions are exported. */
 #ifndef MERCURY_UTIL_CONFIG_H
 #define MERCURY_UTIL_CONFIG_H
 
@@ -15,7 +15,7 @@
 #define HG_UTIL_VERSION_MINOR 1
 #define HG_UTIL_VERSION_PATCH 0
 
-/* What functions that return int return: 0, or a negative number. */
+/* Return values of functions that return int. */
 #define HG_UTIL_SUCCESS 0
 #define HG_UTIL_FAIL (-1)
 

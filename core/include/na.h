@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network abstraction: addresses, messages and remote memory access over
- * a transport that a plugin offers. Unless a function says otherwise:
+/* The network abstraction: addresses, messages and remote memory access over a
+ * transport, which a plugin implements. Unless a function says otherwise:
  *
- * - It may be called in any thread, also while another progresses the context,
- *   as far as thread_mode allows, and it doesn't block.
- * - Objects are the caller's until given back in the call that pairs with the
- *   one that made them; giving back NULL does nothing. Strings, arrays and
- *   structs passed in are only read during the call.
- * - Outputs are set on NA_SUCCESS only. A missing or senseless argument is
- *   NA_INVALID_ARG (NULL, 0 or false from what returns no code).
+ * - Threads: it may be called from any thread, also while another thread makes
+ *   progress on the context, as far as thread_mode allows. It doesn't block.
+ * - Ownership: the caller owns an object until it passes it to the function
+ *   that pairs with the one that created it (create and destroy, get and free).
+ *   Passing NULL there has no effect. Strings, arrays and structs passed in are
+ *   only read during the call.
+ * - Outputs are set on NA_SUCCESS only. A missing or invalid argument is
+ *   NA_INVALID_ARG; functions without a return code return NULL, 0 or false.
  *
  * An operation is a call that takes a callback and an op_id:
  *
- * - NA_SUCCESS: it was accepted, and its callback runs exactly once, in
- *   NA_Trigger on the same context, with how it ended in ret: NA_SUCCESS,
- *   NA_CANCELED, or why it failed (NA_HOSTUNREACH, NA_MSGSIZE, NA_IO_ERROR...).
+ * - NA_SUCCESS: the operation was accepted. Its callback runs exactly once, in
+ *   NA_Trigger on the same context, with the outcome in ret: NA_SUCCESS,
+ *   NA_CANCELED, or an error (NA_HOSTUNREACH, NA_MSGSIZE, NA_IO_ERROR...).
  * - Any other code: nothing was started and the callback never runs. NA_BUSY:
  *   the op_id is in use; NA_MSGSIZE: larger than the transport allows;
- *   NA_HOSTUNREACH: the peer is known to be gone; NA_NOMEM; NA_AGAIN: short of
- *   something for now (with NA_NO_RETRY only: otherwise NA queues it).
+ *   NA_HOSTUNREACH: the peer is known to be unreachable; NA_NOMEM; NA_AGAIN: a
+ *   resource of the transport is short (with NA_NO_RETRY only, otherwise NA
+ *   queues the operation).
  * - Until the callback runs, buffers, addresses, memory handles and the op_id
- *   must stay as they are; inside it they can be used again.
- * - NULL as callback: nothing is called. plugin_data is what NA_Msg_buf_alloc
- *   gave with the buffer, NULL for a buffer from elsewhere. Context ids
- *   (dest_id...) name a context of the peer, 0 where it has only one.
+ *   must not be changed or freed. They can be reused in the callback.
+ * - A NULL callback is allowed. plugin_data is what NA_Msg_buf_alloc returned
+ *   with the buffer, NULL for other buffers. Context ids (dest_id...) select a
+ *   context of the peer, 0 if it has only one.
  *
  * Fork: once a class has been opened, a forked child may only exec or exit.
- * Fork before the first class is opened, or exec. Descriptors are
- * close-on-exec. */
+ * File descriptors are close-on-exec. */
 #ifndef NA_H
 #define NA_H
 
@@ -39,139 +40,151 @@ extern "C" {
 
 /* Classes */
 
-/* Gives the version of the interface, that of the NA_VERSION_* macros when the
- * library was built. NULL for what isn't wanted. */
+/* Gets the version of the NA interface: the NA_VERSION_* macros as they were
+ * when the library was built. Each pointer may be NULL. */
 NA_PUBLIC void NA_Version_get(
     unsigned int *major, unsigned int *minor, unsigned int *patch);
 
-/* Lists the protocols, and the devices they can use. info_string: a protocol
- * ("tcp"), a plugin and a protocol ("ofi+tcp"), or NULL for all, which loads
- * every plugin found. The list is freed by NA_Free_protocol_info. Blocks while
- * plugins load. NA_PROTONOSUPPORT: nobody offers it; NA_NOMEM. */
+/* Lists the protocols and the devices they can use.
+ * info_string: a protocol ("tcp"), a plugin and a protocol ("ofi+tcp"), or NULL
+ *   for all, which loads every plugin found.
+ * na_protocol_info_p: set to the list, which the caller frees with
+ *   NA_Free_protocol_info.
+ * Blocks while plugins load. NA_PROTONOSUPPORT: no plugin offers it; NA_NOMEM.
+ */
 NA_PUBLIC na_return_t NA_Get_protocol_info(
     const char *info_string, struct na_protocol_info **na_protocol_info_p);
 
-/* Frees the whole list that starts there. */
+/* Frees a list of NA_Get_protocol_info. */
 NA_PUBLIC void NA_Free_protocol_info(struct na_protocol_info *na_protocol_info);
 
 /* Opens a transport with default options.
  * info_string: "[plugin+]protocol[://host part]", such as
- *   "ofi+tcp://eth0:5000"; what the host part means is the plugin's affair.
- * listen: whether peers may address us first, at what the host part says.
- * Returns the class for NA_Finalize, or NULL; the reason is then one line of
- * the log at level error. Blocks while the plugin and its devices are opened,
- * and on names. */
+ *   "ofi+tcp://eth0:5000". The plugin defines what the host part means.
+ * listen: true to receive messages from peers that this process has not
+ *   addressed, at the address in the host part.
+ * Returns the class, to be closed with NA_Finalize, or NULL after one log line
+ * at level error. Blocks while the plugin opens its devices and resolves host
+ * names. */
 NA_PUBLIC na_class_t *NA_Initialize(const char *info_string, bool listen);
 
-/* Like NA_Initialize, with the options of na_init_info (NULL: the defaults), of
- * which only the fields of NA 4.0 are read. */
+/* NA_Initialize with options, of which it reads the fields of NA 4.0.
+ * na_init_info: NULL for the defaults. */
 NA_PUBLIC na_class_t *NA_Initialize_opt(const char *info_string, bool listen,
     const struct na_init_info *na_init_info);
 
-/* Like NA_Initialize_opt, reading the fields of `version`, a number of
- * NA_VERSION: before 5.0 those of 4.0, later all that are known here. */
+/* NA_Initialize_opt that reads the fields of `version`, made by NA_VERSION. A
+ * version before 5.0 reads the fields of 4.0, a later version all fields. */
 NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
     unsigned int version, const struct na_init_info *na_init_info);
 
-/* Closes a class. NA_BUSY, with the class left open and the counts in the log:
- * there are contexts or addresses left. No other call may be using it. May
- * block while the transport disconnects. */
+/* Closes a class. No other call may be using it. NA_BUSY: it has contexts or
+ * addresses; it remains open, and the log has their numbers. May block while
+ * the transport disconnects. */
 NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
 
-/* Forgets registered plugins, added search folders (talaria.h) and reports; the
- * next class that is opened searches again. Loaded plugins stay loaded. Removes
- * nothing on disk: na+sm leaves nothing there, and ofi+shm removes what killed
- * processes left whenever a class is opened. To be called when no class is
- * open. */
+/* Removes registered plugins, added search folders (talaria.h) and reports; the
+ * next class that is opened searches again. Loaded plugins remain loaded. No
+ * class may be open. Deletes no files: na+sm leaves none, and ofi+shm deletes
+ * those of killed processes whenever it opens a class. */
 NA_PUBLIC void NA_Cleanup(void);
 
-/* Tells whether a class has every feature in flags (NA_OPT_*). */
+/* Returns whether a class has every feature in flags (NA_OPT_*). */
 NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
 
-/* Sets how much is logged, by all classes: "none", "error", "warning", "info"
- * or "debug"; another name changes nothing. Starts as HG_LOG_LEVEL in the
- * environment says. */
+/* Sets the log level of the process: "none", "error", "warning", "info" or
+ * "debug". Other names are ignored. The initial level is that of HG_LOG_LEVEL
+ * in the environment. */
 NA_PUBLIC void NA_Set_log_level(const char *level);
 
-/* Kept for programs that call it: NA counts nothing itself. Writes a line at
- * level info that names HG_Class_get_counters and talaria_class_report. */
+/* For compatibility: NA has no counters. Logs a line at level info that names
+ * HG_Class_get_counters and talaria_class_report. */
 NA_PUBLIC void NA_Diag_dump_counters(void);
 
-/* Returns the plugin's name, such as "ofi"; valid as long as the class. */
+/* Returns the plugin's name, such as "ofi"; valid until the class is finalized.
+ */
 NA_PUBLIC const char *NA_Get_class_name(const na_class_t *na_class);
 
-/* Returns the protocol's name, such as "tcp"; valid as long as the class. */
+/* Returns the protocol's name, such as "tcp"; valid until the class is
+ * finalized. */
 NA_PUBLIC const char *NA_Get_class_protocol(const na_class_t *na_class);
 
-/* Tells whether the class was opened with listen. */
+/* Returns whether the class was opened with listen. */
 NA_PUBLIC bool NA_Is_listening(const na_class_t *na_class);
 
 /* Contexts */
 
-/* Creates the context with id 0. Returns it for NA_Context_destroy, or NULL. */
+/* Creates the context with id 0. Returns the context, to be destroyed with
+ * NA_Context_destroy, or NULL. */
 NA_PUBLIC na_context_t *NA_Context_create(na_class_t *na_class);
 
-/* Creates the context that peers address by id, below max_contexts and not yet
- * taken. Returns it for NA_Context_destroy, or NULL. */
+/* Creates a context that peers select by id: below max_contexts, and not in
+ * use. Returns the context, to be destroyed with NA_Context_destroy, or NULL.
+ */
 NA_PUBLIC na_context_t *NA_Context_create_id(na_class_t *na_class, uint8_t id);
 
-/* Destroys a context. NA_BUSY, with nothing changed: operations are pending
- * (cancel them) or their callbacks haven't run (trigger them). Operations that
- * were destroyed while pending end with the context, without a callback. No
- * other thread may be using it. */
+/* Destroys a context. No other thread may be using it. NA_BUSY, without effect:
+ * operations are pending (cancel them), or callbacks are queued (trigger them).
+ * Pending operations whose op_id was destroyed end with the context, without a
+ * callback. */
 NA_PUBLIC na_return_t NA_Context_destroy(
     na_class_t *na_class, na_context_t *context);
 
-/* Returns how many callbacks NA_Trigger could run now. */
+/* Returns the number of callbacks that NA_Trigger can run now. */
 NA_PUBLIC unsigned int NA_Context_get_completion_count(
     const na_context_t *context);
 
-/* Creates the state of one operation at a time, to be used again and again.
- * flags: NA_OP_SINGLE, or NA_OP_MULTI for a multi-receive. Returns it for
- * NA_Op_destroy, or NULL. */
+/* Creates the object for one operation at a time, which can be reused. flags:
+ * NA_OP_SINGLE, or NA_OP_MULTI for a multi-receive. Returns the op_id, to be
+ * destroyed with NA_Op_destroy, or NULL. */
 NA_PUBLIC na_op_id_t *NA_Op_create(na_class_t *na_class, unsigned long flags);
 
-/* Destroys it; inside its last callback is fine. While the operation is pending
- * it goes on, calls back if it ends before its context is destroyed, and is
- * freed then; so is its buffer, if NA_Msg_buf_free frees that meanwhile. */
+/* Destroys an op_id; allowed in its own callback. A pending operation
+ * continues: its callback runs if it completes before the context is destroyed,
+ * then the op_id is freed. A buffer that NA_Msg_buf_free frees meanwhile is
+ * kept until then too. */
 NA_PUBLIC void NA_Op_destroy(na_class_t *na_class, na_op_id_t *op_id);
 
 /* Addresses */
 
-/* Makes an address from the string that a peer's NA_Addr_to_string gave. Says
- * nothing about whether the peer is there: its first use does. *addr_p is freed
- * by NA_Addr_free. Blocks only to resolve a host name. NA_INVALID_ARG: not an
- * address; NA_PROTONOSUPPORT: of another transport; NA_NOMEM. */
+/* Makes an address from a string of a peer's NA_Addr_to_string. Does not
+ * connect: the first operation to the peer does. The caller frees *addr_p with
+ * NA_Addr_free. Blocks only to resolve a host name. NA_INVALID_ARG: malformed
+ * address; NA_PROTONOSUPPORT: an address of another transport; NA_NOMEM. */
 NA_PUBLIC na_return_t NA_Addr_lookup(
     na_class_t *na_class, const char *name, na_addr_t **addr_p);
 
-/* Gives back one reference to an address. NULL is NA_SUCCESS. */
+/* Drops one reference to an address. NULL is NA_SUCCESS. */
 NA_PUBLIC na_return_t NA_Addr_free(na_class_t *na_class, na_addr_t *addr);
 
-/* Forgets what the transport keeps of a peer, so that one that was restarted at
- * the same address is reached afresh. The address remains to be freed. */
+/* Disconnects the peer, so that a process restarted at the same address can be
+ * reached. The next operation reconnects. The caller still frees the address.
+ */
 NA_PUBLIC na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr);
 
-/* Gives the class's own address, to be freed by NA_Addr_free. */
+/* Gets the address of the class itself. The caller frees it with NA_Addr_free.
+ */
 NA_PUBLIC na_return_t NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p);
 
-/* Takes another reference to an address, to be freed by NA_Addr_free. */
+/* Takes another reference to an address. The caller frees it with NA_Addr_free.
+ */
 NA_PUBLIC na_return_t NA_Addr_dup(
     na_class_t *na_class, na_addr_t *addr, na_addr_t **new_addr_p);
 
-/* Tells whether both name the same peer. NULL equals nothing. */
+/* Returns whether both addresses are of the same peer. NULL equals no address.
+ */
 NA_PUBLIC bool NA_Addr_cmp(
     na_class_t *na_class, na_addr_t *addr1, na_addr_t *addr2);
 
-/* Tells whether it is what NA_Addr_self gave, or a copy of that. */
+/* Returns whether an address is that of NA_Addr_self, or a duplicate of it. */
 NA_PUBLIC bool NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr);
 
-/* Writes an address as the string that a peer can look up.
- * buf: *buf_size bytes, or NULL to ask for the size only.
- * buf_size: set to the bytes needed, terminating zero included, also when it
- *   was too small (NA_OVERFLOW).
- * NA_OPNOTSUPPORTED: it has no such form, as our own may when we don't listen.
- */
+/* Writes an address as a string that peers can look up.
+ * buf: *buf_size bytes, or NULL to get the size only.
+ * buf_size: set to the bytes needed, terminating zero included, also with
+ *   NA_OVERFLOW: the buffer was too small.
+ * NA_OPNOTSUPPORTED: the address has no such string, which can be the case for
+ * the address of a class that doesn't listen. */
 NA_PUBLIC na_return_t NA_Addr_to_string(
     na_class_t *na_class, char *buf, size_t *buf_size, na_addr_t *addr);
 
@@ -179,96 +192,104 @@ NA_PUBLIC na_return_t NA_Addr_to_string(
 NA_PUBLIC size_t NA_Addr_get_serialize_size(
     na_class_t *na_class, na_addr_t *addr);
 
-/* Writes an address as bytes that any peer can read. NA_OVERFLOW: buf_size
- * bytes are too few; NA_OPNOTSUPPORTED as in NA_Addr_to_string. */
+/* Serializes an address into buf_size bytes that any peer can read.
+ * NA_OVERFLOW: buf_size is too small; NA_OPNOTSUPPORTED as of
+ * NA_Addr_to_string. */
 NA_PUBLIC na_return_t NA_Addr_serialize(
     na_class_t *na_class, void *buf, size_t buf_size, na_addr_t *addr);
 
-/* Makes an address from buf_size bytes that NA_Addr_serialize wrote. *addr_p is
- * freed by NA_Addr_free. flags: none are public, 0. NA_PROTOCOL_ERROR: not the
- * bytes of an address of this transport; NA_NOMEM. */
+/* Makes an address from buf_size bytes of NA_Addr_serialize. The caller frees
+ * *addr_p with NA_Addr_free. flags: 0. NA_PROTOCOL_ERROR: not an address of
+ * this transport; NA_NOMEM. */
 NA_PUBLIC na_return_t NA_Addr_deserialize(na_class_t *na_class,
     na_addr_t **addr_p, const void *buf, size_t buf_size, uint64_t flags);
 
 /* Messages */
 
-/* Returns the most bytes of an unexpected message, header space included. */
+/* Returns the maximum bytes of an unexpected message, header space included. */
 NA_PUBLIC size_t NA_Msg_get_max_unexpected_size(const na_class_t *na_class);
 
-/* Returns the most bytes of an expected message, header space included. */
+/* Returns the maximum bytes of an expected message, header space included. */
 NA_PUBLIC size_t NA_Msg_get_max_expected_size(const na_class_t *na_class);
 
-/* Returns the bytes at the start of each unexpected message that are the
- * transport's: the caller's data begins after them, in sends and receives. */
+/* Returns the bytes at the start of each unexpected message that the transport
+ * uses. The caller's data begins after them, in sends and receives. */
 NA_PUBLIC size_t NA_Msg_get_unexpected_header_size(const na_class_t *na_class);
 
-/* Returns the same for expected messages. */
+/* Returns the bytes at the start of each expected message that the transport
+ * uses. The caller's data begins after them, in sends and receives. */
 NA_PUBLIC size_t NA_Msg_get_expected_header_size(const na_class_t *na_class);
 
-/* Returns the highest tag. */
+/* Returns the maximum tag. */
 NA_PUBLIC na_tag_t NA_Msg_get_max_tag(const na_class_t *na_class);
 
-/* Allocates memory that the transport sends from and receives into best.
- * buf_size: bytes. flags: what for, of NA_SEND, NA_RECV, NA_MULTI_RECV.
- * plugin_data_p: set to what goes with the buffer wherever it is used.
- * Returns the buffer for NA_Msg_buf_free, or NULL. May block to register it. */
+/* Allocates a message buffer that the transport can use without copying.
+ * buf_size: bytes.
+ * flags: what it is used for, NA_SEND, NA_RECV and NA_MULTI_RECV combined.
+ * plugin_data_p: set to a value to pass wherever the buffer is used.
+ * Returns the buffer, to be freed with NA_Msg_buf_free, or NULL. May block to
+ * register the memory. */
 NA_PUBLIC void *NA_Msg_buf_alloc(na_class_t *na_class, size_t buf_size,
     unsigned long flags, void **plugin_data_p);
 
-/* Frees such a buffer, when no operation uses it. */
+/* Frees a buffer of NA_Msg_buf_alloc. No operation may be using it. */
 NA_PUBLIC void NA_Msg_buf_free(
     na_class_t *na_class, void *buf, void *plugin_data);
 
-/* Writes the transport's header into a buffer of buf_size bytes, once before
- * its first unexpected send; it lasts for the sends after. NA_OVERFLOW: the
- * header doesn't fit. */
+/* Writes the transport's header into a buffer of buf_size bytes, before the
+ * first unexpected send from it. Later sends keep the header. NA_OVERFLOW:
+ * buf_size is too small. */
 NA_PUBLIC na_return_t NA_Msg_init_unexpected(
     na_class_t *na_class, void *buf, size_t buf_size);
 
-/* Sends a message that the target needn't wait for. An operation.
- * buf: initialized, buf_size bytes including the header.
- * tag: at most NA_Msg_get_max_tag, given to the receiver.
- * When the callback runs the buffer is free; the message may still be on its
- * way. No order is promised between messages. */
+/* Sends a message for which the target need not have posted a receive. An
+ * operation.
+ * buf: initialized by NA_Msg_init_unexpected, buf_size bytes including the
+ *   header.
+ * tag: at most NA_Msg_get_max_tag; the receiver gets it.
+ * When the callback runs, the buffer can be reused; the message may not have
+ * arrived yet. The order of messages is not defined. */
 NA_PUBLIC na_return_t NA_Msg_send_unexpected(na_class_t *na_class,
     na_context_t *context, na_cb_t callback, void *arg, const void *buf,
     size_t buf_size, void *plugin_data, na_addr_t *dest_addr, uint8_t dest_id,
     na_tag_t tag, na_op_id_t *op_id);
 
-/* Receives one unexpected message, from anybody, with any tag. An operation;
- * what came is in info.recv_unexpected, whose source the callback keeps or frees
- * by NA_Addr_free. A message longer than buf_size ends it with NA_MSGSIZE. A
- * message that finds no receive waits for the next one. */
+/* Receives one unexpected message, from any peer and with any tag. An
+ * operation. The callback gets the message in info.recv_unexpected, and owns
+ * its source: it keeps it or frees it with NA_Addr_free. NA_MSGSIZE in the
+ * callback: the message was longer than buf_size. A message that arrives while
+ * no receive is posted waits for the next one. */
 NA_PUBLIC na_return_t NA_Msg_recv_unexpected(na_class_t *na_class,
     na_context_t *context, na_cb_t callback, void *arg, void *buf,
     size_t buf_size, void *plugin_data, na_op_id_t *op_id);
 
-/* Receives unexpected messages into one buffer until it is used up. An
- * operation, made with NA_OP_MULTI, whose callback runs once for each message
- * (info.multi_recv_unexpected, its source as in NA_Msg_recv_unexpected); the
- * one with `last` set is the last, and may come without a message. An error
- * without `last` lost one message only. What was received stays untouched until
- * the buffer is posted again.
- * NA_OPNOTSUPPORTED: the class lacks NA_OPT_MULTI_RECV. */
+/* Receives unexpected messages into one buffer until it is full. An operation,
+ * with an op_id of NA_OP_MULTI. The callback runs once for each message
+ * (info.multi_recv_unexpected), and owns its source as in
+ * NA_Msg_recv_unexpected. The callback with `last` set is the last, and may
+ * have no message. An error without `last` lost one message only. Received
+ * messages remain in the buffer until it is posted again. NA_OPNOTSUPPORTED:
+ * the class lacks NA_OPT_MULTI_RECV. */
 NA_PUBLIC na_return_t NA_Msg_multi_recv_unexpected(na_class_t *na_class,
     na_context_t *context, na_cb_t callback, void *arg, void *buf,
     size_t buf_size, void *plugin_data, na_op_id_t *op_id);
 
-/* NA_Msg_init_unexpected for expected sends. */
+/* Does for expected sends what NA_Msg_init_unexpected does for unexpected ones.
+ */
 NA_PUBLIC na_return_t NA_Msg_init_expected(
     na_class_t *na_class, void *buf, size_t buf_size);
 
-/* Sends a message that the target has posted a receive for; without one it may
- * be dropped. An operation; otherwise as NA_Msg_send_unexpected. */
+/* Sends a message for which the target has posted a receive; without one it may
+ * be dropped. An operation; otherwise like NA_Msg_send_unexpected. */
 NA_PUBLIC na_return_t NA_Msg_send_expected(na_class_t *na_class,
     na_context_t *context, na_cb_t callback, void *arg, const void *buf,
     size_t buf_size, void *plugin_data, na_addr_t *dest_addr, uint8_t dest_id,
     na_tag_t tag, na_op_id_t *op_id);
 
-/* Receives the message that source_addr sends with this tag; to be posted
- * before the source can send it. An operation; the length is in
- * info.recv_expected. A message longer than buf_size ends it with NA_MSGSIZE,
- * the loss of the peer with NA_HOSTUNREACH where the transport notices. */
+/* Receives the message that source_addr sends with this tag. Must be posted
+ * before the source can send it. An operation; the callback gets the length in
+ * info.recv_expected. NA_MSGSIZE in the callback: the message was longer than
+ * buf_size; NA_HOSTUNREACH: the peer was lost, on transports that detect it. */
 NA_PUBLIC na_return_t NA_Msg_recv_expected(na_class_t *na_class,
     na_context_t *context, na_cb_t callback, void *arg, void *buf,
     size_t buf_size, void *plugin_data, na_addr_t *source_addr,
@@ -276,34 +297,36 @@ NA_PUBLIC na_return_t NA_Msg_recv_expected(na_class_t *na_class,
 
 /* Memory */
 
-/* Describes buf_size bytes of memory, without registering it. flags: what peers
- * may do, NA_MEM_*. The memory stays the caller's and must outlive the handle,
- * which NA_Mem_handle_free frees. NA_NOMEM. */
+/* Creates a handle of buf_size bytes of memory, without registering it. flags:
+ * access by peers, NA_MEM_*. The caller owns the memory, which must outlive the
+ * handle, and frees the handle with NA_Mem_handle_free. NA_NOMEM. */
 NA_PUBLIC na_return_t NA_Mem_handle_create(na_class_t *na_class, void *buf,
     size_t buf_size, unsigned long flags, na_mem_handle_t **mem_handle_p);
 
-/* Describes several pieces of memory as one, in order, of at most
- * NA_Mem_handle_get_max_segments. Otherwise as NA_Mem_handle_create.
- * NA_OPNOTSUPPORTED: the transport takes one piece only. */
+/* Creates one handle of several segments in order, at most
+ * NA_Mem_handle_get_max_segments. Otherwise like NA_Mem_handle_create.
+ * NA_OPNOTSUPPORTED: the transport supports one segment only. */
 NA_PUBLIC na_return_t NA_Mem_handle_create_segments(na_class_t *na_class,
     struct na_segment *segments, size_t segment_count, unsigned long flags,
     na_mem_handle_t **mem_handle_p);
 
-/* Frees a handle, deregistered or of a peer, that no operation uses. */
+/* Frees a handle, deregistered or of a peer's memory. No operation may be using
+ * it. */
 NA_PUBLIC void NA_Mem_handle_free(
     na_class_t *na_class, na_mem_handle_t *mem_handle);
 
-/* Returns the most pieces that one handle can have. */
+/* Returns the maximum number of segments of one handle. */
 NA_PUBLIC size_t NA_Mem_handle_get_max_segments(const na_class_t *na_class);
 
-/* Opens the memory of a handle to RMA, in every context, later ones included.
+/* Registers the memory of a handle for RMA in all contexts, also later ones.
  * device: number of the device, 0 for NA_MEM_TYPE_HOST. May block to pin pages.
- * NA_OPNOTSUPPORTED: not this type of memory; NA_NOMEM: beyond a limit of the
- * system; NA_BUSY: registered already. */
+ * NA_OPNOTSUPPORTED: the transport doesn't support this memory type; NA_NOMEM:
+ * also when a limit of the system is reached; NA_BUSY: already registered. */
 NA_PUBLIC na_return_t NA_Mem_register(na_class_t *na_class,
     na_mem_handle_t *mem_handle, enum na_mem_type mem_type, uint64_t device);
 
-/* Closes it again. No operation, here or of a peer, may be using it. */
+/* Deregisters the memory of a handle. No operation, local or of a peer, may be
+ * using it. */
 NA_PUBLIC na_return_t NA_Mem_deregister(
     na_class_t *na_class, na_mem_handle_t *mem_handle);
 
@@ -311,31 +334,31 @@ NA_PUBLIC na_return_t NA_Mem_deregister(
 NA_PUBLIC size_t NA_Mem_handle_get_serialize_size(
     na_class_t *na_class, na_mem_handle_t *mem_handle);
 
-/* Writes a registered handle as bytes for the peers that will use the memory.
- * NA_OVERFLOW: buf_size bytes are too few. */
+/* Serializes a registered handle into buf_size bytes, for peers to access the
+ * memory. NA_OVERFLOW: buf_size is too small. */
 NA_PUBLIC na_return_t NA_Mem_handle_serialize(na_class_t *na_class, void *buf,
     size_t buf_size, na_mem_handle_t *mem_handle);
 
-/* Makes the handle of a peer's memory from buf_size bytes that the peer's
- * NA_Mem_handle_serialize wrote, to be freed by NA_Mem_handle_free.
- * NA_PROTOCOL_ERROR: not such bytes; NA_NOMEM. */
+/* Makes a handle of a peer's memory from buf_size bytes of the peer's
+ * NA_Mem_handle_serialize. The caller frees it with NA_Mem_handle_free.
+ * NA_PROTOCOL_ERROR: malformed; NA_NOMEM. */
 NA_PUBLIC na_return_t NA_Mem_handle_deserialize(na_class_t *na_class,
     na_mem_handle_t **mem_handle_p, const void *buf, size_t buf_size);
 
-/* Writes data_size bytes of local memory to a peer's. An operation.
- * local_mem_handle, remote_mem_handle: registered here, and deserialized.
- * local_offset, remote_offset: bytes from their starts.
- * When the callback runs, the data is there before any message that is sent
- * afterwards. NA_INVALID_ARG: beyond the end of either memory; NA_PERMISSION:
- * its flags forbid it. */
+/* Writes data_size bytes of local memory to a peer's memory. An operation.
+ * local_mem_handle: registered. remote_mem_handle: deserialized.
+ * local_offset, remote_offset: bytes from the start of each.
+ * When the callback runs, the data is visible to the peer before any message
+ * that is sent afterwards. NA_INVALID_ARG: a range exceeds its memory;
+ * NA_PERMISSION: the flags of a handle don't allow it. */
 NA_PUBLIC na_return_t NA_Put(na_class_t *na_class, na_context_t *context,
     na_cb_t callback, void *arg, na_mem_handle_t *local_mem_handle,
     na_offset_t local_offset, na_mem_handle_t *remote_mem_handle,
     na_offset_t remote_offset, size_t data_size, na_addr_t *remote_addr,
     uint8_t remote_id, na_op_id_t *op_id);
 
-/* Reads data_size bytes of a peer's memory into local memory; the data is here
- * when the callback runs. Otherwise as NA_Put. */
+/* Reads data_size bytes of a peer's memory into local memory, where they are
+ * when the callback runs. Otherwise like NA_Put. */
 NA_PUBLIC na_return_t NA_Get(na_class_t *na_class, na_context_t *context,
     na_cb_t callback, void *arg, na_mem_handle_t *local_mem_handle,
     na_offset_t local_offset, na_mem_handle_t *remote_mem_handle,
@@ -344,23 +367,24 @@ NA_PUBLIC na_return_t NA_Get(na_class_t *na_class, na_context_t *context,
 
 /* Progress */
 
-/* Returns a descriptor that becomes readable when NA_Poll would find work, the
- * same for the life of the context, or a negative number when the transport has
- * none. It stays the context's: wait on it, don't read or close it. */
+/* Returns a file descriptor that becomes readable when NA_Poll has work to do,
+ * or a negative number if the transport has none. The context owns it, for its
+ * whole life: don't read or close it. */
 NA_PUBLIC int NA_Poll_get_fd(na_class_t *na_class, na_context_t *context);
 
-/* Tells whether to sleep on the descriptor: false means that there is, or may
- * be, something to do, so NA_Poll first. No wake-up is lost after true. */
+/* Returns true if the caller may wait on the descriptor; no wake-up is lost
+ * after that. Returns false if there is, or may be, something to do: call
+ * NA_Poll. */
 NA_PUBLIC bool NA_Poll_try_wait(na_class_t *na_class, na_context_t *context);
 
-/* Progresses a context without waiting. *count_p, NULL if not wanted: callbacks
- * that NA_Trigger could run now. NA_SUCCESS also when that is 0; a peer's
- * failure is its operation's, not this call's. */
+/* Makes progress on a context without waiting. count_p: set to the number of
+ * callbacks that NA_Trigger can run now, which may be 0; may be NULL. The
+ * failure of a peer is reported by its operations, not by this call. */
 NA_PUBLIC na_return_t NA_Poll(
     na_class_t *na_class, na_context_t *context, unsigned int *count_p);
 
-/* Progresses a context until NA_Trigger could run something, at most for
- * timeout_ms. Blocks. NA_TIMEOUT: nothing came. */
+/* Makes progress on a context until NA_Trigger has something to run, for at
+ * most timeout_ms milliseconds. Blocks. NA_TIMEOUT: nothing happened. */
 NA_PUBLIC na_return_t NA_Poll_wait(na_class_t *na_class, na_context_t *context,
     unsigned int timeout_ms, unsigned *count_p);
 
@@ -368,14 +392,14 @@ NA_PUBLIC na_return_t NA_Poll_wait(na_class_t *na_class, na_context_t *context,
 NA_PUBLIC na_return_t NA_Progress(
     na_class_t *na_class, na_context_t *context, unsigned int timeout_ms);
 
-/* Runs at most max_count callbacks that are due, in this thread, without a lock
- * held. *actual_count, NULL if not wanted: how many; NA_SUCCESS also when
- * none. Blocks as long as they do. */
+/* Runs up to max_count queued callbacks in this thread, without a lock held;
+ * blocks as long as they do. actual_count: set to the number that ran, which
+ * may be 0; may be NULL. */
 NA_PUBLIC na_return_t NA_Trigger(
     na_context_t *context, unsigned int max_count, unsigned int *actual_count);
 
-/* Asks for an operation to end early: its callback runs, with NA_CANCELED or
- * with what came first. NA_SUCCESS also when it has ended. */
+/* Cancels an operation. Its callback runs with NA_CANCELED, or with the result
+ * if it completed first. NA_SUCCESS also if it has completed. */
 NA_PUBLIC na_return_t NA_Cancel(
     na_class_t *na_class, na_context_t *context, na_op_id_t *op_id);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every NA header needs: the version of the interface that is offered,
- * the standard types it is written in, and how its functions are exported. */
+/* What every NA header needs: the version of the interface, standard types, and
+ * how functions are exported. */
 #ifndef NA_CONFIG_H
 #define NA_CONFIG_H
 
@@ -17,15 +17,15 @@
 #define NA_VERSION_PATCH 0
 
 /* Set on each public function. The shared library is built with every other
- * symbol hidden; whoever embeds the static one exports nothing of it. */
+ * symbol hidden. The static library exports nothing. */
 #ifdef TALARIA_BUILD_SHARED
 #define NA_PUBLIC __attribute__((visibility("default")))
 #else
 #define NA_PUBLIC
 #endif
 
-/* By the names that programs use: a symbol for the program's own files, and
- * what may go unused. */
+/* For programs that use these names: a symbol hidden outside its library, and
+ * one that may be unused. */
 #define NA_PRIVATE __attribute__((visibility("hidden")))
 #define NA_UNUSED __attribute__((unused))
 
