@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hostile neighbour uses the records of emulated puts and gets. A malformed record
+/* A hostile peer uses the records of emulated puts and gets. A malformed record
  * ends its connection. No record reads or writes a byte that was not granted or not
  * asked for. */
 #include <stdlib.h>
@@ -56,14 +56,14 @@ ck_filled(const unsigned char *bytes, size_t length, unsigned char value)
         ck_assert_msg(bytes[i] == value, "byte %zu is %u", i, bytes[i]);
 }
 
-/* The class hung up on this neighbour, said so once, and serves others. */
+/* The class hung up on this peer, said so once, and serves others. */
 static void
-expect_broken(struct hostile_peer *peer)
+expect_broken(struct hostile_peer *hostile)
 {
-    expect_hangup(peer->socket);
+    expect_hangup(hostile->socket);
     ck_assert_uint_eq(node_warnings(&hostile_target), 1);
     ck_assert_uint_eq(node_counter(&hostile_target, "connections_broken"), 1);
-    hostile_close(peer);
+    hostile_close(hostile);
     check_friend();
     close_both();
 }
@@ -79,14 +79,14 @@ malformed(struct rma_record record, uint32_t length)
     memset(memory, 0x11, REGION);
     memset(data, 0xEE, sizeof(data));
     na_plugin_mem *mem = register_memory(&hostile_target, 3);
-    struct hostile_peer peer = hostile_open(&hostile_target);
-    hostile_await_answer(&peer);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
     record.mem = key_of(&hostile_target, mem);
-    hostile_put_rma(&peer, &record, data, length);
-    expect_hangup(peer.socket);
+    hostile_put_rma(&hostile, &record, data, length);
+    expect_hangup(hostile.socket);
     ck_filled(memory, REGION, 0x11);
     hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    expect_broken(&peer);
+    expect_broken(&hostile);
 }
 
 START_TEST(hostile_rma_put_with_less_data_than_it_says_ends_connection)
@@ -138,11 +138,11 @@ START_TEST(hostile_rma_record_too_short_ends_connection)
     const struct rma_record put = {.verb = RMA_PUT, .length = UINT32_MAX};
 
     open_both();
-    struct hostile_peer peer = hostile_open(&hostile_target);
-    hostile_await_answer(&peer);
-    memcpy(peer.ring + PAGE + 16, &put, sizeof(put));
-    put_word(peer.ring, 0, RMA, 0, sizeof(put) - 1, 0);
-    expect_broken(&peer);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
+    memcpy(hostile.ring + PAGE + 16, &put, sizeof(put));
+    put_word(hostile.ring, 0, RMA, 0, sizeof(put) - 1, 0);
+    expect_broken(&hostile);
 }
 END_TEST
 
@@ -158,15 +158,15 @@ START_TEST(hostile_rma_end_of_no_put_is_ignored)
         .number = 2,
         .mem = key_of(&hostile_target, mem),
         .length = PIECE};
-    struct hostile_peer peer = hostile_open(&hostile_target);
-    hostile_await_answer(&peer);
-    hostile_put_rma(&peer, &done, NULL, 0);
-    hostile_put_rma(&peer, &get, NULL, 0);
-    struct rma_record answer = hostile_await_rma(&peer, &data);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
+    hostile_put_rma(&hostile, &done, NULL, 0);
+    hostile_put_rma(&hostile, &get, NULL, 0);
+    struct rma_record answer = hostile_await_rma(&hostile, &data);
     ck_assert_uint_eq(answer.number, 2);
     ck_assert_int_eq(answer.status, NA_PLUGIN_OK);
     hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    hostile_close(&peer);
+    hostile_close(&hostile);
     close_both();
 }
 END_TEST
@@ -177,34 +177,34 @@ START_TEST(hostile_rma_requests_beyond_those_that_may_wait_end_connection)
 
     open_both();
     na_plugin_mem *mem = register_memory(&hostile_target, NA_PLUGIN_MEM_READ);
-    struct hostile_peer peer = hostile_open(&hostile_target);
-    hostile_await_answer(&peer);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
     const struct rma_record get = {.verb = RMA_GET,
         .mem = key_of(&hostile_target, mem),
         .length = REGION / 2};
     /* nobody takes the answers out of the ring */
     for (uint32_t i = 0; i < REQUESTS; i++)
-        hostile_put_rma(&peer, &get, NULL, 0);
+        hostile_put_rma(&hostile, &get, NULL, 0);
     for (uint32_t i = 0; i < 1000; i++)
         pump();
     ck_assert_uint_eq(node_counter(&hostile_target, "connections_broken"), 0);
     for (uint32_t i = 0; i < room + 1; i++)
-        hostile_put_rma(&peer, &get, NULL, 0);
-    expect_hangup(peer.socket);
+        hostile_put_rma(&hostile, &get, NULL, 0);
+    expect_hangup(hostile.socket);
     hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    expect_broken(&peer);
+    expect_broken(&hostile);
 }
 END_TEST
 
 /* The answer to one request. */
 static struct rma_record
-ask(struct hostile_peer *peer, const struct rma_record *record,
+ask(struct hostile_peer *hostile, const struct rma_record *record,
     const void *data, uint32_t length)
 {
     const unsigned char *bytes;
 
-    hostile_put_rma(peer, record, data, length);
-    return hostile_await_rma(peer, &bytes);
+    hostile_put_rma(hostile, record, data, length);
+    return hostile_await_rma(hostile, &bytes);
 }
 
 START_TEST(hostile_rma_by_a_registration_of_another_class_is_refused)
@@ -216,17 +216,17 @@ START_TEST(hostile_rma_by_a_registration_of_another_class_is_refused)
     na_plugin_mem *mem = register_memory(&hostile_friend, 3);
     struct rma_record record = {
         .verb = RMA_GET, .mem = key_of(&hostile_friend, mem), .length = PIECE};
-    struct hostile_peer peer = hostile_open(&hostile_target);
-    hostile_await_answer(&peer);
-    struct rma_record answer = ask(&peer, &record, NULL, 0);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
+    struct rma_record answer = ask(&hostile, &record, NULL, 0);
     ck_assert_int_eq(answer.status, NA_PLUGIN_E_INVALID_ARG);
     ck_assert_uint_eq(answer.length, 0);
     record.verb = RMA_PUT;
     record.last = 1;
-    answer = ask(&peer, &record, data, PIECE);
+    answer = ask(&hostile, &record, data, PIECE);
     ck_assert_int_eq(answer.status, NA_PLUGIN_E_INVALID_ARG);
     ck_filled(memory, REGION, 0x11);
-    hostile_close(&peer);
+    hostile_close(&hostile);
     hostile_friend.ops->mem_deregister(hostile_friend.cls, mem);
     close_both();
 }
@@ -246,19 +246,19 @@ START_TEST(hostile_rma_put_out_of_range_is_answered_at_once)
         .mem = key_of(&hostile_target, mem),
         .offset = REGION - 2 * PIECE + 1,
         .length = PIECE};
-    struct hostile_peer peer = hostile_open(&hostile_target);
-    hostile_await_answer(&peer);
-    struct rma_record answer = ask(&peer, &record, data, PIECE);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
+    struct rma_record answer = ask(&hostile, &record, data, PIECE);
     ck_assert_uint_eq(answer.verb, RMA_DONE);
     ck_assert_uint_eq(answer.number, 1);
     ck_assert_int_eq(answer.status, NA_PLUGIN_E_INVALID_ARG);
     record.verb = RMA_GET;
     record.number = 2;
-    answer = ask(&peer, &record, NULL, 0);
+    answer = ask(&hostile, &record, NULL, 0);
     ck_assert_uint_eq(answer.number, 2);
     ck_assert_int_eq(answer.status, NA_PLUGIN_E_INVALID_ARG);
     ck_filled(memory, REGION, 0x11);
-    hostile_close(&peer);
+    hostile_close(&hostile);
     hostile_target.ops->mem_deregister(hostile_target.cls, mem);
     close_both();
 }
@@ -280,26 +280,26 @@ START_TEST(hostile_rma_unaligned_pieces_touch_their_bytes_only)
         .mem = key_of(&hostile_target, mem),
         .offset = 3,
         .length = sizeof(bytes)};
-    struct hostile_peer peer = hostile_open(&hostile_target);
-    hostile_await_answer(&peer);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
     ck_assert_int_eq(
-        ask(&peer, &record, bytes, sizeof(bytes)).status, NA_PLUGIN_OK);
+        ask(&hostile, &record, bytes, sizeof(bytes)).status, NA_PLUGIN_OK);
     record.verb = RMA_GET;
-    hostile_put_rma(&peer, &record, NULL, 0);
-    ck_assert_uint_eq(hostile_await_rma(&peer, &data).length, sizeof(bytes));
+    hostile_put_rma(&hostile, &record, NULL, 0);
+    ck_assert_uint_eq(hostile_await_rma(&hostile, &data).length, sizeof(bytes));
     ck_assert_mem_eq(data, bytes, sizeof(bytes));
     ck_assert_mem_eq(memory + 4, bytes, 4);
     ck_assert_mem_eq(memory + 1001, bytes + 4, sizeof(bytes) - 4);
     ck_filled(memory, 4, 0x11);
     ck_filled(memory + 8, 1001 - 8, 0x11);
     ck_filled(memory + 1010, REGION - 1010, 0x11);
-    hostile_close(&peer);
+    hostile_close(&hostile);
     hostile_target.ops->mem_deregister(hostile_target.cls, mem);
     close_both();
 }
 END_TEST
 
-/* A registration of the neighbour's, which it reads and writes on request. */
+/* A registration of the peer's, which it reads and writes on request. */
 static na_plugin_mem *
 peer_registration(void)
 {
@@ -314,9 +314,9 @@ peer_registration(void)
     return mem;
 }
 
-/* A transfer that the class has asked the neighbour for. */
+/* A transfer that the class has asked the peer for. */
 struct asked {
-    struct hostile_peer peer;
+    struct hostile_peer hostile;
     na_plugin_addr *peer;
     na_plugin_mem *local;
     na_plugin_mem *remote;
@@ -324,7 +324,7 @@ struct asked {
     struct rma_record record;
 };
 
-/* The neighbour says who it is by a message: the class knows its address. */
+/* The peer says who it is by a message: the class knows its address. */
 static void
 introduce(struct asked *asked)
 {
@@ -333,11 +333,11 @@ introduce(struct asked *asked)
     void *recv;
 
     hello.flags |= HELLO_EMULATES;
-    asked->peer = hostile_open_as(&hostile_target, &hello);
-    hostile_await_answer(&asked->peer);
+    asked->hostile = hostile_open_as(&hostile_target, &hello);
+    hostile_await_answer(&asked->hostile);
     recv = post_unexpected(&hostile_target, buffer, sizeof(buffer));
-    put_word(asked->peer.ring, 0, UNEXPECTED, 0, 6, 9);
-    asked->peer.position = PIECE;
+    put_word(asked->hostile.ring, 0, UNEXPECTED, 0, 6, 9);
+    asked->hostile.position = PIECE;
     asked->peer = await_message(&hostile_target, 0, recv, 6, 9, true).source;
     free(recv);
 }
@@ -364,12 +364,12 @@ transfer(bool put, uint64_t length)
                          hostile_target.ctx[0], asked.op, asked.local, PIECE,
                          asked.remote, PIECE, length, asked.peer, 0, 0),
         NA_PLUGIN_PENDING);
-    asked.record = hostile_await_rma(&asked.peer, &data);
+    asked.record = hostile_await_rma(&asked.hostile, &data);
     ck_assert_int_eq(asked.record.verb, put ? RMA_PUT : RMA_GET);
     return asked;
 }
 
-/* Frees what transfer made, but the neighbour and the classes. */
+/* Frees what transfer made, but the peer and the classes. */
 static void
 finish(struct asked *asked)
 {
@@ -391,7 +391,7 @@ answer_get(
         .length = length};
 
     memset(data, 0xEE, sizeof(data));
-    hostile_put_rma(&asked->peer, &answer, data, length);
+    hostile_put_rma(&asked->hostile, &answer, data, length);
 }
 
 START_TEST(hostile_rma_good_answer_is_taken)
@@ -406,7 +406,7 @@ START_TEST(hostile_rma_good_answer_is_taken)
     ck_filled(memory + PIECE, PIECE, 0xEE);
     ck_filled(memory + 2 * PIECE, REGION - 2 * PIECE, 0x11);
     finish(&asked);
-    hostile_close(&asked.peer);
+    hostile_close(&asked.hostile);
     close_both();
 }
 END_TEST
@@ -422,7 +422,7 @@ wrong_answer(uint64_t offset, uint32_t length)
         NA_PLUGIN_E_PROTOCOL_ERROR);
     ck_filled(memory, REGION, 0x11);
     finish(&asked);
-    expect_broken(&asked.peer);
+    expect_broken(&asked.hostile);
 }
 
 START_TEST(hostile_rma_answer_too_long_ends_connection)
@@ -466,7 +466,7 @@ START_TEST(hostile_rma_unknown_status_of_a_get_is_a_protocol_error)
             await_op(&hostile_target, 0, asked.op).status, wanted[i]);
         ck_filled(memory, REGION, 0x11);
         finish(&asked);
-        hostile_close(&asked.peer);
+        hostile_close(&asked.hostile);
         close_both();
     }
 }
@@ -479,9 +479,9 @@ START_TEST(hostile_rma_put_that_is_said_to_have_ended_early_goes_on)
     const struct rma_record done = {
         .verb = RMA_DONE, .number = asked.record.number};
 
-    hostile_put_rma(&asked.peer, &done, NULL, 0);
+    hostile_put_rma(&asked.hostile, &done, NULL, 0);
     expect_silence(&hostile_target, 0, 20);
-    hostile_close(&asked.peer);
+    hostile_close(&asked.hostile);
     ck_assert_int_lt(
         await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
     finish(&asked);
