@@ -177,7 +177,9 @@ send_and_die(const struct parent *parent)
     node_open(&node, NULL);
     recv_line(parent->in, text);
     na_plugin_addr *peer = lookup(&node, text);
-    ck_assert_int_eq(send_unexpected(&node, "final words", 11, peer, 3), 0);
+    ck_assert_int_eq(
+        send_unexpected(&node, "final words", sizeof("final words"), peer, 3),
+        0);
     send_line(parent->out, "dying");
     raise(SIGKILL);
     return 1;
@@ -196,7 +198,8 @@ START_TEST(death_of_unaccepted_caller_delivers_its_message)
     child_reap(&child);
 
     void *op = post_unexpected(&node, buffer, sizeof(buffer));
-    na_plugin_event event = await_message(&node, 0, op, 11, 3, true);
+    na_plugin_event event =
+        await_message(&node, 0, op, sizeof("final words"), 3, true);
     ck_assert_str_eq(buffer, "final words");
     /* the caller is dead: the answer fails */
     expect_silence(&node, 0, 5);
