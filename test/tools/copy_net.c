@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plugin that says it reaches other machines: the wire plugin under the name
- * net, whose names may be such as 127.0.0.1, with a device in front. */
+/* A plugin that claims to reach other machines: the wire plugin under the name
+ * net, which accepts names such as 127.0.0.1, with a device in front. */
 #include <string.h>
 
 #include "wire.h"

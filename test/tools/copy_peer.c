@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer of `talaria copy` for tests of what it makes of strangers. */
+/* A peer of `talaria copy` for hostile-peer tests. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #define WAIT_SECONDS 50.0
 
-/* Of all tests, and of the one that runs in this process. */
+/* Folder of all cases, and of the case in this process. */
 static char suite_folder[] = "/var/tmp/talaria-test-XXXXXX";
 static char folder[64];
 
@@ -261,7 +261,8 @@ peer_start_program(char *const argv[])
 
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
-        /* What a sanitizer finds is another failure than those expected. */
+        /* Findings of a sanitizer have another exit code than expected
+         * failures. */
         setenv("ASAN_OPTIONS", "exitcode=99", 0);
         setenv("UBSAN_OPTIONS", "halt_on_error=1:exitcode=99", 0);
         redirect("out", STDOUT_FILENO);

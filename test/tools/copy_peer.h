@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer of `talaria copy` that does as the test likes: it speaks the protocol,
- * and keeps none of its rules. And the command itself, as a child process. */
+/* A peer of `talaria copy` under the test's control: it uses the protocol
+ * without following its rules. And the command itself, as a child process. */
 #ifndef COPY_PEER_H
 #define COPY_PEER_H
 
@@ -13,64 +13,64 @@ struct peer {
     hg_class_t *hg_class;
     hg_context_t *context;
     hg_id_t ids[COPY_RPC_COUNT];
-    hg_addr_t addr; /* of the server, at a client */
+    hg_addr_t addr; /* the server's address, at a client */
     uint64_t light;
     hg_bulk_t beacon;
     uint64_t session;
 };
 
-/* Runs a suite with a folder around the folders of its tests, which is removed
- * also when they fail. Returns the exit status of the program. */
+/* Runs a suite with one folder for all cases, which is removed also when they
+ * fail. Returns the exit status of the program. */
 int peer_run(Suite *suite);
 
-/* Creates the folder of a test, with "exported" in it, and removes it. */
+/* Creates the folder of a case, with "exported" in it, and removes it. */
 void peer_folder_create(void);
 void peer_folder_remove(void);
 
-/* Returns the path of something in the folder, in a static buffer that is the
- * same for all calls. */
+/* Returns the path of a file in the folder, in a static buffer shared by all
+ * calls. */
 const char *peer_path(const char *name);
 
-/* Opens a class on na+sm: a client of `address`, or with NULL a server, whose
+/* Opens a class on na+sm: a client of `address`, or, with NULL, a server whose
  * RPCs `handler` handles. */
 void peer_open(struct peer *peer, const char *address, hg_rpc_cb_t handler);
 void peer_close(struct peer *peer);
 
-/* Runs what is due, and waits up to 10 ms for more. */
+/* Triggers everything that is due, and progresses for up to 10 ms. */
 void peer_progress(struct peer *peer);
 
-/* Calls an RPC and waits for its answer. Returns the code of the forward; *out_p
- * is set when that is HG_SUCCESS. */
+/* Calls an RPC and waits. Returns the result of the forward; *out_p is set if
+ * that is HG_SUCCESS. */
 hg_return_t peer_call(struct peer *peer, enum copy_rpc rpc, union copy_in *in,
     union copy_out *out_p);
 
-/* peer_call for its status, with the session filled in. Fails the test when
- * there is no answer. */
+/* The same, with the session filled in. Returns the status in the answer; fails
+ * the test if there is no answer. */
 unsigned int peer_status(struct peer *peer, enum copy_rpc rpc,
     union copy_in *in, union copy_out *out_p);
 
-/* Sends these bytes as the input of an RPC, and returns the status. */
+/* Sends these bytes as the input of an RPC. Returns the status. */
 unsigned int peer_raw(
     struct peer *peer, enum copy_rpc rpc, const void *bytes, size_t size);
 
-/* Says hello as one should. out_p: NULL, or the answer. */
+/* Sends a valid hello. out_p: NULL, or the answer. */
 void peer_hello(struct peer *peer, union copy_out *out_p);
 
-/* Starts "talaria copy ARGUMENT...", up to NULL, with its output and errors in
- * peer_path("out") and peer_path("err"). */
+/* Starts "talaria copy ARGUMENT...", up to NULL, with stdout and stderr
+ * redirected to peer_path("out") and peer_path("err"). */
 pid_t peer_start(const char *argument, ...);
 
 /* Starts "COMMAND...", up to NULL, in the same way. */
 pid_t peer_start_program(char *const argv[]);
 
-/* Starts a server on peer_path("exported"), and gives its address. token_file:
- * a name for peer_path, or NULL. */
+/* Starts a server on peer_path("exported"), and returns its address.
+ * token_file: a name for peer_path, or NULL. */
 pid_t peer_start_server(const char *token_file, char *address_p, size_t size);
 
-/* Whether a child has ended: *status_p is its exit code, or -1. */
+/* Whether a child has ended; *status_p is its exit code, or -1. */
 bool peer_ended(pid_t pid, int *status_p);
 
-/* Seconds of a clock that only moves forward. */
+/* Monotonic time in seconds. */
 double peer_clock(void);
 
 #endif /* COPY_PEER_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into one side of talaria copy: runs a command of the shell just
- * before a call on a file, so that what happens between two calls of that side
- * happens each time. TRICK_CALL is open, stat, read, write, link or rename, and
- * TRICK_NAME the last component, or * for any; the call is the TRICK_COUNT-th
- * of these, and TRICK_DO the command, whose parent is that side. With TRICK_SHORT
- * each write of more than one byte writes half of them.
+ * Preloaded into one side of talaria copy: runs a shell command right before a
+ * file system call, to make a race between two calls deterministic. TRICK_CALL
+ * is open, stat, read, write, link or rename; TRICK_NAME the last path component, or *
+ * for any; the TRICK_COUNT-th matching call triggers; TRICK_DO is the command,
+ * whose parent process is that side. With TRICK_SHORT each write of more than
+ * one byte writes half of them.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The function that ours stands before. */
+/* The wrapped function. */
 static void
 find_next(void *function_p, const char *name)
 {
@@ -83,7 +83,7 @@ openat64(int dir, const char *path, int flags, ...)
     return next(dir, path, flags, mode);
 }
 
-/* openat2 has no function of its own. */
+/* openat2 has no C library function. */
 long
 syscall(long number, ...)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=sh
-# What the tests of the command talaria share. Needs $TALARIA, the command, and
+# Helpers for tests of the command talaria. Needs $TALARIA, the command, and
 # $TALARIA_TEST_PLUGINS, the folder of the test plugins.
 set -u
 
@@ -32,15 +32,15 @@ run() {
     [ "$code" -eq "$wanted" ] || fail "$ran: exit code $code, not $wanted"
 }
 
-# Of what was run last: a line of output or of errors has the text; none has;
-# nothing was printed.
+# About the last run: a line of stdout or stderr has the text; none has; nothing
+# was printed.
 out_has() { grep -qF -- "$1" "$out" || fail "$ran: no \"$1\" in its output"; }
 err_has() { grep -qF -- "$1" "$err" || fail "$ran: no \"$1\" in its errors"; }
 out_lacks() { ! grep -qF -- "$1" "$out" || fail "$ran: \"$1\" in its output"; }
 out_empty() { [ ! -s "$out" ] || fail "$ran: prints something"; }
 err_empty() { [ ! -s "$err" ] || fail "$ran: prints errors"; }
 
-# A filter of jq is true of the JSON that was printed.
+# A jq filter yields true for the printed JSON.
 json() {
     jq -e "$1" "$out" >/dev/null 2>&1 || fail "$ran: not so in its JSON: $1"
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded into one side of talaria perf: turns byte 345 of whatever has 500
- * bytes and passes by, as it is decoded, sent, put or pushed.
+ * Preloaded into one side of talaria perf: flips byte 345 of every payload of
+ * 500 bytes that is decoded, sent, put or pushed.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #define SIZE 500U
 #define OFFSET 345U
 
-/* The function that ours stands before. */
+/* The wrapped function. */
 static void
 find_next(void *function_p, const char *name)
 {
@@ -98,7 +98,7 @@ NA_Msg_send_expected(na_class_t *na_class, na_context_t *context,
         addr, id, tag, op_id);
 }
 
-/* The memory of the last handle, which puts take their bytes from. */
+/* The memory of the last handle, which puts read from. */
 static char *memory;
 
 na_return_t

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria copy between living peers: trees both ways, what is refused, listings.
+# talaria copy without failing peers: trees in both directions, refusals,
+# listings.
 #
 #   test_copy.sh BUILD_DIR [fallbacks]
 . "$(dirname "$0")/test_copy_common.sh"
 
 source=$work/source
 
-# Names of every byte that a name can have, and a little of everything else.
+# Names with every possible byte, and files of every kind.
 make_tree() {
     local i byte
     mkdir -p "$source/empty dir" "$source/a/b/c/d/e/f" "$source/many"
@@ -118,7 +119,7 @@ test_force() {
     copy 0 get --force "$address" source/large "$work/large"
     same "$source/large" "$work/large"
 
-    # Neither takes the place of the other.
+    # File and directory do not replace each other.
     mkdir "$work/many"
     copy 1 get --force "$address" source/large source/empty "$work/large"
     copy 1 put --force "$work/large" --into source/many/1 "$address"
@@ -130,7 +131,7 @@ test_force() {
     rm -rf "$work/large" "$work/many" "$work/d" "$exported/source/dir"
 }
 
-# The rest goes on when something fails, and the failure is named.
+# A failure is reported, and the rest is copied.
 test_failures() {
     mkdir "$work/mixed"
     printf a >"$work/mixed/a"
@@ -217,7 +218,7 @@ test_links() {
 
 blocks() { stat -c %b "$1"; }
 
-# Holes stay holes, wherever they are.
+# Holes are preserved, wherever they are.
 test_sparse() {
     truncate -s 40000000 "$work/hole"
     truncate -s 40000001 "$work/holes"
@@ -353,8 +354,8 @@ talaria_limited() {
     [ "$code" -eq 1 ] || fail "$ran: exit code $code, not 1"
 }
 
-# Who isn't root may lack the permission; root has it always, and becomes
-# another user here. Both sides do: the transport asks for that.
+# Missing permissions: root has them all, so both sides run as another user. Both,
+# because the transport admits the same user only.
 test_denied() {
     wrapper=()
     [ "$(id -u)" -ne 0 ] ||
@@ -559,7 +560,7 @@ test_address_file() {
     [ -e "$work/address" ] || fail "somebody else's address file was removed"
 }
 
-# The same where the system has less to offer.
+# The same on a system with fewer features.
 test_fallbacks() {
     rm -rf "$exported"
     mkdir "$exported"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria copy and files that change under its hands, at each place where they
-# can, by a library that is preloaded into one side: what can't be copied is
-# named, the rest is copied, and nothing that is half of something gets a name.
+# talaria copy and files that change meanwhile, at every possible point, by a
+# library preloaded into one side: files that cannot be copied are reported, the
+# others are copied, and no partial file is left.
 #
 #   test_copy_change.sh BUILD_DIR TRICK
 . "$(dirname "$0")/test_copy_common.sh"
@@ -18,7 +18,7 @@ trick() {
     rm -f "$work/was"
 }
 
-# The trick has to be played.
+# The trick must have been triggered.
 played() {
     ran="$ran with ${tricked[*]:2}"
     [ -e "$work/was" ] || fail "$ran: the trick was not played"
@@ -43,7 +43,7 @@ serve_tricked() {
     wrapper=()
 }
 
-# Seven files in two folders; b is the one that things happen to.
+# Seven files in two folders; b is the one that changes.
 make_tree() {
     local name
     rm -rf "$1"
@@ -62,7 +62,7 @@ all_but_b() {
         fail "$ran: there is $found"
 }
 
-# put_goes_wrong TEXT: b, of a tree that is put by a client with the library.
+# put_goes_wrong TEXT: b fails when a client with the library puts the tree.
 put_goes_wrong() {
     rm -rf "$exported/tree"
     copy_tricked 1 put "$tree" "$address"
@@ -73,7 +73,7 @@ put_goes_wrong() {
     all_but_b "$exported/tree"
 }
 
-# get_goes_wrong TEXT: the same of one that is fetched from such a server.
+# get_goes_wrong TEXT: the same when the tree is got from such a server.
 get_goes_wrong() {
     rm -rf "$work/got"
     serve_tricked
@@ -87,7 +87,7 @@ get_goes_wrong() {
     all_but_b "$work/got"
 }
 
-# Between the walk and the opening of b, which is then gone, or something else.
+# Between walking the tree and opening b, which is removed or replaced.
 test_put_opening() {
     local b=$tree/b
     while IFS='|' read -r text todo; do
@@ -122,7 +122,7 @@ is a directory|&& mkdir B
 a symbolic link is in the way|&& ln -s a B
 END
     done
-    # What vanishes while it is listed was never there.
+    # A file removed during the listing is not reported.
     make_tree "$exported/tree"
     rm -rf "$work/got"
     trick stat b 1 "rm $b"
@@ -170,7 +170,7 @@ while_it_is_read() {
     done
 }
 
-# What has no name any more is read on; what took its place is none of it.
+# An unlinked file is read to its end; its replacement is not read.
 while_it_is_renamed() {
     make_tree "$tree"
     rm -rf "$exported/tree"
@@ -238,7 +238,7 @@ test_limits() {
     err_has "tree/b: file too large"
     out_has "put: 6 files"
     all_but_b "$exported/tree"
-    # What stood there stands there.
+    # The previous file is still there.
     printf old >"$exported/tree/b"
     copy 1 put --force "$tree" "$address"
     err_has "tree/b: file too large"

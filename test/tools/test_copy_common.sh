@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What the tests of `talaria copy` share: a server to talk to, checks, and that
-# nothing is left in the end. Sourced with the build directory as $1.
+# Helpers for the tests of `talaria copy`: a server, checks, and that nothing is
+# left in the end. Sourced with the build directory as $1.
 set -u
 
 build=$(cd "${1:?usage: $0 BUILD_DIR}" && pwd -P) || exit 99
@@ -9,7 +9,7 @@ talaria=$build/tools/talaria
 export TALARIA_PLUGIN_PATH=$build/plugins/sm
 unset TALARIA_PLUGIN_FILES HG_LOG_LEVEL HG_LOG_SUBSYS
 umask 022
-# What a sanitizer finds is another failure than those expected.
+# Findings of a sanitizer have another exit code than expected failures.
 export ASAN_OPTIONS=exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export UBSAN_OPTIONS=halt_on_error=1:exitcode=99
 
@@ -147,7 +147,7 @@ serve() {
     address=$(sed -n 's/^address: //p' "$work/serve_out")
 }
 
-# Ends the server as a user does; it has to end well, and soon.
+# Stops the server like a user; it has to exit with status 0, soon.
 serve_end() {
     local code
     kill -TERM "$server"
@@ -212,7 +212,8 @@ nothing_left_in() {
     [ -z "$found" ] || fail "left: $found"
 }
 
-# Nothing of ours is in the exported directory, /tmp, /dev/shm, or still runs.
+# Nothing is left in the exported directory, /tmp and /dev/shm, and no process is
+# running.
 nothing_left() {
     local found
     nothing_left_in "$work"

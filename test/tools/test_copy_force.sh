@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria copy killed in the midst of --force and of a tree, by a library that is
-# preloaded into one side and kills it just before a call: a target is the old
+# talaria copy killed during --force and during a tree, by a library preloaded into
+# one side that kills it right before a call: a target is the old
 # file or the new one as a whole, and --resume completes what is missing.
 #
 #   test_copy_force.sh BUILD_DIR TRICK
@@ -20,7 +20,7 @@ killed_at() {
 }
 
 # client_killed ARGUMENT...: a client with that library, which has to die of it.
-# What the server has of a put goes when it notices.
+# The server drops the partial put when it notices.
 client_killed() {
     local code
     ran="copy $* killed at ${tricked[*]:2:3}"
@@ -101,7 +101,7 @@ test_force() {
     cp -p "$work/new/new" "$exported/new"
     server_killed get --force ADDRESS new "$work/into"
     is_one "$work/into/new" "$work/old" "$work/new/new"
-    # Nothing stands in the way of the next one.
+    # The next copy works.
     serve
     copy 0 put --force "$work/new/new" "$address"
     same "$work/new/new" "$exported/new"
@@ -123,7 +123,7 @@ remains() {
     done < <(find "$1" -name '.talaria-*' -print0)
 }
 
-# At any moment that happens to come.
+# At random moments.
 test_any_moment() {
     local i pid
     head -c 40000000 /dev/urandom >"$work/old"

@@ -66,7 +66,7 @@ server_noticed() {
     : >"$server_err"
 }
 
-# Others are served as if nothing had been.
+# Others are served.
 still_serves() {
     copy 0 put -f "$work/small" "$address"
     copy 0 get -f "$address" small "$work/small_back"
@@ -96,7 +96,7 @@ test_client_killed_in_get() {
     still_serves small
 }
 
-# Nothing is in flight then: only its silence tells.
+# Nothing is in flight then: only a timeout detects it.
 test_client_killed_while_idle() {
     start_client put "$work/large" "$address"
     in_the_middle "$client"
@@ -182,7 +182,7 @@ test_server_ended_in_put() {
     still_serves small
 }
 
-# A stopped server is no failure: the client waits, and goes on.
+# A stopped server is not a failure: the client waits, and continues.
 test_server_stopped() {
     head -c 300000000 /dev/zero >"$work/medium"
     kill -STOP "$server"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Many clients of one server of talaria copy at once, half of them put a tree and
-# half get one: each is served to its end, and what they cost is told. 32 of
+# Many concurrent clients of one server of talaria copy, half of which put a tree
+# and half get one: all are served completely, and their cost is printed. 32 of
 # them, or 256 with TALARIA_TEST_SOAK=1; 64 then with a sanitizer, which makes
 # each of them ten times as large.
 #
@@ -38,7 +38,7 @@ server_memory() {
     sed -n "s/^$1:[[:space:]]*\([0-9]*\) kB/\1/p" "/proc/$server/status"
 }
 
-# The server has nothing of any client's any more.
+# The server holds no resources of clients any more.
 server_is_idle() {
     [ -z "$(find "/proc/$server/fd" -mindepth 1 -lname "$exported/*" \
         2>/dev/null)" ]
@@ -93,7 +93,7 @@ to=$EPOCHREALTIME
 exec 5>&-
 until_true 5 server_is_idle || fail "the server has files of clients open"
 peak=$(server_memory VmHWM)
-# What it had for clients it gives back when there is none.
+# Its resources are freed when there is no client.
 gave_back() { [ "$(server_memory VmRSS)" -lt $((peak / 2)) ]; }
 until_true 3 gave_back || fail "the server keeps its memory"
 memory_after=$(server_memory VmRSS)
@@ -101,7 +101,7 @@ for i in $(seq 1 "$clients"); do
     check_client "$i" "${codes[i]}"
 done
 [ ! -s "$server_err" ] || fail "the server complained"
-# Whoever comes now is served as the first one was.
+# A later client is served like the first one.
 copy 0 get "$address" tree "$work/last"
 same "$tree" "$work/last"
 [ "$(find "$exported" -mindepth 1 -maxdepth 1 | wc -l)" -eq \

@@ -21,7 +21,7 @@ if ! "$talaria" info "$info" >"$out" 2>"$err"; then
     exit 77
 fi
 tokens=$(ldd "$talaria" | grep -c libsodium)
-# Root serves nobody here without one.
+# A server run by root requires a token here.
 token=()
 if [ "$(id -u)" -eq 0 ]; then
     if [ "$tokens" -eq 0 ]; then
@@ -151,7 +151,7 @@ has_moved() {
 
 has_dropped() { grep -q '^talaria copy: client [0-9]*: ' "$server_err"; }
 
-# Either side is killed in the midst.
+# Either side is killed during a transfer.
 test_kill() {
     local client
     truncate -s $((64 << 30)) "$work/huge"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria copy over what other machines may reach: bound to the loopback address
-# or with a token, and what a token has to be.
+# talaria copy over transports that other machines may reach: bound to the
+# loopback address or with a token, and the rules for tokens.
 #
 #   test_copy_token.sh BUILD_DIR
 . "$(dirname "$0")/test_copy_common.sh"
@@ -27,7 +27,7 @@ head -c 32 /dev/urandom >"$work/other"
 umask 022
 printf small >"$work/small"
 
-# refused INFO TEXT OPTION...: no server comes of it.
+# refused INFO TEXT OPTION...: the server does not start.
 refused() {
     local info=$1 text=$2 patience=5
     shift 2
@@ -76,8 +76,8 @@ test_any_user() {
         "any user of this machine can reach that address"
 }
 
-# What root serves, nobody else may reach without a token: not by loopback, which
-# is every user's. na+sm admits the same user only.
+# A server run by root needs a token, even on the loopback address, which every
+# user can reach. na+sm admits the same user only.
 test_root() {
     local host
     if [ "$(id -u)" -ne 0 ]; then
@@ -106,7 +106,7 @@ works() {
     [ ! -e "$exported/small" ] || fail "$ran: it is still there"
 }
 
-# denied TEXT OPTION...: nor do they get at anything.
+# denied TEXT OPTION...: clients are denied every access.
 denied() {
     local text=$1
     shift
@@ -158,7 +158,7 @@ test_server_without() {
     serve_end
 }
 
-# Neither side says it, nor logs it, whatever it is asked to log.
+# Neither side sends or logs it, at any log level.
 test_silence() {
     local words=PINEAPPLE_upside_down_cake
     (umask 077 && printf '%s' "$words" >"$work/words")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server of `talaria copy` with a token and clients that cheat, then servers
- * that cheat a client with one: what either side says is worth nothing anywhere
- * else. */
+/* A server of `talaria copy` with a token and cheating clients, then cheating
+ * servers and a client with a token: messages of either side cannot be replayed
+ * or reflected. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 
 #define WAIT_SECONDS 50.0
 
-/* In front of libsodium's: whether what compares proofs is what takes the same
- * time whatever they are, and over how many bytes. */
+/* Interposes libsodium: records whether proofs are compared by its
+ * constant-time function, and over how many bytes. */
 static size_t compared;
 
 /* As libsodium declares it. */
@@ -66,7 +66,7 @@ setup_server(void)
     peer_open(&peer, address, NULL);
 }
 
-/* However it was treated, the server ends as it should. */
+/* Stops the server, which must exit normally. */
 static void
 teardown_server(void)
 {
@@ -133,7 +133,7 @@ START_TEST(proof_right_accepted)
     ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_OK);
     ck_assert(token_check(token, TOKEN_SERVER, &binding, &answer));
     ck_assert_uint_eq(stat_top(&peer), COPY_OK);
-    /* It is done once. */
+    /* A session is proven once only. */
     ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_INVALID);
     ck_assert_uint_eq(stat_top(&peer), COPY_OK);
 }
@@ -164,8 +164,8 @@ START_TEST(request_before_proof_denied)
 }
 END_TEST
 
-/* What the server has said of clients without the token, and in how many lines.
- */
+/* How many clients without the token the server has reported, and in how many
+ * lines. */
 static unsigned long
 count_refusals(unsigned int *lines_p)
 {
@@ -199,13 +199,13 @@ START_TEST(proof_wrong_denied_and_dropped)
         ck_assert_uint_eq(authenticate(&peer, &proof, &answer), COPY_DENIED);
         for (size_t j = 0; j < sizeof(answer.bytes); j++)
             ck_assert_uint_eq(answer.bytes[j], 0);
-        /* There is no second try. */
+        /* There is no second attempt. */
         make_proof(&binding, &proof);
         ck_assert_uint_eq(
             authenticate(&peer, &proof, &answer), COPY_NO_SESSION);
         ck_assert_uint_eq(stat_top(&peer), COPY_NO_SESSION);
     }
-    /* All are counted, in few lines: strangers don't fill a log. */
+    /* All are counted, in few lines: hostile clients cannot fill a log. */
     while (count_refusals(&lines) < sizeof(proof.bytes)) {
         struct timespec nap = {.tv_nsec = 20000000};
 
@@ -217,7 +217,7 @@ START_TEST(proof_wrong_denied_and_dropped)
 }
 END_TEST
 
-/* What somebody has overheard. */
+/* A proof that was overheard. */
 START_TEST(proof_of_another_session_denied)
 {
     struct token_binding binding = say_hello(&peer);
@@ -229,7 +229,7 @@ START_TEST(proof_of_another_session_denied)
     peer_open(&other, address, NULL);
     say_hello(&other);
     ck_assert_uint_eq(authenticate(&other, &proof, &answer), COPY_DENIED);
-    /* Nor in that session by somebody else. */
+    /* Not valid in that session from another client either. */
     say_hello(&other);
     other.session = peer.session;
     ck_assert_uint_eq(authenticate(&other, &proof, &answer), COPY_NO_SESSION);
@@ -241,7 +241,7 @@ START_TEST(proof_of_another_session_denied)
 }
 END_TEST
 
-/* What servers say is no client's proof. */
+/* A server's proof is not valid as a client's. */
 START_TEST(proof_of_server_denied)
 {
     struct token_binding binding = say_hello(&peer);
@@ -252,7 +252,7 @@ START_TEST(proof_of_server_denied)
 }
 END_TEST
 
-/* Whoever says hello under a client's address ends nothing of that client's. */
+/* A hello with another client's address does not end that client's session. */
 START_TEST(hello_twice_needs_proof_to_drop)
 {
     struct token_binding binding = say_hello(&peer);
@@ -276,7 +276,7 @@ START_TEST(hello_twice_needs_proof_to_drop)
 }
 END_TEST
 
-START_TEST(nonces_never_twice)
+START_TEST(nonces_never_repeat)
 {
     token_key_t seen[64];
 
@@ -289,8 +289,8 @@ START_TEST(nonces_never_twice)
 }
 END_TEST
 
-/* A client that proves nothing is forgotten after ten seconds; only in a soak,
- * for they have to pass. */
+/* Sessions without a proof expire after ten seconds; only in a soak, which has
+ * to wait for it. */
 START_TEST(session_unproven_expires)
 {
     struct timespec nap = {.tv_sec = 12};
@@ -305,40 +305,40 @@ START_TEST(session_unproven_expires)
 }
 END_TEST
 
-/* Clients that prove nothing push out one another, and nobody else. */
-START_TEST(strangers_many_leave_room)
+/* Clients without a proof displace only each other. */
+START_TEST(unproven_clients_leave_room_for_others)
 {
-    enum { STRANGERS = 80 };
-    static struct peer strangers[STRANGERS];
+    enum { CLIENTS = 80 };
+    static struct peer clients[CLIENTS];
     struct token_binding binding = say_hello(&peer);
     token_key_t proof;
     unsigned int known = 0;
 
     make_proof(&binding, &proof);
     ck_assert_uint_eq(authenticate(&peer, &proof, &proof), COPY_OK);
-    for (int i = 0; i < STRANGERS; i++) {
-        peer_open(&strangers[i], address, NULL);
-        say_hello(&strangers[i]);
+    for (int i = 0; i < CLIENTS; i++) {
+        peer_open(&clients[i], address, NULL);
+        say_hello(&clients[i]);
     }
-    for (int i = 0; i < STRANGERS; i++)
-        known += stat_top(&strangers[i]) == COPY_DENIED;
+    for (int i = 0; i < CLIENTS; i++)
+        known += stat_top(&clients[i]) == COPY_DENIED;
     ck_assert_uint_eq(known, 64);
-    ck_assert_uint_eq(stat_top(&strangers[0]), COPY_NO_SESSION);
-    ck_assert_uint_eq(stat_top(&strangers[STRANGERS - 1]), COPY_DENIED);
+    ck_assert_uint_eq(stat_top(&clients[0]), COPY_NO_SESSION);
+    ck_assert_uint_eq(stat_top(&clients[CLIENTS - 1]), COPY_DENIED);
     ck_assert_uint_eq(stat_top(&peer), COPY_OK);
-    for (int i = 0; i < STRANGERS; i++)
-        peer_close(&strangers[i]);
+    for (int i = 0; i < CLIENTS; i++)
+        peer_close(&clients[i]);
 }
 END_TEST
 
 /* What a false server does. */
 static struct {
     bool wants_proof;
-    bool reflects; /* the client's own proof */
+    bool reflects; /* reflects the client's own proof */
     unsigned int asked[COPY_RPC_COUNT];
-    token_key_t proof; /* that it got */
+    token_key_t proof; /* proof that it received */
     token_key_t client_nonce;
-} liar;
+} false_server;
 
 static hg_return_t
 on_request(hg_handle_t handle)
@@ -349,7 +349,7 @@ on_request(hg_handle_t handle)
 
     while (peer.ids[rpc] != HG_Get_info(handle)->id)
         rpc++;
-    liar.asked[rpc]++;
+    false_server.asked[rpc]++;
     memset(&out, 0, sizeof(out));
     if (rpc == COPY_HELLO || rpc == COPY_AUTH) {
         ck_assert_int_eq(HG_Get_input(handle, &in), HG_SUCCESS);
@@ -358,11 +358,11 @@ on_request(hg_handle_t handle)
             out.hello.session = 1;
             out.hello.terms.chunk_size = COPY_CHUNK_SIZE;
             out.hello.terms.open_max = 4;
-            out.hello.terms.wants_proof = liar.wants_proof;
-            liar.client_nonce = in.hello.nonce;
+            out.hello.terms.wants_proof = false_server.wants_proof;
+            false_server.client_nonce = in.hello.nonce;
         } else {
-            liar.proof = in.auth.proof;
-            if (liar.reflects)
+            false_server.proof = in.auth.proof;
+            if (false_server.reflects)
                 out.auth.proof = in.auth.proof;
         }
         HG_Free_input(handle, &in);
@@ -373,13 +373,13 @@ on_request(hg_handle_t handle)
 }
 
 static void
-setup_liar(void)
+setup_false_server(void)
 {
     hg_size_t size = sizeof(address);
 
     read_token();
-    memset(&liar, 0, sizeof(liar));
-    liar.wants_proof = true;
+    memset(&false_server, 0, sizeof(false_server));
+    false_server.wants_proof = true;
     peer_open(&peer, NULL, on_request);
     ck_assert_int_eq(HG_Addr_self(peer.hg_class, &peer.addr), HG_SUCCESS);
     ck_assert_int_eq(
@@ -388,14 +388,14 @@ setup_liar(void)
 }
 
 static void
-teardown_liar(void)
+teardown_false_server(void)
 {
     peer_close(&peer);
     token_free(token);
     peer_folder_remove();
 }
 
-/* Lets a client with the token put a file. Returns its exit code. */
+/* A client with the token puts a file. Returns its exit code. */
 static int
 serve_client(void)
 {
@@ -417,20 +417,20 @@ serve_client(void)
     return status;
 }
 
-/* Nothing but the proof was said. */
+/* The client sent nothing but the proof. */
 static void
 assert_nothing_asked(void)
 {
     for (int rpc = COPY_STAT; rpc < COPY_RPC_COUNT; rpc++)
         if (rpc != COPY_AUTH)
-            ck_assert_uint_eq(liar.asked[rpc], 0);
+            ck_assert_uint_eq(false_server.asked[rpc], 0);
 }
 
 START_TEST(server_that_wants_no_proof_refused)
 {
-    liar.wants_proof = false;
+    false_server.wants_proof = false;
     ck_assert_int_eq(serve_client(), 1);
-    ck_assert_uint_eq(liar.asked[COPY_AUTH], 0);
+    ck_assert_uint_eq(false_server.asked[COPY_AUTH], 0);
     assert_nothing_asked();
 }
 END_TEST
@@ -438,23 +438,23 @@ END_TEST
 START_TEST(server_that_accepts_all_refused)
 {
     ck_assert_int_eq(serve_client(), 1);
-    ck_assert_uint_eq(liar.asked[COPY_AUTH], 1);
+    ck_assert_uint_eq(false_server.asked[COPY_AUTH], 1);
     assert_nothing_asked();
 }
 END_TEST
 
 START_TEST(server_that_reflects_refused)
 {
-    liar.reflects = true;
+    false_server.reflects = true;
     ck_assert_int_eq(serve_client(), 1);
-    ck_assert_uint_eq(liar.asked[COPY_AUTH], 1);
+    ck_assert_uint_eq(false_server.asked[COPY_AUTH], 1);
     assert_nothing_asked();
 }
 END_TEST
 
-/* The client takes a number of its own each time, so that what it says is never
- * said again, whatever the server says. */
-START_TEST(server_learns_nothing_twice)
+/* The client uses a new nonce each time, so that its proof never repeats,
+ * whatever the server sends. */
+START_TEST(client_proof_never_repeats)
 {
     struct token_binding binding = {.protocol = COPY_PROTOCOL_NAME,
         .version = COPY_PROTOCOL_VERSION,
@@ -463,19 +463,20 @@ START_TEST(server_learns_nothing_twice)
     token_key_t nonce;
 
     ck_assert_int_eq(serve_client(), 1);
-    first = liar.proof;
-    nonce = liar.client_nonce;
+    first = false_server.proof;
+    nonce = false_server.client_nonce;
     binding.client_nonce = nonce;
     ck_assert(token_check(token, TOKEN_CLIENT, &binding, &first));
     ck_assert_int_eq(serve_client(), 1);
+    ck_assert_int_ne(memcmp(nonce.bytes, false_server.client_nonce.bytes,
+                         sizeof(nonce.bytes)),
+        0);
     ck_assert_int_ne(
-        memcmp(nonce.bytes, liar.client_nonce.bytes, sizeof(nonce.bytes)), 0);
-    ck_assert_int_ne(
-        memcmp(first.bytes, liar.proof.bytes, sizeof(first.bytes)), 0);
+        memcmp(first.bytes, false_server.proof.bytes, sizeof(first.bytes)), 0);
 }
 END_TEST
 
-/* Where it differs tells nobody anything by the time it takes. */
+/* The time of the comparison does not depend on where the proofs differ. */
 START_TEST(proof_compared_in_constant_time)
 {
     struct token_binding binding = {
@@ -496,7 +497,7 @@ START_TEST(proof_compared_in_constant_time)
 }
 END_TEST
 
-/* The label keeps a proof of one protocol from being one of another. */
+/* The label keeps a proof of one protocol from being valid in another. */
 START_TEST(proof_of_another_protocol_differs)
 {
     struct token_binding binding = {
@@ -514,7 +515,8 @@ START_TEST(proof_of_another_protocol_differs)
 }
 END_TEST
 
-/* What passes between two versions: RFC 2104 by another hand. */
+/* Interoperability between versions: an independent implementation of RFC
+ * 2104. */
 START_TEST(proof_has_its_bytes)
 {
     static const uint8_t wanted[TOKEN_KEY_SIZE] = {0xba, 0x03, 0x65, 0xe7, 0x4b,
@@ -550,16 +552,17 @@ copy_tokens_suite(void)
     tcase_add_test(served, proof_of_another_session_denied);
     tcase_add_test(served, proof_of_server_denied);
     tcase_add_test(served, hello_twice_needs_proof_to_drop);
-    tcase_add_test(served, nonces_never_twice);
+    tcase_add_test(served, nonces_never_repeat);
     tcase_add_test(served, session_unproven_expires);
-    tcase_add_test(served, strangers_many_leave_room);
+    tcase_add_test(served, unproven_clients_leave_room_for_others);
     suite_add_tcase(suite, served);
-    tcase_add_checked_fixture(lied_to, setup_liar, teardown_liar);
+    tcase_add_checked_fixture(
+        lied_to, setup_false_server, teardown_false_server);
     tcase_set_timeout(lied_to, 60);
     tcase_add_test(lied_to, server_that_wants_no_proof_refused);
     tcase_add_test(lied_to, server_that_accepts_all_refused);
     tcase_add_test(lied_to, server_that_reflects_refused);
-    tcase_add_test(lied_to, server_learns_nothing_twice);
+    tcase_add_test(lied_to, client_proof_never_repeats);
     tcase_add_test(lied_to, proof_has_its_bytes);
     tcase_add_test(lied_to, proof_compared_in_constant_time);
     tcase_add_test(lied_to, proof_of_another_protocol_differs);

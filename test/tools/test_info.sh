@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria info: the list of plugins, one that is opened, one that cannot be.
+# talaria info: the list of plugins, one that opens, one that fails to open.
 . "$(dirname "$0")/lib.sh"
 
 copy good good
@@ -30,7 +30,7 @@ mine ".[0] | .name == \"probe\" and .version == \"1.2.3\" and
     .text == \"\""
 mine ".[1].name == \"other\""
 
-# Nothing is loaded: not even what could not be.
+# Nothing is loaded.
 echo "not an object" >"$folder/other.so"
 run 0 info -j
 mine ".[1].state == \"usable\""

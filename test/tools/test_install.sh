@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Who may not install is told so in words, before anything is built:
+# A user without permission to install gets an error before anything is built:
 #
 #   test_install.sh SOURCE_ROOT
 #

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria manifest: what it writes, and what it refuses.
+# talaria manifest: its output, and its errors.
 . "$(dirname "$0")/lib.sh"
 
 plugins=$TALARIA_TEST_PLUGINS
@@ -45,7 +45,7 @@ if [ -w /dev/full ]; then
     err_has "No space left"
     [ -L "$folder/full.json" ] || fail "$ran: removes a device"
 fi
-# What could not be written in full is not left behind.
+# A file that could not be written completely is removed.
 ran="talaria manifest, with a limit on files"
 (
     trap '' XFSZ

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria perf: every test at every level, alone and against a server of its own
-# command, in all manners; what is wrong ends with words and the right code.
+# talaria perf: every test at every level, alone and against a separate server,
+# with all options; errors have a message and the right exit code.
 #
 #   test_perf.sh BUILD_DIR
 # shellcheck disable=SC2154 # folder, out, err
 . "$(dirname "$0")/lib.sh"
 export TALARIA_PLUGIN_PATH="${1:?usage: $0 BUILD_DIR}/plugins/sm"
-# What a sanitizer finds is another failure than those expected.
+# Findings of a sanitizer have another exit code than expected failures.
 export ASAN_OPTIONS="exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export UBSAN_OPTIONS="halt_on_error=1:exitcode=99"
 info=na+sm://perf-$$
@@ -51,7 +51,7 @@ gone() {
         grep -qs '^State:.Z' "/proc/$1/status"
 }
 
-# All numbers of the points make sense.
+# All numbers of the points are plausible.
 sound() {
     json '.points | length > 0'
     json '[.points[].rounds[]] | all(.operations > 0 and .elapsed_ns > 0 and
@@ -83,7 +83,7 @@ for level in na rpc bulk; do
     json '[.points[].test] == ["bw_read", "bw_read", "bw_write", "bw_write"]'
 done
 
-# Manners. Lengths that are no multiple of a word, in both modes.
+# Options. Lengths that are no multiple of a word, in both modes.
 measure rate --local na+sm --busy --single-thread --verify --size 0,1,7,4001 \
     --inflight 3
 json '.settings | .busy and .single_thread and .in_flight == 3'
@@ -157,7 +157,7 @@ measure lat "$address" --level na
 json '.settings | .busy and .single_thread and .target_processor == 0'
 server_ends 0
 
-# Bytes that one side turns, the other side finds. A sanitizer would have to be
+# Bytes flipped at one side are detected at the other. A sanitizer would have to be
 # loaded first.
 sanitized() { ldd "$TALARIA" | grep -qE 'lib[at]san|libclang_rt'; }
 if sanitized; then
@@ -234,7 +234,7 @@ for child in $left; do
     until_true 5 gone "$child" || fail "$ran: leaves process $child"
 done
 
-# What is wrong.
+# Errors.
 run 2 perf
 run 2 perf nothing
 err_has "no action \"nothing\""
@@ -277,7 +277,7 @@ err_has "na+nothing"
 run 1 perf serve na+nothing
 run 1 perf lat --local na+sm --pin 1000,0
 err_has "processor 1000"
-# What a message doesn't hold is fetched.
+# Payloads larger than a message are fetched.
 # shellcheck disable=SC2086 # several words
 run 0 perf lat --level rpc --local na+sm --size 8,100K $brief
 out_has "100 KiB"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria perf --against: peers' benchmarks beside ours, those that fail, and
-# that nothing of them is left.
+# talaria perf --against: other benchmarks beside talaria perf, failing ones, and
+# that they leave nothing behind.
 #
 #   test_perf_against.sh BUILD_DIR
 . "$(dirname "$0")/lib.sh"
@@ -72,7 +72,7 @@ run 0 perf bw --write --local na+sm --size 64K --rounds 2 --duration 0.05 \
 json '.points[0].rounds | all(.peer_value_bytes_per_s > 1e6)'
 nothing_left
 
-# What cannot be: it is said why, and what the tool has printed.
+# Failures: the reason, and the tool's output.
 against 1 'iperf -c'
 err_has '"iperf" is not one of fi_pingpong'
 against 1 '/nowhere/hg_rate -c na'
@@ -96,7 +96,7 @@ err_has "invalid option"
 against 1 "UCX_TLS=nothing $perftest -t ucp_am_lat"
 err_has "transport 'nothing' is not available"
 
-# One that prints what nobody knows, and one that never gets ready.
+# One with unknown output, and one that never gets ready.
 mkdir "$folder/bin"
 cat >"$folder/bin/ucx_perftest" <<'EOF'
 #!/bin/sh

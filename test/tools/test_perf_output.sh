@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What talaria perf prints and reads: JSON against its schema, CSV, tables,
-# comparisons, pictures, and files that are no results.
+# comparisons, pictures, and invalid files.
 #
 #   test_perf_output.sh BUILD_DIR
 . "$(dirname "$0")/lib.sh"
@@ -166,7 +166,7 @@ PATH=$folder/empty run 1 perf plot one.json -o picture.svg
 err_has "gnuplot is not installed"
 [ ! -e picture.svg ] || fail "a picture that was not drawn is there"
 
-# Files that are no results. The unit tests have many more of them.
+# Invalid result files. The unit tests have many more.
 head -c 1000 one.json >cut.json
 echo '{}' >empty.json
 jq '.format = "2.0"' one.json >newer.json

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria perf over what others may reach: bound to the loopback address or with a
-# token, which both sides prove to have and neither tells.
+# talaria perf over transports that others may reach: bound to the loopback address
+# or with a token, which both sides prove to know without sending it.
 #
 #   test_perf_token.sh BUILD_DIR
 # shellcheck disable=SC2154 # folder, out, err
@@ -23,7 +23,7 @@ trap 'kill -9 $server 2>/dev/null; rm -rf "$folder"' EXIT
 # random NAME: a token of that name.
 random() { (umask 077 && head -c 32 /dev/urandom >"$folder/$1"); }
 
-# refused INFO TEXT OPTION...: no server comes of it.
+# refused INFO TEXT OPTION...: the server does not start.
 refused() {
     info=$1
     text=$2
@@ -164,7 +164,7 @@ for info in na+sm na+sm://any/ $outside; do
     serve_end
 done
 
-# Neither side says it, nor logs it, whatever it is asked to log.
+# Neither side sends or logs it, at any log level.
 (umask 077 && printf PINEAPPLE_upside_down_cake >"$folder/words")
 export HG_LOG_LEVEL=debug
 serve na+sm --token-file "$folder/words"

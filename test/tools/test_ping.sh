@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # talaria ping: a server that answers, one that lacks the RPC, one that is
-# stopped, one that is gone, and what never was an address.
+# stopped, one that has ended, and malformed addresses.
 #
 #   test_ping.sh BUILD_DIR
 . "$(dirname "$0")/test_copy_common.sh"
@@ -42,7 +42,7 @@ serve_end
 ping 1 "$address"
 grep -qE 'lookup|connection' "$err" || fail "$ran: no step that failed"
 
-# A server of another kind lives, too.
+# Any server counts as alive.
 "$talaria" perf serve na+sm >"$work/serve_out" 2>"$server_err" &
 server=$!
 until_true 10 grep -q 'na+sm://' "$work/serve_out" || fail "no perf server"

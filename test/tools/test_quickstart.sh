@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tools/quickstart over one transport, as it stands but for what takes long: few
-# files, and stand-ins for the package manager and for the build, which say what
-# they were asked for and hand over what is built already. A soak runs the whole
+# tools/quickstart over one transport, unchanged except for slow steps: few files,
+# and replacements of the package manager and the build, which print their
+# arguments and use the existing build. A soak runs the whole
 # of it on a fresh Debian.
 #
 #   test_quickstart.sh SOURCE_ROOT BUILD_DIR INFO
@@ -89,7 +89,7 @@ done
 grep -q '^dpkg-query .* ninja-build$' "$asked" || fail 'ninja is not asked for'
 ! grep -q '^apt-get' "$asked" || fail 'it installs what is there'
 
-# What is not built is said, and leaves nothing.
+# A missing plugin is reported, and nothing is left.
 stand_in ninja <<<'echo it does not compile; exit 1'
 quickstart 1
 grep -q '^quickstart: failed: ninja' "$work/out" || fail 'what failed is not said'

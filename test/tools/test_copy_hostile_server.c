@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Clients of `talaria copy` and a server that lies: nothing is written outside
- * the target, nothing wrong gets a name, and the client ends with an error. */
+/* Clients of `talaria copy` with a hostile server: nothing is written outside
+ * the target, nothing invalid is kept, and the client ends with an error. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,13 +14,13 @@
 
 #define WAIT_SECONDS 50.0
 
-/* What the server says. */
+/* What the server sends. */
 static struct lie {
     unsigned int chunk_size;
     const char *name; /* of the only entry of each listing */
     size_t name_length;
     uint8_t type;
-    uint32_t more_bytes; /* than there are in a page */
+    uint32_t more_bytes; /* more entries announced than in the page */
     uint32_t more_count;
     unsigned int pages;  /* of the listing */
     uint64_t size;       /* of each file */
@@ -65,7 +65,8 @@ on_pushed(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Pushes `size` bytes of the page, then answers. Takes the handle over. */
+/* Pushes `size` bytes of the page, then responds. Takes ownership of the
+ * handle. */
 static void
 push_page(hg_handle_t handle, const union copy_out *out, hg_size_t size)
 {
@@ -82,7 +83,7 @@ push_page(hg_handle_t handle, const union copy_out *out, hg_size_t size)
         HG_SUCCESS);
 }
 
-/* The entry is put together by hand: its name may be none. */
+/* The entry is encoded by hand: its name may be invalid. */
 static void
 answer_list(hg_handle_t handle)
 {
@@ -200,7 +201,7 @@ serve(pid_t client)
     return status;
 }
 
-/* Gets everything from the liar, into "exported/target". */
+/* Gets everything from the hostile server, into "exported/target". */
 static int
 get(void)
 {
@@ -224,7 +225,7 @@ count_entries(const char *name)
     return count - 2;
 }
 
-/* In the folder of the test: exported, with the target alone, and what the
+/* Expected content of the folder: exported, with the target only, and what the
  * client printed. */
 static void
 assert_nothing_outside(void)
@@ -247,8 +248,8 @@ printed(const char *text)
     return found;
 }
 
-/* What the lies below are measured by. */
-START_TEST(truth_is_copied)
+/* Without any lie, for comparison. */
+START_TEST(correct_server_is_copied_from)
 {
     struct stat st;
 
@@ -260,7 +261,7 @@ START_TEST(truth_is_copied)
 }
 END_TEST
 
-START_TEST(name_that_climbs_refused)
+START_TEST(name_with_parent_folder_refused)
 {
     static const struct {
         const char *name;
@@ -313,7 +314,7 @@ START_TEST(page_larger_than_memory_refused)
 }
 END_TEST
 
-START_TEST(page_with_fewer_entries_refused)
+START_TEST(page_with_fewer_entries_than_announced_refused)
 {
     lie.more_count = UINT32_MAX - 1;
     lie.name = "dir";
@@ -322,14 +323,14 @@ START_TEST(page_with_fewer_entries_refused)
     lie.pages = 0;
     ck_assert_int_eq(get(), 1);
     assert_nothing_outside();
-    /* Nor is the entry used that was valid. */
+    /* The valid entry before is not used either. */
     ck_assert_uint_eq(count_entries("exported/target"), 0);
     ck_assert_uint_eq(asked[COPY_LIST], 1);
 }
 END_TEST
 
-/* A tree without an end: the path has one. */
-START_TEST(tree_endless_ends)
+/* An endless tree: the path length ends it. */
+START_TEST(endless_tree_ends)
 {
     static char name[200];
 
@@ -343,7 +344,7 @@ START_TEST(tree_endless_ends)
 }
 END_TEST
 
-START_TEST(greeting_senseless_refused)
+START_TEST(hello_answer_invalid_refused)
 {
     static const unsigned int sizes[] = {
         0, 1, COPY_CHUNK_MIN - 1, COPY_CHUNK_MAX + 1, UINT32_MAX};
@@ -357,7 +358,7 @@ START_TEST(greeting_senseless_refused)
 }
 END_TEST
 
-START_TEST(checksum_wrong_leaves_nothing)
+START_TEST(checksum_wrong_keeps_no_file)
 {
     lie.sum.low = 1;
     ck_assert_int_eq(get(), 1);
@@ -366,7 +367,7 @@ START_TEST(checksum_wrong_leaves_nothing)
 }
 END_TEST
 
-START_TEST(size_senseless_refused)
+START_TEST(size_invalid_refused)
 {
     lie.size = UINT64_MAX;
     ck_assert_int_eq(get(), 1);
@@ -375,7 +376,7 @@ START_TEST(size_senseless_refused)
 }
 END_TEST
 
-START_TEST(link_that_climbs_refused)
+START_TEST(link_with_parent_folder_refused)
 {
     static const char *const targets[] = {
         "", "/", "/etc", "..", "../evil", "a/../..", "./../x"};
@@ -394,7 +395,7 @@ START_TEST(link_that_climbs_refused)
 }
 END_TEST
 
-START_TEST(time_senseless_leaves_nothing)
+START_TEST(time_invalid_keeps_no_file)
 {
     copy_hash_add(&lie.sum, 0, page_memory, 1);
     lie.nanos = 1000000000;
@@ -404,7 +405,7 @@ START_TEST(time_senseless_leaves_nothing)
 END_TEST
 
 /* Nothing runs with the rights of another user or group. */
-START_TEST(mode_of_privileges_is_cut)
+START_TEST(mode_bits_of_privileges_are_removed)
 {
     static const char *const names[] = {
         "exported/target", "exported/target/file"};
@@ -446,26 +447,26 @@ START_TEST(list_with_control_bytes_escaped)
 END_TEST
 
 static Suite *
-copy_hostile_suite(void)
+copy_hostile_server_suite(void)
 {
-    Suite *suite = suite_create("copy_hostile");
+    Suite *suite = suite_create("copy_hostile_server");
     TCase *tcase = tcase_create("client");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 120);
-    tcase_add_test(tcase, truth_is_copied);
-    tcase_add_test(tcase, name_that_climbs_refused);
+    tcase_add_test(tcase, correct_server_is_copied_from);
+    tcase_add_test(tcase, name_with_parent_folder_refused);
     tcase_add_test(tcase, name_too_long_refused);
     tcase_add_test(tcase, type_unknown_refused);
     tcase_add_test(tcase, page_larger_than_memory_refused);
-    tcase_add_test(tcase, page_with_fewer_entries_refused);
-    tcase_add_test(tcase, tree_endless_ends);
-    tcase_add_test(tcase, greeting_senseless_refused);
-    tcase_add_test(tcase, checksum_wrong_leaves_nothing);
-    tcase_add_test(tcase, size_senseless_refused);
-    tcase_add_test(tcase, link_that_climbs_refused);
-    tcase_add_test(tcase, time_senseless_leaves_nothing);
-    tcase_add_test(tcase, mode_of_privileges_is_cut);
+    tcase_add_test(tcase, page_with_fewer_entries_than_announced_refused);
+    tcase_add_test(tcase, endless_tree_ends);
+    tcase_add_test(tcase, hello_answer_invalid_refused);
+    tcase_add_test(tcase, checksum_wrong_keeps_no_file);
+    tcase_add_test(tcase, size_invalid_refused);
+    tcase_add_test(tcase, link_with_parent_folder_refused);
+    tcase_add_test(tcase, time_invalid_keeps_no_file);
+    tcase_add_test(tcase, mode_bits_of_privileges_are_removed);
     tcase_add_test(tcase, status_unknown_fails);
     tcase_add_test(tcase, list_with_control_bytes_escaped);
     suite_add_tcase(suite, tcase);
@@ -475,5 +476,5 @@ copy_hostile_suite(void)
 int
 main(void)
 {
-    return peer_run(copy_hostile_suite());
+    return peer_run(copy_hostile_server_suite());
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server of `talaria copy` and clients that keep no rule: everything they
- * send is refused, and others are served on. */
+/* A server of `talaria copy` with hostile clients: everything invalid is
+ * refused, and others are served. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ setup(void)
         HG_SUCCESS);
 }
 
-/* However it was treated, the server ends as it should. */
+/* Stops the server, which must exit normally. */
 static void
 teardown(void)
 {
@@ -127,7 +127,7 @@ close_id(uint64_t id)
     return peer_status(&peer, COPY_CLOSE, &in, &out);
 }
 
-START_TEST(path_that_climbs_refused)
+START_TEST(path_with_parent_folder_refused)
 {
     static const char *const outside[] = {"..", "../x", "/", "/etc/passwd",
         "a/..", "a/../..", "a/../../x", "../exported/a"};
@@ -160,7 +160,7 @@ START_TEST(path_too_long_refused)
 }
 END_TEST
 
-START_TEST(session_of_nobody_refused)
+START_TEST(session_unknown_refused)
 {
     uint64_t session = peer.session;
 
@@ -177,7 +177,7 @@ START_TEST(session_of_nobody_refused)
 }
 END_TEST
 
-/* A server without a token wants no proof, and believes none. */
+/* A server without a token requires no proof, and rejects any. */
 START_TEST(proof_unwanted_refused)
 {
     union copy_in in;
@@ -200,7 +200,7 @@ START_TEST(session_of_another_refused)
     other.session = peer.session;
     ck_assert_uint_eq(
         peer_status(&other, COPY_COMMIT, &in, &out), COPY_NO_SESSION);
-    /* Nor is an id worth anything in another session. */
+    /* Ids are not valid in another session. */
     peer_hello(&other, NULL);
     ck_assert_uint_ne(other.session, peer.session);
     ck_assert_uint_eq(peer_status(&other, COPY_COMMIT, &in, &out), COPY_NO_ID);
@@ -211,7 +211,7 @@ START_TEST(session_of_another_refused)
 }
 END_TEST
 
-START_TEST(hello_wrong_refused)
+START_TEST(hello_invalid_refused)
 {
     union copy_in in = {
         .hello = {.version = COPY_PROTOCOL_VERSION + 1, .beacon = peer.beacon}};
@@ -231,7 +231,7 @@ START_TEST(hello_wrong_refused)
     in.hello.beacon = small;
     ck_assert_uint_eq(peer_status(&peer, COPY_HELLO, &in, &out), COPY_INVALID);
     HG_Bulk_free(small);
-    /* The session that there was is none the worse. */
+    /* The existing session is not affected. */
     ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
 }
 END_TEST
@@ -249,7 +249,7 @@ START_TEST(hello_twice_drops_uploads)
 }
 END_TEST
 
-START_TEST(write_wrong_refused)
+START_TEST(write_invalid_refused)
 {
     uint64_t size = COPY_CHUNK_SIZE + 10;
     uint64_t id = create("file", size);
@@ -286,23 +286,23 @@ START_TEST(write_wrong_refused)
 }
 END_TEST
 
-START_TEST(commit_wrong_leaves_nothing)
+START_TEST(commit_invalid_keeps_no_file)
 {
     copy_sum_t sum = {0, 0};
     uint64_t id = create("file", 10);
 
-    /* Before all is there. */
+    /* Before all data are there. */
     ck_assert_uint_eq(commit(id, sum), COPY_INVALID);
     ck_assert_uint_eq(commit(id, sum), COPY_NO_ID);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
-    /* Another checksum. */
+    /* Wrong checksum. */
     id = create("file", 10);
     ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, bulk), COPY_OK);
     ck_assert_uint_eq(commit(id, sum), COPY_CHECKSUM);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
-    /* The same chunk twice, where there should be two. */
+    /* The same chunk twice instead of two chunks. */
     id = create("file", 2 * (uint64_t) COPY_CHUNK_SIZE);
     for (int i = 0; i < 2; i++) {
         ck_assert_uint_eq(
@@ -313,7 +313,7 @@ START_TEST(commit_wrong_leaves_nothing)
     ck_assert_uint_eq(commit(id, sum), COPY_CHECKSUM);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
-    /* As it should be; and then once more. */
+    /* A valid commit; then a second one. */
     id = create("file", 10);
     ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, bulk), COPY_OK);
     sum = (copy_sum_t){0, 0};
@@ -348,7 +348,7 @@ make_link(const char *path, const char *target, unsigned int how)
     return peer_status(&peer, COPY_LINK_MAKE, &in, &out);
 }
 
-START_TEST(link_that_climbs_refused)
+START_TEST(link_with_parent_folder_refused)
 {
     static const char *const targets[] = {"/", "/etc/passwd", "..", "../..",
         "./../..", "a/../..", "../a/..", "../../exported", "..//../x"};
@@ -367,14 +367,14 @@ START_TEST(link_that_climbs_refused)
     ck_assert_uint_eq(make_link("a/up", "..", 0), COPY_OK);
     ck_assert_uint_eq(make_link("a/up", "..", 0), COPY_EXISTS);
     ck_assert_uint_eq(make_link("a/up", "..", COPY_HOW_RESUME), COPY_OK);
-    /* Nothing goes through it. */
+    /* Nothing can be written through it. */
     ck_assert_uint_eq(status_of_path(COPY_CREATE, "a/up/x"), COPY_SYMLINK);
     ck_assert_uint_eq(status_of_path(COPY_REMOVE, "a/up/a"), COPY_SYMLINK);
     ck_assert_uint_eq(status_of_path(COPY_LIST, "a/up"), COPY_SYMLINK);
 }
 END_TEST
 
-START_TEST(remove_wrong_refused)
+START_TEST(remove_invalid_refused)
 {
     union copy_in in = {.remove = {.directory = 1}};
     union copy_out out;
@@ -392,7 +392,7 @@ START_TEST(remove_wrong_refused)
 }
 END_TEST
 
-START_TEST(time_senseless_refused)
+START_TEST(time_invalid_refused)
 {
     union copy_in in = {.mode = {.mode = 0755, .mtime = {0, 1000000000}}};
     union copy_out out;
@@ -407,7 +407,7 @@ START_TEST(time_senseless_refused)
 }
 END_TEST
 
-START_TEST(hash_wrong_refused)
+START_TEST(hash_request_invalid_refused)
 {
     FILE *stream = fopen(peer_path("exported/file"), "w");
     union copy_in in;
@@ -462,8 +462,8 @@ count_descriptors(void)
     return count;
 }
 
-/* What is refused holds no descriptor. */
-START_TEST(opens_refused_leave_no_descriptors)
+/* Refused requests hold no descriptor. */
+START_TEST(opens_refused_leak_no_descriptors)
 {
     static const enum copy_rpc rpcs[] = {COPY_OPEN, COPY_CREATE, COPY_LIST};
     static const char *const paths[] = {"file", "new", ""};
@@ -484,7 +484,7 @@ START_TEST(opens_refused_leave_no_descriptors)
 }
 END_TEST
 
-/* A server with so few descriptors that one client could take them all. */
+/* A server with so few descriptors that one client could use them all. */
 static void
 setup_scarce(void)
 {
@@ -494,7 +494,7 @@ setup_scarce(void)
     setup();
 }
 
-START_TEST(opens_of_all_leave_descriptors)
+START_TEST(opens_of_one_client_leave_descriptors_for_others)
 {
     unsigned int status = COPY_OK;
     struct peer other;
@@ -507,17 +507,17 @@ START_TEST(opens_of_all_leave_descriptors)
     }
     ck_assert_uint_eq(status, COPY_NO_DESCRIPTORS);
     ck_assert_int_eq(count - 1, 64);
-    /* Others come in, if only to look around. */
+    /* Others are still admitted, if only to list. */
     peer_open(&other, address, NULL);
     peer_hello(&other, NULL);
     peer_close(&other);
-    /* What is given back is there again. */
+    /* Closed descriptors are available again. */
     peer_hello(&peer, NULL);
     ck_assert_uint_eq(close_id(create("mine", 5)), COPY_OK);
 }
 END_TEST
 
-START_TEST(list_wrong_refused)
+START_TEST(list_invalid_refused)
 {
     hg_size_t size = COPY_PAGE_SIZE - 1;
     union copy_in in = {.list = {.id = 77, .bulk = bulk}};
@@ -539,8 +539,8 @@ START_TEST(list_wrong_refused)
 }
 END_TEST
 
-/* Lengths, zeros and descriptors that a proc would never write. */
-START_TEST(bytes_senseless_refused)
+/* Lengths, zeros and descriptors that no proc would encode. */
+START_TEST(bytes_invalid_refused)
 {
     unsigned char bytes[8 + 2 + 100] = {0};
 
@@ -553,7 +553,7 @@ START_TEST(bytes_senseless_refused)
             COPY_OK);
         memset(bytes, 0, sizeof(bytes));
     }
-    /* A path with a zero inside, in the session that there is. */
+    /* A path with an embedded zero, in a valid session. */
     memcpy(bytes, &peer.session, 8);
     bytes[8] = 3;
     memcpy(bytes + 10, "a\0b", 3);
@@ -566,7 +566,7 @@ START_TEST(bytes_senseless_refused)
 }
 END_TEST
 
-/* The transfer fails, and with it the session; nobody else minds. */
+/* The transfer fails and ends the session; other sessions are not affected. */
 START_TEST(memory_forbidden_ends_session)
 {
     uint64_t id = create("file", 10);
@@ -586,7 +586,7 @@ START_TEST(memory_forbidden_ends_session)
 }
 END_TEST
 
-/* A beacon that shows something else than it said is another process's. */
+/* A beacon with other content than announced belongs to another process. */
 START_TEST(beacon_wrong_ends_session)
 {
     double deadline = peer_clock() + 10;
@@ -604,38 +604,38 @@ START_TEST(beacon_wrong_ends_session)
 END_TEST
 
 static Suite *
-copy_stranger_suite(void)
+copy_hostile_client_suite(void)
 {
-    Suite *suite = suite_create("copy_stranger");
+    Suite *suite = suite_create("copy_hostile_client");
     TCase *tcase = tcase_create("server");
     TCase *scarce = tcase_create("scarce");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, path_that_climbs_refused);
+    tcase_add_test(tcase, path_with_parent_folder_refused);
     tcase_add_test(tcase, path_too_long_refused);
-    tcase_add_test(tcase, session_of_nobody_refused);
+    tcase_add_test(tcase, session_unknown_refused);
     tcase_add_test(tcase, session_of_another_refused);
     tcase_add_test(tcase, proof_unwanted_refused);
-    tcase_add_test(tcase, hello_wrong_refused);
+    tcase_add_test(tcase, hello_invalid_refused);
     tcase_add_test(tcase, hello_twice_drops_uploads);
-    tcase_add_test(tcase, write_wrong_refused);
-    tcase_add_test(tcase, commit_wrong_leaves_nothing);
+    tcase_add_test(tcase, write_invalid_refused);
+    tcase_add_test(tcase, commit_invalid_keeps_no_file);
     tcase_add_test(tcase, create_too_large_refused);
-    tcase_add_test(tcase, link_that_climbs_refused);
-    tcase_add_test(tcase, remove_wrong_refused);
-    tcase_add_test(tcase, time_senseless_refused);
-    tcase_add_test(tcase, hash_wrong_refused);
+    tcase_add_test(tcase, link_with_parent_folder_refused);
+    tcase_add_test(tcase, remove_invalid_refused);
+    tcase_add_test(tcase, time_invalid_refused);
+    tcase_add_test(tcase, hash_request_invalid_refused);
     tcase_add_test(tcase, opens_too_many_refused);
-    tcase_add_test(tcase, opens_refused_leave_no_descriptors);
-    tcase_add_test(tcase, list_wrong_refused);
-    tcase_add_test(tcase, bytes_senseless_refused);
+    tcase_add_test(tcase, opens_refused_leak_no_descriptors);
+    tcase_add_test(tcase, list_invalid_refused);
+    tcase_add_test(tcase, bytes_invalid_refused);
     tcase_add_test(tcase, memory_forbidden_ends_session);
     tcase_add_test(tcase, beacon_wrong_ends_session);
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(scarce, setup_scarce, teardown);
     tcase_set_timeout(scarce, 60);
-    tcase_add_test(scarce, opens_of_all_leave_descriptors);
+    tcase_add_test(scarce, opens_of_one_client_leave_descriptors_for_others);
     suite_add_tcase(suite, scarce);
     return suite;
 }
@@ -643,5 +643,5 @@ copy_stranger_suite(void)
 int
 main(void)
 {
-    return peer_run(copy_stranger_suite());
+    return peer_run(copy_hostile_client_suite());
 }
