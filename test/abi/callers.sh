@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Who in the core calls a plugin through its tables: na, and rt for what bulk and
-# hg submit; nobody else:
+# Only na, and rt for the submissions of bulk and hg, call a plugin through its
+# tables:
 #
 #   callers.sh SOURCE_ROOT              checks the tree
 #   callers.sh --self-test SOURCE_ROOT  adds files to copies of it, each of
-#                                       which has to be refused or not
+#                                       which has to be rejected or not
 #
 # Exit status 0, or 1 with what failed.
 set -u

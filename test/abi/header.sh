@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Rule 1 of the transport ABI, held against its header:
+# Checks the header of the transport ABI against rule 1:
 #
 #   header.sh HEADER               checks it
-#   header.sh --self-test HEADER   spoils copies of it, each of which has to be
-#                                  refused for its own reason
+#   header.sh --self-test HEADER   alters copies of it, each of which has to be
+#                                  rejected for its own reason
 #
 # Alone it compiles without a warning in each language mode with gcc and clang;
 # it includes <stddef.h> and <stdint.h> only, has at most 650 lines, and names

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Who includes whom, and how long a source file is:
+# Allowed includes between folders, and the length of source files:
 #
 #   layers.sh SOURCE_ROOT               checks the tree
-#   layers.sh --self-test SOURCE_ROOT   spoils copies of it, each of which has
-#                                       to be refused for its own reason
+#   layers.sh --self-test SOURCE_ROOT   alters copies of it, each of which has
+#                                       to be rejected for its own reason
 #
 # Every #include of core, plugins, tools and subprojects that names a header of
 # this tree has to follow one of the arrows in `allowed`; no .c file is longer
@@ -18,8 +18,8 @@ max_lines=800
 folders='abi core plugins tools subprojects test'
 foreign='^(rdma|ucp|uct|ucs|infiniband|psm[23]?)/|^mpi\.h$|^ibverbs'
 
-# allowed ROOM OTHER: may a file of ROOM include one of OTHER? An arrow may
-# skip rooms and never turns back.
+# allowed ROOM OTHER: whether a file of ROOM may include one of OTHER. An arrow
+# may skip rooms and never points back.
 allowed() {
     [ "$1" = "$2" ] && return
     case $1 in
@@ -32,7 +32,7 @@ allowed() {
     bulk) set -- "$2" include base abi plugin na rt proc ;;
     hg) set -- "$2" include base abi plugin setting na rt proc bulk ;;
     tools | compat) set -- "$2" include ;;
-    # The kit stands on the ABI alone, and reads files as the core does.
+    # The kit uses the ABI only, and parses files with the core's code.
     tools/check) set -- "$2" abi tools object setting ;;
     plugins/common) set -- "$2" abi ;;
     plugins/*) set -- "$2" abi plugins/common ;;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Origin and target in one thread over one transport: the yardstick of what a
- * remote procedure call costs in instructions and in calls of malloc.
+ * Origin and target in one thread over one transport: measures instructions and
+ * malloc calls of a remote procedure call.
  *
- * rpc_loop INFO COUNT [single|self]: COUNT calls with 64 bytes each way, after
- * enough of them to be warm; self: of a class to itself. Prints how often malloc and its kin were called
- * in the meantime.
+ * rpc_loop INFO COUNT [single|self]: COUNT calls with 64 bytes in each
+ * direction, after a warm-up; self: of a class to itself. Prints the number of
+ * allocations.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #define WARM_UP 1000U
 #define BYTES 64U
 
-/* Interposed: every allocation of the process passes here. */
+/* Interposed: counts every allocation of the process. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
@@ -138,7 +138,7 @@ close_side(struct side *side)
     HG_Finalize(side->hg_class);
 }
 
-/* As the loop of any program, for both sides in turn. */
+/* An ordinary program's loop, for both sides in turn. */
 static void
 progress(struct side *side)
 {

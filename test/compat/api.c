@@ -22,7 +22,7 @@
 #define CHECK(name, condition)                                                 \
     typedef char check_##name[(condition) ? 1 : -1] UNUSED
 
-/* Functions: a pointer of the very type takes each. */
+/* Functions: each is assigned to a pointer of its exact type. */
 #define FUNCTION(ret, name, ...)                                               \
     static ret (*const type_of_##name)(__VA_ARGS__) UNUSED = name;
 #include "api_list.h"
@@ -39,7 +39,7 @@ static const struct {
 #undef FUNCTION
 };
 
-/* Values, each of which is a name that exists. */
+/* Values; each name has to exist. */
 #define VALUE(name, value)                                                     \
     CHECK(value_of_##name, (long long) (name) == (value));
 
@@ -172,7 +172,7 @@ CHECK(na_compare, NA_VERSION_GE(NA_VERSION(5, 0), NA_VERSION(4, 9)) &&
                       NA_VERSION_LT(NA_VERSION(4, 0), NA_VERSION(4, 1)) &&
                       !NA_VERSION_LT(NA_VERSION(4, 1), NA_VERSION(4, 1)));
 
-/* Macros that programs ask for. */
+/* Macros that programs test for. */
 #if !defined(HG_Addr_lookup) || !defined(MERCURY_REGISTER) ||                  \
     !defined(MERCURY_GEN_PROC) || !defined(MERCURY_GEN_STRUCT_PROC) ||         \
     !defined(HG_HAS_BOOST) || !defined(HG_HAS_CHECKSUMS) ||                    \
@@ -247,7 +247,7 @@ op_id_ignore(void)
     return HG_OP_ID_IGNORE;
 }
 
-/* Procs that have the types' names, or older ones. */
+/* Procs with the types' names, or older ones. */
 static UNUSED const hg_proc_cb_t procs[] = {hg_proc_hg_int8_t,
     hg_proc_hg_uint8_t, hg_proc_hg_int16_t, hg_proc_hg_uint16_t,
     hg_proc_hg_int32_t, hg_proc_hg_uint32_t, hg_proc_hg_int64_t,
@@ -258,7 +258,7 @@ static UNUSED hg_return_t (*const raw)(
 static UNUSED hg_return_t (*const copy)(
     hg_proc_t, void *, hg_size_t) = hg_proc_memcpy;
 
-/* Fields, in order, with nothing between them. */
+/* Fields, in order, without gaps. */
 #define FIRST(owner, type, field)                                              \
     static UNUSED type *owner##_##field(struct owner *object)                  \
     {                                                                          \
@@ -348,7 +348,7 @@ NEXT(na_cb_info, arg, na_cb_type_t, type)
 NEXT(na_cb_info, type, na_return_t, ret)
 CHECK(na_cb_info_info, offsetof(struct na_cb_info, info) == 0);
 
-/* What the unions hold. */
+/* Members of the unions. */
 static UNUSED void
 look_at(struct hg_cb_info *hg, struct na_cb_info *na)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every function of the interface that programs written for Mercury 2.4 call:
- * what it returns, its name, its parameters. To be included with FUNCTION
- * defined; talaria.h has what is ours alone. */
+ * return type, name, parameters. Include with FUNCTION defined. Talaria's own
+ * functions are in talaria.h. */
 
 /* na.h */
 FUNCTION(void, NA_Version_get, unsigned int *, unsigned int *, unsigned int *)

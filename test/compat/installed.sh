@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What is installed is all that programs and plugins need:
+# Programs and plugins need nothing but what is installed:
 #
 #   installed.sh MESON SOURCE_ROOT
 #

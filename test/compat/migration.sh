@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What docs/migration.md names is there, and what it says is missing is not:
+# Everything that docs/migration.md names exists, and what it lists as missing does
+# not:
 #
 #   migration.sh SOURCE_ROOT
-#   migration.sh --self-test SOURCE_ROOT   spoiled copies of the page are refused
+#   migration.sh --self-test SOURCE_ROOT   altered copies of the page are rejected
 #
 # Headers, functions, options of classes, variables of the environment, options of
 # the build, and the words that the log is said to have. Exit status 0, or 1 with

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The table at the end of core/README.md names cases that there are, for each
-# number from 1 to 28:
+# The table at the end of core/README.md names existing cases for each number from
+# 1 to 28:
 #
 #   table.sh SOURCE_ROOT
 #

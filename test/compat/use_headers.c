@@ -37,7 +37,7 @@ CHECK(version, HG_VERSION(2, 4) == 0x20004 && NA_VERSION(6, 0) == 0x60000);
 CHECK(major, HG_MAJOR(0x20004) == 2 && NA_MAJOR(0x60001) == 6);
 CHECK(minor, HG_MINOR(0x20004) == 4 && NA_MINOR(0x60001) == 1);
 
-/* Codes of both layers are the same numbers; these are as in Mercury. */
+/* Both layers have the same codes; these are Mercury's. */
 CHECK(codes_start, (int) NA_SUCCESS == 0 && (int) HG_SUCCESS == 0);
 CHECK(codes_again, (int) NA_AGAIN == 4 && (int) HG_AGAIN == 4);
 CHECK(codes_invalid, (int) NA_INVALID_ARG == 11 && (int) HG_INVALID_ARG == 11);
@@ -69,7 +69,7 @@ CHECK(prefix_2_2, offsetof(struct hg_init_info, stats) + 1 ==
 CHECK(prefix_2_3, offsetof(struct hg_init_info, release_input_early) <
                       offsetof(struct hg_init_info, traffic_class));
 
-/* An extension of C, which programs use and -Wpedantic warns of. */
+/* A C extension that programs use and -Wpedantic warns about. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 static struct hg_init_info static_hg_info = HG_INIT_INFO_INITIALIZER;
@@ -126,7 +126,7 @@ recv_cb(const struct na_cb_info *callback_info)
 static hg_class_t *
 start(const char *info)
 {
-    /* As many programs do: the variable is named as the struct is. */
+    /* As in many programs: the variable has the struct's name. */
     struct hg_init_info hg_init_info = HG_INIT_INFO_INITIALIZER;
     struct na_init_info na_init_info = NA_INIT_INFO_INITIALIZER;
     struct hg_init_info i = HG_INIT_INFO_INITIALIZER;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program in C and in C++ that knows nothing but what is installed: one RPC
- * from a class to another one over na+sm, whose plugin it has to find by
- * itself. Prints where that came from, as talaria_source_to_string says it.
- * With CARRIED defined it carries the plugin inside itself. */
+/* A program in C and C++ that uses only what is installed: one RPC from a class
+ * to another one over na+sm, whose plugin it has to find itself. Prints where
+ * the plugin was found, as talaria_source_to_string. With CARRIED defined, the
+ * plugin is linked into the program. */
 #include <mercury.h>
 #include <mercury_macros.h>
 #include <talaria.h>
@@ -62,7 +62,7 @@ answered(const struct hg_cb_info *info)
     return HG_Free_output(info->info.forward.handle, &out);
 }
 
-/* Where the plugin comes from that stands for the info string. */
+/* The source of the plugin chosen for the info string. */
 static const char *
 source_of_sm(void)
 {
@@ -78,7 +78,7 @@ source_of_sm(void)
     return source;
 }
 
-/* Asks the target for twice 21, while it serves. */
+/* Asks the target for twice 21, and progresses it meanwhile. */
 static int32_t
 ask(hg_class_t *origin_class, hg_class_t *target_class)
 {

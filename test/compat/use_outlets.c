@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program with log outlets of its own, and one that opens shared objects, in C
- * and, through use_outlets.cc, in C++. Exit status 0, or 1 with the lines of what
- * is wrong. */
+/* A program with log outlets of its own, and one that opens shared objects, in
+ * C and, through use_outlets.cc, in C++. Exit status 0, or 1 and a line per
+ * failure. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -48,7 +48,7 @@ static int HG_ATTR_PRINTF(2, 3) listen_to(FILE *stream, const char *format, ...)
     return 0;
 }
 
-/* What was said since the last time. */
+/* Log output since the last call. */
 static bool
 heard(const char *text)
 {
@@ -188,7 +188,7 @@ use_dl(void)
     CHECK(hg_dl_open("/no/such/object") == NULL);
 }
 
-/* Started again with what the environment says. */
+/* Runs itself again with this environment. */
 static void
 use_environment(char **argv)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Uses each function of each util header as programs written for Mercury do, in
- * C and, through use_util.cc, in C++. Exit status 0, or 1 with the lines of
- * what is wrong. */
+ * C and, through use_util.cc, in C++. Exit status 0, or 1 and a line per
+ * failure. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -78,7 +78,8 @@ use_atomic(void)
     CHECK(hg_atomic_get64(&wide) == 3);
 }
 
-/* Counts under the lock, so that other threads see it by the condition too. */
+/* Counts under the lock, so that other threads see it through the condition
+ * too. */
 static HG_THREAD_RETURN_TYPE
 count_up(void *arg)
 {
@@ -199,7 +200,7 @@ use_locks(void)
 
 static hg_atomic_int32_t ran = HG_ATOMIC_VAR_INIT(0);
 
-/* By one thread, in the order of posting: the n-th finds n. */
+/* With one thread, in the order of posting: the n-th finds n. */
 static HG_THREAD_RETURN_TYPE
 run_in_turn(void *arg)
 {
@@ -319,7 +320,7 @@ use_hash_table(void)
     CHECK(hg_hash_table_lookup(table, &absent) == HG_HASH_TABLE_NULL);
     CHECK(hg_hash_table_remove(table, &absent) == 0);
     CHECK(keys_freed == 0 && values_freed == 0);
-    /* In place of another with an equal key, both parts of which go. */
+    /* Replaces an entry with an equal key; both key and value are freed. */
     CHECK(hg_hash_table_insert(table, number_new(0), number_new(1)));
     CHECK(keys_freed == 1 && values_freed == 1);
     CHECK(hg_hash_table_num_entries(table) == COUNT);
@@ -333,7 +334,7 @@ use_hash_table(void)
 static void
 use_hash_string(void)
 {
-    /* By the definition; bytes count as 0 to 255. */
+    /* Compared with the definition; bytes count as 0 to 255. */
     CHECK(hg_hash_string("") == 5381U);
     CHECK(hg_hash_string("a") == 5381U * 33 + 97);
     CHECK(hg_hash_string("my_rpc_name") == 2814289935U);
@@ -374,7 +375,7 @@ on_alarm(int number)
     (void) number;
 }
 
-/* A wait that a signal ends says so. */
+/* A wait interrupted by a signal returns that. */
 static void
 interrupt_wait(hg_poll_set_t *set)
 {
@@ -464,7 +465,7 @@ use_mem(void)
     CHECK(hg_mem_header_alloc(3, 24, 5) == NULL);
     CHECK(hg_mem_header_alloc(3, 8, SIZE_MAX - 4) == NULL);
     hg_mem_header_free(3, 8, NULL);
-    /* As a rule a machine has none. */
+    /* Usually a machine has none. */
     huge = hg_mem_huge_alloc((size_t) hg_mem_get_hugepage_size());
     if (huge != NULL)
         CHECK(hg_mem_huge_free(huge, (size_t) hg_mem_get_hugepage_size()) == 0);
@@ -546,7 +547,7 @@ trigger(unsigned int timeout, unsigned int *flag, void *arg)
     return HG_UTIL_SUCCESS;
 }
 
-/* The loop of a program that looks without waiting makes progress. */
+/* The loop of a program that polls without waiting makes progress. */
 static void
 use_request(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A folder of its own for each test, and the lines that the core logs. */
+/* A folder per case, and the core's log lines. */
 #include "fixture.h"
 
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plugin that opens and does nothing, for tests of how plugins are found and
- * loaded. What is wrong with it is chosen when it is compiled.
+ * A plugin that opens and does nothing, for tests of search and loading. Its
+ * defect is selected when it is compiled.
  */
 #include "na_plugin.h"
 
@@ -59,7 +59,8 @@ NA_PLUGIN_EXPORT const int probe_is_no_plugin = 1;
 
 #elif defined(PROBE_CUT_OFF)
 
-/* A table that ends before it says it does, and says the truth elsewhere. */
+/* A table that ends earlier than its size says; the size is correct
+ * elsewhere. */
 struct head {
     uint32_t magic;
     uint16_t abi_major;
@@ -216,7 +217,7 @@ static const na_plugin_ops the_ops = {
     .extension = extension,
 };
 
-/* With PROBE_TRAP nothing of the plugin may be called. */
+/* With PROBE_TRAP no function of the plugin may be called. */
 static void
 called(void)
 {
@@ -289,7 +290,7 @@ static const char *const the_protocols[] = {PROBE_PROTOCOLS, NULL};
     }
 
 #ifdef PROBE_GROWN
-/* What a later minor may make of the table. */
+/* What a later minor version may add to the table. */
 struct grown {
     na_plugin first;
     void *later[4];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plugin that reaches nobody but itself, and does one thing that the ABI does
- * not allow: the setting wrong.way (TALARIA_WRONG_WAY) says which. Without it
- * the plugin is right. For one thread.
+ * A plugin that reaches only its own process, and violates the ABI in one way:
+ * the setting wrong.way (TALARIA_WRONG_WAY) selects it. Without it the plugin
+ * is correct. Single-threaded.
  */
 #include "wrong.h"
 
@@ -99,7 +99,7 @@ addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
     return (uintptr_t) addr;
 }
 
-/* Gives out a form of an address or of a registration. */
+/* Writes the serialized form of an address or a registration. */
 static int32_t
 give(const na_plugin_class *cls, const char *entry, const char *form,
     char *buffer, uint64_t *size_p)
@@ -118,7 +118,8 @@ give(const na_plugin_class *cls, const char *entry, const char *form,
             size = 0;
         *size_p = strcmp(way, "_beyond") == 0 && buffer ? room + 1 : size;
         if (buffer && room >= strlen(form))
-            memcpy(buffer, form, strlen(form)); /* without its zero */
+            /* without its terminating zero */
+            memcpy(buffer, form, strlen(form));
         return NA_PLUGIN_OK;
     }
     int32_t ret = tp_size_out(buffer, size_p, size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A plugin that does one thing which the ABI does not allow. */
+/* A plugin that violates the ABI in one way. */
 #ifndef WRONG_H
 #define WRONG_H
 
@@ -10,7 +10,7 @@
 #define WRONG_SIZE 4096U
 
 struct na_plugin_class {
-    const char *way; /* what it does wrong; "" nothing */
+    const char *way; /* the violation; "" for none */
     uint32_t addr_refs;
 };
 
@@ -23,10 +23,10 @@ struct na_plugin_ctx {
     struct tp_list sends[WRONG_KINDS];
     struct tp_list receives[WRONG_KINDS];
     struct tp_events events;
-    uint32_t dying; /* polls left; 0: as many as one likes */
+    uint32_t dying; /* polls left before the violation; 0: no limit */
 };
 
-/* The class does this wrong. */
+/* Whether the class has this violation. */
 bool wrong_is(const na_plugin_class *cls, const char *way);
 
 int32_t wrong_send_unexpected(na_plugin_ctx *ctx, void *op, const void *buffer,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of the plugin that does one thing wrong. */
+/* Operations of the plugin that violates the ABI. */
 #include "wrong.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ report(na_plugin_ctx *ctx, na_plugin_event event)
         abort();
 }
 
-/* What it does wrong about the event of a received message. */
+/* Violations in the event of a received message. */
 static void
 spoil_message(const na_plugin_class *cls, bool expected, na_plugin_event *event)
 {
@@ -49,7 +49,7 @@ spoil_message(const na_plugin_class *cls, bool expected, na_plugin_event *event)
         event->tag = UINT64_MAX;
 }
 
-/* And about that of a message that was sent, or of a transfer. */
+/* Violations in the event of a sent message or a transfer. */
 static void
 spoil_end(const na_plugin_class *cls, const char *what, na_plugin_event *event)
 {
@@ -68,7 +68,7 @@ spoil_end(const na_plugin_class *cls, const char *what, na_plugin_event *event)
         event->status = 7;
 }
 
-/* The oldest of a list, of this tag unless all do; NULL: none. */
+/* The oldest of a list with this tag, or with any; NULL: none. */
 static struct tp_recv *
 find(const struct tp_list *list, bool all, uint64_t tag)
 {
@@ -79,7 +79,7 @@ find(const struct tp_list *list, bool all, uint64_t tag)
     return link ? tp_recv_of(link) : NULL;
 }
 
-/* Ends a send and the receive that it is for. */
+/* Completes a send and the receive that it matches. */
 static void
 end_both(na_plugin_ctx *ctx, enum wrong_kind kind, struct tp_recv *from,
     struct tp_recv *to)
@@ -97,7 +97,7 @@ end_both(na_plugin_ctx *ctx, enum wrong_kind kind, struct tp_recv *from,
     report(ctx, got);
 }
 
-/* A submission of such an entry returns what it must not. */
+/* A submission of such an entry returns an invalid value. */
 static bool
 submits_wrong(const na_plugin_ctx *ctx, const char *entry, int32_t *code_p)
 {
@@ -117,7 +117,7 @@ submits_wrong(const na_plugin_ctx *ctx, const char *entry, int32_t *code_p)
     return true;
 }
 
-/* Submits to one list what may be for something in the other. */
+/* Adds an operation to one list unless it matches one in the other. */
 static int32_t
 submit(na_plugin_ctx *ctx, const char *entry, enum wrong_kind kind, bool sends,
     struct tp_recv *op, struct tp_recv value)
@@ -183,7 +183,7 @@ wrong_recv_expected(na_plugin_ctx *ctx, void *op, void *buffer, uint64_t length,
         value_of(buffer, length, tag));
 }
 
-/* Moves nothing: what is looked at is how it ends. */
+/* Moves no data: only the completion matters. */
 static int32_t
 transfer(na_plugin_ctx *ctx, const char *entry, void *op)
 {
@@ -222,7 +222,7 @@ wrong_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
     if (ctx->dying > 0 && --ctx->dying == 0)
         return NA_PLUGIN_E_IO_ERROR;
-    /* Once something is under way, so that there is what must be ended. */
+    /* Only once operations are pending, so that they have to be ended. */
     if (ctx->receives[WRONG_EXPECTED].head || ctx->events.count > 0) {
         if (wrong_is(ctx->cls, "poll_one_more"))
             return (int32_t) max + 1;

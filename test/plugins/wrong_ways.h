@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the wrong plugin does wrong about contexts, by its setting, and the line
- * that the core logs. */
+/* Violations concerning contexts, by the setting's value, and the line that the
+ * core logs. */
 #ifndef WRONG_WAYS_H
 #define WRONG_WAYS_H
 
@@ -9,7 +9,7 @@
 
 struct way {
     const char *name;
-    const char *text; /* that is logged; NULL: nothing is */
+    const char *text; /* logged line; NULL: none */
 };
 
 static const struct way dying[] = {

@@ -134,8 +134,8 @@ START_TEST(walk_gives_parts_within_a_segment_at_both_ends)
 }
 END_TEST
 
-/* Two segments and three bytes of the plugin's, as peers see them. */
-static const unsigned char golden[] = {7, 3, 2, 0, 3, 0, 0, 0,  /* front */
+/* Two segments and three bytes of the plugin, as peers see them. */
+static const unsigned char golden[] = {7, 3, 2, 0, 3, 0, 0, 0,  /* header */
     0x11, 0, 0, 0, 0, 0, 0, 0x22, 0x33, 0, 0, 0, 0, 0, 0, 0x44, /* numbers */
     0x00, 0x10, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0,       /* segments */
     0x00, 0x20, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 'a', 'b', 'c'};
@@ -191,7 +191,7 @@ END_TEST
 
 START_TEST(malformed_registrations_are_refused)
 {
-    /* a byte of golden, and what makes it wrong */
+    /* a byte of golden, and an invalid value for it */
     static const struct {
         uint32_t at;
         unsigned char value;

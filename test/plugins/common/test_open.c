@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class is opened with, settings, the log, reports, and the system. */
+/* Open options, settings, the log, reports, and the system. */
 #include "common/open.h"
 
 #include <check.h>
