@@ -13,6 +13,7 @@
 
 #define BYTES 4096U
 #define NAME "/memfd:talaria-ofi/"
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 static unsigned char here[BYTES], there[BYTES];
 
@@ -23,10 +24,11 @@ static const struct table {
     off_t shorter;            /* by so many bytes */
     unsigned char magic_bits; /* that differ */
 } tables[] = {
-    {F_SEAL_SHRINK | F_SEAL_GROW, 0, 0},
-    {F_SEAL_GROW, 0, 0},
-    {F_SEAL_SHRINK | F_SEAL_GROW, 4096, 0},
-    {F_SEAL_SHRINK | F_SEAL_GROW, 0, 1},
+    {SEALS, 0, 0},
+    {SEALS & ~F_SEAL_SHRINK, 0, 0},
+    {SEALS & ~F_SEAL_SEAL, 0, 0},
+    {SEALS, 4096, 0},
+    {SEALS, 0, 1},
 };
 
 /* The name of the file of this descriptor, "" if it is not a table. */
