@@ -2,12 +2,13 @@
 /* What the transport is compared with: round trips between two processes over a
  * TCP connection with non-blocking sockets, and nothing else.
  *
- *     raw [BYTES [ROUND_TRIPS]]
+ *     raw [BYTES [ROUND_TRIPS [PROCESSOR PROCESSOR]]]
  *
- * prints the nanoseconds of one round trip. */
+ * prints the median of the round trips in nanoseconds. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -54,6 +55,36 @@ no_delay(int fd)
 }
 
 static void
+pin(int argc, char **argv, int which)
+{
+    cpu_set_t set;
+
+    if (argc <= which)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET(atoi(argv[which]), &set);
+    if (sched_setaffinity(0, sizeof(set), &set) != 0)
+        fail("sched_setaffinity");
+}
+
+static int
+compare(const void *a, const void *b)
+{
+    double first = *(const double *) a, second = *(const double *) b;
+
+    return first < second ? -1 : first > second;
+}
+
+static double
+now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double) time.tv_sec * 1e9 + (double) time.tv_nsec;
+}
+
+static void
 echo(const struct sockaddr_in *address, char *bytes, size_t length, long count)
 {
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -76,31 +107,31 @@ main(int argc, char **argv)
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
-    struct timespec begin, end;
 
     char *bytes = calloc(1, length > 0 ? (size_t) length : 1);
+    double *times = calloc(count > 0 ? (size_t) count : 1, sizeof(*times));
     int listener = socket(AF_INET, SOCK_STREAM, 0);
-    if (bytes == NULL || length <= 0 || count <= 0 ||
+    if (bytes == NULL || times == NULL || length <= 0 || count <= 0 ||
         bind(listener, (struct sockaddr *) &address, size) != 0 ||
         listen(listener, 1) != 0 ||
         getsockname(listener, (struct sockaddr *) &address, &size) != 0)
-        fail("usage: raw [BYTES [ROUND_TRIPS]]");
+        fail("usage: raw [BYTES [ROUND_TRIPS [PROCESSOR PROCESSOR]]]");
     pid_t child = fork();
+    pin(argc, argv, child == 0 ? 3 : 4);
     if (child == 0)
         echo(&address, bytes, (size_t) length, count);
     int fd = accept(listener, NULL, NULL);
     if (child < 0 || fd < 0)
         fail("accept");
     no_delay(fd);
-    clock_gettime(CLOCK_MONOTONIC, &begin);
     for (long i = 0; i < count; i++) {
+        double begin = now();
         send_all(fd, bytes, (size_t) length);
         recv_all(fd, bytes, (size_t) length);
+        times[i] = now() - begin;
     }
-    clock_gettime(CLOCK_MONOTONIC, &end);
     waitpid(child, NULL, 0);
-    printf("%.0f\n", ((double) (end.tv_sec - begin.tv_sec) * 1e9 +
-                         (double) (end.tv_nsec - begin.tv_nsec)) /
-                         (double) count);
+    qsort(times, (size_t) count, sizeof(*times), compare);
+    printf("%.0f\n", times[count / 2]);
     return 0;
 }
