@@ -20,13 +20,14 @@ static struct tp_list engines;             /* under nampi_lock */
 static pid_t begun_by;                     /* 0: not begun here */
 static MPI_Comm duplicate = MPI_COMM_NULL; /* of MPI_COMM_WORLD */
 
-/* Not in a child, which has no MPI. */
+/* When the process exits. Not in a child, which has no MPI; nor in a process that
+ * fails: the others may never come to an end, and mpirun then ends the job. */
 static void
-finalize(void)
+finalize(int status, void *arg)
 {
     int finalized = 0;
 
-    if (begun_by != getpid())
+    if (begun_by != getpid() || status != 0)
         return;
     if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
         MPI_Finalize();
@@ -76,7 +77,7 @@ begin(const na_plugin_host *host)
     }
     begun_by = getpid();
     each_descriptor(close_on_exec, open);
-    atexit(finalize);
+    on_exit(finalize, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     return NA_PLUGIN_OK;

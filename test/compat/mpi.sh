@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The project subprojects/na-mpi, built on what is installed with one MPI, works
+# in jobs of that MPI:
+#
+#   mpi.sh MESON BUILD_DIR SOURCE_ROOT PKG_CONFIG_NAME MPIRUN
+#
+# Installs BUILD_DIR below a folder of its own. Then: a program that hands over
+# its communicator, and that gets forged messages; talaria perf with 2 to 4
+# processes; the conformance kit, some of its cases unless it is soaking. Exit
+# status 0, 1 with what failed, or 77 without that MPI.
+set -u
+patience=60 # seconds for whatever should end by itself
+
+if [ $# -ne 5 ] || [ ! -d "$3/subprojects/na-mpi" ]; then
+    echo 'usage: mpi.sh MESON BUILD_DIR SOURCE_ROOT PKG_CONFIG_NAME MPIRUN' >&2
+    exit 1
+fi
+meson=$1 build=$2 source_root=$3 mpi=$4 mpirun=$5
+for variable in ${!TALARIA_PLUGIN@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} DESTDIR; do
+    unset "$variable"
+done
+if ! pkg-config --exists "$mpi" || ! command -v "$mpirun" >/dev/null; then
+    echo "skipped: no $mpi of pkg-config, or no $mpirun: no such MPI here"
+    exit 77
+fi
+
+tmp=$(realpath "$(mktemp -d)") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+# Root, more processes than processors, this machine's memory alone.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=^tcp,openib OMPI_MCA_oob_tcp_if_include=lo
+export OMPI_MCA_hwloc_base_binding_policy=none
+# The same for Open MPI 5.
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export UCX_TLS=self,sm
+
+fail() {
+    echo "FAIL $*"
+    tail -n 60 "$tmp/said" | sed 's/^/    /'
+    exit 1
+}
+
+# say COMMAND...: its output is kept for a failure.
+say() {
+    timeout "$patience" "$@" >"$tmp/said" 2>&1 </dev/null
+}
+
+DESTDIR=$tmp/stage say "$meson" install -C "$build" --no-rebuild ||
+    fail 'meson install'
+found=$(find "$tmp/stage" -name talaria-plugin.pc)
+[ -n "$found" ] || fail 'no talaria-plugin.pc is installed'
+folder=${found%/*}
+# Only these files are not where they say they are.
+for file in "$folder"/talaria*.pc; do
+    prefix=$(sed -n 's/^prefix=//p' "$file")
+    sed -i "s|^prefix=.*|prefix=$tmp/stage$prefix|" "$file"
+done
+export PKG_CONFIG_PATH=$folder LD_LIBRARY_PATH=${folder%/pkgconfig}
+talaria=$(find "$tmp/stage" -path '*/bin/talaria')
+[ -n "$talaria" ] || fail 'no talaria is installed'
+
+say "$meson" setup "$tmp/build" "$source_root/subprojects/na-mpi" \
+    -Dmpi="$mpi" -Dwerror=true && say ninja -C "$tmp/build" &&
+    say "$meson" install -C "$tmp/build" --no-rebuild ||
+    fail "subprojects/na-mpi cannot be built with $mpi"
+plugin=$(find "$tmp/stage" -name libna_mpi.so)
+[ -n "$plugin" ] || fail 'the plugin is not installed in the plugin folder'
+
+say "$talaria" info || fail 'talaria info'
+grep -q 'mpi' "$tmp/said" || fail 'talaria info does not list the plugin'
+
+for n in 1 2 4; do
+    say "$mpirun" -n $n "$tmp/build/job" || fail "job of $n: status $?"
+    grep -qx "$n ranks: ok" "$tmp/said" || fail "job of $n"
+done
+
+# perf CLIENTS ARGUMENT...: rank 0 serves, the others measure at once.
+perf() {
+    local clients=$1
+    shift
+    say "$mpirun" -n 1 "$talaria" perf serve --once="$clients" mpi+static : \
+        -n "$clients" "$talaria" perf "$@" --in-process --csv --verify \
+        --rounds 2 --operations 50 --warm-up 5 mpi+static://0 ||
+        fail "perf $*, $clients clients: status $?"
+    [ "$(grep -c '"*mpi+static://0' "$tmp/said")" -ge "$clients" ] ||
+        fail "perf $*, $clients clients: too few figures"
+}
+perf 1 lat --level na --size 8,4K
+perf 1 lat --level rpc --size 0,64K
+perf 1 bw --level bulk --size 4K,1M
+perf 3 rate --level rpc
+
+# A process that fails ends the job, whatever the others wait for.
+say "$mpirun" -n 1 "$talaria" perf serve mpi+static : -n 1 "$talaria" perf lat \
+    --in-process --level na --size 1M mpi+static://0
+status=$?
+[ $status -ne 0 ] && [ $status -ne 124 ] || fail "a process fails: status $status"
+grep -q 'bytes are too many' "$tmp/said" || fail 'a process fails: no reason'
+
+cases='@(source_is_*|*_sizes_interprocess|senders|self_send|over_receive_*'
+cases+='|rma_bounds_interprocess|rma_rights_interprocess|put_visible_contexts'
+cases+='|rma_segments_interprocess|forged_*|cancel_*_interprocess|cancel_sends'
+cases+='|contexts_all_pairs_interprocess|destroy_pending_interprocess'
+cases+='|closed_during_sends|close_on_exec|fork_survived|thread_submits)'
+patience=180
+[ "${TALARIA_TEST_SOAK-}" = 1 ] && cases='*' && patience=1200
+say "$talaria" check --launch "$mpirun" --quick --limit 60 --verbose \
+    --case "$cases" "$plugin" static || fail "talaria check: status $?"
+passed=$(grep -c '^passed ' "$tmp/said")
+[ "$passed" -ge 20 ] || fail "only $passed cases passed"
+echo "mpi.sh: ok, $passed cases of talaria check"
