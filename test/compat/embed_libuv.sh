@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The project subprojects/embed-libuv, built on what is installed: an RPC server
+# and a TCP server in one libuv loop.
+#
+#   embed_libuv.sh MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER
+#
+# Installs BUILD_DIR below a folder of its own. Over na+sm and over OTHER, an info
+# string whose plugin is in OTHER_DIR: calls are answered while the loop also
+# serves TCP; the idle server has one thread and takes no processor time; SIGTERM
+# ends it after it has answered what it had accepted. Exit status 0, 1 with what
+# failed, or 77 without libuv.
+set -u
+patience=60 # seconds for whatever should end by itself
+
+if [ $# -ne 5 ] || [ ! -d "$3/subprojects/embed-libuv" ]; then
+    echo 'usage: embed_libuv.sh MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER' >&2
+    exit 1
+fi
+meson=$1 build=$2 source_root=$3 other_dir=$4 other=$5
+for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} DESTDIR; do
+    unset "$variable"
+done
+if ! pkg-config --exists libuv; then
+    echo 'skipped: pkg-config knows no libuv'
+    exit 77
+fi
+
+tmp=$(realpath "$(mktemp -d)") || exit 1
+pid=
+clean_up() {
+    [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null
+    wait 2>/dev/null
+    rm -rf "$tmp"
+}
+trap clean_up EXIT
+
+fail() {
+    echo "FAIL $*"
+    for said in "$tmp"/*.said; do
+        [ -s "$said" ] && tail -n 40 "$said" | sed "s/^/    ${said##*/}: /"
+    done
+    exit 1
+}
+
+DESTDIR=$tmp/stage "$meson" install -C "$build" --no-rebuild --quiet \
+    >"$tmp/install.said" 2>&1 || fail 'meson install'
+: >"$tmp/install.said"
+pc=$(find "$tmp/stage" -name talaria.pc)
+prefix=$(sed -n 's/^prefix=//p' "$pc")
+sed -i "s|^prefix=.*|prefix=$tmp/stage$prefix|" "$pc"
+export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=${pc%/pkgconfig/*}
+# na+sm is found beside the library, the other where it is.
+export TALARIA_PLUGIN_PATH=$other_dir
+{
+    "$meson" setup "$tmp/build" "$source_root/subprojects/embed-libuv" \
+        -Dwerror=true && ninja -C "$tmp/build"
+} >"$tmp/build.said" 2>&1 || fail 'subprojects/embed-libuv does not build'
+: >"$tmp/build.said"
+
+# ms of processor time that the server has taken.
+processor_ms() {
+    local fields
+    read -r -a fields <"/proc/$pid/stat"
+    echo $(((fields[13] + fields[14]) * 1000 / $(getconf CLK_TCK)))
+}
+
+tcp_line() {
+    local line fd
+    exec {fd}<>"/dev/tcp/127.0.0.1/$port" || fail 'no TCP connection'
+    read -r -t "$patience" -u "$fd" line || fail 'no line over TCP'
+    exec {fd}>&-
+    echo "$line"
+}
+
+# call TEXT DELAY_MS COUNT: what the client prints.
+call() {
+    timeout "$patience" "$tmp/build/uv-client" "$info" "$address" "$@" \
+        2>"$tmp/client.said"
+}
+
+run() {
+    local info=$1 before idle
+    mkfifo "$tmp/pipe"
+    "$tmp/build/uv-server" "$info" >"$tmp/pipe" 2>"$tmp/server.said" &
+    pid=$!
+    exec {lines}<"$tmp/pipe"
+    rm "$tmp/pipe"
+    read -r -t "$patience" -u "$lines" address &&
+        read -r -t "$patience" -u "$lines" port || fail "$info: no server"
+
+    [ "$(call hello 0 1)" = 1 ] || fail "$info: the first call"
+    [ "$(call "$(head -c 20000 /dev/zero | tr '\0' x)" 100 200)" = 201 ] ||
+        fail "$info: 200 calls at once"
+    [ "$(tcp_line)" = 'served 201, pending 0' ] || fail "$info: the line over TCP"
+    call hello 10001 1 >/dev/null && fail "$info: a delay beyond the limit is accepted"
+    grep -q INVALID_ARG "$tmp/client.said" || fail "$info: not INVALID_ARG"
+
+    # TCP is served while calls keep the loop busy.
+    call hello 0 50000 >"$tmp/busy" &
+    local busy=$!
+    until [ "$(tcp_line)" != 'served 201, pending 0' ]; do
+        kill -0 $busy 2>/dev/null || fail "$info: calls are not answered"
+    done
+    wait $busy || fail "$info: 50,000 calls"
+
+    [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ] ||
+        [ "$info" != na+sm ] || fail "$info: the server has several threads"
+    before=$(processor_ms)
+    sleep 1
+    idle=$(($(processor_ms) - before))
+    [ $idle -le 50 ] || fail "$info: idle, it worked for $idle ms of a second"
+
+    call late 9000 3 >"$tmp/late" &
+    local late=$!
+    until [ "$(tcp_line)" = 'served 50201, pending 3' ]; do
+        kill -0 $late 2>/dev/null || fail "$info: the late calls ended"
+    done
+    kill -TERM "$pid"
+    wait $late || fail "$info: calls under way when the server is told to end"
+    timeout "$patience" tail --pid="$pid" -f /dev/null ||
+        fail "$info: the server does not end"
+    wait "$pid" || fail "$info: exit status $?"
+    pid=
+    exec {lines}<&-
+    [ ! -s "$tmp/server.said" ] || fail "$info: the server complains"
+}
+
+run na+sm
+run "$other"
+echo 'embed_libuv.sh: ok'
