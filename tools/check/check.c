@@ -29,7 +29,7 @@ struct options {
     const char *info;
     const char *junit;
     const char *pattern; /* of case names */
-    const char *lend;    /* in a launched process: the process it works for */
+    const char *lend;    /* in a launched process: the socket of its case */
     uint32_t rules;      /* bits; 0: all */
     bool json;
     bool list;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a launcher gives to a process is in its environment and its descriptors:
- * so it can be passed on. */
+/* Passes environment and descriptors of launched processes to the processes of
+ * a case: these are all that a launcher gives to a process. */
 #include "check/launch.h"
 
 #include "check/class.h"
@@ -23,12 +23,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FDS 64U /* that one process may lend */
-#define OUT_OF_THE_WAY 300
-#define TEXT_MAX (1U << 20) /* of an environment */
-#define START_S 30          /* for all processes to begin */
+#define FDS 64U             /* descriptors of a process, at most */
+#define FD_MOVED 300        /* above the descriptors of launched processes */
+#define TEXT_MAX (1U << 20) /* bytes of an environment, at most */
+#define START_S 30          /* for each process to start */
 
-/* What a launched process tells first; then its environment follows. */
+/* The first message of a launched process; its environment follows. */
 struct offer {
     uint32_t length; /* of the environment, zeros included */
     uint32_t count;  /* of descriptors */
@@ -53,8 +53,7 @@ kit_launched(void)
 int
 kit_launch_move(int fd)
 {
-    int moved =
-        kit_launched() ? fcntl(fd, F_DUPFD_CLOEXEC, OUT_OF_THE_WAY) : -1;
+    int moved = kit_launched() ? fcntl(fd, F_DUPFD_CLOEXEC, FD_MOVED) : -1;
 
     if (moved < 0)
         return fd;
@@ -62,7 +61,7 @@ kit_launch_move(int fd)
     return moved;
 }
 
-/* An abstract name, without a file. */
+/* Sets an abstract socket name. */
 static socklen_t
 name_socket(struct sockaddr_un *address, const char *name)
 {
@@ -88,7 +87,7 @@ read_all(int fd, void *bytes, size_t length)
     return true;
 }
 
-/* One message with the descriptors, in either direction. */
+/* Room for the descriptors of a message. */
 union control {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(FDS * sizeof(int))];
@@ -128,7 +127,7 @@ run_launcher(uint32_t count, const char *name, pid_t parent)
     char self[4096], *line;
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    /* In a group of its own: it is to end in order, not by SIGKILL. */
+    /* In a group of its own, so that it ends by SIGTERM, not by SIGKILL. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent || length < 0)
@@ -140,7 +139,7 @@ run_launcher(uint32_t count, const char *name, pid_t parent)
     _exit(1);
 }
 
-/* A socket that launched processes find by its name. */
+/* Listens for the launched processes. */
 static int
 listen_at(const char *name)
 {
@@ -154,7 +153,7 @@ listen_at(const char *name)
     return fd;
 }
 
-/* The next launched process; -1: the launcher has ended, or takes too long. */
+/* Accepts the next launched process. -1: the launcher has ended, or timeout. */
 static int
 accept_next(int listener, pid_t launcher)
 {
@@ -197,10 +196,10 @@ kit_launch(uint32_t count)
 }
 
 void
-kit_launch_join(uint32_t place)
+kit_launch_join(uint32_t number)
 {
     const struct kit_open_options usual = {.no_contexts = true};
-    struct loan *loan = &loans[place];
+    struct loan *loan = &loans[number];
     struct offer *offer = &loan->offer;
 
     for (uint32_t i = 0; i < offer->count; i++)
@@ -212,7 +211,7 @@ kit_launch_join(uint32_t place)
     kit_class_close(kit_class_open(&usual, 0));
 }
 
-/* The numbers of the descriptors to lend; how many. */
+/* Lists the descriptors to pass on. Returns their number. */
 static uint32_t
 list_descriptors(int own, int numbers[FDS])
 {

@@ -124,7 +124,7 @@ has_end_message(int fd)
     ssize_t n;
 
     shutdown(fd, SHUT_WR);
-    /* One that was launched may end with the others only. */
+    /* Launched processes end together. */
     while (!(kit_launched() && memcmp(last, end_message, sizeof last) == 0) &&
            ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 ||
                (n < 0 && errno == EINTR))) {
@@ -243,7 +243,7 @@ process_reap(uint32_t number)
     processes[number].pid = 0;
 }
 
-/* A launcher ends the whole job with one of its processes. */
+/* A launcher ends the job when one of its processes ends. */
 static void
 refuse_loss(void)
 {

@@ -182,7 +182,8 @@ kit_run_case(const struct kit_case *it, struct kit_facts *facts,
     int verdict[2] = {-1, -1};
     uint64_t began = kit_now();
     pid_t pid = -1, self = getpid();
-    /* The static cases, before the first, call nothing of the plugin. */
+    /* The static cases precede the first one and call no function of the
+     * plugin. */
     bool calls = facts->known || it == &kit_case_first;
 
     memset(outcome_p, 0, sizeof *outcome_p);

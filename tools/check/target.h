@@ -23,7 +23,7 @@ struct kit_target {
     size_t settings_count;
     uint64_t patience_ns;
     bool quick;
-    const char *launcher; /* that starts the processes of a case, or NULL */
+    const char *launcher; /* starts the processes of a case, or NULL */
     uint32_t seconds;     /* default limit of a case */
 };
 
