@@ -10,11 +10,14 @@
     tp_log((host), NA_PLUGIN_LOG_##level, __FILE__, __LINE__, __VA_ARGS__)
 
 /* The same for what a peer can cause at will: the first, second, fourth, eighth …
- * time. before: how often it has happened before; the line should say. */
+ * time, the others at level DEBUG. before: how often it has happened before. */
 #define TP_LOG_THINNED(host, level, before, ...)                               \
     do {                                                                       \
-        if (((before) & ((before) + 1)) == 0)                                  \
-            TP_LOG((host), level, __VA_ARGS__);                                \
+        uint64_t before_ = (before);                                           \
+        tp_log((host),                                                         \
+            (before_ & (before_ + 1)) == 0 ? NA_PLUGIN_LOG_##level             \
+                                           : NA_PLUGIN_LOG_DEBUG,              \
+            __FILE__, __LINE__, __VA_ARGS__);                                  \
     } while (0)
 
 /* Control characters, which names of users and peers may have, become '?'. */

@@ -26,25 +26,33 @@ struct tp_report_line {
     const char *texts;
 };
 
+/* The same of a member of a struct type; kind without TP_REPORT_. */
+#define TP_REPORT_LINE(name, kind, type, member, texts)                        \
+    {                                                                          \
+        name, TP_REPORT_##kind, offsetof(type, member), texts                  \
+    }
+
 /* Fills in up to max entries from number first on, from the struct at base; how
  * many. Counters are read relaxed. */
 uint32_t tp_report_entries(const struct tp_report_line *lines, uint32_t count,
     const void *base, uint32_t first, na_plugin_report_entry *entries,
     uint32_t max);
 
-/* Adds to a counter that one thread at a time writes, or several do. */
-static inline void
+/* Adds to a counter that one thread at a time writes, or several do; what it was
+ * before. */
+static inline uint64_t
 tp_count(_Atomic uint64_t *counter, uint64_t more)
 {
-    atomic_store_explicit(counter,
-        atomic_load_explicit(counter, memory_order_relaxed) + more,
-        memory_order_relaxed);
+    uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+
+    atomic_store_explicit(counter, before + more, memory_order_relaxed);
+    return before;
 }
 
-static inline void
+static inline uint64_t
 tp_count_shared(_Atomic uint64_t *counter, uint64_t more)
 {
-    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+    return atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
 #endif /* TP_REPORT_H */

@@ -64,16 +64,16 @@ check_scheme(na_plugin_class *cls, const char *text, const char **rest_p)
     size_t length = colon != NULL ? (size_t) (colon - text) : 0;
 
     if (length == 0 || length >= sizeof(scheme)) {
-        TP_LOG(cls->host, ERROR, "\"%.200s\" is no address: %s://… is expected",
-            text, cls->trait->scheme);
+        TP_LOG(cls->host, ERROR, "address \"%.200s\": %s://… is expected", text,
+            cls->trait->scheme);
         return NA_PLUGIN_E_INVALID_ARG;
     }
     memcpy(scheme, text, length);
     scheme[length] = '\0';
     if (!ofi_provider_speaks(cls->trait, scheme)) {
         TP_LOG(cls->host, ERROR,
-            "address \"%.200s\" is not one of this class's peers: it speaks "
-            "%s, by libfabric's provider %s, and not %s",
+            "address \"%.200s\": this class speaks %s, by libfabric's provider "
+            "%s, not %s",
             text, cls->trait->scheme, cls->trait->provider, scheme);
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
@@ -120,7 +120,7 @@ ofi_addr_lookup(na_plugin_class *cls, const char *text, na_plugin_addr **addr_p)
         return ret;
     if (!same_family(cls, name.length)) {
         TP_LOG(cls->host, ERROR,
-            "\"%.200s\" is an address of %s, and this class was opened at one "
+            "address \"%.200s\": it is of %s, and this class was opened at one "
             "of %s",
             text, family == AF_INET ? "IPv6" : "IPv4",
             family == AF_INET ? "IPv4" : "IPv6");

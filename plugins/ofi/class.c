@@ -117,7 +117,7 @@ create_context(
     struct ofi_endpoint *ep, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
 {
     if (ep->contexts[id] != NULL) {
-        TP_LOG(ep->cls->host, ERROR, "context %u is there already", id);
+        TP_LOG(ep->cls->host, ERROR, "context %u exists", id);
         return NA_PLUGIN_E_EXIST;
     }
     na_plugin_ctx *ctx = calloc(1, sizeof(*ctx));
@@ -147,7 +147,7 @@ fini_match:
 free_ctx:
     free(ctx);
 no_memory:
-    TP_LOG(ep->cls->host, ERROR, "no memory or descriptors for context %u", id);
+    TP_LOG(ep->cls->host, ERROR, "context %u: no memory or descriptors", id);
     return NA_PLUGIN_E_NOMEM;
 }
 

@@ -37,7 +37,7 @@ ofi_liveness_probe(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
 }
 
 /* libfabric puts what is for a process of the node into memory, which stays
- * when that process has gone. */
+ * after that process has ended. */
 int32_t
 ofi_liveness_present(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
@@ -89,8 +89,7 @@ say_lost(struct ofi_endpoint *ep, struct ofi_peer *peer, const char *why)
         return;
     ep->counters.lost++;
     ofi_peer_print(peer, ep->cls->trait, text);
-    TP_LOG(
-        ep->cls->host, INFO, "all that is pending with %s ends: %s", text, why);
+    TP_LOG(ep->cls->host, INFO, "%s: pending operations end: %s", text, why);
 }
 
 void

@@ -116,7 +116,7 @@ ofi_mem_register(
     int error = open_segments(cls, mem, info);
     if (error != 0) {
         TP_LOG(cls->host, ERROR,
-            "memory of %llu bytes in %u segments can't be registered: %s",
+            "cannot register %llu bytes in %u segments: %s",
             (unsigned long long) mem->mem.total, mem->mem.count,
             ofi_library.strerror(-error));
         close_segments(cls, mem);

@@ -146,7 +146,7 @@ ofi_name_print(const struct ofi_trait *trait, const struct ofi_name *name,
 static int32_t
 refuse(const na_plugin_host *host, const char *text, const char *why)
 {
-    TP_LOG(host, ERROR, "\"%.200s\" is no address: %s", text, why);
+    TP_LOG(host, ERROR, "address \"%.200s\": %s", text, why);
     return NA_PLUGIN_E_INVALID_ARG;
 }
 
@@ -180,7 +180,7 @@ parse_bytes(
         const char *high = strchr(digits, text[0]);
         const char *low = text[1] != '\0' ? strchr(digits, text[1]) : NULL;
         if (high == NULL || low == NULL || name.length == OFI_NAME_MAX)
-            return refuse(log, text, "bytes in hexadecimal are wanted");
+            return refuse(log, text, "bytes in hexadecimal are expected");
         name.bytes[name.length++] =
             (uint8_t) ((high - digits) << 4 | (low - digits));
     }
@@ -201,7 +201,7 @@ ofi_name_parse(const na_plugin_host *host, const struct ofi_trait *trait,
     size_t length = strlen(text);
     if (!ofi_name_check(trait, (const uint8_t *) text, length))
         return refuse(
-            host, text, "it is empty, too long, or has strange signs");
+            host, text, "it is empty, too long, or has invalid characters");
     memset(name_p, 0, sizeof(*name_p));
     memcpy(name_p->bytes, text, length);
     name_p->length = (uint32_t) length;

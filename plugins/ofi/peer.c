@@ -177,7 +177,7 @@ ofi_peer_reach(struct ofi_endpoint *ep, struct ofi_peer *peer)
     if (ret != 1 || addr == FI_ADDR_NOTAVAIL) {
         char text[OFI_TEXT_MAX];
         ofi_peer_print(peer, ep->cls->trait, text);
-        TP_LOG(ep->cls->host, ERROR, "libfabric does not take address %s: %s",
+        TP_LOG(ep->cls->host, ERROR, "%s: libfabric refuses this address: %s",
             text, ret < 0 ? ofi_library.strerror(-ret) : "no reason given");
         return NA_PLUGIN_E_HOSTUNREACH;
     }

@@ -30,7 +30,7 @@ void ofi_peer_set_name(struct ofi_peer *peer, const struct ofi_name *name);
 void ofi_peer_print(const struct ofi_peer *peer, const struct ofi_trait *trait,
     char text[OFI_TEXT_MAX]);
 
-/* Frees some of the oldest, if there are many and nobody needs them: at most four
+/* Frees some of the oldest, if there are many and they are not needed: at most four
  * for each that was made. Pointers without a reference are valid until then. */
 void ofi_peer_evict(struct ofi_endpoint *ep);
 

@@ -34,8 +34,7 @@ static const na_plugin_setting *const settings[] = {
         "when a TCP connection whose peer has sent nothing is shut down; "
         "0: never"),
     TP_SETTING(DURATION, TP_MS, TIME_MAX, "ofi.retry_timeout", "10s",
-        "how long libfabric may take nothing for a peer that nobody can ask "
-        "for"),
+        "how long libfabric may take nothing for a peer that cannot be probed"),
     TP_SETTING(DURATION, TP_MS, TIME_MAX, "ofi.send_timeout", "300s",
         "how long libfabric may take nothing for a peer that is there"),
     NULL};
@@ -61,19 +60,11 @@ struct summary {
     uint64_t further;
 };
 
-#define AT(member) offsetof(struct summary, member)
-#define TEXT(name, member)                                                     \
-    {                                                                          \
-        name, TP_REPORT_TEXT, AT(member), NULL                                 \
-    }
-#define FLAG(name, member, texts)                                              \
-    {                                                                          \
-        name, TP_REPORT_FLAG, AT(member), texts                                \
-    }
-#define NUMBER(name, member)                                                   \
-    {                                                                          \
-        name, TP_REPORT_COUNTER, AT(member), NULL                              \
-    }
+#define LINE(name, kind, member, texts)                                        \
+    TP_REPORT_LINE(name, kind, struct summary, member, texts)
+#define TEXT(name, member) LINE(name, TEXT, member, NULL)
+#define FLAG(name, member, texts) LINE(name, FLAG, member, texts)
+#define NUMBER(name, member) LINE(name, COUNTER, member, NULL)
 #define COUNTER(name, member) NUMBER(name, counters.member)
 static const struct tp_report_line lines[] = {
     TEXT("provider", provider),
@@ -221,7 +212,7 @@ mention_ignored(const na_plugin_class *cls, const na_plugin_open_info *info)
     if (cls->trait->format == OFI_FORMAT_STRING &&
         (info->host != NULL || info->device != NULL))
         TP_LOG(cls->host, INFO,
-            "provider %s has no hosts and devices to choose",
+            "host and device are not used: provider %s has none to choose",
             cls->trait->provider);
 }
 
@@ -258,7 +249,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
         return ret;
     if (info->protocol == NULL || info->protocol[0] == '\0' ||
         strlen(info->protocol) >= FI_NAME_MAX) {
-        TP_LOG(host, ERROR, "no protocol was given, or too long a one");
+        TP_LOG(host, ERROR, "no protocol, or too long a one");
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     ofi_signals_note(&signals);

@@ -128,7 +128,7 @@ ofi_probe_listen(struct ofi_endpoint *ep)
     if (ep->listener >= 0 &&
         bind(ep->listener, (const void *) &address, length) == 0)
         return NA_PLUGIN_OK;
-    TP_LOG(ep->cls->host, ERROR, "no local socket to be known by: %s",
-        strerror(errno));
+    TP_LOG(ep->cls->host, ERROR,
+        "cannot bind the local socket that peers probe: %s", strerror(errno));
     return NA_PLUGIN_E_ADDRINUSE;
 }

@@ -8,7 +8,7 @@
 #include "types.h"
 
 /* Begins, unless one is under way; looks what has become of it. Both return 0, or
- * the error that says that nobody listens at the peer's address. */
+ * the error that shows that there is no listener at the peer's address. */
 int ofi_probe_begin(
     struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now);
 int ofi_probe_look(struct ofi_peer *peer, uint64_t now);
@@ -16,7 +16,7 @@ int ofi_probe_look(struct ofi_peer *peer, uint64_t now);
 void ofi_probe_end(struct ofi_peer *peer);
 
 /* Whether a local socket for an endpoint of this name is there; true as well
- * when it cannot be told. */
+ * when that is not known. */
 bool ofi_probe_answers(const struct ofi_name *name);
 
 /* The local socket that peers of the same node probe, where the transport has none

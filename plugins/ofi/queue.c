@@ -30,7 +30,7 @@ read_error(struct ofi_endpoint *ep)
 
     if (fi_cq_readerr(ep->cq, &entry, 0) != 1)
         return 0;
-    TP_LOG(ep->cls->host, DEBUG, "completion with error %d (%s)", entry.err,
+    TP_LOG(ep->cls->host, DEBUG, "completion with an error: %d (%s)", entry.err,
         ofi_library.strerror(entry.err));
     const struct fi_cq_data_entry failed = {.op_context = entry.op_context,
         .flags = entry.flags,

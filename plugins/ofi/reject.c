@@ -103,9 +103,9 @@ ofi_foreign_suspect(
     peer->warned = true;
     ofi_peer_print(peer, ep->cls->trait, text);
     TP_LOG(ep->cls->host, ERROR,
-        "ofi+%s://%s has not answered for %" PRIu64
-        " s, and never before: it is "
-        "stopped or busy, or does not speak Talaria's protocol over "
-        "libfabric's provider %s (it may use Mercury, or another transport)",
+        "ofi+%s://%s: has not answered for %" PRIu64
+        " s, and never before: it is stopped or busy, or does not speak "
+        "Talaria's protocol over libfabric's provider %s (it may use Mercury, "
+        "or another transport)",
         ep->cls->trait->scheme, text, seconds, ep->cls->trait->provider);
 }

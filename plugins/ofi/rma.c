@@ -544,7 +544,7 @@ ofi_rma_copy(struct ofi_endpoint *ep)
 {
     struct ofi_job *job = TP_OBJECT(ep->copying.head, struct ofi_job, by_peer);
 
-    /* held during the slice: nobody deregisters what is copied */
+    /* held during the slice: what is copied stays registered */
     tp_lock_take(&ep->cls->memory_lock);
     const na_plugin_mem *own = ofi_mem_own(ep->cls, job->remote);
     if (own != NULL)

@@ -73,8 +73,8 @@ read_host(const na_plugin_host *log, struct ofi_source *source)
 
     if (ret != 0) {
         TP_LOG(log, ERROR,
-            "\"%.200s\" is neither an interface, nor a device, nor a host "
-            "that can be resolved (%s)",
+            "\"%.200s\" is neither an interface, nor a device, nor a host that "
+            "can be resolved (%s)",
             source->host, gai_strerror(ret));
         return NA_PLUGIN_E_ADDRNOTAVAIL;
     }
@@ -110,7 +110,7 @@ ofi_source_read(const na_plugin_host *log, const struct ofi_trait *trait,
     if (wanted->ip_subnet != NULL &&
         !tp_subnet_parse(wanted->ip_subnet, &source->subnet)) {
         TP_LOG(log, ERROR,
-            "subnet \"%.100s\" is not like 10.1.0.0/16 or fd00::/8",
+            "subnet \"%.100s\": expected is one like 10.1.0.0/16 or fd00::/8",
             wanted->ip_subnet);
         return NA_PLUGIN_E_INVALID_ARG;
     }

@@ -40,8 +40,9 @@ struct sm_counters {
     _Atomic uint64_t sent_bytes; /* with the records' headers and padding */
     _Atomic uint64_t self;       /* messages to oneself */
     _Atomic uint64_t queued;     /* unexpected messages without a receive */
-    _Atomic uint64_t dropped;    /* expected messages that nobody received */
+    _Atomic uint64_t dropped;    /* expected messages without a receive */
     _Atomic uint64_t no_context; /* messages for a context that doesn't exist */
+    _Atomic uint64_t too_long;   /* messages longer than their receive */
     _Atomic uint64_t stalls;     /* sends that found the ring full */
     _Atomic uint64_t connects;   /* connections made by either side */
     _Atomic uint64_t losses;     /* connections ended */

@@ -41,7 +41,7 @@ sm_conn_lost(na_plugin_class *cls, struct sm_conn *conn)
 {
     if (conn->down != NA_PLUGIN_OK)
         return;
-    TP_LOG(cls->host, DEBUG, "%s (process %d) has hung up or ended",
+    TP_LOG(cls->host, DEBUG, "%s (process %d): hung up or ended",
         sm_conn_name(conn), (int) conn->process.pid);
     conn->hung_up = true;
     sm_conn_down(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
@@ -52,9 +52,9 @@ sm_conn_break(na_plugin_class *cls, struct sm_conn *conn, const char *wrong)
 {
     if (conn->down == NA_PLUGIN_E_PROTOCOL_ERROR)
         return;
-    TP_LOG(cls->host, WARNING, "connection with %s (process %d) ended: %s",
-        sm_conn_name(conn), (int) conn->process.pid, wrong);
-    tp_count(&cls->counters.broken, 1);
+    TP_LOG_THINNED(cls->host, WARNING, tp_count(&cls->counters.broken, 1),
+        "%s (process %d): connection ended: %s", sm_conn_name(conn),
+        (int) conn->process.pid, wrong);
     sm_conn_down(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
     conn->down = NA_PLUGIN_E_PROTOCOL_ERROR; /* also of one that was lost */
 }

@@ -34,8 +34,8 @@ log_unreachable(na_plugin_class *cls, const char *name, int error)
 {
     if (is_mercury(name))
         TP_LOG(cls->host, ERROR,
-            "sm://%s: no process of Talaria's is there (%s), but one that uses "
-            "Mercury, by its file /dev/shm/na_sm-%s: it cannot be reached",
+            "sm://%s: unreachable (%s): by its file /dev/shm/na_sm-%s the "
+            "process there uses Mercury, not Talaria",
             name, strerror(error), name);
     else
         TP_LOG(cls->host, INFO, "sm://%s: no such peer (%s)", name,
@@ -55,7 +55,7 @@ call_error(na_plugin_class *cls, const char *name, int error)
     }
     if (error == EKEYREJECTED) /* logged already */
         return NA_PLUGIN_E_PERMISSION;
-    TP_LOG(cls->host, ERROR, "cannot connect to sm://%s: %s", name,
+    TP_LOG(cls->host, ERROR, "sm://%s: cannot connect: %s", name,
         tp_memfd_error(error));
     return error == EFBIG ? NA_PLUGIN_E_NOMEM : tp_error_code(error);
 }
@@ -182,7 +182,8 @@ sm_connect_retry(na_plugin_class *cls, uint64_t now)
         } else if (ret != NA_PLUGIN_E_AGAIN) {
             sm_conn_down(cls, conn, ret);
         } else if (now >= conn->deadline_ns) {
-            TP_LOG(cls->host, INFO, "sm://%s accepts no connection",
+            TP_LOG(cls->host, INFO,
+                "sm://%s: cannot connect: its backlog stays full",
                 conn->called->name);
             sm_conn_down(cls, conn, NA_PLUGIN_E_HOSTUNREACH);
         } else {

@@ -7,11 +7,11 @@
 
 /* A message for a context that this class does not have. */
 static void
-log_no_context(na_plugin_class *cls, const struct sm_conn *conn)
+log_no_context(na_plugin_class *cls, const struct sm_conn *conn, uint32_t id)
 {
-    TP_LOG(cls->host, INFO, "message from %s for a context that does not exist",
-        sm_conn_name(conn));
-    tp_count(&cls->counters.no_context, 1);
+    TP_LOG_THINNED(cls->host, INFO, tp_count(&cls->counters.no_context, 1),
+        "%s, context %u: message dropped, there is no such context",
+        sm_conn_name(conn), (unsigned) id);
 }
 
 /* Delivers to a context that is not the poller's, or for whose event the batch
@@ -33,7 +33,7 @@ deliver_elsewhere(na_plugin_ctx *ctx, const struct sm_conn *conn,
     if (!own)
         tp_lock_drop(&ctx->lock);
     if (!alive)
-        log_no_context(ctx->cls, conn);
+        log_no_context(ctx->cls, conn, ctx->id);
     return outcome;
 }
 
@@ -84,7 +84,7 @@ sm_deliver_next(na_plugin_class *cls, struct sm_conn *conn,
     };
     enum tp_outcome outcome = TP_NO_MEMORY;
     if (ctx == NULL)
-        log_no_context(cls, conn);
+        log_no_context(cls, conn, sm_ring_target(word));
     else if (ctx != batch->ctx || batch->next == batch->end)
         outcome = deliver_elsewhere(ctx, conn, &message, unexpected, batch);
     else {

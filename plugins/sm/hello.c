@@ -96,7 +96,7 @@ void
 sm_hello_log_refusal(const na_plugin_class *cls, const char *name)
 {
     TP_LOG(cls->host, ERROR,
-        "%s has refused this class: it admits processes of its own user only, "
+        "%s: refused this class: it admits processes of its own user only, "
         "unless it was opened for any (na+sm://any/), then a limited number of "
         "connections for each, and of its own authorization key",
         name);
@@ -135,7 +135,7 @@ sm_hello_refuse_caller(na_plugin_class *cls, int fd,
     /* First: a caller whose own hello meets the closed end looks for it. */
     sm_hello_refuse(cls, fd, NA_PLUGIN_E_PERMISSION);
     stop_receiving(fd);
-    tp_count(&cls->counters.refused, 1);
-    TP_LOG(cls->host, INFO, "process %d of user %d is refused: %s",
-        (int) process->pid, (int) process->uid, why);
+    TP_LOG_THINNED(cls->host, INFO, tp_count(&cls->counters.refused, 1),
+        "process %d of user %d: connection refused: %s", (int) process->pid,
+        (int) process->uid, why);
 }

@@ -180,7 +180,8 @@ sm_ctx_create(
     na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
 {
     if (id >= SM_CONTEXTS) {
-        TP_LOG(cls->host, ERROR, "context %" PRIu32 " of %u", id, SM_CONTEXTS);
+        TP_LOG(cls->host, ERROR, "context %" PRIu32 ": there are at most %u",
+            id, SM_CONTEXTS);
         return NA_PLUGIN_E_OVERFLOW;
     }
     na_plugin_ctx *ctx = obtain(cls, id);

@@ -61,7 +61,7 @@ bind_unique(na_plugin_class *cls, const char *prefix)
         return ret;
     }
 
-    TP_LOG(cls->host, ERROR, "cannot bind a socket to %s: %s", name,
+    TP_LOG(cls->host, ERROR, "sm://%s: cannot bind a socket: %s", name,
         strerror(error));
     return error == EADDRINUSE ? NA_PLUGIN_E_ADDRINUSE
                                : NA_PLUGIN_E_ADDRNOTAVAIL;
@@ -87,8 +87,8 @@ sm_listen_init(na_plugin_class *cls, const char *prefix)
 
     int error = listen_for(cls, EPOLL_CTL_ADD, EPOLLIN);
     if (error != 0) {
-        TP_LOG(cls->host, ERROR, "cannot watch sm://%s: %s", cls->self->name,
-            strerror(error));
+        TP_LOG(cls->host, ERROR, "sm://%s: cannot watch its socket: %s",
+            cls->self->name, strerror(error));
         return NA_PLUGIN_E_NOMEM;
     }
     return NA_PLUGIN_OK;
@@ -182,7 +182,7 @@ sm_listen_accept(na_plugin_class *cls, int listener, uint64_t now)
     if (error != EMFILE && error != ENFILE && error != ENOMEM &&
         error != ENOBUFS)
         return;
-    TP_LOG(cls->host, WARNING, "sm://%s cannot accept a connection: %s",
+    TP_LOG(cls->host, WARNING, "sm://%s: cannot accept connections: %s",
         cls->self->name, strerror(error));
     listen_for(cls, EPOLL_CTL_MOD, 0);
     cls->accept_ns = now + SM_LISTEN_PAUSE_NS;

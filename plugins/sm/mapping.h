@@ -48,7 +48,7 @@ const char *sm_mapping_take(na_plugin_class *cls, struct sm_conn *conn,
 unsigned char *sm_mapping_find(struct sm_conn *conn,
     const na_plugin_mem *remote, uint32_t access, bool *ask_p);
 
-/* Unmaps what a connection has mapped; nobody uses it any more. */
+/* Unmaps what a connection has mapped; it is not in use any more. */
 void sm_mapping_forget(struct sm_conn *conn);
 
 #endif /* SM_MAPPING_H */

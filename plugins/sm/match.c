@@ -40,8 +40,12 @@ fill(na_plugin_ctx *ctx, struct sm_op *op, const void *data, uint32_t length,
         sm_ring_copy(op->recv.buffer, data, length);
         return;
     }
-    TP_LOG(ctx->cls->host, INFO, "message of %u bytes for a receive of %u",
-        (unsigned) length, (unsigned) op->recv.length);
+    const na_plugin_addr *from = source != NULL ? source : op->recv.keyed.owner;
+    TP_LOG_THINNED(ctx->cls->host, INFO,
+        tp_count_shared(&ctx->cls->counters.too_long, 1),
+        "%s, context %u: message of %u bytes too long for a receive of %u",
+        from->name, (unsigned) ctx->id, (unsigned) length,
+        (unsigned) op->recv.length);
     sm_op_set(op, SM_OP_IDLE);
     *event = (na_plugin_event){.op = op, .status = NA_PLUGIN_E_MSGSIZE};
 }

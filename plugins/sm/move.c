@@ -60,8 +60,8 @@ emulate(na_plugin_class *cls, struct sm_conn *conn, int error)
     if (!atomic_exchange_explicit(
             &cls->refusal_logged, true, memory_order_relaxed))
         TP_LOG(cls->host, INFO,
-            "the kernel does not let this process copy from and to process %d "
-            "(%s): puts and gets are emulated by messages",
+            "process %d: the kernel permits no copies from or to it (%s): puts "
+            "and gets are emulated by messages",
             (int) conn->process.pid, strerror(error));
     return up ? SM_MOVE_EMULATED : NA_PLUGIN_E_AGAIN;
 }
@@ -85,7 +85,7 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
             return ret;
         if (!said)
             TP_LOG(cls->host, ERROR,
-                "the kernel forbids access to the memory of process %d (%s): "
+                "process %d: the kernel forbids access to its memory (%s): "
                 "both processes must run as the same user, without a filter on "
                 "process_vm_readv, and kernel.yama.ptrace_scope be 0, or the "
                 "owner call prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY)",
@@ -93,7 +93,7 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
         return NA_PLUGIN_E_PERMISSION;
     }
     if (!said)
-        TP_LOG(cls->host, ERROR, "access to the memory of process %d: %s",
+        TP_LOG(cls->host, ERROR, "process %d: cannot access its memory: %s",
             (int) conn->process.pid, strerror(error));
     if (error == EFAULT)
         return NA_PLUGIN_E_FAULT;

@@ -35,7 +35,8 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     if (hello->major != SM_HELLO_MAJOR) {
         sm_hello_refuse(cls, conn->fd, NA_PLUGIN_E_PROTONOSUPPORT);
         TP_LOG(cls->host, WARNING,
-            "process %d speaks version %u of the protocol, this class %d",
+            "process %d: connection refused: version %u of the protocol, "
+            "expected %d",
             (int) conn->process.pid, hello->major, SM_HELLO_MAJOR);
         sm_conn_down(cls, conn, NA_PLUGIN_E_PROTOCOL_ERROR);
         return;
@@ -94,7 +95,8 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     else
         wrong = sm_hello_check(hello, &conn->process);
     if (wrong == NULL && !proven(cls, conn, hello, true)) {
-        TP_LOG(cls->host, ERROR, "%s does not hold the key of this class",
+        TP_LOG(cls->host, ERROR,
+            "%s: connection ended: it does not hold the key of this class",
             sm_conn_name(conn));
         sm_conn_down(cls, conn, NA_PLUGIN_E_PERMISSION);
         return;

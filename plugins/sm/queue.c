@@ -54,7 +54,7 @@ sm_queue_flush(na_plugin_class *cls)
         sm_ctx_finish_all(&done, NA_PLUGIN_OK);
         if (late.head != NULL) {
             TP_LOG(cls->host, WARNING,
-                "%s (process %d) does not receive: sends have timed out",
+                "%s (process %d): sends timed out: it does not receive",
                 sm_conn_name(conn), (int) conn->process.pid);
             sm_ctx_finish_all(&late, NA_PLUGIN_E_TIMEOUT);
         }

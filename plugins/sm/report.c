@@ -3,19 +3,17 @@
 #include "report.h"
 #include "conn.h"
 
-#define AT(field) offsetof(na_plugin_class, field)
-#define COUNTER(name, field)                                                   \
-    {                                                                          \
-        name, TP_REPORT_COUNTER, AT(field), NULL                               \
-    }
+#define LINE(name, kind, field, texts)                                         \
+    TP_REPORT_LINE(name, kind, na_plugin_class, field, texts)
+#define COUNTER(name, field) LINE(name, COUNTER, field, NULL)
 
 static const struct tp_report_line lines[] = {
-    {"name", TP_REPORT_TEXT, AT(name), NULL},
+    LINE("name", TEXT, name, NULL),
     COUNTER("ring_bytes", sums.ring_bytes),
     COUNTER("queue_bytes", queue_limit),
-    {"fences", TP_REPORT_FLAG, AT(membarrier), "membarrier\0every message"},
-    {"locks", TP_REPORT_FLAG, AT(single), "none\0yes"},
-    {"peers", TP_REPORT_FLAG, AT(any_user), "any\0user"},
+    LINE("fences", FLAG, membarrier, "membarrier\0every message"),
+    LINE("locks", FLAG, single, "none\0yes"),
+    LINE("peers", FLAG, any_user, "any\0user"),
     COUNTER("send_timeout_s", sums.send_timeout_s),
     COUNTER("messages_sent", sums.sent),
     COUNTER("ring_bytes_sent", sums.sent_bytes),

@@ -66,7 +66,7 @@ check_registry(na_plugin_class *cls, const struct sm_conn *conn,
     /* nothing unusual: the peer may have ended what it was for */
     tp_count_shared(&cls->counters.refused_rma, 1);
     TP_LOG(cls->host, INFO,
-        "%s does not have the registration any more, or never for this access",
+        "%s: put or get refused: no such registration, or not for this access",
         sm_conn_name(conn));
     return NA_PLUGIN_E_INVALID_ARG;
 }
@@ -108,7 +108,8 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
         return NA_PLUGIN_E_AGAIN;
     /* a successor under the same name has other things at these places */
     if (conn->owner != remote->mem.owner) {
-        TP_LOG(cls->host, ERROR, "the registration is not one of %s",
+        TP_LOG(cls->host, ERROR,
+            "%s: put or get refused: the registration is another peer's",
             sm_conn_name(conn));
         return NA_PLUGIN_E_INVALID_ARG;
     }
@@ -128,8 +129,8 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     if (conn->emulates)
         return SM_MOVE_EMULATED;
     TP_LOG(cls->host, ERROR,
-        "the memory of %s is out of reach: the kernel does not permit it, or "
-        "the user is another, and it does not copy on request",
+        "%s: put or get refused: the kernel permits no copies, or the user is "
+        "another, and the peer does not copy on request",
         sm_conn_name(conn));
     return NA_PLUGIN_E_PERMISSION;
 }
@@ -157,7 +158,8 @@ check_access(na_plugin_class *cls, const struct sm_op *op)
     bool put = op->kind == SM_OP_PUT;
 
     if (local->owner != cls->owner) {
-        TP_LOG(cls->host, ERROR, "the local registration is a peer's");
+        TP_LOG(cls->host, ERROR,
+            "put or get refused: the local registration is a peer's");
         return NA_PLUGIN_E_INVALID_ARG;
     }
     int32_t ret = tp_mem_check_range(cls->host, local, op->rma.local_offset,
@@ -182,7 +184,7 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
         *target_p = (struct sm_target){.pidfd = -1, .memory_fd = -1};
         if (!sm_mem_hold(cls, op->rma.remote)) {
             TP_LOG(cls->host, ERROR,
-                "the registration is not one of this class's");
+                "put or get to oneself refused: no such registration");
             return NA_PLUGIN_E_INVALID_ARG;
         }
         sm_mem_release(cls);

@@ -158,7 +158,8 @@ segment_free(na_plugin_class *cls, void *memory)
     if (unused != NULL)
         unmake(unused);
     if (!known)
-        TP_LOG(cls->host, ERROR, "%p was not allocated here", memory);
+        TP_LOG(cls->host, ERROR,
+            "%p: not freed: it was not allocated by this class", memory);
 }
 
 const na_plugin_mem_alloc sm_mem_alloc = {

@@ -24,7 +24,7 @@ sm_wait_init(na_plugin_ctx *ctx)
     if (cls->no_block ||
         tp_wake_init(&ctx->wake, &cls->epoll, 1) == NA_PLUGIN_OK)
         return NA_PLUGIN_OK;
-    TP_LOG(cls->host, ERROR, "no descriptors for context %u: %s", ctx->id,
+    TP_LOG(cls->host, ERROR, "context %u: no descriptors: %s", ctx->id,
         strerror(errno));
     return NA_PLUGIN_E_NOMEM;
 }

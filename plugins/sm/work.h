@@ -27,7 +27,7 @@ sm_work_unlock(na_plugin_class *cls)
     tp_lock_drop(&cls->progress);
 }
 
-/* Makes the memory of ended connections that nobody uses any more available
+/* Makes the memory of ended connections that are not in use any more available
  * again. */
 void sm_work_recycle(na_plugin_class *cls);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names and addresses: a numeric name stands in a table, so that equal names are
- * one object; nobody is called for it. */
+ * one object; no connection is made for it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static int32_t
 refuse_string(na_plugin_class *cls)
 {
     TP_LOG(cls->host, INFO,
-        "a class that does not listen has no address that others could use");
+        "the peer does not listen: it has no address that others could use");
     return NA_PLUGIN_E_OPNOTSUPPORTED;
 }
 
@@ -206,7 +206,8 @@ get_by_number(
     tp_lock_drop(&cls->lock);
     if (addr == NULL) {
         TP_LOG(cls->host, INFO,
-            "an address of a class that does not listen, nor is connected");
+            "serialized address of a class that neither listens nor is "
+            "connected");
         return NA_PLUGIN_E_OPNOTSUPPORTED;
     }
     *addr_p = addr;

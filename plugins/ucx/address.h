@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses: a name is one object; whom it reaches is known when a connection
- * has told. */
+/* Addresses: a name is one object; its peer is known once a connection has been
+ * made. */
 #ifndef UCX_ADDRESS_H
 #define UCX_ADDRESS_H
 

@@ -88,7 +88,9 @@ struct na_plugin_class {
     int worker_fd; /* -1: no waiting */
 
     struct ucx_counters counters; /* written under lock */
-    uint64_t unsaid;              /* callers that did not say who they are */
+    uint64_t unsaid;              /* callers without a hello; for the log */
+    uint64_t refused;             /* callers beyond the bound, likewise */
+    uint64_t too_long;            /* messages longer than their receive */
 
     alignas(64) struct tp_lock lock;
     na_plugin_ctx *contexts[UCX_CONTEXTS];

@@ -122,15 +122,15 @@ static void
 log_end(struct ucx_conn *conn, const char *why)
 {
     if (conn->state == UCX_CONN_UP)
-        TP_LOG(conn->cls->host, INFO, "connection with %s: %s", conn->peer_name,
-            why);
+        TP_LOG(conn->cls->host, INFO, "%s: connection lost: %s",
+            conn->peer_name, why);
     else if (!conn->ours)
         log_caller(conn, why);
     else /* mostly it has just ended: no error of this side */
         TP_LOG(conn->cls->host, INFO,
-            "ucx+%s: somebody listens there, and does not say who it is (%s): "
-            "it has ended, or is stopped or busy, or does not speak Talaria's "
-            "protocol (it may use Mercury, or another transport)",
+            "ucx+%s: connected, but no hello arrived (%s): the peer has ended, "
+            "is stopped or busy, or does not speak Talaria's protocol (it may "
+            "use Mercury, or another transport)",
             conn->peer_name, why);
 }
 
@@ -141,8 +141,8 @@ ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status)
 
     if (!conn->failed && conn->state == UCX_CONN_CALLING &&
         status == UCS_ERR_NOT_CONNECTED)
-        TP_LOG(conn->cls->host, INFO, "ucx+%s: nobody listens there (%s)",
-            conn->peer_name, why);
+        TP_LOG(conn->cls->host, INFO,
+            "ucx+%s: no listener at this address (%s)", conn->peer_name, why);
     else if (!conn->failed && conn->state != UCX_CONN_CLOSED)
         log_end(conn, why);
     ucx_conn_fail(conn, ucx_conn_code(status));
@@ -164,9 +164,8 @@ ucx_conn_break(struct ucx_conn *conn, const char *why)
     tp_count(&cls->counters.malformed, 1);
     if (conn->failed)
         return;
-    tp_count(&cls->counters.broken, 1);
-    TP_LOG(
-        cls->host, WARNING, "%s breaks the protocol: %s", conn->peer_name, why);
+    TP_LOG_THINNED(cls->host, WARNING, tp_count(&cls->counters.broken, 1),
+        "%s: connection ended: %s", conn->peer_name, why);
     ucx_conn_fail(conn, NA_PLUGIN_E_PROTOCOL_ERROR);
 }
 

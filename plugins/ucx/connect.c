@@ -35,7 +35,7 @@ make_ep(struct ucx_conn *conn, ucp_ep_params_t *params, const char *what)
     cls->wake_due = true;
     ucs_status_t status = ucp_ep_create(cls->worker, params, &conn->ep);
     if (status != UCS_OK) {
-        TP_LOG(cls->host, WARNING, "%s %s: %s", what, conn->peer_name,
+        TP_LOG(cls->host, WARNING, "%s: cannot %s: %s", conn->peer_name, what,
             ucs_status_string(status));
         ucx_conn_forget_token(conn);
         tp_list_remove(&cls->conns, &conn->link);
@@ -49,18 +49,20 @@ static bool
 may_call(const na_plugin_class *cls, const na_plugin_addr *addr)
 {
     if (addr->where_length == 0) {
-        TP_LOG(cls->host, INFO, "a peer that does not listen is gone");
+        TP_LOG(cls->host, INFO,
+            "cannot connect: the peer does not listen, and its connection has "
+            "ended");
         return false;
     }
     if (addr->where.ss_family != cls->family) {
         TP_LOG(cls->host, WARNING,
-            "%s is not called: this class was opened for IPv%d", addr->name,
+            "%s: cannot connect: this class was opened for IPv%d", addr->name,
             cls->family == AF_INET6 ? 6 : 4);
         return false;
     }
     if (cls->loopback && !tp_host_is_loopback(&addr->where)) {
         TP_LOG(cls->host, WARNING,
-            "%s is not called: this class was opened at a loopback address",
+            "%s: cannot connect: this class was opened at a loopback address",
             addr->name);
         return false;
     }
@@ -85,7 +87,7 @@ ucx_connect(
     conn->ours = true;
     conn->serial = ++cls->serial;
     conn->deadline_ns = ucx_deadline(cls, tp_now() + cls->connect_ns);
-    ucs_status_t status = make_ep(conn, &params, "calling");
+    ucs_status_t status = make_ep(conn, &params, "connect");
     if (status != UCS_OK)
         return ucx_conn_code(status);
     ucx_addr_hold(addr);
@@ -115,15 +117,15 @@ ucx_connect_on_request(ucp_conn_request_h request, void *arg)
                                 ? ucx_conn_new(cls, UCX_CONN_CALLED, name)
                                 : NULL;
     if (conn == NULL) {
-        TP_LOG(cls->host, WARNING,
-            "%s is turned away: %u callers have not said who they are", name,
+        TP_LOG_THINNED(cls->host, WARNING, cls->refused++,
+            "%s: connection refused: %u others without a hello", name,
             (unsigned) cls->called);
         ucp_listener_reject(cls->listener, request);
         return;
     }
     conn->client = attr.client_address;
     conn->deadline_ns = ucx_deadline(cls, tp_now() + HELLO_NS);
-    if (make_ep(conn, &params, "answering") != UCS_OK)
+    if (make_ep(conn, &params, "accept its connection") != UCS_OK)
         return;
     cls->called++;
     ucx_conn_mark(cls, false);

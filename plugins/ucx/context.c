@@ -18,7 +18,8 @@ ucx_ctx_create(
     na_plugin_class *cls, uint32_t id, void *core_ctx, na_plugin_ctx **ctx_p)
 {
     if (id >= UCX_CONTEXTS) {
-        TP_LOG(cls->host, ERROR, "context %" PRIu32 " of %u", id, UCX_CONTEXTS);
+        TP_LOG(cls->host, ERROR, "context %" PRIu32 ": there are at most %u",
+            id, UCX_CONTEXTS);
         return NA_PLUGIN_E_OVERFLOW;
     }
     na_plugin_ctx *ctx = calloc(1, sizeof(*ctx));

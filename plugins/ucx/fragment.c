@@ -155,7 +155,7 @@ take_answer(struct ucx_conn *conn, const struct ucx_fragment *fragment,
 
     uint32_t fragments = fragments_of(fragment->length);
     if (fragments == 0 || fragments > conn->fragments) {
-        ucx_conn_break(conn, "an answer that nobody asked for");
+        ucx_conn_break(conn, "an answer without a request");
         return;
     }
     conn->fragments -= fragments;
@@ -281,7 +281,7 @@ note_put(struct ucx_conn *conn, const struct ucx_fragment *fragment)
         conn->put = *fragment;
     else
         conn->put.length += fragment->length;
-    /* nobody may wait for fragments behind one that was refused */
+    /* the peer is not to wait for more fragments behind a refused one */
     if (fragment->head.tag != 0 || fragment->number == conn->refused ||
         conn->put.length >= QUIET * UCX_FRAGMENT_MAX)
         answer_put(conn);

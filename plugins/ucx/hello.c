@@ -124,8 +124,8 @@ refuse(struct ucx_conn *conn, const struct ucx_hello *hello, const char *why)
         ucx_conn_break(conn, "it does not take a refusal");
         return;
     }
-    TP_LOG(cls->host, WARNING, "%s: %s", conn->peer_name, why);
-    tp_count(&cls->counters.malformed, 1);
+    TP_LOG_THINNED(cls->host, WARNING, tp_count(&cls->counters.malformed, 1),
+        "%s: connection refused: %s", conn->peer_name, why);
     if (conn->ours) {
         ucx_conn_fail(conn, hello->number == cls->number
                                 ? NA_PLUGIN_E_ADDRNOTAVAIL

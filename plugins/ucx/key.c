@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keys. In shared memory UCX reaches by itself only what it has allocated;
  * ucp_rkey_ptr tells. Over devices it reaches all that it has registered. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -188,7 +189,7 @@ unpack(struct ucx_conn *conn, const unsigned char *key, uint32_t length,
     return ucp_ep_rkey_unpack(conn->ep, copy, key_p) == UCS_OK;
 }
 
-/* Unpacks all keys; native if UCX needs nobody's help with them. */
+/* Unpacks all keys; native if UCX can use all of them by itself. */
 static void
 fill(struct ucx_keyring *ring)
 {
@@ -294,8 +295,8 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
     }
     tp_lock_drop(&cls->lock);
     if (status != UCS_OK) {
-        TP_LOG(cls->host, WARNING, "UCX allocates no memory: %s",
-            ucs_status_string(status));
+        TP_LOG(cls->host, WARNING, "cannot allocate %" PRIu64 " bytes: %s",
+            length, ucs_status_string(status));
         free(area);
         return NA_PLUGIN_E_NOMEM;
     }

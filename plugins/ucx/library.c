@@ -113,7 +113,7 @@ explain_listen(
     int error = status == UCS_ERR_BUSY ? EADDRINUSE : bind_error(where);
 
     tp_host_text(&where->address, text, sizeof(text));
-    TP_LOG(cls->host, ERROR, "listening at %s: %s", text,
+    TP_LOG(cls->host, ERROR, "%s: cannot listen: %s", text,
         error != 0 ? strerror(error) : ucs_status_string(status));
     switch (error) {
     case EADDRINUSE:

@@ -42,11 +42,11 @@ void ucx_peer_release(na_plugin_class *cls, struct ucx_peer *peer);
 void ucx_peer_join(
     na_plugin_class *cls, na_plugin_addr *addr, struct ucx_peer *peer);
 
-/* An address leads to its peer no longer. */
+/* An address does not lead to its peer any more. */
 void ucx_peer_part(na_plugin_class *cls, na_plugin_addr *addr);
 
 /* A connection has come up, or is down. With the last one the addresses that can
- * be called part from the peer: somebody else may answer there next. */
+ * be called are parted from the peer: another class may answer there next. */
 void ucx_peer_add(struct ucx_peer *peer, struct ucx_conn *conn);
 void ucx_peer_remove(
     na_plugin_class *cls, struct ucx_peer *peer, struct ucx_conn *conn);

@@ -36,17 +36,15 @@ static const na_plugin_setting *const settings[] = {
         "yes: only trusted hosts can connect, no warning about it"),
     NULL};
 
-#define AT(member) offsetof(na_plugin_class, member)
-#define COUNTER(name, member)                                                  \
-    {                                                                          \
-        name, TP_REPORT_COUNTER, AT(counters.member), NULL                     \
-    }
+#define LINE(name, kind, member, texts)                                        \
+    TP_REPORT_LINE(name, kind, na_plugin_class, member, texts)
+#define COUNTER(name, member) LINE(name, COUNTER, counters.member, NULL)
 static const struct tp_report_line lines[] = {
-    {"address", TP_REPORT_TEXT, AT(name), NULL},
-    {"transports", TP_REPORT_CHARS, AT(tls), "all"},
-    {"devices", TP_REPORT_CHARS, AT(devices), "all"},
-    {"locks", TP_REPORT_FLAG, AT(single), "none\0yes"},
-    {"window_bytes", TP_REPORT_COUNTER, AT(window), NULL},
+    LINE("address", TEXT, name, NULL),
+    LINE("transports", CHARS, tls, "all"),
+    LINE("devices", CHARS, devices, "all"),
+    LINE("locks", FLAG, single, "none\0yes"),
+    LINE("window_bytes", COUNTER, window, NULL),
     COUNTER("peers_connected", conns),
     COUNTER("messages_sent", sent),
     COUNTER("messages_received", received),
@@ -66,7 +64,7 @@ static const struct tp_report_line lines[] = {
     COUNTER("rma_native_bytes", native_bytes),
     COUNTER("rma_message_bytes", message_bytes),
     COUNTER("rma_self_bytes", self_bytes),
-    {"ucx_version", TP_REPORT_TEXT, AT(version), NULL},
+    LINE("ucx_version", TEXT, version, NULL),
 };
 
 static uint32_t

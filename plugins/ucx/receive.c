@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receiving. Everything in a message is a stranger's until it has been checked
- * here; what cannot be ends its connection. */
+/* Receiving. Everything in a message is checked here first; a malformed one
+ * ends its connection. */
 #include <string.h>
 
 #include "fragment.h"
@@ -40,8 +40,9 @@ deliver(struct ucx_conn *conn, const struct ucx_head *head, const void *data,
         if (unexpected)
             ucx_conn_credit(conn, ucx_cost(length));
     } else if (!ucx_recv_deliver(ctx, &message, unexpected, conn)) {
-        TP_LOG(cls->host, ERROR, "no memory to keep a message of %s",
-            conn->peer_name);
+        TP_LOG(cls->host, ERROR,
+            "%s, context %u: message of %zu bytes lost: no memory",
+            conn->peer_name, (unsigned) head->to, length);
         ucx_conn_fail(conn, NA_PLUGIN_E_NOMEM);
     }
 }

@@ -50,8 +50,10 @@ fill(struct ucx_op *op, const void *data, uint32_t length, uint32_t tag,
 
     if (!tp_match_fill(
             &op->recv, data, length, tag, ucx_op_name(cls, op), source, &event))
-        TP_LOG(cls->host, INFO, "message of %u bytes for a receive of %u",
-            (unsigned) length, (unsigned) op->recv.length);
+        TP_LOG_THINNED(cls->host, INFO, cls->too_long++,
+            "context %u: message of %u bytes too long for a receive of %u",
+            (unsigned) op->ctx->id, (unsigned) length,
+            (unsigned) op->recv.length);
     else if (source != NULL)
         ucx_addr_hold(source);
     ucx_op_end(op, &event);

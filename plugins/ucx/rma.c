@@ -48,7 +48,8 @@ copy_self(na_plugin_class *cls, const struct ucx_op *op)
     struct tp_part part;
 
     if (own == NULL || described->mem.owner != cls->number) {
-        TP_LOG(cls->host, ERROR, "the registration is not there (any more)");
+        TP_LOG(cls->host, ERROR,
+            "put or get to oneself refused: no such registration");
         return NA_PLUGIN_E_INVALID_ARG;
     }
     int32_t ret = tp_mem_check_range(cls->host, &own->mem,

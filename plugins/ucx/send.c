@@ -130,8 +130,8 @@ ucx_send_expire(na_plugin_class *cls, struct ucx_conn *conn)
             return;
         ucx_send_withdraw(op);
         TP_LOG(cls->host, WARNING,
-            "a send to %s has waited for room for %" PRIu64 " s",
-            conn->peer_name, cls->send_ns / 1000000000);
+            "%s: send timed out: no room for %" PRIu64 " s", conn->peer_name,
+            cls->send_ns / 1000000000);
         ucx_op_finish(op, NA_PLUGIN_E_TIMEOUT);
     }
 }

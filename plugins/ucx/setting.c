@@ -68,8 +68,8 @@ decide(na_plugin_class *cls, ucp_config_t *config, const char *name,
         return;
     if (given != NULL && strcmp(given, value) != 0)
         TP_LOG(cls->host, INFO,
-            "UCX_%s=%.100s of the environment gives way to \"%s\"", name, given,
-            value);
+            "UCX_%s=%.100s of the environment is overridden by \"%s\"", name,
+            given, value);
     set(cls, config, name, value);
 }
 
@@ -128,7 +128,7 @@ choose_family(na_plugin_class *cls, ucp_config_t *config, const char *prefix)
     const char *value = cls->family == AF_INET6 ? "inet6" : "inet";
     if (given != NULL && strcmp(given, value) != 0)
         TP_LOG(cls->host, INFO,
-            "UCX_TCP_AF_PRIO=%.100s of the environment gives way to \"%s\"",
+            "UCX_TCP_AF_PRIO=%.100s of the environment is overridden by \"%s\"",
             given, value);
     snprintf(name, sizeof(name), "%sAF_PRIO", prefix != NULL ? prefix : "");
     if (prefix != NULL && set(cls, config, name, value))
@@ -136,7 +136,7 @@ choose_family(na_plugin_class *cls, ucp_config_t *config, const char *prefix)
     if (cls->family != AF_INET6)
         return NA_PLUGIN_OK;
     TP_LOG(cls->host, ERROR,
-        "UCX %s cannot be held to IPv6: it takes no TCP_AF_PRIO",
+        "UCX %s: cannot restrict it to IPv6: it has no TCP_AF_PRIO",
         ucp_get_version_string());
     return NA_PLUGIN_E_OPNOTSUPPORTED;
 }
@@ -210,7 +210,7 @@ ucx_setting_read(na_plugin_class *cls, ucp_config_t **config_p)
     decide(cls, config, "NET_DEVICES", cls->devices);
     /* without UCX's memory access nothing is sent by rendezvous: a second
      * interface for that would be polled, and connected to, in vain; and UCX
-     * 1.13 connects nobody with a peer that has another number of them */
+     * 1.13 does not connect to a peer with another number of them */
     decide(cls, config, "MAX_RNDV_RAILS", cls->keys ? "" : "1");
     if (ucx_transport_used(cls, "tcp"))
         ret = configure_tcp(cls, config);

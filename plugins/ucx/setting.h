@@ -7,7 +7,7 @@
 
 /* Reads UCX's configuration for a class whose tls and devices are set, and sets
  * the family of its addresses. The caller releases *config_p. NOMEM;
- * OPNOTSUPPORTED, logged, if UCX cannot be held to the class's family. */
+ * OPNOTSUPPORTED, logged, if UCX cannot be restricted to the class's family. */
 int32_t ucx_setting_read(na_plugin_class *cls, ucp_config_t **config_p);
 
 #endif /* UCX_SETTING_H */

@@ -15,7 +15,7 @@ ucx_wait_init(na_plugin_ctx *ctx)
     if (cls->worker_fd < 0 ||
         tp_wake_init(&ctx->wake, &cls->worker_fd, 1) == NA_PLUGIN_OK)
         return NA_PLUGIN_OK;
-    TP_LOG(cls->host, ERROR, "no descriptors for context %u: %s", ctx->id,
+    TP_LOG(cls->host, ERROR, "context %u: no descriptors: %s", ctx->id,
         strerror(errno));
     return NA_PLUGIN_E_NOMEM;
 }

@@ -78,7 +78,7 @@ END_TEST
 
 START_TEST(missing_listener_is_logged_as_such)
 {
-    struct side side = {.expected = "nobody listens there"};
+    struct side side = {.expected = "no listener at this address"};
     char name[SIDE_TEXT];
 
     int fd = bind_at(name);

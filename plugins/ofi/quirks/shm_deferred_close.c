@@ -164,8 +164,8 @@ closing(struct ofi_endpoint *ep, bool settled)
         return;
     }
     TP_LOG(ep->cls->host, INFO,
-        "peers have not taken all that was sent to them: the endpoints stay "
-        "until this process ends");
+        "endpoints stay open until this process ends: peers have not taken all "
+        "messages");
     leak(ep);
 }
 

@@ -300,9 +300,8 @@ opened(struct ofi_endpoint *ep)
     if (is_known(ep))
         return NA_PLUGIN_OK;
     TP_LOG(ep->cls->host, ERROR,
-        "shm of libfabric %u.%u is not supported: it cleans up after no "
-        "process "
-        "that is killed; use na+sm",
+        "shm of libfabric %u.%u is not supported: files of killed processes "
+        "would stay; use na+sm",
         FI_MAJOR(version), FI_MINOR(version));
     return NA_PLUGIN_E_PROTONOSUPPORT;
 }
@@ -391,8 +390,7 @@ remove_left(struct ofi_endpoint *ep)
     closedir(folder);
     if (count != 0)
         TP_LOG(ep->cls->host, INFO,
-            "removed %u files that processes which were killed left in %s",
-            count, FOLDER);
+            "removed %u files of killed processes from %s", count, FOLDER);
 }
 
 const struct ofi_quirk ofi_quirk_shm_files = {.provider = "shm",

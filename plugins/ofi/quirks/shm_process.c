@@ -101,7 +101,7 @@ leaving(struct ofi_endpoint *ep)
 }
 
 /* Lets the process's other classes take what was sent to them, and marks them
- * among the peers, so that nobody waits for their answers. */
+ * among the peers, whose answers are not waited for. */
 static bool
 settle(struct ofi_endpoint *ep, bool rma)
 {

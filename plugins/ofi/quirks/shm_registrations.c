@@ -93,8 +93,7 @@ opened(struct ofi_endpoint *ep)
     if (error == 0)
         error = memory == MAP_FAILED ? errno : tp_memfd_seal(own->fd, true);
     if (error != 0) {
-        TP_LOG(ep->cls->host, INFO,
-            "no memory that peers can see registrations in: %s",
+        TP_LOG(ep->cls->host, INFO, "no shared table of registrations: %s",
             tp_memfd_error(error));
         if (memory != MAP_FAILED)
             munmap(memory, sizeof(struct registrations));
@@ -331,7 +330,8 @@ seek(struct ofi_endpoint *ep, struct ofi_peer *peer)
     tp_table_insert(&data_of(ep)->shown, &shown->keyed);
     if (shown->table == NULL)
         TP_LOG(ep->cls->host, INFO,
-            "%.*s does not show its registrations: what it refuses never ends",
+            "%.*s: no table of its registrations: puts and gets that it "
+            "refuses never end",
             (int) peer->addr->name.length,
             (const char *) peer->addr->name.bytes);
     return shown->table;

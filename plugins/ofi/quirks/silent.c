@@ -52,7 +52,7 @@ opened(struct ofi_endpoint *ep)
     silent->folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (silent->folder < 0)
         TP_LOG(ep->cls->host, INFO,
-            "/proc/self/fd cannot be read: connections that say nothing stay");
+            "silent connections are not shut down: cannot read /proc/self/fd");
     silent->looked_ns = tp_now();
     return NA_PLUGIN_OK;
 }
@@ -130,8 +130,7 @@ look(struct ofi_endpoint *ep, struct silent *silent)
         return;
     ep->counters.silent += sweep.count;
     TP_LOG(ep->cls->host, INFO,
-        "%u connections were shut down, on which nothing had arrived",
-        sweep.count);
+        "%u connections shut down: no data arrived on them", sweep.count);
 }
 
 static bool

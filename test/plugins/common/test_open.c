@@ -67,10 +67,14 @@ static const na_plugin_opened room = {.size = sizeof(room)};
 
 START_TEST(log_that_is_thinned_has_powers_of_two)
 {
+    level = NA_PLUGIN_LOG_INFO;
     for (uint64_t before = 0; before < 1000; before++)
         TP_LOG_THINNED(&host, WARNING, before, "number %d", (int) before + 1);
     ck_assert_uint_eq(lines, 10);
     ck_assert_str_eq(last, "number 512");
+    level = NA_PLUGIN_LOG_DEBUG;
+    TP_LOG_THINNED(&host, WARNING, 1000, "number %d", 1001);
+    ck_assert_str_eq(last, "number 1001");
 }
 END_TEST
 
