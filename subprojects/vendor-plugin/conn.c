@@ -341,6 +341,7 @@ tcp_conn_advance(struct tcp_conn *conn, uint32_t events)
             return;
         }
         conn->in_used += (uint32_t) n;
+        cls->recent = conn->keyed.key;
         if (!take_frames(conn)) {
             TP_LOG(cls->host, WARNING,
                 "malformed data from %s, connection closed", name);

@@ -43,7 +43,8 @@ extension(na_plugin_class *cls, const char *id)
 
     if (strcmp(id, NA_PLUGIN_REPORT_ID) == 0)
         return &report;
-    return strcmp(id, NA_PLUGIN_WAIT_ID) == 0 ? &tcp_wait : NULL;
+    return strcmp(id, NA_PLUGIN_WAIT_ID) == 0 && cls->may_sleep ? &tcp_wait
+                                                                : NULL;
 }
 
 struct listing {
@@ -160,6 +161,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *wanted,
         return NA_PLUGIN_E_NOMEM;
     cls->host = host;
     cls->listener = -1;
+    cls->may_sleep = (wanted->flags & NA_PLUGIN_OPEN_NO_BLOCK) == 0;
     cls->family = (int) family_of(wanted->addr_format);
     tp_lock_init(
         &cls->lock, (wanted->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0);

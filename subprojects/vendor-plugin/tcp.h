@@ -151,6 +151,9 @@ struct na_plugin_class {
     struct tp_lock lock;
     int epoll; /* the listener as number 0, connections by theirs */
     int listener;
+    bool may_sleep;  /* na.wait/1 will be used */
+    uint64_t recent; /* the connection that has received last; 0: none */
+    uint32_t recent_polls;
     uint64_t deaf_until; /* accepting failed: tried again then; 0: it listens */
     uint64_t last_number;
     struct tp_table numbers;
