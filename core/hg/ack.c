@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Acknowledgements of answers whose payload is fetched. */
+/* Acknowledgements of responses whose payload is fetched. */
 #include "hg/ack.h"
 
 #include "base/time.h"
@@ -20,7 +20,7 @@ header_size(const struct hg_handle *handle)
     return handle->port->net.na_class->opened.expected_header_size;
 }
 
-/* One block with its operation and its buffer. */
+/* One block: the struct, its operation, its buffer. */
 static hg_return_t
 create(struct hg_handle *handle, uint32_t tag, uint32_t cookie)
 {
@@ -48,7 +48,7 @@ drop(struct hg_handle *handle)
     handle->ack = NULL;
 }
 
-/* The tag is one of the answering handle's own. */
+/* Uses a tag of the responding handle. */
 hg_return_t
 hg_ack_create(struct hg_handle *handle, uint32_t *tag_p, uint32_t *cookie_p)
 {
@@ -71,7 +71,7 @@ post(struct hg_ack *ack)
                      handle->port->na_context, "recv_expected", code);
 }
 
-/* false: not the acknowledgement of this answer. */
+/* Returns false if the message is not the acknowledgement of this response. */
 static bool
 take(const struct hg_ack *ack, uint64_t length)
 {
@@ -123,16 +123,17 @@ hg_ack_await(struct hg_handle *handle)
     na_return_t ret;
 
     if (!ack)
-        return HG_SUCCESS; /* nobody fetches the payload */
-    atomic_store_explicit(&ack->parts, 2, memory_order_relaxed);
+        return HG_SUCCESS; /* the payload is in the message */
+    atomic_store_explicit(&ack->pending, 2, memory_order_relaxed);
     ack->op->complete = received;
-    /* Under the lock, so that a cancel finds either all of it or nothing. */
+    /* Under the lock, so that a cancel sees the receive and the flag together.
+     */
     na_progress_acquire(progress);
     ret = hg_cancel_message_received(handle) ? NA_CANCELED : post(ack);
     if (ret == NA_SUCCESS)
         atomic_store_explicit(
             &handle->awaiting_ack, true, memory_order_relaxed);
-    /* Without the memory for it the answer has no limit. */
+    /* If the timer cannot be allocated, the wait has no timeout. */
     if (ret == NA_SUCCESS && limit > 0)
         hg_handle_timer_start(handle, hg_call_generation(&handle->call),
             base_time_now() + limit * BASE_TIME_MS);
@@ -164,7 +165,7 @@ hg_ack_unsent(struct hg_handle *handle)
     struct hg_ack *ack = handle->ack;
 
     na_progress_acquire(progress);
-    /* Unless the receive has ended already. */
+    /* The receive may have completed already. */
     if (atomic_load_explicit(&handle->awaiting_ack, memory_order_relaxed)) {
         atomic_store_explicit(
             &handle->awaiting_ack, false, memory_order_relaxed);
@@ -178,14 +179,14 @@ hg_ack_unsent(struct hg_handle *handle)
 }
 
 bool
-hg_ack_part_ended(struct hg_handle *handle)
+hg_ack_op_ended(struct hg_handle *handle)
 {
     struct hg_ack *ack = handle->ack;
 
     if (!ack)
         return true;
-    /* Release and acquire: what either part did comes before the end. */
-    if (atomic_fetch_sub_explicit(&ack->parts, 1, memory_order_acq_rel) != 1)
+    /* Release and acquire: what both operations did comes before the end. */
+    if (atomic_fetch_sub_explicit(&ack->pending, 1, memory_order_acq_rel) != 1)
         return false;
     drop(handle);
     hg_rendezvous_withdraw(hg_rendezvous_of(&handle->out));
@@ -215,9 +216,9 @@ submit(struct hg_ack *ack)
         handle->peer.addr, handle->target_id, ack->tag);
 }
 
-/* Sends it again if that failed, since the target waits for nothing else; then the
- * origin is done with the answer. If it cannot be sent at all the origin gives up
- * the request instead, as if no answer had come. */
+/* Completes a send. A failed one is repeated, since the target waits for
+ * nothing else. If it cannot be sent at all, the origin sends a cancel message
+ * instead, as if no response had arrived. */
 static void
 finish(struct hg_handle *handle, int32_t code)
 {

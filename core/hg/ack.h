@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The acknowledgement of an answer whose payload the origin fetches: the target
- * keeps the payload until then. A request needs none: its answer is one. A handle
- * has a struct hg_ack from when such an answer is encoded, or arrives, until it is
- * acknowledged.
- */
+/* Acknowledgement of a response whose payload the origin fetches. The target
+ * keeps the payload until it arrives. Requests need none, since the response
+ * acknowledges them. A handle has a struct hg_ack from when such a response is
+ * encoded (target) or arrives (origin) until it is acknowledged. */
 #ifndef HG_ACK_H
 #define HG_ACK_H
 
@@ -16,40 +14,40 @@ struct hg_ack {
     char *buffer;
     uint32_t tag;
     uint32_t cookie;
-    uint32_t tries;         /* of sending it */
-    bool ending;            /* the end of its receive was asked for */
-    _Atomic uint32_t parts; /* target: sending the answer, receiving this */
+    uint32_t tries;           /* attempts to send it */
+    bool ending;              /* its receive was cancelled */
+    _Atomic uint32_t pending; /* target: sending the answer, receiving this */
 };
 
-/* Target: makes the acknowledgement of the answer that is being encoded, with a
- * tag and a cookie. NOMEM. [any thread] */
+/* Target: creates the acknowledgement of the response being encoded, with a tag
+ * and a cookie. NOMEM. [any thread] */
 hg_return_t hg_ack_create(
     struct hg_handle *handle, uint32_t *tag_p, uint32_t *cookie_p);
 
-/* Target: posts its receive, before the answer is sent. CANCELED: the origin does
- * not wait any more; or as the receive. [any thread] */
+/* Target: posts the receive, before the response is sent. CANCELED: the origin
+ * has cancelled the request; or an error of the receive. [any thread] */
 hg_return_t hg_ack_await(struct hg_handle *handle);
 
-/* Target: the answer could not be sent, and nobody will acknowledge it. The handle
- * may send another one at once; until the transport has released the receive the
- * handle has one reference more. [any thread] */
+/* Target: the response could not be sent, so no acknowledgement will arrive.
+ * The handle may send another response at once. It has one more reference until
+ * the transport has released the receive. [any thread] */
 void hg_ack_unsent(struct hg_handle *handle);
 
-/* Target: the answer was sent, or acknowledged. true: both, and its payload is
- * withdrawn; or there was nothing to acknowledge. */
-bool hg_ack_part_ended(struct hg_handle *handle);
+/* Target: one of two operations has completed: sending the response, or
+ * receiving the acknowledgement. Returns true after both, and withdraws the
+ * payload; also if there was nothing to acknowledge. */
+bool hg_ack_op_ended(struct hg_handle *handle);
 
-/* Target: asks the transport to end the receive, if it is posted. The lock of
- * progress is held. */
+/* Target: cancels the receive, if it is posted. The progress lock is held. */
 void hg_ack_cancel(struct hg_handle *handle);
 
-/* Origin: makes the acknowledgement of the answer that has arrived, which
- * announced its tag and cookie. NOMEM. In progress. */
+/* Origin: creates the acknowledgement of a response that has arrived and
+ * announced this tag and cookie. NOMEM. In progress. */
 hg_return_t hg_ack_announced(
     struct hg_handle *handle, uint32_t tag, uint32_t cookie);
 
-/* Origin: tells the target how fetching its answer went; then the side's
- * `fetched` is called, perhaps before this returns. In progress. */
+/* Origin: sends the result of fetching the response. Then calls `fetched` of
+ * the handle's side, perhaps before this returns. In progress. */
 void hg_ack_send(struct hg_handle *handle, hg_return_t ret);
 
 #endif /* HG_ACK_H */

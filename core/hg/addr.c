@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An address that stands alone; takes over what from holds. */
+/* Creates an address object. It takes over the references of `from`. */
 static hg_return_t
 addr_create(
     struct hg_class *hg_class, const struct hg_addr *from, hg_addr_t *addr_p)
@@ -77,9 +77,9 @@ HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback, void *arg,
     return HG_SUCCESS;
 }
 
-/* The class of the node's transport that an address names; NULL: none does. */
+/* Returns the class that reaches the local part of an address; NULL: none. */
 static struct na_class *
-near_class(const struct hg_class *hg_class, const char *name)
+local_class(const struct hg_class *hg_class, const char *name)
 {
     struct na_class *sm_class = hg_class->bulk.sm_class;
 
@@ -89,44 +89,44 @@ near_class(const struct hg_class *hg_class, const char *name)
                                                        : NULL;
 }
 
-/* The peer is on this node, and the class's transport there reaches it. */
+/* Returns whether the peer is on this node and `local` can reach it. */
 static bool
-is_here(const struct hg_class *hg_class, struct na_class *near,
+is_here(const struct hg_class *hg_class, struct na_class *local,
     const struct hg_host_address *parts)
 {
     na_sm_id_t host;
     char user[HG_HOST_USER_MAX];
 
-    if (near == hg_class->bulk.sm_class)
+    if (local == hg_class->bulk.sm_class)
         return NA_SM_Host_id_cmp(hg_class->host, parts->host) &&
                strcmp(hg_class->user, parts->user) == 0;
     if (NA_SM_Host_id_get(&host) != NA_SUCCESS ||
         !NA_SM_Host_id_cmp(host, parts->host))
         return false;
-    hg_auto_sm_user(near, user);
+    hg_auto_sm_user(local, user);
     return strcmp(user, parts->user) == 0;
 }
 
-/* The way to a peer that there are two to: on this node, if it is there and can
- * be gone, else through the network. */
+/* Looks up a peer with two addresses: the local one if it is on this node and
+ * can be reached there, else the network address. */
 static hg_return_t
-lookup_way(const struct hg_class *hg_class, const char *name,
+lookup_two(const struct hg_class *hg_class, const char *name,
     const struct hg_host_address *parts, struct hg_addr *peer)
 {
-    struct na_class *near = near_class(hg_class, parts->near);
-    char main[HG_HOST_ADDRESS_MAX];
+    struct na_class *local = local_class(hg_class, parts->local);
+    char network[HG_HOST_ADDRESS_MAX];
 
-    if (near && is_here(hg_class, near, parts)) {
-        peer->na_class = near;
-        return (hg_return_t) na_addr_lookup(near, parts->near, &peer->addr);
+    if (local && is_here(hg_class, local, parts)) {
+        peer->na_class = local;
+        return (hg_return_t) na_addr_lookup(local, parts->local, &peer->addr);
     }
-    memcpy(main, name, parts->main_length);
-    main[parts->main_length] = '\0';
+    memcpy(network, name, parts->main_length);
+    network[parts->main_length] = '\0';
     peer->na_class = hg_class_na(hg_class);
-    return (hg_return_t) na_addr_lookup(peer->na_class, main, &peer->addr);
+    return (hg_return_t) na_addr_lookup(peer->na_class, network, &peer->addr);
 }
 
-/* The way to a peer that there is one to. */
+/* Looks up a peer with one address. */
 static hg_return_t
 lookup_plain(
     const struct hg_class *hg_class, const char *name, struct hg_addr *peer)
@@ -154,8 +154,8 @@ HG_Addr_lookup2(hg_class_t *hg_class, const char *name, hg_addr_t *addr_p)
     ret = hg_host_address_parse(name, &parts);
     if (ret != HG_SUCCESS)
         return ret;
-    ret = parts.near ? lookup_way(hg_class, name, &parts, &peer)
-                     : lookup_plain(hg_class, name, &peer);
+    ret = parts.local ? lookup_two(hg_class, name, &parts, &peer)
+                      : lookup_plain(hg_class, name, &peer);
     if (ret != HG_SUCCESS)
         return ret;
     peer.self = NA_Addr_is_self(peer.na_class, na_addr_public(peer.addr));
@@ -163,7 +163,7 @@ HG_Addr_lookup2(hg_class_t *hg_class, const char *name, hg_addr_t *addr_p)
         na_peer_release(&peer);
         return HG_Addr_self(hg_class, addr_p);
     }
-    if (parts.near && !peer.self) {
+    if (parts.local && !peer.self) {
         peer.name = na_peer_name_create(name);
         if (!peer.name) {
             na_peer_release(&peer);
@@ -180,7 +180,7 @@ HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr)
         return HG_SUCCESS;
     if (!hg_class || addr->embedded)
         return HG_INVALID_ARG;
-    /* Release and acquire: uses of the address come before its end. */
+    /* Release and acquire: uses of the address come before it is freed. */
     if (atomic_fetch_sub_explicit(&addr->refs, 1, memory_order_acq_rel) != 1)
         return HG_SUCCESS;
     na_peer_release(addr);
@@ -241,13 +241,13 @@ HG_Addr_cmp(hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2)
 {
     if (!hg_class || !addr1 || !addr2)
         return HG_FALSE;
-    /* Of two ways, and yet one peer, nothing is known but of oneself. */
+    /* Peers of different transports can't be compared, except for oneself. */
     if (addr1->na_class != addr2->na_class)
         return is_self(addr1) && is_self(addr2);
     return na_addr_same(addr1->na_class, addr1->addr, addr2->addr);
 }
 
-/* The string of the class itself carries its address on this node as well. */
+/* The string of the class itself also has its address on this node. */
 static na_return_t
 self_to_string(
     const struct hg_class *hg_class, char *buf, size_t *size_p, hg_addr_t addr)
@@ -255,16 +255,16 @@ self_to_string(
     struct na_class *sm_class = hg_class->bulk.sm_class;
     char middle[HG_HOST_ADDRESS_MIDDLE];
     size_t front = 0, back = 0, needed, length;
-    na_plugin_addr *near;
+    na_plugin_addr *local;
     na_return_t ret =
         na_addr_to_string(addr->na_class, addr->addr, NULL, &front);
 
     if (ret != NA_SUCCESS)
         return ret;
-    ret = na_addr_own(sm_class, &near);
+    ret = na_addr_own(sm_class, &local);
     if (ret != NA_SUCCESS)
         return ret;
-    ret = na_addr_to_string(sm_class, near, NULL, &back);
+    ret = na_addr_to_string(sm_class, local, NULL, &back);
     length = hg_host_address_middle(hg_class->host, hg_class->user, middle);
     needed = front - 1 + length + back;
     if (ret == NA_SUCCESS && buf && *size_p < needed)
@@ -273,9 +273,9 @@ self_to_string(
         ret = na_addr_to_string(addr->na_class, addr->addr, buf, &front);
     if (ret == NA_SUCCESS && buf) {
         memcpy(buf + front - 1, middle, length);
-        ret = na_addr_to_string(sm_class, near, buf + needed - back, &back);
+        ret = na_addr_to_string(sm_class, local, buf + needed - back, &back);
     }
-    na_addr_free(sm_class, near);
+    na_addr_free(sm_class, local);
     *size_p = needed;
     return ret;
 }

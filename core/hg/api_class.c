@@ -18,7 +18,7 @@
 #define POST_INCR 64U
 #define MULTI_RECV_OP_MAX 4U
 
-/* The fields of a version of the interface, over the defaults. */
+/* Copies the fields of an interface version over the defaults. */
 static struct hg_init_info
 read_init_info(const struct hg_init_info *given, unsigned int version)
 {
@@ -46,10 +46,10 @@ na_options(const struct hg_init_info *info)
     return options;
 }
 
-/* Where everything lies, in messages of each transport, and in handles, which
- * may be used with any. */
+/* Computes the layout of messages for each transport, and of handles, which can
+ * change their transport. */
 static void
-lay_out(struct hg_class *hg_class)
+compute_layout(struct hg_class *hg_class)
 {
     struct na_class *classes[RT_TRANSPORTS] = {
         hg_class->bulk.na_class, hg_class->bulk.sm_class};
@@ -72,8 +72,7 @@ check_options(const struct hg_init_info *info)
 {
     if ((unsigned) info->checksum_level <= HG_CHECKSUM_RPC_PAYLOAD)
         return HG_SUCCESS;
-    LOG_ERROR(HG, "checksum_level is %d, which is no hg_checksum_level_t",
-        (int) info->checksum_level);
+    LOG_ERROR(HG, "checksum_level %d is invalid", (int) info->checksum_level);
     return HG_INVALID_ARG;
 }
 
@@ -90,7 +89,7 @@ set_multi_recv(struct hg_class *hg_class, const struct hg_init_info *info)
                                               : max;
 }
 
-/* The transport: one of its own, or the caller's. */
+/* Opens the transport, or takes the caller's class. */
 static hg_return_t
 get_na_class(struct hg_class *hg_class, const char *info_string, bool listen,
     const struct hg_init_info *info, struct setting_pairs *pairs)
@@ -153,7 +152,7 @@ class_open(const char *info_string, bool listen,
     ret = hg_auto_sm_open(hg_class, info, pairs);
     if (ret != HG_SUCCESS)
         goto close_auto_sm;
-    lay_out(hg_class);
+    compute_layout(hg_class);
     hg_class_stats_enter(hg_class);
     *hg_class_p = hg_class;
     return HG_SUCCESS;
@@ -181,7 +180,7 @@ talaria_hg_init(const char *info_string, bool listen, unsigned int version,
 
     base_log_init();
     if (!hg_class_p) {
-        LOG_ERROR(HG, "no place for the class");
+        LOG_ERROR(HG, "hg_class_p is NULL");
         return HG_INVALID_ARG;
     }
     ret = check_options(&info);
@@ -270,7 +269,7 @@ HG_Class_is_listening(const hg_class_t *hg_class)
     return hg_class && NA_Is_listening(hg_class_na(hg_class));
 }
 
-/* What fits whichever transport it takes. */
+/* Returns the smaller room of the transports. */
 static size_t
 least_room(
     const struct hg_class *hg_class, size_t (*room)(const struct hg_net *net))

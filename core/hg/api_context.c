@@ -17,16 +17,17 @@
 
 #include <stdlib.h>
 
-/* How long a context that is destroyed waits for its handles. */
+/* Time that destroying a context waits for handles in use. */
 #define DESTROY_TIMEOUT_MS 5000U
-/* How much of that is left when it ends answers that nobody acknowledges. */
+/* Part of that time left when it cancels responses that were not acknowledged.
+ */
 #define DESTROY_ENDING_MS 2500U
 #define DESTROY_STEP_MS 10U
-/* How long it waits for receives, which the transport gives back in any case
- * when its context is destroyed. */
+/* Time to wait for receives; the transport releases the rest when its context
+ * is destroyed. */
 #define UNPOST_TIMEOUT_MS 200U
-/* And for arguments that are being fetched, of which that is true too, to be
- * cancelled. */
+/* Time to wait for input being fetched; the transport releases the rest when
+ * its context is destroyed. */
 #define FETCH_TIMEOUT_MS 1000U
 
 hg_context_t *
@@ -35,7 +36,7 @@ HG_Context_create(hg_class_t *hg_class)
     return HG_Context_create_id(hg_class, 0);
 }
 
-/* Closes the ports, the first one, whose progress covers all, last. */
+/* Closes the ports. The first one is last, since its progress serves all. */
 static void
 close_ports(struct hg_context *context)
 {
@@ -52,7 +53,7 @@ open_ports(struct hg_context *context, uint8_t id)
     const struct hg_class *hg_class = context->hg_class;
     unsigned i = 0;
 
-    do { /* there is one at least */
+    do { /* there is at least one */
         const struct hg_net *net = &hg_class->nets[i];
         struct na_context *na_context = NA_Context_create_id(net->na_class, id);
         na_return_t ret = NA_SUCCESS;
@@ -143,31 +144,31 @@ free_context:
     return NULL;
 }
 
-/* What is no callback of the program's. Of a context that is being destroyed also
- * what peers cause: the program has triggered what there was, and cannot wait
- * for more. */
+/* Returns whether an entry runs no callback of the program; or, in a context
+ * being destroyed, one caused by a peer, since the program can't trigger it any
+ * more. */
 static bool
-own(const struct base_completion *completion)
+is_internal(const struct base_completion *completion)
 {
     return hg_handle_is_orphan(completion) || hg_multi_is_feeder(completion) ||
            hg_target_is_last(completion);
 }
 
-/* Runs what nobody may come to trigger any more. */
+/* Runs entries that the program may not trigger any more. */
 static void
-run_own(struct hg_context *context)
+run_internal(struct hg_context *context)
 {
     struct base_completion *completion;
 
     while ((completion = base_completion_take(
-                &context->bulk.completions, own)) != NULL)
+                &context->bulk.completions, is_internal)) != NULL)
         if (hg_target_is_last(completion))
             hg_target_run_last(completion);
         else
             completion->run(completion);
 }
 
-/* Waits until count says that nothing is left; what is. */
+/* Waits until `count` returns 0. Returns what is left. */
 static uint32_t
 wait_for_none(struct hg_context *context,
     uint32_t (*count)(struct hg_context *context), unsigned timeout_ms)
@@ -178,8 +179,8 @@ wait_for_none(struct hg_context *context,
     while ((left = count(context)) > 0 && base_time_left(deadline) > 0) {
         hg_ports_unpost(context);
         na_progress_poll(hg_context_na(context)->progress);
-        run_own(context);
-        /* A poll brings one batch: as long as it helps there is no waiting. */
+        run_internal(context);
+        /* A poll completes one batch: wait only if it didn't help. */
         if (count(context) == left)
             na_progress_wait(hg_context_na(context)->progress, DESTROY_STEP_MS);
     }
@@ -197,24 +198,24 @@ HG_Context_unpost(hg_context_t *context)
                : HG_TIMEOUT;
 }
 
-/* Handles, transfers and lookups that are not over. */
+/* Counts handles, transfers and lookups in use. */
 static uint32_t
 in_use(struct hg_context *context)
 {
-    /* Acquire pairs with the release at the end of an answer (loopback.c), and of
-     * a transfer's callback. */
+    /* Acquire pairs with the release at the end of a response (loopback.c), and
+     * of a transfer's callback. */
     uint32_t count =
         hg_pool_used(context) +
         atomic_load_explicit(&context->answering, memory_order_acquire) +
         atomic_load_explicit(&context->bulk.op_count, memory_order_acquire);
 
-    /* A lookup is nowhere but in the queue. */
+    /* Lookups are counted nowhere else. */
     return count > 0 ? count
                      : base_completion_count(&context->bulk.completions);
 }
 
-/* But for arguments that are being fetched: the transport gives those back in
- * any case when its context is destroyed. */
+/* in_use without input being fetched, which the transport releases when its
+ * context is destroyed. */
 static uint32_t
 in_use_otherwise(struct hg_context *context)
 {
@@ -246,7 +247,7 @@ HG_Context_destroy(hg_context_t *context)
         left = wait_for_none(context, in_use_otherwise, DESTROY_ENDING_MS);
     }
     if (left > 0) {
-        /* Their callbacks come with what else is triggered. */
+        /* The program triggers their callbacks. */
         hg_loopback_cancel_all(context);
         LOG_ERROR(HG,
             "context %u still has %u handles, transfers or lookups in use",
@@ -254,7 +255,7 @@ HG_Context_destroy(hg_context_t *context)
         return HG_BUSY;
     }
     hg_cancel_messages_forget(context);
-    /* What the transport still has of handles it gives back now. */
+    /* The transport releases the rest of the handles now. */
     close_ports(context);
     hg_fetches_discard(context);
     hg_pool_finish(context);

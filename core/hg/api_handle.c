@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles as programs see them. */
+/* The interface of handles. */
 #include "base/log.h"
 #include "hg/extra.h"
 #include "hg/handle.h"
@@ -71,11 +71,11 @@ HG_Destroy(hg_handle_t handle)
     if (!handle)
         return HG_SUCCESS;
     if (handle->role == HG_ROLE_TARGET) {
-        /* In Mercury the answer that is not given holds a reference as well,
-         * and a handler that does not give it destroys the handle twice. */
+        /* In Mercury a response not sent holds a reference as well, and a
+         * handler that doesn't respond destroys the handle twice. */
         if (__builtin_expect(hg_handle_no_user(handle), 0))
             return HG_SUCCESS;
-        /* Matters while the handler runs, to handler_run. */
+        /* For handler_run, while the handler runs. */
         if (handle->runner == &hg_handle_thread)
             handle->given_back = true;
     }
@@ -126,9 +126,9 @@ HG_Ref_incr(hg_handle_t hg_handle)
     return HG_SUCCESS;
 }
 
-/* The references that Mercury counts beside the user's, for programs that decide
- * by the number: the handler's while it runs, and the answer's until its callback
- * has returned, also before there is one. What is answered without a callback
+/* References that Mercury counts beside the user's, for programs that depend on
+ * the number: the handler's while it runs, and the response's until its
+ * callback has returned, also before it is sent. A response without a callback
  * counts as long as the handler runs. */
 static __attribute__((cold)) int32_t
 references_of_target(const struct hg_handle *handle, int32_t refs)
@@ -142,8 +142,8 @@ references_of_target(const struct hg_handle *handle, int32_t refs)
     int32_t running = (refs & HG_REF_HANDLER) != 0;
 
     if (handle->local)
-        /* There the handle is the origin's as well, whose caller and forward
-         * have a reference each, and an answer none before its callback. */
+        /* The handle also counts for the origin: one reference of its caller,
+         * one of its forward, and for a response none before its callback. */
         return running + 2 + (over && answer);
     if (answer)
         return running + 1;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments and results: decoding them from a message, freeing them, handing out
- * the bytes. */
+/* Input and output: decoding, freeing, and access to the bytes. */
 #include "hg/handle.h"
 
 #include "base/log.h"
@@ -22,8 +21,8 @@ decode(struct hg_handle *handle, struct hg_message *message, char *bytes,
     return HG_SUCCESS;
 }
 
-/* Of a message that is more than what lies in it: its arguments may be
- * elsewhere, or have a checksum, and are then to be decoded to their end. */
+/* Decodes a message with an extra payload or a checksum. With a checksum it
+ * must be decoded completely. */
 static __attribute__((cold, noinline)) hg_return_t
 decode_flagged(struct hg_handle *handle, struct hg_message *message,
     size_t offset, hg_proc_cb_t proc_cb, void *data)
@@ -35,7 +34,7 @@ decode_flagged(struct hg_handle *handle, struct hg_message *message,
 
     if (message->flags & HG_MESSAGE_RELEASED)
         return HG_FAULT;
-    /* A target's were checked before its handler was run. */
+    /* The target has checked it before running its handler. */
     if (summed && handle->role == HG_ROLE_ORIGIN &&
         !hg_checksum_agrees(message))
         return HG_CHECKSUM_ERROR;
@@ -46,7 +45,7 @@ decode_flagged(struct hg_handle *handle, struct hg_message *message,
     if (ret != HG_SUCCESS || !summed || left == 0)
         return ret;
     LOG_ERROR(HG, "%zu bytes of checksummed arguments were not decoded", left);
-    /* The caller gets an error and frees nothing. */
+    /* The caller gets an error and so frees nothing. */
     proc_begin(&message->proc, NULL, 0, HG_FREE);
     proc_cb(&message->proc, data);
     message->decoded--;
@@ -54,7 +53,7 @@ decode_flagged(struct hg_handle *handle, struct hg_message *message,
     return HG_CHECKSUM_ERROR;
 }
 
-/* A reference is held from here to the matching free. */
+/* Decodes, and takes a reference until the matching free. */
 static inline __attribute__((always_inline)) hg_return_t
 message_decode(struct hg_handle *handle, struct hg_message *message,
     size_t offset, hg_proc_cb_t proc_cb, void *data)
@@ -71,9 +70,9 @@ message_decode(struct hg_handle *handle, struct hg_message *message,
         message->size - offset, proc_cb, data);
 }
 
-/* As with Mercury either side may free structs of either kind, which its program
- * has filled in itself, or mixes up. other: the handle's other message, whose
- * reference it is in the latter case. */
+/* Like Mercury, this lets either side free structs of either kind, filled in by
+ * the program or decoded. other: the handle's other message, which may have the
+ * reference. */
 static inline __attribute__((always_inline)) hg_return_t
 message_free(struct hg_handle *handle, struct hg_message *message,
     struct hg_message *other, hg_proc_cb_t proc_cb, void *data)
@@ -88,7 +87,7 @@ message_free(struct hg_handle *handle, struct hg_message *message,
     ret = proc_cb(&message->proc, data);
     if (__builtin_expect(message->decoded == 0, 0)) {
         if (other->decoded == 0)
-            return ret; /* what was decoded in part holds no reference */
+            return ret; /* not decoded: no reference */
         message = other;
     }
     message->decoded--;
@@ -96,7 +95,7 @@ message_free(struct hg_handle *handle, struct hg_message *message,
     return ret;
 }
 
-/* Gives back what the input was decoded from. */
+/* Releases the memory that the input was decoded from. */
 static void
 release_input(struct hg_handle *handle)
 {
@@ -178,7 +177,8 @@ give(const struct hg_message *message, hg_size_t size, void **buf_p,
     return HG_SUCCESS;
 }
 
-/* Who sends a message may fill all of its payload, who got it has what came. */
+/* The sender of a message may fill all of its payload; the receiver gets what
+ * arrived. */
 __attribute__((cold)) hg_return_t
 HG_Get_input_buf(hg_handle_t handle, void **in_buf_p, hg_size_t *in_buf_size_p)
 {
@@ -202,8 +202,8 @@ HG_Get_output_buf(
         out_buf_p, out_buf_size_p);
 }
 
-/* The message's own buffer goes back with the handle: nothing else waits for
- * it. */
+/* The message's own buffer is released with the handle: nothing else needs it.
+ */
 __attribute__((cold)) hg_return_t
 HG_Release_input_buf(hg_handle_t handle)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening the transport that reaches the peers of this node. */
+/* Opening the transport for peers of this node. */
 #include "hg/auto_sm.h"
 
 #include "base/log.h"
@@ -15,7 +15,7 @@
 #define INFO_DEFAULT "na+sm"
 #define INFO_MAX 256U
 
-/* The info string: a whole one that was given, or one made of a name. */
+/* Makes the info string: the given one, or na+sm with the given name. */
 static hg_return_t
 choose_info(const char *given, char info[INFO_MAX])
 {
@@ -31,7 +31,7 @@ choose_info(const char *given, char info[INFO_MAX])
                                                     : HG_INVALID_ARG;
 }
 
-/* The class's own transport is the one that an info string names. */
+/* Returns whether the class's own transport is that of an info string. */
 static bool
 is_that(const struct na_class *na_class, const char *info)
 {
@@ -43,7 +43,7 @@ is_that(const struct na_class *na_class, const char *info)
            (info[length] == '\0' || info[length] == ':');
 }
 
-/* What the two transports have in common. */
+/* Options for the second transport. */
 static struct na_init_info
 options_of(const struct hg_init_info *info)
 {
@@ -76,8 +76,8 @@ hg_auto_sm_user(struct na_class *na_class, char user[HG_HOST_USER_MAX])
     talaria_class_report_free(report);
 }
 
-/* Memory, too, is reached where host and user are the same: descriptors tell
- * both by one number. */
+/* Descriptors identify memory that is reachable by shared memory with one
+ * number, made of host and user. */
 static void
 identify(struct hg_class *hg_class)
 {
@@ -90,8 +90,8 @@ identify(struct hg_class *hg_class)
     hg_class->bulk.host.low ^= user;
 }
 
-/* Whether no setting is left that none of the class's transports has. lax: not
- * all of them are known, and that is a warning. */
+/* Checks that each setting belongs to one of the class's transports. lax: only
+ * warn, since not all settings are known. */
 static hg_return_t
 check_rest(const struct hg_class *hg_class, const struct setting_pairs *pairs,
     bool lax)
@@ -119,13 +119,12 @@ hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info,
 {
     struct na_class *na_class = hg_class_na(hg_class);
     struct na_init_info options = options_of(info);
-    char text[INFO_MAX],
-        why[SETTING_FAULT_SIZE] = "its info string is too long";
+    char text[INFO_MAX], why[SETTING_FAULT_SIZE] = "info string too long";
 
     if (!info->auto_sm)
         return check_rest(hg_class, pairs, false);
     if (choose_info(info->sm_info_string, text) == HG_SUCCESS) {
-        if (is_that(na_class, text)) /* all peers are reached by it */
+        if (is_that(na_class, text)) /* it reaches all peers */
             return check_rest(hg_class, pairs, false);
         if (NA_SM_Host_id_get(&hg_class->host) != NA_SUCCESS)
             snprintf(why, sizeof why, "this host has no id");
@@ -146,10 +145,10 @@ hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info,
         return HG_INVALID_ARG;
     }
     LOG_WARNING(HG,
-        "auto_sm without effect, peers of this node are reached by %s+%s as "
-        "all others: %s",
+        "auto_sm has no effect, peers of this node use %s+%s like "
+        "others: %s",
         NA_Get_class_name(na_class), NA_Get_class_protocol(na_class), why);
-    /* Which settings that transport would have is not known. */
+    /* The settings of that transport are not known. */
     return check_rest(hg_class, pairs, true);
 }
 

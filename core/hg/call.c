@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events of calls that don't go as usual. */
+/* Events that are rare in successful calls. */
 #include "hg/call.h"
 
 #include "base/log.h"
@@ -21,7 +21,7 @@ hg_call_ended_rare(
     if (!(before & operation)) {
         atomic_fetch_add_explicit(
             &call->word, operation - note, memory_order_relaxed);
-        LOG_ERROR(HG, "an operation of a call has ended twice");
+        LOG_ERROR(HG, "an operation of a call completed twice");
         return HG_CALL_REFUSED;
     }
     return left & (OPERATIONS | HG_CALL_CALLBACK) ? HG_CALL_NOTHING
@@ -41,7 +41,7 @@ origin_revoked(uint32_t word)
         left & HG_CALL_CALLBACK ? HG_CALL_NOTHING : HG_CALL_RELEASED};
 }
 
-/* The answer of a target is through, by the transport or since it was not
+/* The response of a target was completed by the transport, or was not
  * submitted. */
 static struct step
 answered(uint32_t word)
@@ -83,7 +83,7 @@ pending(uint32_t word)
         word, word & HG_CALL_CALLBACK ? HG_CALL_QUEUE : HG_CALL_ENDED};
 }
 
-/* Operations are under way, and are waited for. */
+/* Returns whether operations are in progress and awaited. */
 static bool
 is_waiting(uint32_t word)
 {
@@ -108,8 +108,8 @@ early(uint32_t word)
         word & HG_CALL_CALLBACK ? HG_CALL_QUEUE : HG_CALL_ENDED};
 }
 
-/* What is queued may be called: an origin whose operations have ended, a target
- * whose answer is through, and what was completed early. */
+/* A queued callback is about to run: an origin's operations have completed, a
+ * target's response is sent, or the call was completed early. */
 static struct step
 called(uint32_t word)
 {
@@ -160,11 +160,11 @@ enum hg_call_result
 hg_call_event_rare(
     struct hg_call *call, enum hg_call_event event, uint32_t generation)
 {
-    /* Acquire pairs with the release in hg_call_begin and hg_call_answer. */
+    /* Acquire pairs with the release in hg_call_begin and hg_call_answered. */
     uint32_t word = atomic_load_explicit(&call->word, memory_order_acquire);
     struct step next;
 
-    /* Acquire and release: as in hg_call_ended. */
+    /* Acquire and release: see hg_call_ended. */
     do
         next = step(word, event, generation);
     while (next.word != word &&

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a call as one side sees it: one atomic word, changed by events.
- * This file knows neither handles nor transports; the caller does what the
- * result of an event says.
+ * The state of a call on one side: one atomic word, changed by events. This
+ * file knows neither handles nor transports: the caller acts on the result of
+ * an event.
  *
- * The bits of a phase, a letter each: `s` SEND and `r` RECV, operations that the
- * transport owns; `c` CALLBACK, not run yet; `e` EARLY, completed before the
- * transport had ended its operations; `k` CLAIMED, somebody answers; `o` OVER,
- * the answer is through. In the tables `=` leaves the phase as it is, and `!`
- * refuses the event. A capital letter behind a phase is the result: (Q)ueue the
- * callback, (E)nded without a callback, (R)eleased by the transport, (A)sked to
- * end for the first time. UNSENT does to a phase what SENT does, UNANSWERED what
- * RECEIVED does, CLAIM_CALLBACK what CLAIM does, and adds `c`. test/unit/test_call.c reads these tables and walks them.
+ * The bits of a phase, one letter each: `s` SEND and `r` RECV, operations that
+ * the transport owns; `c` CALLBACK, not run yet; `e` EARLY, completed before
+ * the transport has completed its operations; `k` CLAIMED, a response was
+ * begun; `o` OVER, the response is sent. In the tables `=` keeps the phase, and
+ * `!` refuses the event. A capital letter after a phase is the result: (Q)ueue
+ * the callback, (E)nded without a callback, (R)eleased by the transport,
+ * (A)sked to cancel for the first time. UNSENT changes a phase as SENT does,
+ * UNANSWERED as RECEIVED does; CLAIM_CALLBACK does what CLAIM does and adds
+ * `c`. test/unit/test_call.c reads these tables and tests each entry.
  *
  * origin           phase SENT RECEIVED REVOKED CANCEL EARLY CALLED
  * idle             -     !    !        !       =      =     !
@@ -41,9 +42,10 @@
  *   ended          ceko  !     !       !        !       =      =     ekoR
  * released         eko   !     !       !        !       =      =     !
  *
- * hg_call_begin leads from idle to started, hg_call_reset from released to idle;
- * hg_call_open leads to open from any phase of a target that the transport has no
- * part in. An answer may be over before its submission has returned PENDING.
+ * hg_call_begin changes idle to started, hg_call_reset released to idle;
+ * hg_call_open changes any phase of a target in which the transport owns
+ * nothing to open. A response may be OVER before its submission has returned
+ * PENDING.
  */
 #ifndef HG_CALL_H
 #define HG_CALL_H
@@ -63,9 +65,9 @@
 #define HG_CALL_OVER 0x20U
 #define HG_CALL_PHASE 0x3fU
 
-/* Notes beside it: its end was asked for; origin: the request did not leave, was
- * answered, was cancelled by a message; the timer may be set; the end is
- * observed. */
+/* Flags beside the phase: cancelled; origin: the request was not sent, was
+ * answered, a cancel message was sent; the timer may be set; statistics or logs
+ * observe the call. */
 #define HG_CALL_ASKED 0x40U
 #define HG_CALL_IS_UNSENT 0x80U
 #define HG_CALL_IS_ANSWERED 0x100U
@@ -73,38 +75,38 @@
 #define HG_CALL_TIMER 0x400U
 #define HG_CALL_OBSERVED 0x800U
 
-/* Above them the generation: the number of the call, so that an event that is
- * meant for one does not change the next. */
+/* The upper bits are the generation: the number of the call, so that an event
+ * for one call does not change the next. */
 #define HG_CALL_SHIFT 12
 
 enum hg_call_event {
     HG_CALL_ON_SENT,
     HG_CALL_ON_UNSENT,
     HG_CALL_ON_RECEIVED,
-    HG_CALL_ON_UNANSWERED,     /* the receive has ended without an answer */
-    HG_CALL_ON_REVOKED,        /* what is left was not submitted after all */
+    HG_CALL_ON_UNANSWERED,     /* the receive has ended without a response */
+    HG_CALL_ON_REVOKED,        /* the remaining operations were not submitted */
     HG_CALL_ON_CANCEL,         /* also a deadline */
-    HG_CALL_ON_EARLY,          /* the transport is not waited for any longer */
+    HG_CALL_ON_EARLY,          /* completed without waiting for the transport */
     HG_CALL_ON_CALLED,         /* the callback is about to run */
-    HG_CALL_ON_CLAIM,          /* target: somebody is about to answer, */
+    HG_CALL_ON_CLAIM,          /* target: a response is begun, */
     HG_CALL_ON_CLAIM_CALLBACK, /* with a callback; */
-    HG_CALL_ON_PENDING,        /* the answer is the transport's; */
-    HG_CALL_ON_ANSWERED        /* it was sent, or could not be */
+    HG_CALL_ON_PENDING,        /* the transport owns the response; */
+    HG_CALL_ON_ANSWERED        /* it was sent, or failed */
 };
 
 enum hg_call_result {
-    HG_CALL_REFUSED, /* nothing has changed */
+    HG_CALL_REFUSED, /* unchanged */
     HG_CALL_NOTHING,
-    HG_CALL_QUEUE,    /* the callback is to be queued */
+    HG_CALL_QUEUE,    /* the caller queues the callback */
     HG_CALL_ENDED,    /* without a callback */
-    HG_CALL_RELEASED, /* the transport owns nothing of the handle any more */
-    HG_CALL_FIRST,    /* cancel: the operations are to be ended */
-    HG_CALL_AGAIN     /* cancel: that was asked before */
+    HG_CALL_RELEASED, /* the transport owns no operation any more */
+    HG_CALL_FIRST,    /* cancel: the caller cancels the operations */
+    HG_CALL_AGAIN     /* cancel: they were cancelled before */
 };
 
 struct hg_call {
     _Atomic uint32_t word;
-    _Atomic int32_t ret; /* how it went so far, an hg_return_t */
+    _Atomic int32_t ret; /* the first error, an hg_return_t */
 };
 
 static inline uint32_t
@@ -119,17 +121,18 @@ hg_call_generation(const struct hg_call *call)
     return hg_call_word(call) >> HG_CALL_SHIFT;
 }
 
-/* Neither under way nor kept by the transport. */
+/* Returns whether no operation is in progress or owned by the transport. */
 static inline bool
 hg_call_is_idle(const struct hg_call *call)
 {
-    /* Acquire pairs with the release in hg_call_reset and hg_call_event_rare. */
+    /* Acquire pairs with the release in hg_call_reset and hg_call_event_rare.
+     */
     return (atomic_load_explicit(&call->word, memory_order_acquire) &
                HG_CALL_PHASE) == 0;
 }
 
-/* Origin: its operations are about to be submitted. Nobody else changes the word
- * of a call that is idle. */
+/* Origin: its operations are about to be submitted. No other thread changes the
+ * word of an idle call. */
 static inline void
 hg_call_begin(struct hg_call *call, uint32_t number, uint32_t operations)
 {
@@ -139,16 +142,16 @@ hg_call_begin(struct hg_call *call, uint32_t number, uint32_t operations)
         memory_order_release);
 }
 
-/* Origin: a call to oneself, whose request needs no send, waits for the answer
- * alone. */
+/* Origin: a call to oneself has no send operation, and waits for the response
+ * only. */
 static inline void
 hg_call_begin_sent(struct hg_call *call)
 {
     atomic_fetch_sub_explicit(&call->word, HG_CALL_SEND, memory_order_relaxed);
 }
 
-/* Target: what ANSWERED does to an answer that is claimed and was never pending.
- * Nobody else changes the word of a call that is claimed. */
+/* Target: does what ANSWERED does to a response that is claimed and was never
+ * pending. No other thread changes the word of a claimed call. */
 static inline void
 hg_call_answered(struct hg_call *call)
 {
@@ -157,8 +160,8 @@ hg_call_answered(struct hg_call *call)
         &call->word, hg_call_word(call) | HG_CALL_OVER, memory_order_release);
 }
 
-/* Origin: leads from released to idle; from queued as CALLED does, for a callback
- * that is queued in that phase alone. */
+/* Origin: changes released to idle; also queued to idle, as CALLED does, for a
+ * callback that is queued in that phase only. */
 static inline void
 hg_call_reset(struct hg_call *call)
 {
@@ -168,14 +171,14 @@ hg_call_reset(struct hg_call *call)
         memory_order_release);
 }
 
-/* Target: a request may come. */
+/* Target: ready for a request. */
 static inline void
 hg_call_open(struct hg_call *call)
 {
     atomic_store_explicit(&call->word, 0, memory_order_relaxed);
 }
 
-/* Sets notes; takes them away. [any thread] */
+/* Sets flags, or clears them. [any thread] */
 static inline void
 hg_call_note(struct hg_call *call, uint32_t notes)
 {
@@ -188,20 +191,20 @@ hg_call_forget(struct hg_call *call, uint32_t notes)
     atomic_fetch_and_explicit(&call->word, ~notes, memory_order_relaxed);
 }
 
-/* The end of an operation that does not lead on to another phase as usual.
- * before: the word as it was. */
+/* The slow path of an operation's end, when it changes the phase in an unusual
+ * way. before: the word before it. */
 enum hg_call_result hg_call_ended_rare(
     struct hg_call *call, uint32_t before, uint32_t operation, uint32_t note);
 
-/* What is not on the path of a call that goes well. */
+/* The slow path of hg_call_event: events that are rare in successful calls. */
 enum hg_call_result hg_call_event_rare(
     struct hg_call *call, enum hg_call_event event, uint32_t generation);
 
 static inline __attribute__((always_inline)) enum hg_call_result
 hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
 {
-    /* Release: what this operation left comes before the end of the call;
-     * acquire: what the other left as well. */
+    /* Release: what this operation did comes before the end of the call;
+     * acquire: what the other operation did as well. */
     uint32_t before = atomic_fetch_sub_explicit(
         &call->word, operation - note, memory_order_acq_rel);
     uint32_t left =
@@ -226,10 +229,10 @@ hg_call_claim(struct hg_call *call, enum hg_call_event event, uint32_t callback)
                              memory_order_relaxed, memory_order_relaxed),
             1))
         return HG_CALL_NOTHING;
-    return hg_call_event_rare(call, event, 0); /* there are notes */
+    return hg_call_event_rare(call, event, 0); /* flags are set */
 }
 
-/* The operation whose end an event is; 0: none. */
+/* The operation that an event ends; 0: none. */
 static inline uint32_t
 hg_call_operation(enum hg_call_event event)
 {
@@ -245,7 +248,7 @@ hg_call_operation(enum hg_call_event event)
     }
 }
 
-/* And what the word notes with it. */
+/* The flag that the end of an operation sets. */
 static inline uint32_t
 hg_call_outcome(enum hg_call_event event)
 {
@@ -259,9 +262,8 @@ hg_call_outcome(enum hg_call_event event)
     }
 }
 
-/* Changes the word. generation: of the call that is meant by CANCEL and EARLY,
- * which another may have followed. Inline for events that are constants.
- * [any thread] */
+/* Changes the word. generation: the call that CANCEL and EARLY are for; they
+ * change no later one. Inline for events that are constants. [any thread] */
 static inline __attribute__((always_inline)) enum hg_call_result
 hg_call_event(
     struct hg_call *call, enum hg_call_event event, uint32_t generation)
@@ -276,7 +278,7 @@ hg_call_event(
     return hg_call_event_rare(call, event, generation);
 }
 
-/* The first error counts. */
+/* Keeps the first error of a call. */
 static inline void
 hg_call_record(struct hg_call *call, hg_return_t ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ending what is under way before its time. The transport is asked to end its
- * operations; if it has not soon, the handle is finished without it, and kept
- * aside, with operations and buffers, until the transport is done with them.
+ * Cancelling calls. The transport is asked to cancel the operations. If it does
+ * not complete them soon, the call is completed early; the handle is detached,
+ * with operations and buffers, until the transport has released them.
  */
 #include "hg/extra.h"
 #include "hg/handle.h"
@@ -17,10 +17,10 @@
 #include "rt/submit.h"
 #include "talaria.h"
 
-/* How long a transport may take to end what it was asked to, twice. */
+/* Time for a transport to cancel operations, granted twice. */
 #define GRACE_NS (5 * BASE_TIME_MS)
 
-/* The transport has released a forward's handle, for the next one. */
+/* The transport has released a forward's handle, which can be used again. */
 static void
 released(struct hg_handle *handle)
 {
@@ -28,7 +28,8 @@ released(struct hg_handle *handle)
     hg_call_reset(&handle->call);
 }
 
-/* In HG_Trigger, since the pool may run the user's functions. */
+/* Runs in HG_Trigger, since returning a handle to the pool may run functions of
+ * the user. */
 static void
 orphan_run(struct base_completion *completion)
 {
@@ -38,7 +39,8 @@ orphan_run(struct base_completion *completion)
     hg_handle_unref(handle, HG_REF_TRANSPORT);
 }
 
-/* An answer without a callback that was completed early. */
+/* Drops the reference of a response without a callback that was completed
+ * early. */
 static void
 early_answer_run(struct base_completion *completion)
 {
@@ -58,7 +60,7 @@ hg_handle_orphan_ended(struct hg_handle *handle)
     hg_context_complete(handle->context, &handle->completion);
 }
 
-/* The callback of a forward that was completed early. */
+/* Runs the callback of a forward that was completed early. */
 static void
 early_run(struct base_completion *completion)
 {
@@ -83,7 +85,7 @@ early_run(struct base_completion *completion)
     hg_handle_unref(handle, refs);
 }
 
-/* Ends the receive of a forward that is over for its caller. */
+/* Completes the receive of a forward that was completed early. */
 static void
 orphan_received(struct na_op *op, const na_plugin_event *event)
 {
@@ -101,7 +103,7 @@ complete_forward_early(
         return;
     hg_call_record(&handle->call, ret);
     if (hg_call_word(&handle->call) & HG_CALL_RECV) {
-        /* What still comes changes nothing that the callback may look at. */
+        /* What arrives later must not change what the callback reads. */
         handle->recv->complete = orphan_received;
         handle->out.size = 0;
         handle->out.flags = HG_MESSAGE_RELEASED;
@@ -122,15 +124,16 @@ complete_answer_early(struct hg_handle *handle, hg_return_t ret)
         hg_target_responded(handle);
         return;
     case HG_CALL_ENDED:
-        /* The transport may drop its reference before it has it. The answer's
-         * goes in HG_Trigger: here the lock of the timers may be held. */
+        /* First, since the transport may drop its reference at once. The
+         * response's reference is dropped in HG_Trigger: the lock of the timers
+         * may be held here. */
         hg_handle_ref(handle, HG_REF_TRANSPORT);
         handle->completion.run = early_answer_run;
         base_completion_push(
             &handle->context->bulk.completions, &handle->completion);
         return;
     default:
-        return; /* also of handles that nobody uses */
+        return; /* also for unused handles */
     }
 }
 
@@ -140,7 +143,7 @@ cancel_operations(struct hg_handle *handle)
     const struct na_context *na_context = hg_handle_na(handle);
 
     if (handle->loopback) {
-        /* Not yet handed over, it is looked at again when the timer is due. */
+        /* If it has no target yet, the timer cancels it again. */
         hg_loopback_cancel(handle);
         return;
     }
@@ -153,7 +156,7 @@ cancel_operations(struct hg_handle *handle)
 void
 hg_handle_end(struct hg_handle *handle)
 {
-    /* First: this call may end meanwhile, and another begin. */
+    /* Read first: the call may end meanwhile, and another begin. */
     uint32_t generation = hg_call_generation(&handle->call);
     enum hg_call_result result =
         hg_call_event(&handle->call, HG_CALL_ON_CANCEL, generation);
@@ -161,7 +164,7 @@ hg_handle_end(struct hg_handle *handle)
     if (result == HG_CALL_NOTHING)
         return;
     cancel_operations(handle);
-    /* Without the memory for it the transport alone ends what it can. */
+    /* Without memory for the timer only the transport can end the call. */
     if (result == HG_CALL_FIRST)
         hg_handle_timer_start(handle, generation, base_time_now() + GRACE_NS);
 }
@@ -191,7 +194,8 @@ hg_fetches(struct hg_context *context)
     for (handle = hg_pool_first(context); handle;
          handle = LIST_NEXT(handle, all_next))
         if (hg_extra_transfer(handle) != HG_OP_ID_NULL)
-            /* The transfer; a target's handle, which nobody else has. */
+            /* The transfer, and a target's handle, which has no other
+             * reference. */
             count += handle->role == HG_ROLE_TARGET ? 2 : 1;
     na_progress_release(progress);
     return count;
@@ -207,8 +211,9 @@ hg_fetches_discard(struct hg_context *context)
             bulk_transfer_discard(hg_extra_transfer(handle));
 }
 
-/* The transport knows the handle for good: it stays aside until the context ends.
- * What was being submitted meanwhile is met by the next poll. */
+/* The transport never releases the handle, so it stays detached until the
+ * context is destroyed. The next poll handles operations being submitted
+ * meanwhile. */
 static void
 fail(struct hg_handle *handle)
 {
@@ -225,7 +230,7 @@ hg_context_fail(void *arg, struct na_context *na_context)
     struct hg_context *context = arg;
     struct hg_handle *handle;
 
-    /* First: what fetches arguments ends by way of its handle. */
+    /* First: a failed fetch ends its handle. */
     bulk_context_fail(&context->bulk, na_context);
     for (handle = hg_pool_first(context); handle;
          handle = LIST_NEXT(handle, all_next))
@@ -245,8 +250,8 @@ talaria_handle_set_deadline(hg_handle_t handle, unsigned int timeout_ms)
     return HG_SUCCESS;
 }
 
-/* Once more, for what was being submitted when the end was asked for; then it
- * ends without the transport. */
+/* Cancels a second time, for an operation that was being submitted at the first
+ * time. Returns false when the call is to be completed early. */
 static bool
 ask_again(struct hg_handle *handle)
 {
@@ -275,8 +280,10 @@ respond_expired(struct hg_handle *handle, uint64_t now)
         complete_answer_early(handle, HG_CANCELED);
         return BASE_TIME_NEVER;
     default:
-        /* An acknowledgement is awaited before the answer is sent. */
-        return hg_handle_moves(handle) ? now + GRACE_NS : BASE_TIME_NEVER;
+        /* The wait for an acknowledgement begins before the response is sent.
+         */
+        return hg_handle_is_transferring(handle) ? now + GRACE_NS
+                                                 : BASE_TIME_NEVER;
     }
 }
 
@@ -287,7 +294,7 @@ handle_of(struct hg_timer *timer)
                                  offsetof(struct hg_handle, timer));
 }
 
-/* Under the lock of progress. */
+/* Called under the progress lock. */
 static uint64_t
 expired(struct hg_timer *timer, uint64_t now)
 {
@@ -297,7 +304,7 @@ expired(struct hg_timer *timer, uint64_t now)
         return respond_expired(handle, now);
     switch (hg_call_event(&handle->call, HG_CALL_ON_CANCEL, timer->use)) {
     case HG_CALL_FIRST:
-        hg_call_record(&handle->call, HG_TIMEOUT); /* the deadline, then */
+        hg_call_record(&handle->call, HG_TIMEOUT); /* its deadline has passed */
         cancel_operations(handle);
         return now + GRACE_NS;
     case HG_CALL_AGAIN:

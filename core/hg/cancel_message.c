@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cancel messages: sending them, remembering those received. */
+/* Sending cancel messages, and remembering received ones. */
 #include "hg/cancel_message.h"
 
 #include "hg/handle.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* How many a context remembers, for requests that are yet to be answered. */
+/* Messages that a context remembers, for requests without a response yet. */
 #define REMEMBERED 64U
 
 struct hg_canceled {
@@ -17,7 +17,7 @@ struct hg_canceled {
     uint32_t cookie;
 };
 
-/* The request was sent, and no answer arrived. */
+/* Returns whether the request was sent and no response has arrived. */
 static bool
 wanted(const struct hg_handle *handle)
 {
@@ -27,7 +27,7 @@ wanted(const struct hg_handle *handle)
            (!handle->no_response || handle->in.extra);
 }
 
-/* Being sent to a target. */
+/* A message being sent to a target. */
 struct hg_cancel_message {
     struct hg_context *context;
     struct hg_addr peer;
@@ -50,10 +50,10 @@ message_sent(struct na_op *op, const na_plugin_event *event)
     message_free(op->owner);
 }
 
-/* Apart from the handle, which is to be free at once. Without the memory for
- * it the target is not told. */
+/* Sends a message of its own, since the handle must be free at once. If memory
+ * is short, the target is not notified. */
 static void
-tell(struct hg_handle *handle)
+send_message(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
     const struct na_class *na_class = net->na_class;
@@ -90,14 +90,14 @@ tell(struct hg_handle *handle)
 void
 hg_cancel_message_send(struct hg_handle *handle, uint32_t operation)
 {
-    /* Acquire: what the other operation left comes before. */
+    /* Acquire: what the other operation did comes before. */
     uint32_t word =
         atomic_load_explicit(&handle->call.word, memory_order_acquire);
 
     if ((word & (HG_CALL_SEND | HG_CALL_RECV)) != operation || !wanted(handle))
         return;
     hg_call_note(&handle->call, HG_CALL_NOTIFIED);
-    tell(handle);
+    send_message(handle);
 }
 
 static bool
@@ -127,14 +127,14 @@ remember(struct hg_context *context, const struct hg_handle *message)
 
 bool
 hg_cancel_message_take(struct hg_handle *handle, const void *bytes, size_t size,
-    struct hg_handle **moving_p)
+    struct hg_handle **transferring_p)
 {
     struct hg_context *context = handle->context;
-    struct hg_handle *other, *moving = NULL;
+    struct hg_handle *other, *transferring = NULL;
     struct hg_header_front front;
     bool running = false;
 
-    *moving_p = NULL;
+    *transferring_p = NULL;
     if (size < sizeof front)
         return false;
     memcpy(&front, bytes, sizeof front);
@@ -145,17 +145,17 @@ hg_cancel_message_take(struct hg_handle *handle, const void *bytes, size_t size,
         if (other == handle || other->role != HG_ROLE_TARGET ||
             other->tag != handle->tag || other->cookie != handle->cookie)
             continue;
-        /* What moves holds its handle's peer. */
-        if (!hg_handle_moves(other))
+        /* A transferring handle keeps its peer. */
+        if (!hg_handle_is_transferring(other))
             running = true;
         else if (is_of(other, handle->port, &handle->peer, handle->tag,
                      handle->cookie))
-            moving = other;
+            transferring = other;
     }
     base_lock_release(&context->pool_lock);
-    if (!moving && running)
+    if (!transferring && running)
         remember(context, handle);
-    *moving_p = moving;
+    *transferring_p = transferring;
     return true;
 }
 

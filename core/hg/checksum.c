@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checksums of headers and arguments: the lower half of their XXH3. */
+/* Checksums of headers and payloads: the lower half of their XXH3. */
 #include "hg/checksum.h"
 
 #include "base/log.h"
@@ -25,7 +25,7 @@ get(const void *bytes)
     return le32toh(wire);
 }
 
-/* Of a header as it is with a checksum of 0. */
+/* Computes the checksum of a header, with a checksum of 0 in it. */
 static uint32_t
 sum_header(const void *header, size_t size, size_t at)
 {
@@ -82,7 +82,7 @@ hg_checksum_flags(hg_checksum_level_t level)
                : HG_HEADER_SUM | HG_HEADER_PAYLOAD_SUM;
 }
 
-/* What the message holds, then its extra payload. */
+/* Continues the checksum of the bytes in the message with the extra payload. */
 static uint32_t
 sum_arguments(uint64_t begun, const struct hg_extra *extra)
 {
@@ -118,7 +118,7 @@ hg_checksum_agrees(const struct hg_message *message)
 
     if (sum == message->sum)
         return true;
-    LOG_ERROR(HG, "arguments do not agree with their checksum: %#x, not %#x",
-        sum, message->sum);
+    LOG_ERROR(HG, "wrong checksum of arguments: %#x instead of %#x", sum,
+        message->sum);
     return false;
 }

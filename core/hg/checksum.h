@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checksums of requests and answers: what checksum_level asks for is sent,
- * what a header's flags announce is checked. header.h says where they stand. */
+/* Checksums of requests and responses: checksum_level selects those sent; the
+ * flags of a header announce those to check. header.h has their positions. */
 #ifndef HG_CHECKSUM_H
 #define HG_CHECKSUM_H
 
@@ -12,19 +12,19 @@
 
 struct hg_message;
 
-/* The flags of messages at a level, 0 for none. */
+/* Returns the header flags for a checksum level, 0 for none. */
 uint8_t hg_checksum_flags(hg_checksum_level_t level);
 
-/* Puts the checksums that its flags announce into an encoded header. */
+/* Writes the checksums that its flags announce into an encoded header. */
 void hg_checksum_put(
     void *header, size_t header_size, const struct hg_message *message);
 
-/* Notes, of a message that came with a header that is right, what the arguments
- * have to agree with; those that are elsewhere are yet to be fetched. */
+/* Stores the expected checksum of a received message with a valid header, for
+ * hg_checksum_agrees. An extra payload is fetched later. */
 void hg_checksum_note(
     struct hg_message *message, const void *header, size_t header_size);
 
-/* Whether the arguments agree with what was noted. */
+/* Returns whether the payload matches the stored checksum. */
 bool hg_checksum_agrees(const struct hg_message *message);
 
 #endif /* HG_CHECKSUM_H */

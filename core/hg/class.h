@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The class: what the RPCs of a process have in common. */
+/* The class: RPCs of a process over one or two transports. */
 #ifndef HG_CLASS_H
 #define HG_CLASS_H
 
@@ -18,21 +18,21 @@ struct hg_class {
     struct bulk_class bulk; /* first: bulk_class_of */
     bool own_na_class;
     bool no_overflow;
-    bool no_loopback; /* calls to oneself go through the transport */
+    bool no_loopback; /* calls to oneself use the transport */
     bool release_input_early;
-    _Atomic bool observed;  /* counted or logged, see stage.h */
-    uint8_t checksum_flags; /* of headers that are sent */
-    uint32_t post_init;     /* receives of a listening context at first */
-    uint32_t post_incr;     /* and how many more when all are taken */
+    _Atomic bool observed;  /* by statistics or the log, see stage.h */
+    uint8_t checksum_flags; /* for sent headers */
+    uint32_t post_init;     /* receives posted by a listening context */
+    uint32_t post_incr;     /* number added when all are in use */
     bool no_multi_recv;
     uint32_t multi_recv_op_max;
     uint32_t multi_recv_copy_threshold;
-    size_t in_offset; /* the user's own space at the payload's front */
+    size_t in_offset; /* user's space before the payload */
     size_t out_offset;
     size_t handle_size; /* bytes of a handle with its operations */
-    size_t send_at;     /* where the operations lie in it */
+    size_t send_at;     /* offsets of the operations */
     size_t recv_at;
-    na_sm_id_t host; /* with a second net, as the next: see host_address.h */
+    na_sm_id_t host; /* with a second net only: see host_address.h */
     char user[HG_HOST_USER_MAX];
     struct hg_net nets[RT_TRANSPORTS];
     unsigned net_count;
@@ -56,14 +56,14 @@ hg_class_na(const struct hg_class *hg_class)
     return hg_class->bulk.na_class;
 }
 
-/* Whether the stages of its calls are counted or logged. */
+/* Returns whether the stages of its calls are counted or logged. */
 static inline bool
 hg_class_is_observed(const struct hg_class *hg_class)
 {
     return atomic_load_explicit(&hg_class->observed, memory_order_relaxed);
 }
 
-/* Counts, if the class was opened with stats. */
+/* Increments a counter, if the class was opened with stats. */
 static inline void
 hg_count(const struct hg_class *hg_class, _Atomic uint64_t *counter)
 {
@@ -71,7 +71,7 @@ hg_count(const struct hg_class *hg_class, _Atomic uint64_t *counter)
         atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* A message of a peer was not what it should be. */
+/* Counts a malformed message of a peer. */
 static inline void
 hg_count_dropped(struct hg_class *hg_class)
 {

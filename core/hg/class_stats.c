@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The classes of the process, and what they have counted, for programs and for
- * the log. */
+/* The classes of the process, and their counters, for programs and for the log.
+ */
 #include "hg/class_stats.h"
 
 #include "base/log.h"
@@ -17,7 +17,7 @@ value(const _Atomic uint64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* One side's counts as they are returned. */
+/* Returned counts of one side. */
 struct side {
     struct talaria_call_stats public;
     struct hg_call_counts counts;
@@ -29,7 +29,7 @@ struct rpc_stats {
     struct side target;
 };
 
-/* What is returned, in two allocations. */
+/* The returned statistics, in two allocations. */
 struct stats {
     struct talaria_class_stats public;
     struct hg_diag_counters counters;
@@ -57,7 +57,7 @@ publish(struct side *side)
     return &side->public;
 }
 
-/* Copies one side's counts and adds them to its sum. */
+/* Copies the counts of one side and adds them to its sum. */
 static void
 take(const _Atomic uint64_t *from, struct hg_call_counts *counts,
     struct hg_call_counts *sum)
@@ -70,7 +70,8 @@ take(const _Atomic uint64_t *from, struct hg_call_counts *counts,
     }
 }
 
-/* Names live as long as the class. Registry lock held. */
+/* Names are valid until the class is finalized. Called under the registry's
+ * lock. */
 static size_t
 fill(struct stats *stats, const struct hg_registry *registry)
 {
@@ -188,24 +189,24 @@ talaria_class_stats_free(struct talaria_class_stats *stats)
     free(whole);
 }
 
-/* All of the process. */
+/* All classes of the process. */
 static LIST_HEAD(, hg_class) classes = LIST_HEAD_INITIALIZER(classes);
 static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Whatever the level of the log is: who calls this wants to see them. */
+/* Ignores the log level: the caller asked for them. */
 static void
 dump(const struct hg_class *hg_class)
 {
     static const char *const names[] = {"requests sent", "requests received",
-        "answers sent", "answers received", "requests with more than a message",
-        "answers with more than a message", "requests being handled",
+        "answers sent", "answers received", "requests with extra payload",
+        "answers with extra payload", "requests being handled",
         "requests copied out", "bulk transfers"};
     uint64_t values[sizeof(struct hg_diag_counters) / sizeof(uint64_t)];
     struct hg_diag_counters counters;
 
     _Static_assert(
         sizeof names / sizeof names[0] == sizeof counters / sizeof(uint64_t),
-        "each has a name");
+        "each counter has a name");
     HG_Class_get_counters(hg_class, &counters);
     memcpy(values, &counters, sizeof values);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -215,7 +216,7 @@ dump(const struct hg_class *hg_class)
             (unsigned long long) values[i]);
 }
 
-/* classes_lock held. */
+/* Called under classes_lock. */
 static void
 observe(struct hg_class *hg_class)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A context: its handles, in both roles, and its completion queue. */
+/* A context: handles of both roles, and a completion queue. */
 #ifndef HG_CONTEXT_H
 #define HG_CONTEXT_H
 
@@ -15,25 +15,25 @@ struct hg_side;
 struct hg_context {
     struct bulk_context bulk; /* first: bulk_context_of */
     struct hg_class *hg_class;
-    const struct hg_side *local_side;   /* of loopback.c's targets */
-    struct base_lock pool_lock;         /* the lists, index_next */
-    LIST_HEAD(, hg_handle) handles;     /* all of them */
-    SLIST_HEAD(, hg_handle) free_local; /* loopback.c's, to be used again */
+    const struct hg_side *local_side;   /* targets of loopback.c */
+    struct base_lock pool_lock;         /* lists and index_next */
+    LIST_HEAD(, hg_handle) handles;     /* all handles */
+    SLIST_HEAD(, hg_handle) free_local; /* targets of loopback.c */
     uint32_t index_next;
     struct hg_timers timers;
-    /* cancel_message.c: those being sent, under pool_lock; received ones for
-     * requests without an answer yet, likewise; of these the next to replace,
-     * under the lock of progress. */
+    /* cancel_message.c. Messages being sent, under pool_lock. Messages received
+     * for requests without a response yet, and the next one to replace, under
+     * the progress lock. */
     LIST_HEAD(, hg_cancel_message) cancel_messages;
     struct hg_canceled *canceled;
     unsigned canceled_next;
-    _Atomic bool accepting; /* requests are received */
-    _Atomic bool ending;    /* what waits for a handle gets none any more */
-    _Atomic bool out_of_receives; /* of a port */
+    _Atomic bool accepting;       /* requests are received */
+    _Atomic bool ending;          /* waiting requests get no handle any more */
+    _Atomic bool out_of_receives; /* of any port */
     struct hg_port ports[RT_TRANSPORTS];
     unsigned port_count;
-    struct base_lock loopback_lock; /* loopback.c: which answer is awaited */
-    _Atomic uint32_t answering;     /* threads that deliver such an answer */
+    struct base_lock loopback_lock; /* loopback.c: awaited responses */
+    _Atomic uint32_t answering;     /* threads that deliver one */
     struct hg_holds holds;
     void *data;
     void (*data_free)(void *);
@@ -47,7 +47,7 @@ hg_context_na(const struct hg_context *context)
     return context->bulk.na_context;
 }
 
-/* The port through which a class of the transport goes; NULL: none does. */
+/* Returns the port of a transport; NULL: the context has none for it. */
 static inline struct hg_port *
 hg_context_port(struct hg_context *context, const struct na_class *na_class)
 {
@@ -59,7 +59,7 @@ hg_context_port(struct hg_context *context, const struct na_class *na_class)
     return NULL;
 }
 
-/* A receive could not be posted: hg_ports_retry tries again. */
+/* A receive could not be posted: hg_ports_retry posts it later. */
 static inline void
 hg_port_postpone(struct hg_context *context, struct hg_port *port)
 {

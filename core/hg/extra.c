@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Payloads beyond the messages of a handle. */
+/* Extra payloads of a handle's messages. */
 #include "hg/extra.h"
 
 #include "base/log.h"
@@ -23,7 +23,7 @@ use_of(struct hg_handle *handle)
                    net->out_size};
 }
 
-/* Writes the reference. An answer is to be acknowledged. */
+/* Writes the reference. A response has to be acknowledged. */
 static hg_return_t
 expose(struct hg_handle *handle, struct hg_message *message, size_t offset,
     size_t capacity)
@@ -42,8 +42,8 @@ expose(struct hg_handle *handle, struct hg_message *message, size_t offset,
     return ret;
 }
 
-/* What encoding a message left in its proc's extra buffer goes along with it, and
- * its payload becomes the reference to that. */
+/* Makes the proc's extra buffer the message's extra payload, and writes the
+ * reference to it into the message. */
 static hg_return_t
 keep(struct hg_message *message, size_t offset, size_t capacity)
 {
@@ -55,7 +55,7 @@ keep(struct hg_message *message, size_t offset, size_t capacity)
 
     if (handle->context->hg_class->no_overflow) {
         LOG_ERROR(HG,
-            "encoded arguments take %zu bytes, at most %zu fit and no_overflow "
+            "%zu bytes of encoded arguments exceed %zu, and no_overflow "
             "is set",
             proc_used(&message->proc), capacity - offset);
         return HG_OVERFLOW;
@@ -73,13 +73,13 @@ keep(struct hg_message *message, size_t offset, size_t capacity)
 }
 
 hg_return_t
-hg_message_outgrown(struct hg_message *message, size_t offset, size_t capacity,
+hg_message_spilled(struct hg_message *message, size_t offset, size_t capacity,
     hg_proc_cb_t proc_cb, void *data, hg_return_t ret)
 {
     struct hg_proc *proc = &message->proc;
 
-    /* Without data that descriptors took along the message may have room for
-     * the rest. */
+    /* Without the eager data of descriptors the rest may fit into the message.
+     */
     if (proc->eager & PROC_EAGER_THERE) {
         proc_begin(
             proc, message->payload + offset, capacity - offset, HG_ENCODE);
@@ -93,7 +93,7 @@ hg_message_outgrown(struct hg_message *message, size_t offset, size_t capacity,
     }
     if (ret == HG_SUCCESS)
         ret = keep(message, offset, capacity);
-    /* Frees the extra buffer, if it was not kept. */
+    /* Frees the extra buffer, if it was not taken. */
     hg_proc_reset(proc, NULL, 0, HG_FREE);
     return ret;
 }
@@ -113,8 +113,8 @@ hg_extra_clear(struct hg_handle *handle)
     hg_extra_drop(handle, &handle->out);
 }
 
-/* The side continues. An origin that cannot acknowledge the answer gives up the
- * request instead, as if no answer had come. */
+/* Continues on the handle's side. An origin that cannot acknowledge the
+ * response sends a cancel message instead, as if no response had arrived. */
 static void
 conclude(struct hg_handle *handle, hg_return_t ret)
 {
@@ -133,7 +133,7 @@ fetched(void *arg, hg_return_t ret)
     atomic_store_explicit(&handle->fetching, NULL, memory_order_relaxed);
     if (rendezvous->withdrawn || ret == HG_PROTOCOL_ERROR || ret == HG_NOMEM)
         HG_LOG_PEER(handle, WARNING, "cannot fetch arguments: %s",
-            rendezvous->withdrawn ? "withdrawn by their sender"
+            rendezvous->withdrawn ? "withdrawn by the sender"
                                   : HG_Error_to_string(ret));
     if (rendezvous->withdrawn || ret == HG_PROTOCOL_ERROR)
         hg_count_dropped(handle->context->hg_class);
@@ -145,7 +145,7 @@ fetched(void *arg, hg_return_t ret)
     hg_ack_send(handle, ret);
 }
 
-/* A reference that is too short is found malformed by the fetch. */
+/* A reference that is too short is detected by the fetch. */
 static hg_return_t
 make_ack(struct hg_handle *handle, const char *bytes, size_t length)
 {
@@ -169,16 +169,16 @@ hg_extra_fetch(struct hg_handle *handle)
     const struct hg_rendezvous_use use = use_of(handle);
     struct hg_rendezvous *rendezvous = hg_rendezvous_create(handle->context);
 
-    message->size -= length; /* what is left is the user's */
+    message->size -= length; /* the user's space remains */
     if (rendezvous)
         message->extra = &rendezvous->extra;
     if (!rendezvous || make_ack(handle, bytes, length) != HG_SUCCESS) {
         conclude(handle, HG_NOMEM);
         return;
     }
-    /* Under the lock of progress, like its readers. */
+    /* Under the progress lock, as its readers. */
     atomic_store_explicit(&handle->fetching, rendezvous, memory_order_relaxed);
-    /* An answer is of no use to a forward that is about to end. */
+    /* A forward that is being cancelled needs no response. */
     if (!target && hg_handle_is_ending(handle))
         fetched(handle, HG_CANCELED);
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a handle's two messages have beyond their buffers (rendezvous.h): keeping
- * it, fetching it, ending that. */
+/* The extra payloads of a handle's messages (rendezvous.h): keeping, fetching
+ * and cancelling them. */
 #ifndef HG_EXTRA_H
 #define HG_EXTRA_H
 
@@ -8,22 +8,24 @@
 
 struct hg_handle;
 
-/* Frees what goes along with one message of a handle, or with both. Nobody is at
- * work on it. */
+/* Frees the extra payload of one message of a handle. No fetch may be in
+ * progress. */
 void hg_extra_drop(struct hg_handle *handle, struct hg_message *message);
+/* Frees the extra payloads of both messages. */
 void hg_extra_clear(struct hg_handle *handle);
 
-/* Fetches what the message that a handle received refers to. The side's `fetched`
- * is called once, perhaps before this returns. In progress. */
+/* Fetches the extra payload of the message that a handle received. Calls
+ * `fetched` of its side once, perhaps before this returns. In progress. */
 void hg_extra_fetch(struct hg_handle *handle);
 
-/* Asks to end what is under way: a fetch, or waiting for an acknowledgement; or a
- * fetch alone. The lock of progress is held. */
+/* Cancels a fetch, or the wait for an acknowledgement. The progress lock is
+ * held. */
 void hg_extra_cancel(struct hg_handle *handle);
+/* Cancels a fetch only. The progress lock is held. */
 void hg_extra_cancel_fetch(struct hg_handle *handle);
 
-/* The transfer of a handle's fetch; HG_OP_ID_NULL: none is under way. The lock of
- * progress is held. */
+/* Returns the transfer of a handle's fetch, or HG_OP_ID_NULL. The progress lock
+ * is held. */
 hg_op_id_t hg_extra_transfer(const struct hg_handle *handle);
 
 #endif /* HG_EXTRA_H */

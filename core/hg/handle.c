@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a handle, and what its owner may ask and set. */
+/* Creating, pooling and destroying handles. */
 #include "hg/handle.h"
 #include "na/call.h"
 
@@ -11,7 +11,7 @@
 
 _Thread_local char hg_handle_thread;
 
-/* A buffer for messages of a kind. */
+/* Allocates a buffer for messages of a kind. */
 static hg_return_t
 buffer_alloc(struct hg_message *message, struct na_class *na_class, size_t size,
     size_t payload, uint32_t kinds)
@@ -35,8 +35,8 @@ buffer_free(struct hg_message *message, struct na_class *na_class)
     message->buffer = NULL;
 }
 
-/* Buffers of a net, for a handle of that role. After a failure too they are to
- * be freed. */
+/* Allocates the buffers of a net for a role. The caller frees them also after
+ * an error. */
 static hg_return_t
 buffers_alloc(const struct hg_net *net, enum hg_role role,
     struct hg_message *in, struct hg_message *out)
@@ -91,14 +91,14 @@ hg_handle_buffers_alloc(struct hg_handle *handle)
     return ret;
 }
 
-/* Too many handles for the tags of a net. */
+/* Checks that the tags of a net can number one more handle. */
 static hg_return_t
 check_index(const struct hg_net *net, uint32_t index)
 {
     if (index >> net->index_bits == 0)
         return HG_SUCCESS;
-    LOG_ERROR(HG, "no tag is left for another handle than the %u there",
-        1U << net->index_bits);
+    LOG_ERROR(
+        HG, "handle limit reached: %u per context", 1U << net->index_bits);
     return HG_NOMEM;
 }
 
@@ -118,14 +118,14 @@ hg_handle_change_port(struct hg_handle *handle, struct hg_port *port)
     buffers_free(&handle->in, &handle->out, handle->port->net.na_class);
     buffer_take(&handle->in, &in);
     buffer_take(&handle->out, &out);
-    /* To this plugin they are new. */
+    /* Operations are new to this plugin. */
     for (unsigned i = 0; i < 2; i++)
         memset(na_op_part(ops[i]), 0, port->net.na_class->opened.op_size);
     handle->port = port;
     return HG_SUCCESS;
 }
 
-/* Numbers the handle and puts it on the context's list. */
+/* Numbers a handle and adds it to the context's list. */
 static hg_return_t
 enlist(struct hg_handle *handle)
 {
@@ -227,7 +227,7 @@ hg_pool_get(struct hg_context *context, struct hg_port *port,
     base_lock_release(&context->pool_lock);
     if (!handle)
         return hg_handle_create(context, port, side, handle_p);
-    /* To the program it is a new one. */
+    /* The program sees a new handle. */
     ret = created(handle);
     if (ret != HG_SUCCESS) {
         hg_pool_put(handle);

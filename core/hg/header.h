@@ -1,47 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The headers of requests and answers on the wire, little-endian. They follow
- * the transport's own space at the front of a message. The first eight bytes
- * keep their place in every version, so that peers of different versions can
- * tell each other.
+ * The headers of requests and responses on the wire, little-endian. They follow
+ * the transport's header in a message. The first eight bytes are the same in
+ * every version, so that peers detect each other's version.
  *
- *   request                           answer
+ *   request                           response
  *    0  u16  magic                     0  u16  magic
  *    2  u8   version                   2  u8   version
  *    3  u8   flags                     3  u8   flags
- *    4  u32  cookie                    4  u32  cookie, the request's
+ *    4  u32  cookie                    4  u32  cookie of the request
  *    8  u64  RPC id                    8  u32  bytes of payload
- *   16  u32  bytes of payload         12  i32  how it went, an hg_return_t
+ *   16  u32  bytes of payload         12  i32  result, an hg_return_t
  *   20  u8   origin's context id      16  u32  checksum of the header, or 0
  *   21  u8   reserved[3], 0           20  u32  checksum of the payload, or 0
  *   24  u32  checksum of the header, or 0
  *   28  u32  checksum of the payload, or 0
  *
- * Checksums are the lower half of the 64-bit XXH3: of the header, as it is
- * with its checksum 0; of the payload, with seed 0. Either side sends them
- * according to its own checksum_level, and checks those that the flags
- * announce; a header's that they do not announce, and that is not 0, is wrong.
+ * A checksum is the lower half of the 64-bit XXH3: of the header with a
+ * checksum of 0, and of the payload with seed 0. Each side sends those that its
+ * own checksum_level selects, and checks those that the flags announce. A
+ * header checksum must be 0 if it is not announced.
  *
- * With HG_HEADER_MORE the arguments are not in the message, but in memory of
- * its sender. The payload is then the user's space and
+ * With HG_HEADER_MORE the arguments are in registered memory of the sender. The
+ * payload is then the user's space and
  *
  *    0  u64  validity cookie: the last eight bytes of that memory while it is valid
- *    8  u32  answer: tag of the acknowledgement, an expected message
- *   12  u32  answer: its cookie
- *   16       the descriptor of the memory: the arguments and the cookie
+ *    8  u32  response: tag of the acknowledgement, an expected message
+ *   12  u32  response: cookie of the acknowledgement
+ *   16       the descriptor of the memory: the arguments and the validity cookie
  *
  * and the checksum of the payload is the XXH3 of the arguments with that of the
  * payload as its seed.
  *
- *   The first eight bytes alone, with a magic of their own, by the tag of a
- *   request, are a cancel message: its origin gives up the request with this cookie.
+ * A cancel message is the first eight bytes only, with a magic of its own and
+ * the tag of the request: the origin gives up the request with this cookie.
  *
- *   acknowledgement of an answer
+ *   acknowledgement of a response
  *    0  u16  magic
  *    2  u8   version
  *    3  u8   flags
- *    4  u32  cookie, the answer's
- *    8  i32  how it went, an hg_return_t
+ *    4  u32  cookie of the acknowledgement
+ *    8  i32  result, an hg_return_t
  *   12  u32  checksum of the header, or 0
  */
 #ifndef HG_HEADER_H
@@ -62,14 +61,15 @@
 #define HG_HEADER_ACK_SIZE 16U
 
 #define HG_HEADER_NO_RESPONSE                                                  \
-    0x1U                           /* request: nothing but an error, or that
-                                      the rest was fetched, is answered */
-#define HG_HEADER_MORE 0x2U        /* the arguments are to be fetched */
+    0x1U                           /* request: only errors, or that the rest
+                                      was fetched, are answered */
+#define HG_HEADER_MORE 0x2U        /* the arguments must be fetched */
 #define HG_HEADER_SUM 0x4U         /* the header has a checksum */
 #define HG_HEADER_PAYLOAD_SUM 0x8U /* and the payload */
 #define HG_HEADER_SUMS (HG_HEADER_SUM | HG_HEADER_PAYLOAD_SUM)
 
-/* Where the checksum of a request or an answer stands; of an acknowledgement. */
+/* Offset of the header checksum, in requests and responses; in
+ * acknowledgements. */
 #define HG_HEADER_SUM_AT(header_size) ((header_size) -2 * sizeof(uint32_t))
 #define HG_HEADER_ACK_SUM_AT 12U
 
@@ -100,22 +100,23 @@ struct hg_header_ack {
     hg_return_t ret;
 };
 
-/* checksum.c: puts the checksum of a header at its place; whether it agrees. */
+/* checksum.c: writes the checksum of a header. */
 void hg_header_sum_put(void *header, size_t size, size_t at);
+/* checksum.c: returns whether the checksum of a header is correct. */
 bool hg_header_sum_agrees(const void *header, size_t size, size_t at);
 
-/* Whether the size bytes of a message begin with a header of this magic and of
- * header_size, our version and flags among those known or HG_HEADER_SUMS, with
- * which the checksum agrees. PROTOCOL_ERROR, CHECKSUM_ERROR, OPNOTSUPPORTED
- * (another version). *cookie_p is 0 when the message is too short for it. */
+/* Checks that a message of size bytes begins with a header of this magic, our
+ * version, only known flags or HG_HEADER_SUMS, and a correct checksum.
+ * header_size: bytes of such a header. PROTOCOL_ERROR, CHECKSUM_ERROR, or
+ * OPNOTSUPPORTED: another version. *cookie_p: 0 if the message is too short for
+ * it. */
 hg_return_t hg_header_check(const void *bytes, size_t size, size_t header_size,
     uint16_t magic, uint8_t known, uint32_t *cookie_p);
 
-/* On the path of each call, and therefore inline. encode leaves the checksums
- * 0. decode: size is the bytes of the message from the header on.
- * PROTOCOL_ERROR: these are not such a header; CHECKSUM_ERROR: or not as they
- * were sent; OPNOTSUPPORTED: it is of another version, only cookie is then
- * set. */
+/* The following functions are inline since each call runs them. Encoding leaves
+ * the checksums 0. Decoding: size is the bytes of the message from the header
+ * on. PROTOCOL_ERROR: malformed header; CHECKSUM_ERROR; OPNOTSUPPORTED: another
+ * version, only the cookie is set. */
 
 #define HG_HEADER_MAGIC_REQUEST 0x5152U  /* "RQ" */
 #define HG_HEADER_MAGIC_RESPONSE 0x5352U /* "RS" */
@@ -159,15 +160,15 @@ hg_header_front_check(const struct hg_header_front *front, uint16_t magic)
     return HG_SUCCESS;
 }
 
-/* A peer's code as ours. */
+/* Converts a peer's code. */
 static inline hg_return_t
 hg_header_code(uint32_t code)
 {
     return code < HG_RETURN_MAX ? (hg_return_t) code : HG_OTHER_ERROR;
 }
 
-/* The headers of requests and answers are words of eight bytes, which are read
- * and written one by one. The first one's lower half is PLAIN without flags. */
+/* Headers of requests and responses are read and written as words of eight
+ * bytes. The lower half of the first word is PLAIN if no flag is set. */
 #define HG_HEADER_PLAIN(magic) ((uint32_t) (magic) | HG_HEADER_VERSION << 16)
 
 static inline uint64_t
@@ -179,7 +180,7 @@ hg_header_word(const void *bytes, unsigned number)
     return le64toh(word);
 }
 
-/* Less than a word, where nothing but that is wanted. */
+/* Reads four bytes, where only these are needed. */
 static inline uint32_t
 hg_header_half(const void *bytes, unsigned at)
 {
@@ -288,8 +289,8 @@ hg_header_response_decode(
     return HG_SUCCESS;
 }
 
-/* The two that follow are rare. A hg_header_more has HG_HEADER_MORE_SIZE
- * bytes. */
+/* The functions that follow run rarely. A hg_header_more has
+ * HG_HEADER_MORE_SIZE bytes on the wire. */
 
 static inline void
 hg_header_more_encode(void *bytes, const struct hg_header_more *more)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting what a context holds for its peers. */
+/* Accounting of the memory that a context holds for its peers. */
 #include "hg/hold.h"
 
 #include "base/lock.h"
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* What one peer has added since half of the total was taken. */
+/* Memory of one peer, added while half of the total was in use. */
 struct hg_share {
     LIST_ENTRY(hg_share) next;
     struct hg_addr peer;
@@ -28,8 +28,8 @@ hg_holds_init(struct hg_holds *holds, uint64_t total, struct base_lock *lock,
     LIST_INIT(&holds->shares);
 }
 
-/* Peers can cause it at will: the first one is logged, and then at each power of
- * two. */
+/* Peers can cause this any number of times: logged the first time, and then at
+ * each power of two. */
 hg_return_t
 hg_hold_refuse(
     struct hg_holds *holds, hg_return_t ret, uint64_t size, uint64_t limit)
@@ -42,15 +42,16 @@ hg_hold_refuse(
 
     if ((count & (count - 1)) == 0)
         LOG_WARNING(HG,
-            "context %u: a payload of %llu bytes is refused beside %llu; the "
-            "limit is %llu: %s (%llu so far)",
+            "context %u: payload of %llu bytes refused, %llu in use, "
+            "limit %llu: %s (%llu so far)",
             holds->context_id, (unsigned long long) size,
             (unsigned long long) beside, (unsigned long long) limit,
             HG_Error_to_string(ret), (unsigned long long) count);
     return ret;
 }
 
-/* That of a peer, made if there is none. NULL: no memory. Under the lock. */
+/* Finds or creates the share of a peer; NULL: no memory. Called under the lock.
+ */
 static struct hg_share *
 share_find(struct hg_holds *holds, const struct hg_addr *peer)
 {
@@ -69,7 +70,7 @@ share_find(struct hg_holds *holds, const struct hg_addr *peer)
     return share;
 }
 
-/* Under the lock. */
+/* Called under the lock. */
 static hg_return_t
 share_take(struct hg_hold *hold, struct hg_holds *holds,
     const struct hg_addr *peer, uint64_t most)

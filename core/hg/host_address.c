@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strings of peers with an address on their own node. */
+/* Address strings with a local address. */
 #include "hg/host_address.h"
 
 #include "base/log.h"
@@ -10,7 +10,7 @@ static const char mark[] = "#sm=";
 
 #define MARK_LENGTH (sizeof mark - 1)
 
-/* One word of ASCII. */
+/* Returns whether the text is printable ASCII without spaces. */
 static bool
 is_word(const char *text, size_t length)
 {
@@ -20,7 +20,8 @@ is_word(const char *text, size_t length)
     return length > 0;
 }
 
-/* The user's number or "any", up to a colon; what is behind that, or NULL. */
+/* Parses a user's number or "any", up to a colon. Returns what follows, or
+ * NULL. */
 static const char *
 parse_user(const char *text, char user[HG_HOST_USER_MAX])
 {
@@ -48,8 +49,8 @@ parse(const char *text, const char *middle, struct hg_host_address *address)
         return false;
     memcpy(id, middle + MARK_LENGTH, NA_SM_HOST_ID_LEN);
     id[NA_SM_HOST_ID_LEN] = '\0';
-    address->near = parse_user(after + 1, address->user);
-    return address->near && *address->near && !strstr(address->near, mark) &&
+    address->local = parse_user(after + 1, address->user);
+    return address->local && *address->local && !strstr(address->local, mark) &&
            NA_SM_String_to_host_id(id, &address->host) == NA_SUCCESS;
 }
 
@@ -64,8 +65,7 @@ hg_host_address_parse(const char *text, struct hg_host_address *address_p)
         return HG_SUCCESS;
     }
     if (!parse(text, middle, &address)) {
-        LOG_ERROR(HG, "\"%.200s\" is no address with one of its node behind it",
-            text);
+        LOG_ERROR(HG, "malformed local part in address \"%.200s\"", text);
         return HG_INVALID_ARG;
     }
     *address_p = address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What concerns the library as a whole: names of codes, the log. */
+/* Functions of the whole library: names of codes, the log. */
 #include "mercury.h"
 
 #include "base/error.h"
@@ -23,7 +23,7 @@ HG_Version_get(
     return HG_SUCCESS;
 }
 
-/* Names of NA with another first letter. */
+/* Names of the NA codes with HG. */
 #define NAME(code)                                                             \
     case HG_##code:                                                            \
         return "HG_" #code

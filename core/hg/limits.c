@@ -7,28 +7,28 @@
 #include "setting/setting.h"
 #include "setting/values.h"
 
-/* Long for a program that computes and makes no progress meanwhile, short for
- * one that serves for weeks. */
+/* Long enough for a program that computes without progress, short enough for a
+ * service that runs for weeks. */
 static const na_plugin_setting ack_timeout = {
     .size = sizeof ack_timeout,
     .kind = NA_PLUGIN_SETTING_NUMBER,
     .most = UINT32_MAX,
     .key = "hg.ack_timeout_ms",
     .initial = "300000",
-    .text = "milliseconds until an answer beyond a message, which its origin "
-            "does not acknowledge, ends with HG_TIMEOUT; 0: never",
+    .text = "milliseconds until a response too large for a message, which its "
+            "origin does not acknowledge, fails with HG_TIMEOUT; 0: never",
 };
 
-/* More moves as bulk data. A machine of a few GiB survives some contexts that
- * hold all of it. */
+/* Larger data should use bulk transfers. A machine with a few GiB can run some
+ * contexts that use all of it. */
 static const na_plugin_setting overflow_max = {
     .size = sizeof overflow_max,
     .kind = NA_PLUGIN_SETTING_BYTES,
     .most = PROC_SIZE_MAX,
     .key = "hg.overflow_max",
     .initial = "256M",
-    .text = "bytes of arguments or results beyond a message that a peer may "
-            "announce; more is refused with HG_MSGSIZE",
+    .text = "maximum bytes of arguments or results too large for a message; "
+            "larger ones fail with HG_MSGSIZE",
 };
 static const na_plugin_setting overflow_total = {
     .size = sizeof overflow_total,
@@ -36,7 +36,7 @@ static const na_plugin_setting overflow_total = {
     .most = UINT64_MAX,
     .key = "hg.overflow_total",
     .initial = "1G",
-    .text = "bytes of such that a context holds at once; more is refused with "
+    .text = "bytes of them that a context holds at once; more fail with "
             "HG_AGAIN",
 };
 

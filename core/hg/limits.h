@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+/* Limits of the memory and time that peers can make a class use: settings of
+ * the core. */
 /* What a peer can make a class hold, and for how long: settings of the
  * core. */
 #ifndef HG_LIMITS_H
@@ -12,17 +13,16 @@
 struct setting_pairs;
 
 struct hg_limits {
-    uint64_t ack_ms; /* until an answer beyond a message is acknowledged; 0:
-                        no limit */
-    uint64_t overflow_max;   /* bytes that are fetched for one message, */
-    uint64_t overflow_total; /* and that a context holds at once: hold.h */
+    uint64_t ack_ms;         /* timeout of acknowledgements; 0: none */
+    uint64_t overflow_max;   /* bytes fetched for one message */
+    uint64_t overflow_total; /* bytes held by a context: see hold.h */
 };
 
 /* The core's own settings. */
 extern const na_plugin_setting *const hg_limits_settings[];
 
-/* What pairs, which may be NULL, or the environment say, or the defaults.
- * HG_INVALID_ARG, after a log line: one of them is wrong; HG_NOMEM. */
+/* Reads the limits from pairs, which may be NULL, or the environment, or the
+ * defaults. HG_INVALID_ARG, after a log line: an invalid value; HG_NOMEM. */
 hg_return_t hg_limits_read(
     struct hg_limits *limits, struct setting_pairs *pairs);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls to oneself, without the transport: the encoded request is copied into a
- * target handle of the caller's context, the encoded answer back, and each
- * handle is told by the event that a transport would have brought. A request
- * and who waits for its answer name each other, under a lock of the context;
- * whoever parts them ends the origin's forward.
+ * Calls to oneself, without the transport. The encoded request is copied into a
+ * target handle of the caller's context, the encoded response back, and each
+ * handle gets the completion event of a transport. A request and the origin
+ * that waits for its response refer to each other, under a lock of the context;
+ * the thread that separates them completes the origin's forward.
  */
 #include "hg/loopback.h"
 
@@ -23,14 +23,14 @@ make_target(struct hg_context *context, struct hg_handle **target_p)
 
     if (ret != HG_SUCCESS)
         return ret;
-    /* Listed already, it may be looked at. */
+    /* The handle is on the list already, where others may read it. */
     base_lock_acquire(&context->pool_lock);
     (*target_p)->local = true;
     base_lock_release(&context->pool_lock);
     return HG_SUCCESS;
 }
 
-/* A target handle that no receive was posted for. */
+/* Takes a target handle without a posted receive. */
 static hg_return_t
 take_target(struct hg_context *context, struct hg_handle **target_p)
 {
@@ -51,9 +51,10 @@ take_target(struct hg_context *context, struct hg_handle **target_p)
     return HG_SUCCESS;
 }
 
-/* Parts a handle from its other side; the other side, or NULL. Lock held. */
+/* Separates a handle from its partner. Returns the partner, or NULL. Called
+ * under the lock. */
 static struct hg_handle *
-part(struct hg_handle *handle)
+separate(struct hg_handle *handle)
 {
     struct hg_handle *other =
         atomic_load_explicit(&handle->partner, memory_order_relaxed);
@@ -76,7 +77,8 @@ join(struct hg_handle *origin, struct hg_handle *target)
     base_lock_release(lock);
 }
 
-/* Hands the request over. The origin may be done with before this returns. */
+/* Delivers the request. The origin's forward may complete before this returns.
+ */
 static void
 hand_over(struct hg_handle *origin, struct hg_handle *target)
 {
@@ -98,7 +100,7 @@ hand_over(struct hg_handle *origin, struct hg_handle *target)
     na_progress_notify(hg_context_na(context)->progress);
 }
 
-/* The forward has this part alone that can end. */
+/* Completes the only pending operation of the forward. */
 static void
 complete(struct hg_handle *origin, struct na_op *op, na_plugin_event event)
 {
@@ -123,7 +125,7 @@ hg_loopback_forward(struct hg_handle *origin)
     hg_return_t ret;
 
     if (!no_response)
-        /* The request does not stay underway. */
+        /* There is no send operation. */
         hg_call_begin_sent(&origin->call);
     ret = take_target(origin->context, &target);
     if (ret != HG_SUCCESS) {
@@ -143,7 +145,7 @@ hg_loopback_answer(struct hg_handle *target)
     struct hg_handle *origin;
 
     base_lock_acquire(&context->loopback_lock);
-    origin = part(target);
+    origin = separate(target);
     if (origin) {
         origin->awaiting = false;
         atomic_fetch_add_explicit(&context->answering, 1, memory_order_relaxed);
@@ -167,7 +169,7 @@ hg_loopback_answered(struct hg_handle *origin, size_t size)
     complete(origin, origin->recv,
         (na_plugin_event){.length = origin->port->net.out_payload + size,
             .flags = NA_PLUGIN_EVENT_MESSAGE});
-    /* Release pairs with the acquire in in_use (context.c). */
+    /* Release pairs with the acquire in in_use (api_context.c). */
     atomic_fetch_sub_explicit(&context->answering, 1, memory_order_release);
 }
 
@@ -181,7 +183,7 @@ hg_loopback_cancel(struct hg_handle *origin)
     awaiting = origin->awaiting;
     origin->awaiting = false;
     if (awaiting)
-        part(origin);
+        separate(origin);
     base_lock_release(lock);
     if (awaiting)
         fail(origin, HG_CANCELED);
@@ -192,7 +194,7 @@ hg_loopback_cancel_all(struct hg_context *context)
 {
     struct hg_handle *handle;
 
-    /* What is on the list stays there, and is a handle's while it awaits. */
+    /* Handles remain on the list, and belong to a call while they wait. */
     base_lock_acquire(&context->pool_lock);
     LIST_FOREACH (handle, &context->handles, all_next)
         hg_loopback_cancel(handle);
@@ -205,11 +207,11 @@ hg_loopback_released(struct hg_handle *target)
     struct hg_context *context = target->context;
 
     hg_handle_clear(target);
-    /* It was never answered: its origin waits on, until it is cancelled. Set
-     * by this handle's own request only, so that a look suffices. */
+    /* If it was not answered, its origin waits until it is cancelled. Only a
+     * request to this handle sets partner, so a relaxed load is enough. */
     if (atomic_load_explicit(&target->partner, memory_order_relaxed)) {
         base_lock_acquire(&context->loopback_lock);
-        part(target);
+        separate(target);
         base_lock_release(&context->loopback_lock);
     }
     base_lock_acquire(&context->pool_lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One of a handle's two messages: a buffer of the transport's, and the state of
+/* One of a handle's two messages: a buffer of the transport, and the state of
  * encoding or decoding it. */
 #ifndef HG_MESSAGE_H
 #define HG_MESSAGE_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A payload that the message itself has no room for, see rendezvous.h. */
+/* A payload too large for the message, see rendezvous.h. */
 struct hg_extra {
     char *data;
     size_t size;
@@ -17,25 +17,25 @@ struct hg_extra {
 };
 
 /* In hg_message.flags, beside HG_HEADER_MORE and HG_HEADER_SUMS. */
-#define HG_MESSAGE_RELEASED 0x80U  /* the program has given it back */
-#define HG_MESSAGE_FETCHED 0x40U   /* what was elsewhere is here */
+#define HG_MESSAGE_RELEASED 0x80U  /* released by the program */
+#define HG_MESSAGE_FETCHED 0x40U   /* the extra payload was fetched */
 #define HG_MESSAGE_OBSERVED 0x100U /* its handler is observed, see stage.h */
 
 /* One of a handle's two messages. */
 struct hg_message {
-    char *buffer;           /* the transport's */
-    void *buffer_data;      /* and what belongs to it */
+    char *buffer;           /* of the transport */
+    void *buffer_data;      /* plugin data of the buffer */
     char *payload;          /* in buffer, the user's offset included */
     hg_size_t size;         /* bytes of payload, likewise */
-    uint32_t decoded;       /* structs made of it that are not freed yet */
+    uint32_t decoded;       /* decoded structs not freed yet */
     uint32_t flags;         /* of its header, and HG_MESSAGE_* */
-    uint32_t sum;           /* received: checksum of the payload, */
-    uint64_t sum_begun;     /* and this that of what the message held */
-    struct hg_extra *extra; /* the payload's rest, or NULL */
+    uint32_t sum;           /* received: checksum of the payload */
+    uint64_t sum_begun;     /* that of the bytes in the message */
+    struct hg_extra *extra; /* extra payload, or NULL */
     struct hg_proc proc;
 };
 
-/* Nobody is at work on the extra payload. */
+/* Drops the extra payload. No fetch may be in progress. */
 static inline void
 hg_message_drop_extra(struct hg_message *message)
 {
@@ -47,16 +47,16 @@ hg_message_drop_extra(struct hg_message *message)
     }
 }
 
-/* extra.c: continues when encoding, which returned ret, has exceeded the message:
- * what it left in the proc's extra buffer goes along with the message, and the
- * payload, behind offset, becomes the reference to that. OVERFLOW: not wanted, or no
- * room for the reference; NOMEM, or as HG_Bulk_create; of an answer also as
- * hg_hold_take. On an error nothing is left of it. [any thread] */
-hg_return_t hg_message_outgrown(struct hg_message *message, size_t offset,
+/* extra.c: completes an encoding, with result ret, that spilled into the proc's
+ * extra buffer. That buffer becomes the message's extra payload, and the
+ * message contains a reference to it after `offset`. OVERFLOW: disabled, or no
+ * room for the reference; NOMEM, or as HG_Bulk_create; for responses also as
+ * hg_hold_take. Frees the extra buffer on an error. [any thread] */
+hg_return_t hg_message_spilled(struct hg_message *message, size_t offset,
     size_t capacity, hg_proc_cb_t proc_cb, void *data, hg_return_t ret);
 
-/* Encodes a struct behind the user's offset. data or proc_cb NULL: no payload but
- * the offset. */
+/* Encodes a struct after the user's space of `offset` bytes. data or proc_cb
+ * NULL: no payload but that space. */
 static inline __attribute__((always_inline)) hg_return_t
 hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     hg_proc_cb_t proc_cb, void *data)
@@ -71,22 +71,22 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
     ret = proc_cb(proc, data);
     if (__builtin_expect(proc->extra, 0))
-        return hg_message_outgrown(
+        return hg_message_spilled(
             message, offset, capacity, proc_cb, data, ret);
     if (ret == HG_SUCCESS)
         message->size = offset + proc_used(proc);
     return ret;
 }
 
-/* The extra payload; NULL: there are none, or not any more. */
+/* Returns the extra payload, or NULL if there is none, or it was released. */
 static inline const struct hg_extra *
 hg_message_extra(const struct hg_message *message)
 {
     return message->flags & HG_MESSAGE_RELEASED ? NULL : message->extra;
 }
 
-/* The user's space and the encoded arguments, wherever they are. offset: size of
- * that space. */
+/* Returns the bytes of the user's space and the encoded arguments, in the
+ * message or the extra payload. offset: bytes of the user's space. */
 static inline hg_size_t
 hg_payload_size(const struct hg_message *message, size_t offset)
 {

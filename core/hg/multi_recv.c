@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Largest messages that a buffer holds. */
+/* Maximum messages that a buffer can hold. */
 #define MESSAGES_PER_BUFFER 16U
 
 /* A buffer, followed by its operation. */
@@ -23,9 +23,9 @@ struct hg_multi_buffer {
     char *bytes;
     void *bytes_data;
     size_t size;
-    _Atomic uint32_t refs; /* of handles and messages; the transport's */
+    _Atomic uint32_t refs; /* of handles, messages and the transport */
     _Atomic bool postponed;
-    _Atomic bool spare; /* there are enough without it */
+    _Atomic bool spare; /* enough others are posted */
     struct na_op *op;
 };
 
@@ -74,13 +74,14 @@ hold(struct hg_multi_buffer *buffer)
     atomic_fetch_add_explicit(&buffer->refs, 1, memory_order_relaxed);
 }
 
-/* It can be posted again, if it is needed. */
+/* Drops a reference. After the last one the buffer is posted again, if needed.
+ */
 static void
 release(struct hg_multi_buffer *buffer)
 {
     const struct hg_multi *multi = buffer->multi;
 
-    /* Release and acquire: who reads the bytes is done before they change. */
+    /* Release and acquire: reads of the bytes come before they change. */
     if (atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (atomic_load_explicit(&multi->posted, memory_order_relaxed) <
@@ -101,21 +102,21 @@ add_buffer(struct hg_multi *multi, struct hg_multi_buffer *buffer)
     atomic_store_explicit(&multi->buffers, buffer, memory_order_release);
 }
 
-/* More handles are made when HG_Trigger runs next. */
+/* Creates more handles when HG_Trigger runs next. */
 static void
 want_handles(struct hg_multi *multi)
 {
     struct hg_context *context = multi->context;
 
     hg_refill_request(context, multi->port);
-    /* Nothing else is queued, for which progress would return. */
+    /* Queued so that progress returns, since nothing else may be queued. */
     if (context->hg_class->post_incr > 0 &&
         !atomic_exchange_explicit(&multi->feeding, true, memory_order_relaxed))
         base_completion_push(&context->bulk.completions, &multi->feeder);
 }
 
-/* The transport has no buffer, and more can be taken in: it gets one. Lock of
- * progress held. */
+/* Posts a buffer if the transport has none and a request can be handled. Called
+ * under the progress lock. */
 static __attribute__((noinline)) void
 replenish(struct hg_multi *multi)
 {
@@ -131,8 +132,8 @@ replenish(struct hg_multi *multi)
         !atomic_load_explicit(&context->accepting, memory_order_relaxed))
         return;
     if (!handles) {
-        /* The last message of the last buffer took the last one: without a
-         * buffer none will come that waits for more. */
+        /* The last message used the last handle. Without a buffer no message
+         * arrives to wait for more handles. */
         want_handles(multi);
         return;
     }
@@ -168,7 +169,7 @@ hg_multi_release(struct hg_handle *handle)
     release(buffer);
 }
 
-/* Hands a message to a free handle, in its place or copied out of it. */
+/* Delivers a message to a free handle, in its buffer or copied out of it. */
 static void
 deliver(struct hg_multi *multi, struct hg_handle *handle,
     struct hg_multi_buffer *buffer, const na_plugin_event *event)
@@ -190,7 +191,8 @@ deliver(struct hg_multi *multi, struct hg_handle *handle,
     handle->side->take(handle, event);
 }
 
-/* Without a handle it waits in the buffer. Pool lock held. */
+/* Keeps a message in its buffer until a handle is free. Called under the pool
+ * lock. */
 static bool
 keep_waiting(struct hg_multi *multi, struct hg_multi_buffer *buffer,
     const na_plugin_event *event)
@@ -217,7 +219,7 @@ first_waiting(struct hg_multi *multi)
     return first;
 }
 
-/* As long as there is more that waits, and it helps. */
+/* Creates handles while messages wait and the first one makes progress. */
 static void
 feeder_run(struct base_completion *completion)
 {
@@ -276,7 +278,7 @@ message_received(struct hg_multi *multi, struct hg_multi_buffer *buffer,
     want_handles(multi);
     if (kept)
         return;
-    LOG_ERROR(HG, "no memory: a request of %llu bytes is lost",
+    LOG_ERROR(HG, "no memory: request of %llu bytes dropped",
         (unsigned long long) event->length);
     hg_count_dropped(context->hg_class);
     na_addr_free(na_class, event->source);
@@ -307,7 +309,7 @@ received(struct na_op *op, const na_plugin_event *event)
         replenish(multi);
 }
 
-/* What waited has got a handle. In HG_Trigger. */
+/* A waiting message got a handle. In HG_Trigger. */
 static void
 waited_run(struct base_completion *completion)
 {
@@ -326,7 +328,7 @@ waited_run(struct base_completion *completion)
     free(message);
 }
 
-/* Takes a handle that is free, or free again. */
+/* Takes a free handle: gives it a waiting message, or lists it. */
 static void
 put(struct hg_multi *multi, struct hg_handle *handle)
 {
@@ -355,8 +357,8 @@ put(struct hg_multi *multi, struct hg_handle *handle)
     if (enough)
         hg_refill_spare(handle);
     if (!message) {
-        /* Others may still keep every buffer, now that one more request can be
-         * taken in. */
+        /* Handles in use may still keep every buffer, while this one can take a
+         * request. */
         if (__builtin_expect(exhausted(multi), 0) &&
             atomic_load_explicit(&context->accepting, memory_order_relaxed))
             hg_port_postpone(context, multi->port);

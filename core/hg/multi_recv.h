@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Receiving many requests in one buffer, where the transport does that. Handles
- * refer into the buffers; a buffer is posted again when the transport has given
- * it back and no handle refers into it. What comes while no handle is free
- * waits in its buffer. When each buffer is kept from the transport by handles
- * that are in use, another buffer is made, as soon as there is a free handle, and
- * if there is none, handles before that: requests that are kept for long never
- * stop the others.
- */
+/* Receiving many requests in one buffer, on transports that support it. Handles
+ * refer into the buffers. A buffer is posted again when the transport has
+ * released it and no handle refers into it. A request that arrives while no
+ * handle is free waits in its buffer. When handles in use keep all buffers from
+ * the transport, another buffer is created as soon as a handle is free, or a
+ * handle is created: requests that are kept for long don't block others. */
 #ifndef HG_MULTI_RECV_H
 #define HG_MULTI_RECV_H
 
@@ -24,38 +21,39 @@ struct hg_handle;
 struct hg_multi_buffer;
 struct hg_port;
 
-/* What came, and waits for a handle. */
+/* A request that waits for a handle. */
 struct hg_multi_message;
 
-/* Of a port that receives so. */
+/* The state of a port that uses it. */
 struct hg_multi {
-    struct base_completion feeder; /* makes handles, in HG_Trigger */
-    _Atomic bool feeding;          /* it is queued */
+    struct base_completion feeder; /* creates handles, in HG_Trigger */
+    _Atomic bool feeding;          /* feeder is queued */
     struct hg_context *context;
     struct hg_port *port;
-    uint32_t wanted;         /* buffers that the transport should have */
-    uint32_t copy_threshold; /* see hg_init_info */
-    _Atomic uint32_t posted; /* buffers that the transport has */
+    uint32_t wanted;                         /* buffers to keep posted */
+    uint32_t copy_threshold;                 /* see hg_init_info */
+    _Atomic uint32_t posted;                 /* buffers posted */
     SLIST_HEAD(, hg_handle) free_handles;    /* under pool_lock */
-    uint32_t free_count;                     /* likewise */
-    STAILQ_HEAD(, hg_multi_message) waiting; /* likewise */
-    /* Grows at the front, under the lock of progress; read without. */
+    uint32_t free_count;                     /* under pool_lock */
+    STAILQ_HEAD(, hg_multi_message) waiting; /* under pool_lock */
+    /* New ones are inserted first, under the progress lock; read without it. */
     _Atomic(struct hg_multi_buffer *) buffers;
 };
 
-/* Makes the buffers of a port and posts them. */
+/* Creates the buffers of a port and posts them. */
 hg_return_t hg_multi_open(struct hg_context *context, struct hg_port *port);
 
-/* The transport's context is gone. NULL is allowed. */
+/* Frees the buffers after the transport's context was destroyed. NULL is
+ * allowed. */
 void hg_multi_close(struct hg_multi *multi);
 
-/* released of a side: the handle is free for another message. */
+/* The function `released` of a side: the handle is free for another request. */
 void hg_multi_released(struct hg_handle *handle);
 
-/* Gives back what a handle refers to, before it is free. */
+/* Releases the part of a buffer that a handle refers to. */
 void hg_multi_release(struct hg_handle *handle);
 
-/* Whether an entry of the queue is one that makes handles. */
+/* Returns whether a queue entry is a feeder, which creates handles. */
 bool hg_multi_is_feeder(const struct base_completion *completion);
 
 #endif /* HG_MULTI_RECV_H */

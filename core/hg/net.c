@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class knows of each of its transports. */
+/* Layout of messages and tags for each transport. */
 #include "hg/net.h"
 
 #include "hg/header.h"
 #include "na.h"
 
-/* Handles of a context that tags can tell apart, as a power of two, where the
- * transport's tags are wide enough; the rest counts a handle's uses. */
+/* A context numbers at most 2^20 handles in its tags; the other bits of a tag
+ * count a handle's uses. */
 #define INDEX_BITS_MAX 20U
 
-/* Bits that a value takes. */
+/* Returns the number of bits of a value. */
 static uint32_t
 bits_of(uint64_t value)
 {
@@ -27,7 +27,7 @@ hg_net_init(struct hg_net *net, struct na_class *na_class)
     uint64_t max_tag = NA_Msg_get_max_tag(na_class);
     uint32_t tag_bits = bits_of(max_tag);
 
-    /* All tags below a power of two can be used. */
+    /* Uses only tags below a power of two. */
     if (max_tag != (1ULL << tag_bits) - 1)
         tag_bits--;
     net->na_class = na_class;

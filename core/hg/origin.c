@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The origin's side: a request goes out, the answer comes in, the callback is
- * queued. A forward has two operations, the send and the receive; whichever ends
- * last completes the handle (hg/call.h).
- */
+/* The origin's side: sends the request, receives the response, queues the
+ * callback. A forward has two operations, the send and the receive; the one
+ * that completes last completes the handle (hg/call.h). */
 #include "hg/origin.h"
 
 #include "base/log.h"
@@ -50,22 +48,23 @@ end_operation(struct hg_handle *handle, enum hg_call_event event)
         &handle->call, hg_call_operation(event), hg_call_outcome(event));
 }
 
-/* An operation of a forward that has failed. */
+/* Completes an operation of a failed forward. */
 static __attribute__((cold, noinline)) enum hg_call_result
 failed(struct hg_handle *handle, enum hg_call_event event)
 {
     enum hg_call_result result;
 
-    /* First: after the event the handle may be used anew. */
+    /* First: after the event the handle may be reused. */
     if (event == HG_CALL_ON_SENT || event == HG_CALL_ON_UNANSWERED)
         hg_cancel_message_send(handle, hg_call_operation(event));
     result = end_operation(handle, event);
     if (result == HG_CALL_QUEUE)
-        hg_cancel_message_send(handle, 0); /* both ended at the same moment */
+        hg_cancel_message_send(
+            handle, 0); /* both operations completed at once */
     return result;
 }
 
-/* true: the forward is over. */
+/* Returns true if the forward is complete. */
 static inline __attribute__((always_inline)) bool
 is_over(struct hg_handle *handle, enum hg_call_result result)
 {
@@ -78,7 +77,7 @@ is_over(struct hg_handle *handle, enum hg_call_result result)
     return false;
 }
 
-/* An operation has ended. true: the forward is over. */
+/* Completes an operation. Returns true if the forward is complete. */
 static inline __attribute__((always_inline)) bool
 ended(struct hg_handle *handle, enum hg_call_event event)
 {
@@ -96,7 +95,8 @@ answered_in_progress(struct hg_handle *handle)
             &handle->context->bulk.completions, &handle->completion);
 }
 
-/* Likewise, where it is not the answer that ends. */
+/* Completes an operation other than a successful receive, and queues the handle
+ * if the forward is complete. In progress. */
 static __attribute__((noinline)) void
 ended_in_progress(struct hg_handle *handle, enum hg_call_event event)
 {
@@ -119,7 +119,8 @@ post_receive(struct hg_handle *handle)
         handle->tag);
 }
 
-/* An answer with flags; true: what it refers to is being fetched. */
+/* Handles a response with flags. Returns true if its payload is being fetched.
+ */
 static __attribute__((cold, noinline)) bool
 take_flagged(struct hg_handle *handle)
 {
@@ -128,7 +129,7 @@ take_flagged(struct hg_handle *handle)
     if (message->flags & HG_HEADER_PAYLOAD_SUM)
         hg_checksum_note(message, message->payload - HG_HEADER_RESPONSE_SIZE,
             HG_HEADER_RESPONSE_SIZE);
-    /* That of loopback.c is here already. */
+    /* loopback.c delivers the extra payload with the message. */
     if (!(message->flags & HG_HEADER_MORE) || message->extra)
         return false;
     hg_call_note(&handle->call, HG_CALL_IS_ANSWERED);
@@ -136,8 +137,7 @@ take_flagged(struct hg_handle *handle)
     return true;
 }
 
-/* The receive has ended without an answer, or with one that cannot be
- * understood. */
+/* The receive completed without a response, or with a malformed one. */
 static __attribute__((cold, noinline)) void
 not_received(
     struct hg_handle *handle, const na_plugin_event *event, hg_return_t ret)
@@ -149,7 +149,7 @@ not_received(
         ret = (hg_return_t) code;
     } else {
         hg_count_dropped(handle->context->hg_class);
-        HG_LOG_PEER(handle, ERROR, "malformed answer of %llu bytes: %s",
+        HG_LOG_PEER(handle, ERROR, "malformed response of %llu bytes: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
         handle->out.flags = 0;
     }
@@ -158,7 +158,7 @@ not_received(
         code == NA_SUCCESS ? HG_CALL_ON_RECEIVED : HG_CALL_ON_UNANSWERED);
 }
 
-/* Not the answer to this request: the receive is posted again. */
+/* The message is not the response to this request: posts the receive again. */
 static __attribute__((cold, noinline)) void
 late_received(struct hg_handle *handle)
 {
@@ -185,7 +185,7 @@ answer_received(struct na_op *op, const na_plugin_event *event)
     struct hg_header_response header;
     hg_return_t ret = HG_PROTOCOL_ERROR;
 
-    /* Also false for what is shorter than the transport's header. */
+    /* Also false for less than the transport's header: length wraps. */
     if (__builtin_expect(na_event_state(event) == NA_EVENT_MESSAGE &&
                              length <= handle->port->net.out_room,
             1))
@@ -218,8 +218,8 @@ fetched(struct hg_handle *handle, hg_return_t ret)
     ended_in_progress(handle, HG_CALL_ON_UNANSWERED);
 }
 
-/* A request that is not to be answered is, all the same, when the target has
- * fetched the arguments. */
+/* Even a request without a response is acknowledged if the target has to fetch
+ * its input. */
 static inline bool
 awaits_answer(const struct hg_handle *handle)
 {
@@ -262,7 +262,7 @@ const struct hg_side hg_origin_side = {.role = HG_ROLE_ORIGIN,
     .released = released,
     .fetched = fetched};
 
-/* What is special about a request: it is counted, or has checksums. */
+/* The slow path of encoding: counts the request, and adds checksums. */
 static __attribute__((cold, noinline)) void
 finish_flagged(struct hg_handle *handle, uint8_t flags)
 {
@@ -309,7 +309,7 @@ send_request(struct hg_handle *handle)
         handle->peer.addr, handle->target_id, handle->tag);
 }
 
-/* Nothing was submitted after all. */
+/* Undoes the start of a forward of which nothing was submitted. */
 static hg_return_t
 revoke(struct hg_handle *handle, hg_return_t ret)
 {
@@ -318,7 +318,7 @@ revoke(struct hg_handle *handle, hg_return_t ret)
 
     if (result == HG_CALL_RELEASED)
         hg_handle_orphan_ended(handle);
-    /* Otherwise it was cancelled meanwhile, and its callback tells that. */
+    /* Otherwise it was cancelled meanwhile, and its callback reports that. */
     if (result != HG_CALL_ENDED)
         return HG_SUCCESS;
     hg_call_record(&handle->call, ret);
@@ -327,8 +327,8 @@ revoke(struct hg_handle *handle, hg_return_t ret)
     return ret;
 }
 
-/* The request could not be sent. The receive cannot be taken back at once, so
- * the error comes by the callback, when the receive has ended. */
+/* The request could not be sent. The posted receive has to be cancelled, so the
+ * callback reports the error when the receive has completed. */
 static __attribute__((noinline)) void
 not_sent(struct hg_handle *handle, hg_return_t ret)
 {
@@ -342,7 +342,7 @@ not_sent(struct hg_handle *handle, hg_return_t ret)
     na_progress_notify(progress);
 }
 
-/* Sends; the receive, if there is one, is out already. */
+/* Sends the request, after the receive was posted, if there is one. */
 static hg_return_t
 start(struct hg_handle *handle, bool awaiting)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of the log about a handle's call and its peer. */
+/* Log lines about a handle's call and its peer. */
 #include "hg/peer_log.h"
 
 #include "hg/handle.h"
@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a peer's address, its RPC and its context; what is longer is cut. */
+/* Bytes of the prefix: address of the peer, RPC and context. Longer ones are
+ * cut. */
 #define PREFIX_MAX 256U
 #define TEXT_MAX 256U
 
@@ -29,8 +30,8 @@ describe_peer(const struct hg_handle *handle, char prefix[PREFIX_MAX])
         handle->info.id, hg_context_na(handle->context)->id);
 }
 
-/* Both sides know the numbers of a call's id: the origin's context, the tag of the
- * answer and the cookie. The address of the origin makes it unique. */
+/* Both sides know the numbers of a call's id: the origin's context, the tag of
+ * the response, and the cookie. The origin's address makes it unique. */
 void
 hg_stage_log(const struct hg_handle *handle, const char *stage, hg_return_t ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of the log about a handle's call and its peer. */
+/* Log lines about a handle's call and its peer. */
 #ifndef HG_PEER_LOG_H
 #define HG_PEER_LOG_H
 
@@ -11,12 +11,13 @@
 
 struct hg_handle;
 
-/* A stage of a call, with its id, if level DEBUG is on. */
+/* Logs a stage of a call, with the call's id, if level DEBUG is on. */
 void hg_stage_log(
     const struct hg_handle *handle, const char *stage, hg_return_t ret);
 
-/* Logs a line about a handle's peer: its address, RPC and context, then the text.
- * A peer can cause it at will: see base_log_is_due. */
+/* Logs a line with the address, RPC and context of a handle's peer, then the
+ * text. Repeated lines are thinned, since peers can cause them
+ * (base_log_is_due). */
 #define HG_LOG_PEER(handle, level, ...)                                        \
     do {                                                                       \
         static _Atomic uint64_t log_count;                                     \

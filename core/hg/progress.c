@@ -9,8 +9,8 @@
 #include "hg/handle.h"
 #include "na.h"
 
-/* More receives when all are taken: outside of progress, since making handles
- * runs the user's callback. */
+/* Posts more receives when all are in use. Not in progress, since creating
+ * handles runs the user's callback. */
 static __attribute__((noinline)) void
 refill(struct hg_context *context)
 {
@@ -39,8 +39,8 @@ HG_Progress(hg_context_t *context, unsigned int timeout)
         hg_context_na(context)->progress, timeout);
 }
 
-/* The ways that are not the common one: to wait for the first entry, to run more
- * than one, or none. */
+/* The slow path of HG_Trigger: waits for the first entry, runs several entries,
+ * or none. */
 static __attribute__((noinline)) hg_return_t
 trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     unsigned int *actual_count_p)

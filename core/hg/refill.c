@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sparing handles, taking them again, and counting those that have buffers. */
+/* Keeping handles without buffers, reusing them, and counting those with
+ * buffers. */
 #include "hg/refill.h"
 
 #include "base/log.h"
@@ -40,7 +41,7 @@ spare_pop(struct hg_context *context, struct hg_port *port)
     return handle;
 }
 
-/* A handle for one more receive, one that was spared or a new one. Not in
+/* Gets a handle for one more receive: a spare one or a new one. Not in
  * progress. */
 static hg_return_t
 take(struct hg_context *context, struct hg_port *port,
@@ -63,8 +64,8 @@ take(struct hg_context *context, struct hg_port *port,
     return ret;
 }
 
-/* Whether count more handles may be made. If not, that is logged, ever more
- * seldom. */
+/* Returns whether `count` more handles are allowed. A refusal is logged,
+ * thinned. */
 static bool
 granted(struct hg_context *context, struct hg_port *port, uint32_t count)
 {
@@ -78,7 +79,7 @@ granted(struct hg_context *context, struct hg_port *port, uint32_t count)
     port->refusals++;
     if ((port->refusals & (port->refusals - 1)) == 0)
         LOG_WARNING(HG,
-            "context %u: %llu requests are held, of %llu bytes each; others "
+            "context %u: %llu requests of %llu bytes each in use, others "
             "wait "
             "(%llu times so far)",
             hg_context_na(context)->id, (unsigned long long) loaded,
@@ -89,8 +90,8 @@ granted(struct hg_context *context, struct hg_port *port, uint32_t count)
 void
 hg_refill_log(hg_return_t ret)
 {
-    LOG_ERROR(HG, "a receive for requests cannot be posted: %s",
-        HG_Error_to_string(ret));
+    LOG_ERROR(
+        HG, "cannot post a receive for requests: %s", HG_Error_to_string(ret));
 }
 
 void

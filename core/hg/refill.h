@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How many receives a port has for requests. There are more when all are taken,
- * as long as their handles take no more memory than hold.h grants to all payloads
- * together; beyond that requests wait in the transport until a handle is free
- * again. After a flood the buffers of handles that nobody needs are freed.
- */
+/* The number of receives that a port posts for requests. More are posted when
+ * all are in use, as long as their handles use no more memory than hold.h
+ * allows for payloads; beyond that requests wait in the transport until a
+ * handle is free. After a burst the buffers of unused handles are freed. */
 #ifndef HG_REFILL_H
 #define HG_REFILL_H
 
 #include "hg/handle.h"
 
-/* Receives that stay posted however few requests there are: a service that had
- * that many at once allocates nothing for the next ones. */
+/* Receives that remain posted even without load, so that the next burst of that
+ * size allocates nothing. */
 #define HG_REFILL_KEEP 4096U
 
-/* Whether a port has enough receives posted, so that a handle that is free again
- * need not be. */
+/* Returns whether a port has enough receives posted, so that a free handle need
+ * not be posted. */
 static inline bool
 hg_refill_enough(const struct hg_port *port)
 {
@@ -24,22 +22,22 @@ hg_refill_enough(const struct hg_port *port)
            HG_REFILL_KEEP;
 }
 
-/* Frees the buffers of a target's handle that nobody uses, and keeps it for
- * the next refill. [any thread] */
+/* Frees the buffers of an unused handle of a target, and keeps the handle for
+ * later. [any thread] */
 void hg_refill_spare(struct hg_handle *handle);
 
-/* Posts count more receives. NOMEM and what the plugin says; what is missing then
- * is asked for again. Not in progress, since making handles runs the program's
- * callback. */
+/* Posts `count` more receives. On an error, NOMEM or one of the plugin, the
+ * missing ones are requested again. Must not be called in progress, since
+ * creating handles runs the program's callback. */
 hg_return_t hg_refill_post(
     struct hg_port *port, struct hg_context *context, uint32_t count);
 
-/* Notes that all receives of a port are taken; posts more for the ports of which
- * that was noted, not in progress. */
+/* Requests more receives for a port, because all are in use. */
 void hg_refill_request(struct hg_context *context, struct hg_port *port);
+/* Posts the requested receives of all ports. Must not be called in progress. */
 void hg_refill_run(struct hg_context *context);
 
-/* A receive could not be posted. */
+/* Logs that a receive could not be posted. */
 void hg_refill_log(hg_return_t ret);
 
 #endif /* HG_REFILL_H */

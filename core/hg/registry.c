@@ -23,14 +23,14 @@ hg_registry_id(const char *name)
 static uint32_t
 slot_of(hg_id_t id, uint32_t capacity)
 {
-    /* Ids of names are hashes already; ids of the user's choice are spread by
-     * a multiplication with 2^64 / golden ratio. */
+    /* Ids of names are hashes already. Ids chosen by users are spread by a
+     * multiplication with 2^64 / golden ratio. */
     return (uint32_t) (id * 0x9e3779b97f4a7c15ULL >> 32) & (capacity - 1);
 }
 
-/* The slot of an id and the RPC in it, or the empty one where it would stand
- * and NULL. Without the lock the slot may be filled at any time, with another id
- * too: what counts is the RPC that was read. */
+/* Finds the slot of an id and its RPC, or a free slot and NULL. Without the
+ * lock another thread may fill the slot at any time, also with another id: only
+ * *rpc_p is reliable. */
 static _Atomic(struct hg_rpc *) *
 slot_find(struct hg_rpc_table *table, hg_id_t id, struct hg_rpc **rpc_p)
 {
@@ -143,7 +143,7 @@ slot_set(_Atomic(struct hg_rpc *) *slot, struct hg_rpc *rpc)
     atomic_store_explicit(slot, rpc, memory_order_release);
 }
 
-/* Room for one more. Lock held. */
+/* Makes room for one more. Called under the lock. */
 static struct hg_rpc_table *
 table_grow(struct hg_registry *registry)
 {
@@ -170,7 +170,7 @@ table_grow(struct hg_registry *registry)
     return larger;
 }
 
-/* Whether an id already belongs to another name. */
+/* Returns whether an id belongs to another name. */
 static bool
 taken(const struct hg_rpc *rpc, const char *name)
 {
@@ -185,7 +185,7 @@ stats_forget(struct hg_registry *registry, struct hg_rpc_stats *stats)
     hg_stats_move(stats->target, registry->forgotten_target);
 }
 
-/* What a RPC counts in from now on; NULL: no memory. Lock held. */
+/* Gets counters for an RPC; NULL: no memory. Called under the lock. */
 static struct hg_rpc_stats *
 stats_get(struct hg_registry *registry)
 {
@@ -193,7 +193,7 @@ stats_get(struct hg_registry *registry)
 
     if (stats) {
         SLIST_REMOVE_HEAD(&registry->spare_stats, spare_next);
-        stats_forget(registry, stats); /* what came late */
+        stats_forget(registry, stats); /* late counts */
         return stats;
     }
     stats = calloc(1, sizeof *stats);
@@ -202,8 +202,8 @@ stats_get(struct hg_registry *registry)
     return stats;
 }
 
-/* What is counted of an id goes on when it is registered anew, unless it was
- * forgotten. Lock held. */
+/* Sets the counters of an RPC: those of its predecessor with this id, unless it
+ * was removed. Called under the lock. */
 static bool
 stats_add(struct hg_registry *registry, struct hg_rpc *rpc,
     const struct hg_rpc *before)
@@ -223,7 +223,7 @@ stats_add(struct hg_registry *registry, struct hg_rpc *rpc,
     return true;
 }
 
-/* Lock held. */
+/* Called under the lock. */
 static void
 stats_remove(struct hg_registry *registry, const struct hg_rpc *rpc)
 {
@@ -244,8 +244,8 @@ same_name(const struct hg_rpc *rpc, const struct hg_rpc *other)
     return strcmp(rpc->name, other->name) == 0;
 }
 
-/* An entry that was removed, and is as the one that is to be added: nobody who
- * still looks at it sees it change. Lock held. */
+/* Returns whether a removed entry equals the one to be added. Threads that
+ * still use it then see no change. Called under the lock. */
 static bool
 revivable(const struct hg_rpc *before, const struct hg_rpc *rpc)
 {
@@ -256,7 +256,7 @@ revivable(const struct hg_rpc *before, const struct hg_rpc *rpc)
            before->handler == rpc->handler && same_name(before, rpc);
 }
 
-/* Lock held. */
+/* Called under the lock. */
 static bool
 revive(struct hg_registry *registry, struct hg_rpc *rpc)
 {
@@ -267,8 +267,8 @@ revive(struct hg_registry *registry, struct hg_rpc *rpc)
     return true;
 }
 
-/* *added_p: the entry is in the table, and not another in its place. Lock
- * held. */
+/* *added_p: true if the new entry itself is in the table. Called under the
+ * lock. */
 static hg_return_t
 add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
 {
@@ -292,7 +292,7 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
     if (!before) {
         table->used++;
     } else if (!atomic_load_explicit(&before->removed, memory_order_relaxed)) {
-        /* Who has found the one before may still read its data. */
+        /* Threads that found `before` may still read its data. */
         hg_rpc_set_data(rpc, hg_rpc_data(before), before->data_free);
         before->data_free = NULL;
         atomic_store_explicit(&rpc->no_response,

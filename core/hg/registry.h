@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The RPCs of a class by id. Looked up with each request without a lock, while
- * others may be added: entries and tables are only added to and exchanged, and
- * live until the class ends. One that is removed and added again as it was is the
- * same entry.
- */
+/* The RPCs of a class by id. Each request looks one up without a lock, while
+ * others may be added: entries and tables are only added and replaced, and live
+ * until the class is finalized. An RPC that is removed and registered again
+ * unchanged is the same entry. */
 #ifndef HG_REGISTRY_H
 #define HG_REGISTRY_H
 
@@ -24,10 +22,10 @@ struct hg_rpc {
     hg_rpc_cb_t handler;
     _Atomic bool no_response;
     _Atomic bool removed;
-    _Atomic(void *) data; /* read without the lock */
+    _Atomic(void *) data; /* set under the lock, read without it */
     void (*data_free)(void *);
     _Atomic(struct hg_rpc_stats *) stats; /* NULL: without statistics */
-    SLIST_ENTRY(hg_rpc) next;             /* all that were ever made */
+    SLIST_ENTRY(hg_rpc) next;             /* all entries ever created */
 };
 
 struct hg_rpc_table {
@@ -40,10 +38,10 @@ struct hg_rpc_table {
 struct hg_registry {
     _Atomic(struct hg_rpc_table *) table;
     SLIST_HEAD(, hg_rpc) all;
-    bool stats; /* is to be kept for each id */
+    bool stats; /* keep them for each id */
     SLIST_HEAD(, hg_rpc_stats) all_stats;
-    SLIST_HEAD(, hg_rpc_stats) spare_stats; /* of RPCs that were forgotten */
-    hg_stats_fields forgotten_origin;       /* what those had counted */
+    SLIST_HEAD(, hg_rpc_stats) spare_stats; /* of deregistered RPCs */
+    hg_stats_fields forgotten_origin;       /* counts of deregistered RPCs */
     hg_stats_fields forgotten_target;
     struct base_lock lock;
 };
@@ -52,16 +50,16 @@ hg_return_t hg_registry_init(
     struct hg_registry *registry, bool single, bool stats);
 void hg_registry_finish(struct hg_registry *registry);
 
-/* The RPC of an id, NULL if it is not registered. [any thread] */
+/* Returns the RPC of an id, or NULL. [any thread] */
 struct hg_rpc *hg_registry_find(const struct hg_registry *registry, hg_id_t id);
 
-/* Adds one, or replaces its procs and handler. name may be NULL. EXIST: the id
- * is that of another name; NOMEM. [any thread] */
+/* Adds an RPC, or replaces its procs and handler. name may be NULL. EXIST: the
+ * id belongs to another name; NOMEM. [any thread] */
 hg_return_t hg_registry_add(struct hg_registry *registry, hg_id_t id,
     const char *name, hg_proc_cb_t in_proc, hg_proc_cb_t out_proc,
     hg_rpc_cb_t handler);
 
-/* The data attached to one: set under the lock, read without. */
+/* Sets the attached data, under the lock; hg_rpc_data reads without it. */
 void hg_rpc_set_data(
     struct hg_rpc *rpc, void *data, void (*free_callback)(void *));
 
@@ -78,10 +76,10 @@ hg_rpc_stats_of(const struct hg_rpc *rpc)
     return atomic_load_explicit(&rpc->stats, memory_order_relaxed);
 }
 
-/* NOENTRY: it is not registered. [any thread] */
+/* Removes an RPC. NOENTRY: it is not registered. [any thread] */
 hg_return_t hg_registry_remove(struct hg_registry *registry, hg_id_t id);
 
-/* The id that a name stands for, everywhere. */
+/* Returns the id of a name, the same in all processes. */
 hg_id_t hg_registry_id(const char *name);
 
 #endif /* HG_REGISTRY_H */

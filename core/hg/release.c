@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a context's handles. */
+/* Freeing the handles of a context. */
 #include "hg/release.h"
 
 void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a handle leaves when a call is over. */
+/* Releasing what a call has left in its handle. */
 #ifndef HG_RELEASE_H
 #define HG_RELEASE_H
 
@@ -20,8 +20,8 @@ hg_handle_clear(struct hg_handle *handle)
         hg_stage_released(handle);
 }
 
-/* Frees the handles of a context. Nobody uses them, but calls that a dead
- * context never ended may have left something. */
+/* Frees the handles of a context. No thread may be using them. Calls that a
+ * dead context never completed may have left data in them. */
 void hg_pool_finish(struct hg_context *context);
 
 #endif /* HG_RELEASE_H */

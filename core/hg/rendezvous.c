@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Payloads beyond a message: keeping and exposing them, fetching them. */
+/* Payloads too large for a message: keeping, exposing and fetching them. */
 #include "hg/rendezvous.h"
 
 #include "base/log.h"
@@ -18,8 +18,8 @@ release(struct hg_extra *extra)
 {
     struct hg_rendezvous *rendezvous = (struct hg_rendezvous *) extra;
 
-    /* Release and acquire: what was done through the other messages comes
-     * before the end. */
+    /* Release and acquire: uses through other messages come before it is freed.
+     */
     if (atomic_fetch_sub_explicit(&rendezvous->refs, 1, memory_order_acq_rel) !=
         1)
         return;
@@ -54,7 +54,8 @@ hg_rendezvous_withdraw(struct hg_rendezvous *rendezvous)
     rendezvous->bulk = NULL;
 }
 
-/* Not 0, and not that of what was at the same place before. */
+/* Makes a cookie that is not 0 and differs from that of earlier payloads in the
+ * same memory. */
 static uint64_t
 make_validity(const struct hg_rendezvous *rendezvous)
 {
@@ -63,7 +64,7 @@ make_validity(const struct hg_rendezvous *rendezvous)
     return (mix * 0x9e3779b97f4a7c15U) | 1; /* 2^64 / the golden ratio */
 }
 
-/* *held_p: all of the bytes that stay allocated. */
+/* Takes the extra buffer of a proc. *held_p: its allocated bytes. */
 static hg_return_t
 take_over(
     struct hg_rendezvous *rendezvous, struct hg_proc *proc, hg_size_t *held_p)
@@ -82,10 +83,10 @@ take_over(
     return HG_SUCCESS;
 }
 
-/* The other message of this process may need the bytes for longer than the
- * program keeps them. */
+/* Copies borrowed bytes: the other message of this process may need them longer
+ * than the program keeps them. */
 static hg_return_t
-own(struct hg_rendezvous *rendezvous)
+unborrow(struct hg_rendezvous *rendezvous)
 {
     struct hg_extra *extra = &rendezvous->extra;
     char *data;
@@ -121,8 +122,8 @@ hg_rendezvous_keep(const struct hg_rendezvous_use *use, struct hg_proc *proc,
         return HG_NOMEM;
     ret = take_over(rendezvous, proc, &held);
     if (ret == HG_SUCCESS && !remote)
-        ret = own(rendezvous);
-    /* The peer may never acknowledge it. */
+        ret = unborrow(rendezvous);
+    /* The peer may never acknowledge the response. */
     else if (ret == HG_SUCCESS && use->counted)
         ret = hold(rendezvous, use, held);
     if (ret != HG_SUCCESS)
@@ -148,8 +149,8 @@ hg_rendezvous_expose(struct hg_rendezvous *rendezvous, uint32_t tag,
     length = HG_Bulk_get_serialize_size(rendezvous->bulk, 0);
     if (length + HG_HEADER_MORE_SIZE > room) {
         LOG_ERROR(HG,
-            "a reference to encoded arguments of %zu bytes does not fit in the "
-            "%zu bytes beside the user's",
+            "the reference to %zu bytes of encoded arguments exceeds the %zu "
+            "bytes of the message",
             rendezvous->extra.size, room);
         return HG_OVERFLOW;
     }
@@ -169,7 +170,7 @@ is_valid(const struct hg_rendezvous *rendezvous)
     return le64toh(wire) == rendezvous->validity;
 }
 
-/* The transfer has ended, or there was none. */
+/* The transfer has ended, or could not be started. */
 static void
 fetched(void *arg, hg_return_t ret)
 {
@@ -185,7 +186,7 @@ fetched(void *arg, hg_return_t ret)
     rendezvous->done(rendezvous->arg, ret);
 }
 
-/* Memory for what a peer has announced. */
+/* Allocates memory for the announced payload. */
 static hg_return_t
 allocate(struct hg_rendezvous *rendezvous, const struct hg_rendezvous_use *use,
     hg_size_t size)
@@ -211,7 +212,7 @@ allocate(struct hg_rendezvous *rendezvous, const struct hg_rendezvous_use *use,
         HG_BULK_WRITE_ONLY, &rendezvous->bulk);
 }
 
-/* As bulk_transfer_internal. */
+/* Starts the transfer; results as of bulk_transfer_internal. */
 static hg_return_t
 start(struct hg_rendezvous *rendezvous, const struct hg_rendezvous_use *use,
     const char *bytes, size_t length, bool *pending_p)
@@ -230,7 +231,7 @@ start(struct hg_rendezvous *rendezvous, const struct hg_rendezvous_use *use,
         bytes + HG_HEADER_MORE_SIZE, length);
     if (ret != HG_SUCCESS)
         return ret;
-    /* Its sender writes nothing behind it. */
+    /* The sender writes nothing after the descriptor. */
     if (length != request.origin->wire_size)
         ret = HG_PROTOCOL_ERROR;
     else

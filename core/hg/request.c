@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The high-level layer's part that is compiled: requests, which are waited for
- * on top of progress and trigger, and calls that block. It stands on the public
- * interface alone.
+ * The compiled part of the high-level layer: requests, which are waited for by
+ * progress and trigger, and blocking calls. It uses the public interface only.
  *
- * Of the threads that wait on one class one is in progress, the others wait
- * until it comes out; all of them trigger. A request may be completed by a
- * thread that isn't ours while ours sleeps in progress: that is noticed after a
- * step.
+ * Of the threads that wait on one class, one makes progress, and the others
+ * wait for it; all of them trigger. A thread that does not wait may complete a
+ * request while ours sleeps in progress: that is noticed at the end of a step.
  */
 #include "mercury_hl.h"
 
@@ -17,15 +15,15 @@
 
 #include <stdlib.h>
 
-#define STEP_MS 20U     /* longest stay in progress */
+#define STEP_MS 20U     /* maximum time in progress */
 #define STEP_BUSY_MS 1U /* while other threads of the class run callbacks */
 
 struct talaria_request_class {
     talaria_request_progress_t progress;
     talaria_request_trigger_t trigger;
     void *arg;
-    struct base_lock lock;   /* outside all others: held in no call */
-    struct base_signal came; /* out of progress, or a request completed */
+    struct base_lock lock;   /* taken first: not held during calls */
+    struct base_signal came; /* progress returned, or a request completed */
     bool progressing;
     unsigned int triggering; /* threads in trigger */
 };
@@ -110,7 +108,7 @@ talaria_request_complete(talaria_request_t *request)
     struct talaria_request_class *class = request->owner;
 
     base_lock_acquire(&class->lock);
-    /* The last that is done with the request: who waits may destroy it. Release
+    /* The last access: the waiting thread may destroy the request. Release
      * pairs with the acquire in completed. */
     atomic_store_explicit(&request->completed, true, memory_order_release);
     base_signal_all(&class->came);
@@ -124,8 +122,8 @@ completed(const struct talaria_request *request)
     return atomic_load_explicit(&request->completed, memory_order_acquire);
 }
 
-/* Runs what is due, until the request is completed or nothing is left. Lock
- * held, but for the calls. */
+/* Runs queued callbacks until the request is completed or none is left. Called
+ * under the lock, which is released during the calls. */
 static void
 trigger_all(struct talaria_request_class *class, talaria_request_t *request)
 {
@@ -142,8 +140,8 @@ trigger_all(struct talaria_request_class *class, talaria_request_t *request)
     } while (ran && !completed(request));
 }
 
-/* Until a completion can be triggered, or the step is over. Lock held, but for
- * the call. */
+/* Makes progress until something can be triggered, or a step is over. Called
+ * under the lock, which is released during the call. */
 static void
 progress_step(struct talaria_request_class *class, uint64_t left)
 {
@@ -223,7 +221,7 @@ talaria_request_get_data(talaria_request_t *request)
     return request ? request->data : NULL;
 }
 
-/* A call that blocks: its end is the callback's to say. */
+/* A blocking call, completed by its callback. */
 struct call {
     talaria_request_t *request;
     hg_return_t ret;
@@ -239,8 +237,8 @@ call_ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Forwards and waits. What was accepted calls back, and is waited for until it
- * has: the deadline is the handle's. */
+/* Forwards and waits. An accepted forward always calls back: the handle's
+ * deadline ends it. */
 static hg_return_t
 forward_wait(hg_handle_t handle, talaria_request_t *request,
     unsigned int timeout_ms, void *in_struct)

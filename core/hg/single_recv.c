@@ -14,7 +14,7 @@ set_state(struct hg_handle *handle, enum hg_handle_state state)
     atomic_store_explicit(&handle->state, state, memory_order_relaxed);
 }
 
-/* Posts the receive of a handle that nobody uses. */
+/* Posts the receive of an unused handle. */
 static inline __attribute__((always_inline)) hg_return_t
 post_inline(struct hg_handle *handle)
 {
@@ -56,7 +56,7 @@ repost(struct hg_handle *handle)
     struct hg_context *context = handle->context;
     hg_return_t ret;
 
-    /* A receive posted beside hg_ports_unpost is cancelled by its next call. */
+    /* The next hg_ports_unpost cancels a receive posted concurrently. */
     if (!atomic_load_explicit(&context->accepting, memory_order_relaxed)) {
         set_state(handle, HG_HANDLE_FREE);
         return;
@@ -77,7 +77,7 @@ hg_single_released(struct hg_handle *handle)
     repost(handle);
 }
 
-/* Of the handles of a context those that receive through a port. */
+/* Returns whether a handle receives requests through a port. */
 static bool
 receives(const struct hg_handle *handle, const struct hg_port *port)
 {
@@ -85,7 +85,7 @@ receives(const struct hg_handle *handle, const struct hg_port *port)
            handle->port == port;
 }
 
-/* A handle whose receive could not be posted, or NULL. */
+/* Returns a handle whose receive could not be posted, or NULL. */
 static struct hg_handle *
 take_postponed(struct hg_context *context, const struct hg_port *port)
 {
@@ -103,7 +103,7 @@ take_postponed(struct hg_context *context, const struct hg_port *port)
     return handle;
 }
 
-/* In progress, and therefore without making handles: that would run the user's
+/* Creates no handles, since it runs in progress: that would run the user's
  * callback. */
 static __attribute__((cold)) void
 retry(struct hg_context *context, struct hg_port *port)
@@ -113,7 +113,7 @@ retry(struct hg_context *context, struct hg_port *port)
     while ((handle = take_postponed(context, port)) != NULL) {
         if (post(handle) == HG_SUCCESS)
             continue;
-        /* It was logged when it failed first. */
+        /* Logged when it failed first. */
         hg_port_postpone(context, port);
         return;
     }

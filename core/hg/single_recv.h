@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receiving each request in the buffer of its handle, which is posted again when
- * nobody refers to it any more. */
+/* Receiving each request in the buffer of its handle, which is posted again
+ * when its last reference was dropped. */
 #ifndef HG_SINGLE_RECV_H
 #define HG_SINGLE_RECV_H
 
@@ -8,11 +8,11 @@
 
 extern const struct hg_receiver hg_single_receiver;
 
-/* released of a side: the handle receives again. [any thread] */
+/* The function `released` of a side: the handle receives again. [any thread] */
 void hg_single_released(struct hg_handle *handle);
 
-/* A receive has got its message; more are wanted if it was the last. In
- * progress. */
+/* A receive has completed with a message; requests more if it was the last one
+ * posted. In progress. */
 static inline void
 hg_single_taken(struct hg_context *context, struct hg_port *port)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each stage of a call counts and logs. */
+/* Counting and logging the stages of a call. */
 #include "hg/stage.h"
 
 #include "base/time.h"
@@ -30,7 +30,7 @@ out_size(const struct hg_handle *handle)
     return hg_payload_size(&handle->out, handle->context->hg_class->out_offset);
 }
 
-/* The handle's end is to be observed. */
+/* Starts to observe a call. */
 static void
 watch(struct hg_handle *handle)
 {
@@ -102,7 +102,7 @@ hg_stage_handler(const struct hg_handle *handle)
     hg_stage_log(handle, "handler", HG_SUCCESS);
 }
 
-/* The answer that the handle has; as in hg_stats_add_answer. */
+/* Counts the handle's response; once: see hg_stats_add_answer. */
 static void
 add_response(struct hg_handle *handle, uint64_t once)
 {
@@ -119,8 +119,8 @@ add_response(struct hg_handle *handle, uint64_t once)
     hg_stats_add_answer(fields, once, out_size(handle), handle->took);
 }
 
-/* Before it is sent, since its origin may ask for the counts as soon as it has
- * it. */
+/* Before it is sent, since the origin may read the counts as soon as it has the
+ * response. */
 void
 hg_stage_respond(struct hg_handle *handle, hg_return_t result)
 {

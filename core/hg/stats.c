@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting. */
+/* Counters. */
 #include "hg/stats.h"
 
 static enum talaria_failure

@@ -32,7 +32,7 @@ failures(const struct talaria_call_stats *stats)
     return object;
 }
 
-/* Bucket after bucket, up to the last one that has anything. */
+/* All buckets up to the last one that is not 0. */
 static json_t *
 histogram(const struct talaria_call_stats *stats)
 {
@@ -62,7 +62,7 @@ rpc(const struct talaria_rpc_stats *stats)
 {
     char id[24];
 
-    /* Not all 64 bits survive as a number of JSON. */
+    /* A JSON number can lose some of 64 bits. */
     snprintf(id, sizeof id, "%" PRIu64, stats->id);
     return json_pack("{s:s, s:s?, s:o, s:o}", "id", id, "name", stats->name,
         "origin", side(stats->origin), "target", side(stats->target));

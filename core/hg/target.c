@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The target's side: a request that comes is checked and queued, its handler runs
- * and responds. single_recv.c, multi_recv.c and loopback.c are where requests
- * come from.
+/* The target's side: checks and queues a request, runs its handler, and
+ * responds. Requests arrive through single_recv.c, multi_recv.c and loopback.c.
  */
 #include "hg/target.h"
 
@@ -31,7 +29,7 @@ prepare(struct hg_handle *handle)
     handle->send->complete = response_sent;
 }
 
-/* The callback of a response, which the user wanted. */
+/* Runs the user's callback of a response. */
 static void
 respond_run(struct base_completion *completion)
 {
@@ -56,8 +54,8 @@ hg_target_responded(struct hg_handle *handle)
         &handle->context->bulk.completions, &handle->completion);
 }
 
-/* What the end of an answer that was pending leads to. true: its callback is to be
- * queued. */
+/* Acts on the completion of a pending response. Returns true if its callback
+ * has to be queued. */
 static inline bool
 settle(struct hg_handle *handle, enum hg_call_result result)
 {
@@ -68,16 +66,16 @@ settle(struct hg_handle *handle, enum hg_call_result result)
     return result == HG_CALL_QUEUE;
 }
 
-/* A pending answer was sent, or could not be, or is acknowledged. true: as
- * settle. */
+/* A pending response was sent, failed, or was acknowledged. Returns true if its
+ * callback has to be queued. */
 static bool
 pending_ended(struct hg_handle *handle)
 {
-    return hg_ack_part_ended(handle) &&
+    return hg_ack_op_ended(handle) &&
            settle(handle, hg_call_event(&handle->call, HG_CALL_ON_ANSWERED, 0));
 }
 
-/* Not in progress, which is to wake who waits for it. */
+/* Queues the callback outside of progress, and so wakes a waiting thread. */
 static __attribute__((noinline)) void
 queue_callback(struct hg_handle *handle)
 {
@@ -85,8 +83,8 @@ queue_callback(struct hg_handle *handle)
     na_progress_notify(handle->port->na_context->progress);
 }
 
-/* The answer, which has its reference, is the transport's, which may have ended it
- * already. */
+/* The transport owns the response, which has its reference, and may have
+ * completed it already. */
 static __attribute__((noinline)) void
 become_pending(struct hg_handle *handle)
 {
@@ -94,7 +92,7 @@ become_pending(struct hg_handle *handle)
         queue_callback(handle);
 }
 
-/* The answer, which has its reference, was sent, and never pending. */
+/* The response, which has its reference, was sent, and never pending. */
 static inline void
 answered(struct hg_handle *handle)
 {
@@ -116,7 +114,7 @@ response_sent(struct na_op *op, const na_plugin_event *event)
         hg_call_record(&handle->call, ret);
         if (hg_class_is_observed(handle->context->hg_class))
             hg_stage_not_responded(handle, ret);
-        hg_extra_cancel(handle); /* nobody will acknowledge it */
+        hg_extra_cancel(handle); /* no acknowledgement will arrive */
     }
     acknowledged(handle);
 }
@@ -128,8 +126,8 @@ acknowledged(struct hg_handle *handle)
         hg_target_responded(handle);
 }
 
-/* The answer could not be sent, and another may be. It was not submitted, but may
- * have been completed early: then its callback tells that. */
+/* The response could not be submitted, and another one may be sent. If it was
+ * completed early, its callback reports that instead. */
 static __attribute__((noinline, cold)) hg_return_t
 unsent(struct hg_handle *handle, hg_return_t ret)
 {
@@ -148,8 +146,8 @@ unsent(struct hg_handle *handle, hg_return_t ret)
     return result == HG_CALL_ENDED ? ret : HG_SUCCESS;
 }
 
-/* As with Mercury the callback of the answer is run before that of the forward
- * that it ends. */
+/* As in Mercury, the callback of the response runs before that of the forward.
+ */
 static __attribute__((noinline)) void
 respond_locally(struct hg_handle *handle)
 {
@@ -172,11 +170,11 @@ send_answer(struct hg_handle *handle, const struct hg_net *net)
         handle->peer.addr, handle->info.context_id, handle->tag);
 }
 
-/* What the submission of an answer with a payload beyond the message returned. That
- * is pending until the transport has sent it and the origin has acknowledged it,
- * and from before it is submitted. */
+/* Completes the submission of a response with an extra payload. It is pending
+ * from before its submission until the transport has sent it and the origin has
+ * acknowledged it. */
 static __attribute__((cold, noinline)) hg_return_t
-submitted_beyond(struct hg_handle *handle, int32_t code)
+submitted_extra(struct hg_handle *handle, int32_t code)
 {
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
@@ -189,13 +187,13 @@ submitted_beyond(struct hg_handle *handle, int32_t code)
     return HG_SUCCESS;
 }
 
-/* Sends the answer, which is claimed and encoded and whose ret is set. */
+/* Sends the response, which is claimed and encoded and whose ret is set. */
 static inline __attribute__((always_inline)) hg_return_t
 respond(struct hg_handle *handle, hg_return_t result)
 {
     const struct hg_class *hg_class = handle->context->hg_class;
     const struct hg_net *net = &handle->port->net;
-    bool beyond = handle->out.extra != NULL;
+    bool extra = handle->out.extra != NULL;
     struct hg_header_response header = {
         .flags = (uint8_t) (hg_class->checksum_flags | handle->out.flags),
         .cookie = handle->cookie,
@@ -214,14 +212,14 @@ respond(struct hg_handle *handle, hg_return_t result)
         respond_locally(handle);
         return HG_SUCCESS;
     }
-    /* Also while it is submitted: its user may be told by its origin to drop the
-     * last other reference. */
+    /* Also during submission: the peer may get the response and make the
+     * program drop the last other reference. */
     hg_handle_ref(handle, HG_REF_ANSWER);
-    if (__builtin_expect(beyond, 0))
+    if (__builtin_expect(extra, 0))
         become_pending(handle);
     code = send_answer(handle, net);
-    if (__builtin_expect(beyond, 0))
-        return submitted_beyond(handle, code);
+    if (__builtin_expect(extra, 0))
+        return submitted_extra(handle, code);
     if (code == NA_PLUGIN_PENDING)
         become_pending(handle);
     else if (__builtin_expect(code == NA_PLUGIN_DONE, 1))
@@ -233,14 +231,14 @@ respond(struct hg_handle *handle, hg_return_t result)
     return HG_SUCCESS;
 }
 
-/* One alone may answer. */
+/* Only one thread may respond. */
 static __attribute__((cold, noinline)) bool
 claim_code(struct hg_handle *handle)
 {
     return hg_call_event(&handle->call, HG_CALL_ON_CLAIM, 0) != HG_CALL_REFUSED;
 }
 
-/* Sends an answer, which is claimed, without a payload. */
+/* Sends a claimed response without a payload. */
 static __attribute__((cold, noinline)) hg_return_t
 send_code(struct hg_handle *handle, hg_return_t code)
 {
@@ -251,8 +249,8 @@ send_code(struct hg_handle *handle, hg_return_t code)
     return respond(handle, code);
 }
 
-/* Answers without a payload, if there is to be an answer and none was given.
- * false: the program has answered. */
+/* Responds without a payload, if the request has a response and none was begun.
+ * Returns false if the program has responded. */
 static bool
 respond_with_code(struct hg_handle *handle, hg_return_t code)
 {
@@ -264,12 +262,12 @@ respond_with_code(struct hg_handle *handle, hg_return_t code)
     return true;
 }
 
-/* What is to be done for a request with flags before its handler is run: the
- * references are counted. CHECKSUM_ERROR: it is not to be run at all. */
+/* Prepares a request with flags for its handler, and counts the references.
+ * CHECKSUM_ERROR: the handler must not run. */
 static __attribute__((cold, noinline)) hg_return_t
 begin_flagged(struct hg_handle *handle)
 {
-    /* What was fetched has the user's already. */
+    /* A fetched request has the user's reference already. */
     hg_handle_ref(handle, handle->in.flags & HG_MESSAGE_FETCHED
                               ? HG_REF_HANDLER
                               : HG_REF_HANDLER + 1);
@@ -282,9 +280,9 @@ begin_flagged(struct hg_handle *handle)
     return HG_CHECKSUM_ERROR;
 }
 
-/* The handler has returned an error. If it has not answered either, that gives
- * the handle up, and the handler's reference is given back unless the handler did
- * so itself. Another thread that destroys the handle meanwhile gives back a
+/* The handler has returned an error. If the program has not responded, the
+ * error is sent, and the handler's reference is dropped unless the handler
+ * called HG_Destroy. Another thread that destroys the handle meanwhile drops a
  * reference of its own. */
 static __attribute__((cold, noinline)) void
 handler_failed(struct hg_handle *handle, hg_return_t ret)
@@ -294,7 +292,7 @@ handler_failed(struct hg_handle *handle, hg_return_t ret)
         hg_handle_unref(handle, 1);
 }
 
-/* Runs the handler. The user's reference is the handler's to destroy. */
+/* Runs the handler, which owns the user's reference. */
 static void
 handler_run(struct base_completion *completion)
 {
@@ -341,8 +339,8 @@ hg_target_run_last(struct base_completion *completion)
     hg_handle_unref(handle, 1);
 }
 
-/* Also who does not wait for an answer waits to hear that the arguments need
- * not be kept any longer. */
+/* Responds also to a request without a response, since its origin keeps the
+ * input until it was fetched. */
 static void
 fetched(struct hg_handle *handle, hg_return_t ret)
 {
@@ -352,7 +350,7 @@ fetched(struct hg_handle *handle, hg_return_t ret)
 
         if (sent != HG_SUCCESS)
             HG_LOG_PEER(handle, WARNING,
-                "cannot tell the origin that its arguments arrived: %s",
+                "cannot acknowledge the fetched arguments: %s",
                 HG_Error_to_string(sent));
     }
     if (ret != HG_SUCCESS) {
@@ -365,24 +363,24 @@ fetched(struct hg_handle *handle, hg_return_t ret)
         &handle->context->bulk.completions, &handle->completion);
 }
 
-/* A message that gives a request up. */
+/* Handles a cancel message. */
 static bool
 take_cancel(struct hg_handle *handle, size_t at, size_t length)
 {
-    struct hg_handle *moving;
+    struct hg_handle *transferring;
 
     if (!hg_cancel_message_take(
-            handle, handle->in.buffer + at, length, &moving))
+            handle, handle->in.buffer + at, length, &transferring))
         return false;
-    if (moving)
-        hg_extra_cancel(moving);
+    if (transferring)
+        hg_extra_cancel(transferring);
     return true;
 }
 
 static __attribute__((cold, noinline)) hg_return_t
 malformed(struct hg_handle *handle, uint64_t length, hg_return_t ret)
 {
-    handle->rpc = NULL; /* not the one of the request before */
+    handle->rpc = NULL; /* that of the request before */
     handle->info.id = 0;
     HG_LOG_PEER(handle, WARNING, "malformed request of %llu bytes dropped: %s",
         (unsigned long long) length, HG_Error_to_string(ret));
@@ -390,8 +388,9 @@ malformed(struct hg_handle *handle, uint64_t length, hg_return_t ret)
     return ret;
 }
 
-/* Takes over the message. NOENTRY, OPNOTSUPPORTED (another version),
- * PROTOCOL_ERROR: it is no request that can be run. */
+/* Takes a received message as a request. NOENTRY, OPNOTSUPPORTED (another
+ * version), PROTOCOL_ERROR, CANCELED (a cancel message): there is no handler to
+ * run. */
 static hg_return_t
 take_request(struct hg_handle *handle, const na_plugin_event *event)
 {
@@ -401,7 +400,7 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     struct hg_header_request header = {0};
     hg_return_t ret = HG_PROTOCOL_ERROR;
 
-    /* Also false for what is shorter than the transport's header. */
+    /* Also false for less than the transport's header: length wraps. */
     if (__builtin_expect(length <= handle->port->net.in_room, 1))
         ret = hg_header_request_decode(handle->in.buffer + at, length, &header);
     handle->cookie = header.cookie;
@@ -423,21 +422,21 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     if (__builtin_expect(hg_class_is_observed(hg_class), 0))
         hg_stage_received(handle);
     if (!handle->rpc || !handle->rpc->handler) {
-        HG_LOG_PEER(handle, WARNING, "the RPC is not registered");
+        HG_LOG_PEER(handle, WARNING, "RPC not registered");
         return HG_NOENTRY;
     }
     return HG_SUCCESS;
 }
 
-/* Tells the origin that its request cannot be run, as far as it can be told;
- * then the handle is free again. */
+/* Reports a request that cannot be run to its origin, if possible; then the
+ * handle is free again. */
 static void
 refuse(struct hg_handle *handle, hg_return_t ret)
 {
     atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
     if (ret == HG_NOENTRY && handle->no_response &&
         handle->in.flags & HG_HEADER_MORE && claim_code(handle))
-        send_code(handle, ret); /* its arguments need not be kept */
+        send_code(handle, ret); /* the origin need not keep its input */
     else if (ret == HG_NOENTRY)
         respond_with_code(handle, ret);
     else if (ret == HG_OPNOTSUPPORTED)
@@ -445,7 +444,8 @@ refuse(struct hg_handle *handle, hg_return_t ret)
     hg_handle_unref(handle, 1);
 }
 
-/* A request with flags; true: what it refers to is being fetched. */
+/* Handles a request with flags. Returns true if its payload is being fetched.
+ */
 static __attribute__((cold, noinline)) bool
 take_flagged(struct hg_handle *handle)
 {
@@ -455,7 +455,7 @@ take_flagged(struct hg_handle *handle)
         hg_checksum_note(message, message->payload - HG_HEADER_REQUEST_SIZE,
             HG_HEADER_REQUEST_SIZE);
     atomic_store_explicit(&handle->refs, 0, memory_order_relaxed);
-    /* That of loopback.c is here already. */
+    /* loopback.c delivers the extra payload with the message. */
     if (!(message->flags & HG_HEADER_MORE) || message->extra)
         return false;
     atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
@@ -486,7 +486,7 @@ take(struct hg_handle *handle, const na_plugin_event *event)
         &handle->context->bulk.completions, &handle->completion);
 }
 
-/* A receive that ended without a message, or with one that it cannot have. */
+/* The receive completed without a message, or with an invalid event. */
 static __attribute__((cold, noinline)) void
 request_not_received(struct hg_handle *handle, const na_plugin_event *event)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The target's side of calls: of those that come by single receives, by
- * multi-receives, and of those to oneself. */
+/* The target's side of calls: received by single receives, by multi-receives,
+ * and calls to oneself. */
 #ifndef HG_TARGET_H
 #define HG_TARGET_H
 

@@ -19,8 +19,7 @@ put_at(struct hg_timers *timers, uint32_t at, struct hg_timer *timer)
     timer->at = at + 1;
 }
 
-/* Moves the timer that belongs at an index, or above or below it, to where it is
- * in order. */
+/* Places a timer in the heap: at the index, or above or below it. */
 static void
 settle(struct hg_timers *timers, uint32_t at, struct hg_timer *timer)
 {
@@ -56,9 +55,9 @@ take_out(struct hg_timers *timers, struct hg_timer *timer)
         settle(timers, at, last);
 }
 
-/* Tells progress when the first one is due. */
+/* Sets progress to the earliest timer. */
 static void
-tell(const struct hg_timers *timers)
+update_progress(const struct hg_timers *timers)
 {
     uint64_t due = timers->count > 0 ? timers->heap[0]->due : BASE_TIME_NEVER;
 
@@ -89,7 +88,7 @@ hg_timer_start(struct hg_timers *timers, struct hg_timer *timer, uint32_t use,
     uint32_t at;
 
     base_lock_acquire(&timers->lock);
-    /* A use that begins after this sets its own, or finds this one not set. */
+    /* A later use sets its own timer, or finds none set. */
     if (!timers->calls->is_current(timer, use)) {
         ret = HG_SUCCESS;
     } else if (timer->at > 0 || timers->count < timers->capacity ||
@@ -99,7 +98,7 @@ hg_timer_start(struct hg_timers *timers, struct hg_timer *timer, uint32_t use,
         timer->use = use;
         timer->again = false;
         settle(timers, at, timer);
-        tell(timers);
+        update_progress(timers);
         ret = HG_SUCCESS;
     }
     base_lock_release(&timers->lock);
@@ -112,7 +111,7 @@ hg_timer_stop(struct hg_timers *timers, struct hg_timer *timer)
     base_lock_acquire(&timers->lock);
     if (timer->at > 0) {
         take_out(timers, timer);
-        tell(timers);
+        update_progress(timers);
     }
     base_lock_release(&timers->lock);
 }
@@ -133,13 +132,13 @@ expire(void *arg, uint64_t now)
         if (next == BASE_TIME_NEVER)
             continue;
         timer->due = next;
-        timers->count++; /* there was room for it before */
+        timers->count++; /* it had room before */
         settle(timers, timers->count - 1, timer);
     }
     retry = timers->retry_due <= now;
     if (retry)
         timers->retry_due = BASE_TIME_NEVER;
-    tell(timers);
+    update_progress(timers);
     base_lock_release(&timers->lock);
     if (retry)
         timers->calls->retry(timers->arg);
@@ -150,7 +149,7 @@ hg_timers_retry(struct hg_timers *timers)
 {
     base_lock_acquire(&timers->lock);
     timers->retry_due = base_time_now() + RETRY_NS;
-    tell(timers);
+    update_progress(timers);
     base_lock_release(&timers->lock);
 }
 

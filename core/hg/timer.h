@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The timers of a context: a heap, the earliest first. Progress calls for what
- * is due (na/progress.h). A timer is set for one use of its owner, so that one
- * that is set too late does nothing to the next use.
- */
+/* The timers of a context: a heap with the earliest first. Progress runs those
+ * that are due (na/progress.h). A timer is set for one use of its owner, so
+ * that it does not affect the next use if it is set too late. */
 #ifndef HG_TIMER_H
 #define HG_TIMER_H
 
@@ -15,25 +13,25 @@
 
 struct na_progress;
 
-/* Embedded in its owner; zeroed at first. Under the lock of the heap. */
+/* Embedded in its owner; initially zero. Protected by the lock of the heap. */
 struct hg_timer {
-    uint64_t due; /* base/time.h */
+    uint64_t due; /* see base/time.h */
     uint32_t at;  /* index in the heap plus one; 0: not set */
-    uint32_t use; /* of the owner that it is set for */
-    bool again;   /* the owner's: false when the timer is set */
+    uint32_t use; /* use of the owner it is set for */
+    bool again;   /* for the owner: cleared when the timer is set */
 };
 
 /* Implemented by the owners of timers. The first two are called under the lock
- * of the heap and may neither set nor stop a timer. */
+ * of the heap and must not set or stop a timer. */
 struct hg_timer_calls {
     /* The timer is due. Returns when to call again, or BASE_TIME_NEVER. In
      * progress. */
     uint64_t (*expired)(struct hg_timer *timer, uint64_t now);
 
-    /* Whether the owner is still in that use. */
+    /* Returns whether `use` is the owner's current use. */
     bool (*is_current)(struct hg_timer *timer, uint32_t use);
 
-    /* The time that hg_timers_retry has set is up. In progress, without the
+    /* The time set by hg_timers_retry has passed. In progress, without the
      * lock. */
     void (*retry)(void *arg);
 };
@@ -54,14 +52,13 @@ void hg_timers_init(struct hg_timers *timers, struct na_progress *progress,
     bool single, const struct hg_timer_calls *calls, void *arg);
 void hg_timers_finish(struct hg_timers *timers);
 
-/* Sets a timer for one use of its owner, in place of what was set before. Does
- * nothing if that use is over and the next one has begun. NOMEM.
- * [any thread] */
+/* Sets a timer for one use of its owner, and replaces an earlier setting. Does
+ * nothing if a later use has begun. NOMEM. [any thread] */
 hg_return_t hg_timer_start(struct hg_timers *timers, struct hg_timer *timer,
     uint32_t use, uint64_t due);
 
-/* Once it has returned `expired` is not running for this timer, and will not be
- * called for it. [any thread] */
+/* Stops a timer. When it returns, `expired` is not running for this timer and
+ * will not be called. [any thread] */
 void hg_timer_stop(struct hg_timers *timers, struct hg_timer *timer);
 
 /* Calls `retry` in some 10 ms. [any thread] */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every HG header needs: the version of the interface, the features of this
- * build, integer types, and how functions are exported. */
+/* What every HG header needs: the version of the interface, the features of
+ * this build, integer types, and how functions are exported. */
 #ifndef MERCURY_CONFIG_H
 #define MERCURY_CONFIG_H
 

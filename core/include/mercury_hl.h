@@ -69,10 +69,10 @@ HG_PUBLIC hg_return_t talaria_call(talaria_request_class_t *request_class,
  * MERCURY_GEN_RPC_VOID(name, ((type)(parameter))...)
  *
  * Makes an RPC of the function `ret_t name(type parameter, ...)`, or of one
- * that returns nothing, which has been declared. Types are as in MERCURY_GEN_PROC,
- * such as hg_const_string_t for a parameter `const char *`; the list may be
- * empty. What a parameter points to lives until the function returns. ret_t is
- * a type that holds no pointer. It defines, each static:
+ * that returns nothing, which has been declared. Types are as in
+ * MERCURY_GEN_PROC, such as hg_const_string_t for a parameter `const char *`;
+ * the list may be empty. What a parameter points to lives until the function
+ * returns. ret_t is a type that holds no pointer. It defines, each static:
  *
  * hg_id_t name_register(hg_class_t *)
  *   registers it as "name" to be served, where the function is defined; it runs

@@ -22,8 +22,8 @@ extern "C" {
  *       HG_FREE pass, which frees it and sets it to NULL. Set on success only.
  *
  * Returns HG_SUCCESS; HG_OVERFLOW: the message ends before the string does;
- * HG_PROTOCOL_ERROR: the string isn't terminated by its only zero; HG_NOMEM. One
- * thread at a time may use a proc. Doesn't block. */
+ * HG_PROTOCOL_ERROR: the string isn't terminated by its only zero; HG_NOMEM.
+ * One thread at a time may use a proc. Doesn't block. */
 HG_PUBLIC hg_return_t hg_proc_hg_string_t(hg_proc_t proc, void *data);
 
 /* hg_proc_hg_string_t under the name that generated procs use for

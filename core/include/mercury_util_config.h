@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every util header needs: the version of the interface, return values, and
- * how functions are exported. */
+/* What every util header needs: the version of the interface, return values,
+ * and how functions are exported. */
 #ifndef MERCURY_UTIL_CONFIG_H
 #define MERCURY_UTIL_CONFIG_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The id of a host: equal in two processes that can share memory, which have the
- * same boot of the kernel and the same namespaces. */
+/* The id of a host: equal in two processes that can share memory, which have
+ * the same boot of the kernel and the same namespaces. */
 #ifndef NA_SM_H
 #define NA_SM_H
 
@@ -21,8 +21,8 @@ typedef struct na_sm_id {
 
 /* Any thread may call these functions. They don't block. */
 
-/* Gets the id of this host. NA_OPNOTSUPPORTED: the system doesn't provide what it
- * is made of. */
+/* Gets the id of this host. NA_OPNOTSUPPORTED: the system doesn't provide what
+ * it is made of. */
 NA_PUBLIC na_return_t NA_SM_Host_id_get(na_sm_id_t *id_p);
 
 /* Writes an id as NA_SM_HOST_ID_LEN characters and a zero. `string` must have

@@ -84,9 +84,9 @@ enum na_mem_type {
     NA_MEM_TYPE_UNKNOWN = NA_MEM_TYPE_MAX
 };
 
-/* Options to open a class. Start from NA_INIT_INFO_INITIALIZER; 0 and NULL leave
- * the choice to the plugin. Strings are copied. Each version of the interface
- * has the fields up to its mark. */
+/* Options to open a class. Start from NA_INIT_INFO_INITIALIZER; 0 and NULL
+ * leave the choice to the plugin. Strings are copied. Each version of the
+ * interface has the fields up to its mark. */
 struct na_init_info {
     const char *ip_subnet;      /* subnet to prefer, such as "10.1.0.0/16" */
     const char *auth_key;       /* key that all peers must have */

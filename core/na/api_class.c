@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A wanted size of messages that a plugin may be asked for. */
+/* Limits a wanted message size to what a plugin accepts. */
 static uint64_t
 message_size(uint64_t wanted, const char *kind)
 {
@@ -29,7 +29,7 @@ message_size(uint64_t wanted, const char *kind)
     else if (wanted > NA_PLUGIN_MESSAGE_SIZE_MAX)
         size = NA_PLUGIN_MESSAGE_SIZE_MAX;
     if (size != wanted)
-        LOG_INFO(NA, "%s messages of %llu bytes wanted: %llu are", kind,
+        LOG_INFO(NA, "%s message size %llu changed to %llu", kind,
             (unsigned long long) wanted, (unsigned long long) size);
     return size;
 }
@@ -84,8 +84,8 @@ fill_open_info(na_plugin_open_info *open_info, struct plugin_info *info,
     return NA_SUCCESS;
 }
 
-/* The table of an extension, NULL if it is not there or not usable: tables
- * begin with their size, which must be at least that of 1.0. */
+/* Returns the table of an extension, or NULL if it is missing or too small: a
+ * table begins with its size, which must be at least that of 1.0. */
 static const void *
 find_extension(const struct na_class *na_class, const char *id, uint32_t size)
 {
@@ -99,7 +99,7 @@ find_extension(const struct na_class *na_class, const char *id, uint32_t size)
     return table;
 }
 
-/* Whether an entry of an extension is there. */
+/* Returns whether an extension has an entry. */
 static bool
 has_entry(const struct na_class *na_class, const char *id, const char *entry,
     bool there)
@@ -109,7 +109,7 @@ has_entry(const struct na_class *na_class, const char *id, const char *entry,
     return there;
 }
 
-/* The extensions that the plugin has, as far as they can be used. */
+/* Gets the plugin's usable extensions. */
 static void
 find_extensions(struct na_class *na_class)
 {
@@ -139,7 +139,7 @@ find_extensions(struct na_class *na_class)
         na_class->report = report;
 }
 
-/* Takes over what the plugin opened; fault: what is wrong with it. */
+/* Takes over what the plugin opened. fault: the reason if it is invalid. */
 static na_return_t
 adopt(struct na_class *na_class, char *fault, size_t size)
 {
@@ -157,8 +157,8 @@ adopt(struct na_class *na_class, char *fault, size_t size)
     return NA_SUCCESS;
 }
 
-/* Makes a failed open the report's last word. A plugin that gave its reason has
- * logged it; of one that did not, the core says what is known. */
+/* Adds a failed open to the report. If the plugin has logged a reason, that is
+ * the text, else what the core knows. */
 static void
 report_failure(const struct na_class *na_class, struct plugin_report *report,
     na_return_t ret, const char *fault)
@@ -174,7 +174,7 @@ report_failure(const struct na_class *na_class, struct plugin_report *report,
         plugin_report_log(report);
 }
 
-/* What open returned is no OK. */
+/* Handles a result of open other than OK. */
 static na_return_t
 open_failed(int32_t code, char *fault, size_t size)
 {
@@ -217,7 +217,7 @@ class_free(struct na_class *na_class)
     free(na_class);
 }
 
-/* What the plugin's settings are for this class. */
+/* Reads the plugin's settings for this class. */
 static na_return_t
 read_settings(struct na_class *na_class, const struct na_class_args *args,
     struct plugin_report *report)
@@ -345,7 +345,7 @@ na_class_try_open(const struct na_class_args *args, char *why, size_t size,
     return ret;
 }
 
-/* The fields of a version of the interface, over the defaults. */
+/* Copies the fields of an interface version over the defaults. */
 static struct na_init_info
 read_init_info(const struct na_init_info *given, unsigned int version)
 {
@@ -370,7 +370,7 @@ talaria_na_initialize(const char *info_string, bool listen,
 
     base_log_init();
     if (!na_class_p) {
-        LOG_ERROR(NA, "no place for the class");
+        LOG_ERROR(NA, "na_class_p is NULL");
         return NA_INVALID_ARG;
     }
     ret = setting_pairs_init(&pairs, settings, fault, sizeof fault);

@@ -26,7 +26,7 @@ put_together(const char *text, const struct hg_host_address *address)
     fuzz_require(length <= sizeof middle && length <= strlen(behind));
     /* The id of a host may be written in capital letters. */
     fuzz_require(strncasecmp(behind, middle, length) == 0);
-    fuzz_require(address->near == behind + length);
+    fuzz_require(address->local == behind + length);
 }
 
 int
@@ -38,7 +38,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (hg_host_address_parse(text, &address) == HG_SUCCESS) {
         fuzz_require(address.main_length <= strlen(text));
-        if (address.near)
+        if (address.local)
             put_together(text, &address);
     }
     free(text);

@@ -98,7 +98,7 @@ START_TEST(death_of_target_during_transfer_ends_calls)
         session_begin(&s, _i, &setup);
         log_expect("cannot acknowledge the answer", 0, 1);
         log_expect("withdrawn", 0, 1);
-        log_expect("cannot tell the origin", 0, 1);
+        log_expect("cannot acknowledge the fetched arguments", 0, 1);
         handle = session_handle(&s, rpcs_id(rpcs[i]));
         ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
         if (i == 1)

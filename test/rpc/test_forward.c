@@ -311,7 +311,7 @@ START_TEST(forward_input_beyond_eager_size_overflows)
     blob_t in;
 
     session_begin(&s, _i, &setup_eager);
-    log_expect("encoded arguments take", 1, 1);
+    log_expect("bytes of encoded arguments exceed", 1, 1);
     handle = session_handle(&s, own_ids[OWN_TWICE]);
     in = blob_make(eager_in(&s), 5);
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);
@@ -336,7 +336,7 @@ START_TEST(forward_output_beyond_eager_size_overflows)
     blob_t out, expected;
 
     session_begin(&s, _i, &setup_eager);
-    log_expect("encoded arguments take", 1, 1);
+    log_expect("bytes of encoded arguments exceed", 1, 1);
     handle = session_handle(&s, own_ids[OWN_MAKE]);
     size = eager_out(&s);
     ck_assert_int_eq(session_forward(&s, handle, &size), HG_SUCCESS);
@@ -468,7 +468,7 @@ START_TEST(forward_offsets_reduce_the_eager_size)
     blob_t in;
 
     session_begin(&s, _i, &setup_offsets);
-    log_expect("encoded arguments take", 2, 2);
+    log_expect("bytes of encoded arguments exceed", 2, 2);
     handle = session_handle(&s, own_ids[OWN_TWICE]);
     in = blob_make(eager_in(&s), 5);
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_SUCCESS);

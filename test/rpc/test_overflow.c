@@ -306,7 +306,7 @@ START_TEST(overflow_to_an_unknown_rpc_noentry)
     blob_t in = blob_make(LARGE, 1);
 
     session_begin(&s, _i, &setup);
-    log_expect("the RPC is not registered", 2, 2);
+    log_expect("RPC not registered", 2, 2);
     handle = session_handle(&s, own_ids[OWN_NOBODYS]);
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_NOENTRY);
     ck_assert_int_eq(

@@ -114,8 +114,8 @@ START_TEST(overflow_each_operation_fails_once)
     session_begin(&s, _i, &setup);
     /* When everything is slow, the target is still fetching when the call is
      * cancelled, and its own error response is what fails. */
-    log_expect("cannot fetch arguments: withdrawn by their sender", 0, 32);
-    log_expect("cannot tell the origin that its arguments", 0, 32);
+    log_expect("cannot fetch arguments: withdrawn by the sender", 0, 32);
+    log_expect("cannot acknowledge the fetched arguments", 0, 32);
     for (unsigned kind = 0; kind < 4; kind++)
         for (uint32_t step = 0; step < 8; step++) {
             struct call call = {.called = 0};
@@ -244,7 +244,7 @@ START_TEST(overflow_target_dies_while_it_fetches)
         return;
     session_begin(&s, _i, &setup);
     in = blob_make(LARGE, 1);
-    log_expect("cannot tell the origin that its arguments", 0, 1);
+    log_expect("cannot acknowledge the fetched arguments", 0, 1);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     hold_gets();
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);

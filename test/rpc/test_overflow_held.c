@@ -143,7 +143,7 @@ static void
 expect_refusals(void)
 {
     log_expect("limit is " TOTAL_TEXT ": HG_AGAIN", 0, 8);
-    log_expect("the limit is 500000: HG_AGAIN", 1, 8);
+    log_expect("limit 500000: HG_AGAIN", 1, 8);
 }
 
 static struct call calls[CALLS];
@@ -322,7 +322,7 @@ START_TEST(held_answer_beyond_the_total_is_msgsize)
         return;
     set("TALARIA_HG_OVERFLOW_TOTAL", "50000");
     session_begin(&s, _i, &setup);
-    log_expect("the limit is 50000: HG_MSGSIZE", 1, 1);
+    log_expect("limit 50000: HG_MSGSIZE", 1, 1);
     handle = session_handle(&s, make_id);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_MSGSIZE);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);

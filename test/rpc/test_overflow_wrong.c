@@ -58,7 +58,7 @@ START_TEST(overflow_data_not_transferred_are_detected)
     if (!large_fetches(_i))
         return;
     session_begin(&s, _i, &setup);
-    log_expect("withdrawn by their sender", 2, 2);
+    log_expect("withdrawn by the sender", 2, 2);
     in = blob_make(LARGE, 1);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_LOSE});

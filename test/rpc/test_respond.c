@@ -249,7 +249,7 @@ START_TEST(respond_unknown_id_noentry_at_once)
     uint64_t begin;
 
     session_begin(&s, _i, &setup);
-    log_expect("the RPC is not registered", 20, 20);
+    log_expect("RPC not registered", 20, 20);
     handle = session_handle(&s, rpcs_id(RPC_MISSING));
     begin = session_now_ms();
     for (unsigned i = 0; i < 20; i++) {

@@ -218,7 +218,7 @@ START_TEST(stats_of_each_kind_of_failure)
     in = blob_make(20, 1);
     ck_assert_int_eq(rpcs_try(&s, RPC_CODE, &(int32_t){HG_NOMEM}), HG_NOMEM);
     if (s.mode->shape != SESSION_SELF) {
-        log_expect("the RPC is not registered", 1, 1);
+        log_expect("RPC not registered", 1, 1);
         ck_assert_int_eq(HG_Deregister(s.hg_class, drop_id), HG_SUCCESS);
     }
     drop_id = MERCURY_REGISTER(s.hg_class, "drop", void, void, on_drop);
@@ -299,7 +299,7 @@ START_TEST(stats_of_failures_of_the_transport)
     if (!session_is_loop())
         return;
     session_begin(&s, _i, &setup);
-    log_expect("malformed answer", 1, 1);
+    log_expect("malformed response", 1, 1);
     in = blob_make(20, 1);
     loop_fault_set(LOOP_SEND_UNEXPECTED, unreachable);
     ck_assert_int_eq(rpcs_try(&s, RPC_ECHO, &in), HG_HOSTUNREACH);

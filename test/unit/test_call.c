@@ -230,7 +230,7 @@ START_TEST(call_tables_match_in_every_cell)
     /* Ends of operations that are not pending in that phase. */
     log_watch_begin();
     log_watch_install();
-    log_expect("has ended twice", 28, 28);
+    log_expect("completed twice", 28, 28);
     ck_assert_uint_eq(walk("origin"), 13 * 8);
     ck_assert_uint_eq(walk("target"), 11 * 8);
     log_watch_check();

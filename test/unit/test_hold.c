@@ -121,7 +121,7 @@ START_TEST(hold_of_one_peer_ends_at_its_share_of_the_second_half)
 {
     struct hg_hold first = take(&peers[0], HALF + 1), second, other;
 
-    log_expect("the limit is 1000: HG_AGAIN", 1, 2);
+    log_expect("limit 1000: HG_AGAIN", 1, 2);
     second = take(&peers[0], SHARE / 2);
     ck_refused(&peers[0], SHARE / 2 + 1, HG_AGAIN);
     other = take(&peers[1], SHARE);
@@ -140,7 +140,7 @@ START_TEST(hold_of_a_single_large_payload_may_exceed_the_share)
 {
     struct hg_hold first = take(NULL, HALF + 1), second;
 
-    log_expect("the limit is 1000: HG_AGAIN", 1, 1);
+    log_expect("limit 1000: HG_AGAIN", 1, 1);
     second = take(&peers[2], 2 * SHARE);
     ck_refused(&peers[2], 1, HG_AGAIN);
     hg_hold_release(&second, &holds);

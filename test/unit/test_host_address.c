@@ -25,7 +25,7 @@ START_TEST(host_address_is_parsed_into_parts)
     begin();
     ck_assert_int_eq(hg_host_address_parse(WHOLE, &parts), HG_SUCCESS);
     ck_assert_uint_eq(parts.main_length, strlen("ofi+tcp://192.0.2.7:4000"));
-    ck_assert_str_eq(parts.near, "na+sm://77-0");
+    ck_assert_str_eq(parts.local, "na+sm://77-0");
     ck_assert_str_eq(parts.user, "1000");
     ck_assert_uint_eq(parts.host.high, 0x0123456789abcdef);
     ck_assert_uint_eq(parts.host.low, 0xfedcba9876543210);
@@ -40,11 +40,11 @@ START_TEST(host_address_plain_string_is_left_alone)
 
     begin();
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-        struct hg_host_address parts = {.near = "x"};
+        struct hg_host_address parts = {.local = "x"};
 
         ck_assert_int_eq(hg_host_address_parse(plain[i], &parts), HG_SUCCESS);
         ck_assert_uint_eq(parts.main_length, strlen(plain[i]));
-        ck_assert_ptr_null(parts.near);
+        ck_assert_ptr_null(parts.local);
     }
     log_watch_check();
 }
@@ -68,8 +68,8 @@ START_TEST(host_address_malformed_is_invalid)
     size_t count = sizeof wrong / sizeof wrong[0];
 
     begin();
-    log_expect("is no address with one of its node", (uint32_t) count,
-        (uint32_t) count);
+    log_expect(
+        "malformed local part in address", (uint32_t) count, (uint32_t) count);
     for (size_t i = 0; i < count; i++) {
         struct hg_host_address parts = {.main_length = 12345};
 
@@ -87,7 +87,7 @@ START_TEST(host_address_truncated_is_plain_or_invalid)
     char text[sizeof WHOLE];
 
     begin();
-    log_expect("is no address with one of its node", 1, 1000);
+    log_expect("malformed local part in address", 1, 1000);
     for (size_t length = 0; length + 1 < sizeof WHOLE; length++) {
         struct hg_host_address parts;
         hg_return_t ret;
@@ -96,8 +96,8 @@ START_TEST(host_address_truncated_is_plain_or_invalid)
         text[length] = '\0';
         ret = hg_host_address_parse(text, &parts);
         ck_assert(ret == HG_SUCCESS || ret == HG_INVALID_ARG);
-        if (ret == HG_SUCCESS && parts.near)
-            ck_assert_uint_gt(strlen(parts.near), 0);
+        if (ret == HG_SUCCESS && parts.local)
+            ck_assert_uint_gt(strlen(parts.local), 0);
     }
     log_watch_check();
 }
@@ -110,7 +110,7 @@ START_TEST(host_address_too_long_is_invalid)
     size_t length = strlen(WHOLE);
 
     begin();
-    log_expect("is no address with one of its node", 1, 1);
+    log_expect("malformed local part in address", 1, 1);
     ck_assert_ptr_nonnull(text);
     memcpy(text, WHOLE, length);
     memset(text + length, 'x', HG_HOST_ADDRESS_MAX - length);

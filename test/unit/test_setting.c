@@ -568,7 +568,7 @@ START_TEST(hg_class_with_invalid_key_value_fails_with_its_name)
     init.auto_sm = hg_wrong[_i].sm != NULL;
     init.sm_info_string = hg_wrong[_i].sm;
     log_expect(hg_wrong[_i].said, 1, 1);
-    log_expect("auto_sm without effect", hg_wrong[_i].ret == HG_SUCCESS,
+    log_expect("auto_sm has no effect", hg_wrong[_i].ret == HG_SUCCESS,
         hg_wrong[_i].ret == HG_SUCCESS);
     ck_assert_int_eq(open_hg(&init, settings, &hg_class), hg_wrong[_i].ret);
     ck_assert_uint_eq(seen.opened, hg_wrong[_i].opened);
@@ -596,7 +596,7 @@ END_TEST
 
 START_TEST(class_without_output_pointer_fails)
 {
-    log_expect("no place for the class", 2, 2);
+    log_expect("_class_p is NULL", 2, 2);
     ck_assert_int_eq(open_na(NULL, NULL), NA_INVALID_ARG);
     ck_assert_int_eq(open_hg(NULL, NULL, NULL), HG_INVALID_ARG);
 }
