@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Addresses of the NA interface. An address is the plugin's object itself: the
- * core adds nothing per peer but a count of what it handed out.
- */
+/* Addresses of the NA interface. An address is the plugin's object itself: the
+ * core only counts the references of users. */
 #include "na/addr.h"
 
 #include "na.h"
@@ -30,8 +28,8 @@ na_addr_given(struct na_class *na_class)
     addr_counted(na_class, 1);
 }
 
-/* What a plugin's lookup takes of a string: without "plugin+" in front. NULL
- * when the string is for another plugin. */
+/* Returns the address without "plugin+", as a plugin's lookup takes it, or NULL
+ * if it is for another plugin. */
 static const char *
 name_for_plugin(const struct na_class *na_class, const char *name)
 {
@@ -54,7 +52,7 @@ na_addr_lookup(
     const char *rest = name_for_plugin(na_class, name);
     na_return_t ret;
 
-    /* How an address of Mercury's with auto_sm begins. */
+    /* The prefix of Mercury's addresses with auto_sm. */
     if (strncmp(name, "uid://", 6) == 0) {
         LOG_ERROR(NA,
             "\"%s\" is an address of a process that uses Mercury: it does not "
@@ -63,7 +61,7 @@ na_addr_lookup(
         return NA_PROTONOSUPPORT;
     }
     if (!rest) {
-        LOG_ERROR(NA, "\"%s\" is no address of plugin %s", name,
+        LOG_ERROR(NA, "\"%s\" is not an address of plugin %s", name,
             na_class->plugin->name);
         return NA_PROTONOSUPPORT;
     }
@@ -115,7 +113,7 @@ na_peer_name_create(const char *text)
 void
 na_peer_name_release(struct na_peer_name *name)
 {
-    /* Release and acquire: uses of the text come before its end. */
+    /* Release and acquire: uses of the text come before it is freed. */
     if (atomic_fetch_sub_explicit(&name->refs, 1, memory_order_acq_rel) == 1)
         free(name);
 }

@@ -19,7 +19,7 @@ NA_Context_create(na_class_t *na_class)
     return NA_Context_create_id(na_class, 0);
 }
 
-/* The descriptor to wait on; false: the plugin returned what is none. */
+/* Gets the descriptor to wait on; false: the plugin returned an invalid one. */
 static bool
 find_wait_fd(struct na_context *context)
 {
@@ -38,7 +38,7 @@ find_wait_fd(struct na_context *context)
     return false;
 }
 
-/* Setup lock held. */
+/* Called under the setup lock. */
 static na_return_t
 context_open(struct na_context *context)
 {

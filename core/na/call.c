@@ -7,7 +7,7 @@
 #define ADDR_SIZE_MAX NA_PLUGIN_ADDR_SIZE_MAX
 #define MEM_SIZE_MAX UINT32_MAX
 
-/* The code of a call that returned OK only with an output. */
+/* Returns the code of a call for which OK requires an output. */
 static na_return_t
 with_output(const struct na_class *na_class, const char *entry, na_return_t ret,
     const void *output)
@@ -62,7 +62,8 @@ na_addr_same(
     return equal == 1;
 }
 
-/* The code of what tells a size, with room for so much. */
+/* Returns the code of a call that returns a size. room: bytes of the caller's
+ * buffer. */
 static na_return_t
 with_size(const struct na_class *na_class, const char *entry, int32_t code,
     uint64_t size, uint64_t most, uint64_t room)
@@ -78,7 +79,7 @@ with_size(const struct na_class *na_class, const char *entry, int32_t code,
     }
     if (size > 0 && size <= most)
         return ret;
-    na_violation(na_class, "%s says that it needs %llu bytes, 1 to %llu can be",
+    na_violation(na_class, "%s returned size %llu, allowed are 1 to %llu",
         entry, (unsigned long long) size, (unsigned long long) most);
     return NA_PROTOCOL_ERROR;
 }

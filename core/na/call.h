@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Calls of a plugin for a class. Results are checked before anybody uses them:
- * codes of the ABI, outputs that are there, valid sizes. What is not allowed is
- * reported (na/violation.h) and is PROTOCOL_ERROR.
- */
+/* Calls of a plugin for a class. Results are checked before they are used:
+ * codes, outputs and sizes. A violation of the ABI is reported (na/violation.h)
+ * and returned as PROTOCOL_ERROR. */
 #ifndef NA_CALL_H
 #define NA_CALL_H
 
@@ -58,15 +56,15 @@ na_return_t na_buf_alloc(struct na_class *na_class, size_t size, uint32_t kinds,
 na_return_t na_buf_init(
     struct na_class *na_class, void *buffer, size_t size, uint32_t kind);
 
-/* addr_self, one reference. */
+/* addr_self; gives one reference. */
 na_return_t na_addr_own(struct na_class *na_class, na_plugin_addr **addr_p);
 
-/* addr_equal: anything but 1 is not equal. */
+/* addr_equal; any result but 1 means not equal. */
 bool na_addr_same(struct na_class *na_class, const na_plugin_addr *a,
     const na_plugin_addr *b);
 
-/* addr_serialize, addr_to_string and mem_serialize. *size_p: as there, and also set when there
- * is no room (OVERFLOW). */
+/* addr_serialize, addr_to_string and mem_serialize. *size_p: as there; also set
+ * with OVERFLOW. */
 na_return_t na_addr_form(struct na_class *na_class, const na_plugin_addr *addr,
     void *buffer, uint64_t *size_p);
 na_return_t na_addr_text(struct na_class *na_class, const na_plugin_addr *addr,
@@ -74,8 +72,8 @@ na_return_t na_addr_text(struct na_class *na_class, const na_plugin_addr *addr,
 na_return_t na_mem_form(struct na_class *na_class, const na_plugin_mem *mem,
     void *buffer, uint64_t *size_p);
 
-/* addr_deserialize and mem_deserialize: what the plugin calls a wrong argument
- * is the peer's fault, PROTOCOL_ERROR. */
+/* addr_deserialize and mem_deserialize. INVALID_ARG of the plugin becomes
+ * PROTOCOL_ERROR, since the bytes are from a peer. */
 na_return_t na_addr_of_form(struct na_class *na_class, const void *form,
     uint64_t length, na_plugin_addr **addr_p);
 na_return_t na_mem_of_form(struct na_class *na_class, const void *form,

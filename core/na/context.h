@@ -10,18 +10,18 @@ struct na_progress;
 
 struct na_context {
     struct na_class *na_class;
-    /* The class's; of a dead one stubs that fail. Each call for the context
-     * goes through it. */
+    /* The operations of the class; stubs that fail in a dead context. */
     const na_plugin_ops *_Atomic ops;
     na_plugin_ctx *plugin_ctx;
-    struct na_progress *progress; /* its own, or whose source it became */
+    struct na_progress
+        *progress; /* its own, or that of the context it was added to */
     struct base_completion_queue completions; /* of the NA interface */
     _Atomic uint32_t pending; /* operations of the NA interface */
-    _Atomic int32_t dead;     /* an na_return_t: why; NA_SUCCESS: it is not */
+    _Atomic int32_t dead;     /* NA_SUCCESS: alive; else the reason */
     uint8_t id;
     int wait_fd; /* -1: the plugin cannot wait */
     struct na_progress *own_progress;
-    /* Completes what is pending of the NA interface, once the context is dead. In
+    /* Completes pending operations of the NA interface in a dead context. In
      * progress. */
     void (*fail)(struct na_context *context);
 };
@@ -39,9 +39,9 @@ na_context_is_dead(const struct na_context *context)
            NA_SUCCESS;
 }
 
-/* violation.c. Nothing of the plugin's context is called from now on but ctx_destroy; the
- * next poll completes what is pending with IO_ERROR. false: it was dead before.
- * [any thread] */
+/* violation.c: marks a context as dead. The plugin's context gets no call any
+ * more but ctx_destroy; the next poll completes pending operations with
+ * IO_ERROR. Returns false if it was dead before. [any thread] */
 bool na_context_die(struct na_context *context, na_return_t why);
 
 #endif /* NA_CONTEXT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of progress no message passes through: making and ending it, its timer,
- * and the descriptor for an external event loop. */
+/* Parts of progress that are not on the path of a message: its creation and
+ * destruction, its timer, and the descriptor for an external event loop. */
 #include "base/error.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -82,7 +82,7 @@ na_progress_timer_set(struct na_progress *progress, uint64_t when)
             &progress->sleeping, ~NA_PROGRESS_TIMED, memory_order_relaxed);
         return;
     }
-    /* As in na_progress_notify. */
+    /* Pairs as in na_progress_notify. */
     if (atomic_fetch_or_explicit(
             &progress->sleeping, NA_PROGRESS_TIMED, memory_order_acq_rel) &
             NA_PROGRESS_SLEEPERS &&
@@ -106,7 +106,7 @@ epoll_add(int epoll_fd, int fd)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* Lock held. */
+/* Called under the lock. */
 static int
 open_outside(struct na_progress *progress)
 {
@@ -152,8 +152,8 @@ na_progress_try_wait(struct na_progress *progress)
     bool may_sleep;
 
     na_progress_enter(progress);
-    /* A loop that asks again before it polls was woken for what it is told now,
-     * or for nothing. */
+    /* A loop that asks again before it polls has used up the wake-up of the
+     * last time. */
     na_sleep_end_outside(progress);
     na_sleep_announce(progress, NA_PROGRESS_OUTSIDE);
     left = base_time_left(na_progress_timer(progress));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the core gives to a plugin: one host table per class. */
+/* The functions that the core offers to a plugin: one host table per class. */
 #include "na/class.h"
 
 #include "base/log.h"
@@ -23,7 +23,7 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
             text ? "level " : "text NULL, level ", level);
         return;
     }
-    /* Until the class is there, one thread alone opens it. */
+    /* Only one thread uses the class while it is being opened. */
     if (level == NA_PLUGIN_LOG_ERROR && !na_class->plugin_class) {
         free(na_class->open_error);
         na_class->open_error = strdup(text);
@@ -32,7 +32,7 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
         base_log_text(BASE_LOG_TRANSPORT, level, file ? file : "?", line, text);
 }
 
-/* NULL, after a log line, where the plugin has no such setting. */
+/* Returns NULL, after a log line, if the plugin has no such setting. */
 static const struct setting_value *
 find_setting(const na_plugin_host *host, const char *entry, const char *key)
 {

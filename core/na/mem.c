@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALLOC_ALIGN 64UL /* where the plugin has no memory of its own */
+#define ALLOC_ALIGN 64UL /* if the plugin does not allocate memory */
 
 _Static_assert(NA_MEM_READ_ONLY == NA_PLUGIN_MEM_READ &&
                    NA_MEM_WRITE_ONLY == NA_PLUGIN_MEM_WRITE,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory handles: a description first, a registration after NA_Mem_register. */
+/* Memory handles: described by NA_Mem_handle_create, registered by
+ * NA_Mem_register. */
 #ifndef NA_MEM_H
 #define NA_MEM_H
 

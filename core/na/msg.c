@@ -74,7 +74,7 @@ buf_init(na_class_t *na_class, void *buf, size_t buf_size, uint32_t kind)
     if (!na_class || !buf)
         return NA_INVALID_ARG;
     ret = na_buf_init(na_class, buf, buf_size, kind);
-    /* Too short for the transport's header: no message is too long here. */
+    /* MSGSIZE of buf_init: the buffer is smaller than the header. */
     return ret == NA_MSGSIZE ? NA_OVERFLOW : ret;
 }
 

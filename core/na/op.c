@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where operations lie in the objects that own them. */
+/* Layout of operations in the objects that own them. */
 #include "na/op.h"
 
 #include "na/class.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of an operation of the NA interface. */
+/* Creating, completing and destroying operations of the NA interface. */
 #include "na/op_id.h"
 
 #include "na.h"
@@ -39,7 +39,7 @@ NA_Op_create(na_class_t *na_class, unsigned long flags)
     return op_id;
 }
 
-/* No longer in the class's list. */
+/* Frees an op_id that is not on the class's list any more. */
 static void
 op_id_release(struct na_op_id *op_id)
 {
@@ -67,15 +67,15 @@ NA_Op_destroy(na_class_t *na_class, na_op_id_t *op_id)
 
     if (!op_id)
         return;
-    /* Acquire and release pair with those in finish: who comes second frees. */
+    /* Acquire and release pair with those in finish: the second one frees. */
     if (atomic_compare_exchange_strong_explicit(&op_id->state, &pending,
             NA_OP_DESTROYED, memory_order_acq_rel, memory_order_acquire)) {
-        LOG_WARNING(NA, "operation destroyed while pending: it is freed when "
-                        "it ends, or with its context");
+        LOG_WARNING(NA, "operation destroyed while pending: freed when it "
+                        "completes, or with its context");
         return;
     }
     if (op_id->orphan_of) {
-        /* Its plugin may still write to it. */
+        /* The plugin may still write to it. */
         atomic_store_explicit(
             &op_id->state, NA_OP_DESTROYED, memory_order_relaxed);
         return;
@@ -121,7 +121,7 @@ na_op_id_begin_message(struct na_op_id *op_id, struct na_context *context,
     return ret;
 }
 
-/* The operation is the user's again, also inside its callback. */
+/* The user can reuse the operation from now on, also in its callback. */
 static void
 finish(struct na_op_id *op_id)
 {
@@ -210,7 +210,7 @@ result_push(struct na_context *context, struct na_op_id *op_id,
     base_completion_push(&context->completions, &result->completion);
 }
 
-/* true: the end of the operation was queued before. */
+/* Returns true if the completion was queued before. */
 static bool
 report(struct na_op_id *op_id)
 {
@@ -226,7 +226,7 @@ receives(const struct na_op_id *op_id)
            op_id->type == NA_CB_RECV_EXPECTED;
 }
 
-/* The code of an event, which is checked. */
+/* Returns the code of an event after checking it. */
 static na_return_t
 event_code(struct na_op_id *op_id, struct na_context *context,
     const na_plugin_event *event)
@@ -266,7 +266,7 @@ op_id_event(struct na_op *op, const na_plugin_event *event)
         result_push(context, op_id, result, event, ret);
         return;
     }
-    LOG_ERROR(NA, "out of memory: a message of %llu bytes is lost",
+    LOG_ERROR(NA, "out of memory: message of %llu bytes dropped",
         (unsigned long long) event->length);
     if (event->source)
         na_addr_free(op_id->na_class, event->source);
@@ -290,7 +290,7 @@ na_op_id_submitted(struct na_op_id *op_id, struct na_context *context,
     }
     ret = na_submission_failed(context, entry, code);
     if (report(op_id))
-        return NA_SUCCESS; /* its callback tells that the context is dead */
+        return NA_SUCCESS; /* its callback reports the dead context */
     atomic_fetch_sub_explicit(&context->pending, 1, memory_order_relaxed);
     finish(op_id);
     return ret;
@@ -317,7 +317,8 @@ na_op_ids_fail(struct na_context *context)
     base_lock_release(&na_class->ops_lock);
 }
 
-/* Destroyed, and the plugin may still use it. ops_lock held. */
+/* Returns whether an op_id was destroyed while the plugin uses it. Called under
+ * ops_lock. */
 static bool
 is_kept(const struct na_op_id *op_id)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the core can work with what a plugin's open returned. */
+/* Checking what a plugin's open returned. */
 #include "na/class.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* One value, where it may lie, and what it is called. */
+/* A value with its limits and its name. */
 struct limit {
     const char *name;
     uint64_t value;
@@ -37,8 +37,8 @@ check_limits(const na_plugin_opened *opened, char *fault, size_t size)
 
         if (limit->value >= limit->least && limit->value <= limit->most)
             continue;
-        snprintf(fault, size, "opened.%s is %llu, wanted %s %llu", limit->name,
-            (unsigned long long) limit->value,
+        snprintf(fault, size, "opened.%s is %llu, required %s %llu",
+            limit->name, (unsigned long long) limit->value,
             limit->value < limit->least ? "at least" : "at most",
             (unsigned long long) (limit->value < limit->least ? limit->least
                                                               : limit->most));
@@ -52,13 +52,13 @@ na_opened_check(const na_plugin *plugin, const na_plugin_opened *opened,
     char *fault, size_t size)
 {
     uint32_t align = opened->op_align;
-    /* A newer minor may have given them a meaning. */
+    /* A newer minor version may use it. */
     bool known = plugin->abi_minor <= NA_PLUGIN_ABI_MINOR;
 
     if (!opened->cls || !opened->ops) {
         snprintf(fault, size, "opened.%s is NULL", opened->cls ? "ops" : "cls");
     } else if (opened->ops->size < NA_PLUGIN_OPS_SIZE_1_0) {
-        snprintf(fault, size, "ops.size is %u, wanted at least %zu",
+        snprintf(fault, size, "ops.size is %u, required at least %zu",
             opened->ops->size, NA_PLUGIN_OPS_SIZE_1_0);
     } else if (known && (opened->reserved_zero | opened->ops->reserved_zero)) {
         snprintf(fault, size, "%s.reserved_zero is not 0",
@@ -66,8 +66,8 @@ na_opened_check(const na_plugin *plugin, const na_plugin_opened *opened,
     } else if (check_limits(opened, fault, size)) {
         if ((align & (align - 1)) == 0)
             return true;
-        snprintf(
-            fault, size, "opened.op_align is %u, wanted a power of two", align);
+        snprintf(fault, size, "opened.op_align is %u, required a power of two",
+            align);
     }
     return false;
 }

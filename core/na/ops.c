@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The copy of a plugin's operations: what the plugin does not have is a stub
- * that says so. A table longer than ours is cut, a shorter one filled up.
+ * The copy of a plugin's operations. Optional operations that the plugin lacks
+ * are stubs that return OPNOTSUPPORTED. Entries that the core doesn't know are
+ * ignored.
  */
 #include "na/class.h"
 
@@ -140,7 +141,7 @@ const na_plugin_ops na_ops_dead = {
     .cancel = dead_cancel,
 };
 
-/* Names of the entries in their order, to tell which one is missing. */
+/* Names of the entries in order, to report a missing one. */
 static const char *const entry_names[] = {"ctx_create", "ctx_destroy",
     "addr_self", "addr_lookup", "addr_dup", "addr_free", "addr_equal",
     "addr_hash", "addr_to_string", "addr_serialize", "addr_deserialize",
@@ -172,7 +173,7 @@ na_ops_copy(
         if (offset + ENTRY_SIZE <= plugin_ops->size &&
             memcmp(from, absent, ENTRY_SIZE) != 0)
             memcpy(to, from, ENTRY_SIZE);
-        /* A later one is asked for where it is used. */
+        /* Later entries are checked where they are used. */
         if (i < NAME_COUNT && memcmp(to, absent, ENTRY_SIZE) == 0) {
             *missing_p = entry_names[i];
             return NA_INVALID_ARG;

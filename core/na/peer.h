@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What hg_addr_t points to: a peer, and the class that reaches it. It stands
- * alone, counted, when a program looked it up; or it lies in the handle or
- * descriptor that it belongs to, and is then borrowed from that.
+ * What hg_addr_t points to: a peer, and the class that reaches it. A program
+ * looks up separate ones, with a reference count; others are embedded in a
+ * handle or descriptor, which owns them.
  */
 #ifndef NA_PEER_H
 #define NA_PEER_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The string of a peer that there are two ways to, as it was given. */
+/* The string of a peer with two addresses, as given. */
 struct na_peer_name {
     _Atomic uint32_t refs;
     char text[];
@@ -22,14 +22,15 @@ struct na_peer_name {
 
 struct hg_addr {
     struct na_class *na_class;
-    na_plugin_addr *addr;      /* one reference */
-    struct na_peer_name *name; /* likewise; NULL: the plugin's */
-    _Atomic int32_t refs;      /* of one that stands alone */
+    na_plugin_addr *addr; /* one reference */
+    struct na_peer_name
+        *name;            /* one reference; NULL: the plugin makes the string */
+    _Atomic int32_t refs; /* unless embedded */
     bool embedded;
-    bool self; /* the class's own, as far as was known */
+    bool self; /* known to be the class itself */
 };
 
-/* A copy of a string, with one reference; NULL: no memory. */
+/* Copies a string, with one reference; NULL: no memory. */
 struct na_peer_name *na_peer_name_create(const char *text);
 void na_peer_name_release(struct na_peer_name *name);
 
@@ -41,7 +42,7 @@ na_peer_name_hold(struct na_peer_name *name)
     return name;
 }
 
-/* Empties an embedded peer. */
+/* Releases and clears an embedded peer. */
 static inline void
 na_peer_release(struct hg_addr *peer)
 {
@@ -53,7 +54,7 @@ na_peer_release(struct hg_addr *peer)
         na_peer_name_release(peer->name);
 }
 
-/* Sets an embedded, empty peer; takes over the reference. */
+/* Sets an embedded, cleared peer, and takes over the reference. */
 static inline void
 na_peer_set(
     struct hg_addr *peer, struct na_class *na_class, na_plugin_addr *addr)
@@ -65,7 +66,7 @@ na_peer_set(
     peer->self = false;
 }
 
-/* Sets an embedded, empty peer to the same as another. */
+/* Copies a peer to an embedded, cleared one. */
 static inline void
 na_peer_copy(struct hg_addr *peer, const struct hg_addr *from)
 {

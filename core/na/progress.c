@@ -10,16 +10,16 @@
 
 #include <sched.h>
 
-/* After a wait in which nothing came at all. */
+/* Time to spin after a wait without any event. */
 #define SPIN_IDLE_NS 1000U
-/* Spinning on makes way for others on the same core after this, and again each
- * time that it has gone on for twice as long, this at most later: who has the
- * core alone pays for a call of the kernel that brings nothing. */
+/* A spinning thread yields the processor after this time, and again each time
+ * it has spun twice as long, at most after SPIN_YIELD_MAX_NS: on an idle
+ * processor each yield is a useless system call. */
 #define SPIN_YIELD_NS 1000U
 #define SPIN_YIELD_MAX_NS 50000U
 
-/* Completes what is pending on a context that is dead, each time that it is
- * polled: what was being submitted when it died is met later. */
+/* Completes the pending operations of a dead context at each poll, since
+ * operations that were being submitted when it died appear later. */
 static __attribute__((noinline, cold)) int32_t
 poll_failed(struct na_context *context, int32_t count)
 {
@@ -32,7 +32,7 @@ poll_failed(struct na_context *context, int32_t count)
     return code;
 }
 
-/* Polls one source once; how many events there were, or the plugin's code. */
+/* Polls one source once. Returns the number of events, or the plugin's code. */
 static inline __attribute__((always_inline)) int32_t
 poll_source(struct na_context *context)
 {
@@ -47,15 +47,14 @@ poll_source(struct na_context *context)
         struct na_op *op;
 
         if (__builtin_expect(!event->op, 0))
-            continue; /* reserved for news that is of no operation */
+            continue; /* reserved: an event without an operation */
         op = na_op_of(event->op);
         op->complete(op, event);
     }
     return count;
 }
 
-/* Polls the sources after the first, in which there were count events; also
- * when that is dead. */
+/* Polls the sources after the first, which had count events or is dead. */
 static __attribute__((noinline)) int32_t
 poll_more(struct na_progress *progress, int32_t count)
 {
@@ -68,8 +67,8 @@ poll_more(struct na_progress *progress, int32_t count)
     return count;
 }
 
-/* Polls every source once; how many events there were, or the plugin's code.
- * poll_all: the same, where a call more does not matter. */
+/* Polls every source once. Returns the number of events, or the plugin's code.
+ */
 static inline __attribute__((always_inline)) int32_t
 poll_sources(struct na_progress *progress)
 {
@@ -89,7 +88,7 @@ poll_all(struct na_progress *progress)
 void
 na_progress_notify(struct na_progress *progress)
 {
-    /* A read-modify-write, so that it stands before or after that of announce:
+    /* A read-modify-write, ordered before or after that of na_sleep_announce:
      * either the sleeper sees (acquire) what was published before this call
      * (release), or this call sees the sleeper. */
     if (atomic_fetch_or_explicit(&progress->sleeping, 0, memory_order_acq_rel) &
@@ -97,7 +96,7 @@ na_progress_notify(struct na_progress *progress)
         na_sleep_wake(progress);
 }
 
-/* Lock held. */
+/* Called under the lock. */
 static __attribute__((noinline)) void
 run_timer(struct na_progress *progress)
 {
@@ -117,8 +116,8 @@ let_others_in(struct na_progress *progress)
     na_progress_enter(progress);
 }
 
-/* Whether to make way now, spun ns after the last event; *next_p says when to,
- * and moves on. */
+/* Returns whether to yield after spinning spun ns; then sets *next_p to the
+ * next time. */
 static bool
 yields(uint64_t spun, uint64_t *next_p)
 {
@@ -128,14 +127,14 @@ yields(uint64_t spun, uint64_t *next_p)
     return true;
 }
 
-/* Whether to poll again now, spun ns after the last event. */
+/* Returns whether to poll again after spinning spun ns. */
 static bool
 spins(const struct na_progress *progress, uint64_t spun)
 {
     return !progress->spin.sleeps && spun < progress->spin_ns;
 }
 
-/* Of a poll with count events, or a code. */
+/* Returns the result of a poll with count events, or a code. */
 static na_return_t
 failure(const struct na_progress *progress, int32_t count)
 {
@@ -143,7 +142,8 @@ failure(const struct na_progress *progress, int32_t count)
                                                          : (na_return_t) -count;
 }
 
-/* Polls, spins and sleeps until the queue is filled. Lock held. */
+/* Polls, spins and sleeps until the queue has an entry. Called under the lock.
+ */
 static na_return_t
 lead(struct na_progress *progress, uint64_t deadline)
 {
@@ -181,18 +181,18 @@ lead(struct na_progress *progress, uint64_t deadline)
         }
         na_sleep_try(progress, deadline);
         now = base_time_now();
-        spin_from = now - progress->spin_ns; /* spin after events only */
+        spin_from = now - progress->spin_ns; /* spin only after events */
     }
     progress->spin_ns = SPIN_IDLE_NS;
     return NA_TIMEOUT;
 }
 
-/* Waits until the queue is filled, nobody leads any more, or the deadline. */
+/* Waits until the queue has an entry, no thread leads, or the deadline. */
 static void
 follow(struct na_progress *progress, uint64_t deadline)
 {
     while (progress->leading && !na_progress_is_filled(progress)) {
-        /* The poll that came before has disarmed the plugins. */
+        /* This thread's poll has disarmed the plugins. */
         if (na_progress_sleepers(progress) & NA_PROGRESS_SLEEPERS)
             na_sleep_arm_again(progress);
         if (!base_signal_wait(&progress->left, &progress->lock, deadline))
@@ -200,8 +200,8 @@ follow(struct na_progress *progress, uint64_t deadline)
     }
 }
 
-/* Waits as the leader, or for the leader. Lock held. Out of line, so that what
- * it needs is not saved and restored by those who find something at once. */
+/* Waits as the leader, or for the leader. Called under the lock. Not inline, so
+ * that a poll that finds something saves fewer registers. */
 static __attribute__((noinline)) na_return_t
 wait_filled(struct na_progress *progress, unsigned timeout_ms)
 {
@@ -216,14 +216,14 @@ wait_filled(struct na_progress *progress, unsigned timeout_ms)
         ret = lead(progress, deadline);
         progress->leading = false;
     }
-    /* Whoever leaves while nobody leads wakes the next: it leads, or finds the
-     * queue filled and leaves in its turn. */
+    /* A thread that leaves while no thread leads wakes the next one, which
+     * leads, or finds the queue filled and leaves in turn. */
     if (!progress->leading)
         base_signal_one(&progress->left);
     return ret;
 }
 
-/* What is to be done after a poll if there is a timer, or somebody sleeps. */
+/* After a poll: runs the timer, and arms the plugins for a sleeper. */
 static __attribute__((noinline)) void
 attend(struct na_progress *progress)
 {
@@ -235,8 +235,8 @@ attend(struct na_progress *progress)
         na_sleep_arm_again(progress);
 }
 
-/* Goes on after a poll with count events, or a plugin's code, if there is more to
- * do than to say that the queue is filled. Gives the lock back. */
+/* Completes na_progress_wait after a poll with count events, or a plugin's
+ * code, when more is to do than to return. Releases the lock. */
 static __attribute__((noinline)) na_return_t
 wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 {
@@ -286,7 +286,7 @@ void
 na_progress_release(struct na_progress *progress)
 {
     base_lock_release(&progress->lock);
-    /* What was done may have left events in a plugin that is armed. */
+    /* What was done under the lock may have left events in an armed plugin. */
     na_progress_notify(progress);
 }
 

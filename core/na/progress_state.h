@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of progress.h, which its files share. */
+/* The state of progress.h, shared by its files. */
 #ifndef NA_PROGRESS_STATE_H
 #define NA_PROGRESS_STATE_H
 
@@ -15,34 +15,34 @@ struct na_context;
 
 #define NA_PROGRESS_SOURCES 2U
 
-/* Events that a plugin is asked for at once. */
+/* Maximum events of one poll. */
 #define NA_POLL_BATCH 16U
 
 struct na_progress {
     struct base_lock lock; /* serializes poll, arm and cancel */
     struct na_context *sources[NA_PROGRESS_SOURCES];
     unsigned source_count;
-    struct base_completion_queue *queue; /* what waiting waits for */
-    _Atomic uint32_t contenders;         /* threads that want the lock */
+    struct base_completion_queue *queue; /* completions to wait for */
+    _Atomic uint32_t contenders;         /* threads that wait for the lock */
     _Atomic uint32_t sleeping;           /* NA_PROGRESS_* bits */
-    _Atomic uint64_t timer; /* when expire is to be called, or never */
+    _Atomic uint64_t timer;              /* when to call expire, or never */
     void (*expire)(void *arg, uint64_t now);
     void *expire_arg;
     void (*fail)(void *arg, struct na_context *context);
     void *fail_arg;
-    bool leading;
+    bool leading; /* a thread is the leader */
     bool no_block;
-    struct base_signal left; /* the leader has */
-    uint64_t spin_ns;        /* how long to spin before the next sleep */
-    struct na_spin spin;     /* whether to */
-    uint64_t nap_ns;         /* next nap where a plugin cannot wait */
-    int wake_fd;             /* eventfd: rouses who sleeps */
-    int epoll_fd;            /* for an outside loop, -1 until asked for */
-    int timer_fd;            /* likewise: a plugin's retry timer */
+    struct base_signal left; /* the leader left */
+    uint64_t spin_ns;        /* time to spin before the next sleep */
+    struct na_spin spin;     /* whether to spin */
+    uint64_t nap_ns;         /* next pause if a plugin has no descriptor */
+    int wake_fd;             /* eventfd that wakes sleepers */
+    int epoll_fd;            /* for an external loop, -1 until created */
+    int timer_fd;            /* for an external loop: retry time of a plugin */
 };
 
-/* Who sleeps: the leader; an outside event loop. And that the timer is set,
- * since both are looked at together. */
+/* Bits of `sleeping`: the leader sleeps; an external event loop sleeps; the
+ * timer is set, a bit here since both are checked together. */
 #define NA_PROGRESS_LEADER 0x1U
 #define NA_PROGRESS_OUTSIDE 0x2U
 #define NA_PROGRESS_SLEEPERS (NA_PROGRESS_LEADER | NA_PROGRESS_OUTSIDE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listing the devices that plugins could use, without opening a class. */
+/* Listing the devices that plugins support, without opening a class. */
 #include "na.h"
 
 #include "base/error.h"
@@ -14,13 +14,13 @@
 #include <string.h>
 
 struct listing {
-    const char *protocol; /* NULL: every one */
-    bool named;           /* one plugin is asked, and its answer counts */
+    const char *protocol; /* NULL: all */
+    bool named;           /* one plugin is asked, and its result returned */
     const na_plugin *plugin;
     struct na_protocol_info *first;
     struct na_protocol_info **end;
     bool out_of_memory;
-    bool broken; /* what the plugin said */
+    bool broken; /* the plugin violated the ABI */
     const struct na_class *asked;
 };
 
@@ -49,7 +49,7 @@ found(void *arg, const na_plugin_device *device)
         return;
     if (!device || device->size < NA_PLUGIN_DEVICE_SIZE_1_0 ||
         !device->protocol) {
-        /* Once for each plugin: there may be many. */
+        /* Reported once for each plugin, since there may be many devices. */
         listing->broken = true;
         na_violation(listing->asked, "info calls found with %s",
             !device ? "NULL"
@@ -86,7 +86,7 @@ visit(void *arg, const na_plugin *plugin)
         &asking.settings, plugin->settings, NULL, fault, sizeof fault);
 
     if (ret != NA_SUCCESS) {
-        LOG_ERROR(NA, "plugin %s is not asked: %s", plugin->name, fault);
+        LOG_ERROR(NA, "plugin %s not listed: %s", plugin->name, fault);
         return listing->named || ret == NA_NOMEM ? ret : NA_SUCCESS;
     }
     na_host_init(&asking);

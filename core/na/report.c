@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a class has to say of itself: limits, features, the plugin's report. */
+/* The report of a class: limits, features, settings, the plugin's entries. */
 #include "talaria.h"
 
 #include "na.h"
@@ -61,7 +61,7 @@ fill_core(const struct na_class *na_class, struct talaria_report_entry *entry)
     return count;
 }
 
-/* What is returned, in one allocation. */
+/* The returned report, in one allocation. */
 struct report {
     struct talaria_report public;
     struct talaria_report_entry

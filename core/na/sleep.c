@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arming the plugins of a context, and sleeping until one has something. */
+/* Arming the plugins of a context, and sleeping until one has events. */
 #include "na/sleep.h"
 
 #include "base/time.h"
@@ -26,7 +26,7 @@ na_sleep_wake(struct na_progress *progress)
     uint64_t one = 1;
     ssize_t written = write(progress->wake_fd, &one, sizeof one);
 
-    (void) written; /* full means that it is readable already */
+    (void) written; /* full: it is readable already */
 }
 
 void
@@ -35,10 +35,10 @@ na_sleep_drain(struct na_progress *progress)
     uint64_t value;
     ssize_t got = read(progress->wake_fd, &value, sizeof value);
 
-    (void) got; /* empty is as good */
+    (void) got; /* empty is fine */
 }
 
-/* false: poll again. */
+/* Returns false if the caller must poll again. */
 static bool
 arm(struct na_context *context, uint64_t *sleep_ns_p)
 {
@@ -54,8 +54,8 @@ arm(struct na_context *context, uint64_t *sleep_ns_p)
     return code == NA_PLUGIN_OK;
 }
 
-/* Arms every source. false: poll again. *sleep_ns_p: how long to sleep at the
- * most. */
+/* Returns false if the caller must poll again. *sleep_ns_p: maximum time to
+ * sleep. */
 bool
 na_sleep_arm(struct na_progress *progress, uint64_t *sleep_ns_p)
 {
@@ -79,19 +79,19 @@ na_sleep_arm(struct na_progress *progress, uint64_t *sleep_ns_p)
     return true;
 }
 
-/* After a poll by somebody else than who sleeps: the plugins are disarmed. */
+/* A thread other than the sleeper has polled and so disarmed the plugins. */
 void
 na_sleep_arm_again(struct na_progress *progress)
 {
     uint64_t sleep_ns;
 
-    /* A shorter time than the sleeper's may have come up: it counts again. */
+    /* A plugin may need an earlier wake-up than the sleeper has set. */
     if (!na_sleep_arm(progress, &sleep_ns) || sleep_ns != UINT64_MAX ||
         na_progress_is_filled(progress))
         na_sleep_wake(progress);
 }
 
-/* Makes the outside descriptor readable after ns, never for UINT64_MAX. */
+/* ns: UINT64_MAX: never. */
 void
 na_sleep_set_timer(struct na_progress *progress, uint64_t ns)
 {
@@ -104,9 +104,9 @@ na_sleep_set_timer(struct na_progress *progress, uint64_t ns)
     timerfd_settime(progress->timer_fd, 0, &spec, NULL);
 }
 
-/* The leader takes a wake-up. It may have told an outside loop, which sleeps as
- * well, of an earlier time than it knows: its own timer tells it now. All else
- * that it has to know, the leader sees too and passes on when it leaves. */
+/* The leader consumes a wake-up. If an external loop sleeps too, that wake-up
+ * may have been for an earlier time, which the loop's timer now gets. The
+ * leader sees all else itself, and passes it on when it leaves. */
 static void
 drain_as_leader(struct na_progress *progress)
 {
@@ -116,7 +116,8 @@ drain_as_leader(struct na_progress *progress)
             progress, base_time_left(na_progress_timer(progress)));
 }
 
-/* A plugin's descriptor that it has closed would be slept on in vain. */
+/* Reports a plugin that has closed its descriptor: sleeping on it would never
+ * end. */
 static void
 check_open(struct na_progress *progress, const struct pollfd *fds, nfds_t count)
 {
@@ -128,8 +129,8 @@ check_open(struct na_progress *progress, const struct pollfd *fds, nfds_t count)
                     "its descriptor %d is not open any more", fds[i].fd);
 }
 
-/* Sleeps in the kernel until there may be something, at most ns. Called and
- * returns with the lock held. */
+/* Sleeps in the kernel until something may have happened, at most ns. Releases
+ * the lock meanwhile. */
 static void
 sleep_in_kernel(struct na_progress *progress, uint64_t ns)
 {
@@ -150,7 +151,7 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
         drain_as_leader(progress);
 }
 
-/* Sleeps unless there is something already. */
+/* Sleeps unless something has happened already. */
 void
 na_sleep_try(struct na_progress *progress, uint64_t deadline)
 {
@@ -164,7 +165,7 @@ na_sleep_try(struct na_progress *progress, uint64_t deadline)
     na_sleep_over(progress, NA_PROGRESS_LEADER);
 }
 
-/* Ends what na_progress_try_wait began. Lock held. */
+/* Called under the lock. */
 void
 na_sleep_end_outside(struct na_progress *progress)
 {
@@ -173,5 +174,5 @@ na_sleep_end_outside(struct na_progress *progress)
     na_sleep_over(progress, NA_PROGRESS_OUTSIDE);
     na_sleep_drain(progress);
     if (progress->leading)
-        na_sleep_wake(progress); /* it may have been meant for the leader */
+        na_sleep_wake(progress); /* it may have been for the leader */
 }

@@ -1,8 +1,7 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sleeping part of progress: the announcement that somebody is about to
- * sleep, arming the plugins, sleeping, and waking the sleeper. Private to
- * progress.c and event_fd.c; progress.h says how no wake-up is lost.
+ * The sleeping part of progress: announcing a sleeper, arming the plugins,
+ * sleeping, and waking the sleeper. Private to progress.c and event_fd.c;
+ * progress.h explains how no wake-up is lost.
  */
 #ifndef NA_SLEEP_H
 #define NA_SLEEP_H
@@ -13,17 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How long to spin before sleeping, in nanoseconds. Longer than waking a
- * sleeping process takes: a shorter spin lets one delay put both sides of a
- * conversation to sleep, again and again. */
+/* Time to spin before sleeping, in nanoseconds. Longer than waking a process
+ * takes: a shorter spin lets one delay make both peers sleep again and again.
+ */
 #define NA_SLEEP_SPIN_NS 50000U
 
-/* The first pause where a plugin has no descriptor to wait on, in
- * nanoseconds. */
+/* The first pause if a plugin has no descriptor to wait on, in nanoseconds. */
 #define NA_SLEEP_NAP_MIN_NS 10000U
 
-/* Acquires the lock, and lets a leader that spins know that a thread waits for
- * it. */
+/* Acquires the lock, and tells a spinning leader that a thread waits for it. */
 void na_progress_contend(struct na_progress *progress);
 
 static inline void
@@ -39,7 +36,7 @@ na_progress_is_filled(const struct na_progress *progress)
     return base_completion_count(progress->queue) > 0;
 }
 
-/* When the timer is due, or BASE_TIME_NEVER. */
+/* Returns when the timer is due, or BASE_TIME_NEVER. */
 static inline uint64_t
 na_progress_timer(const struct na_progress *progress)
 {
@@ -52,7 +49,7 @@ na_progress_sleepers(const struct na_progress *progress)
     return atomic_load_explicit(&progress->sleeping, memory_order_relaxed);
 }
 
-/* Announces a sleeper, NA_PROGRESS_LEADER or _OUTSIDE; takes that back. */
+/* Announces a sleeper, NA_PROGRESS_LEADER or NA_PROGRESS_OUTSIDE. */
 static inline void
 na_sleep_announce(struct na_progress *progress, uint32_t sleeper)
 {
@@ -61,6 +58,7 @@ na_sleep_announce(struct na_progress *progress, uint32_t sleeper)
         &progress->sleeping, sleeper, memory_order_acq_rel);
 }
 
+/* Ends the announcement. */
 static inline void
 na_sleep_over(struct na_progress *progress, uint32_t sleeper)
 {
@@ -68,20 +66,20 @@ na_sleep_over(struct na_progress *progress, uint32_t sleeper)
         &progress->sleeping, ~sleeper, memory_order_relaxed);
 }
 
-/* Makes the descriptor that sleepers wait on readable; and no longer so. */
+/* Makes the descriptor on which sleepers wait readable. */
 void na_sleep_wake(struct na_progress *progress);
+/* Makes it unreadable again. */
 void na_sleep_drain(struct na_progress *progress);
 
-/* Arms every plugin. false: poll again. *sleep_ns_p: how long to sleep at most.
- * The lock is held, here and below. */
+/* Arms every plugin. Returns false if the caller must poll again. *sleep_ns_p:
+ * maximum time to sleep. The lock is held, here and below. */
 bool na_sleep_arm(struct na_progress *progress, uint64_t *sleep_ns_p);
 
-/* Arms again after a poll by a thread other than the sleeper, which disarmed the
- * plugins. */
+/* Arms the plugins again after a thread other than the sleeper has polled. */
 void na_sleep_arm_again(struct na_progress *progress);
 
-/* Sleeps as the leader until there may be something, or the deadline, unless
- * there is something already. Releases the lock meanwhile. */
+/* Sleeps as the leader until something may have happened, or the deadline; not
+ * if something has happened already. Releases the lock meanwhile. */
 void na_sleep_try(struct na_progress *progress, uint64_t deadline);
 
 /* Makes the descriptor of an external event loop readable after ns nanoseconds;

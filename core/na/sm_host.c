@@ -70,7 +70,7 @@ NA_SM_Host_id_get(na_sm_id_t *id_p)
     return NA_SUCCESS;
 }
 
-/* Laid out as a UUID is written: 8-4-4-4-12 digits. */
+/* Formats it like a UUID: 8-4-4-4-12 digits. */
 na_return_t
 NA_SM_Host_id_to_string(na_sm_id_t id, char *string)
 {

@@ -3,17 +3,18 @@
 #include "na/spin.h"
 
 #define TRIAL_WAITS 64U
-#define PERIOD_WAITS 8U /* the fewest whose mean a trial is compared with */
+#define PERIOD_WAITS 8U /* minimum waits before a trial */
 
-/* A wait counts as so long at most: what takes longer did not depend on how it
- * was waited for, or is so bad that it need not be told from worse. */
+/* Limit of a wait's time. A longer wait doesn't depend on the mode, or is so
+ * bad that more makes no difference. */
 #define WAIT_MAX_NS 4000000U
 
-/* No wake-up is quicker: while spinning takes less, sleeping is not tried. */
+/* Minimum time of a wake-up: while waits with spinning are shorter, sleeping is
+ * not tried. */
 #define WAKE_NS 10000U
 
-/* Time spent waiting in one way before the other is tried: doubled each time
- * that it is tried in vain. */
+/* Time spent waiting in one mode before the other is tried; doubled after each
+ * trial that fails. */
 #define PERIOD_MIN_NS 8000000U
 #define PERIOD_MAX_NS 128000000U
 
@@ -47,7 +48,7 @@ restart(struct na_spin *spin, bool sleeps, bool trial)
     spin->start_ns = 0;
 }
 
-/* From one event to the next, since restart. */
+/* Mean time between events since the last restart. */
 static uint64_t
 event_ns(const struct na_spin *spin, uint64_t now)
 {
@@ -67,11 +68,11 @@ end_period(struct na_spin *spin, uint64_t now)
     restart(spin, !spin->sleeps, true);
 }
 
-/* Events count for more than waits: a thread that was preempted between two
- * waits waits no longer, and one that wakes late finds something at once. A way
- * is better when events become more frequent by a third. Where they do not, waits
- * decide: sleeping has to halve them, lest a few hiccups of the machine speak for
- * it, spinning to save a quarter. */
+/* Events count more than waits: a thread that was preempted between two waits
+ * waits no longer, and one that wakes late finds something at once. A mode is
+ * better if events become more frequent by a third. Otherwise waits decide:
+ * sleeping has to halve them, so that a few disturbances don't count for it,
+ * spinning has to save a quarter. */
 static bool
 is_better(const struct na_spin *spin, uint64_t now)
 {
@@ -85,7 +86,7 @@ is_better(const struct na_spin *spin, uint64_t now)
     return wait <= spin->wait_ns / 4 * 3 && event <= spin->event_ns / 8 * 9;
 }
 
-/* Who comes back to sleeping soon tries spinning less often. */
+/* If sleeping is preferred again soon, spinning is tried less often. */
 static void
 prefer(struct na_spin *spin)
 {
@@ -97,9 +98,9 @@ prefer(struct na_spin *spin)
     restart(spin, spin->sleeps, false);
 }
 
-/* A trial ends when it has taken longer than its events would have taken in the
- * other way, and so many more as it has waits. Time counts, not waiting: what
- * waits longer may well be done sooner. */
+/* A trial ends when it has taken longer than its events, and as many more as it
+ * has waits, would have taken in the other mode. Elapsed time counts, not
+ * waiting time: longer waits may come with faster work. */
 static __attribute__((noinline)) void
 judge(struct na_spin *spin, uint64_t now)
 {

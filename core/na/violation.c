@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reporting what a plugin must not do, and ending its context. */
+/* Reporting violations of the ABI, and marking contexts as dead. */
 #include "na/violation.h"
 
 #include "base/error.h"

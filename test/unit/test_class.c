@@ -216,50 +216,53 @@ struct change {
 
 static const struct change changes[] = {
     CHANGE("opened.cls is NULL", cls, 0), CHANGE("opened.ops is NULL", ops, 0),
-    CHANGE("opened.op_align is 0, wanted at least 1", op_align, 0),
-    CHANGE("opened.op_align is 3, wanted a power of two", op_align, 3),
-    CHANGE("opened.op_align is 48, wanted a power of two", op_align, 48),
-    CHANGE("opened.op_align is 65, wanted at most 64", op_align, 65),
-    CHANGE("opened.op_align is 128, wanted at most 64", op_align, 128),
-    CHANGE(
-        "opened.op_align is 2147483648, wanted at most 64", op_align, 1U << 31),
-    CHANGE("opened.op_size is 65537, wanted at most 65536", op_size,
+    CHANGE("opened.op_align is 0, required at least 1", op_align, 0),
+    CHANGE("opened.op_align is 3, required a power of two", op_align, 3),
+    CHANGE("opened.op_align is 48, required a power of two", op_align, 48),
+    CHANGE("opened.op_align is 65, required at most 64", op_align, 65),
+    CHANGE("opened.op_align is 128, required at most 64", op_align, 128),
+    CHANGE("opened.op_align is 2147483648, required at most 64", op_align,
+        1U << 31),
+    CHANGE("opened.op_size is 65537, required at most 65536", op_size,
         (1U << 16) + 1),
-    CHANGE("opened.op_size is 4294967295, wanted at most 65536", op_size,
+    CHANGE("opened.op_size is 4294967295, required at most 65536", op_size,
         UINT32_MAX),
-    CHANGE("opened.max_unexpected_size is 0, wanted at least 256",
+    CHANGE("opened.max_unexpected_size is 0, required at least 256",
         max_unexpected_size, 0),
-    CHANGE("opened.max_unexpected_size is 255, wanted at least 256",
+    CHANGE("opened.max_unexpected_size is 255, required at least 256",
         max_unexpected_size, 255),
     CHANGE(
-        "opened.max_unexpected_size is 1073741825, wanted at most 1073741824",
+        "opened.max_unexpected_size is 1073741825, required at most 1073741824",
         max_unexpected_size, (1U << 30) + 1),
-    CHANGE("opened.max_unexpected_size is 18446744073709551615, wanted at most "
-           "1073741824",
+    CHANGE(
+        "opened.max_unexpected_size is 18446744073709551615, required at most "
+        "1073741824",
         max_unexpected_size, UINT64_MAX),
-    CHANGE("opened.max_expected_size is 0, wanted at least 256",
+    CHANGE("opened.max_expected_size is 0, required at least 256",
         max_expected_size, 0),
-    CHANGE("opened.max_expected_size is 255, wanted at least 256",
+    CHANGE("opened.max_expected_size is 255, required at least 256",
         max_expected_size, 255),
-    CHANGE("opened.max_expected_size is 1073741825, wanted at most 1073741824",
+    CHANGE(
+        "opened.max_expected_size is 1073741825, required at most 1073741824",
         max_expected_size, (1U << 30) + 1),
-    CHANGE("opened.max_expected_size is 18446744073709551615, wanted at most "
+    CHANGE("opened.max_expected_size is 18446744073709551615, required at most "
            "1073741824",
         max_expected_size, UINT64_MAX),
-    CHANGE("opened.unexpected_header_size is 2049, wanted at most 2048",
+    CHANGE("opened.unexpected_header_size is 2049, required at most 2048",
         unexpected_header_size, 2049),
-    CHANGE("opened.unexpected_header_size is 4294967295, wanted at most 2048",
+    CHANGE("opened.unexpected_header_size is 4294967295, required at most 2048",
         unexpected_header_size, UINT32_MAX),
-    CHANGE("opened.expected_header_size is 2049, wanted at most 2048",
+    CHANGE("opened.expected_header_size is 2049, required at most 2048",
         expected_header_size, 2049),
-    CHANGE("opened.expected_header_size is 4294967295, wanted at most 2048",
+    CHANGE("opened.expected_header_size is 4294967295, required at most 2048",
         expected_header_size, UINT32_MAX),
-    CHANGE("opened.max_tag is 0, wanted at least 32767", max_tag, 0),
-    CHANGE("opened.max_tag is 32766, wanted at least 32767", max_tag, 0x7ffe),
-    CHANGE("opened.max_segments is 0, wanted at least 1", max_segments, 0),
-    CHANGE("opened.max_contexts is 0, wanted at least 1", max_contexts, 0),
-    CHANGE("opened.max_contexts is 257, wanted at most 256", max_contexts, 257),
-    CHANGE("opened.max_contexts is 4294967295, wanted at most 256",
+    CHANGE("opened.max_tag is 0, required at least 32767", max_tag, 0),
+    CHANGE("opened.max_tag is 32766, required at least 32767", max_tag, 0x7ffe),
+    CHANGE("opened.max_segments is 0, required at least 1", max_segments, 0),
+    CHANGE("opened.max_contexts is 0, required at least 1", max_contexts, 0),
+    CHANGE(
+        "opened.max_contexts is 257, required at most 256", max_contexts, 257),
+    CHANGE("opened.max_contexts is 4294967295, required at most 256",
         max_contexts, UINT32_MAX),
     CHANGE("opened.reserved_zero is not 0", reserved_zero, 1),
     /* The extreme values that are valid. */
@@ -302,7 +305,7 @@ START_TEST(class_with_short_operations_table_rejected)
     static char text[64];
 
     ops.size = sizes[_i];
-    snprintf(text, sizeof text, "ops.size is %u, wanted at least %zu",
+    snprintf(text, sizeof text, "ops.size is %u, required at least %zu",
         sizes[_i], sizeof ops);
     assert_refused(text);
 }
@@ -431,7 +434,7 @@ START_TEST(open_error_logged_by_rejected_plugin_is_not_reason)
     script.errors[0] = "a complaint";
     script.opened.max_tag = 0;
     log_expect("[error] transport: x.c:1: a complaint", 1, 1);
-    assert_refused("opened.max_tag is 0, wanted at least 32767");
+    assert_refused("opened.max_tag is 0, required at least 32767");
 }
 END_TEST
 
