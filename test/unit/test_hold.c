@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting what a context holds for its peers, to the byte: the total, the share
- * of one peer, and what is given back. */
+/* Counting the bytes that a context holds for its peers: the total, the share
+ * of one peer, and releasing. */
 #include "hg/hold.h"
 
 #include "base/lock.h"
@@ -16,7 +16,7 @@
 #define SHARE (TOTAL / 8)
 #define HALF (TOTAL / 2)
 
-static int addrs[3]; /* their addresses are those of peers */
+static int addrs[3]; /* used for their addresses only */
 static int references;
 
 static void
@@ -76,7 +76,7 @@ take(const struct hg_addr *peer, size_t size)
     return hold;
 }
 
-/* Refused, and nothing stays counted of it. */
+/* Refused, and nothing of it is counted. */
 static void
 ck_refused(const struct hg_addr *peer, size_t size, hg_return_t code)
 {
@@ -88,7 +88,7 @@ ck_refused(const struct hg_addr *peer, size_t size, hg_return_t code)
     ck_assert_uint_eq(refused, before + 1);
 }
 
-START_TEST(hold_of_the_whole_total_is_taken_and_no_byte_more)
+START_TEST(hold_up_to_the_total_and_no_byte_more)
 {
     struct hg_hold hold, other;
 
@@ -104,7 +104,7 @@ START_TEST(hold_of_the_whole_total_is_taken_and_no_byte_more)
 }
 END_TEST
 
-START_TEST(hold_counts_what_is_beside_the_payload)
+START_TEST(hold_counts_overhead_beside_the_payload)
 {
     struct hg_hold hold;
 
@@ -117,7 +117,7 @@ START_TEST(hold_counts_what_is_beside_the_payload)
 }
 END_TEST
 
-START_TEST(hold_of_one_peer_ends_at_its_share_of_the_second_half)
+START_TEST(hold_of_one_peer_is_limited_to_its_share)
 {
     struct hg_hold first = take(&peers[0], HALF + 1), second, other;
 
@@ -126,7 +126,7 @@ START_TEST(hold_of_one_peer_ends_at_its_share_of_the_second_half)
     ck_refused(&peers[0], SHARE / 2 + 1, HG_AGAIN);
     other = take(&peers[1], SHARE);
     ck_refused(&peers[1], 1, HG_AGAIN);
-    /* what another one gives back is not its */
+    /* releasing another's bytes does not count for this one */
     hg_hold_release(&second, &holds);
     ck_refused(&peers[1], 1, HG_AGAIN);
     second = take(&peers[0], SHARE);
@@ -158,10 +158,9 @@ main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_test(tcase, hold_of_the_whole_total_is_taken_and_no_byte_more);
-    tcase_add_test(tcase, hold_counts_what_is_beside_the_payload);
-    tcase_add_test(
-        tcase, hold_of_one_peer_ends_at_its_share_of_the_second_half);
+    tcase_add_test(tcase, hold_up_to_the_total_and_no_byte_more);
+    tcase_add_test(tcase, hold_counts_overhead_beside_the_payload);
+    tcase_add_test(tcase, hold_of_one_peer_is_limited_to_its_share);
     tcase_add_test(tcase, hold_of_a_single_large_payload_may_exceed_the_share);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The heap of timers, with a progress that only remembers when it is to call:
- * timers expire in order, whatever was set, moved and stopped before. */
+/* The timer heap, with a progress that only records its deadline: timers expire
+ * in order, whatever was set, moved and stopped before. */
 #include "hg/timer.h"
 
 #include "base/time.h"
@@ -38,9 +38,9 @@ __wrap_na_progress_timer_set(struct na_progress *unused, uint64_t due)
 
 static struct hg_timers timers;
 static struct hg_timer all[TIMERS];
-static uint64_t wanted[TIMERS]; /* when each is due; 0: it is not set */
+static uint64_t wanted[TIMERS]; /* deadline of each; 0: not set */
 static uint64_t now;
-static uint64_t again; /* what the next timer that expires asks for */
+static uint64_t again; /* deadline requested by the next timer that expires */
 static unsigned retries;
 
 static uint64_t
@@ -109,7 +109,7 @@ stop(unsigned i)
     wanted[i] = 0;
 }
 
-/* Lets all that is due until then expire. */
+/* Expires all timers that are due by then. */
 static void
 expire(uint64_t until)
 {
@@ -138,8 +138,8 @@ START_TEST(timer_set_moved_and_stopped_expire_in_order)
 }
 END_TEST
 
-/* The last of the heap takes the place of the one that is stopped, and belongs
- * above its new parent. */
+/* The last timer of the heap replaces the stopped one, and has to move above
+ * its new parent. */
 START_TEST(timer_stopped_in_the_middle_leaves_the_others_in_order)
 {
     static const uint64_t due[] = {1, 10, 2, 20, 30, 3, 4};
@@ -168,7 +168,7 @@ START_TEST(timer_that_is_due_again_stays_in_order)
 }
 END_TEST
 
-START_TEST(timer_of_a_use_that_is_over_is_not_set)
+START_TEST(timer_of_an_earlier_generation_is_not_set)
 {
     ck_assert_int_eq(hg_timer_start(&timers, &all[0], 1, 10), HG_SUCCESS);
     ck_assert_int_eq(hg_timer_start(&timers, &all[0], 2, 5), HG_SUCCESS);
@@ -212,7 +212,7 @@ main(void)
     tcase_add_test(
         tcase, timer_stopped_in_the_middle_leaves_the_others_in_order);
     tcase_add_test(tcase, timer_that_is_due_again_stays_in_order);
-    tcase_add_test(tcase, timer_of_a_use_that_is_over_is_not_set);
+    tcase_add_test(tcase, timer_of_an_earlier_generation_is_not_set);
     tcase_add_test(tcase, timer_of_a_retry_calls_once);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
