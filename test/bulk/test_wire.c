@@ -300,7 +300,7 @@ decode(struct session *s, unsigned char *buffer, size_t size, hg_bulk_t *bulk_p)
     return ret;
 }
 
-START_TEST(wire_descriptor_longer_than_the_arguments_is_refused)
+START_TEST(wire_descriptor_longer_than_the_arguments_is_rejected)
 {
     unsigned char buffer[1024];
     struct session s;
@@ -333,7 +333,7 @@ static void
 add(TCase *tcase)
 {
     session_add(tcase, wire_form_has_golden_bytes);
-    session_add(tcase, wire_descriptor_longer_than_the_arguments_is_refused);
+    session_add(tcase, wire_descriptor_longer_than_the_arguments_is_rejected);
     session_add(tcase, wire_form_with_data_has_golden_bytes);
     session_add(tcase, wire_form_of_bound_descriptor_has_its_owner);
     session_add(tcase, wire_form_can_be_forwarded_unchanged);

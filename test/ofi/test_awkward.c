@@ -286,9 +286,9 @@ START_TEST(awkward_provider_without_locks_needs_single_thread_mode)
 }
 END_TEST
 
-/* libfabric takes nothing for the peer, and there is no way to ask whether it is
- * still there. */
-START_TEST(awkward_peer_that_takes_nothing_is_lost_after_the_retry_timeout)
+/* libfabric accepts nothing for the peer, and there is no way to find out
+ * whether it is alive. */
+START_TEST(awkward_peer_accepting_nothing_is_lost_after_retry_timeout)
 {
     static const char byte = 1;
     struct pair pair;
@@ -320,6 +320,6 @@ main(void)
     tcase_add_test(
         cases, awkward_provider_without_locks_needs_single_thread_mode);
     tcase_add_test(
-        cases, awkward_peer_that_takes_nothing_is_lost_after_the_retry_timeout);
+        cases, awkward_peer_accepting_nothing_is_lost_after_retry_timeout);
     return run_case("ofi awkward", cases);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Over libfabric's shm: the table in which a peer shows its registrations is looked
- * at before it is mapped. One that may shrink would kill its reader. */
+/* Over libfabric's shm: a peer's table of registrations is checked before it is
+ * mapped. A table that can shrink would crash its reader. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 
 static unsigned char here[BYTES], there[BYTES];
 
-/* How a false table differs from the peer's own. All of them say that there is no
+/* How a false table differs from the peer's own. All of them contain no
  * registration. */
 static const struct table {
     int seals;
-    off_t shorter;            /* by so many bytes */
-    unsigned char magic_bits; /* that differ */
+    off_t shorter;            /* difference in bytes */
+    unsigned char magic_bits; /* changed bits */
 } tables[] = {
     {SEALS, 0, 0},
     {SEALS & ~F_SEAL_SHRINK, 0, 0},
@@ -31,7 +31,7 @@ static const struct table {
     {SEALS, 0, 1},
 };
 
-/* The name of the file of this descriptor, "" if it is not a table. */
+/* The file name of this descriptor, "" if it is not a table. */
 static void
 table_name(int fd, char name[PATH_MAX])
 {
@@ -64,7 +64,7 @@ find_table(char name[PATH_MAX])
     return found;
 }
 
-/* Puts a false table in the place of b's, which was opened last. */
+/* Replaces b's table, which was opened last, by a false one. */
 static void
 replace_table(const struct table *table)
 {
@@ -101,9 +101,9 @@ expose(struct node *node, void *bytes)
     return mem;
 }
 
-/* Where the table is used, what is not in it is refused; where it is not, nothing
- * is. */
-START_TEST(shm_table_is_used_only_if_it_is_sound)
+/* If the table is used, memory that it lacks is refused; if it is not, nothing
+ * is refused. */
+START_TEST(shm_table_is_used_only_if_valid)
 {
     const struct node_options over_shm = {.protocol = "shm", .anywhere = true};
     struct pair pair;
@@ -131,7 +131,7 @@ main(void)
     warm_up();
     if (is_refused(&over_shm))
         return 77;
-    tcase_add_loop_test(cases, shm_table_is_used_only_if_it_is_sound, 0,
+    tcase_add_loop_test(cases, shm_table_is_used_only_if_valid, 0,
         (int) (sizeof(tables) / sizeof(tables[0])));
     return run_case("ofi_shm_table", cases);
 }

@@ -159,14 +159,14 @@ see_request(enum loop_kind kind, unsigned char *message, uint64_t *length)
         memcpy(&request_cookie, at + 4, 4);
 }
 
-/* A cancel message for the last request, as if this peer had sent it. The tag has
- * the number of the handle, which is one of the first. */
+/* A cancel message for the last request, as if this peer had sent it. The tag
+ * contains the handle's number, which is one of the first. */
 static void
 inject_cancel(struct session *s, const char *from)
 {
     unsigned char bytes[8] = {'G', 'Q', 1, 0};
     const struct loop_limits *limits = s->mode->limits;
-    /* where tags are long, the cookie is in them too */
+    /* long tags contain the cookie too */
     uint32_t use = limits && limits->max_tag ? 0 : request_cookie << 20;
 
     memcpy(bytes + 4, &request_cookie, 4);

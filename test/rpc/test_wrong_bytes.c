@@ -40,7 +40,7 @@ spoil_cookie(enum loop_kind kind, unsigned char *message, uint64_t *length)
         behind_header(kind, message)[4] ^= 0xff;
 }
 
-/* As if it answered the request before. */
+/* Turns the answer into one to the previous request. */
 static void
 earlier_cookie(enum loop_kind kind, unsigned char *message, uint64_t *length)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A hostile peer uses the records of emulated puts and gets. A malformed record
- * ends its connection. No record reads or writes a byte that was not granted or not
- * asked for. */
+ * ends its connection. No record reads or writes a byte that was not granted or
+ * not requested. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 
 #define REGION 4096U
 #define PIECE 64U
-#define LONGEST 4096U /* message, with the front of an RMA record */
-#define REQUESTS 64U  /* that may wait for room for their answers */
+#define LONGEST 4096U /* message, with the header of an RMA record */
+#define REQUESTS 64U  /* requests that may wait for room for their answers */
 #define FOE_OWNER 77U /* see good_hello */
 #define SERIALIZED_KEY 16U
 #define SERIALIZED_VERSION 3U
@@ -56,7 +56,7 @@ ck_filled(const unsigned char *bytes, size_t length, unsigned char value)
         ck_assert_msg(bytes[i] == value, "byte %zu is %u", i, bytes[i]);
 }
 
-/* The class hung up on this peer, said so once, and serves others. */
+/* The class has disconnected this peer, logged that once, and serves others. */
 static void
 expect_broken(struct hostile_peer *hostile)
 {
@@ -68,8 +68,8 @@ expect_broken(struct hostile_peer *hostile)
     close_both();
 }
 
-/* Sends one record, with length bytes of data, by a registration of the whole
- * memory. The connection ends, and the memory stays as it is. */
+/* Sends one record with length bytes of data, for a registration of the whole
+ * memory. The connection ends, and the memory is unchanged. */
 static void
 malformed(struct rma_record record, uint32_t length)
 {
@@ -89,13 +89,13 @@ malformed(struct rma_record record, uint32_t length)
     expect_broken(&hostile);
 }
 
-START_TEST(hostile_rma_put_with_less_data_than_it_says_ends_connection)
+START_TEST(hostile_rma_put_with_less_data_than_announced_ends_connection)
 {
     malformed((struct rma_record){.verb = RMA_PUT, .length = 2 * PIECE}, PIECE);
 }
 END_TEST
 
-START_TEST(hostile_rma_put_with_more_data_than_it_says_ends_connection)
+START_TEST(hostile_rma_put_with_more_data_than_announced_ends_connection)
 {
     malformed((struct rma_record){.verb = RMA_PUT, .length = PIECE}, 2 * PIECE);
 }
@@ -171,7 +171,7 @@ START_TEST(hostile_rma_end_of_no_put_is_ignored)
 }
 END_TEST
 
-START_TEST(hostile_rma_requests_beyond_those_that_may_wait_end_connection)
+START_TEST(hostile_rma_too_many_pending_requests_end_connection)
 {
     const uint32_t room = CAPACITY / (REGION / 2);
 
@@ -182,7 +182,7 @@ START_TEST(hostile_rma_requests_beyond_those_that_may_wait_end_connection)
     const struct rma_record get = {.verb = RMA_GET,
         .mem = key_of(&hostile_target, mem),
         .length = REGION / 2};
-    /* nobody takes the answers out of the ring */
+    /* the peer leaves the answers in the ring */
     for (uint32_t i = 0; i < REQUESTS; i++)
         hostile_put_rma(&hostile, &get, NULL, 0);
     for (uint32_t i = 0; i < 1000; i++)
@@ -207,7 +207,7 @@ ask(struct hostile_peer *hostile, const struct rma_record *record,
     return hostile_await_rma(hostile, &bytes);
 }
 
-START_TEST(hostile_rma_by_a_registration_of_another_class_is_refused)
+START_TEST(hostile_rma_with_registration_of_another_class_is_refused)
 {
     static const unsigned char data[PIECE] = {0xEE};
 
@@ -232,7 +232,7 @@ START_TEST(hostile_rma_by_a_registration_of_another_class_is_refused)
 }
 END_TEST
 
-/* It need not be the last piece of its put. */
+/* It need not be the last fragment of its put. */
 START_TEST(hostile_rma_put_out_of_range_is_answered_at_once)
 {
     static const unsigned char data[PIECE] = {0xEE};
@@ -264,8 +264,8 @@ START_TEST(hostile_rma_put_out_of_range_is_answered_at_once)
 }
 END_TEST
 
-/* Odd offsets and lengths, over the border of two segments. */
-START_TEST(hostile_rma_unaligned_pieces_touch_their_bytes_only)
+/* Odd offsets and lengths, across the boundary of two segments. */
+START_TEST(hostile_rma_unaligned_fragments_write_only_their_bytes)
 {
     static const unsigned char bytes[13] = "unaligned...";
     const unsigned char *data;
@@ -299,7 +299,7 @@ START_TEST(hostile_rma_unaligned_pieces_touch_their_bytes_only)
 }
 END_TEST
 
-/* A registration of the peer's, which it reads and writes on request. */
+/* A registration of the hostile peer, which it serves on request. */
 static na_plugin_mem *
 peer_registration(void)
 {
@@ -314,7 +314,7 @@ peer_registration(void)
     return mem;
 }
 
-/* A transfer that the class has asked the peer for. */
+/* A transfer that the class has requested from the hostile peer. */
 struct asked {
     struct hostile_peer hostile;
     na_plugin_addr *peer;
@@ -324,7 +324,7 @@ struct asked {
     struct rma_record record;
 };
 
-/* The peer says who it is by a message: the class knows its address. */
+/* The hostile peer sends a message, so that the class knows its address. */
 static void
 introduce(struct asked *asked)
 {
@@ -342,7 +342,7 @@ introduce(struct asked *asked)
     free(recv);
 }
 
-/* Puts or gets length bytes, from offset PIECE at either end. */
+/* Puts or gets length bytes, from offset PIECE at either side. */
 static struct asked
 transfer(bool put, uint64_t length)
 {
@@ -369,7 +369,7 @@ transfer(bool put, uint64_t length)
     return asked;
 }
 
-/* Frees what transfer made, but the peer and the classes. */
+/* Frees what transfer created, except the peer and the classes. */
 static void
 finish(struct asked *asked)
 {
@@ -394,7 +394,7 @@ answer_get(
     hostile_put_rma(&asked->hostile, &answer, data, length);
 }
 
-START_TEST(hostile_rma_good_answer_is_taken)
+START_TEST(hostile_rma_valid_answer_is_accepted)
 {
     struct asked asked = transfer(false, PIECE);
 
@@ -411,7 +411,7 @@ START_TEST(hostile_rma_good_answer_is_taken)
 }
 END_TEST
 
-/* An answer with other bytes than those asked for; none of them is taken. */
+/* An answer with other bytes than requested; none of them is written. */
 static void
 wrong_answer(uint64_t offset, uint32_t length)
 {
@@ -431,13 +431,13 @@ START_TEST(hostile_rma_answer_too_long_ends_connection)
 }
 END_TEST
 
-START_TEST(hostile_rma_answer_behind_what_was_asked_ends_connection)
+START_TEST(hostile_rma_answer_after_requested_range_ends_connection)
 {
     wrong_answer(2 * PIECE, PIECE);
 }
 END_TEST
 
-START_TEST(hostile_rma_answer_before_what_was_asked_ends_connection)
+START_TEST(hostile_rma_answer_before_requested_range_ends_connection)
 {
     wrong_answer(0, PIECE);
 }
@@ -449,7 +449,8 @@ START_TEST(hostile_rma_answer_at_an_offset_that_wraps_ends_connection)
 }
 END_TEST
 
-/* What a peer may report is passed on; any other number is its fault. */
+/* A status that peers may send is passed on; any other number is a protocol
+ * error. */
 START_TEST(hostile_rma_unknown_status_of_a_get_is_a_protocol_error)
 {
     static const int32_t given[] = {NA_PLUGIN_E_PERMISSION,
@@ -472,8 +473,8 @@ START_TEST(hostile_rma_unknown_status_of_a_get_is_a_protocol_error)
 }
 END_TEST
 
-/* A put whose bytes have not all been sent is not over, whatever the peer says. */
-START_TEST(hostile_rma_put_that_is_said_to_have_ended_early_goes_on)
+/* A put that was not sent completely has not ended, whatever the peer sends. */
+START_TEST(hostile_rma_early_end_of_a_put_is_ignored)
 {
     struct asked asked = transfer(true, UINT64_C(1) << 19);
     const struct rma_record done = {
@@ -495,10 +496,10 @@ main(void)
     TCase *requests = tcase_create("requests");
     TCase *answers = tcase_create("answers");
 
-    tcase_add_test(
-        requests, hostile_rma_put_with_less_data_than_it_says_ends_connection);
-    tcase_add_test(
-        requests, hostile_rma_put_with_more_data_than_it_says_ends_connection);
+    tcase_add_test(requests,
+        hostile_rma_put_with_less_data_than_announced_ends_connection);
+    tcase_add_test(requests,
+        hostile_rma_put_with_more_data_than_announced_ends_connection);
     tcase_add_test(requests, hostile_rma_get_of_no_bytes_ends_connection);
     tcase_add_test(
         requests, hostile_rma_get_longer_than_an_answer_ends_connection);
@@ -506,26 +507,25 @@ main(void)
     tcase_add_test(
         requests, hostile_rma_record_of_unknown_kind_ends_connection);
     tcase_add_test(requests, hostile_rma_record_too_short_ends_connection);
-    tcase_add_test(requests,
-        hostile_rma_requests_beyond_those_that_may_wait_end_connection);
     tcase_add_test(
-        requests, hostile_rma_by_a_registration_of_another_class_is_refused);
+        requests, hostile_rma_too_many_pending_requests_end_connection);
+    tcase_add_test(
+        requests, hostile_rma_with_registration_of_another_class_is_refused);
     tcase_add_test(requests, hostile_rma_put_out_of_range_is_answered_at_once);
     tcase_add_test(
-        requests, hostile_rma_unaligned_pieces_touch_their_bytes_only);
+        requests, hostile_rma_unaligned_fragments_write_only_their_bytes);
     tcase_add_test(answers, hostile_rma_data_without_a_get_ends_connection);
     tcase_add_test(answers, hostile_rma_end_of_no_put_is_ignored);
-    tcase_add_test(answers, hostile_rma_good_answer_is_taken);
+    tcase_add_test(answers, hostile_rma_valid_answer_is_accepted);
     tcase_add_test(answers, hostile_rma_answer_too_long_ends_connection);
     tcase_add_test(
-        answers, hostile_rma_answer_behind_what_was_asked_ends_connection);
+        answers, hostile_rma_answer_after_requested_range_ends_connection);
     tcase_add_test(
-        answers, hostile_rma_answer_before_what_was_asked_ends_connection);
+        answers, hostile_rma_answer_before_requested_range_ends_connection);
     tcase_add_test(
         answers, hostile_rma_answer_at_an_offset_that_wraps_ends_connection);
     tcase_add_test(
         answers, hostile_rma_unknown_status_of_a_get_is_a_protocol_error);
-    tcase_add_test(
-        answers, hostile_rma_put_that_is_said_to_have_ended_early_goes_on);
+    tcase_add_test(answers, hostile_rma_early_end_of_a_put_is_ignored);
     return run_cases("hostile_rma", (TCase *const[]){requests, answers}, 2);
 }

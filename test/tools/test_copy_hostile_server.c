@@ -404,7 +404,7 @@ START_TEST(time_invalid_keeps_no_file)
 }
 END_TEST
 
-/* Nothing runs with the rights of another user or group. */
+/* No file gets the set-user-ID or set-group-ID bit. */
 START_TEST(mode_bits_of_privileges_are_removed)
 {
     static const char *const names[] = {

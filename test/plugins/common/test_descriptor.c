@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MANY 300U /* more than one read of the folder brings */
+#define MANY 300U /* more than one read of the folder returns */
 
 struct seen {
     bool fds[2 * MANY];
@@ -51,7 +51,7 @@ START_TEST(descriptors_are_visited_once_each)
 }
 END_TEST
 
-START_TEST(descriptors_that_were_noted_are_not_new)
+START_TEST(descriptors_seen_before_are_not_new)
 {
     struct tp_descriptors noted = {{0}};
     struct seen seen = {.count = 0};
@@ -100,7 +100,7 @@ main(void)
     TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, descriptors_are_visited_once_each);
-    tcase_add_test(tcase, descriptors_that_were_noted_are_not_new);
+    tcase_add_test(tcase, descriptors_seen_before_are_not_new);
     tcase_add_test(tcase, descriptors_can_be_closed_in_a_child);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

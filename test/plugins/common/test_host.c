@@ -26,7 +26,7 @@ parse(const char *text, struct tp_place *place)
     return tp_host_parse(&host, text, strlen(text), AF_UNSPEC, false, place);
 }
 
-START_TEST(addresses_come_back_from_text)
+START_TEST(addresses_round_trip_as_text)
 {
     static const char *const texts[] = {
         "127.0.0.1:1", "192.0.2.7:65535", "[::1]:80", "[2001:db8::7]:4000"};
@@ -48,7 +48,7 @@ START_TEST(addresses_come_back_from_text)
 }
 END_TEST
 
-START_TEST(malformed_places_are_refused)
+START_TEST(malformed_host_parts_are_rejected)
 {
     static const char *const texts[] = {"", ":", ":1", "127.0.0.1",
         "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:1x",
@@ -71,7 +71,7 @@ START_TEST(malformed_places_are_refused)
 }
 END_TEST
 
-START_TEST(subnets_have_their_addresses)
+START_TEST(subnets_contain_their_addresses)
 {
     static const struct {
         const char *subnet;
@@ -104,7 +104,7 @@ START_TEST(subnets_have_their_addresses)
 }
 END_TEST
 
-START_TEST(kinds_of_addresses_are_told_apart)
+START_TEST(kinds_of_addresses_are_distinguished)
 {
     static const struct {
         const char *place;
@@ -142,7 +142,7 @@ count_loopback(void *arg, const char *name, const char *address)
     *count += strcmp(address, "127.0.0.1") == 0;
 }
 
-START_TEST(own_places_are_addresses_interfaces_and_hosts)
+START_TEST(own_host_parts_are_addresses_interfaces_and_hosts)
 {
     struct tp_place place;
     uint32_t count = 0;
@@ -174,7 +174,7 @@ START_TEST(own_places_are_addresses_interfaces_and_hosts)
 }
 END_TEST
 
-START_TEST(own_places_that_nobody_can_call_are_refused)
+START_TEST(own_host_parts_that_peers_cannot_reach_are_rejected)
 {
     struct tp_place place;
 
@@ -199,12 +199,12 @@ int
 main(void)
 {
     TCase *cases = tcase_create("host");
-    tcase_add_test(cases, addresses_come_back_from_text);
-    tcase_add_test(cases, malformed_places_are_refused);
-    tcase_add_test(cases, subnets_have_their_addresses);
-    tcase_add_test(cases, kinds_of_addresses_are_told_apart);
-    tcase_add_test(cases, own_places_are_addresses_interfaces_and_hosts);
-    tcase_add_test(cases, own_places_that_nobody_can_call_are_refused);
+    tcase_add_test(cases, addresses_round_trip_as_text);
+    tcase_add_test(cases, malformed_host_parts_are_rejected);
+    tcase_add_test(cases, subnets_contain_their_addresses);
+    tcase_add_test(cases, kinds_of_addresses_are_distinguished);
+    tcase_add_test(cases, own_host_parts_are_addresses_interfaces_and_hosts);
+    tcase_add_test(cases, own_host_parts_that_peers_cannot_reach_are_rejected);
     Suite *suite = suite_create("host");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -52,7 +52,7 @@ START_TEST(lock_excludes_other_threads)
 }
 END_TEST
 
-START_TEST(try_fails_while_it_is_held_unless_it_is_off)
+START_TEST(try_lock_fails_while_held_unless_disabled)
 {
     tp_lock_init(&lock, false);
     ck_assert(tp_lock_try(&lock));
@@ -77,7 +77,7 @@ readable(int fd)
     return poll(&one, 1, 0) == 1;
 }
 
-START_TEST(wake_up_shows_until_it_is_cleared)
+START_TEST(wake_up_is_readable_until_cleared)
 {
     struct tp_wake wake;
     int other = eventfd(0, EFD_NONBLOCK);
@@ -107,7 +107,7 @@ START_TEST(wake_up_shows_until_it_is_cleared)
 }
 END_TEST
 
-START_TEST(wake_up_that_fails_leaves_no_descriptor)
+START_TEST(wake_up_creation_failure_leaks_no_descriptor)
 {
     struct tp_wake wake;
     int none = -1;
@@ -127,9 +127,9 @@ main(void)
 {
     TCase *cases = tcase_create("lock");
     tcase_add_test(cases, lock_excludes_other_threads);
-    tcase_add_test(cases, try_fails_while_it_is_held_unless_it_is_off);
-    tcase_add_test(cases, wake_up_shows_until_it_is_cleared);
-    tcase_add_test(cases, wake_up_that_fails_leaves_no_descriptor);
+    tcase_add_test(cases, try_lock_fails_while_held_unless_disabled);
+    tcase_add_test(cases, wake_up_is_readable_until_cleared);
+    tcase_add_test(cases, wake_up_creation_failure_leaks_no_descriptor);
     Suite *suite = suite_create("lock");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -57,7 +57,7 @@ deliver(const void *owner, uint32_t tag, const char *text, bool unexpected,
     return tp_match_deliver(&match, &arrived, unexpected, recv_p);
 }
 
-START_TEST(unexpected_receives_are_served_in_order)
+START_TEST(unexpected_receives_match_in_order)
 {
     struct tp_recv recvs[2] = {{.length = 4}, {.length = 4}};
     struct tp_recv *got = NULL;
@@ -98,7 +98,7 @@ START_TEST(queue_keeps_copies_in_order_up_to_its_quota)
 }
 END_TEST
 
-START_TEST(one_message_is_queued_however_long_and_a_placed_one_always)
+START_TEST(one_message_is_queued_whatever_its_size)
 {
     static char text[2000];
     struct tp_recv *got = NULL;
@@ -114,7 +114,7 @@ START_TEST(one_message_is_queued_however_long_and_a_placed_one_always)
 }
 END_TEST
 
-START_TEST(taking_a_queued_message_gives_room_back_and_posts_nothing)
+START_TEST(taking_a_queued_message_frees_its_room)
 {
     struct tp_recv *got = NULL;
 
@@ -132,7 +132,7 @@ START_TEST(taking_a_queued_message_gives_room_back_and_posts_nothing)
 }
 END_TEST
 
-START_TEST(own_memory_is_appended_whatever_the_quota)
+START_TEST(own_memory_is_queued_whatever_the_quota)
 {
     struct tp_kept *own = malloc(sizeof(*own));
     struct tp_recv recv = {.length = 9};
@@ -171,7 +171,7 @@ START_TEST(expected_messages_are_matched_by_owner_context_and_tag)
 }
 END_TEST
 
-START_TEST(early_messages_are_bounded_and_the_oldest_give_way)
+START_TEST(early_messages_are_bounded_and_the_oldest_dropped)
 {
     struct tp_recv recv = {.keyed.key = tp_match_key(3, 0)};
     struct tp_recv *got = NULL;
@@ -194,7 +194,7 @@ START_TEST(early_messages_are_bounded_and_the_oldest_give_way)
 }
 END_TEST
 
-START_TEST(dropping_an_owner_leaves_the_others)
+START_TEST(dropping_an_owner_keeps_the_others)
 {
     static const char owners[2];
     struct tp_recv *got = NULL;
@@ -235,7 +235,7 @@ START_TEST(held_sends_wait_for_room_in_order)
 }
 END_TEST
 
-START_TEST(a_receive_is_filled_or_too_short)
+START_TEST(receive_is_filled_or_too_short)
 {
     char buffer[4] = "";
     const struct tp_recv recv = {.buffer = buffer, .length = 3};
@@ -256,7 +256,7 @@ START_TEST(a_receive_is_filled_or_too_short)
 }
 END_TEST
 
-START_TEST(events_come_out_in_order_as_the_ring_grows)
+START_TEST(events_stay_in_order_as_the_ring_grows)
 {
     struct tp_events events = {0};
     na_plugin_event out[7];
@@ -279,7 +279,7 @@ START_TEST(events_come_out_in_order_as_the_ring_grows)
 }
 END_TEST
 
-START_TEST(promised_events_have_room_beside_others)
+START_TEST(reserved_events_have_room_beside_others)
 {
     struct tp_events events = {0};
 
@@ -301,21 +301,19 @@ main(void)
 {
     TCase *cases = tcase_create("match");
     tcase_add_checked_fixture(cases, begin, end);
-    tcase_add_test(cases, unexpected_receives_are_served_in_order);
+    tcase_add_test(cases, unexpected_receives_match_in_order);
     tcase_add_test(cases, queue_keeps_copies_in_order_up_to_its_quota);
-    tcase_add_test(
-        cases, one_message_is_queued_however_long_and_a_placed_one_always);
-    tcase_add_test(
-        cases, taking_a_queued_message_gives_room_back_and_posts_nothing);
-    tcase_add_test(cases, own_memory_is_appended_whatever_the_quota);
+    tcase_add_test(cases, one_message_is_queued_whatever_its_size);
+    tcase_add_test(cases, taking_a_queued_message_frees_its_room);
+    tcase_add_test(cases, own_memory_is_queued_whatever_the_quota);
     tcase_add_test(
         cases, expected_messages_are_matched_by_owner_context_and_tag);
-    tcase_add_test(cases, early_messages_are_bounded_and_the_oldest_give_way);
-    tcase_add_test(cases, dropping_an_owner_leaves_the_others);
+    tcase_add_test(cases, early_messages_are_bounded_and_the_oldest_dropped);
+    tcase_add_test(cases, dropping_an_owner_keeps_the_others);
     tcase_add_test(cases, held_sends_wait_for_room_in_order);
-    tcase_add_test(cases, a_receive_is_filled_or_too_short);
-    tcase_add_test(cases, events_come_out_in_order_as_the_ring_grows);
-    tcase_add_test(cases, promised_events_have_room_beside_others);
+    tcase_add_test(cases, receive_is_filled_or_too_short);
+    tcase_add_test(cases, events_stay_in_order_as_the_ring_grows);
+    tcase_add_test(cases, reserved_events_have_room_beside_others);
     Suite *suite = suite_create("match");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sealed memory: what can be done with it, and which is refused. */
+/* Sealed memory: what its seals permit, and which memory is rejected. */
 #include "common/memfd.h"
 
 #include <check.h>
@@ -42,8 +42,8 @@ START_TEST(memfd_keeps_its_size_and_seals)
 }
 END_TEST
 
-/* Whoever gets it can read what its maker goes on writing. */
-START_TEST(memfd_that_is_read_only_is_written_by_its_maker_alone)
+/* A receiver can read what the creator keeps writing. */
+START_TEST(memfd_read_only_is_writable_by_its_creator_only)
 {
     void *memory;
     int fd = create(true, &memory);
@@ -61,7 +61,7 @@ START_TEST(memfd_that_is_read_only_is_written_by_its_maker_alone)
 }
 END_TEST
 
-START_TEST(memfd_of_another_kind_is_refused)
+START_TEST(memfd_of_another_kind_is_rejected)
 {
     void *memory;
     int fd = create(false, &memory);
@@ -83,7 +83,7 @@ START_TEST(memfd_of_another_kind_is_refused)
 }
 END_TEST
 
-START_TEST(memfd_beyond_the_limit_of_files_is_an_error)
+START_TEST(memfd_beyond_the_file_size_limit_fails)
 {
     const struct rlimit limit = {LENGTH, LENGTH};
     int fd = -1;
@@ -103,10 +103,9 @@ main(void)
     TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, memfd_keeps_its_size_and_seals);
-    tcase_add_test(
-        tcase, memfd_that_is_read_only_is_written_by_its_maker_alone);
-    tcase_add_test(tcase, memfd_of_another_kind_is_refused);
-    tcase_add_test(tcase, memfd_beyond_the_limit_of_files_is_an_error);
+    tcase_add_test(tcase, memfd_read_only_is_writable_by_its_creator_only);
+    tcase_add_test(tcase, memfd_of_another_kind_is_rejected);
+    tcase_add_test(tcase, memfd_beyond_the_file_size_limit_fails);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

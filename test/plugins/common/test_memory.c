@@ -65,7 +65,7 @@ START_TEST(registrations_are_checked)
 }
 END_TEST
 
-START_TEST(ranges_and_rights_are_checked)
+START_TEST(ranges_and_access_are_checked)
 {
     const struct tp_mem mem = {.total = 10, .access = NA_PLUGIN_MEM_WRITE};
     const uint32_t write = NA_PLUGIN_MEM_WRITE;
@@ -108,7 +108,7 @@ START_TEST(copies_cross_segments)
 }
 END_TEST
 
-START_TEST(walk_gives_parts_within_a_segment_at_both_ends)
+START_TEST(walk_yields_parts_within_a_segment_at_both_sides)
 {
     char near[10], far[10];
     const na_plugin_segment here[] = {{near, 4}, {near + 4, 6}};
@@ -154,7 +154,7 @@ read_back(const unsigned char *bytes, uint64_t length, struct tp_mem *mem,
     return tp_mem_deserialize_segments(&host, bytes, mem, segments);
 }
 
-START_TEST(registrations_travel_as_bytes)
+START_TEST(registrations_round_trip_as_bytes)
 {
     na_plugin_segment segments[2] = {
         {(void *) (uintptr_t) 0x1000, 5}, {(void *) (uintptr_t) 0x2000, 6}};
@@ -189,7 +189,7 @@ START_TEST(registrations_travel_as_bytes)
 }
 END_TEST
 
-START_TEST(malformed_registrations_are_refused)
+START_TEST(malformed_registrations_are_rejected)
 {
     /* a byte of golden, and an invalid value for it */
     static const struct {
@@ -289,7 +289,7 @@ START_TEST(registrations_are_read_with_their_segments)
 }
 END_TEST
 
-START_TEST(registrations_of_too_many_segments_are_refused)
+START_TEST(registrations_of_too_many_segments_are_rejected)
 {
     const unsigned char *extra = NULL;
     uint32_t extra_length = 0;
@@ -301,7 +301,7 @@ START_TEST(registrations_of_too_many_segments_are_refused)
 }
 END_TEST
 
-START_TEST(segments_that_wrap_are_refused)
+START_TEST(segments_that_wrap_are_rejected)
 {
     na_plugin_segment segment = {(void *) (UINTPTR_MAX - 7), 7};
 
@@ -316,7 +316,7 @@ struct named {
     char name[8];
 };
 
-START_TEST(a_name_is_one_object_while_somebody_refers_to_it)
+START_TEST(name_has_one_object_while_referenced)
 {
     struct tp_table table;
     struct named named[100] = {0};
@@ -352,7 +352,7 @@ START_TEST(a_name_is_one_object_while_somebody_refers_to_it)
 }
 END_TEST
 
-START_TEST(addresses_travel_as_text_and_bytes)
+START_TEST(addresses_round_trip_as_text_and_bytes)
 {
     const char *rest = NULL;
     char text[32];
@@ -407,17 +407,17 @@ main(void)
 {
     TCase *cases = tcase_create("memory");
     tcase_add_test(cases, registrations_are_checked);
-    tcase_add_test(cases, ranges_and_rights_are_checked);
+    tcase_add_test(cases, ranges_and_access_are_checked);
     tcase_add_test(cases, copies_cross_segments);
-    tcase_add_test(cases, walk_gives_parts_within_a_segment_at_both_ends);
-    tcase_add_test(cases, registrations_travel_as_bytes);
-    tcase_add_test(cases, malformed_registrations_are_refused);
+    tcase_add_test(cases, walk_yields_parts_within_a_segment_at_both_sides);
+    tcase_add_test(cases, registrations_round_trip_as_bytes);
+    tcase_add_test(cases, malformed_registrations_are_rejected);
     tcase_add_test(cases, registrations_are_made_with_their_segments);
     tcase_add_test(cases, registrations_are_read_with_their_segments);
-    tcase_add_test(cases, registrations_of_too_many_segments_are_refused);
-    tcase_add_test(cases, segments_that_wrap_are_refused);
-    tcase_add_test(cases, a_name_is_one_object_while_somebody_refers_to_it);
-    tcase_add_test(cases, addresses_travel_as_text_and_bytes);
+    tcase_add_test(cases, registrations_of_too_many_segments_are_rejected);
+    tcase_add_test(cases, segments_that_wrap_are_rejected);
+    tcase_add_test(cases, name_has_one_object_while_referenced);
+    tcase_add_test(cases, addresses_round_trip_as_text_and_bytes);
     Suite *suite = suite_create("memory");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);

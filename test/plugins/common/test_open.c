@@ -65,7 +65,7 @@ static const na_plugin_open_info sound = {
     .size = sizeof(sound), .protocol = "demo", .port = -1, .max_contexts = 1};
 static const na_plugin_opened room = {.size = sizeof(room)};
 
-START_TEST(log_that_is_thinned_has_powers_of_two)
+START_TEST(thinned_log_has_powers_of_two)
 {
     level = NA_PLUGIN_LOG_INFO;
     for (uint64_t before = 0; before < 1000; before++)
@@ -78,7 +78,7 @@ START_TEST(log_that_is_thinned_has_powers_of_two)
 }
 END_TEST
 
-/* Also a message that is not submitted: why, in the log. */
+/* Also a message that cannot be submitted: the log has the reason. */
 START_TEST(refused_messages_are_logged)
 {
     ck_assert_int_eq(
@@ -91,7 +91,7 @@ START_TEST(refused_messages_are_logged)
 }
 END_TEST
 
-START_TEST(errors_of_the_system_have_codes)
+START_TEST(errno_values_have_codes)
 {
     ck_assert_int_eq(tp_error_code(0), NA_PLUGIN_OK);
     ck_assert_int_eq(tp_error_code(EAGAIN), NA_PLUGIN_E_AGAIN);
@@ -145,7 +145,7 @@ START_TEST(open_info_beyond_this_version_is_refused_and_logged)
 }
 END_TEST
 
-START_TEST(ignored_wishes_are_named_once_each)
+START_TEST(ignored_options_are_logged_once_each)
 {
     const struct tp_offer nothing = {.max_contexts = 1};
     const struct tp_offer all = {.max_contexts = 256,
@@ -173,7 +173,7 @@ START_TEST(ignored_wishes_are_named_once_each)
 }
 END_TEST
 
-START_TEST(message_size_is_usual_wanted_or_the_most)
+START_TEST(message_size_is_default_requested_or_maximum)
 {
     ck_assert_uint_eq(tp_open_message_size(&host, 0, 4096, 65536, "x"), 4096);
     ck_assert_uint_eq(
@@ -263,7 +263,7 @@ START_TEST(report_reads_each_kind_in_pages)
 }
 END_TEST
 
-START_TEST(random_numbers_are_not_0_and_not_kept)
+START_TEST(random_numbers_are_not_0_and_not_repeated)
 {
     struct tp_random random = {.left = 0};
     uint64_t drawn[3 * TP_RANDOM_NUMBERS];
@@ -305,17 +305,17 @@ main(void)
     TCase *cases = tcase_create("open");
     tcase_add_checked_fixture(cases, reset, NULL);
     tcase_add_test(cases, log_formats_one_line_at_its_level);
-    tcase_add_test(cases, log_that_is_thinned_has_powers_of_two);
+    tcase_add_test(cases, thinned_log_has_powers_of_two);
     tcase_add_test(cases, refused_messages_are_logged);
-    tcase_add_test(cases, errors_of_the_system_have_codes);
+    tcase_add_test(cases, errno_values_have_codes);
     tcase_add_test(cases, open_info_of_this_version_passes);
     tcase_add_test(cases, open_info_beyond_this_version_is_refused_and_logged);
-    tcase_add_test(cases, ignored_wishes_are_named_once_each);
-    tcase_add_test(cases, message_size_is_usual_wanted_or_the_most);
+    tcase_add_test(cases, ignored_options_are_logged_once_each);
+    tcase_add_test(cases, message_size_is_default_requested_or_maximum);
     tcase_add_test(cases, plain_buffers_are_aligned);
     tcase_add_test(cases, settings_are_constant_tables);
     tcase_add_test(cases, report_reads_each_kind_in_pages);
-    tcase_add_test(cases, random_numbers_are_not_0_and_not_kept);
+    tcase_add_test(cases, random_numbers_are_not_0_and_not_repeated);
     tcase_add_test(cases, system_clock_descriptors_and_memory);
     Suite *suite = suite_create("open");
     suite_add_tcase(suite, cases);

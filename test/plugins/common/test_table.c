@@ -68,7 +68,7 @@ START_TEST(table_grows_and_finds_every_link)
 }
 END_TEST
 
-START_TEST(equal_keys_come_in_order_of_arrival)
+START_TEST(equal_keys_are_in_order_of_insertion)
 {
     struct tp_keyed keyed[200] = {0};
     struct tp_table table;
@@ -129,7 +129,7 @@ note_end(void *arg, struct tp_keyed *keyed)
     free(keyed);
 }
 
-START_TEST(free_ends_every_object)
+START_TEST(free_releases_every_object)
 {
     bool ended[100] = {false};
     struct tp_table table, empty = {.count = 0};
@@ -159,9 +159,9 @@ main(void)
     TCase *cases = tcase_create("table");
     tcase_add_test(cases, list_keeps_order_and_removes_anywhere);
     tcase_add_test(cases, table_grows_and_finds_every_link);
-    tcase_add_test(cases, equal_keys_come_in_order_of_arrival);
+    tcase_add_test(cases, equal_keys_are_in_order_of_insertion);
     tcase_add_test(cases, take_all_takes_one_owner_or_everything);
-    tcase_add_test(cases, free_ends_every_object);
+    tcase_add_test(cases, free_releases_every_object);
     Suite *suite = suite_create("table");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
