@@ -4,6 +4,7 @@
 #include "check/launch.h"
 
 #include "check/class.h"
+#include "check/process.h"
 #include "check/shared.h"
 #include "check/target.h"
 #include "common/tool.h"
@@ -71,22 +72,6 @@ name_socket(struct sockaddr_un *address, const char *name)
                         strlen(address->sun_path + 1));
 }
 
-static bool
-read_all(int fd, void *bytes, size_t length)
-{
-    for (char *at = bytes; length > 0;) {
-        ssize_t n = read(fd, at, length);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        length -= (size_t) n;
-    }
-    return true;
-}
-
 /* Room for the descriptors of a message. */
 union control {
     struct cmsghdr align;
@@ -118,7 +103,8 @@ receive_offer(struct loan *loan)
     if (count != loan->offer.count || loan->offer.length > TEXT_MAX)
         return false;
     loan->text = malloc(loan->offer.length + 1);
-    return loan->text && read_all(loan->socket, loan->text, loan->offer.length);
+    return loan->text && kit_process_move(loan->socket, loan->text,
+                             loan->offer.length, false);
 }
 
 __attribute__((noreturn)) static void
@@ -249,11 +235,9 @@ send_offer(int fd, const struct offer *offer)
     }
     if (sendmsg(fd, &message, MSG_NOSIGNAL) != (ssize_t) sizeof *offer)
         return false;
-    for (char **at = environ; *at; at++) {
-        size_t length = strlen(*at) + 1;
-        if (send(fd, *at, length, MSG_NOSIGNAL) != (ssize_t) length)
+    for (char **at = environ; *at; at++)
+        if (!kit_process_move(fd, *at, strlen(*at) + 1, true))
             return false;
-    }
     return true;
 }
 

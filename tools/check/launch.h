@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases for transports whose processes a launcher must start, as mpirun for MPI.
- * The launcher starts as many processes as the case has. They pass their
+/* Cases for transports whose processes a launcher must start, as mpirun for
+ * MPI. The launcher starts as many processes as the case has. They pass their
  * environment and descriptors to the processes of the case and wait for its
  * end. */
 #ifndef KIT_LAUNCH_H
@@ -16,8 +16,9 @@ bool kit_launched(void);
  * case is not run if they do not all start. */
 void kit_launch(uint32_t count);
 
-/* Takes over environment and descriptors of launched process `number`, and opens
- * and closes a class, since a job may start only with all of its processes. */
+/* Takes over environment and descriptors of launched process `number`, and
+ * opens and closes a class, since a job may start only with all of its
+ * processes. */
 void kit_launch_join(uint32_t number);
 
 /* If cases are launched, moves a descriptor above those of launched processes.

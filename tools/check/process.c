@@ -20,9 +20,8 @@
 
 static struct kit_process processes[KIT_PROCESSES];
 
-/* The socket is a stream, since packets have no size limit. */
-static bool
-move_all(int fd, void *bytes, size_t length, bool out)
+bool
+kit_process_move(int fd, void *bytes, size_t length, bool out)
 {
     char *at = bytes;
 
@@ -58,7 +57,7 @@ act(int fd, struct kit_executor *executor, const struct kit_command *command,
     struct kit_answer *answer)
 {
     memcpy(act_bytes, command->bytes, sizeof act_bytes);
-    if (!move_all(fd, answer, sizeof *answer, true))
+    if (!kit_process_move(fd, answer, sizeof *answer, true))
         _exit(0);
     command->act(executor->cls, act_bytes);
 }
@@ -82,7 +81,7 @@ execute(int fd, struct kit_executor *executor,
         kit_execute(executor, command, answer);
         break;
     }
-    if (!move_all(fd, answer, sizeof *answer, true))
+    if (!kit_process_move(fd, answer, sizeof *answer, true))
         _exit(0);
 }
 
@@ -103,7 +102,7 @@ process_main(int fd)
         while (!readable(fd, polls ? 0 : -1))
             if (polls && kit_class_progress(executor.cls) == 0)
                 sched_yield();
-        if (!move_all(fd, &command, sizeof command, false))
+        if (!kit_process_move(fd, &command, sizeof command, false))
             break;
         /* The next read gets commands that arrived meanwhile. */
         if (command.verb == KIT_GET_COMPLETION && polls)
@@ -111,7 +110,7 @@ process_main(int fd)
         execute(fd, &executor, &command, &answer);
     }
     memcpy(act_bytes, end_message, sizeof end_message);
-    move_all(fd, act_bytes, sizeof end_message, true);
+    kit_process_move(fd, act_bytes, sizeof end_message, true);
     exit(0);
 }
 
@@ -202,12 +201,12 @@ void
 kit_process_send(uint32_t number, const struct kit_command *command)
 {
     struct kit_process *process = &processes[number];
-    /* move_all reads from what it sends. */
+    /* kit_process_move reads from what it sends. */
     void *packet = (void *) (uintptr_t) command;
 
     if (process->pid == 0)
         kit_not_run("worker process %u got a command after its end", number);
-    if (!move_all(process->socket, packet, sizeof *command, true))
+    if (!kit_process_move(process->socket, packet, sizeof *command, true))
         process_lost(number);
 }
 
@@ -220,7 +219,8 @@ kit_process_readable(uint32_t number)
 void
 kit_process_receive(uint32_t number, struct kit_answer *answer)
 {
-    if (!move_all(processes[number].socket, answer, sizeof *answer, false))
+    if (!kit_process_move(
+            processes[number].socket, answer, sizeof *answer, false))
         process_lost(number);
 }
 
@@ -275,7 +275,8 @@ kit_process_exit(uint32_t number)
     static struct kit_command command = {.verb = KIT_EXIT};
 
     refuse_loss();
-    if (!move_all(processes[number].socket, &command, sizeof command, true))
+    if (!kit_process_move(
+            processes[number].socket, &command, sizeof command, true))
         process_lost(number);
     process_reap(number);
 }

@@ -12,6 +12,10 @@ struct kit_process {
     int socket; /* connected to it */
 };
 
+/* Sends (out) or receives all bytes at a stream socket, since packets have no
+ * size limit. false: an error, or the other side has closed. */
+bool kit_process_move(int fd, void *bytes, size_t length, bool out);
+
 /* Starts worker processes 0 to count - 1. The case is not run if the system
  * refuses. */
 void kit_processes_start(uint32_t count);

@@ -30,8 +30,8 @@ bool perf_process_set_cpu(pid_t pid, int32_t cpu);
  * -1: no binding. false: the failure is set. */
 bool perf_process_pin(int32_t cpu, struct perf_failure *failure);
 
-/* Waits up to timeout_ms for a child to end. *status_p: as of waitpid. false: it
- * has not ended. */
+/* Waits up to timeout_ms for a child to end. *status_p: as of waitpid. false:
+ * it has not ended. */
 bool perf_process_wait(pid_t pid, unsigned int timeout_ms, int *status_p);
 
 /* Ends a child: by SIGTERM first if `ask`, by SIGKILL after timeout_ms. */
