@@ -74,7 +74,7 @@ side_try(struct side *side, const char *protocol, const char *device,
             device != NULL ? "/" : "", host, (int) port);
         info.name = name;
     }
-    side->log_level = NA_PLUGIN_LOG_INFO;
+    side->log_level = NA_PLUGIN_LOG_DEBUG;
     plugin_host(&side->host, side, &side->log_level, host_log);
     side->host.number = host_number;
     side->opened = (na_plugin_opened){.size = sizeof(side->opened)};
