@@ -198,7 +198,7 @@ static void
 step_hello(struct fuzz_input *input)
 {
     const struct ucx_head head = {
-        .token = fuzz_u8(input) & 1 ? conn->token : 0, .kind = UCX_HELLO};
+        .token = fuzz_u8(input) & 1 ? conn->token.key : 0, .kind = UCX_HELLO};
     struct ucx_hello hello = good_hello();
     static const char *const names[] = {
         "", "tcp://127.0.0.1:5", "tcp://192.0.2.1:5", "x"};
@@ -252,7 +252,7 @@ own_operation(void)
 static void
 step_made(struct fuzz_input *input)
 {
-    union ucx_header header = {.head = {.token = conn->token}};
+    union ucx_header header = {.head = {.token = conn->token.key}};
     uint8_t how, *data;
     size_t length;
 
