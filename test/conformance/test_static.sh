@@ -50,7 +50,8 @@ holds() {
     [ "$(jq "$@" "$filter" "$tmp/report" 2>&1)" = true ]
 }
 
-# check FILE [OPTION...]: writes the report to $tmp/report
+# check FILE [OPTION...]: writes the report to $tmp/report. Its list of rules says
+# "failed" where a case has failed, whatever the other cases of that rule say.
 check() {
     local status
     "$TALARIA" check --json --limit 5 "$@" >"$tmp/report" 2>"$tmp/errors" \
@@ -58,6 +59,9 @@ check() {
     status=$?
     [ "$status" -le 1 ] || fail "check $*: exit status $status"
     holds '.cases | length > 0' || fail "check $*: no report"
+    holds '[.cases[] | select(.verdict == "failed") | .broken_rule] -
+        [.rules[] | select(.verdict == "failed") | .rule] == []' ||
+        fail "check $*: its list of rules hides a failed case"
 }
 
 # finds FILE [CASE:RULE...]: exactly these static cases fail, each because of
