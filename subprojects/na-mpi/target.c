@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The target of puts and gets: registrations, and what peers ask of them. */
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine.h"
 #include "rma.h"
@@ -84,18 +84,6 @@ nampi_target_take(na_plugin_addr *peer, const struct nampi_wire *head,
             (unsigned) peer->name.rank);
 }
 
-/* A registration with room for the segments of front. */
-static na_plugin_mem *
-make(const struct tp_mem *front)
-{
-    na_plugin_mem *mem =
-        malloc(sizeof(*mem) + front->count * sizeof(mem->segments[0]));
-
-    if (mem != NULL)
-        mem->mem = *front;
-    return mem;
-}
-
 /* Gives it a number that cannot be guessed. */
 static bool
 enter(na_plugin_class *cls, na_plugin_mem *mem)
@@ -112,16 +100,14 @@ int32_t
 nampi_mem_register(
     na_plugin_class *cls, const na_plugin_mem_info *info, na_plugin_mem **mem_p)
 {
-    struct tp_mem front = {.owner = cls->life};
+    void *made;
 
-    int32_t ret = tp_mem_check(cls->host, info, NAMPI_SEGMENTS, false, &front);
+    int32_t ret = tp_mem_make(cls->host, info, NAMPI_SEGMENTS, false,
+        offsetof(na_plugin_mem, segments), 0, &made);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    na_plugin_mem *mem = make(&front);
-    if (mem == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    memcpy(
-        mem->segments, info->segments, info->count * sizeof(*info->segments));
+    na_plugin_mem *mem = made;
+    mem->mem.owner = cls->life;
     tp_lock_take(&nampi_lock);
     bool entered = enter(cls, mem);
     tp_lock_drop(&nampi_lock);
@@ -155,23 +141,15 @@ int32_t
 nampi_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
     na_plugin_mem **mem_p)
 {
-    struct tp_mem front = {.total = 0};
     const unsigned char *extra;
     uint32_t extra_length;
+    void *made;
 
-    int32_t ret = tp_mem_deserialize_front(cls->host, SERIAL_VERSION, buffer,
-        length, NAMPI_SEGMENTS, &front, &extra, &extra_length);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    na_plugin_mem *mem = make(&front);
-    if (mem == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    ret = tp_mem_deserialize_segments(
-        cls->host, buffer, &mem->mem, mem->segments);
+    int32_t ret =
+        tp_mem_read(cls->host, SERIAL_VERSION, buffer, length, NAMPI_SEGMENTS,
+            offsetof(na_plugin_mem, segments), 0, &made, &extra, &extra_length);
     if (ret == NA_PLUGIN_OK)
-        *mem_p = mem;
-    else
-        free(mem);
+        *mem_p = made;
     return ret;
 }
 
