@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors: their memory, its registration, access to it. */
+/* Descriptors: their memory, its registration, and access to it. */
 #include "bulk/bulk.h"
 
 #include "base/log.h"
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory that a descriptor allocates itself. */
+/* Memory allocated by a descriptor. */
 #define ALLOC_ALIGN 64U
-#define PLUGIN_ALLOC (1U << 20) /* bytes from which the plugin's is worth it */
+#define PLUGIN_ALLOC (1U << 20) /* bytes from which the plugin allocates it */
 
-/* A part's place must fit that of a segment before it. */
+/* The parts follow the segments in one block. */
 _Static_assert(sizeof(na_plugin_segment) % _Alignof(struct bulk_part) == 0 &&
                    sizeof(struct hg_bulk) % _Alignof(na_plugin_segment) == 0,
     "what a descriptor points to follows it");
 
-/* What is aligned best follows what is cut into bytes last. */
+/* The most aligned data come first, single bytes last. */
 #define WIRE_ALIGN 16U
 
 struct hg_bulk *
@@ -51,7 +51,7 @@ bulk_alloc(struct bulk_class *bulk_class, uint32_t segment_count,
     return bulk;
 }
 
-/* Whose memory large segments are best in, or NULL. */
+/* Returns the class that allocates large segments, or NULL. */
 static struct na_class *
 class_with_memory(const struct bulk_class *bulk_class)
 {
@@ -107,8 +107,8 @@ HG_Bulk_free(hg_bulk_t handle)
 {
     if (!handle)
         return HG_SUCCESS;
-    /* Release: what was done through this reference comes before; acquire: in
-     * the last one, before the end. */
+    /* Release: uses through this reference come before; acquire: in the last
+     * one, before the descriptor is destroyed. */
     if (atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_acq_rel) == 1)
         bulk_destroy(handle);
     return HG_SUCCESS;
@@ -123,8 +123,8 @@ HG_Bulk_ref_incr(hg_bulk_t handle)
     return HG_SUCCESS;
 }
 
-/* Memory for a segment, zeroed. What the plugin may lack is descriptors, hence
- * the second try. */
+/* Allocates zeroed memory for a segment. If the plugin fails, it may lack file
+ * descriptors, so ordinary memory is tried. */
 static void *
 segment_alloc(struct hg_bulk *bulk, uint32_t i, size_t size)
 {
@@ -145,7 +145,7 @@ segment_alloc(struct hg_bulk *bulk, uint32_t i, size_t size)
     return base;
 }
 
-/* Fills in the segments, allocating what the caller has no memory for. */
+/* Fills in the segments, and allocates missing memory. */
 static hg_return_t
 set_segments(struct hg_bulk *bulk, void **buf_ptrs, const hg_size_t *buf_sizes)
 {
@@ -153,10 +153,10 @@ set_segments(struct hg_bulk *bulk, void **buf_ptrs, const hg_size_t *buf_sizes)
         void *base = buf_ptrs ? buf_ptrs[i] : NULL;
         size_t size = buf_sizes[i];
 
-        /* No more than a process could have, so that sums do not wrap. */
+        /* Limited to the size of an object, so that sums don't wrap. */
         if (size > PTRDIFF_MAX - bulk->size) {
             LOG_ERROR(
-                BULK, "segment %u of %zu bytes: too many in all", i, size);
+                BULK, "segment %u of %zu bytes: total size too large", i, size);
             return HG_INVALID_ARG;
         }
         if (!base && size > 0) {
@@ -182,7 +182,7 @@ register_part(struct hg_bulk *bulk, struct na_class *na_class,
         (uint32_t) attrs->mem_type, attrs->device, &part->mem);
 }
 
-/* Registers with one transport. filled: the segments without the empty ones. */
+/* Registers with one transport. filled: the segments that are not empty. */
 static hg_return_t
 register_side(struct hg_bulk *bulk, unsigned side,
     const na_plugin_segment *filled, size_t count,
@@ -207,7 +207,7 @@ register_side(struct hg_bulk *bulk, unsigned side,
     return HG_SUCCESS;
 }
 
-/* Our own address of a transport, if it has a form that a peer could use. */
+/* Gets our own address of a transport, if peers can use it. */
 static na_return_t
 self_with_form(struct na_class *na_class, na_plugin_addr **addr_p)
 {
@@ -231,7 +231,7 @@ bind(struct hg_bulk *bulk)
         na_plugin_addr *self;
         na_return_t ret;
 
-        if (!na_class || addr->addr) /* bound before: our address is the same */
+        if (!na_class || addr->addr) /* bound before: the address is the same */
             continue;
         ret = self_with_form(na_class, &self);
         if (ret == NA_SUCCESS) {
@@ -245,7 +245,7 @@ bind(struct hg_bulk *bulk)
     return HG_SUCCESS;
 }
 
-/* Registers with the transports that the class has. */
+/* Registers with the transports of the class. */
 static hg_return_t
 register_sides(struct hg_bulk *bulk, const na_plugin_segment *filled,
     size_t count, const struct hg_bulk_attr *attrs)
@@ -258,12 +258,12 @@ register_sides(struct hg_bulk *bulk, const na_plugin_segment *filled,
     LOG_INFO(
         BULK, "%zu segments are not registered for peers of this node", count);
     free_parts(bulk, RT_LOCAL);
-    /* Peers who know us by shared memory will need our other address. */
+    /* Peers that know us by shared memory need our other address. */
     (void) bind(bulk);
     return HG_SUCCESS;
 }
 
-/* The same where some segments may be empty, which no plugin wants. */
+/* Registers all segments but the empty ones, which plugins refuse. */
 static hg_return_t
 register_filled(
     struct hg_bulk *bulk, uint32_t filled, const struct hg_bulk_attr *attrs)
@@ -285,8 +285,8 @@ register_filled(
     return ret;
 }
 
-/* What the caller gives: segments that are not empty, and whether memory is
- * missing for some of them. */
+/* Returns the number of segments that are not empty, and whether memory has to
+ * be allocated for some of them. */
 static uint32_t
 survey(uint32_t count, void **buf_ptrs, const hg_size_t *buf_sizes,
     bool *missing_p)
@@ -303,7 +303,7 @@ survey(uint32_t count, void **buf_ptrs, const hg_size_t *buf_sizes,
     return filled;
 }
 
-/* Registrations that so many segments take. */
+/* Returns the number of registrations for that many segments. */
 static uint32_t
 parts_needed(const struct na_class *na_class, uint64_t filled)
 {
@@ -400,7 +400,7 @@ HG_Bulk_get_addr(hg_bulk_t handle)
 {
     if (!handle || !handle->bound)
         return HG_ADDR_NULL;
-    /* A peer's by shared memory, where that is known to lead to it. */
+    /* The address by shared memory, if it leads to the peer. */
     if (handle->remote && handle->sides[RT_LOCAL].addr.addr)
         return &handle->sides[RT_LOCAL].addr;
     return handle->sides[RT_MAIN].addr.addr ? &handle->sides[RT_MAIN].addr
@@ -442,8 +442,8 @@ HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
 
     if (!handle || offset > handle->size || size > handle->size - offset)
         return HG_INVALID_ARG;
-    /* To the process its own memory is readable and writable whatever peers may
-     * do with it, as with Mercury. */
+    /* As with Mercury, access flags do not restrict the process that owns the
+     * memory. */
     if (handle->remote && (flags & ~handle->flags) != 0)
         return HG_PERMISSION;
     if (handle->remote && !handle->data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bulk descriptors from the inside, and what this folder needs of the class and
- * the context that it works for: hg_class and hg_context begin with these.
+ * Bulk descriptors, and what this folder needs of its class and context:
+ * hg_class and hg_context begin with these structs.
  */
 #ifndef BULK_BULK_H
 #define BULK_BULK_H
@@ -21,26 +21,26 @@
 
 struct bulk_op;
 
-/* The class's own descriptors that have been serialized, by number: a peer may
- * bring one back. All zero at first. */
+/* Serialized descriptors of the class, by number, since a peer may send one
+ * back. Initially zero. */
 #define BULK_OWNED_RANDOM 16U
 struct bulk_owned {
     struct base_lock lock;
-    uint32_t random_left; /* of what follows */
+    uint32_t random_left; /* unused entries of random */
     uint64_t random[BULK_OWNED_RANDOM];
-    _Atomic uint64_t owner;   /* random: the class, among all; 0 until needed */
-    struct hg_bulk **buckets; /* by number; linked by owned_next */
+    _Atomic uint64_t owner;   /* random number of the class; 0 until needed */
+    struct hg_bulk **buckets; /* hash table by number, linked by owned_next */
     uint32_t bucket_count;    /* a power of two, or 0 */
-    uint32_t count;           /* descriptors in them */
+    uint32_t count;           /* descriptors in the table */
 };
 
 /* The beginning of hg_class. */
 struct bulk_class {
     struct na_class *na_class;
-    struct na_class *sm_class; /* reaches peers of this node, or NULL */
-    na_sm_id_t host;           /* this node, with sm_class */
-    bool stats;                /* what follows is counted */
-    bool no_eager;             /* data never travel inside descriptors */
+    struct na_class *sm_class; /* for peers of this node, or NULL */
+    na_sm_id_t host;           /* id of this node, with sm_class */
+    bool stats;                /* transfers are counted */
+    bool no_eager;             /* descriptors are serialized without data */
     _Atomic uint64_t transfer_count;
     struct bulk_owned owned;
 };
@@ -53,8 +53,8 @@ struct bulk_context {
     struct base_completion_queue completions;
     struct base_lock bulk_lock;
     LIST_HEAD(, bulk_op) free_ops[RT_TRANSPORTS];
-    LIST_HEAD(, bulk_op) all_ops; /* new ones come before the first */
-    _Atomic uint32_t op_count; /* transfers whose callback has not returned */
+    LIST_HEAD(, bulk_op) all_ops; /* new ones are inserted first */
+    _Atomic uint32_t op_count; /* transfers until their callback has returned */
 };
 
 static inline struct bulk_class *
@@ -69,45 +69,45 @@ bulk_context_of(hg_context_t *context)
     return (struct bulk_context *) context;
 }
 
-/* The transport of a side, or NULL. */
+/* Returns the class of a side's transport, or NULL. */
 static inline struct na_class *
 bulk_side_class(const struct bulk_class *bulk_class, unsigned side)
 {
     return side == RT_MAIN ? bulk_class->na_class : bulk_class->sm_class;
 }
 
-/* No descriptor is left. */
+/* Frees what the class holds. All descriptors were freed before. */
 void bulk_class_finish(struct bulk_class *bulk_class);
 
 void bulk_context_init(struct bulk_context *context,
     struct bulk_class *bulk_class, struct na_context *na_context);
 
-/* No transfer runs. */
+/* Frees what the context holds. No transfer is in progress. */
 void bulk_context_finish(struct bulk_context *context);
 
-/* Memory that a transport knows as one registration: some of the segments of
- * a descriptor, at most as many as the plugin takes. */
+/* A registration of a transport: some of a descriptor's segments, at most as
+ * many as the plugin supports. */
 struct bulk_part {
     na_plugin_mem *mem;
     hg_size_t size;
 };
 
-/* A descriptor as one transport knows it. */
+/* A descriptor in one transport. */
 struct bulk_side {
-    bool usable; /* this transport can move its data */
+    bool usable; /* this transport can transfer the data */
     uint32_t part_count;
     struct bulk_part *parts; /* in the order of the segments */
     struct hg_addr addr;     /* the owner, when bound */
 };
 
-/* Whose a segment's memory is. */
+/* The owner of a segment's memory. */
 enum bulk_allocated {
     BULK_CALLERS,
-    BULK_SYSTEMS, /* ours, to be freed */
-    BULK_PLUGINS  /* likewise, by talaria_mem_free */
+    BULK_SYSTEMS, /* freed with free() */
+    BULK_PLUGINS  /* freed with talaria_mem_free */
 };
 
-/* One block with all that it points to, but for memory of segments. */
+/* One block with all that it points to, except the memory of segments. */
 struct hg_bulk {
     struct bulk_class *bulk_class;
     _Atomic int32_t refs;
@@ -115,11 +115,11 @@ struct hg_bulk {
     uint8_t context_id; /* of the owner, when bound */
     bool remote;        /* deserialized */
     bool bound;
-    bool device; /* local: the memory is none that a processor reads */
+    bool device; /* local: the memory is not CPU-accessible */
     uint32_t segment_count;
     hg_size_t size;
     struct bulk_side sides[RT_TRANSPORTS];
-    _Atomic uint64_t number; /* among the owner's, 0: none */
+    _Atomic uint64_t number; /* number in the owner's class, 0: none */
 
     na_plugin_segment *segments; /* local */
     uint8_t *allocated;          /* local: enum bulk_allocated, or NULL */
@@ -127,45 +127,45 @@ struct hg_bulk {
     struct hg_bulk *owned_next; /* local: in bulk_owned */
 
     uint64_t owner;      /* remote: number of the owner's class */
-    unsigned char *wire; /* remote: the form that it came in */
+    unsigned char *wire; /* remote: the serialized form */
     size_t wire_size;
-    unsigned char *data; /* remote: in wire, the memory's bytes, or NULL */
+    unsigned char *data; /* remote: eager data in wire, or NULL */
 };
 
-/* A descriptor with one reference and room for that many segments, for parts
- * of each side, and for bytes of wire form; the bytes aside, zeroed. */
+/* Allocates a descriptor with one reference, for that many segments, parts of
+ * each side, and bytes of wire form. All but those bytes is zero. */
 struct hg_bulk *bulk_alloc(struct bulk_class *bulk_class,
     uint32_t segment_count, const uint32_t part_counts[RT_TRANSPORTS],
     size_t bytes);
 
-/* Writes the wire form (wire.c), with flags as HG_Bulk_serialize: *size_p are
- * the bytes that it takes. OVERFLOW: that is more than room; buf holds nothing
- * of use then. */
+/* Writes the wire form (wire.c). flags: as of HG_Bulk_serialize. *size_p: bytes
+ * that it takes. OVERFLOW: more than `room`; the content of buf is then
+ * undefined. */
 hg_return_t bulk_encode(struct hg_bulk *bulk, unsigned long flags, void *buf,
     size_t room, size_t *size_p);
 
-/* Whether a descriptor is serialized with its data when that is asked for. */
+/* Returns whether a descriptor can be serialized with its data. */
 bool bulk_may_be_eager(const struct hg_bulk *bulk);
 
-/* The number of a local descriptor, from now on until it is freed, or 0. */
+/* Returns the number of a local descriptor, valid until it is freed, or 0. */
 uint64_t bulk_owned_number(struct hg_bulk *bulk);
 
-/* The number of a class, or 0: none of its descriptors went out yet. */
+/* Returns the number of a class; 0: it has serialized no descriptor yet. */
 static inline uint64_t
 bulk_owner(const struct bulk_class *bulk_class)
 {
     return atomic_load_explicit(&bulk_class->owned.owner, memory_order_relaxed);
 }
 
-/* The local descriptor of a number, with one reference more; NULL when it is
- * freed. */
+/* Returns the local descriptor of a number, with one more reference; NULL: it
+ * was freed. */
 struct hg_bulk *bulk_owned_find(struct bulk_class *bulk_class, uint64_t number);
 
-/* A descriptor that ends. */
+/* Removes a descriptor that is being freed. */
 void bulk_owned_forget(struct hg_bulk *bulk);
 
-/* Copies memory between descriptors that lie in this process: from is local or
- * has its data inside, to is local. The ranges may overlap. NOMEM. */
+/* Copies memory between descriptors of this process: `from` is local or has
+ * eager data, `to` is local. The ranges may overlap. NOMEM. */
 hg_return_t bulk_copy(const struct hg_bulk *from, hg_size_t from_offset,
     const struct hg_bulk *to, hg_size_t to_offset, hg_size_t size);
 

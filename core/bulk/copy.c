@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving data where no transport is needed: both sides lie in this process. */
+/* Copying data between descriptors of this process. */
 #include "bulk/bulk.h"
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@ place_at(const struct hg_bulk *bulk, hg_size_t offset)
     return (struct place){.segment = bulk->segments, .offset = offset};
 }
 
-/* The memory at a place, of which *size_p becomes what is contiguous. The place
- * moves on behind it. At least one byte is left there. */
+/* Returns the memory at a position with at least one byte left. *size_p is
+ * reduced to what is contiguous, and the position advances past it. */
 static char *
 take(struct place *place, hg_size_t *size_p)
 {
@@ -37,7 +37,7 @@ take(struct place *place, hg_size_t *size_p)
     return memory;
 }
 
-/* Between a place and a buffer. */
+/* Copies from a position to a buffer. */
 static void
 gather(char *buffer, struct place from, hg_size_t size)
 {
@@ -62,7 +62,7 @@ scatter(struct place to, const char *buffer, hg_size_t size)
     }
 }
 
-/* The lowest and highest address of what lies at a place. */
+/* Gets the lowest and highest address of a range. */
 static void
 bounds(struct place place, hg_size_t size, uintptr_t *low_p, uintptr_t *high_p)
 {
@@ -89,8 +89,8 @@ may_overlap(struct place from, struct place to, hg_size_t size)
     return from_low < to_high && to_low < from_high;
 }
 
-/* By way of a buffer: in pieces, one could change what a later one is to
- * read. */
+/* Copies through a buffer: copying in pieces could overwrite bytes that are
+ * still to be read. */
 static hg_return_t
 copy_overlapping(struct place from, struct place to, hg_size_t size)
 {

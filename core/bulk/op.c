@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers of a context: making, keeping and destroying them. */
+/* Transfers of a context: creating, pooling and destroying them. */
 #include "bulk/op.h"
 
 #include "na.h"
@@ -10,10 +10,10 @@ static struct bulk_op *
 op_create(struct bulk_context *context, unsigned side)
 {
     struct na_class *na_class = bulk_side_class(context->bulk_class, side);
-    size_t size = sizeof(struct bulk_op), offsets[BULK_LANES];
+    size_t size = sizeof(struct bulk_op), offsets[BULK_IN_FLIGHT];
     struct bulk_op *op;
 
-    for (unsigned i = 0; i < BULK_LANES; i++)
+    for (unsigned i = 0; i < BULK_IN_FLIGHT; i++)
         offsets[i] = na_op_layout(na_class, &size);
     op = na_op_block_alloc(size);
     if (!op)
@@ -23,9 +23,9 @@ op_create(struct bulk_context *context, unsigned side)
     op->na_context =
         side == RT_MAIN ? context->na_context : context->sm_context;
     base_lock_init(&op->lock, na_class->single_context);
-    for (unsigned i = 0; i < BULK_LANES; i++) {
-        op->lanes[i] = (struct na_op *) ((char *) op + offsets[i]);
-        op->lanes[i]->owner = op;
+    for (unsigned i = 0; i < BULK_IN_FLIGHT; i++) {
+        op->ops[i] = (struct na_op *) ((char *) op + offsets[i]);
+        op->ops[i]->owner = op;
     }
     if (bulk_op_table_add(op) != HG_SUCCESS) {
         free(op);

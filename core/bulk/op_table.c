@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ids of transfers. HG_Bulk_cancel gets nothing but the id, perhaps long after
- * the transfer ended and its memory was used again or freed: so the id is a
- * slot of this table and the slot's generation, not a pointer.
+ * Ids of transfers. HG_Bulk_cancel gets only the id, perhaps long after the
+ * transfer has completed and its memory was reused or freed. Therefore an id is
+ * not a pointer, but a slot of this table and the slot's generation.
  */
 #include "bulk/op.h"
 #include "na/progress.h"
@@ -21,7 +21,7 @@ _Static_assert(sizeof(hg_op_id_t) >= 4, "an id holds slot and generation");
 
 struct slot {
     struct bulk_op *op;  /* NULL: free */
-    uint32_t generation; /* of a free one: the next op's goes on from there */
+    uint32_t generation; /* of a free slot: where the next one continues */
     uint32_t next_free;
 };
 
@@ -36,7 +36,7 @@ slot_at(uint32_t index)
     return &chunks[index / CHUNK_SLOTS][index % CHUNK_SLOTS];
 }
 
-/* Lock held. */
+/* Called under the lock. */
 static hg_return_t
 add_chunk(void)
 {
@@ -106,7 +106,7 @@ bulk_op_table_begin(struct bulk_op *op)
 {
     uintptr_t id = (uintptr_t) next_generation(op) << SLOT_BITS | op->slot;
 
-    /* Odd generations only: never 0, which is HG_OP_ID_NULL. */
+    /* In use a generation is odd, so an id is never 0, HG_OP_ID_NULL. */
     return (hg_op_id_t) id;
 }
 
@@ -118,8 +118,8 @@ bulk_op_table_end(struct bulk_op *op)
     base_lock_release(&op->lock);
 }
 
-/* What of a generation stands in an id: all, or its low bits where a pointer has
- * four bytes. */
+/* The bits of a generation that are in an id: all, or the low ones if pointers
+ * have four bytes. */
 static uintptr_t
 in_id(uint32_t generation)
 {
@@ -135,7 +135,8 @@ is_of(const struct bulk_op *op, uint64_t id)
     return (generation & 1) != 0 && in_id(generation) == id >> SLOT_BITS;
 }
 
-/* The transfer of an id if it is under way. The table's lock is held. */
+/* Returns the transfer of an id if it is in progress. Called under the table's
+ * lock. */
 static struct bulk_op *
 find(uint64_t id)
 {
@@ -168,8 +169,8 @@ bulk_op_table_cancel_locked(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
     pthread_mutex_lock(&table_lock);
     op = find(value);
     if (op) {
-        /* Whoever ends the transfer waits for this lock before another one can
-         * begin in its place. */
+        /* A thread that completes the transfer waits for this lock before it
+         * can be reused. */
         base_lock_acquire(&op->lock);
         if (is_of(op, value))
             cancel(op);
@@ -191,7 +192,7 @@ bulk_op_table_cancel(hg_op_id_t id, void (*cancel)(struct bulk_op *op))
     pthread_mutex_unlock(&table_lock);
     if (!op)
         return;
-    /* The context stays: nobody destroys one that is being cancelled on. */
+    /* The context must not be destroyed while it is used. */
     na_progress_acquire(progress);
     bulk_op_table_cancel_locked(id, cancel);
     na_progress_release(progress);

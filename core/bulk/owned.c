@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors of this class that have been serialized. One that comes back names
- * its original by a number: random, 64 bits, so that who has not been given the
- * descriptor cannot name it. So a transfer with oneself is a copy, nothing when
- * the original has been freed, and never from what the peer was not given.
+ * Serialized descriptors of this class. One that is sent back refers to its
+ * original by a random number of 64 bits, so that a process that was not given
+ * the descriptor can't name it. So a transfer with oneself is a copy, has no
+ * effect after the original was freed, and can't read other memory.
  */
 #include "bulk/bulk.h"
 
@@ -20,7 +20,8 @@ bulk_class_finish(struct bulk_class *bulk_class)
     bulk_class->owned.buckets = NULL;
 }
 
-/* A random number other than 0; 0 if the system has none yet. The lock is held. */
+/* Returns a random number other than 0; 0 if the system has none yet. Called
+ * under the lock. */
 static uint64_t
 draw(struct bulk_owned *owned)
 {
@@ -39,8 +40,8 @@ draw(struct bulk_owned *owned)
     return number;
 }
 
-/* Where the descriptor with this number is linked, or would be. There are buckets.
- * The lock is held. */
+/* Returns the link to the descriptor with this number, or where to insert it.
+ * There are buckets. Called under the lock. */
 static struct hg_bulk **
 find_link(struct bulk_owned *owned, uint64_t number)
 {
@@ -52,8 +53,8 @@ find_link(struct bulk_owned *owned, uint64_t number)
     return link;
 }
 
-/* Makes room for one more: as many buckets as descriptors, if there is memory for
- * them. Whether there are any. The lock is held. */
+/* Grows the table to one bucket for each descriptor, if there is memory.
+ * Returns whether there are any buckets. Called under the lock. */
 static bool
 grow(struct bulk_owned *owned)
 {
@@ -86,7 +87,8 @@ grow(struct bulk_owned *owned)
     return true;
 }
 
-/* Enters a descriptor: its number, 0 if it gets none. The lock is held. */
+/* Adds a descriptor. Returns its number, or 0 on failure. Called under the
+ * lock. */
 static uint64_t
 enter(struct bulk_owned *owned, struct hg_bulk *bulk)
 {
@@ -108,9 +110,9 @@ enter(struct bulk_owned *owned, struct hg_bulk *bulk)
     return number;
 }
 
-/* Relaxed here and below: a number, and an owner, are values that are sent; what
- * they lead to is looked at under the lock alone. Who ends a descriptor has its
- * last reference, taken with acquire in HG_Bulk_free. */
+/* Relaxed here and below: numbers are only sent, and what they refer to is read
+ * under the lock. The thread that frees a descriptor has its last reference,
+ * taken with acquire in HG_Bulk_free. */
 uint64_t
 bulk_owned_number(struct hg_bulk *bulk)
 {
@@ -120,7 +122,7 @@ bulk_owned_number(struct hg_bulk *bulk)
     if (number != 0)
         return number;
     base_lock_acquire(&owned->lock);
-    if (bulk_owner(bulk->bulk_class) == 0) /* 0 is for none */
+    if (bulk_owner(bulk->bulk_class) == 0) /* 0 means none */
         atomic_store_explicit(&owned->owner, draw(owned), memory_order_relaxed);
     number = atomic_load_explicit(&bulk->number, memory_order_relaxed);
     if (number == 0 && bulk_owner(bulk->bulk_class) != 0)
@@ -139,8 +141,8 @@ bulk_owned_find(struct bulk_class *bulk_class, uint64_t number)
     base_lock_acquire(&owned->lock);
     if (number != 0 && owned->bucket_count > 0)
         bulk = *find_link(owned, number);
-    /* One whose last reference is given back just now is as good as gone, but
-     * not freed before it has left the table. */
+    /* If the last reference is being dropped, it is treated as freed; its
+     * memory remains until it is removed here. */
     if (bulk)
         refs = atomic_load_explicit(&bulk->refs, memory_order_relaxed);
     while (

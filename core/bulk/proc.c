@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors among the arguments of an RPC. */
+/* Descriptors in the input and output of RPCs. */
 #include "bulk/bulk.h"
 
 #include "mercury_proc_bulk.h"
@@ -7,8 +7,8 @@
 
 #define LENGTH_SIZE sizeof(uint64_t)
 
-/* Whether data go along: they are small, and fit where they are sent at
- * once. */
+/* Returns whether to include the data: they are small, and fit into the
+ * message. */
 static bool
 eager(const struct hg_proc *proc, const struct hg_bulk *bulk)
 {
@@ -16,7 +16,7 @@ eager(const struct hg_proc *proc, const struct hg_bulk *bulk)
            !(proc->eager & PROC_EAGER_NEVER) && bulk->size < proc_left(proc);
 }
 
-/* Writes the descriptor behind the place of its length, if there is room. */
+/* Writes the descriptor after its length field, if there is room. */
 static hg_return_t
 encode_at(const struct hg_proc *proc, struct hg_bulk *bulk, unsigned long flags,
     size_t *size_p)

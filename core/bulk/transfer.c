@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving data between two descriptors. */
+/* Transfers between two descriptors. */
 #include "bulk/op.h"
 #include "na/progress.h"
 
@@ -8,7 +8,7 @@
 #include "na/violation.h"
 #include "rt/submit.h"
 
-/* The cursor at an offset into a descriptor, before its end. */
+/* Returns the cursor at an offset below the descriptor's size. */
 static struct bulk_cursor
 cursor_at(const struct bulk_side *side, hg_size_t offset)
 {
@@ -41,12 +41,11 @@ cursor_advance(struct bulk_cursor *cursor, hg_size_t size)
 static void
 leave(struct bulk_context *context)
 {
-    /* Release pairs with the acquire of who waits for the context to be
-     * idle. */
+    /* Release pairs with the acquire in in_use (hg/api_context.c). */
     atomic_fetch_sub_explicit(&context->op_count, 1, memory_order_release);
 }
 
-/* Runs the user's callback. The transfer is free for the next one by then. */
+/* Runs the user's callback. The transfer can be reused by then. */
 static void
 transfer_run(struct base_completion *completion)
 {
@@ -73,8 +72,8 @@ transfer_run(struct base_completion *completion)
     leave(context);
 }
 
-/* Ends a transfer of the core's own: how it went. Its context stays until it
- * is left. */
+/* Ends a transfer of the core and returns its result. The caller decrements
+ * op_count. */
 static hg_return_t
 internal_end(struct bulk_op *op)
 {
@@ -91,7 +90,7 @@ internal_end(struct bulk_op *op)
     return ret;
 }
 
-/* In progress, or where the transfer was started. */
+/* Called in progress, or where the transfer was started. */
 static void
 finish(struct bulk_op *op)
 {
@@ -102,7 +101,7 @@ finish(struct bulk_op *op)
     na_progress_notify(context->na_context->progress);
 }
 
-/* In progress only. */
+/* Called in progress only. */
 static void
 finish_internal(struct bulk_op *op)
 {
@@ -114,7 +113,7 @@ finish_internal(struct bulk_op *op)
     leave(context);
 }
 
-/* Lock held. */
+/* Called under the lock. */
 static void
 record(struct bulk_op *op, hg_return_t ret)
 {
@@ -124,9 +123,9 @@ record(struct bulk_op *op, hg_return_t ret)
     op->left = 0;
 }
 
-/* Submits the next piece on a lane. Lock held. */
+/* Submits the next piece with a free operation. Called under the lock. */
 static int32_t
-submit_piece(struct bulk_op *op, struct na_op *lane)
+submit_piece(struct bulk_op *op, struct na_op *piece)
 {
     const struct na_class *na_class = op->addr.na_class;
     struct rt_endpoint at = rt_endpoint(op->na_context);
@@ -146,29 +145,30 @@ submit_piece(struct bulk_op *op, struct na_op *lane)
     cursor_advance(&op->origin_at, size);
     op->left -= size;
     if (op->op == HG_BULK_PULL)
-        return rt_get(at, lane, local, local_offset, origin, origin_offset,
+        return rt_get(at, piece, local, local_offset, origin, origin_offset,
             size, op->addr.addr, op->origin_id);
-    return rt_put(at, lane, local, local_offset, origin, origin_offset, size,
+    return rt_put(at, piece, local, local_offset, origin, origin_offset, size,
         op->addr.addr, op->origin_id);
 }
 
-static void lane_complete(struct na_op *lane, const na_plugin_event *event);
+static void piece_complete(struct na_op *piece, const na_plugin_event *event);
 
-/* Submits pieces while there are any and lanes are free. Lock held. */
+/* Submits pieces while there are bytes and free operations. Called under the
+ * lock. */
 static void
 submit_pieces(struct bulk_op *op)
 {
-    while (op->left > 0 && op->free_lanes != 0) {
-        unsigned i = (unsigned) __builtin_ctz(op->free_lanes);
+    while (op->left > 0 && op->idle_ops != 0) {
+        unsigned i = (unsigned) __builtin_ctz(op->idle_ops);
         int32_t code;
 
-        op->lanes[i]->complete = lane_complete;
-        op->free_lanes &= ~(1U << i);
+        op->ops[i]->complete = piece_complete;
+        op->idle_ops &= ~(1U << i);
         op->busy++;
-        code = submit_piece(op, op->lanes[i]);
+        code = submit_piece(op, op->ops[i]);
         if (code == NA_PLUGIN_PENDING)
             continue;
-        op->free_lanes |= 1U << i;
+        op->idle_ops |= 1U << i;
         op->busy--;
         if (code != NA_PLUGIN_DONE)
             record(op, (hg_return_t) na_submission_failed(op->na_context,
@@ -177,15 +177,15 @@ submit_pieces(struct bulk_op *op)
 }
 
 static void
-lane_complete(struct na_op *lane, const na_plugin_event *event)
+piece_complete(struct na_op *piece, const na_plugin_event *event)
 {
-    struct bulk_op *op = lane->owner;
+    struct bulk_op *op = piece->owner;
     bool done;
 
     base_lock_acquire(&op->lock);
-    for (unsigned i = 0; i < BULK_LANES; i++)
-        if (op->lanes[i] == lane)
-            op->free_lanes |= 1U << i;
+    for (unsigned i = 0; i < BULK_IN_FLIGHT; i++)
+        if (op->ops[i] == piece)
+            op->idle_ops |= 1U << i;
     record(op, (hg_return_t) na_event_code(op->na_context, event));
     submit_pieces(op);
     done = --op->busy == 0;
@@ -203,11 +203,11 @@ bulk_transfer_fail(struct bulk_op *op)
 
     base_lock_acquire(&op->lock);
     if (op->busy > 0) {
-        uint32_t lanes = ~op->free_lanes & ((1U << BULK_LANES) - 1);
+        uint32_t ops = ~op->idle_ops & ((1U << BULK_IN_FLIGHT) - 1);
 
         record(op, HG_IO_ERROR);
-        op->free_lanes |= lanes;
-        op->busy -= (uint32_t) __builtin_popcount(lanes);
+        op->idle_ops |= ops;
+        op->busy -= (uint32_t) __builtin_popcount(ops);
         done = op->busy == 0;
     }
     base_lock_release(&op->lock);
@@ -217,14 +217,15 @@ bulk_transfer_fail(struct bulk_op *op)
         finish(op);
 }
 
-/* Starts a transfer that has something to move. true: it is over. */
+/* Starts a transfer that needs a transport. Returns true if it has completed.
+ */
 static bool
 start_remote(struct bulk_op *op)
 {
     bool done;
 
     base_lock_acquire(&op->lock);
-    op->free_lanes = (1U << BULK_LANES) - 1;
+    op->idle_ops = (1U << BULK_IN_FLIGHT) - 1;
     op->busy = 1;
     submit_pieces(op);
     done = --op->busy == 0;
@@ -245,14 +246,14 @@ check_range(const struct hg_bulk *bulk, hg_size_t offset, hg_size_t size)
     if (offset <= bulk->size && size <= bulk->size - offset)
         return HG_SUCCESS;
     LOG_ERROR(BULK,
-        "transfer of %llu bytes from %llu on is beyond a descriptor of %llu "
+        "transfer of %llu bytes at %llu exceeds a descriptor of %llu "
         "bytes",
         (unsigned long long) size, (unsigned long long) offset,
         (unsigned long long) bulk->size);
     return HG_INVALID_ARG;
 }
 
-/* source: the data come from there. */
+/* source: the data are read from this descriptor. */
 static hg_return_t
 check_flags(const struct hg_bulk *bulk, bool source)
 {
@@ -301,8 +302,9 @@ usable(const struct bulk_request *request, unsigned side)
                                      request->local->sides[side].usable);
 }
 
-/* The transport that an address is of, and the address; or, if that can't move
- * this data, the main one and the address that the descriptor has of it. */
+/* Finds the transport of an address and the address to use. If it can't
+ * transfer the data, the main transport, and the address of the descriptor for
+ * it. */
 static hg_return_t
 find_side(const struct bulk_request *request, unsigned *side_p,
     const struct hg_addr **addr_p)
@@ -328,9 +330,9 @@ find_side(const struct bulk_request *request, unsigned *side_p,
     return HG_SUCCESS;
 }
 
-/* Where the data lie in this process, with a reference: a descriptor of this
- * process, or data that came with one, or what a descriptor that came back
- * names. NULL: they are moved by the transport after all. */
+/* Finds the memory if it is in this process, with a reference: a local
+ * descriptor, one with eager data, or the original of a descriptor that was
+ * sent back. NULL: the transport transfers it. */
 static __attribute__((noinline)) hg_return_t
 find_memory(const struct bulk_request *request, struct hg_bulk **memory_p)
 {
@@ -344,8 +346,8 @@ find_memory(const struct bulk_request *request, struct hg_bulk **memory_p)
         origin = bulk_owned_find(origin->bulk_class,
             atomic_load_explicit(&origin->number, memory_order_relaxed));
         if (!origin) {
-            LOG_ERROR(BULK, "the descriptor of our own that was to be used has "
-                            "been freed");
+            LOG_ERROR(BULK, "descriptor of this process was freed before the "
+                            "transfer");
             return HG_NOENTRY;
         }
     } else {
@@ -362,7 +364,7 @@ find_memory(const struct bulk_request *request, struct hg_bulk **memory_p)
     return ret;
 }
 
-/* Whether the data could lie in this process. */
+/* Returns whether the data may be in this process. */
 static inline bool
 may_be_here(const struct hg_bulk *origin)
 {
@@ -373,8 +375,8 @@ may_be_here(const struct hg_bulk *origin)
         0);
 }
 
-/* Takes a transfer that holds what it will need. *memory_p: as of find_memory,
- * which is for what may be in this process. */
+/* Gets a transfer with references to all it needs. *memory_p: as of
+ * find_memory, if the memory may be in this process. */
 static hg_return_t
 prepare(struct bulk_context *context, const struct bulk_request *request,
     struct bulk_op **op_p, struct hg_bulk **memory_p)
@@ -409,7 +411,8 @@ prepare(struct bulk_context *context, const struct bulk_request *request,
     return HG_SUCCESS;
 }
 
-/* memory: as of find_memory, given back. true: the transfer is over. */
+/* Takes over the reference to memory (find_memory). Returns true if the
+ * transfer has completed. */
 static bool
 start(struct bulk_op *op, const struct bulk_request *request,
     struct hg_bulk *memory)
@@ -525,15 +528,15 @@ HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback, void *arg,
         origin_handle, origin_offset, local_handle, local_offset, size, op_id);
 }
 
-/* The locks of progress, of the table and of the transfer are held: no lane's
- * event is handled meanwhile, and no other transfer takes its place. */
+/* Called under the locks of progress, of the table and of the transfer: no
+ * event of it is handled, and it is not reused meanwhile. */
 static void
 cancel(struct bulk_op *op)
 {
     if (op->busy > 0)
         record(op, HG_CANCELED);
-    for (unsigned i = 0; i < BULK_LANES; i++)
-        rt_cancel(op->na_context, op->lanes[i]);
+    for (unsigned i = 0; i < BULK_IN_FLIGHT; i++)
+        rt_cancel(op->na_context, op->ops[i]);
 }
 
 void
@@ -560,7 +563,8 @@ HG_Bulk_cancel(hg_op_id_t op_id)
     return HG_SUCCESS;
 }
 
-/* They stay until the context ends: going through them takes no lock. */
+/* Transfers remain on the list until the context is destroyed: iterating needs
+ * no lock. */
 void
 bulk_context_fail(struct bulk_context *context, struct na_context *na_context)
 {

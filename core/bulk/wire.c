@@ -3,29 +3,29 @@
  * The wire form of a descriptor, little-endian:
  *
  *    0  u8   version (2)
- *    1  u8   flags: 1 readable, 2 writable, 16 data inside, 128 bound
+ *    1  u8   flags: 1 readable, 2 writable, 16 eager data, 128 bound
  *    2  u8   context id of the owner, when bound, else 0
  *    3  u8   sections
  *    4  u32  segments
  *    8  u64  bytes of all segments
  *   16  u64  number of the owner's class, random
  *   24  u64  number of the descriptor in that class, random, or 0
- *   32       the data, when inside; only of what is readable and not writable
+ *   32       the eager data; only of read-only memory
  *            sections, one for each transport that the owner has
  *
- *    0  u8   kind: 0 the owner's transport, 1 the one for peers of its node
+ *    0  u8   kind: 0 the owner's transport, 1 for peers of its node
  *    1  u8   bytes of the name
  *    2  u16  0
- *    4  u32  parts; none when the data are inside
+ *    4  u32  parts; none with eager data
  *    8  u32  bytes that follow the name
  *   12       name of the plugin
  *            for each part: u64 bytes of memory, u32 length of the transport's
- *            form of its registration, that form
+ *            serialized registration, that registration
  *            when bound: for kind 1 the owner's node (u64 high, u64 low); then
- *            the transport's form of the owner's address, or nothing
+ *            the transport's serialized address of the owner, or nothing
  *
- * Who lacks a section's plugin skips it unread. Data that are inside need no
- * section but for the address.
+ * A receiver without a section's plugin skips the section. Eager data need a
+ * section for the address only.
  */
 #include "bulk/bulk.h"
 
@@ -44,17 +44,17 @@
 #define WIRE_NAME_MAX 255U
 #define WIRE_PART_SIZE 12U
 
-/* More than that is not small, whatever fits in a message. */
+/* Maximum bytes of eager data, whatever fits into a message. */
 #define EAGER_MAX (64U << 10)
 
-/* Writes while there is room, and counts beyond. */
+/* Writes while there is room, and counts all bytes. */
 struct writer {
     unsigned char *at;
     size_t left;
     size_t size; /* of all that was to be written */
 };
 
-/* Passes over what has been written at the position, or did not fit there. */
+/* Advances past bytes that were written at the position, or did not fit. */
 static void
 pass(struct writer *writer, size_t size)
 {
@@ -159,7 +159,7 @@ put_section(
     if (writer->size - before > UINT32_MAX)
         return NA_MSGSIZE;
     length = htole32((uint32_t) (writer->size - before));
-    if (writer->at > length_at) /* there was room for it */
+    if (writer->at > length_at) /* it had room */
         memcpy(length_at, &length, sizeof length);
     return NA_SUCCESS;
 }
@@ -179,7 +179,7 @@ put_header(
         (uint8_t) (bulk->flags | (data ? WIRE_DATA : 0) |
                    (bulk->bound ? WIRE_BOUND : 0)),
         bulk->bound ? bulk->context_id : 0, sections};
-    /* First: it may choose the number of the class. */
+    /* First, since it may set the number of the class. */
     uint64_t number = data ? 0 : bulk_owned_number(bulk);
 
     put(writer, front, sizeof front);
@@ -253,7 +253,7 @@ struct reader {
     size_t left;
 };
 
-/* The next bytes, or NULL when there are fewer. */
+/* Returns the next bytes, or NULL if there are fewer. */
 static const unsigned char *
 get(struct reader *reader, size_t size)
 {
@@ -292,8 +292,7 @@ struct section {
     struct reader body;
 };
 
-/* What the bytes of a descriptor say, as far as it can be said without the
- * transports. */
+/* A parsed descriptor, before the transports parse their parts. */
 struct parsed {
     uint8_t flags;
     uint8_t context_id;
@@ -360,8 +359,8 @@ parse_section(struct reader *reader, const struct parsed *parsed,
     return HG_SUCCESS;
 }
 
-/* Keeps a section for a transport that it is for: of several, one of the same
- * kind. */
+/* Selects a section for each transport: of several, the one of the same kind.
+ */
 static void
 choose(const struct bulk_class *bulk_class, struct parsed *parsed,
     const struct section *section)
@@ -431,8 +430,8 @@ decode_addr(
             return HG_PROTOCOL_ERROR;
         theirs.high = u64_at(node);
         theirs.low = u64_at(node + 8);
-        /* On another node, or on one that does not know itself, shared memory
-         * does not lead to the owner. */
+        /* From another node, or without the id of this node, shared memory does
+         * not reach the owner. */
         if (side == RT_LOCAL && ((host.high == 0 && host.low == 0) ||
                                     !NA_SM_Host_id_cmp(host, theirs)))
             return HG_SUCCESS;
@@ -472,8 +471,8 @@ decode_side(struct hg_bulk *bulk, unsigned side, struct section *section)
     return section->body.left == 0 ? HG_SUCCESS : HG_PROTOCOL_ERROR;
 }
 
-/* A descriptor of what was parsed, with a copy of its bytes, to be serialized
- * again as it came. */
+/* Makes a descriptor of what was parsed, with a copy of its bytes, to serialize
+ * it again unchanged. */
 static hg_return_t
 decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
     struct hg_bulk **bulk_p)
@@ -501,16 +500,16 @@ decode(struct bulk_class *bulk_class, struct parsed *parsed, const void *buf,
     bulk->owner = parsed->owner;
     atomic_init(&bulk->number, parsed->number);
     ret = decode_side(bulk, RT_MAIN, &parsed->sections[RT_MAIN]);
-    /* An owner that doesn't listen is known to nobody but those who it has
-     * called, by that transport: a peer of its node has the other one. */
+    /* An owner that doesn't listen is known only to those it has called, over
+     * that transport: peers of its node over the local one. */
     unreached = ret == HG_OPNOTSUPPORTED && bulk->bound;
     main_read = ret == HG_SUCCESS;
     if (ret == HG_SUCCESS || unreached)
         ret = decode_side(bulk, RT_LOCAL, &parsed->sections[RT_LOCAL]);
     if (ret == HG_SUCCESS && unreached && !bulk->sides[RT_LOCAL].addr.addr)
         ret = HG_OPNOTSUPPORTED;
-    /* What the node's transport cannot read, of another version of it for one,
-     * leaves the main one. */
+    /* If the local transport cannot parse its part, for example of another
+     * version, the main one is used. */
     if (ret == HG_PROTOCOL_ERROR && main_read && bulk->sides[RT_MAIN].usable &&
         !bulk->bound) {
         bulk->sides[RT_LOCAL].usable = false;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Submissions to a transport: the only callers of a plugin's table of operations
- * above na. They return what the plugin returned, NA_PLUGIN_PENDING,
- * NA_PLUGIN_DONE or an error, for na_submission_failed to judge. [any thread]
- */
+/* Submissions to a transport: the only callers of a plugin's operations above
+ * na. They return the plugin's result: NA_PLUGIN_PENDING, NA_PLUGIN_DONE, or an
+ * error for na_submission_failed. [any thread] */
 #ifndef RT_SUBMIT_H
 #define RT_SUBMIT_H
 
 #include "na/context.h"
 #include "na/op.h"
 
-/* Where a context's operations go. Read into a variable before the arguments of a
- * submission: the compiler keeps what is read before an atomic load in
- * registers, which a submission has none to spare of. */
+/* The operations of a context. To be read into a variable before the arguments
+ * of a submission: the compiler keeps values read before an atomic load in
+ * registers, and a submission has none to spare. */
 struct rt_endpoint {
     const na_plugin_ops *ops;
     na_plugin_ctx *ctx;
@@ -41,8 +39,7 @@ rt_recv_unexpected(struct rt_endpoint at, struct na_op *op, void *buffer,
         at.ctx, na_op_part(op), buffer, length, buffer_data, 0);
 }
 
-/* Of a class that has na.multi_recv/1. A dead context is the caller's to
- * notice. */
+/* For a class with na.multi_recv/1. The caller checks for a dead context. */
 static inline int32_t
 rt_recv_multi(const struct na_context *context, struct na_op *op, void *buffer,
     uint64_t length, void *buffer_data)
@@ -87,7 +84,7 @@ rt_get(struct rt_endpoint at, struct na_op *op, na_plugin_mem *local,
         remote_offset, length, peer, peer_ctx, 0);
 }
 
-/* The lock of the context's progress is held. */
+/* The progress lock is held. */
 static inline void
 rt_cancel(const struct na_context *context, struct na_op *op)
 {

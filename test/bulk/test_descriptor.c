@@ -108,7 +108,7 @@ START_TEST(descriptor_invalid_arguments)
     hg_size_t got_size;
 
     session_begin(&s, _i, &setup);
-    log_expect("too many in all", 1, 1);
+    log_expect("total size too large", 1, 1);
     log_expect("can't reach memory of type 1", 3, 3);
     ck_assert_int_eq(
         HG_Bulk_create(s.hg_class, 0, &base, &size, 1, &bulk), HG_INVALID_ARG);
@@ -202,7 +202,7 @@ START_TEST(descriptor_transfers_are_counted)
     hg_addr_t self;
 
     session_begin(&s, _i, &counting);
-    log_expect("is beyond a descriptor", 1, 1);
+    log_expect("exceeds a descriptor", 1, 1);
     ck_assert_int_eq(
         HG_Bulk_create(s.hg_class, 1, NULL, &size, HG_BULK_READWRITE, &bulk),
         HG_SUCCESS);
@@ -258,7 +258,7 @@ START_TEST(transfer_out_of_range_or_without_permission_fails)
     void *base = memory;
 
     session_begin(&s, _i, &setup);
-    log_expect("is beyond a descriptor", 5, 5);
+    log_expect("exceeds a descriptor", 5, 5);
     log_expect("does not allow to", 4, 4);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         move_in_t in = {.op = cases[i].op,

@@ -223,7 +223,7 @@ START_TEST(eager_transfer_is_range_checked)
     hg_bulk_t bulk, local;
 
     session_begin(&s, _i, &setup);
-    log_expect("is beyond a descriptor", 3, 3);
+    log_expect("exceeds a descriptor", 3, 3);
     log_expect("does not allow to", 1, 1);
     pieces_make(&from, 1000, 3);
     pieces_fill(&from, 4);

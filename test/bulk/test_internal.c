@@ -118,7 +118,7 @@ START_TEST(internal_transfer_fails_once)
     bool pending = true;
 
     remote_begin(&remote, _i, &setup);
-    log_expect("is beyond a descriptor", 1, 1);
+    log_expect("exceeds a descriptor", 1, 1);
     request = request_of(&remote, HG_BULK_PULL);
     loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_FAIL_NOW,
                                  .code = NA_PLUGIN_E_IO_ERROR});
