@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One plugin that was found. */
+/* One plugin found by the search. */
 #include "plugin/candidate.h"
 
 #include "na_plugin.h"
@@ -49,7 +49,7 @@ plugin_candidate_set_registered(
         plugin, "", &candidate->manifest, &candidate->fault);
 }
 
-/* What a manifest says of its ABI spares loading the object. */
+/* The ABI version of the manifest is checked before loading the object. */
 static na_return_t
 check_abi(const struct plugin_manifest *manifest, struct plugin_fault *fault)
 {
@@ -63,7 +63,7 @@ check_abi(const struct plugin_manifest *manifest, struct plugin_fault *fault)
         manifest->min_host_minor, NA_PLUGIN_ABI_MAJOR, NA_PLUGIN_ABI_MINOR);
 }
 
-/* A file whose real path is known, if nobody else may write it. */
+/* Checks a file by its real path: only its owner may write it. */
 static na_return_t
 check_library(const char *real, struct plugin_fault *fault)
 {
@@ -92,7 +92,7 @@ set_library_path(struct plugin_candidate *candidate, const char *path)
     return check_library(candidate->library_path, &candidate->fault);
 }
 
-/* The shared object of a manifest, named relative to it. */
+/* Finds the shared object of a manifest, whose path is relative to it. */
 static na_return_t
 find_library(struct plugin_candidate *candidate)
 {
@@ -125,8 +125,8 @@ plugin_candidate_set_manifest(struct plugin_candidate *candidate)
     return ret == NA_NOMEM ? ret : NA_SUCCESS;
 }
 
-/* The real path of the manifest that lies beside a shared object; SUCCESS and
- * NULL when there is none. */
+/* Finds the manifest next to a shared object. SUCCESS and NULL: there is none.
+ */
 static na_return_t
 find_manifest_beside(const char *library, char **manifest_p)
 {
@@ -142,8 +142,8 @@ find_manifest_beside(const char *library, char **manifest_p)
     return *manifest_p || errno != ENOMEM ? NA_SUCCESS : NA_NOMEM;
 }
 
-/* The candidate becomes that of a manifest, which has to be that of the shared
- * object library. */
+/* Makes a candidate that of a manifest, which must belong to the shared object
+ * `library`. */
 static na_return_t
 take_manifest(
     struct plugin_candidate *candidate, char *manifest, const char *library)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a descriptor is one that this core can use. */
+/* Checking the descriptor of a plugin. */
 #include "plugin/descriptor.h"
 
 #include "na_plugin.h"
@@ -7,7 +7,7 @@
 #include "plugin/manifest.h"
 #include "setting/setting.h"
 
-/* The first bytes of a descriptor, which every version has. */
+/* The first bytes of a descriptor, equal in every version. */
 #define HEAD_SIZE 16U
 
 _Static_assert(offsetof(na_plugin, name) == HEAD_SIZE,
@@ -22,7 +22,7 @@ refuse(struct plugin_fault *fault, const char *text)
         fault, TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR, "%s", text);
 }
 
-/* What says which version of the table this is. */
+/* Checks the members that identify the version of the table. */
 static na_return_t
 check_head(const na_plugin *plugin, size_t mapped, struct plugin_fault *fault)
 {
@@ -48,7 +48,7 @@ check_head(const na_plugin *plugin, size_t mapped, struct plugin_fault *fault)
             plugin->size > mapped ? " and no more than the symbol has" : "");
     if (plugin->reserved_zero != 0)
         return refuse(fault, "its descriptor's reserved_zero is not 0");
-    /* A newer minor may have defined more of them. */
+    /* A newer minor version may have defined more flags. */
     if (plugin->abi_minor <= NA_PLUGIN_ABI_MINOR &&
         plugin->flags & ~KNOWN_FLAGS)
         return plugin_fault_set(fault, TALARIA_STAGE_ABI, NA_PROTOCOL_ERROR,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a plugin is refused: the stage, a code, and words. */
+/* The reason why a plugin is refused: stage, code and text. */
 #include "plugin/fault.h"
 
 #include "base/error.h"
@@ -23,7 +23,7 @@ plugin_fault_set(struct plugin_fault *fault, enum talaria_stage stage,
     return code;
 }
 
-/* glibc returns a text that may stand elsewhere, what POSIX has fills words. */
+/* strerror_r of glibc returns the text, that of POSIX writes it to `words`. */
 static const char *
 describe(int err, char *words, size_t size)
 {
@@ -38,8 +38,8 @@ na_return_t
 plugin_fault_errno(struct plugin_fault *fault, enum talaria_stage stage,
     int err, const char *what)
 {
-    /* NOMEM would end a search; that there are no descriptors is said of the
-     * file that wanted one */
+    /* NOMEM would end the search; too few file descriptors are an error of this
+     * file only. */
     int code = err == EMFILE || err == ENFILE ? NA_IO_ERROR
                                               : base_error_from_errno(err);
     char words[128];

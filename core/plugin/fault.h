@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why a plugin is refused: the stage, a code, and words. */
+/* The reason why a plugin is refused: stage, code and text. */
 #ifndef PLUGIN_FAULT_H
 #define PLUGIN_FAULT_H
 
@@ -11,13 +11,13 @@ struct plugin_fault {
     char text[1000];
 };
 
-/* Fills one in; returns its code. */
+/* Fills in a fault. Returns its code. */
 na_return_t plugin_fault_set(struct plugin_fault *fault,
     enum talaria_stage stage, na_return_t code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for a system call that failed with err: "what: words for err". Short
- * of memory or descriptors it is no fault of the plugin: NOMEM. */
+/* Fills in a fault for a system call that failed with err: "what: text of err".
+ * ENOMEM is NOMEM, which is not the plugin's fault. */
 na_return_t plugin_fault_errno(struct plugin_fault *fault,
     enum talaria_stage stage, int err, const char *what);
 

@@ -9,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longest name of a plugin, or of a protocol, in bytes. */
+/* Maximum bytes of a plugin's name, and of a protocol. */
 #define NAME_MAX_LENGTH 63
 #define PROTOCOL_MAX_LENGTH 511
 
-/* How much of a string that is not understood a log line shows. */
+/* Maximum bytes of a malformed string in a log line. */
 #define SHOWN_MAX 128
 
-/* A part of a string; begin NULL: there is none. */
+/* A part of a string; begin NULL: missing. */
 struct span {
     const char *begin;
     size_t length;
 };
 
-/* The parts of an info string, or why it has none. */
+/* The parts of an info string, or the error in it. */
 struct parts {
     struct span plugin;
     struct span protocol;
@@ -30,7 +30,7 @@ struct parts {
     const char *fault;
 };
 
-/* The parts of a name likewise. */
+/* The parts of a name, or the error in it. */
 struct location {
     struct span device;
     struct span host;
@@ -50,8 +50,8 @@ is_plugin_name(struct span name)
     return true;
 }
 
-/* Any list that a library below may want, but for what separates the parts of
- * an info string. */
+/* Returns whether a string can be a protocol: any list for the plugin's
+ * library, without the separators of info strings. */
 static bool
 is_protocol_name(struct span name)
 {
@@ -139,7 +139,8 @@ is_host(struct span host)
     return true;
 }
 
-/* -1 unless all of it is a number from 0 to 65535. */
+/* Returns the port, or -1 unless all of the string is a number from 0 to 65535.
+ */
 static int32_t
 parse_port(const char *digits)
 {
@@ -157,7 +158,7 @@ parse_port(const char *digits)
     return port;
 }
 
-/* "[v6]" or "[v6]:port"; rest: after the bracket. */
+/* Parses "[v6]" or "[v6]:port". rest: what follows the bracket. */
 static const char *
 bracketed_host(const char *rest, struct location *location)
 {
@@ -218,7 +219,7 @@ name_location(const char *name)
     return location;
 }
 
-/* What can be shown of a string that may hold anything. */
+/* Replaces bytes that cannot be shown in a log line. */
 static void
 make_printable(const char *string, char text[SHOWN_MAX])
 {
@@ -276,7 +277,7 @@ plugin_info_split(struct plugin_info *info)
         return NA_SUCCESS;
     location = name_location(info->name);
     if (location.fault) {
-        /* The reason first: a long name may be cut off. */
+        /* The reason comes first, since a long name may be cut. */
         LOG_ERROR(PLUGIN, "%s, in info string \"%s%s%s://%s\"", location.fault,
             info->plugin ? info->plugin : "", info->plugin ? "+" : "",
             info->protocol, info->name);

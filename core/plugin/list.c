@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program can ask of plugins without opening one: which there are, and
- * what a shared object says of itself. */
+/* Queries that open no plugin: the list of plugins, and the description of a
+ * shared object. */
 #include "talaria.h"
 
 #include "base/log.h"
@@ -33,7 +33,7 @@ talaria_source_to_string(enum talaria_source source)
     return source_names[source];
 }
 
-/* A list is a view of the search that it was made from. */
+/* A list refers to the search that it was made from. */
 struct list {
     struct talaria_plugin_list list; /* first: what a program gets */
     struct plugin_search search;

@@ -15,14 +15,14 @@
 #include <string.h>
 #include <sys/queue.h>
 
-/* A shared object whose descriptor was accepted. */
+/* A loaded plugin whose descriptor was accepted. */
 struct loaded {
     SLIST_ENTRY(loaded) next;
     const struct na_plugin *plugin;
     char *path;
 };
 
-/* Held while an object is loaded, so that two threads do not both do it. */
+/* Held while an object is loaded, so that only one thread loads it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static SLIST_HEAD(, loaded) list = SLIST_HEAD_INITIALIZER(list);
 
@@ -128,7 +128,7 @@ find_loaded(const char *path)
     return NULL;
 }
 
-/* The object stays open for good: its handle is not kept. */
+/* The object remains loaded: its handle is not kept. */
 static na_return_t
 add_loaded(const char *path, const struct na_plugin *plugin,
     struct plugin_fault *fault)
@@ -157,8 +157,8 @@ load_locked(const char *path, const struct plugin_manifest *manifest,
     void *object;
     na_return_t ret;
 
-    /* Only the name counts for one that is in use: its file, and with it the
-     * manifest, may have been replaced since. */
+    /* Only the name is compared for a loaded plugin: its file and manifest may
+     * have been replaced since. */
     if (loaded && strcmp(loaded->plugin->name, manifest->name) == 0) {
         *plugin_p = loaded->plugin;
         return NA_SUCCESS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plugin is, without its code. */
+/* The description of a plugin, without its code. */
 #include "plugin/manifest.h"
 
 #include "na_plugin.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The numbers of a manifest before they are known to be in range. */
+/* The numbers of a manifest before their ranges are checked. */
 struct numbers {
     json_int_t major;
     json_int_t minor;
@@ -30,7 +30,7 @@ refuse_nomem(struct plugin_fault *fault)
         fault, TALARIA_STAGE_MANIFEST, NA_NOMEM, "out of memory");
 }
 
-/* What jansson does not like about what. */
+/* Reports an error of jansson in `what`. */
 static na_return_t
 refuse_json(
     struct plugin_fault *fault, const char *what, const json_error_t *error)
@@ -41,7 +41,7 @@ refuse_json(
         "%s: %s", what, error->text);
 }
 
-/* Reads up to size bytes; negative errno when that fails. */
+/* Reads up to size bytes. Returns their number, or a negative errno. */
 static ssize_t
 read_all(int fd, char *buffer, size_t size)
 {
@@ -61,8 +61,8 @@ read_all(int fd, char *buffer, size_t size)
     return (ssize_t) length;
 }
 
-/* The text of an open manifest, in a buffer of one byte more than allowed, so
- * that a file that grows meanwhile is noticed. */
+/* Reads an open manifest. The buffer is one byte larger than the limit, to
+ * detect a file that grows meanwhile. */
 static na_return_t
 read_checked(int fd, const char *path, char *buffer, size_t *length_p,
     struct plugin_fault *fault)
@@ -115,10 +115,10 @@ read_json(const char *path, json_t **json_p, struct plugin_fault *fault)
     ret = read_checked(fd, path, buffer, &length, fault);
     if (ret != NA_SUCCESS)
         goto free_buffer;
-    /* jansson 2.14 ignores that the buffer of a token cannot grow: it then loses
-     * the end of a string of 14, 30, 62 … bytes, "min_host_minor" among them, and
-     * copies on beyond it if the next allocation succeeds. Nothing here can
-     * prevent that: its allocator is the whole process's. */
+    /* If its buffer for a token cannot grow, jansson 2.14 loses the end of a
+     * string of 14, 30, 62 … bytes, such as "min_host_minor", and writes beyond
+     * the buffer if the next allocation succeeds. It can't be prevented here:
+     * the allocator is that of the process. */
     *json_p = json_loadb(buffer, length, JSON_REJECT_DUPLICATES, &error);
     if (!*json_p) {
         snprintf(line, sizeof line, "line %d", error.line);
@@ -132,7 +132,8 @@ close_fd:
     return ret;
 }
 
-/* "1.0": the major decides, a newer minor has keys that are ignored. */
+/* "1.0": the major version must match; a newer minor has keys that are ignored.
+ */
 static bool
 is_format(const char *format)
 {
@@ -214,7 +215,7 @@ check_numbers(const struct numbers *numbers, struct plugin_fault *fault)
         "its plugin.%s is out of range: %lld", wrong, (long long) value);
 }
 
-/* names: room for PLUGIN_PROTOCOLS_MAX of them and a NULL; they point into the
+/* names: room for PLUGIN_PROTOCOLS_MAX entries and a NULL; they point into the
  * JSON. */
 static na_return_t
 parse_protocols(const json_t *protocols, bool other, const char **names,
@@ -240,7 +241,7 @@ parse_protocols(const json_t *protocols, bool other, const char **names,
     return NA_SUCCESS;
 }
 
-/* With copies of these; NULL: out of memory. */
+/* Creates a manifest with copies of these strings; NULL: out of memory. */
 static struct plugin_manifest *
 manifest_create(const char *name, const char *version, const char *library,
     const char *const *protocols)

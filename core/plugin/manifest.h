@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a plugin is, without its code: read from a manifest beside the shared
- * object, or copied from the descriptor inside it; written as JSON.
+ * The description of a plugin, without its code: read from a manifest next to
+ * the shared object, or copied from the descriptor in it; written as JSON.
  */
 #ifndef PLUGIN_MANIFEST_H
 #define PLUGIN_MANIFEST_H
@@ -10,10 +10,10 @@
 
 struct na_plugin;
 
-/* Largest manifest that is read, in bytes. */
+/* Maximum bytes of a manifest. */
 #define PLUGIN_MANIFEST_MAX 65536
 
-/* Most protocols of one plugin, and longest version of its own in bytes. */
+/* Maximum protocols of one plugin, and bytes of its version. */
 #define PLUGIN_PROTOCOLS_MAX 256
 #define PLUGIN_VERSION_MAX 63
 
@@ -21,7 +21,7 @@ struct plugin_manifest {
     char *name;
     char *version;
     char *library_path; /* as read: not necessarily absolute */
-    char **protocols;   /* NULL ends them */
+    char **protocols;   /* NULL-terminated */
     int32_t priority;
     uint16_t abi_major;
     uint16_t abi_minor;
@@ -29,8 +29,8 @@ struct plugin_manifest {
     bool other_protocols;
 };
 
-/* Reads the one at a real path, if nobody else may write it. Every field is
- * then within its limits; what a fault says of JSON comes with its line. */
+/* Reads the manifest at a real path, if only its owner may write it. All fields
+ * are then within their limits. A fault in the JSON names the line. */
 na_return_t plugin_manifest_read(const char *path,
     struct plugin_manifest **manifest_p, struct plugin_fault *fault);
 
@@ -41,15 +41,15 @@ na_return_t plugin_manifest_copy(const struct na_plugin *plugin,
 
 void plugin_manifest_destroy(struct plugin_manifest *manifest);
 
-/* Whether an accepted descriptor says the same. */
+/* Checks that an accepted descriptor matches a manifest. */
 na_return_t plugin_manifest_compare(const struct plugin_manifest *manifest,
     const struct na_plugin *plugin, struct plugin_fault *fault);
 
-/* What a plugin may give as its version. */
+/* Returns whether a string is a valid version of a plugin. */
 bool plugin_manifest_is_version(const char *version);
 
-/* As JSON text, to be freed. NULL: out of memory, or library_path is not
- * UTF-8. */
+/* Returns the manifest as JSON, to be freed with free(). NULL: out of memory,
+ * or library_path is not UTF-8. */
 char *plugin_manifest_format(const struct plugin_manifest *manifest);
 
 #endif /* PLUGIN_MANIFEST_H */

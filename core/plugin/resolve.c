@@ -199,8 +199,8 @@ check_name(const struct na_plugin *plugin, const char *name,
             "\"%s\": %s", name, reason);
 }
 
-/* Loads the one that is chosen, unless something speaks against it: that is then
- * the end of it. */
+/* Loads the one that is chosen, unless something speaks against it: that is
+ * then the end of it. */
 static na_return_t
 load_chosen(struct plugin_report *report, struct plugin_candidate *candidate,
     const struct wanted *wanted, const struct na_plugin **plugin_p)

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which plugins there are: the places in their order, and the candidates in
- * each. Loads nothing.
+ * The search for plugins: the places in order, and the candidates in each.
+ * Loads nothing.
  */
 #ifndef PLUGIN_SEARCH_H
 #define PLUGIN_SEARCH_H
@@ -12,16 +11,16 @@ struct plugin_search {
     size_t count;
     struct plugin_candidate **candidates; /* in search order */
     size_t folder_count;
-    char **folders;  /* looked into, or not there */
+    char **folders;  /* searched, or missing */
     bool files_only; /* TALARIA_PLUGIN_FILES has ended the search */
 };
 
-/* Looks at all of it. Only NOMEM; to be given back to plugin_search_finish in
- * any case. [any thread] */
+/* Runs the search. Only NOMEM. The caller calls plugin_search_finish in any
+ * case. [any thread] */
 na_return_t plugin_search_run(struct plugin_search *search);
 void plugin_search_finish(struct plugin_search *search);
 
-/* Marks anew which are shadowed, after a name became known. */
+/* Marks shadowed candidates again, after a name became known. */
 void plugin_search_mark_shadowed(struct plugin_search *search);
 
 #endif /* PLUGIN_SEARCH_H */

@@ -1,8 +1,6 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may write a plugin: a file or folder that somebody other than root and
- * the effective user owns, or that its group or the world may write, is
- * refused.
+ * Permissions of plugins: a file or folder that is owned by a user other than
+ * root and the effective user, or writable by its group or others, is refused.
  */
 #ifndef PLUGIN_TRUST_H
 #define PLUGIN_TRUST_H
@@ -11,11 +9,11 @@
 
 #include <sys/stat.h>
 
-/* Asks this of what has been looked at by stat. PERMISSION. */
+/* Checks the result of stat for a path. PERMISSION. */
 na_return_t plugin_trust_stat(
     const char *path, const struct stat *st, struct plugin_fault *fault);
 
-/* Asks it of the folder in which a file of this real path lies. */
+/* Checks the folder of a file, given by its real path. */
 na_return_t plugin_trust_folder_of(
     const char *path, struct plugin_fault *fault);
 
