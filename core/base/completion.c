@@ -13,7 +13,7 @@ base_completion_queue_init(struct base_completion_queue *queue, bool single)
     base_signal_init(&queue->filled);
 }
 
-/* Lock held. */
+/* Called under the lock. */
 static inline void
 append(struct base_completion_queue *queue, struct base_completion *completion)
 {
@@ -21,7 +21,7 @@ append(struct base_completion_queue *queue, struct base_completion *completion)
     base_completion_count_add(queue, 1);
 }
 
-/* Somebody else has the lock. */
+/* Another thread has the lock. */
 static __attribute__((noinline, cold)) void
 push_slowly(
     struct base_completion_queue *queue, struct base_completion *completion)
@@ -32,7 +32,7 @@ push_slowly(
     base_lock_release(&queue->lock);
 }
 
-/* Somebody waits for an entry. Lock held. */
+/* A thread waits for an entry. Called under the lock. */
 static __attribute__((noinline, cold)) void
 wake(struct base_completion_queue *queue)
 {
@@ -40,7 +40,7 @@ wake(struct base_completion_queue *queue)
     base_lock_release(&queue->lock);
 }
 
-/* Calls nothing, so that it saves no registers, but for the ways that end it. */
+/* Calls no function on the common path, so that it saves no registers. */
 void
 base_completion_push(
     struct base_completion_queue *queue, struct base_completion *completion)
@@ -96,7 +96,7 @@ base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
     if (base_completion_count(queue) > 0)
         return true;
     if (queue->lock.single)
-        return false; /* nobody else is there to fill it */
+        return false; /* no other thread can add entries */
     base_lock_acquire(&queue->lock);
     while (STAILQ_EMPTY(&queue->entries) && in_time)
         in_time = base_signal_wait(&queue->filled, &queue->lock, deadline);
@@ -117,7 +117,7 @@ base_completion_trigger(
         if (completion) {
             completion->run(completion);
             count++;
-            /* What came may be another thread's: then the wait goes on. */
+            /* Another thread may have taken the entry: wait again. */
         } else if (count > 0 || deadline == 0 ||
                    !base_completion_wait(queue, deadline)) {
             break;

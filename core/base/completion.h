@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The queue between progress and trigger: what has completed and waits for its
- * callback to be run. An entry lies in the object that it completes.
+ * The queue between progress and trigger: completed operations whose callbacks
+ * are to be run. An entry is embedded in the object that it completes.
  */
 #ifndef BASE_COMPLETION_H
 #define BASE_COMPLETION_H
@@ -15,7 +15,7 @@
 
 struct base_completion {
     STAILQ_ENTRY(base_completion) next;
-    /* Runs the user's callback; may free what the entry lies in. */
+    /* Runs the user's callback; may free the object of the entry. */
     void (*run)(struct base_completion *completion);
 };
 
@@ -29,21 +29,21 @@ struct base_completion_queue {
 void base_completion_queue_init(
     struct base_completion_queue *queue, bool single);
 
-/* [any thread] */
+/* Adds an entry at the end. [any thread] */
 void base_completion_push(
     struct base_completion_queue *queue, struct base_completion *completion);
 
-/* Waits until there is an entry; false when the deadline passes first. */
+/* Waits for an entry. Returns false if the deadline passes first. */
 bool base_completion_wait(
     struct base_completion_queue *queue, uint64_t deadline);
 
-/* Runs up to max_count entries, waiting for the first one until the deadline;
- * how many it ran. [any thread] */
+/* Runs up to max_count entries, and waits for the first one until the deadline.
+ * Returns how many it ran. [any thread] */
 uint32_t base_completion_trigger(
     struct base_completion_queue *queue, uint64_t deadline, uint32_t max_count);
 
-/* Takes the first entry out that `own` is true of; NULL: there is none. Under
- * the lock of the queue. [any thread] */
+/* Removes and returns the first entry for which `own` returns true, or NULL.
+ * `own` is called under the lock. [any thread] */
 struct base_completion *base_completion_take(
     struct base_completion_queue *queue,
     bool (*own)(const struct base_completion *completion));
@@ -51,12 +51,12 @@ struct base_completion *base_completion_take(
 static inline uint32_t
 base_completion_count(const struct base_completion_queue *queue)
 {
-    /* Acquire pairs with the release in push: who sees the count may expect
-     * what happened before the push. */
+    /* Acquire pairs with the release in base_completion_count_add: a thread
+     * that sees the count also sees what happened before the push. */
     return atomic_load_explicit(&queue->count, memory_order_acquire);
 }
 
-/* Lock held. */
+/* Called under the lock. */
 static inline void
 base_completion_count_add(struct base_completion_queue *queue, uint32_t change)
 {
@@ -66,7 +66,7 @@ base_completion_count_add(struct base_completion_queue *queue, uint32_t change)
     atomic_store_explicit(&queue->count, count + change, memory_order_release);
 }
 
-/* Takes the first entry, if there is one. Lock held. */
+/* Removes and returns the first entry, or NULL. Called under the lock. */
 static inline struct base_completion *
 base_completion_remove(struct base_completion_queue *queue)
 {
@@ -79,8 +79,8 @@ base_completion_remove(struct base_completion_queue *queue)
     return first;
 }
 
-/* The first entry, which is then the caller's to run; NULL: there is none, or
- * somebody else has the lock. [any thread] */
+/* Removes and returns the first entry, to be run by the caller; NULL: there is
+ * none, or another thread has the lock. [any thread] */
 static inline struct base_completion *
 base_completion_try_pop(struct base_completion_queue *queue)
 {

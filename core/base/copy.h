@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copying messages, most of which are so short that a call would cost more than
- * the copy. */
+/* Copying messages, most of which are so short that a function call would cost
+ * more than the copy. */
 #ifndef BASE_COPY_H
 #define BASE_COPY_H
 
 #include <stddef.h>
 #include <string.h>
 
-/* As memcpy, but for no bytes the pointers may be null. 32 to 128 bytes are two
- * pieces, which may overlap in what they copy. */
+/* memcpy that allows null pointers for 0 bytes. 32 to 128 bytes are copied as
+ * two ranges, which may overlap. */
 static inline void
 base_copy(void *to, const void *from, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one place that reads the environment. */
+/* The only code that reads the environment. */
 #include "base/env.h"
 
 #include "base/log.h"
@@ -22,8 +22,9 @@ base_env_get(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* The character of a variable's name for one of a key, 0 if there is none. Not
- * by <ctype.h>: in a Turkish locale the capital of 'i' is not 'I'. */
+/* Returns the character of a variable's name for one of a key, 0 if there is
+ * none. Without <ctype.h>: in a Turkish locale the capital of 'i' is not 'I'.
+ */
 static char
 variable_char(char c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one place that reads the environment. What is read:
+ * The only code that reads the environment. Variables:
  *
  *   HG_LOG_LEVEL          none, error (default), warning, info, debug
  *   HG_LOG_SUBSYS         which subsystems log, see base/log.h
@@ -18,23 +18,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The longest name of a variable that is looked at, with its zero. */
+/* Bytes of the longest variable name that is read, with its zero. */
 #define BASE_ENV_NAME_SIZE 128U
 
-/* The value of a variable, NULL when unset, empty, or not to be trusted.
- * Valid until the environment changes. */
+/* Returns the value of a variable, or NULL if it is unset, empty, or the
+ * process is privileged. Valid until the environment changes. */
 const char *base_env_get(const char *name);
 
-/* The value of a plugin's setting: key "sm.ring_size" is the variable
- * TALARIA_SM_RING_SIZE. NULL when it is unset or the key has other characters
- * than letters, digits, '_', '-' and '.'. */
+/* Returns the value of a plugin's setting: key "sm.ring_size" is the variable
+ * TALARIA_SM_RING_SIZE. NULL: unset, or the key has characters other than
+ * letters, digits, '_', '-' and '.'. */
 const char *base_env_plugin_setting(const char *key);
 
-/* The variable of a key; false where it has none. */
+/* Writes the variable of a key. Returns false if the key has none. */
 bool base_env_variable(const char *key, char name[BASE_ENV_NAME_SIZE]);
 
-/* The name of the next variable that begins with "TALARIA_"; false: that was
- * all. *at_p: 0 at first. Not while another thread changes the environment. */
+/* Writes the name of the next variable that begins with "TALARIA_". Returns
+ * false after the last. *at_p: 0 at first. No other thread may change the
+ * environment meanwhile. */
 bool base_env_next(size_t *at_p, char name[BASE_ENV_NAME_SIZE]);
 
 #endif /* BASE_ENV_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of the codes that NA and HG share number by number. */
+/* Names of the codes that are equal in NA and HG. */
 #include "base/error.h"
 
 #include "na_types.h"

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Looks at a lock for a while before asking the kernel: what is held here is
- * held for some hundred instructions. */
+/* Spins before sleeping in the kernel: locks are held for some hundred
+ * instructions. */
 #define SPINS 100
 
 static long
@@ -23,7 +23,7 @@ futex(_Atomic uint32_t *word, int op, uint32_t value,
         NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
-/* Lets the other hardware thread of the core, or the bus, have a turn. */
+/* Lets the other hardware thread of the processor run. */
 static void
 relax(void)
 {
@@ -44,8 +44,8 @@ base_lock_wait(struct base_lock *lock)
             return;
         relax();
     }
-    /* Who takes the lock here cannot know whether others wait as well, and
-     * leaves it marked. Acquire pairs with the release in base_lock_release. */
+    /* This thread cannot know whether others wait, so it marks the lock as
+     * waited for. Acquire pairs with the release in base_lock_release. */
     while (atomic_exchange_explicit(&lock->state, BASE_LOCK_WAITED_FOR,
                memory_order_acquire) != BASE_LOCK_FREE)
         futex(&lock->state, FUTEX_WAIT, BASE_LOCK_WAITED_FOR, NULL);
@@ -65,11 +65,11 @@ base_signal_wait(
     uint32_t count;
     long ret;
 
-    /* Both are written under the lock only. */
+    /* Both are changed under the lock only. */
     count = atomic_load_explicit(&signal->count, memory_order_relaxed);
     signal->waiters++;
     base_lock_release(lock);
-    /* The time is absolute and monotonic. */
+    /* The timeout is absolute and monotonic. */
     ret = futex(&signal->count, FUTEX_WAIT_BITSET, count, &until);
     ret = ret < 0 && errno == ETIMEDOUT ? -1 : 0;
     base_lock_acquire(lock);

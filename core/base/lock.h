@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lock that a class opened for a single thread leaves alone, and a signal to
- * wait for under it. Taking a free one is one compare-and-swap, inline, giving
- * it back one exchange: the path of a call takes and gives back half a dozen,
- * which pthread_mutex_t made a tenth of its instructions.
+ * A lock that is not used in classes opened for a single thread, and a signal
+ * to wait for under it. Both are inline: taking a free lock is one
+ * compare-and-swap, releasing it one exchange. A call takes about six locks;
+ * with pthread_mutex_t they were a tenth of its instructions.
  *
- * Every lock of the core, outermost first; a thread takes them in this order
- * only, and none of them is held while user code runs:
+ * All locks of the core, outermost first. A thread takes them in this order
+ * only, and holds none while user code runs:
  *
- *   0. talaria_request_class     hg/request.c    who progresses; in no call held
+ *   0. talaria_request_class     hg/request.c    threads in progress; not held in calls
  *   1. na_progress.lock          na/progress.c   serializes poll, arm, cancel
- *   2. hg_context.timers         hg/timer.c      deadlines, ends that were asked
- *   3. bulk_op table             bulk/op_table.c which transfer an id names
+ *   2. hg_context.timers         hg/timer.c      deadlines, cancelled calls
+ *   3. bulk_op table             bulk/op_table.c transfers by id
  *   4. bulk_op.lock              bulk/transfer.c pieces of a transfer
  *   5. hg_context.pool_lock      hg/handle.c     free and posted handles
- *   6. hg_context.loopback_lock  hg/loopback.c   which answer is awaited
+ *   6. hg_context.loopback_lock  hg/loopback.c   awaited responses
  *   7. hg_registry.lock          hg/registry.c   adding and removing RPCs
- *   8. bulk_owned.lock           bulk/owned.c    descriptors that went out
+ *   8. bulk_owned.lock           bulk/owned.c    serialized descriptors
  *   9. bulk_context.lock         bulk/op.c       free transfers
  *  10. na_class.ops_lock         na/op_id.c      op ids of the NA interface
  *  11. base_completion_queue     base/completion.c
@@ -24,8 +24,8 @@
  *  13. classes with statistics   hg/stats.c
  *  14. the log's outlets         base/log.c
  *
- * A plugin's own locks lie between 5 and 14: no function of a plugin is called
- * with a lock below 5 held, but for the log.
+ * A plugin's locks are between 5 and 14: no function of a plugin, except for
+ * the log, is called while a lock below 5 is held.
  */
 #ifndef BASE_LOCK_H
 #define BASE_LOCK_H
@@ -41,7 +41,7 @@ struct base_lock {
     bool single; /* one thread only: nothing to lock */
 };
 
-/* Threads that wait, under a lock, for what others do under it. */
+/* Threads that wait, with a lock, for a change by other threads. */
 struct base_signal {
     _Atomic uint32_t count; /* signals so far */
     uint32_t waiters;       /* under the lock */
@@ -54,7 +54,7 @@ base_lock_init(struct base_lock *lock, bool single)
     lock->single = single;
 }
 
-/* The ways when somebody else has the lock, or waits for it. */
+/* The slow paths: another thread has the lock, or waits for it. */
 void base_lock_wait(struct base_lock *lock);
 void base_lock_wake(struct base_lock *lock);
 
@@ -82,7 +82,8 @@ base_lock_release(struct base_lock *lock)
 {
     if (lock->single)
         return;
-    /* Release pairs with the acquires of who takes the lock next. */
+    /* Release pairs with the acquires of the next thread that takes the lock.
+     */
     if (__builtin_expect(atomic_exchange_explicit(&lock->state, BASE_LOCK_FREE,
                              memory_order_release) == BASE_LOCK_WAITED_FOR,
             0))
@@ -96,13 +97,14 @@ base_signal_init(struct base_signal *signal)
     signal->waiters = 0;
 }
 
-/* Gives the lock back, waits for a signal, takes the lock again. false: the
- * deadline (base/time.h) passed. May return early. */
+/* Releases the lock, waits for a signal, and takes the lock again. Returns
+ * false after the deadline (base/time.h). May return early. */
 bool base_signal_wait(
     struct base_signal *signal, struct base_lock *lock, uint64_t deadline);
 
-/* Wakes all who wait, or one of them. The lock is held. */
+/* Wakes all waiting threads. The lock is held. */
 void base_signal_all(struct base_signal *signal);
+/* Wakes one waiting thread. The lock is held. */
 void base_signal_one(struct base_signal *signal);
 
 #endif /* BASE_LOCK_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process's log: its level, its subsystems, its outlets. */
+/* The log of the process: level, subsystems, outputs. */
 #include "base/log.h"
 
 #include "base/env.h"
@@ -32,7 +32,7 @@ int32_t base_log_gate = BASE_LOG_ERROR;
 
 static _Atomic(void (*)(void)) on_level;
 
-/* A bit per subsystem that logs more than errors. */
+/* A bit for each subsystem that logs more than errors. */
 static _Atomic uint32_t subsys_mask = UINT32_MAX;
 
 static pthread_mutex_t outlet_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -151,9 +151,9 @@ base_log_set_stream(const char *level, FILE *stream)
     pthread_mutex_unlock(&outlet_lock);
 }
 
-/* The day of the Gregorian calendar that begins so many days after 1 January 1970.
- * gmtime_r allocates, which a line about missing memory must not. Years begin in
- * March here: the day that some have more is their last. */
+/* Writes the date of a number of days after 1 January 1970. gmtime_r allocates,
+ * which must not happen in a line about missing memory. Years start in March
+ * here, so that the leap day is the last. */
 static void
 describe_day(uint64_t days, char text[DAY_SIZE])
 {
@@ -170,8 +170,8 @@ describe_day(uint64_t days, char text[DAY_SIZE])
         (unsigned) (of_year - (153 * month + 2) / 5 + 1));
 }
 
-/* When, and who: the logs of a job's processes are often one file. UTC, to the
- * microsecond. */
+/* Writes time and process, since the logs of several processes are often in one
+ * file. UTC, in microseconds. */
 static void
 describe_origin(char origin[ORIGIN_MAX])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Logging: a gate that costs one relaxed load when closed, and one writer.
- * Levels and outlets are the process's, as in Mercury's interface. A line:
+ * Logging: a level check that costs one relaxed load, and one writer. Levels
+ * and outputs are those of the process, as in Mercury's interface. A line:
  *
  *   # talaria <UTC> <host> <pid>/<thread> [<level>] <subsystem>: <file>:<line>: <text>
  */
@@ -21,10 +21,10 @@ enum base_log_level {
     BASE_LOG_DEBUG
 };
 
-/* What HG_LOG_SUBSYS names, in this order: see base_log_set_subsys. */
+/* Subsystems in the order of their names: see base_log_set_subsys. */
 enum base_log_subsys {
     BASE_LOG_PLUGIN,    /* finding and opening plugins */
-    BASE_LOG_TRANSPORT, /* what plugins say */
+    BASE_LOG_TRANSPORT, /* lines of plugins */
     BASE_LOG_NA,
     BASE_LOG_HG,
     BASE_LOG_BULK,
@@ -32,45 +32,46 @@ enum base_log_subsys {
     BASE_LOG_SUBSYS_MAX
 };
 
-/* Read and written by atomic builtins: plugins get its address as
- * na_plugin_host.log_level, which is a plain integer in their language. */
+/* The log level, accessed by atomic builtins: plugins get its address as
+ * na_plugin_host.log_level, a plain integer in any language. */
 extern int32_t base_log_gate;
 
 /* Reads HG_LOG_LEVEL and HG_LOG_SUBSYS, once per process. [any thread] */
 void base_log_init(void);
 
-/* level: "none", "error", "warning", "info", "debug", or as Mercury also names
- * them: "fatal", "err", "warn", "min_debug"; others change nothing and return
- * false. */
+/* level: "none", "error", "warning", "info", "debug", or Mercury's other names:
+ * "fatal", "err", "warn", "min_debug". Returns false for other names, without
+ * effect. */
 bool base_log_set_level(const char *level);
 
-/* Sets the one function to be called after each change of the level; NULL: none.
+/* Sets the function that is called after each change of the level; NULL: none.
  * [any thread] */
 void base_log_on_level(void (*changed)(void));
 
 /* Comma-separated names of subsystems: "plugin", "transport", "na", "hg",
- * "bulk", "proc", or "all". Those named log, the others only their errors;
- * "~name" silences that one but for errors and leaves the others. Unknown names
- * are passed over, for programs that name Mercury's. */
+ * "bulk", "proc", or "all". Those in the list log all levels, the others errors
+ * only. "~name" turns one off, except for errors, and does not change the
+ * others. Unknown names are ignored, since programs use Mercury's. */
 void base_log_set_subsys(const char *names);
 
-/* Replaces vfprintf-like writing; NULL brings back the default. */
+/* Sets the function that writes lines; NULL restores the default. */
 void base_log_set_func(int (*func)(FILE *stream, const char *format, ...));
 
-/* Where a level goes; default stderr. */
+/* Sets the stream of a level; the default is stderr. */
 void base_log_set_stream(const char *level, FILE *stream);
 
-/* The words after base_log_wanted said yes. text is one line without its
- * newline. [any thread] */
+/* Writes a line after base_log_wanted has returned true. text: one line without
+ * its newline. [any thread] */
 void base_log_text(enum base_log_subsys subsys, int32_t level, const char *file,
     unsigned line, const char *text);
 void base_log_write(enum base_log_subsys subsys, int32_t level,
     const char *file, unsigned line, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* For lines that a peer can cause at will: the first BASE_LOG_BURST are written,
- * then one at each power of two. Counts a line, and returns whether to write it;
- * so_far: " (N so far)", or empty for the first. [any thread] */
+/* Thins lines that peers can cause any number of times: the first
+ * BASE_LOG_BURST are written, then one at each power of two. Counts a line and
+ * returns whether to write it. so_far: " (N so far)", or empty for the first.
+ * [any thread] */
 #define BASE_LOG_BURST 64U
 #define BASE_LOG_SO_FAR_MAX 40U
 bool base_log_is_due(_Atomic uint64_t *count, char so_far[BASE_LOG_SO_FAR_MAX]);
@@ -86,7 +87,7 @@ base_log_wanted(int32_t level)
         if (base_log_wanted(level))                                            \
             base_log_write(subsys, level, __FILE__, __LINE__, __VA_ARGS__);    \
     } while (0)
-/* As BASE_LOG, where a peer can cause the line at will. */
+/* BASE_LOG for lines that peers can cause any number of times. */
 #define LOG_THINNED(subsys, level, format, ...)                                \
     do {                                                                       \
         static _Atomic uint64_t log_count;                                     \

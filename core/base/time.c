@@ -33,7 +33,7 @@ base_time_left(uint64_t deadline)
 struct timespec
 base_time_spec(uint64_t ns)
 {
-    /* What a time_t of four bytes has no room for would be in the past. */
+    /* Limited, since a time_t of four bytes would wrap into the past. */
     if (sizeof(time_t) < 8 && ns / NS_PER_S > INT32_MAX)
         return (struct timespec){.tv_sec = INT32_MAX};
     return (struct timespec){

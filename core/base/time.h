@@ -11,10 +11,10 @@
 
 uint64_t base_time_now(void);
 
-/* The moment that is timeout_ms milliseconds from now. */
+/* Returns the time that is timeout_ms milliseconds from now. */
 uint64_t base_time_deadline(unsigned timeout_ms);
 
-/* What is left until a deadline; 0 when it has passed. */
+/* Returns the nanoseconds left until a deadline; 0 if it has passed. */
 uint64_t base_time_left(uint64_t deadline);
 
 struct timespec base_time_spec(uint64_t ns);

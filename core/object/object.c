@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a file is a whole shared object for this process. */
+/* Checks that a file is a complete shared object for this process. */
 #include "object/object.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef EM_LOONGARCH /* in an older elf.h, such as musl's */
+#ifndef EM_LOONGARCH /* missing in older versions of elf.h, such as musl's */
 #define EM_LOONGARCH 258
 #endif
 
@@ -48,7 +48,8 @@ within(const struct object *object, uint64_t offset, uint64_t length)
     return offset <= object->length && length <= object->length - offset;
 }
 
-/* false: it is not in the file, which may have been cut since it was opened. */
+/* Returns false if the range is not in the file, which may have been truncated
+ * since it was opened. */
 static bool
 read_at(const struct object *object, uint64_t offset, void *into, size_t length)
 {
@@ -74,7 +75,7 @@ machine_name(unsigned machine)
     return "another machine";
 }
 
-/* What this process is built for; EM_NONE if that cannot be told. */
+/* Returns the machine of this process, or EM_NONE. */
 static unsigned
 own_machine(void)
 {
@@ -142,7 +143,7 @@ check_header(struct object *object)
     return true;
 }
 
-/* A table of headers that the file says it has. */
+/* Checks a table of headers. */
 static bool
 check_table(const struct object *object, const char *name, uint64_t offset,
     uint64_t count, uint64_t size, uint64_t wanted)
@@ -163,7 +164,7 @@ check_table(const struct object *object, const char *name, uint64_t offset,
     return true;
 }
 
-/* The dynamic segment says that it is a program. */
+/* Returns whether the dynamic segment marks an executable. */
 static bool
 is_program(const struct object *object, const ElfW(Phdr) * segment)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The edit distance of two keys, by rows of its table. */
+/* The edit distance of two keys, computed row by row. */
 #include "setting/nearest.h"
 
 #include <limits.h>
@@ -13,8 +13,8 @@ smaller(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* As in the name of a variable. Not by <ctype.h>: in a Turkish locale the capital
- * of 'i' is not 'I'. */
+/* Folds as in the name of a variable. Without <ctype.h>: in a Turkish locale
+ * the capital of 'i' is not 'I'. */
 static char
 fold(char c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which key somebody meant who misspelled it. Knows nothing of the core. */
+/* Suggestions for misspelled keys. Independent of the core. */
 #ifndef SETTING_NEAREST_H
 #define SETTING_NEAREST_H
 
@@ -7,14 +7,14 @@
 
 #include <stddef.h>
 
-/* How many letters have to be inserted, left out, replaced, or swapped with their
- * neighbours to make one key, or what follows TALARIA_ of its variable, of the
- * other: 0 if both are the same. Of each 63 bytes are looked at. */
+/* The edit distance of two keys, or of the parts of their variables after
+ * TALARIA_: insertions, deletions, replacements, and swaps of neighbours. 0 if
+ * both are the same. Compares the first 63 bytes. */
 unsigned setting_distance(
     const char *a, size_t a_length, const char *b, size_t b_length);
 
-/* The key of some lists, which may be NULL, that is nearest to a word, or would
- * be with what stands before its dot. NULL: they are empty. */
+/* Returns the key of the lists, which may be NULL, that is nearest to a word,
+ * also to the word with the prefix of a key. NULL: the lists are empty. */
 const char *setting_nearest(const char *word, size_t length,
     const na_plugin_setting *const *const *lists, size_t count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program's settings, taken apart; and those that no list has. */
+/* Parsing a program's settings, and finding unknown ones. */
 #include "setting/pairs.h"
 
 #include "setting/nearest.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No pointers in these tables: each would have to be relocated. */
+/* No pointers in these tables, since each needs a relocation. */
 struct unit {
     char name[8];
     uint64_t factor;
@@ -30,7 +30,7 @@ static const char kinds[][9] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The units of a kind, the largest first; the last is the number's own. */
+/* Returns the units of a kind, the largest first; the last is the base unit. */
 static const struct unit *
 units_of(uint32_t kind, size_t *count_p)
 {
@@ -62,7 +62,7 @@ parse_digits(const char **text_p, uint64_t *number_p)
     return true;
 }
 
-/* A number and a unit. Zero needs none. */
+/* Parses a number with a unit. Zero needs none. */
 static bool
 parse_measure(const char *text, uint32_t kind, uint64_t *number_p)
 {
@@ -102,7 +102,7 @@ setting_parse(
     uint64_t number = 0;
 
     *number_p = 0;
-    if (setting->kind >= COUNT(kinds)) /* of a later minor */
+    if (setting->kind >= COUNT(kinds)) /* of a later minor version */
         return true;
     if (setting->kind == NA_PLUGIN_SETTING_TEXT)
         number = strlen(text);
@@ -117,7 +117,7 @@ setting_parse(
     return true;
 }
 
-/* In the largest unit that divides it. */
+/* Writes a number in the largest unit that divides it. */
 static void
 write_limit(uint64_t number, uint32_t kind, char text[32])
 {
@@ -151,8 +151,8 @@ setting_kind(uint32_t kind)
     return kind < COUNT(kinds) ? kinds[kind] : "unknown";
 }
 
-/* The length of a word in lower case that key begins with, 0 if it does not. Not
- * by <ctype.h>: in a Turkish locale the small 'I' is not 'i'. */
+/* Returns the length of a word if key begins with it in lower case, else 0.
+ * Without <ctype.h>: in a Turkish locale the small 'I' is not 'i'. */
 static size_t
 prefix_length(const char *key, const char *word)
 {
@@ -169,7 +169,7 @@ prefix_length(const char *key, const char *word)
     return key[i] == '.' ? i + 1 : 0;
 }
 
-/* The error in a key, or NULL. */
+/* Returns the error in a key, or NULL. */
 static const char *
 key_fault(const na_plugin *plugin, const char *key)
 {
@@ -205,7 +205,7 @@ is_line(const char *text)
     return true;
 }
 
-/* The error in the other members of an entry, or NULL. */
+/* Returns the error in the other members of an entry, or NULL. */
 static const char *
 entry_fault(const na_plugin *plugin, const na_plugin_setting *setting)
 {
@@ -226,7 +226,7 @@ entry_fault(const na_plugin *plugin, const na_plugin_setting *setting)
     return NULL;
 }
 
-/* The error in entry i, or NULL. */
+/* Returns the error in entry i, or NULL. */
 static const char *
 fault_of(const na_plugin *plugin, size_t i)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One setting of a plugin: checks its description, and parses values. Needs
- * nothing else of the core. */
+/* One setting of a plugin: checking its description, and parsing values.
+ * Independent of the rest of the core. */
 #ifndef SETTING_SETTING_H
 #define SETTING_SETTING_H
 
@@ -9,22 +9,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How long a line about a setting may be. */
+/* Maximum bytes of an error text about a setting. */
 #define SETTING_FAULT_SIZE 512U
 
-/* Whether text is a value of the setting; its number is then in *number_p, 0 of
- * a TEXT. */
+/* Returns whether text is a valid value; *number_p is its number, 0 for TEXT.
+ */
 bool setting_parse(
     const na_plugin_setting *setting, const char *text, uint64_t *number_p);
 
-/* What a value of the setting looks like, "bytes from 0 to 1M". */
+/* Writes the format of valid values, such as "bytes from 0 to 1M". */
 void setting_wanted(const na_plugin_setting *setting, char *text, size_t size);
 
 /* "text", "number", "bytes", "duration", "boolean", "unknown". */
 const char *setting_kind(uint32_t kind);
 
-/* Checks a plugin's list of settings. false: fault names the entry and the error.
- * The plugin's name and protocols have been checked before. */
+/* Checks a plugin's list of settings. false: fault names the entry and the
+ * error. Name and protocols of the plugin were checked before. */
 bool setting_list_check(const na_plugin *plugin, char *fault, size_t size);
 
 #endif /* SETTING_SETTING_H */

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Hashes of the names that were logged. A full table logs no further ones. */
+/* Hashes of logged names. When the table is full, no more are logged. */
 static _Atomic uint64_t told[64];
 
 static bool
@@ -30,8 +30,8 @@ tell_once(const char *name)
     return false;
 }
 
-/* Whether a variable has the prefix of a setting in the list, but matches none.
- * word: what follows TALARIA_. */
+/* Returns whether a variable has the prefix of a setting in the list, but
+ * matches none. word: its name after TALARIA_. */
 static bool
 is_unknown(const na_plugin_setting *const *list, const char *word)
 {

@@ -21,7 +21,7 @@ find_pair(struct setting_pairs *pairs, const char *key)
     return NULL;
 }
 
-/* Control characters would split or garble the log line. */
+/* Replaces control characters, which would garble the log line. */
 static void
 keep_one_line(char *text)
 {
