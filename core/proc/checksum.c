@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The checksum of a message. All of it is in one buffer, so it is computed when
- * it is asked for, in one go, and a field pays nothing for it. */
+/* The checksum of a message, computed at once when it is requested, since the
+ * message is in one buffer: fields cost nothing. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -12,7 +12,7 @@ proc_hash(const void *bytes, size_t size, uint64_t seed)
     return XXH3_64bits_withSeed(bytes, size, seed);
 }
 
-/* Bytes kept of the 8 that XXH3 gives. */
+/* Returns how many of the 8 bytes of XXH3 are used. */
 static size_t
 hash_width(const struct hg_proc *proc)
 {
@@ -88,7 +88,7 @@ hg_proc_checksum_update(hg_proc_t proc, void *data, hg_size_t data_size)
     if (proc == HG_PROC_NULL || proc->hash == HG_NOHASH ||
         proc->op == HG_FREE || data_size == 0)
         return;
-    /* Bytes of the message, which are covered anyway. */
+    /* Bytes of the message are included already. */
     if (hg_proc_restore_ptr(proc, data, data_size) == HG_SUCCESS)
         return;
     proc->seed = proc_hash(data, (size_t) data_size, proc->seed);

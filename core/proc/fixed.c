@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fields of a known size: integers, and bytes. Each message runs through here
- * once a field, so the common case is inline and the rest is not. */
+/* Fields of a known size: integers and bytes. Each field of a message is
+ * encoded here, so the common case is inline. */
 #include "proc/proc.h"
 
 #include "base/copy.h"

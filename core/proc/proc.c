@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a proc and of its buffer: reset to a message, moved to an extra
- * buffer when encoding outgrows the message's own, asked about. */
+/* Creating and resetting procs, growing the buffer, accessors. */
 #include <stdlib.h>
 
 #include "proc/proc.h"
 
-/* Growth is rounded up to this, so that a small buffer grows seldom. */
+/* Sizes are rounded up to this, so that small buffers grow rarely. */
 #define EXTRA_UNIT 4096
 
 static void
@@ -125,8 +124,8 @@ hg_proc_reset(hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op)
     return HG_SUCCESS;
 }
 
-/* Moves the message to an extra buffer of `size` bytes, which is more than the
- * present buffer has. */
+/* Moves the message to an extra buffer of `size` bytes, more than the current
+ * buffer. */
 static hg_return_t
 move_to_extra(struct hg_proc *proc, size_t size)
 {
@@ -161,9 +160,9 @@ proc_grow(struct hg_proc *proc, hg_size_t size)
     if (size > PROC_SIZE_MAX - EXTRA_UNIT - used)
         return HG_OVERFLOW;
 
-    /* Doubling keeps the cost of copying, all growth taken together, at that
-     * of the message. Neither it nor the rounding can wrap: the buffer is
-     * smaller than used + size. */
+    /* Doubling keeps the total cost of copying proportional to the message.
+     * Neither it nor the rounding can overflow: the buffer is smaller than used
+     * + size. */
     want = used + (size_t) size;
     if (want < 2 * (size_t) (proc->end - proc->start))
         want = 2 * (size_t) (proc->end - proc->start);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of a proc: a position in one buffer. What runs for each field is
- * a comparison and a copy, everything else is out of line. */
+/* The implementation of a proc: a position in one buffer. A field takes one
+ * comparison and one copy inline; all else is out of line. */
 #ifndef PROC_PROC_H
 #define PROC_PROC_H
 
@@ -8,12 +8,12 @@
 
 #include "mercury_proc.h"
 
-/* No object, and so no buffer, is larger: sizes up to here can be added to one
- * another, and pointers into a buffer subtracted. */
+/* Maximum size of an object, and so of a buffer: sums of two sizes don't
+ * overflow, and pointers into a buffer can be subtracted. */
 #define PROC_SIZE_MAX ((hg_size_t) PTRDIFF_MAX)
 
-/* start <= pos <= end, and all three are NULL with HG_FREE, so that the fast
- * path of a field, which asks only for the room left, never sees it. */
+/* start <= pos <= end. All three are NULL with HG_FREE: the fast path of a
+ * field, which checks only the room left, then fails. */
 struct hg_proc {
     char *pos;   /* next byte of the message */
     char *end;   /* past the last byte of the buffer it is in */
@@ -21,42 +21,42 @@ struct hg_proc {
     hg_proc_op_t op;
     hg_proc_hash_t hash;
     bool extra;            /* start is an extra buffer, from malloc */
-    bool extra_is_callers; /* who frees it */
+    bool extra_is_callers; /* the caller frees it */
     uint8_t flags;
     uint8_t eager; /* PROC_EAGER_* */
-    uint64_t seed; /* of the checksum: the data that isn't in the message */
+    uint64_t seed; /* checksum of data that isn't in the message */
     hg_class_t *hg_class;
     hg_handle_t handle;
 };
 
 _Static_assert(sizeof(struct hg_proc) <= 64, "a proc fits in a cache line");
 
-/* Of data that travel inside a descriptor: there are some in this message; none
- * are to be put there, so that the rest fits. */
+/* Eager data of descriptors: this message has some; none may be added, so that
+ * the rest fits. */
 #define PROC_EAGER_THERE 0x1U
 #define PROC_EAGER_NEVER 0x2U
 
-/* Makes a proc on memory of the caller. It decodes an empty message until the
- * first reset. hg_class and handle may be NULL. */
+/* Initializes a proc in memory of the caller. It decodes an empty message until
+ * the first reset. hg_class and handle may be NULL. */
 void proc_init(struct hg_proc *proc, hg_class_t *hg_class, hg_handle_t handle,
     hg_proc_hash_t hash);
 
-/* Frees what a proc holds: its extra buffer, unless that is the caller's. */
+/* Frees the extra buffer of a proc, unless the caller owns it. */
 void proc_finish(struct hg_proc *proc);
 
-/* Gets room for `size` more bytes, of which there are fewer. HG_OVERFLOW
- * unless encoding. */
+/* Makes room for `size` more bytes than there are. HG_OVERFLOW unless encoding.
+ */
 hg_return_t proc_grow(struct hg_proc *proc, hg_size_t size);
 
 /* Encodes a string, which may be NULL. */
 hg_return_t proc_string_encode(struct hg_proc *proc, const char *string);
 
-/* Decodes a string: a copy from malloc, or NULL for a NULL string. After an
- * error the proc is where it was. */
+/* Decodes a string: a copy from malloc, or NULL for a NULL string. An error
+ * leaves the position as it was. */
 hg_return_t proc_string_decode(struct hg_proc *proc, char **string_p);
 
-/* hg_proc_reset on what the caller knows to be right: a proc without an extra
- * buffer of its own, and a buffer for op, NULL with HG_FREE. */
+/* hg_proc_reset without checks: the proc has no extra buffer of its own, and
+ * buf fits op, NULL with HG_FREE. */
 static inline void
 proc_begin(struct hg_proc *proc, void *buf, size_t size, hg_proc_op_t op)
 {
@@ -78,9 +78,9 @@ proc_begin(struct hg_proc *proc, void *buf, size_t size, hg_proc_op_t op)
 /* checksum.c: the 64-bit XXH3 of bytes. */
 uint64_t proc_hash(const void *bytes, size_t size, uint64_t seed);
 
-/* Takes the extra buffer, which there is, out of a proc, which decodes an empty
- * message then. *callers_p: the program has said that it frees it; else it is
- * the taker's, to be freed with free. */
+/* Takes the extra buffer, which exists, out of a proc; the proc then decodes an
+ * empty message. *callers_p: true: the program frees it; false: the caller of
+ * this function, with free(). */
 char *proc_take_extra(struct hg_proc *proc, bool *callers_p);
 
 /* Bytes between the position and the end of the buffer. */
@@ -97,8 +97,7 @@ proc_used(const struct hg_proc *proc)
     return (size_t) (proc->pos - proc->start);
 }
 
-/* Makes sure that `size` bytes can be encoded, or are there to be decoded. Not
- * for HG_FREE. */
+/* Makes sure that `size` bytes can be encoded or decoded. Not for HG_FREE. */
 static inline hg_return_t
 proc_need(struct hg_proc *proc, hg_size_t size)
 {

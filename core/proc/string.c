@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Strings in a message: 8 bytes of length, which counts the terminating zero
- * and is 0 for a NULL string; otherwise the bytes, and two that are zero.
- * Mercury's strings have these two as well, and programs count on the size. */
+ * and is 0 for a NULL string; then the bytes, and two zero bytes. Mercury has
+ * these two as well, and programs rely on the size. */
 #include <stdlib.h>
 
 #include "mercury_proc_string.h"
@@ -55,7 +55,7 @@ proc_string_decode(struct hg_proc *proc, char **string_p)
     string = malloc((size_t) length);
     if (string == NULL)
         return HG_NOMEM;
-    /* The zero is our own: the buffer may be one that a peer can write to. */
+    /* Terminated here, since a peer may be able to write to the buffer. */
     memcpy(string, bytes, (size_t) length - 1);
     string[length - 1] = '\0';
     proc->pos += LENGTH_SIZE + length + TAIL_SIZE;
@@ -63,8 +63,7 @@ proc_string_decode(struct hg_proc *proc, char **string_p)
     return HG_SUCCESS;
 }
 
-/* data points to a char * or a const char *, which only memcpy may read as one
- * and the same. */
+/* data points to a char * or a const char *; memcpy may access both. */
 static hg_return_t
 process(struct hg_proc *proc, void *data)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strings that know whether they are to be freed. In a message they are
- * strings: who owns one is nothing that a peer could say. */
+/* String objects. In a message they are strings: ownership is local. */
 #include <stdlib.h>
 
 #include "mercury_proc_string.h"
