@@ -6,40 +6,40 @@
 #include <string.h>
 
 /* A position in the memory of a descriptor. */
-struct place {
+struct position {
     const na_plugin_segment *segment;
     hg_size_t offset; /* within it */
 };
 
-static struct place
-place_at(const struct hg_bulk *bulk, hg_size_t offset)
+static struct position
+position_at(const struct hg_bulk *bulk, hg_size_t offset)
 {
-    return (struct place){.segment = bulk->segments, .offset = offset};
+    return (struct position){.segment = bulk->segments, .offset = offset};
 }
 
 /* Returns the memory at a position with at least one byte left. *size_p is
  * reduced to what is contiguous, and the position advances past it. */
 static char *
-take(struct place *place, hg_size_t *size_p)
+take(struct position *position, hg_size_t *size_p)
 {
     hg_size_t length;
     char *memory;
 
-    while (place->offset >= place->segment->length) {
-        place->offset -= place->segment->length;
-        place->segment++;
+    while (position->offset >= position->segment->length) {
+        position->offset -= position->segment->length;
+        position->segment++;
     }
-    length = place->segment->length - place->offset;
+    length = position->segment->length - position->offset;
     if (length < *size_p)
         *size_p = length;
-    memory = (char *) place->segment->base + place->offset;
-    place->offset += *size_p;
+    memory = (char *) position->segment->base + position->offset;
+    position->offset += *size_p;
     return memory;
 }
 
 /* Copies from a position to a buffer. */
 static void
-gather(char *buffer, struct place from, hg_size_t size)
+gather(char *buffer, struct position from, hg_size_t size)
 {
     for (hg_size_t length = size; size > 0; length = size) {
         const char *source = take(&from, &length);
@@ -51,7 +51,7 @@ gather(char *buffer, struct place from, hg_size_t size)
 }
 
 static void
-scatter(struct place to, const char *buffer, hg_size_t size)
+scatter(struct position to, const char *buffer, hg_size_t size)
 {
     for (hg_size_t length = size; size > 0; length = size) {
         char *sink = take(&to, &length);
@@ -64,12 +64,13 @@ scatter(struct place to, const char *buffer, hg_size_t size)
 
 /* Gets the lowest and highest address of a range. */
 static void
-bounds(struct place place, hg_size_t size, uintptr_t *low_p, uintptr_t *high_p)
+bounds(struct position position, hg_size_t size, uintptr_t *low_p,
+    uintptr_t *high_p)
 {
     uintptr_t low = UINTPTR_MAX, high = 0;
 
     for (hg_size_t length = size; size > 0; length = size) {
-        uintptr_t at = (uintptr_t) take(&place, &length);
+        uintptr_t at = (uintptr_t) take(&position, &length);
 
         low = at < low ? at : low;
         high = at + length > high ? at + length : high;
@@ -80,7 +81,7 @@ bounds(struct place place, hg_size_t size, uintptr_t *low_p, uintptr_t *high_p)
 }
 
 static bool
-may_overlap(struct place from, struct place to, hg_size_t size)
+may_overlap(struct position from, struct position to, hg_size_t size)
 {
     uintptr_t from_low, from_high, to_low, to_high;
 
@@ -92,7 +93,7 @@ may_overlap(struct place from, struct place to, hg_size_t size)
 /* Copies through a buffer: copying in pieces could overwrite bytes that are
  * still to be read. */
 static hg_return_t
-copy_overlapping(struct place from, struct place to, hg_size_t size)
+copy_overlapping(struct position from, struct position to, hg_size_t size)
 {
     char *buffer = malloc(size);
 
@@ -105,10 +106,10 @@ copy_overlapping(struct place from, struct place to, hg_size_t size)
 }
 
 static void
-copy_pieces(struct place from, struct place to, hg_size_t size)
+copy_pieces(struct position from, struct position to, hg_size_t size)
 {
     for (hg_size_t length = size; size > 0; length = size) {
-        struct place ahead = to;
+        struct position ahead = to;
         const char *source;
         char *sink;
 
@@ -124,7 +125,7 @@ hg_return_t
 bulk_copy(const struct hg_bulk *from, hg_size_t from_offset,
     const struct hg_bulk *to, hg_size_t to_offset, hg_size_t size)
 {
-    struct place sink = place_at(to, to_offset), source;
+    struct position sink = position_at(to, to_offset), source;
 
     if (size == 0)
         return HG_SUCCESS;
@@ -132,7 +133,7 @@ bulk_copy(const struct hg_bulk *from, hg_size_t from_offset,
         scatter(sink, (const char *) from->data + from_offset, size);
         return HG_SUCCESS;
     }
-    source = place_at(from, from_offset);
+    source = position_at(from, from_offset);
     if ((from->segment_count > 1 || to->segment_count > 1) &&
         may_overlap(source, sink, size))
         return copy_overlapping(source, sink, size);

@@ -148,6 +148,7 @@ end_receive(struct hg_ack *ack)
     rt_cancel(hg_handle_na(ack->handle), ack->op);
 }
 
+/* The receive of hg_ack_unsent has completed: drops the reference taken there. */
 static void
 unsent_ended(struct na_op *op, const na_plugin_event *event)
 {

@@ -26,7 +26,7 @@ struct hg_message {
     char *buffer;           /* of the transport */
     void *buffer_data;      /* plugin data of the buffer */
     char *payload;          /* in buffer, the user's offset included */
-    hg_size_t size;         /* bytes of payload, likewise */
+    hg_size_t size;         /* bytes of payload, offset included */
     uint32_t decoded;       /* decoded structs not freed yet */
     uint32_t flags;         /* of its header, and HG_MESSAGE_* */
     uint32_t sum;           /* received: checksum of the payload */

@@ -262,8 +262,9 @@ respond_with_code(struct hg_handle *handle, hg_return_t code)
     return true;
 }
 
-/* Prepares a request with flags for its handler, and counts the references.
- * CHECKSUM_ERROR: the handler must not run. */
+/* Prepares a request with flags for its handler: adds the references of handler
+ * and user, logs, and checks the payload. CHECKSUM_ERROR: the handler must not
+ * run. */
 static __attribute__((cold, noinline)) hg_return_t
 begin_flagged(struct hg_handle *handle)
 {

@@ -57,6 +57,7 @@ check_head(const na_plugin *plugin, size_t mapped, struct plugin_fault *fault)
     return NA_SUCCESS;
 }
 
+/* The list may be empty only with NA_PLUGIN_OTHER_PROTOCOLS. */
 static na_return_t
 check_protocols(const na_plugin *plugin, struct plugin_fault *fault)
 {

@@ -272,6 +272,8 @@ destroy_manifest:
     return NULL;
 }
 
+/* Makes a manifest of parsed JSON, and checks every field. Unknown keys are
+ * ignored. */
 static na_return_t
 parse_json(json_t *json, struct plugin_manifest **manifest_p,
     struct plugin_fault *fault)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the program itself brings along: plugins by pointer, and folders. */
+/* Plugins and search folders registered by the program. */
 #include "plugin/registered.h"
 
 #include "base/log.h"
@@ -15,7 +15,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Under the lock; each list ends in NULL, or is NULL while it is empty. */
+/* Under the lock. Each list is NULL-terminated, or NULL while it is empty. */
 static const struct na_plugin **plugins;
 static size_t plugin_count;
 static char **paths;
@@ -63,7 +63,8 @@ talaria_plugin_register(const struct na_plugin *plugin)
     return ret;
 }
 
-/* In the working directory of this moment; NULL: out of memory. */
+/* Returns the absolute path, from the current working directory; NULL: out of
+ * memory. */
 static char *
 absolute_path(const char *dir)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was looked at to open an info string. */
+/* The candidates examined to open an info string. */
 #include "plugin/report.h"
 
 #include "base/log.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/queue.h>
 
-/* Published reports that are kept, one a thread: those of threads that are gone
- * make room. A destructor of thread-specific data would be run in a library
- * that may be unloaded by then. */
+/* Published reports that are kept, one for each thread; those of ended threads
+ * are replaced first. Thread-specific data is not used, since its destructor
+ * could run after the library was unloaded. */
 #define PUBLISHED_MAX 256
 
 struct plugin_report {
@@ -31,7 +31,7 @@ static TAILQ_HEAD(, plugin_report) published = TAILQ_HEAD_INITIALIZER(
     published);
 static size_t published_count;
 
-/* Unlike a pthread_t, never used again. */
+/* Returns a number of this thread that, unlike a pthread_t, is never reused. */
 static uint64_t
 own_thread(void)
 {
@@ -100,7 +100,7 @@ plugin_report_set_info(
     free(string);
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct talaria_candidate *
 candidate_create(enum talaria_stage stage, const char *path, const char *plugin,
     na_return_t code, const char *text)
@@ -121,7 +121,7 @@ candidate_create(enum talaria_stage stage, const char *path, const char *plugin,
     return NULL;
 }
 
-/* Of a plugin that was accepted only the end of it is of interest. */
+/* Removes the acceptance of a plugin, whose final result follows. */
 static void
 drop_accepted(struct plugin_report *report, const char *plugin)
 {
@@ -175,7 +175,7 @@ plugin_report_add(struct plugin_report *report, enum talaria_stage stage,
     }
 }
 
-/* Those that are a plugin or a file, not a verdict on others. */
+/* Counts the entries about a plugin or a file. */
 static size_t
 candidate_count(const struct plugin_report *report)
 {
@@ -268,7 +268,7 @@ plugin_report_cleanup(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 static struct plugin_report *
 report_copy(const struct plugin_report *report)
 {

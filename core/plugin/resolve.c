@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From an info string that was taken apart to the plugin that it means. */
+/* From a parsed info string to its plugin. */
 #include "plugin/resolve.h"
 
 #include "base/log.h"
@@ -14,14 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is looked for; NULL: any. */
+/* What is searched; NULL: any. */
 struct wanted {
     const char *plugin;
     const char *protocol;
-    const char *name; /* what the plugin has to understand */
+    const char *name; /* name for the plugin to parse */
 };
 
-/* A shared object without a manifest has to be asked what it is. */
+/* Loads a shared object without a manifest to read its descriptor. */
 static na_return_t
 learn(struct plugin_candidate *candidate)
 {
@@ -52,8 +52,8 @@ log_shadowed(const struct plugin_candidate *candidate)
         plugin_candidate_name(candidate), candidate->path);
 }
 
-/* Whether what is wrong with a candidate may be why none was found: it is not
- * known to be another. */
+/* Returns whether a refused candidate could be the wanted plugin, since it is
+ * not known to be another one. */
 static bool
 is_suspect(
     const struct plugin_candidate *candidate, const struct wanted *wanted)
@@ -67,7 +67,7 @@ is_suspect(
                plugin_candidate_offers(candidate, wanted->protocol, false));
 }
 
-/* A folder that is not there is usual. */
+/* Missing folders are normal. */
 static void
 log_suspect(const struct plugin_candidate *candidate)
 {
@@ -81,7 +81,7 @@ log_suspect(const struct plugin_candidate *candidate)
             talaria_stage_to_string(fault->stage), fault->text);
 }
 
-/* A candidate that is not the one. */
+/* Reports a candidate that was not chosen. */
 static void
 pass_over(struct plugin_report *report,
     const struct plugin_candidate *candidate, const struct wanted *wanted)
@@ -123,7 +123,7 @@ append(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
-/* What there is instead: names, or everything that is offered. */
+/* Appends what was found instead: names of plugins, or all protocols. */
 static void
 append_found(char *text, size_t size, const struct plugin_search *search,
     const struct wanted *wanted)
@@ -157,7 +157,8 @@ append_found(char *text, size_t size, const struct plugin_search *search,
     }
 }
 
-/* None is the one: says what there is, and what may have been it. */
+/* Reports that no plugin fits, what there is, and refused candidates that could
+ * be it. */
 static na_return_t
 report_none(struct plugin_report *report, const struct plugin_search *search,
     const struct wanted *wanted)
@@ -185,7 +186,7 @@ report_none(struct plugin_report *report, const struct plugin_search *search,
     return code;
 }
 
-/* The core takes a name apart for a plugin that does not do it itself. */
+/* Checks the name, if the core parses it for the plugin. */
 static void
 check_name(const struct na_plugin *plugin, const char *name,
     struct plugin_fault *fault)
@@ -199,8 +200,7 @@ check_name(const struct na_plugin *plugin, const char *name,
             "\"%s\": %s", name, reason);
 }
 
-/* Loads the one that is chosen, unless something speaks against it: that is
- * then the end of it. */
+/* Loads the chosen plugin. If it is refused, no other is tried. */
 static na_return_t
 load_chosen(struct plugin_report *report, struct plugin_candidate *candidate,
     const struct wanted *wanted, const struct na_plugin **plugin_p)
@@ -225,7 +225,7 @@ load_chosen(struct plugin_report *report, struct plugin_candidate *candidate,
     return fault->code;
 }
 
-/* The first of the name; those after it are not looked at. */
+/* Chooses the first plugin of the name; later ones are not examined. */
 static na_return_t
 choose_named(struct plugin_report *report, const struct plugin_search *search,
     const struct wanted *wanted, struct plugin_candidate **chosen_p)
@@ -261,7 +261,7 @@ is_eligible(const struct plugin_candidate *candidate, const char *protocol)
            plugin_candidate_offers(candidate, protocol, false);
 }
 
-/* The highest priority, of several the first. */
+/* Chooses the plugin of highest priority; of several the first. */
 static na_return_t
 choose_by_protocol(struct plugin_report *report, struct plugin_search *search,
     const struct wanted *wanted, struct plugin_candidate **chosen_p)

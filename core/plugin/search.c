@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which plugins there are. */
+/* The search for plugins. */
 #include "plugin/search.h"
 
 #include "base/env.h"
@@ -16,7 +16,7 @@
 #define FOLDER_IN_SYSCONF "/talaria/plugins.d"
 #define FOLDER_IN_LIB "/talaria/plugins-1"
 
-/* Adds one; NULL: out of memory. */
+/* Adds a candidate; NULL: out of memory. */
 static struct plugin_candidate *
 add_candidate(
     struct plugin_search *search, enum talaria_source source, const char *path)
@@ -34,7 +34,7 @@ add_candidate(
     return candidate;
 }
 
-/* Adds one that has a file or folder only, and what is wrong with that. */
+/* Adds a refused candidate of which only a file or folder is known. */
 static na_return_t
 add_refused(struct plugin_search *search, enum talaria_source source,
     const char *path, const struct plugin_fault *fault)
@@ -47,7 +47,8 @@ add_refused(struct plugin_search *search, enum talaria_source source,
     return NA_SUCCESS;
 }
 
-/* Adds a folder to those that were looked into; false: it is there already. */
+/* Adds a folder to the searched ones. *added_p: false if it was searched
+ * before. */
 static na_return_t
 add_folder(struct plugin_search *search, const char *path, bool *added_p)
 {
@@ -89,7 +90,7 @@ search_registered(struct plugin_search *search)
     return ret;
 }
 
-/* A link to nowhere among the manifests is a candidate too. */
+/* A dangling link among the manifests is a candidate too. */
 static na_return_t
 search_folder_entry(struct plugin_search *search, enum talaria_source source,
     const char *folder, const char *name)
@@ -123,14 +124,15 @@ is_manifest_name(const struct dirent *entry)
            strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
-/* By bytes: the same in every locale. */
+/* Compares bytes, for the same order in every locale. */
 static int
 compare_names(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* The manifests of a folder that may be trusted, or what is wrong with it. */
+/* Adds the manifests of a folder that only its owner may write, or the reason
+ * why it is refused. */
 static na_return_t
 search_real_folder(struct plugin_search *search, enum talaria_source source,
     const char *folder)
@@ -163,7 +165,7 @@ search_real_folder(struct plugin_search *search, enum talaria_source source,
     return ret;
 }
 
-/* A folder that somebody named is missed when it is not there. */
+/* A missing folder is reported, since it was named explicitly. */
 static na_return_t
 search_folder(
     struct plugin_search *search, enum talaria_source source, const char *path)
@@ -211,7 +213,7 @@ search_library(
     return candidate ? plugin_candidate_set_library(candidate) : NA_NOMEM;
 }
 
-/* Each part of a colon-separated list; empty ones mean nothing. */
+/* Searches each folder of a colon-separated list. Empty entries are ignored. */
 static na_return_t
 search_list(
     struct plugin_search *search, enum talaria_source source, const char *list)
@@ -235,7 +237,7 @@ search_list(
     return ret;
 }
 
-/* Linked into a program, the core is no file of its own. */
+/* A statically linked core has no file of its own. */
 #ifdef TALARIA_BUILD_SHARED
 static na_return_t
 search_beside_core(struct plugin_search *search)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who may write a plugin. */
+/* Permissions of plugins. */
 #include "plugin/trust.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ plugin_trust_folder_of(const char *path, struct plugin_fault *fault)
     char folder[PATH_MAX];
     struct stat st;
 
-    /* What lies in the root has nothing before its slash. */
+    /* A file in the root folder has nothing before its slash. */
     snprintf(folder, sizeof folder, "%.*s", length > 0 ? length : 1, path);
     if (stat(folder, &st) != 0)
         return plugin_fault_errno(
