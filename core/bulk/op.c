@@ -24,8 +24,8 @@ op_create(struct bulk_context *context, unsigned side)
         side == RT_MAIN ? context->na_context : context->sm_context;
     base_lock_init(&op->lock, na_class->single_context);
     for (unsigned i = 0; i < BULK_IN_FLIGHT; i++) {
-        op->ops[i] = (struct na_op *) ((char *) op + offsets[i]);
-        op->ops[i]->owner = op;
+        op->na_ops[i] = (struct na_op *) ((char *) op + offsets[i]);
+        op->na_ops[i]->owner = op;
     }
     if (bulk_op_table_add(op) != HG_SUCCESS) {
         free(op);

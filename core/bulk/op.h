@@ -60,7 +60,7 @@ struct bulk_op {
 
     uint32_t slot;               /* of the table of ids */
     _Atomic uint32_t generation; /* of the slot; odd while in use */
-    struct na_op *ops[BULK_IN_FLIGHT];
+    struct na_op *na_ops[BULK_IN_FLIGHT];
 };
 
 /* Gets a free transfer of the context for a transport, or creates one. */

@@ -162,10 +162,10 @@ submit_pieces(struct bulk_op *op)
         unsigned i = (unsigned) __builtin_ctz(op->idle_ops);
         int32_t code;
 
-        op->ops[i]->complete = piece_complete;
+        op->na_ops[i]->complete = piece_complete;
         op->idle_ops &= ~(1U << i);
         op->busy++;
-        code = submit_piece(op, op->ops[i]);
+        code = submit_piece(op, op->na_ops[i]);
         if (code == NA_PLUGIN_PENDING)
             continue;
         op->idle_ops |= 1U << i;
@@ -184,7 +184,7 @@ piece_complete(struct na_op *piece, const na_plugin_event *event)
 
     base_lock_acquire(&op->lock);
     for (unsigned i = 0; i < BULK_IN_FLIGHT; i++)
-        if (op->ops[i] == piece)
+        if (op->na_ops[i] == piece)
             op->idle_ops |= 1U << i;
     record(op, (hg_return_t) na_event_code(op->na_context, event));
     submit_pieces(op);
@@ -536,7 +536,7 @@ cancel(struct bulk_op *op)
     if (op->busy > 0)
         record(op, HG_CANCELED);
     for (unsigned i = 0; i < BULK_IN_FLIGHT; i++)
-        rt_cancel(op->na_context, op->ops[i]);
+        rt_cancel(op->na_context, op->na_ops[i]);
 }
 
 void

@@ -51,7 +51,7 @@ post(struct hg_multi_buffer *buffer)
         buffer->size, buffer->bytes_data);
     if (code == NA_PLUGIN_PENDING)
         return;
-    LOG_ERROR(HG, "a buffer for requests cannot be posted: %s",
+    LOG_ERROR(HG, "cannot post a buffer for requests: %s",
         NA_Error_to_string(
             na_submission_failed(multi->port->na_context, "recv_multi", code)));
     atomic_store_explicit(&buffer->refs, 0, memory_order_relaxed);

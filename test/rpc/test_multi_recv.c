@@ -387,7 +387,7 @@ START_TEST(multi_recv_failure_is_posted_again)
 
     session_begin(&s, _i, &setup_two);
     log_expect("request not received: NA_IO_ERROR", 2, 2);
-    log_expect("a buffer for requests cannot be posted: NA_NOMEM", 1, 3);
+    log_expect("cannot post a buffer for requests: NA_NOMEM", 1, 3);
     loop_fault_set(LOOP_RECV_UNEXPECTED,
         (struct loop_fault){
             .act = LOOP_FAIL_LATER, .code = NA_PLUGIN_E_IO_ERROR, .count = 2});
