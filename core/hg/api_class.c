@@ -72,7 +72,7 @@ check_options(const struct hg_init_info *info)
 {
     if ((unsigned) info->checksum_level <= HG_CHECKSUM_RPC_PAYLOAD)
         return HG_SUCCESS;
-    LOG_ERROR(HG, "checksum_level %d is invalid", (int) info->checksum_level);
+    LOG_ERROR(HG, "checksum_level is %d: invalid", (int) info->checksum_level);
     return HG_INVALID_ARG;
 }
 

@@ -134,7 +134,7 @@ START_TEST(hl_call_that_fails_returns_its_error)
     uint64_t begin;
 
     session_begin(&s, _i, &setup);
-    log_expect("is not registered", 0, 2);
+    log_expect("not registered", 0, 2);
     requests = hg_request_init(NULL, NULL, s.context);
     ck_assert_int_eq(
         talaria_call(requests, s.target, "unheard of", 0, NULL, NULL),
