@@ -331,7 +331,7 @@ START_TEST(checksum_altered_arguments_fail_the_call)
     level = HG_CHECKSUM_RPC_PAYLOAD;
     session_begin(&s, _i, &setup);
     in = blob_make(50, 1);
-    log_expect("do not agree with their checksum", 3, 3);
+    log_expect("wrong checksum of arguments", 3, 3);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     set_spoilt(LOOP_SEND_UNEXPECTED, 32 + 40);
     ck_assert_int_eq(session_forward(&s, handle, &in), HG_CHECKSUM_ERROR);
@@ -388,7 +388,7 @@ START_TEST(checksum_covers_fetched_arguments)
     level = HG_CHECKSUM_RPC_PAYLOAD;
     session_begin(&s, _i, &setup);
     in = blob_make(LARGE, 1);
-    log_expect("do not agree with their checksum", 2, 2);
+    log_expect("wrong checksum of arguments", 2, 2);
     handle = session_handle(&s, rpcs_id(RPC_ECHO));
     loop_fault_set(LOOP_GET, (struct loop_fault){.act = LOOP_HOLD});
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
