@@ -496,8 +496,8 @@ HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     unsigned int max_count, unsigned int *actual_count_p);
 
 /* For event loops that wait on several things: when HG_Event_ready returns
- * false, wait on the descriptor, then call HG_Event_progress and
- * HG_Event_trigger. */
+ * false, wait on the descriptor. Once it is readable call HG_Event_progress,
+ * whatever HG_Event_ready would return then, and HG_Event_trigger. */
 
 /* Returns a file descriptor that becomes readable when HG_Event_progress has
  * work to do, or a negative number if the transport has none. The context owns

@@ -40,8 +40,8 @@ tp_lock_try(struct tp_lock *lock)
            atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
 }
 
-/* Where it is known at compile time whether there is but one thread: on the path
- * of a message. */
+/* As tp_lock_try, for the path of a message: `single` is a constant there, and
+ * without other threads the lock costs nothing. */
 static inline __attribute__((always_inline)) bool
 tp_lock_try_fast(struct tp_lock *lock, const bool single)
 {

@@ -294,6 +294,7 @@ describe(struct ofi_endpoint *ep)
         ep->can_wait ? "used" : "not used");
 }
 
+/* On an error the caller closes what was opened (ofi_fabric_close). */
 int32_t
 ofi_fabric_open(struct ofi_endpoint *ep)
 {

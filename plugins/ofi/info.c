@@ -98,7 +98,8 @@ keep_provider(struct fi_info *infos, const char *provider)
     return infos;
 }
 
-/* The answers of one provider, or of all. */
+/* fi_getinfo for one provider, NULL: for all. its_keys: the provider may choose the
+ * keys of registrations. The caller frees the list; NULL: there is none. */
 static struct fi_info *
 ask(const char *provider, const na_plugin_open_info *wanted, bool its_keys)
 {

@@ -314,7 +314,8 @@ sm_ring_tag(const unsigned char *record)
         memory_order_relaxed);
 }
 
-/* Whether a record with this word can stand in the ring. */
+/* Whether this word of a record is valid: one of the three kinds (unexpected,
+ * expected, RMA), and no longer than records may be. */
 static inline bool
 sm_ring_valid(const struct sm_ring_rx *rx, uint64_t word)
 {

@@ -10,7 +10,7 @@
 /* Answers with the text, after delay_ms, which is at most DELAY_MAX. */
 MERCURY_GEN_PROC(
     later_in_t, ((hg_const_string_t) (text))((uint32_t) (delay_ms)))
-MERCURY_GEN_PROC(later_out_t, ((hg_const_string_t) (text))((uint32_t) (served)))
+MERCURY_GEN_PROC(later_out_t, ((hg_const_string_t) (text)))
 
 #define DELAY_MAX 10000U
 

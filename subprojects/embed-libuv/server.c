@@ -91,9 +91,10 @@ answer(uv_timer_t *timer)
 {
     struct request *request = timer->data;
     struct server *server = server_of(request->handle);
-    later_out_t out = {.text = request->in.text, .served = ++server->served};
+    later_out_t out = {.text = request->in.text};
     hg_return_t ret = HG_Respond(request->handle, responded, request, &out);
 
+    server->served++;
     if (ret == HG_SUCCESS)
         return;
     fprintf(stderr, "cannot answer: %s\n", HG_Error_to_string(ret));

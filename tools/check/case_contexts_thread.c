@@ -69,6 +69,8 @@ seed_of(bool begins, uint32_t from, uint32_t to, uint32_t number)
 }
 #define TALK (1U << 20)
 
+/* Odd operations use plain memory, even ones a buffer of the plugin: both kinds
+ * are under way at once. */
 static struct kit_request
 poller_request(const struct plan *plan, enum kit_kind kind, uint32_t ctx,
     uint32_t op, uint32_t peer_ctx)

@@ -32,7 +32,7 @@ enum kit_verb {
     KIT_FILL,            /* numbers[0], wide: offset, length, seed */
     KIT_HASH,            /* likewise; answer: wide */
     KIT_BEGIN,           /* function, bytes */
-    KIT_JOIN,            /* answer: bytes */
+    KIT_JOIN,            /* answer: what the function of KIT_BEGIN left */
     KIT_EXIT
 };
 

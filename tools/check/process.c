@@ -62,6 +62,8 @@ act(int fd, struct kit_executor *executor, const struct kit_command *command,
     command->act(executor->cls, act_bytes);
 }
 
+/* Carries out one command and sends its answer. If the kit does not read it, the
+ * kit has ended, and so does this process. */
 static void
 execute(int fd, struct kit_executor *executor,
     const struct kit_command *command, struct kit_answer *answer)

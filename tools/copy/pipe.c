@@ -268,8 +268,8 @@ send_requests(struct copy_pipe *pipe)
 
         if (slot == NULL)
             return false;
-        /* One step of the walk each time: it gets ahead of the transfers, and
-         * the progress bar knows the total. */
+        /* One step of walking the source's tree for each call, before any
+         * transfer: the walk gets ahead, and the progress bar knows the total. */
         if (steps == 0 && pipe->walks == 0)
             done = walk(pipe, slot);
         if (done == COPY_STEP_NONE)

@@ -133,6 +133,7 @@ perf_client_connect(struct perf_client *client, const char *info,
     return false;
 }
 
+/* Gets the address and the memory key of one of the server's classes. */
 static bool
 describe(struct perf_client *client, uint32_t index, struct perf_remote *remote)
 {

@@ -271,6 +271,7 @@ real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* "b_is" judges b against a. */
 static json_t *
 pair_json(const struct pair *pair)
 {

@@ -261,6 +261,7 @@ write_lines(const struct perf_plot *plot, enum panel panel,
     if (scale->logarithmic)
         fputs("set logscale y 10\n", stream);
     else
+        /* A tenth of room above the highest point, in the unit of the axis. */
         fprintf(
             stream, "set yrange [0:%.9g]\n", 1.1 * scale->most / scale->factor);
     for (size_t i = 0; i < plot->count; i++) {

@@ -126,6 +126,8 @@ defer_close(struct ofi_endpoint *ep, struct fid_ep *fep, bool settled)
     return true;
 }
 
+/* Leaves all objects of an endpoint open until the process ends. They are listed
+ * so that a leak checker finds them; without memory for that they just stay. */
 static void
 leak(struct ofi_endpoint *ep)
 {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The project subprojects/embed-libuv, built on what is installed: an RPC server
-# and a TCP server in one libuv loop.
+# The projects subprojects/embed-libuv and embed-asyncio, built on what is
+# installed: an RPC server and a TCP server in one loop of libuv or asyncio.
 #
-#   embed_libuv.sh MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER
+#   embed.sh libuv|asyncio MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER
 #
 # Installs BUILD_DIR below a folder of its own. Over na+sm and over OTHER, an info
 # string whose plugin is in OTHER_DIR: calls are answered while the loop also
@@ -13,15 +13,16 @@
 set -u
 patience=60 # seconds for whatever should end by itself
 
-if [ $# -ne 5 ] || [ ! -d "$3/subprojects/embed-libuv" ]; then
-    echo 'usage: embed_libuv.sh MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER' >&2
+if [ $# -ne 6 ] || [ ! -d "$4/subprojects/embed-$1" ]; then
+    echo 'usage: embed.sh libuv|asyncio MESON BUILD_DIR SOURCE_ROOT OTHER_DIR' \
+        'OTHER' >&2
     exit 1
 fi
-meson=$1 build=$2 source_root=$3 other_dir=$4 other=$5
+loop=$1 meson=$2 build=$3 source_root=$4 other_dir=$5 other=$6
 for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} DESTDIR; do
     unset "$variable"
 done
-if ! pkg-config --exists libuv; then
+if [ "$loop" = libuv ] && ! pkg-config --exists libuv; then
     echo 'skipped: pkg-config knows no libuv'
     exit 77
 fi
@@ -52,11 +53,20 @@ sed -i "s|^prefix=.*|prefix=$tmp/stage$prefix|" "$pc"
 export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=${pc%/pkgconfig/*}
 # na+sm is found beside the library, the other where it is.
 export TALARIA_PLUGIN_PATH=$other_dir
-{
-    "$meson" setup "$tmp/build" "$source_root/subprojects/embed-libuv" \
-        -Dwerror=true && ninja -C "$tmp/build"
-} >"$tmp/build.said" 2>&1 || fail 'subprojects/embed-libuv does not build'
-: >"$tmp/build.said"
+if [ "$loop" = libuv ]; then
+    {
+        "$meson" setup "$tmp/build" "$source_root/subprojects/embed-libuv" \
+            -Dwerror=true && ninja -C "$tmp/build"
+    } >"$tmp/build.said" 2>&1 || fail 'subprojects/embed-libuv does not build'
+    : >"$tmp/build.said"
+    server=("$tmp/build/uv-server") client=("$tmp/build/uv-client")
+    refused=INVALID_ARG
+else
+    cp -r "$source_root/subprojects/embed-asyncio" "$tmp/build"
+    server=(python3 -B "$tmp/build/server.py")
+    client=(python3 -B "$tmp/build/client.py")
+    refused='exceeds 10000 ms'
+fi
 
 # ms of processor time that the server has taken.
 processor_ms() {
@@ -75,14 +85,14 @@ tcp_line() {
 
 # call TEXT DELAY_MS COUNT: what the client prints.
 call() {
-    timeout "$patience" "$tmp/build/uv-client" "$info" "$address" "$@" \
+    timeout "$patience" "${client[@]}" "$info" "$address" "$@" \
         2>"$tmp/client.said"
 }
 
 run() {
     local info=$1 before idle
     mkfifo "$tmp/pipe"
-    "$tmp/build/uv-server" "$info" >"$tmp/pipe" 2>"$tmp/server.said" &
+    "${server[@]}" "$info" >"$tmp/pipe" 2>"$tmp/server.said" &
     pid=$!
     exec {lines}<"$tmp/pipe"
     rm "$tmp/pipe"
@@ -90,19 +100,19 @@ run() {
         read -r -t "$patience" -u "$lines" port || fail "$info: no server"
 
     [ "$(call hello 0 1)" = 1 ] || fail "$info: the first call"
-    [ "$(call "$(head -c 20000 /dev/zero | tr '\0' x)" 100 200)" = 201 ] ||
+    [ "$(call "$(head -c 20000 /dev/zero | tr '\0' x)" 100 200)" = 200 ] ||
         fail "$info: 200 calls at once"
     [ "$(tcp_line)" = 'served 201, pending 0' ] || fail "$info: the line over TCP"
     call hello 10001 1 >/dev/null && fail "$info: a delay beyond the limit is accepted"
-    grep -q INVALID_ARG "$tmp/client.said" || fail "$info: not INVALID_ARG"
+    grep -q "$refused" "$tmp/client.said" || fail "$info: not $refused"
 
     # TCP is served while calls keep the loop busy.
-    call hello 0 50000 >"$tmp/busy" &
+    call hello 0 "$many" >"$tmp/busy" &
     local busy=$!
     until [ "$(tcp_line)" != 'served 201, pending 0' ]; do
         kill -0 $busy 2>/dev/null || fail "$info: calls are not answered"
     done
-    wait $busy || fail "$info: 50,000 calls"
+    wait $busy || fail "$info: $many calls"
 
     [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -eq 1 ] ||
         [ "$info" != na+sm ] || fail "$info: the server has several threads"
@@ -113,7 +123,7 @@ run() {
 
     call late 9000 3 >"$tmp/late" &
     local late=$!
-    until [ "$(tcp_line)" = 'served 50201, pending 3' ]; do
+    until [ "$(tcp_line)" = "served $((201 + many)), pending 3" ]; do
         kill -0 $late 2>/dev/null || fail "$info: the late calls ended"
     done
     kill -TERM "$pid"
@@ -126,6 +136,8 @@ run() {
     [ ! -s "$tmp/server.said" ] || fail "$info: the server complains"
 }
 
+many=50000
+[ "$loop" = libuv ] || many=5000
 run na+sm
 run "$other"
-echo 'embed_libuv.sh: ok'
+echo "embed.sh $loop: ok"
