@@ -121,7 +121,7 @@ START_TEST(self_descriptor_that_was_freed_is_rejected)
     hg_size_t size = SIZE;
 
     both_begin(&both, _i, HG_BULK_READWRITE);
-    log_expect("has been freed", 3, 3);
+    log_expect("was freed before the transfer", 3, 3);
     origin = reimport(&both.s, both.owned, -1);
     again = reimport(&both.s, origin, -1);
     HG_Bulk_free(both.owned);
@@ -158,7 +158,7 @@ START_TEST(self_descriptor_keeps_its_own_rights_and_size)
 
     both_begin(&both, _i, HG_BULK_READ_ONLY);
     log_expect("does not allow to", 2, 2);
-    log_expect("has been freed", 64, 64);
+    log_expect("was freed before the transfer", 64, 64);
     origin = reimport(&both.s, both.owned, 1 * 8 + 1); /* writable */
     ck_assert_uint_eq(HG_Bulk_get_flags(origin), HG_BULK_READWRITE);
     ck_assert_int_eq(

@@ -433,7 +433,7 @@ START_TEST(overflow_cancelled_at_any_time_ends_once)
 
     session_begin(&s, _i, &setup);
     log_expect("withdrawn", 0, 10000);
-    log_expect("access to the memory of process", 0, 10000);
+    log_expect("cannot access its memory", 0, 10000);
     handle = session_handle(&s, own_ids[OWN_LOOK]);
     for (uint32_t i = 0; i < test_count(TEST_CANCEL_ROUNDS); i++) {
         struct call call = {.called = 0};

@@ -142,7 +142,7 @@ ck_share(uint32_t made)
 static void
 expect_refusals(void)
 {
-    log_expect("limit is " TOTAL_TEXT ": HG_AGAIN", 0, 8);
+    log_expect("limit " TOTAL_TEXT ": HG_AGAIN", 0, 8);
     log_expect("limit 500000: HG_AGAIN", 1, 8);
 }
 
