@@ -7,7 +7,7 @@
 #
 # Builds the source for a prefix of its own and installs it there. Builds a copy
 # of the project beside it, by Meson and by make; runs the conformance kit over
-# it; uses it by TALARIA_PLUGIN_PATH, TALARIA_PLUGIN_FILES, plugins.d and its own
+# it, quickly unless it is soaking; uses it by TALARIA_PLUGIN_PATH, TALARIA_PLUGIN_FILES, plugins.d and its own
 # installation; between processes, and between two network namespaces, where
 # these are permitted. Exit status 0, or 1 with what failed.
 set -u
@@ -81,7 +81,10 @@ a["plugin"].pop("library_path"), b["plugin"].pop("library_path")
 sys.exit(a != b)' "$tmp/manifest.json" "$vendor/libna_tcp.json"
 done
 
-must 'talaria check' talaria check "$vendor/build/libna_tcp.so" stream
+# All repetitions when the tests soak.
+counts=--quick
+[ "${TALARIA_TEST_SOAK-}" != 1 ] || counts=--limit=60
+must 'talaria check' talaria check $counts "$vendor/build/libna_tcp.so" stream
 must 'talaria check, made' talaria check --quick --case='rma_*' \
     "$vendor/libna_tcp.so" stream
 tail -n 1 "$tmp/said"
