@@ -7,9 +7,9 @@
 #
 # Builds the source for a prefix of its own and installs it there. Builds a copy
 # of the project beside it, by Meson and by make; runs the conformance kit over
-# it, quickly unless it is soaking; uses it by TALARIA_PLUGIN_PATH, TALARIA_PLUGIN_FILES, plugins.d and its own
-# installation; between processes, and between two network namespaces, where
-# these are permitted. Exit status 0, or 1 with what failed.
+# it, quickly unless it is soaking; uses it by TALARIA_PLUGIN_PATH,
+# TALARIA_PLUGIN_FILES, plugins.d and its own installation; between processes,
+# and between two network namespaces, where these are permitted. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091
