@@ -170,7 +170,8 @@ finish(struct nomem *n, hg_handle_t handle, const struct call *call)
     bool lost = false;
 
     for (uint32_t i = 0; i < STEPS_MAX && call->called == 0; i++) {
-        if (i % LOST_STEPS == LOST_STEPS - 1 && log_count("bytes dropped") > 0) {
+        if (i % LOST_STEPS == LOST_STEPS - 1 &&
+            log_count("bytes dropped") > 0) {
             lost = true;
             HG_Cancel(handle);
         }
