@@ -56,5 +56,33 @@ grep -q 'unexpected_sizes' "$tmp/report" && fail 'without a launcher a case runs
 grep -q '"false" does not start 1 processes' "$tmp/report" ||
     fail 'nothing is said of a launcher that fails'
 
+# A process of another user that connects first is turned away; it would decide
+# what the processes of a case load. Needs root to become that user.
+if [ "$(id -u)" -eq 0 ]; then
+    cat >"$tmp/other_user" <<'END'
+import os, socket, sys
+os.setuid(65534)
+other = socket.socket(socket.AF_UNIX)
+other.settimeout(20)
+other.connect("\0" + sys.argv[1])
+try:
+    print("turned away" if other.recv(1) == b"" else "served")
+except ConnectionResetError:
+    print("turned away")
+END
+    cat >"$tmp/crowded" <<'END'
+#!/bin/sh
+folder=${0%/*}
+for name in "$@"; do :; done
+python3 "$folder/other_user" "$name" >>"$folder/other" 2>&1
+exec "$folder/launcher" "$@"
+END
+    chmod +x "$tmp/crowded"
+    check 'unexpected_sizes' "$tmp/crowded"
+    [ $status -eq 0 ] || fail "beside another user: exit status $status"
+    [ "$(sort -u "$tmp/other")" = 'turned away' ] ||
+        fail "a process of another user: $(sort -u "$tmp/other")"
+fi
+
 [ $failures -eq 0 ] && echo 'launched.sh: ok'
 [ $failures -eq 0 ]

@@ -139,6 +139,31 @@ listen_at(const char *name)
     return fd;
 }
 
+/* Whether the other end of a connection is a process of this user: any user of
+ * the machine can read the names of abstract sockets, and what is passed on here
+ * decides what a process loads. */
+static bool
+is_own_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+           peer.uid == geteuid();
+}
+
+/* Accepts a connection. -1: there is none, or one of another user. */
+static int
+accept_own(int listener)
+{
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd < 0 || is_own_user(fd))
+        return fd < 0 ? -1 : kit_launch_move(fd);
+    close(fd);
+    return -1;
+}
+
 /* Accepts the next launched process. -1: the launcher has ended, or timeout. */
 static int
 accept_next(int listener, pid_t launcher)
@@ -148,8 +173,12 @@ accept_next(int listener, pid_t launcher)
     for (uint32_t i = 0; i < START_S * 10; i++) {
         bool over = waitpid(launcher, NULL, WNOHANG) == launcher;
 
-        if (poll(&wanted, 1, over ? 0 : 100) > 0)
-            return kit_launch_move(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+        if (poll(&wanted, 1, over ? 0 : 100) > 0) {
+            int fd = accept_own(listener);
+
+            if (fd >= 0)
+                return fd;
+        }
         if (over)
             break;
     }
@@ -255,7 +284,7 @@ kit_launch_lend(const char *name)
     if (fd < 0 ||
         connect(fd, (struct sockaddr *) &address,
             name_socket(&address, name)) != 0 ||
-        !send_offer(fd, &offer)) {
+        !is_own_user(fd) || !send_offer(fd, &offer)) {
         perror("talaria check --lend");
         return TOOL_FAILED;
     }
