@@ -25,14 +25,21 @@ trap 'rm -rf "$tmp"' EXIT
 objects=$tmp/objects
 mkdir "$objects"
 
+options=(-fPIC -fvisibility=hidden -D_GNU_SOURCE -I "$root/abi"
+    -I "$root/plugins")
+
+# What every plugin links, compiled once.
+mkdir "$tmp/common"
+(cd "$tmp/common" && "$CC" -c "${options[@]}" "$root"/plugins/common/*.c) ||
+    fail 'plugins/common does not build'
+
 # build NAME [OPTION...]: the test plugin, which loads but does not work, as
 # objects/NAME.so
 build() {
     local name=$1
     shift
-    "$CC" -shared -fPIC -fvisibility=hidden -D_GNU_SOURCE -I "$root/abi" \
-        -I "$root/plugins" -o "$objects/$name.so" \
-        "$root/test/plugins/probe.c" "$root"/plugins/common/*.c "$@" \
+    "$CC" -shared "${options[@]}" -o "$objects/$name.so" \
+        "$root/test/plugins/probe.c" "$tmp"/common/*.o "$@" \
         2>"$tmp/cc" || { fail "$name does not build" && cat "$tmp/cc"; }
 }
 
