@@ -11,14 +11,22 @@
 
 static const char prefix[] = "TALARIA_";
 
+bool
+base_env_is_ignored(const char *name)
+{
+    return getenv(name) && !secure_getenv(name) &&
+           strncmp(name, "HG_LOG_", 7) != 0;
+}
+
 const char *
 base_env_get(const char *name)
 {
-    bool harmless = strncmp(name, "HG_LOG_", 7) == 0;
-    const char *value = harmless ? getenv(name) : secure_getenv(name);
+    const char *value = getenv(name);
 
-    if (!value && !harmless && getenv(name))
-        LOG_WARNING(PLUGIN, "%s is ignored in a privileged process", name);
+    if (base_env_is_ignored(name)) {
+        LOG_WARNING(PLUGIN, "%s" BASE_ENV_IGNORED, name);
+        return NULL;
+    }
     return value && *value ? value : NULL;
 }
 

@@ -25,6 +25,11 @@
  * process is privileged. Valid until the environment changes. */
 const char *base_env_get(const char *name);
 
+/* Returns whether a variable is set, and ignored because the process is
+ * privileged; and the words for that, after its name. */
+bool base_env_is_ignored(const char *name);
+#define BASE_ENV_IGNORED " is ignored in a privileged process"
+
 /* Returns the value of a plugin's setting: key "sm.ring_size" is the variable
  * TALARIA_SM_RING_SIZE. NULL: unset, or the key has characters other than
  * letters, digits, '_', '-' and '.'. */

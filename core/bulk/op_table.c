@@ -26,6 +26,9 @@ struct slot {
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+/* The first one is not allocated: nothing could free it when the library is
+ * unloaded. */
+static struct slot first_chunk[CHUNK_SLOTS];
 static struct slot *chunks[CHUNKS];
 static uint32_t chunk_count, live_count;
 static uint32_t first_free = UINT32_MAX;
@@ -44,7 +47,7 @@ add_chunk(void)
 
     if (chunk_count == CHUNKS)
         return HG_NOMEM;
-    chunk = calloc(CHUNK_SLOTS, sizeof *chunk);
+    chunk = chunk_count == 0 ? first_chunk : calloc(CHUNK_SLOTS, sizeof *chunk);
     if (!chunk)
         return HG_NOMEM;
     chunks[chunk_count] = chunk;

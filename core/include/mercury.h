@@ -25,8 +25,18 @@
  * Callbacks and handlers run without a lock held. They may block, start other
  * operations, and destroy any object but their own context and class.
  *
- * Fork: once a class has been opened, a forked child may only exec or exit.
- * File descriptors are close-on-exec. */
+ * Fork: once a class has been opened, a forked child may only exec or exit,
+ * which affects no class of the parent; file descriptors are close-on-exec. A
+ * child may open classes if the parent had finalized all of its own, and they
+ * were na+sm's.
+ * Working directory: open classes do not depend on it. Relative paths in the
+ * environment are resolved when a class is opened.
+ * User: classes remain usable when a process changes its user. To peers over
+ * na+sm it remains the user who opened the class.
+ * Unloading: once all classes are finalized, dlclose may unload the library.
+ * Plugins remain loaded. Two copies of the library in one process, one of them
+ * linked statically into a module for instance, do not affect one another, and
+ * their classes can call each other. */
 #ifndef MERCURY_H
 #define MERCURY_H
 

@@ -7,6 +7,7 @@
 #include "talaria.h"
 
 #include "fixture.h"
+#include "na.h"
 #include "na_plugin.h"
 #include "plugin/resolve.h"
 
@@ -498,15 +499,27 @@ END_TEST
 static int
 privileged_child(void)
 {
+    struct talaria_open_result *result;
+    bool told;
+
     if (!getauxval(AT_SECURE))
         return 77;
     if (talaria_plugin_list(&list) != NA_SUCCESS)
         return 1;
     for (size_t i = 0; i < list->count; i++)
-        if (list->entries[i]->source == TALARIA_SOURCE_ENV_PATH)
+        if (list->entries[i]->source == TALARIA_SOURCE_ENV_PATH &&
+            strcmp(list->entries[i]->manifest_path, "TALARIA_PLUGIN_PATH") != 0)
             return 2;
     list_free();
-    return 0;
+    /* Who asks for the plugin is told so. */
+    if (NA_Initialize("p+x", false))
+        return 3;
+    if (talaria_open_report(&result) != NA_SUCCESS)
+        return 4;
+    told = strstr(
+        result->text, "TALARIA_PLUGIN_PATH is ignored in a privileged process");
+    talaria_open_report_free(result);
+    return told ? 0 : 5;
 }
 
 START_TEST(search_privileged_process_ignores_environment)

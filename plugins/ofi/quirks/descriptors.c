@@ -112,6 +112,37 @@ joined(struct ofi_endpoint *ep)
     pthread_once(&once, begin);
 }
 
+/* The endpoint for puts and gets, which a class opens later, listens at a port
+ * of its own. */
+struct listener {
+    const struct ofi_trait *trait;
+    struct ofi_name name;
+};
+
+static void
+mark_listener(int fd, void *arg)
+{
+    const struct listener *listener = arg;
+    struct ofi_name name;
+
+    if (ofi_name_of_socket(listener->trait, fd, getsockname, &name) &&
+        ofi_name_equal(&name, &listener->name))
+        tp_close_on_exec(fd);
+}
+
+static void
+endpoint_opened(struct ofi_endpoint *ep, struct fid_ep *fep)
+{
+    struct listener listener = {.trait = ep->cls->trait};
+    uint64_t raw[OFI_RAW_MAX / 8];
+    size_t length = sizeof(raw);
+
+    if (listener.trait->format == OFI_FORMAT_IP &&
+        fi_getname(&fep->fid, raw, &length) == 0 && length <= sizeof(raw) &&
+        ofi_name_from_raw(listener.trait, raw, length, &listener.name))
+        tp_descriptors_each(mark_listener, &listener);
+}
+
 static void
 mark_ours(int fd, void *arg)
 {
@@ -142,4 +173,5 @@ const struct ofi_quirk ofi_quirk_descriptors = {
     .data_size = sizeof(struct descriptors),
     .prepare = prepare,
     .joined = joined,
+    .endpoint_opened = endpoint_opened,
     .work = work};
