@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What became of the tests of one Meson build directory.
+"""The tests of one Meson build directory, and what became of them.
 
     report.py list BUILD_DIR
         the suites there are, one a line
+    report.py targets BUILD_DIR SUITE...
+        what the tests of these suites need built, one file a line, as Ninja
+        calls it
     report.py results BUILD_NAME BUILD_DIR RESULTS [SUITE...]
         prints a line for each test of these suites (of all), and the output of
         those that failed; appends STATUS, name and reason to the file RESULTS
@@ -29,15 +32,29 @@ def plain(suite):
     return suite.split(':', 1)[-1]
 
 
-def defined(build, suites):
-    """(suite, name) of every test that should run."""
-    path = os.path.join(build, 'meson-info', 'intro-tests.json')
+def introspected(build, what):
+    path = os.path.join(build, 'meson-info', f'intro-{what}.json')
     with open(path, encoding='utf-8') as file:
-        for test in json.load(file):
-            for suite in map(plain, test['suite'] or ['']):
-                if not suites or suite in suites:
-                    yield suite, test['name']
-                    break
+        return json.load(file)
+
+
+def defined(build, suites):
+    """Suite and description of every test that should run."""
+    for test in introspected(build, 'tests'):
+        for suite in map(plain, test['suite'] or ['']):
+            if not suites or suite in suites:
+                yield suite, test
+                break
+
+
+def targets(build, suites):
+    """The files that these tests run or depend on."""
+    needed = set()
+    for _, test in defined(build, suites):
+        needed.update(test['depends'])
+    return sorted(os.path.relpath(file, build)
+                  for target in introspected(build, 'targets')
+                  if target['id'] in needed for file in target['filename'])
 
 
 def parts(text):
@@ -90,7 +107,8 @@ def judge(result):
 def report(build_name, build, results_path, suites):
     results = logged(build)
     with open(results_path, 'a', encoding='utf-8') as file:
-        for suite, name in sorted(defined(build, suites)):
+        for suite, name in sorted((suite, test['name'])
+                                  for suite, test in defined(build, suites)):
             result = results.get((suite, name)) or results.get(('', name))
             status, reason = judge(result)
             full = f'{build_name} {suite}/{name}'
@@ -105,6 +123,8 @@ def report(build_name, build, results_path, suites):
 def main():
     if sys.argv[1] == 'list':
         print('\n'.join(sorted({s for s, _ in defined(sys.argv[2], [])})))
+    elif sys.argv[1] == 'targets':
+        print('\n'.join(targets(sys.argv[2], sys.argv[3:])))
     else:
         report(*sys.argv[2:5], sys.argv[5:])
 

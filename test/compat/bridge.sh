@@ -10,6 +10,9 @@
 # bridge between them; clients of either write to the other's store and read
 # again. Exit status 0, or 1 with what failed.
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=stage.sh disable=SC1091
+. "$here/stage.sh"
 patience=60 # seconds for whatever should end by itself
 
 if [ $# -ne 5 ] || [ ! -d "$3/subprojects/bridge" ]; then
@@ -38,12 +41,7 @@ fail() {
     exit 1
 }
 
-DESTDIR=$tmp/stage "$meson" install -C "$build" --no-rebuild --quiet \
-    >"$tmp/install.said" 2>&1 || fail 'meson install'
-: >"$tmp/install.said"
-pc=$(find "$tmp/stage" -name talaria.pc)
-export PKG_CONFIG_PATH=${pc%/*} PKG_CONFIG_SYSROOT_DIR=$tmp/stage
-export LD_LIBRARY_PATH=${pc%/pkgconfig/*}
+stage "$meson" "$build" "$tmp/stage" || fail 'meson install'
 # na+sm is found beside the library, the other where it is.
 export TALARIA_PLUGIN_PATH=$other_dir
 {

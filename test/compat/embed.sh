@@ -11,6 +11,9 @@
 # ends it after it has answered what it had accepted. Exit status 0, 1 with what
 # failed, or 77 without libuv.
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=stage.sh disable=SC1091
+. "$here/stage.sh"
 patience=60 # seconds for whatever should end by itself
 
 if [ $# -ne 6 ] || [ ! -d "$4/subprojects/embed-$1" ]; then
@@ -44,13 +47,7 @@ fail() {
     exit 1
 }
 
-DESTDIR=$tmp/stage "$meson" install -C "$build" --no-rebuild --quiet \
-    >"$tmp/install.said" 2>&1 || fail 'meson install'
-: >"$tmp/install.said"
-pc=$(find "$tmp/stage" -name talaria.pc)
-prefix=$(sed -n 's/^prefix=//p' "$pc")
-sed -i "s|^prefix=.*|prefix=$tmp/stage$prefix|" "$pc"
-export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=${pc%/pkgconfig/*}
+stage "$meson" "$build" "$tmp/stage" || fail 'meson install'
 # na+sm is found beside the library, the other where it is.
 export TALARIA_PLUGIN_PATH=$other_dir
 if [ "$loop" = libuv ]; then

@@ -175,6 +175,22 @@ build_carrier() {
     run_program registered "$tmp/carrier-static-$1"
 }
 
+# check_plugins_d COMPILER: a manifest of the administrator's, of a plugin that
+# stands anywhere, is found by the programs on either library.
+check_plugins_d() {
+    local manifests json
+    manifests=$(pkg-config --variable=manifestdir talaria-plugin)
+    json=$(find "$plugins" -name '*.json')
+    mkdir -p "$manifests"
+    mv "$plugins" "$tmp/anywhere"
+    sed "s|libna_sm.so|$tmp/anywhere/libna_sm.so|" \
+        "$tmp/anywhere/${json##*/}" >"$manifests/sm.json"
+    run_program sysconf "$tmp/shared-$1"
+    run_program sysconf "$tmp/static-$1"
+    rm "$manifests/sm.json"
+    mv "$tmp/anywhere" "$plugins"
+}
+
 # A project of CMake, which asks pkg-config.
 build_cmake() {
     if ! have cmake; then
@@ -369,6 +385,7 @@ for compiler in "${cxx_compilers[@]}"; do
     build_carrier "$compiler" c++
 done
 build_cmake
+check_plugins_d "${c_compilers[0]}"
 
 quiet 'meson configure' "$meson" configure "$tmp/build" -Dmercury_compat=true ||
     finish installed.sh

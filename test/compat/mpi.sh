@@ -10,6 +10,9 @@
 # processes; the conformance kit, some of its cases unless it is soaking. Exit
 # status 0, 1 with what failed, or 77 without that MPI.
 set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=stage.sh disable=SC1091
+. "$here/stage.sh"
 patience=60 # seconds for whatever should end by itself
 
 if [ $# -ne 5 ] || [ ! -d "$3/subprojects/na-mpi" ]; then
@@ -49,19 +52,10 @@ say() {
     timeout "$patience" "$@" >"$tmp/said" 2>&1 </dev/null
 }
 
-DESTDIR=$tmp/stage say "$meson" install -C "$build" --no-rebuild ||
-    fail 'meson install'
-found=$(find "$tmp/stage" -name talaria-plugin.pc)
-[ -n "$found" ] || fail 'no talaria-plugin.pc is installed'
-folder=${found%/*}
-# Only these files are not where they say they are.
-for file in "$folder"/talaria*.pc; do
-    prefix=$(sed -n 's/^prefix=//p' "$file")
-    sed -i "s|^prefix=.*|prefix=$tmp/stage$prefix|" "$file"
-done
-export PKG_CONFIG_PATH=$folder LD_LIBRARY_PATH=${folder%/pkgconfig}
-talaria=$(find "$tmp/stage" -path '*/bin/talaria')
-[ -n "$talaria" ] || fail 'no talaria is installed'
+stage "$meson" "$build" "$tmp/stage" ||
+    { mv "$tmp/stage.said" "$tmp/said" && fail 'meson install'; }
+pkg-config --exists talaria-plugin || fail 'no talaria-plugin.pc is installed'
+talaria=$(command -v talaria) || fail 'no talaria is installed'
 
 if ! say "$meson" setup "$tmp/build" "$source_root/subprojects/na-mpi" \
     -Dmpi="$mpi" -Dwerror=true || ! say ninja -C "$tmp/build" ||

@@ -3,23 +3,25 @@
 # The project subprojects/vendor-plugin needs nothing but what is installed, and
 # works:
 #
-#   vendor.sh MESON SOURCE_ROOT
+#   vendor.sh MESON BUILD_DIR SOURCE_ROOT
 #
-# Builds the source for a prefix of its own and installs it there. Builds a copy
-# of the project beside it, by Meson and by make; runs the conformance kit over
-# it, quickly unless it is soaking; uses it by TALARIA_PLUGIN_PATH,
-# TALARIA_PLUGIN_FILES, plugins.d and its own installation; between processes,
-# and between two network namespaces, where these are permitted. Exit status 0, or 1 with what failed.
+# Installs BUILD_DIR below a folder of its own. Builds a copy of the project
+# beside it, by Meson and by make; runs the conformance kit over it, quickly
+# unless it is soaking; uses it by TALARIA_PLUGIN_PATH, TALARIA_PLUGIN_FILES and
+# its own installation; between processes, and between two network namespaces,
+# where these are permitted. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091
 . "$here/../abi/lib.sh"
+# shellcheck source=stage.sh disable=SC1091
+. "$here/stage.sh"
 
-if [ $# -ne 2 ] || [ ! -d "$2/subprojects/vendor-plugin" ]; then
-    echo 'usage: vendor.sh MESON SOURCE_ROOT' >&2
+if [ $# -ne 3 ] || [ ! -d "$3/subprojects/vendor-plugin" ]; then
+    echo 'usage: vendor.sh MESON BUILD_DIR SOURCE_ROOT' >&2
     exit 1
 fi
-meson=$1 source_root=$2
+meson=$1 build=$2 source_root=$3
 patience=60 # seconds for whatever should end by itself
 info=tcp+stream
 for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} DESTDIR \
@@ -51,17 +53,8 @@ must() {
     finish vendor.sh
 }
 
-prefix=$tmp/prefix
-must 'meson setup' "$meson" setup "$tmp/build" "$source_root" --prefix "$prefix" \
-    --libdir lib --buildtype debugoptimized -Dtests=false -Dofi=disabled \
-    -Ducx=disabled -Dsm=enabled
-must 'ninja' ninja -C "$tmp/build"
-must 'meson install' "$meson" install -C "$tmp/build" --no-rebuild
-rm -rf "$tmp/build"
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
-export PATH=$prefix/bin:$PATH
+must 'meson install' stage "$meson" "$build" "$tmp/stage"
 plugins=$(pkg-config --variable=plugindir talaria-plugin)
-manifests=$(pkg-config --variable=manifestdir talaria-plugin)
 
 # Both ways of building it, of which neither knows the source tree.
 vendor=$tmp/vendor
@@ -91,7 +84,7 @@ tail -n 1 "$tmp/said"
 
 # Who serves beyond the loopback interface, or as root, wants a token.
 token=()
-if ldd "$prefix/bin/talaria" | grep -q libsodium; then
+if ldd "$(command -v talaria)" | grep -q libsodium; then
     (umask 077 && head -c 32 /dev/urandom >"$tmp/token")
     token=(--token-file "$tmp/token")
 elif [ "$(id -u)" -eq 0 ]; then
@@ -161,11 +154,6 @@ if [ $serving -eq 1 ]; then
     use TALARIA_PLUGIN_FILES '' 127.0.0.1
     unset TALARIA_PLUGIN_FILES
     is_unknown 'without a variable'
-    mkdir -p "$manifests"
-    sed "s|libna_tcp.so|$vendor/libna_tcp.so|" "$vendor/libna_tcp.json" \
-        >"$manifests/tcp.json"
-    use plugins.d '' 127.0.0.1
-    rm "$manifests/tcp.json"
 fi
 must 'meson install, vendor' "$meson" install -C "$vendor/build" --no-rebuild
 [ -f "$plugins/libna_tcp.so" ] || fail 'not in plugindir'
