@@ -55,10 +55,10 @@ text_room(void)
 /* A string returned by one side is looked up by both and yields the same
  * address. */
 static void
-text_round_trip(bool interprocess)
+text_round_trip(void)
 {
     struct kit_side *a = kit_local(NULL);
-    struct kit_side *b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
+    struct kit_side *b = kit_other(0, NULL);
     struct kit_class *cls = kit_class_of(a);
     char first[KIT_TEXT_MAX], second[KIT_TEXT_MAX];
     na_plugin_addr *addr, *twice;
@@ -87,18 +87,6 @@ text_round_trip(bool interprocess)
         "an address is valid until its last reference is released",
         "it changed");
     cls->ops.addr_free(cls->cls, twice);
-}
-
-static void
-text_round_trip_local(void)
-{
-    text_round_trip(false);
-}
-
-static void
-text_round_trip_interprocess(void)
-{
-    text_round_trip(true);
 }
 
 static void
@@ -198,8 +186,7 @@ bytes_round_trip(void)
     size_t size;
     int32_t result;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_lookup(b, c);
     size = to_bytes(cls, cls->addrs[kit_number(b)], bytes, sizeof bytes);
     result = from_bytes(other, bytes, size, &other->addrs[kit_number(b)]);
@@ -256,10 +243,10 @@ bytes_malformed(void)
 
 /* A message can be answered at its source without a lookup. */
 static void
-source_is_sender(bool interprocess)
+source_is_sender(void)
 {
     struct kit_side *a = kit_local(NULL);
-    struct kit_side *b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
+    struct kit_side *b = kit_other(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 32;
     uint64_t expected = kit_opened(a)->expected_header_size + 32;
     const uint32_t stranger = 40;
@@ -284,18 +271,6 @@ source_is_sender(bool interprocess)
     kit_await_ok(a, 2, 7);
     kit_await_ok(b, 0, 7);
     kit_addr_free(a, stranger);
-}
-
-static void
-source_is_sender_local(void)
-{
-    source_is_sender(false);
-}
-
-static void
-source_is_sender_interprocess(void)
-{
-    source_is_sender(true);
 }
 
 /* A class that does not listen can be answered. */
@@ -365,9 +340,9 @@ static const struct kit_case cases[] = {
     {"text_room", 12, 0, 0, 0, "addr_to_string writes within its buffer",
         text_room},
     {"text_round_trip", 12, 0, 0, 0, "a peer's address string can be looked up",
-        text_round_trip_local},
+        text_round_trip},
     {"text_round_trip_interprocess", 12, 0, 1, 0, "likewise between processes",
-        text_round_trip_interprocess},
+        text_round_trip},
     {"text_own", 12, 0, 0, 0, "a class's own address string refers to itself",
         text_own},
     {"text_malformed", 12, 0, 0, 0, "malformed addresses are refused",
@@ -377,9 +352,9 @@ static const struct kit_case cases[] = {
     {"bytes_malformed", 12, KIT_NEEDS_SERIALIZE, 0, 0,
         "damaged bytes of an address are harmless", bytes_malformed},
     {"source_is_sender", 11, 0, 0, 0, "the source of a message is its sender",
-        source_is_sender_local},
+        source_is_sender},
     {"source_is_sender_interprocess", 11, 0, 1, 0, "likewise between processes",
-        source_is_sender_interprocess},
+        source_is_sender},
     {"answer_not_listening", 11, 0, 1, 0,
         "a class that does not listen can be answered", answer_not_listening},
     {"lookups_are_lazy", 12, 0, 0, 0, "a lookup does not contact the peer",

@@ -12,15 +12,14 @@ struct pair {
 };
 
 static struct pair
-open_pair(bool interprocess)
+open_pair(void)
 {
     struct pair pair = {.a = kit_local(NULL)};
 
-    pair.b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
+    pair.b = kit_other(0, NULL);
     pair.length = kit_opened(pair.a)->unexpected_header_size + 64;
     pair.expected = kit_opened(pair.a)->expected_header_size + 64;
-    kit_lookup(pair.a, pair.b);
-    kit_lookup(pair.b, pair.a);
+    kit_lookup_both(pair.a, pair.b);
     return pair;
 }
 
@@ -36,9 +35,9 @@ expect_end(const struct kit_completion *end, const char *what)
 /* Cancels a receive without a message; the next message matches the next
  * receive. */
 static void
-receives(bool interprocess)
+receives(void)
 {
-    struct pair p = open_pair(interprocess);
+    struct pair p = open_pair();
     struct kit_completion end;
 
     for (uint32_t i = 0; i < 50; i++) {
@@ -66,24 +65,12 @@ receives(bool interprocess)
     }
 }
 
-static void
-receives_local(void)
-{
-    receives(false);
-}
-
-static void
-receives_interprocess(void)
-{
-    receives(true);
-}
-
 /* Canceling an operation that was never submitted, has ended, or was canceled:
  * OK, and no event. */
 static void
 not_pending(void)
 {
-    struct pair p = open_pair(false);
+    struct pair p = open_pair();
     struct kit_completion end;
 
     kit_recv_unexpected(p.b, 0, p.length);
@@ -108,9 +95,9 @@ not_pending(void)
 /* The message may arrive before the cancel. It is delivered once, to this
  * receive or the next one. */
 static void
-race(bool interprocess)
+race(void)
 {
-    struct pair p = open_pair(interprocess);
+    struct pair p = open_pair();
 
     for (uint32_t i = 0; i < kit_times(1000); i++) {
         struct kit_completion end;
@@ -135,23 +122,11 @@ race(bool interprocess)
     }
 }
 
-static void
-race_local(void)
-{
-    race(false);
-}
-
-static void
-race_interprocess(void)
-{
-    race(true);
-}
-
 /* Sends that are held back since the receiver does not poll. */
 static void
 sends(void)
 {
-    struct pair p = open_pair(true);
+    struct pair p = open_pair();
     uint64_t length = kit_opened(p.a)->max_unexpected_size;
     const uint32_t count = 300;
     uint32_t canceled = 0, arrived = 0;
@@ -201,7 +176,7 @@ sends(void)
 static void
 transfers(void)
 {
-    struct pair p = open_pair(true);
+    struct pair p = open_pair();
     const uint64_t size = 8U << 20;
 
     kit_region(p.a, &(struct kit_region){.number = 0,
@@ -245,16 +220,15 @@ transfers(void)
 /* ctx_destroy with receives, sends and a get pending: afterwards the kit
  * protects storage and buffers; the peer and the class continue to work. */
 static void
-destroy_pending(bool interprocess)
+destroy_pending(void)
 {
     static const struct kit_open_options how = {.contexts = 1};
     struct kit_side *a = kit_local(&how);
-    struct kit_side *b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
+    struct kit_side *b = kit_other(0, NULL);
     uint64_t length = kit_opened(a)->max_unexpected_size;
     uint64_t expected = kit_opened(a)->expected_header_size + 64;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t round = 0; round < 10; round++) {
         for (uint32_t i = 0; i < 8; i++) {
             kit_recv_unexpected(a, i, length);
@@ -285,18 +259,6 @@ destroy_pending(bool interprocess)
     }
 }
 
-static void
-destroy_pending_local(void)
-{
-    destroy_pending(false);
-}
-
-static void
-destroy_pending_interprocess(void)
-{
-    destroy_pending(true);
-}
-
 /* One of several contexts is destroyed; the others continue to work. */
 static void
 destroy_one(void)
@@ -305,8 +267,7 @@ destroy_one(void)
     struct kit_side *a = kit_local(&two), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_post(a, &(struct kit_request){.kind = KIT_RECV_UNEXPECTED,
                     .op = 0,
                     .ctx = 1,
@@ -328,23 +289,23 @@ destroy_one(void)
 
 static const struct kit_case cases[] = {
     {"cancel_receives", 10, 0, 0, 0, "receives without a message are canceled",
-        receives_local},
+        receives},
     {"cancel_receives_interprocess", 10, 0, 1, 0, "likewise between processes",
-        receives_interprocess},
+        receives},
     {"cancel_not_pending", 10, 0, 0, 0,
         "canceling an operation that is not pending does nothing", not_pending},
     {"cancel_race", 10, 0, 0, 0,
         "a message is received once, by the canceled receive or the next one",
-        race_local},
+        race},
     {"cancel_race_interprocess", 10, 0, 1, 0, "likewise between processes",
-        race_interprocess},
+        race},
     {"cancel_sends", 10, 0, 1, 0, "held-back sends are canceled", sends},
     {"cancel_transfers", 10, KIT_NEEDS_RMA, 1, 0, "puts and gets are canceled",
         transfers},
     {"destroy_pending", 10, 0, 0, 0, "ctx_destroy releases pending operations",
-        destroy_pending_local},
+        destroy_pending},
     {"destroy_pending_interprocess", 10, 0, 1, 0, "likewise between processes",
-        destroy_pending_interprocess},
+        destroy_pending},
     {"destroy_one", 10, KIT_NEEDS_CONTEXTS, 1, 0,
         "ctx_destroy does not affect other contexts", destroy_one},
 };

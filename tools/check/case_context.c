@@ -52,15 +52,14 @@ post_numbered(struct kit_side *a, struct kit_side *b, uint32_t from,
 
 /* Messages between all pairs of contexts reach the context they are sent to. */
 static void
-numbered(bool interprocess)
+numbered(void)
 {
     struct kit_side *a = kit_local(&two);
-    struct kit_side *b = interprocess ? kit_remote(0, &two) : kit_local(&two);
+    struct kit_side *b = kit_other(0, &two);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     uint64_t expected = kit_opened(a)->expected_header_size + 64;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t i = 0; i < 40; i++) {
         struct kit_completion end;
 
@@ -80,18 +79,6 @@ numbered(bool interprocess)
     }
 }
 
-static void
-numbered_local(void)
-{
-    numbered(false);
-}
-
-static void
-numbered_interprocess(void)
-{
-    numbered(true);
-}
-
 /* An expected receive matches the context that sent the message. */
 static void
 from_context(void)
@@ -99,8 +86,7 @@ from_context(void)
     struct kit_side *a = kit_local(&two), *b = kit_remote(0, &two);
     uint64_t length = kit_opened(a)->expected_header_size + 64;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t ctx = 0; ctx < 2; ctx++)
         kit_post(b, &(struct kit_request){.kind = KIT_RECV_EXPECTED,
                         .op = ctx,
@@ -134,8 +120,7 @@ poll_one_of(void)
 
     if (kit_opened(a)->features & NA_PLUGIN_FEATURE_CTX_PARALLEL)
         kit_not_offered("contexts progress in parallel, each by itself");
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_post(a,
         &(struct kit_request){
             .kind = KIT_RECV_UNEXPECTED, .op = 0, .ctx = 1, .length = length});
@@ -221,8 +206,7 @@ late(void)
     struct kit_side *a = kit_local(&two), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_ctx_destroy(a, 1);
     kit_recv_unexpected(a, 0, length);
     kit_send_unexpected(b, 0, a, length, 1, 1);
@@ -272,9 +256,9 @@ local_exchange(void)
 
 static const struct kit_case cases[] = {
     {"contexts_numbered", 11, KIT_NEEDS_CONTEXTS, 0, 0,
-        "messages reach the context they are sent to", numbered_local},
+        "messages reach the context they are sent to", numbered},
     {"contexts_numbered_interprocess", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "likewise between processes", numbered_interprocess},
+        "likewise between processes", numbered},
     {"contexts_matched", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "expected receives match the peer's context", from_context},
     {"contexts_polled", 11, KIT_NEEDS_CONTEXTS, 1, 0,

@@ -140,10 +140,10 @@ cross(struct crossing *x)
 }
 
 static void
-all_pairs(bool interprocess, const struct kit_open_options *how)
+all_pairs_of(const struct kit_open_options *how)
 {
     struct kit_side *a = kit_local(how);
-    struct kit_side *b = interprocess ? kit_remote(0, how) : kit_local(how);
+    struct kit_side *b = kit_other(0, how);
     struct crossing there = {.from = a,
         .to = b,
         .to_number = kit_number(b),
@@ -181,15 +181,9 @@ all_pairs(bool interprocess, const struct kit_open_options *how)
 }
 
 static void
-all_pairs_local(void)
+all_pairs(void)
 {
-    all_pairs(false, &three);
-}
-
-static void
-all_pairs_interprocess(void)
-{
-    all_pairs(true, &three);
+    all_pairs_of(&three);
 }
 
 static void
@@ -199,7 +193,7 @@ all_pairs_single(void)
         .thread_mode =
             NA_PLUGIN_THREAD_SINGLE_CLASS | NA_PLUGIN_THREAD_SINGLE_CONTEXT};
 
-    all_pairs(true, &how);
+    all_pairs_of(&how);
 }
 
 /* A class that does not listen sends first; it gets answers and requests at the
@@ -248,13 +242,11 @@ struct alone {
 };
 
 static struct alone
-open_alone(bool interprocess, uint32_t a_ctx, uint32_t b_ctx)
+open_alone(uint32_t a_ctx, uint32_t b_ctx)
 {
-    struct alone it = {kit_local(&three),
-        interprocess ? kit_remote(0, &three) : kit_local(&three), a_ctx, b_ctx};
+    struct alone it = {kit_local(&three), kit_other(0, &three), a_ctx, b_ctx};
 
-    kit_lookup(it.a, it.b);
-    kit_lookup(it.b, it.a);
+    kit_lookup_both(it.a, it.b);
     kit_polls(it.a, false);
     kit_polls(it.b, false);
     return it;
@@ -309,28 +301,16 @@ trip_alone(const struct alone *it, uint64_t seed)
 }
 
 static void
-polled_alone(bool interprocess)
+polled_alone(void)
 {
     for (uint32_t pair = PAIRS; pair-- > 1;) {
-        struct alone it = open_alone(interprocess, pair / N, pair % N);
+        struct alone it = open_alone(pair / N, pair % N);
 
         for (uint32_t i = 0; i < 10; i++)
             trip_alone(&it, UINT64_C(10) * i);
         kit_close(it.a);
         kit_close(it.b);
     }
-}
-
-static void
-polled_alone_local(void)
-{
-    polled_alone(false);
-}
-
-static void
-polled_alone_interprocess(void)
-{
-    polled_alone(true);
 }
 
 /* The first message between two contexts is submitted while others are polled:
@@ -341,7 +321,7 @@ polled_others(void)
     static const uint32_t pairs[][2] = {{2, 1}, {0, 2}, {1, 0}, {2, 2}};
 
     for (uint32_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
-        struct alone it = open_alone(true, pairs[k][0], pairs[k][1]);
+        struct alone it = open_alone(pairs[k][0], pairs[k][1]);
         struct kit_request request = between(KIT_SEND_UNEXPECTED, 50,
             pairs[k][0], kit_number(it.b), pairs[k][1]);
         uint64_t end = kit_now() + kit_quiet();
@@ -441,7 +421,7 @@ talk_sleeping(struct kit_class *cls, void *bytes)
 static void
 asleep(void)
 {
-    struct alone it = open_alone(true, N - 1, N - 1);
+    struct alone it = open_alone(N - 1, N - 1);
     struct talk here = {.peer = kit_number(it.b),
         .rounds = kit_times(200),
         .length = kit_small(it.a),
@@ -460,17 +440,17 @@ asleep(void)
 static const struct kit_case cases[] = {
     {"contexts_all_pairs", 11, KIT_NEEDS_CONTEXTS, 0, 0,
         "messages between all pairs of contexts, in both directions",
-        all_pairs_local},
+        all_pairs},
     {"contexts_all_pairs_interprocess", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "likewise between processes", all_pairs_interprocess},
+        "likewise between processes", all_pairs},
     {"contexts_all_pairs_single", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "likewise if one thread at a time is promised", all_pairs_single},
     {"contexts_all_pairs_not_listening", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "likewise with a class that does not listen", all_pairs_not_listening},
     {"contexts_polled_alone", 11, KIT_NEEDS_CONTEXTS, 0, 0,
-        "polling one context of each side is sufficient", polled_alone_local},
+        "polling one context of each side is sufficient", polled_alone},
     {"contexts_polled_alone_interprocess", 11, KIT_NEEDS_CONTEXTS, 1, 0,
-        "likewise between processes", polled_alone_interprocess},
+        "likewise between processes", polled_alone},
     {"contexts_polled_others", 11, KIT_NEEDS_CONTEXTS, 1, 0,
         "a first message arrives although other contexts are polled",
         polled_others},

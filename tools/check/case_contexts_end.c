@@ -33,8 +33,7 @@ open_sides(void)
     s.length = kit_small(s.a);
     s.rma = kit_class_offers(kit_class_of(s.a), KIT_NEEDS_RMA);
     s.part = most > 0 && most < LARGE ? most : LARGE;
-    kit_lookup(s.a, s.b);
-    kit_lookup(s.b, s.a);
+    kit_lookup_both(s.a, s.b);
     for (uint32_t pair = 0; pair < PAIRS; pair++)
         kit_round_trip_between(s.a, pair / N, s.b, pair % N, 11);
     if (s.rma) {

@@ -20,10 +20,8 @@ uneven(void)
     struct kit_side *a = kit_local(&three), *b = kit_remote(0, NULL);
     struct kit_side *c = kit_local(NULL);
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
-    kit_lookup(a, c);
-    kit_lookup(c, a);
+    kit_lookup_both(a, b);
+    kit_lookup_both(a, c);
     for (uint32_t i = 0; i < kit_times(100); i++) {
         kit_round_trip_between(a, i % N, b, 0, 11);
         kit_round_trip_between(c, 0, a, i % N, 11);
@@ -79,8 +77,7 @@ without_0(void)
         kit_region(b, &region);
         kit_expose(b, 0, a, 1);
     }
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_ctx_create(a, 2);
     kit_ctx_create(b, 1);
     kit_step("there is no context 0");
@@ -150,8 +147,7 @@ destroyed_after_send(void)
     struct kit_side *a = kit_local(&three), *b = kit_remote(0, &three);
     uint64_t body;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t round = 0; round < kit_times(50); round++) {
         struct words words = {kit_number(a), round, kit_small(a)};
         uint32_t seen = 0;
@@ -203,8 +199,7 @@ sleeping_peer_killed(void)
     for (uint32_t i = 0; i < N; i++) {
         struct kit_side *b = kit_remote(i, &three);
 
-        kit_lookup(a, b);
-        kit_lookup(b, a);
+        kit_lookup_both(a, b);
         kit_round_trip_between(a, N - 1 - i, b, i, 12);
         kit_post(a, &(struct kit_request){.kind = KIT_RECV_EXPECTED,
                         .op = i,

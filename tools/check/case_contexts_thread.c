@@ -445,8 +445,7 @@ pollers(uint32_t thread_mode, bool sleeps)
 
     there.peer = kit_number(a);
     there.begins = false;
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     if (here.rma)
         kit_share(a, b, UINT64_C(2) * N * PART, 5);
     post_first(a, &here);

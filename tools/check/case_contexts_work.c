@@ -142,8 +142,7 @@ transfer_all(bool sleeps)
     uint64_t whole = most > 0 && most < LENGTH ? most : LENGTH;
 
     open_memory(t.a, t.b, whole);
-    kit_lookup(t.a, t.b);
-    kit_lookup(t.b, t.a);
+    kit_lookup_both(t.a, t.b);
     kit_polls(t.a, false);
     kit_polls(t.b, false);
     kit_step("puts and gets by each context, served by one");
@@ -236,8 +235,7 @@ burst(void)
 {
     struct kit_side *a = kit_local(&three), *b = kit_remote(0, &three);
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t round = 0; round < kit_times(20); round++) {
         kit_step("sends to a context that has no receives");
         for (uint32_t i = 0; i < BURST; i++) {

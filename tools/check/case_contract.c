@@ -18,8 +18,7 @@ late_receives(void)
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     uint64_t expected = kit_opened(a)->expected_header_size + 64;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t i = 0; i < 50; i++) {
         kit_send_unexpected(b, 0, a, length, i, i);
         kit_await_ok(b, 0, 7);
@@ -53,10 +52,8 @@ polls_after_death(void)
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     struct kit_completion end;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
-    kit_lookup(a, c);
-    kit_lookup(c, a);
+    kit_lookup_both(a, b);
+    kit_lookup_both(a, c);
     kit_recv_unexpected(b, 0, length);
     kit_send_unexpected(a, 0, b, length, 1, 1);
     kit_await_message(b, 0, 11, length, 1, 1, kit_number(a));

@@ -56,7 +56,7 @@ messages_hinted(void)
 static void
 multi_flags(void)
 {
-    struct kit_flow flow = kit_flow_open(1, false, 1);
+    struct kit_flow flow = kit_flow_open(1, 1);
     struct kit_request request = {
         .kind = KIT_RECV_MULTI, .length = kit_flow_room(&flow, 4)};
 
@@ -70,7 +70,7 @@ multi_flags(void)
 static void
 rma_flags(void)
 {
-    struct kit_pair pair = kit_rma_open(false, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     static const enum kit_kind kinds[] = {KIT_PUT, KIT_GET};
 
     kit_rma_regions(&pair, 4096, 1, 1);

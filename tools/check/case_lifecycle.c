@@ -50,8 +50,7 @@ whole_cycle(void)
     struct kit_side *a = kit_local(NULL), *b = kit_local(NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 100;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_recv_unexpected(b, 0, length);
     kit_send_unexpected(a, 0, b, length, 1, 1);
     kit_await_message(b, 0, 11, length, 1, 1, kit_number(a));
@@ -140,8 +139,7 @@ close_on_exec(void)
     a = kit_local(NULL);
     b = kit_remote(0, NULL);
     length = kit_opened(a)->unexpected_header_size + 8;
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_recv_unexpected(a, 0, length);
     kit_send_unexpected(b, 0, a, length, 0, 0);
     kit_await_message(a, 0, 11, length, 0, 0, kit_number(b));
@@ -192,8 +190,7 @@ two_hosts(void)
         kit_close(round == 0 ? a : b);
         if (round == 0)
             a = b;
-        kit_lookup(a, c);
-        kit_lookup(c, a);
+        kit_lookup_both(a, c);
         kit_recv_unexpected(c, 0, length);
         kit_send_unexpected(a, 0, c, length, 1, 1);
         kit_await_message(c, 0, 11, length, 1, 1, kit_number(a));
@@ -394,8 +391,7 @@ fork_survived(void)
     struct kit_side *a = kit_local(NULL), *b = kit_remote(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 100;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t i = 0; i < 40; i++) {
         pid_t child = -1;
         int status = 0;

@@ -3,26 +3,19 @@
  * class itself. */
 #include "check/cases.h"
 
-static struct kit_side *
-other_side(bool interprocess, uint32_t process)
-{
-    return interprocess ? kit_remote(process, NULL) : kit_local(NULL);
-}
-
 /* Receives of many tags, including the smallest and the largest, and messages
  * in another order: each gets its own. */
 static void
-tags(bool interprocess)
+tags(void)
 {
-    struct kit_side *a = kit_local(NULL), *b = other_side(interprocess, 0);
+    struct kit_side *a = kit_local(NULL), *b = kit_other(0, NULL);
     uint64_t length = kit_opened(a)->expected_header_size + 40;
     uint64_t top = kit_opened(a)->max_tag;
     const uint32_t count = 60;
 
     if (top > UINT32_MAX)
         top = UINT32_MAX;
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t i = 0; i < count; i++)
         kit_recv_expected(b, i, a, length, i % 2 ? top - i : i);
     for (uint32_t i = count; i-- > 0;)
@@ -33,18 +26,6 @@ tags(bool interprocess)
     }
 }
 
-static void
-tags_local(void)
-{
-    tags(false);
-}
-
-static void
-tags_interprocess(void)
-{
-    tags(true);
-}
-
 /* A receive whose tag is never sent stays pending. */
 static void
 tag_unmatched(void)
@@ -53,8 +34,7 @@ tag_unmatched(void)
     uint64_t length = kit_opened(a)->expected_header_size + 40;
     struct kit_completion end;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_recv_expected(b, 0, a, length, 1000);
     for (uint32_t i = 0; i < 20; i++) {
         kit_recv_expected(b, 1, a, length, i);
@@ -71,10 +51,10 @@ tag_unmatched(void)
 
 /* The same tag from two senders: each receive gets that of its source. */
 static void
-sources(bool interprocess)
+sources(void)
 {
-    struct kit_side *a = kit_local(NULL), *b = other_side(interprocess, 0);
-    struct kit_side *c = other_side(interprocess, 1);
+    struct kit_side *a = kit_local(NULL), *b = kit_other(0, NULL);
+    struct kit_side *c = kit_other(1, NULL);
     uint64_t length = kit_opened(a)->expected_header_size + 40;
 
     kit_lookup(a, b);
@@ -93,18 +73,6 @@ sources(bool interprocess)
     }
 }
 
-static void
-sources_local(void)
-{
-    sources(false);
-}
-
-static void
-sources_interprocess(void)
-{
-    sources(true);
-}
-
 /* Unexpected and expected messages with one tag do not match each other's
  * receives. */
 static void
@@ -114,8 +82,7 @@ kinds(void)
     uint64_t length = kit_opened(a)->unexpected_header_size + 40;
     uint64_t expected = kit_opened(a)->expected_header_size + 41;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_recv_expected(b, 0, a, expected, 5);
     kit_send_unexpected(a, 0, b, length, 5, 1);
     kit_recv_unexpected(b, 1, length);
@@ -207,8 +174,7 @@ both_ways(void)
     uint64_t length = kit_opened(a)->unexpected_header_size + 64;
     uint64_t expected = kit_opened(a)->expected_header_size + 64;
 
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     for (uint32_t i = 0; i < kit_times(200); i++) {
         kit_recv_unexpected(a, 0, length);
         kit_recv_unexpected(b, 0, length);
@@ -230,15 +196,13 @@ both_ways(void)
 }
 
 static const struct kit_case cases[] = {
-    {"tags", 11, 0, 0, 0, "expected receives match by tag", tags_local},
-    {"tags_interprocess", 11, 0, 1, 0, "likewise between processes",
-        tags_interprocess},
+    {"tags", 11, 0, 0, 0, "expected receives match by tag", tags},
+    {"tags_interprocess", 11, 0, 1, 0, "likewise between processes", tags},
     {"tag_unmatched", 11, 0, 0, 0, "an expected receive waits for its own tag",
         tag_unmatched},
-    {"sources", 11, 0, 0, 0, "expected receives match by source",
-        sources_local},
+    {"sources", 11, 0, 0, 0, "expected receives match by source", sources},
     {"sources_interprocess", 11, 0, 2, 0, "likewise between processes",
-        sources_interprocess},
+        sources},
     {"kinds", 11, 0, 0, 0,
         "expected and unexpected messages do not match each other's receives",
         kinds},

@@ -10,10 +10,10 @@
 
 /* Registered before any context exists, used by two. */
 static void
-before_contexts(bool interprocess)
+before_contexts(void)
 {
     const struct kit_open_options how = {.no_contexts = true, .contexts = 2};
-    struct kit_pair pair = kit_rma_open(interprocess, &how);
+    struct kit_pair pair = kit_pair_open(&how);
     struct kit_request request;
 
     kit_rma_regions(&pair, 10000, 1, 1);
@@ -32,18 +32,6 @@ before_contexts(bool interprocess)
     }
 }
 
-static void
-before_contexts_local(void)
-{
-    before_contexts(false);
-}
-
-static void
-before_contexts_interprocess(void)
-{
-    before_contexts(true);
-}
-
 /* Two registrations of the same memory with one right each, and overlapping
  * parts. */
 static void
@@ -53,7 +41,7 @@ registered_twice(void)
         "what a registration does not permit ends with PERMISSION, whatever "
         "another one of that memory permits";
     const uint64_t whole = 20001;
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     struct kit_request request;
 
     kit_rma_regions(&pair, whole, 1, 1);
@@ -93,7 +81,7 @@ static void
 handle_forwarded(void)
 {
     const uint64_t whole = 5000;
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     struct kit_side *c = kit_remote(1, NULL);
     struct kit_pair other = {.a = c, .b = pair.b};
 
@@ -266,9 +254,9 @@ settle(const struct kit_pair *pair)
 }
 
 static void
-bytes_truncated(bool interprocess)
+bytes_truncated(void)
 {
-    struct kit_pair pair = kit_rma_open(interprocess, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     static unsigned char bytes[BYTES];
     size_t length;
 
@@ -285,21 +273,9 @@ bytes_truncated(bool interprocess)
 }
 
 static void
-bytes_truncated_local(void)
+bytes_flipped(void)
 {
-    bytes_truncated(false);
-}
-
-static void
-bytes_truncated_interprocess(void)
-{
-    bytes_truncated(true);
-}
-
-static void
-bytes_flipped(bool interprocess)
-{
-    struct kit_pair pair = kit_rma_open(interprocess, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     static unsigned char bytes[BYTES];
     uint64_t before;
     size_t length, step;
@@ -319,23 +295,11 @@ bytes_flipped(bool interprocess)
     settle(&pair);
 }
 
-static void
-bytes_flipped_local(void)
-{
-    bytes_flipped(false);
-}
-
-static void
-bytes_flipped_interprocess(void)
-{
-    bytes_flipped(true);
-}
-
 /* Random bytes, alone and in place of a part of a registration. */
 static void
 random_bytes(void)
 {
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     static unsigned char bytes[BYTES], noise[BYTES];
     size_t length;
 
@@ -358,7 +322,7 @@ static void
 owner_deregistered(void)
 {
     const uint64_t length = 5000;
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t before, behind;
 
     kit_rma_regions(&pair, 16000, 1, 1);
@@ -397,10 +361,10 @@ owner_deregistered(void)
 
 /* Memory of the plugin at both sides, whole and in parts. */
 static void
-allocated(bool interprocess)
+allocated(void)
 {
     static const uint64_t lengths[] = {1, 4096, 100001, 3000000};
-    struct kit_pair pair = kit_rma_open(interprocess, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     struct kit_side *sides[] = {pair.a, pair.b};
 
     for (uint32_t i = 0; i < 8; i++) {
@@ -418,22 +382,10 @@ allocated(bool interprocess)
 }
 
 static void
-allocated_local(void)
-{
-    allocated(false);
-}
-
-static void
-allocated_interprocess(void)
-{
-    allocated(true);
-}
-
-static void
 allocated_in_parts(void)
 {
     const uint64_t whole = 100000, part = 30001;
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     struct kit_side *sides[] = {pair.a, pair.b};
     struct kit_request request;
 
@@ -512,10 +464,9 @@ allocated_zeroed(void)
 
 static const struct kit_case cases[] = {
     {"mem_before_contexts", 11, KIT_NEEDS_RMA, 0, 0,
-        "a registration is valid for contexts created later",
-        before_contexts_local},
+        "a registration is valid for contexts created later", before_contexts},
     {"mem_before_contexts_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", before_contexts_interprocess},
+        "likewise between processes", before_contexts},
     {"mem_registered_twice", 12, KIT_NEEDS_RMA, 1, 0,
         "memory may be registered more than once, with different rights",
         registered_twice},
@@ -527,22 +478,21 @@ static const struct kit_case cases[] = {
     {"mem_refused", 12, KIT_NEEDS_RMA, 0, 0,
         "invalid registrations are refused", registering_refused},
     {"mem_truncated", 12, KIT_NEEDS_RMA, 0, 0,
-        "truncated bytes of a registration are harmless",
-        bytes_truncated_local},
+        "truncated bytes of a registration are harmless", bytes_truncated},
     {"mem_truncated_interprocess", 12, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", bytes_truncated_interprocess},
+        "likewise between processes", bytes_truncated},
     {"mem_flipped", 12, KIT_NEEDS_RMA, 0, 0,
-        "damaged bytes of a registration are harmless", bytes_flipped_local},
+        "damaged bytes of a registration are harmless", bytes_flipped},
     {"mem_flipped_interprocess", 12, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", bytes_flipped_interprocess},
+        "likewise between processes", bytes_flipped},
     {"mem_random_bytes", 12, KIT_NEEDS_RMA, 1, 0,
         "random bytes instead of a registration are harmless", random_bytes},
     {"mem_deregistered", 7, KIT_NEEDS_RMA, 1, 0,
         "puts and gets of deregistered memory end", owner_deregistered},
     {"alloc", 12, KIT_NEEDS_RMA | KIT_NEEDS_ALLOC, 0, 0,
-        "memory of na.mem_alloc/1 works like any other", allocated_local},
+        "memory of na.mem_alloc/1 works like any other", allocated},
     {"alloc_interprocess", 12, KIT_NEEDS_RMA | KIT_NEEDS_ALLOC, 1, 0,
-        "likewise between processes", allocated_interprocess},
+        "likewise between processes", allocated},
     {"alloc_parts", 12, KIT_NEEDS_RMA | KIT_NEEDS_ALLOC, 1, 0,
         "memory of na.mem_alloc/1 may be registered in parts",
         allocated_in_parts},

@@ -2,26 +2,9 @@
 /* Cases: sizes of messages, their buffers, the storage of their operations. */
 #include "check/cases.h"
 
-/* Two sides that have looked each other up; process: that of the other. */
-struct pair {
-    struct kit_side *a;
-    struct kit_side *b;
-};
-
-static struct pair
-open_pair(bool interprocess)
-{
-    struct pair pair = {.a = kit_local(NULL)};
-
-    pair.b = interprocess ? kit_remote(0, NULL) : kit_local(NULL);
-    kit_lookup(pair.a, pair.b);
-    kit_lookup(pair.b, pair.a);
-    return pair;
-}
-
 /* Sends a message from a to b, which has posted a receive. */
 static void
-carry_unexpected(const struct pair *pair, uint32_t op, uint64_t length,
+carry_unexpected(const struct kit_pair *pair, uint32_t op, uint64_t length,
     uint64_t tag, uint64_t seed)
 {
     kit_recv_unexpected(pair->b, op, kit_opened(pair->b)->max_unexpected_size);
@@ -31,7 +14,7 @@ carry_unexpected(const struct pair *pair, uint32_t op, uint64_t length,
 }
 
 static void
-carry_expected(const struct pair *pair, uint32_t op, uint64_t length,
+carry_expected(const struct kit_pair *pair, uint32_t op, uint64_t length,
     uint64_t tag, uint64_t seed)
 {
     kit_recv_expected(
@@ -43,7 +26,7 @@ carry_expected(const struct pair *pair, uint32_t op, uint64_t length,
 
 /* Header only, a few bytes, powers of two and their neighbours, the largest. */
 static void
-all_sizes(const struct pair *pair, bool expected)
+all_sizes(const struct kit_pair *pair, bool expected)
 {
     const na_plugin_opened *opened = kit_opened(pair->a);
     uint64_t header = expected ? opened->expected_header_size
@@ -77,15 +60,7 @@ all_sizes(const struct pair *pair, bool expected)
 static void
 unexpected_sizes(void)
 {
-    struct pair pair = open_pair(false);
-
-    all_sizes(&pair, false);
-}
-
-static void
-unexpected_sizes_interprocess(void)
-{
-    struct pair pair = open_pair(true);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     all_sizes(&pair, false);
 }
@@ -93,15 +68,7 @@ unexpected_sizes_interprocess(void)
 static void
 expected_sizes(void)
 {
-    struct pair pair = open_pair(false);
-
-    all_sizes(&pair, true);
-}
-
-static void
-expected_sizes_interprocess(void)
-{
-    struct pair pair = open_pair(true);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     all_sizes(&pair, true);
 }
@@ -110,7 +77,7 @@ expected_sizes_interprocess(void)
 static void
 over_maximum(void)
 {
-    struct pair pair = open_pair(false);
+    struct kit_pair pair = kit_pair_open(NULL);
     const na_plugin_opened *opened = kit_opened(pair.a);
     struct kit_request request = {.kind = KIT_SEND_UNEXPECTED,
         .peer = kit_number(pair.b),
@@ -133,7 +100,7 @@ over_maximum(void)
 
 /* Too long for the receive: the receive or the send ends with MSGSIZE. */
 static void
-over_receive(const struct pair *pair, bool expected)
+over_receive(const struct kit_pair *pair, bool expected)
 {
     const na_plugin_opened *opened = kit_opened(pair->a);
     uint64_t header = expected ? opened->expected_header_size
@@ -176,7 +143,7 @@ over_receive(const struct pair *pair, bool expected)
 static void
 over_receive_unexpected(void)
 {
-    struct pair pair = open_pair(false);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     over_receive(&pair, false);
 }
@@ -184,7 +151,7 @@ over_receive_unexpected(void)
 static void
 over_receive_expected(void)
 {
-    struct pair pair = open_pair(true);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     over_receive(&pair, true);
 }
@@ -192,7 +159,8 @@ over_receive_expected(void)
 /* One operation is used for all kinds in turn: its storage may have any
  * contents. */
 static void
-use_again(const struct pair *pair, bool expected, uint64_t length, uint64_t i)
+use_again(
+    const struct kit_pair *pair, bool expected, uint64_t length, uint64_t i)
 {
     uint32_t source = expected ? KIT_NOBODY : kit_number(pair->a);
 
@@ -210,8 +178,8 @@ use_again(const struct pair *pair, bool expected, uint64_t length, uint64_t i)
 static void
 storage_reused(void)
 {
-    struct pair pair = open_pair(false);
-    struct pair back = {.a = pair.b, .b = pair.a};
+    struct kit_pair pair = kit_pair_open(NULL);
+    struct kit_pair back = {.a = pair.b, .b = pair.a};
     uint64_t unexpected = kit_opened(pair.a)->max_unexpected_size / 2 + 8;
     uint64_t expected = kit_opened(pair.a)->expected_header_size + 9;
 
@@ -224,9 +192,9 @@ storage_reused(void)
 
 /* As many operations at a time as possible: each event names its own. */
 static void
-many_pending(bool interprocess)
+many_pending(void)
 {
-    struct pair pair = open_pair(interprocess);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t header = kit_opened(pair.a)->unexpected_header_size;
     const uint32_t count = 128;
     bool seen[128] = {false};
@@ -256,23 +224,11 @@ many_pending(bool interprocess)
     kit_run_for(kit_quiet());
 }
 
-static void
-many_pending_local(void)
-{
-    many_pending(false);
-}
-
-static void
-many_pending_interprocess(void)
-{
-    many_pending(true);
-}
-
 /* poll with room for one event loses nothing. */
 static void
 poll_one(void)
 {
-    struct pair pair = open_pair(false);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t header = kit_opened(pair.a)->unexpected_header_size;
 
     kit_poll_max(pair.a, 1);
@@ -291,9 +247,9 @@ poll_one(void)
 
 /* Sends more than any queue holds to a receiver that polls late. */
 static void
-flood(bool interprocess)
+flood(void)
 {
-    struct pair pair = open_pair(interprocess);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t length = kit_opened(pair.a)->max_unexpected_size;
     const uint32_t count = 400;
     bool seen[400] = {false};
@@ -326,21 +282,9 @@ flood(bool interprocess)
 }
 
 static void
-flood_local(void)
-{
-    flood(false);
-}
-
-static void
-flood_interprocess(void)
-{
-    flood(true);
-}
-
-static void
 flood_small_interprocess(void)
 {
-    struct pair pair = open_pair(true);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t header = kit_opened(pair.a)->unexpected_header_size;
 
     kit_polls(pair.b, false);
@@ -366,7 +310,7 @@ flood_small_interprocess(void)
 static void
 early_reuse(void)
 {
-    struct pair pair = open_pair(true);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t length = kit_opened(pair.a)->max_unexpected_size;
 
     kit_polls(pair.b, false);
@@ -402,11 +346,11 @@ static const struct kit_case cases[] = {
     {"unexpected_sizes", 11, 0, 0, 0,
         "unexpected messages of all sizes arrive complete", unexpected_sizes},
     {"unexpected_sizes_interprocess", 11, 0, 1, 0, "likewise between processes",
-        unexpected_sizes_interprocess},
+        unexpected_sizes},
     {"expected_sizes", 11, 0, 0, 0,
         "expected messages of all sizes arrive complete", expected_sizes},
     {"expected_sizes_interprocess", 11, 0, 1, 0, "likewise between processes",
-        expected_sizes_interprocess},
+        expected_sizes},
     {"over_maximum", 11, 0, 0, 0,
         "a message longer than the maximum is refused at once", over_maximum},
     {"over_receive_unexpected", 11, 0, 0, 0,
@@ -417,16 +361,13 @@ static const struct kit_case cases[] = {
     {"storage_reused", 6, 0, 0, 0,
         "an operation can be reused for any kind of operation", storage_reused},
     {"many_pending", 6, 0, 0, 0, "events name the operation that they end",
-        many_pending_local},
+        many_pending},
     {"many_pending_interprocess", 7, 0, 1, 0,
-        "each of many operations has one final event",
-        many_pending_interprocess},
+        "each of many operations has one final event", many_pending},
     {"poll_one", 8, 0, 0, 0, "poll works with room for one event", poll_one},
     {"flood", 11, 0, 0, 0,
-        "large unexpected messages without a receive are not lost",
-        flood_local},
-    {"flood_interprocess", 11, 0, 1, 0, "likewise between processes",
-        flood_interprocess},
+        "large unexpected messages without a receive are not lost", flood},
+    {"flood_interprocess", 11, 0, 1, 0, "likewise between processes", flood},
     {"flood_small_interprocess", 11, 0, 1, 0, "likewise small ones",
         flood_small_interprocess},
     {"early_reuse", 11, 0, 1, 0, "the buffer of a completed send is free",

@@ -4,9 +4,9 @@
 #include "check/flow.h"
 
 static void
-packed(bool interprocess, bool own)
+packed(bool own)
 {
-    struct kit_flow flow = kit_flow_open(1, interprocess, kit_times(300));
+    struct kit_flow flow = kit_flow_open(1, kit_times(300));
     uint64_t length = kit_flow_room(&flow, 4);
 
     kit_flow_post(&flow, 0, length, own);
@@ -27,20 +27,20 @@ packed(bool interprocess, bool own)
 static void
 packed_local(void)
 {
-    packed(false, false);
+    packed(false);
 }
 
 static void
 packed_unaligned_interprocess(void)
 {
-    packed(true, true);
+    packed(true);
 }
 
 /* The shortest messages, up to the end of the buffer. */
 static void
 packed_short(void)
 {
-    struct kit_flow flow = kit_flow_open(1, false, 200);
+    struct kit_flow flow = kit_flow_open(1, 200);
     uint64_t length = kit_flow_largest(&flow) + 100 * (flow.least + 3);
 
     flow.range = 5;
@@ -58,7 +58,7 @@ packed_short(void)
 static void
 min_length_enough(void)
 {
-    struct kit_flow flow = kit_flow_open(1, true, 12);
+    struct kit_flow flow = kit_flow_open(1, 12);
     struct kit_request request = {.kind = KIT_RECV_MULTI,
         .own_buffer = true,
         .may_fail = true,
@@ -93,7 +93,7 @@ min_length_enough(void)
 static void
 ends_when_full(void)
 {
-    struct kit_flow flow = kit_flow_open(1, false, 400);
+    struct kit_flow flow = kit_flow_open(1, 400);
     uint64_t length = kit_flow_room(&flow, 2);
     uint32_t ends = 0;
 
@@ -128,9 +128,9 @@ ends_when_full(void)
 
 /* Messages that arrived before the multi-receive are received by it. */
 static void
-queued_before(bool interprocess)
+queued_before(void)
 {
-    struct kit_flow flow = kit_flow_open(1, interprocess, 60);
+    struct kit_flow flow = kit_flow_open(1, 60);
 
     for (uint32_t i = 0; i < flow.count; i++)
         kit_flow_send(&flow, 0, i);
@@ -141,23 +141,11 @@ queued_before(bool interprocess)
         kit_await_ok(flow.from[0], i, 7);
 }
 
-static void
-queued_before_local(void)
-{
-    queued_before(false);
-}
-
-static void
-queued_before_interprocess(void)
-{
-    queued_before(true);
-}
-
 /* Three senders at full speed, two buffers. */
 static void
 senders(uint64_t range)
 {
-    struct kit_flow flow = kit_flow_open(KIT_SENDERS, true, kit_times(1200));
+    struct kit_flow flow = kit_flow_open(KIT_SENDERS, kit_times(1200));
     uint64_t length = kit_flow_room(&flow, 4);
 
     if (range > 0) {
@@ -191,7 +179,7 @@ senders_short(void)
 static void
 mixed(void)
 {
-    struct kit_flow flow = kit_flow_open(KIT_SENDERS, true, kit_times(1000));
+    struct kit_flow flow = kit_flow_open(KIT_SENDERS, kit_times(1000));
     uint64_t length = kit_flow_room(&flow, 3);
 
     for (uint32_t op = 0; op < 6; op++) {
@@ -209,7 +197,7 @@ mixed(void)
 static void
 canceled_receiving(void)
 {
-    struct kit_flow flow = kit_flow_open(KIT_SENDERS, true, kit_times(600));
+    struct kit_flow flow = kit_flow_open(KIT_SENDERS, kit_times(600));
     uint64_t length = kit_flow_room(&flow, 6);
     uint32_t turn = 0;
 
@@ -239,7 +227,7 @@ canceled_receiving(void)
 static void
 canceled_idle(void)
 {
-    struct kit_flow flow = kit_flow_open(1, true, 20);
+    struct kit_flow flow = kit_flow_open(1, 20);
 
     for (uint32_t i = 0; i < flow.count; i++) {
         kit_flow_post(&flow, 0, kit_flow_room(&flow, 2), i % 2 == 0);
@@ -279,8 +267,7 @@ context_destroyed(void)
         .length = kit_flow_room(&flow, 4)};
 
     flow.from[0] = kit_remote(0, NULL);
-    kit_lookup(flow.to, flow.from[0]);
-    kit_lookup(flow.from[0], flow.to);
+    kit_lookup_both(flow.to, flow.from[0]);
     kit_post(flow.to, &request);
     for (uint32_t i = 0; i < 12; i++) {
         struct kit_completion end;
@@ -322,8 +309,7 @@ contexts(void)
     uint64_t limit = kit_now() + kit_patience();
     struct kit_completion ends[2] = {{.messages = 0}, {.messages = 0}};
 
-    kit_lookup(to, from);
-    kit_lookup(from, to);
+    kit_lookup_both(to, from);
     for (uint32_t ctx = 0; ctx < 2; ctx++)
         kit_post(to, &(struct kit_request){.kind = KIT_RECV_MULTI,
                          .op = ctx,
@@ -369,9 +355,9 @@ static const struct kit_case cases[] = {
         ends_when_full},
     {"multi_queued_before", 11, KIT_NEEDS_MULTI_RECV, 0, 0,
         "messages sent before the multi-receive are received by it",
-        queued_before_local},
+        queued_before},
     {"multi_queued_before_interprocess", 11, KIT_NEEDS_MULTI_RECV, 1, 0,
-        "likewise between processes", queued_before_interprocess},
+        "likewise between processes", queued_before},
     {"multi_senders", 11, KIT_NEEDS_MULTI_RECV, KIT_SENDERS, 0,
         "thousands of messages of several senders all arrive once",
         senders_all},

@@ -141,8 +141,7 @@ killed_at_first_send(void)
         struct kit_completion end;
 
         kit_polls(b, false);
-        kit_lookup(b, a);
-        kit_lookup(a, b);
+        kit_lookup_both(b, a);
         kit_recv_expected(a, 2, b, length, 1);
         if (i % 2 == 1)
             kit_run_for(1000000);
@@ -297,8 +296,7 @@ many_killed(void)
     long kib;
 
     kit_recv_unexpected(a, 0, kit_small(a));
-    kit_lookup(a, c);
-    kit_lookup(c, a);
+    kit_lookup_both(a, c);
     kit_round_trip(a, c, 11);
     descriptors = kit_descriptors();
     kit_step("peers connect and are killed");

@@ -6,46 +6,34 @@
 #include <stdlib.h>
 
 static struct kit_pair
-open_with(bool interprocess, uint64_t length)
+open_with(uint64_t length)
 {
-    struct kit_pair pair = kit_rma_open(interprocess, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     kit_rma_regions(&pair, length, 1, 1);
     return pair;
 }
 
 static void
-sizes(bool interprocess)
+sizes(void)
 {
     static const uint64_t all[] = {1, 2, 7, 8, 64, 4095, 4096, 4097, 32768,
         65535, 65536, 65537, 262144, 262145, 1048577, 8388608};
     const uint64_t whole = 8388608 + 2 * KIT_BESIDE;
-    struct kit_pair pair = open_with(interprocess, whole);
+    struct kit_pair pair = open_with(whole);
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         kit_rma_move_both(&pair, whole, KIT_BESIDE, KIT_BESIDE, all[i]);
 }
 
-static void
-sizes_local(void)
-{
-    sizes(false);
-}
-
-static void
-sizes_interprocess(void)
-{
-    sizes(true);
-}
-
 /* Ranges that begin anywhere, and that end where the memory does. */
 static void
-offsets(bool interprocess)
+offsets(void)
 {
     static const uint64_t all[] = {0, 1, 3, 8, 63, 4095, 4097, 65535};
     const uint64_t whole = 200001;
     const size_t count = sizeof all / sizeof all[0];
-    struct kit_pair pair = open_with(interprocess, whole);
+    struct kit_pair pair = open_with(whole);
 
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
@@ -57,18 +45,6 @@ offsets(bool interprocess)
         kit_rma_move_both(&pair, whole, 5, whole - length, length);
     }
     kit_rma_move_both(&pair, whole, 0, 0, whole);
-}
-
-static void
-offsets_local(void)
-{
-    offsets(false);
-}
-
-static void
-offsets_interprocess(void)
-{
-    offsets(true);
 }
 
 /* Across a segment border, up to one, and from one. */
@@ -86,11 +62,11 @@ borders(
 }
 
 static void
-segments(bool interprocess)
+segments(void)
 {
     static const uint32_t counts[] = {1, 2, 3, 8};
     const uint64_t whole = 100003;
-    struct kit_pair pair = kit_rma_open(interprocess, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t max = kit_opened(pair.a)->max_segments;
 
     for (uint32_t i = 0; i < 16; i++) {
@@ -105,23 +81,11 @@ segments(bool interprocess)
     }
 }
 
-static void
-segments_local(void)
-{
-    segments(false);
-}
-
-static void
-segments_interprocess(void)
-{
-    segments(true);
-}
-
 /* The largest number of segments, of a byte each and a few bytes each. */
 static void
 segments_max(void)
 {
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t max = kit_opened(pair.a)->max_segments;
     uint32_t count = max < 64 ? (uint32_t) max : 64;
 
@@ -158,11 +122,11 @@ expect_still(const struct kit_pair *pair, uint64_t whole,
 }
 
 static void
-nothing(bool interprocess)
+nothing(void)
 {
     static const uint64_t at[] = {0, 1, 500, 999};
     const uint64_t whole = 1000;
-    struct kit_pair pair = open_with(interprocess, whole);
+    struct kit_pair pair = open_with(whole);
     struct still before = still_of(&pair, whole);
 
     for (uint32_t i = 0; i < 16; i++) {
@@ -178,19 +142,7 @@ nothing(bool interprocess)
 }
 
 static void
-zero_length_local(void)
-{
-    nothing(false);
-}
-
-static void
-zero_length_interprocess(void)
-{
-    nothing(true);
-}
-
-static void
-bounds(bool interprocess)
+bounds(void)
 {
     static const char words[] =
         "a put or get out of range ends with INVALID_ARG";
@@ -198,7 +150,7 @@ bounds(bool interprocess)
     const uint64_t bad[][2] = {{whole - 10, 11}, {whole, 1}, {0, whole + 1},
         {UINT64_MAX - 3, 8}, {UINT64_MAX, 1}, {UINT64_MAX, 2},
         {whole + 4096, 1}, {16, UINT64_MAX - 3}, {UINT64_MAX / 2 + 1, 64}};
-    struct kit_pair pair = open_with(interprocess, whole);
+    struct kit_pair pair = open_with(whole);
     struct still before = still_of(&pair, whole);
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -216,27 +168,15 @@ bounds(bool interprocess)
     kit_rma_move_both(&pair, whole, 0, 0, whole);
 }
 
-static void
-bounds_local(void)
-{
-    bounds(false);
-}
-
-static void
-bounds_interprocess(void)
-{
-    bounds(true);
-}
-
 /* All combinations of local and remote rights; a transfer without one of them
  * is refused. */
 static void
-rights(bool interprocess)
+rights(void)
 {
     static const uint32_t kinds[] = {
         NA_PLUGIN_MEM_READ, NA_PLUGIN_MEM_WRITE, KIT_BOTH};
     const uint64_t whole = 5000;
-    struct kit_pair pair = kit_rma_open(interprocess, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     for (uint32_t i = 0; i < 18; i++) {
         uint32_t here = kinds[i % 3], there = kinds[i / 3 % 3];
@@ -264,18 +204,6 @@ rights(bool interprocess)
         }
         kit_rma_free(&pair);
     }
-}
-
-static void
-rights_local(void)
-{
-    rights(false);
-}
-
-static void
-rights_interprocess(void)
-{
-    rights(true);
 }
 
 /* Slots of a source and a sink on either side; puts fill the first half of the
@@ -345,10 +273,10 @@ many_round(const struct kit_pair *pair, uint64_t length)
 
 /* Many in both directions at a time, with messages. */
 static void
-many(bool interprocess)
+many(void)
 {
     static const uint64_t lengths[] = {1, 100, 3001, 70001};
-    struct kit_pair pair = kit_rma_open(interprocess, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     for (uint32_t i = 0; i < 4; i++) {
         uint64_t length = kit_rma_limited(&pair, lengths[i]),
@@ -372,18 +300,6 @@ many(bool interprocess)
 }
 
 static void
-many_local(void)
-{
-    many(false);
-}
-
-static void
-many_interprocess(void)
-{
-    many(true);
-}
-
-static void
 self_send(void)
 {
     const uint64_t whole = 3000000;
@@ -402,36 +318,35 @@ self_send(void)
 
 static const struct kit_case cases[] = {
     {"rma_sizes", 11, KIT_NEEDS_RMA, 0, 0,
-        "puts and gets of all sizes transfer their bytes", sizes_local},
+        "puts and gets of all sizes transfer their bytes", sizes},
     {"rma_sizes_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", sizes_interprocess},
+        "likewise between processes", sizes},
     {"rma_offsets", 11, KIT_NEEDS_RMA, 0, 0,
-        "puts and gets access the range of their offsets only", offsets_local},
+        "puts and gets access the range of their offsets only", offsets},
     {"rma_offsets_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", offsets_interprocess},
+        "likewise between processes", offsets},
     {"rma_segments", 11, KIT_NEEDS_RMA, 0, 0, "offsets span segments",
-        segments_local},
+        segments},
     {"rma_segments_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", segments_interprocess},
+        "likewise between processes", segments},
     {"rma_segments_max", 11, KIT_NEEDS_RMA, 1, 0,
         "a registration has up to max_segments of any size", segments_max},
     {"rma_zero_length", 12, KIT_NEEDS_RMA, 0, 0, "length 0 is allowed",
-        zero_length_local},
+        nothing},
     {"rma_zero_length_interprocess", 12, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", zero_length_interprocess},
+        "likewise between processes", nothing},
     {"rma_bounds", 11, KIT_NEEDS_RMA, 0, 0,
-        "a range beyond the memory of either side is refused", bounds_local},
+        "a range beyond the memory of either side is refused", bounds},
     {"rma_bounds_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", bounds_interprocess},
+        "likewise between processes", bounds},
     {"rma_rights", 11, KIT_NEEDS_RMA, 0, 0,
-        "an access that a registration does not permit is refused",
-        rights_local},
+        "an access that a registration does not permit is refused", rights},
     {"rma_rights_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", rights_interprocess},
+        "likewise between processes", rights},
     {"rma_many", 7, KIT_NEEDS_RMA, 0, 0,
-        "many puts and gets in both directions, with messages", many_local},
+        "many puts and gets in both directions, with messages", many},
     {"rma_many_interprocess", 7, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", many_interprocess},
+        "likewise between processes", many},
     {"rma_self", 11, KIT_NEEDS_RMA, 0, 0, "a class accesses its own memory",
         self_send},
 };

@@ -139,7 +139,7 @@ static void
 put_visible(void)
 {
     static const uint64_t lengths[] = {8, 5000, 70001, 3000000};
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     for (uint32_t i = 0; i < 4; i++) {
         put_rounds(&pair, 0, lengths[i]);
@@ -151,7 +151,7 @@ static void
 put_visible_contexts(void)
 {
     struct kit_pair pair =
-        kit_rma_open(true, &(struct kit_open_options){.contexts = 2});
+        kit_pair_open(&(struct kit_open_options){.contexts = 2});
 
     put_rounds(&pair, 1, 5000);
     kit_run_for(kit_quiet() / 10);
@@ -163,7 +163,7 @@ static void
 get_complete(void)
 {
     static const uint64_t lengths[] = {8, 5000, 70001, 3000000};
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     for (uint32_t i = 0; i < 4; i++) {
         uint64_t length = kit_rma_limited(&pair, lengths[i]);
@@ -193,10 +193,10 @@ get_complete(void)
 /* Registrations and memory of both sides are freed as soon as the event is
  * returned. */
 static void
-memory_free_at_end(bool interprocess)
+memory_free_at_end(void)
 {
     static const uint64_t lengths[] = {100, 5000, 300000, 2000000};
-    struct kit_pair pair = kit_rma_open(interprocess, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
 
     for (uint32_t round = 0; round < kit_times(80); round++) {
         uint64_t length = kit_rma_limited(&pair, lengths[round % 4]);
@@ -217,18 +217,6 @@ memory_free_at_end(bool interprocess)
         kit_run();
     }
     kit_run_for(kit_quiet() / 4);
-}
-
-static void
-memory_free_local(void)
-{
-    memory_free_at_end(false);
-}
-
-static void
-memory_free_interprocess(void)
-{
-    memory_free_at_end(true);
 }
 
 /* A put or get while the owner polls, or not; then a check while it polls. */
@@ -255,7 +243,7 @@ static void
 idle_owner(void)
 {
     static const uint64_t lengths[] = {1, 4096, 300000, 8000000};
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     uint64_t last = kit_rma_limited(&pair, lengths[3]);
 
     if (!(kit_opened(pair.a)->features & NA_PLUGIN_FEATURE_RMA_NATIVE))
@@ -295,7 +283,7 @@ other_context(void)
 {
     static const uint64_t lengths[] = {1, 5000, 600000};
     struct kit_pair pair =
-        kit_rma_open(false, &(struct kit_open_options){.contexts = 2});
+        kit_pair_open(&(struct kit_open_options){.contexts = 2});
 
     for (uint32_t i = 0; i < 6; i++) {
         uint64_t length = kit_rma_limited(&pair, lengths[i % 3]);
@@ -319,7 +307,7 @@ static void
 own_context(void)
 {
     struct kit_pair pair =
-        kit_rma_open(true, &(struct kit_open_options){.contexts = 2});
+        kit_pair_open(&(struct kit_open_options){.contexts = 2});
     const uint64_t length = kit_rma_limited(&pair, 300000);
 
     kit_rma_regions(&pair, length, 1, 1);
@@ -344,7 +332,7 @@ own_context(void)
 static void
 canceled(void)
 {
-    struct kit_pair pair = kit_rma_open(true, NULL);
+    struct kit_pair pair = kit_pair_open(NULL);
     const uint64_t length = kit_rma_limited(&pair, 4000000);
 
     for (uint32_t round = 0; round < kit_times(20); round++) {
@@ -391,9 +379,9 @@ static const struct kit_case cases[] = {
     {"get_complete", 11, KIT_NEEDS_RMA, 1, 0,
         "the data of a completed get is in place", get_complete},
     {"rma_memory_free", 11, KIT_NEEDS_RMA, 0, 0,
-        "memory of a completed put or get is not accessed", memory_free_local},
+        "memory of a completed put or get is not accessed", memory_free_at_end},
     {"rma_memory_free_interprocess", 11, KIT_NEEDS_RMA, 1, 0,
-        "likewise between processes", memory_free_interprocess},
+        "likewise between processes", memory_free_at_end},
     {"rma_idle_owner", 12, KIT_NEEDS_RMA, 1, 0,
         "with RMA_NATIVE the owner of the memory need not poll", idle_owner},
     {"rma_other_context", 11, KIT_NEEDS_RMA | KIT_NEEDS_CONTEXTS, 0, 0,

@@ -141,10 +141,8 @@ stopped(void)
         kit_recv_expected(b, EXPECTED + i, a, length, 2 + i);
     /* An address that never reached b. */
     d = kit_local(NULL);
-    kit_lookup(d, b);
-    kit_lookup(b, d);
-    kit_lookup(d, c);
-    kit_lookup(c, d);
+    kit_lookup_both(d, b);
+    kit_lookup_both(d, c);
     kit_signal(b, SIGSTOP);
     kit_step("submits to a stopped peer");
     count = post_all(a, b);

@@ -519,8 +519,7 @@ new_peers(void)
         struct kit_side *b = kit_remote(0, NULL);
         struct first_message message = {kit_number(a), i % 6 * 150000, length};
 
-        kit_lookup(a, b);
-        kit_lookup(b, a);
+        kit_lookup_both(a, b);
         kit_recv_unexpected(a, i % 2, length);
         kit_begin(b, act_send_first, &message, sizeof message);
         kit_class_sleep_for(kit_class_of(a), 0, 1, i % 2);

@@ -31,15 +31,14 @@ kit_flow_largest(const struct kit_flow *flow)
 }
 
 struct kit_flow
-kit_flow_open(uint32_t senders, bool interprocess, uint32_t count)
+kit_flow_open(uint32_t senders, uint32_t count)
 {
     struct kit_flow flow = {
         .to = kit_local(NULL), .senders = senders, .count = count};
 
     for (uint32_t i = 0; i < senders; i++) {
-        flow.from[i] = interprocess ? kit_remote(i, NULL) : kit_local(NULL);
-        kit_lookup(flow.to, flow.from[i]);
-        kit_lookup(flow.from[i], flow.to);
+        flow.from[i] = kit_other(i, NULL);
+        kit_lookup_both(flow.to, flow.from[i]);
     }
     if (senders * count > MESSAGES)
         kit_not_run("a case of more than %u messages", MESSAGES);

@@ -24,10 +24,9 @@ struct kit_flow {
     uint64_t least, range; /* of lengths */
 };
 
-/* Opens a local receiver, and `senders` senders, local or in worker processes,
- * of count messages each. */
-struct kit_flow kit_flow_open(
-    uint32_t senders, bool interprocess, uint32_t count);
+/* Opens a local receiver, and `senders` senders (kit_other) of count messages
+ * each. */
+struct kit_flow kit_flow_open(uint32_t senders, uint32_t count);
 
 /* Return the sizes of the largest message and of the smallest buffer. */
 uint64_t kit_flow_largest(const struct kit_flow *flow);

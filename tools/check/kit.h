@@ -121,6 +121,20 @@ struct kit_side *kit_local(const struct kit_open_options *how);
 struct kit_side *kit_remote(
     uint32_t process, const struct kit_open_options *how);
 
+/* Opens a side in that worker process if the case has it, else in this one: two
+ * cases with and without processes can share a function. */
+struct kit_side *kit_other(
+    uint32_t process, const struct kit_open_options *how);
+
+/* A local side, and the other of the case. */
+struct kit_pair {
+    struct kit_side *a;
+    struct kit_side *b;
+};
+
+/* Opens both, which look each other up. how: NULL for defaults. */
+struct kit_pair kit_pair_open(const struct kit_open_options *how);
+
 /* Which sides opened from now on also get NA_PLUGIN_OPEN_NO_BLOCK: none, every
  * second one beginning with the first, or all. */
 enum kit_busy { KIT_BUSY_NONE, KIT_BUSY_HALF, KIT_BUSY_ALL };
@@ -144,6 +158,7 @@ const char *kit_address(struct kit_side *side);
 
 /* Looks up `other`, whose address gets the number kit_number(other). */
 void kit_lookup(struct kit_side *side, struct kit_side *other);
+void kit_lookup_both(struct kit_side *a, struct kit_side *b);
 
 /* Keeps the source of the message that ended op as an address with an unused
  * number. */

@@ -21,8 +21,7 @@ kit_small(struct kit_side *side)
 void
 kit_lookup_each_other(struct kit_side *a, struct kit_side *b)
 {
-    kit_lookup(a, b);
-    kit_lookup(b, a);
+    kit_lookup_both(a, b);
     kit_round_trip(a, b, 11);
     kit_round_trip(b, a, 11);
 }

@@ -6,17 +6,6 @@
 #define RECV (KIT_OPS - 1)
 #define SEND (KIT_OPS - 2)
 
-struct kit_pair
-kit_rma_open(bool interprocess, const struct kit_open_options *how)
-{
-    struct kit_pair pair = {.a = kit_local(how)};
-
-    pair.b = interprocess ? kit_remote(0, how) : kit_local(how);
-    kit_lookup(pair.a, pair.b);
-    kit_lookup(pair.b, pair.a);
-    return pair;
-}
-
 void
 kit_rma_regions(const struct kit_pair *pair, uint64_t length,
     uint32_t segments_local, uint32_t segments_there)

@@ -8,16 +8,8 @@
 #define KIT_BESIDE 4096U /* bytes checked before and after a range */
 #define KIT_BOTH (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
 
-/* a accesses b's memory. Region 0 of each is its own; a has b's as 1. */
-struct kit_pair {
-    struct kit_side *a;
-    struct kit_side *b;
-};
-
-/* Opens two sides that have looked each other up. interprocess: b is in a
- * worker process. how: NULL for defaults. */
-struct kit_pair kit_rma_open(
-    bool interprocess, const struct kit_open_options *how);
+/* Of a pair, a accesses b's memory. Region 0 of each is its own; a has b's as
+ * 1. */
 
 /* Register and free regions of `length` bytes in so many segments. */
 void kit_rma_regions(const struct kit_pair *pair, uint64_t length,

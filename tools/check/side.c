@@ -109,6 +109,22 @@ kit_remote(uint32_t process, const struct kit_open_options *how)
 }
 
 struct kit_side *
+kit_other(uint32_t process, const struct kit_open_options *how)
+{
+    return open_side(kit_running->processes > process, process, how);
+}
+
+struct kit_pair
+kit_pair_open(const struct kit_open_options *how)
+{
+    struct kit_pair pair = {.a = kit_local(how)};
+
+    pair.b = kit_other(0, how);
+    kit_lookup_both(pair.a, pair.b);
+    return pair;
+}
+
+struct kit_side *
 kit_worker(uint32_t process)
 {
     return take_side(true, process);
@@ -163,6 +179,13 @@ kit_lookup(struct kit_side *side, struct kit_side *other)
     command.length = (uint32_t) strlen(text) + 1;
     memcpy(command.bytes, text, command.length);
     ask(side);
+}
+
+void
+kit_lookup_both(struct kit_side *a, struct kit_side *b)
+{
+    kit_lookup(a, b);
+    kit_lookup(b, a);
 }
 
 void
