@@ -43,6 +43,8 @@ serve_tricked() {
     wrapper=()
 }
 
+bytes_of_b=3000000
+
 # Seven files in two folders; b is the one that changes.
 make_tree() {
     local name
@@ -51,7 +53,7 @@ make_tree() {
     for name in a c d dir/e dir/f dir/g; do
         printf '%s' "$name" >"$1/$name"
     done
-    head -c 3000000 /dev/urandom >"$1/b"
+    head -c "$bytes_of_b" /dev/urandom >"$1/b"
 }
 
 # all_but_b DIR: the others are there, b is not, nor anything hidden.
@@ -170,6 +172,32 @@ while_it_is_read() {
     done
 }
 
+# The same of a small file, which is sent with the others.
+while_small_is_read() {
+    local b=$tree/b todo
+    bytes_of_b=20000
+    test_put_opening
+    for todo in "head -c 50000 /dev/zero >>B" \
+        "head -c 50000 /dev/zero >>B && touch -d 2002-02-02 B" \
+        "truncate -s 10000 B" "truncate -s 0 B" "touch -d 2001-01-01 B" \
+        "printf x | dd of=B bs=1 seek=100 conv=notrunc status=none"; do
+        make_tree "$tree"
+        touch -d 2002-02-02 "$b"
+        trick read b 1 "${todo//B/$b}"
+        put_goes_wrong "changed while it was copied"
+    done
+    # Another size when it is opened is no change: it may be large by then.
+    for todo in 0 19999 20001 32768 32769 5000000; do
+        make_tree "$tree"
+        rm -rf "$exported/tree"
+        trick open b 1 "truncate -s $todo $b"
+        copy_tricked 0 put "$tree" "$address"
+        out_has "put: 7 files"
+        same "$b" "$exported/tree/b"
+    done
+    bytes_of_b=3000000
+}
+
 # An unlinked file is read to its end; its replacement is not read.
 while_it_is_renamed() {
     make_tree "$tree"
@@ -270,6 +298,7 @@ serve
 test_folders
 while_it_is_read "$tree/b" put_goes_wrong
 while_it_is_renamed
+while_small_is_read
 serve_end
 while_it_is_read "$exported/tree/b" get_goes_wrong
 test_short_writes

@@ -22,13 +22,15 @@ static struct lie {
     uint8_t type;
     uint32_t more_bytes; /* more entries announced than in the page */
     uint32_t more_count;
-    unsigned int pages;  /* of the listing */
-    uint64_t size;       /* of each file */
-    copy_sum_t sum;      /* of each file */
-    unsigned int status; /* of each read */
-    uint32_t nanos;      /* of each file's time */
-    uint32_t mode;       /* of each file, and of the folder */
-    const char *target;  /* of each link */
+    unsigned int pages;   /* of the listing */
+    uint64_t size;        /* of each file */
+    copy_sum_t sum;       /* of each file */
+    unsigned int status;  /* of each read */
+    uint32_t nanos;       /* of each file's time */
+    uint32_t mode;        /* of each file, and of the folder */
+    const char *target;   /* of each link */
+    uint32_t stored;      /* files of which a store has a status */
+    uint8_t store_status; /* of each of them */
 } lie;
 
 static struct peer peer;
@@ -129,6 +131,12 @@ on_request(hg_handle_t handle)
         out.open.meta.size = lie.size;
         out.open.meta.mode = lie.mode;
         out.open.meta.mtime.nanos = lie.nanos;
+        break;
+    case COPY_STORE:
+        out.status = lie.status;
+        out.store.results.count = lie.stored;
+        memset(out.store.results.status, lie.store_status,
+            sizeof(out.store.results.status));
         break;
     case COPY_LINK_READ:
         copy_proto_path(&out.link.target, lie.target);
@@ -430,6 +438,46 @@ START_TEST(status_unknown_fails)
 }
 END_TEST
 
+/* Puts two small files. Returns the exit code. */
+static int
+put(void)
+{
+    char source[256];
+
+    snprintf(source, sizeof(source), "%s", peer_path("exported/."));
+    return serve(peer_start("put", source, address, (char *) NULL));
+}
+
+/* A server that doesn't say of each file that it was stored. */
+START_TEST(store_answer_invalid_fails)
+{
+    static const char *const names[] = {"exported/a", "exported/b"};
+
+    for (size_t i = 0; i < 2; i++) {
+        FILE *stream = fopen(peer_path(names[i]), "w");
+        ck_assert_ptr_nonnull(stream);
+        fclose(stream);
+    }
+    lie.stored = 2;
+    ck_assert_int_eq(put(), 0);
+    ck_assert_uint_eq(asked[COPY_STORE], 1);
+    for (lie.stored = 0; lie.stored <= COPY_STORE_MAX; lie.stored++)
+        if (lie.stored < 4 || lie.stored == COPY_STORE_MAX)
+            ck_assert_int_eq(put(), lie.stored == 2 ? 0 : 1);
+    lie.stored = 2;
+    lie.store_status = 200;
+    ck_assert_int_eq(put(), 1);
+    lie.store_status = COPY_NO_SPACE;
+    ck_assert_int_eq(put(), 1);
+    ck_assert(printed("exported/./a: no space left"));
+    ck_assert(printed("exported/./b: no space left"));
+    lie.store_status = COPY_OK;
+    lie.status = COPY_NO_MEMORY;
+    ck_assert_int_eq(put(), 1);
+    ck_assert_uint_eq(asked[COPY_CREATE], 0);
+}
+END_TEST
+
 START_TEST(list_with_control_bytes_escaped)
 {
     char text[256] = "";
@@ -468,6 +516,7 @@ copy_hostile_server_suite(void)
     tcase_add_test(tcase, time_invalid_keeps_no_file);
     tcase_add_test(tcase, mode_bits_of_privileges_are_removed);
     tcase_add_test(tcase, status_unknown_fails);
+    tcase_add_test(tcase, store_answer_invalid_fails);
     tcase_add_test(tcase, list_with_control_bytes_escaped);
     suite_add_tcase(suite, tcase);
     return suite;

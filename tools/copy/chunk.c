@@ -11,6 +11,7 @@
 #include "copy/io.h"
 #include "copy/page.h"
 #include "copy/path.h"
+#include "copy/store.h"
 
 #define BUFFERS_MAX 64         /* of COPY_CHUNK_SIZE bytes, for all clients */
 #define SESSION_MOVING_MAX 16  /* transfers at a time of one client */
@@ -25,12 +26,14 @@ struct copy_buffer {
 struct copy_chunk {
     struct copy_chunk *next; /* in server->waiting or session->chunks */
     struct copy_session *session;
-    struct copy_open *open;
+    struct copy_open *open; /* NULL: of a store */
     hg_handle_t handle;
     enum copy_rpc rpc;
     hg_bulk_t remote; /* the client's memory */
     uint64_t offset;  /* in the file */
     uint32_t size;    /* bytes to transfer */
+    uint32_t count;   /* store: files */
+    bool replace;     /* store */
     struct copy_buffer *buffer;
     hg_op_id_t transfer;
     union copy_out out;
@@ -98,7 +101,8 @@ finish(struct copy_chunk *chunk, enum copy_status status)
     }
     chunk->out.status = status;
     session->chunk_count--;
-    copy_open_unref(chunk->open);
+    if (chunk->open != NULL)
+        copy_open_unref(chunk->open);
     HG_Bulk_free(chunk->remote);
     copy_server_respond(server, session, chunk->handle, &chunk->out);
     copy_session_unref(session);
@@ -151,15 +155,21 @@ fill_page(struct copy_chunk *chunk)
     return copy_status_of(error);
 }
 
+static bool
+is_pulled(const struct copy_chunk *chunk)
+{
+    return chunk->rpc == COPY_WRITE || chunk->rpc == COPY_STORE;
+}
+
 /* Fills the buffer that will be pushed. */
 static enum copy_status
 prepare(struct copy_chunk *chunk)
 {
     int error;
 
-    if (chunk->open->closed) /* while the chunk waited */
+    if (chunk->open != NULL && chunk->open->closed) /* while the chunk waited */
         return COPY_NO_ID;
-    if (chunk->rpc == COPY_WRITE)
+    if (is_pulled(chunk))
         return COPY_OK;
     if (chunk->rpc == COPY_LIST)
         return fill_page(chunk);
@@ -178,6 +188,10 @@ complete(struct copy_chunk *chunk)
     struct copy_open *open = chunk->open;
     int error;
 
+    if (chunk->rpc == COPY_STORE)
+        return copy_store_files(chunk->session->server, chunk->buffer->memory,
+            chunk->size, chunk->count, chunk->replace,
+            &chunk->out.store.results);
     if (chunk->rpc != COPY_WRITE)
         return COPY_OK;
     if (open->closed)
@@ -255,7 +269,7 @@ start_transfer(struct copy_chunk *chunk)
     }
     link_moving(chunk);
     ret = HG_Bulk_transfer(server->context, on_transfer, chunk,
-        chunk->rpc == COPY_WRITE ? HG_BULK_PULL : HG_BULK_PUSH, session->addr,
+        is_pulled(chunk) ? HG_BULK_PULL : HG_BULK_PUSH, session->addr,
         chunk->remote, 0, chunk->buffer->bulk, 0, chunk->size,
         &chunk->transfer);
     if (ret == HG_SUCCESS)
@@ -329,7 +343,8 @@ start(struct copy_session *session, struct copy_open *open, hg_handle_t handle,
         HG_Bulk_ref_incr(chunk->remote);
     session->refs++;
     session->chunk_count++;
-    open->refs++;
+    if (open != NULL)
+        open->refs++;
     if (buffer != NULL) {
         start_transfer(chunk);
     } else {
@@ -361,6 +376,23 @@ copy_chunk_start(struct copy_session *session, hg_handle_t handle,
                                  HG_Bulk_get_size(in->bulk) < in->size)))
         return COPY_INVALID;
     return start(session, open, handle, &request);
+}
+
+enum copy_status
+copy_chunk_store(
+    struct copy_session *session, hg_handle_t handle, const copy_store_in_t *in)
+{
+    struct copy_chunk request = {.rpc = COPY_STORE,
+        .remote = in->bulk,
+        .size = in->size,
+        .count = in->count,
+        .replace = in->replace != 0};
+
+    if (in->count == 0 || in->count > COPY_STORE_MAX || in->size == 0 ||
+        in->size > COPY_CHUNK_SIZE || in->bulk == HG_BULK_NULL ||
+        HG_Bulk_get_size(in->bulk) < in->size)
+        return COPY_INVALID;
+    return start(session, NULL, handle, &request);
 }
 
 /* Opens the directory for its first page. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that transfer data: chunks of files and pages of listings. They are
- * answered when the transfer has ended. */
+/* Requests that transfer data: chunks of files, pages of listings and batches of
+ * small files. They are answered when the transfer has ended. */
 #ifndef COPY_CHUNK_H
 #define COPY_CHUNK_H
 
@@ -14,6 +14,10 @@ enum copy_status copy_chunk_start(struct copy_session *session,
 /* The same for a list. */
 enum copy_status copy_chunk_list(
     struct copy_session *session, hg_handle_t handle, const copy_list_in_t *in);
+
+/* The same for a store. */
+enum copy_status copy_chunk_store(struct copy_session *session,
+    hg_handle_t handle, const copy_store_in_t *in);
 
 /* Cancels the running transfers of a session and answers its waiting chunks. */
 void copy_chunk_cancel(struct copy_session *session);

@@ -97,6 +97,8 @@ copy_slot_send(struct copy_slot *slot, enum copy_rpc rpc, union copy_in *in,
         in->list.bulk = slot->bulk;
     if (rpc == COPY_WRITE || rpc == COPY_READ || rpc == COPY_HASH)
         in->chunk.bulk = rpc == COPY_HASH ? HG_BULK_NULL : slot->bulk;
+    if (rpc == COPY_STORE)
+        in->store.bulk = slot->bulk;
     slot->rpc = rpc;
     slot->answered = answered;
     slot->arg = arg;

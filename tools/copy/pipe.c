@@ -64,8 +64,8 @@ copy_item_create(char *local, char *remote)
     return item;
 }
 
-static void
-free_item(struct copy_item *item)
+void
+copy_item_destroy(struct copy_item *item)
 {
     item->pipe->ops->release(item);
     copy_dir_unref(item->parent);
@@ -102,7 +102,7 @@ void
 copy_pipe_remove(struct copy_item *item)
 {
     deactivate(item);
-    free_item(item);
+    copy_item_destroy(item);
 }
 
 void
@@ -158,6 +158,53 @@ copy_item_answer(
     return status;
 }
 
+/* A failed directory was reported; what is in it is only counted. */
+static void
+fail_with_parent(struct copy_pipe *pipe, struct copy_item *item)
+{
+    if (item->made != NULL)
+        item->made->state = COPY_DIR_FAILED;
+    pipe->report.failed++;
+    copy_pipe_take(pipe);
+    copy_item_destroy(item);
+}
+
+struct copy_item *
+copy_pipe_next(struct copy_pipe *pipe)
+{
+    struct copy_item *item = pipe->queue;
+
+    while (item != NULL && item->parent != NULL &&
+           item->parent->state == COPY_DIR_FAILED) {
+        fail_with_parent(pipe, item);
+        item = pipe->queue;
+    }
+    if (item != NULL && item->parent != NULL &&
+        item->parent->state == COPY_DIR_WAITING)
+        return NULL;
+    return item;
+}
+
+void
+copy_pipe_take(struct copy_pipe *pipe)
+{
+    struct copy_item *item = pipe->queue;
+
+    pipe->queue = item->next;
+    if (pipe->queue == NULL)
+        pipe->queue_end = &pipe->queue;
+    pipe->queued--;
+    item->next = NULL;
+}
+
+void
+copy_pipe_return(struct copy_item *item)
+{
+    item->next = item->pipe->active;
+    item->pipe->active = item;
+    item->pipe->active_count++;
+}
+
 /* Moves the first queued item to the end of the active list, so that files
  * finish in the order in which they started. */
 static void
@@ -166,13 +213,9 @@ activate(struct copy_pipe *pipe)
     struct copy_item *item = pipe->queue;
     struct copy_item **end = &pipe->active;
 
-    pipe->queue = item->next;
-    if (pipe->queue == NULL)
-        pipe->queue_end = &pipe->queue;
-    pipe->queued--;
+    copy_pipe_take(pipe);
     while (*end != NULL)
         end = &(*end)->next;
-    item->next = NULL;
     *end = item;
     pipe->active_count++;
 }
@@ -180,22 +223,18 @@ activate(struct copy_pipe *pipe)
 static enum copy_step
 start_next(struct copy_pipe *pipe, struct copy_slot *slot)
 {
-    struct copy_item *item = pipe->queue;
+    enum copy_step done = COPY_STEP_NONE;
+    struct copy_item *item;
 
+    if (pipe->ops->batch != NULL)
+        done = pipe->ops->batch(pipe, slot);
+    if (done != COPY_STEP_NONE)
+        return done;
+    item = copy_pipe_next(pipe);
     if (item == NULL || pipe->active_count >= pipe->client->slot_count ||
         pipe->active_count >= pipe->client->open_max)
         return COPY_STEP_NONE;
-    if (item->parent != NULL && item->parent->state == COPY_DIR_WAITING)
-        return COPY_STEP_NONE;
     activate(pipe);
-    /* The failed directory was reported; its contents are only counted. */
-    if (item->parent != NULL && item->parent->state == COPY_DIR_FAILED) {
-        if (item->made != NULL)
-            item->made->state = COPY_DIR_FAILED;
-        pipe->report.failed++;
-        copy_pipe_remove(item);
-        return COPY_STEP_DONE;
-    }
     return pipe->ops->start(item, slot);
 }
 
@@ -274,11 +313,12 @@ send_requests(struct copy_pipe *pipe)
             done = walk(pipe, slot);
         if (done == COPY_STEP_NONE)
             done = step(pipe, slot);
-        if (done != COPY_STEP_SENT)
+        if (done != COPY_STEP_SENT && done != COPY_STEP_BATCH)
             copy_client_slot_free(slot);
         if (done == COPY_STEP_NONE)
             return false;
-        steps++;
+        /* A batch takes as long as many steps. */
+        steps += done == COPY_STEP_BATCH ? STEPS_AT_ONCE : 1;
     }
     return !pipe->client->lost;
 }
@@ -299,7 +339,7 @@ fail_remaining(struct copy_pipe *pipe)
         struct copy_item *item = pipe->queue;
         pipe->queue = item->next;
         pipe->report.failed++;
-        free_item(item);
+        copy_item_destroy(item);
     }
     /* Even if the walk had not found anything yet. */
     if (pipe->report.failed == 0)

@@ -4,7 +4,7 @@
  *
  * The walk of the tree runs ahead of the transfers and fills a queue. A file is
  * started (one request), moved (one request for each chunk, several at a time)
- * and finished (one request). */
+ * and finished (one request), or sent with others in one request. */
 #ifndef COPY_PIPE_H
 #define COPY_PIPE_H
 
@@ -64,15 +64,20 @@ struct copy_item {
 
 /* The result of a step that may use a slot. */
 enum copy_step {
-    COPY_STEP_SENT, /* a request was sent in the slot */
-    COPY_STEP_DONE, /* done without a request */
-    COPY_STEP_NONE  /* nothing to do now */
+    COPY_STEP_SENT,  /* a request was sent in the slot */
+    COPY_STEP_BATCH, /* the same, for many items */
+    COPY_STEP_DONE,  /* done without a request */
+    COPY_STEP_NONE   /* nothing to do now */
 };
 
 struct copy_pipe_ops {
     /* Finds items and adds them by copy_pipe_add. NONE: the walk has ended or
      * waits for answers (pipe->walks). */
     enum copy_step (*walk)(struct copy_pipe *pipe, struct copy_slot *slot);
+
+    /* NULL, or sends several items that copy_pipe_next returns, in one request.
+     * BATCH, DONE, or NONE: start the next item. */
+    enum copy_step (*batch)(struct copy_pipe *pipe, struct copy_slot *slot);
 
     /* Starts an item. DONE: it was removed. Otherwise the answer sets state to
      * MOVING, fails the item, or removes it. */
@@ -119,6 +124,20 @@ struct copy_item *copy_item_create(char *local, char *remote);
 
 /* Appends an item to the queue, which owns it then. */
 void copy_pipe_add(struct copy_pipe *pipe, struct copy_item *item);
+
+/* Returns the first queued item, or NULL if it waits for its directory or there
+ * is none. Fails and frees those before it whose directory has failed. */
+struct copy_item *copy_pipe_next(struct copy_pipe *pipe);
+
+/* Removes the item that copy_pipe_next returned from the queue. The caller owns
+ * it then. */
+void copy_pipe_take(struct copy_pipe *pipe);
+
+/* Gives such an item back when the connection has ended, to be reported. */
+void copy_pipe_return(struct copy_item *item);
+
+/* Frees an item that is neither queued nor active. */
+void copy_item_destroy(struct copy_item *item);
 
 /* Removes an active item and frees it. */
 void copy_pipe_remove(struct copy_item *item);

@@ -45,6 +45,8 @@ static const struct rpc rpcs[COPY_RPC_COUNT] = {
         hg_proc_copy_status_out_t},
     [COPY_AUTH] = {"talaria.copy.auth", hg_proc_copy_auth_in_t,
         hg_proc_copy_auth_out_t},
+    [COPY_STORE] = {"talaria.copy.store", hg_proc_copy_store_in_t,
+        hg_proc_copy_store_out_t},
 };
 
 hg_return_t
@@ -69,6 +71,24 @@ hg_proc_copy_path_t(hg_proc_t proc, void *data)
     path->bytes[length] = 0;
     path->length = length;
     return HG_SUCCESS;
+}
+
+hg_return_t
+hg_proc_copy_results_t(hg_proc_t proc, void *data)
+{
+    copy_results_t *results = data;
+    uint32_t count = results->count;
+    hg_return_t ret;
+
+    if (hg_proc_get_op(proc) == HG_FREE)
+        return HG_SUCCESS;
+    ret = hg_proc_uint32_t(proc, &count);
+    if (ret != HG_SUCCESS)
+        return ret;
+    if (count > COPY_STORE_MAX)
+        return HG_PROTOCOL_ERROR;
+    results->count = count;
+    return hg_proc_bytes(proc, results->status, count);
 }
 
 hg_class_t *

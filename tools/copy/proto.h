@@ -29,6 +29,8 @@
  *   create  path, size, replace       -> id
  *   write   id, offset, size, bulk       the server pulls one chunk
  *   commit  id, mode, time, checksum     gives the file its name
+ *   store   replace, count, size, bulk -> a status for each file: the server
+ *                                        pulls and makes whole small files
  *   open    path                      -> id, size, mode
  *   read    id, offset, size, bulk       the server pushes one chunk
  *   hash    id, offset, size             as read, but moves nothing
@@ -61,6 +63,12 @@
  * page. A page is `count` encoded copy_entry_t in the first `bytes` of the
  * bulk.
  *
+ * A store request makes up to COPY_STORE_MAX files in one round trip. Its memory
+ * is `count` times an encoded copy_file_t and the file's contents, in `size`
+ * bytes without a rest. The files are independent: each appears complete or not
+ * at all, and has its own status. With any other status of the request than
+ * COPY_OK no file was made.
+ *
  * An id (of an upload, a download or a listing) is a random number, valid in
  * its session only. A session ends by bye; when the same address sends hello
  * again (and authenticates, if required); when a transfer or an answer to the
@@ -68,7 +76,7 @@
  * beacon is lost: eight bytes of the client's memory, which the server pulls
  * periodically while nothing else shows that the client is alive. Unfinished
  * uploads are dropped with their session. */
-#define COPY_PROTOCOL_VERSION 3u
+#define COPY_PROTOCOL_VERSION 4u
 
 /* The protocol in the binding of a proof. */
 #define COPY_PROTOCOL_NAME "talaria copy"
@@ -89,6 +97,9 @@
 
 /* Open files of a client, and open listings, at most. */
 #define COPY_OPEN_MAX 64u
+
+/* Files of a store request, at most. */
+#define COPY_STORE_MAX 128u
 
 /* Bytes of a request without its path and bulk descriptor. */
 #define COPY_REQUEST_FIXED 64u
@@ -111,6 +122,7 @@ enum copy_rpc {
     COPY_LINK_MAKE,
     COPY_REMOVE,
     COPY_AUTH,
+    COPY_STORE,
     COPY_RPC_COUNT
 };
 
@@ -155,6 +167,16 @@ MERCURY_GEN_STRUCT_PROC(copy_time_t, ((int64_t) (seconds))((uint32_t) (nanos)))
 #define COPY_HOW_REPLACE 1u /* replace it, unless it is a directory */
 #define COPY_HOW_RESUME 2u  /* keep a link with the same target */
 
+/* The statuses of the files of a store request, in their order. */
+typedef struct {
+    uint32_t count;
+    uint8_t status[COPY_STORE_MAX];
+} copy_results_t;
+
+/* Encodes or decodes a copy_results_t: 32 bits of count, then the statuses.
+ * HG_PROTOCOL_ERROR: too many. */
+hg_return_t hg_proc_copy_results_t(hg_proc_t proc, void *data);
+
 /* clang-format off */
 MERCURY_GEN_PROC(copy_meta_t,
     ((uint8_t)(type)) ((uint32_t)(mode)) ((uint64_t)(size))
@@ -162,6 +184,11 @@ MERCURY_GEN_PROC(copy_meta_t,
 
 /* One entry of a listing. */
 MERCURY_GEN_PROC(copy_entry_t, ((copy_meta_t)(meta)) ((copy_path_t)(name)))
+
+/* In the memory of a store request, before the contents of the file. */
+MERCURY_GEN_PROC(copy_file_t,
+    ((uint32_t)(mode)) ((copy_time_t)(mtime)) ((uint32_t)(size))
+    ((copy_sum_t)(sum)) ((copy_path_t)(path)))
 
 /* The beacon is 8 bytes of readable memory with the value `beacon_value`. */
 MERCURY_GEN_PROC(copy_hello_in_t,
@@ -236,6 +263,12 @@ MERCURY_GEN_PROC(copy_link_in_t,
 
 MERCURY_GEN_PROC(copy_remove_in_t,
     ((uint64_t)(session)) ((uint8_t)(directory)) ((copy_path_t)(path)))
+
+MERCURY_GEN_PROC(copy_store_in_t,
+    ((uint64_t)(session)) ((uint8_t)(replace)) ((uint32_t)(count))
+    ((uint32_t)(size)) ((hg_bulk_t)(bulk)))
+MERCURY_GEN_PROC(copy_store_out_t,
+    ((uint32_t)(status)) ((copy_results_t)(results)))
 /* clang-format on */
 
 /* Any request; each but hello begins with the session. */
@@ -253,6 +286,7 @@ union copy_in {
     copy_link_in_t link;
     copy_remove_in_t remove;
     copy_auth_in_t auth;
+    copy_store_in_t store;
 };
 
 /* Any answer; each begins with the status. */
@@ -268,6 +302,7 @@ union copy_out {
     copy_close_out_t close;
     copy_link_out_t link;
     copy_auth_out_t auth;
+    copy_store_out_t store;
 };
 
 /* Opens a class as HG_Init does, without rendezvous payloads: a larger message

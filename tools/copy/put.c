@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `talaria copy put`: reads local files, which the server pulls chunk by
- * chunk. */
+/* `talaria copy put`: reads local files, which the server pulls chunk by chunk,
+ * or, if they are small, many at a time (small.h). */
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "copy/check.h"
@@ -12,6 +11,8 @@
 #include "copy/modes.h"
 #include "copy/path.h"
 #include "copy/signal.h"
+#include "copy/small.h"
+#include "copy/source.h"
 #include "copy/tree.h"
 
 struct put {
@@ -100,27 +101,6 @@ on_check_open(struct copy_slot *slot, void *arg)
         copy_pipe_requeue(item); /* create it, or report the error of that */
 }
 
-/* Opens the file, which may have been replaced since the walk. */
-static int
-open_source(struct copy_item *item)
-{
-    struct stat st;
-    int fd = open(
-        item->local, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-    if (fd < 0)
-        return errno;
-    item->fd = fd;
-    if (fstat(fd, &st) < 0)
-        return errno;
-    if (!S_ISREG(st.st_mode))
-        return ESTALE;
-    item->size = (uint64_t) st.st_size;
-    item->mode = st.st_mode;
-    item->mtime = copy_item_time(&st);
-    return 0;
-}
-
 static enum copy_step
 put_start(struct copy_item *item, struct copy_slot *slot)
 {
@@ -144,7 +124,7 @@ put_start(struct copy_item *item, struct copy_slot *slot)
         copy_slot_send(slot, COPY_LINK_MAKE, &in, on_link, item);
         return COPY_STEP_SENT;
     }
-    error = open_source(item);
+    error = copy_source_open(item);
     if (error != 0) {
         copy_item_error(item, error);
         copy_pipe_remove(item);
@@ -160,6 +140,14 @@ put_start(struct copy_item *item, struct copy_slot *slot)
     copy_proto_path(&in.create.path, item->remote);
     copy_slot_send(slot, COPY_CREATE, &in, on_create, item);
     return COPY_STEP_SENT;
+}
+
+static enum copy_step
+put_batch(struct copy_pipe *pipe, struct copy_slot *slot)
+{
+    const struct put *put = pipe->owner;
+
+    return copy_small_send(pipe, slot, put->force);
 }
 
 static void
@@ -203,19 +191,6 @@ on_finish(struct copy_slot *slot, void *arg)
     copy_pipe_remove(item);
 }
 
-/* A file that was written to while it was copied has mixed contents. */
-static bool
-source_changed(const struct copy_item *item)
-{
-    struct stat st;
-    copy_time_t now;
-
-    if (fstat(item->fd, &st) < 0 || (uint64_t) st.st_size != item->size)
-        return true;
-    now = copy_item_time(&st);
-    return now.seconds != item->mtime.seconds || now.nanos != item->mtime.nanos;
-}
-
 static enum copy_step
 put_finish(struct copy_item *item, struct copy_slot *slot)
 {
@@ -223,7 +198,7 @@ put_finish(struct copy_item *item, struct copy_slot *slot)
 
     if (item->check == COPY_CHECK_DIFFERS)
         return copy_check_finish(item, slot);
-    if (!item->failed && source_changed(item))
+    if (!item->failed && copy_source_changed(item))
         copy_item_error(item, ESTALE);
     if (item->check != COPY_CHECK_NONE)
         return copy_check_finish(item, slot);
@@ -249,6 +224,7 @@ put_release(struct copy_item *item)
 
 static const struct copy_pipe_ops put_ops = {
     .walk = put_walk,
+    .batch = put_batch,
     .start = put_start,
     .move = put_move,
     .finish = put_finish,

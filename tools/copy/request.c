@@ -334,6 +334,13 @@ run_list(struct request *request)
         request->session, request->handle, &request->in->list);
 }
 
+static enum copy_status
+run_store(struct request *request)
+{
+    return copy_chunk_store(
+        request->session, request->handle, &request->in->store);
+}
+
 static const run_t runs[COPY_RPC_COUNT] = {
     [COPY_HELLO] = run_hello,
     [COPY_BYE] = run_bye,
@@ -352,6 +359,7 @@ static const run_t runs[COPY_RPC_COUNT] = {
     [COPY_LINK_MAKE] = run_link_make,
     [COPY_REMOVE] = run_remove,
     [COPY_AUTH] = run_auth,
+    [COPY_STORE] = run_store,
 };
 
 static hg_return_t
