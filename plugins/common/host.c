@@ -440,3 +440,33 @@ tp_host_list(
     }
     freeifaddrs(list);
 }
+
+struct devices {
+    const char *protocol;
+    void *arg;
+    void (*found)(void *arg, const na_plugin_device *device);
+};
+
+static void
+device_found(void *arg, const char *name, const char *address)
+{
+    const struct devices *devices = arg;
+    const na_plugin_device device = {.size = sizeof(device),
+        .protocol = devices->protocol,
+        .name = name,
+        .detail = address};
+
+    devices->found(devices->arg, &device);
+}
+
+int32_t
+tp_host_devices(const char *spoken, const char *protocol, void *arg,
+    void (*found)(void *arg, const na_plugin_device *device))
+{
+    struct devices devices = {spoken, arg, found};
+
+    if (protocol != NULL && strcmp(protocol, spoken) != 0)
+        return NA_PLUGIN_E_PROTONOSUPPORT;
+    tp_host_list(&devices, device_found);
+    return NA_PLUGIN_OK;
+}

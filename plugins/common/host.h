@@ -77,4 +77,9 @@ bool tp_host_loopback_interface(const char *wanted, char *name, size_t room);
 void tp_host_list(
     void *arg, void (*found)(void *arg, const char *name, const char *address));
 
+/* na_plugin.info of a transport on IP that has one protocol: each interface that
+ * is up is a device. */
+int32_t tp_host_devices(const char *spoken, const char *protocol, void *arg,
+    void (*found)(void *arg, const na_plugin_device *device));
+
 #endif /* TP_HOST_H */

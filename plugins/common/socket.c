@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sockets. A child that is forked, and lives on, would keep them open, and peers
- * would take it for this process: it closes them as soon as it is there. */
+/* A bit for each socket of this process, for the child of a fork to read. */
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tcp.h"
+#include "common/socket.h"
 
 #define FLAGS (SOCK_CLOEXEC | SOCK_NONBLOCK)
 #define KEPT 65536 /* descriptors beyond are kept by a child */
@@ -52,7 +51,7 @@ mark(int fd)
 }
 
 int
-tcp_socket(int family)
+tp_socket_open(int family)
 {
     pthread_once(&once, begin);
     pthread_mutex_lock(&mutex);
@@ -63,7 +62,7 @@ tcp_socket(int family)
 }
 
 int
-tcp_accept(int listener)
+tp_socket_accept(int listener)
 {
     pthread_mutex_lock(&mutex);
     int fd = accept4(listener, NULL, NULL, FLAGS);
@@ -73,7 +72,7 @@ tcp_accept(int listener)
 }
 
 int
-tcp_pair(int fds[2])
+tp_socket_pair(int fds[2])
 {
     pthread_mutex_lock(&mutex);
     int ret = socketpair(AF_UNIX, SOCK_STREAM | FLAGS, 0, fds);
@@ -84,7 +83,7 @@ tcp_pair(int fds[2])
 }
 
 void
-tcp_close(int fd)
+tp_socket_close(int fd)
 {
     pthread_mutex_lock(&mutex);
     if (fd >= 0 && fd < KEPT)
