@@ -63,7 +63,7 @@ must 'meson setup, vendor' "$meson" setup "$vendor/build" "$vendor" -Dwerror=tru
 must 'ninja, vendor' ninja -C "$vendor/build"
 must 'make, vendor' make -C "$vendor" CFLAGS='-O2 -Wall -Wextra -Werror'
 cat "$tmp/said" "$vendor/build/compile_commands.json" >"$tmp/commands"
-! grep -F "$source_root" "$tmp/commands" || fail 'the source tree is needed'
+! grep -F "$source_root/" "$tmp/commands" || fail 'the source tree is needed'
 for object in "$vendor/build/libna_tcp.so" "$vendor/libna_tcp.so"; do
     must "what ${object#"$vendor/"} exports" \
         "$here/../abi/symbols.sh" --plugin "$object"

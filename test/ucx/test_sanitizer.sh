@@ -6,6 +6,7 @@
 #
 # CRASH is crash.c, built with it. The plugin stands in NA_UCX_PLUGIN.
 set -u
+unset LD_PRELOAD # AddressSanitizer wants to be the first library
 text=$(ASAN_OPTIONS=handle_segv=1:detect_leaks=0 "$1" 2>&1)
 case $text in
 *AddressSanitizer:\ SEGV*)
