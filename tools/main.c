@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command talaria: finds a subcommand and runs it. */
 #include "common/tool.h"
+#include "settings/near.h"
 #include "talaria_version.h"
 
 #include <argp.h>
@@ -17,6 +18,7 @@ static const struct tool tools[] = {
     {"manifest", "write the manifest of a plugin", tool_manifest},
     {"perf", "measure latency, rate and bandwidth of a transport", tool_perf},
     {"ping", "call a server and report why it does not answer", tool_ping},
+    {"settings", "show all settings, their values and defaults", tool_settings},
 };
 
 const char *argp_program_version = "talaria " TALARIA_VERSION;
@@ -28,6 +30,40 @@ find_tool(const char *name)
         if (strcmp(tools[i].name, name) == 0)
             return &tools[i];
     return NULL;
+}
+
+/* Reports an unknown subcommand. */
+static int
+no_tool(const char *name)
+{
+    struct near near;
+    const char *found;
+
+    near_init(&near, name);
+    for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++)
+        near_try(&near, tools[i].name);
+    found = near_result(&near);
+    fprintf(stderr, "talaria: no subcommand \"%s\"%s%s%s\n", name,
+        found ? ": did you mean " : "", found ? found : "", found ? "?" : "");
+    if (!found)
+        fputs("\"talaria help\" lists them.\n", stderr);
+    return TOOL_USAGE;
+}
+
+/* "help" and "help SUBCOMMAND" are "--help" and "SUBCOMMAND --help". words: has
+ * room for three, and a NULL. Returns their number. */
+static int
+translate_help(int argc, char **argv, char **words)
+{
+    static char option[] = "--help";
+    int count = 0;
+
+    words[count++] = argv[0];
+    if (argc > 2)
+        words[count++] = argv[2];
+    words[count++] = option;
+    words[count] = NULL;
+    return count;
 }
 
 /* Adds the list of subcommands after the options. */
@@ -46,7 +82,7 @@ help_filter(int key, const char *text, void *input)
     fputs("Subcommands:\n", stream);
     for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++)
         fprintf(stream, "  %-10s %s\n", tools[i].name, tools[i].summary);
-    fprintf(stream, "\n\"talaria SUBCOMMAND --help\" tells more.\n%s\n", text);
+    fprintf(stream, "\n\"talaria help SUBCOMMAND\" tells more.\n%s\n", text);
     fclose(stream);
     return list;
 }
@@ -89,19 +125,19 @@ main(int argc, char **argv)
         .help_filter = help_filter};
     const struct tool *tool;
     char name[64];
+    char *words[4];
     int first = 0;
 
     argp_err_exit_status = TOOL_USAGE;
+    if (argc > 1 && strcmp(argv[1], "help") == 0) {
+        argc = translate_help(argc, argv, words);
+        argv = words;
+    }
     if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &first) != 0)
         return TOOL_FAILED;
     tool = find_tool(argv[first]);
-    if (!tool) {
-        fprintf(stderr,
-            "talaria: no subcommand \"%s\"\n"
-            "\"talaria --help\" lists them.\n",
-            argv[first]);
-        return TOOL_USAGE;
-    }
+    if (!tool)
+        return no_tool(argv[first]);
     snprintf(name, sizeof name, "talaria %s", tool->name);
     argv[first] = name;
     return finish_output(tool->run(argc - first, argv + first));

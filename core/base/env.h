@@ -6,7 +6,7 @@
  *   HG_LOG_SUBSYS         which subsystems log, see base/log.h
  *   TALARIA_PLUGIN_FILES  colon-separated shared objects: only these plugins
  *   TALARIA_PLUGIN_PATH   colon-separated folders with manifests
- *   TALARIA_HG_*          settings of the core, see hg/limits.c
+ *   TALARIA_HG_*          settings of the core, see setting/core.c
  *   TALARIA_<PLUGIN>_*    settings of a plugin, see setting/values.h
  *
  * In a privileged process (AT_SECURE) all but the first two are ignored, with

@@ -8,6 +8,7 @@
 #include "hg/class_stats.h"
 #include "hg/handle.h"
 #include "na.h"
+#include "setting/core.h"
 #include "setting/setting.h"
 #include "talaria.h"
 
@@ -106,7 +107,7 @@ get_na_class(struct hg_class *hg_class, const char *info_string, bool listen,
             .init = &options,
             .pairs = pairs,
             .pairs_of_others = info->auto_sm,
-            .taken = hg_limits_settings},
+            .taken = setting_core},
         &hg_class->bulk.na_class);
 }
 

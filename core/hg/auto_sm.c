@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "hg/class.h"
 #include "na.h"
+#include "setting/core.h"
 #include "setting/setting.h"
 #include "talaria.h"
 
@@ -97,7 +98,7 @@ check_rest(const struct hg_class *hg_class, const struct setting_pairs *pairs,
     bool lax)
 {
     const struct na_class *sm_class = hg_class->bulk.sm_class;
-    const na_plugin_setting *const *lists[] = {hg_limits_settings,
+    const na_plugin_setting *const *lists[] = {setting_core,
         hg_class->own_na_class ? hg_class_na(hg_class)->plugin->settings : NULL,
         sm_class ? sm_class->plugin->settings : NULL};
     char fault[SETTING_FAULT_SIZE];

@@ -1,12 +1,9 @@
-/* Limits of the memory and time that peers can make a class use: settings of
- * the core. */
 /* What a peer can make a class hold, and for how long: settings of the
  * core. */
 #ifndef HG_LIMITS_H
 #define HG_LIMITS_H
 
 #include "mercury_types.h"
-#include "na_plugin.h"
 
 #include <stdint.h>
 
@@ -18,10 +15,7 @@ struct hg_limits {
     uint64_t overflow_total; /* bytes held by a context: see hold.h */
 };
 
-/* The core's own settings. */
-extern const na_plugin_setting *const hg_limits_settings[];
-
-/* Reads the limits from pairs, which may be NULL, or the environment, or the
+/* Reads the limits, settings of setting/core.h, from pairs, which may be NULL, or the environment, or the
  * defaults. HG_INVALID_ARG, after a log line: an invalid value; HG_NOMEM. */
 hg_return_t hg_limits_read(
     struct hg_limits *limits, struct setting_pairs *pairs);

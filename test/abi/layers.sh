@@ -31,7 +31,10 @@ allowed() {
     rt) set -- "$2" include base abi plugin na ;;
     bulk) set -- "$2" include base abi plugin na rt proc ;;
     hg) set -- "$2" include base abi plugin setting na rt proc bulk ;;
-    tools | compat) set -- "$2" include ;;
+    compat) set -- "$2" include ;;
+    tools) set -- "$2" include tools/settings ;;
+    # These read the descriptors of plugins with the core's code.
+    tools/settings) set -- "$2" include abi base tools object setting ;;
     # The kit uses the ABI only, and parses files with the core's code.
     tools/check) set -- "$2" abi tools object setting ;;
     plugins/common) set -- "$2" abi ;;
@@ -54,6 +57,7 @@ set_room() {
     abi/*.h) room=abi ;;
     plugins/*/* | subprojects/*/*) room=${1#*/} room=${1%%/*}/${room%%/*} ;;
     tools/check/*) room=tools/check ;;
+    tools/settings/*) room=tools/settings ;;
     tools/*) room=tools ;;
     test/*) room='test' ;;
     *) room='' ;;

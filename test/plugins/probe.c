@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/open.h"
 #include "common/report.h"
+#include "common/setting.h"
 
 #ifndef PROBE_NAME
 #define PROBE_NAME "probe"
@@ -47,6 +48,9 @@
 #endif
 #ifndef PROBE_NO_OPEN
 #define PROBE_NO_OPEN 0
+#endif
+#ifndef PROBE_SETTINGS
+#define PROBE_SETTINGS NULL
 #endif
 #ifndef PROBE_RESERVED
 #define PROBE_RESERVED 0
@@ -278,6 +282,10 @@ close_class(na_plugin_class *cls)
 
 static const char *const the_protocols[] = {PROBE_PROTOCOLS, NULL};
 
+/* With -DPROBE_SETTINGS=settings. */
+__attribute__((unused)) static const na_plugin_setting *const settings[] = {
+    TP_SETTING(BYTES, 1, 1U << 20, "probe.room", "4K", "bytes of room"), NULL};
+
 #define PROBE_TABLE                                                            \
     {                                                                          \
         .magic = PROBE_MAGIC, .abi_major = PROBE_MAJOR,                        \
@@ -285,7 +293,8 @@ static const char *const the_protocols[] = {PROBE_PROTOCOLS, NULL};
         .min_host_minor = PROBE_MIN_HOST_MINOR,                                \
         .reserved_zero = PROBE_RESERVED, .name = PROBE_NAME,                   \
         .version = PROBE_VERSION, .protocols = the_protocols,                  \
-        .flags = PROBE_FLAGS, .priority = PROBE_PRIORITY, .info = info,        \
+        .flags = PROBE_FLAGS, .priority = PROBE_PRIORITY,                      \
+        .settings = PROBE_SETTINGS, .info = info,                              \
         .open = PROBE_NO_OPEN ? NULL : open_class, .close = close_class        \
     }
 

@@ -39,7 +39,9 @@ options_of() {
 }
 
 at ''
-gives 'check copy info manifest perf ping'
+gives 'check copy help info manifest perf ping settings'
+at help ''
+gives 'check copy info manifest perf ping settings'
 [ "$reply" = "$("$TALARIA" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' |
     LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')" ] ||
     fail "$ran: not the subcommands of --help"
@@ -56,7 +58,7 @@ gives 'bw compare lat plot rate serve'
 
 for name in '' check 'copy serve' 'copy put' 'copy get' 'copy ls' 'copy stat' \
     'copy rm' info manifest 'perf lat' 'perf rate' 'perf bw' 'perf serve' \
-    'perf compare' 'perf plot' ping; do
+    'perf compare' 'perf plot' ping settings; do
     wanted=$(options_of "$name")
     [ -n "$wanted" ] || fail "talaria $name --help: no options"
     # shellcheck disable=SC2086 # words
@@ -84,6 +86,11 @@ at ping --count ''
 gives ''
 at copy put --jobs = ''
 gives ''
+
+at settings core sm.ri
+gives "$([ ! -d "$2/plugins/sm" ] || echo sm.ring_size)"
+at settings hg.o
+gives 'hg.overflow_max hg.overflow_total'
 
 # Files.
 cd "$folder" || exit 1

@@ -4,7 +4,7 @@
 # each of the page's is one; each variable of the environment that is read is in
 # talaria-plugins(7). And what the formatters say of them.
 #
-#   test_man.sh SOURCE_ROOT
+#   test_man.sh SOURCE_ROOT BUILD_ROOT
 . "$(dirname "$0")/lib.sh"
 
 man=$1/tools/man
@@ -52,6 +52,7 @@ of talaria-manifest.1 manifest
 of talaria-perf.1 'perf lat' 'perf rate' 'perf bw' 'perf serve' \
     'perf compare' 'perf plot'
 of talaria-ping.1 ping
+of talaria-settings.1 settings
 
 # Each subcommand has its page, and talaria(1) names it.
 run 0 --help
@@ -70,6 +71,38 @@ while read -r name; do
     grep -q "^\.BI* $name" "$man/talaria-plugins.7" ||
         fail "talaria-plugins(7): no $name"
 done <"$folder/variables"
+
+# The settings of the core are there, and those of a plugin in its README, each
+# with its default.
+defaults() {
+    jq -r '.settings[] | select(.owner == "'"$1"'" and .key) |
+        .'"$2"' + " " + .default' "$out" | sort
+}
+for plugin in sm ofi ucx; do
+    [ ! -f "$2/plugins/$plugin/libna_$plugin.so" ] ||
+        TALARIA_PLUGIN_PATH=${TALARIA_PLUGIN_PATH:+$TALARIA_PLUGIN_PATH:}$2/plugins/$plugin
+done
+export TALARIA_PLUGIN_PATH
+run 0 settings --json
+defaults core variable >"$folder/wanted"
+[ "$(wc -l <"$folder/wanted")" -ge 3 ] || fail "$ran: no settings of the core"
+while read -r name default; do
+    sed -n "/^\.B $name\$/,/^\.TP/p" "$man/talaria-plugins.7" |
+        tr '\n' ' ' | grep -q "the default is $default[,;. ]" ||
+        fail "talaria-plugins(7): not that the default of $name is $default"
+done <"$folder/wanted"
+for owner in na ofi ucx; do
+    plugin=$owner
+    [ "$owner" != na ] || plugin=sm
+    [ -f "$2/plugins/$plugin/libna_$plugin.so" ] || continue
+    defaults "$owner" key >"$folder/wanted"
+    [ -s "$folder/wanted" ] || fail "$ran: no settings of $plugin"
+    sed -n '/^## Settings/,/^## [^S]/p' "$1/plugins/$plugin/README.md" |
+        sed -n 's/^| `\([^`]*\)` | \([^ ]*\) |.*/\1 \2/p' |
+        sort >"$folder/there"
+    diff "$folder/wanted" "$folder/there" >"$err" ||
+        fail "plugins/$plugin/README.md: not its settings (<), or others (>)"
+done
 
 # What one page refers to is there.
 for page in "$man"/*; do

@@ -22,8 +22,24 @@ err_has "a subcommand is missing"
 out_empty
 run 2 frobnicate
 err_has 'no subcommand "frobnicate"'
-err_has "talaria --help"
+err_has "talaria help"
 out_empty
+run 2 inf
+err_has 'no subcommand "inf": did you mean info?'
+run 2 setings
+err_has 'did you mean settings?'
+
+# The same as --help.
+"$TALARIA" --help >"$folder/wanted"
+run 0 help
+cmp -s "$out" "$folder/wanted" || fail "$ran: not what --help prints"
+"$TALARIA" info --help >"$folder/wanted"
+run 0 help info
+cmp -s "$out" "$folder/wanted" || fail "$ran: not what info --help prints"
+run 0 help copy
+out_has "Usage: talaria copy"
+run 2 help inf
+err_has 'did you mean info?'
 run 2 --frobnicate
 err_has "frobnicate"
 run 2 info --frobnicate

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Cells longer than this are not padded to. */
+#define WIDEST 60
+
 static const char *
 shown(const char *cell)
 {
@@ -23,7 +26,7 @@ output_table(FILE *stream, const char *indent, const struct output_row *rows,
         for (size_t j = 0; j < columns; j++) {
             int width = (int) strlen(shown(rows[i].cells[j]));
 
-            if (width > widths[j])
+            if (width > widths[j] && width <= WIDEST)
                 widths[j] = width;
         }
     for (size_t i = 0; i < count; i++) {
@@ -31,6 +34,8 @@ output_table(FILE *stream, const char *indent, const struct output_row *rows,
         for (size_t j = 0; j + 1 < columns; j++)
             fprintf(stream, "%-*s  ", widths[j], shown(rows[i].cells[j]));
         fprintf(stream, "%s\n", shown(rows[i].cells[columns - 1]));
+        if (rows[i].note)
+            fprintf(stream, "%s    %s\n", indent, rows[i].note);
     }
 }
 

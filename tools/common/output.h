@@ -12,10 +12,11 @@
 /* A row. NULL: no value, shown as "-". */
 struct output_row {
     const char *cells[OUTPUT_COLUMNS_MAX];
+    const char *note; /* NULL, or a line below the row */
 };
 
-/* Prints rows of `columns` cells, each column as wide as its longest cell, each
- * line after `indent`. */
+/* Prints rows of `columns` cells, each column as wide as its longest cell, up
+ * to 60 characters, each line after `indent`. */
 void output_table(FILE *stream, const char *indent,
     const struct output_row *rows, size_t count, size_t columns);
 

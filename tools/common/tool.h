@@ -28,5 +28,6 @@ int tool_info(int argc, char **argv);
 int tool_manifest(int argc, char **argv);
 int tool_perf(int argc, char **argv);
 int tool_ping(int argc, char **argv);
+int tool_settings(int argc, char **argv);
 
 #endif /* TOOL_H */

@@ -99,7 +99,7 @@ static int
 print_table(const struct talaria_plugin_list *list)
 {
     static const struct output_row head = {
-        {"NAME", "VERSION", "PRIORITY", "STATE", "PROTOCOLS", "PATH"}};
+        .cells = {"NAME", "VERSION", "PRIORITY", "STATE", "PROTOCOLS", "PATH"}};
     struct output_row *rows = calloc(list->count + 1, sizeof *rows);
     struct line *lines = calloc(list->count + 1, sizeof *lines);
 
