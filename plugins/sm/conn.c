@@ -97,7 +97,7 @@ void
 sm_conn_poll(na_plugin_class *cls, struct sm_conn *conn)
 {
     conn->polled = conn->active = true;
-    conn->misses = 0;
+    conn->rx.misses = 0;
     insert(&cls->active, &cls->active_count, conn);
 }
 
@@ -114,7 +114,7 @@ sm_conn_unpoll(na_plugin_class *cls, struct sm_conn *conn)
 void
 sm_conn_activate(na_plugin_class *cls, struct sm_conn *conn)
 {
-    conn->misses = 0;
+    conn->rx.misses = 0;
     if (!conn->polled || conn->active)
         return;
     sm_conn_unpoll(cls, conn);

@@ -30,14 +30,13 @@ enum sm_conn_memory {
  * that has just ended; it then takes the lock and compares again.
  */
 struct sm_conn {
-    /* Receiving: progress. */
+    /* Receiving: progress. A look at the ring needs the first line only. */
     alignas(64) struct sm_ring_rx rx;
-    uint32_t misses;           /* polls without a message since the last one */
-    bool polled;               /* in one of the class's poll lists: */
-    bool active;               /* the one looked at in each poll */
-    bool wakeup_due;           /* the peer has sent a wake-up, or is about to */
     struct sm_conn *poll_next; /* poll lists are rings */
     struct sm_conn *poll_prev;
+    bool polled;     /* in one of the class's poll lists: */
+    bool active;     /* the one looked at in each poll */
+    bool wakeup_due; /* the peer has sent a wake-up, or is about to */
 
     /* Sending: lock; to end the connection, progress as well. */
     alignas(64) struct tp_lock lock;
@@ -85,6 +84,8 @@ struct sm_conn {
     struct sm_conn *next;  /* in class.conns, .spare or .ended */
     struct sm_conn *prev;
 };
+
+static_assert(offsetof(struct sm_conn, poll_prev) == 64, "layout");
 
 /* Name for log lines. */
 const char *sm_conn_name(const struct sm_conn *conn);

@@ -49,7 +49,7 @@ sm_conn_make(na_plugin_class *cls)
     tp_lock_drop(&conn->lock);
 
     conn->sent = 0;
-    conn->misses = 0;
+    conn->rx.misses = 0;
     conn->blocked = NULL;
     conn->polled = conn->wakeup_due = conn->up = conn->hung_up = false;
     conn->down = NA_PLUGIN_OK;

@@ -18,7 +18,8 @@
 #define CLOCK_POLLS 32U  /* between two looks at the clock, */
 #define SELDOM_NS 200000 /* a sixteenth of that if they were so long apart */
 #define IDLE_MISSES 4096 /* polls without a message: tens of microseconds */
-#define IDLE_LOOKS 4U    /* at idle connections in each poll */
+#define BUSY_MISSES 32   /* so many of these is one that takes a message */
+#define IDLE_POLLS 64U   /* in so many each idle connection is looked at */
 #define TURN 16U         /* messages of one connection before the next one's */
 #define RMA_PATIENCE 8U  /* polls with events between two slices */
 
@@ -77,7 +78,7 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     uint32_t left = TURN;
     bool more = true;
 
-    conn->misses = 0;
+    conn->rx.misses = 0;
     do {
         if (__builtin_expect(
                 take_plain(cls, ctx, conn, word, next, cls->single), 1)) {
@@ -110,7 +111,8 @@ scan_active(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
         struct sm_conn *around = conn->poll_next;
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0) {
-            if (++conn->misses > IDLE_MISSES)
+            conn->rx.misses += locked ? BUSY_MISSES : 1;
+            if (conn->rx.misses > IDLE_MISSES)
                 sm_conn_idle(cls, conn);
         } else {
             if (!locked)
@@ -136,8 +138,7 @@ scan_idle(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
     struct sm_batch batch = {ctx, next, end, false};
-    uint32_t looks =
-        cls->idle_count < IDLE_LOOKS ? cls->idle_count : IDLE_LOOKS;
+    uint32_t looks = (cls->idle_count + IDLE_POLLS - 1) / IDLE_POLLS;
 
     while (looks-- != 0 && batch.next != batch.end && cls->idle != NULL) {
         struct sm_conn *conn = cls->idle;
@@ -291,11 +292,11 @@ take_active(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     do {
         uint64_t word = sm_ring_peek(&conn->rx);
         if (word == 0) {
-            if (__builtin_expect(conn->misses >= IDLE_MISSES, 0))
+            if (__builtin_expect(conn->rx.misses >= IDLE_MISSES, 0))
                 return go_on(ctx, events, end, next, true);
-            conn->misses++;
+            conn->rx.misses += BUSY_MISSES;
         } else {
-            conn->misses = 0;
+            conn->rx.misses = 0;
             do {
                 if (__builtin_expect(
                         !take_plain(cls, ctx, conn, word, next, single), 0)) {
@@ -356,9 +357,9 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     if (__builtin_expect(max > TURN, 0))
         return go_on(ctx, events, end, events, false);
     while (sm_ring_peek(&conn->rx) == 0) {
-        if (__builtin_expect(conn->misses >= IDLE_MISSES, 0))
+        if (__builtin_expect(conn->rx.misses >= IDLE_MISSES, 0))
             return go_on(ctx, events, end, events, false);
-        conn->misses++;
+        conn->rx.misses++;
         conn = conn->poll_next;
         if (conn == cls->active)
             return finish_poll(ctx, events, end, events, single);

@@ -78,6 +78,7 @@ struct sm_ring_rx {
     uint32_t capacity;
     uint32_t longest; /* payload that the producer announced to keep to */
     uint32_t plain;   /* the same, or SM_RING_SHORT if that is less */
+    uint32_t misses;  /* score of looks without a record since the last one */
 };
 
 /* Bytes that a record with this payload takes. */
