@@ -139,13 +139,13 @@ after() {
 
 # expect WANTED: what is left is complained of, in these words
 expect() {
-    local said
-    said=$(left "$dir/state" "$dir/tmp")
-    if [ -z "$1" ] && [ -n "$said" ]; then
-        printf 'FAIL: nothing is left, and it says: %s\n' "$said"
+    local output
+    output=$(left "$dir/state" "$dir/tmp")
+    if [ -z "$1" ] && [ -n "$output" ]; then
+        printf 'FAIL: nothing is left, and it says: %s\n' "$output"
         failures=$((failures + 1))
-    elif [[ $said != *"$1"* ]]; then
-        printf 'FAIL: not noticed: %s; it says: %s\n' "$1" "$said"
+    elif [[ $output != *"$1"* ]]; then
+        printf 'FAIL: not noticed: %s; it says: %s\n' "$1" "$output"
         failures=$((failures + 1))
     fi
 }
@@ -169,7 +169,7 @@ await() {
 }
 
 # A socket of a program that this user may not look into.
-stranger_test() {
+unrelated_test() {
     local child
     if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
         echo 'left out: not root, who can become somebody else'
@@ -180,11 +180,11 @@ stranger_test() {
     await "$dir/strange"
     chmod 755 "$dir" "$dir/state" "$dir/tmp"
     # shellcheck disable=SC2016
-    said=$(mine=$mine setpriv --reuid 65534 --regid 65534 --clear-groups \
+    output=$(mine=$mine setpriv --reuid 65534 --regid 65534 --clear-groups \
         bash -c "$(declare -f); whose=(); $(declare -p mine)"'
-            left "$1/state" "$1/tmp"' stranger "$dir")
-    [ -z "$said" ] || {
-        printf 'FAIL: of a stranger, it says: %s\n' "$said"
+            left "$1/state" "$1/tmp"' unrelated "$dir")
+    [ -z "$output" ] || {
+        printf 'FAIL: of an unrelated process, it says: %s\n' "$output"
         failures=$((failures + 1))
     }
     kill "$child"
@@ -202,7 +202,7 @@ self_test() {
     before "$dir/state"
     expect ''
 
-    stranger_test
+    unrelated_test
     : >"/dev/shm/$name"
     expect "file /dev/shm/$name"
     rm "/dev/shm/$name"

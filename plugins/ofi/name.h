@@ -33,7 +33,7 @@ bool ofi_name_of_socket(const struct ofi_trait *trait, int fd,
 size_t ofi_name_to_raw(
     const struct ofi_trait *trait, const struct ofi_name *name, void *raw);
 
-/* Checks bytes that a stranger sent: one that ofi_name_to_raw can turn round. */
+/* Checks bytes that a peer sent: one that ofi_name_to_raw can turn round. */
 bool ofi_name_check(
     const struct ofi_trait *trait, const uint8_t *bytes, size_t length);
 

@@ -197,7 +197,7 @@ sm_mem_serialize(na_plugin_class *cls, const na_plugin_mem *mem, void *buffer,
         (uint32_t) (end - extra), buffer, size_p);
 }
 
-/* Whether the segments that a stranger has given lie in the shared segment that it
+/* Whether the segments that a peer has given lie in the shared segment that it
  * has given, if it has. */
 static bool
 shared_valid(const na_plugin_mem *mem)

@@ -60,9 +60,9 @@ control() {
     if (
         check "$tmp"
         [ "$failures" -eq 0 ]
-    ) >"$tmp/said"; then
+    ) >"$tmp/output"; then
         :
-    elif grep -q "^FAIL: $file: " "$tmp/said"; then
+    elif grep -q "^FAIL: $file: " "$tmp/output"; then
         got=yes
     else
         got=other

@@ -24,7 +24,7 @@ have() {
     command -v "$1" >/dev/null 2>&1
 }
 
-# Those of gcc and clang that are here, one a line; what is not here is said on
+# Those of gcc and clang that are here, one a line; those missing are reported on
 # stderr.
 c_compilers() {
     local compiler

@@ -7,8 +7,8 @@
 #
 # Exit status 0, or 1 with the difference.
 set -u
-said=$("$1" manifest "$2") || exit 1
-if ! diff "${2%.so}.json" - <<<"$said"; then
+output=$("$1" manifest "$2") || exit 1
+if ! diff "${2%.so}.json" - <<<"$output"; then
     echo "FAIL: ${2%.so}.json is not what $2 says of itself"
     exit 1
 fi

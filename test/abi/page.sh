@@ -61,14 +61,14 @@ check_example() {
     fi
     "$talaria" manifest "$tmp/libna_demo.so" -o "$tmp/libna_demo.json" ||
         fail 'no manifest'
-    TALARIA_PLUGIN_PATH=$tmp "$talaria" info >"$tmp/said" 2>&1 ||
+    TALARIA_PLUGIN_PATH=$tmp "$talaria" info >"$tmp/output" 2>&1 ||
         fail 'talaria info'
-    grep -q '^demo ' "$tmp/said" || { fail 'not listed'; cat "$tmp/said"; }
-    if TALARIA_PLUGIN_PATH=$tmp "$talaria" info demo+demo >"$tmp/said" 2>&1; then
+    grep -q '^demo ' "$tmp/output" || { fail 'not listed'; cat "$tmp/output"; }
+    if TALARIA_PLUGIN_PATH=$tmp "$talaria" info demo+demo >"$tmp/output" 2>&1; then
         fail 'a class was opened'
     fi
-    grep -q 'the demo has no device' "$tmp/said" ||
-        { fail 'its error is not shown'; cat "$tmp/said"; }
+    grep -q 'the demo has no device' "$tmp/output" ||
+        { fail 'its error is not shown'; cat "$tmp/output"; }
 }
 
 check_rules

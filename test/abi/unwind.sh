@@ -49,7 +49,7 @@ self_test() {
         "$tmp/f.c" -o "$tmp/bad.so" || fail 'the compiler'
     (check "$tmp/good.so" && [ "$failures" -eq 0 ]) ||
         fail 'complains of what is right'
-    (check "$tmp/bad.so" >"$tmp/said" && [ "$failures" -gt 0 ]) ||
+    (check "$tmp/bad.so" >"$tmp/output" && [ "$failures" -gt 0 ]) ||
         fail 'misses a function without a line'
 }
 

@@ -16,20 +16,20 @@ bound() {
 
 # collected COUNT [single|self]: instructions of a whole run.
 collected() {
-    local said
-    if ! said=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+    local output
+    if ! output=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null \
         "$loop" "$info" "$@" 2>&1 >/dev/null); then
-        printf '%s\n' "$said" "$loop failed under valgrind" >&2
+        printf '%s\n' "$output" "$loop failed under valgrind" >&2
         return 1
     fi
-    awk '/Collected *:/ { print $NF }' <<<"$said"
+    awk '/Collected *:/ { print $NF }' <<<"$output"
 }
 
 # allocated COUNT [single|self]: allocations of that many calls once warm.
 allocated() {
-    local said
-    said=$("$loop" "$info" "$@") || return 1
-    awk '$1 == "allocations" { print $2 }' <<<"$said"
+    local output
+    output=$("$loop" "$info" "$@") || return 1
+    awk '$1 == "allocations" { print $2 }' <<<"$output"
 }
 
 check() {

@@ -35,8 +35,8 @@ trap clean_up EXIT
 
 fail() {
     echo "FAIL $*"
-    for said in "$tmp"/*.said; do
-        [ -s "$said" ] && sed "s/^/    ${said##*/}: /" "$said"
+    for output in "$tmp"/*.output; do
+        [ -s "$output" ] && sed "s/^/    ${output##*/}: /" "$output"
     done
     exit 1
 }
@@ -47,8 +47,8 @@ export TALARIA_PLUGIN_PATH=$other_dir
 {
     "$meson" setup "$tmp/build" "$source_root/subprojects/bridge" &&
         ninja -C "$tmp/build"
-} >"$tmp/build.said" 2>&1 || fail 'subprojects/bridge cannot be built'
-: >"$tmp/build.said"
+} >"$tmp/build.output" 2>&1 || fail 'subprojects/bridge cannot be built'
+: >"$tmp/build.output"
 
 # start NAME LINES COMMAND...: in the background; its pid is in $pid, what it
 # prints in its first lines is in ${lines[@]}.
@@ -56,7 +56,7 @@ start() {
     local name=$1 count=$2 line fd
     shift 2
     mkfifo "$tmp/$name.pipe"
-    "$@" >"$tmp/$name.pipe" 2>"$tmp/$name.said" </dev/null &
+    "$@" >"$tmp/$name.pipe" 2>"$tmp/$name.output" </dev/null &
     pid=$!
     pids+=("$pid")
     exec {fd}<"$tmp/$name.pipe"
@@ -97,13 +97,13 @@ head -c 700 /dev/urandom >"$tmp/small"
 head -c 3000001 /dev/urandom >"$tmp/large"
 for file in empty small large; do
     client "$other" "$bridge_other" write "to-sm-$file" "$tmp/$file" \
-        2>"$tmp/client.said" || fail "writing $file from $other"
+        2>"$tmp/client.output" || fail "writing $file from $other"
     client na+sm "$bridge_sm" write "to-other-$file" "$tmp/$file" \
-        2>"$tmp/client.said" || fail "writing $file from na+sm"
+        2>"$tmp/client.output" || fail "writing $file from na+sm"
     # over the bridge again, and where it should have arrived
     while read -r info address name; do
         client "$info" "$address" read "$name" "$tmp/back" \
-            2>"$tmp/client.said" || fail "reading $name over $address"
+            2>"$tmp/client.output" || fail "reading $name over $address"
         cmp -s "$tmp/$file" "$tmp/back" || fail "$name is not what it was"
         rm "$tmp/back"
     done <<-END
@@ -124,7 +124,7 @@ for i in 1 2 3 4 5 6; do
             client "$info" "$address" write "many-$i" "$tmp/large" &&
                 client "$info" "$address" read "many-$i" "$tmp/many-$i-$info" &&
                 cmp "$tmp/large" "$tmp/many-$i-$info"
-        ) 2>"$tmp/many-$i-$info.said" &
+        ) 2>"$tmp/many-$i-$info.output" &
         workers+=($!)
     done
 done
@@ -133,16 +133,16 @@ for worker in "${workers[@]}"; do
 done
 
 # What fails over there is heard over here.
-client na+sm "$bridge_sm" read nothing "$tmp/back" 2>"$tmp/client.said" &&
+client na+sm "$bridge_sm" read nothing "$tmp/back" 2>"$tmp/client.output" &&
     fail 'a block that is nowhere can be read'
-grep -q 'nothing: .*NOENTRY' "$tmp/client.said" || fail 'not NOENTRY'
+grep -q 'nothing: .*NOENTRY' "$tmp/client.output" || fail 'not NOENTRY'
 truncate -s 64M "$tmp/huge"
 echo >>"$tmp/huge"
-client "$other" "$bridge_other" write huge "$tmp/huge" 2>"$tmp/client.said" &&
+client "$other" "$bridge_other" write huge "$tmp/huge" 2>"$tmp/client.output" &&
     fail 'too large a block is taken'
-grep -q 'huge: .*OVERFLOW' "$tmp/client.said" || fail 'not OVERFLOW'
-for said in bridge store-sm store-other; do
-    [ -s "$tmp/$said.said" ] && fail "$said complains"
+grep -q 'huge: .*OVERFLOW' "$tmp/client.output" || fail 'not OVERFLOW'
+for output in bridge store-sm store-other; do
+    [ -s "$tmp/$output.output" ] && fail "$output complains"
 done
 
 before=$(processor_ms "$bridge_pid")
@@ -153,11 +153,11 @@ idle=$(($(processor_ms "$bridge_pid") - before))
 kill -KILL "$store_sm_pid"
 wait "$store_sm_pid" 2>/dev/null
 client "$other" "$bridge_other" read to-sm-small "$tmp/back" \
-    2>"$tmp/client.said" && fail 'a dead store answers'
-grep -Eq 'to-sm-small: .*(HOSTUNREACH|IO_ERROR)' "$tmp/client.said" ||
+    2>"$tmp/client.output" && fail 'a dead store answers'
+grep -Eq 'to-sm-small: .*(HOSTUNREACH|IO_ERROR)' "$tmp/client.output" ||
     fail 'no word that the store is dead'
 client na+sm "$bridge_sm" read to-other-small "$tmp/back" \
-    2>"$tmp/client.said" || fail 'the other direction, after that'
+    2>"$tmp/client.output" || fail 'the other direction, after that'
 
 for pid in "$bridge_pid" "$store_other_pid"; do
     kill -TERM "$pid"

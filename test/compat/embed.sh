@@ -41,8 +41,8 @@ trap clean_up EXIT
 
 fail() {
     echo "FAIL $*"
-    for said in "$tmp"/*.said; do
-        [ -s "$said" ] && tail -n 40 "$said" | sed "s/^/    ${said##*/}: /"
+    for output in "$tmp"/*.output; do
+        [ -s "$output" ] && tail -n 40 "$output" | sed "s/^/    ${output##*/}: /"
     done
     exit 1
 }
@@ -54,8 +54,8 @@ if [ "$loop" = libuv ]; then
     {
         "$meson" setup "$tmp/build" "$source_root/subprojects/embed-libuv" \
             -Dwerror=true && ninja -C "$tmp/build"
-    } >"$tmp/build.said" 2>&1 || fail 'subprojects/embed-libuv does not build'
-    : >"$tmp/build.said"
+    } >"$tmp/build.output" 2>&1 || fail 'subprojects/embed-libuv does not build'
+    : >"$tmp/build.output"
     server=("$tmp/build/uv-server") client=("$tmp/build/uv-client")
     refused=INVALID_ARG
 else
@@ -83,13 +83,13 @@ tcp_line() {
 # call TEXT DELAY_MS COUNT: what the client prints.
 call() {
     timeout "$patience" "${client[@]}" "$info" "$address" "$@" \
-        2>"$tmp/client.said"
+        2>"$tmp/client.output"
 }
 
 run() {
     local info=$1 before idle
     mkfifo "$tmp/pipe"
-    "${server[@]}" "$info" >"$tmp/pipe" 2>"$tmp/server.said" &
+    "${server[@]}" "$info" >"$tmp/pipe" 2>"$tmp/server.output" &
     pid=$!
     exec {lines}<"$tmp/pipe"
     rm "$tmp/pipe"
@@ -101,7 +101,7 @@ run() {
         fail "$info: 200 calls at once"
     [ "$(tcp_line)" = 'served 201, pending 0' ] || fail "$info: the line over TCP"
     call hello 10001 1 >/dev/null && fail "$info: a delay beyond the limit is accepted"
-    grep -q "$refused" "$tmp/client.said" || fail "$info: not $refused"
+    grep -q "$refused" "$tmp/client.output" || fail "$info: not $refused"
 
     # TCP is served while calls keep the loop busy.
     call hello 0 "$many" >"$tmp/busy" &
@@ -130,7 +130,7 @@ run() {
     wait "$pid" || fail "$info: exit status $?"
     pid=
     exec {lines}<&-
-    [ ! -s "$tmp/server.said" ] || fail "$info: the server complains"
+    [ ! -s "$tmp/server.output" ] || fail "$info: the server complains"
 }
 
 many=50000

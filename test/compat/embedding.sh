@@ -46,9 +46,9 @@ compile() {
     shift
     "${cc[@]}" -Wall -Werror -O1 -o "$tmp/$program" "$tmp/$program.c" \
         -isystem "$source_root/core/include" -isystem "$source_root/abi" \
-        -isystem "$build/core/include" "$@" >"$tmp/said" 2>&1 && return
+        -isystem "$build/core/include" "$@" >"$tmp/output" 2>&1 && return
     fail "$program does not compile"
-    cat "$tmp/said"
+    cat "$tmp/output"
     finish embedding.sh
 }
 # shellcheck disable=SC2046 # options, a word each
@@ -68,7 +68,7 @@ processor_time() {
     echo $((fields[13] + fields[14]))
 }
 
-"$tmp/program1" na+sm >"$tmp/address" 2>"$tmp/said" &
+"$tmp/program1" na+sm >"$tmp/address" 2>"$tmp/output" &
 pid=$!
 until [ -s "$tmp/address" ]; do
     kill -0 $pid 2>/dev/null || { fail 'no server' && finish embedding.sh; }

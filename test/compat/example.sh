@@ -79,10 +79,10 @@ END
 
 # shellcheck disable=SC2086
 if ! $1 -std=c99 -Wall -Wextra -Wpedantic -Werror -I"$2" "$tmp/example.c" \
-    -o "$tmp/example" "$3" -Wl,-rpath,"${3%/*}" >"$tmp/said" 2>&1; then
+    -o "$tmp/example" "$3" -Wl,-rpath,"${3%/*}" >"$tmp/output" 2>&1; then
     fail 'the example does not compile'
-    cat "$tmp/said" "$tmp/example.c"
-elif ! said=$(timeout 60 "$tmp/example" 2>&1) || [ "$said" != 42 ]; then
-    fail "the example says '$said', not 42"
+    cat "$tmp/output" "$tmp/example.c"
+elif ! output=$(timeout 60 "$tmp/example" 2>&1) || [ "$output" != 42 ]; then
+    fail "the example says '$output', not 42"
 fi
 finish example.sh

@@ -36,9 +36,9 @@ prefix=$tmp/prefix
 quiet() {
     local what=$1
     shift
-    "$@" >"$tmp/said" 2>&1 && return
+    "$@" >"$tmp/output" 2>&1 && return
     fail "$what"
-    sed 's/^/    /' "$tmp/said"
+    sed 's/^/    /' "$tmp/output"
     return 1
 }
 
@@ -64,9 +64,9 @@ compilers() {
 # run_program SOURCE PROGRAM: it finds its plugin there
 run_program() {
     local source
-    if ! source=$(timeout "$patience" "$2" 2>"$tmp/said" </dev/null); then
+    if ! source=$(timeout "$patience" "$2" 2>"$tmp/output" </dev/null); then
         fail "$2: exit status $?"
-        sed 's/^/    /' "$tmp/said"
+        sed 's/^/    /' "$tmp/output"
     fi
     expect "where ${2##*/} found the plugin" "$1" "$source"
 }
@@ -278,9 +278,9 @@ check_hg_info() {
     else
         echo 'left out: jq is not installed'
     fi
-    hg_info na+nosuch >"$tmp/said" 2>&1 && fail 'hg_info finds na+nosuch'
-    grep -q 'na+nosuch' "$tmp/said" || fail 'hg_info does not name na+nosuch'
-    hg_info na sm >"$tmp/said" 2>&1 && fail 'hg_info takes two arguments'
+    hg_info na+nosuch >"$tmp/output" 2>&1 && fail 'hg_info finds na+nosuch'
+    grep -q 'na+nosuch' "$tmp/output" || fail 'hg_info does not name na+nosuch'
+    hg_info na sm >"$tmp/output" 2>&1 && fail 'hg_info takes two arguments'
     hg_info --help | grep -q -e --csv || fail 'hg_info --help'
 }
 

@@ -7,7 +7,7 @@
 #   migration.sh --self-test SOURCE_ROOT   altered copies of the page are rejected
 #
 # Headers, functions, options of classes, variables of the environment, options of
-# the build, and the words that the log is said to have. Exit status 0, or 1 with
+# the build, and the log's words that it quotes. Exit status 0, or 1 with
 # what failed.
 # shellcheck disable=SC2016 # backticks are the page's
 set -u
@@ -41,11 +41,11 @@ check_headers() {
         *) continue ;;
         esac
         rows=$((rows + 1))
-        quoted <<<"${line% |*|}" | sort >"$tmp/said"
+        quoted <<<"${line% |*|}" | sort >"$tmp/output"
         # What only Talaria has stands below the table.
         basename -a "$root/$wanted"/*.h |
             grep -vxE 'talaria\.h|mercury_hl\.h' | sort >"$tmp/there"
-        diff "$tmp/said" "$tmp/there" >"$tmp/diff" ||
+        diff "$tmp/output" "$tmp/there" >"$tmp/diff" ||
             fail "headers of $wanted: $(tr '\n' ' ' <"$tmp/diff")"
     done < <(section Headers)
     [ "$rows" -eq 2 ] || fail 'the table of headers is not understood'
@@ -62,7 +62,7 @@ check_missing() {
         if grep -rqw --include='*.h' -e "$name" \
             "$root"/core/{include,compat} ||
             [ -n "$(find "$root"/core/{include,compat} -name "$name")" ]; then
-            fail "$name is there, and said not to be"
+            fail "$name exists, and the guide says that it does not"
         fi
     done < <(section 'Not provided' | column 1 | quoted)
     [ "$count" -ge 10 ] || fail 'the table of what is missing is not understood'
@@ -90,14 +90,14 @@ check_names() {
 check_fields() {
     section 'Options of a class' | awk -v name="\`$1\`" '
         /^\| field of/ { on = index($0, name) } on && /^\|/' |
-        column 1 | quoted | sort >"$tmp/said"
+        column 1 | quoted | sort >"$tmp/output"
     awk -v start="^struct $1 {" '
         $0 ~ start { on = 1; next } /^};/ { on = 0 } on' "$2" | tr '\n' ' ' |
         sed 's:/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/::g' |
         grep -oE '[a-z_]+;' | tr -d ';' |
         grep -vx na_init_info | sort >"$tmp/there"
     [ -s "$tmp/there" ] || fail "struct $1 was not found"
-    diff "$tmp/said" "$tmp/there" >"$tmp/diff" ||
+    diff "$tmp/output" "$tmp/there" >"$tmp/diff" ||
         fail "fields of $1: $(tr '\n' ' ' <"$tmp/diff")"
 }
 
@@ -125,7 +125,7 @@ check_environment() {
     done < <(grep -oE -- '-D[a-z_]+' "$page" | cut -c3- | sort -u)
 }
 
-# What the log is said to say: pieces between what stands for something.
+# The log lines that the guide quotes: the pieces between placeholders.
 check_words() {
     local words piece count=0
     cat "$root"/plugins/*/*.c "$root"/core/na/*.c | tr '\n' ' ' |
@@ -166,7 +166,7 @@ control() {
 if [ "${1-}" = --self-test ] && [ $# -eq 2 ]; then
     root=$2
     control 'mercury_time.h' 's/ `mercury_time.h`//'
-    control 'mercury_event.h is there' 's/| `mercury_mem_pool.h`/| `mercury_event.h`/'
+    control 'mercury_event.h exists' 's/| `mercury_mem_pool.h`/| `mercury_event.h`/'
     control 'talaria_handle_dropped' 's/talaria_handle_drop/&ped/'
     control 'checksum_level' 's/ `checksum_level`//'
     control 'HG_LOG_SUBSYSTEM' 's/`HG_LOG_SUBSYS`/`HG_LOG_SUBSYSTEM`/'

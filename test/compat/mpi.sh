@@ -43,17 +43,17 @@ export UCX_TLS=self,sm
 
 fail() {
     echo "FAIL $*"
-    tail -n 60 "$tmp/said" | sed 's/^/    /'
+    tail -n 60 "$tmp/output" | sed 's/^/    /'
     exit 1
 }
 
 # say COMMAND...: its output is kept for a failure.
 say() {
-    timeout "$patience" "$@" >"$tmp/said" 2>&1 </dev/null
+    timeout "$patience" "$@" >"$tmp/output" 2>&1 </dev/null
 }
 
 stage "$meson" "$build" "$tmp/stage" ||
-    { mv "$tmp/stage.said" "$tmp/said" && fail 'meson install'; }
+    { mv "$tmp/stage.output" "$tmp/output" && fail 'meson install'; }
 pkg-config --exists talaria-plugin || fail 'no talaria-plugin.pc is installed'
 talaria=$(command -v talaria) || fail 'no talaria is installed'
 
@@ -66,11 +66,11 @@ plugin=$(find "$tmp/stage" -name libna_mpi.so)
 [ -n "$plugin" ] || fail 'the plugin is not installed in the plugin folder'
 
 say "$talaria" info || fail 'talaria info'
-grep -q 'mpi' "$tmp/said" || fail 'talaria info does not list the plugin'
+grep -q 'mpi' "$tmp/output" || fail 'talaria info does not list the plugin'
 
 for n in 1 2 4; do
     say "$mpirun" -n $n "$tmp/build/job" || fail "job of $n: status $?"
-    grep -qx "$n ranks: ok" "$tmp/said" || fail "job of $n"
+    grep -qx "$n ranks: ok" "$tmp/output" || fail "job of $n"
 done
 
 # perf CLIENTS ARGUMENT...: rank 0 serves, the others measure at once.
@@ -81,7 +81,7 @@ perf() {
         -n "$clients" "$talaria" perf "$@" --in-process --csv --verify \
         --rounds 2 --operations 50 --warm-up 5 mpi+static://0 ||
         fail "perf $*, $clients clients: status $?"
-    [ "$(grep -c '"*mpi+static://0' "$tmp/said")" -ge "$clients" ] ||
+    [ "$(grep -c '"*mpi+static://0' "$tmp/output")" -ge "$clients" ] ||
         fail "perf $*, $clients clients: too few figures"
 }
 perf 1 lat --level na --size 8,4K
@@ -96,7 +96,7 @@ status=$?
 case $status in
 0 | 124) fail "a process fails: status $status" ;;
 esac
-grep -q 'bytes are too many' "$tmp/said" || fail 'a process fails: no reason'
+grep -q 'bytes are too many' "$tmp/output" || fail 'a process fails: no reason'
 
 cases='@(source_is_*|*_sizes_interprocess|senders|self_send|over_receive_*'
 cases+='|rma_bounds_interprocess|rma_rights_interprocess|put_visible_contexts'
@@ -107,6 +107,6 @@ patience=180
 [ "${TALARIA_TEST_SOAK-}" = 1 ] && cases='*' && patience=1200
 say "$talaria" check --launch "$mpirun" --quick --limit 60 --verbose \
     --case "$cases" "$plugin" static || fail "talaria check: status $?"
-passed=$(grep -c '^passed ' "$tmp/said")
+passed=$(grep -c '^passed ' "$tmp/output")
 [ "$passed" -ge 20 ] || fail "only $passed cases passed"
 echo "mpi.sh: ok, $passed cases of talaria check"

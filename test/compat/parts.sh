@@ -34,9 +34,9 @@ trap 'rm -rf "$tmp"' EXIT
 # install_part FOLDER [TAG]
 install_part() {
     DESTDIR=$tmp/$1 "$meson" install -C "$build" --no-rebuild --quiet \
-        ${2:+--tags "$2"} >"$tmp/said" 2>&1 && return
+        ${2:+--tags "$2"} >"$tmp/output" 2>&1 && return
     fail "meson install ${2:-without a tag}"
-    cat "$tmp/said"
+    cat "$tmp/output"
     finish parts.sh
 }
 
@@ -64,18 +64,18 @@ talaria() {
 # works PLUGIN: it opens a class, and data moves.
 works() {
     talaria perf lat --level rpc --local "${info[$1]}" --rounds 1 \
-        --operations 10 --warm-up 1 >"$tmp/said" 2>&1 && return
+        --operations 10 --warm-up 1 >"$tmp/output" 2>&1 && return
     fail "${info[$1]} does not work $2"
-    sed 's/^/    /' "$tmp/said"
+    sed 's/^/    /' "$tmp/output"
 }
 
 # is_missing PLUGIN: and who names it is told so.
 is_missing() {
-    if talaria info "${info[$1]}" >"$tmp/said" 2>&1; then
+    if talaria info "${info[$1]}" >"$tmp/output" 2>&1; then
         fail "${info[$1]} is found $2"
-    elif ! grep -q 'not_found\|not found' "$tmp/said"; then
+    elif ! grep -q 'not_found\|not found' "$tmp/output"; then
         fail "no word that ${info[$1]} is not there"
-        sed 's/^/    /' "$tmp/said"
+        sed 's/^/    /' "$tmp/output"
     fi
 }
 
@@ -101,12 +101,12 @@ for part in "${parts[@]}"; do
 done | sort >"$tmp/union"
 uniq -d "$tmp/union" >"$tmp/twice"
 [ ! -s "$tmp/twice" ] || fail "in two parts: $(cat "$tmp/twice")"
-files all | diff - "$tmp/union" >"$tmp/said" ||
-    fail "all together (>) are not what is installed (<): $(cat "$tmp/said")"
+files all | diff - "$tmp/union" >"$tmp/output" ||
+    fail "all together (>) are not what is installed (<): $(cat "$tmp/output")"
 
 add tools
 add runtime
-talaria info >"$tmp/said" 2>&1 || fail 'talaria info without a plugin'
+talaria info >"$tmp/output" 2>&1 || fail 'talaria info without a plugin'
 for plugin; do
     is_missing "$plugin" 'without any plugin'
 done

@@ -91,7 +91,7 @@ for name in server client; do
         fail "no command builds $name.c"
 done
 wanted=$(sed -n 's/^\.\/client .*# *//p' "$tmp/commands")
-[ -n "$wanted" ] || fail 'nothing is said of what comes from the client'
+[ -n "$wanted" ] || fail 'no command documents what the client prints'
 
 # By the commands as they stand, but for where the programs are.
 awk '/^tools\/install/ { found = 1 } found && /^cc / { print > "'"$tmp/build-commands"'" }' \
@@ -101,25 +101,25 @@ install=$(grep -m 1 '^tools/install' "$tmp/commands") ||
 source=$tmp/source
 mkdir "$source" && tar -c -C "$source_root" --exclude=./build --exclude=./.git . |
     tar -x -C "$source" || fail 'the source cannot be copied'
-(cd "$source" && sh -c "$install") >"$tmp/said" 2>&1 </dev/null ||
-    { cat "$tmp/said" && fail "$install"; }
-cat "$tmp/said"
+(cd "$source" && sh -c "$install") >"$tmp/output" 2>&1 </dev/null ||
+    { cat "$tmp/output" && fail "$install"; }
+cat "$tmp/output"
 
 cd "$tmp" || exit 1
-sh -ex build-commands >said 2>&1 || { cat said && fail 'a build command'; }
-cat said
+sh -ex build-commands >output 2>&1 || { cat output && fail 'a build command'; }
+cat output
 
 mkfifo address
-./server na+sm >address 2>server-said </dev/null &
+./server na+sm >address 2>server-output </dev/null &
 server=$!
 exec 8<address
 read -r -t "$patience" -u 8 address ||
-    { cat server-said && fail 'the server prints no address'; }
-timeout "$patience" ./client "$address" >client-said 2>&1 </dev/null
+    { cat server-output && fail 'the server prints no address'; }
+timeout "$patience" ./client "$address" >client-output 2>&1 </dev/null
 code=$?
-cat client-said
-[ $code -eq 0 ] || { cat server-said && fail "the client: exit status $code"; }
-grep -qxF "$wanted" client-said || fail "the client doesn't print '$wanted'"
+cat client-output
+[ $code -eq 0 ] || { cat server-output && fail "the client: exit status $code"; }
+grep -qxF "$wanted" client-output || fail "the client doesn't print '$wanted'"
 
 # The server may go on serving, or have ended well.
 kill -TERM "$server" 2>/dev/null
@@ -127,9 +127,9 @@ wait "$server"
 code=$?
 server=
 [ $code -eq 0 ] || [ $code -eq $((128 + 15)) ] ||
-    { cat server-said && fail "the server: exit status $code"; }
-if [ -s server-said ]; then
-    cat server-said
+    { cat server-output && fail "the server: exit status $code"; }
+if [ -s server-output ]; then
+    cat server-output
     fail 'the server complains'
 fi
 echo 'readme.sh: ok'

@@ -2,13 +2,13 @@
 # shellcheck shell=bash
 # What a build installs, below another folder: for tests of what is built on it.
 
-# stage MESON BUILD_DIR FOLDER: installs there, and has pkg-config, the loader and
-# PATH find it. What is said is in FOLDER.said, if it fails.
+# stage MESON BUILD_DIR FOLDER: installs there, and lets pkg-config, the loader and
+# PATH find it. If it fails, its output is in FOLDER.output.
 stage() {
     local file folder prefix
-    DESTDIR=$3 "$1" install -C "$2" --no-rebuild --quiet >"$3.said" 2>&1 ||
+    DESTDIR=$3 "$1" install -C "$2" --no-rebuild --quiet >"$3.output" 2>&1 ||
         return
-    rm "$3.said"
+    rm "$3.output"
     folder=$(dirname "$(find "$3" -name talaria.pc)")
     # Only these files are not where they say they are.
     for file in "$folder"/talaria*.pc; do

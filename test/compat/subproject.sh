@@ -29,8 +29,8 @@ umask 022
 quiet() {
     local what=$1
     shift
-    "$@" >"$tmp/said" 2>&1 </dev/null && return
-    sed 's/^/    /' "$tmp/said"
+    "$@" >"$tmp/output" 2>&1 </dev/null && return
+    sed 's/^/    /' "$tmp/output"
     fail "$what"
     finish subproject.sh
 }
@@ -53,15 +53,15 @@ quiet 'meson setup' "$meson" setup -Doptimization=0 "$tmp/build" "$tmp/project" 
     -Dtalaria:ofi=disabled -Dtalaria:ucx=disabled -Dtalaria:tools=disabled \
     -Dc_args=-Wpadded
 quiet 'ninja' ninja -C "$tmp/build"
-grep -q 'warning: .*\[-Wpadded\]' "$tmp/said" ||
+grep -q 'warning: .*\[-Wpadded\]' "$tmp/output" ||
     fail 'the compiler warns of nothing, so that this shows nothing'
 tests=$("$meson" test -C "$tmp/build" --no-rebuild --list 2>/dev/null)
 case $tests in
 user | user:user) ;; # Meson 1.12 names the project before it
 *) fail "tests of the project: $tests" ;;
 esac
-where=$(timeout 60 "$tmp/build/user" 2>"$tmp/said") || {
-    cat "$tmp/said"
+where=$(timeout 60 "$tmp/build/user" 2>"$tmp/output") || {
+    cat "$tmp/output"
     fail 'the program does not run from the build directory'
 }
 [ "$where" = beside_core ] || fail "it found the plugin in '$where'"

@@ -28,9 +28,9 @@ trap 'rm -rf "$tmp"' EXIT
 quiet() {
     local what=$1
     shift
-    "$@" >"$tmp/said" 2>&1 && return
+    "$@" >"$tmp/output" 2>&1 && return
     fail "$what"
-    sed 's/^/    /' "$tmp/said"
+    sed 's/^/    /' "$tmp/output"
     return 1
 }
 

@@ -46,10 +46,10 @@ trap clean_up EXIT
 must() {
     local what=$1
     shift
-    "$@" >"$tmp/said" 2>&1 && return
+    "$@" >"$tmp/output" 2>&1 && return
     fail "$what"
-    tail -n 40 "$tmp/said" | sed 's/^/    /'
-    [ ! -s "$tmp/server.said" ] || sed 's/^/    server: /' "$tmp/server.said"
+    tail -n 40 "$tmp/output" | sed 's/^/    /'
+    [ ! -s "$tmp/server.output" ] || sed 's/^/    server: /' "$tmp/server.output"
     finish vendor.sh
 }
 
@@ -62,7 +62,7 @@ cp -r "$source_root/subprojects/vendor-plugin" "$vendor"
 must 'meson setup, vendor' "$meson" setup "$vendor/build" "$vendor" -Dwerror=true
 must 'ninja, vendor' ninja -C "$vendor/build"
 must 'make, vendor' make -C "$vendor" CFLAGS='-O2 -Wall -Wextra -Werror'
-cat "$tmp/said" "$vendor/build/compile_commands.json" >"$tmp/commands"
+cat "$tmp/output" "$vendor/build/compile_commands.json" >"$tmp/commands"
 ! grep -F "$source_root/" "$tmp/commands" || fail 'the source tree is needed'
 for object in "$vendor/build/libna_tcp.so" "$vendor/libna_tcp.so"; do
     must "what ${object#"$vendor/"} exports" \
@@ -80,7 +80,7 @@ counts=--quick
 must 'talaria check' talaria check $counts "$vendor/build/libna_tcp.so" stream
 must 'talaria check, made' talaria check --quick --case='rma_*' \
     "$vendor/libna_tcp.so" stream
-tail -n 1 "$tmp/said"
+tail -n 1 "$tmp/output"
 
 # Who serves beyond the loopback interface, or as root, wants a token.
 token=()
@@ -96,7 +96,7 @@ head -c 3000001 /dev/urandom >"$tmp/file"
 # start COMMAND...: a server, whose address is then in $address.
 start() {
     : >"$tmp/server.out"
-    "$@" >"$tmp/server.out" 2>"$tmp/server.said" </dev/null &
+    "$@" >"$tmp/server.out" 2>"$tmp/server.output" </dev/null &
     server=$!
     for ((i = 0; i < patience * 20; i++)); do
         address=$(grep -ao 'tcp+stream://[^ ]*' "$tmp/server.out" | head -n 1)
@@ -105,7 +105,7 @@ start() {
         sleep 0.05
     done
     fail "no server: $*"
-    sed 's/^/    /' "$tmp/server.said"
+    sed 's/^/    /' "$tmp/server.output"
     finish vendor.sh
 }
 
@@ -140,7 +140,7 @@ use() {
 }
 
 is_unknown() {
-    if talaria info "$info" >"$tmp/said" 2>&1; then
+    if talaria info "$info" >"$tmp/output" 2>&1; then
         fail "$info is found $1"
     fi
 }
@@ -163,7 +163,7 @@ must 'make install, vendor' make -C "$vendor" install
 must 'info, made' talaria info "$info"
 
 # A server that is idle sleeps in one thread; it outlives clients that come and
-# go, and strangers; who calls it when it was killed is told.
+# go, and malformed ones; a call after it was killed fails.
 count() {
     find "/proc/$server/$1" -mindepth 1 -maxdepth 1 | wc -l
 }
@@ -187,9 +187,9 @@ lives() {
         # shellcheck disable=SC2059
         (exec 3<>"/dev/tcp/127.0.0.1/$port" && printf "$bytes" >&3 &&
             timeout $patience cat <&3 >/dev/null) ||
-            fail 'a stranger is not disconnected'
+            fail 'a malformed client is not disconnected'
     done
-    must 'ping, after strangers' timeout $patience talaria ping "$address"
+    must 'ping, after malformed clients' timeout $patience talaria ping "$address"
     for ((i = 0; i < patience * 20 && $(count fd) > before; i++)); do
         sleep 0.05
     done
@@ -203,7 +203,7 @@ lives() {
     kill -KILL "$server"
     wait "$server" 2>/dev/null
     server=
-    if timeout $patience talaria ping "$address" >"$tmp/said" 2>&1; then
+    if timeout $patience talaria ping "$address" >"$tmp/output" 2>&1; then
         fail 'a killed server answers'
     fi
     must 'several classes in one process' timeout $patience talaria perf lat \
@@ -219,8 +219,8 @@ two_hosts() {
     hosts=("talaria-$$-a" "talaria-$$-b")
     if ! { ip netns add "${hosts[0]}" && ip netns add "${hosts[1]}" &&
         ip -n "${hosts[0]}" link add veth0 type veth \
-            peer name veth0 netns "${hosts[1]}"; } 2>"$tmp/said"; then
-        echo "left out: two hosts, $(head -n 1 "$tmp/said")"
+            peer name veth0 netns "${hosts[1]}"; } 2>"$tmp/output"; then
+        echo "left out: two hosts, $(head -n 1 "$tmp/output")"
         return
     fi
     for host in 0 1; do

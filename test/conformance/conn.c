@@ -410,7 +410,7 @@ wire_conn_send(struct wire_conn *conn, const struct wire_record *record,
         return errno == EINTR ? EAGAIN : errno;
     if (errno != EPIPE && errno != ECONNRESET)
         WIRE_LOG(conn->cls->host, WARNING, "sending to %s: %s",
-            conn->peer ? conn->peer->name : "a stranger", strerror(errno));
+            conn->peer ? conn->peer->name : "an unknown peer", strerror(errno));
     /* so that poll finds the hang-up */
     shutdown(conn->fd, SHUT_RDWR);
     return EPIPE;

@@ -54,7 +54,7 @@ check 'unexpected_sizes*' false
 [ $status -eq 1 ] || fail "a launcher that fails: exit status $status"
 grep -q 'unexpected_sizes' "$tmp/report" && fail 'without a launcher a case runs'
 grep -q '"false" does not start 1 processes' "$tmp/report" ||
-    fail 'nothing is said of a launcher that fails'
+    fail 'no message about a launcher that fails'
 
 # A process of another user that connects first is turned away; it would decide
 # what the processes of a case load. Needs root to become that user.

@@ -163,7 +163,7 @@ conn_read(struct wire_conn *conn, uint32_t budget)
             continue;
         if (got > 0) {
             WIRE_LOG(cls->host, WARNING, "%s broke the protocol",
-                conn->peer ? conn->peer->name : "a stranger");
+                conn->peer ? conn->peer->name : "an unknown peer");
             wire_conn_end(conn, NA_PLUGIN_E_PROTOCOL_ERROR);
             return false;
         }
@@ -173,7 +173,7 @@ conn_read(struct wire_conn *conn, uint32_t budget)
         if (got < 0 && (errno == ECONNRESET || errno == EINTR))
             continue;
         WIRE_LOG(cls->host, INFO, "%s is gone",
-            conn->peer ? conn->peer->name : "a stranger");
+            conn->peer ? conn->peer->name : "an unknown peer");
         wire_conn_end(conn, NA_PLUGIN_E_HOSTUNREACH);
         return false;
     }
@@ -191,7 +191,7 @@ conn_event(struct wire_conn *conn, uint32_t events, bool process)
         if (!conn_read(conn, LAST_RECORDS))
             return;
         WIRE_LOG(conn->cls->host, INFO, "the process of %s has ended",
-            conn->peer ? conn->peer->name : "a stranger");
+            conn->peer ? conn->peer->name : "an unknown peer");
         wire_conn_end(conn, NA_PLUGIN_E_HOSTUNREACH);
     } else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
         conn_read(conn, WIRE_BUDGET);

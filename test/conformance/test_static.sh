@@ -374,7 +374,7 @@ no_object() {
 }
 
 # Files that are no shared object for this machine.
-strangers() {
+no_objects() {
     local size length
     printf 'no object\n' >"$objects/text.so"
     no_object "$objects/text.so" 'not an ELF file'
@@ -483,6 +483,6 @@ threads
 table
 manifests
 permissions
-strangers
+no_objects
 spoilt
 finish test_static.sh

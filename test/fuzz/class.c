@@ -162,7 +162,7 @@ check_addr(struct fuzz_class *c, na_plugin_addr *addr)
     c->ops->addr_free(c->cls, addr);
 }
 
-/* Asks for memory by a descriptor that a stranger has made up. What comes is of
+/* Asks for memory by a descriptor that an attacker has forged. What comes is of
  * the one registration that may be read. */
 static void
 try_get(struct fuzz_class *c, na_plugin_mem *remote, uint64_t offset)

@@ -76,7 +76,7 @@ void fuzz_class_close(struct fuzz_class *c);
 /* Polls, and frees what messages come from; how many events there were. */
 uint32_t fuzz_class_poll(struct fuzz_class *c);
 
-/* The decoders that a plugin has for bytes and text of strangers: an address as
+/* The decoders that a plugin has for bytes and text from outside: an address as
  * text, one as bytes, a registration as bytes, the class's own registration with
  * patches; which one is the first byte's to say. What is decoded is encoded and
  * decoded again, and a registration is read from. */

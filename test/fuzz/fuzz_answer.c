@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a stranger answers to an origin's requests: answers, references to
+/* What an attacker answers to an origin's requests: answers, references to
  * results elsewhere. Each forward calls back once.
  *
  *   u8 level of checksums, then steps: u8 which one, what it needs */
-#include "stranger.h"
+#include "attacker.h"
 
 #include "hg/header.h"
 
@@ -22,7 +22,7 @@ enum step {
     STEPS
 };
 
-static struct stranger_peer peer;
+static struct attacker_peer peer;
 static hg_handle_t handle;
 static unsigned forwarded, called;
 
@@ -56,25 +56,25 @@ step_forward(struct fuzz_input *input)
 static void
 step_answer(struct fuzz_input *input, uint32_t late)
 {
-    struct stranger_message message;
+    struct attacker_message message;
     uint8_t flags = fuzz_u8(input);
 
-    stranger_response(input, &message, flags, handle->cookie - late);
-    stranger_spoil(input, &message);
-    stranger_send(&peer, LOOP_SEND_EXPECTED, &message, handle->tag);
+    attacker_response(input, &message, flags, handle->cookie - late);
+    attacker_corrupt(input, &message);
+    attacker_send(&peer, LOOP_SEND_EXPECTED, &message, handle->tag);
 }
 
 static void
 step(struct fuzz_input *input)
 {
-    struct stranger_message message;
+    struct attacker_message message;
     unsigned which = fuzz_u8(input) % STEPS;
 
     switch (which) {
     case STEP_RAW:
-        stranger_raw(input, &message, HG_HEADER_RESPONSE_SIZE);
-        stranger_spoil(input, &message);
-        stranger_send(&peer, LOOP_SEND_EXPECTED, &message, handle->tag);
+        attacker_raw(input, &message, HG_HEADER_RESPONSE_SIZE);
+        attacker_corrupt(input, &message);
+        attacker_send(&peer, LOOP_SEND_EXPECTED, &message, handle->tag);
         break;
     case STEP_ANSWER:
     case STEP_LATE:
@@ -87,14 +87,14 @@ step(struct fuzz_input *input)
         fuzz_require(HG_Cancel(handle) == HG_SUCCESS);
         break;
     default:
-        stranger_peer_step(&peer);
+        attacker_peer_step(&peer);
     }
 }
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    stranger_open();
+    attacker_open();
     return 0;
 }
 
@@ -105,21 +105,21 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hg_addr_t addr;
     hg_id_t id;
 
-    stranger_peer_open(&peer, fuzz_u8(&input));
+    attacker_peer_open(&peer, fuzz_u8(&input));
     id = HG_Register_name(
         peer.hg_class, "echo", hg_proc_blob_t, hg_proc_blob_t, NULL);
-    addr = stranger_addr(&peer);
+    addr = attacker_addr(&peer);
     fuzz_require(HG_Create(peer.context, addr, id, &handle) == HG_SUCCESS);
     forwarded = called = 0;
     for (unsigned i = 0; i < STEPS_MAX && input.left > 0; i++)
         step(&input);
-    stranger_peer_step(&peer);
+    attacker_peer_step(&peer);
     if (called < forwarded)
         fuzz_require(HG_Cancel(handle) == HG_SUCCESS);
-    stranger_peer_step(&peer);
+    attacker_peer_step(&peer);
     fuzz_require(called == forwarded);
     fuzz_require(HG_Destroy(handle) == HG_SUCCESS);
     fuzz_require(HG_Addr_free(peer.hg_class, addr) == HG_SUCCESS);
-    stranger_peer_close(&peer);
+    attacker_peer_close(&peer);
     return 0;
 }

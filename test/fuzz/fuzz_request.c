@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a stranger sends to a target: requests, references to arguments
+/* What an attacker sends to a target: requests, references to arguments
  * elsewhere, acknowledgements of answers, cancel messages. It
  * answers each or not, ends well, and holds nothing afterwards.
  *
  *   u8 level of checksums, then steps: u8 which one, what it needs */
-#include "stranger.h"
+#include "attacker.h"
 
 #include "hg/ack.h"
 #include "hg/header.h"
@@ -25,7 +25,7 @@ enum step {
     STEPS
 };
 
-static struct stranger_peer peer;
+static struct attacker_peer peer;
 static hg_id_t ids[4];
 static hg_handle_t kept[KEPT_MAX];
 static unsigned kept_count;
@@ -47,7 +47,7 @@ answer(hg_handle_t handle)
         out = (blob_t){sizeof large, large};
     ret = HG_Respond(handle, NULL, NULL, &out);
     /* CANCELED: a cancel message came first, and the answer is a large one;
-     * HOSTUNREACH: the request names a context that the stranger lacks. */
+     * HOSTUNREACH: the request names a context that the attacker lacks. */
     fuzz_require(ret == HG_SUCCESS || ret == HG_OPNOTSUPPORTED ||
                  ret == HG_CANCELED || ret == HG_HOSTUNREACH);
     fuzz_require(HG_Free_input(handle, &in) == HG_SUCCESS);
@@ -111,7 +111,7 @@ find_answer(unsigned number, uint64_t *tag_p, uint32_t *cookie_p)
 static void
 step_ack(struct fuzz_input *input)
 {
-    struct stranger_message message = {
+    struct attacker_message message = {
         .size = HG_HEADER_ACK_SIZE, .header = HG_HEADER_ACK_SIZE + 4};
     struct hg_header_ack ack = {0};
     uint64_t tag;
@@ -121,62 +121,62 @@ step_ack(struct fuzz_input *input)
     ack.ret = (hg_return_t) (fuzz_u8(input) % HG_RETURN_MAX);
     ack.flags = fuzz_u8(input);
     hg_header_ack_encode(message.bytes, &ack);
-    stranger_spoil(input, &message);
-    stranger_send(&peer, LOOP_SEND_EXPECTED, &message, tag);
+    attacker_corrupt(input, &message);
+    attacker_send(&peer, LOOP_SEND_EXPECTED, &message, tag);
 }
 
 /* A class that ends would wait for these. */
 static void
 acknowledge_all(void)
 {
-    struct stranger_message message = {.size = HG_HEADER_ACK_SIZE};
+    struct attacker_message message = {.size = HG_HEADER_ACK_SIZE};
     struct hg_header_ack ack = {0};
     uint64_t tag;
 
     for (unsigned i = 0; find_answer(0, &tag, &ack.cookie); i++) {
         fuzz_require(i < 2 * STEPS_MAX);
         hg_header_ack_encode(message.bytes, &ack);
-        stranger_send(&peer, LOOP_SEND_EXPECTED, &message, tag);
-        stranger_peer_step(&peer);
+        attacker_send(&peer, LOOP_SEND_EXPECTED, &message, tag);
+        attacker_peer_step(&peer);
     }
 }
 
 static void
 step_call(struct fuzz_input *input)
 {
-    struct stranger_message message;
+    struct attacker_message message;
     hg_id_t id = ids[fuzz_u8(input) % 4];
     uint8_t flags = fuzz_u8(input), cookie = fuzz_u8(input);
     uint8_t tag = fuzz_u8(input);
 
-    stranger_request(input, &message, flags, id, cookie);
-    stranger_spoil(input, &message);
-    stranger_send(&peer, LOOP_SEND_UNEXPECTED, &message, tag);
+    attacker_request(input, &message, flags, id, cookie);
+    attacker_corrupt(input, &message);
+    attacker_send(&peer, LOOP_SEND_UNEXPECTED, &message, tag);
 }
 
 static void
 step_cancel_message(struct fuzz_input *input)
 {
-    struct stranger_message message = {.size = sizeof(struct hg_header_front)};
+    struct attacker_message message = {.size = sizeof(struct hg_header_front)};
     const struct hg_header_front front =
         hg_header_front_make(HG_HEADER_MAGIC_CANCEL, 0, fuzz_u8(input));
 
     memcpy(message.bytes, &front, sizeof front);
-    stranger_send(&peer, LOOP_SEND_UNEXPECTED, &message, fuzz_u8(input));
+    attacker_send(&peer, LOOP_SEND_UNEXPECTED, &message, fuzz_u8(input));
 }
 
 static void
 step(struct fuzz_input *input)
 {
-    struct stranger_message message;
+    struct attacker_message message;
     uint8_t tag;
 
     switch (fuzz_u8(input) % STEPS) {
     case STEP_RAW:
         tag = fuzz_u8(input);
-        stranger_raw(input, &message, HG_HEADER_REQUEST_SIZE);
-        stranger_spoil(input, &message);
-        stranger_send(&peer, LOOP_SEND_UNEXPECTED, &message, tag);
+        attacker_raw(input, &message, HG_HEADER_REQUEST_SIZE);
+        attacker_corrupt(input, &message);
+        attacker_send(&peer, LOOP_SEND_UNEXPECTED, &message, tag);
         break;
     case STEP_CALL:
         step_call(input);
@@ -191,14 +191,14 @@ step(struct fuzz_input *input)
         let_go();
         break;
     default:
-        stranger_peer_step(&peer);
+        attacker_peer_step(&peer);
     }
 }
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    stranger_open();
+    attacker_open();
     return 0;
 }
 
@@ -207,16 +207,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
 
-    stranger_peer_open(&peer, fuzz_u8(&input));
+    attacker_peer_open(&peer, fuzz_u8(&input));
     register_rpcs();
     for (unsigned i = 0; i < STEPS_MAX && input.left > 0; i++)
         step(&input);
-    stranger_peer_step(&peer);
+    attacker_peer_step(&peer);
     while (kept_count > 0) {
         let_go();
-        stranger_peer_step(&peer);
+        attacker_peer_step(&peer);
     }
     acknowledge_all();
-    stranger_peer_close(&peer);
+    attacker_peer_close(&peer);
     return 0;
 }

@@ -12,10 +12,10 @@ plugin=$2
 transport=$3
 shift 3
 if [ "$transport" = shm ]; then
-    said=$("$talaria" check --quick --case=both_ways "$plugin" shm 2>&1)
-    case $said in
+    output=$("$talaria" check --quick --case=both_ways "$plugin" shm 2>&1)
+    case $output in
     *'use na+sm'*)
-        echo "skipped: $said"
+        echo "skipped: $output"
         exit 77
         ;;
     esac

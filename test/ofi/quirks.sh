@@ -102,10 +102,10 @@ without() {
 
 # control REASON COMMAND...: fails, and says so.
 control() {
-    local reason=$1 said
+    local reason=$1 output
     shift
-    said=$("$@" 2>&1)
-    [[ $said = *"FAIL: $reason"* ]] || fail "not noticed: $reason ($said)"
+    output=$("$@" 2>&1)
+    [[ $output = *"FAIL: $reason"* ]] || fail "not noticed: $reason ($output)"
 }
 
 self_test() {

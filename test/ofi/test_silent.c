@@ -19,7 +19,7 @@
 
 #define QUIET_NS UINT64_C(700000000) /* longer than 200ms */
 #define WAIT_NS UINT64_C(20000000000)
-#define STRANGERS 150U             /* over other providers than tcp */
+#define SILENT_CONNECTIONS 150U    /* over other providers than tcp */
 #define SLACK (UINT64_C(64) << 10) /* of memory */
 #define BYTES 1000U                /* too long to be injected */
 
@@ -32,7 +32,7 @@ static uint32_t
 silent_peer_count(const char *protocol)
 {
     return strcmp(protocol, "tcp") == 0 ? test_count_open(TEST_SILENT, 1)
-                                        : STRANGERS;
+                                        : SILENT_CONNECTIONS;
 }
 
 /* A process that performs one step for each byte that it gets, and answers with

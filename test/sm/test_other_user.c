@@ -15,7 +15,7 @@
 
 #include "hostile_peer.h"
 
-#define STRANGER 65533
+#define OTHER_USER 65533
 #define FLOODS 140
 #define FDS 8
 #define REGION 4096U
@@ -28,7 +28,7 @@ static const struct node_options any_user = {.name = "any/"};
 static void
 become_other_user(void)
 {
-    if (setgid(STRANGER) != 0 || setuid(STRANGER) != 0)
+    if (setgid(OTHER_USER) != 0 || setuid(OTHER_USER) != 0)
         _exit(9);
 }
 

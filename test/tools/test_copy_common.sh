@@ -14,7 +14,7 @@ export ASAN_OPTIONS=exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export UBSAN_OPTIONS=halt_on_error=1:exitcode=99
 
 # A /tmp and a /dev/shm of our own show what is left there, whatever else runs on
-# this machine. Where they can't be had, that check is left out, and said so.
+# this machine. Where they can't be had, that check is left out with a message.
 if [ -z "${COPY_TEST_PRIVATE+set}" ]; then
     for kind in -m -rm; do
         unshare $kind true 2>/dev/null || continue

@@ -56,7 +56,7 @@ client_ends() {
     fi
 }
 
-# The server has dropped what a client had open, and said so once.
+# The server has dropped what a client had open, and logged so once.
 server_noticed() {
     until_true 5 none_unfinished "$server" "$exported" ||
         fail "$ran: the server keeps its unfinished upload"

@@ -25,13 +25,13 @@ as=()
 
 # refused WORDS ARGUMENT...
 refused() {
-    local words=$1 said code
+    local words=$1 output code
     shift
-    said=$(cd / && PATH=$work/bin "${as[@]}" "$work/top/tools/install" "$@" 2>&1)
+    output=$(cd / && PATH=$work/bin "${as[@]}" "$work/top/tools/install" "$@" 2>&1)
     code=$?
-    if [ $code -ne 1 ] || [[ $said != "install: "*"$words"* ]] ||
-        [[ $said = *$'\n'* ]]; then
-        printf 'FAILED: %s: exit status %s: %s\n' "$*" $code "$said"
+    if [ $code -ne 1 ] || [[ $output != "install: "*"$words"* ]] ||
+        [[ $output = *$'\n'* ]]; then
+        printf 'FAILED: %s: exit status %s: %s\n' "$*" $code "$output"
         failures=$((failures + 1))
     fi
 }

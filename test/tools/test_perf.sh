@@ -37,7 +37,7 @@ serve() {
     address=$(cat "$folder/address")
 }
 
-# server_ends CODE: soon, and said nothing.
+# server_ends CODE: soon, without a message.
 server_ends() {
     until_true 10 gone "$server" || fail "the server does not end"
     wait "$server"

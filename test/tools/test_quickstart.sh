@@ -92,6 +92,6 @@ grep -q '^dpkg-query .* ninja-build$' "$asked" || fail 'ninja is not asked for'
 # A missing plugin is reported, and nothing is left.
 stand_in ninja <<<'echo it does not compile; exit 1'
 quickstart 1
-grep -q '^quickstart: failed: ninja' "$work/out" || fail 'what failed is not said'
+grep -q '^quickstart: failed: ninja' "$work/out" || fail 'no message about what failed'
 grep -q '^it does not compile' "$work/out" || fail 'the output is not shown'
 [ $failures -eq 0 ]

@@ -170,7 +170,7 @@ begin_deed(
 }
 
 /* Whether UCX uses its newer protocol selection, with which a put over TCP is
- * done by the transport without a check: README.md, "Strangers". */
+ * done by the transport without a check: README.md, "Untrusted peers". */
 static bool
 puts_go_by_the_transport(void)
 {

@@ -249,7 +249,7 @@ source_is_sender(void)
     struct kit_side *b = kit_other(0, NULL);
     uint64_t length = kit_opened(a)->unexpected_header_size + 32;
     uint64_t expected = kit_opened(a)->expected_header_size + 32;
-    const uint32_t stranger = 40;
+    const uint32_t source = 40;
     struct kit_completion end;
 
     kit_lookup(b, a);
@@ -260,17 +260,17 @@ source_is_sender(void)
     kit_expect(end.status == NA_PLUGIN_OK && end.source == KIT_NOBODY, 11,
         "the address of an unknown sender equals no other", "that of number %d",
         (int) end.source);
-    kit_keep_source(a, 0, stranger);
+    kit_keep_source(a, 0, source);
     kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
                     .op = 2,
-                    .peer = stranger,
+                    .peer = source,
                     .tag = 9,
                     .length = expected,
                     .seed = 5});
     kit_await_message(b, 1, 11, expected, 9, 5, KIT_NOBODY);
     kit_await_ok(a, 2, 7);
     kit_await_ok(b, 0, 7);
-    kit_addr_free(a, stranger);
+    kit_addr_free(a, source);
 }
 
 /* A class that does not listen can be answered. */
@@ -282,7 +282,7 @@ answer_not_listening(void)
     struct kit_side *a = kit_local(NULL), *b = kit_remote(0, &not_listening);
     uint64_t length = kit_opened(a)->unexpected_header_size + 32;
     uint64_t expected = kit_opened(a)->expected_header_size + 32;
-    const uint32_t stranger = 40;
+    const uint32_t source = 40;
 
     kit_lookup(b, a);
     for (uint32_t i = 0; i < 20; i++) {
@@ -294,17 +294,17 @@ answer_not_listening(void)
         kit_await(a, 0, 11, &end);
         kit_expect(end.status == NA_PLUGIN_OK, 11, "the message arrives", "%s",
             kit_completion_text(&end));
-        kit_keep_source(a, 0, stranger);
+        kit_keep_source(a, 0, source);
         kit_post(a, &(struct kit_request){.kind = KIT_SEND_EXPECTED,
                         .op = 2,
-                        .peer = stranger,
+                        .peer = source,
                         .tag = i,
                         .length = expected,
                         .seed = i});
         kit_await_message(b, 1, 11, expected, i, i, KIT_NOBODY);
         kit_await_ok(a, 2, 7);
         kit_await_ok(b, 0, 7);
-        kit_addr_free(a, stranger);
+        kit_addr_free(a, source);
     }
 }
 

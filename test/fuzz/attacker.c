@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stranger's hands. */
-#include "stranger.h"
+/* Forges messages. */
+#include "attacker.h"
 
 #include "hg/header.h"
 #include "na.h"
@@ -16,9 +16,9 @@
 /* In each as many messages are taken as receives are posted. */
 #define IDLE_ROUNDS 10U
 
-static hg_class_t *stranger;
-static hg_context_t *stranger_context; /* of one input: it keeps messages */
-static char stranger_address[64];
+static hg_class_t *attacker;
+static hg_context_t *attacker_context; /* of one input: it keeps messages */
+static char attacker_address[64];
 static na_class_t *na_class;
 static uint8_t memory[MEMORY_MAX + sizeof(uint64_t)];
 
@@ -78,19 +78,19 @@ open_class(struct hg_init_info *info, const char *info_string)
 }
 
 void
-stranger_open(void)
+attacker_open(void)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
 
     fuzz_log_drop();
     fuzz_require(talaria_plugin_register(&loop_plugin) == NA_SUCCESS);
-    stranger = open_class(&info, "loop+mem");
-    learn_address(stranger, stranger_address);
+    attacker = open_class(&info, "loop+mem");
+    learn_address(attacker, attacker_address);
     for (size_t i = 0; i < SIZES; i++) {
         hg_size_t size = sizes[i];
         void *base = memory;
 
-        fuzz_require(HG_Bulk_create(stranger, 1, &base, &size,
+        fuzz_require(HG_Bulk_create(attacker, 1, &base, &size,
                          HG_BULK_READ_ONLY, &bulks[i]) == HG_SUCCESS);
     }
     na_class = NA_Initialize("loop+mem", true);
@@ -98,24 +98,24 @@ stranger_open(void)
 }
 
 void
-stranger_peer_open(struct stranger_peer *peer, uint8_t checksum_level)
+attacker_peer_open(struct attacker_peer *peer, uint8_t checksum_level)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
 
     info.na_class = na_class;
     info.checksum_level = (hg_checksum_level_t) (checksum_level % 3);
     peer->hg_class = open_class(&info, NULL);
-    stranger_context = HG_Context_create(stranger);
-    fuzz_require(stranger_context != NULL);
+    attacker_context = HG_Context_create(attacker);
+    fuzz_require(attacker_context != NULL);
     peer->context = HG_Context_create(peer->hg_class);
     fuzz_require(peer->context != NULL);
     learn_address(peer->hg_class, peer->address);
 }
 
 void
-stranger_peer_close(struct stranger_peer *peer)
+attacker_peer_close(struct attacker_peer *peer)
 {
-    fuzz_require(HG_Context_destroy(stranger_context) == HG_SUCCESS);
+    fuzz_require(HG_Context_destroy(attacker_context) == HG_SUCCESS);
     fuzz_require(HG_Context_destroy(peer->context) == HG_SUCCESS);
     fuzz_require(HG_Finalize(peer->hg_class) == HG_SUCCESS);
     fuzz_require(loop_pending() == 0);
@@ -123,7 +123,7 @@ stranger_peer_close(struct stranger_peer *peer)
 
 /* Progress that takes in what is of no use says that nothing came. */
 void
-stranger_peer_step(const struct stranger_peer *peer)
+attacker_peer_step(const struct attacker_peer *peer)
 {
     unsigned count, idle = 0;
 
@@ -136,17 +136,17 @@ stranger_peer_step(const struct stranger_peer *peer)
 }
 
 hg_addr_t
-stranger_addr(const struct stranger_peer *peer)
+attacker_addr(const struct attacker_peer *peer)
 {
     hg_addr_t addr;
 
     fuzz_require(
-        HG_Addr_lookup2(peer->hg_class, stranger_address, &addr) == HG_SUCCESS);
+        HG_Addr_lookup2(peer->hg_class, attacker_address, &addr) == HG_SUCCESS);
     return addr;
 }
 
 static void
-put_sum(struct stranger_message *message, size_t at, uint32_t sum)
+put_sum(struct attacker_message *message, size_t at, uint32_t sum)
 {
     sum = htole32(sum);
     memcpy(message->bytes + at, &sum, sizeof sum);
@@ -154,7 +154,7 @@ put_sum(struct stranger_message *message, size_t at, uint32_t sum)
 
 /* The input's bytes as what follows the header; the sum of them. */
 static uint32_t
-put_payload(struct fuzz_input *input, struct stranger_message *message)
+put_payload(struct fuzz_input *input, struct attacker_message *message)
 {
     size_t size;
     uint8_t *bytes = fuzz_bytes(input, fuzz_u8(input), &size);
@@ -167,7 +167,7 @@ put_payload(struct fuzz_input *input, struct stranger_message *message)
 
 /* The same elsewhere: the memory has the input's bytes, again and again. */
 static uint32_t
-put_reference(struct fuzz_input *input, struct stranger_message *message)
+put_reference(struct fuzz_input *input, struct attacker_message *message)
 {
     unsigned choice = fuzz_u8(input);
     size_t which = choice % SIZES, size, length;
@@ -194,7 +194,7 @@ put_reference(struct fuzz_input *input, struct stranger_message *message)
 }
 
 static void
-put_sums(struct stranger_message *message, uint8_t flags, uint32_t sum)
+put_sums(struct attacker_message *message, uint8_t flags, uint32_t sum)
 {
     if (flags & HG_HEADER_PAYLOAD_SUM)
         put_sum(message, message->header - 4, sum);
@@ -204,7 +204,7 @@ put_sums(struct stranger_message *message, uint8_t flags, uint32_t sum)
 }
 
 void
-stranger_request(struct fuzz_input *input, struct stranger_message *message,
+attacker_request(struct fuzz_input *input, struct attacker_message *message,
     uint8_t flags, hg_id_t id, uint32_t cookie)
 {
     struct hg_header_request header = {
@@ -220,7 +220,7 @@ stranger_request(struct fuzz_input *input, struct stranger_message *message,
 }
 
 void
-stranger_response(struct fuzz_input *input, struct stranger_message *message,
+attacker_response(struct fuzz_input *input, struct attacker_message *message,
     uint8_t flags, uint32_t cookie)
 {
     struct hg_header_response header = {.flags = flags, .cookie = cookie};
@@ -236,8 +236,8 @@ stranger_response(struct fuzz_input *input, struct stranger_message *message,
 }
 
 void
-stranger_raw(
-    struct fuzz_input *input, struct stranger_message *message, size_t header)
+attacker_raw(
+    struct fuzz_input *input, struct attacker_message *message, size_t header)
 {
     size_t size;
     uint8_t *bytes = fuzz_bytes(input, fuzz_u8(input), &size);
@@ -249,7 +249,7 @@ stranger_raw(
 }
 
 void
-stranger_spoil(struct fuzz_input *input, struct stranger_message *message)
+attacker_corrupt(struct fuzz_input *input, struct attacker_message *message)
 {
     fuzz_patch(input, message->bytes, message->size);
     if ((fuzz_u8(input) & 1) && message->size >= message->header)
@@ -258,9 +258,9 @@ stranger_spoil(struct fuzz_input *input, struct stranger_message *message)
 }
 
 void
-stranger_send(const struct stranger_peer *peer, enum loop_kind kind,
-    const struct stranger_message *message, uint64_t tag)
+attacker_send(const struct attacker_peer *peer, enum loop_kind kind,
+    const struct attacker_message *message, uint64_t tag)
 {
-    fuzz_require(loop_inject(stranger_address, peer->address, 0, kind,
+    fuzz_require(loop_inject(attacker_address, peer->address, 0, kind,
         message->bytes, message->size, tag));
 }
