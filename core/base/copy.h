@@ -15,15 +15,14 @@ base_copy(void *to, const void *from, size_t size)
     char *out = to;
     const char *in = from;
 
-    if (__builtin_expect(size - 32 > 128 - 32, 0)) {
-        if (size > 0)
-            memcpy(to, from, size);
-    } else if (size <= 64) {
+    if (size - 32 <= 64 - 32) {
         memcpy(out, in, 32);
         memcpy(out + size - 32, in + size - 32, 32);
-    } else {
+    } else if (size - 64 <= 128 - 64) {
         memcpy(out, in, 64);
         memcpy(out + size - 64, in + size - 64, 64);
+    } else if (size > 0) {
+        memcpy(to, from, size);
     }
 }
 

@@ -13,7 +13,7 @@ static bool
 eager(const struct hg_proc *proc, const struct hg_bulk *bulk)
 {
     return bulk_may_be_eager(bulk) && !proc->extra &&
-           !(proc->eager & PROC_EAGER_NEVER) && bulk->size < proc_left(proc);
+           !(proc->notes & PROC_EAGER_NEVER) && bulk->size < proc_left(proc);
 }
 
 /* Writes the descriptor after its length field, if there is room. */
@@ -38,7 +38,7 @@ proc_encode(hg_proc_t proc, struct hg_bulk *bulk)
     if (eager(proc, bulk)) {
         ret = encode_at(proc, bulk, HG_BULK_EAGER, &size);
         if (ret == HG_SUCCESS)
-            proc->eager |= PROC_EAGER_THERE;
+            proc->notes |= PROC_EAGER_THERE;
     }
     if (ret == HG_OVERFLOW)
         ret = encode_at(proc, bulk, 0, &size);

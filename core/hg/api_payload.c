@@ -8,91 +8,17 @@
 
 static inline __attribute__((always_inline)) hg_return_t
 decode(struct hg_handle *handle, struct hg_message *message, char *bytes,
-    size_t size, hg_proc_cb_t proc_cb, void *data)
+    char *end, hg_proc_cb_t proc_cb, void *data)
 {
     hg_return_t ret;
 
-    proc_begin(&message->proc, bytes, size, HG_DECODE);
+    proc_begin(&message->proc, bytes, end, HG_DECODE);
     ret = proc_cb(&message->proc, data);
     if (ret != HG_SUCCESS)
         return ret;
     message->decoded++;
     hg_handle_ref(handle, 1);
     return HG_SUCCESS;
-}
-
-/* Decodes a message with an extra payload or a checksum. With a checksum it
- * must be decoded completely. */
-static __attribute__((cold, noinline)) hg_return_t
-decode_flagged(struct hg_handle *handle, struct hg_message *message,
-    size_t offset, hg_proc_cb_t proc_cb, void *data)
-{
-    bool summed = message->flags & HG_HEADER_PAYLOAD_SUM;
-    const struct hg_extra *extra = message->extra;
-    hg_return_t ret;
-    size_t left;
-
-    if (message->flags & HG_MESSAGE_RELEASED)
-        return HG_FAULT;
-    /* The target has checked it before running its handler. */
-    if (summed && handle->role == HG_ROLE_ORIGIN &&
-        !hg_checksum_agrees(message))
-        return HG_CHECKSUM_ERROR;
-    ret =
-        decode(handle, message, extra ? extra->data : message->payload + offset,
-            extra ? extra->size : message->size - offset, proc_cb, data);
-    left = proc_left(&message->proc);
-    if (ret != HG_SUCCESS || !summed || left == 0)
-        return ret;
-    LOG_ERROR(HG, "%zu bytes of checksummed arguments were not decoded", left);
-    /* The caller gets an error and so frees nothing. */
-    proc_begin(&message->proc, NULL, 0, HG_FREE);
-    proc_cb(&message->proc, data);
-    message->decoded--;
-    hg_handle_unref(handle, 1);
-    return HG_CHECKSUM_ERROR;
-}
-
-/* Decodes, and takes a reference until the matching free. */
-static inline __attribute__((always_inline)) hg_return_t
-message_decode(struct hg_handle *handle, struct hg_message *message,
-    size_t offset, hg_proc_cb_t proc_cb, void *data)
-{
-    if (!data)
-        return HG_INVALID_ARG;
-    if (!proc_cb)
-        return HG_FAULT;
-    if (message->size < offset)
-        return message->flags & HG_MESSAGE_RELEASED ? HG_FAULT : HG_OVERFLOW;
-    if (__builtin_expect(message->flags != 0, 0))
-        return decode_flagged(handle, message, offset, proc_cb, data);
-    return decode(handle, message, message->payload + offset,
-        message->size - offset, proc_cb, data);
-}
-
-/* Like Mercury, this lets either side free structs of either kind, filled in by
- * the program or decoded. other: the handle's other message, which may have the
- * reference. */
-static inline __attribute__((always_inline)) hg_return_t
-message_free(struct hg_handle *handle, struct hg_message *message,
-    struct hg_message *other, hg_proc_cb_t proc_cb, void *data)
-{
-    hg_return_t ret;
-
-    if (!data)
-        return HG_INVALID_ARG;
-    if (!proc_cb)
-        return HG_FAULT;
-    proc_begin(&message->proc, NULL, 0, HG_FREE);
-    ret = proc_cb(&message->proc, data);
-    if (__builtin_expect(message->decoded == 0, 0)) {
-        if (other->decoded == 0)
-            return ret; /* not decoded: no reference */
-        message = other;
-    }
-    message->decoded--;
-    hg_handle_unref(handle, 1);
-    return ret;
 }
 
 /* Releases the memory that the input was decoded from. */
@@ -106,20 +32,114 @@ release_input(struct hg_handle *handle)
         hg_multi_release(handle);
 }
 
+/* Decodes a message with an extra payload, a checksum, or one that is released
+ * then. With a checksum it must be decoded completely. */
+static __attribute__((cold, noinline)) hg_return_t
+decode_flagged(struct hg_handle *handle, struct hg_message *message,
+    size_t offset, hg_proc_cb_t proc_cb, void *data)
+{
+    bool summed = message->flags & HG_HEADER_PAYLOAD_SUM;
+    const struct hg_extra *extra = message->extra;
+    char *bytes = extra ? extra->data : message->payload + offset;
+    hg_return_t ret;
+    size_t left;
+
+    if (message->flags & HG_MESSAGE_RELEASED)
+        return HG_FAULT;
+    if (message->size < offset)
+        return HG_OVERFLOW;
+    /* The target has checked it before running its handler. */
+    if (summed && handle->role == HG_ROLE_ORIGIN &&
+        !hg_checksum_agrees(message))
+        return HG_CHECKSUM_ERROR;
+    ret = decode(handle, message, bytes,
+        extra ? bytes + extra->size : message->payload + message->size, proc_cb,
+        data);
+    if (ret != HG_SUCCESS)
+        return ret;
+    left = proc_left(&message->proc);
+    if (summed && left != 0) {
+        LOG_ERROR(
+            HG, "%zu bytes of checksummed arguments were not decoded", left);
+        /* The caller gets an error and so frees nothing. */
+        proc_begin(&message->proc, NULL, NULL, HG_FREE);
+        proc_cb(&message->proc, data);
+        message->decoded--;
+        hg_handle_unref(handle, 1);
+        return HG_CHECKSUM_ERROR;
+    }
+    if (message->flags & HG_MESSAGE_RELEASE)
+        release_input(handle);
+    return HG_SUCCESS;
+}
+
+/* Decodes, and takes a reference until the matching free. Only the handle is
+ * used after the proc: few registers are saved, here and below. */
+static inline __attribute__((always_inline)) hg_return_t
+message_decode(struct hg_handle *handle, struct hg_message *message,
+    size_t offset, hg_proc_cb_t proc_cb, void *data)
+{
+    if (!data)
+        return HG_INVALID_ARG;
+    if (!proc_cb)
+        return HG_FAULT;
+    if (__builtin_expect(message->flags != 0, 0))
+        return decode_flagged(handle, message, offset, proc_cb, data);
+    if (message->size < offset)
+        return HG_OVERFLOW;
+    return decode(handle, message, message->payload + offset,
+        message->payload + message->size, proc_cb, data);
+}
+
+/* Frees a struct that was not decoded from this message: then there is no
+ * reference, or the handle's other message has it. */
+static __attribute__((cold, noinline)) hg_return_t
+free_other(struct hg_handle *handle, struct hg_message *other, hg_return_t ret)
+{
+    if (other->decoded > 0) {
+        other->decoded--;
+        hg_handle_unref(handle, 1);
+    }
+    return ret;
+}
+
+/* The last reference was dropped. */
+static __attribute__((noinline)) hg_return_t
+released(struct hg_handle *handle, hg_return_t ret)
+{
+    handle->side->released(handle);
+    return ret;
+}
+
+/* Like Mercury, this lets either side free structs of either kind, filled in by
+ * the program or decoded. other: the handle's other message. */
+static inline __attribute__((always_inline)) hg_return_t
+message_free(struct hg_handle *handle, struct hg_message *message,
+    struct hg_message *other, hg_proc_cb_t proc_cb, void *data)
+{
+    hg_return_t ret;
+
+    if (!data)
+        return HG_INVALID_ARG;
+    if (!proc_cb)
+        return HG_FAULT;
+    proc_begin(&message->proc, NULL, NULL, HG_FREE);
+    ret = proc_cb(&message->proc, data);
+    if (__builtin_expect(message->decoded == 0, 0))
+        return free_other(handle, other, ret);
+    message->decoded--;
+    if (__builtin_expect(hg_handle_drop(handle, 1), 0))
+        return released(handle, ret);
+    return ret;
+}
+
 hg_return_t
 HG_Get_input(hg_handle_t handle, void *in_struct)
 {
-    const struct hg_class *hg_class;
-    hg_return_t ret;
-
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    hg_class = handle->context->hg_class;
-    ret = message_decode(handle, &handle->in, hg_class->in_offset,
-        handle->rpc->in_proc, in_struct);
-    if (ret == HG_SUCCESS && __builtin_expect(hg_class->release_input_early, 0))
-        release_input(handle);
-    return ret;
+    return message_decode(handle, &handle->in,
+        handle->context->hg_class->in_offset, handle->rpc->in_proc, in_struct);
 }
 
 hg_return_t

@@ -19,7 +19,7 @@ struct hg_class {
     bool own_na_class;
     bool no_overflow;
     bool no_loopback; /* calls to oneself use the transport */
-    bool release_input_early;
+    uint32_t take_flags;    /* HG_MESSAGE_*, of every received request */
     _Atomic bool observed;  /* by statistics or the log, see stage.h */
     uint8_t checksum_flags; /* for sent headers */
     uint32_t post_init;     /* receives posted by a listening context */

@@ -73,18 +73,26 @@ keep(struct hg_message *message, size_t offset, size_t capacity)
 }
 
 hg_return_t
-hg_message_spilled(struct hg_message *message, size_t offset, size_t capacity,
-    hg_proc_cb_t proc_cb, void *data, hg_return_t ret)
+hg_message_spilled(struct hg_message *message, hg_return_t ret)
 {
     struct hg_proc *proc = &message->proc;
+    const struct hg_handle *handle = proc->handle;
+    const struct hg_class *hg_class = handle->context->hg_class;
+    const struct hg_net *net = &handle->port->net;
+    bool request = message == &handle->in;
+    size_t offset = request ? hg_class->in_offset : hg_class->out_offset;
+    size_t capacity = request ? hg_net_in_room(net) : hg_net_out_room(net);
 
     /* Without the eager data of descriptors the rest may fit into the message.
      */
-    if (proc->eager & PROC_EAGER_THERE) {
-        proc_begin(
+    if (proc->notes & PROC_EAGER_THERE) {
+        hg_proc_cb_t proc_cb =
+            request ? handle->rpc->in_proc : handle->rpc->out_proc;
+
+        hg_proc_reset(
             proc, message->payload + offset, capacity - offset, HG_ENCODE);
-        proc->eager = PROC_EAGER_NEVER;
-        ret = proc_cb(proc, data);
+        proc->notes |= PROC_EAGER_NEVER;
+        ret = proc_cb(proc, message->source);
         if (!proc->extra) {
             if (ret == HG_SUCCESS)
                 message->size += proc_used(proc);

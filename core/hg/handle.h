@@ -165,14 +165,21 @@ hg_handle_ref(struct hg_handle *handle, int32_t count)
     atomic_fetch_add_explicit(&handle->refs, count, memory_order_relaxed);
 }
 
-/* Drops references. The last one calls `released` of the handle's side. */
-static inline void
-hg_handle_unref(struct hg_handle *handle, int32_t count)
+/* Drops references. Returns whether they were the last ones: then the caller
+ * calls `released` of the handle's side. */
+static inline bool
+hg_handle_drop(struct hg_handle *handle, int32_t count)
 {
     /* Release and acquire: uses through other references come before the handle
      * is reused. */
-    if (atomic_fetch_sub_explicit(&handle->refs, count, memory_order_acq_rel) ==
-        count)
+    return atomic_fetch_sub_explicit(
+               &handle->refs, count, memory_order_acq_rel) == count;
+}
+
+static inline void
+hg_handle_unref(struct hg_handle *handle, int32_t count)
+{
+    if (hg_handle_drop(handle, count))
         handle->side->released(handle);
 }
 

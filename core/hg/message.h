@@ -20,6 +20,7 @@ struct hg_extra {
 #define HG_MESSAGE_RELEASED 0x80U  /* released by the program */
 #define HG_MESSAGE_FETCHED 0x40U   /* the extra payload was fetched */
 #define HG_MESSAGE_OBSERVED 0x100U /* its handler is observed, see stage.h */
+#define HG_MESSAGE_RELEASE 0x200U  /* is to be released when it is decoded */
 
 /* One of a handle's two messages. */
 struct hg_message {
@@ -32,6 +33,7 @@ struct hg_message {
     uint32_t sum;           /* received: checksum of the payload */
     uint64_t sum_begun;     /* that of the bytes in the message */
     struct hg_extra *extra; /* extra payload, or NULL */
+    void *source;           /* sent: the struct that is being encoded */
     struct hg_proc proc;
 };
 
@@ -49,14 +51,14 @@ hg_message_drop_extra(struct hg_message *message)
 
 /* extra.c: completes an encoding, with result ret, that spilled into the proc's
  * extra buffer. That buffer becomes the message's extra payload, and the
- * message contains a reference to it after `offset`. OVERFLOW: disabled, or no
- * room for the reference; NOMEM, or as HG_Bulk_create; for responses also as
- * hg_hold_take. Frees the extra buffer on an error. [any thread] */
-hg_return_t hg_message_spilled(struct hg_message *message, size_t offset,
-    size_t capacity, hg_proc_cb_t proc_cb, void *data, hg_return_t ret);
+ * message contains a reference to it after the user's space. OVERFLOW:
+ * disabled, or no room for the reference; NOMEM, or as HG_Bulk_create; for
+ * responses also as hg_hold_take. Frees the extra buffer on an error. [any
+ * thread] */
+hg_return_t hg_message_spilled(struct hg_message *message, hg_return_t ret);
 
 /* Encodes a struct after the user's space of `offset` bytes. data or proc_cb
- * NULL: no payload but that space. */
+ * NULL: no payload but that space. The proc has no extra buffer. */
 static inline __attribute__((always_inline)) hg_return_t
 hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     hg_proc_cb_t proc_cb, void *data)
@@ -68,13 +70,14 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     message->flags = 0;
     if (!data || !proc_cb)
         return HG_SUCCESS;
-    proc_begin(proc, message->payload + offset, capacity - offset, HG_ENCODE);
+    message->source = data;
+    proc_begin(
+        proc, message->payload + offset, message->payload + capacity, HG_ENCODE);
     ret = proc_cb(proc, data);
     if (__builtin_expect(proc->extra, 0))
-        return hg_message_spilled(
-            message, offset, capacity, proc_cb, data, ret);
+        return hg_message_spilled(message, ret);
     if (ret == HG_SUCCESS)
-        message->size = offset + proc_used(proc);
+        message->size += proc_used(proc);
     return ret;
 }
 

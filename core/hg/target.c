@@ -416,7 +416,8 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     }
     handle->no_response = header.flags & HG_HEADER_NO_RESPONSE;
     handle->in.size = header.payload_size;
-    handle->in.flags = header.flags & (uint8_t) ~HG_HEADER_NO_RESPONSE;
+    handle->in.flags = (header.flags & (uint8_t) ~HG_HEADER_NO_RESPONSE) |
+                       hg_class->take_flags;
     handle->info.id = header.id;
     handle->info.context_id = header.context_id;
     handle->rpc = hg_registry_find(&hg_class->registry, header.id);

@@ -48,9 +48,7 @@ proc_take_extra(struct hg_proc *proc, bool *callers_p)
     char *buf = proc->start;
 
     *callers_p = proc->extra_is_callers;
-    proc->extra = false;
-    proc->extra_is_callers = false;
-    proc_begin(proc, NULL, 0, HG_DECODE);
+    proc_begin(proc, NULL, NULL, HG_DECODE);
     return buf;
 }
 
@@ -119,7 +117,7 @@ hg_proc_reset(hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op)
         set_buffer(proc, buf, (size_t) buf_size, 0);
     proc->op = op;
     proc->flags = 0;
-    proc->eager = 0;
+    proc->notes &= PROC_NO_EXTRA;
     proc->seed = 0;
     return HG_SUCCESS;
 }
@@ -132,6 +130,8 @@ move_to_extra(struct hg_proc *proc, size_t size)
     size_t used = proc_used(proc);
     char *buf;
 
+    if (proc->notes & PROC_NO_EXTRA)
+        return HG_OVERFLOW;
     if (proc->extra && !proc->extra_is_callers) {
         buf = realloc(proc->start, size);
         if (buf == NULL)

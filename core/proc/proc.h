@@ -18,13 +18,14 @@ struct hg_proc {
     char *pos;   /* next byte of the message */
     char *end;   /* past the last byte of the buffer it is in */
     char *start; /* first byte: the buffer of the caller, or the extra one */
+    /* Set by one store of eight bytes. */
     hg_proc_op_t op;
-    hg_proc_hash_t hash;
     bool extra;            /* start is an extra buffer, from malloc */
     bool extra_is_callers; /* the caller frees it */
     uint8_t flags;
-    uint8_t eager; /* PROC_EAGER_* */
-    uint64_t seed; /* checksum of data that isn't in the message */
+    uint8_t notes; /* PROC_* */
+    hg_proc_hash_t hash;
+    uint64_t seed; /* with a hash: checksum of data that isn't in the message */
     hg_class_t *hg_class;
     hg_handle_t handle;
 };
@@ -35,6 +36,9 @@ _Static_assert(sizeof(struct hg_proc) <= 64, "a proc fits in a cache line");
  * the rest fits. */
 #define PROC_EAGER_THERE 0x1U
 #define PROC_EAGER_NEVER 0x2U
+/* A handle's message is being decoded or freed: it gets no extra buffer, even if
+ * the program resets the proc. */
+#define PROC_NO_EXTRA 0x4U
 
 /* Initializes a proc in memory of the caller. It decodes an empty message until
  * the first reset. hg_class and handle may be NULL. */
@@ -55,31 +59,26 @@ hg_return_t proc_string_encode(struct hg_proc *proc, const char *string);
  * leaves the position as it was. */
 hg_return_t proc_string_decode(struct hg_proc *proc, char **string_p);
 
-/* hg_proc_reset without checks: the proc has no extra buffer of its own, and
- * buf fits op, NULL with HG_FREE. */
+/* hg_proc_reset without checks, of a proc without a hash and without an extra
+ * buffer. start and end are NULL with HG_FREE. */
 static inline void
-proc_begin(struct hg_proc *proc, void *buf, size_t size, hg_proc_op_t op)
+proc_begin(struct hg_proc *proc, char *start, char *end, hg_proc_op_t op)
 {
-    char *start = (char *) buf;
-
-    if (__builtin_expect(proc->extra, 0)) {
-        hg_proc_reset(proc, buf, size, op);
-        return;
-    }
     proc->start = start;
     proc->pos = start;
-    proc->end = size == 0 ? start : start + size; /* start may be NULL */
+    proc->end = end;
     proc->op = op;
+    proc->extra = false;
+    proc->extra_is_callers = false;
     proc->flags = 0;
-    proc->eager = 0;
-    proc->seed = 0;
+    proc->notes = op == HG_ENCODE ? 0 : PROC_NO_EXTRA;
 }
 
 /* checksum.c: the 64-bit XXH3 of bytes. */
 uint64_t proc_hash(const void *bytes, size_t size, uint64_t seed);
 
-/* Takes the extra buffer, which exists, out of a proc; the proc then decodes an
- * empty message. *callers_p: true: the program frees it; false: the caller of
+/* Takes the extra buffer, which exists, out of a proc without a hash; the proc
+ * then decodes an empty message. *callers_p: true: the program frees it; false: the caller of
  * this function, with free(). */
 char *proc_take_extra(struct hg_proc *proc, bool *callers_p);
 
