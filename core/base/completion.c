@@ -8,7 +8,6 @@ void
 base_completion_queue_init(struct base_completion_queue *queue, bool single)
 {
     atomic_init(&queue->count, 0);
-    STAILQ_INIT(&queue->entries);
     base_lock_init(&queue->lock, single);
     base_signal_init(&queue->filled);
 }
@@ -17,8 +16,14 @@ base_completion_queue_init(struct base_completion_queue *queue, bool single)
 static inline void
 append(struct base_completion_queue *queue, struct base_completion *completion)
 {
-    STAILQ_INSERT_TAIL(&queue->entries, completion, next);
-    base_completion_count_add(queue, 1);
+    uint32_t count = base_completion_count_locked(queue);
+
+    if (count == 0)
+        queue->first = completion;
+    else
+        queue->last->next = completion;
+    queue->last = completion;
+    base_completion_count_set(queue, count + 1);
 }
 
 /* Another thread has the lock. */
@@ -74,18 +79,28 @@ struct base_completion *
 base_completion_take(struct base_completion_queue *queue,
     bool (*own)(const struct base_completion *completion))
 {
-    struct base_completion *completion;
+    struct base_completion **link = &queue->first;
+    struct base_completion *before = NULL, *taken = NULL;
+    uint32_t count;
 
     base_lock_acquire(&queue->lock);
-    STAILQ_FOREACH (completion, &queue->entries, next)
-        if (own(completion))
+    count = base_completion_count_locked(queue);
+    for (uint32_t left = count; left > 0; left--) {
+        struct base_completion *entry = *link;
+
+        if (own(entry)) {
+            taken = entry;
+            *link = entry->next;
+            if (left == 1)
+                queue->last = before;
+            base_completion_count_set(queue, count - 1);
             break;
-    if (completion) {
-        STAILQ_REMOVE(&queue->entries, completion, base_completion, next);
-        base_completion_count_add(queue, UINT32_MAX);
+        }
+        before = entry;
+        link = &entry->next;
     }
     base_lock_release(&queue->lock);
-    return completion;
+    return taken;
 }
 
 bool
@@ -98,9 +113,9 @@ base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
     if (queue->lock.single)
         return false; /* no other thread can add entries */
     base_lock_acquire(&queue->lock);
-    while (STAILQ_EMPTY(&queue->entries) && in_time)
+    while (base_completion_count_locked(queue) == 0 && in_time)
         in_time = base_signal_wait(&queue->filled, &queue->lock, deadline);
-    filled = !STAILQ_EMPTY(&queue->entries);
+    filled = base_completion_count_locked(queue) > 0;
     base_lock_release(&queue->lock);
     return filled;
 }

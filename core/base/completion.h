@@ -11,17 +11,18 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 struct base_completion {
-    STAILQ_ENTRY(base_completion) next;
+    struct base_completion *next; /* undefined in the last entry */
     /* Runs the user's callback; may free the object of the entry. */
     void (*run)(struct base_completion *completion);
 };
 
 struct base_completion_queue {
     _Atomic uint32_t count; /* written under the lock, read without */
-    STAILQ_HEAD(, base_completion) entries;
+    /* Undefined if count is 0. */
+    struct base_completion *first;
+    struct base_completion *last;
     struct base_lock lock;
     struct base_signal filled;
 };
@@ -51,45 +52,37 @@ struct base_completion *base_completion_take(
 static inline uint32_t
 base_completion_count(const struct base_completion_queue *queue)
 {
-    /* Acquire pairs with the release in base_completion_count_add: a thread
+    /* Acquire pairs with the release in base_completion_count_set: a thread
      * that sees the count also sees what happened before the push. */
     return atomic_load_explicit(&queue->count, memory_order_acquire);
 }
 
 /* Called under the lock. */
-static inline void
-base_completion_count_add(struct base_completion_queue *queue, uint32_t change)
+static inline uint32_t
+base_completion_count_locked(const struct base_completion_queue *queue)
 {
-    uint32_t count = atomic_load_explicit(&queue->count, memory_order_relaxed);
+    return atomic_load_explicit(&queue->count, memory_order_relaxed);
+}
 
+/* Called under the lock. */
+static inline void
+base_completion_count_set(struct base_completion_queue *queue, uint32_t count)
+{
     /* Release pairs with the acquire in base_completion_count. */
-    atomic_store_explicit(&queue->count, count + change, memory_order_release);
+    atomic_store_explicit(&queue->count, count, memory_order_release);
 }
 
 /* Removes and returns the first entry, or NULL. Called under the lock. */
 static inline struct base_completion *
 base_completion_remove(struct base_completion_queue *queue)
 {
-    struct base_completion *first = STAILQ_FIRST(&queue->entries);
+    uint32_t count = base_completion_count_locked(queue);
+    struct base_completion *first = queue->first;
 
-    if (first) {
-        STAILQ_REMOVE_HEAD(&queue->entries, next);
-        base_completion_count_add(queue, UINT32_MAX);
-    }
-    return first;
-}
-
-/* Removes and returns the first entry, to be run by the caller; NULL: there is
- * none, or another thread has the lock. [any thread] */
-static inline struct base_completion *
-base_completion_try_pop(struct base_completion_queue *queue)
-{
-    struct base_completion *first;
-
-    if (base_completion_count(queue) == 0 || !base_lock_try(&queue->lock))
+    if (__builtin_expect(count == 0, 0))
         return NULL;
-    first = base_completion_remove(queue);
-    base_lock_release(&queue->lock);
+    queue->first = first->next;
+    base_completion_count_set(queue, count - 1);
     return first;
 }
 

@@ -77,16 +77,21 @@ base_lock_acquire(struct base_lock *lock)
         base_lock_wait(lock);
 }
 
+/* Releases the lock. Returns whether the caller has to call base_lock_wake. */
+static inline bool
+base_lock_leave(struct base_lock *lock)
+{
+    /* Release pairs with the acquires of the next thread that takes the lock.
+     */
+    return !lock->single &&
+           atomic_exchange_explicit(&lock->state, BASE_LOCK_FREE,
+               memory_order_release) == BASE_LOCK_WAITED_FOR;
+}
+
 static inline void
 base_lock_release(struct base_lock *lock)
 {
-    if (lock->single)
-        return;
-    /* Release pairs with the acquires of the next thread that takes the lock.
-     */
-    if (__builtin_expect(atomic_exchange_explicit(&lock->state, BASE_LOCK_FREE,
-                             memory_order_release) == BASE_LOCK_WAITED_FOR,
-            0))
+    if (__builtin_expect(base_lock_leave(lock), 0))
         base_lock_wake(lock);
 }
 

@@ -53,22 +53,46 @@ trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
 }
 
+/* The slow paths of HG_Trigger after it has taken the lock of the queue. */
+static __attribute__((noinline, cold)) hg_return_t
+trigger_locked(hg_context_t *context, unsigned int timeout,
+    unsigned int max_count, unsigned int *actual_count_p)
+{
+    base_lock_release(&context->bulk.completions.lock);
+    return trigger(context, timeout, max_count, actual_count_p);
+}
+
+static __attribute__((noinline, cold)) hg_return_t
+wake_and_run(hg_context_t *context, struct base_completion *completion)
+{
+    base_lock_wake(&context->bulk.completions.lock);
+    completion->run(completion);
+    return HG_SUCCESS;
+}
+
+/* Uses nothing after the callback, and calls no function before it on the
+ * common path, so that it saves no registers. */
 hg_return_t
 HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     unsigned int *actual_count_p)
 {
+    struct base_completion_queue *queue;
     struct base_completion *completion;
 
     if (!context)
         return HG_INVALID_ARG;
-    if (max_count != 1)
+    queue = &context->bulk.completions;
+    if (max_count != 1 || base_completion_count(queue) == 0 ||
+        !base_lock_try(&queue->lock))
         return trigger(context, timeout, max_count, actual_count_p);
-    completion = base_completion_try_pop(&context->bulk.completions);
-    if (!completion)
-        return trigger(context, timeout, 1, actual_count_p);
-    completion->run(completion);
+    completion = base_completion_remove(queue);
+    if (__builtin_expect(!completion, 0))
+        return trigger_locked(context, timeout, max_count, actual_count_p);
     if (actual_count_p)
         *actual_count_p = 1;
+    if (__builtin_expect(base_lock_leave(&queue->lock), 0))
+        return wake_and_run(context, completion);
+    completion->run(completion);
     return HG_SUCCESS;
 }
 

@@ -32,25 +32,40 @@ poll_failed(struct na_context *context, int32_t count)
     return code;
 }
 
-/* Polls one source once. Returns the number of events, or the plugin's code. */
+/* Polls a source. Returns the number of events, or the plugin's code. */
 static inline __attribute__((always_inline)) int32_t
+poll_events(struct na_context *context, na_plugin_event *events)
+{
+    return na_context_ops(context)->poll(
+        context->plugin_ctx, events, NA_POLL_BATCH);
+}
+
+/* Completes the operations of count events, at least one. */
+static inline __attribute__((always_inline)) void
+complete(const na_plugin_event *event, uint32_t count)
+{
+    const na_plugin_event *end = event + count;
+
+    do {
+        if (__builtin_expect(event->op != NULL, 1)) {
+            struct na_op *op = na_op_of(event->op);
+
+            op->complete(op, event);
+        } /* else reserved: an event without an operation */
+    } while (++event != end);
+}
+
+/* Polls one source once. Returns the number of events, or the plugin's code. */
+static int32_t
 poll_source(struct na_context *context)
 {
     na_plugin_event events[NA_POLL_BATCH];
-    const na_plugin_event *event = events;
-    int32_t count = na_context_ops(context)->poll(
-        context->plugin_ctx, events, NA_POLL_BATCH);
+    int32_t count = poll_events(context, events);
 
     if (__builtin_expect((uint32_t) count > NA_POLL_BATCH, 0))
         return poll_failed(context, count);
-    for (int32_t left = count; left > 0; left--, event++) {
-        struct na_op *op;
-
-        if (__builtin_expect(!event->op, 0))
-            continue; /* reserved: an event without an operation */
-        op = na_op_of(event->op);
-        op->complete(op, event);
-    }
+    if (count > 0)
+        complete(events, (uint32_t) count);
     return count;
 }
 
@@ -69,20 +84,10 @@ poll_more(struct na_progress *progress, int32_t count)
 
 /* Polls every source once. Returns the number of events, or the plugin's code.
  */
-static inline __attribute__((always_inline)) int32_t
-poll_sources(struct na_progress *progress)
-{
-    int32_t count = poll_source(progress->sources[0]);
-
-    if (__builtin_expect(progress->source_count > 1, 0))
-        return poll_more(progress, count);
-    return count;
-}
-
 static __attribute__((noinline)) int32_t
 poll_all(struct na_progress *progress)
 {
-    return poll_sources(progress);
+    return poll_more(progress, poll_source(progress->sources[0]));
 }
 
 void
@@ -235,8 +240,16 @@ attend(struct na_progress *progress)
         na_sleep_arm_again(progress);
 }
 
-/* Completes na_progress_wait after a poll with count events, or a plugin's
- * code, when more is to do than to return. Releases the lock. */
+/* Notes that a poll had events. */
+static inline void
+note_events(struct na_progress *progress, int32_t count)
+{
+    progress->spin_ns = NA_SLEEP_SPIN_NS;
+    na_spin_count(&progress->spin, (uint32_t) count);
+}
+
+/* Completes na_progress_wait after a poll that returned count, when more is to
+ * do than to return. Releases the lock. */
 static __attribute__((noinline)) na_return_t
 wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 {
@@ -258,20 +271,38 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
     return ret;
 }
 
+/* The same after the first source's poll had no events, or failed, or there are
+ * more sources. */
+static __attribute__((noinline)) na_return_t
+wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
+{
+    if (__builtin_expect((uint32_t) count > NA_POLL_BATCH, 0))
+        count = poll_failed(progress->sources[0], count);
+    if (__builtin_expect(progress->source_count > 1, 0)) {
+        count = poll_more(progress, count);
+        if (count > 0)
+            note_events(progress, count);
+    }
+    return wait_on(progress, timeout_ms, count);
+}
+
 na_return_t
 na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 {
+    na_plugin_event events[NA_POLL_BATCH];
     int32_t count;
 
     na_progress_enter(progress);
-    count = poll_sources(progress);
-    if (count <= 0)
-        return wait_on(progress, timeout_ms, count);
-    progress->spin_ns = NA_SLEEP_SPIN_NS;
-    na_spin_count(&progress->spin, (uint32_t) count);
+    count = poll_events(progress->sources[0], events);
+    if (count <= 0 || count > (int32_t) NA_POLL_BATCH)
+        return wait_more(progress, timeout_ms, count);
+    note_events(progress, count);
+    complete(events, (uint32_t) count);
+    if (__builtin_expect(progress->source_count > 1, 0))
+        return wait_more(progress, timeout_ms, 0);
     if (!na_progress_is_filled(progress) ||
         __builtin_expect(na_progress_sleepers(progress) != 0, 0))
-        return wait_on(progress, timeout_ms, count);
+        return wait_on(progress, timeout_ms, 1);
     base_lock_release(&progress->lock);
     return NA_SUCCESS;
 }

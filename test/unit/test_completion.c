@@ -298,7 +298,6 @@ finish_consumers(const pthread_t *consumers)
         pthread_join(consumers[i], NULL);
     ck_assert_uint_eq(faults, 0);
     ck_assert_uint_eq(base_completion_count(&queue), 0);
-    ck_assert(STAILQ_EMPTY(&queue.entries));
 }
 
 START_TEST(trigger_in_several_threads_runs_each_entry_once)
