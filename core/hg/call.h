@@ -219,15 +219,22 @@ hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
     return HG_CALL_NOTHING;
 }
 
-static inline enum hg_call_result
-hg_call_claim(struct hg_call *call, enum hg_call_event event, uint32_t callback)
+/* What CLAIM and CLAIM_CALLBACK do to a phase without flags, callback being 0 or
+ * HG_CALL_CALLBACK. False, and nothing is changed: hg_call_event_rare has to do
+ * it. */
+static inline bool
+hg_call_claim_open(struct hg_call *call, uint32_t callback)
 {
     uint32_t open = 0;
 
-    if (__builtin_expect(atomic_compare_exchange_strong_explicit(&call->word,
-                             &open, HG_CALL_CLAIMED | callback,
-                             memory_order_relaxed, memory_order_relaxed),
-            1))
+    return atomic_compare_exchange_strong_explicit(&call->word, &open,
+        HG_CALL_CLAIMED | callback, memory_order_relaxed, memory_order_relaxed);
+}
+
+static inline enum hg_call_result
+hg_call_claim(struct hg_call *call, enum hg_call_event event, uint32_t callback)
+{
+    if (__builtin_expect(hg_call_claim_open(call, callback), 1))
         return HG_CALL_NOTHING;
     return hg_call_event_rare(call, event, 0); /* flags are set */
 }

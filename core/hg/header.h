@@ -251,6 +251,22 @@ hg_header_request_decode(
     return HG_SUCCESS;
 }
 
+/* Decodes a header without flags. size: bytes of payload in the message. False:
+ * the header has flags, or is malformed. */
+static inline bool
+hg_header_request_decode_plain(
+    const void *bytes, size_t size, struct hg_header_request *header_p)
+{
+    header_p->flags = 0;
+    header_p->cookie = hg_header_half(bytes, 4);
+    header_p->id = hg_header_word(bytes, 1);
+    header_p->payload_size = hg_header_half(bytes, 16);
+    header_p->context_id = hg_header_byte(bytes, 20);
+    return hg_header_half(bytes, 0) ==
+               HG_HEADER_PLAIN(HG_HEADER_MAGIC_REQUEST) &&
+           hg_header_half(bytes, 24) == 0 && header_p->payload_size <= size;
+}
+
 static inline void
 hg_header_response_encode(void *bytes, const struct hg_header_response *header)
 {
@@ -287,6 +303,22 @@ hg_header_response_decode(
     if (header_p->payload_size > size - HG_HEADER_RESPONSE_SIZE)
         return HG_PROTOCOL_ERROR;
     return HG_SUCCESS;
+}
+
+/* Like hg_header_request_decode_plain; also false if the result is not SUCCESS.
+ */
+static inline bool
+hg_header_response_decode_plain(
+    const void *bytes, size_t size, struct hg_header_response *header_p)
+{
+    header_p->flags = 0;
+    header_p->cookie = hg_header_half(bytes, 4);
+    header_p->payload_size = hg_header_half(bytes, 8);
+    header_p->ret = HG_SUCCESS;
+    return hg_header_half(bytes, 0) ==
+               HG_HEADER_PLAIN(HG_HEADER_MAGIC_RESPONSE) &&
+           hg_header_half(bytes, 12) == HG_SUCCESS &&
+           hg_header_half(bytes, 16) == 0 && header_p->payload_size <= size;
 }
 
 /* The functions that follow run rarely. A hg_header_more has

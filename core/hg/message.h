@@ -57,10 +57,10 @@ hg_message_drop_extra(struct hg_message *message)
  * thread] */
 hg_return_t hg_message_spilled(struct hg_message *message, hg_return_t ret);
 
-/* Encodes a struct after the user's space of `offset` bytes. data or proc_cb
- * NULL: no payload but that space. The proc has no extra buffer. */
+/* Encodes a struct after the user's space of `offset` bytes. end: of the buffer.
+ * data or proc_cb NULL: no payload but that space. */
 static inline __attribute__((always_inline)) hg_return_t
-hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
+hg_message_encode(struct hg_message *message, size_t offset, char *end,
     hg_proc_cb_t proc_cb, void *data)
 {
     struct hg_proc *proc = &message->proc;
@@ -71,8 +71,7 @@ hg_message_encode(struct hg_message *message, size_t offset, size_t capacity,
     if (!data || !proc_cb)
         return HG_SUCCESS;
     message->source = data;
-    proc_begin(
-        proc, message->payload + offset, message->payload + capacity, HG_ENCODE);
+    proc_begin(proc, message->payload + offset, end, HG_ENCODE);
     ret = proc_cb(proc, data);
     if (__builtin_expect(proc->extra, 0))
         return hg_message_spilled(message, ret);

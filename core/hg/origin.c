@@ -87,16 +87,8 @@ ended(struct hg_handle *handle, enum hg_call_event event)
                     : hg_call_event(&handle->call, event, 0));
 }
 
-static inline __attribute__((always_inline)) void
-answered_in_progress(struct hg_handle *handle)
-{
-    if (ended(handle, HG_CALL_ON_RECEIVED))
-        base_completion_push(
-            &handle->context->bulk.completions, &handle->completion);
-}
-
-/* Completes an operation other than a successful receive, and queues the handle
- * if the forward is complete. In progress. */
+/* Completes an operation, and queues the handle if the forward is complete. In
+ * progress. */
 static __attribute__((noinline)) void
 ended_in_progress(struct hg_handle *handle, enum hg_call_event event)
 {
@@ -176,10 +168,10 @@ late_received(struct hg_handle *handle)
     ended_in_progress(handle, HG_CALL_ON_UNANSWERED);
 }
 
-static void
-answer_received(struct na_op *op, const na_plugin_event *event)
+/* Takes any event of the receive. */
+static __attribute__((noinline)) void
+take(struct hg_handle *handle, const na_plugin_event *event)
 {
-    struct hg_handle *handle = op->owner;
     size_t at = handle->port->net.out_payload - HG_HEADER_RESPONSE_SIZE;
     size_t length = event->length - at;
     struct hg_header_response header;
@@ -206,7 +198,42 @@ answer_received(struct na_op *op, const na_plugin_event *event)
         hg_stage_answer(handle);
     if (__builtin_expect(header.flags != 0, 0) && take_flagged(handle))
         return;
-    answered_in_progress(handle);
+    ended_in_progress(handle, HG_CALL_ON_RECEIVED);
+}
+
+/* Takes a successful response without flags to a forward that has not failed.
+ * Returns false, without having changed anything, if it is another event. */
+static inline __attribute__((always_inline)) bool
+take_plain(struct hg_handle *handle, const na_plugin_event *event)
+{
+    const struct hg_net *net = &handle->port->net;
+    const char *header = handle->out.payload - HG_HEADER_RESPONSE_SIZE;
+    struct hg_header_response response;
+
+    if (na_event_state(event) != NA_EVENT_MESSAGE ||
+        event->length < net->out_payload || event->length > net->out_size ||
+        !hg_header_response_decode_plain(
+            header, event->length - net->out_payload, &response) ||
+        response.cookie != handle->cookie ||
+        hg_class_is_observed(handle->context->hg_class) ||
+        hg_call_ret(&handle->call) != HG_SUCCESS)
+        return false;
+    handle->out.size = response.payload_size;
+    handle->out.flags = 0;
+    return true;
+}
+
+static void
+answer_received(struct na_op *op, const na_plugin_event *event)
+{
+    struct hg_handle *handle = op->owner;
+
+    if (__builtin_expect(!take_plain(handle, event), 0))
+        take(handle, event);
+    else if (is_over(
+                 handle, hg_call_event(&handle->call, HG_CALL_ON_RECEIVED, 0)))
+        base_completion_push(
+            &handle->context->bulk.completions, &handle->completion);
 }
 
 static void
@@ -262,43 +289,7 @@ const struct hg_side hg_origin_side = {.role = HG_ROLE_ORIGIN,
     .released = released,
     .fetched = fetched};
 
-/* The slow path of encoding: counts the request, and adds checksums. */
-static __attribute__((cold, noinline)) void
-finish_flagged(struct hg_handle *handle, uint8_t flags)
-{
-    struct hg_class *hg_class = handle->context->hg_class;
-
-    if (flags & HG_HEADER_MORE)
-        hg_count(hg_class, &hg_class->counters.request_extra);
-    if (flags & HG_HEADER_SUM)
-        hg_checksum_put(handle->in.payload - HG_HEADER_REQUEST_SIZE,
-            HG_HEADER_REQUEST_SIZE, &handle->in);
-}
-
-static hg_return_t
-encode_request(struct hg_handle *handle, void *in_struct)
-{
-    const struct hg_class *hg_class = handle->context->hg_class;
-    hg_return_t ret = hg_message_encode(&handle->in, hg_class->in_offset,
-        hg_net_in_room(&handle->port->net), handle->rpc->in_proc, in_struct);
-    struct hg_header_request header = {.flags = hg_class->checksum_flags |
-                                                handle->in.flags |
-                                                handle->no_response,
-        .context_id = hg_context_na(handle->context)->id,
-        .cookie = handle->cookie,
-        .payload_size = (uint32_t) handle->in.size,
-        .id = handle->rpc->id};
-
-    if (ret != HG_SUCCESS)
-        return ret;
-    hg_header_request_encode(
-        handle->in.payload - HG_HEADER_REQUEST_SIZE, &header);
-    if (__builtin_expect(header.flags & ~HG_HEADER_NO_RESPONSE, 0))
-        finish_flagged(handle, header.flags);
-    return HG_SUCCESS;
-}
-
-static int32_t
+static inline __attribute__((always_inline)) int32_t
 send_request(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
@@ -342,75 +333,169 @@ not_sent(struct hg_handle *handle, hg_return_t ret)
     na_progress_notify(progress);
 }
 
+/* The transport has refused the request. */
+static __attribute__((noinline, cold)) hg_return_t
+refused(struct hg_handle *handle, bool awaiting, int32_t code)
+{
+    hg_return_t ret = (hg_return_t) na_submission_failed(
+        handle->port->na_context, "send_unexpected", code);
+
+    if (!awaiting)
+        return revoke(handle, ret);
+    not_sent(handle, ret);
+    return HG_SUCCESS;
+}
+
 /* Sends the request, after the receive was posted, if there is one. */
-static hg_return_t
+static inline __attribute__((always_inline)) hg_return_t
 start(struct hg_handle *handle, bool awaiting)
 {
     int32_t code = send_request(handle);
 
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
-    if (__builtin_expect(code != NA_PLUGIN_DONE, 0)) {
-        hg_return_t ret = (hg_return_t) na_submission_failed(
-            handle->port->na_context, "send_unexpected", code);
-
-        if (!awaiting)
-            return revoke(handle, ret);
-        not_sent(handle, ret);
-        return HG_SUCCESS;
-    }
+    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
+        return refused(handle, awaiting, code);
     if (ended(handle, HG_CALL_ON_SENT))
         hg_context_complete(handle->context, &handle->completion);
     return HG_SUCCESS;
 }
 
-hg_return_t
-HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
+static void
+encode_header(struct hg_handle *handle)
 {
-    bool awaiting;
-    hg_return_t ret;
+    struct hg_class *hg_class = handle->context->hg_class;
+    char *bytes = handle->in.payload - HG_HEADER_REQUEST_SIZE;
+    struct hg_header_request header = {
+        .flags = (uint8_t) (hg_class->checksum_flags | handle->in.flags |
+                            handle->no_response),
+        .context_id = hg_context_na(handle->context)->id,
+        .cookie = handle->cookie,
+        .payload_size = (uint32_t) handle->in.size,
+        .id = handle->rpc->id};
 
-    if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc ||
-        !handle->peer.addr)
-        return HG_INVALID_ARG;
-    if (!hg_call_is_idle(&handle->call))
-        return HG_BUSY;
-    hg_message_drop_extra(&handle->in);
-    hg_message_drop_extra(&handle->out);
-    handle->cookie++;
-    handle->tag = hg_handle_tag(handle, handle->cookie);
-    handle->no_response =
-        atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed);
-    ret = encode_request(handle, in_struct);
-    if (ret != HG_SUCCESS)
-        return ret;
-    awaiting = awaits_answer(handle);
-    handle->callback = callback;
-    handle->arg = arg;
-    handle->out.size = 0;
+    hg_header_request_encode(bytes, &header);
+    if (header.flags & HG_HEADER_MORE)
+        hg_count(hg_class, &hg_class->counters.request_extra);
+    if (header.flags & HG_HEADER_SUM)
+        hg_checksum_put(bytes, HG_HEADER_REQUEST_SIZE, &handle->in);
+}
+
+static inline void
+begin(struct hg_handle *handle, uint32_t operations)
+{
     atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
-    hg_call_begin(&handle->call, handle->cookie,
-        awaiting ? HG_CALL_SEND | HG_CALL_RECV : HG_CALL_SEND);
+    hg_call_begin(&handle->call, handle->cookie, operations);
     hg_handle_ref(handle, 1);
-    if (__builtin_expect(hg_class_is_observed(handle->context->hg_class), 0))
+}
+
+/* The transport has refused the receive. */
+static __attribute__((noinline, cold)) hg_return_t
+not_posted(struct hg_handle *handle, int32_t code)
+{
+    return revoke(handle, (hg_return_t) na_submission_failed(
+                              handle->port->na_context, "recv_expected", code));
+}
+
+/* Forwards any request, whose arguments are encoded. */
+static __attribute__((noinline)) hg_return_t
+forward_encoded(struct hg_handle *handle)
+{
+    bool awaiting = awaits_answer(handle);
+
+    encode_header(handle);
+    begin(handle, awaiting ? HG_CALL_SEND | HG_CALL_RECV : HG_CALL_SEND);
+    if (hg_class_is_observed(handle->context->hg_class))
         hg_stage_forward(handle);
-    if (__builtin_expect(handle->timeout_ms > 0, 0)) {
-        ret = hg_handle_timer_start(handle, hg_call_generation(&handle->call),
-            base_time_deadline(handle->timeout_ms));
+    if (handle->timeout_ms > 0) {
+        hg_return_t ret =
+            hg_handle_timer_start(handle, hg_call_generation(&handle->call),
+                base_time_deadline(handle->timeout_ms));
+
         if (ret != HG_SUCCESS)
             return revoke(handle, ret);
     }
-    if (__builtin_expect(handle->loopback, 0)) {
+    if (handle->loopback) {
         hg_loopback_forward(handle);
         return HG_SUCCESS;
     }
     if (awaiting) {
         int32_t code = post_receive(handle);
 
-        if (__builtin_expect(code != NA_PLUGIN_PENDING, 0))
-            return revoke(
-                handle, (hg_return_t) na_submission_failed(
-                            handle->port->na_context, "recv_expected", code));
+        if (code != NA_PLUGIN_PENDING)
+            return not_posted(handle, code);
     }
     return start(handle, awaiting);
+}
+
+/* The same, inline, for a request without flags or a deadline, to another class.
+ */
+static inline __attribute__((always_inline)) hg_return_t
+forward_plain(struct hg_handle *handle)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    int32_t code;
+
+    if (__builtin_expect(
+            (handle->in.flags | hg_class->checksum_flags | handle->no_response |
+                handle->loopback | hg_class_is_observed(hg_class) |
+                handle->timeout_ms) != 0,
+            0))
+        return forward_encoded(handle);
+    hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,
+        &(struct hg_header_request){
+            .context_id = hg_context_na(handle->context)->id,
+            .cookie = handle->cookie,
+            .payload_size = (uint32_t) handle->in.size,
+            .id = handle->rpc->id});
+    begin(handle, HG_CALL_SEND | HG_CALL_RECV);
+    code = post_receive(handle);
+    if (__builtin_expect(code != NA_PLUGIN_PENDING, 0))
+        return not_posted(handle, code);
+    return start(handle, true);
+}
+
+/* HG_Forward of an idle handle. */
+static __attribute__((noinline)) hg_return_t
+forward(struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    hg_return_t ret;
+
+    handle->callback = callback;
+    handle->arg = arg;
+    handle->cookie++;
+    handle->tag = hg_handle_tag(handle, handle->cookie);
+    handle->no_response =
+        atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed);
+    ret = hg_message_encode(&handle->in, handle->context->hg_class->in_offset,
+        handle->in.buffer + handle->port->net.in_size, handle->rpc->in_proc,
+        in_struct);
+    if (ret != HG_SUCCESS)
+        return ret;
+    handle->out.size = 0;
+    return forward_plain(handle);
+}
+
+/* The same of a handle with an extra payload. */
+static __attribute__((noinline, cold)) hg_return_t
+forward_again(
+    struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    hg_message_drop_extra(&handle->in);
+    hg_message_drop_extra(&handle->out);
+    return forward(handle, callback, arg, in_struct);
+}
+
+/* Calls nothing but what comes next, so that it saves no registers. */
+hg_return_t
+HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc ||
+        !handle->peer.addr)
+        return HG_INVALID_ARG;
+    if (!hg_call_is_idle(&handle->call))
+        return HG_BUSY;
+    if (__builtin_expect(handle->in.extra || handle->out.extra, 0))
+        return forward_again(handle, callback, arg, in_struct);
+    return forward(handle, callback, arg, in_struct);
 }

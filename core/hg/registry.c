@@ -301,6 +301,9 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
     }
     SLIST_INSERT_HEAD(&registry->all, rpc, next);
     slot_set(slot, rpc);
+    /* For those that remember it: see hg_rpc_serves. */
+    if (before)
+        atomic_store_explicit(&before->removed, true, memory_order_relaxed);
     return HG_SUCCESS;
 }
 

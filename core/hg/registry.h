@@ -21,7 +21,7 @@ struct hg_rpc {
     hg_proc_cb_t out_proc;
     hg_rpc_cb_t handler;
     _Atomic bool no_response;
-    _Atomic bool removed;
+    _Atomic bool removed; /* or replaced by another entry */
     _Atomic(void *) data; /* set under the lock, read without it */
     void (*data_free)(void *);
     _Atomic(struct hg_rpc_stats *) stats; /* NULL: without statistics */
@@ -68,6 +68,16 @@ hg_rpc_data(const struct hg_rpc *rpc)
 {
     /* Acquire pairs with the release in hg_rpc_set_data. */
     return atomic_load_explicit(&rpc->data, memory_order_acquire);
+}
+
+/* Returns whether hg_registry_find would return this entry, which it returned
+ * before, for an id, and it has a handler. rpc may be NULL. */
+static inline bool
+hg_rpc_serves(const struct hg_rpc *rpc, hg_id_t id)
+{
+    return rpc && rpc->id == id &&
+           !atomic_load_explicit(&rpc->removed, memory_order_relaxed) &&
+           rpc->handler;
 }
 
 static inline struct hg_rpc_stats *

@@ -25,6 +25,9 @@ static void response_sent(struct na_op *op, const na_plugin_event *event);
 static void
 prepare(struct hg_handle *handle)
 {
+    na_peer_set(&handle->peer, handle->port->net.na_class, NULL);
+    handle->peer.self = handle->side == &hg_local_side;
+    handle->info.addr = &handle->peer;
     handle->recv->complete = request_received;
     handle->send->complete = response_sent;
 }
@@ -161,8 +164,9 @@ respond_locally(struct hg_handle *handle)
 }
 
 static inline __attribute__((always_inline)) int32_t
-send_answer(struct hg_handle *handle, const struct hg_net *net)
+send_answer(struct hg_handle *handle)
 {
+    const struct hg_net *net = &handle->port->net;
     struct rt_endpoint at = rt_endpoint(hg_handle_na(handle));
 
     return rt_send_expected(at, handle->send, handle->out.buffer,
@@ -187,47 +191,83 @@ submitted_extra(struct hg_handle *handle, int32_t code)
     return HG_SUCCESS;
 }
 
-/* Sends the response, which is claimed and encoded and whose ret is set. */
-static inline __attribute__((always_inline)) hg_return_t
-respond(struct hg_handle *handle, hg_return_t result)
+static void
+encode_header(struct hg_handle *handle, hg_return_t result)
 {
-    const struct hg_class *hg_class = handle->context->hg_class;
-    const struct hg_net *net = &handle->port->net;
-    bool extra = handle->out.extra != NULL;
+    char *bytes = handle->out.payload - HG_HEADER_RESPONSE_SIZE;
     struct hg_header_response header = {
-        .flags = (uint8_t) (hg_class->checksum_flags | handle->out.flags),
+        .flags = (uint8_t) (handle->context->hg_class->checksum_flags |
+                            handle->out.flags),
         .cookie = handle->cookie,
         .payload_size = (uint32_t) handle->out.size,
         .ret = result};
+
+    hg_header_response_encode(bytes, &header);
+    if (header.flags & HG_HEADER_SUM)
+        hg_checksum_put(bytes, HG_HEADER_RESPONSE_SIZE, &handle->out);
+}
+
+/* Completes the submission of a response that is pending, or failed. */
+static __attribute__((noinline)) hg_return_t
+submitted(struct hg_handle *handle, int32_t code)
+{
+    if (code != NA_PLUGIN_PENDING)
+        return unsent(
+            handle, (hg_return_t) na_submission_failed(
+                        handle->port->na_context, "send_expected", code));
+    become_pending(handle);
+    return HG_SUCCESS;
+}
+
+/* Sends any response, which is claimed and encoded and whose ret is set. */
+static __attribute__((noinline)) hg_return_t
+respond(struct hg_handle *handle, hg_return_t result)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    bool extra = handle->out.extra != NULL;
     int32_t code;
 
-    hg_header_response_encode(
-        handle->out.payload - HG_HEADER_RESPONSE_SIZE, &header);
-    if (__builtin_expect(header.flags & HG_HEADER_SUM, 0))
-        hg_checksum_put(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
-            HG_HEADER_RESPONSE_SIZE, &handle->out);
-    if (__builtin_expect(hg_class_is_observed(hg_class), 0))
+    encode_header(handle, result);
+    if (hg_class_is_observed(hg_class))
         hg_stage_respond(handle, result);
-    if (__builtin_expect(handle->local, 0)) {
+    if (handle->local) {
         respond_locally(handle);
         return HG_SUCCESS;
     }
     /* Also during submission: the peer may get the response and make the
      * program drop the last other reference. */
     hg_handle_ref(handle, HG_REF_ANSWER);
-    if (__builtin_expect(extra, 0))
+    if (extra)
         become_pending(handle);
-    code = send_answer(handle, net);
-    if (__builtin_expect(extra, 0))
+    code = send_answer(handle);
+    if (extra)
         return submitted_extra(handle, code);
-    if (code == NA_PLUGIN_PENDING)
-        become_pending(handle);
-    else if (__builtin_expect(code == NA_PLUGIN_DONE, 1))
-        answered(handle);
-    else
-        return unsent(
-            handle, (hg_return_t) na_submission_failed(
-                        handle->port->na_context, "send_expected", code));
+    if (code != NA_PLUGIN_DONE)
+        return submitted(handle, code);
+    answered(handle);
+    return HG_SUCCESS;
+}
+
+/* The same, inline, for a response without an extra payload, of most classes
+ * and to another one. */
+static inline __attribute__((always_inline)) hg_return_t
+respond_plain(struct hg_handle *handle)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    int32_t code;
+
+    if (__builtin_expect(handle->local | hg_class->checksum_flags |
+                             hg_class_is_observed(hg_class),
+            0))
+        return respond(handle, HG_SUCCESS);
+    hg_header_response_encode(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
+        &(struct hg_header_response){.cookie = handle->cookie,
+            .payload_size = (uint32_t) handle->out.size});
+    hg_handle_ref(handle, HG_REF_ANSWER);
+    code = send_answer(handle);
+    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
+        return submitted(handle, code);
+    answered(handle);
     return HG_SUCCESS;
 }
 
@@ -316,6 +356,14 @@ handler_run(struct base_completion *completion)
     hg_handle_unref(handle, HG_REF_HANDLER);
 }
 
+static inline __attribute__((always_inline)) void
+queue_handler(struct hg_handle *handle)
+{
+    handle->completion.run = handler_run;
+    base_completion_push(
+        &handle->context->bulk.completions, &handle->completion);
+}
+
 bool
 hg_target_is_last(const struct base_completion *completion)
 {
@@ -359,9 +407,7 @@ fetched(struct hg_handle *handle, hg_return_t ret)
         return;
     }
     handle->in.flags |= HG_MESSAGE_FETCHED;
-    handle->completion.run = handler_run;
-    base_completion_push(
-        &handle->context->bulk.completions, &handle->completion);
+    queue_handler(handle);
 }
 
 /* Handles a cancel message. */
@@ -465,15 +511,14 @@ take_flagged(struct hg_handle *handle)
     return true;
 }
 
-static void
+/* A message has arrived that may be a request of any kind, or none. */
+static __attribute__((noinline)) void
 take(struct hg_handle *handle, const na_plugin_event *event)
 {
     hg_return_t ret;
 
     atomic_store_explicit(&handle->state, HG_HANDLE_USED, memory_order_relaxed);
-    na_peer_set(&handle->peer, handle->port->net.na_class, event->source);
-    handle->peer.self = handle->local;
-    handle->info.addr = &handle->peer;
+    handle->peer.addr = event->source;
     handle->no_response = false;
     handle->info.context_id = 0;
     ret = take_request(handle, event);
@@ -483,9 +528,35 @@ take(struct hg_handle *handle, const na_plugin_event *event)
     }
     if (__builtin_expect(handle->in.flags != 0, 0) && take_flagged(handle))
         return;
-    handle->completion.run = handler_run;
-    base_completion_push(
-        &handle->context->bulk.completions, &handle->completion);
+    queue_handler(handle);
+}
+
+/* Takes a request without flags, of the same RPC as this handle's last one.
+ * Returns false, without having changed anything, if it is another event. */
+static inline __attribute__((always_inline)) bool
+take_plain(struct hg_handle *handle, const na_plugin_event *event)
+{
+    const struct hg_class *hg_class = handle->context->hg_class;
+    const struct hg_net *net = &handle->port->net;
+    const char *header = handle->in.payload - HG_HEADER_REQUEST_SIZE;
+    struct hg_header_request request;
+
+    if (na_event_state(event) != NA_EVENT_MESSAGE || !event->source ||
+        event->length < net->in_payload || event->length > net->in_size ||
+        !hg_header_request_decode_plain(
+            header, event->length - net->in_payload, &request) ||
+        !hg_rpc_serves(handle->rpc, request.id) || hg_class->take_flags != 0 ||
+        hg_class_is_observed(hg_class))
+        return false;
+    atomic_store_explicit(&handle->state, HG_HANDLE_USED, memory_order_relaxed);
+    handle->peer.addr = event->source;
+    handle->tag = event->tag;
+    handle->cookie = request.cookie;
+    handle->no_response = false;
+    handle->in.size = request.payload_size;
+    handle->in.flags = 0;
+    handle->info.context_id = request.context_id;
+    return true;
 }
 
 /* The receive completed without a message, or with an invalid event. */
@@ -503,54 +574,88 @@ request_not_received(struct hg_handle *handle, const na_plugin_event *event)
     handle->side->released(handle);
 }
 
-static void
-request_received(struct na_op *op, const na_plugin_event *event)
+/* Takes any event of a receive. last: no other receive is posted. */
+static __attribute__((noinline)) void
+receive(struct hg_handle *handle, const na_plugin_event *event, bool last)
 {
-    struct hg_handle *handle = op->owner;
-
-    if (__builtin_expect(!handle->local, 1))
-        hg_single_taken(handle->context, handle->port);
-    if (__builtin_expect(
-            na_event_state(event) == NA_EVENT_MESSAGE && event->source, 1))
+    if (last)
+        hg_refill_request(handle->context, handle->port);
+    if (na_event_state(event) == NA_EVENT_MESSAGE && event->source)
         take(handle, event);
     else
         request_not_received(handle, event);
 }
 
-static __attribute__((cold, noinline)) hg_return_t
-not_responded(struct hg_handle *handle, hg_return_t ret)
+/* Calls nothing on the common path, so that it saves no registers. */
+static void
+request_received(struct na_op *op, const na_plugin_event *event)
 {
+    struct hg_handle *handle = op->owner;
+    bool last = !handle->local && hg_single_taken(handle->port);
+
+    if (__builtin_expect(!last && take_plain(handle, event), 1))
+        queue_handler(handle);
+    else
+        receive(handle, event, last);
+}
+
+/* The slow path of HG_Respond after encoding, with result ret, has failed or
+ * produced an extra payload. */
+static __attribute__((cold, noinline)) hg_return_t
+encoded_flagged(struct hg_handle *handle, hg_return_t ret)
+{
+    if (ret == HG_SUCCESS)
+        ret = hg_ack_await(handle);
+    if (ret == HG_SUCCESS)
+        return respond(handle, HG_SUCCESS);
     hg_extra_drop(handle, &handle->out);
     hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
     return ret;
 }
 
+/* HG_Respond after the response was claimed. */
+static __attribute__((noinline)) hg_return_t
+respond_claimed(
+    struct hg_handle *handle, hg_cb_t callback, void *arg, void *out_struct)
+{
+    hg_return_t ret;
+
+    handle->callback = callback;
+    handle->arg = arg;
+    atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
+    ret = hg_message_encode(&handle->out, handle->context->hg_class->out_offset,
+        handle->out.buffer + handle->port->net.out_size, handle->rpc->out_proc,
+        out_struct);
+    if (__builtin_expect(ret != HG_SUCCESS || handle->out.flags != 0, 0))
+        return encoded_flagged(handle, ret);
+    return respond_plain(handle);
+}
+
+static __attribute__((noinline, cold)) hg_return_t
+respond_unless_claimed(
+    struct hg_handle *handle, hg_cb_t callback, void *arg, void *out_struct)
+{
+    if (hg_call_event_rare(&handle->call,
+            callback ? HG_CALL_ON_CLAIM_CALLBACK : HG_CALL_ON_CLAIM,
+            0) == HG_CALL_REFUSED)
+        return HG_BUSY;
+    return respond_claimed(handle, callback, arg, out_struct);
+}
+
+/* Calls nothing but what comes next, so that it saves no registers. */
 hg_return_t
 HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
-    const struct hg_class *hg_class;
-    hg_return_t ret;
-
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
     if (handle->no_response ||
         atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed))
         return HG_OPNOTSUPPORTED;
-    if (hg_call_claim(&handle->call,
-            callback ? HG_CALL_ON_CLAIM_CALLBACK : HG_CALL_ON_CLAIM,
-            callback ? HG_CALL_CALLBACK : 0) == HG_CALL_REFUSED)
-        return HG_BUSY;
-    hg_class = handle->context->hg_class;
-    handle->callback = callback;
-    handle->arg = arg;
-    atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
-    ret = hg_message_encode(&handle->out, hg_class->out_offset,
-        hg_net_out_room(&handle->port->net), handle->rpc->out_proc, out_struct);
-    if (ret == HG_SUCCESS && __builtin_expect(handle->out.flags != 0, 0))
-        ret = hg_ack_await(handle);
-    if (__builtin_expect(ret != HG_SUCCESS, 0))
-        return not_responded(handle, ret);
-    return respond(handle, HG_SUCCESS);
+    if (__builtin_expect(
+            !hg_call_claim_open(&handle->call, callback ? HG_CALL_CALLBACK : 0),
+            0))
+        return respond_unless_claimed(handle, callback, arg, out_struct);
+    return respond_claimed(handle, callback, arg, out_struct);
 }
 
 __attribute__((cold)) hg_return_t
