@@ -612,7 +612,7 @@ START_TEST(opens_too_many_refused)
         status = status_of_path(COPY_CREATE, name);
     }
     ck_assert_uint_eq(status, COPY_LIMIT);
-    ck_assert_int_eq(count - 1, 2 * (int) COPY_OPEN_MAX);
+    ck_assert_int_eq(count - 1, (int) (2 * COPY_OPEN_MAX));
 }
 END_TEST
 

@@ -165,19 +165,22 @@ is_pulled(const struct copy_chunk *chunk)
 static enum copy_status
 prepare(struct copy_chunk *chunk)
 {
+    struct copy_open *open = chunk->open;
     int error;
 
-    if (chunk->open != NULL && chunk->open->closed) /* while the chunk waited */
+    if (open == NULL) /* a store */
+        return COPY_OK;
+    if (open->closed) /* while the chunk waited */
         return COPY_NO_ID;
-    if (is_pulled(chunk))
+    if (chunk->rpc == COPY_WRITE)
         return COPY_OK;
     if (chunk->rpc == COPY_LIST)
         return fill_page(chunk);
     error = copy_io_read(
-        chunk->open->fd, chunk->buffer->memory, chunk->size, chunk->offset);
+        open->fd, chunk->buffer->memory, chunk->size, chunk->offset);
     if (error == 0)
-        copy_hash_add(&chunk->open->sum, chunk->offset, chunk->buffer->memory,
-            chunk->size);
+        copy_hash_add(
+            &open->sum, chunk->offset, chunk->buffer->memory, chunk->size);
     return copy_status_of(error);
 }
 
