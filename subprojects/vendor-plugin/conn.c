@@ -1,121 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections: made when they are first needed, or accepted; the hello that both
- * ends begin with; what arrives; and their end. */
+/* Connections: made when they are first needed, or accepted; what goes out and what
+ * arrives; and their end. */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
+#include <sys/ioctl.h>
 
+#include "common/socket.h"
 #include "tcp.h"
 
-#define MAGIC UINT64_C(0x316d727473706374) /* "tcpstrm1" */
-#define HELLO 24U  /* bytes: magic, port, largest messages, window */
-#define ACCEPTS 64 /* in one go */
-#define DEAF_TIME (100 * TP_MS)
-
-int32_t
-tcp_listen(na_plugin_class *cls, const na_plugin_open_info *info)
-{
-    const char *name = info->host != NULL ? info->host : info->device;
-    uint32_t port = info->port > 0 ? (uint32_t) info->port : 0;
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
-    struct tp_place place;
-    int on = 1;
-
-    int32_t ret = tp_host_own(
-        cls->host, name, port, cls->family, info->ip_subnet, &place);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    cls->family = place.address.ss_family;
-    cls->listener = tcp_socket(cls->family);
-    if (cls->listener < 0 ||
-        setsockopt(cls->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-        bind(cls->listener, (struct sockaddr *) &place.address, place.length) ||
-        listen(cls->listener, SOMAXCONN) ||
-        getsockname(
-            cls->listener, (struct sockaddr *) &place.address, &place.length) ||
-        epoll_ctl(cls->epoll, EPOLL_CTL_ADD, cls->listener, &event)) {
-        int error = errno;
-        TP_LOG(cls->host, ERROR, "listening at \"%s\", port %u: %s",
-            name != NULL ? name : "", port, strerror(error));
-        return error == EADDRINUSE      ? NA_PLUGIN_E_ADDRINUSE
-               : error == EADDRNOTAVAIL ? NA_PLUGIN_E_ADDRNOTAVAIL
-               : error == EACCES        ? NA_PLUGIN_E_PERMISSION
-                                        : NA_PLUGIN_E_NOMEM;
-    }
-    tp_host_reach(&place, info->ip_subnet);
-    cls->self = tcp_addr_get(cls, &place);
-    return cls->self != NULL ? NA_PLUGIN_OK : NA_PLUGIN_E_NOMEM;
-}
-
-static bool
-say_hello(struct tcp_conn *conn)
-{
-    na_plugin_class *cls = conn->cls;
-    struct tcp_packet *packet = tcp_packet_new(TCP_HELLO, HELLO);
-
-    if (packet == NULL)
-        return false;
-    unsigned char *bytes = (unsigned char *) (packet + 1);
-    bytes = tp_pack(bytes, MAGIC, 8);
-    bytes = tp_pack(bytes, tp_host_port(&cls->self->place.address), 4);
-    bytes = tp_pack(bytes, cls->max_unexpected, 4);
-    bytes = tp_pack(bytes, cls->max_expected, 4);
-    tp_pack(bytes, cls->window, 4);
-    tcp_packet_move(packet, &conn->out);
-    return true;
-}
-
-static void
-join_peer(struct tcp_conn *conn, na_plugin_addr *peer)
-{
-    conn->peer = peer;
-    peer->conn = conn;
-}
-
-/* A connection with a socket, which it closes. peer: NULL, or whom it is to; a
- * reference is taken. NULL: no memory. */
 static struct tcp_conn *
-conn_new(na_plugin_class *cls, int fd, na_plugin_addr *peer, bool connecting)
+conn_of(struct tp_channel *channel)
 {
-    struct tcp_conn *conn = calloc(1, sizeof(*conn));
-    unsigned char *in = malloc(cls->room);
-    struct epoll_event event = {
-        .events = EPOLLIN | EPOLLOUT, .data.u64 = ++cls->last_number};
+    return TP_OBJECT(channel, struct tcp_conn, base);
+}
 
-    if (conn == NULL || in == NULL ||
-        epoll_ctl(cls->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+struct tcp_conn *
+tcp_conn_new(
+    na_plugin_class *cls, int fd, na_plugin_addr *peer, bool connecting)
+{
+    uint32_t room = 2 * tp_transport_room(&cls->base);
+    struct tcp_conn *conn = malloc(sizeof(*conn) + room);
+    struct epoll_event event = {
+        .events = EPOLLIN | EPOLLOUT, .data.u64 = cls->base.last_number + 1};
+
+    if (conn == NULL ||
+        epoll_ctl(cls->base.descriptor, EPOLL_CTL_ADD, fd, &event) != 0) {
+        TP_LOG_THINNED(cls->base.host, WARNING, tp_count(&cls->deafs, 1),
+            "no memory for a connection");
         free(conn);
-        free(in);
-        tcp_close(fd);
+        tp_socket_close(fd);
         return NULL;
     }
-    conn->keyed.key = cls->last_number;
-    conn->cls = cls;
-    conn->fd = fd;
-    conn->in = in;
-    conn->connecting = connecting;
-    conn->watches_out = true;
-    conn->deadline = tp_now() + cls->connect_timeout;
-    tp_table_insert(&cls->numbers, &conn->keyed);
-    tp_list_append(&cls->conns, &conn->link);
-    tp_list_append(&cls->young, &conn->young);
-    if (peer != NULL) {
-        tp_addr_hold(&peer->base, false);
-        join_peer(conn, peer);
-    }
-    if (say_hello(conn))
-        return conn;
-    tcp_conn_end(conn, NA_PLUGIN_E_NOMEM);
-    return NULL;
+    *conn = (struct tcp_conn){
+        .fd = fd, .connecting = connecting, .watches_out = true};
+    tp_channel_begin(&conn->base, &cls->base, peer);
+    return conn;
 }
 
 /* Small messages at once; an error if the peer's host is gone. */
-static void
-set_options(const na_plugin_class *cls, int fd)
+void
+tcp_conn_options(const na_plugin_class *cls, int fd)
 {
     int on = 1, idle = 10, interval = 5, count = 4;
     unsigned int patience = (unsigned int) (cls->send_timeout / TP_MS);
@@ -128,226 +57,167 @@ set_options(const na_plugin_class *cls, int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
 }
 
-void
-tcp_conn_accept(na_plugin_class *cls)
-{
-    int fd = 0;
-
-    for (int i = 0; i < ACCEPTS && fd >= 0; i++) {
-        fd = tcp_accept(cls->listener);
-        if (fd < 0)
-            break;
-        set_options(cls, fd);
-        tp_count(&cls->accepts, 1);
-        if (conn_new(cls, fd, NULL, false) == NULL)
-            TP_LOG(cls->host, WARNING, "no memory for a connection");
-    }
-    if (fd >= 0 || errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
-        return;
-    /* the listener stays readable: it would wake us again and again */
-    TP_LOG(cls->host, WARNING, "accepting: %s", strerror(errno));
-    epoll_ctl(cls->epoll, EPOLL_CTL_DEL, cls->listener, NULL);
-    cls->deaf_until = tp_now() + DEAF_TIME;
-}
-
 /* To oneself: both ends are of this class. */
-static struct tcp_conn *
+static int32_t
 connect_self(na_plugin_class *cls)
 {
     int fds[2];
 
-    if (tcp_pair(fds) != 0)
-        return NULL;
-    if (conn_new(cls, fds[1], cls->self, false) == NULL) {
-        tcp_close(fds[0]);
-        return NULL;
+    if (tp_socket_pair(fds) != 0)
+        return NA_PLUGIN_E_NOMEM;
+    struct tcp_conn *end = tcp_conn_new(cls, fds[1], cls->base.self, false);
+    if (end == NULL) {
+        tp_socket_close(fds[0]);
+        return NA_PLUGIN_E_NOMEM;
     }
-    return conn_new(cls, fds[0], cls->self, false);
+    if (tcp_conn_new(cls, fds[0], cls->base.self, false) != NULL)
+        return NA_PLUGIN_OK;
+    tp_channel_end(&end->base, NA_PLUGIN_E_NOMEM);
+    return NA_PLUGIN_E_NOMEM;
 }
 
 int32_t
-tcp_conn_get(
-    na_plugin_class *cls, na_plugin_addr *peer, struct tcp_conn **conn_p)
+tcp_conn_connect(na_plugin_class *cls, na_plugin_addr *peer)
 {
-    if (peer->conn == NULL && peer == cls->self) {
-        *conn_p = connect_self(cls);
-        return *conn_p != NULL ? NA_PLUGIN_OK : NA_PLUGIN_E_NOMEM;
-    }
-    if (peer->conn != NULL) {
-        *conn_p = peer->conn;
-        return NA_PLUGIN_OK;
-    }
-    int fd = tcp_socket(peer->place.address.ss_family);
+    const na_plugin_host *host = cls->base.host;
+
+    if (peer == cls->base.self)
+        return connect_self(cls);
+    int fd = tp_socket_open(peer->place.address.ss_family);
     if (fd < 0) {
-        TP_LOG(cls->host, ERROR, "%s: %s", peer->name, strerror(errno));
+        TP_LOG(host, ERROR, "%s: %s", peer->base.name, strerror(errno));
         return NA_PLUGIN_E_NOMEM;
     }
-    set_options(cls, fd);
+    tcp_conn_options(cls, fd);
     if (connect(fd, (struct sockaddr *) &peer->place.address,
             peer->place.length) != 0 &&
         errno != EINPROGRESS) {
-        TP_LOG(cls->host, INFO, "%s: %s", peer->name, strerror(errno));
-        tcp_close(fd);
+        TP_LOG(host, INFO, "%s: %s", peer->base.name, strerror(errno));
+        tp_socket_close(fd);
         return NA_PLUGIN_E_HOSTUNREACH;
     }
-    *conn_p = conn_new(cls, fd, peer, true);
-    if (*conn_p == NULL)
+    if (tcp_conn_new(cls, fd, peer, true) == NULL)
         return NA_PLUGIN_E_NOMEM;
     tp_count(&cls->connects, 1);
     return NA_PLUGIN_OK;
 }
 
-static void
-end_ops(struct tp_list *list, int32_t status)
-{
-    while (list->head != NULL) {
-        struct tcp_op *op = TP_OBJECT(list->head, struct tcp_op, link);
-        if (op->kind == TCP_OP_RECV_EXPECTED)
-            tp_match_unpost(&op->ctx->match, &op->recv, false);
-        else
-            tcp_packet_move(&op->packet, NULL);
-        tcp_op_end(op, status);
-    }
-}
-
 void
-tcp_conn_end(struct tcp_conn *conn, int32_t status)
+tcp_conn_close(struct tp_channel *channel)
 {
-    na_plugin_class *cls = conn->cls;
-    na_plugin_addr *peer = conn->peer;
+    struct tcp_conn *conn = conn_of(channel);
 
     /* first: a forked child may hold the socket, and epoll with it */
-    epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->fd, NULL);
-    tcp_close(conn->fd);
-    tp_table_remove(&cls->numbers, &conn->keyed);
-    tp_list_remove(&cls->conns, &conn->link);
-    if (!conn->open)
-        tp_list_remove(&cls->young, &conn->young);
-    end_ops(&conn->ops, status);
-    while (conn->out.head != NULL)
-        free(TP_OBJECT(tp_list_pop(&conn->out), struct tcp_packet, link));
-    if (peer != NULL && peer->conn == conn) {
-        peer->conn = NULL;
-        end_ops(&peer->recvs, status);
-    }
-    if (peer != NULL)
-        tcp_addr_put(cls, peer);
-    free(conn->in);
+    epoll_ctl(channel->transport->descriptor, EPOLL_CTL_DEL, conn->fd, NULL);
+    tp_socket_close(conn->fd);
     free(conn);
 }
 
 /* Who has connected: the host as it is seen from here, and the port where the
  * peer says that it listens. Nobody speaks for another host. */
-static bool
-name_peer(struct tcp_conn *conn, uint32_t port)
+bool
+tcp_conn_greeted(
+    struct tp_channel *channel, const unsigned char *extra, uint32_t length)
 {
     struct tp_place place = {.length = sizeof(place.address)};
+    uint64_t port = tp_unpack(extra, TCP_PORT);
+    struct tcp_conn *conn = conn_of(channel);
 
+    if (channel->peer != NULL)
+        return true;
     if (port == 0 || port > UINT16_MAX ||
         getpeername(
             conn->fd, (struct sockaddr *) &place.address, &place.length) != 0)
         return false;
-    tp_host_set_port(&place.address, port);
-    na_plugin_addr *peer = tcp_addr_get(conn->cls, &place);
-    if (peer == NULL)
-        return false;
-    join_peer(conn, peer);
-    return true;
+    tp_host_set_port(&place.address, (uint32_t) port);
+    na_plugin_addr *peer = tcp_addr_get(tcp_class_of(conn), &place);
+    if (peer != NULL)
+        tp_channel_join(channel, peer);
+    return peer != NULL;
 }
 
 static bool
-hello_arrived(struct tcp_conn *conn, const struct tcp_frame *frame,
-    const unsigned char *bytes)
+write_packet(const struct tcp_conn *conn, struct tp_packet *packet)
 {
-    if (conn->open || frame->kind != TCP_HELLO || frame->length < HELLO ||
-        tp_unpack(bytes, 8) != MAGIC)
-        return false;
-    conn->max_unexpected = (uint32_t) tp_unpack(bytes + 12, 4);
-    conn->max_expected = (uint32_t) tp_unpack(bytes + 16, 4);
-    conn->window = tp_unpack(bytes + 20, 4);
-    if (conn->peer == NULL &&
-        !name_peer(conn, (uint32_t) tp_unpack(bytes + 8, 4)))
-        return false;
-    conn->open = true;
-    tp_list_remove(&conn->cls->young, &conn->young);
-    tcp_message_release(conn);
-    return true;
+    struct tp_frame frame;
+    struct iovec parts[2];
+    struct msghdr message = {.msg_iov = parts};
+
+    message.msg_iovlen = (size_t) tp_packet_parts(packet, &frame, parts);
+    ssize_t n = sendmsg(conn->fd, &message, MSG_NOSIGNAL);
+    if (n > 0)
+        packet->sent += (uint32_t) n;
+    return tp_packet_is_sent(packet);
 }
 
-static bool
-frame_arrived(struct tcp_conn *conn, const struct tcp_frame *frame,
-    const unsigned char *data)
+/* Errors are left to the next read. */
+void
+tcp_conn_flush(struct tp_channel *channel)
 {
-    if (!conn->open)
-        return hello_arrived(conn, frame, data);
-    switch (frame->kind) {
-    case TCP_UNEXPECTED:
-    case TCP_EXPECTED:
-        return tcp_message_arrived(conn, frame, data);
-    case TCP_CREDIT:
-        conn->used -= frame->tag < conn->used ? frame->tag : conn->used;
-        tcp_message_release(conn);
-        return true;
-    case TCP_PUT:
-    case TCP_GET:
-        return tcp_rma_asked(conn, frame, data);
-    case TCP_ANSWER:
-        return tcp_rma_arrived(conn, frame, data);
-    default:
-        return false;
-    }
+    struct tcp_conn *conn = conn_of(channel);
+    struct tp_packet *packet;
+
+    if (conn->connecting)
+        return;
+    while ((packet = tp_channel_next(channel)) != NULL &&
+           write_packet(conn, packet))
+        tp_channel_sent(channel, packet);
+    if (conn->watches_out == (packet != NULL))
+        return;
+    conn->watches_out = packet != NULL;
+    struct epoll_event event = {
+        .events = EPOLLIN | (conn->watches_out ? EPOLLOUT : 0U),
+        .data.u64 = channel->keyed.key};
+    epoll_ctl(channel->transport->descriptor, EPOLL_CTL_MOD, conn->fd, &event);
+}
+
+bool
+tcp_conn_is_out(struct tp_channel *channel)
+{
+    int unsent = 0;
+
+    return channel->peer == channel->transport->self ||
+           ioctl(conn_of(channel)->fd, SIOCOUTQ, &unsent) != 0 || unsent == 0;
 }
 
 /* Takes whole frames out of what has arrived. False: one is malformed. */
 static bool
 take_frames(struct tcp_conn *conn)
 {
-    uint32_t at = 0;
-    bool good = true;
+    int64_t taken = tp_channel_take(&conn->base, conn->in, conn->in_used);
 
-    while (good && conn->in_used - at >= sizeof(struct tcp_frame)) {
-        struct tcp_frame frame;
-        memcpy(&frame, conn->in + at, sizeof(frame));
-        tcp_frame_swap(&frame);
-        if (frame.length > conn->cls->room / 2 - sizeof(frame))
-            return false;
-        if (conn->in_used - at - sizeof(frame) < frame.length)
-            break;
-        good = frame_arrived(conn, &frame, conn->in + at + sizeof(frame));
-        at += (uint32_t) sizeof(frame) + frame.length;
-    }
-    conn->in_used -= at;
-    if (at != 0 && conn->in_used != 0)
-        memmove(conn->in, conn->in + at, conn->in_used);
-    return good;
+    if (taken < 0)
+        return false;
+    conn->in_used -= (uint32_t) taken;
+    if (taken != 0 && conn->in_used != 0)
+        memmove(conn->in, conn->in + taken, conn->in_used);
+    return true;
 }
 
 void
 tcp_conn_advance(struct tcp_conn *conn, uint32_t events)
 {
-    na_plugin_class *cls = conn->cls;
-    const char *name = conn->peer != NULL ? conn->peer->name : "a stranger";
+    na_plugin_class *cls = tcp_class_of(conn);
+    uint32_t room = 2 * tp_transport_room(&cls->base);
 
     conn->connecting = conn->connecting && (events & EPOLLOUT) == 0;
     if ((events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0) {
-        ssize_t n = recv(
-            conn->fd, conn->in + conn->in_used, cls->room - conn->in_used, 0);
+        ssize_t n =
+            recv(conn->fd, conn->in + conn->in_used, room - conn->in_used, 0);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n <= 0) {
-            TP_LOG(cls->host, INFO, "%s has disconnected: %s", name,
-                n == 0 ? "end of stream" : strerror(errno));
-            tcp_conn_end(conn, NA_PLUGIN_E_HOSTUNREACH);
+            TP_LOG(cls->base.host, INFO, "%s has disconnected: %s",
+                conn->base.name, n == 0 ? "end of stream" : strerror(errno));
+            tp_channel_end(&conn->base, NA_PLUGIN_E_HOSTUNREACH);
             return;
         }
         conn->in_used += (uint32_t) n;
-        cls->recent = conn->keyed.key;
+        cls->recent = conn->base.keyed.key;
         if (!take_frames(conn)) {
-            TP_LOG(cls->host, WARNING,
-                "malformed data from %s, connection closed", name);
-            tcp_conn_end(conn, NA_PLUGIN_E_PROTOCOL_ERROR);
+            tp_channel_refuse(&conn->base);
             return;
         }
     }
-    tcp_flush(conn);
+    tcp_conn_flush(&conn->base);
 }

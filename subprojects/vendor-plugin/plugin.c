@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin's one symbol; opening and closing a class. */
+/* The plugin's one symbol; opening, polling and closing a class. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "common/open.h"
 #include "common/setting.h"
+#include "common/socket.h"
 #include "tcp.h"
+
+#define READY 64     /* connections in one go */
+#define SET_EVERY 16 /* polls, of which one at least looks at all of them */
 
 /* What users may set; also as TALARIA_TCP_CONNECT_TIMEOUT and so on. */
 static const na_plugin_setting *const settings[] = {
@@ -19,82 +22,86 @@ static const na_plugin_setting *const settings[] = {
         "how long a peer's host may acknowledge nothing"),
     NULL};
 
-#define COUNTER(member)                                                        \
-    {                                                                          \
-#member, TP_REPORT_COUNTER, offsetof(na_plugin_class, member), NULL    \
+/* Most often the next message is from where the last one was: that takes one
+ * system call less. Whether it was so. */
+static bool
+advance_recent(na_plugin_class *cls)
+{
+    uint64_t number = cls->recent;
+    struct tp_channel *channel =
+        number != 0 ? tp_channel_find(&cls->base, number) : NULL;
+
+    if (channel == NULL || ++cls->recent_polls % SET_EVERY == 0)
+        return false;
+    cls->recent = 0;
+    tcp_conn_advance(TP_OBJECT(channel, struct tcp_conn, base), EPOLLIN);
+    bool received = cls->recent != 0;
+    cls->recent = number;
+    return received;
+}
+
+static int32_t
+advance(na_plugin_class *cls)
+{
+    struct epoll_event ready[READY];
+
+    if (advance_recent(cls))
+        return NA_PLUGIN_OK;
+    int count = epoll_wait(cls->base.descriptor, ready, READY, 0);
+    for (int i = 0; i < count; i++) {
+        uint64_t number = ready[i].data.u64;
+        struct tp_channel *channel = tp_channel_find(&cls->base, number);
+        if (number == 0)
+            tcp_accept(cls);
+        else if (channel != NULL)
+            tcp_conn_advance(
+                TP_OBJECT(channel, struct tcp_conn, base), ready[i].events);
     }
-static const struct tp_report_line lines[] = {COUNTER(connects),
-    COUNTER(accepts), COUNTER(sent), COUNTER(received), COUNTER(put_bytes),
-    COUNTER(get_bytes)};
-
-static uint32_t
-report_entries(na_plugin_class *cls, uint32_t first,
-    na_plugin_report_entry *entries, uint32_t max)
-{
-    return tp_report_entries(
-        lines, sizeof(lines) / sizeof(lines[0]), cls, first, entries, max);
+    if (cls->base.due != 0)
+        tcp_listen_again(cls);
+    return NA_PLUGIN_OK;
 }
 
-static const void *
-extension(na_plugin_class *cls, const char *id)
-{
-    static const na_plugin_report report = {
-        .size = sizeof(report), .entries = report_entries};
+static const struct tp_report_line lines[] = {
+    TP_REPORT_LINE("connects", COUNTER, na_plugin_class, connects, NULL),
+    TP_REPORT_LINE("accepts", COUNTER, na_plugin_class, accepts, NULL)};
 
-    if (strcmp(id, NA_PLUGIN_REPORT_ID) == 0)
-        return &report;
-    return strcmp(id, NA_PLUGIN_WAIT_ID) == 0 && cls->may_sleep ? &tcp_wait
-                                                                : NULL;
-}
-
-struct listing {
-    void *arg;
-    void (*found)(void *arg, const na_plugin_device *device);
-};
-
-static void
-list_one(void *arg, const char *name, const char *address)
-{
-    const struct listing *listing = arg;
-
-    listing->found(
-        listing->arg, &(na_plugin_device){.size = sizeof(na_plugin_device),
-                          .protocol = TCP_PROTOCOL,
-                          .name = name,
-                          .detail = address});
-}
+static const struct tp_carrier carrier = {.protocol = TCP_PROTOCOL,
+    .offer = {.max_contexts = NA_PLUGIN_CONTEXTS_MAX,
+        .subnet = true,
+        .ip = true},
+    .addr_size = sizeof(struct na_plugin_addr),
+    .message_size = 16384,
+    .message_size_most = 1U << 20,
+    .fragment = 128U << 10,
+    .lines = lines,
+    .line_count = sizeof(lines) / sizeof(lines[0]),
+    .addr_parse = tcp_addr_parse,
+    .connect = tcp_conn_connect,
+    .flush = tcp_conn_flush,
+    .advance = advance,
+    .is_out = tcp_conn_is_out,
+    .greeted = tcp_conn_greeted,
+    .close = tcp_conn_close};
 
 static int32_t
 info(const na_plugin_host *host, const char *protocol, void *arg,
     void (*found)(void *arg, const na_plugin_device *device))
 {
-    struct listing listing = {arg, found};
-
-    if (protocol != NULL && strcmp(protocol, TCP_PROTOCOL) != 0)
-        return NA_PLUGIN_E_PROTONOSUPPORT;
-    tp_host_list(&listing, list_one);
-    return NA_PLUGIN_OK;
+    return tp_host_devices(TCP_PROTOCOL, protocol, arg, found);
 }
 
 static void
 close_class(na_plugin_class *cls)
 {
-    while (cls->conns.head != NULL)
-        tcp_conn_end(TP_OBJECT(cls->conns.head, struct tcp_conn, link),
-            NA_PLUGIN_E_CANCELED);
-    if (cls->self != NULL)
-        tcp_addr_put(cls, cls->self);
-    if (cls->listener >= 0)
-        tcp_close(cls->listener);
-    if (cls->epoll >= 0)
-        close(cls->epoll);
-    tp_table_fini(&cls->numbers);
-    tp_table_fini(&cls->addrs);
-    tp_table_fini(&cls->mems);
+    tp_transport_fini(&cls->base);
+    tp_socket_close(cls->listener);
+    if (cls->base.descriptor >= 0)
+        close(cls->base.descriptor);
     free(cls);
 }
 
-static uint32_t
+static int
 family_of(uint32_t addr_format)
 {
     return addr_format == NA_PLUGIN_ADDR_IPV4   ? AF_INET
@@ -102,93 +109,39 @@ family_of(uint32_t addr_format)
                                                 : AF_UNSPEC;
 }
 
-static void
-set_limits(na_plugin_class *cls, const na_plugin_open_info *wanted)
+static int32_t
+begin(na_plugin_class *cls, const na_plugin_open_info *wanted)
 {
-    const na_plugin_host *host = cls->host;
-    uint64_t window = host->number(host, "tcp.queue_size");
+    const na_plugin_host *host = cls->base.host;
 
-    cls->max_unexpected =
-        tp_open_message_size(host, wanted->max_unexpected_size, TCP_MESSAGE,
-            TCP_MESSAGE_MOST, "unexpected");
-    cls->max_expected = tp_open_message_size(host, wanted->max_expected_size,
-        TCP_MESSAGE, TCP_MESSAGE_MOST, "expected");
-    /* credit comes back by halves: the longest has to fit into the other one */
-    uint64_t least = 4 * tp_match_cost(cls->max_unexpected);
-    cls->window = (uint32_t) (window < least ? least : window);
-    uint32_t most = TCP_FRAGMENT;
-    most = cls->max_unexpected > most ? cls->max_unexpected : most;
-    most = cls->max_expected > most ? cls->max_expected : most;
-    cls->room = 2 * (most + (uint32_t) sizeof(struct tcp_frame));
-    cls->connect_timeout = host->number(host, "tcp.connect_timeout");
+    cls->family = family_of(wanted->addr_format);
+    cls->base.connect_timeout = host->number(host, "tcp.connect_timeout");
     cls->send_timeout = host->number(host, "tcp.send_timeout");
-}
-
-static const na_plugin_ops *
-operations(void)
-{
-    static na_plugin_ops ops = {.size = sizeof(na_plugin_ops),
-        .buf_alloc = tp_buf_alloc,
-        .buf_free = tp_buf_free,
-        .buf_init = tp_buf_init,
-        .extension = extension};
-
-    tcp_address_ops(&ops);
-    tcp_message_ops(&ops);
-    tcp_rma_ops(&ops);
-    tcp_progress_ops(&ops);
-    return &ops;
+    tp_transport_window(&cls->base, host->number(host, "tcp.queue_size"));
+    cls->base.descriptor = epoll_create1(EPOLL_CLOEXEC);
+    if (cls->base.descriptor >= 0)
+        return tcp_listen(cls, wanted);
+    TP_LOG(host, ERROR, "no descriptor for a class");
+    return NA_PLUGIN_E_NOMEM;
 }
 
 static int32_t
 open_class(const na_plugin_host *host, const na_plugin_open_info *wanted,
     na_plugin_opened *opened)
 {
-    static const struct tp_offer offer = {
-        .max_contexts = NA_PLUGIN_CONTEXTS_MAX, .subnet = true, .ip = true};
-
-    int32_t ret = tp_open_check(host, wanted, opened);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    if (wanted->protocol == NULL || strcmp(wanted->protocol, TCP_PROTOCOL)) {
-        TP_LOG(host, ERROR, "protocol \"%.60s\"; this plugin speaks %s",
-            wanted->protocol != NULL ? wanted->protocol : "", TCP_PROTOCOL);
-        return NA_PLUGIN_E_PROTONOSUPPORT;
-    }
-    tp_open_ignored(host, wanted, &offer);
     na_plugin_class *cls = calloc(1, sizeof(*cls));
+
     if (cls == NULL)
         return NA_PLUGIN_E_NOMEM;
-    cls->host = host;
     cls->listener = -1;
-    cls->may_sleep = (wanted->flags & NA_PLUGIN_OPEN_NO_BLOCK) == 0;
-    cls->family = (int) family_of(wanted->addr_format);
-    tp_lock_init(
-        &cls->lock, (wanted->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0);
-    set_limits(cls, wanted);
-    cls->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (cls->epoll < 0 || tp_table_init(&cls->numbers) != NA_PLUGIN_OK ||
-        tp_table_init(&cls->addrs) != NA_PLUGIN_OK ||
-        tp_table_init(&cls->mems) != NA_PLUGIN_OK) {
-        TP_LOG(host, ERROR, "no memory or descriptors for a class");
-        ret = NA_PLUGIN_E_NOMEM;
-    } else {
-        ret = tcp_listen(cls, wanted);
-    }
-    if (ret != NA_PLUGIN_OK) {
+    int32_t ret = tp_transport_init(&cls->base, &carrier, host, wanted, opened);
+    if (ret == NA_PLUGIN_OK)
+        ret = begin(cls, wanted);
+    if (ret == NA_PLUGIN_OK)
+        tp_transport_opened(&cls->base, opened);
+    else
         close_class(cls);
-        return ret;
-    }
-    opened->cls = cls;
-    opened->ops = operations();
-    opened->op_size = sizeof(struct tcp_op);
-    opened->op_align = _Alignof(struct tcp_op);
-    opened->max_unexpected_size = cls->max_unexpected;
-    opened->max_expected_size = cls->max_expected;
-    opened->max_tag = UINT32_MAX;
-    opened->max_segments = TCP_SEGMENTS;
-    opened->max_contexts = NA_PLUGIN_CONTEXTS_MAX;
-    return NA_PLUGIN_OK;
+    return ret;
 }
 
 static const char *const protocols[] = {TCP_PROTOCOL, NULL};
