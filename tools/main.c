@@ -14,6 +14,8 @@
 static const struct tool tools[] = {
     {"check", "check a plugin against the transport ABI", tool_check},
     {"copy", "copy files to and from a server", tool_copy},
+    {"doctor", "check the machine, the environment, plugins and transports",
+        tool_doctor},
     {"info", "list plugins, or open one and show its properties", tool_info},
     {"manifest", "write the manifest of a plugin", tool_manifest},
     {"perf", "measure latency, rate and bandwidth of a transport", tool_perf},

@@ -39,9 +39,9 @@ options_of() {
 }
 
 at ''
-gives 'check copy help info manifest perf ping settings'
+gives 'check copy doctor help info manifest perf ping settings'
 at help ''
-gives 'check copy info manifest perf ping settings'
+gives 'check copy doctor info manifest perf ping settings'
 [ "$reply" = "$("$TALARIA" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' |
     LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')" ] ||
     fail "$ran: not the subcommands of --help"
@@ -57,7 +57,7 @@ at perf ''
 gives 'bw compare lat plot rate serve'
 
 for name in '' check 'copy serve' 'copy put' 'copy get' 'copy ls' 'copy stat' \
-    'copy rm' info manifest 'perf lat' 'perf rate' 'perf bw' 'perf serve' \
+    'copy rm' doctor info manifest 'perf lat' 'perf rate' 'perf bw' 'perf serve' \
     'perf compare' 'perf plot' ping settings; do
     wanted=$(options_of "$name")
     [ -n "$wanted" ] || fail "talaria $name --help: no options"

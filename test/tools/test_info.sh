@@ -76,7 +76,7 @@ json '.report[] | select(.name == "max_unexpected_size").value == 4096'
 json '.report[] | select(.name == "probe.counter").value == 42'
 json '.report[] | select(.name == "probe.choice").value == "blue"'
 json '.devices == [{"plugin": "probe", "protocol": "alpha",
-    "device": "probe0"}]'
+    "device": "probe0", "addresses": []}]'
 run 0 info alpha
 out_has "probe0"
 

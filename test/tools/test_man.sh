@@ -47,6 +47,7 @@ of talaria.1 ''
 of talaria-check.1 check
 of talaria-copy.1 'copy serve' 'copy put' 'copy get' 'copy ls' 'copy stat' \
     'copy rm'
+of talaria-doctor.1 doctor
 of talaria-info.1 info
 of talaria-manifest.1 manifest
 of talaria-perf.1 'perf lat' 'perf rate' 'perf bw' 'perf serve' \

@@ -24,6 +24,7 @@ struct tool {
 
 int tool_check(int argc, char **argv);
 int tool_copy(int argc, char **argv);
+int tool_doctor(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_manifest(int argc, char **argv);
 int tool_perf(int argc, char **argv);

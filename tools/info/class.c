@@ -3,12 +3,14 @@
  * fails. */
 #include "info/info.h"
 
+#include "common/device.h"
 #include "common/output.h"
 #include "common/tool.h"
 #include "na.h"
 #include "talaria.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What a class reports. */
 struct facts {
@@ -48,6 +50,20 @@ entry_json(const struct talaria_report_entry *entry)
                     : json_integer((json_int_t) entry->value));
 }
 
+/* Returns the addresses of a device as an array. */
+static json_t *
+addresses_json(const char *device)
+{
+    char *addresses = device_addresses(device), *rest = NULL;
+    json_t *array = json_array();
+
+    for (char *word = addresses ? strtok_r(addresses, " ", &rest) : NULL; word;
+         word = strtok_r(NULL, " ", &rest))
+        output_json_append(&array, output_json_text(word));
+    free(addresses);
+    return array;
+}
+
 static int
 print_facts_json(const char *info_string, const struct facts *facts)
 {
@@ -57,10 +73,11 @@ print_facts_json(const char *info_string, const struct facts *facts)
         output_json_append(&report, entry_json(facts->report->entries[i]));
     for (const struct na_protocol_info *p = facts->devices; p; p = p->next)
         json_array_append_new(
-            devices, json_pack("{s:o, s:o, s:o}", "plugin",
+            devices, json_pack("{s:o, s:o, s:o, s:o}", "plugin",
                          output_json_text(p->class_name), "protocol",
                          output_json_text(p->protocol_name), "device",
-                         output_json_text(p->device_name)));
+                         output_json_text(p->device_name), "addresses",
+                         addresses_json(p->device_name)));
     return output_json(json_pack("{s:o, s:o, s:o}", "info",
         output_json_text(info_string), "report", report, "devices", devices));
 }
@@ -89,16 +106,26 @@ print_entries(const struct facts *facts)
     return rows && values ? TOOL_OK : TOOL_FAILED;
 }
 
+/* A device that is listed once for each of its addresses is shown once. */
 static int
 print_facts(const struct facts *facts)
 {
-    const char *head = "\nDevices:\n";
+    const struct na_protocol_info *before = NULL;
     int result = print_entries(facts);
 
     for (const struct na_protocol_info *p = facts->devices; p; p = p->next) {
-        printf("%s  %s+%s  %s\n", head, p->class_name, p->protocol_name,
-            p->device_name && *p->device_name ? p->device_name : "-");
-        head = "";
+        const char *device = p->device_name ? p->device_name : "";
+        char *addresses;
+
+        if (before && strcmp(before->protocol_name, p->protocol_name) == 0 &&
+            before->device_name && strcmp(before->device_name, device) == 0)
+            continue;
+        addresses = device_addresses(device);
+        printf("%s  %s+%s  %s%s%s\n", before ? "" : "\nDevices:\n",
+            p->class_name, p->protocol_name, *device ? device : "-",
+            addresses && *addresses ? "  " : "", addresses ? addresses : "");
+        free(addresses);
+        before = p;
     }
     return result;
 }
