@@ -2,6 +2,7 @@
 /* From a parsed info string to its plugin. */
 #include "plugin/resolve.h"
 
+#include "base/env.h"
 #include "base/log.h"
 #include "na_plugin.h"
 #include "plugin/info_string.h"
@@ -157,6 +158,18 @@ append_found(char *text, size_t size, const struct plugin_search *search,
     }
 }
 
+/* Variables that a privileged process ignores. */
+static void
+append_ignored(char *text, size_t size)
+{
+    static const char names[2][24] = {
+        "TALARIA_PLUGIN_FILES", "TALARIA_PLUGIN_PATH"};
+
+    for (size_t i = 0; i < 2; i++)
+        if (base_env_is_ignored(names[i]))
+            append(text, size, "; %s" BASE_ENV_IGNORED, names[i]);
+}
+
 /* Reports that no plugin fits, what there is, and refused candidates that could
  * be it. */
 static na_return_t
@@ -179,6 +192,7 @@ report_none(struct plugin_report *report, const struct plugin_search *search,
             candidate->fault.text);
         break;
     }
+    append_ignored(text, sizeof text);
     append_found(text, sizeof text, search, wanted);
     plugin_report_add(report,
         wanted->plugin ? TALARIA_STAGE_NOT_FOUND : TALARIA_STAGE_PROTOCOL, NULL,

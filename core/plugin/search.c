@@ -263,29 +263,13 @@ search_beside_core(struct plugin_search *search)
 }
 #endif
 
-/* Reads a variable, NULL if it is unset. One that is ignored is a refused
- * candidate, so that the report of an opening has it. */
-static na_return_t
-read_variable(
-    struct plugin_search *search, const char *name, const char **value_p)
-{
-    struct plugin_fault fault;
-
-    *value_p = base_env_get(name);
-    if (!base_env_is_ignored(name))
-        return NA_SUCCESS;
-    plugin_fault_set(&fault, TALARIA_STAGE_NOT_FOUND, NA_NOENTRY,
-        "%s" BASE_ENV_IGNORED, name);
-    return add_refused(search, TALARIA_SOURCE_ENV_PATH, name, &fault);
-}
-
 static na_return_t
 search_installed(struct plugin_search *search)
 {
-    const char *paths;
-    na_return_t ret = read_variable(search, "TALARIA_PLUGIN_PATH", &paths);
+    const char *paths = base_env_get("TALARIA_PLUGIN_PATH");
+    na_return_t ret = NA_SUCCESS;
 
-    if (ret == NA_SUCCESS && paths)
+    if (paths)
         ret = search_list(search, TALARIA_SOURCE_ENV_PATH, paths);
     if (ret == NA_SUCCESS)
         ret = search_folder(search, TALARIA_SOURCE_SYSCONF,
@@ -302,13 +286,11 @@ search_installed(struct plugin_search *search)
 na_return_t
 plugin_search_run(struct plugin_search *search)
 {
-    const char *files;
+    const char *files = base_env_get("TALARIA_PLUGIN_FILES");
     na_return_t ret;
 
     *search = (struct plugin_search){.count = 0};
-    ret = read_variable(search, "TALARIA_PLUGIN_FILES", &files);
-    if (ret == NA_SUCCESS)
-        ret = search_registered(search);
+    ret = search_registered(search);
     if (ret == NA_SUCCESS)
         ret = search_api_paths(search);
     if (ret != NA_SUCCESS)

@@ -507,8 +507,7 @@ privileged_child(void)
     if (talaria_plugin_list(&list) != NA_SUCCESS)
         return 1;
     for (size_t i = 0; i < list->count; i++)
-        if (list->entries[i]->source == TALARIA_SOURCE_ENV_PATH &&
-            strcmp(list->entries[i]->manifest_path, "TALARIA_PLUGIN_PATH") != 0)
+        if (list->entries[i]->source == TALARIA_SOURCE_ENV_PATH)
             return 2;
     list_free();
     /* Who asks for the plugin is told so. */
