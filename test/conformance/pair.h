@@ -3,11 +3,11 @@
 #ifndef PAIR_H
 #define PAIR_H
 
-#include "rig.h"
+#include "fixture.h"
 
-extern struct rig a, b;
+extern struct fixture a, b;
 extern na_plugin_addr *to_b, *to_a;
-extern struct rig_message one, two, three;
+extern struct fixture_message one, two, three;
 
 /* Opens both, with this many contexts, and looks each up for the other. */
 void open_both(uint32_t contexts);
@@ -16,22 +16,24 @@ void free_messages(void);
 
 /* Waits for the end of an operation whose submission returned code; asserts
  * OK. */
-void settle(struct rig *rig, struct rig_message *message, int32_t code);
+void settle(
+    struct fixture *fixture, struct fixture_message *message, int32_t code);
 
 /* Asserts that an event is this message. */
-void check_message(const struct rig *rig, const struct rig_op *op,
+void check_message(const struct fixture *fixture, const struct fixture_op *op,
     uint32_t event, const void *bytes, uint64_t length, uint64_t tag);
-void free_source(struct rig *rig, const struct rig_op *op, uint32_t event);
+void free_source(
+    struct fixture *fixture, const struct fixture_op *op, uint32_t event);
 
 /* Sends both kinds of messages to peer in many lengths; back: the sender's
  * address. */
-void talk(struct rig *from, struct rig *to, na_plugin_addr *peer,
+void talk(struct fixture *from, struct fixture *to, na_plugin_addr *peer,
     na_plugin_addr *back);
 
 /* Registers one segment; deserializes it at another class. */
 na_plugin_mem *register_bytes(
-    struct rig *rig, void *bytes, uint64_t length, uint32_t access);
+    struct fixture *fixture, void *bytes, uint64_t length, uint32_t access);
 na_plugin_mem *expose(
-    struct rig *rig, const na_plugin_mem *mem, struct rig *to);
+    struct fixture *fixture, const na_plugin_mem *mem, struct fixture *to);
 
 #endif /* PAIR_H */

@@ -20,13 +20,13 @@
 static int32_t
 transfer(bool put, na_plugin_mem *local, uint64_t local_offset,
     na_plugin_mem *remote, uint64_t remote_offset, uint64_t length,
-    na_plugin_addr *peer, struct rig *other)
+    na_plugin_addr *peer, struct fixture *other)
 {
-    struct rig_op *op = rig_op_new(&a);
-    int32_t code = (put ? a.ops->put : a.ops->get)(a.ctx[0], rig_part(op),
+    struct fixture_op *op = fixture_op_new(&a);
+    int32_t code = (put ? a.ops->put : a.ops->get)(a.ctx[0], fixture_part(op),
         local, local_offset, remote, remote_offset, length, peer, 0, 0);
 
-    code = rig_settle(&a, other, op, code);
+    code = fixture_settle(&a, other, op, code);
     free(op);
     return code;
 }
@@ -60,7 +60,7 @@ START_TEST(rma_checks_range_and_access)
         NA_PLUGIN_E_PERMISSION);
     ck_assert_int_eq(transfer(true, source, 999, writable, 0, 2, to_b, &b),
         NA_PLUGIN_E_INVALID_ARG);
-    rig_forgive(&a);
+    fixture_forgive(&a);
     for (uint32_t i = 0; i < sizeof there; i++)
         ck_assert_uint_eq(there[i], 0);
     ck_assert_int_eq(transfer(true, source, 5, writable, 900, 0, to_b, &b), 0);
@@ -82,7 +82,7 @@ END_TEST
 START_TEST(rma_cancel_stops_both_directions)
 {
     static unsigned char here[4 << 20], there[4 << 20];
-    struct rig_op *ops[40];
+    struct fixture_op *ops[40];
     na_plugin_mem *mine, *theirs, *remote;
 
     open_both(1);
@@ -90,16 +90,16 @@ START_TEST(rma_cancel_stops_both_directions)
     theirs = register_bytes(&b, there, sizeof there, 3);
     remote = expose(&b, theirs, &a);
     for (uint32_t i = 0; i < 40; i++) {
-        ops[i] = rig_op_new(&a);
+        ops[i] = fixture_op_new(&a);
         ck_assert_int_eq(
-            (i % 2 ? a.ops->put : a.ops->get)(a.ctx[0], rig_part(ops[i]), mine,
-                0, remote, 0, sizeof here, to_b, 0, 0),
+            (i % 2 ? a.ops->put : a.ops->get)(a.ctx[0], fixture_part(ops[i]),
+                mine, 0, remote, 0, sizeof here, to_b, 0, 0),
             0);
     }
     for (uint32_t i = 0; i < 40; i++) {
-        rig_poll(&b, 0, 1);
-        ck_assert_int_eq(a.ops->cancel(a.ctx[0], rig_part(ops[i])), 0);
-        ck_assert_int_eq(rig_await(&a, &b, ops[i]), NA_PLUGIN_E_CANCELED);
+        fixture_poll(&b, 0, 1);
+        ck_assert_int_eq(a.ops->cancel(a.ctx[0], fixture_part(ops[i])), 0);
+        ck_assert_int_eq(fixture_await(&a, &b, ops[i]), NA_PLUGIN_E_CANCELED);
         free(ops[i]);
     }
     memset(there, 9, sizeof there);
@@ -114,66 +114,67 @@ START_TEST(rma_cancel_stops_both_directions)
 END_TEST
 
 /* A server in another process, and class a. */
-static struct rig_server server;
+static struct fixture_server server;
 static na_plugin_addr *to_server;
 
 static void
 open_server(bool sleeps)
 {
-    rig_server_start(&server, sleeps);
-    rig_open(&a, 0, 1);
-    to_server = rig_lookup(&a, server.address);
+    fixture_server_start(&server, sleeps);
+    fixture_open(&a, 0, 1);
+    to_server = fixture_lookup(&a, server.address);
 }
 
 static void
 close_server(void)
 {
-    char command = RIG_EXIT;
+    char command = FIXTURE_EXIT;
 
-    settle(&a, &one, rig_send(&a, &one, &command, 1, to_server, 0, false));
-    rig_server_join(&server);
+    settle(&a, &one, fixture_send(&a, &one, &command, 1, to_server, 0, false));
+    fixture_server_join(&server);
     a.ops->addr_free(a.cls, to_server);
-    rig_close(&a);
+    fixture_close(&a);
     free_messages();
 }
 
 START_TEST(process_sends_and_answers)
 {
-    char bytes[4000] = {RIG_ECHO};
+    char bytes[4000] = {FIXTURE_ECHO};
 
-    rig_server_start(&server, false);
-    rig_open(&a, 0, 1);
-    rig_open(&b, 0, 1);
-    to_server = rig_lookup(&a, server.address);
+    fixture_server_start(&server, false);
+    fixture_open(&a, 0, 1);
+    fixture_open(&b, 0, 1);
+    to_server = fixture_lookup(&a, server.address);
     for (uint32_t i = 0; i < 500; i++) {
         bytes[1 + i % 3000] = (char) i;
         ck_assert_mem_eq(
-            rig_call(&a, to_server, &one, &two, bytes, 2 + i % 3000, i), bytes,
-            2 + i % 3000);
+            fixture_call(&a, to_server, &one, &two, bytes, 2 + i % 3000, i),
+            bytes, 2 + i % 3000);
     }
-    rig_close(&b);
-    char command = RIG_EXIT;
-    ck_assert_int_eq(rig_settle(&a, NULL, one.op,
-                         rig_send(&a, &one, &command, 1, to_server, 0, false)),
+    fixture_close(&b);
+    char command = FIXTURE_EXIT;
+    ck_assert_int_eq(
+        fixture_settle(&a, NULL, one.op,
+            fixture_send(&a, &one, &command, 1, to_server, 0, false)),
         0);
-    rig_server_join(&server);
+    fixture_server_join(&server);
     a.ops->addr_free(a.cls, to_server);
-    rig_close(&a);
+    fixture_close(&a);
     free_messages();
 }
 END_TEST
 
 START_TEST(process_puts_and_gets)
 {
-    static unsigned char here[RIG_REGION_SIZE], back[RIG_REGION_SIZE];
+    static unsigned char here[FIXTURE_REGION_SIZE], back[FIXTURE_REGION_SIZE];
     const uint64_t size = (2U << 20) + 100;
     uint64_t sum = 0, told;
     na_plugin_mem *source, *sink, *remote;
     const unsigned char *answer;
 
-    rig_open(&b, 0, 1); /* settle polls it */
+    fixture_open(&b, 0, 1); /* settle polls it */
     open_server(false);
-    answer = rig_call(&a, to_server, &one, &two, "r", 1, 1);
+    answer = fixture_call(&a, to_server, &one, &two, "r", 1, 1);
     ck_assert_int_eq(a.ops->mem_deserialize(
                          a.cls, answer, two.op->events[0].length - 8, &remote),
         0);
@@ -183,7 +184,7 @@ START_TEST(process_puts_and_gets)
     sink = register_bytes(&a, back, sizeof back, NA_PLUGIN_MEM_WRITE);
     ck_assert_int_eq(
         transfer(true, source, 0, remote, 0, size, to_server, NULL), 0);
-    answer = rig_call(&a, to_server, &one, &two, "s", 1, 2);
+    answer = fixture_call(&a, to_server, &one, &two, "s", 1, 2);
     memcpy(&told, answer, sizeof told);
     ck_assert_uint_eq(told, sum);
     ck_assert_int_eq(
@@ -193,7 +194,7 @@ START_TEST(process_puts_and_gets)
     a.ops->mem_deregister(a.cls, sink);
     a.ops->mem_remote_free(a.cls, remote);
     close_server();
-    rig_close(&b);
+    fixture_close(&b);
 }
 END_TEST
 
@@ -204,93 +205,94 @@ START_TEST(process_killed_ends_pending_operations)
     pid_t heir = 0;
     int32_t code;
 
-    rig_open(&b, NA_PLUGIN_OPEN_LISTEN, 1);
+    fixture_open(&b, NA_PLUGIN_OPEN_LISTEN, 1);
     open_server(false);
-    rig_call(&a, to_server, &one, &two, "echo", 4, 1);
+    fixture_call(&a, to_server, &one, &two, "echo", 4, 1);
     if (child)
-        memcpy(
-            &heir, rig_call(&a, to_server, &one, &two, "c", 1, 2), sizeof heir);
-    ck_assert_int_eq(rig_post_expected(&a, &two, to_server, 3), 0);
+        memcpy(&heir, fixture_call(&a, to_server, &one, &two, "c", 1, 2),
+            sizeof heir);
+    ck_assert_int_eq(fixture_post_expected(&a, &two, to_server, 3), 0);
     kill(server.pid, SIGKILL);
     before = now_ns();
     ck_assert_int_lt(
-        child ? rig_sleep(&a, two.op) : rig_await(&a, NULL, two.op), 0);
+        child ? fixture_sleep(&a, two.op) : fixture_await(&a, NULL, two.op), 0);
     ck_assert_uint_lt(now_ns() - before, UINT64_C(5000000000));
     /* a process may still accept connections while it ends */
-    code = rig_send(&a, &one, "x", 1, to_server, 1, false);
+    code = fixture_send(&a, &one, "x", 1, to_server, 1, false);
     ck_assert_int_eq(
-        rig_settle(&a, NULL, one.op, code), NA_PLUGIN_E_HOSTUNREACH);
-    code = rig_post_expected(&a, &two, to_server, 3);
+        fixture_settle(&a, NULL, one.op, code), NA_PLUGIN_E_HOSTUNREACH);
+    code = fixture_post_expected(&a, &two, to_server, 3);
     ck_assert_int_eq(
-        rig_settle(&a, NULL, two.op, code), NA_PLUGIN_E_HOSTUNREACH);
+        fixture_settle(&a, NULL, two.op, code), NA_PLUGIN_E_HOSTUNREACH);
     waitpid(server.pid, NULL, 0);
-    ck_assert_int_eq(rig_send(&a, &one, "x", 1, to_server, 1, false),
+    ck_assert_int_eq(fixture_send(&a, &one, "x", 1, to_server, 1, false),
         NA_PLUGIN_E_HOSTUNREACH);
     if (child)
         kill(heir, SIGKILL);
     close(server.in);
     a.ops->addr_free(a.cls, to_server);
-    rig_close(&a);
-    rig_close(&b);
+    fixture_close(&a);
+    fixture_close(&b);
     free_messages();
 }
 END_TEST
 
 START_TEST(process_stopped_does_not_block_others)
 {
-    static struct rig_message sends[MANY];
-    static const char quiet[4000] = {RIG_QUIET};
-    struct rig_server other;
+    static struct fixture_message sends[MANY];
+    static const char quiet[4000] = {FIXTURE_QUIET};
+    struct fixture_server other;
     na_plugin_addr *to_other;
 
-    rig_open(&b, 0, 1);
+    fixture_open(&b, 0, 1);
     open_server(false);
-    rig_server_start(&other, false);
-    to_other = rig_lookup(&a, other.address);
-    rig_call(&a, to_server, &one, &two, "echo", 4, 1);
+    fixture_server_start(&other, false);
+    to_other = fixture_lookup(&a, other.address);
+    fixture_call(&a, to_server, &one, &two, "echo", 4, 1);
     kill(server.pid, SIGSTOP);
     for (uint32_t i = 0; i < MANY; i++)
-        ck_assert_int_eq(
-            rig_send(&a, &sends[i], quiet, sizeof quiet, to_server, i, false),
+        ck_assert_int_eq(fixture_send(&a, &sends[i], quiet, sizeof quiet,
+                             to_server, i, false),
             0);
     for (uint32_t i = 0; i < 100; i++)
-        rig_call(&a, to_other, &one, &two, "echo", 4, i);
+        fixture_call(&a, to_other, &one, &two, "echo", 4, i);
     kill(server.pid, SIGCONT);
     for (uint32_t i = 0; i < MANY; i++) {
-        ck_assert_int_eq(rig_await(&a, NULL, sends[i].op), 0);
+        ck_assert_int_eq(fixture_await(&a, NULL, sends[i].op), 0);
         free(sends[i].op);
     }
-    rig_send(&a, &one, "x", 1, to_other, 1, false);
-    rig_await(&a, NULL, one.op);
-    rig_server_join(&other);
+    fixture_send(&a, &one, "x", 1, to_other, 1, false);
+    fixture_await(&a, NULL, one.op);
+    fixture_server_join(&other);
     a.ops->addr_free(a.cls, to_other);
     close_server();
-    rig_close(&b);
+    fixture_close(&b);
 }
 END_TEST
 
 START_TEST(wait_loses_no_wakeup)
 {
-    char bytes[sizeof(uint32_t) + 1] = {RIG_ECHO};
+    char bytes[sizeof(uint32_t) + 1] = {FIXTURE_ECHO};
 
-    rig_open(&b, 0, 1);
+    fixture_open(&b, 0, 1);
     open_server(true);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         memcpy(bytes + 1, &i, sizeof i);
-        ck_assert_int_eq(rig_post_expected(&a, &two, to_server, i), 0);
+        ck_assert_int_eq(fixture_post_expected(&a, &two, to_server, i), 0);
         int32_t code =
-            rig_send(&a, &one, bytes, sizeof bytes, to_server, i, false);
+            fixture_send(&a, &one, bytes, sizeof bytes, to_server, i, false);
         ck_assert_int_eq(code, NA_PLUGIN_PENDING);
         if (i % 3 == 0)
-            ck_assert_int_eq(rig_sleep(&a, one.op), 0);
+            ck_assert_int_eq(fixture_sleep(&a, one.op), 0);
         ck_assert_int_eq(
-            i % 5 ? rig_sleep(&a, two.op) : rig_await(&a, NULL, two.op), 0);
+            i % 5 ? fixture_sleep(&a, two.op) : fixture_await(&a, NULL, two.op),
+            0);
         check_message(&a, two.op, 0, bytes, sizeof bytes, i);
         while (!one.op->ended)
-            rig_poll(&a, 0, 1);
+            fixture_poll(&a, 0, 1);
     }
     close_server();
-    rig_close(&b);
+    fixture_close(&b);
 }
 END_TEST
 
@@ -301,10 +303,10 @@ static atomic_bool stop;
 static void *
 poller(void *arg)
 {
-    struct rig *rig = arg;
+    struct fixture *fixture = arg;
 
     while (!atomic_load_explicit(&stop, memory_order_relaxed))
-        if (rig_poll(rig, 0, 3) == 0)
+        if (fixture_poll(fixture, 0, 3) == 0)
             sched_yield();
     return NULL;
 }
@@ -313,26 +315,26 @@ static void *
 sender(void *arg)
 {
     uint64_t number = (uintptr_t) arg;
-    struct rig_message *send = calloc(1, sizeof *send);
-    struct rig_message *receive = calloc(1, sizeof *receive);
+    struct fixture_message *send = calloc(1, sizeof *send);
+    struct fixture_message *receive = calloc(1, sizeof *receive);
 
     for (uint64_t i = 0; i < THREAD_ROUNDS; i++) {
         uint64_t tag = number << 16 | i;
         bool expected = i % 2;
 
         if (expected)
-            ck_assert_int_eq(rig_post_expected(&b, receive, to_a, tag), 0);
+            ck_assert_int_eq(fixture_post_expected(&b, receive, to_a, tag), 0);
         else
-            rig_post(&b, receive);
+            fixture_post(&b, receive);
         int32_t code =
-            rig_send(&a, send, &tag, sizeof tag, to_b, tag, expected);
+            fixture_send(&a, send, &tag, sizeof tag, to_b, tag, expected);
         while (code == 0 &&
                !atomic_load_explicit(&send->op->ended, memory_order_acquire))
-            sched_yield(); /* acquire: pairs with rig_poll */
+            sched_yield(); /* acquire: pairs with fixture_poll */
         while (!atomic_load_explicit(&receive->op->ended, memory_order_acquire))
             sched_yield(); /* the same */
         uint64_t got;
-        memcpy(&got, rig_bytes(&b, receive->op, 0), sizeof got);
+        memcpy(&got, fixture_bytes(&b, receive->op, 0), sizeof got);
         ck_assert_uint_eq(got, receive->op->events[0].tag);
         if (expected)
             ck_assert_uint_eq(got, tag);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_alloc TRANSPORT [auto_sm]: each allocation of a scene fails, one per
+ * test_alloc TRANSPORT [auto_sm]: each allocation of a workload fails, one per
  * run. The run continues or reports an error; nothing is lost, leaked or left
  * waiting, and nothing crashes. Over na+sm every allocation of the process;
  * over other transports only those of libtalaria and the plugins, since
@@ -9,7 +9,7 @@
 #include "counts.h"
 #include "heap.h"
 #include "run.h"
-#include "scene.h"
+#include "workload.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #define RUN_MS 20000
 
-static struct scene_rule rule = {.failed = heap_failed};
+static struct workload_rule rule = {.failed = heap_failed};
 
 /* Allocations that the library never frees: the table of transfer ids. */
 static unsigned permanent = 1;
@@ -37,11 +37,11 @@ body(void *arg)
     char left[1000];
     unsigned count;
 
-    scene_prepare();
+    workload_prepare();
     holdings_take(&before);
     heap_begin(whole() ? HEAP_ALL : HEAP_OURS, fail_at, run_current->fault,
         sizeof run_current->fault);
-    scene_run(&rule);
+    workload_run(&rule);
     heap_end();
     run_current->count = heap_count();
     run_current->failed = heap_failed();

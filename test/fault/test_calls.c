@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_calls TRANSPORT: each system call of a scene fails, one per run, with
+ * test_calls TRANSPORT: each system call of a workload fails, one per run, with
  * each error that it may return. The run continues or reports an error; nothing
  * is lost, leaked or left waiting, and nothing crashes. Over na+sm every call,
  * those of the dynamic linker and the C library included; over other transports
@@ -9,7 +9,7 @@
 #include "calls.h"
 #include "counts.h"
 #include "run.h"
-#include "scene.h"
+#include "workload.h"
 
 #include <check.h>
 #include <errno.h>
@@ -87,7 +87,7 @@ struct what {
     long fail_at;
 };
 
-static struct scene_rule rule = {.failed = calls_failed};
+static struct workload_rule rule = {.failed = calls_failed};
 
 static bool
 is_sm(void)
@@ -107,7 +107,7 @@ body(void *arg)
         .ours_only = !is_sm()};
     struct holdings before;
 
-    scene_prepare();
+    workload_prepare();
     holdings_take(&before);
     before.descriptors++; /* used by the filter */
     if (!calls_begin(&calls_rule)) {
@@ -115,7 +115,7 @@ body(void *arg)
         run_current->not_permitted = true;
         return;
     }
-    scene_run(&rule);
+    workload_run(&rule);
     calls_end();
     run_current->count = calls_count();
     run_current->failed = calls_failed();

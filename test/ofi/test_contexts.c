@@ -19,7 +19,7 @@
 static const char *const protocols[] = {"tcp", "tcp;ofi_rxm"};
 
 /* A class with a permanent context, and one with memory. */
-struct scene {
+struct fixture {
     struct node here;
     struct node there;
     na_plugin_addr *to_here;
@@ -48,7 +48,7 @@ expose(struct node *node, unsigned char *memory)
 }
 
 static void
-scene_open(struct scene *scene, const char *protocol, uint32_t flags)
+fixture_open(struct fixture *fixture, const char *protocol, uint32_t flags)
 {
     const struct node_options options = {
         .protocol = protocol, .max_contexts = 2, .flags = flags};
@@ -58,48 +58,48 @@ scene_open(struct scene *scene, const char *protocol, uint32_t flags)
 
     /* destroys the content of freed memory */
     mallopt(M_PERTURB, 0x5A);
-    node_open(&scene->here, &options);
-    node_open(&scene->there, &options);
-    self_string(&scene->here, text);
-    scene->to_here = lookup(&scene->there, text);
-    self_string(&scene->there, text);
-    scene->to_there = lookup(&scene->here, text);
-    scene->op = op_new(&scene->here);
-    scene->sending = op_new(&scene->there);
-    scene->memory = malloc(2 * BYTES);
-    ck_assert_ptr_nonnull(scene->memory);
-    memset(scene->memory, 1, BYTES);
-    memset(scene->memory + BYTES, 2, BYTES);
-    scene->local = expose(&scene->here, scene->memory);
-    scene->owned = expose(&scene->there, scene->memory + BYTES);
-    ck_assert_int_eq(scene->there.ops->mem_serialize(
-                         scene->there.cls, scene->owned, bytes, &size),
+    node_open(&fixture->here, &options);
+    node_open(&fixture->there, &options);
+    self_string(&fixture->here, text);
+    fixture->to_here = lookup(&fixture->there, text);
+    self_string(&fixture->there, text);
+    fixture->to_there = lookup(&fixture->here, text);
+    fixture->op = op_new(&fixture->here);
+    fixture->sending = op_new(&fixture->there);
+    fixture->memory = malloc(2 * BYTES);
+    ck_assert_ptr_nonnull(fixture->memory);
+    memset(fixture->memory, 1, BYTES);
+    memset(fixture->memory + BYTES, 2, BYTES);
+    fixture->local = expose(&fixture->here, fixture->memory);
+    fixture->owned = expose(&fixture->there, fixture->memory + BYTES);
+    ck_assert_int_eq(fixture->there.ops->mem_serialize(
+                         fixture->there.cls, fixture->owned, bytes, &size),
         NA_PLUGIN_OK);
-    ck_assert_int_eq(scene->here.ops->mem_deserialize(
-                         scene->here.cls, bytes, size, &scene->remote),
+    ck_assert_int_eq(fixture->here.ops->mem_deserialize(
+                         fixture->here.cls, bytes, size, &fixture->remote),
         NA_PLUGIN_OK);
 }
 
 static void
-scene_close(struct scene *scene)
+fixture_close(struct fixture *fixture)
 {
-    scene->here.ops->mem_remote_free(scene->here.cls, scene->remote);
-    scene->here.ops->mem_deregister(scene->here.cls, scene->local);
-    scene->there.ops->mem_deregister(scene->there.cls, scene->owned);
-    scene->here.ops->addr_free(scene->here.cls, scene->to_there);
-    scene->there.ops->addr_free(scene->there.cls, scene->to_here);
-    node_close(&scene->here);
-    node_close(&scene->there);
-    free(scene->op);
-    free(scene->sending);
-    free(scene->memory);
+    fixture->here.ops->mem_remote_free(fixture->here.cls, fixture->remote);
+    fixture->here.ops->mem_deregister(fixture->here.cls, fixture->local);
+    fixture->there.ops->mem_deregister(fixture->there.cls, fixture->owned);
+    fixture->here.ops->addr_free(fixture->here.cls, fixture->to_there);
+    fixture->there.ops->addr_free(fixture->there.cls, fixture->to_here);
+    node_close(&fixture->here);
+    node_close(&fixture->there);
+    free(fixture->op);
+    free(fixture->sending);
+    free(fixture->memory);
 }
 
 /* The permanent context sleeps until it gets a message. */
 static void
-sleep_and_wake(struct scene *scene)
+sleep_and_wake(struct fixture *fixture)
 {
-    struct node *here = &scene->here, *there = &scene->there;
+    struct node *here = &fixture->here, *there = &fixture->there;
     const na_plugin_wait *wait =
         here->ops->extension(here->cls, NA_PLUGIN_WAIT_ID);
     struct pollfd one = {.fd = wait->fd(here->ctx), .events = POLLIN};
@@ -108,7 +108,7 @@ sleep_and_wake(struct scene *scene)
     na_plugin_event event, stray;
 
     ck_assert_int_eq(
-        here->ops->recv_unexpected(here->ctx, scene->op, &got, 1, NULL, 0),
+        here->ops->recv_unexpected(here->ctx, fixture->op, &got, 1, NULL, 0),
         NA_PLUGIN_PENDING);
     for (int i = 0; i < 3; i++) {
         while (wait->arm(here->ctx, &sleep_ns) != NA_PLUGIN_OK) {
@@ -119,8 +119,8 @@ sleep_and_wake(struct scene *scene)
         poll_one(there, &stray);
         ck_assert(!poll_one(here, &event));
     }
-    ck_assert_int_ge(there->ops->send_unexpected(there->ctx, scene->sending,
-                         &sent, 1, NULL, scene->to_here, 0, 1, 0),
+    ck_assert_int_ge(there->ops->send_unexpected(there->ctx, fixture->sending,
+                         &sent, 1, NULL, fixture->to_here, 0, 1, 0),
         0);
     while (!poll_one(here, &event)) {
         poll_one(there, &stray);
@@ -147,69 +147,70 @@ spent_ns(void)
 }
 
 static na_plugin_ctx *
-begin_get(struct scene *scene, void *op)
+begin_get(struct fixture *fixture, void *op)
 {
-    const na_plugin_ops *ops = scene->here.ops;
+    const na_plugin_ops *ops = fixture->here.ops;
     na_plugin_ctx *ctx = NULL;
 
     ck_assert_int_eq(
-        ops->ctx_create(scene->here.cls, 1, &scene->here, &ctx), NA_PLUGIN_OK);
-    ck_assert_int_eq(ops->get(ctx, op, scene->local, 0, scene->remote, 0, BYTES,
-                         scene->to_there, 0, 0),
+        ops->ctx_create(fixture->here.cls, 1, &fixture->here, &ctx),
+        NA_PLUGIN_OK);
+    ck_assert_int_eq(ops->get(ctx, op, fixture->local, 0, fixture->remote, 0,
+                         BYTES, fixture->to_there, 0, 0),
         NA_PLUGIN_PENDING);
     return ctx;
 }
 
 START_TEST(context_destroyed_after_gets)
 {
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene, protocols[_i], 0);
+    fixture_open(&fixture, protocols[_i], 0);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint64_t end = now_ns() + 20 * SECOND;
-        void *op = op_new(&scene.here);
+        void *op = op_new(&fixture.here);
         na_plugin_event event, stray;
-        memset(scene.memory, 1, BYTES);
-        na_plugin_ctx *ctx = begin_get(&scene, op);
-        while (scene.here.ops->poll(ctx, &event, 1) == 0) {
-            poll_one(&scene.there, &stray);
+        memset(fixture.memory, 1, BYTES);
+        na_plugin_ctx *ctx = begin_get(&fixture, op);
+        while (fixture.here.ops->poll(ctx, &event, 1) == 0) {
+            poll_one(&fixture.there, &stray);
             if (now_ns() > end)
                 ck_abort_msg("a get does not end");
         }
         ck_assert_ptr_eq(event.op, op);
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
-        ck_assert_mem_eq(scene.memory, scene.memory + BYTES, BYTES);
-        scene.here.ops->ctx_destroy(ctx);
+        ck_assert_mem_eq(fixture.memory, fixture.memory + BYTES, BYTES);
+        fixture.here.ops->ctx_destroy(ctx);
         free(op);
-        sleep_and_wake(&scene);
+        sleep_and_wake(&fixture);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
 /* Its owner does not poll meanwhile; no event is left afterwards. */
 START_TEST(context_destroyed_during_gets)
 {
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene, protocols[_i], 0);
+    fixture_open(&fixture, protocols[_i], 0);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         na_plugin_event stray;
-        void *op = op_new(&scene.here);
-        na_plugin_ctx *ctx = begin_get(&scene, op);
-        scene.here.ops->ctx_destroy(ctx);
+        void *op = op_new(&fixture.here);
+        na_plugin_ctx *ctx = begin_get(&fixture, op);
+        fixture.here.ops->ctx_destroy(ctx);
         free(op);
-        memset(scene.memory, 3, BYTES);
+        memset(fixture.memory, 3, BYTES);
         for (uint32_t i = 0; i < 1000; i++) {
-            poll_one(&scene.here, &stray);
-            poll_one(&scene.there, &stray);
+            poll_one(&fixture.here, &stray);
+            poll_one(&fixture.there, &stray);
         }
-        sleep_and_wake(&scene);
+        sleep_and_wake(&fixture);
         for (size_t i = 0; i < BYTES; i++)
-            if (scene.memory[i] != 3)
+            if (fixture.memory[i] != 3)
                 ck_abort_msg("byte %zu came late", i);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -217,39 +218,39 @@ END_TEST
  * that never sleeps, and with one that does. */
 START_TEST(context_destroyed_after_partial_gets)
 {
-    struct scene scene;
+    struct fixture fixture;
     bool sleeps = _i % 2 == 0;
 
-    scene_open(&scene, "tcp;ofi_rxm", sleeps ? 0 : NA_PLUGIN_OPEN_NO_BLOCK);
+    fixture_open(&fixture, "tcp;ofi_rxm", sleeps ? 0 : NA_PLUGIN_OPEN_NO_BLOCK);
     for (uint32_t round = 0; round < ROUNDS; round++) {
         uint64_t end = now_ns() + 20 * SECOND;
-        void *op = op_new(&scene.here);
+        void *op = op_new(&fixture.here);
         na_plugin_event stray;
-        memset(scene.memory, 1, BYTES);
-        na_plugin_ctx *ctx = begin_get(&scene, op);
-        while (scene.memory[0] == 1) {
-            poll_one(&scene.there, &stray);
-            ck_assert_int_eq(scene.here.ops->poll(ctx, &stray, 1), 0);
+        memset(fixture.memory, 1, BYTES);
+        na_plugin_ctx *ctx = begin_get(&fixture, op);
+        while (fixture.memory[0] == 1) {
+            poll_one(&fixture.there, &stray);
+            ck_assert_int_eq(fixture.here.ops->poll(ctx, &stray, 1), 0);
             ck_assert_msg(now_ns() < end, "a get does not begin");
         }
-        ck_assert_uint_eq(scene.memory[BYTES - 1], 1);
+        ck_assert_uint_eq(fixture.memory[BYTES - 1], 1);
         uint64_t spent = spent_ns();
-        scene.here.ops->ctx_destroy(ctx);
+        fixture.here.ops->ctx_destroy(ctx);
         spent = spent_ns() - spent;
         ck_assert_msg(spent < SECOND / 2, "it waits for who does not poll");
         free(op);
-        memset(scene.memory, 3, BYTES);
+        memset(fixture.memory, 3, BYTES);
         for (uint32_t i = 0; i < 1000; i++) {
-            poll_one(&scene.here, &stray);
-            poll_one(&scene.there, &stray);
+            poll_one(&fixture.here, &stray);
+            poll_one(&fixture.there, &stray);
         }
         if (sleeps)
-            sleep_and_wake(&scene);
+            sleep_and_wake(&fixture);
         for (size_t i = 0; i < BYTES; i++)
-            if (scene.memory[i] != 3)
+            if (fixture.memory[i] != 3)
                 ck_abort_msg("byte %zu came late", i);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -271,20 +272,21 @@ poll_on(void *arg)
 
 /* Gets of a new context end with all data. */
 static void
-get_all(struct scene *scene)
+get_all(struct fixture *fixture)
 {
-    const na_plugin_ops *ops = scene->here.ops;
+    const na_plugin_ops *ops = fixture->here.ops;
     uint64_t end = now_ns() + 20 * SECOND;
     void *op[GETS];
     na_plugin_event event;
 
-    memset(scene->memory, 1, BYTES);
-    op[0] = op_new(&scene->here);
-    na_plugin_ctx *ctx = begin_get(scene, op[0]);
+    memset(fixture->memory, 1, BYTES);
+    op[0] = op_new(&fixture->here);
+    na_plugin_ctx *ctx = begin_get(fixture, op[0]);
     for (uint32_t i = 1; i < GETS; i++) {
-        op[i] = op_new(&scene->here);
-        ck_assert_int_eq(ops->get(ctx, op[i], scene->local, 0, scene->remote, 0,
-                             BYTES, scene->to_there, 0, 0),
+        op[i] = op_new(&fixture->here);
+        ck_assert_int_eq(
+            ops->get(ctx, op[i], fixture->local, 0, fixture->remote, 0, BYTES,
+                fixture->to_there, 0, 0),
             NA_PLUGIN_PENDING);
     }
     for (uint32_t done = 0; done < GETS; done++) {
@@ -292,7 +294,7 @@ get_all(struct scene *scene)
             ck_assert_msg(now_ns() < end, "%u of %u gets ended", done, GETS);
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
     }
-    ck_assert_mem_eq(scene->memory, scene->memory + BYTES, BYTES);
+    ck_assert_mem_eq(fixture->memory, fixture->memory + BYTES, BYTES);
     ops->ctx_destroy(ctx);
     for (uint32_t i = 0; i < GETS; i++)
         free(op[i]);
@@ -302,28 +304,28 @@ get_all(struct scene *scene)
  * end. */
 START_TEST(context_destroyed_after_partial_gets_leaks_nothing)
 {
-    struct scene scene;
+    struct fixture fixture;
     pthread_t thread;
 
-    scene_open(&scene, protocols[_i], 0);
-    struct poller poller = {.node = &scene.there};
+    fixture_open(&fixture, protocols[_i], 0);
+    struct poller poller = {.node = &fixture.there};
     ck_assert_int_eq(pthread_create(&thread, NULL, poll_on, &poller), 0);
     for (uint32_t round = 0; round < 4 * ROUNDS; round++) {
-        const volatile unsigned char *first = scene.memory;
+        const volatile unsigned char *first = fixture.memory;
         uint64_t end = now_ns() + 20 * SECOND;
-        void *op = op_new(&scene.here);
+        void *op = op_new(&fixture.here);
         na_plugin_event stray;
-        memset(scene.memory, 1, BYTES);
-        na_plugin_ctx *ctx = begin_get(&scene, op);
-        while (*first == 1 && scene.here.ops->poll(ctx, &stray, 1) == 0)
+        memset(fixture.memory, 1, BYTES);
+        na_plugin_ctx *ctx = begin_get(&fixture, op);
+        while (*first == 1 && fixture.here.ops->poll(ctx, &stray, 1) == 0)
             ck_assert_msg(now_ns() < end, "a get does not begin");
-        scene.here.ops->ctx_destroy(ctx);
+        fixture.here.ops->ctx_destroy(ctx);
         free(op);
-        get_all(&scene);
+        get_all(&fixture);
     }
     atomic_store(&poller.stop, true);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 

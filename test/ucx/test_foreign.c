@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "scene.h"
+#include "fixture.h"
 
 /* Binds a socket without listening, so that no program gets its port. Returns
  * its name. */
@@ -22,7 +22,7 @@ bind_at(char name[SIDE_TEXT])
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *) &where, length), 0);
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *) &where, &length), 0);
-    snprintf(name, SIDE_TEXT, "%s://127.0.0.1:%d", scene_protocol(),
+    snprintf(name, SIDE_TEXT, "%s://127.0.0.1:%d", fixture_protocol(),
         (int) ntohs(where.sin_port));
     return fd;
 }
@@ -67,7 +67,7 @@ START_TEST(foreign_listener_is_logged_as_such)
     char name[SIDE_TEXT];
     int fd = listen_at(name);
 
-    side_open(&side, scene_protocol(), "127.0.0.1", -1, 0);
+    side_open(&side, fixture_protocol(), "127.0.0.1", -1, 0);
     ck_assert_int_eq(send_to(&side, name, fd), NA_PLUGIN_E_HOSTUNREACH);
     ck_assert_uint_eq(side.errors, 0);
     ck_assert_uint_eq(side.told, 1);
@@ -82,7 +82,7 @@ START_TEST(missing_listener_is_logged_as_such)
     char name[SIDE_TEXT];
 
     int fd = bind_at(name);
-    side_open(&side, scene_protocol(), "127.0.0.1", -1, 0);
+    side_open(&side, fixture_protocol(), "127.0.0.1", -1, 0);
     ck_assert_int_eq(send_to(&side, name, -1), NA_PLUGIN_E_HOSTUNREACH);
     ck_assert_uint_eq(side.errors, 0);
     ck_assert_uint_eq(side.told, 1);
@@ -93,10 +93,10 @@ END_TEST
 
 /* Progresses both for a while. */
 static void
-turn_for(struct scene *scene, uint64_t ms)
+turn_for(struct fixture *fixture, uint64_t ms)
 {
     for (uint64_t end = now_ms() + ms; now_ms() < end;)
-        raw_peer_progress(&scene->raw, scene->sides);
+        raw_peer_progress(&fixture->raw, fixture->sides);
 }
 
 /* Connects like any program over UCX, and disconnects; repeats a call that has
@@ -104,20 +104,20 @@ turn_for(struct scene *scene, uint64_t ms)
 START_TEST(foreign_caller_is_logged_as_such)
 {
     uint64_t until = now_ms() + SIDE_WAIT_MS;
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
-    scene.victim.expected = "connected without a hello";
-    while (scene.victim.told < 2) {
-        raw_peer_call(&scene.raw, scene.port);
-        turn_for(&scene, 200);
-        raw_peer_disconnect(&scene.raw);
-        turn_for(&scene, 200);
+    fixture_open(&fixture);
+    fixture.victim.expected = "connected without a hello";
+    while (fixture.victim.told < 2) {
+        raw_peer_call(&fixture.raw, fixture.port);
+        turn_for(&fixture, 200);
+        raw_peer_disconnect(&fixture.raw);
+        turn_for(&fixture, 200);
         ck_assert_msg(now_ms() < until, "nothing is said");
     }
-    ck_assert_uint_eq(scene.victim.errors, 0);
-    scene_trip(&scene, "calls without a hello");
-    scene_close(&scene);
+    ck_assert_uint_eq(fixture.victim.errors, 0);
+    fixture_trip(&fixture, "calls without a hello");
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -132,5 +132,5 @@ add(TCase *tcase)
 int
 main(int argc, char **argv)
 {
-    return scene_main(argc, argv, "ucx foreign", add);
+    return fixture_main(argc, argv, "ucx foreign", add);
 }

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene.h"
+#include "fixture.h"
 
 #define ASKED 100U   /* bytes of the get */
 #define LONG 100000U /* of one in two fragments */
-#define PIECE SCENE_FRAGMENT
+#define PIECE FIXTURE_FRAGMENT
 #define GUARD 4096U
 
 /* The serialized registration that the raw peer invents, with the layout in
@@ -92,11 +92,11 @@ START_TEST(hostile_answers_to_a_get_write_only_requested_bytes)
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
     memset(memory, 0x5a, sizeof(memory));
-    memset(scene_bytes, 0xee, 2 * (size_t) ASKED + answer->before);
-    raw_peer_open(&raw, scene_protocol());
-    snprintf(name, sizeof(name), "%s://127.0.0.1:%u", scene_protocol(),
+    memset(fixture_bytes, 0xee, 2 * (size_t) ASKED + answer->before);
+    raw_peer_open(&raw, fixture_protocol());
+    snprintf(name, sizeof(name), "%s://127.0.0.1:%u", fixture_protocol(),
         (unsigned) raw_peer_listen(&raw));
-    side_open(&side, scene_protocol(), "127.0.0.1", 0, 0);
+    side_open(&side, fixture_protocol(), "127.0.0.1", 0, 0);
     na_plugin_addr *addr = side_lookup(&side, name);
     ck_assert_int_eq(side.ops->mem_register(side.cls,
                          &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
@@ -119,12 +119,12 @@ START_TEST(hostile_answers_to_a_get_write_only_requested_bytes)
         header.head.kind = UCX_DATA;
         header.fragment.length = answer->before;
         raw_peer_send(&raw, sides, &header, sizeof(header.fragment),
-            scene_bytes, answer->before, UCP_AM_SEND_FLAG_EAGER);
+            fixture_bytes, answer->before, UCP_AM_SEND_FLAG_EAGER);
     }
     header.head.kind = answer->kind;
     header.fragment.at = answer->at;
     header.fragment.length = answer->length;
-    raw_peer_send(&raw, sides, &header, sizeof(header.fragment), scene_bytes,
+    raw_peer_send(&raw, sides, &header, sizeof(header.fragment), fixture_bytes,
         answer->data, UCP_AM_SEND_FLAG_EAGER);
     while (act.pending) {
         raw_peer_progress(&raw, sides);
@@ -162,5 +162,5 @@ add(TCase *tcase)
 int
 main(int argc, char **argv)
 {
-    return scene_main(argc, argv, "ucx hostile answers", add);
+    return fixture_main(argc, argv, "ucx hostile answers", add);
 }

@@ -3,7 +3,7 @@
  * the answers. */
 #include <string.h>
 
-#include "scene.h"
+#include "fixture.h"
 
 #define SERIAL_MOST 4096
 /* Offsets in a serialized registration; see README.md. */
@@ -13,33 +13,33 @@
 
 /* Registers memory of the victim. Returns the length of its serialized form. */
 static uint64_t
-offer_serial(struct scene *scene, void *memory, uint64_t length,
+offer_serial(struct fixture *fixture, void *memory, uint64_t length,
     uint32_t access, na_plugin_mem **mem_p, unsigned char serial[SERIAL_MOST])
 {
-    const na_plugin_ops *ops = scene->victim.ops;
+    const na_plugin_ops *ops = fixture->victim.ops;
     na_plugin_segment segment = {memory, length};
     uint64_t size = SERIAL_MOST;
 
-    ck_assert_int_eq(ops->mem_register(scene->victim.cls,
+    ck_assert_int_eq(ops->mem_register(fixture->victim.cls,
                          &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0,
                              &segment, 1, access, 0, 0},
                          mem_p),
         NA_PLUGIN_OK);
     ck_assert_int_eq(
-        ops->mem_serialize(scene->victim.cls, *mem_p, serial, &size),
+        ops->mem_serialize(fixture->victim.cls, *mem_p, serial, &size),
         NA_PLUGIN_OK);
     return size;
 }
 
 /* Registers memory of the victim. Returns the id that fragments use. */
 static uint64_t
-offer(struct scene *scene, void *memory, uint64_t length, uint32_t access,
+offer(struct fixture *fixture, void *memory, uint64_t length, uint32_t access,
     na_plugin_mem **mem_p)
 {
     unsigned char serial[SERIAL_MOST];
     uint64_t number;
 
-    offer_serial(scene, memory, length, access, mem_p, serial);
+    offer_serial(fixture, memory, length, access, mem_p, serial);
     memcpy(&number, serial + SERIAL_NUMBER, sizeof(number));
     return number;
 }
@@ -62,26 +62,27 @@ START_TEST(hostile_fragments_are_checked_for_range_and_access)
             .fragment = {.offset = UINT64_MAX - 3, .length = 9},
             .status = NA_PLUGIN_E_INVALID_ARG},
     };
-    struct scene scene;
+    struct fixture fixture;
     na_plugin_mem *mem;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     uint64_t number =
-        offer(&scene, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
+        offer(&fixture, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct message message = wrong[i];
         message.fragment.mem = number;
-        scene.raw.messages = 0;
-        memset(scene_bytes, 0xee, 16);
-        scene_send(&scene, &message, scene.raw.hello.token);
-        scene_await_outcome(&scene, ANSWERED, 0, message.status, message.what);
+        fixture.raw.messages = 0;
+        memset(fixture_bytes, 0xee, 16);
+        fixture_send(&fixture, &message, fixture.raw.hello.token);
+        fixture_await_outcome(
+            &fixture, ANSWERED, 0, message.status, message.what);
         for (size_t j = 0; j < sizeof(memory); j++)
             ck_assert_uint_eq(memory[j], 0);
     }
-    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
-    scene_trip(&scene, "fragments");
-    scene_close(&scene);
+    fixture.victim.ops->mem_deregister(fixture.victim.cls, mem);
+    fixture_trip(&fixture, "fragments");
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -108,14 +109,14 @@ START_TEST(hostile_fragments_without_answer_request_are_answered_later)
             10, 9},
         {{.fragment = {.at = 9, .length = 9}}, 10, 9}, /* after the gap */
     };
-    struct scene scene;
+    struct fixture fixture;
     na_plugin_mem *mem;
 
-    scene_open(&scene);
-    struct raw_peer *raw = &scene.raw;
-    uint64_t number = offer(&scene, memory, sizeof(memory),
+    fixture_open(&fixture);
+    struct raw_peer *raw = &fixture.raw;
+    uint64_t number = offer(&fixture, memory, sizeof(memory),
         NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &mem);
-    raw_peer_join(raw, scene.sides, scene.port);
+    raw_peer_join(raw, fixture.sides, fixture.port);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         const struct message *step = &steps[i].message;
         union ucx_header header = {
@@ -128,13 +129,13 @@ START_TEST(hostile_fragments_without_answer_request_are_answered_later)
                 .offset = step->fragment.offset,
                 .length = step->fragment.length}};
         uint32_t messages = raw->messages;
-        memset(scene_bytes, (int) i + 1, 16);
-        raw_peer_send(raw, scene.sides, &header, sizeof(header.fragment),
-            scene_bytes, step->fragment.length, UCP_AM_SEND_FLAG_EAGER);
+        memset(fixture_bytes, (int) i + 1, 16);
+        raw_peer_send(raw, fixture.sides, &header, sizeof(header.fragment),
+            fixture_bytes, step->fragment.length, UCP_AM_SEND_FLAG_EAGER);
         uint64_t until =
             now_ms() + (steps[i].answered != 0 ? SIDE_WAIT_MS : 50);
         while (raw->messages == messages && now_ms() < until)
-            raw_peer_progress(raw, scene.sides);
+            raw_peer_progress(raw, fixture.sides);
         ck_assert_msg((raw->messages != messages) == (steps[i].answered != 0),
             "step %zu: %u answers", i, raw->messages - messages);
         if (steps[i].answered == 0)
@@ -148,9 +149,9 @@ START_TEST(hostile_fragments_without_answer_request_are_answered_later)
     ck_assert_uint_eq(memory[9], 2);
     ck_assert_uint_eq(memory[21], 3);
     ck_assert_uint_eq(memory[99], 0);
-    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
-    scene_trip(&scene, "quiet fragments");
-    scene_close(&scene);
+    fixture.victim.ops->mem_deregister(fixture.victim.cls, mem);
+    fixture_trip(&fixture, "quiet fragments");
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -158,43 +159,43 @@ END_TEST
  * what is queued for it is bounded. */
 START_TEST(hostile_gets_with_unread_answers_end_the_connection)
 {
-    static unsigned char memory[16 * SCENE_FRAGMENT];
+    static unsigned char memory[16 * FIXTURE_FRAGMENT];
     union ucx_header header;
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
         .flags = UCP_AM_SEND_FLAG_EAGER};
     void *requests[60];
-    struct scene scene;
+    struct fixture fixture;
     na_plugin_mem *mem;
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     uint64_t number =
-        offer(&scene, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
+        offer(&fixture, memory, sizeof(memory), NA_PLUGIN_MEM_READ, &mem);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
     header.fragment = (struct ucx_fragment){
-        .head = {.token = scene.raw.hello.token, .kind = UCX_GET},
+        .head = {.token = fixture.raw.hello.token, .kind = UCX_GET},
         .number = 3,
         .mem = number,
         .length = sizeof(memory)};
     /* each answer has a megabyte, more than sockets buffer */
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-        requests[i] = ucp_am_send_nbx(scene.raw.ep, UCX_AM_ID, &header,
+        requests[i] = ucp_am_send_nbx(fixture.raw.ep, UCX_AM_ID, &header,
             sizeof(header.fragment), NULL, 0, &param);
         for (uint32_t j = 0; j < 20; j++)
-            side_poll(&scene.victim);
+            side_poll(&fixture.victim);
     }
-    while (side_counter(&scene.victim, "connections_broken") == 0) {
-        side_poll(&scene.victim);
+    while (side_counter(&fixture.victim, "connections_broken") == 0) {
+        side_poll(&fixture.victim);
         if (now_ms() > until)
             ck_abort_msg("answers pile up without an end");
     }
-    scene_trip(&scene, "gets that nobody fetches");
-    raw_peer_disconnect(&scene.raw);
+    fixture_trip(&fixture, "gets that nobody fetches");
+    raw_peer_disconnect(&fixture.raw);
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
         if (UCS_PTR_IS_PTR(requests[i]))
             ucp_request_free(requests[i]);
-    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
-    scene_close(&scene);
+    fixture.victim.ops->mem_deregister(fixture.victim.cls, mem);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -211,17 +212,17 @@ struct registrations {
 };
 
 static void
-registrations_offer(struct scene *scene, struct registrations *all)
+registrations_offer(struct fixture *fixture, struct registrations *all)
 {
     memset(all, 0, sizeof(*all));
     for (uint32_t i = 0; i < NEIGHBOURS; i++) {
         memset(all->memory[i], 0x5a, sizeof(all->memory[i]));
         if (i == SHOWN)
             all->size =
-                offer_serial(scene, all->memory[i], sizeof(all->memory[i]),
+                offer_serial(fixture, all->memory[i], sizeof(all->memory[i]),
                     NA_PLUGIN_MEM_READ, &all->mems[i], all->serial);
         else
-            offer(scene, all->memory[i], sizeof(all->memory[i]),
+            offer(fixture, all->memory[i], sizeof(all->memory[i]),
                 NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &all->mems[i]);
     }
     memcpy(&all->number, all->serial + SERIAL_NUMBER, sizeof(all->number));
@@ -237,15 +238,15 @@ registrations_check(const struct registrations *all, const char *after)
 }
 
 static void
-registrations_withdraw(struct scene *scene, struct registrations *all)
+registrations_withdraw(struct fixture *fixture, struct registrations *all)
 {
     for (uint32_t i = 0; i < NEIGHBOURS; i++)
-        scene->victim.ops->mem_deregister(scene->victim.cls, all->mems[i]);
+        fixture->victim.ops->mem_deregister(fixture->victim.cls, all->mems[i]);
 }
 
 /* A put and a get with a guessed id. */
 static void
-guess(struct scene *scene, const struct registrations *all, uint64_t number,
+guess(struct fixture *fixture, const struct registrations *all, uint64_t number,
     const char *how)
 {
     const struct message tries[] = {
@@ -256,10 +257,11 @@ guess(struct scene *scene, const struct registrations *all, uint64_t number,
     };
 
     for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-        scene->raw.messages = 0;
-        memset(scene_bytes, 0xee, 16);
-        scene_send(scene, &tries[i], scene->raw.hello.token);
-        scene_await_outcome(scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, how);
+        fixture->raw.messages = 0;
+        memset(fixture_bytes, 0xee, 16);
+        fixture_send(fixture, &tries[i], fixture->raw.hello.token);
+        fixture_await_outcome(
+            fixture, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, how);
         registrations_check(all, how);
     }
 }
@@ -268,62 +270,62 @@ guess(struct scene *scene, const struct registrations *all, uint64_t number,
 START_TEST(hostile_fragments_with_a_guessed_id_are_refused)
 {
     static struct registrations all;
-    struct scene scene;
+    struct fixture fixture;
     uint64_t noise = UINT64_C(0x9E3779B97F4A7C15);
 
-    scene_open(&scene);
-    registrations_offer(&scene, &all);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    fixture_open(&fixture);
+    registrations_offer(&fixture, &all);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
     for (uint64_t i = 1; i <= NEIGHBOURS; i++) {
-        guess(&scene, &all, all.number - i, "a number before");
-        guess(&scene, &all, all.number + i, "a number behind");
+        guess(&fixture, &all, all.number - i, "a number before");
+        guess(&fixture, &all, all.number + i, "a number behind");
     }
     for (uint32_t i = 0; i < 64; i++)
-        guess(&scene, &all, all.number ^ (UINT64_C(1) << i), "another bit");
+        guess(&fixture, &all, all.number ^ (UINT64_C(1) << i), "another bit");
     for (uint32_t i = 0; i < 20; i++) {
-        guess(&scene, &all, noise, "any number");
+        guess(&fixture, &all, noise, "any number");
         noise = noise * UINT64_C(6364136223846793005) + 1;
     }
-    guess(&scene, &all, 0, "no number");
-    registrations_withdraw(&scene, &all);
-    scene_trip(&scene, "guessed numbers");
-    scene_close(&scene);
+    guess(&fixture, &all, 0, "no number");
+    registrations_withdraw(&fixture, &all);
+    fixture_trip(&fixture, "guessed numbers");
+    fixture_close(&fixture);
 }
 END_TEST
 
 /* The friend uses a serialized registration after changing some bytes. */
 static void
-forge(struct scene *scene, const struct registrations *all,
+forge(struct fixture *fixture, const struct registrations *all,
     const unsigned char serial[SERIAL_MOST], uint64_t length, bool put,
     int32_t status, const char *how)
 {
     static unsigned char own[256];
-    const na_plugin_ops *ops = scene->friend.ops;
+    const na_plugin_ops *ops = fixture->friend.ops;
     na_plugin_segment segment = {own, sizeof(own)};
     na_plugin_mem *local, *remote;
     struct act act;
 
     memset(own, 0xee, sizeof(own));
     ck_assert_int_eq(
-        ops->mem_register(scene->friend.cls,
+        ops->mem_register(fixture->friend.cls,
             &(na_plugin_mem_info){sizeof(na_plugin_mem_info), 0, &segment, 1,
                 NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, 0, 0},
             &local),
         NA_PLUGIN_OK);
     ck_assert_int_eq(
-        ops->mem_deserialize(scene->friend.cls, serial, all->size, &remote),
+        ops->mem_deserialize(fixture->friend.cls, serial, all->size, &remote),
         NA_PLUGIN_OK);
-    act_init(&act, &scene->friend);
-    act_move(&act, put, local, remote, length, scene->to_victim);
-    int32_t got = act_await(&act, &scene->victim);
+    act_init(&act, &fixture->friend);
+    act_move(&act, put, local, remote, length, fixture->to_victim);
+    int32_t got = act_await(&act, &fixture->victim);
     ck_assert_msg(got == status, "%s: %d", how, (int) got);
     for (size_t i = 0; i < sizeof(own); i++)
         if (own[i] != 0xee)
             ck_abort_msg("%s: bytes came", how);
     registrations_check(all, how);
     act_fini(&act);
-    ops->mem_remote_free(scene->friend.cls, remote);
-    ops->mem_deregister(scene->friend.cls, local);
+    ops->mem_remote_free(fixture->friend.cls, remote);
+    ops->mem_deregister(fixture->friend.cls, local);
 }
 
 /* The same through the plugin: it sends what the bytes say, the owner
@@ -332,11 +334,11 @@ START_TEST(hostile_changed_descriptors_are_refused)
 {
     static struct registrations all;
     static unsigned char serial[SERIAL_MOST];
-    struct scene scene;
+    struct fixture fixture;
     uint64_t longer = 65;
 
-    scene_open(&scene);
-    registrations_offer(&scene, &all);
+    fixture_open(&fixture);
+    registrations_offer(&fixture, &all);
     for (int64_t step = -8; step <= 8; step++) {
         uint64_t number = all.number + (uint64_t) step;
         memcpy(serial, all.serial, sizeof(serial));
@@ -344,22 +346,22 @@ START_TEST(hostile_changed_descriptors_are_refused)
         serial[SERIAL_ACCESS] = NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE;
         /* the same registration, with access that it does not have */
         if (step == 0) {
-            forge(&scene, &all, serial, 9, true, NA_PLUGIN_E_PERMISSION,
+            forge(&fixture, &all, serial, 9, true, NA_PLUGIN_E_PERMISSION,
                 "a right more");
             continue;
         }
-        forge(&scene, &all, serial, 9, true, NA_PLUGIN_E_INVALID_ARG,
+        forge(&fixture, &all, serial, 9, true, NA_PLUGIN_E_INVALID_ARG,
             "a put with another number");
-        forge(&scene, &all, serial, 9, false, NA_PLUGIN_E_INVALID_ARG,
+        forge(&fixture, &all, serial, 9, false, NA_PLUGIN_E_INVALID_ARG,
             "a get with another number");
     }
     memcpy(serial, all.serial, sizeof(serial));
     memcpy(serial + SERIAL_LENGTH, &longer, sizeof(longer));
-    forge(&scene, &all, serial, longer, false, NA_PLUGIN_E_INVALID_ARG,
+    forge(&fixture, &all, serial, longer, false, NA_PLUGIN_E_INVALID_ARG,
         "a byte more");
-    registrations_withdraw(&scene, &all);
-    scene_trip(&scene, "changed descriptors");
-    scene_close(&scene);
+    registrations_withdraw(&fixture, &all);
+    fixture_trip(&fixture, "changed descriptors");
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -368,13 +370,13 @@ START_TEST(hostile_ids_of_the_past_are_refused)
 {
     static unsigned char memory[64];
     uint64_t numbers[100];
-    struct scene scene;
+    struct fixture fixture;
     na_plugin_mem *mem;
 
-    scene_open(&scene);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    fixture_open(&fixture);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
     for (uint32_t i = 0; i < 100; i++) {
-        numbers[i] = offer(&scene, memory, sizeof(memory),
+        numbers[i] = offer(&fixture, memory, sizeof(memory),
             NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE, &mem);
         ck_assert_uint_ne(numbers[i], 0);
         for (uint32_t j = 0; j < i; j++) {
@@ -384,19 +386,19 @@ START_TEST(hostile_ids_of_the_past_are_refused)
             ck_assert_uint_gt(0 - apart, 1U << 20);
         }
         if (i < 99)
-            scene.victim.ops->mem_deregister(scene.victim.cls, mem);
+            fixture.victim.ops->mem_deregister(fixture.victim.cls, mem);
     }
     const struct message put = {"put", ANSWERED, UCX_PUT, .header = 56,
         .tag = 1, .fragment = {.mem = numbers[98], .length = 9}, .data = 9};
-    memset(scene_bytes, 0xee, 16);
-    scene.raw.messages = 0;
-    scene_send(&scene, &put, scene.raw.hello.token);
-    scene_await_outcome(
-        &scene, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, "a number of the past");
+    memset(fixture_bytes, 0xee, 16);
+    fixture.raw.messages = 0;
+    fixture_send(&fixture, &put, fixture.raw.hello.token);
+    fixture_await_outcome(
+        &fixture, ANSWERED, 0, NA_PLUGIN_E_INVALID_ARG, "a number of the past");
     for (size_t i = 0; i < sizeof(memory); i++)
         ck_assert_uint_eq(memory[i], 0);
-    scene.victim.ops->mem_deregister(scene.victim.cls, mem);
-    scene_close(&scene);
+    fixture.victim.ops->mem_deregister(fixture.victim.cls, mem);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -415,5 +417,5 @@ add(TCase *tcase)
 int
 main(int argc, char **argv)
 {
-    return scene_main(argc, argv, "ucx hostile fragments", add);
+    return fixture_main(argc, argv, "ucx hostile fragments", add);
 }

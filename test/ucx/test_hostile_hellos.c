@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scene.h"
+#include "fixture.h"
 
 /* Hellos with one invalid field. */
 struct wrong_hello {
@@ -33,9 +33,9 @@ static const struct wrong_hello wrong_hellos[] = {
 
 START_TEST(hostile_hellos_are_counted_and_end_the_connection)
 {
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     for (size_t i = 0; i <= sizeof(wrong_hellos) / sizeof(wrong_hellos[0]);
          i++) {
         struct ucx_hello hello = raw_peer_hello();
@@ -45,40 +45,42 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
         if (i == sizeof(wrong_hellos) / sizeof(wrong_hellos[0])) {
             memset(hello.name, 'x', sizeof(hello.name));
             /* and not for what lies behind it */
-            scene.victim.expected = "its hello is malformed";
+            fixture.victim.expected = "its hello is malformed";
         } else {
             what = wrong->what;
             memcpy((char *) &hello + wrong->offset, &wrong->value, wrong->size);
             length = wrong->length != 0 ? wrong->length : length;
         }
-        uint64_t broken = scene_count(&scene, BROKEN);
-        uint64_t malformed = scene_count(&scene, MALFORMED);
-        raw_peer_call(&scene.raw, scene.port);
-        raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, length);
-        scene_await_outcome(&scene, BROKEN, broken, 0, what);
-        scene_await_counter(&scene, "messages_malformed", malformed + 1, what);
-        ck_assert(!scene.raw.greeted);
-        scene_trip(&scene, what);
-        raw_peer_disconnect(&scene.raw);
+        uint64_t broken = fixture_count(&fixture, BROKEN);
+        uint64_t malformed = fixture_count(&fixture, MALFORMED);
+        raw_peer_call(&fixture.raw, fixture.port);
+        raw_peer_send_hello(&fixture.raw, fixture.sides, 0, &hello, length);
+        fixture_await_outcome(&fixture, BROKEN, broken, 0, what);
+        fixture_await_counter(
+            &fixture, "messages_malformed", malformed + 1, what);
+        ck_assert(!fixture.raw.greeted);
+        fixture_trip(&fixture, what);
+        raw_peer_disconnect(&fixture.raw);
     }
-    ck_assert_uint_eq(scene.victim.told, 1);
-    scene_close(&scene);
+    ck_assert_uint_eq(fixture.victim.told, 1);
+    fixture_close(&fixture);
 }
 END_TEST
 
 /* Messages to another host's name are not sent to a peer that claims it. */
 static void
-check_not_its_own(struct scene *scene, const char *name)
+check_not_its_own(struct fixture *fixture, const char *name)
 {
-    struct side *victim = &scene->victim;
+    struct side *victim = &fixture->victim;
     char text[SIDE_TEXT];
     struct act act;
 
-    snprintf(text, sizeof(text), "%s%s", scene_protocol(), strchr(name, ':'));
+    snprintf(text, sizeof(text), "%s%s", fixture_protocol(), strchr(name, ':'));
     na_plugin_addr *addr = side_lookup(victim, text);
     act_init(&act, victim);
     act_send(&act, true, "secret", 6, addr, 1);
-    ck_assert_int_eq(act_await(&act, &scene->friend), NA_PLUGIN_E_HOSTUNREACH);
+    ck_assert_int_eq(
+        act_await(&act, &fixture->friend), NA_PLUGIN_E_HOSTUNREACH);
     act_fini(&act);
     victim->ops->addr_free(victim->cls, addr);
 }
@@ -89,38 +91,39 @@ START_TEST(hostile_names_are_not_trusted)
     static const char *const names[] = {"x", "://", "tcp://", "tcp://127.0.0.1",
         "tcp://[::1]:80", "tcp://198.51.100.77:80", "tcp://255.255.255.255:0",
         "%s%s%s%n"};
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct ucx_hello hello = raw_peer_hello();
         struct message message = {"named", STRAYED, UCX_UNEXPECTED, .tag = 8};
         char text[SIDE_TEXT];
         uint64_t size = sizeof(text);
         snprintf(hello.name, sizeof(hello.name), "%s", names[i]);
-        raw_peer_call(&scene.raw, scene.port);
-        raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, sizeof(hello));
-        while (!scene.raw.greeted)
-            raw_peer_progress(&scene.raw, scene.sides);
-        scene_send(&scene, &message, scene.raw.hello.token);
-        while (scene.recv.pending)
-            raw_peer_progress(&scene.raw, scene.sides);
-        ck_assert_int_eq(scene.recv.end.status, NA_PLUGIN_OK);
-        ck_assert_uint_eq(scene.recv.end.tag, 8);
-        const na_plugin_ops *ops = scene.victim.ops;
-        na_plugin_addr *source = scene.recv.end.source;
+        raw_peer_call(&fixture.raw, fixture.port);
+        raw_peer_send_hello(
+            &fixture.raw, fixture.sides, 0, &hello, sizeof(hello));
+        while (!fixture.raw.greeted)
+            raw_peer_progress(&fixture.raw, fixture.sides);
+        fixture_send(&fixture, &message, fixture.raw.hello.token);
+        while (fixture.recv.pending)
+            raw_peer_progress(&fixture.raw, fixture.sides);
+        ck_assert_int_eq(fixture.recv.end.status, NA_PLUGIN_OK);
+        ck_assert_uint_eq(fixture.recv.end.tag, 8);
+        const na_plugin_ops *ops = fixture.victim.ops;
+        na_plugin_addr *source = fixture.recv.end.source;
         int32_t ret =
-            ops->addr_to_string(scene.victim.cls, source, text, &size);
+            ops->addr_to_string(fixture.victim.cls, source, text, &size);
         ck_assert_msg(ret == NA_PLUGIN_OK || ret == NA_PLUGIN_E_OPNOTSUPPORTED,
             "%s: %d", names[i], (int) ret);
         if (strcmp(names[i], "tcp://198.51.100.77:80") == 0)
-            check_not_its_own(&scene, names[i]);
-        ops->addr_free(scene.victim.cls, source);
-        act_recv_any(&scene.recv);
-        scene_trip(&scene, names[i]);
-        raw_peer_disconnect(&scene.raw);
+            check_not_its_own(&fixture, names[i]);
+        ops->addr_free(fixture.victim.cls, source);
+        act_recv_any(&fixture.recv);
+        fixture_trip(&fixture, names[i]);
+        raw_peer_disconnect(&fixture.raw);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -128,26 +131,26 @@ END_TEST
  * again. */
 START_TEST(hostile_version_is_refused_once)
 {
-    struct scene scene;
+    struct fixture fixture;
     struct ucx_hello hello = raw_peer_hello();
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
     hello.version = 99;
-    scene_open(&scene);
-    raw_peer_call(&scene.raw, scene.port);
-    raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, sizeof(hello));
-    while (!scene.raw.greeted) {
-        raw_peer_progress(&scene.raw, scene.sides);
+    fixture_open(&fixture);
+    raw_peer_call(&fixture.raw, fixture.port);
+    raw_peer_send_hello(&fixture.raw, fixture.sides, 0, &hello, sizeof(hello));
+    while (!fixture.raw.greeted) {
+        raw_peer_progress(&fixture.raw, fixture.sides);
         ck_assert_uint_lt(now_ms(), until);
     }
-    ck_assert_int_ne(scene.raw.hello.status, 0);
-    ck_assert_uint_eq(scene_count(&scene, MALFORMED), 1);
-    ck_assert_uint_eq(scene.victim.warnings, 1);
-    raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, sizeof(hello));
-    scene_await_closed(&scene, "a second hello of another version");
-    ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 1);
-    scene_trip(&scene, "another version");
-    scene_close(&scene);
+    ck_assert_int_ne(fixture.raw.hello.status, 0);
+    ck_assert_uint_eq(fixture_count(&fixture, MALFORMED), 1);
+    ck_assert_uint_eq(fixture.victim.warnings, 1);
+    raw_peer_send_hello(&fixture.raw, fixture.sides, 0, &hello, sizeof(hello));
+    fixture_await_closed(&fixture, "a second hello of another version");
+    ck_assert_uint_eq(side_counter(&fixture.victim, "connections_broken"), 1);
+    fixture_trip(&fixture, "another version");
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -180,10 +183,10 @@ START_TEST(hostile_answers_fail_the_call)
     struct act act;
     char name[SIDE_TEXT];
 
-    raw_peer_open(&raw, scene_protocol());
-    snprintf(name, sizeof(name), "%s://127.0.0.1:%u", scene_protocol(),
+    raw_peer_open(&raw, fixture_protocol());
+    snprintf(name, sizeof(name), "%s://127.0.0.1:%u", fixture_protocol(),
         (unsigned) raw_peer_listen(&raw));
-    side_open(&side, scene_protocol(), NULL, -1, 0);
+    side_open(&side, fixture_protocol(), NULL, -1, 0);
     na_plugin_addr *addr = side_lookup(&side, name);
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         struct ucx_hello hello = raw_peer_hello();
@@ -231,5 +234,5 @@ add(TCase *tcase)
 int
 main(int argc, char **argv)
 {
-    return scene_main(argc, argv, "ucx hostile hellos", add);
+    return fixture_main(argc, argv, "ucx hostile hellos", add);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene.h"
+#include "fixture.h"
 
 static const struct message early[] = {
     {"an unexpected message without a token", STRAYED, UCX_UNEXPECTED,
@@ -22,7 +22,7 @@ static const struct message early[] = {
     {"a header of 1 byte", MALFORMED, UCX_HELLO, .header = 1},
     {"a header of 15 bytes", MALFORMED, UCX_UNEXPECTED, .header = 15},
     {"a hello without a way back", STRAYED, UCX_HELLO, .data = 176},
-    {"by rendezvous", MALFORMED, UCX_UNEXPECTED, .data = SCENE_LONG,
+    {"by rendezvous", MALFORMED, UCX_UNEXPECTED, .data = FIXTURE_LONG,
         .flags = UCP_AM_SEND_FLAG_RNDV},
 };
 
@@ -30,21 +30,22 @@ static const struct message early[] = {
  * closing it. */
 START_TEST(hostile_messages_before_a_hello_are_counted)
 {
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     for (size_t i = 0; i < sizeof(early) / sizeof(early[0]); i++) {
         const struct message *message = &early[i];
-        uint64_t count = scene_count(&scene, message->outcome);
-        raw_peer_call(&scene.raw, scene.port);
-        scene_send(&scene, message, i % 2 == 0 ? 0 : UINT64_MAX);
-        scene_await_outcome(&scene, message->outcome, count, 0, message->what);
-        scene_trip(&scene, message->what);
-        raw_peer_disconnect(&scene.raw);
+        uint64_t count = fixture_count(&fixture, message->outcome);
+        raw_peer_call(&fixture.raw, fixture.port);
+        fixture_send(&fixture, message, i % 2 == 0 ? 0 : UINT64_MAX);
+        fixture_await_outcome(
+            &fixture, message->outcome, count, 0, message->what);
+        fixture_trip(&fixture, message->what);
+        raw_peer_disconnect(&fixture.raw);
     }
-    ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 0);
-    ck_assert_uint_eq(side_counter(&scene.victim, "peers_connected"), 1);
-    scene_close(&scene);
+    ck_assert_uint_eq(side_counter(&fixture.victim, "connections_broken"), 0);
+    ck_assert_uint_eq(side_counter(&fixture.victim, "peers_connected"), 1);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -63,9 +64,10 @@ static const struct message late[] = {
         .fragment = {.length = 9}},
     {"a get of nothing", BROKEN, UCX_GET, .header = 56},
     {"a get of too much", BROKEN, UCX_GET, .header = 56,
-        .fragment = {.length = 16 * SCENE_FRAGMENT + 1}},
+        .fragment = {.length = 16 * FIXTURE_FRAGMENT + 1}},
     {"a put of too much", BROKEN, UCX_PUT, .header = 56,
-        .fragment = {.length = SCENE_FRAGMENT + 1}, .data = SCENE_FRAGMENT + 1},
+        .fragment = {.length = FIXTURE_FRAGMENT + 1},
+        .data = FIXTURE_FRAGMENT + 1},
     {"a get of 4 GiB", BROKEN, UCX_GET, .header = 56,
         .fragment = {.length = UINT32_MAX}},
     {"a get with data", BROKEN, UCX_GET, .header = 56,
@@ -75,12 +77,12 @@ static const struct message late[] = {
     {"a put with more", BROKEN, UCX_PUT, .header = 56,
         .fragment = {.length = 8}, .data = 9},
     {"a message of 65,537 bytes", BROKEN, UCX_UNEXPECTED,
-        .data = SCENE_MESSAGE + 1},
+        .data = FIXTURE_MESSAGE + 1},
     {"for a context that is not there", STRAYED, UCX_UNEXPECTED, .to = 200,
         .data = 9},
     {"an expected one for none", STRAYED, UCX_EXPECTED, .to = 1, .data = 9},
-    {"a header of 40 scene_bytes, short", BROKEN, UCX_DONE, .header = 40},
-    {"by rendezvous", MALFORMED, UCX_UNEXPECTED, .data = SCENE_LONG,
+    {"a header of 40 fixture_bytes, short", BROKEN, UCX_DONE, .header = 40},
+    {"by rendezvous", MALFORMED, UCX_UNEXPECTED, .data = FIXTURE_LONG,
         .flags = UCP_AM_SEND_FLAG_RNDV},
     {"a get of no registration", ANSWERED, UCX_GET, .header = 56,
         .fragment = {.mem = 12345, .length = 9},
@@ -92,41 +94,41 @@ static const struct message late[] = {
 
 START_TEST(hostile_messages_with_a_good_token_are_counted)
 {
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
         const struct message *message = &late[i];
-        uint64_t count = scene_count(&scene, message->outcome);
-        raw_peer_join(&scene.raw, scene.sides, scene.port);
-        scene_send(&scene, message, scene.raw.hello.token);
-        scene_await_outcome(
-            &scene, message->outcome, count, message->status, message->what);
-        scene_trip(&scene, message->what);
-        raw_peer_disconnect(&scene.raw);
+        uint64_t count = fixture_count(&fixture, message->outcome);
+        raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+        fixture_send(&fixture, message, fixture.raw.hello.token);
+        fixture_await_outcome(
+            &fixture, message->outcome, count, message->status, message->what);
+        fixture_trip(&fixture, message->what);
+        raw_peer_disconnect(&fixture.raw);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
 /* What is listed for `all` uses shared memory. */
 START_TEST(raw_peer_following_the_protocol_is_served)
 {
-    struct scene scene;
+    struct fixture fixture;
     char *lanes = NULL;
     size_t size;
     FILE *file = open_memstream(&lanes, &size);
 
-    scene_open(&scene);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
-    ucp_ep_print_info(scene.raw.ep, file);
+    fixture_open(&fixture);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+    ucp_ep_print_info(fixture.raw.ep, file);
     fclose(file);
     bool shared =
         strstr(lanes, "posix/") != NULL || strstr(lanes, "sysv/") != NULL;
     ck_assert_msg(
-        shared == (strcmp(scene_protocol(), "all") == 0), "%s", lanes);
+        shared == (strcmp(fixture_protocol(), "all") == 0), "%s", lanes);
     free(lanes);
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -141,5 +143,5 @@ add(TCase *tcase)
 int
 main(int argc, char **argv)
 {
-    return scene_main(argc, argv, "ucx hostile messages", add);
+    return fixture_main(argc, argv, "ucx hostile messages", add);
 }

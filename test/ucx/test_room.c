@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene.h"
+#include "fixture.h"
 
 #define WINDOW (128U << 10)
 #define LENGTH 200U
@@ -50,49 +50,49 @@ receive_one(struct side *at, struct side *other, uint32_t tag)
     act_fini(&act);
 }
 
-/* Cancels the receive that a scene starts with. */
+/* Cancels the receive that a fixture starts with. */
 static void
-scene_without_receive(struct scene *scene)
+fixture_without_receive(struct fixture *fixture)
 {
-    scene_open(scene);
-    scene->victim.ops->cancel(scene->victim.ctx, scene->recv.op);
-    act_await(&scene->recv, NULL);
+    fixture_open(fixture);
+    fixture->victim.ops->cancel(fixture->victim.ctx, fixture->recv.op);
+    act_await(&fixture->recv, NULL);
 }
 
 START_TEST(credits_are_returned_for_kept_messages)
 {
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_without_receive(&scene);
+    fixture_without_receive(&fixture);
     for (uint32_t i = 0; i < ROUNDS; i++) {
         uint64_t until = now_ms() + SIDE_WAIT_MS;
-        send_one(&scene.friend, &scene.victim, scene.to_victim, 0, i);
-        while (side_counter(&scene.victim, "unexpected_queued") <= i) {
-            side_poll(&scene.friend);
-            side_poll(&scene.victim);
+        send_one(&fixture.friend, &fixture.victim, fixture.to_victim, 0, i);
+        while (side_counter(&fixture.victim, "unexpected_queued") <= i) {
+            side_poll(&fixture.friend);
+            side_poll(&fixture.victim);
             ck_assert_uint_lt(now_ms(), until);
         }
-        receive_one(&scene.victim, &scene.friend, i);
+        receive_one(&fixture.victim, &fixture.friend, i);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
 START_TEST(credits_are_returned_for_awaited_messages)
 {
-    struct scene scene;
+    struct fixture fixture;
     struct act act;
 
-    scene_without_receive(&scene);
+    fixture_without_receive(&fixture);
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        act_init(&act, &scene.victim);
+        act_init(&act, &fixture.victim);
         act_recv_any(&act);
-        send_one(&scene.friend, &scene.victim, scene.to_victim, 0, i);
-        ck_assert_int_eq(act_await(&act, &scene.friend), NA_PLUGIN_OK);
-        scene.victim.ops->addr_free(scene.victim.cls, act.end.source);
+        send_one(&fixture.friend, &fixture.victim, fixture.to_victim, 0, i);
+        ck_assert_int_eq(act_await(&act, &fixture.friend), NA_PLUGIN_OK);
+        fixture.victim.ops->addr_free(fixture.victim.cls, act.end.source);
         act_fini(&act);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -101,52 +101,52 @@ END_TEST
 START_TEST(credits_are_returned_beside_kept_messages)
 {
     const uint32_t received = WINDOW / COST / 2, kept = received + received / 4;
-    struct scene scene;
+    struct fixture fixture;
     struct act act;
 
-    scene_without_receive(&scene);
+    fixture_without_receive(&fixture);
     for (uint32_t i = 0; i < received; i++) {
-        act_init(&act, &scene.victim);
+        act_init(&act, &fixture.victim);
         act_recv_any(&act);
-        send_one(&scene.friend, &scene.victim, scene.to_victim, 0, i);
-        ck_assert_int_eq(act_await(&act, &scene.friend), NA_PLUGIN_OK);
-        scene.victim.ops->addr_free(scene.victim.cls, act.end.source);
+        send_one(&fixture.friend, &fixture.victim, fixture.to_victim, 0, i);
+        ck_assert_int_eq(act_await(&act, &fixture.friend), NA_PLUGIN_OK);
+        fixture.victim.ops->addr_free(fixture.victim.cls, act.end.source);
         act_fini(&act);
     }
     for (uint32_t i = 0; i < kept; i++)
-        send_one(&scene.friend, &scene.victim, scene.to_victim, 0, i);
+        send_one(&fixture.friend, &fixture.victim, fixture.to_victim, 0, i);
     for (uint32_t i = 0; i < kept; i++)
-        receive_one(&scene.victim, &scene.friend, i);
-    scene_close(&scene);
+        receive_one(&fixture.victim, &fixture.friend, i);
+    fixture_close(&fixture);
 }
 END_TEST
 
 START_TEST(credits_are_returned_for_messages_without_a_context)
 {
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     for (uint32_t i = 0; i < ROUNDS; i++)
-        send_one(&scene.friend, &scene.victim, scene.to_victim, 7, i);
-    scene_trip(&scene, "messages without a context");
-    scene_close(&scene);
+        send_one(&fixture.friend, &fixture.victim, fixture.to_victim, 7, i);
+    fixture_trip(&fixture, "messages without a context");
+    fixture_close(&fixture);
 }
 END_TEST
 
 START_TEST(credits_are_returned_to_self)
 {
-    struct scene scene;
+    struct fixture fixture;
     na_plugin_addr *self;
 
-    scene_without_receive(&scene);
+    fixture_without_receive(&fixture);
     ck_assert_int_eq(
-        scene.victim.ops->addr_self(scene.victim.cls, &self), NA_PLUGIN_OK);
+        fixture.victim.ops->addr_self(fixture.victim.cls, &self), NA_PLUGIN_OK);
     for (uint32_t i = 0; i < ROUNDS; i++) {
-        send_one(&scene.victim, &scene.friend, self, 0, i);
-        receive_one(&scene.victim, &scene.friend, i);
+        send_one(&fixture.victim, &fixture.friend, self, 0, i);
+        receive_one(&fixture.victim, &fixture.friend, i);
     }
-    scene.victim.ops->addr_free(scene.victim.cls, self);
-    scene_close(&scene);
+    fixture.victim.ops->addr_free(fixture.victim.cls, self);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -156,22 +156,22 @@ START_TEST(credits_to_return_wake_a_sleeping_context)
 {
     const uint32_t kept = WINDOW / COST - 1;
     struct act acts[40];
-    struct scene scene;
+    struct fixture fixture;
     uint64_t sleep_ns;
     uint64_t until = now_ms() + SIDE_WAIT_MS;
     uint32_t taken = 0;
 
-    scene_without_receive(&scene);
-    struct side *victim = &scene.victim;
+    fixture_without_receive(&fixture);
+    struct side *victim = &fixture.victim;
     na_plugin_ctx *sleeper = victim->ctx;
     struct pollfd watch = {.fd = victim->wait->fd(sleeper), .events = POLLIN};
     ck_assert_int_eq(
         victim->ops->ctx_create(victim->cls, 1, victim, &victim->ctx),
         NA_PLUGIN_OK);
     for (uint32_t i = 0; i < kept; i++)
-        send_one(&scene.friend, victim, scene.to_victim, 1, i);
+        send_one(&fixture.friend, victim, fixture.to_victim, 1, i);
     while (side_counter(victim, "unexpected_queued") < kept) {
-        side_poll(&scene.friend);
+        side_poll(&fixture.friend);
         side_poll(victim);
         ck_assert_uint_lt(now_ms(), until);
     }
@@ -197,7 +197,7 @@ START_TEST(credits_to_return_wake_a_sleeping_context)
     }
     victim->ops->ctx_destroy(victim->ctx);
     victim->ctx = sleeper;
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -216,5 +216,5 @@ add(TCase *tcase)
 int
 main(int argc, char **argv)
 {
-    return scene_main(argc, argv, "ucx room", add);
+    return fixture_main(argc, argv, "ucx room", add);
 }

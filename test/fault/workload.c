@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Classes, calls, and the order of all steps. */
 #include "run.h"
-#include "scene_internal.h"
+#include "workload_internal.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,22 +13,22 @@
 #define LOST_MS 1000U   /* an operation still pending then is considered lost */
 #define CANCEL_MS 5000U /* and has to end within this after a cancel */
 
-struct scene *scene_current;
+struct workload *workload_current;
 static hg_handle_t held;
 
 hg_return_t
-scene_accepted(hg_return_t ret)
+workload_accepted(hg_return_t ret)
 {
-    scene_current->accepted += ret == HG_SUCCESS;
+    workload_current->accepted += ret == HG_SUCCESS;
     return ret;
 }
 
 hg_return_t
-scene_called(const struct hg_cb_info *info)
+workload_called(const struct hg_cb_info *info)
 {
-    struct scene_op *op = info->arg;
+    struct workload_op *op = info->arg;
 
-    scene_current->called++;
+    workload_current->called++;
     if (op) {
         if (op->called++ > 0)
             run_fail("second callback of one operation");
@@ -48,30 +48,30 @@ progress(hg_context_t *context, unsigned timeout_ms)
 }
 
 void
-scene_step(unsigned timeout_ms)
+workload_step(unsigned timeout_ms)
 {
-    progress(scene_current->origin, timeout_ms);
-    progress(scene_current->target, timeout_ms);
+    progress(workload_current->origin, timeout_ms);
+    progress(workload_current->target, timeout_ms);
 }
 
 static bool
-step_until(const struct scene_op *op, unsigned limit_ms)
+step_until(const struct workload_op *op, unsigned limit_ms)
 {
     uint64_t end = session_now_ms() + limit_ms;
 
     for (unsigned i = 0; op->called == 0 && session_now_ms() < end; i++)
-        scene_step(i < BUSY_STEPS ? 0 : 1);
+        workload_step(i < BUSY_STEPS ? 0 : 1);
     return op->called > 0;
 }
 
 hg_return_t
-scene_wait(struct scene_op *op, hg_handle_t handle, hg_op_id_t transfer)
+workload_wait(struct workload_op *op, hg_handle_t handle, hg_op_id_t transfer)
 {
     hg_return_t ret;
 
     if (step_until(op, LOST_MS))
         return op->ret;
-    if (!scene_current->rule->failed())
+    if (!workload_current->rule->failed())
         run_fail("timed out after %u ms without an injected failure", LOST_MS);
     else if (run_current->logged == 0)
         run_fail("timed out after %u ms without a line in the log", LOST_MS);
@@ -84,12 +84,12 @@ scene_wait(struct scene_op *op, hg_handle_t handle, hg_op_id_t transfer)
 }
 
 void
-scene_respond(hg_handle_t handle, void *out)
+workload_respond(hg_handle_t handle, void *out)
 {
     hg_return_t ret = HG_NOMEM;
 
     for (int i = 0; i < ATTEMPTS && ret != HG_SUCCESS; i++)
-        ret = scene_accepted(HG_Respond(handle, scene_called, NULL, out));
+        ret = workload_accepted(HG_Respond(handle, workload_called, NULL, out));
     if (ret != HG_SUCCESS)
         run_fail("respond: %s", HG_Error_to_string(ret));
 }
@@ -104,7 +104,7 @@ on_echo(hg_handle_t handle)
         HG_Destroy(handle);
         return ret;
     }
-    scene_respond(handle, &blob);
+    workload_respond(handle, &blob);
     HG_Free_input(handle, &blob);
     HG_Destroy(handle);
     return HG_SUCCESS;
@@ -114,7 +114,7 @@ static void
 release_held(void)
 {
     if (held) {
-        scene_respond(held, NULL);
+        workload_respond(held, NULL);
         HG_Destroy(held);
     }
     held = HG_HANDLE_NULL;
@@ -129,16 +129,16 @@ on_hold(hg_handle_t handle)
 }
 
 static bool
-register_all(struct scene *s, hg_class_t *hg_class)
+register_all(struct workload *s, hg_class_t *hg_class)
 {
     s->echo_id = MERCURY_REGISTER(hg_class, "echo", blob_t, blob_t, on_echo);
     s->hold_id = MERCURY_REGISTER(hg_class, "hold", blob_t, void, on_hold);
-    s->move_id = scene_register_move(hg_class);
+    s->move_id = workload_register_move(hg_class);
     return s->echo_id != 0 && s->hold_id != 0 && s->move_id != 0;
 }
 
 static hg_return_t
-open_side(struct scene *s, hg_class_t **class_p, hg_context_t **context_p)
+open_side(struct workload *s, hg_class_t **class_p, hg_context_t **context_p)
 {
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
 
@@ -158,7 +158,7 @@ open_side(struct scene *s, hg_class_t **class_p, hg_context_t **context_p)
 static hg_return_t
 open_target(void)
 {
-    struct scene *s = scene_current;
+    struct workload *s = workload_current;
 
     return open_side(s, &s->target_class, &s->target);
 }
@@ -166,7 +166,7 @@ open_target(void)
 static hg_return_t
 open_origin(void)
 {
-    struct scene *s = scene_current;
+    struct workload *s = workload_current;
 
     return open_side(s, &s->origin_class, &s->origin);
 }
@@ -174,7 +174,7 @@ open_origin(void)
 static hg_return_t
 find_target(void)
 {
-    struct scene *s = scene_current;
+    struct workload *s = workload_current;
     hg_size_t size = sizeof s->address;
     hg_addr_t self;
     hg_return_t ret = HG_Addr_self(s->target_class, &self);
@@ -191,8 +191,8 @@ find_target(void)
 static hg_return_t
 echo(uint32_t size)
 {
-    struct scene *s = scene_current;
-    struct scene_op op = {.called = 0};
+    struct workload *s = workload_current;
+    struct workload_op op = {.called = 0};
     blob_t in = {.size = size, .data = malloc(size)}, out;
     hg_handle_t handle;
     hg_return_t ret =
@@ -204,9 +204,9 @@ echo(uint32_t size)
     }
     for (uint32_t i = 0; i < size; i++)
         in.data[i] = (unsigned char) (i * 7 + i / 256);
-    ret = scene_accepted(HG_Forward(handle, scene_called, &op, &in));
+    ret = workload_accepted(HG_Forward(handle, workload_called, &op, &in));
     if (ret == HG_SUCCESS)
-        ret = scene_wait(&op, handle, HG_OP_ID_NULL);
+        ret = workload_wait(&op, handle, HG_OP_ID_NULL);
     if (ret == HG_SUCCESS)
         ret = HG_Get_output(handle, &out);
     if (ret == HG_SUCCESS) {
@@ -235,8 +235,8 @@ call_large(void)
 static hg_return_t
 cancel(void)
 {
-    struct scene *s = scene_current;
-    struct scene_op op = {.called = 0};
+    struct workload *s = workload_current;
+    struct workload_op op = {.called = 0};
     blob_t in = {.size = 1, .data = (unsigned char *) "x"};
     uint64_t end = session_now_ms() + LOST_MS;
     hg_handle_t handle;
@@ -244,12 +244,12 @@ cancel(void)
 
     if (ret != HG_SUCCESS)
         return ret;
-    ret = scene_accepted(HG_Forward(handle, scene_called, &op, &in));
+    ret = workload_accepted(HG_Forward(handle, workload_called, &op, &in));
     if (ret == HG_SUCCESS) {
         while (!held && op.called == 0 && session_now_ms() < end)
-            scene_step(1);
+            workload_step(1);
         HG_Cancel(handle);
-        ret = scene_wait(&op, handle, HG_OP_ID_NULL);
+        ret = workload_wait(&op, handle, HG_OP_ID_NULL);
     }
     HG_Destroy(handle);
     release_held();
@@ -266,9 +266,9 @@ static const struct step {
     {"call", call_small},
     {"call again", call_small},
     {"call with large arguments", call_large},
-    {"transfer data inside a descriptor", scene_move_small},
-    {"transfer data", scene_move_large},
-    {"transfer data allocated by the library", scene_move_allocated},
+    {"transfer data inside a descriptor", workload_move_small},
+    {"transfer data", workload_move_large},
+    {"transfer data allocated by the library", workload_move_allocated},
     {"cancel a call", cancel},
     {"call at the end", call_small},
 };
@@ -277,14 +277,14 @@ static bool
 run_step(const struct step *step)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
-        bool before = scene_current->rule->failed();
+        bool before = workload_current->rule->failed();
         hg_return_t ret;
 
         run_doing(step->name);
         ret = step->run();
         if (ret == HG_SUCCESS)
             return true;
-        if (!scene_current->rule->failed()) {
+        if (!workload_current->rule->failed()) {
             run_fail("%s: %s without an injected failure", step->name,
                 HG_Error_to_string(ret));
             return false;
@@ -300,12 +300,12 @@ run_step(const struct step *step)
 static void
 ends(const char *what, hg_return_t (*end)(void))
 {
-    bool before = scene_current->rule->failed();
+    bool before = workload_current->rule->failed();
     hg_return_t ret;
 
     run_doing(what);
     ret = end();
-    if (ret != HG_SUCCESS && !before && scene_current->rule->failed())
+    if (ret != HG_SUCCESS && !before && workload_current->rule->failed())
         ret = end();
     if (ret != HG_SUCCESS)
         run_fail("%s: %s", what, HG_Error_to_string(ret));
@@ -314,42 +314,42 @@ ends(const char *what, hg_return_t (*end)(void))
 static hg_return_t
 destroy_target(void)
 {
-    return HG_Context_destroy(scene_current->target);
+    return HG_Context_destroy(workload_current->target);
 }
 
 static hg_return_t
 destroy_origin(void)
 {
-    return HG_Context_destroy(scene_current->origin);
+    return HG_Context_destroy(workload_current->origin);
 }
 
 static hg_return_t
 finalize_target(void)
 {
-    return HG_Finalize(scene_current->target_class);
+    return HG_Finalize(workload_current->target_class);
 }
 
 static hg_return_t
 finalize_origin(void)
 {
-    return HG_Finalize(scene_current->origin_class);
+    return HG_Finalize(workload_current->origin_class);
 }
 
 /* Lets the target finish its work. */
 static void
-settle(struct scene *s)
+settle(struct workload *s)
 {
     uint64_t end = session_now_ms() + CANCEL_MS;
 
     run_doing("settle");
     release_held();
-    while (
-        (s->accepted != s->called || scene_moving()) && session_now_ms() < end)
-        scene_step(1);
+    while ((s->accepted != s->called || workload_moving()) &&
+           session_now_ms() < end)
+        workload_step(1);
 }
 
 static void
-close_all(struct scene *s)
+close_all(struct workload *s)
 {
     if (s->target && s->origin)
         settle(s);
@@ -383,7 +383,7 @@ log_line(FILE *stream, const char *format, ...)
 }
 
 void
-scene_prepare(void)
+workload_prepare(void)
 {
     HG_Set_log_func(log_line);
     HG_Set_log_subsys("all");
@@ -391,16 +391,16 @@ scene_prepare(void)
 }
 
 void
-scene_run(const struct scene_rule *rule)
+workload_run(const struct workload_rule *rule)
 {
-    static struct scene scene;
+    static struct workload workload;
     bool good = true;
 
-    scene_current = &scene;
-    scene.rule = rule;
+    workload_current = &workload;
+    workload.rule = rule;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0] && good; i++)
         good = run_step(&steps[i]);
-    close_all(&scene);
+    close_all(&workload);
     run_doing("clean up");
     HG_Cleanup();
 }

@@ -2,16 +2,16 @@
 /* Helpers of the hostile tests: a class, a friend that it serves throughout,
  * and a raw peer; messages and their outcomes. The program's argument is the
  * protocol of all three. */
-#ifndef SCENE_H
-#define SCENE_H
+#ifndef FIXTURE_H
+#define FIXTURE_H
 
 #include "raw_peer.h"
 
-#define SCENE_FRAGMENT 61440U
-#define SCENE_MESSAGE 65536U
-#define SCENE_LONG (2 * (size_t) SCENE_MESSAGE)
+#define FIXTURE_FRAGMENT 61440U
+#define FIXTURE_MESSAGE 65536U
+#define FIXTURE_LONG (2 * (size_t) FIXTURE_MESSAGE)
 
-struct scene {
+struct fixture {
     struct side victim, friend;
     struct side *sides[3];
     na_plugin_addr *to_victim;
@@ -47,36 +47,36 @@ struct message {
 };
 
 /* Data for messages. */
-extern unsigned char scene_bytes[SCENE_LONG];
+extern unsigned char fixture_bytes[FIXTURE_LONG];
 
-const char *scene_protocol(void);
+const char *fixture_protocol(void);
 
-void scene_open(struct scene *scene);
-void scene_close(struct scene *scene);
+void fixture_open(struct fixture *fixture);
+void fixture_close(struct fixture *fixture);
 
 /* Checks that the victim's next received message is the friend's. */
-void scene_trip(struct scene *scene, const char *after);
+void fixture_trip(struct fixture *fixture, const char *after);
 
-void scene_send(
-    struct scene *scene, const struct message *message, uint64_t token);
+void fixture_send(
+    struct fixture *fixture, const struct message *message, uint64_t token);
 
 /* How often the victim has counted this outcome. */
-uint64_t scene_count(struct scene *scene, enum outcome outcome);
+uint64_t fixture_count(struct fixture *fixture, enum outcome outcome);
 
 /* Waits until it is counted once more than count; ANSWERED: with that
  * status. */
-void scene_await_outcome(struct scene *scene, enum outcome outcome,
+void fixture_await_outcome(struct fixture *fixture, enum outcome outcome,
     uint64_t count, int32_t status, const char *what);
 
 /* Waits until a counter of the victim is value; fails if it exceeds it. */
-void scene_await_counter(
-    struct scene *scene, const char *name, uint64_t value, const char *what);
+void fixture_await_counter(struct fixture *fixture, const char *name,
+    uint64_t value, const char *what);
 
 /* Waits until the raw peer's connection is closed. */
-void scene_await_closed(struct scene *scene, const char *what);
+void fixture_await_closed(struct fixture *fixture, const char *what);
 
 /* Main of a program. add: adds the cases. */
-int scene_main(
+int fixture_main(
     int argc, char **argv, const char *name, void (*add)(TCase *tcase));
 
-#endif /* SCENE_H */
+#endif /* FIXTURE_H */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "counts.h"
-#include "scene.h"
+#include "fixture.h"
 
 /* Messages recorded on one connection are not valid on another, or after it has
  * ended. */
@@ -19,56 +19,57 @@ START_TEST(hostile_replays_are_counted)
 {
     const struct message message = {
         "recorded", STRAYED, UCX_UNEXPECTED, .tag = 8, .data = 9};
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
-    uint64_t token = scene.raw.hello.token;
+    fixture_open(&fixture);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+    uint64_t token = fixture.raw.hello.token;
     for (uint32_t i = 0; i < 64; i++) {
-        uint64_t count = scene_count(&scene, STRAYED);
-        scene_send(&scene, &message, token ^ (UINT64_C(1) << i));
-        scene_await_counter(
-            &scene, "messages_strayed", count + 1, "another token");
+        uint64_t count = fixture_count(&fixture, STRAYED);
+        fixture_send(&fixture, &message, token ^ (UINT64_C(1) << i));
+        fixture_await_counter(
+            &fixture, "messages_strayed", count + 1, "another token");
     }
     /* its hello again, to the same class: the caller it names is not there */
     struct ucx_hello hello = raw_peer_hello();
-    uint64_t count = scene_count(&scene, STRAYED);
-    raw_peer_send_hello(&scene.raw, scene.sides, 0, &hello, sizeof(hello));
-    scene_await_counter(&scene, "messages_strayed", count + 1, "a hello again");
-    scene_trip(&scene, "a hello again");
-    ck_assert_uint_eq(side_counter(&scene.victim, "peers_connected"), 2);
-    raw_peer_disconnect(&scene.raw);
-    scene_await_counter(&scene, "connections_lost", 1, "hanging up");
+    uint64_t count = fixture_count(&fixture, STRAYED);
+    raw_peer_send_hello(&fixture.raw, fixture.sides, 0, &hello, sizeof(hello));
+    fixture_await_counter(
+        &fixture, "messages_strayed", count + 1, "a hello again");
+    fixture_trip(&fixture, "a hello again");
+    ck_assert_uint_eq(side_counter(&fixture.victim, "peers_connected"), 2);
+    raw_peer_disconnect(&fixture.raw);
+    fixture_await_counter(&fixture, "connections_lost", 1, "hanging up");
 
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
-    ck_assert_uint_ne(scene.raw.hello.token, token);
-    count = scene_count(&scene, STRAYED);
-    scene_send(&scene, &message, token);
-    scene_await_counter(
-        &scene, "messages_strayed", count + 1, "a token of before");
-    scene_trip(&scene, "replays");
-    scene_close(&scene);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+    ck_assert_uint_ne(fixture.raw.hello.token, token);
+    count = fixture_count(&fixture, STRAYED);
+    fixture_send(&fixture, &message, token);
+    fixture_await_counter(
+        &fixture, "messages_strayed", count + 1, "a token of before");
+    fixture_trip(&fixture, "replays");
+    fixture_close(&fixture);
 }
 END_TEST
 
 /* Only a token tells peers' messages apart: no bit of it may be predictable. */
 START_TEST(tokens_are_random_in_every_bit)
 {
-    struct scene scene;
+    struct fixture fixture;
     uint64_t ones = 0;
     uint64_t zeros = 0;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     for (uint32_t i = 0; i < 40; i++) {
-        raw_peer_join(&scene.raw, scene.sides, scene.port);
-        ones |= scene.raw.hello.token;
-        zeros |= ~scene.raw.hello.token;
-        raw_peer_disconnect(&scene.raw);
+        raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+        ones |= fixture.raw.hello.token;
+        zeros |= ~fixture.raw.hello.token;
+        raw_peer_disconnect(&fixture.raw);
     }
     ck_assert_uint_eq(ones, UINT64_MAX);
     ck_assert_uint_eq(zeros, UINT64_MAX);
-    scene_trip(&scene, "many tokens");
-    scene_close(&scene);
+    fixture_trip(&fixture, "many tokens");
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -80,69 +81,71 @@ START_TEST(hostile_floods_end_the_connection)
         "a flood", STRAYED, UCX_UNEXPECTED, .tag = 8, .data = 200};
     const struct message lone = {
         "for nobody", STRAYED, UCX_EXPECTED, .tag = 8, .data = 1024};
-    struct scene scene;
+    struct fixture fixture;
     uint32_t got = 0;
 
-    scene_open(&scene);
-    scene.victim.ops->cancel(scene.victim.ctx, scene.recv.op);
-    act_await(&scene.recv, NULL);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
-    for (uint32_t i = 0; i < 1000 && !scene.raw.gone; i++) {
-        scene_send(&scene, &message, scene.raw.hello.token);
-        raw_peer_progress(&scene.raw, scene.sides);
+    fixture_open(&fixture);
+    fixture.victim.ops->cancel(fixture.victim.ctx, fixture.recv.op);
+    act_await(&fixture.recv, NULL);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+    for (uint32_t i = 0; i < 1000 && !fixture.raw.gone; i++) {
+        fixture_send(&fixture, &message, fixture.raw.hello.token);
+        raw_peer_progress(&fixture.raw, fixture.sides);
     }
-    scene_await_closed(&scene, "a flood");
-    ck_assert_uint_eq(side_counter(&scene.victim, "connections_broken"), 1);
-    uint64_t kept = side_counter(&scene.victim, "unexpected_queued");
-    ck_assert_uint_le(kept * 264, (128U << 10) + SCENE_MESSAGE + 400);
+    fixture_await_closed(&fixture, "a flood");
+    ck_assert_uint_eq(side_counter(&fixture.victim, "connections_broken"), 1);
+    uint64_t kept = side_counter(&fixture.victim, "unexpected_queued");
+    ck_assert_uint_le(kept * 264, (128U << 10) + FIXTURE_MESSAGE + 400);
     /* messages within the credits are delivered */
     for (;;) {
-        act_recv_any(&scene.recv);
-        side_poll(&scene.victim);
-        if (scene.recv.pending)
+        act_recv_any(&fixture.recv);
+        side_poll(&fixture.victim);
+        if (fixture.recv.pending)
             break;
-        ck_assert_int_eq(scene.recv.end.status, NA_PLUGIN_OK);
-        scene.victim.ops->addr_free(scene.victim.cls, scene.recv.end.source);
+        ck_assert_int_eq(fixture.recv.end.status, NA_PLUGIN_OK);
+        fixture.victim.ops->addr_free(
+            fixture.victim.cls, fixture.recv.end.source);
         got++;
     }
     ck_assert_uint_eq(got, kept);
-    scene_trip(&scene, "a flood");
-    raw_peer_disconnect(&scene.raw);
+    fixture_trip(&fixture, "a flood");
+    raw_peer_disconnect(&fixture.raw);
 
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
     for (uint32_t i = 0; i < 1000; i++)
-        scene_send(&scene, &lone, scene.raw.hello.token);
-    scene_await_counter(&scene, "expected_dropped", 1000 - 256, "for nobody");
-    scene_trip(&scene, "for nobody");
-    scene_close(&scene);
+        fixture_send(&fixture, &lone, fixture.raw.hello.token);
+    fixture_await_counter(
+        &fixture, "expected_dropped", 1000 - 256, "for nobody");
+    fixture_trip(&fixture, "for nobody");
+    fixture_close(&fixture);
 }
 END_TEST
 
 static void
-turn_for(struct scene *scene, uint64_t ms)
+turn_for(struct fixture *fixture, uint64_t ms)
 {
     uint64_t until = now_ms() + ms;
 
     while (now_ms() < until)
-        raw_peer_progress(&scene->raw, scene->sides);
+        raw_peer_progress(&fixture->raw, fixture->sides);
 }
 
 START_TEST(hostile_tagged_messages_are_ignored)
 {
     ucp_request_param_t param = {.op_attr_mask = 0};
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
+    fixture_open(&fixture);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
     for (uint32_t i = 0; i < 3; i++) {
         void *request = ucp_tag_send_nbx(
-            scene.raw.ep, scene_bytes, (size_t) i * 5000, 1, &param);
-        turn_for(&scene, 50);
-        scene_trip(&scene, "a tagged message");
+            fixture.raw.ep, fixture_bytes, (size_t) i * 5000, 1, &param);
+        turn_for(&fixture, 50);
+        fixture_trip(&fixture, "a tagged message");
         if (UCS_PTR_IS_PTR(request))
             ucp_request_free(request);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -164,7 +167,7 @@ begin_deed(
         return ucp_put_nbx(raw->ep, own, sizeof(own), there, key, &put_get);
     if (deed == GET)
         return ucp_get_nbx(
-            raw->ep, scene_bytes, sizeof(own), there, key, &put_get);
+            raw->ep, fixture_bytes, sizeof(own), there, key, &put_get);
     return ucp_atomic_op_nbx(
         raw->ep, UCP_ATOMIC_OP_ADD, own, 1, there, key, &add);
 }
@@ -190,7 +193,7 @@ START_TEST(hostile_direct_rma_is_refused)
         .address = target,
         .length = sizeof(target)};
     enum deed deed = (enum deed) _i;
-    struct scene scene;
+    struct fixture fixture;
     ucp_mem_h mem;
     ucp_rkey_h key;
     void *packed;
@@ -201,42 +204,42 @@ START_TEST(hostile_direct_rma_is_refused)
             ucp_get_version_string());
         return;
     }
-    scene_open(&scene);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
-    ck_assert_int_eq(ucp_mem_map(scene.raw.context, &map, &mem), UCS_OK);
+    fixture_open(&fixture);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+    ck_assert_int_eq(ucp_mem_map(fixture.raw.context, &map, &mem), UCS_OK);
     ck_assert_int_eq(
-        ucp_rkey_pack(scene.raw.context, mem, &packed, &size), UCS_OK);
-    ck_assert_int_eq(ucp_ep_rkey_unpack(scene.raw.ep, packed, &key), UCS_OK);
+        ucp_rkey_pack(fixture.raw.context, mem, &packed, &size), UCS_OK);
+    ck_assert_int_eq(ucp_ep_rkey_unpack(fixture.raw.ep, packed, &key), UCS_OK);
     ucp_rkey_buffer_release(packed);
     memset(target, 0x5a, sizeof(target));
-    memset(scene_bytes, 0, sizeof(target));
-    void *request = begin_deed(&scene.raw, deed, target, key);
-    turn_for(&scene, 100);
+    memset(fixture_bytes, 0, sizeof(target));
+    void *request = begin_deed(&fixture.raw, deed, target, key);
+    turn_for(&fixture, 100);
     for (size_t i = 0; i < sizeof(target); i++) {
         ck_assert_uint_eq(((unsigned char *) target)[i], 0x5a);
-        ck_assert_uint_eq(scene_bytes[i], 0);
+        ck_assert_uint_eq(fixture_bytes[i], 0);
     }
-    scene_trip(&scene, "a deed of UCX");
-    raw_peer_disconnect(&scene.raw);
-    turn_for(&scene, 20);
+    fixture_trip(&fixture, "a deed of UCX");
+    raw_peer_disconnect(&fixture.raw);
+    turn_for(&fixture, 20);
     if (UCS_PTR_IS_PTR(request))
         ucp_request_free(request);
     ucp_rkey_destroy(key);
-    ucp_mem_unmap(scene.raw.context, mem);
-    scene_close(&scene);
+    ucp_mem_unmap(fixture.raw.context, mem);
+    fixture_close(&fixture);
 }
 END_TEST
 
 /* Without UCX: connects, and writes arbitrary bytes. */
 START_TEST(hostile_bytes_at_the_port_are_harmless)
 {
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
+    fixture_open(&fixture);
     srand(7);
     for (uint32_t i = 0; i < 20; i++) {
         struct sockaddr_in where = {.sin_family = AF_INET,
-            .sin_port = htons((uint16_t) scene.port),
+            .sin_port = htons((uint16_t) fixture.port),
             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         ck_assert_int_ge(fd, 0);
@@ -244,16 +247,16 @@ START_TEST(hostile_bytes_at_the_port_are_harmless)
             connect(fd, (struct sockaddr *) &where, sizeof(where)), 0);
         size_t length = i == 0 ? 0 : (size_t) rand() % 3000;
         for (size_t j = 0; j < length; j++)
-            scene_bytes[j] = (unsigned char) rand();
+            fixture_bytes[j] = (unsigned char) rand();
         ck_assert_int_eq(
-            send(fd, scene_bytes, length, MSG_NOSIGNAL), (ssize_t) length);
+            send(fd, fixture_bytes, length, MSG_NOSIGNAL), (ssize_t) length);
         for (uint32_t j = 0; j < 50; j++)
-            raw_peer_progress(&scene.raw, scene.sides);
+            raw_peer_progress(&fixture.raw, fixture.sides);
         if (i % 2 == 0)
             close(fd);
-        scene_trip(&scene, "bytes");
+        fixture_trip(&fixture, "bytes");
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
 }
 END_TEST
 
@@ -302,12 +305,12 @@ START_TEST(hostile_silent_connections_do_not_block_others)
      * thread: the second time they may belong to this test. */
     uint32_t silent = test_count_open(TEST_SILENT_UCX, 2);
     int *fds = calloc(silent, sizeof(*fds));
-    struct scene scene;
+    struct fixture fixture;
 
-    scene_open(&scene);
-    raw_peer_join(&scene.raw, scene.sides, scene.port);
-    raw_peer_disconnect(&scene.raw);
-    scene_trip(&scene, "nothing");
+    fixture_open(&fixture);
+    raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+    raw_peer_disconnect(&fixture.raw);
+    fixture_trip(&fixture, "nothing");
     size_t count = find_ports(ports, 8);
     ck_assert_uint_ge(count, 2);
     uint32_t before = count_fds();
@@ -319,21 +322,21 @@ START_TEST(hostile_silent_connections_do_not_block_others)
             ck_assert_int_eq(connect(fds[j], (struct sockaddr *) &ports[i],
                                  sizeof(ports[i])),
                 0);
-            raw_peer_progress(&scene.raw, scene.sides);
+            raw_peer_progress(&fixture.raw, fixture.sides);
         }
-        scene_trip(&scene, "silence");
+        fixture_trip(&fixture, "silence");
         uint32_t amid = count_fds();
-        raw_peer_join(&scene.raw, scene.sides, scene.port);
-        raw_peer_disconnect(&scene.raw);
+        raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
+        raw_peer_disconnect(&fixture.raw);
         for (uint32_t j = 0; j < silent; j++)
             close(fds[j]);
         uint64_t until = now_ms() + SIDE_WAIT_MS;
         while (count_fds() > before) {
-            raw_peer_progress(&scene.raw, scene.sides);
+            raw_peer_progress(&fixture.raw, fixture.sides);
             if (now_ms() > until)
                 ck_abort_msg("%u descriptors stay", count_fds() - before);
         }
-        scene_trip(&scene, "silence that is over");
+        fixture_trip(&fixture, "silence that is over");
         printf("%u silent at port %u: descriptors %u, %u, then %u; heap %llu, "
                "then %llu\n",
             silent, ntohs(ports[i].sin_port), before, amid, count_fds(),
@@ -341,7 +344,7 @@ START_TEST(hostile_silent_connections_do_not_block_others)
         fflush(stdout);
         ck_assert_uint_le(test_heap(), heap + SLACK);
     }
-    scene_close(&scene);
+    fixture_close(&fixture);
     free(fds);
 }
 END_TEST
@@ -357,12 +360,12 @@ add(TCase *tcase)
     tcase_add_test(tcase, hostile_silent_connections_do_not_block_others);
     tcase_set_timeout(tcase, 30);
     /* opened with more features, UCX trusts its peers */
-    if (strcmp(scene_protocol(), "tcp") == 0)
+    if (strcmp(fixture_protocol(), "tcp") == 0)
         tcase_add_loop_test(tcase, hostile_direct_rma_is_refused, PUT, DEEDS);
 }
 
 int
 main(int argc, char **argv)
 {
-    return scene_main(argc, argv, "ucx hostile deeds", add);
+    return fixture_main(argc, argv, "ucx hostile attacks", add);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bulk transfers: the target pulls the origin's data and pushes them back. */
 #include "run.h"
-#include "scene_internal.h"
 #include "talaria.h"
+#include "workload_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static struct move {
 } move;
 
 bool
-scene_moving(void)
+workload_moving(void)
 {
     return move.handle != HG_HANDLE_NULL;
 }
@@ -39,7 +39,7 @@ moved(hg_return_t ret)
     HG_Free_input(handle, &move.in);
     move.local = HG_BULK_NULL;
     move.handle = HG_HANDLE_NULL;
-    scene_respond(handle, &code);
+    workload_respond(handle, &code);
     HG_Destroy(handle);
     return HG_SUCCESS;
 }
@@ -47,7 +47,7 @@ moved(hg_return_t ret)
 static hg_return_t
 on_pushed(const struct hg_cb_info *info)
 {
-    scene_called(info);
+    workload_called(info);
     return moved(info->ret);
 }
 
@@ -57,7 +57,7 @@ on_pulled(const struct hg_cb_info *info)
     size_t size = HG_Bulk_get_size(move.in.bulk);
     hg_return_t ret = info->ret;
 
-    scene_called(info);
+    workload_called(info);
     for (size_t i = 0; i < size && ret == HG_SUCCESS; i++) {
         if (move.memory[i] != (unsigned char) (i * 3)) {
             run_fail("pulled byte %zu differs", i);
@@ -68,9 +68,9 @@ on_pulled(const struct hg_cb_info *info)
     if (ret == HG_SUCCESS && !move.in.back)
         return moved(HG_SUCCESS);
     if (ret == HG_SUCCESS)
-        ret = scene_accepted(HG_Bulk_transfer(scene_current->target, on_pushed,
-            NULL, HG_BULK_PUSH, HG_Get_info(move.handle)->addr, move.in.bulk, 0,
-            move.local, 0, size, HG_OP_ID_IGNORE));
+        ret = workload_accepted(HG_Bulk_transfer(workload_current->target,
+            on_pushed, NULL, HG_BULK_PUSH, HG_Get_info(move.handle)->addr,
+            move.in.bulk, 0, move.local, 0, size, HG_OP_ID_IGNORE));
     return ret == HG_SUCCESS ? ret : moved(ret);
 }
 
@@ -92,17 +92,17 @@ on_move(hg_handle_t handle)
     }
     move.handle = handle;
     size = HG_Bulk_get_size(move.in.bulk);
-    ret = HG_Bulk_create(scene_current->target_class, 1, &memory, &size,
+    ret = HG_Bulk_create(workload_current->target_class, 1, &memory, &size,
         HG_BULK_READWRITE, &move.local);
     if (ret == HG_SUCCESS)
-        ret = scene_accepted(HG_Bulk_transfer(scene_current->target, on_pulled,
-            NULL, HG_BULK_PULL, HG_Get_info(handle)->addr, move.in.bulk, 0,
-            move.local, 0, size, HG_OP_ID_IGNORE));
+        ret = workload_accepted(HG_Bulk_transfer(workload_current->target,
+            on_pulled, NULL, HG_BULK_PULL, HG_Get_info(handle)->addr,
+            move.in.bulk, 0, move.local, 0, size, HG_OP_ID_IGNORE));
     return ret == HG_SUCCESS ? ret : moved(ret);
 }
 
 hg_id_t
-scene_register_move(hg_class_t *hg_class)
+workload_register_move(hg_class_t *hg_class)
 {
     return MERCURY_REGISTER(hg_class, "move", move_in_t, int32_t, on_move);
 }
@@ -118,7 +118,8 @@ copy_descriptor(hg_bulk_t bulk)
 
     if (ret != HG_SUCCESS)
         return ret;
-    ret = HG_Bulk_deserialize(scene_current->origin_class, &copy, bytes, size);
+    ret =
+        HG_Bulk_deserialize(workload_current->origin_class, &copy, bytes, size);
     if (ret == HG_SUCCESS)
         HG_Bulk_free(copy);
     return ret;
@@ -127,17 +128,17 @@ copy_descriptor(hg_bulk_t bulk)
 static hg_return_t
 call(move_in_t *in)
 {
-    struct scene *s = scene_current;
-    struct scene_op op = {.called = 0};
+    struct workload *s = workload_current;
+    struct workload_op op = {.called = 0};
     hg_handle_t handle;
     int32_t code;
     hg_return_t ret = HG_Create(s->origin, s->peer, s->move_id, &handle);
 
     if (ret != HG_SUCCESS)
         return ret;
-    ret = scene_accepted(HG_Forward(handle, scene_called, &op, in));
+    ret = workload_accepted(HG_Forward(handle, workload_called, &op, in));
     if (ret == HG_SUCCESS)
-        ret = scene_wait(&op, handle, HG_OP_ID_NULL);
+        ret = workload_wait(&op, handle, HG_OP_ID_NULL);
     if (ret == HG_SUCCESS)
         ret = HG_Get_output(handle, &code);
     if (ret == HG_SUCCESS) {
@@ -154,7 +155,7 @@ move_pieces(uint32_t count, void **pieces, hg_size_t *sizes, uint8_t flags)
 {
     move_in_t in = {.back = flags == HG_BULK_READWRITE};
     hg_return_t ret = HG_Bulk_create(
-        scene_current->origin_class, count, pieces, sizes, flags, &in.bulk);
+        workload_current->origin_class, count, pieces, sizes, flags, &in.bulk);
     size_t at = 0;
 
     if (ret != HG_SUCCESS)
@@ -180,7 +181,7 @@ move_pieces(uint32_t count, void **pieces, hg_size_t *sizes, uint8_t flags)
 }
 
 hg_return_t
-scene_move_small(void)
+workload_move_small(void)
 {
     unsigned char memory[SMALL];
     void *pieces[1] = {memory};
@@ -190,7 +191,7 @@ scene_move_small(void)
 }
 
 hg_return_t
-scene_move_large(void)
+workload_move_large(void)
 {
     static unsigned char memory[LARGE + GAP];
     void *pieces[2] = {memory, memory + PIECE + GAP};
@@ -201,13 +202,13 @@ scene_move_large(void)
 
 /* Memory allocated by the library for the descriptor. */
 hg_return_t
-scene_move_allocated(void)
+workload_move_allocated(void)
 {
     hg_size_t size = PIECE, given;
     move_in_t in = {.back = 1};
     unsigned char *memory;
     void *piece;
-    hg_return_t ret = HG_Bulk_create(scene_current->origin_class, 1, NULL,
+    hg_return_t ret = HG_Bulk_create(workload_current->origin_class, 1, NULL,
         &size, HG_BULK_READWRITE, &in.bulk);
 
     if (ret != HG_SUCCESS)

@@ -5,21 +5,21 @@
  * cancelled calls. One failure is injected: the step in which it happens may
  * return an error, and succeeds when repeated.
  */
-#ifndef SCENE_H
-#define SCENE_H
+#ifndef WORKLOAD_H
+#define WORKLOAD_H
 
 #include <stdbool.h>
 
-struct scene_rule {
+struct workload_rule {
     const char *transport;
     bool auto_sm;
     bool (*failed)(void); /* whether the failure has been injected */
 };
 
 /* Sets up the log, which allocates. Must come before the failure is armed. */
-void scene_prepare(void);
+void workload_prepare(void);
 
-/* Runs the scene and reports deviations as failures (run.h). */
-void scene_run(const struct scene_rule *rule);
+/* Runs the workload and reports deviations as failures (run.h). */
+void workload_run(const struct workload_rule *rule);
 
-#endif /* SCENE_H */
+#endif /* WORKLOAD_H */
