@@ -35,16 +35,3 @@ tp_events_fini(struct tp_events *events)
     free(events->ring);
     *events = (struct tp_events){0};
 }
-
-uint32_t
-tp_events_take(struct tp_events *events, na_plugin_event *out, uint32_t max)
-{
-    uint32_t count = events->count < max ? events->count : max;
-    uint32_t mask = events->size - 1;
-
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = events->ring[(events->first + i) & mask];
-    events->first = (events->first + count) & mask;
-    events->count -= count;
-    return count;
-}

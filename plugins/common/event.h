@@ -24,8 +24,21 @@ bool tp_events_grow(struct tp_events *events, uint32_t more);
 void tp_events_fini(struct tp_events *events);
 
 /* Moves up to max events out; how many. */
-uint32_t tp_events_take(
-    struct tp_events *events, na_plugin_event *out, uint32_t max);
+static inline uint32_t
+tp_events_take(struct tp_events *events, na_plugin_event *out, uint32_t max)
+{
+    uint32_t count = events->count < max ? events->count : max;
+    uint32_t mask = events->size - 1;
+    uint32_t first = events->first;
+
+    if (count == 0)
+        return 0;
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = events->ring[(first + i) & mask];
+    events->first = (first + count) & mask;
+    events->count -= count;
+    return count;
+}
 
 static inline bool
 tp_events_room(struct tp_events *events, uint32_t more)

@@ -24,6 +24,7 @@
  */
 #define OFI_HEADER_VERSION 1U
 #define OFI_HEADER_NAME 25U
+#define OFI_HEADER_IPV4 32U /* bytes with the name of an IPv4 address only */
 
 enum ofi_header_kind {
     OFI_HEADER_UNEXPECTED = 1,
@@ -57,7 +58,10 @@ ofi_header_write(const struct ofi_endpoint *ep, unsigned char *bytes,
     uint32_t tag = htole32(header->tag);
     uint64_t target = htole64(header->target);
 
-    memcpy(bytes, ep->header, ep->header_length);
+    if (__builtin_expect(ep->header_length == OFI_HEADER_IPV4, 1))
+        memcpy(bytes, ep->header, OFI_HEADER_IPV4);
+    else
+        memcpy(bytes, ep->header, ep->header_length);
     bytes[1] = header->kind;
     bytes[2] = header->source_ctx;
     bytes[3] = header->target_ctx;

@@ -39,10 +39,8 @@ ofi_liveness_probe(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
 /* libfabric puts what is for a process of the node into memory, which stays
  * after that process has ended. */
 int32_t
-ofi_liveness_present(struct ofi_endpoint *ep, struct ofi_peer *peer)
+ofi_liveness_look_present(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
-    if (ep->cls->conduct.probe != OFI_PROBE_LOCAL)
-        return NA_PLUGIN_OK;
     uint64_t now = tp_now();
     if (!peer->suspect && now - peer->probed_ns < PRESENT_NS)
         return NA_PLUGIN_OK;
@@ -206,13 +204,11 @@ ofi_liveness_retry(struct ofi_endpoint *ep)
 }
 
 void
-ofi_liveness_work(struct ofi_endpoint *ep)
+ofi_liveness_look(struct ofi_endpoint *ep)
 {
     if (ep->stuck != 0)
         ofi_liveness_retry(ep);
     if (ep->active.head == NULL)
-        return;
-    if (++ep->polls < OFI_PEER_POLLS && ep->stuck == 0)
         return;
     ep->polls = 0;
     uint64_t now = tp_now();

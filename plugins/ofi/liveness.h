@@ -4,6 +4,7 @@
 #define OFI_LIVENESS_H
 
 #include "header.h"
+#include "peer.h"
 
 /* What liveness, and what else lies below messages and transfers, makes of these
  * when it finds something out. */
@@ -26,7 +27,15 @@ struct ofi_upcalls {
 
 /* Whether a peer is there still, where it can be seen at once: within a node.
  * All that is pending with one that is not ends. A code. */
-int32_t ofi_liveness_present(struct ofi_endpoint *ep, struct ofi_peer *peer);
+int32_t ofi_liveness_look_present(
+    struct ofi_endpoint *ep, struct ofi_peer *peer);
+static inline int32_t
+ofi_liveness_present(struct ofi_endpoint *ep, struct ofi_peer *peer)
+{
+    return __builtin_expect(ep->cls->conduct.probe != OFI_PROBE_LOCAL, 1)
+               ? NA_PLUGIN_OK
+               : ofi_liveness_look_present(ep, peer);
+}
 
 /* A message of its class number `number` has arrived. False: that class has been
  * replaced; the message is to be dropped. */
@@ -49,7 +58,15 @@ void ofi_liveness_failed(
 void ofi_liveness_retry(struct ofi_endpoint *ep);
 
 /* The same, at every poll; and, when it is time, looks for silent peers. */
-void ofi_liveness_work(struct ofi_endpoint *ep);
+void ofi_liveness_look(struct ofi_endpoint *ep);
+static inline void
+ofi_liveness_work(struct ofi_endpoint *ep)
+{
+    if (ep->stuck == 0 &&
+        (ep->active.head == NULL || ++ep->polls < OFI_PEER_POLLS))
+        return;
+    ofi_liveness_look(ep);
+}
 
 /* When ofi_liveness_work has to be called again, in ns from now; UINT64_MAX: never. */
 uint64_t ofi_liveness_sleep(struct ofi_endpoint *ep);

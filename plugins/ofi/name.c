@@ -9,7 +9,6 @@
 
 /* An IP address on its way: address, port (both in network order), and for
  * IPv6 the scope, which means something on its own host only. */
-#define IPV4_BYTES 6U
 #define IPV6_BYTES 22U
 
 static size_t
@@ -19,7 +18,7 @@ bytes_of_sockaddr(const struct sockaddr_storage *address, uint8_t *bytes)
         const struct sockaddr_in *in = (const void *) address;
         memcpy(bytes, &in->sin_addr, 4);
         memcpy(bytes + 4, &in->sin_port, 2);
-        return IPV4_BYTES;
+        return OFI_NAME_IPV4;
     }
     if (address->ss_family != AF_INET6)
         return 0;
@@ -36,7 +35,7 @@ socklen_t
 ofi_name_sockaddr(const struct ofi_name *name, struct sockaddr_storage *address)
 {
     memset(address, 0, sizeof(*address));
-    if (name->length == IPV4_BYTES) {
+    if (name->length == OFI_NAME_IPV4) {
         struct sockaddr_in *in = (void *) address;
         in->sin_family = AF_INET;
         memcpy(&in->sin_addr, name->bytes, 4);
@@ -60,7 +59,7 @@ ofi_name_check(
     if (length == 0 || length > OFI_NAME_MAX)
         return false;
     if (trait->format == OFI_FORMAT_IP)
-        return (length == IPV4_BYTES && (bytes[4] | bytes[5]) != 0) ||
+        return (length == OFI_NAME_IPV4 && (bytes[4] | bytes[5]) != 0) ||
                (length == IPV6_BYTES && (bytes[16] | bytes[17]) != 0);
     if (trait->format == OFI_FORMAT_STRING)
         for (size_t i = 0; i < length; i++)

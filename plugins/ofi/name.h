@@ -10,6 +10,7 @@
 #include "types.h"
 
 #define OFI_NAME_MAX 120U /* bytes of an endpoint's name */
+#define OFI_NAME_IPV4 6U  /* of one that stands for an IPv4 address */
 #define OFI_RAW_MAX 136U  /* bytes of a name as libfabric has it */
 #define OFI_TEXT_MAX 320U /* of it as text, the zero included */
 

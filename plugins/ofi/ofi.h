@@ -24,6 +24,7 @@
 
 #define OFI_VERSION "0.1.0"
 
+#define OFI_SENDERS 64U    /* a power of two */
 #define OFI_QUIRKS_MAX 16U /* of a class */
 
 /* Of an endpoint; na.report/1 adds them up. */
@@ -106,7 +107,10 @@ struct ofi_endpoint {
     unsigned char header[32 + 2 * OFI_NAME_MAX]; /* all of them begin so */
 
     struct tp_table peers;
-    struct tp_list by_age; /* the same, oldest first */
+    struct ofi_peer *senders[OFI_SENDERS]; /* of them, who sent last: by the
+                                              lowest bits of the number of a
+                                              class, NULL: none */
+    struct tp_list by_age;                 /* the same, oldest first */
     struct tp_list others; /* of them, those of a peer's further endpoints */
     uint32_t looks;        /* that ofi_peer_evict has to take */
     struct tp_list active; /* something of them is pending */

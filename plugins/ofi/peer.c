@@ -115,6 +115,9 @@ ofi_peer_print(const struct ofi_peer *peer, const struct ofi_trait *trait,
 static void
 destroy(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
+    for (uint32_t i = 0; i < OFI_SENDERS; i++)
+        if (ep->senders[i] == peer)
+            ep->senders[i] = NULL;
     tp_table_remove(&ep->peers, &peer->keyed);
     tp_list_remove(&ep->by_age, &peer->by_age);
     ofi_peer_unknow(ep, peer);
@@ -161,15 +164,13 @@ ofi_peer_fini(struct ofi_endpoint *ep)
 }
 
 int32_t
-ofi_peer_reach(struct ofi_endpoint *ep, struct ofi_peer *peer)
+ofi_peer_insert(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     uint64_t raw[OFI_RAW_MAX / 8];
     fi_addr_t addr = FI_ADDR_NOTAVAIL;
 
     if (peer->closed)
         return NA_PLUGIN_E_HOSTUNREACH;
-    if (peer->fi_addr != FI_ADDR_NOTAVAIL)
-        return NA_PLUGIN_OK;
     if (peer->name == NULL || !ofi_quirk_reach(ep, peer))
         return NA_PLUGIN_E_HOSTUNREACH;
     ofi_name_to_raw(ep->cls->trait, peer->name, raw);

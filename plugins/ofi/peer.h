@@ -38,7 +38,14 @@ void ofi_peer_evict(struct ofi_endpoint *ep);
 void ofi_peer_fini(struct ofi_endpoint *ep);
 
 /* Tells libfabric of it, once. A code. */
-int32_t ofi_peer_reach(struct ofi_endpoint *ep, struct ofi_peer *peer);
+int32_t ofi_peer_insert(struct ofi_endpoint *ep, struct ofi_peer *peer);
+static inline int32_t
+ofi_peer_reach(struct ofi_endpoint *ep, struct ofi_peer *peer)
+{
+    if (__builtin_expect(peer->fi_addr != FI_ADDR_NOTAVAIL && !peer->closed, 1))
+        return NA_PLUGIN_OK;
+    return ofi_peer_insert(ep, peer);
+}
 
 /* Something is pending: liveness.c will look at it; nothing is any more. */
 void ofi_peer_activate(struct ofi_endpoint *ep, struct ofi_peer *peer);

@@ -107,7 +107,10 @@ ucx_receive(void *arg, const void *front, size_t front_length, void *data,
         tp_count(&cls->counters.malformed, 1);
         return UCS_OK;
     }
-    memcpy(&header, front, front_length);
+    if (__builtin_expect(front_length == sizeof(header.head), 1))
+        memcpy(&header, front, sizeof(header.head));
+    else
+        memcpy(&header, front, front_length);
     if (header.head.kind == UCX_HELLO) {
         ucp_ep_h ep = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0
                           ? param->reply_ep

@@ -48,18 +48,14 @@ send_now(struct ucx_conn *conn, const void *buffer, uint32_t length,
     return NA_PLUGIN_OK;
 }
 
-int32_t
-ucx_send_submit(na_plugin_ctx *ctx, struct ucx_op *op, struct ucx_conn *conn,
+/* The operation waits for room. */
+static __attribute__((noinline)) int32_t
+queue(na_plugin_ctx *ctx, struct ucx_op *op, struct ucx_conn *conn,
     const void *buffer, uint32_t length, uint32_t to, uint32_t tag,
     bool unexpected)
 {
     na_plugin_class *cls = ctx->cls;
 
-    if (conn->queue.head == NULL && has_room(conn, length, unexpected)) {
-        int32_t ret =
-            send_now(conn, buffer, length, ctx->id, to, tag, unexpected);
-        return ret == NA_PLUGIN_OK ? NA_PLUGIN_DONE : ret;
-    }
     if (!ucx_op_post(ctx, op, UCX_OP_SEND))
         return NA_PLUGIN_E_NOMEM;
     op->unexpected = unexpected;
@@ -76,6 +72,18 @@ ucx_send_submit(na_plugin_ctx *ctx, struct ucx_op *op, struct ucx_conn *conn,
     if (conn->state == UCX_CONN_UP)
         tp_count(&cls->counters.stalls, 1);
     return NA_PLUGIN_PENDING;
+}
+
+int32_t
+ucx_send_submit(na_plugin_ctx *ctx, struct ucx_op *op, struct ucx_conn *conn,
+    const void *buffer, uint32_t length, uint32_t to, uint32_t tag,
+    bool unexpected)
+{
+    if (__builtin_expect(
+            conn->queue.head != NULL || !has_room(conn, length, unexpected), 0))
+        return queue(ctx, op, conn, buffer, length, to, tag, unexpected);
+    int32_t ret = send_now(conn, buffer, length, ctx->id, to, tag, unexpected);
+    return ret == NA_PLUGIN_OK ? NA_PLUGIN_DONE : ret;
 }
 
 void

@@ -68,7 +68,7 @@ int32_t
 ucx_tx_now(struct ucx_conn *conn, const union ucx_header *header,
     uint32_t header_length, const void *data, uint32_t length)
 {
-    ucp_request_param_t param = {
+    static const ucp_request_param_t param = {
         .op_attr_mask =
             UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL,
         .flags = UCP_AM_SEND_FLAG_EAGER};
