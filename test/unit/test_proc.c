@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Procs: creation, integers and bytes, ends of buffers, growth, checksums.
+/* Procs: creation, integers and bytes, ends of buffers, growth.
  * Truncated messages are allocated at their exact size, so that
  * AddressSanitizer detects reads beyond them. */
 #include <check.h>
 #include <stdlib.h>
 
-#include "proc/proc.h"
+#include "proc_case.h"
 
-#define CLASS ((hg_class_t *) 1) /* only returned */
 #define HANDLE ((hg_handle_t) 2) /* the same */
 #define NO_SUCH_SIZE ((hg_size_t) 1 << 60)
 
@@ -40,21 +39,6 @@ static const struct {
 
 enum { INTEGERS = sizeof(integers) / sizeof(integers[0]) };
 
-static hg_proc_t
-make(hg_proc_hash_t hash)
-{
-    hg_proc_t proc = HG_PROC_NULL;
-
-    ck_assert_int_eq(hg_proc_create(CLASS, hash, &proc), HG_SUCCESS);
-    return proc;
-}
-
-static void
-reset(hg_proc_t proc, void *buf, size_t size, hg_proc_op_t op)
-{
-    ck_assert_int_eq(hg_proc_reset(proc, buf, size, op), HG_SUCCESS);
-}
-
 static void *
 copy_of(const void *data, size_t size)
 {
@@ -63,14 +47,6 @@ copy_of(const void *data, size_t size)
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, data, size);
     return copy;
-}
-
-/* Encodes `count` numbers, each its index. */
-static void
-put_numbers(hg_proc_t proc, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++)
-        ck_assert_int_eq(hg_proc_uint64_t(proc, &i), HG_SUCCESS);
 }
 
 static void
@@ -447,125 +423,6 @@ START_TEST(free_op_touches_nothing)
 }
 END_TEST
 
-/* Encodes three numbers and returns their checksum. */
-static void
-put_hashed(hg_proc_t proc, void *buf, size_t size, void *hash)
-{
-    memset(hash, 0, 8);
-    reset(proc, buf, size, HG_ENCODE);
-    put_numbers(proc, 3);
-    ck_assert_int_eq(hg_proc_flush(proc), HG_SUCCESS);
-    ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_SUCCESS);
-}
-
-START_TEST(checksum_of_message_verified)
-{
-    static const size_t widths[] = {2, 4, 8};
-
-    for (int kind = HG_CRC16; kind <= HG_CRC64; kind++) {
-        hg_proc_t proc = make((hg_proc_hash_t) kind);
-        size_t width = widths[kind];
-        uint8_t buf[24], hash[8], again[8], number[8];
-
-        /* In the caller's buffer or an extra one. */
-        put_hashed(proc, buf, 9, again);
-        ck_assert_ptr_nonnull(hg_proc_get_extra_buf(proc));
-        put_hashed(proc, buf, sizeof(buf), hash);
-        ck_assert_mem_eq(hash, again, 8);
-        for (size_t i = width; i < 8; i++)
-            ck_assert_uint_eq(hash[i], 0);
-        ck_assert_int_eq(
-            hg_proc_checksum_get(proc, again, width - 1), HG_OVERFLOW);
-        ck_assert_int_eq(hg_proc_checksum_get(proc, NULL, 8), HG_INVALID_ARG);
-
-        reset(proc, buf, sizeof(buf), HG_DECODE);
-        for (int i = 0; i < 3; i++) {
-            /* The checksum of a part differs. */
-            ck_assert_int_eq(
-                hg_proc_checksum_verify(proc, hash, 8), HG_CHECKSUM_ERROR);
-            ck_assert_int_eq(hg_proc_uint64_t(proc, number), HG_SUCCESS);
-        }
-        ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 8), HG_SUCCESS);
-        ck_assert_int_eq(
-            hg_proc_checksum_verify(proc, hash, width - 1), HG_OVERFLOW);
-        hg_proc_free(proc);
-    }
-}
-END_TEST
-
-START_TEST(checksum_any_byte_changed_mismatch)
-{
-    hg_proc_t proc = make(HG_CRC32);
-    uint8_t buf[24], hash[8], number[8];
-
-    put_hashed(proc, buf, sizeof(buf), hash);
-    for (size_t i = 0; i < sizeof(buf) + 4; i++) {
-        uint8_t *byte = i < sizeof(buf) ? &buf[i] : &hash[i - sizeof(buf)];
-
-        *byte ^= 0x10;
-        reset(proc, buf, sizeof(buf), HG_DECODE);
-        for (int n = 0; n < 3; n++)
-            ck_assert_int_eq(hg_proc_uint64_t(proc, number), HG_SUCCESS);
-        ck_assert_int_eq(
-            hg_proc_checksum_verify(proc, hash, 4), HG_CHECKSUM_ERROR);
-        *byte ^= 0x10;
-    }
-    ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 4), HG_SUCCESS);
-    hg_proc_free(proc);
-}
-END_TEST
-
-START_TEST(checksum_of_other_data_counts)
-{
-    hg_proc_t proc = make(HG_CRC64);
-    uint8_t buf[24], plain[8], hash[8], other[] = "other";
-
-    put_hashed(proc, buf, sizeof(buf), plain);
-    /* Updating with the message's own bytes, or with none, changes nothing. */
-    hg_proc_checksum_update(proc, buf, 24);
-    hg_proc_checksum_update(proc, buf + 3, 8);
-    hg_proc_checksum_update(proc, other, 0);
-    ck_assert_int_eq(hg_proc_checksum_verify(proc, plain, 8), HG_SUCCESS);
-
-    hg_proc_checksum_update(proc, other, sizeof(other));
-    ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_SUCCESS);
-    ck_assert_mem_ne(hash, plain, 8);
-    put_hashed(proc, buf, sizeof(buf), plain);
-    hg_proc_checksum_update(proc, other, sizeof(other));
-    ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 8), HG_SUCCESS);
-    other[0] ^= 1;
-    put_hashed(proc, buf, sizeof(buf), plain);
-    hg_proc_checksum_update(proc, other, sizeof(other));
-    ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 8), HG_CHECKSUM_ERROR);
-    hg_proc_free(proc);
-}
-END_TEST
-
-START_TEST(checksum_of_nothing_is_xxh3)
-{
-    hg_proc_t proc = make(HG_CRC64);
-    uint8_t hash[8];
-
-    /* XXH3_64bits of no bytes: 0x2d06800538d394c2. */
-    ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_SUCCESS);
-    ck_assert_mem_eq(hash, "\xc2\x94\xd3\x38\x05\x80\x06\x2d", 8);
-    hg_proc_free(proc);
-}
-END_TEST
-
-START_TEST(checksum_without_hash_unsupported)
-{
-    hg_proc_t proc = make(HG_NOHASH);
-    uint8_t hash[8] = {0};
-
-    hg_proc_checksum_update(proc, hash, sizeof(hash));
-    ck_assert_int_eq(hg_proc_flush(proc), HG_SUCCESS);
-    ck_assert_int_eq(hg_proc_checksum_get(proc, hash, 8), HG_OPNOTSUPPORTED);
-    ck_assert_int_eq(hg_proc_checksum_verify(proc, hash, 8), HG_OPNOTSUPPORTED);
-    hg_proc_free(proc);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -590,11 +447,6 @@ main(void)
     tcase_add_test(tc, set_size_larger_moves_once);
     tcase_add_test(tc, extra_buf_taken_not_freed);
     tcase_add_test(tc, free_op_touches_nothing);
-    tcase_add_test(tc, checksum_of_message_verified);
-    tcase_add_test(tc, checksum_any_byte_changed_mismatch);
-    tcase_add_test(tc, checksum_of_other_data_counts);
-    tcase_add_test(tc, checksum_of_nothing_is_xxh3);
-    tcase_add_test(tc, checksum_without_hash_unsupported);
     suite_add_tcase(suite, tc);
     srunner_run_all(sr, CK_ENV);
     failed = srunner_ntests_failed(sr);
