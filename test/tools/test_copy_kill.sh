@@ -117,12 +117,40 @@ test_client_interrupted() {
     start_client put "$work/large" "$address"
     in_the_middle "$client"
     kill -INT "$client"
-    client_ends 1
+    client_ends 130
     err_has "interrupted"
     out_has "put: 0 files"
     until_true 5 none_unfinished "$server" "$exported" ||
         fail "$ran: the server keeps its unfinished upload"
     [ ! -s "$server_err" ] || fail "$ran: it did not say bye"
+    still_serves small
+}
+
+# On a terminal: a bar that moves within a file, and a line of its own for what
+# ends it.
+bar_is_drawn() { grep -aqE '[1-9][0-9.]* [KMG]iB of .*0/1 files.* left' "$out"; }
+test_bar_interrupted() {
+    local clear
+    clear=$(printf '\r\033[K')
+    if ! command -v script >/dev/null; then
+        echo 'left out: no script(1) for a terminal'
+        return
+    fi
+    ran="copy put, on a terminal"
+    : >"$out"
+    # shellcheck disable=SC2016 # for the inner shell
+    TALARIA=$talaria SOURCE=$work/large ADDRESS=$address PID=$work/pid \
+        script -qefc 'echo $$ >"$PID"
+        exec "$TALARIA" copy put "$SOURCE" "$ADDRESS"' "$out" \
+        >/dev/null 2>"$err" </dev/null &
+    client=$!
+    until_true 30 bar_is_drawn || fail "$ran: no bar"
+    kill -INT "$(cat "$work/pid")"
+    client_ends 130
+    grep -aqF "${clear}talaria copy: $address: interrupted" "$out" ||
+        fail "$ran: the message does not replace the bar"
+    until_true 5 none_unfinished "$server" "$exported" ||
+        fail "$ran: the server keeps its unfinished upload"
     still_serves small
 }
 
@@ -202,6 +230,7 @@ test_client_killed_in_put
 test_client_killed_in_get
 test_client_killed_while_idle
 test_client_interrupted
+test_bar_interrupted
 test_client_too_idle
 test_server_killed_in_put
 test_server_killed_in_get

@@ -12,6 +12,30 @@
 #define REDRAW_SECONDS 0.1
 #define FIRST_SECONDS 0.3 /* before the bar appears */
 
+/* The cursor of standard error is on the line of a bar. */
+static bool drawn;
+
+/* Writes "  1:02:03 left", or nothing while it is not known. */
+static void
+write_left(const struct copy_progress *progress, double seconds)
+{
+    uint64_t left;
+
+    if (!progress->found_all || progress->moved == 0 ||
+        progress->moved >= progress->found)
+        return;
+    left = (uint64_t) (seconds * (double) (progress->found - progress->moved) /
+                       (double) progress->moved);
+    if (left >= 360000) /* 100 hours: a rate that says nothing */
+        return;
+    if (left >= 3600)
+        fprintf(stderr, "  %" PRIu64 ":%02" PRIu64 ":%02" PRIu64 " left",
+            left / 3600, left / 60 % 60, left % 60);
+    else
+        fprintf(
+            stderr, "  %" PRIu64 ":%02" PRIu64 " left", left / 60, left % 60);
+}
+
 void
 copy_bar_start(struct copy_bar *bar)
 {
@@ -50,16 +74,17 @@ copy_bar_draw(struct copy_bar *bar, const struct copy_progress *progress)
         WIDTH, (int) (done * WIDTH), full, done * 100, moved, found,
         progress->found_all ? "" : "+", progress->files, progress->found_files,
         progress->found_all ? "" : "+", rate);
+    write_left(progress, now - bar->started);
     fflush(stderr);
-    bar->drawn = true;
+    drawn = true;
     bar->drawn_at = now;
 }
 
 void
-copy_bar_clear(struct copy_bar *bar)
+copy_bar_clear(void)
 {
-    if (!bar->drawn)
+    if (!drawn)
         return;
     fputs("\r\033[K", stderr);
-    bar->drawn = false;
+    drawn = false;
 }

@@ -8,7 +8,6 @@
 
 struct copy_bar {
     bool shown;     /* standard error is a terminal */
-    bool drawn;     /* the cursor is on the bar's line */
     double started; /* s */
     double drawn_at;
 };
@@ -26,7 +25,8 @@ void copy_bar_start(struct copy_bar *bar);
 /* Draws the bar if it is shown and due. */
 void copy_bar_draw(struct copy_bar *bar, const struct copy_progress *progress);
 
-/* Removes the bar before a line is printed. */
-void copy_bar_clear(struct copy_bar *bar);
+/* Removes the bar that this process has drawn, if any, before a line is printed.
+ */
+void copy_bar_clear(void);
 
 #endif /* COPY_BAR_H */

@@ -8,6 +8,7 @@
 #include "common/listen.h"
 #include "common/token.h"
 #include "copy/copy.h"
+#include "copy/signal.h"
 
 #define JOBS_DEFAULT 8
 #define JOBS_MAX 64
@@ -248,6 +249,7 @@ run(const struct command *command, int argc, char **argv)
     struct input input = {.command = command,
         .options = {.jobs = JOBS_DEFAULT, .idle = IDLE_DEFAULT}};
     char name[32] = "talaria copy ";
+    int result;
 
     strncat(name, command->name, sizeof(name) - strlen(name) - 1);
     argv[0] = name;
@@ -255,7 +257,12 @@ run(const struct command *command, int argc, char **argv)
     if (argp_parse(&command->argp, argc, argv, 0, NULL, &input) != 0)
         return TOOL_USAGE;
     assign(&input);
-    return command->run(&input.options);
+    result = command->run(&input.options);
+    /* A signal is how a server ends. */
+    if (result == TOOL_FAILED && command->run != copy_serve &&
+        copy_signal_received())
+        result = copy_signal_status();
+    return result;
 }
 
 static void

@@ -19,6 +19,7 @@ copy_report_start(struct copy_report *report, const char *verb)
 void
 copy_report_error(const char *subject, const char *reason)
 {
+    copy_bar_clear();
     fputs("talaria copy: ", stderr);
     copy_text_name(stderr, subject[0] == 0 ? "." : subject);
     fprintf(stderr, ": %s\n", reason);
@@ -28,7 +29,6 @@ void
 copy_report_failed(
     struct copy_report *report, const char *path, const char *reason)
 {
-    copy_bar_clear(&report->bar);
     copy_report_error(path, reason);
     report->failed++;
 }
@@ -37,7 +37,7 @@ void
 copy_report_skipped(
     struct copy_report *report, const char *path, const char *reason)
 {
-    copy_bar_clear(&report->bar);
+    copy_bar_clear();
     fputs("talaria copy: skipped ", stderr);
     copy_text_name(stderr, path[0] == 0 ? "." : path);
     fprintf(stderr, ": %s\n", reason);
@@ -104,7 +104,7 @@ copy_report_end(struct copy_report *report)
 {
     double seconds = clock_seconds() - report->bar.started;
 
-    copy_bar_clear(&report->bar);
+    copy_bar_clear();
     if (!report->json)
         print_text(report, seconds);
     else if (print_json(report, seconds) != TOOL_OK)

@@ -10,8 +10,7 @@ static volatile sig_atomic_t received;
 static void
 on_signal(int number)
 {
-    (void) number;
-    received = 1;
+    received = number;
 }
 
 void
@@ -34,4 +33,10 @@ bool
 copy_signal_received(void)
 {
     return received != 0;
+}
+
+int
+copy_signal_status(void)
+{
+    return 128 + received;
 }

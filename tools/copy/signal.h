@@ -13,4 +13,8 @@ void copy_signal_catch(void);
 /* Returns whether a signal was received. */
 bool copy_signal_received(void);
 
+/* Returns the exit status of a command that a signal has interrupted, as shells
+ * have it: 130 after SIGINT. */
+int copy_signal_status(void);
+
 #endif /* COPY_SIGNAL_H */
