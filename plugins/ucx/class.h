@@ -25,6 +25,7 @@
 #define UCX_MESSAGE_MAX 65536U
 #define UCX_NAME_MAX 127U /* of the text of an address, protocol and all */
 #define UCX_EXPIRE_NS UINT64_C(20000000) /* between looks at all deadlines */
+#define UCX_LOOK_NS UINT64_C(1000000000) /* and for hosts that are silent */
 
 struct na_plugin_ctx {
     na_plugin_class *cls;
@@ -70,6 +71,7 @@ struct na_plugin_class {
     uint32_t max_expected;
     uint64_t window;
     uint64_t connect_ns;
+    uint64_t host_ns;
     uint64_t send_ns;
     uint64_t number;      /* random, tells classes apart */
     uint32_t op_front;    /* bytes of an operation that are UCX's */
@@ -98,6 +100,7 @@ struct na_plugin_class {
     bool wake_due;     /* UCX was given something: a sleeping context looks */
     uint64_t now_ns;   /* when the clock was last looked at */
     uint64_t first_ns; /* no deadline is earlier */
+    uint64_t look_ns;  /* next look for hosts that are silent */
     uint32_t polls;    /* since then */
     uint8_t marks_due; /* looks at all deadlines until UCX's descriptors are
                           marked; 0: they are */

@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/system.h"
 #include "conn.h"
 #include "descriptor.h"
+
+#define LOOKS_MOST (UINT8_MAX - 1U) /* for silence, that are counted */
 
 int32_t
 ucx_conn_code(ucs_status_t status)
@@ -118,16 +121,38 @@ log_caller(struct ucx_conn *conn, const char *why)
         conn->peer_name, count + 1, why);
 }
 
+bool
+ucx_conn_is_silent(const struct ucx_conn *conn)
+{
+    uint64_t looks = conn->cls->host_ns / UCX_LOOK_NS;
+
+    return conn->unheard > (looks < LOOKS_MOST ? looks : LOOKS_MOST);
+}
+
+/* The level of what is logged of a call that fails: an error, until the next one
+ * to that address that is answered, once. */
+static int32_t
+level_of_call(const struct ucx_conn *conn)
+{
+    return conn->told ? NA_PLUGIN_LOG_INFO : NA_PLUGIN_LOG_ERROR;
+}
+
 static void
 log_end(struct ucx_conn *conn, const char *why)
 {
-    if (conn->state == UCX_CONN_UP)
-        TP_LOG(conn->cls->host, INFO, "%s: connection lost: %s",
-            conn->peer_name, why);
+    const na_plugin_host *host = conn->cls->host;
+
+    if (conn->state == UCX_CONN_UP && ucx_conn_is_silent(conn))
+        TP_LOG(host, ERROR,
+            "%s: no answer within %" PRIu64 " s (ucx.host_timeout): its host "
+            "is down, a firewall drops packets, or the process has ended",
+            conn->peer_name, conn->cls->host_ns / TP_SECOND);
+    else if (conn->state == UCX_CONN_UP)
+        TP_LOG(host, INFO, "%s: connection lost: %s", conn->peer_name, why);
     else if (!conn->ours)
         log_caller(conn, why);
-    else /* mostly it has just ended: no error of this side */
-        TP_LOG(conn->cls->host, INFO,
+    else
+        tp_log(host, level_of_call(conn), __FILE__, __LINE__,
             "ucx+%s: connected, but no hello arrived (%s): the peer has ended, "
             "is stopped or busy, or does not speak Talaria's protocol (it may "
             "use Mercury, or another transport)",
@@ -141,8 +166,13 @@ ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status)
 
     if (!conn->failed && conn->state == UCX_CONN_CALLING &&
         status == UCS_ERR_NOT_CONNECTED)
-        TP_LOG(conn->cls->host, INFO,
-            "ucx+%s: no listener at this address (%s)", conn->peer_name, why);
+        tp_log(conn->cls->host, level_of_call(conn), __FILE__, __LINE__,
+            "ucx+%s: connection refused: no listener at this address (%s)",
+            conn->peer_name, why);
+    else if (!conn->failed && conn->state == UCX_CONN_CALLING &&
+             status == UCS_ERR_UNREACHABLE)
+        tp_log(conn->cls->host, level_of_call(conn), __FILE__, __LINE__,
+            "ucx+%s: no route to its host (%s)", conn->peer_name, why);
     else if (!conn->failed && conn->state != UCX_CONN_CLOSED)
         log_end(conn, why);
     ucx_conn_fail(conn, ucx_conn_code(status));
@@ -151,7 +181,13 @@ ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status)
 void
 ucx_conn_expire(struct ucx_conn *conn)
 {
-    if (conn->state != UCX_CONN_UP)
+    if (conn->state == UCX_CONN_CALLING)
+        tp_log(conn->cls->host, level_of_call(conn), __FILE__, __LINE__,
+            "ucx+%s: no answer within %" PRIu64 " s (ucx.connect_timeout): its "
+            "host is down, a firewall drops packets, or the peer is stopped, "
+            "busy, or does not speak Talaria's protocol",
+            conn->peer_name, conn->cls->connect_ns / TP_SECOND);
+    else if (conn->state != UCX_CONN_UP)
         log_end(conn, "it is silent for too long");
     ucx_conn_fail(conn, NA_PLUGIN_E_HOSTUNREACH);
 }

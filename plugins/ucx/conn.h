@@ -41,6 +41,7 @@ struct ucx_conn {
     bool ours;          /* this class called */
     bool failed;        /* reported down */
     bool touched;       /* reported to have something to do */
+    bool told;          /* the log says that calls to its address fail */
     bool retiring;      /* nothing new is sent by it: there is a better one */
     uint8_t close_sent; /* enum ucx_close */
     bool close_heard;
@@ -67,7 +68,8 @@ struct ucx_conn {
     uint64_t kept;    /* bytes of its unexpected messages that we keep */
     uint64_t credits; /* room to be given back to it */
     bool seen;        /* a message has come; before that UCX opens things */
-    bool unheard;     /* something was sent since we last heard of it */
+    uint8_t unheard;  /* looks for silence, and one, since something was sent
+                         after we last heard of it; 0: nothing was */
 
     struct tp_list rma; /* puts and gets by messages that are not all sent */
     struct tp_list rma_sent;  /* and those that only wait for answers */
@@ -113,6 +115,19 @@ void ucx_conn_break(struct ucx_conn *conn, const char *why);
 
 /* The same, because its deadline has passed; logged if it was not up. */
 void ucx_conn_expire(struct ucx_conn *conn);
+
+/* Something was sent by it. */
+static inline void
+ucx_conn_sent(struct ucx_conn *conn)
+{
+    if (conn->unheard == 0) {
+        conn->unheard = 1;
+        ucx_deadline(conn->cls, conn->cls->look_ns);
+    }
+}
+
+/* Whether what was sent by it had no answer for ucx.host_timeout. */
+bool ucx_conn_is_silent(const struct ucx_conn *conn);
 
 /* The peer gets credits back for this many bytes. */
 void ucx_conn_credit(struct ucx_conn *conn, uint64_t bytes);

@@ -92,6 +92,8 @@ ucx_connect(
         return ucx_conn_code(status);
     ucx_addr_hold(addr);
     conn->addr = addr;
+    conn->told = addr->told;
+    addr->told = true;
     addr->call = conn;
     ucx_descriptor_own_port(tp_host_port(&addr->where));
     ucx_conn_mark(cls, false);
@@ -167,6 +169,7 @@ ucx_connect_up(struct ucx_conn *conn)
         cls->called--;
     if (conn->addr->call == conn)
         conn->addr->call = NULL;
+    conn->addr->told = false;
     conn->state = UCX_CONN_UP;
     conn->deadline_ns = UINT64_MAX;
     tp_count(&cls->counters.connects, 1);

@@ -193,3 +193,25 @@ ucx_descriptor_mark_some(void)
     ucx_descriptor_mark_sockets();
     return true;
 }
+
+struct each {
+    void (*call)(int fd, void *arg);
+    void *arg;
+};
+
+static void
+call_ours(int fd, void *arg)
+{
+    const struct each *each = arg;
+
+    if (is_ours(fd))
+        each->call(fd, each->arg);
+}
+
+void
+ucx_descriptor_each(void (*call)(int fd, void *arg), void *arg)
+{
+    struct each each = {call, arg};
+
+    tp_descriptors_each(call_ours, &each);
+}

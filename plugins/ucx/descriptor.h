@@ -26,4 +26,7 @@ void ucx_descriptor_mark_sockets(void);
  * much as there are connections. If not, mark_sockets has to follow. */
 bool ucx_descriptor_mark_some(void);
 
+/* Calls a function for each socket of this process that is UCX's. */
+void ucx_descriptor_each(void (*each)(int fd, void *arg), void *arg);
+
 #endif /* UCX_DESCRIPTOR_H */

@@ -91,7 +91,7 @@ send_fragments(struct ucx_conn *conn, struct ucx_op *op, uint32_t length)
         return ret;
     op->rma.asked += length;
     conn->fragments += fragments_of(length);
-    conn->unheard = true;
+    ucx_conn_sent(conn);
     return NA_PLUGIN_OK;
 }
 

@@ -35,6 +35,7 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     if (cls->window < window)
         cls->window = window;
     cls->connect_ns = host->number(host, "ucx.connect_timeout");
+    cls->host_ns = host->number(host, "ucx.host_timeout");
     cls->send_ns = host->number(host, "ucx.send_timeout");
     cls->network_trusted = host->number(host, "ucx.trusted_network") != 0;
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;

@@ -24,7 +24,8 @@ struct na_plugin_addr {
     na_plugin_addr *peer_next; /* in peer.addrs */
     struct ucx_conn *call;     /* a connection being made to it, NULL: none */
     struct sockaddr_storage where;
-    socklen_t where_length;      /* 0: it cannot be called */
+    socklen_t where_length; /* 0: it cannot be called */
+    bool told;              /* called without an answer since the last one */
     char name[UCX_NAME_MAX + 1]; /* "" if it has no string */
 };
 

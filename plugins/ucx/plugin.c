@@ -30,6 +30,8 @@ static const na_plugin_setting *const settings[] = {
         "received"),
     TP_SETTING(DURATION, TP_SECOND, 86400 * TP_SECOND, "ucx.connect_timeout",
         "10s", "how long a peer may take to answer a call"),
+    TP_SETTING(DURATION, TP_SECOND, 86400 * TP_SECOND, "ucx.host_timeout",
+        "10s", "how long the host of a peer may be silent, over TCP"),
     TP_SETTING(DURATION, 0, 86400 * TP_SECOND, "ucx.send_timeout", "300s",
         "how long a send waits for room; 0: for ever"),
     TP_SETTING(BOOLEAN, 0, 1, "ucx.trusted_network", "no",

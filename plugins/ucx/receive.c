@@ -29,7 +29,7 @@ deliver(struct ucx_conn *conn, const struct ucx_head *head, const void *data,
         ucx_conn_break(conn, "more than there was room for");
         return;
     }
-    conn->unheard = false;
+    conn->unheard = 0;
     if (!conn->seen) {
         conn->seen = true;
         ucx_conn_mark(cls, false);

@@ -43,7 +43,7 @@ send_now(struct ucx_conn *conn, const void *buffer, uint32_t length,
         return ret;
     if (unexpected)
         conn->used += ucx_cost(length);
-    conn->unheard = true;
+    ucx_conn_sent(conn);
     tp_count(&cls->counters.sent, 1);
     return NA_PLUGIN_OK;
 }

@@ -9,6 +9,7 @@
 #include "key.h"
 #include "recv.h"
 #include "send.h"
+#include "silence.h"
 #include "tx.h"
 #include "wait.h"
 #include "work.h"
@@ -184,6 +185,9 @@ first_deadline(const na_plugin_class *cls)
         const struct ucx_conn *conn = ucx_conn_of(link);
         if (conn->deadline_ns != 0 && conn->deadline_ns < first)
             first = conn->deadline_ns;
+        if (conn->unheard != 0 && conn->state == UCX_CONN_UP &&
+            cls->look_ns < first)
+            first = cls->look_ns;
         if (conn->queue.head != NULL &&
             ucx_op_of_link(conn->queue.head)->deadline_ns < first)
             first = ucx_op_of_link(conn->queue.head)->deadline_ns;
@@ -195,6 +199,9 @@ void
 ucx_work_expire(na_plugin_class *cls)
 {
     struct tp_link *next;
+
+    if (cls->look_ns <= cls->now_ns)
+        ucx_silence_look(cls);
 
     for (struct tp_link *link = cls->conns.head; link != NULL; link = next) {
         struct ucx_conn *conn = ucx_conn_of(link);

@@ -89,7 +89,7 @@ defaults core variable >"$folder/wanted"
 [ "$(wc -l <"$folder/wanted")" -ge 3 ] || fail "$ran: no settings of the core"
 while read -r name default; do
     sed -n "/^\.B $name\$/,/^\.TP/p" "$man/talaria-plugins.7" |
-        tr '\n' ' ' | grep -q "the default is $default[,;. ]" ||
+        tr '\n' ' ' | grep -q "the default is ${default}[,;. ]" ||
         fail "talaria-plugins(7): not that the default of $name is $default"
 done <"$folder/wanted"
 for owner in na ofi ucx; do
