@@ -6,9 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "dispatch.h"
+#include "channel.h"
 #include "engine.h"
-#include "peer.h"
 
 #define ARRIVALS 64U /* messages that MPI brings at once */
 #define NAMELESS 256 /* answers to classes that nobody here knows */
@@ -25,14 +24,13 @@ nampi_engine_new(MPI_Comm comm)
 }
 
 struct nampi_send *
-nampi_send_new(uint32_t length)
+nampi_send_new(enum nampi_kind kind, uint32_t length)
 {
     struct nampi_send *send = malloc(sizeof(*send) + length);
 
-    if (send == NULL)
-        return NULL;
-    *send = (struct nampi_send){
-        .length = length, .head = {.magic = NAMPI_MAGIC, .length = length}};
+    if (send != NULL)
+        *send = (struct nampi_send){.length = length,
+            .head = {.magic = NAMPI_MAGIC, .kind = (uint32_t) kind}};
     return send;
 }
 
@@ -65,80 +63,52 @@ make_room(struct nampi_engine *engine)
     return true;
 }
 
-static int32_t
-start(struct nampi_engine *engine, int rank, struct nampi_send *send)
+int32_t
+nampi_send_start(struct nampi_engine *engine, int rank, struct nampi_send *send,
+    na_plugin_class *cls, struct nampi_channel *channel)
 {
-    MPI_Request *request;
+    int32_t ret = NA_PLUGIN_OK;
 
-    if (!make_room(engine)) {
+    if (cls == NULL && engine->nameless >= NAMELESS)
+        ret = NA_PLUGIN_E_AGAIN;
+    else if (!make_room(engine))
+        ret = NA_PLUGIN_E_NOMEM;
+    else if (engine->broken ||
+             MPI_Isend(&send->head, (int) (sizeof(send->head) + send->length),
+                 MPI_BYTE, rank, NAMPI_TAG, engine->comm,
+                 &engine->requests[engine->count]) != MPI_SUCCESS)
+        ret = NA_PLUGIN_E_HOSTUNREACH;
+    if (ret != NA_PLUGIN_OK) {
         free(send);
-        return NA_PLUGIN_E_NOMEM;
-    }
-    request = &engine->requests[engine->count];
-    if (engine->broken ||
-        MPI_Isend(&send->head, (int) (sizeof(send->head) + send->length),
-            MPI_BYTE, rank, NAMPI_TAG, engine->comm, request) != MPI_SUCCESS) {
-        free(send);
-        return NA_PLUGIN_E_HOSTUNREACH;
+        return ret;
     }
     engine->sends[engine->count++] = send;
+    send->cls = cls;
+    send->channel = channel;
+    if (cls != NULL)
+        cls->sending++;
+    else
+        engine->nameless++;
+    if (channel != NULL)
+        channel->sending++;
     return NA_PLUGIN_OK;
-}
-
-int32_t
-nampi_send_to(na_plugin_addr *peer, struct nampi_send *send)
-{
-    na_plugin_class *cls = peer->cls;
-    struct nampi_wire *head = &send->head;
-    bool answer = head->kind == NAMPI_ACK || head->kind == NAMPI_DATA;
-
-    head->from_class = cls->number;
-    head->from_life = cls->life;
-    head->to_class = peer->name.number;
-    head->to_life = peer->life;
-    send->peer = peer;
-    int32_t ret = start(cls->engine, (int) peer->name.rank, send);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    tp_addr_hold(&peer->addr, false);
-    peer->sending++;
-    peer->answers += answer;
-    cls->sending++;
-    tp_count(&cls->counters.sent, 1);
-    nampi_peer_meet(peer);
-    return NA_PLUGIN_OK;
-}
-
-int32_t
-nampi_send_nameless(
-    struct nampi_engine *engine, int rank, struct nampi_send *send)
-{
-    if (engine->nameless >= NAMELESS) {
-        free(send);
-        return NA_PLUGIN_E_AGAIN;
-    }
-    int32_t ret = start(engine, rank, send);
-    engine->nameless += ret == NA_PLUGIN_OK;
-    return ret;
 }
 
 static void
 end_send(struct nampi_engine *engine, struct nampi_send *send)
 {
-    na_plugin_addr *peer = send->peer;
-    bool answer = send->head.kind == NAMPI_ACK || send->head.kind == NAMPI_DATA;
+    na_plugin_class *cls = send->cls;
+    struct nampi_channel *channel = send->channel;
 
     free(send);
-    if (peer == NULL) {
-        if (engine->nameless > 0)
-            engine->nameless--;
+    if (cls != NULL)
+        cls->sending--;
+    else if (engine->nameless > 0)
+        engine->nameless--;
+    if (channel == NULL)
         return;
-    }
-    peer->sending--;
-    peer->answers -= answer;
-    peer->cls->sending--;
-    nampi_peer_advance(peer);
-    nampi_peer_release(peer);
+    channel->sending--;
+    nampi_flush(&channel->base);
 }
 
 /* Ends the sends that MPI has completed. Those that begin meanwhile stand behind
@@ -274,21 +244,25 @@ nampi_engine_let_out(na_plugin_class *cls)
 {
     uint64_t begun_ns = tp_now();
 
-    while (cls->sending != 0 && tp_now() - begun_ns < NAMPI_LET_OUT_NS &&
+    while (cls->sending != 0 && tp_now() - begun_ns < TP_SECOND &&
            nampi_engine_progress(cls->engine))
         ;
 }
 
 void
-nampi_engine_orphan(const na_plugin_class *cls)
+nampi_engine_orphan(
+    const na_plugin_class *cls, const struct nampi_channel *channel)
 {
     struct nampi_engine *engine = cls->engine;
 
     for (int i = 0; i < engine->count; i++) {
         struct nampi_send *send = engine->sends[i];
-        if (send->peer == NULL || send->peer->cls != cls)
+        if (send->cls != cls || (channel != NULL && send->channel != channel))
             continue;
-        send->peer = NULL;
-        engine->nameless++;
+        send->channel = NULL;
+        if (channel == NULL) {
+            send->cls = NULL;
+            engine->nameless++;
+        }
     }
 }

@@ -9,13 +9,14 @@
 struct nampi_engine *nampi_engine_new(MPI_Comm comm);
 
 /* A message with room for length bytes, header zeroed; NULL: no memory. */
-struct nampi_send *nampi_send_new(uint32_t length);
+struct nampi_send *nampi_send_new(enum nampi_kind kind, uint32_t length);
 
-/* Hands a message to MPI, to a peer (header filled in as far as it names the two
- * classes), or to a rank without one; it is freed in any case. NOMEM, HOSTUNREACH. */
-int32_t nampi_send_to(na_plugin_addr *peer, struct nampi_send *send);
-int32_t nampi_send_nameless(
-    struct nampi_engine *engine, int rank, struct nampi_send *send);
+/* Hands a message to MPI, its header filled in; it is freed in any case. channel
+ * and cls: NULL, or who has to wait for its end. NOMEM, HOSTUNREACH, AGAIN (too
+ * many that are nobody's). */
+int32_t nampi_send_start(struct nampi_engine *engine, int rank,
+    struct nampi_send *send, na_plugin_class *cls,
+    struct nampi_channel *channel);
 
 /* Ends what has ended, and brings what has come to its class. False: MPI fails. */
 bool nampi_engine_progress(struct nampi_engine *engine);
@@ -23,7 +24,8 @@ bool nampi_engine_progress(struct nampi_engine *engine);
 /* The same until MPI has nothing more of a class, for at most a second. */
 void nampi_engine_let_out(na_plugin_class *cls);
 
-/* Takes a class's peers away from its sends. */
-void nampi_engine_orphan(const na_plugin_class *cls);
+/* Nobody waits for the sends of a channel, or of a class, any more. */
+void nampi_engine_orphan(
+    const na_plugin_class *cls, const struct nampi_channel *channel);
 
 #endif /* NAMPI_ENGINE_H */

@@ -4,14 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "class.h"
-#include "common/open.h"
+#include "channel.h"
 #include "common/setting.h"
 #include "engine.h"
-#include "message.h"
-#include "op.h"
-#include "peer.h"
-#include "rma.h"
 #include "runtime.h"
 
 static const char *const protocols[] = {"static", NULL};
@@ -24,76 +19,28 @@ static const na_plugin_setting *const settings[] = {
         "how long a peer may take to answer for the first time"),
     NULL};
 
-#define AT(member) offsetof(na_plugin_class, member)
-#define COUNTER(name, member)                                                  \
-    {                                                                          \
-        name, TP_REPORT_COUNTER, AT(counters.member), NULL                     \
-    }
 static const struct tp_report_line lines[] = {
-    {"address", TP_REPORT_CHARS, AT(text), NULL},
-    {"peers", TP_REPORT_TEXT, AT(admitted), NULL},
-    {"library", TP_REPORT_CHARS, AT(library), NULL},
-    COUNTER("messages_sent", sent),
-    COUNTER("messages_received", received),
-    COUNTER("unexpected_queued", queued),
-    COUNTER("sends_queued", waited),
-    COUNTER("expected_dropped", dropped),
-    COUNTER("messages_strayed", strayed),
-    COUNTER("messages_malformed", malformed),
-    COUNTER("peers_lost", lost),
-    COUNTER("put_bytes", put_bytes),
-    COUNTER("get_bytes", get_bytes),
-};
+    TP_REPORT_LINE("address", TEXT, na_plugin_class, text, NULL),
+    TP_REPORT_LINE("peers", TEXT, na_plugin_class, admitted, NULL),
+    TP_REPORT_LINE("library", CHARS, na_plugin_class, library, NULL),
+    TP_REPORT_LINE(
+        "messages_malformed", COUNTER, na_plugin_class, malformed, NULL)};
 
-static uint32_t
-entries(na_plugin_class *cls, uint32_t first, na_plugin_report_entry *list,
-    uint32_t max)
-{
-    return tp_report_entries(
-        lines, sizeof(lines) / sizeof(lines[0]), cls, first, list, max);
-}
-
-static const void *
-extension(na_plugin_class *cls, const char *id)
-{
-    static const na_plugin_report report = {
-        .size = sizeof(report), .entries = entries};
-
-    return strcmp(id, NA_PLUGIN_REPORT_ID) == 0 ? &report : NULL;
-}
-
-static const na_plugin_ops ops = {
-    .size = sizeof(ops),
-    .ctx_create = nampi_ctx_create,
-    .ctx_destroy = nampi_ctx_destroy,
-    .addr_self = nampi_addr_self,
-    .addr_lookup = nampi_addr_lookup,
-    .addr_dup = nampi_addr_dup,
-    .addr_free = nampi_addr_free,
-    .addr_equal = nampi_addr_equal,
-    .addr_hash = nampi_addr_hash,
-    .addr_to_string = nampi_addr_to_string,
-    .addr_serialize = nampi_addr_serialize,
-    .addr_deserialize = nampi_addr_deserialize,
-    .addr_forget = nampi_addr_forget,
-    .buf_alloc = tp_buf_alloc,
-    .buf_free = tp_buf_free,
-    .buf_init = tp_buf_init,
-    .send_unexpected = nampi_send_unexpected,
-    .recv_unexpected = nampi_recv_unexpected,
-    .send_expected = nampi_send_expected,
-    .recv_expected = nampi_recv_expected,
-    .mem_register = nampi_mem_register,
-    .mem_deregister = nampi_mem_deregister,
-    .mem_serialize = nampi_mem_serialize,
-    .mem_deserialize = nampi_mem_deserialize,
-    .mem_remote_free = nampi_mem_remote_free,
-    .put = nampi_put,
-    .get = nampi_get,
-    .poll = nampi_poll,
-    .cancel = nampi_cancel,
-    .extension = extension,
-};
+static const struct tp_carrier carrier = {.protocol = "static",
+    .offer = {.max_contexts = NAMPI_CONTEXTS, .native = true},
+    .addr_size = sizeof(struct na_plugin_addr),
+    .message_size = NAMPI_MESSAGE_USUAL,
+    .message_size_most = NAMPI_MESSAGE_MAX,
+    .fragment = NAMPI_FRAGMENT,
+    .lines = lines,
+    .line_count = sizeof(lines) / sizeof(lines[0]),
+    .addr_parse = nampi_addr_parse,
+    .connect = nampi_connect,
+    .flush = nampi_flush,
+    .advance = nampi_advance,
+    .is_out = nampi_is_out,
+    .greeted = nampi_greeted,
+    .close = nampi_close};
 
 static int32_t
 info(const na_plugin_host *host, const char *protocol, void *arg,
@@ -109,18 +56,12 @@ info(const na_plugin_host *host, const char *protocol, void *arg,
     return NA_PLUGIN_OK;
 }
 
-static na_plugin_class *
-class_of(struct tp_link *link)
-{
-    return TP_OBJECT(link, na_plugin_class, link);
-}
-
 static bool
 taken(const struct nampi_engine *engine, uint32_t number)
 {
     for (struct tp_link *link = engine->classes.head; link != NULL;
          link = link->next)
-        if (class_of(link)->number == number)
+        if (nampi_class_of(link)->number == number)
             return true;
     return false;
 }
@@ -135,7 +76,7 @@ choose_number(na_plugin_class *cls, const na_plugin_open_info *info)
     snprintf(rank, sizeof(rank), "%d", engine->rank);
     if ((info->host != NULL && strcmp(info->host, rank) != 0) ||
         info->device != NULL || info->port > (int32_t) NAMPI_CLASSES) {
-        TP_LOG(cls->host, ERROR,
+        TP_LOG(cls->base.host, ERROR,
             "\"%.100s\": this process has rank %d, and numbers of classes are "
             "at most %u",
             info->name, engine->rank, NAMPI_CLASSES);
@@ -147,7 +88,7 @@ choose_number(na_plugin_class *cls, const na_plugin_open_info *info)
          i++)
         cls->number = cls->number % NAMPI_CLASSES + 1;
     if (taken(engine, cls->number)) {
-        TP_LOG(cls->host, ERROR, "another class here has the number %u",
+        TP_LOG(cls->base.host, ERROR, "another class here has the number %u",
             (unsigned) cls->number);
         return NA_PLUGIN_E_ADDRINUSE;
     }
@@ -160,23 +101,13 @@ draw_life(na_plugin_class *cls)
     uint64_t number;
 
     while (cls->life == 0) {
-        if (!tp_random_draw(&cls->random, &number)) {
-            TP_LOG(cls->host, ERROR, "no random number for a class");
+        if (!tp_random_draw(&cls->base.random, &number)) {
+            TP_LOG(cls->base.host, ERROR, "no random number for a class");
             return NA_PLUGIN_E_IO_ERROR;
         }
         cls->life = (uint32_t) number;
     }
     return NA_PLUGIN_OK;
-}
-
-static void
-free_class(na_plugin_class *cls)
-{
-    if (cls->peers.buckets != NULL)
-        nampi_peers_free(cls);
-    tp_table_fini(&cls->transfers);
-    tp_table_fini(&cls->mems);
-    free(cls);
 }
 
 /* Makes a class on an engine. Under nampi_lock. */
@@ -190,15 +121,12 @@ enter(na_plugin_class *cls, const na_plugin_open_info *info)
         ret = draw_life(cls);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (tp_table_init(&cls->peers) != NA_PLUGIN_OK ||
-        tp_table_init(&cls->mems) != NA_PLUGIN_OK ||
-        tp_table_init(&cls->transfers) != NA_PLUGIN_OK ||
-        nampi_peer_get(cls, (uint32_t) engine->rank, cls->number, &cls->self) !=
-            NA_PLUGIN_OK)
+    if (tp_table_init(&cls->by_name) == NA_PLUGIN_OK)
+        cls->base.self =
+            nampi_addr_get(cls, (uint32_t) engine->rank, cls->number);
+    if (cls->base.self == NULL)
         return NA_PLUGIN_E_NOMEM;
-    cls->self->life = cls->life;
-    snprintf(cls->text, sizeof(cls->text), "%d:%u", engine->rank,
-        (unsigned) cls->number);
+    cls->text = cls->base.self->base.name;
     tp_list_append(&engine->classes, &cls->link);
     return NA_PLUGIN_OK;
 }
@@ -215,73 +143,54 @@ name_library(na_plugin_class *cls)
         (int) strcspn(name, ",\n"), name);
 }
 
-static int32_t
-new_class(const na_plugin_host *host, const na_plugin_open_info *info,
-    na_plugin_class **cls_p)
+/* Under nampi_lock. */
+static void
+free_class(na_plugin_class *cls)
 {
-    na_plugin_class *cls = calloc(1, sizeof(*cls));
+    tp_transport_fini(&cls->base);
+    tp_table_fini(&cls->by_name);
+    if (cls->engine != NULL)
+        cls->engine->users--;
+    free(cls);
+}
 
-    if (cls == NULL)
-        return NA_PLUGIN_E_NOMEM;
-    cls->host = host;
+static int32_t
+begin(na_plugin_class *cls, const na_plugin_open_info *info)
+{
+    const na_plugin_host *host = cls->base.host;
+
     cls->admitted = "job";
-    snprintf(cls->protocol, sizeof(cls->protocol), "%s", info->protocol);
-    cls->contact_timeout_ns = host->number(host, "mpi.contact_timeout");
-    cls->max_unexpected = tp_open_message_size(host, info->max_unexpected_size,
-        NAMPI_MESSAGE_USUAL, NAMPI_MESSAGE_MAX, "unexpected");
-    cls->max_expected = tp_open_message_size(host, info->max_expected_size,
-        NAMPI_MESSAGE_USUAL, NAMPI_MESSAGE_MAX, "expected");
+    cls->base.lock = &nampi_lock;
+    cls->base.connect_timeout = host->number(host, "mpi.contact_timeout");
     int32_t ret = nampi_runtime_open(host, info, &cls->engine);
-    if (ret != NA_PLUGIN_OK) {
-        free(cls);
+    if (ret != NA_PLUGIN_OK)
         return ret;
-    }
     name_library(cls);
     tp_lock_take(&nampi_lock);
     ret = enter(cls, info);
-    if (ret == NA_PLUGIN_OK) {
-        *cls_p = cls;
-    } else {
-        cls->engine->users--;
-        free_class(cls);
-    }
     tp_lock_drop(&nampi_lock);
     return ret;
 }
 
 static int32_t
-open_class(const na_plugin_host *host, const na_plugin_open_info *open_info,
+open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     na_plugin_opened *opened)
 {
-    static const struct tp_offer offer = {
-        .max_contexts = NAMPI_CONTEXTS, .native = true};
+    na_plugin_class *cls = calloc(1, sizeof(*cls));
 
-    int32_t ret = tp_open_check(host, open_info, opened);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    if (open_info->protocol == NULL ||
-        strcmp(open_info->protocol, "static") != 0) {
-        TP_LOG(host, ERROR, "protocol \"%.40s\"; the plugin has static",
-            open_info->protocol != NULL ? open_info->protocol : "");
-        return NA_PLUGIN_E_PROTONOSUPPORT;
+    if (cls == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    int32_t ret = tp_transport_init(&cls->base, &carrier, host, info, opened);
+    if (ret == NA_PLUGIN_OK)
+        ret = begin(cls, info);
+    if (ret == NA_PLUGIN_OK) {
+        tp_transport_opened(&cls->base, opened);
+        return NA_PLUGIN_OK;
     }
-    ret = new_class(host, open_info, &opened->cls);
-    if (ret != NA_PLUGIN_OK)
-        return ret;
-    tp_open_ignored(host, open_info, &offer);
-    opened->features = 0;
-    opened->ops = &ops;
-    opened->op_size = sizeof(struct nampi_op);
-    opened->op_align = _Alignof(struct nampi_op);
-    opened->max_unexpected_size = opened->cls->max_unexpected;
-    opened->max_expected_size = opened->cls->max_expected;
-    opened->unexpected_header_size = 0;
-    opened->expected_header_size = 0;
-    opened->max_tag = UINT32_MAX;
-    opened->max_segments = NAMPI_SEGMENTS;
-    opened->max_rma_size = 0;
-    opened->max_contexts = NAMPI_CONTEXTS;
-    return NA_PLUGIN_OK;
+    tp_lock_take(&nampi_lock);
+    free_class(cls);
+    tp_lock_drop(&nampi_lock);
+    return ret;
 }
 
 static void
@@ -290,15 +199,18 @@ close_class(na_plugin_class *cls)
     struct nampi_engine *engine = cls->engine;
 
     tp_lock_take(&nampi_lock);
-    nampi_peers_say_bye(cls);
+    cls->closing = true;
+    while (cls->base.channels.head != NULL)
+        tp_channel_end(
+            TP_OBJECT(cls->base.channels.head, struct tp_channel, link),
+            NA_PLUGIN_E_CANCELED);
     nampi_engine_let_out(cls);
     tp_list_remove(&engine->classes, &cls->link);
     /* What is still on its way to it must not reach another. */
     if (cls->known)
         engine->next = cls->number % NAMPI_CLASSES + 1;
-    nampi_engine_orphan(cls);
+    nampi_engine_orphan(cls, NULL);
     free_class(cls);
-    engine->users--;
     tp_lock_drop(&nampi_lock);
 }
 

@@ -265,14 +265,10 @@ forge(MPI_Comm comm, MPI_Request requests[FORGED + 1])
         memcpy(&head, forged[i], sizeof(head));
         if (i % 4 != 0) {
             head.magic = NAMPI_MAGIC;
-            head.zero = 0;
-            head.kind = (uint8_t) (i % (NAMPI_KINDS + 2));
-            head.from_ctx %= 70;
-            head.to_ctx = 0;
+            head.kind = (uint32_t) (i % (NAMPI_KINDS + 2));
             head.from_class %= 10;
             head.to_class = (uint32_t) (1 + i % 3);
             head.to_life = i % 2 == 0 ? head.to_life : 0;
-            head.length = (uint32_t) (length - (int) sizeof(head));
         }
         memcpy(forged[i], &head, sizeof(head));
         MPI_Isend(
