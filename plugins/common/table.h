@@ -64,13 +64,22 @@ tp_table_full(const struct tp_table *table)
     return table->count >= table->room;
 }
 
-/* Inserts a link, owner and key filled in, into a table that is not full. */
+/* Inserts a link with this owner and key into a table that is not full. */
+static inline void
+tp_table_add_as(struct tp_table *table, struct tp_keyed *keyed,
+    const void *owner, uint64_t key)
+{
+    keyed->owner = owner;
+    keyed->key = key;
+    table->count++;
+    tp_list_append(tp_table_bucket(table, owner, key), &keyed->link);
+}
+
+/* The same of a link whose owner and key are filled in. */
 static inline void
 tp_table_add(struct tp_table *table, struct tp_keyed *keyed)
 {
-    table->count++;
-    tp_list_append(
-        tp_table_bucket(table, keyed->owner, keyed->key), &keyed->link);
+    tp_table_add_as(table, keyed, keyed->owner, keyed->key);
 }
 
 /* The same into any table. */

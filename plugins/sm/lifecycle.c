@@ -39,6 +39,12 @@ ring_capacity(uint32_t longest, uint64_t wanted)
     return (uint32_t) capacity;
 }
 
+static uint32_t
+at_most(uint32_t size, uint32_t most)
+{
+    return size < most ? size : most;
+}
+
 /* Sizes and settings. */
 static void
 configure(na_plugin_class *cls, const na_plugin_open_info *info)
@@ -52,6 +58,8 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
         SM_MESSAGE_DEFAULT, SM_MESSAGE_MAX, "expected");
     cls->longest = cls->max_unexpected > cls->max_expected ? cls->max_unexpected
                                                            : cls->max_expected;
+    cls->short_unexpected = at_most(cls->max_unexpected, SM_RING_SHORT);
+    cls->short_expected = at_most(cls->max_expected, SM_RING_SHORT);
     cls->ring_capacity =
         ring_capacity(cls->longest, host->number(host, "sm.ring_size"));
     cls->queue_limit = host->number(host, "sm.queue_size");

@@ -53,9 +53,10 @@ static inline __attribute__((always_inline)) void
 sm_match_end(struct sm_op *op, uint32_t length, uint32_t tag,
     na_plugin_addr *source, na_plugin_event *event)
 {
-    sm_op_set(op, SM_OP_IDLE);
     event->op = op;
     event->buffer = op->recv.buffer;
+    /* Between them: gcc would collect the stores in a vector first. */
+    sm_op_set(op, SM_OP_IDLE);
     event->length = length;
     event->source = source;
     event->tag = tag;

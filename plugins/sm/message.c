@@ -51,26 +51,36 @@ send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     return NA_PLUGIN_PENDING;
 }
 
-/* Slow path: a send that is not short, or to oneself, or the first one to a peer;
- * or whose connection another thread is sending to, or is not known to have
- * room. */
+/* Slow path, with the arguments of the ABI's functions and the kind for their
+ * flags: a send that is not short, or is refused; to oneself, or the first one to
+ * a peer; or whose connection another thread is sending to, or is not known to
+ * have room. */
 static __attribute__((noinline)) int32_t
-send_slowly(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
-    uint64_t word, uint32_t tag, na_plugin_addr *peer)
+send_slowly(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t kind)
 {
     na_plugin_class *cls = ctx->cls;
+    uint32_t longest =
+        kind == SM_RING_UNEXPECTED ? cls->max_unexpected : cls->max_expected;
     struct sm_conn *conn;
 
+    if (length > longest || peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX)
+        return tp_match_refuse(
+            cls->host, length, longest, peer_ctx, SM_CONTEXTS, tag);
+
+    uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
     if (peer == cls->self)
-        return sm_self_send(ctx, op, buffer, word, tag);
+        return sm_self_send(ctx, op, buffer, word, (uint32_t) tag);
     int32_t ret = sm_connect_lock(cls, peer, &conn);
     if (ret != NA_PLUGIN_OK)
         return ret;
     if (conn->queue.head != NULL ||
-        !sm_ring_put(&conn->tx, word, tag, buffer, sm_ring_length(word)))
-        return send_later(ctx, op, buffer, conn, word, tag);
+        !sm_ring_put(
+            &conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length))
+        return send_later(ctx, op, buffer, conn, word, (uint32_t) tag);
     conn->sent++;
-    if (sm_ring_sleeps(&conn->tx, sm_ring_target(word)))
+    if (sm_ring_sleeps(&conn->tx, peer_ctx))
         sm_conn_wake_peer(cls, conn);
     tp_lock_drop(&conn->lock);
     return NA_PLUGIN_DONE;
@@ -86,25 +96,27 @@ wake_target(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
     return NA_PLUGIN_DONE;
 }
 
-/* The common case calls nothing, so that it saves no registers. */
+static_assert(SM_CONTEXTS == 256 && SM_TAG_MAX == UINT32_MAX,
+    "a context's number shifted by 24 exceeds a tag if it is too large");
+
+/* The common case calls nothing, so that it saves no registers. shortest: of the
+ * longest message of this kind and SM_RING_SHORT. */
 static inline __attribute__((always_inline)) int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
-    uint32_t longest, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
-    uint32_t kind, const bool single)
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t kind, uint32_t shortest, const bool single)
 {
-    if (__builtin_expect(
-            length > longest || peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
-        return tp_match_refuse(
-            ctx->cls->host, length, longest, peer_ctx, SM_CONTEXTS, tag);
-
-    uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
     /* acquire: pairs with the release where connections are made */
     struct sm_conn *conn =
         atomic_load_explicit(&peer->conn, memory_order_acquire);
-    if (__builtin_expect(length > SM_RING_SHORT || conn == NULL ||
+    /* one comparison for context and tag: see the assertion above */
+    if (__builtin_expect(length > shortest ||
+                             (tag | (uint64_t) peer_ctx << 24) > SM_TAG_MAX ||
+                             conn == NULL ||
                              !tp_lock_try_fast(&conn->lock, single),
             0))
-        return send_slowly(ctx, op, buffer, word, (uint32_t) tag, peer);
+        return send_slowly(
+            ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
 
     bool same = single ||
                 atomic_load_explicit(&peer->conn, memory_order_relaxed) == conn;
@@ -113,9 +125,12 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
                 !sm_ring_has_room(&conn->tx, sm_ring_record((uint32_t) length)),
             0)) {
         tp_lock_drop_fast(&conn->lock, single);
-        return send_slowly(ctx, op, buffer, word, (uint32_t) tag, peer);
+        return send_slowly(
+            ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
     }
-    sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
+    sm_ring_append(&conn->tx,
+        sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length),
+        (uint32_t) tag, buffer, (uint32_t) length);
     conn->sent++;
     if (sm_ring_watched(&conn->tx))
         return wake_target(ctx->cls, conn, peer_ctx);
@@ -123,19 +138,19 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     return NA_PLUGIN_DONE;
 }
 
-#define SEND(name, kind, longest, single)                                      \
+#define SEND(name, kind, shortest, single)                                     \
     int32_t name(na_plugin_ctx *ctx, void *op, const void *buffer,             \
         uint64_t length, void *buffer_data, na_plugin_addr *peer,              \
         uint32_t peer_ctx, uint64_t tag, uint32_t flags)                       \
     {                                                                          \
-        return send_message(ctx, op, buffer, length, ctx->cls->longest, peer,  \
-            peer_ctx, tag, kind, single);                                      \
+        return send_message(ctx, op, buffer, length, buffer_data, peer,        \
+            peer_ctx, tag, kind, ctx->cls->shortest, single);                  \
     }
 
-SEND(sm_send_unexpected, SM_RING_UNEXPECTED, max_unexpected, false)
-SEND(sm_send_unexpected_single, SM_RING_UNEXPECTED, max_unexpected, true)
-SEND(sm_send_expected, SM_RING_EXPECTED, max_expected, false)
-SEND(sm_send_expected_single, SM_RING_EXPECTED, max_expected, true)
+SEND(sm_send_unexpected, SM_RING_UNEXPECTED, short_unexpected, false)
+SEND(sm_send_unexpected_single, SM_RING_UNEXPECTED, short_unexpected, true)
+SEND(sm_send_expected, SM_RING_EXPECTED, short_expected, false)
+SEND(sm_send_expected_single, SM_RING_EXPECTED, short_expected, true)
 
 static inline void
 prepare_recv(struct sm_op *op, na_plugin_ctx *ctx, void *buffer,
@@ -248,9 +263,9 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
         tp_lock_drop_fast(&ctx->lock, single);
         return recv_slowly(ctx, op, peer);
     }
-    op->recv.keyed.owner = sm_addr_unique(peer);
     sm_op_set(op, SM_OP_POSTED);
-    tp_table_add(&ctx->match.posted, &op->recv.keyed);
+    tp_table_add_as(&ctx->match.posted, &op->recv.keyed, sm_addr_unique(peer),
+        tp_match_key(peer_ctx, (uint32_t) tag));
     tp_lock_drop_fast(&ctx->lock, single);
     return NA_PLUGIN_PENDING;
 }

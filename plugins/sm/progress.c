@@ -279,15 +279,15 @@ finish_poll(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     return (int32_t) (next - events);
 }
 
-/* Takes what the active connections have from conn on, the first that has
- * something. Calls nothing but the slow paths above: a call would save all
+/* Takes what the active connections have from conn on, of which the first event
+ * is taken. Calls nothing but the slow paths above: a call would save all
  * registers. [progress, ctx->lock] */
 static inline __attribute__((always_inline)) int32_t
 take_active(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     struct sm_conn *conn, const bool single)
 {
     na_plugin_class *cls = ctx->cls;
-    na_plugin_event *next = events;
+    na_plugin_event *next = events + 1;
 
     do {
         uint64_t word = sm_ring_peek(&conn->rx);
@@ -318,19 +318,76 @@ take_active(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     return finish_poll(ctx, events, end, next, single);
 }
 
-/* Out of line, so that a poll that finds nothing saves no registers either. */
+/* Out of line, as take_first does not need them. */
 static __attribute__((noinline)) int32_t
-take_active_shared(na_plugin_ctx *ctx, na_plugin_event *events,
-    na_plugin_event *end, struct sm_conn *conn)
+take_active_shared(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+    struct sm_conn *conn)
 {
-    return take_active(ctx, events, end, conn, false);
+    return take_active(ctx, events, events + max, conn, false);
 }
 
 static __attribute__((noinline)) int32_t
-take_active_single(na_plugin_ctx *ctx, na_plugin_event *events,
-    na_plugin_event *end, struct sm_conn *conn)
+take_active_single(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+    struct sm_conn *conn)
 {
-    return take_active(ctx, events, end, conn, true);
+    return take_active(ctx, events, events + max, conn, true);
+}
+
+/* go_on and go_on_reporting for take_first: from conn on, none of whose messages
+ * could be taken simply, and after the first one was taken. */
+static __attribute__((noinline)) int32_t
+go_on_from(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+    struct sm_conn *conn)
+{
+    ctx->cls->active = conn;
+    return go_on(ctx, events, events + max, events, true);
+}
+
+static __attribute__((noinline)) int32_t
+go_on_after(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+    struct sm_conn *conn)
+{
+    ctx->cls->active = conn;
+    return go_on_reporting(ctx, events, events + max, events + 1);
+}
+
+/* Takes the first message, announced by word, of conn, the first active
+ * connection that has one. Most often it is the only one: only then are no
+ * further connections looked at here. [progress, ctx->lock] */
+static inline __attribute__((always_inline)) int32_t
+take_first(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+    struct sm_conn *conn, uint64_t word, const bool single)
+{
+    na_plugin_class *cls = ctx->cls;
+
+    conn->misses = 0;
+    if (__builtin_expect(!take_plain(cls, ctx, conn, word, events, single), 0))
+        return go_on_from(ctx, events, max, conn);
+    if (__builtin_expect(sm_ring_report_due(&conn->rx) || max == 1, 0))
+        return go_on_after(ctx, events, max, conn);
+    if (sm_ring_peek(&conn->rx) != 0 || conn->poll_next != cls->active)
+        return single ? take_active_single(ctx, events, max, conn)
+                      : take_active_shared(ctx, events, max, conn);
+    tp_lock_drop_fast(&ctx->lock, single);
+    if (__builtin_expect(cls->idle_count != 0, 0))
+        return go_on_idle(ctx, events, events + max, events + 1);
+    tp_lock_drop_fast(&cls->progress, single);
+    return 1;
+}
+
+/* Out of line, so that a poll that finds nothing saves no registers. */
+static __attribute__((noinline)) int32_t
+take_first_shared(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+    struct sm_conn *conn, uint64_t word)
+{
+    return take_first(ctx, events, max, conn, word, false);
+}
+
+static __attribute__((noinline)) int32_t
+take_first_single(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+    struct sm_conn *conn, uint64_t word)
+{
+    return take_first(ctx, events, max, conn, word, true);
 }
 
 static inline __attribute__((always_inline)) int32_t
@@ -338,7 +395,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     const bool single)
 {
     na_plugin_class *cls = ctx->cls;
-    na_plugin_event *end = events + max;
+    uint64_t word;
 
     if (__builtin_expect(
             (atomic_load_explicit(&cls->pending, memory_order_relaxed) |
@@ -349,25 +406,25 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     if (!tp_lock_try_fast(&cls->progress, single))
         return 0;
     if (__builtin_expect(--cls->countdown == 0, 0))
-        return go_on_after_clock(ctx, events, end);
+        return go_on_after_clock(ctx, events, events + max);
 
     struct sm_conn *conn = cls->active;
     if (conn == NULL)
-        return finish_poll(ctx, events, end, events, single);
+        return finish_poll(ctx, events, events + max, events, single);
     if (__builtin_expect(max > TURN, 0))
-        return go_on(ctx, events, end, events, false);
-    while (sm_ring_peek(&conn->rx) == 0) {
+        return go_on(ctx, events, events + max, events, false);
+    while ((word = sm_ring_peek(&conn->rx)) == 0) {
         if (__builtin_expect(conn->rx.misses >= IDLE_MISSES, 0))
-            return go_on(ctx, events, end, events, false);
+            return go_on(ctx, events, events + max, events, false);
         conn->rx.misses++;
         conn = conn->poll_next;
         if (conn == cls->active)
-            return finish_poll(ctx, events, end, events, single);
+            return finish_poll(ctx, events, events + max, events, single);
     }
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
-        return go_on(ctx, events, end, events, false);
-    return single ? take_active_single(ctx, events, end, conn)
-                  : take_active_shared(ctx, events, end, conn);
+        return go_on(ctx, events, events + max, events, false);
+    return single ? take_first_single(ctx, events, max, conn, word)
+                  : take_first_shared(ctx, events, max, conn, word);
 }
 
 int32_t

@@ -61,7 +61,7 @@ sm_ring_put(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
         return false;
     memcpy(tx->record + SM_RING_TAG, &tag, sizeof(tag));
     sm_ring_copy(to, payload, length);
-    sm_ring_announce(tx, word, sm_ring_record(length));
+    sm_ring_announce(tx, tx->record, word, sm_ring_record(length));
     return true;
 }
 
@@ -71,7 +71,7 @@ sm_ring_publish(struct sm_ring_tx *tx, uint64_t word)
     uint32_t size = sm_ring_record(sm_ring_length(word));
 
     memset(tx->record + SM_RING_TAG, 0, sizeof(uint32_t));
-    sm_ring_announce(tx, word, size);
+    sm_ring_announce(tx, tx->record, word, size);
 }
 
 /* When a consumer that has come this far reports next. A producer that waits

@@ -193,12 +193,11 @@ sm_ring_has_room(const struct sm_ring_tx *tx, uint32_t size)
     return tx->produced + size <= tx->limit;
 }
 
-/* Announces the record whose tag and payload have been written. */
+/* Announces the record, the next one, whose tag and payload have been written. */
 static inline __attribute__((always_inline)) void
-sm_ring_announce(struct sm_ring_tx *tx, uint64_t word, uint32_t size)
+sm_ring_announce(
+    struct sm_ring_tx *tx, unsigned char *record, uint64_t word, uint32_t size)
 {
-    unsigned char *record = tx->record;
-
     /* release: pairs with the acquire in sm_ring_peek; seq_cst: with
      * sm_ring_watch and sm_ring_look, see sm_ring_watched */
     if (__builtin_expect(tx->ordered, 0))
@@ -219,9 +218,11 @@ static inline __attribute__((always_inline)) void
 sm_ring_append(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
     const void *payload, uint32_t length)
 {
-    memcpy(tx->record + SM_RING_TAG, &tag, sizeof(tag));
-    sm_ring_copy_short(tx->record + SM_RING_HEADER, payload, length);
-    sm_ring_announce(tx, word, sm_ring_record(length));
+    unsigned char *record = tx->record;
+
+    memcpy(record + SM_RING_TAG, &tag, sizeof(tag));
+    sm_ring_copy_short(record + SM_RING_HEADER, payload, length);
+    sm_ring_announce(tx, record, word, sm_ring_record(length));
 }
 
 /* The same with any payload; false when there is no room for it. */
@@ -341,10 +342,13 @@ sm_ring_skip(struct sm_ring_rx *rx, uint32_t length)
     unsigned char *line = rx->record;
     unsigned char *next = line + size;
 
-    do {
+    atomic_store_explicit(sm_ring_word_of(line), 0, memory_order_relaxed);
+    if (size > SM_RING_LINE)
+        atomic_store_explicit(
+            sm_ring_word_of(line + SM_RING_LINE), 0, memory_order_relaxed);
+    for (line += 2 * SM_RING_LINE; __builtin_expect(line < next, 0);
+         line += SM_RING_LINE)
         atomic_store_explicit(sm_ring_word_of(line), 0, memory_order_relaxed);
-        line += SM_RING_LINE;
-    } while (line != next);
     rx->record = next >= rx->end ? next - rx->capacity : next;
     rx->consumed += size;
 }
