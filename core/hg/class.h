@@ -18,7 +18,7 @@ struct hg_class {
     struct bulk_class bulk; /* first: bulk_class_of */
     bool own_na_class;
     bool no_overflow;
-    bool no_loopback; /* calls to oneself use the transport */
+    bool no_loopback;       /* calls to oneself use the transport */
     uint32_t take_flags;    /* HG_MESSAGE_*, of every received request */
     _Atomic bool observed;  /* by statistics or the log, see stage.h */
     uint8_t checksum_flags; /* for sent headers */

@@ -23,12 +23,13 @@ static void
 forward_run(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
-    struct hg_cb_info info = {.arg = handle->arg,
-        .type = HG_CB_FORWARD,
-        .ret = hg_call_ret(&handle->call)};
     hg_cb_t callback = handle->callback;
+    struct hg_cb_info info;
 
     info.info.forward.handle = handle;
+    info.arg = handle->arg;
+    info.type = HG_CB_FORWARD;
+    info.ret = hg_call_ret(&handle->call);
     if (__builtin_expect(
             hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_OBSERVED),
             0))
