@@ -117,8 +117,7 @@ set_options(struct hg_class *hg_class, const struct hg_init_info *info)
     hg_class->bulk.stats = info->stats;
     hg_class->no_overflow = info->no_overflow;
     hg_class->checksum_flags = hg_checksum_flags(info->checksum_level);
-    hg_class->take_flags =
-        info->release_input_early ? HG_MESSAGE_RELEASE : 0;
+    hg_class->take_flags = info->release_input_early ? HG_MESSAGE_RELEASE : 0;
     hg_class->no_loopback = info->no_loopback != 0;
     hg_class->bulk.no_eager = info->no_bulk_eager;
     hg_class->post_init =
