@@ -78,15 +78,16 @@ add_up(const struct perf_shared *shared, struct sum *sum)
     sum->elapsed_ns = end > start ? end - start : 1;
 }
 
-/* Returns the number of operations between two samples. */
+/* Returns the number of operations between two samples, cpu_ns being the
+ * processor time of all loops: those that share a processor share its time. */
 static uint32_t
-choose_every(const struct run *run, const struct sum *sum)
+choose_every(const struct run *run, const struct sum *sum, uint64_t cpu_ns)
 {
-    double loops = run->plan.clients * perf_plan_loops(&run->plan), each;
+    double each;
 
     if (sum->operations == 0)
         return 1;
-    each = (double) sum->elapsed_ns * loops / (double) sum->operations;
+    each = (double) cpu_ns / (double) sum->operations;
     each = ceil(2 * run->clock_ns / (CLOCK_SHARE * each));
     if (!(each >= 1))
         return 1;
@@ -99,14 +100,18 @@ run_round(
     struct run *run, uint64_t operations, uint64_t duration_ns, struct sum *sum)
 {
     struct perf_shared *shared = run->workers.shared;
+    uint64_t cpu_ns;
 
     shared->operations = operations;
     shared->duration_ns = duration_ns;
-    if (!perf_workers_do(&run->workers, PERF_COMMAND_ARM) ||
-        !perf_workers_do(&run->workers, PERF_COMMAND_RUN))
+    if (!perf_workers_do(&run->workers, PERF_COMMAND_ARM))
         return false;
+    cpu_ns = perf_workers_cpu(&run->workers);
+    if (!perf_workers_do(&run->workers, PERF_COMMAND_RUN))
+        return false;
+    cpu_ns = perf_workers_cpu(&run->workers) - cpu_ns;
     add_up(shared, sum);
-    shared->every = choose_every(run, sum);
+    shared->every = choose_every(run, sum, cpu_ns);
     if (sum->operations > 0)
         return true;
     perf_failure_set(&shared->failure, "no operation ended in time");
