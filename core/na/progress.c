@@ -16,6 +16,9 @@
  * it has spun twice as long, at most after SPIN_YIELD_MAX_NS: on an idle
  * processor each yield is a useless system call. */
 #define SPIN_YIELD_NS 1000U
+/* The same if the last wait has not yielded: where many processes share a
+ * processor and their peer has another, a yield loses a time slice of each. */
+#define SPIN_YIELD_LATE_NS 4000U
 #define SPIN_YIELD_MAX_NS 50000U
 
 /* Completes the pending operations of a dead context at each poll, since
@@ -153,7 +156,7 @@ static na_return_t
 lead(struct na_progress *progress, uint64_t deadline)
 {
     uint64_t begin = base_time_now();
-    uint64_t now = begin, spin_from = now, next = SPIN_YIELD_NS;
+    uint64_t now = begin, spin_from = now, next = progress->yield_ns;
 
     while (now < deadline) {
         int32_t count = poll_all(progress);
@@ -168,13 +171,15 @@ lead(struct na_progress *progress, uint64_t deadline)
         if (__builtin_expect(now >= na_progress_timer(progress), 0))
             run_timer(progress);
         if (na_progress_is_filled(progress)) {
+            progress->yield_ns =
+                next == progress->yield_ns ? SPIN_YIELD_LATE_NS : SPIN_YIELD_NS;
             na_spin_learn(&progress->spin, now - begin, now);
             return NA_SUCCESS;
         }
         now = base_time_now();
         if (count > 0) {
             spin_from = now;
-            next = SPIN_YIELD_NS;
+            next = progress->yield_ns;
         }
         let_others_in(progress);
         if (progress->no_block || spins(progress, now - spin_from)) {

@@ -34,6 +34,7 @@ struct na_progress {
     bool no_block;
     struct base_signal left; /* the leader left */
     uint64_t spin_ns;        /* time to spin before the next sleep */
+    uint64_t yield_ns;       /* and before the first yield of the next wait */
     struct na_spin spin;     /* whether to spin */
     uint64_t nap_ns;         /* next pause if a plugin has no descriptor */
     int wake_fd;             /* eventfd that wakes sleepers */
