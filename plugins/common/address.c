@@ -5,8 +5,11 @@
 
 #include "common/address.h"
 #include "common/log.h"
+#include "common/report.h"
 
 #define FRONT 2U /* bytes before a serialized content: form, length */
+
+static _Atomic uint64_t refused; /* bytes of peers, for their log lines */
 
 uint64_t
 tp_addr_hash(const void *name, size_t length)
@@ -129,13 +132,13 @@ tp_addr_deserialize(const na_plugin_host *host, uint8_t forms,
     const unsigned char *bytes = buffer;
 
     if (length >= FRONT && (bytes[0] == 0 || bytes[0] > forms)) {
-        TP_LOG(host, WARNING,
+        TP_LOG_THINNED(host, WARNING, tp_count_shared(&refused, 1),
             "serialized address of version %u; the latest known is %u",
             bytes[0], forms);
         return NA_PLUGIN_E_PROTOCOL_ERROR;
     }
     if (length < FRONT || bytes[1] == 0 || bytes[1] > length - FRONT) {
-        TP_LOG(host, WARNING,
+        TP_LOG_THINNED(host, WARNING, tp_count_shared(&refused, 1),
             "malformed serialized address of %" PRIu64 " bytes", length);
         return NA_PLUGIN_E_INVALID_ARG;
     }

@@ -14,6 +14,7 @@
 
 #include "common/host.h"
 #include "common/log.h"
+#include "common/report.h"
 
 #define HOST_MAX 255U
 
@@ -304,6 +305,21 @@ split(
     return true;
 }
 
+/* Of a user at level ERROR; of a peer, which may send many, thinned. */
+static void
+log_refused(const na_plugin_host *host, bool of_user, const char *text,
+    size_t length, const char *why)
+{
+    static _Atomic uint64_t refused;
+    int shown = (int) (length < 120 ? length : 120);
+
+    if (of_user)
+        TP_LOG(host, ERROR, "\"%.*s\" %s", shown, text, why);
+    else
+        TP_LOG_THINNED(host, WARNING, tp_count_shared(&refused, 1),
+            "address of a peer \"%.*s\" %s", shown, text, why);
+}
+
 int32_t
 tp_host_parse(const na_plugin_host *host, const char *text, size_t length,
     int family, bool resolve, struct tp_place *place_p)
@@ -313,15 +329,13 @@ tp_host_parse(const na_plugin_host *host, const char *text, size_t length,
     uint32_t port;
 
     if (!split(text, length, name, &port)) {
-        TP_LOG(host, ERROR,
-            "\"%.*s\" is not host:port or [address]:port, with a port from 1 "
-            "to 65535",
-            (int) (length < 120 ? length : 120), text);
+        log_refused(host, resolve, text, length,
+            "is not host:port or [address]:port, with a port from 1 to 65535");
         return NA_PLUGIN_E_INVALID_ARG;
     }
     int error = resolve_host(name, family, resolve, &place);
     if (error != 0) {
-        TP_LOG(host, ERROR, "host \"%.120s\": %s", name, gai_strerror(error));
+        log_refused(host, resolve, name, strlen(name), gai_strerror(error));
         return resolve ? NA_PLUGIN_E_NOENTRY : NA_PLUGIN_E_INVALID_ARG;
     }
     tp_host_set_port(&place.address, port);

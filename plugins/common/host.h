@@ -43,8 +43,8 @@ int32_t tp_host_own(const na_plugin_host *host, const char *name, uint32_t port,
 void tp_host_reach(struct tp_place *place, const char *subnet);
 
 /* What "host:port" or "[host]:port" stands for, of length bytes. family: as above.
- * resolve: names too, which may block, else addresses only. INVALID_ARG, NOENTRY,
- * logged. */
+ * resolve: names of a user too, which may block; else a peer wrote it: addresses
+ * only, and log lines are thinned. INVALID_ARG, NOENTRY, logged. */
 int32_t tp_host_parse(const na_plugin_host *host, const char *text,
     size_t length, int family, bool resolve, struct tp_place *place_p);
 

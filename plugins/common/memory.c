@@ -7,10 +7,13 @@
 #include "common/address.h"
 #include "common/log.h"
 #include "common/memory.h"
+#include "common/report.h"
 
 #define FRONT 24U
 #define SEGMENT 16U
 #define ACCESS_ALL (NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE)
+
+static _Atomic uint64_t refused; /* bytes of peers, for their log lines */
 
 uint64_t
 tp_segments_total(const na_plugin_segment *segments, uint64_t count)
@@ -229,7 +232,7 @@ tp_mem_deserialize_front(const na_plugin_host *host, uint8_t version,
     const unsigned char *bytes = buffer;
 
     if (length >= 1 && bytes[0] != version) {
-        TP_LOG(host, WARNING,
+        TP_LOG_THINNED(host, WARNING, tp_count_shared(&refused, 1),
             "serialized registration of version %u; known is %u", bytes[0],
             version);
         return NA_PLUGIN_E_PROTOCOL_ERROR;
@@ -239,7 +242,7 @@ tp_mem_deserialize_front(const na_plugin_host *host, uint8_t version,
     uint64_t end = FRONT + count * SEGMENT;
     if (count == 0 || count > most || (access & ~ACCESS_ALL) != 0 ||
         length < end || length - end < tp_unpack(bytes + 4, 4)) {
-        TP_LOG(host, WARNING,
+        TP_LOG_THINNED(host, WARNING, tp_count_shared(&refused, 1),
             "malformed serialized registration of %" PRIu64 " bytes", length);
         return NA_PLUGIN_E_INVALID_ARG;
     }
@@ -265,7 +268,8 @@ tp_mem_deserialize_segments(const na_plugin_host *host, const void *buffer,
     mem->total = tp_segments_total(segments, mem->count);
     if (mem->total != 0)
         return NA_PLUGIN_OK;
-    TP_LOG(host, WARNING, "malformed segment in a serialized registration");
+    TP_LOG_THINNED(host, WARNING, tp_count_shared(&refused, 1),
+        "malformed segment in a serialized registration");
     return NA_PLUGIN_E_INVALID_ARG;
 }
 

@@ -89,7 +89,8 @@ int32_t tp_mem_serialize(uint8_t version, const struct tp_mem *mem,
 
 /* Back from bytes of a stranger. First the front, so that room can be made;
  * then the segments, into that room, with total. extra_p points into the bytes.
- * PROTOCOL_ERROR: another version; INVALID_ARG; logged. */
+ * PROTOCOL_ERROR: another version; INVALID_ARG; logged at level WARNING,
+ * thinned. */
 int32_t tp_mem_deserialize_front(const na_plugin_host *host, uint8_t version,
     const void *buffer, uint64_t length, uint64_t most, struct tp_mem *mem,
     const unsigned char **extra_p, uint32_t *extra_length_p);

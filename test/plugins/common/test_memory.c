@@ -11,12 +11,14 @@
 
 static int32_t level = NA_PLUGIN_LOG_DEBUG;
 static uint32_t logged;
+static uint32_t warnings;
 
 static void
 note(const na_plugin_host *host, int32_t at, const char *file, uint32_t line,
     const char *text)
 {
     logged++;
+    warnings += at == NA_PLUGIN_LOG_WARNING;
 }
 
 static const na_plugin_host host = {
@@ -402,6 +404,33 @@ START_TEST(addresses_round_trip_as_text_and_bytes)
 }
 END_TEST
 
+/* Whoever sends malformed bytes again and again does not fill the log. */
+START_TEST(lines_that_peers_cause_are_thinned)
+{
+    static const unsigned char bytes[] = {1, 9, 0};
+    const unsigned char *content;
+    uint32_t extra_length;
+    struct tp_mem mem;
+    size_t length;
+    uint8_t form;
+
+    warnings = 0;
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(tp_addr_deserialize(&host, 1, bytes, sizeof(bytes),
+                             &form, &content, &length),
+            NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_uint_ge(warnings, 1);
+    ck_assert_uint_le(warnings, 10);
+    warnings = 0;
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(tp_mem_deserialize_front(&host, 1, bytes,
+                             sizeof(bytes), 2, &mem, &content, &extra_length),
+            NA_PLUGIN_E_INVALID_ARG);
+    ck_assert_uint_ge(warnings, 1);
+    ck_assert_uint_le(warnings, 10);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -418,6 +447,7 @@ main(void)
     tcase_add_test(cases, segments_that_wrap_are_rejected);
     tcase_add_test(cases, name_has_one_object_while_referenced);
     tcase_add_test(cases, addresses_round_trip_as_text_and_bytes);
+    tcase_add_test(cases, lines_that_peers_cause_are_thinned);
     Suite *suite = suite_create("memory");
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
