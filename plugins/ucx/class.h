@@ -100,6 +100,7 @@ struct na_plugin_class {
     bool wake_due;     /* UCX was given something: a sleeping context looks */
     uint64_t now_ns;   /* when the clock was last looked at */
     uint64_t first_ns; /* no deadline is earlier */
+    uint64_t cut_ns;   /* when sockets of silent hosts were shut down */
     uint64_t look_ns;  /* next look for hosts that are silent */
     uint32_t polls;    /* since then */
     uint8_t marks_due; /* looks at all deadlines until UCX's descriptors are

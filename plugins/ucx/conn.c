@@ -142,17 +142,19 @@ log_end(struct ucx_conn *conn, const char *why)
 {
     const na_plugin_host *host = conn->cls->host;
 
-    if (conn->state == UCX_CONN_UP && ucx_conn_is_silent(conn))
+    if (conn->state == UCX_CONN_UP && ucx_conn_is_silent(conn) &&
+        conn->cls->cut_ns + UCX_LOOK_NS > conn->cls->now_ns)
         TP_LOG(host, ERROR,
-            "%s: no answer within %" PRIu64 " s (ucx.host_timeout): its host "
-            "is down, a firewall drops packets, or the process has ended",
+            "%s: no answer within %" PRIu64
+            " s: its host is down, or a firewall drops packets "
+            "(ucx.host_timeout)",
             conn->peer_name, conn->cls->host_ns / TP_SECOND);
     else if (conn->state == UCX_CONN_UP)
         TP_LOG(host, INFO, "%s: connection lost: %s", conn->peer_name, why);
     else if (!conn->ours)
         log_caller(conn, why);
-    else
-        tp_log(host, level_of_call(conn), __FILE__, __LINE__,
+    else /* mostly it has just ended: no error of this side */
+        TP_LOG(host, INFO,
             "ucx+%s: connected, but no hello arrived (%s): the peer has ended, "
             "is stopped or busy, or does not speak Talaria's protocol (it may "
             "use Mercury, or another transport)",
@@ -166,7 +168,7 @@ ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status)
 
     if (!conn->failed && conn->state == UCX_CONN_CALLING &&
         status == UCS_ERR_NOT_CONNECTED)
-        tp_log(conn->cls->host, level_of_call(conn), __FILE__, __LINE__,
+        TP_LOG(conn->cls->host, INFO,
             "ucx+%s: connection refused: no listener at this address (%s)",
             conn->peer_name, why);
     else if (!conn->failed && conn->state == UCX_CONN_CALLING &&

@@ -13,27 +13,32 @@
 #define RESENT 3U      /* times that a segment was, as one may be lost */
 #define PROBE_MS 2000U /* that a keepalive probe may take */
 
+struct look {
+    uint64_t limit_ms;
+    bool ended; /* a socket at least was shut down */
+};
+
 static void
 end_silent(int fd, void *arg)
 {
-    const uint64_t *limit_ms = arg;
+    struct look *look = arg;
     struct tcp_info info = {.tcpi_state = 0};
     socklen_t length = sizeof(info);
 
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
         info.tcpi_state != TCP_ESTABLISHED ||
-        info.tcpi_last_ack_recv < *limit_ms)
+        info.tcpi_last_ack_recv < look->limit_ms)
         return;
     if ((info.tcpi_unacked > 0 && info.tcpi_retransmits >= RESENT) ||
         (info.tcpi_probes > 0 &&
-            info.tcpi_last_ack_recv >= *limit_ms + PROBE_MS))
-        shutdown(fd, SHUT_RDWR);
+            info.tcpi_last_ack_recv >= look->limit_ms + PROBE_MS))
+        look->ended = shutdown(fd, SHUT_RDWR) == 0 || look->ended;
 }
 
 void
 ucx_silence_look(na_plugin_class *cls)
 {
-    uint64_t limit_ms = cls->host_ns / TP_MS;
+    struct look look = {.limit_ms = cls->host_ns / TP_MS};
     bool silent = false;
 
     cls->look_ns = cls->now_ns + UCX_LOOK_NS;
@@ -48,5 +53,7 @@ ucx_silence_look(na_plugin_class *cls)
         silent = silent || ucx_conn_is_silent(conn);
     }
     if (silent)
-        ucx_descriptor_each(end_silent, &limit_ms);
+        ucx_descriptor_each(end_silent, &look);
+    if (look.ended)
+        cls->cut_ns = cls->now_ns;
 }
