@@ -5,6 +5,7 @@
 
 #include "talaria.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -76,8 +77,8 @@ add_variables(struct settings_list *list)
             .initial = variables[i].initial,
             .text = variables[i].text,
             .valid = true};
-        strcpy(row->variable, variables[i].name);
-        strcpy(row->range, variables[i].range);
+        snprintf(row->variable, sizeof row->variable, "%s", variables[i].name);
+        snprintf(row->range, sizeof row->range, "%s", variables[i].range);
         row->from_environment = value && *value;
         row->value = row->from_environment ? value : row->initial;
         if (strcmp(row->range, LEVELS) == 0)
