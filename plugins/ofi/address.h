@@ -60,9 +60,11 @@ struct ofi_peer {
     uint32_t pinged;     /* number of the last ping from it */
     bool here;           /* a class of this process */
     bool warned;         /* of that it may not be Talaria's */
+    bool told;           /* that it is not there, since it was heard */
     bool suspect;        /* a probe failed, and nothing was heard of it since */
     int probe_fd;        /* its socket, -1 without */
     uint64_t probed_ns;  /* when the last look began whether anybody listens */
+    uint64_t probe_end_ns; /* when the one under way has failed */
 
     struct ofi_name own_name[]; /* if context is not 0 */
 };

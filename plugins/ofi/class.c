@@ -59,6 +59,8 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info,
 {
     const na_plugin_host *host = cls->host;
 
+    cls->connect_ns = host->number(host, "ofi.connect_timeout");
+    cls->host_ns = host->number(host, "ofi.host_timeout");
     cls->retry_ns = host->number(host, "ofi.retry_timeout");
     cls->send_ns = host->number(host, "ofi.send_timeout");
     cls->silence_ns = host->number(host, "ofi.probe_interval");

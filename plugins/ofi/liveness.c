@@ -2,6 +2,7 @@
 /* Peers that fall silent, are lost and replaced. libfabric tells nothing of a
  * posted receive if its sender dies; so a peer that is waited for is pinged. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,11 +14,36 @@
 #include "probe.h"
 #include "reject.h"
 
-#define PROBE_NS (20 * TP_MS)    /* after which the peer is probed */
-#define AGAIN_NS (TP_SECOND)     /* between two probes */
-#define UNANSWERED_MAX 3U        /* pings, after which no more are sent */
+#define PROBE_NS (20 * TP_MS)         /* after which the peer is probed */
+#define AGAIN_NS (TP_SECOND)          /* between two probes */
+#define PATIENCE_LEAST_NS (TP_SECOND) /* of a probe */
+#define UNANSWERED_MAX 3U             /* pings, after which no more are sent */
 #define STUCK_NS (3 * TP_SECOND) /* after which the likely cause is logged */
 #define PRESENT_NS (5 * TP_MS)   /* for which a peer of the node is there */
+
+/* Once, until the peer is heard again. That a process has ended is no error of
+ * this side, nor is anything in shared memory. */
+static void
+say_not_there(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
+{
+    char text[OFI_TEXT_MAX];
+    uint64_t since = peer->stuck_ns != 0 ? peer->stuck_ns : peer->heard_ns;
+
+    if (peer->told || !ofi_peer_is_wanted(peer) || error == ECONNREFUSED ||
+        ep->cls->conduct.probe != OFI_PROBE_PORT)
+        return;
+    peer->told = true;
+    ofi_peer_print(peer, ep->cls->trait, text);
+    if (error == ETIMEDOUT && since != 0)
+        TP_LOG(ep->cls->host, ERROR,
+            "ofi+%s://%s: no answer within %" PRIu64
+            " s: its host is down, or a firewall drops packets "
+            "(ofi.connect_timeout, ofi.host_timeout)",
+            ep->cls->trait->scheme, text, (tp_now() - since) / TP_SECOND);
+    else
+        TP_LOG(ep->cls->host, ERROR, "ofi+%s://%s: %s", ep->cls->trait->scheme,
+            text, strerror(error));
+}
 
 /* No process listens at a peer's address. */
 static void
@@ -25,15 +51,23 @@ not_there(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
 {
     if (error == 0)
         return;
+    say_not_there(ep, peer, error);
     peer->suspect = true;
     ep->cls->upcalls->detour(ep, peer);
     ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH, strerror(error));
 }
 
+static void
+probe(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now,
+    uint64_t patience_ns)
+{
+    not_there(ep, peer, ofi_probe_begin(ep, peer, now, patience_ns));
+}
+
 void
 ofi_liveness_probe(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
 {
-    not_there(ep, peer, ofi_probe_begin(ep, peer, now));
+    probe(ep, peer, now, ep->cls->connect_ns);
 }
 
 /* libfabric puts what is for a process of the node into memory, which stays
@@ -55,6 +89,7 @@ ofi_liveness_heard(
 {
     peer->heard = true;
     peer->suspect = false;
+    peer->told = false;
     peer->unanswered = 0;
     if (peer->number == number)
         return true;
@@ -133,6 +168,30 @@ look_stuck(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
         ofi_foreign_suspect(ep, peer, since / TP_SECOND);
 }
 
+/* Probes a peer that is silent, so that the answer is there, or not, by the time
+ * of ofi.host_timeout. */
+static void
+probe_silent(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
+{
+    uint64_t end = peer->heard_ns + ep->cls->host_ns;
+
+    probe(ep, peer, now,
+        end > now + PATIENCE_LEAST_NS ? end - now : PATIENCE_LEAST_NS);
+}
+
+/* After some pings less and less often, so that one that is stopped is not
+ * flooded; and once in time for ofi.host_timeout. */
+static bool
+is_probe_due(
+    const struct ofi_endpoint *ep, const struct ofi_peer *peer, uint64_t now)
+{
+    if (peer->unanswered > ep->cls->conduct.pings_before_probe &&
+        (peer->unanswered & (peer->unanswered - 1)) == 0)
+        return true;
+    return peer->probed_ns < peer->heard_ns &&
+           now - peer->heard_ns >= ep->cls->host_ns / 2;
+}
+
 /* Something is wanted of it, and it is silent. */
 static void
 look_silent(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
@@ -157,10 +216,9 @@ look_silent(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
     }
     if (peer->unanswered == UNANSWERED_MAX)
         ofi_foreign_suspect(ep, peer, (now - peer->heard_ns) / TP_SECOND);
-    /* less and less often, so that one that is stopped is not flooded */
-    if (peer->unanswered++ >= ep->cls->conduct.pings_before_probe &&
-        (peer->unanswered & (peer->unanswered - 1)) == 0 && !must)
-        ofi_liveness_probe(ep, peer, now);
+    peer->unanswered++;
+    if (!must && is_probe_due(ep, peer, now))
+        probe_silent(ep, peer, now);
     if (peer->unanswered <= UNANSWERED_MAX || must || local)
         ep->cls->upcalls->ping(ep, peer);
     if (local)

@@ -189,6 +189,8 @@ struct na_plugin_class {
     uint64_t max_unexpected;
     uint64_t max_expected;
     uint32_t context_max;
+    uint64_t connect_ns;
+    uint64_t host_ns;
     uint64_t retry_ns;
     uint64_t silence_ns;
     uint64_t send_ns;

@@ -30,6 +30,10 @@ static const na_plugin_setting *const settings[] = {
         "bytes of unexpected messages that a class queues"),
     TP_SETTING(DURATION, 10 * TP_MS, TIME_MAX, "ofi.probe_interval", "1s",
         "silence after which a peer that is waited for is pinged"),
+    TP_SETTING(DURATION, TP_SECOND, TIME_MAX, "ofi.connect_timeout", "10s",
+        "how long connecting to a peer may take"),
+    TP_SETTING(DURATION, TP_SECOND, TIME_MAX, "ofi.host_timeout", "10s",
+        "how long the host of a peer that is waited for may be silent"),
     TP_SETTING(DURATION, 0, TIME_MAX, "ofi.silent_timeout", "30s",
         "when a TCP connection whose peer has sent nothing is shut down; "
         "0: never"),

@@ -13,7 +13,6 @@
 #include "ofi.h"
 #include "probe.h"
 
-#define PATIENCE_NS (10 * TP_SECOND) /* of one probe */
 #define PREFIX "talaria-ofi/"
 
 /* The local socket of an endpoint: in the abstract namespace, by its name. */
@@ -59,15 +58,17 @@ ofi_probe_end(struct ofi_peer *peer)
 }
 
 int
-ofi_probe_begin(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
+ofi_probe_begin(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now,
+    uint64_t patience_ns)
 {
     struct sockaddr_storage address;
     socklen_t length = address_of(ep, peer, &address);
     int error = 0;
 
-    peer->probed_ns = now;
     if (peer->probe_fd >= 0)
         return 0;
+    peer->probed_ns = now;
+    peer->probe_end_ns = now + patience_ns;
     peer->probe_fd = socket(
         address.ss_family, kind_of(ep) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (peer->probe_fd < 0)
@@ -92,7 +93,7 @@ ofi_probe_look(struct ofi_peer *peer, uint64_t now)
         return 0;
     if (poll(&wanted, 1, 0) <= 0 || getsockopt(peer->probe_fd, SOL_SOCKET,
                                         SO_ERROR, &error, &length) != 0) {
-        if (now - peer->probed_ns <= PATIENCE_NS)
+        if (now < peer->probe_end_ns)
             return 0;
         error = ETIMEDOUT;
     }

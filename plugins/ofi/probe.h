@@ -7,10 +7,11 @@
 
 #include "types.h"
 
-/* Begins, unless one is under way; looks what has become of it. Both return 0, or
- * the error that shows that there is no listener at the peer's address. */
-int ofi_probe_begin(
-    struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now);
+/* Begins, unless one is under way, which keeps its patience; looks what has become
+ * of it. Both return 0, or the error that shows that there is no listener at the
+ * peer's address: ETIMEDOUT after `patience_ns` without an answer. */
+int ofi_probe_begin(struct ofi_endpoint *ep, struct ofi_peer *peer,
+    uint64_t now, uint64_t patience_ns);
 int ofi_probe_look(struct ofi_peer *peer, uint64_t now);
 
 void ofi_probe_end(struct ofi_peer *peer);
