@@ -81,6 +81,10 @@ try() {
 }
 
 package plain
+folder=$(dirname "$(find "$tmp/plain" -name py.typed)")
+folder=${folder#"$tmp/plain"}
+"$python" -c 'import site, sys; sys.exit(sys.argv[1] not in site.getsitepackages())' \
+    "${folder%/*}" || fail "no folder for packages: $folder"
 plugins=$LD_LIBRARY_PATH/talaria/plugins-1
 for info in na+sm ofi+tcp ucx+tcp; do
     plugin=${info%+*}

@@ -21,7 +21,9 @@ bulk_expose(struct class_object *owner, PyObject *buffer, int flags)
     struct bulk_object *bulk =
         (struct bulk_object *) bulk_type->tp_alloc(bulk_type, 0);
     int access = PyBUF_C_CONTIGUOUS;
+    static char nothing;
     hg_size_t size;
+    void *memory;
     hg_return_t ret;
 
     if (!bulk)
@@ -34,10 +36,9 @@ bulk_expose(struct class_object *owner, PyObject *buffer, int flags)
         flags = bulk->view.readonly ? HG_BULK_READ_ONLY : HG_BULK_READWRITE;
     size = (hg_size_t) bulk->view.len;
     /* A null pointer would ask the library for memory. */
-    if (!bulk->view.buf)
-        bulk->view.buf = "";
-    ret = HG_Bulk_create(owner->hg_class, 1, &bulk->view.buf, &size,
-        (uint8_t) flags, &bulk->bulk);
+    memory = bulk->view.buf ? bulk->view.buf : &nothing;
+    ret = HG_Bulk_create(
+        owner->hg_class, 1, &memory, &size, (uint8_t) flags, &bulk->bulk);
     if (ret != HG_SUCCESS) {
         PyBuffer_Release(&bulk->view);
         error_set(ret, "HG_Bulk_create");

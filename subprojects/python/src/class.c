@@ -283,6 +283,24 @@ class_address(PyObject *self, void *Py_UNUSED(closure))
 }
 
 static PyObject *
+class_stats(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    struct class_object *owner = (struct class_object *) self;
+    PyObject *string;
+    char *json;
+    hg_return_t ret;
+
+    if (class_check(owner) != 0)
+        return NULL;
+    ret = talaria_class_stats_json(owner->hg_class, &json);
+    if (ret != HG_SUCCESS)
+        return error_set(ret, "talaria_class_stats_json");
+    string = PyUnicode_FromString(json);
+    free(json);
+    return string;
+}
+
+static PyObject *
 class_fd(PyObject *self, void *Py_UNUSED(closure))
 {
     struct class_object *owner = (struct class_object *) self;
@@ -310,6 +328,7 @@ static PyMethodDef class_methods[] = {
     {"_unpost", class_unpost, METH_NOARGS, NULL},
     {"_cancel_operations", class_cancel, METH_NOARGS, NULL},
     {"_destroy", class_destroy, METH_NOARGS, NULL},
+    {"_stats_json", class_stats, METH_NOARGS, NULL},
     {"_expose", class_expose, METH_VARARGS, NULL},
     {"_transfer", (PyCFunction) (void (*)(void)) class_transfer, METH_FASTCALL,
         NULL},

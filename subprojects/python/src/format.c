@@ -555,7 +555,7 @@ format_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         Py_DECREF(format);
         return PyErr_NoMemory();
     }
-    strcpy(format->codes, codes);
+    memcpy(format->codes, codes, strlen(codes) + 1);
     format->count = (Py_ssize_t) strlen(codes);
     if (tuple != Py_None)
         format->type = (PyTypeObject *) Py_NewRef(tuple);

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import json
 import signal
+import types
 import warnings
 
 from . import _talaria
@@ -58,6 +60,8 @@ class Transfer(asyncio.Future):
 
 class Rpc(_talaria.Rpc):
     """A registered RPC, to be called with an address."""
+
+    __class_getitem__ = classmethod(types.GenericAlias)
 
     def __new__(cls, owner, name, formats, handler, response, failure):
         rpc = super().__new__(cls, owner, name, *formats, handler, response)
@@ -192,6 +196,12 @@ class Class(_talaria.Class):
             if not self._scheduled:
                 self._schedule()
         return transfer
+
+    # Statistics
+
+    def stats(self):
+        """What talaria_class_stats_json counts, if opened with stats."""
+        return json.loads(self._stats_json())
 
     # Handlers
 

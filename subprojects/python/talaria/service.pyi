@@ -6,31 +6,31 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, overload
 
-from typing_extensions import Buffer
+from _typeshed import ReadableBuffer
 
 from . import _talaria
 from ._talaria import Address, Bulk, Request
 
-In = TypeVar("In")
-Out = TypeVar("Out")
-Handler = TypeVar("Handler", bound=Callable[[Request], Any])
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+_Handler = TypeVar("_Handler", bound=Callable[[Request], Any])
 
 class Access(enum.IntFlag):
-    READ = ...
-    WRITE = ...
-    READ_WRITE = ...
+    READ = 1
+    WRITE = 2
+    READ_WRITE = 3
 
-class Call(asyncio.Future[Out]): ...
+class Call(asyncio.Future[_Out]): ...
 class Transfer(asyncio.Future[int]): ...
 
-class Rpc(_talaria.Rpc, Generic[In, Out]):
+class Rpc(_talaria.Rpc, Generic[_In, _Out]):
     def __call__(
         self,
         address: Address | str,
-        message: In | None = None,
+        message: _In | None = None,
         *,
         timeout: float | None = None,
-    ) -> Call[Out]: ...
+    ) -> Call[_Out]: ...
 
 class Class(_talaria.Class):
     def __new__(
@@ -46,25 +46,25 @@ class Class(_talaria.Class):
     @overload
     def register(
         self, name: str, *, response: bool = True
-    ) -> Rpc[Buffer, bytes]: ...
+    ) -> Rpc[ReadableBuffer, bytes]: ...
     @overload
     def register(
         self,
         name: str,
-        input: type[In] | None,
-        output: type[Out],
+        input: type[_In] | None,
+        output: type[_Out],
         *,
         response: bool = True,
-    ) -> Rpc[In, Out]: ...
+    ) -> Rpc[_In, _Out]: ...
     @overload
     def register(
         self,
         name: str,
-        input: type[In] | None,
+        input: type[_In] | None,
         output: None,
         *,
         response: bool = True,
-    ) -> Rpc[In, None]: ...
+    ) -> Rpc[_In, None]: ...
     def handler(
         self,
         name: str,
@@ -73,13 +73,13 @@ class Class(_talaria.Class):
         *,
         response: bool = True,
         failure: Callable[[Exception], Any] | None = None,
-    ) -> Callable[[Handler], Handler]: ...
-    def expose(self, buffer: Buffer, access: Access | None = None) -> Bulk: ...
+    ) -> Callable[[_Handler], _Handler]: ...
+    def expose(self, buffer: ReadableBuffer, access: Access | None = None) -> Bulk: ...
     def pull(
         self,
         address: Address | str,
         remote: Bulk,
-        local: Bulk | Buffer,
+        local: Bulk | ReadableBuffer,
         *,
         remote_offset: int = 0,
         local_offset: int = 0,
@@ -89,12 +89,13 @@ class Class(_talaria.Class):
         self,
         address: Address | str,
         remote: Bulk,
-        local: Bulk | Buffer,
+        local: Bulk | ReadableBuffer,
         *,
         remote_offset: int = 0,
         local_offset: int = 0,
         size: int | None = None,
     ) -> Transfer: ...
+    def stats(self) -> dict[str, Any]: ...
     async def serve(self, signals: Iterable[signal.Signals] = ...) -> None: ...
     async def close(self) -> None: ...
     async def __aenter__(self) -> Self: ...

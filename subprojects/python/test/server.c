@@ -90,6 +90,29 @@ struct move {
     bool pull;
 };
 
+/* The memory of the last pull, kept for the next one. As Python's it is not the
+ * library's own, which would be faster. One pull at a time. */
+static void *kept;
+static hg_size_t kept_size;
+
+static hg_return_t
+local_memory(
+    hg_class_t *hg_class, hg_size_t size, bool pull, hg_bulk_t *local_p)
+{
+    if (!pull)
+        return HG_Bulk_create(
+            hg_class, 1, NULL, &size, HG_BULK_READWRITE, local_p);
+    if (size > kept_size) {
+        free(kept);
+        kept = malloc(size);
+        kept_size = kept ? size : 0;
+        if (!kept)
+            return HG_NOMEM;
+    }
+    return HG_Bulk_create(
+        hg_class, 1, &kept, &size, HG_BULK_READWRITE, local_p);
+}
+
 static hg_return_t
 moved(const struct hg_cb_info *info)
 {
@@ -115,8 +138,8 @@ start(struct move *move, hg_bulk_t remote, uint8_t value)
     const struct hg_info *info = HG_Get_info(move->handle);
     hg_size_t size = HG_Bulk_get_size(remote);
     void *memory = NULL;
-    hg_return_t ret = HG_Bulk_create(
-        info->hg_class, 1, NULL, &size, HG_BULK_READWRITE, &move->local);
+    hg_return_t ret =
+        local_memory(info->hg_class, size, move->pull, &move->local);
 
     if (ret != HG_SUCCESS)
         return ret;
@@ -192,6 +215,7 @@ main(int argc, char **argv)
         HG_Progress(context, 100);
         HG_Trigger(context, 0, 16, NULL);
     }
+    free(kept);
     return HG_Context_destroy(context) != HG_SUCCESS ||
            HG_Finalize(hg_class) != HG_SUCCESS;
 }

@@ -115,6 +115,17 @@ class WithinOneClass(unittest.TestCase):
 
         check(self)
 
+    def test_nothing_is_transferred(self):
+        @with_class
+        async def check(self, hg):
+            for nothing in (b"", bytearray(), memoryview(b"x")[1:]):
+                with hg.expose(nothing) as bulk:
+                    self.assertEqual(
+                        await hg.pull(hg.address, bulk, bytearray(8)), 0
+                    )
+
+        check(self)
+
     def test_access_is_checked(self):
         @with_class
         async def check(self, hg):

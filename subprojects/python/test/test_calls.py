@@ -340,5 +340,58 @@ class Closing(unittest.TestCase):
         asyncio.run(use())
 
 
+class Options(unittest.TestCase):
+    def use(self, check, **options):
+        async def main():
+            async with talaria.Class(INFO, listen=True, **options) as hg:
+                hg.handler("same")(lambda request: request.input)
+                await check(hg, hg.register("same"))
+
+        asyncio.run(main())
+
+    def test_settings_are_the_librarys(self):
+        async def check(hg, same):
+            async with talaria.Class(INFO) as other:
+                same = other.register("same")
+                self.assertEqual(await same(hg.address, b"x"), b"x")
+                with self.assertRaises(talaria.MessageError) as caught:
+                    await same(hg.address, bytes(2 << 20))
+                self.assertEqual(caught.exception.name, "HG_MSGSIZE")
+
+        self.use(check, settings={"hg.overflow_max": "1M"})
+        with self.assertRaises(talaria.Error) as caught:
+            self.use(check, settings={"hg.overflow_maximum": "1M"})
+        self.assertEqual(caught.exception.name, "HG_INVALID_ARG")
+
+    def test_stats_count_calls(self):
+        async def check(hg, same):
+            for _ in range(3):
+                await same(hg.address, b"x")
+            rpcs = {rpc["name"]: rpc for rpc in hg.stats()["rpcs"]}
+            self.assertEqual(rpcs["same"]["origin"]["requests"], 3)
+
+        self.use(check, stats=True)
+
+        async def without(hg, same):
+            with self.assertRaises(talaria.Error):
+                hg.stats()
+
+        self.use(without)
+
+    @unittest.skipUnless(INFO == "na+sm", "a feature of na+sm")
+    def test_keys_must_match(self):
+        async def check(hg, same):
+            for key, error in (("a key", None), ("other", talaria.Error)):
+                async with talaria.Class(INFO, auth_key=key) as peer:
+                    call = peer.register("same")(hg.address, b"x", timeout=5)
+                    if error:
+                        with self.assertRaises(error):
+                            await call
+                    else:
+                        self.assertEqual(await call, b"x")
+
+        self.use(check, auth_key="a key")
+
+
 if __name__ == "__main__":
     main()
