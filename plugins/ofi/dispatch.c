@@ -80,29 +80,37 @@ recent_sender(
                : NULL;
 }
 
-/* The sender, by the names in a header; message.from is NULL if there is no
- * memory. False: they are malformed. */
-static inline bool
-read_sender(struct ofi_endpoint *ep, const unsigned char *data,
+/* The sender, by the names in a header at bytes. */
+static __attribute__((noinline)) bool
+read_names(struct ofi_endpoint *ep, const unsigned char *bytes,
     struct ofi_message *message)
 {
-    const unsigned char *bytes = data + OFI_HEADER_NAME - 1;
-    uint64_t number = message->header.source;
     struct ofi_name name;
 
-    message->from = recent_sender(ep, bytes, number);
-    if (__builtin_expect(message->from != NULL, 1)) {
-        message->from->used = true;
-        return true;
-    }
     if (!read_name(ep, bytes, &name))
         return false;
     bytes += 1 + name.length;
     if (__builtin_expect(bytes[0] != 0 || !ofi_is_first(ep), 0))
         return read_part(ep, bytes, &name, message);
     message->from = ofi_peer_get(ep, &name, 0);
-    ep->senders[number % OFI_SENDERS] = message->from;
+    ep->senders[message->header.source % OFI_SENDERS] = message->from;
     return true;
+}
+
+/* The sender; message.from is NULL if there is no memory. False: the names in
+ * the header are malformed. */
+static inline bool
+read_sender(struct ofi_endpoint *ep, const unsigned char *data,
+    struct ofi_message *message)
+{
+    const unsigned char *bytes = data + OFI_HEADER_NAME - 1;
+
+    message->from = recent_sender(ep, bytes, message->header.source);
+    if (__builtin_expect(message->from != NULL, 1)) {
+        message->from->used = true;
+        return true;
+    }
+    return read_names(ep, bytes, message);
 }
 
 /* What is for the plugin itself. */
@@ -144,7 +152,7 @@ take_message(struct ofi_endpoint *ep, const struct ofi_message *message)
 }
 
 /* A message of the provider's. True: its rx stays in use. */
-static inline bool
+static inline __attribute__((always_inline)) bool
 dispatch(struct ofi_endpoint *ep, struct ofi_rx *rx, const unsigned char *data,
     uint64_t length)
 {

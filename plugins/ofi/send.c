@@ -203,7 +203,7 @@ ofi_send_endpoint(struct ofi_endpoint *ep, struct ofi_peer *peer,
 }
 
 /* Put together on the stack, and not tracked afterwards. */
-static int
+static inline int
 inject(struct ofi_endpoint *ep, struct ofi_peer *peer,
     const struct ofi_header *header, const void *buffer, uint64_t length)
 {
@@ -216,21 +216,14 @@ inject(struct ofi_endpoint *ep, struct ofi_peer *peer,
         ep->fep, bytes, ep->header_length + length, peer->fi_addr);
 }
 
-static int32_t
-post(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_peer *peer,
+/* One that is not injected: copied, and handed over or queued. */
+static __attribute__((noinline)) int32_t
+post_copy(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_peer *peer,
     const struct ofi_header *header, const void *buffer, uint64_t length)
 {
     struct ofi_endpoint *ep = ctx->ep;
     bool waits = peer->queue.head != NULL;
 
-    if (!waits && ep->header_length + length <= ep->inject_size &&
-        peer->injected < INJECT_ROW && peer->flying.head == NULL &&
-        inject(ep, peer, header, buffer, length) == 0) {
-        peer->injected++;
-        peer->connected = true;
-        ep->counters.injected++;
-        return NA_PLUGIN_DONE;
-    }
     if (waits && ep->cls->no_retry)
         return NA_PLUGIN_E_AGAIN;
 
@@ -261,6 +254,23 @@ post(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_peer *peer,
 }
 
 static inline int32_t
+post(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_peer *peer,
+    const struct ofi_header *header, const void *buffer, uint64_t length)
+{
+    struct ofi_endpoint *ep = ctx->ep;
+
+    if (peer->queue.head != NULL || peer->flying.head != NULL ||
+        peer->injected >= INJECT_ROW ||
+        ep->header_length + length > ep->inject_size ||
+        inject(ep, peer, header, buffer, length) != 0)
+        return post_copy(ctx, op, peer, header, buffer, length);
+    peer->injected++;
+    peer->connected = true;
+    ep->counters.injected++;
+    return NA_PLUGIN_DONE;
+}
+
+static inline int32_t
 send_to(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     uint64_t length, struct ofi_peer *peer, struct ofi_header *header)
 {
@@ -272,6 +282,17 @@ send_to(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
         ret = ofi_liveness_present(ctx->ep, peer);
     return ret != NA_PLUGIN_OK ? ret
                                : post(ctx, op, peer, header, buffer, length);
+}
+
+/* By way of the peer's first endpoint, as the one of its context is closed. */
+static __attribute__((noinline)) int32_t
+send_first(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
+    uint64_t length, na_plugin_addr *addr, struct ofi_header *header)
+{
+    struct ofi_peer *peer = ofi_route_to(ctx->ep, addr, 0);
+
+    return peer != NULL ? send_to(ctx, op, buffer, length, peer, header)
+                        : NA_PLUGIN_E_NOMEM;
 }
 
 static inline int32_t
@@ -286,10 +307,7 @@ send_out(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
     int32_t ret = send_to(ctx, op, buffer, length, peer, header);
     if (__builtin_expect(ret != NA_PLUGIN_E_HOSTUNREACH || !peer->stale, 1))
         return ret;
-    /* that endpoint is closed: by way of the peer's first one then */
-    peer = ofi_route_to(ep, addr, 0);
-    return peer != NULL ? send_to(ctx, op, buffer, length, peer, header)
-                        : NA_PLUGIN_E_NOMEM;
+    return send_first(ctx, op, buffer, length, addr, header);
 }
 
 static __attribute__((noinline)) int32_t

@@ -9,8 +9,18 @@
 #include "receive.h"
 #include "recv.h"
 
+/* There is no memory for a message. */
+static __attribute__((noinline)) void
+lose(struct ucx_conn *conn, const struct ucx_head *head, size_t length)
+{
+    TP_LOG(conn->cls->host, ERROR,
+        "%s, context %u: message of %zu bytes lost: no memory", conn->peer_name,
+        (unsigned) head->to, length);
+    ucx_conn_fail(conn, NA_PLUGIN_E_NOMEM);
+}
+
 /* A message for a receive. */
-static void
+static inline void
 deliver(struct ucx_conn *conn, const struct ucx_head *head, const void *data,
     size_t length)
 {
@@ -40,10 +50,7 @@ deliver(struct ucx_conn *conn, const struct ucx_head *head, const void *data,
         if (unexpected)
             ucx_conn_credit(conn, ucx_cost(length));
     } else if (!ucx_recv_deliver(ctx, &message, unexpected, conn)) {
-        TP_LOG(cls->host, ERROR,
-            "%s, context %u: message of %zu bytes lost: no memory",
-            conn->peer_name, (unsigned) head->to, length);
-        ucx_conn_fail(conn, NA_PLUGIN_E_NOMEM);
+        lose(conn, head, length);
     }
 }
 

@@ -41,7 +41,17 @@ ucx_recv_fini(na_plugin_ctx *ctx)
     tp_match_fini(&ctx->match);
 }
 
-static void
+static __attribute__((noinline)) void
+log_too_long(const struct ucx_op *op, uint32_t length)
+{
+    na_plugin_class *cls = op->ctx->cls;
+
+    TP_LOG_THINNED(cls->host, INFO, cls->too_long++,
+        "context %u: message of %u bytes too long for a receive of %u",
+        (unsigned) op->ctx->id, (unsigned) length, (unsigned) op->recv.length);
+}
+
+static inline void
 fill(struct ucx_op *op, const void *data, uint32_t length, uint32_t tag,
     na_plugin_addr *source)
 {
@@ -50,10 +60,7 @@ fill(struct ucx_op *op, const void *data, uint32_t length, uint32_t tag,
 
     if (!tp_match_fill(
             &op->recv, data, length, tag, ucx_op_name(cls, op), source, &event))
-        TP_LOG_THINNED(cls->host, INFO, cls->too_long++,
-            "context %u: message of %u bytes too long for a receive of %u",
-            (unsigned) op->ctx->id, (unsigned) length,
-            (unsigned) op->recv.length);
+        log_too_long(op, length);
     else if (source != NULL)
         ucx_addr_hold(source);
     ucx_op_end(op, &event);

@@ -223,7 +223,7 @@ route_of(const na_plugin_addr *addr)
 }
 
 int32_t
-ucx_work_route(
+ucx_work_make_route(
     na_plugin_class *cls, na_plugin_addr *addr, struct ucx_conn **conn_p)
 {
     struct ucx_conn *conn = route_of(addr);

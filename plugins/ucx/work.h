@@ -15,8 +15,19 @@ void ucx_work_expire(na_plugin_class *cls);
 
 /* The connection to send to an address by, made if need be. HOSTUNREACH,
  * NOMEM. */
-int32_t ucx_work_route(
+int32_t ucx_work_make_route(
     na_plugin_class *cls, na_plugin_addr *addr, struct ucx_conn **conn_p);
+static inline int32_t
+ucx_work_route(
+    na_plugin_class *cls, na_plugin_addr *addr, struct ucx_conn **conn_p)
+{
+    struct ucx_conn *conn = addr->peer != NULL ? addr->peer->main : NULL;
+
+    if (__builtin_expect(conn == NULL || conn->failed, 0))
+        return ucx_work_make_route(cls, addr, conn_p);
+    *conn_p = conn;
+    return NA_PLUGIN_OK;
+}
 
 /* Ends all connections with an address or its peer, and receives from it: an
  * operation of the table. [any thread, takes the lock] */
