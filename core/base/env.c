@@ -14,8 +14,7 @@ static const char prefix[] = "TALARIA_";
 bool
 base_env_is_ignored(const char *name)
 {
-    return getenv(name) && !secure_getenv(name) &&
-           strncmp(name, "HG_LOG_", 7) != 0;
+    return getenv(name) && !secure_getenv(name);
 }
 
 const char *
@@ -23,7 +22,7 @@ base_env_get(const char *name)
 {
     const char *value = getenv(name);
 
-    if (base_env_is_ignored(name)) {
+    if (base_env_is_ignored(name) && strncmp(name, "HG_LOG_", 7) != 0) {
         LOG_WARNING(PLUGIN, "%s" BASE_ENV_IGNORED, name);
         return NULL;
     }

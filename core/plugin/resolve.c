@@ -158,24 +158,13 @@ append_found(char *text, size_t size, const struct plugin_search *search,
     }
 }
 
-/* Variables that a privileged process ignores. */
-static void
-append_ignored(char *text, size_t size)
-{
-    static const char names[2][24] = {
-        "TALARIA_PLUGIN_FILES", "TALARIA_PLUGIN_PATH"};
-
-    for (size_t i = 0; i < 2; i++)
-        if (base_env_is_ignored(names[i]))
-            append(text, size, "; %s" BASE_ENV_IGNORED, names[i]);
-}
-
 /* Reports that no plugin fits, what there is, and refused candidates that could
  * be it. */
 static na_return_t
 report_none(struct plugin_report *report, const struct plugin_search *search,
     const struct wanted *wanted)
 {
+    static const char variable[] = "TALARIA_PLUGIN_PATH";
     char text[900];
     na_return_t code = wanted->plugin ? NA_NOENTRY : NA_PROTONOSUPPORT;
 
@@ -192,7 +181,8 @@ report_none(struct plugin_report *report, const struct plugin_search *search,
             candidate->fault.text);
         break;
     }
-    append_ignored(text, sizeof text);
+    if (base_env_is_ignored(variable))
+        append(text, sizeof text, "; %s" BASE_ENV_IGNORED, variable);
     append_found(text, sizeof text, search, wanted);
     plugin_report_add(report,
         wanted->plugin ? TALARIA_STAGE_NOT_FOUND : TALARIA_STAGE_PROTOCOL, NULL,

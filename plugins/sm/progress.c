@@ -360,7 +360,7 @@ take_first(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
 {
     na_plugin_class *cls = ctx->cls;
 
-    conn->misses = 0;
+    conn->rx.misses = 0;
     if (__builtin_expect(!take_plain(cls, ctx, conn, word, events, single), 0))
         return go_on_from(ctx, events, max, conn);
     if (__builtin_expect(sm_ring_report_due(&conn->rx) || max == 1, 0))
