@@ -4,47 +4,26 @@
 # a pair of virtual interfaces, by an address and by the interface's name:
 # two_hosts.sh TALARIA. Exit status 77 where namespaces are not permitted.
 set -u
+# shellcheck source=../support/namespaces.sh disable=SC1091
+. "$(dirname "$0")/../support/namespaces.sh"
 talaria=$1
 
-if ! command -v ip >/dev/null || ! command -v unshare >/dev/null; then
-    echo 'skipped: no ip or unshare'
-    exit 77
-fi
 if ! ldd "$talaria" | grep -q libsodium; then
     echo 'skipped: without libsodium files are served on the loopback only'
     exit 77
 fi
-here=talaria-$$-a
-there=talaria-$$-b
 folder=$(mktemp -d) || exit 1
 server=
 clean_up() {
     [ -z "$server" ] || kill "$server" 2>/dev/null
-    ip netns del "$here" 2>/dev/null
-    ip netns del "$there" 2>/dev/null
+    remove_namespaces
     rm -rf "$folder"
 }
 trap clean_up EXIT
 
-if ! { ip netns add "$here" && ip netns add "$there" &&
-    ip -n "$here" link add veth0 type veth peer name veth0 netns "$there"
-} 2>"$folder/why"; then
-    echo "skipped: $(cat "$folder/why")"
-    exit 77
-fi
+here='' there=''
+two_namespaces
 set -e
-ip -n "$here" addr add 10.77.0.1/24 dev veth0
-ip -n "$there" addr add 10.77.0.2/24 dev veth0
-for name in "$here" "$there"; do
-    ip -n "$name" link set lo up
-    ip -n "$name" link set veth0 up
-done
-for name in "$here" "$there"; do
-    for ((i = 0; i < 200; i++)); do
-        ! ip -n "$name" link show dev veth0 | grep -q 'state UP' || break
-        sleep 0.05
-    done
-done
 
 mkdir "$folder/exported"
 (umask 077 && head -c 32 /dev/urandom >"$folder/token")

@@ -12,46 +12,7 @@
 #include <unistd.h>
 
 #include "copy/hash.h"
-#include "copy_peer.h"
-
-static pid_t server;
-static char address[256];
-static struct peer peer;
-static char *chunk;
-static hg_bulk_t bulk; /* of chunk */
-
-static void
-setup(void)
-{
-    hg_size_t size = COPY_CHUNK_SIZE;
-    void *memory;
-
-    peer_folder_create();
-    server = peer_start_server(NULL, address, sizeof(address));
-    peer_open(&peer, address, NULL);
-    peer_hello(&peer, NULL);
-    chunk = calloc(1, COPY_CHUNK_SIZE);
-    memory = chunk;
-    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, &memory, &size,
-                         HG_BULK_READWRITE, &bulk),
-        HG_SUCCESS);
-}
-
-/* Stops the server, which must exit normally. */
-static void
-teardown(void)
-{
-    int status;
-
-    HG_Bulk_free(bulk);
-    free(chunk);
-    peer_close(&peer);
-    ck_assert_int_eq(kill(server, SIGTERM), 0);
-    ck_assert_int_eq(waitpid(server, &status, 0), server);
-    ck_assert(WIFEXITED(status));
-    ck_assert_int_eq(WEXITSTATUS(status), 0);
-    peer_folder_remove();
-}
+#include "copy_attack.h"
 
 static unsigned int
 status_of_path(enum copy_rpc rpc, const char *path)
@@ -62,7 +23,7 @@ status_of_path(enum copy_rpc rpc, const char *path)
     memset(&in, 0, sizeof(in));
     switch (rpc) {
     case COPY_LIST:
-        in.list.bulk = bulk;
+        in.list.bulk = attack.bulk;
         copy_proto_path(&in.list.path, path);
         break;
     case COPY_MKDIR:
@@ -84,7 +45,7 @@ status_of_path(enum copy_rpc rpc, const char *path)
         copy_proto_path(&in.path.path, path);
         break;
     }
-    return peer_status(&peer, rpc, &in, &out);
+    return peer_status(&attack.peer, rpc, &in, &out);
 }
 
 static uint64_t
@@ -94,7 +55,8 @@ create(const char *path, uint64_t size)
     union copy_out out;
 
     copy_proto_path(&in.create.path, path);
-    ck_assert_uint_eq(peer_status(&peer, COPY_CREATE, &in, &out), COPY_OK);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_CREATE, &in, &out), COPY_OK);
     return out.create.id;
 }
 
@@ -106,7 +68,7 @@ move(enum copy_rpc rpc, uint64_t id, uint64_t offset, uint32_t size,
         .chunk = {.id = id, .offset = offset, .size = size, .bulk = memory}};
     union copy_out out;
 
-    return peer_status(&peer, rpc, &in, &out);
+    return peer_status(&attack.peer, rpc, &in, &out);
 }
 
 static unsigned int
@@ -115,7 +77,7 @@ commit(uint64_t id, copy_sum_t sum)
     union copy_in in = {.commit = {.id = id, .mode = 0644, .sum = sum}};
     union copy_out out;
 
-    return peer_status(&peer, COPY_COMMIT, &in, &out);
+    return peer_status(&attack.peer, COPY_COMMIT, &in, &out);
 }
 
 static unsigned int
@@ -124,7 +86,7 @@ close_id(uint64_t id)
     union copy_in in = {.close = {.id = id}};
     union copy_out out;
 
-    return peer_status(&peer, COPY_CLOSE, &in, &out);
+    return peer_status(&attack.peer, COPY_CLOSE, &in, &out);
 }
 
 START_TEST(path_with_parent_folder_refused)
@@ -162,17 +124,18 @@ END_TEST
 
 START_TEST(session_unknown_refused)
 {
-    uint64_t session = peer.session;
+    uint64_t session = attack.peer.session;
 
-    peer.session = session + 1;
+    attack.peer.session = session + 1;
     for (int rpc = COPY_BYE; rpc < COPY_RPC_COUNT; rpc++) {
         union copy_in in;
         union copy_out out;
         memset(&in, 0, sizeof(in));
-        ck_assert_uint_eq(peer_status(&peer, (enum copy_rpc) rpc, &in, &out),
+        ck_assert_uint_eq(
+            peer_status(&attack.peer, (enum copy_rpc) rpc, &in, &out),
             COPY_NO_SESSION);
     }
-    peer.session = session;
+    attack.peer.session = session;
     ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
 }
 END_TEST
@@ -184,7 +147,8 @@ START_TEST(proof_unwanted_refused)
     union copy_out out;
 
     memset(&in, 0, sizeof(in));
-    ck_assert_uint_eq(peer_status(&peer, COPY_AUTH, &in, &out), COPY_INVALID);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_AUTH, &in, &out), COPY_INVALID);
     ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
 }
 END_TEST
@@ -196,13 +160,13 @@ START_TEST(session_of_another_refused)
     union copy_in in = {.commit = {.id = id}};
     union copy_out out;
 
-    peer_open(&other, address, NULL);
-    other.session = peer.session;
+    peer_open(&other, attack.address, NULL);
+    other.session = attack.peer.session;
     ck_assert_uint_eq(
         peer_status(&other, COPY_COMMIT, &in, &out), COPY_NO_SESSION);
     /* Ids are not valid in another session. */
     peer_hello(&other, NULL);
-    ck_assert_uint_ne(other.session, peer.session);
+    ck_assert_uint_ne(other.session, attack.peer.session);
     ck_assert_uint_eq(peer_status(&other, COPY_COMMIT, &in, &out), COPY_NO_ID);
     in.close.id = id;
     ck_assert_uint_eq(peer_status(&other, COPY_CLOSE, &in, &out), COPY_NO_ID);
@@ -213,23 +177,25 @@ END_TEST
 
 START_TEST(hello_invalid_refused)
 {
-    union copy_in in = {
-        .hello = {.version = COPY_PROTOCOL_VERSION + 1, .beacon = peer.beacon}};
+    union copy_in in = {.hello = {.version = COPY_PROTOCOL_VERSION + 1,
+                            .beacon = attack.peer.beacon}};
     union copy_out out;
     hg_size_t size = 7;
     hg_bulk_t small;
 
     ck_assert_uint_eq(
-        peer_status(&peer, COPY_HELLO, &in, &out), COPY_OTHER_VERSION);
+        peer_status(&attack.peer, COPY_HELLO, &in, &out), COPY_OTHER_VERSION);
     ck_assert_uint_eq(out.hello.version, COPY_PROTOCOL_VERSION);
     in.hello.version = COPY_PROTOCOL_VERSION;
     in.hello.beacon = HG_BULK_NULL;
-    ck_assert_uint_eq(peer_status(&peer, COPY_HELLO, &in, &out), COPY_INVALID);
-    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &size,
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_HELLO, &in, &out), COPY_INVALID);
+    ck_assert_int_eq(HG_Bulk_create(attack.peer.hg_class, 1, NULL, &size,
                          HG_BULK_READWRITE, &small),
         HG_SUCCESS);
     in.hello.beacon = small;
-    ck_assert_uint_eq(peer_status(&peer, COPY_HELLO, &in, &out), COPY_INVALID);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_HELLO, &in, &out), COPY_INVALID);
     HG_Bulk_free(small);
     /* The existing session is not affected. */
     ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
@@ -239,12 +205,12 @@ END_TEST
 START_TEST(hello_twice_drops_uploads)
 {
     uint64_t id = create("mine", 5);
-    uint64_t session = peer.session;
+    uint64_t session = attack.peer.session;
 
-    peer_hello(&peer, NULL);
-    ck_assert_uint_ne(peer.session, session);
+    peer_hello(&attack.peer, NULL);
+    ck_assert_uint_ne(attack.peer.session, session);
     ck_assert_uint_eq(close_id(id), COPY_NO_ID);
-    peer.session = session;
+    attack.peer.session = session;
     ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_NO_SESSION);
 }
 END_TEST
@@ -256,32 +222,34 @@ START_TEST(write_invalid_refused)
     hg_size_t small_size = 9;
     hg_bulk_t small;
 
-    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &small_size,
+    ck_assert_int_eq(HG_Bulk_create(attack.peer.hg_class, 1, NULL, &small_size,
                          HG_BULK_READWRITE, &small),
         HG_SUCCESS);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id + 1, 0, COPY_CHUNK_SIZE, bulk), COPY_NO_ID);
+        move(COPY_WRITE, id + 1, 0, COPY_CHUNK_SIZE, attack.bulk), COPY_NO_ID);
     ck_assert_uint_eq(
-        move(COPY_READ, id, 0, COPY_CHUNK_SIZE, bulk), COPY_NO_ID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 1, 10, bulk), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, bulk), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 0, bulk), COPY_INVALID);
+        move(COPY_READ, id, 0, COPY_CHUNK_SIZE, attack.bulk), COPY_NO_ID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 1, 10, attack.bulk), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 0, attack.bulk), COPY_INVALID);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE + 1, attack.bulk),
+        COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE + 1, bulk), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, UINT32_MAX, bulk), COPY_INVALID);
+        move(COPY_WRITE, id, 0, UINT32_MAX, attack.bulk), COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 11, bulk), COPY_INVALID);
+        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 11, attack.bulk), COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, 2 * (uint64_t) COPY_CHUNK_SIZE, 10, bulk),
+        move(COPY_WRITE, id, 2 * (uint64_t) COPY_CHUNK_SIZE, 10, attack.bulk),
         COPY_INVALID);
     ck_assert_uint_eq(move(COPY_WRITE, id, UINT64_MAX - COPY_CHUNK_SIZE + 1,
-                          COPY_CHUNK_SIZE, bulk),
+                          COPY_CHUNK_SIZE, attack.bulk),
         COPY_INVALID);
     ck_assert_uint_eq(
         move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, HG_BULK_NULL), COPY_INVALID);
     ck_assert_uint_eq(
         move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, small), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, bulk), COPY_OK);
+    ck_assert_uint_eq(
+        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, attack.bulk), COPY_OK);
     HG_Bulk_free(small);
 }
 END_TEST
@@ -298,7 +266,7 @@ START_TEST(commit_invalid_keeps_no_file)
 
     /* Wrong checksum. */
     id = create("file", 10);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, bulk), COPY_OK);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_OK);
     ck_assert_uint_eq(commit(id, sum), COPY_CHECKSUM);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
@@ -306,18 +274,18 @@ START_TEST(commit_invalid_keeps_no_file)
     id = create("file", 2 * (uint64_t) COPY_CHUNK_SIZE);
     for (int i = 0; i < 2; i++) {
         ck_assert_uint_eq(
-            move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE, bulk), COPY_OK);
-        copy_hash_add(
-            &sum, i * (uint64_t) COPY_CHUNK_SIZE, chunk, COPY_CHUNK_SIZE);
+            move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE, attack.bulk), COPY_OK);
+        copy_hash_add(&sum, i * (uint64_t) COPY_CHUNK_SIZE, attack.chunk,
+            COPY_CHUNK_SIZE);
     }
     ck_assert_uint_eq(commit(id, sum), COPY_CHECKSUM);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
     /* A valid commit; then a second one. */
     id = create("file", 10);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, bulk), COPY_OK);
+    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_OK);
     sum = (copy_sum_t){0, 0};
-    copy_hash_add(&sum, 0, chunk, 10);
+    copy_hash_add(&sum, 0, attack.chunk, 10);
     ck_assert_uint_eq(commit(id, sum), COPY_OK);
     ck_assert_int_eq(access(peer_path("exported/file"), F_OK), 0);
     ck_assert_uint_eq(commit(id, sum), COPY_NO_ID);
@@ -332,7 +300,7 @@ START_TEST(create_too_large_refused)
 
     copy_proto_path(&in.create.path, "file");
     ck_assert_uint_eq(
-        peer_status(&peer, COPY_CREATE, &in, &out), COPY_TOO_LARGE);
+        peer_status(&attack.peer, COPY_CREATE, &in, &out), COPY_TOO_LARGE);
     ck_assert_uint_eq(status_of_path(COPY_CREATE, ""), COPY_IS_DIRECTORY);
 }
 END_TEST
@@ -345,7 +313,7 @@ make_link(const char *path, const char *target, unsigned int how)
 
     copy_proto_path(&in.link.path, path);
     copy_proto_path(&in.link.target, target);
-    return peer_status(&peer, COPY_LINK_MAKE, &in, &out);
+    return peer_status(&attack.peer, COPY_LINK_MAKE, &in, &out);
 }
 
 START_TEST(link_with_parent_folder_refused)
@@ -383,11 +351,12 @@ START_TEST(remove_invalid_refused)
     ck_assert_int_eq(mkdir(peer_path("exported/a/b"), 0755), 0);
     ck_assert_uint_eq(status_of_path(COPY_REMOVE, ""), COPY_DENIED);
     copy_proto_path(&in.remove.path, "");
-    ck_assert_uint_eq(peer_status(&peer, COPY_REMOVE, &in, &out), COPY_DENIED);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_REMOVE, &in, &out), COPY_DENIED);
     ck_assert_uint_eq(status_of_path(COPY_REMOVE, "a"), COPY_IS_DIRECTORY);
     copy_proto_path(&in.remove.path, "a");
     ck_assert_uint_eq(
-        peer_status(&peer, COPY_REMOVE, &in, &out), COPY_NOT_EMPTY);
+        peer_status(&attack.peer, COPY_REMOVE, &in, &out), COPY_NOT_EMPTY);
     ck_assert_int_eq(access(peer_path("exported/a/b"), F_OK), 0);
 }
 END_TEST
@@ -400,9 +369,11 @@ START_TEST(time_invalid_refused)
 
     ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
     copy_proto_path(&in.mode.path, "a");
-    ck_assert_uint_eq(peer_status(&peer, COPY_ATTR, &in, &out), COPY_INVALID);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_ATTR, &in, &out), COPY_INVALID);
     in = (union copy_in){.commit = {.id = id, .mtime = {0, UINT32_MAX - 1}}};
-    ck_assert_uint_eq(peer_status(&peer, COPY_COMMIT, &in, &out), COPY_INVALID);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_COMMIT, &in, &out), COPY_INVALID);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 }
 END_TEST
@@ -417,7 +388,7 @@ START_TEST(hash_request_invalid_refused)
     ck_assert_int_ge(fputs("0123456789", stream), 0);
     fclose(stream);
     copy_proto_path(&in.path.path, "file");
-    ck_assert_uint_eq(peer_status(&peer, COPY_OPEN, &in, &out), COPY_OK);
+    ck_assert_uint_eq(peer_status(&attack.peer, COPY_OPEN, &in, &out), COPY_OK);
     id = out.open.id;
     ck_assert_uint_eq(move(COPY_HASH, id + 1, 0, 10, NULL), COPY_NO_ID);
     ck_assert_uint_eq(move(COPY_HASH, id, 0, 11, NULL), COPY_INVALID);
@@ -426,7 +397,7 @@ START_TEST(hash_request_invalid_refused)
     ck_assert_uint_eq(
         move(COPY_HASH, create("new", 10), 0, 10, NULL), COPY_NO_ID);
     ck_assert_uint_eq(move(COPY_HASH, id, 0, 10, NULL), COPY_OK);
-    ck_assert_uint_eq(move(COPY_HASH, id, 0, 10, bulk), COPY_OK);
+    ck_assert_uint_eq(move(COPY_HASH, id, 0, 10, attack.bulk), COPY_OK);
     ck_assert_uint_eq(close_id(id), COPY_OK);
 }
 END_TEST
@@ -453,7 +424,7 @@ count_descriptors(void)
     size_t count = 0;
     DIR *dir;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int) server);
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int) attack.server);
     dir = opendir(path);
     ck_assert_ptr_nonnull(dir);
     while (readdir(dir) != NULL)
@@ -491,7 +462,7 @@ setup_scarce(void)
     struct rlimit limit = {.rlim_cur = 256, .rlim_max = 256};
 
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    setup();
+    attack_setup();
 }
 
 START_TEST(opens_of_one_client_leave_descriptors_for_others)
@@ -508,11 +479,11 @@ START_TEST(opens_of_one_client_leave_descriptors_for_others)
     ck_assert_uint_eq(status, COPY_NO_DESCRIPTORS);
     ck_assert_int_eq(count - 1, 64);
     /* Others are still admitted, if only to list. */
-    peer_open(&other, address, NULL);
+    peer_open(&other, attack.address, NULL);
     peer_hello(&other, NULL);
     peer_close(&other);
     /* Closed descriptors are available again. */
-    peer_hello(&peer, NULL);
+    peer_hello(&attack.peer, NULL);
     ck_assert_uint_eq(close_id(create("mine", 5)), COPY_OK);
 }
 END_TEST
@@ -520,21 +491,25 @@ END_TEST
 START_TEST(list_invalid_refused)
 {
     hg_size_t size = COPY_PAGE_SIZE - 1;
-    union copy_in in = {.list = {.id = 77, .bulk = bulk}};
+    union copy_in in = {.list = {.id = 77, .bulk = attack.bulk}};
     union copy_out out;
     hg_bulk_t small;
 
-    ck_assert_uint_eq(peer_status(&peer, COPY_LIST, &in, &out), COPY_NO_ID);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_LIST, &in, &out), COPY_NO_ID);
     in.list.id = create("file", 5);
-    ck_assert_uint_eq(peer_status(&peer, COPY_LIST, &in, &out), COPY_NO_ID);
-    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &size,
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_LIST, &in, &out), COPY_NO_ID);
+    ck_assert_int_eq(HG_Bulk_create(attack.peer.hg_class, 1, NULL, &size,
                          HG_BULK_READWRITE, &small),
         HG_SUCCESS);
     in.list.id = 0;
     in.list.bulk = small;
-    ck_assert_uint_eq(peer_status(&peer, COPY_LIST, &in, &out), COPY_INVALID);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_LIST, &in, &out), COPY_INVALID);
     in.list.bulk = HG_BULK_NULL;
-    ck_assert_uint_eq(peer_status(&peer, COPY_LIST, &in, &out), COPY_INVALID);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_LIST, &in, &out), COPY_INVALID);
     HG_Bulk_free(small);
 }
 END_TEST
@@ -545,23 +520,24 @@ START_TEST(bytes_invalid_refused)
     unsigned char bytes[8 + 2 + 100] = {0};
 
     for (int rpc = 0; rpc < COPY_RPC_COUNT; rpc++) {
-        ck_assert_uint_eq(
-            peer_raw(&peer, (enum copy_rpc) rpc, bytes, 1), COPY_INVALID);
+        ck_assert_uint_eq(peer_raw(&attack.peer, (enum copy_rpc) rpc, bytes, 1),
+            COPY_INVALID);
         memset(bytes, 0xff, sizeof(bytes));
         ck_assert_uint_ne(
-            peer_raw(&peer, (enum copy_rpc) rpc, bytes, sizeof(bytes)),
+            peer_raw(&attack.peer, (enum copy_rpc) rpc, bytes, sizeof(bytes)),
             COPY_OK);
         memset(bytes, 0, sizeof(bytes));
     }
     /* A path with an embedded zero, in a valid session. */
-    memcpy(bytes, &peer.session, 8);
+    memcpy(bytes, &attack.peer.session, 8);
     bytes[8] = 3;
     memcpy(bytes + 10, "a\0b", 3);
-    ck_assert_uint_eq(peer_raw(&peer, COPY_STAT, bytes, 13), COPY_INVALID);
+    ck_assert_uint_eq(
+        peer_raw(&attack.peer, COPY_STAT, bytes, 13), COPY_INVALID);
     bytes[8] = 0xff;
     bytes[9] = 0xff;
     ck_assert_uint_eq(
-        peer_raw(&peer, COPY_STAT, bytes, sizeof(bytes)), COPY_INVALID);
+        peer_raw(&attack.peer, COPY_STAT, bytes, sizeof(bytes)), COPY_INVALID);
     ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
 }
 END_TEST
@@ -574,13 +550,13 @@ START_TEST(memory_forbidden_ends_session)
     struct peer other;
     hg_bulk_t memory;
 
-    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &size,
+    ck_assert_int_eq(HG_Bulk_create(attack.peer.hg_class, 1, NULL, &size,
                          HG_BULK_WRITE_ONLY, &memory),
         HG_SUCCESS);
     ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, memory), COPY_NO_SESSION);
     HG_Bulk_free(memory);
     ck_assert_uint_eq(close_id(id), COPY_NO_SESSION);
-    peer_open(&other, address, NULL);
+    peer_open(&other, attack.address, NULL);
     peer_hello(&other, NULL);
     peer_close(&other);
 }
@@ -592,7 +568,7 @@ START_TEST(beacon_wrong_ends_session)
     double deadline = peer_clock() + 10;
 
     ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
-    peer.light++;
+    attack.peer.light++;
     for (;;) {
         struct timespec nap = {.tv_sec = 2};
         nanosleep(&nap, NULL);
@@ -610,7 +586,7 @@ copy_hostile_client_suite(void)
     TCase *tcase = tcase_create("server");
     TCase *scarce = tcase_create("scarce");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, attack_setup, attack_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, path_with_parent_folder_refused);
     tcase_add_test(tcase, path_too_long_refused);
@@ -633,7 +609,7 @@ copy_hostile_client_suite(void)
     tcase_add_test(tcase, memory_forbidden_ends_session);
     tcase_add_test(tcase, beacon_wrong_ends_session);
     suite_add_tcase(suite, tcase);
-    tcase_add_checked_fixture(scarce, setup_scarce, teardown);
+    tcase_add_checked_fixture(scarce, setup_scarce, attack_teardown);
     tcase_set_timeout(scarce, 60);
     tcase_add_test(scarce, opens_of_one_client_leave_descriptors_for_others);
     suite_add_tcase(suite, scarce);

@@ -9,46 +9,7 @@
 
 #include "copy/batch.h"
 #include "copy/hash.h"
-#include "copy_peer.h"
-
-static pid_t server;
-static char address[256];
-static struct peer peer;
-static char *chunk;
-static hg_bulk_t bulk; /* of chunk */
-
-static void
-setup(void)
-{
-    hg_size_t size = COPY_CHUNK_SIZE;
-    void *memory;
-
-    peer_folder_create();
-    server = peer_start_server(NULL, address, sizeof(address));
-    peer_open(&peer, address, NULL);
-    peer_hello(&peer, NULL);
-    chunk = calloc(1, COPY_CHUNK_SIZE);
-    memory = chunk;
-    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, &memory, &size,
-                         HG_BULK_READWRITE, &bulk),
-        HG_SUCCESS);
-}
-
-/* Stops the server, which must exit normally. */
-static void
-teardown(void)
-{
-    int status;
-
-    HG_Bulk_free(bulk);
-    free(chunk);
-    peer_close(&peer);
-    ck_assert_int_eq(kill(server, SIGTERM), 0);
-    ck_assert_int_eq(waitpid(server, &status, 0), server);
-    ck_assert(WIFEXITED(status));
-    ck_assert_int_eq(WEXITSTATUS(status), 0);
-    peer_folder_remove();
-}
+#include "copy_attack.h"
 
 /* Appends a file of the first `size` bytes of "abcdefgh". */
 static void
@@ -67,8 +28,8 @@ add_file(struct copy_batch *batch, const char *path, uint32_t size)
 static void
 begin_batch(struct copy_batch *batch)
 {
-    ck_assert_int_eq(
-        copy_batch_write(peer.hg_class, chunk, COPY_CHUNK_SIZE, batch),
+    ck_assert_int_eq(copy_batch_write(attack.peer.hg_class, attack.chunk,
+                         COPY_CHUNK_SIZE, batch),
         HG_SUCCESS);
 }
 
@@ -79,10 +40,10 @@ store(uint32_t count, uint32_t size, bool replace, union copy_out *out_p)
                             .replace = replace,
                             .count = count,
                             .size = size,
-                            .bulk = bulk,
+                            .bulk = attack.bulk,
                         }};
 
-    return peer_status(&peer, COPY_STORE, &in, out_p);
+    return peer_status(&attack.peer, COPY_STORE, &in, out_p);
 }
 
 /* Stores one file. Returns its own status. */
@@ -123,11 +84,13 @@ START_TEST(store_invalid_makes_nothing)
     ck_assert_uint_eq(store(UINT32_MAX, size, false, &out), COPY_INVALID);
     ck_assert_uint_eq(store(2, COPY_CHUNK_SIZE + 1, false, &out), COPY_INVALID);
     ck_assert_uint_eq(store(2, UINT32_MAX, false, &out), COPY_INVALID);
-    ck_assert_uint_eq(peer_status(&peer, COPY_STORE, &in, &out), COPY_INVALID);
-    ck_assert_int_eq(HG_Bulk_create(peer.hg_class, 1, NULL, &small_size,
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_STORE, &in, &out), COPY_INVALID);
+    ck_assert_int_eq(HG_Bulk_create(attack.peer.hg_class, 1, NULL, &small_size,
                          HG_BULK_READWRITE, &in.store.bulk),
         HG_SUCCESS);
-    ck_assert_uint_eq(peer_status(&peer, COPY_STORE, &in, &out), COPY_INVALID);
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_STORE, &in, &out), COPY_INVALID);
     HG_Bulk_free(in.store.bulk);
     ck_assert_int_ne(access(peer_path("exported/a"), F_OK), 0);
     ck_assert_uint_eq(store(2, size, false, &out), COPY_OK);
@@ -150,7 +113,7 @@ START_TEST(store_size_beyond_memory_refused)
         copy_batch_append(&batch, &file, "abcdefgh");
         size = copy_batch_end(&batch);
         /* The size stands behind mode and time. */
-        memset(chunk + 16, i == 0 ? 0xff : 9, i == 0 ? 4 : 1);
+        memset(attack.chunk + 16, i == 0 ? 0xff : 9, i == 0 ? 4 : 1);
         ck_assert_uint_eq(store(1, size, false, &out), COPY_INVALID);
     }
     ck_assert_int_ne(access(peer_path("exported/a"), F_OK), 0);
@@ -225,7 +188,7 @@ copy_hostile_store_suite(void)
     Suite *suite = suite_create("copy_hostile_store");
     TCase *tcase = tcase_create("server");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, attack_setup, attack_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, store_invalid_makes_nothing);
     tcase_add_test(tcase, store_size_beyond_memory_refused);

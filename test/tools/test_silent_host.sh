@@ -8,28 +8,23 @@
 #
 # Exit status 77 where namespaces are not permitted.
 set -u
+# shellcheck source=../support/namespaces.sh disable=SC1091
+. "$(dirname "$0")/../support/namespaces.sh"
 talaria=$1 plugin=$3
 export TALARIA_PLUGIN_PATH=$2/$plugin
 unset HG_LOG_LEVEL
 
-if ! command -v ip >/dev/null; then
-    echo 'skipped: no ip'
-    exit 77
-fi
 if ! ldd "$talaria" | grep -q libsodium; then
     echo 'skipped: without libsodium files are served on the loopback only'
     exit 77
 fi
-here=talaria-$$-a
-there=talaria-$$-b
 folder=$(mktemp -d) || exit 1
 server='' client=''
 clean_up() {
     for pid in $server $client; do
         kill -KILL "$pid" 2>/dev/null
     done
-    ip netns del "$here" 2>/dev/null
-    ip netns del "$there" 2>/dev/null
+    remove_namespaces
     rm -rf "$folder"
 }
 trap clean_up EXIT
@@ -40,24 +35,8 @@ fail() {
     exit 1
 }
 
-if ! { ip netns add "$here" && ip netns add "$there" &&
-    ip -n "$here" link add veth0 type veth peer name veth0 netns "$there"
-} 2>"$folder/why"; then
-    echo "skipped: $(cat "$folder/why")"
-    exit 77
-fi
-ip -n "$here" addr add 10.77.0.1/24 dev veth0
-ip -n "$there" addr add 10.77.0.2/24 dev veth0
-for name in "$here" "$there"; do
-    ip -n "$name" link set lo up
-    ip -n "$name" link set veth0 up
-done
-for name in "$here" "$there"; do
-    for ((i = 0; i < 200; i++)); do
-        ! ip -n "$name" link show dev veth0 | grep -q 'state UP' || break
-        sleep 0.05
-    done
-done
+here='' there=''
+two_namespaces
 
 # A neighbour with an address that no interface has gets all packets, and
 # answers none.
