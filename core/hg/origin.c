@@ -170,7 +170,7 @@ late_received(struct hg_handle *handle)
 }
 
 /* Takes any event of the receive. */
-static __attribute__((noinline)) void
+static __attribute__((noinline, cold)) void
 take(struct hg_handle *handle, const na_plugin_event *event)
 {
     size_t at = handle->port->net.out_payload - HG_HEADER_RESPONSE_SIZE;
@@ -399,7 +399,7 @@ not_posted(struct hg_handle *handle, int32_t code)
 }
 
 /* Forwards any request, whose arguments are encoded. */
-static __attribute__((noinline)) hg_return_t
+static __attribute__((noinline, cold)) hg_return_t
 forward_encoded(struct hg_handle *handle)
 {
     bool awaiting = awaits_answer(handle);

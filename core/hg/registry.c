@@ -131,7 +131,7 @@ hg_registry_find(const struct hg_registry *registry, hg_id_t id)
     struct hg_rpc *rpc;
 
     slot_find(table, id, &rpc);
-    if (!rpc || atomic_load_explicit(&rpc->removed, memory_order_relaxed))
+    if (!rpc || hg_rpc_is_removed(rpc))
         return NULL;
     return rpc;
 }
@@ -174,8 +174,8 @@ table_grow(struct hg_registry *registry)
 static bool
 taken(const struct hg_rpc *rpc, const char *name)
 {
-    return rpc && !atomic_load_explicit(&rpc->removed, memory_order_relaxed) &&
-           rpc->name && name && strcmp(rpc->name, name) != 0;
+    return rpc && !hg_rpc_is_removed(rpc) && rpc->name && name &&
+           strcmp(rpc->name, name) != 0;
 }
 
 static void
@@ -212,10 +212,8 @@ stats_add(struct hg_registry *registry, struct hg_rpc *rpc,
 
     if (!registry->stats)
         return true;
-    stats =
-        before && !atomic_load_explicit(&before->removed, memory_order_relaxed)
-            ? hg_rpc_stats_of(before)
-            : stats_get(registry);
+    stats = before && !hg_rpc_is_removed(before) ? hg_rpc_stats_of(before)
+                                                 : stats_get(registry);
     if (!stats)
         return false;
     stats->latest = rpc;
@@ -249,8 +247,7 @@ same_name(const struct hg_rpc *rpc, const struct hg_rpc *other)
 static bool
 revivable(const struct hg_rpc *before, const struct hg_rpc *rpc)
 {
-    return before &&
-           atomic_load_explicit(&before->removed, memory_order_relaxed) &&
+    return before && hg_rpc_is_removed(before) &&
            before->in_proc == rpc->in_proc &&
            before->out_proc == rpc->out_proc &&
            before->handler == rpc->handler && same_name(before, rpc);
@@ -263,7 +260,7 @@ revive(struct hg_registry *registry, struct hg_rpc *rpc)
     if (!stats_add(registry, rpc, rpc))
         return false;
     atomic_store_explicit(&rpc->no_response, false, memory_order_relaxed);
-    atomic_store_explicit(&rpc->removed, false, memory_order_relaxed);
+    hg_rpc_set_gone(rpc, 0);
     return true;
 }
 
@@ -291,7 +288,7 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
     *added_p = true;
     if (!before) {
         table->used++;
-    } else if (!atomic_load_explicit(&before->removed, memory_order_relaxed)) {
+    } else if (!hg_rpc_is_removed(before)) {
         /* Threads that found `before` may still read its data. */
         hg_rpc_set_data(rpc, hg_rpc_data(before), before->data_free);
         before->data_free = NULL;
@@ -303,7 +300,7 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
     slot_set(slot, rpc);
     /* For those that remember it: see hg_rpc_serves. */
     if (before)
-        atomic_store_explicit(&before->removed, true, memory_order_relaxed);
+        hg_rpc_set_gone(before, HG_RPC_REPLACED);
     return HG_SUCCESS;
 }
 
@@ -345,7 +342,7 @@ hg_registry_remove(struct hg_registry *registry, hg_id_t id)
     base_lock_acquire(&registry->lock);
     rpc = hg_registry_find(registry, id);
     if (rpc) {
-        atomic_store_explicit(&rpc->removed, true, memory_order_relaxed);
+        hg_rpc_set_gone(rpc, HG_RPC_REMOVED);
         data = hg_rpc_data(rpc);
         free_callback = rpc->data_free;
         hg_rpc_set_data(rpc, NULL, NULL);

@@ -14,6 +14,10 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+/* A removed entry is still in its slot; a replaced one may still be read by who
+ * found it before. */
+enum hg_rpc_gone { HG_RPC_REMOVED = 1, HG_RPC_REPLACED };
+
 struct hg_rpc {
     hg_id_t id;
     char *name; /* NULL: registered by id */
@@ -21,7 +25,7 @@ struct hg_rpc {
     hg_proc_cb_t out_proc;
     hg_rpc_cb_t handler;
     _Atomic bool no_response;
-    _Atomic bool removed; /* or replaced by another entry */
+    _Atomic uint8_t gone; /* enum hg_rpc_gone */
     _Atomic(void *) data; /* set under the lock, read without it */
     void (*data_free)(void *);
     _Atomic(struct hg_rpc_stats *) stats; /* NULL: without statistics */
@@ -76,8 +80,21 @@ static inline bool
 hg_rpc_serves(const struct hg_rpc *rpc, hg_id_t id)
 {
     return rpc && rpc->id == id &&
-           !atomic_load_explicit(&rpc->removed, memory_order_relaxed) &&
+           atomic_load_explicit(&rpc->gone, memory_order_relaxed) == 0 &&
            rpc->handler;
+}
+
+static inline bool
+hg_rpc_is_removed(const struct hg_rpc *rpc)
+{
+    return atomic_load_explicit(&rpc->gone, memory_order_relaxed) ==
+           HG_RPC_REMOVED;
+}
+
+static inline void
+hg_rpc_set_gone(struct hg_rpc *rpc, uint8_t gone)
+{
+    atomic_store_explicit(&rpc->gone, gone, memory_order_relaxed);
 }
 
 static inline struct hg_rpc_stats *
