@@ -60,6 +60,7 @@ void tp_frame_swap(struct tp_frame *frame);
 
 struct tp_op;
 struct tp_channel;
+struct tp_handlers;
 
 /* A frame to be sent: owned by its channel until tp_channel_sent. */
 struct tp_packet {
@@ -158,6 +159,7 @@ struct tp_carrier {
 struct tp_transport {
     const na_plugin_host *host;
     const struct tp_carrier *carrier;
+    const struct tp_handlers *handlers; /* for messages, puts and gets */
     struct tp_lock *lock; /* own_lock, unless several classes share one */
     struct tp_lock own_lock;
     int descriptor; /* set: readable if there is work; -1: no na.wait/1 */

@@ -151,20 +151,3 @@ tp_peer_from_bytes(na_plugin_class *cls, const void *buffer, uint64_t length,
                ? from_text(cls, (const char *) text, size, false, addr_p)
                : ret;
 }
-
-void
-tp_peer_forget(na_plugin_class *cls, na_plugin_addr *addr)
-{
-    struct tp_transport *transport = tp_transport_of(cls);
-    struct tp_link *next;
-
-    tp_lock_take(transport->lock);
-    for (struct tp_link *link = transport->channels.head; link != NULL;
-         link = next) {
-        struct tp_channel *channel = tp_channel_of(link);
-        next = link->next;
-        if (channel->peer == addr)
-            tp_channel_end(channel, NA_PLUGIN_E_HOSTUNREACH);
-    }
-    tp_lock_drop(transport->lock);
-}

@@ -120,6 +120,23 @@ tp_channel_end(struct tp_channel *channel, int32_t status)
 }
 
 void
+tp_channel_forget(na_plugin_class *cls, na_plugin_addr *addr)
+{
+    struct tp_transport *transport = tp_transport_of(cls);
+    struct tp_link *next;
+
+    tp_lock_take(transport->lock);
+    for (struct tp_link *link = transport->channels.head; link != NULL;
+         link = next) {
+        struct tp_channel *channel = tp_channel_of(link);
+        next = link->next;
+        if (channel->peer == addr)
+            tp_channel_end(channel, NA_PLUGIN_E_HOSTUNREACH);
+    }
+    tp_lock_drop(transport->lock);
+}
+
+void
 tp_channel_refuse(struct tp_channel *channel)
 {
     struct tp_transport *transport = channel->transport;
@@ -148,7 +165,7 @@ hello_arrived(struct tp_channel *channel, const struct tp_frame *frame,
         return false;
     channel->open = true;
     tp_list_remove(&transport->opening, &channel->opening);
-    tp_message_release(channel);
+    tp_channel_release(channel);
     return true;
 }
 
@@ -158,25 +175,10 @@ tp_channel_arrived(
 {
     if (!channel->open)
         return hello_arrived(channel, frame, data);
-    switch (frame->kind) {
-    case TP_FRAME_UNEXPECTED:
-    case TP_FRAME_EXPECTED:
-        return tp_message_arrived(channel, frame, data);
-    case TP_FRAME_CREDIT:
-        if (frame->length != 0)
-            return false;
-        channel->used -=
-            frame->tag < channel->used ? frame->tag : channel->used;
-        tp_message_release(channel);
-        return true;
-    case TP_FRAME_PUT:
-    case TP_FRAME_GET:
-        return tp_rma_asked(channel, frame, data);
-    case TP_FRAME_ANSWER:
-        return tp_rma_answered(channel, frame, data);
-    default:
+    if (frame->kind >= TP_FRAME_KINDS)
         return false;
-    }
+    tp_arrived_fn *arrived = channel->transport->handlers->arrived[frame->kind];
+    return arrived != NULL && arrived(channel, frame, data);
 }
 
 int64_t

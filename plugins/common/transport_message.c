@@ -114,19 +114,15 @@ tp_message_arrived(
     return true;
 }
 
-void
-tp_message_release(struct tp_channel *channel)
+bool
+tp_message_credited(
+    struct tp_channel *channel, const struct tp_frame *frame, const void *data)
 {
-    while (channel->open && channel->held.head != NULL) {
-        struct tp_packet *packet =
-            TP_OBJECT(channel->held.head, struct tp_packet, link);
-        uint64_t cost = tp_match_cost(packet->frame.length);
-        if (channel->used != 0 && channel->used + cost > channel->window)
-            break;
-        channel->used += cost;
-        tp_packet_move(packet, &channel->out);
-    }
-    tp_channel_flush(channel);
+    if (frame->length != 0)
+        return false;
+    channel->used -= frame->tag < channel->used ? frame->tag : channel->used;
+    tp_channel_release(channel);
+    return true;
 }
 
 static int32_t
@@ -159,7 +155,7 @@ send_message(na_plugin_ctx *ctx, struct tp_op *op, enum tp_frame_kind kind,
         tp_packet_move(&op->packet,
             kind == TP_FRAME_UNEXPECTED ? &channel->held : &channel->out);
         tp_count(&transport->sent, 1);
-        tp_message_release(channel);
+        tp_channel_release(channel);
         ret = tp_op_submitted(op);
     }
     tp_lock_drop(transport->lock);

@@ -85,13 +85,28 @@ tp_packet_parts(const struct tp_packet *packet, struct tp_frame *frame_p,
     return count;
 }
 
+void
+tp_channel_release(struct tp_channel *channel)
+{
+    while (channel->open && channel->held.head != NULL) {
+        struct tp_packet *packet =
+            TP_OBJECT(channel->held.head, struct tp_packet, link);
+        uint64_t cost = tp_match_cost(packet->frame.length);
+        if (channel->used != 0 && channel->used + cost > channel->window)
+            break;
+        channel->used += cost;
+        tp_packet_move(packet, &channel->out);
+    }
+    tp_channel_flush(channel);
+}
+
 /* The first of out; an operation's turn to send a fragment comes when that is
  * empty. */
 static struct tp_packet *
 first_of_out(struct tp_channel *channel)
 {
     if (channel->out.head == NULL && channel->fragments.head != NULL)
-        tp_rma_next(channel);
+        channel->transport->handlers->fragment_next(channel);
     return channel->out.head != NULL
                ? TP_OBJECT(channel->out.head, struct tp_packet, link)
                : NULL;
@@ -139,6 +154,6 @@ tp_channel_sent(struct tp_channel *channel, struct tp_packet *packet)
     } else if (packet->op->kind == TP_OP_SEND) {
         tp_op_end(packet->op, NA_PLUGIN_OK);
     } else {
-        tp_rma_sent(packet->op);
+        channel->transport->handlers->fragment_sent(packet->op);
     }
 }

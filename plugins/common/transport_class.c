@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening and closing a class, and its table of operations. */
+/* Opening and closing a class, its table of operations, and the handlers that its
+ * channels call. */
 #include <string.h>
 
 #include "common/transport_private.h"
@@ -61,7 +62,7 @@ static const na_plugin_ops operations = {.size = sizeof(na_plugin_ops),
     .addr_to_string = tp_peer_to_string,
     .addr_serialize = tp_peer_to_bytes,
     .addr_deserialize = tp_peer_from_bytes,
-    .addr_forget = tp_peer_forget,
+    .addr_forget = tp_channel_forget,
     .buf_alloc = tp_buf_alloc,
     .buf_free = tp_buf_free,
     .buf_init = tp_buf_init,
@@ -79,6 +80,16 @@ static const na_plugin_ops operations = {.size = sizeof(na_plugin_ops),
     .poll = tp_ctx_poll,
     .cancel = tp_ctx_cancel,
     .extension = extension};
+
+static const struct tp_handlers handlers = {
+    .arrived = {[TP_FRAME_UNEXPECTED] = tp_message_arrived,
+        [TP_FRAME_EXPECTED] = tp_message_arrived,
+        [TP_FRAME_CREDIT] = tp_message_credited,
+        [TP_FRAME_PUT] = tp_rma_asked,
+        [TP_FRAME_GET] = tp_rma_asked,
+        [TP_FRAME_ANSWER] = tp_rma_answered},
+    .fragment_next = tp_rma_next,
+    .fragment_sent = tp_rma_sent};
 
 static uint32_t
 greater(uint32_t a, uint32_t b)
@@ -118,7 +129,8 @@ tp_transport_init(struct tp_transport *transport,
     const struct tp_carrier *carrier, const na_plugin_host *host,
     const na_plugin_open_info *info, const na_plugin_opened *opened)
 {
-    *transport = (struct tp_transport){.host = host, .carrier = carrier};
+    *transport = (struct tp_transport){
+        .host = host, .carrier = carrier, .handlers = &handlers};
     transport->descriptor = -1;
     transport->lock = &transport->own_lock;
     int32_t ret = tp_open_check(host, info, opened);
