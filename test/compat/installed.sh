@@ -80,7 +80,8 @@ check_layout() {
     found=$(find "$prefix/include/talaria" -type f -printf '%P\n' | sort)
     expect 'headers installed' "$wanted" "$found"
     expect 'headers for plugins' "$(
-        cd "$source_root/plugins" && printf '%s\n' common/*.h na_plugin.h | sort
+        cd "$source_root/plugins" && printf '%s\n' common/*.h na_plugin.h |
+            grep -v '_private\.h$' | sort
     )" "$(find "$prefix/include/talaria-plugin-1" -type f -printf '%P\n' | sort)"
     for found in transport-abi.md transport-abi-growth.md plugin-library.md; do
         [ -f "$prefix/share/doc/talaria/$found" ] || fail "$found is not there"
