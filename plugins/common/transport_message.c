@@ -38,8 +38,8 @@ tp_message_forget(void *arg, struct tp_kept *kept, bool dropped)
 
 /* Fills a receive; an unexpected one is told from. */
 static void
-finish(struct tp_recv *recv, const void *data, uint32_t length, uint32_t tag,
-    na_plugin_addr *from)
+finish(na_plugin_ctx *ctx, struct tp_recv *recv, const void *data,
+    uint32_t length, uint32_t tag, na_plugin_addr *from)
 {
     struct tp_op *op = TP_OBJECT(recv, struct tp_op, recv);
     na_plugin_addr *source = op->kind == TP_OP_RECV_UNEXPECTED ? from : NULL;
@@ -48,7 +48,7 @@ finish(struct tp_recv *recv, const void *data, uint32_t length, uint32_t tag,
     if (tp_match_fill(recv, data, length, tag, op, source, &event) &&
         source != NULL)
         tp_addr_hold(&tp_peer_of(source)->addr, false);
-    tp_count(&op->ctx->transport->received, 1);
+    tp_count(&ctx->transport->received, 1);
     tp_op_report(op, &event);
 }
 
@@ -106,7 +106,7 @@ tp_message_arrived(
         return true;
     }
     if (recv != NULL)
-        finish(recv, data, frame->length, frame->tag, channel->peer);
+        finish(ctx, recv, data, frame->length, frame->tag, channel->peer);
     else if (ctx != NULL && unexpected)
         return false; /* no memory: the peer learns that it is lost */
     if (unexpected)
@@ -184,7 +184,7 @@ tp_send_expected(na_plugin_ctx *ctx, void *op, const void *buffer,
 static void
 finish_kept(na_plugin_ctx *ctx, struct tp_op *op, struct tp_kept *kept)
 {
-    finish(&op->recv, kept->data, kept->length, kept->tag, kept->from);
+    finish(ctx, &op->recv, kept->data, kept->length, kept->tag, kept->from);
     tp_message_forget(ctx->transport, kept, false);
 }
 

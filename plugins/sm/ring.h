@@ -346,7 +346,7 @@ sm_ring_skip(struct sm_ring_rx *rx, uint32_t length)
     if (size > SM_RING_LINE)
         atomic_store_explicit(
             sm_ring_word_of(line + SM_RING_LINE), 0, memory_order_relaxed);
-    for (line += 2 * SM_RING_LINE; __builtin_expect(line < next, 0);
+    for (line += (size_t) 2 * SM_RING_LINE; __builtin_expect(line < next, 0);
          line += SM_RING_LINE)
         atomic_store_explicit(sm_ring_word_of(line), 0, memory_order_relaxed);
     rx->record = next >= rx->end ? next - rx->capacity : next;
