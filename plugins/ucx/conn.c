@@ -173,8 +173,10 @@ ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status)
             conn->peer_name, why);
     else if (!conn->failed && conn->state == UCX_CONN_CALLING &&
              status == UCS_ERR_UNREACHABLE)
-        tp_log(conn->cls->host, level_of_call(conn), __FILE__, __LINE__,
-            "ucx+%s: no route to its host (%s)", conn->peer_name, why);
+        /* UCX says so, too, of a peer that ends while it is being connected */
+        TP_LOG(conn->cls->host, INFO,
+            "ucx+%s: no route to its host, or its process is ending (%s)",
+            conn->peer_name, why);
     else if (!conn->failed && conn->state != UCX_CONN_CLOSED)
         log_end(conn, why);
     ucx_conn_fail(conn, ucx_conn_code(status));
