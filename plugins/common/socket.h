@@ -7,7 +7,8 @@
 
 /* As socket(2), accept(2) and socketpair(2) for streams: without blocking, and
  * close-on-exec. -1: errno says why. The caller's, to be closed by tp_socket_close.
- * Descriptors from 65536 on stay open in a child. */
+ * Descriptors from 65536 on stay open in a child. Another socket gets
+ * the same by dup3 over one of these. */
 int tp_socket_open(int family);
 int tp_socket_accept(int listener);
 int tp_socket_pair(int fds[2]); /* 0, or -1 */

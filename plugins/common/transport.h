@@ -135,11 +135,17 @@ struct tp_carrier {
      * may block if resolve. [any thread] */
     int32_t (*addr_parse)(na_plugin_class *cls, const char *text, size_t length,
         bool resolve, na_plugin_addr *addr);
-    /* Begins to connect to a peer that has no channel: calls tp_channel_begin.
+    /* Begins to connect to a peer that has no channel: calls tp_channel_begin,
+     * which may precede the network's connection: then flush does nothing, advance
+     * tries again (due), and the channel is ended after connect_timeout.
      * HOSTUNREACH, NOMEM, logged. */
     int32_t (*connect)(na_plugin_class *cls, na_plugin_addr *peer);
     /* Sends what tp_channel_next gives, as far as that is possible now. It does
-     * not end the channel: errors are left to advance. */
+     * not end the channel: errors are left to advance. Called after submissions
+     * only. The carrier calls it itself when the network takes more again, and for
+     * each channel to which tp_channel_take or _arrived was applied: hellos,
+     * answers and credit are to be sent then, and fragments that had waited for
+     * an answer. */
     void (*flush)(struct tp_channel *channel);
     /* Receives what is there, calls tp_channel_take or tp_channel_arrived for it,
      * and ends channels whose peer is gone. An error: all contexts are dead. */
@@ -147,8 +153,10 @@ struct tp_carrier {
     /* Whether the peer's host, or the network, has all that was sent. NULL: what
      * was sent is out. */
     bool (*is_out)(struct tp_channel *channel);
-    /* What a peer's hello says besides, extra bytes; peer is to be filled in if
-     * it is NULL (tp_channel_join). False: it is malformed. */
+    /* What a peer's hello says besides, extra bytes, maybe 0; peer is to be filled
+     * in if it is NULL (tp_channel_join). The extra need not be the whole name: a
+     * host may come from the connection, and its port from here. False: it is
+     * malformed. */
     bool (*greeted)(struct tp_channel *channel, const unsigned char *extra,
         uint32_t length);
     /* Closes the connection, and frees it. */
@@ -198,14 +206,16 @@ int32_t tp_transport_init(struct tp_transport *transport,
     const na_plugin_open_info *info, const na_plugin_opened *opened);
 
 /* How many bytes of unexpected messages a peer may have waiting here; more, if
- * that is needed for the longest ones. */
+ * that is needed for the longest ones. After tp_transport_init. The conformance kit
+ * sends up to 32 of the longest before it receives one. */
 void tp_transport_window(struct tp_transport *transport, uint64_t bytes);
 
-/* Fills in what open returns, once self is there. */
+/* Fills in what open returns, once self is there; the features are the plugin's to
+ * set. The operations have the extensions na.wait/1 and na.report/1. */
 void tp_transport_opened(
     struct tp_transport *transport, na_plugin_opened *opened);
 
-/* Closes channels, and frees what the class has, not the class. */
+/* Closes channels, drops self, and frees what the class has, not the class. */
 void tp_transport_fini(struct tp_transport *transport);
 
 /* ADDRESSES */
@@ -229,7 +239,8 @@ void tp_peer_put(struct tp_transport *transport, na_plugin_addr *addr);
 void tp_channel_begin(struct tp_channel *channel,
     struct tp_transport *transport, na_plugin_addr *peer);
 
-/* Who the peer is; takes over a reference. */
+/* Who the peer is; takes over a reference. This is the channel to send by then; one
+ * that the peer had before goes on receiving. */
 void tp_channel_join(struct tp_channel *channel, na_plugin_addr *peer);
 
 /* Says hello again: the one before was lost. Not after others have gone out. */
@@ -273,7 +284,8 @@ bool tp_channel_arrived(
 /* The same for a stream of bytes, at any alignment: takes the whole frames that
  * are there, and says how many bytes these were; the rest is to come again, with
  * more behind it. A buffer of twice tp_transport_room bytes always has room for
- * more. -1: as false above. */
+ * more. A network of records may cut frames anywhere: then the buffer has room for
+ * tp_transport_room bytes and a record. -1: as false above. */
 int64_t tp_channel_take(
     struct tp_channel *channel, const unsigned char *bytes, size_t length);
 
