@@ -90,7 +90,7 @@ int32_t tp_addr_to_string(
 int32_t tp_addr_serialize(uint8_t form, const void *content, size_t length,
     void *buffer, uint64_t *size_p);
 
-/* The same back from bytes of a stranger; content_p then points into them. forms:
+/* The same back from bytes of a peer; content_p then points into them. forms:
  * those known, 1 to forms. PROTOCOL_ERROR: another one; INVALID_ARG; logged at
  * level WARNING, thinned. */
 int32_t tp_addr_deserialize(const na_plugin_host *host, uint8_t forms,

@@ -87,7 +87,7 @@ int32_t tp_mem_serialize(uint8_t version, const struct tp_mem *mem,
     const na_plugin_segment *segments, const void *extra, uint32_t extra_length,
     void *buffer, uint64_t *size_p);
 
-/* Back from bytes of a stranger. First the front, so that room can be made;
+/* Back from bytes of a peer. First the front, so that room can be made;
  * then the segments, into that room, with total. extra_p points into the bytes.
  * PROTOCOL_ERROR: another version; INVALID_ARG; logged at level WARNING,
  * thinned. */

@@ -129,7 +129,7 @@ struct tp_carrier {
     uint32_t line_count;
 
     /* What a name stands for, of length bytes without a zero: a user's, which
-     * may be resolved, or one that a stranger sent, which may not. Fills in the
+     * may be resolved, or one that a peer sent, which may not. Fills in the
      * name of a zeroed address, in the one form that equal ones have, and what
      * the plugin has behind it. INVALID_ARG, NOENTRY, logged. Without the lock;
      * may block if resolve. [any thread] */

@@ -48,7 +48,7 @@ tp_peer_self(na_plugin_class *cls, na_plugin_addr **addr_p)
 }
 
 /* From a user's text (a name may be resolved, which takes its time, and the lock is
- * not held), or from a stranger's. */
+ * not held), or from a peer's. */
 static int32_t
 from_text(na_plugin_class *cls, const char *text, size_t length, bool resolve,
     na_plugin_addr **addr_p)

@@ -143,7 +143,7 @@ tp_channel_refuse(struct tp_channel *channel)
 
     TP_LOG_THINNED(transport->host, WARNING, tp_count(&transport->malformed, 1),
         "malformed data from %s, connection closed",
-        channel->name[0] != '\0' ? channel->name : "a stranger");
+        channel->name[0] != '\0' ? channel->name : "an unknown peer");
     tp_channel_end(channel, NA_PLUGIN_E_PROTOCOL_ERROR);
 }
 

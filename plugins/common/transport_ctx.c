@@ -160,7 +160,7 @@ expire(struct tp_transport *transport)
             return;
         TP_LOG_THINNED(transport->host, INFO, tp_count(&transport->silent, 1),
             "%s does not answer",
-            channel->name[0] != '\0' ? channel->name : "a stranger");
+            channel->name[0] != '\0' ? channel->name : "an unknown peer");
         tp_channel_end(channel, NA_PLUGIN_E_HOSTUNREACH);
     }
 }

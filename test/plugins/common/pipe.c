@@ -323,12 +323,12 @@ pipe_ended(const void *op, int32_t *status_p)
 }
 
 struct pipe *
-pipe_stranger(na_plugin_class *cls, uint32_t number)
+pipe_attacker(na_plugin_class *cls, uint32_t number)
 {
     unsigned char hello[TP_HELLO + 1] = {0}, *at = hello;
     struct pipe *pipe = make(cls, NULL);
 
-    snprintf(pipe->base.name, TP_NAME, "stranger");
+    snprintf(pipe->base.name, TP_NAME, "attacker");
     if (number == 0)
         return pipe;
     at = tp_pack(at, UINT64_C(0x31656d6172667074), 8);

@@ -65,7 +65,7 @@ static const struct tp_frame malformed[] = {
 START_TEST(malformed_frames_end_the_connection)
 {
     static const unsigned char data[PIPE_FRAGMENT + 1];
-    struct pipe *pipe = pipe_stranger(cls, 3);
+    struct pipe *pipe = pipe_attacker(cls, 3);
     uint64_t number = pipe->base.keyed.key;
 
     ck_assert(pipe_is_there(cls, number));
@@ -86,19 +86,19 @@ START_TEST(nothing_is_taken_before_the_hello)
         {.kind = TP_FRAME_HELLO, .length = TP_HELLO},
         {.kind = TP_FRAME_HELLO, .length = TP_HELLO + 1}, /* no magic */
     };
-    struct pipe *pipe = pipe_stranger(cls, 0);
+    struct pipe *pipe = pipe_attacker(cls, 0);
     uint64_t number = pipe->base.keyed.key;
 
     pipe_say(pipe, frames[_i], data);
     ck_assert(!pipe_is_there(cls, number));
     ck_assert_str_eq(
-        pipe_log, "malformed data from stranger, connection closed");
+        pipe_log, "malformed data from attacker, connection closed");
 }
 END_TEST
 
 START_TEST(a_hello_that_names_nobody_is_refused)
 {
-    pipe_stranger(cls, 77);
+    pipe_attacker(cls, 77);
     ck_assert_ptr_null(cls->base.channels.head);
     ck_assert_uint_eq(pipe_warnings, 1);
 }
@@ -107,7 +107,7 @@ END_TEST
 START_TEST(many_malformed_peers_are_few_log_lines)
 {
     for (uint32_t i = 0; i < 100; i++)
-        pipe_say(pipe_stranger(cls, 3), malformed[i % 4], NULL);
+        pipe_say(pipe_attacker(cls, 3), malformed[i % 4], NULL);
     ck_assert_uint_eq(pipe_warnings, 7); /* the 1st, 2nd, 4th … 64th */
     ck_assert_uint_eq(cls->base.malformed, 100);
 }
@@ -133,7 +133,7 @@ START_TEST(accesses_are_checked_by_the_owner)
         {{.kind = TP_FRAME_PUT, .length = 8, .key = 0},
             NA_PLUGIN_E_INVALID_ARG},
     };
-    struct pipe *pipe = pipe_stranger(cls, 3);
+    struct pipe *pipe = pipe_attacker(cls, 3);
     struct tp_frame answer;
 
     for (uint32_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
@@ -153,7 +153,7 @@ END_TEST
 /* Who asks and does not read must not fill the memory of the owner. */
 START_TEST(unread_answers_are_limited)
 {
-    struct pipe *pipe = pipe_stranger(cls, 3);
+    struct pipe *pipe = pipe_attacker(cls, 3);
     uint64_t number = pipe->base.keyed.key;
     const struct tp_frame ask = {
         .kind = TP_FRAME_GET, .tag = 8, .key = key, .request = 1};
@@ -170,7 +170,7 @@ END_TEST
 START_TEST(messages_beyond_the_credit_end_the_connection)
 {
     static const char text[PIPE_MESSAGE];
-    struct pipe *pipe = pipe_stranger(cls, 3);
+    struct pipe *pipe = pipe_attacker(cls, 3);
     uint64_t number = pipe->base.keyed.key;
     const struct tp_frame message = {
         .kind = TP_FRAME_UNEXPECTED, .length = PIPE_MESSAGE};
@@ -188,7 +188,7 @@ END_TEST
 /* Credit that was never taken is none; contexts that are not there get nothing. */
 START_TEST(odd_frames_do_no_harm)
 {
-    struct pipe *pipe = pipe_stranger(cls, 3);
+    struct pipe *pipe = pipe_attacker(cls, 3);
     struct tp_frame credit;
 
     pipe_say(pipe,
@@ -228,7 +228,7 @@ START_TEST(wrong_answers_end_the_transfer)
     uint64_t size = sizeof(serialized);
     na_plugin_mem *local, *remote;
     void *op = pipe_op();
-    struct pipe *pipe = pipe_stranger(cls, 3);
+    struct pipe *pipe = pipe_attacker(cls, 3);
     na_plugin_addr *addr = pipe_addr(cls, 3);
     struct tp_frame asked;
     int32_t status = 0;
@@ -258,12 +258,12 @@ END_TEST
 START_TEST(who_says_no_hello_is_disconnected_in_time)
 {
     cls->base.connect_timeout = 0;
-    struct pipe *pipe = pipe_stranger(cls, 0);
+    struct pipe *pipe = pipe_attacker(cls, 0);
     uint64_t number = pipe->base.keyed.key;
 
     pipe_run();
     ck_assert(!pipe_is_there(cls, number));
-    ck_assert_str_eq(pipe_log, "stranger does not answer");
+    ck_assert_str_eq(pipe_log, "attacker does not answer");
     ck_assert_uint_eq(cls->base.silent, 1);
 }
 END_TEST
@@ -276,7 +276,7 @@ START_TEST(random_frames_are_survived)
 
     srand(_i);
     for (uint32_t i = 0; i < 300; i++) {
-        struct pipe *pipe = pipe_stranger(cls, 3);
+        struct pipe *pipe = pipe_attacker(cls, 3);
         uint64_t number = pipe->base.keyed.key;
         for (int j = 0; j < 8 && pipe_is_there(cls, number); j++) {
             struct tp_frame frame = {.kind = (uint8_t) (rand() % 9),
