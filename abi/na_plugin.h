@@ -39,9 +39,8 @@ extern "C" {
 
 #define NA_PLUGIN_ABI_MAJOR 1
 #define NA_PLUGIN_ABI_MINOR 0
-/* "NApf": a draft. What is built on it loads only into a core with the same
- * draft; the magic of the final 1.0 differs. */
-#define NA_PLUGIN_MAGIC 0x6670414EU
+/* "NAp1". What was built on drafts of this header has another. */
+#define NA_PLUGIN_MAGIC 0x3170414EU
 /* Tables grow at their end. Each begins with its size, the bytes that the side
  * which filled it in knows. A reader refuses a table only if it is shorter than
  * in 1.0 (NA_PLUGIN_<TABLE>_SIZE_1_0; sizeof grows with this header), and reads
@@ -111,7 +110,7 @@ typedef struct na_plugin_ctx na_plugin_ctx;
 typedef struct na_plugin_addr na_plugin_addr;
 typedef struct na_plugin_mem na_plugin_mem;
 
-/* What poll reports. 48 bytes, frozen: it stands in arrays [4]. */
+/* What poll reports. 48 bytes with 64-bit pointers, frozen: in arrays [4]. */
 typedef struct na_plugin_event {
     void *op;               /* as submitted; NULL: news that belong to none,
                                reserved: a core of 1.0 ignores them */
@@ -275,7 +274,8 @@ typedef struct na_plugin_mem_info {
                 entry(put) entry(get) entry(extension)
 typedef struct na_plugin_ops {
     uint32_t size;          /* bytes of this table in the plugin */
-    uint32_t reserved_zero; /* a core opens no class where it is not 0 */
+    uint32_t reserved_zero; /* a core opens no class where it is not 0, unless
+                               na_plugin.abi_minor is newer than the core */
 
     /* CONTEXTS. A context has its own completion queue and, towards peers, its
      * number: a message is sent to a context of the peer. */
@@ -351,7 +351,7 @@ typedef struct na_plugin_ops {
 
     /* Memory for messages, length at least 1, aligned to 64 bytes;
      * *buffer_data_p is the plugin's and goes along with the buffer. kinds:
-     * NA_PLUGIN_BUF_*. NOMEM. [any thread] */
+     * NA_PLUGIN_BUF_*, a hint. NOMEM. [any thread] */
     int32_t (*buf_alloc)(na_plugin_class *cls, uint64_t length, uint32_t kinds,
         void **buffer_p, void **buffer_data_p);
     void (*buf_free)(na_plugin_class *cls, void *buffer, void *buffer_data);
@@ -409,8 +409,8 @@ typedef struct na_plugin_ops {
     /* MEMORY that can be source or sink of a put or get. Segments are
      * registered as one range: offsets count through them in order. info and
      * the array are copied, the memory stays the caller's and must outlive it.
-     * Holds for every context, later ones included. INVALID_ARG, NOMEM,
-     * OPNOTSUPPORTED (memory type). [any thread] */
+     * Holds for every context, later ones included. INVALID_ARG (also access of
+     * no or an unknown bit), NOMEM, OPNOTSUPPORTED (memory type). [any thread] */
     int32_t (*mem_register)(na_plugin_class *cls,
         const na_plugin_mem_info *info, na_plugin_mem **mem_p);
     void (*mem_deregister)(na_plugin_class *cls, na_plugin_mem *mem);
@@ -546,7 +546,7 @@ typedef struct na_plugin_opened {
     uint64_t max_segments;  /* of one registration, at least 1 */
     uint64_t max_rma_size;  /* bytes in one put or get; 0: no limit */
     uint32_t max_contexts;  /* 1 to NA_PLUGIN_CONTEXTS_MAX */
-    uint32_t reserved_zero; /* a core opens no class where it is not 0 */
+    uint32_t reserved_zero; /* as that of na_plugin_ops */
 } na_plugin_opened;
 
 /* A device that a protocol could use here. What is unknown is NULL. */
@@ -584,7 +584,7 @@ typedef struct na_plugin_setting {
     const char *text;    /* what it is for, one line */
 } na_plugin_setting;
 
-/* na_plugin.flags */
+/* na_plugin.flags. Others are refused, unless abi_minor is newer than the core */
 #define NA_PLUGIN_OPAQUE_NAME 0x1U     /* do not split open_info.name */
 #define NA_PLUGIN_OTHER_PROTOCOLS 0x2U /* may know more than protocols lists */
 

@@ -31,8 +31,10 @@ allowed() {
     rt) set -- "$2" include base abi plugin na ;;
     bulk) set -- "$2" include base abi plugin na rt proc ;;
     hg) set -- "$2" include base abi plugin setting na rt proc bulk ;;
+    watch) set -- "$2" include base abi plugin setting na rt proc bulk hg ;;
     compat) set -- "$2" include ;;
-    tools) set -- "$2" include tools/settings ;;
+    # The page that processes publish.
+    tools) set -- "$2" include tools/settings watch ;;
     # These read the descriptors of plugins with the core's code.
     tools/settings) set -- "$2" include abi base tools object setting ;;
     # The kit uses the ABI only, and parses files with the core's code.

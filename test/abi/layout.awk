@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # From a snapshot: a C file that compiles only with a header that still lays
 # out everything in it as it was. A sized table may have grown at its end, and
-# ABI_MINOR may have; nothing else may differ. What reserved_zero became is not
+# ABI_MINOR may have; nothing else may differ. Entries that a plugin may leave out
+# are the same: a core of the older minor relies on the others. What reserved_zero became is not
 # asked: the fields around it stay where they are.
 
 BEGIN {
@@ -32,6 +33,14 @@ $1 == "struct" {
         "\"%s: was aligned to %s\");\n", $2, $5, $2, $5
 }
 
+$1 == "optional" {
+    optional[$2] = 1
+}
+
+$1 == "field" && $2 == "na_plugin_ops" && /\(\*@\)/ {
+    entries[++entry_count] = $3
+}
+
 $1 == "field" && $3 != "reserved_zero" {
     where = $2 "." $3
     type = $0
@@ -46,4 +55,20 @@ $1 == "field" && $3 != "reserved_zero" {
     printf "typedef %s;\n", type
     printf "_Static_assert(SAME(%s, %s, was_%d), \"%s: was of type %s\");\n", \
         $2, $3, fields, where, text
+}
+
+# One of the list has a member; one that is not, another of its own.
+END {
+    if (entry_count == 0)
+        exit
+    print "#define LISTED(entry) char optional_##entry;"
+    print "struct entries {"
+    print "    NA_PLUGIN_OPS_OPTIONAL(LISTED)"
+    for (i = 1; i <= entry_count; i++)
+        if (!(entries[i] in optional))
+            printf "    char optional_%s; /* was required */\n", entries[i]
+    print "};"
+    for (name in optional)
+        printf "_Static_assert(sizeof(((struct entries *) 0)->optional_%s), " \
+            "\"%s: was optional\");\n", name, name
 }

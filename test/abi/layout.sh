@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Holds the header of the transport ABI against the snapshot of each minor:
+# Compares the header of the transport ABI with the snapshot of each minor:
 #
-#   layout.sh HEADER HISTORY_DIR      every snapshot, with gcc and with clang
-#   layout.sh --self-test HEADER      spoils copies of the header, each of which
-#                                     has to be refused for its own reason
+#   layout.sh HEADER HISTORY_DIR      every snapshot, with gcc and with clang,
+#                                     as code of several architectures
+#   layout.sh --self-test HEADER HISTORY_DIR
+#                                     changes copies of the header, each of which
+#                                     has to be refused for its own reason, or
+#                                     accepted
 #
 # Exit status 0, or 1 with what failed; 77 where pointers don't have 64 bits.
 set -u
@@ -14,49 +17,67 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-draft_magic=1718632782 # NA_PLUGIN_MAGIC as long as it says draft
+everywhere=true # for all architectures
 
 # compare COMPILER DIR SNAPSHOT: does DIR/na_plugin.h still match it? The
-# compiler's words are left in $tmp/messages.
+# compiler's words, which may have options, are left in $tmp/messages.
 compare() {
     awk -f "$here/layout.awk" "$3" >"$tmp/layout.c" || return 2
-    LC_ALL=C "$1" -std=gnu11 -fsyntax-only -I"$2" "$tmp/layout.c" \
+    # shellcheck disable=SC2086 # several words
+    LC_ALL=C $1 -std=gnu11 -fsyntax-only -I"$2" "$tmp/layout.c" \
         >"$tmp/messages" 2>&1
+}
+
+# compilers SNAPSHOT: one a line, with options. Other architectures need no
+# library of theirs.
+compilers() {
+    local line
+    case $1 in
+    *-i386.snapshot)
+        for line in 'gcc -m32 -ffreestanding' \
+            'clang --target=i386-linux-gnu -ffreestanding'; do
+            # shellcheck disable=SC2086
+            ! $line -fsyntax-only -x c /dev/null 2>/dev/null ||
+                printf '%s\n' "$line"
+        done
+        ;;
+    *)
+        c_compilers 2>/dev/null
+        ! $everywhere || ! have clang || printf 'clang --target=%s-linux-gnu -ffreestanding\n' \
+            x86_64 aarch64 powerpc64le riscv64 s390x
+        ;;
+    esac
 }
 
 constant() {
     awk -v name="$2" '$1 == "const" && $2 == name { print $3 }' "$1"
 }
 
-# Whether the snapshots that there have to be are there.
+# Whether the snapshots that there have to be are there: one for each minor, what
+# has been released as it was, and the last one of this header.
 check_history() {
-    local now=$1 history=$2 major minor draft released
+    local now=$1 history=$2 major minor file released=0
     major=$(constant "$now" NA_PLUGIN_ABI_MAJOR)
     minor=$(constant "$now" NA_PLUGIN_ABI_MINOR)
-    draft=$history/$major.$minor-draft.snapshot
-    if [ "$(constant "$now" NA_PLUGIN_MAGIC)" = "$draft_magic" ]; then
-        if [ ! -f "$draft" ]; then
-            fail "the magic says draft, and there is no $draft"
-        elif ! cmp -s "$now" "$draft"; then
-            fail "$draft is not of this header. A draft may change; write it" \
-                "anew with: test/abi/snapshot.sh abi/na_plugin.h > $draft"
-            diff "$draft" "$now" | head -n 20
-        fi
-        return
-    fi
-    for draft in "$history"/*-draft.snapshot; do
-        [ ! -e "$draft" ] || fail "$draft: the ABI is no draft any more"
-    done
-    released=0
-    while [ "$released" -lt "$minor" ] || [ "$released" -eq 0 ]; do
-        [ -f "$history/$major.$released.snapshot" ] ||
-            fail "no snapshot of $major.$released in $history"
+    (cd "$history" && sha256sum --quiet --strict -c released) 2>&1 ||
+        fail "a snapshot that has been released has been changed, or is gone"
+    while [ "$released" -le "$minor" ]; do
+        for file in "$major.$released.snapshot" "$major.$released-i386.snapshot"; do
+            [ -f "$history/$file" ] ||
+                fail "no $file: write it with test/abi/snapshot.sh"
+        done
         released=$((released + 1))
     done
+    file=$history/$major.$minor.snapshot
+    if [ -f "$file" ] && ! cmp -s "$now" "$file"; then
+        fail "the header is not that of $major.$minor. An addition is a new" \
+            "minor: CONTRIBUTING.md has the steps"
+        diff "$file" "$now" | head -n 20
+    fi
 }
 
 check() {
-    local header=$1 history=$2 compiler snapshot count=0
+    local header=$1 history=$2 compiler snapshot count=0 compared=0
     if ! bash "$here/snapshot.sh" "$header" >"$tmp/now"; then
         fail "$header cannot be read"
         return
@@ -65,13 +86,16 @@ check() {
     for snapshot in "$history"/*.snapshot; do
         [ -f "$snapshot" ] || continue
         count=$((count + 1))
-        for compiler in $(c_compilers); do
+        while read -r compiler; do
+            compared=$((compared + 1))
             compare "$compiler" "$(dirname "$header")" "$snapshot" && continue
             fail "$(basename "$snapshot") with $compiler:"
             grep -E 'error' "$tmp/messages"
-        done
+        done < <(compilers "$snapshot")
     done
-    printf '%s snapshots compared\n' "$count"
+    printf '%s snapshots compared, by %s compilers and targets\n' \
+        "$count" "$compared"
+    [ "$compared" -ge "$count" ] || fail 'no compiler for some snapshot'
     [ "$count" -gt 0 ] || fail "no snapshot in $history"
 }
 
@@ -99,7 +123,59 @@ control() {
     done
 }
 
+# procedure NAME WANTED HEADER_SCRIPT [COMMAND]: the whole check, of a header so
+# changed and a copy of the history on which COMMAND has been run; refused with
+# WANTED among the complaints, or accepted with "ok".
+procedure() {
+    local name=$1 wanted=$2 script=$3
+    rm -rf "$tmp/gate"
+    mkdir -p "$tmp/gate"
+    cp -r "$history" "$tmp/gate/history"
+    sed -e "$script" "$tmp/flat.h" >"$tmp/gate/na_plugin.h"
+    (cd "$tmp/gate" && eval "${4-:}") || fail "procedure '$name' cannot be run"
+    # shellcheck disable=SC2034 # fail counts them, in lib.sh
+    (failures=0 && everywhere=false && check "$tmp/gate/na_plugin.h" "$tmp/gate/history") \
+        >"$tmp/complaints" 2>&1
+    if [ "$wanted" = ok ]; then
+        ! grep '^FAIL' "$tmp/complaints" || fail "procedure '$name' is refused"
+    elif ! grep -q "^FAIL: .*$wanted" "$tmp/complaints"; then
+        fail "procedure '$name' is not refused for '$wanted'; it says:"
+        cat "$tmp/complaints"
+    fi
+}
+
+# What an addition needs, step by step, and what happens without each of them.
+procedures() {
+    local longer='s/^} na_plugin_ops;/void (*later)(na_plugin_class *cls); &/'
+    local minor='s/\(#define NA_PLUGIN_ABI_MINOR\) .*/\1 1/'
+    local constant='s/^#define NA_PLUGIN_OPEN_LISTEN /#define NA_PLUGIN_OPEN_NEW 0x80U\
+&/'
+    local write="bash '$here/snapshot.sh' na_plugin.h >history/1.1.snapshot"
+    local cut="$tmp/cut.snapshot"
+    procedure 'nothing changed' ok ''
+    procedure 'a member more, nothing else' 'An addition is a new minor' \
+        "$longer"
+    procedure 'a constant more, nothing else' 'An addition is a new minor' \
+        "$constant"
+    procedure 'a new minor without a snapshot' 'no 1.1.snapshot' \
+        "$longer; $minor"
+    # The layout of i386 is that of another compiler, and not looked at here.
+    cp "$history/1.0-i386.snapshot" "$cut"
+    procedure 'a member more, a new minor, its snapshots' ok \
+        "$longer; $minor" "$write && cp '$cut' history/1.1-i386.snapshot"
+    procedure 'a constant more, a new minor, its snapshots' ok \
+        "$constant; $minor" "$write && cp '$cut' history/1.1-i386.snapshot"
+    procedure 'a released snapshot written anew' 'has been released' \
+        "$longer" "bash '$here/snapshot.sh' na_plugin.h >history/1.0.snapshot"
+    procedure 'a released snapshot removed' 'has been released' '' \
+        'rm history/1.0.snapshot'
+    procedure 'a member inserted, by all steps' 'was at offset\|1.0.snapshot with' \
+        "s/^.*(\*ctx_create)(/void *inserted; &/; $minor" \
+        "$write && cp '$cut' history/1.1-i386.snapshot"
+}
+
 self_test() {
+    local history=$2
     bash "$here/snapshot.sh" "$1" >"$tmp/now" || fail "$1 cannot be read"
     awk -f "$here/flatten.awk" "$1" >"$tmp/flat.h"
 
@@ -143,16 +219,47 @@ self_test() {
     control 'another id of an extension' \
         'NA_PLUGIN_WAIT_ID: was' \
         's,na\.wait/1,na.wait/2,'
+    control 'a kind of memory of another value' \
+        'NA_PLUGIN_MEM_ROCM: was' \
+        's/\(#define NA_PLUGIN_MEM_ROCM\) .*/\1 4U/'
+    control 'two fields exchanged' \
+        'na_plugin_opened.max_tag: was at offset' \
+        's/uint64_t max_tag;/uint64_t swap;/
+         s/uint64_t max_segments;/uint64_t max_tag;/
+         s/uint64_t swap;/uint64_t max_segments;/'
+    control 'a wider field' \
+        'na_plugin_open_info.addr_format: had' \
+        's/uint32_t addr_format;/uint64_t addr_format;/'
+    control 'a field inserted into a frozen struct' \
+        'na_plugin_segment.length: was at offset' \
+        's/^uint64_t length;/uint64_t inserted; &/'
+    control 'an optional entry that is required now' \
+        'optional_put' \
+        's/entry(put)//'
+    control 'a required entry that is optional now' \
+        'duplicate member .*optional_poll' \
+        's/entry(put)/& entry(poll)/'
+    control 'a smaller table' \
+        'max_unexpected_size\|na_plugin_opened: had' \
+        's/uint32_t unexpected_header_size;//;
+         s/uint32_t expected_header_size;//'
+    control 'another size of 1.0' \
+        'NA_PLUGIN_OPENED_SIZE_1_0: was' \
+        's/na_plugin_opened, reserved_zero)/na_plugin_opened, max_contexts)/'
     control 'another major' \
         'NA_PLUGIN_ABI_MAJOR: was' \
         's/\(#define NA_PLUGIN_ABI_MAJOR\) .*/\1 0/'
 
     control 'a table grown at its end' ok \
         's/^} na_plugin_ops;/void (*later)(na_plugin_class *cls); &/'
+    control 'an optional entry at the end' ok \
+        's/^} na_plugin_ops;/void (*later)(na_plugin_class *cls); &/
+         s/entry(put)/& entry(later)/'
     control 'a new constant and a newer minor' ok \
         's/\(#define NA_PLUGIN_ABI_MINOR\) .*/\1 7/
          s/^#define NA_PLUGIN_OPEN_LISTEN /#define NA_PLUGIN_OPEN_NEW 0x80U\
 &/'
+    procedures
 }
 
 if ! echo '_Static_assert(sizeof(void *) == 8, "");' |
@@ -160,11 +267,9 @@ if ! echo '_Static_assert(sizeof(void *) == 8, "");' |
     printf 'skipped: the snapshots are of machines with 64-bit pointers\n'
     exit 77
 fi
-if [ "$#" -ne 2 ]; then
-    fail 'usage: layout.sh HEADER HISTORY_DIR | --self-test HEADER'
-elif [ "$1" = --self-test ]; then
-    self_test "$2"
-else
-    check "$1" "$2"
-fi
+case ${1-}:$# in
+--self-test:3) self_test "$2" "$3" ;;
+--self-test:* | *:[013]) fail 'usage: layout.sh [--self-test] HEADER HISTORY_DIR' ;;
+*) check "$1" "$2" ;;
+esac
 finish layout.sh

@@ -2,6 +2,7 @@
 # From a flattened header: its constants, structs and fields, one a line.
 #   const NAME | string NAME | struct NAME sized|frozen
 #   field STRUCT NAME DECLARATOR      with @ where the name stands
+#   optional NAME                     an entry of NA_PLUGIN_OPS_OPTIONAL
 # A table whose own size stands in a field "size" is sized: it may grow at its
 # end. Any other struct is frozen. What it cannot read it refuses.
 
@@ -65,6 +66,15 @@ depth > 0 || (current == "" && /\) \{$/) {
 /^#define [A-Z_][A-Z0-9_]* / {
     if ($2 != "NA_PLUGIN_EXPORT")
         print ($3 ~ /^"/ ? "string " : "const ") $2
+    next
+}
+
+/^#define NA_PLUGIN_OPS_OPTIONAL\(entry\) / {
+    text = substr($0, index($0, ")") + 1)
+    while (match(text, /entry\([a-z_]+\)/)) {
+        print "optional " substr(text, RSTART + 6, RLENGTH - 7)
+        text = substr(text, RSTART + RLENGTH)
+    }
     next
 }
 
